@@ -1,0 +1,14 @@
+/* bandmill.h -- the whole library: near-duplicate detection with MinHash on any CPU and any OpenCL
+ * device. */
+#ifndef BANDMILL_BANDMILL_H
+#define BANDMILL_BANDMILL_H
+
+#include <bandmill/bench.h>
+#include <bandmill/device.h>
+#include <bandmill/job.h>
+#include <bandmill/sketch.h>
+#include <bandmill/status.h>
+#include <bandmill/types.h>
+#include <bandmill/version.h>
+
+#endif

@@ -1,0 +1,49 @@
+/* bench.h -- how fast each device is on this machine, against the machine's own limit.
+ *
+ * All figures are medians over `repeats` runs after one warm-up, with minimum and maximum; ratios
+ * are taken in the same run. */
+#ifndef BANDMILL_BENCH_H
+#define BANDMILL_BENCH_H
+
+#include <bandmill/status.h>
+#include <bandmill/types.h>
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+typedef struct bm_bench_options {
+    const char *device; /* --device; NULL: "all" */
+    const char *cpu;
+    const char *cache_dir;
+    bm_sketch_options sketch;
+    bm_text_options text;     /* of the text rows; shingle word:5 and char:5 are both measured */
+    const char *const *paths; /* documents to take text from; none: a seeded generator */
+    size_t n_paths;
+    uint32_t threads;   /* 0: all */
+    uint32_t repeats;   /* 0: 5 */
+    double min_seconds; /* a run lasts at least this long; 0: 0.2 */
+    bm_callbacks callbacks;
+} bm_bench_options;
+
+typedef struct bm_bench_row {
+    char device[32], device_name[128];
+    char what[48]; /* "arithmetic limit", "resident hashes", "upload", "read-back", "text word:5" …
+                    */
+    char unit[16]; /* "Mshingles/s", "MB/s" */
+    double median, min, max;
+    double ratio; /* to the row named in `ratio_to`; 0: none */
+    char ratio_to[48];
+} bm_bench_row;
+
+BM_API void bm_bench_options_init(bm_bench_options *options);
+/* *rows is an array of *n, *json the same with machine, driver, compiler and version; freed with
+ * bm_bench_free and bm_string_free. Either may be NULL. */
+BM_API bm_status bm_bench_run(const bm_bench_options *options, bm_bench_row **rows, size_t *n,
+                              char **json, bm_error *err);
+BM_API void bm_bench_free(bm_bench_row *rows);
+
+#if defined(__cplusplus)
+}
+#endif
+#endif

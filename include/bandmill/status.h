@@ -1,0 +1,69 @@
+/* status.h -- how every call of the library says what went wrong.
+ *
+ * A function that can fail returns a bm_status and takes an optional bm_error as its last argument.
+ * On BM_OK the error is left as it was. The library never prints, exits or aborts; what a user
+ * should read is in the bm_error.
+ *
+ * Threads: a bm_error belongs to one thread at a time. Nothing here is global. */
+#ifndef BANDMILL_STATUS_H
+#define BANDMILL_STATUS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define BM_API                __attribute__((visibility("default")))
+#define BM_PRINTF(fmt, first) __attribute__((format(printf, fmt, first)))
+#else
+#define BM_API
+#define BM_PRINTF(fmt, first)
+#endif
+
+/* One list of errors: name, exit code of the command line, words. */
+#define BM_STATUS_LIST(X)                                                                          \
+    X(BM_OK, 0, "done")                                                                            \
+    X(BM_NOT_FOUND, 1, "a documented negative answer")                                             \
+    X(BM_ERR_USAGE, 2, "unusable options or output")                                               \
+    X(BM_ERR_INPUT, 3, "bad input")                                                                \
+    X(BM_ERR_IO, 4, "input or output failed")                                                      \
+    X(BM_ERR_DEVICE, 5, "the device cannot be used")                                               \
+    X(BM_ERR_NOMEM, 6, "out of memory")                                                            \
+    X(BM_ERR_FORMAT, 7, "incompatible or corrupt file")                                            \
+    X(BM_ERR_SELFTEST, 8, "self-test failed")                                                      \
+    X(BM_ERR_LOCKED, 9, "locked by another process")                                               \
+    X(BM_ERR_CANCELLED, 130, "interrupted")                                                        \
+    X(BM_ERR_PIPE, 141, "the reader of the output went away")                                      \
+    X(BM_ERR_UNSUPPORTED, 2, "not supported")                                                      \
+    X(BM_ERR_INTERNAL, 70, "a bug in bandmill")
+
+typedef enum bm_status {
+#define BM_STATUS_ENUM(name, exit_code, words) name,
+    BM_STATUS_LIST(BM_STATUS_ENUM)
+#undef BM_STATUS_ENUM
+} bm_status;
+
+/* What went wrong, in words. `file`, `line`, `code` are empty or 0 where they say nothing. */
+typedef struct bm_error {
+    bm_status status;
+    int64_t code;       /* errno, cl_int, or another library's own code; 0: none */
+    uint64_t line;      /* 1 is the first; 0: none */
+    char file[1024];    /* path or device; cut short if it is longer */
+    char message[1024]; /* "what is wrong (what was expected)", one line, no full stop */
+} bm_error;
+
+/* The words of BM_STATUS_LIST. Never NULL. */
+BM_API const char *bm_status_string(bm_status status);
+/* The exit code that the command line documents for a status. */
+BM_API int bm_status_exit_code(bm_status status);
+/* Write "FILE:LINE: message" (or as much of it as is known) to `out`, ended by NUL, cut short at
+ * `cap`. */
+BM_API void bm_error_format(const bm_error *err, char *out, size_t cap);
+
+#if defined(__cplusplus)
+}
+#endif
+#endif

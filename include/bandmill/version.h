@@ -1,0 +1,29 @@
+/* version.h -- which library this is. */
+#ifndef BANDMILL_VERSION_H
+#define BANDMILL_VERSION_H
+
+#include <bandmill/status.h>
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+#define BM_VERSION_MAJOR 0
+#define BM_VERSION_MINOR 1
+#define BM_VERSION_PATCH 0
+
+typedef struct bm_version_info {
+    const char *version;          /* "0.1.0" */
+    const char *compiler;         /* that built the library */
+    const char *kernels;          /* digest of the embedded kernel sources */
+    const char *unicode;          /* of our own tables */
+    const char *utf8proc_unicode; /* of utf8proc, as linked */
+    uint32_t format;              /* of manifest.json and report.json */
+} bm_version_info;
+
+BM_API void bm_version(bm_version_info *out);
+
+#if defined(__cplusplus)
+}
+#endif
+#endif

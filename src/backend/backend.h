@@ -1,0 +1,57 @@
+/* backend.h -- what signs: one table of functions for the native CPU and for OpenCL devices.
+ *
+ * submit hands a task over; it and all it points to stay borrowed until wait(task) returned BM_OK,
+ * or drain did. Tasks of a backend end in the order of their submission. A backend that is
+ * `parallel` computes inside submit and may be called by any number of threads at once (the native
+ * CPU); any other is used by one thread, with at most `depth` tasks in flight. After an error other
+ * than BM_ERR_NOMEM the backend is only good for close, and no output may be trusted. */
+#ifndef BM_BACKEND_BACKEND_H
+#define BM_BACKEND_BACKEND_H
+
+#include <bandmill/device.h>
+#include <bandmill/status.h>
+#include <bandmill/types.h>
+
+#include "model/sign_task.h"
+
+typedef struct bm_backend_cfg {
+    bm_sketch_options sketch;
+    uint32_t bands, rows;          /* of the keys; 0, 0: no task wants keys */
+    const char *device;            /* "cpu" or "opencl:P.D" */
+    const char *cpu;               /* instruction set of the native backend; NULL: the best */
+    const char *cache_dir;         /* of OpenCL programs; NULL: the user's; "": none */
+    const bm_callbacks *callbacks; /* for log lines; NULL: none */
+} bm_backend_cfg;
+
+typedef struct bm_backend bm_backend;
+
+typedef struct bm_backend_ops {
+    const char *name; /* "cpu", "opencl" */
+    bm_status (*open)(const bm_backend_cfg *cfg, bm_backend **out, bm_error *err);
+    bm_status (*submit)(bm_backend *backend, bm_sign_task *task, bm_error *err);
+    bm_status (*wait)(bm_backend *backend, bm_sign_task *task, bm_error *err);
+    bm_status (*drain)(bm_backend *backend, bm_error *err);
+    void (*close)(bm_backend *backend); /* drains first; NULL is fine */
+} bm_backend_ops;
+
+/* What every backend begins with; its own state follows. */
+struct bm_backend {
+    const bm_backend_ops *ops;
+    bool parallel;
+    uint32_t depth;      /* tasks in flight that keep it busy; 1 where parallel */
+    size_t batch_hashes; /* hashes a task should hold about, for speed */
+    bm_device_info info;
+};
+
+/* The two rows of the table. */
+extern const bm_backend_ops bm_backend_cpu;
+extern const bm_backend_ops bm_backend_opencl;
+
+/* The native CPU as a device; always one. */
+void bm_backend_cpu_info(const char *cpu, bm_device_info *out);
+/* Every OpenCL device, in the order of platforms: *out is an array of *n (bm_free). No loader, no
+ * platform: zero devices, BM_OK and a line in `note` (cap bytes, may be NULL). */
+bm_status bm_backend_opencl_list(bm_device_info **out, size_t *n, char *note, size_t cap,
+                                 bm_error *err);
+
+#endif

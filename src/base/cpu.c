@@ -1,0 +1,131 @@
+/* cpu.c -- instruction sets through the compiler's own detection, processors through the affinity
+ * mask and the cgroup. */
+#include "base/cpu.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+
+bool bm_isa_available(bm_isa isa)
+{
+    switch (isa) {
+    case BM_ISA_SCALAR:
+        return true;
+#if defined(__x86_64__)
+    case BM_ISA_AVX2:
+        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2");
+    case BM_ISA_AVX512:
+        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+               __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+               __builtin_cpu_supports("bmi2");
+    case BM_ISA_NEON:
+        return false;
+#elif defined(__aarch64__)
+    case BM_ISA_NEON:
+        return true;
+    case BM_ISA_AVX2:
+    case BM_ISA_AVX512:
+        return false;
+#else
+    case BM_ISA_AVX2:
+    case BM_ISA_AVX512:
+    case BM_ISA_NEON:
+        return false;
+#endif
+    }
+    return false;
+}
+
+bm_isa bm_isa_best(void)
+{
+    static const bm_isa order[] = {BM_ISA_AVX512, BM_ISA_AVX2, BM_ISA_NEON};
+    for (size_t i = 0; i < sizeof order / sizeof order[0]; i++)
+        if (bm_isa_available(order[i]))
+            return order[i];
+    return BM_ISA_SCALAR;
+}
+
+const char *bm_isa_name(bm_isa isa)
+{
+    switch (isa) {
+    case BM_ISA_SCALAR:
+        return "scalar";
+    case BM_ISA_AVX2:
+        return "avx2";
+    case BM_ISA_AVX512:
+        return "avx512";
+    case BM_ISA_NEON:
+        return "neon";
+    }
+    return "unknown";
+}
+
+bm_status bm_isa_choose(const char *name, bm_isa *out, bm_error *err)
+{
+    static const bm_isa all[] = {BM_ISA_SCALAR, BM_ISA_AVX2, BM_ISA_AVX512, BM_ISA_NEON};
+    if (name == NULL || name[0] == '\0') {
+        *out = bm_isa_best();
+        return BM_OK;
+    }
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        if (strcmp(name, bm_isa_name(all[i])) != 0)
+            continue;
+        if (!bm_isa_available(all[i]))
+            return bm_fail(err, BM_ERR_USAGE, "this processor has no %s (the best here is %s)",
+                           name, bm_isa_name(bm_isa_best()));
+        *out = all[i];
+        return BM_OK;
+    }
+    return bm_fail(err, BM_ERR_USAGE, "unknown instruction set '%s' (scalar, avx2, avx512 or neon)",
+                   name);
+}
+
+static uint32_t cgroup_cpus(void)
+{
+    FILE *file = fopen("/sys/fs/cgroup/cpu.max", "re");
+    if (file == NULL)
+        return UINT32_MAX;
+    unsigned long quota = 0, period = 0;
+    int fields = fscanf(file, "%lu %lu", &quota, &period);
+    fclose(file);
+    if (fields != 2 || quota == 0 || period == 0)
+        return UINT32_MAX; /* "max 100000": no limit */
+    unsigned long cpus = (quota + period - 1) / period;
+    return cpus > UINT32_MAX ? UINT32_MAX : (uint32_t)cpus;
+}
+
+uint32_t bm_cpu_count(void)
+{
+    uint32_t count = 1;
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0) {
+        count = (uint32_t)CPU_COUNT(&set);
+    } else {
+        long online = sysconf(_SC_NPROCESSORS_ONLN);
+        if (online > 0)
+            count = (uint32_t)online;
+    }
+    uint32_t quota = cgroup_cpus();
+    return quota < count ? quota : count;
+}
+
+void bm_cpu_name(char *out, size_t cap)
+{
+    snprintf(out, cap, "unknown processor");
+    FILE *file = fopen("/proc/cpuinfo", "re");
+    if (file == NULL)
+        return;
+    char line[512];
+    while (fgets(line, sizeof line, file) != NULL) {
+        const char *value = strchr(line, ':');
+        if (strncmp(line, "model name", 10) == 0 && value != NULL) {
+            value += strspn(value, ": \t");
+            snprintf(out, cap, "%.*s", (int)strcspn(value, "\n"), value);
+            break;
+        }
+    }
+    fclose(file);
+}

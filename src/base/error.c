@@ -1,0 +1,96 @@
+/* error.c -- words for errors. A message is cut short rather than allocated, so that running out of
+ * memory can be said. */
+#include "base/error.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static bm_status fill(bm_error *err, bm_status status, const char *file, uint64_t line,
+                      const char *format, va_list args)
+{
+    if (err == NULL)
+        return status;
+    char message[sizeof err->message];
+    vsnprintf(message, sizeof message, format, args); /* first: args may point into err */
+    char path[sizeof err->file];
+    snprintf(path, sizeof path, "%s", file != NULL ? file : "");
+    memset(err, 0, sizeof *err);
+    err->status = status;
+    err->line = line;
+    memcpy(err->message, message, sizeof message);
+    memcpy(err->file, path, sizeof path);
+    return status;
+}
+
+bm_status bm_fail(bm_error *err, bm_status status, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    fill(err, status, NULL, 0, format, args);
+    va_end(args);
+    return status;
+}
+
+bm_status bm_fail_at(bm_error *err, bm_status status, const char *file, uint64_t line,
+                     const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    fill(err, status, file, line, format, args);
+    va_end(args);
+    return status;
+}
+
+bm_status bm_fail_errno(bm_error *err, int errnum, const char *file, const char *what)
+{
+    bm_status status = errnum == ENOMEM ? BM_ERR_NOMEM : errnum == EPIPE ? BM_ERR_PIPE : BM_ERR_IO;
+    char words[256];
+    if (strerror_r(errnum, words, sizeof words) != 0)
+        snprintf(words, sizeof words, "error %d", errnum);
+    bm_fail_at(err, status, file, 0, "%s: %s", what, words);
+    if (err != NULL)
+        err->code = errnum;
+    return status;
+}
+
+bm_status bm_fail_nomem(bm_error *err, size_t bytes)
+{
+    return bm_fail(err, BM_ERR_NOMEM, "out of memory (%zu bytes were asked for)", bytes);
+}
+
+const char *bm_status_string(bm_status status)
+{
+    switch (status) {
+#define BM_STATUS_WORDS(name, exit_code, words)                                                    \
+    case name:                                                                                     \
+        return words;
+        BM_STATUS_LIST(BM_STATUS_WORDS)
+#undef BM_STATUS_WORDS
+    }
+    return "unknown status";
+}
+
+int bm_status_exit_code(bm_status status)
+{
+    switch (status) {
+#define BM_STATUS_CODE(name, exit_code, words)                                                     \
+    case name:                                                                                     \
+        return exit_code;
+        BM_STATUS_LIST(BM_STATUS_CODE)
+#undef BM_STATUS_CODE
+    }
+    return 70;
+}
+
+void bm_error_format(const bm_error *err, char *out, size_t cap)
+{
+    if (err->file[0] == '\0')
+        snprintf(out, cap, "%s", err->message);
+    else if (err->line == 0)
+        snprintf(out, cap, "%s: %s", err->file, err->message);
+    else
+        snprintf(out, cap, "%s:%" PRIu64 ": %s", err->file, err->line, err->message);
+}

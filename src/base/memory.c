@@ -1,0 +1,140 @@
+/* memory.c -- thin over the C library: overflow checks, alignment, growth by half. No state. */
+#include "base/memory.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+static bool product(size_t n, size_t size, size_t *out)
+{
+    if (__builtin_mul_overflow(n, size, out))
+        return false;
+    if (*out == 0)
+        *out = 1;
+    return true;
+}
+
+void *bm_alloc(size_t n, size_t size)
+{
+    size_t bytes;
+    return product(n, size, &bytes) ? malloc(bytes) : NULL;
+}
+
+void *bm_alloc_zero(size_t n, size_t size)
+{
+    size_t bytes;
+    return product(n, size, &bytes) ? calloc(1, bytes) : NULL;
+}
+
+void *bm_alloc_aligned(size_t n, size_t size)
+{
+    size_t bytes;
+    if (!product(n, size, &bytes) || bytes > SIZE_MAX - BM_ALIGNMENT)
+        return NULL;
+    return aligned_alloc(BM_ALIGNMENT, (bytes + BM_ALIGNMENT - 1) / BM_ALIGNMENT * BM_ALIGNMENT);
+}
+
+void *bm_resize(void *block, size_t n, size_t size)
+{
+    size_t bytes;
+    return product(n, size, &bytes) ? realloc(block, bytes) : NULL;
+}
+
+void bm_free(void *block)
+{
+    free(block);
+}
+
+char *bm_strndup(const char *text, size_t len)
+{
+    char *copy = bm_alloc(len + 1, 1);
+    if (copy == NULL)
+        return NULL;
+    memcpy(copy, text, len);
+    copy[len] = '\0';
+    return copy;
+}
+
+char *bm_strdup(const char *text)
+{
+    return bm_strndup(text, strlen(text));
+}
+
+bm_status bm_grow(void **array, size_t *cap, size_t need, size_t size, bm_error *err)
+{
+    if (need <= *cap)
+        return BM_OK;
+    size_t wanted = *cap + *cap / 2 + 16;
+    if (wanted < need)
+        wanted = need;
+    void *grown = bm_resize(*array, wanted, size);
+    if (grown == NULL)
+        return bm_fail_nomem(err, wanted > SIZE_MAX / size ? SIZE_MAX : wanted * size);
+    *array = grown;
+    *cap = wanted;
+    return BM_OK;
+}
+
+bm_status bm_buf_reserve(bm_buf *buf, size_t more, bm_error *err)
+{
+    size_t need;
+    if (__builtin_add_overflow(buf->len, more, &need) || (buf->max != 0 && need > buf->max))
+        return bm_fail_nomem(err, more);
+    void *data = buf->data;
+    bm_status status = bm_grow(&data, &buf->cap, need, 1, err);
+    buf->data = data;
+    return status;
+}
+
+bm_status bm_buf_add(bm_buf *buf, const void *data, size_t len, bm_error *err)
+{
+    if (len == 0)
+        return BM_OK;
+    bm_status status = bm_buf_reserve(buf, len, err);
+    if (status != BM_OK)
+        return status;
+    memcpy(buf->data + buf->len, data, len);
+    buf->len += len;
+    return BM_OK;
+}
+
+bm_status bm_buf_add_text(bm_buf *buf, const char *text, bm_error *err)
+{
+    return bm_buf_add(buf, text, strlen(text), err);
+}
+
+bm_status bm_buf_add_format(bm_buf *buf, bm_error *err, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    int len = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    if (len < 0)
+        return bm_fail(err, BM_ERR_INTERNAL, "a format could not be printed");
+    bm_status status = bm_buf_reserve(buf, (size_t)len + 1, err);
+    if (status != BM_OK)
+        return status;
+    va_start(args, format);
+    vsnprintf(buf->data + buf->len, (size_t)len + 1, format, args);
+    va_end(args);
+    buf->len += (size_t)len;
+    return BM_OK;
+}
+
+bm_status bm_buf_end(bm_buf *buf, bm_error *err)
+{
+    bm_status status = bm_buf_reserve(buf, 1, err);
+    if (status == BM_OK)
+        buf->data[buf->len] = '\0';
+    return status;
+}
+
+void bm_buf_reset(bm_buf *buf)
+{
+    free(buf->data);
+    buf->data = NULL;
+    buf->len = buf->cap = 0;
+}

@@ -1,0 +1,46 @@
+/* memory.h -- allocation that checks its products, and the growable byte buffer.
+ *
+ * Everything that lives longer than a function is allocated here. Memory is aligned to 64 bytes
+ * where the name says so. */
+#ifndef BM_BASE_MEMORY_H
+#define BM_BASE_MEMORY_H
+
+#include <bandmill/status.h>
+#include <bandmill/types.h>
+
+#define BM_ALIGNMENT 64u /* a cache line, an AVX-512 register */
+
+/* n * size bytes (at least 1), zeroed or not; NULL when the product overflows or there is no
+ * memory. */
+void *bm_alloc(size_t n, size_t size);
+void *bm_alloc_zero(size_t n, size_t size);
+/* The same, aligned to BM_ALIGNMENT and freed with bm_free too. */
+void *bm_alloc_aligned(size_t n, size_t size);
+/* realloc: on NULL the old block is as it was. Not for aligned blocks. */
+void *bm_resize(void *block, size_t n, size_t size);
+void bm_free(void *block); /* NULL is fine */
+char *bm_strdup(const char *text);
+/* A copy ended by NUL. */
+char *bm_strndup(const char *text, size_t len);
+
+/* Make room for `need` elements in a growable array: *cap grows by half or more. On failure nothing
+ * changes. */
+bm_status bm_grow(void **array, size_t *cap, size_t need, size_t size, bm_error *err);
+
+/* Bytes that grow. {0} is an empty buffer. `data` holds `len` bytes, not ended by NUL unless
+ * bm_buf_end was called. */
+typedef struct bm_buf {
+    char *data;
+    size_t len, cap;
+    size_t max; /* 0: no limit; growing past it is BM_ERR_NOMEM */
+} bm_buf;
+
+bm_status bm_buf_reserve(bm_buf *buf, size_t more, bm_error *err);
+bm_status bm_buf_add(bm_buf *buf, const void *data, size_t len, bm_error *err);
+bm_status bm_buf_add_text(bm_buf *buf, const char *text, bm_error *err);
+bm_status bm_buf_add_format(bm_buf *buf, bm_error *err, const char *format, ...) BM_PRINTF(3, 4);
+bm_status bm_buf_end(bm_buf *buf,
+                     bm_error *err); /* a NUL after the last byte, not counted in len */
+void bm_buf_reset(bm_buf *buf);      /* frees */
+
+#endif

@@ -1,0 +1,183 @@
+/* pool.c -- threads that wait on a condition for the next round.
+ *
+ * A round is a number; each thread runs when it sees a new one and counts itself out at the end.
+ * Errors are kept for each thread and picked in thread order afterwards, so that what is reported
+ * does not depend on timing more than it must. */
+#include "base/pool.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+
+typedef struct worker {
+    bm_pool *pool;
+    pthread_t thread;
+    uint32_t index;
+    bm_status status;
+    bm_error error;
+} worker;
+
+struct bm_pool {
+    pthread_mutex_t lock;
+    pthread_cond_t start, done;
+    uint64_t round;
+    uint32_t n_threads, n_running;
+    bool stop;
+    bm_pool_fn fn;
+    void *ctx;
+    worker workers[];
+};
+
+static void run_one(worker *w)
+{
+    w->status = w->pool->fn(w->pool->ctx, w->index, &w->error);
+}
+
+static void *loop(void *arg)
+{
+    worker *w = arg;
+    bm_pool *pool = w->pool;
+    uint64_t seen = 0;
+    pthread_mutex_lock(&pool->lock);
+    for (;;) {
+        while (!pool->stop && pool->round == seen)
+            pthread_cond_wait(&pool->start, &pool->lock);
+        if (pool->stop)
+            break;
+        seen = pool->round;
+        pthread_mutex_unlock(&pool->lock);
+        run_one(w);
+        pthread_mutex_lock(&pool->lock);
+        if (--pool->n_running == 0)
+            pthread_cond_signal(&pool->done);
+    }
+    pthread_mutex_unlock(&pool->lock);
+    return NULL;
+}
+
+bm_status bm_pool_open(uint32_t n_threads, bm_pool **out, bm_error *err)
+{
+    if (n_threads == 0)
+        n_threads = 1;
+    size_t bytes = sizeof(bm_pool) + n_threads * sizeof(worker);
+    bm_pool *pool = bm_alloc_zero(1, bytes);
+    if (pool == NULL)
+        return bm_fail_nomem(err, bytes);
+    pthread_mutex_init(&pool->lock, NULL);
+    pthread_cond_init(&pool->start, NULL);
+    pthread_cond_init(&pool->done, NULL);
+    pool->n_threads = 1;
+    pool->workers[0].pool = pool;
+    for (uint32_t i = 1; i < n_threads; i++) {
+        worker *w = &pool->workers[i];
+        w->pool = pool;
+        w->index = i;
+        int rc = pthread_create(&w->thread, NULL, loop, w);
+        if (rc != 0) {
+            bm_pool_close(pool);
+            return bm_fail_errno(err, rc, NULL, "cannot start a thread");
+        }
+        pool->n_threads++;
+    }
+    *out = pool;
+    return BM_OK;
+}
+
+void bm_pool_close(bm_pool *pool)
+{
+    if (pool == NULL)
+        return;
+    pthread_mutex_lock(&pool->lock);
+    pool->stop = true;
+    pthread_cond_broadcast(&pool->start);
+    pthread_mutex_unlock(&pool->lock);
+    for (uint32_t i = 1; i < pool->n_threads; i++)
+        pthread_join(pool->workers[i].thread, NULL);
+    pthread_cond_destroy(&pool->start);
+    pthread_cond_destroy(&pool->done);
+    pthread_mutex_destroy(&pool->lock);
+    bm_free(pool);
+}
+
+uint32_t bm_pool_size(const bm_pool *pool)
+{
+    return pool->n_threads;
+}
+
+bm_status bm_pool_run(bm_pool *pool, bm_pool_fn fn, void *ctx, bm_error *err)
+{
+    pthread_mutex_lock(&pool->lock);
+    pool->fn = fn;
+    pool->ctx = ctx;
+    pool->n_running = pool->n_threads - 1;
+    pool->round++;
+    pthread_cond_broadcast(&pool->start);
+    pthread_mutex_unlock(&pool->lock);
+    run_one(&pool->workers[0]);
+    pthread_mutex_lock(&pool->lock);
+    while (pool->n_running != 0)
+        pthread_cond_wait(&pool->done, &pool->lock);
+    pthread_mutex_unlock(&pool->lock);
+    for (uint32_t i = 0; i < pool->n_threads; i++) {
+        if (pool->workers[i].status == BM_OK)
+            continue;
+        if (err != NULL)
+            *err = pool->workers[i].error;
+        return pool->workers[i].status;
+    }
+    return BM_OK;
+}
+
+typedef struct range_job {
+    bm_pool_range_fn fn;
+    void *ctx;
+    size_t n, grain;
+    atomic_size_t next;
+    atomic_bool failed;
+    pthread_mutex_t lock; /* of the three below */
+    size_t failed_at;
+    bm_status status;
+    bm_error error;
+} range_job;
+
+static bm_status run_ranges(void *ctx, uint32_t thread, bm_error *err)
+{
+    (void)err;
+    range_job *job = ctx;
+    for (;;) {
+        size_t begin = atomic_fetch_add(&job->next, job->grain);
+        if (begin >= job->n || atomic_load(&job->failed))
+            return BM_OK;
+        size_t end = job->n - begin < job->grain ? job->n : begin + job->grain;
+        bm_error error = {0};
+        bm_status status = job->fn(job->ctx, thread, begin, end, &error);
+        if (status == BM_OK)
+            continue;
+        pthread_mutex_lock(&job->lock);
+        if (job->status == BM_OK || begin < job->failed_at) {
+            job->status = status;
+            job->error = error;
+            job->failed_at = begin;
+        }
+        pthread_mutex_unlock(&job->lock);
+        atomic_store(&job->failed, true);
+    }
+}
+
+bm_status bm_pool_for(bm_pool *pool, size_t n, size_t grain, bm_pool_range_fn fn, void *ctx,
+                      bm_error *err)
+{
+    range_job job = {
+        .fn = fn, .ctx = ctx, .n = n, .grain = grain == 0 ? 1 : grain, .status = BM_OK};
+    if (n == 0)
+        return BM_OK;
+    pthread_mutex_init(&job.lock, NULL);
+    bm_pool_run(pool, run_ranges, &job, NULL);
+    pthread_mutex_destroy(&job.lock);
+    if (job.status != BM_OK && err != NULL)
+        *err = job.error;
+    return job.status;
+}

@@ -1,0 +1,28 @@
+/* pool.h -- a fixed team of threads that runs one function at a time.
+ *
+ * bm_pool_run calls fn(ctx, i) once on each of the n threads (i = 0 … n-1) and returns when all
+ * have returned; work is shared inside fn, by an atomic counter or a queue. Thread 0 is the caller
+ * itself, so a pool of one starts no thread. One caller at a time. The first status that is not
+ * BM_OK, by thread number, is returned with its error. */
+#ifndef BM_BASE_POOL_H
+#define BM_BASE_POOL_H
+
+#include <bandmill/status.h>
+
+typedef struct bm_pool bm_pool;
+typedef bm_status (*bm_pool_fn)(void *ctx, uint32_t thread, bm_error *err);
+
+bm_status bm_pool_open(uint32_t n_threads, bm_pool **out, bm_error *err);
+void bm_pool_close(bm_pool *pool); /* NULL is fine */
+uint32_t bm_pool_size(const bm_pool *pool);
+bm_status bm_pool_run(bm_pool *pool, bm_pool_fn fn, void *ctx, bm_error *err);
+
+/* Split 0 … n-1 into ranges of at most `grain` and call fn for each, on all threads. The ranges are
+ * the same for any number of threads; who gets which is not. Stops early at the first failure and
+ * returns that of the lowest range that failed. */
+typedef bm_status (*bm_pool_range_fn)(void *ctx, uint32_t thread, size_t begin, size_t end,
+                                      bm_error *err);
+bm_status bm_pool_for(bm_pool *pool, size_t n, size_t grain, bm_pool_range_fn fn, void *ctx,
+                      bm_error *err);
+
+#endif

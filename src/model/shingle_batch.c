@@ -1,0 +1,49 @@
+/* shingle_batch.c -- growth of the batch's four arrays; nothing else. */
+#include "model/shingle_batch.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+
+bm_status bm_shingle_batch_reserve(bm_shingle_batch *batch, size_t more_docs, size_t more_hashes,
+                                   bm_error *err)
+{
+    size_t docs = batch->n_docs + more_docs;
+    if (docs + 1 > batch->cap_docs) {
+        size_t cap = batch->cap_docs;
+        void *offsets = batch->offsets;
+        bm_status status = bm_grow(&offsets, &cap, docs + 1, sizeof *batch->offsets, err);
+        if (status != BM_OK)
+            return status;
+        batch->offsets = offsets;
+        batch->offsets[batch->n_docs] = bm_shingle_batch_hashes(batch);
+        bm_hash128 *sequence = bm_resize(batch->sequence, cap, sizeof *sequence);
+        if (sequence == NULL)
+            return bm_fail_nomem(err, cap * sizeof *sequence);
+        batch->sequence = sequence;
+        batch->cap_docs = cap;
+    }
+    void *hashes = batch->hashes;
+    bm_status status =
+        bm_grow(&hashes, &batch->cap_hashes, bm_shingle_batch_hashes(batch) + more_hashes,
+                sizeof *batch->hashes, err);
+    batch->hashes = hashes;
+    return status;
+}
+
+void bm_shingle_batch_clear(bm_shingle_batch *batch)
+{
+    batch->n_docs = 0;
+    batch->n_empty = batch->n_short = 0;
+    if (batch->offsets != NULL)
+        batch->offsets[0] = 0;
+}
+
+void bm_shingle_batch_reset(bm_shingle_batch *batch)
+{
+    bm_free(batch->offsets);
+    bm_free(batch->sequence);
+    bm_free(batch->hashes);
+    memset(batch, 0, sizeof *batch);
+}
