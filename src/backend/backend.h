@@ -16,6 +16,8 @@
 
 typedef struct bm_backend_cfg {
     bm_sketch_options sketch;
+    uint32_t perms_used; /* draw coefficients for sketch.perms, compute only the first so many words of
+                            a signature (task.words then has this many a document); 0: all */
     uint32_t bands, rows;          /* of the keys; 0, 0: no task wants keys */
     const char *device;            /* "cpu" or "opencl:P.D" */
     const char *cpu;               /* instruction set of the native backend; NULL: the best */
