@@ -9,7 +9,7 @@
 #ifndef BANDMILL_KERNELS_AFFINE32_H
 #define BANDMILL_KERNELS_AFFINE32_H
 
-#if defined(__OPENCL_VERSION__)
+#if defined(__OPENCL_C_VERSION__)
 typedef uint bm_u32;
 typedef ulong bm_u64;
 #define BM_SHARED static inline

@@ -1,0 +1,115 @@
+/* sign_cpu.cl -- affine32 signatures, the shape for CPUs: wide vectors, no work shared by items.
+ *
+ *   grid     one dimension, a work-item a piece, work-groups of 1
+ *   memory   no local; a block of BM_BLOCK premixed hashes on the stack of a work-item
+ *   result   words, and keys where want_keys is not 0 (buffers: band_keys.cl)
+ *
+ * A piece is (first document, n, begin, end): n > 0: n whole documents; n = 0: the quads begin ..
+ * end of one long document, merged into its words by atomic_min.
+ *
+ *   BM_LANES   words of a vector, 4, 8 or 16: the native width
+ *   BM_ACC     vectors of minima held in registers in one pass over a document
+ *   BM_PASSES  passes: BM_LANES * BM_ACC * BM_PASSES >= BM_PERMS; coefficients are padded with zeros
+ *
+ * Why: the loop is bound by multiply, add and minimum (performance.md 1). With 16 lanes and 8
+ * accumulators the coefficients and the minima of 128 permutations take 24 of the 32 registers of
+ * AVX-512; each hash is then read once, by a broadcasting load from the block, which costs no
+ * arithmetic port. Premixing a block by whole vectors is cheap enough to be done again in each pass. */
+
+#define BM_PASTE_(a, b) a##b
+#define BM_PASTE(a, b) BM_PASTE_(a, b)
+typedef BM_PASTE(uint, BM_LANES) bm_vec;
+#define BM_STORE BM_PASTE(vstore, BM_LANES)
+#define BM_BLOCK 64
+#define BM_PASS_WORDS (BM_LANES * BM_ACC)
+
+/* Minima of one pass over the quads begin .. end. */
+BM_INLINE void bm_fold(__global const uint4 *in, uint begin, uint end,
+                       __global const bm_vec *coef, bm_vec *result)
+{
+    uint block[BM_BLOCK];
+    bm_vec a[BM_ACC], b[BM_ACC], m[BM_ACC];
+#pragma unroll
+    for (uint j = 0; j < BM_ACC; ++j) {
+        a[j] = coef[j];
+        b[j] = coef[BM_ACC * BM_PASSES + j];
+        m[j] = (bm_vec)(0xFFFFFFFFu);
+    }
+    while (begin < end) {
+        const uint quads = min(end - begin, (uint)(BM_BLOCK / 4));
+        __global const uint *hashes = (__global const uint *)(in + begin);
+        for (uint i = 0; i < quads * 4; ++i)
+            block[i] = bm_fmix32(hashes[i]);
+        for (uint i = 0; i < quads * 4; ++i) {
+            const uint h = block[i];
+#pragma unroll
+            for (uint j = 0; j < BM_ACC; ++j)
+                m[j] = min(m[j], a[j] * h + b[j]);
+        }
+        begin += quads;
+    }
+#pragma unroll
+    for (uint j = 0; j < BM_ACC; ++j)
+        result[j] = m[j];
+}
+
+/* Words of one pass to their row; the last pass may be cut short by BM_PERMS. */
+BM_INLINE void bm_store_pass(const bm_vec *m, uint pass, __global uint *row)
+{
+    const uint first = pass * BM_PASS_WORDS;
+#pragma unroll
+    for (uint j = 0; j < BM_ACC; ++j) {
+        const uint at = first + j * BM_LANES;
+        if (at + BM_LANES <= BM_PERMS) {
+            BM_STORE(m[j], 0, row + at);
+        } else if (at < BM_PERMS) {
+            uint lanes[BM_LANES];
+            BM_STORE(m[j], 0, lanes);
+            for (uint i = 0; at + i < BM_PERMS; ++i)
+                row[at + i] = lanes[i];
+        }
+    }
+}
+
+BM_INLINE void bm_merge_pass(const bm_vec *m, uint pass, volatile __global uint *row)
+{
+    const uint first = pass * BM_PASS_WORDS;
+    uint lanes[BM_LANES];
+    for (uint j = 0; j < BM_ACC; ++j) {
+        BM_STORE(m[j], 0, lanes);
+        for (uint i = 0; i < BM_LANES && first + j * BM_LANES + i < BM_PERMS; ++i)
+            atomic_min(row + first + j * BM_LANES + i, lanes[i]);
+    }
+}
+
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) __attribute__((vec_type_hint(bm_vec))) void
+bm_sign(__global const uint4 *in, __global uint *out, __global const bm_vec *coef, uint4 layout,
+        uint want_keys)
+{
+    const uint4 piece = in[layout.y + get_global_id(0)];
+    __global uint *words = out + layout.w;
+    bm_vec m[BM_ACC];
+    if (piece.y == 0) {
+        for (uint pass = 0; pass < BM_PASSES; ++pass) {
+            bm_fold(in, piece.z, piece.w, coef + pass * BM_ACC, m);
+            bm_merge_pass(m, pass, words + (size_t)piece.x * BM_PERMS);
+        }
+        return;
+    }
+    __global const uint *offsets = (__global const uint *)(in + layout.x);
+    for (uint doc = piece.x; doc < piece.x + piece.y; ++doc) {
+        const uint begin = offsets[doc], end = offsets[doc + 1];
+        __global uint *row = words + (size_t)doc * BM_PERMS;
+        for (uint pass = 0; pass < BM_PASSES; ++pass) {
+            bm_fold(in, begin, end, coef + pass * BM_ACC, m);
+            bm_store_pass(m, pass, row);
+        }
+#if BM_BANDS > 0
+        if (want_keys != 0) {
+            __global ulong *keys = (__global ulong *)out + (size_t)doc * BM_BANDS;
+            for (uint band = 0; band < BM_BANDS; ++band)
+                keys[band] = begin == end ? 0xFFFFFFFFFFFFFFFFul : bm_band_key(row, band);
+        }
+#endif
+    }
+}

@@ -1,0 +1,112 @@
+/* sign_gpu.cl -- affine32 signatures, the shape for GPUs: permutations over work-items.
+ *
+ *   grid     one dimension, a work-group of BM_TEAM * BM_TEAMS work-items a piece
+ *   memory   BM_TILE quads of premixed hashes in local memory
+ *   result   words, and keys where want_keys is not 0 (buffers: band_keys.cl)
+ *
+ * A piece is (first document, n, begin, end): n > 0: n whole documents of at most BM_TILE quads
+ * together; n = 0: the quads begin .. end of one long document, merged into its words by atomic_min.
+ *
+ *   BM_EACH   permutations of a work-item, 1 .. 8: their coefficients and minima stay in registers
+ *   BM_TEAM   work-items that sign one document: BM_EACH * BM_TEAM >= BM_PERMS
+ *   BM_TEAMS  teams of a group; they share the documents, or the quads of a part, in turn
+ *   BM_TILE   quads read at once
+ *
+ * Why: every work-item of a team needs every hash, so the group reads (coalesced, a quad an item)
+ * and premixes each hash once, and the loop then takes four hashes with one broadcast read of local
+ * memory for 4 * BM_EACH multiply-adds. min(min(v, w), m) is one instruction where the hardware has
+ * a minimum of three. Packing short documents by the tile keeps groups full, and teams work without
+ * a barrier between documents. Neither the barriers nor the branches on `piece` diverge: a piece
+ * belongs to the whole group. */
+
+#define BM_GROUP (BM_TEAM * BM_TEAMS)
+
+BM_INLINE void bm_load_tile(__global const uint4 *in, uint n, uint item, __local uint4 *tile)
+{
+    for (uint i = item; i < n; i += BM_GROUP) {
+        const uint4 h = in[i];
+        tile[i] = (uint4)(bm_fmix32(h.x), bm_fmix32(h.y), bm_fmix32(h.z), bm_fmix32(h.w));
+    }
+}
+
+BM_INLINE void bm_fold_quad(uint4 h, const uint *a, const uint *b, uint *m)
+{
+#pragma unroll
+    for (uint j = 0; j < BM_EACH; ++j) {
+        m[j] = min(min(a[j] * h.x + b[j], a[j] * h.y + b[j]), m[j]);
+        m[j] = min(min(a[j] * h.z + b[j], a[j] * h.w + b[j]), m[j]);
+    }
+}
+
+/* Fold the quads begin, begin + step, ... below end into m, two at a time. */
+BM_INLINE void bm_fold(__local const uint4 *tile, uint begin, uint end, uint step, const uint *a,
+                       const uint *b, uint *m)
+{
+    uint i = begin;
+    for (; i + step < end; i += 2 * step) {
+        bm_fold_quad(tile[i], a, b, m);
+        bm_fold_quad(tile[i + step], a, b, m);
+    }
+    if (i < end)
+        bm_fold_quad(tile[i], a, b, m);
+}
+
+__kernel __attribute__((reqd_work_group_size(BM_GROUP, 1, 1))) void
+bm_sign(__global const uint4 *in, __global uint *out, __global const uint *coef, uint4 layout,
+        uint want_keys)
+{
+    __local uint4 tile[BM_TILE];
+    const uint item = (uint)get_local_id(0);
+    const uint lane = item % BM_TEAM, team = item / BM_TEAM;
+    const uint4 piece = in[layout.y + get_group_id(0)];
+    __global uint *words = out + layout.w;
+    uint a[BM_EACH], b[BM_EACH], m[BM_EACH];
+#pragma unroll
+    for (uint j = 0; j < BM_EACH; ++j) {
+        a[j] = coef[lane + j * BM_TEAM];
+        b[j] = coef[BM_EACH * BM_TEAM + lane + j * BM_TEAM];
+        m[j] = 0xFFFFFFFFu;
+    }
+    if (piece.y == 0) {
+        for (uint at = piece.z; at < piece.w; at += BM_TILE) {
+            const uint n = min(piece.w - at, (uint)BM_TILE);
+            bm_load_tile(in + at, n, item, tile);
+            barrier(CLK_LOCAL_MEM_FENCE);
+            bm_fold(tile, team, n, BM_TEAMS, a, b, m);
+            barrier(CLK_LOCAL_MEM_FENCE);
+        }
+        volatile __global uint *row = words + (size_t)piece.x * BM_PERMS;
+#pragma unroll
+        for (uint j = 0; j < BM_EACH; ++j)
+            if (lane + j * BM_TEAM < BM_PERMS)
+                atomic_min(row + lane + j * BM_TEAM, m[j]);
+        return;
+    }
+    __global const uint *offsets = (__global const uint *)(in + layout.x);
+    const uint base = offsets[piece.x];
+    bm_load_tile(in + base, offsets[piece.x + piece.y] - base, item, tile);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint doc = piece.x + team; doc < piece.x + piece.y; doc += BM_TEAMS) {
+        __global uint *row = words + (size_t)doc * BM_PERMS;
+#pragma unroll
+        for (uint j = 0; j < BM_EACH; ++j)
+            m[j] = 0xFFFFFFFFu;
+        bm_fold(tile, offsets[doc] - base, offsets[doc + 1] - base, 1, a, b, m);
+#pragma unroll
+        for (uint j = 0; j < BM_EACH; ++j)
+            if (lane + j * BM_TEAM < BM_PERMS)
+                row[lane + j * BM_TEAM] = m[j];
+    }
+#if BM_BANDS > 0
+    if (want_keys == 0)
+        return;
+    barrier(CLK_GLOBAL_MEM_FENCE); /* the words of the whole piece, then a key an item */
+    __global ulong *keys = (__global ulong *)out + (size_t)piece.x * BM_BANDS;
+    for (uint i = item; i < piece.y * BM_BANDS; i += BM_GROUP) {
+        const uint doc = piece.x + i / BM_BANDS;
+        keys[i] = offsets[doc] == offsets[doc + 1]
+                      ? 0xFFFFFFFFFFFFFFFFul
+                      : bm_band_key(words + (size_t)doc * BM_PERMS, i % BM_BANDS);
+    }
+#endif
+}
