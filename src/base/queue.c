@@ -43,12 +43,12 @@ void bm_queue_free(bm_queue *queue)
     bm_free(queue);
 }
 
-bool bm_queue_push(bm_queue *queue, void *item)
+static bool push(bm_queue *queue, void *item, bool wait)
 {
     pthread_mutex_lock(&queue->lock);
-    while (queue->count == queue->capacity && !queue->closed && !queue->aborted)
+    while (wait && queue->count == queue->capacity && !queue->closed && !queue->aborted)
         pthread_cond_wait(&queue->not_full, &queue->lock);
-    bool ok = !queue->closed && !queue->aborted;
+    bool ok = !queue->closed && !queue->aborted && queue->count < queue->capacity;
     if (ok) {
         queue->items[(queue->head + queue->count) % queue->capacity] = item;
         queue->count++;
@@ -56,6 +56,16 @@ bool bm_queue_push(bm_queue *queue, void *item)
     }
     pthread_mutex_unlock(&queue->lock);
     return ok;
+}
+
+bool bm_queue_push(bm_queue *queue, void *item)
+{
+    return push(queue, item, true);
+}
+
+bool bm_queue_try_push(bm_queue *queue, void *item)
+{
+    return push(queue, item, false);
 }
 
 static void *take(bm_queue *queue)

@@ -16,7 +16,8 @@ bm_status bm_queue_open(size_t capacity, bm_queue **out, bm_error *err);
 void bm_queue_free(bm_queue *queue); /* frees the queue; NULL is fine */
 bool bm_queue_push(bm_queue *queue,
                    void *item); /* false: closed or aborted; the item stays the caller's */
-bool bm_queue_pop(bm_queue *queue, void **item); /* false: closed and empty, or aborted */
+bool bm_queue_try_push(bm_queue *queue, void *item); /* false: full too; does not wait */
+bool bm_queue_pop(bm_queue *queue, void **item);     /* false: closed and empty, or aborted */
 bool bm_queue_try_pop(bm_queue *queue,
                       void **item); /* false: empty, closed or aborted; does not wait */
 void bm_queue_close(bm_queue *queue);

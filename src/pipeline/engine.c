@@ -1,0 +1,147 @@
+/* engine.c -- opening the chosen devices, checking what they say, giving up on those that lie. */
+#include "pipeline/engine.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+
+#define CHECK_ONE_IN 1024u
+#define CPU_BATCH_HASHES                                                                           \
+    (96u * 1024u) /* 768 KiB of hashes: a batch stays in a core's second-level cache */
+
+static void add_name(bm_engine *engine, const char *name)
+{
+    size_t used = strlen(engine->names);
+    snprintf(engine->names + used, sizeof engine->names - used, "%s%s", used == 0 ? "" : ", ",
+             name);
+}
+
+/* A device that does not open is left out under `auto` (with a warning), else an error. */
+static bm_status open_lane(bm_engine *engine, bm_backend_cfg *cfg, const bm_device_info *device,
+                           bm_error *err)
+{
+    bm_error why = {0};
+    cfg->device = device->spec;
+    bm_lane *lane = &engine->lanes[engine->n_lanes];
+    bm_status status = bm_backend_opencl.open(cfg, &lane->backend, &why);
+    if (status == BM_OK) {
+        lane->info = device[0];
+        engine->n_lanes++;
+        add_name(engine, device->name);
+        return BM_OK;
+    }
+    if (engine->fallback) {
+        char words[1400];
+        bm_error_format(&why, words, sizeof words);
+        bm_meter_log(engine->meter, BM_LOG_WARNING, "device %s left out: %s", device->spec, words);
+        return BM_OK;
+    }
+    if (err != NULL)
+        *err = why;
+    return status;
+}
+
+bm_status bm_engine_open(const bm_engine_cfg *cfg, bm_engine *out, bm_error *err)
+{
+    memset(out, 0, sizeof *out);
+    out->meter = cfg->meter;
+    out->fallback = cfg->pick->fallback;
+    out->bands = cfg->bands;
+    out->rows = cfg->rows;
+    out->perms_used = cfg->perms_used != 0 ? cfg->perms_used : cfg->sketch.perms;
+    bm_callbacks callbacks = bm_meter_callbacks(cfg->meter);
+    bm_backend_cfg backend = {.sketch = cfg->sketch,
+                              .perms_used = out->perms_used,
+                              .bands = cfg->bands,
+                              .rows = cfg->rows,
+                              .device = "cpu",
+                              .cpu = cfg->cpu,
+                              .cache_dir = cfg->cache_dir,
+                              .callbacks = &callbacks};
+    out->lanes = bm_alloc_zero(cfg->pick->n, sizeof *out->lanes);
+    if (out->lanes == NULL)
+        return bm_fail_nomem(err, cfg->pick->n * sizeof *out->lanes);
+    bm_status status = bm_scheme_affine32.draw(&cfg->sketch, &out->params, err);
+    if (status == BM_OK)
+        status = bm_backend_cpu.open(&backend, &out->cpu, err);
+    out->params.perms = out->perms_used;
+    for (size_t i = 0; status == BM_OK && i < cfg->pick->n; i++) {
+        const bm_device_info *device = &cfg->pick->devices[i];
+        if (device->kind == BM_DEVICE_NATIVE) {
+            out->use_cpu = true;
+            add_name(out, device->name);
+        } else {
+            status = open_lane(out, &backend, device, err);
+        }
+    }
+    if (status == BM_OK && out->n_lanes == 0 && !out->use_cpu) {
+        out->use_cpu = true;
+        add_name(out, out->cpu->info.name);
+        bm_meter_log(out->meter, BM_LOG_WARNING, "no device is left, signing on the CPU");
+    }
+    if (status != BM_OK)
+        bm_engine_close(out);
+    return status;
+}
+
+void bm_engine_close(bm_engine *engine)
+{
+    for (size_t i = 0; i < engine->n_lanes; i++)
+        bm_backend_opencl.close(engine->lanes[i].backend);
+    bm_backend_cpu.close(engine->cpu);
+    bm_free(engine->lanes);
+    bm_scheme_params_reset(&engine->params);
+    memset(engine, 0, sizeof *engine);
+}
+
+size_t bm_engine_batch_hashes(const bm_engine *engine)
+{
+    size_t hashes = CPU_BATCH_HASHES;
+    for (size_t i = 0; i < engine->n_lanes; i++)
+        if (engine->lanes[i].backend != NULL && engine->lanes[i].backend->batch_hashes > hashes)
+            hashes = engine->lanes[i].backend->batch_hashes;
+    return hashes;
+}
+
+bm_status bm_engine_sign_cpu(bm_engine *engine, bm_sign_task *task, bm_error *err)
+{
+    bm_status status = bm_backend_cpu.submit(engine->cpu, task, err);
+    return status == BM_OK ? bm_backend_cpu.wait(engine->cpu, task, err) : status;
+}
+
+bm_status bm_engine_check(const bm_engine *engine, const bm_lane *lane, const bm_sign_task *task,
+                          bm_error *err)
+{
+    uint32_t words[BM_PERMS_MAX];
+    uint64_t keys[BM_PERMS_MAX];
+    for (size_t d = task->n_docs > CHECK_ONE_IN ? CHECK_ONE_IN / 2 : task->n_docs / 2;
+         d < task->n_docs; d += CHECK_ONE_IN) {
+        size_t n = (size_t)(task->offsets[d + 1] - task->offsets[d]);
+        bm_scheme_affine32.sign(&engine->params, task->hashes + task->offsets[d], n, words);
+        bm_band_keys_scalar(words, engine->bands, engine->rows, n == 0, keys);
+        bool same = task->words == NULL || memcmp(words, task->words + d * engine->perms_used,
+                                                  engine->perms_used * sizeof *words) == 0;
+        same = same && (task->keys == NULL || memcmp(keys, task->keys + d * engine->bands,
+                                                     engine->bands * sizeof *keys) == 0);
+        if (!same)
+            return bm_fail_at(err, BM_ERR_DEVICE, lane->info.spec, 0,
+                              "%s computed a wrong signature", lane->info.name);
+    }
+    return BM_OK;
+}
+
+bm_status bm_engine_lane_failed(bm_engine *engine, bm_lane *lane, bm_status status, bm_error *err)
+{
+    lane->dead = true;
+    if (!engine->fallback)
+        return status == BM_ERR_NOMEM || status == BM_ERR_CANCELLED ? status : BM_ERR_DEVICE;
+    char words[1400] = "it failed";
+    if (err != NULL)
+        bm_error_format(err, words, sizeof words);
+    bm_meter_log(engine->meter, BM_LOG_WARNING,
+                 "device %s is given up, its batches are signed on the CPU: %s", lane->info.spec,
+                 words);
+    return BM_OK;
+}

@@ -1,0 +1,357 @@
+/* flow.c -- the threads of the flow: workers, lanes, and the ring that puts batches back in order.
+ *
+ * One mutex guards the order (ring, numbers, stop), another the reader. A batch that fails carries
+ * its failure to its turn, so the first one in input order wins; a failure without a batch (a
+ * thread's scratch, the reader) stops the flow at once. Every batch is owned by exactly one of:
+ * free list, worker, lane's queue, lane, ring. */
+#include "pipeline/flow.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/pool.h"
+#include "base/queue.h"
+#include "pipeline/flow_batch.h"
+
+#define BYTES_PER_HASH  6u /* of English text; only sizes batches */
+#define BATCH_BYTES_MIN (64u << 10)
+#define BATCH_BYTES_MAX (64u << 20)
+#define LANE_DEPTH_MAX  8u
+
+typedef struct flow {
+    const bm_flow_cfg *cfg;
+    bm_reader *reader;
+    pthread_mutex_t read_lock;
+    bool read_end;
+    uint64_t n_read, docs_read;
+
+    pthread_mutex_t order_lock; /* of all below */
+    pthread_cond_t moved;       /* next moved, or stop */
+    bm_flow_batch **ring;
+    uint64_t window, next;
+    bool delivering, stop;
+    bm_flow_batch **free;
+    size_t n_free;
+    bm_status status;
+    bm_error error;
+
+    bm_queue *queue; /* to the lanes; NULL: no lanes */
+    atomic_uint workers_left;
+    uint32_t n_workers;
+} flow;
+
+static void fail(flow *f, bm_status status, const bm_error *error)
+{
+    pthread_mutex_lock(&f->order_lock);
+    if (f->status == BM_OK) {
+        f->status = status;
+        f->error = *error;
+    }
+    f->stop = true;
+    pthread_cond_broadcast(&f->moved);
+    pthread_mutex_unlock(&f->order_lock);
+    if (f->queue != NULL)
+        bm_queue_abort(f->queue);
+}
+
+static bm_flow_batch *batch_take(flow *f)
+{
+    bm_flow_batch *batch = NULL;
+    pthread_mutex_lock(&f->order_lock);
+    if (f->n_free > 0)
+        batch = f->free[--f->n_free];
+    pthread_mutex_unlock(&f->order_lock);
+    return batch != NULL ? batch : bm_alloc_zero(1, sizeof *batch);
+}
+
+/* order_lock held. */
+static void batch_put_back(flow *f, bm_flow_batch *batch)
+{
+    bm_flow_batch_clear(batch);
+    if (f->n_free < f->window)
+        f->free[f->n_free++] = batch;
+    else
+        bm_flow_batch_free(batch);
+}
+
+/* Hand a finished batch to its place; whoever finds its turn come delivers it and all that follow.
+ */
+static void deliver(flow *f, bm_flow_batch *batch)
+{
+    pthread_mutex_lock(&f->order_lock);
+    f->ring[batch->sequence % f->window] = batch;
+    while (!f->delivering && !f->stop && f->ring[f->next % f->window] != NULL) {
+        bm_flow_batch *turn = f->ring[f->next % f->window];
+        f->ring[f->next % f->window] = NULL;
+        f->delivering = true;
+        pthread_mutex_unlock(&f->order_lock);
+        bm_error error = {0};
+        bm_status status = bm_flow_batch_deliver(f->cfg, turn, &error);
+        if (status != BM_OK)
+            fail(f, status, &error);
+        pthread_mutex_lock(&f->order_lock);
+        batch_put_back(f, turn);
+        f->delivering = false;
+        f->next++;
+        pthread_cond_broadcast(&f->moved);
+    }
+    pthread_mutex_unlock(&f->order_lock);
+}
+
+/* Wait until batch number `n` has a place in the ring; false: the flow stops. */
+static bool wait_for_place(flow *f, uint64_t n)
+{
+    pthread_mutex_lock(&f->order_lock);
+    while (!f->stop && n - f->next >= f->window)
+        pthread_cond_wait(&f->moved, &f->order_lock);
+    bool go = !f->stop;
+    pthread_mutex_unlock(&f->order_lock);
+    return go;
+}
+
+/* The next batch of input, read; NULL at the end or when the flow stops. */
+static bm_flow_batch *read_next(flow *f)
+{
+    bm_error error = {0};
+    bm_flow_batch *batch = NULL;
+    pthread_mutex_lock(&f->read_lock);
+    if (!f->read_end && wait_for_place(f, f->n_read)) {
+        bm_status status = bm_meter_check(f->cfg->meter, &error);
+        batch = status == BM_OK ? batch_take(f) : NULL;
+        if (status == BM_OK && batch == NULL)
+            status = bm_fail_nomem(&error, sizeof *batch);
+        if (status == BM_OK) {
+            batch->sequence = f->n_read;
+            batch->first_doc = f->docs_read;
+            status = bm_flow_batch_read(f->cfg, f->reader, batch, &f->read_end, &error);
+            f->docs_read +=
+                batch->hash_offsets.len == 0 ? 0 : batch->hash_offsets.len / sizeof(uint64_t) - 1;
+        }
+        if (status != BM_OK || f->read_end) {
+            bm_flow_batch_free(batch);
+            batch = NULL;
+        }
+        f->n_read++;
+        if (status != BM_OK) {
+            f->read_end = true;
+            /* What was read before is delivered first, so that its own failures come first. */
+            bm_flow_batch *last = bm_alloc_zero(1, sizeof *last);
+            if (last == NULL) {
+                fail(f, status, &error);
+            } else {
+                last->sequence = f->n_read - 1;
+                last->status = status;
+                last->error = error;
+                pthread_mutex_unlock(&f->read_lock);
+                deliver(f, last);
+                return NULL;
+            }
+        }
+    }
+    pthread_mutex_unlock(&f->read_lock);
+    return batch;
+}
+
+/* Sign on this thread, or leave it to a lane: false when the batch is no longer ours. */
+static bool sign(flow *f, bm_flow_batch *batch)
+{
+    bm_engine *engine = f->cfg->engine;
+    if (engine == NULL || batch->status != BM_OK || batch->n_docs == 0)
+        return true;
+    batch->status = bm_flow_batch_task(f->cfg, batch, &batch->error);
+    if (batch->status != BM_OK)
+        return true;
+    if (f->queue != NULL) {
+        bool taken =
+            engine->use_cpu ? bm_queue_try_push(f->queue, batch) : bm_queue_push(f->queue, batch);
+        if (taken)
+            return false;
+        if (!engine->use_cpu)
+            return true; /* the flow stops */
+    }
+    batch->status = bm_engine_sign_cpu(engine, &batch->task, &batch->error);
+    return true;
+}
+
+static bm_status work(flow *f)
+{
+    bm_flow_worker worker;
+    bm_error error = {0};
+    bm_status status = bm_flow_worker_open(f->cfg, &worker, &error);
+    if (status != BM_OK)
+        fail(f, status, &error);
+    bm_flow_batch *batch;
+    while (status == BM_OK && (batch = read_next(f)) != NULL) {
+        bm_flow_batch_parse(&worker, batch);
+        if (sign(f, batch))
+            deliver(f, batch);
+    }
+    if (status == BM_OK)
+        bm_flow_worker_close(&worker);
+    if (atomic_fetch_sub(&f->workers_left, 1) == 1 && f->queue != NULL)
+        bm_queue_close(f->queue);
+    return BM_OK;
+}
+
+/* --- lanes --- */
+
+typedef struct lane_run {
+    flow *f;
+    bm_lane *lane;
+    bm_flow_batch *in_flight[LANE_DEPTH_MAX];
+    uint32_t n;
+} lane_run;
+
+/* The lane's device failed: close it first, for it may still write into what it held; then sign that on
+ * the CPU, or fail each. */
+static void lane_give_up(lane_run *run, bm_status status, bm_error *error)
+{
+    bm_engine *engine = run->f->cfg->engine;
+    if (run->lane->backend != NULL)
+        run->lane->backend->ops->close(run->lane->backend);
+    run->lane->backend = NULL;
+    status = bm_engine_lane_failed(engine, run->lane, status, error);
+    for (uint32_t i = 0; i < run->n; i++) {
+        bm_flow_batch *batch = run->in_flight[i];
+        batch->status = status;
+        batch->error = *error;
+        if (status == BM_OK)
+            batch->status = bm_engine_sign_cpu(engine, &batch->task, &batch->error);
+    }
+    uint32_t n = run->n;
+    run->n = 0;
+    for (uint32_t i = 0; i < n; i++)
+        deliver(run->f, run->in_flight[i]);
+}
+
+static void lane_submit(lane_run *run, bm_flow_batch *batch)
+{
+    bm_error error = {0};
+    bm_backend *backend = run->lane->backend;
+    run->in_flight[run->n++] = batch;
+    bm_status status =
+        run->lane->dead ? BM_OK : backend->ops->submit(backend, &batch->task, &error);
+    if (status != BM_OK || run->lane->dead)
+        lane_give_up(run, status, &error);
+}
+
+static void lane_finish_oldest(lane_run *run)
+{
+    bm_error error = {0};
+    bm_backend *backend = run->lane->backend;
+    bm_flow_batch *batch = run->in_flight[0];
+    bm_status status = backend->ops->wait(backend, &batch->task, &error);
+    if (status == BM_OK)
+        status = bm_engine_check(run->f->cfg->engine, run->lane, &batch->task, &error);
+    if (status != BM_OK) {
+        lane_give_up(run, status, &error);
+        return;
+    }
+    run->n--;
+    memmove(run->in_flight, run->in_flight + 1, run->n * sizeof run->in_flight[0]);
+    deliver(run->f, batch);
+}
+
+static bm_status run_lane(flow *f, bm_lane *lane)
+{
+    lane_run run = {.f = f, .lane = lane};
+    uint32_t depth = lane->backend->depth < 1 ? 1 : lane->backend->depth;
+    if (depth > LANE_DEPTH_MAX)
+        depth = LANE_DEPTH_MAX;
+    void *item;
+    for (;;) {
+        if (run.n == 0) {
+            if (!bm_queue_pop(f->queue, &item))
+                break;
+            lane_submit(&run, item);
+        } else if (run.n < depth && bm_queue_try_pop(f->queue, &item)) {
+            lane_submit(&run, item);
+        } else {
+            lane_finish_oldest(&run);
+        }
+    }
+    return BM_OK;
+}
+
+static bm_status run_thread(void *ctx, uint32_t thread, bm_error *err)
+{
+    (void)err;
+    flow *f = ctx;
+    if (thread < f->n_workers)
+        return work(f);
+    return run_lane(f, &f->cfg->engine->lanes[thread - f->n_workers]);
+}
+
+/* --- opening and closing --- */
+
+static size_t batch_bytes(const bm_flow_cfg *cfg)
+{
+    size_t hashes = cfg->engine != NULL ? bm_engine_batch_hashes(cfg->engine) : 0;
+    size_t bytes = hashes * BYTES_PER_HASH;
+    if (bytes < BATCH_BYTES_MIN)
+        bytes = hashes == 0 ? 8 * BATCH_BYTES_MIN : BATCH_BYTES_MIN;
+    return bytes > BATCH_BYTES_MAX ? BATCH_BYTES_MAX : bytes;
+}
+
+static bm_status flow_open(const bm_flow_cfg *cfg, flow *f, bm_error *err)
+{
+    memset(f, 0, sizeof *f);
+    f->cfg = cfg;
+    f->n_workers = cfg->threads;
+    atomic_store(&f->workers_left, f->n_workers);
+    size_t n_lanes = cfg->engine != NULL ? cfg->engine->n_lanes : 0;
+    f->window = 2 * (uint64_t)cfg->threads + 2 + n_lanes * (LANE_DEPTH_MAX + 2);
+    pthread_mutex_init(&f->read_lock, NULL);
+    pthread_mutex_init(&f->order_lock, NULL);
+    pthread_cond_init(&f->moved, NULL);
+    f->ring = bm_alloc_zero(f->window, sizeof *f->ring);
+    f->free = bm_alloc_zero(f->window, sizeof *f->free);
+    if (f->ring == NULL || f->free == NULL)
+        return bm_fail_nomem(err, f->window * sizeof *f->ring);
+    bm_status status = BM_OK;
+    if (n_lanes > 0)
+        status = bm_queue_open(2 * n_lanes, &f->queue, err);
+    if (status == BM_OK && cfg->hashes == NULL)
+        status = bm_reader_open(cfg->inputs, batch_bytes(cfg), cfg->batch_docs, &f->reader, err);
+    return status;
+}
+
+static void flow_close(flow *f)
+{
+    void *item;
+    while (f->queue != NULL && bm_queue_drain(f->queue, &item))
+        bm_flow_batch_free(item);
+    bm_queue_free(f->queue);
+    for (uint64_t i = 0; f->ring != NULL && i < f->window; i++)
+        bm_flow_batch_free(f->ring[i]);
+    for (size_t i = 0; i < f->n_free; i++)
+        bm_flow_batch_free(f->free[i]);
+    bm_free(f->ring);
+    bm_free(f->free);
+    bm_reader_close(f->reader);
+    pthread_cond_destroy(&f->moved);
+    pthread_mutex_destroy(&f->order_lock);
+    pthread_mutex_destroy(&f->read_lock);
+}
+
+bm_status bm_flow_run(const bm_flow_cfg *cfg, bm_error *err)
+{
+    flow f;
+    bm_pool *pool = NULL;
+    bm_status status = flow_open(cfg, &f, err);
+    size_t n_lanes = cfg->engine != NULL ? cfg->engine->n_lanes : 0;
+    if (status == BM_OK)
+        status = bm_pool_open(f.n_workers + (uint32_t)n_lanes, &pool, err);
+    if (status == BM_OK) {
+        bm_pool_run(pool, run_thread, &f, NULL);
+        status = f.status;
+        if (status != BM_OK && err != NULL)
+            *err = f.error;
+    }
+    bm_pool_close(pool);
+    flow_close(&f);
+    return status;
+}

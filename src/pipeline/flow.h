@@ -1,0 +1,74 @@
+/* flow.h -- from inputs to signed documents, on several threads, in input order.
+ *
+ *     reader (one at a time, whichever worker is free) -> parse + shingle (workers) -> sign
+ * (worker, or a device's lane)
+ *         -> ordered end: document table, then the job's sink
+ *
+ * A worker takes the next raw batch under a lock, parses and shingles it while it is in cache,
+ * signs it on the CPU or hands it to a lane's queue, and delivers it. Batches are delivered in
+ * reading order whoever made them: an early one waits in a ring of `window` places, and the reader
+ * stops while the ring is full, which bounds the memory. The first failure in input order is the
+ * one that is reported. */
+#ifndef BM_PIPELINE_FLOW_H
+#define BM_PIPELINE_FLOW_H
+
+#include <bandmill/job.h>
+
+#include "io/hash_input.h"
+#include "io/input_set.h"
+#include "io/reader.h"
+#include "model/shingle_batch.h"
+#include "pipeline/doc_table.h"
+#include "pipeline/engine.h"
+#include "pipeline/meter.h"
+
+typedef struct bm_flow_doc {
+    bm_doc_row row;
+    uint64_t id_hash;
+    size_t id_begin, id_len; /* in bm_flow_batch.ids */
+} bm_flow_doc;
+
+typedef struct bm_flow_batch {
+    uint64_t sequence, bytes_read;
+    bm_raw_batch *raw;
+    bm_buf hash_offsets, hash_values; /* of `hashes` inputs, as read */
+    uint64_t first_doc;               /* likewise: number of the first document */
+    bm_flow_doc *docs;
+    size_t n_docs, cap_docs;
+    bm_buf ids;
+    bm_skipped *skipped;
+    size_t n_skipped, cap_skipped;
+    uint64_t n_invalid;
+    bm_shingle_batch shingles;
+    uint32_t *words; /* n_docs * perms in use; NULL where not wanted */
+    uint64_t *keys;  /* n_docs * bands */
+    size_t cap_words, cap_keys;
+    bm_sign_task task;
+    bm_status status; /* what came after the documents: a bad record, a failure */
+    bm_error error;
+} bm_flow_batch;
+
+/* Called in input order, one at a time; the batch's first document is row `first_row`. Borrows the
+ * batch. */
+typedef bm_status (*bm_flow_sink)(void *ctx, const bm_flow_batch *batch, size_t first_row,
+                                  bm_error *err);
+
+typedef struct bm_flow_cfg {
+    const bm_input_options *input;
+    const bm_text_options *text;
+    const char *cpu;
+    uint32_t threads, batch_docs;
+    bm_input_set *inputs;
+    bm_hash_input *hashes; /* instead of reading documents; NULL: none */
+    bm_engine *engine;     /* NULL: nothing is signed */
+    bool want_words, want_keys;
+    bm_meter *meter;
+    bm_doc_table *docs;
+    bm_counts *counts;
+    bm_flow_sink sink; /* NULL: none */
+    void *sink_ctx;
+} bm_flow_cfg;
+
+bm_status bm_flow_run(const bm_flow_cfg *cfg, bm_error *err);
+
+#endif
