@@ -1,0 +1,151 @@
+/* match.c -- verification in parallel over one chunk at a time; edges and groups change between
+ * chunks only. */
+#include "pipeline/match.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "lsh/all_pairs.h"
+#include "lsh/verify.h"
+
+#define CHUNK_PAIRS  65536u
+#define VERIFY_GRAIN 256u
+
+typedef struct chunk {
+    const bm_match *match;
+    bm_pair *pairs;
+} chunk;
+
+static double similarity(const bm_match *match, uint32_t a, uint32_t b)
+{
+    const bm_corpus *corpus = match->corpus;
+    switch (match->verify) {
+    case BM_VERIFY_NONE:
+        return NAN;
+    case BM_VERIFY_SIGNATURE: {
+        double agreement = bm_corpus_agreement(corpus, a, b);
+        return agreement >= match->threshold ? agreement : -1.0;
+    }
+    case BM_VERIFY_AUTO:
+    case BM_VERIFY_EXACT:
+        break;
+    }
+    return bm_jaccard_at_least(corpus->hashes[a], corpus->sizes[a], corpus->hashes[b],
+                               corpus->sizes[b], match->threshold);
+}
+
+static bm_status verify_range(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
+{
+    (void)thread;
+    (void)err;
+    chunk *c = ctx;
+    for (size_t i = begin; i < end; i++)
+        c->pairs[i].similarity = similarity(c->match, c->pairs[i].a, c->pairs[i].b);
+    return BM_OK;
+}
+
+static size_t drop_joined(bm_match *match, bm_pair *pairs, size_t n)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < n; i++)
+        if (bm_union_find_root(&match->groups, pairs[i].a) !=
+            bm_union_find_root(&match->groups, pairs[i].b))
+            pairs[left++] = pairs[i];
+    return left;
+}
+
+static bm_status keep_edges(bm_match *match, const bm_pair *pairs, size_t n, bm_error *err)
+{
+    bm_status status = BM_OK;
+    if (!match->only_groups) {
+        void *edges = match->edges;
+        status = bm_grow(&edges, &match->cap_edges, match->n_edges + n, sizeof *match->edges, err);
+        match->edges = edges;
+    }
+    for (size_t i = 0; status == BM_OK && i < n; i++) {
+        if (!(isnan(pairs[i].similarity) || pairs[i].similarity >= match->threshold))
+            continue;
+        match->n_edges_found++;
+        bm_union_find_link(&match->groups, pairs[i].a, pairs[i].b);
+        if (!match->only_groups)
+            match->edges[match->n_edges++] = pairs[i];
+    }
+    return status;
+}
+
+static bm_status on_candidates(void *ctx, bm_pair *pairs, size_t n, bm_error *err)
+{
+    bm_match *match = ctx;
+    bm_status status = bm_meter_check(match->meter, err);
+    if (status != BM_OK)
+        return status;
+    match->n_candidates += n;
+    if (match->only_groups)
+        n = drop_joined(match, pairs, n);
+    match->n_verified += match->verify == BM_VERIFY_NONE ? 0 : n;
+    if (match->verify == BM_VERIFY_EXACT)
+        status = bm_corpus_sort(match->corpus, pairs, n, match->pool, err);
+    chunk c = {match, pairs};
+    if (status == BM_OK)
+        status = bm_pool_for(match->pool, n, VERIFY_GRAIN, verify_range, &c, err);
+    return status == BM_OK ? keep_edges(match, pairs, n, err) : status;
+}
+
+/* Pairs of --candidates all come with their similarity. */
+static bm_status on_all_pairs(void *ctx, bm_pair *pairs, size_t n, bm_error *err)
+{
+    bm_match *match = ctx;
+    bm_status status = bm_meter_check(match->meter, err);
+    return status == BM_OK ? keep_edges(match, pairs, n, err) : status;
+}
+
+static int by_place(const void *x, const void *y)
+{
+    const bm_pair *p = x, *q = y;
+    if (p->a != q->a)
+        return p->a < q->a ? -1 : 1;
+    return p->b < q->b ? -1 : p->b > q->b;
+}
+
+bm_status bm_match_run(bm_match *match, bm_error *err)
+{
+    bm_corpus *corpus = match->corpus;
+    bm_callbacks callbacks = bm_meter_callbacks(match->meter);
+    bm_status status = bm_union_find_init(&match->groups, corpus->n, err);
+    if (status != BM_OK)
+        return status;
+    if (match->all_candidates) {
+        status = bm_corpus_sort_all(corpus, match->pool, err);
+        if (status == BM_OK)
+            status = bm_all_pairs((const uint64_t *const *)corpus->hashes, corpus->sizes,
+                                  corpus->skip, corpus->n, match->threshold, match->pool,
+                                  on_all_pairs, match, &match->n_candidates, &callbacks, err);
+        match->n_verified = match->n_candidates;
+    } else {
+        bm_band_keyset keys = bm_corpus_keyset(corpus);
+        status =
+            bm_candidates(&keys, match->pool, CHUNK_PAIRS, on_candidates, match, &callbacks, err);
+    }
+    if (status == BM_OK && match->n_edges > 1)
+        qsort(match->edges, match->n_edges, sizeof *match->edges, by_place);
+    return status;
+}
+
+void bm_match_reset(bm_match *match)
+{
+    bm_union_find_reset(&match->groups);
+    bm_free(match->edges);
+    match->edges = NULL;
+    match->n_edges = match->cap_edges = 0;
+}
+
+size_t bm_match_find(const bm_match *match, uint32_t a, uint32_t b)
+{
+    bm_pair wanted = {a < b ? a : b, a < b ? b : a, 0.0};
+    if (match->n_edges == 0)
+        return SIZE_MAX;
+    const bm_pair *found = bsearch(&wanted, match->edges, match->n_edges, sizeof wanted, by_place);
+    return found != NULL ? (size_t)(found - match->edges) : SIZE_MAX;
+}

@@ -1,0 +1,35 @@
+/* match.h -- candidates to edges: sort what is needed, compare, keep what reaches the threshold.
+ *
+ * Candidates come in chunks of a fixed size and order. With `only_groups` a pair whose ends are
+ * already in one group when its chunk begins is not verified; what is counted so is the same for
+ * any number of threads. */
+#ifndef BM_PIPELINE_MATCH_H
+#define BM_PIPELINE_MATCH_H
+
+#include <bandmill/types.h>
+
+#include "lsh/union_find.h"
+#include "pipeline/corpus.h"
+#include "pipeline/meter.h"
+
+typedef struct bm_match {
+    bm_corpus *corpus;
+    bm_pool *pool;
+    bm_meter *meter;
+    bm_verify verify; /* never AUTO */
+    double threshold;
+    bool only_groups;    /* edges are not kept, joined pairs not verified */
+    bool all_candidates; /* every pair that shares a shingle (exact) */
+    bm_union_find groups;
+    bm_pair *edges; /* ordered by a, then b, after bm_match_run; empty with only_groups */
+    size_t n_edges, cap_edges;
+    uint64_t n_candidates, n_verified, n_edges_found;
+} bm_match;
+
+/* Fill in the first seven fields, then run. */
+bm_status bm_match_run(bm_match *match, bm_error *err);
+void bm_match_reset(bm_match *match);
+/* The edge of two documents (in any order): its place in `edges`, or SIZE_MAX. */
+size_t bm_match_find(const bm_match *match, uint32_t a, uint32_t b);
+
+#endif
