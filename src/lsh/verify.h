@@ -5,14 +5,19 @@
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
-/* Sort a document's hashes (distinct already) ascending; scratch of n words. */
+/* Sort a document's hashes ascending (repeats are allowed); scratch of n words, n below 2^32. */
 void bm_hashes_sort(uint64_t *hashes, size_t n, uint64_t *scratch);
+/* Drop the repeats of a sorted array in place; what is left. */
+size_t bm_hashes_distinct(uint64_t *hashes, size_t n);
 /* |x and y| of two sorted distinct sets. */
 size_t bm_hashes_common(const uint64_t *x, size_t n_x, const uint64_t *y, size_t n_y);
 /* |and| / |or| in double; 0 where both are empty. */
 double bm_jaccard(size_t common, size_t n_x, size_t n_y);
-/* Exact similarity if it is >= threshold, else any value below the threshold that is >= ... not
- * exact: stops as soon as the rest cannot reach it. Returns a negative number then. */
+/* The least number of common hashes with bm_jaccard(number, n_x, n_y) >= threshold; SIZE_MAX where
+ * even the whole smaller set is not enough. */
+size_t bm_jaccard_least_common(size_t n_x, size_t n_y, double threshold);
+/* The exact similarity, bm_jaccard(bm_hashes_common(x, y)), where that is >= threshold; else a
+ * negative number, as soon as it is certain that what is left cannot reach the threshold. */
 double bm_jaccard_at_least(const uint64_t *x, size_t n_x, const uint64_t *y, size_t n_y,
                            double threshold);
 

@@ -1,0 +1,65 @@
+/* verify.c -- how many hashes two sorted sets share, and whether that is enough.
+ *
+ * The similarity of a pair is the double (double)common / (double)(n_x + n_y - common), and a pair
+ * is an edge when that double is >= the threshold. Rounded division is monotone, so that for given
+ * sizes there is a least `common` which is enough: it is estimated as t(n_x+n_y)/(1+t) and then
+ * moved until the very expression above agrees. From there on everything is a comparison of
+ * integers: the merge stops when the hashes found plus all that could still be found are fewer
+ * than that, and no pair is lost to rounding.
+ *
+ * The merge is intersect() of intersect.h; where one set is far longer than the other, each hash of
+ * the shorter is looked up in the longer by galloping instead.
+ *
+ * Pure functions; any thread. */
+#include "lsh/verify.h"
+
+#include "lsh/intersect.h"
+
+size_t bm_hashes_distinct(uint64_t *hashes, size_t n)
+{
+    size_t kept = n != 0;
+    for (size_t i = 1; i < n; i++) {
+        hashes[kept] = hashes[i];
+        kept += hashes[i] != hashes[kept - 1];
+    }
+    return kept;
+}
+
+size_t bm_hashes_common(const uint64_t *x, size_t n_x, const uint64_t *y, size_t n_y)
+{
+    size_t common = 0;
+    bm_intersect(x, n_x, y, n_y, 0, &common);
+    return common;
+}
+
+double bm_jaccard(size_t common, size_t n_x, size_t n_y)
+{
+    size_t all = n_x + n_y - common;
+    return all == 0 ? 0 : (double)common / (double)all;
+}
+
+size_t bm_jaccard_least_common(size_t n_x, size_t n_y, double threshold)
+{
+    size_t most = n_x < n_y ? n_x : n_y;
+    if (!(bm_jaccard(most, n_x, n_y) >= threshold))
+        return SIZE_MAX;
+    if (threshold <= 0)
+        return 0;
+    double estimate = threshold * ((double)n_x + (double)n_y) / (1 + threshold);
+    size_t common = estimate >= (double)most ? most : (size_t)estimate;
+    while (common > 0 && bm_jaccard(common - 1, n_x, n_y) >= threshold)
+        common--;
+    while (bm_jaccard(common, n_x, n_y) < threshold)
+        common++;
+    return common;
+}
+
+double bm_jaccard_at_least(const uint64_t *x, size_t n_x, const uint64_t *y, size_t n_y,
+                           double threshold)
+{
+    size_t least = bm_jaccard_least_common(n_x, n_y, threshold);
+    size_t common = 0;
+    if (least == SIZE_MAX || !bm_intersect(x, n_x, y, n_y, least, &common))
+        return -1;
+    return bm_jaccard(common, n_x, n_y);
+}
