@@ -1,0 +1,55 @@
+/* rows.h -- the text outputs of a job, row by row, into a file or the caller's write function.
+ *
+ * Formats: cli.md 5 (docs/formats.md). Rows gather in a buffer of about 256 KiB. Similarities have
+ * six decimals, empty where they are not known. */
+#ifndef BM_PIPELINE_ROWS_H
+#define BM_PIPELINE_ROWS_H
+
+#include <bandmill/job.h>
+
+#include "base/memory.h"
+#include "io/input_set.h"
+#include "io/out_dir.h"
+#include "pipeline/doc_table.h"
+#include "pipeline/grouping.h"
+
+typedef struct bm_rows {
+    bm_out_file *file; /* or NULL and write */
+    int (*write)(void *ctx, const char *data, size_t len);
+    void *write_ctx;
+    bm_buf buf;
+} bm_rows;
+
+/* Send what is gathered on its way when it is much, or in any case. */
+bm_status bm_rows_flush(bm_rows *rows, bool now, bm_error *err);
+void bm_rows_reset(bm_rows *rows);
+
+/* Files of a directory, written whole. */
+bm_status bm_rows_ids(bm_out_dir *dir, const bm_doc_table *docs, bm_error *err);
+bm_status bm_rows_skipped(bm_out_dir *dir, const bm_doc_table *docs, const bm_input_set *inputs,
+                          bm_error *err);
+/* grouping NULL: nothing is removed. */
+bm_status bm_rows_sources(bm_out_dir *dir, const bm_doc_table *docs, const bm_grouping *grouping,
+                          const bm_input_set *inputs, bm_error *err);
+bm_status bm_rows_removed(bm_out_dir *dir, const bm_doc_table *docs, const bm_grouping *grouping,
+                          const bm_input_set *inputs, bm_error *err);
+bm_status bm_rows_groups(bm_out_dir *dir, const bm_doc_table *docs, const bm_grouping *grouping,
+                         bm_error *err);
+
+/* Pairs: the edges of representatives, and those that copies add. */
+typedef struct bm_pair_rows {
+    const bm_match *match;
+    const bm_doc_table *docs;
+    bool chain; /* each copy with the first only; else every pair of copies and of their neighbours
+                 */
+    bool json;
+    uint64_t n_written;
+    uint64_t *histogram; /* BM_HISTOGRAM_BINS of similarities written; NULL: none */
+} bm_pair_rows;
+
+#define BM_HISTOGRAM_BINS 20u
+
+bm_status bm_rows_pairs(bm_rows *rows, bm_pair_rows *pairs, bm_error *err);
+bm_status bm_rows_histogram(bm_rows *rows, const uint64_t *histogram, bm_error *err);
+
+#endif
