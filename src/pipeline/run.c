@@ -1,0 +1,272 @@
+/* run.c -- settings checked once, in one place. */
+#include "pipeline/run.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/cpu.h"
+#include "base/error.h"
+#include "lsh/band_plan.h"
+
+#define SHINGLE_K_MAX         1024u
+#define THREADS_MAX           1024u
+#define DEFAULT_MAX_DOC_BYTES (UINT64_C(1) << 30)
+
+void bm_job_init(bm_job *job)
+{
+    memset(job, 0, sizeof *job);
+    job->input.header = -1;
+    job->input.max_errors = UINT64_MAX;
+    job->input.max_doc_bytes = DEFAULT_MAX_DOC_BYTES;
+    job->text = (bm_text_options){.normalize = BM_NORM_LOWER, .shingle_k = 5};
+    job->sketch = (bm_sketch_options){.perms = 128, .seed = 1};
+    job->lsh.threshold = 0.8;
+    job->lsh.recall = 0.95;
+}
+
+/* --- memory --- */
+
+static uint64_t read_number(const char *path)
+{
+    unsigned long long value = 0;
+    FILE *file = fopen(path, "re");
+    if (file == NULL)
+        return 0;
+    if (fscanf(file, "%llu", &value) != 1)
+        value = 0;
+    fclose(file);
+    return value;
+}
+
+/* Half of the smaller of the cgroup's limit and what is free. */
+static uint64_t default_memory(void)
+{
+    uint64_t free_bytes = 0;
+    char line[128];
+    FILE *file = fopen("/proc/meminfo", "re");
+    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+        unsigned long long kib;
+        if (sscanf(line, "MemAvailable: %llu kB", &kib) == 1)
+            free_bytes = (uint64_t)kib * 1024;
+    }
+    if (file != NULL)
+        fclose(file);
+    uint64_t limit = read_number("/sys/fs/cgroup/memory.max");
+    if (limit == 0)
+        limit = read_number("/sys/fs/cgroup/memory/memory.limit_in_bytes");
+    if (limit != 0 && (free_bytes == 0 || limit < free_bytes))
+        free_bytes = limit;
+    return free_bytes == 0 ? UINT64_C(1) << 30 : free_bytes / 2;
+}
+
+/* --- options --- */
+
+static bm_status check_text(const bm_text_options *text, bm_error *err)
+{
+    if (text->shingle_k < 1 || text->shingle_k > SHINGLE_K_MAX)
+        return bm_fail(err, BM_ERR_USAGE, "shingles of %u units (1 to %u)", text->shingle_k,
+                       SHINGLE_K_MAX);
+    if ((text->normalize & BM_NORM_NFC) != 0 && (text->normalize & BM_NORM_NFKC) != 0)
+        return bm_fail(err, BM_ERR_USAGE, "nfc and nfkc together (one of them)");
+    return BM_OK;
+}
+
+static bm_status check_lsh(const bm_job *job, bm_error *err)
+{
+    const bm_lsh_options *lsh = &job->lsh;
+    if (!(lsh->threshold > 0.0 && lsh->threshold <= 1.0))
+        return bm_fail(err, BM_ERR_USAGE, "threshold %g (more than 0, at most 1)", lsh->threshold);
+    if (!(lsh->recall > 0.0 && lsh->recall < 1.0))
+        return bm_fail(err, BM_ERR_USAGE, "recall %g (more than 0, less than 1)", lsh->recall);
+    if ((lsh->bands == 0) != (lsh->rows == 0))
+        return bm_fail(err, BM_ERR_USAGE,
+                       "--bands without --rows or --rows without --bands (both or neither)");
+    if ((uint64_t)lsh->bands * lsh->rows > BM_PERMS_MAX)
+        return bm_fail(err, BM_ERR_USAGE, "%u bands of %u rows (bands times rows at most %u)",
+                       lsh->bands, lsh->rows, BM_PERMS_MAX);
+    return BM_OK;
+}
+
+static bm_status check_options(const bm_job *job, bm_error *err)
+{
+    if (job->input.n_paths == 0 && job->input.files_from == NULL)
+        return bm_fail(err, BM_ERR_USAGE,
+                       "no input given (files, directories or - for standard input)");
+    if (job->sketch.perms < 1 || job->sketch.perms > BM_PERMS_MAX)
+        return bm_fail(err, BM_ERR_USAGE, "%u permutations (1 to %u)", job->sketch.perms,
+                       BM_PERMS_MAX);
+    if (job->threads > THREADS_MAX)
+        return bm_fail(err, BM_ERR_USAGE, "%u threads (at most %u)", job->threads, THREADS_MAX);
+    bm_status status = check_text(&job->text, err);
+    return status == BM_OK ? check_lsh(job, err) : status;
+}
+
+bm_status bm_run_open(const bm_job *job, const char *kind, bm_run *out, bm_error *err)
+{
+    memset(out, 0, sizeof *out);
+    out->job = job;
+    out->kind = kind;
+    out->sketch = job->sketch;
+    out->verify = job->lsh.verify;
+    out->began = bm_clock_seconds();
+    out->docs.number_duplicates = job->input.number_duplicate_ids;
+    bm_meter_init(&out->meter, &job->callbacks);
+    bm_isa isa;
+    bm_status status = check_options(job, err);
+    if (status == BM_OK)
+        status = bm_isa_choose(job->cpu, &isa, err);
+    out->threads = job->threads != 0 ? job->threads : bm_cpu_count();
+    out->memory = job->memory != 0 ? job->memory : default_memory();
+    if (status == BM_OK)
+        status = bm_pool_open(out->threads, &out->pool, err);
+    if (status != BM_OK)
+        bm_run_close(out);
+    return status;
+}
+
+void bm_run_close(bm_run *run)
+{
+    if (run->engine_open)
+        bm_engine_close(&run->engine);
+    bm_device_pick_reset(&run->pick);
+    bm_hash_input_close(run->hashes);
+    bm_input_set_close(run->inputs);
+    bm_doc_table_reset(&run->docs);
+    bm_pool_close(run->pool);
+    bm_meter_reset(&run->meter);
+}
+
+bm_status bm_run_plan(bm_run *run, bm_error *err)
+{
+    const bm_lsh_options *lsh = &run->job->lsh;
+    if (lsh->bands == 0)
+        return bm_band_plan_choose(lsh->threshold, lsh->recall, run->sketch.perms, &run->plan, err);
+    if (!run->job->perms_given)
+        run->sketch.perms = lsh->bands * lsh->rows;
+    return bm_band_plan_fixed(lsh->threshold, lsh->recall, run->sketch.perms, lsh->bands, lsh->rows,
+                              &run->plan, err);
+}
+
+/* --- inputs --- */
+
+static bm_status open_hashes(bm_run *run, bm_error *err)
+{
+    if (bm_input_set_count(run->inputs) != 1)
+        return bm_fail(err, BM_ERR_USAGE, "--format hashes takes one .npy file (%zu given)",
+                       bm_input_set_count(run->inputs));
+    if (run->job->input.offsets_path == NULL)
+        return bm_fail(err, BM_ERR_USAGE, "--format hashes needs --offsets FILE");
+    return bm_hash_input_open(bm_input_set_source(run->inputs, 0)->path,
+                              run->job->input.offsets_path, &run->hashes, err);
+}
+
+/* The directory that stdin is copied to: --temp-dir, or where the output will be. */
+static void spool_dir(const bm_job *job, char *out, size_t cap)
+{
+    if (job->temp_dir != NULL) {
+        snprintf(out, cap, "%s", job->temp_dir);
+        return;
+    }
+    snprintf(out, cap, "%s", job->output != NULL ? job->output : ".");
+    size_t len = strlen(out);
+    while (len > 1 && out[len - 1] == '/')
+        out[--len] = '\0';
+    char *slash = strrchr(out, '/');
+    if (slash == NULL)
+        snprintf(out, cap, ".");
+    else
+        slash[slash == out ? 1 : 0] = '\0';
+}
+
+static bm_status check_output(bm_run *run, bool is_dir, bm_error *err)
+{
+    const bm_job *job = run->job;
+    size_t n_sources = bm_input_set_count(run->inputs), n = 0;
+    const char **paths = bm_alloc(n_sources + job->input.n_paths + 1, sizeof *paths);
+    if (paths == NULL)
+        return bm_fail_nomem(err, n_sources * sizeof *paths);
+    for (size_t i = 0; i < job->input.n_paths; i++)
+        paths[n++] = job->input.paths[i];
+    for (size_t i = 0; i < n_sources; i++)
+        paths[n++] = bm_input_set_source(run->inputs, i)->path;
+    if (job->input.offsets_path != NULL)
+        paths[n++] = job->input.offsets_path;
+    bm_status status = bm_out_check(job->output, job->force, is_dir, paths, n, err);
+    bm_free(paths);
+    return status;
+}
+
+bm_status bm_run_inputs(bm_run *run, bool twice, bool output_is_dir, bm_error *err)
+{
+    const bm_job *job = run->job;
+    bm_status status = BM_OK;
+    if (job->output !=
+        NULL) /* before anything is read; again below, with the files that directories hold */
+        status = bm_out_check(job->output, job->force, output_is_dir, job->input.paths,
+                              job->input.n_paths, err);
+    if (status != BM_OK)
+        return status;
+    char spool[4096];
+    spool_dir(job, spool, sizeof spool);
+    status = bm_input_set_open(&job->input, twice ? spool : NULL, &run->inputs, err);
+    if (status == BM_OK && job->output != NULL)
+        status = check_output(run, output_is_dir, err);
+    if (status == BM_OK && bm_input_set_format(run->inputs) == BM_FORMAT_HASHES)
+        status = open_hashes(run, err);
+    run->counts.hidden_files = status == BM_OK ? bm_input_set_hidden(run->inputs) : 0;
+    return status;
+}
+
+bm_status bm_run_devices(bm_run *run, uint32_t bands, uint32_t rows, bm_error *err)
+{
+    bm_status status = bm_device_pick_open(run->job->device, run->job->cpu, &run->pick, err);
+    if (status != BM_OK)
+        return status;
+    if (run->pick.why[0] != '\0')
+        bm_meter_log(&run->meter, BM_LOG_INFO, "%s", run->pick.why);
+    bm_engine_cfg cfg = {.pick = &run->pick,
+                         .sketch = run->sketch,
+                         .perms_used = run->perms_used,
+                         .bands = bands,
+                         .rows = rows,
+                         .cpu = run->job->cpu,
+                         .cache_dir = run->job->cache_dir,
+                         .meter = &run->meter};
+    status = bm_engine_open(&cfg, &run->engine, err);
+    run->engine_open = status == BM_OK;
+    return status;
+}
+
+void bm_run_stage(bm_run *run, const char *name, const char *unit)
+{
+    double now = bm_clock_seconds();
+    if (run->stage != NULL && run->n_stages < BM_STAGES_MAX)
+        run->stages[run->n_stages++] = (bm_stage){run->stage, now - run->stage_began};
+    run->stage = name;
+    run->stage_began = now;
+    if (name != NULL)
+        bm_meter_stage(&run->meter, name, unit);
+}
+
+bm_status bm_run_flow(bm_run *run, bool words, bool keys, bm_flow_sink sink, void *ctx,
+                      bm_error *err)
+{
+    bm_flow_cfg cfg = {.input = &run->job->input,
+                       .text = &run->job->text,
+                       .cpu = run->job->cpu,
+                       .threads = run->threads,
+                       .batch_docs = run->job->batch_docs,
+                       .inputs = run->inputs,
+                       .hashes = run->hashes,
+                       .engine = run->engine_open ? &run->engine : NULL,
+                       .want_words = words,
+                       .want_keys = keys,
+                       .meter = &run->meter,
+                       .docs = &run->docs,
+                       .counts = &run->counts,
+                       .sink = sink,
+                       .sink_ctx = ctx};
+    return bm_flow_run(&cfg, err);
+}

@@ -1,0 +1,69 @@
+/* run.h -- what every job carries from its options to its summary: checked settings, threads,
+ * devices, inputs, counts, clock.
+ *
+ * A job function opens a run, works, and closes it; the steps below are its vocabulary. Not public.
+ */
+#ifndef BM_PIPELINE_RUN_H
+#define BM_PIPELINE_RUN_H
+
+#include <bandmill/job.h>
+
+#include "base/pool.h"
+#include "io/hash_input.h"
+#include "io/input_set.h"
+#include "io/out_dir.h"
+#include "pipeline/corpus.h"
+#include "pipeline/device_pick.h"
+#include "pipeline/doc_table.h"
+#include "pipeline/engine.h"
+#include "pipeline/flow.h"
+#include "pipeline/meter.h"
+
+#define BM_STAGES_MAX 16u
+
+typedef struct bm_stage {
+    const char *name;
+    double seconds;
+} bm_stage;
+
+typedef struct bm_run {
+    const bm_job *job;
+    const char *kind; /* "signatures", "dedup", "pairs", "filter" */
+    bm_sketch_options sketch;
+    uint32_t perms_used;
+    bm_verify verify;  /* settled: never AUTO once inputs are open */
+    bm_band_plan plan; /* bands 0: none */
+    uint32_t threads;
+    uint64_t memory;
+    bm_pool *pool;
+    bm_meter meter;
+    bm_input_set *inputs;
+    bm_hash_input *hashes;
+    bm_device_pick pick;
+    bm_engine engine;
+    bool engine_open;
+    bm_doc_table docs;
+    bm_counts counts;
+    double began, stage_began;
+    bm_stage stages[BM_STAGES_MAX];
+    size_t n_stages;
+    const char *stage;
+} bm_run;
+
+/* Check every option that needs no file; start threads. BM_ERR_USAGE. */
+bm_status bm_run_open(const bm_job *job, const char *kind, bm_run *out, bm_error *err);
+void bm_run_close(bm_run *run);
+/* The plan from threshold, recall, bands, rows, perms; sets sketch.perms where bands and rows
+ * settle it. */
+bm_status bm_run_plan(bm_run *run, bm_error *err);
+/* Open the inputs; `twice`: stdin must be readable again. Refuses an output that is one of them. */
+bm_status bm_run_inputs(bm_run *run, bool twice, bool output_is_dir, bm_error *err);
+bm_status bm_run_devices(bm_run *run, uint32_t bands, uint32_t rows, bm_error *err);
+/* End the stage before, begin this one; NULL only ends. */
+void bm_run_stage(bm_run *run, const char *name, const char *unit);
+/* Documents through the flow, into the run's document table and the sink. `sign`: words, keys as
+ * wanted. */
+bm_status bm_run_flow(bm_run *run, bool words, bool keys, bm_flow_sink sink, void *ctx,
+                      bm_error *err);
+
+#endif
