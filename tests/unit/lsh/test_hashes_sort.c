@@ -1,0 +1,97 @@
+/* The radix sort against qsort, on the shapes that hurt radix sorts. */
+#include <criterion/criterion.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lsh/verify.h"
+
+static uint64_t state = 1;
+
+static uint64_t draw(void)
+{
+    uint64_t z = state += 0x9E3779B97F4A7C15u;
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ z >> 27) * 0x94D049BB133111EBu;
+    return z ^ z >> 31;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static uint64_t make(int shape, size_t i)
+{
+    uint64_t x = draw();
+    switch (shape) {
+    case 0:
+        return x;
+    case 1:
+        return x & 0xFFFFFFFF; /* 32-bit hashes */
+    case 2:
+        return x << 40; /* low bits all zero */
+    case 3:
+        return i; /* sorted small integers */
+    case 4:
+        return ~(uint64_t)i; /* falling, common prefix */
+    case 5:
+        return 0xABCDEF; /* all equal */
+    case 6:
+        return x % 3; /* many repeats */
+    case 7:
+        return (uint64_t)1 << x % 64; /* one bit each: skewed at every level */
+    case 8:
+        return x >> x % 64; /* every magnitude */
+    default:
+        return i % 2 == 0 ? x : 7; /* half one value */
+    }
+}
+
+static void check(int shape, size_t n)
+{
+    uint64_t *got = malloc((n + 1) * 8), *wanted = malloc((n + 1) * 8),
+             *scratch = malloc(n * 8 + 1);
+    for (size_t i = 0; i < n; i++)
+        got[i] = wanted[i] = make(shape, i);
+    got[n] = 0xFEEDFACE;
+    bm_hashes_sort(got, n, scratch);
+    qsort(wanted, n, 8, by_value);
+    cr_assert(memcmp(got, wanted, n * 8) == 0, "shape %d, n %zu", shape, n);
+    cr_assert_eq(got[n], 0xFEEDFACE);
+    free(got);
+    free(wanted);
+    free(scratch);
+}
+
+Test(hashes_sort, equals_qsort_for_every_size_up_to_600_and_every_shape)
+{
+    for (int shape = 0; shape < 10; shape++)
+        for (size_t n = 0; n <= 600; n++)
+            check(shape, n);
+}
+
+Test(hashes_sort, equals_qsort_for_large_sizes_and_every_shape)
+{
+    static const size_t sizes[] = {4097, 65536, 131071, 131072, 400003};
+    for (int shape = 0; shape < 10; shape++)
+        for (int i = 0; i < 5; i++)
+            check(shape, sizes[i]);
+}
+
+Test(hashes_sort, distinct_drops_repeats_and_keeps_order)
+{
+    for (int round = 0; round < 500; round++) {
+        uint64_t v[64], wanted[64];
+        size_t n = draw() % 64, n_wanted = 0;
+        for (size_t i = 0; i < n; i++)
+            v[i] = draw() % 20;
+        qsort(v, n, 8, by_value);
+        for (size_t i = 0; i < n; i++)
+            if (i == 0 || v[i] != v[i - 1])
+                wanted[n_wanted++] = v[i];
+        cr_assert_eq(bm_hashes_distinct(v, n), n_wanted);
+        cr_assert(memcmp(v, wanted, n_wanted * 8) == 0);
+    }
+}

@@ -1,0 +1,116 @@
+/* Each way to count common hashes against looking every one up. */
+#include <criterion/criterion.h>
+
+#include <stdlib.h>
+
+#include "base/cpu.h"
+#include "lsh/intersect.h"
+#include "lsh/verify.h"
+
+static uint64_t state = 7;
+
+static uint64_t draw(void)
+{
+    uint64_t z = state += 0x9E3779B97F4A7C15u;
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ z >> 27) * 0x94D049BB133111EBu;
+    return z ^ z >> 31;
+}
+
+/* A sorted distinct set of about n values below `range` (0: any), in a block of just its size so
+ * that the address sanitizer sees a read past its end. */
+static uint64_t *make_set(size_t n, uint64_t range, size_t *n_out)
+{
+    uint64_t *v = malloc(n * 8 + 8), scratch[512];
+    for (size_t i = 0; i < n; i++)
+        v[i] = range == 0 ? draw() : draw() % range;
+    bm_hashes_sort(v, n, scratch);
+    *n_out = bm_hashes_distinct(v, n);
+    uint64_t *exact = malloc(*n_out * 8 + (*n_out == 0));
+    for (size_t i = 0; i < *n_out; i++)
+        exact[i] = v[i];
+    free(v);
+    return exact;
+}
+
+static size_t naive(const uint64_t *x, size_t n_x, const uint64_t *y, size_t n_y)
+{
+    size_t common = 0;
+    for (size_t i = 0; i < n_x; i++)
+        for (size_t j = 0; j < n_y; j++)
+            common += x[i] == y[j];
+    return common;
+}
+
+typedef bool (*way)(const uint64_t *, size_t, const uint64_t *, size_t, size_t, size_t *);
+
+static void check(way count)
+{
+    static const uint64_t ranges[] = {0, 40, 150, 600, 5000};
+    for (int round = 0; round < 6000; round++) {
+        size_t n_x, n_y, common = 0;
+        uint64_t range = ranges[round % 5];
+        size_t most = round % 3 == 0 ? 12 : 300;
+        uint64_t *x = make_set(draw() % most, range, &n_x),
+                 *y = make_set(draw() % 300, range, &n_y);
+        size_t wanted = naive(x, n_x, y, n_y);
+        cr_assert(count(x, n_x, y, n_y, 0, &common));
+        cr_assert_eq(common, wanted, "%zu for %zu (%zu, %zu)", common, wanted, n_x, n_y);
+        for (size_t least = wanted > 3 ? wanted - 3 : 0; least < wanted + 4; least++) {
+            common = 0;
+            bool enough = count(x, n_x, y, n_y, least, &common);
+            cr_assert_eq(enough, wanted >= least);
+            cr_assert(!enough || common == wanted);
+        }
+        cr_assert(count(x, n_x, x, n_x, n_x, &common));
+        cr_assert_eq(common, n_x);
+        free(x);
+        free(y);
+    }
+}
+
+Test(intersect, merge_equals_looking_each_up)
+{
+    check(bm_intersect_merge);
+}
+
+Test(intersect, gallop_equals_looking_each_up)
+{
+    check(bm_intersect_gallop);
+}
+
+Test(intersect, the_chosen_way_equals_looking_each_up)
+{
+    check(bm_intersect);
+}
+
+#if defined(__x86_64__)
+Test(intersect, avx512_equals_looking_each_up)
+{
+    if (!bm_isa_available(BM_ISA_AVX512))
+        cr_skip("no AVX-512 here");
+    check(bm_intersect_avx512);
+}
+#endif
+
+Test(intersect, a_long_set_against_a_short_one_is_counted_right)
+{
+    enum { LONG = 100000 };
+    uint64_t *y = malloc(LONG * 8);
+    for (uint64_t i = 0; i < LONG; i++)
+        y[i] = i * 3;
+    for (int round = 0; round < 2000; round++) {
+        uint64_t x[8], scratch[8];
+        size_t n = draw() % 9, wanted = 0, common = 0;
+        for (size_t i = 0; i < n; i++)
+            x[i] = draw() % (LONG * 3 + 50);
+        bm_hashes_sort(x, n, scratch);
+        n = bm_hashes_distinct(x, n);
+        for (size_t i = 0; i < n; i++)
+            wanted += x[i] % 3 == 0 && x[i] < LONG * 3;
+        cr_assert(bm_intersect(x, n, y, LONG, 0, &common));
+        cr_assert_eq(common, wanted);
+        cr_assert_eq(bm_intersect(y, LONG, x, n, wanted + 1, &common), false);
+    }
+    free(y);
+}
