@@ -1,0 +1,120 @@
+/* job_dedup.c -- documents to groups, what to remove, and what is kept.
+ *
+ * Read, sign, bucket, verify, group; then the inputs are read a second time to copy the kept
+ * records as they are. */
+#include <bandmill/job.h>
+
+#include "base/error.h"
+#include "io/out_dir.h"
+#include "pipeline/grouping.h"
+#include "pipeline/kept_pass.h"
+#include "pipeline/pairing.h"
+#include "pipeline/report.h"
+#include "pipeline/rows.h"
+
+static void fill_counts(bm_run *run, const bm_pairing *pairing, const bm_grouping *grouping)
+{
+    bm_counts *c = &run->counts;
+    c->identical = pairing->corpus.n_identical;
+    c->candidates = pairing->match.n_candidates;
+    c->verified = pairing->match.n_verified;
+    c->edges = pairing->match.n_edges_found;
+    c->groups = grouping->n_groups;
+    c->removed = grouping->n_removed;
+    c->chained = grouping->n_chained;
+    c->kept = c->documents - c->removed;
+    c->largest_group = grouping->largest;
+}
+
+static bm_status write_pairs_file(bm_run *run, const bm_pairing *pairing, bm_out_dir *dir,
+                                  bm_error *err)
+{
+    bm_rows rows = {0};
+    bm_pair_rows pairs = {.match = &pairing->match, .docs = &run->docs, .chain = true};
+    bm_status status = bm_out_dir_file(dir, "pairs.tsv", &rows.file, err);
+    if (status != BM_OK)
+        return status;
+    status = bm_rows_pairs(&rows, &pairs, err);
+    bm_rows_reset(&rows);
+    bm_status closed = bm_out_file_close(rows.file, status == BM_OK ? err : NULL);
+    return status != BM_OK ? status : closed;
+}
+
+static bm_status write_all(bm_run *run, const bm_pairing *pairing, const bm_grouping *grouping,
+                           bm_out_dir *dir, bm_summary **out, bm_error *err)
+{
+    const char *digests;
+    bm_run_stage(run, "write", "bytes");
+    bm_status status = bm_rows_sources(dir, &run->docs, grouping, run->inputs, err);
+    if (status == BM_OK)
+        status = bm_rows_removed(dir, &run->docs, grouping, run->inputs, err);
+    if (status == BM_OK)
+        status = bm_rows_groups(dir, &run->docs, grouping, err);
+    if (status == BM_OK && run->job->write_pairs)
+        status = write_pairs_file(run, pairing, dir, err);
+    if (status == BM_OK && run->job->input.skip_errors)
+        status = bm_rows_skipped(dir, &run->docs, run->inputs, err);
+    if (status == BM_OK)
+        status = bm_kept_pass(run, grouping->reason, pairing->has_text, dir, err);
+    if (status == BM_OK) {
+        bm_run_stage(run, "seal", "files");
+        status = bm_out_dir_seal(dir, err);
+    }
+    if (status == BM_OK)
+        status = bm_out_dir_digests(dir, &digests, err);
+    if (status == BM_OK)
+        status = bm_report_make(run, grouping, digests, out, err);
+    if (status == BM_OK)
+        status = bm_report_write(run, *out, dir, "report.json", err);
+    return status == BM_OK ? bm_out_dir_commit(dir, err) : status;
+}
+
+static bm_status group_and_write(bm_run *run, const bm_pairing *pairing, bm_summary **out,
+                                 bm_error *err)
+{
+    bm_grouping grouping;
+    bm_out_dir *dir = NULL;
+    bm_run_stage(run, "group", "documents");
+    bm_status status = bm_grouping_make(&pairing->match, &run->docs, run->job->lsh.cluster,
+                                        run->job->lsh.keep, &grouping, err);
+    if (status != BM_OK)
+        return status;
+    fill_counts(run, pairing, &grouping);
+    status = bm_out_dir_open(run->job->output, run->job->force, &dir, err);
+    if (status == BM_OK)
+        status = write_all(run, pairing, &grouping, dir, out, err);
+    bm_out_dir_close(dir);
+    bm_grouping_reset(&grouping);
+    if (status == BM_OK && run->counts.chained > 0)
+        bm_meter_log(
+            &run->meter, BM_LOG_WARNING,
+            "%llu removed documents are below the threshold to the kept one, joined through others "
+            "(--cluster star avoids that)",
+            (unsigned long long)run->counts.chained);
+    return status;
+}
+
+bm_status bm_job_dedup(const bm_job *job, bm_summary **out, bm_error *err)
+{
+    bm_run run;
+    bm_pairing pairing = {0};
+    bm_summary *summary = NULL;
+    if (job->output == NULL)
+        return bm_fail(err, BM_ERR_USAGE, "no output given (-o DIR)");
+    bm_status status = bm_run_open(job, "dedup", &run, err);
+    if (status != BM_OK)
+        return status;
+    bool only_groups = job->lsh.cluster == BM_CLUSTER_COMPONENTS && !job->write_pairs &&
+                       job->lsh.verify != BM_VERIFY_NONE;
+    status = bm_pairing_run(&run, job->kept != BM_KEPT_NO, true, only_groups, &pairing, err);
+    if (status == BM_OK)
+        status = group_and_write(&run, &pairing, &summary, err);
+    bm_pairing_reset(&pairing);
+    bm_run_close(&run);
+    if (status != BM_OK) {
+        bm_summary_free(summary);
+        return status;
+    }
+    *out = summary;
+    return BM_OK;
+}

@@ -1,0 +1,84 @@
+/* job_pairs.c -- every pair at or above the threshold, as rows. */
+#include <bandmill/job.h>
+
+#include "base/error.h"
+#include "io/out_dir.h"
+#include "pipeline/pairing.h"
+#include "pipeline/report.h"
+#include "pipeline/rows.h"
+
+static bm_status write_histogram(const bm_job *job, const uint64_t *histogram, bm_error *err)
+{
+    bm_rows rows = {0};
+    bm_status status = bm_out_file_open(job->histogram, job->force, &rows.file, err);
+    if (status != BM_OK)
+        return status;
+    status = bm_rows_histogram(&rows, histogram, err);
+    bm_rows_reset(&rows);
+    if (status != BM_OK) {
+        bm_out_file_abort(rows.file);
+        return status;
+    }
+    return bm_out_file_close(rows.file, err);
+}
+
+static bm_status write_pairs(bm_run *run, const bm_pairing *pairing, bm_error *err)
+{
+    const bm_job *job = run->job;
+    uint64_t histogram[BM_HISTOGRAM_BINS] = {0};
+    bm_rows rows = {.write = job->write, .write_ctx = job->write_ctx};
+    bm_pair_rows pairs = {.match = &pairing->match,
+                          .docs = &run->docs,
+                          .chain = job->identical_chain,
+                          .json = job->json && job->output == NULL,
+                          .histogram = histogram};
+    bm_status status = BM_OK;
+    if (job->output != NULL)
+        status = bm_out_file_open(job->output, job->force, &rows.file, err);
+    if (status != BM_OK)
+        return status;
+    status = bm_rows_pairs(&rows, &pairs, err);
+    bm_rows_reset(&rows);
+    run->counts.edges = pairs.n_written;
+    if (rows.file != NULL && status != BM_OK)
+        bm_out_file_abort(rows.file);
+    else if (rows.file != NULL)
+        status = bm_out_file_close(rows.file, err);
+    if (status == BM_OK && job->histogram != NULL)
+        status = write_histogram(job, histogram, err);
+    return status;
+}
+
+bm_status bm_job_pairs(const bm_job *job, bm_summary **out, bm_error *err)
+{
+    bm_run run;
+    bm_pairing pairing = {0};
+    bm_summary *summary = NULL;
+    bm_status status = bm_run_open(job, "pairs", &run, err);
+    if (status != BM_OK)
+        return status;
+    if (job->all_candidates && job->lsh.verify != BM_VERIFY_AUTO &&
+        job->lsh.verify != BM_VERIFY_EXACT)
+        status = bm_fail(err, BM_ERR_USAGE, "--candidates all compares exactly (--verify exact)");
+    if (status == BM_OK)
+        status = bm_pairing_run(&run, false, false, false, &pairing, err);
+    if (status == BM_OK) {
+        run.counts.identical = pairing.corpus.n_identical;
+        run.counts.candidates = pairing.match.n_candidates;
+        run.counts.verified = pairing.match.n_verified;
+        bm_run_stage(&run, "write", "pairs");
+        status = write_pairs(&run, &pairing, err);
+    }
+    if (status == BM_OK)
+        status = bm_report_make(&run, NULL, NULL, &summary, err);
+    if (status == BM_OK)
+        status = bm_report_write(&run, summary, NULL, NULL, err);
+    bm_pairing_reset(&pairing);
+    bm_run_close(&run);
+    if (status != BM_OK) {
+        bm_summary_free(summary);
+        return status;
+    }
+    *out = summary;
+    return BM_OK;
+}

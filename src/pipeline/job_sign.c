@@ -1,0 +1,137 @@
+/* job_sign.c -- documents to a directory of signatures.
+ *
+ * Rows go to signatures.npy (and band_keys.npy) as their batches come round in input order; ids and
+ * counts of shingles are small and written at the end. The directory appears whole, by one rename.
+ */
+#include <bandmill/job.h>
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "io/npy.h"
+#include "io/out_dir.h"
+#include "pipeline/report.h"
+#include "pipeline/rows.h"
+#include "pipeline/run.h"
+
+typedef struct sign_out {
+    bm_run *run;
+    bm_npy_writer words, keys;
+    bool keys_open, words_open;
+} sign_out;
+
+static bm_status on_batch(void *ctx, const bm_flow_batch *batch, size_t first_row, bm_error *err)
+{
+    (void)first_row;
+    sign_out *out = ctx;
+    size_t n = batch->n_docs;
+    if (n == 0)
+        return BM_OK;
+    bm_status status = bm_npy_writer_rows(&out->words, batch->words, n,
+                                          out->run->sketch.perms * sizeof *batch->words, err);
+    if (status == BM_OK && out->keys_open)
+        status = bm_npy_writer_rows(&out->keys, batch->keys, n,
+                                    out->run->plan.bands * sizeof *batch->keys, err);
+    return status;
+}
+
+static bm_status write_n_shingles(bm_out_dir *dir, const bm_doc_table *docs, bm_error *err)
+{
+    bm_npy_writer writer;
+    uint32_t block[4096];
+    bm_status status = bm_npy_writer_open(dir, "n_shingles.npy", "<u4", 0, &writer, err);
+    if (status != BM_OK)
+        return status;
+    for (size_t i = 0; status == BM_OK && i < docs->n;) {
+        size_t n = 0;
+        while (n < sizeof block / sizeof block[0] && i < docs->n)
+            block[n++] = docs->rows[i++].n_shingles;
+        status = bm_npy_writer_rows(&writer, block, n, sizeof block[0], err);
+    }
+    bm_status closed = bm_npy_writer_close(&writer, status == BM_OK ? err : NULL);
+    return status != BM_OK ? status : closed;
+}
+
+static bm_status write_arrays(bm_run *run, bm_out_dir *dir, bm_error *err)
+{
+    bool keys = run->job->band_keys;
+    sign_out out = {.run = run};
+    bm_status status =
+        bm_npy_writer_open(dir, "signatures.npy", "<u4", run->sketch.perms, &out.words, err);
+    out.words_open = status == BM_OK;
+    if (status == BM_OK && keys) {
+        status = bm_npy_writer_open(dir, "band_keys.npy", "<u8", run->plan.bands, &out.keys, err);
+        out.keys_open = status == BM_OK;
+    }
+    if (status == BM_OK)
+        status = bm_run_flow(run, true, keys, on_batch, &out, err);
+    bm_status closed = BM_OK;
+    if (out.words_open)
+        closed = bm_npy_writer_close(&out.words, status == BM_OK ? err : NULL);
+    if (status == BM_OK)
+        status = closed;
+    if (out.keys_open) {
+        closed = bm_npy_writer_close(&out.keys, status == BM_OK ? err : NULL);
+        status = status == BM_OK ? closed : status;
+    }
+    return status;
+}
+
+static bm_status write_all(bm_run *run, bm_out_dir *dir, bm_summary **out, bm_error *err)
+{
+    const char *digests;
+    bm_run_stage(run, "sign", "bytes");
+    bm_status status = write_arrays(run, dir, err);
+    run->counts.kept = run->counts.documents;
+    if (status == BM_OK)
+        bm_run_stage(run, "write", "files");
+    if (status == BM_OK)
+        status = bm_rows_ids(dir, &run->docs, err);
+    if (status == BM_OK)
+        status = write_n_shingles(dir, &run->docs, err);
+    if (status == BM_OK)
+        status = bm_rows_sources(dir, &run->docs, NULL, run->inputs, err);
+    if (status == BM_OK && run->job->input.skip_errors)
+        status = bm_rows_skipped(dir, &run->docs, run->inputs, err);
+    if (status == BM_OK)
+        status = bm_out_dir_seal(dir, err);
+    if (status == BM_OK)
+        status = bm_out_dir_digests(dir, &digests, err);
+    if (status == BM_OK)
+        status = bm_report_make(run, NULL, digests, out, err);
+    if (status == BM_OK)
+        status = bm_report_write(run, *out, dir, "manifest.json", err);
+    return status == BM_OK ? bm_out_dir_commit(dir, err) : status;
+}
+
+bm_status bm_job_sign(const bm_job *job, bm_summary **out, bm_error *err)
+{
+    bm_run run;
+    bm_out_dir *dir = NULL;
+    bm_summary *summary = NULL;
+    if (job->output == NULL)
+        return bm_fail(err, BM_ERR_USAGE, "no output given (-o DIR)");
+    bm_status status = bm_run_open(job, "signatures", &run, err);
+    if (status != BM_OK)
+        return status;
+    if (job->band_keys || job->lsh.bands != 0)
+        status = bm_run_plan(&run, err);
+    if (status == BM_OK)
+        status = bm_run_inputs(&run, false, true, err);
+    if (status == BM_OK)
+        status = bm_run_devices(&run, job->band_keys ? run.plan.bands : 0,
+                                job->band_keys ? run.plan.rows : 0, err);
+    if (status == BM_OK)
+        status = bm_out_dir_open(job->output, job->force, &dir, err);
+    if (status == BM_OK)
+        status = write_all(&run, dir, &summary, err);
+    bm_out_dir_close(dir);
+    bm_run_close(&run);
+    if (status != BM_OK) {
+        bm_summary_free(summary);
+        return status;
+    }
+    *out = summary;
+    return BM_OK;
+}

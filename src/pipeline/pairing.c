@@ -1,0 +1,76 @@
+/* pairing.c -- documents to edges. Signatures instead of documents: pairing_signatures.c. */
+#include "pipeline/pairing.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "pipeline/pairing_signatures.h"
+
+/* Under exact verification only the words that make the keys are computed. */
+static void settle(bm_run *run)
+{
+    if (run->verify == BM_VERIFY_AUTO)
+        run->verify = BM_VERIFY_EXACT;
+    run->perms_used =
+        run->verify == BM_VERIFY_SIGNATURE ? run->sketch.perms : run->plan.bands * run->plan.rows;
+}
+
+static bm_status read_documents(bm_run *run, bm_corpus *corpus, bm_error *err)
+{
+    bool all = run->job->all_candidates;
+    bm_corpus_cfg cfg = {.hashes = run->verify == BM_VERIFY_EXACT,
+                         .find_identical = true,
+                         .bands = all ? 0 : run->plan.bands,
+                         .perms = run->verify == BM_VERIFY_SIGNATURE ? run->sketch.perms : 0,
+                         .memory = run->memory};
+    bm_status status = BM_OK;
+    bm_corpus_init(corpus, &cfg);
+    if (!all)
+        status = bm_run_devices(run, run->plan.bands, run->plan.rows, err);
+    bm_run_stage(run, all ? "read" : "sign", "bytes");
+    if (status == BM_OK)
+        status = bm_run_flow(run, cfg.perms > 0, !all, bm_corpus_add, corpus, err);
+    return status;
+}
+
+bm_status bm_pairing_run(bm_run *run, bool twice, bool output_is_dir, bool only_groups,
+                         bm_pairing *out, bm_error *err)
+{
+    memset(out, 0, sizeof *out);
+    bm_status status;
+    bool signatures;
+    status = bm_pairing_is_signatures(run->job, &signatures, err);
+    if (status == BM_OK && signatures) {
+        status = bm_pairing_load_signatures(run, output_is_dir, out, err);
+    } else if (status == BM_OK) {
+        out->has_text = true;
+        if (!run->job->all_candidates)
+            status = bm_run_plan(run, err);
+        settle(run);
+        if (status == BM_OK)
+            status = bm_run_inputs(run, twice, output_is_dir, err);
+        if (status == BM_OK)
+            status = read_documents(run, &out->corpus, err);
+    }
+    if (status == BM_OK) {
+        bm_run_stage(run, "match", "bands");
+        out->match = (bm_match){.corpus = &out->corpus,
+                                .pool = run->pool,
+                                .meter = &run->meter,
+                                .verify = run->verify,
+                                .threshold = run->job->lsh.threshold,
+                                .only_groups = only_groups,
+                                .all_candidates = run->job->all_candidates};
+        status = bm_match_run(&out->match, err);
+    }
+    return status;
+}
+
+void bm_pairing_reset(bm_pairing *pairing)
+{
+    bm_match_reset(&pairing->match);
+    bm_corpus_reset(&pairing->corpus);
+    bm_free(pairing->recipe_memory);
+    pairing->recipe_memory = NULL;
+}

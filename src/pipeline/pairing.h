@@ -1,0 +1,24 @@
+/* pairing.h -- what `dedup` and `pairs` share: load the documents or signatures, find the edges. */
+#ifndef BM_PIPELINE_PAIRING_H
+#define BM_PIPELINE_PAIRING_H
+
+#include "pipeline/corpus.h"
+#include "pipeline/match.h"
+#include "pipeline/run.h"
+
+typedef struct bm_pairing {
+    bm_corpus corpus;
+    bm_match match;
+    bool has_text; /* the inputs were read: lines are known, kept documents can be copied */
+    bm_job recipe; /* of signatures: the job that made them, with the caller's settings where they
+                      are free */
+    void *recipe_memory; /* what recipe points into */
+} bm_pairing;
+
+/* Open inputs (documents, or directories that sign wrote), devices; fill the corpus; match.
+ * `only_groups` as in bm_match. */
+bm_status bm_pairing_run(bm_run *run, bool twice, bool output_is_dir, bool only_groups,
+                         bm_pairing *out, bm_error *err);
+void bm_pairing_reset(bm_pairing *pairing);
+
+#endif
