@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""Write src/text/unicode_tables.c from the Unicode Character Database.
+
+    scripts/gen-unicode-tables.py [UCD_DIR] > src/text/unicode_tables.c
+
+UCD_DIR (default /usr/share/unicode, the Debian package unicode-data) must hold UnicodeData.txt,
+PropList.txt and Scripts.txt. The result is committed, so that a build needs neither Python nor the
+database, and so that signatures do not depend on what a machine has installed.
+
+Two tries of two levels: stage 1 is indexed by code point / 128 and gives a block, stage 2 by block
+and code point % 128.
+  class   one byte, the BM_CLASS_* and BM_IS_* values of unicode_tables.h
+  lower   a row of a table of differences: simple lower-case mapping (field 13) - code point
+"""
+import re
+import sys
+
+BLOCK = 128
+LAST = 0x110000
+SPLIT_SCRIPTS = {"Han", "Hiragana", "Katakana", "Thai", "Lao", "Khmer", "Myanmar"}
+# The same values as in unicode_tables.h.
+OTHER, SPACE, WORD, SPLIT, MARK, SPLIT_MARK = range(6)
+IS_MN, IS_ND = 0x10, 0x20
+
+
+def ranges(path):
+    """(first, last, property) of each line of a file in the format of PropList.txt."""
+    with open(path, encoding="utf-8") as file:
+        for line in file:
+            match = re.match(r"([0-9A-F]+)(?:\.\.([0-9A-F]+))?\s*;\s*(\w+)", line)
+            if match:
+                first = int(match[1], 16)
+                yield first, int(match[2], 16) if match[2] else first, match[3]
+
+
+def version(path):
+    with open(path, encoding="utf-8") as file:
+        return re.match(r"# \w+-(\d+\.\d+\.\d+)\.txt", file.readline())[1]
+
+
+def unicode_data(path):
+    """Category of every code point and the simple lower-case mappings."""
+    category, lower = ["Cn"] * LAST, {}
+    first = None
+    with open(path, encoding="utf-8") as file:
+        for line in file:
+            fields = line.rstrip("\n").split(";")
+            code = int(fields[0], 16)
+            if fields[1].endswith(", First>"):
+                first = code
+                continue
+            for each in range(first if first is not None else code, code + 1):
+                category[each] = fields[2]
+            first = None
+            if fields[13]:
+                lower[code] = int(fields[13], 16)
+    return category, lower
+
+
+def classes(category, spaces, split):
+    out = bytearray(LAST)
+    for code, name in enumerate(category):
+        if code in spaces:
+            assert name[0] not in "LMN"
+            out[code] = SPACE
+        elif name[0] == "M":
+            out[code] = SPLIT_MARK if code in split else MARK
+        elif name[0] in "LN":
+            out[code] = SPLIT if code in split else WORD
+        if name == "Mn":
+            out[code] |= IS_MN
+        if name == "Nd":
+            out[code] |= IS_ND
+    return out
+
+
+def trie(values):
+    blocks, stage1, stage2 = {}, [], []
+    for start in range(0, LAST, BLOCK):
+        block = tuple(values[start:start + BLOCK])
+        if block not in blocks:
+            blocks[block] = len(blocks)
+            stage2.extend(block)
+        stage1.append(blocks[block])
+    assert max(stage1) < 256 and max(stage2) < 256
+    return stage1, stage2
+
+
+def array(declaration, values):
+    lines, line = [f"{declaration}[{len(values)}] = {{"], "   "
+    for value in values:
+        item = f" {value},"
+        if len(line) + len(item) > 100:
+            lines.append(line)
+            line = "   "
+        line += item
+    return "\n".join(lines + [line, "};", ""])
+
+
+def main():
+    ucd = sys.argv[1] if len(sys.argv) > 1 else "/usr/share/unicode"
+    category, lower = unicode_data(f"{ucd}/UnicodeData.txt")
+    spaces = {c for a, b, name in ranges(f"{ucd}/PropList.txt") if name == "White_Space"
+              for c in range(a, b + 1)}
+    split = {c for a, b, name in ranges(f"{ucd}/Scripts.txt") if name in SPLIT_SCRIPTS
+             for c in range(a, b + 1)}
+    class1, class2 = trie(classes(category, spaces, split))
+    deltas = [0] + sorted({to - code for code, to in lower.items()})
+    row = {delta: i for i, delta in enumerate(deltas)}
+    lower1, lower2 = trie([row[lower.get(code, code) - code] for code in range(LAST)])
+    print("/* unicode_tables.c -- made by scripts/gen-unicode-tables.py from the Unicode Character\n"
+          " * Database; do not edit. What the numbers mean stands in unicode_tables.h. */\n"
+          "/* clang-format off */\n"
+          '#include "text/unicode_tables.h"\n')
+    print(f'const char bm_unicode_tables_version[] = "{version(f"{ucd}/PropList.txt")}";\n')
+    print(array("const uint8_t bm_class_stage1", class1))
+    print(array("const uint8_t bm_class_stage2", class2))
+    print(array("const int32_t bm_lower_deltas", deltas))
+    print(array("const uint8_t bm_lower_stage1", lower1))
+    print(array("const uint8_t bm_lower_stage2", lower2), end="")
+
+
+main()

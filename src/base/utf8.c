@@ -1,0 +1,111 @@
+/* utf8.c -- which bytes are UTF-8, and what takes the place of those that are not.
+ *
+ * Well-formed sequences are those of Unicode 3.9, table 3-7: a lead byte fixes how many bytes
+ * follow and the range of the second one (which rules out overlong forms, surrogates and what lies
+ * past U+10FFFF); the others are 80..BF. ASCII is skipped 32 bytes at a time; from the first other
+ * byte on, one sequence at a time. No state, any thread. */
+#include "base/utf8.h"
+
+#include <string.h>
+
+#include "base/error.h"
+
+/* The range of the second byte after each lead byte from C2 to F4, and how many bytes follow. */
+typedef struct second_byte {
+    unsigned char low, high, follow;
+} second_byte;
+
+static second_byte after(unsigned char lead)
+{
+    if (lead < 0xC2 || lead > 0xF4)
+        return (second_byte){0, 0, 0}; /* no lead byte */
+    if (lead < 0xE0)
+        return (second_byte){0x80, 0xBF, 1};
+    if (lead < 0xF0)
+        return (second_byte){lead == 0xE0 ? 0xA0 : 0x80, lead == 0xED ? 0x9F : 0xBF, 2};
+    return (second_byte){lead == 0xF0 ? 0x90 : 0x80, lead == 0xF4 ? 0x8F : 0xBF, 3};
+}
+
+/* The sequence at s[0] >= 0x80 of `left` bytes: its length, and whether it is whole. When it is
+ * not, the length is that of the maximal subpart: what begins some well-formed sequence, or else
+ * one byte. */
+static size_t sequence(const unsigned char *s, size_t left, bool *whole)
+{
+    second_byte rule = after(s[0]);
+    *whole = false;
+    if (rule.follow == 0 || left < 2 || s[1] < rule.low || s[1] > rule.high)
+        return 1;
+    size_t n = 2;
+    while (n <= rule.follow && n < left && (s[n] & 0xC0) == 0x80)
+        n++;
+    *whole = n > rule.follow;
+    return n;
+}
+
+/* Bytes from `at` on that are ASCII. */
+static size_t skip_ascii(const unsigned char *s, size_t at, size_t len)
+{
+    const uint64_t high = UINT64_C(0x8080808080808080);
+    while (len - at >= 32) {
+        uint64_t word[4];
+        memcpy(word, s + at, sizeof word);
+        if (((word[0] | word[1] | word[2] | word[3]) & high) != 0)
+            break;
+        at += 32;
+    }
+    while (len - at >= 8) {
+        uint64_t word;
+        memcpy(&word, s + at, sizeof word);
+        if ((word & high) != 0)
+            break;
+        at += 8;
+    }
+    while (at < len && s[at] < 0x80)
+        at++;
+    return at;
+}
+
+size_t bm_utf8_valid_prefix(const char *data, size_t len)
+{
+    const unsigned char *s = (const unsigned char *)data;
+    size_t at = 0;
+    while (at < len) {
+        if (s[at] < 0x80) {
+            at = skip_ascii(s, at, len);
+            continue;
+        }
+        bool whole;
+        size_t n = sequence(s + at, len - at, &whole);
+        if (!whole)
+            break;
+        at += n;
+    }
+    return at;
+}
+
+bm_status bm_utf8_repair(const char *data, size_t len, bm_buf *out, uint64_t *n_replaced,
+                         bm_error *err)
+{
+    const size_t before = out->len;
+    uint64_t replaced = 0;
+    bm_status status = bm_buf_reserve(out, len, err);
+    while (status == BM_OK && len > 0) {
+        size_t good = bm_utf8_valid_prefix(data, len);
+        status = bm_buf_add(out, data, good, err);
+        data += good;
+        len -= good;
+        if (status != BM_OK || len == 0)
+            break;
+        bool whole;
+        size_t bad = sequence((const unsigned char *)data, len, &whole);
+        status = bm_buf_add(out, "\xEF\xBF\xBD", 3, err);
+        data += bad;
+        len -= bad;
+        replaced++;
+    }
+    if (status != BM_OK)
+        out->len = before;
+    else
+        *n_replaced += replaced;
+    return status;
+}

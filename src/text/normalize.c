@@ -1,0 +1,325 @@
+/* normalize.c -- nfc, nfkc, lower, strip-accents, digits, in this order.
+ *
+ * Lower case, Mn and Nd are our tables; decomposition and composition are utf8proc's, code point by
+ * code point. Only the canonical ordering between them is ours: utf8proc sorts by exchanging
+ * neighbours, which is quadratic in the length of a run of marks, and a text may be nothing but
+ * marks. A stable merge of short insertion-sorted pieces gives the same order in n log n. */
+#include "text/normalize.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <utf8proc.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "text/shingler.h"
+#include "text/unicode_tables.h"
+#include "text/utf8_code.h"
+
+void bm_codes_reset(bm_codes *codes)
+{
+    bm_free(codes->data);
+    memset(codes, 0, sizeof *codes);
+}
+
+static bm_status codes_reserve(bm_codes *codes, size_t more, bm_error *err)
+{
+    void *data = codes->data;
+    bm_status status = bm_grow(&data, &codes->cap, codes->len + more, sizeof *codes->data, err);
+    codes->data = data;
+    return status;
+}
+
+static bm_status refused(utf8proc_ssize_t code, bm_error *err)
+{
+    if (code == UTF8PROC_ERROR_NOMEM)
+        return bm_fail_nomem(err, 0);
+    return bm_fail(err, BM_ERR_INPUT, "text cannot be normalised: %s", utf8proc_errmsg(code));
+}
+
+/* --- canonical ordering --- */
+
+static int combining_class(int32_t code)
+{
+    return code < 0x300 ? 0 : utf8proc_get_property(code)->combining_class;
+}
+
+static void insertion_sort(int32_t *codes, size_t n)
+{
+    for (size_t i = 1; i < n; i++) {
+        int32_t code = codes[i];
+        int cls = combining_class(code);
+        size_t j = i;
+        for (; j > 0 && combining_class(codes[j - 1]) > cls; j--)
+            codes[j] = codes[j - 1];
+        codes[j] = code;
+    }
+}
+
+/* Stable sort of n marks by class; `spare` has room for n. */
+static void sort_marks(int32_t *codes, size_t n, int32_t *spare)
+{
+    const size_t piece = 16;
+    for (size_t at = 0; at < n; at += piece)
+        insertion_sort(codes + at, n - at < piece ? n - at : piece);
+    for (size_t width = piece; width < n; width *= 2) {
+        for (size_t at = 0; at + width < n; at += 2 * width) {
+            size_t end = n - at < 2 * width ? n : at + 2 * width;
+            size_t a = 0, b = at + width, out = at;
+            memcpy(spare, codes + at, width * sizeof *codes);
+            while (a < width && b < end)
+                codes[out++] =
+                    combining_class(codes[b]) < combining_class(spare[a]) ? codes[b++] : spare[a++];
+            memcpy(codes + out, spare + a, (width - a) * sizeof *codes);
+        }
+    }
+}
+
+static bm_status order_marks(bm_codes *codes, bm_codes *spare, bm_error *err)
+{
+    for (size_t at = 0; at < codes->len;) {
+        size_t end = at;
+        while (end < codes->len && combining_class(codes->data[end]) != 0)
+            end++;
+        if (end - at > 1) {
+            spare->len = 0;
+            bm_status status = codes_reserve(spare, end - at, err);
+            if (status != BM_OK)
+                return status;
+            sort_marks(codes->data + at, end - at, spare->data);
+        }
+        at = end + 1;
+    }
+    return BM_OK;
+}
+
+/* --- decomposition and composition --- */
+
+/* Append the decomposition of a code point, marks not yet in order. */
+static bm_status add_decomposed(bm_codes *codes, int32_t code, utf8proc_option_t options,
+                                bm_error *err)
+{
+    if (code < 0x80) {
+        bm_status status = codes_reserve(codes, 1, err);
+        if (status == BM_OK)
+            codes->data[codes->len++] = code;
+        return status;
+    }
+    size_t room = 18; /* the longest compatibility decomposition, U+FDFA */
+    for (;;) {
+        bm_status status = codes_reserve(codes, room, err);
+        if (status != BM_OK)
+            return status;
+        utf8proc_ssize_t n = utf8proc_decompose_char(code, codes->data + codes->len,
+                                                     (utf8proc_ssize_t)room, options, NULL);
+        if (n < 0)
+            return refused(n, err);
+        if ((size_t)n <= room) {
+            codes->len += (size_t)n;
+            return BM_OK;
+        }
+        room = (size_t)n;
+    }
+}
+
+static bm_status compose(bm_codes *codes, bm_error *err)
+{
+    utf8proc_ssize_t n = utf8proc_normalize_utf32(codes->data, (utf8proc_ssize_t)codes->len,
+                                                  UTF8PROC_STABLE | UTF8PROC_COMPOSE);
+    if (n < 0)
+        return refused(n, err);
+    codes->len = (size_t)n;
+    return BM_OK;
+}
+
+static utf8proc_option_t decomposing(uint32_t normalize)
+{
+    int options = UTF8PROC_STABLE | UTF8PROC_DECOMPOSE;
+    return (utf8proc_option_t)(normalize & BM_NORM_NFKC ? options | UTF8PROC_COMPAT : options);
+}
+
+static void to_lower(bm_codes *codes)
+{
+    for (size_t i = 0; i < codes->len; i++)
+        codes->data[i] = (int32_t)bm_char_lower((uint32_t)codes->data[i]);
+}
+
+static void digits_to_zero(bm_codes *codes)
+{
+    for (size_t i = 0; i < codes->len; i++)
+        if (bm_char_info((uint32_t)codes->data[i]) & BM_IS_ND)
+            codes->data[i] = '0';
+}
+
+static void drop_mn(bm_codes *codes)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < codes->len; i++)
+        if (!(bm_char_info((uint32_t)codes->data[i]) & BM_IS_MN))
+            codes->data[n++] = codes->data[i];
+    codes->len = n;
+}
+
+/* NFD, drop Mn, NFC. Dropping leaves the order of the others as it is. */
+static bm_status strip_accents(bm_codes *codes, bm_codes *spare, bm_error *err)
+{
+    bm_codes from = *codes;
+    *codes = *spare;
+    *spare = from;
+    codes->len = 0;
+    bm_status status = BM_OK;
+    for (size_t i = 0; i < spare->len && status == BM_OK; i++)
+        status = add_decomposed(codes, spare->data[i], decomposing(0), err);
+    if (status == BM_OK)
+        status = order_marks(codes, spare, err);
+    if (status != BM_OK)
+        return status;
+    drop_mn(codes);
+    return compose(codes, err);
+}
+
+bm_status bm_normalize_run(const char *text, size_t len, uint32_t normalize, bm_codes *codes,
+                           bm_codes *spare, bm_error *err)
+{
+    const char *at = text, *end = text + len;
+    bm_status status = BM_OK;
+    codes->len = 0;
+    if (normalize & (BM_NORM_NFC | BM_NORM_NFKC)) {
+        while (at < end && status == BM_OK)
+            status =
+                add_decomposed(codes, (int32_t)bm_utf8_next(&at, end), decomposing(normalize), err);
+        if (status == BM_OK)
+            status = order_marks(codes, spare, err);
+        if (status == BM_OK)
+            status = compose(codes, err);
+    } else {
+        status = codes_reserve(codes, len, err);
+        while (at < end && status == BM_OK)
+            codes->data[codes->len++] = (int32_t)bm_utf8_next(&at, end);
+    }
+    if (status == BM_OK && normalize & BM_NORM_LOWER)
+        to_lower(codes);
+    if (status == BM_OK && normalize & BM_NORM_STRIP_ACCENTS)
+        status = strip_accents(codes, spare, err);
+    if (status == BM_OK && normalize & BM_NORM_DIGITS)
+        digits_to_zero(codes);
+    return status;
+}
+
+/* --- the exact path --- */
+
+/* codes = the code points of utf8proc's normal form of UTF-8 text. */
+static bm_status map_whole(const char *text, size_t len, int form, bm_codes *codes, bm_error *err)
+{
+    utf8proc_uint8_t *mapped = NULL;
+    utf8proc_ssize_t n = (utf8proc_ssize_t)len;
+    if (form != 0 && len > 0) {
+        n = utf8proc_map((const utf8proc_uint8_t *)text, n, &mapped, (utf8proc_option_t)form);
+        if (n < 0)
+            return refused(n, err);
+        text = (const char *)mapped;
+    }
+    codes->len = 0;
+    bm_status status = codes_reserve(codes, (size_t)n, err);
+    for (utf8proc_ssize_t at = 0; status == BM_OK && at < n;) {
+        utf8proc_ssize_t taken =
+            utf8proc_iterate((const utf8proc_uint8_t *)text + at, n - at, &codes->data[codes->len]);
+        if (taken < 1) {
+            status = refused(taken, err);
+            break;
+        }
+        codes->len++;
+        at += taken;
+    }
+    free(mapped); /* utf8proc's, from malloc */
+    return status;
+}
+
+static bm_status encode(const bm_codes *codes, bm_buf *out, bm_error *err)
+{
+    out->len = 0;
+    bm_status status = bm_buf_reserve(out, codes->len * 4, err);
+    for (size_t i = 0; status == BM_OK && i < codes->len; i++) {
+        char *end = bm_utf8_put(out->data + out->len, (uint32_t)codes->data[i]);
+        out->len = (size_t)(end - out->data);
+    }
+    return status;
+}
+
+bm_status bm_normalize_exact(const char *text, size_t len, uint32_t normalize, bm_codes *codes,
+                             bm_error *err)
+{
+    int form = normalize & BM_NORM_NFKC  ? UTF8PROC_STABLE | UTF8PROC_COMPOSE | UTF8PROC_COMPAT
+               : normalize & BM_NORM_NFC ? UTF8PROC_STABLE | UTF8PROC_COMPOSE
+                                         : 0;
+    bm_buf bytes = {0};
+    bm_status status = map_whole(text, len, form, codes, err);
+    if (status == BM_OK && normalize & BM_NORM_LOWER)
+        to_lower(codes);
+    if (status == BM_OK && normalize & BM_NORM_STRIP_ACCENTS) {
+        status = encode(codes, &bytes, err);
+        if (status == BM_OK)
+            status =
+                map_whole(bytes.data, bytes.len, UTF8PROC_STABLE | UTF8PROC_DECOMPOSE, codes, err);
+        if (status == BM_OK) {
+            drop_mn(codes);
+            status = encode(codes, &bytes, err);
+        }
+        if (status == BM_OK)
+            status =
+                map_whole(bytes.data, bytes.len, UTF8PROC_STABLE | UTF8PROC_COMPOSE, codes, err);
+    }
+    if (status == BM_OK && normalize & BM_NORM_DIGITS)
+        digits_to_zero(codes);
+    bm_buf_reset(&bytes);
+    return status;
+}
+
+/* --- the list of --normalize --- */
+
+static uint32_t normaliser(const char *name, size_t len)
+{
+    static const struct {
+        const char *name;
+        uint32_t bit;
+    } all[] = {{"nfc", BM_NORM_NFC},
+               {"nfkc", BM_NORM_NFKC},
+               {"lower", BM_NORM_LOWER},
+               {"strip-accents", BM_NORM_STRIP_ACCENTS},
+               {"digits", BM_NORM_DIGITS}};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        if (strlen(all[i].name) == len && memcmp(all[i].name, name, len) == 0)
+            return all[i].bit;
+    return 0;
+}
+
+bm_status bm_normalize_parse(const char *list, uint32_t *out, bm_error *err)
+{
+    uint32_t bits = 0;
+    if (strcmp(list, "none") == 0) {
+        *out = 0;
+        return BM_OK;
+    }
+    for (const char *at = list;; at++) {
+        size_t len = strcspn(at, ",");
+        uint32_t bit = normaliser(at, len);
+        if (bit == 0)
+            return bm_fail(err, BM_ERR_USAGE,
+                           "unknown normaliser '%.*s' (nfc or nfkc, lower, strip-accents, digits, "
+                           "separated by commas; or none)",
+                           (int)(len < 100 ? len : 100), at);
+        bits |= bit;
+        at += len;
+        if (*at == '\0')
+            break;
+    }
+    if ((bits & BM_NORM_NFC) && (bits & BM_NORM_NFKC))
+        return bm_fail(err, BM_ERR_USAGE, "normalisers nfc and nfkc together (one of the two)");
+    *out = bits;
+    return BM_OK;
+}
+
+const char *bm_unicode_version(void)
+{
+    return bm_unicode_tables_version;
+}

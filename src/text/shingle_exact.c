@@ -1,0 +1,220 @@
+/* shingle_exact.c -- one step after the other over whole arrays: normalise to code points, cut into
+ * units, build the bytes of each shingle, hash them, keep what is new.
+ *
+ * It shares nothing with the fast path but the Unicode tables and the final hash function: no
+ * joined text, no blocks, no stretches, no table of hashes (it compares each hash with all before,
+ * which is quadratic in the length of a document: for tests). */
+#include "text/shingle_exact.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "base/memory.h"
+#include "text/normalize.h"
+#include "text/unicode_tables.h"
+#include "text/utf8_code.h"
+
+typedef struct unit {
+    size_t begin, end; /* in `bytes` */
+} unit;
+
+typedef struct exact {
+    const bm_text_options *options;
+    bm_codes codes;
+    bm_buf bytes; /* of all units, one behind the other */
+    unit *units;  /* owned */
+    size_t n_units, cap_units;
+    bm_buf shingle;
+    bm_buf run; /* hashes with repeats */
+} exact;
+
+static bm_status begin_unit(exact *x, bm_error *err)
+{
+    void *units = x->units;
+    bm_status status = bm_grow(&units, &x->cap_units, x->n_units + 1, sizeof *x->units, err);
+    x->units = units;
+    if (status == BM_OK)
+        x->units[x->n_units++] = (unit){x->bytes.len, x->bytes.len};
+    return status;
+}
+
+/* Append a code point to the last unit. */
+static bm_status extend_unit(exact *x, uint32_t code, bm_error *err)
+{
+    char utf8[4];
+    size_t len = (size_t)(bm_utf8_put(utf8, code) - utf8);
+    bm_status status = bm_buf_add(&x->bytes, utf8, len, err);
+    x->units[x->n_units - 1].end = x->bytes.len;
+    return status;
+}
+
+static bool is_space(uint32_t code)
+{
+    return bm_char_class_of(code) == BM_CLASS_SPACE;
+}
+
+static bool is_mark(uint32_t code)
+{
+    bm_char_class cls = bm_char_class_of(code);
+    return cls == BM_CLASS_MARK || cls == BM_CLASS_SPLIT_MARK;
+}
+
+static bool is_of_split_script(uint32_t code)
+{
+    bm_char_class cls = bm_char_class_of(code);
+    return cls == BM_CLASS_SPLIT || cls == BM_CLASS_SPLIT_MARK;
+}
+
+static bool is_word_char(uint32_t code)
+{
+    return is_mark(code) || is_of_split_script(code) || bm_char_class_of(code) == BM_CLASS_WORD;
+}
+
+/* Position behind the word that begins at codes[at]. */
+static size_t word_end(const exact *x, size_t at)
+{
+    const int32_t *codes = x->codes.data;
+    const size_t len = x->codes.len;
+    size_t end = at + 1;
+    if (x->options->words == BM_WORDS_SPACE) {
+        while (end < len && !is_space((uint32_t)codes[end]))
+            end++;
+    } else if (is_of_split_script((uint32_t)codes[at])) {
+        while (end < len && is_mark((uint32_t)codes[end]))
+            end++;
+    } else {
+        while (end < len && is_word_char((uint32_t)codes[end]) &&
+               (is_mark((uint32_t)codes[end]) || !is_of_split_script((uint32_t)codes[end])))
+            end++;
+    }
+    return end;
+}
+
+static bm_status cut_words(exact *x, bm_error *err)
+{
+    bm_status status = BM_OK;
+    for (size_t at = 0; at < x->codes.len && status == BM_OK;) {
+        uint32_t code = (uint32_t)x->codes.data[at];
+        bool begins = x->options->words == BM_WORDS_SPACE ? !is_space(code) : is_word_char(code);
+        if (!begins) {
+            at++;
+            continue;
+        }
+        size_t end = word_end(x, at);
+        status = begin_unit(x, err);
+        for (; at < end && status == BM_OK; at++)
+            status = extend_unit(x, (uint32_t)x->codes.data[at], err);
+    }
+    return status;
+}
+
+static bm_status cut_chars(exact *x, bm_error *err)
+{
+    size_t from = 0, to = x->codes.len;
+    while (from < to && is_space((uint32_t)x->codes.data[from]))
+        from++;
+    while (from < to && is_space((uint32_t)x->codes.data[to - 1]))
+        to--;
+    bm_status status = BM_OK;
+    for (size_t at = from; at < to && status == BM_OK; at++) {
+        uint32_t code = (uint32_t)x->codes.data[at];
+        if (is_space(code) && is_space((uint32_t)x->codes.data[at - 1]))
+            continue;
+        status = begin_unit(x, err);
+        if (status == BM_OK)
+            status = extend_unit(x, is_space(code) ? ' ' : code, err);
+    }
+    return status;
+}
+
+static bm_status cut_bytes(exact *x, bm_error *err)
+{
+    bm_status status = BM_OK;
+    for (size_t at = 0; at < x->codes.len && status == BM_OK; at++) {
+        char utf8[4];
+        size_t len = (size_t)(bm_utf8_put(utf8, (uint32_t)x->codes.data[at]) - utf8);
+        for (size_t i = 0; i < len && status == BM_OK; i++) {
+            status = begin_unit(x, err);
+            if (status == BM_OK)
+                status = bm_buf_add(&x->bytes, &utf8[i], 1, err);
+            x->units[x->n_units - 1].end = x->bytes.len;
+        }
+    }
+    return status;
+}
+
+/* Hash units first … first+k-1, joined, into the run. */
+static bm_status add_shingle(exact *x, size_t first, size_t k, bm_error *err)
+{
+    bm_status status = BM_OK;
+    x->shingle.len = 0;
+    for (size_t i = first; i < first + k && status == BM_OK; i++) {
+        if (i > first && x->options->shingle == BM_SHINGLE_WORD)
+            status = bm_buf_add(&x->shingle, " ", 1, err);
+        if (status == BM_OK)
+            status = bm_buf_add(&x->shingle, x->bytes.data + x->units[i].begin,
+                                x->units[i].end - x->units[i].begin, err);
+    }
+    if (status != BM_OK)
+        return status;
+    uint64_t hash = XXH3_64bits(x->shingle.data, x->shingle.len);
+    return bm_buf_add(&x->run, &hash, sizeof hash, err);
+}
+
+static bm_status make_run(exact *x, bm_error *err)
+{
+    const size_t k = x->options->shingle_k;
+    bm_status status = BM_OK;
+    for (size_t i = 0; i + k <= x->n_units && status == BM_OK; i++)
+        status = add_shingle(x, i, k, err);
+    if (status == BM_OK && x->n_units > 0 && x->n_units < k &&
+        x->options->short_rule == BM_SHORT_WHOLE)
+        status = add_shingle(x, 0, x->n_units, err);
+    return status;
+}
+
+static bm_status append(const exact *x, bm_shingle_batch *batch, bm_error *err)
+{
+    const size_t n_run = x->run.len / sizeof(uint64_t);
+    bm_status status = bm_shingle_batch_reserve(batch, 1, n_run, err);
+    if (status != BM_OK)
+        return status;
+    const uint64_t *run = (const void *)x->run.data;
+    uint64_t *hashes = batch->hashes + bm_shingle_batch_hashes(batch);
+    size_t n = 0;
+    for (size_t i = 0; i < n_run; i++) {
+        size_t known = 0;
+        while (known < n && hashes[known] != run[i])
+            known++;
+        if (known == n)
+            hashes[n++] = run[i];
+    }
+    XXH128_hash_t sequence = XXH3_128bits(run, x->run.len);
+    batch->offsets[batch->n_docs + 1] = batch->offsets[batch->n_docs] + n;
+    batch->sequence[batch->n_docs] = (bm_hash128){sequence.low64, sequence.high64};
+    batch->n_docs++;
+    batch->n_empty += x->n_units == 0;
+    batch->n_short += x->n_units > 0 && x->n_units < x->options->shingle_k;
+    return BM_OK;
+}
+
+bm_status bm_shingle_exact_add(const bm_text_options *options, bm_str text, bm_shingle_batch *batch,
+                               bm_error *err)
+{
+    exact x = {.options = options};
+    bm_status status = bm_normalize_exact(text.data, text.len, options->normalize, &x.codes, err);
+    if (status == BM_OK)
+        status = options->shingle == BM_SHINGLE_WORD   ? cut_words(&x, err)
+                 : options->shingle == BM_SHINGLE_CHAR ? cut_chars(&x, err)
+                                                       : cut_bytes(&x, err);
+    if (status == BM_OK)
+        status = make_run(&x, err);
+    if (status == BM_OK)
+        status = append(&x, batch, err);
+    bm_codes_reset(&x.codes);
+    bm_buf_reset(&x.bytes);
+    bm_buf_reset(&x.shingle);
+    bm_buf_reset(&x.run);
+    bm_free(x.units);
+    return status;
+}

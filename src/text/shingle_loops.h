@@ -1,0 +1,178 @@
+/* shingle_loops.h -- the loops of bm_shingle_ops, written once over a block of 64 bytes.
+ *
+ * Each file shingle_<isa>.c defines the block for its instruction set, then includes this header,
+ * which defines static functions only:
+ *
+ *     bm_block                                  64 bytes
+ *     block_load(p), block_store(p, b)          unaligned
+ *     block_load_part(p, n)                     n < 64 bytes, the rest is 0x20; reads no further
+ *     block_high(b)                             mask of bytes >= 0x80, bit i is byte i
+ *     block_may_be_space(b)                     mask of lead bytes C2 and E0 to E3, which begin
+ *                                               every White_Space that is not ASCII
+ *     block_equal(b, byte), block_lead(b)       masks: equal; not a continuation byte
+ *     block_cut(&b, rule)                       mask of ASCII separators, and 0x20 in their place
+ *     block_fold(b, lower, digits)              A-Z to a-z; 0-9 to 0
+ *     block_hash_windows(p, n, k, hashes)       as hash_windows, for the first so many windows of
+ *                                               lengths it knows; returns how many it did
+ *
+ * Word boundaries are bits of a mask; nothing looks at single bytes. */
+#ifndef BM_TEXT_SHINGLE_LOOPS_H
+#define BM_TEXT_SHINGLE_LOOPS_H
+
+#include "text/shingle_ops.h"
+#include "text/xxh3_inline.h"
+
+static inline unsigned lowest(uint64_t mask)
+{
+    return (unsigned)__builtin_ctzll(mask);
+}
+
+static inline uint64_t low_bits(size_t n)
+{
+    return n >= 64 ? ~UINT64_C(0) : (UINT64_C(1) << n) - 1;
+}
+
+static inline bm_block load_upto(const char *p, size_t left)
+{
+    return left >= 64 ? block_load(p) : block_load_part(p, left);
+}
+
+/* Bytes that `join` must not take. */
+static inline uint64_t block_stop(bm_block b, const bm_join_rules *rules)
+{
+    if (!rules->high_is_plain)
+        return block_high(b);
+    return rules->rule == BM_JOIN_COPY ? 0 : block_may_be_space(b);
+}
+
+/* Copy the bytes of `keep`, a run at a time. The runs are read from the text again and not from
+ * the block just stored, which would wait for the store. */
+static inline char *copy_runs(const bm_join_rules *rules, const char *in, size_t left,
+                              uint64_t keep, char *out)
+{
+    while (keep != 0) {
+        unsigned from = lowest(keep);
+        uint64_t rest = ~(keep >> from);
+        unsigned n = rest == 0 ? 64 : lowest(rest);
+        bm_block b = load_upto(in + from, left - from);
+        block_cut(&b, rules->rule);
+        block_store(out, block_fold(b, rules->lower, rules->digits));
+        out += n;
+        keep &= ~(low_bits(n) << from);
+    }
+    return out;
+}
+
+/* How many bytes of the block at `left` bytes before the end can be taken; *last: the stretch ends
+ * here. Where characters compose, the one before a stop stays behind, and so a full block gives
+ * 63. */
+static inline size_t takeable(uint64_t stop, size_t left, bool composes, bool *last)
+{
+    size_t n = left < 64 ? left : 64;
+    if (stop != 0) {
+        *last = true;
+        n = lowest(stop);
+        return composes && n > 0 ? n - 1 : n;
+    }
+    *last = left <= 64;
+    return composes && !*last ? n - 1 : n;
+}
+
+static size_t join(const bm_join_rules *rules, const char *in, size_t len, bm_joined *joined)
+{
+    char *out = joined->data + joined->len;
+    uint64_t after_sep = joined->after_sep, high = 0;
+    bool split = joined->split, last = len == 0;
+    size_t at = 0;
+    while (!last) {
+        size_t left = len - at;
+        bm_block b = load_upto(in + at, left);
+        size_t n = takeable(block_stop(b, rules), left, rules->composes, &last);
+        if (n == 0)
+            break;
+        if (split) {
+            *out++ = ' ';
+            split = false;
+            after_sep = 1;
+        }
+        high |= block_high(b) & low_bits(n);
+        uint64_t sep = block_cut(&b, rules->rule) & low_bits(n);
+        uint64_t drop = sep & (sep << 1 | after_sep);
+        if (drop == 0) {
+            block_store(out, block_fold(b, rules->lower, rules->digits));
+            out += n;
+        } else {
+            out = copy_runs(rules, in + at, left, low_bits(n) & ~drop, out);
+        }
+        after_sep = sep >> (n - 1);
+        at += n;
+    }
+    joined->len = (size_t)(out - joined->data);
+    joined->after_sep = after_sep != 0;
+    joined->split = split;
+    joined->ascii = joined->ascii && high == 0;
+    return at;
+}
+
+/* Write base + i for each bit i, eight at a time: most blocks then run through one guessed branch.
+ * Writes up to 7 places too many. */
+static inline size_t *put_bits(uint64_t mask, size_t base, size_t *starts)
+{
+    size_t *end = starts + __builtin_popcountll(mask);
+    while (mask != 0) {
+        for (unsigned i = 0; i < 8; i++) {
+            starts[i] = base + lowest(mask | UINT64_C(1) << 63);
+            mask &= mask - 1;
+        }
+        starts += 8;
+    }
+    return end;
+}
+
+static size_t word_starts(const char *joined, size_t begin, size_t end, size_t *starts)
+{
+    size_t *out = starts;
+    for (size_t at = begin; at < end; at += 64) {
+        uint64_t mask = block_equal(block_load(joined + at), ' ') & low_bits(end - at);
+        out = put_bits(mask, at + 1, out);
+    }
+    return (size_t)(out - starts);
+}
+
+static size_t char_starts(const char *joined, size_t begin, size_t end, size_t *starts)
+{
+    size_t *out = starts;
+    for (size_t at = begin; at < end; at += 64)
+        out = put_bits(block_lead(block_load(joined + at)) & low_bits(end - at), at, out);
+    return (size_t)(out - starts);
+}
+
+static void hash_slices(const char *joined, const size_t *starts, size_t n, size_t k, size_t gap,
+                        uint64_t *hashes)
+{
+    for (size_t i = 0; i < n; i++) {
+        size_t begin = starts[i];
+        hashes[i] = bm_xxh3_slice(joined + begin, starts[i + k] - gap - begin);
+    }
+}
+
+static void hash_windows(const char *p, size_t n, size_t k, uint64_t *hashes)
+{
+    size_t done = block_hash_windows(p, n, k, hashes);
+    for (size_t i = done; i < n; i++)
+        hashes[i] = bm_xxh3_slice(p + i, k);
+}
+
+static bm_hash128 hash_run(const uint64_t *run, size_t n)
+{
+    XXH128_hash_t hash = XXH3_128bits(run, n * sizeof *run);
+    return (bm_hash128){.lo = hash.low64, .hi = hash.high64};
+}
+
+#define BM_SHINGLE_OPS_OF(set)                                                                     \
+    {                                                                                              \
+        .isa = set, .join = join, .word_starts = word_starts, .char_starts = char_starts,          \
+        .hash_slices = hash_slices, .hash_windows = hash_windows, .hash_run = hash_run             \
+    }
+
+#endif

@@ -1,0 +1,315 @@
+/* shingler.c -- a document from text to distinct hashes: joined text, then windows of it into
+ * shingle hashes, then the distinct ones among those.
+ *
+ * Joined text (shingle_ops.h) is the only copy that is made of a text. It is cut in windows of 4
+ * KiB so that word starts and hashes stay in the first-level cache, and so that scratch beyond the
+ * joined text does not grow with the document. Most documents are one window.
+ *
+ * Limits: 2^32-2 distinct shingles a document. After a document of more than KEEP bytes scratch is
+ * given back. */
+#include "text/shingler.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "text/distinct.h"
+#include "text/join_exact.h"
+#include "text/shingle_exact.h"
+#include "text/shingle_ops.h"
+#include "text/xxh3_inline.h"
+
+#define WINDOW ((size_t)4096)    /* bytes of joined text */
+#define KEEP   ((size_t)4 << 20) /* bytes of scratch kept between documents */
+
+struct bm_shingler {
+    bm_text_options options;
+    bm_join_rules rules;
+    const bm_shingle_ops *ops;
+    bm_joined joined;
+    bm_codes codes[2];
+    bm_distinct distinct;
+    XXH3_state_t *sequence; /* of a document of several windows */
+    size_t *starts;         /* shingle_k + WINDOW + 9 */
+    uint64_t *run;          /* WINDOW + 1 hashes, with repeats */
+};
+
+/* What a document has come to. */
+typedef struct document {
+    bm_shingle_batch *batch;
+    size_t n_distinct, n_run; /* hashes so far */
+    bm_hash128 hash;          /* of the run, where it was one window */
+    bool streamed;            /* else it is in shingler->sequence */
+} document;
+
+/* --- open and close --- */
+
+static bm_status check(const bm_text_options *options, bm_error *err)
+{
+    const uint32_t known =
+        BM_NORM_NFC | BM_NORM_NFKC | BM_NORM_LOWER | BM_NORM_STRIP_ACCENTS | BM_NORM_DIGITS;
+    if (options->shingle_k < 1 || options->shingle_k > 1024)
+        return bm_fail(err, BM_ERR_USAGE, "shingles of %u units (1 to 1024)", options->shingle_k);
+    if ((options->normalize & ~known) != 0)
+        return bm_fail(err, BM_ERR_USAGE, "unknown normaliser bits 0x%x",
+                       options->normalize & ~known);
+    if ((options->normalize & BM_NORM_NFC) && (options->normalize & BM_NORM_NFKC))
+        return bm_fail(err, BM_ERR_USAGE, "normalisers nfc and nfkc together (one of the two)");
+    if ((unsigned)options->words > BM_WORDS_SPACE || (unsigned)options->shingle > BM_SHINGLE_BYTE ||
+        (unsigned)options->short_rule > BM_SHORT_SKIP)
+        return bm_fail(err, BM_ERR_USAGE, "unknown word rule, shingle or short rule");
+    return BM_OK;
+}
+
+static bm_join_rules rules_of(const bm_text_options *options)
+{
+    bm_join_rules rules = {.rule = BM_JOIN_SPACE, .normalize = options->normalize};
+    if (options->shingle == BM_SHINGLE_BYTE)
+        rules.rule = BM_JOIN_COPY;
+    else if (options->shingle == BM_SHINGLE_WORD && options->words == BM_WORDS_ALNUM)
+        rules.rule = BM_JOIN_ALNUM;
+    rules.lower = (options->normalize & BM_NORM_LOWER) != 0;
+    rules.digits = (options->normalize & BM_NORM_DIGITS) != 0;
+    rules.composes = (options->normalize & BM_NORM_COMPOSING) != 0;
+    rules.high_is_plain = options->normalize == 0 && rules.rule != BM_JOIN_ALNUM;
+    return rules;
+}
+
+bm_status bm_shingler_open(const bm_text_options *options, const char *cpu, bm_shingler **out,
+                           bm_error *err)
+{
+    bm_isa isa;
+    bm_status status = check(options, err);
+    if (status == BM_OK)
+        status = bm_isa_choose(cpu, &isa, err);
+    if (status != BM_OK)
+        return status;
+    bm_shingler *shingler = bm_alloc_zero(1, sizeof *shingler);
+    if (shingler == NULL)
+        return bm_fail_nomem(err, sizeof *shingler);
+    shingler->options = *options;
+    shingler->rules = rules_of(options);
+    shingler->ops = bm_shingle_ops_of(isa);
+    const size_t n_starts = options->shingle_k + WINDOW + 9;
+    shingler->starts = bm_alloc_aligned(n_starts, sizeof *shingler->starts);
+    shingler->run = bm_alloc_aligned(WINDOW + 1, sizeof *shingler->run);
+    shingler->sequence = bm_alloc_aligned(1, sizeof *shingler->sequence);
+    if (shingler->starts == NULL || shingler->run == NULL || shingler->sequence == NULL) {
+        bm_shingler_close(shingler);
+        return bm_fail_nomem(err, n_starts * sizeof *shingler->starts);
+    }
+    *out = shingler;
+    return BM_OK;
+}
+
+void bm_shingler_close(bm_shingler *shingler)
+{
+    if (shingler == NULL)
+        return;
+    bm_joined_reset(&shingler->joined);
+    bm_codes_reset(&shingler->codes[0]);
+    bm_codes_reset(&shingler->codes[1]);
+    bm_distinct_reset(&shingler->distinct);
+    bm_free(shingler->sequence);
+    bm_free(shingler->starts);
+    bm_free(shingler->run);
+    bm_free(shingler);
+}
+
+static void give_back(bm_shingler *shingler)
+{
+    if (shingler->joined.cap > KEEP)
+        bm_joined_reset(&shingler->joined);
+    if (shingler->distinct.cap * sizeof *shingler->distinct.slots > KEEP)
+        bm_distinct_reset(&shingler->distinct);
+    for (int i = 0; i < 2; i++)
+        if (shingler->codes[i].cap * sizeof *shingler->codes[i].data > KEEP)
+            bm_codes_reset(&shingler->codes[i]);
+}
+
+/* --- text to joined text --- */
+
+static bm_status join_text(bm_shingler *shingler, bm_str text, bm_error *err)
+{
+    const bm_join_rules *rules = &shingler->rules;
+    bm_joined *joined = &shingler->joined;
+    bm_joined_begin(joined);
+    size_t at = 0;
+    while (at < text.len) {
+        bm_status status = bm_joined_reserve(joined, text.len - at + 1, err);
+        if (status != BM_OK)
+            return status;
+        at += shingler->ops->join(rules, text.data + at, text.len - at, joined);
+        if (at == text.len)
+            break;
+        size_t end = bm_join_stretch(rules, text.data, at, text.len);
+        status = bm_join_exact(rules, text.data + at, end - at, shingler->codes, joined, err);
+        if (status != BM_OK)
+            return status;
+        at = end;
+    }
+    bm_joined_end(joined, rules->rule);
+    return BM_OK;
+}
+
+/* --- joined text to hashes --- */
+
+/* Take in the first n hashes of shingler->run; `whole`: there are no others. */
+static bm_status take(bm_shingler *shingler, document *doc, size_t n, bool whole, bm_error *err)
+{
+    if (whole && !doc->streamed) {
+        doc->hash = shingler->ops->hash_run(shingler->run, n);
+    } else {
+        if (!doc->streamed)
+            XXH3_128bits_reset(shingler->sequence);
+        XXH3_128bits_update(shingler->sequence, shingler->run, n * sizeof *shingler->run);
+        doc->streamed = true;
+    }
+    doc->n_run += n;
+    bm_status status = bm_shingle_batch_reserve(doc->batch, 0, doc->n_distinct + n, err);
+    if (status != BM_OK)
+        return status;
+    return bm_distinct_add(&shingler->distinct, shingler->run, n,
+                           doc->batch->hashes + bm_shingle_batch_hashes(doc->batch),
+                           &doc->n_distinct, err);
+}
+
+/* One unit a byte: byte shingles, and character shingles of ASCII. */
+static bm_status hash_bytes(bm_shingler *shingler, document *doc, size_t *n_units, bm_error *err)
+{
+    const size_t k = shingler->options.shingle_k, len = shingler->joined.len;
+    *n_units = len;
+    if (len < k)
+        return BM_OK;
+    const size_t n = len - k + 1;
+    for (size_t at = 0; at < n; at += WINDOW) {
+        size_t m = n - at < WINDOW ? n - at : WINDOW;
+        shingler->ops->hash_windows(shingler->joined.data + at, m, k, shingler->run);
+        bm_status status = take(shingler, doc, m, n <= WINDOW, err);
+        if (status != BM_OK)
+            return status;
+    }
+    return BM_OK;
+}
+
+/* Units by their starts: words (gap 1) and code points (gap 0). Shingle i ends `gap` bytes before
+ * unit i + k starts; an end of the last unit stands behind the starts. The starts that a window
+ * leaves, those of its last k units, are carried to the next one. */
+static bm_status hash_units(bm_shingler *shingler, document *doc, size_t *n_units, bm_error *err)
+{
+    const bool words = shingler->options.shingle == BM_SHINGLE_WORD;
+    const size_t k = shingler->options.shingle_k, len = shingler->joined.len;
+    const size_t gap = words ? 1 : 0;
+    const char *data = shingler->joined.data;
+    size_t *starts = shingler->starts;
+    size_t n = 0;
+    *n_units = 0;
+    if (len == 0)
+        return BM_OK;
+    if (words)
+        starts[n++] = 0;
+    for (size_t at = 0; at < len; at += WINDOW) {
+        const size_t end = len - at < WINDOW ? len : at + WINDOW;
+        n += words ? shingler->ops->word_starts(data, at, end, starts + n)
+                   : shingler->ops->char_starts(data, at, end, starts + n);
+        if (end == len)
+            starts[n++] = len + gap;
+        if (n <= k)
+            continue;
+        const size_t m = n - k;
+        shingler->ops->hash_slices(data, starts, m, k, gap, shingler->run);
+        bm_status status = take(shingler, doc, m, at == 0 && end == len, err);
+        if (status != BM_OK)
+            return status;
+        memmove(starts, starts + m, k * sizeof *starts);
+        *n_units += m;
+        n = k;
+    }
+    *n_units += n - 1; /* but for the end of the last */
+    return BM_OK;
+}
+
+static bm_status hash_joined(bm_shingler *shingler, document *doc, size_t *n_units, bm_error *err)
+{
+    const bm_shingle_kind kind = shingler->options.shingle;
+    if (kind == BM_SHINGLE_BYTE || (kind == BM_SHINGLE_CHAR && shingler->joined.ascii))
+        return hash_bytes(shingler, doc, n_units, err);
+    return hash_units(shingler, doc, n_units, err);
+}
+
+/* --- a document --- */
+
+/* The document is complete: make it part of the batch. Room for it is there. */
+static void commit(bm_shingle_batch *batch, size_t n_distinct, bm_hash128 sequence)
+{
+    batch->offsets[batch->n_docs + 1] = batch->offsets[batch->n_docs] + n_distinct;
+    batch->sequence[batch->n_docs] = sequence;
+    batch->n_docs++;
+}
+
+static bm_status add_document(bm_shingler *shingler, bm_str text, bm_shingle_batch *batch,
+                              bm_error *err)
+{
+    const size_t k = shingler->options.shingle_k;
+    document doc = {.batch = batch};
+    size_t n_units = 0;
+    bm_status status = bm_shingle_batch_reserve(batch, 1, 0, err);
+    if (status == BM_OK)
+        status = join_text(shingler, text, err);
+    if (status != BM_OK)
+        return status;
+    bm_distinct_begin(&shingler->distinct);
+    status = hash_joined(shingler, &doc, &n_units, err);
+    const bool is_short = n_units > 0 && n_units < k;
+    if (status == BM_OK && is_short && shingler->options.short_rule == BM_SHORT_WHOLE) {
+        shingler->run[0] = XXH3_64bits(shingler->joined.data, shingler->joined.len);
+        status = take(shingler, &doc, 1, true, err);
+    }
+    if (status != BM_OK)
+        return status;
+    if (doc.n_run == 0)
+        doc.hash = shingler->ops->hash_run(shingler->run, 0);
+    if (doc.streamed) {
+        XXH128_hash_t hash = XXH3_128bits_digest(shingler->sequence);
+        doc.hash = (bm_hash128){.lo = hash.low64, .hi = hash.high64};
+    }
+    batch->n_empty += n_units == 0;
+    batch->n_short += is_short;
+    commit(batch, doc.n_distinct, doc.hash);
+    return BM_OK;
+}
+
+bm_status bm_shingler_add(bm_shingler *shingler, bm_str text, bm_shingle_batch *batch,
+                          bm_error *err)
+{
+    bm_status status = add_document(shingler, text, batch, err);
+    give_back(shingler);
+    return status;
+}
+
+bm_status bm_shingler_add_exact(bm_shingler *shingler, bm_str text, bm_shingle_batch *batch,
+                                bm_error *err)
+{
+    return bm_shingle_exact_add(&shingler->options, text, batch, err);
+}
+
+bm_status bm_shingle_set_add(bm_shingle_batch *batch, const uint64_t *hashes, size_t n,
+                             bm_error *err)
+{
+    bm_distinct distinct = {0};
+    size_t n_distinct = 0;
+    bm_status status = bm_shingle_batch_reserve(batch, 1, n, err);
+    if (status != BM_OK)
+        return status;
+    bm_distinct_begin(&distinct);
+    if (n > 0)
+        status = bm_distinct_add(&distinct, hashes, n,
+                                 batch->hashes + bm_shingle_batch_hashes(batch), &n_distinct, err);
+    bm_distinct_reset(&distinct);
+    if (status != BM_OK)
+        return status;
+    XXH128_hash_t hash = XXH3_128bits(hashes, n * sizeof *hashes);
+    batch->n_empty += n == 0;
+    commit(batch, n_distinct, (bm_hash128){.lo = hash.low64, .hi = hash.high64});
+    return BM_OK;
+}
