@@ -16,7 +16,8 @@ typedef struct bm_json {
     bool comma, pretty;
     uint32_t depth;
     bm_status status;
-} bm_json; /* {0}: compact; .pretty: two spaces a level */
+    bool after_key; /* the next value belongs to a key just written */
+} bm_json;          /* {0}: compact; .pretty: two spaces a level */
 
 void bm_json_begin_object(bm_json *json);
 void bm_json_end_object(bm_json *json);

@@ -34,6 +34,8 @@ bm_status bm_npy_writer_open(bm_out_dir *dir, const char *name, const char *type
                              bm_npy_writer *out, bm_error *err);
 bm_status bm_npy_writer_rows(bm_npy_writer *writer, const void *rows, uint64_t n_rows,
                              size_t row_bytes, bm_error *err);
+/* Without an open file (closed, aborted or {0}): nothing to do. */
 bm_status bm_npy_writer_close(bm_npy_writer *writer, bm_error *err);
+void bm_npy_writer_abort(bm_npy_writer *writer);
 
 #endif

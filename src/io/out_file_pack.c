@@ -1,0 +1,112 @@
+/* out_file_pack.c -- gz (zlib, level 6) and zst (libzstd, level 3, with checksum) for output files.
+ *
+ * The compressor writes straight into the file's buffer. A gz header carries no name and no time,
+ * so the same bytes in give the same bytes out (for one version of the library). */
+#include "io/out_file.h"
+
+#include <string.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+
+#define GZ_LEVEL  6
+#define ZST_LEVEL 3
+
+struct bm_out_pack {
+    z_stream gz;
+    bool gz_open;
+    ZSTD_CCtx *zst; /* NULL: gz */
+};
+
+bm_status bm_out_pack_open(int compression, const char *shown, bm_out_pack **out, bm_error *err)
+{
+    bm_out_pack *pack = bm_alloc_zero(1, sizeof *pack);
+    if (pack == NULL)
+        return bm_fail_nomem(err, sizeof *pack);
+    if (compression == 1) {
+        if (deflateInit2(&pack->gz, GZ_LEVEL, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK) {
+            bm_free(pack);
+            return bm_fail_at(err, BM_ERR_NOMEM, shown, 0, "no memory for gz compression");
+        }
+        pack->gz_open = true;
+    } else {
+        pack->zst = ZSTD_createCCtx();
+        if (pack->zst == NULL ||
+            ZSTD_isError(ZSTD_CCtx_setParameter(pack->zst, ZSTD_c_compressionLevel, ZST_LEVEL)) ||
+            ZSTD_isError(ZSTD_CCtx_setParameter(pack->zst, ZSTD_c_checksumFlag, 1))) {
+            bm_out_pack_close(pack);
+            return bm_fail_at(err, BM_ERR_NOMEM, shown, 0, "no memory for zst compression");
+        }
+    }
+    *out = pack;
+    return BM_OK;
+}
+
+static bm_status run_gz(bm_out_file *file, const void *data, size_t len, bool end, bm_error *err)
+{
+    z_stream *gz = &file->pack->gz;
+    const unsigned char *from = data;
+    size_t left = len;
+    int code = Z_OK;
+    do {
+        size_t step = left < ((size_t)1 << 30) ? left : (size_t)1 << 30;
+        bool last = end && step == left;
+        gz->next_in = (unsigned char *)(uintptr_t)from; /* zlib only reads it */
+        gz->avail_in = (unsigned)step;
+        do {
+            if (file->len == BM_OUT_BUFFER_BYTES) {
+                bm_status status = bm_out_file_flush(file, err);
+                if (status != BM_OK)
+                    return status;
+            }
+            gz->next_out = (unsigned char *)file->buf + file->len;
+            gz->avail_out = (unsigned)(BM_OUT_BUFFER_BYTES - file->len);
+            code = deflate(gz, last ? Z_FINISH : Z_NO_FLUSH);
+            file->len = BM_OUT_BUFFER_BYTES - gz->avail_out;
+            if (code != Z_OK && code != Z_STREAM_END && code != Z_BUF_ERROR)
+                return bm_fail_at(err, BM_ERR_INTERNAL, bm_out_file_shown(file), 0,
+                                  "gz compression failed (%d)", code);
+        } while (last ? code != Z_STREAM_END : gz->avail_in > 0 || gz->avail_out == 0);
+        from += step;
+        left -= step;
+    } while (left > 0);
+    return BM_OK;
+}
+
+static bm_status run_zst(bm_out_file *file, const void *data, size_t len, bool end, bm_error *err)
+{
+    ZSTD_inBuffer in = {data, len, 0};
+    size_t left;
+    do {
+        ZSTD_outBuffer out = {file->buf, BM_OUT_BUFFER_BYTES, file->len};
+        left = ZSTD_compressStream2(file->pack->zst, &out, &in, end ? ZSTD_e_end : ZSTD_e_continue);
+        file->len = out.pos;
+        if (ZSTD_isError(left))
+            return bm_fail_at(err, BM_ERR_INTERNAL, bm_out_file_shown(file), 0,
+                              "zst compression failed: %s", ZSTD_getErrorName(left));
+        if (file->len == BM_OUT_BUFFER_BYTES) {
+            bm_status status = bm_out_file_flush(file, err);
+            if (status != BM_OK)
+                return status;
+        }
+    } while (end ? left > 0 : in.pos < in.size);
+    return BM_OK;
+}
+
+bm_status bm_out_pack_run(bm_out_file *file, const void *data, size_t len, bool end, bm_error *err)
+{
+    return file->pack->gz_open ? run_gz(file, data, len, end, err)
+                               : run_zst(file, data, len, end, err);
+}
+
+void bm_out_pack_close(bm_out_pack *pack)
+{
+    if (pack == NULL)
+        return;
+    if (pack->gz_open)
+        deflateEnd(&pack->gz);
+    ZSTD_freeCCtx(pack->zst);
+    bm_free(pack);
+}
