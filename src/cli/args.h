@@ -1,0 +1,89 @@
+/* args.h -- the argument table engine: options are rows of a table, not code.
+ *
+ * A row says the long name, an optional letter, the type and range of the value, which commands
+ * take it and where the value goes (an offset into the caller's struct). args_parse walks the
+ * arguments once:
+ *
+ *   --name value  --name=value  -o value  -ovalue  -qv   "--" ends the options   "-" is an operand
+ *
+ * Anything that is not understood is an error that names the option, the value and what was
+ * expected. A value in an argument of its own never starts with "--" (that would be a forgotten
+ * value); --name=--value passes one. The last of equal options counts, lists grow. */
+#ifndef BM_CLI_ARGS_H
+#define BM_CLI_ARGS_H
+
+#include <bandmill/status.h>
+#include <bandmill/types.h>
+
+typedef enum arg_type {
+    ARG_FLAG,   /* bool: set */
+    ARG_COUNT,  /* uint32_t: one more each time */
+    ARG_TEXT,   /* const char *: not empty */
+    ARG_LIST,   /* arg_list: one more text each time */
+    ARG_CHOICE, /* int, an enum or bool (by size): the value of a name in `choices` */
+    ARG_WHOLE,  /* uint32_t or uint64_t (by size): min … max */
+    ARG_SIZE,   /* uint64_t: bytes, with K, M, G or T for powers of 1024; min … max */
+    ARG_REAL,   /* double: low … high, the ends by `open` */
+    ARG_PARSED, /* whatever `parse` fills */
+    ARG_LATER   /* a name of a later version: always an error that says so */
+} arg_type;
+
+enum { ARG_OPEN_LOW = 1, ARG_OPEN_HIGH = 2 }; /* the end itself is not allowed */
+#define ARG_CHOICE_LATER (-1000)              /* a choice of a later version */
+
+/* Borrowed texts; `items` has room for every argument. */
+typedef struct arg_list {
+    const char **items;
+    size_t n;
+} arg_list;
+
+typedef struct arg_choice {
+    const char *name; /* NULL ends the list */
+    int value;
+} arg_choice;
+
+typedef struct arg_option {
+    const char *name; /* without "--" */
+    char letter;      /* 0: none */
+    arg_type type;
+    uint32_t commands; /* bit c: command c takes it */
+    int group;         /* of the help text */
+    const char *value; /* name of the value in the help text; NULL: by type */
+    const char *help;
+    size_t offset, size; /* of the field in the target */
+    uint64_t min, max;
+    double low, high;
+    int open;
+    const arg_choice *choices;
+    /* Fill `field` from `text`, or return false and what was expected in `why`. */
+    bool (*parse)(const char *text, void *field, char *why, size_t cap);
+} arg_option;
+
+typedef struct arg_table {
+    const arg_option *options;
+    size_t n;
+    const char *const *commands; /* names by bit, for "an option of ..." */
+    size_t n_commands;
+} arg_table;
+
+typedef struct arg_request {
+    const arg_table *table;
+    unsigned command;   /* the bit of the command that runs */
+    void *target;       /* what the offsets count from */
+    bool *given;        /* table->n flags: which options were there; filled */
+    arg_list *operands; /* what is no option */
+} arg_request;
+
+/* argv[0] is the first argument after the command. BM_OK or BM_ERR_USAGE; the target may then be
+ * half filled. */
+bm_status args_parse(const arg_request *request, int argc, const char *const *argv, bm_error *err);
+/* Whether the option of this name was given. */
+bool args_given(const arg_table *table, const bool *given, const char *name);
+/* The candidate nearest to `word` (edit distance at most a third of its length), or NULL. */
+const char *args_nearest(const char *word, const char *const *candidates, size_t n);
+/* "K" or "a whole number from 1 to 1024": what the option expects, for messages and help. */
+void args_expected(const arg_option *option, char *out, size_t cap);
+/* Fill *err with a usage error. Returns BM_ERR_USAGE. */
+bm_status args_fail(bm_error *err, const char *format, ...) BM_PRINTF(2, 3);
+
+#endif

@@ -1,0 +1,147 @@
+/* cmd_devices.c -- bandmill devices: what can sign here, and whether it computes right.
+ *
+ * With --self-test every usable device runs its known answers, each in turn, and a failure does not
+ * keep the others from being tried: exit 8 if any answered wrongly, else 5 if any could not run. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/command.h"
+
+typedef struct device_verdict {
+    bm_status status;
+    bool tested;
+    uint32_t n_checks;
+    bm_error error;
+} device_verdict;
+
+static const char *kind_name(bm_device_kind kind)
+{
+    switch (kind) {
+    case BM_DEVICE_NATIVE:
+        return "native";
+    case BM_DEVICE_CL_CPU:
+        return "cpu";
+    case BM_DEVICE_CL_GPU:
+        return "gpu";
+    case BM_DEVICE_CL_OTHER:
+        break;
+    }
+    return "other";
+}
+
+static void print_json_field(cli_voice *voice, const char *name, const char *text)
+{
+    cli_print(voice, ",\"%s\":", name);
+    cli_json_string(voice->out, text);
+}
+
+static void print_json_row(cli_voice *voice, const bm_device_info *device,
+                           const device_verdict *verdict)
+{
+    cli_print(voice, "{\"spec\":");
+    cli_json_string(voice->out, device->spec);
+    print_json_field(voice, "name", device->name);
+    print_json_field(voice, "platform", device->platform);
+    print_json_field(voice, "driver", device->driver);
+    print_json_field(voice, "kind", kind_name(device->kind));
+    cli_print(voice,
+              ",\"compute_units\":%" PRIu32 ",\"memory_bytes\":%" PRIu64
+              ",\"max_alloc_bytes\":%" PRIu64 ",\"local_bytes\":%" PRIu64 ",\"usable\":%s",
+              device->compute_units, device->memory_bytes, device->max_alloc_bytes,
+              device->local_bytes, device->usable ? "true" : "false");
+    if (!device->usable)
+        print_json_field(voice, "why", device->why);
+    if (verdict->tested) {
+        cli_print(voice, ",\"self_test\":\"%s\",\"checks\":%" PRIu32,
+                  verdict->status == BM_OK ? "passed" : "failed", verdict->n_checks);
+        if (verdict->status != BM_OK)
+            print_json_field(voice, "self_test_error", verdict->error.message);
+    }
+    cli_print(voice, "}");
+}
+
+static void print_row(cli_voice *voice, const bm_device_info *device, const device_verdict *verdict)
+{
+    char memory[32] = "-";
+    if (device->memory_bytes > 0)
+        cli_format_bytes((double)device->memory_bytes, memory, sizeof memory);
+    cli_print(voice, "%-12s %-7s %5" PRIu32 "  %8s  %s", device->spec, kind_name(device->kind),
+              device->compute_units, memory, device->name);
+    if (device->platform[0] != '\0' && device->kind != BM_DEVICE_NATIVE)
+        cli_print(voice, " (%s)", device->platform);
+    if (device->driver[0] != '\0')
+        cli_print(voice, " [%s]", device->driver);
+    if (!device->usable)
+        cli_print(voice, "  NOT USABLE: %s", device->why);
+    else if (verdict->tested && verdict->status == BM_OK)
+        cli_print(voice, "  self-test passed, %" PRIu32 " answers", verdict->n_checks);
+    else if (verdict->tested)
+        cli_print(voice, "  SELF-TEST FAILED: %s", verdict->error.message);
+    cli_print(voice, "\n");
+}
+
+static void self_test(cli_context *context, const bm_device_info *device, device_verdict *verdict)
+{
+    verdict->tested = device->usable;
+    if (device->usable)
+        verdict->status = bm_device_self_test(device->spec, context->settings.job.cache_dir,
+                                              &verdict->n_checks, &verdict->error);
+}
+
+/* Print each device as soon as it is tested. Returns the worst verdict and its error. */
+static bm_status print_devices(cli_context *context, const bm_device_info *devices, size_t n,
+                               bm_error *err)
+{
+    cli_voice *voice = &context->voice;
+    bm_status worst = BM_OK;
+    for (size_t i = 0; i < n && !cli_interrupted(); i++) {
+        device_verdict verdict;
+        memset(&verdict, 0, sizeof verdict);
+        if (context->settings.self_test)
+            self_test(context, &devices[i], &verdict);
+        if (voice->json && i > 0)
+            cli_print(voice, ",");
+        (voice->json ? print_json_row : print_row)(voice, &devices[i], &verdict);
+        if (verdict.status != BM_OK && worst != BM_ERR_SELFTEST) {
+            worst = verdict.status;
+            *err = verdict.error;
+        }
+    }
+    if (!cli_interrupted())
+        return worst;
+    memset(err, 0, sizeof *err);
+    return err->status = BM_ERR_CANCELLED;
+}
+
+bm_status cli_run_devices(cli_context *context, bm_error *err)
+{
+    cli_voice *voice = &context->voice;
+    bm_device_info *devices = NULL;
+    size_t n = 0;
+    char note[512] = "";
+    bm_status status = bm_devices_list(&devices, &n, note, sizeof note, err);
+    if (status != BM_OK)
+        return status;
+    if (voice->json)
+        cli_print(voice, "{\"schema\":1,\"devices\":[");
+    else
+        cli_print(voice, "%-12s %-7s %5s  %8s  %s\n", "DEVICE", "KIND", "UNITS", "MEMORY", "NAME");
+    status = print_devices(context, devices, n, err);
+    if (voice->json) {
+        cli_print(voice, "],\"note\":");
+        if (note[0] != '\0')
+            cli_json_string(voice->out, note);
+        else
+            cli_print(voice, "null");
+        cli_print(voice, "}\n");
+    } else if (note[0] != '\0') {
+        cli_say_note(voice, "%s", note);
+    }
+    bm_devices_free(devices);
+    bm_error late;
+    bm_status out = cli_finish(voice, &late);
+    if (status == BM_OK && out != BM_OK)
+        *err = late;
+    return status != BM_OK ? status : out;
+}

@@ -1,0 +1,33 @@
+/* cmd_inspect.c -- bandmill inspect: what a file or directory of ours holds. */
+#include <string.h>
+
+#include "cli/command.h"
+
+bm_status cli_run_inspect(cli_context *context, bm_error *err)
+{
+    const arg_list *paths = &context->settings.operands;
+    bm_status status = BM_OK;
+    for (size_t i = 0; i < paths->n && status == BM_OK; i++) {
+        char *json = NULL;
+        status = bm_inspect(paths->items[i], &json, err);
+        if (status != BM_OK)
+            break;
+        size_t len = strlen(json);
+        while (len > 0 && json[len - 1] == '\n')
+            json[--len] = '\0';
+        if (context->settings.json) {
+            cli_write(&context->voice, json, len);
+            cli_write(&context->voice, "\n", 1);
+        } else {
+            if (i > 0)
+                cli_print(&context->voice, "\n");
+            cli_print_json_for_people(&context->voice, json);
+        }
+        bm_string_free(json);
+    }
+    bm_error late;
+    bm_status out = cli_finish(&context->voice, &late);
+    if (status == BM_OK && out != BM_OK)
+        *err = late;
+    return status != BM_OK ? status : out;
+}

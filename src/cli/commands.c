@@ -1,0 +1,68 @@
+/* commands.c -- the table of commands, and what is said about a name that is not in it. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/command.h"
+
+const cli_command cli_commands[CLI_N_COMMANDS] = {
+    [CLI_SIGN] =
+        {"sign", "INPUT...", "write MinHash signatures of documents to a directory",
+         "Reads documents and writes signatures.npy, ids.txt, n_shingles.npy, sources.tsv "
+         "and manifest.json\nto the output directory; with --band-keys also band_keys.npy. "
+         "dedup and pairs take such a directory\nin place of documents.",
+         cli_run_sign},
+    [CLI_DEDUP] = {"dedup", "INPUT...", "find near-duplicates and keep one document of each group",
+                   "Reads documents (or directories that sign wrote), verifies each pair that the "
+                   "bands propose, groups\nthe pairs and keeps one document of each group. Writes "
+                   "the kept documents, removed.tsv, groups.jsonl,\nsources.tsv and report.json; "
+                   "with --pairs also pairs.tsv. No input is ever changed.",
+                   cli_run_dedup},
+    [CLI_PAIRS] =
+        {"pairs", "INPUT...", "list the pairs of documents at or above a threshold",
+         "Writes id_a, id_b and their Jaccard similarity, tab-separated with a header, to "
+         "stdout or -o FILE;\nwith --json as JSON Lines. --candidates all compares every "
+         "pair, without bands.",
+         cli_run_pairs},
+    [CLI_FILTER] = {"filter", "DIR INPUT...", "write the documents that an earlier dedup keeps",
+                    "DIR is what dedup wrote (perhaps with --kept no), the inputs are those that "
+                    "it read. Finding and\nremoving can so be two steps.",
+                    cli_run_filter},
+    [CLI_INSPECT] = {"inspect", "PATH...", "say what a file or directory of bandmill holds",
+                     "Shows the kind, the counts and the provenance (scheme, seed, shingles, "
+                     "normaliser, versions).",
+                     cli_run_inspect},
+    [CLI_DEVICES] = {"devices", "", "list the devices that can sign; --self-test checks them",
+                     "Lists the native CPU and every OpenCL device, with the name that --device "
+                     "takes. A machine without\nOpenCL has no OpenCL devices, which is no error.",
+                     cli_run_devices},
+    [CLI_BENCH] = {"bench", "[INPUT...]", "measure each device against the limit of the machine",
+                   "Measures the arithmetic alone (the limit), hashes that lie on the device, "
+                   "upload and read-back, and text\nto signatures, each as the median of several "
+                   "runs. Text comes from INPUT, or from a seeded generator.",
+                   cli_run_bench},
+    [CLI_HELP] = {"help", "[COMMAND]", "this text, or the options of a command",
+                  "Without a command: the list of commands.", cli_run_help},
+};
+
+bm_status cli_command_find(const char *name, cli_command_id *out, bm_error *err)
+{
+    static const char *const later[] = {"cluster", "explain", "tune",  "query",
+                                        "index",   "export",  "merge", "estimate"};
+    const char *names[CLI_N_COMMANDS];
+    for (unsigned i = 0; i < CLI_N_COMMANDS; i++) {
+        names[i] = cli_commands[i].name;
+        if (strcmp(names[i], name) == 0) {
+            *out = (cli_command_id)i;
+            return BM_OK;
+        }
+    }
+    for (size_t i = 0; i < sizeof later / sizeof later[0]; i++) {
+        if (strcmp(later[i], name) == 0)
+            return args_fail(err, "the command %s is not in this version (its name is reserved)",
+                             name);
+    }
+    const char *nearest = args_nearest(name, names, CLI_N_COMMANDS);
+    if (nearest != NULL)
+        return args_fail(err, "unknown command \"%.200s\" (did you mean %s?)", name, nearest);
+    return args_fail(err, "unknown command \"%.200s\" (bandmill help lists the commands)", name);
+}

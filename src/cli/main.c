@@ -1,0 +1,159 @@
+/* main.c -- the program: find the command, read its options, run it, answer with the exit code of
+ * the documentation.
+ *
+ * SIGINT and SIGTERM set a flag that the job asks at each batch (a second one ends the process the
+ * hard way); SIGPIPE is ignored, so that a reader who goes away is a status like others. The flag
+ * is the one global variable: a signal handler has no other way. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+
+static volatile sig_atomic_t stop_signal;
+
+static void on_stop(int number)
+{
+    stop_signal = number;
+}
+
+bool cli_interrupted(void)
+{
+    return stop_signal != 0;
+}
+
+static bool callback_cancelled(void *ctx)
+{
+    (void)ctx;
+    return cli_interrupted();
+}
+
+static void callback_log(void *ctx, bm_log_level level, const char *message)
+{
+    cli_context *context = ctx;
+    cli_say_log(&context->voice, level, message);
+}
+
+static void callback_progress(void *ctx, const bm_progress *progress)
+{
+    cli_context *context = ctx;
+    cli_meter_update(&context->meter, progress, cli_now());
+}
+
+bm_callbacks cli_callbacks(cli_context *context)
+{
+    bm_callbacks callbacks = {context, callback_progress, callback_log, callback_cancelled};
+    return callbacks;
+}
+
+static void catch_signals(void)
+{
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    sigemptyset(&action.sa_mask);
+    action.sa_handler = on_stop;
+    action.sa_flags = (int)SA_RESETHAND; /* no SA_RESTART: a read that waits must come back */
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    signal(SIGPIPE, SIG_IGN);
+}
+
+/* A descriptor of 0, 1, 2 that is closed must not become a file of ours: it is opened so that using
+ * it fails as it would have failed. */
+static void hold_standard_descriptors(void)
+{
+    for (int fd = 0; fd < 3; fd++) {
+        if (fcntl(fd, F_GETFD) != -1 || errno != EBADF)
+            continue;
+        if (open("/dev/null", fd == 0 ? O_WRONLY : fd == 1 ? O_RDONLY : O_RDWR) != fd)
+            _Exit(bm_status_exit_code(BM_ERR_IO));
+    }
+}
+
+/* --json counts for errors in the options too, so it is looked for before they are read. */
+static bool asks_for_json(int argc, char **argv)
+{
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+        if (strcmp(argv[i], "--json") == 0)
+            return true;
+    }
+    return false;
+}
+
+/* --help, --version or nothing in place of a command. True: *status is the answer. */
+static bool answer_without_command(cli_context *context, const char *word, bm_status *status,
+                                   bm_error *err)
+{
+    if (word == NULL) {
+        *status = args_fail(err, "no command (bandmill help lists the commands)");
+        return true;
+    }
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
+        cli_print_help(&context->voice);
+    else if (strcmp(word, "--version") == 0)
+        cli_print_version(&context->voice);
+    else
+        return false;
+    *status = cli_finish(&context->voice, err);
+    return true;
+}
+
+static bm_status run_command(cli_context *context, int argc, char **argv, bm_error *err)
+{
+    cli_command_id id;
+    cli_settings *settings = &context->settings;
+    bm_status status = cli_command_find(argv[1], &id, err);
+    if (status != BM_OK)
+        return status;
+    status = cli_settings_read(settings, id, argc - 2, (const char *const *)(argv + 2), err);
+    if (status != BM_OK)
+        return status;
+    if (settings->help) {
+        cli_print_command_help(&context->voice, id);
+        return cli_finish(&context->voice, err);
+    }
+    context->voice.json = settings->json;
+    context->voice.quiet = settings->quiet;
+    context->voice.verbose = settings->verbose;
+    cli_progress_when when = settings->progress;
+    if (when == CLI_PROGRESS_AUTO && settings->quiet)
+        when = CLI_PROGRESS_NEVER;
+    cli_meter_init(&context->meter, when, stderr, cli_now());
+    return cli_commands[id].run(context, err);
+}
+
+static int exit_code(bm_status status)
+{
+    if (status == BM_ERR_CANCELLED && stop_signal == SIGTERM)
+        return 128 + SIGTERM;
+    return bm_status_exit_code(status);
+}
+
+int main(int argc, char **argv)
+{
+    cli_context context;
+    bm_error err;
+    bm_status status;
+    memset(&context, 0, sizeof context);
+    memset(&err, 0, sizeof err);
+    hold_standard_descriptors();
+    catch_signals();
+    context.voice.err = stderr;
+    context.voice.out = stdout;
+    context.voice.meter = &context.meter;
+    context.voice.json = asks_for_json(argc, argv);
+    setvbuf(stdout, NULL, _IOFBF, 1 << 16);
+
+    const char *word = argc > 1 ? argv[1] : NULL;
+    if (!answer_without_command(&context, word, &status, &err))
+        status = run_command(&context, argc, argv, &err);
+    cli_settings_free(&context.settings);
+    if (status != BM_OK && status != BM_ERR_PIPE) {
+        err.status = status;
+        cli_say_error(&context.voice, &err, exit_code(status));
+    }
+    return exit_code(status);
+}

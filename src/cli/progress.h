@@ -1,0 +1,45 @@
+/* progress.h -- the meter: stage, percentage, rate, documents and time left, on stderr.
+ *
+ * On a terminal it is one line, redrawn at most ten times a second and gone at the end. Elsewhere
+ * (--progress always) it is a plain line a second and one at the end of each stage. `auto` shows it
+ * on a terminal only, and only once a run has lasted half a second. Any other message clears it
+ * first. Times come from the caller, so that it can be tested without a clock. */
+#ifndef BM_CLI_PROGRESS_H
+#define BM_CLI_PROGRESS_H
+
+#include <stdio.h>
+
+#include <bandmill/types.h>
+
+typedef enum cli_progress_when {
+    CLI_PROGRESS_AUTO,
+    CLI_PROGRESS_ALWAYS,
+    CLI_PROGRESS_NEVER
+} cli_progress_when;
+
+typedef struct cli_meter {
+    FILE *to;
+    bool on, terminal, drawn;
+    unsigned columns; /* of the terminal */
+    double start_s, drawn_s;
+    double after_s; /* nothing is drawn before start_s + after_s */
+    char stage[32], last[256];
+} cli_meter;
+
+void cli_meter_init(cli_meter *meter, cli_progress_when when, FILE *to, double now_s);
+void cli_meter_update(cli_meter *meter, const bm_progress *progress, double now_s);
+/* Take the line away, before another message; it comes back at the next update. */
+void cli_meter_clear(cli_meter *meter);
+/* The run is over. */
+void cli_meter_end(cli_meter *meter);
+
+/* "read  45 %  120 MB/s  12,345 documents  0:12 left". Filled, cut at cap. */
+void cli_meter_format(const bm_progress *progress, char *out, size_t cap);
+/* 1234567 as "1,234,567". Returns out. */
+char *cli_format_count(uint64_t n, char *out, size_t cap);
+/* Bytes as "1.5 GB" (powers of 1000). Returns out. */
+char *cli_format_bytes(double bytes, char *out, size_t cap);
+/* A monotonic clock in seconds. */
+double cli_now(void);
+
+#endif
