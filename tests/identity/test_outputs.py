@@ -1,0 +1,246 @@
+"""The same bytes out for every instruction set, device, number of threads and batch size, on real text.
+
+Compared, byte for byte, with the run of the scalar code on one thread: every file that `sign --band-keys` and `dedup
+--pairs` write (signatures.npy band_keys.npy n_shingles.npy ids.txt sources.tsv pairs.tsv groups.jsonl removed.tsv and all
+that is kept), and manifest.json and report.json but for their "run".
+
+A job is a corpus, a shingle, K and what goes with them; a path is an instruction set or device with a number of threads and
+a batch size. Every job runs on every path; threads (1, 2, 5) and batches (1, 7, 1000 documents and none given) take turns
+over the paths, so that each meets each device. Sizes:
+
+  small   2 jobs
+  normal  all shingles x K in {1, 16, 100, 128, 256}, each on one corpus; the corpora take turns; the largest are cut
+  full    the same on every corpus, whole
+
+Batches of one document only on corpora of at most 1,200: each is a launch. OpenCL devices are those that `bandmill devices
+--json` calls usable, by .venv/vendors where it is there and OCL_ICD_VENDORS is not set. BANDMILL_REQUIRE_OPENCL=2 makes
+fewer than two implementations (platforms) a failure. Python's standard library only."""
+import hashlib
+import json
+import os
+import platform
+import shutil
+import sys
+import tarfile
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "reference"))
+import harness
+
+PERMS = (1, 16, 100, 128, 256)
+SHINGLES = (["--shingle", "word:5"], ["--shingle", "word:3", "--words", "space", "--normalize", "none"],
+            ["--shingle", "char:7", "--normalize", "nfkc,lower"], ["--shingle", "char:3", "--short", "skip"],
+            ["--shingle", "byte:8", "--normalize", "none"], ["--shingle", "byte:24", "--normalize", "lower,strip-accents"])
+THREADS = (1, 2, 5)
+BATCHES = (7, 1000, None, 1)
+REPORTS = ("manifest.json", "report.json")
+SMALL_DOCS = 1200
+
+
+# --- corpora ---
+
+class Corpus:
+    def __init__(self, name, n_docs, arguments):
+        self.name, self.n_docs, self.arguments = name, n_docs, arguments
+
+
+def cut(folder, name, data, limit):
+    """The first `limit` lines (all for None) as a file; (path, lines)."""
+    lines = data.split(b"\n")[:-1]
+    lines = lines if limit is None else lines[:limit]
+    path = os.path.join(folder, name)
+    with open(path, "wb") as file:
+        file.write(b"\n".join(lines) + b"\n")
+    return path, len(lines)
+
+
+def corpora(folder, full):
+    """Unpack what is there. Each is read through a reader of its own kind: jsonl, tsv, zst, lines, files, directories."""
+    made, limit = [], None if full else 3000
+    path = harness.corpus_file("spdx_texts", "docs.tsv.zst")
+    if path:
+        made.append(Corpus("spdx_texts", 819, ["--id-field", "1", "--text-field", "3", path]))
+    path = harness.corpus_file("scancode_rules", "docs.jsonl.zst")
+    if path:
+        plain, n = cut(folder, "scancode_rules.jsonl", harness.unzstd(path), limit)
+        made.append(Corpus("scancode_rules", n, [plain]))
+    path = harness.corpus_file("udhr2", "udhr2.zip")
+    if path:
+        harness.unzip(path, folder)
+        made.append(Corpus("udhr2", 388, ["--format", "files", os.path.join(folder, "udhr2")]))
+    path = harness.corpus_file("minhash_articles", "articles_1000.train")
+    if path:
+        made.append(Corpus("minhash_articles", 1000, ["--format", "lines", path]))
+    for name in ("oeb_us_uk", "er_cddb"):
+        path = harness.corpus_file(name, "docs.tsv.zst")
+        if path:
+            plain, n = cut(folder, name + ".tsv", harness.unzstd(path), limit)
+            made.append(Corpus(name, n, ["--id-field", "1", "--text-field", "3", plain]))
+    path = harness.corpus_file("textreuse", "ats.tar.zst")
+    if path:
+        with open(os.path.join(folder, "ats.tar"), "wb") as file:
+            file.write(harness.unzstd(path))
+        with tarfile.open(os.path.join(folder, "ats.tar")) as archive:
+            for member in archive.getmembers():
+                if member.isfile() and member.name.endswith(".txt"):
+                    target = os.path.join(folder, "textreuse", os.path.basename(member.name))
+                    os.makedirs(os.path.dirname(target), exist_ok=True)
+                    with archive.extractfile(member) as source, open(target, "wb") as file:
+                        shutil.copyfileobj(source, file)
+        for name in ("ca1851-match.txt", "ca1851-nomatch.txt", "ny1850-match.txt"):
+            shutil.copy(harness.corpus_file("textreuse", name), os.path.join(folder, "textreuse", name))
+        made.append(Corpus("textreuse", 11, [os.path.join(folder, "textreuse")]))
+    path = harness.corpus_file("febrl_dataset1", "docs.tsv")
+    if path:
+        made.append(Corpus("febrl_dataset1", 1000, ["--id-field", "1", "--text-field", "3", path]))
+    return made
+
+
+# --- paths ---
+
+def opencl_environment():
+    """Where OpenCL's implementations are, if nobody said."""
+    venv = os.path.join(harness.ROOT, ".venv")
+    if "OCL_ICD_VENDORS" in os.environ or not os.path.isdir(os.path.join(venv, "vendors")):
+        return {}
+    libraries = [os.path.join(venv, "lib"), os.environ.get("LD_LIBRARY_PATH", "")]
+    return {"OCL_ICD_VENDORS": os.path.join(venv, "vendors"), "LD_LIBRARY_PATH": ":".join(filter(None, libraries))}
+
+
+def instruction_sets():
+    """Those of this processor beside scalar."""
+    if platform.machine() in ("aarch64", "arm64"):
+        return ["neon"]
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
+            flags = next((line.split() for line in file if line.startswith("flags")), [])
+    except OSError:
+        flags = []
+    sets = ["avx2"] * ("avx2" in flags and "bmi2" in flags)
+    return sets + ["avx512"] * all(f"avx512{part}" in flags for part in ("f", "bw", "dq", "vl"))
+
+
+def devices(bandmill, env):
+    """(spec, platform) of the usable OpenCL devices."""
+    answer = json.loads(bandmill.run("devices", "--json", env=env).stdout)
+    rows = answer["devices"] if isinstance(answer, dict) else answer
+    for row in rows:
+        if row["spec"] != "cpu":
+            print(f"device {row['spec']}: {row['name']} ({row['platform']}){'' if row['usable'] else ', not usable'}")
+    return [(row["spec"], row["platform"]) for row in rows if row["spec"] != "cpu" and row["usable"]]
+
+
+class Path:
+    """One way to the same bytes: a name, arguments, environment."""
+
+    def __init__(self, name, arguments, env):
+        self.name, self.arguments, self.env = name, arguments, env
+
+
+def paths(claims, bandmill):
+    env = opencl_environment()
+    native = [Path(f"cpu {isa}", ["--device", "cpu"], {"BANDMILL_CPU": isa}) for isa in ["scalar"] + instruction_sets()]
+    found = devices(bandmill, env)
+    wanted = int(os.environ.get("BANDMILL_REQUIRE_OPENCL") or 0)
+    n = len({platform_name for _, platform_name in found})
+    if wanted or n:
+        claims.check(f"{n} OpenCL implementations, {wanted} required", n >= wanted)
+    return native + [Path(f"{spec} ({name})", ["--device", spec], env) for spec, name in found]
+
+
+# --- runs ---
+
+def without_run(data):
+    """A report's JSON but for "run": its members in their order, numbers as they are written."""
+    members = json.loads(data, object_pairs_hook=list, parse_int=str, parse_float=str)
+    return repr([member for member in members if member[0] != "run"]).encode()
+
+
+def digests(folder):
+    """{name: digest} of all files below a folder; what may differ in reports is left out."""
+    found = {}
+    for base, _, names in os.walk(folder):
+        for name in names:
+            data = harness.read_file(base, name)
+            found[os.path.relpath(os.path.join(base, name), folder)] = hashlib.sha256(
+                without_run(data) if name in REPORTS else data).hexdigest()
+    return found
+
+
+def expected_files(command):
+    if command == "sign":
+        return {"signatures.npy", "band_keys.npy", "n_shingles.npy", "ids.txt", "sources.tsv", "manifest.json"}
+    return {"pairs.tsv", "groups.jsonl", "removed.tsv", "sources.tsv", "report.json"}
+
+
+def band_arguments(perms):
+    """A plan that every K allows, and that yields pairs on each corpus."""
+    rows = 1 if perms < 16 else 4
+    return ["--bands", min(perms // rows, 32), "--rows", rows, "--threshold", "0.6"]
+
+
+class Runner:
+    def __init__(self, bandmill, folder):
+        self.bandmill, self.folder, self.n = bandmill, folder, 0
+
+    def outputs(self, command, job, path, more):
+        """The digests of one run; its folder is removed."""
+        corpus, shingle, perms = job
+        self.n += 1
+        target = os.path.join(self.folder, f"out-{self.n}")
+        self.bandmill.run(command, *shingle, "--perms", perms, *band_arguments(perms),
+                          "--band-keys" if command == "sign" else "--pairs", *path.arguments, *more, "-q", "-o", target,
+                          *corpus.arguments, env=path.env)
+        found = digests(target)
+        shutil.rmtree(target)
+        return found
+
+
+def make_jobs(made, size):
+    every = [(shingle, perms) for perms in PERMS for shingle in SHINGLES]
+    if size == "full":
+        return [(corpus, shingle, perms) for shingle, perms in every for corpus in made]
+    if size == "small":
+        every = [every[3 * len(SHINGLES)], every[7]]
+    # A step that shares no factor with the number of corpora, so that no shingle stays with one corpus.
+    return [(made[(i + i // len(SHINGLES)) % len(made)], shingle, perms) for i, (shingle, perms) in enumerate(every)]
+
+
+def check_job(claims, runner, job, all_paths, number):
+    """`number` of the job: threads and batch of a path go through all their combinations in twelve jobs."""
+    corpus, shingle, perms = job
+    name = f"{corpus.name} ({corpus.n_docs} documents), {' '.join(shingle)}, K={perms}"
+    base = {command: runner.outputs(command, job, all_paths[0], ["--threads", 1]) for command in ("sign", "dedup")}
+    for command, files in base.items():
+        missing = expected_files(command) - set(files)
+        claims.check(f"{name}: {command} writes what it should", not missing and (command == "sign" or any(
+            file.startswith("kept") for file in files)), f"missing {sorted(missing)}, has {sorted(files)}")
+    for i, path in enumerate(all_paths):
+        threads, batch = THREADS[(i + number) % len(THREADS)], BATCHES[(i + number // len(THREADS)) % len(BATCHES)]
+        if batch == 1 and corpus.n_docs > SMALL_DOCS:
+            batch = 7
+        more = ["--threads", threads] + (["--batch-docs", batch] if batch else [])
+        for command, wanted in base.items():
+            got = runner.outputs(command, job, path, more)
+            differ = sorted(file for file in {*got, *wanted} if got.get(file) != wanted.get(file))
+            claims.check(f"{name}: {command} on {path.name}, {threads} threads, batches of {batch or 'any'}", not differ,
+                         f"differ from scalar: {differ}")
+
+
+def main():
+    args = harness.arguments("the same bytes on every path")
+    harness.need_corpora()
+    claims, bandmill, started = harness.Claims(), harness.Program(args.program), time.monotonic()
+    with harness.scratch() as folder:
+        all_paths = paths(claims, bandmill)
+        made = corpora(folder, args.size == "full")
+        print("corpora:", ", ".join(f"{corpus.name} {corpus.n_docs}" for corpus in made))
+        jobs, runner = make_jobs(made, args.size), Runner(bandmill, folder)
+        for number, job in enumerate(jobs):
+            check_job(claims, runner, job, all_paths, number)
+        print(f"{len(jobs)} jobs on {len(all_paths)} paths, {runner.n} runs, {time.monotonic() - started:.0f} s")
+    claims.end()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,153 @@
+"""harness.py -- what the tests in Python share: the program under test, the claims, the corpora beside the repository.
+
+A test prints a line a claim and ends with 'N passed, N failed'; it exits 1 when one failed or when nothing was checked that
+it should have been, 77 (skipped, with the reason) when what it needs is missing. BANDMILL_REQUIRE_PYTHON=1 makes a missing
+Python module a failure, BANDMILL_REQUIRE_CORPORA=1 missing corpora. Standard library only."""
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+
+ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+DATA = os.path.join(ROOT, "..", "shared", "data")
+
+
+def skip(reason, required_by):
+    print(f"skipped: {reason}")
+    sys.exit(1 if os.environ.get(required_by) == "1" else 77)
+
+
+def need_modules(*names):
+    """Import these modules or skip; a tuple of them."""
+    found = []
+    for name in names:
+        try:
+            found.append(__import__(name))
+        except ImportError:
+            skip(f"Python module {name} is not there (scripts/test.sh installs it)", "BANDMILL_REQUIRE_PYTHON")
+    return found[0] if len(found) == 1 else tuple(found)
+
+
+class Claims:
+    """Counts what was checked; a claim that fails says why and the test goes on."""
+
+    def __init__(self):
+        self.passed, self.failed = 0, 0
+
+    def check(self, claim, holds, detail=""):
+        if holds:
+            self.passed += 1
+        else:
+            self.failed += 1
+        print(f"{'ok    ' if holds else 'FAILED'} {claim}{'' if holds or not detail else ': ' + str(detail)}", flush=True)
+        return holds
+
+    def end(self):
+        print(f"{self.passed} passed, {self.failed} failed")
+        sys.exit(0 if self.passed and not self.failed else 1)
+
+
+def arguments(description, *more):
+    """--program, --size (small: under sanitizers; normal; full) and a scratch folder that is gone at the end."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--program", required=True)
+    parser.add_argument("--size", choices=("small", "normal", "full"),
+                        default=os.environ.get("BANDMILL_TEST_SIZE", "normal"))
+    for name, options in more:
+        parser.add_argument(name, **options)
+    args = parser.parse_args()
+    args.program = os.path.abspath(args.program)
+    if not os.access(args.program, os.X_OK):
+        sys.exit(f"no program at {args.program}")
+    args.size = os.environ.get("BANDMILL_TEST_SIZE", args.size)
+    return args
+
+
+def scratch():
+    return tempfile.TemporaryDirectory(prefix="bandmill-test-")
+
+
+class Program:
+    """bandmill with the native CPU unless the arguments or `env` say otherwise."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def run(self, *args, env=None, stdin=None, expect=0):
+        """CompletedProcess with bytes; SystemExit with the command and its stderr on another exit code."""
+        command = [self.path, *map(str, args)]
+        if "--device" not in args and args[0] in ("sign", "dedup", "pairs"):
+            command += ["--device", "cpu"]
+        done = subprocess.run(command, input=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              env={**os.environ, **(env or {})}, timeout=1800)
+        if expect is not None and done.returncode != expect:
+            sys.exit(f"FAILED {' '.join(command)}\n  exit {done.returncode}, expected {expect}\n  "
+                     f"{done.stderr.decode(errors='replace')[-2000:]}")
+        return done
+
+
+UNESCAPES = {"\\": "\\", "t": "\t", "n": "\n", "r": "\r"}
+
+
+def unescape(field):
+    return re.sub(r"\\(.)", lambda m: UNESCAPES[m.group(1)], field)
+
+
+def read_rows(data, header=None):
+    """Rows of a text file of ours as lists of unescaped fields; with `header`, the first line must be it."""
+    text = data.decode("utf-8", "surrogateescape")
+    if text and not text.endswith("\n"):
+        raise ValueError("the last line has no newline")
+    rows = [[unescape(field) for field in line.split("\t")] for line in text.split("\n")[:-1]]
+    if header is not None:
+        if not rows or rows[0] != header:
+            raise ValueError(f"header {rows[0] if rows else None}, expected {header}")
+        rows = rows[1:]
+    return rows
+
+
+def read_file(*path):
+    with open(os.path.join(*path), "rb") as file:
+        return file.read()
+
+
+def unzstd(path):
+    """The bytes of a .zst file, by the program zstd or the module zstandard."""
+    program = shutil.which("zstd")
+    if program:
+        return subprocess.run([program, "-dcq", path], stdout=subprocess.PIPE, check=True).stdout
+    try:
+        import zstandard
+    except ImportError:
+        skip("neither the program zstd nor the Python module zstandard is there", "BANDMILL_REQUIRE_CORPORA")
+    with open(path, "rb") as file:
+        return zstandard.ZstdDecompressor().stream_reader(file).read()
+
+
+def corpus_file(*path):
+    """The path of a file of the corpora beside the repository; None (said) where it is missing."""
+    full = os.path.normpath(os.path.join(DATA, *path))
+    if os.path.exists(full):
+        return full
+    print(f"not here: {os.path.join('shared', 'data', *path)}")
+    return None
+
+
+def need_corpora():
+    if not os.path.isdir(DATA):
+        skip(f"no corpora at {os.path.normpath(DATA)}", "BANDMILL_REQUIRE_CORPORA")
+
+
+def unzip(path, folder):
+    """Unpack beneath `folder` (members are checked to stay in it by zipfile)."""
+    with zipfile.ZipFile(path) as archive:
+        archive.extractall(folder)
+
+
+def articles_as_tsv(path):
+    """minhash_articles: 'id text' a line, as TSV."""
+    return b"".join(b"\t".join(line.split(b" ", 1)) + b"\n" for line in read_file(path).split(b"\n") if line)

@@ -1,0 +1,126 @@
+"""text_model.py -- cli.md 3 in plain Python: from text to units, shingles and sets; the slow, literal way.
+
+Character data come from Python's unicodedata, whose version differs between Pythons; `common_code_points` are those that
+were assigned in Unicode 3.2 (a copy of which every Python holds) or, where Python's version is not newer than 15.0, in
+Python's: they exist in every version that can meet here. Scripts are not in unicodedata; SPLIT_SCRIPTS is from Scripts.txt
+15.0. Simple lower case: Python has the full mapping, which differs for one character alone, U+0130."""
+import bisect
+import unicodedata
+
+WHITE_SPACE = frozenset([*range(0x09, 0x0E), 0x20, 0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F,
+                         0x3000])
+# Script Han, Hiragana, Katakana, Thai, Lao, Khmer, Myanmar: first and last code point of each run.
+SPLIT_SCRIPTS = [
+    (0x0E01, 0x0E3A), (0x0E40, 0x0E5B), (0x0E81, 0x0E82), (0x0E84, 0x0E84), (0x0E86, 0x0E8A), (0x0E8C, 0x0EA3),
+    (0x0EA5, 0x0EA5), (0x0EA7, 0x0EBD), (0x0EC0, 0x0EC4), (0x0EC6, 0x0EC6), (0x0EC8, 0x0ECE), (0x0ED0, 0x0ED9),
+    (0x0EDC, 0x0EDF), (0x1000, 0x109F), (0x1780, 0x17DD), (0x17E0, 0x17E9), (0x17F0, 0x17F9), (0x19E0, 0x19FF),
+    (0x2E80, 0x2E99), (0x2E9B, 0x2EF3), (0x2F00, 0x2FD5), (0x3005, 0x3005), (0x3007, 0x3007), (0x3021, 0x3029),
+    (0x3038, 0x303B), (0x3041, 0x3096), (0x309D, 0x309F), (0x30A1, 0x30FA), (0x30FD, 0x30FF), (0x31F0, 0x31FF),
+    (0x32D0, 0x32FE), (0x3300, 0x3357), (0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xA9E0, 0xA9FE), (0xAA60, 0xAA7F),
+    (0xF900, 0xFA6D), (0xFA70, 0xFAD9), (0xFF66, 0xFF6F), (0xFF71, 0xFF9D), (0x16FE2, 0x16FE3), (0x16FF0, 0x16FF1),
+    (0x1AFF0, 0x1AFF3), (0x1AFF5, 0x1AFFB), (0x1AFFD, 0x1AFFE), (0x1B000, 0x1B122), (0x1B132, 0x1B132),
+    (0x1B150, 0x1B152), (0x1B155, 0x1B155), (0x1B164, 0x1B167), (0x1F200, 0x1F200), (0x20000, 0x2A6DF),
+    (0x2A700, 0x2B739), (0x2B740, 0x2B81D), (0x2B820, 0x2CEA1), (0x2CEB0, 0x2EBE0), (0x2F800, 0x2FA1D),
+    (0x30000, 0x3134A), (0x31350, 0x323AF)]
+SPLIT_FIRST = [first for first, _ in SPLIT_SCRIPTS]
+
+
+def common_code_points():
+    python_is_old = tuple(map(int, unicodedata.unidata_version.split("."))) <= (15, 0, 0)
+    assigned = unicodedata if python_is_old else unicodedata.ucd_3_2_0
+    return [cp for cp in range(0x110000) if not 0xD800 <= cp < 0xE000 and assigned.category(chr(cp)) not in ("Cn", "Co")]
+
+
+def in_split_script(char):
+    at = bisect.bisect_right(SPLIT_FIRST, ord(char)) - 1
+    return at >= 0 and ord(char) <= SPLIT_SCRIPTS[at][1]
+
+
+def lower(char):
+    return "i" if char == "\u0130" else char.lower()
+
+
+def normalize(text, rules):
+    """`rules`: a set of nfc nfkc lower strip-accents digits; always applied in this order."""
+    for form in ("nfc", "nfkc"):
+        if form in rules:
+            text = unicodedata.normalize(form.upper(), text)
+    if "lower" in rules:
+        text = "".join(map(lower, text))  # one by one: Python's own looks at neighbours (final sigma)
+    if "strip-accents" in rules:
+        apart = unicodedata.normalize("NFD", text)
+        text = unicodedata.normalize("NFC", "".join(c for c in apart if unicodedata.category(c) != "Mn"))
+    if "digits" in rules:
+        text = "".join("0" if unicodedata.category(c) == "Nd" else c for c in text)
+    return text
+
+
+def split_space(text):
+    words, word = [], []
+    for char in text + " ":
+        if ord(char) in WHITE_SPACE:
+            if word:
+                words.append("".join(word))
+            word = []
+        else:
+            word.append(char)
+    return words
+
+
+def split_alnum(text):
+    """Runs of L, M, N; a character of a split script with the marks that follow it is a word of its own."""
+    words, word, split = [], "", False
+    for char in text + " ":
+        kind = unicodedata.category(char)[0]
+        mark_follows = kind == "M" and split
+        if kind not in "LMN":
+            words, word, split = words + [word] * bool(word), "", False
+        elif mark_follows:
+            word += char
+        elif in_split_script(char):
+            words, word, split = words + [word] * bool(word), char, True
+        elif split:
+            words, word, split = words + [word], char, False
+        else:
+            word += char
+    return words
+
+
+def units(text, options):
+    """(units, glue) of a document: what K of make a shingle, and what joins them."""
+    text = normalize(text, options["normalize"])
+    if options["kind"] == "word":
+        return (split_alnum if options["words"] == "alnum" else split_space)(text), " "
+    if options["kind"] == "char":
+        return list(" ".join(split_space(text))), ""
+    return [bytes([byte]) for byte in text.encode("utf-8")], ""
+
+
+def sequence(text, options):
+    """The shingles of a document as bytes, in order, with repeats."""
+    parts, glue = units(text, options)
+    k = options["k"]
+    if options["kind"] == "byte":
+        data = b"".join(parts)
+        windows = [data[i:i + k] for i in range(len(data) - k + 1)]
+        whole = data
+    else:
+        windows = [glue.join(parts[i:i + k]).encode("utf-8") for i in range(len(parts) - k + 1)]
+        whole = glue.join(parts).encode("utf-8")
+    if 1 <= len(parts) < k:
+        return [whole] if options["short"] == "whole" else []
+    return windows
+
+
+def jaccard(a, b):
+    """|A and B| / |A or B| in double, of two sets with at least one element."""
+    return len(a & b) / len(a | b)
+
+
+def option_arguments(options):
+    return ["--normalize", ",".join(sorted(options["normalize"])) or "none", "--words", options["words"], "--shingle",
+            f"{options['kind']}:{options['k']}", "--short", options["short"]]
+
+
+def text_options(normalize=(), words="alnum", kind="word", k=5, short="whole"):
+    return {"normalize": frozenset(normalize), "words": words, "kind": kind, "k": k, "short": short}
