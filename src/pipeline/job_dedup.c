@@ -45,15 +45,15 @@ static bm_status write_all(bm_run *run, const bm_pairing *pairing, const bm_grou
 {
     const char *digests;
     bm_run_stage(run, "write", "bytes");
-    bm_status status = bm_rows_sources(dir, &run->docs, grouping, run->inputs, err);
+    bm_status status = bm_rows_sources(dir, &run->docs, grouping, &run->names, err);
     if (status == BM_OK)
-        status = bm_rows_removed(dir, &run->docs, grouping, run->inputs, err);
+        status = bm_rows_removed(dir, &run->docs, grouping, &run->names, err);
     if (status == BM_OK)
         status = bm_rows_groups(dir, &run->docs, grouping, err);
     if (status == BM_OK && run->job->write_pairs)
         status = write_pairs_file(run, pairing, dir, err);
     if (status == BM_OK && run->job->input.skip_errors)
-        status = bm_rows_skipped(dir, &run->docs, run->inputs, err);
+        status = bm_rows_skipped(dir, &run->docs, &run->names, err);
     if (status == BM_OK)
         status = bm_kept_pass(run, grouping->reason, pairing->has_text, dir, err);
     if (status == BM_OK) {

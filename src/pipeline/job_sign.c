@@ -91,9 +91,9 @@ static bm_status write_all(bm_run *run, bm_out_dir *dir, bm_summary **out, bm_er
     if (status == BM_OK)
         status = write_n_shingles(dir, &run->docs, err);
     if (status == BM_OK)
-        status = bm_rows_sources(dir, &run->docs, NULL, run->inputs, err);
+        status = bm_rows_sources(dir, &run->docs, NULL, &run->names, err);
     if (status == BM_OK && run->job->input.skip_errors)
-        status = bm_rows_skipped(dir, &run->docs, run->inputs, err);
+        status = bm_rows_skipped(dir, &run->docs, &run->names, err);
     if (status == BM_OK)
         status = bm_out_dir_seal(dir, err);
     if (status == BM_OK)

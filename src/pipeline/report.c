@@ -140,7 +140,7 @@ static void write_provenance(bm_json *json, const bm_run *run)
     bm_json_key(json, "provenance");
     bm_json_begin_object(json);
     key_text(json, "scheme", "affine32");
-    key_text(json, "hash", run->hashes != NULL ? "given" : "xxh3");
+    key_text(json, "hash", run->hash_name);
     key_uint(json, "seed", run->sketch.seed);
     key_uint(json, "perms", run->sketch.perms);
     write_text_options(json, &run->job->text);

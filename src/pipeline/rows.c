@@ -50,7 +50,8 @@ static bm_status write_file(bm_out_dir *dir, const char *name, fill_fn fill, con
 typedef struct context {
     const bm_doc_table *docs;
     const bm_grouping *grouping;
-    const bm_input_set *inputs;
+    const bm_file_names *names;
+    const uint8_t *dropped;
 } context;
 
 static bm_status add_id(bm_buf *buf, const bm_doc_table *docs, size_t doc, bm_error *err)
@@ -58,10 +59,10 @@ static bm_status add_id(bm_buf *buf, const bm_doc_table *docs, size_t doc, bm_er
     return bm_tsv_escape(buf, bm_doc_table_id(docs, doc), err);
 }
 
-static bm_status add_file_name(bm_buf *buf, const bm_input_set *inputs, uint32_t file,
+static bm_status add_file_name(bm_buf *buf, const bm_file_names *names, uint32_t file,
                                bm_error *err)
 {
-    const char *name = bm_input_set_source(inputs, file)->name;
+    const char *name = names->names[file];
     return bm_tsv_escape(buf, (bm_str){name, strlen(name)}, err);
 }
 
@@ -72,6 +73,8 @@ static bm_status fill_ids(bm_rows *rows, const void *ctx, bm_error *err)
     const context *c = ctx;
     bm_status status = BM_OK;
     for (size_t i = 0; status == BM_OK && i < c->docs->n; i++) {
+        if (c->dropped != NULL && c->dropped[i] != 0)
+            continue;
         status = add_id(&rows->buf, c->docs, i, err);
         if (status == BM_OK)
             status = bm_buf_add(&rows->buf, "\n", 1, err);
@@ -87,6 +90,13 @@ bm_status bm_rows_ids(bm_out_dir *dir, const bm_doc_table *docs, bm_error *err)
     return write_file(dir, "ids.txt", fill_ids, &c, err);
 }
 
+bm_status bm_rows_kept_ids(bm_out_dir *dir, const bm_doc_table *docs, const uint8_t *dropped,
+                           bm_error *err)
+{
+    context c = {.docs = docs, .dropped = dropped};
+    return write_file(dir, "kept_ids.txt", fill_ids, &c, err);
+}
+
 /* --- skipped.tsv --- */
 
 static bm_status fill_skipped(bm_rows *rows, const void *ctx, bm_error *err)
@@ -95,7 +105,7 @@ static bm_status fill_skipped(bm_rows *rows, const void *ctx, bm_error *err)
     bm_status status = bm_buf_add_text(&rows->buf, "file\tline\treason\n", err);
     for (size_t i = 0; status == BM_OK && i < c->docs->n_skipped; i++) {
         const bm_skipped *skipped = &c->docs->skipped[i];
-        status = add_file_name(&rows->buf, c->inputs, skipped->file, err);
+        status = add_file_name(&rows->buf, c->names, skipped->file, err);
         if (status == BM_OK)
             status = bm_buf_add_format(&rows->buf, err, "\t%" PRIu64 "\t", skipped->line);
         if (status == BM_OK)
@@ -109,10 +119,10 @@ static bm_status fill_skipped(bm_rows *rows, const void *ctx, bm_error *err)
     return status;
 }
 
-bm_status bm_rows_skipped(bm_out_dir *dir, const bm_doc_table *docs, const bm_input_set *inputs,
+bm_status bm_rows_skipped(bm_out_dir *dir, const bm_doc_table *docs, const bm_file_names *names,
                           bm_error *err)
 {
-    context c = {.docs = docs, .inputs = inputs};
+    context c = {.docs = docs, .names = names};
     return write_file(dir, "skipped.tsv", fill_skipped, &c, err);
 }
 
@@ -142,7 +152,7 @@ static void count_sources(const context *c, source_counts *counts, size_t n_sour
 static bm_status fill_sources(bm_rows *rows, const void *ctx, bm_error *err)
 {
     const context *c = ctx;
-    size_t n = bm_input_set_count(c->inputs);
+    size_t n = c->names->n;
     source_counts *counts = bm_alloc_zero(n, sizeof *counts);
     if (counts == NULL)
         return bm_fail_nomem(err, n * sizeof *counts);
@@ -151,7 +161,7 @@ static bm_status fill_sources(bm_rows *rows, const void *ctx, bm_error *err)
         bm_buf_add_text(&rows->buf, "file\tfirst_row\tdocuments\tskipped\tremoved\tkept\n", err);
     for (size_t i = 0; status == BM_OK && i < n; i++) {
         const source_counts *s = &counts[i];
-        status = add_file_name(&rows->buf, c->inputs, (uint32_t)i, err);
+        status = add_file_name(&rows->buf, c->names, (uint32_t)i, err);
         if (status == BM_OK)
             status = bm_buf_add_format(
                 &rows->buf, err,
@@ -165,9 +175,9 @@ static bm_status fill_sources(bm_rows *rows, const void *ctx, bm_error *err)
 }
 
 bm_status bm_rows_sources(bm_out_dir *dir, const bm_doc_table *docs, const bm_grouping *grouping,
-                          const bm_input_set *inputs, bm_error *err)
+                          const bm_file_names *names, bm_error *err)
 {
-    context c = {docs, grouping, inputs};
+    context c = {.docs = docs, .grouping = grouping, .names = names};
     return write_file(dir, "sources.tsv", fill_sources, &c, err);
 }
 
@@ -205,7 +215,7 @@ static bm_status add_removed(bm_rows *rows, const context *c, size_t doc, bm_err
     if (status == BM_OK)
         status = bm_buf_add_format(buf, err, "\t%s\t", reason_name((bm_reason)g->reason[doc]));
     if (status == BM_OK)
-        status = add_file_name(buf, c->inputs, row->file, err);
+        status = add_file_name(buf, c->names, row->file, err);
     if (status == BM_OK)
         status = row->line == 0 ? bm_buf_add_text(buf, "\t\n", err)
                                 : bm_buf_add_format(buf, err, "\t%" PRIu64 "\n", row->line);
@@ -223,9 +233,9 @@ static bm_status fill_removed(bm_rows *rows, const void *ctx, bm_error *err)
 }
 
 bm_status bm_rows_removed(bm_out_dir *dir, const bm_doc_table *docs, const bm_grouping *grouping,
-                          const bm_input_set *inputs, bm_error *err)
+                          const bm_file_names *names, bm_error *err)
 {
-    context c = {docs, grouping, inputs};
+    context c = {.docs = docs, .grouping = grouping, .names = names};
     return write_file(dir, "removed.tsv", fill_removed, &c, err);
 }
 

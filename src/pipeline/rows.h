@@ -8,10 +8,15 @@
 #include <bandmill/job.h>
 
 #include "base/memory.h"
-#include "io/input_set.h"
 #include "io/out_dir.h"
 #include "pipeline/doc_table.h"
 #include "pipeline/grouping.h"
+
+/* The inputs by their names, as rows count them. */
+typedef struct bm_file_names {
+    const char **names;
+    size_t n;
+} bm_file_names;
 
 typedef struct bm_rows {
     bm_out_file *file; /* or NULL and write */
@@ -26,13 +31,16 @@ void bm_rows_reset(bm_rows *rows);
 
 /* Files of a directory, written whole. */
 bm_status bm_rows_ids(bm_out_dir *dir, const bm_doc_table *docs, bm_error *err);
-bm_status bm_rows_skipped(bm_out_dir *dir, const bm_doc_table *docs, const bm_input_set *inputs,
+bm_status bm_rows_skipped(bm_out_dir *dir, const bm_doc_table *docs, const bm_file_names *names,
                           bm_error *err);
+/* kept_ids.txt, where there are no records to copy. */
+bm_status bm_rows_kept_ids(bm_out_dir *dir, const bm_doc_table *docs, const uint8_t *dropped,
+                           bm_error *err);
 /* grouping NULL: nothing is removed. */
 bm_status bm_rows_sources(bm_out_dir *dir, const bm_doc_table *docs, const bm_grouping *grouping,
-                          const bm_input_set *inputs, bm_error *err);
+                          const bm_file_names *names, bm_error *err);
 bm_status bm_rows_removed(bm_out_dir *dir, const bm_doc_table *docs, const bm_grouping *grouping,
-                          const bm_input_set *inputs, bm_error *err);
+                          const bm_file_names *names, bm_error *err);
 bm_status bm_rows_groups(bm_out_dir *dir, const bm_doc_table *docs, const bm_grouping *grouping,
                          bm_error *err);
 

@@ -109,6 +109,7 @@ bm_status bm_run_open(const bm_job *job, const char *kind, bm_run *out, bm_error
     out->job = job;
     out->kind = kind;
     out->sketch = job->sketch;
+    out->hash_name = job->input.format == BM_FORMAT_HASHES ? "given" : "xxh3";
     out->verify = job->lsh.verify;
     out->began = bm_clock_seconds();
     out->docs.number_duplicates = job->input.number_duplicate_ids;
@@ -133,6 +134,7 @@ void bm_run_close(bm_run *run)
     bm_device_pick_reset(&run->pick);
     bm_hash_input_close(run->hashes);
     bm_input_set_close(run->inputs);
+    bm_free(run->names.names);
     bm_doc_table_reset(&run->docs);
     bm_pool_close(run->pool);
     bm_meter_reset(&run->meter);
@@ -198,6 +200,18 @@ static bm_status check_output(bm_run *run, bool is_dir, bm_error *err)
     return status;
 }
 
+static bm_status take_names(bm_run *run, bm_error *err)
+{
+    size_t n = bm_input_set_count(run->inputs);
+    run->names.names = bm_alloc(n, sizeof *run->names.names);
+    if (run->names.names == NULL)
+        return bm_fail_nomem(err, n * sizeof *run->names.names);
+    run->names.n = n;
+    for (size_t i = 0; i < n; i++)
+        run->names.names[i] = bm_input_set_source(run->inputs, i)->name;
+    return BM_OK;
+}
+
 bm_status bm_run_inputs(bm_run *run, bool twice, bool output_is_dir, bm_error *err)
 {
     const bm_job *job = run->job;
@@ -215,6 +229,8 @@ bm_status bm_run_inputs(bm_run *run, bool twice, bool output_is_dir, bm_error *e
         status = check_output(run, output_is_dir, err);
     if (status == BM_OK && bm_input_set_format(run->inputs) == BM_FORMAT_HASHES)
         status = open_hashes(run, err);
+    if (status == BM_OK)
+        status = take_names(run, err);
     run->counts.hidden_files = status == BM_OK ? bm_input_set_hidden(run->inputs) : 0;
     return status;
 }

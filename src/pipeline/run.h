@@ -18,6 +18,7 @@
 #include "pipeline/engine.h"
 #include "pipeline/flow.h"
 #include "pipeline/meter.h"
+#include "pipeline/rows.h"
 
 #define BM_STAGES_MAX 16u
 
@@ -37,7 +38,9 @@ typedef struct bm_run {
     uint64_t memory;
     bm_pool *pool;
     bm_meter meter;
-    bm_input_set *inputs;
+    bm_input_set *inputs;  /* NULL: from signatures, without their texts */
+    bm_file_names names;   /* of the inputs; the array is the run's */
+    const char *hash_name; /* "xxh3", or "given" */
     bm_hash_input *hashes;
     bm_device_pick pick;
     bm_engine engine;
