@@ -71,6 +71,6 @@ void bm_pairing_reset(bm_pairing *pairing)
 {
     bm_match_reset(&pairing->match);
     bm_corpus_reset(&pairing->corpus);
-    bm_free(pairing->recipe_memory);
-    pairing->recipe_memory = NULL;
+    bm_pairing_dirs_free(pairing->dirs);
+    pairing->dirs = NULL;
 }

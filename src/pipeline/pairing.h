@@ -10,9 +10,8 @@ typedef struct bm_pairing {
     bm_corpus corpus;
     bm_match match;
     bool has_text; /* the inputs were read: lines are known, kept documents can be copied */
-    bm_job recipe; /* of signatures: the job that made them, with the caller's settings where they
-                      are free */
-    void *recipe_memory; /* what recipe points into */
+    struct bm_pairing_dirs
+        *dirs; /* where the input is signatures: what the run's job points into */
 } bm_pairing;
 
 /* Open inputs (documents, or directories that sign wrote), devices; fill the corpus; match.

@@ -4,6 +4,9 @@
 
 #include "pipeline/pairing.h"
 
+typedef struct bm_pairing_dirs bm_pairing_dirs;
+void bm_pairing_dirs_free(bm_pairing_dirs *dirs); /* NULL is fine */
+
 /* Are the inputs such directories? Some are and some are not: BM_ERR_USAGE. */
 bm_status bm_pairing_is_signatures(const bm_job *job, bool *out, bm_error *err);
 /* Load words and ids, compute the keys; under exact verification read the texts again from the
