@@ -205,8 +205,8 @@ typedef struct lane_run {
     uint32_t n;
 } lane_run;
 
-/* The lane's device failed: close it first, for it may still write into what it held; then sign that on
- * the CPU, or fail each. */
+/* The lane's device failed: close it first, for it may still write into what it held; then sign
+ * that on the CPU, or fail each. */
 static void lane_give_up(lane_run *run, bm_status status, bm_error *error)
 {
     bm_engine *engine = run->f->cfg->engine;
