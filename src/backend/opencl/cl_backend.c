@@ -1,0 +1,255 @@
+/* cl_backend.c -- the row bm_backend_opencl: what happens at open, and in which order.
+ *
+ *     load the loader | find the device | tune | probe | context | program: cache, else build |
+ * known answers | store in the cache
+ *
+ * A cached program that does not load or gives wrong answers is made again from source. No compiled
+ * program is used, and none is stored, before its known answers were right. */
+#include "backend/opencl/cl_backend.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/opencl/cl_probe.h"
+#include "backend/opencl/cl_selftest.h"
+#include "base/error.h"
+#include "base/memory.h"
+
+#define MIN_BATCH ((size_t)256 << 10)
+#define MAX_BATCH ((size_t)16 << 20)
+
+typedef struct cl_backend {
+    bm_backend base;
+    bm_cl_api api;
+    bm_cl_device device;
+    bm_cl_shape shape;
+    bm_cl_cache cache;
+    bm_scheme_params params;
+    cl_context context;
+    bm_cl_program program;
+    bm_cl_stream stream;
+    bool was_cached;
+    uint32_t n_checks;
+    const bm_callbacks *callbacks; /* during open only */
+} cl_backend;
+
+static void warn(const cl_backend *be, const char *what, const bm_error *why)
+{
+    char text[1200];
+    const bm_callbacks *calls = be->callbacks;
+    if (calls == NULL || calls->log == NULL)
+        return;
+    snprintf(text, sizeof text, "%s: %s%s%s", be->device.info.spec, what,
+             why->message[0] != '\0' ? ": " : "", why->message);
+    calls->log(calls->ctx, BM_LOG_WARNING, text);
+}
+
+/* The program from the cache; BM_NOT_FOUND when it is to be built. */
+static bm_status program_from_cache(cl_backend *be, bm_cl_key key)
+{
+    void *binary = NULL;
+    size_t len = 0;
+    bm_error why = {0};
+    if (bm_cl_cache_load(&be->cache, key, &binary, &len, &why) != BM_OK)
+        return BM_NOT_FOUND;
+    bm_status status = bm_cl_program_load(&be->api, be->context, &be->device, &be->shape, binary,
+                                          len, &be->program, &why);
+    bm_free(binary);
+    if (status == BM_OK)
+        status = bm_cl_selftest(&be->stream, &be->params, &be->n_checks, &why);
+    if (status == BM_OK) {
+        be->was_cached = true;
+        return BM_OK;
+    }
+    warn(be, "the cached program is made again", &why);
+    bm_cl_stream_wait(&be->stream, NULL, NULL);
+    bm_cl_program_reset(&be->api, &be->program);
+    return BM_NOT_FOUND;
+}
+
+static void program_to_cache(cl_backend *be, bm_cl_key key)
+{
+    void *binary = NULL;
+    size_t len = 0;
+    bm_error why = {0};
+    if (be->cache.fd < 0)
+        return;
+    bm_status status = bm_cl_program_binary(&be->api, &be->program, &binary, &len, &why);
+    if (status == BM_OK)
+        status = bm_cl_cache_store(&be->cache, key, binary, len, &why);
+    if (status != BM_OK)
+        warn(be, "the program is not kept", &why);
+    bm_free(binary);
+}
+
+static bm_status make_program(cl_backend *be, bm_error *err)
+{
+    const bm_cl_key key = bm_cl_program_key(&be->device, &be->shape);
+    if (program_from_cache(be, key) == BM_OK)
+        return BM_OK;
+    bm_status status =
+        bm_cl_program_build(&be->api, be->context, &be->device, &be->shape, &be->program, err);
+    if (status == BM_OK)
+        status = bm_cl_selftest(&be->stream, &be->params, &be->n_checks, err);
+    if (status == BM_OK)
+        program_to_cache(be, key);
+    return status;
+}
+
+static bm_status make_context(cl_backend *be, const bm_cl_open_options *options, bm_error *err)
+{
+    const cl_context_properties properties[] = {CL_CONTEXT_PLATFORM,
+                                                (cl_context_properties)be->device.platform, 0};
+    cl_int code = CL_SUCCESS;
+    be->context = be->api.clCreateContext(properties, 1, &be->device.id, NULL, NULL, &code);
+    if (code != CL_SUCCESS)
+        return bm_cl_fail(err, code, "clCreateContext");
+    be->stream = (bm_cl_stream){.api = &be->api,
+                                .device = &be->device,
+                                .program = &be->program,
+                                .shape = &be->shape,
+                                .context = be->context,
+                                .profile = options->profile};
+    bm_status status = bm_cl_stream_open(&be->stream, be->params.a, be->params.b, err);
+    const char *limit = getenv("BANDMILL_CL_LIMIT");
+    size_t bytes = options->limit_bytes > 0 ? options->limit_bytes
+                   : limit != NULL          ? strtoull(limit, NULL, 10)
+                                            : 0;
+    if (bytes >= BM_CL_MIN_LIMIT && bytes < be->stream.limit_bytes) {
+        be->stream.limit_bytes = bytes;
+        bm_cl_stream_cut(&be->stream);
+    }
+    return status;
+}
+
+static void describe(cl_backend *be)
+{
+    size_t batch = (size_t)be->shape.batch_kilo_hashes * 1024 *
+                   (be->device.info.compute_units > 0 ? be->device.info.compute_units : 1);
+    batch = batch < MIN_BATCH ? MIN_BATCH : batch > MAX_BATCH ? MAX_BATCH : batch;
+    const size_t most = (size_t)be->stream.cut.max_quads * 4;
+    be->base.ops = &bm_backend_opencl;
+    be->base.parallel = false;
+    be->base.depth = BM_CL_DEPTH;
+    be->base.batch_hashes = batch < most ? batch : most;
+    be->base.info = be->device.info;
+}
+
+/* Everything up to a context, and the probe. */
+static bm_status prepare(cl_backend *be, const bm_backend_cfg *cfg,
+                         const bm_cl_open_options *options, bm_error *err)
+{
+    const uint32_t plan[3] = {cfg->sketch.perms, cfg->bands, cfg->rows};
+    const char *shape = options->shape != NULL ? options->shape : getenv("BANDMILL_CL_SHAPE");
+    bm_error why = {0};
+    bm_status status = bm_cl_load(&be->api, err);
+    if (status == BM_ERR_UNSUPPORTED)
+        status =
+            bm_fail(err, BM_ERR_DEVICE, "there is no device %s: no OpenCL loader", cfg->device);
+    if (status == BM_OK)
+        status = bm_cl_device_find(&be->api, cfg->device, &be->device, err);
+    if (status == BM_OK)
+        status = bm_cl_tune(&be->device, shape, plan, &be->shape, err);
+    if (status == BM_OK)
+        status = bm_scheme_affine32.draw(&cfg->sketch, &be->params, err);
+    if (status == BM_OK && !options->no_probe)
+        status = bm_cl_probe_run(cfg, be->device.info.name, err);
+    if (status == BM_OK && bm_cl_cache_open(&be->cache, cfg->cache_dir, &why) != BM_OK)
+        warn(be, "programs are not kept", &why);
+    return status;
+}
+
+bm_status bm_cl_backend_open(const bm_backend_cfg *cfg, const bm_cl_open_options *options,
+                             bm_backend **out, bm_error *err)
+{
+    if (cfg->sketch.perms < 1 || cfg->sketch.perms > BM_PERMS_MAX ||
+        (uint64_t)cfg->bands * cfg->rows > cfg->sketch.perms || (cfg->bands > 0 && cfg->rows == 0))
+        return bm_fail(err, BM_ERR_USAGE,
+                       "%u bands of %u rows do not fit %u permutations (1 to %u)", cfg->bands,
+                       cfg->rows, cfg->sketch.perms, BM_PERMS_MAX);
+    cl_backend *be = bm_alloc_zero(1, sizeof *be);
+    if (be == NULL)
+        return bm_fail_nomem(err, sizeof *be);
+    be->cache.fd = -1;
+    be->callbacks = cfg->callbacks;
+    bm_status status = prepare(be, cfg, options, err);
+    if (status == BM_OK)
+        status = make_context(be, options, err);
+    if (status == BM_OK)
+        status = make_program(be, err);
+    be->callbacks = NULL;
+    bm_cl_cache_close(&be->cache);
+    if (status != BM_OK) {
+        bm_backend_opencl.close(&be->base);
+        return status;
+    }
+    describe(be);
+    be->stream.kernel_seconds = 0;
+    *out = &be->base;
+    return BM_OK;
+}
+
+static bm_status cl_open(const bm_backend_cfg *cfg, bm_backend **out, bm_error *err)
+{
+    return bm_cl_backend_open(cfg, &(bm_cl_open_options){0}, out, err);
+}
+
+static bm_status cl_submit(bm_backend *backend, bm_sign_task *task, bm_error *err)
+{
+    cl_backend *be = (cl_backend *)backend;
+    if (task->keys != NULL && be->shape.bands == 0)
+        return bm_fail(err, BM_ERR_INTERNAL, "keys are wanted from a backend without bands");
+    if (task->keys == NULL && task->words == NULL)
+        return BM_OK;
+    return bm_cl_stream_submit(&be->stream, task, err);
+}
+
+static bm_status cl_wait(bm_backend *backend, bm_sign_task *task, bm_error *err)
+{
+    return bm_cl_stream_wait(&((cl_backend *)backend)->stream, task, err);
+}
+
+static bm_status cl_drain(bm_backend *backend, bm_error *err)
+{
+    return bm_cl_stream_wait(&((cl_backend *)backend)->stream, NULL, err);
+}
+
+static void cl_close(bm_backend *backend)
+{
+    cl_backend *be = (cl_backend *)backend;
+    if (be == NULL)
+        return;
+    if (be->stream.api != NULL)
+        bm_cl_stream_wait(&be->stream, NULL, NULL);
+    bm_cl_stream_close(&be->stream);
+    if (be->api.library != NULL)
+        bm_cl_program_reset(&be->api, &be->program);
+    if (be->context != NULL)
+        be->api.clReleaseContext(be->context);
+    bm_scheme_params_reset(&be->params);
+    bm_cl_unload(&be->api);
+    bm_free(be);
+}
+
+double bm_cl_backend_kernel_seconds(const bm_backend *backend)
+{
+    return ((const cl_backend *)backend)->stream.kernel_seconds;
+}
+
+bool bm_cl_backend_was_cached(const bm_backend *backend)
+{
+    return ((const cl_backend *)backend)->was_cached;
+}
+
+uint32_t bm_cl_backend_checks(const bm_backend *backend)
+{
+    return ((const cl_backend *)backend)->n_checks;
+}
+
+const bm_backend_ops bm_backend_opencl = {.name = "opencl",
+                                          .open = cl_open,
+                                          .submit = cl_submit,
+                                          .wait = cl_wait,
+                                          .drain = cl_drain,
+                                          .close = cl_close};

@@ -1,0 +1,24 @@
+/* cl_backend.h -- the OpenCL backend, opened with more say than bm_backend_cfg gives. */
+#ifndef BM_BACKEND_OPENCL_CL_BACKEND_H
+#define BM_BACKEND_OPENCL_CL_BACKEND_H
+
+#include "backend/backend.h"
+
+typedef struct bm_cl_open_options {
+    bool no_probe;      /* this is the probe */
+    bool profile;       /* keep kernel times */
+    const char *shape;  /* "cpu", "gpu"; NULL: $BANDMILL_CL_SHAPE (for tests), else by the table */
+    size_t limit_bytes; /* of a buffer; 0: $BANDMILL_CL_LIMIT (for tests), else by the device */
+} bm_cl_open_options;
+
+/* bm_backend_opencl.open is this with all options at 0. */
+bm_status bm_cl_backend_open(const bm_backend_cfg *cfg, const bm_cl_open_options *options,
+                             bm_backend **out, bm_error *err);
+/* Seconds of bm_sign on the device since it was opened, if `profile`. */
+double bm_cl_backend_kernel_seconds(const bm_backend *backend);
+/* Was the program taken from the cache? */
+bool bm_cl_backend_was_cached(const bm_backend *backend);
+/* Words and keys that the self-test compared at open. */
+uint32_t bm_cl_backend_checks(const bm_backend *backend);
+
+#endif

@@ -1,0 +1,106 @@
+/* cl_launch.c -- a table says which arguments each kernel takes and how large its grid is; one loop
+ * sets and starts them. Three kernels a batch at most: words of split documents to all ones, the
+ * pieces, keys of split documents. */
+#include "backend/opencl/cl_launch.h"
+
+typedef enum argument {
+    ARG_IN,
+    ARG_OUT,
+    ARG_COEF,
+    ARG_LAYOUT,
+    ARG_WANT_KEYS,
+    ARG_N_SPLIT
+} argument;
+
+static const struct {
+    uint32_t n;
+    argument args[5];
+} signatures[BM_CL_N_KERNELS] = {
+    [BM_CL_SIGN] = {5, {ARG_IN, ARG_OUT, ARG_COEF, ARG_LAYOUT, ARG_WANT_KEYS}},
+    [BM_CL_SPLIT_BEGIN] = {4, {ARG_IN, ARG_OUT, ARG_LAYOUT, ARG_N_SPLIT}},
+    [BM_CL_SPLIT_KEYS] = {4, {ARG_IN, ARG_OUT, ARG_LAYOUT, ARG_N_SPLIT}},
+};
+
+bm_cl_layout bm_cl_layout_of(const bm_cl_plan *plan, const bm_cl_shape *shape, bool want_keys)
+{
+    bm_cl_layout at;
+    const size_t hashes = (size_t)bm_cl_plan_quads(plan);
+    const size_t offsets = (plan->n_docs + 1 + 3) / 4;
+    const size_t split = (plan->n_split + 3) / 4;
+    const size_t key_uints = want_keys ? plan->n_docs * shape->bands * 2 : 0;
+    at.offsets_at = (uint32_t)hashes;
+    at.pieces_at = (uint32_t)(hashes + offsets);
+    at.split_at = (uint32_t)(hashes + offsets + plan->n_pieces);
+    at.in_bytes = (hashes + offsets + plan->n_pieces + split) * 16;
+    at.words_at = (uint32_t)key_uints;
+    at.out_bytes = (key_uints + plan->n_docs * shape->perms) * sizeof(uint32_t);
+    return at;
+}
+
+/* Work-items of a kernel for this batch, and of its groups. */
+static void grid_of(bm_cl_kernel_id id, const bm_cl_shape *shape, const bm_cl_plan *plan,
+                    size_t *global, size_t *local)
+{
+    if (id == BM_CL_SIGN) {
+        *local = shape->group;
+        *global = plan->n_pieces * shape->group;
+        return;
+    }
+    *local = shape->split_group;
+    *global = plan->n_split * (id == BM_CL_SPLIT_KEYS ? shape->bands : shape->perms);
+    *global = (*global + *local - 1) / *local * *local;
+}
+
+static cl_int set_argument(const bm_cl_stream *stream, const bm_cl_slot *slot,
+                           const bm_cl_layout *layout, cl_kernel kernel, cl_uint index,
+                           argument what)
+{
+    const cl_uint4 at = {
+        .s = {layout->offsets_at, layout->pieces_at, layout->split_at, layout->words_at}};
+    const cl_uint want_keys = slot->want_keys;
+    const cl_uint n_split = (cl_uint)slot->plan.n_split;
+    switch (what) {
+    case ARG_IN:
+        return stream->api->clSetKernelArg(kernel, index, sizeof(cl_mem), &slot->in.device);
+    case ARG_OUT:
+        return stream->api->clSetKernelArg(kernel, index, sizeof(cl_mem), &slot->out.device);
+    case ARG_COEF:
+        return stream->api->clSetKernelArg(kernel, index, sizeof(cl_mem), &stream->coef);
+    case ARG_LAYOUT:
+        return stream->api->clSetKernelArg(kernel, index, sizeof at, &at);
+    case ARG_WANT_KEYS:
+        return stream->api->clSetKernelArg(kernel, index, sizeof want_keys, &want_keys);
+    case ARG_N_SPLIT:
+        return stream->api->clSetKernelArg(kernel, index, sizeof n_split, &n_split);
+    }
+    return CL_INVALID_VALUE;
+}
+
+static cl_int launch_one(bm_cl_stream *stream, bm_cl_slot *slot, const bm_cl_layout *layout,
+                         bm_cl_kernel_id id)
+{
+    cl_kernel kernel = stream->program->kernels[id];
+    for (cl_uint i = 0; i < signatures[id].n; ++i) {
+        cl_int code = set_argument(stream, slot, layout, kernel, i, signatures[id].args[i]);
+        if (code != CL_SUCCESS)
+            return code;
+    }
+    size_t global, local;
+    grid_of(id, stream->shape, &slot->plan, &global, &local);
+    cl_event *event = stream->profile && id == BM_CL_SIGN ? &slot->kernel : NULL;
+    return stream->api->clEnqueueNDRangeKernel(slot->queue, kernel, 1, NULL, &global, &local, 0,
+                                               NULL, event);
+}
+
+cl_int bm_cl_launch(bm_cl_stream *stream, bm_cl_slot *slot, const bm_cl_layout *layout)
+{
+    const bool split = slot->plan.n_split > 0;
+    cl_int code = CL_SUCCESS;
+    if (split)
+        code = launch_one(stream, slot, layout, BM_CL_SPLIT_BEGIN);
+    if (code == CL_SUCCESS)
+        code = launch_one(stream, slot, layout, BM_CL_SIGN);
+    if (code == CL_SUCCESS && split && slot->want_keys)
+        code = launch_one(stream, slot, layout, BM_CL_SPLIT_KEYS);
+    return code;
+}

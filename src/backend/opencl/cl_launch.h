@@ -1,0 +1,21 @@
+/* cl_launch.h -- the one place where kernels get their arguments and are started. */
+#ifndef BM_BACKEND_OPENCL_CL_LAUNCH_H
+#define BM_BACKEND_OPENCL_CL_LAUNCH_H
+
+#include "backend/opencl/cl_stream.h"
+
+/* Where the parts of a batch lie in its buffers (kernels/band_keys.cl). */
+typedef struct bm_cl_layout {
+    uint32_t offsets_at, pieces_at, split_at; /* quads into `in` */
+    uint32_t words_at;                        /* uints into `out` */
+    size_t in_bytes, out_bytes;
+} bm_cl_layout;
+
+/* The layout of a plan, with room for keys or not. */
+bm_cl_layout bm_cl_layout_of(const bm_cl_plan *plan, const bm_cl_shape *shape, bool want_keys);
+
+/* Enqueue the kernels of a slot's batch on its queue. With stream->profile the event of bm_sign is
+ * kept in the slot. */
+cl_int bm_cl_launch(bm_cl_stream *stream, bm_cl_slot *slot, const bm_cl_layout *layout);
+
+#endif

@@ -1,0 +1,62 @@
+/* cl_load.h -- the OpenCL loader, opened at run time, as a table of function pointers. */
+#ifndef BM_BACKEND_OPENCL_CL_LOAD_H
+#define BM_BACKEND_OPENCL_CL_LOAD_H
+
+#define CL_TARGET_OPENCL_VERSION 120
+#include <CL/cl.h>
+
+#include <bandmill/status.h>
+#include <bandmill/types.h>
+
+/* Every function of OpenCL 1.2 that is called here. */
+#define BM_CL_FUNCTIONS(X)                                                                         \
+    X(clGetPlatformIDs)                                                                            \
+    X(clGetPlatformInfo)                                                                           \
+    X(clGetDeviceIDs)                                                                              \
+    X(clGetDeviceInfo)                                                                             \
+    X(clCreateContext)                                                                             \
+    X(clReleaseContext)                                                                            \
+    X(clCreateCommandQueue)                                                                        \
+    X(clReleaseCommandQueue)                                                                       \
+    X(clCreateProgramWithSource)                                                                   \
+    X(clCreateProgramWithBinary)                                                                   \
+    X(clBuildProgram)                                                                              \
+    X(clGetProgramBuildInfo)                                                                       \
+    X(clGetProgramInfo)                                                                            \
+    X(clReleaseProgram)                                                                            \
+    X(clCreateKernel)                                                                              \
+    X(clReleaseKernel)                                                                             \
+    X(clSetKernelArg)                                                                              \
+    X(clCreateBuffer)                                                                              \
+    X(clReleaseMemObject)                                                                          \
+    X(clEnqueueMapBuffer)                                                                          \
+    X(clEnqueueUnmapMemObject)                                                                     \
+    X(clEnqueueWriteBuffer)                                                                        \
+    X(clEnqueueReadBuffer)                                                                         \
+    X(clEnqueueNDRangeKernel)                                                                      \
+    X(clFlush)                                                                                     \
+    X(clFinish)                                                                                    \
+    X(clWaitForEvents)                                                                             \
+    X(clGetEventProfilingInfo)                                                                     \
+    X(clReleaseEvent)
+
+typedef struct bm_cl_api {
+    void *library; /* of dlopen */
+#define BM_CL_MEMBER(name) __typeof__(name) *name;
+    BM_CL_FUNCTIONS(BM_CL_MEMBER)
+#undef BM_CL_MEMBER
+} bm_cl_api;
+
+/* Opens libOpenCL.so.1 and fills the table. No loader, or one that lacks a function:
+ * BM_ERR_UNSUPPORTED, with the loader's words. */
+bm_status bm_cl_load(bm_cl_api *api, bm_error *err);
+void bm_cl_unload(bm_cl_api *api);
+
+/* "CL_BUILD_PROGRAM_FAILURE", or "an unknown code". */
+const char *bm_cl_code_name(cl_int code);
+/* A call failed: BM_ERR_NOMEM for the codes that mean memory, else BM_ERR_DEVICE; "CALL: NAME
+ * (CODE)". */
+bm_status bm_cl_fail(bm_error *err, cl_int code, const char *call);
+bool bm_cl_is_nomem(cl_int code);
+
+#endif

@@ -1,0 +1,153 @@
+/* cl_pieces.c -- the cutting of work, apart from any device so that it can be tested alone.
+ *
+ * One walk over the documents. Short ones are packed into a piece until it holds pack_quads; one of
+ * up to whole_quads is a piece of its own; a longer one is cut into parts of part_quads and listed
+ * in `split`. A document that exceeds a whole batch is cut into slices, a batch each, whose words
+ * the host merges. */
+#include "backend/opencl/cl_pieces.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+
+#define MAX_PACKED_DOCS 4096u /* of no or few hashes, in one piece */
+
+static uint64_t quads_of(uint64_t n_hashes)
+{
+    return (n_hashes + 3) / 4;
+}
+
+static bm_status add_piece(bm_cl_plan *plan, bm_cl_piece piece, bm_error *err)
+{
+    void *array = plan->pieces;
+    bm_status status = bm_grow(&array, &plan->cap_pieces, plan->n_pieces + 1, sizeof piece, err);
+    plan->pieces = array;
+    if (status == BM_OK)
+        plan->pieces[plan->n_pieces++] = piece;
+    return status;
+}
+
+/* A document into the last piece, or a piece of its own. */
+static bm_status add_whole(bm_cl_plan *plan, const bm_cl_cut *cut, bm_cl_piece piece, bm_error *err)
+{
+    if (plan->n_pieces > 0) {
+        bm_cl_piece *last = &plan->pieces[plan->n_pieces - 1];
+        if (last->n > 0 && last->n < MAX_PACKED_DOCS &&
+            piece.end - last->begin <= cut->pack_quads) {
+            ++last->n;
+            last->end = piece.end;
+            return BM_OK;
+        }
+    }
+    return add_piece(plan, piece, err);
+}
+
+static bm_status add_split(bm_cl_plan *plan, const bm_cl_cut *cut, bm_cl_piece piece, bm_error *err)
+{
+    void *array = plan->split;
+    bm_status status =
+        bm_grow(&array, &plan->cap_split, plan->n_split + 1, sizeof *plan->split, err);
+    plan->split = array;
+    if (status != BM_OK)
+        return status;
+    plan->split[plan->n_split++] = piece.doc;
+    const uint32_t end = piece.end;
+    while (status == BM_OK && piece.begin < end) {
+        piece.end = end - piece.begin > cut->part_quads ? piece.begin + cut->part_quads : end;
+        status = add_piece(plan, piece, err);
+        piece.begin = piece.end;
+    }
+    return status;
+}
+
+/* The next document, or a slice of it, into the plan. */
+static bm_status add_document(bm_cl_plan *plan, const bm_cl_cut *cut, uint64_t quads, bm_error *err)
+{
+    void *array = plan->offsets;
+    bm_status status =
+        bm_grow(&array, &plan->cap_offsets, plan->n_docs + 2, sizeof *plan->offsets, err);
+    plan->offsets = array;
+    if (status != BM_OK)
+        return status;
+    if (plan->n_docs == 0)
+        plan->offsets[0] = 0;
+    const uint32_t begin = plan->offsets[plan->n_docs];
+    const uint32_t end = begin + (uint32_t)quads;
+    bm_cl_piece piece = {.doc = (uint32_t)plan->n_docs, .n = 1, .begin = begin, .end = end};
+    if (quads <= cut->whole_quads) {
+        status = add_whole(plan, cut, piece, err);
+    } else {
+        piece.n = 0;
+        status = add_split(plan, cut, piece, err);
+    }
+    if (status == BM_OK)
+        plan->offsets[++plan->n_docs] = end;
+    return status;
+}
+
+bm_status bm_cl_plan_next(bm_cl_plan *plan, const bm_cl_cut *cut, const bm_sign_task *task,
+                          bm_cl_cursor *at, bm_error *err)
+{
+    plan->first_doc = at->doc;
+    plan->n_docs = plan->n_pieces = plan->n_split = 0;
+    plan->slice_begin = plan->n_hashes = 0;
+    plan->sliced = plan->last_slice = false;
+    bm_cl_cursor next = *at;
+    while (next.doc < task->n_docs && plan->n_docs < cut->max_docs &&
+           (plan->n_pieces < cut->max_pieces || plan->n_docs == 0)) {
+        uint64_t left = task->offsets[next.doc + 1] - task->offsets[next.doc] - next.hash;
+        uint64_t quads = quads_of(left);
+        bool slice = next.hash > 0 || quads > cut->max_quads;
+        if (plan->n_docs > 0 && (slice || bm_cl_plan_quads(plan) + quads > cut->max_quads))
+            break;
+        if (slice && quads > cut->max_quads) {
+            quads = cut->max_quads;
+            left = quads * 4;
+        }
+        bm_status status = add_document(plan, cut, quads, err);
+        if (status != BM_OK)
+            return status;
+        plan->slice_begin = next.hash;
+        plan->n_hashes = left;
+        next.hash += left;
+        if (next.hash == task->offsets[next.doc + 1] - task->offsets[next.doc]) {
+            plan->last_slice = slice;
+            ++next.doc;
+            next.hash = 0;
+        }
+        if (slice) {
+            plan->sliced = true;
+            break;
+        }
+    }
+    *at = next;
+    return BM_OK;
+}
+
+void bm_cl_plan_reset(bm_cl_plan *plan)
+{
+    bm_free(plan->offsets);
+    bm_free(plan->pieces);
+    bm_free(plan->split);
+    memset(plan, 0, sizeof *plan);
+}
+
+static void copy_hashes(uint32_t *restrict out, const uint64_t *restrict hashes, size_t n)
+{
+    for (size_t i = 0; i < n; ++i)
+        out[i] = (uint32_t)hashes[i];
+    for (size_t i = n; i % 4 != 0; ++i)
+        out[i] = (uint32_t)hashes[n - 1];
+}
+
+void bm_cl_plan_copy(const bm_cl_plan *plan, const bm_sign_task *task, uint32_t *out)
+{
+    const uint64_t *offsets = task->offsets + plan->first_doc;
+    if (plan->sliced) {
+        copy_hashes(out, task->hashes + offsets[0] + plan->slice_begin, (size_t)plan->n_hashes);
+        return;
+    }
+    for (size_t i = 0; i < plan->n_docs; ++i)
+        copy_hashes(out + (size_t)plan->offsets[i] * 4, task->hashes + offsets[i],
+                    (size_t)(offsets[i + 1] - offsets[i]));
+}

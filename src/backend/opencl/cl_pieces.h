@@ -1,0 +1,56 @@
+/* cl_pieces.h -- a task cut into batches for the device, and a batch into pieces for work-groups.
+ * No OpenCL here. */
+#ifndef BM_BACKEND_OPENCL_CL_PIECES_H
+#define BM_BACKEND_OPENCL_CL_PIECES_H
+
+#include <bandmill/status.h>
+
+#include "model/sign_task.h"
+
+/* How documents are cut; see bm_cl_shape. */
+typedef struct bm_cl_cut {
+    uint32_t pack_quads, whole_quads, part_quads;
+    uint64_t max_quads; /* of hashes in a batch */
+    size_t max_docs, max_pieces;
+} bm_cl_cut;
+
+/* A quad as the kernels read it: first document, n (0: a part), begin, end. */
+typedef struct bm_cl_piece {
+    uint32_t doc, n, begin, end;
+} bm_cl_piece;
+
+/* One batch. Documents are numbered from 0 in it. */
+typedef struct bm_cl_plan {
+    size_t first_doc, n_docs; /* of the task */
+    uint64_t slice_begin;     /* of a sliced document: the first hash, from its own first */
+    uint64_t n_hashes;        /* of a sliced document: hashes here */
+    bool sliced, last_slice;  /* one document that no single batch can hold */
+    uint32_t *offsets;        /* n_docs + 1, in quads */
+    bm_cl_piece *pieces;      /* n_pieces */
+    uint32_t *split;          /* n_split documents that parts meet in */
+    size_t n_pieces, n_split;
+    size_t cap_offsets, cap_pieces, cap_split;
+} bm_cl_plan; /* {0} is empty; its arrays are kept from batch to batch */
+
+/* Where the next batch of a task begins. */
+typedef struct bm_cl_cursor {
+    size_t doc;
+    uint64_t hash; /* hashes of `doc` that were in earlier batches */
+} bm_cl_cursor;
+
+/* Plan the batch at `at` and move on behind it. At least one document, or a slice of one. BM_OK or
+ * BM_ERR_NOMEM (then `at` is as it was). */
+bm_status bm_cl_plan_next(bm_cl_plan *plan, const bm_cl_cut *cut, const bm_sign_task *task,
+                          bm_cl_cursor *at, bm_error *err);
+void bm_cl_plan_reset(bm_cl_plan *plan);
+
+static inline uint64_t bm_cl_plan_quads(const bm_cl_plan *plan)
+{
+    return plan->n_docs == 0 ? 0 : plan->offsets[plan->n_docs];
+}
+
+/* Copy the low halves of the batch's hashes to `out` (bm_cl_plan_quads * 4, filled); each
+ * document's last quad is filled up with its last hash. */
+void bm_cl_plan_copy(const bm_cl_plan *plan, const bm_sign_task *task, uint32_t *out);
+
+#endif

@@ -1,0 +1,175 @@
+/* cl_probe.c -- run the probe, read what it says, and do not wait for ever.
+ *
+ * posix_spawn, since the parent may have threads. The child's stderr is read through a pipe; its
+ * end of file, or the deadline, ends the wait. */
+#include "backend/opencl/cl_probe.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "backend/opencl/cl_backend.h"
+#include "backend/opencl/cl_cache.h"
+#include "base/clock.h"
+#include "base/error.h"
+
+#define DEFAULT_SECONDS 120.0
+
+extern char **environ;
+
+bm_status bm_device_probe(const char *device, const char *cache_dir, bm_error *err)
+{
+    char spec[32];
+    bm_backend_cfg cfg = {.device = spec, .cache_dir = cache_dir};
+    if (sscanf(device, "%31[^@]@%" SCNu32 ",%" SCNu32 ",%" SCNu32 ",%" SCNu32, spec,
+               &cfg.sketch.perms, &cfg.bands, &cfg.rows, &cfg.sketch.seed) != 5)
+        return bm_fail(err, BM_ERR_USAGE, "%s: not opencl:P.D@PERMS,BANDS,ROWS,SEED", device);
+    bm_backend *backend = NULL;
+    bm_status status =
+        bm_cl_backend_open(&cfg, &(bm_cl_open_options){.no_probe = true}, &backend, err);
+    bm_backend_opencl.close(backend);
+    return status;
+}
+
+/* The program to run; false: none. */
+static bool find_program(char out[PATH_MAX])
+{
+    const char *set = getenv("BANDMILL_PROBE");
+    if (set != NULL) {
+        snprintf(out, PATH_MAX, "%s", set);
+        return out[0] != '\0';
+    }
+    ssize_t n = readlink("/proc/self/exe", out, PATH_MAX - 1);
+    if (n <= 0)
+        return false;
+    out[n] = '\0';
+    const char *slash = strrchr(out, '/');
+    return slash != NULL && strcmp(slash + 1, "bandmill") == 0;
+}
+
+static double time_limit(void)
+{
+    const char *set = getenv("BANDMILL_PROBE_SECONDS");
+    double seconds = set != NULL ? strtod(set, NULL) : 0;
+    return seconds > 0 ? seconds : DEFAULT_SECONDS;
+}
+
+static bm_status spawn(char *const argv[], pid_t *pid, int *from_child, bm_error *err)
+{
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return bm_fail_errno(err, errno, argv[0], "pipe");
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions, ends[1], 2);
+    int failed = posix_spawn(pid, argv[0], &actions, NULL, argv, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    close(ends[1]);
+    if (failed != 0) {
+        close(ends[0]);
+        return bm_fail_errno(err, failed, argv[0], "cannot run the probe");
+    }
+    *from_child = ends[0];
+    return BM_OK;
+}
+
+/* Read until end of file; keep the first bytes. False: the deadline passed. */
+static bool read_until(int fd, double deadline, char *out, size_t cap)
+{
+    size_t len = 0;
+    for (;;) {
+        double left = deadline - bm_clock_seconds();
+        struct pollfd p = {.fd = fd, .events = POLLIN};
+        int ready = left <= 0 ? 0 : poll(&p, 1, (int)(left * 1000) + 1);
+        if (ready == 0)
+            return false;
+        if (ready < 0 && errno == EINTR)
+            continue;
+        char block[512];
+        ssize_t n = ready < 0 ? -1 : read(fd, block, sizeof block);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return true;
+        size_t keep = (size_t)n < cap - 1 - len ? (size_t)n : cap - 1 - len;
+        memcpy(out + len, block, keep);
+        len += keep;
+        out[len] = '\0';
+    }
+}
+
+/* The child's end. It has closed stderr, so it is at its end too; but not for ever. */
+static bool reap(pid_t pid, double deadline, int *status)
+{
+    for (;;) {
+        pid_t got = waitpid(pid, status, WNOHANG);
+        if (got == pid)
+            return true;
+        if (got < 0 && errno != EINTR) { /* the program ignores SIGCHLD: nothing is known */
+            *status = 0;
+            return true;
+        }
+        if (bm_clock_seconds() > deadline)
+            return false;
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    }
+}
+
+static bm_status judge(int status, const char *name, char *said, bm_error *err)
+{
+    said[strcspn(said, "\n")] = '\0';
+    if (WIFSIGNALED(status)) {
+        int number = WTERMSIG(status);
+        return bm_fail(
+            err, BM_ERR_DEVICE,
+            "the OpenCL driver of %s ended a trial run with signal %d (%s); its own cache "
+            "may be broken (PoCL: $POCL_CACHE_DIR or ~/.cache/pocl; remove it)%s%s",
+            name, number, sigabbrev_np(number), said[0] != '\0' ? ": " : "", said);
+    }
+    if (WEXITSTATUS(status) != 0)
+        return bm_fail(err, BM_ERR_DEVICE, "a trial run of %s failed with exit code %d%s%s", name,
+                       WEXITSTATUS(status), said[0] != '\0' ? ": " : "", said);
+    return BM_OK;
+}
+
+bm_status bm_cl_probe_run(const bm_backend_cfg *cfg, const char *name, bm_error *err)
+{
+    char program[PATH_MAX], device[96], cache[PATH_MAX], said[600] = "";
+    if (!find_program(program))
+        return BM_OK;
+    snprintf(device, sizeof device, "%s@%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%" PRIu32, cfg->device,
+             cfg->sketch.perms, cfg->bands, cfg->rows, cfg->sketch.seed);
+    bm_cl_cache_dir(cfg->cache_dir, cache, sizeof cache);
+    char verb[] = "__probe-opencl";
+    char *const argv[] = {program, verb, device, cache, NULL};
+    pid_t pid = -1;
+    int fd = -1, status = 0;
+    bm_status result = spawn(argv, &pid, &fd, err);
+    if (result != BM_OK) {
+        if (err != NULL)
+            err->status = BM_ERR_DEVICE;
+        return BM_ERR_DEVICE;
+    }
+    const double seconds = time_limit(), deadline = bm_clock_seconds() + seconds;
+    bool ended = read_until(fd, deadline, said, sizeof said) && reap(pid, deadline, &status);
+    close(fd);
+    if (!ended) {
+        kill(pid, SIGKILL);
+        waitpid(pid, &status, 0);
+        return bm_fail(err, BM_ERR_DEVICE, "a trial run of %s did not end within %.0f seconds",
+                       name, seconds);
+    }
+    return judge(status, name, said, err);
+}

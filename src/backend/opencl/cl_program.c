@@ -1,0 +1,207 @@
+/* cl_program.c -- from embedded files to kernels.
+ *
+ * The files go to the compiler as separate strings, each behind a #line, so that its log names
+ * them. What differs between programs is in the options alone. */
+#include "backend/opencl/cl_program.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "backend/opencl/kernel_files.h"
+#include "base/error.h"
+#include "base/memory.h"
+
+#define MAX_FILES    4
+#define BUILD_TRIES  3
+#define OPTIONS_SIZE 512
+
+static const char *const kernel_names[BM_CL_N_KERNELS] = {
+    [BM_CL_SIGN] = "bm_sign",
+    [BM_CL_SPLIT_BEGIN] = "bm_split_begin",
+    [BM_CL_SPLIT_KEYS] = "bm_split_keys",
+};
+
+typedef struct source {
+    char lines[MAX_FILES][64];
+    const char *text[MAX_FILES * 2];
+    size_t len[MAX_FILES * 2];
+    cl_uint n;
+} source;
+
+static bm_status assemble(const bm_cl_shape *shape, source *out, bm_error *err)
+{
+    const char *const names[] = {"affine32.h", "band_keys.cl",
+                                 shape->gpu ? "sign_gpu.cl" : "sign_cpu.cl"};
+    out->n = 0;
+    for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
+        const bm_kernel_file *file = NULL;
+        for (unsigned f = 0; f < bm_n_kernel_files; ++f)
+            if (strcmp(bm_kernel_files[f].name, names[i]) == 0)
+                file = &bm_kernel_files[f];
+        if (file == NULL)
+            return bm_fail(err, BM_ERR_INTERNAL, "kernel file %s is not embedded", names[i]);
+        int n = snprintf(out->lines[i], sizeof out->lines[i], "#line 1 \"%s\"\n", names[i]);
+        out->text[out->n] = out->lines[i];
+        out->len[out->n++] = (size_t)n;
+        out->text[out->n] = file->text;
+        out->len[out->n++] = file->len;
+    }
+    return BM_OK;
+}
+
+static void options_of(const bm_cl_shape *s, char out[OPTIONS_SIZE])
+{
+    int n = snprintf(out, OPTIONS_SIZE,
+                     "-cl-std=CL1.2 -DBM_PERMS=%u -DBM_BANDS=%u -DBM_ROWS=%u -DBM_SPLIT_GROUP=%u",
+                     s->perms, s->bands, s->rows, s->split_group);
+    if (s->gpu)
+        snprintf(out + n, OPTIONS_SIZE - (size_t)n,
+                 " -DBM_EACH=%u -DBM_TEAM=%u -DBM_TEAMS=%u -DBM_TILE=%u", s->each, s->team,
+                 s->teams, s->tile);
+    else
+        snprintf(out + n, OPTIONS_SIZE - (size_t)n, " -DBM_LANES=%u -DBM_ACC=%u -DBM_PASSES=%u",
+                 s->lanes, s->acc, s->passes);
+}
+
+bm_cl_key bm_cl_program_key(const bm_cl_device *device, const bm_cl_shape *shape)
+{
+    bm_cl_key key = {0};
+    source src;
+    char options[OPTIONS_SIZE];
+    if (assemble(shape, &src, NULL) == BM_OK)
+        for (cl_uint i = 0; i < src.n; ++i)
+            key = bm_cl_key_add(key, src.text[i], src.len[i]);
+    options_of(shape, options);
+    const char *const texts[] = {options,        device->info.platform, device->platform_version,
+                                 device->vendor, device->info.name,     device->info.driver};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; ++i)
+        key = bm_cl_key_add(key, texts[i], strlen(texts[i]));
+    return key;
+}
+
+static bm_status create_kernels(const bm_cl_api *api, const bm_cl_shape *shape, bm_cl_program *out,
+                                bm_error *err)
+{
+    for (int i = 0; i < BM_CL_N_KERNELS; ++i) {
+        if (i == BM_CL_SPLIT_KEYS && shape->bands == 0)
+            continue;
+        cl_int code = CL_SUCCESS;
+        out->kernels[i] = api->clCreateKernel(out->program, kernel_names[i], &code);
+        if (code != CL_SUCCESS)
+            return bm_cl_fail(err, code, "clCreateKernel");
+    }
+    return BM_OK;
+}
+
+/* The compiler's log, on one line, behind what clBuildProgram said. */
+static bm_status build_failed(const bm_cl_api *api, cl_program program, cl_device_id id,
+                              cl_int code, bm_error *err)
+{
+    char log[800] = "";
+    size_t size = 0;
+    if (api->clGetProgramBuildInfo(program, id, CL_PROGRAM_BUILD_LOG, 0, NULL, &size) ==
+            CL_SUCCESS &&
+        size > 0) {
+        char *text = bm_alloc_zero(size + 1, 1);
+        if (text != NULL) {
+            api->clGetProgramBuildInfo(program, id, CL_PROGRAM_BUILD_LOG, size, text, NULL);
+            snprintf(log, sizeof log, "%.*s", (int)sizeof log - 1, text);
+            bm_free(text);
+        }
+    }
+    for (char *p = log; *p != '\0'; ++p)
+        if ((unsigned char)*p < ' ')
+            *p = ' ';
+    bm_status status = bm_fail(err, BM_ERR_DEVICE, "clBuildProgram: %s (%d): %s",
+                               bm_cl_code_name(code), (int)code, log);
+    if (err != NULL)
+        err->code = code;
+    return status;
+}
+
+bm_status bm_cl_program_build(const bm_cl_api *api, cl_context context, const bm_cl_device *device,
+                              const bm_cl_shape *shape, bm_cl_program *out, bm_error *err)
+{
+    source src;
+    char options[OPTIONS_SIZE];
+    bm_status status = assemble(shape, &src, err);
+    options_of(shape, options);
+    for (int tries = 0; status == BM_OK && tries < BUILD_TRIES; ++tries) {
+        memset(out, 0, sizeof *out);
+        cl_int code = CL_SUCCESS;
+        out->program = api->clCreateProgramWithSource(context, src.n, src.text, src.len, &code);
+        if (code != CL_SUCCESS)
+            return bm_cl_fail(err, code, "clCreateProgramWithSource");
+        code = api->clBuildProgram(out->program, 1, &device->id, options, NULL, NULL);
+        if (code == CL_SUCCESS) {
+            status = create_kernels(api, shape, out, err);
+            if (status == BM_OK)
+                return BM_OK;
+        } else {
+            status = build_failed(api, out->program, device->id, code, err);
+        }
+        bm_cl_program_reset(api, out);
+        if (tries + 1 < BUILD_TRIES) {
+            status = BM_OK;
+            nanosleep(&(struct timespec){.tv_nsec = 50000000L << tries}, NULL);
+        }
+    }
+    return status;
+}
+
+bm_status bm_cl_program_load(const bm_cl_api *api, cl_context context, const bm_cl_device *device,
+                             const bm_cl_shape *shape, const void *binary, size_t len,
+                             bm_cl_program *out, bm_error *err)
+{
+    const unsigned char *bytes = binary;
+    cl_int of_binary = CL_SUCCESS, code = CL_SUCCESS;
+    memset(out, 0, sizeof *out);
+    out->program =
+        api->clCreateProgramWithBinary(context, 1, &device->id, &len, &bytes, &of_binary, &code);
+    if (code != CL_SUCCESS || of_binary != CL_SUCCESS) {
+        bm_cl_program_reset(api, out);
+        return bm_cl_fail(err, code != CL_SUCCESS ? code : of_binary, "clCreateProgramWithBinary");
+    }
+    bm_status status = BM_OK;
+    code = api->clBuildProgram(out->program, 1, &device->id, "", NULL, NULL);
+    if (code != CL_SUCCESS)
+        status = build_failed(api, out->program, device->id, code, err);
+    if (status == BM_OK)
+        status = create_kernels(api, shape, out, err);
+    if (status != BM_OK)
+        bm_cl_program_reset(api, out);
+    return status;
+}
+
+bm_status bm_cl_program_binary(const bm_cl_api *api, const bm_cl_program *program, void **out,
+                               size_t *len, bm_error *err)
+{
+    size_t size = 0;
+    cl_int code =
+        api->clGetProgramInfo(program->program, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, NULL);
+    if (code != CL_SUCCESS || size == 0)
+        return bm_cl_fail(err, code, "clGetProgramInfo");
+    unsigned char *binary = bm_alloc_zero(size, 1);
+    if (binary == NULL)
+        return bm_fail_nomem(err, size);
+    code =
+        api->clGetProgramInfo(program->program, CL_PROGRAM_BINARIES, sizeof binary, &binary, NULL);
+    if (code != CL_SUCCESS) {
+        bm_free(binary);
+        return bm_cl_fail(err, code, "clGetProgramInfo");
+    }
+    *out = binary;
+    *len = size;
+    return BM_OK;
+}
+
+void bm_cl_program_reset(const bm_cl_api *api, bm_cl_program *program)
+{
+    for (int i = 0; i < BM_CL_N_KERNELS; ++i)
+        if (program->kernels[i] != NULL)
+            api->clReleaseKernel(program->kernels[i]);
+    if (program->program != NULL)
+        api->clReleaseProgram(program->program);
+    memset(program, 0, sizeof *program);
+}

@@ -1,0 +1,306 @@
+/* cl_stream.c -- plan, fill, launch, read back; wait, copy out.
+ *
+ *     submit   plan a batch | copy hashes to staging | upload, kernels, one read-back enqueued
+ *     wait     the oldest slot's last event | copy to the task's words and keys
+ *
+ * A batch reads back keys and words as one range: keys stand first in `out`, so keys alone are a
+ * prefix. Buffers are kept and grow. When memory runs out, everything under way is finished, all
+ * buffers are released, the limit is halved and the batch is planned again, down to
+ * BM_CL_MIN_LIMIT. */
+#include "backend/opencl/cl_stream.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/opencl/cl_launch.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "sketch/scheme.h"
+
+#define MAX_LIMIT  ((size_t)512 << 20)
+#define MAX_PIECES 32768u /* PoCL compiles another variant for grids of 65,536 and more */
+
+void bm_cl_stream_cut(bm_cl_stream *stream)
+{
+    const bm_cl_shape *shape = stream->shape;
+    const size_t limit = stream->limit_bytes;
+    const size_t row_bytes = shape->perms * sizeof(uint32_t) + shape->bands * sizeof(uint64_t);
+    bm_cl_cut *cut = &stream->cut;
+    cut->pack_quads = shape->pack_quads;
+    cut->whole_quads = shape->whole_quads;
+    cut->part_quads = shape->part_quads;
+    cut->max_quads = limit / 32; /* half of `in`; offsets and pieces have a quarter each */
+    cut->max_docs = limit / row_bytes < limit / 16 ? limit / row_bytes : limit / 16;
+    cut->max_pieces = limit / 64 < MAX_PIECES ? limit / 64 : MAX_PIECES;
+}
+
+static size_t first_limit(const bm_device_info *info)
+{
+    uint64_t limit = MAX_LIMIT;
+    if (limit > info->max_alloc_bytes / 2)
+        limit = info->max_alloc_bytes / 2;
+    if (limit > info->memory_bytes / 16)
+        limit = info->memory_bytes / 16;
+    return limit < BM_CL_MIN_LIMIT ? BM_CL_MIN_LIMIT : (size_t)limit;
+}
+
+/* The coefficients, padded with zeros: a, then b. */
+static bm_status upload_coefficients(bm_cl_stream *stream, const uint32_t *a, const uint32_t *b,
+                                     bm_error *err)
+{
+    const size_t padded = stream->shape->coef_words, perms = stream->shape->perms;
+    uint32_t *words = bm_alloc_zero(padded * 2, sizeof *words);
+    if (words == NULL)
+        return bm_fail_nomem(err, padded * 2 * sizeof *words);
+    memcpy(words, a, perms * sizeof *a);
+    memcpy(words + padded, b, perms * sizeof *b);
+    cl_int code = CL_SUCCESS;
+    stream->coef =
+        stream->api->clCreateBuffer(stream->context, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR,
+                                    padded * 2 * sizeof *words, words, &code);
+    bm_free(words);
+    return code == CL_SUCCESS ? BM_OK : bm_cl_fail(err, code, "clCreateBuffer");
+}
+
+bm_status bm_cl_stream_open(bm_cl_stream *stream, const uint32_t *a, const uint32_t *b,
+                            bm_error *err)
+{
+    stream->limit_bytes = first_limit(&stream->device->info);
+    bm_cl_stream_cut(stream);
+    stream->sliced = bm_alloc(stream->shape->perms, sizeof *stream->sliced);
+    if (stream->sliced == NULL)
+        return bm_fail_nomem(err, stream->shape->perms * sizeof *stream->sliced);
+    for (uint32_t i = 0; i < BM_CL_DEPTH; ++i) {
+        bm_cl_slot *slot = &stream->slots[i];
+        cl_int code = CL_SUCCESS;
+        slot->in.unified = slot->out.unified = stream->device->unified;
+        slot->queue = stream->api->clCreateCommandQueue(
+            stream->context, stream->device->id, stream->profile ? CL_QUEUE_PROFILING_ENABLE : 0,
+            &code);
+        if (code != CL_SUCCESS)
+            return bm_cl_fail(err, code, "clCreateCommandQueue");
+    }
+    return upload_coefficients(stream, a, b, err);
+}
+
+static void release_event(const bm_cl_api *api, cl_event *event)
+{
+    if (*event != NULL)
+        api->clReleaseEvent(*event);
+    *event = NULL;
+}
+
+static void release_buffers(bm_cl_stream *stream)
+{
+    for (uint32_t i = 0; i < BM_CL_DEPTH; ++i) {
+        bm_cl_slot *slot = &stream->slots[i];
+        bm_cl_buffer_release(stream->api, slot->queue, &slot->in);
+        bm_cl_buffer_release(stream->api, slot->queue, &slot->out);
+    }
+}
+
+void bm_cl_stream_close(bm_cl_stream *stream)
+{
+    if (stream->api == NULL)
+        return;
+    for (uint32_t i = 0; i < BM_CL_DEPTH; ++i)
+        if (stream->slots[i].queue != NULL)
+            stream->api->clFinish(stream->slots[i].queue);
+    release_buffers(stream);
+    for (uint32_t i = 0; i < BM_CL_DEPTH; ++i) {
+        bm_cl_slot *slot = &stream->slots[i];
+        release_event(stream->api, &slot->done);
+        release_event(stream->api, &slot->kernel);
+        bm_cl_plan_reset(&slot->plan);
+        if (slot->queue != NULL)
+            stream->api->clReleaseCommandQueue(slot->queue);
+    }
+    if (stream->coef != NULL)
+        stream->api->clReleaseMemObject(stream->coef);
+    bm_free(stream->sliced);
+    memset(stream, 0, sizeof *stream);
+}
+
+/* Hashes, offsets, pieces and the list of split documents into staging. */
+static void fill(const bm_cl_slot *slot, const bm_sign_task *task, const bm_cl_layout *layout)
+{
+    const bm_cl_plan *plan = &slot->plan;
+    char *in = slot->in.host;
+    bm_cl_plan_copy(plan, task, slot->in.host);
+    memcpy(in + (size_t)layout->offsets_at * 16, plan->offsets,
+           (plan->n_docs + 1) * sizeof *plan->offsets);
+    memcpy(in + (size_t)layout->pieces_at * 16, plan->pieces,
+           plan->n_pieces * sizeof *plan->pieces);
+    if (plan->n_split > 0)
+        memcpy(in + (size_t)layout->split_at * 16, plan->split,
+               plan->n_split * sizeof *plan->split);
+}
+
+static bm_status start(bm_cl_stream *stream, bm_cl_slot *slot, bm_sign_task *task, bm_error *err)
+{
+    const bm_cl_api *api = stream->api;
+    const uint64_t max_alloc = stream->device->info.max_alloc_bytes;
+    const bool want_words = task->words != NULL || slot->plan.sliced;
+    slot->want_keys = task->keys != NULL && !slot->plan.sliced && stream->shape->bands > 0;
+    const bm_cl_layout layout = bm_cl_layout_of(&slot->plan, stream->shape, slot->want_keys);
+    slot->words_at = (size_t)layout.words_at * sizeof(uint32_t);
+    slot->read_begin = slot->want_keys ? 0 : slot->words_at;
+    slot->read_end = want_words ? layout.out_bytes : slot->words_at;
+
+    const char *call = "clCreateBuffer";
+    cl_int code = bm_cl_buffer_reserve(api, stream->context, slot->queue, &slot->in,
+                                       layout.in_bytes, max_alloc);
+    if (code == CL_SUCCESS)
+        code = bm_cl_buffer_reserve(api, stream->context, slot->queue, &slot->out, layout.out_bytes,
+                                    max_alloc);
+    if (code == CL_SUCCESS) {
+        call = "clEnqueueMapBuffer";
+        code = bm_cl_buffer_begin_write(api, slot->queue, &slot->in, layout.in_bytes);
+    }
+    if (code == CL_SUCCESS) {
+        fill(slot, task, &layout);
+        call = "clEnqueueWriteBuffer";
+        code = bm_cl_buffer_end_write(api, slot->queue, &slot->in, layout.in_bytes, NULL);
+    }
+    if (code == CL_SUCCESS) {
+        call = "clEnqueueNDRangeKernel";
+        code = bm_cl_launch(stream, slot, &layout);
+    }
+    if (code == CL_SUCCESS) {
+        call = "clEnqueueReadBuffer";
+        code = bm_cl_buffer_begin_read(api, slot->queue, &slot->out, slot->read_begin,
+                                       slot->read_end, &slot->done);
+    }
+    if (code == CL_SUCCESS) {
+        call = "clFlush";
+        code = api->clFlush(slot->queue);
+    }
+    if (code != CL_SUCCESS) {
+        api->clFinish(slot->queue);
+        release_event(api, &slot->done);
+        release_event(api, &slot->kernel);
+        return bm_cl_fail(err, code, call);
+    }
+    slot->task = task;
+    ++stream->n_busy;
+    return BM_OK;
+}
+
+/* Merge a slice's words; after the last slice the document is the task's. */
+static void merge_slice(bm_cl_stream *stream, const bm_cl_slot *slot, const uint32_t *words)
+{
+    const bm_cl_shape *shape = stream->shape;
+    const bm_cl_plan *plan = &slot->plan;
+    if (plan->slice_begin == 0)
+        memset(stream->sliced, 0xFF, shape->perms * sizeof *stream->sliced);
+    for (uint32_t i = 0; i < shape->perms; ++i)
+        if (words[i] < stream->sliced[i])
+            stream->sliced[i] = words[i];
+    if (!plan->last_slice)
+        return;
+    if (slot->task->words != NULL)
+        memcpy(slot->task->words + plan->first_doc * shape->perms, stream->sliced,
+               shape->perms * sizeof *stream->sliced);
+    if (slot->task->keys != NULL && shape->bands > 0)
+        bm_band_keys_scalar(stream->sliced, shape->bands, shape->rows, false,
+                            slot->task->keys + plan->first_doc * shape->bands);
+}
+
+static void copy_out(bm_cl_stream *stream, const bm_cl_slot *slot)
+{
+    const bm_cl_shape *shape = stream->shape;
+    const bm_cl_plan *plan = &slot->plan;
+    const char *host = slot->out.host;
+    const uint32_t *words = (const uint32_t *)(const void *)(host + slot->words_at);
+    if (plan->sliced) {
+        merge_slice(stream, slot, words);
+        return;
+    }
+    if (slot->want_keys)
+        memcpy(slot->task->keys + plan->first_doc * shape->bands, host,
+               plan->n_docs * shape->bands * sizeof(uint64_t));
+    if (slot->task->words != NULL)
+        memcpy(slot->task->words + plan->first_doc * shape->perms, words,
+               plan->n_docs * shape->perms * sizeof *words);
+}
+
+static void add_kernel_time(bm_cl_stream *stream, bm_cl_slot *slot)
+{
+    cl_ulong begin = 0, end = 0;
+    if (slot->kernel == NULL)
+        return;
+    if (stream->api->clGetEventProfilingInfo(slot->kernel, CL_PROFILING_COMMAND_START, sizeof begin,
+                                             &begin, NULL) == CL_SUCCESS &&
+        stream->api->clGetEventProfilingInfo(slot->kernel, CL_PROFILING_COMMAND_END, sizeof end,
+                                             &end, NULL) == CL_SUCCESS)
+        stream->kernel_seconds += (double)(end - begin) * 1e-9;
+}
+
+/* Wait for the oldest batch and copy its results out. */
+static bm_status finish_oldest(bm_cl_stream *stream, bm_error *err)
+{
+    bm_cl_slot *slot = &stream->slots[stream->head];
+    cl_int code = stream->api->clWaitForEvents(1, &slot->done);
+    if (code == CL_SUCCESS) {
+        copy_out(stream, slot);
+        add_kernel_time(stream, slot);
+        code = bm_cl_buffer_end_read(stream->api, slot->queue, &slot->out);
+    }
+    release_event(stream->api, &slot->done);
+    release_event(stream->api, &slot->kernel);
+    slot->task = NULL;
+    stream->head = (stream->head + 1) % BM_CL_DEPTH;
+    --stream->n_busy;
+    if (code == CL_SUCCESS)
+        return BM_OK;
+    bm_cl_fail(err, code, "clWaitForEvents");
+    if (err != NULL)
+        err->status = BM_ERR_DEVICE; /* too late to plan again: the batch is lost */
+    return BM_ERR_DEVICE;
+}
+
+bm_status bm_cl_stream_wait(bm_cl_stream *stream, const bm_sign_task *task, bm_error *err)
+{
+    for (;;) {
+        bool found = false;
+        for (uint32_t i = 0; i < BM_CL_DEPTH; ++i)
+            found |=
+                stream->slots[i].task != NULL && (task == NULL || stream->slots[i].task == task);
+        if (!found)
+            return BM_OK;
+        bm_status status = finish_oldest(stream, err);
+        if (status != BM_OK)
+            return status;
+    }
+}
+
+bm_status bm_cl_stream_submit(bm_cl_stream *stream, bm_sign_task *task, bm_error *err)
+{
+    bm_cl_cursor at = {0};
+    while (at.doc < task->n_docs) {
+        bm_status status = BM_OK;
+        if (stream->n_busy == BM_CL_DEPTH)
+            status = finish_oldest(stream, err);
+        if (status != BM_OK)
+            return status;
+        bm_cl_slot *slot = &stream->slots[(stream->head + stream->n_busy) % BM_CL_DEPTH];
+        bm_cl_cursor next = at;
+        status = bm_cl_plan_next(&slot->plan, &stream->cut, task, &next, err);
+        if (status != BM_OK)
+            return status;
+        status = start(stream, slot, task, err);
+        if (status == BM_OK) {
+            at = next;
+        } else if (status == BM_ERR_NOMEM && stream->limit_bytes / 2 >= BM_CL_MIN_LIMIT) {
+            status = bm_cl_stream_wait(stream, NULL, err);
+            if (status != BM_OK)
+                return status;
+            release_buffers(stream);
+            stream->limit_bytes /= 2;
+            bm_cl_stream_cut(stream);
+        } else {
+            return status;
+        }
+    }
+    return BM_OK;
+}

@@ -1,0 +1,56 @@
+/* cl_stream.h -- batches on their way through a device.
+ *
+ * A ring of slots, each with an in-order queue and buffers of its own, so that one slot's copies
+ * run beside another's kernels. One thread. */
+#ifndef BM_BACKEND_OPENCL_CL_STREAM_H
+#define BM_BACKEND_OPENCL_CL_STREAM_H
+
+#include "backend/opencl/cl_buffer.h"
+#include "backend/opencl/cl_pieces.h"
+#include "backend/opencl/cl_program.h"
+
+#define BM_CL_DEPTH     3u /* batches under way */
+#define BM_CL_MIN_LIMIT ((size_t)64 << 10)
+
+typedef struct bm_cl_slot {
+    cl_command_queue queue;
+    bm_cl_buffer in, out;
+    bm_cl_plan plan;
+    bm_sign_task *task; /* NULL: free */
+    cl_event done;      /* of the last command */
+    bool want_keys;     /* keys were made on the device */
+    size_t words_at;    /* bytes into `out` */
+    size_t read_begin, read_end;
+    cl_event kernel; /* of bm_sign, for profiling */
+} bm_cl_slot;
+
+typedef struct bm_cl_stream {
+    const bm_cl_api *api;
+    const bm_cl_device *device;
+    const bm_cl_program *program;
+    const bm_cl_shape *shape;
+    cl_context context;
+    cl_mem coef;
+    bm_cl_cut cut;
+    size_t limit_bytes; /* of a buffer; halved when memory runs out */
+    bm_cl_slot slots[BM_CL_DEPTH];
+    uint32_t head, n_busy; /* the oldest busy slot, and how many are */
+    uint32_t *sliced;      /* words of a document that comes in slices */
+    double kernel_seconds; /* by the device's clock, if `profile` */
+    bool profile;
+} bm_cl_stream;
+
+/* `out` begins as {0} with api, device, program, shape, context set (borrowed); a and b are
+ * shape->perms words. */
+bm_status bm_cl_stream_open(bm_cl_stream *stream, const uint32_t *a, const uint32_t *b,
+                            bm_error *err);
+void bm_cl_stream_close(bm_cl_stream *stream); /* waits first; {0} is fine */
+
+bm_status bm_cl_stream_submit(bm_cl_stream *stream, bm_sign_task *task, bm_error *err);
+/* Until no batch of `task` (NULL: of any) is under way. */
+bm_status bm_cl_stream_wait(bm_cl_stream *stream, const bm_sign_task *task, bm_error *err);
+
+/* How documents are cut under the stream's limits. */
+void bm_cl_stream_cut(bm_cl_stream *stream);
+
+#endif

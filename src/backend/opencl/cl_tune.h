@@ -1,0 +1,28 @@
+/* cl_tune.h -- which shape of the kernels a device gets, and with what parameters. */
+#ifndef BM_BACKEND_OPENCL_CL_TUNE_H
+#define BM_BACKEND_OPENCL_CL_TUNE_H
+
+#include "backend/opencl/cl_device.h"
+
+/* What a program is built with. Names as in kernels/sign_*.cl. */
+typedef struct bm_cl_shape {
+    bool gpu;                    /* sign_gpu.cl, else sign_cpu.cl */
+    uint32_t perms, bands, rows; /* bands 0: no keys */
+    uint32_t lanes, acc, passes; /* cpu */
+    uint32_t each, team, teams;  /* gpu */
+    uint32_t tile;               /* gpu: quads in local memory */
+    uint32_t group;              /* work-items of a group of bm_sign */
+    uint32_t split_group;        /* of the kernels of band_keys.cl */
+    uint32_t coef_words;         /* of a, and of b: perms padded with zeros */
+    uint32_t pack_quads;         /* a piece of whole documents holds no more, */
+    uint32_t whole_quads;        /* unless it is one document of no more; longer ones are split */
+    uint32_t part_quads;         /* into parts of this */
+    uint32_t batch_kilo_hashes;  /* 1024s of hashes a compute unit is given in a batch */
+} bm_cl_shape;
+
+/* The row of kernels/tuning/opencl.csv that fits the device best, made to fit `perms` and the
+ * device's limits. `force` ("cpu", "gpu" or NULL) sets the shape, for tests. */
+bm_status bm_cl_tune(const bm_cl_device *device, const char *force, const uint32_t plan[3],
+                     bm_cl_shape *out, bm_error *err);
+
+#endif
