@@ -34,7 +34,14 @@ typedef struct bm_source {
 
 typedef struct bm_input_set bm_input_set;
 
-/* `spool_dir`: where stdin is copied to when it must be read twice; NULL: it is read once. */
+/* BM_ERR_USAGE: no input named, standard input named twice, formats that differ, fields that the
+ * header rule forbids. BM_ERR_INPUT: no files, a format that we do not read, a name that promises
+ * another compression. BM_ERR_IO: a path that cannot be read. BM_ERR_NOMEM. `options` is copied,
+ * but what it points to is borrowed until bm_input_set_close.
+ *
+ * In a directory, names that begin with . or _ are left out and counted; what is no regular file
+ * (and no link to one) is left out. A pipe given by its path is read once, like standard input.
+ * `spool_dir`: where stdin is copied to when it must be read twice; NULL: it is read once. */
 bm_status bm_input_set_open(const bm_input_options *options, const char *spool_dir,
                             bm_input_set **out, bm_error *err);
 void bm_input_set_close(bm_input_set *set); /* NULL is fine */

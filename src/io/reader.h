@@ -22,7 +22,9 @@ typedef struct bm_raw_piece {
     uint64_t first_line;       /* of the piece in its file, 1 is the first */
     size_t begin, end;         /* in bm_raw_batch.data; whole records */
     bool file_begin, file_end; /* the piece is the first, the last of its file (a file without
-                                  records has one empty piece) */
+                                  records has one empty piece; a last piece may be empty) */
+    bool cut; /* one record, longer than max_doc_bytes, of which only the first bytes are here */
+    size_t columns; /* index into bm_raw_batch.columns (tsv, csv) */
 } bm_raw_piece;
 
 typedef struct bm_raw_batch {
@@ -32,6 +34,8 @@ typedef struct bm_raw_batch {
     bm_raw_piece *pieces;
     size_t n_pieces, cap_pieces;
     uint64_t bytes_read; /* as stored, so far, for progress */
+    uint32_t *columns; /* of each file: the id's column, then one a text field (reader_fields.h) */
+    size_t n_columns, cap_columns;
 } bm_raw_batch;
 
 typedef struct bm_reader bm_reader;
@@ -49,7 +53,8 @@ void bm_raw_batch_free(bm_raw_batch *batch); /* NULL is fine */
 typedef struct bm_record {
     uint32_t file;
     uint64_t line;       /* where the record begins */
-    bm_str raw;          /* its bytes as read, with its line ending if it has one */
+    bm_str raw;          /* its bytes as read, with its line ending if it has one; of a record
+                            longer than max_doc_bytes its first bytes only */
     bool is_header;      /* a header row (split only; never given in full parsing) */
     bool bad;            /* a bad record: only file, line, raw and reason are set */
     const char *reason;  /* "what is wrong (what was expected)" */
