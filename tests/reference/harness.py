@@ -32,6 +32,10 @@ def need_modules(*names):
     return found[0] if len(found) == 1 else tuple(found)
 
 
+class ProgramFailed(SystemExit):
+    """Another exit code than expected; what nobody catches ends the test with the command and its stderr."""
+
+
 class Claims:
     """Counts what was checked; a claim that fails says why and the test goes on."""
 
@@ -45,6 +49,14 @@ class Claims:
             self.failed += 1
         print(f"{'ok    ' if holds else 'FAILED'} {claim}{'' if holds or not detail else ': ' + str(detail)}", flush=True)
         return holds
+
+    def attempt(self, claim, work):
+        """`work` answers what is wrong, or nothing; output that cannot be read and failed commands are wrong too."""
+        try:
+            wrong = work()
+        except (ProgramFailed, ValueError, LookupError, OSError) as error:
+            wrong = f"{type(error).__name__}: {error}"
+        return self.check(claim, not wrong, wrong)
 
     def end(self):
         print(f"{self.passed} passed, {self.failed} failed")
@@ -78,15 +90,15 @@ class Program:
         self.path = path
 
     def run(self, *args, env=None, stdin=None, expect=0):
-        """CompletedProcess with bytes; SystemExit with the command and its stderr on another exit code."""
+        """CompletedProcess with bytes; ProgramFailed on another exit code than `expect`."""
         command = [self.path, *map(str, args)]
         if "--device" not in args and args[0] in ("sign", "dedup", "pairs"):
             command += ["--device", "cpu"]
         done = subprocess.run(command, input=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               env={**os.environ, **(env or {})}, timeout=1800)
         if expect is not None and done.returncode != expect:
-            sys.exit(f"FAILED {' '.join(command)}\n  exit {done.returncode}, expected {expect}\n  "
-                     f"{done.stderr.decode(errors='replace')[-2000:]}")
+            raise ProgramFailed(f"FAILED {' '.join(command)}\n  exit {done.returncode}, expected {expect}\n  "
+                                f"{done.stderr.decode(errors='replace')[-2000:]}")
         return done
 
 
