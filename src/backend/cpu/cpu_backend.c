@@ -1,0 +1,150 @@
+/* cpu_backend.c -- the native CPU as a backend.
+ *
+ * The loops are chosen once, at open. submit computes in the calling thread; what it shares is read
+ * only, and its scratch (a block of premixed hashes, one padded signature: 8 KiB) lies on its own
+ * stack, so any number of threads may submit at once and nothing is allocated. Band keys follow
+ * each document's minima while these are in the first-level cache. */
+#include <stdalign.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "backend/backend.h"
+#include "backend/cpu/sign_loops.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "sketch/scheme.h"
+
+#define BATCH_HASHES ((size_t)1 << 17) /* 1 MiB: the second-level cache of current processors */
+
+typedef struct cpu_backend {
+    bm_backend base;
+    const bm_sign_loops *loops;
+    bm_scheme_params params;
+    uint32_t bands, rows;
+} cpu_backend;
+
+void bm_backend_cpu_info(const char *cpu, bm_device_info *out)
+{
+    memset(out, 0, sizeof *out);
+    out->kind = BM_DEVICE_NATIVE;
+    snprintf(out->spec, sizeof out->spec, "cpu");
+    snprintf(out->platform, sizeof out->platform, "native");
+    bm_cpu_name(out->name, sizeof out->name);
+    out->compute_units = bm_cpu_count();
+    long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
+    if (pages > 0 && page_bytes > 0)
+        out->memory_bytes = (uint64_t)pages * (uint64_t)page_bytes;
+    out->max_alloc_bytes = out->memory_bytes;
+    bm_isa isa;
+    bm_error err = {0};
+    out->usable = bm_isa_choose(cpu, &isa, &err) == BM_OK && bm_sign_loops_find(isa) != NULL;
+    if (out->usable)
+        snprintf(out->driver, sizeof out->driver, "%s", bm_isa_name(isa));
+    else
+        snprintf(out->why, sizeof out->why, "%.*s", (int)sizeof out->why - 1, err.message);
+}
+
+static bm_status check_bands(const bm_backend_cfg *cfg, bm_error *err)
+{
+    bool both = (cfg->bands == 0) == (cfg->rows == 0);
+    if (!both || (uint64_t)cfg->bands * cfg->rows > cfg->sketch.perms)
+        return bm_fail(err, BM_ERR_USAGE, "%u bands of %u rows need more than %u permutations",
+                       cfg->bands, cfg->rows, cfg->sketch.perms);
+    return BM_OK;
+}
+
+static bm_status cpu_open(const bm_backend_cfg *cfg, bm_backend **out, bm_error *err)
+{
+    bm_isa isa;
+    bm_status status = bm_isa_choose(cfg->cpu, &isa, err);
+    if (status == BM_OK)
+        status = check_bands(cfg, err);
+    if (status != BM_OK)
+        return status;
+    const bm_sign_loops *loops = bm_sign_loops_find(isa);
+    if (loops == NULL)
+        return bm_fail(err, BM_ERR_UNSUPPORTED, "this build has no %s loops", bm_isa_name(isa));
+    cpu_backend *cpu = bm_alloc_zero(1, sizeof *cpu);
+    if (cpu == NULL)
+        return bm_fail_nomem(err, sizeof *cpu);
+    status = bm_scheme_affine32.draw(&cfg->sketch, &cpu->params, err);
+    if (status != BM_OK) {
+        bm_free(cpu);
+        return status;
+    }
+    cpu->loops = loops;
+    cpu->bands = cfg->bands;
+    cpu->rows = cfg->rows;
+    cpu->base.ops = &bm_backend_cpu;
+    cpu->base.parallel = true;
+    cpu->base.depth = 1;
+    cpu->base.batch_hashes = BATCH_HASHES;
+    bm_backend_cpu_info(cfg->cpu, &cpu->base.info);
+    *out = &cpu->base;
+    return BM_OK;
+}
+
+/* The minima of one document, into `words` (perms_padded of them, aligned). */
+static void sign_document(const cpu_backend *cpu, const uint64_t *hashes, size_t n, uint32_t *words)
+{
+    alignas(BM_ALIGNMENT) uint32_t block[BM_SIGN_BLOCK];
+    memset(words, 0xFF, cpu->params.perms_padded * sizeof *words);
+    for (size_t done = 0; done < n; done += BM_SIGN_BLOCK) {
+        size_t size = n - done < BM_SIGN_BLOCK ? n - done : BM_SIGN_BLOCK;
+        cpu->loops->premix(hashes + done, size, block);
+        cpu->loops->minima(&cpu->params, block, size, words);
+    }
+}
+
+static bm_status cpu_submit(bm_backend *backend, bm_sign_task *task, bm_error *err)
+{
+    const cpu_backend *cpu = (const cpu_backend *)backend;
+    const uint32_t perms = cpu->params.perms;
+    if (task->keys != NULL && cpu->bands == 0)
+        return bm_fail(err, BM_ERR_INTERNAL, "band keys wanted of a backend opened without bands");
+    alignas(BM_ALIGNMENT) uint32_t words[BM_PERMS_MAX];
+    for (size_t doc = 0; doc < task->n_docs; doc++) {
+        uint64_t begin = task->offsets[doc];
+        size_t n = (size_t)(task->offsets[doc + 1] - begin);
+        sign_document(cpu, n == 0 ? NULL : task->hashes + begin, n, words);
+        if (task->words != NULL)
+            memcpy(task->words + doc * perms, words, perms * sizeof *words);
+        if (task->keys != NULL)
+            bm_band_keys_scalar(words, cpu->bands, cpu->rows, n == 0,
+                                task->keys + doc * cpu->bands);
+    }
+    return BM_OK;
+}
+
+/* submit has already done the work. */
+static bm_status cpu_wait(bm_backend *backend, bm_sign_task *task, bm_error *err)
+{
+    (void)backend;
+    (void)task;
+    (void)err;
+    return BM_OK;
+}
+
+static bm_status cpu_drain(bm_backend *backend, bm_error *err)
+{
+    (void)backend;
+    (void)err;
+    return BM_OK;
+}
+
+static void cpu_close(bm_backend *backend)
+{
+    if (backend == NULL)
+        return;
+    cpu_backend *cpu = (cpu_backend *)backend;
+    bm_scheme_params_reset(&cpu->params);
+    bm_free(cpu);
+}
+
+const bm_backend_ops bm_backend_cpu = {.name = "cpu",
+                                       .open = cpu_open,
+                                       .submit = cpu_submit,
+                                       .wait = cpu_wait,
+                                       .drain = cpu_drain,
+                                       .close = cpu_close};

@@ -1,0 +1,117 @@
+/* sign_avx512.c -- the loops with AVX-512 F: 16 permutations a register.
+ *
+ * A pass holds up to 8 registers each of minima and of both coefficients (128 permutations in one
+ * pass: 24 of the 32 registers); a shingle costs one broadcast load and 8 x (multiply, add,
+ * minimum). Only the minimum is carried from shingle to shingle, one cycle, so the multiplier's
+ * latency is hidden. b cannot be folded away: a*h + b = a*(h + b/a), which trades one add for
+ * another; nor does IFMA help, whose 52-bit lanes are half as many. What bounds it: Zen 4 runs a
+ * 512-bit operation as two halves, multiplies on two of its four vector pipes, so 6 halves on 4
+ * pipes are 1.5 cycles a register; Intel issues the multiply as two on port 0, 4 operations on
+ * ports 0 and 5, 2 cycles. */
+#include <immintrin.h>
+
+#include "backend/cpu/sign_loops.h"
+
+#define LANES     16u
+#define GROUP_MAX 8u /* registers of minima in a pass */
+
+static inline __m512i fmix32_lanes(__m512i h)
+{
+    h = _mm512_xor_si512(h, _mm512_srli_epi32(h, 16));
+    h = _mm512_mullo_epi32(h, _mm512_set1_epi32((int)0x85EBCA6Bu));
+    h = _mm512_xor_si512(h, _mm512_srli_epi32(h, 13));
+    h = _mm512_mullo_epi32(h, _mm512_set1_epi32((int)0xC2B2AE35u));
+    return _mm512_xor_si512(h, _mm512_srli_epi32(h, 16));
+}
+
+static void avx512_premix(const uint64_t *hashes, size_t n, uint32_t *block)
+{
+    const __m512i low = _mm512_set_epi32(30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
+    size_t i = 0;
+    for (; i + LANES <= n; i += LANES) {
+        __m512i first = _mm512_loadu_si512(hashes + i);
+        __m512i second = _mm512_loadu_si512(hashes + i + 8);
+        __m512i x = _mm512_permutex2var_epi32(first, low, second);
+        _mm512_store_si512(block + i, fmix32_lanes(x));
+    }
+    if (i < n) {
+        uint32_t left = (uint32_t)(n - i);
+        __mmask16 lanes = (__mmask16)((1u << left) - 1u);
+        __m512i first = _mm512_maskz_loadu_epi64((__mmask8)lanes, hashes + i);
+        __m512i second = _mm512_maskz_loadu_epi64((__mmask8)(lanes >> 8), hashes + i + 8);
+        __m512i x = _mm512_permutex2var_epi32(first, low, second);
+        _mm512_mask_storeu_epi32(block + i, lanes, fmix32_lanes(x));
+    }
+}
+
+/* `count` is a constant in each copy, so the arrays become registers. */
+static inline __attribute__((always_inline)) void minima_group(const uint32_t *a, const uint32_t *b,
+                                                               const uint32_t *block, size_t n,
+                                                               uint32_t *words,
+                                                               const uint32_t count)
+{
+    __m512i va[GROUP_MAX], vb[GROUP_MAX], m[GROUP_MAX];
+#pragma GCC unroll 8
+    for (uint32_t i = 0; i < count; i++) {
+        va[i] = _mm512_load_si512(a + i * LANES);
+        vb[i] = _mm512_load_si512(b + i * LANES);
+        m[i] = _mm512_load_si512(words + i * LANES);
+    }
+    for (size_t s = 0; s < n; s++) {
+        __m512i h = _mm512_set1_epi32((int)block[s]);
+#pragma GCC unroll 8
+        for (uint32_t i = 0; i < count; i++)
+            m[i] = _mm512_min_epu32(m[i], _mm512_add_epi32(_mm512_mullo_epi32(va[i], h), vb[i]));
+    }
+#pragma GCC unroll 8
+    for (uint32_t i = 0; i < count; i++)
+        _mm512_store_si512(words + i * LANES, m[i]);
+}
+
+static void minima_of(uint32_t count, const uint32_t *a, const uint32_t *b, const uint32_t *block,
+                      size_t n, uint32_t *words)
+{
+    switch (count) {
+    case 1:
+        minima_group(a, b, block, n, words, 1);
+        break;
+    case 2:
+        minima_group(a, b, block, n, words, 2);
+        break;
+    case 3:
+        minima_group(a, b, block, n, words, 3);
+        break;
+    case 4:
+        minima_group(a, b, block, n, words, 4);
+        break;
+    case 5:
+        minima_group(a, b, block, n, words, 5);
+        break;
+    case 6:
+        minima_group(a, b, block, n, words, 6);
+        break;
+    case 7:
+        minima_group(a, b, block, n, words, 7);
+        break;
+    default:
+        minima_group(a, b, block, n, words, 8);
+        break;
+    }
+}
+
+static void avx512_minima(const bm_scheme_params *params, const uint32_t *block, size_t n,
+                          uint32_t *words)
+{
+    uint32_t n_vectors = (params->perms + LANES - 1) / LANES;
+    uint32_t n_groups = (n_vectors + GROUP_MAX - 1) / GROUP_MAX;
+    for (uint32_t g = 0, vector = 0; g < n_groups; g++) {
+        uint32_t groups_left = n_groups - g; /* even shares: 9 registers are 5 + 4, not 8 + 1 */
+        uint32_t count = (n_vectors - vector + groups_left - 1) / groups_left;
+        size_t at = (size_t)vector * LANES;
+        minima_of(count, params->a + at, params->b + at, block, n, words + at);
+        vector += count;
+    }
+}
+
+const bm_sign_loops bm_sign_loops_avx512 = {
+    .isa = BM_ISA_AVX512, .premix = avx512_premix, .minima = avx512_minima};

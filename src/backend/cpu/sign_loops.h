@@ -1,0 +1,42 @@
+/* sign_loops.h -- the inner loops of the native backend, one set for each instruction set.
+ *
+ * A document is signed in blocks of at most BM_SIGN_BLOCK hashes: `premix` narrows a block to 32
+ * bits and applies fmix32, into a buffer that stays in the first-level cache; `minima` then runs
+ * over the permutations in groups that fit the registers, and reads that buffer once a group.
+ *
+ *     hashes (64 bit) --premix--> block (32 bit, L1) --minima, a group of permutations a pass-->
+ *     words
+ *
+ * The files sign_<set>.c say what limits each. Each must equal bm_scheme_affine32.sign word for
+ * word. Pure functions: any number of threads. */
+#ifndef BM_BACKEND_CPU_SIGN_LOOPS_H
+#define BM_BACKEND_CPU_SIGN_LOOPS_H
+
+#include "base/cpu.h"
+#include "sketch/scheme.h"
+
+#define BM_SIGN_BLOCK 1024u /* hashes; 4 KiB once premixed */
+
+typedef struct bm_sign_loops {
+    bm_isa isa;
+    /* block[i] = fmix32(low half of hashes[i]) for i < n <= BM_SIGN_BLOCK. */
+    void (*premix)(const uint64_t *hashes, size_t n, uint32_t *block);
+    /* words[i] = min(words[i], minimum over the block of a[i]*h + b[i]) for i < perms. Both arrays
+     * are aligned to 64 bytes; `words` holds perms_padded, of which those past perms may be
+     * overwritten with anything. */
+    void (*minima)(const bm_scheme_params *params, const uint32_t *block, size_t n,
+                   uint32_t *words);
+} bm_sign_loops;
+
+extern const bm_sign_loops bm_sign_loops_scalar;
+#if defined(__x86_64__)
+extern const bm_sign_loops bm_sign_loops_avx2;
+extern const bm_sign_loops bm_sign_loops_avx512;
+#elif defined(__aarch64__)
+extern const bm_sign_loops bm_sign_loops_neon;
+#endif
+
+/* NULL where this build has none for `isa`. */
+const bm_sign_loops *bm_sign_loops_find(bm_isa isa);
+
+#endif

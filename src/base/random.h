@@ -1,0 +1,28 @@
+/* random.h -- the Mersenne Twister MT19937 (Matsumoto and Nishimura, 1998) as NumPy's RandomState
+ * uses it.
+ *
+ * RandomState(seed) with a 32-bit seed is init_genrand(seed). Every coefficient of every scheme is
+ * drawn from here, so the order of the draws is part of the file formats. Not for secrets. A
+ * generator belongs to one thread at a time. */
+#ifndef BM_BASE_RANDOM_H
+#define BM_BASE_RANDOM_H
+
+#include <stdint.h>
+
+#define BM_RANDOM_WORDS 624u
+
+typedef struct bm_random {
+    uint32_t state[BM_RANDOM_WORDS];
+    uint32_t next; /* the first word of `state` not yet given out; BM_RANDOM_WORDS: none left */
+} bm_random;
+
+void bm_random_init(bm_random *random, uint32_t seed);
+/* The next 32-bit output. */
+uint32_t bm_random_u32(bm_random *random);
+/* Two outputs, the first one high. */
+uint64_t bm_random_u64(bm_random *random);
+/* randint(lo, hi) with dtype uint64: lo <= result < hi, by masking and drawing again. A range that
+ * fits 32 bits takes one output a draw, a longer one takes two, as NumPy does. lo < hi. */
+uint64_t bm_random_range(bm_random *random, uint64_t lo, uint64_t hi);
+
+#endif

@@ -1,0 +1,41 @@
+/* band_keys.c -- 64-bit keys of the bands of a signature, by the formula of kernels/affine32.h.
+ *
+ * Words alone cannot say whether a document had shingles: bm_band_keys takes a row of all one bits
+ * for a document without any. A document with shingles has such a row only when each of its minima
+ * is 2^32-1; for one permutation and one shingle that is a chance of 2^-32, for more words far
+ * less. Backends know the number of shingles and do not need the rule. */
+#include <bandmill/sketch.h>
+
+#include "base/error.h"
+#include "kernels/affine32.h"
+#include "sketch/scheme.h"
+
+void bm_band_keys_scalar(const uint32_t *words, uint32_t bands, uint32_t rows, bool empty,
+                         uint64_t *keys)
+{
+    for (uint32_t band = 0; band < bands; band++) {
+        uint64_t key = bm_band_key_begin(band);
+        for (uint32_t row = 0; row < rows; row++)
+            key = bm_band_key_add(key, words[(size_t)band * rows + row]);
+        keys[band] = empty ? BM_NO_BAND_KEY : bm_band_key_end(key);
+    }
+}
+
+bm_status bm_band_keys(const uint32_t *words, size_t n_docs, uint32_t perms, uint32_t bands,
+                       uint32_t rows, uint64_t *keys, bm_error *err)
+{
+    if (perms == 0 || perms > BM_PERMS_MAX)
+        return bm_fail(err, BM_ERR_USAGE, "%u permutations (1 to %u)", perms, BM_PERMS_MAX);
+    if (bands == 0 || rows == 0 || (uint64_t)bands * rows > perms)
+        return bm_fail(err, BM_ERR_USAGE,
+                       "%u bands of %u rows (at least 1 of 1, and at most %u words in all)", bands,
+                       rows, perms);
+    for (size_t doc = 0; doc < n_docs; doc++) {
+        const uint32_t *row = words + doc * perms;
+        uint32_t all = BM_NO_SHINGLE32;
+        for (uint32_t i = 0; i < perms; i++)
+            all &= row[i];
+        bm_band_keys_scalar(row, bands, rows, all == BM_NO_SHINGLE32, keys + doc * bands);
+    }
+    return BM_OK;
+}
