@@ -85,12 +85,6 @@ static bm_status group_and_write(bm_run *run, const bm_pairing *pairing, bm_summ
         status = write_all(run, pairing, &grouping, dir, out, err);
     bm_out_dir_close(dir);
     bm_grouping_reset(&grouping);
-    if (status == BM_OK && run->counts.chained > 0)
-        bm_meter_log(
-            &run->meter, BM_LOG_WARNING,
-            "%llu removed documents are below the threshold to the kept one, joined through others "
-            "(--cluster star avoids that)",
-            (unsigned long long)run->counts.chained);
     return status;
 }
 
