@@ -38,6 +38,9 @@ bm_callbacks cli_callbacks(cli_context *context);
 /* True once SIGINT or SIGTERM came. */
 bool cli_interrupted(void);
 
+/* The hidden command __probe-opencl. Does not return. */
+int cli_probe(const char *device, const char *cache_dir);
+
 void cli_print_help(cli_voice *voice);
 void cli_print_command_help(cli_voice *voice, cli_command_id command);
 void cli_print_version(cli_voice *voice);

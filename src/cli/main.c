@@ -140,6 +140,8 @@ int main(int argc, char **argv)
     memset(&context, 0, sizeof context);
     memset(&err, 0, sizeof err);
     hold_standard_descriptors();
+    if (argc == 4 && strcmp(argv[1], "__probe-opencl") == 0)
+        return cli_probe(argv[2], argv[3]);
     catch_signals();
     context.voice.err = stderr;
     context.voice.out = stdout;

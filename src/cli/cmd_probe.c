@@ -1,0 +1,26 @@
+/* cmd_probe.c -- the hidden command __probe-opencl DEVICE CACHE_DIR: what the library runs, in a
+ * process of its own, before it trusts an OpenCL driver with ours.
+ *
+ * A driver's compiler may abort, hang or call exit; here it takes down only the probe. The error
+ * goes to stderr as one bare line, which the parent quotes. It leaves with _exit, so that no
+ * exit handler of a driver can change the answer. */
+#include <stdio.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+
+/* Of the library, for this command alone; no public header names it. */
+BM_API bm_status bm_device_probe(const char *device, const char *cache_dir, bm_error *err);
+
+int cli_probe(const char *device, const char *cache_dir)
+{
+    bm_error err = {0};
+    bm_status status = bm_device_probe(device, cache_dir, &err);
+    if (status != BM_OK) {
+        char text[sizeof err.file + sizeof err.message + 32];
+        bm_error_format(&err, text, sizeof text);
+        fprintf(stderr, "%s\n", text);
+        fflush(stderr);
+    }
+    _exit(bm_status_exit_code(status));
+}
