@@ -9,8 +9,8 @@
  * width is chosen so that parts of evenly spread hashes hold less than one element: the parts of a
  * typical document (30 to 300) are then finished by one insertion sort. A part that is still long
  * is split again. Because the digit begins at the highest differing bit, small integers or hashes
- * with a common prefix need no empty rounds, and every step sets elements apart, so at most 64
- * steps stand on the stack (3 for ten million hashes as they come). Work is linear in n for any
+ * with a common prefix need no empty rounds. A digit has at least 4 bits, so at most 16 steps of
+ * 8 KiB stand on the stack (3 for ten million hashes as they come), and work is linear in n for any
  * input.
  *
  * For n >= 2^17 the digit has 9 bits, so that its write streams stay within the caches and the TLB.

@@ -1,0 +1,308 @@
+/* The public signer against the reference vectors of the scheme and against a loop over its
+ * formula: hashes of 32 and 64 bits, texts, band keys, batches, bad input. */
+#include <criterion/criterion.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <bandmill/sketch.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+static uint64_t state = 21;
+
+static uint64_t draw(void)
+{
+    uint64_t z = state += 0x9E3779B97F4A7C15u;
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ z >> 27) * 0x94D049BB133111EBu;
+    return z ^ z >> 31;
+}
+
+static bm_signer *open(uint32_t perms, uint32_t bands, uint32_t rows)
+{
+    bm_signer_config config;
+    bm_signer_config_init(&config);
+    config.sketch.perms = perms;
+    config.bands = bands;
+    config.rows = rows;
+    bm_signer *signer = NULL;
+    bm_error err = {0};
+    cr_assert_eq(bm_signer_open(&config, &signer, &err), BM_OK, "%s", err.message);
+    return signer;
+}
+
+static uint32_t fmix32(uint32_t h)
+{
+    h = (h ^ h >> 16) * 0x85EBCA6Bu;
+    h = (h ^ h >> 13) * 0xC2B2AE35u;
+    return h ^ h >> 16;
+}
+
+/* The formula, word by word. */
+static void naive_words(const uint32_t *x, size_t n, uint32_t perms, uint32_t *words)
+{
+    uint32_t a[1024], b[1024];
+    cr_assert_eq(bm_affine32_coefficients(1, perms, a, b, NULL), BM_OK);
+    for (uint32_t i = 0; i < perms; i++) {
+        words[i] = 0xFFFFFFFFu;
+        for (size_t k = 0; k < n; k++) {
+            uint32_t v = a[i] * fmix32(x[k]) + b[i];
+            words[i] = v < words[i] ? v : words[i];
+        }
+    }
+}
+
+static void naive_keys(const uint32_t *words, bool empty, uint32_t bands, uint32_t rows,
+                       uint64_t *keys)
+{
+    for (uint32_t band = 0; band < bands; band++) {
+        uint64_t k = (uint64_t)band + 1;
+        for (uint32_t i = 0; i < rows; i++)
+            k = k * 0x9E3779B97F4A7C15u + words[band * rows + i];
+        k = (k ^ k >> 33) * 0xFF51AFD7ED558CCDu;
+        k = (k ^ k >> 33) * 0xC4CEB9FE1A85EC53u;
+        keys[band] = empty ? UINT64_MAX : k ^ k >> 33;
+    }
+}
+
+static int by_value(const void *p, const void *q)
+{
+    uint32_t x = *(const uint32_t *)p, y = *(const uint32_t *)q;
+    return (x > y) - (x < y);
+}
+
+static uint32_t naive_distinct(const uint32_t *x, size_t n)
+{
+    uint32_t *copy = malloc(n * 4 + 4), distinct = n != 0;
+    memcpy(copy, x, n * 4);
+    qsort(copy, n, 4, by_value);
+    for (size_t i = 1; i < n; i++)
+        distinct += copy[i] != copy[i - 1];
+    free(copy);
+    return distinct;
+}
+
+Test(signer, coefficients_are_the_published_golden_vector)
+{
+    /* seed 1, k = 4, from datasketch 2 */
+    static const uint32_t wanted_a[] = {3582191691u, 4270784983u, 1892572953u, 3715639441u};
+    static const uint32_t wanted_b[] = {491263u, 550290313u, 1298508491u, 4290846341u};
+    uint32_t a[4], b[4];
+    cr_assert_eq(bm_affine32_coefficients(1, 4, a, b, NULL), BM_OK);
+    cr_assert(memcmp(a, wanted_a, 16) == 0 && memcmp(b, wanted_b, 16) == 0);
+}
+
+Test(signer, a_token_hash_is_signed_as_datasketch_2_does)
+{
+    /* "Hello" under SHA-1: the first 4 bytes, little-endian, of f7ff9e8b7bb2e09b70935a5d785e0cc5 */
+    static const uint32_t hello = 0x8B9EFFF7u;
+    static const uint32_t wanted[] = {3231258861u, 1388533999u, 831950533u, 1845606703u};
+    static const uint64_t offsets[] = {0, 1};
+    uint32_t words[4], n = 0;
+    bm_signer *signer = open(4, 0, 0);
+    bm_signer_out out = {.words = words, .n_shingles = &n};
+    cr_assert_eq(bm_signer_sign_hashes32(signer, offsets, &hello, 1, &out, NULL), BM_OK);
+    cr_assert(memcmp(words, wanted, 16) == 0);
+    cr_assert_eq(n, 1);
+    bm_signer_close(signer);
+}
+
+/* n documents of 0 … 59 hashes, every tenth longer than a task is meant to be. */
+static size_t make(size_t n, uint64_t *offsets, uint32_t **out)
+{
+    size_t total = 0;
+    uint32_t *x = malloc((n * 60 + n / 100 * 5000 + 5000) * 4);
+    for (size_t i = 0; i < n; i++) {
+        offsets[i] = total;
+        size_t size = draw() % 7 == 0 ? 0 : i % 100 == 99 ? 5000 : draw() % 60;
+        for (size_t k = 0; k < size; k++, total++)
+            x[total] = k > 0 && draw() % 4 == 0 ? x[total - 1] : (uint32_t)draw();
+    }
+    offsets[n] = total;
+    *out = x;
+    return total;
+}
+
+Test(signer, words_keys_and_counts_equal_the_formula_for_hashes_of_both_widths)
+{
+    enum { N = 700, K = 20, B = 4, R = 5 };
+    static uint64_t offsets[N + 1], keys[2][N * B], wanted_keys[B];
+    static uint32_t words[2][N * K], counts[2][N];
+    uint32_t *x;
+    size_t total = make(N, offsets, &x);
+    uint64_t *wide = malloc(total * 8);
+    for (size_t i = 0; i < total; i++) /* the high half must not matter to words */
+        wide[i] = draw() << 32 | x[i];
+    bm_signer *signer = open(K, B, R);
+    for (int round = 0; round < 2; round++) { /* twice: nothing may be left over */
+        bm_signer_out out32 = {words[0], keys[0], counts[0]},
+                      out64 = {words[1], keys[1], counts[1]};
+        memset(words, 0xAB, sizeof words);
+        cr_assert_eq(bm_signer_sign_hashes32(signer, offsets, x, N, &out32, NULL), BM_OK);
+        cr_assert_eq(bm_signer_sign_hashes64(signer, offsets, wide, N, &out64, NULL), BM_OK);
+        cr_assert(memcmp(words[0], words[1], sizeof words[0]) == 0);
+        cr_assert(memcmp(keys[0], keys[1], sizeof keys[0]) == 0);
+        for (size_t i = 0; i < N; i++) {
+            uint32_t wanted[K];
+            size_t n = (size_t)(offsets[i + 1] - offsets[i]);
+            naive_words(x + offsets[i], n, K, wanted);
+            naive_keys(wanted, n == 0, B, R, wanted_keys);
+            cr_assert(memcmp(words[0] + i * K, wanted, sizeof wanted) == 0, "document %zu", i);
+            cr_assert(memcmp(keys[0] + i * B, wanted_keys, sizeof wanted_keys) == 0);
+            cr_assert_eq(counts[0][i], naive_distinct(x + offsets[i], n));
+            cr_assert_eq(counts[1][i], n); /* 64-bit ones differ above */
+        }
+    }
+    bm_signer_close(signer);
+    free(wide);
+    free(x);
+}
+
+Test(signer, each_output_alone_is_what_it_is_with_the_others)
+{
+    enum { N = 300, K = 16, B = 2, R = 8 };
+    static uint64_t offsets[N + 1], keys[2][N * B];
+    static uint32_t words[2][N * K], counts[2][N];
+    uint32_t *x;
+    make(N, offsets, &x);
+    bm_signer *signer = open(K, B, R);
+    bm_signer_out all = {words[0], keys[0], counts[0]}, none = {0};
+    bm_signer_out only[] = {{.words = words[1]}, {.keys = keys[1]}, {.n_shingles = counts[1]}};
+    cr_assert_eq(bm_signer_sign_hashes32(signer, offsets, x, N, &all, NULL), BM_OK);
+    cr_assert_eq(bm_signer_sign_hashes32(signer, offsets, x, N, &none, NULL), BM_OK);
+    for (int i = 0; i < 3; i++)
+        cr_assert_eq(bm_signer_sign_hashes32(signer, offsets, x, N, &only[i], NULL), BM_OK);
+    cr_assert(memcmp(words[0], words[1], sizeof words[0]) == 0);
+    cr_assert(memcmp(keys[0], keys[1], sizeof keys[0]) == 0);
+    cr_assert(memcmp(counts[0], counts[1], sizeof counts[0]) == 0);
+    bm_signer_close(signer);
+    free(x);
+}
+
+static bm_str text(const char *s)
+{
+    return (bm_str){s, strlen(s)};
+}
+
+Test(signer, texts_are_signed_by_the_xxh3_of_their_shingles)
+{
+    static const char *const shingles[] = {"the quick brown fox jumps",
+                                           "quick brown fox jumps over"};
+    static const char *const sources[] = {"The  quick, brown FOX jumps over", "", "word", "?!"};
+    bm_str texts[4];
+    uint32_t words[4 * 8], counts[4], x[2], wanted[8];
+    for (int i = 0; i < 4; i++)
+        texts[i] = text(sources[i]);
+    bm_signer *signer = open(8, 0, 0);
+    bm_signer_out out = {.words = words, .n_shingles = counts};
+    cr_assert_eq(bm_signer_sign_texts(signer, texts, 4, &out, NULL), BM_OK);
+    for (int i = 0; i < 2; i++)
+        x[i] = (uint32_t)XXH3_64bits(shingles[i], strlen(shingles[i]));
+    naive_words(x, 2, 8, wanted);
+    cr_assert(memcmp(words, wanted, sizeof wanted) == 0);
+    x[0] = (uint32_t)XXH3_64bits("word", 4);
+    naive_words(x, 1, 8, wanted);
+    cr_assert(memcmp(words + 16, wanted, sizeof wanted) == 0);
+    naive_words(x, 0, 8, wanted);
+    cr_assert(memcmp(words + 8, wanted, sizeof wanted) == 0);
+    cr_assert(memcmp(words + 24, wanted, sizeof wanted) == 0);
+    static const uint32_t wanted_counts[] = {2, 0, 1, 0};
+    cr_assert(memcmp(counts, wanted_counts, sizeof counts) == 0);
+    bm_signer_close(signer);
+}
+
+Test(signer, bytes_that_are_not_utf8_count_as_one_replacement_for_each_maximal_subpart)
+{
+    /* Unicode 3.9, table 3-8: 61 F1 80 80 E1 80 C2 62 80 63 80 BF 64 */
+    bm_signer_config config;
+    bm_signer_config_init(&config);
+    config.text.shingle = BM_SHINGLE_CHAR;
+    config.text.shingle_k = 3;
+    config.sketch.perms = 16;
+    bm_signer *signer = NULL;
+    cr_assert_eq(bm_signer_open(&config, &signer, NULL), BM_OK);
+    bm_str texts[] = {text("\x61\xF1\x80\x80\xE1\x80\xC2\x62\x80\x63\x80\xBF\x64"),
+                      text("a\uFFFD\uFFFD\uFFFDb\uFFFDc\uFFFD\uFFFDd")};
+    uint32_t words[32], counts[2];
+    bm_signer_out out = {.words = words, .n_shingles = counts};
+    cr_assert_eq(bm_signer_sign_texts(signer, texts, 2, &out, NULL), BM_OK);
+    cr_assert(memcmp(words, words + 16, 64) == 0);
+    cr_assert_eq(counts[0], 8); /* 10 code points, no 3 of them twice */
+    cr_assert_eq(counts[1], 8);
+    bm_signer_close(signer);
+}
+
+Test(signer, offsets_that_fall_are_bad_input_that_names_the_row)
+{
+    static const uint64_t falling[] = {0, 3, 2, 5}, late[] = {2, 3};
+    uint32_t x[8] = {0};
+    uint64_t wide[8] = {0};
+    bm_signer_out out = {0};
+    bm_error err = {0};
+    bm_signer *signer = open(4, 0, 0);
+    cr_assert_eq(bm_signer_sign_hashes32(signer, falling, x, 3, &out, &err), BM_ERR_INPUT);
+    cr_assert(strstr(err.message, "row 1 ") != NULL, "%s", err.message);
+    cr_assert_eq(bm_signer_sign_hashes64(signer, falling, wide, 3, &out, &err), BM_ERR_INPUT);
+    cr_assert(strstr(err.message, "row 1 ") != NULL, "%s", err.message);
+    cr_assert_eq(bm_signer_sign_hashes64(signer, late, wide, 1, &out, &err), BM_ERR_INPUT);
+    cr_assert(strstr(err.message, "row 0 ") != NULL, "%s", err.message);
+    bm_signer_close(signer);
+}
+
+Test(signer, no_documents_and_documents_without_hashes_are_fine)
+{
+    static const uint64_t offsets[] = {0, 0, 0};
+    uint32_t words[8], counts[2] = {9, 9};
+    bm_signer_out out = {.words = words, .n_shingles = counts};
+    bm_signer *signer = open(4, 0, 0);
+    cr_assert_eq(bm_signer_sign_texts(signer, NULL, 0, &out, NULL), BM_OK);
+    cr_assert_eq(bm_signer_sign_hashes32(signer, NULL, NULL, 0, &out, NULL), BM_OK);
+    cr_assert_eq(counts[0], 9);
+    cr_assert_eq(bm_signer_sign_hashes64(signer, offsets, NULL, 2, &out, NULL), BM_OK);
+    cr_assert_eq(bm_signer_sign_hashes32(signer, offsets, NULL, 2, &out, NULL), BM_OK);
+    for (int i = 0; i < 8; i++)
+        cr_assert_eq(words[i], BM_NO_SHINGLE32);
+    cr_assert(counts[0] == 0 && counts[1] == 0);
+    bm_signer_close(signer);
+    bm_signer_close(NULL);
+}
+
+Test(signer, options_out_of_range_and_unknown_devices_are_refused)
+{
+    bm_signer_config good, bad;
+    bm_signer *signer = NULL;
+    bm_signer_config_init(&good);
+    bad = good;
+    bad.sketch.perms = 0;
+    cr_assert_eq(bm_signer_open(&bad, &signer, NULL), BM_ERR_USAGE);
+    bad.sketch.perms = 1025;
+    cr_assert_eq(bm_signer_open(&bad, &signer, NULL), BM_ERR_USAGE);
+    bad = good;
+    bad.bands = 4;
+    cr_assert_eq(bm_signer_open(&bad, &signer, NULL), BM_ERR_USAGE);
+    bad.rows = 33;
+    cr_assert_eq(bm_signer_open(&bad, &signer, NULL), BM_ERR_USAGE);
+    bad = good;
+    bad.text.shingle_k = 0;
+    cr_assert_eq(bm_signer_open(&bad, &signer, NULL), BM_ERR_USAGE);
+    bad = good;
+    bad.cpu = "no such set";
+    cr_assert_eq(bm_signer_open(&bad, &signer, NULL), BM_ERR_USAGE);
+    bad = good;
+    bad.device = "no such device";
+    cr_assert_eq(bm_signer_open(&bad, &signer, NULL), BM_ERR_DEVICE);
+    cr_assert_null(signer);
+}
+
+Test(signer, keys_of_a_signer_without_bands_are_a_usage_error)
+{
+    static const uint64_t offsets[] = {0, 1};
+    uint64_t keys[4];
+    uint32_t x = 1;
+    bm_signer *signer = open(4, 0, 0);
+    bm_signer_out out = {.keys = keys};
+    cr_assert_eq(bm_signer_sign_hashes32(signer, offsets, &x, 1, &out, NULL), BM_ERR_USAGE);
+    bm_signer_close(signer);
+}
