@@ -194,11 +194,10 @@ static bm_status read_provenance(bm_manifest *manifest, bm_str object, bm_error 
     if (bm_json_scan_find(object, "id_field", &value) && !is_word(value, "null"))
         status = member_string(manifest, object, "id_field", &p->id_field, err);
     p->header = -1;
-    if (bm_json_scan_find(object, "header", &value)) {
-        if (is_word(value, "true") || is_word(value, "1"))
-            p->header = 1;
-        else if (is_word(value, "false") || is_word(value, "0"))
-            p->header = 0;
+    if (status == BM_OK && bm_json_scan_find(object, "header", &value) && !is_word(value, "null")) {
+        if (!is_word(value, "\"yes\"") && !is_word(value, "\"no\""))
+            return bad(manifest, "header", "expected \"yes\", \"no\" or null", err);
+        p->header = value.len == 5;
     }
     return status;
 }
