@@ -26,6 +26,7 @@ BM_INLINE ulong bm_band_key(__global const uint *words, uint band)
 {
     __global const uint *row = words + band * BM_ROWS;
     ulong key = bm_band_key_begin(band);
+#pragma unroll 8
     for (uint r = 0; r < BM_ROWS; ++r)
         key = bm_band_key_add(key, row[r]);
     return bm_band_key_end(key);

@@ -82,6 +82,29 @@ BM_INLINE void bm_merge_pass(const bm_vec *m, uint pass, volatile __global uint 
     }
 }
 
+#if BM_BANDS > 0
+/* power[r] = M^(BM_ROWS - 1 - r), and power[BM_ROWS] = M^BM_ROWS, M being BM_BAND_MULTIPLIER. */
+BM_INLINE void bm_powers(ulong *power)
+{
+    ulong p = 1;
+    for (uint r = BM_ROWS; r-- > 0; p *= BM_BAND_MULTIPLIER)
+        power[r] = p;
+    power[BM_ROWS] = p;
+}
+
+/* The keys of a row: bm_band_key written as a sum, which has no chain of multiplications. */
+BM_INLINE void bm_keys(__global const uint *row, const ulong *power, bool empty,
+                       __global ulong *keys)
+{
+    for (uint band = 0; band < BM_BANDS; ++band) {
+        ulong key = bm_band_key_begin(band) * power[BM_ROWS];
+        for (uint r = 0; r < BM_ROWS; ++r)
+            key += row[band * BM_ROWS + r] * power[r];
+        keys[band] = empty ? 0xFFFFFFFFFFFFFFFFul : bm_band_key_end(key);
+    }
+}
+#endif
+
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) __attribute__((vec_type_hint(bm_vec))) void
 bm_sign(__global const uint4 *in, __global uint *out, __global const bm_vec *coef, uint4 layout,
         uint want_keys)
@@ -97,6 +120,10 @@ bm_sign(__global const uint4 *in, __global uint *out, __global const bm_vec *coe
         return;
     }
     __global const uint *offsets = (__global const uint *)(in + layout.x);
+#if BM_BANDS > 0
+    ulong power[BM_ROWS + 1];
+    bm_powers(power);
+#endif
     for (uint doc = piece.x; doc < piece.x + piece.y; ++doc) {
         const uint begin = offsets[doc], end = offsets[doc + 1];
         __global uint *row = words + (size_t)doc * BM_PERMS;
@@ -105,11 +132,8 @@ bm_sign(__global const uint4 *in, __global uint *out, __global const bm_vec *coe
             bm_store_pass(m, pass, row);
         }
 #if BM_BANDS > 0
-        if (want_keys != 0) {
-            __global ulong *keys = (__global ulong *)out + (size_t)doc * BM_BANDS;
-            for (uint band = 0; band < BM_BANDS; ++band)
-                keys[band] = begin == end ? 0xFFFFFFFFFFFFFFFFul : bm_band_key(row, band);
-        }
+        if (want_keys != 0)
+            bm_keys(row, power, begin == end, (__global ulong *)out + (size_t)doc * BM_BANDS);
 #endif
     }
 }

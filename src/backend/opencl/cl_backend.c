@@ -136,11 +136,16 @@ static void describe(cl_backend *be)
     be->base.info = be->device.info;
 }
 
+static uint32_t perms_used(const bm_backend_cfg *cfg)
+{
+    return cfg->perms_used > 0 ? cfg->perms_used : cfg->sketch.perms;
+}
+
 /* Everything up to a context, and the probe. */
 static bm_status prepare(cl_backend *be, const bm_backend_cfg *cfg,
                          const bm_cl_open_options *options, bm_error *err)
 {
-    const uint32_t plan[3] = {cfg->sketch.perms, cfg->bands, cfg->rows};
+    const uint32_t plan[3] = {perms_used(cfg), cfg->bands, cfg->rows};
     const char *shape = options->shape != NULL ? options->shape : getenv("BANDMILL_CL_SHAPE");
     bm_error why = {0};
     bm_status status = bm_cl_load(&be->api, err);
@@ -153,6 +158,8 @@ static bm_status prepare(cl_backend *be, const bm_backend_cfg *cfg,
         status = bm_cl_tune(&be->device, shape, plan, &be->shape, err);
     if (status == BM_OK)
         status = bm_scheme_affine32.draw(&cfg->sketch, &be->params, err);
+    if (status == BM_OK)
+        be->params.perms = plan[0]; /* the first so many of those drawn */
     if (status == BM_OK && !options->no_probe)
         status = bm_cl_probe_run(cfg, be->device.info.name, err);
     if (status == BM_OK && bm_cl_cache_open(&be->cache, cfg->cache_dir, &why) != BM_OK)
@@ -164,7 +171,8 @@ bm_status bm_cl_backend_open(const bm_backend_cfg *cfg, const bm_cl_open_options
                              bm_backend **out, bm_error *err)
 {
     if (cfg->sketch.perms < 1 || cfg->sketch.perms > BM_PERMS_MAX ||
-        (uint64_t)cfg->bands * cfg->rows > cfg->sketch.perms || (cfg->bands > 0 && cfg->rows == 0))
+        cfg->perms_used > cfg->sketch.perms || (uint64_t)cfg->bands * cfg->rows > perms_used(cfg) ||
+        (cfg->bands > 0 && cfg->rows == 0))
         return bm_fail(err, BM_ERR_USAGE,
                        "%u bands of %u rows do not fit %u permutations (1 to %u)", cfg->bands,
                        cfg->rows, cfg->sketch.perms, BM_PERMS_MAX);

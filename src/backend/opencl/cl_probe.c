@@ -150,7 +150,8 @@ bm_status bm_cl_probe_run(const bm_backend_cfg *cfg, const char *name, bm_error 
     if (!find_program(program))
         return BM_OK;
     snprintf(device, sizeof device, "%s@%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%" PRIu32, cfg->device,
-             cfg->sketch.perms, cfg->bands, cfg->rows, cfg->sketch.seed);
+             cfg->perms_used > 0 ? cfg->perms_used : cfg->sketch.perms, cfg->bands, cfg->rows,
+             cfg->sketch.seed);
     bm_cl_cache_dir(cfg->cache_dir, cache, sizeof cache);
     char verb[] = "__probe-opencl";
     char *const argv[] = {program, verb, device, cache, NULL};

@@ -1,0 +1,96 @@
+/* parity_batch.h -- documents made by a seeded generator, their right words and keys by the scalar reference, and the
+ * comparison. Shared by the tests that run a backend against the reference. */
+#ifndef TESTS_PARITY_BATCH_H
+#define TESTS_PARITY_BATCH_H
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/backend.h"
+#include "sketch/scheme.h"
+
+typedef struct parity_batch {
+    uint32_t perms, bands, rows;
+    size_t n_docs;
+    uint64_t *offsets, *hashes, *keys, *right_keys;
+    uint32_t *words, *right_words;
+} parity_batch;
+
+static uint64_t parity_random(uint64_t *state)
+{
+    uint64_t z = (*state += UINT64_C(0x9E3779B97F4A7C15));
+    z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
+    return z ^ (z >> 31);
+}
+
+/* `sizes` of n_docs documents. */
+static void parity_make(parity_batch *b, const bm_backend_cfg *cfg, const uint32_t *sizes, size_t n_docs, uint64_t seed)
+{
+    *b = (parity_batch){.perms = cfg->perms_used > 0 ? cfg->perms_used : cfg->sketch.perms,
+                        .bands = cfg->bands, .rows = cfg->rows, .n_docs = n_docs};
+    b->offsets = calloc(n_docs + 1, sizeof *b->offsets);
+    b->offsets[0] = 3; /* offsets need not begin at 0 */
+    for (size_t i = 0; i < n_docs; ++i)
+        b->offsets[i + 1] = b->offsets[i] + sizes[i];
+    b->hashes = malloc((b->offsets[n_docs] + 1) * sizeof *b->hashes);
+    for (size_t i = 0; i < b->offsets[n_docs]; ++i)
+        b->hashes[i] = parity_random(&seed);
+    b->words = malloc(n_docs * b->perms * sizeof *b->words + 1);
+    b->right_words = malloc(n_docs * b->perms * sizeof *b->words + 1);
+    b->keys = malloc(n_docs * b->bands * sizeof *b->keys + 1);
+    b->right_keys = malloc(n_docs * b->bands * sizeof *b->keys + 1);
+    bm_scheme_params params;
+    bm_error err = {0};
+    cr_assert_eq(bm_scheme_affine32.draw(&cfg->sketch, &params, &err), BM_OK, "%s", err.message);
+    uint32_t *row = malloc(cfg->sketch.perms * sizeof *row);
+    for (size_t i = 0; i < n_docs; ++i) {
+        bm_scheme_affine32.sign(&params, b->hashes + b->offsets[i], sizes[i], row);
+        memcpy(b->right_words + i * b->perms, row, b->perms * sizeof *row);
+        if (b->bands > 0)
+            bm_band_keys_scalar(row, b->bands, b->rows, sizes[i] == 0, b->right_keys + i * b->bands);
+    }
+    free(row);
+    bm_scheme_params_reset(&params);
+}
+
+static void parity_forget(parity_batch *b) /* the last answers */
+{
+    memset(b->words, 0xA5, b->n_docs * b->perms * sizeof *b->words);
+    memset(b->keys, 0xA5, b->n_docs * b->bands * sizeof *b->keys);
+}
+
+static bm_sign_task parity_task(parity_batch *b, size_t first, size_t n, bool words, bool keys)
+{
+    return (bm_sign_task){.offsets = b->offsets + first, .hashes = b->hashes, .n_docs = n,
+                          .words = words ? b->words + first * b->perms : NULL,
+                          .keys = keys ? b->keys + first * b->bands : NULL};
+}
+
+static void parity_compare(const parity_batch *b, bool words, bool keys, const char *what)
+{
+    for (size_t i = 0; words && i < b->n_docs * b->perms; ++i)
+        if (b->words[i] != b->right_words[i])
+            cr_assert_fail("%s: word %zu of document %zu (%llu shingles) is %08x, right is %08x", what, i % b->perms,
+                           i / b->perms, (unsigned long long)(b->offsets[i / b->perms + 1] - b->offsets[i / b->perms]),
+                           b->words[i], b->right_words[i]);
+    for (size_t i = 0; keys && i < b->n_docs * b->bands; ++i)
+        if (b->keys[i] != b->right_keys[i])
+            cr_assert_fail("%s: key %zu of document %zu (%llu shingles) is %016llx, right is %016llx", what,
+                           i % b->bands, i / b->bands,
+                           (unsigned long long)(b->offsets[i / b->bands + 1] - b->offsets[i / b->bands]),
+                           (unsigned long long)b->keys[i], (unsigned long long)b->right_keys[i]);
+}
+
+static void parity_free(parity_batch *b)
+{
+    free(b->offsets);
+    free(b->hashes);
+    free(b->words);
+    free(b->right_words);
+    free(b->keys);
+    free(b->right_keys);
+}
+
+#endif

@@ -1,0 +1,226 @@
+/* Every OpenCL device here, in both shapes of the kernels, gives the words and keys of the scalar reference.
+ *
+ * No device: the tests are skipped, with the reason. BANDMILL_REQUIRE_OPENCL=N: fewer than N platforms is a failure. */
+#include <stdio.h>
+#include <unistd.h>
+
+#include "backend/opencl/cl_backend.h"
+#include "base/memory.h"
+#include "tests/parity/parity_batch.h"
+
+static const char *const shapes[] = {"cpu", "gpu"};
+
+typedef struct devices {
+    bm_device_info *infos;
+    size_t n;
+} devices;
+
+static devices find_devices(void)
+{
+    devices d = {0};
+    char note[256] = "";
+    bm_error err = {0};
+    cr_assert_eq(bm_backend_opencl_list(&d.infos, &d.n, note, sizeof note, &err), BM_OK, "%s", err.message);
+    size_t platforms = 0;
+    for (size_t i = 0; i < d.n; ++i)
+        platforms += i == 0 || strcmp(d.infos[i].platform, d.infos[i - 1].platform) != 0;
+    const char *required = getenv("BANDMILL_REQUIRE_OPENCL");
+    if (required != NULL)
+        cr_assert_geq(platforms, strtoul(required, NULL, 10), "%zu OpenCL platforms here; %s", platforms, note);
+    if (d.n == 0)
+        cr_skip("no OpenCL device: %s", note);
+    return d;
+}
+
+static bm_backend *open_device(const bm_backend_cfg *cfg, const char *shape, size_t limit)
+{
+    bm_backend *backend = NULL;
+    bm_error err = {0};
+    bm_status status = bm_cl_backend_open(
+        cfg, &(bm_cl_open_options){.no_probe = true, .shape = shape, .limit_bytes = limit}, &backend, &err);
+    cr_assert_eq(status, BM_OK, "%s %s: %s", cfg->device, shape, err.message);
+    return backend;
+}
+
+static void sign(bm_backend *backend, bm_sign_task *task)
+{
+    bm_error err = {0};
+    cr_assert_eq(backend->ops->submit(backend, task, &err), BM_OK, "%s", err.message);
+    cr_assert_eq(backend->ops->wait(backend, task, &err), BM_OK, "%s", err.message);
+}
+
+/* Sizes that meet each path: none, one, quads not full, packed, a piece of its own, in parts. */
+static size_t make_sizes(uint32_t *sizes, uint32_t longest)
+{
+    static const uint32_t edges[] = {0, 1, 2, 3, 4, 5, 0, 0, 17, 118, 1023, 1024, 1025, 0, 4095, 4096, 4097, 1};
+    uint64_t state = 5;
+    size_t n = 0;
+    for (size_t i = 0; i < sizeof edges / sizeof *edges; ++i)
+        sizes[n++] = edges[i];
+    for (size_t i = 0; i < 200; ++i)
+        sizes[n++] = (uint32_t)(parity_random(&state) % 240);
+    sizes[n++] = longest;
+    for (size_t i = 0; i < 20; ++i)
+        sizes[n++] = (uint32_t)(parity_random(&state) % 3);
+    sizes[n++] = 70000;
+    sizes[n++] = 0;
+    return n;
+}
+
+static void check_perms(const devices *d, uint32_t perms, uint32_t bands, uint32_t rows)
+{
+    uint32_t sizes[512];
+    bm_backend_cfg cfg = {.sketch = {.perms = perms, .seed = perms + 1}, .bands = bands, .rows = rows, .cache_dir = ""};
+    parity_batch batch;
+    const size_t n = make_sizes(sizes, 300000);
+    parity_make(&batch, &cfg, sizes, n, perms);
+    for (size_t i = 0; i < d->n; ++i)
+        for (size_t s = 0; s < 2; ++s) {
+            char what[256];
+            snprintf(what, sizeof what, "%s, %s, %u permutations", d->infos[i].name, shapes[s], perms);
+            cfg.device = d->infos[i].spec;
+            bm_backend *backend = open_device(&cfg, shapes[s], 0);
+            for (int wanted = 1; wanted < (bands > 0 ? 4 : 2); ++wanted) {
+                bm_sign_task task = parity_task(&batch, 0, n, wanted & 1, wanted & 2);
+                parity_forget(&batch);
+                sign(backend, &task);
+                parity_compare(&batch, wanted & 1, wanted & 2, what);
+            }
+            backend->ops->close(backend);
+        }
+    parity_free(&batch);
+}
+
+Test(parity_opencl, few_permutations_equal_the_reference)
+{
+    devices d = find_devices();
+    check_perms(&d, 1, 1, 1);
+    check_perms(&d, 16, 0, 0);
+    check_perms(&d, 100, 33, 3);
+    bm_free(d.infos);
+}
+
+Test(parity_opencl, many_permutations_equal_the_reference)
+{
+    devices d = find_devices();
+    check_perms(&d, 128, 16, 8);
+    check_perms(&d, 256, 20, 12);
+    check_perms(&d, 1024, 1, 1024);
+    bm_free(d.infos);
+}
+
+Test(parity_opencl, tasks_in_flight_end_in_order_and_a_prefix_of_permutations_is_a_prefix)
+{
+    devices d = find_devices();
+    enum { TASKS = 12, DOCS = 300 };
+    static uint32_t sizes[TASKS * DOCS];
+    uint64_t state = 77;
+    for (size_t i = 0; i < TASKS * DOCS; ++i)
+        sizes[i] = (uint32_t)(parity_random(&state) % 200) * (i % 7 != 0);
+    bm_backend_cfg cfg = {.sketch = {.perms = 256, .seed = 9}, .perms_used = 90, .bands = 9, .rows = 10, .cache_dir = ""};
+    parity_batch batch;
+    parity_make(&batch, &cfg, sizes, TASKS * DOCS, 1);
+    for (size_t i = 0; i < d.n; ++i)
+        for (size_t s = 0; s < 2; ++s) {
+            bm_error err = {0};
+            cfg.device = d.infos[i].spec;
+            bm_backend *backend = open_device(&cfg, shapes[s], 0);
+            bm_sign_task tasks[TASKS];
+            parity_forget(&batch);
+            for (size_t t = 0; t < TASKS; ++t) {
+                tasks[t] = parity_task(&batch, t * DOCS, DOCS, t % 3 != 1, t % 3 != 0);
+                if (t >= backend->depth)
+                    cr_assert_eq(backend->ops->wait(backend, &tasks[t - backend->depth], &err), BM_OK);
+                cr_assert_eq(backend->ops->submit(backend, &tasks[t], &err), BM_OK, "%s", err.message);
+            }
+            cr_assert_eq(backend->ops->drain(backend, &err), BM_OK);
+            for (size_t t = 0; t < TASKS; ++t) {
+                parity_batch part = batch;
+                part.n_docs = DOCS;
+                part.offsets += t * DOCS;
+                part.words += t * DOCS * batch.perms, part.right_words += t * DOCS * batch.perms;
+                part.keys += t * DOCS * batch.bands, part.right_keys += t * DOCS * batch.bands;
+                parity_compare(&part, t % 3 != 1, t % 3 != 0, "task in flight");
+            }
+            backend->ops->close(backend);
+        }
+    parity_free(&batch);
+    bm_free(d.infos);
+}
+
+Test(parity_opencl, a_task_beyond_the_limits_of_buffers_is_cut_and_a_document_beyond_them_too)
+{
+    devices d = find_devices();
+    uint32_t sizes[512];
+    bm_backend_cfg cfg = {.sketch = {.perms = 64, .seed = 3}, .bands = 8, .rows = 8, .cache_dir = ""};
+    parity_batch batch;
+    const size_t n = make_sizes(sizes, 100000);
+    parity_make(&batch, &cfg, sizes, n, 8);
+    for (size_t i = 0; i < d.n; ++i)
+        for (size_t s = 0; s < 2; ++s) {
+            cfg.device = d.infos[i].spec;
+            bm_backend *backend = open_device(&cfg, shapes[s], 65536); /* 8,192 hashes a batch */
+            bm_sign_task task = parity_task(&batch, 0, n, true, true);
+            parity_forget(&batch);
+            sign(backend, &task);
+            parity_compare(&batch, true, true, "cut");
+            task = parity_task(&batch, 0, n, false, true);
+            parity_forget(&batch);
+            sign(backend, &task);
+            parity_compare(&batch, false, true, "cut, keys alone");
+            backend->ops->close(backend);
+        }
+    parity_free(&batch);
+    bm_free(d.infos);
+}
+
+Test(parity_opencl, a_cached_program_is_used_again_and_a_damaged_one_is_made_again)
+{
+    devices d = find_devices();
+    char dir[] = "/tmp/bandmill_cache_XXXXXX", command[256], path[512] = "";
+    cr_assert_not_null(mkdtemp(dir));
+    bm_backend_cfg cfg = {.sketch = {.perms = 32, .seed = 1}, .bands = 4, .rows = 8, .cache_dir = dir};
+    for (size_t i = 0; i < d.n; ++i) {
+        cfg.device = d.infos[i].spec;
+        /* Each line damages the entry in its way; the last leaves it whole. */
+        static const char *const damages[] = {
+            "true", "truncate -s -1 %s/opencl/*.clbin", "truncate -s 20 %s/opencl/*.clbin",
+            "f=$(echo %s/opencl/*.clbin); printf X | dd of=$f bs=1 seek=$(($(stat -c %%s $f) / 2)) conv=notrunc 2>&1",
+            "printf garbage | tee %s/opencl/*.clbin >/dev/null"};
+        bm_backend *backend = open_device(&cfg, NULL, 0);
+        cr_assert_not(bm_cl_backend_was_cached(backend), "the first is built");
+        backend->ops->close(backend);
+        for (size_t k = 0; k < sizeof damages / sizeof *damages; ++k) {
+            snprintf(command, sizeof command, damages[k], dir);
+            cr_assert_eq(system(command), 0, "%s", command);
+            backend = open_device(&cfg, NULL, 0);
+            cr_assert_eq(bm_cl_backend_was_cached(backend), k == 0, "%s: %s", d.infos[i].name, damages[k]);
+            cr_assert_eq(bm_cl_backend_checks(backend), 13u * (32 + 4));
+            backend->ops->close(backend);
+            backend = open_device(&cfg, NULL, 0);
+            cr_assert(bm_cl_backend_was_cached(backend), "%s: rewritten after %s", d.infos[i].name, damages[k]);
+            backend->ops->close(backend);
+        }
+        snprintf(command, sizeof command, "rm %s/opencl/*.clbin", dir);
+        cr_assert_eq(system(command), 0);
+    }
+    (void)path;
+    snprintf(command, sizeof command, "rm -r %s", dir);
+    cr_assert_eq(system(command), 0);
+    bm_free(d.infos);
+}
+
+Test(parity_opencl, a_device_that_is_not_there_is_a_device_error_that_names_it)
+{
+    devices d = find_devices();
+    static const char *const specs[] = {"opencl:99.0", "opencl:0.99", "opencl:", "opencl:0.0x", ""};
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; ++i) {
+        bm_backend_cfg cfg = {.sketch = {.perms = 16}, .device = specs[i], .cache_dir = ""};
+        bm_backend *backend = NULL;
+        bm_error err = {0};
+        cr_assert_eq(bm_backend_opencl.open(&cfg, &backend, &err), BM_ERR_DEVICE, "%s", specs[i]);
+        cr_assert_null(backend);
+        cr_assert_not_null(strstr(err.message, specs[i]), "%s", err.message);
+    }
+    bm_free(d.infos);
+}
