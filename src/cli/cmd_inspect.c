@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "cli/command.h"
+#include "cli/outline.h"
 
 bm_status cli_run_inspect(cli_context *context, bm_error *err)
 {
@@ -21,7 +22,7 @@ bm_status cli_run_inspect(cli_context *context, bm_error *err)
         } else {
             if (i > 0)
                 cli_print(&context->voice, "\n");
-            cli_print_json_for_people(&context->voice, json);
+            cli_print_outline(&context->voice, json);
         }
         bm_string_free(json);
     }

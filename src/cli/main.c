@@ -49,15 +49,23 @@ bm_callbacks cli_callbacks(cli_context *context)
     return callbacks;
 }
 
-static void catch_signals(void)
+/* A signal that the caller had ignored (nohup, a job in the background) stays ignored. */
+static void catch_signal(int number)
 {
-    struct sigaction action;
+    struct sigaction action, before;
+    if (sigaction(number, NULL, &before) == 0 && before.sa_handler == SIG_IGN)
+        return;
     memset(&action, 0, sizeof action);
     sigemptyset(&action.sa_mask);
     action.sa_handler = on_stop;
     action.sa_flags = (int)SA_RESETHAND; /* no SA_RESTART: a read that waits must come back */
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
+    sigaction(number, &action, NULL);
+}
+
+static void catch_signals(void)
+{
+    catch_signal(SIGINT);
+    catch_signal(SIGTERM);
     signal(SIGPIPE, SIG_IGN);
 }
 

@@ -42,17 +42,16 @@ char *cli_format_bytes(double bytes, char *out, size_t cap)
 
 static void format_left(double seconds, char *out, size_t cap)
 {
-    uint64_t s = (uint64_t)(seconds + 0.5);
+    unsigned s = seconds < 1e6 ? (unsigned)(seconds + 0.5) : 1000000; /* eleven days: enough said */
     if (s >= 3600)
-        snprintf(out, cap, "%" PRIu64 ":%02u:%02u left", s / 3600, (unsigned)(s / 60 % 60),
-                 (unsigned)(s % 60));
+        snprintf(out, cap, "%u:%02u:%02u left", s / 3600, s / 60 % 60, s % 60);
     else
-        snprintf(out, cap, "%u:%02u left", (unsigned)(s / 60), (unsigned)(s % 60));
+        snprintf(out, cap, "%u:%02u left", s / 60, s % 60);
 }
 
 void cli_meter_format(const bm_progress *p, char *out, size_t cap)
 {
-    char percent[16] = "", rate[64] = "", left[32] = "", docs[64] = "", number[32];
+    char percent[16] = "", rate[64] = "", left[64] = "", docs[64] = "", number[32];
     const char *unit = p->unit != NULL ? p->unit : "";
     uint64_t done = p->total > 0 && p->done > p->total ? p->total : p->done;
     if (p->total > 0)
@@ -70,7 +69,7 @@ void cli_meter_format(const bm_progress *p, char *out, size_t cap)
         snprintf(docs, sizeof docs, "  %s documents",
                  cli_format_count(p->n_docs, number, sizeof number));
     if (p->total > 0 && done > 0 && p->elapsed_s > 0) {
-        char time_left[24];
+        char time_left[48];
         format_left(p->elapsed_s * (double)(p->total - done) / (double)done, time_left,
                     sizeof time_left);
         snprintf(left, sizeof left, "  %s", time_left);

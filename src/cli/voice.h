@@ -43,7 +43,5 @@ bm_status cli_finish(cli_voice *voice, bm_error *err);
 void cli_json_string(FILE *to, const char *text);
 /* "input" for BM_ERR_INPUT. Filled. */
 void cli_status_word(bm_status status, char *out, size_t cap);
-/* The JSON text `json` as indented lines "key: value", for people. Writes with cli_write. */
-void cli_print_json_for_people(cli_voice *voice, const char *json);
 
 #endif
