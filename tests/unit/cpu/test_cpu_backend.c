@@ -1,0 +1,275 @@
+/* The native backend through its table, against the scalar reference of scheme and keys. */
+#include <criterion/criterion.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/backend.h"
+#include "base/cpu.h"
+#include "base/memory.h"
+#include "base/pool.h"
+#include "base/random.h"
+#include "sketch/scheme.h"
+
+static const char *const isas[] = {"scalar", "avx2", "avx512", "neon"};
+
+typedef struct batch {
+    size_t n_docs;
+    uint64_t *offsets, *hashes;
+} batch;
+
+/* Documents of very different lengths, the first offset not 0. */
+static batch make_batch(uint32_t seed, size_t n_docs)
+{
+    static const size_t lengths[] = {0, 1, 2, 7, 16, 118, 1023, 1024, 1025, 3000};
+    bm_random random;
+    bm_random_init(&random, seed);
+    batch out = {.n_docs = n_docs, .offsets = bm_alloc(n_docs + 1, sizeof(uint64_t))};
+    out.offsets[0] = 13;
+    for (size_t d = 0; d < n_docs; d++)
+        out.offsets[d + 1] = out.offsets[d] + lengths[bm_random_range(&random, 0, 10)];
+    size_t n = (size_t)out.offsets[n_docs];
+    out.hashes = bm_alloc(n, sizeof *out.hashes);
+    for (size_t i = 0; i < n; i++)
+        out.hashes[i] = bm_random_u64(&random);
+    return out;
+}
+
+static void free_batch(batch *b)
+{
+    bm_free(b->offsets);
+    bm_free(b->hashes);
+}
+
+static bm_backend *open_cpu(uint32_t perms, uint32_t bands, uint32_t rows, const char *cpu)
+{
+    bm_backend_cfg cfg = {.sketch = {.perms = perms, .seed = 1},
+                          .bands = bands,
+                          .rows = rows,
+                          .device = "cpu",
+                          .cpu = cpu};
+    bm_backend *backend = NULL;
+    bm_error err = {0};
+    cr_assert_eq(bm_backend_cpu.open(&cfg, &backend, &err), BM_OK, "%s", err.message);
+    return backend;
+}
+
+/* Words and keys of every document against the reference; either may be NULL. */
+static void expect_reference(const bm_sign_task *task, uint32_t perms, uint32_t bands,
+                             uint32_t rows, const char *what)
+{
+    bm_scheme_params params;
+    bm_sketch_options options = {.perms = perms, .seed = 1};
+    cr_assert_eq(bm_scheme_affine32.draw(&options, &params, NULL), BM_OK);
+    for (size_t d = 0; d < task->n_docs; d++) {
+        size_t n = (size_t)(task->offsets[d + 1] - task->offsets[d]);
+        uint32_t words[BM_PERMS_MAX];
+        uint64_t keys[BM_PERMS_MAX];
+        bm_scheme_affine32.sign(&params, task->hashes + task->offsets[d], n, words);
+        bm_band_keys_scalar(words, bands, rows, n == 0, keys);
+        if (task->words != NULL)
+            cr_assert_arr_eq(task->words + d * perms, words, perms * sizeof *words,
+                             "words of document %zu (%zu hashes), %u permutations, %s", d, n, perms,
+                             what);
+        if (task->keys != NULL)
+            cr_assert_arr_eq(task->keys + d * bands, keys, bands * sizeof *keys,
+                             "keys of document %zu (%zu hashes), %u x %u, %s", d, n, bands, rows,
+                             what);
+    }
+    bm_scheme_params_reset(&params);
+}
+
+Test(cpu_backend, words_and_keys_equal_the_reference_on_every_instruction_set)
+{
+    static const uint32_t plans[][3] = {{1, 1, 1},     {16, 16, 1},    {100, 20, 5},
+                                        {128, 16, 8},  {128, 42, 3},   {256, 20, 12},
+                                        {260, 20, 13}, {1024, 1, 1024}};
+    size_t ran = 0;
+    batch b = make_batch(3, 60);
+    for (size_t i = 0; i < sizeof isas / sizeof isas[0]; i++) {
+        bm_isa isa;
+        if (bm_isa_choose(isas[i], &isa, NULL) != BM_OK)
+            continue;
+        ran++;
+        for (size_t p = 0; p < sizeof plans / sizeof plans[0]; p++) {
+            uint32_t perms = plans[p][0], bands = plans[p][1], rows = plans[p][2];
+            bm_backend *backend = open_cpu(perms, bands, rows, isas[i]);
+            uint32_t *words = bm_alloc(b.n_docs * perms, sizeof *words);
+            uint64_t *keys = bm_alloc(b.n_docs * bands, sizeof *keys);
+            for (int wanted = 1; wanted <= 3; wanted++) { /* words, keys, both */
+                bm_sign_task task = {.offsets = b.offsets,
+                                     .hashes = b.hashes,
+                                     .n_docs = b.n_docs,
+                                     .words = (wanted & 1) != 0 ? words : NULL,
+                                     .keys = (wanted & 2) != 0 ? keys : NULL};
+                cr_assert_eq(backend->ops->submit(backend, &task, NULL), BM_OK);
+                cr_assert_eq(backend->ops->wait(backend, &task, NULL), BM_OK);
+                expect_reference(&task, perms, bands, rows, isas[i]);
+            }
+            cr_expect_eq(backend->ops->drain(backend, NULL), BM_OK);
+            backend->ops->close(backend);
+            bm_free(words);
+            bm_free(keys);
+        }
+    }
+    cr_expect_geq(ran, 1);
+    free_batch(&b);
+}
+
+Test(cpu_backend, nothing_is_written_past_the_last_document)
+{
+    batch b = make_batch(9, 8);
+    bm_backend *backend = open_cpu(100, 3, 33, NULL);
+    uint32_t *words = bm_alloc(8 * 100 + 16, sizeof *words);
+    uint64_t *keys = bm_alloc(8 * 3 + 8, sizeof *keys);
+    memset(words, 0x5A, (8 * 100 + 16) * sizeof *words);
+    memset(keys, 0x5A, (8 * 3 + 8) * sizeof *keys);
+    bm_sign_task task = {b.offsets, b.hashes, 8, words, keys};
+    cr_assert_eq(backend->ops->submit(backend, &task, NULL), BM_OK);
+    expect_reference(&task, 100, 3, 33, "best");
+    for (size_t i = 0; i < 16; i++)
+        cr_expect_eq(words[8 * 100 + i], UINT32_C(0x5A5A5A5A));
+    for (size_t i = 0; i < 8; i++)
+        cr_expect_eq(keys[8 * 3 + i], UINT64_C(0x5A5A5A5A5A5A5A5A));
+    backend->ops->close(backend);
+    bm_free(words);
+    bm_free(keys);
+    free_batch(&b);
+}
+
+Test(cpu_backend, no_documents_and_empty_documents_need_no_hashes)
+{
+    bm_backend *backend = open_cpu(64, 8, 8, NULL);
+    const uint64_t offsets[] = {0, 0, 0};
+    uint32_t words[2 * 64] = {0};
+    uint64_t keys[2 * 8] = {0};
+    bm_sign_task none = {offsets, NULL, 0, words, keys}, empty = {offsets, NULL, 2, words, keys};
+    cr_assert_eq(backend->ops->submit(backend, &none, NULL), BM_OK);
+    cr_expect(words[0] == 0 && keys[0] == 0);
+    cr_assert_eq(backend->ops->submit(backend, &empty, NULL), BM_OK);
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        cr_expect_eq(words[i], UINT32_MAX);
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+        cr_expect_eq(keys[i], UINT64_MAX);
+    backend->ops->close(backend);
+}
+
+Test(cpu_backend, a_document_of_ten_million_hashes_equals_the_merge_of_its_parts)
+{
+    const size_t n = 10000000, parts = 1000;
+    uint64_t *hashes = bm_alloc(n, sizeof *hashes);
+    for (size_t i = 0; i < n; i++)
+        hashes[i] = i * UINT64_C(0x9E3779B97F4A7C15);
+    const uint64_t whole_offsets[] = {0, n};
+    uint64_t *offsets = bm_alloc(parts + 1, sizeof *offsets);
+    for (size_t p = 0; p <= parts; p++)
+        offsets[p] = n / parts * p;
+    uint32_t whole[16], *words = bm_alloc(parts * 16, sizeof *words);
+    bm_backend *backend = open_cpu(16, 0, 0, NULL);
+    bm_sign_task one = {whole_offsets, hashes, 1, whole, NULL};
+    bm_sign_task many = {offsets, hashes, parts, words, NULL};
+    cr_assert_eq(backend->ops->submit(backend, &one, NULL), BM_OK);
+    cr_assert_eq(backend->ops->submit(backend, &many, NULL), BM_OK);
+    for (size_t i = 0; i < 16; i++) {
+        uint32_t least = UINT32_MAX; /* the minimum of a union is the minimum of the minima */
+        for (size_t p = 0; p < parts; p++)
+            least = words[p * 16 + i] < least ? words[p * 16 + i] : least;
+        cr_expect_eq(whole[i], least);
+        cr_expect_lt(whole[i], 1u << 13, "the least of 10^7 uniform words");
+    }
+    backend->ops->close(backend);
+    bm_free(hashes);
+    bm_free(offsets);
+    bm_free(words);
+}
+
+typedef struct shared_job {
+    bm_backend *backend;
+    bm_sign_task *tasks;
+} shared_job;
+
+static bm_status submit_range(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
+{
+    (void)thread;
+    shared_job *job = ctx;
+    bm_status status = BM_OK;
+    for (size_t i = begin; i < end && status == BM_OK; i++)
+        status = job->backend->ops->submit(job->backend, &job->tasks[i], err);
+    return status;
+}
+
+Test(cpu_backend, threads_may_submit_to_one_backend_at_once)
+{
+    enum { TASKS = 24 };
+    bm_backend *backend = open_cpu(128, 16, 8, NULL);
+    cr_assert(backend->parallel);
+    batch batches[TASKS];
+    bm_sign_task tasks[TASKS];
+    for (uint32_t i = 0; i < TASKS; i++) {
+        batches[i] = make_batch(100 + i, 20);
+        tasks[i] = (bm_sign_task){batches[i].offsets, batches[i].hashes, 20,
+                                  bm_alloc(20 * 128, sizeof(uint32_t)),
+                                  bm_alloc(20 * 16, sizeof(uint64_t))};
+    }
+    bm_pool *pool = NULL;
+    cr_assert_eq(bm_pool_open(4, &pool, NULL), BM_OK);
+    shared_job job = {backend, tasks};
+    cr_assert_eq(bm_pool_for(pool, TASKS, 1, submit_range, &job, NULL), BM_OK);
+    bm_pool_close(pool);
+    for (uint32_t i = 0; i < TASKS; i++) {
+        expect_reference(&tasks[i], 128, 16, 8, "threads");
+        bm_free(tasks[i].words);
+        bm_free(tasks[i].keys);
+        free_batch(&batches[i]);
+    }
+    backend->ops->close(backend);
+}
+
+Test(cpu_backend, bad_settings_are_refused)
+{
+    static const struct {
+        uint32_t perms, bands, rows;
+        const char *cpu;
+    } bad[] = {{0, 0, 0, NULL},     {1025, 0, 0, NULL},    {128, 16, 0, NULL},
+               {128, 0, 8, NULL},   {128, 17, 8, NULL},    {128, 65536, 65537, NULL},
+               {128, 0, 0, "sse9"}, {128, 0, 0, "avx512 "}};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        bm_backend_cfg cfg = {.sketch = {.perms = bad[i].perms, .seed = 1},
+                              .bands = bad[i].bands,
+                              .rows = bad[i].rows,
+                              .cpu = bad[i].cpu};
+        bm_backend *backend = NULL;
+        bm_error err = {0};
+        cr_expect_eq(bm_backend_cpu.open(&cfg, &backend, &err), BM_ERR_USAGE, "row %zu", i);
+        cr_expect_null(backend);
+        cr_expect_neq(err.message[0], '\0');
+    }
+    bm_backend_cpu.close(NULL);
+}
+
+Test(cpu_backend, keys_of_a_backend_without_bands_are_an_error)
+{
+    bm_backend *backend = open_cpu(16, 0, 0, NULL);
+    const uint64_t offsets[] = {0, 1}, hash = 5;
+    uint64_t key = 42;
+    bm_sign_task task = {offsets, &hash, 1, NULL, &key};
+    cr_expect_eq(backend->ops->submit(backend, &task, NULL), BM_ERR_INTERNAL);
+    cr_expect_eq(key, 42);
+    backend->ops->close(backend);
+}
+
+Test(cpu_backend, the_device_names_processor_and_instruction_set)
+{
+    bm_device_info info;
+    bm_backend_cpu_info(NULL, &info);
+    cr_expect_str_eq(info.spec, "cpu");
+    cr_expect_str_eq(info.platform, "native");
+    cr_expect_str_eq(info.driver, bm_isa_name(bm_isa_best()));
+    cr_expect(info.usable && info.kind == BM_DEVICE_NATIVE);
+    cr_expect(info.name[0] != '\0' && info.compute_units >= 1 && info.memory_bytes > 0);
+    bm_backend_cpu_info("scalar", &info);
+    cr_expect_str_eq(info.driver, "scalar");
+    bm_backend_cpu_info("sse9", &info);
+    cr_expect_not(info.usable);
+    cr_expect_not_null(strstr(info.why, "sse9"));
+}

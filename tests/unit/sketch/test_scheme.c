@@ -1,0 +1,21 @@
+#include <criterion/criterion.h>
+
+#include "sketch/scheme.h"
+
+Test(scheme, schemes_are_found_by_their_names_only)
+{
+    cr_expect_eq(bm_scheme_find("affine32"), &bm_scheme_affine32);
+    cr_expect_str_eq(bm_scheme_find("affine32")->name, "affine32");
+    cr_expect_null(bm_scheme_find("affine"));
+    cr_expect_null(bm_scheme_find("affine322"));
+    cr_expect_null(bm_scheme_find(""));
+}
+
+Test(scheme, agreement_is_the_share_of_equal_words)
+{
+    const uint32_t x[] = {1, 2, 3, 4, 5, 6, 7, 8}, y[] = {1, 0, 3, 0, 5, 0, 7, 9};
+    cr_expect_eq(bm_signature_agreement(x, y, 8), 0.5);
+    cr_expect_eq(bm_signature_agreement(x, x, 8), 1.0);
+    cr_expect_eq(bm_signature_agreement(x + 1, y + 1, 1), 0.0);
+    cr_expect_eq(bm_signature_agreement(x, y, 0), 0.0);
+}
