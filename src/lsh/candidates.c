@@ -21,6 +21,7 @@
 #include "lsh/band_buckets.h"
 
 #define CHUNK_DEFAULT 65536u
+#define ASK_ROWS      1024u /* rows of a bucket between two questions whether to stop */
 
 typedef struct walk {
     const bm_band_keyset *keys;
@@ -34,13 +35,19 @@ typedef struct walk {
     const bm_callbacks *callbacks;
 } walk;
 
+static bm_status stop_if_asked(const walk *w, bm_error *err)
+{
+    const bm_callbacks *callbacks = w->callbacks;
+    if (callbacks != NULL && callbacks->cancelled != NULL && callbacks->cancelled(callbacks->ctx))
+        return bm_fail(err, BM_ERR_CANCELLED, "interrupted");
+    return BM_OK;
+}
+
 static bm_status flush(walk *w, bm_error *err)
 {
-    if (w->n_pairs == 0)
-        return BM_OK;
-    if (w->callbacks != NULL && w->callbacks->cancelled != NULL &&
-        w->callbacks->cancelled(w->callbacks->ctx))
-        return bm_fail(err, BM_ERR_CANCELLED, "interrupted");
+    bm_status status = stop_if_asked(w, err);
+    if (status != BM_OK || w->n_pairs == 0)
+        return status;
     size_t n = w->n_pairs;
     w->n_pairs = 0;
     return w->fn(w->ctx, w->pairs, n, err);
@@ -72,6 +79,11 @@ static bm_status pair_up(walk *w, bm_error *err)
 {
     for (size_t i = 0; i + 1 < w->n_members; i++) {
         uint32_t a = w->members[i];
+        if (i % ASK_ROWS == ASK_ROWS - 1) { /* a bucket may be huge and yet yield nothing new */
+            bm_status status = stop_if_asked(w, err);
+            if (status != BM_OK)
+                return status;
+        }
         for (size_t j = i + 1; j < w->n_members; j++) {
             uint32_t b = w->members[j];
             if (met_before(w, a, b))
@@ -110,7 +122,7 @@ static bm_status walk_band(walk *w, const bm_band_buckets *buckets, bm_error *er
         if (buckets->next[doc] == BM_NO_DOC || buckets->inner[doc] != 0)
             continue;
         bm_status status = gather(w, buckets, (uint32_t)doc, err);
-        if (status == BM_OK && !all_met_before(w))
+        if (status == BM_OK && (w->n_members == 2 || !all_met_before(w)))
             status = pair_up(w, err);
         if (status != BM_OK)
             return status;
@@ -121,11 +133,8 @@ static bm_status walk_band(walk *w, const bm_band_buckets *buckets, bm_error *er
 static bm_status report(const walk *w, double began_s, bm_error *err)
 {
     const bm_callbacks *callbacks = w->callbacks;
-    if (callbacks == NULL)
-        return BM_OK;
-    if (callbacks->cancelled != NULL && callbacks->cancelled(callbacks->ctx))
-        return bm_fail(err, BM_ERR_CANCELLED, "interrupted");
-    if (callbacks->progress != NULL) {
+    bm_status status = stop_if_asked(w, err);
+    if (status == BM_OK && callbacks != NULL && callbacks->progress != NULL) {
         bm_progress progress = {.stage = "bucket",
                                 .done = w->band,
                                 .total = w->keys->bands,
@@ -134,7 +143,7 @@ static bm_status report(const walk *w, double began_s, bm_error *err)
                                 .elapsed_s = bm_clock_seconds() - began_s};
         callbacks->progress(callbacks->ctx, &progress);
     }
-    return BM_OK;
+    return status;
 }
 
 bm_status bm_candidates(const bm_band_keyset *keys, bm_pool *pool, size_t chunk,

@@ -88,6 +88,8 @@ bool bm_intersect(const uint64_t *x, size_t n_x, const uint64_t *y, size_t n_y, 
 #if defined(__x86_64__)
     if (shorter >= VECTOR_MIN && bm_isa_available(BM_ISA_AVX512))
         return bm_intersect_avx512(x, n_x, y, n_y, least, common);
+    if (shorter >= VECTOR_MIN && bm_isa_available(BM_ISA_AVX2))
+        return bm_intersect_avx2(x, n_x, y, n_y, least, common);
 #endif
     return bm_intersect_merge(x, n_x, y, n_y, least, common);
 }

@@ -19,6 +19,8 @@ bool bm_intersect_merge(const uint64_t *x, size_t n_x, const uint64_t *y, size_t
 bool bm_intersect_gallop(const uint64_t *x, size_t n_x, const uint64_t *y, size_t n_y, size_t least,
                          size_t *common);
 #if defined(__x86_64__)
+bool bm_intersect_avx2(const uint64_t *x, size_t n_x, const uint64_t *y, size_t n_y, size_t least,
+                       size_t *common); /* only where bm_isa_available(BM_ISA_AVX2) */
 bool bm_intersect_avx512(const uint64_t *x, size_t n_x, const uint64_t *y, size_t n_y, size_t least,
                          size_t *common); /* only where bm_isa_available(BM_ISA_AVX512) */
 #endif

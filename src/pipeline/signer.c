@@ -185,6 +185,9 @@ static bm_status widen(const source *src, size_t doc, bm_shingle_batch *batch, b
 static bm_status count_distinct(bm_signer *signer, const uint64_t *hashes, size_t n, uint32_t *out,
                                 bm_error *err)
 {
+    *out = 0;
+    if (n == 0)
+        return BM_OK;
     if (n > signer->cap_scratch) {
         uint64_t *scratch = bm_alloc(n, 2 * sizeof *scratch);
         if (scratch == NULL)
@@ -193,8 +196,7 @@ static bm_status count_distinct(bm_signer *signer, const uint64_t *hashes, size_
         signer->scratch = scratch;
         signer->cap_scratch = n;
     }
-    if (n != 0)
-        memcpy(signer->scratch, hashes, n * sizeof *hashes);
+    memcpy(signer->scratch, hashes, n * sizeof *hashes);
     bm_hashes_sort(signer->scratch, n, signer->scratch + n);
     *out = (uint32_t)bm_hashes_distinct(signer->scratch, n);
     return BM_OK;

@@ -85,6 +85,13 @@ Test(intersect, the_chosen_way_equals_looking_each_up)
 }
 
 #if defined(__x86_64__)
+Test(intersect, avx2_equals_looking_each_up)
+{
+    if (!bm_isa_available(BM_ISA_AVX2))
+        cr_skip("no AVX2 here");
+    check(bm_intersect_avx2);
+}
+
 Test(intersect, avx512_equals_looking_each_up)
 {
     if (!bm_isa_available(BM_ISA_AVX512))

@@ -1,0 +1,46 @@
+/* intersect_avx2.c -- four by four hashes at a time: intersect_avx512.c for narrower registers.
+ *
+ * Each of the four of x is compared with each of the four of y (four compares, three permutations
+ * across lanes), and the block whose last element is smaller is left behind. The last, incomplete
+ * blocks are left to the scalar merge. */
+#include "lsh/intersect.h"
+
+#include <immintrin.h>
+
+#define LANES 4u
+
+static __m256i load(const uint64_t *v)
+{
+    return _mm256_loadu_si256((const __m256i *)(const void *)v);
+}
+
+static size_t matches(__m256i a, __m256i b)
+{
+    __m256i m0 = _mm256_cmpeq_epi64(a, b);
+    __m256i m1 = _mm256_cmpeq_epi64(a, _mm256_permute4x64_epi64(b, 0x39)); /* 1 2 3 0 */
+    __m256i m2 = _mm256_cmpeq_epi64(a, _mm256_permute4x64_epi64(b, 0x4E)); /* 2 3 0 1 */
+    __m256i m3 = _mm256_cmpeq_epi64(a, _mm256_permute4x64_epi64(b, 0x93)); /* 3 0 1 2 */
+    __m256i any = _mm256_or_si256(_mm256_or_si256(m0, m1), _mm256_or_si256(m2, m3));
+    unsigned mask = (unsigned)_mm256_movemask_pd(_mm256_castsi256_pd(any));
+    return (size_t)__builtin_popcount(mask);
+}
+
+bool bm_intersect_avx2(const uint64_t *x, size_t n_x, const uint64_t *y, size_t n_y, size_t least,
+                       size_t *common)
+{
+    size_t i = 0, j = 0, found = 0;
+    while (n_x - i >= LANES && n_y - j >= LANES) {
+        size_t left = n_x - i < n_y - j ? n_x - i : n_y - j;
+        if (found + left < least)
+            return false;
+        found += matches(load(x + i), load(y + j));
+        uint64_t last_x = x[i + LANES - 1], last_y = y[j + LANES - 1];
+        i += last_x <= last_y ? LANES : 0;
+        j += last_y <= last_x ? LANES : 0;
+    }
+    size_t rest = 0, needed = least > found ? least - found : 0;
+    if (!bm_intersect_merge(x + i, n_x - i, y + j, n_y - j, needed, &rest))
+        return false;
+    *common = found + rest;
+    return true;
+}

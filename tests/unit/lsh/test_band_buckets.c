@@ -1,0 +1,95 @@
+/* The chains of a band against looking for the next equal key, one document after another. */
+#include <criterion/criterion.h>
+
+#include <stdlib.h>
+
+#include "lsh/band_buckets.h"
+
+static uint64_t state = 17;
+
+static uint64_t draw(void)
+{
+    uint64_t z = state += 0x9E3779B97F4A7C15u;
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ z >> 27) * 0x94D049BB133111EBu;
+    return z ^ z >> 31;
+}
+
+static void expect_chains(const uint64_t *keys, const uint8_t *skip, size_t n,
+                          const bm_band_buckets *b)
+{
+    for (size_t i = 0; i < n; i++) {
+        bool left_out = skip != NULL && skip[i], before = false;
+        size_t next = i + 1;
+        while (next < n && (keys[next] != keys[i] || (skip != NULL && skip[next])))
+            next++;
+        for (size_t k = 0; k < i; k++)
+            before = before || (keys[k] == keys[i] && (skip == NULL || !skip[k]));
+        cr_assert_eq(b->next[i], left_out || next == n ? BM_NO_DOC : next);
+        cr_assert_eq(b->inner[i] != 0, !left_out && before);
+    }
+}
+
+Test(band_buckets, chains_equal_looking_for_the_next_equal_key)
+{
+    static const uint64_t distinct[] = {1, 3, 50, 2000, 0};
+    for (int round = 0; round < 60; round++) {
+        size_t n = draw() % 500;
+        uint64_t keys[512];
+        uint8_t skip[512];
+        for (size_t i = 0; i < n; i++)
+            skip[i] = draw() % 4 == 0;
+        bm_band_buckets b;
+        const uint8_t *skipped = round % 2 == 0 ? NULL : skip;
+        cr_assert_eq(bm_band_buckets_init(&b, n, skipped, NULL, NULL), BM_OK);
+        for (int band = 0; band < 3; band++) { /* nothing may be left over from the one before */
+            uint64_t range = distinct[(round + band) % 5];
+            for (size_t i = 0; i < n; i++)
+                keys[i] = range == 0 ? draw() : draw() % range;
+            cr_assert_eq(bm_band_buckets_fill(&b, keys, NULL), BM_OK);
+            expect_chains(keys, skipped, n, &b);
+        }
+        bm_band_buckets_reset(&b);
+    }
+}
+
+/* A key is i times the inverse of the mixing multiplier: mixed keys are small, so that all
+ * documents fall into one part and its table must grow. */
+Test(band_buckets, keys_that_fall_into_one_part_are_chained_right)
+{
+    enum { N = 200000 };
+    uint64_t inverse = 1;
+    for (int i = 0; i < 6; i++)
+        inverse *= 2 - 0x9E3779B97F4A7C15u * inverse;
+    cr_assert_eq(inverse * 0x9E3779B97F4A7C15u, 1);
+    uint64_t *keys = malloc(N * sizeof *keys);
+    for (size_t i = 0; i < N; i++) /* the second half repeats the first */
+        keys[i] = inverse * (i % (N / 2));
+    for (uint32_t threads = 1; threads <= 4; threads += 3) {
+        bm_pool *pool;
+        bm_band_buckets b;
+        cr_assert_eq(bm_pool_open(threads, &pool, NULL), BM_OK);
+        cr_assert_eq(bm_band_buckets_init(&b, N, NULL, pool, NULL), BM_OK);
+        cr_assert_eq(bm_band_buckets_fill(&b, keys, NULL), BM_OK);
+        for (size_t i = 0; i < N; i++) {
+            cr_assert_eq(b.next[i], i < N / 2 ? i + N / 2 : BM_NO_DOC);
+            cr_assert_eq(b.inner[i] != 0, i >= N / 2);
+        }
+        bm_band_buckets_reset(&b);
+        bm_pool_close(pool);
+    }
+    free(keys);
+}
+
+Test(band_buckets, a_million_equal_keys_are_one_chain)
+{
+    enum { N = 1000000 };
+    uint64_t *keys = calloc(N, sizeof *keys);
+    bm_band_buckets b;
+    cr_assert_eq(bm_band_buckets_init(&b, N, NULL, NULL, NULL), BM_OK);
+    cr_assert_eq(bm_band_buckets_fill(&b, keys, NULL), BM_OK);
+    for (size_t i = 0; i < N; i++)
+        cr_assert(b.next[i] == (i + 1 < N ? i + 1 : BM_NO_DOC) && (b.inner[i] != 0) == (i != 0));
+    bm_band_buckets_reset(&b);
+    free(keys);
+}
