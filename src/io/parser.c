@@ -242,8 +242,8 @@ static bm_status walk_piece(const walker *w, bm_error *err)
             next = end;
         bm_record record = {
             .file = w->piece->file, .line = line, .raw = {.data = data + pos, .len = next - pos}};
-        status = take(w, &record, bom, err);
         line += ops->newline_ends || whole ? 1 : lines_of(record.raw);
+        status = take(w, &record, bom, err);
         pos = next;
         bom = 0;
         whole = false;

@@ -1,0 +1,338 @@
+/* Paths to files, formats, compression: the rules of docs/inputs.md. */
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "read_records.h"
+
+static bm_status open_paths(const char *const *paths, size_t n, bm_input_set **set, bm_error *err)
+{
+    bm_input_options o = test_options(paths, n, BM_FORMAT_AUTO);
+    *set = NULL;
+    return bm_input_set_open(&o, NULL, set, err);
+}
+
+static void put(const char *dir, const char *name, const char *text)
+{
+    free(test_file(dir, name, text, strlen(text)));
+}
+
+static void make_dir(const char *dir, const char *name)
+{
+    char path[1024];
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    cr_assert_eq(mkdir(path, 0700), 0);
+}
+
+static void make_link(const char *to, const char *dir, const char *name)
+{
+    char path[1024];
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    cr_assert_eq(symlink(to, path), 0);
+}
+
+/* The names of the set's files below dir, joined by spaces. */
+static void names(const bm_input_set *set, const char *dir, char *out)
+{
+    *out = '\0';
+    for (size_t i = 0; i < bm_input_set_count(set); i++) {
+        const char *name = bm_input_set_source(set, i)->name;
+        cr_assert_eq(strncmp(name, dir, strlen(dir)), 0, "%s", name);
+        sprintf(out + strlen(out), "%s%s", i > 0 ? " " : "", name + strlen(dir) + 1);
+    }
+}
+
+Test(input_set, a_directory_is_its_regular_files_in_byte_order_of_their_paths)
+{
+    char *dir = test_dir(), list[1000];
+    make_dir(dir, "a");
+    make_dir(dir, "a/deep");
+    make_dir(dir, ".git");
+    make_dir(dir, "_build");
+    put(dir, "a/z.txt", "");
+    put(dir, "a/deep/x.txt", "");
+    put(dir, "a.txt", "");
+    put(dir, "a-b.txt", "");
+    put(dir, "B.txt", "");
+    put(dir, "\xC3\xA9.txt", "");
+    put(dir, ".hidden", "");
+    put(dir, "_hidden", "");
+    put(dir, "a/.hidden", "");
+    put(dir, ".git/config", "");
+    put(dir, "_build/out", "");
+    make_link("a.txt", dir, "link.txt");
+    make_link("a", dir, "link_to_dir");
+    make_link("nowhere", dir, "dangling");
+    char fifo[1024];
+    snprintf(fifo, sizeof fifo, "%s/pipe", dir);
+    cr_assert_eq(mkfifo(fifo, 0600), 0);
+    for (int slash = 0; slash < 2; slash++) {
+        char path[1024];
+        snprintf(path, sizeof path, "%s%s", dir, slash ? "/" : "");
+        const char *paths[] = {path};
+        bm_input_set *set;
+        cr_assert_eq(open_paths(paths, 1, &set, NULL), BM_OK);
+        names(set, dir, list);
+        /* '-' 2D, '.' 2E, '/' 2F; capitals before small letters */
+        cr_assert_str_eq(list, "B.txt a-b.txt a.txt a/deep/x.txt a/z.txt link.txt \xC3\xA9.txt");
+        cr_assert_eq(bm_input_set_hidden(set), 5);
+        cr_assert_eq(bm_input_set_format(set), BM_FORMAT_FILES);
+        bm_input_set_close(set);
+    }
+    test_dir_remove(dir);
+}
+
+Test(input_set, paths_stand_in_the_order_given_and_a_hidden_name_can_be_given)
+{
+    char *dir = test_dir(), list[1000];
+    put(dir, "b", "1");
+    put(dir, ".a", "22");
+    char *b = test_file(dir, "b", "1", 1), *a = test_file(dir, ".a", "22", 2);
+    const char *paths[] = {b, a};
+    bm_input_set *set;
+    cr_assert_eq(open_paths(paths, 2, &set, NULL), BM_OK);
+    names(set, dir, list);
+    cr_assert_str_eq(list, "b .a");
+    cr_assert_eq(bm_input_set_total_bytes(set), 3);
+    bm_input_set_close(set);
+    free(a);
+    free(b);
+    test_dir_remove(dir);
+}
+
+Test(input_set, files_from_reads_a_path_a_line_or_a_path_a_nul)
+{
+    char *dir = test_dir(), text[3000], got[1000];
+    char *a = test_file(dir, "with\nnewline", "", 0), *b = test_file(dir, "b", "", 0);
+    size_t n = (size_t)sprintf(text, "%s%c%s", a, 0, b); /* no NUL at the end */
+    char *nul = test_file(dir, "nul", text, n);
+    n = (size_t)sprintf(text, "%s\n\n%s\n", b, dir);
+    char *lines = test_file(dir, ".lines", text, n);
+    bm_input_options o = test_options(NULL, 0, BM_FORMAT_AUTO);
+    o.files_from = nul;
+    o.files_from_nul = true;
+    bm_input_set *set;
+    cr_assert_eq(bm_input_set_open(&o, NULL, &set, NULL), BM_OK);
+    names(set, dir, got);
+    cr_assert_str_eq(got, "with\nnewline b");
+    bm_input_set_close(set);
+    o.files_from = lines;
+    o.files_from_nul = false;
+    cr_assert_eq(bm_input_set_open(&o, NULL, &set, NULL), BM_OK);
+    names(set, dir, got);
+    cr_assert_str_eq(got, "b b nul with\nnewline");
+    bm_input_set_close(set);
+    bm_error err = {0};
+    n = (size_t)sprintf(text, "%s\n%s%c%s\n", b, b, 0, b);
+    char *mixed = test_file(dir, "mixed", text, n);
+    o.files_from = mixed;
+    cr_assert_eq(bm_input_set_open(&o, NULL, &set, &err), BM_ERR_INPUT);
+    cr_assert_str_eq(err.file, mixed);
+    free(mixed);
+    cr_assert_eq(err.line, 2);
+    free(a);
+    free(b);
+    free(nul);
+    free(lines);
+    test_dir_remove(dir);
+}
+
+Test(input_set, no_input_is_a_usage_error_and_no_files_an_input_error)
+{
+    char *dir = test_dir();
+    bm_input_set *set;
+    bm_error err = {0};
+    cr_assert_eq(open_paths(NULL, 0, &set, &err), BM_ERR_USAGE);
+    put(dir, ".only_hidden", "");
+    const char *paths[] = {dir};
+    cr_assert_eq(open_paths(paths, 1, &set, &err), BM_ERR_INPUT);
+    cr_assert_str_eq(err.file, dir);
+    bm_input_options o = test_options(NULL, 0, BM_FORMAT_AUTO);
+    char *empty = test_file(dir, "list", "", 0);
+    o.files_from = empty;
+    cr_assert_eq(bm_input_set_open(&o, NULL, &set, &err), BM_ERR_INPUT);
+    free(empty);
+    test_dir_remove(dir);
+}
+
+Test(input_set, what_cannot_be_read_is_named)
+{
+    char *dir = test_dir(), path[1024];
+    snprintf(path, sizeof path, "%s/missing", dir);
+    const char *paths[] = {path};
+    bm_input_set *set;
+    bm_error err = {0};
+    cr_assert_eq(open_paths(paths, 1, &set, &err), BM_ERR_IO);
+    cr_assert_str_eq(err.file, path);
+    bm_input_options o = test_options(NULL, 0, BM_FORMAT_AUTO);
+    o.files_from = path;
+    cr_assert_eq(bm_input_set_open(&o, NULL, &set, &err), BM_ERR_IO);
+    if (geteuid() != 0) { /* root reads everything */
+        char *closed = test_file(dir, "closed", "x", 1);
+        chmod(closed, 0);
+        paths[0] = closed;
+        err = (bm_error){0};
+        cr_assert_eq(open_paths(paths, 1, &set, &err), BM_ERR_IO);
+        cr_assert_str_eq(err.file, closed);
+        free(closed);
+    }
+    test_dir_remove(dir);
+}
+
+Test(input_set, format_follows_the_name_without_gz_and_zst)
+{
+    static const struct {
+        const char *name, *head;
+        bm_format format;
+        bm_compression compression;
+    } cases[] = {
+        {"a.jsonl", "{}", BM_FORMAT_JSONL, BM_COMPRESSION_NONE},
+        {"a.ndjson", "{}", BM_FORMAT_JSONL, BM_COMPRESSION_NONE},
+        {"a.json", "\x1F\x8B\x08", BM_FORMAT_JSONL, BM_COMPRESSION_GZ}, /* first bytes decide */
+        {"a.jsonl.gz", "\x1F\x8B\x08", BM_FORMAT_JSONL, BM_COMPRESSION_GZ},
+        {"a.tsv.zst", "\x28\xB5\x2F\xFD", BM_FORMAT_TSV, BM_COMPRESSION_ZST},
+        {"b.tsv.zst", "\x50\x2A\x4D\x18", BM_FORMAT_TSV, BM_COMPRESSION_ZST}, /* skippable frame */
+        {"a.csv", "", BM_FORMAT_CSV, BM_COMPRESSION_NONE},
+        {"a.txt", "", BM_FORMAT_FILES, BM_COMPRESSION_NONE},
+        {"jsonl", "", BM_FORMAT_FILES, BM_COMPRESSION_NONE},
+        {"a.zst", "\x28\xB5\x2F\xFD", BM_FORMAT_FILES, BM_COMPRESSION_ZST},
+        {"short", "\x1F", BM_FORMAT_FILES, BM_COMPRESSION_NONE},
+    };
+    char *dir = test_dir();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *path = test_file(dir, cases[i].name, cases[i].head, strlen(cases[i].head));
+        const char *paths[] = {path};
+        bm_input_set *set;
+        cr_assert_eq(open_paths(paths, 1, &set, NULL), BM_OK, "%s", cases[i].name);
+        cr_assert_eq(bm_input_set_format(set), cases[i].format, "%s", cases[i].name);
+        cr_assert_eq(bm_input_set_source(set, 0)->compression, cases[i].compression);
+        bm_input_set_close(set);
+        free(path);
+    }
+    test_dir_remove(dir);
+}
+
+Test(input_set, a_name_in_gz_or_zst_over_other_bytes_is_an_input_error)
+{
+    static const char *const names_[] = {"a.gz", "a.jsonl.gz", "a.zst", "b.zst", "empty.gz"};
+    static const char *const heads[] = {"text", "\x28\xB5\x2F\xFD", "{}", "\x1F\x8B\x08", ""};
+    char *dir = test_dir();
+    for (size_t i = 0; i < 5; i++) {
+        char *path = test_file(dir, names_[i], heads[i], strlen(heads[i]));
+        const char *paths[] = {path};
+        bm_input_set *set;
+        bm_error err = {0};
+        cr_assert_eq(open_paths(paths, 1, &set, &err), BM_ERR_INPUT, "%s", names_[i]);
+        cr_assert_str_eq(err.file, path);
+        free(path);
+    }
+    test_dir_remove(dir);
+}
+
+Test(input_set, formats_that_differ_are_refused_unless_one_is_given)
+{
+    char *dir = test_dir();
+    char *a = test_file(dir, "a.jsonl", "", 0), *b = test_file(dir, "b.tsv.gz", "\x1F\x8B\x08", 3);
+    const char *paths[] = {a, b};
+    bm_input_set *set;
+    bm_error err = {0};
+    cr_assert_eq(open_paths(paths, 2, &set, &err), BM_ERR_USAGE);
+    cr_assert(strstr(err.message, a) && strstr(err.message, b), "%s", err.message);
+    cr_assert(strstr(err.message, "jsonl") && strstr(err.message, "tsv"), "%s", err.message);
+    bm_input_options o = test_options(paths, 2, BM_FORMAT_LINES);
+    cr_assert_eq(bm_input_set_open(&o, NULL, &set, NULL), BM_OK);
+    cr_assert_eq(bm_input_set_format(set), BM_FORMAT_LINES);
+    bm_input_set_close(set);
+    free(a);
+    free(b);
+    test_dir_remove(dir);
+}
+
+Test(input_set, formats_that_are_not_read_are_refused_with_a_hint)
+{
+    char tar[512] = "name";
+    memcpy(tar + 257, "ustar", 6);
+    const struct {
+        const char *head;
+        size_t len;
+        const char *what;
+    } cases[] = {
+        {"PAR1\x15\x04", 6, "Parquet"},
+        {"ARROW1\0\0", 8, "Arrow"},
+        {"\xFD"
+         "7zXZ\0\0",
+         7, "xz"},
+        {"BZh91AY&SY", 10, "bzip2"},
+        {"BZh9\x17rE8P\x90", 10, "bzip2"},
+        {"PK\x03\x04", 4, "zip"},
+        {tar, 512, "tar"},
+    };
+    char *dir = test_dir();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *path = test_file(dir, "x.jsonl", cases[i].head, cases[i].len);
+        const char *paths[] = {path};
+        bm_input_set *set;
+        bm_error err = {0};
+        cr_assert_eq(open_paths(paths, 1, &set, &err), BM_ERR_INPUT, "%s", cases[i].what);
+        cr_assert(strstr(err.message, cases[i].what), "%s", err.message);
+        cr_assert_str_eq(err.file, path);
+        free(path);
+    }
+    /* three letters alone are text */
+    char *path = test_file(dir, "bz.txt", "BZhello world", 13);
+    const char *paths[] = {path};
+    bm_input_set *set;
+    cr_assert_eq(open_paths(paths, 1, &set, NULL), BM_OK);
+    bm_input_set_close(set);
+    free(path);
+    test_dir_remove(dir);
+}
+
+Test(input_set, hashes_are_listed_and_not_looked_at)
+{
+    char *dir = test_dir();
+    char *path = test_file(dir, "hashes.gz", "PAR1", 4);
+    const char *paths[] = {path};
+    bm_input_options o = test_options(paths, 1, BM_FORMAT_HASHES);
+    bm_input_set *set;
+    cr_assert_eq(bm_input_set_open(&o, NULL, &set, NULL), BM_OK);
+    cr_assert_eq(bm_input_set_count(set), 1);
+    bm_input_set_close(set);
+    free(path);
+    test_dir_remove(dir);
+}
+
+Test(input_set, standard_input_can_be_named_once)
+{
+    const char *paths[] = {"-", "-"};
+    bm_input_set *set;
+    cr_assert_eq(open_paths(paths, 2, &set, NULL), BM_ERR_USAGE);
+    bm_input_options o = test_options(paths, 1, BM_FORMAT_AUTO);
+    o.files_from = "-";
+    cr_assert_eq(bm_input_set_open(&o, NULL, &set, NULL), BM_ERR_USAGE);
+}
+
+Test(input_set, a_table_without_header_takes_numbers_only)
+{
+    char *dir = test_dir();
+    char *path = test_file(dir, "a.tsv", "1\t2\n", 4);
+    const char *paths[] = {path}, *two[] = {"2"}, *name[] = {"body"}, *zero[] = {"0"};
+    bm_input_options o = test_options(paths, 1, BM_FORMAT_AUTO);
+    bm_input_set *set;
+    bm_error err = {0};
+    o.header = 0;
+    cr_assert_eq(bm_input_set_open(&o, NULL, &set, &err), BM_ERR_USAGE); /* "text" is a name */
+    o.n_text_fields = 1;
+    o.text_fields = name;
+    cr_assert_eq(bm_input_set_open(&o, NULL, &set, &err), BM_ERR_USAGE);
+    o.text_fields = zero;
+    cr_assert_eq(bm_input_set_open(&o, NULL, &set, &err), BM_ERR_USAGE);
+    o.text_fields = two;
+    o.id_field = "id";
+    cr_assert_eq(bm_input_set_open(&o, NULL, &set, &err), BM_ERR_USAGE);
+    o.id_field = "none";
+    cr_assert_eq(bm_input_set_open(&o, NULL, &set, &err), BM_OK);
+    bm_input_set_close(set);
+    free(path);
+    test_dir_remove(dir);
+}
