@@ -32,6 +32,7 @@ class Alphabet:
 
     def __init__(self):
         points = text_model.common_code_points()
+        self.known = set(map(chr, points))
         kind = {cp: unicodedata.category(chr(cp)) for cp in points}
         self.letters = [chr(cp) for cp in points if kind[cp][0] == "L" and cp < 0x3000]
         self.cased = [c for c in self.letters if c.lower() != c or c.upper() != c] + ["\u0130", "\u03a3", "\u1e9e"]
@@ -161,12 +162,12 @@ def make_lines(folder, alphabet, rng, n):
     corpus, path, data = Corpus(), os.path.join(folder, "c.txt"), b""
     bad = [b"\xff", b"\xc0\xaf", b"\xe2\x82", b"\xed\xa0\x80", b"\xf0\x9f\x98", b"\xf4\x90\x80\x80", b"\x80", b"\xf8\x88"]
     for line, text in enumerate(make_texts(alphabet, rng, n), 1):
-        raw = bytearray(text.encode("utf-8").replace(b"\n", b" ").replace(b"\r", b" "))
-        if raw and rng.random() < 0.33:
-            for _ in range(rng.randint(1, 3)):
-                at = rng.randrange(len(raw) + 1)
-                raw[at:at] = rng.choice(bad)
-        raw = bytes(raw)
+        raw = text.encode("utf-8").replace(b"\n", b" ").replace(b"\r", b" ")
+        for _ in range(rng.randint(1, 3) if raw and rng.random() < 0.33 else 0):
+            at = rng.randrange(len(raw) + 1)
+            spoilt = raw[:at] + rng.choice(bad) + raw[at:]
+            if alphabet.known.issuperset(spoilt.decode("utf-8", "replace")):  # bytes may join to a character that is new
+                raw = spoilt
         if line == 1 and raw.startswith(b"\xef\xbb\xbf"):
             raw = b"x" + raw
         corpus.add(f"{path}:{line}", raw.decode("utf-8", "replace"), len(raw), raw + b"\n", path, line)
@@ -364,7 +365,7 @@ def main():
                              ("--keep-inputs", {"help": "make the corpora here and leave them there"}))
     claims, bandmill = harness.Claims(), harness.Program(args.program)
     rng, alphabet, started = random.Random(args.seed), Alphabet(), time.monotonic()
-    n_text, n_dedup = {"small": (24, 12), "normal": (120, 60), "full": (None, 720)}[args.size]
+    n_text, n_dedup = {"small": (24, 12), "normal": (240, 160), "full": (None, 1440)}[args.size]
     combinations = all_options()
     chosen = combinations if n_text is None else [text_model.text_options(["lower"])] + rng.sample(combinations, n_text)
     print(f"seed {args.seed}, Unicode {unicodedata.unidata_version} in Python, {len(chosen)} of {len(combinations)} option sets")

@@ -68,11 +68,13 @@ def split_space(text):
 
 
 def split_alnum(text):
-    """Runs of L, M, N; a character of a split script with the marks that follow it is a word of its own."""
+    """Runs of L, M, N; a character of a split script with the marks that follow it is a word of its own. A mark belongs to
+    the word that it follows, of whichever script both are (cli.md leaves open what a Thai mark after a Latin letter is);
+    where there is no word before it, it begins one, of its script's kind."""
     words, word, split = [], "", False
     for char in text + " ":
         kind = unicodedata.category(char)[0]
-        mark_follows = kind == "M" and split
+        mark_follows = kind == "M" and word
         if kind not in "LMN":
             words, word, split = words + [word] * bool(word), "", False
         elif mark_follows:
