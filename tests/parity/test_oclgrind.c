@@ -1,0 +1,159 @@
+/* Each kernel under Oclgrind: no invalid access, no data race, no divergent barrier, right answers. And Oclgrind sees such
+ * errors here: one of each is planted in the real source and must be reported.
+ *
+ * Oclgrind is chosen by OCL_ICD_VENDORS, before the loader is opened; the platform's name proves that it runs. */
+#include <stdio.h>
+#include <unistd.h>
+
+#include "backend/opencl/cl_backend.h"
+#include "backend/opencl/cl_stream.h"
+#include "backend/opencl/kernel_files.h"
+#include "base/memory.h"
+#include "tests/parity/parity_batch.h"
+
+#define OCLGRIND "/usr/lib/oclgrind/liboclgrind-rt-icd.so"
+
+static char scratch[64], log_path[128];
+
+static void begin(void)
+{
+    char path[128];
+    if (access(OCLGRIND, R_OK) != 0) {
+        cr_assert_null(getenv("BANDMILL_REQUIRE_OPENCL"), "%s is required and not there", OCLGRIND);
+        cr_skip("no Oclgrind here (" OCLGRIND ")");
+    }
+    snprintf(scratch, sizeof scratch, "/tmp/bandmill_oclgrind_XXXXXX");
+    cr_assert_not_null(mkdtemp(scratch));
+    snprintf(path, sizeof path, "%s/oclgrind.icd", scratch);
+    FILE *icd = fopen(path, "w");
+    fputs(OCLGRIND "\n", icd);
+    fclose(icd);
+    snprintf(log_path, sizeof log_path, "%s/log", scratch);
+    setenv("OCL_ICD_VENDORS", scratch, 1);
+    setenv("OCLGRIND_DATA_RACES", "1", 1);
+    setenv("OCLGRIND_LOG", log_path, 1);
+}
+
+/* What Oclgrind wrote; "" if nothing. */
+static void read_log(char *out, size_t cap)
+{
+    char command[128];
+    FILE *file = fopen(log_path, "r");
+    size_t n = file != NULL ? fread(out, 1, cap - 1, file) : 0;
+    out[n] = '\0';
+    if (file != NULL)
+        fclose(file);
+    snprintf(command, sizeof command, "rm -r %s", scratch);
+    cr_assert_eq(system(command), 0);
+}
+
+static void sign_clean(const char *shape, uint32_t perms, uint32_t bands, uint32_t rows)
+{
+    static const uint32_t sizes[] = {0, 1, 3, 4, 9, 0, 40, 1100, 2, 6};
+    enum { N = sizeof sizes / sizeof *sizes };
+    bm_backend_cfg cfg = {.sketch = {.perms = perms, .seed = 1}, .bands = bands, .rows = rows,
+                          .device = "opencl:0.0", .cache_dir = ""};
+    bm_error err = {0};
+    bm_backend *backend = NULL;
+    parity_batch batch;
+    parity_make(&batch, &cfg, sizes, N, 4);
+    bm_status status =
+        bm_cl_backend_open(&cfg, &(bm_cl_open_options){.no_probe = true, .shape = shape}, &backend, &err);
+    cr_assert_eq(status, BM_OK, "%s", err.message);
+    cr_assert_not_null(strstr(backend->info.platform, "Oclgrind"), "the platform is %s", backend->info.platform);
+    bm_sign_task task = parity_task(&batch, 0, N, true, bands > 0);
+    parity_forget(&batch);
+    cr_assert_eq(backend->ops->submit(backend, &task, &err), BM_OK, "%s", err.message);
+    cr_assert_eq(backend->ops->drain(backend, &err), BM_OK, "%s", err.message);
+    parity_compare(&batch, true, bands > 0, shape);
+    backend->ops->close(backend);
+    parity_free(&batch);
+}
+
+Test(oclgrind, finds_nothing_in_any_kernel)
+{
+    char log[4096];
+    begin();
+    static const char *const shapes[] = {"cpu", "gpu"};
+    for (size_t s = 0; s < 2; ++s) { /* the known answers at open meet the split documents too */
+        sign_clean(shapes[s], 1, 1, 1);
+        sign_clean(shapes[s], 21, 4, 5);
+        sign_clean(shapes[s], 16, 0, 0);
+    }
+    read_log(log, sizeof log);
+    cr_assert_str_empty(log, "Oclgrind reports:\n%s", log);
+}
+
+/* sign_gpu.cl with `from` changed to `to`, behind its usual company. */
+static char *plant(const char *from, const char *to)
+{
+    static const char *const names[] = {"affine32.h", "band_keys.cl", "sign_gpu.cl"};
+    char *text = calloc(1, 1 << 20);
+    for (size_t i = 0; i < 3; ++i)
+        for (unsigned f = 0; f < bm_n_kernel_files; ++f)
+            if (strcmp(bm_kernel_files[f].name, names[i]) == 0)
+                strcat(text, bm_kernel_files[f].text);
+    char *at = strstr(text, from);
+    cr_assert_not_null(at, "sign_gpu.cl no longer says %s", from);
+    char *rest = strdup(at + strlen(from));
+    strcpy(at, to);
+    strcat(text, rest);
+    free(rest);
+    return text;
+}
+
+/* Run bm_sign of a planted program over a few documents; what Oclgrind says goes to `log`. */
+static void run_planted(const char *from, const char *to, char *log, size_t cap)
+{
+    static const uint32_t sizes[] = {40, 0, 25, 7};
+    const uint32_t plan[3] = {16, 2, 8};
+    bm_error err = {0};
+    bm_cl_api api;
+    bm_cl_device device;
+    bm_cl_shape shape;
+    begin();
+    cr_assert_eq(bm_cl_load(&api, &err), BM_OK, "%s", err.message);
+    cr_assert_eq(bm_cl_device_find(&api, "opencl:0.0", &device, &err), BM_OK, "%s", err.message);
+    cr_assert_not_null(strstr(device.info.platform, "Oclgrind"));
+    cr_assert_eq(bm_cl_tune(&device, "gpu", plan, &shape, &err), BM_OK);
+    cl_int code;
+    cl_context context = api.clCreateContext(NULL, 1, &device.id, NULL, NULL, &code);
+    char *text = plant(from, to), options[256];
+    bm_cl_program program = {
+        .program = api.clCreateProgramWithSource(context, 1, (const char **)&text, NULL, &code)};
+    snprintf(options, sizeof options,
+             "-cl-std=CL1.2 -DBM_PERMS=16 -DBM_BANDS=2 -DBM_ROWS=8 -DBM_SPLIT_GROUP=8 -DBM_EACH=%u "
+             "-DBM_TEAM=%u -DBM_TEAMS=%u -DBM_TILE=%u", shape.each, shape.team, shape.teams, shape.tile);
+    cr_assert_eq(api.clBuildProgram(program.program, 1, &device.id, options, NULL, NULL), CL_SUCCESS);
+    program.kernels[BM_CL_SIGN] = api.clCreateKernel(program.program, "bm_sign", &code);
+    bm_backend_cfg cfg = {.sketch = {.perms = 16, .seed = 1}, .bands = 2, .rows = 8};
+    parity_batch batch;
+    parity_make(&batch, &cfg, sizes, 4, 4);
+    bm_cl_stream stream = {
+        .api = &api, .device = &device, .program = &program, .shape = &shape, .context = context};
+    cr_assert_eq(bm_cl_stream_open(&stream, batch.right_words, batch.right_words, &err), BM_OK);
+    bm_sign_task task = parity_task(&batch, 0, 4, true, true);
+    cr_assert_eq(bm_cl_stream_submit(&stream, &task, &err), BM_OK, "%s", err.message);
+    cr_assert_eq(bm_cl_stream_wait(&stream, NULL, &err), BM_OK, "%s", err.message);
+    bm_cl_stream_close(&stream);
+    bm_cl_program_reset(&api, &program);
+    api.clReleaseContext(context);
+    bm_cl_unload(&api);
+    parity_free(&batch);
+    free(text);
+    read_log(log, cap);
+}
+
+Test(oclgrind, reports_a_planted_write_out_of_bounds)
+{
+    static char log[65536];
+    run_planted("__local uint4 tile[BM_TILE];", "__local uint4 tile[4];", log, sizeof log);
+    cr_assert_not_null(strstr(log, "Invalid write"), "Oclgrind said: %s", log);
+}
+
+Test(oclgrind, reports_a_planted_race)
+{
+    static char log[65536];
+    run_planted("    barrier(CLK_LOCAL_MEM_FENCE);\n    for (uint doc", "    for (uint doc", log, sizeof log);
+    cr_assert_not_null(strstr(log, "data race"), "Oclgrind said: %s", log);
+}
