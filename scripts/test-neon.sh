@@ -1,0 +1,34 @@
+#!/bin/sh
+# test-neon.sh [DIR] -- build tests/cross/neon_check.c and what it needs of the library for AArch64,
+# statically and without other libraries, and run it (under qemu on other machines). DIR holds what
+# is built; default: a temporary directory. Ends with 77 and a message where a tool is missing.
+#   CC_AARCH64, QEMU_AARCH64: other names for the compiler and the emulator.
+set -eu
+root=$(CDPATH= cd -- "$(dirname -- "$0")/.." && pwd)
+if [ "$(uname -m)" = aarch64 ]; then
+    compiler=${CC_AARCH64:-cc}
+    emulator=
+else
+    compiler=${CC_AARCH64:-aarch64-linux-gnu-gcc}
+    emulator=${QEMU_AARCH64:-qemu-aarch64-static}
+fi
+for tool in "$compiler" $emulator; do
+    if ! command -v "$tool" >/dev/null 2>&1; then
+        echo "skipped: no $tool (Debian: gcc-aarch64-linux-gnu, libc6-dev-arm64-cross, qemu-user-static)"
+        exit 77
+    fi
+done
+if [ $# -gt 0 ]; then
+    work=$1
+    mkdir -p "$work"
+else
+    work=$(mktemp -d)
+    trap 'rm -rf "$work"' EXIT
+fi
+cd "$root"
+# shellcheck disable=SC2046
+"$compiler" -std=c11 -O2 -static -D_GNU_SOURCE -Wall -Wextra -Wconversion -Wshadow -Wvla -Werror \
+    -I. -Isrc -Iinclude -o "$work/neon_check" tests/cross/neon_check.c \
+    src/base/cpu.c src/base/error.c src/base/memory.c src/base/random.c \
+    $(ls src/sketch/*.c src/backend/cpu/*.c | grep -Ev '_(avx2|avx512)\.c$') -lm
+$emulator "$work/neon_check"

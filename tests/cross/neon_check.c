@@ -1,0 +1,117 @@
+/* neon_check.c -- the NEON loops against the scalar reference, without any test library.
+ *
+ * Criterion is not there for a foreign architecture, so this is a plain program: built by
+ * scripts/test-neon.sh with a cross compiler, run natively or under qemu. Prints one line "N
+ * passed, N failed" and ends with 1 when a check failed. */
+#include <stdio.h>
+#include <string.h>
+
+#include "backend/backend.h"
+#include "backend/cpu/sign_loops.h"
+#include "base/memory.h"
+#include "base/random.h"
+#include "kernels/affine32.h"
+
+typedef struct tally {
+    unsigned passed, failed;
+} tally;
+
+static void check(tally *t, bool right, const char *what, size_t x, size_t y)
+{
+    if (right) {
+        t->passed++;
+        return;
+    }
+    t->failed++;
+    if (t->failed <= 20)
+        printf("wrong: %s, %zu, %zu\n", what, x, y);
+}
+
+static void check_premix(tally *t, const uint64_t *hashes)
+{
+    uint32_t *block = bm_alloc_aligned(BM_SIGN_BLOCK + 1, sizeof *block);
+    for (size_t n = 0; n <= BM_SIGN_BLOCK; n++) {
+        block[n] = UINT32_C(0xA5A5A5A5);
+        bm_sign_loops_neon.premix(hashes, n, block);
+        size_t same = 0;
+        while (same < n && block[same] == bm_fmix32((uint32_t)hashes[same]))
+            same++;
+        check(t, same == n && block[n] == UINT32_C(0xA5A5A5A5), "premix (length, index)", n, same);
+    }
+    bm_free(block);
+}
+
+static void check_minima(tally *t, uint32_t perms, const uint64_t *hashes, size_t n)
+{
+    bm_scheme_params params;
+    bm_sketch_options options = {.perms = perms, .seed = perms + 1};
+    if (bm_scheme_affine32.draw(&options, &params, NULL) != BM_OK) {
+        check(t, false, "coefficients (permutations)", perms, 0);
+        return;
+    }
+    uint32_t expected[BM_PERMS_MAX];
+    bm_scheme_affine32.sign(&params, hashes, n, expected);
+    uint32_t *words = bm_alloc_aligned(params.perms_padded, sizeof *words);
+    uint32_t *block = bm_alloc_aligned(BM_SIGN_BLOCK, sizeof *block);
+    memset(words, 0xFF, params.perms_padded * sizeof *words);
+    bm_sign_loops_neon.premix(hashes, n, block);
+    bm_sign_loops_neon.minima(&params, block, n, words);
+    check(t, memcmp(words, expected, perms * sizeof *words) == 0, "minima (permutations, hashes)",
+          perms, n);
+    bm_free(words);
+    bm_free(block);
+    bm_scheme_params_reset(&params);
+}
+
+/* The whole backend, which must choose NEON by itself, on one document of each length. */
+static void check_backend(tally *t, const uint64_t *hashes)
+{
+    static const uint64_t offsets[] = {0, 0, 1, 3, 120, 1144, 2169, 6000};
+    enum { DOCS = sizeof offsets / sizeof offsets[0] - 1, PERMS = 100, BANDS = 20, ROWS = 5 };
+    bm_backend_cfg cfg = {.sketch = {.perms = PERMS, .seed = 1}, .bands = BANDS, .rows = ROWS};
+    bm_backend *backend = NULL;
+    bm_scheme_params params;
+    uint32_t words[DOCS * PERMS], expected[PERMS];
+    uint64_t keys[DOCS * BANDS], expected_keys[BANDS];
+    bm_sign_task task = {offsets, hashes, DOCS, words, keys};
+    if (bm_backend_cpu.open(&cfg, &backend, NULL) != BM_OK ||
+        bm_backend_cpu.submit(backend, &task, NULL) != BM_OK ||
+        bm_scheme_affine32.draw(&cfg.sketch, &params, NULL) != BM_OK) {
+        check(t, false, "the backend could not be used", 0, 0);
+        return;
+    }
+    check(t, strcmp(backend->info.driver, "neon") == 0, "the instruction set is not neon", 0, 0);
+    for (size_t d = 0; d < DOCS; d++) {
+        size_t n = (size_t)(offsets[d + 1] - offsets[d]);
+        bm_scheme_affine32.sign(&params, hashes + offsets[d], n, expected);
+        bm_band_keys_scalar(expected, BANDS, ROWS, n == 0, expected_keys);
+        check(t, memcmp(words + d * PERMS, expected, sizeof expected) == 0, "words (document)", d,
+              n);
+        check(t, memcmp(keys + d * BANDS, expected_keys, sizeof expected_keys) == 0,
+              "keys (document)", d, n);
+    }
+    bm_scheme_params_reset(&params);
+    bm_backend_cpu.close(backend);
+}
+
+int main(void)
+{
+    enum { HASHES = 6000 };
+    static uint64_t hashes[HASHES];
+    bm_random random;
+    bm_random_init(&random, 2024);
+    for (size_t i = 0; i < HASHES; i++)
+        hashes[i] = bm_random_u64(&random);
+    hashes[3] = 0;
+    hashes[4] = UINT64_MAX;
+    tally t = {0, 0};
+    check_premix(&t, hashes);
+    for (uint32_t perms = 1; perms <= BM_PERMS_MAX; perms += perms < 300 ? 1 : 31)
+        for (size_t n = 0; n <= 9; n++)
+            check_minima(&t, perms, hashes + perms, n);
+    for (size_t n = 10; n <= BM_SIGN_BLOCK; n += 13)
+        check_minima(&t, 128, hashes, n);
+    check_backend(&t, hashes);
+    printf("%u passed, %u failed\n", t.passed, t.failed);
+    return t.failed == 0 ? 0 : 1;
+}
