@@ -1,0 +1,79 @@
+/* A driver that ends the process ends the probe's, not ours: PoCL with a broken cache. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "backend/backend.h"
+#include "base/memory.h"
+
+static void shell(const char *format, const char *dir)
+{
+    char command[512];
+    snprintf(command, sizeof command, format, dir);
+    cr_assert_eq(system(command), 0, "%s", command);
+}
+
+static bm_status open_and_close(const char *spec, const char *cache, bm_error *err)
+{
+    bm_backend_cfg cfg = {.sketch = {.perms = 24, .seed = 1}, .bands = 3, .rows = 8, .device = spec, .cache_dir = cache};
+    bm_backend *backend = NULL;
+    bm_status status = bm_backend_opencl.open(&cfg, &backend, err);
+    bm_backend_opencl.close(backend);
+    return status;
+}
+
+/* Devices of platforms whose name contains `platform`. In the parent of no OpenCL call yet, so the variables hold. */
+static bm_device_info *find(const char *platform, size_t *n)
+{
+    bm_device_info *all = NULL;
+    size_t n_all = 0;
+    char note[256] = "";
+    cr_assert_eq(bm_backend_opencl_list(&all, &n_all, note, sizeof note, NULL), BM_OK);
+    *n = 0;
+    for (size_t i = 0; i < n_all; ++i)
+        if (strstr(all[i].platform, platform) != NULL)
+            all[(*n)++] = all[i];
+    if (*n == 0) {
+        cr_assert_null(getenv("BANDMILL_REQUIRE_OPENCL"), "no device of %s: %s", platform, note);
+        bm_free(all);
+        cr_skip("no device of %s: %s", platform, note);
+    }
+    return all;
+}
+
+Test(probe_opencl, every_device_opens_behind_a_probe)
+{
+    char dir[] = "/tmp/bandmill_probe_XXXXXX";
+    size_t n;
+    cr_assert_not_null(mkdtemp(dir));
+    setenv("BANDMILL_PROBE", PROBE_PROGRAM, 1);
+    bm_device_info *devices = find("", &n);
+    for (size_t i = 0; i < n; ++i) {
+        bm_error err = {0};
+        cr_assert_eq(open_and_close(devices[i].spec, dir, &err), BM_OK, "%s", err.message);
+    }
+    shell("test $(ls %s/opencl/*.clbin | wc -l) -gt 0", dir);
+    bm_free(devices);
+    shell("rm -r %s", dir);
+}
+
+Test(probe_opencl, a_broken_cache_of_pocl_is_an_error_not_an_abort)
+{
+    char dir[] = "/tmp/bandmill_pocl_XXXXXX", ours[64];
+    size_t n;
+    cr_assert_not_null(mkdtemp(dir));
+    snprintf(ours, sizeof ours, "%s/ours", dir);
+    setenv("POCL_CACHE_DIR", dir, 1);
+    setenv("BANDMILL_PROBE", PROBE_PROGRAM, 1);
+    bm_device_info *devices = find("Portable", &n);
+    bm_error err = {0};
+    cr_assert_eq(open_and_close(devices[0].spec, ours, &err), BM_OK, "%s", err.message);
+    shell("find %s -type f -not -path '*/ours/*' -size +0 -exec truncate -s 10 {} +", dir);
+    cr_assert_eq(open_and_close(devices[0].spec, ours, &err), BM_ERR_DEVICE, "a broken cache was not noticed");
+    cr_assert_not_null(strstr(err.message, "ended a trial run with signal"), "%s", err.message);
+    cr_assert_not_null(strstr(err.message, "POCL_CACHE_DIR"), "%s", err.message);
+    bm_free(devices);
+    shell("rm -r %s", dir);
+}
