@@ -237,9 +237,11 @@ static bm_status fill(bm_signer *signer, const source *src, size_t first, slot *
         n_hashes = src->hashes64 != NULL ? (size_t)(src->offsets[doc + 1] - src->offsets[first])
                                          : bm_shingle_batch_hashes(&s->batch);
     }
+    static const uint64_t none; /* where no document of the slot has a hash */
     bool direct = src->hashes64 != NULL;
+    const uint64_t *own = s->batch.hashes != NULL ? s->batch.hashes : &none;
     s->task = (bm_sign_task){.offsets = direct ? src->offsets + first : s->batch.offsets,
-                             .hashes = direct ? src->hashes64 : s->batch.hashes,
+                             .hashes = direct ? src->hashes64 : own,
                              .n_docs = doc - first};
     return BM_OK;
 }
