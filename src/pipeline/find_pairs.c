@@ -104,7 +104,7 @@ static bm_status sign_range(void *ctx, uint32_t thread, size_t begin, size_t end
     if (keys == NULL)
         return bm_fail_nomem(err, n * f->bands * sizeof *keys);
     bm_sign_task task = {.offsets = f->offsets + begin,
-                         .hashes = f->hashes,
+                         .hashes = f->hashes != NULL ? f->hashes : f->sorted, /* none is read */
                          .n_docs = n,
                          .keys = f->bands == 0 ? NULL : keys,
                          .words = f->words};

@@ -288,6 +288,25 @@ Test(find_pairs, no_documents_are_no_pairs)
     bm_pairs_free(got);
 }
 
+Test(find_pairs, documents_without_hashes_are_in_no_pair)
+{
+    static const uint64_t offsets[] = {0, 0, 0, 0}, some[] = {0, 0, 1, 1, 1, 2};
+    static const uint64_t hashes[] = {7, 7};
+    bm_find_config config;
+    bm_find_config_init(&config);
+    for (int all = 0; all < 2; all++) {
+        config.all_candidates = all;
+        bm_pair *got = NULL;
+        size_t n = 9;
+        cr_assert_eq(bm_find_pairs(&config, offsets, NULL, 3, &got, &n, NULL), BM_OK);
+        cr_assert_eq(n, 0);
+        bm_pairs_free(got);
+        cr_assert_eq(bm_find_pairs(&config, some, hashes, 5, &got, &n, NULL), BM_OK);
+        cr_assert(n == 1 && got[0].a == 1 && got[0].b == 4 && got[0].similarity == 1);
+        bm_pairs_free(got);
+    }
+}
+
 Test(find_pairs, bad_offsets_name_their_row_and_leave_the_outputs_alone)
 {
     static const uint64_t falling[] = {0, 4, 2, 6}, late[] = {1, 4}, huge[] = {0, 1, 1ull << 33};
