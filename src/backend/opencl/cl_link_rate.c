@@ -1,0 +1,106 @@
+/* cl_link_rate.c -- a plain copy over the link, by the host's clock, from enqueue to finish. */
+#include "backend/opencl/cl_link_rate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/opencl/cl_buffer.h"
+#include "backend/opencl/cl_device.h"
+#include "base/clock.h"
+#include "base/error.h"
+
+enum { REPEATS = 7 };
+
+static int by_value(const void *x, const void *y)
+{
+    const double a = *(const double *)x, b = *(const double *)y;
+    return (a > b) - (a < b);
+}
+
+static cl_int copy_once(const bm_cl_api *api, cl_command_queue queue, bm_cl_buffer *buffer,
+                        size_t bytes, bool up)
+{
+    cl_event event = NULL;
+    cl_int code = up ? bm_cl_buffer_end_write(api, queue, buffer, bytes, NULL)
+                     : bm_cl_buffer_begin_read(api, queue, buffer, 0, bytes, &event);
+    if (code == CL_SUCCESS)
+        code = api->clFinish(queue);
+    if (event != NULL)
+        api->clReleaseEvent(event);
+    return code;
+}
+
+static cl_int median_rate(const bm_cl_api *api, cl_command_queue queue, bm_cl_buffer *buffer,
+                          size_t bytes, bool up, double *rate)
+{
+    double seconds[REPEATS];
+    for (int i = -1; i < REPEATS; ++i) { /* -1: to warm up */
+        double begin = bm_clock_seconds();
+        cl_int code = copy_once(api, queue, buffer, bytes, up);
+        if (code != CL_SUCCESS)
+            return code;
+        if (i >= 0)
+            seconds[i] = bm_clock_seconds() - begin;
+    }
+    qsort(seconds, REPEATS, sizeof *seconds, by_value);
+    const double median = seconds[REPEATS / 2];
+    *rate = median > 0 ? (double)bytes / median : 0;
+    return CL_SUCCESS;
+}
+
+static bm_status measure(const bm_cl_api *api, const bm_cl_device *device, size_t bytes,
+                         double rates[2], bm_error *err)
+{
+    const char *call = "clCreateContext";
+    cl_int code = CL_SUCCESS;
+    cl_command_queue queue = NULL;
+    bm_cl_buffer buffer = {.unified = false}; /* a pinned twin, whatever the device */
+    cl_context context = api->clCreateContext(NULL, 1, &device->id, NULL, NULL, &code);
+    if (code == CL_SUCCESS) {
+        call = "clCreateCommandQueue";
+        queue = api->clCreateCommandQueue(context, device->id, 0, &code);
+    }
+    if (code == CL_SUCCESS) {
+        call = "clCreateBuffer";
+        code =
+            bm_cl_buffer_reserve(api, context, queue, &buffer, bytes, device->info.max_alloc_bytes);
+    }
+    if (code == CL_SUCCESS) {
+        memset(buffer.host, 0x5A, bytes); /* pages that exist */
+        call = "clEnqueueWriteBuffer";
+        code = median_rate(api, queue, &buffer, bytes, true, &rates[0]);
+    }
+    if (code == CL_SUCCESS) {
+        call = "clEnqueueReadBuffer";
+        code = median_rate(api, queue, &buffer, bytes, false, &rates[1]);
+    }
+    if (queue != NULL) {
+        bm_cl_buffer_release(api, queue, &buffer);
+        api->clReleaseCommandQueue(queue);
+    }
+    if (context != NULL)
+        api->clReleaseContext(context);
+    return code == CL_SUCCESS ? BM_OK : bm_cl_fail(err, code, call);
+}
+
+bm_status bm_opencl_link_rate(const char *device, size_t bytes, double *up_bytes_s,
+                              double *down_bytes_s, bm_error *err)
+{
+    bm_cl_api api;
+    bm_cl_device found;
+    double rates[2] = {0, 0};
+    if (bytes == 0)
+        return bm_fail(err, BM_ERR_USAGE, "a rate needs bytes to copy");
+    bm_status status = bm_cl_load(&api, err);
+    if (status != BM_OK)
+        return bm_fail(err, BM_ERR_DEVICE, "there is no device %s: no OpenCL loader", device);
+    status = bm_cl_device_find(&api, device, &found, err);
+    if (status == BM_OK)
+        status = measure(&api, &found, bytes, rates, err);
+    bm_cl_unload(&api);
+    if (status == BM_OK) {
+        *up_bytes_s = rates[0];
+        *down_bytes_s = rates[1];
+    }
+    return status;
+}
