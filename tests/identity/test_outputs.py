@@ -9,7 +9,7 @@ a batch size. Every job runs on every path; threads (1, 2, 5) and batches (1, 7,
 over the paths, so that each meets each device. Sizes:
 
   small   2 jobs
-  normal  all shingles x K in {1, 16, 100, 128, 256}, each on one corpus; the corpora take turns; the largest are cut
+  normal  all shingles x K in {1, 16, 100, 128, 256}, each on two corpora; the corpora take turns; the largest are cut
   full    the same on every corpus, whole
 
 Batches of one document only on corpora of at most 1,200: each is a launch. OpenCL devices are those that `bandmill devices
@@ -202,8 +202,9 @@ def make_jobs(made, size):
         return [(corpus, shingle, perms) for shingle, perms in every for corpus in made]
     if size == "small":
         every = [every[3 * len(SHINGLES)], every[7]]
-    # A step that shares no factor with the number of corpora, so that no shingle stays with one corpus.
-    return [(made[(i + i // len(SHINGLES)) % len(made)], shingle, perms) for i, (shingle, perms) in enumerate(every)]
+    # Two corpora a job, which take turns; a step more after each K, so that no shingle stays with one corpus.
+    return [(made[(i + i // len(SHINGLES) + half) % len(made)], shingle, perms) for i, (shingle, perms) in enumerate(every)
+            for half in sorted({0, len(made) // 2 if size == "normal" else 0})]
 
 
 def differing(got, wanted):
