@@ -1,78 +1,97 @@
-/* shingle_scalar.c -- the loops of the shingler without vector instructions: the block is 64 bytes
- * of memory, the masks come from a table of byte kinds. For processors without a file of their own,
- * and to test the others against. */
+/* shingle_scalar.c -- the loops of the shingler without vector instructions: the block is eight
+ * words of eight bytes. For processors without a file of their own, and to test the others against.
+ *
+ * A comparison leaves its answer in the top bit of each byte; a multiplication gathers the eight
+ * top bits. Little-endian, as everything here. */
 #include <string.h>
 
 #include "text/shingle_ops.h"
 
+#define ONES UINT64_C(0x0101010101010101)
+#define TOPS UINT64_C(0x8080808080808080)
+
 typedef struct bm_block {
-    unsigned char byte[64];
+    uint64_t word[8];
 } bm_block;
 
 static inline bm_block block_load(const char *p)
 {
     bm_block b;
-    memcpy(b.byte, p, sizeof b.byte);
+    memcpy(b.word, p, sizeof b.word);
     return b;
 }
 
 static inline bm_block block_load_part(const char *p, size_t n)
 {
-    bm_block b;
-    memset(b.byte, ' ', sizeof b.byte);
-    memcpy(b.byte, p, n);
-    return b;
+    char bytes[64];
+    memset(bytes, ' ', sizeof bytes);
+    memcpy(bytes, p, n);
+    return block_load(bytes);
 }
 
 static inline void block_store(char *p, bm_block b)
 {
-    memcpy(p, b.byte, sizeof b.byte);
+    memcpy(p, b.word, sizeof b.word);
+}
+
+/* The top bits of the eight bytes, byte 0 first. */
+static inline uint64_t gather(uint64_t tops)
+{
+    return (tops >> 7) * UINT64_C(0x0102040810204080) >> 56;
+}
+
+/* Top bits of the bytes low <= byte < low + n; low + n <= 0x80. */
+static inline uint64_t within(uint64_t v, unsigned low, unsigned n)
+{
+    uint64_t seven = v & ~TOPS;
+    uint64_t from = seven + ONES * (0x80 - low), past = seven + ONES * (0x80 - low - n);
+    return from & ~past & ~v & TOPS;
+}
+
+/* Top bits of the bytes that are zero. */
+static inline uint64_t zero(uint64_t v)
+{
+    return ~(((v & ~TOPS) + ~TOPS) | v) & TOPS;
+}
+
+/* All ones in the bytes whose top bit is given. */
+static inline uint64_t whole_bytes(uint64_t tops)
+{
+    return (tops >> 7) * 0xFF;
 }
 
 static inline uint64_t block_high(bm_block b)
 {
     uint64_t mask = 0;
-    for (unsigned i = 0; i < 8; i++) {
-        uint64_t word;
-        memcpy(&word, b.byte + 8 * i, sizeof word);
-        word &= UINT64_C(0x8080808080808080);
-        mask |= (word * UINT64_C(0x0002040810204081) >> 56) << 8 * i;
-    }
+    for (unsigned i = 0; i < 8; i++)
+        mask |= gather(b.word[i] & TOPS) << 8 * i;
     return mask;
 }
 
 static inline uint64_t block_may_be_space(bm_block b)
 {
     uint64_t mask = 0;
-    for (unsigned i = 0; i < 64; i++)
-        mask |= (uint64_t)(b.byte[i] == 0xC2 || (b.byte[i] & 0xFC) == 0xE0) << i;
+    for (unsigned i = 0; i < 8; i++) {
+        uint64_t group = zero((b.word[i] & ONES * 0xFC) ^ ONES * 0xE0);
+        mask |= gather(group | zero(b.word[i] ^ ONES * 0xC2)) << 8 * i;
+    }
     return mask;
 }
 
 static inline uint64_t block_equal(bm_block b, char byte)
 {
     uint64_t mask = 0;
-    for (unsigned i = 0; i < 64; i++)
-        mask |= (uint64_t)(b.byte[i] == (unsigned char)byte) << i;
+    for (unsigned i = 0; i < 8; i++)
+        mask |= gather(zero(b.word[i] ^ ONES * (unsigned char)byte)) << 8 * i;
     return mask;
 }
 
 static inline uint64_t block_lead(bm_block b)
 {
     uint64_t mask = 0;
-    for (unsigned i = 0; i < 64; i++)
-        mask |= (uint64_t)((b.byte[i] & 0xC0) != 0x80) << i;
+    for (unsigned i = 0; i < 8; i++)
+        mask |= gather((~b.word[i] | b.word[i] << 1) & TOPS) << 8 * i;
     return mask;
-}
-
-static inline bool is_space(unsigned char c)
-{
-    return c == ' ' || (unsigned char)(c - 9) < 5;
-}
-
-static inline bool is_alnum(unsigned char c)
-{
-    return (unsigned char)((c | 0x20) - 'a') < 26 || (unsigned char)(c - '0') < 10;
 }
 
 static inline uint64_t block_cut(bm_block *b, bm_join_rule rule)
@@ -80,20 +99,27 @@ static inline uint64_t block_cut(bm_block *b, bm_join_rule rule)
     uint64_t mask = 0;
     if (rule == BM_JOIN_COPY)
         return 0;
-    for (unsigned i = 0; i < 64; i++) {
-        bool sep = rule == BM_JOIN_SPACE ? is_space(b->byte[i]) : !is_alnum(b->byte[i]);
-        mask |= (uint64_t)sep << i;
-        b->byte[i] = sep ? ' ' : b->byte[i];
+    for (unsigned i = 0; i < 8; i++) {
+        uint64_t v = b->word[i], tops;
+        if (rule == BM_JOIN_SPACE)
+            tops = within(v, ' ', 1) | within(v, 9, 5);
+        else
+            tops = ~(within(v | ONES * 0x20, 'a', 26) | within(v, '0', 10)) & TOPS;
+        uint64_t bytes = whole_bytes(tops);
+        b->word[i] = (v & ~bytes) | (bytes & ONES * ' ');
+        mask |= gather(tops) << 8 * i;
     }
     return mask;
 }
 
 static inline bm_block block_fold(bm_block b, bool lower, bool digits)
 {
-    for (unsigned i = 0; lower && i < 64; i++)
-        b.byte[i] |= (unsigned char)(b.byte[i] - 'A') < 26 ? 0x20 : 0;
-    for (unsigned i = 0; digits && i < 64; i++)
-        b.byte[i] = (unsigned char)(b.byte[i] - '0') < 10 ? '0' : b.byte[i];
+    for (unsigned i = 0; lower && i < 8; i++)
+        b.word[i] |= within(b.word[i], 'A', 26) >> 2;
+    for (unsigned i = 0; digits && i < 8; i++) {
+        uint64_t bytes = whole_bytes(within(b.word[i], '0', 10));
+        b.word[i] = (b.word[i] & ~bytes) | (bytes & ONES * '0');
+    }
     return b;
 }
 

@@ -1,0 +1,129 @@
+/* test_normalize.c -- the list of --normalize, the Unicode tables, and the normal forms against
+ * utf8proc's own over every code point. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "text/normalize.h"
+#include "text/shingler.h"
+#include "text/unicode_tables.h"
+#include "text/utf8_code.h"
+
+Test(normalize, reads_lists_in_any_order)
+{
+    uint32_t bits = 99;
+    cr_expect_eq(bm_normalize_parse("none", &bits, NULL), BM_OK);
+    cr_expect_eq(bits, 0);
+    cr_expect_eq(bm_normalize_parse("digits,strip-accents,lower,nfkc", &bits, NULL), BM_OK);
+    cr_expect_eq(bits, BM_NORM_DIGITS | BM_NORM_STRIP_ACCENTS | BM_NORM_LOWER | BM_NORM_NFKC);
+    cr_expect_eq(bm_normalize_parse("nfc", &bits, NULL), BM_OK);
+    cr_expect_eq(bits, BM_NORM_NFC);
+}
+
+Test(normalize, refuses_lists_and_names_the_bad_word)
+{
+    static const char *const bad[] = {"",         "lower,", ",lower",        "none,lower", "Lower",
+                                      "nfc,nfkc", "nfd",    "lower, digits", "lowercase",  "low"};
+    uint32_t bits = 99;
+    bm_error err;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        cr_expect_eq(bm_normalize_parse(bad[i], &bits, &err), BM_ERR_USAGE, "'%s'", bad[i]);
+    cr_expect_eq(bits, 99);
+    bm_normalize_parse("lower,nfd", &bits, &err);
+    cr_expect_not_null(strstr(err.message, "'nfd'"));
+}
+
+Test(normalize, knows_the_classes_of_the_standard)
+{
+    static const struct {
+        uint32_t code, class;
+    } known[] = {
+        {'a', BM_CLASS_WORD},      {'0', BM_CLASS_WORD},         {'_', BM_CLASS_OTHER},
+        {' ', BM_CLASS_SPACE},     {0x1C, BM_CLASS_OTHER},       {0x85, BM_CLASS_SPACE},
+        {0xA0, BM_CLASS_SPACE},    {0xB2, BM_CLASS_WORD},        {0x301, BM_CLASS_MARK},
+        {0xE01, BM_CLASS_SPLIT},   {0xE31, BM_CLASS_SPLIT_MARK}, {0xE3F, BM_CLASS_OTHER},
+        {0x200B, BM_CLASS_OTHER},  {0x2028, BM_CLASS_SPACE},     {0x2160, BM_CLASS_WORD},
+        {0x3000, BM_CLASS_SPACE},  {0x3005, BM_CLASS_SPLIT},     {0x3007, BM_CLASS_SPLIT},
+        {0x3042, BM_CLASS_SPLIT},  {0x3099, BM_CLASS_MARK},      {0x30FC, BM_CLASS_WORD},
+        {0x4E00, BM_CLASS_SPLIT},  {0x9FFF, BM_CLASS_SPLIT},     {0xAC00, BM_CLASS_WORD},
+        {0xD800, BM_CLASS_OTHER},  {0xE000, BM_CLASS_OTHER},     {0xFF76, BM_CLASS_SPLIT},
+        {0x1F600, BM_CLASS_OTHER}, {0x323AF, BM_CLASS_SPLIT},    {0x323B0, BM_CLASS_OTHER},
+        {0xE0100, BM_CLASS_MARK},  {0x10FFFF, BM_CLASS_OTHER},   {0x1780, BM_CLASS_SPLIT},
+        {0x1000, BM_CLASS_SPLIT},  {0xE81, BM_CLASS_SPLIT},      {0x17B6, BM_CLASS_SPLIT_MARK}};
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        cr_expect_eq(bm_char_class_of(known[i].code), known[i].class, "U+%04X", known[i].code);
+    cr_expect_str_eq(bm_unicode_version(), "15.0.0");
+}
+
+Test(normalize, counts_as_many_code_points_as_the_standard_does)
+{
+    /* Unicode 15.0: 25 White_Space; in UnicodeData.txt 1433 lines with a field 13, 680 Nd, 1985
+     * Mn. */
+    unsigned spaces = 0, lowered = 0, nd = 0, mn = 0;
+    for (uint32_t code = 0; code <= 0x10FFFF; code++) {
+        spaces += bm_char_class_of(code) == BM_CLASS_SPACE;
+        lowered += bm_char_lower(code) != code;
+        nd += (bm_char_info(code) & BM_IS_ND) != 0;
+        mn += (bm_char_info(code) & BM_IS_MN) != 0;
+    }
+    cr_expect_eq(spaces, 25);
+    cr_expect_eq(lowered, 1433);
+    cr_expect_eq(nd, 680);
+    cr_expect_eq(mn, 1985);
+}
+
+static void compare_forms(const char *text, size_t len, uint32_t normalize)
+{
+    static bm_codes fast, spare, exact;
+    cr_assert_eq(bm_normalize_run(text, len, normalize, &fast, &spare, NULL), BM_OK);
+    cr_assert_eq(bm_normalize_exact(text, len, normalize, &exact, NULL), BM_OK);
+    cr_assert(fast.len == exact.len && memcmp(fast.data, exact.data, fast.len * 4) == 0,
+              "normalize %x of '%.*s': %zu and %zu code points", normalize, (int)len, text,
+              fast.len, exact.len);
+}
+
+Test(normalize, gives_utf8procs_forms_for_every_code_point_between_marks)
+{
+    for (uint32_t code = 0; code <= 0x10FFFF; code++) {
+        char text[32], *end = text;
+        if (code >= 0xD800 && code <= 0xDFFF)
+            continue;
+        end = bm_utf8_put(end, 'o');
+        end = bm_utf8_put(end, 0x301);
+        end = bm_utf8_put(end, code);
+        end = bm_utf8_put(end, 0x323);
+        end = bm_utf8_put(end, 0x11A8);
+        for (uint32_t form = 0; form < 4; form++) {
+            static const uint32_t forms[] = {BM_NORM_NFC, BM_NORM_NFKC, BM_NORM_STRIP_ACCENTS,
+                                             BM_NORM_NFKC | BM_NORM_LOWER | BM_NORM_STRIP_ACCENTS |
+                                                 BM_NORM_DIGITS};
+            compare_forms(text, (size_t)(end - text), forms[form]);
+        }
+    }
+}
+
+Test(normalize, gives_the_whole_from_its_parts_where_a_cut_is_allowed)
+{
+    /* For each code point X and each cut C: normal form of X + C + mark = that of X, then of the
+     * rest. */
+    static const uint32_t cuts[] = {'a',    '=',    ' ',    0x85,   0xA0,   0x1680,
+                                    0x2000, 0x2028, 0x3000, 0x3001, 0x3002, 0xFF0C};
+    static bm_codes whole, first, rest, spare;
+    for (uint32_t code = 0; code <= 0x2FFFF; code++)
+        for (size_t i = 0; i < sizeof cuts / sizeof cuts[0]; i++) {
+            char text[16], *end = text;
+            if (code >= 0xD800 && code <= 0xDFFF)
+                continue;
+            end = bm_utf8_put(end, code);
+            size_t cut = (size_t)(end - text);
+            end = bm_utf8_put(bm_utf8_put(end, cuts[i]), 0x308);
+            size_t len = (size_t)(end - text);
+            const uint32_t all = BM_NORM_NFKC | BM_NORM_LOWER | BM_NORM_STRIP_ACCENTS;
+            cr_assert_eq(bm_normalize_run(text, len, all, &whole, &spare, NULL), BM_OK);
+            cr_assert_eq(bm_normalize_run(text, cut, all, &first, &spare, NULL), BM_OK);
+            cr_assert_eq(bm_normalize_run(text + cut, len - cut, all, &rest, &spare, NULL), BM_OK);
+            bool same = whole.len == first.len + rest.len &&
+                        memcmp(whole.data, first.data, first.len * 4) == 0 &&
+                        memcmp(whole.data + first.len, rest.data, rest.len * 4) == 0;
+            cr_assert(same, "U+%04X before U+%04X", code, cuts[i]);
+        }
+}

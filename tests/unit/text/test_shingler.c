@@ -1,0 +1,475 @@
+/* test_shingler.c -- shingles written down by hand from the rules and hashed here with the xxHash
+ * library, and the fast path against the exact one on random text. */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "base/cpu.h"
+#include "text/shingler.h"
+
+static const char *const isas[] = {"scalar", "avx2", "avx512", "neon"};
+#define N_ISAS (sizeof isas / sizeof isas[0])
+
+static bool available(const char *isa)
+{
+    bm_isa chosen;
+    return bm_isa_choose(isa, &chosen, NULL) == BM_OK;
+}
+
+static bm_text_options word(uint32_t k, uint32_t normalize, bm_words words)
+{
+    return (bm_text_options){.normalize = normalize, .words = words, .shingle_k = k};
+}
+
+static bm_text_options other(bm_shingle_kind kind, uint32_t k, uint32_t normalize)
+{
+    return (bm_text_options){.normalize = normalize, .shingle = kind, .shingle_k = k};
+}
+
+/* A batch of one document; the text lies in a block of exactly its size. */
+static bm_shingle_batch shingle(bm_text_options options, const char *isa, bm_str text, bool exact)
+{
+    bm_error err = {0};
+    bm_shingler *shingler = NULL;
+    bm_shingle_batch batch = {0};
+    char *block = malloc(text.len == 0 ? 1 : text.len);
+    memcpy(block, text.data, text.len);
+    cr_assert_eq(bm_shingler_open(&options, isa, &shingler, &err), BM_OK, "%s", err.message);
+    bm_status status =
+        exact ? bm_shingler_add_exact(shingler, (bm_str){block, text.len}, &batch, &err)
+              : bm_shingler_add(shingler, (bm_str){block, text.len}, &batch, &err);
+    cr_assert_eq(status, BM_OK, "%s", err.message);
+    bm_shingler_close(shingler);
+    free(block);
+    return batch;
+}
+
+/* `expected`: the shingles of the text, repeats included, separated by '|'. On every path. */
+static void expect(bm_text_options options, const char *text, const char *expected)
+{
+    uint64_t run[64], distinct[64];
+    size_t n_run = 0, n = 0;
+    for (const char *at = expected; *expected != '\0'; at++) {
+        size_t len = strcspn(at, "|");
+        run[n_run++] = XXH3_64bits(at, len);
+        at += len;
+        if (*at == '\0')
+            break;
+    }
+    for (size_t i = 0; i < n_run; i++) {
+        size_t j = 0;
+        while (j < n && distinct[j] != run[i])
+            j++;
+        if (j == n)
+            distinct[n++] = run[i];
+    }
+    XXH128_hash_t sequence = XXH3_128bits(run, n_run * sizeof run[0]);
+    for (size_t i = 0; i <= N_ISAS; i++) {
+        const char *isa = i < N_ISAS ? isas[i] : "scalar";
+        if (!available(isa))
+            continue;
+        bm_shingle_batch batch = shingle(options, isa, (bm_str){text, strlen(text)}, i == N_ISAS);
+        const char *path = i == N_ISAS ? "exact" : isa;
+        cr_assert_eq(batch.n_docs, 1);
+        cr_expect_eq(batch.offsets[1], n, "%s: %zu hashes for '%s'", path, (size_t)batch.offsets[1],
+                     text);
+        if (batch.offsets[1] == n && n > 0)
+            cr_expect_arr_eq(batch.hashes, distinct, n * sizeof distinct[0], "%s: '%s'", path,
+                             text);
+        cr_expect_eq(batch.sequence[0].lo, sequence.low64, "%s", path);
+        cr_expect_eq(batch.sequence[0].hi, sequence.high64, "%s", path);
+        bm_shingle_batch_reset(&batch);
+    }
+}
+
+#define LOWER BM_NORM_LOWER
+
+Test(shingler, joins_words_by_one_blank)
+{
+    expect(word(2, LOWER, BM_WORDS_ALNUM), "The quick, brown--FOX.",
+           "the quick|quick brown|brown fox");
+    expect(word(2, 0, BM_WORDS_SPACE), " The quick,\n\tbrown--FOX. ",
+           "The quick,|quick, brown--FOX.");
+    expect(word(1, 0, BM_WORDS_ALNUM),
+           "a_b'c\x7f"
+           "d",
+           "a|b|c|d");
+}
+
+Test(shingler, keeps_distinct_hashes_in_order_of_first_occurrence)
+{
+    expect(word(1, LOWER, BM_WORDS_ALNUM), "b a b A c b", "b|a|b|a|c|b");
+    expect(word(2, LOWER, BM_WORDS_ALNUM), "b a b a b", "b a|a b|b a|a b");
+}
+
+Test(shingler, parts_words_at_every_white_space_and_at_nothing_else)
+{
+    expect(word(1, 0, BM_WORDS_SPACE),
+           "a\tb\nc\vd\fe\rf g\xC2\x85h\xC2\xA0i\xE1\x9A\x80j\xE2\x80\x80k\xE2\x80\x8Al\xE2\x80\xA8"
+           "m\xE2\x80\xA9n\xE2\x80\xAFo\xE2\x81\x9Fp\xE3\x80\x80q",
+           "a|b|c|d|e|f|g|h|i|j|k|l|m|n|o|p|q");
+    /* U+001C to U+001F, U+200B, U+180E, U+FEFF have not the property White_Space */
+    expect(word(1, 0, BM_WORDS_SPACE),
+           "a\x1C\x1D\x1E\x1F"
+           "b\xE2\x80\x8B"
+           "c\xE1\xA0\x8E"
+           "d\xEF\xBB\xBF",
+           "a\x1C\x1D\x1E\x1F"
+           "b\xE2\x80\x8B"
+           "c\xE1\xA0\x8E"
+           "d\xEF\xBB\xBF");
+}
+
+Test(shingler, takes_each_character_of_a_split_script_for_a_word)
+{
+    expect(word(1, LOWER, BM_WORDS_ALNUM), "abc中文def", "abc|中|文|def");
+    expect(word(2, LOWER, BM_WORDS_ALNUM), "ひらカナ", "ひ ら|ら カ|カ ナ");
+    expect(word(1, LOWER, BM_WORDS_ALNUM), "한국어 말", "한국어|말"); /* Hangul is none of them */
+}
+
+Test(shingler, leaves_marks_with_the_character_before)
+{
+    expect(word(1, LOWER, BM_WORDS_ALNUM), "ที่นี่", "ที่|นี่"); /* Thai: U+0E35, U+0E48 are Mn */
+    expect(word(1, LOWER, BM_WORDS_ALNUM), "ကျ", "ကျ");  /* Myanmar: U+103B is Mc */
+    expect(word(1, LOWER, BM_WORDS_ALNUM), "が\xE3\x82\x99x", "が\xE3\x82\x99|x"); /* U+3099 */
+    expect(word(1, LOWER, BM_WORDS_ALNUM),
+           "e\xCC\x81t \xCC\x81"
+           "a",
+           "e\xCC\x81t|\xCC\x81"
+           "a");
+    expect(word(1, LOWER, BM_WORDS_ALNUM),
+           "-\xE0\xB8\xB1"
+           "a",
+           "\xE0\xB8\xB1|a"); /* U+0E31 first */
+}
+
+Test(shingler, drops_punctuation_of_split_scripts)
+{
+    /* U+0E4F Thai and U+17D4 Khmer punctuation, U+3002, U+30FB (Pd, Po, Common) */
+    expect(word(1, LOWER, BM_WORDS_ALNUM), "ก๏ข។中。文・字", "ก|ข|中|文|字");
+}
+
+Test(shingler, lowers_by_the_simple_mapping)
+{
+    expect(word(1, LOWER, BM_WORDS_ALNUM), "İ", "i");            /* U+0130: i, and no dot above */
+    expect(word(1, LOWER, BM_WORDS_ALNUM), "ΣΑΣ", "σασ");        /* no final sigma */
+    expect(word(1, LOWER, BM_WORDS_ALNUM), "Iıẞ ǅ", "iıß|ǆ");    /* no Turkish rule; titlecase */
+    expect(word(1, LOWER, BM_WORDS_ALNUM), "\xE2\x84\xAA", "k"); /* U+212A Kelvin sign */
+    expect(word(1, LOWER, BM_WORDS_ALNUM), "ⰀᲐ𐐀ⴀ", "ⰰა𐐨ⴀ");
+}
+
+Test(shingler, applies_the_normal_forms)
+{
+    expect(word(1, BM_NORM_NFC, BM_WORDS_SPACE), "e\xCC\x81", "\xC3\xA9");
+    expect(word(1, BM_NORM_NFC, BM_WORDS_SPACE), "\xE2\x84\xAB", "\xC3\x85"); /* U+212B */
+    expect(word(1, BM_NORM_NFC, BM_WORDS_SPACE), "q\xCC\x87\xCC\xA3",
+           "q\xCC\xA3\xCC\x87"); /* order */
+    expect(word(1, BM_NORM_NFC, BM_WORDS_SPACE), "\xE1\x84\x80\xE1\x85\xA1\xE1\x86\xA8",
+           "\xEA\xB0\x81"); /* Hangul jamo to U+AC01 */
+    expect(word(1, BM_NORM_NFC, BM_WORDS_SPACE), "ﬁ①", "ﬁ①");
+    expect(word(1, BM_NORM_NFKC, BM_WORDS_SPACE), "ﬁ①Ａ\xE3\x80\x80x", "fi1A|x");
+    expect(word(1, BM_NORM_NFKC | LOWER, BM_WORDS_SPACE), "\xE2\x84\xA1", "tel"); /* U+2121 TEL */
+}
+
+Test(shingler, strips_accents_and_maps_digits)
+{
+    expect(word(1, BM_NORM_STRIP_ACCENTS, BM_WORDS_SPACE), "Zoë crème e\xCC\x81 ệ Łø",
+           "Zoe|creme|e|e|Łø");
+    expect(word(1, BM_NORM_DIGITS, BM_WORDS_SPACE), "a19 ٣٤ ９ Ⅷ²",
+           "a00|00|0|Ⅷ²"); /* Nl, No stay */
+    expect(word(1, LOWER | BM_NORM_STRIP_ACCENTS | BM_NORM_DIGITS, BM_WORDS_ALNUM), "ÀÉ-٣7",
+           "ae|00");
+}
+
+Test(shingler, cuts_characters_with_white_space_collapsed)
+{
+    expect(other(BM_SHINGLE_CHAR, 3, 0), "  ab \n\xC2\xA0 c.\t", "ab |b c| c.");
+    expect(other(BM_SHINGLE_CHAR, 2, LOWER), "Éa😀中", "éa|a😀|😀中");
+    expect(other(BM_SHINGLE_CHAR, 1, BM_NORM_NFC), "e\xCC\x81x", "é|x");
+}
+
+Test(shingler, cuts_bytes_of_the_normalised_text_as_it_is)
+{
+    expect(other(BM_SHINGLE_BYTE, 3, LOWER), " A\n B", " a\n|a\n |\n b");
+    expect(other(BM_SHINGLE_BYTE, 2, 0), "é ", "\xC3\xA9|\xA9 ");
+}
+
+Test(shingler, makes_one_shingle_of_a_short_document_or_none)
+{
+    bm_text_options options = word(5, LOWER, BM_WORDS_ALNUM);
+    expect(options, "One, two", "one two");
+    expect(other(BM_SHINGLE_CHAR, 5, 0), " a  b ", "a b");
+    expect(other(BM_SHINGLE_BYTE, 5, 0), " a ", " a ");
+    bm_shingle_batch batch = shingle(options, NULL, (bm_str){"One, two", 8}, false);
+    cr_expect_eq(batch.n_short, 1);
+    cr_expect_eq(batch.n_empty, 0);
+    bm_shingle_batch_reset(&batch);
+    options.short_rule = BM_SHORT_SKIP;
+    expect(options, "One, two", "");
+    expect(options, "a b c d e", "a b c d e");
+    batch = shingle(options, NULL, (bm_str){"One, two", 8}, false);
+    cr_expect_eq(batch.n_short, 1);
+    cr_expect_eq(batch.offsets[1], 0);
+    bm_shingle_batch_reset(&batch);
+}
+
+Test(shingler, counts_documents_without_units_as_empty)
+{
+    static const char *const empty[] = {"", " ", "\n\t\xE3\x80\x80", "--- ..."};
+    for (size_t i = 0; i < 4; i++) {
+        bm_str text = {empty[i], strlen(empty[i])};
+        bm_shingle_batch batch = shingle(word(5, LOWER, BM_WORDS_ALNUM), NULL, text, false);
+        cr_expect_eq(batch.n_empty, 1);
+        cr_expect_eq(batch.n_short, 0);
+        cr_expect_eq(batch.offsets[1], 0);
+        bm_shingle_batch_reset(&batch);
+    }
+}
+
+Test(shingler, hashes_every_length_as_the_library_does)
+{
+    char text[600];
+    for (size_t i = 0; i < sizeof text; i++)
+        text[i] = (char)('!' + i * 7 % 90);
+    for (size_t i = 0; i < N_ISAS; i++)
+        for (uint32_t k = 1; available(isas[i]) && k <= 550; k++) {
+            bm_text_options options = other(BM_SHINGLE_BYTE, k, 0);
+            bm_shingle_batch batch = shingle(options, isas[i], (bm_str){text, k + 41}, false);
+            size_t n = 0;
+            for (size_t at = 0; at < 42; at++) {
+                uint64_t hash = XXH3_64bits(text + at, k);
+                n += n < batch.offsets[1] && batch.hashes[n] == hash;
+            }
+            cr_expect_eq(n, batch.offsets[1], "%s, k %u", isas[i], k);
+            bm_shingle_batch_reset(&batch);
+            bm_text_options whole = word(1, 0, BM_WORDS_SPACE);
+            batch = shingle(whole, isas[i], (bm_str){text, k}, false);
+            cr_expect_eq(batch.hashes[0], XXH3_64bits(text, k), "%s, word of %u", isas[i], k);
+            bm_shingle_batch_reset(&batch);
+        }
+}
+
+/* --- random text --- */
+
+static uint64_t next_random(uint64_t *state)
+{
+    *state ^= *state << 13, *state ^= *state >> 7, *state ^= *state << 17;
+    return *state;
+}
+
+static const char *const pieces[] = {
+    /* ASCII first: some texts use only these 24 */
+    "a", "b", "Z", "A9", "7", " ", " ", "  ", "\n", "\t\v", "x.y", ",", "\x01", "\x1f", "\x7f",
+    "the ", "quick ", "BROWN ", "fox", "_", "                        ",
+    "averyverylongwordwithoutanyend", "\f\r", "'s ",
+    /* the rest */
+    "é", "e\xCC\x81", "İ", "Σ", "ß", "ﬁ", "中", "国", "ー", "カ", "か\xE3\x82\x99", "ก", "ั", "้",
+    "ກ", "ມ", "က", "ျ", "ខ", "្", "😀", "\xCC\x81", "\xCC\xA7", "\xC2\x85", "\xC2\xA0",
+    "\xE2\x80\xA8", "\xE3\x80\x80", "\xE1\x9A\x80", "\xE2\x80\x9D", "٣", "９", "Ⅷ", "가", "각",
+    "ᄀ", "ᅡ", "ᆨ", "\xE2\x84\xAA", "Å", "Привет ", "\xEF\xB7\xBA", "\xF0\xAA\x98\x80",
+    "\xF3\xA0\x84\x80", "。", "，", "\xCC\xB8", "=", "\xE0\xA6\xBE", "\xE0\xA7\x87"};
+#define N_PIECES (sizeof pieces / sizeof pieces[0])
+#define N_ASCII  24
+
+static size_t random_text(uint64_t *state, char *out, size_t cap)
+{
+    size_t len = 0, n = next_random(state) % (next_random(state) % 8 == 0 ? 3000 : 80);
+    unsigned foreign = (unsigned)(next_random(state) % 4); /* 0: ASCII only */
+    for (size_t i = 0; i < n; i++) {
+        bool ascii = foreign == 0 || (foreign < 3 && next_random(state) % 8 >= foreign);
+        const char *piece = pieces[next_random(state) % (ascii ? N_ASCII : N_PIECES)];
+        size_t add = next_random(state) % 50 == 0 ? 1 : strlen(piece); /* 1: a NUL */
+        if (len + add + 1 > cap)
+            break;
+        if (add == 1 && strlen(piece) != 1)
+            piece = "";
+        memcpy(out + len, piece, add);
+        len += add;
+    }
+    return len;
+}
+
+static void compare_paths(bm_text_options options, bm_str text)
+{
+    bm_shingle_batch exact = shingle(options, NULL, text, true);
+    for (size_t i = 0; i < N_ISAS; i++) {
+        if (!available(isas[i]))
+            continue;
+        bm_shingle_batch fast = shingle(options, isas[i], text, false);
+        bool same = fast.offsets[1] == exact.offsets[1] && fast.n_empty == exact.n_empty &&
+                    fast.n_short == exact.n_short &&
+                    (exact.offsets[1] == 0 ||
+                     memcmp(fast.hashes, exact.hashes, exact.offsets[1] * 8) == 0) &&
+                    memcmp(fast.sequence, exact.sequence, sizeof *exact.sequence) == 0;
+        cr_assert(same, "%s differs: normalize %x words %d kind %d k %u, %zu bytes: '%.*s'",
+                  isas[i], options.normalize, options.words, options.shingle, options.shingle_k,
+                  text.len, (int)text.len, text.data);
+        bm_shingle_batch_reset(&fast);
+    }
+    bm_shingle_batch_reset(&exact);
+}
+
+Test(shingler, gives_on_every_path_what_the_exact_path_gives)
+{
+    static const uint32_t ks[] = {1, 2, 3, 5, 9};
+    static const uint32_t forms[] = {0, BM_NORM_NFC, BM_NORM_NFKC};
+    static char text[64 * 1024];
+    uint64_t state = 20240611;
+    for (int round = 0; round < 4; round++)
+        for (uint32_t each = 0; each < 24; each++)
+            for (uint32_t kind = 0; kind < 4; kind++)
+                for (uint32_t k = 0; k < 5; k++) {
+                    bm_text_options options = {
+                        .normalize = forms[each % 3] | each / 3 * BM_NORM_LOWER,
+                        .words = kind == 3 ? BM_WORDS_SPACE : BM_WORDS_ALNUM,
+                        .shingle = kind == 3 ? BM_SHINGLE_WORD : (bm_shingle_kind)kind,
+                        .shingle_k = ks[k],
+                        .short_rule = (bm_short_rule)(round % 2)};
+                    size_t len = random_text(&state, text, sizeof text);
+                    compare_paths(options, (bm_str){text, len});
+                }
+}
+
+Test(shingler, cuts_long_stretches_where_nothing_changes)
+{
+    /* Longer than a stretch (16 KiB) and a window (4 KiB), few ASCII bytes, marks throughout. */
+    static char text[100 * 1024];
+    uint64_t state = 7;
+    size_t len = 0;
+    while (len + 16 < sizeof text) {
+        const char *piece = pieces[N_ASCII + next_random(&state) % (N_PIECES - N_ASCII)];
+        memcpy(text + len, piece, strlen(piece));
+        len += strlen(piece);
+    }
+    const uint32_t all = BM_NORM_NFKC | LOWER | BM_NORM_STRIP_ACCENTS | BM_NORM_DIGITS;
+    compare_paths(word(3, 0, BM_WORDS_ALNUM), (bm_str){text, len});
+    compare_paths(word(3, all, BM_WORDS_ALNUM), (bm_str){text, len});
+    compare_paths(other(BM_SHINGLE_CHAR, 5, BM_NORM_NFC), (bm_str){text, len});
+}
+
+Test(shingler, carries_shingles_from_window_to_window)
+{
+    static char text[40 * 1024];
+    uint64_t state = 11;
+    for (size_t i = 0; i < sizeof text; i++)
+        text[i] = next_random(&state) % 6 == 0 ? ' ' : (char)('a' + next_random(&state) % 26);
+    for (uint32_t k = 1; k <= 1024; k = k * 4) {
+        compare_paths(word(k, 0, BM_WORDS_SPACE), (bm_str){text, sizeof text});
+        compare_paths(other(BM_SHINGLE_CHAR, k, 0), (bm_str){text, 9000});
+    }
+    memset(text + 1000, 'w', 30000); /* one word over seven windows */
+    compare_paths(word(5, 0, BM_WORDS_SPACE), (bm_str){text, sizeof text});
+}
+
+Test(shingler, orders_a_long_run_of_marks_in_reasonable_time)
+{
+    /* Alternating classes 230 and 220: quadratic for an exchange sort (10^10 steps here). */
+    const size_t n = 200 * 1000;
+    char *text = malloc(4 * n + 1);
+    text[0] = 'q';
+    for (size_t i = 0; i < n; i++)
+        memcpy(text + 1 + 4 * i, "\xCC\x81\xCC\xA3", 4);
+    bm_shingle_batch batch =
+        shingle(word(1, BM_NORM_NFC, BM_WORDS_SPACE), NULL, (bm_str){text, 4 * n + 1}, false);
+    for (size_t i = 0; i < n; i++) {
+        memcpy(text + 1 + 2 * i, "\xCC\xA3", 2);
+        memcpy(text + 1 + 2 * (n + i), "\xCC\x81", 2);
+    }
+    cr_expect_eq(batch.hashes[0], XXH3_64bits(text, 4 * n + 1));
+    bm_shingle_batch_reset(&batch);
+    free(text);
+}
+
+/* --- batches, sets, bad options --- */
+
+Test(shingler, appends_documents_one_behind_the_other)
+{
+    bm_text_options options = word(1, LOWER, BM_WORDS_ALNUM);
+    bm_shingler *shingler = NULL;
+    bm_shingle_batch batch = {0};
+    bm_error err;
+    cr_assert_eq(bm_shingler_open(&options, NULL, &shingler, &err), BM_OK);
+    for (size_t i = 0; i < 1000; i++) {
+        bm_str text = i % 3 == 0   ? (bm_str){"x y x", 5}
+                      : i % 3 == 1 ? (bm_str){"", 0}
+                                   : (bm_str){"z", 1};
+        cr_assert_eq(bm_shingler_add(shingler, text, &batch, &err), BM_OK);
+    }
+    cr_expect_eq(batch.n_docs, 1000);
+    cr_expect_eq(batch.n_empty, 333);
+    cr_expect_eq(batch.offsets[999], 999);
+    cr_expect_eq(batch.hashes[batch.offsets[996] + 1], XXH3_64bits("y", 1));
+    cr_expect_eq(batch.hashes[batch.offsets[998]], XXH3_64bits("z", 1));
+    bm_shingler_close(shingler);
+    bm_shingle_batch_reset(&batch);
+}
+
+Test(shingler, drops_repeats_of_given_hashes)
+{
+    const uint64_t hashes[] = {7, 0, 7, UINT64_MAX, 0, 8}, distinct[] = {7, 0, UINT64_MAX, 8};
+    bm_shingle_batch batch = {0};
+    bm_error err;
+    cr_assert_eq(bm_shingle_set_add(&batch, hashes, 6, &err), BM_OK);
+    cr_assert_eq(bm_shingle_set_add(&batch, NULL, 0, &err), BM_OK);
+    cr_expect_eq(batch.offsets[1], 4);
+    cr_expect_eq(batch.offsets[2], 4);
+    cr_expect_arr_eq(batch.hashes, distinct, sizeof distinct);
+    cr_expect_eq(batch.n_empty, 1);
+    XXH128_hash_t sequence = XXH3_128bits(hashes, sizeof hashes);
+    cr_expect_eq(batch.sequence[0].lo, sequence.low64);
+    cr_expect_eq(batch.sequence[0].hi, sequence.high64);
+    bm_shingle_batch_reset(&batch);
+}
+
+Test(shingler, drops_repeats_in_a_document_of_millions)
+{
+    const size_t n = 3000000;
+    uint64_t *hashes = malloc(n * sizeof *hashes);
+    for (size_t i = 0; i < n; i++)
+        hashes[i] = i % (n / 2) * UINT64_C(0x100000001);
+    bm_shingle_batch batch = {0};
+    bm_error err;
+    cr_assert_eq(bm_shingle_set_add(&batch, hashes, n, &err), BM_OK);
+    cr_expect_eq(batch.offsets[1], n / 2);
+    cr_expect(memcmp(batch.hashes, hashes, n / 2 * sizeof *hashes) == 0);
+    bm_shingle_batch_reset(&batch);
+    free(hashes);
+}
+
+Test(shingler, withstands_hashes_made_to_collide)
+{
+    /* Multiples of the inverse of the table's factor by small numbers all fall into slot 0. */
+    uint64_t factor = UINT64_C(0x9E3779B97F4A7C15), inverse = factor;
+    for (int i = 0; i < 6; i++)
+        inverse *= 2 - factor * inverse;
+    const size_t n = 400000;
+    uint64_t *hashes = malloc(n * sizeof *hashes);
+    for (size_t i = 0; i < n; i++)
+        hashes[i] = inverse * i;
+    bm_shingle_batch batch = {0};
+    bm_error err;
+    cr_assert_eq(bm_shingle_set_add(&batch, hashes, n, &err), BM_OK);
+    cr_expect_eq(batch.offsets[1], n);
+    cr_expect(memcmp(batch.hashes, hashes, n * sizeof *hashes) == 0);
+    bm_shingle_batch_reset(&batch);
+    free(hashes);
+}
+
+Test(shingler, refuses_options_out_of_range)
+{
+    bm_text_options options[] = {
+        word(0, 0, BM_WORDS_SPACE),       word(1025, 0, BM_WORDS_SPACE),
+        word(5, 1u << 5, BM_WORDS_SPACE), word(5, BM_NORM_NFC | BM_NORM_NFKC, BM_WORDS_SPACE),
+        word(5, 0, (bm_words)2),          other((bm_shingle_kind)3, 5, 0)};
+    bm_shingler *shingler = NULL;
+    bm_error err;
+    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++)
+        cr_expect_eq(bm_shingler_open(&options[i], NULL, &shingler, &err), BM_ERR_USAGE);
+    options[0].shingle_k = 5;
+    cr_expect_eq(bm_shingler_open(&options[0], "sse9", &shingler, &err), BM_ERR_USAGE);
+    cr_expect_null(shingler);
+    bm_shingler_close(NULL);
+}
