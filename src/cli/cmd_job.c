@@ -30,7 +30,7 @@ static void say_documents(cli_context *context, const bm_counts *counts)
                  cli_format_count(counts->skipped, n[2], sizeof n[2]),
                  cli_format_count(counts->shingles, n[3], sizeof n[3]));
     if (counts->invalid_utf8 > 0)
-        cli_say_note(&context->voice, "%s documents held bytes that are not UTF-8 (read as U+FFFD)",
+        cli_say_note(&context->voice, "%s invalid bytes of UTF-8 were read as U+FFFD",
                      cli_format_count(counts->invalid_utf8, n[0], sizeof n[0]));
     if (counts->hidden_files > 0)
         cli_say_note(&context->voice, "%s names in directories start with . or _ and were left out",

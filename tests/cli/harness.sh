@@ -1,0 +1,80 @@
+#!/bin/sh
+# harness.sh PROGRAM CASE.sh -- run one case of the program's behaviour in an empty directory of its own.
+#
+# A case says what it does with `bm ARGS...` (exit code in $rc, stdout and stderr in ../out and ../err) and what must follow with the
+# functions below. Every failure prints the command and what it said; the exit code counts for ctest: 1 failed, 77 skipped.
+# Cases sign on the native CPU unless they say otherwise, so that no OpenCL is loaded.
+set -u
+PROGRAM=$1
+CASE=$2
+top=$(mktemp -d) || exit 1
+trap 'chmod -R u+rwx "$top" 2>/dev/null; rm -rf "$top"' EXIT
+trap 'exit 1' INT TERM
+mkdir "$top/here" && cd "$top/here" || exit 1
+unset BANDMILL_CPU BANDMILL_CACHE_DIR BANDMILL_PROBE
+export BANDMILL_DEVICE=cpu LC_ALL=C.UTF-8
+failures=0
+checks=0
+command_line=
+
+bm() {
+    command_line="bandmill $*"
+    "$PROGRAM" "$@" > ../out 2> ../err
+    rc=$?
+}
+
+fail() {
+    failures=$((failures + 1))
+    printf 'FAILED: %s\n  command: %s\n  exit code: %s\n  stderr: %s\n  stdout: %s\n' "$1" "$command_line" "${rc-}" \
+        "$(head -c 600 ../err 2>/dev/null)" "$(head -c 300 ../out 2>/dev/null)"
+}
+
+skip() { echo "SKIPPED: $1"; exit 77; }
+
+# exits CODE: the last command left with it.
+exits() {
+    checks=$((checks + 1))
+    [ "$rc" = "$1" ] || fail "exit code $rc, expected $1"
+}
+
+# refused CODE 'ERE': that exit code, nothing on stdout, and exactly one line on stderr, "bandmill: " and then the ERE.
+refused() {
+    exits "$1"
+    checks=$((checks + 1))
+    [ ! -s ../out ] || fail "data on stdout"
+    [ "$(wc -l < ../err)" -eq 1 ] || fail "stderr is not one line"
+    grep -qE "^bandmill: $2" ../err || fail "stderr does not match: ^bandmill: $2"
+}
+
+# absent PATH...: nothing there, nor work in progress.
+absent() {
+    for path in "$@"; do
+        checks=$((checks + 1))
+        if [ -e "$path" ] || [ -L "$path" ]; then fail "$path exists"; fi
+        [ -z "$(find . -maxdepth 1 -name "${path#./}.*")" ] || fail "left over: $(echo "$path".*)"
+    done
+}
+
+# holds FILE < expected: byte for byte.
+holds() {
+    checks=$((checks + 1))
+    cat > ../expected
+    cmp -s "$1" ../expected || fail "$1 differs: $(diff "$1" ../expected | head -n 20)"
+}
+
+# says FILE 'ERE': some line matches.
+says() {
+    checks=$((checks + 1))
+    grep -qE -e "$2" "$1" || fail "$1 does not match: $2"
+}
+
+silent() {
+    checks=$((checks + 1))
+    [ ! -s "$1" ] || fail "$1 is not empty"
+}
+
+# shellcheck disable=SC1090
+. "$CASE"
+
+echo "$(basename "$CASE"): $checks checks, $failures failed"
+[ "$checks" -gt 0 ] && [ "$failures" -eq 0 ]
