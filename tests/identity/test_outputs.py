@@ -121,20 +121,20 @@ def instruction_sets():
 
 
 def devices(bandmill, env):
-    """(spec, platform) of the usable OpenCL devices."""
+    """(spec, platform, name) of the usable OpenCL devices."""
     answer = json.loads(bandmill.run("devices", "--json", env=env).stdout)
     rows = answer["devices"] if isinstance(answer, dict) else answer
     for row in rows:
         if row["spec"] != "cpu":
             print(f"device {row['spec']}: {row['name']} ({row['platform']}){'' if row['usable'] else ', not usable'}")
-    return [(row["spec"], row["platform"]) for row in rows if row["spec"] != "cpu" and row["usable"]]
+    return [(row["spec"], row["platform"], row["name"]) for row in rows if row["spec"] != "cpu" and row["usable"]]
 
 
 class Path:
-    """One way to the same bytes: a name, arguments, environment."""
+    """One way to the same bytes: a name, arguments, environment, and the device that the report must name (None: any)."""
 
-    def __init__(self, name, arguments, env):
-        self.name, self.arguments, self.env = name, arguments, env
+    def __init__(self, name, arguments, env, device=None):
+        self.name, self.arguments, self.env, self.device = name, arguments, env, device
 
 
 def paths(claims, bandmill):
@@ -142,10 +142,11 @@ def paths(claims, bandmill):
     native = [Path(f"cpu {isa}", ["--device", "cpu"], {"BANDMILL_CPU": isa}) for isa in ["scalar"] + instruction_sets()]
     found = devices(bandmill, env)
     wanted = int(os.environ.get("BANDMILL_REQUIRE_OPENCL") or 0)
-    n = len({platform_name for _, platform_name in found})
+    n = len({platform_name for _, platform_name, _ in found})
     if wanted or n:
         claims.check(f"{n} OpenCL implementations, {wanted} required", n >= wanted)
-    return native + [Path(f"{spec} ({name})", ["--device", spec], env) for spec, name in found]
+    return native + [Path(f"{spec} ({platform_name})", ["--device", spec], env, device) for spec, platform_name, device in
+                     found]
 
 
 # --- runs ---
@@ -184,7 +185,7 @@ class Runner:
         self.bandmill, self.folder, self.n = bandmill, folder, 0
 
     def outputs(self, command, job, path, more):
-        """The digests of one run; its folder is removed."""
+        """The digests of one run, which must have been on the path's device; its folder is removed."""
         corpus, shingle, perms = job
         self.n += 1
         target = os.path.join(self.folder, f"out-{self.n}")
@@ -192,6 +193,9 @@ class Runner:
                           "--band-keys" if command == "sign" else "--pairs", *path.arguments, *more, "-q", "-o", target,
                           *corpus.arguments, env=path.env)
         found = digests(target)
+        used = json.loads(harness.read_file(target, REPORTS[command == "dedup"]))["run"]["device"]
+        if path.device and used != path.device:
+            raise ValueError(f"ran on {used}, not on {path.device}")
         shutil.rmtree(target)
         return found
 
