@@ -5,9 +5,7 @@
 
 bm_row bm_row_begin(bm_str content, bool csv)
 {
-    bm_row row = {.pos = content.len > 0 ? content.data : "", .csv = csv};
-    row.end = row.pos + content.len;
-    return row;
+    return (bm_row){.pos = content.len > 0 ? content.data : "", .left = content.len, .csv = csv};
 }
 
 static bool broken(bm_row *row, const char *why)
@@ -17,29 +15,33 @@ static bool broken(bm_row *row, const char *why)
     return false;
 }
 
-/* The cell's value is known; go behind the separator at `at`, if there is one. */
-static bool cell_is(bm_row *row, bm_cell *cell, const char *begin, const char *end, const char *at)
+/* The cell is known and takes `used` bytes; go behind the separator, if there is one. */
+static bool go_behind(bm_row *row, size_t used)
 {
-    cell->value = (bm_str){.data = begin, .len = (size_t)(end - begin)};
-    row->pos = at == NULL || at == row->end ? NULL : at + 1;
+    bool last = used == row->left;
+    row->pos = last ? NULL : row->pos + used + 1;
+    row->left = last ? 0 : row->left - used - 1;
     return true;
 }
 
 static bool next_quoted(bm_row *row, bm_cell *cell)
 {
-    const char *begin = row->pos + 1, *pos = begin;
+    const char *begin = row->pos + 1;
+    size_t len = row->left - 1, at = 0; /* of a quote */
     for (;;) {
-        pos = memchr(pos, '"', (size_t)(row->end - pos));
-        if (pos == NULL)
+        const char *quote = at < len ? memchr(begin + at, '"', len - at) : NULL;
+        if (quote == NULL)
             return broken(row, "a quoted field is never closed (a quote)");
-        if (pos + 1 == row->end || pos[1] != '"')
+        at = (size_t)(quote - begin);
+        if (at + 1 == len || quote[1] != '"')
             break;
         cell->doubled = true;
-        pos += 2;
+        at += 2;
     }
-    if (pos + 1 < row->end && pos[1] != ',')
+    if (at + 1 < len && begin[at + 1] != ',')
         return broken(row, "text behind a closing quote (a comma or the end of the row)");
-    return cell_is(row, cell, begin, pos, pos + 1);
+    cell->value = (bm_str){.data = begin, .len = at};
+    return go_behind(row, at + 2);
 }
 
 bool bm_row_next(bm_row *row, bm_cell *cell)
@@ -47,15 +49,15 @@ bool bm_row_next(bm_row *row, bm_cell *cell)
     if (row->pos == NULL)
         return false;
     cell->doubled = false;
-    if (row->csv && row->pos < row->end && *row->pos == '"')
+    if (row->csv && row->left > 0 && *row->pos == '"')
         return next_quoted(row, cell);
-    size_t left = (size_t)(row->end - row->pos);
-    const char *at = memchr(row->pos, row->csv ? ',' : '\t', left);
-    const char *end = at != NULL ? at : row->end;
-    if (row->csv && memchr(row->pos, '"', (size_t)(end - row->pos)) != NULL)
+    const char *at = memchr(row->pos, row->csv ? ',' : '\t', row->left);
+    size_t len = at != NULL ? (size_t)(at - row->pos) : row->left;
+    if (row->csv && memchr(row->pos, '"', len) != NULL)
         return broken(row, "a quote inside a field without quotes (RFC 4180: quote the field, "
                            "double the quote)");
-    return cell_is(row, cell, row->pos, end, at);
+    cell->value = (bm_str){.data = row->pos, .len = len};
+    return go_behind(row, len);
 }
 
 bm_status bm_cell_plain(const bm_cell *cell, bm_buf *out, bm_str *value, bm_error *err)

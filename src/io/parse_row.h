@@ -16,8 +16,9 @@
 #include "base/memory.h"
 
 typedef struct bm_row {
-    const char *pos, *end; /* pos NULL: no more cells */
-    const char *broken;    /* why this is no row; NULL: nothing found so far */
+    const char *pos;    /* NULL: no more cells */
+    size_t left;        /* bytes from pos to the end of the row */
+    const char *broken; /* why this is no row; NULL: nothing found so far */
     bool csv;
 } bm_row;
 

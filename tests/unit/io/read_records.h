@@ -115,6 +115,8 @@ static inline void test_free(records *r)
     *r = (records){0};
 }
 
+#define CLEANED __attribute__((cleanup(test_free)))
+
 /* A fresh directory; the caller frees the name. Left behind only where a test fails. */
 static inline char *test_dir(void)
 {

@@ -48,8 +48,9 @@ Test(parser, jsonl_ids_are_strings_numbers_as_written_or_the_place)
 
 Test(parser, jsonl_ids_of_other_types_are_bad_records)
 {
-    records r = READ(BM_FORMAT_JSONL, "{\"id\":true,\"text\":\"\"}\n{\"id\":[1],\"text\":\"\"}\n"
-                                      "{\"id\":{},\"text\":\"\"}\n");
+    CLEANED records r =
+        READ(BM_FORMAT_JSONL, "{\"id\":true,\"text\":\"\"}\n{\"id\":[1],\"text\":\"\"}\n"
+                              "{\"id\":{},\"text\":\"\"}\n");
     cr_assert_eq(r.n, 3);
     assert_bad(r.all[0], "field 'id' is true or false");
     assert_bad(r.all[1], "field 'id' is an array");
@@ -61,11 +62,12 @@ Test(parser, an_id_field_that_is_given_must_be_there_and_none_means_the_place)
     const char text[] = "{\"id\":1,\"k\":{\"v\":\"x\"},\"text\":\"\"}\n{\"id\":2,\"text\":\"\"}\n"
                         "{\"k\":{\"v\":null},\"text\":\"\"}\n";
     bm_input_options o = with_fields(NULL, 0, "k.v");
-    records r = test_read_bytes(BM_FORMAT_JSONL, text, sizeof text - 1, &o);
+    CLEANED records r = test_read_bytes(BM_FORMAT_JSONL, text, sizeof text - 1, &o);
     assert_id(r.all[0], "x");
     assert_bad(r.all[1], "no field 'k.v'");
     assert_bad(r.all[2], "field 'k.v' is null");
     o.id_field = "none";
+    test_free(&r);
     r = test_read_bytes(BM_FORMAT_JSONL, text, sizeof text - 1, &o);
     for (size_t i = 0; i < 3; i++) {
         char place[8];
@@ -76,9 +78,10 @@ Test(parser, an_id_field_that_is_given_must_be_there_and_none_means_the_place)
 
 Test(parser, jsonl_text_may_be_null_or_empty_and_nothing_but_a_string)
 {
-    records r = READ(BM_FORMAT_JSONL, "{\"text\":null}\n{\"text\":\"\"}\n{\"id\":1}\n{\"text\":1}\n"
-                                      "{\"text\":[\"a\"]}\n{\"text\":{}}\n{\"text\":false}\n"
-                                      "{\"text\":1,\"text\":\"last\"}\n{\"te\\u0078t\":\"key\"}\n");
+    CLEANED records r =
+        READ(BM_FORMAT_JSONL, "{\"text\":null}\n{\"text\":\"\"}\n{\"id\":1}\n{\"text\":1}\n"
+                              "{\"text\":[\"a\"]}\n{\"text\":{}}\n{\"text\":false}\n"
+                              "{\"text\":1,\"text\":\"last\"}\n{\"te\\u0078t\":\"key\"}\n");
     assert_text(r.all[0], "");
     assert_text(r.all[1], "");
     assert_bad(r.all[2], "no field 'text'");
@@ -118,7 +121,7 @@ Test(parser, several_text_fields_are_joined_by_one_newline)
     const char json[] =
         "{\"title\":\"T\",\"body\":{\"text\":\"B\"}}\n{\"title\":null,\"body\":{\"text\":\"\"}}\n"
         "{\"title\":\"T\",\"body\":{}}\n{\"title\":\"T\",\"body\":7}\n";
-    records r = test_read_bytes(BM_FORMAT_JSONL, json, sizeof json - 1, &o);
+    CLEANED records r = test_read_bytes(BM_FORMAT_JSONL, json, sizeof json - 1, &o);
     assert_text(r.all[0], "T\nB\nT");
     cr_assert_eq(r.all[0].text_bytes, 5);
     assert_text(r.all[1], "\n\n");
@@ -127,6 +130,7 @@ Test(parser, several_text_fields_are_joined_by_one_newline)
     const char *columns[] = {"b", "a"};
     o = with_fields(columns, 2, NULL);
     const char csv[] = "a,b\n\"x\"\"y\",\"p\"\"q\"\n1,2\n";
+    test_free(&r);
     r = test_read_bytes(BM_FORMAT_CSV, csv, sizeof csv - 1, &o);
     assert_text(r.all[0], "p\"q\nx\"y");
     assert_text(r.all[1], "2\n1");
@@ -149,12 +153,14 @@ Test(parser, invalid_utf8_and_lone_surrogates_are_replaced_and_counted)
     cr_assert_eq(r.all[3].n_invalid, 0);
     assert_text(r.all[4], "\xEF\xBF\xBD\xED\x95\x9C"); /* a U+FFFD of the document's own */
     cr_assert_eq(r.all[4].n_invalid, 0);
+    test_free(&r);
     r = READ(BM_FORMAT_TSV, "id\ttext\n\xFF\ta\xE2\x82z\n1\t\xC3\xA9\n");
     assert_id(r.all[0], FFFD);
     assert_text(r.all[0], "a" FFFD "z");
     cr_assert_eq(r.all[0].n_invalid, 2);
     cr_assert_eq(r.all[0].text_bytes, 4);
     assert_text(r.all[1], "\xC3\xA9");
+    test_free(&r);
     r = READ(BM_FORMAT_LINES, "\xF0\x9F\x98\n\xC0\x80\n");
     assert_text(r.all[0], FFFD);
     assert_text(r.all[1], FFFD FFFD);
@@ -166,11 +172,12 @@ Test(parser, invalid_utf8_can_be_made_an_error_of_the_record)
     o.invalid_utf8_is_error = true;
     const char json[] =
         "{\"text\":\"a\xFF\"}\n{\"id\":\"\\ud800\",\"text\":\"\"}\n{\"text\":\"fine\"}\n";
-    records r = test_read_bytes(BM_FORMAT_JSONL, json, sizeof json - 1, &o);
+    CLEANED records r = test_read_bytes(BM_FORMAT_JSONL, json, sizeof json - 1, &o);
     assert_bad(r.all[0], "invalid UTF-8 in the text, 1 times");
     assert_bad(r.all[1], "invalid UTF-8 in the id");
     assert_text(r.all[2], "fine");
     const char lines[] = "\xFF\nfine\n";
+    test_free(&r);
     r = test_read_bytes(BM_FORMAT_LINES, lines, sizeof lines - 1, &o);
     assert_bad(r.all[0], "invalid UTF-8");
     assert_text(r.all[1], "fine");
@@ -178,8 +185,8 @@ Test(parser, invalid_utf8_can_be_made_an_error_of_the_record)
 
 Test(parser, lines_are_documents_empty_ones_too)
 {
-    records r = READ(BM_FORMAT_LINES, "\xEF\xBB\xBF"
-                                      "one\r\n\n\r\na\rb\n\0nul\0\nend\r");
+    CLEANED records r = READ(BM_FORMAT_LINES, "\xEF\xBB\xBF"
+                                              "one\r\n\n\r\na\rb\n\0nul\0\nend\r");
     cr_assert_eq(r.n, 6);
     assert_text(r.all[0], "one");
     cr_assert_eq(r.all[0].raw.len, 8); /* as read: BOM, CR, LF */
@@ -193,10 +200,11 @@ Test(parser, lines_are_documents_empty_ones_too)
 
 Test(parser, a_file_is_a_document_byte_for_byte_but_for_its_bom)
 {
-    records r = READ(BM_FORMAT_FILES, "\xEF\xBB\xBFline\r\nline\n\n");
+    CLEANED records r = READ(BM_FORMAT_FILES, "\xEF\xBB\xBFline\r\nline\n\n");
     cr_assert_eq(r.n, 1);
     assert_text(r.all[0], "line\r\nline\n\n");
     cr_assert(ends_with(&r.all[0], "/in"));
+    test_free(&r);
     r = READ(BM_FORMAT_FILES, "");
     cr_assert_eq(r.n, 1);
     assert_text(r.all[0], "");
@@ -204,7 +212,7 @@ Test(parser, a_file_is_a_document_byte_for_byte_but_for_its_bom)
 
 Test(parser, tsv_has_a_header_unless_all_fields_given_are_numbers)
 {
-    records r = READ(BM_FORMAT_TSV, "text\tid\tx\none\t1\t\ntwo\t2\n");
+    CLEANED records r = READ(BM_FORMAT_TSV, "text\tid\tx\none\t1\t\ntwo\t2\n");
     cr_assert_eq(r.n, 2);
     assert_text(r.all[0], "one");
     assert_id(r.all[0], "1");
@@ -212,15 +220,18 @@ Test(parser, tsv_has_a_header_unless_all_fields_given_are_numbers)
     const char *two[] = {"2"}, *name[] = {"b"};
     bm_input_options o = with_fields(two, 1, NULL);
     const char rows[] = "a\tb\n1\t2\n";
+    test_free(&r);
     r = test_read_bytes(BM_FORMAT_TSV, rows, sizeof rows - 1, &o);
     cr_assert_eq(r.n, 2);
     assert_text(r.all[0], "b");
     cr_assert(ends_with(&r.all[0], "/in:1"));
     o.header = 1; /* a number may be used with a header too */
+    test_free(&r);
     r = test_read_bytes(BM_FORMAT_TSV, rows, sizeof rows - 1, &o);
     cr_assert_eq(r.n, 1);
     assert_text(r.all[0], "2");
     o = with_fields(name, 1, "1"); /* one is a name: a header */
+    test_free(&r);
     r = test_read_bytes(BM_FORMAT_TSV, rows, sizeof rows - 1, &o);
     cr_assert_eq(r.n, 1);
     assert_id(r.all[0], "1");
@@ -234,7 +245,7 @@ Test(parser, a_header_without_the_field_or_with_it_twice_is_an_error_at_line_1)
     const char *words[] = {"'body'", "'id' stands twice", "'body' stands twice", "'key'"};
     for (size_t i = 0; i < 4; i++) {
         bm_input_options o = with_fields(fields, 1, ids[i]);
-        records r = test_read_bytes(BM_FORMAT_TSV, heads[i], strlen(heads[i]), &o);
+        CLEANED records r = test_read_bytes(BM_FORMAT_TSV, heads[i], strlen(heads[i]), &o);
         cr_assert_eq(r.status, BM_ERR_INPUT);
         cr_assert_eq(r.err.line, 1);
         cr_assert(strstr(r.err.file, "/in"));
@@ -248,20 +259,22 @@ Test(parser, a_header_name_goes_before_a_number_and_a_number_must_be_a_column)
     bm_input_options o = with_fields(fields, 1, NULL);
     o.header = 1;
     const char rows[] = "a\t1\nx\ty\n";
-    records r = test_read_bytes(BM_FORMAT_TSV, rows, sizeof rows - 1, &o);
+    CLEANED records r = test_read_bytes(BM_FORMAT_TSV, rows, sizeof rows - 1, &o);
     assert_text(r.all[0], "y");
     fields[0] = "3";
+    test_free(&r);
     r = test_read_bytes(BM_FORMAT_TSV, rows, sizeof rows - 1, &o);
     cr_assert_eq(r.status, BM_ERR_INPUT);
 }
 
 Test(parser, tsv_has_no_quoting_and_an_empty_row_has_one_empty_field)
 {
-    records r = READ(BM_FORMAT_TSV, "text\tn\n\"a\t1\"\n\n\"\"\n");
+    CLEANED records r = READ(BM_FORMAT_TSV, "text\tn\n\"a\t1\"\n\n\"\"\n");
     cr_assert_eq(r.n, 3);
     assert_text(r.all[0], "\"a");
     assert_text(r.all[1], "");
     assert_text(r.all[2], "\"\"");
+    test_free(&r);
     r = READ(BM_FORMAT_TSV, "n\ttext\nx\n\n1\t2\n");
     assert_bad(r.all[0], "no field 'text': the row has 1 field");
     assert_bad(r.all[1], "no field 'text'");
@@ -272,9 +285,10 @@ Test(parser, a_row_too_short_for_its_id_is_bad_only_if_the_id_field_was_given)
 {
     const char rows[] = "text\tid\none\n";
     bm_input_options o = with_fields(NULL, 0, NULL);
-    records r = test_read_bytes(BM_FORMAT_TSV, rows, sizeof rows - 1, &o);
+    CLEANED records r = test_read_bytes(BM_FORMAT_TSV, rows, sizeof rows - 1, &o);
     cr_assert(ends_with(&r.all[0], "/in:2"));
     o.id_field = "id";
+    test_free(&r);
     r = test_read_bytes(BM_FORMAT_TSV, rows, sizeof rows - 1, &o);
     assert_bad(r.all[0], "no field 'id'");
 }
@@ -299,7 +313,7 @@ Test(parser, csv_is_rfc_4180)
 
 Test(parser, csv_header_names_may_be_quoted_and_repaired_text_keeps_its_quotes)
 {
-    records r = READ(BM_FORMAT_CSV, "\"text\",\"i\"\"d\"\n\"a\"\"\xFF\",1\n");
+    CLEANED records r = READ(BM_FORMAT_CSV, "\"text\",\"i\"\"d\"\n\"a\"\"\xFF\",1\n");
     cr_assert_eq(r.n, 1);
     assert_text(r.all[0], "a\"" FFFD);
     cr_assert_eq(r.all[0].n_invalid, 1);
@@ -314,12 +328,13 @@ Test(parser, each_file_has_its_own_header)
     const char *paths[] = {a, c, b, a};
     bm_input_options o = test_options(paths, 4, BM_FORMAT_AUTO);
     for (size_t size = 1; size < 60; size++) {
-        records r = test_read(&o, size, 0, false);
+        CLEANED records r = test_read(&o, size, 0, false);
         cr_assert_eq(r.n, 3);
         assert_text(r.all[0], "A");
         assert_text(r.all[1], "B");
         assert_text(r.all[2], "A");
         assert_id(r.all[1], "2");
+        test_free(&r);
         test_free(&r);
         r = test_read(&o, size, 0, true);
         cr_assert_eq(r.n, 6);
@@ -339,7 +354,7 @@ Test(parser, split_gives_back_every_byte_that_belongs_to_a_record)
     char *dir = test_dir(), *path = test_file(dir, "a.jsonl", text, sizeof text - 1);
     const char *paths[] = {path};
     bm_input_options o = test_options(paths, 1, BM_FORMAT_AUTO);
-    records r = test_read(&o, 7, 0, true);
+    CLEANED records r = test_read(&o, 7, 0, true);
     cr_assert_eq(r.n, 3); /* the blank line is no record; a broken one is */
     cr_assert_str_eq(r.all[0].raw.data, "\xEF\xBB\xBF{\"text\":\"a\"}\r\n");
     cr_assert_str_eq(r.all[1].raw.data, "{broken\n");

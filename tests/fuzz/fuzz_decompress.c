@@ -1,0 +1,53 @@
+/* fuzz_decompress.c -- any bytes as gzip and as Zstandard: at most what was asked for comes out,
+ * and small steps end as large ones do. At most 4 MiB are unpacked. */
+#include <string.h>
+
+#include "fuzz_check.h"
+#include "io/decompress.h"
+
+#define OUT_MAX ((size_t)4 << 20)
+
+static bm_status unpack(bm_compression kind, const uint8_t *data, size_t size, size_t step,
+                        uint64_t *sum)
+{
+    static char out[4096];
+    bm_decompress *d;
+    bm_error err = {0};
+    size_t total = 0;
+    CHECK(bm_decompress_open(kind, &d, NULL) == BM_OK);
+    CHECK(bm_decompress_begin(d, "fuzz", NULL) == BM_OK);
+    bm_status status = BM_OK;
+    *sum = 0;
+    for (size_t at = 0; at < size && status == BM_OK && total < OUT_MAX;) {
+        size_t n = size - at < step ? size - at : step, used = 0, got = 1;
+        while (status == BM_OK && got > 0 && total < OUT_MAX) {
+            status = bm_decompress_run(d, (bm_str){(const char *)data + at, n}, &used, out,
+                                       sizeof out, &got, &err);
+            CHECK(used <= n && got <= sizeof out);
+            for (size_t i = 0; i < got && status == BM_OK; i++)
+                *sum = *sum * 31 + (unsigned char)out[i];
+            total += got;
+        }
+        CHECK(status != BM_OK || total >= OUT_MAX || used == n);
+        at += n;
+    }
+    if (status == BM_OK && total < OUT_MAX)
+        status = bm_decompress_end(d, &err);
+    else if (total >= OUT_MAX)
+        *sum = 0, status = BM_OK; /* stopped at a bound that depends on the steps */
+    bm_decompress_close(d);
+    return status;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const bm_compression kinds[] = {BM_COMPRESSION_GZ, BM_COMPRESSION_ZST};
+    for (int i = 0; i < 2; i++) {
+        uint64_t one, many;
+        bm_status a = unpack(kinds[i], data, size, size + 1, &one);
+        bm_status b = unpack(kinds[i], data, size, 7, &many);
+        CHECK(a == b);
+        CHECK(a != BM_OK || one == many);
+    }
+    return 0;
+}

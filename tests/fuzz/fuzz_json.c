@@ -1,0 +1,46 @@
+/* fuzz_json.c -- any bytes as a JSON line. What simdjson takes, the exact parser takes with the
+ * same values; every string handed out is valid UTF-8. */
+#include <string.h>
+
+#include "base/utf8.h"
+#include "fuzz_check.h"
+#include "io/json_exact.h"
+#include "io/json_simd.h"
+#include "io/reader.h"
+
+static const bm_str parts[] = {{"text", 4}, {"a", 1}, {"b", 1}, {"id", 2}};
+static const bm_json_path paths[] = {{parts, 1}, {parts + 1, 2}, {parts + 3, 1}};
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    char *padded = calloc(size + BM_READ_PADDING, 1), *bare = malloc(size + 1);
+    CHECK(padded != NULL && bare != NULL);
+    if (size > 0) {
+        memcpy(padded, data, size);
+        memcpy(bare, data, size);
+    }
+    bm_json_exact *exact;
+    bm_json_field slow[3], fast[3];
+    const char *broken;
+    bm_simd *simd = bm_simd_open();
+    CHECK(simd != NULL && bm_json_exact_open(paths, 3, &exact, NULL) == BM_OK);
+    CHECK(bm_json_exact_run(exact, (bm_str){bare, size}, slow, &broken, NULL) == BM_OK);
+    bool taken = bm_simd_line(simd, (bm_str){padded, size}, paths, 3, 2, fast);
+    CHECK(!taken || broken == NULL);
+    for (int i = 0; i < 3 && broken == NULL; i++) {
+        CHECK(slow[i].kind != BM_JSON_STRING ||
+              bm_utf8_valid_prefix(slow[i].value.data, slow[i].value.len) == slow[i].value.len);
+        if (!taken)
+            continue;
+        CHECK(fast[i].kind == slow[i].kind);
+        if (fast[i].kind != BM_JSON_STRING && !(fast[i].kind == BM_JSON_NUMBER && i == 2))
+            continue;
+        CHECK(fast[i].value.len == slow[i].value.len);
+        CHECK(memcmp(fast[i].value.data, slow[i].value.data, fast[i].value.len) == 0);
+    }
+    bm_json_exact_close(exact);
+    bm_simd_close(simd);
+    free(bare);
+    free(padded);
+    return 0;
+}

@@ -1,0 +1,100 @@
+/* fuzz_records.c -- any bytes as a file. The first byte chooses the format and the options, the
+ * second the batches. The records of the whole file in one batch must be those of small batches;
+ * their raw bytes stand in the file in order; ids and texts are valid UTF-8. */
+#include <sys/mman.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/utf8.h"
+#include "fuzz_check.h"
+#include "io/reader.h"
+
+typedef struct digest {
+    uint64_t hash, n;
+} digest;
+
+static void mix(digest *d, const void *data, size_t len)
+{
+    const unsigned char *bytes = data;
+    for (size_t i = 0; i < len; i++)
+        d->hash = (d->hash ^ bytes[i]) * UINT64_C(0x100000001B3);
+    d->hash = (d->hash ^ len) * UINT64_C(0x100000001B3);
+}
+
+static bm_status take(void *ctx, const bm_record *r, bm_error *err)
+{
+    digest *d = ctx;
+    (void)err;
+    d->n++;
+    mix(d, &r->line, sizeof r->line);
+    mix(d, r->raw.data, r->raw.len);
+    mix(d, &r->bad, sizeof r->bad);
+    if (r->bad) {
+        mix(d, r->reason, strlen(r->reason));
+        return BM_OK;
+    }
+    CHECK(bm_utf8_valid_prefix(r->id.data, r->id.len) == r->id.len);
+    CHECK(bm_utf8_valid_prefix(r->text.data, r->text.len) == r->text.len);
+    mix(d, r->id.data, r->id.len);
+    mix(d, r->text.data, r->text.len);
+    mix(d, &r->n_invalid, sizeof r->n_invalid);
+    return BM_OK;
+}
+
+/* The status of reading, and all records in *d. */
+static bm_status read_all(const bm_input_options *options, size_t batch_bytes, uint32_t limit,
+                          digest *d)
+{
+    bm_input_set *set = NULL;
+    bm_reader *reader = NULL;
+    bm_parser *parser = NULL;
+    bm_error err = {0};
+    *d = (digest){0};
+    bm_status status = bm_input_set_open(options, NULL, &set, &err);
+    if (status == BM_OK)
+        status = bm_reader_open(set, batch_bytes, limit, &reader, &err);
+    if (status == BM_OK)
+        status = bm_parser_open(set, &parser, &err);
+    while (status == BM_OK) {
+        bm_raw_batch *batch;
+        status = bm_reader_next(reader, &batch, &err);
+        if (status != BM_OK || batch == NULL)
+            break;
+        status = bm_parser_run(parser, batch, take, d, &err);
+        bm_raw_batch_free(batch);
+    }
+    CHECK(status == BM_OK || err.message[0] != '\0');
+    bm_parser_close(parser);
+    bm_reader_close(reader);
+    bm_input_set_close(set);
+    return status;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size < 2)
+        return 0;
+    static const bm_format formats[] = {BM_FORMAT_JSONL, BM_FORMAT_TSV, BM_FORMAT_CSV,
+                                        BM_FORMAT_LINES, BM_FORMAT_FILES};
+    static const char *const second[] = {"2"};
+    char path[64];
+    int fd = memfd_create("fuzz", 0);
+    CHECK(fd >= 0 && write(fd, data + 2, size - 2) == (ssize_t)(size - 2));
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    const char *paths[] = {path, path};
+    bm_input_options o = {.paths = paths,
+                          .n_paths = 2,
+                          .format = formats[(data[0] & 7) % 5],
+                          .header = -1,
+                          .max_doc_bytes = data[0] & 8 ? 20 : 1 << 20,
+                          .invalid_utf8_is_error = (data[0] & 16) != 0,
+                          .text_fields = second,
+                          .n_text_fields = data[0] & 32 ? 1 : 0};
+    digest one, many;
+    bm_status a = read_all(&o, (size_t)1 << 20, 0, &one);
+    bm_status b = read_all(&o, 1 + data[1] % 64, data[1] / 64, &many);
+    CHECK(a == b);
+    CHECK(a != BM_OK || (one.hash == many.hash && one.n == many.n));
+    close(fd);
+    return 0;
+}
