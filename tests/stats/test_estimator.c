@@ -1,0 +1,154 @@
+/* How well the signatures estimate, on pairs of sets whose Jaccard similarity is known by
+ * construction.
+ *
+ * Each trial draws two fresh sets: |A| = |B| = 100 with exactly `common` members in both, so J =
+ * common / (200 - common) exactly. A new seed of the coefficients every 100 trials, new members
+ * every trial. Under ideal min-wise hashing the agreement of k words is binomial(k, J)/k, which
+ * gives the bounds: bias under .002, root mean square error within 5 % of sqrt(J(1-J)/k), and the
+ * number of candidates of b bands of r rows inside the 99 % band of binomial(trials, 1-(1-J^r)^b).
+ * Seeds are fixed: a result is always the same. */
+#include <criterion/criterion.h>
+
+#include <math.h>
+#include <string.h>
+
+#include "backend/backend.h"
+#include "base/random.h"
+#include "sketch/scheme.h"
+
+enum { SET = 100, PERMS = 128, TRIALS_A_SEED = 100, SEEDS = 80, TRIALS = SEEDS * TRIALS_A_SEED };
+
+typedef struct plan {
+    uint32_t bands, rows;
+} plan;
+
+static const plan plans[] = {{20, 5}, {16, 8}, {42, 3}};
+#define N_PLANS (sizeof plans / sizeof plans[0])
+
+typedef struct outcome {
+    double bias, rmse;
+    unsigned candidates[N_PLANS];
+} outcome;
+
+/* How the members of a set look: uniform, or badly mixed on purpose. */
+typedef enum members { RANDOM_MEMBERS, CONSECUTIVE_MEMBERS } members;
+
+/* Two sets with `common` shared members, one after the other in `hashes`. */
+static void draw_pair(bm_random *random, members kind, size_t common, uint64_t *hashes)
+{
+    uint64_t first = bm_random_u32(random);
+    uint64_t pool[2 * SET];
+    for (size_t i = 0; i < 2 * SET - common; i++)
+        pool[i] = kind == CONSECUTIVE_MEMBERS ? first + i : bm_random_u64(random);
+    memcpy(hashes, pool, SET * sizeof *hashes);
+    memcpy(hashes + SET, pool, common * sizeof *hashes);
+    memcpy(hashes + SET + common, pool + SET, (SET - common) * sizeof *hashes);
+}
+
+static void count_candidates(const uint32_t *words, outcome *out)
+{
+    for (size_t p = 0; p < N_PLANS; p++) {
+        uint64_t x[64], y[64];
+        bm_band_keys_scalar(words, plans[p].bands, plans[p].rows, false, x);
+        bm_band_keys_scalar(words + PERMS, plans[p].bands, plans[p].rows, false, y);
+        for (uint32_t b = 0; b < plans[p].bands; b++)
+            if (x[b] == y[b]) {
+                out->candidates[p]++;
+                break;
+            }
+    }
+}
+
+static outcome run(members kind, size_t common)
+{
+    static uint64_t hashes[TRIALS_A_SEED * 2 * SET], offsets[2 * TRIALS_A_SEED + 1];
+    static uint32_t words[2 * TRIALS_A_SEED * PERMS];
+    for (size_t i = 0; i <= 2 * TRIALS_A_SEED; i++)
+        offsets[i] = i * SET;
+    bm_random random;
+    bm_random_init(&random, 12345 + (uint32_t)common);
+    double similarity = (double)common / (double)(2 * SET - common), sum = 0, squares = 0;
+    outcome out = {0};
+    for (uint32_t seed = 0; seed < SEEDS; seed++) {
+        for (size_t t = 0; t < TRIALS_A_SEED; t++)
+            draw_pair(&random, kind, common, hashes + t * 2 * SET);
+        bm_backend_cfg cfg = {.sketch = {.perms = PERMS, .seed = seed * 977 + 1}};
+        bm_backend *backend = NULL;
+        cr_assert_eq(bm_backend_cpu.open(&cfg, &backend, NULL), BM_OK);
+        bm_sign_task task = {offsets, hashes, 2 * TRIALS_A_SEED, words, NULL};
+        cr_assert_eq(bm_backend_cpu.submit(backend, &task, NULL), BM_OK);
+        bm_backend_cpu.close(backend);
+        for (size_t t = 0; t < TRIALS_A_SEED; t++) {
+            const uint32_t *pair = words + t * 2 * PERMS;
+            double error = bm_signature_agreement(pair, pair + PERMS, PERMS) - similarity;
+            sum += error;
+            squares += error * error;
+            count_candidates(pair, &out);
+        }
+    }
+    out.bias = sum / TRIALS;
+    out.rmse = sqrt(squares / TRIALS);
+    return out;
+}
+
+/* P(X <= k) for X binomial(n, p), from log p and log(1 - p): both may be so small that 1 - p is not
+ * a double of its own. */
+static double binomial_cdf(unsigned k, unsigned n, double log_p, double log_q)
+{
+    double sum = 0;
+    for (unsigned i = 0; i <= k; i++)
+        sum += exp(lgamma(n + 1.0) - lgamma(i + 1.0) - lgamma(n - i + 1.0) + i * log_p +
+                   (n - i) * log_q);
+    return sum;
+}
+
+static void expect_ideal(members kind, size_t common)
+{
+    double similarity = (double)common / (double)(2 * SET - common);
+    outcome got = run(kind, common);
+    double ideal = sqrt(similarity * (1 - similarity) / PERMS);
+    cr_expect_lt(fabs(got.bias), .002, "J = %.3f: bias %.5f", similarity, got.bias);
+    cr_expect_lt(fabs(got.rmse / ideal - 1), .05, "J = %.3f: error %.5f, ideal %.5f", similarity,
+                 got.rmse, ideal);
+    for (size_t p = 0; p < N_PLANS; p++) {
+        double log_q = plans[p].bands * log1p(-pow(similarity, plans[p].rows));
+        double expected = -expm1(log_q), log_p = log(expected);
+        unsigned n = got.candidates[p];
+        double at_most = binomial_cdf(n, TRIALS, log_p, log_q);
+        double at_least = binomial_cdf(TRIALS - n, TRIALS, log_q, log_p); /* as few misses */
+        cr_expect(at_most > .005 && at_least > .005,
+                  "J = %.3f, %u x %u: %u of %d candidates, %.1f expected", similarity,
+                  plans[p].bands, plans[p].rows, n, TRIALS, expected * TRIALS);
+    }
+}
+
+Test(estimator, random_members_are_estimated_without_bias_and_with_the_ideal_error)
+{
+    static const size_t common[] = {34, 67, 82, 89, 95}; /* J .20 .50 .69 .80 .90 */
+    for (size_t i = 0; i < sizeof common / sizeof common[0]; i++)
+        expect_ideal(RANDOM_MEMBERS, common[i]);
+}
+
+/* The premix is there for these: a linear family alone is off by .03 on consecutive integers. */
+Test(estimator, consecutive_members_are_estimated_as_well_as_random_ones)
+{
+    static const size_t common[] = {34, 67, 89};
+    for (size_t i = 0; i < sizeof common / sizeof common[0]; i++)
+        expect_ideal(CONSECUTIVE_MEMBERS, common[i]);
+}
+
+Test(estimator, sets_without_a_common_member_agree_by_chance_of_equal_words_only)
+{
+    outcome got = run(RANDOM_MEMBERS, 0);
+    cr_expect_lt(got.rmse, 1e-3);
+    for (size_t p = 0; p < N_PLANS; p++)
+        cr_expect_eq(got.candidates[p], 0);
+}
+
+Test(estimator, equal_sets_agree_in_every_word_and_are_always_candidates)
+{
+    outcome got = run(RANDOM_MEMBERS, SET);
+    cr_expect_eq(got.rmse, 0.0);
+    for (size_t p = 0; p < N_PLANS; p++)
+        cr_expect_eq(got.candidates[p], (unsigned)TRIALS);
+}
