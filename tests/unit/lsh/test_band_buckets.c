@@ -53,18 +53,37 @@ Test(band_buckets, chains_equal_looking_for_the_next_equal_key)
     }
 }
 
-/* A key is i times the inverse of the mixing multiplier: mixed keys are small, so that all
- * documents fall into one part and its table must grow. */
-Test(band_buckets, keys_that_fall_into_one_part_are_chained_right)
+/* The key that band_buckets.c mixes into `product` before it folds the halves. */
+static uint64_t unmix(uint64_t product)
 {
-    enum { N = 200000 };
-    uint64_t inverse = 1;
+    uint64_t inverse = 1; /* Newton: each round doubles the bits that are right */
     for (int i = 0; i < 6; i++)
         inverse *= 2 - 0x9E3779B97F4A7C15u * inverse;
     cr_assert_eq(inverse * 0x9E3779B97F4A7C15u, 1);
+    return product * inverse;
+}
+
+Test(band_buckets, different_keys_with_equal_tags_are_in_no_chain)
+{
+    enum { N = 3000 };
+    static uint64_t keys[N];
+    for (uint64_t i = 0; i < N; i++) /* the halves of the product differ by the same bits */
+        keys[i] = unmix(i % (N - 5) << 32 | (i % (N - 5) ^ 0xABCDEF));
+    bm_band_buckets b;
+    cr_assert_eq(bm_band_buckets_init(&b, N, NULL, NULL, NULL), BM_OK);
+    cr_assert_eq(bm_band_buckets_fill(&b, keys, NULL), BM_OK);
+    for (size_t i = 0; i < N; i++) /* only the last five repeat a key, of the first five */
+        cr_assert_eq(b.next[i], i < 5 ? i + N - 5 : BM_NO_DOC);
+    bm_band_buckets_reset(&b);
+}
+
+/* Products that are small numbers: all documents fall into one part, and its table must grow. */
+Test(band_buckets, keys_that_fall_into_one_part_are_chained_right)
+{
+    enum { N = 200000 };
     uint64_t *keys = malloc(N * sizeof *keys);
     for (size_t i = 0; i < N; i++) /* the second half repeats the first */
-        keys[i] = inverse * (i % (N / 2));
+        keys[i] = unmix(i % (N / 2));
     for (uint32_t threads = 1; threads <= 4; threads += 3) {
         bm_pool *pool;
         bm_band_buckets b;
