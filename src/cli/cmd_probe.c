@@ -9,9 +9,6 @@
 
 #include "cli/command.h"
 
-/* Of the library, for this command alone; no public header names it. */
-BM_API bm_status bm_device_probe(const char *device, const char *cache_dir, bm_error *err);
-
 int cli_probe(const char *device, const char *cache_dir)
 {
     bm_error err = {0};

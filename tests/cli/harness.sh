@@ -5,8 +5,8 @@
 # functions below. Every failure prints the command and what it said; the exit code counts for ctest: 1 failed, 77 skipped.
 # Cases sign on the native CPU unless they say otherwise, so that no OpenCL is loaded.
 set -u
-PROGRAM=$1
-CASE=$2
+PROGRAM=$(realpath "$1") || exit 1
+CASE=$(realpath "$2") || exit 1
 top=$(mktemp -d) || exit 1
 trap 'chmod -R u+rwx "$top" 2>/dev/null; rm -rf "$top"' EXIT
 trap 'exit 1' INT TERM

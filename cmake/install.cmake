@@ -1,0 +1,37 @@
+# install.cmake -- what `cmake --install` puts where: headers, both libraries, the program, a pkg-config file and a CMake package.
+#
+# Everything finds its prefix from where it lies, so that a tree may be moved or installed with another --prefix. The static and the shared
+# library are exported apart: who links the shared one needs no development files of the libraries below it.
+include(CMakePackageConfigHelpers)
+
+# Only bm_* leaves the shared library: templates of the C++ standard library would otherwise be exported too.
+set(bm_exports "${PROJECT_SOURCE_DIR}/cmake/exports.map")
+target_link_options(bandmill_shared PRIVATE "LINKER:--version-script=${bm_exports}" "LINKER:--no-undefined")
+set_property(TARGET bandmill_shared APPEND PROPERTY LINK_DEPENDS "${bm_exports}")
+
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/bandmill" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" FILES_MATCHING PATTERN "*.h")
+install(TARGETS bandmill_shared EXPORT bandmillShared LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+    INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+install(TARGETS bandmill_static EXPORT bandmillStatic ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+    INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+if(TARGET bandmill)
+    install(TARGETS bandmill RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+endif()
+
+set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/bandmill")
+install(EXPORT bandmillShared NAMESPACE bandmill:: FILE bandmillShared.cmake DESTINATION "${package_dir}")
+install(EXPORT bandmillStatic NAMESPACE bandmill:: FILE bandmillStatic.cmake DESTINATION "${package_dir}")
+configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/bandmillConfig.cmake.in" "${PROJECT_BINARY_DIR}/bandmillConfig.cmake"
+    INSTALL_DESTINATION "${package_dir}")
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/bandmillConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
+install(FILES "${PROJECT_BINARY_DIR}/bandmillConfig.cmake" "${PROJECT_BINARY_DIR}/bandmillConfigVersion.cmake"
+    DESTINATION "${package_dir}")
+
+file(RELATIVE_PATH BM_PC_PREFIX "/prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/prefix")
+if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}")
+    set(bm_pc_prefix "${CMAKE_INSTALL_PREFIX}")
+else()
+    set(bm_pc_prefix "\${pcfiledir}/${BM_PC_PREFIX}")
+endif()
+configure_file("${PROJECT_SOURCE_DIR}/cmake/bandmill.pc.in" "${PROJECT_BINARY_DIR}/bandmill.pc" @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/bandmill.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")

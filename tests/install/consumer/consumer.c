@@ -1,0 +1,91 @@
+/* consumer.c -- a program of somebody else's: signs two texts and hashes, chooses a plan, finds a
+ * pair and runs a whole job, with nothing but <bandmill/bandmill.h>. Exit 0 only if all of it
+ * answered rightly. */
+#include <bandmill/bandmill.h>
+
+#include <stdio.h>
+#include <string.h>
+
+static int failed(const char *what, const bm_error *err)
+{
+    fprintf(stderr, "%s: %s\n", what, err->message);
+    return 1;
+}
+
+/* Identical sets have equal signatures; the empty one has none. */
+static int check_signer(bm_error *err)
+{
+    bm_signer_config config;
+    bm_signer *signer = NULL;
+    bm_str texts[3] = {
+        {"the quick brown fox jumps", 25}, {"The QUICK brown fox, jumps!", 27}, {"", 0}};
+    uint32_t words[3][16], n_shingles[3];
+    bm_signer_out out = {&words[0][0], NULL, n_shingles};
+
+    bm_signer_config_init(&config);
+    config.sketch.perms = 16;
+    if (bm_signer_open(&config, &signer, err) != BM_OK)
+        return failed("open", err);
+    if (bm_signer_sign_texts(signer, texts, 3, &out, err) != BM_OK)
+        return failed("sign", err);
+    bm_signer_close(signer);
+    if (memcmp(words[0], words[1], sizeof words[0]) != 0 || n_shingles[0] != 1 ||
+        n_shingles[2] != 0 || words[2][15] != BM_NO_SHINGLE32) {
+        fprintf(stderr, "signatures are not what they should be\n");
+        return 1;
+    }
+    return 0;
+}
+
+static int check_pairs(bm_error *err)
+{
+    const uint64_t hashes[] = {1, 2, 3, 4, 2, 3, 4, 5, 9};
+    const uint64_t offsets[] = {0, 4, 8, 9};
+    bm_find_config config;
+    bm_pair *pairs = NULL;
+    size_t n = 0;
+
+    bm_find_config_init(&config);
+    config.threshold = 0.6;
+    if (bm_band_plan_choose(0.6, 0.999, 128, &config.plan, err) != BM_OK)
+        return failed("plan", err);
+    if (bm_find_pairs(&config, offsets, hashes, 3, &pairs, &n, err) != BM_OK)
+        return failed("pairs", err);
+    int right = n == 1 && pairs[0].a == 0 && pairs[0].b == 1 && pairs[0].similarity == 3.0 / 5;
+    bm_pairs_free(pairs);
+    if (!right)
+        fprintf(stderr, "%zu pairs\n", n);
+    return !right;
+}
+
+static int check_job(const char *input, const char *output, bm_error *err)
+{
+    bm_job job;
+    bm_summary *summary = NULL;
+
+    bm_job_init(&job);
+    job.input.paths = &input;
+    job.input.n_paths = 1;
+    job.output = output;
+    job.device = "cpu";
+    if (bm_job_dedup(&job, &summary, err) != BM_OK)
+        return failed("dedup", err);
+    int right =
+        bm_summary_counts(summary)->documents == 3 && bm_summary_counts(summary)->removed == 1;
+    bm_summary_free(summary);
+    return !right;
+}
+
+int main(int argc, char **argv)
+{
+    bm_error err;
+    bm_version_info info;
+
+    memset(&err, 0, sizeof err);
+    bm_version(&info);
+    if (argc != 4 || strcmp(info.version, argv[1]) != 0) {
+        fprintf(stderr, "version %s\n", info.version);
+        return 1;
+    }
+    return check_signer(&err) || check_pairs(&err) || check_job(argv[2], argv[3], &err);
+}

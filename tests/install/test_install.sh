@@ -1,0 +1,69 @@
+#!/bin/sh
+# test_install.sh BUILD_DIR VERSION CMAKE -- install into an empty prefix, move it, and use it from outside: plain cc through pkg-config,
+# shared and static, and find_package. Then what the shared library exports.
+set -eu
+build=$1 version=$2 cmake=$3
+here=$(cd "$(dirname "$0")" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cc=${CC:-cc}
+
+"$cmake" --install "$build" --prefix "$work/first" > "$work/log" || { cat "$work/log"; exit 1; }
+mv "$work/first" "$work/moved"
+prefix=$work/moved
+cp -r "$here/consumer" "$work/consumer"
+cd "$work"
+printf '{"text":"one and the same text here"}\n{"text":"one and the same text here"}\n{"text":"another"}\n' > in.jsonl
+
+for file in bin/bandmill include/bandmill/bandmill.h; do
+    [ -e "$prefix/$file" ] || { echo "not installed: $file"; exit 1; }
+done
+pc=$(find "$prefix" -name bandmill.pc)
+libdir=$(dirname "$(dirname "$pc")")
+export PKG_CONFIG_PATH="${pc%/*}"
+[ "$(pkg-config --modversion bandmill)" = "$version" ] || { echo "pkg-config: wrong version"; exit 1; }
+"$prefix/bin/bandmill" --version | grep -qx "bandmill $version"
+
+# each public header stands alone, in C and in C++
+for header in "$prefix"/include/bandmill/*.h; do
+    echo "#include <bandmill/$(basename "$header")>" > alone.c
+    # shellcheck disable=SC2046
+    $cc -std=c11 -Wall -Wextra -Wpedantic -Werror -fsyntax-only $(pkg-config --cflags bandmill) alone.c
+    if command -v c++ > /dev/null; then
+        # shellcheck disable=SC2046
+        c++ -std=c++17 -Wall -Wextra -Werror -fsyntax-only -x c++ $(pkg-config --cflags bandmill) alone.c
+    fi
+done
+
+# shared
+# shellcheck disable=SC2046
+$cc -std=c11 -Wall -Wextra -Werror consumer/consumer.c -o shared $(pkg-config --cflags --libs bandmill)
+LD_LIBRARY_PATH=$libdir ldd shared | grep -q "libbandmill\.so\.${version%%.*} => $libdir" || { echo "no SONAME"; exit 1; }
+LD_LIBRARY_PATH=$libdir ./shared "$version" in.jsonl out.shared
+
+# static: the archive itself, and what Libs.private names
+# shellcheck disable=SC2046
+$cc -std=c11 -Wall -Wextra -Werror consumer/consumer.c -o static $(pkg-config --cflags --libs --static bandmill | sed 's/-lbandmill/-l:libbandmill.a/')
+if ldd static | grep -q libbandmill; then echo "static: the shared library was linked"; exit 1; fi
+./static "$version" in.jsonl out.static
+cmp out.shared/removed.tsv out.static/removed.tsv
+
+# find_package, in a project of plain C
+"$cmake" -S consumer -B found -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$cc" > "$work/log" 2>&1 || { cat "$work/log"; exit 1; }
+"$cmake" --build found > "$work/log" 2>&1 || { cat "$work/log"; exit 1; }
+for kind in shared static bandmill; do
+    "found/consumer_$kind" "$version" in.jsonl "out.found.$kind"
+done
+if ldd found/consumer_static | grep -q libbandmill; then echo "find_package: the shared library was linked"; exit 1; fi
+
+# nothing but bm_* is exported, and every function of the headers is
+nm -D --defined-only "$libdir/libbandmill.so" | awk '{ print $3 }' | sort > exported
+if grep -v '^bm_' exported; then echo "exported beside bm_*"; exit 1; fi
+sed 's/@.*//' exported > names
+cat "$prefix"/include/bandmill/*.h | tr '\n' ' ' | grep -oE 'BM_API [^;(]*\(' | grep -oE 'bm_[a-z0-9_]+ ?\($' | tr -d ' (' | sort -u > promised
+[ "$(wc -l < promised)" -gt 20 ] || { echo "no promises found in the headers"; exit 1; }
+missing=$(comm -23 promised names)
+[ -z "$missing" ] || { echo "in a header, not in the library: $missing"; exit 1; }
+extra=$(comm -13 promised names)
+[ -z "$extra" ] || { echo "exported, but in no public header: $extra"; exit 1; }
+echo "installed, moved, linked in 5 ways; $(wc -l < names) functions exported"
