@@ -5,6 +5,7 @@
 #include <string.h>
 #include <zlib.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -125,6 +126,8 @@ static bm_status run_zst(bm_decompress *d, bm_str in, size_t *used, char *out, s
     ZSTD_inBuffer zin = {.src = in.data, .size = in.len, .pos = *used};
     ZSTD_outBuffer zout = {.dst = out, .size = out_cap, .pos = 0};
     size_t rc = ZSTD_decompressStream(d->zst, &zout, &zin);
+    if (ZSTD_getErrorCode(rc) == ZSTD_error_memory_allocation)
+        return bm_fail_nomem(err, (size_t)1 << WINDOW_LOG_MAX);
     if (ZSTD_isError(rc))
         return bm_fail_at(err, BM_ERR_INPUT, d->name, 0, "broken Zstandard data (%s)",
                           ZSTD_getErrorName(rc));

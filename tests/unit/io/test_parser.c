@@ -21,7 +21,7 @@ static bool ends_with(const record *r, const char *ending)
 
 Test(parser, jsonl_ids_are_strings_numbers_as_written_or_the_place)
 {
-    records r =
+    CLEANED records r =
         READ(BM_FORMAT_JSONL, "{\"id\":\"a\\tb\",\"text\":\"\"}\n{\"id\":12,\"text\":\"\"}\n"
                               "{\"id\":1.50,\"text\":\"\"}\n{\"id\":-0,\"text\":\"\"}\n"
                               "{\"id\":0,\"text\":\"\"}\n"
@@ -95,7 +95,7 @@ Test(parser, jsonl_text_may_be_null_or_empty_and_nothing_but_a_string)
 
 Test(parser, every_broken_line_of_jsonl_is_a_bad_record_and_the_others_are_not)
 {
-    records r =
+    CLEANED records r =
         READ(BM_FORMAT_JSONL, "{\"text\":\"a\",\"x\":tru}\n{\"text\":\"a\",\"x\":[1,2}\n"
                               "{\"text\":\"a\"}{\"text\":\"b\"}\n\xEF\xBB\xBF{\"text\":\"a\"}\n"
                               "{\"text\":\"a\"} x\n{\"text\":\"a\",\"x\":01}\n{\"text\":\"a\tb\"}\n"
@@ -138,7 +138,7 @@ Test(parser, several_text_fields_are_joined_by_one_newline)
 
 Test(parser, invalid_utf8_and_lone_surrogates_are_replaced_and_counted)
 {
-    records r =
+    CLEANED records r =
         READ(BM_FORMAT_JSONL, "{\"text\":\"a\xFF\\ud800z\"}\n{\"id\":\"\xC3\",\"text\":\"ok\"}\n"
                               "{\"text\":\"\\udc00\"}\n{\"other\":\"\xFF\",\"text\":\"\xC3\xA9\"}\n"
                               "{\"text\":\"\xEF\xBF\xBD\xED\x95\x9C\"}\n");
@@ -295,7 +295,7 @@ Test(parser, a_row_too_short_for_its_id_is_bad_only_if_the_id_field_was_given)
 
 Test(parser, csv_is_rfc_4180)
 {
-    records r =
+    CLEANED records r =
         READ(BM_FORMAT_CSV, "id,text,x\r\n1,\"a,b\r\nc\"\"d\"\"\",\"\"\r\n\"2\",,\n3, \"x\" ,\n"
                             "4,\"a\"b,\n5,fine,\"x\n6,open,\n");
     cr_assert_eq(r.n, 5);

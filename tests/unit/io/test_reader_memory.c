@@ -1,0 +1,130 @@
+/* Every allocation fails once, in turn, until a run needs none more: an error, no crash, no record
+ * that was not read before. The C library's own functions are replaced, so simdjson's, zlib's and
+ * zstd's allocations fail too. Not under sanitizers, which replace them themselves. */
+#include "read_records.h"
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__GLIBC__)
+Test(reader_memory, cannot_run_here, .disabled = true)
+{
+}
+#else
+#include <errno.h>
+#include <zstd.h>
+
+void *__libc_malloc(size_t size);
+void *__libc_calloc(size_t n, size_t size);
+void *__libc_realloc(void *block, size_t size);
+void *__libc_memalign(size_t alignment, size_t size);
+
+static long countdown = -1; /* below 0: nothing fails */
+
+static bool fails(void)
+{
+    if (countdown < 0 || countdown-- != 0)
+        return false;
+    errno = ENOMEM;
+    return true;
+}
+
+void *malloc(size_t size)
+{
+    return fails() ? NULL : __libc_malloc(size);
+}
+
+void *calloc(size_t n, size_t size)
+{
+    return fails() ? NULL : __libc_calloc(n, size);
+}
+
+void *realloc(void *block, size_t size)
+{
+    return fails() ? NULL : __libc_realloc(block, size);
+}
+
+void *aligned_alloc(size_t alignment, size_t size)
+{
+    return fails() ? NULL : __libc_memalign(alignment, size);
+}
+
+static bm_status count(void *ctx, const bm_record *r, bm_error *err)
+{
+    (void)err;
+    size_t *n = ctx;
+    *n += !r->bad;
+    return BM_OK;
+}
+
+static bm_status read_all(const bm_input_options *o, size_t *n)
+{
+    bm_input_set *set = NULL;
+    bm_reader *reader = NULL;
+    bm_parser *parser = NULL;
+    bm_raw_batch *batch = NULL;
+    bm_error err = {0};
+    *n = 0;
+    bm_status status = bm_input_set_open(o, NULL, &set, &err);
+    if (status == BM_OK)
+        status = bm_reader_open(set, 64, 0, &reader, &err);
+    if (status == BM_OK)
+        status = bm_parser_open(set, &parser, &err);
+    while (status == BM_OK) {
+        status = bm_reader_next(reader, &batch, &err);
+        if (status != BM_OK || batch == NULL)
+            break;
+        status = bm_parser_run(parser, batch, count, n, &err);
+        bm_raw_batch_free(batch);
+    }
+    bm_parser_close(parser);
+    bm_reader_close(reader);
+    bm_input_set_close(set);
+    return status;
+}
+
+/* Fail the first, second, … allocation. Returns how many runs it took. */
+static long fail_each(const bm_input_options *o, size_t n_records)
+{
+    for (long nth = 0;; nth++) {
+        size_t n = 0;
+        countdown = nth;
+        bm_status status = read_all(o, &n);
+        bool all_made = countdown >= 0;
+        countdown = -1;
+        if (all_made) {
+            cr_assert_eq(status, BM_OK);
+            cr_assert_eq(n, n_records);
+            return nth;
+        }
+        cr_assert(status == BM_OK || status == BM_ERR_NOMEM, "%d", status);
+        /* where a library could do without the memory, the result is whole all the same */
+        cr_assert(status != BM_OK || n == n_records, "allocation %ld: %zu records", nth, n);
+        cr_assert_leq(n, n_records);
+    }
+}
+
+Test(reader_memory, every_failed_allocation_is_an_error_or_harmless)
+{
+    char *dir = test_dir();
+    const char jsonl[] =
+        "{\"id\":1.0,\"text\":\"a\\n\xFF\"}\n{\"id\":\"x\",\"text\":\"b\\u00e9\"}\n"
+        "{\"text\":\"a line that is longer than one batch of sixty-four bytes\"}\n";
+    const char csv[] = "id,text\n1,\"a\"\"b\xFF\"\n\"2\"\"\",c\n";
+    char packed[1000];
+    size_t n = ZSTD_compress(packed, sizeof packed, jsonl, sizeof jsonl - 1, 1);
+    const char *one[] = {test_file(dir, "a.jsonl", jsonl, sizeof jsonl - 1)};
+    const char *two[] = {test_file(dir, "a.csv", csv, sizeof csv - 1)};
+    const char *three[] = {test_file(dir, "a.jsonl.zst", packed, n)};
+    bm_input_options o = test_options(one, 1, BM_FORMAT_AUTO);
+    cr_assert_gt(fail_each(&o, 3), 10);
+    o = test_options(two, 1, BM_FORMAT_AUTO);
+    cr_assert_gt(fail_each(&o, 2), 10);
+    o = test_options(three, 1, BM_FORMAT_AUTO);
+    cr_assert_gt(fail_each(&o, 3), 10);
+    const char *whole[] = {dir};
+    o = test_options(whole, 1, BM_FORMAT_LINES);
+    cr_assert_gt(fail_each(&o, 3 + 3 + 3), 10);
+    free((char *)one[0]);
+    free((char *)two[0]);
+    free((char *)three[0]);
+    test_dir_remove(dir);
+}
+#endif
