@@ -350,6 +350,18 @@ Test(shingler, cuts_long_stretches_where_nothing_changes)
     compare_paths(other(BM_SHINGLE_CHAR, 5, BM_NORM_NFC), (bm_str){text, len});
 }
 
+Test(shingler, composes_across_the_border_of_any_two_blocks)
+{
+    for (size_t before = 0; before <= 200; before++) {
+        char text[256], expected[256];
+        memset(text, 'x', before);
+        memset(expected, 'x', before);
+        strcpy(text + before, "e\xCC\x81z");
+        strcpy(expected + before, "\xC3\xA9z");
+        expect(word(1, BM_NORM_NFC, BM_WORDS_SPACE), text, expected);
+    }
+}
+
 Test(shingler, carries_shingles_from_window_to_window)
 {
     static char text[40 * 1024];
