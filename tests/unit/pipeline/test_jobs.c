@@ -1,0 +1,259 @@
+/* Whole jobs in one process: the same bytes for any threads and batches, cancelling, the memory
+ * bound, what is left behind. */
+#include <criterion/criterion.h>
+#include <dirent.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <bandmill/job.h>
+
+#include "base/memory.h"
+
+#define N_DOCS 3000u
+
+typedef struct place {
+    char dir[64], input[96], output[96];
+} place;
+
+/* Documents of words from a small vocabulary; every fourth is the one before with a word changed,
+ * every ninth a copy. */
+static void make_place(place *p)
+{
+    snprintf(p->dir, sizeof p->dir, "/tmp/bm_jobs_XXXXXX");
+    cr_assert_not_null(mkdtemp(p->dir));
+    snprintf(p->input, sizeof p->input, "%s/in.jsonl", p->dir);
+    snprintf(p->output, sizeof p->output, "%s/out", p->dir);
+    FILE *file = fopen(p->input, "w");
+    char text[2000] = "";
+    unsigned state = 12345;
+    for (unsigned i = 0; i < N_DOCS; i++) {
+        if (i % 9 != 0 && i % 4 != 0) {
+            size_t len = 0;
+            for (unsigned w = 0; w < 20 + i % 60; w++) {
+                state = state * 1103515245u + 12345u;
+                len +=
+                    (size_t)snprintf(text + len, sizeof text - len, "w%u ", (state >> 16) % 5000u);
+            }
+        }
+        fprintf(file, "{\"id\":\"d%u\",\"text\":\"%s%s\"}\n", i, text, i % 4 == 0 ? "changed" : "");
+    }
+    fclose(file);
+}
+
+static void remove_place(const place *p)
+{
+    char command[128];
+    snprintf(command, sizeof command, "rm -rf %s", p->dir);
+    cr_assert_eq(system(command), 0);
+}
+
+static void init_job(bm_job *job, const place *p, const char *const *paths)
+{
+    bm_job_init(job);
+    job->input.paths = paths;
+    job->input.n_paths = 1;
+    job->output = p->output;
+    job->device = "cpu";
+    job->force = true;
+}
+
+static char *read_file(const place *p, const char *name, size_t *len)
+{
+    char path[256];
+    snprintf(path, sizeof path, "%s/%s", p->output, name);
+    FILE *file = fopen(path, "rb");
+    cr_assert_not_null(file, "%s", path);
+    fseek(file, 0, SEEK_END);
+    *len = (size_t)ftell(file);
+    rewind(file);
+    char *data = malloc(*len + 1);
+    cr_assert_eq(fread(data, 1, *len, file), *len);
+    fclose(file);
+    return data;
+}
+
+typedef bm_status (*run_fn)(const bm_job *job, bm_summary **out, bm_error *err);
+
+static void same_for_all(run_fn run, const char *const *names, size_t n_names)
+{
+    static const uint32_t threads[] = {1, 2, 5};
+    static const uint32_t batches[] = {0, 1, 7, 1000};
+    place p;
+    make_place(&p);
+    const char *paths[] = {p.input};
+    char *first[8] = {0};
+    size_t first_len[8] = {0};
+    for (size_t t = 0; t < 3; t++) {
+        for (size_t b = 0; b < 4; b++) {
+            bm_job job;
+            bm_summary *summary;
+            bm_error err = {0};
+            init_job(&job, &p, paths);
+            job.threads = threads[t];
+            job.batch_docs = batches[b];
+            job.band_keys = job.write_pairs = true;
+            cr_assert_eq(run(&job, &summary, &err), BM_OK, "%s", err.message);
+            cr_assert_eq(bm_summary_counts(summary)->documents, N_DOCS);
+            bm_summary_free(summary);
+            for (size_t i = 0; i < n_names; i++) {
+                size_t len;
+                char *data = read_file(&p, names[i], &len);
+                if (first[i] == NULL) {
+                    first[i] = data;
+                    first_len[i] = len;
+                    continue;
+                }
+                cr_assert_eq(len, first_len[i], "%s with %u threads, batches of %u", names[i],
+                             threads[t], batches[b]);
+                cr_assert_eq(memcmp(data, first[i], len), 0, "%s with %u threads, batches of %u",
+                             names[i], threads[t], batches[b]);
+                free(data);
+            }
+        }
+    }
+    for (size_t i = 0; i < n_names; i++)
+        free(first[i]);
+    remove_place(&p);
+}
+
+Test(jobs, sign_writes_the_same_bytes_for_any_threads_and_batches)
+{
+    static const char *const names[] = {"signatures.npy", "band_keys.npy", "n_shingles.npy",
+                                        "ids.txt", "sources.tsv"};
+    same_for_all(bm_job_sign, names, 5);
+}
+
+Test(jobs, dedup_writes_the_same_bytes_for_any_threads_and_batches)
+{
+    static const char *const names[] = {"groups.jsonl", "removed.tsv", "kept.jsonl", "pairs.tsv",
+                                        "sources.tsv"};
+    same_for_all(bm_job_dedup, names, 5);
+}
+
+static void assert_nothing_left(const place *p)
+{
+    DIR *dir = opendir(p->dir);
+    for (struct dirent *entry; (entry = readdir(dir)) != NULL;)
+        cr_assert(entry->d_name[0] == '.' || strcmp(entry->d_name, "in.jsonl") == 0,
+                  "%s was left behind", entry->d_name);
+    closedir(dir);
+}
+
+static bool stop_after_three(void *ctx)
+{
+    return atomic_fetch_add((atomic_int *)ctx, 1) >= 3;
+}
+
+Test(jobs, a_cancelled_job_ends_so_and_leaves_nothing)
+{
+    place p;
+    make_place(&p);
+    const char *paths[] = {p.input};
+    run_fn all[] = {bm_job_sign, bm_job_dedup};
+    for (size_t i = 0; i < 2; i++) {
+        atomic_int asked = 0;
+        bm_job job;
+        bm_summary *summary = NULL;
+        bm_error err = {0};
+        init_job(&job, &p, paths);
+        job.batch_docs = 10;
+        job.threads = 3;
+        job.callbacks = (bm_callbacks){.ctx = &asked, .cancelled = stop_after_three};
+        cr_assert_eq(all[i](&job, &summary, &err), BM_ERR_CANCELLED);
+        cr_assert_null(summary);
+        assert_nothing_left(&p);
+    }
+    remove_place(&p);
+}
+
+Test(jobs, a_job_over_its_memory_says_so_and_leaves_nothing)
+{
+    place p;
+    make_place(&p);
+    const char *paths[] = {p.input};
+    bm_job job;
+    bm_summary *summary = NULL;
+    bm_error err = {0};
+    init_job(&job, &p, paths);
+    job.memory = 100000;
+    cr_assert_eq(bm_job_dedup(&job, &summary, &err), BM_ERR_NOMEM);
+    cr_assert_not_null(strstr(err.message, "--memory"));
+    assert_nothing_left(&p);
+    remove_place(&p);
+}
+
+typedef struct seen {
+    atomic_int calls;
+    uint64_t last_done, total;
+    bool fell;
+} seen;
+
+static void on_progress(void *ctx, const bm_progress *progress)
+{
+    seen *s = ctx;
+    atomic_fetch_add(&s->calls, 1);
+    if (strcmp(progress->stage, "sign") == 0) {
+        s->fell = s->fell || progress->done < s->last_done;
+        s->last_done = progress->done;
+        s->total = progress->total;
+    }
+}
+
+Test(jobs, progress_never_falls_and_knows_the_total)
+{
+    place p;
+    make_place(&p);
+    const char *paths[] = {p.input};
+    struct stat st;
+    cr_assert_eq(stat(p.input, &st), 0);
+    seen s = {0};
+    bm_job job;
+    bm_summary *summary = NULL;
+    init_job(&job, &p, paths);
+    job.threads = 4;
+    job.batch_docs = 50;
+    job.callbacks = (bm_callbacks){.ctx = &s, .progress = on_progress};
+    cr_assert_eq(bm_job_sign(&job, &summary, NULL), BM_OK);
+    bm_summary_free(summary);
+    cr_assert_gt(atomic_load(&s.calls), 0);
+    cr_assert_not(s.fell);
+    cr_assert_eq(s.total, (uint64_t)st.st_size);
+    remove_place(&p);
+}
+
+Test(jobs, options_out_of_range_are_usage_errors_that_say_what_was_expected)
+{
+    static const char *const paths[] = {"/nonexistent"};
+    bm_error err = {0};
+    bm_summary *summary = NULL;
+    bm_job job;
+    bm_job_init(&job);
+    job.output = "/tmp/bm_never_made";
+    cr_assert_eq(bm_job_sign(&job, &summary, &err), BM_ERR_USAGE, "no input");
+    job.input.paths = paths;
+    job.input.n_paths = 1;
+    job.sketch.perms = 1025;
+    cr_assert_eq(bm_job_sign(&job, &summary, &err), BM_ERR_USAGE);
+    cr_assert_not_null(strstr(err.message, "1025"));
+    job.sketch.perms = 128;
+    job.text.shingle_k = 0;
+    cr_assert_eq(bm_job_sign(&job, &summary, &err), BM_ERR_USAGE);
+    job.text.shingle_k = 5;
+    job.lsh.threshold = 1.5;
+    cr_assert_eq(bm_job_dedup(&job, &summary, &err), BM_ERR_USAGE);
+    job.lsh.threshold = 0.8;
+    job.lsh.bands = 4;
+    cr_assert_eq(bm_job_dedup(&job, &summary, &err), BM_ERR_USAGE);
+    job.lsh.bands = 0;
+    job.cpu = "pentium";
+    cr_assert_eq(bm_job_dedup(&job, &summary, &err), BM_ERR_USAGE);
+    job.cpu = NULL;
+    job.output = NULL;
+    cr_assert_eq(bm_job_dedup(&job, &summary, &err), BM_ERR_USAGE, "no output");
+    job.output = "/tmp/bm_never_made";
+    cr_assert_eq(bm_job_dedup(&job, &summary, &err), BM_ERR_IO, "no such input: %s", err.message);
+}
