@@ -44,74 +44,95 @@ static void avx512_premix(const uint64_t *hashes, size_t n, uint32_t *block)
     }
 }
 
-/* `count` is a constant in each copy, so the arrays become registers. */
-static inline __attribute__((always_inline)) void minima_group(const uint32_t *a, const uint32_t *b,
-                                                               const uint32_t *block, size_t n,
-                                                               uint32_t *words,
-                                                               const uint32_t count)
+/* `count` and `still` (the shingle stays in its register) are constants in each copy, so the arrays
+ * become registers. */
+static inline __attribute__((always_inline)) void
+minima_group(const bm_sign_pass *pass, const uint32_t count, const bool still)
 {
     __m512i va[GROUP_MAX], vb[GROUP_MAX], m[GROUP_MAX];
 #pragma GCC unroll 8
     for (uint32_t i = 0; i < count; i++) {
-        va[i] = _mm512_load_si512(a + i * LANES);
-        vb[i] = _mm512_load_si512(b + i * LANES);
-        m[i] = _mm512_load_si512(words + i * LANES);
+        va[i] = _mm512_load_si512(pass->a + i * LANES);
+        vb[i] = _mm512_load_si512(pass->b + i * LANES);
+        m[i] = _mm512_load_si512(pass->words + i * LANES);
     }
-    for (size_t s = 0; s < n; s++) {
-        __m512i h = _mm512_set1_epi32((int)block[s]);
+    const uint32_t *block = pass->block;
+    __m512i h = _mm512_set1_epi32(0x12345678);
+    for (size_t s = 0; s < pass->n; s++) {
+        if (still)
+            __asm__ volatile("" : "+v"(h));
+        else
+            h = _mm512_set1_epi32((int)block[s]);
 #pragma GCC unroll 8
         for (uint32_t i = 0; i < count; i++)
             m[i] = _mm512_min_epu32(m[i], _mm512_add_epi32(_mm512_mullo_epi32(va[i], h), vb[i]));
     }
 #pragma GCC unroll 8
     for (uint32_t i = 0; i < count; i++)
-        _mm512_store_si512(words + i * LANES, m[i]);
+        _mm512_store_si512(pass->words + i * LANES, m[i]);
 }
 
-static void minima_of(uint32_t count, const uint32_t *a, const uint32_t *b, const uint32_t *block,
-                      size_t n, uint32_t *words)
+/* The group of `count` registers. */
+static inline __attribute__((always_inline)) void minima_of(const bm_sign_pass *pass,
+                                                            uint32_t count, const bool still)
 {
     switch (count) {
     case 1:
-        minima_group(a, b, block, n, words, 1);
+        minima_group(pass, 1, still);
         break;
     case 2:
-        minima_group(a, b, block, n, words, 2);
+        minima_group(pass, 2, still);
         break;
     case 3:
-        minima_group(a, b, block, n, words, 3);
+        minima_group(pass, 3, still);
         break;
     case 4:
-        minima_group(a, b, block, n, words, 4);
+        minima_group(pass, 4, still);
         break;
     case 5:
-        minima_group(a, b, block, n, words, 5);
+        minima_group(pass, 5, still);
         break;
     case 6:
-        minima_group(a, b, block, n, words, 6);
+        minima_group(pass, 6, still);
         break;
     case 7:
-        minima_group(a, b, block, n, words, 7);
+        minima_group(pass, 7, still);
         break;
     default:
-        minima_group(a, b, block, n, words, 8);
+        minima_group(pass, GROUP_MAX, still);
         break;
+    }
+}
+
+static inline __attribute__((always_inline)) void all_groups(const bm_scheme_params *params,
+                                                             bm_sign_pass pass, const bool still)
+{
+    uint32_t n_vectors = (params->perms + LANES - 1) / LANES;
+    uint32_t n_groups = (n_vectors + GROUP_MAX - 1) / GROUP_MAX;
+    uint32_t *words = pass.words;
+    for (uint32_t g = 0, vector = 0; g < n_groups; g++) {
+        uint32_t groups_left = n_groups - g; /* even shares: 9 registers are 5 + 4, not 8 + 1 */
+        uint32_t count = (n_vectors - vector + groups_left - 1) / groups_left;
+        pass.a = params->a + (size_t)vector * LANES;
+        pass.b = params->b + (size_t)vector * LANES;
+        pass.words = words + (size_t)vector * LANES;
+        minima_of(&pass, count, still);
+        vector += count;
     }
 }
 
 static void avx512_minima(const bm_scheme_params *params, const uint32_t *block, size_t n,
                           uint32_t *words)
 {
-    uint32_t n_vectors = (params->perms + LANES - 1) / LANES;
-    uint32_t n_groups = (n_vectors + GROUP_MAX - 1) / GROUP_MAX;
-    for (uint32_t g = 0, vector = 0; g < n_groups; g++) {
-        uint32_t groups_left = n_groups - g; /* even shares: 9 registers are 5 + 4, not 8 + 1 */
-        uint32_t count = (n_vectors - vector + groups_left - 1) / groups_left;
-        size_t at = (size_t)vector * LANES;
-        minima_of(count, params->a + at, params->b + at, block, n, words + at);
-        vector += count;
-    }
+    all_groups(params, (bm_sign_pass){.block = block, .n = n, .words = words}, false);
 }
 
-const bm_sign_loops bm_sign_loops_avx512 = {
-    .isa = BM_ISA_AVX512, .premix = avx512_premix, .minima = avx512_minima};
+static void avx512_arithmetic(const bm_scheme_params *params, size_t n, uint32_t *words)
+{
+    all_groups(params, (bm_sign_pass){.n = n, .words = words}, true);
+}
+
+const bm_sign_loops bm_sign_loops_avx512 = {.isa = BM_ISA_AVX512,
+                                            .premix = avx512_premix,
+                                            .minima = avx512_minima,
+                                            .arithmetic = avx512_arithmetic};

@@ -26,7 +26,20 @@ typedef struct bm_sign_loops {
      * overwritten with anything. */
     void (*minima)(const bm_scheme_params *params, const uint32_t *block, size_t n,
                    uint32_t *words);
+    /* The arithmetic of `minima` for n shingles and nothing else: the same loop with a shingle that
+     * stays in its register, though the compiler may not know that it stays the same. What a
+     * benchmark takes as the limit of this instruction set. `words` as above, aligned. */
+    void (*arithmetic)(const bm_scheme_params *params, size_t n, uint32_t *words);
 } bm_sign_loops;
+
+/* One pass over a block: a group of permutations, of which each file takes as many as its registers
+ * hold. `still`: the shingle stays in its register, `block` is not read. */
+typedef struct bm_sign_pass {
+    const uint32_t *a, *b, *block;
+    size_t n;
+    uint32_t *words;
+    bool still;
+} bm_sign_pass;
 
 extern const bm_sign_loops bm_sign_loops_scalar;
 #if defined(__x86_64__)

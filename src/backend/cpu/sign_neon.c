@@ -32,22 +32,26 @@ static void neon_premix(const uint64_t *hashes, size_t n, uint32_t *block)
         block[i] = bm_fmix32((uint32_t)hashes[i]);
 }
 
-/* `count` is a constant in each copy, so the arrays become registers. */
-static inline __attribute__((always_inline)) void minima_group(const uint32_t *a, const uint32_t *b,
-                                                               const uint32_t *block, size_t n,
-                                                               uint32_t *words,
-                                                               const uint32_t count)
+/* `count` and `still` (the shingles stay in their register) are constants in each copy, so the
+ * arrays become registers. */
+static inline __attribute__((always_inline)) void
+minima_group(const bm_sign_pass *pass, const uint32_t count, const bool still)
 {
     uint32x4_t va[GROUP_MAX], vb[GROUP_MAX], m[GROUP_MAX];
 #pragma GCC unroll 8
     for (uint32_t i = 0; i < count; i++) {
-        va[i] = vld1q_u32(a + i * LANES);
-        vb[i] = vld1q_u32(b + i * LANES);
-        m[i] = vld1q_u32(words + i * LANES);
+        va[i] = vld1q_u32(pass->a + i * LANES);
+        vb[i] = vld1q_u32(pass->b + i * LANES);
+        m[i] = vld1q_u32(pass->words + i * LANES);
     }
+    const uint32_t *block = pass->block;
+    uint32x4_t h = vdupq_n_u32(0x12345678u);
     size_t s = 0;
-    for (; s + 4 <= n; s += 4) {
-        uint32x4_t h = vld1q_u32(block + s);
+    for (; s + 4 <= pass->n; s += 4) {
+        if (still)
+            __asm__ volatile("" : "+w"(h));
+        else
+            h = vld1q_u32(block + s);
 #pragma GCC unroll 8
         for (uint32_t i = 0; i < count; i++) {
             uint32x4_t v0 = vmlaq_laneq_u32(vb[i], va[i], h, 0);
@@ -57,31 +61,48 @@ static inline __attribute__((always_inline)) void minima_group(const uint32_t *a
             m[i] = vminq_u32(m[i], vminq_u32(vminq_u32(v0, v1), vminq_u32(v2, v3)));
         }
     }
-    for (; s < n; s++) {
-        uint32x4_t h = vdupq_n_u32(block[s]);
+    for (; !still && s < pass->n; s++) {
+        h = vdupq_n_u32(block[s]);
 #pragma GCC unroll 8
         for (uint32_t i = 0; i < count; i++)
             m[i] = vminq_u32(m[i], vmlaq_u32(vb[i], va[i], h));
     }
 #pragma GCC unroll 8
     for (uint32_t i = 0; i < count; i++)
-        vst1q_u32(words + i * LANES, m[i]);
+        vst1q_u32(pass->words + i * LANES, m[i]);
+}
+
+static inline __attribute__((always_inline)) void all_groups(const bm_scheme_params *params,
+                                                             bm_sign_pass pass, const bool still)
+{
+    uint32_t n_vectors = (params->perms + LANES - 1) / LANES;
+    uint32_t *words = pass.words;
+    for (uint32_t vector = 0; vector < n_vectors;) {
+        pass.a = params->a + (size_t)vector * LANES;
+        pass.b = params->b + (size_t)vector * LANES;
+        pass.words = words + (size_t)vector * LANES;
+        if (n_vectors - vector >= GROUP_MAX) {
+            minima_group(&pass, GROUP_MAX, still);
+            vector += GROUP_MAX;
+        } else { /* padded to 64 words, so a pair is always whole */
+            minima_group(&pass, 2, still);
+            vector += 2;
+        }
+    }
 }
 
 static void neon_minima(const bm_scheme_params *params, const uint32_t *block, size_t n,
                         uint32_t *words)
 {
-    uint32_t n_vectors = (params->perms + LANES - 1) / LANES;
-    uint32_t vector = 0;
-    for (; vector + GROUP_MAX <= n_vectors; vector += GROUP_MAX) {
-        size_t at = (size_t)vector * LANES;
-        minima_group(params->a + at, params->b + at, block, n, words + at, GROUP_MAX);
-    }
-    for (; vector < n_vectors; vector += 2) { /* padded to 64 words, so a pair is always whole */
-        size_t at = (size_t)vector * LANES;
-        minima_group(params->a + at, params->b + at, block, n, words + at, 2);
-    }
+    all_groups(params, (bm_sign_pass){.block = block, .n = n, .words = words}, false);
 }
 
-const bm_sign_loops bm_sign_loops_neon = {
-    .isa = BM_ISA_NEON, .premix = neon_premix, .minima = neon_minima};
+static void neon_arithmetic(const bm_scheme_params *params, size_t n, uint32_t *words)
+{
+    all_groups(params, (bm_sign_pass){.n = n, .words = words}, true);
+}
+
+const bm_sign_loops bm_sign_loops_neon = {.isa = BM_ISA_NEON,
+                                          .premix = neon_premix,
+                                          .minima = neon_minima,
+                                          .arithmetic = neon_arithmetic};

@@ -13,29 +13,50 @@ static void scalar_premix(const uint64_t *hashes, size_t n, uint32_t *block)
         block[i] = bm_fmix32((uint32_t)hashes[i]);
 }
 
-static void minima_group(const uint32_t *a, const uint32_t *b, const uint32_t *block, size_t n,
-                         uint32_t *words)
+static inline __attribute__((always_inline)) void minima_group(const bm_sign_pass *pass,
+                                                               const bool still)
 {
-    uint32_t m[GROUP];
+    uint32_t m[GROUP], h = 0x12345678u;
     for (size_t i = 0; i < GROUP; i++)
-        m[i] = words[i];
-    for (size_t s = 0; s < n; s++) {
-        uint32_t h = block[s];
+        m[i] = pass->words[i];
+    for (size_t s = 0; s < pass->n; s++) {
+        if (still)
+            __asm__ volatile("" : "+r"(h));
+        else
+            h = pass->block[s];
         for (size_t i = 0; i < GROUP; i++) {
-            uint32_t value = bm_affine32_value(a[i], h, b[i]);
+            uint32_t value = bm_affine32_value(pass->a[i], h, pass->b[i]);
             m[i] = value < m[i] ? value : m[i];
         }
     }
     for (size_t i = 0; i < GROUP; i++)
-        words[i] = m[i];
+        pass->words[i] = m[i];
+}
+
+static inline __attribute__((always_inline)) void all_groups(const bm_scheme_params *params,
+                                                             bm_sign_pass pass, const bool still)
+{
+    uint32_t *words = pass.words;
+    for (uint32_t i = 0; i < params->perms; i += GROUP) { /* padded to 64, so groups are whole */
+        pass.a = params->a + i;
+        pass.b = params->b + i;
+        pass.words = words + i;
+        minima_group(&pass, still);
+    }
 }
 
 static void scalar_minima(const bm_scheme_params *params, const uint32_t *block, size_t n,
                           uint32_t *words)
 {
-    for (uint32_t i = 0; i < params->perms; i += GROUP) /* padded to 64, so groups are whole */
-        minima_group(params->a + i, params->b + i, block, n, words + i);
+    all_groups(params, (bm_sign_pass){.block = block, .n = n, .words = words}, false);
 }
 
-const bm_sign_loops bm_sign_loops_scalar = {
-    .isa = BM_ISA_SCALAR, .premix = scalar_premix, .minima = scalar_minima};
+static void scalar_arithmetic(const bm_scheme_params *params, size_t n, uint32_t *words)
+{
+    all_groups(params, (bm_sign_pass){.n = n, .words = words}, true);
+}
+
+const bm_sign_loops bm_sign_loops_scalar = {.isa = BM_ISA_SCALAR,
+                                            .premix = scalar_premix,
+                                            .minima = scalar_minima,
+                                            .arithmetic = scalar_arithmetic};
