@@ -1,0 +1,87 @@
+#!/usr/bin/env bash
+# install-deps.sh [--tests] -- install what building needs (Debian 12, Ubuntu 24.04); with --tests also what the tests need: Criterion,
+# two OpenCL implementations and oclgrind, clang, a cross compiler and emulator for AArch64, and .venv with the Python packages of
+# scripts/test-requirements.txt.
+#
+# What is there already is left alone: then nothing is downloaded and no root is needed.
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+
+build_packages=(gcc g++ make cmake pkgconf libsimdjson-dev libzstd-dev zlib1g-dev libutf8proc-dev libssl-dev libxxhash-dev
+    opencl-c-headers ocl-icd-libopencl1)
+test_packages=(libcriterion-dev pocl-opencl-icd oclgrind clang python3-venv zstd qemu-user-static)
+if [[ $(uname -m) == x86_64 ]]; then
+    test_packages+=(gcc-aarch64-linux-gnu libc6-dev-arm64-cross)
+fi
+
+say() { printf '== %s\n' "$*"; }
+
+tests=no
+for argument in "$@"; do
+    case $argument in
+    --tests) tests=yes ;;
+    -h | --help)
+        sed -n '2,6s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+        exit 0
+        ;;
+    *)
+        echo "install-deps.sh: unknown argument $argument (expected --tests)" >&2
+        exit 2
+        ;;
+    esac
+done
+
+is_installed() { [[ $(dpkg-query -W -f='${db:Status-Status}' "$1" 2> /dev/null) == installed ]]; }
+
+install_packages() {
+    local missing=() package as_root=()
+    for package in "$@"; do
+        is_installed "$package" || missing+=("$package")
+    done
+    if ((${#missing[@]} == 0)); then
+        say "packages: all $# are installed"
+        return
+    fi
+    if ((EUID != 0)); then
+        if ! command -v sudo > /dev/null; then
+            echo "install-deps.sh: as root, run: apt-get install --no-install-recommends ${missing[*]}" >&2
+            exit 1
+        fi
+        as_root=(sudo)
+    fi
+    say "packages: installing ${missing[*]}"
+    "${as_root[@]}" apt-get update -q
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "${missing[@]}"
+}
+
+# .venv as test-requirements.txt wants it; a stamp inside says which list it was made from.
+make_venv() {
+    local venv=$root/.venv list=$root/scripts/test-requirements.txt
+    if ! cmp -s "$list" "$venv/made-from.txt"; then
+        say "Python packages: into .venv"
+        rm -f "$venv/made-from.txt"
+        python3 -m venv "$venv"
+        "$venv/bin/pip" install --quiet --disable-pip-version-check -r "$list"
+        cp "$list" "$venv/made-from.txt"
+    else
+        say "Python packages: .venv is as wanted"
+    fi
+    # The OpenCL implementations of the tests, and no others: OCL_ICD_VENDORS points here.
+    local vendors=$venv/vendors intel=$venv/lib/libintelocl.so
+    mkdir -p "$vendors"
+    cp /etc/OpenCL/vendors/pocl.icd "$vendors/pocl.icd"
+    if [[ -e $intel ]]; then
+        echo "$intel" > "$vendors/intel.icd"
+    fi
+}
+
+if ! command -v dpkg-query > /dev/null; then
+    echo "install-deps.sh: this is not Debian or Ubuntu; docs/install.md lists what is needed" >&2
+    exit 1
+fi
+if [[ $tests == yes ]]; then
+    install_packages "${build_packages[@]}" "${test_packages[@]}"
+    make_venv
+else
+    install_packages "${build_packages[@]}"
+fi

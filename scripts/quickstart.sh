@@ -1,0 +1,64 @@
+#!/usr/bin/env bash
+# quickstart.sh [-o DIR] [--force] -- from a bare machine to near-duplicates in real text: installs what building needs, builds, and runs
+# `bandmill dedup` over the copyright files of this machine's packages and its common licences. The result lies in DIR (default
+# build/quickstart, which is replaced each time); one of another place is only replaced with --force.
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+out='' force=()
+while (($# > 0)); do
+    case $1 in
+    -o)
+        out=${2:?quickstart.sh: -o needs a directory}
+        shift
+        ;;
+    --force) force=(--force) ;;
+    *)
+        sed -n '2,5s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+        [[ $1 == -h || $1 == --help ]] && exit 0
+        exit 2
+        ;;
+    esac
+    shift
+done
+if [[ -z $out ]]; then
+    out=$root/build/quickstart
+    force=(--force)
+fi
+
+"$root/scripts/install-deps.sh"
+echo "== building into build/release"
+tests=OFF
+if [[ -e $root/build/release/CMakeCache.txt ]]; then
+    tests=$(sed -n 's/^BM_TESTS:BOOL=//p' "$root/build/release/CMakeCache.txt") # as it was configured before
+fi
+"$root/scripts/build.sh" "$root/build/release" -DCMAKE_BUILD_TYPE=Release "-DBM_TESTS=${tests:-OFF}" -- bandmill
+program=$root/build/release/bandmill
+
+list=$root/build/quickstart.list
+{
+    find /usr/share/doc -name copyright -type f
+    find /usr/share/common-licenses -type f
+} 2> /dev/null | LC_ALL=C sort > "$list"
+if [[ ! -s $list ]]; then
+    echo "quickstart.sh: no copyright files below /usr/share/doc on this machine" >&2
+    exit 1
+fi
+echo "== bandmill dedup --format files --files-from ${list#"$root/"} --pairs -o ${out#"$root/"}"
+"$program" dedup --format files --files-from "$list" --pairs -o "$out" "${force[@]}"
+
+printf '\nThe largest groups (documents, the one that is kept):\n'
+sed -E 's/.*"kept":"([^"]*)","size":([0-9]+).*/\2\t\1/' "$out/groups.jsonl" | sort -k1,1nr -k2 | head -n 5 | awk -F'\t' '{ printf "  %5d  %s\n", $1, $2 }'
+printf '\nThe closest pair that is not identical:\n'
+awk -F'\t' 'NR > 1 && $3 < 1 && $3 > best { best = $3; a = $1; b = $2 }
+    END { if (a != "") printf "  %s\n  %s\n  Jaccard similarity %s\n", a, b, best; else print "  none" }' "$out/pairs.tsv"
+printf '\nThe results lie in %s:\n' "$out"
+for file in "$out"/*; do
+    printf '  %-14s %s\n' "$(basename "$file")" "$(case ${file##*/} in
+        groups.jsonl) echo "the groups" ;;
+        removed.tsv) echo "each removed document, the one it is like, their similarity, and why" ;;
+        pairs.tsv) echo "every verified pair" ;;
+        kept_ids.txt) echo "the documents that stay" ;;
+        sources.tsv) echo "counts of each input" ;;
+        report.json) echo "parameters, provenance, counts, times" ;;
+    esac)"
+done
