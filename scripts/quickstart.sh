@@ -47,7 +47,7 @@ echo "== bandmill dedup --format files --files-from ${list#"$root/"} --pairs -o 
 "$program" dedup --format files --files-from "$list" --pairs -o "$out" "${force[@]}"
 
 printf '\nThe largest groups (documents, the one that is kept):\n'
-sed -E 's/.*"kept":"([^"]*)","size":([0-9]+).*/\2\t\1/' "$out/groups.jsonl" | sort -k1,1nr -k2 | head -n 5 | awk -F'\t' '{ printf "  %5d  %s\n", $1, $2 }'
+sed -E 's/.*"kept":"([^"]*)","size":([0-9]+).*/\2\t\1/' "$out/groups.jsonl" | sort -k1,1nr -k2 | awk -F'\t' 'NR <= 5 { printf "  %5d  %s\n", $1, $2 }'
 printf '\nThe closest pair that is not identical:\n'
 awk -F'\t' 'NR > 1 && $3 < 1 && $3 > best { best = $3; a = $1; b = $2 }
     END { if (a != "") printf "  %s\n  %s\n  Jaccard similarity %s\n", a, b, best; else print "  none" }' "$out/pairs.tsv"
