@@ -6,18 +6,20 @@
  *   BM_BANDS, BM_ROWS  of the keys; BM_BANDS 0: no keys
  *   BM_SPLIT_GROUP     work-items of a work-group of the kernels here
  *
- * All kernels see the same two buffers and one layout:
+ * All kernels see the same buffers and one layout:
  *
- *   in    quads (uint4): hashes | offsets, n_docs + 1 uints | pieces, a quad each | split, a uint each
- *                        0        layout.x                    layout.y              layout.z
- *   out   uints:         keys, n_docs * BM_BANDS ulongs | words, n_docs * BM_PERMS
- *                        0                                layout.w
+ *   hashes  units: a quad (uint4) of 32-bit hashes in sign_gpu.cl, one 64-bit hash in sign_cpu.cl
+ *   in      quads: (hashes, if staged) | offsets, n_docs + 1 uints | pieces, a quad each | split, uints
+ *                                        layout.x                    layout.y              layout.z
+ *   words   from layout.w on: BM_PERMS uints a document
+ *   keys    BM_BANDS ulongs a document
  *
- * A document's hashes fill whole quads: the host repeats the last one, which no minimum can see.
- * Offsets count quads. `split` lists the documents whose parts are signed by several pieces and
- * meet in `words` by atomic_min: bm_split_begin sets their words to all ones before the pieces run,
- * bm_split_keys makes their keys afterwards. Grid of both: one dimension, a work-item a word or a
- * key, rounded up to whole groups. No local memory. */
+ * The host may give one memory object as several of these. A document's hashes fill whole units: to
+ * fill a quad the host repeats the last one, which no minimum can see. Offsets count units. `split`
+ * lists the documents whose parts are signed by several pieces and meet in `words` by atomic_min:
+ * bm_split_begin sets their words to all ones before the pieces run, bm_split_keys makes their keys
+ * afterwards. Grid of both: one dimension, a work-item a word or a key, rounded up to whole groups.
+ * No local memory. */
 
 #define BM_INLINE static inline __attribute__((always_inline))
 
@@ -34,18 +36,19 @@ BM_INLINE ulong bm_band_key(__global const uint *words, uint band)
 #endif
 
 __kernel __attribute__((reqd_work_group_size(BM_SPLIT_GROUP, 1, 1))) void
-bm_split_begin(__global const uint4 *in, __global uint *out, uint4 layout, uint n_split)
+bm_split_begin(__global const uint4 *in, __global uint *words, uint4 layout, uint n_split)
 {
     const uint at = (uint)get_global_id(0);
     if (at >= n_split * BM_PERMS)
         return;
     __global const uint *split = (__global const uint *)(in + layout.z);
-    out[layout.w + (size_t)split[at / BM_PERMS] * BM_PERMS + at % BM_PERMS] = 0xFFFFFFFFu;
+    words[layout.w + (size_t)split[at / BM_PERMS] * BM_PERMS + at % BM_PERMS] = 0xFFFFFFFFu;
 }
 
 #if BM_BANDS > 0
 __kernel __attribute__((reqd_work_group_size(BM_SPLIT_GROUP, 1, 1))) void
-bm_split_keys(__global const uint4 *in, __global uint *out, uint4 layout, uint n_split)
+bm_split_keys(__global const uint4 *in, __global const uint *words, __global ulong *keys, uint4 layout,
+              uint n_split)
 {
     const uint at = (uint)get_global_id(0);
     if (at >= n_split * BM_BANDS)
@@ -53,7 +56,6 @@ bm_split_keys(__global const uint4 *in, __global uint *out, uint4 layout, uint n
     __global const uint *split = (__global const uint *)(in + layout.z);
     const size_t doc = split[at / BM_BANDS];
     const uint band = at % BM_BANDS;
-    __global ulong *keys = (__global ulong *)out;
-    keys[doc * BM_BANDS + band] = bm_band_key(out + layout.w + doc * BM_PERMS, band);
+    keys[doc * BM_BANDS + band] = bm_band_key(words + layout.w + doc * BM_PERMS, band);
 }
 #endif

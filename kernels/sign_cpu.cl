@@ -4,7 +4,7 @@
  *   memory   no local; a block of BM_BLOCK premixed hashes on the stack of a work-item
  *   result   words, and keys where want_keys is not 0 (buffers: band_keys.cl)
  *
- * A piece is (first document, n, begin, end): n > 0: n whole documents; n = 0: the quads begin ..
+ * A piece is (first document, n, begin, end): n > 0: n whole documents; n = 0: the hashes begin ..
  * end of one long document, merged into its words by atomic_min.
  *
  *   BM_LANES   words of a vector, 4, 8 or 16: the native width
@@ -23,8 +23,8 @@ typedef BM_PASTE(uint, BM_LANES) bm_vec;
 #define BM_BLOCK 64
 #define BM_PASS_WORDS (BM_LANES * BM_ACC)
 
-/* Minima of one pass over the quads begin .. end. */
-BM_INLINE void bm_fold(__global const uint4 *in, uint begin, uint end,
+/* Minima of one pass over the hashes begin .. end. */
+BM_INLINE void bm_fold(__global const ulong *hashes, uint begin, uint end,
                        __global const bm_vec *coef, bm_vec *result)
 {
     uint block[BM_BLOCK];
@@ -36,17 +36,16 @@ BM_INLINE void bm_fold(__global const uint4 *in, uint begin, uint end,
         m[j] = (bm_vec)(0xFFFFFFFFu);
     }
     while (begin < end) {
-        const uint quads = min(end - begin, (uint)(BM_BLOCK / 4));
-        __global const uint *hashes = (__global const uint *)(in + begin);
-        for (uint i = 0; i < quads * 4; ++i)
-            block[i] = bm_fmix32(hashes[i]);
-        for (uint i = 0; i < quads * 4; ++i) {
+        const uint n = min(end - begin, (uint)BM_BLOCK);
+        for (uint i = 0; i < n; ++i)
+            block[i] = bm_fmix32((uint)hashes[begin + i]);
+        for (uint i = 0; i < n; ++i) {
             const uint h = block[i];
 #pragma unroll
             for (uint j = 0; j < BM_ACC; ++j)
                 m[j] = min(m[j], a[j] * h + b[j]);
         }
-        begin += quads;
+        begin += n;
     }
 #pragma unroll
     for (uint j = 0; j < BM_ACC; ++j)
@@ -106,15 +105,15 @@ BM_INLINE void bm_keys(__global const uint *row, const ulong *power, bool empty,
 #endif
 
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) __attribute__((vec_type_hint(bm_vec))) void
-bm_sign(__global const uint4 *in, __global uint *out, __global const bm_vec *coef, uint4 layout,
-        uint want_keys)
+bm_sign(__global const ulong *hashes, __global const uint4 *in, __global uint *words,
+        __global ulong *keys, __global const bm_vec *coef, uint4 layout, uint want_keys)
 {
     const uint4 piece = in[layout.y + get_global_id(0)];
-    __global uint *words = out + layout.w;
+    words += layout.w;
     bm_vec m[BM_ACC];
     if (piece.y == 0) {
         for (uint pass = 0; pass < BM_PASSES; ++pass) {
-            bm_fold(in, piece.z, piece.w, coef + pass * BM_ACC, m);
+            bm_fold(hashes, piece.z, piece.w, coef + pass * BM_ACC, m);
             bm_merge_pass(m, pass, words + (size_t)piece.x * BM_PERMS);
         }
         return;
@@ -128,12 +127,12 @@ bm_sign(__global const uint4 *in, __global uint *out, __global const bm_vec *coe
         const uint begin = offsets[doc], end = offsets[doc + 1];
         __global uint *row = words + (size_t)doc * BM_PERMS;
         for (uint pass = 0; pass < BM_PASSES; ++pass) {
-            bm_fold(in, begin, end, coef + pass * BM_ACC, m);
+            bm_fold(hashes, begin, end, coef + pass * BM_ACC, m);
             bm_store_pass(m, pass, row);
         }
 #if BM_BANDS > 0
         if (want_keys != 0)
-            bm_keys(row, power, begin == end, (__global ulong *)out + (size_t)doc * BM_BANDS);
+            bm_keys(row, power, begin == end, keys + (size_t)doc * BM_BANDS);
 #endif
     }
 }

@@ -52,14 +52,14 @@ BM_INLINE void bm_fold(__local const uint4 *tile, uint begin, uint end, uint ste
 }
 
 __kernel __attribute__((reqd_work_group_size(BM_GROUP, 1, 1))) void
-bm_sign(__global const uint4 *in, __global uint *out, __global const uint *coef, uint4 layout,
-        uint want_keys)
+bm_sign(__global const uint4 *hashes, __global const uint4 *in, __global uint *words,
+        __global ulong *keys, __global const uint *coef, uint4 layout, uint want_keys)
 {
     __local uint4 tile[BM_TILE];
     const uint item = (uint)get_local_id(0);
     const uint lane = item % BM_TEAM, team = item / BM_TEAM;
     const uint4 piece = in[layout.y + get_group_id(0)];
-    __global uint *words = out + layout.w;
+    words += layout.w;
     uint a[BM_EACH], b[BM_EACH], m[BM_EACH];
 #pragma unroll
     for (uint j = 0; j < BM_EACH; ++j) {
@@ -70,7 +70,7 @@ bm_sign(__global const uint4 *in, __global uint *out, __global const uint *coef,
     if (piece.y == 0) {
         for (uint at = piece.z; at < piece.w; at += BM_TILE) {
             const uint n = min(piece.w - at, (uint)BM_TILE);
-            bm_load_tile(in + at, n, item, tile);
+            bm_load_tile(hashes + at, n, item, tile);
             barrier(CLK_LOCAL_MEM_FENCE);
             bm_fold(tile, team, n, BM_TEAMS, a, b, m);
             barrier(CLK_LOCAL_MEM_FENCE);
@@ -84,7 +84,7 @@ bm_sign(__global const uint4 *in, __global uint *out, __global const uint *coef,
     }
     __global const uint *offsets = (__global const uint *)(in + layout.x);
     const uint base = offsets[piece.x];
-    bm_load_tile(in + base, offsets[piece.x + piece.y] - base, item, tile);
+    bm_load_tile(hashes + base, offsets[piece.x + piece.y] - base, item, tile);
     barrier(CLK_LOCAL_MEM_FENCE);
     for (uint doc = piece.x + team; doc < piece.x + piece.y; doc += BM_TEAMS) {
         __global uint *row = words + (size_t)doc * BM_PERMS;
@@ -101,7 +101,7 @@ bm_sign(__global const uint4 *in, __global uint *out, __global const uint *coef,
     if (want_keys == 0)
         return;
     barrier(CLK_GLOBAL_MEM_FENCE); /* the words of the whole piece, then a key an item */
-    __global ulong *keys = (__global ulong *)out + (size_t)piece.x * BM_BANDS;
+    keys += (size_t)piece.x * BM_BANDS;
     for (uint i = item; i < piece.y * BM_BANDS; i += BM_GROUP) {
         const uint doc = piece.x + i / BM_BANDS;
         keys[i] = offsets[doc] == offsets[doc + 1]

@@ -110,7 +110,8 @@ static bm_status make_context(cl_backend *be, const bm_cl_open_options *options,
                                 .program = &be->program,
                                 .shape = &be->shape,
                                 .context = be->context,
-                                .profile = options->profile};
+                                .profile = options->profile,
+                                .lend = !options->no_lend};
     bm_status status = bm_cl_stream_open(&be->stream, be->params.a, be->params.b, err);
     const char *limit = getenv("BANDMILL_CL_LIMIT");
     size_t bytes = options->limit_bytes > 0 ? options->limit_bytes
@@ -128,7 +129,7 @@ static void describe(cl_backend *be)
     size_t batch = (size_t)be->shape.batch_kilo_hashes * 1024 *
                    (be->device.info.compute_units > 0 ? be->device.info.compute_units : 1);
     batch = batch < MIN_BATCH ? MIN_BATCH : batch > MAX_BATCH ? MAX_BATCH : batch;
-    const size_t most = (size_t)be->stream.cut.max_quads * 4;
+    const size_t most = (size_t)be->stream.cut.max_units * 4;
     be->base.ops = &bm_backend_opencl;
     be->base.parallel = false;
     be->base.depth = BM_CL_DEPTH;

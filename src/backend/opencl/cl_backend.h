@@ -7,6 +7,7 @@
 typedef struct bm_cl_open_options {
     bool no_probe;      /* this is the probe */
     bool profile;       /* keep kernel times */
+    bool no_lend;       /* stage everything, also where memory is shared */
     const char *shape;  /* "cpu", "gpu"; NULL: $BANDMILL_CL_SHAPE (for tests), else by the table */
     size_t limit_bytes; /* of a buffer; 0: $BANDMILL_CL_LIMIT (for tests), else by the device */
 } bm_cl_open_options;

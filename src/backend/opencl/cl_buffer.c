@@ -95,3 +95,33 @@ cl_int bm_cl_buffer_end_read(const bm_cl_api *api, cl_command_queue queue, bm_cl
     buffer->host = NULL;
     return api->clEnqueueUnmapMemObject(queue, buffer->device, host, 0, NULL, NULL);
 }
+
+cl_int bm_cl_lent_begin(const bm_cl_api *api, cl_context context, bm_cl_lent *lent, void *memory,
+                        size_t bytes, bool read_only)
+{
+    cl_int code = CL_SUCCESS;
+    cl_mem_flags flags = read_only ? CL_MEM_READ_ONLY : CL_MEM_READ_WRITE;
+    *lent = (bm_cl_lent){.bytes = bytes};
+    if (bytes > 0)
+        lent->mem = api->clCreateBuffer(context, flags | CL_MEM_USE_HOST_PTR, bytes, memory, &code);
+    return code;
+}
+
+cl_int bm_cl_lent_begin_read(const bm_cl_api *api, cl_command_queue queue, bm_cl_lent *lent,
+                             cl_event *event)
+{
+    cl_int code = CL_SUCCESS;
+    lent->host = map(api, queue, lent->mem, CL_MAP_READ, lent->bytes, event, &code);
+    return code;
+}
+
+cl_int bm_cl_lent_end(const bm_cl_api *api, cl_command_queue queue, bm_cl_lent *lent)
+{
+    cl_int code = CL_SUCCESS;
+    if (lent->host != NULL)
+        code = api->clEnqueueUnmapMemObject(queue, lent->mem, lent->host, 0, NULL, NULL);
+    if (lent->mem != NULL)
+        api->clReleaseMemObject(lent->mem);
+    *lent = (bm_cl_lent){0};
+    return code;
+}

@@ -32,4 +32,20 @@ cl_int bm_cl_buffer_begin_read(const bm_cl_api *api, cl_command_queue queue, bm_
                                size_t begin, size_t end, cl_event *event);
 cl_int bm_cl_buffer_end_read(const bm_cl_api *api, cl_command_queue queue, bm_cl_buffer *buffer);
 
+/* The host's own memory lent to a device that shares it (CL_MEM_USE_HOST_PTR): nothing is copied.
+ */
+typedef struct bm_cl_lent {
+    cl_mem mem;
+    void *host; /* mapped for reading; NULL: not */
+    size_t bytes;
+} bm_cl_lent; /* {0}: none */
+
+cl_int bm_cl_lent_begin(const bm_cl_api *api, cl_context context, bm_cl_lent *lent, void *memory,
+                        size_t bytes, bool read_only);
+/* Once `event` is done, the memory holds what the device wrote. */
+cl_int bm_cl_lent_begin_read(const bm_cl_api *api, cl_command_queue queue, bm_cl_lent *lent,
+                             cl_event *event);
+/* Ends the loan. {0} is fine. */
+cl_int bm_cl_lent_end(const bm_cl_api *api, cl_command_queue queue, bm_cl_lent *lent);
+
 #endif

@@ -4,8 +4,10 @@
 #include "backend/opencl/cl_launch.h"
 
 typedef enum argument {
+    ARG_HASHES,
     ARG_IN,
-    ARG_OUT,
+    ARG_WORDS,
+    ARG_KEYS,
     ARG_COEF,
     ARG_LAYOUT,
     ARG_WANT_KEYS,
@@ -14,26 +16,30 @@ typedef enum argument {
 
 static const struct {
     uint32_t n;
-    argument args[5];
+    argument args[7];
 } signatures[BM_CL_N_KERNELS] = {
-    [BM_CL_SIGN] = {5, {ARG_IN, ARG_OUT, ARG_COEF, ARG_LAYOUT, ARG_WANT_KEYS}},
-    [BM_CL_SPLIT_BEGIN] = {4, {ARG_IN, ARG_OUT, ARG_LAYOUT, ARG_N_SPLIT}},
-    [BM_CL_SPLIT_KEYS] = {4, {ARG_IN, ARG_OUT, ARG_LAYOUT, ARG_N_SPLIT}},
+    [BM_CL_SIGN] = {7,
+                    {ARG_HASHES, ARG_IN, ARG_WORDS, ARG_KEYS, ARG_COEF, ARG_LAYOUT, ARG_WANT_KEYS}},
+    [BM_CL_SPLIT_BEGIN] = {4, {ARG_IN, ARG_WORDS, ARG_LAYOUT, ARG_N_SPLIT}},
+    [BM_CL_SPLIT_KEYS] = {5, {ARG_IN, ARG_WORDS, ARG_KEYS, ARG_LAYOUT, ARG_N_SPLIT}},
 };
 
-bm_cl_layout bm_cl_layout_of(const bm_cl_plan *plan, const bm_cl_shape *shape, bool want_keys)
+bm_cl_layout bm_cl_layout_of(const bm_cl_plan *plan, const bm_cl_shape *shape, bool with_hashes,
+                             bool with_keys, bool with_words)
 {
     bm_cl_layout at;
-    const size_t hashes = (size_t)bm_cl_plan_quads(plan);
+    const size_t unit_bytes = shape->unit == 4 ? 16 : 8;
+    const size_t hashes = with_hashes ? ((size_t)bm_cl_plan_units(plan) * unit_bytes + 15) / 16 : 0;
     const size_t offsets = (plan->n_docs + 1 + 3) / 4;
     const size_t split = (plan->n_split + 3) / 4;
-    const size_t key_uints = want_keys ? plan->n_docs * shape->bands * 2 : 0;
+    const size_t key_uints = with_keys ? plan->n_docs * shape->bands * 2 : 0;
+    const size_t word_uints = with_words ? plan->n_docs * shape->perms : 0;
     at.offsets_at = (uint32_t)hashes;
     at.pieces_at = (uint32_t)(hashes + offsets);
     at.split_at = (uint32_t)(hashes + offsets + plan->n_pieces);
     at.in_bytes = (hashes + offsets + plan->n_pieces + split) * 16;
-    at.words_at = (uint32_t)key_uints;
-    at.out_bytes = (key_uints + plan->n_docs * shape->perms) * sizeof(uint32_t);
+    at.words_at = with_words ? (uint32_t)key_uints : 0;
+    at.out_bytes = (key_uints + word_uints) * sizeof(uint32_t);
     return at;
 }
 
@@ -51,6 +57,13 @@ static void grid_of(bm_cl_kernel_id id, const bm_cl_shape *shape, const bm_cl_pl
     *global = (*global + *local - 1) / *local * *local;
 }
 
+/* `mem`, or where there is none `other`, which holds the same part. */
+static cl_int set_mem(const bm_cl_api *api, cl_kernel kernel, cl_uint index, cl_mem mem,
+                      cl_mem other)
+{
+    return api->clSetKernelArg(kernel, index, sizeof mem, mem != NULL ? &mem : &other);
+}
+
 static cl_int set_argument(const bm_cl_stream *stream, const bm_cl_slot *slot,
                            const bm_cl_layout *layout, cl_kernel kernel, cl_uint index,
                            argument what)
@@ -60,10 +73,14 @@ static cl_int set_argument(const bm_cl_stream *stream, const bm_cl_slot *slot,
     const cl_uint want_keys = slot->want_keys;
     const cl_uint n_split = (cl_uint)slot->plan.n_split;
     switch (what) {
+    case ARG_HASHES:
+        return set_mem(stream->api, kernel, index, slot->lent_hashes.mem, slot->in.device);
     case ARG_IN:
-        return stream->api->clSetKernelArg(kernel, index, sizeof(cl_mem), &slot->in.device);
-    case ARG_OUT:
-        return stream->api->clSetKernelArg(kernel, index, sizeof(cl_mem), &slot->out.device);
+        return set_mem(stream->api, kernel, index, slot->in.device, NULL);
+    case ARG_WORDS:
+        return set_mem(stream->api, kernel, index, slot->lent_words.mem, slot->out.device);
+    case ARG_KEYS:
+        return set_mem(stream->api, kernel, index, slot->lent_keys.mem, slot->out.device);
     case ARG_COEF:
         return stream->api->clSetKernelArg(kernel, index, sizeof(cl_mem), &stream->coef);
     case ARG_LAYOUT:

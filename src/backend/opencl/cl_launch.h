@@ -6,13 +6,14 @@
 
 /* Where the parts of a batch lie in its buffers (kernels/band_keys.cl). */
 typedef struct bm_cl_layout {
-    uint32_t offsets_at, pieces_at, split_at; /* quads into `in` */
-    uint32_t words_at;                        /* uints into `out` */
+    uint32_t offsets_at, pieces_at, split_at; /* quads into `in`; hashes, if there, at 0 */
+    uint32_t words_at;                        /* uints into `out`; keys, if there, at 0 */
     size_t in_bytes, out_bytes;
 } bm_cl_layout;
 
-/* The layout of a plan, with room for keys or not. */
-bm_cl_layout bm_cl_layout_of(const bm_cl_plan *plan, const bm_cl_shape *shape, bool want_keys);
+/* The layout of a plan, with room for hashes, keys and words, or not. */
+bm_cl_layout bm_cl_layout_of(const bm_cl_plan *plan, const bm_cl_shape *shape, bool hashes,
+                             bool keys, bool words);
 
 /* Enqueue the kernels of a slot's batch on its queue. With stream->profile the event of bm_sign is
  * kept in the slot. */

@@ -1,7 +1,7 @@
 /* cl_pieces.c -- the cutting of work, apart from any device so that it can be tested alone.
  *
- * One walk over the documents. Short ones are packed into a piece until it holds pack_quads; one of
- * up to whole_quads is a piece of its own; a longer one is cut into parts of part_quads and listed
+ * One walk over the documents. Short ones are packed into a piece until it holds pack_units; one of
+ * up to whole_units is a piece of its own; a longer one is cut into parts of part_units and listed
  * in `split`. A document that exceeds a whole batch is cut into slices, a batch each, whose words
  * the host merges. */
 #include "backend/opencl/cl_pieces.h"
@@ -12,9 +12,9 @@
 
 #define MAX_PACKED_DOCS 4096u /* of no or few hashes, in one piece */
 
-static uint64_t quads_of(uint64_t n_hashes)
+static uint64_t units_of(const bm_cl_cut *cut, uint64_t n_hashes)
 {
-    return (n_hashes + 3) / 4;
+    return (n_hashes + cut->unit - 1) / cut->unit;
 }
 
 static bm_status add_piece(bm_cl_plan *plan, bm_cl_piece piece, bm_error *err)
@@ -33,7 +33,7 @@ static bm_status add_whole(bm_cl_plan *plan, const bm_cl_cut *cut, bm_cl_piece p
     if (plan->n_pieces > 0) {
         bm_cl_piece *last = &plan->pieces[plan->n_pieces - 1];
         if (last->n > 0 && last->n < MAX_PACKED_DOCS &&
-            piece.end - last->begin <= cut->pack_quads) {
+            piece.end - last->begin <= cut->pack_units) {
             ++last->n;
             last->end = piece.end;
             return BM_OK;
@@ -53,7 +53,7 @@ static bm_status add_split(bm_cl_plan *plan, const bm_cl_cut *cut, bm_cl_piece p
     plan->split[plan->n_split++] = piece.doc;
     const uint32_t end = piece.end;
     while (status == BM_OK && piece.begin < end) {
-        piece.end = end - piece.begin > cut->part_quads ? piece.begin + cut->part_quads : end;
+        piece.end = end - piece.begin > cut->part_units ? piece.begin + cut->part_units : end;
         status = add_piece(plan, piece, err);
         piece.begin = piece.end;
     }
@@ -61,7 +61,7 @@ static bm_status add_split(bm_cl_plan *plan, const bm_cl_cut *cut, bm_cl_piece p
 }
 
 /* The next document, or a slice of it, into the plan. */
-static bm_status add_document(bm_cl_plan *plan, const bm_cl_cut *cut, uint64_t quads, bm_error *err)
+static bm_status add_document(bm_cl_plan *plan, const bm_cl_cut *cut, uint64_t units, bm_error *err)
 {
     void *array = plan->offsets;
     bm_status status =
@@ -72,9 +72,9 @@ static bm_status add_document(bm_cl_plan *plan, const bm_cl_cut *cut, uint64_t q
     if (plan->n_docs == 0)
         plan->offsets[0] = 0;
     const uint32_t begin = plan->offsets[plan->n_docs];
-    const uint32_t end = begin + (uint32_t)quads;
+    const uint32_t end = begin + (uint32_t)units;
     bm_cl_piece piece = {.doc = (uint32_t)plan->n_docs, .n = 1, .begin = begin, .end = end};
-    if (quads <= cut->whole_quads) {
+    if (units <= cut->whole_units) {
         status = add_whole(plan, cut, piece, err);
     } else {
         piece.n = 0;
@@ -88,6 +88,7 @@ static bm_status add_document(bm_cl_plan *plan, const bm_cl_cut *cut, uint64_t q
 bm_status bm_cl_plan_next(bm_cl_plan *plan, const bm_cl_cut *cut, const bm_sign_task *task,
                           bm_cl_cursor *at, bm_error *err)
 {
+    plan->unit = cut->unit;
     plan->first_doc = at->doc;
     plan->n_docs = plan->n_pieces = plan->n_split = 0;
     plan->slice_begin = plan->n_hashes = 0;
@@ -96,15 +97,15 @@ bm_status bm_cl_plan_next(bm_cl_plan *plan, const bm_cl_cut *cut, const bm_sign_
     while (next.doc < task->n_docs && plan->n_docs < cut->max_docs &&
            (plan->n_pieces < cut->max_pieces || plan->n_docs == 0)) {
         uint64_t left = task->offsets[next.doc + 1] - task->offsets[next.doc] - next.hash;
-        uint64_t quads = quads_of(left);
-        bool slice = next.hash > 0 || quads > cut->max_quads;
-        if (plan->n_docs > 0 && (slice || bm_cl_plan_quads(plan) + quads > cut->max_quads))
+        uint64_t units = units_of(cut, left);
+        bool slice = next.hash > 0 || units > cut->max_units;
+        if (plan->n_docs > 0 && (slice || bm_cl_plan_units(plan) + units > cut->max_units))
             break;
-        if (slice && quads > cut->max_quads) {
-            quads = cut->max_quads;
-            left = quads * 4;
+        if (slice && units > cut->max_units) {
+            units = cut->max_units;
+            left = units * cut->unit;
         }
-        bm_status status = add_document(plan, cut, quads, err);
+        bm_status status = add_document(plan, cut, units, err);
         if (status != BM_OK)
             return status;
         plan->slice_begin = next.hash;
@@ -132,7 +133,12 @@ void bm_cl_plan_reset(bm_cl_plan *plan)
     memset(plan, 0, sizeof *plan);
 }
 
-static void copy_hashes(uint32_t *restrict out, const uint64_t *restrict hashes, size_t n)
+const uint64_t *bm_cl_plan_hashes(const bm_cl_plan *plan, const bm_sign_task *task)
+{
+    return task->hashes + task->offsets[plan->first_doc] + plan->slice_begin * plan->sliced;
+}
+
+static void copy_halves(uint32_t *restrict out, const uint64_t *restrict hashes, size_t n)
 {
     for (size_t i = 0; i < n; ++i)
         out[i] = (uint32_t)hashes[i];
@@ -140,14 +146,16 @@ static void copy_hashes(uint32_t *restrict out, const uint64_t *restrict hashes,
         out[i] = (uint32_t)hashes[n - 1];
 }
 
-void bm_cl_plan_copy(const bm_cl_plan *plan, const bm_sign_task *task, uint32_t *out)
+void bm_cl_plan_copy(const bm_cl_plan *plan, const bm_sign_task *task, void *out)
 {
     const uint64_t *offsets = task->offsets + plan->first_doc;
-    if (plan->sliced) {
-        copy_hashes(out, task->hashes + offsets[0] + plan->slice_begin, (size_t)plan->n_hashes);
-        return;
-    }
-    for (size_t i = 0; i < plan->n_docs; ++i)
-        copy_hashes(out + (size_t)plan->offsets[i] * 4, task->hashes + offsets[i],
-                    (size_t)(offsets[i + 1] - offsets[i]));
+    uint32_t *halves = out;
+    if (plan->unit == 1)
+        memcpy(out, bm_cl_plan_hashes(plan, task), (size_t)bm_cl_plan_units(plan) * 8);
+    else if (plan->sliced)
+        copy_halves(halves, bm_cl_plan_hashes(plan, task), (size_t)plan->n_hashes);
+    else
+        for (size_t i = 0; i < plan->n_docs; ++i)
+            copy_halves(halves + (size_t)plan->offsets[i] * 4, task->hashes + offsets[i],
+                        (size_t)(offsets[i + 1] - offsets[i]));
 }

@@ -95,9 +95,9 @@ bm_status bm_cl_selftest(bm_cl_stream *stream, const bm_scheme_params *params, u
         bm_sign_task task = {.offsets = a.offsets, .hashes = a.hashes, .n_docs = N_DOCS};
         task.words = a.words;
         task.keys = shape->bands > 0 ? a.keys : NULL;
-        stream->cut.pack_quads = shape->pack_quads < 64 ? shape->pack_quads : 64;
-        stream->cut.whole_quads = shape->whole_quads < 256 ? shape->whole_quads : 256;
-        stream->cut.part_quads = 300;
+        stream->cut.pack_units = shape->pack_units < 64 ? shape->pack_units : 64;
+        stream->cut.whole_units = shape->whole_units < 256 ? shape->whole_units : 256;
+        stream->cut.part_units = 300;
         status = bm_cl_stream_submit(stream, &task, err);
         if (status == BM_OK)
             status = bm_cl_stream_wait(stream, &task, err);

@@ -4,9 +4,10 @@
  *     wait     the oldest slot's last event | copy to the task's words and keys
  *
  * A batch reads back keys and words as one range: keys stand first in `out`, so keys alone are a
- * prefix. Buffers are kept and grow. When memory runs out, everything under way is finished, all
- * buffers are released, the limit is halved and the batch is planned again, down to
- * BM_CL_MIN_LIMIT. */
+ * prefix. A CPU is lent the task's own hashes, words and keys instead, so that nothing is copied
+ * either way; only offsets and pieces are staged. Buffers are kept and grow. When memory runs out,
+ * everything under way is finished, all buffers are released, the limit is halved and the batch is
+ * planned again, down to BM_CL_MIN_LIMIT. */
 #include "backend/opencl/cl_stream.h"
 
 #include <stdlib.h>
@@ -26,10 +27,12 @@ void bm_cl_stream_cut(bm_cl_stream *stream)
     const size_t limit = stream->limit_bytes;
     const size_t row_bytes = shape->perms * sizeof(uint32_t) + shape->bands * sizeof(uint64_t);
     bm_cl_cut *cut = &stream->cut;
-    cut->pack_quads = shape->pack_quads;
-    cut->whole_quads = shape->whole_quads;
-    cut->part_quads = shape->part_quads;
-    cut->max_quads = limit / 32; /* half of `in`; offsets and pieces have a quarter each */
+    cut->pack_units = shape->pack_units;
+    cut->whole_units = shape->whole_units;
+    cut->part_units = shape->part_units;
+    cut->unit = shape->unit;
+    /* Hashes have half of `in`; offsets and pieces a quarter each. */
+    cut->max_units = limit / (shape->unit == 4 ? 32 : 16);
     cut->max_docs = limit / row_bytes < limit / 16 ? limit / row_bytes : limit / 16;
     cut->max_pieces = limit / 64 < MAX_PIECES ? limit / 64 : MAX_PIECES;
 }
@@ -65,6 +68,7 @@ static bm_status upload_coefficients(bm_cl_stream *stream, const uint32_t *a, co
 bm_status bm_cl_stream_open(bm_cl_stream *stream, const uint32_t *a, const uint32_t *b,
                             bm_error *err)
 {
+    stream->lend = stream->lend && stream->device->unified && stream->shape->lend;
     stream->limit_bytes = first_limit(&stream->device->info);
     bm_cl_stream_cut(stream);
     stream->sliced = bm_alloc(stream->shape->perms, sizeof *stream->sliced);
@@ -121,12 +125,13 @@ void bm_cl_stream_close(bm_cl_stream *stream)
     memset(stream, 0, sizeof *stream);
 }
 
-/* Hashes, offsets, pieces and the list of split documents into staging. */
+/* Hashes (unless lent), offsets, pieces and the list of split documents into staging. */
 static void fill(const bm_cl_slot *slot, const bm_sign_task *task, const bm_cl_layout *layout)
 {
     const bm_cl_plan *plan = &slot->plan;
     char *in = slot->in.host;
-    bm_cl_plan_copy(plan, task, slot->in.host);
+    if (layout->offsets_at > 0)
+        bm_cl_plan_copy(plan, task, in);
     memcpy(in + (size_t)layout->offsets_at * 16, plan->offsets,
            (plan->n_docs + 1) * sizeof *plan->offsets);
     memcpy(in + (size_t)layout->pieces_at * 16, plan->pieces,
@@ -136,23 +141,89 @@ static void fill(const bm_cl_slot *slot, const bm_sign_task *task, const bm_cl_l
                plan->n_split * sizeof *plan->split);
 }
 
+/* Lend the task's memory of this batch to the device. */
+static cl_int lend(bm_cl_stream *stream, bm_cl_slot *slot, bm_sign_task *task)
+{
+    const bm_cl_plan *plan = &slot->plan;
+    const bm_cl_shape *shape = stream->shape;
+    /* The kernels only read it; the cast is because clCreateBuffer has no const. */
+    void *hashes = (void *)(uintptr_t)bm_cl_plan_hashes(plan, task);
+    cl_int code = bm_cl_lent_begin(stream->api, stream->context, &slot->lent_hashes, hashes,
+                                   (size_t)bm_cl_plan_units(plan) * sizeof(uint64_t), true);
+    if (code == CL_SUCCESS && task->words != NULL && !plan->sliced)
+        code = bm_cl_lent_begin(stream->api, stream->context, &slot->lent_words,
+                                task->words + plan->first_doc * shape->perms,
+                                plan->n_docs * shape->perms * sizeof(uint32_t), false);
+    if (code == CL_SUCCESS && slot->want_keys)
+        code = bm_cl_lent_begin(stream->api, stream->context, &slot->lent_keys,
+                                task->keys + plan->first_doc * shape->bands,
+                                plan->n_docs * shape->bands * sizeof(uint64_t), false);
+    return code;
+}
+
+/* Enqueue what brings the results back; slot->done is the last command's. */
+static cl_int read_back(bm_cl_stream *stream, bm_cl_slot *slot)
+{
+    const bm_cl_api *api = stream->api;
+    cl_event before = NULL;
+    cl_int code = CL_SUCCESS;
+    if (slot->lent_words.mem != NULL)
+        code = bm_cl_lent_begin_read(api, slot->queue, &slot->lent_words, &slot->done);
+    if (code == CL_SUCCESS && slot->lent_keys.mem != NULL) {
+        before = slot->done;
+        slot->done = NULL;
+        code = bm_cl_lent_begin_read(api, slot->queue, &slot->lent_keys, &slot->done);
+    }
+    if (before != NULL)
+        api->clReleaseEvent(before);
+    if (code == CL_SUCCESS && slot->read_end > slot->read_begin)
+        code = bm_cl_buffer_begin_read(api, slot->queue, &slot->out, slot->read_begin,
+                                       slot->read_end, &slot->done);
+    return code;
+}
+
+static cl_int reserve(bm_cl_stream *stream, bm_cl_slot *slot, const bm_cl_layout *layout)
+{
+    const uint64_t max_alloc = stream->device->info.max_alloc_bytes;
+    cl_int code = bm_cl_buffer_reserve(stream->api, stream->context, slot->queue, &slot->in,
+                                       layout->in_bytes, max_alloc);
+    if (code == CL_SUCCESS && layout->out_bytes > 0)
+        code = bm_cl_buffer_reserve(stream->api, stream->context, slot->queue, &slot->out,
+                                    layout->out_bytes, max_alloc);
+    return code;
+}
+
+static void end_loans(bm_cl_stream *stream, bm_cl_slot *slot)
+{
+    bm_cl_lent_end(stream->api, slot->queue, &slot->lent_hashes);
+    bm_cl_lent_end(stream->api, slot->queue, &slot->lent_words);
+    bm_cl_lent_end(stream->api, slot->queue, &slot->lent_keys);
+}
+
+/* Decide what of the batch lies in the slot's buffers, and what in the task's memory. */
+static bm_cl_layout lay_out(bm_cl_stream *stream, bm_cl_slot *slot, const bm_sign_task *task)
+{
+    const bool sliced = slot->plan.sliced;
+    const bool want_words = task->words != NULL || sliced;
+    slot->want_keys = task->keys != NULL && !sliced && stream->shape->bands > 0;
+    const bool own_words = !stream->lend || task->words == NULL || sliced;
+    const bool own_keys = slot->want_keys && !stream->lend;
+    const bm_cl_layout layout =
+        bm_cl_layout_of(&slot->plan, stream->shape, !stream->lend, own_keys, own_words);
+    slot->words_at = (size_t)layout.words_at * sizeof(uint32_t);
+    slot->read_begin = own_keys ? 0 : slot->words_at;
+    slot->read_end = want_words && own_words ? layout.out_bytes : slot->words_at;
+    return layout;
+}
+
 static bm_status start(bm_cl_stream *stream, bm_cl_slot *slot, bm_sign_task *task, bm_error *err)
 {
     const bm_cl_api *api = stream->api;
-    const uint64_t max_alloc = stream->device->info.max_alloc_bytes;
-    const bool want_words = task->words != NULL || slot->plan.sliced;
-    slot->want_keys = task->keys != NULL && !slot->plan.sliced && stream->shape->bands > 0;
-    const bm_cl_layout layout = bm_cl_layout_of(&slot->plan, stream->shape, slot->want_keys);
-    slot->words_at = (size_t)layout.words_at * sizeof(uint32_t);
-    slot->read_begin = slot->want_keys ? 0 : slot->words_at;
-    slot->read_end = want_words ? layout.out_bytes : slot->words_at;
-
+    const bm_cl_layout layout = lay_out(stream, slot, task);
     const char *call = "clCreateBuffer";
-    cl_int code = bm_cl_buffer_reserve(api, stream->context, slot->queue, &slot->in,
-                                       layout.in_bytes, max_alloc);
-    if (code == CL_SUCCESS)
-        code = bm_cl_buffer_reserve(api, stream->context, slot->queue, &slot->out, layout.out_bytes,
-                                    max_alloc);
+    cl_int code = reserve(stream, slot, &layout);
+    if (code == CL_SUCCESS && stream->lend)
+        code = lend(stream, slot, task);
     if (code == CL_SUCCESS) {
         call = "clEnqueueMapBuffer";
         code = bm_cl_buffer_begin_write(api, slot->queue, &slot->in, layout.in_bytes);
@@ -168,8 +239,7 @@ static bm_status start(bm_cl_stream *stream, bm_cl_slot *slot, bm_sign_task *tas
     }
     if (code == CL_SUCCESS) {
         call = "clEnqueueReadBuffer";
-        code = bm_cl_buffer_begin_read(api, slot->queue, &slot->out, slot->read_begin,
-                                       slot->read_end, &slot->done);
+        code = read_back(stream, slot);
     }
     if (code == CL_SUCCESS) {
         call = "clFlush";
@@ -177,6 +247,7 @@ static bm_status start(bm_cl_stream *stream, bm_cl_slot *slot, bm_sign_task *tas
     }
     if (code != CL_SUCCESS) {
         api->clFinish(slot->queue);
+        end_loans(stream, slot);
         release_event(api, &slot->done);
         release_event(api, &slot->kernel);
         return bm_cl_fail(err, code, call);
@@ -216,10 +287,10 @@ static void copy_out(bm_cl_stream *stream, const bm_cl_slot *slot)
         merge_slice(stream, slot, words);
         return;
     }
-    if (slot->want_keys)
+    if (slot->want_keys && slot->lent_keys.mem == NULL)
         memcpy(slot->task->keys + plan->first_doc * shape->bands, host,
                plan->n_docs * shape->bands * sizeof(uint64_t));
-    if (slot->task->words != NULL)
+    if (slot->task->words != NULL && slot->lent_words.mem == NULL)
         memcpy(slot->task->words + plan->first_doc * shape->perms, words,
                plan->n_docs * shape->perms * sizeof *words);
 }
@@ -244,8 +315,10 @@ static bm_status finish_oldest(bm_cl_stream *stream, bm_error *err)
     if (code == CL_SUCCESS) {
         copy_out(stream, slot);
         add_kernel_time(stream, slot);
-        code = bm_cl_buffer_end_read(stream->api, slot->queue, &slot->out);
+        if (slot->read_end > slot->read_begin)
+            code = bm_cl_buffer_end_read(stream->api, slot->queue, &slot->out);
     }
+    end_loans(stream, slot);
     release_event(stream->api, &slot->done);
     release_event(stream->api, &slot->kernel);
     slot->task = NULL;

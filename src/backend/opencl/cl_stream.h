@@ -16,12 +16,12 @@ typedef struct bm_cl_slot {
     cl_command_queue queue;
     bm_cl_buffer in, out;
     bm_cl_plan plan;
-    bm_sign_task *task; /* NULL: free */
-    cl_event done;      /* of the last command */
-    bool want_keys;     /* keys were made on the device */
-    size_t words_at;    /* bytes into `out` */
-    size_t read_begin, read_end;
-    cl_event kernel; /* of bm_sign, for profiling */
+    bm_sign_task *task;                            /* NULL: free */
+    cl_event done;                                 /* of the last command */
+    bool want_keys;                                /* keys are made on the device */
+    bm_cl_lent lent_hashes, lent_words, lent_keys; /* of the task, where memory is shared */
+    size_t words_at, read_begin, read_end;         /* bytes into `out`; begin = end: nothing */
+    cl_event kernel;                               /* of bm_sign, for profiling */
 } bm_cl_slot;
 
 typedef struct bm_cl_stream {
@@ -37,7 +37,7 @@ typedef struct bm_cl_stream {
     uint32_t head, n_busy; /* the oldest busy slot, and how many are */
     uint32_t *sliced;      /* words of a document that comes in slices */
     double kernel_seconds; /* by the device's clock, if `profile` */
-    bool profile;
+    bool profile, lend;    /* lend: the task's memory is used as it is */
 } bm_cl_stream;
 
 /* `out` begins as {0} with api, device, program, shape, context set (borrowed); a and b are

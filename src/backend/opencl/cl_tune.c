@@ -15,11 +15,11 @@
 #include "base/error.h"
 
 #define TUNING_FILE "opencl.csv"
-enum { N_NUMBERS = 9 };
+enum { N_NUMBERS = 10 };
 
 typedef struct row {
     char device[64], vendor[64], type[8], shape[8];
-    uint32_t number[N_NUMBERS]; /* lanes acc each group tile pack whole part batch */
+    uint32_t number[N_NUMBERS]; /* lanes acc each group tile pack whole part batch lend */
 } row;
 
 static bool contains(const char *text, const char *part)
@@ -31,7 +31,8 @@ static bool contains(const char *text, const char *part)
 static int fit(const row *r, const bm_cl_device *device)
 {
     static const char *const types[] = {"native", "cpu", "gpu", "other"};
-    if (!contains(device->info.name, r->device) || !contains(device->vendor, r->vendor))
+    if (!contains(device->info.name, r->device) ||
+        !(contains(device->vendor, r->vendor) || contains(device->info.platform, r->vendor)))
         return 0;
     if (strcmp(r->type, "*") != 0 && strcmp(r->type, types[device->info.kind]) != 0)
         return 0;
@@ -127,9 +128,9 @@ static void fit_gpu(bm_cl_shape *s, const bm_cl_device *device)
         s->teams = most / s->team;
     while (s->tile > 32 && (uint64_t)s->tile * 16 * 2 > device->info.local_bytes)
         s->tile /= 2;
-    if (s->pack_quads > s->tile)
-        s->pack_quads = s->tile;
-    s->whole_quads = s->pack_quads;
+    if (s->pack_units > s->tile)
+        s->pack_units = s->tile;
+    s->whole_units = s->pack_units;
     s->coef_words = s->each * s->team;
     s->group = s->team * s->teams;
 }
@@ -143,6 +144,7 @@ bm_status bm_cl_tune(const bm_cl_device *device, const char *force, const uint32
         return status;
     memset(out, 0, sizeof *out);
     out->gpu = strcmp(r.shape, "gpu") == 0;
+    out->unit = out->gpu ? 4 : 1;
     out->perms = plan[0];
     out->bands = plan[1];
     out->rows = plan[1] > 0 ? plan[2] : 0;
@@ -151,10 +153,11 @@ bm_status bm_cl_tune(const bm_cl_device *device, const char *force, const uint32
     out->each = r.number[2];
     out->group = r.number[3];
     out->tile = r.number[4];
-    out->pack_quads = r.number[5];
-    out->whole_quads = r.number[6];
-    out->part_quads = r.number[7];
+    out->pack_units = r.number[5];
+    out->whole_units = r.number[6];
+    out->part_units = r.number[7];
     out->batch_kilo_hashes = r.number[8];
+    out->lend = r.number[9] != 0 && !out->gpu;
     out->split_group = device->max_group >= 64 ? 64 : 1;
     if (out->gpu)
         fit_gpu(out, device);

@@ -7,6 +7,8 @@
 /* What a program is built with. Names as in kernels/sign_*.cl. */
 typedef struct bm_cl_shape {
     bool gpu;                    /* sign_gpu.cl, else sign_cpu.cl */
+    uint32_t unit;               /* hashes of a unit: gpu 4, of 32 bits; cpu 1, of 64 */
+    bool lend;                   /* cpu: kernels use the caller's memory as it is */
     uint32_t perms, bands, rows; /* bands 0: no keys */
     uint32_t lanes, acc, passes; /* cpu */
     uint32_t each, team, teams;  /* gpu */
@@ -14,9 +16,9 @@ typedef struct bm_cl_shape {
     uint32_t group;              /* work-items of a group of bm_sign */
     uint32_t split_group;        /* of the kernels of band_keys.cl */
     uint32_t coef_words;         /* of a, and of b: perms padded with zeros */
-    uint32_t pack_quads;         /* a piece of whole documents holds no more, */
-    uint32_t whole_quads;        /* unless it is one document of no more; longer ones are split */
-    uint32_t part_quads;         /* into parts of this */
+    uint32_t pack_units;         /* a piece of whole documents holds no more, */
+    uint32_t whole_units;        /* unless it is one document of no more; longer ones are split */
+    uint32_t part_units;         /* into parts of this */
     uint32_t batch_kilo_hashes;  /* 1024s of hashes a compute unit is given in a batch */
 } bm_cl_shape;
 

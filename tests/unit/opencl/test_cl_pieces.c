@@ -30,11 +30,11 @@ static void check_pieces(const bm_cl_plan *plan, const bm_cl_cut *cut)
             doc += p->n;
             cr_assert_leq(doc, plan->n_docs);
             cr_assert_eq(p->end, plan->offsets[doc]);
-            cr_assert(p->end - p->begin <= cut->pack_quads || (p->n == 1 && p->end - p->begin <= cut->whole_quads),
-                      "%u documents of %u quads", p->n, p->end - p->begin);
+            cr_assert(p->end - p->begin <= cut->pack_units || (p->n == 1 && p->end - p->begin <= cut->whole_units),
+                      "%u documents of %u units", p->n, p->end - p->begin);
         } else {
-            cr_assert(p->begin < p->end && p->end - p->begin <= cut->part_quads);
-            cr_assert_gt(plan->offsets[doc + 1] - plan->offsets[doc], cut->whole_quads);
+            cr_assert(p->begin < p->end && p->end - p->begin <= cut->part_units);
+            cr_assert_gt(plan->offsets[doc + 1] - plan->offsets[doc], cut->whole_units);
             if (p->begin == plan->offsets[doc])
                 cr_assert_eq(plan->split[split++], doc);
             if (p->end == plan->offsets[doc + 1])
@@ -44,24 +44,32 @@ static void check_pieces(const bm_cl_plan *plan, const bm_cl_cut *cut)
     }
     cr_assert_eq(doc, plan->n_docs, "every document has its piece");
     cr_assert_eq(split, plan->n_split);
-    cr_assert_leq(quad, cut->max_quads);
+    cr_assert_leq(quad, cut->max_units);
     cr_assert_leq(plan->n_docs, cut->max_docs);
 }
 
 static void check_copy(const bm_cl_plan *plan, const bm_sign_task *task)
 {
-    uint32_t *copy = malloc(bm_cl_plan_quads(plan) * 16 + 16);
-    bm_cl_plan_copy(plan, task, copy);
+    uint32_t *halves = malloc(bm_cl_plan_units(plan) * 16 + 16);
+    const uint64_t *whole = (const uint64_t *)(const void *)halves;
+    bm_cl_plan_copy(plan, task, halves);
     for (size_t i = 0; i < plan->n_docs; ++i) {
         const uint64_t first = offsets[plan->first_doc + i] + plan->slice_begin * plan->sliced;
         const uint64_t n = plan->sliced ? plan->n_hashes : offsets[plan->first_doc + i + 1] - first;
+        const uint64_t units = (n + plan->unit - 1) / plan->unit;
         cr_assert_eq(first, offsets[0] + seen_hashes, "nothing is left out or taken twice");
-        cr_assert_eq(plan->offsets[i + 1] - plan->offsets[i], (n + 3) / 4);
-        for (uint64_t h = 0; h < (n + 3) / 4 * 4; ++h)
-            cr_assert_eq(copy[plan->offsets[i] * 4 + h], (uint32_t)hashes[first + (h < n ? h : n - 1)]);
+        cr_assert_eq(plan->offsets[i + 1] - plan->offsets[i], units);
+        for (uint64_t h = 0; h < units * plan->unit; ++h) {
+            const uint64_t right = hashes[first + (h < n ? h : n - 1)];
+            if (plan->unit == 4)
+                cr_assert_eq(halves[plan->offsets[i] * 4 + h], (uint32_t)right);
+            else
+                cr_assert_eq(whole[plan->offsets[i] + h], right);
+        }
         seen_hashes += n;
     }
-    free(copy);
+    cr_assert_eq(bm_cl_plan_hashes(plan, task), hashes + offsets[plan->first_doc] + plan->slice_begin * plan->sliced);
+    free(halves);
 }
 
 static void check_task(uint64_t *state, const bm_cl_cut *cut, uint32_t longest)
@@ -98,13 +106,16 @@ Test(cl_pieces, every_hash_is_in_one_piece_within_the_limits)
 {
     uint64_t state = 1;
     static const bm_cl_cut cuts[] = {
-        {.pack_quads = 16, .whole_quads = 16, .part_quads = 40, .max_quads = 200, .max_docs = 50, .max_pieces = 20},
-        {.pack_quads = 8, .whole_quads = 64, .part_quads = 10, .max_quads = 1000, .max_docs = 1000, .max_pieces = 1000},
-        {.pack_quads = 1, .whole_quads = 1, .part_quads = 1, .max_quads = 7, .max_docs = 1, .max_pieces = 1},
-        {.pack_quads = 256, .whole_quads = 256, .part_quads = 4096, .max_quads = 1 << 20, .max_docs = 1 << 20,
+        {.pack_units = 16, .whole_units = 16, .part_units = 40, .max_units = 200, .max_docs = 50, .max_pieces = 20},
+        {.pack_units = 8, .whole_units = 64, .part_units = 10, .max_units = 1000, .max_docs = 1000, .max_pieces = 1000},
+        {.pack_units = 1, .whole_units = 1, .part_units = 1, .max_units = 7, .max_docs = 1, .max_pieces = 1},
+        {.pack_units = 256, .whole_units = 256, .part_units = 4096, .max_units = 1 << 20, .max_docs = 1 << 20,
          .max_pieces = 32768},
     };
     for (size_t c = 0; c < sizeof cuts / sizeof *cuts; ++c)
-        for (int i = 0; i < 60; ++i)
-            check_task(&state, &cuts[c], i % 2 == 0 ? 60 : 3000);
+        for (int i = 0; i < 80; ++i) {
+            bm_cl_cut cut = cuts[c];
+            cut.unit = i % 4 < 2 ? 4 : 1;
+            check_task(&state, &cut, i % 2 == 0 ? 60 : 3000);
+        }
 }

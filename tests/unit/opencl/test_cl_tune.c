@@ -32,13 +32,13 @@ Test(cl_tune, fits_every_number_of_permutations_within_the_device)
                     }
                     cr_assert_geq(s.coef_words, perms);
                     cr_assert_eq(s.gpu, f == 2 || (f == 0 && kind != BM_DEVICE_CL_CPU));
-                    cr_assert_leq(s.pack_quads, s.whole_quads);
+                    cr_assert_leq(s.pack_units, s.whole_units);
                     if (s.gpu) {
                         cr_assert(s.each >= 1 && s.each <= 8 && s.teams >= 1);
                         cr_assert_eq(s.group, s.team * s.teams);
                         cr_assert_leq(s.group, groups[g]);
                         cr_assert_leq(s.tile * 16, d.info.local_bytes);
-                        cr_assert_leq(s.whole_quads, s.tile, "a piece of whole documents fits the tile");
+                        cr_assert_leq(s.whole_units, s.tile, "a piece of whole documents fits the tile");
                     } else {
                         cr_assert(s.lanes == 8 && s.acc >= 1 && s.acc <= 8 && s.group == 1);
                         cr_assert_eq(s.coef_words, s.lanes * s.acc * s.passes);
