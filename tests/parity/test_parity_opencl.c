@@ -1,10 +1,13 @@
 /* Every OpenCL device here, in both shapes of the kernels, gives the words and keys of the scalar reference.
  *
  * No device: the tests are skipped, with the reason. BANDMILL_REQUIRE_OPENCL=N: fewer than N platforms is a failure. */
+#include <dirent.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #include "backend/opencl/cl_backend.h"
+#include "backend/opencl/cl_cache.h"
 #include "base/memory.h"
 #include "tests/parity/parity_batch.h"
 
@@ -184,7 +187,7 @@ Test(parity_opencl, a_task_beyond_the_limits_of_buffers_is_cut_and_a_document_be
 Test(parity_opencl, a_cached_program_is_used_again_and_a_damaged_one_is_made_again)
 {
     devices d = find_devices();
-    char dir[] = "/tmp/bandmill_cache_XXXXXX", command[256], path[512] = "";
+    char dir[] = "/tmp/bandmill_cache_XXXXXX", command[256];
     cr_assert_not_null(mkdtemp(dir));
     bm_backend_cfg cfg = {.sketch = {.perms = 32, .seed = 1}, .bands = 4, .rows = 8, .cache_dir = dir};
     for (size_t i = 0; i < d.n; ++i) {
@@ -192,7 +195,7 @@ Test(parity_opencl, a_cached_program_is_used_again_and_a_damaged_one_is_made_aga
         /* Each line damages the entry in its way; the last leaves it whole. */
         static const char *const damages[] = {
             "true", "truncate -s -1 %s/opencl/*.clbin", "truncate -s 20 %s/opencl/*.clbin",
-            "f=$(echo %s/opencl/*.clbin); printf X | dd of=$f bs=1 seek=$(($(stat -c %%s $f) / 2)) conv=notrunc 2>&1",
+            "f=$(echo %s/opencl/*.clbin); printf X | dd of=$f bs=1 seek=$(($(stat -c %%s $f) / 2)) conv=notrunc 2>/dev/null",
             "printf garbage | tee %s/opencl/*.clbin >/dev/null"};
         bm_backend *backend = open_device(&cfg, NULL, 0);
         cr_assert_not(bm_cl_backend_was_cached(backend), "the first is built");
@@ -211,9 +214,61 @@ Test(parity_opencl, a_cached_program_is_used_again_and_a_damaged_one_is_made_aga
         snprintf(command, sizeof command, "rm %s/opencl/*.clbin", dir);
         cr_assert_eq(system(command), 0);
     }
-    (void)path;
     snprintf(command, sizeof command, "rm -r %s", dir);
     cr_assert_eq(system(command), 0);
+    bm_free(d.infos);
+}
+
+/* The key of the one entry of a cache that is not `not_this`. */
+static bm_cl_key only_key(const char *dir, bm_cl_key not_this)
+{
+    char path[128];
+    bm_cl_key found = {0};
+    snprintf(path, sizeof path, "%s/opencl", dir);
+    DIR *folder = opendir(path);
+    cr_assert_not_null(folder);
+    for (struct dirent *e; (e = readdir(folder)) != NULL;) {
+        bm_cl_key key;
+        if (sscanf(e->d_name, "%16" SCNx64 "%16" SCNx64 ".clbin", &key.hi, &key.lo) == 2 && key.lo != not_this.lo)
+            found = key;
+    }
+    closedir(folder);
+    cr_assert(found.lo != 0);
+    return found;
+}
+
+Test(parity_opencl, the_binary_of_another_kernel_in_the_cache_is_found_out)
+{
+    devices d = find_devices();
+    for (size_t i = 0; i < d.n; ++i) {
+        char dir[] = "/tmp/bandmill_foreign_XXXXXX", command[64];
+        cr_assert_not_null(mkdtemp(dir));
+        bm_backend_cfg ours = {.sketch = {.perms = 32, .seed = 1}, .bands = 4, .rows = 8, .device = d.infos[i].spec,
+                               .cache_dir = dir};
+        bm_backend_cfg foreign = ours; /* same kernels and arguments, other keys */
+        foreign.bands = 4;
+        foreign.rows = 4;
+        bm_backend *backend = open_device(&ours, NULL, 0);
+        backend->ops->close(backend);
+        const bm_cl_key key = only_key(dir, (bm_cl_key){0});
+        backend = open_device(&foreign, NULL, 0);
+        backend->ops->close(backend);
+        bm_cl_cache cache;
+        void *binary = NULL;
+        size_t len = 0;
+        cr_assert_eq(bm_cl_cache_open(&cache, dir, NULL), BM_OK);
+        cr_assert_eq(bm_cl_cache_load(&cache, only_key(dir, key), &binary, &len, NULL), BM_OK);
+        cr_assert_eq(bm_cl_cache_store(&cache, key, binary, len, NULL), BM_OK, "the other's code, with a right checksum");
+        bm_free(binary);
+        bm_cl_cache_close(&cache);
+        for (int again = 0; again < 2; ++again) {
+            backend = open_device(&ours, NULL, 0);
+            cr_assert_eq(bm_cl_backend_was_cached(backend), again == 1, "%s", d.infos[i].name);
+            backend->ops->close(backend);
+        }
+        snprintf(command, sizeof command, "rm -r %s", dir);
+        cr_assert_eq(system(command), 0);
+    }
     bm_free(d.infos);
 }
 

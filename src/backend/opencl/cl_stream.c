@@ -282,6 +282,8 @@ static void copy_out(bm_cl_stream *stream, const bm_cl_slot *slot)
     const bm_cl_shape *shape = stream->shape;
     const bm_cl_plan *plan = &slot->plan;
     const char *host = slot->out.host;
+    if (slot->read_end == slot->read_begin)
+        return; /* all of it was lent */
     const uint32_t *words = (const uint32_t *)(const void *)(host + slot->words_at);
     if (plan->sliced) {
         merge_slice(stream, slot, words);
