@@ -1,0 +1,153 @@
+/* bench_text.c -- texts from files through the job's own readers, or from a generator.
+ *
+ * The generator draws word ranks with a probability about 1/rank (Zipf), so that frequent words are
+ * short and shingles repeat about as they do in prose; a document has 40 to 240 words. */
+#include "pipeline/bench_text.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/random.h"
+#include "io/input_set.h"
+#include "io/reader.h"
+
+enum { VOCABULARY = 20000, WORD_MAX = 14, MADE_BYTES = 32000000, READ_BYTES = 8 << 20 };
+
+static bm_status end_document(bm_bench_text *text, bm_error *err)
+{
+    void *begin = text->begin;
+    bm_status status = bm_grow(&begin, &text->cap, text->n + 2, sizeof *text->begin, err);
+    text->begin = begin;
+    if (status != BM_OK)
+        return status;
+    if (text->n == 0)
+        text->begin[0] = 0;
+    text->begin[++text->n] = text->bytes.len;
+    return BM_OK;
+}
+
+/* --- from files --- */
+
+static bm_status take_record(void *ctx, const bm_record *record, bm_error *err)
+{
+    bm_bench_text *text = ctx;
+    if (record->bad)
+        return bm_fail(err, BM_ERR_INPUT, "line %llu: %s", (unsigned long long)record->line,
+                       record->reason);
+    if (text->bytes.len >= BM_BENCH_TEXT_MAX)
+        return BM_OK;
+    bm_status status = bm_buf_add(&text->bytes, record->text.data, record->text.len, err);
+    return status == BM_OK ? end_document(text, err) : status;
+}
+
+static bm_status read_all(const bm_input_set *set, bm_reader *reader, bm_bench_text *text,
+                          bm_error *err)
+{
+    bm_parser *parser = NULL;
+    bm_status status = bm_parser_open(set, &parser, err);
+    while (status == BM_OK && text->bytes.len < BM_BENCH_TEXT_MAX) {
+        bm_raw_batch *batch = NULL;
+        status = bm_reader_next(reader, &batch, err);
+        if (status != BM_OK || batch == NULL)
+            break;
+        status = bm_parser_run(parser, batch, take_record, text, err);
+        bm_raw_batch_free(batch);
+    }
+    bm_parser_close(parser);
+    return status;
+}
+
+static bm_status from_files(const char *const *paths, size_t n_paths, bm_bench_text *text,
+                            bm_error *err)
+{
+    bm_job job;
+    bm_job_init(&job);
+    job.input.paths = paths;
+    job.input.n_paths = n_paths;
+    bm_input_set *set = NULL;
+    bm_reader *reader = NULL;
+    bm_status status = bm_input_set_open(&job.input, NULL, &set, err);
+    if (status == BM_OK && bm_input_set_format(set) == BM_FORMAT_HASHES)
+        status = bm_fail(err, BM_ERR_USAGE, "bench takes documents with text, not hashes");
+    if (status == BM_OK)
+        status = bm_reader_open(set, READ_BYTES, 0, &reader, err);
+    if (status == BM_OK)
+        status = read_all(set, reader, text, err);
+    if (status == BM_OK && text->bytes.len == 0)
+        status = bm_fail(err, BM_ERR_INPUT, "there is no text in the documents given");
+    bm_reader_close(reader);
+    bm_input_set_close(set);
+    return status;
+}
+
+/* --- made --- */
+
+typedef struct word {
+    uint8_t len;
+    char letters[WORD_MAX + 1]; /* with the space behind it */
+} word;
+
+static void make_vocabulary(bm_random *random, word *words)
+{
+    static const char letters[] = "etaoinshrdlucmfwypvbgkqjxzeeettaaoonnii";
+    for (uint32_t rank = 0; rank < VOCABULARY; rank++) {
+        /* from 1 to 3 letters for the first words to about 9 for the rare ones */
+        uint64_t longest = 3 + (uint64_t)log2(rank + 1.0);
+        uint64_t len = bm_random_range(random, 1 + longest / 3, longest < 14 ? longest : 14);
+        words[rank].len = (uint8_t)len;
+        for (uint64_t i = 0; i < len; i++)
+            words[rank].letters[i] = letters[bm_random_range(random, 0, sizeof letters - 1)];
+        words[rank].letters[len] = ' ';
+    }
+}
+
+static bm_status make_document(bm_random *random, const word *words, bm_bench_text *text,
+                               bm_error *err)
+{
+    uint64_t n = bm_random_range(random, 40, 241);
+    bm_status status = bm_buf_reserve(&text->bytes, (size_t)n * (WORD_MAX + 1), err);
+    if (status != BM_OK)
+        return status;
+    for (uint64_t i = 0; i < n; i++) {
+        double u = bm_random_u32(random) * 0x1p-32; /* exp of a uniform: density 1/rank */
+        const word *w = &words[(uint32_t)(exp(u * log(VOCABULARY + 1.0)) - 1)];
+        size_t len = (size_t)w->len + (i + 1 < n); /* no space after the last */
+        memcpy(text->bytes.data + text->bytes.len, w->letters, len);
+        text->bytes.len += len;
+    }
+    return end_document(text, err);
+}
+
+static bm_status make(bm_bench_text *text, bm_error *err)
+{
+    word *words = bm_alloc(VOCABULARY, sizeof *words);
+    if (words == NULL)
+        return bm_fail_nomem(err, VOCABULARY * sizeof *words);
+    bm_random random;
+    bm_random_init(&random, 1);
+    make_vocabulary(&random, words);
+    bm_status status = BM_OK;
+    while (status == BM_OK && text->bytes.len < MADE_BYTES)
+        status = make_document(&random, words, text, err);
+    bm_free(words);
+    text->made = true;
+    return status;
+}
+
+bm_status bm_bench_text_open(const char *const *paths, size_t n_paths, bm_bench_text *out,
+                             bm_error *err)
+{
+    memset(out, 0, sizeof *out);
+    bm_status status = n_paths == 0 ? make(out, err) : from_files(paths, n_paths, out, err);
+    if (status != BM_OK)
+        bm_bench_text_reset(out);
+    return status;
+}
+
+void bm_bench_text_reset(bm_bench_text *text)
+{
+    bm_buf_reset(&text->bytes);
+    bm_free(text->begin);
+    memset(text, 0, sizeof *text);
+}
