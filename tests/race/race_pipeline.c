@@ -1,0 +1,241 @@
+/* race_pipeline.c -- the threads of the library at work, as a plain program for ThreadSanitizer.
+ *
+ * The pool and the queue under load; sign, dedup and pairs with several threads, small batches,
+ * callbacks, a cancel in the middle, and every OpenCL device beside the CPU; two jobs at once. What
+ * comes out must be what one thread makes. Prints "N passed, N failed"; exits 1 if any failed. */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bandmill/bandmill.h>
+
+#include "base/pool.h"
+#include "base/queue.h"
+
+#define N_DOCS 4000u
+
+static char root[64], input[96];
+static atomic_uint passed, failed;
+
+static void check(bool ok, const char *what)
+{
+    atomic_fetch_add(ok ? &passed : &failed, 1u);
+    if (!ok)
+        printf("failed: %s\n", what);
+}
+
+static void write_input(void)
+{
+    FILE *file = fopen(input, "w");
+    unsigned state = 99;
+    char text[1500] = "";
+    for (unsigned i = 0; i < N_DOCS; i++) {
+        size_t len = 0;
+        for (unsigned w = 0; i % 3 != 0 && w < 10 + i % 90; w++) {
+            state = state * 1103515245u + 12345u;
+            len += (size_t)snprintf(text + len, sizeof text - len, "w%u ", (state >> 16) % 3000u);
+        }
+        fprintf(file, "{\"id\":\"d%u\",\"text\":\"%s%s\"}\n", i, text, i % 2 == 0 ? " more" : "");
+    }
+    fclose(file);
+}
+
+/* --- pool and queue --- */
+
+typedef struct relay {
+    bm_queue *queue;
+    atomic_size_t sum;
+    atomic_uint producers;
+} relay;
+
+static bm_status run_relay(void *ctx, uint32_t thread, bm_error *err)
+{
+    (void)err;
+    relay *r = ctx;
+    if (thread % 2 == 0) {
+        for (uintptr_t i = 1; i <= 5000; i++)
+            bm_queue_push(r->queue, (void *)i);
+        if (atomic_fetch_sub(&r->producers, 1u) == 1)
+            bm_queue_close(r->queue);
+        return BM_OK;
+    }
+    void *item;
+    while (bm_queue_pop(r->queue, &item))
+        atomic_fetch_add(&r->sum, (uintptr_t)item);
+    return BM_OK;
+}
+
+static bm_status add_range(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
+{
+    (void)thread;
+    (void)err;
+    for (size_t i = begin; i < end; i++)
+        ((size_t *)ctx)[i] += i; /* each item by one thread */
+    return BM_OK;
+}
+
+static void test_threads(void)
+{
+    bm_pool *pool;
+    relay r = {.producers = 2};
+    size_t *items = calloc(100000, sizeof *items);
+    check(bm_pool_open(4, &pool, NULL) == BM_OK && bm_queue_open(8, &r.queue, NULL) == BM_OK,
+          "pool and queue open");
+    check(bm_pool_run(pool, run_relay, &r, NULL) == BM_OK, "relay runs");
+    check(atomic_load(&r.sum) == (size_t)2 * 5000 * 5001 / 2, "the queue loses nothing");
+    for (int round = 0; round < 3; round++)
+        bm_pool_for(pool, 100000, 64, add_range, items, NULL);
+    bool right = true;
+    for (size_t i = 0; i < 100000; i++)
+        right = right && items[i] == 3 * i;
+    check(right, "ranges cover each item once");
+    bm_queue_free(r.queue);
+    bm_pool_close(pool);
+    free(items);
+}
+
+/* --- jobs --- */
+
+static atomic_uint n_progress;
+
+static void on_progress(void *ctx, const bm_progress *progress)
+{
+    (void)ctx;
+    (void)progress;
+    atomic_fetch_add(&n_progress, 1u);
+}
+
+static bool stop_later(void *ctx)
+{
+    return atomic_fetch_add((atomic_int *)ctx, 1) > 20;
+}
+
+typedef struct variant {
+    const char *device;
+    uint32_t threads, batch_docs;
+    bm_cluster cluster;
+    bool cancel;
+} variant;
+
+typedef bm_status (*run_fn)(const bm_job *job, bm_summary **out, bm_error *err);
+
+static bm_status run_job(run_fn run, const variant *v, const char *output)
+{
+    const char *paths[] = {input};
+    bm_summary *summary = NULL;
+    bm_error err = {0};
+    bm_job job;
+    atomic_int asked = 0;
+    bm_job_init(&job);
+    job.input.paths = paths;
+    job.input.n_paths = 1;
+    job.output = output;
+    job.force = job.band_keys = job.write_pairs = true;
+    job.device = v->device;
+    job.threads = v->threads;
+    job.batch_docs = v->batch_docs;
+    job.lsh.cluster = v->cluster;
+    job.callbacks = (bm_callbacks){
+        .ctx = &asked, .progress = on_progress, .cancelled = v->cancel ? stop_later : NULL};
+    bm_status status = run(&job, &summary, &err);
+    if (status != BM_OK && status != BM_ERR_CANCELLED)
+        printf("%s\n", err.message);
+    bm_summary_free(summary);
+    return status;
+}
+
+static bool same_files(const char *x, const char *y, const char *name)
+{
+    char command[512];
+    snprintf(command, sizeof command, "cmp -s %s/%s %s/%s", x, name, y, name);
+    return system(command) == 0;
+}
+
+static void path_in_root(char out[128], const char *name)
+{
+    snprintf(out, 128, "%s/%s", root, name);
+}
+
+static void test_jobs(const char *device)
+{
+    static const char *const sign_names[] = {"signatures.npy", "band_keys.npy", "ids.txt"};
+    static const char *const dedup_names[] = {"groups.jsonl", "removed.tsv", "kept.jsonl",
+                                              "pairs.tsv"};
+    char one[128], many[128];
+    path_in_root(one, "one");
+    path_in_root(many, "many");
+    for (int star = 0; star < 2; star++) {
+        bm_cluster cluster = star ? BM_CLUSTER_STAR : BM_CLUSTER_COMPONENTS;
+        variant alone = {"cpu", 1, 0, cluster, false}, crowd = {device, 5, 37, cluster, false};
+        check(run_job(bm_job_dedup, &alone, one) == BM_OK &&
+                  run_job(bm_job_dedup, &crowd, many) == BM_OK,
+              "dedup runs");
+        for (size_t i = 0; i < 4; i++)
+            check(same_files(one, many, dedup_names[i]), dedup_names[i]);
+    }
+    path_in_root(one, "sign_one");
+    path_in_root(many, "sign_many");
+    variant alone = {"cpu", 1, 0, BM_CLUSTER_COMPONENTS, false},
+            crowd = {device, 5, 37, BM_CLUSTER_COMPONENTS, false};
+    check(run_job(bm_job_sign, &alone, one) == BM_OK && run_job(bm_job_sign, &crowd, many) == BM_OK,
+          "sign runs");
+    for (size_t i = 0; i < 3; i++)
+        check(same_files(one, many, sign_names[i]), sign_names[i]);
+    crowd.cancel = true;
+    check(run_job(bm_job_sign, &crowd, many) == BM_ERR_CANCELLED, "a cancelled job says so");
+    check(same_files(one, many, "signatures.npy"), "and leaves what was there");
+}
+
+static void *second_job(void *arg)
+{
+    char out[128];
+    path_in_root(out, "second");
+    variant v = {"cpu", 2, 100, BM_CLUSTER_STAR, false};
+    *(bm_status *)arg = run_job(bm_job_dedup, &v, out);
+    return NULL;
+}
+
+static void test_two_jobs(void)
+{
+    pthread_t thread;
+    bm_status status = BM_ERR_INTERNAL;
+    char out[128];
+    path_in_root(out, "first");
+    variant v = {"cpu", 2, 100, BM_CLUSTER_COMPONENTS, false};
+    pthread_create(&thread, NULL, second_job, &status);
+    check(run_job(bm_job_dedup, &v, out) == BM_OK, "a job beside another");
+    pthread_join(thread, NULL);
+    check(status == BM_OK, "the other");
+}
+
+int main(void)
+{
+    snprintf(root, sizeof root, "/tmp/bm_race_XXXXXX");
+    if (mkdtemp(root) == NULL)
+        return 1;
+    snprintf(input, sizeof input, "%s/in.jsonl", root);
+    write_input();
+    test_threads();
+    test_jobs("cpu");
+    test_two_jobs();
+    bm_device_info *devices;
+    size_t n;
+    if (bm_devices_list(&devices, &n, NULL, 0, NULL) == BM_OK) {
+        for (size_t i = 1; i < n; i++) {
+            char both[64];
+            snprintf(both, sizeof both, "cpu,%s", devices[i].spec);
+            if (devices[i].usable)
+                test_jobs(both);
+        }
+        bm_devices_free(devices);
+    }
+    check(atomic_load(&n_progress) > 0, "progress was told");
+    char command[128];
+    snprintf(command, sizeof command, "rm -rf %s", root);
+    check(system(command) == 0, "cleaned up");
+    printf("%u passed, %u failed\n", atomic_load(&passed), atomic_load(&failed));
+    return atomic_load(&failed) == 0 ? 0 : 1;
+}
