@@ -1,9 +1,11 @@
 /* out_dir.h -- outputs that appear whole or not at all.
  *
  * A directory: work lies in TARGET.partial beside it, every file is written and synced there, then
- * one rename puts it in place. With `force` an existing target is replaced only if it holds our
- * manifest.json or report.json and nothing that we do not write. A single file: a temporary file
- * beside it (O_EXCL), synced, renamed. abort (and every failure) removes what was begun. */
+ * one rename puts it in place. While a job works there its marker is locked: a second job for the
+ * same target gets BM_ERR_LOCKED, and what a killed job left is told from a stranger's directory.
+ * With `force` an existing target is replaced only if it holds our manifest.json or report.json and
+ * nothing that we do not write. A single file: a temporary file beside it (O_EXCL), synced,
+ * renamed. abort (and every failure) removes what was begun. */
 #ifndef BM_IO_OUT_DIR_H
 #define BM_IO_OUT_DIR_H
 
@@ -18,6 +20,7 @@ typedef struct bm_out_file bm_out_file;
  * or unremovable thing at TARGET.partial: BM_ERR_IO. */
 bm_status bm_out_check(const char *target, bool force, bool is_dir, const char *const *inputs,
                        size_t n_inputs, bm_error *err);
+/* Also BM_ERR_LOCKED: another job writes this output now. */
 bm_status bm_out_dir_open(const char *target, bool force, bm_out_dir **out, bm_error *err);
 const char *bm_out_dir_work(const bm_out_dir *dir); /* path of the .partial directory */
 /* `name` may have slashes; directories are made. */
@@ -30,7 +33,9 @@ bm_status bm_out_dir_seal(bm_out_dir *dir, bm_error *err);
 bm_status bm_out_dir_digests(bm_out_dir *dir, const char **json, bm_error *err);
 bm_status bm_out_dir_commit(bm_out_dir *dir,
                             bm_error *err); /* rename into place; then only close */
-void bm_out_dir_close(bm_out_dir *dir);     /* without commit: removes the work; NULL is fine */
+/* Without commit: removes the work. Files still open are aborted by their owner, before. NULL is
+ * fine. */
+void bm_out_dir_close(bm_out_dir *dir);
 
 /* A single output file; `force` replaces an existing regular file. */
 bm_status bm_out_file_open(const char *target, bool force, bm_out_file **out, bm_error *err);
@@ -44,6 +49,6 @@ bm_status bm_out_file_rewrite(bm_out_file *file, uint64_t offset, const void *da
  */
 bm_status bm_out_file_close(bm_out_file *file, bm_error *err);
 void bm_out_file_abort(bm_out_file *file); /* removes a single file's temporary; NULL is fine */
-uint64_t bm_out_file_bytes(const bm_out_file *file);
+uint64_t bm_out_file_bytes(const bm_out_file *file); /* given to write, before compression */
 
 #endif

@@ -244,7 +244,7 @@ bm_status bm_out_file_close(bm_out_file *file, bm_error *err)
     if (status == BM_OK)
         status = bm_out_file_flush(file, err);
     if (status == BM_OK) {
-        start_writeback(file, 1);
+        start_writeback(file, BM_OUT_BUFFER_BYTES); /* small files: one sync for all, at seal */
         status = file->dir != NULL ? bm_out_dir_take(file->dir, file, err) : place_file(file, err);
     }
     if (status != BM_OK)

@@ -127,8 +127,11 @@ bm_status bm_out_ours(const char *path, bm_error *err)
     }
     bm_error inner = {0};
     status = bm_manifest_open_dir(path, &manifest, &inner);
-    if (status == BM_ERR_NOMEM)
-        return bm_fail_nomem(err, 0);
+    if (status == BM_ERR_NOMEM || status == BM_ERR_IO) { /* who knows whose it is */
+        if (err != NULL)
+            *err = inner;
+        return status;
+    }
     if (status != BM_OK)
         return not_ours(path, "holds no manifest.json or report.json of bandmill", err);
     bm_buf kept = {0};

@@ -1,0 +1,242 @@
+/* full_disk_calls.c -- each system call and each allocation of a job's output fails once, in turn.
+ *
+ * The linker sends the calls of the objects under test through __wrap_*; the N-th of them (counted
+ * over all kinds) answers with an error, the others are real. N grows until a run has no failure.
+ * After each: either the job failed, the earlier output is untouched and nothing else of ours lies
+ * there; or it succeeded and the new output is whole. */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <unistd.h>
+
+#include "io/json_write.h"
+#include "io/npy.h"
+#include "io/out_dir.h"
+#include "scratch.h"
+
+static struct {
+    bool armed, with_memory;
+    long left; /* calls until the one that fails */
+    int code;
+    bool failed;
+    const char *which;
+    int n_files; /* beside the four that each output has */
+} plan;
+
+/* Is it this one? `memory`: an allocation. */
+static bool fails(const char *which, bool memory)
+{
+    if (!plan.armed || memory != plan.with_memory || plan.left-- != 0)
+        return false;
+    plan.failed = true;
+    plan.which = which;
+    errno = memory ? ENOMEM : plan.code;
+    return true;
+}
+
+#define WRAP(type, name, parameters, arguments, failure, memory)                                   \
+    type __real_##name parameters;                                                                 \
+    type __wrap_##name parameters;                                                                 \
+    type __wrap_##name parameters                                                                  \
+    {                                                                                              \
+        return fails(#name, memory) ? failure : __real_##name arguments;                           \
+    }
+
+WRAP(ssize_t, write, (int fd, const void *data, size_t n), (fd, data, n), -1, false)
+WRAP(ssize_t, pwrite, (int fd, const void *data, size_t n, off_t at), (fd, data, n, at), -1, false)
+WRAP(ssize_t, pread, (int fd, void *data, size_t n, off_t at), (fd, data, n, at), -1, false)
+WRAP(int, mkdir, (const char *path, mode_t mode), (path, mode), -1, false)
+WRAP(int, rename, (const char *a, const char *b), (a, b), -1, false)
+WRAP(int, renameat2, (int f, const char *a, int g, const char *b, unsigned flags),
+     (f, a, g, b, flags), -1, false)
+WRAP(void *, malloc, (size_t n), (n), NULL, true)
+WRAP(void *, calloc, (size_t n, size_t size), (n, size), NULL, true)
+WRAP(void *, realloc, (void *block, size_t n), (block, n), NULL, true)
+
+/* Syncing is only pretended: a thousand runs would wait for the disk. */
+int __wrap_fsync(int fd);
+int __wrap_fsync(int fd)
+{
+    (void)fd;
+    return fails("fsync", false) ? -1 : 0;
+}
+
+int __wrap_syncfs(int fd);
+int __wrap_syncfs(int fd)
+{
+    (void)fd;
+    return fails("syncfs", false) ? -1 : 0;
+}
+
+int __real_open(const char *path, int flags, ...);
+int __wrap_open(const char *path, int flags, ...);
+int __wrap_open(const char *path, int flags, ...)
+{
+    va_list args;
+    va_start(args, flags);
+    mode_t mode = (flags & O_CREAT) != 0 ? va_arg(args, mode_t) : 0;
+    va_end(args);
+    return fails("open", false) ? -1 : __real_open(path, flags, mode);
+}
+
+/* close frees the descriptor whatever it answers. */
+int __real_close(int fd);
+int __wrap_close(int fd);
+int __wrap_close(int fd)
+{
+    bool fail = fails("close", false);
+    int code = errno, answer = __real_close(fd);
+    errno = fail ? code : errno;
+    return fail ? -1 : answer;
+}
+
+#define REPORT                                                                                     \
+    "{\"schema\":1,\"tool\":\"bandmill\",\"kind\":\"dedup\",\"version\":\"0\",\"outputs\":%s}"
+
+static bm_status add_text(bm_out_dir *dir, const char *name, const char *text, int compression,
+                          bm_error *err)
+{
+    bm_out_file *file = NULL;
+    bm_status status = bm_out_dir_file(dir, name, &file, err);
+    if (status != BM_OK)
+        return status;
+    status = bm_out_file_compress(file, compression, err);
+    if (status == BM_OK)
+        status = bm_out_file_write(file, text, strlen(text), err);
+    bm_status closed = bm_out_file_close(file, status == BM_OK ? err : NULL);
+    return status == BM_OK ? closed : status;
+}
+
+static bm_status fill(bm_out_dir *dir, int n_files, const char *text, bm_error *err)
+{
+    const uint32_t rows[4] = {1, 2, 3, 4};
+    const char *digests;
+    bm_npy_writer writer = {0};
+    bm_status status = bm_npy_writer_open(dir, "signatures.npy", "<u4", 2, &writer, err);
+    if (status == BM_OK)
+        status = bm_npy_writer_rows(&writer, rows, 2, 8, err);
+    bm_status closed = bm_npy_writer_close(&writer, status == BM_OK ? err : NULL);
+    status = status == BM_OK ? closed : status;
+    if (status == BM_OK)
+        status = add_text(dir, "ids.txt", text, 0, err);
+    if (status == BM_OK)
+        status = add_text(dir, "kept/x/y.jsonl.gz", text, 1, err);
+    if (status == BM_OK)
+        status = add_text(dir, "kept/z.jsonl.zst", text, 2, err);
+    for (int i = 0; i < n_files && status == BM_OK; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "kept/%d.txt", i);
+        status = add_text(dir, name, text, 0, err);
+    }
+    if (status == BM_OK)
+        status = bm_out_dir_seal(dir, err);
+    if (status == BM_OK)
+        status = bm_out_dir_digests(dir, &digests, err);
+    if (status != BM_OK)
+        return status;
+    bm_buf report = {0};
+    status = bm_buf_add_format(&report, err, REPORT, digests);
+    if (status == BM_OK)
+        status = bm_buf_end(&report, err);
+    if (status == BM_OK)
+        status = add_text(dir, "report.json", report.data, 0, err);
+    bm_buf_reset(&report);
+    return status;
+}
+
+static bm_status job(const char *target, bool force, const char *text, bm_error *err)
+{
+    bm_out_dir *dir = NULL;
+    bm_status status = bm_out_check(target, force, true, NULL, 0, err);
+    if (status == BM_OK)
+        status = bm_out_dir_open(target, force, &dir, err);
+    if (status == BM_OK)
+        status = fill(dir, plan.n_files, text, err);
+    if (status == BM_OK)
+        status = bm_out_dir_commit(dir, err);
+    bm_out_dir_close(dir);
+    return status;
+}
+
+/* One run in which call number n fails. False: there were not so many. */
+static bool run(scratch *s, long n, int code, bool memory, bool force)
+{
+    bm_error err = {0};
+    plan.armed = plan.failed = false;
+    plan.with_memory = memory;
+    plan.code = code;
+    plan.left = n;
+    if (force)
+        cr_assert_eq(job(scratch_at(s, "out"), false, "old", &err), BM_OK, "%s", err.message);
+    plan.armed = true;
+    bm_status status = job(scratch_at(s, "out"), force, "new", &err);
+    plan.armed = false;
+    const char *now = !scratch_has(s, "out") ? NULL : "new";
+    if (force && scratch_holds(s, "out/ids.txt", "old"))
+        now = "old";
+    if (status == BM_OK) { /* a call whose failure harms nothing, or none failed */
+        cr_assert(now != NULL && strcmp(now, "new") == 0, "%ld %s", n, plan.which);
+    } else {
+        cr_assert(plan.failed, "%s: %s", err.file, err.message);
+        cr_assert_eq(status, memory ? BM_ERR_NOMEM : BM_ERR_IO, "%ld %s: %s: %s", n, plan.which,
+                     err.file, err.message);
+        cr_assert_neq(err.message[0], '\0');
+    }
+    if (now != NULL) {
+        cr_assert(scratch_holds(s, "out/ids.txt", now), "%ld %s", n, plan.which);
+        cr_assert_eq(scratch_count(s, "out"), 4u, "whole, old or new");
+        cr_assert_eq(scratch_count(s, "out/kept"), (size_t)plan.n_files + 2);
+    }
+    if (status != BM_OK && now != NULL && strcmp(now, "new") == 0)
+        cr_assert(strcmp(plan.which, "fsync") == 0 || strcmp(plan.which, "open") == 0 || memory,
+                  "only what follows the rename may fail with the new output in place: %s",
+                  plan.which);
+    else if (status != BM_OK)
+        cr_assert_eq(scratch_count(s, "."), force ? 1u : 0u, "%ld %s leaves something", n,
+                     plan.which);
+    bool more = plan.failed;
+    char command[400];
+    snprintf(command, sizeof command, "rm -rf '%s'/*", s->root);
+    cr_assert_eq(system(command), 0);
+    return more;
+}
+
+/* Every `step`-th call fails in turn. */
+static void fail_each(int code, bool memory, bool force, long step)
+{
+    scratch s;
+    long n = 0;
+    scratch_open(&s);
+    while (run(&s, n, code, memory, force))
+        n += step;
+    cr_expect_gt(n, 40, "%ld calls were made to fail", n);
+    scratch_close(&s);
+}
+
+Test(full_disk_calls, each_call_that_finds_the_disk_full_leaves_nothing)
+{
+    fail_each(ENOSPC, false, false, 1);
+}
+
+Test(full_disk_calls, each_call_that_finds_the_disk_broken_leaves_the_earlier_output)
+{
+    fail_each(EIO, false, true, 1);
+}
+
+Test(full_disk_calls, each_allocation_that_fails_leaves_nothing)
+{
+    fail_each(0, true, false, 1);
+}
+
+Test(full_disk_calls, each_allocation_that_fails_leaves_the_earlier_output)
+{
+    fail_each(0, true, true, 1);
+}
+
+Test(full_disk_calls, so_it_is_with_more_files_than_are_held_open)
+{
+    plan.n_files = 70;
+    fail_each(EIO, false, true, 11);
+}
