@@ -1,6 +1,7 @@
 #!/bin/sh
-# test-neon.sh [DIR] -- build tests/cross/neon_check.c and what it needs of the library for AArch64,
-# statically and without other libraries, and run it (under qemu on other machines). DIR holds what
+# test-neon.sh [DIR] -- build tests/cross/neon_check.c, tests/unit/text/shingle_ops_check.c and what
+# they need of the library for AArch64, statically and without other libraries (of xxHash only the
+# header), and run them (under qemu on other machines). DIR holds what
 # is built; default: a temporary directory. Ends with 77 and a message where a tool is missing.
 #   CC_AARCH64, QEMU_AARCH64: other names for the compiler and the emulator.
 set -eu
@@ -31,4 +32,12 @@ cd "$root"
     -I. -Isrc -Iinclude -o "$work/neon_check" tests/cross/neon_check.c \
     src/base/cpu.c src/base/error.c src/base/memory.c src/base/random.c \
     $(ls src/sketch/*.c src/backend/cpu/*.c | grep -Ev '_(avx2|avx512)\.c$') -lm
+# The header of xxHash lies among the machine's own; alone in a folder it cannot hide the cross compiler's.
+for folder in /usr/include /usr/local/include; do
+    [ -f "$folder/xxhash.h" ] && mkdir -p "$work/xxhash" && cp "$folder"/xxhash.h "$work/xxhash/"
+done
+"$compiler" -std=c11 -O2 -static -D_GNU_SOURCE -I. -Isrc -Iinclude -isystem "$work/xxhash" \
+    -o "$work/text_check" tests/unit/text/shingle_ops_check.c src/text/shingle_scalar.c \
+    src/text/shingle_neon.c
+$emulator "$work/text_check"
 $emulator "$work/neon_check"
