@@ -29,12 +29,18 @@ static bm_status end_document(bm_bench_text *text, bm_error *err)
 
 /* --- from files --- */
 
+typedef struct reading {
+    const bm_input_set *set;
+    bm_bench_text *text;
+} reading;
+
 static bm_status take_record(void *ctx, const bm_record *record, bm_error *err)
 {
-    bm_bench_text *text = ctx;
+    const reading *r = ctx;
+    bm_bench_text *text = r->text;
     if (record->bad)
-        return bm_fail(err, BM_ERR_INPUT, "line %llu: %s", (unsigned long long)record->line,
-                       record->reason);
+        return bm_fail_at(err, BM_ERR_INPUT, bm_input_set_source(r->set, record->file)->name,
+                          record->line, "%s", record->reason);
     if (text->bytes.len >= BM_BENCH_TEXT_MAX)
         return BM_OK;
     bm_status status = bm_buf_add(&text->bytes, record->text.data, record->text.len, err);
@@ -45,13 +51,14 @@ static bm_status read_all(const bm_input_set *set, bm_reader *reader, bm_bench_t
                           bm_error *err)
 {
     bm_parser *parser = NULL;
+    reading r = {.set = set, .text = text};
     bm_status status = bm_parser_open(set, &parser, err);
     while (status == BM_OK && text->bytes.len < BM_BENCH_TEXT_MAX) {
         bm_raw_batch *batch = NULL;
         status = bm_reader_next(reader, &batch, err);
         if (status != BM_OK || batch == NULL)
             break;
-        status = bm_parser_run(parser, batch, take_record, text, err);
+        status = bm_parser_run(parser, batch, take_record, &r, err);
         bm_raw_batch_free(batch);
     }
     bm_parser_close(parser);

@@ -1,0 +1,91 @@
+#include <criterion/criterion.h>
+
+#include <bandmill/bandmill.h>
+#include <stdio.h>
+#include <string.h>
+
+static bm_bench_options quick(const char *device)
+{
+    bm_bench_options options;
+    bm_bench_options_init(&options);
+    options.device = device;
+    options.threads = 2;
+    options.repeats = 2;
+    options.min_seconds = .005;
+    return options;
+}
+
+Test(bench_run, the_native_cpu_has_a_limit_resident_hashes_and_both_text_rows)
+{
+    static const char *const what[] = {"arithmetic limit", "resident hashes", "text word:5",
+                                       "text char:5"};
+    bm_bench_options options = quick("cpu");
+    bm_bench_row *rows = NULL;
+    size_t n = 0;
+    char *json = NULL;
+    bm_error err = {0};
+    cr_assert_eq(bm_bench_run(&options, &rows, &n, &json, &err), BM_OK, "%s", err.message);
+    cr_assert_eq(n, 4);
+    for (size_t i = 0; i < n; i++) {
+        cr_expect_str_eq(rows[i].device, "cpu");
+        cr_expect_str_eq(rows[i].what, what[i]);
+        cr_expect_str_eq(rows[i].unit, i < 2 ? "Mshingles/s" : "MB/s");
+        cr_expect(rows[i].min > 0 && rows[i].min <= rows[i].median &&
+                  rows[i].median <= rows[i].max);
+        cr_expect_eq(rows[i].ratio > 0, i > 0);
+        cr_expect_str_eq(rows[i].ratio_to, i > 0 ? "arithmetic limit" : "");
+        char quoted[64];
+        snprintf(quoted, sizeof quoted, "\"%s\"", what[i]);
+        cr_expect_not_null(strstr(json, quoted));
+    }
+    cr_expect_float_eq(rows[1].ratio, rows[1].median / rows[0].median, 1e-9);
+    bm_version_info version;
+    bm_version(&version);
+    cr_expect_not_null(strstr(json, version.version));
+    cr_expect_not_null(strstr(json, "\"processor\""));
+    cr_expect_not_null(strstr(json, "\"compiler\""));
+    bm_bench_free(rows);
+    bm_string_free(json);
+}
+
+Test(bench_run, rows_and_json_may_both_be_left_out)
+{
+    bm_bench_options options = quick("cpu");
+    options.cpu = "scalar";
+    options.sketch.perms = 16;
+    cr_expect_eq(bm_bench_run(&options, NULL, NULL, NULL, NULL), BM_OK);
+}
+
+Test(bench_run, bad_settings_are_refused_and_nothing_is_filled)
+{
+    bm_bench_options bad[4];
+    for (size_t i = 0; i < 4; i++)
+        bad[i] = quick("cpu");
+    bad[0].device = "no such device";
+    bad[1].sketch.perms = 0;
+    bad[2].sketch.perms = BM_PERMS_MAX + 1;
+    bad[3].min_seconds = 1e9;
+    for (size_t i = 0; i < 4; i++) {
+        bm_bench_row *rows = NULL;
+        size_t n = 7;
+        char *json = NULL;
+        bm_error err = {0};
+        cr_expect_eq(bm_bench_run(&bad[i], &rows, &n, &json, &err),
+                     i == 0 ? BM_ERR_DEVICE : BM_ERR_USAGE, "setting %zu", i);
+        cr_expect(rows == NULL && n == 7 && json == NULL);
+        cr_expect_neq(err.message[0], '\0');
+    }
+}
+
+static bool yes(void *ctx)
+{
+    (void)ctx;
+    return true;
+}
+
+Test(bench_run, it_stops_when_asked_to)
+{
+    bm_bench_options options = quick("cpu");
+    options.callbacks.cancelled = yes;
+    cr_expect_eq(bm_bench_run(&options, NULL, NULL, NULL, NULL), BM_ERR_CANCELLED);
+}
