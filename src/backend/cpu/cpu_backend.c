@@ -21,7 +21,7 @@ typedef struct cpu_backend {
     bm_backend base;
     const bm_sign_loops *loops;
     bm_scheme_params params;
-    uint32_t bands, rows;
+    bm_key_plan keys; /* bands 0: none */
 } cpu_backend;
 
 void bm_backend_cpu_info(const char *cpu, bm_device_info *out)
@@ -54,6 +54,16 @@ static bm_status check_bands(const bm_backend_cfg *cfg, bm_error *err)
     return BM_OK;
 }
 
+static void cpu_close(bm_backend *backend)
+{
+    if (backend == NULL)
+        return;
+    cpu_backend *cpu = (cpu_backend *)backend;
+    bm_scheme_params_reset(&cpu->params);
+    bm_key_plan_reset(&cpu->keys);
+    bm_free(cpu);
+}
+
 static bm_status cpu_open(const bm_backend_cfg *cfg, bm_backend **out, bm_error *err)
 {
     bm_isa isa;
@@ -69,13 +79,13 @@ static bm_status cpu_open(const bm_backend_cfg *cfg, bm_backend **out, bm_error 
     if (cpu == NULL)
         return bm_fail_nomem(err, sizeof *cpu);
     status = bm_scheme_affine32.draw(&cfg->sketch, &cpu->params, err);
+    if (status == BM_OK && cfg->bands > 0)
+        status = bm_key_plan_init(cfg->bands, cfg->rows, &cpu->keys, err);
     if (status != BM_OK) {
-        bm_free(cpu);
+        cpu_close(&cpu->base);
         return status;
     }
     cpu->loops = loops;
-    cpu->bands = cfg->bands;
-    cpu->rows = cfg->rows;
     cpu->base.ops = &bm_backend_cpu;
     cpu->base.parallel = true;
     cpu->base.depth = 1;
@@ -97,13 +107,22 @@ static void sign_document(const cpu_backend *cpu, const uint64_t *hashes, size_t
     }
 }
 
+static void document_keys(const cpu_backend *cpu, const uint32_t *words, bool empty, uint64_t *keys)
+{
+    if (empty)
+        memset(keys, 0xFF, cpu->keys.bands * sizeof *keys);
+    else
+        cpu->loops->band_keys(&cpu->keys, words, keys);
+}
+
 static bm_status cpu_submit(bm_backend *backend, bm_sign_task *task, bm_error *err)
 {
     const cpu_backend *cpu = (const cpu_backend *)backend;
     const uint32_t perms = cpu->params.perms;
-    if (task->keys != NULL && cpu->bands == 0)
+    if (task->keys != NULL && cpu->keys.bands == 0)
         return bm_fail(err, BM_ERR_INTERNAL, "band keys wanted of a backend opened without bands");
-    alignas(BM_ALIGNMENT) uint32_t words[BM_PERMS_MAX];
+    alignas(BM_ALIGNMENT) uint32_t words[BM_PERMS_MAX + BM_KEY_LANES];
+    memset(words + cpu->params.perms_padded, 0, BM_KEY_LANES * sizeof *words);
     for (size_t doc = 0; doc < task->n_docs; doc++) {
         uint64_t begin = task->offsets[doc];
         size_t n = (size_t)(task->offsets[doc + 1] - begin);
@@ -111,8 +130,7 @@ static bm_status cpu_submit(bm_backend *backend, bm_sign_task *task, bm_error *e
         if (task->words != NULL)
             memcpy(task->words + doc * perms, words, perms * sizeof *words);
         if (task->keys != NULL)
-            bm_band_keys_scalar(words, cpu->bands, cpu->rows, n == 0,
-                                task->keys + doc * cpu->bands);
+            document_keys(cpu, words, n == 0, task->keys + doc * cpu->keys.bands);
     }
     return BM_OK;
 }
@@ -131,15 +149,6 @@ static bm_status cpu_drain(bm_backend *backend, bm_error *err)
     (void)backend;
     (void)err;
     return BM_OK;
-}
-
-static void cpu_close(bm_backend *backend)
-{
-    if (backend == NULL)
-        return;
-    cpu_backend *cpu = (cpu_backend *)backend;
-    bm_scheme_params_reset(&cpu->params);
-    bm_free(cpu);
 }
 
 const bm_backend_ops bm_backend_cpu = {.name = "cpu",

@@ -115,4 +115,5 @@ static void avx2_arithmetic(const bm_scheme_params *params, size_t n, uint32_t *
 const bm_sign_loops bm_sign_loops_avx2 = {.isa = BM_ISA_AVX2,
                                           .premix = avx2_premix,
                                           .minima = avx2_minima,
-                                          .arithmetic = avx2_arithmetic};
+                                          .arithmetic = avx2_arithmetic,
+                                          .band_keys = bm_band_keys_plain};

@@ -135,4 +135,5 @@ static void avx512_arithmetic(const bm_scheme_params *params, size_t n, uint32_t
 const bm_sign_loops bm_sign_loops_avx512 = {.isa = BM_ISA_AVX512,
                                             .premix = avx512_premix,
                                             .minima = avx512_minima,
-                                            .arithmetic = avx512_arithmetic};
+                                            .arithmetic = avx512_arithmetic,
+                                            .band_keys = bm_band_keys_avx512};

@@ -12,6 +12,7 @@
 #ifndef BM_BACKEND_CPU_SIGN_LOOPS_H
 #define BM_BACKEND_CPU_SIGN_LOOPS_H
 
+#include "backend/cpu/key_loops.h"
 #include "base/cpu.h"
 #include "sketch/scheme.h"
 
@@ -30,6 +31,8 @@ typedef struct bm_sign_loops {
      * stays in its register, though the compiler may not know that it stays the same. What a
      * benchmark takes as the limit of this instruction set. `words` as above, aligned. */
     void (*arithmetic)(const bm_scheme_params *params, size_t n, uint32_t *words);
+    /* Band keys of a document with shingles. BM_KEY_LANES words past the last band are readable. */
+    bm_key_fn band_keys;
 } bm_sign_loops;
 
 /* One pass over a block: a group of permutations, of which each file takes as many as its registers

@@ -105,4 +105,5 @@ static void neon_arithmetic(const bm_scheme_params *params, size_t n, uint32_t *
 const bm_sign_loops bm_sign_loops_neon = {.isa = BM_ISA_NEON,
                                           .premix = neon_premix,
                                           .minima = neon_minima,
-                                          .arithmetic = neon_arithmetic};
+                                          .arithmetic = neon_arithmetic,
+                                          .band_keys = bm_band_keys_plain};

@@ -59,4 +59,5 @@ static void scalar_arithmetic(const bm_scheme_params *params, size_t n, uint32_t
 const bm_sign_loops bm_sign_loops_scalar = {.isa = BM_ISA_SCALAR,
                                             .premix = scalar_premix,
                                             .minima = scalar_minima,
-                                            .arithmetic = scalar_arithmetic};
+                                            .arithmetic = scalar_arithmetic,
+                                            .band_keys = bm_band_keys_plain};
