@@ -38,6 +38,7 @@ MAX_BYTES_A_WORD = 7.0  # more: code, tables of numbers, or a script without bla
 MAX_FILE_BYTES = 4 << 20  # of one file, so that no single changelog fills the corpus
 SPACES = re.compile(r"\s+")
 BLANKS = re.compile(r"[ \t\f\v]+")
+LINE_ENDS = re.compile(r" ?\n ?")
 ROFF_REQUEST = re.compile(r"^['.][ \t]*[A-Za-z\\][A-Za-z\"\\]*[ \t]*", re.M)
 ROFF_ESCAPE = re.compile(r"\\(?:f[A-Z]|f\([A-Z]{2}|s[-+]?\d|&|\||\^|/|,)")
 NOT_TEXT = (".png .gif .jpg .jpeg .svg .svgz .pdf .ps .dvi .eps .ico .html .htm .xml .css .js .json .map .o .a .so .pyc "
@@ -159,8 +160,8 @@ def sources(rng):
 
 
 def pieces(text):
-    """Paragraphs, each run of blanks (indentation, columns) as one; a long one is cut at lines, a longer line at blanks."""
-    for paragraph in re.split(r"\n *\n", BLANKS.sub(" ", text)):
+    """Paragraphs without indentation, each run of blanks as one; a long one is cut at lines, a longer line at blanks."""
+    for paragraph in re.split(r"\n\n+", LINE_ENDS.sub("\n", BLANKS.sub(" ", text)).strip()):
         if len(paragraph) <= MAX_BYTES // 2:
             yield paragraph
             continue
@@ -236,7 +237,7 @@ def edit(text, jaccard, vocabulary, rng):
         if kind < 0.5:
             parts[at] = rng.choice(vocabulary)
         elif kind < 0.75:
-            parts[at] = ""
+            parts[at:at + 2] = [""] * len(parts[at:at + 2])  # with the blank behind it
         else:
             parts[at] = parts[at] + " " + rng.choice(vocabulary)
     return "".join(parts).strip() or text
