@@ -1,5 +1,6 @@
 /* test_options.c -- the table of options: complete, free of clashes, and what it makes of a bm_job.
  * Linked with the library, since the defaults are the library's. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,6 +48,35 @@ Test(options, every_row_is_complete_and_no_two_clash)
             cr_assert_str_neq(a->name, b->name);
             cr_assert(a->letter == '\0' || a->letter != b->letter, "-%c twice", a->letter);
         }
+    }
+}
+
+/* The whole of a text file; freed by the process's end. */
+static char *text_of(const char *path)
+{
+    FILE *file = fopen(path, "r");
+    cr_assert_not_null(file, "%s", path);
+    char *text = calloc(1, 1 << 20);
+    cr_assert_lt(fread(text, 1, (1 << 20) - 1, file), (1 << 20) - 1);
+    fclose(file);
+    return text;
+}
+
+Test(options, every_option_and_choice_is_documented)
+{
+    const char *manual = text_of(BM_SOURCE_DIR "/docs/cli.md");
+    for (size_t i = 0; i < cli_options.n; i++) {
+        const arg_option *option = &cli_options.options[i];
+        char name[64];
+        snprintf(name, sizeof name, "--%s", option->name);
+        cr_assert_not_null(strstr(manual, name), "docs/cli.md lacks %s", name);
+        if (option->letter != '\0') {
+            snprintf(name, sizeof name, "`-%c`", option->letter);
+            cr_assert_not_null(strstr(manual, name), "docs/cli.md lacks %s", name);
+        }
+        for (const arg_choice *c = option->choices; c != NULL && c->name != NULL; c++)
+            cr_assert(c->value == ARG_CHOICE_LATER || strstr(manual, c->name) != NULL,
+                      "docs/cli.md lacks %s of --%s", c->name, option->name);
     }
 }
 
