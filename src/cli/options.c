@@ -321,7 +321,7 @@ static const arg_option rows[] = {
      .type = ARG_COUNT,
      .commands = ALL,
      .group = CLI_GROUP_GENERAL,
-     .help = "say more on stderr; twice: all",
+     .help = "say more on stderr",
      FIELD(verbose)},
     {.name = "help",
      .letter = 'h',

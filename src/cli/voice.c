@@ -176,10 +176,10 @@ void cli_say_warning(cli_voice *voice, const char *format, ...)
 
 void cli_say_log(void *ctx, bm_log_level level, const char *message)
 {
-    static const char *const kinds[] = {"warning", "warning", "info", "debug"};
     cli_voice *voice = ctx;
-    uint32_t shown = voice->quiet ? 0 : 1 + voice->verbose;
-    if (level <= BM_LOG_DEBUG && (uint32_t)level <= shown && shown > 0)
+    const char *const kinds[] = {"warning", "warning", voice->json ? "info" : "", "debug"};
+    uint32_t shown = (voice->json ? BM_LOG_WARNING : BM_LOG_INFO) + voice->verbose;
+    if (!voice->quiet && level <= BM_LOG_DEBUG && (uint32_t)level <= shown)
         say(voice, kinds[level], message);
 }
 

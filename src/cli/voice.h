@@ -28,7 +28,8 @@ typedef struct cli_voice {
 void cli_say_error(cli_voice *voice, const bm_error *err, int exit_code);
 /* For people; not said under --quiet or --json. One line, without "bandmill: " and newline. */
 void cli_say_note(cli_voice *voice, const char *format, ...) BM_PRINTF(2, 3);
-/* bm_callbacks.log: warnings unless --quiet, info under -v, all under -vv. ctx: the cli_voice. */
+/* bm_callbacks.log: nothing under --quiet; warnings and, for people, information; with -v one level
+ * more. ctx: the cli_voice. */
 void cli_say_log(void *ctx, bm_log_level level, const char *message);
 /* A warning of the program itself. */
 void cli_say_warning(cli_voice *voice, const char *format, ...) BM_PRINTF(2, 3);

@@ -22,7 +22,9 @@ bm devices; exits 0
 for device in opencl gpu opencl:0.0 no-such-name; do
     bm sign a.jsonl --device "$device" -o "out.$device"; refused 5 ".*$device"; absent "out.$device"
 done
-bm sign a.jsonl -o auto; exits 0
+bm sign a.jsonl -o auto; exits 0; says ../err '^bandmill: using the CPU \(.+\)$' # and why
+bm sign a.jsonl -o auto.json --json; exits 0; silent ../err
+bm sign a.jsonl -o auto.quiet -q; exits 0; silent ../err; silent ../out
 unset OCL_ICD_VENDORS OPENCL_VENDOR_PATH
 
 # each instruction set that is here gives the same bytes; one that is not here is refused
