@@ -41,6 +41,7 @@ void cli_print_command_help(cli_voice *voice, cli_command_id id)
     const cli_command *command = &cli_commands[id];
     cli_print(voice, "Usage: bandmill %s [options]%s%s\n\n%s\n", command->name,
               command->operands[0] != '\0' ? " " : "", command->operands, command->text);
+    cli_print(voice, "\nDefaults stand in parentheses.\n");
     for (int group = 0; group < CLI_N_GROUPS; group++) {
         bool titled = false;
         for (size_t i = 0; i < cli_options.n; i++) {

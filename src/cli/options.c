@@ -183,8 +183,7 @@ static const arg_option rows[] = {
     TEXT("report", READS, CLI_GROUP_OUTPUT, job.report, "FILE", "write the summary there too"),
     TEXT("temp-dir", READS, CLI_GROUP_OUTPUT, job.temp_dir, "DIR",
          "where work lies meanwhile (beside the output)"),
-    FLAG("json", ALL, CLI_GROUP_OUTPUT, json,
-         "summary, rows and errors as JSON, one object a line"),
+    FLAG("json", ALL, CLI_GROUP_OUTPUT, json, "summary, rows and errors as JSON"),
     /* input */
     TEXT("files-from", READS, CLI_GROUP_INPUT, job.input.files_from, "FILE",
          "read the paths of inputs from FILE (-: stdin)"),
