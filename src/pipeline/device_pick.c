@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "backend/backend.h"
+#include "base/cpu.h"
 #include "base/error.h"
 #include "base/memory.h"
 
@@ -142,6 +143,9 @@ bm_status bm_device_pick_open(const char *words, const char *cpu, bm_device_pick
     if (words == NULL || words[0] == '\0')
         words = "auto";
     memset(out, 0, sizeof *out);
+    bm_isa isa;
+    if (bm_isa_choose(cpu, &isa, err) != BM_OK)
+        return BM_ERR_USAGE;
     bm_status status = list(cpu, strcasecmp(words, "cpu") != 0, &all, err);
     if (status == BM_OK)
         status = mark_all(&all, words, out, err);
