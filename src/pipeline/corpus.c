@@ -40,8 +40,13 @@ void bm_corpus_reset(bm_corpus *corpus)
 
 /* --- growth --- */
 
-static bm_status over_memory(const bm_corpus *corpus, bm_error *err)
+bm_status bm_corpus_check_memory(const bm_corpus *corpus, uint64_t more, bm_error *err)
 {
+    uint64_t held = corpus->bytes + more;
+    if (corpus->cfg.docs != NULL)
+        held += bm_doc_table_bytes(corpus->cfg.docs);
+    if (corpus->cfg.memory == 0 || held <= corpus->cfg.memory)
+        return BM_OK;
     return bm_fail(err, BM_ERR_NOMEM,
                    "the job needs more than --memory allows (%llu MiB; %llu documents were read)",
                    (unsigned long long)(corpus->cfg.memory >> 20), (unsigned long long)corpus->n);
@@ -103,8 +108,9 @@ static bm_status add_block(bm_corpus *corpus, size_t n, size_t size, void **out,
     if (status != BM_OK)
         return status;
     corpus->bytes += n * size;
-    if (corpus->cfg.memory != 0 && corpus->bytes > corpus->cfg.memory)
-        return over_memory(corpus, err);
+    status = bm_corpus_check_memory(corpus, 0, err);
+    if (status != BM_OK)
+        return status;
     *out = bm_alloc(n, size);
     if (*out == NULL)
         return bm_fail_nomem(err, n * size);

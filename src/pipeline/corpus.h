@@ -15,11 +15,12 @@
 #include "pipeline/flow.h"
 
 typedef struct bm_corpus_cfg {
-    bool hashes;         /* keep shingle hashes */
-    bool find_identical; /* by the hash of the shingle sequence */
-    uint32_t bands;      /* of the keys to keep; 0: none */
-    uint32_t perms;      /* of the words to keep; 0: none */
-    uint64_t memory;     /* bytes at most */
+    bool hashes;              /* keep shingle hashes */
+    bool find_identical;      /* by the hash of the shingle sequence */
+    uint32_t bands;           /* of the keys to keep; 0: none */
+    uint32_t perms;           /* of the words to keep; 0: none */
+    uint64_t memory;          /* bytes at most, with those of `docs`; 0: no limit */
+    const bm_doc_table *docs; /* NULL: not counted */
 } bm_corpus_cfg;
 
 typedef struct bm_corpus {
@@ -43,6 +44,8 @@ typedef struct bm_corpus {
 
 void bm_corpus_init(bm_corpus *corpus, const bm_corpus_cfg *cfg);
 void bm_corpus_reset(bm_corpus *corpus);
+/* BM_ERR_NOMEM when what is held and `more` bytes pass cfg.memory. */
+bm_status bm_corpus_check_memory(const bm_corpus *corpus, uint64_t more, bm_error *err);
 /* A bm_flow_sink; ctx is the corpus. BM_ERR_NOMEM over cfg.memory. */
 bm_status bm_corpus_add(void *ctx, const bm_flow_batch *batch, size_t first_row, bm_error *err);
 /* Documents with words but without text (from signatures): n rows of cfg.perms words, n_shingles

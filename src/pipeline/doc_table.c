@@ -22,6 +22,12 @@ void bm_doc_table_reset(bm_doc_table *table)
     memset(table, 0, sizeof *table);
 }
 
+uint64_t bm_doc_table_bytes(const bm_doc_table *table)
+{
+    return table->cap * sizeof *table->rows + table->ids.cap +
+           table->n_slots * sizeof *table->slots + table->cap_skipped * sizeof *table->skipped;
+}
+
 bm_str bm_doc_table_id(const bm_doc_table *table, size_t row)
 {
     uint64_t begin = row == 0 ? 0 : table->rows[row - 1].id_end;

@@ -36,6 +36,7 @@ typedef struct bm_doc_table {
 } bm_doc_table; /* {0} is empty */
 
 void bm_doc_table_reset(bm_doc_table *table);
+uint64_t bm_doc_table_bytes(const bm_doc_table *table); /* that it holds */
 /* The id of a row, as given (unescaped). */
 bm_str bm_doc_table_id(const bm_doc_table *table, size_t row);
 /* Append; row->id_end is filled here. `id_hash` is XXH3 64 of the id. A repeated id: BM_ERR_INPUT

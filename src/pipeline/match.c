@@ -61,7 +61,11 @@ static bm_status keep_edges(bm_match *match, const bm_pair *pairs, size_t n, bm_
     bm_status status = BM_OK;
     if (!match->only_groups) {
         void *edges = match->edges;
-        status = bm_grow(&edges, &match->cap_edges, match->n_edges + n, sizeof *match->edges, err);
+        status =
+            bm_corpus_check_memory(match->corpus, (match->n_edges + n) * sizeof *match->edges, err);
+        if (status == BM_OK)
+            status =
+                bm_grow(&edges, &match->cap_edges, match->n_edges + n, sizeof *match->edges, err);
         match->edges = edges;
     }
     for (size_t i = 0; status == BM_OK && i < n; i++) {

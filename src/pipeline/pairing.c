@@ -23,7 +23,8 @@ static bm_status read_documents(bm_run *run, bm_corpus *corpus, bm_error *err)
                          .find_identical = true,
                          .bands = all ? 0 : run->plan.bands,
                          .perms = run->verify == BM_VERIFY_SIGNATURE ? run->sketch.perms : 0,
-                         .memory = run->memory};
+                         .memory = run->memory,
+                         .docs = &run->docs};
     bm_status status = BM_OK;
     bm_corpus_init(corpus, &cfg);
     if (!all)

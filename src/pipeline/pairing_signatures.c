@@ -263,7 +263,8 @@ bm_status bm_pairing_load_signatures(bm_run *run, bool output_is_dir, bm_pairing
                          .find_identical = run->verify == BM_VERIFY_EXACT,
                          .bands = job->all_candidates ? 0 : run->plan.bands,
                          .perms = run->verify == BM_VERIFY_SIGNATURE ? run->sketch.perms : 0,
-                         .memory = run->memory};
+                         .memory = run->memory,
+                         .docs = &run->docs};
     bm_corpus_init(&out->corpus, &cfg);
     bm_run_stage(run, "load", "documents");
     status = load_words(run, dirs, &out->corpus, err);
