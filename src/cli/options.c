@@ -405,10 +405,10 @@ static bm_status check_operands(cli_settings *s, cli_command_id command, bm_erro
     if (command == CLI_INSPECT && s->operands.n == 0)
         return args_fail(err, "no input (expected files or directories that bandmill wrote)");
     if (BIT(command) & READS) {
-        if (command == CLI_FILTER && s->operands.n == 0)
+        if (command == CLI_FILTER && s->operands.n == 0) /* without inputs: those it names */
             return args_fail(err, "no input (expected the directory that dedup wrote, then its "
                                   "inputs)");
-        if (!listed && s->operands.n < (command == CLI_FILTER ? 2u : 1u))
+        if (!listed && s->operands.n == 0)
             return args_fail(err, "no input (expected files, directories, - for stdin, or "
                                   "--files-from)");
     }
