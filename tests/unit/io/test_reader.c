@@ -135,10 +135,10 @@ Test(reader, csv_rows_end_where_a_byte_by_byte_reference_says)
             cr_assert_eq(r.n, n_rows);
             const char *pos = text;
             for (size_t i = 0; i < r.n; i++) {
-                cr_assert_eq(pos - text, starts[i]);
+                cr_assert_eq((size_t)(pos - text), starts[i]);
                 pos += r.all[i].raw.len;
             }
-            cr_assert_eq(pos - text, len);
+            cr_assert_eq((size_t)(pos - text), len);
             test_free(&r);
         }
         free(path);
