@@ -18,6 +18,23 @@ static void add_name(bm_engine *engine, const char *name)
              name);
 }
 
+/* The failure of a device that was asked for by name. Memory that OpenCL says is gone (the error
+ * carries its code) is the device's affair, and one whose self-test fails cannot be used either:
+ * BM_ERR_DEVICE. Our own want of memory stays what it is. The message names the device. */
+static bm_status named_failure(const bm_device_info *device, bm_status status, bm_error *err)
+{
+    const bool ours = err == NULL || err->code == 0;
+    if (status == BM_ERR_CANCELLED || status == BM_ERR_USAGE || status == BM_ERR_INTERNAL ||
+        (status == BM_ERR_NOMEM && ours))
+        return status;
+    if (err == NULL)
+        return BM_ERR_DEVICE;
+    err->status = BM_ERR_DEVICE;
+    if (err->file[0] == '\0' && strstr(err->message, device->spec) == NULL)
+        snprintf(err->file, sizeof err->file, "%s", device->spec);
+    return BM_ERR_DEVICE;
+}
+
 /* A device that does not open is left out under `auto` (with a warning), else an error. */
 static bm_status open_lane(bm_engine *engine, bm_backend_cfg *cfg, const bm_device_info *device,
                            bm_error *err)
@@ -38,6 +55,7 @@ static bm_status open_lane(bm_engine *engine, bm_backend_cfg *cfg, const bm_devi
         bm_meter_log(engine->meter, BM_LOG_WARNING, "device %s left out: %s", device->spec, words);
         return BM_OK;
     }
+    status = named_failure(device, status, &why);
     if (err != NULL)
         *err = why;
     return status;
@@ -136,7 +154,7 @@ bm_status bm_engine_lane_failed(bm_engine *engine, bm_lane *lane, bm_status stat
 {
     lane->dead = true;
     if (!engine->fallback)
-        return status == BM_ERR_NOMEM || status == BM_ERR_CANCELLED ? status : BM_ERR_DEVICE;
+        return named_failure(&lane->info, status, err);
     char words[1400] = "it failed";
     if (err != NULL)
         bm_error_format(err, words, sizeof words);

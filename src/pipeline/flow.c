@@ -203,23 +203,19 @@ typedef struct lane_run {
     bm_lane *lane;
     bm_flow_batch *in_flight[LANE_DEPTH_MAX];
     uint32_t n;
+    bm_status status; /* once the lane is dead: BM_OK, the CPU signs; else why every batch fails */
+    bm_error error;
 } lane_run;
 
-/* The lane's device failed: close it first, for it may still write into what it held; then sign
- * that on the CPU, or fail each. */
-static void lane_give_up(lane_run *run, bm_status status, bm_error *error)
+/* The lane is dead: sign on the CPU what it holds, or fail each with the lane's error. */
+static void lane_replace(lane_run *run)
 {
-    bm_engine *engine = run->f->cfg->engine;
-    if (run->lane->backend != NULL)
-        run->lane->backend->ops->close(run->lane->backend);
-    run->lane->backend = NULL;
-    status = bm_engine_lane_failed(engine, run->lane, status, error);
     for (uint32_t i = 0; i < run->n; i++) {
         bm_flow_batch *batch = run->in_flight[i];
-        batch->status = status;
-        batch->error = *error;
-        if (status == BM_OK)
-            batch->status = bm_engine_sign_cpu(engine, &batch->task, &batch->error);
+        batch->status = run->status;
+        batch->error = run->error;
+        if (run->status == BM_OK)
+            batch->status = bm_engine_sign_cpu(run->f->cfg->engine, &batch->task, &batch->error);
     }
     uint32_t n = run->n;
     run->n = 0;
@@ -227,14 +223,27 @@ static void lane_give_up(lane_run *run, bm_status status, bm_error *error)
         deliver(run->f, run->in_flight[i]);
 }
 
+/* The lane's device failed: close it first, for it may still write into what it held. */
+static void lane_give_up(lane_run *run, bm_status status, const bm_error *error)
+{
+    run->lane->backend->ops->close(run->lane->backend);
+    run->lane->backend = NULL;
+    run->error = *error;
+    run->status = bm_engine_lane_failed(run->f->cfg->engine, run->lane, status, &run->error);
+    lane_replace(run);
+}
+
 static void lane_submit(lane_run *run, bm_flow_batch *batch)
 {
     bm_error error = {0};
     bm_backend *backend = run->lane->backend;
     run->in_flight[run->n++] = batch;
-    bm_status status =
-        run->lane->dead ? BM_OK : backend->ops->submit(backend, &batch->task, &error);
-    if (status != BM_OK || run->lane->dead)
+    if (run->lane->dead) {
+        lane_replace(run);
+        return;
+    }
+    bm_status status = backend->ops->submit(backend, &batch->task, &error);
+    if (status != BM_OK)
         lane_give_up(run, status, &error);
 }
 
@@ -258,7 +267,7 @@ static void lane_finish_oldest(lane_run *run)
 static bm_status run_lane(flow *f, bm_lane *lane)
 {
     lane_run run = {.f = f, .lane = lane};
-    uint32_t depth = lane->backend->depth < 1 ? 1 : lane->backend->depth;
+    uint32_t depth = lane->dead || lane->backend->depth < 1 ? 1 : lane->backend->depth;
     if (depth > LANE_DEPTH_MAX)
         depth = LANE_DEPTH_MAX;
     void *item;
