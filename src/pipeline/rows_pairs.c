@@ -110,7 +110,8 @@ static bm_status gather(partners *p, uint32_t doc, bm_error *err)
         status = chain ? add_partner(p, doc, next->doc, next->similarity, err)
                        : add_copies(p, doc, next->doc, next->similarity, err);
     }
-    qsort(p->row, p->n_row, sizeof *p->row, by_doc);
+    if (p->n_row > 1)
+        qsort(p->row, p->n_row, sizeof *p->row, by_doc);
     return status;
 }
 
