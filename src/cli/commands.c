@@ -23,10 +23,12 @@ const cli_command cli_commands[CLI_N_COMMANDS] = {
          "stdout or -o FILE;\nwith --json as JSON Lines. --candidates all compares every "
          "pair, without bands.",
          cli_run_pairs},
-    [CLI_FILTER] = {"filter", "DIR INPUT...", "write the documents that an earlier dedup keeps",
-                    "DIR is what dedup wrote (perhaps with --kept no), the inputs are those that "
-                    "it read. Finding and\nremoving can so be two steps.",
-                    cli_run_filter},
+    [CLI_FILTER] =
+        {"filter", "DIR [INPUT...]", "write the documents that an earlier dedup keeps",
+         "DIR is what dedup wrote (perhaps with --kept no), the inputs are those that it "
+         "read; without\nany, its report names them. Finding and removing can so be two "
+         "steps.",
+         cli_run_filter},
     [CLI_INSPECT] = {"inspect", "PATH...", "say what a file or directory of bandmill holds",
                      "Shows the kind, the counts and the provenance (scheme, seed, shingles, "
                      "normaliser, versions).",

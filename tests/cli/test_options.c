@@ -142,7 +142,7 @@ Test(options, refuse_what_does_not_fit_together)
 {
     refuse(READ(CLI_DEDUP, "a"), "no output (expected -o DIR)");
     refuse(READ(CLI_DEDUP, "-o", "d"), "no input");
-    refuse(READ(CLI_FILTER, "dir", "-o", "d"), "no input");
+    refuse(READ(CLI_FILTER, "-o", "d"), "no input");
     refuse(READ(CLI_PAIRS, "a", "--bands", "4"), "--bands without --rows");
     refuse(READ(CLI_PAIRS, "a", "--rows", "4"), "--rows without --bands");
     refuse(READ(CLI_PAIRS, "a", "--bands", "4", "--rows", "4", "--recall", ".9"),

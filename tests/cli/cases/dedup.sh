@@ -55,8 +55,8 @@ bm dedup in.jsonl "$@" --threshold 0.8 --kept no -o find; exits 0
 [ ! -e find/kept.jsonl ] || fail "--kept no wrote kept.jsonl"
 bm filter find in.jsonl -o clean; exits 0
 holds clean/kept.jsonl < out/kept.jsonl
-bm filter find -o again; exits 0 # the inputs that the report names
-holds again/kept.jsonl < out/kept.jsonl
+bm filter find -o named; exits 0 # the inputs that the report names
+holds named/kept.jsonl < out/kept.jsonl
 bm filter find in.jsonl -o packed --kept gz; exits 0
 gzip -dc packed/kept.jsonl.gz | cmp -s - out/kept.jsonl || fail "packed/kept.jsonl.gz differs"
 cp in.jsonl was.jsonl
