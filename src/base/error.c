@@ -47,9 +47,14 @@ bm_status bm_fail_at(bm_error *err, bm_status status, const char *file, uint64_t
 bm_status bm_fail_errno(bm_error *err, int errnum, const char *file, const char *what)
 {
     bm_status status = errnum == ENOMEM ? BM_ERR_NOMEM : errnum == EPIPE ? BM_ERR_PIPE : BM_ERR_IO;
-    char words[256];
-    if (strerror_r(errnum, words, sizeof words) != 0)
-        snprintf(words, sizeof words, "error %d", errnum);
+    char buffer[256];
+#if defined(__GLIBC__) && defined(_GNU_SOURCE)
+    const char *words = strerror_r(errnum, buffer, sizeof buffer); /* may point elsewhere */
+#else
+    const char *words = buffer;
+    if (strerror_r(errnum, buffer, sizeof buffer) != 0)
+        snprintf(buffer, sizeof buffer, "error %d", errnum);
+#endif
     bm_fail_at(err, status, file, 0, "%s: %s", what, words);
     if (err != NULL)
         err->code = errnum;

@@ -34,6 +34,7 @@ Test(error, a_system_error_keeps_its_number_and_chooses_the_status)
     bm_error err = {0};
     cr_assert_eq(bm_fail_errno(&err, ENOENT, "x", "cannot open"), BM_ERR_IO);
     cr_assert_eq(err.code, ENOENT);
+    cr_assert_str_eq(err.message, "cannot open: No such file or directory");
     cr_assert_eq(bm_fail_errno(&err, ENOMEM, "x", "cannot open"), BM_ERR_NOMEM);
     cr_assert_eq(bm_fail_errno(NULL, EPIPE, "x", "cannot write"), BM_ERR_PIPE);
 }
