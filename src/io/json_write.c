@@ -154,7 +154,7 @@ static size_t shortest_digits(double number, char digits[20], int *exponent)
         for (; *c != 'e'; c++) /* the decimal point is whatever the locale makes it */
             if (*c >= '0' && *c <= '9' && n < 18)
                 digits[n++] = *c;
-        *exponent = atoi(c + 1);
+        *exponent = (int)strtol(c + 1, NULL, 10);
         while (n > 1 && digits[n - 1] == '0')
             n--;
         digits[n] = '\0';
