@@ -153,6 +153,8 @@ bm_status bm_candidates(const bm_band_keyset *keys, bm_pool *pool, size_t chunk,
     if (keys->n_docs > BM_DOCS_MAX)
         return bm_fail(err, BM_ERR_USAGE, "%zu documents are too many (at most %u)", keys->n_docs,
                        BM_DOCS_MAX);
+    if (keys->n_docs == 0)
+        return BM_OK; /* there are no arrays of keys either */
     walk w = {.keys = keys, .fn = fn, .ctx = ctx, .callbacks = callbacks};
     double began_s = bm_clock_seconds();
     bm_band_buckets buckets;
