@@ -252,6 +252,27 @@ static void write_inputs(bm_json *json, const bm_run *run)
     bm_json_end_array(json);
 }
 
+static void write_device(bm_json *json, const bm_device_info *device)
+{
+    bm_json_begin_object(json);
+    key_text(json, "device", device->spec);
+    key_text(json, "name", device->name);
+    key_text(json, "platform", device->platform);
+    key_text(json, "driver", device->driver); /* of the native CPU: the instruction set */
+    bm_json_end_object(json);
+}
+
+static void write_devices(bm_json *json, const bm_run *run)
+{
+    bm_json_key(json, "devices");
+    bm_json_begin_array(json);
+    if (run->engine_open && run->engine.use_cpu)
+        write_device(json, &run->engine.cpu->info);
+    for (size_t i = 0; run->engine_open && i < run->engine.n_lanes; i++)
+        write_device(json, &run->engine.lanes[i].info);
+    bm_json_end_array(json);
+}
+
 static void write_run(bm_json *json, const bm_run *run, double seconds)
 {
     struct rusage usage = {0};
@@ -262,6 +283,7 @@ static void write_run(bm_json *json, const bm_run *run, double seconds)
     bm_json_begin_object(json);
     key_double(json, "seconds", seconds);
     key_text(json, "device", run->engine_open ? run->engine.names : NULL);
+    write_devices(json, run);
     key_text(json, "processor", cpu);
     key_uint(json, "threads", run->threads);
     key_uint(json, "memory_limit_bytes", run->memory);
