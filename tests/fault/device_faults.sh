@@ -1,16 +1,16 @@
 #!/bin/sh
 # device_faults.sh PROGRAM SHIM_DIR -- the program under an OpenCL driver that fails, lies, dies or hangs.
 #
-# SHIM_DIR holds the libOpenCL.so.1 of cl_shim.c; behind it stands PoCL (its .icd from OCL_ICD_VENDORS or /etc/OpenCL/vendors), whose one device it shows as a GPU, since `--device auto` takes
-# nothing else. Three ways in which results come back are walked:
+# SHIM_DIR holds the libOpenCL.so.1 of cl_shim.c. Behind it stands PoCL (its .icd from OCL_ICD_VENDORS or /etc/OpenCL/vendors), whose one
+# device it shows as a GPU, since `--device auto` takes nothing else. Three ways in which results come back are walked:
 #
 #   copied   a GPU with memory of its own: pinned buffers, clEnqueueWriteBuffer and clEnqueueReadBuffer
 #   mapped   a GPU that shares the host's memory: buffers are mapped
 #   lent     a CPU (a GPU in the listing only): kernels work in the caller's memory
 #
 # Whatever is injected, a job on `auto` must end with 0, a warning that names the device, and the bytes that `--device cpu` gives; a job on
-# a device asked for by name with 5, one line of error that
-# names the device, and nothing at its target. Never may wrong bytes be written, nor a signal end it.
+# a device asked for by name with 5, one line of error that names the device, and nothing at its target. Never may wrong bytes be
+# written, nor a signal end it.
 #
 # A wrong answer is looked for where the program promises to look: in all known answers at open, and in one document of 1,024 of each
 # batch. So bits are flipped in the known answers, in every row of a batch, and in the one row that is looked at; a flip in another row
@@ -33,7 +33,8 @@ failures=0
 checks=0
 part=$(date +%s)
 
-if ! "$PROGRAM" devices | grep -q '^opencl:0\.0 '; then
+"$PROGRAM" devices > listing || exit 1
+if ! grep -q '^opencl:0\.0 ' listing; then
     echo "SKIPPED: no PoCL device"
     [ -n "${BANDMILL_REQUIRE_OPENCL:-}" ] && exit 1
     exit 77
