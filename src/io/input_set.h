@@ -44,6 +44,11 @@ typedef struct bm_input_set bm_input_set;
  * `spool_dir`: where stdin is copied to when it must be read twice; NULL: it is read once. */
 bm_status bm_input_set_open(const bm_input_options *options, const char *spool_dir,
                             bm_input_set **out, bm_error *err);
+/* The same with callbacks (borrowed until close, may be NULL): while a pipe or a terminal has
+ * nothing to read, `cancelled` is asked a few times a second, and BM_ERR_CANCELLED returned. */
+bm_status bm_input_set_open_watched(const bm_input_options *options, const char *spool_dir,
+                                    const bm_callbacks *callbacks, bm_input_set **out,
+                                    bm_error *err);
 void bm_input_set_close(bm_input_set *set); /* NULL is fine */
 size_t bm_input_set_count(const bm_input_set *set);
 bm_source *bm_input_set_source(const bm_input_set *set, size_t index);

@@ -33,6 +33,7 @@ struct bm_input_set {
     uint64_t total_bytes, n_hidden;
     bool unknown_size, stdin_taken;
     char *spool_dir;
+    const bm_callbacks *callbacks; /* NULL: nobody asks to stop */
 };
 
 /* Expand options->paths and options->files_from into set->sources. */
@@ -43,6 +44,9 @@ bm_status bm_input_set_probe(bm_input_set *set, bm_error *err);
 bm_status bm_probe_refused(const char *name, const char *head, size_t len, bm_error *err);
 /* The held stream of a source; NULL: it is a regular file. */
 bm_held *bm_input_set_held(bm_input_set *set, size_t source);
+/* Wait until a held descriptor has something to read. BM_ERR_CANCELLED when the caller wants to
+ * stop. */
+bm_status bm_input_set_wait(const bm_input_set *set, int fd, bm_error *err);
 /* Does `name` end in `ending`? */
 bool bm_name_ends(const char *name, size_t len, const char *ending);
 

@@ -83,10 +83,14 @@ static bm_status judge(bm_source *source, const char *head, size_t len, bm_error
 }
 
 /* As many bytes as there are, up to cap. */
-static bm_status read_head(int fd, const char *name, char *head, size_t *len, bm_error *err)
+static bm_status read_head(const bm_input_set *set, int fd, const char *name, char *head,
+                           size_t *len, bm_error *err)
 {
     *len = 0;
     while (*len < BM_PROBE_BYTES) {
+        bm_status status = bm_input_set_wait(set, fd, err);
+        if (status != BM_OK)
+            return status;
         ssize_t got = read(fd, head + *len, BM_PROBE_BYTES - *len);
         if (got < 0 && errno == EINTR)
             continue;
@@ -114,7 +118,7 @@ static bm_status hold(bm_input_set *set, size_t index, int fd, bm_error *err)
     *h = (bm_held){.source = index, .fd = fd, .spool_fd = -1};
     bm_source *source = &set->sources[index];
     set->unknown_size = true;
-    status = read_head(fd, source->name, h->head, &h->head_len, err);
+    status = read_head(set, fd, source->name, h->head, &h->head_len, err);
     return status != BM_OK ? status : judge(source, h->head, h->head_len, err);
 }
 
@@ -138,7 +142,7 @@ static bm_status probe_one(bm_input_set *set, size_t index, bm_error *err)
     set->total_bytes += source->size;
     char head[BM_PROBE_BYTES];
     size_t len;
-    bm_status status = read_head(fd, source->name, head, &len, err);
+    bm_status status = read_head(set, fd, source->name, head, &len, err);
     close(fd);
     return status != BM_OK ? status : judge(source, head, len, err);
 }

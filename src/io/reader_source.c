@@ -175,6 +175,11 @@ static bm_status read_stored(bm_stream *stream, char *out, size_t cap, size_t *g
         stream->head_pos += *got;
     } else {
         ssize_t n;
+        bm_status status = held != NULL && !held->spooled
+                               ? bm_input_set_wait(stream->set, stream->fd, err)
+                               : BM_OK;
+        if (status != BM_OK)
+            return status;
         do
             n = held != NULL && held->spooled ? pread(held->spool_fd, out, cap, stream->spool_pos)
                                               : read(stream->fd, out, cap);

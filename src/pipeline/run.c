@@ -114,6 +114,7 @@ bm_status bm_run_open(const bm_job *job, const char *kind, bm_run *out, bm_error
     out->began = bm_clock_seconds();
     out->docs.number_duplicates = job->input.number_duplicate_ids;
     bm_meter_init(&out->meter, &job->callbacks);
+    out->callbacks = bm_meter_callbacks(&out->meter);
     bm_isa isa;
     bm_status status = check_options(job, err);
     if (status == BM_OK)
@@ -224,7 +225,8 @@ bm_status bm_run_inputs(bm_run *run, bool twice, bool output_is_dir, bm_error *e
         return status;
     char spool[4096];
     spool_dir(job, spool, sizeof spool);
-    status = bm_input_set_open(&job->input, twice ? spool : NULL, &run->inputs, err);
+    status = bm_input_set_open_watched(&job->input, twice ? spool : NULL, &run->callbacks,
+                                       &run->inputs, err);
     if (status == BM_OK && job->output != NULL)
         status = check_output(run, output_is_dir, err);
     if (status == BM_OK && bm_input_set_format(run->inputs) == BM_FORMAT_HASHES)

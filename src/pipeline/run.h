@@ -38,9 +38,10 @@ typedef struct bm_run {
     uint64_t memory;
     bm_pool *pool;
     bm_meter meter;
-    bm_input_set *inputs;  /* NULL: from signatures, without their texts */
-    bm_file_names names;   /* of the inputs; the array is the run's */
-    const char *hash_name; /* "xxh3", or "given" */
+    bm_callbacks callbacks; /* that lead to the meter */
+    bm_input_set *inputs;   /* NULL: from signatures, without their texts */
+    bm_file_names names;    /* of the inputs; the array is the run's */
+    const char *hash_name;  /* "xxh3", or "given" */
     bm_hash_input *hashes;
     bm_device_pick pick;
     bm_engine engine;
