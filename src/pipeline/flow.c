@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/pool.h"
@@ -41,7 +42,17 @@ typedef struct flow {
     bm_queue *queue; /* to the lanes; NULL: no lanes */
     atomic_uint workers_left;
     uint32_t n_workers;
+    double began;
+    bm_flow_times times; /* order_lock */
 } flow;
+
+/* Add the seconds since *mark to *sum, and begin again. */
+static void lap(double *sum, double *mark)
+{
+    double now = bm_clock_seconds();
+    *sum += now - *mark;
+    *mark = now;
+}
 
 static void fail(flow *f, bm_status status, const bm_error *error)
 {
@@ -89,10 +100,13 @@ static void deliver(flow *f, bm_flow_batch *batch)
         f->delivering = true;
         pthread_mutex_unlock(&f->order_lock);
         bm_error error = {0};
+        double mark = bm_clock_seconds(), spent = 0;
         bm_status status = bm_flow_batch_deliver(f->cfg, turn, &error);
         if (status != BM_OK)
             fail(f, status, &error);
+        lap(&spent, &mark);
         pthread_mutex_lock(&f->order_lock);
+        f->times.deliver += spent;
         batch_put_back(f, turn);
         f->delivering = false;
         f->next++;
@@ -113,12 +127,13 @@ static bool wait_for_place(flow *f, uint64_t n)
 }
 
 /* The next batch of input, read; NULL at the end or when the flow stops. */
-static bm_flow_batch *read_next(flow *f)
+static bm_flow_batch *read_next(flow *f, bm_flow_times *times, double *mark)
 {
     bm_error error = {0};
     bm_flow_batch *batch = NULL;
     pthread_mutex_lock(&f->read_lock);
     if (!f->read_end && wait_for_place(f, f->n_read)) {
+        lap(&times->wait, mark);
         bm_status status = bm_meter_check(f->cfg->meter, &error);
         batch = status == BM_OK ? batch_take(f) : NULL;
         if (status == BM_OK && batch == NULL)
@@ -150,13 +165,14 @@ static bm_flow_batch *read_next(flow *f)
                 return NULL;
             }
         }
+        lap(&times->read, mark);
     }
     pthread_mutex_unlock(&f->read_lock);
     return batch;
 }
 
 /* Sign on this thread, or leave it to a lane: false when the batch is no longer ours. */
-static bool sign(flow *f, bm_flow_batch *batch)
+static bool sign(flow *f, bm_flow_batch *batch, bm_flow_times *times, double *mark)
 {
     bm_engine *engine = f->cfg->engine;
     if (engine == NULL || batch->status != BM_OK || batch->n_docs == 0)
@@ -167,30 +183,49 @@ static bool sign(flow *f, bm_flow_batch *batch)
     if (f->queue != NULL) {
         bool taken =
             engine->use_cpu ? bm_queue_try_push(f->queue, batch) : bm_queue_push(f->queue, batch);
+        lap(&times->wait, mark);
         if (taken)
             return false;
         if (!engine->use_cpu)
             return true; /* the flow stops */
     }
     batch->status = bm_engine_sign_cpu(engine, &batch->task, &batch->error);
+    lap(&times->sign, mark);
     return true;
+}
+
+static void add_times(flow *f, const bm_flow_times *times)
+{
+    pthread_mutex_lock(&f->order_lock);
+    f->times.read += times->read;
+    f->times.text += times->text;
+    f->times.sign += times->sign;
+    f->times.device += times->device;
+    f->times.wait += times->wait;
+    f->times.idle += times->idle;
+    pthread_mutex_unlock(&f->order_lock);
 }
 
 static bm_status work(flow *f)
 {
     bm_flow_worker worker;
     bm_error error = {0};
+    bm_flow_times times = {0};
+    double mark = bm_clock_seconds();
     bm_status status = bm_flow_worker_open(f->cfg, &worker, &error);
     if (status != BM_OK)
         fail(f, status, &error);
     bm_flow_batch *batch;
-    while (status == BM_OK && (batch = read_next(f)) != NULL) {
+    while (status == BM_OK && (batch = read_next(f, &times, &mark)) != NULL) {
         bm_flow_batch_parse(&worker, batch);
-        if (sign(f, batch))
+        lap(&times.text, &mark);
+        if (sign(f, batch, &times, &mark))
             deliver(f, batch);
+        mark = bm_clock_seconds(); /* delivery has a clock of its own */
     }
     if (status == BM_OK)
         bm_flow_worker_close(&worker);
+    add_times(f, &times);
     if (atomic_fetch_sub(&f->workers_left, 1) == 1 && f->queue != NULL)
         bm_queue_close(f->queue);
     return BM_OK;
@@ -271,9 +306,13 @@ static bm_status run_lane(flow *f, bm_lane *lane)
     if (depth > LANE_DEPTH_MAX)
         depth = LANE_DEPTH_MAX;
     void *item;
+    bm_flow_times times = {0};
+    double mark = bm_clock_seconds();
     for (;;) {
         if (run.n == 0) {
-            if (!bm_queue_pop(f->queue, &item))
+            bool more = bm_queue_pop(f->queue, &item);
+            lap(&times.idle, &mark);
+            if (!more)
                 break;
             lane_submit(&run, item);
         } else if (run.n < depth && bm_queue_try_pop(f->queue, &item)) {
@@ -281,7 +320,9 @@ static bm_status run_lane(flow *f, bm_lane *lane)
         } else {
             lane_finish_oldest(&run);
         }
+        lap(&times.device, &mark);
     }
+    add_times(f, &times);
     return BM_OK;
 }
 
@@ -309,6 +350,7 @@ static bm_status flow_open(const bm_flow_cfg *cfg, flow *f, bm_error *err)
 {
     memset(f, 0, sizeof *f);
     f->cfg = cfg;
+    f->began = bm_clock_seconds();
     f->n_workers = cfg->threads;
     atomic_store(&f->workers_left, f->n_workers);
     size_t n_lanes = cfg->engine != NULL ? cfg->engine->n_lanes : 0;
@@ -360,7 +402,31 @@ bm_status bm_flow_run(const bm_flow_cfg *cfg, bm_error *err)
         if (status != BM_OK && err != NULL)
             *err = f.error;
     }
+    f.times.elapsed = bm_clock_seconds() - f.began;
+    f.times.workers = f.n_workers;
+    f.times.lanes = (uint32_t)n_lanes;
+    if (cfg->times != NULL)
+        *cfg->times = f.times;
     bm_pool_close(pool);
     flow_close(&f);
     return status;
+}
+
+const char *bm_flow_bottleneck(const bm_flow_times *times)
+{
+    const double workers = times->workers > 0 ? times->workers : 1;
+    const double lanes = times->lanes > 0 ? times->lanes : 1;
+    const struct {
+        const char *name;
+        double busy; /* of one thread that may do it */
+    } stages[] = {{"read", times->read},
+                  {"text", times->text / workers},
+                  {"sign", times->sign / workers},
+                  {"device", times->device / lanes},
+                  {"deliver", times->deliver}};
+    size_t most = 0;
+    for (size_t i = 1; i < sizeof stages / sizeof stages[0]; i++)
+        if (stages[i].busy > stages[most].busy)
+            most = i;
+    return stages[most].name;
 }

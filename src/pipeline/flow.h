@@ -53,6 +53,23 @@ typedef struct bm_flow_batch {
 typedef bm_status (*bm_flow_sink)(void *ctx, const bm_flow_batch *batch, size_t first_row,
                                   bm_error *err);
 
+/* Where the time went, in seconds of all threads together. */
+typedef struct bm_flow_times {
+    double elapsed;
+    double read;    /* reading and decompressing, one thread at a time */
+    double text;    /* parsing, normalising, shingling: workers */
+    double sign;    /* on the native CPU: workers */
+    double device;  /* submitting to devices and waiting for them: lanes */
+    double deliver; /* the ordered end, one thread at a time */
+    double wait;    /* workers: for input, for a place in the ring, for room in a lane's queue */
+    double idle;    /* lanes: for work */
+    uint32_t workers, lanes;
+} bm_flow_times;
+
+/* The stage that was busy for the greatest share of the time it could have been: "read", "text",
+ * "sign", "device" or "deliver". */
+const char *bm_flow_bottleneck(const bm_flow_times *times);
+
 typedef struct bm_flow_cfg {
     const bm_input_options *input;
     const bm_text_options *text;
@@ -67,6 +84,7 @@ typedef struct bm_flow_cfg {
     bm_counts *counts;
     bm_flow_sink sink; /* NULL: none */
     void *sink_ctx;
+    bm_flow_times *times; /* filled; NULL: not wanted */
 } bm_flow_cfg;
 
 bm_status bm_flow_run(const bm_flow_cfg *cfg, bm_error *err);

@@ -12,6 +12,7 @@
 #include "base/cpu.h"
 #include "base/error.h"
 #include "io/json_write.h"
+#include "pipeline/report_flow.h"
 #include "text/shingler.h"
 
 struct bm_summary {
@@ -288,6 +289,7 @@ static void write_run(bm_json *json, const bm_run *run, double seconds)
     key_uint(json, "threads", run->threads);
     key_uint(json, "memory_limit_bytes", run->memory);
     key_uint(json, "peak_resident_bytes", (uint64_t)usage.ru_maxrss * 1024);
+    bm_report_flow(json, &run->flow_times);
     bm_json_key(json, "stages");
     bm_json_begin_array(json);
     for (size_t i = 0; i < run->n_stages; i++) {

@@ -285,6 +285,10 @@ bm_status bm_run_flow(bm_run *run, bool words, bool keys, bm_flow_sink sink, voi
                        .docs = &run->docs,
                        .counts = &run->counts,
                        .sink = sink,
-                       .sink_ctx = ctx};
-    return bm_flow_run(&cfg, err);
+                       .sink_ctx = ctx,
+                       .times = &run->flow_times};
+    bm_status status = bm_flow_run(&cfg, err);
+    bm_meter_log(&run->meter, BM_LOG_DEBUG, "the flow was bound by: %s",
+                 bm_flow_bottleneck(&run->flow_times));
+    return status;
 }

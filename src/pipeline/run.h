@@ -51,6 +51,7 @@ typedef struct bm_run {
     double began, stage_began;
     bm_stage stages[BM_STAGES_MAX];
     size_t n_stages;
+    bm_flow_times flow_times; /* of the last flow; workers 0: none */
     const char *stage;
 } bm_run;
 

@@ -1,0 +1,31 @@
+/* report_flow.c -- busy and waiting seconds, and the stage that bounds the flow. */
+#include "pipeline/report_flow.h"
+
+void bm_report_flow(bm_json *json, const bm_flow_times *times)
+{
+    const struct {
+        const char *name;
+        double seconds;
+    } rows[] = {{"elapsed", times->elapsed},  {"read", times->read},
+                {"text", times->text},        {"sign", times->sign},
+                {"device", times->device},    {"deliver", times->deliver},
+                {"worker_wait", times->wait}, {"device_idle", times->idle}};
+    if (times->workers == 0)
+        return;
+    bm_json_key(json, "flow");
+    bm_json_begin_object(json);
+    bm_json_key(json, "bottleneck");
+    bm_json_text(json, bm_flow_bottleneck(times));
+    bm_json_key(json, "workers");
+    bm_json_uint(json, times->workers);
+    bm_json_key(json, "devices");
+    bm_json_uint(json, times->lanes);
+    bm_json_key(json, "thread_seconds");
+    bm_json_begin_object(json);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        bm_json_key(json, rows[i].name);
+        bm_json_double(json, rows[i].seconds);
+    }
+    bm_json_end_object(json);
+    bm_json_end_object(json);
+}
