@@ -87,6 +87,15 @@ bm_status bm_cl_stream_open(bm_cl_stream *stream, const uint32_t *a, const uint3
     return upload_coefficients(stream, a, b, err);
 }
 
+/* After a failure: wait until no queue works any more, so that nothing is read from or written to a
+ * caller's memory once the error is told. */
+static void settle(bm_cl_stream *stream)
+{
+    for (uint32_t i = 0; i < BM_CL_DEPTH; ++i)
+        if (stream->slots[i].queue != NULL)
+            stream->api->clFinish(stream->slots[i].queue);
+}
+
 static void release_event(const bm_cl_api *api, cl_event *event)
 {
     if (*event != NULL)
@@ -107,9 +116,7 @@ void bm_cl_stream_close(bm_cl_stream *stream)
 {
     if (stream->api == NULL)
         return;
-    for (uint32_t i = 0; i < BM_CL_DEPTH; ++i)
-        if (stream->slots[i].queue != NULL)
-            stream->api->clFinish(stream->slots[i].queue);
+    settle(stream);
     release_buffers(stream);
     for (uint32_t i = 0; i < BM_CL_DEPTH; ++i) {
         bm_cl_slot *slot = &stream->slots[i];
@@ -246,7 +253,7 @@ static bm_status start(bm_cl_stream *stream, bm_cl_slot *slot, bm_sign_task *tas
         code = api->clFlush(slot->queue);
     }
     if (code != CL_SUCCESS) {
-        api->clFinish(slot->queue);
+        settle(stream);
         end_loans(stream, slot);
         release_event(api, &slot->done);
         release_event(api, &slot->kernel);
@@ -320,6 +327,8 @@ static bm_status finish_oldest(bm_cl_stream *stream, bm_error *err)
         if (slot->read_end > slot->read_begin)
             code = bm_cl_buffer_end_read(stream->api, slot->queue, &slot->out);
     }
+    if (code != CL_SUCCESS)
+        settle(stream);
     end_loans(stream, slot);
     release_event(stream->api, &slot->done);
     release_event(stream->api, &slot->kernel);
