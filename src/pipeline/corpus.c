@@ -218,7 +218,8 @@ static bm_status add_hashes(bm_corpus *corpus, const bm_shingle_batch *shingles,
             continue;
         }
         corpus->hashes[row] = to;
-        memcpy(to, shingles->hashes + shingles->offsets[i], corpus->sizes[row] * sizeof *to);
+        if (corpus->sizes[row] > 0) /* else there may be no array at all */
+            memcpy(to, shingles->hashes + shingles->offsets[i], corpus->sizes[row] * sizeof *to);
         to += corpus->sizes[row];
     }
     return BM_OK;
