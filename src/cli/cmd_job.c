@@ -44,9 +44,6 @@ static void say_pairs(cli_context *context, const bm_counts *counts)
                  cli_format_count(counts->candidates, n[0], sizeof n[0]),
                  cli_format_count(counts->verified, n[1], sizeof n[1]),
                  cli_format_count(counts->edges, n[2], sizeof n[2]));
-    if (counts->not_compared > 0)
-        cli_say_note(&context->voice, "%s documents were not compared (no shingles)",
-                     cli_format_count(counts->not_compared, n[0], sizeof n[0]));
 }
 
 static void say_groups(cli_context *context, const bm_counts *counts)

@@ -9,33 +9,29 @@
  * all documents of a bucket were already together in one earlier band, as near-copies are in almost
  * every band, none of its pairs can be new and the bucket is left in linear time.
  *
+ * Where only components are wanted, a band is walked twice. First each bucket is a star: its first
+ * document with every other one; the stars of all buckets fill common chunks, so that many small
+ * buckets are verified at once. That joins most. Then each bucket that still lies in several groups
+ * gets its pairs across groups: a small one straight away, a large one by bucket_join.c.
+ *
  * Bucketing uses the pool; enumeration runs on the calling thread between, so that `fn` may use the
  * pool itself. Memory: 13 bytes a document, the largest bucket's numbers, and one chunk. */
 #include "lsh/candidates.h"
-
-#include <math.h>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "lsh/band_buckets.h"
+#include "lsh/bucket_join.h"
+#include "lsh/candidate_walk.h"
 
 #define CHUNK_DEFAULT 65536u
 #define ASK_ROWS      1024u /* rows of a bucket between two questions whether to stop */
+#define SMALL_BUCKET  32u   /* documents of which all pairs are simply tried */
 
-typedef struct walk {
-    const bm_band_keyset *keys;
-    uint32_t band;
-    uint32_t *members; /* of the bucket at hand */
-    size_t n_members, cap_members;
-    bm_pair *pairs;
-    size_t n_pairs, chunk;
-    bm_candidates_fn fn;
-    void *ctx;
-    const bm_callbacks *callbacks;
-} walk;
+typedef bm_candidate_walk walk;
 
-static bm_status stop_if_asked(const walk *w, bm_error *err)
+bm_status bm_candidate_walk_check(const walk *w, bm_error *err)
 {
     const bm_callbacks *callbacks = w->callbacks;
     if (callbacks != NULL && callbacks->cancelled != NULL && callbacks->cancelled(callbacks->ctx))
@@ -43,22 +39,14 @@ static bm_status stop_if_asked(const walk *w, bm_error *err)
     return BM_OK;
 }
 
-static bm_status flush(walk *w, bm_error *err)
+bm_status bm_candidate_walk_flush(walk *w, bm_error *err)
 {
-    bm_status status = stop_if_asked(w, err);
+    bm_status status = bm_candidate_walk_check(w, err);
     if (status != BM_OK || w->n_pairs == 0)
         return status;
     size_t n = w->n_pairs;
     w->n_pairs = 0;
     return w->fn(w->ctx, w->pairs, n, err);
-}
-
-static bool met_before(const walk *w, uint32_t a, uint32_t b)
-{
-    for (uint32_t band = 0; band < w->band; band++)
-        if (w->keys->keys[band][a] == w->keys->keys[band][b])
-            return true;
-    return false;
 }
 
 /* All documents of the bucket share the key of one earlier band. */
@@ -73,30 +61,6 @@ static bool all_met_before(const walk *w)
             return true;
     }
     return false;
-}
-
-static bm_status pair_up(walk *w, bm_error *err)
-{
-    for (size_t i = 0; i + 1 < w->n_members; i++) {
-        uint32_t a = w->members[i];
-        if (i % ASK_ROWS == ASK_ROWS - 1) { /* a bucket may be huge and yet yield nothing new */
-            bm_status status = stop_if_asked(w, err);
-            if (status != BM_OK)
-                return status;
-        }
-        for (size_t j = i + 1; j < w->n_members; j++) {
-            uint32_t b = w->members[j];
-            if (met_before(w, a, b))
-                continue;
-            w->pairs[w->n_pairs++] = (bm_pair){.a = a, .b = b, .similarity = NAN};
-            if (w->n_pairs < w->chunk)
-                continue;
-            bm_status status = flush(w, err);
-            if (status != BM_OK)
-                return status;
-        }
-    }
-    return BM_OK;
 }
 
 static bm_status gather(walk *w, const bm_band_buckets *buckets, uint32_t first, bm_error *err)
@@ -116,14 +80,75 @@ static bm_status gather(walk *w, const bm_band_buckets *buckets, uint32_t first,
     return BM_OK;
 }
 
-static bm_status walk_band(walk *w, const bm_band_buckets *buckets, bm_error *err)
+/* Row i of the bucket: its i-th document with each that follows. */
+static bm_status pair_row(walk *w, size_t i, bm_error *err)
+{
+    uint32_t a = w->members[i];
+    bm_status status = BM_OK;
+    for (size_t j = i + 1; status == BM_OK && j < w->n_members; j++) {
+        uint32_t b = w->members[j];
+        if ((w->groups == NULL || !bm_candidate_walk_joined(w, a, b)) &&
+            !bm_candidate_walk_met(w, w->band, w->band, a, b))
+            status = bm_candidate_walk_emit(w, a, b, err);
+    }
+    return status;
+}
+
+static bm_status pair_up(walk *w, size_t row, bm_error *err)
+{
+    bm_status status = BM_OK;
+    for (size_t i = row; status == BM_OK && i + 1 < w->n_members; i++) {
+        if (i % ASK_ROWS == ASK_ROWS - 1) /* a bucket may be huge and yet yield nothing new */
+            status = bm_candidate_walk_check(w, err);
+        if (status == BM_OK)
+            status = pair_row(w, i, err);
+    }
+    return status;
+}
+
+/* Do the bucket's documents lie in one group? */
+static bool all_joined(const walk *w, const bm_band_buckets *buckets, uint32_t first)
+{
+    uint32_t root = bm_union_find_root(w->groups, first);
+    for (uint32_t doc = buckets->next[first]; doc != BM_NO_DOC; doc = buckets->next[doc])
+        if (bm_union_find_root(w->groups, doc) != root)
+            return false;
+    return true;
+}
+
+/* --- the three things done with a bucket; `join` is theirs --- */
+
+typedef bm_status (*bucket_fn)(walk *w, bm_bucket_join *join, bm_error *err);
+
+static bm_status every_pair(walk *w, bm_bucket_join *join, bm_error *err)
+{
+    (void)join;
+    return w->n_members == 2 || !all_met_before(w) ? pair_up(w, 0, err) : BM_OK;
+}
+
+static bm_status star(walk *w, bm_bucket_join *join, bm_error *err)
+{
+    (void)join;
+    return w->n_members == 2 || !all_met_before(w) ? pair_row(w, 0, err) : BM_OK;
+}
+
+static bm_status after_star(walk *w, bm_bucket_join *join, bm_error *err)
+{
+    if (w->n_members == 2 || all_met_before(w))
+        return BM_OK;
+    return w->n_members <= SMALL_BUCKET ? pair_up(w, 1, err) : bm_bucket_join_run(join, w, err);
+}
+
+static bm_status walk_band(walk *w, const bm_band_buckets *buckets, bucket_fn fn,
+                           bm_bucket_join *join, bm_error *err)
 {
     for (size_t doc = 0; doc < buckets->n_docs; doc++) {
-        if (buckets->next[doc] == BM_NO_DOC || buckets->inner[doc] != 0)
+        if (buckets->next[doc] == BM_NO_DOC || buckets->inner[doc] != 0 ||
+            (w->groups != NULL && all_joined(w, buckets, (uint32_t)doc)))
             continue;
         bm_status status = gather(w, buckets, (uint32_t)doc, err);
-        if (status == BM_OK && (w->n_members == 2 || !all_met_before(w)))
-            status = pair_up(w, err);
+        if (status == BM_OK)
+            status = fn(w, join, err);
         if (status != BM_OK)
             return status;
     }
@@ -133,7 +158,7 @@ static bm_status walk_band(walk *w, const bm_band_buckets *buckets, bm_error *er
 static bm_status report(const walk *w, double began_s, bm_error *err)
 {
     const bm_callbacks *callbacks = w->callbacks;
-    bm_status status = stop_if_asked(w, err);
+    bm_status status = bm_candidate_walk_check(w, err);
     if (status == BM_OK && callbacks != NULL && callbacks->progress != NULL) {
         bm_progress progress = {.stage = "bucket",
                                 .done = w->band,
@@ -146,40 +171,68 @@ static bm_status report(const walk *w, double began_s, bm_error *err)
     return status;
 }
 
+static bm_status walk_bands(walk *w, bm_band_buckets *buckets, bm_bucket_join *join, bm_error *err)
+{
+    double began_s = bm_clock_seconds();
+    bm_status status = BM_OK;
+    for (; status == BM_OK && w->band < w->keys->bands; w->band++) {
+        status = report(w, began_s, err);
+        if (status == BM_OK)
+            status = bm_band_buckets_fill(buckets, w->keys->keys[w->band], err);
+        if (status == BM_OK)
+            status = walk_band(w, buckets, w->groups == NULL ? every_pair : star, join, err);
+        if (status != BM_OK || w->groups == NULL)
+            continue;
+        status = bm_candidate_walk_flush(w, err);
+        if (status == BM_OK)
+            status = walk_band(w, buckets, after_star, join, err);
+    }
+    if (status == BM_OK)
+        status = bm_candidate_walk_flush(w, err);
+    return status == BM_OK ? report(w, began_s, err) : status;
+}
+
+/* Runs `w`, whose keys, fn, ctx, callbacks and groups are set. */
+static bm_status run(walk *w, bm_pool *pool, size_t chunk, bm_join_stats *stats, bm_error *err)
+{
+    size_t n_docs = w->keys->n_docs;
+    if (n_docs > BM_DOCS_MAX)
+        return bm_fail(err, BM_ERR_USAGE, "%zu documents are too many (at most %u)", n_docs,
+                       BM_DOCS_MAX);
+    bm_band_buckets buckets;
+    bm_bucket_join join;
+    w->chunk = chunk == 0 ? CHUNK_DEFAULT : chunk;
+    w->pairs = bm_alloc(w->chunk, sizeof *w->pairs);
+    if (w->pairs == NULL)
+        return bm_fail_nomem(err, w->chunk * sizeof *w->pairs);
+    bm_bucket_join_init(&join, n_docs);
+    bm_status status = bm_band_buckets_init(&buckets, n_docs, w->keys->skip, pool, err);
+    if (status == BM_OK) {
+        status = walk_bands(w, &buckets, &join, err);
+        bm_band_buckets_reset(&buckets);
+    }
+    if (stats != NULL)
+        *stats = join.stats;
+    bm_bucket_join_reset(&join);
+    bm_free(w->members);
+    bm_free(w->pairs);
+    return status;
+}
+
 bm_status bm_candidates(const bm_band_keyset *keys, bm_pool *pool, size_t chunk,
                         bm_candidates_fn fn, void *ctx, const bm_callbacks *callbacks,
                         bm_error *err)
 {
-    if (keys->n_docs > BM_DOCS_MAX)
-        return bm_fail(err, BM_ERR_USAGE, "%zu documents are too many (at most %u)", keys->n_docs,
-                       BM_DOCS_MAX);
-    if (keys->n_docs == 0)
-        return BM_OK; /* there are no arrays of keys either */
     walk w = {.keys = keys, .fn = fn, .ctx = ctx, .callbacks = callbacks};
-    double began_s = bm_clock_seconds();
-    bm_band_buckets buckets;
-    w.chunk = chunk == 0 ? CHUNK_DEFAULT : chunk;
-    w.pairs = bm_alloc(w.chunk, sizeof *w.pairs);
-    if (w.pairs == NULL)
-        return bm_fail_nomem(err, w.chunk * sizeof *w.pairs);
-    bm_status status = bm_band_buckets_init(&buckets, keys->n_docs, keys->skip, pool, err);
-    if (status != BM_OK) {
-        bm_free(w.pairs);
-        return status;
-    }
-    for (; status == BM_OK && w.band < keys->bands; w.band++) {
-        status = report(&w, began_s, err);
-        if (status == BM_OK)
-            status = bm_band_buckets_fill(&buckets, keys->keys[w.band], err);
-        if (status == BM_OK)
-            status = walk_band(&w, &buckets, err);
-    }
-    if (status == BM_OK)
-        status = flush(&w, err);
-    if (status == BM_OK)
-        status = report(&w, began_s, err);
-    bm_band_buckets_reset(&buckets);
-    bm_free(w.members);
-    bm_free(w.pairs);
-    return status;
+    return run(&w, pool, chunk, NULL, err);
+}
+
+bm_status bm_candidates_join(const bm_join_job *job, bm_join_stats *stats, bm_error *err)
+{
+    walk w = {.keys = job->keys,
+              .fn = job->fn,
+              .ctx = job->ctx,
+              .callbacks = job->callbacks,
+              .groups = job->groups};
+    return run(&w, job->pool, job->chunk, stats, err);
 }

@@ -19,6 +19,7 @@ static void fill_counts(bm_run *run, const bm_pairing *pairing, const bm_groupin
     c->candidates = pairing->match.n_candidates;
     c->verified = pairing->match.n_verified;
     c->edges = pairing->match.n_edges_found;
+    c->not_compared = pairing->match.n_not_compared;
     c->groups = grouping->n_groups;
     c->removed = grouping->n_removed;
     c->chained = grouping->n_chained;

@@ -46,16 +46,6 @@ static bm_status verify_range(void *ctx, uint32_t thread, size_t begin, size_t e
     return BM_OK;
 }
 
-static size_t drop_joined(bm_match *match, bm_pair *pairs, size_t n)
-{
-    size_t left = 0;
-    for (size_t i = 0; i < n; i++)
-        if (bm_union_find_root(&match->groups, pairs[i].a) !=
-            bm_union_find_root(&match->groups, pairs[i].b))
-            pairs[left++] = pairs[i];
-    return left;
-}
-
 static bm_status keep_edges(bm_match *match, const bm_pair *pairs, size_t n, bm_error *err)
 {
     bm_status status = BM_OK;
@@ -86,13 +76,13 @@ static bm_status on_candidates(void *ctx, bm_pair *pairs, size_t n, bm_error *er
     if (status != BM_OK)
         return status;
     match->n_candidates += n;
-    if (match->only_groups)
-        n = drop_joined(match, pairs, n);
     match->n_verified += match->verify == BM_VERIFY_NONE ? 0 : n;
     if (match->verify == BM_VERIFY_EXACT)
         status = bm_corpus_sort(match->corpus, pairs, n, match->pool, err);
     chunk c = {match, pairs};
-    if (status == BM_OK)
+    if (status == BM_OK && n <= VERIFY_GRAIN) /* not worth waking anybody */
+        status = verify_range(&c, 0, 0, n, err);
+    else if (status == BM_OK)
         status = bm_pool_for(match->pool, n, VERIFY_GRAIN, verify_range, &c, err);
     return status == BM_OK ? keep_edges(match, pairs, n, err) : status;
 }
@@ -103,6 +93,37 @@ static bm_status on_all_pairs(void *ctx, bm_pair *pairs, size_t n, bm_error *err
     bm_match *match = ctx;
     bm_status status = bm_meter_check(match->meter, err);
     return status == BM_OK ? keep_edges(match, pairs, n, err) : status;
+}
+
+/* What is not compared is never silent. */
+static void say_cut(const bm_match *match, const bm_join_stats *stats)
+{
+    if (stats->n_cut == 0)
+        return;
+    bm_meter_log(match->meter, BM_LOG_WARNING,
+                 "%llu crowded buckets were refined: up to %llu pairs in them were not compared "
+                 "(more rows a band make smaller buckets; --pairs compares all)",
+                 (unsigned long long)stats->n_cut, (unsigned long long)stats->n_not_compared);
+}
+
+static bm_status match_bands(bm_match *match, const bm_callbacks *callbacks, bm_error *err)
+{
+    bm_band_keyset keys = bm_corpus_keyset(match->corpus);
+    bm_join_stats stats = {0};
+    bm_join_job job = {.keys = &keys,
+                       .pool = match->pool,
+                       .chunk = CHUNK_PAIRS,
+                       .fn = on_candidates,
+                       .ctx = match,
+                       .groups = &match->groups,
+                       .callbacks = callbacks};
+    if (!match->only_groups)
+        return bm_candidates(&keys, match->pool, CHUNK_PAIRS, on_candidates, match, callbacks, err);
+    bm_status status = bm_candidates_join(&job, &stats, err);
+    match->n_not_compared = stats.n_not_compared;
+    if (status == BM_OK)
+        say_cut(match, &stats);
+    return status;
 }
 
 static int by_place(const void *x, const void *y)
@@ -128,9 +149,7 @@ bm_status bm_match_run(bm_match *match, bm_error *err)
                                   on_all_pairs, match, &match->n_candidates, &callbacks, err);
         match->n_verified = match->n_candidates;
     } else {
-        bm_band_keyset keys = bm_corpus_keyset(corpus);
-        status =
-            bm_candidates(&keys, match->pool, CHUNK_PAIRS, on_candidates, match, &callbacks, err);
+        status = match_bands(match, &callbacks, err);
     }
     if (status == BM_OK && match->n_edges > 1)
         qsort(match->edges, match->n_edges, sizeof *match->edges, by_place);

@@ -1,8 +1,8 @@
 /* match.h -- candidates to edges: sort what is needed, compare, keep what reaches the threshold.
  *
- * Candidates come in chunks of a fixed size and order. With `only_groups` a pair whose ends are
- * already in one group when its chunk begins is not verified; what is counted so is the same for
- * any number of threads. */
+ * Candidates come in chunks whose size and order do not depend on threads. With `only_groups` a
+ * pair whose ends are already in one group is not enumerated, hence no candidate in the counts, and
+ * crowded buckets are refined (lsh/bucket_join.h): what was left out is counted and said. */
 #ifndef BM_PIPELINE_MATCH_H
 #define BM_PIPELINE_MATCH_H
 
@@ -24,6 +24,7 @@ typedef struct bm_match {
     bm_pair *edges; /* ordered by a, then b, after bm_match_run; empty with only_groups */
     size_t n_edges, cap_edges;
     uint64_t n_candidates, n_verified, n_edges_found;
+    uint64_t n_not_compared; /* with only_groups: pairs of crowded buckets, at most */
 } bm_match;
 
 /* Fill in the first seven fields, then run. */

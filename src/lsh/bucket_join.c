@@ -1,0 +1,311 @@
+/* bucket_join.c -- one large bucket, row by row, between looks at the groups.
+ *
+ * `live` holds the documents whose row (they with all others) is still to come, ordered by group:
+ *
+ *     live  [ a a a a a | b b | c | d | … ]      a row of b is  [ a a a a a ]  and  [ c | d | … ]
+ *
+ * so the pairs within a group, which are most where it matters, are never walked over. A round
+ * emits rows, waits for their verification, and orders `live` anew: O(n) for at least n/2 pairs
+ * looked at. Rows of groups that had none yet come first: with k clusters of near-copies, k rows
+ * or so are enough. Rounds grow, so that verification has enough to share among threads where
+ * little is joined.
+ *
+ * The budget counts pairs looked at, not only those compared: a look at the keys of earlier bands
+ * costs time too. Pairs across groups can only become fewer than they are. So once they fit into
+ * what is left, the rest of the bucket is exact.
+ *
+ * Sub-buckets: pairs that agree in a second band are the likelier ones. Only later bands are asked,
+ * since what agreed in an earlier one was looked at there. Of a large sub-bucket again only a star.
+ *
+ * Keys made so as to collide in the table of sub-buckets cost time. One thread at a time. */
+#include "lsh/bucket_join.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "lsh/band_buckets.h"
+
+#define EXACT_DOCS      1024u  /* documents of a bucket of which every pair is looked at */
+#define PAIRS_A_DOC     64u    /* and beyond, pairs a document */
+#define REPRESENTATIVES 8u     /* rows before sub-buckets are tried */
+#define ROUND_PAIRS     65536u /* a round grows up to this */
+
+typedef bm_candidate_walk walk;
+typedef bm_bucket_join join;
+
+int64_t bm_bucket_join_budget(size_t n)
+{
+    int64_t docs = (int64_t)n, least = (int64_t)EXACT_DOCS * (EXACT_DOCS - 1) / 2;
+    return docs * PAIRS_A_DOC > least ? docs * PAIRS_A_DOC : least;
+}
+
+void bm_bucket_join_init(join *j, size_t n_docs)
+{
+    *j = (join){.n_docs = n_docs};
+}
+
+static void free_scratch(join *j)
+{
+    bm_free(j->live);
+    bm_free(j->spent);
+    bm_free(j->group);
+    bm_free(j->other);
+    bm_free(j->begin);
+    bm_free(j->taken);
+    bm_free(j->had);
+    j->live = j->spent = j->group = j->other = j->begin = NULL;
+    j->taken = j->had = NULL;
+    j->cap = 0;
+}
+
+void bm_bucket_join_reset(join *j)
+{
+    free_scratch(j);
+    bm_free(j->place);
+    bm_free(j->slots);
+    *j = (join){0};
+}
+
+static bm_status reserve(join *j, size_t n, bm_error *err)
+{
+    if (j->place == NULL) {
+        j->place = bm_alloc(j->n_docs, sizeof *j->place);
+        if (j->place == NULL)
+            return bm_fail_nomem(err, j->n_docs * sizeof *j->place);
+        memset(j->place, 0xFF, j->n_docs * sizeof *j->place); /* BM_NO_DOC */
+    }
+    if (n <= j->cap)
+        return BM_OK;
+    size_t cap = n + n / 4;
+    free_scratch(j);
+    j->live = bm_alloc(cap, sizeof *j->live);
+    j->spent = bm_alloc(cap, sizeof *j->spent);
+    j->group = bm_alloc(cap, sizeof *j->group);
+    j->other = bm_alloc(cap, sizeof *j->other);
+    j->begin = bm_alloc(cap + 2, sizeof *j->begin);
+    j->taken = bm_alloc_zero(cap, sizeof *j->taken);
+    j->had = bm_alloc(cap, sizeof *j->had);
+    if (j->live == NULL || j->spent == NULL || j->group == NULL || j->other == NULL ||
+        j->begin == NULL || j->taken == NULL || j->had == NULL)
+        return bm_fail_nomem(err, cap * 22);
+    j->cap = cap;
+    return BM_OK;
+}
+
+/* Order `live` by group: groups by their first document in it, `begin` of each, `had`. */
+static void regroup(join *j, const walk *w)
+{
+    uint32_t *place = j->place, *begin = j->begin, n_groups = 0;
+    for (size_t i = 0; i < j->n_live; i++) {
+        uint32_t *g = &place[bm_union_find_root(w->groups, j->live[i])];
+        if (*g == BM_NO_DOC)
+            *g = n_groups++;
+        j->group[i] = *g;
+    }
+    memset(begin, 0, ((size_t)n_groups + 2) * sizeof *begin);
+    memset(j->had, 0, n_groups);
+    for (size_t i = 0; i < j->n_spent; i++) {
+        uint32_t g = place[bm_union_find_root(w->groups, j->spent[i])];
+        if (g != BM_NO_DOC)
+            j->had[g] = 1;
+    }
+    for (size_t i = 0; i < j->n_live; i++) {
+        place[bm_union_find_root(w->groups, j->live[i])] = BM_NO_DOC;
+        begin[j->group[i] + 2]++;
+    }
+    for (size_t g = 0; g < n_groups; g++)
+        begin[g + 2] += begin[g + 1];
+    for (size_t i = 0; i < j->n_live; i++)
+        j->other[begin[j->group[i] + 1]++] = j->live[i];
+    uint32_t *live = j->other;
+    j->other = j->live;
+    j->live = live;
+    j->n_groups = n_groups;
+}
+
+/* Pairs of live documents in different groups. */
+static int64_t across(const join *j)
+{
+    int64_t pairs = 0;
+    for (size_t g = 0; g < j->n_groups; g++)
+        pairs += (int64_t)(j->begin[g + 1] - j->begin[g]) * (int64_t)(j->n_live - j->begin[g + 1]);
+    return pairs;
+}
+
+static bm_status look(join *j, walk *w, size_t x, size_t from, size_t to, bm_error *err)
+{
+    bm_status status = BM_OK;
+    for (size_t i = from; status == BM_OK && i < to; i++) {
+        if (j->taken[i] != 0)
+            continue;
+        j->left--;
+        if (!bm_candidate_walk_met(w, w->band, w->band, j->live[x], j->live[i]))
+            status = bm_candidate_walk_emit(w, j->live[x], j->live[i], err);
+    }
+    return status;
+}
+
+/* The row of the live document at `x`, which is in group g. */
+static bm_status row(join *j, walk *w, size_t x, size_t g, bm_error *err)
+{
+    j->taken[x] = 1;
+    bm_status status = look(j, w, x, 0, j->begin[g], err);
+    return status == BM_OK ? look(j, w, x, j->begin[g + 1], j->n_live, err) : status;
+}
+
+/* Taken documents are spent. */
+static void spend(join *j)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < j->n_live; i++) {
+        if (j->taken[i] != 0)
+            j->spent[j->n_spent++] = j->live[i];
+        else
+            j->live[left++] = j->live[i];
+        j->taken[i] = 0;
+    }
+    j->n_live = left;
+}
+
+/* Rows of at least `pairs` pairs, or all there are; then verification, and `live` in order. */
+static bm_status round_of(join *j, walk *w, int64_t pairs, bm_error *err)
+{
+    int64_t stop = j->left - pairs;
+    bm_status status = BM_OK;
+    for (size_t g = 0; status == BM_OK && g < j->n_groups && j->left > stop; g++)
+        if (j->had[g] == 0)
+            status = row(j, w, j->begin[g], g, err);
+    for (size_t g = 0; status == BM_OK && g < j->n_groups && j->left > stop; g++)
+        for (size_t x = j->begin[g]; status == BM_OK && x < j->begin[g + 1] && j->left > stop; x++)
+            if (j->taken[x] == 0)
+                status = row(j, w, x, g, err);
+    if (status == BM_OK)
+        status = bm_candidate_walk_flush(w, err);
+    spend(j);
+    regroup(j, w);
+    return status;
+}
+
+/* Every pair across groups: they fit into what is left. */
+static bm_status look_at_all(join *j, walk *w, bm_error *err)
+{
+    int64_t pairs = (int64_t)w->n_members / 2;
+    bm_status status = BM_OK;
+    while (status == BM_OK && across(j) > 0) {
+        status = round_of(j, w, pairs, err);
+        if (pairs < ROUND_PAIRS)
+            pairs *= 2;
+    }
+    return status;
+}
+
+/* At most `rows` rows, while the pairs across groups are more than what is left. */
+static bm_status representatives(join *j, walk *w, uint64_t rows, bm_error *err)
+{
+    bm_status status = BM_OK;
+    for (; status == BM_OK && rows > 0 && j->left > 0 && across(j) > j->left; rows--)
+        status = round_of(j, w, 1, err);
+    return status;
+}
+
+/* --- sub-buckets --- */
+
+/* Chain the live documents by their keys: other[i] is the place of the next one, plus 1; group[i]
+ * tells whether one comes before. */
+static bm_status chain_by_key(join *j, const uint64_t *keys, bm_error *err)
+{
+    size_t n_slots = 16;
+    while (n_slots < j->n_live * 2)
+        n_slots *= 2;
+    if (n_slots > j->cap_slots) {
+        bm_free(j->slots);
+        j->slots = bm_alloc(n_slots, sizeof *j->slots);
+        j->cap_slots = j->slots == NULL ? 0 : n_slots;
+        if (j->slots == NULL)
+            return bm_fail_nomem(err, n_slots * sizeof *j->slots);
+    }
+    memset(j->slots, 0, n_slots * sizeof *j->slots);
+    for (size_t i = 0; i < j->n_live; i++) {
+        uint64_t key = keys[j->live[i]], mixed = key * UINT64_C(0x9E3779B97F4A7C15);
+        size_t at = (size_t)(mixed >> 32) & (n_slots - 1);
+        while (j->slots[at] != 0 && keys[j->live[j->slots[at] - 1]] != key)
+            at = (at + 1) & (n_slots - 1);
+        j->group[i] = j->slots[at] != 0;
+        j->other[i] = 0;
+        if (j->slots[at] != 0)
+            j->other[j->slots[at] - 1] = (uint32_t)i + 1;
+        j->slots[at] = (uint32_t)i + 1;
+    }
+    return BM_OK;
+}
+
+/* The sub-bucket docs[0] … docs[n-1] that agrees in `band` too: all pairs, or the first's. */
+static bm_status sub_bucket(join *j, walk *w, uint32_t band, const uint32_t *docs, size_t n,
+                            bm_error *err)
+{
+    uint64_t pairs = (uint64_t)n * (n - 1) / 2;
+    size_t rows = pairs <= (uint64_t)n * PAIRS_A_DOC && pairs <= (uint64_t)j->left ? n - 1 : 1;
+    bm_status status = BM_OK;
+    for (size_t a = 0; a < rows; a++) {
+        for (size_t b = a + 1; status == BM_OK && b < n; b++) {
+            j->left--;
+            if (!bm_candidate_walk_joined(w, docs[a], docs[b]) &&
+                !bm_candidate_walk_met(w, band, w->band, docs[a], docs[b]))
+                status = bm_candidate_walk_emit(w, docs[a], docs[b], err);
+        }
+    }
+    return status;
+}
+
+static bm_status sub_band(join *j, walk *w, uint32_t band, bm_error *err)
+{
+    bm_status status = chain_by_key(j, w->keys->keys[band], err);
+    uint32_t *docs = j->begin; /* of no use until live is grouped again */
+    for (size_t i = 0; status == BM_OK && i < j->n_live && j->left > 0; i++) {
+        if (j->group[i] != 0 || j->other[i] == 0)
+            continue;
+        size_t n = 0;
+        for (size_t at = i + 1; at != 0; at = j->other[at - 1])
+            docs[n++] = j->live[at - 1];
+        status = sub_bucket(j, w, band, docs, n, err);
+    }
+    return status == BM_OK ? bm_candidate_walk_flush(w, err) : status;
+}
+
+static bm_status sub_bands(join *j, walk *w, bm_error *err)
+{
+    bm_status status = BM_OK;
+    for (uint32_t band = w->band + 1; status == BM_OK && band < w->keys->bands && j->left > 0;
+         band++)
+        status = sub_band(j, w, band, err);
+    regroup(j, w);
+    return status;
+}
+
+bm_status bm_bucket_join_run(join *j, walk *w, bm_error *err)
+{
+    bm_status status = reserve(j, w->n_members, err);
+    if (status == BM_OK)
+        status = bm_candidate_walk_flush(w, err);
+    if (status != BM_OK)
+        return status;
+    j->spent[0] = w->members[0];
+    j->n_spent = 1;
+    j->n_live = w->n_members - 1;
+    memcpy(j->live, w->members + 1, j->n_live * sizeof *j->live);
+    j->left = bm_bucket_join_budget(w->n_members);
+    regroup(j, w);
+    status = representatives(j, w, REPRESENTATIVES, err);
+    if (status == BM_OK && across(j) > j->left)
+        status = sub_bands(j, w, err);
+    if (status == BM_OK)
+        status = representatives(j, w, UINT64_MAX, err);
+    if (status == BM_OK && across(j) <= j->left)
+        return look_at_all(j, w, err);
+    if (status == BM_OK) {
+        j->stats.n_cut++;
+        j->stats.n_not_compared += (uint64_t)across(j);
+    }
+    return status;
+}
