@@ -11,6 +11,7 @@
  *   BM_TEAM   work-items that sign one document: BM_EACH * BM_TEAM >= BM_PERMS
  *   BM_TEAMS  teams of a group; they share the documents, or the quads of a part, in turn
  *   BM_TILE   quads read at once
+ *   BM_UNROLL quads of one turn of the loop: 2, 4 or 8
  *
  * Why: every work-item of a team needs every hash, so the group reads (coalesced, a quad an item)
  * and premixes each hash once, and the loop then takes four hashes with one broadcast read of local
@@ -38,17 +39,39 @@ BM_INLINE void bm_fold_quad(uint4 h, const uint *a, const uint *b, uint *m)
     }
 }
 
-/* Fold the quads begin, begin + step, ... below end into m, two at a time. */
-BM_INLINE void bm_fold(__local const uint4 *tile, uint begin, uint end, uint step, const uint *a,
+/* n quads, `step` apart; n is known when compiling. */
+BM_INLINE void bm_fold_quads(__local const uint4 *quad, uint n, uint step, const uint *a,
+                             const uint *b, uint *m)
+{
+#pragma unroll
+    for (uint k = 0; k < n; ++k)
+        bm_fold_quad(quad[k * step], a, b, m);
+}
+
+/* Fold the quads at, at + step, ..., n in all: BM_UNROLL at a time in a loop, whose counter then
+ * costs little, and the rest without one. `<` and not `!=`, for which clang keeps a second
+ * counter. */
+BM_INLINE void bm_fold(__local const uint4 *tile, uint at, uint n, uint step, const uint *a,
                        const uint *b, uint *m)
 {
-    uint i = begin;
-    for (; i + step < end; i += 2 * step) {
-        bm_fold_quad(tile[i], a, b, m);
-        bm_fold_quad(tile[i + step], a, b, m);
+    const uint end = at + n / BM_UNROLL * BM_UNROLL * step;
+#pragma unroll 1
+    for (; at < end; at += BM_UNROLL * step)
+        bm_fold_quads(tile + at, BM_UNROLL, step, a, b, m);
+#if BM_UNROLL > 4
+    if (n & 4) {
+        bm_fold_quads(tile + at, 4, step, a, b, m);
+        at += 4 * step;
     }
-    if (i < end)
-        bm_fold_quad(tile[i], a, b, m);
+#endif
+#if BM_UNROLL > 2
+    if (n & 2) {
+        bm_fold_quads(tile + at, 2, step, a, b, m);
+        at += 2 * step;
+    }
+#endif
+    if (n & 1)
+        bm_fold_quad(tile[at], a, b, m);
 }
 
 __kernel __attribute__((reqd_work_group_size(BM_GROUP, 1, 1))) void
@@ -72,7 +95,7 @@ bm_sign(__global const uint4 *hashes, __global const uint4 *in, __global uint *w
             const uint n = min(piece.w - at, (uint)BM_TILE);
             bm_load_tile(hashes + at, n, item, tile);
             barrier(CLK_LOCAL_MEM_FENCE);
-            bm_fold(tile, team, n, BM_TEAMS, a, b, m);
+            bm_fold(tile, team, (n + BM_TEAMS - 1 - team) / BM_TEAMS, BM_TEAMS, a, b, m);
             barrier(CLK_LOCAL_MEM_FENCE);
         }
         volatile __global uint *row = words + (size_t)piece.x * BM_PERMS;
@@ -91,7 +114,7 @@ bm_sign(__global const uint4 *hashes, __global const uint4 *in, __global uint *w
 #pragma unroll
         for (uint j = 0; j < BM_EACH; ++j)
             m[j] = 0xFFFFFFFFu;
-        bm_fold(tile, offsets[doc] - base, offsets[doc + 1] - base, 1, a, b, m);
+        bm_fold(tile, offsets[doc] - base, offsets[doc + 1] - offsets[doc], 1, a, b, m);
 #pragma unroll
         for (uint j = 0; j < BM_EACH; ++j)
             if (lane + j * BM_TEAM < BM_PERMS)

@@ -123,7 +123,8 @@ static void run_planted(const char *from, const char *to, char *log, size_t cap)
         .program = api.clCreateProgramWithSource(context, 1, (const char **)&text, NULL, &code)};
     snprintf(options, sizeof options,
              "-cl-std=CL1.2 -DBM_PERMS=16 -DBM_BANDS=2 -DBM_ROWS=8 -DBM_SPLIT_GROUP=8 -DBM_EACH=%u "
-             "-DBM_TEAM=%u -DBM_TEAMS=%u -DBM_TILE=%u", shape.each, shape.team, shape.teams, shape.tile);
+             "-DBM_TEAM=%u -DBM_TEAMS=%u -DBM_TILE=%u -DBM_UNROLL=%u",
+             shape.each, shape.team, shape.teams, shape.tile, shape.unroll);
     cr_assert_eq(api.clBuildProgram(program.program, 1, &device.id, options, NULL, NULL), CL_SUCCESS);
     program.kernels[BM_CL_SIGN] = api.clCreateKernel(program.program, "bm_sign", &code);
     bm_backend_cfg cfg = {.sketch = {.perms = 16, .seed = 1}, .bands = 2, .rows = 8};

@@ -156,7 +156,9 @@ static bm_status prepare(cl_backend *be, const bm_backend_cfg *cfg,
     if (status == BM_OK)
         status = bm_cl_device_find(&be->api, cfg->device, &be->device, err);
     if (status == BM_OK)
-        status = bm_cl_tune(&be->device, shape, plan, &be->shape, err);
+        status = options->row != NULL
+                     ? bm_cl_tune_row(&be->device, options->row, plan, &be->shape, err)
+                     : bm_cl_tune(&be->device, shape, plan, &be->shape, err);
     if (status == BM_OK)
         status = bm_scheme_affine32.draw(&cfg->sketch, &be->params, err);
     if (status == BM_OK)

@@ -9,6 +9,7 @@ typedef struct bm_cl_open_options {
     bool profile;       /* keep kernel times */
     bool no_lend;       /* stage everything, also where memory is shared */
     const char *shape;  /* "cpu", "gpu"; NULL: $BANDMILL_CL_SHAPE (for tests), else by the table */
+    const char *row;    /* a line as in kernels/tuning/opencl.csv instead of the table; NULL: none */
     size_t limit_bytes; /* of a buffer; 0: $BANDMILL_CL_LIMIT (for tests), else by the device */
 } bm_cl_open_options;
 

@@ -57,8 +57,8 @@ static void options_of(const bm_cl_shape *s, char out[OPTIONS_SIZE])
                      s->perms, s->bands, s->rows, s->split_group);
     if (s->gpu)
         snprintf(out + n, OPTIONS_SIZE - (size_t)n,
-                 " -DBM_EACH=%u -DBM_TEAM=%u -DBM_TEAMS=%u -DBM_TILE=%u", s->each, s->team,
-                 s->teams, s->tile);
+                 " -DBM_EACH=%u -DBM_TEAM=%u -DBM_TEAMS=%u -DBM_TILE=%u -DBM_UNROLL=%u", s->each,
+                 s->team, s->teams, s->tile, s->unroll);
     else
         snprintf(out + n, OPTIONS_SIZE - (size_t)n, " -DBM_LANES=%u -DBM_ACC=%u -DBM_PASSES=%u",
                  s->lanes, s->acc, s->passes);

@@ -15,11 +15,11 @@
 #include "base/error.h"
 
 #define TUNING_FILE "opencl.csv"
-enum { N_NUMBERS = 10 };
+enum { N_NUMBERS = 11 };
 
 typedef struct row {
     char device[64], vendor[64], type[8], shape[8];
-    uint32_t number[N_NUMBERS]; /* lanes acc each group tile pack whole part batch lend */
+    uint32_t number[N_NUMBERS]; /* lanes acc each group tile pack whole part batch lend unroll */
 } row;
 
 static bool contains(const char *text, const char *part)
@@ -135,29 +135,26 @@ static void fit_gpu(bm_cl_shape *s, const bm_cl_device *device)
     s->group = s->team * s->teams;
 }
 
-bm_status bm_cl_tune(const bm_cl_device *device, const char *force, const uint32_t plan[3],
-                     bm_cl_shape *out, bm_error *err)
+static bm_status shape_of(const bm_cl_device *device, const row *r, const uint32_t plan[3],
+                          bm_cl_shape *out, bm_error *err)
 {
-    row r;
-    bm_status status = choose_row(device, force, &r, err);
-    if (status != BM_OK)
-        return status;
     memset(out, 0, sizeof *out);
-    out->gpu = strcmp(r.shape, "gpu") == 0;
+    out->gpu = strcmp(r->shape, "gpu") == 0;
     out->unit = out->gpu ? 4 : 1;
     out->perms = plan[0];
     out->bands = plan[1];
     out->rows = plan[1] > 0 ? plan[2] : 0;
-    out->lanes = r.number[0];
-    out->acc = r.number[1];
-    out->each = r.number[2];
-    out->group = r.number[3];
-    out->tile = r.number[4];
-    out->pack_units = r.number[5];
-    out->whole_units = r.number[6];
-    out->part_units = r.number[7];
-    out->batch_kilo_hashes = r.number[8];
-    out->lend = r.number[9] != 0 && !out->gpu;
+    out->lanes = r->number[0];
+    out->acc = r->number[1];
+    out->each = r->number[2];
+    out->group = r->number[3];
+    out->tile = r->number[4];
+    out->pack_units = r->number[5];
+    out->whole_units = r->number[6];
+    out->part_units = r->number[7];
+    out->batch_kilo_hashes = r->number[8];
+    out->lend = r->number[9] != 0 && !out->gpu;
+    out->unroll = r->number[10];
     out->split_group = device->max_group >= 64 ? 64 : 1;
     if (out->gpu)
         fit_gpu(out, device);
@@ -167,4 +164,37 @@ bm_status bm_cl_tune(const bm_cl_device *device, const char *force, const uint32
         return bm_fail(err, BM_ERR_DEVICE, "%s: work-groups of %zu are too small for %u words",
                        device->info.spec, device->max_group, out->perms);
     return BM_OK;
+}
+
+/* The least that a row must hold for the arithmetic here; ours do, and so must one that is given.
+ */
+static bool is_sound(const row *r)
+{
+    const bool gpu = strcmp(r->shape, "gpu") == 0;
+    const uint32_t *n = r->number;
+    if (!gpu && strcmp(r->shape, "cpu") != 0)
+        return false;
+    for (int i = 1; i < 9; ++i)
+        if (n[i] == 0)
+            return false;
+    return n[2] <= 8 && (n[10] == 2 || n[10] == 4 || n[10] == 8);
+}
+
+bm_status bm_cl_tune_row(const bm_cl_device *device, const char *line, const uint32_t plan[3],
+                         bm_cl_shape *out, bm_error *err)
+{
+    row r;
+    if (!parse(line, &r) || !is_sound(&r))
+        return bm_fail(err, BM_ERR_USAGE, "bad row of kernel parameters: %.100s", line);
+    return shape_of(device, &r, plan, out, err);
+}
+
+bm_status bm_cl_tune(const bm_cl_device *device, const char *force, const uint32_t plan[3],
+                     bm_cl_shape *out, bm_error *err)
+{
+    row r;
+    bm_status status = choose_row(device, force, &r, err);
+    if (status == BM_OK && !is_sound(&r))
+        status = bm_fail(err, BM_ERR_INTERNAL, TUNING_FILE ": a row of %s is not sound", r.shape);
+    return status == BM_OK ? shape_of(device, &r, plan, out, err) : status;
 }

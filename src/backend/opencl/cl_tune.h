@@ -13,6 +13,7 @@ typedef struct bm_cl_shape {
     uint32_t lanes, acc, passes; /* cpu */
     uint32_t each, team, teams;  /* gpu */
     uint32_t tile;               /* gpu: quads in local memory */
+    uint32_t unroll;             /* gpu: quads of one turn of the loop */
     uint32_t group;              /* work-items of a group of bm_sign */
     uint32_t split_group;        /* of the kernels of band_keys.cl */
     uint32_t coef_words;         /* of a, and of b: perms padded with zeros */
@@ -26,5 +27,9 @@ typedef struct bm_cl_shape {
  * device's limits. `force` ("cpu", "gpu" or NULL) sets the shape, for tests. */
 bm_status bm_cl_tune(const bm_cl_device *device, const char *force, const uint32_t plan[3],
                      bm_cl_shape *out, bm_error *err);
+
+/* The same from a row that is given, a line as in opencl.csv. BM_ERR_USAGE: not such a row. */
+bm_status bm_cl_tune_row(const bm_cl_device *device, const char *line, const uint32_t plan[3],
+                         bm_cl_shape *out, bm_error *err);
 
 #endif

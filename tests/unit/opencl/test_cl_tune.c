@@ -72,3 +72,32 @@ Test(cl_tune, the_key_of_a_program_depends_on_all_that_its_binary_does)
     const bm_cl_key same = bm_cl_program_key(&b, &shape);
     cr_assert(same.lo == key.lo && same.hi == key.hi);
 }
+
+Test(cl_tune, a_row_that_is_given_counts_and_one_that_is_not_sound_is_refused)
+{
+    const uint32_t plan[3] = {128, 16, 8};
+    bm_cl_device d = device_of(BM_DEVICE_CL_GPU, 1024, 1);
+    bm_cl_shape s;
+    cr_assert_eq(bm_cl_tune_row(&d, "*,*,gpu,gpu,16,8,8,128,128,100,100,512,64,0,2", plan, &s, NULL), BM_OK);
+    cr_assert(s.gpu && s.each == 8 && s.team == 16 && s.teams == 8 && s.tile == 128 && s.pack_units == 100 &&
+              s.part_units == 512 && s.unroll == 2);
+    static const char *const bad[] = {
+        "", "*,*,gpu,gpu", "*,*,gpu,gpu,16,8,8,128,128,100,100,512,64,0",  /* a number is missing */
+        "*,*,gpu,gpu,16,8,8,128,128,100,100,512,64,0,3",                  /* no such unroll */
+        "*,*,gpu,gpu,16,8,9,128,128,100,100,512,64,0,2",                  /* over 8 words an item */
+        "*,*,gpu,gpu,16,8,8,0,128,100,100,512,64,0,2", "*,*,gpu,dsp,16,8,8,128,128,100,100,512,64,0,2"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i)
+        cr_assert_eq(bm_cl_tune_row(&d, bad[i], plan, &s, NULL), BM_ERR_USAGE, "%s", bad[i]);
+}
+
+Test(cl_tune, a_vendor_is_before_a_type)
+{
+    const uint32_t plan[3] = {128, 16, 8};
+    bm_cl_device d = device_of(BM_DEVICE_CL_GPU, 1024, 1);
+    bm_cl_shape s;
+    cr_assert_eq(bm_cl_tune(&d, NULL, plan, &s, NULL), BM_OK);
+    cr_assert_eq(s.unroll, 4);
+    strcpy(d.vendor, "NVIDIA Corporation");
+    cr_assert_eq(bm_cl_tune(&d, NULL, plan, &s, NULL), BM_OK);
+    cr_assert_eq(s.unroll, 8);
+}
