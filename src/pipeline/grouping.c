@@ -219,7 +219,12 @@ static bool is_near(const bm_match *match, uint32_t a, uint32_t b, double simila
 {
     if (match->verify != BM_VERIFY_NONE)
         return similarity >= match->threshold;
-    return bm_match_find(match, match->corpus->rep[a], match->corpus->rep[b]) != SIZE_MAX;
+    const bm_corpus *corpus = match->corpus;
+    uint32_t x = corpus->rep[a], y = corpus->rep[b];
+    for (uint32_t band = 0; band < corpus->cfg.bands; band++)
+        if (corpus->keys[band][x] == corpus->keys[band][y])
+            return true;
+    return bm_match_find(match, x, y) != SIZE_MAX;
 }
 
 typedef struct reasons {

@@ -99,8 +99,7 @@ bm_status bm_job_dedup(const bm_job *job, bm_summary **out, bm_error *err)
     bm_status status = bm_run_open(job, "dedup", &run, err);
     if (status != BM_OK)
         return status;
-    bool only_groups = job->lsh.cluster == BM_CLUSTER_COMPONENTS && !job->write_pairs &&
-                       job->lsh.verify != BM_VERIFY_NONE;
+    bool only_groups = job->lsh.cluster == BM_CLUSTER_COMPONENTS && !job->write_pairs;
     status = bm_pairing_run(&run, job->kept != BM_KEPT_NO, true, only_groups, &pairing, err);
     if (status == BM_OK)
         status = group_and_write(&run, &pairing, &summary, err);
