@@ -5,6 +5,10 @@
  * over the document's shingles of a_i*h + b_i mod 2^32, a_i odd; the coefficients come from NumPy's
  * RandomState(seed). Bit for bit datasketch 2's "affine32".
  *
+ * Scheme oph: h = min(fmix32(a*fmix32(x) + b), 2^32-2); word i = least h of bin (h*K) >> 32 = i; an
+ * empty bin takes the word of another, chosen by a 2-universal hash of (bin, attempt). docs/
+ * schemes.md has it to the bit.
+ *
  * Threads: a bm_signer may be used by one thread at a time; different signers are independent. */
 #ifndef BANDMILL_SKETCH_H
 #define BANDMILL_SKETCH_H

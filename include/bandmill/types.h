@@ -46,9 +46,15 @@ typedef struct bm_text_options {
 } bm_text_options;
 
 /* --- signatures --- */
+typedef enum bm_scheme {
+    BM_SCHEME_AFFINE32, /* K permutations of each shingle, the minimum of each */
+    BM_SCHEME_OPH       /* one hash a shingle, K bins, the minimum of each bin, densified */
+} bm_scheme;
+
 typedef struct bm_sketch_options {
     uint32_t perms; /* K, 1 … BM_PERMS_MAX */
     uint32_t seed;
+    bm_scheme scheme;
 } bm_sketch_options;
 
 /* --- bands, verification, groups --- */

@@ -42,7 +42,7 @@ typedef struct cli_settings {
     bool help, json, quiet, self_test;
     uint32_t verbose;
     cli_progress_when progress;
-    int only_one; /* --hash and --scheme: nothing to choose yet */
+    int only_one; /* --hash: nothing to choose yet */
     uint32_t repeats;
     double min_seconds;
 } cli_settings;

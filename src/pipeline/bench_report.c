@@ -11,6 +11,7 @@
 #include "base/cpu.h"
 #include "base/error.h"
 #include "io/json_write.h"
+#include "sketch/scheme.h"
 
 static void key_text(bm_json *json, const char *key, const char *value)
 {
@@ -58,6 +59,7 @@ static void write_settings(bm_json *json, const bm_bench_report *report)
     bm_json_key(json, "settings");
     bm_json_begin_object(json);
     key_uint(json, "threads", options->threads);
+    key_text(json, "scheme", bm_scheme_get(options->sketch.scheme)->name);
     key_uint(json, "perms", options->sketch.perms);
     key_uint(json, "seed", options->sketch.seed);
     key_uint(json, "repeats", options->repeats);

@@ -81,7 +81,7 @@ bm_status bm_engine_open(const bm_engine_cfg *cfg, bm_engine *out, bm_error *err
     out->lanes = bm_alloc_zero(cfg->pick->n, sizeof *out->lanes);
     if (out->lanes == NULL)
         return bm_fail_nomem(err, cfg->pick->n * sizeof *out->lanes);
-    bm_status status = bm_scheme_affine32.draw(&cfg->sketch, &out->params, err);
+    bm_status status = bm_scheme_draw(&cfg->sketch, &out->params, err);
     if (status == BM_OK)
         status = bm_backend_cpu.open(&backend, &out->cpu, err);
     out->params.perms = out->perms_used;
@@ -137,7 +137,7 @@ bm_status bm_engine_check(const bm_engine *engine, const bm_lane *lane, const bm
     for (size_t d = task->n_docs > CHECK_ONE_IN ? CHECK_ONE_IN / 2 : task->n_docs / 2;
          d < task->n_docs; d += CHECK_ONE_IN) {
         size_t n = (size_t)(task->offsets[d + 1] - task->offsets[d]);
-        bm_scheme_affine32.sign(&engine->params, task->hashes + task->offsets[d], n, words);
+        engine->params.ops->sign(&engine->params, task->hashes + task->offsets[d], n, words);
         bm_band_keys_scalar(words, engine->bands, engine->rows, n == 0, keys);
         bool same = task->words == NULL || memcmp(words, task->words + d * engine->perms_used,
                                                   engine->perms_used * sizeof *words) == 0;

@@ -122,13 +122,15 @@ static bm_status sign_range(void *ctx, uint32_t thread, size_t begin, size_t end
 
 static bm_status sign(finder *f, bm_error *err)
 {
-    bm_backend_cfg cfg = {.sketch = f->config->sketch,
-                          .perms_used = f->words == NULL ? f->bands * f->rows : 0,
-                          .bands = f->bands,
-                          .rows = f->rows,
-                          .device = "cpu",
-                          .cache_dir = "",
-                          .callbacks = &f->config->callbacks};
+    bm_backend_cfg cfg = {
+        .sketch = f->config->sketch,
+        .perms_used =
+            f->words == NULL ? bm_scheme_words(&f->config->sketch, f->bands * f->rows) : 0,
+        .bands = f->bands,
+        .rows = f->rows,
+        .device = "cpu",
+        .cache_dir = "",
+        .callbacks = &f->config->callbacks};
     f->keys = bm_alloc_zero(f->bands, sizeof *f->keys);
     if (f->keys == NULL)
         return bm_fail_nomem(err, f->bands * sizeof *f->keys);

@@ -6,14 +6,16 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "pipeline/pairing_signatures.h"
+#include "sketch/scheme.h"
 
-/* Under exact verification only the words that make the keys are computed. */
+/* Under exact verification only the words that make the keys are computed, where the scheme can. */
 static void settle(bm_run *run)
 {
     if (run->verify == BM_VERIFY_AUTO)
         run->verify = BM_VERIFY_EXACT;
-    run->perms_used =
-        run->verify == BM_VERIFY_SIGNATURE ? run->sketch.perms : run->plan.bands * run->plan.rows;
+    run->perms_used = run->verify == BM_VERIFY_SIGNATURE
+                          ? run->sketch.perms
+                          : bm_scheme_words(&run->sketch, run->plan.bands * run->plan.rows);
 }
 
 static bm_status read_documents(bm_run *run, bm_corpus *corpus, bm_error *err)

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "sketch/scheme.h"
 #include "text/shingler.h"
 
 static bm_status bad_field(const bm_manifest *manifest, const char *field, const char *value,
@@ -133,7 +134,11 @@ bm_status bm_recipe_make(const bm_job *job, const bm_manifest *const *manifests,
         status = input_options(manifests[0], p, &out->job.input, err);
     if (status != BM_OK)
         return status;
-    out->job.sketch = (bm_sketch_options){.perms = (uint32_t)p->perms, .seed = (uint32_t)p->seed};
+    const bm_scheme_ops *scheme = bm_scheme_find(p->scheme);
+    if (scheme == NULL)
+        return bad_field(manifests[0], "provenance.scheme", p->scheme, err);
+    out->job.sketch = (bm_sketch_options){
+        .perms = (uint32_t)p->perms, .seed = (uint32_t)p->seed, .scheme = scheme->scheme};
     for (size_t i = 0; i < n; i++)
         out->n_paths += bm_manifest_n_inputs(manifests[i]);
     out->paths = bm_alloc(out->n_paths, sizeof *out->paths);

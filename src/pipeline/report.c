@@ -12,6 +12,7 @@
 #include "base/cpu.h"
 #include "base/error.h"
 #include "io/json_write.h"
+#include "sketch/scheme.h"
 #include "pipeline/report_flow.h"
 #include "text/shingler.h"
 
@@ -140,7 +141,7 @@ static void write_provenance(bm_json *json, const bm_run *run)
 {
     bm_json_key(json, "provenance");
     bm_json_begin_object(json);
-    key_text(json, "scheme", "affine32");
+    key_text(json, "scheme", bm_scheme_get(run->sketch.scheme)->name);
     key_text(json, "hash", run->hash_name);
     key_uint(json, "seed", run->sketch.seed);
     key_uint(json, "perms", run->sketch.perms);

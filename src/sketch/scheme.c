@@ -4,7 +4,9 @@
 
 #include <string.h>
 
-static const bm_scheme_ops *const schemes[] = {&bm_scheme_affine32};
+#include "base/error.h"
+
+static const bm_scheme_ops *const schemes[] = {&bm_scheme_affine32, &bm_scheme_oph};
 
 const bm_scheme_ops *bm_scheme_find(const char *name)
 {
@@ -12,6 +14,28 @@ const bm_scheme_ops *bm_scheme_find(const char *name)
         if (strcmp(schemes[i]->name, name) == 0)
             return schemes[i];
     return NULL;
+}
+
+const bm_scheme_ops *bm_scheme_get(bm_scheme scheme)
+{
+    for (size_t i = 0; i < sizeof schemes / sizeof schemes[0]; i++)
+        if (schemes[i]->scheme == scheme)
+            return schemes[i];
+    return NULL;
+}
+
+bm_status bm_scheme_draw(const bm_sketch_options *options, bm_scheme_params *out, bm_error *err)
+{
+    const bm_scheme_ops *ops = bm_scheme_get(options->scheme);
+    if (ops == NULL)
+        return bm_fail(err, BM_ERR_USAGE, "there is no scheme of number %d", (int)options->scheme);
+    return ops->draw(options, out, err);
+}
+
+uint32_t bm_scheme_words(const bm_sketch_options *options, uint32_t wanted)
+{
+    const bm_scheme_ops *ops = bm_scheme_get(options->scheme);
+    return ops != NULL && ops->prefix ? wanted : options->perms;
 }
 
 double bm_signature_agreement(const uint32_t *x, const uint32_t *y, uint32_t perms)

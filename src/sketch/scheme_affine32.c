@@ -52,8 +52,12 @@ static bm_status affine32_draw(const bm_sketch_options *options, bm_scheme_param
     memset(a, 0, padded * sizeof *a);
     memset(b, 0, padded * sizeof *b);
     draw_coefficients(options->seed, options->perms, a, b);
-    *out = (bm_scheme_params){
-        .perms = options->perms, .perms_padded = padded, .seed = options->seed, .a = a, .b = b};
+    *out = (bm_scheme_params){.ops = &bm_scheme_affine32,
+                              .perms = options->perms,
+                              .perms_padded = padded,
+                              .seed = options->seed,
+                              .a = a,
+                              .b = b};
     return BM_OK;
 }
 
@@ -72,8 +76,12 @@ static void affine32_sign(const bm_scheme_params *params, const uint64_t *hashes
     }
 }
 
-const bm_scheme_ops bm_scheme_affine32 = {
-    .name = "affine32", .word_bytes = 4, .draw = affine32_draw, .sign = affine32_sign};
+const bm_scheme_ops bm_scheme_affine32 = {.name = "affine32",
+                                          .scheme = BM_SCHEME_AFFINE32,
+                                          .word_bytes = 4,
+                                          .prefix = true,
+                                          .draw = affine32_draw,
+                                          .sign = affine32_sign};
 
 void bm_scheme_params_reset(bm_scheme_params *params)
 {

@@ -20,8 +20,9 @@
 typedef struct cpu_backend {
     bm_backend base;
     const bm_sign_loops *loops;
-    bm_scheme_params params;
-    bm_key_plan keys; /* bands 0: none */
+    bm_scheme_params params; /* of the words in use */
+    bm_oph_plan oph;         /* bins 0: another scheme */
+    bm_key_plan keys;        /* bands 0: none */
 } cpu_backend;
 
 void bm_backend_cpu_info(const char *cpu, bm_device_info *out)
@@ -45,12 +46,21 @@ void bm_backend_cpu_info(const char *cpu, bm_device_info *out)
         snprintf(out->why, sizeof out->why, "%.*s", (int)sizeof out->why - 1, err.message);
 }
 
+static uint32_t perms_used(const bm_backend_cfg *cfg)
+{
+    return cfg->perms_used > 0 ? cfg->perms_used : cfg->sketch.perms;
+}
+
 static bm_status check_bands(const bm_backend_cfg *cfg, bm_error *err)
 {
+    if (bm_scheme_words(&cfg->sketch, perms_used(cfg)) != perms_used(cfg) ||
+        perms_used(cfg) > cfg->sketch.perms)
+        return bm_fail(err, BM_ERR_USAGE, "%u of %u words cannot be computed alone",
+                       perms_used(cfg), cfg->sketch.perms);
     bool both = (cfg->bands == 0) == (cfg->rows == 0);
-    if (!both || (uint64_t)cfg->bands * cfg->rows > cfg->sketch.perms)
+    if (!both || (uint64_t)cfg->bands * cfg->rows > perms_used(cfg))
         return bm_fail(err, BM_ERR_USAGE, "%u bands of %u rows need more than %u permutations",
-                       cfg->bands, cfg->rows, cfg->sketch.perms);
+                       cfg->bands, cfg->rows, perms_used(cfg));
     return BM_OK;
 }
 
@@ -60,6 +70,7 @@ static void cpu_close(bm_backend *backend)
         return;
     cpu_backend *cpu = (cpu_backend *)backend;
     bm_scheme_params_reset(&cpu->params);
+    bm_oph_plan_reset(&cpu->oph);
     bm_key_plan_reset(&cpu->keys);
     bm_free(cpu);
 }
@@ -78,7 +89,10 @@ static bm_status cpu_open(const bm_backend_cfg *cfg, bm_backend **out, bm_error 
     cpu_backend *cpu = bm_alloc_zero(1, sizeof *cpu);
     if (cpu == NULL)
         return bm_fail_nomem(err, sizeof *cpu);
-    status = bm_scheme_affine32.draw(&cfg->sketch, &cpu->params, err);
+    status = bm_scheme_draw(&cfg->sketch, &cpu->params, err);
+    if (status == BM_OK && cfg->sketch.scheme == BM_SCHEME_OPH)
+        status = bm_oph_plan_init(&cpu->params, &cpu->oph, err);
+    cpu->params.perms = perms_used(cfg);
     if (status == BM_OK && cfg->bands > 0)
         status = bm_key_plan_init(cfg->bands, cfg->rows, &cpu->keys, err);
     if (status != BM_OK) {
@@ -102,9 +116,16 @@ static void sign_document(const cpu_backend *cpu, const uint64_t *hashes, size_t
     memset(words, 0xFF, cpu->params.perms_padded * sizeof *words);
     for (size_t done = 0; done < n; done += BM_SIGN_BLOCK) {
         size_t size = n - done < BM_SIGN_BLOCK ? n - done : BM_SIGN_BLOCK;
-        cpu->loops->premix(hashes + done, size, block);
-        cpu->loops->minima(&cpu->params, block, size, words);
+        if (cpu->oph.bins > 0) {
+            cpu->loops->oph_hash(&cpu->params, hashes + done, size, block);
+            bm_oph_fill(cpu->oph.bins, block, size, words);
+        } else {
+            cpu->loops->premix(hashes + done, size, block);
+            cpu->loops->minima(&cpu->params, block, size, words);
+        }
     }
+    if (cpu->oph.bins > 0)
+        bm_oph_densify(&cpu->oph, cpu->loops->oph_least, words);
 }
 
 static void document_keys(const cpu_backend *cpu, const uint32_t *words, bool empty, uint64_t *keys)

@@ -8,6 +8,7 @@
 
 #include "backend/cpu/sign_loops.h"
 #include "kernels/affine32.h"
+#include "kernels/oph.h"
 
 #define LANES     8u
 #define GROUP_MAX 4u /* registers of minima in a pass */
@@ -21,17 +22,21 @@ static inline __m256i fmix32_lanes(__m256i h)
     return _mm256_xor_si256(h, _mm256_srli_epi32(h, 16));
 }
 
+/* The low halves of 8 hashes. */
+static inline __m256i low_halves(const uint64_t *hashes)
+{
+    __m256 first = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)hashes));
+    __m256 second = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(hashes + 4)));
+    /* the even words of both, within each half; then the halves' quarters in order */
+    __m256i x = _mm256_castps_si256(_mm256_shuffle_ps(first, second, 0x88));
+    return _mm256_permute4x64_epi64(x, 0xD8);
+}
+
 static void avx2_premix(const uint64_t *hashes, size_t n, uint32_t *block)
 {
     size_t i = 0;
-    for (; i + LANES <= n; i += LANES) {
-        __m256 first = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(hashes + i)));
-        __m256 second = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(hashes + i + 4)));
-        /* the even words of both, within each half; then the halves' quarters in order */
-        __m256i x = _mm256_castps_si256(_mm256_shuffle_ps(first, second, 0x88));
-        x = _mm256_permute4x64_epi64(x, 0xD8);
-        _mm256_store_si256((__m256i *)(block + i), fmix32_lanes(x));
-    }
+    for (; i + LANES <= n; i += LANES)
+        _mm256_store_si256((__m256i *)(block + i), fmix32_lanes(low_halves(hashes + i)));
     for (; i < n; i++)
         block[i] = bm_fmix32((uint32_t)hashes[i]);
 }
@@ -112,8 +117,35 @@ static void avx2_arithmetic(const bm_scheme_params *params, size_t n, uint32_t *
     all_groups(params, (bm_sign_pass){.n = n, .words = words}, true);
 }
 
+static void avx2_oph_hash(const bm_scheme_params *params, const uint64_t *hashes, size_t n,
+                          uint32_t *block)
+{
+    const __m256i a = _mm256_set1_epi32((int)params->a[0]);
+    const __m256i b = _mm256_set1_epi32((int)params->b[0]);
+    const __m256i most = _mm256_set1_epi32((int)(BM_OPH_EMPTY - 1u));
+    size_t i = 0;
+    for (; i + LANES <= n; i += LANES) {
+        __m256i h = fmix32_lanes(low_halves(hashes + i));
+        h = fmix32_lanes(_mm256_add_epi32(_mm256_mullo_epi32(a, h), b));
+        _mm256_store_si256((__m256i *)(block + i), _mm256_min_epu32(h, most));
+    }
+    for (; i < n; i++)
+        block[i] = bm_oph_hash((uint32_t)hashes[i], params->a[0], params->b[0]);
+}
+
+static void avx2_oph_least(uint16_t *best, const uint16_t *rank, size_t n)
+{
+    for (size_t i = 0; i < n; i += 16) {
+        __m256i *at = (__m256i *)(best + i);
+        const __m256i *offered = (const __m256i *)(rank + i);
+        _mm256_store_si256(at, _mm256_min_epu16(_mm256_load_si256(at), _mm256_load_si256(offered)));
+    }
+}
+
 const bm_sign_loops bm_sign_loops_avx2 = {.isa = BM_ISA_AVX2,
                                           .premix = avx2_premix,
                                           .minima = avx2_minima,
                                           .arithmetic = avx2_arithmetic,
-                                          .band_keys = bm_band_keys_plain};
+                                          .band_keys = bm_band_keys_plain,
+                                          .oph_hash = avx2_oph_hash,
+                                          .oph_least = avx2_oph_least};

@@ -1,4 +1,4 @@
-/* sign_avx512.c -- the loops with AVX-512 F: 16 permutations a register.
+/* sign_avx512.c -- the loops with AVX-512 F and BW: 16 permutations a register.
  *
  * A pass holds up to 8 registers each of minima and of both coefficients (128 permutations in one
  * pass: 24 of the 32 registers); a shingle costs one broadcast load and 8 x (multiply, add,
@@ -11,6 +11,8 @@
 #include <immintrin.h>
 
 #include "backend/cpu/sign_loops.h"
+#include "kernels/affine32.h"
+#include "kernels/oph.h"
 
 #define LANES     16u
 #define GROUP_MAX 8u /* registers of minima in a pass */
@@ -24,24 +26,47 @@ static inline __m512i fmix32_lanes(__m512i h)
     return _mm512_xor_si512(h, _mm512_srli_epi32(h, 16));
 }
 
-static void avx512_premix(const uint64_t *hashes, size_t n, uint32_t *block)
+/* The low halves of 16 hashes, or of as many as `lanes` names; 0 in the others. */
+static inline __m512i low_halves(const uint64_t *hashes, __mmask16 lanes)
 {
     const __m512i low = _mm512_set_epi32(30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
-    size_t i = 0;
-    for (; i + LANES <= n; i += LANES) {
-        __m512i first = _mm512_loadu_si512(hashes + i);
-        __m512i second = _mm512_loadu_si512(hashes + i + 8);
-        __m512i x = _mm512_permutex2var_epi32(first, low, second);
-        _mm512_store_si512(block + i, fmix32_lanes(x));
+    __m512i first = _mm512_maskz_loadu_epi64((__mmask8)lanes, hashes);
+    __m512i second = _mm512_maskz_loadu_epi64((__mmask8)(lanes >> 8), hashes + 8);
+    return _mm512_permutex2var_epi32(first, low, second);
+}
+
+static inline __mmask16 lanes_of(size_t left)
+{
+    return left >= LANES ? (__mmask16)0xFFFF : (__mmask16)((1u << left) - 1u);
+}
+
+static void avx512_premix(const uint64_t *hashes, size_t n, uint32_t *block)
+{
+    for (size_t i = 0; i < n; i += LANES) {
+        __mmask16 lanes = lanes_of(n - i);
+        _mm512_mask_storeu_epi32(block + i, lanes, fmix32_lanes(low_halves(hashes + i, lanes)));
     }
-    if (i < n) {
-        uint32_t left = (uint32_t)(n - i);
-        __mmask16 lanes = (__mmask16)((1u << left) - 1u);
-        __m512i first = _mm512_maskz_loadu_epi64((__mmask8)lanes, hashes + i);
-        __m512i second = _mm512_maskz_loadu_epi64((__mmask8)(lanes >> 8), hashes + i + 8);
-        __m512i x = _mm512_permutex2var_epi32(first, low, second);
-        _mm512_mask_storeu_epi32(block + i, lanes, fmix32_lanes(x));
+}
+
+static void avx512_oph_hash(const bm_scheme_params *params, const uint64_t *hashes, size_t n,
+                            uint32_t *block)
+{
+    const __m512i a = _mm512_set1_epi32((int)params->a[0]);
+    const __m512i b = _mm512_set1_epi32((int)params->b[0]);
+    const __m512i most = _mm512_set1_epi32((int)(BM_OPH_EMPTY - 1u));
+    for (size_t i = 0; i < n; i += LANES) {
+        __mmask16 lanes = lanes_of(n - i);
+        __m512i h = fmix32_lanes(low_halves(hashes + i, lanes));
+        h = fmix32_lanes(_mm512_add_epi32(_mm512_mullo_epi32(a, h), b));
+        _mm512_mask_storeu_epi32(block + i, lanes, _mm512_min_epu32(h, most));
     }
+}
+
+static void avx512_oph_least(uint16_t *best, const uint16_t *rank, size_t n)
+{
+    for (size_t i = 0; i < n; i += 32)
+        _mm512_store_si512(
+            best + i, _mm512_min_epu16(_mm512_load_si512(best + i), _mm512_load_si512(rank + i)));
 }
 
 /* `count` and `still` (the shingle stays in its register) are constants in each copy, so the arrays
@@ -136,4 +161,6 @@ const bm_sign_loops bm_sign_loops_avx512 = {.isa = BM_ISA_AVX512,
                                             .premix = avx512_premix,
                                             .minima = avx512_minima,
                                             .arithmetic = avx512_arithmetic,
-                                            .band_keys = bm_band_keys_avx512};
+                                            .band_keys = bm_band_keys_avx512,
+                                            .oph_hash = avx512_oph_hash,
+                                            .oph_least = avx512_oph_least};

@@ -7,12 +7,14 @@
  *     hashes (64 bit) --premix--> block (32 bit, L1) --minima, a group of permutations a pass-->
  *     words
  *
- * The files sign_<set>.c say what limits each. Each must equal bm_scheme_affine32.sign word for
- * word. Pure functions: any number of threads. */
+ * That is affine32; the scheme oph goes by oph_bins.h, with its hash and one minimum from here. The
+ * files sign_<set>.c say what limits each. Each must equal the scheme's `sign` word for word. Pure
+ * functions: any number of threads. */
 #ifndef BM_BACKEND_CPU_SIGN_LOOPS_H
 #define BM_BACKEND_CPU_SIGN_LOOPS_H
 
 #include "backend/cpu/key_loops.h"
+#include "backend/cpu/oph_bins.h"
 #include "base/cpu.h"
 #include "sketch/scheme.h"
 
@@ -33,6 +35,10 @@ typedef struct bm_sign_loops {
     void (*arithmetic)(const bm_scheme_params *params, size_t n, uint32_t *words);
     /* Band keys of a document with shingles. BM_KEY_LANES words past the last band are readable. */
     bm_key_fn band_keys;
+    /* block[i] = bm_oph_hash(low half of hashes[i]) for i < n <= BM_SIGN_BLOCK. */
+    void (*oph_hash)(const bm_scheme_params *params, const uint64_t *hashes, size_t n,
+                     uint32_t *block);
+    bm_oph_least_fn oph_least;
 } bm_sign_loops;
 
 /* One pass over a block: a group of permutations, of which each file takes as many as its registers

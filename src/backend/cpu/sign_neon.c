@@ -7,6 +7,7 @@
 
 #include "backend/cpu/sign_loops.h"
 #include "kernels/affine32.h"
+#include "kernels/oph.h"
 
 #define LANES     4u
 #define GROUP_MAX 8u /* registers of minima in a pass */
@@ -102,8 +103,32 @@ static void neon_arithmetic(const bm_scheme_params *params, size_t n, uint32_t *
     all_groups(params, (bm_sign_pass){.n = n, .words = words}, true);
 }
 
+static void neon_oph_hash(const bm_scheme_params *params, const uint64_t *hashes, size_t n,
+                          uint32_t *block)
+{
+    const uint32x4_t a = vdupq_n_u32(params->a[0]), b = vdupq_n_u32(params->b[0]);
+    const uint32x4_t most = vdupq_n_u32(BM_OPH_EMPTY - 1u);
+    size_t i = 0;
+    for (; i + LANES <= n; i += LANES) {
+        uint32x4_t first = vreinterpretq_u32_u64(vld1q_u64(hashes + i));
+        uint32x4_t second = vreinterpretq_u32_u64(vld1q_u64(hashes + i + 2));
+        uint32x4_t h = fmix32_lanes(vuzp1q_u32(first, second));
+        vst1q_u32(block + i, vminq_u32(fmix32_lanes(vmlaq_u32(b, a, h)), most));
+    }
+    for (; i < n; i++)
+        block[i] = bm_oph_hash((uint32_t)hashes[i], params->a[0], params->b[0]);
+}
+
+static void neon_oph_least(uint16_t *best, const uint16_t *rank, size_t n)
+{
+    for (size_t i = 0; i < n; i += 8)
+        vst1q_u16(best + i, vminq_u16(vld1q_u16(best + i), vld1q_u16(rank + i)));
+}
+
 const bm_sign_loops bm_sign_loops_neon = {.isa = BM_ISA_NEON,
                                           .premix = neon_premix,
                                           .minima = neon_minima,
                                           .arithmetic = neon_arithmetic,
-                                          .band_keys = bm_band_keys_plain};
+                                          .band_keys = bm_band_keys_plain,
+                                          .oph_hash = neon_oph_hash,
+                                          .oph_least = neon_oph_least};

@@ -4,6 +4,7 @@
  * a compiler keeps in registers and, where the baseline allows, turns into vectors by itself. */
 #include "backend/cpu/sign_loops.h"
 #include "kernels/affine32.h"
+#include "kernels/oph.h"
 
 #define GROUP 16u
 
@@ -56,8 +57,24 @@ static void scalar_arithmetic(const bm_scheme_params *params, size_t n, uint32_t
     all_groups(params, (bm_sign_pass){.n = n, .words = words}, true);
 }
 
+static void scalar_oph_hash(const bm_scheme_params *params, const uint64_t *hashes, size_t n,
+                            uint32_t *block)
+{
+    const uint32_t a = params->a[0], b = params->b[0];
+    for (size_t i = 0; i < n; i++)
+        block[i] = bm_oph_hash((uint32_t)hashes[i], a, b);
+}
+
+static void scalar_oph_least(uint16_t *best, const uint16_t *rank, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        best[i] = rank[i] < best[i] ? rank[i] : best[i];
+}
+
 const bm_sign_loops bm_sign_loops_scalar = {.isa = BM_ISA_SCALAR,
                                             .premix = scalar_premix,
                                             .minima = scalar_minima,
                                             .arithmetic = scalar_arithmetic,
-                                            .band_keys = bm_band_keys_plain};
+                                            .band_keys = bm_band_keys_plain,
+                                            .oph_hash = scalar_oph_hash,
+                                            .oph_least = scalar_oph_least};

@@ -179,6 +179,9 @@ bm_status bm_cl_backend_open(const bm_backend_cfg *cfg, const bm_cl_open_options
         return bm_fail(err, BM_ERR_USAGE,
                        "%u bands of %u rows do not fit %u permutations (1 to %u)", cfg->bands,
                        cfg->rows, cfg->sketch.perms, BM_PERMS_MAX);
+    if (cfg->sketch.scheme != BM_SCHEME_AFFINE32)
+        return bm_fail(err, BM_ERR_UNSUPPORTED,
+                       "signatures of this scheme are made by the native CPU only");
     cl_backend *be = bm_alloc_zero(1, sizeof *be);
     if (be == NULL)
         return bm_fail_nomem(err, sizeof *be);

@@ -41,11 +41,11 @@ static void free_batch(batch *b)
     bm_free(b->hashes);
 }
 
-static bm_backend *open_cpu(uint32_t perms, uint32_t bands, uint32_t rows, const char *cpu)
+static bm_backend *open_scheme(bm_scheme scheme, const uint32_t plan[3], const char *cpu)
 {
-    bm_backend_cfg cfg = {.sketch = {.perms = perms, .seed = 1},
-                          .bands = bands,
-                          .rows = rows,
+    bm_backend_cfg cfg = {.sketch = {.perms = plan[0], .seed = 1, .scheme = scheme},
+                          .bands = plan[1],
+                          .rows = plan[2],
                           .device = "cpu",
                           .cpu = cpu};
     bm_backend *backend = NULL;
@@ -54,18 +54,24 @@ static bm_backend *open_cpu(uint32_t perms, uint32_t bands, uint32_t rows, const
     return backend;
 }
 
-/* Words and keys of every document against the reference; either may be NULL. */
-static void expect_reference(const bm_sign_task *task, uint32_t perms, uint32_t bands,
-                             uint32_t rows, const char *what)
+static bm_backend *open_cpu(uint32_t perms, uint32_t bands, uint32_t rows, const char *cpu)
 {
+    return open_scheme(BM_SCHEME_AFFINE32, (const uint32_t[]){perms, bands, rows}, cpu);
+}
+
+/* Words and keys of every document against the reference; either may be NULL. */
+static void expect_scheme(bm_scheme scheme, const bm_sign_task *task, const uint32_t plan[3],
+                          const char *what)
+{
+    const uint32_t perms = plan[0], bands = plan[1], rows = plan[2];
     bm_scheme_params params;
-    bm_sketch_options options = {.perms = perms, .seed = 1};
-    cr_assert_eq(bm_scheme_affine32.draw(&options, &params, NULL), BM_OK);
+    bm_sketch_options options = {.perms = perms, .seed = 1, .scheme = scheme};
+    cr_assert_eq(bm_scheme_draw(&options, &params, NULL), BM_OK);
     for (size_t d = 0; d < task->n_docs; d++) {
         size_t n = (size_t)(task->offsets[d + 1] - task->offsets[d]);
         uint32_t words[BM_PERMS_MAX];
         uint64_t keys[BM_PERMS_MAX];
-        bm_scheme_affine32.sign(&params, task->hashes + task->offsets[d], n, words);
+        params.ops->sign(&params, task->hashes + task->offsets[d], n, words);
         bm_band_keys_scalar(words, bands, rows, n == 0, keys);
         if (task->words != NULL)
             cr_assert_arr_eq(task->words + d * perms, words, perms * sizeof *words,
@@ -79,7 +85,13 @@ static void expect_reference(const bm_sign_task *task, uint32_t perms, uint32_t 
     bm_scheme_params_reset(&params);
 }
 
-Test(cpu_backend, words_and_keys_equal_the_reference_on_every_instruction_set)
+static void expect_reference(const bm_sign_task *task, uint32_t perms, uint32_t bands,
+                             uint32_t rows, const char *what)
+{
+    expect_scheme(BM_SCHEME_AFFINE32, task, (const uint32_t[]){perms, bands, rows}, what);
+}
+
+static void expect_reference_on_every_isa(bm_scheme scheme)
 {
     static const uint32_t plans[][3] = {{1, 1, 1},     {16, 16, 1},    {100, 20, 5},
                                         {128, 16, 8},  {128, 42, 3},   {256, 20, 12},
@@ -92,8 +104,8 @@ Test(cpu_backend, words_and_keys_equal_the_reference_on_every_instruction_set)
             continue;
         ran++;
         for (size_t p = 0; p < sizeof plans / sizeof plans[0]; p++) {
-            uint32_t perms = plans[p][0], bands = plans[p][1], rows = plans[p][2];
-            bm_backend *backend = open_cpu(perms, bands, rows, isas[i]);
+            uint32_t perms = plans[p][0], bands = plans[p][1];
+            bm_backend *backend = open_scheme(scheme, plans[p], isas[i]);
             uint32_t *words = bm_alloc(b.n_docs * perms, sizeof *words);
             uint64_t *keys = bm_alloc(b.n_docs * bands, sizeof *keys);
             for (int wanted = 1; wanted <= 3; wanted++) { /* words, keys, both */
@@ -104,7 +116,7 @@ Test(cpu_backend, words_and_keys_equal_the_reference_on_every_instruction_set)
                                      .keys = (wanted & 2) != 0 ? keys : NULL};
                 cr_assert_eq(backend->ops->submit(backend, &task, NULL), BM_OK);
                 cr_assert_eq(backend->ops->wait(backend, &task, NULL), BM_OK);
-                expect_reference(&task, perms, bands, rows, isas[i]);
+                expect_scheme(scheme, &task, plans[p], isas[i]);
             }
             cr_expect_eq(backend->ops->drain(backend, NULL), BM_OK);
             backend->ops->close(backend);
@@ -113,6 +125,48 @@ Test(cpu_backend, words_and_keys_equal_the_reference_on_every_instruction_set)
         }
     }
     cr_expect_geq(ran, 1);
+    free_batch(&b);
+}
+
+Test(cpu_backend, words_and_keys_equal_the_reference_on_every_instruction_set)
+{
+    expect_reference_on_every_isa(BM_SCHEME_AFFINE32);
+}
+
+Test(cpu_backend, words_and_keys_of_oph_equal_the_reference_on_every_instruction_set)
+{
+    expect_reference_on_every_isa(BM_SCHEME_OPH);
+}
+
+/* perms_used: the same words as of all permutations, and fewer of them; oph has no such prefix. */
+Test(cpu_backend, the_first_words_may_be_had_alone_where_the_scheme_allows_it)
+{
+    enum { K = 128, USED = 70, DOCS = 30 };
+    batch b = make_batch(21, DOCS);
+    bm_backend_cfg cfg = {
+        .sketch = {.perms = K, .seed = 1}, .perms_used = USED, .bands = 7, .rows = 10};
+    bm_backend *all = open_cpu(K, 7, 10, NULL), *some = NULL;
+    static uint32_t x[DOCS * K], y[DOCS * USED];
+    static uint64_t x_keys[DOCS * 7], y_keys[DOCS * 7];
+    bm_sign_task whole = {b.offsets, b.hashes, DOCS, x, x_keys};
+    bm_sign_task part = {b.offsets, b.hashes, DOCS, y, y_keys};
+    cr_assert_eq(bm_backend_cpu.open(&cfg, &some, NULL), BM_OK);
+    cr_assert_eq(all->ops->submit(all, &whole, NULL), BM_OK);
+    cr_assert_eq(some->ops->submit(some, &part, NULL), BM_OK);
+    for (size_t d = 0; d < DOCS; d++)
+        cr_assert_arr_eq(x + d * K, y + d * USED, USED * sizeof *y);
+    cr_assert_arr_eq(x_keys, y_keys, sizeof x_keys);
+    all->ops->close(all);
+    some->ops->close(some);
+    bm_backend *none = NULL;
+    cfg.sketch.scheme = BM_SCHEME_OPH;
+    cr_expect_eq(bm_backend_cpu.open(&cfg, &none, NULL), BM_ERR_USAGE);
+    cfg.perms_used = K;
+    cr_expect_eq(bm_backend_cpu.open(&cfg, &none, NULL), BM_OK);
+    bm_backend_cpu.close(none);
+    cfg.sketch.scheme = BM_SCHEME_AFFINE32;
+    cfg.perms_used = K + 1;
+    cr_expect_eq(bm_backend_cpu.open(&cfg, &none, NULL), BM_ERR_USAGE);
     free_batch(&b);
 }
 
