@@ -199,6 +199,8 @@ static bm_status run(walk *w, bm_pool *pool, size_t chunk, bm_join_stats *stats,
     if (n_docs > BM_DOCS_MAX)
         return bm_fail(err, BM_ERR_USAGE, "%zu documents are too many (at most %u)", n_docs,
                        BM_DOCS_MAX);
+    if (n_docs == 0)
+        return BM_OK; /* there are no arrays of keys either */
     bm_band_buckets buckets;
     bm_bucket_join join;
     w->chunk = chunk == 0 ? CHUNK_DEFAULT : chunk;

@@ -243,3 +243,11 @@ Test(candidates, too_many_documents_are_a_usage_error)
     bm_band_keyset keys = {.n_docs = (size_t)BM_DOCS_MAX + 1};
     cr_assert_eq(bm_candidates(&keys, NULL, 0, append, NULL, NULL, NULL), BM_ERR_USAGE);
 }
+
+Test(candidates, no_documents_have_no_arrays_and_no_pairs)
+{
+    list l = {0};
+    bm_band_keyset keys = {.bands = 13};
+    cr_assert_eq(bm_candidates(&keys, NULL, 100, append, &l, NULL, NULL), BM_OK);
+    cr_assert_eq(l.n, 0);
+}
