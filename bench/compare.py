@@ -173,6 +173,18 @@ def take_turns(run):
     return sections
 
 
+def tidy(run, command):
+    """The command as it goes into the result: without the folders of this machine."""
+    names = {run.scratch: "SCRATCH", run.args.venv: "VENV", run.args.program: "bandmill",
+             measure.ROOT + os.sep: ""}
+    words = []
+    for word in command:
+        for path, name in names.items():
+            word = word.replace(path, name)
+        words.append(os.path.basename(word) if word.startswith(os.sep) else word)
+    return words
+
+
 def rounded(values, digits=4):
     values = [value for value in values if value is not None]
     if not values:
@@ -181,9 +193,9 @@ def rounded(values, digits=4):
             "max": round(max(values), digits), "runs": len(values)}
 
 
-def summary(runs):
+def summary(run, runs):
     done = [one for one in runs if one["status"] == "done"]
-    row = {"status": runs[-1]["status"], "command": runs[-1]["command"], "why": runs[-1].get("why"),
+    row = {"status": runs[-1]["status"], "command": tidy(run, runs[-1]["command"]), "why": runs[-1].get("why"),
            "seconds": rounded([one["seconds"] for one in done]),
            "cpu_seconds": rounded([one["cpu_seconds"] for one in done]),
            "process_seconds": rounded([one["process_seconds"] for one in done]),
@@ -209,7 +221,7 @@ def judge(run, sections, planted):
             row.update(truth.quality(found, true))
             others |= found - true
     result = truth.check(run.documents, planted, true, others, run.args.threshold)
-    return {"command": command, "seconds": round(seconds, 3), "pairs": len(true), **result}
+    return {"command": tidy(run, command), "seconds": round(seconds, 3), "pairs": len(true), **result}
 
 
 def corpus(args):
@@ -268,6 +280,7 @@ def options():
 
 def main():
     args = options()
+    args.program, args.venv = os.path.abspath(args.program), os.path.abspath(args.venv)
     load = [round(value, 2) for value in os.getloadavg()]  # of others: before anything of ours runs
     result = measure.provenance(args.program)
     python, versions, missing = tool_venv.prepare(args.venv, os.path.join(HERE, "requirements-compare.txt"))
@@ -275,9 +288,10 @@ def main():
         run = Run(args, python, missing, scratch)
         documents, planted = prepare_documents(corpus(args), run.documents)
         smoke(run)
-        sections = {"/".join(key): {name: summary(runs) for name, runs in table.items()}
+        sections = {"/".join(key): {name: summary(run, runs) for name, runs in table.items()}
                     for key, table in take_turns(run).items()}
         judged = judge(run, sections, planted)
+    result["command"] = tidy(run, result["command"])
     named = {name.lower(): name for name in TOOLS}
     result.update({
         "what": "MinHash tools compared", "load_average_at_start": load, "quiet": load[0] < 0.5, "cpus": args.cpus,

@@ -22,7 +22,8 @@ def bars(axes, question, result):
         label = "one core" if mode == "one" else f"{len(result['cpus'])} cores"
         axes.barh([i - place for i, _ in drawn], [s for _, s in drawn], 0.38, color=COLOURS[mode], label=label)
         for i, value in drawn:
-            axes.text(value * 1.06, i - place, f"{value:.2f} s" if value >= 1 else f"{value:.3f} s", va="center", fontsize=7.5)
+            shown = f"{value:.2f} s" if value >= 1 else f"{value:.3f} s"
+            axes.text(value * 1.06, i - place, shown, va="center", fontsize=7.5)
     axes.set_yticks(range(len(names)), names)
     axes.invert_yaxis()
     axes.set_xscale("log")

@@ -39,7 +39,8 @@ def table(result, question):
     tables = {mode: result["sections"][f"{question}/{mode}"] for mode in ("one", "all")}
     names = sorted(tables["all"], key=lambda name: tables["all"][name].get("seconds", {"median": 1e9})["median"])
     more = ["MB/s, one core"] if question == "signatures" else ["pairs", "recall", "precision"]
-    heads = ["tool", "one core, s", "CPU s", f"{len(result['cpus'])} cores, s", "CPU s", f"peak MB, {len(result['cpus'])} cores", *more]
+    cores = f"{len(result['cpus'])} cores"
+    heads = ["tool", "one core, s", "CPU s", f"{cores}, s", "CPU s", f"peak MB, {cores}", *more]
     lines = [f"**{TITLES[question]}**", "", "| " + " | ".join(heads) + " |", "|---" + "|---:" * (len(heads) - 1) + "|"]
     return lines + [row_of(name, question, tables, result["documents"]["text_bytes"] / 1e6) for name in names]
 
@@ -56,7 +57,8 @@ def tables(result):
         f"{documents['text_bytes'] / 1e6:.0f} MB of text. Python {result['python']}; {versions}. Missing: {missing}.", "",
         f"`{' '.join(result['command'])}`", "",
         *table(result, "signatures"), "", *table(result, "pairs"), "",
-        "¹ one run, as it is slow or the time for repeats was used up; else the median of the runs. A dash: not to be had.",
+        "¹ one run, as it is slow or the time for repeats was used up; else the median of the runs. A dash: not to be "
+        "had.",
         "",
         f"The truth: {check['pairs']:,} pairs, by `bandmill pairs --candidates all` in {check['seconds']:.1f} s; "
         f"{check['checked_pairs']:,} pairs checked with sets in Python, {check['wrong']} wrong."])
