@@ -37,7 +37,7 @@ measure() { # measure MODE N OPTION…
     peak=$(count peak_resident_bytes)
     echo "$mode $n $began $ended $before $after $(count verified) $(count not_compared) $peak" |
         awk 'function s(t) { split(t, p, /[ms]/); return p[1] * 60 + p[2] }
-            { printf "%s\t%d\t%.2f\t%.2f\t%d\t%d\t%d\n", $1, $2, $4 - $3, s($7) + s($8) - s($5) - s($6), $9, $10,
+            { printf "%s\t%s\t%.2f\t%.2f\t%s\t%s\t%d\n", $1, $2, $4 - $3, s($7) + s($8) - s($5) - s($6), $9, $10,
                 $11 / 1048576 }' >>"$work/table"
     tail -n 1 "$work/table"
 }
