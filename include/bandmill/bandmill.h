@@ -4,6 +4,7 @@
 #define BANDMILL_BANDMILL_H
 
 #include <bandmill/bench.h>
+#include <bandmill/cluster.h>
 #include <bandmill/device.h>
 #include <bandmill/job.h>
 #include <bandmill/sketch.h>

@@ -29,6 +29,12 @@ const cli_command cli_commands[CLI_N_COMMANDS] = {
          "read; without\nany, its report names them. Finding and removing can so be two "
          "steps.",
          cli_run_filter},
+    [CLI_CLUSTER] = {"cluster", "PAIRS.tsv", "group the documents of a list of pairs",
+                     "Reads id_a, id_b, jaccard (what pairs, or dedup --pairs, wrote, or any such "
+                     "file) and writes the groups\nas JSON Lines to stdout or -o FILE. With several "
+                     "thresholds it writes a table instead: threshold, pairs,\ngroups, largest, "
+                     "removed. Documents are in order of first appearance.",
+                     cli_run_cluster},
     [CLI_INSPECT] = {"inspect", "PATH...", "say what a file or directory of bandmill holds",
                      "Shows the kind, the counts and the provenance (scheme, seed, shingles, "
                      "normaliser, versions).",
@@ -48,7 +54,7 @@ const cli_command cli_commands[CLI_N_COMMANDS] = {
 
 bm_status cli_command_find(const char *name, cli_command_id *out, bm_error *err)
 {
-    static const char *const later[] = {"cluster", "explain", "tune",  "query",
+    static const char *const later[] = {"explain", "tune",  "query",
                                         "index",   "export",  "merge", "estimate"};
     const char *names[CLI_N_COMMANDS];
     for (unsigned i = 0; i < CLI_N_COMMANDS; i++) {

@@ -156,6 +156,28 @@ static bool parse_shingle(const char *text, void *field, char *why, size_t cap)
     return false;
 }
 
+/* T,T,...: each more than 0, at most 1. The program keeps the C locale. */
+static bool parse_thresholds(const char *text, void *field, char *why, size_t cap)
+{
+    cli_thresholds list = {.n = 0};
+    snprintf(why, cap, "expected up to %d numbers above 0, at most 1, separated by commas",
+             CLI_THRESHOLDS_MAX);
+    for (const char *at = text;; at++) {
+        char *end;
+        if (list.n == CLI_THRESHOLDS_MAX || strspn(at, "0123456789.") == 0)
+            return false;
+        double value = strtod(at, &end);
+        if (!(value > 0 && value <= 1) || (*end != ',' && *end != '\0'))
+            return false;
+        list.values[list.n++] = value;
+        at = end;
+        if (*at == '\0')
+            break;
+    }
+    *(cli_thresholds *)field = list;
+    return true;
+}
+
 static const arg_option rows[] = {
     /* output */
     {.name = "output",
@@ -169,12 +191,12 @@ static const arg_option rows[] = {
     {.name = "output",
      .letter = 'o',
      .type = ARG_TEXT,
-     .commands = BIT(CLI_PAIRS),
+     .commands = BIT(CLI_PAIRS) | BIT(CLI_CLUSTER),
      .group = CLI_GROUP_OUTPUT,
      .value = "FILE",
      .help = "file to write (default: stdout)",
      FIELD(job.output)},
-    FLAG("force", READS, CLI_GROUP_OUTPUT, job.force, "replace an output of ours as a whole"),
+    FLAG("force", READS | BIT(CLI_CLUSTER), CLI_GROUP_OUTPUT, job.force, "replace an output of ours as a whole"),
     FLAG("band-keys", BIT(CLI_SIGN), CLI_GROUP_OUTPUT, job.band_keys, "write band_keys.npy too"),
     FLAG("pairs", BIT(CLI_DEDUP), CLI_GROUP_OUTPUT, job.write_pairs, "write pairs.tsv too"),
     CHOICE("kept", BIT(CLI_DEDUP) | BIT(CLI_FILTER), CLI_GROUP_OUTPUT, job.kept, kept_choices,
@@ -260,6 +282,14 @@ static const arg_option rows[] = {
      .high = 1,
      .open = ARG_OPEN_LOW,
      FIELD(job.lsh.threshold)},
+    {.name = "threshold",
+     .type = ARG_PARSED,
+     .commands = BIT(CLI_CLUSTER),
+     .group = CLI_GROUP_PAIRS,
+     .value = "T,T,...",
+     .parse = parse_thresholds,
+     .help = "least similarity of a pair that counts (every pair); several give a table",
+     FIELD(thresholds)},
     {.name = "recall",
      .type = ARG_REAL,
      .commands = JOBS,
@@ -276,9 +306,9 @@ static const arg_option rows[] = {
           "rows of a band, with --bands"),
     CHOICE("verify", FINDS, CLI_GROUP_PAIRS, job.lsh.verify, verify_choices,
            "what makes a candidate a pair (exact; signature from signatures without inputs)"),
-    CHOICE("cluster", BIT(CLI_DEDUP), CLI_GROUP_PAIRS, job.lsh.cluster, cluster_choices,
+    CHOICE("cluster", BIT(CLI_DEDUP) | BIT(CLI_CLUSTER), CLI_GROUP_PAIRS, job.lsh.cluster, cluster_choices,
            "how pairs become groups (components)"),
-    CHOICE("keep", BIT(CLI_DEDUP), CLI_GROUP_PAIRS, job.lsh.keep, keep_choices,
+    CHOICE("keep", BIT(CLI_DEDUP) | BIT(CLI_CLUSTER), CLI_GROUP_PAIRS, job.lsh.keep, keep_choices,
            "which document of a group stays (first)"),
     CHOICE("candidates", BIT(CLI_PAIRS), CLI_GROUP_PAIRS, job.all_candidates, candidate_choices,
            "by bands, or every pair, exactly (lsh)"),
@@ -307,7 +337,7 @@ static const arg_option rows[] = {
      .open = ARG_OPEN_LOW,
      FIELD(min_seconds)},
     /* general */
-    CHOICE("progress", READS | BIT(CLI_BENCH), CLI_GROUP_GENERAL, progress, progress_choices,
+    CHOICE("progress", READS | BIT(CLI_CLUSTER) | BIT(CLI_BENCH), CLI_GROUP_GENERAL, progress, progress_choices,
            "the meter on stderr (auto: on a terminal)"),
     {.name = "quiet",
      .letter = 'q',
@@ -340,7 +370,7 @@ static const arg_option rows[] = {
     LATER("dry-run"),
     LATER("preset")};
 
-static const char *const command_names[CLI_N_COMMANDS] = {"sign",    "dedup",   "pairs", "filter",
+static const char *const command_names[CLI_N_COMMANDS] = {"sign",    "dedup",   "pairs", "filter",  "cluster",
                                                           "inspect", "devices", "bench", "help"};
 
 const arg_table cli_options = {rows, sizeof rows / sizeof rows[0], command_names, CLI_N_COMMANDS};
@@ -403,6 +433,9 @@ static bm_status check_operands(cli_settings *s, cli_command_id command, bm_erro
     bool listed = job->input.files_from != NULL;
     if (command == CLI_DEVICES && s->operands.n > 0)
         return args_fail(err, "%s takes no input (got \"%.200s\")", name, s->operands.items[0]);
+    if (command == CLI_CLUSTER && s->operands.n != 1)
+        return args_fail(err, "%zu inputs (expected one pairs.tsv, or - for stdin)",
+                         s->operands.n);
     if (command == CLI_INSPECT && s->operands.n == 0)
         return args_fail(err, "no input (expected files or directories that bandmill wrote)");
     if (BIT(command) & READS) {

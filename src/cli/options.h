@@ -15,6 +15,7 @@ typedef enum cli_command_id {
     CLI_DEDUP,
     CLI_PAIRS,
     CLI_FILTER,
+    CLI_CLUSTER,
     CLI_INSPECT,
     CLI_DEVICES,
     CLI_BENCH,
@@ -35,6 +36,13 @@ typedef enum cli_group {
 
 enum { CLI_OPTIONS_MAX = 128 };
 
+enum { CLI_THRESHOLDS_MAX = 64 };
+
+typedef struct cli_thresholds {
+    double values[CLI_THRESHOLDS_MAX];
+    size_t n;
+} cli_thresholds;
+
 typedef struct cli_settings {
     bm_job job; /* its lists point to `operands` and `text_fields` */
     arg_list operands, text_fields;
@@ -45,6 +53,7 @@ typedef struct cli_settings {
     int only_one; /* --hash: nothing to choose yet */
     uint32_t repeats;
     double min_seconds;
+    cli_thresholds thresholds; /* cluster */
 } cli_settings;
 
 extern const arg_table cli_options;
