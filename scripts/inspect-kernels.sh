@@ -1,0 +1,127 @@
+#!/usr/bin/env bash
+# inspect-kernels.sh [--json] [--check] [--docs] [--perms K] [--keep DIR] -- what the compilers of GPUs make of the kernels, without a GPU.
+#
+#   NVIDIA  clang (nvptx64-nvidia-nvcl, sm_80) with libclc -> PTX -> ptxas for sm_80 and sm_90 -> nvdisasm
+#   AMD     clang (amdgcn-amd-amdhsa, gfx90a) with libclc -> assembly
+#
+# Prints a table (--json: one JSON object); --docs writes it between the marks of docs/kernels.md; --check exits with 1 where a kernel
+# calls, spills or has scratch, or where the signature loop on sm_90 takes more than 1.6 instructions a shingle and permutation or reads
+# shingles in less than 128 bits. Exits with 77 where a tool is missing. Parameters are those of kernels/tuning/opencl.csv.
+#
+# clang 14 knows no sm_90, hence PTX for sm_80. Tools come from PATH, $CUDA_HOME or /usr/local/cuda, .venv (PyPI nvidia-cuda-nvdisasm), or
+# $BM_CLANG $BM_PTXAS $BM_NVDISASM $BM_LIBCLC.
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+json=no check=no docs=no perms=128 keep=
+
+while (($#)); do
+    case $1 in
+    --json) json=yes ;;
+    --check) check=yes ;;
+    --docs) docs=yes ;;
+    --perms) perms=${2:?--perms needs a number} && shift ;;
+    --keep) keep=${2:?--keep needs a folder} && shift ;;
+    -h | --help)
+        sed -n '2,14s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+        exit 0
+        ;;
+    *)
+        echo "inspect-kernels.sh: unknown argument $1" >&2
+        exit 2
+        ;;
+    esac
+    shift
+done
+
+skip() {
+    echo "inspect-kernels.sh: skipped: $1" >&2
+    exit 77
+}
+# find_tool VARIABLE NAME FOLDER...: its path, or skip.
+find_tool() {
+    local given=${!1:-} name=$2 folder
+    shift 2
+    [[ -n $given ]] && { echo "$given"; return; }
+    command -v "$name" && return
+    for folder in "$@"; do
+        [[ -x $folder/$name ]] && { echo "$folder/$name"; return; }
+    done
+    return 1
+}
+
+cuda=${CUDA_HOME:-/usr/local/cuda}/bin
+clang=$(find_tool BM_CLANG clang /usr/lib/llvm-14/bin) || skip "no clang"
+ptxas=$(find_tool BM_PTXAS ptxas "$cuda") || skip "no ptxas (CUDA toolkit)"
+nvdisasm=$(find_tool BM_NVDISASM nvdisasm "$cuda" "$root"/.venv/lib/python3*/site-packages/nvidia/*/bin) ||
+    skip "no nvdisasm (CUDA toolkit, or PyPI nvidia-cuda-nvdisasm in .venv)"
+libclc=${BM_LIBCLC:-/usr/lib/clc}
+for library in nvptx64--nvidiacl.bc amdgcn--amdhsa.bc; do
+    [[ -r $libclc/$library ]] || skip "no $libclc/$library (package libclc-14)"
+done
+
+work=$keep
+[[ -n $work ]] || { work=$(mktemp -d) && trap 'rm -rf "$work"' EXIT; }
+mkdir -p "$work"
+
+# row_of VENDOR SHAPE: the columns of the row of opencl.csv for a GPU of this vendor, by name, as shell assignments.
+row_of() {
+    awk -F, -v vendor="$1" '
+        /^#/ || NF < 5 { next }
+        !head { for (i = 1; i <= NF; i++) name[i] = $i; head = 1; next }
+        ($1 == "*") && ($2 == "*" || index(tolower(vendor), tolower($2))) && ($3 == "*" || $3 == "gpu") {
+            fit = 1 + ($3 != "*") + 2 * ($2 != "*")
+            if (fit > best) { best = fit; row = $0 }
+        }
+        END { n = split(row, value, ","); for (i = 4; i <= n; i++) printf "%s=%s ", name[i], value[i] }
+    ' "$root/kernels/tuning/opencl.csv"
+}
+
+# options_of VENDOR: -D of sign_gpu.cl as cl_tune.c works them out for many permutations.
+options_of() {
+    local shape lanes acc each group tile pack whole part batch lend unroll team teams
+    eval "$(row_of "$1")"
+    team=$(((perms + each - 1) / each))
+    teams=$((group / team > 0 ? group / team : 1))
+    echo "-DBM_PERMS=$perms -DBM_BANDS=16 -DBM_ROWS=$((perms / 16)) -DBM_SPLIT_GROUP=64 -DBM_EACH=$each -DBM_TEAM=$team" \
+        "-DBM_TEAMS=$teams -DBM_TILE=$tile -DBM_UNROLL=$unroll"
+}
+
+# compile VENDOR OUT clang-option...: the program of the GPU shape.
+compile() {
+    local vendor=$1 out=$2 options
+    shift 2
+    read -r -a options <<< "$(options_of "$vendor")"
+    printf '#include "%s"\n' "$root"/kernels/{affine32.h,band_keys.cl,sign_gpu.cl} > "$work/program.cl"
+    "$clang" -w -x cl -cl-std=CL1.2 -O3 -Xclang -finclude-default-header "${options[@]}" "$@" -S -o "$out" "$work/program.cl"
+}
+
+each_of() { options_of "$1" | sed 's/.*BM_EACH=\([0-9]*\).*/\1/'; }
+group_of() { options_of "$1" | sed 's/.*BM_TEAM=\([0-9]*\) -DBM_TEAMS=\([0-9]*\).*/\1*\2/'; }
+
+compile NVIDIA "$work/nvidia.ptx" -target nvptx64-nvidia-nvcl -march=sm_80 -Xclang -mlink-builtin-bitcode -Xclang "$libclc/nvptx64--nvidiacl.bc"
+compile AMD "$work/amd.s" -target amdgcn-amd-amdhsa -mcpu=gfx90a -nogpulib -Xclang -mlink-builtin-bitcode -Xclang "$libclc/amdgcn--amdhsa.bc"
+
+rows=$work/rows.tsv
+: > "$rows"
+for arch in sm_80 sm_90; do
+    "$ptxas" -v -arch=$arch "$work/nvidia.ptx" -o "$work/$arch.cubin" 2> "$work/$arch.txt"
+    "$nvdisasm" -c "$work/$arch.cubin" > "$work/$arch.sass"
+    awk -v arch=$arch -v each="$(each_of NVIDIA)" -v group="$(($(group_of NVIDIA)))" -f "$root/scripts/inspect-nvidia.awk" \
+        "$work/nvidia.ptx" "$work/$arch.txt" "$work/$arch.sass" >> "$rows"
+done
+awk -v arch=gfx90a -v each="$(each_of AMD)" -f "$root/scripts/inspect-amd.awk" "$work/amd.s" >> "$rows"
+
+status=0
+awk -F'\t' -v json=$json -v check=$check -v perms="$perms" -v clang="$("$clang" --version | head -n 1)" \
+    -v ptxas="$("$ptxas" --version | tail -n 2 | head -n 1)" -f "$root/scripts/inspect-report.awk" "$rows" > "$work/report" || status=$?
+if [[ $docs == yes ]]; then
+    awk -v report="$work/report" '
+        /<!-- generated: end -->/ { inside = 0 }
+        !inside { print }
+        /<!-- generated: begin/ { inside = 1; print ""; while ((getline line < report) > 0) print line; print "" }
+    ' "$root/docs/kernels.md" > "$work/kernels.md"
+    cp "$work/kernels.md" "$root/docs/kernels.md"
+else
+    cat "$work/report"
+fi
+exit "$status"

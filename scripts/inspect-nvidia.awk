@@ -1,0 +1,66 @@
+# inspect-nvidia.awk -- a row a kernel from three files: PTX, what ptxas -v says, and SASS of nvdisasm.
+#
+# Variables: arch, each (permutations of a work-item), group (work-items). Columns: kernel arch registers spill_bytes scratch_bytes local_bytes
+# occupancy_% calls instructions ops per_op widest_read narrow_reads.
+#
+# The signature loops are the innermost loops that read local memory: a backward branch with no other one inside. Each read of 128 bits is
+# four shingles, so a turn does reads * 4 * each ops; all instructions of the turn count. Of several loops the worst is shown.
+function low(x, step) { return int((x + step - 1) / step) * step }
+# Warps an SM holds over the most it can (64): 65,536 registers in portions of 256 a warp, 32 groups, local memory and 1 KiB a group.
+function occupancy(regs, shared,    warps, most, by) {
+    warps = low(kernel == "bm_sign" ? group : 64, 32) / 32
+    most = 32
+    by = int(65536 / (low(regs * 32, 256)) / warps)
+    if (by < most) most = by
+    by = int((arch == "sm_90" ? 228 : 164) * 1024 / (low(shared, 128) + 1024))
+    if (by < most) most = by
+    by = int(64 / warps)
+    if (by < most) most = by
+    return most * warps * 100 / 64
+}
+FNR == 1 { file++ }
+file == 1 && /^[^\/]*[ \t;}]call[.a-z]*[ \t]/ { ptx_calls++ }
+file == 2 && /Compiling entry function/ { split($0, part, "'"); kernel = part[2]; order[++n_kernels] = kernel }
+file == 2 && /bytes stack frame/ {
+    match($0, /[0-9]+ bytes stack/); scratch[kernel] = substr($0, RSTART) + 0
+    match($0, /[0-9]+ bytes spill stores/); spill[kernel] = substr($0, RSTART) + 0
+    match($0, /[0-9]+ bytes spill loads/); spill[kernel] += substr($0, RSTART) + 0
+}
+file == 2 && /Used [0-9]+ registers/ {
+    match($0, /Used [0-9]+/); regs[kernel] = substr($0, RSTART + 5) + 0
+    shared[kernel] = match($0, /[0-9]+ bytes smem/) ? substr($0, RSTART) + 0 : 0
+}
+file == 3 && /\.section[ \t]+\.text\./ {
+    kernel = $0; sub(/.*\.text\./, "", kernel); sub(/,.*/, "", kernel)
+    n = 0; split("", label); split("", loop_at)
+}
+file == 3 && /^\.L[^:]*:/ { name = $1; sub(/:.*/, "", name); label[name] = n }
+file == 3 && /^ *\/\*[0-9a-f]+\*\// {
+    text[n++] = $0
+    # A CALL.REL.NOINC to a label of the kernel itself is how ptxas jumps out of a divergent loop; others are calls.
+    if ($0 ~ /CALL/ && $0 !~ /CALL\.REL\.NOINC `\(\.L_x_/) calls[kernel]++
+    if ($0 !~ /BRA/ || !match($0, /`\([^)]*\)/)) next
+    target = substr($0, RSTART + 2, RLENGTH - 3)
+    if (target in label) see_loop(label[target], n)
+}
+function see_loop(from, to,    i, wide, narrow, per) {
+    for (i = from; i < to - 1; i++)
+        if (i in loop_at) return # not the innermost
+    loop_at[to - 1] = from
+    for (i = from; i < to; i++) {
+        if (text[i] ~ /LDS\.128/) wide++
+        else if (text[i] ~ /LDS/) narrow++
+    }
+    if (wide + narrow == 0) return
+    narrow_reads[kernel] += narrow
+    per = wide > 0 ? (to - from) / (wide * 4 * each) : 999
+    if (per > per_op[kernel]) { per_op[kernel] = per; turn[kernel] = to - from; ops[kernel] = wide * 4 * each }
+}
+END {
+    for (k = 1; k <= n_kernels; k++) {
+        kernel = order[k]
+        printf "%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%.3f\t%d\n", kernel, arch, regs[kernel], spill[kernel], scratch[kernel],
+            shared[kernel], occupancy(regs[kernel], shared[kernel]), calls[kernel] + ptx_calls, turn[kernel], ops[kernel],
+            per_op[kernel], narrow_reads[kernel]
+    }
+}
