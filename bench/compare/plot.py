@@ -39,7 +39,7 @@ def main():
     figure, axes = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained")
     for question, part in zip(("signatures", "pairs"), axes):
         bars(part, question, result)
-    axes[0].legend(loc="lower right", frameon=False)
+    axes[0].legend(loc="upper right", frameon=False)
     figure.supxlabel(f"{result['documents']['documents']:,} documents, {result['documents']['text_bytes'] / 1e6:.0f} MB of "
                      f"text; {result['machine']['processor']}; {result['date'][:10]}; commit {result['commit']}",
                      fontsize=8)
