@@ -37,7 +37,8 @@ static inline __m512i low_halves(const uint64_t *hashes, __mmask16 lanes)
 
 static inline __mmask16 lanes_of(size_t left)
 {
-    return left >= LANES ? (__mmask16)0xFFFF : (__mmask16)((1u << left) - 1u);
+    const unsigned mask = left >= LANES ? 0xFFFFu : (1u << left) - 1u;
+    return (__mmask16)mask;
 }
 
 static void avx512_premix(const uint64_t *hashes, size_t n, uint32_t *block)
