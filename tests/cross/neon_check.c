@@ -64,11 +64,14 @@ static void check_minima(tally *t, uint32_t perms, const uint64_t *hashes, size_
 }
 
 /* The whole backend, which must choose NEON by itself, on one document of each length. */
-static void check_backend(tally *t, const uint64_t *hashes)
+static void check_backend(tally *t, bm_scheme scheme, const uint64_t *hashes)
 {
     static const uint64_t offsets[] = {0, 0, 1, 3, 120, 1144, 2169, 6000};
     enum { DOCS = sizeof offsets / sizeof offsets[0] - 1, PERMS = 100, BANDS = 20, ROWS = 5 };
-    bm_backend_cfg cfg = {.sketch = {.perms = PERMS, .seed = 1}, .bands = BANDS, .rows = ROWS};
+    const bm_scheme_ops *ops = bm_scheme_get(scheme);
+    bm_backend_cfg cfg = {.sketch = {.scheme = scheme, .perms = PERMS, .seed = 1}};
+    cfg.bands = BANDS;
+    cfg.rows = ROWS;
     bm_backend *backend = NULL;
     bm_scheme_params params;
     uint32_t words[DOCS * PERMS], expected[PERMS];
@@ -76,14 +79,14 @@ static void check_backend(tally *t, const uint64_t *hashes)
     bm_sign_task task = {offsets, hashes, DOCS, words, keys};
     if (bm_backend_cpu.open(&cfg, &backend, NULL) != BM_OK ||
         bm_backend_cpu.submit(backend, &task, NULL) != BM_OK ||
-        bm_scheme_affine32.draw(&cfg.sketch, &params, NULL) != BM_OK) {
+        ops->draw(&cfg.sketch, &params, NULL) != BM_OK) {
         check(t, false, "the backend could not be used", 0, 0);
         return;
     }
     check(t, strcmp(backend->info.driver, "neon") == 0, "the instruction set is not neon", 0, 0);
     for (size_t d = 0; d < DOCS; d++) {
         size_t n = (size_t)(offsets[d + 1] - offsets[d]);
-        bm_scheme_affine32.sign(&params, hashes + offsets[d], n, expected);
+        ops->sign(&params, hashes + offsets[d], n, expected);
         bm_band_keys_scalar(expected, BANDS, ROWS, n == 0, expected_keys);
         check(t, memcmp(words + d * PERMS, expected, sizeof expected) == 0, "words (document)", d,
               n);
@@ -111,7 +114,8 @@ int main(void)
             check_minima(&t, perms, hashes + perms, n);
     for (size_t n = 10; n <= BM_SIGN_BLOCK; n += 13)
         check_minima(&t, 128, hashes, n);
-    check_backend(&t, hashes);
+    check_backend(&t, BM_SCHEME_AFFINE32, hashes);
+    check_backend(&t, BM_SCHEME_OPH, hashes);
     printf("%u passed, %u failed\n", t.passed, t.failed);
     return t.failed == 0 ? 0 : 1;
 }
