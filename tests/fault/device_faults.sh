@@ -31,6 +31,7 @@ export LC_ALL=C OCL_ICD_VENDORS="$top/vendors" BANDMILL_CACHE_DIR="$top/cache" P
 export LD_LIBRARY_PATH="$SHIM${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" CL_SHIM_LOG="$top/log"
 failures=0
 checks=0
+options=
 part=$(date +%s)
 
 "$PROGRAM" devices > listing || exit 1
@@ -81,7 +82,8 @@ job() {
     lent) set -- CL_SHIM_TYPE=listed "$@" ;;
     esac
     rm -rf out out.* log
-    timeout -k 5 60 env "$@" "$PROGRAM" "$command" "$input.jsonl" --device "$device" --batch-docs 400 -o out > stdout 2> err
+    # shellcheck disable=SC2086 # options are words
+    timeout -k 5 60 env "$@" "$PROGRAM" "$command" "$input.jsonl" --device "$device" --batch-docs 400 $options -o out > stdout 2> err
     rc=$?
 }
 
@@ -318,6 +320,22 @@ in_turn mapped auto -5 $((listed + 1))
 in_turn lent auto -36 $((listed + 1))
 in_turn copied opencl:0.0 -5 $((listed + 1))
 in_turn lent opencl:0.0 -36 1
+
+# Known answers in several batches, of which one fails: rows of 8 KiB, so that small buffers do not hold all.
+"$PROGRAM" dedup few.jsonl --device cpu --perms 1024 --bands 512 --rows 2 -q -o right.dedup.wide || exit 1
+cp few.jsonl wide.jsonl
+sed -i 's/few\.jsonl/wide.jsonl/g' right.dedup.wide/*.tsv
+options="--perms 1024 --bands 512 --rows 2"
+for mode in copied mapped; do
+    job "$mode" dedup wide auto BANDMILL_PROBE= BANDMILL_CL_LIMIT=65536
+    right_bytes
+    for n in 1 2 3; do
+        job "$mode" dedup wide auto "CL_SHIM_FAIL=clWaitForEvents:$n:-36" BANDMILL_PROBE= BANDMILL_CL_LIMIT=65536
+        injected
+        right_bytes
+    done
+done
+done_with "known answers in several batches"
 
 echo "device_faults: $checks checks, $failures failed"
 [ "$failures" -eq 0 ]

@@ -101,6 +101,8 @@ bm_status bm_cl_selftest(bm_cl_stream *stream, const bm_scheme_params *params, u
         status = bm_cl_stream_submit(stream, &task, err);
         if (status == BM_OK)
             status = bm_cl_stream_wait(stream, &task, err);
+        if (status != BM_OK)
+            bm_cl_stream_abandon(stream); /* what is under way would be copied to `task` later */
         bm_cl_stream_cut(stream);
     }
     if (status == BM_OK)

@@ -358,6 +358,23 @@ bm_status bm_cl_stream_wait(bm_cl_stream *stream, const bm_sign_task *task, bm_e
     }
 }
 
+void bm_cl_stream_abandon(bm_cl_stream *stream)
+{
+    settle(stream);
+    for (uint32_t i = 0; i < BM_CL_DEPTH; ++i) {
+        bm_cl_slot *slot = &stream->slots[i];
+        if (slot->task == NULL)
+            continue;
+        if (slot->read_end > slot->read_begin)
+            bm_cl_buffer_end_read(stream->api, slot->queue, &slot->out);
+        end_loans(stream, slot);
+        release_event(stream->api, &slot->done);
+        release_event(stream->api, &slot->kernel);
+        slot->task = NULL;
+    }
+    stream->n_busy = 0;
+}
+
 bm_status bm_cl_stream_submit(bm_cl_stream *stream, bm_sign_task *task, bm_error *err)
 {
     bm_cl_cursor at = {0};
