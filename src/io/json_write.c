@@ -204,6 +204,24 @@ void bm_json_raw(bm_json *json, const char *text)
     value(json, text, strlen(text));
 }
 
+void bm_json_key_text(bm_json *json, const char *key, const char *text)
+{
+    bm_json_key(json, key);
+    bm_json_text(json, text);
+}
+
+void bm_json_key_uint(bm_json *json, const char *key, uint64_t number)
+{
+    bm_json_key(json, key);
+    bm_json_uint(json, number);
+}
+
+void bm_json_key_double(bm_json *json, const char *key, double number)
+{
+    bm_json_key(json, key);
+    bm_json_double(json, number);
+}
+
 bm_status bm_json_finish(bm_json *json, bm_error *err)
 {
     put(json, "\n", 1);

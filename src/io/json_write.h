@@ -31,6 +31,10 @@ void bm_json_double(bm_json *json,
                     double value); /* shortest that reads back; NaN and infinities: null */
 void bm_json_bool(bm_json *json, bool value);
 void bm_json_raw(bm_json *json, const char *value); /* JSON text of one value */
+/* A key and its value. */
+void bm_json_key_text(bm_json *json, const char *key, const char *text);
+void bm_json_key_uint(bm_json *json, const char *key, uint64_t number);
+void bm_json_key_double(bm_json *json, const char *key, double number);
 /* BM_OK and a buffer ended by "\n" and NUL, or what went wrong. The buffer stays the writer's
  * (bm_buf_reset(&json->buf)). */
 bm_status bm_json_finish(bm_json *json, bm_error *err);

@@ -13,24 +13,6 @@
 #include "io/json_write.h"
 #include "sketch/scheme.h"
 
-static void key_text(bm_json *json, const char *key, const char *value)
-{
-    bm_json_key(json, key);
-    bm_json_text(json, value);
-}
-
-static void key_uint(bm_json *json, const char *key, uint64_t value)
-{
-    bm_json_key(json, key);
-    bm_json_uint(json, value);
-}
-
-static void key_double(bm_json *json, const char *key, double value)
-{
-    bm_json_key(json, key);
-    bm_json_double(json, value);
-}
-
 static void write_machine(bm_json *json, const bm_bench_options *options)
 {
     char name[128], isa_text[16] = "";
@@ -41,14 +23,14 @@ static void write_machine(bm_json *json, const bm_bench_options *options)
     struct utsname system;
     bm_json_key(json, "machine");
     bm_json_begin_object(json);
-    key_text(json, "processor", name);
-    key_uint(json, "processors", bm_cpu_count());
-    key_text(json, "instruction_set", isa_text);
+    bm_json_key_text(json, "processor", name);
+    bm_json_key_uint(json, "processors", bm_cpu_count());
+    bm_json_key_text(json, "instruction_set", isa_text);
     if (uname(&system) == 0) {
         char text[sizeof system.sysname + sizeof system.release + 2];
         snprintf(text, sizeof text, "%s %s", system.sysname, system.release);
-        key_text(json, "system", text);
-        key_text(json, "architecture", system.machine);
+        bm_json_key_text(json, "system", text);
+        bm_json_key_text(json, "architecture", system.machine);
     }
     bm_json_end_object(json);
 }
@@ -58,17 +40,17 @@ static void write_settings(bm_json *json, const bm_bench_report *report)
     const bm_bench_options *options = report->options;
     bm_json_key(json, "settings");
     bm_json_begin_object(json);
-    key_uint(json, "threads", options->threads);
-    key_text(json, "scheme", bm_scheme_get(options->sketch.scheme)->name);
-    key_uint(json, "perms", options->sketch.perms);
-    key_uint(json, "seed", options->sketch.seed);
-    key_uint(json, "repeats", options->repeats);
-    key_double(json, "min_seconds", options->min_seconds);
-    key_text(json, "words", options->text.words == BM_WORDS_SPACE ? "space" : "alnum");
-    key_uint(json, "normalize_bits", options->text.normalize);
-    key_text(json, "text", report->text_made ? "made" : "documents");
-    key_uint(json, "text_bytes", report->text_bytes);
-    key_uint(json, "text_documents", report->text_docs);
+    bm_json_key_uint(json, "threads", options->threads);
+    bm_json_key_text(json, "scheme", bm_scheme_get(options->sketch.scheme)->name);
+    bm_json_key_uint(json, "perms", options->sketch.perms);
+    bm_json_key_uint(json, "seed", options->sketch.seed);
+    bm_json_key_uint(json, "repeats", options->repeats);
+    bm_json_key_double(json, "min_seconds", options->min_seconds);
+    bm_json_key_text(json, "words", options->text.words == BM_WORDS_SPACE ? "space" : "alnum");
+    bm_json_key_uint(json, "normalize_bits", options->text.normalize);
+    bm_json_key_text(json, "text", report->text_made ? "made" : "documents");
+    bm_json_key_uint(json, "text_bytes", report->text_bytes);
+    bm_json_key_uint(json, "text_documents", report->text_docs);
     bm_json_end_object(json);
 }
 
@@ -79,12 +61,12 @@ static void write_devices(bm_json *json, const bm_bench_report *report)
     for (size_t i = 0; i < report->n_devices; i++) {
         const bm_device_info *device = &report->devices[i];
         bm_json_begin_object(json);
-        key_text(json, "device", device->spec);
-        key_text(json, "name", device->name);
-        key_text(json, "platform", device->platform);
-        key_text(json, "driver", device->driver);
-        key_uint(json, "compute_units", device->compute_units);
-        key_uint(json, "memory_bytes", device->memory_bytes);
+        bm_json_key_text(json, "device", device->spec);
+        bm_json_key_text(json, "name", device->name);
+        bm_json_key_text(json, "platform", device->platform);
+        bm_json_key_text(json, "driver", device->driver);
+        bm_json_key_uint(json, "compute_units", device->compute_units);
+        bm_json_key_uint(json, "memory_bytes", device->memory_bytes);
         bm_json_end_object(json);
     }
     bm_json_end_array(json);
@@ -97,15 +79,15 @@ static void write_rows(bm_json *json, const bm_bench_report *report)
     for (size_t i = 0; i < report->n_rows; i++) {
         const bm_bench_row *row = &report->rows[i];
         bm_json_begin_object(json);
-        key_text(json, "device", row->device);
-        key_text(json, "what", row->what);
-        key_text(json, "unit", row->unit);
-        key_double(json, "median", row->median);
-        key_double(json, "min", row->min);
-        key_double(json, "max", row->max);
+        bm_json_key_text(json, "device", row->device);
+        bm_json_key_text(json, "what", row->what);
+        bm_json_key_text(json, "unit", row->unit);
+        bm_json_key_double(json, "median", row->median);
+        bm_json_key_double(json, "min", row->min);
+        bm_json_key_double(json, "max", row->max);
         if (row->ratio > 0) {
-            key_double(json, "ratio", row->ratio);
-            key_text(json, "ratio_to", row->ratio_to);
+            bm_json_key_double(json, "ratio", row->ratio);
+            bm_json_key_text(json, "ratio_to", row->ratio_to);
         }
         bm_json_end_object(json);
     }
@@ -118,10 +100,10 @@ bm_status bm_bench_report_write(const bm_bench_report *report, char **json, bm_e
     bm_version(&version);
     bm_json out = {.pretty = true};
     bm_json_begin_object(&out);
-    key_uint(&out, "schema", 1);
-    key_text(&out, "version", version.version);
-    key_text(&out, "compiler", version.compiler);
-    key_text(&out, "kernels", version.kernels);
+    bm_json_key_uint(&out, "schema", 1);
+    bm_json_key_text(&out, "version", version.version);
+    bm_json_key_text(&out, "compiler", version.compiler);
+    bm_json_key_text(&out, "kernels", version.kernels);
     write_machine(&out, report->options);
     write_settings(&out, report);
     write_devices(&out, report);

@@ -83,24 +83,6 @@ static void normalize_name(uint32_t bits, char *out, size_t cap)
                 (size_t)snprintf(out + used, cap - used, "%s%s", used == 0 ? "" : ",", all[i].name);
 }
 
-static void key_text(bm_json *json, const char *key, const char *value)
-{
-    bm_json_key(json, key);
-    bm_json_text(json, value);
-}
-
-static void key_uint(bm_json *json, const char *key, uint64_t value)
-{
-    bm_json_key(json, key);
-    bm_json_uint(json, value);
-}
-
-static void key_double(bm_json *json, const char *key, double value)
-{
-    bm_json_key(json, key);
-    bm_json_double(json, value);
-}
-
 /* --- sections --- */
 
 static void write_text_options(bm_json *json, const bm_text_options *text)
@@ -109,19 +91,20 @@ static void write_text_options(bm_json *json, const bm_text_options *text)
     char normalize[64], shingle[32];
     normalize_name(text->normalize, normalize, sizeof normalize);
     snprintf(shingle, sizeof shingle, "%s:%u", kinds[text->shingle], text->shingle_k);
-    key_text(json, "normalize", normalize);
-    key_text(json, "words", text->words == BM_WORDS_SPACE ? "space" : "alnum");
-    key_text(json, "shingle", shingle);
-    key_text(json, "short", text->short_rule == BM_SHORT_SKIP ? "skip" : "whole");
-    key_text(json, "unicode", bm_unicode_version());
-    key_text(json, "utf8proc_unicode", utf8proc_unicode_version());
+    bm_json_key_text(json, "normalize", normalize);
+    bm_json_key_text(json, "words", text->words == BM_WORDS_SPACE ? "space" : "alnum");
+    bm_json_key_text(json, "shingle", shingle);
+    bm_json_key_text(json, "short", text->short_rule == BM_SHORT_SKIP ? "skip" : "whole");
+    bm_json_key_text(json, "unicode", bm_unicode_version());
+    bm_json_key_text(json, "utf8proc_unicode", utf8proc_unicode_version());
 }
 
 static void write_input_options(bm_json *json, const bm_run *run)
 {
     const bm_input_options *input = &run->job->input;
-    key_text(json, "input_format",
-             format_name(run->inputs != NULL ? bm_input_set_format(run->inputs) : input->format));
+    bm_json_key_text(
+        json, "input_format",
+        format_name(run->inputs != NULL ? bm_input_set_format(run->inputs) : input->format));
     bm_json_key(json, "text_fields");
     bm_json_begin_array(json);
     for (size_t i = 0; i < input->n_text_fields; i++)
@@ -129,24 +112,24 @@ static void write_input_options(bm_json *json, const bm_run *run)
     if (input->n_text_fields == 0)
         bm_json_text(json, "text");
     bm_json_end_array(json);
-    key_text(json, "id_field", input->id_field);
-    key_text(json, "header", input->header < 0 ? NULL : input->header == 0 ? "no" : "yes");
-    key_text(json, "duplicate_ids", input->number_duplicate_ids ? "number" : "error");
-    key_text(json, "on_error", input->skip_errors ? "skip" : "fail");
-    key_text(json, "invalid_utf8", input->invalid_utf8_is_error ? "error" : "replace");
-    key_uint(json, "max_doc_bytes", input->max_doc_bytes);
+    bm_json_key_text(json, "id_field", input->id_field);
+    bm_json_key_text(json, "header", input->header < 0 ? NULL : input->header == 0 ? "no" : "yes");
+    bm_json_key_text(json, "duplicate_ids", input->number_duplicate_ids ? "number" : "error");
+    bm_json_key_text(json, "on_error", input->skip_errors ? "skip" : "fail");
+    bm_json_key_text(json, "invalid_utf8", input->invalid_utf8_is_error ? "error" : "replace");
+    bm_json_key_uint(json, "max_doc_bytes", input->max_doc_bytes);
 }
 
 static void write_provenance(bm_json *json, const bm_run *run)
 {
     bm_json_key(json, "provenance");
     bm_json_begin_object(json);
-    key_text(json, "scheme", bm_scheme_get(run->sketch.scheme)->name);
-    key_text(json, "hash", run->hash_name);
-    key_uint(json, "seed", run->sketch.seed);
-    key_uint(json, "perms", run->sketch.perms);
+    bm_json_key_text(json, "scheme", bm_scheme_get(run->sketch.scheme)->name);
+    bm_json_key_text(json, "hash", run->hash_name);
+    bm_json_key_uint(json, "seed", run->sketch.seed);
+    bm_json_key_uint(json, "perms", run->sketch.perms);
     write_text_options(json, &run->job->text);
-    key_uint(json, "format", BM_FILE_FORMAT);
+    bm_json_key_uint(json, "format", BM_FILE_FORMAT);
     write_input_options(json, run);
     bm_json_end_object(json);
 }
@@ -157,12 +140,13 @@ static void write_parameters(bm_json *json, const bm_run *run)
     static const char *const keep[] = {"first", "last", "longest", "shortest"};
     bm_json_key(json, "parameters");
     bm_json_begin_object(json);
-    key_double(json, "threshold", run->job->lsh.threshold);
-    key_double(json, "recall", run->job->lsh.recall);
-    key_text(json, "candidates", run->job->all_candidates ? "all" : "lsh");
-    key_text(json, "verify", verify[run->verify]);
-    key_text(json, "cluster", run->job->lsh.cluster == BM_CLUSTER_STAR ? "star" : "components");
-    key_text(json, "keep", keep[run->job->lsh.keep]);
+    bm_json_key_double(json, "threshold", run->job->lsh.threshold);
+    bm_json_key_double(json, "recall", run->job->lsh.recall);
+    bm_json_key_text(json, "candidates", run->job->all_candidates ? "all" : "lsh");
+    bm_json_key_text(json, "verify", verify[run->verify]);
+    bm_json_key_text(json, "cluster",
+                     run->job->lsh.cluster == BM_CLUSTER_STAR ? "star" : "components");
+    bm_json_key_text(json, "keep", keep[run->job->lsh.keep]);
     bm_json_end_object(json);
 }
 
@@ -175,10 +159,10 @@ static void write_plan(bm_json *json, const bm_run *run)
         return;
     }
     bm_json_begin_object(json);
-    key_uint(json, "bands", plan->bands);
-    key_uint(json, "rows", plan->rows);
-    key_uint(json, "unused_perms", plan->perms - plan->bands * plan->rows);
-    key_double(json, "predicted_recall", plan->predicted_recall);
+    bm_json_key_uint(json, "bands", plan->bands);
+    bm_json_key_uint(json, "rows", plan->rows);
+    bm_json_key_uint(json, "unused_perms", plan->perms - plan->bands * plan->rows);
+    bm_json_key_double(json, "predicted_recall", plan->predicted_recall);
     bm_json_end_object(json);
 }
 
@@ -186,24 +170,24 @@ static void write_counts(bm_json *json, const bm_counts *c, bool grouped)
 {
     bm_json_key(json, "counts");
     bm_json_begin_object(json);
-    key_uint(json, "records", c->records);
-    key_uint(json, "documents", c->documents);
-    key_uint(json, "empty", c->empty);
-    key_uint(json, "short", c->short_docs);
-    key_uint(json, "skipped", c->skipped);
-    key_uint(json, "invalid_utf8", c->invalid_utf8);
-    key_uint(json, "hidden_files", c->hidden_files);
-    key_uint(json, "shingles", c->shingles);
+    bm_json_key_uint(json, "records", c->records);
+    bm_json_key_uint(json, "documents", c->documents);
+    bm_json_key_uint(json, "empty", c->empty);
+    bm_json_key_uint(json, "short", c->short_docs);
+    bm_json_key_uint(json, "skipped", c->skipped);
+    bm_json_key_uint(json, "invalid_utf8", c->invalid_utf8);
+    bm_json_key_uint(json, "hidden_files", c->hidden_files);
+    bm_json_key_uint(json, "shingles", c->shingles);
     if (grouped) {
-        key_uint(json, "identical", c->identical);
-        key_uint(json, "candidates", c->candidates);
-        key_uint(json, "verified", c->verified);
-        key_uint(json, "edges", c->edges);
-        key_uint(json, "groups", c->groups);
-        key_uint(json, "removed", c->removed);
-        key_uint(json, "chained", c->chained);
-        key_uint(json, "kept", c->kept);
-        key_uint(json, "not_compared", c->not_compared);
+        bm_json_key_uint(json, "identical", c->identical);
+        bm_json_key_uint(json, "candidates", c->candidates);
+        bm_json_key_uint(json, "verified", c->verified);
+        bm_json_key_uint(json, "edges", c->edges);
+        bm_json_key_uint(json, "groups", c->groups);
+        bm_json_key_uint(json, "removed", c->removed);
+        bm_json_key_uint(json, "chained", c->chained);
+        bm_json_key_uint(json, "kept", c->kept);
+        bm_json_key_uint(json, "not_compared", c->not_compared);
     }
     bm_json_end_object(json);
 }
@@ -222,8 +206,8 @@ static bm_status write_group_sizes(bm_json *json, const bm_grouping *grouping, b
         if (of_size[size] == 0)
             continue;
         bm_json_begin_object(json);
-        key_uint(json, "size", size);
-        key_uint(json, "groups", of_size[size]);
+        bm_json_key_uint(json, "size", size);
+        bm_json_key_uint(json, "groups", of_size[size]);
         bm_json_end_object(json);
     }
     bm_json_end_array(json);
@@ -247,8 +231,8 @@ static void write_inputs(bm_json *json, const bm_run *run)
             json->status = BM_ERR_NOMEM;
         bm_json_string(json, (bm_str){name.data, name.len});
         bm_buf_reset(&name);
-        key_uint(json, "bytes", source->bytes_read);
-        key_text(json, "xxh3_128", digest);
+        bm_json_key_uint(json, "bytes", source->bytes_read);
+        bm_json_key_text(json, "xxh3_128", digest);
         bm_json_end_object(json);
     }
     bm_json_end_array(json);
@@ -257,10 +241,10 @@ static void write_inputs(bm_json *json, const bm_run *run)
 static void write_device(bm_json *json, const bm_device_info *device)
 {
     bm_json_begin_object(json);
-    key_text(json, "device", device->spec);
-    key_text(json, "name", device->name);
-    key_text(json, "platform", device->platform);
-    key_text(json, "driver", device->driver); /* of the native CPU: the instruction set */
+    bm_json_key_text(json, "device", device->spec);
+    bm_json_key_text(json, "name", device->name);
+    bm_json_key_text(json, "platform", device->platform);
+    bm_json_key_text(json, "driver", device->driver); /* of the native CPU: the instruction set */
     bm_json_end_object(json);
 }
 
@@ -283,20 +267,20 @@ static void write_run(bm_json *json, const bm_run *run, double seconds)
     bm_cpu_name(cpu, sizeof cpu);
     bm_json_key(json, "run");
     bm_json_begin_object(json);
-    key_double(json, "seconds", seconds);
-    key_text(json, "device", run->engine_open ? run->engine.names : NULL);
+    bm_json_key_double(json, "seconds", seconds);
+    bm_json_key_text(json, "device", run->engine_open ? run->engine.names : NULL);
     write_devices(json, run);
-    key_text(json, "processor", cpu);
-    key_uint(json, "threads", run->threads);
-    key_uint(json, "memory_limit_bytes", run->memory);
-    key_uint(json, "peak_resident_bytes", (uint64_t)usage.ru_maxrss * 1024);
+    bm_json_key_text(json, "processor", cpu);
+    bm_json_key_uint(json, "threads", run->threads);
+    bm_json_key_uint(json, "memory_limit_bytes", run->memory);
+    bm_json_key_uint(json, "peak_resident_bytes", (uint64_t)usage.ru_maxrss * 1024);
     bm_report_flow(json, &run->flow_times);
     bm_json_key(json, "stages");
     bm_json_begin_array(json);
     for (size_t i = 0; i < run->n_stages; i++) {
         bm_json_begin_object(json);
-        key_text(json, "stage", run->stages[i].name);
-        key_double(json, "seconds", run->stages[i].seconds);
+        bm_json_key_text(json, "stage", run->stages[i].name);
+        bm_json_key_double(json, "seconds", run->stages[i].seconds);
         bm_json_end_object(json);
     }
     bm_json_end_array(json);
@@ -313,10 +297,10 @@ bm_status bm_report_make(bm_run *run, const bm_grouping *grouping, const char *d
     bm_json json = {.pretty = true};
     bm_status status = BM_OK;
     bm_json_begin_object(&json);
-    key_uint(&json, "schema", BM_REPORT_SCHEMA);
-    key_text(&json, "tool", "bandmill");
-    key_text(&json, "kind", run->kind);
-    key_text(&json, "version", version.version);
+    bm_json_key_uint(&json, "schema", BM_REPORT_SCHEMA);
+    bm_json_key_text(&json, "tool", "bandmill");
+    bm_json_key_text(&json, "kind", run->kind);
+    bm_json_key_text(&json, "version", version.version);
     write_provenance(&json, run);
     if (strcmp(run->kind, "signatures") != 0)
         write_parameters(&json, run);

@@ -14,18 +14,13 @@ void bm_report_flow(bm_json *json, const bm_flow_times *times)
         return;
     bm_json_key(json, "flow");
     bm_json_begin_object(json);
-    bm_json_key(json, "bottleneck");
-    bm_json_text(json, bm_flow_bottleneck(times));
-    bm_json_key(json, "workers");
-    bm_json_uint(json, times->workers);
-    bm_json_key(json, "devices");
-    bm_json_uint(json, times->lanes);
+    bm_json_key_text(json, "bottleneck", bm_flow_bottleneck(times));
+    bm_json_key_uint(json, "workers", times->workers);
+    bm_json_key_uint(json, "devices", times->lanes);
     bm_json_key(json, "thread_seconds");
     bm_json_begin_object(json);
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        bm_json_key(json, rows[i].name);
-        bm_json_double(json, rows[i].seconds);
-    }
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        bm_json_key_double(json, rows[i].name, rows[i].seconds);
     bm_json_end_object(json);
     bm_json_end_object(json);
 }
