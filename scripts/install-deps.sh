@@ -14,6 +14,11 @@ if [[ $(uname -m) == x86_64 ]]; then
     test_packages+=(gcc-aarch64-linux-gnu libc6-dev-arm64-cross)
 fi
 
+# What scripts/inspect-kernels.sh compiles kernels with; its check skips with a message elsewhere.
+if grep -qs '^VERSION_CODENAME=bookworm' /etc/os-release; then
+    test_packages+=(libclc-14)
+fi
+
 say() { printf '== %s\n' "$*"; }
 
 tests=no
