@@ -12,7 +12,7 @@ find_package(ZLIB REQUIRED)
 find_path(BM_XXHASH_DIR xxhash.h REQUIRED)
 find_path(BM_OPENCL_DIR CL/cl.h REQUIRED)
 
-set(BM_ROOMS base model text sketch lsh io cpu opencl pipeline)
+set(BM_ROOMS base model text sketch lsh io spill cpu opencl pipeline)
 set(BM_LIBRARIES Threads::Threads ${CMAKE_DL_LIBS} m PkgConfig::ZSTD PkgConfig::UTF8PROC PkgConfig::CRYPTO PkgConfig::SIMDJSON
     ZLIB::ZLIB)
 

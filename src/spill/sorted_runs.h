@@ -1,0 +1,37 @@
+/* sorted_runs.h -- many (key, value) records in, the same in ascending order of the key out, with a
+ * bounded amount of memory.
+ *
+ * Records gather in memory. Where they fill their share, they are sorted and written as a run; at
+ * the end all runs are merged while they are read. What fits is sorted in memory, and no file is
+ * made. Records of equal keys come in the order in which they were added. Nothing but the order
+ * depends on the memory given.
+ *
+ * Threads: one at a time. */
+#ifndef BM_SPILL_SORTED_RUNS_H
+#define BM_SPILL_SORTED_RUNS_H
+
+#include <bandmill/status.h>
+#include <bandmill/types.h>
+
+typedef struct bm_run_record {
+    uint64_t key, value;
+} bm_run_record;
+
+typedef struct bm_sorted_runs bm_sorted_runs;
+
+#define BM_SORTED_RUNS_LEAST ((size_t)256 << 10) /* bytes of memory; less is taken as this */
+
+/* `dir`: where runs go; NULL: nowhere, and BM_ERR_NOMEM when `memory` bytes are full. Allocates as
+ * records come. */
+bm_status bm_sorted_runs_open(const char *dir, size_t memory, bm_sorted_runs **out, bm_error *err);
+void bm_sorted_runs_close(bm_sorted_runs *runs); /* NULL is fine */
+bm_status bm_sorted_runs_add(bm_sorted_runs *runs, uint64_t key, uint64_t value, bm_error *err);
+/* No more are added; reading begins at the first. Calling it again begins anew. */
+bm_status bm_sorted_runs_begin(bm_sorted_runs *runs, bm_error *err);
+/* The next record; BM_NOT_FOUND (and no error) at the end. */
+bm_status bm_sorted_runs_next(bm_sorted_runs *runs, bm_run_record *out, bm_error *err);
+
+uint64_t bm_sorted_runs_count(const bm_sorted_runs *runs);
+uint64_t bm_sorted_runs_spilled(const bm_sorted_runs *runs); /* bytes written to files */
+
+#endif

@@ -1,0 +1,88 @@
+/* test_sorted_runs.c -- against qsort, for every way of fitting and not fitting into the memory. */
+#include "spill/sorted_runs.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+
+#include "../io/scratch.h"
+
+static uint64_t next_random(uint64_t *state)
+{
+    *state += UINT64_C(0x9E3779B97F4A7C15);
+    uint64_t z = (*state ^ *state >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
+    return z ^ z >> 27;
+}
+
+static int by_key_then_value(const void *x, const void *y)
+{
+    const bm_run_record *p = x, *q = y;
+    if (p->key != q->key)
+        return p->key < q->key ? -1 : 1;
+    return p->value < q->value ? -1 : p->value > q->value;
+}
+
+/* Values are 0, 1, 2 … as added, so that a stable order is that of key, then value. */
+static void check_order(const char *dir, size_t n, size_t memory, uint64_t key_mask)
+{
+    bm_sorted_runs *runs = NULL;
+    bm_run_record *model = malloc((n + 1) * sizeof *model), got;
+    uint64_t state = n ^ key_mask;
+    cr_assert_eq(bm_sorted_runs_open(dir, memory, &runs, NULL), BM_OK);
+    for (size_t i = 0; i < n; i++) {
+        model[i] = (bm_run_record){next_random(&state) & key_mask, i};
+        cr_assert_eq(bm_sorted_runs_add(runs, model[i].key, model[i].value, NULL), BM_OK);
+    }
+    qsort(model, n, sizeof *model, by_key_then_value);
+    cr_assert_eq(bm_sorted_runs_count(runs), n);
+    for (int pass = 0; pass < 2; pass++) {
+        cr_assert_eq(bm_sorted_runs_begin(runs, NULL), BM_OK);
+        for (size_t i = 0; i < n; i++) {
+            cr_assert_eq(bm_sorted_runs_next(runs, &got, NULL), BM_OK);
+            if (got.key != model[i].key || got.value != model[i].value)
+                cr_assert_fail("record %zu of %zu", i, n);
+        }
+        cr_assert_eq(bm_sorted_runs_next(runs, &got, NULL), BM_NOT_FOUND);
+    }
+    bm_sorted_runs_close(runs);
+    free(model);
+}
+
+Test(sorted_runs, give_the_stable_order_whatever_the_memory)
+{
+    scratch s;
+    scratch_open(&s);
+    const size_t most = BM_SORTED_RUNS_LEAST / 32; /* records in memory */
+    const size_t sizes[] = {0, 1, 2, 1000, most - 1, most, most + 1, 2 * most, 9 * most + 77};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        check_order(s.root, sizes[i], 0, UINT64_MAX);
+        check_order(s.root, sizes[i], 0, 0xFF);
+        check_order(s.root, sizes[i], 0, UINT64_C(0xFF00FF0000));
+        check_order(s.root, sizes[i], 1 << 20, UINT64_MAX);
+    }
+    scratch_close(&s);
+}
+
+Test(sorted_runs, what_fits_makes_no_file)
+{
+    bm_sorted_runs *runs = NULL;
+    bm_run_record got;
+    cr_assert_eq(bm_sorted_runs_open(NULL, 0, &runs, NULL), BM_OK);
+    for (uint64_t i = 0; i < BM_SORTED_RUNS_LEAST / 32; i++)
+        cr_assert_eq(bm_sorted_runs_add(runs, ~i, i, NULL), BM_OK);
+    cr_assert_eq(bm_sorted_runs_add(runs, 0, 0, NULL), BM_ERR_NOMEM, "without a directory");
+    cr_assert_eq(bm_sorted_runs_begin(runs, NULL), BM_OK);
+    cr_assert_eq(bm_sorted_runs_next(runs, &got, NULL), BM_OK);
+    cr_assert_eq(bm_sorted_runs_spilled(runs), 0);
+    bm_sorted_runs_close(runs);
+}
+
+Test(sorted_runs, a_missing_directory_is_an_error_when_it_is_needed)
+{
+    bm_sorted_runs *runs = NULL;
+    bm_status status = BM_OK;
+    cr_assert_eq(bm_sorted_runs_open("/nonexistent", 0, &runs, NULL), BM_OK);
+    for (uint64_t i = 0; status == BM_OK && i < BM_SORTED_RUNS_LEAST; i++)
+        status = bm_sorted_runs_add(runs, i, i, NULL);
+    cr_assert_eq(status, BM_ERR_IO);
+    bm_sorted_runs_close(runs);
+}

@@ -1,0 +1,160 @@
+/* test_spill_file.c -- what is read is what was added, and damage is an error, never a result. */
+#include "spill/spill_file.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../io/scratch.h"
+
+/* Byte j of record i. */
+static unsigned char byte_of(size_t i, size_t j)
+{
+    return (unsigned char)((i * 2654435761u + j * 40503u) >> 7);
+}
+
+static size_t length_of(size_t i)
+{
+    static const size_t lengths[] = {0, 1, 8, 1200, 4080, 4081, 70000, 300};
+    return lengths[i % 8];
+}
+
+#define RECORDS 200u
+static uint64_t places[RECORDS];
+
+static bm_spill_file *filled(scratch *s, size_t buffer)
+{
+    bm_spill_file *file = NULL;
+    unsigned char *data = malloc(70000);
+    cr_assert_eq(bm_spill_open(s->root, BM_SPILL_SETS, buffer, &file, NULL), BM_OK);
+    for (size_t i = 0; i < RECORDS; i++) {
+        for (size_t j = 0; j < length_of(i); j++)
+            data[j] = byte_of(i, j);
+        cr_assert_eq(bm_spill_add(file, data, length_of(i), &places[i], NULL), BM_OK);
+    }
+    free(data);
+    cr_assert_eq(bm_spill_seal(file, NULL), BM_OK);
+    return file;
+}
+
+static bm_status read_record(const bm_spill_file *file, size_t i, bm_error *err)
+{
+    unsigned char *data = malloc(70000);
+    bm_status status = bm_spill_read(file, places[i], data, length_of(i), err);
+    for (size_t j = 0; status == BM_OK && j < length_of(i); j++)
+        cr_assert_eq(data[j], byte_of(i, j), "record %zu byte %zu", i, j);
+    free(data);
+    return status;
+}
+
+Test(spill_file, records_come_back_in_any_order_whatever_the_buffer)
+{
+    static const size_t buffers[] = {0, 64, 4096, 1 << 20};
+    for (size_t b = 0; b < 4; b++) {
+        scratch s;
+        scratch_open(&s);
+        bm_spill_file *file = filled(&s, buffers[b]);
+        for (size_t i = 0; i < RECORDS; i++)
+            cr_assert_eq(read_record(file, i * 77 % RECORDS, NULL), BM_OK);
+        cr_assert_eq(bm_spill_check(file, NULL), BM_OK);
+        struct stat info;
+        cr_assert_eq(fstat(bm_spill_fd(file), &info), 0);
+        cr_assert_eq((uint64_t)info.st_size, bm_spill_bytes(file));
+        bm_spill_close(file);
+        scratch_close(&s);
+    }
+}
+
+Test(spill_file, has_no_name_in_its_directory)
+{
+    scratch s;
+    scratch_open(&s);
+    bm_spill_file *file = filled(&s, 4096);
+    cr_assert_eq(rmdir(s.root), 0, "something lies in the directory");
+    cr_assert_eq(read_record(file, 5, NULL), BM_OK, "and it works without it");
+    bm_spill_close(file);
+}
+
+Test(spill_file, no_directory_is_an_io_error)
+{
+    bm_spill_file *file = NULL;
+    bm_error err = {0};
+    cr_assert_eq(bm_spill_open("/nonexistent/dir", BM_SPILL_SETS, 64, &file, &err), BM_ERR_IO);
+    cr_assert_null(file);
+    cr_assert_not_null(strstr(err.file, "/nonexistent/dir"));
+}
+
+Test(spill_file, every_changed_byte_is_found)
+{
+    scratch s;
+    scratch_open(&s);
+    bm_spill_file *file = NULL;
+    char text[40] = "shingles and hashes";
+    uint64_t place, second;
+    cr_assert_eq(bm_spill_open(s.root, BM_SPILL_RUN, 64, &file, NULL), BM_OK);
+    cr_assert_eq(bm_spill_add(file, text, sizeof text, &place, NULL), BM_OK);
+    cr_assert_eq(bm_spill_add(file, text, sizeof text, &second, NULL), BM_OK);
+    cr_assert_eq(bm_spill_seal(file, NULL), BM_OK);
+    uint64_t size = bm_spill_bytes(file);
+    for (uint64_t at = 0; at < size; at++) {
+        unsigned char byte, flipped;
+        cr_assert_eq(pread(bm_spill_fd(file), &byte, 1, (off_t)at), 1);
+        flipped = byte ^ (unsigned char)(1u << at % 8);
+        cr_assert_eq(pwrite(bm_spill_fd(file), &flipped, 1, (off_t)at), 1);
+        cr_assert_eq(bm_spill_check(file, NULL), BM_ERR_FORMAT, "byte %d", (int)at);
+        char back[sizeof text];
+        bm_status status = bm_spill_read(file, place, back, sizeof back, NULL);
+        cr_assert_eq(status, at >= place && at < second ? BM_ERR_FORMAT : BM_OK, "byte %d",
+                     (int)at);
+        cr_assert_eq(pwrite(bm_spill_fd(file), &byte, 1, (off_t)at), 1);
+    }
+    cr_assert_eq(bm_spill_check(file, NULL), BM_OK);
+    bm_spill_close(file);
+    scratch_close(&s);
+}
+
+Test(spill_file, another_place_or_length_is_no_record)
+{
+    scratch s;
+    scratch_open(&s);
+    bm_spill_file *file = NULL;
+    uint64_t text[4] = {1, 2, 3, 4}, back[4], place, second;
+    cr_assert_eq(bm_spill_open(s.root, BM_SPILL_KEYS, 64, &file, NULL), BM_OK);
+    cr_assert_eq(bm_spill_add(file, text, sizeof text, &place, NULL), BM_OK);
+    cr_assert_eq(bm_spill_add(file, text, sizeof text, &second, NULL), BM_OK);
+    cr_assert_eq(bm_spill_flush(file, NULL), BM_OK);
+    cr_assert_eq(bm_spill_read(file, place, back, 24, NULL), BM_ERR_FORMAT);
+    cr_assert_eq(bm_spill_read(file, place + 8, back, 32, NULL), BM_ERR_FORMAT);
+    /* the first record's bytes where the second's were */
+    char record[48];
+    cr_assert_eq(pread(bm_spill_fd(file), record, 48, (off_t)place), 48);
+    cr_assert_eq(pwrite(bm_spill_fd(file), record, 48, (off_t)second), 48);
+    cr_assert_eq(bm_spill_read(file, second, back, 32, NULL), BM_ERR_FORMAT);
+    bm_spill_close(file);
+    scratch_close(&s);
+}
+
+Test(spill_file, a_file_cut_short_is_found)
+{
+    scratch s;
+    scratch_open(&s);
+    bm_spill_file *file = filled(&s, 1 << 20);
+    cr_assert_eq(ftruncate(bm_spill_fd(file), (off_t)places[RECORDS - 1] + 20), 0);
+    bm_error err = {0};
+    cr_assert_eq(read_record(file, RECORDS - 1, &err), BM_ERR_FORMAT);
+    cr_assert_not_null(strstr(err.message, "damaged"));
+    cr_assert_eq(bm_spill_check(file, NULL), BM_ERR_FORMAT);
+    bm_spill_close(file);
+    scratch_close(&s);
+}
+
+Test(spill_file, room_that_cannot_be_there_is_refused)
+{
+    bm_error err = {0};
+    cr_assert_eq(bm_spill_room("/tmp", 1, NULL), BM_OK);
+    cr_assert_eq(bm_spill_room("/tmp", UINT64_MAX / 2, &err), BM_ERR_IO);
+    cr_assert_not_null(strstr(err.message, "--temp-dir"));
+    cr_assert_eq(bm_spill_room("/nonexistent", 1, NULL), BM_ERR_IO);
+}
