@@ -247,15 +247,13 @@ static void commit(bm_shingle_batch *batch, size_t n_distinct, bm_hash128 sequen
     batch->n_docs++;
 }
 
-static bm_status add_document(bm_shingler *shingler, bm_str text, bm_shingle_batch *batch,
-                              bm_error *err)
+/* The text that is joined, as a document of the batch. */
+static bm_status add_document(bm_shingler *shingler, bm_shingle_batch *batch, bm_error *err)
 {
     const size_t k = shingler->options.shingle_k;
     document doc = {.batch = batch};
     size_t n_units = 0;
     bm_status status = bm_shingle_batch_reserve(batch, 1, 0, err);
-    if (status == BM_OK)
-        status = join_text(shingler, text, err);
     if (status != BM_OK)
         return status;
     bm_distinct_begin(&shingler->distinct);
@@ -282,7 +280,40 @@ static bm_status add_document(bm_shingler *shingler, bm_str text, bm_shingle_bat
 bm_status bm_shingler_add(bm_shingler *shingler, bm_str text, bm_shingle_batch *batch,
                           bm_error *err)
 {
-    bm_status status = add_document(shingler, text, batch, err);
+    bm_status status = join_text(shingler, text, err);
+    if (status == BM_OK)
+        status = add_document(shingler, batch, err);
+    give_back(shingler);
+    return status;
+}
+
+bm_status bm_shingler_join(bm_shingler *shingler, bm_str text, const bm_joined **out, bm_error *err)
+{
+    give_back(shingler); /* of the document before */
+    *out = &shingler->joined;
+    return join_text(shingler, text, err);
+}
+
+const bm_shingle_ops *bm_shingler_ops(const bm_shingler *shingler)
+{
+    return shingler->ops;
+}
+
+bm_status bm_shingler_add_joined(bm_shingler *shingler, bm_str joined, bm_shingle_batch *batch,
+                                 bm_error *err)
+{
+    bm_joined_begin(&shingler->joined);
+    bm_status status = bm_joined_reserve(&shingler->joined, joined.len, err);
+    if (status != BM_OK)
+        return status;
+    unsigned char high = 0;
+    for (size_t i = 0; i < joined.len; i++)
+        high |= (unsigned char)joined.data[i];
+    if (joined.len > 0)
+        memcpy(shingler->joined.data, joined.data, joined.len);
+    shingler->joined.len = joined.len;
+    shingler->joined.ascii = high < 0x80;
+    status = add_document(shingler, batch, err);
     give_back(shingler);
     return status;
 }

@@ -12,6 +12,8 @@
 #include "model/shingle_batch.h"
 
 typedef struct bm_shingler bm_shingler;
+struct bm_joined;
+struct bm_shingle_ops;
 
 /* `cpu`: instruction set of the fast paths; NULL: the best. BM_ERR_USAGE: options out of range. */
 bm_status bm_shingler_open(const bm_text_options *options, const char *cpu, bm_shingler **out,
@@ -21,6 +23,16 @@ void bm_shingler_close(bm_shingler *shingler); /* NULL is fine */
  * the batch is as before. */
 bm_status bm_shingler_add(bm_shingler *shingler, bm_str text, bm_shingle_batch *batch,
                           bm_error *err);
+
+/* Joined text (shingle_ops.h) of a document, for those who cut and hash it elsewhere. *out is
+ * borrowed until the shingler is used again. */
+bm_status bm_shingler_join(bm_shingler *shingler, bm_str text, const struct bm_joined **out,
+                           bm_error *err);
+/* The inner loops of the shingler's instruction set. */
+const struct bm_shingle_ops *bm_shingler_ops(const bm_shingler *shingler);
+/* Append the document that `joined` was made of: the same as bm_shingler_add of its text. */
+bm_status bm_shingler_add_joined(bm_shingler *shingler, bm_str joined, bm_shingle_batch *batch,
+                                 bm_error *err);
 
 /* Append a document given by its hashes: drops repeats, fills `sequence`, counts. */
 bm_status bm_shingle_set_add(bm_shingle_batch *batch, const uint64_t *hashes, size_t n,

@@ -1,0 +1,72 @@
+/* text_batch.h -- the documents of one batch as joined text, for a device that cuts and hashes the
+ * shingles itself.
+ *
+ *     bytes   the cat sat on the mat·a dog …      joined text (text/shingle_ops.h), document after
+ *                                                document; words: one 0x20 between documents
+ *     starts  0   4   8  12 15  19  23·…          words: of each word, and behind the last one
+ *     slots   0                  2        …       n_docs + 1 of them, never falling
+ *
+ * A *slot* is what the device makes a hash of: a byte position of byte and char shingles, a word of
+ * word shingles. Slot i of a document is the shingle that begins there; where a char shingle would
+ * begin inside a code point, that of its code point, once more. So a document has
+ *
+ *     byte, char   as many slots as there are bytes before the first at which no shingle begins
+ *     word         as many slots as shingles
+ *     any          one slot, the whole text, where it has fewer than K units (`--short whole`)
+ *     any          none, and no bytes, where it has no shingles
+ *
+ * A document that has a shingle of more than BM_TEXT_SHINGLE_MAX bytes is left to the host: no
+ * slots here, and its joined text lies in `host_bytes`. One thread at a time. */
+#ifndef BM_MODEL_TEXT_BATCH_H
+#define BM_MODEL_TEXT_BATCH_H
+
+#include <bandmill/status.h>
+#include <bandmill/types.h>
+
+#include "base/memory.h"
+
+#define BM_TEXT_SHINGLE_MAX 240u /* bytes; the short forms of XXH3 */
+
+typedef struct bm_text_doc {
+    uint64_t begin;       /* in `bytes`; never falling */
+    uint64_t first_start; /* in `starts`; never falling */
+    uint64_t host_begin;  /* by_host: in `host_bytes` */
+    uint64_t len;         /* of its joined text, where it has any here */
+    uint32_t n_starts;    /* words: entries, the last behind the end by one */
+    bool ascii, by_host;
+} bm_text_doc;
+
+typedef struct bm_text_batch {
+    bm_text_options options; /* set by whoever fills it */
+    size_t n_docs, cap_docs, cap_slots;
+    bm_text_doc *docs;
+    uint64_t *slots; /* n_docs + 1; NULL while nothing was added */
+    bm_buf bytes, host_bytes;
+    uint32_t *starts; /* from the document's begin */
+    size_t n_starts, cap_starts;
+    uint64_t n_empty, n_short; /* without units; of 1 <= n < K units, but those left to the host */
+    size_t n_by_host;
+} bm_text_batch; /* {0} is empty */
+
+void bm_text_batch_clear(bm_text_batch *batch); /* keeps the memory */
+void bm_text_batch_reset(bm_text_batch *batch); /* frees */
+
+/* Bytes and starts of the documents first … end-1 end here. */
+static inline uint64_t bm_text_batch_bytes_end(const bm_text_batch *batch, size_t end)
+{
+    return end < batch->n_docs ? batch->docs[end].begin : batch->bytes.len;
+}
+static inline uint64_t bm_text_batch_starts_end(const bm_text_batch *batch, size_t end)
+{
+    return end < batch->n_docs ? batch->docs[end].first_start : batch->n_starts;
+}
+/* The joined text of a document. */
+static inline bm_str bm_text_batch_text(const bm_text_batch *batch, size_t doc)
+{
+    const bm_text_doc *d = &batch->docs[doc];
+    const char *data =
+        d->by_host ? batch->host_bytes.data + d->host_begin : batch->bytes.data + d->begin;
+    return (bm_str){d->len > 0 ? data : "", (size_t)d->len};
+}
+
+#endif

@@ -1,0 +1,187 @@
+/* unit_text.c -- how many slots a document has, where its words begin, and whether a device can
+ * take it.
+ *
+ * The text is the shingler's joined text: nothing is normalised a second time. Words are found by
+ * its SIMD loop over that text; code points are left to the device, which tells them from their
+ * lead bytes. A document that is not ASCII may have char shingles of 4*K bytes; past 60 code points
+ * it is left to the host without a closer look. */
+#include "text/unit_text.h"
+
+#include "text/shingle_ops.h"
+
+#define WINDOW  ((size_t)4096) /* bytes of joined text */
+#define LEN_MAX ((size_t)1 << 30)
+
+bool bm_unit_text_able(const bm_text_options *options)
+{
+    /* K words are at least K bytes and K - 1 blanks. */
+    const uint32_t least =
+        options->shingle == BM_SHINGLE_WORD ? 2 * options->shingle_k - 1 : options->shingle_k;
+    return least <= BM_TEXT_SHINGLE_MAX;
+}
+
+/* Slots of byte and char shingles: bytes before the last K-1 units; 0: fewer than K units. */
+static uint64_t count_slots(const bm_joined *joined, bool bytes, uint32_t k)
+{
+    size_t at = joined->len;
+    if (bytes)
+        return at < k ? 0 : at - k + 1;
+    for (uint32_t units = k - 1; units > 0 && at > 0; units--)
+        do
+            at--;
+        while (at > 0 && ((unsigned char)joined->data[at] & 0xC0) == 0x80);
+    return at;
+}
+
+/* Append the starts of the document's words, and an end; *longest: bytes of the longest shingle. */
+static bm_status add_starts(const bm_shingle_ops *ops, const bm_joined *joined,
+                            bm_text_batch *batch, size_t *longest, bm_error *err)
+{
+    size_t window[WINDOW + 8];
+    const size_t first = batch->n_starts, k = batch->options.shingle_k;
+    size_t n = first;
+    *longest = 0;
+    for (size_t at = 0; at < joined->len; at += WINDOW) {
+        const size_t end = joined->len - at < WINDOW ? joined->len : at + WINDOW;
+        const size_t m = ops->word_starts(joined->data, at, end, window);
+        void *array = batch->starts;
+        bm_status status =
+            bm_grow(&array, &batch->cap_starts, n + m + 2, sizeof *batch->starts, err);
+        batch->starts = array;
+        if (status != BM_OK)
+            return status;
+        if (at == 0)
+            batch->starts[n++] = 0;
+        for (size_t i = 0; i < m; i++)
+            batch->starts[n++] = (uint32_t)window[i];
+        if (end == joined->len)
+            batch->starts[n++] = (uint32_t)joined->len + 1;
+    }
+    const uint32_t *starts = batch->starts + first;
+    for (size_t i = k; i < n - first; i++)
+        *longest =
+            starts[i] - 1 - starts[i - k] > *longest ? starts[i] - 1 - starts[i - k] : *longest;
+    batch->n_starts = n;
+    return BM_OK;
+}
+
+/* What a document comes to. */
+typedef struct extent {
+    uint64_t n_slots;
+    size_t longest; /* bytes of its longest shingle, or more */
+    bool is_short;
+} extent;
+
+/* Starts of words are appended to the batch. */
+static bm_status measure(const bm_shingle_ops *ops, const bm_joined *joined, bm_text_batch *batch,
+                         extent *out, bm_error *err)
+{
+    const bm_text_options *options = &batch->options;
+    const bool words = options->shingle == BM_SHINGLE_WORD;
+    const uint32_t k = options->shingle_k;
+    const size_t first = batch->n_starts;
+    if (words) {
+        bm_status status = add_starts(ops, joined, batch, &out->longest, err);
+        if (status != BM_OK)
+            return status;
+        const size_t n_words = batch->n_starts - first - 1;
+        out->n_slots = n_words < k ? 0 : n_words - k + 1;
+    } else {
+        const bool bytes = options->shingle == BM_SHINGLE_BYTE || joined->ascii;
+        out->n_slots = count_slots(joined, bytes, k);
+        out->longest = bytes ? k : (size_t)k * 4;
+    }
+    out->is_short = out->n_slots == 0;
+    if (out->is_short && options->short_rule == BM_SHORT_WHOLE) {
+        out->n_slots = 1;
+        out->longest = joined->len;
+        if (words) { /* as if it were one */
+            batch->starts[first + 1] = (uint32_t)joined->len + 1;
+            batch->n_starts = first + 2;
+        }
+    }
+    return BM_OK;
+}
+
+/* The text of the batch's last document. Between words of two documents stands a blank too, so that
+ * starts never fall. */
+static bm_status add_bytes(bm_text_batch *batch, const bm_joined *joined, bool by_host,
+                           bm_error *err)
+{
+    bm_buf *bytes = by_host ? &batch->host_bytes : &batch->bytes;
+    bm_status status = bm_buf_reserve(bytes, joined->len + 1, err);
+    if (status == BM_OK)
+        status = bm_buf_add(bytes, joined->data, joined->len, err);
+    if (status == BM_OK && !by_host && batch->options.shingle == BM_SHINGLE_WORD)
+        status = bm_buf_add(bytes, " ", 1, err);
+    return status;
+}
+
+static bm_status reserve_doc(bm_text_batch *batch, bm_error *err)
+{
+    void *docs = batch->docs, *slots = batch->slots;
+    bm_status status =
+        bm_grow(&docs, &batch->cap_docs, batch->n_docs + 1, sizeof *batch->docs, err);
+    batch->docs = docs;
+    if (status == BM_OK)
+        status = bm_grow(&slots, &batch->cap_slots, batch->n_docs + 2, sizeof *batch->slots, err);
+    batch->slots = slots;
+    if (status == BM_OK && batch->n_docs == 0)
+        batch->slots[0] = 0;
+    return status;
+}
+
+/* The document is complete: make it the batch's last. Room for it is there. */
+static void commit(bm_text_batch *batch, bm_text_doc doc, const extent *found, bool empty)
+{
+    doc.n_starts = (uint32_t)(batch->n_starts - doc.first_start);
+    batch->n_by_host += doc.by_host;
+    batch->n_empty += empty;
+    batch->n_short += found->is_short && !doc.by_host;
+    batch->docs[batch->n_docs] = doc;
+    batch->slots[batch->n_docs + 1] = batch->slots[batch->n_docs] + found->n_slots;
+    batch->n_docs++;
+}
+
+bm_status bm_unit_text_add(bm_shingler *shingler, bm_str text, bm_text_batch *batch, bm_error *err)
+{
+    const bm_joined *joined;
+    const size_t first_start = batch->n_starts;
+    extent found = {0};
+    bm_status status = reserve_doc(batch, err);
+    if (status == BM_OK)
+        status = bm_shingler_join(shingler, text, &joined, err);
+    if (status != BM_OK)
+        return status;
+    bm_text_doc doc = {.begin = batch->bytes.len,
+                       .first_start = first_start,
+                       .host_begin = batch->host_bytes.len,
+                       .ascii = joined->ascii,
+                       .by_host = joined->len > LEN_MAX};
+    if (joined->len > 0 && !doc.by_host)
+        status = measure(bm_shingler_ops(shingler), joined, batch, &found, err);
+    doc.by_host |= found.n_slots > 0 && found.longest > BM_TEXT_SHINGLE_MAX;
+    if (doc.by_host)
+        found.n_slots = 0;
+    if (status == BM_OK && (doc.by_host || found.n_slots > 0)) {
+        doc.len = joined->len;
+        status = add_bytes(batch, joined, doc.by_host, err);
+    }
+    if (status != BM_OK || found.n_slots == 0)
+        batch->n_starts = first_start;
+    if (status == BM_OK)
+        commit(batch, doc, &found, joined->len == 0);
+    return status;
+}
+
+bm_status bm_unit_text_hash(bm_shingler *shingler, const bm_text_batch *batch, size_t doc,
+                            bm_shingle_batch *out, bm_error *err)
+{
+    const uint64_t n_empty = out->n_empty, n_short = out->n_short;
+    bm_status status = bm_shingler_add_joined(shingler, bm_text_batch_text(batch, doc), out, err);
+    if (!batch->docs[doc].by_host) {
+        out->n_empty = n_empty;
+        out->n_short = n_short;
+    }
+    return status;
+}
