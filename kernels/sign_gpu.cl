@@ -11,7 +11,7 @@
  *   BM_TEAM   work-items that sign one document: BM_EACH * BM_TEAM >= BM_PERMS
  *   BM_TEAMS  teams of a group; they share the documents, or the quads of a part, in turn
  *   BM_TILE   quads read at once
- *   BM_UNROLL quads of one turn of the loop: 2, 4 or 8
+ *   BM_UNROLL quads of one turn of the loop: 2, 4, 8 or 16
  *
  * Why: every work-item of a team needs every hash, so the group reads (coalesced, a quad an item)
  * and premixes each hash once, and the loop then takes four hashes with one broadcast read of local
@@ -58,6 +58,12 @@ BM_INLINE void bm_fold(__local const uint4 *tile, uint at, uint n, uint step, co
 #pragma unroll 1
     for (; at < end; at += BM_UNROLL * step)
         bm_fold_quads(tile + at, BM_UNROLL, step, a, b, m);
+#if BM_UNROLL > 8
+    if (n & 8) {
+        bm_fold_quads(tile + at, 8, step, a, b, m);
+        at += 8 * step;
+    }
+#endif
 #if BM_UNROLL > 4
     if (n & 4) {
         bm_fold_quads(tile + at, 4, step, a, b, m);

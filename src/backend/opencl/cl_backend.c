@@ -23,6 +23,7 @@ typedef struct cl_backend {
     bm_backend base;
     bm_cl_api api;
     bm_cl_device device;
+    bm_cl_row row;
     bm_cl_shape shape;
     bm_cl_cache cache;
     bm_scheme_params params;
@@ -142,12 +143,30 @@ static uint32_t perms_used(const bm_backend_cfg *cfg)
     return cfg->perms_used > 0 ? cfg->perms_used : cfg->sketch.perms;
 }
 
+/* The row: given, or by the table; and what it comes to. */
+static bm_status tune(cl_backend *be, const bm_cl_open_options *options, const uint32_t plan[3],
+                      bm_error *err)
+{
+    const char *shape = options->shape, *row = options->row;
+    if (shape == NULL && row == NULL) {
+        shape = getenv("BANDMILL_CL_SHAPE");
+        row = getenv("BANDMILL_CL_ROW");
+    }
+    bm_status status = BM_OK;
+    if (row == NULL)
+        status = bm_cl_row_choose(&be->device.info, be->device.vendor, shape, &be->row, err);
+    else if (!bm_cl_row_parse(row, &be->row))
+        status = bm_fail(err, BM_ERR_USAGE, "bad row of kernel parameters: %.100s (expected %s)",
+                         row, bm_cl_row_header);
+    return status == BM_OK ? bm_cl_tune_shape(&be->device, &be->row, plan, &be->shape, err)
+                           : status;
+}
+
 /* Everything up to a context, and the probe. */
 static bm_status prepare(cl_backend *be, const bm_backend_cfg *cfg,
                          const bm_cl_open_options *options, bm_error *err)
 {
     const uint32_t plan[3] = {perms_used(cfg), cfg->bands, cfg->rows};
-    const char *shape = options->shape != NULL ? options->shape : getenv("BANDMILL_CL_SHAPE");
     bm_error why = {0};
     bm_status status = bm_cl_load(&be->api, err);
     if (status == BM_ERR_UNSUPPORTED)
@@ -156,15 +175,13 @@ static bm_status prepare(cl_backend *be, const bm_backend_cfg *cfg,
     if (status == BM_OK)
         status = bm_cl_device_find(&be->api, cfg->device, &be->device, err);
     if (status == BM_OK)
-        status = options->row != NULL
-                     ? bm_cl_tune_row(&be->device, options->row, plan, &be->shape, err)
-                     : bm_cl_tune(&be->device, shape, plan, &be->shape, err);
+        status = tune(be, options, plan, err);
     if (status == BM_OK)
         status = bm_scheme_affine32.draw(&cfg->sketch, &be->params, err);
     if (status == BM_OK)
         be->params.perms = plan[0]; /* the first so many of those drawn */
     if (status == BM_OK && !options->no_probe)
-        status = bm_cl_probe_run(cfg, be->device.info.name, err);
+        status = bm_cl_probe_run(cfg, options, be->device.info.name, err);
     if (status == BM_OK && bm_cl_cache_open(&be->cache, cfg->cache_dir, &why) != BM_OK)
         warn(be, "programs are not kept", &why);
     return status;
@@ -249,6 +266,29 @@ static void cl_close(bm_backend *backend)
 double bm_cl_backend_kernel_seconds(const bm_backend *backend)
 {
     return ((const cl_backend *)backend)->stream.kernel_seconds;
+}
+
+const bm_cl_row *bm_cl_backend_row(const bm_backend *backend)
+{
+    return &((const cl_backend *)backend)->row;
+}
+
+bm_status bm_cl_backend_effect(const bm_backend *backend, const bm_cl_row *row, char *out,
+                               size_t cap, bm_error *err)
+{
+    const cl_backend *be = (const cl_backend *)backend;
+    const uint32_t plan[3] = {be->shape.perms, be->shape.bands, be->shape.rows};
+    bm_cl_shape s;
+    bm_status status = bm_cl_tune_shape(&be->device, row, plan, &s, err);
+    if (status != BM_OK)
+        return status;
+    int n =
+        s.gpu ? snprintf(out, cap, "gpu %u %u %u %u %u", s.each, s.team, s.teams, s.tile, s.unroll)
+              : snprintf(out, cap, "cpu %u %u %u %u", s.lanes, s.acc, s.passes, s.lend);
+    if (n > 0 && (size_t)n < cap)
+        snprintf(out + n, cap - (size_t)n, " %u %u %u %u", s.pack_units, s.whole_units,
+                 s.part_units, s.batch_kilo_hashes);
+    return BM_OK;
 }
 
 bool bm_cl_backend_was_cached(const bm_backend *backend)

@@ -18,10 +18,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "backend/opencl/cl_backend.h"
 #include "backend/opencl/cl_cache.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/memory.h"
 
 #define DEFAULT_SECONDS 120.0
 
@@ -64,18 +64,50 @@ static double time_limit(void)
     return seconds > 0 ? seconds : DEFAULT_SECONDS;
 }
 
-static bm_status spawn(char *const argv[], pid_t *pid, int *from_child, bm_error *err)
+/* This process's environment, with a row of parameters if one is given: *out (bm_free), which
+ * borrows `setting` and all else. */
+static bm_status child_environment(const char *row, char *setting, size_t cap, char ***out,
+                                   bm_error *err)
+{
+    static const char name[] = "BANDMILL_CL_ROW=";
+    size_t n = 0, kept = 0;
+    while (environ[n] != NULL)
+        ++n;
+    char **all = bm_alloc(n + 2, sizeof *all);
+    if (all == NULL)
+        return bm_fail_nomem(err, (n + 2) * sizeof *all);
+    for (size_t i = 0; i < n; ++i)
+        if (row == NULL || strncmp(environ[i], name, sizeof name - 1) != 0)
+            all[kept++] = environ[i];
+    if (row != NULL) {
+        snprintf(setting, cap, "%s%s", name, row);
+        all[kept++] = setting;
+    }
+    all[kept] = NULL;
+    *out = all;
+    return BM_OK;
+}
+
+static bm_status spawn(char *const argv[], const char *row, pid_t *pid, int *from_child,
+                       bm_error *err)
 {
     int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0)
+    char setting[BM_CL_ROW_TEXT + 32], **environment = NULL;
+    bm_status status = child_environment(row, setting, sizeof setting, &environment, err);
+    if (status != BM_OK)
+        return status;
+    if (pipe2(ends, O_CLOEXEC) != 0) {
+        bm_free(environment);
         return bm_fail_errno(err, errno, argv[0], "pipe");
+    }
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
     posix_spawn_file_actions_adddup2(&actions, ends[1], 2);
-    int failed = posix_spawn(pid, argv[0], &actions, NULL, argv, environ);
+    int failed = posix_spawn(pid, argv[0], &actions, NULL, argv, environment);
     posix_spawn_file_actions_destroy(&actions);
+    bm_free(environment);
     close(ends[1]);
     if (failed != 0) {
         close(ends[0]);
@@ -144,7 +176,8 @@ static bm_status judge(int status, const char *name, char *said, bm_error *err)
     return BM_OK;
 }
 
-bm_status bm_cl_probe_run(const bm_backend_cfg *cfg, const char *name, bm_error *err)
+bm_status bm_cl_probe_run(const bm_backend_cfg *cfg, const bm_cl_open_options *options,
+                          const char *name, bm_error *err)
 {
     char program[PATH_MAX], device[96], cache[PATH_MAX], said[600] = "";
     if (!find_program(program))
@@ -157,13 +190,14 @@ bm_status bm_cl_probe_run(const bm_backend_cfg *cfg, const char *name, bm_error 
     char *const argv[] = {program, verb, device, cache, NULL};
     pid_t pid = -1;
     int fd = -1, status = 0;
-    bm_status result = spawn(argv, &pid, &fd, err);
+    bm_status result = spawn(argv, options->row, &pid, &fd, err);
     if (result != BM_OK) {
         if (err != NULL)
             err->status = BM_ERR_DEVICE;
         return BM_ERR_DEVICE;
     }
-    const double seconds = time_limit(), deadline = bm_clock_seconds() + seconds;
+    const double seconds = options->probe_seconds > 0 ? options->probe_seconds : time_limit();
+    const double deadline = bm_clock_seconds() + seconds;
     bool ended = read_until(fd, deadline, said, sizeof said) && reap(pid, deadline, &status);
     close(fd);
     if (!ended) {

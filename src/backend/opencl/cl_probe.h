@@ -19,14 +19,16 @@
 
 #include <bandmill/status.h>
 
-#include "backend/backend.h"
+#include "backend/opencl/cl_backend.h"
 
 /* In the child: open the device without a probe and close it again. */
 BM_API bm_status bm_device_probe(const char *device, const char *cache_dir, bm_error *err);
 
-/* In the parent: run the probe for what `cfg` opens and wait, at most $BANDMILL_PROBE_SECONDS
- * (120). BM_OK: it succeeded, or there is no program to run. BM_ERR_DEVICE: it failed, died or
- * hung; the message says how. `name`: the device's, for the message. */
-bm_status bm_cl_probe_run(const bm_backend_cfg *cfg, const char *name, bm_error *err);
+/* In the parent: run the probe for what `cfg` opens and wait, at most options->probe_seconds, or
+ * $BANDMILL_PROBE_SECONDS, or 120. A row that is given is passed on as $BANDMILL_CL_ROW. BM_OK: it
+ * succeeded, or there is no program to run. BM_ERR_DEVICE: it failed, died or hung; the message
+ * says how. `name`: the device's, for the message. */
+bm_status bm_cl_probe_run(const bm_backend_cfg *cfg, const bm_cl_open_options *options,
+                          const char *name, bm_error *err);
 
 #endif

@@ -3,6 +3,7 @@
 #define BM_BACKEND_OPENCL_CL_TUNE_H
 
 #include "backend/opencl/cl_device.h"
+#include "backend/opencl/cl_row.h"
 
 /* What a program is built with. Names as in kernels/sign_*.cl. */
 typedef struct bm_cl_shape {
@@ -23,12 +24,14 @@ typedef struct bm_cl_shape {
     uint32_t batch_kilo_hashes;  /* 1024s of hashes a compute unit is given in a batch */
 } bm_cl_shape;
 
-/* The row of kernels/tuning/opencl.csv that fits the device best, made to fit `perms` and the
- * device's limits. `force` ("cpu", "gpu" or NULL) sets the shape, for tests. */
+/* What a row comes to on the device: made to fit `plan` (permutations, bands, rows) and the
+ * device's limits. BM_ERR_DEVICE: its work-groups are too small. */
+bm_status bm_cl_tune_shape(const bm_cl_device *device, const bm_cl_row *row, const uint32_t plan[3],
+                           bm_cl_shape *out, bm_error *err);
+/* The same of the row that bm_cl_row_choose finds. */
 bm_status bm_cl_tune(const bm_cl_device *device, const char *force, const uint32_t plan[3],
                      bm_cl_shape *out, bm_error *err);
-
-/* The same from a row that is given, a line as in opencl.csv. BM_ERR_USAGE: not such a row. */
+/* The same of a line as in opencl.csv. BM_ERR_USAGE: not such a row. */
 bm_status bm_cl_tune_row(const bm_cl_device *device, const char *line, const uint32_t plan[3],
                          bm_cl_shape *out, bm_error *err);
 

@@ -20,7 +20,7 @@ static bm_status run(const char *script, bm_error *err)
     setenv("BANDMILL_PROBE", path, 1);
     bm_backend_cfg cfg = {.sketch = {.perms = 128, .seed = 7}, .bands = 16, .rows = 8, .device = "opencl:1.2",
                           .cache_dir = "/some/where"};
-    bm_status status = bm_cl_probe_run(&cfg, "Some Device", err);
+    bm_status status = bm_cl_probe_run(&cfg, &(bm_cl_open_options){0}, "Some Device", err);
     unlink(path);
     return status;
 }
@@ -69,11 +69,34 @@ Test(cl_probe, that_cannot_be_run_is_a_device_error_and_none_is_fine)
     bm_backend_cfg cfg = {.sketch = {.perms = 1}, .device = "opencl:0.0", .cache_dir = ""};
     bm_error err = {0};
     setenv("BANDMILL_PROBE", "/nowhere/at/all", 1);
-    cr_assert_eq(bm_cl_probe_run(&cfg, "x", &err), BM_ERR_DEVICE);
+    cr_assert_eq(bm_cl_probe_run(&cfg, &(bm_cl_open_options){0}, "x", &err), BM_ERR_DEVICE);
     setenv("BANDMILL_PROBE", "", 1);
-    cr_assert_eq(bm_cl_probe_run(&cfg, "x", &err), BM_OK);
+    cr_assert_eq(bm_cl_probe_run(&cfg, &(bm_cl_open_options){0}, "x", &err), BM_OK);
     unsetenv("BANDMILL_PROBE"); /* this program is not `bandmill` */
-    cr_assert_eq(bm_cl_probe_run(&cfg, "x", &err), BM_OK);
+    cr_assert_eq(bm_cl_probe_run(&cfg, &(bm_cl_open_options){0}, "x", &err), BM_OK);
+}
+
+Test(cl_probe, is_given_the_row_in_place_of_the_one_that_is_set_and_the_time_limit)
+{
+    bm_backend_cfg cfg = {.sketch = {.perms = 1}, .device = "opencl:0.0", .cache_dir = ""};
+    char path[] = "/tmp/bandmill_script_XXXXXX";
+    bm_error err = {0};
+    int fd = mkstemp(path);
+    cr_assert(fd >= 0 && dprintf(fd, "#!/bin/sh\n[ \"$BANDMILL_CL_ROW:$KEPT\" = 'a row:yes' ] || exit 9\n[ -z \"$SLEEP\" ] || "
+                                     "exec sleep 30\n") > 0);
+    fchmod(fd, 0700);
+    close(fd);
+    setenv("BANDMILL_PROBE", path, 1);
+    setenv("BANDMILL_CL_ROW", "another", 1);
+    setenv("KEPT", "yes", 1);
+    cr_expect_eq(bm_cl_probe_run(&cfg, &(bm_cl_open_options){.row = "a row"}, "x", &err), BM_OK, "%s", err.message);
+    cr_expect_eq(bm_cl_probe_run(&cfg, &(bm_cl_open_options){0}, "x", &err), BM_ERR_DEVICE, "the variable stays");
+    setenv("SLEEP", "yes", 1);
+    const double begin = bm_clock_seconds();
+    cr_expect_eq(bm_cl_probe_run(&cfg, &(bm_cl_open_options){.row = "a row", .probe_seconds = .3}, "x", &err), BM_ERR_DEVICE);
+    cr_expect_lt(bm_clock_seconds() - begin, 10.0);
+    cr_expect_not_null(strstr(err.message, "did not end within"), "%s", err.message);
+    unlink(path);
 }
 
 Test(cl_probe, refuses_a_device_it_cannot_read)
