@@ -218,6 +218,37 @@ bm_status bm_band_buckets_fill(bm_band_buckets *b, const uint64_t *keys, bm_erro
     return status == BM_OK ? run(b, b->n_parts, chain_parts, err) : status;
 }
 
+/* --- labels --- */
+
+void bm_band_buckets_label(const bm_band_buckets *b, uint32_t *labels)
+{
+    for (size_t doc = 0; doc < b->n_docs; doc++) {
+        if (b->inner[doc] != 0)
+            continue;
+        labels[doc] = (uint32_t)doc;
+        for (uint32_t at = b->next[doc]; at != BM_NO_DOC; at = b->next[at])
+            labels[at] = (uint32_t)doc;
+    }
+}
+
+void bm_band_buckets_fill_labels(bm_band_buckets *b, const uint32_t *labels)
+{
+    uint64_t *last = b->entries; /* of the chain that a document begins */
+    for (size_t doc = 0; doc < b->n_docs; doc++) {
+        b->next[doc] = BM_NO_DOC;
+        b->inner[doc] = 0;
+        last[doc] = doc;
+        if (b->skip != NULL && b->skip[doc] != 0)
+            continue;
+        uint32_t first = labels[doc];
+        if (first == doc)
+            continue;
+        b->next[last[first]] = (uint32_t)doc;
+        b->inner[doc] = 1;
+        last[first] = doc;
+    }
+}
+
 void bm_band_buckets_reset(bm_band_buckets *b)
 {
     uint32_t threads = b->pool == NULL ? 1 : bm_pool_size(b->pool);

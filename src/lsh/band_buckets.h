@@ -35,6 +35,10 @@ bm_status bm_band_buckets_init(bm_band_buckets *buckets, size_t n_docs, const ui
                                bm_pool *pool, bm_error *err);
 /* Thread the chains of a band: fills next and inner. BM_OK or BM_ERR_NOMEM. */
 bm_status bm_band_buckets_fill(bm_band_buckets *buckets, const uint64_t *keys, bm_error *err);
+/* labels[doc] = the first document of its chain, itself where it is in none: n_docs, filled. */
+void bm_band_buckets_label(const bm_band_buckets *buckets, uint32_t *labels);
+/* The same chains as fill makes from the keys that the labels stand for. */
+void bm_band_buckets_fill_labels(bm_band_buckets *buckets, const uint32_t *labels);
 void bm_band_buckets_reset(bm_band_buckets *buckets);
 
 #endif

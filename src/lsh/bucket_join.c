@@ -213,7 +213,7 @@ static bm_status representatives(join *j, walk *w, uint64_t rows, bm_error *err)
 
 /* Chain the live documents by their keys: other[i] is the place of the next one, plus 1; group[i]
  * tells whether one comes before. */
-static bm_status chain_by_key(join *j, const uint64_t *keys, bm_error *err)
+static bm_status chain_by_key(join *j, const bm_band_keyset *keys, uint32_t band, bm_error *err)
 {
     size_t n_slots = 16;
     while (n_slots < j->n_live * 2)
@@ -227,9 +227,10 @@ static bm_status chain_by_key(join *j, const uint64_t *keys, bm_error *err)
     }
     memset(j->slots, 0, n_slots * sizeof *j->slots);
     for (size_t i = 0; i < j->n_live; i++) {
-        uint64_t key = keys[j->live[i]], mixed = key * UINT64_C(0x9E3779B97F4A7C15);
+        uint64_t key = bm_band_keyset_at(keys, band, j->live[i]);
+        uint64_t mixed = key * UINT64_C(0x9E3779B97F4A7C15);
         size_t at = (size_t)(mixed >> 32) & (n_slots - 1);
-        while (j->slots[at] != 0 && keys[j->live[j->slots[at] - 1]] != key)
+        while (j->slots[at] != 0 && bm_band_keyset_at(keys, band, j->live[j->slots[at] - 1]) != key)
             at = (at + 1) & (n_slots - 1);
         j->group[i] = j->slots[at] != 0;
         j->other[i] = 0;
@@ -260,7 +261,7 @@ static bm_status sub_bucket(join *j, walk *w, uint32_t band, const uint32_t *doc
 
 static bm_status sub_band(join *j, walk *w, uint32_t band, bm_error *err)
 {
-    bm_status status = chain_by_key(j, w->keys->keys[band], err);
+    bm_status status = chain_by_key(j, w->keys, band, err);
     uint32_t *docs = j->begin; /* of no use until live is grouped again */
     for (size_t i = 0; status == BM_OK && i < j->n_live && j->left > 0; i++) {
         if (j->group[i] != 0 || j->other[i] == 0)

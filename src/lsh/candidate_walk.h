@@ -29,8 +29,9 @@ bm_status bm_candidate_walk_flush(bm_candidate_walk *walk, bm_error *err);
 static inline bool bm_candidate_walk_met(const bm_candidate_walk *walk, uint32_t end, uint32_t but,
                                          uint32_t a, uint32_t b)
 {
+    const bm_band_keyset *keys = walk->keys;
     for (uint32_t band = 0; band < end; band++)
-        if (band != but && walk->keys->keys[band][a] == walk->keys->keys[band][b])
+        if (band != but && bm_band_keyset_at(keys, band, a) == bm_band_keyset_at(keys, band, b))
             return true;
     return false;
 }

@@ -53,9 +53,9 @@ bm_status bm_candidate_walk_flush(walk *w, bm_error *err)
 static bool all_met_before(const walk *w)
 {
     for (uint32_t band = 0; band < w->band; band++) {
-        const uint64_t *keys = w->keys->keys[band];
+        uint64_t first = bm_band_keyset_at(w->keys, band, w->members[0]);
         size_t i = 1;
-        while (i < w->n_members && keys[w->members[i]] == keys[w->members[0]])
+        while (i < w->n_members && bm_band_keyset_at(w->keys, band, w->members[i]) == first)
             i++;
         if (i == w->n_members)
             return true;
@@ -171,6 +171,14 @@ static bm_status report(const walk *w, double began_s, bm_error *err)
     return status;
 }
 
+static bm_status fill(const walk *w, bm_band_buckets *buckets, bm_error *err)
+{
+    if (w->keys->labels == NULL)
+        return bm_band_buckets_fill(buckets, w->keys->keys[w->band], err);
+    bm_band_buckets_fill_labels(buckets, w->keys->labels[w->band]);
+    return BM_OK;
+}
+
 static bm_status walk_bands(walk *w, bm_band_buckets *buckets, bm_bucket_join *join, bm_error *err)
 {
     double began_s = bm_clock_seconds();
@@ -178,7 +186,7 @@ static bm_status walk_bands(walk *w, bm_band_buckets *buckets, bm_bucket_join *j
     for (; status == BM_OK && w->band < w->keys->bands; w->band++) {
         status = report(w, began_s, err);
         if (status == BM_OK)
-            status = bm_band_buckets_fill(buckets, w->keys->keys[w->band], err);
+            status = fill(w, buckets, err);
         if (status == BM_OK)
             status = walk_band(w, buckets, w->groups == NULL ? every_pair : star, join, err);
         if (status != BM_OK || w->groups == NULL)

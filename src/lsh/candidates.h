@@ -23,7 +23,16 @@ typedef struct bm_band_keyset {
     size_t n_docs;
     const uint64_t *const *keys; /* bands arrays of n_docs */
     const uint8_t *skip;         /* n_docs bytes, non-zero: left out; NULL: none */
+    /* Instead of keys, half as large: each document's label is the first document that has the same
+     * key in that band (bm_band_buckets_label). The same pairs in the same order. NULL: keys. */
+    const uint32_t *const *labels;
 } bm_band_keyset;
+
+/* What documents of one bucket have in common. */
+static inline uint64_t bm_band_keyset_at(const bm_band_keyset *keys, uint32_t band, uint32_t doc)
+{
+    return keys->labels != NULL ? keys->labels[band][doc] : keys->keys[band][doc];
+}
 
 /* Pairs in chunks of at most `chunk`; `fn` borrows them. The chunks do not depend on threads. */
 typedef bm_status (*bm_candidates_fn)(void *ctx, bm_pair *pairs, size_t n, bm_error *err);

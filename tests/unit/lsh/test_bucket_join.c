@@ -92,7 +92,7 @@ static bm_join_stats run(world *w, uint32_t threads, size_t chunk)
         cr_assert_eq(bm_pool_open(threads, &pool, NULL), BM_OK);
     cr_assert_eq(bm_union_find_init(&w->groups, w->n, NULL), BM_OK);
     w->n_pairs = w->chunks = 0;
-    bm_band_keyset keys = {w->bands, w->n, (const uint64_t *const *)w->keys, NULL};
+    bm_band_keyset keys = {w->bands, w->n, (const uint64_t *const *)w->keys, NULL, NULL};
     bm_join_job job = {
         .keys = &keys, .pool = pool, .chunk = chunk, .fn = verify, .ctx = w, .groups = &w->groups};
     cr_assert_eq(bm_candidates_join(&job, &stats, NULL), BM_OK);
@@ -265,7 +265,7 @@ Test(bucket_join, a_cancelled_job_ends_with_its_status)
     for (int after = 0; after < 12; after++) {
         int left = after;
         bm_callbacks callbacks = {.ctx = &left, .cancelled = yes};
-        bm_band_keyset keys = {w.bands, w.n, (const uint64_t *const *)w.keys, NULL};
+        bm_band_keyset keys = {w.bands, w.n, (const uint64_t *const *)w.keys, NULL, NULL};
         bm_join_job job = {.keys = &keys,
                            .chunk = 1000,
                            .fn = verify,
@@ -277,4 +277,49 @@ Test(bucket_join, a_cancelled_job_ends_with_its_status)
         bm_union_find_reset(&w.groups);
     }
     drop(&w);
+}
+
+/* The first document with the same key, by a plain loop. */
+static uint32_t **first_with_key(const world *w)
+{
+    uint32_t **labels = malloc(w->bands * sizeof *labels);
+    for (uint32_t b = 0; b < w->bands; b++) {
+        labels[b] = malloc((w->n + 1) * sizeof **labels);
+        for (uint32_t i = 0; i < w->n; i++) {
+            labels[b][i] = 0;
+            while (w->keys[b][labels[b][i]] != w->keys[b][i])
+                labels[b][i]++;
+        }
+    }
+    return labels;
+}
+
+Test(bucket_join, labels_instead_of_keys_change_nothing)
+{
+    for (int round = 0; round < 24; round++) {
+        world w = make(1 + (uint32_t)round % 5, 2000, 1 + draw() % 3, 1 + draw() % 300, draw() % 90,
+                       (uint32_t)round % 3);
+        bm_join_stats with_keys = run(&w, 0, 100), with_labels;
+        size_t n_pairs = w.n_pairs, chunks = w.chunks;
+        bm_union_find groups = w.groups;
+        uint32_t **labels = first_with_key(&w);
+        cr_assert_eq(bm_union_find_init(&w.groups, w.n, NULL), BM_OK);
+        w.n_pairs = w.chunks = 0;
+        bm_band_keyset keys = {
+            .bands = w.bands, .n_docs = w.n, .labels = (const uint32_t *const *)labels};
+        bm_join_job job = {
+            .keys = &keys, .chunk = 100, .fn = verify, .ctx = &w, .groups = &w.groups};
+        cr_assert_eq(bm_candidates_join(&job, &with_labels, NULL), BM_OK);
+        cr_assert(w.n_pairs == n_pairs && w.chunks == chunks, "round %d", round);
+        cr_assert(with_labels.n_cut == with_keys.n_cut &&
+                  with_labels.n_not_compared == with_keys.n_not_compared);
+        for (uint32_t doc = 0; doc < w.n; doc++)
+            cr_assert_eq(bm_union_find_root(&groups, doc), bm_union_find_root(&w.groups, doc));
+        for (uint32_t b = 0; b < w.bands; b++)
+            free(labels[b]);
+        free(labels);
+        bm_union_find_reset(&groups);
+        bm_union_find_reset(&w.groups);
+        drop(&w);
+    }
 }
