@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "lsh/all_pairs.h"
 #include "lsh/verify.h"
@@ -77,6 +78,7 @@ static bm_status on_candidates(void *ctx, bm_pair *pairs, size_t n, bm_error *er
         return status;
     match->n_candidates += n;
     match->n_verified += match->verify == BM_VERIFY_NONE ? 0 : n;
+    double began_s = bm_clock_seconds();
     if (match->verify == BM_VERIFY_EXACT)
         status = bm_corpus_sort(match->corpus, pairs, n, match->pool, err);
     chunk c = {match, pairs};
@@ -84,6 +86,7 @@ static bm_status on_candidates(void *ctx, bm_pair *pairs, size_t n, bm_error *er
         status = verify_range(&c, 0, 0, n, err);
     else if (status == BM_OK)
         status = bm_pool_for(match->pool, n, VERIFY_GRAIN, verify_range, &c, err);
+    match->verify_seconds += bm_clock_seconds() - began_s;
     return status == BM_OK ? keep_edges(match, pairs, n, err) : status;
 }
 

@@ -24,6 +24,7 @@ typedef struct bm_match {
     bm_pair *edges; /* ordered by a, then b, after bm_match_run; empty with only_groups */
     size_t n_edges, cap_edges;
     uint64_t n_candidates, n_verified, n_edges_found;
+    double verify_seconds;   /* of sorting and comparing, on all threads at once */
     uint64_t n_not_compared; /* with only_groups: pairs of crowded buckets, at most */
 } bm_match;
 

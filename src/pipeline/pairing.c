@@ -66,6 +66,7 @@ bm_status bm_pairing_run(bm_run *run, bool twice, bool output_is_dir, bool only_
                                 .only_groups = only_groups,
                                 .all_candidates = run->job->all_candidates};
         status = bm_match_run(&out->match, err);
+        run->verify_seconds = out->match.verify_seconds;
     }
     return status;
 }

@@ -52,6 +52,7 @@ typedef struct bm_run {
     bm_stage stages[BM_STAGES_MAX];
     size_t n_stages;
     bm_flow_times flow_times; /* of the last flow; workers 0: none */
+    double verify_seconds;    /* of comparing candidates */
     const char *stage;
 } bm_run;
 
