@@ -42,6 +42,14 @@ BM_API void bm_bench_options_init(bm_bench_options *options);
 BM_API bm_status bm_bench_run(const bm_bench_options *options, bm_bench_row **rows, size_t *n,
                               char **json, bm_error *err);
 BM_API void bm_bench_free(bm_bench_row *rows);
+/* Search for better parameters of the kernels on each OpenCL device of options->device (NULL: all
+ * usable). Every row that is tried is built in a process of its own where a probe is set (see
+ * docs/opencl.md), and must sign made documents like the native CPU before it is timed. *csv: the
+ * rows found, as a file that $BANDMILL_TUNING may name; *json: all that was measured; both are
+ * freed with bm_string_free, either may be NULL. paths, text and threads are not used.
+ * BM_ERR_DEVICE: no such device, or one that fails with the row that it has now. */
+BM_API bm_status bm_bench_tune(const bm_bench_options *options, char **csv, char **json,
+                               bm_error *err);
 
 #if defined(__cplusplus)
 }

@@ -1,4 +1,5 @@
-/* cmd_bench.c -- bandmill bench: throughput of each device against the machine's own limit. */
+/* cmd_bench.c -- bandmill bench: throughput of each device against the machine's own limit; with
+ * --tune a search for better kernel parameters. */
 #include <stdio.h>
 #include <string.h>
 
@@ -15,6 +16,39 @@ static void print_rows(cli_voice *voice, const bm_bench_row *rows, size_t n)
             cli_print(voice, "  %.3f of %s", rows[i].ratio, rows[i].ratio_to);
         cli_print(voice, "\n");
     }
+}
+
+static bm_status run_rows(cli_context *context, const bm_bench_options *options, bm_error *err)
+{
+    bm_bench_row *rows = NULL;
+    size_t n = 0;
+    char *json = NULL;
+    bm_status status = bm_bench_run(options, &rows, &n, &json, err);
+    cli_meter_end(&context->meter);
+    if (status != BM_OK)
+        return status;
+    if (context->settings.json)
+        cli_write(&context->voice, json, strlen(json));
+    else
+        print_rows(&context->voice, rows, n);
+    bm_bench_free(rows);
+    bm_string_free(json);
+    return cli_finish(&context->voice, err);
+}
+
+static bm_status run_tune(cli_context *context, const bm_bench_options *options, bm_error *err)
+{
+    const bool as_json = context->settings.json;
+    char *text = NULL;
+    bm_status status = bm_bench_tune(options, as_json ? NULL : &text, as_json ? &text : NULL, err);
+    cli_meter_end(&context->meter);
+    if (status != BM_OK)
+        return status;
+    cli_write(&context->voice, text, strlen(text));
+    bm_string_free(text);
+    cli_say_note(&context->voice, "to use these rows: keep them in a file and name it in "
+                                  "BANDMILL_TUNING");
+    return cli_finish(&context->voice, err);
 }
 
 bm_status cli_run_bench(cli_context *context, bm_error *err)
@@ -36,23 +70,7 @@ bm_status cli_run_bench(cli_context *context, bm_error *err)
     if (settings->min_seconds > 0)
         options.min_seconds = settings->min_seconds;
     options.callbacks = cli_callbacks(context);
-
-    bm_bench_row *rows = NULL;
-    size_t n = 0;
-    char *json = NULL;
-    bm_status status = bm_bench_run(&options, &rows, &n, &json, err);
-    cli_meter_end(&context->meter);
-    if (status != BM_OK)
-        return status;
-    if (settings->json) {
-        size_t len = strlen(json);
-        cli_write(&context->voice, json, len);
-        if (len == 0 || json[len - 1] != '\n')
-            cli_write(&context->voice, "\n", 1);
-    } else {
-        print_rows(&context->voice, rows, n);
-    }
-    bm_bench_free(rows);
-    bm_string_free(json);
-    return cli_finish(&context->voice, err);
+    if (settings->tune && settings->operands.n > 0)
+        return args_fail(err, "--tune with an input (its documents are made)");
+    return (settings->tune ? run_tune : run_rows)(context, &options, err);
 }

@@ -336,6 +336,8 @@ static const arg_option rows[] = {
      .high = 3600,
      .open = ARG_OPEN_LOW,
      FIELD(min_seconds)},
+    FLAG("tune", BIT(CLI_BENCH), CLI_GROUP_MACHINE, tune,
+         "look for better kernel parameters of each OpenCL device; rows on stdout"),
     /* general */
     CHOICE("progress", READS | BIT(CLI_CLUSTER) | BIT(CLI_BENCH), CLI_GROUP_GENERAL, progress, progress_choices,
            "the meter on stderr (auto: on a terminal)"),

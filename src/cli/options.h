@@ -47,7 +47,7 @@ typedef struct cli_settings {
     bm_job job; /* its lists point to `operands` and `text_fields` */
     arg_list operands, text_fields;
     bool given[CLI_OPTIONS_MAX];
-    bool help, json, quiet, self_test;
+    bool help, json, quiet, self_test, tune;
     uint32_t verbose;
     cli_progress_when progress;
     int only_one; /* --hash: nothing to choose yet */

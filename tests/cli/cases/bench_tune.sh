@@ -1,0 +1,57 @@
+# bench --tune: what it refuses, and on PoCL that every row signs right and that the rows it writes are used by the next run.
+bm bench --tune --device cpu
+refused 5 'no OpenCL device to tune'
+bm bench --tune --device no-such-device
+refused 5 'no device matches'
+bm bench --tune --repeats 101 --device opencl
+refused 2 '101 repeats'
+echo '{"text":"a"}' > in.jsonl
+bm bench --tune in.jsonl
+refused 2 '--tune with an input'
+bm sign in.jsonl --tune -o s
+refused 2 '.*--tune'
+
+device=$("$PROGRAM" devices | sed -n 's/^\(opencl:[0-9.]*\) .*(Portable Computing Language).*/\1/p' | head -n 1)
+if [ -z "$device" ]; then
+    [ -z "${BANDMILL_REQUIRE_OPENCL:-}" ] || fail "no PoCL device"
+else
+    export TMPDIR="$top/tmp" BANDMILL_CACHE_DIR="$top/cache"
+    mkdir "$TMPDIR"
+    bm bench --tune --device "$device" --repeats 1 --min-seconds 0.002 -v
+    exits 0
+    cp ../out rows.csv
+    says rows.csv '^device,vendor,type,shape,lanes,acc,each,group,tile,pack,whole,part,batch,lend,unroll$'
+    says rows.csv '^[^#,*][^,]*,Portable Computing Language,cpu,cpu(,[0-9]+){11}$'
+    says rows.csv '^# driver .*128 permutations: [0-9.]+ M shingles/s in the kernels, [0-9.]+ from the host'
+    says ../err "^bandmill: $device: [1-9][0-9]+ rows tried, 0 left out"
+    says ../err '^bandmill: debug: .*,cpu,cpu,4,.* M shingles/s'
+    checks=$((checks + 1))
+    [ -z "$(ls -A "$TMPDIR")" ] || fail "left over: $(ls -A "$TMPDIR")"
+
+    # The next run: other numbers are another program, and the same bytes.
+    for i in 1 2 3 4 5 6; do echo "{\"text\":\"one two three four five six seven $i\"}"; done > in.jsonl
+    bm sign in.jsonl --device cpu -q -o right
+    exits 0
+    rm -rf "$BANDMILL_CACHE_DIR"
+    n=0
+    for lanes in 16 8 4; do
+        n=$((n + 1))
+        awk -F, -v lanes=$lanes 'BEGIN { OFS = "," } /^[^#]/ && !/^device/ { $5 = lanes } { print }' rows.csv > "lanes$lanes.csv"
+        export BANDMILL_TUNING="$PWD/lanes$lanes.csv"
+        bm sign in.jsonl --device "$device" -q -o "s$lanes"
+        exits 0
+        checks=$((checks + 2))
+        cmp -s "s$lanes/signatures.npy" right/signatures.npy || fail "other signatures"
+        [ "$(ls "$BANDMILL_CACHE_DIR"/opencl/*.clbin | wc -l)" -eq $n ] || fail "the row with $lanes lanes was not used"
+    done
+
+    # A file that is no such file is an error and not another device.
+    printf '# mine\n\n*,*,cpu,cpu,0,8,4\n' > bad.csv
+    export BANDMILL_TUNING=bad.csv
+    bm sign in.jsonl --device "$device" -q -o unmade
+    refused 2 'bad\.csv:3: not a row of kernel parameters'
+    export BANDMILL_TUNING=none.csv
+    bm sign in.jsonl --device "$device" -q -o unmade
+    refused 2 'none\.csv: cannot read \$BANDMILL_TUNING'
+    absent unmade
+fi
