@@ -1,9 +1,8 @@
 /* xxh3.h -- XXH3_64bits (seed 0, default secret) of 1 to 240 bytes, once for host and device.
  *
- * Common subset of C11 and OpenCL C 1.2. Comes after affine32.h, whose types it uses. Text is read
- * in aligned words of 32 bits, since a device need not be able to read others: at most 8 bytes
- * behind what is hashed are read and not used. An includer whose device reads any address as fast
- * defines BM_TEXT, bm_text32 and bm_text64 itself, and BM_TEXT_READERS.
+ * Common subset of C11 and OpenCL C 1.2. Comes after affine32.h, whose types it uses. At most 8
+ * bytes behind what is hashed are read and not used. Text is read in aligned words of 32 bits, since
+ * a device need not be able to read others; with BM_TEXT_BYTES (OpenCL C only) at any address.
  *
  * Formula and secret: the xxHash specification (doc/xxhash_spec.md, "XXH3"); every length is tested
  * against the xxHash library. */
@@ -16,7 +15,19 @@
 #define BM_XXH3_CONSTANT static const
 #endif
 
-#ifndef BM_TEXT_READERS
+#if defined(BM_TEXT_BYTES)
+#define BM_TEXT __global const uchar *
+
+BM_SHARED bm_u32 bm_text32(BM_TEXT text, bm_u32 at)
+{
+    return as_uint(vload4(0, text + at));
+}
+
+BM_SHARED bm_u64 bm_text64(BM_TEXT text, bm_u32 at)
+{
+    return as_ulong(vload8(0, text + at));
+}
+#else
 #if defined(__OPENCL_C_VERSION__)
 #define BM_TEXT __global const uint *
 #else
@@ -66,6 +77,15 @@ BM_SHARED bm_u64 bm_xxh3_fold(bm_u64 a, bm_u64 b)
 #endif
 }
 
+BM_SHARED bm_u64 bm_xxh3_rotate(bm_u64 h, bm_u64 n)
+{
+#if defined(__OPENCL_C_VERSION__)
+    return rotate(h, n);
+#else
+    return h << n | h >> (64u - n);
+#endif
+}
+
 BM_SHARED bm_u64 bm_xxh3_end(bm_u64 h)
 {
     h ^= h >> 37;
@@ -97,7 +117,7 @@ BM_SHARED bm_u64 bm_xxh3_4to8(BM_TEXT text, bm_u32 at, bm_u32 len)
 {
     bm_u64 h = bm_text32(text, at + len - 4u) + ((bm_u64)bm_text32(text, at) << 32);
     h ^= bm_xxh3_words[1] ^ bm_xxh3_words[2];
-    h ^= (h << 49 | h >> 15) ^ (h << 24 | h >> 40);
+    h ^= bm_xxh3_rotate(h, 49) ^ bm_xxh3_rotate(h, 24);
     h *= 0x9FB21C651E98DF25UL;
     h ^= (h >> 35) + len;
     h *= 0x9FB21C651E98DF25UL;
@@ -108,7 +128,7 @@ BM_SHARED bm_u64 bm_xxh3_swap(bm_u64 h)
 {
     h = (h & 0x00FF00FF00FF00FFUL) << 8 | (h >> 8 & 0x00FF00FF00FF00FFUL);
     h = (h & 0x0000FFFF0000FFFFUL) << 16 | (h >> 16 & 0x0000FFFF0000FFFFUL);
-    return h << 32 | h >> 32;
+    return bm_xxh3_rotate(h, 32);
 }
 
 BM_SHARED bm_u64 bm_xxh3_9to16(BM_TEXT text, bm_u32 at, bm_u32 len)

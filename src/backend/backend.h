@@ -16,9 +16,10 @@
 
 typedef struct bm_backend_cfg {
     bm_sketch_options sketch;
-    uint32_t perms_used; /* draw coefficients for sketch.perms, compute only the first so many words of
-                            a signature (task.words then has this many a document); 0: all */
+    uint32_t perms_used; /* draw coefficients for sketch.perms, compute only the first so many words
+                            of a signature (task.words then has this many a document); 0: all */
     uint32_t bands, rows;          /* of the keys; 0, 0: no task wants keys */
+    const bm_text_options *text;   /* tasks may hold texts to be cut like this; NULL: hashes only */
     const char *device;            /* "cpu" or "opencl:P.D" */
     const char *cpu;               /* instruction set of the native backend; NULL: the best */
     const char *cache_dir;         /* of OpenCL programs; NULL: the user's; "": none */
@@ -40,6 +41,7 @@ typedef struct bm_backend_ops {
 struct bm_backend {
     const bm_backend_ops *ops;
     bool parallel;
+    bool takes_text;     /* tasks may hold texts, cut as bm_backend_cfg.text said */
     uint32_t depth;      /* tasks in flight that keep it busy; 1 where parallel */
     size_t batch_hashes; /* hashes a task should hold about, for speed */
     bm_device_info info;

@@ -1,19 +1,28 @@
-/* sign_task.h -- one batch of hashes on its way through a backend.
+/* sign_task.h -- one batch of hashes, or of texts, on its way through a backend.
  *
  * offsets[0] need not be 0: document i has hashes[offsets[i]] … hashes[offsets[i+1]-1]. `hashes`
- * are 64-bit; only the low 32 bits (the token hash x, not yet premixed) are used. Everything is
- * borrowed until the task is done. */
+ * are 64-bit; only the low 32 bits (the token hash x, not yet premixed) are used.
+ *
+ * With `text` there are no hashes: the backend cuts and hashes the documents itself, offsets are
+ * text->slots, and it counts the distinct hashes of each. Only a backend opened for such texts
+ * takes them (bm_backend.takes_text), and may still answer BM_ERR_UNSUPPORTED, having done nothing;
+ * then the task is to be given as hashes. Documents left to the host come back as if they were
+ * empty. Everything is borrowed until the task is done. */
 #ifndef BM_MODEL_SIGN_TASK_H
 #define BM_MODEL_SIGN_TASK_H
 
 #include <bandmill/types.h>
 
+#include "model/text_batch.h"
+
 typedef struct bm_sign_task {
     const uint64_t *offsets; /* n_docs + 1 */
     const uint64_t *hashes;
+    const bm_text_batch *text; /* NULL: hashes */
     size_t n_docs;
-    uint32_t *words; /* filled: n_docs * perms, document after document; NULL: not wanted */
-    uint64_t *keys;  /* filled: n_docs * bands, document after document; NULL: not wanted */
+    uint32_t *words;      /* filled: n_docs * perms, document after document; NULL: not wanted */
+    uint64_t *keys;       /* filled: n_docs * bands, document after document; NULL: not wanted */
+    uint32_t *n_shingles; /* filled where there is text: n_docs, distinct hashes */
 } bm_sign_task;
 
 #endif

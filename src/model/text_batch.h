@@ -48,6 +48,9 @@ typedef struct bm_text_batch {
     size_t n_by_host;
 } bm_text_batch; /* {0} is empty */
 
+/* Can a device cut such shingles at all? Not where K units have more than BM_TEXT_SHINGLE_MAX bytes
+ * in any case. */
+bool bm_text_batch_able(const bm_text_options *options);
 void bm_text_batch_clear(bm_text_batch *batch); /* keeps the memory */
 void bm_text_batch_reset(bm_text_batch *batch); /* frees */
 

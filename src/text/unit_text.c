@@ -12,14 +12,6 @@
 #define WINDOW  ((size_t)4096) /* bytes of joined text */
 #define LEN_MAX ((size_t)1 << 30)
 
-bool bm_unit_text_able(const bm_text_options *options)
-{
-    /* K words are at least K bytes and K - 1 blanks. */
-    const uint32_t least =
-        options->shingle == BM_SHINGLE_WORD ? 2 * options->shingle_k - 1 : options->shingle_k;
-    return least <= BM_TEXT_SHINGLE_MAX;
-}
-
 /* Slots of byte and char shingles: bytes before the last K-1 units; 0: fewer than K units. */
 static uint64_t count_slots(const bm_joined *joined, bool bytes, uint32_t k)
 {

@@ -6,9 +6,6 @@
 #include "model/text_batch.h"
 #include "text/shingler.h"
 
-/* Can a device cut shingles of these options at all? Not where K units have more than
- * BM_TEXT_SHINGLE_MAX bytes in any case. */
-bool bm_unit_text_able(const bm_text_options *options);
 /* Append one document to `batch`, whose options are the shingler's. On failure the batch is as
  * before. */
 bm_status bm_unit_text_add(bm_shingler *shingler, bm_str text, bm_text_batch *batch, bm_error *err);

@@ -84,6 +84,31 @@ Test(oclgrind, finds_nothing_in_any_kernel)
     cr_assert_str_empty(log, "Oclgrind reports:\n%s", log);
 }
 
+/* The known answers at open run the kernels of texts over packed, whole and split documents. */
+Test(oclgrind, finds_nothing_in_the_kernels_of_texts)
+{
+    char log[4096];
+    begin();
+    static const char *const shapes[] = {"cpu", "gpu"};
+    static const uint32_t ks[] = {[BM_SHINGLE_WORD] = 2, [BM_SHINGLE_CHAR] = 3, [BM_SHINGLE_BYTE] = 20};
+    for (int kind = 0; kind < 3; ++kind)
+        for (size_t s = 0; s < 2; ++s) {
+            const bm_text_options text = {.shingle = (bm_shingle_kind)kind, .shingle_k = ks[kind]};
+            bm_backend_cfg cfg = {.sketch = {.perms = 4, .seed = 1}, .bands = 1, .rows = 4, .text = &text,
+                                  .device = "opencl:0.0", .cache_dir = ""};
+            bm_error err = {0};
+            bm_backend *backend = NULL;
+            bm_status status = bm_cl_backend_open(
+                &cfg, &(bm_cl_open_options){.no_probe = true, .shape = shapes[s]}, &backend, &err);
+            cr_assert_eq(status, BM_OK, "%s, kind %d: %s", shapes[s], kind, err.message);
+            cr_assert_not_null(strstr(backend->info.platform, "Oclgrind"));
+            cr_assert_gt(bm_cl_backend_checks(backend), 13u * (4 + 1));
+            backend->ops->close(backend);
+        }
+    read_log(log, sizeof log);
+    cr_assert_str_empty(log, "Oclgrind reports:\n%s", log);
+}
+
 /* sign_gpu.cl with `from` changed to `to`, behind its usual company. */
 static char *plant(const char *from, const char *to)
 {

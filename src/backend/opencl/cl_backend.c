@@ -133,6 +133,7 @@ static void describe(cl_backend *be)
     const size_t most = (size_t)be->stream.cut.max_units * 4;
     be->base.ops = &bm_backend_opencl;
     be->base.parallel = false;
+    be->base.takes_text = be->shape.text;
     be->base.depth = BM_CL_DEPTH;
     be->base.batch_hashes = batch < most ? batch : most;
     be->base.info = be->device.info;
@@ -176,6 +177,11 @@ static bm_status prepare(cl_backend *be, const bm_backend_cfg *cfg,
         status = bm_cl_device_find(&be->api, cfg->device, &be->device, err);
     if (status == BM_OK)
         status = tune(be, options, plan, err);
+    if (status == BM_OK && cfg->text != NULL && bm_text_batch_able(cfg->text)) {
+        be->shape.text = true;
+        be->shape.text_kind = (uint32_t)cfg->text->shingle;
+        be->shape.text_k = cfg->text->shingle_k;
+    }
     if (status == BM_OK)
         status = bm_scheme_affine32.draw(&cfg->sketch, &be->params, err);
     if (status == BM_OK)
@@ -231,7 +237,9 @@ static bm_status cl_submit(bm_backend *backend, bm_sign_task *task, bm_error *er
     cl_backend *be = (cl_backend *)backend;
     if (task->keys != NULL && be->shape.bands == 0)
         return bm_fail(err, BM_ERR_INTERNAL, "keys are wanted from a backend without bands");
-    if (task->keys == NULL && task->words == NULL)
+    if (task->text != NULL && !be->shape.text)
+        return bm_fail(err, BM_ERR_UNSUPPORTED, "%s was not opened for texts", be->base.info.spec);
+    if (task->keys == NULL && task->words == NULL && task->text == NULL)
         return BM_OK;
     return bm_cl_stream_submit(&be->stream, task, err);
 }

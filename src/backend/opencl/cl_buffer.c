@@ -96,6 +96,30 @@ cl_int bm_cl_buffer_end_read(const bm_cl_api *api, cl_command_queue queue, bm_cl
     return api->clEnqueueUnmapMemObject(queue, buffer->device, host, 0, NULL, NULL);
 }
 
+cl_int bm_cl_scratch_reserve(const bm_cl_api *api, cl_context context, bm_cl_scratch *scratch,
+                             size_t bytes, uint64_t max_alloc)
+{
+    if (bytes <= scratch->bytes)
+        return CL_SUCCESS;
+    bm_cl_scratch_release(api, scratch);
+    if (bytes > max_alloc)
+        return CL_INVALID_BUFFER_SIZE;
+    size_t size = (bytes + bytes / 4 + ROUND - 1) / ROUND * ROUND;
+    if (size > max_alloc)
+        size = bytes;
+    cl_int code = CL_SUCCESS;
+    scratch->mem = api->clCreateBuffer(context, CL_MEM_READ_WRITE, size, NULL, &code);
+    scratch->bytes = code == CL_SUCCESS ? size : 0;
+    return code;
+}
+
+void bm_cl_scratch_release(const bm_cl_api *api, bm_cl_scratch *scratch)
+{
+    if (scratch->mem != NULL)
+        api->clReleaseMemObject(scratch->mem);
+    *scratch = (bm_cl_scratch){0};
+}
+
 cl_int bm_cl_lent_begin(const bm_cl_api *api, cl_context context, bm_cl_lent *lent, void *memory,
                         size_t bytes, bool read_only)
 {

@@ -32,6 +32,17 @@ cl_int bm_cl_buffer_begin_read(const bm_cl_api *api, cl_command_queue queue, bm_
                                size_t begin, size_t end, cl_event *event);
 cl_int bm_cl_buffer_end_read(const bm_cl_api *api, cl_command_queue queue, bm_cl_buffer *buffer);
 
+/* Memory that only the device uses. {0} is empty. */
+typedef struct bm_cl_scratch {
+    cl_mem mem;
+    size_t bytes;
+} bm_cl_scratch;
+
+/* Room for `bytes`, as bm_cl_buffer_reserve. No command under way may use it. */
+cl_int bm_cl_scratch_reserve(const bm_cl_api *api, cl_context context, bm_cl_scratch *scratch,
+                             size_t bytes, uint64_t max_alloc);
+void bm_cl_scratch_release(const bm_cl_api *api, bm_cl_scratch *scratch);
+
 /* The host's own memory lent to a device that shares it (CL_MEM_USE_HOST_PTR): nothing is copied.
  */
 typedef struct bm_cl_lent {

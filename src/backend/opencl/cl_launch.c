@@ -1,7 +1,9 @@
 /* cl_launch.c -- a table says which arguments each kernel takes and how large its grid is; one loop
- * sets and starts them. Three kernels a batch at most: words of split documents to all ones, the
- * pieces, keys of split documents. */
+ * sets and starts them. At most five kernels a batch: words of split documents to all ones, hashes
+ * of texts, their counts, the pieces, keys of split documents. */
 #include "backend/opencl/cl_launch.h"
+
+#include "backend/opencl/cl_text.h"
 
 typedef enum argument {
     ARG_HASHES,
@@ -11,7 +13,11 @@ typedef enum argument {
     ARG_COEF,
     ARG_LAYOUT,
     ARG_WANT_KEYS,
-    ARG_N_SPLIT
+    ARG_N_SPLIT,
+    ARG_TABLE,
+    ARG_COUNTS,
+    ARG_TEXT,
+    ARG_FACTOR
 } argument;
 
 static const struct {
@@ -22,14 +28,21 @@ static const struct {
                     {ARG_HASHES, ARG_IN, ARG_WORDS, ARG_KEYS, ARG_COEF, ARG_LAYOUT, ARG_WANT_KEYS}},
     [BM_CL_SPLIT_BEGIN] = {4, {ARG_IN, ARG_WORDS, ARG_LAYOUT, ARG_N_SPLIT}},
     [BM_CL_SPLIT_KEYS] = {5, {ARG_IN, ARG_WORDS, ARG_KEYS, ARG_LAYOUT, ARG_N_SPLIT}},
+    [BM_CL_TEXT_HASH] = {6, {ARG_IN, ARG_HASHES, ARG_TABLE, ARG_COUNTS, ARG_LAYOUT, ARG_TEXT}},
+    [BM_CL_TEXT_COUNT] = {7,
+                          {ARG_IN, ARG_HASHES, ARG_TABLE, ARG_COUNTS, ARG_LAYOUT, ARG_TEXT,
+                           ARG_FACTOR}},
 };
 
-bm_cl_layout bm_cl_layout_of(const bm_cl_plan *plan, const bm_cl_shape *shape, bool with_hashes,
-                             bool with_keys, bool with_words)
+bm_cl_layout bm_cl_layout_of(const bm_cl_plan *plan, const bm_cl_shape *shape,
+                             const bm_sign_task *task, bool with_hashes, bool with_keys,
+                             bool with_words)
 {
-    bm_cl_layout at;
+    bm_cl_layout at = {0};
     const size_t unit_bytes = shape->unit == 4 ? 16 : 8;
-    const size_t hashes = with_hashes ? ((size_t)bm_cl_plan_units(plan) * unit_bytes + 15) / 16 : 0;
+    size_t hashes = with_hashes ? ((size_t)bm_cl_plan_units(plan) * unit_bytes + 15) / 16 : 0;
+    if (task->text != NULL)
+        hashes = bm_cl_text_layout(plan, task->text, &at);
     const size_t offsets = (plan->n_docs + 1 + 3) / 4;
     const size_t split = (plan->n_split + 3) / 4;
     const size_t key_uints = with_keys ? plan->n_docs * shape->bands * 2 : 0;
@@ -47,7 +60,7 @@ bm_cl_layout bm_cl_layout_of(const bm_cl_plan *plan, const bm_cl_shape *shape, b
 static void grid_of(bm_cl_kernel_id id, const bm_cl_shape *shape, const bm_cl_plan *plan,
                     size_t *global, size_t *local)
 {
-    if (id == BM_CL_SIGN) {
+    if (id == BM_CL_SIGN || id == BM_CL_TEXT_HASH || id == BM_CL_TEXT_COUNT) {
         *local = shape->group;
         *global = plan->n_pieces * shape->group;
         return;
@@ -72,9 +85,13 @@ static cl_int set_argument(const bm_cl_stream *stream, const bm_cl_slot *slot,
         .s = {layout->offsets_at, layout->pieces_at, layout->split_at, layout->words_at}};
     const cl_uint want_keys = slot->want_keys;
     const cl_uint n_split = (cl_uint)slot->plan.n_split;
+    const cl_uint4 text = {.s = {layout->docs_at, layout->bases_at, layout->starts_at,
+                                 (cl_uint)bm_cl_plan_units(&slot->plan)}};
     switch (what) {
     case ARG_HASHES:
-        return set_mem(stream->api, kernel, index, slot->lent_hashes.mem, slot->in.device);
+        return slot->text
+                   ? set_mem(stream->api, kernel, index, slot->hashes.mem, NULL)
+                   : set_mem(stream->api, kernel, index, slot->lent_hashes.mem, slot->in.device);
     case ARG_IN:
         return set_mem(stream->api, kernel, index, slot->in.device, NULL);
     case ARG_WORDS:
@@ -89,6 +106,14 @@ static cl_int set_argument(const bm_cl_stream *stream, const bm_cl_slot *slot,
         return stream->api->clSetKernelArg(kernel, index, sizeof want_keys, &want_keys);
     case ARG_N_SPLIT:
         return stream->api->clSetKernelArg(kernel, index, sizeof n_split, &n_split);
+    case ARG_TABLE:
+        return set_mem(stream->api, kernel, index, slot->table.mem, NULL);
+    case ARG_COUNTS:
+        return set_mem(stream->api, kernel, index, slot->counts.device, NULL);
+    case ARG_TEXT:
+        return stream->api->clSetKernelArg(kernel, index, sizeof text, &text);
+    case ARG_FACTOR:
+        return stream->api->clSetKernelArg(kernel, index, sizeof stream->factor, &stream->factor);
     }
     return CL_INVALID_VALUE;
 }
@@ -115,6 +140,10 @@ cl_int bm_cl_launch(bm_cl_stream *stream, bm_cl_slot *slot, const bm_cl_layout *
     cl_int code = CL_SUCCESS;
     if (split)
         code = launch_one(stream, slot, layout, BM_CL_SPLIT_BEGIN);
+    if (code == CL_SUCCESS && slot->text)
+        code = launch_one(stream, slot, layout, BM_CL_TEXT_HASH);
+    if (code == CL_SUCCESS && slot->text)
+        code = launch_one(stream, slot, layout, BM_CL_TEXT_COUNT);
     if (code == CL_SUCCESS)
         code = launch_one(stream, slot, layout, BM_CL_SIGN);
     if (code == CL_SUCCESS && split && slot->want_keys)

@@ -6,8 +6,10 @@
  * the host merges. */
 #include "backend/opencl/cl_pieces.h"
 
+#include <inttypes.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "base/memory.h"
 
 #define MAX_PACKED_DOCS 4096u /* of no or few hashes, in one piece */
@@ -85,6 +87,14 @@ static bm_status add_document(bm_cl_plan *plan, const bm_cl_cut *cut, uint64_t u
     return status;
 }
 
+/* Bytes of the task's texts begin … end-1; 0 where it has none. */
+static uint64_t text_bytes(const bm_sign_task *task, size_t begin, size_t end)
+{
+    if (task->text == NULL)
+        return 0;
+    return bm_text_batch_bytes_end(task->text, end) - task->text->docs[begin].begin;
+}
+
 bm_status bm_cl_plan_next(bm_cl_plan *plan, const bm_cl_cut *cut, const bm_sign_task *task,
                           bm_cl_cursor *at, bm_error *err)
 {
@@ -99,8 +109,13 @@ bm_status bm_cl_plan_next(bm_cl_plan *plan, const bm_cl_cut *cut, const bm_sign_
         uint64_t left = task->offsets[next.doc + 1] - task->offsets[next.doc] - next.hash;
         uint64_t units = units_of(cut, left);
         bool slice = next.hash > 0 || units > cut->max_units;
-        if (plan->n_docs > 0 && (slice || bm_cl_plan_units(plan) + units > cut->max_units))
+        const uint64_t bytes = text_bytes(task, plan->first_doc, next.doc + 1);
+        if (plan->n_docs > 0 && (slice || bm_cl_plan_units(plan) + units > cut->max_units ||
+                                 bytes > cut->max_text_bytes))
             break;
+        if (task->text != NULL && (slice || bytes > cut->max_text_bytes))
+            return bm_fail(err, BM_ERR_UNSUPPORTED, "a text of %" PRIu64 " bytes is too long",
+                           bytes);
         if (slice && units > cut->max_units) {
             units = cut->max_units;
             left = units * cut->unit;

@@ -14,6 +14,7 @@ typedef struct bm_cl_cut {
     uint32_t pack_units, whole_units, part_units;
     uint64_t max_units; /* of hashes in a batch */
     size_t max_docs, max_pieces;
+    uint64_t max_text_bytes; /* of texts in a batch; tasks of hashes have none */
 } bm_cl_cut;
 
 /* As the kernels read it: first document, n (0: a part), begin, end in units. */
@@ -42,7 +43,7 @@ typedef struct bm_cl_cursor {
 } bm_cl_cursor;
 
 /* Plan the batch at `at` and move on behind it. At least one document, or a slice of one. BM_OK or
- * BM_ERR_NOMEM (then `at` is as it was). */
+ * BM_ERR_NOMEM (then `at` is as it was); BM_ERR_UNSUPPORTED: a text that no batch can hold. */
 bm_status bm_cl_plan_next(bm_cl_plan *plan, const bm_cl_cut *cut, const bm_sign_task *task,
                           bm_cl_cursor *at, bm_error *err);
 void bm_cl_plan_reset(bm_cl_plan *plan);

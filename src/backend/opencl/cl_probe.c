@@ -31,9 +31,16 @@ bm_status bm_device_probe(const char *device, const char *cache_dir, bm_error *e
 {
     char spec[32];
     bm_backend_cfg cfg = {.device = spec, .cache_dir = cache_dir};
-    if (sscanf(device, "%31[^@]@%" SCNu32 ",%" SCNu32 ",%" SCNu32 ",%" SCNu32, spec,
-               &cfg.sketch.perms, &cfg.bands, &cfg.rows, &cfg.sketch.seed) != 5)
-        return bm_fail(err, BM_ERR_USAGE, "%s: not opencl:P.D@PERMS,BANDS,ROWS,SEED", device);
+    uint32_t kind = 0;
+    bm_text_options text = {0};
+    const int n = sscanf(
+        device, "%31[^@]@%" SCNu32 ",%" SCNu32 ",%" SCNu32 ",%" SCNu32 "+%" SCNu32 ":%" SCNu32,
+        spec, &cfg.sketch.perms, &cfg.bands, &cfg.rows, &cfg.sketch.seed, &kind, &text.shingle_k);
+    if ((n != 5 && n != 7) || kind > BM_SHINGLE_BYTE)
+        return bm_fail(err, BM_ERR_USAGE, "%s: not opencl:P.D@PERMS,BANDS,ROWS,SEED[+KIND:K]",
+                       device);
+    text.shingle = (bm_shingle_kind)kind;
+    cfg.text = n == 7 ? &text : NULL;
     bm_backend *backend = NULL;
     bm_status status =
         bm_cl_backend_open(&cfg, &(bm_cl_open_options){.no_probe = true}, &backend, err);
@@ -182,9 +189,12 @@ bm_status bm_cl_probe_run(const bm_backend_cfg *cfg, const bm_cl_open_options *o
     char program[PATH_MAX], device[96], cache[PATH_MAX], said[600] = "";
     if (!find_program(program))
         return BM_OK;
-    snprintf(device, sizeof device, "%s@%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%" PRIu32, cfg->device,
-             cfg->perms_used > 0 ? cfg->perms_used : cfg->sketch.perms, cfg->bands, cfg->rows,
-             cfg->sketch.seed);
+    int n = snprintf(device, sizeof device, "%s@%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%" PRIu32,
+                     cfg->device, cfg->perms_used > 0 ? cfg->perms_used : cfg->sketch.perms,
+                     cfg->bands, cfg->rows, cfg->sketch.seed);
+    if (cfg->text != NULL)
+        snprintf(device + n, sizeof device - (size_t)n, "+%u:%" PRIu32,
+                 (unsigned)cfg->text->shingle, cfg->text->shingle_k);
     bm_cl_cache_dir(cfg->cache_dir, cache, sizeof cache);
     char verb[] = "__probe-opencl";
     char *const argv[] = {program, verb, device, cache, NULL};

@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 
-#define MAX_FILES    4
+#define MAX_FILES    6
 #define BUILD_TRIES  3
 #define OPTIONS_SIZE 512
 
@@ -20,6 +20,8 @@ static const char *const kernel_names[BM_CL_N_KERNELS] = {
     [BM_CL_SIGN] = "bm_sign",
     [BM_CL_SPLIT_BEGIN] = "bm_split_begin",
     [BM_CL_SPLIT_KEYS] = "bm_split_keys",
+    [BM_CL_TEXT_HASH] = "bm_text_hash",
+    [BM_CL_TEXT_COUNT] = "bm_text_count",
 };
 
 typedef struct source {
@@ -31,10 +33,12 @@ typedef struct source {
 
 static bm_status assemble(const bm_cl_shape *shape, source *out, bm_error *err)
 {
-    const char *const names[] = {"affine32.h", "band_keys.cl",
-                                 shape->gpu ? "sign_gpu.cl" : "sign_cpu.cl"};
+    const char *const names[] = {
+        "affine32.h", "band_keys.cl", shape->gpu ? "sign_gpu.cl" : "sign_cpu.cl",
+        "xxh3.h",     "text_hash.cl", "text_count.cl"};
+    const size_t n_files = shape->text ? 6 : 3;
     out->n = 0;
-    for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
+    for (size_t i = 0; i < n_files; ++i) {
         const bm_kernel_file *file = NULL;
         for (unsigned f = 0; f < bm_n_kernel_files; ++f)
             if (strcmp(bm_kernel_files[f].name, names[i]) == 0)
@@ -55,6 +59,10 @@ static void options_of(const bm_cl_shape *s, char out[OPTIONS_SIZE])
     int n = snprintf(out, OPTIONS_SIZE,
                      "-cl-std=CL1.2 -DBM_PERMS=%u -DBM_BANDS=%u -DBM_ROWS=%u -DBM_SPLIT_GROUP=%u",
                      s->perms, s->bands, s->rows, s->split_group);
+    if (s->text)
+        n += snprintf(out + n, OPTIONS_SIZE - (size_t)n,
+                      " -DBM_TEXT_KIND=%u -DBM_TEXT_K=%u -DBM_TEXT_GROUP=%u%s", s->text_kind,
+                      s->text_k, s->group, s->gpu ? "" : " -DBM_TEXT_BYTES");
     if (s->gpu)
         snprintf(out + n, OPTIONS_SIZE - (size_t)n,
                  " -DBM_EACH=%u -DBM_TEAM=%u -DBM_TEAMS=%u -DBM_TILE=%u -DBM_UNROLL=%u", s->each,
@@ -84,7 +92,7 @@ static bm_status create_kernels(const bm_cl_api *api, const bm_cl_shape *shape, 
                                 bm_error *err)
 {
     for (int i = 0; i < BM_CL_N_KERNELS; ++i) {
-        if (i == BM_CL_SPLIT_KEYS && shape->bands == 0)
+        if ((i == BM_CL_SPLIT_KEYS && shape->bands == 0) || (i >= BM_CL_TEXT_HASH && !shape->text))
             continue;
         cl_int code = CL_SUCCESS;
         out->kernels[i] = api->clCreateKernel(out->program, kernel_names[i], &code);

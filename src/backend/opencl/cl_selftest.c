@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "backend/opencl/cl_text_check.h"
 #include "base/error.h"
 #include "base/memory.h"
 
@@ -85,6 +86,15 @@ static bm_status compare(const answers *a, const bm_cl_shape *shape, bm_error *e
     return BM_OK;
 }
 
+/* So that documents of a few thousand shingles meet every path. */
+static void lower_cut(bm_cl_stream *stream)
+{
+    const bm_cl_shape *shape = stream->shape;
+    stream->cut.pack_units = shape->pack_units < 64 ? shape->pack_units : 64;
+    stream->cut.whole_units = shape->whole_units < 256 ? shape->whole_units : 256;
+    stream->cut.part_units = 300;
+}
+
 bm_status bm_cl_selftest(bm_cl_stream *stream, const bm_scheme_params *params, uint32_t *n_checks,
                          bm_error *err)
 {
@@ -95,9 +105,7 @@ bm_status bm_cl_selftest(bm_cl_stream *stream, const bm_scheme_params *params, u
         bm_sign_task task = {.offsets = a.offsets, .hashes = a.hashes, .n_docs = N_DOCS};
         task.words = a.words;
         task.keys = shape->bands > 0 ? a.keys : NULL;
-        stream->cut.pack_units = shape->pack_units < 64 ? shape->pack_units : 64;
-        stream->cut.whole_units = shape->whole_units < 256 ? shape->whole_units : 256;
-        stream->cut.part_units = 300;
+        lower_cut(stream);
         status = bm_cl_stream_submit(stream, &task, err);
         if (status == BM_OK)
             status = bm_cl_stream_wait(stream, &task, err);
@@ -110,5 +118,10 @@ bm_status bm_cl_selftest(bm_cl_stream *stream, const bm_scheme_params *params, u
     if (status == BM_OK && n_checks != NULL)
         *n_checks = N_DOCS * (shape->perms + shape->bands);
     reset(&a);
+    if (status == BM_OK && shape->text) {
+        lower_cut(stream);
+        status = bm_cl_text_check(stream, params, n_checks, err);
+        bm_cl_stream_cut(stream);
+    }
     return status;
 }

@@ -5,15 +5,19 @@
  *
  * A batch reads back keys and words as one range: keys stand first in `out`, so keys alone are a
  * prefix. A CPU is lent the task's own hashes, words and keys instead, so that nothing is copied
- * either way; only offsets and pieces are staged. Buffers are kept and grow. When memory runs out,
- * everything under way is finished, all buffers are released, the limit is halved and the batch is
- * planned again, down to BM_CL_MIN_LIMIT. */
+ * either way; only offsets and pieces are staged. Texts are staged always: they are a byte a
+ * shingle, and making hashes of them takes longer than copying. Buffers are kept and grow. When
+ * memory runs out, everything under way is finished, all buffers are released, the limit is halved
+ * and the batch is planned again, down to BM_CL_MIN_LIMIT. */
 #include "backend/opencl/cl_stream.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "backend/opencl/cl_launch.h"
+#include "backend/opencl/cl_text.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "sketch/scheme.h"
@@ -65,11 +69,20 @@ static bm_status upload_coefficients(bm_cl_stream *stream, const uint32_t *a, co
     return code == CL_SUCCESS ? BM_OK : bm_cl_fail(err, code, "clCreateBuffer");
 }
 
+static uint64_t draw_factor(void)
+{
+    uint64_t drawn;
+    if (getrandom(&drawn, sizeof drawn, GRND_NONBLOCK) != (ssize_t)sizeof drawn)
+        drawn = (uint64_t)(bm_clock_seconds() * 1e9) * UINT64_C(0x9E3779B97F4A7C15);
+    return drawn | 1;
+}
+
 bm_status bm_cl_stream_open(bm_cl_stream *stream, const uint32_t *a, const uint32_t *b,
                             bm_error *err)
 {
     stream->lend = stream->lend && stream->device->unified && stream->shape->lend;
     stream->limit_bytes = first_limit(&stream->device->info);
+    stream->factor = draw_factor();
     bm_cl_stream_cut(stream);
     stream->sliced = bm_alloc(stream->shape->perms, sizeof *stream->sliced);
     if (stream->sliced == NULL)
@@ -77,7 +90,7 @@ bm_status bm_cl_stream_open(bm_cl_stream *stream, const uint32_t *a, const uint3
     for (uint32_t i = 0; i < BM_CL_DEPTH; ++i) {
         bm_cl_slot *slot = &stream->slots[i];
         cl_int code = CL_SUCCESS;
-        slot->in.unified = slot->out.unified = stream->device->unified;
+        slot->in.unified = slot->out.unified = slot->counts.unified = stream->device->unified;
         slot->queue = stream->api->clCreateCommandQueue(
             stream->context, stream->device->id, stream->profile ? CL_QUEUE_PROFILING_ENABLE : 0,
             &code);
@@ -109,6 +122,9 @@ static void release_buffers(bm_cl_stream *stream)
         bm_cl_slot *slot = &stream->slots[i];
         bm_cl_buffer_release(stream->api, slot->queue, &slot->in);
         bm_cl_buffer_release(stream->api, slot->queue, &slot->out);
+        bm_cl_buffer_release(stream->api, slot->queue, &slot->counts);
+        bm_cl_scratch_release(stream->api, &slot->hashes);
+        bm_cl_scratch_release(stream->api, &slot->table);
     }
 }
 
@@ -132,12 +148,14 @@ void bm_cl_stream_close(bm_cl_stream *stream)
     memset(stream, 0, sizeof *stream);
 }
 
-/* Hashes (unless lent), offsets, pieces and the list of split documents into staging. */
+/* Texts, or hashes (unless lent), offsets, pieces and the list of split documents into staging. */
 static void fill(const bm_cl_slot *slot, const bm_sign_task *task, const bm_cl_layout *layout)
 {
     const bm_cl_plan *plan = &slot->plan;
     char *in = slot->in.host;
-    if (layout->offsets_at > 0)
+    if (task->text != NULL)
+        bm_cl_text_fill(plan, task->text, layout, in);
+    else if (layout->offsets_at > 0)
         bm_cl_plan_copy(plan, task, in);
     memcpy(in + (size_t)layout->offsets_at * 16, plan->offsets,
            (plan->n_docs + 1) * sizeof *plan->offsets);
@@ -153,10 +171,13 @@ static cl_int lend(bm_cl_stream *stream, bm_cl_slot *slot, bm_sign_task *task)
 {
     const bm_cl_plan *plan = &slot->plan;
     const bm_cl_shape *shape = stream->shape;
-    /* The kernels only read it; the cast is because clCreateBuffer has no const. */
-    void *hashes = (void *)(uintptr_t)bm_cl_plan_hashes(plan, task);
-    cl_int code = bm_cl_lent_begin(stream->api, stream->context, &slot->lent_hashes, hashes,
-                                   (size_t)bm_cl_plan_units(plan) * sizeof(uint64_t), true);
+    cl_int code = CL_SUCCESS;
+    if (task->text == NULL) {
+        /* The kernels only read it; the cast is because clCreateBuffer has no const. */
+        void *hashes = (void *)(uintptr_t)bm_cl_plan_hashes(plan, task);
+        code = bm_cl_lent_begin(stream->api, stream->context, &slot->lent_hashes, hashes,
+                                (size_t)bm_cl_plan_units(plan) * sizeof(uint64_t), true);
+    }
     if (code == CL_SUCCESS && task->words != NULL && !plan->sliced)
         code = bm_cl_lent_begin(stream->api, stream->context, &slot->lent_words,
                                 task->words + plan->first_doc * shape->perms,
@@ -172,20 +193,23 @@ static cl_int lend(bm_cl_stream *stream, bm_cl_slot *slot, bm_sign_task *task)
 static cl_int read_back(bm_cl_stream *stream, bm_cl_slot *slot)
 {
     const bm_cl_api *api = stream->api;
-    cl_event before = NULL;
     cl_int code = CL_SUCCESS;
-    if (slot->lent_words.mem != NULL)
+    if (slot->text)
+        code = bm_cl_buffer_begin_read(api, slot->queue, &slot->counts, 0,
+                                       slot->plan.n_docs * sizeof(uint32_t), &slot->done);
+    if (code == CL_SUCCESS && slot->lent_words.mem != NULL) {
+        release_event(api, &slot->done);
         code = bm_cl_lent_begin_read(api, slot->queue, &slot->lent_words, &slot->done);
+    }
     if (code == CL_SUCCESS && slot->lent_keys.mem != NULL) {
-        before = slot->done;
-        slot->done = NULL;
+        release_event(api, &slot->done);
         code = bm_cl_lent_begin_read(api, slot->queue, &slot->lent_keys, &slot->done);
     }
-    if (before != NULL)
-        api->clReleaseEvent(before);
-    if (code == CL_SUCCESS && slot->read_end > slot->read_begin)
+    if (code == CL_SUCCESS && slot->read_end > slot->read_begin) {
+        release_event(api, &slot->done);
         code = bm_cl_buffer_begin_read(api, slot->queue, &slot->out, slot->read_begin,
                                        slot->read_end, &slot->done);
+    }
     return code;
 }
 
@@ -197,6 +221,8 @@ static cl_int reserve(bm_cl_stream *stream, bm_cl_slot *slot, const bm_cl_layout
     if (code == CL_SUCCESS && layout->out_bytes > 0)
         code = bm_cl_buffer_reserve(stream->api, stream->context, slot->queue, &slot->out,
                                     layout->out_bytes, max_alloc);
+    if (code == CL_SUCCESS && slot->text)
+        code = bm_cl_text_reserve(stream, slot);
     return code;
 }
 
@@ -216,7 +242,8 @@ static bm_cl_layout lay_out(bm_cl_stream *stream, bm_cl_slot *slot, const bm_sig
     const bool own_words = !stream->lend || task->words == NULL || sliced;
     const bool own_keys = slot->want_keys && !stream->lend;
     const bm_cl_layout layout =
-        bm_cl_layout_of(&slot->plan, stream->shape, !stream->lend, own_keys, own_words);
+        bm_cl_layout_of(&slot->plan, stream->shape, task, !stream->lend, own_keys, own_words);
+    slot->text = task->text != NULL;
     slot->words_at = (size_t)layout.words_at * sizeof(uint32_t);
     slot->read_begin = own_keys ? 0 : slot->words_at;
     slot->read_end = want_words && own_words ? layout.out_bytes : slot->words_at;
@@ -289,6 +316,9 @@ static void copy_out(bm_cl_stream *stream, const bm_cl_slot *slot)
     const bm_cl_shape *shape = stream->shape;
     const bm_cl_plan *plan = &slot->plan;
     const char *host = slot->out.host;
+    if (slot->text)
+        memcpy(slot->task->n_shingles + plan->first_doc, slot->counts.host,
+               plan->n_docs * sizeof(uint32_t));
     if (slot->read_end == slot->read_begin)
         return; /* all of it was lent */
     const uint32_t *words = (const uint32_t *)(const void *)(host + slot->words_at);
@@ -316,6 +346,16 @@ static void add_kernel_time(bm_cl_stream *stream, bm_cl_slot *slot)
         stream->kernel_seconds += (double)(end - begin) * 1e-9;
 }
 
+static cl_int end_reads(bm_cl_stream *stream, bm_cl_slot *slot)
+{
+    cl_int code = CL_SUCCESS;
+    if (slot->text)
+        code = bm_cl_buffer_end_read(stream->api, slot->queue, &slot->counts);
+    if (code == CL_SUCCESS && slot->read_end > slot->read_begin)
+        code = bm_cl_buffer_end_read(stream->api, slot->queue, &slot->out);
+    return code;
+}
+
 /* Wait for the oldest batch and copy its results out. */
 static bm_status finish_oldest(bm_cl_stream *stream, bm_error *err)
 {
@@ -324,8 +364,7 @@ static bm_status finish_oldest(bm_cl_stream *stream, bm_error *err)
     if (code == CL_SUCCESS) {
         copy_out(stream, slot);
         add_kernel_time(stream, slot);
-        if (slot->read_end > slot->read_begin)
-            code = bm_cl_buffer_end_read(stream->api, slot->queue, &slot->out);
+        code = end_reads(stream, slot);
     }
     if (code != CL_SUCCESS)
         settle(stream);
@@ -365,8 +404,7 @@ void bm_cl_stream_abandon(bm_cl_stream *stream)
         bm_cl_slot *slot = &stream->slots[i];
         if (slot->task == NULL)
             continue;
-        if (slot->read_end > slot->read_begin)
-            bm_cl_buffer_end_read(stream->api, slot->queue, &slot->out);
+        end_reads(stream, slot);
         end_loans(stream, slot);
         release_event(stream->api, &slot->done);
         release_event(stream->api, &slot->kernel);
@@ -386,7 +424,12 @@ bm_status bm_cl_stream_submit(bm_cl_stream *stream, bm_sign_task *task, bm_error
             return status;
         bm_cl_slot *slot = &stream->slots[(stream->head + stream->n_busy) % BM_CL_DEPTH];
         bm_cl_cursor next = at;
-        status = bm_cl_plan_next(&slot->plan, &stream->cut, task, &next, err);
+        const bm_cl_cut cut = task->text != NULL ? bm_cl_text_cut(stream) : stream->cut;
+        status = bm_cl_plan_next(&slot->plan, &cut, task, &next, err);
+        if (status == BM_ERR_UNSUPPORTED) { /* what was begun must not write any more */
+            bm_status waited = bm_cl_stream_wait(stream, task, err);
+            return waited != BM_OK ? waited : status;
+        }
         if (status != BM_OK)
             return status;
         status = start(stream, slot, task, err);

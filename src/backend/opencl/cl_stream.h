@@ -22,6 +22,9 @@ typedef struct bm_cl_slot {
     bm_cl_lent lent_hashes, lent_words, lent_keys; /* of the task, where memory is shared */
     size_t words_at, read_begin, read_end;         /* bytes into `out`; begin = end: nothing */
     cl_event kernel;                               /* of bm_sign, for profiling */
+    bool text;                                     /* the task is one of texts: */
+    bm_cl_scratch hashes, table;                   /* made and used on the device */
+    bm_cl_buffer counts;                           /* a uint a document */
 } bm_cl_slot;
 
 typedef struct bm_cl_stream {
@@ -36,6 +39,7 @@ typedef struct bm_cl_stream {
     bm_cl_slot slots[BM_CL_DEPTH];
     uint32_t head, n_busy; /* the oldest busy slot, and how many are */
     uint32_t *sliced;      /* words of a document that comes in slices */
+    uint64_t factor; /* odd, drawn at random: where hashes lie in the tables of text_count.cl */
     double kernel_seconds; /* by the device's clock, if `profile` */
     bool profile, lend;    /* lend: the task's memory is used as it is */
 } bm_cl_stream;

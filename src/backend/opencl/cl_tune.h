@@ -21,6 +21,8 @@ typedef struct bm_cl_shape {
     uint32_t pack_units;         /* a piece of whole documents holds no more, */
     uint32_t whole_units;        /* unless it is one document of no more; longer ones are split */
     uint32_t part_units;         /* into parts of this */
+    bool text;                   /* with the kernels of text_*.cl, */
+    uint32_t text_kind, text_k;  /* for shingles of bm_text_options.shingle, .shingle_k */
     uint32_t batch_kilo_hashes;  /* 1024s of hashes a compute unit is given in a batch */
 } bm_cl_shape;
 

@@ -141,7 +141,7 @@ Test(unit_text, slots_hash_to_the_shingles_of_the_exact_path)
                 options.normalize = more & 1 ? BM_NORM_LOWER : BM_NORM_NFC | BM_NORM_STRIP_ACCENTS;
                 options.words = more & 2 ? BM_WORDS_SPACE : BM_WORDS_ALNUM;
                 options.short_rule = more & 4 ? BM_SHORT_SKIP : BM_SHORT_WHOLE;
-                if (bm_unit_text_able(&options))
+                if (bm_text_batch_able(&options))
                     check_options(options, ks[i] * 16 + (uint64_t)more);
             }
 }
@@ -157,7 +157,7 @@ Test(unit_text, a_shingle_of_more_than_240_bytes_leaves_its_document_to_the_host
             bm_shingler *shingler = NULL;
             if (kind != 0) { /* fewer units than K: the whole text */
                 options.shingle_k = batch.options.shingle_k = 300;
-                cr_assert_not(bm_unit_text_able(&options));
+                cr_assert_not(bm_text_batch_able(&options));
             }
             cr_assert_eq(bm_shingler_open(&options, NULL, &shingler, NULL), BM_OK);
             cr_assert_eq(bm_unit_text_add(shingler, (bm_str){text, len}, &batch, NULL), BM_OK);

@@ -1,0 +1,116 @@
+/* text_count.cl -- how many distinct hashes each document has.
+ *
+ *   grid     one dimension, a work-group of BM_TEXT_GROUP work-items a piece, after bm_text_hash
+ *   memory   in the GPU's shape a table of BM_TILE * 8 uints and BM_TILE counts in local memory
+ *   result   counts: a uint a document
+ *
+ * A document has a table of two entries a slot, at twice its first slot: 0, or 1 + the slot whose
+ * hash stands there. Linear probing; a slot that finds its hash, or an entry of its own, is done:
+ * all 64 bits are compared. `factor` is odd and drawn at random, so that nobody can prepare hashes
+ * that meet in one place; the counts do not depend on it. Tables of whole documents lie in local
+ * memory, or belong to the one work-item of a group in the CPU's shape; the parts of a long document
+ * meet in global memory, by 32-bit atomics, which OpenCL C 1.2 has everywhere. */
+
+BM_INLINE uint bm_table_entry(ulong hash, ulong factor, uint size)
+{
+    return mul_hi((uint)(hash * factor >> 32), size);
+}
+
+/* Slot `slot` into a table that others fill too; 1: its hash is new. BM_SPACE: of the table. */
+#define BM_TABLE_ADD(name, BM_SPACE)                                                             \
+    BM_INLINE uint name(__global const bm_text_quad *hashes, uint4 text, volatile BM_SPACE uint *table, \
+                        uint size, ulong factor, uint slot)                                      \
+    {                                                                                            \
+        const ulong hash = BM_TEXT_HASH(slot);                                                   \
+        uint at = bm_table_entry(hash, factor, size);                                            \
+        for (;;) {                                                                               \
+            const uint known = atomic_cmpxchg(table + at, 0u, slot + 1u);                        \
+            if (known == 0)                                                                      \
+                return 1;                                                                        \
+            if (BM_TEXT_HASH(known - 1u) == hash)                                                \
+                return 0;                                                                        \
+            at = at + 1u < size ? at + 1u : 0u;                                                  \
+        }                                                                                        \
+    }
+
+BM_TABLE_ADD(bm_table_add_global, __global)
+
+#if defined(BM_TEAM)
+BM_TABLE_ADD(bm_table_add_local, __local)
+
+__kernel __attribute__((reqd_work_group_size(BM_TEXT_GROUP, 1, 1))) void
+bm_text_count(__global const uint4 *in, __global const bm_text_quad *hashes, __global uint *table,
+              __global uint *counts, uint4 layout, uint4 text, ulong factor)
+{
+    __local uint local_table[BM_TILE * 8];
+    __local uint found[BM_TILE]; /* at a document's first unit of the piece: its distinct hashes */
+    const uint4 piece = in[layout.y + get_group_id(0)];
+    const uint item = (uint)get_local_id(0);
+    const uint n = piece.y == 0 ? 1u : piece.w - piece.z;
+    __global const uint *offsets = (__global const uint *)(in + layout.x);
+    for (uint i = item; i < n; i += BM_TEXT_GROUP)
+        found[i] = 0;
+    if (piece.y != 0)
+        for (uint i = item; i < n * 8u; i += BM_TEXT_GROUP)
+            local_table[i] = 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint unit = piece.z + item; unit < piece.w; unit += BM_TEXT_GROUP) {
+        const uint at = bm_text_doc_of(offsets, piece, unit);
+        const uint base = offsets[at], size = (offsets[at + 1] - base) * 8u;
+        const uint end = min(unit * 4u + 4u, base * 4u + in[text.x + at].z);
+        uint distinct = 0;
+        for (uint slot = unit * 4u; slot < end; ++slot)
+            distinct += piece.y == 0
+                            ? bm_table_add_global(hashes, text, table + (size_t)base * 8u, size, factor, slot)
+                            : bm_table_add_local(hashes, text, local_table + (base - piece.z) * 8u, size, factor, slot);
+        if (distinct > 0)
+            atomic_add(&found[piece.y == 0 ? 0u : base - piece.z], distinct);
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (piece.y == 0) {
+        if (item == 0)
+            atomic_add(&counts[piece.x], found[0]);
+        return;
+    }
+    for (uint at = piece.x + item; at < piece.x + piece.y; at += BM_TEXT_GROUP)
+        counts[at] = offsets[at] == offsets[at + 1] ? 0u : found[offsets[at] - piece.z];
+}
+
+#else
+/* Of a whole document, whose table is the work-item's own. */
+BM_INLINE uint bm_table_count(__global const ulong *hashes, __global uint *table, ulong factor,
+                              uint begin, uint end)
+{
+    const uint size = (end - begin) * 2u;
+    uint distinct = 0;
+    for (uint i = 0; i < size; ++i)
+        table[i] = 0;
+    for (uint slot = begin; slot < end; ++slot) {
+        const ulong hash = hashes[slot];
+        uint at = bm_table_entry(hash, factor, size);
+        while (table[at] != 0 && hashes[table[at] - 1u] != hash)
+            at = at + 1u < size ? at + 1u : 0u;
+        distinct += table[at] == 0;
+        table[at] = slot + 1u;
+    }
+    return distinct;
+}
+
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
+bm_text_count(__global const uint4 *in, __global const bm_text_quad *hashes, __global uint *table,
+              __global uint *counts, uint4 layout, uint4 text, ulong factor)
+{
+    const uint4 piece = in[layout.y + get_group_id(0)];
+    __global const uint *offsets = (__global const uint *)(in + layout.x);
+    if (piece.y == 0) {
+        const uint base = offsets[piece.x], size = (offsets[piece.x + 1] - base) * 2u;
+        uint distinct = 0;
+        for (uint slot = piece.z; slot < piece.w; ++slot)
+            distinct += bm_table_add_global(hashes, text, table + (size_t)base * 2u, size, factor, slot);
+        atomic_add(&counts[piece.x], distinct);
+        return;
+    }
+    for (uint at = piece.x; at < piece.x + piece.y; ++at)
+        counts[at] = bm_table_count(hashes, table + (size_t)offsets[at] * 2u, factor, offsets[at], offsets[at + 1]);
+}
+#endif

@@ -1,0 +1,140 @@
+/* text_hash.cl -- texts cut into shingles, and their hashes where bm_sign reads them.
+ *
+ *   grid     one dimension, a work-group of BM_TEXT_GROUP work-items a piece, as bm_sign has them
+ *   memory   no local
+ *   result   hashes: unit for unit the layout that bm_sign reads; zeros where bm_text_count meets
+ *            the parts of one document
+ *
+ *   BM_TEXT_KIND   0 words, 1 characters (code points), 2 bytes
+ *   BM_TEXT_K      units of a shingle
+ *   BM_TEXT_GROUP  work-items of a group: those of bm_sign
+ *   BM_TEXT_BYTES  defined: text may be read at any address
+ *
+ * The text of the batch stands at the beginning of `in`. A document has slots, and a slot one hash;
+ * units hold BM_TEXT_UNIT slots (4, quads, in the GPU's shape; 1 in the CPU's). Slot i is the shingle
+ * that begins at byte i of the document, or with word i. Inside of a code point it is that of the
+ * code point, once more: no minimum and no count of distinct hashes can tell, and no table of
+ * characters needs to be sent. What fills a document's last quad is its last slot again.
+ *
+ *   text.x   quads: of each document a quad (its text's first byte; bytes it has, or words: its last
+ *            entry of starts; slots; words: its first entry of starts, characters: 1 if all ASCII)
+ *   text.y   quads: words: uints, what is to be added to each 256 entries of starts
+ *   text.z   quads: words: ushorts, where each word begins, and one more behind the end
+ *   text.w   units of the batch; in the GPU's shape `hashes` has so many quads of low halves, and so
+ *            many of high halves behind them
+ *
+ * Why: a text is a byte a shingle on its way to the device, and a hash 4. Neighbouring work-items
+ * hash shingles that overlap, so nearly all reads meet the first-level cache. */
+
+#if defined(BM_TEAM)
+#define BM_TEXT_UNIT 4u
+#define BM_TEXT_HASH(i) \
+    ((ulong)((__global const uint *)hashes)[(size_t)text.w * 4u + (i)] << 32 | ((__global const uint *)hashes)[i])
+typedef uint4 bm_text_quad;
+#else
+#define BM_TEXT_UNIT 1u
+#define BM_TEXT_HASH(i) hashes[i]
+typedef ulong bm_text_quad;
+#endif
+
+#if BM_TEXT_KIND == 0
+BM_INLINE uint bm_text_start(__global const uint4 *in, uint4 text, uint entry)
+{
+    return ((__global const uint *)(in + text.y))[entry >> 8] +
+           ((__global const ushort *)(in + text.z))[entry];
+}
+#endif
+
+/* The shingle of slot i: its first byte, and how many. */
+BM_INLINE uint2 bm_text_slice(__global const uint4 *in, uint4 text, uint4 doc, uint i)
+{
+#if BM_TEXT_KIND == 0
+    const uint begin = bm_text_start(in, text, doc.w + i);
+    return (uint2)(begin, bm_text_start(in, text, min(doc.w + i + BM_TEXT_K, doc.y)) - 1u - begin);
+#elif BM_TEXT_KIND == 1
+    __global const uchar *bytes = (__global const uchar *)in;
+    uint begin = doc.x + i;
+    if (doc.w != 0)
+        return (uint2)(begin, min((uint)BM_TEXT_K, doc.y));
+    while ((bytes[begin] & 0xC0) == 0x80)
+        --begin;
+    uint end = begin;
+    for (uint k = 0; k < BM_TEXT_K && end < doc.x + doc.y; ++k) {
+        const uint lead = bytes[end];
+        end += lead < 0x80u ? 1u : lead < 0xE0u ? 2u : lead < 0xF0u ? 3u : 4u;
+    }
+    return (uint2)(begin, end - begin);
+#else
+    return (uint2)(doc.x + i, min((uint)BM_TEXT_K, doc.y));
+#endif
+}
+
+BM_INLINE ulong bm_text_hash_one(__global const uint4 *in, uint4 text, uint4 doc, uint i)
+{
+    const uint2 slice = bm_text_slice(in, text, doc, i);
+#if BM_TEXT_KIND != 0
+    if (slice.y == BM_TEXT_K) /* nearly always: a length that is known when compiling */
+        return bm_xxh3((BM_TEXT)in, slice.x, BM_TEXT_K);
+#endif
+    return bm_xxh3((BM_TEXT)in, slice.x, slice.y);
+}
+
+/* The document of a unit of the piece. */
+BM_INLINE uint bm_text_doc_of(__global const uint *offsets, uint4 piece, uint unit)
+{
+    uint doc = piece.x;
+    for (uint n = piece.y; n > 1u;) {
+        const uint half_n = n / 2u;
+        if (offsets[doc + half_n] <= unit) {
+            doc += half_n;
+            n -= half_n;
+        } else {
+            n = half_n;
+        }
+    }
+    return doc;
+}
+
+/* What bm_text_count needs of a part: its share of the table, and the document's count, at zero. */
+BM_INLINE void bm_text_part(uint4 piece, bool first, uint item, __global uint *table,
+                            __global uint *counts)
+{
+    for (uint i = piece.z * BM_TEXT_UNIT * 2u + item; i < piece.w * BM_TEXT_UNIT * 2u; i += BM_TEXT_GROUP)
+        table[i] = 0;
+    if (first && item == 0)
+        counts[piece.x] = 0;
+}
+
+__kernel __attribute__((reqd_work_group_size(BM_TEXT_GROUP, 1, 1))) void
+bm_text_hash(__global const uint4 *in, __global bm_text_quad *hashes, __global uint *table,
+             __global uint *counts, uint4 layout, uint4 text)
+{
+    const uint4 piece = in[layout.y + get_group_id(0)];
+    const uint item = (uint)get_local_id(0);
+    __global const uint *offsets = (__global const uint *)(in + layout.x);
+    if (piece.y == 0)
+        bm_text_part(piece, piece.z == offsets[piece.x], item, table, counts);
+#if defined(BM_TEAM)
+    for (uint unit = piece.z + item; unit < piece.w; unit += BM_TEXT_GROUP) {
+        const uint at = bm_text_doc_of(offsets, piece, unit);
+        const uint4 doc = in[text.x + at];
+        const uint slot = (unit - offsets[at]) * 4u;
+        uint low[4], high[4];
+        for (uint i = 0; i < 4u; ++i) {
+            const ulong hash = bm_text_hash_one(in, text, doc, min(slot + i, doc.z - 1u));
+            low[i] = (uint)hash;
+            high[i] = (uint)(hash >> 32);
+        }
+        hashes[unit] = (uint4)(low[0], low[1], low[2], low[3]);
+        hashes[(size_t)text.w + unit] = (uint4)(high[0], high[1], high[2], high[3]);
+    }
+#else
+    const uint last = piece.x + max(piece.y, 1u);
+    for (uint at = piece.x; at < last; ++at) {
+        const uint4 doc = in[text.x + at];
+        const uint base = offsets[at], end = min(offsets[at + 1], piece.w);
+        for (uint unit = max(base, piece.z); unit < end; ++unit)
+            hashes[unit] = bm_text_hash_one(in, text, doc, unit - base);
+    }
+#endif
+}

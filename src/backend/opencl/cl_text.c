@@ -1,0 +1,110 @@
+/* cl_text.c -- see kernels/text_hash.cl for the layout.
+ *
+ * Starts of words go as 16 bits each, and 32 bits for every 256 of them: no word that comes here is
+ * longer than a shingle, 240 bytes, so 256 of them and their blanks span less than 2^16. */
+#include "backend/opencl/cl_text.h"
+
+#include <string.h>
+
+#define BLOCK 256u
+#define AHEAD 8u /* bytes behind a text that kernels read (kernels/xxh3.h) */
+
+static size_t quads(size_t bytes)
+{
+    return (bytes + 15) / 16;
+}
+
+/* What of the batch's texts the plan takes. */
+typedef struct extent {
+    uint64_t bytes_begin, starts_begin;
+    size_t n_bytes, n_starts;
+} extent;
+
+static extent extent_of(const bm_cl_plan *plan, const bm_text_batch *text)
+{
+    const bm_text_doc *first = &text->docs[plan->first_doc];
+    const size_t end = plan->first_doc + plan->n_docs;
+    extent e = {.bytes_begin = first->begin, .starts_begin = first->first_start};
+    e.n_bytes = (size_t)(bm_text_batch_bytes_end(text, end) - e.bytes_begin);
+    e.n_starts = (size_t)(bm_text_batch_starts_end(text, end) - e.starts_begin);
+    return e;
+}
+
+size_t bm_cl_text_layout(const bm_cl_plan *plan, const bm_text_batch *text, bm_cl_layout *at)
+{
+    const extent e = extent_of(plan, text);
+    const size_t n_bases = (e.n_starts + BLOCK - 1) / BLOCK;
+    at->docs_at = (uint32_t)quads(e.n_bytes + AHEAD);
+    at->bases_at = at->docs_at + (uint32_t)plan->n_docs;
+    at->starts_at = at->bases_at + (uint32_t)quads(n_bases * sizeof(uint32_t));
+    return at->starts_at + quads(e.n_starts * sizeof(uint16_t));
+}
+
+static void fill_docs(const bm_cl_plan *plan, const bm_text_batch *text, const extent *e,
+                      uint32_t *out)
+{
+    const bool words = text->options.shingle == BM_SHINGLE_WORD;
+    for (size_t i = 0; i < plan->n_docs; ++i, out += 4) {
+        const size_t at = plan->first_doc + i;
+        const bm_text_doc *doc = &text->docs[at];
+        const uint32_t first = (uint32_t)(doc->first_start - e->starts_begin);
+        out[0] = (uint32_t)(doc->begin - e->bytes_begin);
+        out[1] = words ? first + doc->n_starts - 1 : (uint32_t)doc->len;
+        out[2] = (uint32_t)(text->slots[at + 1] - text->slots[at]);
+        out[3] = words ? first : doc->ascii;
+    }
+}
+
+/* The starts, which never fall from one document to the next. */
+static void fill_starts(const bm_cl_plan *plan, const bm_text_batch *text, const extent *e,
+                        uint32_t *bases, uint16_t *out)
+{
+    size_t n = 0;
+    for (size_t i = plan->first_doc; i < plan->first_doc + plan->n_docs; ++i) {
+        const bm_text_doc *doc = &text->docs[i];
+        const uint32_t *starts = text->starts + doc->first_start;
+        const uint32_t begin = (uint32_t)(doc->begin - e->bytes_begin);
+        for (size_t j = 0; j < doc->n_starts; ++j, ++n) {
+            if (n % BLOCK == 0)
+                bases[n / BLOCK] = begin + starts[j];
+            out[n] = (uint16_t)(begin + starts[j] - bases[n / BLOCK]);
+        }
+    }
+}
+
+void bm_cl_text_fill(const bm_cl_plan *plan, const bm_text_batch *text, const bm_cl_layout *at,
+                     char *in)
+{
+    const extent e = extent_of(plan, text);
+    if (e.n_bytes > 0)
+        memcpy(in, text->bytes.data + e.bytes_begin, e.n_bytes);
+    memset(in + e.n_bytes, 0, (size_t)at->docs_at * 16 - e.n_bytes);
+    fill_docs(plan, text, &e, (uint32_t *)(void *)(in + (size_t)at->docs_at * 16));
+    fill_starts(plan, text, &e, (uint32_t *)(void *)(in + (size_t)at->bases_at * 16),
+                (uint16_t *)(void *)(in + (size_t)at->starts_at * 16));
+}
+
+cl_int bm_cl_text_reserve(bm_cl_stream *stream, bm_cl_slot *slot)
+{
+    const uint64_t max_alloc = stream->device->info.max_alloc_bytes;
+    const size_t slots = (size_t)bm_cl_plan_units(&slot->plan) * stream->shape->unit;
+    const size_t bytes = slots > 0 ? slots * sizeof(uint64_t) : sizeof(uint64_t);
+    cl_int code =
+        bm_cl_scratch_reserve(stream->api, stream->context, &slot->hashes, bytes, max_alloc);
+    if (code == CL_SUCCESS) /* two 32-bit entries a slot */
+        code = bm_cl_scratch_reserve(stream->api, stream->context, &slot->table, bytes, max_alloc);
+    if (code == CL_SUCCESS)
+        code = bm_cl_buffer_reserve(stream->api, stream->context, slot->queue, &slot->counts,
+                                    slot->plan.n_docs * sizeof(uint32_t), max_alloc);
+    return code;
+}
+
+bm_cl_cut bm_cl_text_cut(const bm_cl_stream *stream)
+{
+    bm_cl_cut cut = stream->cut;
+    const size_t limit = stream->limit_bytes;
+    cut.max_text_bytes = limit / 4; /* a word has two bytes or more, and a start two */
+    if (cut.max_docs > limit / 64)  /* a quad each */
+        cut.max_docs = limit / 64;
+    return cut;
+}
