@@ -1,14 +1,15 @@
 /* corpus.c -- appending, the table of sequences, lazy sorting.
  *
  * A representative's hashes are copied once, into a block of exactly their size, so nothing is ever
- * moved while pointers to it exist. The table of sequences holds row numbers only and compares all
- * 128 bits. */
+ * moved while pointers to it exist; or they are appended to a file (corpus_spill.c). The table of
+ * sequences holds row numbers only and compares all 128 bits. */
 #include "pipeline/corpus.h"
 
 #include <string.h>
 
 #include "base/error.h"
 #include "lsh/verify.h"
+#include "pipeline/corpus_spill.h"
 #include "sketch/scheme.h"
 
 #define SORT_GRAIN 64u
@@ -35,6 +36,7 @@ void bm_corpus_reset(bm_corpus *corpus)
     bm_free(corpus->sequence);
     bm_free(corpus->words);
     bm_free(corpus->slots);
+    bm_corpus_spill_reset(corpus);
     memset(corpus, 0, sizeof *corpus);
 }
 
@@ -42,14 +44,10 @@ void bm_corpus_reset(bm_corpus *corpus)
 
 bm_status bm_corpus_check_memory(const bm_corpus *corpus, uint64_t more, bm_error *err)
 {
-    uint64_t held = corpus->bytes + more;
-    if (corpus->cfg.docs != NULL)
-        held += bm_doc_table_bytes(corpus->cfg.docs);
-    if (corpus->cfg.memory == 0 || held <= corpus->cfg.memory)
+    uint64_t needed = bm_corpus_bytes_needed(corpus, corpus->n, corpus->set_bytes) + more;
+    if (corpus->cfg.memory == 0 || needed <= corpus->cfg.memory)
         return BM_OK;
-    return bm_fail(err, BM_ERR_NOMEM,
-                   "the job needs more than --memory allows (%llu MiB; %llu documents were read)",
-                   (unsigned long long)(corpus->cfg.memory >> 20), (unsigned long long)corpus->n);
+    return bm_corpus_too_large(corpus, corpus->n, needed, err);
 }
 
 static bm_status grow_array(void **array, size_t cap, size_t size, bm_error *err)
@@ -63,11 +61,27 @@ static bm_status grow_array(void **array, size_t cap, size_t size, bm_error *err
 
 #define GROW(field) grow_array((void **)&corpus->field, cap, sizeof *corpus->field, err)
 
+static bm_status grow_keys(bm_corpus *corpus, size_t cap, bm_error *err)
+{
+    bm_status status = BM_OK;
+    if (corpus->files.keys != NULL)
+        return BM_OK;
+    if (corpus->keys == NULL && corpus->cfg.bands > 0) {
+        corpus->keys = bm_alloc_zero(corpus->cfg.bands, sizeof *corpus->keys);
+        if (corpus->keys == NULL)
+            return bm_fail_nomem(err, corpus->cfg.bands * sizeof *corpus->keys);
+    }
+    for (uint32_t b = 0; status == BM_OK && b < corpus->cfg.bands; b++)
+        status = GROW(keys[b]);
+    return status;
+}
+
 static bm_status grow(bm_corpus *corpus, size_t more, bm_error *err)
 {
     size_t need = corpus->n + more;
     if (need <= corpus->cap)
         return BM_OK;
+    bool in_memory = corpus->files.sets == NULL;
     size_t cap = corpus->cap + corpus->cap / 2 + 1024;
     cap = cap < need ? need : cap;
     bm_status status = GROW(rep);
@@ -78,25 +92,16 @@ static bm_status grow(bm_corpus *corpus, size_t more, bm_error *err)
     if (status == BM_OK)
         status = GROW(sizes);
     if (status == BM_OK)
-        status = GROW(hashes);
+        status = in_memory ? GROW(hashes) : GROW(files.places);
     if (status == BM_OK && corpus->cfg.find_identical)
         status = GROW(sequence);
-    if (status == BM_OK && corpus->cfg.perms > 0)
+    if (status == BM_OK && corpus->cfg.perms > 0 && in_memory)
         status = GROW(words);
-    if (status == BM_OK && corpus->keys == NULL && corpus->cfg.bands > 0) {
-        corpus->keys = bm_alloc_zero(corpus->cfg.bands, sizeof *corpus->keys);
-        if (corpus->keys == NULL)
-            return bm_fail_nomem(err, corpus->cfg.bands * sizeof *corpus->keys);
-    }
-    for (uint32_t b = 0; status == BM_OK && b < corpus->cfg.bands; b++)
-        status = GROW(keys[b]);
-    if (status != BM_OK)
-        return status;
-    corpus->bytes += (cap - corpus->cap) *
-                     (sizeof *corpus->rep + 2 + sizeof *corpus->sizes + sizeof *corpus->hashes +
-                      sizeof *corpus->sequence + corpus->cfg.bands * sizeof **corpus->keys);
-    corpus->cap = cap;
-    return BM_OK;
+    if (status == BM_OK)
+        status = grow_keys(corpus, cap, err);
+    if (status == BM_OK)
+        corpus->cap = cap;
+    return status;
 }
 
 static bm_status add_block(bm_corpus *corpus, size_t n, size_t size, void **out, bm_error *err)
@@ -107,13 +112,10 @@ static bm_status add_block(bm_corpus *corpus, size_t n, size_t size, void **out,
     corpus->blocks = blocks;
     if (status != BM_OK)
         return status;
-    corpus->bytes += n * size;
-    status = bm_corpus_check_memory(corpus, 0, err);
-    if (status != BM_OK)
-        return status;
     *out = bm_alloc(n, size);
     if (*out == NULL)
         return bm_fail_nomem(err, n * size);
+    corpus->set_bytes += n * size;
     corpus->blocks[corpus->n_blocks++] = *out;
     return BM_OK;
 }
@@ -145,7 +147,6 @@ static bm_status rehash(bm_corpus *corpus, bm_error *err)
     for (size_t i = 0; i < n_old; i++)
         if (old[i] != 0)
             corpus->slots[sequence_slot(corpus, corpus->sequence[old[i] - 1])] = old[i];
-    corpus->bytes += (n_slots - n_old) * sizeof *old;
     bm_free(old);
     return BM_OK;
 }
@@ -156,7 +157,7 @@ static bm_status find_rep(bm_corpus *corpus, uint32_t row, bm_error *err)
     corpus->rep[row] = row;
     if (!corpus->cfg.find_identical || corpus->sizes[row] == 0)
         return BM_OK;
-    if (((size_t)row + 1) * 2 > corpus->n_slots) {
+    if (((size_t)row + 1) * 4 > corpus->n_slots * 3) {
         bm_status status = rehash(corpus, err);
         if (status != BM_OK)
             return status;
@@ -173,22 +174,41 @@ static bm_status find_rep(bm_corpus *corpus, uint32_t row, bm_error *err)
 
 /* --- adding --- */
 
-static void add_keys(bm_corpus *corpus, const uint64_t *keys, size_t first, size_t n)
+static bm_status add_keys(bm_corpus *corpus, const uint64_t *keys, size_t first, size_t n,
+                          bm_error *err)
 {
     uint32_t bands = corpus->cfg.bands;
+    if (bands == 0)
+        return BM_OK;
+    if (corpus->files.keys != NULL)
+        return bm_corpus_spill_keys(corpus, keys, n, err);
     for (uint32_t b = 0; b < bands; b++) {
         uint64_t *column = corpus->keys[b] + first;
         for (size_t i = 0; i < n; i++)
             column[i] = keys[i * bands + b];
     }
+    return BM_OK;
 }
 
+/* In memory every row has words of its own, in the file representatives only. */
 static bm_status add_word_rows(bm_corpus *corpus, const uint32_t *words, size_t first, size_t n,
                                bm_error *err)
 {
     uint32_t perms = corpus->cfg.perms;
+    bm_status status = BM_OK;
+    if (corpus->files.sets != NULL) {
+        for (size_t i = 0; status == BM_OK && i < n; i++) {
+            size_t row = first + i;
+            if (corpus->rep[row] == row)
+                status =
+                    bm_corpus_spill_set(corpus, row, words + i * perms, perms * sizeof *words, err);
+            else
+                corpus->files.places[row] = corpus->files.places[corpus->rep[row]];
+        }
+        return status;
+    }
     void *block;
-    bm_status status = add_block(corpus, n * perms, sizeof *words, &block, err);
+    status = add_block(corpus, n * perms, sizeof *words, &block, err);
     if (status != BM_OK)
         return status;
     memcpy(block, words, n * perms * sizeof *words);
@@ -197,15 +217,40 @@ static bm_status add_word_rows(bm_corpus *corpus, const uint32_t *words, size_t 
     return BM_OK;
 }
 
+static bm_status spill_hashes(bm_corpus *corpus, const bm_shingle_batch *shingles, size_t first,
+                              bm_error *err)
+{
+    bm_status status = BM_OK;
+    for (size_t i = 0; status == BM_OK && i < shingles->n_docs; i++) {
+        size_t row = first + i, n = corpus->sizes[row];
+        corpus->files.places[row] = 0;
+        if (n > 0 && corpus->rep[row] == row)
+            status = bm_corpus_spill_set(corpus, row, shingles->hashes + shingles->offsets[i],
+                                         n * sizeof *shingles->hashes, err);
+        else
+            corpus->files.places[row] = corpus->files.places[corpus->rep[row]];
+    }
+    return status;
+}
+
+static uint64_t new_set_bytes(const bm_corpus *corpus, const bm_shingle_batch *shingles,
+                              size_t first)
+{
+    uint64_t total = 0;
+    for (size_t i = 0; i < shingles->n_docs; i++)
+        if (corpus->rep[first + i] == first + i)
+            total += corpus->sizes[first + i];
+    return total * sizeof(uint64_t);
+}
+
 /* Copy the sets of rows first … first+n-1 that are their own representatives; copies point at
  * theirs. */
 static bm_status add_hashes(bm_corpus *corpus, const bm_shingle_batch *shingles, size_t first,
                             bm_error *err)
 {
-    size_t total = 0;
-    for (size_t i = 0; i < shingles->n_docs; i++)
-        if (corpus->rep[first + i] == first + i)
-            total += corpus->sizes[first + i];
+    if (corpus->files.sets != NULL)
+        return spill_hashes(corpus, shingles, first, err);
+    size_t total = (size_t)new_set_bytes(corpus, shingles, first) / sizeof(uint64_t);
     void *block;
     bm_status status = add_block(corpus, total, sizeof(uint64_t), &block, err);
     if (status != BM_OK)
@@ -231,10 +276,31 @@ static void set_sizes(bm_corpus *corpus, const bm_shingle_batch *shingles, size_
         size_t row = first + i;
         corpus->sizes[row] = (uint32_t)(shingles->offsets[i + 1] - shingles->offsets[i]);
         corpus->sorted[row] = 0;
-        corpus->hashes[row] = NULL;
+        if (corpus->hashes != NULL)
+            corpus->hashes[row] = NULL;
         if (corpus->cfg.find_identical)
             corpus->sequence[row] = shingles->sequence[i];
     }
+}
+
+/* Which of the rows are copies, once their sizes and sequences are set. */
+static bm_status find_copies(bm_corpus *corpus, size_t first, size_t n, bm_error *err)
+{
+    bm_status status = BM_OK;
+    for (size_t i = 0; status == BM_OK && i < n; i++) {
+        uint32_t row = (uint32_t)(first + i);
+        status = find_rep(corpus, row, err);
+        corpus->skip[row] = corpus->sizes[row] == 0 || corpus->rep[row] != row;
+    }
+    return status;
+}
+
+/* Bytes that the batch adds to what is kept of sets, at most. */
+static uint64_t batch_bytes(const bm_corpus *corpus, const bm_shingle_batch *shingles)
+{
+    uint64_t hashes = corpus->cfg.hashes ? bm_shingle_batch_hashes(shingles) : 0;
+    return hashes * sizeof(uint64_t) +
+           (uint64_t)shingles->n_docs * corpus->cfg.perms * sizeof(uint32_t);
 }
 
 bm_status bm_corpus_add(void *ctx, const bm_flow_batch *batch, size_t first_row, bm_error *err)
@@ -244,47 +310,48 @@ bm_status bm_corpus_add(void *ctx, const bm_flow_batch *batch, size_t first_row,
     size_t n = shingles->n_docs;
     if (n == 0)
         return BM_OK;
-    bm_status status = grow(corpus, n, err);
+    bm_status status =
+        bm_corpus_make_room(corpus, n, batch_bytes(corpus, shingles), batch->bytes_read, err);
+    if (status == BM_OK)
+        status = grow(corpus, n, err);
     if (status != BM_OK)
         return status;
     set_sizes(corpus, shingles, first_row);
-    for (size_t i = 0; status == BM_OK && i < n; i++) {
-        uint32_t row = (uint32_t)(first_row + i);
-        status = find_rep(corpus, row, err);
-        corpus->skip[row] = corpus->sizes[row] == 0 || corpus->rep[row] != row;
-    }
+    status = find_copies(corpus, first_row, n, err);
     if (status == BM_OK && corpus->cfg.hashes)
         status = add_hashes(corpus, shingles, first_row, err);
     if (status == BM_OK && corpus->cfg.perms > 0)
         status = add_word_rows(corpus, batch->words, first_row, n, err);
-    if (status != BM_OK)
-        return status;
-    if (corpus->cfg.bands > 0)
-        add_keys(corpus, batch->keys, first_row, n);
-    corpus->n += n;
-    return BM_OK;
+    if (status == BM_OK)
+        status = add_keys(corpus, batch->keys, first_row, n, err);
+    if (status == BM_OK)
+        corpus->n += n;
+    return status;
 }
 
 bm_status bm_corpus_add_words(bm_corpus *corpus, const uint32_t *words, const uint64_t *keys,
                               const uint32_t *n_shingles, size_t n, bm_error *err)
 {
     size_t first = corpus->n;
-    bm_status status = grow(corpus, n, err);
-    if (status == BM_OK && corpus->cfg.perms > 0)
-        status = add_word_rows(corpus, words, first, n, err);
-    if (status != BM_OK)
-        return status;
-    for (size_t i = 0; i < n; i++) {
+    bm_status status =
+        bm_corpus_make_room(corpus, n, (uint64_t)n * corpus->cfg.perms * sizeof *words, 0, err);
+    if (status == BM_OK)
+        status = grow(corpus, n, err);
+    for (size_t i = 0; status == BM_OK && i < n; i++) {
         corpus->rep[first + i] = (uint32_t)(first + i);
         corpus->sizes[first + i] = n_shingles[i];
         corpus->skip[first + i] = n_shingles[i] == 0;
         corpus->sorted[first + i] = 0;
-        corpus->hashes[first + i] = NULL;
+        if (corpus->hashes != NULL)
+            corpus->hashes[first + i] = NULL;
     }
-    if (corpus->cfg.bands > 0)
-        add_keys(corpus, keys, first, n);
-    corpus->n += n;
-    return BM_OK;
+    if (status == BM_OK && corpus->cfg.perms > 0)
+        status = add_word_rows(corpus, words, first, n, err);
+    if (status == BM_OK)
+        status = add_keys(corpus, keys, first, n, err);
+    if (status == BM_OK)
+        corpus->n += n;
+    return status;
 }
 
 bm_status bm_corpus_fill_hashes(void *ctx, const bm_flow_batch *batch, size_t first_row,
@@ -301,14 +368,24 @@ bm_status bm_corpus_fill_hashes(void *ctx, const bm_flow_batch *batch, size_t fi
             return bm_fail(err, BM_ERR_FORMAT,
                            "document %llu is not the one that was signed (its shingles differ)",
                            (unsigned long long)(first_row + i));
+    bm_status status =
+        bm_corpus_make_room(corpus, 0, batch_bytes(corpus, shingles), batch->bytes_read, err);
+    if (status != BM_OK)
+        return status;
     set_sizes(corpus, shingles, first_row);
-    bm_status status = BM_OK;
-    for (size_t i = 0; status == BM_OK && i < shingles->n_docs; i++) {
-        uint32_t row = (uint32_t)(first_row + i);
-        status = find_rep(corpus, row, err);
-        corpus->skip[row] = corpus->sizes[row] == 0 || corpus->rep[row] != row;
-    }
+    status = find_copies(corpus, first_row, shingles->n_docs, err);
     return status == BM_OK ? add_hashes(corpus, shingles, first_row, err) : status;
+}
+
+bm_status bm_corpus_end_adding(bm_corpus *corpus, bm_error *err)
+{
+    bm_free(corpus->sequence);
+    bm_free(corpus->slots);
+    corpus->sequence = NULL;
+    corpus->slots = NULL;
+    corpus->n_slots = 0;
+    bm_corpus_trim();
+    return bm_corpus_spill_end(corpus, err);
 }
 
 /* --- reading --- */
@@ -393,12 +470,4 @@ double bm_corpus_jaccard(const bm_corpus *corpus, uint32_t a, uint32_t b)
 double bm_corpus_agreement(const bm_corpus *corpus, uint32_t a, uint32_t b)
 {
     return bm_signature_agreement(corpus->words[a], corpus->words[b], corpus->cfg.perms);
-}
-
-bm_band_keyset bm_corpus_keyset(const bm_corpus *corpus)
-{
-    return (bm_band_keyset){.bands = corpus->cfg.bands,
-                            .n_docs = corpus->n,
-                            .keys = (const uint64_t *const *)corpus->keys,
-                            .skip = corpus->skip};
 }

@@ -24,8 +24,15 @@ void bm_doc_table_reset(bm_doc_table *table)
 
 uint64_t bm_doc_table_bytes(const bm_doc_table *table)
 {
-    return table->cap * sizeof *table->rows + table->ids.cap +
-           table->n_slots * sizeof *table->slots + table->cap_skipped * sizeof *table->skipped;
+    return table->n * sizeof *table->rows + table->ids.len +
+           table->n_slots * sizeof *table->slots + table->n_skipped * sizeof *table->skipped;
+}
+
+void bm_doc_table_end_adding(bm_doc_table *table)
+{
+    bm_free(table->slots);
+    table->slots = NULL;
+    table->n_slots = 0;
 }
 
 bm_str bm_doc_table_id(const bm_doc_table *table, size_t row)

@@ -37,6 +37,8 @@ typedef struct bm_doc_table {
 
 void bm_doc_table_reset(bm_doc_table *table);
 uint64_t bm_doc_table_bytes(const bm_doc_table *table); /* that it holds */
+/* No more are added: frees the set of ids. */
+void bm_doc_table_end_adding(bm_doc_table *table);
 /* The id of a row, as given (unescaped). */
 bm_str bm_doc_table_id(const bm_doc_table *table, size_t row);
 /* Append; row->id_end is filled here. `id_hash` is XXH3 64 of the id. A repeated id: BM_ERR_INPUT

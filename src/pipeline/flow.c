@@ -337,13 +337,15 @@ static bm_status run_thread(void *ctx, uint32_t thread, bm_error *err)
 
 /* --- opening and closing --- */
 
-static size_t batch_bytes(const bm_flow_cfg *cfg)
+static size_t batch_bytes(const bm_flow_cfg *cfg, uint64_t window)
 {
+    size_t most = cfg->budget != NULL ? bm_budget_batch_bytes(cfg->budget, window) : SIZE_MAX;
     size_t hashes = cfg->engine != NULL ? bm_engine_batch_hashes(cfg->engine) : 0;
     size_t bytes = hashes * BYTES_PER_HASH;
     if (bytes < BATCH_BYTES_MIN)
         bytes = hashes == 0 ? 8 * BATCH_BYTES_MIN : BATCH_BYTES_MIN;
-    return bytes > BATCH_BYTES_MAX ? BATCH_BYTES_MAX : bytes;
+    most = most < BATCH_BYTES_MAX ? most : BATCH_BYTES_MAX;
+    return bytes > most ? most : bytes;
 }
 
 static bm_status flow_open(const bm_flow_cfg *cfg, flow *f, bm_error *err)
@@ -354,7 +356,7 @@ static bm_status flow_open(const bm_flow_cfg *cfg, flow *f, bm_error *err)
     f->n_workers = cfg->threads;
     atomic_store(&f->workers_left, f->n_workers);
     size_t n_lanes = cfg->engine != NULL ? cfg->engine->n_lanes : 0;
-    f->window = 2 * (uint64_t)cfg->threads + 2 + n_lanes * (LANE_DEPTH_MAX + 2);
+    f->window = bm_budget_window(cfg->threads, (uint32_t)n_lanes);
     pthread_mutex_init(&f->read_lock, NULL);
     pthread_mutex_init(&f->order_lock, NULL);
     pthread_cond_init(&f->moved, NULL);
@@ -366,7 +368,8 @@ static bm_status flow_open(const bm_flow_cfg *cfg, flow *f, bm_error *err)
     if (n_lanes > 0)
         status = bm_queue_open(2 * n_lanes, &f->queue, err);
     if (status == BM_OK && cfg->hashes == NULL)
-        status = bm_reader_open(cfg->inputs, batch_bytes(cfg), cfg->batch_docs, &f->reader, err);
+        status = bm_reader_open(cfg->inputs, batch_bytes(cfg, f->window), cfg->batch_docs,
+                                &f->reader, err);
     return status;
 }
 

@@ -18,6 +18,7 @@
 #include "io/input_set.h"
 #include "io/reader.h"
 #include "model/shingle_batch.h"
+#include "pipeline/budget.h"
 #include "pipeline/doc_table.h"
 #include "pipeline/engine.h"
 #include "pipeline/meter.h"
@@ -75,6 +76,7 @@ typedef struct bm_flow_cfg {
     const bm_text_options *text;
     const char *cpu;
     uint32_t threads, batch_docs;
+    const bm_budget *budget; /* bounds the size of batches; NULL: nothing does */
     bm_input_set *inputs;
     bm_hash_input *hashes; /* instead of reading documents; NULL: none */
     bm_engine *engine;     /* NULL: nothing is signed */

@@ -12,6 +12,8 @@
 #include "base/error.h"
 #include "base/memory.h"
 
+#define COMPARE_PAIRS 65536u /* removed documents compared at a time */
+
 void bm_grouping_reset(bm_grouping *grouping)
 {
     bm_free(grouping->label);
@@ -205,14 +207,6 @@ static bm_status gather(bm_grouping *out, bm_error *err)
     return BM_OK;
 }
 
-static double known_similarity(const bm_match *match, uint32_t a, uint32_t b)
-{
-    const bm_corpus *corpus = match->corpus;
-    if (match->verify == BM_VERIFY_EXACT)
-        return bm_corpus_jaccard(corpus, a, b);
-    return match->verify == BM_VERIFY_SIGNATURE ? bm_corpus_agreement(corpus, a, b) : NAN;
-}
-
 /* Without verification a removed document is `near` where it was itself a candidate of the kept
  * one. */
 static bool is_near(const bm_match *match, uint32_t a, uint32_t b, double similarity)
@@ -221,47 +215,48 @@ static bool is_near(const bm_match *match, uint32_t a, uint32_t b, double simila
         return similarity >= match->threshold;
     const bm_corpus *corpus = match->corpus;
     uint32_t x = corpus->rep[a], y = corpus->rep[b];
-    for (uint32_t band = 0; band < corpus->cfg.bands; band++)
-        if (corpus->keys[band][x] == corpus->keys[band][y])
+    for (uint32_t band = 0; band < match->keys.bands; band++)
+        if (bm_band_keyset_at(&match->keys, band, x) == bm_band_keyset_at(&match->keys, band, y))
             return true;
     return bm_match_find(match, x, y) != SIZE_MAX;
 }
 
-typedef struct reasons {
-    const bm_match *match;
-    bm_grouping *out;
-} reasons;
-
-static bm_status give_reasons(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
+/* The similarities of the pairs go to the documents that were removed. */
+static bm_status compare_removed(const bm_match *match, bm_grouping *out, bm_pair *pairs, size_t n,
+                                 bm_error *err)
 {
-    (void)thread;
-    (void)err;
-    reasons *r = ctx;
-    bm_grouping *out = r->out;
-    const uint32_t *rep = r->match->corpus->rep;
-    for (size_t i = begin; i < end; i++) {
-        uint32_t doc = (uint32_t)i, kept = out->kept[i];
-        out->similarity[i] = 1.0;
-        out->reason[i] = kept == doc ? BM_REASON_KEPT : BM_REASON_IDENTICAL;
-        if (rep[doc] == rep[kept])
-            continue;
-        out->similarity[i] = known_similarity(r->match, doc, kept);
-        out->reason[i] =
-            is_near(r->match, doc, kept, out->similarity[i]) ? BM_REASON_NEAR : BM_REASON_CHAINED;
+    bm_status status =
+        bm_corpus_compare(match->corpus, match->verify, 0, pairs, n, match->pool, err);
+    for (size_t i = 0; status == BM_OK && i < n; i++) {
+        uint32_t doc = pairs[i].a, kept = out->kept[doc];
+        out->similarity[doc] = pairs[i].similarity;
+        out->reason[doc] =
+            is_near(match, doc, kept, pairs[i].similarity) ? BM_REASON_NEAR : BM_REASON_CHAINED;
     }
-    return BM_OK;
+    return status;
 }
 
-static bm_status sort_removed(const bm_match *match, const bm_grouping *out, bm_error *err)
+static bm_status give_reasons(const bm_match *match, bm_grouping *out, bm_error *err)
 {
+    const uint32_t *rep = match->corpus->rep;
     size_t n = 0;
-    bm_pair *pairs = bm_alloc(out->n, sizeof *pairs);
+    bm_status status = BM_OK;
+    bm_pair *pairs = bm_alloc(COMPARE_PAIRS, sizeof *pairs);
     if (pairs == NULL)
-        return bm_fail_nomem(err, out->n * sizeof *pairs);
-    for (size_t i = 0; i < out->n; i++)
-        if (match->corpus->rep[i] != match->corpus->rep[out->kept[i]])
-            pairs[n++] = (bm_pair){(uint32_t)i, out->kept[i], 0.0};
-    bm_status status = bm_corpus_sort(match->corpus, pairs, n, match->pool, err);
+        return bm_fail_nomem(err, COMPARE_PAIRS * sizeof *pairs);
+    for (size_t i = 0; status == BM_OK && i < out->n; i++) {
+        out->similarity[i] = 1.0;
+        out->reason[i] = out->kept[i] == i ? BM_REASON_KEPT : BM_REASON_IDENTICAL;
+        if (rep[i] == rep[out->kept[i]])
+            continue;
+        pairs[n++] = (bm_pair){(uint32_t)i, out->kept[i], 0.0};
+        if (n == COMPARE_PAIRS) {
+            status = compare_removed(match, out, pairs, n, err);
+            n = 0;
+        }
+    }
+    if (status == BM_OK)
+        status = compare_removed(match, out, pairs, n, err);
     bm_free(pairs);
     return status;
 }
@@ -293,11 +288,8 @@ bm_status bm_grouping_make(const bm_match *match, const bm_doc_table *docs, bm_c
         smallest_labels(out, out->members);
         status = gather(out, err);
     }
-    if (status == BM_OK && match->verify == BM_VERIFY_EXACT)
-        status = sort_removed(match, out, err);
-    reasons r = {match, out};
     if (status == BM_OK)
-        status = bm_pool_for(match->pool, out->n, 1024, give_reasons, &r, err);
+        status = give_reasons(match, out, err);
     for (size_t i = 0; status == BM_OK && i < out->n; i++) {
         out->n_removed += out->reason[i] != BM_REASON_KEPT;
         out->n_chained += out->reason[i] == BM_REASON_CHAINED;

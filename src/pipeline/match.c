@@ -9,43 +9,8 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "lsh/all_pairs.h"
-#include "lsh/verify.h"
 
-#define CHUNK_PAIRS  65536u
-#define VERIFY_GRAIN 256u
-
-typedef struct chunk {
-    const bm_match *match;
-    bm_pair *pairs;
-} chunk;
-
-static double similarity(const bm_match *match, uint32_t a, uint32_t b)
-{
-    const bm_corpus *corpus = match->corpus;
-    switch (match->verify) {
-    case BM_VERIFY_NONE:
-        return NAN;
-    case BM_VERIFY_SIGNATURE: {
-        double agreement = bm_corpus_agreement(corpus, a, b);
-        return agreement >= match->threshold ? agreement : -1.0;
-    }
-    case BM_VERIFY_AUTO:
-    case BM_VERIFY_EXACT:
-        break;
-    }
-    return bm_jaccard_at_least(corpus->hashes[a], corpus->sizes[a], corpus->hashes[b],
-                               corpus->sizes[b], match->threshold);
-}
-
-static bm_status verify_range(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
-{
-    (void)thread;
-    (void)err;
-    chunk *c = ctx;
-    for (size_t i = begin; i < end; i++)
-        c->pairs[i].similarity = similarity(c->match, c->pairs[i].a, c->pairs[i].b);
-    return BM_OK;
-}
+#define CHUNK_PAIRS 65536u
 
 static bm_status keep_edges(bm_match *match, const bm_pair *pairs, size_t n, bm_error *err)
 {
@@ -79,13 +44,8 @@ static bm_status on_candidates(void *ctx, bm_pair *pairs, size_t n, bm_error *er
     match->n_candidates += n;
     match->n_verified += match->verify == BM_VERIFY_NONE ? 0 : n;
     double began_s = bm_clock_seconds();
-    if (match->verify == BM_VERIFY_EXACT)
-        status = bm_corpus_sort(match->corpus, pairs, n, match->pool, err);
-    chunk c = {match, pairs};
-    if (status == BM_OK && n <= VERIFY_GRAIN) /* not worth waking anybody */
-        status = verify_range(&c, 0, 0, n, err);
-    else if (status == BM_OK)
-        status = bm_pool_for(match->pool, n, VERIFY_GRAIN, verify_range, &c, err);
+    status = bm_corpus_compare(match->corpus, match->verify, match->threshold, pairs, n,
+                               match->pool, err);
     match->verify_seconds += bm_clock_seconds() - began_s;
     return status == BM_OK ? keep_edges(match, pairs, n, err) : status;
 }
@@ -111,18 +71,21 @@ static void say_cut(const bm_match *match, const bm_join_stats *stats)
 
 static bm_status match_bands(bm_match *match, const bm_callbacks *callbacks, bm_error *err)
 {
-    bm_band_keyset keys = bm_corpus_keyset(match->corpus);
     bm_join_stats stats = {0};
-    bm_join_job job = {.keys = &keys,
+    bm_join_job job = {.keys = &match->keys,
                        .pool = match->pool,
                        .chunk = CHUNK_PAIRS,
                        .fn = on_candidates,
                        .ctx = match,
                        .groups = &match->groups,
                        .callbacks = callbacks};
+    bm_status status = bm_corpus_keyset(match->corpus, match->pool, &match->keys, err);
+    if (status != BM_OK)
+        return status;
     if (!match->only_groups)
-        return bm_candidates(&keys, match->pool, CHUNK_PAIRS, on_candidates, match, callbacks, err);
-    bm_status status = bm_candidates_join(&job, &stats, err);
+        return bm_candidates(&match->keys, match->pool, CHUNK_PAIRS, on_candidates, match,
+                             callbacks, err);
+    status = bm_candidates_join(&job, &stats, err);
     match->n_not_compared = stats.n_not_compared;
     if (status == BM_OK)
         say_cut(match, &stats);
@@ -141,7 +104,9 @@ bm_status bm_match_run(bm_match *match, bm_error *err)
 {
     bm_corpus *corpus = match->corpus;
     bm_callbacks callbacks = bm_meter_callbacks(match->meter);
-    bm_status status = bm_union_find_init(&match->groups, corpus->n, err);
+    bm_status status = bm_corpus_end_adding(corpus, err);
+    if (status == BM_OK)
+        status = bm_union_find_init(&match->groups, corpus->n, err);
     if (status != BM_OK)
         return status;
     if (match->all_candidates) {

@@ -20,6 +20,7 @@ typedef struct bm_match {
     double threshold;
     bool only_groups;    /* edges are not kept, joined pairs not verified */
     bool all_candidates; /* every pair that shares a shingle (exact) */
+    bm_band_keyset keys; /* that the candidates came from; 0 bands without */
     bm_union_find groups;
     bm_pair *edges; /* ordered by a, then b, after bm_match_run; empty with only_groups */
     size_t n_edges, cap_edges;

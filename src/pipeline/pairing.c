@@ -26,11 +26,14 @@ static bm_status read_documents(bm_run *run, bm_corpus *corpus, bm_error *err)
                          .bands = all ? 0 : run->plan.bands,
                          .perms = run->verify == BM_VERIFY_SIGNATURE ? run->sketch.perms : 0,
                          .memory = run->memory,
-                         .docs = &run->docs};
+                         .docs = &run->docs,
+                         .input_bytes = bm_input_set_total_bytes(run->inputs)};
     bm_status status = BM_OK;
-    bm_corpus_init(corpus, &cfg);
     if (!all)
         status = bm_run_devices(run, run->plan.bands, run->plan.rows, err);
+    cfg.budget = run->budget;
+    cfg.temp_dir = all ? NULL : run->temp_dir; /* every pair: its index wants all sets at once */
+    bm_corpus_init(corpus, &cfg);
     bm_run_stage(run, all ? "read" : "sign", "bytes");
     if (status == BM_OK)
         status = bm_run_flow(run, cfg.perms > 0, !all, bm_corpus_add, corpus, err);
@@ -57,6 +60,7 @@ bm_status bm_pairing_run(bm_run *run, bool twice, bool output_is_dir, bool only_
             status = read_documents(run, &out->corpus, err);
     }
     if (status == BM_OK) {
+        bm_doc_table_end_adding(&run->docs);
         bm_run_stage(run, "match", "bands");
         out->match = (bm_match){.corpus = &out->corpus,
                                 .pool = run->pool,

@@ -264,7 +264,9 @@ bm_status bm_pairing_load_signatures(bm_run *run, bool output_is_dir, bm_pairing
                          .bands = job->all_candidates ? 0 : run->plan.bands,
                          .perms = run->verify == BM_VERIFY_SIGNATURE ? run->sketch.perms : 0,
                          .memory = run->memory,
-                         .docs = &run->docs};
+                         .docs = &run->docs,
+                         .budget = run->budget,
+                         .temp_dir = job->all_candidates ? NULL : run->temp_dir};
     bm_corpus_init(&out->corpus, &cfg);
     bm_run_stage(run, "load", "documents");
     status = load_words(run, dirs, &out->corpus, err);

@@ -13,6 +13,7 @@
 #define SHINGLE_K_MAX         1024u
 #define THREADS_MAX           1024u
 #define DEFAULT_MAX_DOC_BYTES (UINT64_C(1) << 30)
+#define DEFAULT_LEAST         (UINT64_C(256) << 20) /* of --memory where it is not given */
 
 void bm_job_init(bm_job *job)
 {
@@ -58,7 +59,9 @@ static uint64_t default_memory(void)
         limit = read_number("/sys/fs/cgroup/memory/memory.limit_in_bytes");
     if (limit != 0 && (free_bytes == 0 || limit < free_bytes))
         free_bytes = limit;
-    return free_bytes == 0 ? UINT64_C(1) << 30 : free_bytes / 2;
+    if (free_bytes == 0)
+        return UINT64_C(1) << 30;
+    return free_bytes / 2 < DEFAULT_LEAST ? DEFAULT_LEAST : free_bytes / 2;
 }
 
 /* --- options --- */
@@ -103,6 +106,24 @@ static bm_status check_options(const bm_job *job, bm_error *err)
     return status == BM_OK ? check_lsh(job, err) : status;
 }
 
+/* The directory of temporary files: --temp-dir, or where the output will be. */
+static void find_temp_dir(const bm_job *job, char *out, size_t cap)
+{
+    if (job->temp_dir != NULL) {
+        snprintf(out, cap, "%s", job->temp_dir);
+        return;
+    }
+    snprintf(out, cap, "%s", job->output != NULL ? job->output : ".");
+    size_t len = strlen(out);
+    while (len > 1 && out[len - 1] == '/')
+        out[--len] = '\0';
+    char *slash = strrchr(out, '/');
+    if (slash == NULL)
+        snprintf(out, cap, ".");
+    else
+        slash[slash == out ? 1 : 0] = '\0';
+}
+
 bm_status bm_run_open(const bm_job *job, const char *kind, bm_run *out, bm_error *err)
 {
     memset(out, 0, sizeof *out);
@@ -121,6 +142,9 @@ bm_status bm_run_open(const bm_job *job, const char *kind, bm_run *out, bm_error
         status = bm_isa_choose(job->cpu, &isa, err);
     out->threads = job->threads != 0 ? job->threads : bm_cpu_count();
     out->memory = job->memory != 0 ? job->memory : default_memory();
+    find_temp_dir(job, out->temp_dir, sizeof out->temp_dir);
+    if (status == BM_OK)
+        status = bm_budget_make(out->memory, out->threads, 0, &out->budget, err);
     if (status == BM_OK)
         status = bm_pool_open(out->threads, &out->pool, err);
     if (status != BM_OK)
@@ -165,24 +189,6 @@ static bm_status open_hashes(bm_run *run, bm_error *err)
                               run->job->input.offsets_path, &run->hashes, err);
 }
 
-/* The directory that stdin is copied to: --temp-dir, or where the output will be. */
-static void spool_dir(const bm_job *job, char *out, size_t cap)
-{
-    if (job->temp_dir != NULL) {
-        snprintf(out, cap, "%s", job->temp_dir);
-        return;
-    }
-    snprintf(out, cap, "%s", job->output != NULL ? job->output : ".");
-    size_t len = strlen(out);
-    while (len > 1 && out[len - 1] == '/')
-        out[--len] = '\0';
-    char *slash = strrchr(out, '/');
-    if (slash == NULL)
-        snprintf(out, cap, ".");
-    else
-        slash[slash == out ? 1 : 0] = '\0';
-}
-
 static bm_status check_output(bm_run *run, bool is_dir, bm_error *err)
 {
     const bm_job *job = run->job;
@@ -223,9 +229,7 @@ bm_status bm_run_inputs(bm_run *run, bool twice, bool output_is_dir, bm_error *e
                               job->input.n_paths, err);
     if (status != BM_OK)
         return status;
-    char spool[4096];
-    spool_dir(job, spool, sizeof spool);
-    status = bm_input_set_open_watched(&job->input, twice ? spool : NULL, &run->callbacks,
+    status = bm_input_set_open_watched(&job->input, twice ? run->temp_dir : NULL, &run->callbacks,
                                        &run->inputs, err);
     if (status == BM_OK && job->output != NULL)
         status = check_output(run, output_is_dir, err);
@@ -254,7 +258,9 @@ bm_status bm_run_devices(bm_run *run, uint32_t bands, uint32_t rows, bm_error *e
                          .meter = &run->meter};
     status = bm_engine_open(&cfg, &run->engine, err);
     run->engine_open = status == BM_OK;
-    return status;
+    return status == BM_OK ? bm_budget_make(run->memory, run->threads,
+                                            (uint32_t)run->engine.n_lanes, &run->budget, err)
+                           : status;
 }
 
 void bm_run_stage(bm_run *run, const char *name, const char *unit)
@@ -275,6 +281,7 @@ bm_status bm_run_flow(bm_run *run, bool words, bool keys, bm_flow_sink sink, voi
                        .text = &run->job->text,
                        .cpu = run->job->cpu,
                        .threads = run->threads,
+                       .budget = &run->budget,
                        .batch_docs = run->job->batch_docs,
                        .inputs = run->inputs,
                        .hashes = run->hashes,

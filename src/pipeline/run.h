@@ -12,6 +12,7 @@
 #include "io/hash_input.h"
 #include "io/input_set.h"
 #include "io/out_dir.h"
+#include "pipeline/budget.h"
 #include "pipeline/corpus.h"
 #include "pipeline/device_pick.h"
 #include "pipeline/doc_table.h"
@@ -36,6 +37,8 @@ typedef struct bm_run {
     bm_band_plan plan; /* bands 0: none */
     uint32_t threads;
     uint64_t memory;
+    bm_budget budget;    /* how it is shared */
+    char temp_dir[4096]; /* --temp-dir, or where the output will be */
     bm_pool *pool;
     bm_meter meter;
     bm_callbacks callbacks; /* that lead to the meter */
