@@ -7,7 +7,7 @@ line, an id first (`articles_1000.train` of the minhash articles); its sentences
 
 A base document draws sentences until it has 1,000 bytes. Every fifth document is a copy of the base before it with 1 to 24 words
 replaced by words that stand nowhere else; OUT.jsonl.planted.tsv lists both ids and the exact Jaccard similarity of their word
-5-shingles (lower case, runs of letters and digits), computed here with Python's sets. Seeded; the same bytes for the same seed.
+5-shingles (lower case, runs of letters and digits), computed here with Python's sets. OUT.jsonl.tsv has the same documents as rows. Seeded; the same bytes for the same seed.
 """
 
 import argparse
@@ -62,7 +62,11 @@ def main():
     sentences = read_sentences(args.sentences)
     n_bytes = n_planted = 0
     base = ""
-    with open(args.out, "w", encoding="utf-8") as out, open(args.out + ".planted.tsv", "w", encoding="utf-8") as truth:
+    with (
+        open(args.out, "w", encoding="utf-8") as out,
+        open(args.out + ".tsv", "w", encoding="utf-8") as rows,
+        open(args.out + ".planted.tsv", "w", encoding="utf-8") as truth,
+    ):
         for i in range(args.n):
             if i % 5 == 4:
                 text = edited(rng, base, i)
@@ -73,6 +77,7 @@ def main():
                 text = base = base_text(rng, sentences)
             n_bytes += len(text)
             out.write(json.dumps({"id": f"ad{i}", "text": text}, ensure_ascii=False) + "\n")
+            rows.write(f"ad{i}\t{text}\n")
     print(json.dumps({"documents": args.n, "sentences": len(sentences), "planted": n_planted, "text_bytes": n_bytes, "seed": args.seed}))
 
 
