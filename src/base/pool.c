@@ -1,6 +1,9 @@
-/* pool.c -- threads that wait on a condition for the next round.
+/* pool.c -- threads that wait for the next round: a moment awake, then on a condition.
  *
  * A round is a number; each thread runs when it sees a new one and counts itself out at the end.
+ * Rounds of a tenth of a millisecond follow each other where candidates are verified bucket by
+ * bucket, and waking a thread costs as much as such a round. So whoever waits looks at the number
+ * for some 20 microseconds before it sleeps; not where there are more threads than processors.
  * Errors are kept for each thread and picked in thread order afterwards, so that what is reported
  * does not depend on timing more than it must. */
 #include "base/pool.h"
@@ -9,8 +12,15 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#include "base/cpu.h"
 #include "base/error.h"
 #include "base/memory.h"
+
+#define LOOKS 1024u /* before sleeping */
 
 typedef struct worker {
     bm_pool *pool;
@@ -23,9 +33,10 @@ typedef struct worker {
 struct bm_pool {
     pthread_mutex_t lock;
     pthread_cond_t start, done;
-    uint64_t round;
-    uint32_t n_threads, n_running;
-    bool stop;
+    atomic_ullong round; /* this and the next two: changed under the lock, looked at without */
+    atomic_uint n_running;
+    atomic_bool stop;
+    uint32_t n_threads, looks;
     bm_pool_fn fn;
     void *ctx;
     worker workers[];
@@ -36,26 +47,52 @@ static void run_one(worker *w)
     w->status = w->pool->fn(w->pool->ctx, w->index, &w->error);
 }
 
+static void pause_a_moment(void)
+{
+#if defined(__x86_64__)
+    _mm_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+/* Until there is a round other than `seen`, or the pool stops, but not for long. */
+static void look_for_round(const bm_pool *pool, uint64_t seen)
+{
+    for (uint32_t i = 0; i < pool->looks; i++) {
+        if (atomic_load(&pool->round) != seen || atomic_load(&pool->stop))
+            return;
+        pause_a_moment();
+    }
+}
+
+static void look_for_end(const bm_pool *pool)
+{
+    for (uint32_t i = 0; i < pool->looks && atomic_load(&pool->n_running) != 0; i++)
+        pause_a_moment();
+}
+
 static void *loop(void *arg)
 {
     worker *w = arg;
     bm_pool *pool = w->pool;
     uint64_t seen = 0;
-    pthread_mutex_lock(&pool->lock);
     for (;;) {
-        while (!pool->stop && pool->round == seen)
+        look_for_round(pool, seen);
+        pthread_mutex_lock(&pool->lock);
+        while (!atomic_load(&pool->stop) && atomic_load(&pool->round) == seen)
             pthread_cond_wait(&pool->start, &pool->lock);
-        if (pool->stop)
-            break;
-        seen = pool->round;
+        bool stop = atomic_load(&pool->stop);
+        seen = atomic_load(&pool->round);
         pthread_mutex_unlock(&pool->lock);
+        if (stop)
+            return NULL;
         run_one(w);
         pthread_mutex_lock(&pool->lock);
-        if (--pool->n_running == 0)
+        if (atomic_fetch_sub(&pool->n_running, 1) == 1)
             pthread_cond_signal(&pool->done);
+        pthread_mutex_unlock(&pool->lock);
     }
-    pthread_mutex_unlock(&pool->lock);
-    return NULL;
 }
 
 bm_status bm_pool_open(uint32_t n_threads, bm_pool **out, bm_error *err)
@@ -70,6 +107,7 @@ bm_status bm_pool_open(uint32_t n_threads, bm_pool **out, bm_error *err)
     pthread_cond_init(&pool->start, NULL);
     pthread_cond_init(&pool->done, NULL);
     pool->n_threads = 1;
+    pool->looks = n_threads <= bm_cpu_count() ? LOOKS : 0;
     pool->workers[0].pool = pool;
     for (uint32_t i = 1; i < n_threads; i++) {
         worker *w = &pool->workers[i];
@@ -91,7 +129,7 @@ void bm_pool_close(bm_pool *pool)
     if (pool == NULL)
         return;
     pthread_mutex_lock(&pool->lock);
-    pool->stop = true;
+    atomic_store(&pool->stop, true);
     pthread_cond_broadcast(&pool->start);
     pthread_mutex_unlock(&pool->lock);
     for (uint32_t i = 1; i < pool->n_threads; i++)
@@ -112,13 +150,14 @@ bm_status bm_pool_run(bm_pool *pool, bm_pool_fn fn, void *ctx, bm_error *err)
     pthread_mutex_lock(&pool->lock);
     pool->fn = fn;
     pool->ctx = ctx;
-    pool->n_running = pool->n_threads - 1;
-    pool->round++;
+    atomic_store(&pool->n_running, pool->n_threads - 1);
+    atomic_fetch_add(&pool->round, 1);
     pthread_cond_broadcast(&pool->start);
     pthread_mutex_unlock(&pool->lock);
     run_one(&pool->workers[0]);
+    look_for_end(pool);
     pthread_mutex_lock(&pool->lock);
-    while (pool->n_running != 0)
+    while (atomic_load(&pool->n_running) != 0)
         pthread_cond_wait(&pool->done, &pool->lock);
     pthread_mutex_unlock(&pool->lock);
     for (uint32_t i = 0; i < pool->n_threads; i++) {
