@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "text/unit_text.h"
 
 #define CHECK_ONE_IN 1024u
 #define CPU_BATCH_HASHES                                                                           \
@@ -61,6 +62,16 @@ static bm_status open_lane(bm_engine *engine, bm_backend_cfg *cfg, const bm_devi
     return status;
 }
 
+/* Choose between texts and hashes, and open what texts need on the host. */
+static bm_status open_texts(bm_engine *engine, const bm_engine_cfg *cfg, bm_error *err)
+{
+    const uint32_t threads = cfg->threads > 0 ? cfg->threads : 1;
+    bm_status status = bm_text_path_choose(engine, cfg->text, threads, cfg->cpu, err);
+    for (size_t i = 0; status == BM_OK && engine->path.taken && i < engine->n_lanes; i++)
+        status = bm_shingler_open(cfg->text, cfg->cpu, &engine->lanes[i].shingler, err);
+    return status;
+}
+
 bm_status bm_engine_open(const bm_engine_cfg *cfg, bm_engine *out, bm_error *err)
 {
     memset(out, 0, sizeof *out);
@@ -74,6 +85,7 @@ bm_status bm_engine_open(const bm_engine_cfg *cfg, bm_engine *out, bm_error *err
                               .perms_used = out->perms_used,
                               .bands = cfg->bands,
                               .rows = cfg->rows,
+                              .text = bm_text_path_wish() == BM_TEXT_OFF ? NULL : cfg->text,
                               .device = "cpu",
                               .cpu = cfg->cpu,
                               .cache_dir = cfg->cache_dir,
@@ -99,6 +111,8 @@ bm_status bm_engine_open(const bm_engine_cfg *cfg, bm_engine *out, bm_error *err
         add_name(out, out->cpu->info.name);
         bm_meter_log(out->meter, BM_LOG_WARNING, "no device is left, signing on the CPU");
     }
+    if (status == BM_OK && backend.text != NULL)
+        status = open_texts(out, cfg, err);
     if (status != BM_OK)
         bm_engine_close(out);
     return status;
@@ -106,8 +120,11 @@ bm_status bm_engine_open(const bm_engine_cfg *cfg, bm_engine *out, bm_error *err
 
 void bm_engine_close(bm_engine *engine)
 {
-    for (size_t i = 0; i < engine->n_lanes; i++)
+    for (size_t i = 0; i < engine->n_lanes; i++) {
         bm_backend_opencl.close(engine->lanes[i].backend);
+        bm_shingler_close(engine->lanes[i].shingler);
+        bm_shingle_batch_reset(&engine->lanes[i].checked);
+    }
     bm_backend_cpu.close(engine->cpu);
     bm_free(engine->lanes);
     bm_scheme_params_reset(&engine->params);
@@ -129,20 +146,45 @@ bm_status bm_engine_sign_cpu(bm_engine *engine, bm_sign_task *task, bm_error *er
     return status == BM_OK ? bm_backend_cpu.wait(engine->cpu, task, err) : status;
 }
 
-bm_status bm_engine_check(const bm_engine *engine, const bm_lane *lane, const bm_sign_task *task,
+/* The hashes of document d, made again where the device had its text. */
+static bm_status hashes_of(bm_lane *lane, const bm_sign_task *task, size_t d,
+                           const uint64_t **hashes, size_t *n, bm_error *err)
+{
+    if (task->text == NULL) {
+        *hashes = task->hashes + task->offsets[d];
+        *n = (size_t)(task->offsets[d + 1] - task->offsets[d]);
+        return BM_OK;
+    }
+    bm_shingle_batch_clear(&lane->checked);
+    bm_status status = bm_unit_text_hash(lane->shingler, task->text, d, &lane->checked, err);
+    *hashes = lane->checked.hashes;
+    *n = bm_shingle_batch_hashes(&lane->checked);
+    return status;
+}
+
+bm_status bm_engine_check(const bm_engine *engine, bm_lane *lane, const bm_sign_task *task,
                           bm_error *err)
 {
     uint32_t words[BM_PERMS_MAX];
     uint64_t keys[BM_PERMS_MAX];
     for (size_t d = task->n_docs > CHECK_ONE_IN ? CHECK_ONE_IN / 2 : task->n_docs / 2;
          d < task->n_docs; d += CHECK_ONE_IN) {
-        size_t n = (size_t)(task->offsets[d + 1] - task->offsets[d]);
-        engine->params.ops->sign(&engine->params, task->hashes + task->offsets[d], n, words);
+        const uint64_t *hashes = NULL;
+        size_t n = 0;
+        while (task->text != NULL && task->text->docs[d].by_host && d + 1 < task->n_docs)
+            d++;
+        if (task->text != NULL && task->text->docs[d].by_host)
+            break;
+        bm_status status = hashes_of(lane, task, d, &hashes, &n, err);
+        if (status != BM_OK)
+            return status;
+        engine->params.ops->sign(&engine->params, hashes, n, words);
         bm_band_keys_scalar(words, engine->bands, engine->rows, n == 0, keys);
         bool same = task->words == NULL || memcmp(words, task->words + d * engine->perms_used,
                                                   engine->perms_used * sizeof *words) == 0;
         same = same && (task->keys == NULL || memcmp(keys, task->keys + d * engine->bands,
                                                      engine->bands * sizeof *keys) == 0);
+        same = same && (task->text == NULL || task->n_shingles[d] == n);
         if (!same)
             return bm_fail_at(err, BM_ERR_DEVICE, lane->info.spec, 0,
                               "%s computed a wrong signature", lane->info.name);

@@ -16,6 +16,7 @@
 #include "base/pool.h"
 #include "base/queue.h"
 #include "pipeline/flow_batch.h"
+#include "pipeline/flow_text.h"
 
 #define BYTES_PER_HASH  6u /* of English text; only sizes batches */
 #define BATCH_BYTES_MIN (64u << 10)
@@ -171,8 +172,21 @@ static bm_flow_batch *read_next(flow *f, bm_flow_times *times, double *mark)
     return batch;
 }
 
+/* Sign on the native CPU, whatever form the batch has. */
+static bm_status sign_cpu(flow *f, bm_flow_batch *batch, bm_shingler *shingler, bm_error *err)
+{
+    bm_status status = BM_OK;
+    if (batch->as_text) {
+        status = bm_flow_text_hash(batch, shingler, err);
+        if (status == BM_OK)
+            status = bm_flow_batch_task(f->cfg, batch, err);
+    }
+    return status == BM_OK ? bm_engine_sign_cpu(f->cfg->engine, &batch->task, err) : status;
+}
+
 /* Sign on this thread, or leave it to a lane: false when the batch is no longer ours. */
-static bool sign(flow *f, bm_flow_batch *batch, bm_flow_times *times, double *mark)
+static bool sign(flow *f, bm_flow_worker *worker, bm_flow_batch *batch, bm_flow_times *times,
+                 double *mark)
 {
     bm_engine *engine = f->cfg->engine;
     if (engine == NULL || batch->status != BM_OK || batch->n_docs == 0)
@@ -189,7 +203,7 @@ static bool sign(flow *f, bm_flow_batch *batch, bm_flow_times *times, double *ma
         if (!engine->use_cpu)
             return true; /* the flow stops */
     }
-    batch->status = bm_engine_sign_cpu(engine, &batch->task, &batch->error);
+    batch->status = sign_cpu(f, batch, worker->shingler, &batch->error);
     lap(&times->sign, mark);
     return true;
 }
@@ -219,7 +233,7 @@ static bm_status work(flow *f)
     while (status == BM_OK && (batch = read_next(f, &times, &mark)) != NULL) {
         bm_flow_batch_parse(&worker, batch);
         lap(&times.text, &mark);
-        if (sign(f, batch, &times, &mark))
+        if (sign(f, &worker, batch, &times, &mark))
             deliver(f, batch);
         mark = bm_clock_seconds(); /* delivery has a clock of its own */
     }
@@ -250,7 +264,7 @@ static void lane_replace(lane_run *run)
         batch->status = run->status;
         batch->error = run->error;
         if (run->status == BM_OK)
-            batch->status = bm_engine_sign_cpu(run->f->cfg->engine, &batch->task, &batch->error);
+            batch->status = sign_cpu(run->f, batch, run->lane->shingler, &batch->error);
     }
     uint32_t n = run->n;
     run->n = 0;
@@ -278,6 +292,13 @@ static void lane_submit(lane_run *run, bm_flow_batch *batch)
         return;
     }
     bm_status status = backend->ops->submit(backend, &batch->task, &error);
+    if (status == BM_ERR_UNSUPPORTED && batch->as_text) { /* a text beyond the device's buffers */
+        status = bm_flow_text_hash(batch, run->lane->shingler, &error);
+        if (status == BM_OK)
+            status = bm_flow_batch_task(run->f->cfg, batch, &error);
+        if (status == BM_OK)
+            status = backend->ops->submit(backend, &batch->task, &error);
+    }
     if (status != BM_OK)
         lane_give_up(run, status, &error);
 }
@@ -294,6 +315,9 @@ static void lane_finish_oldest(lane_run *run)
         lane_give_up(run, status, &error);
         return;
     }
+    if (batch->as_text)
+        batch->status = bm_flow_text_finish(run->f->cfg->engine, batch, run->lane->shingler,
+                                            &batch->error);
     run->n--;
     memmove(run->in_flight, run->in_flight + 1, run->n * sizeof run->in_flight[0]);
     deliver(run->f, batch);

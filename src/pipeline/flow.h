@@ -18,6 +18,7 @@
 #include "io/input_set.h"
 #include "io/reader.h"
 #include "model/shingle_batch.h"
+#include "model/text_batch.h"
 #include "pipeline/budget.h"
 #include "pipeline/doc_table.h"
 #include "pipeline/engine.h"
@@ -40,7 +41,11 @@ typedef struct bm_flow_batch {
     bm_skipped *skipped;
     size_t n_skipped, cap_skipped;
     uint64_t n_invalid;
-    bm_shingle_batch shingles;
+    bm_shingle_batch shingles; /* as_text: of the documents that were left to the host */
+    bool as_text;              /* a device is to cut and hash the documents */
+    bm_text_batch text;
+    uint32_t *n_shingles; /* as_text: filled by the device, n_docs */
+    size_t cap_n_shingles;
     uint32_t *words; /* n_docs * perms in use; NULL where not wanted */
     uint64_t *keys;  /* n_docs * bands */
     size_t cap_words, cap_keys;

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "pipeline/flow_text.h"
 
 #define HASH_BATCH_DOCS 65536u
 
@@ -46,6 +47,8 @@ void bm_flow_batch_clear(bm_flow_batch *batch)
     batch->n_docs = batch->n_skipped = 0;
     batch->n_invalid = 0;
     bm_shingle_batch_clear(&batch->shingles);
+    bm_text_batch_clear(&batch->text);
+    batch->as_text = false;
     batch->status = BM_OK;
 }
 
@@ -58,6 +61,8 @@ void bm_flow_batch_free(bm_flow_batch *batch)
     bm_buf_reset(&batch->hash_values);
     bm_buf_reset(&batch->ids);
     bm_shingle_batch_reset(&batch->shingles);
+    bm_text_batch_reset(&batch->text);
+    bm_free(batch->n_shingles);
     bm_free(batch->docs);
     bm_free(batch->skipped);
     bm_free(batch->words);
@@ -150,13 +155,15 @@ static bm_status on_record(void *ctx, const bm_record *record, bm_error *err)
     if (record->bad)
         return skip_record(worker, record, err);
     bm_flow_batch *batch = worker->batch;
-    bm_status status = bm_shingler_add(worker->shingler, record->text, &batch->shingles, err);
+    bm_status status =
+        batch->as_text ? bm_unit_text_add(worker->shingler, record->text, &batch->text, err)
+                       : bm_shingler_add(worker->shingler, record->text, &batch->shingles, err);
     if (status != BM_OK)
         return status;
     bm_doc_row row = {.line = record->line,
                       .text_bytes = record->text_bytes,
                       .file = record->file,
-                      .n_shingles = last_doc_shingles(&batch->shingles)};
+                      .n_shingles = batch->as_text ? 0 : last_doc_shingles(&batch->shingles)};
     batch->n_invalid += record->n_invalid;
     return add_doc(batch, &row, record->id, err);
 }
@@ -186,10 +193,21 @@ static bm_status shingle_hashes(bm_flow_batch *batch, bm_error *err)
 void bm_flow_batch_parse(bm_flow_worker *worker, bm_flow_batch *batch)
 {
     worker->batch = batch;
-    if (batch->raw != NULL)
+    batch->text.options = *worker->cfg->text;
+    if (batch->raw != NULL) {
+        batch->as_text = worker->cfg->engine != NULL && worker->cfg->engine->path.taken;
         batch->status = bm_parser_run(worker->parser, batch->raw, on_record, worker, &batch->error);
-    else
+    } else {
         batch->status = shingle_hashes(batch, &batch->error);
+    }
+    if (batch->as_text && bm_flow_text_pointless(batch)) {
+        bm_error error = {0};
+        bm_status status = bm_flow_text_hash(batch, worker->shingler, &error);
+        if (status != BM_OK) {
+            batch->status = status;
+            batch->error = error;
+        }
+    }
     bm_raw_batch_free(batch->raw);
     batch->raw = NULL;
 }
@@ -209,8 +227,16 @@ bm_status bm_flow_batch_task(const bm_flow_cfg *cfg, bm_flow_batch *batch, bm_er
         status = bm_grow(&keys, &batch->cap_keys, batch->n_docs * engine->bands,
                          sizeof *batch->keys, err);
     batch->keys = keys;
-    batch->task = (bm_sign_task){.offsets = batch->shingles.offsets,
-                                 .hashes = batch->shingles.hashes,
+    void *n_shingles = batch->n_shingles;
+    if (status == BM_OK && batch->as_text)
+        status = bm_grow(&n_shingles, &batch->cap_n_shingles, batch->n_docs,
+                         sizeof *batch->n_shingles, err);
+    batch->n_shingles = n_shingles;
+    const bool as_text = batch->as_text;
+    batch->task = (bm_sign_task){.offsets = as_text ? batch->text.slots : batch->shingles.offsets,
+                                 .hashes = as_text ? NULL : batch->shingles.hashes,
+                                 .text = as_text ? &batch->text : NULL,
+                                 .n_shingles = batch->n_shingles,
                                  .n_docs = batch->n_docs,
                                  .words = cfg->want_words ? batch->words : NULL,
                                  .keys = cfg->want_keys ? batch->keys : NULL};
@@ -239,8 +265,10 @@ static bm_status deliver_skipped(const bm_flow_cfg *cfg, bm_flow_batch *batch, b
 bm_status bm_flow_batch_deliver(const bm_flow_cfg *cfg, bm_flow_batch *batch, bm_error *err)
 {
     size_t first_row = cfg->docs->n;
+    uint64_t n_shingles = 0;
     for (size_t i = 0; i < batch->n_docs; i++) {
         const bm_flow_doc *doc = &batch->docs[i];
+        n_shingles += doc->row.n_shingles;
         bm_str id = {batch->ids.data + doc->id_begin, doc->id_len};
         bm_status status =
             bm_doc_table_add(cfg->docs, &doc->row, id, doc->id_hash,
@@ -259,10 +287,10 @@ bm_status bm_flow_batch_deliver(const bm_flow_cfg *cfg, bm_flow_batch *batch, bm
     bm_counts *counts = cfg->counts;
     counts->records += batch->n_docs;
     counts->documents += batch->n_docs;
-    counts->empty += batch->shingles.n_empty;
-    counts->short_docs += batch->shingles.n_short;
+    counts->empty += batch->shingles.n_empty + batch->text.n_empty;
+    counts->short_docs += batch->shingles.n_short + batch->text.n_short;
     counts->invalid_utf8 += batch->n_invalid;
-    counts->shingles += bm_shingle_batch_hashes(&batch->shingles);
+    counts->shingles += n_shingles;
     if (cfg->sink != NULL)
         status = cfg->sink(cfg->sink_ctx, batch, first_row, err);
     bm_meter_progress(cfg->meter, batch->bytes_read, bm_input_set_total_bytes(cfg->inputs),

@@ -115,6 +115,7 @@ bm_status bm_job_sign(const bm_job *job, bm_summary **out, bm_error *err)
     bm_status status = bm_run_open(job, "signatures", &run, err);
     if (status != BM_OK)
         return status;
+    run.texts = true;
     if (job->band_keys || job->lsh.bands != 0)
         status = bm_run_plan(&run, err);
     if (status == BM_OK)

@@ -275,6 +275,8 @@ static void write_run(bm_json *json, const bm_run *run, double seconds)
     bm_json_key_uint(json, "memory_limit_bytes", run->memory);
     bm_json_key_uint(json, "peak_resident_bytes", (uint64_t)usage.ru_maxrss * 1024);
     bm_report_flow(json, &run->flow_times);
+    if (run->engine_open)
+        bm_report_text_path(json, &run->engine.path);
     if (run->counts.verified > 0)
         bm_json_key_double(json, "verify_seconds", run->verify_seconds);
     bm_json_key(json, "stages");

@@ -24,3 +24,17 @@ void bm_report_flow(bm_json *json, const bm_flow_times *times)
     bm_json_end_object(json);
     bm_json_end_object(json);
 }
+
+void bm_report_text_path(bm_json *json, const bm_text_path *path)
+{
+    if (!path->able)
+        return;
+    bm_json_key(json, "device_input");
+    bm_json_begin_object(json);
+    bm_json_key_text(json, "form", path->taken ? "text" : "hashes");
+    if (path->measured) {
+        bm_json_key_double(json, "trial_text_bytes_per_second", path->text_rate);
+        bm_json_key_double(json, "trial_hashes_bytes_per_second", path->hash_rate);
+    }
+    bm_json_end_object(json);
+}

@@ -253,6 +253,8 @@ bm_status bm_run_devices(bm_run *run, uint32_t bands, uint32_t rows, bm_error *e
                          .perms_used = run->perms_used,
                          .bands = bands,
                          .rows = rows,
+                         .text = run->texts && run->hashes == NULL ? &run->job->text : NULL,
+                         .threads = run->threads,
                          .cpu = run->job->cpu,
                          .cache_dir = run->job->cache_dir,
                          .meter = &run->meter};

@@ -49,6 +49,7 @@ typedef struct bm_run {
     bm_device_pick pick;
     bm_engine engine;
     bool engine_open;
+    bool texts; /* the job needs no shingle hashes here: devices may make them of the texts */
     bm_doc_table docs;
     bm_counts counts;
     double began, stage_began;
