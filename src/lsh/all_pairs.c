@@ -1,60 +1,293 @@
 /* all_pairs.c -- all pairs above a threshold by an inverted index of rare shingles.
  *
- * For each document a, in ascending order, the lists of its prefix (rare_prefix.c) name the later
- * documents b that may reach the threshold. At the first shingle that a and b share, in the order
- * of rarity, i rarer ones of a and j rarer ones of b are not shared; so at most
- * 1 + min(|a| - i - 1, |b| - j - 1) can be. Where that is too few, or the sizes alone rule the pair
- * out, b is dropped for this a; else the two sets are compared (verify.c), b ascending.
+ * AllPairs and PPJoin: Chaudhuri, Ganti and Kaushik 2006 (prefixes); Bayardo, Ma and Srikant,
+ * "Scaling up all pairs similarity search", 2007 (by size, sizes bounded); Xiao, Wang, Lin and Yu
+ * 2008 (a shorter prefix in the index, the places of a meeting).
  *
- * Documents are taken in blocks whose lists name at most about four million others, which bounds
- * the results in flight; a block is split over the pool, and its results are emitted in order by
- * the calling thread. Work depends on the corpus: seconds where shared shingles are rare,
- * quadratic where the threshold is low and all documents look alike.
+ * Documents are taken by size. A document x meets the smaller ones in the lists of its prefix
+ * (prefix_search.c), and is compared with what is left of these (verify.c).
  *
- * Memory: the index, 4 bytes a document a thread, and the results of a block. */
+ * Where memory is bounded, the index holds a block of the documents at a time, and every document
+ * as large as the block's first or larger, up to the size that the block's last can still reach,
+ * looks into it; a document outside the block has its prefix made again for each. Counters take at
+ * most a quarter, and shrink before blocks do: counts that are too high cost time, no pair.
+ *
+ * Threads: 64 lanes of 64 documents each are searched at once, each into a buffer of its own; then
+ * this thread hands the buffers on in order, and lanes that are finished get the next documents. A
+ * lane whose buffer is full stops where it is, in the middle of a document if need be, and goes on
+ * in the next round. So neither the order nor the memory depends on threads.
+ *
+ * Work depends on the corpus: seconds where shared shingles are rare, quadratic where the threshold
+ * is low and all documents look alike. */
 #include "lsh/all_pairs.h"
+
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "lsh/rare_prefix.h"
+#include "lsh/prefix_search.h"
 #include "lsh/verify.h"
 
-#define GRAIN      16u      /* documents a range */
-#define BLOCK_DOCS 4096u    /* documents a block at most */
-#define BLOCK_WORK 4194304u /* named documents a block, unless one document alone has more */
-#define CHUNK      65536u
+#define LANES     64u /* searched at once */
+#define LANE_DOCS 64u
+#define FULL_MAX  65536u /* pairs in a lane's buffer */
+#define FULL_MIN  1024u
+#define CHUNK     65536u
+#define LEAST     (256u << 10)        /* bytes for an index at least */
+#define COUNTERS  (UINT64_C(1) << 17) /* bytes for counters at least */
 
-typedef struct range_pairs {
+typedef struct lane {
+    size_t next, end; /* positions */
+    size_t compared;  /* candidates of `next` that are done */
     bm_pair *pairs;
     size_t n, cap;
     uint64_t n_compared;
-} range_pairs;
-
-/* Scratch of a thread. */
-typedef struct finder {
-    uint32_t *seen;   /* seen[b] = a + 1: b was met for this a */
-    uint64_t *others; /* to be compared with a; room for twice cap_others, for the sort */
-    size_t n_others, cap_others;
-} finder;
+} lane;
 
 typedef struct search {
+    const bm_all_pairs_job *job;
     bm_set_list sets;
-    double threshold;
-    bm_rare_prefix index;
-    finder *finders;
-    uint32_t n_finders;
-    range_pairs ranges[BLOCK_DOCS / GRAIN];
-    size_t block_begin;
+    bm_shingle_counts counts;
+    bm_sized_sets docs;
+    uint32_t *order;
+    bm_prefix_index index;
+    size_t full; /* pairs that fill a lane's buffer */
+    size_t end;  /* position after the last that looks into the index */
+    bm_prefix_finder *finders;
+    uint32_t n_threads;
+    lane lanes[LANES];
+    bm_pair *chunk;
+    size_t n_chunk;
+    bm_all_pairs_stats stats;
+    double began_s;
 } search;
 
-/* Lists of a shingle from the first document after `doc` on. */
-static size_t after(const bm_rare_prefix *index, uint32_t shingle, size_t doc)
+/* --- comparing --- */
+
+/* false: the buffer is full. */
+static bool has_room(const search *s, const lane *l)
 {
-    size_t low = index->list_begins[shingle], high = index->list_begins[shingle + 1];
+    return l->n < s->full;
+}
+
+static bm_status compare(const search *s, const bm_prefix_finder *f, lane *l, bm_error *err)
+{
+    size_t n_x = bm_sized_size(&s->docs, l->next);
+    const uint64_t *x = bm_sized_set(&s->docs, l->next);
+    uint32_t doc_x = s->order[l->next];
+    for (; l->compared < f->n_found && has_room(s, l); l->compared++) {
+        uint32_t doc_y = s->order[f->found[l->compared]];
+        double similarity = bm_jaccard_at_least(x, n_x, s->sets.docs[doc_y], s->sets.sizes[doc_y],
+                                                s->docs.threshold);
+        l->n_compared++;
+        if (similarity < 0)
+            continue;
+        void *pairs = l->pairs;
+        bm_status status = bm_grow(&pairs, &l->cap, l->n + 1, sizeof *l->pairs, err);
+        l->pairs = pairs;
+        if (status != BM_OK)
+            return status;
+        l->pairs[l->n++] = (bm_pair){.a = doc_x < doc_y ? doc_x : doc_y,
+                                     .b = doc_x < doc_y ? doc_y : doc_x,
+                                     .similarity = similarity};
+    }
+    return BM_OK;
+}
+
+static bm_status search_lanes(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
+{
+    search *s = ctx;
+    bm_prefix_finder *f = &s->finders[thread];
+    bm_status status = BM_OK;
+    for (size_t i = begin; i < end; i++) {
+        lane *l = &s->lanes[i];
+        while (status == BM_OK && l->next < l->end && has_room(s, l)) {
+            bm_prefix_find(f, l->next);
+            status = compare(s, f, l, err);
+            if (status == BM_OK && l->compared == f->n_found) {
+                l->next++;
+                l->compared = 0;
+            }
+        }
+    }
+    return status;
+}
+
+/* --- handing on --- */
+
+static bm_status flush(search *s, bm_error *err)
+{
+    size_t n = s->n_chunk;
+    s->n_chunk = 0;
+    return n == 0 ? BM_OK : s->job->fn(s->job->ctx, s->chunk, n, err);
+}
+
+static bm_status emit(search *s, bm_error *err)
+{
+    bm_status status = BM_OK;
+    for (size_t i = 0; i < LANES; i++) {
+        lane *l = &s->lanes[i];
+        for (size_t k = 0; status == BM_OK && k < l->n;) {
+            size_t room = CHUNK - s->n_chunk, many = l->n - k < room ? l->n - k : room;
+            memcpy(s->chunk + s->n_chunk, l->pairs + k, many * sizeof *s->chunk);
+            k += many;
+            s->n_chunk += many;
+            status = s->n_chunk == CHUNK ? flush(s, err) : BM_OK;
+        }
+        l->n = 0;
+        s->stats.n_compared += l->n_compared;
+        l->n_compared = 0;
+    }
+    return status;
+}
+
+/* How far the work is, as a number of documents: the block's share by what has looked into it. */
+static bm_status report(const search *s, size_t at, bm_error *err)
+{
+    const bm_callbacks *callbacks = s->job->callbacks;
+    if (callbacks == NULL)
+        return BM_OK;
+    if (callbacks->cancelled != NULL && callbacks->cancelled(callbacks->ctx))
+        return bm_fail(err, BM_ERR_CANCELLED, "interrupted");
+    if (callbacks->progress != NULL) {
+        double all = (double)(s->end - s->index.begin), part = (double)(at - s->index.begin);
+        double block = (double)(s->index.end - s->index.begin);
+        size_t left_out = s->sets.n_docs - s->docs.n;
+        size_t done = left_out + s->index.begin + (all > 0 ? (size_t)(block * part / all) : 0);
+        bm_progress progress = {.stage = "compare",
+                                .done = done,
+                                .total = s->sets.n_docs,
+                                .unit = "documents",
+                                .n_docs = done,
+                                .elapsed_s = bm_clock_seconds() - s->began_s};
+        callbacks->progress(callbacks->ctx, &progress);
+    }
+    return BM_OK;
+}
+
+/* Give finished lanes their next documents; false: all is done. */
+static bool refill(search *s, size_t *at)
+{
+    bool work = false;
+    for (size_t i = 0; i < LANES; i++) {
+        lane *l = &s->lanes[i];
+        if (l->next == l->end && *at < s->end) {
+            l->next = *at;
+            l->end = s->end - *at < LANE_DOCS ? s->end : *at + LANE_DOCS;
+            *at = l->end;
+        }
+        work |= l->next < l->end;
+    }
+    return work;
+}
+
+static bm_status search_block(search *s, bm_error *err)
+{
+    size_t at = s->index.begin;
+    bm_status status = report(s, at, err);
+    while (status == BM_OK && refill(s, &at)) {
+        if (s->job->pool != NULL)
+            status = bm_pool_for(s->job->pool, LANES, 1, search_lanes, s, err);
+        else
+            status = search_lanes(s, 0, 0, LANES, err);
+        if (status == BM_OK)
+            status = emit(s, err);
+        if (status == BM_OK)
+            status = report(s, at, err);
+    }
+    return status;
+}
+
+/* --- opening --- */
+
+/* `order`: documents by size, then by number. */
+static bm_status sort_by_size(search *s, bm_error *err)
+{
+    size_t n_docs = s->sets.n_docs, n = 0;
+    uint64_t *sorted = bm_alloc(n_docs, 2 * sizeof *sorted);
+    s->order = bm_alloc(n_docs, sizeof *s->order);
+    if (sorted == NULL || s->order == NULL) {
+        bm_free(sorted);
+        return bm_fail_nomem(err, n_docs * 20);
+    }
+    for (size_t doc = 0; doc < n_docs; doc++)
+        if (bm_set_list_has(&s->sets, doc))
+            sorted[n++] = (uint64_t)s->sets.sizes[doc] << 32 | doc;
+    bm_hashes_sort(sorted, n, sorted + n_docs);
+    for (size_t i = 0; i < n; i++)
+        s->order[i] = (uint32_t)sorted[i];
+    bm_free(sorted);
+    s->docs = (bm_sized_sets){.sets = &s->sets,
+                              .order = s->order,
+                              .n = n,
+                              .counts = &s->counts,
+                              .threshold = s->job->threshold};
+    return BM_OK;
+}
+
+/* Share job->memory: bytes for counters, for an index. */
+static bm_status share_memory(search *s, uint64_t *counters, uint64_t *block, bm_error *err)
+{
+    uint64_t memory = s->job->memory;
+    size_t longest = s->docs.n == 0 ? 0 : bm_sized_size(&s->docs, s->docs.n - 1);
+    s->full = FULL_MAX;
+    *counters = *block = 0;
+    if (memory == 0)
+        return BM_OK;
+    uint64_t fixed = (uint64_t)s->sets.n_docs * 20 + CHUNK * sizeof *s->chunk +
+                     s->n_threads * bm_prefix_finder_bytes(longest);
+    uint64_t least_block = BM_PREFIX_RANGE * bm_prefix_index_bytes(longest, s->docs.threshold);
+    least_block = least_block < LEAST ? LEAST : least_block;
+    s->full = (size_t)(memory / 8 / LANES / sizeof *s->chunk);
+    s->full = s->full > FULL_MAX ? FULL_MAX : s->full < FULL_MIN ? FULL_MIN : s->full;
+    uint64_t buffers = LANES * sizeof *s->chunk * s->full * 3 / 2;
+    uint64_t least_buffers = LANES * sizeof *s->chunk * FULL_MIN * 3 / 2;
+    if (memory < fixed + least_buffers + COUNTERS + least_block)
+        return bm_fail(
+            err, BM_ERR_NOMEM,
+            "comparing all pairs needs %llu MiB beside the documents, and --memory "
+            "leaves %llu MiB",
+            (unsigned long long)((fixed + least_buffers + COUNTERS + least_block) >> 20) + 1,
+            (unsigned long long)(memory >> 20));
+    uint64_t left = memory - fixed - least_block;
+    if (left < buffers + COUNTERS) {
+        s->full = FULL_MIN;
+        buffers = least_buffers;
+    }
+    uint64_t for_counters = (left - buffers) / 4;
+    uint64_t n_shingles = 0;
+    for (size_t i = 0; i < s->docs.n; i++)
+        n_shingles += bm_sized_size(&s->docs, i);
+    *counters =
+        bm_shingle_counts_bytes(n_shingles, for_counters < COUNTERS ? COUNTERS : for_counters);
+    *block = memory - fixed - buffers - *counters;
+    s->stats.bytes = fixed + buffers + *counters;
+    return BM_OK;
+}
+
+static bm_status open_finders(search *s, bm_error *err)
+{
+    bm_status status = BM_OK;
+    for (uint32_t i = 0; status == BM_OK && i < s->n_threads; i++)
+        status = bm_prefix_finder_open(&s->finders[i], &s->docs, &s->index, err);
+    return status;
+}
+
+static void close_finders(search *s)
+{
+    for (uint32_t i = 0; s->finders != NULL && i < s->n_threads; i++)
+        bm_prefix_finder_close(&s->finders[i]);
+}
+
+/* The position after the last document that can reach the threshold with one of the block. */
+static size_t last_of_block(const search *s)
+{
+    size_t largest = bm_sized_size(&s->docs, s->index.end - 1);
+    size_t low = s->index.end, high = s->docs.n;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (index->postings[middle].doc <= doc)
+        if (bm_least_share(bm_sized_size(&s->docs, middle), s->docs.threshold) <= largest)
             low = middle + 1;
         else
             high = middle;
@@ -62,211 +295,82 @@ static size_t after(const bm_rare_prefix *index, uint32_t shingle, size_t doc)
     return low;
 }
 
-static bool may_reach(const search *s, size_t a, uint32_t rank_a, bm_posting b)
-{
-    size_t n_a = s->sets.sizes[a], n_b = s->sets.sizes[b.doc];
-    size_t left_a = n_a - rank_a, left_b = n_b - b.rank;
-    size_t most = left_a < left_b ? left_a : left_b;
-    return bm_jaccard(most, n_a, n_b) >= s->threshold;
-}
-
-static bm_status meet(finder *f, uint32_t b, bm_error *err)
-{
-    if (f->n_others == f->cap_others) {
-        void *others = f->others;
-        bm_status status =
-            bm_grow(&others, &f->cap_others, f->n_others + 1, 2 * sizeof *f->others, err);
-        f->others = others;
-        if (status != BM_OK)
-            return status;
-    }
-    f->others[f->n_others++] = b;
-    return BM_OK;
-}
-
-static bm_status find_others(const search *s, finder *f, size_t a, bm_error *err)
-{
-    const bm_rare_prefix *index = &s->index;
-    f->n_others = 0;
-    for (size_t i = a == 0 ? 0 : index->item_ends[a - 1]; i < index->item_ends[a]; i++) {
-        bm_prefix_item item = index->items[i];
-        size_t end = index->list_begins[item.shingle + 1];
-        for (size_t k = after(index, item.shingle, a); k < end; k++) {
-            bm_posting b = index->postings[k];
-            if (f->seen[b.doc] == a + 1)
-                continue;
-            f->seen[b.doc] = (uint32_t)(a + 1);
-            bm_status status = may_reach(s, a, item.rank, b) ? meet(f, b.doc, err) : BM_OK;
-            if (status != BM_OK)
-                return status;
-        }
-    }
-    return BM_OK;
-}
-
-static bm_status compare(const search *s, finder *f, size_t a, range_pairs *out, bm_error *err)
-{
-    const bm_set_list *sets = &s->sets;
-    bm_hashes_sort(f->others, f->n_others, f->others + f->cap_others);
-    for (size_t i = 0; i < f->n_others; i++) {
-        size_t b = (size_t)f->others[i];
-        double similarity = bm_jaccard_at_least(sets->docs[a], sets->sizes[a], sets->docs[b],
-                                                sets->sizes[b], s->threshold);
-        if (similarity < 0)
-            continue;
-        void *pairs = out->pairs;
-        bm_status status = bm_grow(&pairs, &out->cap, out->n + 1, sizeof *out->pairs, err);
-        out->pairs = pairs;
-        if (status != BM_OK)
-            return status;
-        out->pairs[out->n++] =
-            (bm_pair){.a = (uint32_t)a, .b = (uint32_t)b, .similarity = similarity};
-    }
-    out->n_compared += f->n_others;
-    return BM_OK;
-}
-
-static bm_status search_range(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
-{
-    search *s = ctx;
-    finder *f = &s->finders[thread];
-    for (size_t i = begin; i < end; i++) {
-        size_t a = s->block_begin + i;
-        bm_status status = find_others(s, f, a, err);
-        if (status == BM_OK && f->n_others != 0)
-            status = compare(s, f, a, &s->ranges[i / GRAIN], err);
-        if (status != BM_OK)
-            return status;
-    }
-    return BM_OK;
-}
-
-/* Where the block that begins at `begin` ends. */
-static size_t block_end(const search *s, size_t begin)
-{
-    size_t work = 0, doc = begin;
-    for (; doc < s->sets.n_docs && doc - begin < BLOCK_DOCS; doc++) {
-        size_t named = 0, later = s->sets.n_docs - doc - 1;
-        for (size_t i = doc == 0 ? 0 : s->index.item_ends[doc - 1]; i < s->index.item_ends[doc];
-             i++) {
-            uint32_t shingle = s->index.items[i].shingle;
-            named += s->index.list_begins[shingle + 1] - s->index.list_begins[shingle];
-        }
-        work += named < later ? named : later;
-        if (work > BLOCK_WORK && doc > begin)
-            break;
-    }
-    return doc;
-}
-
-static bm_status search_block(search *s, size_t end, bm_pool *pool, bm_error *err)
-{
-    size_t n = end - s->block_begin;
-    if (pool != NULL)
-        return bm_pool_for(pool, n, GRAIN, search_range, s, err);
-    return search_range(s, 0, 0, n, err);
-}
-
-static bm_status emit(search *s, bm_candidates_fn fn, void *ctx, uint64_t *n_compared,
-                      bm_error *err)
+static bm_status search_all(search *s, uint64_t memory, bm_error *err)
 {
     bm_status status = BM_OK;
-    for (size_t r = 0; r < BLOCK_DOCS / GRAIN; r++) {
-        range_pairs *range = &s->ranges[r];
-        for (size_t i = 0; status == BM_OK && i < range->n; i += CHUNK)
-            status = fn(ctx, range->pairs + i, range->n - i < CHUNK ? range->n - i : CHUNK, err);
-        *n_compared += range->n_compared;
-        range->n_compared = 0;
-        range->n = 0;
-        if (range->cap > CHUNK) { /* a rare giant; do not keep it */
-            bm_free(range->pairs);
-            range->pairs = NULL;
-            range->cap = 0;
+    uint64_t beside = s->n_threads * BM_PREFIX_FINDER_DOC, fixed = s->stats.bytes;
+    for (size_t begin = 0; status == BM_OK && begin < s->docs.n;) {
+        status =
+            bm_prefix_index_build(&s->index, &s->docs, begin, memory, beside, s->job->pool, err);
+        if (status == BM_OK)
+            status = open_finders(s, err);
+        if (status == BM_OK) {
+            s->end = last_of_block(s);
+            s->stats.n_blocks++;
+            if (s->stats.bytes < fixed + s->index.bytes)
+                s->stats.bytes = fixed + s->index.bytes;
+            begin = s->index.end;
+            status = search_block(s, err);
         }
+        close_finders(s);
+        bm_prefix_index_reset(&s->index);
     }
-    return status;
-}
-
-static bm_status report(const search *s, const bm_callbacks *callbacks, double began_s,
-                        bm_error *err)
-{
-    if (callbacks == NULL)
-        return BM_OK;
-    if (callbacks->cancelled != NULL && callbacks->cancelled(callbacks->ctx))
-        return bm_fail(err, BM_ERR_CANCELLED, "interrupted");
-    if (callbacks->progress != NULL) {
-        bm_progress progress = {.stage = "compare",
-                                .done = s->block_begin,
-                                .total = s->sets.n_docs,
-                                .unit = "documents",
-                                .n_docs = s->block_begin,
-                                .elapsed_s = bm_clock_seconds() - began_s};
-        callbacks->progress(callbacks->ctx, &progress);
-    }
-    return BM_OK;
-}
-
-static bm_status open_finders(search *s, uint32_t n, bm_error *err)
-{
-    s->finders = bm_alloc_zero(n, sizeof *s->finders);
-    if (s->finders == NULL)
-        return bm_fail_nomem(err, n * sizeof *s->finders);
-    s->n_finders = n;
-    for (uint32_t i = 0; i < n; i++) {
-        s->finders[i].seen = bm_alloc_zero(s->sets.n_docs, sizeof *s->finders[i].seen);
-        if (s->finders[i].seen == NULL)
-            return bm_fail_nomem(err, s->sets.n_docs * sizeof *s->finders[i].seen);
-    }
-    return BM_OK;
+    return status == BM_OK ? flush(s, err) : status;
 }
 
 static void search_free(search *s)
 {
-    for (uint32_t i = 0; i < s->n_finders; i++) {
-        bm_free(s->finders[i].seen);
-        bm_free(s->finders[i].others);
-    }
-    for (size_t i = 0; i < BLOCK_DOCS / GRAIN; i++)
-        bm_free(s->ranges[i].pairs);
+    close_finders(s);
+    for (size_t i = 0; i < LANES; i++)
+        bm_free(s->lanes[i].pairs);
     bm_free(s->finders);
-    bm_rare_prefix_reset(&s->index);
+    bm_free(s->chunk);
+    bm_free(s->order);
+    bm_shingle_counts_reset(&s->counts);
     bm_free(s);
 }
 
-bm_status bm_all_pairs(const uint64_t *const *docs, const uint32_t *sizes, const uint8_t *skip,
-                       size_t n_docs, double threshold, bm_pool *pool, bm_candidates_fn fn,
-                       void *ctx, uint64_t *n_compared, const bm_callbacks *callbacks,
-                       bm_error *err)
+static bm_status check(const bm_all_pairs_job *job, bm_error *err)
 {
-    if (!(threshold > 0 && threshold <= 1))
+    if (!(job->threshold > 0 && job->threshold <= 1))
         return bm_fail(err, BM_ERR_USAGE, "threshold %g is out of range (above 0, at most 1)",
-                       threshold);
-    if (n_docs > BM_DOCS_MAX)
-        return bm_fail(err, BM_ERR_USAGE, "%zu documents are too many (at most %u)", n_docs,
+                       job->threshold);
+    if (job->n_docs > BM_DOCS_MAX)
+        return bm_fail(err, BM_ERR_USAGE, "%zu documents are too many (at most %u)", job->n_docs,
                        BM_DOCS_MAX);
-    double began_s = bm_clock_seconds();
-    uint64_t compared = 0;
+    return BM_OK;
+}
+
+bm_status bm_all_pairs(const bm_all_pairs_job *job, bm_all_pairs_stats *stats, bm_error *err)
+{
+    uint64_t counters = 0, block = 0;
+    bm_status status = check(job, err);
+    if (status != BM_OK)
+        return status;
     search *s = bm_alloc_zero(1, sizeof *s);
     if (s == NULL)
         return bm_fail_nomem(err, sizeof *s);
-    s->sets = (bm_set_list){.docs = docs, .sizes = sizes, .skip = skip, .n_docs = n_docs};
-    s->threshold = threshold;
-    bm_status status = report(s, callbacks, began_s, err);
+    s->job = job;
+    s->sets = (bm_set_list){
+        .docs = job->docs, .sizes = job->sizes, .skip = job->skip, .n_docs = job->n_docs};
+    s->n_threads = job->pool == NULL ? 1 : bm_pool_size(job->pool);
+    s->began_s = bm_clock_seconds();
+    s->finders = bm_alloc_zero(s->n_threads, sizeof *s->finders);
+    s->chunk = bm_alloc(CHUNK, sizeof *s->chunk);
+    if (s->finders == NULL || s->chunk == NULL)
+        status = bm_fail_nomem(err, CHUNK * sizeof *s->chunk);
     if (status == BM_OK)
-        status = bm_rare_prefix_build(&s->index, &s->sets, threshold, pool, err);
+        status = report(s, 0, err);
     if (status == BM_OK)
-        status = open_finders(s, pool == NULL ? 1 : bm_pool_size(pool), err);
-    while (status == BM_OK && s->block_begin < n_docs) {
-        size_t end = block_end(s, s->block_begin);
-        status = search_block(s, end, pool, err);
-        if (status == BM_OK)
-            status = emit(s, fn, ctx, &compared, err);
-        s->block_begin = end;
-        if (status == BM_OK)
-            status = report(s, callbacks, began_s, err);
-    }
-    if (status == BM_OK && n_compared != NULL)
-        *n_compared = compared;
+        status = sort_by_size(s, err);
+    if (status == BM_OK)
+        status = share_memory(s, &counters, &block, err);
+    if (status == BM_OK)
+        status = bm_shingle_counts_make(&s->counts, &s->sets, counters, job->pool, err);
+    if (status == BM_OK)
+        status = search_all(s, block, err);
+    if (status == BM_OK && stats != NULL)
+        *stats = s->stats;
     search_free(s);
     return status;
 }

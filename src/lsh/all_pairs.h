@@ -9,15 +9,31 @@
 #include "base/pool.h"
 #include "lsh/candidates.h"
 
-/* Documents as sorted distinct hash sets: docs[i] points at sizes[i] hashes. skip as in
- * bm_band_keyset. Pairs with their exact similarity >= threshold (above 0, at most 1; BM_ERR_USAGE
- * otherwise), ordered by a, then b, in chunks of at most 65,536 that do not depend on threads.
- * *n_compared (may be NULL): pairs whose sets were compared, which is every pair that shares one of
- * its rarest shingles and is not ruled out by the two sizes and the places of that shingle. `pool`
- * may be NULL; `fn` is called between uses of it. Stage "compare", unit "documents". */
-bm_status bm_all_pairs(const uint64_t *const *docs, const uint32_t *sizes, const uint8_t *skip,
-                       size_t n_docs, double threshold, bm_pool *pool, bm_candidates_fn fn,
-                       void *ctx, uint64_t *n_compared, const bm_callbacks *callbacks,
-                       bm_error *err);
+typedef struct bm_all_pairs_job {
+    const uint64_t *const *docs; /* sorted distinct sets: docs[i] points at sizes[i] hashes */
+    const uint32_t *sizes;
+    const uint8_t *skip; /* non-zero: left out; NULL: none */
+    size_t n_docs;
+    double threshold; /* above 0, at most 1 */
+    uint64_t memory;  /* bytes that may be used beside the sets; 0: no bound */
+    bm_pool *pool;    /* NULL: this thread alone */
+    bm_candidates_fn fn;
+    void *ctx;
+    const bm_callbacks *callbacks; /* NULL: none */
+} bm_all_pairs_job;
+
+typedef struct bm_all_pairs_stats {
+    uint64_t n_compared; /* pairs whose sets were compared: they meet by one of their rarest
+                            shingles, and neither sizes nor places rule them out */
+    uint64_t n_blocks;   /* indexes built, one after another */
+    uint64_t bytes;      /* used at most, as counted beforehand */
+} bm_all_pairs_stats;
+
+/* Calls `fn`, on this thread, with the pairs whose similarity is >= threshold, exact, a before b,
+ * in chunks of at most 65,536. Each pair comes once. Their order depends on the documents, the
+ * threshold and `memory`, not on threads; it is not that of the documents. `stats` may be NULL.
+ * Stage "compare", unit "documents". BM_ERR_USAGE: threshold, number of documents. BM_ERR_NOMEM:
+ * `memory` is too little, and the message names the least. */
+bm_status bm_all_pairs(const bm_all_pairs_job *job, bm_all_pairs_stats *stats, bm_error *err);
 
 #endif

@@ -1,48 +1,33 @@
-/* rare_prefix.h -- the rarest shingles of each document, and who shares them: the index under
- * all_pairs.c. */
+/* rare_prefix.h -- the rarest shingles of a document: by them, documents that reach a threshold
+ * must meet. */
 #ifndef BM_LSH_RARE_PREFIX_H
 #define BM_LSH_RARE_PREFIX_H
 
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
-#include "base/pool.h"
-
-/* Documents as sorted distinct sets, all borrowed; skip may be NULL. */
-typedef struct bm_set_list {
-    const uint64_t *const *docs;
-    const uint32_t *sizes;
-    const uint8_t *skip;
-    size_t n_docs;
-} bm_set_list;
-
-/* One shingle of a document's prefix: which, and how many rarer ones the document has. */
-typedef struct bm_prefix_item {
-    uint32_t shingle, rank;
-} bm_prefix_item;
-
-/* One document of a shingle's list: which, and the shingle's rank in it. */
-typedef struct bm_posting {
-    uint32_t doc, rank;
-} bm_posting;
-
-typedef struct bm_rare_prefix {
-    size_t *item_ends; /* n_docs: where each document's items end; the first begin at 0 */
-    bm_prefix_item *items;
-    size_t *list_begins;  /* n_shingles + 1 */
-    bm_posting *postings; /* documents ascending in each list */
-    size_t n_shingles;
-} bm_rare_prefix;
+#include "lsh/shingle_counts.h"
 
 /* The least c with (double)c / (double)n >= threshold, n if there is none: what a document of n
- * shingles must share with any other to reach the threshold. */
+ * shingles must share with any other to reach the threshold, and the size that the other must have
+ * at least. */
 size_t bm_least_share(size_t n, double threshold);
 
-/* Shingles are ranked by the number of documents that have them (ties: in any one order). Two
- * documents that reach the threshold share one of the first n - bm_least_share(n) + 1 shingles of
- * each; these are indexed, except those that one document alone has. */
-bm_status bm_rare_prefix_build(bm_rare_prefix *out, const bm_set_list *sets, double threshold,
-                               bm_pool *pool, bm_error *err);
-void bm_rare_prefix_reset(bm_rare_prefix *index);
+/* n - bm_least_share(n) + 1: of a document that looks for others in an index. */
+size_t bm_prefix_to_probe(size_t n, double threshold);
+/* n - c + 1 with the least c that is enough for two documents of n shingles: of a document in an
+ * index where only documents of n or more shingles look. Never longer than the other. */
+size_t bm_prefix_to_index(size_t n, double threshold);
+
+/* Two documents x and y with |x| >= |y| that reach the threshold have a key in common, of those
+ * among the first bm_prefix_to_probe(|x|) of x and the first bm_prefix_to_index(|y|) of y. At the
+ * first such key, with i keys before it in x and j in y, they share at most min(|x| - i, |y| - j)
+ * shingles. */
+
+/* The keys of the first `length` shingles of a document, rarest first, but for shingles that no
+ * other document has: these come first, *n_alone of them, and have no key. Returns the number of
+ * keys, which ascend, in keys[0 …]. Room for n keys, and n of scratch. */
+size_t bm_rare_prefix(const bm_shingle_counts *counts, const uint64_t *set, size_t n, size_t length,
+                      uint64_t *keys, uint64_t *scratch, size_t *n_alone);
 
 #endif

@@ -206,8 +206,16 @@ static bm_status find(finder *f, bm_error *err)
         return bm_candidates(&keys, f->pool, CHUNK, on_candidates, f, callbacks, err);
     }
     double threshold = f->verify == BM_VERIFY_EXACT ? f->config->threshold : SHARES_A_BIT;
-    return bm_all_pairs(f->docs, f->sizes, f->skip, f->n_docs, threshold, f->pool, on_all_pairs, f,
-                        NULL, callbacks, err);
+    bm_all_pairs_job job = {.docs = f->docs,
+                            .sizes = f->sizes,
+                            .skip = f->skip,
+                            .n_docs = f->n_docs,
+                            .threshold = threshold,
+                            .pool = f->pool,
+                            .fn = on_all_pairs,
+                            .ctx = f,
+                            .callbacks = callbacks};
+    return bm_all_pairs(&job, NULL, err);
 }
 
 /* One round of a stable counting sort, by a or by b. begins: n_docs + 1 zeroes. */
@@ -224,7 +232,7 @@ static void order_by(const finder *f, const bm_pair *from, bm_pair *to, bool by_
 /* By a, then b, in O(pairs + documents). */
 static bm_status order(finder *f, bm_error *err)
 {
-    if (f->n_pairs < 2 || f->config->all_candidates) /* all pairs come in order */
+    if (f->n_pairs < 2)
         return BM_OK;
     bm_pair *other = bm_alloc(f->n_pairs, sizeof *other);
     size_t *begins = bm_alloc_zero(f->n_docs + 1, 2 * sizeof *begins);

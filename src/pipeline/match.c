@@ -92,6 +92,40 @@ static bm_status match_bands(bm_match *match, const bm_callbacks *callbacks, bm_
     return status;
 }
 
+/* What an index may use: half of what --memory leaves, since pairs will need the rest. 0: no
+ * bound. */
+static uint64_t memory_left(const bm_corpus *corpus)
+{
+    uint64_t left = corpus->cfg.memory;
+    while (left > 1 && bm_corpus_check_memory(corpus, left, NULL) != BM_OK)
+        left -= (left + 7) / 8;
+    return left < 2 ? left : left / 2;
+}
+
+static bm_status match_all(bm_match *match, const bm_callbacks *callbacks, bm_error *err)
+{
+    const bm_corpus *corpus = match->corpus;
+    bm_all_pairs_job job = {.docs = (const uint64_t *const *)corpus->hashes,
+                            .sizes = corpus->sizes,
+                            .skip = corpus->skip,
+                            .n_docs = corpus->n,
+                            .threshold = match->threshold,
+                            .memory = memory_left(corpus),
+                            .pool = match->pool,
+                            .fn = on_all_pairs,
+                            .ctx = match,
+                            .callbacks = callbacks};
+    bm_all_pairs_stats stats = {0};
+    bm_status status = bm_all_pairs(&job, &stats, err);
+    match->n_candidates = match->n_verified = stats.n_compared;
+    if (status == BM_OK && stats.n_blocks > 1)
+        bm_meter_log(match->meter, BM_LOG_INFO,
+                     "documents were compared through %llu indexes, one after another, to stay "
+                     "within --memory",
+                     (unsigned long long)stats.n_blocks);
+    return status;
+}
+
 static int by_place(const void *x, const void *y)
 {
     const bm_pair *p = x, *q = y;
@@ -112,10 +146,7 @@ bm_status bm_match_run(bm_match *match, bm_error *err)
     if (match->all_candidates) {
         status = bm_corpus_sort_all(corpus, match->pool, err);
         if (status == BM_OK)
-            status = bm_all_pairs((const uint64_t *const *)corpus->hashes, corpus->sizes,
-                                  corpus->skip, corpus->n, match->threshold, match->pool,
-                                  on_all_pairs, match, &match->n_candidates, &callbacks, err);
-        match->n_verified = match->n_candidates;
+            status = match_all(match, &callbacks, err);
     } else {
         status = match_bands(match, &callbacks, err);
     }

@@ -101,16 +101,51 @@ static void naive(const corpus *c, bool skip, double threshold, list *out)
     }
 }
 
-static list run(const corpus *c, bool skip, double threshold, uint32_t threads, uint64_t *compared)
+static bm_all_pairs_job job_of(const corpus *c, double threshold, list *out)
+{
+    return (bm_all_pairs_job){.docs = (const uint64_t *const *)c->docs,
+                              .sizes = c->sizes,
+                              .n_docs = c->n,
+                              .threshold = threshold,
+                              .fn = append,
+                              .ctx = out};
+}
+
+/* In the order in which they come. */
+static list run_raw(const corpus *c, bool skip, double threshold, uint32_t threads,
+                    uint64_t *compared)
 {
     list got = {0};
-    bm_pool *pool = NULL;
+    bm_all_pairs_job job = job_of(c, threshold, &got);
+    bm_all_pairs_stats stats = {0};
+    job.skip = skip ? c->skip : NULL;
     if (threads != 0)
-        cr_assert_eq(bm_pool_open(threads, &pool, NULL), BM_OK);
-    cr_assert_eq(bm_all_pairs((const uint64_t *const *)c->docs, c->sizes, skip ? c->skip : NULL,
-                              c->n, threshold, pool, append, &got, compared, NULL, NULL),
-                 BM_OK);
-    bm_pool_close(pool);
+        cr_assert_eq(bm_pool_open(threads, &job.pool, NULL), BM_OK);
+    cr_assert_eq(bm_all_pairs(&job, &stats, NULL), BM_OK);
+    bm_pool_close(job.pool);
+    if (compared != NULL)
+        *compared = stats.n_compared;
+    return got;
+}
+
+static int by_place(const void *x, const void *y)
+{
+    const bm_pair *p = x, *q = y;
+    if (p->a != q->a)
+        return p->a < q->a ? -1 : 1;
+    return p->b < q->b ? -1 : p->b > q->b;
+}
+
+static void in_order(list *l)
+{
+    if (l->n != 0)
+        qsort(l->pairs, l->n, sizeof *l->pairs, by_place);
+}
+
+static list run(const corpus *c, bool skip, double threshold, uint32_t threads, uint64_t *compared)
+{
+    list got = run_raw(c, skip, threshold, threads, compared);
+    in_order(&got);
     return got;
 }
 
@@ -150,22 +185,149 @@ Test(all_pairs, equals_comparing_every_two_at_any_threshold)
 
 Test(all_pairs, order_values_and_counts_are_the_same_for_any_threads)
 {
-    corpus c = make(9000, 40, 4000); /* several blocks */
+    corpus c = make(9000, 40, 4000); /* more documents than are searched at once */
     uint64_t compared = 0, other_compared = 0;
-    list one = run(&c, false, .4, 0, &compared);
+    list one = run_raw(&c, false, .4, 0, &compared);
     cr_assert_gt(one.n, 9000);
     static const uint32_t threads[] = {1, 2, 8};
     for (int i = 0; i < 3; i++) {
-        list other = run(&c, false, .4, threads[i], &other_compared);
+        list other = run_raw(&c, false, .4, threads[i], &other_compared);
         expect_same(&other, &one);
         cr_assert_eq(compared, other_compared);
         free(other.pairs);
     }
     list wanted = {0};
     naive(&c, false, .4, &wanted);
+    in_order(&one);
     expect_same(&one, &wanted);
     free(one.pairs);
     free(wanted.pairs);
+    drop(&c);
+}
+
+Test(all_pairs, blocks_find_what_one_index_finds_and_keep_within_their_memory)
+{
+    static const double thresholds[] = {1e-300, .1, .5, .8, 1};
+    for (int round = 0; round < 5; round++) {
+        corpus c = make(1500, 200, 30000);
+        list one = run(&c, true, thresholds[round], 0, NULL);
+        cr_assert_gt(one.n, 0);
+        uint64_t most_blocks = 0;
+        for (uint64_t mib = 3; mib <= 48; mib *= 2) {
+            list got = {0};
+            bm_all_pairs_job job = job_of(&c, thresholds[round], &got);
+            bm_all_pairs_stats stats = {0};
+            job.skip = c.skip;
+            job.memory = mib << 20;
+            cr_assert_eq(bm_pool_open((uint32_t)(mib % 4), &job.pool, NULL), BM_OK);
+            cr_assert_eq(bm_all_pairs(&job, &stats, NULL), BM_OK);
+            cr_assert_leq(stats.bytes, job.memory);
+            most_blocks = stats.n_blocks > most_blocks ? stats.n_blocks : most_blocks;
+            in_order(&got);
+            expect_same(&got, &one);
+            bm_pool_close(job.pool);
+            free(got.pairs);
+        }
+        cr_assert(most_blocks > 1 || thresholds[round] > .9, "%llu",
+                  (unsigned long long)most_blocks);
+        free(one.pairs);
+        drop(&c);
+    }
+}
+
+Test(all_pairs, too_little_memory_is_said_with_the_least_that_would_do)
+{
+    corpus c = make(300, 40, 500);
+    list got = {0};
+    bm_all_pairs_job job = job_of(&c, .5, &got);
+    bm_error err = {0};
+    job.memory = 1;
+    cr_assert_eq(bm_all_pairs(&job, NULL, &err), BM_ERR_NOMEM);
+    cr_assert_eq(got.n, 0);
+    const char *needs = strstr(err.message, "needs ");
+    cr_assert_not_null(needs);
+    job.memory = strtoull(needs + 6, NULL, 10) << 20;
+    cr_assert_eq(bm_all_pairs(&job, NULL, NULL), BM_OK);
+    job.memory -= 2 << 20;
+    cr_assert_eq(bm_all_pairs(&job, NULL, NULL), BM_ERR_NOMEM);
+    free(got.pairs);
+    drop(&c);
+}
+
+/* Two documents of num shared shingles out of den in both, `only_x` of the others in the first. The
+ * shared ones stand in many more documents than the others, so they come last in every order by
+ * rarity: the two meet at the very end of their prefixes, if at all. */
+static void add_edge(corpus *c, size_t num, size_t den, size_t only_x, uint64_t *next)
+{
+    uint64_t first = *next;
+    *next += den;
+    for (int side = 0; side < 2; side++) {
+        uint64_t *doc = malloc(den * 8);
+        uint32_t n = 0;
+        for (size_t k = 0; k < den; k++)
+            if (k < num || (k < num + only_x) == (side == 0))
+                doc[n++] = first + k;
+        c->docs[c->n] = doc;
+        c->sizes[c->n++] = n;
+    }
+    for (int copy = 0; copy < 3; copy++) {
+        for (int frequent = 0; frequent < 2 - copy / 2; frequent++) {
+            uint64_t *doc = malloc(den * 8); /* all, then three times the shared ones alone */
+            uint32_t n = 0;
+            for (size_t k = 0; k < (copy == 0 && frequent == 0 ? den : num); k++)
+                doc[n++] = first + k;
+            c->docs[c->n] = doc;
+            c->sizes[c->n++] = n;
+        }
+    }
+}
+
+Test(all_pairs, a_similarity_equal_to_a_rational_threshold_counts_and_one_below_does_not)
+{
+    for (size_t den = 1; den <= 24; den++) {
+        for (size_t num = 1; num <= den; num++) {
+            double at = (double)num / (double)den,
+                   around[] = {nextafter(at, 0), at, nextafter(at, 1)};
+            corpus c = {0, calloc(128, sizeof *c.docs), calloc(128, sizeof *c.sizes), NULL};
+            uint64_t next = 1;
+            for (size_t times = 1; times <= 3; times++)
+                for (size_t half = 0; half < 3; half++)
+                    add_edge(&c, num * times, den * times, (den - num) * times * half / 2, &next);
+            for (int i = 0; i < 3; i++) {
+                if (around[i] > 1)
+                    continue;
+                list wanted = {0}, got = run(&c, false, around[i], 0, NULL);
+                naive(&c, false, around[i], &wanted);
+                expect_same(&got, &wanted);
+                cr_assert(around[i] > at || got.n >= 9, "the nine that were made for it");
+                free(got.pairs);
+                free(wanted.pairs);
+            }
+            drop(&c);
+        }
+    }
+}
+
+Test(all_pairs, shingles_in_very_many_documents_are_no_obstacle)
+{
+    enum { N = 1500 };
+    corpus c = {N, calloc(N, sizeof *c.docs), calloc(N, sizeof *c.sizes), NULL};
+    for (size_t i = 0; i < N; i++) { /* 30 that all have, and some of 4,000 */
+        uint64_t scratch[40], *doc = malloc(sizeof scratch);
+        for (size_t k = 0; k < 40; k++)
+            doc[k] = k < 30 ? k : 100 + draw() % 4000;
+        bm_hashes_sort(doc, 40, scratch);
+        c.docs[i] = doc;
+        c.sizes[i] = (uint32_t)bm_hashes_distinct(doc, 40);
+    }
+    static const double thresholds[] = {.55, .61, .65, .7};
+    for (int i = 0; i < 4; i++) { /* all, nearly all, some, hardly any: more than a buffer holds */
+        list wanted = {0}, got = run(&c, false, thresholds[i], 2, NULL);
+        naive(&c, false, thresholds[i], &wanted);
+        expect_same(&got, &wanted);
+        free(got.pairs);
+        free(wanted.pairs);
+    }
     drop(&c);
 }
 
@@ -205,9 +367,9 @@ Test(all_pairs, a_cancelled_job_ends_with_its_status)
         int left = after;
         list got = {0};
         bm_callbacks callbacks = {.ctx = &left, .cancelled = yes};
-        cr_assert_eq(bm_all_pairs((const uint64_t *const *)c.docs, c.sizes, NULL, c.n, .9, NULL,
-                                  append, &got, NULL, &callbacks, NULL),
-                     BM_ERR_CANCELLED);
+        bm_all_pairs_job job = job_of(&c, .9, &got);
+        job.callbacks = &callbacks;
+        cr_assert_eq(bm_all_pairs(&job, NULL, NULL), BM_ERR_CANCELLED);
         free(got.pairs);
     }
     drop(&c);
@@ -218,12 +380,31 @@ Test(all_pairs, thresholds_out_of_range_and_too_many_documents_are_usage_errors)
     static const double bad[] = {0, -1, 1.001, (double)NAN};
     for (int i = 0; i < 4; i++) {
         bm_error err = {0};
-        cr_assert_eq(
-            bm_all_pairs(NULL, NULL, NULL, 0, bad[i], NULL, append, NULL, NULL, NULL, &err),
-            BM_ERR_USAGE);
+        bm_all_pairs_job job = {.threshold = bad[i], .fn = append};
+        cr_assert_eq(bm_all_pairs(&job, NULL, &err), BM_ERR_USAGE);
         cr_assert(strstr(err.message, "above 0, at most 1") != NULL);
     }
-    cr_assert_eq(bm_all_pairs(NULL, NULL, NULL, (size_t)BM_DOCS_MAX + 1, .5, NULL, append, NULL,
-                              NULL, NULL, NULL),
-                 BM_ERR_USAGE);
+    bm_all_pairs_job job = {.n_docs = (size_t)BM_DOCS_MAX + 1, .threshold = .5, .fn = append};
+    cr_assert_eq(bm_all_pairs(&job, NULL, NULL), BM_ERR_USAGE);
+}
+
+static bm_status refuse(void *ctx, bm_pair *pairs, size_t n, bm_error *err)
+{
+    (void)pairs;
+    (void)n;
+    (void)err;
+    ++*(int *)ctx;
+    return BM_ERR_IO;
+}
+
+Test(all_pairs, a_failure_of_the_receiver_ends_the_job)
+{
+    corpus c = make(2000, 40, 300);
+    int calls = 0;
+    bm_all_pairs_job job = job_of(&c, .1, NULL);
+    job.fn = refuse;
+    job.ctx = &calls;
+    cr_assert_eq(bm_all_pairs(&job, NULL, NULL), BM_ERR_IO);
+    cr_assert_eq(calls, 1);
+    drop(&c);
 }

@@ -1,5 +1,5 @@
-/* The index of rare shingles: the least share against trying every number, and the promise on which
- * all_pairs.c rests, that two documents at the threshold meet in a list. */
+/* Prefixes: their lengths against trying every number, and the promise on which all_pairs.c rests,
+ * that two documents at the threshold have a key of their prefixes in common. */
 #include <criterion/criterion.h>
 
 #include <math.h>
@@ -34,6 +34,27 @@ Test(rare_prefix, least_share_is_the_first_number_whose_quotient_reaches_the_thr
     }
 }
 
+Test(rare_prefix, lengths_leave_out_one_less_than_what_must_be_shared)
+{
+    for (size_t n = 0; n <= 60; n++) {
+        for (size_t num = 1; num <= 60; num++) {
+            double at = (double)num / 60, around[] = {at, nextafter(at, 0), nextafter(at, 1)};
+            for (int i = 0; i < 3; i++) {
+                if (around[i] > 1)
+                    continue;
+                size_t probe = 0, index = 0; /* least shared with a larger document */
+                while (probe < n && (double)probe / (double)n < around[i])
+                    probe++;
+                while (index < n && (double)index / (double)(2 * n - index) < around[i])
+                    index++;
+                cr_assert_eq(bm_prefix_to_probe(n, around[i]), n == 0 ? 0 : n - probe + 1);
+                cr_assert_eq(bm_prefix_to_index(n, around[i]), n == 0 ? 0 : n - index + 1);
+                cr_assert_leq(index == 0 ? 0 : n - index, n - probe);
+            }
+        }
+    }
+}
+
 enum { N = 80, LONGEST = 30 };
 
 typedef struct corpus {
@@ -41,6 +62,7 @@ typedef struct corpus {
     const uint64_t *docs[N];
     uint32_t sizes[N];
     bm_set_list sets;
+    bm_shingle_counts counts;
 } corpus;
 
 static void make(corpus *c, uint64_t words)
@@ -63,20 +85,16 @@ static void make(corpus *c, uint64_t words)
         c->docs[i] = c->hashes[i];
     }
     c->sets = (bm_set_list){.docs = c->docs, .sizes = c->sizes, .n_docs = N};
+    cr_assert_eq(bm_shingle_counts_make(&c->counts, &c->sets, 0, NULL, NULL), BM_OK);
 }
 
-static bool meet(const bm_rare_prefix *index, size_t a, uint32_t b)
+static size_t prefix(const corpus *c, size_t doc, size_t length, uint64_t *keys, size_t *n_alone)
 {
-    for (size_t i = a == 0 ? 0 : index->item_ends[a - 1]; i < index->item_ends[a]; i++) {
-        uint32_t shingle = index->items[i].shingle;
-        for (size_t k = index->list_begins[shingle]; k < index->list_begins[shingle + 1]; k++)
-            if (index->postings[k].doc == b)
-                return true;
-    }
-    return false;
+    uint64_t scratch[LONGEST];
+    return bm_rare_prefix(&c->counts, c->docs[doc], c->sizes[doc], length, keys, scratch, n_alone);
 }
 
-Test(rare_prefix, documents_at_the_threshold_meet_in_a_list)
+Test(rare_prefix, documents_at_the_threshold_have_a_key_in_common_and_share_no_more_than_its_places)
 {
     static const double thresholds[] = {1e-300, .1, .3, .5, 2.0 / 3, .8, .9, 1};
     static corpus c;
@@ -84,44 +102,60 @@ Test(rare_prefix, documents_at_the_threshold_meet_in_a_list)
     for (int round = 0; round < 64; round++) {
         make(&c, 5 + draw() % 60);
         double t = thresholds[round % 8];
-        bm_rare_prefix index;
-        cr_assert_eq(bm_rare_prefix_build(&index, &c.sets, t, NULL, NULL), BM_OK);
         for (uint32_t a = 0; a < N; a++) {
-            for (uint32_t b = a + 1; b < N; b++) {
+            for (uint32_t b = 0; b < N; b++) {
+                if (a == b || c.sizes[a] < c.sizes[b])
+                    continue;
+                uint64_t of_a[LONGEST], of_b[LONGEST];
+                size_t alone_a, alone_b;
+                size_t n_a = prefix(&c, a, bm_prefix_to_probe(c.sizes[a], t), of_a, &alone_a);
+                size_t n_b = prefix(&c, b, bm_prefix_to_index(c.sizes[b], t), of_b, &alone_b);
+                size_t i = 0, j = 0;
+                while (i < n_a && j < n_b && of_a[i] != of_b[j])
+                    of_a[i] < of_b[j] ? i++ : j++;
+                bool met = i < n_a && j < n_b;
                 size_t common = bm_hashes_common(c.docs[a], c.sizes[a], c.docs[b], c.sizes[b]);
-                bool met = meet(&index, a, b);
                 cr_assert(met || !(bm_jaccard(common, c.sizes[a], c.sizes[b]) >= t));
-                cr_assert(!met || common > 0);
+                if (met) {
+                    cr_assert_leq(common, c.sizes[a] - alone_a - i);
+                    cr_assert_leq(common, c.sizes[b] - alone_b - j);
+                }
                 n_meet += met;
                 n_pairs++;
             }
         }
-        bm_rare_prefix_reset(&index);
+        bm_shingle_counts_reset(&c.counts);
     }
-    cr_assert(n_meet > 0 && n_meet < n_pairs / 2, "an index that names everybody is none");
+    cr_assert(n_meet > 0 && n_meet < n_pairs / 2, "a filter that lets all pass is none");
 }
 
-Test(rare_prefix, lists_ascend_and_ranks_are_those_of_the_rarest_first)
+Test(rare_prefix, keys_are_those_of_the_rarest_shingles_in_ascending_order)
 {
     static corpus c;
     make(&c, 20);
-    bm_rare_prefix index;
-    cr_assert_eq(bm_rare_prefix_build(&index, &c.sets, 1e-300, NULL, NULL), BM_OK);
-    for (size_t s = 0; s < index.n_shingles; s++) {
-        cr_assert_neq(index.list_begins[s + 1] - index.list_begins[s], 1);
-        for (size_t k = index.list_begins[s]; k + 1 < index.list_begins[s + 1]; k++)
-            cr_assert_lt(index.postings[k].doc, index.postings[k + 1].doc);
-    }
     for (size_t doc = 0; doc < N; doc++) {
-        size_t n_docs_before = 0, begin = doc == 0 ? 0 : index.item_ends[doc - 1];
-        for (size_t i = begin; i < index.item_ends[doc]; i++) {
-            uint32_t s = index.items[i].shingle;
-            size_t n_docs = index.list_begins[s + 1] - index.list_begins[s];
-            cr_assert_geq(n_docs, n_docs_before); /* whole documents: a list is a frequency */
-            cr_assert(i == begin || index.items[i].rank == index.items[i - 1].rank + 1);
-            cr_assert_lt(index.items[i].rank, c.sizes[doc]);
-            n_docs_before = n_docs;
+        size_t n = c.sizes[doc], n_alone, wanted_alone = 0;
+        uint64_t all[LONGEST], some[LONGEST];
+        for (size_t k = 0; k < n; k++) {
+            size_t n_docs = 0;
+            for (size_t other = 0; other < N; other++)
+                n_docs += bm_hashes_common(&c.docs[doc][k], 1, c.docs[other], c.sizes[other]);
+            uint32_t count = bm_shingle_counts_get(&c.counts, bm_shingle_mix(c.docs[doc][k]));
+            cr_assert_geq(count, n_docs);
+            wanted_alone += count == 1;
+        }
+        size_t n_all = prefix(&c, doc, n, all, &n_alone);
+        cr_assert_eq(n_alone, wanted_alone);
+        cr_assert_eq(n_all, n - n_alone);
+        for (size_t k = 0; k < n_all; k++) {
+            cr_assert(all[k] >> 48 > 1);
+            cr_assert(k == 0 || all[k - 1] <= all[k]);
+        }
+        for (size_t length = 0; length <= n; length++) {
+            size_t got = prefix(&c, doc, length, some, &n_alone);
+            cr_assert_eq(got, length > n_alone ? length - n_alone : 0);
+            cr_assert_eq(memcmp(some, all, got * sizeof *all), 0);
         }
     }
-    bm_rare_prefix_reset(&index);
+    bm_shingle_counts_reset(&c.counts);
 }

@@ -1,0 +1,379 @@
+/* prefix_index.c -- prefixes of a block of documents, then lists of who has which key.
+ *
+ *     1. prefixes    ranges of 16 documents, on all threads, until the bytes are spent
+ *     2. entries     (key, position, rank) of the prefixes to index, partitioned by the leading
+ *                    bits of the mixed hash: counted and scattered by 64 slices of the block, in
+ *                    order, so that a part has its positions ascending whoever did the work
+ *     3. parts       each grouped by key through an open-addressing table of its own
+ *
+ *     slots   [ 0 | 4 | 0 | 1 | ... ]              entry + 1, a table for each part
+ *     entries [ k1 p3 | k1 p9 | k1 p40 | k2 p1 | ... ]
+ *
+ * A part holds about 2,048 entries, which a core's cache has room for; so it does not matter that
+ * their keys come in any order. A part whose documents all have one key may be long; its work is
+ * linear all the same.
+ *
+ * Memory, at most: 8 bytes a key of a prefix to probe; 64 an entry while it is built, of which 16
+ * and its slot stay; 13 a document. Counted before: a group of ranges is begun only where all of
+ * its documents fit were none of their shingles alone; the next group begins with what is left.
+ * Limit: 2^32 - 2 entries, kept as a bound on the bytes. */
+#include "lsh/prefix_index.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+
+#define BYTES_PER_KEY   8u
+#define BYTES_PER_ENTRY 64u
+#define BYTES_PER_DOC   13u
+#define MEMORY_MAX      ((uint64_t)BYTES_PER_ENTRY << 32) /* no more than 2^32 entries */
+#define PART_ENTRIES    2048u
+#define PART_BITS_MAX   12u
+#define SLICES          64u
+
+uint64_t bm_prefix_index_bytes(size_t n, double threshold)
+{
+    return BYTES_PER_DOC + (uint64_t)bm_prefix_to_probe(n, threshold) * BYTES_PER_KEY +
+           (uint64_t)bm_prefix_to_index(n, threshold) * BYTES_PER_ENTRY;
+}
+
+/* --- 1. prefixes --- */
+
+typedef struct build {
+    bm_prefix_index *index;
+    const bm_sized_sets *docs;
+    size_t group; /* first position of the group at hand */
+    size_t end;
+    uint32_t *counts; /* SLICES rows, a column a part: entries, then where they go */
+} build;
+
+/* Documents of the range that begins at `at`. */
+static size_t range_end(size_t at, size_t end)
+{
+    return end - at < BM_PREFIX_RANGE ? end : at + BM_PREFIX_RANGE;
+}
+
+static bm_status take_range(build *b, size_t at, bm_error *err)
+{
+    bm_prefix_index *index = b->index;
+    size_t end = range_end(at, b->end), most = 0, longest = 0, used = 0;
+    for (size_t position = at; position < end; position++) {
+        size_t n = bm_sized_size(b->docs, position);
+        most += bm_prefix_to_probe(n, b->docs->threshold);
+        longest = n > longest ? n : longest;
+    }
+    uint64_t *keys = bm_alloc(most + 2 * longest, sizeof *keys);
+    if (keys == NULL)
+        return bm_fail_nomem(err, (most + 2 * longest) * sizeof *keys);
+    for (size_t position = at; position < end; position++) {
+        size_t n = bm_sized_size(b->docs, position), n_alone;
+        uint64_t *own = keys + most;
+        size_t n_keys =
+            bm_rare_prefix(b->docs->counts, bm_sized_set(b->docs, position), n,
+                           bm_prefix_to_probe(n, b->docs->threshold), own, own + longest, &n_alone);
+        memcpy(keys + used, own, n_keys * sizeof *keys);
+        used += n_keys;
+        index->key_ends[position - index->begin] = used;
+        index->n_alone[position - index->begin] = (uint32_t)n_alone;
+    }
+    uint64_t *kept = bm_alloc(used, sizeof *kept);
+    if (kept != NULL)
+        memcpy(kept, keys, used * sizeof *kept);
+    bm_free(keys);
+    index->ranges[(at - index->begin) / BM_PREFIX_RANGE] = kept;
+    return kept != NULL ? BM_OK : bm_fail_nomem(err, used * sizeof *kept);
+}
+
+static bm_status take_ranges(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
+{
+    (void)thread;
+    build *b = ctx;
+    bm_status status = BM_OK;
+    for (size_t range = begin; status == BM_OK && range < end; range++)
+        status = take_range(b, b->group + range * BM_PREFIX_RANGE, err);
+    return status;
+}
+
+static bm_status run(bm_pool *pool, size_t n, bm_pool_range_fn fn, build *b, bm_error *err)
+{
+    if (n == 0)
+        return BM_OK;
+    return pool != NULL ? bm_pool_for(pool, n, 1, fn, b, err) : fn(b, 0, 0, n, err);
+}
+
+/* Entries that a document has in the index. */
+static size_t to_index(const build *b, size_t position, const uint64_t **keys, size_t *n_alone)
+{
+    size_t n_keys;
+    *keys = bm_prefix_index_keys(b->index, position, &n_keys, n_alone);
+    size_t length = bm_prefix_to_index(bm_sized_size(b->docs, position), b->docs->threshold);
+    size_t left = length > *n_alone ? length - *n_alone : 0;
+    return left < n_keys ? left : n_keys;
+}
+
+/* Bytes of the group's documents, now that it is known which shingles are alone. */
+static uint64_t bytes_used(const build *b)
+{
+    uint64_t bytes = 0;
+    for (size_t position = b->group; position < b->end; position++) {
+        const uint64_t *keys;
+        size_t n_keys, n_alone;
+        bm_prefix_index_keys(b->index, position, &n_keys, &n_alone);
+        bytes += BYTES_PER_DOC + n_keys * BYTES_PER_KEY +
+                 to_index(b, position, &keys, &n_alone) * BYTES_PER_ENTRY;
+    }
+    return bytes;
+}
+
+/* Where a group that begins at `at` ends if it may need `room` bytes. */
+static size_t group_end(const bm_sized_sets *docs, size_t at, uint64_t room, uint64_t beside)
+{
+    uint64_t bytes = 0;
+    size_t end = at;
+    while (end < docs->n) {
+        size_t next = range_end(end, docs->n);
+        for (size_t position = end; position < next; position++)
+            bytes += beside + bm_prefix_index_bytes(bm_sized_size(docs, position), docs->threshold);
+        if (bytes > room)
+            break;
+        end = next;
+    }
+    return end;
+}
+
+static bm_status make_room(bm_prefix_index *index, size_t n_docs, bm_error *err)
+{
+    size_t need = (n_docs + BM_PREFIX_RANGE - 1) / BM_PREFIX_RANGE, had = index->cap_ranges;
+    if (need <= had)
+        return BM_OK;
+    size_t cap = need + (had == 0 ? 0 : had / 2);
+    void *ranges = bm_resize(index->ranges, cap, sizeof *index->ranges);
+    index->ranges = ranges != NULL ? ranges : index->ranges;
+    void *ends = bm_resize(index->key_ends, cap * BM_PREFIX_RANGE, sizeof *index->key_ends);
+    index->key_ends = ends != NULL ? ends : index->key_ends;
+    void *alone = bm_resize(index->n_alone, cap * BM_PREFIX_RANGE, sizeof *index->n_alone);
+    index->n_alone = alone != NULL ? alone : index->n_alone;
+    if (ranges == NULL || ends == NULL || alone == NULL)
+        return bm_fail_nomem(err, cap * (sizeof *index->ranges + BM_PREFIX_RANGE * 12));
+    memset(index->ranges + had, 0, (cap - had) * sizeof *index->ranges);
+    index->cap_ranges = cap;
+    return BM_OK;
+}
+
+static bm_status take_prefixes(build *b, uint64_t memory, uint64_t beside, bm_pool *pool,
+                               bm_error *err)
+{
+    bm_prefix_index *index = b->index;
+    bm_status status = BM_OK;
+    if (memory == 0 || memory > MEMORY_MAX)
+        memory = MEMORY_MAX;
+    while (status == BM_OK && b->end < b->docs->n && index->bytes < memory - memory / 8) {
+        b->group = b->end;
+        b->end = group_end(b->docs, b->group, memory - index->bytes, beside);
+        if (b->end == b->group && b->group > index->begin)
+            break;
+        if (b->end == b->group) /* at least one range */
+            b->end = range_end(b->group, b->docs->n);
+        status = make_room(index, b->end - index->begin, err);
+        size_t n_ranges = (b->end - b->group + BM_PREFIX_RANGE - 1) / BM_PREFIX_RANGE;
+        if (status == BM_OK)
+            status = run(pool, n_ranges, take_ranges, b, err);
+        if (status == BM_OK)
+            index->bytes += bytes_used(b) + (b->end - b->group) * beside;
+    }
+    index->end = b->end;
+    return status;
+}
+
+/* --- 2. entries --- */
+
+static size_t slice_begin(const build *b, size_t slice)
+{
+    return b->index->begin + (b->index->end - b->index->begin) * slice / SLICES;
+}
+
+/* Slices of longer documents come later in the block; threads take these first. */
+
+/* For each entry of a slice: where == NULL, count it in its part; else put it there. */
+static void each_entry(build *b, size_t slice, bm_prefix_entry *where)
+{
+    const bm_prefix_index *index = b->index;
+    uint32_t *counts = b->counts + (slice << index->part_bits);
+    for (size_t position = slice_begin(b, slice); position < slice_begin(b, slice + 1);
+         position++) {
+        const uint64_t *keys;
+        size_t n_alone, n = to_index(b, position, &keys, &n_alone);
+        for (size_t i = 0; i < n; i++) {
+            if (i > 0 && keys[i] == keys[i - 1])
+                continue; /* the first place of a key is what counts */
+            uint32_t *count =
+                &counts[(keys[i] & ((UINT64_C(1) << 48) - 1)) >> (48 - index->part_bits)];
+            if (where != NULL)
+                where[*count] =
+                    (bm_prefix_entry){keys[i], (uint32_t)position, (uint32_t)(n_alone + i)};
+            ++*count;
+        }
+    }
+}
+
+static bm_status count_slices(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
+{
+    (void)thread;
+    (void)err;
+    for (size_t slice = begin; slice < end; slice++)
+        each_entry(ctx, SLICES - 1 - slice, NULL);
+    return BM_OK;
+}
+
+static bm_status scatter_slices(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
+{
+    (void)thread;
+    (void)err;
+    build *b = ctx;
+    for (size_t slice = begin; slice < end; slice++)
+        each_entry(b, SLICES - 1 - slice, b->index->entries);
+    return BM_OK;
+}
+
+static uint32_t slots_for(size_t n_entries)
+{
+    uint32_t n = 2;
+    while (n < n_entries + n_entries / 2 && n < UINT32_C(1) << 31)
+        n *= 2;
+    return n;
+}
+
+/* Turn counts into where each slice's entries of each part begin; lay out the parts. */
+static size_t lay_out(build *b)
+{
+    bm_prefix_index *index = b->index;
+    size_t n_parts = (size_t)1 << index->part_bits, entries = 0, slots = 0;
+    for (size_t part = 0; part < n_parts; part++) {
+        index->parts[part].entries_at = entries;
+        for (size_t slice = 0; slice < SLICES; slice++) {
+            uint32_t *count = &b->counts[(slice << index->part_bits) + part], n = *count;
+            *count = (uint32_t)entries;
+            entries += n;
+        }
+        uint32_t n_slots = slots_for(entries - index->parts[part].entries_at);
+        index->parts[part].slots_at = slots;
+        index->parts[part].mask = n_slots - 1;
+        slots += n_slots;
+    }
+    index->parts[n_parts].entries_at = index->n_entries = entries;
+    return slots;
+}
+
+/* --- 3. parts --- */
+
+typedef struct group {
+    uint32_t first, n; /* entry, how many; later where they go */
+} group;
+
+/* Number the keys of a part in the order of their first entries; slots hold the number + 1. */
+static uint32_t number_keys(const bm_prefix_entry *entries, uint32_t n, uint32_t *slots,
+                            uint32_t mask, group *groups, uint32_t *numbers)
+{
+    uint32_t n_groups = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t at = (uint32_t)entries[i].key & mask;
+        while (slots[at] != 0 && entries[groups[slots[at] - 1].first].key != entries[i].key)
+            at = (at + 1) & mask;
+        if (slots[at] == 0) {
+            groups[n_groups] = (group){i, 0};
+            slots[at] = ++n_groups;
+        }
+        numbers[i] = slots[at] - 1;
+        groups[numbers[i]].n++;
+    }
+    return n_groups;
+}
+
+static bm_status group_part(bm_prefix_index *index, size_t part, bm_error *err)
+{
+    bm_prefix_part *p = &index->parts[part];
+    uint32_t n = (uint32_t)(p[1].entries_at - p->entries_at), *slots = index->slots + p->slots_at;
+    bm_prefix_entry *entries = index->entries + p->entries_at;
+    bm_prefix_entry *copy = bm_alloc(n, sizeof *copy);
+    group *groups = bm_alloc(n, sizeof *groups);
+    uint32_t *numbers = bm_alloc(n, sizeof *numbers);
+    bool ok = copy != NULL && groups != NULL && numbers != NULL;
+    if (ok) {
+        memcpy(copy, entries, n * sizeof *copy);
+        uint32_t n_groups = number_keys(copy, n, slots, p->mask, groups, numbers), sum = 0;
+        for (uint32_t g = 0; g < n_groups; g++) {
+            groups[g].first = sum;
+            sum += groups[g].n;
+        }
+        for (uint32_t s = 0; s <= p->mask; s++)
+            if (slots[s] != 0)
+                slots[s] = (uint32_t)(p->entries_at + groups[slots[s] - 1].first + 1);
+        for (uint32_t i = 0; i < n; i++)
+            entries[groups[numbers[i]].first++] = copy[i];
+    }
+    bm_free(copy);
+    bm_free(groups);
+    bm_free(numbers);
+    return ok ? BM_OK : bm_fail_nomem(err, (size_t)n * 28);
+}
+
+static bm_status group_parts(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
+{
+    (void)thread;
+    build *b = ctx;
+    bm_status status = BM_OK;
+    for (size_t part = begin; status == BM_OK && part < end; part++)
+        status = group_part(b->index, part, err);
+    return status;
+}
+
+static bm_status invert(build *b, bm_pool *pool, bm_error *err)
+{
+    bm_prefix_index *index = b->index;
+    uint64_t about = index->bytes / BYTES_PER_ENTRY / PART_ENTRIES;
+    while (index->part_bits < PART_BITS_MAX && (uint64_t)1 << index->part_bits < about)
+        index->part_bits++;
+    size_t n_parts = (size_t)1 << index->part_bits;
+    b->counts = bm_alloc_zero(SLICES * n_parts, sizeof *b->counts);
+    index->parts = bm_alloc(n_parts + 1, sizeof *index->parts);
+    if (b->counts == NULL || index->parts == NULL)
+        return bm_fail_nomem(err, SLICES * n_parts * sizeof *b->counts);
+    bm_status status = run(pool, SLICES, count_slices, b, err);
+    if (status != BM_OK)
+        return status;
+    size_t n_slots = lay_out(b);
+    index->entries = bm_alloc(index->n_entries, sizeof *index->entries);
+    index->slots = bm_alloc_zero(n_slots, sizeof *index->slots);
+    if (index->entries == NULL || index->slots == NULL)
+        return bm_fail_nomem(err, index->n_entries * 16 + n_slots * sizeof *index->slots);
+    status = run(pool, SLICES, scatter_slices, b, err);
+    return status == BM_OK ? run(pool, n_parts, group_parts, b, err) : status;
+}
+
+bm_status bm_prefix_index_build(bm_prefix_index *index, const bm_sized_sets *docs, size_t begin,
+                                uint64_t memory, uint64_t beside, bm_pool *pool, bm_error *err)
+{
+    *index = (bm_prefix_index){.begin = begin, .end = begin};
+    build b = {.index = index, .docs = docs, .end = begin};
+    bm_status status = take_prefixes(&b, memory, beside, pool, err);
+    if (status == BM_OK)
+        status = invert(&b, pool, err);
+    bm_free(b.counts);
+    if (status != BM_OK)
+        bm_prefix_index_reset(index);
+    return status;
+}
+
+void bm_prefix_index_reset(bm_prefix_index *index)
+{
+    for (size_t i = 0; i < index->cap_ranges; i++)
+        bm_free(index->ranges[i]);
+    bm_free(index->ranges);
+    bm_free(index->key_ends);
+    bm_free(index->n_alone);
+    bm_free(index->entries);
+    bm_free(index->slots);
+    bm_free(index->parts);
+    *index = (bm_prefix_index){0};
+}

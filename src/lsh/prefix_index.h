@@ -1,0 +1,102 @@
+/* prefix_index.h -- an inverted index of the prefixes of a block of documents: the structure under
+ * all_pairs.c. */
+#ifndef BM_LSH_PREFIX_INDEX_H
+#define BM_LSH_PREFIX_INDEX_H
+
+#include <bandmill/status.h>
+#include <bandmill/types.h>
+
+#include "base/pool.h"
+#include "lsh/rare_prefix.h"
+
+/* All documents by size. A document's place in `order` is its position. */
+typedef struct bm_sized_sets {
+    const bm_set_list *sets;
+    const uint32_t *order; /* n documents by size, then by number */
+    size_t n;
+    const bm_shingle_counts *counts;
+    double threshold;
+} bm_sized_sets;
+
+static inline const uint64_t *bm_sized_set(const bm_sized_sets *docs, size_t position)
+{
+    return docs->sets->docs[docs->order[position]];
+}
+
+static inline size_t bm_sized_size(const bm_sized_sets *docs, size_t position)
+{
+    return docs->sets->sizes[docs->order[position]];
+}
+
+/* A key of a document: its position, and how many of its shingles are rarer. */
+typedef struct bm_prefix_entry {
+    uint64_t key;
+    uint32_t position, rank;
+} bm_prefix_entry;
+
+typedef struct bm_prefix_part {
+    size_t slots_at, entries_at;
+    uint32_t mask; /* slots - 1 */
+} bm_prefix_part;
+
+#define BM_PREFIX_RANGE 16u /* documents whose prefixes lie in one array */
+
+typedef struct bm_prefix_index {
+    size_t begin, end; /* positions */
+    /* What each document looks for: its prefix to probe. */
+    uint64_t **ranges;
+    size_t *key_ends; /* in the array of its range */
+    uint32_t *n_alone;
+    size_t cap_ranges;
+    /* Who is found: prefixes to index, those of one key side by side, positions ascending. */
+    bm_prefix_entry *entries;
+    size_t n_entries;
+    uint32_t *slots; /* place of the first entry of a key, + 1; 0: free */
+    bm_prefix_part *parts;
+    unsigned part_bits;
+    uint64_t bytes; /* that it needed at most, its building included */
+} bm_prefix_index;  /* {0} is empty */
+
+/* The most that a document of n shingles can add to the bytes. */
+uint64_t bm_prefix_index_bytes(size_t n, double threshold);
+/* The index of positions `begin` up to where `memory` bytes (0: no bound; `beside` more are needed
+ * by the caller for each document) are certain not to be passed, but of BM_PREFIX_RANGE documents
+ * at least, of all that there are at most. The same for any pool (which may be NULL). */
+bm_status bm_prefix_index_build(bm_prefix_index *index, const bm_sized_sets *docs, size_t begin,
+                                uint64_t memory, uint64_t beside, bm_pool *pool, bm_error *err);
+void bm_prefix_index_reset(bm_prefix_index *index);
+
+/* The keys of a document of the block. */
+static inline const uint64_t *bm_prefix_index_keys(const bm_prefix_index *index, size_t position,
+                                                   size_t *n_keys, size_t *n_alone)
+{
+    size_t at = position - index->begin;
+    size_t first = at % BM_PREFIX_RANGE == 0 ? 0 : index->key_ends[at - 1];
+    *n_keys = index->key_ends[at] - first;
+    *n_alone = index->n_alone[at];
+    return index->ranges[at / BM_PREFIX_RANGE] + first;
+}
+
+static inline const bm_prefix_part *bm_prefix_index_part(const bm_prefix_index *index, uint64_t key)
+{
+    return &index->parts[(key & ((UINT64_C(1) << 48) - 1)) >> (48 - index->part_bits)];
+}
+
+static inline void bm_prefix_index_fetch(const bm_prefix_index *index, uint64_t key)
+{
+    const bm_prefix_part *part = bm_prefix_index_part(index, key);
+    __builtin_prefetch(&index->slots[part->slots_at + ((uint32_t)key & part->mask)]);
+}
+
+/* The place of the first entry of `key`, or n_entries where it has none. */
+static inline size_t bm_prefix_index_find(const bm_prefix_index *index, uint64_t key)
+{
+    const bm_prefix_part *part = bm_prefix_index_part(index, key);
+    const uint32_t *slots = index->slots + part->slots_at;
+    for (uint32_t at = (uint32_t)key & part->mask; slots[at] != 0; at = (at + 1) & part->mask)
+        if (index->entries[slots[at] - 1].key == key)
+            return slots[at] - 1;
+    return index->n_entries;
+}
+
+#endif

@@ -1,0 +1,142 @@
+/* prefix_search.c -- read the lists of a document's keys and drop what cannot reach the threshold.
+ *
+ * Of the smaller documents y that x meets, and with T for the threshold, those are dropped for
+ * which
+ *
+ *     size     |y| < the least c with c/|x| >= T: similarity is at most |y|/|x|. In a list these
+ *              come first, and are skipped by bisection (Bayardo, Ma and Srikant, "Scaling up all
+ *              pairs similarity search", WWW 2007).
+ *     places   at the first key in common they have i and j rarer shingles, so they share at most
+ *              m = min(|x| - i, |y| - j) (Xiao, Wang, Lin and Yu, WWW 2008). m / (|x| + |y| - m) is
+ *              >= T in double only if m >= T/(1+T) (|x| + |y|), but for 2^-50 of it. The factor is
+ *              smaller than that by 1e-12 of it, which is more: rounding loses nothing, and the
+ *              few that are just below are compared.
+ *
+ * Proofs that nobody else is missed are in rare_prefix.c. One finder a thread. */
+#include "lsh/prefix_search.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+
+#define AHEAD 8u    /* keys that are fetched ahead */
+#define SLACK 1e-12 /* of the places, see above */
+
+uint64_t bm_prefix_finder_bytes(size_t n)
+{
+    return (uint64_t)n * 2 * sizeof(uint64_t);
+}
+
+bm_status bm_prefix_finder_open(bm_prefix_finder *f, const bm_sized_sets *docs,
+                                const bm_prefix_index *index, bm_error *err)
+{
+    size_t n = index->end - index->begin;
+    *f = (bm_prefix_finder){.docs = docs, .index = index};
+    f->factor = docs->threshold / (1 + docs->threshold) * (1 - SLACK);
+    f->longest = docs->n == 0 ? 0 : bm_sized_size(docs, docs->n - 1);
+    f->seen = bm_alloc_zero(n, sizeof *f->seen);
+    f->found = bm_alloc(n, sizeof *f->found);
+    f->keys = bm_alloc(f->longest, 2 * sizeof *f->keys);
+    if (f->seen != NULL && f->found != NULL && f->keys != NULL)
+        return BM_OK;
+    bm_prefix_finder_close(f);
+    return bm_fail_nomem(err,
+                         n * BM_PREFIX_FINDER_DOC + (size_t)bm_prefix_finder_bytes(f->longest));
+}
+
+void bm_prefix_finder_close(bm_prefix_finder *f)
+{
+    bm_free(f->seen);
+    bm_free(f->found);
+    bm_free(f->keys);
+    *f = (bm_prefix_finder){0};
+}
+
+/* The first position of the block whose document has at least `size` shingles. */
+static uint32_t first_of_size(const bm_prefix_finder *f, size_t size)
+{
+    size_t low = f->index->begin, high = f->index->end;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (bm_sized_size(f->docs, middle) < size)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return (uint32_t)low;
+}
+
+/* The place of the first entry of `key` at or after `at` whose position is at least `first`. */
+static size_t skip_smaller(const bm_prefix_index *index, size_t at, uint64_t key, uint32_t first)
+{
+    const bm_prefix_entry *entries = index->entries;
+    size_t step = 1, end = index->n_entries;
+    while (at + step < end && entries[at + step].key == key && entries[at + step].position < first)
+        step *= 2;
+    size_t low = at, high = at + step < end ? at + step : end;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (entries[middle].key == key && entries[middle].position < first)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void meet(bm_prefix_finder *f, const bm_prefix_entry *entry, size_t n_x, size_t left_x)
+{
+    size_t y = entry->position - f->index->begin;
+    if (f->seen[y] == f->stamp)
+        return;
+    f->seen[y] = f->stamp;
+    size_t n_y = bm_sized_size(f->docs, entry->position), left_y = n_y - entry->rank;
+    size_t most = left_x < left_y ? left_x : left_y;
+    if ((double)most >= f->factor * (double)(n_x + n_y))
+        f->found[f->n_found++] = entry->position;
+}
+
+static void new_stamp(bm_prefix_finder *f)
+{
+    if (++f->stamp != 0)
+        return;
+    memset(f->seen, 0, (f->index->end - f->index->begin) * sizeof *f->seen);
+    f->stamp = 1;
+}
+
+void bm_prefix_find(bm_prefix_finder *f, size_t x)
+{
+    const bm_prefix_index *index = f->index;
+    const bm_sized_sets *docs = f->docs;
+    size_t n_x = bm_sized_size(docs, x), n_keys, n_alone;
+    const uint64_t *keys = f->keys;
+    f->n_found = 0;
+    if (x < index->end)
+        keys = bm_prefix_index_keys(index, x, &n_keys, &n_alone);
+    else
+        n_keys = bm_rare_prefix(docs->counts, bm_sized_set(docs, x), n_x,
+                                bm_prefix_to_probe(n_x, docs->threshold), f->keys,
+                                f->keys + f->longest, &n_alone);
+    if (n_keys == 0)
+        return;
+    uint32_t first = first_of_size(f, bm_least_share(n_x, docs->threshold));
+    new_stamp(f);
+    for (size_t i = 0; i < n_keys && i < AHEAD; i++)
+        bm_prefix_index_fetch(index, keys[i]);
+    for (size_t i = 0; i < n_keys; i++) {
+        if (i + AHEAD < n_keys)
+            bm_prefix_index_fetch(index, keys[i + AHEAD]);
+        if (i > 0 && keys[i] == keys[i - 1])
+            continue;
+        size_t at = bm_prefix_index_find(index, keys[i]);
+        if (at < index->n_entries && index->entries[at].position < first)
+            at = skip_smaller(index, at, keys[i], first);
+        for (; at < index->n_entries; at++) {
+            const bm_prefix_entry *entry = &index->entries[at];
+            if (entry->key != keys[i] || entry->position >= x)
+                break;
+            meet(f, entry, n_x, n_x - n_alone - i);
+        }
+    }
+}

@@ -1,0 +1,129 @@
+/* shingle_counts.c -- counters without keys.
+ *
+ * Shingles share a counter where their mixed hashes agree in the leading bits, so a count may be
+ * too high and never too low. Who uses it needs an order of the shingles that all documents agree
+ * on, and it is one whatever the counts are; counts that are too high only cost time. A counter is
+ * one byte, since nearly all shingles of real text stand in few documents; what a full one cannot
+ * take goes to a second, smaller array of 32 bits.
+ *
+ *     low   [ 1 | 0 | 255 | 3 | ... ]   2^low_bits, four to eight a shingle counted
+ *     high  [ 0 | 71030 | ... ]         2^high_bits, one for 256 of the first
+ *
+ * Threads count together, with atomic additions that lose nothing: sums do not depend on their
+ * order, and a counter that is full stays full. A table with keys needs 12 bytes a slot and a
+ * chain of misses where it grows; here each counter is fetched ahead. */
+#include "lsh/shingle_counts.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+
+#define LOW_BITS_MIN 16u
+#define LOW_BITS_MAX 40u
+#define HIGH_SHIFT   8u
+#define SPARE        4u /* counters a shingle */
+#define HIGH_FULL    ((uint32_t)1 << 30)
+#define GRAIN        64u /* documents a range */
+#define BLOCK        32u /* shingles that are fetched ahead */
+
+static uint64_t bytes_of(unsigned low_bits)
+{
+    return ((uint64_t)1 << low_bits) + ((uint64_t)sizeof(uint32_t) << (low_bits - HIGH_SHIFT));
+}
+
+static unsigned choose_bits(uint64_t n_shingles, uint64_t memory)
+{
+    unsigned bits = LOW_BITS_MIN;
+    while (bits < LOW_BITS_MAX && (uint64_t)1 << bits < SPARE * n_shingles &&
+           (memory == 0 || bytes_of(bits + 1) <= memory))
+        bits++;
+    return bits;
+}
+
+uint64_t bm_shingle_counts_bytes(uint64_t n_shingles, uint64_t memory)
+{
+    return bytes_of(choose_bits(n_shingles, memory));
+}
+
+static void bump(bm_shingle_counts *counts, uint64_t mixed)
+{
+    uint8_t *low = &counts->low[mixed >> (64 - counts->low_bits)];
+    if (*low < UINT8_MAX) {
+        ++*low;
+        return;
+    }
+    uint32_t *high = &counts->high[mixed & (((uint64_t)1 << counts->high_bits) - 1)];
+    *high += *high < HIGH_FULL;
+}
+
+/* The same while others count. HIGH_FULL may be passed by one a thread, which matters to nobody. */
+static void bump_shared(bm_shingle_counts *counts, uint64_t mixed)
+{
+    uint8_t *low = &counts->low[mixed >> (64 - counts->low_bits)];
+    uint8_t seen = __atomic_load_n(low, __ATOMIC_RELAXED);
+    while (seen < UINT8_MAX)
+        if (__atomic_compare_exchange_n(low, &seen, (uint8_t)(seen + 1), true, __ATOMIC_RELAXED,
+                                        __ATOMIC_RELAXED))
+            return;
+    uint32_t *high = &counts->high[mixed & (((uint64_t)1 << counts->high_bits) - 1)];
+    if (__atomic_load_n(high, __ATOMIC_RELAXED) < HIGH_FULL)
+        __atomic_fetch_add(high, 1, __ATOMIC_RELAXED);
+}
+
+typedef struct job {
+    const bm_set_list *sets;
+    bm_shingle_counts *counts;
+    bool shared;
+} job;
+
+static bm_status count_range(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
+{
+    (void)thread;
+    (void)err;
+    const job *j = ctx;
+    uint64_t mixed[BLOCK];
+    for (size_t doc = begin; doc < end; doc++) {
+        if (!bm_set_list_has(j->sets, doc))
+            continue;
+        const uint64_t *set = j->sets->docs[doc];
+        for (size_t at = 0, n = j->sets->sizes[doc]; at < n; at += BLOCK) {
+            size_t many = n - at < BLOCK ? n - at : BLOCK;
+            for (size_t i = 0; i < many; i++) {
+                mixed[i] = bm_shingle_mix(set[at + i]);
+                __builtin_prefetch(bm_shingle_counts_at(j->counts, mixed[i]), 1);
+            }
+            for (size_t i = 0; i < many; i++)
+                if (j->shared)
+                    bump_shared(j->counts, mixed[i]);
+                else
+                    bump(j->counts, mixed[i]);
+        }
+    }
+    return BM_OK;
+}
+
+bm_status bm_shingle_counts_make(bm_shingle_counts *out, const bm_set_list *sets, uint64_t memory,
+                                 bm_pool *pool, bm_error *err)
+{
+    uint64_t n_shingles = 0;
+    for (size_t doc = 0; doc < sets->n_docs; doc++)
+        n_shingles += bm_set_list_has(sets, doc) ? sets->sizes[doc] : 0;
+    *out = (bm_shingle_counts){.low_bits = choose_bits(n_shingles, memory)};
+    out->high_bits = out->low_bits - HIGH_SHIFT;
+    out->low = bm_alloc_zero((size_t)1 << out->low_bits, sizeof *out->low);
+    out->high = bm_alloc_zero((size_t)1 << out->high_bits, sizeof *out->high);
+    if (out->low == NULL || out->high == NULL) {
+        bm_shingle_counts_reset(out);
+        return bm_fail_nomem(err, (size_t)bytes_of(out->low_bits));
+    }
+    job j = {.sets = sets, .counts = out, .shared = pool != NULL && bm_pool_size(pool) > 1};
+    if (j.shared)
+        return bm_pool_for(pool, sets->n_docs, GRAIN, count_range, &j, err);
+    return count_range(&j, 0, 0, sets->n_docs, err);
+}
+
+void bm_shingle_counts_reset(bm_shingle_counts *counts)
+{
+    bm_free(counts->low);
+    bm_free(counts->high);
+    *counts = (bm_shingle_counts){0};
+}

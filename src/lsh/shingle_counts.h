@@ -1,0 +1,64 @@
+/* shingle_counts.h -- in about how many documents a shingle stands, in memory that does not depend
+ * on how many distinct shingles there are. */
+#ifndef BM_LSH_SHINGLE_COUNTS_H
+#define BM_LSH_SHINGLE_COUNTS_H
+
+#include <bandmill/status.h>
+#include <bandmill/types.h>
+
+#include "base/pool.h"
+
+/* Documents as distinct sets, all borrowed; skip may be NULL. */
+typedef struct bm_set_list {
+    const uint64_t *const *docs;
+    const uint32_t *sizes;
+    const uint8_t *skip;
+    size_t n_docs;
+} bm_set_list;
+
+/* Has it shingles, and is it to be looked at? */
+static inline bool bm_set_list_has(const bm_set_list *sets, size_t doc)
+{
+    return sets->sizes[doc] != 0 && (sets->skip == NULL || sets->skip[doc] == 0);
+}
+
+typedef struct bm_shingle_counts {
+    uint8_t *low;
+    uint32_t *high; /* what goes beyond 255; fewer of them */
+    unsigned low_bits, high_bits;
+} bm_shingle_counts; /* {0} is empty */
+
+/* Bytes of the counters for so many shingles (with repeats); `memory` bounds them (0: no bound),
+ * but for 64 KiB that are always taken. */
+uint64_t bm_shingle_counts_bytes(uint64_t n_shingles, uint64_t memory);
+/* Count the shingles of all documents. The same for any pool (which may be NULL). */
+bm_status bm_shingle_counts_make(bm_shingle_counts *out, const bm_set_list *sets, uint64_t memory,
+                                 bm_pool *pool, bm_error *err);
+void bm_shingle_counts_reset(bm_shingle_counts *counts);
+
+/* What counters and keys are made of: one to one, and spread whatever the hashes are like. */
+static inline uint64_t bm_shingle_mix(uint64_t hash)
+{
+    hash *= UINT64_C(0x9E3779B97F4A7C15);
+    hash ^= hash >> 32;
+    hash *= UINT64_C(0xD6E8FEB86659FD93);
+    return hash ^ hash >> 32;
+}
+
+static inline const uint8_t *bm_shingle_counts_at(const bm_shingle_counts *counts, uint64_t mixed)
+{
+    return &counts->low[mixed >> (64 - counts->low_bits)];
+}
+
+/* At least the number of documents that have the shingle, but at most 65,535. A number of 1 is
+ * exact. */
+static inline uint32_t bm_shingle_counts_get(const bm_shingle_counts *counts, uint64_t mixed)
+{
+    uint32_t low = *bm_shingle_counts_at(counts, mixed);
+    if (low < UINT8_MAX)
+        return low;
+    uint32_t high = counts->high[mixed & (((uint64_t)1 << counts->high_bits) - 1)];
+    return high < UINT16_MAX - UINT8_MAX ? UINT8_MAX + high : UINT16_MAX;
+}
+
+#endif

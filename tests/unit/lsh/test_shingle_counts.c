@@ -1,0 +1,128 @@
+/* Counters without keys: never too low, exact where there is room, the same for any threads. */
+#include <criterion/criterion.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lsh/shingle_counts.h"
+
+enum { N = 3000, LONG = 300 };
+
+typedef struct corpus {
+    uint64_t *hashes;
+    const uint64_t *docs[N];
+    uint32_t sizes[N];
+    uint8_t skip[N];
+    bm_set_list sets;
+} corpus;
+
+/* Shingle k stands in every document whose number is divisible by k / 2 + 1, so in 3000 down to 1
+ * documents; every fifth document is left out. `spread`: what a hash is. */
+static corpus *make(uint64_t spread)
+{
+    corpus *c = calloc(1, sizeof *c);
+    c->hashes = malloc((size_t)N * LONG * 8);
+    for (size_t i = 0; i < N; i++) {
+        uint64_t *doc = c->hashes + i * LONG;
+        for (uint64_t k = 0; k < 2 * N && c->sizes[i] < LONG; k++)
+            if (i % (k / 2 + 1) == 0)
+                doc[c->sizes[i]++] = k * spread;
+        c->docs[i] = doc;
+        c->skip[i] = i % 5 == 4;
+    }
+    c->sets = (bm_set_list){.docs = c->docs, .sizes = c->sizes, .skip = c->skip, .n_docs = N};
+    return c;
+}
+
+static void drop(corpus *c)
+{
+    free(c->hashes);
+    free(c);
+}
+
+/* In how many documents that are not left out shingle k stands. */
+static void truth(const corpus *c, uint64_t spread, uint32_t counts[2 * N])
+{
+    memset(counts, 0, 2 * N * sizeof *counts);
+    for (size_t i = 0; i < N; i++)
+        for (size_t k = 0; k < c->sizes[i] && !c->skip[i]; k++)
+            counts[c->docs[i][k] / spread]++;
+}
+
+Test(shingle_counts, no_count_is_too_low_and_most_are_exact_whatever_the_hashes_are_like)
+{
+    static const uint64_t spreads[] = {1, 3, 0x10000, 0x100000000, 0x4000000000001};
+    static uint32_t wanted[2 * N];
+    for (int s = 0; s < 5; s++) {
+        corpus *c = make(spreads[s]);
+        truth(c, spreads[s], wanted);
+        bm_shingle_counts counts;
+        cr_assert_eq(bm_shingle_counts_make(&counts, &c->sets, 0, NULL, NULL), BM_OK);
+        size_t exact = 0, used = 0;
+        for (uint64_t k = 0; k < 2 * N; k++) {
+            uint32_t got = bm_shingle_counts_get(&counts, bm_shingle_mix(k * spreads[s]));
+            cr_assert_geq(got, wanted[k]);
+            exact += wanted[k] != 0 && got == wanted[k];
+            used += wanted[k] != 0;
+        }
+        cr_assert(used > 4000 && exact > used * 9 / 10, "%zu of %zu", exact, used);
+        bm_shingle_counts_reset(&counts);
+        drop(c);
+    }
+}
+
+Test(shingle_counts, threads_count_what_one_counts)
+{
+    corpus *c = make(1);
+    bm_shingle_counts one, other;
+    cr_assert_eq(bm_shingle_counts_make(&one, &c->sets, 0, NULL, NULL), BM_OK);
+    for (uint32_t threads = 1; threads <= 8; threads *= 2) {
+        bm_pool *pool;
+        cr_assert_eq(bm_pool_open(threads, &pool, NULL), BM_OK);
+        cr_assert_eq(bm_shingle_counts_make(&other, &c->sets, 0, pool, NULL), BM_OK);
+        cr_assert(one.low_bits == other.low_bits && one.high_bits == other.high_bits);
+        cr_assert_eq(memcmp(one.low, other.low, (size_t)1 << one.low_bits), 0);
+        cr_assert_eq(memcmp(one.high, other.high, (size_t)4 << one.high_bits), 0);
+        bm_shingle_counts_reset(&other);
+        bm_pool_close(pool);
+    }
+    bm_shingle_counts_reset(&one);
+    drop(c);
+}
+
+Test(shingle_counts, a_count_stays_at_its_greatest)
+{
+    enum { MANY = 70000 };
+    static const uint64_t hash = 42;
+    static const uint64_t *docs[MANY];
+    static uint32_t sizes[MANY];
+    for (size_t i = 0; i < MANY; i++) {
+        docs[i] = &hash;
+        sizes[i] = 1;
+    }
+    for (size_t n = 1; n <= MANY; n = n < 300 ? n + 1 : n * 3) {
+        bm_set_list sets = {.docs = docs, .sizes = sizes, .n_docs = n};
+        bm_shingle_counts counts;
+        cr_assert_eq(bm_shingle_counts_make(&counts, &sets, 0, NULL, NULL), BM_OK);
+        cr_assert_eq(bm_shingle_counts_get(&counts, bm_shingle_mix(hash)), n < 65535 ? n : 65535);
+        bm_shingle_counts_reset(&counts);
+    }
+    bm_set_list sets = {.docs = docs, .sizes = sizes, .n_docs = MANY};
+    bm_shingle_counts counts;
+    cr_assert_eq(bm_shingle_counts_make(&counts, &sets, 0, NULL, NULL), BM_OK);
+    cr_assert_eq(bm_shingle_counts_get(&counts, bm_shingle_mix(hash)), 65535);
+    bm_shingle_counts_reset(&counts);
+}
+
+Test(shingle_counts, bytes_keep_within_the_bound_but_for_the_least)
+{
+    for (uint64_t shingles = 1; shingles < (uint64_t)1 << 34; shingles *= 3) {
+        uint64_t free_bytes = bm_shingle_counts_bytes(shingles, 0);
+        cr_assert(free_bytes >= shingles * 4 && free_bytes < shingles * 9 + (1 << 17));
+        for (uint64_t memory = (uint64_t)1 << 17; memory < (uint64_t)1 << 36; memory *= 2) {
+            uint64_t bytes = bm_shingle_counts_bytes(shingles, memory);
+            cr_assert(bytes <= memory && bytes <= free_bytes);
+            cr_assert(bytes == free_bytes || bytes * 2 > memory);
+        }
+    }
+}
