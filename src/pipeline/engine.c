@@ -38,12 +38,19 @@ static bm_status named_failure(const bm_device_info *device, bm_status status, b
 
 /* A device that does not open is left out under `auto` (with a warning), else an error. */
 static bm_status open_lane(bm_engine *engine, bm_backend_cfg *cfg, const bm_device_info *device,
-                           bm_error *err)
+                           bm_text_trial *trial, bm_error *err)
 {
     bm_error why = {0};
     cfg->device = device->spec;
     bm_lane *lane = &engine->lanes[engine->n_lanes];
     bm_status status = bm_backend_opencl.open(cfg, &lane->backend, &why);
+    if (status == BM_OK && trial != NULL && lane->backend->takes_text) {
+        status = bm_text_trial_run(trial, lane->backend, &why);
+        if (status != BM_OK) {
+            bm_backend_opencl.close(lane->backend);
+            lane->backend = NULL;
+        }
+    }
     if (status == BM_OK) {
         lane->info = device[0];
         engine->n_lanes++;
@@ -62,13 +69,76 @@ static bm_status open_lane(bm_engine *engine, bm_backend_cfg *cfg, const bm_devi
     return status;
 }
 
-/* Choose between texts and hashes, and open what texts need on the host. */
-static bm_status open_texts(bm_engine *engine, const bm_engine_cfg *cfg, bm_error *err)
+/* Open the trial of both ways, where devices are opened for texts and nothing settles it. */
+static bm_status open_trial(const bm_engine *engine, const bm_engine_cfg *cfg, bm_text_trial **out,
+                            bm_error *err)
 {
-    const uint32_t threads = cfg->threads > 0 ? cfg->threads : 1;
-    bm_status status = bm_text_path_choose(engine, cfg->text, threads, cfg->cpu, err);
-    for (size_t i = 0; status == BM_OK && engine->path.taken && i < engine->n_lanes; i++)
+    bm_text_trial_cfg trial = {.text = cfg->text,
+                               .perms_used = engine->perms_used,
+                               .bands = engine->bands,
+                               .cpu = cfg->cpu};
+    bool any = false;
+    for (size_t i = 0; i < cfg->pick->n; i++) {
+        const bm_device_kind kind = cfg->pick->devices[i].kind;
+        any |= kind != BM_DEVICE_NATIVE;
+        trial.linked |= kind != BM_DEVICE_NATIVE && kind != BM_DEVICE_CL_CPU;
+    }
+    if (!any || cfg->text == NULL || !bm_text_batch_able(cfg->text) ||
+        bm_text_path_wish() != BM_TEXT_AUTO)
+        return BM_OK;
+    return bm_text_trial_open(&trial, out, err);
+}
+
+/* Choose between texts and hashes, and open what texts need on the host. */
+static bm_status choose_path(bm_engine *engine, const bm_engine_cfg *cfg,
+                             const bm_text_trial *trial, bm_error *err)
+{
+    bm_text_path *path = &engine->path;
+    path->able = engine->n_lanes > 0;
+    for (size_t i = 0; i < engine->n_lanes; i++)
+        path->able = path->able && engine->lanes[i].backend->takes_text;
+    if (!path->able)
+        return BM_OK;
+    path->taken = bm_text_path_wish() == BM_TEXT_ON;
+    if (trial != NULL)
+        bm_text_trial_judge(trial, cfg->threads > 0 ? cfg->threads : 1, path);
+    if (path->measured)
+        bm_meter_log(engine->meter, BM_LOG_DEBUG,
+                     "%s go to the device: a trial gave %.0f MB/s of text, and %.0f with hashes "
+                     "made here",
+                     path->taken ? "texts" : "hashes", path->text_rate * 1e-6,
+                     path->hash_rate * 1e-6);
+    else
+        bm_meter_log(engine->meter, BM_LOG_DEBUG, "texts go to the device: BANDMILL_CL_TEXT");
+    bm_status status = BM_OK;
+    for (size_t i = 0; status == BM_OK && path->taken && i < engine->n_lanes; i++)
         status = bm_shingler_open(cfg->text, cfg->cpu, &engine->lanes[i].shingler, err);
+    return status;
+}
+
+/* Every device of the pick: lanes, and the native CPU. */
+static bm_status open_devices(bm_engine *engine, const bm_engine_cfg *cfg, bm_backend_cfg *backend,
+                              bm_error *err)
+{
+    bm_text_trial *trial = NULL;
+    bm_status status = open_trial(engine, cfg, &trial, err);
+    for (size_t i = 0; status == BM_OK && i < cfg->pick->n; i++) {
+        const bm_device_info *device = &cfg->pick->devices[i];
+        if (device->kind == BM_DEVICE_NATIVE) {
+            engine->use_cpu = true;
+            add_name(engine, device->name);
+        } else {
+            status = open_lane(engine, backend, device, trial, err);
+        }
+    }
+    if (status == BM_OK && engine->n_lanes == 0 && !engine->use_cpu) {
+        engine->use_cpu = true;
+        add_name(engine, engine->cpu->info.name);
+        bm_meter_log(engine->meter, BM_LOG_WARNING, "no device is left, signing on the CPU");
+    }
+    if (status == BM_OK)
+        status = choose_path(engine, cfg, trial, err);
+    bm_text_trial_close(trial);
     return status;
 }
 
@@ -97,22 +167,8 @@ bm_status bm_engine_open(const bm_engine_cfg *cfg, bm_engine *out, bm_error *err
     if (status == BM_OK)
         status = bm_backend_cpu.open(&backend, &out->cpu, err);
     out->params.perms = out->perms_used;
-    for (size_t i = 0; status == BM_OK && i < cfg->pick->n; i++) {
-        const bm_device_info *device = &cfg->pick->devices[i];
-        if (device->kind == BM_DEVICE_NATIVE) {
-            out->use_cpu = true;
-            add_name(out, device->name);
-        } else {
-            status = open_lane(out, &backend, device, err);
-        }
-    }
-    if (status == BM_OK && out->n_lanes == 0 && !out->use_cpu) {
-        out->use_cpu = true;
-        add_name(out, out->cpu->info.name);
-        bm_meter_log(out->meter, BM_LOG_WARNING, "no device is left, signing on the CPU");
-    }
-    if (status == BM_OK && backend.text != NULL)
-        status = open_texts(out, cfg, err);
+    if (status == BM_OK)
+        status = open_devices(out, cfg, &backend, err);
     if (status != BM_OK)
         bm_engine_close(out);
     return status;

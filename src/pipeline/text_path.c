@@ -11,7 +11,6 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "pipeline/engine.h"
 #include "text/unit_text.h"
 
 #define DOC_BYTES    2048u
@@ -27,17 +26,19 @@ bm_text_wish bm_text_path_wish(void)
     return set != NULL && strcmp(set, "off") == 0 ? BM_TEXT_OFF : BM_TEXT_AUTO;
 }
 
-/* Both forms of the same documents, and room for what devices answer. */
-typedef struct trial {
+struct bm_text_trial {
     bm_shingler *shingler;
     char *bytes;
     size_t n_docs;
+    uint32_t bands;
     bm_text_batch text;
     bm_shingle_batch hashes;
     uint32_t *words, *counts;
     uint64_t *keys;
     double join_seconds, hash_seconds; /* of one thread of the host */
-} trial;
+    double text_rate, hash_rate;       /* of all devices together */
+    bool same_processors;              /* one of them is made of the host's */
+};
 
 static void fill_words(char *out, size_t len)
 {
@@ -56,7 +57,7 @@ static void fill_words(char *out, size_t len)
 }
 
 /* Both batches, and how long the host took for each. */
-static bm_status make_batches(trial *t, bm_error *err)
+static bm_status make_batches(bm_text_trial *t, bm_error *err)
 {
     bm_status status = BM_OK;
     for (int tries = 0; tries < TRIES; tries++) {
@@ -76,112 +77,103 @@ static bm_status make_batches(trial *t, bm_error *err)
     return status;
 }
 
-static bm_status trial_open(trial *t, const bm_engine *engine, const bm_text_options *options,
-                            const char *cpu, bm_error *err)
+bm_status bm_text_trial_open(const bm_text_trial_cfg *cfg, bm_text_trial **out, bm_error *err)
 {
-    t->text.options = *options;
+    bm_text_trial *t = bm_alloc_zero(1, sizeof *t);
+    if (t == NULL)
+        return bm_fail_nomem(err, sizeof *t);
+    t->n_docs = cfg->linked ? LINKED_DOCS : UNIFIED_DOCS;
+    t->bands = cfg->bands;
+    t->text.options = *cfg->text;
     t->bytes = bm_alloc(t->n_docs, DOC_BYTES);
-    t->words = bm_alloc(t->n_docs * engine->perms_used, sizeof *t->words);
-    t->keys = bm_alloc(t->n_docs * engine->bands, sizeof *t->keys);
+    t->words = bm_alloc(t->n_docs * cfg->perms_used, sizeof *t->words);
+    t->keys = bm_alloc(t->n_docs * cfg->bands, sizeof *t->keys);
     t->counts = bm_alloc(t->n_docs, sizeof *t->counts);
+    bm_status status = BM_OK;
     if (t->bytes == NULL || t->words == NULL || t->keys == NULL || t->counts == NULL)
-        return bm_fail_nomem(err, t->n_docs * DOC_BYTES);
-    fill_words(t->bytes, t->n_docs * DOC_BYTES);
-    bm_status status = bm_shingler_open(options, cpu, &t->shingler, err);
-    return status == BM_OK ? make_batches(t, err) : status;
+        status = bm_fail_nomem(err, t->n_docs * DOC_BYTES);
+    if (status == BM_OK) {
+        fill_words(t->bytes, t->n_docs * DOC_BYTES);
+        status = bm_shingler_open(cfg->text, cfg->cpu, &t->shingler, err);
+    }
+    if (status == BM_OK)
+        status = make_batches(t, err);
+    if (status != BM_OK) {
+        bm_text_trial_close(t);
+        return status;
+    }
+    *out = t;
+    return BM_OK;
 }
 
-static void trial_close(trial *t)
+void bm_text_trial_close(bm_text_trial *trial)
 {
-    bm_shingler_close(t->shingler);
-    bm_text_batch_reset(&t->text);
-    bm_shingle_batch_reset(&t->hashes);
-    bm_free(t->bytes);
-    bm_free(t->words);
-    bm_free(t->keys);
-    bm_free(t->counts);
+    if (trial == NULL)
+        return;
+    bm_shingler_close(trial->shingler);
+    bm_text_batch_reset(&trial->text);
+    bm_shingle_batch_reset(&trial->hashes);
+    bm_free(trial->bytes);
+    bm_free(trial->words);
+    bm_free(trial->keys);
+    bm_free(trial->counts);
+    bm_free(trial);
 }
 
-/* Seconds of a device for the task; 0: it failed. */
-static double time_task(bm_backend *backend, bm_sign_task *task)
+/* Bytes a second of a device for the task. */
+static bm_status time_task(const bm_text_trial *trial, bm_backend *backend, bm_sign_task *task,
+                           double *rate, bm_error *err)
 {
     double seconds = 0;
     for (int tries = 0; tries < TRIES; tries++) {
         double mark = bm_clock_seconds();
-        if (backend->ops->submit(backend, task, NULL) != BM_OK ||
-            backend->ops->wait(backend, task, NULL) != BM_OK)
-            return 0;
+        bm_status status = backend->ops->submit(backend, task, err);
+        if (status == BM_OK)
+            status = backend->ops->wait(backend, task, err);
+        if (status != BM_OK)
+            return status;
         seconds = bm_clock_seconds() - mark;
     }
-    return seconds;
+    *rate = (double)(trial->n_docs * DOC_BYTES) / (seconds > 0 ? seconds : 1e-9);
+    return BM_OK;
 }
 
-/* Bytes a second of a way: host seconds of all threads, rate of all devices. */
-static double rate_of(double host_seconds, double device_rate, double bytes, bool same_processors)
+bm_status bm_text_trial_run(bm_text_trial *trial, bm_backend *backend, bm_error *err)
 {
-    const double device_seconds = bytes / device_rate;
-    if (same_processors)
+    double hash_rate = 0, text_rate = 0;
+    bm_sign_task task = {.offsets = trial->hashes.offsets,
+                         .hashes = trial->hashes.hashes,
+                         .n_docs = trial->n_docs,
+                         .words = trial->words,
+                         .keys = trial->bands > 0 ? trial->keys : NULL};
+    bm_status status = time_task(trial, backend, &task, &hash_rate, err);
+    if (status != BM_OK)
+        return status;
+    task.offsets = trial->text.slots;
+    task.hashes = NULL;
+    task.text = &trial->text;
+    task.n_shingles = trial->counts;
+    status = time_task(trial, backend, &task, &text_rate, err);
+    trial->hash_rate += hash_rate;
+    trial->text_rate += text_rate; /* a device that takes no such text: 0, hashes win */
+    trial->same_processors |= backend->info.kind == BM_DEVICE_CL_CPU;
+    return status == BM_ERR_UNSUPPORTED ? BM_OK : status;
+}
+
+/* Bytes a second of a way: seconds of all threads of the host, rate of all devices. */
+static double rate_of(const bm_text_trial *trial, double host_seconds, double device_rate)
+{
+    const double bytes = (double)(trial->n_docs * DOC_BYTES);
+    const double device_seconds = bytes / (device_rate > 0 ? device_rate : 1);
+    if (trial->same_processors)
         return bytes / (host_seconds + device_seconds);
     return bytes / (host_seconds > device_seconds ? host_seconds : device_seconds);
 }
 
-static void measure(bm_engine *engine, trial *t, uint32_t threads)
+void bm_text_trial_judge(const bm_text_trial *trial, uint32_t threads, bm_text_path *path)
 {
-    const double bytes = (double)t->n_docs * DOC_BYTES;
-    double text_rate = 0, hash_rate = 0;
-    bool same_processors = false;
-    for (size_t i = 0; i < engine->n_lanes; i++) {
-        bm_sign_task task = {.offsets = t->hashes.offsets,
-                             .hashes = t->hashes.hashes,
-                             .n_docs = t->n_docs,
-                             .words = t->words,
-                             .keys = engine->bands > 0 ? t->keys : NULL};
-        const double hash_seconds = time_task(engine->lanes[i].backend, &task);
-        task.offsets = t->text.slots;
-        task.hashes = NULL;
-        task.text = &t->text;
-        task.n_shingles = t->counts;
-        const double text_seconds = time_task(engine->lanes[i].backend, &task);
-        if (hash_seconds <= 0 || text_seconds <= 0)
-            return;
-        text_rate += bytes / text_seconds;
-        hash_rate += bytes / hash_seconds;
-        same_processors |= engine->lanes[i].info.kind == BM_DEVICE_CL_CPU;
-    }
-    bm_text_path *path = &engine->path;
-    path->text_rate = rate_of(t->join_seconds / threads, text_rate, bytes, same_processors);
-    path->hash_rate = rate_of(t->hash_seconds / threads, hash_rate, bytes, same_processors);
+    path->text_rate = rate_of(trial, trial->join_seconds / threads, trial->text_rate);
+    path->hash_rate = rate_of(trial, trial->hash_seconds / threads, trial->hash_rate);
     path->taken = path->text_rate > path->hash_rate;
     path->measured = true;
-}
-
-bm_status bm_text_path_choose(bm_engine *engine, const bm_text_options *options, uint32_t threads,
-                              const char *cpu, bm_error *err)
-{
-    bm_text_path *path = &engine->path;
-    trial t = {.n_docs = UNIFIED_DOCS};
-    path->able = engine->n_lanes > 0;
-    for (size_t i = 0; i < engine->n_lanes; i++) {
-        path->able = path->able && engine->lanes[i].backend->takes_text;
-        if (engine->lanes[i].info.kind != BM_DEVICE_CL_CPU)
-            t.n_docs = LINKED_DOCS;
-    }
-    if (!path->able)
-        return BM_OK;
-    if (bm_text_path_wish() == BM_TEXT_ON) {
-        path->taken = true;
-        bm_meter_log(engine->meter, BM_LOG_DEBUG, "texts go to the device (BANDMILL_CL_TEXT)");
-        return BM_OK;
-    }
-    bm_status status = trial_open(&t, engine, options, cpu, err);
-    if (status == BM_OK)
-        measure(engine, &t, threads);
-    if (path->measured)
-        bm_meter_log(engine->meter, BM_LOG_DEBUG,
-                     "%s to the device: a trial gave %.0f MB/s of text, and %.0f with hashes made "
-                     "here",
-                     path->taken ? "texts go" : "hashes go", path->text_rate * 1e-6,
-                     path->hash_rate * 1e-6);
-    trial_close(&t);
-    return status;
 }

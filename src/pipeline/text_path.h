@@ -8,6 +8,8 @@
  *     rate of a way = the slower of what the host's threads and what the devices do
  *     where a device is made of the host's own processors: the two one after the other
  *
+ * A device that fails in the trial is treated like one that does not open.
+ *
  * $BANDMILL_CL_TEXT, for tests: `on` or `off` instead of the trial; `auto` is the rule. The result
  * of a job does not depend on it. */
 #ifndef BM_PIPELINE_TEXT_PATH_H
@@ -16,22 +18,35 @@
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
-struct bm_engine;
+#include "backend/backend.h"
 
 typedef struct bm_text_path {
-    bool able;                   /* the devices were opened for texts */
+    bool able;                   /* all devices were opened for texts */
     bool taken;                  /* and get them */
-    bool measured;               /* the rates below are known */
-    double text_rate, hash_rate; /* bytes of text a second, all threads and devices */
+    bool measured;               /* the rates below are known: */
+    double text_rate, hash_rate; /* bytes of text a second, of all threads and devices */
 } bm_text_path;
 
 typedef enum bm_text_wish { BM_TEXT_OFF, BM_TEXT_AUTO, BM_TEXT_ON } bm_text_wish;
 
 /* What $BANDMILL_CL_TEXT says; BM_TEXT_AUTO where it is not set or says nothing known. */
 bm_text_wish bm_text_path_wish(void);
-/* Fill engine->path, whose lanes are open. Lanes that fail the trial leave it at hashes: the job
- * finds out about them. BM_ERR_NOMEM. */
-bm_status bm_text_path_choose(struct bm_engine *engine, const bm_text_options *options,
-                              uint32_t threads, const char *cpu, bm_error *err);
+
+/* A fixed text in both forms, and what devices took for each so far. */
+typedef struct bm_text_trial bm_text_trial;
+
+typedef struct bm_text_trial_cfg {
+    const bm_text_options *text; /* shingles that a device can cut */
+    uint32_t perms_used, bands;  /* of the devices' tasks */
+    bool linked;                 /* one of the devices has memory of its own */
+    const char *cpu;
+} bm_text_trial_cfg;
+
+bm_status bm_text_trial_open(const bm_text_trial_cfg *cfg, bm_text_trial **out, bm_error *err);
+void bm_text_trial_close(bm_text_trial *trial); /* NULL is fine */
+/* Try both ways on a device that takes texts. After a failure it is only good for close. */
+bm_status bm_text_trial_run(bm_text_trial *trial, bm_backend *backend, bm_error *err);
+/* Fill `path` once every device had its trial; `threads` make hashes on the host. */
+void bm_text_trial_judge(const bm_text_trial *trial, uint32_t threads, bm_text_path *path);
 
 #endif
