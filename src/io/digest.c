@@ -1,7 +1,7 @@
 /* digest.c -- SHA-256 by libcrypto, in blocks of 256 KiB by pread.
  *
- * Files are read back rather than hashed while they are written: a .npy header is rewritten at the
- * end, and what is read back is what a reader will get. The pages are still in the cache then. */
+ * Files are read back rather than hashed on their way out: a .npy header is rewritten at the end,
+ * and what is read back is what a reader will get. The pages are still in the cache then. */
 #include "io/digest.h"
 
 #include <errno.h>
@@ -14,54 +14,80 @@
 
 #define BLOCK_BYTES ((size_t)256 << 10)
 
-static bm_status hash_blocks(int fd, const char *shown, EVP_MD_CTX *ctx, char *block, bm_error *err)
+struct bm_sha256 {
+    EVP_MD_CTX *ctx;
+    char block[BLOCK_BYTES];
+};
+
+bm_status bm_sha256_open(bm_sha256 **out, bm_error *err)
 {
-    off_t at = 0;
-    for (;;) {
-        ssize_t n = pread(fd, block, BLOCK_BYTES, at);
+    bm_sha256 *sha = bm_alloc(1, sizeof *sha);
+    EVP_MD_CTX *ctx = EVP_MD_CTX_new();
+    if (sha == NULL || ctx == NULL) {
+        EVP_MD_CTX_free(ctx);
+        bm_free(sha);
+        return bm_fail_nomem(err, sizeof *sha);
+    }
+    sha->ctx = ctx;
+    if (EVP_DigestInit_ex(ctx, EVP_sha256(), NULL) != 1) {
+        bm_sha256_close(sha);
+        return bm_fail(err, BM_ERR_INTERNAL, "SHA-256 is not available");
+    }
+    *out = sha;
+    return BM_OK;
+}
+
+void bm_sha256_close(bm_sha256 *sha)
+{
+    if (sha == NULL)
+        return;
+    EVP_MD_CTX_free(sha->ctx);
+    bm_free(sha);
+}
+
+bm_status bm_sha256_add_range(bm_sha256 *sha, int fd, const char *shown, uint64_t from, uint64_t to,
+                              bm_error *err)
+{
+    while (from < to) {
+        size_t want = to - from < BLOCK_BYTES ? (size_t)(to - from) : BLOCK_BYTES;
+        ssize_t n = pread(fd, sha->block, want, (off_t)from);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
             return bm_fail_errno(err, errno, shown, "cannot read");
         if (n == 0)
-            return BM_OK;
-        if (EVP_DigestUpdate(ctx, block, (size_t)n) != 1)
+            return to == UINT64_MAX ? BM_OK : bm_fail_errno(err, EIO, shown, "cannot read");
+        if (EVP_DigestUpdate(sha->ctx, sha->block, (size_t)n) != 1)
             return bm_fail_at(err, BM_ERR_INTERNAL, shown, 0, "SHA-256 failed");
-        at += n;
+        from += (uint64_t)n;
     }
+    return BM_OK;
 }
 
-bm_status bm_sha256_fd(int fd, const char *shown, char hex[BM_SHA256_HEX], bm_error *err)
+bm_status bm_sha256_hex(bm_sha256 *sha, const char *shown, char hex[BM_SHA256_HEX], bm_error *err)
 {
     static const char digits[] = "0123456789abcdef";
     unsigned char digest[EVP_MAX_MD_SIZE];
     unsigned len = 0;
-    bm_status status = BM_OK;
-    char *block = bm_alloc(BLOCK_BYTES, 1);
-    EVP_MD_CTX *ctx = EVP_MD_CTX_new();
-    if (block == NULL || ctx == NULL) {
-        status = bm_fail_nomem(err, BLOCK_BYTES);
-        goto out;
-    }
-    if (EVP_DigestInit_ex(ctx, EVP_sha256(), NULL) != 1) {
-        status = bm_fail_at(err, BM_ERR_INTERNAL, shown, 0, "SHA-256 is not available");
-        goto out;
-    }
-    status = hash_blocks(fd, shown, ctx, block, err);
-    if (status != BM_OK)
-        goto out;
-    if (EVP_DigestFinal_ex(ctx, digest, &len) != 1 || len != 32) {
-        status = bm_fail_at(err, BM_ERR_INTERNAL, shown, 0, "SHA-256 failed");
-        goto out;
-    }
+    if (EVP_DigestFinal_ex(sha->ctx, digest, &len) != 1 || len != 32)
+        return bm_fail_at(err, BM_ERR_INTERNAL, shown, 0, "SHA-256 failed");
     for (unsigned i = 0; i < 32; i++) {
         hex[2 * i] = digits[digest[i] >> 4];
         hex[2 * i + 1] = digits[digest[i] & 15];
     }
     hex[64] = '\0';
-out:
-    EVP_MD_CTX_free(ctx);
-    bm_free(block);
+    return BM_OK;
+}
+
+bm_status bm_sha256_fd(int fd, const char *shown, char hex[BM_SHA256_HEX], bm_error *err)
+{
+    bm_sha256 *sha = NULL;
+    bm_status status = bm_sha256_open(&sha, err);
+    if (status == BM_OK)
+        status = bm_sha256_add_range(sha, fd, shown, 0, UINT64_MAX, err);
+    if (status == BM_OK)
+        status = bm_sha256_hex(sha, shown, hex, err);
+    bm_sha256_close(sha);
     return status;
 }
 

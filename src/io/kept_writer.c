@@ -119,6 +119,8 @@ bm_status bm_kept_writer_begin_file(bm_kept_writer *writer, size_t index, bm_err
             status = bm_out_dir_file(writer->dir, writer->names[writer->next], &writer->file, err);
         if (status == BM_OK)
             status = bm_out_file_compress(writer->file, writer->compressions[writer->next], err);
+        if (status == BM_OK)
+            bm_out_file_digest_early(writer->file);
         if (status != BM_OK)
             return status;
     }

@@ -251,6 +251,8 @@ bm_status bm_out_dir_take(bm_out_dir *dir, bm_out_file *file, bm_error *err)
             return bm_fail_errno(err, errno, file->path, "cannot close");
     }
     entry->name = file->name;
+    entry->digested = file->hex[0] != '\0';
+    memcpy(entry->hex, file->hex, sizeof entry->hex);
     file->fd = -1;
     file->name = NULL;
     dir->n++;

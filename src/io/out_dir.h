@@ -42,6 +42,9 @@ bm_status bm_out_file_open(const char *target, bool force, bm_out_file **out, bm
 /* Buffered. `compress`: 0 none, 1 gz, 2 zst; chosen before the first write. */
 bm_status bm_out_file_compress(bm_out_file *file, int compression, bm_error *err);
 bm_status bm_out_file_write(bm_out_file *file, const void *data, size_t len, bm_error *err);
+/* A file of a directory that will be large and is never rewritten: hash it on another thread while
+ * it is written, so that sealing need not. Nothing else changes. */
+void bm_out_file_digest_early(bm_out_file *file);
 /* Overwrite bytes written before (not with compression); for the .npy header. */
 bm_status bm_out_file_rewrite(bm_out_file *file, uint64_t offset, const void *data, size_t len,
                               bm_error *err);

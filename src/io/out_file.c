@@ -18,8 +18,9 @@
 #include "base/error.h"
 #include "base/memory.h"
 
-#define START_BYTES ((uint64_t)8 << 20)
-#define WRITE_MAX   ((size_t)1 << 30)
+#define START_BYTES  ((uint64_t)8 << 20)
+#define WRITE_MAX    ((size_t)1 << 30)
+#define FOLLOW_BYTES ((uint64_t)4 << 20) /* below, hashing at the end is quicker than a thread */
 
 const char *bm_out_file_shown(const bm_out_file *file)
 {
@@ -56,6 +57,25 @@ static void start_writeback(bm_out_file *file, uint64_t least)
 #endif
 }
 
+/* The bytes written so far will stay. Without a thread, or memory, the file is hashed at the end.
+ */
+static void follow(bm_out_file *file)
+{
+    if (!file->follows || file->written < FOLLOW_BYTES)
+        return;
+    if (file->follow == NULL && bm_digest_follow_open(file->fd, &file->follow, NULL) != BM_OK)
+        file->follows = false;
+    else
+        bm_digest_follow_reach(file->follow, file->written);
+}
+
+static void stop_following(bm_out_file *file)
+{
+    bm_digest_follow_close(file->follow);
+    file->follow = NULL;
+    file->follows = false;
+}
+
 static bm_status write_all(bm_out_file *file, const char *data, size_t len, bm_error *err)
 {
     while (len > 0) {
@@ -69,6 +89,7 @@ static bm_status write_all(bm_out_file *file, const char *data, size_t len, bm_e
         file->written += (uint64_t)n;
         start_writeback(file, START_BYTES);
     }
+    follow(file);
     return BM_OK;
 }
 
@@ -81,6 +102,7 @@ bm_status bm_out_file_flush(bm_out_file *file, bm_error *err)
 
 void bm_out_file_free(bm_out_file *file)
 {
+    stop_following(file);
     if (file->fd >= 0)
         close(file->fd);
     bm_out_pack_close(file->pack);
@@ -193,6 +215,7 @@ bm_status bm_out_file_rewrite(bm_out_file *file, uint64_t offset, const void *da
                           "bytes that were not written cannot be written again");
     bm_status status = bm_out_file_flush(file, err);
     const char *from = data;
+    stop_following(file);
     while (status == BM_OK && len > 0) {
         ssize_t n = pwrite(file->fd, from, len, (off_t)offset);
         if (n < 0 && errno == EINTR)
@@ -243,6 +266,11 @@ bm_status bm_out_file_close(bm_out_file *file, bm_error *err)
         status = bm_out_pack_run(file, NULL, 0, true, err);
     if (status == BM_OK)
         status = bm_out_file_flush(file, err);
+    if (status == BM_OK && file->follow != NULL) {
+        bm_digest_follow *ended = file->follow;
+        file->follow = NULL;
+        status = bm_digest_follow_end(ended, file->written, file->path, file->hex, err);
+    }
     if (status == BM_OK) {
         start_writeback(file, BM_OUT_BUFFER_BYTES); /* small files: one sync for all, at seal */
         status = file->dir != NULL ? bm_out_dir_take(file->dir, file, err) : place_file(file, err);
@@ -261,6 +289,11 @@ void bm_out_file_abort(bm_out_file *file)
     if (file->path != NULL)
         unlink(file->path);
     bm_out_file_free(file);
+}
+
+void bm_out_file_digest_early(bm_out_file *file)
+{
+    file->follows = file->dir != NULL;
 }
 
 uint64_t bm_out_file_bytes(const bm_out_file *file)

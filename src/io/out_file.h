@@ -2,6 +2,7 @@
 #ifndef BM_IO_OUT_FILE_H
 #define BM_IO_OUT_FILE_H
 
+#include "io/digest_follow.h"
 #include "io/out_dir.h"
 
 #define BM_OUT_BUFFER_BYTES ((size_t)256 << 10)
@@ -23,6 +24,9 @@ struct bm_out_file {
     bm_out_pack *pack; /* NULL: none */
     bm_status failed;  /* the first failure sticks */
     int failed_code;
+    bool follows;             /* digested while it is written, once it is large */
+    bm_digest_follow *follow; /* NULL: not yet, or not any more */
+    char hex[BM_SHA256_HEX];  /* after close, where it was followed to the end; else "" */
 };
 
 /* Empty the buffer into the file. */
