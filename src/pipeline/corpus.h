@@ -29,6 +29,8 @@ typedef struct bm_corpus_cfg {
     const bm_doc_table *docs; /* NULL: not counted */
     const char *temp_dir;     /* borrowed; NULL: everything stays in memory */
     bm_budget budget;         /* for temp_dir: how `memory` is shared */
+    bool edges;               /* leave room for edges too */
+    bool spill_now;           /* to files from the start, whatever fits: for tests */
     uint64_t input_bytes;     /* of all inputs, to foresee the files' size; 0: not known */
 } bm_corpus_cfg;
 

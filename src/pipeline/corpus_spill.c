@@ -78,6 +78,8 @@ uint64_t bm_corpus_bytes_needed(const bm_corpus *corpus, size_t n, uint64_t set_
         set_bytes = WRITE_BYTES;
         arena = budget->arena;
     }
+    if (cfg->edges)
+        arena = budget->arena + (corpus->files.sets != NULL ? budget->arena : 0);
     uint64_t adding = ids + ids / 2; /* tables grow by making one of twice the size */
     if (cfg->find_identical)
         adding += n * sizeof *corpus->sequence + corpus->n_slots * sizeof *corpus->slots * 3 / 2;
@@ -326,18 +328,20 @@ bm_status bm_corpus_make_room(bm_corpus *corpus, size_t more, uint64_t set_bytes
     if (n > BM_DOCS_MAX)
         return bm_fail(err, BM_ERR_INPUT, "more than %u documents in one run",
                        (unsigned)BM_DOCS_MAX);
-    if (cfg->memory == 0 || bm_corpus_bytes_needed(corpus, n, sets) <= cfg->memory)
+    if (!cfg->spill_now &&
+        (cfg->memory == 0 || bm_corpus_bytes_needed(corpus, n, sets) <= cfg->memory))
         return BM_OK;
     bool any_sets = cfg->hashes || cfg->perms > 0;
     if (cfg->temp_dir != NULL && files->sets == NULL && any_sets)
         status = begin_sets(corpus, sets, input_bytes_read, err);
     if (status == BM_OK && cfg->temp_dir != NULL && files->keys == NULL && cfg->bands > 0 &&
-        bm_corpus_bytes_needed(corpus, n, sets) > cfg->memory)
+        (cfg->spill_now || bm_corpus_bytes_needed(corpus, n, sets) > cfg->memory))
         status = begin_keys(corpus, input_bytes_read, err);
     if (status != BM_OK)
         return status;
     uint64_t needed = bm_corpus_bytes_needed(corpus, n, sets);
-    return needed <= cfg->memory ? BM_OK : bm_corpus_too_large(corpus, n, needed, err);
+    return cfg->memory == 0 || needed <= cfg->memory ? BM_OK
+                                                     : bm_corpus_too_large(corpus, n, needed, err);
 }
 
 bm_status bm_corpus_spill_end(bm_corpus *corpus, bm_error *err)

@@ -110,8 +110,13 @@ static void star_neighbours(star *s, size_t n)
     }
 }
 
-static void star_take(star *s, size_t n_order)
+static bm_status star_in_memory(star *s, size_t n, size_t n_order, bm_error *err)
 {
+    s->begin = bm_alloc(n + 2, sizeof *s->begin);
+    s->neighbours = bm_alloc(2 * s->match->n_edges, sizeof *s->neighbours);
+    if (s->begin == NULL || s->neighbours == NULL)
+        return bm_fail_nomem(err, n * sizeof *s->begin);
+    star_neighbours(s, n);
     for (size_t i = 0; i < n_order; i++) {
         uint32_t doc = s->order[i];
         if (s->centre[doc] != UINT32_MAX)
@@ -121,6 +126,61 @@ static void star_take(star *s, size_t n_order)
             if (s->centre[s->neighbours[j]] == UINT32_MAX)
                 s->centre[s->neighbours[j]] = doc;
     }
+    return BM_OK;
+}
+
+/* Edges in files: each twice, sorted by the place of one end in `order`, so that neighbours come
+ * when their centre's turn is. */
+static bm_status star_sort(star *s, const uint32_t *place, bm_sorted_runs *by_place, bm_error *err)
+{
+    bm_run_record edge;
+    bm_status status = bm_sorted_runs_begin(s->match->edge_runs, err);
+    while (status == BM_OK) {
+        status = bm_sorted_runs_next(s->match->edge_runs, &edge, err);
+        uint32_t a = (uint32_t)(edge.key >> 32), b = (uint32_t)edge.key;
+        if (status == BM_OK)
+            status = bm_sorted_runs_add(by_place, (uint64_t)place[a] << 32 | b, 0, err);
+        if (status == BM_OK)
+            status = bm_sorted_runs_add(by_place, (uint64_t)place[b] << 32 | a, 0, err);
+    }
+    return status == BM_NOT_FOUND ? bm_sorted_runs_begin(by_place, err) : status;
+}
+
+static bm_status star_walk(star *s, size_t n_order, bm_sorted_runs *by_place, bm_error *err)
+{
+    bm_run_record edge = {0};
+    bm_status status = bm_sorted_runs_next(by_place, &edge, err);
+    for (size_t i = 0; i < n_order; i++) {
+        uint32_t doc = s->order[i];
+        bool centre = s->centre[doc] == UINT32_MAX;
+        if (centre)
+            s->centre[doc] = doc;
+        for (; status == BM_OK && edge.key >> 32 == i;
+             status = bm_sorted_runs_next(by_place, &edge, err))
+            if (centre && s->centre[(uint32_t)edge.key] == UINT32_MAX)
+                s->centre[(uint32_t)edge.key] = doc;
+    }
+    return status == BM_NOT_FOUND ? BM_OK : status;
+}
+
+static bm_status star_from_runs(star *s, size_t n, size_t n_order, bm_error *err)
+{
+    const bm_corpus_cfg *cfg = &s->match->corpus->cfg;
+    bm_sorted_runs *by_place = NULL;
+    uint32_t *place = bm_alloc(n, sizeof *place);
+    if (place == NULL)
+        return bm_fail_nomem(err, n * sizeof *place);
+    for (size_t i = 0; i < n_order; i++)
+        place[s->order[i]] = (uint32_t)i;
+    bm_status status =
+        bm_sorted_runs_open(cfg->temp_dir, (size_t)cfg->budget.arena / 2, &by_place, err);
+    if (status == BM_OK)
+        status = star_sort(s, place, by_place, err);
+    bm_free(place);
+    if (status == BM_OK)
+        status = star_walk(s, n_order, by_place, err);
+    bm_sorted_runs_close(by_place);
+    return status;
 }
 
 static bm_status stars(const bm_match *match, const bm_doc_table *docs, bm_keep keep,
@@ -133,10 +193,7 @@ static bm_status stars(const bm_match *match, const bm_doc_table *docs, bm_keep 
     s.best = bm_alloc(n, sizeof *s.best);
     s.order = bm_alloc(n, sizeof *s.order);
     s.centre = bm_alloc(n, sizeof *s.centre);
-    s.begin = bm_alloc(n + 2, sizeof *s.begin);
-    s.neighbours = bm_alloc(2 * match->n_edges, sizeof *s.neighbours);
-    if (s.best == NULL || s.order == NULL || s.centre == NULL || s.begin == NULL ||
-        s.neighbours == NULL) {
+    if (s.best == NULL || s.order == NULL || s.centre == NULL) {
         status = bm_fail_nomem(err, n * sizeof *s.best);
         goto out;
     }
@@ -147,9 +204,9 @@ static bm_status stars(const bm_match *match, const bm_doc_table *docs, bm_keep 
             s.order[n_order++] = (uint32_t)i;
     }
     qsort_r(s.order, n_order, sizeof *s.order, by_preference, &s);
-    star_neighbours(&s, n);
-    star_take(&s, n_order);
-    for (size_t i = 0; i < n; i++) {
+    status = match->edge_runs == NULL ? star_in_memory(&s, n, n_order, err)
+                                      : star_from_runs(&s, n, n_order, err);
+    for (size_t i = 0; status == BM_OK && i < n; i++) {
         uint32_t centre = s.centre[rep[i]];
         out->kept[i] = s.best[centre];
         out->label[i] = centre;
@@ -218,7 +275,7 @@ static bool is_near(const bm_match *match, uint32_t a, uint32_t b, double simila
     for (uint32_t band = 0; band < match->keys.bands; band++)
         if (bm_band_keyset_at(&match->keys, band, x) == bm_band_keyset_at(&match->keys, band, y))
             return true;
-    return bm_match_find(match, x, y) != SIZE_MAX;
+    return false;
 }
 
 /* The similarities of the pairs go to the documents that were removed. */

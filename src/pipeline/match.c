@@ -11,25 +11,69 @@
 #include "lsh/all_pairs.h"
 
 #define CHUNK_PAIRS 65536u
+#define EDGE_BYTES                                                                                 \
+    48u /* of an edge: 16, and 32 for the lists of neighbours that are made of it                  \
+         */
+
+uint64_t bm_edge_bits(double similarity)
+{
+    uint64_t bits;
+    memcpy(&bits, &similarity, sizeof bits);
+    return bits;
+}
+
+double bm_edge_similarity(uint64_t bits)
+{
+    double similarity;
+    memcpy(&similarity, &bits, sizeof similarity);
+    return similarity;
+}
+
+static bm_status add_run(bm_match *match, const bm_pair *edge, bm_error *err)
+{
+    return bm_sorted_runs_add(match->edge_runs, (uint64_t)edge->a << 32 | edge->b,
+                              bm_edge_bits(edge->similarity), err);
+}
+
+/* Make room for n more edges: in memory, or by moving all of them to runs. */
+static bm_status edge_room(bm_match *match, size_t n, bm_error *err)
+{
+    const bm_corpus_cfg *cfg = &match->corpus->cfg;
+    uint64_t bytes = (match->n_edges + n) * EDGE_BYTES;
+    if (match->only_groups || match->edge_runs != NULL)
+        return BM_OK;
+    bm_status status = bm_corpus_check_memory(match->corpus, bytes, NULL);
+    if (status == BM_OK && !cfg->spill_now) {
+        void *edges = match->edges;
+        status = bm_grow(&edges, &match->cap_edges, match->n_edges + n, sizeof *match->edges, err);
+        match->edges = edges;
+        return status;
+    }
+    if (cfg->temp_dir == NULL)
+        return bm_corpus_check_memory(match->corpus, bytes, err);
+    status =
+        bm_sorted_runs_open(cfg->temp_dir, (size_t)cfg->budget.arena / 2, &match->edge_runs, err);
+    for (size_t i = 0; status == BM_OK && i < match->n_edges; i++)
+        status = add_run(match, &match->edges[i], err);
+    bm_free(match->edges);
+    match->edges = NULL;
+    match->n_edges = match->cap_edges = 0;
+    return status;
+}
 
 static bm_status keep_edges(bm_match *match, const bm_pair *pairs, size_t n, bm_error *err)
 {
-    bm_status status = BM_OK;
-    if (!match->only_groups) {
-        void *edges = match->edges;
-        status =
-            bm_corpus_check_memory(match->corpus, (match->n_edges + n) * sizeof *match->edges, err);
-        if (status == BM_OK)
-            status =
-                bm_grow(&edges, &match->cap_edges, match->n_edges + n, sizeof *match->edges, err);
-        match->edges = edges;
-    }
+    bm_status status = edge_room(match, n, err);
     for (size_t i = 0; status == BM_OK && i < n; i++) {
         if (!(isnan(pairs[i].similarity) || pairs[i].similarity >= match->threshold))
             continue;
         match->n_edges_found++;
         bm_union_find_link(&match->groups, pairs[i].a, pairs[i].b);
-        if (!match->only_groups)
+        if (match->only_groups)
+            continue;
+        if (match->edge_runs != NULL)
+            status = add_run(match, &pairs[i], err);
+        else
             match->edges[match->n_edges++] = pairs[i];
     }
     return status;
@@ -158,7 +202,9 @@ bm_status bm_match_run(bm_match *match, bm_error *err)
 void bm_match_reset(bm_match *match)
 {
     bm_union_find_reset(&match->groups);
+    bm_sorted_runs_close(match->edge_runs);
     bm_free(match->edges);
+    match->edge_runs = NULL;
     match->edges = NULL;
     match->n_edges = match->cap_edges = 0;
 }

@@ -11,6 +11,7 @@
 #include "lsh/union_find.h"
 #include "pipeline/corpus.h"
 #include "pipeline/meter.h"
+#include "spill/sorted_runs.h"
 
 typedef struct bm_match {
     bm_corpus *corpus;
@@ -24,6 +25,8 @@ typedef struct bm_match {
     bm_union_find groups;
     bm_pair *edges; /* ordered by a, then b, after bm_match_run; empty with only_groups */
     size_t n_edges, cap_edges;
+    bm_sorted_runs *edge_runs; /* instead of `edges` where these would pass the budget: key a << 32
+                                  | b, value the bits of the similarity; else NULL */
     uint64_t n_candidates, n_verified, n_edges_found;
     double verify_seconds;   /* of sorting and comparing, on all threads at once */
     uint64_t n_not_compared; /* with only_groups: pairs of crowded buckets, at most */
@@ -32,6 +35,9 @@ typedef struct bm_match {
 /* Fill in the first seven fields, then run. */
 bm_status bm_match_run(bm_match *match, bm_error *err);
 void bm_match_reset(bm_match *match);
+/* The bits of a similarity, and back, for records of edges. */
+uint64_t bm_edge_bits(double similarity);
+double bm_edge_similarity(uint64_t bits);
 /* The edge of two documents (in any order): its place in `edges`, or SIZE_MAX. */
 size_t bm_match_find(const bm_match *match, uint32_t a, uint32_t b);
 

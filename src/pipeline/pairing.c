@@ -18,7 +18,7 @@ static void settle(bm_run *run)
                           : bm_scheme_words(&run->sketch, run->plan.bands * run->plan.rows);
 }
 
-static bm_status read_documents(bm_run *run, bm_corpus *corpus, bm_error *err)
+static bm_status read_documents(bm_run *run, bool edges, bm_corpus *corpus, bm_error *err)
 {
     bool all = run->job->all_candidates;
     bm_corpus_cfg cfg = {.hashes = run->verify == BM_VERIFY_EXACT,
@@ -27,6 +27,7 @@ static bm_status read_documents(bm_run *run, bm_corpus *corpus, bm_error *err)
                          .perms = run->verify == BM_VERIFY_SIGNATURE ? run->sketch.perms : 0,
                          .memory = run->memory,
                          .docs = &run->docs,
+                         .edges = edges,
                          .input_bytes = bm_input_set_total_bytes(run->inputs)};
     bm_status status = BM_OK;
     if (!all)
@@ -48,6 +49,7 @@ bm_status bm_pairing_run(bm_run *run, bool twice, bool output_is_dir, bool only_
     bool signatures;
     status = bm_pairing_is_signatures(run->job, &signatures, err);
     if (status == BM_OK && signatures) {
+        out->corpus.cfg.edges = !only_groups;
         status = bm_pairing_load_signatures(run, output_is_dir, out, err);
     } else if (status == BM_OK) {
         out->has_text = true;
@@ -57,7 +59,7 @@ bm_status bm_pairing_run(bm_run *run, bool twice, bool output_is_dir, bool only_
         if (status == BM_OK)
             status = bm_run_inputs(run, twice, output_is_dir, err);
         if (status == BM_OK)
-            status = read_documents(run, &out->corpus, err);
+            status = read_documents(run, !only_groups, &out->corpus, err);
     }
     if (status == BM_OK) {
         bm_doc_table_end_adding(&run->docs);

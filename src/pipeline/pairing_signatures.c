@@ -266,6 +266,7 @@ bm_status bm_pairing_load_signatures(bm_run *run, bool output_is_dir, bm_pairing
                          .memory = run->memory,
                          .docs = &run->docs,
                          .budget = run->budget,
+                         .edges = out->corpus.cfg.edges,
                          .temp_dir = job->all_candidates ? NULL : run->temp_dir};
     bm_corpus_init(&out->corpus, &cfg);
     bm_run_stage(run, "load", "documents");

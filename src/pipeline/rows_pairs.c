@@ -3,7 +3,10 @@
  * Edges join representatives. With `chain`, a copy adds one row, (representative, copy). Without it
  * every document stands for itself: the partners of a document are the copies of its representative
  * and, for each neighbour of that, the neighbour and all its copies. Partners of one document are
- * gathered, sorted and written, so the memory is that of one document's row. */
+ * gathered, sorted and written, so the memory is that of one document's row.
+ *
+ * Where edges lie in files, every row goes through sorted runs instead: the same rows, since no
+ * pair of documents stands for two edges. */
 #include "pipeline/rows.h"
 
 #include <inttypes.h>
@@ -169,20 +172,101 @@ static bm_status write_row(bm_rows *rows, bm_pair_rows *pairs, const partners *p
     return status;
 }
 
+/* --- edges in files --- */
+
+static bm_status add_sorted(bm_sorted_runs *sorted, uint32_t a, uint32_t b, uint64_t bits,
+                            bm_error *err)
+{
+    uint64_t first = a < b ? a : b, second = a < b ? b : a;
+    return bm_sorted_runs_add(sorted, first << 32 | second, bits, err);
+}
+
+/* The rows that an edge stands for: every copy of one end with every copy of the other. */
+static bm_status sort_edge(const partners *p, const bm_run_record *edge, bm_sorted_runs *sorted,
+                           bm_error *err)
+{
+    uint32_t a = (uint32_t)(edge->key >> 32), b = (uint32_t)edge->key;
+    bm_status status = BM_OK;
+    if (p->rows->chain)
+        return add_sorted(sorted, a, b, edge->value, err);
+    for (uint64_t i = p->copy_begin[a]; i < p->copy_begin[a + 1]; i++)
+        for (uint64_t j = p->copy_begin[b]; status == BM_OK && j < p->copy_begin[b + 1]; j++)
+            status = add_sorted(sorted, p->copies[i], p->copies[j], edge->value, err);
+    return status;
+}
+
+static bm_status sort_copies(const partners *p, uint32_t doc, bm_sorted_runs *sorted, bm_error *err)
+{
+    uint32_t rep = p->rows->match->corpus->rep[doc];
+    uint64_t same = bm_edge_bits(p->rows->match->verify == BM_VERIFY_NONE ? NAN : 1.0);
+    bm_status status = BM_OK;
+    if (p->rows->chain)
+        return rep == doc ? BM_OK : add_sorted(sorted, rep, doc, same, err);
+    for (uint64_t i = p->copy_begin[rep]; status == BM_OK && i < p->copy_begin[rep + 1]; i++)
+        if (p->copies[i] > doc)
+            status = add_sorted(sorted, doc, p->copies[i], same, err);
+    return status;
+}
+
+static bm_status sort_rows(const partners *p, bm_sorted_runs *sorted, bm_error *err)
+{
+    const bm_match *match = p->rows->match;
+    bm_run_record edge;
+    bm_status status = bm_sorted_runs_begin(match->edge_runs, err);
+    while (status == BM_OK) {
+        status = bm_sorted_runs_next(match->edge_runs, &edge, err);
+        if (status == BM_OK)
+            status = sort_edge(p, &edge, sorted, err);
+    }
+    status = status == BM_NOT_FOUND ? BM_OK : status;
+    for (size_t doc = 0; status == BM_OK && doc < match->corpus->n; doc++)
+        status = sort_copies(p, (uint32_t)doc, sorted, err);
+    return status == BM_OK ? bm_sorted_runs_begin(sorted, err) : status;
+}
+
+static bm_status write_sorted(bm_rows *rows, partners *p, bm_pair_rows *pairs, bm_error *err)
+{
+    const bm_corpus_cfg *cfg = &pairs->match->corpus->cfg;
+    bm_sorted_runs *sorted = NULL;
+    bm_run_record record;
+    partner other;
+    bm_status status =
+        bm_sorted_runs_open(cfg->temp_dir, (size_t)cfg->budget.arena / 2, &sorted, err);
+    if (status == BM_OK)
+        status = sort_rows(p, sorted, err);
+    while (status == BM_OK) {
+        status = bm_sorted_runs_next(sorted, &record, err);
+        if (status != BM_OK)
+            break;
+        other = (partner){(uint32_t)record.key, bm_edge_similarity(record.value)};
+        partners one = {.row = &other, .n_row = 1};
+        status = write_row(rows, pairs, &one, (uint32_t)(record.key >> 32), err);
+    }
+    bm_sorted_runs_close(sorted);
+    return status == BM_NOT_FOUND ? BM_OK : status;
+}
+
+static bm_status write_rows(bm_rows *rows, partners *p, bm_pair_rows *pairs, bm_error *err)
+{
+    bm_status status = index_neighbours(p, err);
+    for (size_t i = 0; status == BM_OK && i < pairs->match->corpus->n; i++) {
+        status = gather(p, (uint32_t)i, err);
+        if (status == BM_OK)
+            status = write_row(rows, pairs, p, (uint32_t)i, err);
+    }
+    return status;
+}
+
 bm_status bm_rows_pairs(bm_rows *rows, bm_pair_rows *pairs, bm_error *err)
 {
     partners p = {.rows = pairs};
     bm_status status =
         pairs->json ? BM_OK : bm_buf_add_text(&rows->buf, "id_a\tid_b\tjaccard\n", err);
     if (status == BM_OK)
-        status = index_neighbours(&p, err);
-    if (status == BM_OK)
         status = index_copies(&p, err);
-    for (size_t i = 0; status == BM_OK && i < pairs->match->corpus->n; i++) {
-        status = gather(&p, (uint32_t)i, err);
-        if (status == BM_OK)
-            status = write_row(rows, pairs, &p, (uint32_t)i, err);
-    }
+    if (status == BM_OK)
+        status = pairs->match->edge_runs == NULL ? write_rows(rows, &p, pairs, err)
+                                                 : write_sorted(rows, &p, pairs, err);
     if (status == BM_OK)
         status = bm_rows_flush(rows, true, err);
     bm_free(p.begin);

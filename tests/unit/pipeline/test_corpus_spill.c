@@ -1,0 +1,371 @@
+/* test_corpus_spill.c -- a corpus in files answers as one in memory, and damage to a file is an
+ * error. The model is the sets themselves, as they were drawn. */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bandmill/sketch.h>
+
+#include "../io/scratch.h"
+#include "pipeline/corpus.h"
+#include "pipeline/grouping.h"
+#include "pipeline/match.h"
+#include "pipeline/rows.h"
+
+#define N     9000u /* more than two blocks of keys */
+#define BANDS 5u
+#define PERMS 24u
+#define MOST  40u
+
+typedef struct world {
+    uint64_t sets[N][MOST], keys[N][BANDS];
+    uint32_t sizes[N], identity[N], words[N][PERMS];
+    bm_doc_table docs;
+    bm_meter meter;
+    bm_pool *pool;
+    scratch temp;
+} world;
+
+static uint64_t random_next(uint64_t *state)
+{
+    *state = *state * UINT64_C(6364136223846793005) + 1442695040888963407u;
+    return *state >> 33;
+}
+
+/* A document is a base (each set its own), a copy of an earlier one, or one with a few other
+ * hashes. */
+static void draw_document(world *w, uint32_t i, uint64_t *state)
+{
+    uint32_t kind = (uint32_t)(random_next(state) % 4), from = 0;
+    w->identity[i] = i;
+    w->sizes[i] = random_next(state) % 50 == 0 ? 0 : 10 + (uint32_t)(random_next(state) % 30);
+    for (uint32_t j = 0; j < MOST; j++)
+        w->sets[i][j] = random_next(state) << 32 | random_next(state) << 1;
+    if (kind < 2 && i > 20) {
+        from = (uint32_t)(random_next(state) % i);
+        w->sizes[i] = w->sizes[from];
+        memcpy(w->sets[i], w->sets[from], sizeof w->sets[i]);
+        if (kind == 0)
+            w->identity[i] = w->identity[from];
+        for (uint32_t j = 0; kind == 1 && j < w->sizes[i] / 8; j++)
+            w->sets[i][random_next(state) % w->sizes[i]] = random_next(state) << 32 | (j * 2 + 1);
+    }
+    for (uint32_t b = 0; b < BANDS; b++) {
+        w->keys[i][b] = random_next(state) << 20;
+        if (kind == 0 && i > 20)
+            w->keys[i][b] = w->keys[w->identity[i]][b];
+        else if (kind == 1 && i > 20 && random_next(state) % 2 == 0)
+            w->keys[i][b] = w->keys[from][b];
+    }
+    for (uint32_t k = 0; k < PERMS; k++)
+        w->words[i][k] =
+            kind == 0 && i > 20 ? w->words[w->identity[i]][k] : (uint32_t)(random_next(state) % 3);
+}
+
+static world *open_world(uint64_t seed)
+{
+    world *w = calloc(1, sizeof *w);
+    for (uint32_t i = 0; i < N; i++) {
+        draw_document(w, i, &seed);
+        bm_doc_row row = {.line = i + 1, .text_bytes = (i * 37u) % 50u};
+        char id[8];
+        int len = snprintf(id, sizeof id, "%u", i);
+        cr_assert_eq(bm_doc_table_add(&w->docs, &row, (bm_str){id, (size_t)len},
+                                      i * UINT64_C(0x9E3779B97F4A7C15), "f", NULL),
+                     BM_OK);
+    }
+    bm_meter_init(&w->meter, NULL);
+    cr_assert_eq(bm_pool_open(2, &w->pool, NULL), BM_OK);
+    scratch_open(&w->temp);
+    return w;
+}
+
+static void close_world(world *w)
+{
+    bm_doc_table_reset(&w->docs);
+    bm_pool_close(w->pool);
+    bm_meter_reset(&w->meter);
+    scratch_close(&w->temp);
+    free(w);
+}
+
+/* Documents first … first+n-1 as a batch of the flow. */
+static bm_status add_batch(world *w, bm_corpus *corpus, uint32_t first, uint32_t n, bm_error *err)
+{
+    bm_flow_batch batch = {.keys = w->keys[first], .words = w->words[first]};
+    bm_shingle_batch *s = &batch.shingles;
+    for (uint32_t i = first; i < first + n; i++) {
+        cr_assert_eq(bm_shingle_batch_reserve(s, 1, w->sizes[i], NULL), BM_OK);
+        memcpy(s->hashes + s->offsets[s->n_docs], w->sets[i], w->sizes[i] * sizeof(uint64_t));
+        s->sequence[s->n_docs] = (bm_hash128){w->identity[i] * 77u, 5};
+        s->offsets[s->n_docs + 1] = s->offsets[s->n_docs] + w->sizes[i];
+        s->n_docs++;
+    }
+    bm_status status = bm_corpus_add(corpus, &batch, first, err);
+    bm_shingle_batch_reset(s);
+    return status;
+}
+
+static bm_status fill(world *w, const bm_corpus_cfg *cfg, bm_corpus *corpus, bm_error *err)
+{
+    bm_status status = BM_OK;
+    bm_corpus_init(corpus, cfg);
+    for (uint32_t i = 0; status == BM_OK && i < N; i += 250)
+        status = add_batch(w, corpus, i, 250, err);
+    return status == BM_OK ? bm_corpus_end_adding(corpus, err) : status;
+}
+
+static bm_corpus_cfg in_memory(void)
+{
+    return (bm_corpus_cfg){.hashes = true, .find_identical = true, .bands = BANDS};
+}
+
+static bm_corpus_cfg in_files(world *w, uint64_t arena)
+{
+    bm_corpus_cfg cfg = in_memory();
+    cfg.temp_dir = w->temp.root;
+    cfg.spill_now = true;
+    cfg.budget.arena = arena;
+    return cfg;
+}
+
+static double jaccard(const world *w, uint32_t a, uint32_t b)
+{
+    size_t common = 0;
+    for (size_t i = 0; i < w->sizes[a]; i++)
+        for (size_t j = 0; j < w->sizes[b]; j++)
+            common += w->sets[a][i] == w->sets[b][j];
+    size_t all = w->sizes[a] + w->sizes[b] - common;
+    return (double)common / (double)all;
+}
+
+static bm_pair *some_pairs(const world *w, size_t n)
+{
+    uint64_t state = 99;
+    bm_pair *pairs = malloc(n * sizeof *pairs);
+    for (size_t i = 0; i < n; i++) {
+        do {
+            pairs[i] = (bm_pair){(uint32_t)(random_next(&state) % N),
+                                 (uint32_t)(random_next(&state) % N), 7};
+        } while (w->sizes[pairs[i].a] == 0 || w->sizes[pairs[i].b] == 0);
+        if (i % 3 == 0 && w->sizes[w->identity[pairs[i].a]] > 0)
+            pairs[i].b = w->identity[pairs[i].a];
+    }
+    return pairs;
+}
+
+Test(corpus_spill, similarities_are_those_of_the_sets_whatever_fits_into_the_arena)
+{
+    static const uint64_t arenas[] = {1, 5000, 200000, 1 << 26};
+    world *w = open_world(1);
+    for (size_t i = 0; i < 4; i++) {
+        bm_corpus corpus;
+        bm_corpus_cfg cfg = in_files(w, arenas[i]);
+        size_t n = i == 0 ? 300 : 4000;
+        cr_assert_eq(fill(w, &cfg, &corpus, NULL), BM_OK);
+        cr_assert_null(corpus.hashes, "nothing is in memory");
+        bm_pair *pairs = some_pairs(w, n);
+        for (int pass = 0; pass < 2; pass++) {
+            double threshold = pass == 0 ? 0 : .6;
+            cr_assert_eq(
+                bm_corpus_compare(&corpus, BM_VERIFY_EXACT, threshold, pairs, n, w->pool, NULL),
+                BM_OK);
+            for (size_t k = 0; k < n; k++) {
+                double wanted = jaccard(w, pairs[k].a, pairs[k].b);
+                if (pairs[k].similarity != wanted &&
+                    !(wanted < threshold && pairs[k].similarity < 0))
+                    cr_assert_fail("%f for %f", pairs[k].similarity, wanted);
+            }
+        }
+        free(pairs);
+        bm_corpus_reset(&corpus);
+    }
+    close_world(w);
+}
+
+Test(corpus_spill, agreements_are_those_of_the_words)
+{
+    world *w = open_world(2);
+    bm_corpus corpus;
+    bm_corpus_cfg cfg = in_files(w, 3000);
+    cfg.hashes = false;
+    cfg.perms = PERMS;
+    cr_assert_eq(fill(w, &cfg, &corpus, NULL), BM_OK);
+    bm_pair *pairs = some_pairs(w, 2000);
+    cr_assert_eq(bm_corpus_compare(&corpus, BM_VERIFY_SIGNATURE, 0, pairs, 2000, w->pool, NULL),
+                 BM_OK);
+    for (size_t k = 0; k < 2000; k++) {
+        uint32_t same = 0;
+        for (uint32_t j = 0; j < PERMS; j++)
+            same += w->words[pairs[k].a][j] == w->words[pairs[k].b][j];
+        cr_assert_eq(pairs[k].similarity, (double)same / PERMS);
+    }
+    free(pairs);
+    bm_corpus_reset(&corpus);
+    close_world(w);
+}
+
+static void run_match(world *w, bm_corpus *corpus, bool only_groups, bm_match *match)
+{
+    *match = (bm_match){.corpus = corpus,
+                        .pool = w->pool,
+                        .meter = &w->meter,
+                        .verify = BM_VERIFY_EXACT,
+                        .threshold = 0.6,
+                        .only_groups = only_groups};
+    cr_assert_eq(bm_match_run(match, NULL), BM_OK);
+}
+
+static void expect_same_groups(const bm_grouping *x, const bm_grouping *y)
+{
+    cr_assert_eq(x->n_groups, y->n_groups);
+    cr_assert(x->n_removed == y->n_removed && x->n_chained == y->n_chained);
+    for (size_t i = 0; i < N; i++)
+        cr_assert(x->label[i] == y->label[i] && x->kept[i] == y->kept[i] &&
+                  x->reason[i] == y->reason[i] && x->similarity[i] == y->similarity[i]);
+}
+
+static int take(void *ctx, const char *data, size_t len)
+{
+    return bm_buf_add(ctx, data, len, NULL) == BM_OK ? 0 : 1;
+}
+
+static void write_pairs(world *w, const bm_match *match, bool chain, bm_buf *out)
+{
+    bm_rows rows = {.write = take, .write_ctx = out};
+    bm_pair_rows pairs = {.match = match, .docs = &w->docs, .chain = chain};
+    cr_assert_eq(bm_rows_pairs(&rows, &pairs, NULL), BM_OK);
+    bm_rows_reset(&rows);
+}
+
+Test(corpus_spill, groups_pairs_and_counts_are_those_of_memory)
+{
+    world *w = open_world(3);
+    for (int only_groups = 0; only_groups < 2; only_groups++) {
+        bm_corpus corpus[2];
+        bm_match match[2];
+        bm_corpus_cfg cfg[2] = {in_memory(), in_files(w, 20000)};
+        for (int i = 0; i < 2; i++) {
+            cr_assert_eq(fill(w, &cfg[i], &corpus[i], NULL), BM_OK);
+            run_match(w, &corpus[i], only_groups, &match[i]);
+        }
+        cr_assert_gt(match[0].n_edges_found, 100);
+        cr_assert_eq(match[0].n_candidates, match[1].n_candidates);
+        cr_assert_eq(match[0].n_edges_found, match[1].n_edges_found);
+        cr_assert_eq(match[1].edge_runs != NULL, !only_groups);
+        for (int star = 0; star < (only_groups ? 1 : 2); star++) {
+            for (bm_keep keep = BM_KEEP_FIRST; keep <= BM_KEEP_SHORTEST; keep++) {
+                bm_grouping g[2];
+                for (int i = 0; i < 2; i++)
+                    cr_assert_eq(bm_grouping_make(&match[i], &w->docs,
+                                                  star ? BM_CLUSTER_STAR : BM_CLUSTER_COMPONENTS,
+                                                  keep, &g[i], NULL),
+                                 BM_OK);
+                expect_same_groups(&g[0], &g[1]);
+                bm_grouping_reset(&g[0]);
+                bm_grouping_reset(&g[1]);
+            }
+        }
+        for (int chain = 0; chain < (only_groups ? 0 : 2); chain++) {
+            bm_buf text[2] = {{0}, {0}};
+            write_pairs(w, &match[0], chain, &text[0]);
+            write_pairs(w, &match[1], chain, &text[1]);
+            cr_assert_gt(text[0].len, 10000);
+            cr_assert_eq(text[0].len, text[1].len);
+            cr_assert_eq(memcmp(text[0].data, text[1].data, text[0].len), 0);
+            bm_buf_reset(&text[0]);
+            bm_buf_reset(&text[1]);
+        }
+        for (int i = 0; i < 2; i++) {
+            bm_match_reset(&match[i]);
+            bm_corpus_reset(&corpus[i]);
+        }
+    }
+    close_world(w);
+}
+
+Test(corpus_spill, what_was_in_memory_moves_to_the_file_when_the_budget_is_reached)
+{
+    world *w = open_world(4);
+    bm_corpus whole, corpus;
+    bm_corpus_cfg cfg = in_memory();
+    cr_assert_eq(fill(w, &cfg, &whole, NULL), BM_OK);
+    cfg.temp_dir = w->temp.root;
+    cfg.budget.arena = 100000;
+    cfg.memory = 1950000; /* of 2.1 MB that the job would take; a file's buffer is 1 MiB */
+    cr_assert_eq(fill(w, &cfg, &corpus, NULL), BM_OK);
+    cr_assert_not_null(corpus.files.sets);
+    bm_pair *pairs = some_pairs(w, 3000);
+    cr_assert_eq(bm_corpus_compare(&corpus, BM_VERIFY_EXACT, 0, pairs, 3000, w->pool, NULL), BM_OK);
+    for (size_t k = 0; k < 3000; k++)
+        cr_assert_eq(pairs[k].similarity, jaccard(w, pairs[k].a, pairs[k].b));
+    for (size_t i = 0; i < N; i++)
+        cr_assert_eq(corpus.rep[i], whole.rep[i]);
+    free(pairs);
+    bm_corpus_reset(&corpus);
+    bm_corpus_reset(&whole);
+    close_world(w);
+}
+
+Test(corpus_spill, without_a_directory_the_budget_ends_the_job)
+{
+    world *w = open_world(5);
+    bm_corpus corpus;
+    bm_error err = {0};
+    bm_corpus_cfg cfg = in_memory();
+    cfg.memory = 1000000;
+    cr_assert_eq(fill(w, &cfg, &corpus, &err), BM_ERR_NOMEM);
+    cr_assert_not_null(strstr(err.message, "--memory"));
+    bm_corpus_reset(&corpus);
+    cfg.temp_dir = "/nonexistent";
+    cr_assert_eq(fill(w, &cfg, &corpus, &err), BM_ERR_IO);
+    cr_assert_not_null(strstr(err.file, "/nonexistent"));
+    bm_corpus_reset(&corpus);
+    close_world(w);
+}
+
+static void flip(int fd, uint64_t at)
+{
+    unsigned char byte;
+    cr_assert_eq(pread(fd, &byte, 1, (off_t)at), 1);
+    byte ^= 4;
+    cr_assert_eq(pwrite(fd, &byte, 1, (off_t)at), 1);
+}
+
+Test(corpus_spill, a_changed_byte_a_short_file_and_an_unreadable_one_are_errors)
+{
+    world *w = open_world(6);
+    for (int how = 0; how < 3; how++) {
+        bm_corpus corpus;
+        bm_band_keyset keys;
+        bm_error err = {0};
+        bm_corpus_cfg cfg = in_files(w, 100000);
+        cr_assert_eq(fill(w, &cfg, &corpus, NULL), BM_OK);
+        int fds[2] = {bm_spill_fd(corpus.files.sets), bm_spill_fd(corpus.files.keys)};
+        uint64_t sizes[2] = {bm_spill_bytes(corpus.files.sets), bm_spill_bytes(corpus.files.keys)};
+        for (int k = 0; k < 2; k++) {
+            if (how == 0)
+                flip(fds[k], sizes[k] / 2);
+            else if (how == 1)
+                cr_assert_eq(ftruncate(fds[k], (off_t)(sizes[k] / 2)), 0);
+            else
+                cr_assert(freopen("/dev/null", "w", stdin) != NULL && dup2(0, fds[k]) >= 0);
+        }
+        bm_pair *pairs = malloc(N * sizeof *pairs);
+        size_t n = 0;
+        for (uint32_t i = 1; i < N; i++)
+            if (w->sizes[i] > 0 && w->sizes[i - 1] > 0)
+                pairs[n++] = (bm_pair){i - 1, i, 0};
+        bm_status wanted = how == 2 ? BM_ERR_IO : BM_ERR_FORMAT;
+        cr_assert_eq(bm_corpus_compare(&corpus, BM_VERIFY_EXACT, 0, pairs, n, w->pool, &err),
+                     wanted, "how %d", how);
+        cr_assert_not_null(strstr(err.message, "temporary file"));
+        cr_assert_eq(bm_corpus_keyset(&corpus, w->pool, &keys, &err), wanted, "how %d", how);
+        free(pairs);
+        bm_corpus_reset(&corpus);
+    }
+    close_world(w);
+}
