@@ -46,10 +46,10 @@ static void print_json_row(cli_voice *voice, const bm_device_info *device,
     print_json_field(voice, "driver", device->driver);
     print_json_field(voice, "kind", kind_name(device->kind));
     cli_print(voice,
-              ",\"compute_units\":%" PRIu32 ",\"memory_bytes\":%" PRIu64
+              ",\"compute_units\":%" PRIu32 ",\"clock_mhz\":%" PRIu32 ",\"memory_bytes\":%" PRIu64
               ",\"max_alloc_bytes\":%" PRIu64 ",\"local_bytes\":%" PRIu64 ",\"usable\":%s",
-              device->compute_units, device->memory_bytes, device->max_alloc_bytes,
-              device->local_bytes, device->usable ? "true" : "false");
+              device->compute_units, device->clock_mhz, device->memory_bytes,
+              device->max_alloc_bytes, device->local_bytes, device->usable ? "true" : "false");
     if (!device->usable)
         print_json_field(voice, "why", device->why);
     if (verdict->tested) {

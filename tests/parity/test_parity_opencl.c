@@ -1,6 +1,7 @@
 /* Every OpenCL device here, in both shapes of the kernels, gives the words and keys of the scalar reference.
  *
- * No device: the tests are skipped, with the reason. BANDMILL_REQUIRE_OPENCL=N: fewer than N platforms is a failure. */
+ * No device: the tests are skipped, with the reason. BANDMILL_REQUIRE_OPENCL=N: fewer than N platforms is a failure.
+ * BANDMILL_TEST_DEVICE=opencl:P.D: that device alone, and none is a failure. */
 #include <dirent.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -30,6 +31,15 @@ static devices find_devices(void)
     const char *required = getenv("BANDMILL_REQUIRE_OPENCL");
     if (required != NULL)
         cr_assert_geq(platforms, strtoul(required, NULL, 10), "%zu OpenCL platforms here; %s", platforms, note);
+    const char *only = getenv("BANDMILL_TEST_DEVICE");
+    if (only != NULL) {
+        size_t n = 0;
+        for (size_t i = 0; i < d.n; ++i)
+            if (strcmp(d.infos[i].spec, only) == 0)
+                d.infos[n++] = d.infos[i];
+        d.n = n;
+        cr_assert_eq(n, 1, "there is no device %s", only);
+    }
     if (d.n == 0)
         cr_skip("no OpenCL device: %s", note);
     return d;

@@ -81,6 +81,8 @@ static void describe(const bm_cl_api *api, cl_platform_id platform, cl_device_id
     info->kind = kind_of(out->type);
     info->compute_units =
         (uint32_t)device_number(api, id, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof(cl_uint));
+    info->clock_mhz =
+        (uint32_t)device_number(api, id, CL_DEVICE_MAX_CLOCK_FREQUENCY, sizeof(cl_uint));
     info->memory_bytes = device_number(api, id, CL_DEVICE_GLOBAL_MEM_SIZE, sizeof(cl_ulong));
     info->max_alloc_bytes = device_number(api, id, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof(cl_ulong));
     info->local_bytes = device_number(api, id, CL_DEVICE_LOCAL_MEM_SIZE, sizeof(cl_ulong));

@@ -1,0 +1,398 @@
+#!/usr/bin/env bash
+# gpu-box.sh [options] -- all that can be said about Bandmill on this machine's GPU, without a network and without root: build, known
+# answers, parity, figures against the limits of the device, tuning. One JSON file.
+#
+#   --device LIST      as bandmill takes it (gpu); a missing device is a failure. `pocl` stands for PoCL, to try the script without a GPU
+#   --from DIR         a bundle: what the system lacks is taken from there
+#   --program-dir DIR  a build folder: nothing is built
+#   --work DIR         where it works (build/gpu-box)
+#   --out FILE         the JSON (bench/results/gpu-NAME.json, NAME being the device's; with --quick WORK/result.json)
+#   --steps LIST       only these, separated by commas; what earlier calls left in WORK stays in the JSON. In their order:
+#                      setup build self-test parity identity bench job tune
+#   --commit ID        what is measured, where there is no git here
+#   --quick            small inputs, one repeat, no tuning: does the script work?
+#   --bundle DIR       on a machine with a network and the same distribution: download into DIR what building needs; with --program-dir
+#                      also that folder's programs, for a machine without a compiler
+#
+# Every step is run, whatever became of the others; what failed stands in the JSON and on stderr, and the exit code is 1. 2: usage.
+#
+# A driver often brings libnvidia-opencl.so without telling any loader (containers): then a folder of ICD files is made here. No loader:
+# libOpenCL.so.1 is looked for in the bundle and in CUDA. $BM_DRIVER_DIRS: more folders with drivers, separated by colons.
+set -uo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+cd "$root" || exit 2
+
+all_steps=(setup build self-test parity identity bench job tune)
+device=gpu from='' given='' work=build/gpu-box out='' steps='' commit='' quick=no bundle=''
+
+usage() {
+    sed -n '2,24s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+    exit "$1"
+}
+while (($#)); do
+    case $1 in
+    --quick) quick=yes ;;
+    -h | --help) usage 0 ;;
+    --device | --from | --program-dir | --work | --out | --steps | --commit | --bundle)
+        (($# > 1)) || { echo "gpu-box.sh: $1 needs a value" >&2; exit 2; }
+        case $1 in
+        --device) device=$2 ;;
+        --from) from=$(realpath -e -- "$2") || exit 2 ;;
+        --program-dir) given=$(realpath -e -- "$2") || exit 2 ;;
+        --work) work=$2 ;;
+        --out) out=$2 ;;
+        --steps) steps=$2 ;;
+        --commit) commit=$2 ;;
+        --bundle) bundle=$2 ;;
+        esac
+        shift
+        ;;
+    *)
+        echo "gpu-box.sh: unknown argument $1" >&2
+        exit 2
+        ;;
+    esac
+    shift
+done
+if [[ -n $bundle ]]; then
+    exec "$root/scripts/gpu-box-bundle.sh" "$bundle" "$given"
+fi
+[[ $device == pocl ]] && device=Portable
+IFS=, read -r -a wanted <<< "${steps:-$(IFS=, && echo "${all_steps[*]}")}"
+for step in "${wanted[@]}"; do
+    [[ " ${all_steps[*]} " == *" $step "* ]] || { echo "gpu-box.sh: no step $step (expected ${all_steps[*]})" >&2; exit 2; }
+done
+
+mkdir -p "$work"/{parts,logs,vendors} && work=$(realpath -e "$work") || exit 2
+build=${given:-$work/build}
+export BANDMILL_CACHE_DIR=$work/cache LC_ALL=C
+unset BANDMILL_DEVICE BANDMILL_CPU BANDMILL_TUNING BANDMILL_CL_SHAPE BANDMILL_CL_ROW BANDMILL_CL_LIMIT
+
+# --- helpers ---
+
+say() { printf '== %s\n' "$*" >&2; }
+# json_string TEXT
+json_string() {
+    local text=${1//\\/\\\\}
+    text=${text//\"/\\\"}
+    text=${text//$'\n'/\\n}
+    text=${text//$'\t'/ }
+    printf '"%s"' "$(printf '%s' "$text" | tr -d '\000-\037')"
+}
+# shown COMMAND...: without a path of this machine.
+shown() {
+    local text="$*"
+    text=${text//$build\//BUILD/}
+    text=${text//$work\//WORK/}
+    [[ -z $from ]] || text=${text//$from/BUNDLE}
+    text=${text//$root\//}
+    printf '%s' "$text"
+}
+# run SECONDS OUT COMMAND...: its exit code; stdout to OUT, stderr to the step's log.
+run() {
+    local limit=$1 to=$2
+    shift 2
+    commands+=("$(shown "$@")")
+    printf '+ %s\n' "$*" >> "$log"
+    timeout -k 10 "$limit" "$@" > "$to" 2>> "$log"
+}
+fail() {
+    why=${why:-$1}
+    return 1
+}
+# figure FILE DEVICE WHAT: the median of a row of `bench --json`; DEVICE is a prefix.
+figure() {
+    awk -v device="\"$2" -v what="\"$3\"" -F': ' '
+        { sub(/^ */, ""); sub(/,$/, "") }
+        $1 == "\"device\"" { here = index($2, device) == 1 }
+        $1 == "\"what\"" { this = $2 == what }
+        $1 == "\"median\"" && here && this { print $2; exit }' "$1"
+}
+# field FILE KEY SPEC: a member of the object with that spec in `devices --json`, which is one line.
+field() {
+    tr '{' '\n' < "$1" | grep -F "\"spec\":\"$3\"" | head -n 1 |
+        sed -n "s/.*\"$2\":\(\"\([^\"]*\)\"\|\([0-9.]*\)\).*/\2\3/p"
+}
+# ratio A B: A/B with three decimals, or null.
+ratio() { awk -v a="${1:-0}" -v b="${2:-0}" 'BEGIN { if (a + 0 > 0 && b + 0 > 0) printf "%.3f", a / b; else printf "null" }'; }
+number() { printf '%s' "${1:-null}"; }
+
+# --- where things are: before every step, since steps may be run one by one ---
+
+driver_dirs() {
+    printf '%s\n' "${BM_DRIVER_DIRS:-}" "${LD_LIBRARY_PATH:-}" | tr ':' '\n'
+    ldconfig -p 2> /dev/null | sed -n 's/.* => \(.*\)\/[^/]*$/\1/p' | sort -u
+    printf '%s\n' /usr/lib/x86_64-linux-gnu /usr/lib64 /usr/lib /usr/lib/aarch64-linux-gnu /usr/local/nvidia/lib64 /usr/local/nvidia/lib \
+        /usr/lib/wsl/lib /run/opengl-driver/lib /usr/local/cuda/compat /usr/local/cuda/lib64 /usr/local/cuda/targets/*/lib
+}
+# find_library NAME...: the first that is there.
+find_library() {
+    local folder name
+    while read -r folder; do
+        for name in "$@"; do
+            [[ -n $folder && -e $folder/$name ]] && { printf '%s\n' "$folder/$name"; return 0; }
+        done
+    done < <(driver_dirs)
+    return 1
+}
+prefix=$work/prefix
+use_prefix() {
+    local lib
+    for lib in "$prefix"/usr/lib/*-linux-gnu "$prefix"/lib/*-linux-gnu; do
+        [[ -d $lib ]] && LD_LIBRARY_PATH=$lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+    done
+    export LD_LIBRARY_PATH="${LD_LIBRARY_PATH:-}" PATH="$PATH:$prefix/usr/bin"
+}
+# The ICD files that are registered, and one for a driver of NVIDIA that is not.
+find_drivers() {
+    local registered=${OCL_ICD_VENDORS:-/etc/OpenCL/vendors} loader
+    nvidia=$(find_library libnvidia-opencl.so.1) || nvidia=
+    loader=$(find_library libOpenCL.so.1) || loader=
+    if [[ -n $nvidia ]] && ! grep -qs libnvidia-opencl "$registered"/*.icd; then
+        rm -f "$work"/vendors/*.icd
+        cp "$registered"/*.icd "$work/vendors/" 2> /dev/null
+        printf '%s\n' "$nvidia" > "$work/vendors/nvidia.icd"
+        export OCL_ICD_VENDORS=$work/vendors
+        made_icd=true
+    fi
+    if [[ -n $loader ]] && ! ldconfig -p 2> /dev/null | grep -q 'libOpenCL\.so\.1 '; then
+        LD_LIBRARY_PATH=${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$(dirname "$loader")
+        export LD_LIBRARY_PATH
+    fi
+}
+nvidia='' made_icd=false
+use_prefix
+find_drivers
+
+# --- the steps. Each sets `result` to JSON; what fails says why. ---
+
+step_setup() {
+    if [[ -n $from ]]; then
+        run 300 /dev/null "$root/scripts/gpu-box-bundle.sh" --unpack "$from" "$prefix" || fail "the bundle cannot be unpacked" || return
+        use_prefix
+        find_drivers
+    fi
+    local smi=null
+    if command -v nvidia-smi > /dev/null; then
+        run 60 "$work/smi" nvidia-smi --query-gpu=name,driver_version,clocks.max.sm,clocks.max.mem,memory.total,pcie.link.gen.max,pcie.link.width.max --format=csv
+        smi=$(json_string "$(cat "$work/smi")")
+    fi
+    result="{\"libnvidia_opencl\": $([[ -n $nvidia ]] && echo true || echo false), \"icd_file_made_here\": $made_icd, \"nvidia_smi\": $smi}"
+    if [[ $device == gpu && -e /proc/driver/nvidia/version && -z $nvidia ]]; then
+        fail "the NVIDIA driver here has no libnvidia-opencl.so.1 (package libnvidia-compute-VERSION or nvidia-opencl-icd of the same version)"
+    fi
+}
+
+# Does the system have all that building needs?
+system_builds() {
+    local package header
+    for package in libzstd libutf8proc libcrypto simdjson zlib; do
+        pkg-config --exists "$package" 2>> "$log" || return 1
+    done
+    for header in xxhash.h CL/cl.h; do
+        printf '#include <%s>\n' "$header" | "${CC:-cc}" -E - > /dev/null 2>> "$log" || return 1
+    done
+}
+step_build() {
+    local options=(-DCMAKE_BUILD_TYPE=Release -DBM_BENCH=ON) source=system
+    if [[ -n $given ]]; then
+        result='{"built": false}'
+        [[ -x $build/bandmill ]] || fail "no bandmill in --program-dir"
+        return
+    fi
+    if ! command -v "${CC:-cc}" > /dev/null || ! command -v cmake > /dev/null; then
+        if [[ -n $from && -x $from/programs/bandmill ]]; then
+            mkdir -p "$build" && cp -r "$from/programs/." "$build/"
+            result='{"built": false, "programs": "of the bundle"}'
+            return 0
+        fi
+        fail "no compiler or no cmake here, and no programs in the bundle"
+        return
+    fi
+    if ! system_builds && [[ -d $prefix/usr ]]; then
+        source=bundle
+        options+=("-DCMAKE_PREFIX_PATH=$prefix/usr")
+        local lib
+        lib=$(dirname "$(find "$prefix/usr/lib" -name libzstd.so | head -n 1)")
+        PKG_CONFIG_LIBDIR=$(find "$prefix/usr" -name pkgconfig -type d | paste -sd :)
+        export PKG_CONFIG_SYSROOT_DIR=$prefix PKG_CONFIG_LIBDIR
+        export LIBRARY_PATH=$lib${LIBRARY_PATH:+:$LIBRARY_PATH}
+    fi
+    pkg-config --exists criterion 2>> "$log" && options+=(-DBM_TESTS=ON) || options+=(-DBM_TESTS=OFF)
+    run 1800 /dev/null "$root/scripts/build.sh" "$build" "${options[@]}" -- bandmill planted || fail "the build failed (log: $build/build.log)" || return
+    if [[ ${options[*]} == *BM_TESTS=ON* ]]; then
+        run 1800 /dev/null cmake --build "$build" --target test_parity_opencl || fail "the parity tests do not build" || return
+    fi
+    result="{\"built\": true, \"libraries\": \"$source\", \"compiler\": $(json_string "$("${CC:-cc}" --version | head -n 1)")}"
+}
+
+# The first device that is meant: its row in the listing. The listing is kept for all steps.
+choose_device() {
+    [[ -s $work/devices.json ]] || "$build/bandmill" devices --json > "$work/devices.json" 2>> "$log" || return 1
+    [[ -s $work/spec ]] || "$build/bandmill" bench --json --device "$device" --repeats 1 --min-seconds 0.001 2>> "$log" |
+        sed -n 's/.*"device": "\(opencl:[0-9.]*\)".*/\1/p' | head -n 1 > "$work/spec"
+    spec=$(cat "$work/spec")
+    [[ -n $spec ]] || return 1
+    name=$(field "$work/devices.json" name "$spec") platform=$(field "$work/devices.json" platform "$spec")
+    driver=$(field "$work/devices.json" driver "$spec") units=$(field "$work/devices.json" compute_units "$spec")
+    clock=$(field "$work/devices.json" clock_mhz "$spec") kind=$(field "$work/devices.json" kind "$spec")
+}
+
+step_self-test() {
+    rm -f "$work/devices.json" "$work/spec"
+    run 600 "$work/devices.json" "$build/bandmill" devices --self-test --json
+    local rc=$?
+    [[ -s $work/devices.json ]] && result=$(cat "$work/devices.json")
+    choose_device || fail "no device matches --device $device" || return
+    [[ $rc == 0 ]] && return
+    [[ $(field "$work/devices.json" self_test "$spec") == passed ]] && return # another device failed; the JSON says so
+    fail "the self-test of $spec failed"
+}
+
+step_parity() {
+    choose_device || fail "no device" || return
+    local program n=0
+    for program in "$build"/tests/parity/test_parity_*; do
+        [[ -x $program && ! -d $program ]] || continue
+        BANDMILL_REQUIRE_OPENCL=1 BANDMILL_TEST_DEVICE=$spec run 900 "$work/parity.txt" "$program" || fail "$(basename "$program") failed"
+        cat "$work/parity.txt" >> "$log"
+        n=$((n + 1))
+    done
+    result="{\"programs\": $n, \"passed\": $(sed -n 's/.*Passing: \([0-9]*\).*/\1/p' "$log" | awk '{ n += $1 } END { print n + 0 }')}"
+    ((n > 0)) || fail "no parity program was built (no Criterion)"
+    [[ -z $why ]]
+}
+
+# Documents for `identity` and `job`.
+documents() {
+    [[ -s $work/$1.jsonl ]] && return
+    if [[ -x $build/bench/planted ]]; then
+        run 300 "$work/$1.jsonl" "$build/bench/planted" "$1"
+    else
+        awk -v n="$1" 'BEGIN { srand(3); for (i = 0; i < n; i++) { t = ""; if (i % 3) { for (j = 0; j < 150; j++) t = t sprintf(" w%x", rand() * 65536) }
+            else t = last " edited" i; last = t; printf "{\"id\":\"d%d\",\"text\":\"%s\"}\n", i, t } }' > "$work/$1.jsonl"
+    fi
+}
+# The same bytes from the device as from the native CPU, through the program.
+step_identity() {
+    choose_device || fail "no device" || return
+    local n=20000 options checks=0 file on
+    [[ $quick == yes ]] && n=1000
+    documents "$n" || fail "the documents cannot be made" || return
+    for options in '--perms 128 --band-keys' '--perms 16 --shingle char:5' '--perms 256 --words space --band-keys' '--perms 1024' \
+        '--perms 100 --shingle byte:8' '--scheme oph'; do
+        for on in cpu "$spec"; do
+            # shellcheck disable=SC2086 # options are words
+            run 300 /dev/null "$build/bandmill" sign "$work/$n.jsonl" -q --force --device "$on" $options -o "$work/identity-${on%%:*}" && continue
+            tail -n 1 "$log" | grep -q 'made by the native CPU only' && continue 2 # a scheme that has no kernel
+            fail "sign $options fails on $on"
+        done
+        for file in "$work"/identity-cpu/*.npy; do
+            checks=$((checks + 1))
+            cmp -s "$file" "$work/identity-opencl/$(basename "$file")" || fail "sign $options: $(basename "$file") differs from the CPU's"
+        done
+    done
+    result="{\"documents\": $n, \"files_compared\": $checks}"
+    [[ -z $why ]]
+}
+
+step_bench() {
+    choose_device || fail "no device" || return
+    local options=() up down resident host words limit=null link
+    [[ $quick == yes ]] && options=(--repeats 1 --min-seconds 0.02)
+    run 900 "$work/bench.json" "$build/bandmill" bench --json --device "cpu,$spec" "${options[@]}" || fail "bench failed" || return
+    resident=$(figure "$work/bench.json" "$spec" 'resident hashes') host=$(figure "$work/bench.json" "$spec" 'hashes from the host')
+    up=$(figure "$work/bench.json" "$spec" upload) down=$(figure "$work/bench.json" "$spec" read-back)
+    words=$(figure "$work/bench.json" "$spec" 'text word:5')
+    # 32-bit multiply-adds a clock of a compute unit (an SM; a CU, quarter rate), over 128 permutations: M shingles/s.
+    case $kind:$platform in
+    gpu:*NVIDIA*) limit=$(awk -v u="$units" -v c="$clock" 'BEGIN { print u * c * 64 / 128 }') ;;
+    gpu:*AMD*) limit=$(awk -v u="$units" -v c="$clock" 'BEGIN { print u * c * 16 / 128 }') ;;
+    esac
+    # Made documents have 118 hashes: 4 bytes a hash up, 512 / 118 down, both at once.
+    link=$(awk -v u="${up:-0}" -v d="${down:-0}" 'BEGIN { if (u > 0 && d > 0) { a = 4 / u; b = 512 / 118 / d; print 1 / (a > b ? a : b) } else print 0 }')
+    result="{\"resident_mshingles_s\": $(number "$resident"), \"arithmetic_limit_mshingles_s\": $limit, \"resident_of_limit\": $(ratio "$resident" "$limit"),
+  \"host_mshingles_s\": $(number "$host"), \"link_limit_mshingles_s\": $link, \"host_of_link\": $(ratio "$host" "$link"),
+  \"upload_mb_s\": $(number "$up"), \"read_back_mb_s\": $(number "$down"), \"text_word5_mb_s\": $(number "$words"),
+  \"native_text_word5_mb_s\": $(number "$(figure "$work/bench.json" cpu 'text word:5')"), \"bench\": $(cat "$work/bench.json")}"
+    [[ -n $resident && -n $up ]] || fail "bench has no figures of $spec"
+}
+
+# The whole job, documents to groups, on the CPU and on the device in turns: median seconds of each, and the same groups.
+step_job() {
+    choose_device || fail "no device" || return
+    local n=300000 repeats=5 r on begin
+    [[ $quick == yes ]] && n=1000 repeats=1
+    documents "$n" || fail "the documents cannot be made" || return
+    rm -f "$work"/seconds-*
+    cd "$work" || return # the report names its inputs
+    for ((r = 0; r < repeats; r++)); do
+        for on in cpu "$spec"; do
+            begin=$(date +%s.%N)
+            run 600 /dev/null "$build/bandmill" dedup "$n.jsonl" -q --force --device "$on" -o "job-${on%%:*}" || fail "dedup fails on $on" || return
+            awk -v a="$begin" -v b="$(date +%s.%N)" 'BEGIN { printf "%.3f\n", b - a }' >> "$work/seconds-${on%%:*}"
+        done
+    done
+    for on in groups.jsonl removed.tsv kept.jsonl; do
+        cmp -s "$work/job-cpu/$on" "$work/job-opencl/$on" || fail "$on differs from the CPU's"
+    done
+    local cpu cl
+    cpu=$(sort -n "$work/seconds-cpu" | sed -n "$(((repeats + 1) / 2))p") cl=$(sort -n "$work/seconds-opencl" | sed -n "$(((repeats + 1) / 2))p")
+    result="{\"documents\": $n, \"bytes\": $(wc -c < "$work/$n.jsonl"), \"cpu_seconds\": $cpu, \"device_seconds\": $cl, \"cpu_over_device\": $(ratio "$cpu" "$cl"),
+  \"report\": $(cat "$work/job-opencl/report.json")}"
+    [[ -z $why ]]
+}
+
+step_tune() {
+    choose_device || fail "no device" || return
+    run 1800 "$work/tune.json" "$build/bandmill" bench --tune --json --device "$spec" || fail "bench --tune failed" || return
+    result=$(cat "$work/tune.json")
+}
+
+# --- run them, and put the parts together ---
+
+[[ -n $commit ]] || commit=$(git -C "$root" rev-parse HEAD 2> /dev/null) || commit=unknown
+[[ $quick == yes && -z $steps ]] && wanted=(setup build self-test parity identity bench job)
+for step in "${wanted[@]}"; do
+    log=$work/logs/$step.log why='' result=null commands=()
+    : > "$log"
+    say "$step"
+    begin=$SECONDS
+    "step_$step"
+    rc=$?
+    cd "$root" || exit 2
+    [[ $rc == 0 ]] || say "$step: FAILED: ${why:=it ended with $rc} (log: $(shown "$log"))"
+    {
+        printf '{"step": "%s", "ok": %s, "seconds": %d, "why": %s, "commands": [' "$step" "$([[ $rc == 0 ]] && echo true || echo false)" \
+            $((SECONDS - begin)) "$([[ $rc == 0 ]] && echo null || json_string "$(shown "$why")")"
+        for ((i = 0; i < ${#commands[@]}; i++)); do
+            ((i == 0)) || printf ', '
+            json_string "${commands[i]}"
+        done
+        printf '],\n "result": %s}\n' "${result:-null}"
+    } > "$work/parts/$step.json"
+done
+
+log=$work/logs/end.log name='' platform='' driver='' spec=''
+choose_device
+if [[ -z $out ]]; then
+    slug=$(printf '%s' "${name:-no-device}" | tr '[:upper:]' '[:lower:]' | sed 's/[^a-z0-9]\{1,\}/-/g; s/^-//; s/-$//')
+    out=bench/results/gpu-$slug.json
+    [[ $quick == yes ]] && out=$work/result.json
+fi
+mkdir -p "$(dirname "$out")"
+{
+    printf '{"schema": 1, "device": %s, "platform": %s, "driver": %s, "selected_by": %s, "commit": %s, "quick": %s,\n' "$(json_string "$name")" \
+        "$(json_string "$platform")" "$(json_string "$driver")" "$(json_string "$device")" "$(json_string "$commit")" "$([[ $quick == yes ]] && echo true || echo false)"
+    printf '"command": "scripts/gpu-box.sh", "version": %s,\n"steps": [\n' "$("$build/bandmill" --version --json 2>> "$log" || echo null)"
+    comma=
+    for step in "${all_steps[@]}"; do
+        [[ -s $work/parts/$step.json ]] || continue
+        printf '%s' "$comma"
+        cat "$work/parts/$step.json"
+        comma=','
+    done
+    printf ']}\n'
+} > "$out.new" && mv "$out.new" "$out"
+say "written: $(shown "$out")"
+! grep -qs '"ok": false' "$work"/parts/*.json

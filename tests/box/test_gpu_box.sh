@@ -1,0 +1,91 @@
+#!/usr/bin/env bash
+# test_gpu_box.sh ROOT BUILD -- scripts/gpu-box.sh in its short form, with PoCL as the device, without a network where that can be had:
+# every step passes and the JSON says so; a device that is not there fails the steps that need it and no others; a driver that no ICD file
+# names is found; wrong arguments are refused.
+set -u
+root=$1 build=$2 failures=0 checks=0
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+box=("$root/scripts/gpu-box.sh" --program-dir "$build")
+unshare -rn true 2> /dev/null && box=(unshare -rn "${box[@]}")
+
+fail() {
+    failures=$((failures + 1))
+    printf 'FAILED: %s\n' "$1"
+    tail -n 20 "$work/err"
+}
+check() {
+    checks=$((checks + 1))
+    "$@" > /dev/null 2>&1
+}
+# run CODE ARGUMENTS...
+run() {
+    local code=$1 rc
+    shift
+    "${box[@]}" "$@" 2> "$work/err"
+    rc=$?
+    check [ "$rc" = "$code" ] || fail "exit code $rc, expected $code: $*"
+}
+# steps FILE: "NAME ok" a line.
+steps() { sed -n 's/.*"step": "\([a-z-]*\)", "ok": \([a-z]*\),.*/\1 \2/p' "$1"; }
+json() {
+    check grep -q '^{"schema": 1, "device": ' "$1" || fail "$1 does not begin as it should"
+    if [ -x "${BM_PYTHON:-$(command -v python3)}" ]; then
+        check "${BM_PYTHON:-python3}" -m json.tool "$1" || fail "$1 is not JSON"
+    fi
+    ! check grep -qF -e "$root" -e "$work" -e "$build" "$1" || fail "$1 holds a path of this machine"
+}
+
+if ! "$build/bandmill" devices | grep -q 'Portable Computing Language'; then
+    echo "SKIPPED: no PoCL device"
+    [ -n "${BANDMILL_REQUIRE_OPENCL:-}" ] && exit 1
+    exit 77
+fi
+
+# All steps. The parity tests themselves are run by this suite anyway; one device of theirs is enough here.
+wanted="setup build self-test identity bench job"
+[ -x "$build/tests/parity/test_parity_opencl" ] && wanted="setup build self-test parity identity bench job"
+run 0 --quick --device pocl --work "$work/all" --steps "${wanted// /,}"
+json "$work/all/result.json"
+for step in $wanted; do
+    check grep -qx "$step true" <(steps "$work/all/result.json") || fail "$step is not in the JSON as passed"
+done
+for key in '"platform": "Portable Computing Language"' '"resident_mshingles_s": [1-9]' '"upload_mb_s": [1-9]' '"host_of_link": 0\.' \
+    '"files_compared": 1[0-9]' '"cpu_over_device": [0-9]' '"device_seconds": [0-9]' '"quick": true' '"self_test":"passed"' '"commands": \["BUILD/'; do
+    check grep -q "$key" "$work/all/result.json" || fail "no $key"
+done
+
+# A step of its own later: the others stay in the JSON.
+run 0 --quick --device pocl --work "$work/all" --steps bench --commit 0123abc
+check [ "$(steps "$work/all/result.json" | wc -l)" -eq "$(echo "$wanted" | wc -w)" ] || fail "the steps of the first call are gone"
+check grep -q '"commit": "0123abc"' "$work/all/result.json" || fail "no commit"
+
+# A device that is not there.
+run 1 --quick --device no-such-device --work "$work/none" --steps setup,build,self-test,bench --out "$work/none.json"
+json "$work/none.json"
+check cmp <(steps "$work/none.json") <(printf '%s\n' 'setup true' 'build true' 'self-test false' 'bench false') || fail "the wrong steps failed"
+check grep -q '"why": "no device matches --device no-such-device' "$work/none.json" || fail "no reason"
+run 1 --quick --program-dir "$work" --work "$work/no-program" --steps build,self-test --out "$work/none.json"
+check grep -q '"why": "no bandmill in --program-dir"' "$work/none.json" || fail "no word of the missing program"
+
+# A driver by NVIDIA's name that nothing points to; it is PoCL, whose own files lie beside it.
+pocl=$(ldconfig -p | sed -n 's/.*libpocl\.so\.2 .* => //p' | head -n 1)
+if [ -n "$pocl" ]; then
+    driver=$work/usr/lib/machine
+    mkdir -p "$driver" "$work/usr/share" "$work/no-vendors"
+    ln -s "$pocl" "$driver/libnvidia-opencl.so.1"
+    ln -s "$(dirname "$pocl")/pocl" "$driver/pocl"
+    ln -s /usr/share/pocl "$work/usr/share/pocl"
+    export OCL_ICD_VENDORS="$work/no-vendors"
+    run 1 --quick --device pocl --work "$work/driver-1" --steps setup,self-test
+    BM_DRIVER_DIRS="$driver" run 0 --quick --device pocl --work "$work/driver-2" --steps setup,self-test
+    check grep -q '"libnvidia_opencl": true, "icd_file_made_here": true' "$work/driver-2/result.json" || fail "the driver was not found"
+    check [ "$(cat "$work/driver-2/vendors/nvidia.icd")" = "$driver/libnvidia-opencl.so.1" ] || fail "no ICD file"
+fi
+
+for arguments in '--nothing' '--device' '--steps all' '--from /no/such/folder'; do
+    # shellcheck disable=SC2086 # options are words
+    run 2 $arguments
+done
+echo "gpu_box_script: $checks checks, $failures failed"
+[ "$failures" -eq 0 ]
