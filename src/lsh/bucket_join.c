@@ -30,6 +30,7 @@
 #define PAIRS_A_DOC     64u    /* and beyond, pairs a document */
 #define REPRESENTATIVES 8u     /* rows before sub-buckets are tried */
 #define ROUND_PAIRS     65536u /* a round grows up to this */
+#define SCRATCH_BYTES   42u /* a document: 22 here, 4 and room of the members, up to 16 of slots */
 
 typedef bm_candidate_walk walk;
 typedef bm_bucket_join join;
@@ -67,8 +68,9 @@ void bm_bucket_join_reset(join *j)
     *j = (join){0};
 }
 
-static bm_status reserve(join *j, size_t n, bm_error *err)
+static bm_status reserve(join *j, const walk *w, bm_error *err)
 {
+    size_t n = w->n_members;
     if (j->place == NULL) {
         j->place = bm_alloc(j->n_docs, sizeof *j->place);
         if (j->place == NULL)
@@ -78,6 +80,11 @@ static bm_status reserve(join *j, size_t n, bm_error *err)
     if (n <= j->cap)
         return BM_OK;
     size_t cap = n + n / 4;
+    if (w->reserve != NULL) {
+        bm_status status = w->reserve(w->ctx, (uint64_t)cap * SCRATCH_BYTES, err);
+        if (status != BM_OK)
+            return status;
+    }
     free_scratch(j);
     j->live = bm_alloc(cap, sizeof *j->live);
     j->spent = bm_alloc(cap, sizeof *j->spent);
@@ -286,7 +293,7 @@ static bm_status sub_bands(join *j, walk *w, bm_error *err)
 
 bm_status bm_bucket_join_run(join *j, walk *w, bm_error *err)
 {
-    bm_status status = reserve(j, w->n_members, err);
+    bm_status status = reserve(j, w, err);
     if (status == BM_OK)
         status = bm_candidate_walk_flush(w, err);
     if (status != BM_OK)

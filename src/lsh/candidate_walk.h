@@ -17,7 +17,8 @@ typedef struct bm_candidate_walk {
     bm_candidates_fn fn;
     void *ctx;
     const bm_callbacks *callbacks;
-    bm_union_find *groups; /* NULL: every pair is wanted */
+    bm_union_find *groups;                                          /* NULL: every pair is wanted */
+    bm_status (*reserve)(void *ctx, uint64_t bytes, bm_error *err); /* of bm_join_job */
 } bm_candidate_walk;
 
 /* BM_ERR_CANCELLED where the caller wants to stop. */

@@ -243,6 +243,7 @@ bm_status bm_candidates_join(const bm_join_job *job, bm_join_stats *stats, bm_er
               .fn = job->fn,
               .ctx = job->ctx,
               .callbacks = job->callbacks,
-              .groups = job->groups};
+              .groups = job->groups,
+              .reserve = job->reserve};
     return run(&w, job->pool, job->chunk, stats, err);
 }

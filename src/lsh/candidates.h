@@ -56,6 +56,9 @@ typedef struct bm_join_job {
     void *ctx;
     bm_union_find *groups; /* borrowed, n_docs */
     const bm_callbacks *callbacks;
+    /* Asked before scratch of so many bytes is allocated for a crowded bucket; anything but BM_OK
+     * ends the work with that. NULL: not asked. */
+    bm_status (*reserve)(void *ctx, uint64_t bytes, bm_error *err);
 } bm_join_job;
 
 /* As bm_candidates, for components: before it returns, `fn` links in `groups` the documents of each

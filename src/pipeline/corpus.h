@@ -44,7 +44,8 @@ typedef struct bm_corpus_files {
     uint32_t **labels; /* bands arrays of n instead of keys, once they are asked for */
     char *arena;       /* of sets read back */
     size_t cap_arena;
-    uint64_t bytes_read, bytes_back; /* of the input when spilling began; of sets, read back */
+    uint64_t set_bytes, key_bytes; /* of the files, once whole */
+    uint64_t bytes_back;           /* of sets, read back */
 } bm_corpus_files;
 
 typedef struct bm_corpus {
@@ -71,6 +72,8 @@ void bm_corpus_init(bm_corpus *corpus, const bm_corpus_cfg *cfg);
 void bm_corpus_reset(bm_corpus *corpus);
 /* BM_ERR_NOMEM when what is held and `more` bytes pass cfg.memory. */
 bm_status bm_corpus_check_memory(const bm_corpus *corpus, uint64_t more, bm_error *err);
+/* The same for the time of matching alone, which needs no room for grouping. */
+bm_status bm_corpus_check_matching(const bm_corpus *corpus, uint64_t more, bm_error *err);
 /* A bm_flow_sink; ctx is the corpus. BM_ERR_NOMEM over cfg.memory; BM_ERR_IO. */
 bm_status bm_corpus_add(void *ctx, const bm_flow_batch *batch, size_t first_row, bm_error *err);
 /* Documents with words but without text (from signatures): n rows of cfg.perms words, n_shingles

@@ -30,7 +30,7 @@
 #define WRITE_BYTES   ((size_t)1 << 20)
 #define KEY_ROWS_MOST 4096u
 #define KEY_BLOCK     ((size_t)1 << 20) /* bytes of a block of keys, about */
-#define MATCH_BYTES   21u /* buckets 13, union-find 4, places of crowded buckets 4: a document */
+#define MATCH_BYTES   21u /* a document: buckets 13, union-find 4, places of crowded buckets 4 */
 #define GROUP_BYTES   42u /* grouping.c: 38; union-find 4 */
 
 void bm_corpus_trim(void)
@@ -61,36 +61,52 @@ static uint64_t greater(uint64_t x, uint64_t y)
     return x > y ? x : y;
 }
 
-uint64_t bm_corpus_bytes_needed(const bm_corpus *corpus, size_t n, uint64_t set_bytes)
+/* Of the job's three long stretches, with n documents and `set_bytes` of sets in memory. */
+typedef struct stretches {
+    uint64_t reading, matching, grouping;
+} stretches;
+
+static stretches bytes_of(const bm_corpus *corpus, size_t n, uint64_t set_bytes)
 {
     const bm_corpus_cfg *cfg = &corpus->cfg;
     const bm_budget *budget = &cfg->budget;
+    bool sets_in_file = corpus->files.sets != NULL, keys_in_file = corpus->files.key_rows > 0;
     uint64_t columns = n * (sizeof *corpus->rep + 2 + sizeof *corpus->sizes + sizeof(uint64_t));
-    uint64_t keys = n * cfg->bands * sizeof(uint64_t), ids = 0, arena = 0;
+    uint64_t keys = n * cfg->bands * sizeof(uint64_t), labels = keys, ids = 0, arena = 0;
     if (cfg->docs != NULL) {
-        columns += bm_doc_table_bytes(cfg->docs);
         ids = cfg->docs->n_slots * sizeof *cfg->docs->slots;
-        columns -= ids;
+        columns += bm_doc_table_bytes(cfg->docs) - ids;
     }
-    if (cfg->perms > 0 && corpus->files.sets == NULL)
+    if (cfg->perms > 0 && !sets_in_file)
         columns += n * sizeof *corpus->words;
-    if (corpus->files.sets != NULL) {
-        set_bytes = WRITE_BYTES;
-        arena = budget->arena;
+    if (keys_in_file) {
+        keys = KEY_BLOCK;
+        labels = n * cfg->bands * sizeof(uint32_t);
     }
-    if (cfg->edges)
-        arena = budget->arena + (corpus->files.sets != NULL ? budget->arena : 0);
+    if (sets_in_file)
+        set_bytes = WRITE_BYTES;
+    arena = (sets_in_file ? budget->arena : 0) + (cfg->edges ? budget->arena : 0);
     uint64_t adding = ids + ids / 2; /* tables grow by making one of twice the size */
     if (cfg->find_identical)
         adding += n * sizeof *corpus->sequence + corpus->n_slots * sizeof *corpus->slots * 3 / 2;
     uint64_t held = columns + set_bytes + budget->fixed;
-    uint64_t reading = held + keys + adding + budget->flow;
-    uint64_t matching = held + keys + n * MATCH_BYTES + arena;
-    if (corpus->files.keys != NULL) {
-        reading = held + KEY_BLOCK + adding + budget->flow;
-        matching = held + n * (MATCH_BYTES + cfg->bands * sizeof(uint32_t)) + arena;
-    }
-    return greater(greater(reading, matching), held + n * GROUP_BYTES + arena);
+    return (stretches){.reading = held + keys + adding + budget->flow,
+                       .matching = held + labels + n * MATCH_BYTES + arena,
+                       .grouping = held + n * GROUP_BYTES + arena};
+}
+
+uint64_t bm_corpus_bytes_needed(const bm_corpus *corpus, size_t n, uint64_t set_bytes)
+{
+    stretches s = bytes_of(corpus, n, set_bytes);
+    return greater(greater(s.reading, s.matching), s.grouping);
+}
+
+bm_status bm_corpus_check_matching(const bm_corpus *corpus, uint64_t more, bm_error *err)
+{
+    uint64_t needed = bytes_of(corpus, corpus->n, corpus->set_bytes).matching + more;
+    if (corpus->cfg.memory == 0 || needed <= corpus->cfg.memory)
+        return BM_OK;
+    return bm_corpus_too_large(corpus, corpus->n, needed, err);
 }
 
 bm_status bm_corpus_too_large(const bm_corpus *corpus, size_t n, uint64_t needed, bm_error *err)
@@ -348,12 +364,16 @@ bm_status bm_corpus_spill_end(bm_corpus *corpus, bm_error *err)
 {
     bm_corpus_files *files = &corpus->files;
     bm_status status = BM_OK;
-    if (files->sets != NULL)
+    if (files->sets != NULL) {
         status = bm_spill_seal(files->sets, err);
+        files->set_bytes = bm_spill_bytes(files->sets);
+    }
     if (status == BM_OK && files->keys != NULL && files->n_keys > 0)
         status = write_key_block(corpus, err);
-    if (status == BM_OK && files->keys != NULL)
+    if (status == BM_OK && files->keys != NULL) {
         status = bm_spill_seal(files->keys, err);
+        files->key_bytes = bm_spill_bytes(files->keys);
+    }
     bm_free(files->block);
     files->block = NULL;
     return status;

@@ -113,6 +113,12 @@ static void say_cut(const bm_match *match, const bm_join_stats *stats)
                  (unsigned long long)stats->n_cut, (unsigned long long)stats->n_not_compared);
 }
 
+static bm_status reserve(void *ctx, uint64_t bytes, bm_error *err)
+{
+    const bm_match *match = ctx;
+    return bm_corpus_check_matching(match->corpus, bytes, err);
+}
+
 static bm_status match_bands(bm_match *match, const bm_callbacks *callbacks, bm_error *err)
 {
     bm_join_stats stats = {0};
@@ -122,7 +128,8 @@ static bm_status match_bands(bm_match *match, const bm_callbacks *callbacks, bm_
                        .fn = on_candidates,
                        .ctx = match,
                        .groups = &match->groups,
-                       .callbacks = callbacks};
+                       .callbacks = callbacks,
+                       .reserve = reserve};
     bm_status status = bm_corpus_keyset(match->corpus, match->pool, &match->keys, err);
     if (status != BM_OK)
         return status;

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "pipeline/pairing_signatures.h"
+#include "pipeline/report_spill.h"
 #include "sketch/scheme.h"
 
 /* Under exact verification only the words that make the keys are computed, where the scheme can. */
@@ -73,7 +74,12 @@ bm_status bm_pairing_run(bm_run *run, bool twice, bool output_is_dir, bool only_
                                 .all_candidates = run->job->all_candidates};
         status = bm_match_run(&out->match, err);
         run->verify_seconds = out->match.verify_seconds;
+        run->corpus = &out->corpus;
+        if (out->match.edge_runs != NULL)
+            run->edge_bytes = bm_sorted_runs_spilled(out->match.edge_runs);
     }
+    if (status == BM_OK)
+        bm_say_spill(run);
     return status;
 }
 

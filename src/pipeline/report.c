@@ -14,6 +14,7 @@
 #include "io/json_write.h"
 #include "sketch/scheme.h"
 #include "pipeline/report_flow.h"
+#include "pipeline/report_spill.h"
 #include "text/shingler.h"
 
 struct bm_summary {
@@ -277,6 +278,7 @@ static void write_run(bm_json *json, const bm_run *run, double seconds)
     bm_report_flow(json, &run->flow_times);
     if (run->engine_open)
         bm_report_text_path(json, &run->engine.path);
+    bm_report_spill(json, run);
     if (run->counts.verified > 0)
         bm_json_key_double(json, "verify_seconds", run->verify_seconds);
     bm_json_key(json, "stages");

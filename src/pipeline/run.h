@@ -57,6 +57,8 @@ typedef struct bm_run {
     size_t n_stages;
     bm_flow_times flow_times; /* of the last flow; workers 0: none */
     double verify_seconds;    /* of comparing candidates */
+    const bm_corpus *corpus;  /* of the pairing, while there is one: what went to files */
+    uint64_t edge_bytes;      /* of edges in files */
     const char *stage;
 } bm_run;
 
