@@ -6,6 +6,7 @@
 #include <bandmill/bench.h>
 #include <bandmill/cluster.h>
 #include <bandmill/device.h>
+#include <bandmill/explain.h>
 #include <bandmill/job.h>
 #include <bandmill/sketch.h>
 #include <bandmill/status.h>

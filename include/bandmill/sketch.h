@@ -81,6 +81,7 @@ typedef struct bm_find_config {
         verify; /* AUTO and EXACT: Jaccard of the hashes; SIGNATURE; NONE (similarity is NaN) */
     bool all_candidates; /* no LSH: every pair that shares a shingle */
     uint32_t threads;    /* 0: all */
+    uint64_t max_pairs;  /* more are BM_ERR_NOMEM; 0: no limit */
     bm_callbacks callbacks;
 } bm_find_config;
 

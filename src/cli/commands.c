@@ -35,6 +35,14 @@ const cli_command cli_commands[CLI_N_COMMANDS] = {
                      "thresholds it writes a table instead: threshold, pairs,\ngroups, largest, "
                      "removed. Documents are in order of first appearance.",
                      cli_run_cluster},
+    [CLI_EXPLAIN] =
+        {"explain", "DIR (A B | --group G)", "say why documents are in one group",
+         "DIR is what dedup wrote, A and B are ids of documents in it. Says the shortest chain of "
+         "verified pairs\nbetween them, how similar they are themselves, and which links would "
+         "have to go to part them; for a group,\nits bridges and the documents that hold it "
+         "together. Uses pairs.tsv where dedup --pairs left it, else\nthe inputs, which must not "
+         "have changed. No chain: exit 1.",
+         cli_run_explain},
     [CLI_INSPECT] = {"inspect", "PATH...", "say what a file or directory of bandmill holds",
                      "Shows the kind, the counts and the provenance (scheme, seed, shingles, "
                      "normaliser, versions).",
@@ -54,8 +62,8 @@ const cli_command cli_commands[CLI_N_COMMANDS] = {
 
 bm_status cli_command_find(const char *name, cli_command_id *out, bm_error *err)
 {
-    static const char *const later[] = {"explain", "tune",  "query",
-                                        "index",   "export",  "merge", "estimate"};
+    static const char *const later[] = {"tune",   "query", "index",
+                                        "export", "merge", "estimate"};
     const char *names[CLI_N_COMMANDS];
     for (unsigned i = 0; i < CLI_N_COMMANDS; i++) {
         names[i] = cli_commands[i].name;

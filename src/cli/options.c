@@ -5,9 +5,10 @@
 #include "cli/options.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "cli/option_values.h"
 
 #define BIT(command) (1u << (command))
 #define JOBS         (BIT(CLI_SIGN) | BIT(CLI_DEDUP) | BIT(CLI_PAIRS))
@@ -96,88 +97,6 @@ static const arg_choice progress_choices[] = {{"auto", CLI_PROGRESS_AUTO},
                                               {"never", CLI_PROGRESS_NEVER},
                                               {NULL, 0}};
 
-static bool parse_normalize(const char *text, void *field, char *why, size_t cap)
-{
-    static const struct {
-        const char *name;
-        uint32_t bit;
-    } steps[] = {{"nfc", BM_NORM_NFC},
-                 {"nfkc", BM_NORM_NFKC},
-                 {"lower", BM_NORM_LOWER},
-                 {"strip-accents", BM_NORM_STRIP_ACCENTS},
-                 {"digits", BM_NORM_DIGITS}};
-    snprintf(why, cap, "expected none, or a list of nfc nfkc lower strip-accents digits");
-    uint32_t bits = 0;
-    if (strcmp(text, "none") != 0) {
-        for (const char *at = text;; at++) {
-            size_t len = strcspn(at, ","), i = 0;
-            while (i < 5 && (strlen(steps[i].name) != len || strncmp(steps[i].name, at, len) != 0))
-                i++;
-            if (i == 5)
-                return false;
-            bits |= steps[i].bit;
-            at += len;
-            if (*at == '\0')
-                break;
-        }
-    }
-    if ((bits & BM_NORM_NFC) && (bits & BM_NORM_NFKC)) {
-        snprintf(why, cap, "expected nfc or nfkc, not both");
-        return false;
-    }
-    memcpy(field, &bits, sizeof bits);
-    return true;
-}
-
-static bool parse_shingle(const char *text, void *field, char *why, size_t cap)
-{
-    static const char *const kinds[] = {"word", "char", "byte"};
-    bm_text_options *options = field;
-    size_t len = strcspn(text, ":");
-    if (len == strlen("stopword") && strncmp(text, "stopword", len) == 0) {
-        snprintf(why, cap, "stopword is not in this version; expected word:K, char:K or byte:K");
-        return false;
-    }
-    snprintf(why, cap, "expected word:K, char:K or byte:K with K from 1 to 1024");
-    for (unsigned kind = 0; kind < 3; kind++) {
-        if (strlen(kinds[kind]) != len || strncmp(kinds[kind], text, len) != 0)
-            continue;
-        const char *digits = text + len + (text[len] == ':');
-        size_t n = strspn(digits, "0123456789");
-        if (text[len] != ':' || n == 0 || n > 4 || digits[n] != '\0')
-            return false;
-        unsigned long k = strtoul(digits, NULL, 10);
-        if (k < 1 || k > 1024)
-            return false;
-        options->shingle = (bm_shingle_kind)kind;
-        options->shingle_k = (uint32_t)k;
-        return true;
-    }
-    return false;
-}
-
-/* T,T,...: each more than 0, at most 1. The program keeps the C locale. */
-static bool parse_thresholds(const char *text, void *field, char *why, size_t cap)
-{
-    cli_thresholds list = {.n = 0};
-    snprintf(why, cap, "expected up to %d numbers above 0, at most 1, separated by commas",
-             CLI_THRESHOLDS_MAX);
-    for (const char *at = text;; at++) {
-        char *end;
-        if (list.n == CLI_THRESHOLDS_MAX || strspn(at, "0123456789.") == 0)
-            return false;
-        double value = strtod(at, &end);
-        if (!(value > 0 && value <= 1) || (*end != ',' && *end != '\0'))
-            return false;
-        list.values[list.n++] = value;
-        at = end;
-        if (*at == '\0')
-            break;
-    }
-    *(cli_thresholds *)field = list;
-    return true;
-}
-
 static const arg_option rows[] = {
     /* output */
     {.name = "output",
@@ -191,12 +110,13 @@ static const arg_option rows[] = {
     {.name = "output",
      .letter = 'o',
      .type = ARG_TEXT,
-     .commands = BIT(CLI_PAIRS) | BIT(CLI_CLUSTER),
+     .commands = BIT(CLI_PAIRS) | BIT(CLI_CLUSTER) | BIT(CLI_EXPLAIN),
      .group = CLI_GROUP_OUTPUT,
      .value = "FILE",
      .help = "file to write (default: stdout)",
      FIELD(job.output)},
-    FLAG("force", READS | BIT(CLI_CLUSTER), CLI_GROUP_OUTPUT, job.force, "replace an output of ours as a whole"),
+    FLAG("force", READS | BIT(CLI_CLUSTER) | BIT(CLI_EXPLAIN), CLI_GROUP_OUTPUT, job.force,
+         "replace an output of ours as a whole"),
     FLAG("band-keys", BIT(CLI_SIGN), CLI_GROUP_OUTPUT, job.band_keys, "write band_keys.npy too"),
     FLAG("pairs", BIT(CLI_DEDUP), CLI_GROUP_OUTPUT, job.write_pairs, "write pairs.tsv too"),
     CHOICE("kept", BIT(CLI_DEDUP) | BIT(CLI_FILTER), CLI_GROUP_OUTPUT, job.kept, kept_choices,
@@ -207,6 +127,7 @@ static const arg_option rows[] = {
     TEXT("temp-dir", READS, CLI_GROUP_OUTPUT, job.temp_dir, "DIR",
          "where work lies meanwhile (beside the output)"),
     FLAG("json", ALL, CLI_GROUP_OUTPUT, json, "summary, rows and errors as JSON"),
+    FLAG("dot", BIT(CLI_EXPLAIN), CLI_GROUP_OUTPUT, dot, "a graph for Graphviz"),
     /* input */
     TEXT("files-from", READS, CLI_GROUP_INPUT, job.input.files_from, "FILE",
          "read the paths of inputs from FILE (-: stdin)"),
@@ -248,7 +169,7 @@ static const arg_option rows[] = {
      .commands = SIGNS,
      .group = CLI_GROUP_TEXT,
      .value = "LIST",
-     .parse = parse_normalize,
+     .parse = cli_parse_normalize,
      .help = "none, or some of nfc nfkc lower strip-accents digits (lower)",
      FIELD(job.text.normalize)},
     CHOICE("words", SIGNS, CLI_GROUP_TEXT, job.text.words, words_choices,
@@ -258,7 +179,7 @@ static const arg_option rows[] = {
      .commands = SIGNS,
      .group = CLI_GROUP_TEXT,
      .value = "KIND:K",
-     .parse = parse_shingle,
+     .parse = cli_parse_shingle,
      .help = "K words, characters or bytes: word:K char:K byte:K (word:5)",
      FIELD(job.text)},
     CHOICE("short", SIGNS, CLI_GROUP_TEXT, job.text.short_rule, short_choices,
@@ -287,7 +208,7 @@ static const arg_option rows[] = {
      .commands = BIT(CLI_CLUSTER),
      .group = CLI_GROUP_PAIRS,
      .value = "T,T,...",
-     .parse = parse_thresholds,
+     .parse = cli_parse_thresholds,
      .help = "least similarity of a pair that counts (every pair); several give a table",
      FIELD(thresholds)},
     {.name = "recall",
@@ -310,6 +231,8 @@ static const arg_option rows[] = {
            "how pairs become groups (components)"),
     CHOICE("keep", BIT(CLI_DEDUP) | BIT(CLI_CLUSTER), CLI_GROUP_PAIRS, job.lsh.keep, keep_choices,
            "which document of a group stays (first)"),
+    WHOLE("group", BIT(CLI_EXPLAIN), CLI_GROUP_PAIRS, group, 1, UINT64_MAX, "G",
+          "what holds this group of groups.jsonl together, instead of two documents"),
     CHOICE("candidates", BIT(CLI_PAIRS), CLI_GROUP_PAIRS, job.all_candidates, candidate_choices,
            "by bands, or every pair, exactly (lsh)"),
     CHOICE("identical", BIT(CLI_PAIRS), CLI_GROUP_PAIRS, job.identical_chain, identical_choices,
@@ -317,9 +240,9 @@ static const arg_option rows[] = {
     /* machine */
     TEXT("device", SIGNS, CLI_GROUP_MACHINE, job.device, "LIST",
          "auto cpu gpu opencl opencl:P.D all, or part of a name (auto)"),
-    WHOLE("threads", READS | BIT(CLI_BENCH), CLI_GROUP_MACHINE, job.threads, 1, 4096, "N",
+    WHOLE("threads", READS | BIT(CLI_BENCH) | BIT(CLI_EXPLAIN), CLI_GROUP_MACHINE, job.threads, 1, 4096, "N",
           "threads (all processors)"),
-    SIZE("memory", READS, CLI_GROUP_MACHINE, job.memory, "bound of the job (half of what is free)"),
+    SIZE("memory", READS | BIT(CLI_EXPLAIN), CLI_GROUP_MACHINE, job.memory, "bound of the job (half of what is free)"),
     WHOLE("batch-docs", JOBS, CLI_GROUP_MACHINE, job.batch_docs, 1, UINT32_MAX, "N",
           "documents a batch at most (by bytes); results do not depend on it"),
     FLAG("self-test", BIT(CLI_DEVICES), CLI_GROUP_MACHINE, self_test,
@@ -339,8 +262,8 @@ static const arg_option rows[] = {
     FLAG("tune", BIT(CLI_BENCH), CLI_GROUP_MACHINE, tune,
          "look for better kernel parameters of each OpenCL device; rows on stdout"),
     /* general */
-    CHOICE("progress", READS | BIT(CLI_CLUSTER) | BIT(CLI_BENCH), CLI_GROUP_GENERAL, progress, progress_choices,
-           "the meter on stderr (auto: on a terminal)"),
+    CHOICE("progress", READS | BIT(CLI_CLUSTER) | BIT(CLI_EXPLAIN) | BIT(CLI_BENCH), CLI_GROUP_GENERAL,
+           progress, progress_choices, "the meter on stderr (auto: on a terminal)"),
     {.name = "quiet",
      .letter = 'q',
      .type = ARG_FLAG,
@@ -372,8 +295,9 @@ static const arg_option rows[] = {
     LATER("dry-run"),
     LATER("preset")};
 
-static const char *const command_names[CLI_N_COMMANDS] = {"sign",    "dedup",   "pairs", "filter",  "cluster",
-                                                          "inspect", "devices", "bench", "help"};
+static const char *const command_names[CLI_N_COMMANDS] = {
+    "sign",    "dedup",   "pairs",   "filter", "cluster",
+    "explain", "inspect", "devices", "bench",  "help"};
 
 const arg_table cli_options = {rows, sizeof rows / sizeof rows[0], command_names, CLI_N_COMMANDS};
 
@@ -438,6 +362,13 @@ static bm_status check_operands(cli_settings *s, cli_command_id command, bm_erro
     if (command == CLI_CLUSTER && s->operands.n != 1)
         return args_fail(err, "%zu inputs (expected one pairs.tsv, or - for stdin)",
                          s->operands.n);
+    if (command == CLI_EXPLAIN && s->operands.n != (s->group != 0 ? 1 : 3))
+        return args_fail(err,
+                         "%zu operands (expected the directory that dedup wrote and two ids, or "
+                         "the directory and --group G)",
+                         s->operands.n);
+    if (command == CLI_EXPLAIN && s->dot && s->json)
+        return args_fail(err, "--dot with --json (expected one or the other)");
     if (command == CLI_INSPECT && s->operands.n == 0)
         return args_fail(err, "no input (expected files or directories that bandmill wrote)");
     if (BIT(command) & READS) {

@@ -16,6 +16,7 @@ typedef enum cli_command_id {
     CLI_PAIRS,
     CLI_FILTER,
     CLI_CLUSTER,
+    CLI_EXPLAIN,
     CLI_INSPECT,
     CLI_DEVICES,
     CLI_BENCH,
@@ -54,6 +55,8 @@ typedef struct cli_settings {
     uint32_t repeats;
     double min_seconds;
     cli_thresholds thresholds; /* cluster */
+    uint64_t group;            /* explain; 0: of two documents */
+    bool dot;
 } cli_settings;
 
 extern const arg_table cli_options;

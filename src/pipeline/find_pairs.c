@@ -176,6 +176,9 @@ static bm_status keep(finder *f, const bm_pair *pairs, size_t n, bm_error *err)
         f->pairs[f->n_pairs] = pairs[i];
         f->n_pairs += !(pairs[i].similarity < 0);
     }
+    if (status == BM_OK && f->config->max_pairs != 0 && f->n_pairs > f->config->max_pairs)
+        status = bm_fail(err, BM_ERR_NOMEM, "more than %llu pairs",
+                         (unsigned long long)f->config->max_pairs);
     return status;
 }
 

@@ -369,3 +369,29 @@ Test(find_pairs, a_cancelled_call_says_so)
     }
     drop(&c);
 }
+
+Test(find_pairs, more_pairs_than_are_allowed_are_refused_and_just_as_many_are_not)
+{
+    corpus c = make(60);
+    bm_find_config config;
+    bm_pair *pairs = NULL;
+    size_t n = 0;
+    bm_error err = {0};
+    bm_find_config_init(&config);
+    config.threads = 2;
+    config.threshold = .3;
+    for (int all = 0; all < 2; all++) {
+        config.all_candidates = all == 1;
+        config.max_pairs = 0;
+        cr_assert_eq(bm_find_pairs(&config, c.offsets, c.hashes, c.n, &pairs, &n, &err), BM_OK);
+        bm_pairs_free(pairs);
+        cr_assert_gt(n, 1);
+        config.max_pairs = n;
+        cr_assert_eq(bm_find_pairs(&config, c.offsets, c.hashes, c.n, &pairs, &n, &err), BM_OK);
+        bm_pairs_free(pairs);
+        config.max_pairs = n - 1;
+        cr_assert_eq(bm_find_pairs(&config, c.offsets, c.hashes, c.n, &pairs, &n, &err),
+                     BM_ERR_NOMEM);
+    }
+    drop(&c);
+}

@@ -1,0 +1,16 @@
+/* option_values.h -- arg_option.parse of the options whose values are small languages: fill the
+ * field, or answer false and say in `why` (cap bytes) what was expected. */
+#ifndef BM_CLI_OPTION_VALUES_H
+#define BM_CLI_OPTION_VALUES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* none, or a list of steps; field: uint32_t, BM_NORM_* bits. */
+bool cli_parse_normalize(const char *text, void *field, char *why, size_t cap);
+/* word:K, char:K, byte:K; field: bm_text_options. */
+bool cli_parse_shingle(const char *text, void *field, char *why, size_t cap);
+/* T,T,...; field: cli_thresholds. */
+bool cli_parse_thresholds(const char *text, void *field, char *why, size_t cap);
+
+#endif
