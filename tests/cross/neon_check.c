@@ -76,7 +76,8 @@ static void check_backend(tally *t, bm_scheme scheme, const uint64_t *hashes)
     bm_scheme_params params;
     uint32_t words[DOCS * PERMS], expected[PERMS];
     uint64_t keys[DOCS * BANDS], expected_keys[BANDS];
-    bm_sign_task task = {offsets, hashes, DOCS, words, keys};
+    bm_sign_task task = {
+        .offsets = offsets, .hashes = hashes, .n_docs = DOCS, .words = words, .keys = keys};
     if (bm_backend_cpu.open(&cfg, &backend, NULL) != BM_OK ||
         bm_backend_cpu.submit(backend, &task, NULL) != BM_OK ||
         ops->draw(&cfg.sketch, &params, NULL) != BM_OK) {

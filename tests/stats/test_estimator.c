@@ -75,7 +75,8 @@ static outcome run(members kind, size_t common)
         bm_backend_cfg cfg = {.sketch = {.perms = PERMS, .seed = seed * 977 + 1}};
         bm_backend *backend = NULL;
         cr_assert_eq(bm_backend_cpu.open(&cfg, &backend, NULL), BM_OK);
-        bm_sign_task task = {offsets, hashes, 2 * TRIALS_A_SEED, words, NULL};
+        bm_sign_task task = {
+            .offsets = offsets, .hashes = hashes, .n_docs = 2 * TRIALS_A_SEED, .words = words};
         cr_assert_eq(bm_backend_cpu.submit(backend, &task, NULL), BM_OK);
         bm_backend_cpu.close(backend);
         for (size_t t = 0; t < TRIALS_A_SEED; t++) {

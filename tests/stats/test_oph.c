@@ -69,7 +69,8 @@ static outcome run(size_t set, size_t common)
             .sketch = {.perms = PERMS, .seed = seed * 977 + 1, .scheme = BM_SCHEME_OPH}};
         bm_backend *backend = NULL;
         cr_assert_eq(bm_backend_cpu.open(&cfg, &backend, NULL), BM_OK);
-        bm_sign_task task = {offsets, hashes, 2 * PAIRS, words, NULL};
+        bm_sign_task task = {
+            .offsets = offsets, .hashes = hashes, .n_docs = 2 * PAIRS, .words = words};
         cr_assert_eq(bm_backend_cpu.submit(backend, &task, NULL), BM_OK);
         bm_backend_cpu.close(backend);
         double shares[N_PLANS] = {0};

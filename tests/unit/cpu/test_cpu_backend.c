@@ -148,8 +148,10 @@ Test(cpu_backend, the_first_words_may_be_had_alone_where_the_scheme_allows_it)
     bm_backend *all = open_cpu(K, 7, 10, NULL), *some = NULL;
     static uint32_t x[DOCS * K], y[DOCS * USED];
     static uint64_t x_keys[DOCS * 7], y_keys[DOCS * 7];
-    bm_sign_task whole = {b.offsets, b.hashes, DOCS, x, x_keys};
-    bm_sign_task part = {b.offsets, b.hashes, DOCS, y, y_keys};
+    bm_sign_task whole = {
+        .offsets = b.offsets, .hashes = b.hashes, .n_docs = DOCS, .words = x, .keys = x_keys};
+    bm_sign_task part = {
+        .offsets = b.offsets, .hashes = b.hashes, .n_docs = DOCS, .words = y, .keys = y_keys};
     cr_assert_eq(bm_backend_cpu.open(&cfg, &some, NULL), BM_OK);
     cr_assert_eq(all->ops->submit(all, &whole, NULL), BM_OK);
     cr_assert_eq(some->ops->submit(some, &part, NULL), BM_OK);
@@ -178,7 +180,8 @@ Test(cpu_backend, nothing_is_written_past_the_last_document)
     uint64_t *keys = bm_alloc(8 * 3 + 8, sizeof *keys);
     memset(words, 0x5A, (8 * 100 + 16) * sizeof *words);
     memset(keys, 0x5A, (8 * 3 + 8) * sizeof *keys);
-    bm_sign_task task = {b.offsets, b.hashes, 8, words, keys};
+    bm_sign_task task = {
+        .offsets = b.offsets, .hashes = b.hashes, .n_docs = 8, .words = words, .keys = keys};
     cr_assert_eq(backend->ops->submit(backend, &task, NULL), BM_OK);
     expect_reference(&task, 100, 3, 33, "best");
     for (size_t i = 0; i < 16; i++)
@@ -197,7 +200,12 @@ Test(cpu_backend, no_documents_and_empty_documents_need_no_hashes)
     const uint64_t offsets[] = {0, 0, 0};
     uint32_t words[2 * 64] = {0};
     uint64_t keys[2 * 8] = {0};
-    bm_sign_task none = {offsets, NULL, 0, words, keys}, empty = {offsets, NULL, 2, words, keys};
+    bm_sign_task none = {.offsets = offsets,
+                         .hashes = NULL,
+                         .n_docs = 0,
+                         .words = words,
+                         .keys = keys},
+                 empty = {.offsets = offsets, .n_docs = 2, .words = words, .keys = keys};
     cr_assert_eq(backend->ops->submit(backend, &none, NULL), BM_OK);
     cr_expect(words[0] == 0 && keys[0] == 0);
     cr_assert_eq(backend->ops->submit(backend, &empty, NULL), BM_OK);
@@ -220,8 +228,10 @@ Test(cpu_backend, a_document_of_ten_million_hashes_equals_the_merge_of_its_parts
         offsets[p] = n / parts * p;
     uint32_t whole[16], *words = bm_alloc(parts * 16, sizeof *words);
     bm_backend *backend = open_cpu(16, 0, 0, NULL);
-    bm_sign_task one = {whole_offsets, hashes, 1, whole, NULL};
-    bm_sign_task many = {offsets, hashes, parts, words, NULL};
+    bm_sign_task one = {
+        .offsets = whole_offsets, .hashes = hashes, .n_docs = 1, .words = whole, .keys = NULL};
+    bm_sign_task many = {
+        .offsets = offsets, .hashes = hashes, .n_docs = parts, .words = words, .keys = NULL};
     cr_assert_eq(backend->ops->submit(backend, &one, NULL), BM_OK);
     cr_assert_eq(backend->ops->submit(backend, &many, NULL), BM_OK);
     for (size_t i = 0; i < 16; i++) {
@@ -261,9 +271,11 @@ Test(cpu_backend, threads_may_submit_to_one_backend_at_once)
     bm_sign_task tasks[TASKS];
     for (uint32_t i = 0; i < TASKS; i++) {
         batches[i] = make_batch(100 + i, 20);
-        tasks[i] = (bm_sign_task){batches[i].offsets, batches[i].hashes, 20,
-                                  bm_alloc(20 * 128, sizeof(uint32_t)),
-                                  bm_alloc(20 * 16, sizeof(uint64_t))};
+        tasks[i] = (bm_sign_task){.offsets = batches[i].offsets,
+                                  .hashes = batches[i].hashes,
+                                  .n_docs = 20,
+                                  .words = bm_alloc(20 * 128, sizeof(uint32_t)),
+                                  .keys = bm_alloc(20 * 16, sizeof(uint64_t))};
     }
     bm_pool *pool = NULL;
     cr_assert_eq(bm_pool_open(4, &pool, NULL), BM_OK);
@@ -306,7 +318,8 @@ Test(cpu_backend, keys_of_a_backend_without_bands_are_an_error)
     bm_backend *backend = open_cpu(16, 0, 0, NULL);
     const uint64_t offsets[] = {0, 1}, hash = 5;
     uint64_t key = 42;
-    bm_sign_task task = {offsets, &hash, 1, NULL, &key};
+    bm_sign_task task = {
+        .offsets = offsets, .hashes = &hash, .n_docs = 1, .words = NULL, .keys = &key};
     cr_expect_eq(backend->ops->submit(backend, &task, NULL), BM_ERR_INTERNAL);
     cr_expect_eq(key, 42);
     backend->ops->close(backend);
