@@ -53,9 +53,9 @@ static void check_minima(tally *t, uint32_t perms, const uint64_t *hashes, size_
     bm_scheme_affine32.sign(&params, hashes, n, expected);
     uint32_t *words = bm_alloc_aligned(params.perms_padded, sizeof *words);
     uint32_t *block = bm_alloc_aligned(BM_SIGN_BLOCK, sizeof *block);
-    memset(words, 0xFF, params.perms_padded * sizeof *words);
+    memset(words, 0xA5, params.perms_padded * sizeof *words); /* of another document */
     bm_sign_loops_neon.premix(hashes, n, block);
-    bm_sign_loops_neon.minima(&params, block, n, words);
+    bm_sign_loops_neon.minima(&params, block, n, false, words);
     check(t, memcmp(words, expected, perms * sizeof *words) == 0, "minima (permutations, hashes)",
           perms, n);
     bm_free(words);

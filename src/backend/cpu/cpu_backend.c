@@ -109,23 +109,56 @@ static bm_status cpu_open(const bm_backend_cfg *cfg, bm_backend **out, bm_error 
     return BM_OK;
 }
 
-/* The minima of one document, into `words` (perms_padded of them, aligned). */
-static void sign_document(const cpu_backend *cpu, const uint64_t *hashes, size_t n, uint32_t *words)
-{
+/* The hashes of a task, mixed a block of whole documents at a time: a short one then costs no
+ * vector of its own, and no wait for it. A document longer than a block takes several. */
+typedef struct mixed {
+    const cpu_backend *cpu;
+    const bm_sign_task *task;
+    uint64_t begin, end; /* of the task's hashes: what the block holds */
     alignas(BM_ALIGNMENT) uint32_t block[BM_SIGN_BLOCK];
-    memset(words, 0xFF, cpu->params.perms_padded * sizeof *words);
-    for (size_t done = 0; done < n; done += BM_SIGN_BLOCK) {
-        size_t size = n - done < BM_SIGN_BLOCK ? n - done : BM_SIGN_BLOCK;
-        if (cpu->oph.bins > 0) {
-            cpu->loops->oph_hash(&cpu->params, hashes + done, size, block);
-            bm_oph_fill(cpu->oph.bins, block, size, words);
-        } else {
-            cpu->loops->premix(hashes + done, size, block);
-            cpu->loops->minima(&cpu->params, block, size, words);
-        }
+} mixed;
+
+/* The block anew: from `begin`, in document `doc`, as many of its hashes as there is room for, and
+ * the whole documents behind it that there is room for too. */
+static void mix(mixed *m, size_t doc, uint64_t begin)
+{
+    const uint64_t *offsets = m->task->offsets;
+    m->begin = begin;
+    m->end = begin + BM_SIGN_BLOCK;
+    if (offsets[doc + 1] <= m->end) {
+        while (doc + 1 < m->task->n_docs && offsets[doc + 2] <= m->end)
+            doc++;
+        m->end = offsets[doc + 1];
     }
-    if (cpu->oph.bins > 0)
-        bm_oph_densify(&cpu->oph, cpu->loops->oph_least, words);
+    const uint64_t *hashes = m->task->hashes + begin;
+    const size_t n = (size_t)(m->end - begin);
+    if (m->cpu->oph.bins > 0)
+        m->cpu->loops->oph_hash(&m->cpu->params, hashes, n, m->block);
+    else
+        m->cpu->loops->premix(hashes, n, m->block);
+}
+
+/* The words of a document (perms_padded of them, aligned). */
+static void sign_document(mixed *m, size_t doc, uint32_t *words)
+{
+    const cpu_backend *cpu = m->cpu;
+    const bool oph = cpu->oph.bins > 0;
+    const uint64_t begin = m->task->offsets[doc], end = m->task->offsets[doc + 1];
+    if (oph || begin == end)
+        memset(words, 0xFF, cpu->params.perms_padded * sizeof *words);
+    for (uint64_t at = begin; at < end;) {
+        if (at >= m->end)
+            mix(m, doc, at);
+        const uint32_t *block = m->block + (at - m->begin);
+        const size_t n = (size_t)((end < m->end ? end : m->end) - at);
+        if (oph)
+            bm_oph_fill(cpu->oph.bins, block, n, words);
+        else
+            cpu->loops->minima(&cpu->params, block, n, at > begin, words);
+        at += n;
+    }
+    if (oph)
+        bm_oph_densify(&cpu->oph, &cpu->loops->oph, words);
 }
 
 static void document_keys(const cpu_backend *cpu, const uint32_t *words, bool empty, uint64_t *keys)
@@ -144,14 +177,14 @@ static bm_status cpu_submit(bm_backend *backend, bm_sign_task *task, bm_error *e
         return bm_fail(err, BM_ERR_INTERNAL, "band keys wanted of a backend opened without bands");
     alignas(BM_ALIGNMENT) uint32_t words[BM_PERMS_MAX + BM_KEY_LANES];
     memset(words + cpu->params.perms_padded, 0, BM_KEY_LANES * sizeof *words);
+    mixed m = {.cpu = cpu, .task = task}; /* an empty block */
     for (size_t doc = 0; doc < task->n_docs; doc++) {
-        uint64_t begin = task->offsets[doc];
-        size_t n = (size_t)(task->offsets[doc + 1] - begin);
-        sign_document(cpu, n == 0 ? NULL : task->hashes + begin, n, words);
+        sign_document(&m, doc, words);
         if (task->words != NULL)
             memcpy(task->words + doc * perms, words, perms * sizeof *words);
         if (task->keys != NULL)
-            document_keys(cpu, words, n == 0, task->keys + doc * cpu->keys.bands);
+            document_keys(cpu, words, task->offsets[doc] == task->offsets[doc + 1],
+                          task->keys + doc * cpu->keys.bands);
     }
     return BM_OK;
 }

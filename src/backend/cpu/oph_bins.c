@@ -1,75 +1,25 @@
-/* oph_bins.c -- bins and donors of the scheme oph.
+/* oph_bins.c -- filling bins, and giving the empty ones their words.
  *
  * Filling is bound by a load, a minimum and a store a shingle. Bins are kept in a copy for even and
  * one for odd shingles, so that neighbours in one bin need not wait for each other's store.
  *
- * A bin with many filled ones around it asks for its donor one by one, as the definition does, but
- * from a table that leaves out who was asked already: K / (filled bins) steps. That is too slow
- * where few are filled (K^2 steps for a document of one shingle), so there it is turned round: each
- * filled bin offers itself to all bins at once, a vector minimum over its row of ranks. A row is
- * K / 32 operations with AVX-512, and the two ways meet near K / 4 filled bins. */
+ * Donors are looked for without a branch that depends on the hashes, which a processor would guess
+ * wrong once for each empty bin. Where many bins are filled, each empty one asks the next four on
+ * its list at once; who got none asks again. That takes K / (filled bins) steps a bin; so where few
+ * are filled it is turned round: each filled bin offers itself to all, a vector minimum over its
+ * row of offers, K / 32 operations with AVX-512. The ways meet near K / 2 filled bins. */
 #include "backend/cpu/oph_bins.h"
 
 #include <stdalign.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "base/memory.h"
 #include "kernels/affine32.h"
 #include "kernels/oph.h"
 
-#define ROW_PAD     64u
-#define ASK_PART    4u  /* ask where at least bins / ASK_PART are filled */
-#define SPLIT_LEAST 64u /* shingles from which two copies of the bins pay */
-
-/* The order of one bin: first appearance among its attempts, then, cyclically, who never came. */
-static void order_of(const bm_scheme_params *params, uint32_t bin, uint16_t *order)
-{
-    bool seen[BM_PERMS_MAX] = {false};
-    const uint32_t bins = params->perms;
-    uint32_t n = 0;
-    for (uint32_t attempt = 0; n < bins && attempt < BM_OPH_PER_BIN * bins; attempt++) {
-        uint32_t donor = bm_oph_donor(bin, attempt, bins, params->donor_mul, params->donor_add);
-        if (!seen[donor])
-            order[n++] = (uint16_t)donor;
-        seen[donor] = true;
-    }
-    for (uint32_t step = 1; n < bins && step <= bins; step++) {
-        uint32_t donor = (bin + step) % bins;
-        if (!seen[donor])
-            order[n++] = (uint16_t)donor;
-    }
-}
-
-bm_status bm_oph_plan_init(const bm_scheme_params *params, bm_oph_plan *out, bm_error *err)
-{
-    const uint32_t bins = params->perms, row = (bins + ROW_PAD - 1) / ROW_PAD * ROW_PAD;
-    const size_t entries = (size_t)bins * row;
-    *out = (bm_oph_plan){.bins = bins,
-                         .row = row,
-                         .order = bm_alloc_aligned(entries, sizeof(uint16_t)),
-                         .rank = bm_alloc_aligned(entries, sizeof(uint16_t))};
-    if (out->order == NULL || out->rank == NULL) {
-        bm_oph_plan_reset(out);
-        return bm_fail_nomem(err, 2 * entries * sizeof(uint16_t));
-    }
-    memset(out->order, 0, entries * sizeof(uint16_t));
-    memset(out->rank, 0, entries * sizeof(uint16_t));
-    for (uint32_t bin = 0; bin < bins; bin++) {
-        uint16_t *order = out->order + (size_t)bin * row;
-        order_of(params, bin, order);
-        for (uint32_t i = 0; i < bins; i++)
-            out->rank[(size_t)order[i] * row + bin] = (uint16_t)i;
-    }
-    return BM_OK;
-}
-
-void bm_oph_plan_reset(bm_oph_plan *plan)
-{
-    bm_free(plan->order);
-    bm_free(plan->rank);
-    memset(plan, 0, sizeof *plan);
-}
+#define ASK_PART    2u   /* ask where at least bins / ASK_PART are filled */
+#define SPLIT_LEAST 192u /* shingles from which two copies of the bins pay */
+#define MASKS       (BM_PERMS_MAX / 64)
 
 static inline void put(uint32_t bins, uint32_t h, uint32_t *words)
 {
@@ -94,49 +44,77 @@ void bm_oph_fill(uint32_t bins, const uint32_t *block, size_t n, uint32_t *words
         put(bins, block[s], words);
 }
 
-/* Each empty bin asks down its list. */
-static void ask(const bm_oph_plan *plan, const uint16_t *empty, uint32_t n_empty, uint32_t *words)
+/* The numbers of the bits that are set, in order; how many there are. */
+static uint32_t list_of(const uint64_t *masks, uint32_t n_masks, uint16_t *list)
 {
-    uint32_t found[BM_PERMS_MAX];
-    for (uint32_t i = 0; i < n_empty; i++) {
-        const uint16_t *order = plan->order + (size_t)empty[i] * plan->row;
-        while (words[*order] == BM_OPH_EMPTY)
-            order++;
-        found[i] = words[*order];
-    }
-    for (uint32_t i = 0; i < n_empty; i++)
-        words[empty[i]] = found[i];
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < n_masks; i++)
+        for (uint64_t left = masks[i]; left != 0; left &= left - 1)
+            list[n++] = (uint16_t)(i * 64 + (uint32_t)__builtin_ctzll(left));
+    return n;
 }
 
-/* Each filled bin offers itself to all. */
-static void offer(const bm_oph_plan *plan, bm_oph_least_fn least, const uint16_t *empty,
-                  uint32_t n_empty, uint32_t *words)
+/* x, or y where x is that of an empty bin, which is all ones. As arithmetic: compilers turn `?:`
+ * into a branch here. */
+static inline uint32_t first_of(uint32_t x, uint32_t y)
+{
+    return x & (y | ((uint32_t)(x == BM_OPH_EMPTY) - 1u));
+}
+
+/* Each empty bin asks down its list. Found words are put in place at the end: a bin that was given
+ * one counts as empty still. */
+static void ask(const bm_oph_plan *plan, const uint64_t *empty, uint32_t *words)
+{
+    uint16_t bins[BM_PERMS_MAX], waiting[BM_PERMS_MAX];
+    uint32_t found[BM_PERMS_MAX]; /* by bin */
+    const uint32_t n = list_of(empty, plan->row / 64, bins);
+    memcpy(waiting, bins, n * sizeof *bins);
+    const uint16_t *orders = plan->order;
+    for (uint32_t left = n; left > 0; orders += (size_t)plan->bins * BM_OPH_STEPS) {
+        uint32_t again = 0;
+        for (uint32_t i = 0; i < left; i++) {
+            const uint32_t bin = waiting[i];
+            const uint16_t *order = orders + bin * BM_OPH_STEPS;
+            const uint32_t near = first_of(words[order[0]], words[order[1]]);
+            found[bin] = first_of(near, first_of(words[order[2]], words[order[3]]));
+            waiting[again] = (uint16_t)bin;
+            again += found[bin] == BM_OPH_EMPTY;
+        }
+        left = again;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        words[bins[i]] = found[bins[i]];
+}
+
+/* Each filled bin offers itself to all; donors are filled bins, and these do not change. */
+static void offer(const bm_oph_plan *plan, bm_oph_best_fn best_of, const uint16_t *filled,
+                  uint32_t n_filled, uint32_t *words)
 {
     alignas(BM_ALIGNMENT) uint16_t best[BM_PERMS_MAX];
-    memset(best, 0xFF, plan->row * sizeof *best);
-    for (uint32_t bin = 0, next = 0; bin < plan->bins; bin++) {
-        if (next < n_empty && empty[next] == bin)
-            next++;
-        else
-            least(best, plan->rank + (size_t)bin * plan->row, plan->row);
-    }
-    for (uint32_t i = 0; i < n_empty; i++) /* donors are filled bins, and these do not change */
-        words[empty[i]] = words[plan->order[(size_t)empty[i] * plan->row + best[empty[i]]]];
+    best_of(plan, filled, n_filled, best);
+    const bm_oph_plan p = *plan; /* a copy: nothing else points to it */
+    for (uint32_t bin = 0; bin < p.bins; bin++)
+        words[bin] = first_of(words[bin], words[bm_oph_donor_of(&p, bin, best[bin])]);
 }
 
-void bm_oph_densify(const bm_oph_plan *plan, bm_oph_least_fn least, uint32_t *words)
+void bm_oph_densify(const bm_oph_plan *plan, const bm_oph_loops *loops, uint32_t *words)
 {
-    uint16_t empty[BM_PERMS_MAX];
+    uint64_t empty[MASKS], met[MASKS];
+    uint16_t filled[BM_PERMS_MAX];
+    const uint32_t n_masks = plan->row / 64;
     uint32_t n_empty = 0;
-    for (uint32_t bin = 0; bin < plan->bins; bin++) {
-        empty[n_empty] = (uint16_t)bin;
-        n_empty += words[bin] == BM_OPH_EMPTY;
+    for (uint32_t i = 0; i < n_masks; i++) {
+        const uint32_t left = plan->bins - i * 64;
+        const uint64_t bins = left < 64 ? (UINT64_C(1) << left) - 1 : UINT64_MAX;
+        empty[i] = loops->empty(words + (size_t)i * 64) & bins;
+        met[i] = ~empty[i] & bins;
+        n_empty += (uint32_t)__builtin_popcountll(empty[i]);
     }
-    uint32_t filled = plan->bins - n_empty;
-    if (n_empty == 0 || filled == 0)
+    const uint32_t n_filled = plan->bins - n_empty;
+    if (n_empty == 0 || n_filled == 0)
         return;
-    if (filled >= plan->bins / ASK_PART)
-        ask(plan, empty, n_empty, words);
+    if (n_filled >= plan->bins / ASK_PART)
+        ask(plan, empty, words);
     else
-        offer(plan, least, empty, n_empty, words);
+        offer(plan, loops->best, filled, list_of(met, n_masks, filled), words);
 }

@@ -51,7 +51,8 @@ minima_group(const bm_sign_pass *pass, const uint32_t count, const bool still)
     for (uint32_t i = 0; i < count; i++) {
         va[i] = _mm256_load_si256((const __m256i *)(pass->a + i * LANES));
         vb[i] = _mm256_load_si256((const __m256i *)(pass->b + i * LANES));
-        m[i] = _mm256_load_si256((const __m256i *)(pass->words + i * LANES));
+        m[i] = pass->begun ? _mm256_load_si256((const __m256i *)(pass->words + i * LANES))
+                           : _mm256_set1_epi32(-1);
     }
     const uint32_t *block = pass->block;
     __m256i h = _mm256_set1_epi32(0x12345678);
@@ -106,10 +107,11 @@ static inline __attribute__((always_inline)) void all_groups(const bm_scheme_par
     }
 }
 
-static void avx2_minima(const bm_scheme_params *params, const uint32_t *block, size_t n,
+static void avx2_minima(const bm_scheme_params *params, const uint32_t *block, size_t n, bool begun,
                         uint32_t *words)
 {
-    all_groups(params, (bm_sign_pass){.block = block, .n = n, .words = words}, false);
+    const bm_sign_pass pass = {.block = block, .n = n, .words = words, .begun = begun};
+    all_groups(params, pass, false);
 }
 
 static void avx2_arithmetic(const bm_scheme_params *params, size_t n, uint32_t *words)
@@ -133,13 +135,39 @@ static void avx2_oph_hash(const bm_scheme_params *params, const uint64_t *hashes
         block[i] = bm_oph_hash((uint32_t)hashes[i], params->a[0], params->b[0]);
 }
 
-static void avx2_oph_least(uint16_t *best, const uint16_t *rank, size_t n)
+/* Four registers of bins at a time; each donor is a load and a minimum for each. */
+static void avx2_oph_best(const bm_oph_plan *plan, const uint16_t *donors, uint32_t n,
+                          uint16_t *best)
 {
-    for (size_t i = 0; i < n; i += 16) {
-        __m256i *at = (__m256i *)(best + i);
-        const __m256i *offered = (const __m256i *)(rank + i);
-        _mm256_store_si256(at, _mm256_min_epu16(_mm256_load_si256(at), _mm256_load_si256(offered)));
+    for (uint32_t at = 0; at < plan->row; at += 64) {
+        __m256i least[4];
+#pragma GCC unroll 4
+        for (uint32_t j = 0; j < 4; j++)
+            least[j] = _mm256_set1_epi16(-1);
+        for (uint32_t i = 0; i < n; i++) {
+            const uint16_t *offers = plan->offers + (size_t)donors[i] * plan->row + at;
+#pragma GCC unroll 4
+            for (uint32_t j = 0; j < 4; j++)
+                least[j] = _mm256_min_epu16(least[j],
+                                            _mm256_load_si256((const __m256i *)(offers + j * 16)));
+        }
+#pragma GCC unroll 4
+        for (uint32_t j = 0; j < 4; j++)
+            _mm256_store_si256((__m256i *)(best + at + j * 16), least[j]);
     }
+}
+
+static uint64_t avx2_oph_empty(const uint32_t *words)
+{
+    const __m256i empty = _mm256_set1_epi32(-1);
+    uint64_t mask = 0;
+#pragma GCC unroll 8
+    for (uint32_t i = 0; i < 8; i++) {
+        __m256i same =
+            _mm256_cmpeq_epi32(_mm256_load_si256((const __m256i *)(words + i * 8)), empty);
+        mask |= (uint64_t)(uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(same)) << (i * 8);
+    }
+    return mask;
 }
 
 const bm_sign_loops bm_sign_loops_avx2 = {.isa = BM_ISA_AVX2,
@@ -148,4 +176,4 @@ const bm_sign_loops bm_sign_loops_avx2 = {.isa = BM_ISA_AVX2,
                                           .arithmetic = avx2_arithmetic,
                                           .band_keys = bm_band_keys_plain,
                                           .oph_hash = avx2_oph_hash,
-                                          .oph_least = avx2_oph_least};
+                                          .oph = {.empty = avx2_oph_empty, .best = avx2_oph_best}};

@@ -43,7 +43,10 @@ static inline __mmask16 lanes_of(size_t left)
 
 static void avx512_premix(const uint64_t *hashes, size_t n, uint32_t *block)
 {
-    for (size_t i = 0; i < n; i += LANES) {
+    size_t i = 0;
+    for (; i + LANES <= n; i += LANES)
+        _mm512_store_si512(block + i, fmix32_lanes(low_halves(hashes + i, 0xFFFF)));
+    if (i < n) { /* a store under a mask is slow to be read back, so only the last is one */
         __mmask16 lanes = lanes_of(n - i);
         _mm512_mask_storeu_epi32(block + i, lanes, fmix32_lanes(low_halves(hashes + i, lanes)));
     }
@@ -63,11 +66,31 @@ static void avx512_oph_hash(const bm_scheme_params *params, const uint64_t *hash
     }
 }
 
-static void avx512_oph_least(uint16_t *best, const uint16_t *rank, size_t n)
+/* Two registers of bins at a time; each donor is two loads and two minima. */
+static void avx512_oph_best(const bm_oph_plan *plan, const uint16_t *donors, uint32_t n,
+                            uint16_t *best)
 {
-    for (size_t i = 0; i < n; i += 32)
-        _mm512_store_si512(
-            best + i, _mm512_min_epu16(_mm512_load_si512(best + i), _mm512_load_si512(rank + i)));
+    for (uint32_t at = 0; at < plan->row; at += 64) {
+        __m512i low = _mm512_set1_epi16(-1), high = low;
+        for (uint32_t i = 0; i < n; i++) {
+            const uint16_t *offers = plan->offers + (size_t)donors[i] * plan->row + at;
+            low = _mm512_min_epu16(low, _mm512_load_si512(offers));
+            high = _mm512_min_epu16(high, _mm512_load_si512(offers + 32));
+        }
+        _mm512_store_si512(best + at, low);
+        _mm512_store_si512(best + at + 32, high);
+    }
+}
+
+static uint64_t avx512_oph_empty(const uint32_t *words)
+{
+    const __m512i empty = _mm512_set1_epi32(-1);
+    uint64_t mask = 0;
+#pragma GCC unroll 4
+    for (uint32_t i = 0; i < 4; i++)
+        mask |= (uint64_t)_mm512_cmpeq_epi32_mask(_mm512_load_si512(words + i * 16), empty)
+                << (i * 16);
+    return mask;
 }
 
 /* `count` and `still` (the shingle stays in its register) are constants in each copy, so the arrays
@@ -80,7 +103,7 @@ minima_group(const bm_sign_pass *pass, const uint32_t count, const bool still)
     for (uint32_t i = 0; i < count; i++) {
         va[i] = _mm512_load_si512(pass->a + i * LANES);
         vb[i] = _mm512_load_si512(pass->b + i * LANES);
-        m[i] = _mm512_load_si512(pass->words + i * LANES);
+        m[i] = pass->begun ? _mm512_load_si512(pass->words + i * LANES) : _mm512_set1_epi32(-1);
     }
     const uint32_t *block = pass->block;
     __m512i h = _mm512_set1_epi32(0x12345678);
@@ -148,9 +171,10 @@ static inline __attribute__((always_inline)) void all_groups(const bm_scheme_par
 }
 
 static void avx512_minima(const bm_scheme_params *params, const uint32_t *block, size_t n,
-                          uint32_t *words)
+                          bool begun, uint32_t *words)
 {
-    all_groups(params, (bm_sign_pass){.block = block, .n = n, .words = words}, false);
+    const bm_sign_pass pass = {.block = block, .n = n, .words = words, .begun = begun};
+    all_groups(params, pass, false);
 }
 
 static void avx512_arithmetic(const bm_scheme_params *params, size_t n, uint32_t *words)
@@ -158,10 +182,11 @@ static void avx512_arithmetic(const bm_scheme_params *params, size_t n, uint32_t
     all_groups(params, (bm_sign_pass){.n = n, .words = words}, true);
 }
 
-const bm_sign_loops bm_sign_loops_avx512 = {.isa = BM_ISA_AVX512,
-                                            .premix = avx512_premix,
-                                            .minima = avx512_minima,
-                                            .arithmetic = avx512_arithmetic,
-                                            .band_keys = bm_band_keys_avx512,
-                                            .oph_hash = avx512_oph_hash,
-                                            .oph_least = avx512_oph_least};
+const bm_sign_loops bm_sign_loops_avx512 = {
+    .isa = BM_ISA_AVX512,
+    .premix = avx512_premix,
+    .minima = avx512_minima,
+    .arithmetic = avx512_arithmetic,
+    .band_keys = bm_band_keys_avx512,
+    .oph_hash = avx512_oph_hash,
+    .oph = {.empty = avx512_oph_empty, .best = avx512_oph_best}};

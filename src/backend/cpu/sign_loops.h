@@ -24,10 +24,10 @@ typedef struct bm_sign_loops {
     bm_isa isa;
     /* block[i] = fmix32(low half of hashes[i]) for i < n <= BM_SIGN_BLOCK. */
     void (*premix)(const uint64_t *hashes, size_t n, uint32_t *block);
-    /* words[i] = min(words[i], minimum over the block of a[i]*h + b[i]) for i < perms. Both arrays
-     * are aligned to 64 bytes; `words` holds perms_padded, of which those past perms may be
-     * overwritten with anything. */
-    void (*minima)(const bm_scheme_params *params, const uint32_t *block, size_t n,
+    /* words[i] = minimum over the block of a[i]*h + b[i], and of words[i] if the document was begun
+     * with an earlier block; all ones where that is no value. For i < perms; `words` holds
+     * perms_padded, is aligned to 64 bytes, and may be overwritten with anything past perms. */
+    void (*minima)(const bm_scheme_params *params, const uint32_t *block, size_t n, bool begun,
                    uint32_t *words);
     /* The arithmetic of `minima` for n shingles and nothing else: the same loop with a shingle that
      * stays in its register, though the compiler may not know that it stays the same. What a
@@ -38,7 +38,7 @@ typedef struct bm_sign_loops {
     /* block[i] = bm_oph_hash(low half of hashes[i]) for i < n <= BM_SIGN_BLOCK. */
     void (*oph_hash)(const bm_scheme_params *params, const uint64_t *hashes, size_t n,
                      uint32_t *block);
-    bm_oph_least_fn oph_least;
+    bm_oph_loops oph;
 } bm_sign_loops;
 
 /* One pass over a block: a group of permutations, of which each file takes as many as its registers
@@ -47,7 +47,7 @@ typedef struct bm_sign_pass {
     const uint32_t *a, *b, *block;
     size_t n;
     uint32_t *words;
-    bool still;
+    bool still, begun;
 } bm_sign_pass;
 
 extern const bm_sign_loops bm_sign_loops_scalar;

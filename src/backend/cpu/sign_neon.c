@@ -43,7 +43,7 @@ minima_group(const bm_sign_pass *pass, const uint32_t count, const bool still)
     for (uint32_t i = 0; i < count; i++) {
         va[i] = vld1q_u32(pass->a + i * LANES);
         vb[i] = vld1q_u32(pass->b + i * LANES);
-        m[i] = vld1q_u32(pass->words + i * LANES);
+        m[i] = pass->begun ? vld1q_u32(pass->words + i * LANES) : vdupq_n_u32(UINT32_MAX);
     }
     const uint32_t *block = pass->block;
     uint32x4_t h = vdupq_n_u32(0x12345678u);
@@ -92,10 +92,11 @@ static inline __attribute__((always_inline)) void all_groups(const bm_scheme_par
     }
 }
 
-static void neon_minima(const bm_scheme_params *params, const uint32_t *block, size_t n,
+static void neon_minima(const bm_scheme_params *params, const uint32_t *block, size_t n, bool begun,
                         uint32_t *words)
 {
-    all_groups(params, (bm_sign_pass){.block = block, .n = n, .words = words}, false);
+    const bm_sign_pass pass = {.block = block, .n = n, .words = words, .begun = begun};
+    all_groups(params, pass, false);
 }
 
 static void neon_arithmetic(const bm_scheme_params *params, size_t n, uint32_t *words)
@@ -119,10 +120,39 @@ static void neon_oph_hash(const bm_scheme_params *params, const uint64_t *hashes
         block[i] = bm_oph_hash((uint32_t)hashes[i], params->a[0], params->b[0]);
 }
 
-static void neon_oph_least(uint16_t *best, const uint16_t *rank, size_t n)
+/* Eight registers of bins at a time; each donor is a load and a minimum for each. */
+static void neon_oph_best(const bm_oph_plan *plan, const uint16_t *donors, uint32_t n,
+                          uint16_t *best)
 {
-    for (size_t i = 0; i < n; i += 8)
-        vst1q_u16(best + i, vminq_u16(vld1q_u16(best + i), vld1q_u16(rank + i)));
+    for (uint32_t at = 0; at < plan->row; at += 64) {
+        uint16x8_t least[8];
+#pragma GCC unroll 8
+        for (uint32_t j = 0; j < 8; j++)
+            least[j] = vdupq_n_u16(UINT16_MAX);
+        for (uint32_t i = 0; i < n; i++) {
+            const uint16_t *offers = plan->offers + (size_t)donors[i] * plan->row + at;
+#pragma GCC unroll 8
+            for (uint32_t j = 0; j < 8; j++)
+                least[j] = vminq_u16(least[j], vld1q_u16(offers + j * 8));
+        }
+#pragma GCC unroll 8
+        for (uint32_t j = 0; j < 8; j++)
+            vst1q_u16(best + at + j * 8, least[j]);
+    }
+}
+
+/* Four words at a time: each lane of the comparison gives its own bit, and the lanes are added up.
+ */
+static uint64_t neon_oph_empty(const uint32_t *words)
+{
+    static const uint32_t bits[4] = {1, 2, 4, 8};
+    const uint32x4_t empty = vdupq_n_u32(BM_OPH_EMPTY), bit = vld1q_u32(bits);
+    uint64_t mask = 0;
+    for (uint32_t i = 0; i < 16; i++) {
+        uint32x4_t same = vceqq_u32(vld1q_u32(words + i * 4), empty);
+        mask |= (uint64_t)vaddvq_u32(vandq_u32(same, bit)) << (i * 4);
+    }
+    return mask;
 }
 
 const bm_sign_loops bm_sign_loops_neon = {.isa = BM_ISA_NEON,
@@ -131,4 +161,4 @@ const bm_sign_loops bm_sign_loops_neon = {.isa = BM_ISA_NEON,
                                           .arithmetic = neon_arithmetic,
                                           .band_keys = bm_band_keys_plain,
                                           .oph_hash = neon_oph_hash,
-                                          .oph_least = neon_oph_least};
+                                          .oph = {.empty = neon_oph_empty, .best = neon_oph_best}};

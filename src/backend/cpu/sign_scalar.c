@@ -2,6 +2,8 @@
  *
  * 16 permutations a pass: their minima and coefficients are small arrays of constant length, which
  * a compiler keeps in registers and, where the baseline allows, turns into vectors by itself. */
+#include <string.h>
+
 #include "backend/cpu/sign_loops.h"
 #include "kernels/affine32.h"
 #include "kernels/oph.h"
@@ -19,7 +21,7 @@ static inline __attribute__((always_inline)) void minima_group(const bm_sign_pas
 {
     uint32_t m[GROUP], h = 0x12345678u;
     for (size_t i = 0; i < GROUP; i++)
-        m[i] = pass->words[i];
+        m[i] = pass->begun ? pass->words[i] : UINT32_MAX;
     for (size_t s = 0; s < pass->n; s++) {
         if (still)
             __asm__ volatile("" : "+r"(h));
@@ -47,9 +49,10 @@ static inline __attribute__((always_inline)) void all_groups(const bm_scheme_par
 }
 
 static void scalar_minima(const bm_scheme_params *params, const uint32_t *block, size_t n,
-                          uint32_t *words)
+                          bool begun, uint32_t *words)
 {
-    all_groups(params, (bm_sign_pass){.block = block, .n = n, .words = words}, false);
+    const bm_sign_pass pass = {.block = block, .n = n, .words = words, .begun = begun};
+    all_groups(params, pass, false);
 }
 
 static void scalar_arithmetic(const bm_scheme_params *params, size_t n, uint32_t *words)
@@ -65,16 +68,30 @@ static void scalar_oph_hash(const bm_scheme_params *params, const uint64_t *hash
         block[i] = bm_oph_hash((uint32_t)hashes[i], a, b);
 }
 
-static void scalar_oph_least(uint16_t *best, const uint16_t *rank, size_t n)
+static void scalar_oph_best(const bm_oph_plan *plan, const uint16_t *donors, uint32_t n,
+                            uint16_t *best)
 {
-    for (size_t i = 0; i < n; i++)
-        best[i] = rank[i] < best[i] ? rank[i] : best[i];
+    memset(best, 0xFF, plan->row * sizeof *best);
+    for (uint32_t i = 0; i < n; i++) {
+        const uint16_t *offers = plan->offers + (size_t)donors[i] * plan->row;
+        for (uint32_t bin = 0; bin < plan->row; bin++)
+            best[bin] = offers[bin] < best[bin] ? offers[bin] : best[bin];
+    }
 }
 
-const bm_sign_loops bm_sign_loops_scalar = {.isa = BM_ISA_SCALAR,
-                                            .premix = scalar_premix,
-                                            .minima = scalar_minima,
-                                            .arithmetic = scalar_arithmetic,
-                                            .band_keys = bm_band_keys_plain,
-                                            .oph_hash = scalar_oph_hash,
-                                            .oph_least = scalar_oph_least};
+static uint64_t scalar_oph_empty(const uint32_t *words)
+{
+    uint64_t mask = 0;
+    for (uint32_t i = 0; i < 64; i++)
+        mask |= (uint64_t)(words[i] == BM_OPH_EMPTY) << i;
+    return mask;
+}
+
+const bm_sign_loops bm_sign_loops_scalar = {
+    .isa = BM_ISA_SCALAR,
+    .premix = scalar_premix,
+    .minima = scalar_minima,
+    .arithmetic = scalar_arithmetic,
+    .band_keys = bm_band_keys_plain,
+    .oph_hash = scalar_oph_hash,
+    .oph = {.empty = scalar_oph_empty, .best = scalar_oph_best}};

@@ -46,28 +46,6 @@ Test(oph_bins, the_hash_is_that_of_the_definition_for_every_length)
     bm_scheme_params_reset(&params);
 }
 
-Test(oph_bins, each_bin_asks_every_other_once_and_ranks_are_the_inverse)
-{
-    static const uint32_t bins[] = {1, 2, 5, 64, 100, 128, 1024};
-    for (size_t k = 0; k < sizeof bins / sizeof bins[0]; k++) {
-        bm_scheme_params params = draw(bins[k], 5);
-        bm_oph_plan plan;
-        cr_assert_eq(bm_oph_plan_init(&params, &plan, NULL), BM_OK);
-        cr_assert(plan.row >= bins[k] && plan.row % 64 == 0);
-        for (uint32_t bin = 0; bin < bins[k]; bin++) {
-            bool asked[BM_PERMS_MAX] = {false};
-            for (uint32_t i = 0; i < bins[k]; i++) {
-                uint16_t donor = plan.order[(size_t)bin * plan.row + i];
-                cr_assert(donor < bins[k] && !asked[donor]);
-                asked[donor] = true;
-                cr_assert_eq(plan.rank[(size_t)donor * plan.row + bin], i);
-            }
-        }
-        bm_oph_plan_reset(&plan);
-        bm_scheme_params_reset(&params);
-    }
-}
-
 /* From 0 filled bins to all: both ways to find donors, and the border between them. */
 Test(oph_bins, any_number_of_filled_bins_is_densified_as_the_reference_does)
 {
@@ -93,7 +71,7 @@ Test(oph_bins, any_number_of_filled_bins_is_densified_as_the_reference_does)
                 memset(words, 0xFF, plan.row * sizeof *words);
                 bm_oph_fill(bins[k], block, n / 3, words); /* two blocks: bins must carry over */
                 bm_oph_fill(bins[k], block + n / 3, n - n / 3, words);
-                bm_oph_densify(&plan, loops->oph_least, words);
+                bm_oph_densify(&plan, &loops->oph, words);
                 cr_assert_arr_eq(words, expected, bins[k] * sizeof *words,
                                  "%s, %u bins, %zu hashes", bm_isa_name(isas[set]), bins[k], n);
             }
@@ -102,15 +80,4 @@ Test(oph_bins, any_number_of_filled_bins_is_densified_as_the_reference_does)
         bm_oph_plan_reset(&plan);
         bm_scheme_params_reset(&params);
     }
-}
-
-Test(oph_bins, without_memory_the_plan_is_an_error_and_empty)
-{
-    bm_scheme_params params = draw(128, 1);
-    params.perms = UINT32_MAX / 2; /* tables that no machine can hold */
-    bm_oph_plan plan;
-    cr_expect_eq(bm_oph_plan_init(&params, &plan, NULL), BM_ERR_NOMEM);
-    cr_expect(plan.order == NULL && plan.rank == NULL && plan.bins == 0);
-    params.perms = 128;
-    bm_scheme_params_reset(&params);
 }

@@ -1,0 +1,48 @@
+/* oph_plan.h -- in which order the empty bins of the scheme oph ask the others, worked out once for
+ * a seed and a number of bins, so that no donor is drawn twice.
+ *
+ * A backend that signs by it equals scheme_oph.c word for word. Read only once made; any number of
+ * threads. */
+#ifndef BM_SKETCH_OPH_PLAN_H
+#define BM_SKETCH_OPH_PLAN_H
+
+#include <bandmill/status.h>
+
+#include "sketch/scheme.h"
+
+#define BM_OPH_ROW_PAD 64u
+#define BM_OPH_STEPS   4u   /* donors that a bin asks at once */
+#define BM_OPH_PACKED  256u /* bins at most where an offer names its donor */
+
+/* Two tables of about bins x bins, 64 KiB for 128 bins. NULL after {0}. */
+typedef struct bm_oph_plan {
+    uint32_t bins, row; /* row: bins rounded up to 64, the length of a row of offers */
+    uint16_t *order; /* bm_oph_order_at(…, bin, i): the donor that `bin` asks as the i-th, each of
+                        them once; then donors that were asked, up to a multiple of BM_OPH_STEPS */
+    uint16_t *offers; /* [donor][bin]: that i, the rank; with few bins rank * 256 + donor */
+} bm_oph_plan;
+
+/* Steps of all bins lie together: a look at the first few of each touches little memory. */
+static inline size_t bm_oph_order_at(uint32_t bins, uint32_t bin, uint32_t i)
+{
+    return ((size_t)(i / BM_OPH_STEPS) * bins + bin) * BM_OPH_STEPS + i % BM_OPH_STEPS;
+}
+
+/* The donor whose offer to `bin` was the least. */
+static inline uint32_t bm_oph_donor_of(const bm_oph_plan *plan, uint32_t bin, uint32_t offer)
+{
+    return plan->bins <= BM_OPH_PACKED ? offer % BM_OPH_PACKED
+                                       : plan->order[bm_oph_order_at(plan->bins, bin, offer)];
+}
+
+bm_status bm_oph_plan_init(const bm_scheme_params *params, bm_oph_plan *out, bm_error *err);
+void bm_oph_plan_reset(bm_oph_plan *plan);
+
+/* Take the words of another part of a document into `words`, which is not densified; `part` may be:
+ * a word that a bin was given by another lies outside its bin, and is passed over. */
+void bm_oph_merge(const bm_oph_plan *plan, const uint32_t *part, uint32_t *words);
+/* Fill the empty bins; no effect where all are empty. For a few documents: backends have their own.
+ */
+void bm_oph_fill_empty(const bm_oph_plan *plan, uint32_t *words);
+
+#endif
