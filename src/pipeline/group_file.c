@@ -99,7 +99,8 @@ bm_status bm_group_file_next(bm_group_file *file, bool *more, bm_error *err)
     if (!bm_json_scan_find(line, "group", &group) || !bm_json_scan_uint(group, &file->group) ||
         !bm_json_scan_find(line, "size", &size) || !bm_json_scan_uint(size, &file->size) ||
         !bm_json_scan_find(line, "kept", &file->kept) ||
-        !bm_json_scan_find(line, "members", &file->members))
+        !bm_json_scan_find(line, "members", &file->members) || line.data[line.len - 1] != '}' ||
+        file->members.data[file->members.len - 1] != ']')
         return bad_row(file, "the row is no group (expected group, kept, size and members)", err);
     file->left = file->size;
     if (file->group != before + 1)
