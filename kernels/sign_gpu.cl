@@ -39,45 +39,48 @@ BM_INLINE void bm_fold_quad(uint4 h, const uint *a, const uint *b, uint *m)
     }
 }
 
-/* n quads, `step` apart; n is known when compiling. */
-BM_INLINE void bm_fold_quads(__local const uint4 *quad, uint n, uint step, const uint *a,
+/* n quads, `step` apart, from the byte `at` of the tile on; n is known when compiling. */
+BM_INLINE void bm_fold_quads(__local const uint4 *tile, uint at, uint n, uint step, const uint *a,
                              const uint *b, uint *m)
 {
+    __local const uint4 *quad = (__local const uint4 *)((__local const char *)tile + at);
 #pragma unroll
     for (uint k = 0; k < n; ++k)
         bm_fold_quad(quad[k * step], a, b, m);
 }
 
 /* Fold the quads at, at + step, ..., n in all: BM_UNROLL at a time in a loop, whose counter then
- * costs little, and the rest without one. `<` and not `!=`, for which clang keeps a second
- * counter. */
+ * costs little, and the rest without one. The counter counts bytes: it is the address too. `<` and
+ * not `!=`, for which clang keeps a second counter. */
 BM_INLINE void bm_fold(__local const uint4 *tile, uint at, uint n, uint step, const uint *a,
                        const uint *b, uint *m)
 {
-    const uint end = at + n / BM_UNROLL * BM_UNROLL * step;
+    const uint bytes = step * (uint)sizeof(uint4);
+    at *= (uint)sizeof(uint4);
+    const uint end = at + n / BM_UNROLL * BM_UNROLL * bytes;
 #pragma unroll 1
-    for (; at < end; at += BM_UNROLL * step)
-        bm_fold_quads(tile + at, BM_UNROLL, step, a, b, m);
+    for (; at < end; at += BM_UNROLL * bytes)
+        bm_fold_quads(tile, at, BM_UNROLL, step, a, b, m);
 #if BM_UNROLL > 8
     if (n & 8) {
-        bm_fold_quads(tile + at, 8, step, a, b, m);
-        at += 8 * step;
+        bm_fold_quads(tile, at, 8, step, a, b, m);
+        at += 8 * bytes;
     }
 #endif
 #if BM_UNROLL > 4
     if (n & 4) {
-        bm_fold_quads(tile + at, 4, step, a, b, m);
-        at += 4 * step;
+        bm_fold_quads(tile, at, 4, step, a, b, m);
+        at += 4 * bytes;
     }
 #endif
 #if BM_UNROLL > 2
     if (n & 2) {
-        bm_fold_quads(tile + at, 2, step, a, b, m);
-        at += 2 * step;
+        bm_fold_quads(tile, at, 2, step, a, b, m);
+        at += 2 * bytes;
     }
 #endif
     if (n & 1)
-        bm_fold_quad(tile[at], a, b, m);
+        bm_fold_quads(tile, at, 1, step, a, b, m);
 }
 
 __kernel __attribute__((reqd_work_group_size(BM_GROUP, 1, 1))) void

@@ -119,14 +119,14 @@ bm_text_hash(__global const uint4 *in, __global bm_text_quad *hashes, __global u
         const uint at = bm_text_doc_of(offsets, piece, unit);
         const uint4 doc = in[text.x + at];
         const uint slot = (unit - offsets[at]) * 4u;
-        uint low[4], high[4];
+        uint4 low = (uint4)(0), high = (uint4)(0); /* not arrays, which would lie in memory */
         for (uint i = 0; i < 4u; ++i) {
             const ulong hash = bm_text_hash_one(in, text, doc, min(slot + i, doc.z - 1u));
-            low[i] = (uint)hash;
-            high[i] = (uint)(hash >> 32);
+            low = (uint4)(low.yzw, (uint)hash);
+            high = (uint4)(high.yzw, (uint)(hash >> 32));
         }
-        hashes[unit] = (uint4)(low[0], low[1], low[2], low[3]);
-        hashes[(size_t)text.w + unit] = (uint4)(high[0], high[1], high[2], high[3]);
+        hashes[unit] = low;
+        hashes[(size_t)text.w + unit] = high;
     }
 #else
     const uint last = piece.x + max(piece.y, 1u);

@@ -1,18 +1,19 @@
 #!/usr/bin/env bash
-# inspect-kernels.sh [--json] [--check] [--docs] [--perms K] [--keep DIR] -- what the compilers of GPUs make of the kernels, without a GPU.
+# inspect-kernels.sh [--json] [--check] [--docs] [--perms K] [--kernels DIR] [--row ROW] [--keep DIR] -- what the compilers of GPUs make of the kernels, without a GPU.
 #
 #   NVIDIA  clang (nvptx64-nvidia-nvcl, sm_80) with libclc -> PTX -> ptxas for sm_80 and sm_90 -> nvdisasm
 #   AMD     clang (amdgcn-amd-amdhsa, gfx90a) with libclc -> assembly
 #
 # Prints a table (--json: one JSON object); --docs writes it between the marks of docs/kernels.md; --check exits with 1 where a kernel
 # calls, spills or has scratch, or where the signature loop on sm_90 takes more than 1.6 instructions a shingle and permutation or reads
-# shingles in less than 128 bits. Exits with 77 where a tool is missing. Parameters are those of kernels/tuning/opencl.csv.
+# shingles in less than 128 bits. Exits with 77 where a tool is missing. Parameters are those of tuning/opencl.csv, or --row ROW, a line as
+# there; kernels are those of kernels/ or --kernels DIR.
 #
 # clang 14 knows no sm_90, hence PTX for sm_80. Tools come from PATH, $CUDA_HOME or /usr/local/cuda, .venv (PyPI nvidia-cuda-nvdisasm), or
 # $BM_CLANG $BM_PTXAS $BM_NVDISASM $BM_LIBCLC.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-json=no check=no docs=no perms=128 keep=
+json=no check=no docs=no perms=128 keep='' kernels=$root/kernels given_row=''
 
 while (($#)); do
     case $1 in
@@ -20,9 +21,11 @@ while (($#)); do
     --check) check=yes ;;
     --docs) docs=yes ;;
     --perms) perms=${2:?--perms needs a number} && shift ;;
+    --kernels) kernels=${2:?--kernels needs a folder} && shift ;;
+    --row) given_row=${2:?--row needs a row} && shift ;;
     --keep) keep=${2:?--keep needs a folder} && shift ;;
     -h | --help)
-        sed -n '2,14s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+        sed -n '2,15s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
         exit 0
         ;;
     *)
@@ -63,17 +66,18 @@ work=$keep
 [[ -n $work ]] || { work=$(mktemp -d) && trap 'rm -rf "$work"' EXIT; }
 mkdir -p "$work"
 
-# row_of VENDOR SHAPE: the columns of the row of opencl.csv for a GPU of this vendor, by name, as shell assignments.
+# row_of VENDOR: the columns of the row of opencl.csv for a GPU of this vendor, by name, as shell assignments.
 row_of() {
-    awk -F, -v vendor="$1" '
+    awk -F, -v vendor="$1" -v row="$given_row" '
         /^#/ || NF < 5 { next }
         !head { for (i = 1; i <= NF; i++) name[i] = $i; head = 1; next }
+        row != "" && !best { next }
         ($1 == "*") && ($2 == "*" || index(tolower(vendor), tolower($2))) && ($3 == "*" || $3 == "gpu") {
             fit = 1 + ($3 != "*") + 2 * ($2 != "*")
             if (fit > best) { best = fit; row = $0 }
         }
         END { n = split(row, value, ","); for (i = 4; i <= n; i++) printf "%s=%s ", name[i], value[i] }
-    ' "$root/kernels/tuning/opencl.csv"
+    ' "$kernels/tuning/opencl.csv"
 }
 
 # options_of VENDOR: -D of sign_gpu.cl as cl_tune.c works them out for many permutations.
@@ -82,8 +86,9 @@ options_of() {
     eval "$(row_of "$1")"
     team=$(((perms + each - 1) / each))
     teams=$((group / team > 0 ? group / team : 1))
+    # shellcheck disable=SC2154 # by row_of
     echo "-DBM_PERMS=$perms -DBM_BANDS=16 -DBM_ROWS=$((perms / 16)) -DBM_SPLIT_GROUP=64 -DBM_EACH=$each -DBM_TEAM=$team" \
-        "-DBM_TEAMS=$teams -DBM_TILE=$tile -DBM_UNROLL=$unroll"
+        "-DBM_TEAMS=$teams -DBM_TILE=$tile -DBM_UNROLL=$unroll -DBM_TEXT_KIND=0 -DBM_TEXT_K=5 -DBM_TEXT_GROUP=$((team * teams))"
 }
 
 # compile VENDOR OUT clang-option...: the program of the GPU shape.
@@ -91,7 +96,7 @@ compile() {
     local vendor=$1 out=$2 options
     shift 2
     read -r -a options <<< "$(options_of "$vendor")"
-    printf '#include "%s"\n' "$root"/kernels/{affine32.h,band_keys.cl,sign_gpu.cl} > "$work/program.cl"
+    printf '#include "%s"\n' "$kernels"/{affine32.h,band_keys.cl,sign_gpu.cl,xxh3.h,text_hash.cl,text_count.cl} > "$work/program.cl"
     "$clang" -w -x cl -cl-std=CL1.2 -O3 -Xclang -finclude-default-header "${options[@]}" "$@" -S -o "$out" "$work/program.cl"
 }
 

@@ -8,7 +8,7 @@
 function low(x, step) { return int((x + step - 1) / step) * step }
 # Warps an SM holds over the most it can (64): 65,536 registers in portions of 256 a warp, 32 groups, local memory and 1 KiB a group.
 function occupancy(regs, shared,    warps, most, by) {
-    warps = low(kernel == "bm_sign" ? group : 64, 32) / 32
+    warps = low(kernel ~ /^bm_(sign|text)/ ? group : 64, 32) / 32
     most = 32
     by = int(65536 / (low(regs * 32, 256)) / warps)
     if (by < most) most = by

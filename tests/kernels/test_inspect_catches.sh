@@ -1,0 +1,102 @@
+#!/usr/bin/env bash
+# test_inspect_catches.sh ROOT -- scripts/inspect-kernels.sh --check passes the kernels as they are, and catches each fault that is planted
+# in a copy of them: a spill, scratch, a remaining call, a narrow read of local memory, too many instructions, a kernel or a loop that is gone.
+set -u
+root=$1 failures=0 checks=0
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+kernels=$work/kernels
+
+fail() {
+    failures=$((failures + 1))
+    printf 'FAILED: %s\n' "$1"
+    cat "$work/err"
+}
+# judged CODE 'ERE'...: what --check says to the kernels of the copy.
+judged() {
+    local rc code=$1 pattern
+    shift
+    "$root/scripts/inspect-kernels.sh" --check --kernels "$kernels" > "$work/out" 2> "$work/err"
+    rc=$?
+    checks=$((checks + 1))
+    [ "$rc" = "$code" ] || fail "$what: exit code $rc, expected $code"
+    for pattern in "$@"; do
+        checks=$((checks + 1))
+        grep -qE "^inspect-kernels\.sh: $pattern" "$work/err" || fail "$what: it does not say: $pattern"
+    done
+}
+# plant WHAT FILE 'sed script': a fresh copy with that change, which must change something.
+plant() {
+    what=$1
+    rm -rf "$kernels"
+    cp -r "$root/kernels" "$kernels"
+    [ $# -gt 1 ] || return
+    sed -i "$3" "$kernels/$2"
+    ! cmp -s "$root/kernels/$2" "$kernels/$2" || fail "$what: nothing was planted"
+}
+
+"$root/scripts/inspect-kernels.sh" > /dev/null 2> "$work/err"
+if [ $? = 77 ]; then
+    cat "$work/err"
+    exit 77
+fi
+
+plant "as they are"
+judged 0
+
+# 320 values that live at once through a loop: no compiler has so many registers.
+plant "a spill" sign_gpu.cl '/^__kernel/i \
+BM_INLINE uint planted(__global const uint4 *in, uint n)\
+{\
+    uint v[320], sum = 0;\
+    _Pragma("unroll") for (uint i = 0; i < 320; ++i) v[i] = in[i].x;\
+    for (uint k = 0; k < n; ++k)\
+        _Pragma("unroll") for (uint i = 0; i < 320; ++i) v[i] = v[i] * in[k].y + in[k].z;\
+    _Pragma("unroll") for (uint i = 0; i < 320; ++i) sum ^= v[i];\
+    return sum;\
+}
+s/^    words += layout\.w;$/&\n    if (layout.z == 77u) words[planted(in, layout.y)] = 1;/'
+judged 1 'bm_sign for sm_90: [1-9][0-9]* bytes are spilled' \
+    'bm_sign for sm_80: [1-9][0-9]* bytes are spilled' \
+    'bm_sign for gfx90a: [1-9][0-9]* bytes (are spilled|of scratch)'
+
+# An array whose index is known at run time only lies in memory.
+plant "scratch" band_keys.cl 's/^    const size_t doc = split\[at \/ BM_BANDS\];$/    uint v[64];\
+    for (uint i = 0; i < 64; ++i) v[split[i] % 64u] = split[i + 1];\
+    const size_t doc = v[split[0] % 64u];/'
+judged 1 'bm_split_keys for sm_90: [1-9][0-9]* bytes of scratch' \
+    'bm_split_keys for gfx90a: [1-9][0-9]* bytes of scratch'
+
+plant "a call" band_keys.cl 's/^BM_INLINE ulong bm_band_key/static __attribute__((noinline)) ulong bm_band_key/'
+judged 1 'bm_split_keys for sm_90: [1-9][0-9]* calls are left' \
+    'bm_split_keys for gfx90a: [1-9][0-9]* calls are left'
+
+# A word at a time, and so that no compiler may join them.
+plant "narrow reads" sign_gpu.cl 's/^        bm_fold_quad(quad\[k \* step\], a, b, m);$/    {\
+        volatile __local const uint *w = (volatile __local const uint *)(quad + k * step);\
+        bm_fold_quad((uint4)(w[0], w[1], w[2], w[3]), a, b, m);\
+    }/'
+judged 1 'bm_sign for sm_90: shingles are read in less than 128 bits'
+
+# Half of the reads.
+plant "some narrow reads" sign_gpu.cl 's/^        bm_fold_quad(quad\[k \* step\], a, b, m);$/    {\
+        volatile __local const uint *w = (volatile __local const uint *)(quad + k * step);\
+        bm_fold_quad(k % 2 ? quad[k * step] : (uint4)(w[0], w[1], w[2], w[3]), a, b, m);\
+    }/'
+judged 1 'bm_sign for sm_90: shingles are read in less than 128 bits'
+
+plant "one instruction more every fourth op" sign_gpu.cl 's/min(min(a\[j\] \* h\.x + b\[j\], a\[j\] \* h\.y + b\[j\]), m\[j\])/min(min(a[j] * h.x + b[j], (a[j] * h.y + b[j]) ^ a[j]), m[j])/'
+judged 1 'bm_sign for sm_90: 1\.[89][0-9]* instructions an op'
+
+plant "a short loop" tuning/opencl.csv 's/^\(\*,NVIDIA,.*\),8$/\1,2/'
+judged 1 'bm_sign for sm_90: 1\.6[0-9]* instructions an op'
+
+plant "no such kernel" band_keys.cl '/^bm_split_begin/s/bm_split_begin/bm_split_other/'
+sed -i '/^__kernel.*BM_SPLIT_GROUP/,/^}/d' "$kernels/band_keys.cl"
+judged 1 '[0-9]+ kernels and [0-9]+ signature loops seen'
+
+plant "no loop" sign_gpu.cl 's/^BM_INLINE void bm_fold_quad(.*/&\n{ (void)h; (void)a; (void)b; (void)m; }\nBM_INLINE void bm_unused(uint4 h, const uint *a, const uint *b, uint *m)/'
+judged 1 '[0-9]+ kernels and [0-9]+ signature loops seen'
+
+echo "inspect_catches: $checks checks, $failures failed"
+[ "$failures" -eq 0 ]
