@@ -10,6 +10,8 @@
 #ifndef BM_PIPELINE_ENGINE_H
 #define BM_PIPELINE_ENGINE_H
 
+#include <stdatomic.h>
+
 #include <bandmill/types.h>
 
 #include "backend/backend.h"
@@ -23,6 +25,7 @@ typedef struct bm_lane {
     bm_backend *backend;
     bm_device_info info;
     bool dead;
+    uint64_t n_docs;       /* that it signed */
     bm_shingler *shingler; /* where texts go to devices: to check them, or do without them */
     bm_shingle_batch checked;
 } bm_lane;
@@ -30,8 +33,9 @@ typedef struct bm_lane {
 typedef struct bm_engine {
     bm_text_path path; /* what the lanes get */
     bm_meter *meter;
-    bm_backend *cpu; /* always open: chosen, or what a dead lane falls back on */
-    bool use_cpu;    /* the native CPU was chosen */
+    bm_backend *cpu;        /* always open: chosen, or what a dead lane falls back on */
+    bool use_cpu;           /* the native CPU was chosen */
+    atomic_ullong cpu_docs; /* that it signed */
     bool fallback;
     bm_lane *lanes;
     size_t n_lanes;

@@ -181,7 +181,11 @@ static bm_status sign_cpu(flow *f, bm_flow_batch *batch, bm_shingler *shingler, 
         if (status == BM_OK)
             status = bm_flow_batch_task(f->cfg, batch, err);
     }
-    return status == BM_OK ? bm_engine_sign_cpu(f->cfg->engine, &batch->task, err) : status;
+    if (status == BM_OK)
+        status = bm_engine_sign_cpu(f->cfg->engine, &batch->task, err);
+    if (status == BM_OK)
+        atomic_fetch_add(&f->cfg->engine->cpu_docs, batch->n_docs);
+    return status;
 }
 
 /* Sign on this thread, or leave it to a lane: false when the batch is no longer ours. */
@@ -316,8 +320,9 @@ static void lane_finish_oldest(lane_run *run)
         return;
     }
     if (batch->as_text)
-        batch->status = bm_flow_text_finish(run->f->cfg->engine, batch, run->lane->shingler,
-                                            &batch->error);
+        batch->status =
+            bm_flow_text_finish(run->f->cfg->engine, batch, run->lane->shingler, &batch->error);
+    run->lane->n_docs += batch->n_docs;
     run->n--;
     memmove(run->in_flight, run->in_flight + 1, run->n * sizeof run->in_flight[0]);
     deliver(run->f, batch);

@@ -239,13 +239,14 @@ static void write_inputs(bm_json *json, const bm_run *run)
     bm_json_end_array(json);
 }
 
-static void write_device(bm_json *json, const bm_device_info *device)
+static void write_device(bm_json *json, const bm_device_info *device, uint64_t n_docs)
 {
     bm_json_begin_object(json);
     bm_json_key_text(json, "device", device->spec);
     bm_json_key_text(json, "name", device->name);
     bm_json_key_text(json, "platform", device->platform);
     bm_json_key_text(json, "driver", device->driver); /* of the native CPU: the instruction set */
+    bm_json_key_uint(json, "documents", n_docs);
     bm_json_end_object(json);
 }
 
@@ -253,10 +254,10 @@ static void write_devices(bm_json *json, const bm_run *run)
 {
     bm_json_key(json, "devices");
     bm_json_begin_array(json);
-    if (run->engine_open && run->engine.use_cpu)
-        write_device(json, &run->engine.cpu->info);
+    if (run->engine_open && (run->engine.use_cpu || atomic_load(&run->engine.cpu_docs) > 0))
+        write_device(json, &run->engine.cpu->info, atomic_load(&run->engine.cpu_docs));
     for (size_t i = 0; run->engine_open && i < run->engine.n_lanes; i++)
-        write_device(json, &run->engine.lanes[i].info);
+        write_device(json, &run->engine.lanes[i].info, run->engine.lanes[i].n_docs);
     bm_json_end_array(json);
 }
 

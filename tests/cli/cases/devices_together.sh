@@ -1,0 +1,36 @@
+# Several devices at once: batches go to whoever asks, and the outputs do not depend on who did what.
+# shellcheck shell=sh disable=SC2034,SC2154
+i=0
+while [ $i -lt 3000 ]; do
+    echo "{\"id\":$i,\"text\":\"document $i repeats some words of document $((i / 3)) and adds $((i * 7919 % 1000)) of its own kind\"}"
+    i=$((i + 1))
+done > in.jsonl
+unset BANDMILL_DEVICE
+
+devices=$("$PROGRAM" devices --json 2> /dev/null | grep -o '"spec":"opencl:[0-9.]*"' | cut -d '"' -f 4 | tr '\n' ',')
+[ -n "$devices" ] || skip "no OpenCL device"
+together="cpu,${devices%,}"
+
+# documents NAME: of the devices that the report names, "spec documents" a line
+documents() {
+    tr -d ' \n' < "$1" | grep -o '"device":"[^"]*","name":[^}]*"documents":[0-9]*' |
+        sed 's/"device":"\([^"]*\)".*"documents":\([0-9]*\)/\1 \2/'
+}
+
+bm sign in.jsonl --device cpu --band-keys -o alone; exits 0
+bm dedup in.jsonl --device cpu --pairs -o alone.groups; exits 0
+for batch in 1 50; do
+    bm sign in.jsonl --device "$together" --band-keys --batch-docs $batch -o "out.$batch"; exits 0
+    for file in signatures.npy band_keys.npy n_shingles.npy ids.txt; do
+        holds "out.$batch/$file" < "alone/$file"
+    done
+    documents "out.$batch/manifest.json" > ../who
+    checks=$((checks + 1))
+    [ "$(awk '{ n += $2 } END { print n }' ../who)" -eq 3000 ] || fail "not every document was signed once: $(cat ../who)"
+    checks=$((checks + 1))
+    [ "$(awk '$2 > 0' ../who | wc -l)" -ge 2 ] || fail "only one device had work: $(cat ../who)"
+done
+bm dedup in.jsonl --device "$together" --batch-docs 50 --pairs -o groups; exits 0
+for file in pairs.tsv groups.jsonl removed.tsv kept.jsonl; do
+    holds "groups/$file" < "alone.groups/$file"
+done
