@@ -67,7 +67,7 @@ def main():
         runs = measure.alternate(jobs, args.repeats, args.cpus)
         counts = {name: counts_of(scratch, name.split()[1]) for name in jobs if name != "gaoya"}
     result.update({"what": "whole job, JSON Lines to groups", "file_bytes": os.path.getsize(args.documents),
-                   "cpus": args.cpus, "threshold": args.threshold, "commands": {k: v[0] for k, v in jobs.items()},
+                   "cpus": args.cpus, "threshold": args.threshold, "commands": {k: [measure.short(word) for word in v[0]] for k, v in jobs.items()},
                    "gaoya": json.loads(runs["gaoya"][-1]["stdout"]), "counts": counts, "systems": {}})
     base = measure.summary(runs["gaoya"])["median"]
     base_cpu = measure.summary(runs["gaoya"], "cpu_seconds")["median"]

@@ -10,6 +10,7 @@ import shutil
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 
 ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
@@ -80,12 +81,22 @@ def machine():
             "load_before": round(os.getloadavg()[0], 2)}
 
 
+def short(argument):
+    """A path below the repository as seen from its root, one in memory or among temporary files by its last name: what a
+    command was does not depend on where the tree lay."""
+    path = os.path.abspath(argument)
+    if path.startswith(ROOT + os.sep) and os.path.lexists(path):
+        return os.path.relpath(path, ROOT)
+    scratch = ("/dev/shm" + os.sep, tempfile.gettempdir() + os.sep)
+    return os.path.join("SCRATCH", os.path.basename(path)) if argument.startswith(scratch) else argument
+
+
 def provenance(program):
     return {"date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
             "commit": output_of(["git", "rev-parse", "--short=12", "HEAD"]),
             "changed_files": len(output_of(["git", "status", "--porcelain", "--untracked-files=no"]).splitlines()),
             "version": output_of([program, "--version"]).splitlines()[:6], "machine": machine(),
-            "command": [os.path.relpath(sys.argv[0], ROOT)] + sys.argv[1:]}
+            "command": [short(argument) for argument in sys.argv]}
 
 
 def remove(path):

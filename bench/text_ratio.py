@@ -62,7 +62,7 @@ def main():
     limit = measure.summary(runs["limit"])["median"]
     limit_cpu = measure.summary(runs["limit"], "cpu_seconds")["median"]
     result.update({"what": "text to signatures, whole process, one core", "file_bytes": n_bytes, "cpu": args.cpu,
-                   "commands": {k: v[0] for k, v in jobs.items()}, "limit_says": limit_says,
+                   "commands": {k: [measure.short(word) for word in v[0]] for k, v in jobs.items()}, "limit_says": limit_says,
                    "systems": {}})
     print(f"{'':<40}{'seconds':>9}{'min':>8}{'max':>8}{'MB/s':>8}{'of limit':>10}{'in CPU s':>10}")
     for name, taken in runs.items():
