@@ -7,10 +7,13 @@
 
 /* Scratch of one thread; {0} is ready for use. */
 typedef struct bm_distinct {
-    uint32_t *slots; /* owned */
-    size_t cap;      /* allocated slots */
-    size_t n_slots;  /* in use by this document, a power of two */
+    uint32_t *near; /* owned; of small documents */
+    uint32_t *far;  /* owned; of large ones */
+    size_t cap_far; /* allocated slots */
+    size_t n_slots; /* in use by this document, a power of two; 0: none yet */
     unsigned shift;
+    uint32_t generation; /* of this document, in the upper half */
+    bool is_near;
     uint64_t factor; /* odd */
 } bm_distinct;
 

@@ -3,6 +3,7 @@
 #include <immintrin.h>
 
 #include "text/shingle_ops.h"
+#include "text/slice_steps.h"
 
 typedef struct bm_block {
     __m256i low, high;
@@ -136,6 +137,84 @@ static inline size_t block_hash_windows(const char *p, size_t n, size_t k, uint6
         _mm256_storeu_si256((void *)(hashes + i), h);
     }
     return i;
+}
+
+/* Both halves of the 128-bit products of the lanes, folded by xor: four 32-bit products, added as
+ * by hand on paper. */
+static inline __m256i fold_products(__m256i a, __m256i b)
+{
+    const __m256i low = _mm256_set1_epi64x(0xFFFFFFFF);
+    __m256i a_high = _mm256_srli_epi64(a, 32), b_high = _mm256_srli_epi64(b, 32);
+    __m256i ll = _mm256_mul_epu32(a, b), hl = _mm256_mul_epu32(a_high, b);
+    __m256i lh = _mm256_mul_epu32(a, b_high), hh = _mm256_mul_epu32(a_high, b_high);
+    __m256i cross = _mm256_add_epi64(_mm256_srli_epi64(ll, 32), _mm256_and_si256(hl, low));
+    cross = _mm256_add_epi64(cross, lh);
+    __m256i upper = _mm256_add_epi64(_mm256_srli_epi64(hl, 32), _mm256_srli_epi64(cross, 32));
+    upper = _mm256_add_epi64(upper, hh);
+    __m256i lower = _mm256_blend_epi32(ll, _mm256_slli_epi64(cross, 32), 0xAA);
+    return _mm256_xor_si256(upper, lower);
+}
+
+static inline __m256i load_two(const char *p, size_t first, size_t second)
+{
+    __m256i low = _mm256_castsi128_si256(_mm_loadu_si128((const void *)(p + first)));
+    return _mm256_inserti128_si256(low, _mm_loadu_si128((const void *)(p + second)), 1);
+}
+
+/* XXH3's mix of the 16 bytes at p + at[i] with two words of the secret. */
+static inline __m256i mix_four(const char *p, const size_t *at, const uint64_t *secret)
+{
+    const __m256i key = _mm256_broadcastsi128_si256(_mm_loadu_si128((const void *)secret));
+    __m256i x = _mm256_xor_si256(load_two(p, at[0], at[2]), key);
+    __m256i y = _mm256_xor_si256(load_two(p, at[1], at[3]), key);
+    return fold_products(_mm256_unpacklo_epi64(x, y), _mm256_unpackhi_epi64(x, y));
+}
+
+/* As in shingle_avx512.c, four at a time; the lists one by one. */
+static inline void begin_slices(const bm_slices *s, size_t first, size_t n, bm_slice_lists *lists)
+{
+    for (size_t i = first; i < first + n; i++) {
+        const size_t len = s->starts[i + s->k] - s->gap - s->starts[i];
+        lists->more[lists->n_more] = lists->other[lists->n_other] = (uint32_t)i;
+        lists->n_more += len - 33 < 32;
+        lists->n_other += len - 17 >= 48;
+    }
+    for (size_t done = 0; done < n; done += 4) {
+        const size_t left = n - done, back = left < 4 ? 4 - left : 0; /* lanes that are done */
+        const size_t i = first + done - back;
+        const size_t *begin = s->starts + i, *end = begin + s->k;
+        __m256i len = _mm256_sub_epi64(_mm256_loadu_si256((const void *)end),
+                                       _mm256_loadu_si256((const void *)begin));
+        len = _mm256_sub_epi64(len, _mm256_set1_epi64x((int64_t)s->gap));
+        __m256i h = multiply(len, BM_XXH_PRIME64_1);
+        h = _mm256_add_epi64(h, mix_four(s->joined, begin, bm_xxh3_secret));
+        h = _mm256_add_epi64(h, mix_four(s->joined - s->gap - 16, end, bm_xxh3_secret + 2));
+        if (back == 0) {
+            _mm256_storeu_si256((void *)(s->hashes + i), h);
+            continue;
+        }
+        __m256i fresh =
+            _mm256_cmpgt_epi64(_mm256_set_epi64x(4, 3, 2, 1), _mm256_set1_epi64x((int64_t)back));
+        _mm256_maskstore_epi64((void *)(s->hashes + i), fresh, h);
+    }
+}
+
+static inline void finish_slices(uint64_t *hashes, size_t n)
+{
+    size_t i = 0;
+    for (; i + 4 <= n; i += 4) {
+        __m256i h = _mm256_loadu_si256((const void *)(hashes + i));
+        h = multiply(_mm256_xor_si256(h, _mm256_srli_epi64(h, 37)), BM_XXH_PRIME_MX1);
+        h = _mm256_xor_si256(h, _mm256_srli_epi64(h, 32));
+        _mm256_storeu_si256((void *)(hashes + i), h);
+    }
+    for (; i < n; i++)
+        hashes[i] = bm_xxh3_finish(hashes[i]);
+}
+
+static inline size_t block_hash_slices(const bm_slices *s, size_t n)
+{
+    return hash_slices_in_steps(s, n, 4, begin_slices, finish_slices);
 }
 
 #include "text/shingle_loops.h"

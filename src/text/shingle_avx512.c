@@ -3,6 +3,7 @@
 #include <immintrin.h>
 
 #include "text/shingle_ops.h"
+#include "text/slice_steps.h"
 
 typedef __m512i bm_block;
 
@@ -96,6 +97,105 @@ static inline size_t block_hash_windows(const char *p, size_t n, size_t k, uint6
         _mm512_storeu_si512(hashes + i, _mm512_xor_si512(h, _mm512_srli_epi64(h, 28)));
     }
     return i;
+}
+
+/* Both halves of the 128-bit products of the lanes, folded by xor: four 32-bit products, added as
+ * by hand on paper. */
+static inline __m512i fold_products(__m512i a, __m512i b)
+{
+    const __m512i low = _mm512_set1_epi64(0xFFFFFFFF);
+    __m512i a_high = _mm512_srli_epi64(a, 32), b_high = _mm512_srli_epi64(b, 32);
+    __m512i ll = _mm512_mul_epu32(a, b), hl = _mm512_mul_epu32(a_high, b);
+    __m512i lh = _mm512_mul_epu32(a, b_high), hh = _mm512_mul_epu32(a_high, b_high);
+    __m512i cross = _mm512_add_epi64(_mm512_srli_epi64(ll, 32), _mm512_and_si512(hl, low));
+    cross = _mm512_add_epi64(cross, lh);
+    __m512i upper = _mm512_add_epi64(_mm512_srli_epi64(hl, 32), _mm512_srli_epi64(cross, 32));
+    upper = _mm512_add_epi64(upper, hh);
+    __m512i lower = _mm512_mask_shuffle_epi32(ll, 0xAAAA, cross, _MM_PERM_CCAA);
+    return _mm512_xor_si512(upper, lower);
+}
+
+/* The 16 bytes at four places. */
+static inline __m512i load_four(const char *p, const size_t *at)
+{
+    __m256i low = _mm256_castsi128_si256(_mm_loadu_si128((const void *)(p + at[0])));
+    __m256i high = _mm256_castsi128_si256(_mm_loadu_si128((const void *)(p + at[2])));
+    low = _mm256_inserti128_si256(low, _mm_loadu_si128((const void *)(p + at[1])), 1);
+    high = _mm256_inserti128_si256(high, _mm_loadu_si128((const void *)(p + at[3])), 1);
+    return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
+}
+
+/* XXH3's mix of the 16 bytes at p + at[i] with two words of the secret, in the lanes 0 4 1 5 2 6 3
+ * 7. */
+static inline __m512i mix_eight(const char *p, const size_t *at, const uint64_t *secret)
+{
+    const __m512i key = _mm512_broadcast_i32x4(_mm_loadu_si128((const void *)secret));
+    __m512i x = _mm512_xor_si512(load_four(p, at), key);
+    __m512i y = _mm512_xor_si512(load_four(p, at + 4), key);
+    return fold_products(_mm512_unpacklo_epi64(x, y), _mm512_unpackhi_epi64(x, y));
+}
+
+/* The part of XXH3 that all slices of 17 to 64 bytes have in common: unfinished hashes, eight at a
+ * time. Which of them are longer than 32 bytes, and which are of other lengths, goes to lists. */
+static inline void begin_slices(const bm_slices *s, size_t first, size_t n, bm_slice_lists *lists)
+{
+    const __m512i lanes = _mm512_set_epi64(7, 3, 6, 2, 5, 1, 4, 0);
+    const __m512i unlanes = _mm512_set_epi64(7, 5, 3, 1, 6, 4, 2, 0);
+    const __m512i gap = _mm512_set1_epi64((int64_t)s->gap);
+    for (size_t done = 0; done < n; done += 8) {
+        const size_t left = n - done, back = left < 8 ? 8 - left : 0; /* lanes that are done */
+        const size_t i = first + done - back;
+        const __mmask8 fresh = (__mmask8)(0xFFu << back);
+        const size_t *begin = s->starts + i, *end = begin + s->k;
+        __m512i len = _mm512_sub_epi64(_mm512_loadu_si512(end), _mm512_loadu_si512(begin));
+        len = _mm512_sub_epi64(len, gap);
+        __m512i over = _mm512_sub_epi64(len, _mm512_set1_epi64(17));
+        __mmask8 more = _mm512_mask_cmpgt_epu64_mask(fresh, over, _mm512_set1_epi64(32 - 17));
+        __mmask8 other = _mm512_mask_cmpgt_epu64_mask(fresh, over, _mm512_set1_epi64(64 - 17));
+        __m256i at =
+            _mm256_add_epi32(_mm256_set1_epi32((int)i), _mm256_set_epi32(7, 6, 5, 4, 3, 2, 1, 0));
+        _mm256_storeu_si256((void *)(lists->more + lists->n_more),
+                            _mm256_maskz_compress_epi32(more & (__mmask8)~other, at));
+        _mm256_storeu_si256((void *)(lists->other + lists->n_other),
+                            _mm256_maskz_compress_epi32(other, at));
+        lists->n_more += (unsigned)__builtin_popcount(more & (__mmask8)~other);
+        lists->n_other += (unsigned)__builtin_popcount(other);
+        __m512i h = _mm512_mullo_epi64(_mm512_permutexvar_epi64(lanes, len),
+                                       _mm512_set1_epi64((int64_t)BM_XXH_PRIME64_1));
+        h = _mm512_add_epi64(h, mix_eight(s->joined, begin, bm_xxh3_secret));
+        h = _mm512_add_epi64(h, mix_eight(s->joined - s->gap - 16, end, bm_xxh3_secret + 2));
+        h = _mm512_permutexvar_epi64(unlanes, h);
+        if (back == 0)
+            _mm512_storeu_si512(s->hashes + i, h);
+        else
+            _mm512_mask_storeu_epi64(s->hashes + i, fresh, h);
+    }
+}
+
+static inline __m512i finish_eight(__m512i h)
+{
+    h = _mm512_mullo_epi64(_mm512_xor_si512(h, _mm512_srli_epi64(h, 37)),
+                           _mm512_set1_epi64((int64_t)BM_XXH_PRIME_MX1));
+    return _mm512_xor_si512(h, _mm512_srli_epi64(h, 32));
+}
+
+/* Whole registers are stored without a mask: a load that follows soon could not be served from a
+ * masked store. */
+static inline void finish_slices(uint64_t *hashes, size_t n)
+{
+    size_t i = 0;
+    for (; i + 8 <= n; i += 8)
+        _mm512_storeu_si512(hashes + i, finish_eight(_mm512_loadu_si512(hashes + i)));
+    if (i < n) {
+        __mmask8 lanes = (__mmask8)((1u << (n - i)) - 1);
+        __m512i h = finish_eight(_mm512_maskz_loadu_epi64(lanes, hashes + i));
+        _mm512_mask_storeu_epi64(hashes + i, lanes, h);
+    }
+}
+
+static inline size_t block_hash_slices(const bm_slices *s, size_t n)
+{
+    return hash_slices_in_steps(s, n, 8, begin_slices, finish_slices);
 }
 
 #include "text/shingle_loops.h"

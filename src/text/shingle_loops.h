@@ -12,14 +12,15 @@
  *     block_equal(b, byte), block_lead(b)       masks: equal; not a continuation byte
  *     block_cut(&b, rule)                       mask of ASCII separators, and 0x20 in their place
  *     block_fold(b, lower, digits)              A-Z to a-z; 0-9 to 0
- *     block_hash_windows(p, n, k, hashes)       as hash_windows, for the first so many windows of
- *                                               lengths it knows; returns how many it did
+ *     block_hash_slices(slices, n)              as hash_slices and hash_windows, for the first
+ *     block_hash_windows(p, n, k, hashes)       so many of n; return how many they did
  *
  * Word boundaries are bits of a mask; nothing looks at single bytes. */
 #ifndef BM_TEXT_SHINGLE_LOOPS_H
 #define BM_TEXT_SHINGLE_LOOPS_H
 
 #include "text/shingle_ops.h"
+#include "text/slice_steps.h"
 #include "text/xxh3_inline.h"
 
 static inline unsigned lowest(uint64_t mask)
@@ -150,7 +151,8 @@ static size_t char_starts(const char *joined, size_t begin, size_t end, size_t *
 static void hash_slices(const char *joined, const size_t *starts, size_t n, size_t k, size_t gap,
                         uint64_t *hashes)
 {
-    for (size_t i = 0; i < n; i++) {
+    size_t done = block_hash_slices(&(bm_slices){joined, starts, k, gap, hashes}, n);
+    for (size_t i = done; i < n; i++) {
         size_t begin = starts[i];
         hashes[i] = bm_xxh3_slice(joined + begin, starts[i + k] - gap - begin);
     }

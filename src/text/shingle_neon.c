@@ -4,6 +4,7 @@
 #include <arm_neon.h>
 
 #include "text/shingle_ops.h"
+#include "text/slice_steps.h"
 
 typedef uint8x16x4_t bm_block;
 
@@ -102,6 +103,12 @@ static inline size_t block_hash_windows(const char *p, size_t n, size_t k, uint6
 {
     (void)p, (void)n, (void)k, (void)hashes;
     return 0; /* no 64-bit multiply: the scalar loop is as fast */
+}
+
+static inline size_t block_hash_slices(const bm_slices *slices, size_t n)
+{
+    (void)slices, (void)n;
+    return 0;
 }
 
 #include "text/shingle_loops.h"

@@ -120,7 +120,7 @@ static void give_back(bm_shingler *shingler)
 {
     if (shingler->joined.cap > KEEP)
         bm_joined_reset(&shingler->joined);
-    if (shingler->distinct.cap * sizeof *shingler->distinct.slots > KEEP)
+    if (shingler->distinct.cap_far * sizeof *shingler->distinct.far > KEEP)
         bm_distinct_reset(&shingler->distinct);
     for (int i = 0; i < 2; i++)
         if (shingler->codes[i].cap * sizeof *shingler->codes[i].data > KEEP)

@@ -25,6 +25,9 @@ static inline uint64_t bm_load64(const char *p)
 
 __extension__ typedef unsigned __int128 bm_uint128;
 
+#define BM_XXH_PRIME64_1 UINT64_C(0x9E3779B185EBCA87)
+#define BM_XXH_PRIME_MX1 UINT64_C(0x165667919E3779F9)
+
 /* The first 64 bytes of the default secret, as words. */
 static const uint64_t bm_xxh3_secret[8] = {
     UINT64_C(0xBE4BA423396CFEB8), UINT64_C(0x1CAD21F72C81017C), UINT64_C(0xDB979083E96DD4DE),
@@ -42,25 +45,36 @@ static inline uint64_t bm_xxh3_mix16(const char *p, const uint64_t *secret)
     return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
+static inline uint64_t bm_xxh3_finish(uint64_t hash)
+{
+    hash ^= hash >> 37;
+    hash *= BM_XXH_PRIME_MX1;
+    return hash ^ hash >> 32;
+}
+
 /* 17 <= len <= 64: two mixes, four past 32. */
 static inline uint64_t bm_xxh3_17to64(const char *p, size_t len)
 {
     const uint64_t *secret = bm_xxh3_secret;
     __asm__("" : "+r"(secret)); /* in memory: eight constants are too many for the registers */
-    uint64_t hash = len * UINT64_C(0x9E3779B185EBCA87);
+    uint64_t hash = len * BM_XXH_PRIME64_1;
     hash += bm_xxh3_mix16(p, secret) + bm_xxh3_mix16(p + len - 16, secret + 2);
     if (len > 32)
         hash += bm_xxh3_mix16(p + 16, secret + 4) + bm_xxh3_mix16(p + len - 32, secret + 6);
-    hash ^= hash >> 37;
-    hash *= UINT64_C(0x165667919E3779F9);
-    return hash ^ hash >> 32;
+    return bm_xxh3_finish(hash);
+}
+
+/* Any length, out of line: inlined, it would cost the loops around it their registers. */
+static __attribute__((noinline)) uint64_t bm_xxh3_any(const char *p, size_t len)
+{
+    return XXH3_64bits(p, len);
 }
 
 static inline uint64_t bm_xxh3_slice(const char *p, size_t len)
 {
     if (len - 17 <= 64 - 17)
         return bm_xxh3_17to64(p, len);
-    return XXH3_64bits(p, len);
+    return bm_xxh3_any(p, len);
 }
 
 #endif

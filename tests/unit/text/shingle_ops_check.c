@@ -86,6 +86,24 @@ static void check_starts(const bm_shingle_ops *ops, const char *text, size_t len
           ops, "word_starts");
 }
 
+/* Slices of mixed lengths, most of them on both sides of 16, 32 and 64 bytes. */
+static void check_slices(const bm_shingle_ops *ops, const char *text, size_t len)
+{
+    static uint64_t hashes[2][SIZE];
+    static size_t starts[SIZE + 1];
+    const size_t k = 1 + next_random() % 6, gap = next_random() % 2;
+    const size_t longest = 2 + next_random() % 30;
+    size_t n = 0;
+    for (size_t at = 0; at <= len; at += 2 + next_random() % longest)
+        starts[n++] = at;
+    if (n <= k)
+        return;
+    n -= k;
+    bm_shingle_ops_scalar.hash_slices(text, starts, n, k, gap, hashes[0]);
+    ops->hash_slices(text, starts, n, k, gap, hashes[1]);
+    check(memcmp(hashes[0], hashes[1], n * sizeof hashes[0][0]) == 0, ops, "hash_slices, mixed");
+}
+
 static void check_hashes(const bm_shingle_ops *ops, const char *text, size_t len)
 {
     static uint64_t hashes[2][SIZE];
@@ -102,6 +120,7 @@ static void check_hashes(const bm_shingle_ops *ops, const char *text, size_t len
     check(memcmp(hashes[0], hashes[1], n * sizeof hashes[0][0]) == 0, ops, "hash_windows");
     ops->hash_slices(text, starts, n, k, 0, hashes[1]);
     check(memcmp(hashes[0], hashes[1], n * sizeof hashes[0][0]) == 0, ops, "hash_slices");
+    check_slices(ops, text, len);
     bm_hash128 a = scalar->hash_run(hashes[0], n), b = ops->hash_run(hashes[0], n);
     check(a.lo == b.lo && a.hi == b.hi, ops, "hash_run");
 }

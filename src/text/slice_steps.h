@@ -1,0 +1,68 @@
+/* slice_steps.h -- XXH3 of slices of many lengths without a branch on the length.
+ *
+ * Nearly all shingles of words have 17 to 64 bytes; those past 32 take two more terms. Lengths
+ * change class all the time, and a wrongly guessed branch costs as much as a hash. So slices go in
+ * steps of BM_SLICE_STEP:
+ *
+ *     begin      the terms that both classes have, in vectors; lists of those past 32 bytes and of
+ *                those of any other length
+ *     add        the further terms, one slice after the other
+ *     finish     the final mix, in vectors
+ *     replace    the slices of other lengths by the library's hash
+ *
+ * What lies 16 bytes before a slice may be read, and 32 from its start. For the files
+ * shingle_<isa>.c that have a vector multiply. */
+#ifndef BM_TEXT_SLICE_STEPS_H
+#define BM_TEXT_SLICE_STEPS_H
+
+#include "text/xxh3_inline.h"
+
+#define BM_SLICE_STEP 256u
+
+typedef struct bm_slices {
+    const char *joined;
+    const size_t *starts;
+    size_t k, gap;
+    uint64_t *hashes;
+} bm_slices;
+
+typedef struct bm_slice_lists {
+    size_t n_more, n_other;
+    uint32_t more[BM_SLICE_STEP + 8], other[BM_SLICE_STEP + 8]; /* written 8 at a time */
+} bm_slice_lists;
+
+typedef void (*bm_slices_begin_fn)(const bm_slices *s, size_t first, size_t n,
+                                   bm_slice_lists *lists);
+typedef void (*bm_slices_finish_fn)(uint64_t *hashes, size_t n);
+
+/* How many of n slices were hashed: none where there are fewer than `lanes`, else all. */
+static inline __attribute__((always_inline)) size_t hash_slices_in_steps(const bm_slices *s,
+                                                                         size_t n, size_t lanes,
+                                                                         bm_slices_begin_fn begin,
+                                                                         bm_slices_finish_fn finish)
+{
+    const char *joined = s->joined;
+    bm_slice_lists lists;
+    if (n < lanes)
+        return 0;
+    for (size_t first = 0; first < n; first += BM_SLICE_STEP) {
+        const size_t size = n - first < BM_SLICE_STEP ? n - first : BM_SLICE_STEP;
+        lists.n_more = lists.n_other = 0;
+        begin(s, first, size, &lists);
+        for (size_t i = 0; i < lists.n_more; i++) {
+            const size_t *start = s->starts + lists.more[i];
+            s->hashes[lists.more[i]] +=
+                bm_xxh3_mix16(joined + start[0] + 16, bm_xxh3_secret + 4) +
+                bm_xxh3_mix16(joined + start[s->k] - s->gap - 32, bm_xxh3_secret + 6);
+        }
+        finish(s->hashes + first, size);
+        for (size_t i = 0; i < lists.n_other; i++) {
+            const size_t *start = s->starts + lists.other[i];
+            s->hashes[lists.other[i]] =
+                bm_xxh3_any(joined + start[0], start[s->k] - s->gap - start[0]);
+        }
+    }
+    return n;
+}
+
+#endif

@@ -1,0 +1,131 @@
+/* test_distinct.c -- the set of one document's hashes against a model that compares each value with
+ * all before it, over many documents in one set, and on values made to meet in one slot. */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "text/distinct.h"
+
+#define MOST 40000u
+
+static uint64_t state = 88172645463325252u;
+
+static uint64_t next_random(void)
+{
+    state ^= state << 13, state ^= state >> 7, state ^= state << 17;
+    return state;
+}
+
+static int by_value(const void *x, const void *y)
+{
+    uint64_t a = *(const uint64_t *)x, b = *(const uint64_t *)y;
+    return (a > b) - (a < b);
+}
+
+/* Put the document in `parts` equal parts; the values must be `expected`, in that order. */
+static void expect_set(bm_distinct *set, const uint64_t *run, size_t n, size_t parts,
+                       const uint64_t *expected, size_t n_expected)
+{
+    uint64_t *values = malloc((n + 1) * sizeof *values);
+    size_t n_values = 0;
+    bm_error err = {0};
+    bm_distinct_begin(set);
+    for (size_t part = 0; part < parts; part++) {
+        size_t from = n * part / parts, to = n * (part + 1) / parts;
+        cr_assert_eq(bm_distinct_add(set, run + from, to - from, values, &n_values, &err), BM_OK);
+    }
+    cr_assert_eq(n_values, n_expected, "%zu of %zu values in %zu parts", n_values, n_expected,
+                 parts);
+    cr_assert_eq(memcmp(values, expected, n_expected * sizeof *values), 0, "%zu parts", parts);
+    free(values);
+}
+
+static size_t model(const uint64_t *run, size_t n, uint64_t *out)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < n; i++) {
+        size_t known = 0;
+        while (known < count && out[known] != run[i])
+            known++;
+        if (known == count)
+            out[count++] = run[i];
+    }
+    return count;
+}
+
+Test(distinct, gives_first_occurrences_in_order)
+{
+    static uint64_t run[1500], expected[1500];
+    bm_distinct set = {0};
+    for (int round = 0; round < 400; round++) {
+        const size_t n = 1 + next_random() % 1500;
+        const uint64_t range = 1 + next_random() % (2 * n);
+        for (size_t i = 0; i < n; i++) /* 0 is a value like any other */
+            run[i] = next_random() % range * UINT64_C(0x9E3779B97F4A7C15);
+        expect_set(&set, run, n, 1 + next_random() % 4, expected, model(run, n, expected));
+    }
+    bm_distinct_reset(&set);
+}
+
+/* More documents than there are generations of the small table: none may see what another left. */
+Test(distinct, knows_nothing_of_earlier_documents)
+{
+    uint64_t run[3], values[3];
+    bm_distinct set = {0};
+    for (uint64_t doc = 0; doc < 200000; doc++) {
+        size_t n_values = 0;
+        run[0] = run[2] = doc % 7;
+        run[1] = doc % 5 + 100;
+        bm_distinct_begin(&set);
+        cr_assert_eq(bm_distinct_add(&set, run, 3, values, &n_values, NULL), BM_OK);
+        cr_assert_eq(n_values, 2, "document %zu", (size_t)doc);
+        cr_assert(values[0] == run[0] && values[1] == run[1]);
+    }
+    bm_distinct_reset(&set);
+}
+
+/* From the small table to the large one and back. */
+Test(distinct, holds_documents_of_any_size_one_after_the_other)
+{
+    static uint64_t run[MOST], expected[MOST];
+    static const size_t sizes[] = {10, 4095, 4096, 4097, 3, 20000, 118, MOST, 728};
+    bm_distinct set = {0};
+    for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
+        const size_t n = sizes[s];
+        for (size_t i = 0; i < n; i++)
+            expected[i] = run[i] = next_random();
+        for (size_t i = n / 2; i < n; i++) /* the second half repeats the first */
+            run[i] = run[i - n / 2];
+        qsort(expected, n / 2, sizeof expected[0], by_value);
+        for (size_t i = 1; i < n / 2; i++)
+            cr_assert_neq(expected[i], expected[i - 1]);
+        const size_t n_expected = n % 2 == 0 ? n / 2 : n - n / 2 - (n > 1);
+        for (size_t parts = 1; parts <= 10; parts += 3)
+            expect_set(&set, run, n, parts, run, n_expected);
+    }
+    bm_distinct_reset(&set);
+}
+
+/* Inverse of the table's first factor modulo 2^64: i times it falls into one slot for all small i.
+ */
+static uint64_t inverse(uint64_t odd)
+{
+    uint64_t x = odd;
+    for (int i = 0; i < 6; i++)
+        x *= 2 - odd * x;
+    return x;
+}
+
+Test(distinct, is_not_slowed_or_misled_by_values_that_meet_in_one_slot)
+{
+    static uint64_t run[MOST];
+    const uint64_t back = inverse(UINT64_C(0x9E3779B97F4A7C15));
+    bm_distinct set = {0};
+    for (size_t n = 300; n <= MOST; n = n == 300 ? 4096 : n == 4096 ? MOST : MOST + 1) {
+        for (size_t i = 0; i < n; i++)
+            run[i] = (i + 1) * back;
+        expect_set(&set, run, n, 1, run, n);
+        expect_set(&set, run, n, 5, run, n);
+    }
+    bm_distinct_reset(&set);
+}
