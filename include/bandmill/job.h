@@ -66,14 +66,16 @@ typedef struct bm_job {
 
     const char *output; /* directory (sign, dedup, filter) or file (pairs; NULL: `write`) */
     bool force;
-    bool band_keys;        /* sign: write band_keys.npy too */
-    bool write_pairs;      /* dedup: write pairs.tsv too */
-    bm_kept kept;          /* dedup, filter */
-    bool all_candidates;   /* pairs: every pair is a candidate */
-    bool identical_chain;  /* pairs: each copy with the first only */
-    const char *histogram; /* pairs: file; NULL: none */
-    const char *report;    /* a second copy of the summary; NULL: none */
-    bool json;             /* rows of pairs as JSON Lines */
+    bool band_keys;            /* sign: write band_keys.npy too */
+    bool write_pairs;          /* dedup: write pairs.tsv too */
+    bm_kept kept;              /* dedup, filter */
+    bool all_candidates;       /* pairs: every pair is a candidate */
+    bool identical_chain;      /* pairs: each copy with the first only */
+    const char *histogram;     /* pairs: file; NULL: none */
+    const char *histogram_svg; /* pairs: file, the same as a picture; NULL: none */
+    uint64_t sample;           /* pairs: so many documents, drawn by the seed; 0: all */
+    const char *report;        /* a second copy of the summary; NULL: none */
+    bool json;                 /* rows of pairs as JSON Lines */
     /* pairs without `output`: rows go here. Non-zero: stop, with BM_ERR_PIPE. */
     int (*write)(void *ctx, const char *data, size_t len);
     void *write_ctx;
@@ -97,6 +99,7 @@ typedef struct bm_counts {
     uint64_t shingles; /* distinct, summed over documents */
     uint64_t identical, candidates, verified, edges, groups, removed, chained, kept, not_compared;
     uint64_t largest_group;
+    uint64_t sampled; /* of `documents`, with bm_job.sample; else 0 */
 } bm_counts;
 
 typedef struct bm_summary bm_summary;

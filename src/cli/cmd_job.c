@@ -29,6 +29,10 @@ static void say_documents(cli_context *context, const bm_counts *counts)
                  cli_format_count(counts->empty, n[1], sizeof n[1]),
                  cli_format_count(counts->skipped, n[2], sizeof n[2]),
                  cli_format_count(counts->shingles, n[3], sizeof n[3]));
+    if (context->settings.job.sample > 0)
+        cli_say_note(&context->voice, "a sample of %s of them, drawn by the seed %" PRIu32,
+                     cli_format_count(counts->sampled, n[0], sizeof n[0]),
+                     context->settings.job.sketch.seed);
     if (counts->invalid_utf8 > 0)
         cli_say_note(&context->voice, "%s invalid bytes of UTF-8 were read as U+FFFD",
                      cli_format_count(counts->invalid_utf8, n[0], sizeof n[0]));

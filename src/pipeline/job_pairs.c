@@ -1,25 +1,65 @@
 /* job_pairs.c -- every pair at or above the threshold, as rows. */
 #include <bandmill/job.h>
 
+#include <stdio.h>
+
 #include "base/error.h"
 #include "io/out_dir.h"
 #include "pipeline/pairing.h"
 #include "pipeline/report.h"
 #include "pipeline/rows.h"
 
-static bm_status write_histogram(const bm_job *job, const uint64_t *histogram, bm_error *err)
+/* Write the text to a file of its own, and forget it. */
+static bm_status write_text(const bm_job *job, const char *path, bm_buf *text, bm_error *err)
 {
-    bm_rows rows = {0};
-    bm_status status = bm_out_file_open(job->histogram, job->force, &rows.file, err);
-    if (status != BM_OK)
-        return status;
-    status = bm_rows_histogram(&rows, histogram, err);
-    bm_rows_reset(&rows);
-    if (status != BM_OK) {
-        bm_out_file_abort(rows.file);
-        return status;
+    bm_out_file *file = NULL;
+    bm_status status = bm_out_file_open(path, job->force, &file, err);
+    if (status == BM_OK) {
+        status = bm_out_file_write(file, text->data, text->len, err);
+        if (status == BM_OK)
+            status = bm_out_file_close(file, err);
+        else
+            bm_out_file_abort(file);
     }
-    return bm_out_file_close(rows.file, err);
+    text->len = 0;
+    return status;
+}
+
+static void say_how(const bm_run *run, char *out, size_t cap)
+{
+    static const char *const measures[] = {"", "verified exactly", "similarity by signature",
+                                           "not verified"};
+    if (run->job->all_candidates)
+        snprintf(out, cap, "every pair compared, exactly");
+    else
+        snprintf(out, cap, "candidates of %u bands of %u rows, %s", run->plan.bands, run->plan.rows,
+                 measures[run->verify]);
+}
+
+static bm_status write_histogram(const bm_run *run, const uint64_t *histogram, bm_error *err)
+{
+    const bm_job *job = run->job;
+    bm_buf text = {0};
+    char how[128];
+    say_how(run, how, sizeof how);
+    bm_histogram_picture picture = {.bins = histogram,
+                                    .threshold = job->lsh.threshold,
+                                    .n_documents = run->docs.n,
+                                    .n_pairs = run->counts.edges,
+                                    .what = how};
+    bm_status status = BM_OK;
+    if (job->histogram != NULL) {
+        status = bm_histogram_tsv(&text, histogram, err);
+        if (status == BM_OK)
+            status = write_text(job, job->histogram, &text, err);
+    }
+    if (status == BM_OK && job->histogram_svg != NULL) {
+        status = bm_histogram_svg(&text, &picture, err);
+        if (status == BM_OK)
+            status = write_text(job, job->histogram_svg, &text, err);
+    }
+    bm_buf_reset(&text);
+    return status;
 }
 
 static bm_status write_pairs(bm_run *run, const bm_pairing *pairing, bm_error *err)
@@ -44,8 +84,8 @@ static bm_status write_pairs(bm_run *run, const bm_pairing *pairing, bm_error *e
         bm_out_file_abort(rows.file);
     else if (rows.file != NULL)
         status = bm_out_file_close(rows.file, err);
-    if (status == BM_OK && job->histogram != NULL)
-        status = write_histogram(job, histogram, err);
+    if (status == BM_OK)
+        status = write_histogram(run, histogram, err);
     return status;
 }
 

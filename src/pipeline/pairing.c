@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "pipeline/pairing_signatures.h"
 #include "pipeline/report_spill.h"
+#include "pipeline/sample.h"
 #include "sketch/scheme.h"
 
 /* Under exact verification only the words that make the keys are computed, where the scheme can. */
@@ -17,6 +18,20 @@ static void settle(bm_run *run)
     run->perms_used = run->verify == BM_VERIFY_SIGNATURE
                           ? run->sketch.perms
                           : bm_scheme_words(&run->sketch, run->plan.bands * run->plan.rows);
+}
+
+/* Read all documents, keep a sample of them. */
+static bm_status read_sample(bm_run *run, bm_corpus *corpus, bm_error *err)
+{
+    bm_sample sample;
+    bm_sample_init(&sample, (size_t)run->job->sample, run->job->sketch.seed, corpus);
+    bm_status status =
+        bm_run_flow(run, corpus->cfg.perms > 0, corpus->cfg.bands > 0, bm_sample_add, &sample, err);
+    if (status == BM_OK)
+        status = bm_sample_finish(&sample, &run->docs, err);
+    run->counts.sampled = run->docs.n;
+    bm_sample_reset(&sample);
+    return status;
 }
 
 static bm_status read_documents(bm_run *run, bool edges, bm_corpus *corpus, bm_error *err)
@@ -37,7 +52,9 @@ static bm_status read_documents(bm_run *run, bool edges, bm_corpus *corpus, bm_e
     cfg.temp_dir = all ? NULL : run->temp_dir; /* every pair: its index wants all sets at once */
     bm_corpus_init(corpus, &cfg);
     bm_run_stage(run, all ? "read" : "sign", "bytes");
-    if (status == BM_OK)
+    if (status == BM_OK && run->job->sample > 0)
+        status = read_sample(run, corpus, err);
+    else if (status == BM_OK)
         status = bm_run_flow(run, cfg.perms > 0, !all, bm_corpus_add, corpus, err);
     return status;
 }
@@ -49,6 +66,8 @@ bm_status bm_pairing_run(bm_run *run, bool twice, bool output_is_dir, bool only_
     bm_status status;
     bool signatures;
     status = bm_pairing_is_signatures(run->job, &signatures, err);
+    if (status == BM_OK && signatures && run->job->sample > 0)
+        return bm_fail(err, BM_ERR_USAGE, "--sample takes documents, not signatures");
     if (status == BM_OK && signatures) {
         out->corpus.cfg.edges = !only_groups;
         status = bm_pairing_load_signatures(run, output_is_dir, out, err);

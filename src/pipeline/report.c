@@ -151,6 +151,19 @@ static void write_parameters(bm_json *json, const bm_run *run)
     bm_json_end_object(json);
 }
 
+/* Only where one was asked for. */
+static void write_sample(bm_json *json, const bm_run *run)
+{
+    if (run->job->sample == 0)
+        return;
+    bm_json_key(json, "sample");
+    bm_json_begin_object(json);
+    bm_json_key_uint(json, "documents", run->counts.sampled);
+    bm_json_key_uint(json, "of", run->counts.documents);
+    bm_json_key_uint(json, "seed", run->job->sketch.seed);
+    bm_json_end_object(json);
+}
+
 static void write_plan(bm_json *json, const bm_run *run)
 {
     const bm_band_plan *plan = &run->plan;
@@ -312,6 +325,7 @@ bm_status bm_report_make(bm_run *run, const bm_grouping *grouping, const char *d
     if (strcmp(run->kind, "signatures") != 0)
         write_parameters(&json, run);
     write_plan(&json, run);
+    write_sample(&json, run);
     write_counts(&json, &run->counts, strcmp(run->kind, "signatures") != 0);
     if (grouping != NULL)
         status = write_group_sizes(&json, grouping, err);

@@ -11,6 +11,7 @@
 #include "io/out_dir.h"
 #include "pipeline/doc_table.h"
 #include "pipeline/grouping.h"
+#include "pipeline/histogram.h"
 
 /* The inputs by their names, as rows count them. */
 typedef struct bm_file_names {
@@ -55,9 +56,6 @@ typedef struct bm_pair_rows {
     uint64_t *histogram; /* BM_HISTOGRAM_BINS of similarities written; NULL: none */
 } bm_pair_rows;
 
-#define BM_HISTOGRAM_BINS 20u
-
 bm_status bm_rows_pairs(bm_rows *rows, bm_pair_rows *pairs, bm_error *err);
-bm_status bm_rows_histogram(bm_rows *rows, const uint64_t *histogram, bm_error *err);
 
 #endif

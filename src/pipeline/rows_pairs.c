@@ -9,7 +9,6 @@
  * pair of documents stands for two edges. */
 #include "pipeline/rows.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -163,10 +162,8 @@ static bm_status write_row(bm_rows *rows, bm_pair_rows *pairs, const partners *p
                              : write_tsv(rows, pairs, doc, other, err);
         if (status == BM_OK)
             status = bm_rows_flush(rows, false, err);
-        if (pairs->histogram != NULL && !isnan(other->similarity)) {
-            uint32_t bin = (uint32_t)(other->similarity * BM_HISTOGRAM_BINS);
-            pairs->histogram[bin < BM_HISTOGRAM_BINS ? bin : BM_HISTOGRAM_BINS - 1]++;
-        }
+        if (pairs->histogram != NULL && !isnan(other->similarity))
+            pairs->histogram[bm_histogram_bin(other->similarity)]++;
         pairs->n_written++;
     }
     return status;
@@ -275,14 +272,4 @@ bm_status bm_rows_pairs(bm_rows *rows, bm_pair_rows *pairs, bm_error *err)
     bm_free(p.copies);
     bm_free(p.row);
     return status;
-}
-
-bm_status bm_rows_histogram(bm_rows *rows, const uint64_t *histogram, bm_error *err)
-{
-    bm_status status = bm_buf_add_text(&rows->buf, "low\thigh\tpairs\n", err);
-    for (uint32_t i = 0; status == BM_OK && i < BM_HISTOGRAM_BINS; i++)
-        status = bm_buf_add_format(&rows->buf, err, "%.2f\t%.2f\t%" PRIu64 "\n",
-                                   (double)i / BM_HISTOGRAM_BINS,
-                                   (double)(i + 1) / BM_HISTOGRAM_BINS, histogram[i]);
-    return status == BM_OK ? bm_rows_flush(rows, true, err) : status;
 }

@@ -189,6 +189,25 @@ static bm_status open_hashes(bm_run *run, bm_error *err)
                               run->job->input.offsets_path, &run->hashes, err);
 }
 
+/* Every file and directory that the job will write: none may be an input, nor another of them. */
+static bm_status check_targets(const bm_job *job, bool is_dir, const char *const *inputs, size_t n,
+                               bm_error *err)
+{
+    const char *targets[] = {job->output, job->report, job->histogram, job->histogram_svg};
+    bm_status status = BM_OK;
+    for (size_t i = 0; status == BM_OK && i < sizeof targets / sizeof targets[0]; i++) {
+        if (targets[i] == NULL)
+            continue;
+        for (size_t k = 0; status == BM_OK && k < i; k++)
+            if (targets[k] != NULL && strcmp(targets[k], targets[i]) == 0)
+                status = bm_fail_at(err, BM_ERR_USAGE, targets[i], 0,
+                                    "two outputs in one file (a file for each)");
+        if (status == BM_OK)
+            status = bm_out_check(targets[i], job->force, is_dir && i == 0, inputs, n, err);
+    }
+    return status;
+}
+
 static bm_status check_output(bm_run *run, bool is_dir, bm_error *err)
 {
     const bm_job *job = run->job;
@@ -202,7 +221,7 @@ static bm_status check_output(bm_run *run, bool is_dir, bm_error *err)
         paths[n++] = bm_input_set_source(run->inputs, i)->path;
     if (job->input.offsets_path != NULL)
         paths[n++] = job->input.offsets_path;
-    bm_status status = bm_out_check(job->output, job->force, is_dir, paths, n, err);
+    bm_status status = check_targets(job, is_dir, paths, n, err);
     bm_free(paths);
     return status;
 }
@@ -222,16 +241,13 @@ static bm_status take_names(bm_run *run, bm_error *err)
 bm_status bm_run_inputs(bm_run *run, bool twice, bool output_is_dir, bm_error *err)
 {
     const bm_job *job = run->job;
-    bm_status status = BM_OK;
-    if (job->output !=
-        NULL) /* before anything is read; again below, with the files that directories hold */
-        status = bm_out_check(job->output, job->force, output_is_dir, job->input.paths,
-                              job->input.n_paths, err);
+    /* Before anything is read; again below, with the files that directories hold. */
+    bm_status status = check_targets(job, output_is_dir, job->input.paths, job->input.n_paths, err);
     if (status != BM_OK)
         return status;
     status = bm_input_set_open_watched(&job->input, twice ? run->temp_dir : NULL, &run->callbacks,
                                        &run->inputs, err);
-    if (status == BM_OK && job->output != NULL)
+    if (status == BM_OK)
         status = check_output(run, output_is_dir, err);
     if (status == BM_OK && bm_input_set_format(run->inputs) == BM_FORMAT_HASHES)
         status = open_hashes(run, err);

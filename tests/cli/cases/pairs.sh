@@ -1,0 +1,93 @@
+# pairs --sample, --histogram and --histogram-svg. With word:1 a document is the set of its words. Eight documents of ten words, each
+# sharing words with the first: J(1,2) = 10/10, J(1,3) = 9/11, J(1,4) = 5/15; the others have words of their own.
+# shellcheck shell=sh disable=SC2034,SC2154
+cat > in.jsonl << 'END'
+{"id":"1","text":"a b c d e f g h i j"}
+{"id":"2","text":"j i h g f e d c b a"}
+{"id":"3","text":"a b c d e f g h i z"}
+{"id":"4","text":"a b c d e v w x y zz"}
+{"id":"5","text":"k0 k1 k2 k3 k4 k5 k6 k7 k8 k9"}
+{"id":"6","text":"l0 l1 l2 l3 l4 l5 l6 l7 l8 l9"}
+{"id":"7","text":"m0 m1 m2 m3 m4 m5 m6 m7 m8 m9"}
+{"id":"8","text":"n0 n1 n2 n3 n4 n5 n6 n7 n8 n9"}
+END
+
+# the histogram: 9/11 = 0.8181 twice (1-3, 2-3), 5/15 = 1/3 three times (1-4, 2-4, 3-4), 1 once (1-2)
+bm pairs in.jsonl --shingle word:1 --candidates all --threshold 0.25 --histogram h.tsv --histogram-svg h.svg -o p.tsv; exits 0
+[ "$(wc -l < p.tsv)" -eq 7 ] || fail "six pairs and a header were expected"
+[ "$(wc -l < h.tsv)" -eq 101 ] || fail "a hundred bins and a header were expected"
+head -n 1 h.tsv | grep -qx "$(printf 'low\thigh\tpairs')" || fail "header of the histogram"
+awk -F '\t' 'NR > 1 && $3 > 0' h.tsv > some.tsv
+printf '0.33\t0.34\t3\n0.81\t0.82\t2\n0.99\t1.00\t1\n' | holds some.tsv
+
+# the picture is XML, and says what the rows say
+if command -v python3 > /dev/null; then
+    python3 - > picture.tsv << 'END' || fail "the picture is not well-formed, or its words are missing"
+import xml.etree.ElementTree as tree
+root = tree.parse("h.svg").getroot()
+name = "{http://www.w3.org/2000/svg}"
+assert root.tag == name + "svg" and root.get("role") == "img", root.tag
+ids = {element.get("id"): element for element in root.iter() if element.get("id")}
+assert all(ids[i].text for i in root.get("aria-labelledby").split()), "title and desc"
+assert "6 pairs of 8 documents" in ids["desc"].text and "threshold 0.25" in ids["desc"].text, ids["desc"].text
+assert any("threshold 0.25" == text.text for text in root.iter(name + "text"))
+for bar in root.iter(name + "rect"):
+    if bar.get("class") == "bar":
+        print(bar.get("data-low"), f'{float(bar.get("data-low")) + .01:.2f}', bar.get("data-pairs"), sep="\t")
+END
+    checks=$((checks + 1))
+    holds picture.tsv < some.tsv
+fi
+bm pairs in.jsonl --shingle word:1 --candidates all --threshold 0.25 --histogram-svg h2.svg -o p2.tsv --threads 1 --batch-docs 2; exits 0
+holds h2.svg < h.svg
+bm pairs in.jsonl --shingle word:1 --bands 128 --rows 1 --verify none --histogram h3.tsv; exits 0
+[ "$(awk -F '\t' 'NR > 1 { n += $3 } END { print n }' h3.tsv)" = 0 ] || fail "pairs without a similarity were counted"
+
+# no output over an input, nor two in one place, whether --force is given or not; and all of that before anything is read
+cp in.jsonl kept.jsonl
+for option in --histogram --histogram-svg --report; do
+    bm pairs in.jsonl -o forced.tsv --force "$option" in.jsonl; refused 2 'in\.jsonl: .*input'; absent forced.tsv
+    bm pairs in.jsonl -o forced.tsv "$option" forced.tsv; refused 2 'forced\.tsv: two outputs'; absent forced.tsv
+    bm pairs in.jsonl -o forced.tsv "$option" missing/x; refused 4 'missing'; absent forced.tsv
+done
+holds in.jsonl < kept.jsonl
+
+# a sample: N documents in input order, the same for any threads and batches, another one for another seed
+i=0
+while [ $i -lt 500 ]; do
+    echo "{\"id\":\"d$i\",\"text\":\"same words in every document here\"}"
+    i=$((i + 1))
+done > many.jsonl
+bm pairs many.jsonl --sample 20 --identical chain --candidates all --report r.json; exits 0
+says ../err '^bandmill: 500 documents'
+says ../err '^bandmill: a sample of 20 of them, drawn by the seed 1$'
+says r.json '"sample": ?\{'
+[ "$(tr -d ' \n' < r.json | grep -o '"sample":{"documents":20,"of":500,"seed":1}')" ] || fail "the report says nothing of the sample"
+[ "$(wc -l < ../out)" -eq 20 ] || fail "19 pairs and a header were expected"
+cp ../out chain.tsv
+cut -f 2 chain.tsv | sed 1d > second.txt
+sort -t d -k 2 -n second.txt | holds second.txt
+for options in "--threads 1 --batch-docs 3" "--threads 4 --batch-docs 100" "--threads 2 --batch-docs 500"; do
+    # shellcheck disable=SC2086
+    bm pairs many.jsonl --sample 20 --identical chain --candidates all -q $options; exits 0
+    holds ../out < chain.tsv
+    # shellcheck disable=SC2086
+    bm pairs many.jsonl --sample 20 --identical chain -q $options; exits 0
+    holds ../out < chain.tsv
+done
+bm pairs many.jsonl --sample 20 --seed 2 --identical chain --candidates all; exits 0
+cmp -s ../out chain.tsv && fail "another seed drew the same"
+bm pairs many.jsonl --identical chain --candidates all -q; exits 0; cp ../out all.tsv
+bm pairs many.jsonl --sample 500 --identical chain --candidates all -q; exits 0; holds ../out < all.tsv
+bm pairs many.jsonl --sample 501 --identical chain --candidates all; exits 0; holds ../out < all.tsv
+says ../err 'a sample of 500 of them'
+bm pairs - --sample 5 --identical chain -q < many.jsonl; exits 0
+[ "$(wc -l < ../out)" -eq 5 ] || fail "4 pairs and a header were expected"
+
+# a repeated id is an error, in the sample or not; signatures and other commands take no sample
+tail -n 1 many.jsonl > again.jsonl
+bm pairs many.jsonl again.jsonl --sample 1; refused 3 'again\.jsonl:1: '
+bm pairs many.jsonl --sample 0; refused 2 '.*sample'
+bm dedup many.jsonl --sample 3 -o out; refused 2 '.*sample'
+bm sign many.jsonl -o sig; exits 0
+bm pairs sig --sample 3; refused 2 '--sample takes documents, not signatures'
