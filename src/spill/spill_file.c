@@ -319,7 +319,7 @@ bm_status bm_spill_room(const char *dir, uint64_t bytes, bm_error *err)
 {
     struct statvfs info;
     if (statvfs(dir, &info) != 0)
-        return bm_fail_errno(err, errno, dir, "cannot look at");
+        return bm_fail_errno(err, errno, dir, "cannot hold temporary files");
     uint64_t room = (uint64_t)info.f_bavail * info.f_frsize;
     if (info.f_blocks == 0 || bytes <= room)
         return BM_OK;
