@@ -4,7 +4,7 @@
 peak_of() { sed -n 's/^ *"peak_resident_bytes": *\([0-9]*\),*/\1/p' "$1"; }
 unset BANDMILL_DEVICE
 "$PLANTED" 60000 > in.jsonl
-: > nnone.jsonl
+: > none.jsonl
 # once, so that both find the compiled kernels
 bm dedup none.jsonl --device opencl --kept no -o warm -q
 [ "$rc" = 5 ] && [ "${BANDMILL_REQUIRE_OPENCL:-0}" = 0 ] && skip "no OpenCL device"
