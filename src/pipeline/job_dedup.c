@@ -27,11 +27,14 @@ static void fill_counts(bm_run *run, const bm_pairing *pairing, const bm_groupin
     c->largest_group = grouping->largest;
 }
 
-static bm_status write_pairs_file(bm_run *run, const bm_pairing *pairing, bm_out_dir *dir,
-                                  bm_error *err)
+/* Counts the similarities into `histogram`, which is borrowed by the run. */
+static bm_status write_pairs_file(bm_run *run, const bm_pairing *pairing, uint64_t *histogram,
+                                  bm_out_dir *dir, bm_error *err)
 {
     bm_rows rows = {0};
-    bm_pair_rows pairs = {.match = &pairing->match, .docs = &run->docs, .chain = true};
+    bm_pair_rows pairs = {
+        .match = &pairing->match, .docs = &run->docs, .chain = true, .histogram = histogram};
+    run->similarities = histogram;
     bm_status status = bm_out_dir_file(dir, "pairs.tsv", &rows.file, err);
     if (status != BM_OK)
         return status;
@@ -45,6 +48,7 @@ static bm_status write_all(bm_run *run, const bm_pairing *pairing, const bm_grou
                            bm_out_dir *dir, bm_summary **out, bm_error *err)
 {
     const char *digests;
+    uint64_t histogram[BM_HISTOGRAM_BINS] = {0};
     bm_run_stage(run, "write", "bytes");
     bm_status status = bm_rows_sources(dir, &run->docs, grouping, &run->names, err);
     if (status == BM_OK)
@@ -52,7 +56,7 @@ static bm_status write_all(bm_run *run, const bm_pairing *pairing, const bm_grou
     if (status == BM_OK)
         status = bm_rows_groups(dir, &run->docs, grouping, err);
     if (status == BM_OK && run->job->write_pairs)
-        status = write_pairs_file(run, pairing, dir, err);
+        status = write_pairs_file(run, pairing, histogram, dir, err);
     if (status == BM_OK && run->job->input.skip_errors)
         status = bm_rows_skipped(dir, &run->docs, &run->names, err);
     if (status == BM_OK)
@@ -67,6 +71,7 @@ static bm_status write_all(bm_run *run, const bm_pairing *pairing, const bm_grou
         status = bm_report_make(run, grouping, digests, out, err);
     if (status == BM_OK)
         status = bm_report_write(run, *out, dir, "report.json", err);
+    run->similarities = NULL;
     return status == BM_OK ? bm_out_dir_commit(dir, err) : status;
 }
 

@@ -14,6 +14,7 @@
 #include "io/json_write.h"
 #include "sketch/scheme.h"
 #include "pipeline/report_flow.h"
+#include "pipeline/report_groups.h"
 #include "pipeline/report_spill.h"
 #include "text/shingler.h"
 
@@ -151,19 +152,6 @@ static void write_parameters(bm_json *json, const bm_run *run)
     bm_json_end_object(json);
 }
 
-/* Only where one was asked for. */
-static void write_sample(bm_json *json, const bm_run *run)
-{
-    if (run->job->sample == 0)
-        return;
-    bm_json_key(json, "sample");
-    bm_json_begin_object(json);
-    bm_json_key_uint(json, "documents", run->counts.sampled);
-    bm_json_key_uint(json, "of", run->counts.documents);
-    bm_json_key_uint(json, "seed", run->job->sketch.seed);
-    bm_json_end_object(json);
-}
-
 static void write_plan(bm_json *json, const bm_run *run)
 {
     const bm_band_plan *plan = &run->plan;
@@ -206,29 +194,6 @@ static void write_counts(bm_json *json, const bm_counts *c, bool grouped)
     bm_json_end_object(json);
 }
 
-/* [{"size":2,"groups":10}, …], ascending. */
-static bm_status write_group_sizes(bm_json *json, const bm_grouping *grouping, bm_error *err)
-{
-    uint64_t *of_size = bm_alloc_zero((size_t)grouping->largest + 1, sizeof *of_size);
-    if (of_size == NULL)
-        return bm_fail_nomem(err, ((size_t)grouping->largest + 1) * sizeof *of_size);
-    for (size_t i = 0; i < grouping->n_groups; i++)
-        of_size[grouping->begin[i + 1] - grouping->begin[i]]++;
-    bm_json_key(json, "group_sizes");
-    bm_json_begin_array(json);
-    for (uint64_t size = 0; size <= grouping->largest; size++) {
-        if (of_size[size] == 0)
-            continue;
-        bm_json_begin_object(json);
-        bm_json_key_uint(json, "size", size);
-        bm_json_key_uint(json, "groups", of_size[size]);
-        bm_json_end_object(json);
-    }
-    bm_json_end_array(json);
-    bm_free(of_size);
-    return BM_OK;
-}
-
 static void write_inputs(bm_json *json, const bm_run *run)
 {
     bm_json_key(json, "inputs");
@@ -252,14 +217,13 @@ static void write_inputs(bm_json *json, const bm_run *run)
     bm_json_end_array(json);
 }
 
-static void write_device(bm_json *json, const bm_device_info *device, uint64_t n_docs)
+static void write_device(bm_json *json, const bm_device_info *device)
 {
     bm_json_begin_object(json);
     bm_json_key_text(json, "device", device->spec);
     bm_json_key_text(json, "name", device->name);
     bm_json_key_text(json, "platform", device->platform);
     bm_json_key_text(json, "driver", device->driver); /* of the native CPU: the instruction set */
-    bm_json_key_uint(json, "documents", n_docs);
     bm_json_end_object(json);
 }
 
@@ -267,10 +231,10 @@ static void write_devices(bm_json *json, const bm_run *run)
 {
     bm_json_key(json, "devices");
     bm_json_begin_array(json);
-    if (run->engine_open && (run->engine.use_cpu || atomic_load(&run->engine.cpu_docs) > 0))
-        write_device(json, &run->engine.cpu->info, atomic_load(&run->engine.cpu_docs));
+    if (run->engine_open && run->engine.use_cpu)
+        write_device(json, &run->engine.cpu->info);
     for (size_t i = 0; run->engine_open && i < run->engine.n_lanes; i++)
-        write_device(json, &run->engine.lanes[i].info, run->engine.lanes[i].n_docs);
+        write_device(json, &run->engine.lanes[i].info);
     bm_json_end_array(json);
 }
 
@@ -325,10 +289,11 @@ bm_status bm_report_make(bm_run *run, const bm_grouping *grouping, const char *d
     if (strcmp(run->kind, "signatures") != 0)
         write_parameters(&json, run);
     write_plan(&json, run);
-    write_sample(&json, run);
     write_counts(&json, &run->counts, strcmp(run->kind, "signatures") != 0);
     if (grouping != NULL)
-        status = write_group_sizes(&json, grouping, err);
+        status = bm_report_groups(&json, grouping, &run->docs, err);
+    if (run->similarities != NULL)
+        bm_report_similarities(&json, run->similarities);
     write_inputs(&json, run);
     bm_json_key(&json, "outputs");
     bm_json_raw(&json, digests != NULL ? digests : "{}");

@@ -60,6 +60,8 @@ typedef struct bm_run {
     const bm_corpus *corpus;  /* of the pairing, while there is one: what went to files */
     uint64_t edge_bytes;      /* of edges in files */
     const char *stage;
+    /* of the pairs written, BM_HISTOGRAM_BINS; NULL: not counted */
+    const uint64_t *similarities;
 } bm_run;
 
 /* Check every option that needs no file; start threads. BM_ERR_USAGE. */

@@ -106,7 +106,7 @@ UNESCAPES = {"\\": "\\", "t": "\t", "n": "\n", "r": "\r"}
 
 
 def unescape(field):
-    return re.sub(r"\\(.)", lambda m: UNESCAPES[m.group(1)], field)
+    return re.sub(r"\\(.)", lambda m: UNESCAPES[m.group(1)], field) if "\\" in field else field
 
 
 def read_rows(data, header=None):
