@@ -8,8 +8,9 @@
  * hash stands there. Linear probing; a slot that finds its hash, or an entry of its own, is done:
  * all 64 bits are compared. `factor` is odd and drawn at random, so that nobody can prepare hashes
  * that meet in one place; the counts do not depend on it. Tables of whole documents lie in local
- * memory, or belong to the one work-item of a group in the CPU's shape; the parts of a long document
- * meet in global memory, by 32-bit atomics, which OpenCL C 1.2 has everywhere. */
+ * memory; in the CPU's shape the one work-item of a group has the place of its piece's tables for one
+ * document after the other, so that it stays in cache. The parts of a long document meet in global
+ * memory, by 32-bit atomics, which OpenCL C 1.2 has everywhere. */
 
 BM_INLINE uint bm_table_entry(ulong hash, ulong factor, uint size)
 {
@@ -77,11 +78,12 @@ bm_text_count(__global const uint4 *in, __global const bm_text_quad *hashes, __g
 }
 
 #else
-/* Of a whole document, whose table is the work-item's own. */
-BM_INLINE uint bm_table_count(__global const ulong *hashes, __global uint *table, ulong factor,
-                              uint begin, uint end)
+/* Of a whole document, whose table is the work-item's own: of four entries a slot where there is
+ * room, since a first probe that finds none taken is guessed right by a processor. */
+BM_INLINE uint bm_table_count(__global const ulong *hashes, __global uint *table, uint room,
+                              ulong factor, uint begin, uint end)
 {
-    const uint size = (end - begin) * 2u;
+    const uint size = min((end - begin) * 4u, room);
     uint distinct = 0;
     for (uint i = 0; i < size; ++i)
         table[i] = 0;
@@ -111,6 +113,7 @@ bm_text_count(__global const uint4 *in, __global const bm_text_quad *hashes, __g
         return;
     }
     for (uint at = piece.x; at < piece.x + piece.y; ++at)
-        counts[at] = bm_table_count(hashes, table + (size_t)offsets[at] * 2u, factor, offsets[at], offsets[at + 1]);
+        counts[at] = bm_table_count(hashes, table + (size_t)piece.z * 2u, (piece.w - piece.z) * 2u, factor,
+                                    offsets[at], offsets[at + 1]);
 }
 #endif

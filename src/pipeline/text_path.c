@@ -35,6 +35,7 @@ struct bm_text_trial {
     bm_shingle_batch hashes;
     uint32_t *words, *counts;
     uint64_t *keys;
+    bm_sign_task task;                 /* a device that failed may hold it until it is closed */
     double join_seconds, hash_seconds; /* of one thread of the host */
     double text_rate, hash_rate;       /* of all devices together */
     bool same_processors;              /* one of them is made of the host's */
@@ -121,9 +122,9 @@ void bm_text_trial_close(bm_text_trial *trial)
 }
 
 /* Bytes a second of a device for the task. */
-static bm_status time_task(const bm_text_trial *trial, bm_backend *backend, bm_sign_task *task,
-                           double *rate, bm_error *err)
+static bm_status time_task(bm_text_trial *trial, bm_backend *backend, double *rate, bm_error *err)
 {
+    bm_sign_task *task = &trial->task;
     double seconds = 0;
     for (int tries = 0; tries < TRIES; tries++) {
         double mark = bm_clock_seconds();
@@ -141,19 +142,19 @@ static bm_status time_task(const bm_text_trial *trial, bm_backend *backend, bm_s
 bm_status bm_text_trial_run(bm_text_trial *trial, bm_backend *backend, bm_error *err)
 {
     double hash_rate = 0, text_rate = 0;
-    bm_sign_task task = {.offsets = trial->hashes.offsets,
-                         .hashes = trial->hashes.hashes,
-                         .n_docs = trial->n_docs,
-                         .words = trial->words,
-                         .keys = trial->bands > 0 ? trial->keys : NULL};
-    bm_status status = time_task(trial, backend, &task, &hash_rate, err);
+    trial->task = (bm_sign_task){.offsets = trial->hashes.offsets,
+                                 .hashes = trial->hashes.hashes,
+                                 .n_docs = trial->n_docs,
+                                 .words = trial->words,
+                                 .keys = trial->bands > 0 ? trial->keys : NULL};
+    bm_status status = time_task(trial, backend, &hash_rate, err);
     if (status != BM_OK)
         return status;
-    task.offsets = trial->text.slots;
-    task.hashes = NULL;
-    task.text = &trial->text;
-    task.n_shingles = trial->counts;
-    status = time_task(trial, backend, &task, &text_rate, err);
+    trial->task.offsets = trial->text.slots;
+    trial->task.hashes = NULL;
+    trial->task.text = &trial->text;
+    trial->task.n_shingles = trial->counts;
+    status = time_task(trial, backend, &text_rate, err);
     trial->hash_rate += hash_rate;
     trial->text_rate += text_rate; /* a device that takes no such text: 0, hashes win */
     trial->same_processors |= backend->info.kind == BM_DEVICE_CL_CPU;

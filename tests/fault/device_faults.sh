@@ -27,6 +27,7 @@ cd "$top" || exit 1
 mkdir vendors cache pocl
 cp "$here"/pocl*.icd vendors/ 2>/dev/null || cp /etc/OpenCL/vendors/pocl*.icd vendors/ 2>/dev/null
 unset BANDMILL_CPU BANDMILL_DEVICE BANDMILL_CL_SHAPE BANDMILL_CL_LIMIT BANDMILL_PROBE BANDMILL_PROBE_SECONDS OPENCL_VENDOR_PATH
+export BANDMILL_CL_TEXT=off # hashes go to the device; the parts at the end say otherwise
 export LC_ALL=C OCL_ICD_VENDORS="$top/vendors" BANDMILL_CACHE_DIR="$top/cache" POCL_CACHE_DIR="$top/pocl"
 export LD_LIBRARY_PATH="$SHIM${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" CL_SHIM_LOG="$top/log"
 failures=0
@@ -297,14 +298,14 @@ done_with "drivers that die"
 
 # --- every call of a small job fails, one run after another, until a run has no fault. Small buffers: several batches under way. ---
 
-# in_turn MODE DEVICE CODE FIRST
+# in_turn MODE DEVICE CODE FIRST [COMMAND STEP]
 in_turn() {
     n=$4
-    while [ "$n" -le 2000 ]; do
-        job "$1" dedup few "$2" "CL_SHIM_FAIL=any:$n:$3" BANDMILL_PROBE= BANDMILL_CL_LIMIT=65536
+    while [ "$n" -le 5000 ]; do
+        job "$1" "${5:-dedup}" few "$2" "CL_SHIM_FAIL=any:$n:$3" BANDMILL_PROBE= BANDMILL_CL_LIMIT=65536
         grep -q '^fault' log || break
         if [ "$2" != auto ] && [ "$rc" != 0 ]; then refused ''; else right_bytes; fi
-        n=$((n + 1))
+        n=$((n + ${6:-1}))
     done
     right_bytes
     check [ "$n" -gt 80 ] || fail "only $((n - 1)) calls were made"
@@ -336,6 +337,51 @@ for mode in copied mapped; do
     done
 done
 done_with "known answers in several batches"
+
+# --- texts go to the device: its own kernels, buffers, counts and fallbacks. Logs under the name of a command, `text`. ---
+
+options=
+export BANDMILL_CL_TEXT=on
+for mode in copied mapped lent; do
+    for input in many one; do
+        job "$mode" sign "$input" auto
+        right_bytes
+        ! check grep -q warning err || fail "a warning without a fault"
+        cp log "log.$mode.text.$input"
+    done
+    check [ "$(calls "$mode" text many clEnqueueNDRangeKernel)" -ge $((3 * 8)) ] || fail "no texts were given to the device"
+    opening=$(opening_reads "$mode" text)
+    all=$(reads "$mode" text many)
+    n=1
+    while [ "$n" -le "$opening" ]; do # known answers of hashes, and of texts
+        job "$mode" sign many auto CL_SHIM_WHERE=job "CL_SHIM_FLIP=$n:0:0"
+        injected
+        right_bytes
+        check grep -q 'warning: .*opencl:0\.0: the cached program is made again: self-test' err || fail "no word of it"
+        n=$((n + 1))
+    done
+    while [ "$n" -le "$all" ]; do # every count, or every word, of a batch
+        job "$mode" sign many auto "CL_SHIM_FLIP=$n:1:4" BANDMILL_PROBE=
+        injected
+        saved 'computed a wrong signature'
+        n=$((n + 1))
+    done
+    both "$mode" sign 'computed a wrong signature' "CL_SHIM_FLIP=$((opening + 1))+:1:4"
+    both "$mode" sign '' "CL_SHIM_FAIL=clEnqueueNDRangeKernel:$(late "$mode" text clEnqueueNDRangeKernel)+:skip"
+    both "$mode" sign '\(-36\)' "CL_SHIM_FAIL=clWaitForEvents:$(late "$mode" text clWaitForEvents):-36"
+    both "$mode" sign '\(-48\)' "CL_SHIM_FAIL=clSetKernelArg:$(late "$mode" text clSetKernelArg)+:-48"
+    # Memory that runs out where buffers grow: halved, and again, until a text is beyond the buffers and is hashed here.
+    job "$mode" sign many auto "CL_SHIM_FAIL=clCreateBuffer:$(($(calls "$mode" text one clCreateBuffer) - 2)):-4"
+    injected
+    right_bytes
+done
+in_turn copied auto -36 $((listed + 1)) sign 5
+in_turn lent opencl:0.0 -5 $((listed + 2)) sign 5
+# And where both ways are tried.
+BANDMILL_CL_TEXT=auto
+in_turn mapped auto -5 $((listed + 3)) sign 37
+in_turn copied opencl:0.0 -4 $((listed + 4)) sign 37
+done_with "texts"
 
 echo "device_faults: $checks checks, $failures failed"
 [ "$failures" -eq 0 ]

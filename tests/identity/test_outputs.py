@@ -131,10 +131,12 @@ def devices(bandmill, env):
 
 
 class Path:
-    """One way to the same bytes: a name, arguments, environment, and the device that the report must name (None: any)."""
+    """One way to the same bytes: a name, arguments, environment, the device that the report must name (None: any), the form in
+    which it must have had its documents, the commands that it is a way for, and the jobs that it meets: (one in so many, from)."""
 
-    def __init__(self, name, arguments, env, device=None):
+    def __init__(self, name, arguments, env, device=None, form=None, commands=("sign", "dedup"), jobs=(1, 0)):
         self.name, self.arguments, self.env, self.device = name, arguments, env, device
+        self.form, self.commands, self.jobs = form, commands, jobs
 
 
 def paths(claims, bandmill):
@@ -145,8 +147,14 @@ def paths(claims, bandmill):
     n = len({platform_name for _, platform_name, _ in found})
     if wanted or n:
         claims.check(f"{n} OpenCL implementations, {wanted} required", n >= wanted)
-    return native + [Path(f"{spec} ({platform_name})", ["--device", spec], env, device) for spec, platform_name, device in
-                     found]
+    hashes = [Path(f"{spec} ({platform_name})", ["--device", spec], {**env, "BANDMILL_CL_TEXT": "off"}, device)
+              for spec, platform_name, device in found]
+    # A program is built for each shingle and K, so texts meet a quarter of the jobs on each device; every other time in the
+    # shape for GPUs.
+    texts = [Path(f"{spec} ({platform_name}) given texts, shape {shape}", ["--device", spec],
+                  {**env, "BANDMILL_CL_TEXT": "on", "BANDMILL_CL_SHAPE": shape}, device, "text", ("sign",), (8, i + 4 * half))
+             for i, (spec, platform_name, device) in enumerate(found) for half, shape in enumerate(("cpu", "gpu"))]
+    return native + hashes + texts
 
 
 # --- runs ---
@@ -193,9 +201,11 @@ class Runner:
                           "--band-keys" if command == "sign" else "--pairs", *path.arguments, *more, "-q", "-o", target,
                           *corpus.arguments, env=path.env)
         found = digests(target)
-        used = json.loads(harness.read_file(target, REPORTS[command == "dedup"]))["run"]["device"]
-        if path.device and used != path.device:
-            raise ValueError(f"ran on {used}, not on {path.device}")
+        run = json.loads(harness.read_file(target, REPORTS[command == "dedup"]))["run"]
+        if path.device and run["device"] != path.device:
+            raise ValueError(f"ran on {run['device']}, not on {path.device}")
+        if path.form and run["device_input"]["form"] != path.form:
+            raise ValueError(f"the device was given {run['device_input']['form']}, not {path.form}")
         shutil.rmtree(target)
         return found
 
@@ -230,11 +240,13 @@ def check_job(claims, runner, job, all_paths, number):
         claims.check(f"{name}: {command} writes what it should", not missing and (command == "sign" or any(
             file.startswith("kept") for file in files)), f"missing {sorted(missing)}, has {sorted(files)}")
     for i, path in enumerate(all_paths):
+        if number % path.jobs[0] != path.jobs[1]:
+            continue
         threads, batch = THREADS[(i + number) % len(THREADS)], BATCHES[(i + number // len(THREADS)) % len(BATCHES)]
         if batch == 1 and corpus.n_docs > SMALL_DOCS:
             batch = 7
         more = ["--threads", threads] + (["--batch-docs", batch] if batch else [])
-        for command, wanted in base.items():
+        for command, wanted in ((command, base[command]) for command in path.commands):
             claims.attempt(f"{name}: {command} on {path.name}, {threads} threads, batches of {batch or 'any'}",
                            lambda: differing(runner.outputs(command, job, path, more), wanted))
 

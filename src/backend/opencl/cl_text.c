@@ -103,7 +103,7 @@ bm_cl_cut bm_cl_text_cut(const bm_cl_stream *stream)
 {
     bm_cl_cut cut = stream->cut;
     const size_t limit = stream->limit_bytes;
-    cut.max_text_bytes = limit / 4; /* a word has two bytes or more, and a start two */
+    cut.max_text_bytes = limit / 2; /* its words have two bytes or more each, and a start two */
     if (cut.max_docs > limit / 64)  /* a quad each */
         cut.max_docs = limit / 64;
     return cut;

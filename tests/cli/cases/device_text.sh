@@ -1,0 +1,67 @@
+# sign gives an OpenCL device texts: the same bytes as from the native CPU, whatever the documents hold and however many of them have
+# to be left to the host. Which way was taken is said.
+# shellcheck shell=sh disable=SC2034,SC2154
+export BANDMILL_CACHE_DIR="$PWD/../cache"
+unset BANDMILL_CL_SHAPE BANDMILL_CL_LIMIT BANDMILL_CL_ROW BANDMILL_CL_TEXT
+device=$("$PROGRAM" devices 2>/dev/null | sed -n 's/^\(opencl:[0-9.]*\) .*Portable Computing Language.*/\1/p' | head -n 1)
+if [ -z "$device" ]; then
+    [ -n "${BANDMILL_REQUIRE_OPENCL:-}" ] && { echo "no PoCL device, and one is required"; exit 1; }
+    skip "no PoCL device"
+fi
+
+# in.jsonl: plain, accented, Chinese, repetitive and empty documents, some with a long run of letters, one of 40 KB.
+awk 'BEGIN {
+    srand(11); long = "x"; while (length(long) < 400) long = long long
+    for (i = 0; i < 300; i++) {
+        t = ""; n = i % 17 == 0 ? int(rand() * 3) : int(rand() * 150)
+        for (j = 0; j < n; j++) t = t (j ? (rand() < 0.1 ? "  " : " ") : "") "w" int(rand() * (i % 5 ? 5000 : 4))
+        if (i % 7 == 1) t = t " \303\251t\303\251 \303\211T\303\211 \342\200\224 \344\270\255\346\226\207\345\255\227"
+        if (i % 40 == 2) t = t " " long
+        if (i % 50 == 3) t = ""
+        if (i == 200) for (j = 0; j < 8000; j++) t = t " k" int(rand() * 900)
+        printf "{\"id\":\"d%d\",\"text\":\"%s\"}\n", i, t
+    }
+    printf "{\"id\":\"bad\",\"text\":\"a \377 broken \344\270 text of some words\"}\n"
+}' > in.jsonl
+# host.jsonl: nearly all of it is beyond the device.
+awk 'BEGIN { for (i = 0; i < 30; i++) { t = ""; for (j = 0; j < 900; j++) t = t "y"; printf "{\"id\":%d,\"text\":\"%s %d\"}\n", i, t, i } }' > host.jsonl
+
+# without_run FILE: a report but for its "run".
+without_run() { sed '/"run": *{/,$d' "$1"; }
+
+# same SHINGLE INPUT [VARIABLE=VALUE...]: as the native CPU.
+same() {
+    shingle=$1 input=$2
+    shift 2
+    [ -d "cpu.$input.$shingle" ] || "$PROGRAM" sign "$input" --shingle "$shingle" --perms 32 --bands 4 --rows 8 --band-keys -q -o "cpu.$input.$shingle"
+    rm -rf out
+    command_line="$* bandmill sign $input --shingle $shingle --device $device"
+    env BANDMILL_CL_TEXT=on "$@" "$PROGRAM" sign "$input" --shingle "$shingle" --perms 32 --bands 4 --rows 8 --band-keys -v \
+        --device "${devices:-$device}" -o out > ../out 2> ../err
+    rc=$?
+    exits 0
+    for file in signatures.npy band_keys.npy n_shingles.npy ids.txt sources.tsv; do
+        holds out/$file < "cpu.$input.$shingle/$file"
+    done
+    without_run out/manifest.json > got
+    without_run "cpu.$input.$shingle/manifest.json" > right
+    holds got < right
+}
+
+for shingle in byte:8 char:5 word:2; do
+    same $shingle in.jsonl
+    says out/manifest.json '"form": ?"text"'
+    says ../err 'texts go to the device'
+    same $shingle in.jsonl BANDMILL_CL_LIMIT=65536 # the long document is beyond its buffers
+    devices="$device,cpu" same $shingle in.jsonl
+done
+same word:2 in.jsonl BANDMILL_CL_SHAPE=gpu
+same word:2 host.jsonl
+same char:70 in.jsonl # past 60 code points what is not ASCII is left to the host
+same char:5 in.jsonl BANDMILL_CL_TEXT=auto
+says ../err '(texts|hashes) go to the device: a trial gave [0-9]+ MB/s of text'
+says out/manifest.json '"trial_hashes_bytes_per_second"'
+same char:5 in.jsonl BANDMILL_CL_TEXT=off
+! grep -q device_input out/manifest.json || fail "a choice is reported that was none"
+same byte:300 in.jsonl # no shingle that the device could make
+! grep -q device_input out/manifest.json || fail "a choice is reported that was none"
