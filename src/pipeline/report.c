@@ -152,6 +152,19 @@ static void write_parameters(bm_json *json, const bm_run *run)
     bm_json_end_object(json);
 }
 
+/* Only where one was asked for. */
+static void write_sample(bm_json *json, const bm_run *run)
+{
+    if (run->job->sample == 0)
+        return;
+    bm_json_key(json, "sample");
+    bm_json_begin_object(json);
+    bm_json_key_uint(json, "documents", run->counts.sampled);
+    bm_json_key_uint(json, "of", run->counts.documents);
+    bm_json_key_uint(json, "seed", run->job->sketch.seed);
+    bm_json_end_object(json);
+}
+
 static void write_plan(bm_json *json, const bm_run *run)
 {
     const bm_band_plan *plan = &run->plan;
@@ -217,13 +230,14 @@ static void write_inputs(bm_json *json, const bm_run *run)
     bm_json_end_array(json);
 }
 
-static void write_device(bm_json *json, const bm_device_info *device)
+static void write_device(bm_json *json, const bm_device_info *device, uint64_t n_docs)
 {
     bm_json_begin_object(json);
     bm_json_key_text(json, "device", device->spec);
     bm_json_key_text(json, "name", device->name);
     bm_json_key_text(json, "platform", device->platform);
     bm_json_key_text(json, "driver", device->driver); /* of the native CPU: the instruction set */
+    bm_json_key_uint(json, "documents", n_docs);
     bm_json_end_object(json);
 }
 
@@ -231,10 +245,10 @@ static void write_devices(bm_json *json, const bm_run *run)
 {
     bm_json_key(json, "devices");
     bm_json_begin_array(json);
-    if (run->engine_open && run->engine.use_cpu)
-        write_device(json, &run->engine.cpu->info);
+    if (run->engine_open && (run->engine.use_cpu || atomic_load(&run->engine.cpu_docs) > 0))
+        write_device(json, &run->engine.cpu->info, atomic_load(&run->engine.cpu_docs));
     for (size_t i = 0; run->engine_open && i < run->engine.n_lanes; i++)
-        write_device(json, &run->engine.lanes[i].info);
+        write_device(json, &run->engine.lanes[i].info, run->engine.lanes[i].n_docs);
     bm_json_end_array(json);
 }
 
@@ -289,6 +303,7 @@ bm_status bm_report_make(bm_run *run, const bm_grouping *grouping, const char *d
     if (strcmp(run->kind, "signatures") != 0)
         write_parameters(&json, run);
     write_plan(&json, run);
+    write_sample(&json, run);
     write_counts(&json, &run->counts, strcmp(run->kind, "signatures") != 0);
     if (grouping != NULL)
         status = bm_report_groups(&json, grouping, &run->docs, err);
