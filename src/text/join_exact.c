@@ -14,8 +14,7 @@
 #include "text/unicode_tables.h"
 #include "text/utf8_code.h"
 
-#define STRETCH     (16u * 1024)
-#define ASCII_AHEAD 16u /* bytes that make it worth going back to the fast path */
+#define STRETCH ((size_t)16 * 1024)
 
 bm_status bm_joined_reserve(bm_joined *joined, size_t more, bm_error *err)
 {
@@ -57,120 +56,200 @@ void bm_joined_reset(bm_joined *joined)
     memset(joined, 0, sizeof *joined);
 }
 
-/* May the text be cut before the code point at s? See bm_normalize_run. */
-static bool may_cut(const char *s, const char *end, bool composes)
+/* May text that a normaliser composes be cut before the code point at s? See bm_normalize_run. */
+static bool may_cut(const char *s, const char *end)
 {
     unsigned char first = (unsigned char)*s;
     if (first < 0x80)
         return true;
     if ((first & 0xC0) == 0x80)
         return false;
-    if (!composes)
-        return true;
     uint32_t code = bm_utf8_next(&s, end);
     return code == 0x3001 || code == 0x3002 || code == 0xFF0C ||
            bm_char_class_of(code) == BM_CLASS_SPACE;
 }
 
-size_t bm_join_stretch(const bm_join_rules *rules, const char *text, size_t at, size_t len)
-{
-    const uint64_t high = UINT64_C(0x8080808080808080);
-    const size_t begin = at;
-    for (at++; at < len; at++) {
-        if (at - begin >= STRETCH && may_cut(text + at, text + len, rules->composes))
-            break;
-        if ((text[at] & 0x80) != 0 || len - at < ASCII_AHEAD)
-            continue;
-        uint64_t ahead[2];
-        memcpy(ahead, text + at, sizeof ahead);
-        if (((ahead[0] | ahead[1]) & high) == 0)
-            break;
-    }
-    return at;
-}
-
 /* --- one code point --- */
 
-static inline char *separate(bm_joined *joined, char *out)
+/* What changes with each code point, in registers: the same fields of bm_joined could be changed by
+ * any store of a char. */
+typedef struct place {
+    char *out;
+    bool after_sep, split;
+} place;
+
+static inline void separate(place *at)
 {
-    if (!joined->after_sep)
-        *out++ = ' ';
-    joined->after_sep = true;
-    joined->split = false;
-    return out;
+    if (!at->after_sep)
+        *at->out++ = ' ';
+    at->after_sep = true;
+    at->split = false;
 }
 
-static inline char *add_space_rule(bm_joined *joined, char *out, uint32_t code)
+static inline void put(place *at, uint32_t code)
+{
+    at->after_sep = false;
+    at->out = bm_utf8_put(at->out, code);
+}
+
+static inline void add_by_space(place *at, uint32_t code)
 {
     if (bm_char_class_of(code) == BM_CLASS_SPACE)
-        return separate(joined, out);
-    joined->after_sep = false;
-    return bm_utf8_put(out, code);
+        separate(at);
+    else
+        put(at, code);
 }
 
-static inline char *add_alnum_rule(bm_joined *joined, char *out, uint32_t code)
+static inline void add_by_alnum(place *at, uint32_t code)
 {
-    switch (bm_char_class_of(code)) {
+    const bm_char_class cls = bm_char_class_of(code);
+    if (cls == BM_CLASS_WORD && !at->split) {
+        put(at, code);
+        return;
+    }
+    switch (cls) {
     case BM_CLASS_WORD:
-        if (joined->split)
-            out = separate(joined, out);
+        separate(at);
         break;
     case BM_CLASS_SPLIT:
-        out = separate(joined, out);
-        joined->split = true;
+        separate(at);
+        at->split = true;
         break;
     case BM_CLASS_SPLIT_MARK:
-        joined->split |= joined->after_sep;
+        at->split |= at->after_sep;
         break;
     case BM_CLASS_MARK:
         break;
     case BM_CLASS_SPACE:
     case BM_CLASS_OTHER:
-        return separate(joined, out);
+        separate(at);
+        return;
     }
-    joined->after_sep = false;
-    return bm_utf8_put(out, code);
+    put(at, code);
 }
 
 /* At most five bytes. */
-static inline char *add(bm_join_rule rule, bm_joined *joined, char *out, uint32_t code)
+static inline void add(bm_join_rule rule, place *at, uint32_t code)
 {
     if (rule == BM_JOIN_ALNUM)
-        return add_alnum_rule(joined, out, code);
-    if (rule == BM_JOIN_SPACE)
-        return add_space_rule(joined, out, code);
-    return bm_utf8_put(out, code);
+        add_by_alnum(at, code);
+    else if (rule == BM_JOIN_SPACE)
+        add_by_space(at, code);
+    else
+        put(at, code);
 }
 
-bm_status bm_join_exact(const bm_join_rules *rules, const char *text, size_t len, bm_codes *codes,
-                        bm_joined *joined, bm_error *err)
+static place place_of(const bm_joined *joined)
 {
-    bm_status status;
-    joined->ascii = false;
-    if (rules->composes) {
-        status = bm_normalize_run(text, len, rules->normalize, &codes[0], &codes[1], err);
-        if (status == BM_OK)
-            status = bm_joined_reserve(joined, 5 * codes->len, err);
-        if (status != BM_OK)
-            return status;
-        char *out = joined->data + joined->len;
-        for (size_t i = 0; i < codes->len; i++)
-            out = add(rules->rule, joined, out, (uint32_t)codes->data[i]);
-        joined->len = (size_t)(out - joined->data);
-        return BM_OK;
+    return (place){joined->data + joined->len, joined->after_sep, joined->split};
+}
+
+static void set_place(bm_joined *joined, const place *at)
+{
+    joined->len = (size_t)(at->out - joined->data);
+    joined->after_sep = at->after_sep;
+    joined->split = at->split;
+}
+
+/* --- a stretch --- */
+
+/* 16 bytes of ASCII: worth going back to the fast path. */
+static inline bool ascii_ahead(const char *at, const char *end)
+{
+    uint64_t ahead[2];
+    if (end - at < (ptrdiff_t)sizeof ahead)
+        return false;
+    memcpy(ahead, at, sizeof ahead);
+    return ((ahead[0] | ahead[1]) & UINT64_C(0x8080808080808080)) == 0;
+}
+
+/* Where no character depends on another. `rule` is a constant in each copy. Returns behind what was
+ * taken. */
+static inline __attribute__((always_inline)) const char *join_codes(const bm_join_rules *rules,
+                                                                    const bm_join_rule rule,
+                                                                    const char *text,
+                                                                    const char *end, place *joined)
+{
+    const char *const most = end - text < (ptrdiff_t)STRETCH ? end : text + STRETCH;
+    const bool lower = rules->lower, digits = rules->digits;
+    place to = *joined;
+    const char *at = text;
+    while (at < most) {
+        uint32_t code = (unsigned char)*at;
+        if (code < 0x80) {
+            if (at > text && ascii_ahead(at, end))
+                break;
+            at++;
+            if (lower && code - 'A' < 26)
+                code += 'a' - 'A';
+        } else {
+            code = bm_utf8_next(&at, end);
+            if (lower)
+                code = bm_char_lower(code);
+        }
+        if (digits && (bm_char_info(code) & BM_IS_ND) != 0)
+            code = '0';
+        add(rule, &to, code);
     }
-    status = bm_joined_reserve(joined, 5 * len, err);
+    *joined = to;
+    return at;
+}
+
+static bm_status join_simple(const bm_join_rules *rules, bm_str text, size_t *taken,
+                             bm_joined *joined, bm_error *err)
+{
+    const size_t most = text.len < STRETCH ? text.len : STRETCH + 4; /* the last code point */
+    bm_status status = bm_joined_reserve(joined, 5 * most, err);
     if (status != BM_OK)
         return status;
-    char *out = joined->data + joined->len;
-    for (const char *at = text, *end = text + len; at < end;) {
-        uint32_t code = bm_utf8_next(&at, end);
-        if (rules->lower)
-            code = bm_char_lower(code);
-        if (rules->digits && bm_char_info(code) & BM_IS_ND)
-            code = '0';
-        out = add(rules->rule, joined, out, code);
-    }
-    joined->len = (size_t)(out - joined->data);
+    const char *end = text.data + text.len, *at;
+    place to = place_of(joined);
+    if (rules->rule == BM_JOIN_ALNUM)
+        at = join_codes(rules, BM_JOIN_ALNUM, text.data, end, &to);
+    else if (rules->rule == BM_JOIN_SPACE)
+        at = join_codes(rules, BM_JOIN_SPACE, text.data, end, &to);
+    else
+        at = join_codes(rules, BM_JOIN_COPY, text.data, end, &to);
+    set_place(joined, &to);
+    *taken = (size_t)(at - text.data);
     return BM_OK;
+}
+
+/* Where the stretch that a normaliser takes at once ends: where ASCII follows, or, so that scratch
+ * stays small, at the first place past STRETCH that may be cut. */
+static size_t composed_stretch(bm_str text)
+{
+    size_t at = 1;
+    for (; at < text.len; at++) {
+        if (at >= STRETCH && may_cut(text.data + at, text.data + text.len))
+            break;
+        if ((text.data[at] & 0x80) == 0 && ascii_ahead(text.data + at, text.data + text.len))
+            break;
+    }
+    return at;
+}
+
+static bm_status join_composed(const bm_join_rules *rules, bm_str text, size_t *taken,
+                               bm_codes *codes, bm_joined *joined, bm_error *err)
+{
+    *taken = composed_stretch(text);
+    bm_status status =
+        bm_normalize_run(text.data, *taken, rules->normalize, &codes[0], &codes[1], err);
+    if (status == BM_OK)
+        status = bm_joined_reserve(joined, 5 * codes->len, err);
+    if (status != BM_OK)
+        return status;
+    place to = place_of(joined);
+    for (size_t i = 0; i < codes->len; i++)
+        add(rules->rule, &to, (uint32_t)codes->data[i]);
+    set_place(joined, &to);
+    return BM_OK;
+}
+
+bm_status bm_join_exact(const bm_join_rules *rules, bm_str text, size_t *taken, bm_codes *codes,
+                        bm_joined *joined, bm_error *err)
+{
+    joined->ascii = false;
+    return rules->composes ? join_composed(rules, text, taken, codes, joined, err)
+                           : join_simple(rules, text, taken, joined, err);
 }

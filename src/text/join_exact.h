@@ -11,13 +11,11 @@ void bm_joined_begin(bm_joined *joined);                  /* a new document; kee
 void bm_joined_end(bm_joined *joined, bm_join_rule rule); /* drops the separator at the end */
 void bm_joined_reset(bm_joined *joined);                  /* frees */
 
-/* Where the stretch that begins at text[at] ends, at < result <= len: the exact path hands back as
- * soon as 16 bytes of ASCII follow, or, so that scratch stays small, at the first place past
- * 16 KiB where the normalisers allow a cut. */
-size_t bm_join_stretch(const bm_join_rules *rules, const char *text, size_t at, size_t len);
-/* Append the joined form of valid UTF-8, which begins and ends where bm_join_stretch allows it.
+/* Append the joined form of a first stretch of valid UTF-8; *taken: its bytes, at least one. `text`
+ * begins where the fast path stopped; the stretch ends as soon as 16 bytes of ASCII follow, or, so
+ * that scratch stays small, at the first place past 16 KiB where the normalisers allow a cut.
  * `codes` are two scratch buffers. */
-bm_status bm_join_exact(const bm_join_rules *rules, const char *text, size_t len, bm_codes *codes,
+bm_status bm_join_exact(const bm_join_rules *rules, bm_str text, size_t *taken, bm_codes *codes,
                         bm_joined *joined, bm_error *err);
 
 #endif

@@ -142,11 +142,12 @@ static bm_status join_text(bm_shingler *shingler, bm_str text, bm_error *err)
         at += shingler->ops->join(rules, text.data + at, text.len - at, joined);
         if (at == text.len)
             break;
-        size_t end = bm_join_stretch(rules, text.data, at, text.len);
-        status = bm_join_exact(rules, text.data + at, end - at, shingler->codes, joined, err);
+        size_t taken = 0;
+        status = bm_join_exact(rules, (bm_str){text.data + at, text.len - at}, &taken,
+                               shingler->codes, joined, err);
         if (status != BM_OK)
             return status;
-        at = end;
+        at += taken;
     }
     bm_joined_end(joined, rules->rule);
     return BM_OK;
