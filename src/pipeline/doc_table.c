@@ -1,5 +1,5 @@
 /* doc_table.c -- rows and the set of ids. The set holds row numbers, so an id is stored once; a
- * 32-bit tag spares most looks at the ids themselves. Half full at most. */
+ * 32-bit tag spares most looks at the ids themselves. Three quarters full at most. */
 #include "pipeline/doc_table.h"
 
 #include <inttypes.h>
@@ -116,7 +116,7 @@ bm_status bm_doc_table_add(bm_doc_table *table, const bm_doc_row *row, bm_str id
     if (table->n >= BM_DOCS_MAX)
         return bm_fail_at(err, BM_ERR_INPUT, file_name, row->line,
                           "more than %u documents in one run", (unsigned)BM_DOCS_MAX);
-    if (table->n * 2 >= table->n_slots) {
+    if (table->n * 4 >= table->n_slots * 3) {
         bm_status status = rehash(table, err);
         if (status != BM_OK)
             return status;
