@@ -2,7 +2,7 @@
  *
  * The self-test signs documents whose words are known from the scalar reference, the definition of
  * the scheme, through the very calls that a job makes: sizes of 0, 1 and around each block size,
- * several numbers of permutations, words and keys. */
+ * each scheme with several numbers of permutations, words and keys. */
 #include <bandmill/device.h>
 
 #include <string.h>
@@ -46,13 +46,22 @@ void bm_devices_free(bm_device_info *devices)
 static const uint32_t test_sizes[] = {0,  1,  2,  3,   7,    8,    15, 16,   17,
                                       63, 64, 65, 118, 1000, 5000, 0,  40000};
 #define N_TEST_DOCS (sizeof test_sizes / sizeof test_sizes[0])
-static const uint32_t test_perms[] = {1, 16, 100, 128, 256};
+static const struct {
+    bm_scheme scheme;
+    uint32_t perms;
+} test_shapes[] = {
+    {BM_SCHEME_AFFINE32, 1},   {BM_SCHEME_AFFINE32, 16},  {BM_SCHEME_AFFINE32, 100},
+    {BM_SCHEME_AFFINE32, 128}, {BM_SCHEME_AFFINE32, 256}, {BM_SCHEME_OPH, 16},
+    {BM_SCHEME_OPH, 100},      {BM_SCHEME_OPH, 128},      {BM_SCHEME_OPH, 300},
+};
+#define N_TEST_SHAPES (sizeof test_shapes / sizeof test_shapes[0])
 
 typedef struct test_case {
     uint64_t offsets[N_TEST_DOCS + 1];
     uint64_t *hashes;
     uint32_t *words;
     uint64_t *keys;
+    bm_scheme scheme;
     uint32_t perms, bands, rows;
 } test_case;
 
@@ -80,7 +89,7 @@ static bm_status case_compare(const test_case *test, const bm_device_info *devic
     uint32_t words[BM_PERMS_MAX];
     uint64_t keys[BM_PERMS_MAX];
     for (size_t d = 0; d < N_TEST_DOCS; d++) {
-        bm_scheme_affine32.sign(params, test->hashes + test->offsets[d], test_sizes[d], words);
+        params->ops->sign(params, test->hashes + test->offsets[d], test_sizes[d], words);
         bm_band_keys_scalar(words, test->bands, test->rows, test_sizes[d] == 0, keys);
         bool same =
             memcmp(words, test->words + d * test->perms, test->perms * sizeof *words) == 0 &&
@@ -88,8 +97,8 @@ static bm_status case_compare(const test_case *test, const bm_device_info *devic
         if (!same)
             return bm_fail_at(
                 err, BM_ERR_SELFTEST, device->spec, 0,
-                "wrong answer for a document of %u shingles, %u permutations (device %s)",
-                test_sizes[d], test->perms, device->name);
+                "wrong answer for a document of %u shingles, %u permutations of %s (device %s)",
+                test_sizes[d], test->perms, params->ops->name, device->name);
         *n_checks += test->perms + test->bands;
     }
     return BM_OK;
@@ -100,14 +109,14 @@ static bm_status case_run(test_case *test, const bm_device_info *device, const c
 {
     bm_backend *backend = NULL;
     bm_scheme_params params = {0};
-    bm_backend_cfg cfg = {.sketch = {.perms = test->perms, .seed = 1},
+    bm_backend_cfg cfg = {.sketch = {.perms = test->perms, .seed = 1, .scheme = test->scheme},
                           .bands = test->bands,
                           .rows = test->rows,
                           .device = device->spec,
                           .cache_dir = cache_dir};
     const bm_backend_ops *ops =
         device->kind == BM_DEVICE_NATIVE ? &bm_backend_cpu : &bm_backend_opencl;
-    bm_status status = bm_scheme_affine32.draw(&cfg.sketch, &params, err);
+    bm_status status = bm_scheme_draw(&cfg.sketch, &params, err);
     if (status == BM_OK)
         status = ops->open(&cfg, &backend, err);
     if (status == BM_OK) {
@@ -138,8 +147,9 @@ bm_status bm_device_self_test(const char *device, const char *cache_dir, uint32_
     if (status == BM_OK)
         status = case_open(&test, err);
     for (size_t i = 0; status == BM_OK && i < pick.n; i++) {
-        for (size_t p = 0; status == BM_OK && p < sizeof test_perms / sizeof test_perms[0]; p++) {
-            test.perms = test_perms[p];
+        for (size_t s = 0; status == BM_OK && s < N_TEST_SHAPES; s++) {
+            test.scheme = test_shapes[s].scheme;
+            test.perms = test_shapes[s].perms;
             test.rows = test.perms < 4 ? 1 : 4;
             test.bands = test.perms / test.rows;
             status = case_run(&test, &pick.devices[i], cache_dir, &checks, err);

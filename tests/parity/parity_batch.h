@@ -25,8 +25,9 @@ static uint64_t parity_random(uint64_t *state)
     return z ^ (z >> 31);
 }
 
-/* `sizes` of n_docs documents. */
-static void parity_make(parity_batch *b, const bm_backend_cfg *cfg, const uint32_t *sizes, size_t n_docs, uint64_t seed)
+/* `sizes` of n_docs documents; of no more than `distinct` different hashes, 0: of any. */
+static void parity_make_few(parity_batch *b, const bm_backend_cfg *cfg, const uint32_t *sizes, size_t n_docs,
+                            uint64_t seed, uint64_t distinct)
 {
     *b = (parity_batch){.perms = cfg->perms_used > 0 ? cfg->perms_used : cfg->sketch.perms,
                         .bands = cfg->bands, .rows = cfg->rows, .n_docs = n_docs};
@@ -36,23 +37,28 @@ static void parity_make(parity_batch *b, const bm_backend_cfg *cfg, const uint32
         b->offsets[i + 1] = b->offsets[i] + sizes[i];
     b->hashes = malloc((b->offsets[n_docs] + 1) * sizeof *b->hashes);
     for (size_t i = 0; i < b->offsets[n_docs]; ++i)
-        b->hashes[i] = parity_random(&seed);
+        b->hashes[i] = distinct > 0 ? parity_random(&seed) % distinct : parity_random(&seed);
     b->words = malloc(n_docs * b->perms * sizeof *b->words + 1);
     b->right_words = malloc(n_docs * b->perms * sizeof *b->words + 1);
     b->keys = malloc(n_docs * b->bands * sizeof *b->keys + 1);
     b->right_keys = malloc(n_docs * b->bands * sizeof *b->keys + 1);
     bm_scheme_params params;
     bm_error err = {0};
-    cr_assert_eq(bm_scheme_affine32.draw(&cfg->sketch, &params, &err), BM_OK, "%s", err.message);
+    cr_assert_eq(bm_scheme_draw(&cfg->sketch, &params, &err), BM_OK, "%s", err.message);
     uint32_t *row = malloc(cfg->sketch.perms * sizeof *row);
     for (size_t i = 0; i < n_docs; ++i) {
-        bm_scheme_affine32.sign(&params, b->hashes + b->offsets[i], sizes[i], row);
+        params.ops->sign(&params, b->hashes + b->offsets[i], sizes[i], row);
         memcpy(b->right_words + i * b->perms, row, b->perms * sizeof *row);
         if (b->bands > 0)
             bm_band_keys_scalar(row, b->bands, b->rows, sizes[i] == 0, b->right_keys + i * b->bands);
     }
     free(row);
     bm_scheme_params_reset(&params);
+}
+
+static void parity_make(parity_batch *b, const bm_backend_cfg *cfg, const uint32_t *sizes, size_t n_docs, uint64_t seed)
+{
+    parity_make_few(b, cfg, sizes, n_docs, seed, 0);
 }
 
 static void parity_forget(parity_batch *b) /* the last answers */

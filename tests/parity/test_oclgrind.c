@@ -47,11 +47,11 @@ static void read_log(char *out, size_t cap)
     cr_assert_eq(system(command), 0);
 }
 
-static void sign_clean(const char *shape, uint32_t perms, uint32_t bands, uint32_t rows)
+static void sign_clean(const char *shape, bm_scheme scheme, uint32_t perms, uint32_t bands, uint32_t rows)
 {
     static const uint32_t sizes[] = {0, 1, 3, 4, 9, 0, 40, 1100, 2, 6};
     enum { N = sizeof sizes / sizeof *sizes };
-    bm_backend_cfg cfg = {.sketch = {.perms = perms, .seed = 1}, .bands = bands, .rows = rows,
+    bm_backend_cfg cfg = {.sketch = {.perms = perms, .seed = 1, .scheme = scheme}, .bands = bands, .rows = rows,
                           .device = "opencl:0.0", .cache_dir = ""};
     bm_error err = {0};
     bm_backend *backend = NULL;
@@ -76,9 +76,12 @@ Test(oclgrind, finds_nothing_in_any_kernel)
     begin();
     static const char *const shapes[] = {"cpu", "gpu"};
     for (size_t s = 0; s < 2; ++s) { /* the known answers at open meet the split documents too */
-        sign_clean(shapes[s], 1, 1, 1);
-        sign_clean(shapes[s], 21, 4, 5);
-        sign_clean(shapes[s], 16, 0, 0);
+        for (int scheme = BM_SCHEME_AFFINE32; scheme <= BM_SCHEME_OPH; ++scheme) {
+            sign_clean(shapes[s], (bm_scheme)scheme, 1, 1, 1);
+            sign_clean(shapes[s], (bm_scheme)scheme, 21, 4, 5);
+            sign_clean(shapes[s], (bm_scheme)scheme, 16, 0, 0);
+        }
+        sign_clean(shapes[s], BM_SCHEME_OPH, 130, 13, 10);
     }
     read_log(log, sizeof log);
     cr_assert_str_empty(log, "Oclgrind reports:\n%s", log);
@@ -155,9 +158,10 @@ static void run_planted(const char *from, const char *to, char *log, size_t cap)
     bm_backend_cfg cfg = {.sketch = {.perms = 16, .seed = 1}, .bands = 2, .rows = 8};
     parity_batch batch;
     parity_make(&batch, &cfg, sizes, 4, 4);
+    bm_scheme_params params = {.a = batch.right_words, .b = batch.right_words}; /* any */
     bm_cl_stream stream = {
         .api = &api, .device = &device, .program = &program, .shape = &shape, .context = context};
-    cr_assert_eq(bm_cl_stream_open(&stream, batch.right_words, batch.right_words, &err), BM_OK);
+    cr_assert_eq(bm_cl_stream_open(&stream, &params, &err), BM_OK);
     bm_sign_task task = parity_task(&batch, 0, 4, true, true);
     cr_assert_eq(bm_cl_stream_submit(&stream, &task, &err), BM_OK, "%s", err.message);
     cr_assert_eq(bm_cl_stream_wait(&stream, NULL, &err), BM_OK, "%s", err.message);

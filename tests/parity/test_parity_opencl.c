@@ -87,10 +87,11 @@ static size_t make_sizes(uint32_t *sizes, uint32_t longest)
     return n;
 }
 
-static void check_perms(const devices *d, uint32_t perms, uint32_t bands, uint32_t rows)
+static void check_scheme(const devices *d, bm_scheme scheme, uint32_t perms, uint32_t bands, uint32_t rows)
 {
     uint32_t sizes[512];
-    bm_backend_cfg cfg = {.sketch = {.perms = perms, .seed = perms + 1}, .bands = bands, .rows = rows, .cache_dir = ""};
+    bm_backend_cfg cfg = {.sketch = {.perms = perms, .seed = perms + 1, .scheme = scheme}, .bands = bands, .rows = rows,
+                          .cache_dir = ""};
     parity_batch batch;
     const size_t n = make_sizes(sizes, 300000);
     parity_make(&batch, &cfg, sizes, n, perms);
@@ -111,6 +112,11 @@ static void check_perms(const devices *d, uint32_t perms, uint32_t bands, uint32
     parity_free(&batch);
 }
 
+static void check_perms(const devices *d, uint32_t perms, uint32_t bands, uint32_t rows)
+{
+    check_scheme(d, BM_SCHEME_AFFINE32, perms, bands, rows);
+}
+
 Test(parity_opencl, few_permutations_equal_the_reference)
 {
     devices d = find_devices();
@@ -126,6 +132,16 @@ Test(parity_opencl, many_permutations_equal_the_reference)
     check_perms(&d, 128, 16, 8);
     check_perms(&d, 256, 20, 12);
     check_perms(&d, 1024, 1, 1024);
+    bm_free(d.infos);
+}
+
+/* Numbers of bins on both sides of where the kernels change: offers that name their donor, documents of a round. */
+Test(parity_opencl, oph_of_any_number_of_bins_equals_the_reference)
+{
+    devices d = find_devices();
+    static const uint32_t plans[][3] = {{1, 1, 1}, {62, 7, 8}, {128, 16, 8}, {257, 32, 8}, {1024, 1, 1024}};
+    for (size_t i = 0; i < sizeof plans / sizeof *plans; ++i)
+        check_scheme(&d, BM_SCHEME_OPH, plans[i][0], plans[i][1], plans[i][2]);
     bm_free(d.infos);
 }
 
@@ -203,14 +219,14 @@ Test(parity_opencl, tasks_in_flight_end_in_order_and_a_prefix_of_permutations_is
     bm_free(d.infos);
 }
 
-Test(parity_opencl, a_task_beyond_the_limits_of_buffers_is_cut_and_a_document_beyond_them_too)
+static void check_cut(bm_scheme scheme, uint64_t distinct)
 {
     devices d = find_devices();
     uint32_t sizes[512];
-    bm_backend_cfg cfg = {.sketch = {.perms = 64, .seed = 3}, .bands = 8, .rows = 8, .cache_dir = ""};
+    bm_backend_cfg cfg = {.sketch = {.perms = 64, .seed = 3, .scheme = scheme}, .bands = 8, .rows = 8, .cache_dir = ""};
     parity_batch batch;
     const size_t n = make_sizes(sizes, 100000);
-    parity_make(&batch, &cfg, sizes, n, 8);
+    parity_make_few(&batch, &cfg, sizes, n, 8, distinct);
     for (size_t i = 0; i < d.n; ++i)
         for (size_t s = 0; s < 3; ++s) { /* the third: the CPU's shape without loans */
             cfg.device = d.infos[i].spec;
@@ -227,6 +243,19 @@ Test(parity_opencl, a_task_beyond_the_limits_of_buffers_is_cut_and_a_document_be
         }
     parity_free(&batch);
     bm_free(d.infos);
+}
+
+Test(parity_opencl, a_task_beyond_the_limits_of_buffers_is_cut_and_a_document_beyond_them_too)
+{
+    check_cut(BM_SCHEME_AFFINE32, 0);
+}
+
+/* Few different hashes: long documents have empty bins too, in their parts and as a whole. */
+Test(parity_opencl, a_task_of_oph_beyond_the_limits_is_cut_and_bins_that_stay_empty_are_filled_at_the_end)
+{
+    check_cut(BM_SCHEME_OPH, 0);
+    check_cut(BM_SCHEME_OPH, 40);
+    check_cut(BM_SCHEME_OPH, 3);
 }
 
 Test(parity_opencl, a_cached_program_is_used_again_and_a_damaged_one_is_made_again)

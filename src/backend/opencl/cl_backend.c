@@ -113,7 +113,7 @@ static bm_status make_context(cl_backend *be, const bm_cl_open_options *options,
                                 .context = be->context,
                                 .profile = options->profile,
                                 .lend = !options->no_lend};
-    bm_status status = bm_cl_stream_open(&be->stream, be->params.a, be->params.b, err);
+    bm_status status = bm_cl_stream_open(&be->stream, &be->params, err);
     const char *limit = getenv("BANDMILL_CL_LIMIT");
     size_t bytes = options->limit_bytes > 0 ? options->limit_bytes
                    : limit != NULL          ? strtoull(limit, NULL, 10)
@@ -177,13 +177,14 @@ static bm_status prepare(cl_backend *be, const bm_backend_cfg *cfg,
         status = bm_cl_device_find(&be->api, cfg->device, &be->device, err);
     if (status == BM_OK)
         status = tune(be, options, plan, err);
+    be->shape.scheme = cfg->sketch.scheme;
     if (status == BM_OK && cfg->text != NULL && bm_text_batch_able(cfg->text)) {
         be->shape.text = true;
         be->shape.text_kind = (uint32_t)cfg->text->shingle;
         be->shape.text_k = cfg->text->shingle_k;
     }
     if (status == BM_OK)
-        status = bm_scheme_affine32.draw(&cfg->sketch, &be->params, err);
+        status = bm_scheme_draw(&cfg->sketch, &be->params, err);
     if (status == BM_OK)
         be->params.perms = plan[0]; /* the first so many of those drawn */
     if (status == BM_OK && !options->no_probe)
@@ -202,9 +203,9 @@ bm_status bm_cl_backend_open(const bm_backend_cfg *cfg, const bm_cl_open_options
         return bm_fail(err, BM_ERR_USAGE,
                        "%u bands of %u rows do not fit %u permutations (1 to %u)", cfg->bands,
                        cfg->rows, cfg->sketch.perms, BM_PERMS_MAX);
-    if (cfg->sketch.scheme != BM_SCHEME_AFFINE32)
-        return bm_fail(err, BM_ERR_UNSUPPORTED,
-                       "signatures of this scheme are made by the native CPU only");
+    if (bm_scheme_words(&cfg->sketch, perms_used(cfg)) != perms_used(cfg))
+        return bm_fail(err, BM_ERR_USAGE, "%u of %u words cannot be computed alone",
+                       perms_used(cfg), cfg->sketch.perms);
     cl_backend *be = bm_alloc_zero(1, sizeof *be);
     if (be == NULL)
         return bm_fail_nomem(err, sizeof *be);

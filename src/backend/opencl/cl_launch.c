@@ -1,6 +1,6 @@
 /* cl_launch.c -- a table says which arguments each kernel takes and how large its grid is; one loop
- * sets and starts them. At most five kernels a batch: words of split documents to all ones, hashes
- * of texts, their counts, the pieces, keys of split documents. */
+ * sets and starts them. At most six kernels a batch: words of split documents to all ones, hashes
+ * of texts, their counts, the pieces, empty bins (oph) and keys of split documents. */
 #include "backend/opencl/cl_launch.h"
 
 #include "backend/opencl/cl_text.h"
@@ -27,6 +27,7 @@ static const struct {
     [BM_CL_SIGN] = {7,
                     {ARG_HASHES, ARG_IN, ARG_WORDS, ARG_KEYS, ARG_COEF, ARG_LAYOUT, ARG_WANT_KEYS}},
     [BM_CL_SPLIT_BEGIN] = {4, {ARG_IN, ARG_WORDS, ARG_LAYOUT, ARG_N_SPLIT}},
+    [BM_CL_SPLIT_FILL] = {4, {ARG_IN, ARG_WORDS, ARG_COEF, ARG_LAYOUT}},
     [BM_CL_SPLIT_KEYS] = {5, {ARG_IN, ARG_WORDS, ARG_KEYS, ARG_LAYOUT, ARG_N_SPLIT}},
     [BM_CL_TEXT_HASH] = {6, {ARG_IN, ARG_HASHES, ARG_TABLE, ARG_COUNTS, ARG_LAYOUT, ARG_TEXT}},
     [BM_CL_TEXT_COUNT] = {7,
@@ -66,6 +67,10 @@ static void grid_of(bm_cl_kernel_id id, const bm_cl_shape *shape, const bm_cl_pl
         return;
     }
     *local = shape->split_group;
+    if (id == BM_CL_SPLIT_FILL) {
+        *global = plan->n_split * shape->split_group;
+        return;
+    }
     *global = plan->n_split * (id == BM_CL_SPLIT_KEYS ? shape->bands : shape->perms);
     *global = (*global + *local - 1) / *local * *local;
 }
@@ -146,6 +151,8 @@ cl_int bm_cl_launch(bm_cl_stream *stream, bm_cl_slot *slot, const bm_cl_layout *
         code = launch_one(stream, slot, layout, BM_CL_TEXT_COUNT);
     if (code == CL_SUCCESS)
         code = launch_one(stream, slot, layout, BM_CL_SIGN);
+    if (code == CL_SUCCESS && split && stream->shape->scheme == BM_SCHEME_OPH)
+        code = launch_one(stream, slot, layout, BM_CL_SPLIT_FILL);
     if (code == CL_SUCCESS && split && slot->want_keys)
         code = launch_one(stream, slot, layout, BM_CL_SPLIT_KEYS);
     return code;

@@ -22,6 +22,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "sketch/scheme.h"
 
 #define DEFAULT_SECONDS 120.0
 
@@ -29,18 +30,22 @@ extern char **environ;
 
 bm_status bm_device_probe(const char *device, const char *cache_dir, bm_error *err)
 {
-    char spec[32];
+    char spec[32], scheme[16];
     bm_backend_cfg cfg = {.device = spec, .cache_dir = cache_dir};
     uint32_t kind = 0;
     bm_text_options text = {0};
-    const int n = sscanf(
-        device, "%31[^@]@%" SCNu32 ",%" SCNu32 ",%" SCNu32 ",%" SCNu32 "+%" SCNu32 ":%" SCNu32,
-        spec, &cfg.sketch.perms, &cfg.bands, &cfg.rows, &cfg.sketch.seed, &kind, &text.shingle_k);
-    if ((n != 5 && n != 7) || kind > BM_SHINGLE_BYTE)
-        return bm_fail(err, BM_ERR_USAGE, "%s: not opencl:P.D@PERMS,BANDS,ROWS,SEED[+KIND:K]",
-                       device);
+    const int n = sscanf(device,
+                         "%31[^@]@%15[^,],%" SCNu32 ",%" SCNu32 ",%" SCNu32 ",%" SCNu32 "+%" SCNu32
+                         ":%" SCNu32,
+                         spec, scheme, &cfg.sketch.perms, &cfg.bands, &cfg.rows, &cfg.sketch.seed,
+                         &kind, &text.shingle_k);
+    const bm_scheme_ops *ops = n >= 2 ? bm_scheme_find(scheme) : NULL;
+    if ((n != 6 && n != 8) || ops == NULL || kind > BM_SHINGLE_BYTE)
+        return bm_fail(err, BM_ERR_USAGE,
+                       "%s: not opencl:P.D@SCHEME,PERMS,BANDS,ROWS,SEED[+KIND:K]", device);
+    cfg.sketch.scheme = ops->scheme;
     text.shingle = (bm_shingle_kind)kind;
-    cfg.text = n == 7 ? &text : NULL;
+    cfg.text = n == 8 ? &text : NULL;
     bm_backend *backend = NULL;
     bm_status status =
         bm_cl_backend_open(&cfg, &(bm_cl_open_options){.no_probe = true}, &backend, err);
@@ -189,9 +194,11 @@ bm_status bm_cl_probe_run(const bm_backend_cfg *cfg, const bm_cl_open_options *o
     char program[PATH_MAX], device[96], cache[PATH_MAX], said[600] = "";
     if (!find_program(program))
         return BM_OK;
-    int n = snprintf(device, sizeof device, "%s@%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%" PRIu32,
-                     cfg->device, cfg->perms_used > 0 ? cfg->perms_used : cfg->sketch.perms,
-                     cfg->bands, cfg->rows, cfg->sketch.seed);
+    const bm_scheme_ops *scheme = bm_scheme_get(cfg->sketch.scheme);
+    int n = snprintf(device, sizeof device, "%s@%s,%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%" PRIu32,
+                     cfg->device, scheme != NULL ? scheme->name : "",
+                     cfg->perms_used > 0 ? cfg->perms_used : cfg->sketch.perms, cfg->bands,
+                     cfg->rows, cfg->sketch.seed);
     if (cfg->text != NULL)
         snprintf(device + n, sizeof device - (size_t)n, "+%u:%" PRIu32,
                  (unsigned)cfg->text->shingle, cfg->text->shingle_k);

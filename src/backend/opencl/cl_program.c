@@ -12,13 +12,14 @@
 #include "base/error.h"
 #include "base/memory.h"
 
-#define MAX_FILES    6
+#define MAX_FILES    8
 #define BUILD_TRIES  3
 #define OPTIONS_SIZE 512
 
 static const char *const kernel_names[BM_CL_N_KERNELS] = {
     [BM_CL_SIGN] = "bm_sign",
     [BM_CL_SPLIT_BEGIN] = "bm_split_begin",
+    [BM_CL_SPLIT_FILL] = "bm_split_fill",
     [BM_CL_SPLIT_KEYS] = "bm_split_keys",
     [BM_CL_TEXT_HASH] = "bm_text_hash",
     [BM_CL_TEXT_COUNT] = "bm_text_count",
@@ -31,12 +32,32 @@ typedef struct source {
     cl_uint n;
 } source;
 
+/* The files of a program, in order; how many. */
+static size_t files_of(const bm_cl_shape *shape, const char *names[MAX_FILES])
+{
+    const bool oph = shape->scheme == BM_SCHEME_OPH;
+    size_t n = 0;
+    names[n++] = "affine32.h";
+    names[n++] = "band_keys.cl";
+    if (oph) {
+        names[n++] = "oph.h";
+        names[n++] = "oph_donors.cl";
+        names[n++] = shape->gpu ? "sign_oph_gpu.cl" : "sign_oph_cpu.cl";
+    } else {
+        names[n++] = shape->gpu ? "sign_gpu.cl" : "sign_cpu.cl";
+    }
+    if (shape->text) {
+        names[n++] = "xxh3.h";
+        names[n++] = "text_hash.cl";
+        names[n++] = "text_count.cl";
+    }
+    return n;
+}
+
 static bm_status assemble(const bm_cl_shape *shape, source *out, bm_error *err)
 {
-    const char *const names[] = {
-        "affine32.h", "band_keys.cl", shape->gpu ? "sign_gpu.cl" : "sign_cpu.cl",
-        "xxh3.h",     "text_hash.cl", "text_count.cl"};
-    const size_t n_files = shape->text ? 6 : 3;
+    const char *names[MAX_FILES];
+    const size_t n_files = files_of(shape, names);
     out->n = 0;
     for (size_t i = 0; i < n_files; ++i) {
         const bm_kernel_file *file = NULL;
@@ -92,7 +113,9 @@ static bm_status create_kernels(const bm_cl_api *api, const bm_cl_shape *shape, 
                                 bm_error *err)
 {
     for (int i = 0; i < BM_CL_N_KERNELS; ++i) {
-        if ((i == BM_CL_SPLIT_KEYS && shape->bands == 0) || (i >= BM_CL_TEXT_HASH && !shape->text))
+        if ((i == BM_CL_SPLIT_KEYS && shape->bands == 0) ||
+            (i == BM_CL_SPLIT_FILL && shape->scheme != BM_SCHEME_OPH) ||
+            (i >= BM_CL_TEXT_HASH && !shape->text))
             continue;
         cl_int code = CL_SUCCESS;
         out->kernels[i] = api->clCreateKernel(out->program, kernel_names[i], &code);

@@ -10,6 +10,7 @@
 typedef enum bm_cl_kernel_id {
     BM_CL_SIGN,
     BM_CL_SPLIT_BEGIN,
+    BM_CL_SPLIT_FILL, /* only of the scheme oph */
     BM_CL_SPLIT_KEYS, /* only where there are bands */
     BM_CL_TEXT_HASH,  /* only where the shape has text */
     BM_CL_TEXT_COUNT, /* likewise */

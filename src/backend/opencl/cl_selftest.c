@@ -59,7 +59,7 @@ static bm_status prepare(answers *a, const bm_scheme_params *params, const bm_cl
         a->hashes[i] = next_hash(&state);
     for (size_t i = 0; i < N_DOCS; ++i) {
         uint32_t *row = a->right_words + i * shape->perms;
-        bm_scheme_affine32.sign(params, a->hashes + a->offsets[i], sizes[i], row);
+        params->ops->sign(params, a->hashes + a->offsets[i], sizes[i], row);
         if (shape->bands > 0)
             bm_band_keys_scalar(row, shape->bands, shape->rows, sizes[i] == 0,
                                 a->right_keys + i * shape->bands);

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "backend/opencl/cl_coef.h"
 #include "backend/opencl/cl_launch.h"
 #include "backend/opencl/cl_text.h"
 #include "base/clock.h"
@@ -51,20 +52,18 @@ static size_t first_limit(const bm_device_info *info)
     return limit < BM_CL_MIN_LIMIT ? BM_CL_MIN_LIMIT : (size_t)limit;
 }
 
-/* The coefficients, padded with zeros: a, then b. */
-static bm_status upload_coefficients(bm_cl_stream *stream, const uint32_t *a, const uint32_t *b,
+static bm_status upload_coefficients(bm_cl_stream *stream, const bm_scheme_params *params,
                                      bm_error *err)
 {
-    const size_t padded = stream->shape->coef_words, perms = stream->shape->perms;
-    uint32_t *words = bm_alloc_zero(padded * 2, sizeof *words);
-    if (words == NULL)
-        return bm_fail_nomem(err, padded * 2 * sizeof *words);
-    memcpy(words, a, perms * sizeof *a);
-    memcpy(words + padded, b, perms * sizeof *b);
+    uint32_t *words = NULL;
+    size_t n = 0;
+    bm_status status = bm_cl_coef_make(stream->shape, params, &stream->oph, &words, &n, err);
+    if (status != BM_OK)
+        return status;
     cl_int code = CL_SUCCESS;
     stream->coef =
         stream->api->clCreateBuffer(stream->context, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR,
-                                    padded * 2 * sizeof *words, words, &code);
+                                    n * sizeof *words, words, &code);
     bm_free(words);
     return code == CL_SUCCESS ? BM_OK : bm_cl_fail(err, code, "clCreateBuffer");
 }
@@ -77,8 +76,7 @@ static uint64_t draw_factor(void)
     return drawn | 1;
 }
 
-bm_status bm_cl_stream_open(bm_cl_stream *stream, const uint32_t *a, const uint32_t *b,
-                            bm_error *err)
+bm_status bm_cl_stream_open(bm_cl_stream *stream, const bm_scheme_params *params, bm_error *err)
 {
     stream->lend = stream->lend && stream->device->unified && stream->shape->lend;
     stream->limit_bytes = first_limit(&stream->device->info);
@@ -97,7 +95,10 @@ bm_status bm_cl_stream_open(bm_cl_stream *stream, const uint32_t *a, const uint3
         if (code != CL_SUCCESS)
             return bm_cl_fail(err, code, "clCreateCommandQueue");
     }
-    return upload_coefficients(stream, a, b, err);
+    bm_status status = BM_OK;
+    if (stream->shape->scheme == BM_SCHEME_OPH)
+        status = bm_oph_plan_init(params, &stream->oph, err);
+    return status == BM_OK ? upload_coefficients(stream, params, err) : status;
 }
 
 /* After a failure: wait until no queue works any more, so that nothing is read from or written to a
@@ -145,6 +146,7 @@ void bm_cl_stream_close(bm_cl_stream *stream)
     if (stream->coef != NULL)
         stream->api->clReleaseMemObject(stream->coef);
     bm_free(stream->sliced);
+    bm_oph_plan_reset(&stream->oph);
     memset(stream, 0, sizeof *stream);
 }
 
@@ -298,11 +300,16 @@ static void merge_slice(bm_cl_stream *stream, const bm_cl_slot *slot, const uint
     const bm_cl_plan *plan = &slot->plan;
     if (plan->slice_begin == 0)
         memset(stream->sliced, 0xFF, shape->perms * sizeof *stream->sliced);
-    for (uint32_t i = 0; i < shape->perms; ++i)
-        if (words[i] < stream->sliced[i])
-            stream->sliced[i] = words[i];
+    if (shape->scheme == BM_SCHEME_OPH)
+        bm_oph_merge(&stream->oph, words, stream->sliced);
+    else
+        for (uint32_t i = 0; i < shape->perms; ++i)
+            if (words[i] < stream->sliced[i])
+                stream->sliced[i] = words[i];
     if (!plan->last_slice)
         return;
+    if (shape->scheme == BM_SCHEME_OPH)
+        bm_oph_fill_empty(&stream->oph, stream->sliced);
     if (slot->task->words != NULL)
         memcpy(slot->task->words + plan->first_doc * shape->perms, stream->sliced,
                shape->perms * sizeof *stream->sliced);

@@ -8,6 +8,7 @@
 #include "backend/opencl/cl_buffer.h"
 #include "backend/opencl/cl_pieces.h"
 #include "backend/opencl/cl_program.h"
+#include "sketch/oph_plan.h"
 
 #define BM_CL_DEPTH     3u /* batches under way */
 #define BM_CL_MIN_LIMIT ((size_t)64 << 10)
@@ -39,15 +40,15 @@ typedef struct bm_cl_stream {
     bm_cl_slot slots[BM_CL_DEPTH];
     uint32_t head, n_busy; /* the oldest busy slot, and how many are */
     uint32_t *sliced;      /* words of a document that comes in slices */
+    bm_oph_plan oph;       /* of that scheme, for such a document; else {0} */
     uint64_t factor; /* odd, drawn at random: where hashes lie in the tables of text_count.cl */
     double kernel_seconds; /* by the device's clock, if `profile` */
     bool profile, lend;    /* lend: the task's memory is used as it is */
 } bm_cl_stream;
 
-/* `out` begins as {0} with api, device, program, shape, context set (borrowed); a and b are
- * shape->perms words. */
-bm_status bm_cl_stream_open(bm_cl_stream *stream, const uint32_t *a, const uint32_t *b,
-                            bm_error *err);
+/* `stream` begins as {0} with api, device, program, shape, context set (borrowed); `params` are those
+ * of the shape's scheme. */
+bm_status bm_cl_stream_open(bm_cl_stream *stream, const bm_scheme_params *params, bm_error *err);
 void bm_cl_stream_close(bm_cl_stream *stream); /* waits first; {0} is fine */
 
 bm_status bm_cl_stream_submit(bm_cl_stream *stream, bm_sign_task *task, bm_error *err);

@@ -5,11 +5,13 @@
 #include "backend/opencl/cl_device.h"
 #include "backend/opencl/cl_row.h"
 
-/* What a program is built with. Names as in kernels/sign_*.cl. */
+/* What a program is built with. Names as in kernels/sign_*.cl; those of oph take the group and the
+ * cut of affine32. */
 typedef struct bm_cl_shape {
-    bool gpu;                    /* sign_gpu.cl, else sign_cpu.cl */
+    bool gpu;                    /* sign_*gpu.cl, else sign_*cpu.cl */
     uint32_t unit;               /* hashes of a unit: gpu 4, of 32 bits; cpu 1, of 64 */
     bool lend;                   /* cpu: kernels use the caller's memory as it is */
+    bm_scheme scheme;            /* set by who opens: cl_tune.c leaves it at affine32 */
     uint32_t perms, bands, rows; /* bands 0: no keys */
     uint32_t lanes, acc, passes; /* cpu */
     uint32_t each, team, teams;  /* gpu */

@@ -28,7 +28,7 @@ static bm_status run(const char *script, bm_error *err)
 Test(cl_probe, is_told_what_to_open)
 {
     bm_error err = {0};
-    cr_assert_eq(run("test \"$*\" = '__probe-opencl opencl:1.2@128,16,8,7 /some/where' || exit 9", &err), BM_OK,
+    cr_assert_eq(run("test \"$*\" = '__probe-opencl opencl:1.2@affine32,128,16,8,7 /some/where' || exit 9", &err), BM_OK,
                  "%s", err.message);
 }
 
@@ -103,5 +103,7 @@ Test(cl_probe, refuses_a_device_it_cannot_read)
 {
     bm_error err = {0};
     cr_assert_eq(bm_device_probe("opencl:0.0", "", &err), BM_ERR_USAGE);
-    cr_assert_eq(bm_device_probe("opencl:0.0@1,2", "", &err), BM_ERR_USAGE);
+    cr_assert_eq(bm_device_probe("opencl:0.0@oph,1,2", "", &err), BM_ERR_USAGE);
+    cr_assert_eq(bm_device_probe("opencl:0.0@64,4,16,1", "", &err), BM_ERR_USAGE);
+    cr_assert_eq(bm_device_probe("opencl:0.0@nonesuch,64,4,16,1", "", &err), BM_ERR_USAGE);
 }

@@ -1,0 +1,55 @@
+/* oph_donors.cl -- words for the empty bins of the scheme oph, in any shape.
+ *
+ * Comes after affine32.h, oph.h and band_keys.cl, before sign_oph_*.cl. `coef` of these kernels is, as
+ * src/backend/opencl/cl_coef.c writes it from sketch/oph_plan.h:
+ *
+ *   uints    a, b, and others up to BM_OPH_HEAD
+ *   ushorts  order: the donors of each bin, four after four of all bins; BM_PERMS * BM_ROW
+ *   ushorts  offers: [donor][bin], the rank of the donor, the less the better; BM_PERMS * BM_ROW
+ *
+ *   bm_split_fill   a work-group of BM_SPLIT_GROUP work-items a split document, after the pieces and
+ *                   before bm_split_keys; BM_PERMS uints of local memory; fills its empty bins
+ *
+ * A bin that asks takes about K / (filled bins) steps, four at once; where no more than BM_FEW are
+ * filled it is cheaper to compare their offers. */
+
+#define BM_ROW ((BM_PERMS + 63) / 64 * 64)
+#define BM_OPH_HEAD 16
+#define BM_FEW (BM_PERMS < 64 ? 16 : BM_PERMS < 256 ? 24 : BM_PERMS < 512 ? 32 : 64)
+
+BM_INLINE __global const ushort *bm_oph_order(__global const uint *coef)
+{
+    return (__global const ushort *)(coef + BM_OPH_HEAD);
+}
+
+BM_INLINE __global const ushort *bm_oph_offers(__global const uint *coef)
+{
+    return bm_oph_order(coef) + BM_PERMS * BM_ROW;
+}
+
+/* The word that `bin` is given, going down its list; that of an empty bin where all are empty. */
+BM_INLINE uint bm_oph_ask(__global const ushort *order, __local const uint *met, uint bin)
+{
+    uint word = BM_OPH_EMPTY;
+    for (uint step = 0; word == BM_OPH_EMPTY && step < BM_PERMS; step += 4) {
+        const ushort4 donor = vload4(step / 4 * BM_PERMS + bin, order);
+        const uint x = met[donor.x], y = met[donor.y], z = met[donor.z], w = met[donor.w];
+        word = x != BM_OPH_EMPTY ? x : y != BM_OPH_EMPTY ? y : z != BM_OPH_EMPTY ? z : w;
+    }
+    return word;
+}
+
+__kernel __attribute__((reqd_work_group_size(BM_SPLIT_GROUP, 1, 1))) void
+bm_split_fill(__global const uint4 *in, __global uint *words, __global const uint *coef, uint4 layout)
+{
+    __local uint met[BM_PERMS];
+    const uint item = (uint)get_local_id(0);
+    __global const uint *split = (__global const uint *)(in + layout.z);
+    __global uint *row = words + layout.w + (size_t)split[get_group_id(0)] * BM_PERMS;
+    for (uint bin = item; bin < BM_PERMS; bin += BM_SPLIT_GROUP)
+        met[bin] = row[bin];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint bin = item; bin < BM_PERMS; bin += BM_SPLIT_GROUP)
+        if (met[bin] == BM_OPH_EMPTY)
+            row[bin] = bm_oph_ask(bm_oph_order(coef), met, bin);
+}
