@@ -41,11 +41,11 @@ static bm_status add_unit(bm_text_batch *text, uint64_t *state, uint32_t longest
     static const char *const characters[] = {
         "a", "e", " ", "t", "\xC3\xA9", "\xE4\xB8\xAD", "\xF0\x9F\x98\x80"};
     if (text->options.shingle == BM_SHINGLE_BYTE)
-        return bm_buf_add(&text->bytes, "abcdefgh\x80" + draw(state, 9), 1, err);
+        return bm_buf_add(&text->bytes, &"abcdefgh\x80"[draw(state, 9)], 1, err);
     if (text->options.shingle == BM_SHINGLE_CHAR)
         return bm_buf_add_text(&text->bytes, characters[draw(state, ascii ? 4 : 7)], err);
     const uint32_t len = 1 + draw(state, longest);
-    return bm_buf_add(&text->bytes, "wordswordsandwords" + draw(state, 3), len, err);
+    return bm_buf_add(&text->bytes, &"wordswordsandwords"[draw(state, 3)], len, err);
 }
 
 static bool begins_character(const char *p)
