@@ -49,3 +49,36 @@ for wrong in '--threshold 0' '--threshold 1.5' '--threshold 0.5,' '--threshold a
 done
 bm cluster; refused 2 ''
 bm cluster p.tsv p.tsv; refused 2 ''
+
+# a pair that is repeated, also turned round and with another similarity, counts as a row each time and joins once
+printf 'id_a\tid_b\tjaccard\na\tb\t0.9\nb\ta\t0.7\na\tb\t0.9\nc\tb\t0.6\nd\te\t\n' > r.tsv
+bm cluster r.tsv --threshold 0.9,0.7,0.6,1; exits 0
+printf 'threshold\tpairs\tgroups\tlargest\tremoved\n0.9\t3\t2\t2\t2\n0.7\t4\t2\t2\t2\n0.6\t5\t2\t3\t3\n1\t1\t1\t2\t1\n' | holds ../out
+says ../err '^bandmill: 5 pairs of 5 documents$'
+bm cluster r.tsv --cluster star --keep last --threshold 0.6; exits 0
+printf '{"group":1,"kept":"c","size":2,"members":["b","c"]}\n{"group":2,"kept":"e","size":2,"members":["d","e"]}\n' | holds ../out
+# the groups do not depend on the order of the rows; only their order does, which is that of first appearance
+{ head -n 1 p.tsv; tail -n +2 p.tsv | sort -r; } > turned.tsv
+bm cluster turned.tsv --threshold 0.7,0.95,0.85,0.8; exits 0
+holds ../out < table
+bm cluster turned.tsv; exits 0
+printf '{"group":1,"kept":"x","size":2,"members":["x","y"]}\n{"group":2,"kept":"c","size":4,"members":["c","d","b","a"]}\n' | holds ../out
+# no rows at all; no newline at the end; JSON of the table; a table in a file
+printf 'id_a\tid_b\tjaccard\n' > none.tsv
+bm cluster none.tsv; exits 0; silent ../out
+bm cluster none.tsv --threshold 0.5,0.6; exits 0
+printf 'threshold\tpairs\tgroups\tlargest\tremoved\n0.5\t0\t0\t0\t0\n0.6\t0\t0\t0\t0\n' | holds ../out
+printf 'id_a\tid_b\tjaccard\na\tb\t1' > cut.tsv
+bm cluster cut.tsv -o cut.jsonl; exits 0
+printf '{"group":1,"kept":"a","size":2,"members":["a","b"]}\n' | holds cut.jsonl
+bm cluster e.tsv --threshold 0.5,1 --json; exits 0
+printf '%s\n' '{"schema":1,"kind":"cluster","cluster":"components","pairs":1,"documents":2,"unknown":1,"thresholds":[{"threshold":0.5,"pairs":1,"groups":1,"largest":2,"removed":1},{"threshold":1,"pairs":1,"groups":1,"largest":2,"removed":1}]}' | holds ../out
+# a bad row leaves no output behind
+printf 'id_a\tid_b\tjaccard\na\tb\t1\na\tb\n' > bad.tsv
+bm cluster bad.tsv -o bad.jsonl; refused 3 'bad\.tsv:3: '
+absent bad.jsonl
+# what dedup --pairs and pairs wrote is such a list, escapes and all
+printf '{"id":"t\\ta","text":"a b c d e f"}\n{"id":"n\\nl\\\\","text":"a b c d e f"}\n{"id":"other","text":"u v w x y z"}\n' > ids.jsonl
+bm dedup ids.jsonl --pairs -q -o ids; exits 0
+bm cluster ids/pairs.tsv; exits 0
+holds ../out < ids/groups.jsonl
