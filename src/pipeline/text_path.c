@@ -161,20 +161,28 @@ bm_status bm_text_trial_run(bm_text_trial *trial, bm_backend *backend, bm_error 
     return status == BM_ERR_UNSUPPORTED ? BM_OK : status;
 }
 
-/* Bytes a second of a way: seconds of all threads of the host, rate of all devices. */
-static double rate_of(const bm_text_trial *trial, double host_seconds, double device_rate)
+double bm_text_way_rate(double host_rate, double device_rate, bool same_processors)
 {
-    const double bytes = (double)(trial->n_docs * DOC_BYTES);
-    const double device_seconds = bytes / (device_rate > 0 ? device_rate : 1);
-    if (trial->same_processors)
-        return bytes / (host_seconds + device_seconds);
-    return bytes / (host_seconds > device_seconds ? host_seconds : device_seconds);
+    if (host_rate <= 0 || device_rate <= 0)
+        return 0;
+    if (same_processors)
+        return 1 / (1 / host_rate + 1 / device_rate);
+    return host_rate < device_rate ? host_rate : device_rate;
+}
+
+/* Of all threads; a clock that saw no time is no reason to divide by it. */
+static double host_rate(const bm_text_trial *trial, double seconds, uint32_t threads)
+{
+    return (double)(trial->n_docs * DOC_BYTES) * threads / (seconds > 0 ? seconds : 1e-9);
 }
 
 void bm_text_trial_judge(const bm_text_trial *trial, uint32_t threads, bm_text_path *path)
 {
-    path->text_rate = rate_of(trial, trial->join_seconds / threads, trial->text_rate);
-    path->hash_rate = rate_of(trial, trial->hash_seconds / threads, trial->hash_rate);
+    const bool same = trial->same_processors;
+    path->text_rate =
+        bm_text_way_rate(host_rate(trial, trial->join_seconds, threads), trial->text_rate, same);
+    path->hash_rate =
+        bm_text_way_rate(host_rate(trial, trial->hash_seconds, threads), trial->hash_rate, same);
     path->taken = path->text_rate > path->hash_rate;
     path->measured = true;
 }

@@ -48,5 +48,7 @@ void bm_text_trial_close(bm_text_trial *trial); /* NULL is fine */
 bm_status bm_text_trial_run(bm_text_trial *trial, bm_backend *backend, bm_error *err);
 /* Fill `path` once every device had its trial; `threads` make hashes on the host. */
 void bm_text_trial_judge(const bm_text_trial *trial, uint32_t threads, bm_text_path *path);
+/* Bytes a second of a way through both, as above; 0 where one of them does none. */
+double bm_text_way_rate(double host_rate, double device_rate, bool same_processors);
 
 #endif

@@ -62,6 +62,8 @@ static void fill_starts(const bm_cl_plan *plan, const bm_text_batch *text, const
     size_t n = 0;
     for (size_t i = plan->first_doc; i < plan->first_doc + plan->n_docs; ++i) {
         const bm_text_doc *doc = &text->docs[i];
+        if (doc->n_starts == 0)
+            continue;
         const uint32_t *starts = text->starts + doc->first_start;
         const uint32_t begin = (uint32_t)(doc->begin - e->bytes_begin);
         for (size_t j = 0; j < doc->n_starts; ++j, ++n) {
