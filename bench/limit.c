@@ -1,21 +1,26 @@
 /* limit.c -- the yardstick for text: from a TSV in memory to MinHash signatures, on one core, with
  * nothing of the library.
  *
- *   limit [--repeat N] FILE     rows "id TAB text"; prints one JSON object
+ *   limit [--repeat N] [--distinct] FILE     rows "id TAB text"; prints one JSON object
  *   limit --arith               only the arithmetic of the signature loop: no memory traffic
  *
  * The job: words are runs of what is not White_Space, a shingle is 5 words joined by one space (or
  * all words of a shorter text), hashed with XXH3_64bits where it stands; 128 permutations of
- * affine32 with seed 1. `checksum` is the sum of word[i] * (2i + 1) mod 2^64 over all signature
- * words, document after document, so that another program's signatures can be compared.
+ * affine32 with seed 1. With --distinct each hash of a text counts and is signed once, which gives
+ * the same signatures and, beside them, the number of distinct shingles of each text, as any
+ * program needs it that compares sets; without, that is left out. `checksum` is the sum of word[i]
+ * * (2i + 1) mod 2^64 over all signature words, document after document, so that another program's
+ * signatures can be compared.
  *
  * How: a text whose words are separated by single spaces, which is nearly every one, needs no copy.
  * A shingle is then the bytes between two word starts, and the starts are the set bits of a mask
  * that 64 bytes give at once. A text of any other form is first rewritten to that one. Shingles of
  * 17 to 64 bytes are hashed without a branch on their length (XXH3 has a class for each 32 bytes;
- * lengths of real shingles change class all the time, and a wrong guess costs more than the two
- * multiplies that the shorter class would save). Hashes of a document go to a small buffer, are
- * premixed 16 at a time, and meet the 128 permutations in registers.
+ * lengths of real shingles change class all the time, and a wrong guess costs more than a hash):
+ * with AVX-512 the terms of both classes eight at a time and the further ones from a list, with
+ * AVX2 all four terms, of which two are masked away. Hashes of a document go to a small buffer, are
+ * premixed 16 at a time, and meet the 128 permutations in registers. The set is a table of
+ * positions that a count of documents empties.
  *
  * Compiled for AVX-512 (BW, VL) or for AVX2. Any error is one line on stderr and exit code 1. */
 #include <errno.h>
@@ -38,6 +43,8 @@
 #define SHINGLE      5u
 #define SLACK        128u /* bytes before and after every text that may be read */
 #define HASH_BLOCK   1024u
+#define DISTINCT_MAX 0xFFFFu           /* shingles of a text, with --distinct */
+#define TABLE_PLACES ((size_t)1 << 19) /* 8 x DISTINCT_MAX, in pages that are touched or not */
 #define ARITH_ROUNDS UINT64_C(20000000)
 #define REPEATS_MAX  1000
 
@@ -51,8 +58,12 @@ typedef struct job {
     uint32_t *starts; /* of the words of one text */
     char *rewritten;  /* one text with single spaces, SLACK on both sides */
     uint32_t *signatures;
+    uint64_t *values; /* --distinct: those of one text */
+    uint32_t *table;  /* --distinct: number of the text << 16 | position in `values` */
+    uint32_t text_bits;
+    bool distinct;
     size_t n_docs, n_rewritten;
-    uint64_t n_shingles;
+    uint64_t n_shingles, n_distinct, text_bytes;
     coefficients coefficients;
 } job;
 
@@ -331,16 +342,138 @@ static inline uint64_t mix16(const char *p, size_t at)
 
 /* XXH3_64bits. The class of 33 to 64 bytes is that of 17 to 32 with two more terms: both are
  * computed and masked away; reading 15 bytes before and 32 after the shingle is safe. */
-static inline uint32_t token_hash(const char *p, size_t len)
+static inline uint64_t finish(uint64_t acc)
 {
-    if (len - 17 > 64 - 17)
-        return (uint32_t)XXH3_64bits(p, len);
-    uint64_t more = (uint64_t)0 - (uint64_t)(len > 32);
-    uint64_t acc = len * XXH_PRIME64_1 + mix16(p, 0) + mix16(p + len - 16, 16);
-    acc += (mix16(p + 16, 32) + mix16(p + len - 32, 48)) & more;
     acc ^= acc >> 37;
     acc *= UINT64_C(0x165667919E3779F9);
-    return (uint32_t)(acc ^ (acc >> 32));
+    return acc ^ (acc >> 32);
+}
+
+static __attribute__((noinline)) uint64_t other_hash(const char *p, size_t len)
+{
+    return XXH3_64bits(p, len);
+}
+
+static inline uint64_t token_hash(const char *p, size_t len)
+{
+    if (len - 17 > 64 - 17)
+        return other_hash(p, len);
+    uint64_t more = (uint64_t)0 - (uint64_t)(len > 32);
+    uint64_t acc = len * XXH_PRIME64_1 + mix16(p, 0) + mix16(p + len - 16, 16);
+    return finish(acc + ((mix16(p + 16, 32) + mix16(p + len - 32, 48)) & more));
+}
+
+#if defined(__AVX512BW__)
+/* mix16 of eight places, in the lanes 0 4 1 5 2 6 3 7: the product of 64 bits from four of 32. */
+static inline __m512i mix16_8(const char *p, const uint32_t *at, size_t secret)
+{
+    const __m512i low = _mm512_set1_epi64(0xFFFFFFFF);
+    __m512i key = _mm512_broadcast_i32x4(_mm_loadu_si128((const void *)(XXH3_kSecret + secret)));
+    __m512i half[2];
+    for (size_t i = 0; i < 2; i++, at += 4) {
+        __m256i x = _mm256_castsi128_si256(_mm_loadu_si128((const void *)(p + at[0])));
+        __m256i y = _mm256_castsi128_si256(_mm_loadu_si128((const void *)(p + at[2])));
+        x = _mm256_inserti128_si256(x, _mm_loadu_si128((const void *)(p + at[1])), 1);
+        y = _mm256_inserti128_si256(y, _mm_loadu_si128((const void *)(p + at[3])), 1);
+        half[i] = _mm512_xor_si512(_mm512_inserti64x4(_mm512_castsi256_si512(x), y, 1), key);
+    }
+    __m512i a = _mm512_unpacklo_epi64(half[0], half[1]);
+    __m512i b = _mm512_unpackhi_epi64(half[0], half[1]);
+    __m512i a_high = _mm512_srli_epi64(a, 32), b_high = _mm512_srli_epi64(b, 32);
+    __m512i ll = _mm512_mul_epu32(a, b), hl = _mm512_mul_epu32(a_high, b);
+    __m512i lh = _mm512_mul_epu32(a, b_high), hh = _mm512_mul_epu32(a_high, b_high);
+    __m512i cross = _mm512_add_epi64(_mm512_srli_epi64(ll, 32), _mm512_and_si512(hl, low));
+    cross = _mm512_add_epi64(cross, lh);
+    hh = _mm512_add_epi64(hh, _mm512_srli_epi64(hl, 32));
+    hh = _mm512_add_epi64(hh, _mm512_srli_epi64(cross, 32));
+    return _mm512_xor_si512(hh, _mm512_mask_shuffle_epi32(ll, 0xAAAA, cross, _MM_PERM_CCAA));
+}
+
+/* Hashes of n <= HASH_BLOCK shingles of `span` words. */
+static void hash_block(const char *text, const uint32_t *starts, uint32_t span, size_t n,
+                       uint64_t *out)
+{
+    const __m512i lanes = _mm512_set_epi64(7, 3, 6, 2, 5, 1, 4, 0);
+    const __m512i unlanes = _mm512_set_epi64(7, 5, 3, 1, 6, 4, 2, 0);
+    uint32_t more[HASH_BLOCK + 8], other[HASH_BLOCK + 8];
+    size_t n_more = 0, n_other = 0, i = 0;
+    for (; i + 8 <= n; i += 8) {
+        const uint32_t *end = starts + i + span;
+        __m256i len = _mm256_sub_epi32(_mm256_loadu_si256((const void *)end),
+                                       _mm256_loadu_si256((const void *)(starts + i)));
+        __m256i over = _mm256_sub_epi32(len, _mm256_set1_epi32(18)); /* of lengths from 17 */
+        __mmask8 is_other = _mm256_cmpgt_epu32_mask(over, _mm256_set1_epi32(64 - 17));
+        __mmask8 is_more =
+            _mm256_cmpgt_epu32_mask(over, _mm256_set1_epi32(32 - 17)) & (__mmask8)~is_other;
+        __m256i at =
+            _mm256_add_epi32(_mm256_set1_epi32((int)i), _mm256_set_epi32(7, 6, 5, 4, 3, 2, 1, 0));
+        _mm256_storeu_si256((void *)(more + n_more), _mm256_maskz_compress_epi32(is_more, at));
+        _mm256_storeu_si256((void *)(other + n_other), _mm256_maskz_compress_epi32(is_other, at));
+        n_more += (size_t)__builtin_popcount(is_more);
+        n_other += (size_t)__builtin_popcount(is_other);
+        __m512i wide = _mm512_sub_epi64(_mm512_cvtepu32_epi64(len), _mm512_set1_epi64(1));
+        __m512i acc = _mm512_mullo_epi64(_mm512_permutexvar_epi64(lanes, wide),
+                                         _mm512_set1_epi64((int64_t)XXH_PRIME64_1));
+        acc = _mm512_add_epi64(acc, mix16_8(text, starts + i, 0));
+        acc = _mm512_add_epi64(acc, mix16_8(text - 17, end, 16));
+        _mm512_storeu_si512(out + i, _mm512_permutexvar_epi64(unlanes, acc));
+    }
+    for (size_t m = 0; m < n_more; m++)
+        out[more[m]] +=
+            mix16(text + starts[more[m]] + 16, 32) + mix16(text + starts[more[m] + span] - 33, 48);
+    const size_t whole = i;
+    for (i = 0; i < whole; i++)
+        out[i] = finish(out[i]);
+    for (size_t o = 0; o < n_other; o++)
+        out[other[o]] =
+            other_hash(text + starts[other[o]], starts[other[o] + span] - starts[other[o]] - 1);
+    for (; i < n; i++)
+        out[i] = token_hash(text + starts[i], starts[i + span] - starts[i] - 1);
+}
+#else
+static void hash_block(const char *text, const uint32_t *starts, uint32_t span, size_t n,
+                       uint64_t *out)
+{
+    for (size_t i = 0; i < n; i++)
+        out[i] = token_hash(text + starts[i], starts[i + span] - starts[i] - 1);
+}
+#endif
+
+/* --- distinct hashes --- */
+
+/* Those of one text, in `values`, whose number it returns. The text has its own number in the upper
+ * half of each place of the table; a place with another one is empty. */
+static size_t keep_distinct(job *j, const uint64_t *hashes, size_t n, size_t n_values,
+                            unsigned shift)
+{
+    const size_t mask = SIZE_MAX >> shift;
+    const uint32_t mine = j->text_bits;
+    uint64_t *values = j->values;
+    for (size_t i = 0; i < n; i++) {
+        size_t place = (size_t)(hashes[i] >> shift);
+        uint32_t at;
+        while ((at = j->table[place] ^ mine) <= 0xFFFF && values[at] != hashes[i])
+            place = (place + 1) & mask;
+        if (at > 0xFFFF) {
+            j->table[place] = mine | (uint32_t)n_values;
+            values[n_values++] = hashes[i];
+        }
+    }
+    return n_values;
+}
+
+/* A new text of n shingles; the shift that gives a place of its part of the table. */
+static unsigned begin_distinct(job *j, size_t n)
+{
+    unsigned bits = 12;
+    while ((size_t)1 << bits < 8 * n)
+        bits++;
+    j->text_bits += 0x10000;
+    if (j->text_bits == 0) {
+        memset(j->table, 0, TABLE_PLACES * sizeof *j->table);
+        j->text_bits = 0x10000;
+    }
+    return 64 - bits;
 }
 
 /* --- signatures --- */
@@ -378,6 +511,16 @@ static void sign(const coefficients *c, const uint32_t *h, size_t n, uint32_t *w
     }
 }
 
+static void sign_hashes(const coefficients *c, const uint64_t *hashes, size_t n, uint32_t *words)
+{
+    uint32_t h[HASH_BLOCK + LANES];
+    for (size_t i = 0; i < n; i++)
+        h[i] = (uint32_t)hashes[i];
+    memset(h + n, 0, LANES * sizeof *h);
+    premix(h, n);
+    sign(c, h, n, words);
+}
+
 static void sign_text(job *j, const char *text, size_t len, uint32_t *words)
 {
     memset(words, 0xFF, PERMS * sizeof *words);
@@ -394,22 +537,30 @@ static void sign_text(job *j, const char *text, size_t len, uint32_t *words)
     uint32_t span = n_words < SHINGLE ? (uint32_t)n_words : SHINGLE;
     size_t n = n_words - span + 1;
     j->n_shingles += n;
-    uint32_t h[HASH_BLOCK + LANES];
+    if (j->distinct && n > DISTINCT_MAX)
+        die("a text has too many shingles for --distinct", "limit");
+    const unsigned shift = j->distinct ? begin_distinct(j, n) : 0;
+    uint64_t hashes[HASH_BLOCK];
+    size_t n_values = 0;
     for (size_t done = 0; done < n; done += HASH_BLOCK) {
-        const uint32_t *starts = j->starts + done;
         size_t size = n - done < HASH_BLOCK ? n - done : HASH_BLOCK;
-        for (size_t i = 0; i < size; i++)
-            h[i] = token_hash(text + starts[i], starts[i + span] - starts[i] - 1);
-        memset(h + size, 0, LANES * sizeof *h);
-        premix(h, size);
-        sign(&j->coefficients, h, size, words);
+        hash_block(text, j->starts + done, span, size, hashes);
+        if (j->distinct)
+            n_values = keep_distinct(j, hashes, size, n_values, shift);
+        else
+            sign_hashes(&j->coefficients, hashes, size, words);
     }
+    for (size_t done = 0; done < n_values; done += HASH_BLOCK)
+        sign_hashes(&j->coefficients, j->values + done,
+                    n_values - done < HASH_BLOCK ? n_values - done : HASH_BLOCK, words);
+    j->n_distinct += n_values;
 }
 
 /* Every row of the file. */
 static void sign_all(job *j)
 {
-    j->n_shingles = j->n_rewritten = 0;
+    j->n_shingles = j->n_distinct = j->text_bytes = 0;
+    j->n_rewritten = 0;
     uint32_t *words = j->signatures;
     const char *end = j->data + j->len;
     for (const char *line = j->data; line < end; words += PERMS) {
@@ -421,6 +572,7 @@ static void sign_all(job *j)
         size_t len = (size_t)(stop - text);
         if (len > 0 && text[len - 1] == '\r')
             len--;
+        j->text_bytes += len;
         sign_text(j, text, len, words);
         line = stop + 1;
     }
@@ -465,6 +617,11 @@ static void prepare(job *j, const char *path)
     j->starts = must_alloc((longest + 80) * sizeof *j->starts); /* put_bits writes ahead */
     j->rewritten = (char *)must_alloc(longest + 2 * SLACK) + SLACK;
     memset(j->rewritten - SLACK, 0, longest + 2 * SLACK);
+    if (j->distinct) {
+        j->values = must_alloc((DISTINCT_MAX + 1) * sizeof *j->values);
+        j->table = must_alloc(TABLE_PLACES * sizeof *j->table);
+        memset(j->table, 0, TABLE_PLACES * sizeof *j->table);
+    }
     j->signatures = must_alloc(j->n_docs * PERMS * sizeof *j->signatures + 64);
     memset(j->signatures, 0, j->n_docs * PERMS * sizeof *j->signatures); /* its pages are there */
 }
@@ -506,9 +663,9 @@ static int compare_doubles(const void *x, const void *y)
     return (a > b) - (a < b);
 }
 
-static void run_file(const char *path, int repeats)
+static void run_file(const char *path, int repeats, bool distinct)
 {
-    job j = {0};
+    job j = {.distinct = distinct};
     draw(1, &j.coefficients);
     double begin = seconds();
     read_file(&j, path);
@@ -526,22 +683,25 @@ static void run_file(const char *path, int repeats)
     for (size_t i = 0; i < j.n_docs * PERMS; i++)
         checksum += (uint64_t)j.signatures[i] * (2 * i + 1);
     printf("{\"isa\":\"%s\",\"bytes\":%zu,\"documents\":%zu,\"shingles\":%" PRIu64
+           ",\"distinct\":%" PRIu64 ",\"text_bytes\":%" PRIu64
            ",\"rewritten\":%zu,\"repeats\":%d,\"read_s\":%.4f,\"sign_s\":%.4f,\"sign_min_s\":%.4f,"
            "\"total_s\":%.4f,\"mb_per_s\":%.1f,\"mshingles_per_s\":%.2f,\"checksum\":\"%016" PRIx64
            "\"}\n",
-           ISA, j.len, j.n_docs, j.n_shingles, j.n_rewritten, repeats, read_s, median, times[0],
-           read_s + median, (double)j.len / median * 1e-6, (double)j.n_shingles / median * 1e-6,
-           checksum);
+           ISA, j.len, j.n_docs, j.n_shingles, j.n_distinct, j.text_bytes, j.n_rewritten, repeats,
+           read_s, median, times[0], read_s + median, (double)j.len / median * 1e-6,
+           (double)j.n_shingles / median * 1e-6, checksum);
 }
 
 int main(int argc, char **argv)
 {
     const char *path = NULL;
     int repeats = 5;
-    bool arith = false, bad = false;
+    bool arith = false, distinct = false, bad = false;
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--arith") == 0)
             arith = true;
+        else if (strcmp(argv[i], "--distinct") == 0)
+            distinct = true;
         else if (strcmp(argv[i], "--repeat") == 0 && i + 1 < argc)
             repeats = atoi(argv[++i]);
         else if (path == NULL && argv[i][0] != '-')
@@ -550,11 +710,11 @@ int main(int argc, char **argv)
             bad = true;
     }
     if (bad || arith == (path != NULL) || repeats < 1 || repeats > REPEATS_MAX) {
-        fprintf(stderr, "usage: limit [--repeat N] FILE | limit --arith\n");
+        fprintf(stderr, "usage: limit [--repeat N] [--distinct] FILE | limit --arith\n");
         return 2;
     }
     if (!arith) {
-        run_file(path, repeats);
+        run_file(path, repeats, distinct);
         return 0;
     }
     coefficients c;
