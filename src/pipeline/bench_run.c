@@ -6,6 +6,8 @@
  *                   hashes from the host   the same batches by the wall clock: copies, launches
  *                   upload, read-back      plain copies over the link
  *     each          text word:5, char:5    text in memory to words in memory
+ *                   long documents         resident hashes by each scheme, as a multiple of
+ * affine32
  *
  * Ratios are to the arithmetic limit of the native CPU, in shingles, also for OpenCL devices: it is
  * the one figure that is the same for all, and says what a device gives over this machine's
@@ -26,6 +28,7 @@
 
 #define LINK_BYTES ((size_t)64 << 20)
 #define LIMIT_NAME "arithmetic limit"
+#define LONG_NAME  "long documents, affine32"
 
 typedef struct bench {
     bm_bench_options options; /* defaults filled in */
@@ -186,13 +189,49 @@ static bm_status link_rows(bench *b, const bm_device_info *info, bm_error *err)
     return status;
 }
 
+/* A scheme over long documents, by a backend of its own; *rate: M shingles/s. */
+static bm_status long_row(bench *b, const bm_device_info *info, bm_scheme scheme, const char *what,
+                          double *rate, bm_error *err)
+{
+    bm_bench_options options = b->options;
+    options.sketch.scheme = scheme;
+    bm_bench_device device;
+    bm_status status = bm_bench_device_open(&options, info, b->options.threads, &device, err);
+    if (status == BM_OK)
+        status = bm_bench_device_fill(&device, BM_BENCH_LONG_DOC, err);
+    if (status == BM_OK)
+        status = shingle_row(b, &device,
+                             info->kind == BM_DEVICE_NATIVE ? &bm_bench_work_resident
+                                                            : &bm_bench_work_kernel,
+                             what, err);
+    if (status == BM_OK)
+        *rate = b->rows[b->n_rows - 1].median;
+    bm_bench_device_close(&device);
+    return status;
+}
+
+/* Both schemes, the second as a multiple of the first. */
+static bm_status long_rows(bench *b, const bm_device_info *info, bm_error *err)
+{
+    double affine32 = 0, oph = 0;
+    bm_status status = long_row(b, info, BM_SCHEME_AFFINE32, LONG_NAME, &affine32, err);
+    if (status == BM_OK)
+        status = long_row(b, info, BM_SCHEME_OPH, "long documents, oph", &oph, err);
+    if (status != BM_OK)
+        return status;
+    bm_bench_row *row = &b->rows[b->n_rows - 1];
+    row->ratio = affine32 > 0 ? oph / affine32 : 0;
+    snprintf(row->ratio_to, sizeof row->ratio_to, "%s", LONG_NAME);
+    return BM_OK;
+}
+
 static bm_status device_rows(bench *b, const bm_device_info *info, bm_error *err)
 {
     bool native = info->kind == BM_DEVICE_NATIVE;
     bm_bench_device device;
     bm_status status = bm_bench_device_open(&b->options, info, b->options.threads, &device, err);
     if (status == BM_OK)
-        status = bm_bench_device_fill(&device, err);
+        status = bm_bench_device_fill(&device, BM_BENCH_DOC, err);
     if (status == BM_OK)
         status = shingle_row(b, &device, native ? &bm_bench_work_resident : &bm_bench_work_kernel,
                              "resident hashes", err);
@@ -205,7 +244,7 @@ static bm_status device_rows(bench *b, const bm_device_info *info, bm_error *err
     if (status == BM_OK)
         status = text_row(b, &device, BM_SHINGLE_CHAR, err);
     bm_bench_device_close(&device);
-    return status;
+    return status == BM_OK ? long_rows(b, info, err) : status;
 }
 
 /* Every usable device, for a caller who named none. */
@@ -229,7 +268,7 @@ static bm_status all_rows(bench *b, bm_error *err)
 {
     b->steps = 1;
     for (size_t i = 0; i < b->pick.n; i++)
-        b->steps += b->pick.devices[i].kind == BM_DEVICE_NATIVE ? 3 : 6;
+        b->steps += b->pick.devices[i].kind == BM_DEVICE_NATIVE ? 5 : 8;
     bm_meter_stage(&b->meter, "bench", "figures");
     bm_status status = limit_row(b, err);
     for (size_t i = 0; status == BM_OK && i < b->pick.n; i++) {

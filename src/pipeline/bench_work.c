@@ -10,7 +10,6 @@
 #include "base/memory.h"
 #include "base/random.h"
 
-#define DOC_HASHES         118u
 #define LIMIT_ROUNDS       200000u           /* a millisecond or so */
 #define NATIVE_TEXT_HASHES ((size_t)1 << 14) /* of a task: stays in the second-level cache */
 #define DEVICE_TEXT_HASHES ((size_t)1 << 21) /* two a thread: 16 MB each */
@@ -76,9 +75,9 @@ static bm_status set_task(const bm_bench_device *device, bm_bench_slot *slot, bm
     return BM_OK;
 }
 
-bm_status bm_bench_device_fill(bm_bench_device *device, bm_error *err)
+bm_status bm_bench_device_fill(bm_bench_device *device, size_t doc_hashes, bm_error *err)
 {
-    size_t n_docs = device->backend->batch_hashes / DOC_HASHES + 1, n = n_docs * DOC_HASHES;
+    size_t n_docs = device->backend->batch_hashes / doc_hashes + 1, n = n_docs * doc_hashes;
     bm_random random;
     bm_random_init(&random, 1);
     uint32_t n_workers = device->backend->parallel ? device->n_workers : 1;
@@ -91,7 +90,7 @@ bm_status bm_bench_device_fill(bm_bench_device *device, bm_error *err)
         for (size_t h = 0; h < n; h++)
             slot->batch.hashes[h] = bm_random_u64(&random);
         for (size_t d = 0; d <= n_docs; d++)
-            slot->batch.offsets[d] = d * DOC_HASHES;
+            slot->batch.offsets[d] = d * doc_hashes;
         slot->batch.n_docs = n_docs;
         status = set_task(device, slot, err);
         if (status != BM_OK)

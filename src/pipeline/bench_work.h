@@ -20,6 +20,8 @@
 
 #define BM_BENCH_SLOTS     2u /* of a thread: one is filled while the other is signed */
 #define BM_BENCH_DEPTH_MAX 8u
+#define BM_BENCH_DOC       118u  /* hashes: the mean of real text in word 5-shingles */
+#define BM_BENCH_LONG_DOC  3000u /* of a long article or a chapter */
 
 typedef struct bm_bench_slot {
     bm_shingle_batch batch;
@@ -53,9 +55,8 @@ bm_status bm_bench_device_open(const bm_bench_options *options, const bm_device_
                                uint32_t n_workers, bm_bench_device *out, bm_error *err);
 void bm_bench_device_close(bm_bench_device *device);
 /* Fill the slots (of a device that is not parallel: those of thread 0, which works alone) with
- * documents of 118 hashes, the mean of real text in word 5-shingles, as many as the backend likes
- * in a task. */
-bm_status bm_bench_device_fill(bm_bench_device *device, bm_error *err);
+ * documents of so many hashes each, as many as the backend likes in a task. */
+bm_status bm_bench_device_fill(bm_bench_device *device, size_t doc_hashes, bm_error *err);
 /* A shingler for each thread; `text` is borrowed. */
 bm_status bm_bench_device_set_text(bm_bench_device *device, const bm_bench_options *options,
                                    const bm_text_options *shingle, const bm_bench_text *text,
