@@ -15,8 +15,8 @@
 #include "base/error.h"
 #include "base/memory.h"
 
-/* Units beyond those of the first shingle. The longest fits the least limit of a buffer, and is split
- * all the same while the cut is lowered. */
+/* Units beyond those of the first shingle. The longest fits the least limit of a buffer, and is
+ * split all the same while the cut is lowered. */
 static const uint32_t sizes[] = {0, 0, 0, 1, 2, 17, 118, 0, 5, 1000, 33, 3, 1500, 64};
 enum { N_DOCS = sizeof sizes / sizeof *sizes, EMPTY = 1, SHORT = 2 };
 
