@@ -17,7 +17,8 @@ typedef struct bm_bench_options {
     const char *cpu;
     const char *cache_dir;
     bm_sketch_options sketch;
-    bm_text_options text;     /* of the text rows; shingle word:5 and char:5 are both measured */
+    bm_text_options text;     /* of the text rows; its shingles are not used: they are those
+                               of the row */
     const char *const *paths; /* documents to take text from; none: a seeded generator */
     size_t n_paths;
     uint32_t threads;   /* 0: all */

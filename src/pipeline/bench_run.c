@@ -6,6 +6,8 @@
  *                   hashes from the host   the same batches by the wall clock: copies, launches
  *                   upload, read-back      plain copies over the link
  *     each          text word:5, char:5    text in memory to words in memory
+ *     native CPU    text byte:8; plain     likewise; no normaliser, words between white space;
+ *                   and foreign word:5     made text that is not ASCII
  *                   long documents         resident hashes by each scheme, as a multiple of
  * affine32
  *
@@ -35,7 +37,7 @@ typedef struct bench {
     bm_callbacks callbacks;
     bm_meter meter;
     bm_pool *pool;
-    bm_bench_text text;
+    bm_bench_text text, foreign;
     bm_device_pick pick;
     double limit; /* M shingles/s */
     bm_bench_row *rows;
@@ -149,12 +151,45 @@ static bm_status shingle_row(bench *b, bm_bench_device *device, const bm_bench_w
     return BM_OK;
 }
 
-static bm_status text_row(bench *b, bm_bench_device *device, bm_shingle_kind kind, bm_error *err)
+/* A row of text in memory to words in memory. Documents are the caller's, unless `foreign`. */
+typedef struct text_case {
+    const char *what;
+    bm_shingle_kind kind;
+    uint32_t k;
+    bool plain;       /* no normaliser and words between white space, not the caller's options */
+    bool foreign;     /* made text that is not ASCII */
+    bool native_only; /* a matter of the host alone */
+} text_case;
+
+static const text_case text_cases[] = {
+    {.what = "text word:5", .kind = BM_SHINGLE_WORD, .k = 5},
+    {.what = "text char:5", .kind = BM_SHINGLE_CHAR, .k = 5},
+    {.what = "text byte:8", .kind = BM_SHINGLE_BYTE, .k = 8, .native_only = true},
+    {.what = "text word:5, plain",
+     .kind = BM_SHINGLE_WORD,
+     .k = 5,
+     .plain = true,
+     .native_only = true},
+    {.what = "text word:5, foreign",
+     .kind = BM_SHINGLE_WORD,
+     .k = 5,
+     .foreign = true,
+     .native_only = true},
+};
+enum { TEXT_CASES = sizeof text_cases / sizeof text_cases[0] };
+
+static bm_status text_row(bench *b, bm_bench_device *device, const text_case *row_case,
+                          bm_error *err)
 {
     bm_text_options text = b->options.text;
-    text.shingle = kind;
-    text.shingle_k = 5;
-    bm_status status = bm_bench_device_set_text(device, &b->options, &text, &b->text, err);
+    text.shingle = row_case->kind;
+    text.shingle_k = row_case->k;
+    if (row_case->plain) {
+        text.normalize = 0;
+        text.words = BM_WORDS_SPACE;
+    }
+    const bm_bench_text *documents = row_case->foreign ? &b->foreign : &b->text;
+    bm_status status = bm_bench_device_set_text(device, &b->options, &text, documents, err);
     if (status != BM_OK)
         return status;
     bm_bench_rate shingles = {0}, bytes = {0};
@@ -164,8 +199,7 @@ static bm_status text_row(bench *b, bm_bench_device *device, bm_shingle_kind kin
     status = bm_bench_measure(&plan, &work, &shingles, &bytes, err);
     if (status != BM_OK)
         return status;
-    const char *what = kind == BM_SHINGLE_WORD ? "text word:5" : "text char:5";
-    bm_bench_row *row = add_row(b, device->info, what, "MB/s", err);
+    bm_bench_row *row = add_row(b, device->info, row_case->what, "MB/s", err);
     if (row == NULL)
         return BM_ERR_NOMEM;
     set_rate(row, &bytes);
@@ -239,10 +273,9 @@ static bm_status device_rows(bench *b, const bm_device_info *info, bm_error *err
         status = shingle_row(b, &device, &bm_bench_work_resident, "hashes from the host", err);
     if (status == BM_OK && !native)
         status = link_rows(b, info, err);
-    if (status == BM_OK)
-        status = text_row(b, &device, BM_SHINGLE_WORD, err);
-    if (status == BM_OK)
-        status = text_row(b, &device, BM_SHINGLE_CHAR, err);
+    for (size_t i = 0; status == BM_OK && i < TEXT_CASES; i++)
+        if (native || !text_cases[i].native_only)
+            status = text_row(b, &device, &text_cases[i], err);
     bm_bench_device_close(&device);
     return status == BM_OK ? long_rows(b, info, err) : status;
 }
@@ -304,6 +337,8 @@ static bm_status open_bench(const bm_bench_options *options, bench *b, bm_error 
     if (status == BM_OK)
         status = bm_bench_text_open(options->paths, options->n_paths, &b->text, err);
     if (status == BM_OK)
+        status = bm_bench_text_foreign(&b->foreign, err);
+    if (status == BM_OK)
         status = bm_pool_open(b->options.threads, &b->pool, err);
     return status;
 }
@@ -339,6 +374,7 @@ bm_status bm_bench_run(const bm_bench_options *options, bm_bench_row **rows, siz
     }
     bm_pool_close(b.pool);
     bm_bench_text_reset(&b.text);
+    bm_bench_text_reset(&b.foreign);
     bm_device_pick_reset(&b.pick);
     bm_meter_reset(&b.meter);
     bm_free(b.rows);

@@ -15,32 +15,35 @@ static bm_bench_options quick(const char *device)
     return options;
 }
 
-Test(bench_run, the_native_cpu_has_a_limit_resident_hashes_both_text_rows_and_both_schemes)
+Test(bench_run, the_native_cpu_has_a_limit_resident_hashes_all_text_rows_and_both_schemes)
 {
-    static const char *const what[] = {
-        "arithmetic limit", "resident hashes",          "text word:5",
-        "text char:5",      "long documents, affine32", "long documents, oph"};
+    enum { ROWS = 9, FIRST_TEXT = 2, FIRST_LONG = 7 };
+    static const char *const what[ROWS] = {"arithmetic limit",     "resident hashes",
+                                           "text word:5",          "text char:5",
+                                           "text byte:8",          "text word:5, plain",
+                                           "text word:5, foreign", "long documents, affine32",
+                                           "long documents, oph"};
     bm_bench_options options = quick("cpu");
     bm_bench_row *rows = NULL;
     size_t n = 0;
     char *json = NULL;
     bm_error err = {0};
     cr_assert_eq(bm_bench_run(&options, &rows, &n, &json, &err), BM_OK, "%s", err.message);
-    cr_assert_eq(n, 6);
+    cr_assert_eq(n, ROWS);
     for (size_t i = 0; i < n; i++) {
         cr_expect_str_eq(rows[i].device, "cpu");
         cr_expect_str_eq(rows[i].what, what[i]);
-        cr_expect_str_eq(rows[i].unit, i / 2 == 1 ? "MB/s" : "Mshingles/s");
+        cr_expect_str_eq(rows[i].unit, i >= FIRST_TEXT && i < FIRST_LONG ? "MB/s" : "Mshingles/s");
         cr_expect(rows[i].min > 0 && rows[i].min <= rows[i].median &&
                   rows[i].median <= rows[i].max);
         cr_expect_eq(rows[i].ratio > 0, i > 0);
-        cr_expect_str_eq(rows[i].ratio_to, i == 5 ? what[4] : i > 0 ? what[0] : "");
+        cr_expect_str_eq(rows[i].ratio_to, i == ROWS - 1 ? what[FIRST_LONG] : i > 0 ? what[0] : "");
         char quoted[64];
         snprintf(quoted, sizeof quoted, "\"%s\"", what[i]);
         cr_expect_not_null(strstr(json, quoted));
     }
     cr_expect_float_eq(rows[1].ratio, rows[1].median / rows[0].median, 1e-9);
-    cr_expect_float_eq(rows[5].ratio, rows[5].median / rows[4].median, 1e-9);
+    cr_expect_float_eq(rows[ROWS - 1].ratio, rows[ROWS - 1].median / rows[FIRST_LONG].median, 1e-9);
     bm_version_info version;
     bm_version(&version);
     cr_expect_not_null(strstr(json, version.version));

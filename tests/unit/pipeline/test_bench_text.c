@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/utf8.h"
 #include "pipeline/bench_text.h"
 
 static char *write_file(const char *ending, const char *content)
@@ -57,6 +58,26 @@ Test(bench_text, made_documents_are_the_same_every_time)
     cr_expect_eq(memcmp(x.bytes.data, y.bytes.data, x.bytes.len), 0);
     bm_bench_text_reset(&x);
     bm_bench_text_reset(&y);
+}
+
+Test(bench_text, foreign_documents_are_valid_utf8_of_three_kinds)
+{
+    bm_bench_text text;
+    cr_assert_eq(bm_bench_text_foreign(&text, NULL), BM_OK);
+    cr_expect(text.made && text.bytes.len >= 16000000 && text.begin[text.n] == text.bytes.len);
+    cr_expect_eq(bm_utf8_valid_prefix(text.bytes.data, text.bytes.len), text.bytes.len);
+    size_t n_kinds[3] = {0}; /* some, most, all of the bytes are not ASCII */
+    for (size_t i = 0; i < text.n; i++) {
+        bm_str doc = bm_bench_text_get(&text, i);
+        size_t high = 0;
+        for (size_t at = 0; at < doc.len; at++)
+            high += (unsigned char)doc.data[at] >= 0x80;
+        cr_assert(high > 0, "document %zu is ASCII", i);
+        n_kinds[high == doc.len ? 2 : high > doc.len / 2 ? 1 : 0]++;
+    }
+    for (size_t kind = 0; kind < 3; kind++)
+        cr_expect_gt(n_kinds[kind], 1000);
+    bm_bench_text_reset(&text);
 }
 
 Test(bench_text, documents_of_a_file_come_in_order_and_empty_ones_stay)
