@@ -9,8 +9,8 @@
  *
  * Where memory is bounded, the index holds a block of the documents at a time, and every document
  * as large as the block's first or larger, up to the size that the block's last can still reach,
- * looks into it; a document outside the block has its prefix made again for each. Counters take at
- * most a quarter, and shrink before blocks do: counts that are too high cost time, no pair.
+ * looks into it; a document outside the block has its prefix made again for each. Counters do not
+ * shrink: prefixes, and so the number of pairs that are compared, are the same for any memory.
  *
  * Threads: 64 lanes of 64 documents each are searched at once, each into a buffer of its own; then
  * this thread hands the buffers on in order, and lanes that are finished get the next documents. A
@@ -34,8 +34,7 @@
 #define FULL_MAX  65536u /* pairs in a lane's buffer */
 #define FULL_MIN  1024u
 #define CHUNK     65536u
-#define LEAST     (256u << 10)        /* bytes for an index at least */
-#define COUNTERS  (UINT64_C(1) << 17) /* bytes for counters at least */
+#define LEAST     (256u << 10) /* bytes for an index at least */
 
 typedef struct lane {
     size_t next, end; /* positions */
@@ -226,43 +225,33 @@ static bm_status sort_by_size(search *s, bm_error *err)
     return BM_OK;
 }
 
-/* Share job->memory: bytes for counters, for an index. */
-static bm_status share_memory(search *s, uint64_t *counters, uint64_t *block, bm_error *err)
+/* Of job->memory, what a block's index may need; sets the size of buffers. */
+static bm_status share_memory(search *s, uint64_t *block, bm_error *err)
 {
     uint64_t memory = s->job->memory;
     size_t longest = s->docs.n == 0 ? 0 : bm_sized_size(&s->docs, s->docs.n - 1);
     s->full = FULL_MAX;
-    *counters = *block = 0;
+    *block = 0;
     if (memory == 0)
         return BM_OK;
-    uint64_t fixed = (uint64_t)s->sets.n_docs * 20 + CHUNK * sizeof *s->chunk +
-                     s->n_threads * bm_prefix_finder_bytes(longest);
-    uint64_t least_block = BM_PREFIX_RANGE * bm_prefix_index_bytes(longest, s->docs.threshold);
-    least_block = least_block < LEAST ? LEAST : least_block;
-    s->full = (size_t)(memory / 8 / LANES / sizeof *s->chunk);
-    s->full = s->full > FULL_MAX ? FULL_MAX : s->full < FULL_MIN ? FULL_MIN : s->full;
-    uint64_t buffers = LANES * sizeof *s->chunk * s->full * 3 / 2;
-    uint64_t least_buffers = LANES * sizeof *s->chunk * FULL_MIN * 3 / 2;
-    if (memory < fixed + least_buffers + COUNTERS + least_block)
-        return bm_fail(
-            err, BM_ERR_NOMEM,
-            "comparing all pairs needs %llu MiB beside the documents, and --memory "
-            "leaves %llu MiB",
-            (unsigned long long)((fixed + least_buffers + COUNTERS + least_block) >> 20) + 1,
-            (unsigned long long)(memory >> 20));
-    uint64_t left = memory - fixed - least_block;
-    if (left < buffers + COUNTERS) {
-        s->full = FULL_MIN;
-        buffers = least_buffers;
-    }
-    uint64_t for_counters = (left - buffers) / 4;
     uint64_t n_shingles = 0;
     for (size_t i = 0; i < s->docs.n; i++)
         n_shingles += bm_sized_size(&s->docs, i);
-    *counters =
-        bm_shingle_counts_bytes(n_shingles, for_counters < COUNTERS ? COUNTERS : for_counters);
-    *block = memory - fixed - buffers - *counters;
-    s->stats.bytes = fixed + buffers + *counters;
+    uint64_t fixed = (uint64_t)s->sets.n_docs * 20 + CHUNK * sizeof *s->chunk +
+                     s->n_threads * bm_prefix_finder_bytes(longest) +
+                     bm_shingle_counts_bytes(n_shingles);
+    uint64_t least = BM_PREFIX_RANGE * bm_prefix_index_bytes(longest, s->docs.threshold);
+    uint64_t a_pair = LANES * sizeof *s->chunk * 3 / 2; /* in every lane's buffer */
+    least = fixed + (least < LEAST ? LEAST : least) + a_pair * FULL_MIN;
+    if (memory < least)
+        return bm_fail(err, BM_ERR_NOMEM,
+                       "comparing all pairs needs %llu MiB beside the documents, and --memory "
+                       "leaves %llu MiB",
+                       (unsigned long long)(least >> 20) + 1, (unsigned long long)(memory >> 20));
+    s->full = FULL_MIN + (size_t)((memory - least) / 8 / a_pair);
+    s->full = s->full > FULL_MAX ? FULL_MAX : s->full;
+    s->stats.bytes = fixed + a_pair * s->full;
+    *block = memory - s->stats.bytes;
     return BM_OK;
 }
 
@@ -343,7 +332,7 @@ static bm_status check(const bm_all_pairs_job *job, bm_error *err)
 
 bm_status bm_all_pairs(const bm_all_pairs_job *job, bm_all_pairs_stats *stats, bm_error *err)
 {
-    uint64_t counters = 0, block = 0;
+    uint64_t block = 0;
     bm_status status = check(job, err);
     if (status != BM_OK)
         return status;
@@ -364,9 +353,9 @@ bm_status bm_all_pairs(const bm_all_pairs_job *job, bm_all_pairs_stats *stats, b
     if (status == BM_OK)
         status = sort_by_size(s, err);
     if (status == BM_OK)
-        status = share_memory(s, &counters, &block, err);
+        status = share_memory(s, &block, err);
     if (status == BM_OK)
-        status = bm_shingle_counts_make(&s->counts, &s->sets, counters, job->pool, err);
+        status = bm_shingle_counts_make(&s->counts, &s->sets, job->pool, err);
     if (status == BM_OK)
         status = search_all(s, block, err);
     if (status == BM_OK && stats != NULL)

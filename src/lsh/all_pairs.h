@@ -30,8 +30,9 @@ typedef struct bm_all_pairs_stats {
 } bm_all_pairs_stats;
 
 /* Calls `fn`, on this thread, with the pairs whose similarity is >= threshold, exact, a before b,
- * in chunks of at most 65,536. Each pair comes once. Their order depends on the documents, the
- * threshold and `memory`, not on threads; it is not that of the documents. `stats` may be NULL.
+ * in chunks of at most 65,536. Each pair comes once. Their order is not that of the documents; it
+ * does not depend on threads unless memory is bounded: then it depends on what fits into a block.
+ * The pairs and n_compared depend on neither. `stats` may be NULL.
  * Stage "compare", unit "documents". BM_ERR_USAGE: threshold, number of documents. BM_ERR_NOMEM:
  * `memory` is too little, and the message names the least. */
 bm_status bm_all_pairs(const bm_all_pairs_job *job, bm_all_pairs_stats *stats, bm_error *err);

@@ -28,12 +28,12 @@ typedef struct bm_shingle_counts {
     unsigned low_bits, high_bits;
 } bm_shingle_counts; /* {0} is empty */
 
-/* Bytes of the counters for so many shingles (with repeats); `memory` bounds them (0: no bound),
- * but for 64 KiB that are always taken. */
-uint64_t bm_shingle_counts_bytes(uint64_t n_shingles, uint64_t memory);
+/* Bytes of the counters for so many shingles (with repeats): one to two each, and 66 KiB at least.
+ */
+uint64_t bm_shingle_counts_bytes(uint64_t n_shingles);
 /* Count the shingles of all documents. The same for any pool (which may be NULL). */
-bm_status bm_shingle_counts_make(bm_shingle_counts *out, const bm_set_list *sets, uint64_t memory,
-                                 bm_pool *pool, bm_error *err);
+bm_status bm_shingle_counts_make(bm_shingle_counts *out, const bm_set_list *sets, bm_pool *pool,
+                                 bm_error *err);
 void bm_shingle_counts_reset(bm_shingle_counts *counts);
 
 /* What counters and keys are made of: one to one, and spread whatever the hashes are like. */

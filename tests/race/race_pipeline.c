@@ -14,6 +14,7 @@
 
 #include "base/pool.h"
 #include "base/queue.h"
+#include "lsh/all_pairs.h"
 
 #define N_DOCS 4000u
 
@@ -189,6 +190,92 @@ static void test_jobs(const char *device)
     check(same_files(one, many, "signatures.npy"), "and leaves what was there");
 }
 
+/* --- all pairs --- */
+
+/* Two sums of what comes: one that depends on its order, and one that does not. */
+typedef struct sums {
+    uint64_t ordered, any;
+} sums;
+
+static bm_status sum_pairs(void *ctx, bm_pair *pairs, size_t n, bm_error *err)
+{
+    (void)err;
+    sums *sum = ctx;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t pair = (uint64_t)pairs[i].a << 32 | pairs[i].b;
+        sum->ordered = sum->ordered * 31 + pair;
+        sum->any += pair * pair * 31 + pair;
+    }
+    return BM_OK;
+}
+
+static void test_all_pairs(void)
+{
+    enum { N = 6000, MOST = 60 };
+    uint64_t *hashes = calloc((size_t)N * MOST, sizeof *hashes);
+    const uint64_t **docs = calloc(N, sizeof *docs);
+    uint32_t *sizes = calloc(N, sizeof *sizes);
+    for (size_t i = 0; i < N; i++) { /* ascending, each third shared with many */
+        docs[i] = hashes + i * MOST;
+        sizes[i] = (uint32_t)(1 + i % MOST);
+        for (size_t k = 0; k < sizes[i]; k++)
+            hashes[i * MOST + k] = k * 1000000 + (k % 3 == 0 ? 0 : i * (k + 7) % 90);
+    }
+    sums sum[4] = {{0, 0}};
+    uint64_t blocks = 0;
+    for (int run = 0; run < 4; run++) { /* one thread and five; with all memory and with little */
+        bm_all_pairs_job job = {.docs = docs,
+                                .sizes = sizes,
+                                .n_docs = N,
+                                .threshold = .7,
+                                .memory = run < 2 ? 0 : 4 << 20,
+                                .fn = sum_pairs,
+                                .ctx = &sum[run]};
+        bm_all_pairs_stats stats;
+        check(bm_pool_open(run % 2 == 0 ? 1 : 5, &job.pool, NULL) == BM_OK, "pool opens");
+        check(bm_all_pairs(&job, &stats, NULL) == BM_OK, "all pairs are found");
+        bm_pool_close(job.pool);
+        blocks = stats.n_blocks;
+    }
+    check(blocks > 1, "little memory makes blocks");
+    check(sum[0].any != 0 && sum[0].ordered == sum[1].ordered,
+          "five threads find what one finds, in its order");
+    check(sum[2].any == sum[0].any && sum[3].any == sum[0].any, "blocks find what one index finds");
+    free(sizes);
+    free(docs);
+    free(hashes);
+}
+
+static void test_pairs(void)
+{
+    char one[128], many[128];
+    path_in_root(one, "pairs_one");
+    path_in_root(many, "pairs_many");
+    for (int i = 0; i < 4; i++) {
+        const char *paths[] = {input}, *outputs[] = {one, many};
+        for (int run = 0; run < 2; run++) {
+            bm_summary *summary = NULL;
+            bm_job job;
+            bm_job_init(&job);
+            job.input.paths = paths;
+            job.input.n_paths = 1;
+            job.output = outputs[run];
+            job.force = true;
+            job.device = "cpu";
+            job.threads = run == 0 ? 1 : 5;
+            job.batch_docs = run == 0 ? 0 : 37;
+            job.all_candidates = i % 2 == 0;
+            job.sample = i < 2 ? 0 : 1500;
+            job.lsh.threshold = .6;
+            check(bm_job_pairs(&job, &summary, NULL) == BM_OK, "pairs runs");
+            bm_summary_free(summary);
+        }
+        char command[512];
+        snprintf(command, sizeof command, "test -s %s && cmp -s %s %s", one, one, many);
+        check(system(command) == 0, "pairs of five threads are those of one");
+    }
+}
+
 static void *second_job(void *arg)
 {
     char out[128];
@@ -221,6 +308,8 @@ int main(void)
     test_threads();
     test_jobs("cpu");
     test_two_jobs();
+    test_all_pairs();
+    test_pairs();
     bm_device_info *devices;
     size_t n;
     if (bm_devices_list(&devices, &n, NULL, 0, NULL) == BM_OK) {

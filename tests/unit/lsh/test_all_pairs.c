@@ -209,19 +209,21 @@ Test(all_pairs, blocks_find_what_one_index_finds_and_keep_within_their_memory)
 {
     static const double thresholds[] = {1e-300, .1, .5, .8, 1};
     for (int round = 0; round < 5; round++) {
-        corpus c = make(1500, 200, 30000);
-        list one = run(&c, true, thresholds[round], 0, NULL);
+        corpus c = make(thresholds[round] < .4 ? 1500 : 6000, 200, 30000);
+        uint64_t compared = 0;
+        list one = run(&c, true, thresholds[round], 0, &compared);
         cr_assert_gt(one.n, 0);
         uint64_t most_blocks = 0;
-        for (uint64_t mib = 3; mib <= 48; mib *= 2) {
+        for (uint64_t mib = 5; mib <= 80; mib *= 2) {
             list got = {0};
             bm_all_pairs_job job = job_of(&c, thresholds[round], &got);
             bm_all_pairs_stats stats = {0};
             job.skip = c.skip;
             job.memory = mib << 20;
-            cr_assert_eq(bm_pool_open((uint32_t)(mib % 4), &job.pool, NULL), BM_OK);
+            cr_assert_eq(bm_pool_open((uint32_t)(mib % 3), &job.pool, NULL), BM_OK);
             cr_assert_eq(bm_all_pairs(&job, &stats, NULL), BM_OK);
             cr_assert_leq(stats.bytes, job.memory);
+            cr_assert_eq(stats.n_compared, compared);
             most_blocks = stats.n_blocks > most_blocks ? stats.n_blocks : most_blocks;
             in_order(&got);
             expect_same(&got, &one);

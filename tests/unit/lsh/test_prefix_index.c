@@ -44,7 +44,7 @@ static void make(uint64_t words, double threshold)
         c.order[i] = (uint32_t)i;
     }
     c.sets = (bm_set_list){.docs = c.docs, .sizes = c.sizes, .n_docs = N};
-    cr_assert_eq(bm_shingle_counts_make(&c.counts, &c.sets, 0, NULL, NULL), BM_OK);
+    cr_assert_eq(bm_shingle_counts_make(&c.counts, &c.sets, NULL, NULL), BM_OK);
     c.sized = (bm_sized_sets){
         .sets = &c.sets, .order = c.order, .n = N, .counts = &c.counts, .threshold = threshold};
 }

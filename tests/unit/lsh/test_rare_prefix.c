@@ -85,7 +85,7 @@ static void make(corpus *c, uint64_t words)
         c->docs[i] = c->hashes[i];
     }
     c->sets = (bm_set_list){.docs = c->docs, .sizes = c->sizes, .n_docs = N};
-    cr_assert_eq(bm_shingle_counts_make(&c->counts, &c->sets, 0, NULL, NULL), BM_OK);
+    cr_assert_eq(bm_shingle_counts_make(&c->counts, &c->sets, NULL, NULL), BM_OK);
 }
 
 static size_t prefix(const corpus *c, size_t doc, size_t length, uint64_t *keys, size_t *n_alone)

@@ -57,7 +57,7 @@ Test(shingle_counts, no_count_is_too_low_and_most_are_exact_whatever_the_hashes_
         corpus *c = make(spreads[s]);
         truth(c, spreads[s], wanted);
         bm_shingle_counts counts;
-        cr_assert_eq(bm_shingle_counts_make(&counts, &c->sets, 0, NULL, NULL), BM_OK);
+        cr_assert_eq(bm_shingle_counts_make(&counts, &c->sets, NULL, NULL), BM_OK);
         size_t exact = 0, used = 0;
         for (uint64_t k = 0; k < 2 * N; k++) {
             uint32_t got = bm_shingle_counts_get(&counts, bm_shingle_mix(k * spreads[s]));
@@ -75,11 +75,11 @@ Test(shingle_counts, threads_count_what_one_counts)
 {
     corpus *c = make(1);
     bm_shingle_counts one, other;
-    cr_assert_eq(bm_shingle_counts_make(&one, &c->sets, 0, NULL, NULL), BM_OK);
+    cr_assert_eq(bm_shingle_counts_make(&one, &c->sets, NULL, NULL), BM_OK);
     for (uint32_t threads = 1; threads <= 8; threads *= 2) {
         bm_pool *pool;
         cr_assert_eq(bm_pool_open(threads, &pool, NULL), BM_OK);
-        cr_assert_eq(bm_shingle_counts_make(&other, &c->sets, 0, pool, NULL), BM_OK);
+        cr_assert_eq(bm_shingle_counts_make(&other, &c->sets, pool, NULL), BM_OK);
         cr_assert(one.low_bits == other.low_bits && one.high_bits == other.high_bits);
         cr_assert_eq(memcmp(one.low, other.low, (size_t)1 << one.low_bits), 0);
         cr_assert_eq(memcmp(one.high, other.high, (size_t)4 << one.high_bits), 0);
@@ -103,26 +103,21 @@ Test(shingle_counts, a_count_stays_at_its_greatest)
     for (size_t n = 1; n <= MANY; n = n < 300 ? n + 1 : n * 3) {
         bm_set_list sets = {.docs = docs, .sizes = sizes, .n_docs = n};
         bm_shingle_counts counts;
-        cr_assert_eq(bm_shingle_counts_make(&counts, &sets, 0, NULL, NULL), BM_OK);
+        cr_assert_eq(bm_shingle_counts_make(&counts, &sets, NULL, NULL), BM_OK);
         cr_assert_eq(bm_shingle_counts_get(&counts, bm_shingle_mix(hash)), n < 65535 ? n : 65535);
         bm_shingle_counts_reset(&counts);
     }
     bm_set_list sets = {.docs = docs, .sizes = sizes, .n_docs = MANY};
     bm_shingle_counts counts;
-    cr_assert_eq(bm_shingle_counts_make(&counts, &sets, 0, NULL, NULL), BM_OK);
+    cr_assert_eq(bm_shingle_counts_make(&counts, &sets, NULL, NULL), BM_OK);
     cr_assert_eq(bm_shingle_counts_get(&counts, bm_shingle_mix(hash)), 65535);
     bm_shingle_counts_reset(&counts);
 }
 
-Test(shingle_counts, bytes_keep_within_the_bound_but_for_the_least)
+Test(shingle_counts, bytes_are_one_to_two_a_shingle)
 {
     for (uint64_t shingles = 1; shingles < (uint64_t)1 << 34; shingles *= 3) {
-        uint64_t free_bytes = bm_shingle_counts_bytes(shingles, 0);
-        cr_assert(free_bytes >= shingles * 4 && free_bytes < shingles * 9 + (1 << 17));
-        for (uint64_t memory = (uint64_t)1 << 17; memory < (uint64_t)1 << 36; memory *= 2) {
-            uint64_t bytes = bm_shingle_counts_bytes(shingles, memory);
-            cr_assert(bytes <= memory && bytes <= free_bytes);
-            cr_assert(bytes == free_bytes || bytes * 2 > memory);
-        }
+        uint64_t bytes = bm_shingle_counts_bytes(shingles);
+        cr_assert(bytes > shingles && bytes < shingles * 65 / 32 + 68000);
     }
 }
