@@ -96,7 +96,11 @@ compile() {
     local vendor=$1 out=$2 options
     shift 2
     read -r -a options <<< "$(options_of "$vendor")"
-    printf '#include "%s"\n' "$kernels"/{affine32.h,band_keys.cl,sign_gpu.cl,xxh3.h,text_hash.cl,text_count.cl} > "$work/program.cl"
+    {
+        printf '#include "%s"\n' "$kernels"/{affine32.h,band_keys.cl,sign_gpu.cl,xxh3.h,text_hash.cl,text_count.cl}
+        echo '#define bm_sign bm_sign_oph' # of another program, seen in the same run
+        printf '#include "%s"\n' "$kernels"/{oph.h,oph_donors.cl,sign_oph_gpu.cl}
+    } > "$work/program.cl"
     "$clang" -w -x cl -cl-std=CL1.2 -O3 -Xclang -finclude-default-header "${options[@]}" "$@" -S -o "$out" "$work/program.cl"
 }
 
