@@ -36,9 +36,9 @@ static double six_decimals(double similarity)
 static bm_status too_many(const bm_explainer *e, bm_error *err)
 {
     return bm_fail(err, BM_ERR_NOMEM,
-                   "the group has more than %" PRIu64 " pairs, which do not fit into %" PRIu64
-                   " bytes (--memory)",
-                   e->run.memory / BYTES_A_PAIR, e->run.memory);
+                   "the pairs of the group's %zu documents do not fit into %" PRIu64
+                   " bytes (--memory; %" PRIu64 " of them do)",
+                   e->ids.n, e->run.memory, e->run.memory / BYTES_A_PAIR);
 }
 
 static bm_status add_pair(bm_explainer *e, bm_pair pair, bm_error *err)
@@ -241,6 +241,8 @@ static bm_status find_pairs(bm_explainer *e, const uint64_t *offsets, const uint
     config.callbacks = e->run.callbacks;
     config.max_pairs = e->run.memory / BYTES_A_PAIR;
     bm_status status = bm_find_pairs(&config, offsets, e->sets.hashes, n, &pairs, &n_pairs, err);
+    if (status == BM_ERR_NOMEM)
+        status = too_many(e, err);
     for (size_t i = 0; status == BM_OK && i < n_pairs; i++)
         status = add_pair(
             e,
