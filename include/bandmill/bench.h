@@ -23,6 +23,7 @@ typedef struct bm_bench_options {
     size_t n_paths;
     uint32_t threads;   /* 0: all */
     uint32_t repeats;   /* 0: 5 */
+    uint32_t long_doc;  /* shingles of a long document; 0: 3000 */
     double min_seconds; /* a run lasts at least this long; 0: 0.2 */
     bm_callbacks callbacks;
 } bm_bench_options;

@@ -7,10 +7,10 @@
 
 static void print_rows(cli_voice *voice, const bm_bench_row *rows, size_t n)
 {
-    cli_print(voice, "%-12s %-22s %12s %-12s %12s %12s  %s\n", "DEVICE", "WHAT", "MEDIAN", "UNIT",
+    cli_print(voice, "%-12s %-28s %12s %-12s %12s %12s  %s\n", "DEVICE", "WHAT", "MEDIAN", "UNIT",
               "MIN", "MAX", "RATIO");
     for (size_t i = 0; i < n; i++) {
-        cli_print(voice, "%-12s %-22s %12.2f %-12s %12.2f %12.2f", rows[i].device, rows[i].what,
+        cli_print(voice, "%-12s %-28s %12.2f %-12s %12.2f %12.2f", rows[i].device, rows[i].what,
                   rows[i].median, rows[i].unit, rows[i].min, rows[i].max);
         if (rows[i].ratio > 0)
             cli_print(voice, "  %.3f of %s", rows[i].ratio, rows[i].ratio_to);
@@ -67,6 +67,7 @@ bm_status cli_run_bench(cli_context *context, bm_error *err)
     options.threads = settings->job.threads;
     if (settings->repeats > 0)
         options.repeats = settings->repeats;
+    options.long_doc = settings->long_doc;
     if (settings->min_seconds > 0)
         options.min_seconds = settings->min_seconds;
     options.callbacks = cli_callbacks(context);

@@ -253,6 +253,8 @@ static const arg_option rows[] = {
          "run the known answers on each device"),
     WHOLE("repeats", BIT(CLI_BENCH), CLI_GROUP_MACHINE, repeats, 1, 1000, "N",
           "measure N times, take the median (5)"),
+    WHOLE("long-doc", BIT(CLI_BENCH), CLI_GROUP_MACHINE, long_doc, 1, 1000000, "N",
+          "shingles of a long document, in the rows of both schemes (3000)"),
     {.name = "min-seconds",
      .type = ARG_REAL,
      .commands = BIT(CLI_BENCH),

@@ -52,7 +52,7 @@ typedef struct cli_settings {
     uint32_t verbose;
     cli_progress_when progress;
     int only_one; /* --hash: nothing to choose yet */
-    uint32_t repeats;
+    uint32_t repeats, long_doc;
     double min_seconds;
     cli_thresholds thresholds; /* cluster */
     uint64_t group;            /* explain; 0: of two documents */

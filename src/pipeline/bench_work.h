@@ -21,7 +21,6 @@
 #define BM_BENCH_SLOTS     2u /* of a thread: one is filled while the other is signed */
 #define BM_BENCH_DEPTH_MAX 8u
 #define BM_BENCH_DOC       118u  /* hashes: the mean of real text in word 5-shingles */
-#define BM_BENCH_LONG_DOC  3000u /* of a long article or a chapter */
 
 typedef struct bm_bench_slot {
     bm_shingle_batch batch;
