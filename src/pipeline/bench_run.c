@@ -304,7 +304,7 @@ static bm_status all_rows(bench *b, bm_error *err)
 {
     b->steps = 1;
     for (size_t i = 0; i < b->pick.n; i++)
-        b->steps += b->pick.devices[i].kind == BM_DEVICE_NATIVE ? 5 : 8;
+        b->steps += b->pick.devices[i].kind == BM_DEVICE_NATIVE ? 3 + TEXT_CASES : 8;
     bm_meter_stage(&b->meter, "bench", "figures");
     bm_status status = limit_row(b, err);
     for (size_t i = 0; status == BM_OK && i < b->pick.n; i++) {
