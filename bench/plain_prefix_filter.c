@@ -79,9 +79,9 @@ static uint32_t hex4(const char *at)
     return (uint32_t)strtoul(digits, NULL, 16);
 }
 
-/* The string that begins behind the quote at *at, unescaped in place; *at is left behind its end.
- */
-static char *take_string(char **at)
+/* Unescape the string that begins behind the quote at *at, in place; *at is left behind its end.
+ * Returns its length: it may hold any bytes. */
+static size_t take_string(char **at)
 {
     static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
     char *begin = *at, *out = begin, *p = begin;
@@ -103,7 +103,7 @@ static char *take_string(char **at)
     }
     *at = p + 1;
     *out = '\0';
-    return begin;
+    return (size_t)(out - begin);
 }
 
 /* Bytes of a White_Space character at p, 0: none. */
@@ -128,9 +128,9 @@ static int by_hash(const void *x, const void *y)
 }
 
 /* Distinct hashes of the shingles; the text is rewritten with single spaces. */
-static uint64_t *shingle(char *text, uint32_t *n_out)
+static uint64_t *shingle(char *text, size_t len, uint32_t *n_out)
 {
-    size_t len = strlen(text), n_words = 0, out = 0;
+    size_t n_words = 0, out = 0;
     size_t *starts = need(malloc((len / 2 + 2) * sizeof *starts));
     for (size_t i = 0; i < len;) {
         size_t space = space_len((unsigned char *)text + i);
@@ -164,29 +164,31 @@ static uint64_t *shingle(char *text, uint32_t *n_out)
 static void read_line(char *line)
 {
     document doc = {0};
-    char *text = NULL;
+    char *text = line;
+    size_t text_len = 0;
     for (char *p = strchr(line, '{') + 1; *p != '}' && *p != '\0';) {
         while (isspace((unsigned char)*p) || *p == ',')
             p++;
         if (*p != '"')
             break;
         p++;
-        char *key = take_string(&p);
+        char *key = p;
+        take_string(&p);
         while (isspace((unsigned char)*p) || *p == ':')
             p++;
         bool quoted = *p == '"';
         p += quoted;
         char *value = p;
-        if (quoted)
-            take_string(&p);
-        else
-            p += strcspn(p, ",}");
-        if (strcmp(key, "text") == 0)
+        size_t len = quoted ? take_string(&p) : strcspn(p, ",}");
+        p += quoted ? 0 : len;
+        if (strcmp(key, "text") == 0) {
             text = value;
-        else if (strcmp(key, "id") == 0)
-            doc.id = need(strndup(value, quoted ? strlen(value) : (size_t)(p - value)));
+            text_len = len;
+        }
+        if (strcmp(key, "id") == 0)
+            doc.id = need(strndup(value, len));
     }
-    doc.hashes = shingle(text != NULL ? text : line + strlen(line), &doc.n);
+    doc.hashes = shingle(text, text_len, &doc.n);
     if (n_docs == cap_docs)
         docs = need(realloc(docs, (cap_docs = cap_docs * 2 + 1024) * sizeof *docs));
     docs[n_docs++] = doc;
