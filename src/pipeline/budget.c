@@ -22,6 +22,11 @@ uint64_t bm_budget_window(uint32_t threads, uint32_t devices)
     return 2 * (uint64_t)threads + 2 + (uint64_t)devices * LANE_BATCHES;
 }
 
+uint64_t bm_budget_rows(const bm_budget *budget)
+{
+    return budget->total == 0 ? 0 : budget->total - budget->flow - budget->fixed;
+}
+
 size_t bm_budget_batch_bytes(const bm_budget *budget, uint64_t window)
 {
     if (budget->total == 0)

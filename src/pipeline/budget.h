@@ -21,6 +21,8 @@ typedef struct bm_budget {
  * least that would do. */
 bm_status bm_budget_make(uint64_t total, uint32_t threads, uint32_t devices, bm_budget *out,
                          bm_error *err);
+/* Bytes that rows and ids of documents may take while batches are in flight. */
+uint64_t bm_budget_rows(const bm_budget *budget);
 /* Places in the ring of the flow: batches that may exist at once. */
 uint64_t bm_budget_window(uint32_t threads, uint32_t devices);
 /* Bytes of text in a batch at most. */

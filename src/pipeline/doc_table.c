@@ -11,6 +11,8 @@
 
 #include "base/error.h"
 
+#define CHECK_ROWS 1024u /* rows between two looks at the bound */
+
 void bm_doc_table_reset(bm_doc_table *table)
 {
     for (size_t i = 0; i < table->n_skipped; i++)
@@ -24,8 +26,8 @@ void bm_doc_table_reset(bm_doc_table *table)
 
 uint64_t bm_doc_table_bytes(const bm_doc_table *table)
 {
-    return table->n * sizeof *table->rows + table->ids.len +
-           table->n_slots * sizeof *table->slots + table->n_skipped * sizeof *table->skipped;
+    return table->n * sizeof *table->rows + table->ids.len + table->n_slots * sizeof *table->slots +
+           table->n_skipped * sizeof *table->skipped;
 }
 
 void bm_doc_table_end_adding(bm_doc_table *table)
@@ -41,9 +43,18 @@ bm_str bm_doc_table_id(const bm_doc_table *table, size_t row)
     return (bm_str){table->ids.data + begin, (size_t)(table->rows[row].id_end - begin)};
 }
 
+static bm_status too_large(const bm_doc_table *table, bm_error *err)
+{
+    return bm_fail(err, BM_ERR_NOMEM,
+                   "the rows and ids of %zu documents need more than --memory allows", table->n);
+}
+
 static bm_status rehash(bm_doc_table *table, bm_error *err)
 {
     size_t n_slots = table->n_slots == 0 ? 1024 : table->n_slots * 2;
+    uint64_t needed = bm_doc_table_bytes(table) + n_slots * sizeof *table->slots;
+    if (table->memory != 0 && needed > table->memory)
+        return too_large(table, err);
     uint64_t *slots = bm_alloc_zero(n_slots, sizeof *slots);
     if (slots == NULL)
         return bm_fail_nomem(err, n_slots * sizeof *slots);
@@ -97,6 +108,9 @@ static bm_status append(bm_doc_table *table, const bm_doc_row *row, bm_str id, u
                         size_t slot, bm_error *err)
 {
     void *rows = table->rows;
+    if (table->memory != 0 && table->n % CHECK_ROWS == 0 &&
+        bm_doc_table_bytes(table) > table->memory)
+        return too_large(table, err);
     bm_status status = bm_grow(&rows, &table->cap, table->n + 1, sizeof *table->rows, err);
     table->rows = rows;
     if (status == BM_OK)

@@ -33,7 +33,8 @@ typedef struct bm_doc_table {
     bm_skipped *skipped;
     size_t n_skipped, cap_skipped;
     bool number_duplicates;
-} bm_doc_table; /* {0} is empty */
+    uint64_t memory; /* bytes at most; 0: no limit */
+} bm_doc_table;      /* {0} is empty */
 
 void bm_doc_table_reset(bm_doc_table *table);
 uint64_t bm_doc_table_bytes(const bm_doc_table *table); /* that it holds */
@@ -42,7 +43,8 @@ void bm_doc_table_end_adding(bm_doc_table *table);
 /* The id of a row, as given (unescaped). */
 bm_str bm_doc_table_id(const bm_doc_table *table, size_t row);
 /* Append; row->id_end is filled here. `id_hash` is XXH3 64 of the id. A repeated id: BM_ERR_INPUT
- * naming `file_name` and the line, or with number_duplicates the next free id#N. */
+ * naming `file_name` and the line, or with number_duplicates the next free id#N. BM_ERR_NOMEM past
+ * `memory` too. */
 bm_status bm_doc_table_add(bm_doc_table *table, const bm_doc_row *row, bm_str id, uint64_t id_hash,
                            const char *file_name, bm_error *err);
 bm_status bm_doc_table_skip(bm_doc_table *table, const bm_skipped *skipped,

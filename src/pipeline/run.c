@@ -145,6 +145,7 @@ bm_status bm_run_open(const bm_job *job, const char *kind, bm_run *out, bm_error
     find_temp_dir(job, out->temp_dir, sizeof out->temp_dir);
     if (status == BM_OK)
         status = bm_budget_make(out->memory, out->threads, 0, &out->budget, err);
+    out->docs.memory = bm_budget_rows(&out->budget);
     if (status == BM_OK)
         status = bm_pool_open(out->threads, &out->pool, err);
     if (status != BM_OK)

@@ -74,3 +74,22 @@ Test(doc_table, ids_that_share_a_hash_are_told_apart)
     cr_assert_eq(bm_doc_table_add(&table, &row, (bm_str){"y", 1}, 42, "f", NULL), BM_ERR_INPUT);
     bm_doc_table_reset(&table);
 }
+
+Test(doc_table, more_rows_than_the_memory_holds_are_an_error_and_those_before_stay)
+{
+    bm_doc_table table = {.memory = 1 << 20};
+    bm_error err = {0};
+    bm_status status = BM_OK;
+    char id[32];
+    int n = 0;
+    for (; status == BM_OK && n < 100000; n++) {
+        snprintf(id, sizeof id, "doc-%d", n);
+        status = add(&table, id, (uint64_t)n + 1, &err);
+    }
+    cr_assert_eq(status, BM_ERR_NOMEM);
+    cr_assert_not_null(strstr(err.message, "--memory"));
+    cr_assert_gt(n, 5000, "a row takes 32 bytes, an id 10, its slot 21 at most");
+    cr_assert_leq(bm_doc_table_bytes(&table), (1 << 20) + 1024 * 64);
+    assert_id(&table, 4321, "doc-4321");
+    bm_doc_table_reset(&table);
+}

@@ -1,0 +1,149 @@
+/* spill_calls.c -- each system call and each allocation of sorted runs and of their file fails
+ * once, in turn: the sort fails with the right status, or gives all records in order. Interrupted
+ * calls and short reads and writes are no failures. */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <unistd.h>
+
+#include "scratch.h"
+#include "spill/sorted_runs.h"
+
+#define RECORDS 30000u /* three runs and a bit of the least memory */
+
+static struct {
+    bool armed, with_memory, shorten;
+    long left; /* calls until the one that fails */
+    int code;
+    bool failed;
+} plan;
+
+static bool fails(bool memory)
+{
+    if (!plan.armed || memory != plan.with_memory || plan.left-- != 0)
+        return false;
+    plan.failed = true;
+    errno = memory ? ENOMEM : plan.code;
+    return true;
+}
+
+static size_t shorter(size_t n)
+{
+    return plan.armed && plan.shorten && n > 1 ? n / 2 : n;
+}
+
+#define WRAP(type, name, parameters, arguments, failure, memory)                                   \
+    type __real_##name parameters;                                                                 \
+    type __wrap_##name parameters;                                                                 \
+    type __wrap_##name parameters                                                                  \
+    {                                                                                              \
+        return fails(memory) ? failure : __real_##name arguments;                                  \
+    }
+
+WRAP(ssize_t, pwrite, (int fd, const void *data, size_t n, off_t at), (fd, data, shorter(n), at),
+     -1, false)
+WRAP(ssize_t, pread, (int fd, void *data, size_t n, off_t at), (fd, data, shorter(n), at), -1,
+     false)
+WRAP(void *, malloc, (size_t n), (n), NULL, true)
+WRAP(void *, calloc, (size_t n, size_t size), (n, size), NULL, true)
+WRAP(void *, realloc, (void *block, size_t n), (block, n), NULL, true)
+
+int __real_open(const char *path, int flags, ...);
+int __wrap_open(const char *path, int flags, ...);
+int __wrap_open(const char *path, int flags, ...)
+{
+    bool counts = plan.code != EINTR; /* a file that is opened is not waited for */
+    return counts && fails(false) ? -1 : __real_open(path, flags, 0600);
+}
+
+/* Sort the numbers 0 … RECORDS-1, added backwards; the records read in order are counted. */
+static bm_status sort_all(const char *dir, size_t *n_read, bm_error *err)
+{
+    bm_sorted_runs *runs = NULL;
+    bm_run_record record;
+    *n_read = 0;
+    bm_status status = bm_sorted_runs_open(dir, BM_SORTED_RUNS_LEAST, &runs, err);
+    for (uint64_t i = 0; status == BM_OK && i < RECORDS; i++)
+        status = bm_sorted_runs_add(runs, RECORDS - 1 - i, i, err);
+    if (status == BM_OK)
+        status = bm_sorted_runs_begin(runs, err);
+    while (status == BM_OK) {
+        status = bm_sorted_runs_next(runs, &record, err);
+        if (status == BM_OK && record.key == *n_read && record.value == RECORDS - 1 - *n_read)
+            ++*n_read;
+    }
+    bm_sorted_runs_close(runs);
+    return status == BM_NOT_FOUND ? BM_OK : status;
+}
+
+/* Fail call 0, 1, 2 … until a run has no failure; how many there were. */
+static long fail_each(bool memory, int code, bm_status wanted)
+{
+    scratch s;
+    scratch_open(&s);
+    long n = 0;
+    for (bool failed = true; failed; n++) {
+        size_t n_read;
+        bm_error err = {0};
+        plan.with_memory = memory;
+        plan.code = code;
+        plan.left = n;
+        plan.failed = false;
+        plan.armed = true;
+        bm_status status = sort_all(s.root, &n_read, &err);
+        plan.armed = false;
+        failed = plan.failed;
+        cr_assert_eq(status, failed ? wanted : BM_OK, "call %ld: %s", n, err.message);
+        cr_assert(status != BM_OK || n_read == RECORDS, "call %ld", n);
+        cr_assert(!failed || wanted == BM_OK || err.message[0] != '\0');
+    }
+    scratch_close(&s);
+    return n;
+}
+
+Test(spill_calls, every_failing_call_is_an_error_and_never_a_result)
+{
+    cr_assert_gt(fail_each(false, EIO, BM_ERR_IO), 20);
+    cr_assert_gt(fail_each(false, ENOSPC, BM_ERR_IO), 20);
+}
+
+Test(spill_calls, every_failing_allocation_is_out_of_memory)
+{
+    cr_assert_gt(fail_each(true, 0, BM_ERR_NOMEM), 10);
+}
+
+Test(spill_calls, short_reads_and_writes_are_gone_on_with)
+{
+    scratch s;
+    size_t n_read;
+    scratch_open(&s);
+    plan.left = -1;
+    plan.shorten = plan.armed = true;
+    bm_status status = sort_all(s.root, &n_read, NULL);
+    plan.shorten = plan.armed = false;
+    cr_assert_eq(status, BM_OK);
+    cr_assert_eq(n_read, RECORDS);
+    scratch_close(&s);
+}
+
+Test(spill_calls, interrupted_reads_and_writes_are_done_again)
+{
+    scratch s;
+    scratch_open(&s);
+    long n = 0;
+    for (plan.failed = true; plan.failed; n++) {
+        size_t n_read;
+        plan.with_memory = false;
+        plan.code = EINTR;
+        plan.left = n;
+        plan.failed = false;
+        plan.armed = true;
+        bm_status status = sort_all(s.root, &n_read, NULL);
+        plan.armed = false;
+        cr_assert(status == BM_OK && n_read == RECORDS, "call %ld", n);
+    }
+    cr_assert_gt(n, 20);
+    scratch_close(&s);
+}
