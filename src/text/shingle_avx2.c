@@ -49,6 +49,13 @@ static inline uint64_t block_may_be_space(bm_block b)
     return block_equal(group, (char)0xE0) | block_equal(b, (char)0xC2);
 }
 
+static inline uint64_t block_9x(bm_block b)
+{
+    const __m256i bits = _mm256_set1_epi8((char)0xF0);
+    bm_block high = {_mm256_and_si256(b.low, bits), _mm256_and_si256(b.high, bits)};
+    return block_equal(high, (char)0x90);
+}
+
 static inline uint64_t block_lead(bm_block b)
 {
     const __m256i last = _mm256_set1_epi8((char)0xBF);

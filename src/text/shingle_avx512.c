@@ -39,6 +39,12 @@ static inline uint64_t block_equal(bm_block b, char byte)
     return _mm512_cmpeq_epi8_mask(b, _mm512_set1_epi8(byte));
 }
 
+static inline uint64_t block_9x(bm_block b)
+{
+    __m512i high = _mm512_and_si512(b, _mm512_set1_epi8((char)0xF0));
+    return _mm512_cmpeq_epi8_mask(high, _mm512_set1_epi8((char)0x90));
+}
+
 static inline uint64_t block_lead(bm_block b)
 {
     return _mm512_cmpgt_epi8_mask(b, _mm512_set1_epi8((char)0xBF));
@@ -198,6 +204,63 @@ static inline size_t block_hash_slices(const bm_slices *s, size_t n)
     return hash_slices_in_steps(s, n, 8, begin_slices, finish_slices);
 }
 
+static size_t vector_word_starts(const char *joined, size_t begin, size_t end, size_t *starts);
+static size_t vector_char_starts(const char *joined, size_t begin, size_t end, size_t *starts);
+#define BM_WORD_STARTS vector_word_starts
+#define BM_CHAR_STARTS vector_char_starts
 #include "text/shingle_loops.h"
+
+/* The positions of the bits, sixteen or more at once; writes up to 16 places too many. AVX-512
+ * VBMI2 (Ice Lake, Zen 4 and later) puts the bytes of a mask side by side. */
+static inline __attribute__((always_inline, target("avx512vbmi2"))) size_t *
+put_bits_vbmi2(uint64_t mask, size_t base, size_t *starts)
+{
+    const __m512i order = _mm512_set_epi64(
+        0x3F3E3D3C3B3A3938, 0x3736353433323130, 0x2F2E2D2C2B2A2928, 0x2726252423222120,
+        0x1F1E1D1C1B1A1918, 0x1716151413121110, 0x0F0E0D0C0B0A0908, 0x0706050403020100);
+    const __m512i bases = _mm512_set1_epi64((int64_t)base);
+    __m512i index = _mm512_maskz_compress_epi8(mask, order);
+    size_t *const end = starts + __builtin_popcountll(mask);
+    do {
+        __m128i low = _mm512_castsi512_si128(index), high = _mm_unpackhi_epi64(low, low);
+        _mm512_storeu_si512(starts, _mm512_add_epi64(_mm512_cvtepu8_epi64(low), bases));
+        _mm512_storeu_si512(starts + 8, _mm512_add_epi64(_mm512_cvtepu8_epi64(high), bases));
+        index = _mm512_shuffle_i64x2(index, index, 0x39); /* the next 16 bytes first */
+        starts += 16;
+    } while (starts < end);
+    return end;
+}
+
+static __attribute__((target("avx512vbmi2"))) size_t
+word_starts_vbmi2(const char *joined, size_t begin, size_t end, size_t *starts)
+{
+    size_t *out = starts;
+    for (size_t at = begin; at < end; at += 64) {
+        uint64_t mask = block_equal(block_load(joined + at), ' ') & low_bits(end - at);
+        out = put_bits_vbmi2(mask, at + 1, out);
+    }
+    return (size_t)(out - starts);
+}
+
+static __attribute__((target("avx512vbmi2"))) size_t
+char_starts_vbmi2(const char *joined, size_t begin, size_t end, size_t *starts)
+{
+    size_t *out = starts;
+    for (size_t at = begin; at < end; at += 64)
+        out = put_bits_vbmi2(block_lead(block_load(joined + at)) & low_bits(end - at), at, out);
+    return (size_t)(out - starts);
+}
+
+static size_t vector_word_starts(const char *joined, size_t begin, size_t end, size_t *starts)
+{
+    return __builtin_cpu_supports("avx512vbmi2") ? word_starts_vbmi2(joined, begin, end, starts)
+                                                 : word_starts(joined, begin, end, starts);
+}
+
+static size_t vector_char_starts(const char *joined, size_t begin, size_t end, size_t *starts)
+{
+    return __builtin_cpu_supports("avx512vbmi2") ? char_starts_vbmi2(joined, begin, end, starts)
+                                                 : char_starts(joined, begin, end, starts);
+}
 
 const bm_shingle_ops bm_shingle_ops_avx512 = BM_SHINGLE_OPS_OF(BM_ISA_AVX512);

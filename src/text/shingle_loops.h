@@ -10,6 +10,7 @@
  *     block_may_be_space(b)                     mask of lead bytes C2 and E0 to E3, which begin
  *                                               every White_Space that is not ASCII
  *     block_equal(b, byte), block_lead(b)       masks: equal; not a continuation byte
+ *     block_9x(b)                               mask of bytes 90 to 9F
  *     block_cut(&b, rule)                       mask of ASCII separators, and 0x20 in their place
  *     block_fold(b, lower, digits)              A-Z to a-z; 0-9 to 0
  *     block_hash_slices(slices, n)              as hash_slices and hash_windows, for the first
@@ -43,7 +44,12 @@ static inline uint64_t block_stop(bm_block b, const bm_join_rules *rules)
 {
     if (!rules->high_is_plain)
         return block_high(b);
-    return rules->rule == BM_JOIN_COPY ? 0 : block_may_be_space(b);
+    if (rules->rule == BM_JOIN_COPY)
+        return 0;
+    uint64_t stop = block_may_be_space(b);
+    if (stop != 0) /* U+2010 to U+201F, dashes and quotation marks, are common in plain text */
+        stop &= ~(block_equal(b, (char)0xE2) & block_equal(b, (char)0x80) >> 1 & block_9x(b) >> 2);
+    return stop;
 }
 
 /* Copy the bytes of `keep`, a run at a time. The runs are read from the text again and not from
@@ -148,6 +154,12 @@ static size_t char_starts(const char *joined, size_t begin, size_t end, size_t *
     return (size_t)(out - starts);
 }
 
+/* A file may have its own. */
+#if !defined(BM_WORD_STARTS)
+#define BM_WORD_STARTS word_starts
+#define BM_CHAR_STARTS char_starts
+#endif
+
 static void hash_slices(const char *joined, const size_t *starts, size_t n, size_t k, size_t gap,
                         uint64_t *hashes)
 {
@@ -173,7 +185,7 @@ static bm_hash128 hash_run(const uint64_t *run, size_t n)
 
 #define BM_SHINGLE_OPS_OF(set)                                                                     \
     {                                                                                              \
-        .isa = set, .join = join, .word_starts = word_starts, .char_starts = char_starts,          \
+        .isa = set, .join = join, .word_starts = BM_WORD_STARTS, .char_starts = BM_CHAR_STARTS,    \
         .hash_slices = hash_slices, .hash_windows = hash_windows, .hash_run = hash_run             \
     }
 

@@ -59,6 +59,13 @@ static inline uint64_t block_equal(bm_block b, char byte)
     return mask_of(b);
 }
 
+static inline uint64_t block_9x(bm_block b)
+{
+    for (int i = 0; i < 4; i++)
+        b.val[i] = vceqq_u8(vandq_u8(b.val[i], vdupq_n_u8(0xF0)), vdupq_n_u8(0x90));
+    return mask_of(b);
+}
+
 static inline uint64_t block_lead(bm_block b)
 {
     for (int i = 0; i < 4; i++)

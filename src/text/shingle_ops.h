@@ -53,7 +53,7 @@ typedef struct bm_shingle_ops {
      * is not plain is left too. */
     size_t (*join)(const bm_join_rules *rules, const char *in, size_t len, bm_joined *out);
     /* Positions behind each 0x20 (of each first byte of a code point) in joined[begin … end-1],
-     * rising; returns how many. `starts` has room for end - begin + 8. */
+     * rising; returns how many. `starts` has room for end - begin + 16. */
     size_t (*word_starts)(const char *joined, size_t begin, size_t end, size_t *starts);
     size_t (*char_starts)(const char *joined, size_t begin, size_t end, size_t *starts);
     /* XXH3_64bits of joined[starts[i] … starts[i+k]-gap-1] for i = 0 … n-1. */

@@ -87,6 +87,14 @@ static inline uint64_t block_equal(bm_block b, char byte)
     return mask;
 }
 
+static inline uint64_t block_9x(bm_block b)
+{
+    uint64_t mask = 0;
+    for (unsigned i = 0; i < 8; i++)
+        mask |= gather(zero((b.word[i] & ONES * 0xF0) ^ ONES * 0x90)) << 8 * i;
+    return mask;
+}
+
 static inline uint64_t block_lead(bm_block b)
 {
     uint64_t mask = 0;

@@ -30,7 +30,7 @@ struct bm_shingler {
     bm_codes codes[2];
     bm_distinct distinct;
     XXH3_state_t *sequence; /* of a document of several windows */
-    size_t *starts;         /* shingle_k + WINDOW + 9 */
+    size_t *starts;         /* shingle_k + WINDOW + 17 */
     uint64_t *run;          /* WINDOW + 1 hashes, with repeats */
 };
 
@@ -90,7 +90,7 @@ bm_status bm_shingler_open(const bm_text_options *options, const char *cpu, bm_s
     shingler->options = *options;
     shingler->rules = rules_of(options);
     shingler->ops = bm_shingle_ops_of(isa);
-    const size_t n_starts = options->shingle_k + WINDOW + 9;
+    const size_t n_starts = options->shingle_k + WINDOW + 17;
     shingler->starts = bm_alloc_aligned(n_starts, sizeof *shingler->starts);
     shingler->run = bm_alloc_aligned(WINDOW + 1, sizeof *shingler->run);
     shingler->sequence = bm_alloc_aligned(1, sizeof *shingler->sequence);

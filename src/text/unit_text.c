@@ -29,7 +29,7 @@ static uint64_t count_slots(const bm_joined *joined, bool bytes, uint32_t k)
 static bm_status add_starts(const bm_shingle_ops *ops, const bm_joined *joined,
                             bm_text_batch *batch, size_t *longest, bm_error *err)
 {
-    size_t window[WINDOW + 8];
+    size_t window[WINDOW + 16];
     const size_t first = batch->n_starts, k = batch->options.shingle_k;
     size_t n = first;
     *longest = 0;
