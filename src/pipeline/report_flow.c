@@ -25,6 +25,24 @@ void bm_report_flow(bm_json *json, const bm_flow_times *times)
     bm_json_end_object(json);
 }
 
+static void write_trial(bm_json *json, const bm_text_path *path)
+{
+    const struct {
+        const char *name;
+        double rate;
+    } rows[] = {{"text", path->text_rate},
+                {"text_host", path->host_text_rate},
+                {"text_device", path->device_text_rate},
+                {"hashes", path->hash_rate},
+                {"hashes_host", path->host_hash_rate},
+                {"hashes_device", path->device_hash_rate}};
+    bm_json_key(json, "trial_bytes_per_second");
+    bm_json_begin_object(json);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        bm_json_key_double(json, rows[i].name, rows[i].rate);
+    bm_json_end_object(json);
+}
+
 void bm_report_text_path(bm_json *json, const bm_text_path *path)
 {
     if (!path->able)
@@ -32,9 +50,7 @@ void bm_report_text_path(bm_json *json, const bm_text_path *path)
     bm_json_key(json, "device_input");
     bm_json_begin_object(json);
     bm_json_key_text(json, "form", path->taken ? "text" : "hashes");
-    if (path->measured) {
-        bm_json_key_double(json, "trial_text_bytes_per_second", path->text_rate);
-        bm_json_key_double(json, "trial_hashes_bytes_per_second", path->hash_rate);
-    }
+    if (path->measured)
+        write_trial(json, path);
     bm_json_end_object(json);
 }

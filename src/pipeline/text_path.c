@@ -179,10 +179,12 @@ static double host_rate(const bm_text_trial *trial, double seconds, uint32_t thr
 void bm_text_trial_judge(const bm_text_trial *trial, uint32_t threads, bm_text_path *path)
 {
     const bool same = trial->same_processors;
-    path->text_rate =
-        bm_text_way_rate(host_rate(trial, trial->join_seconds, threads), trial->text_rate, same);
-    path->hash_rate =
-        bm_text_way_rate(host_rate(trial, trial->hash_seconds, threads), trial->hash_rate, same);
+    path->host_text_rate = host_rate(trial, trial->join_seconds, threads);
+    path->host_hash_rate = host_rate(trial, trial->hash_seconds, threads);
+    path->device_text_rate = trial->text_rate;
+    path->device_hash_rate = trial->hash_rate;
+    path->text_rate = bm_text_way_rate(path->host_text_rate, path->device_text_rate, same);
+    path->hash_rate = bm_text_way_rate(path->host_hash_rate, path->device_hash_rate, same);
     path->taken = path->text_rate > path->hash_rate;
     path->measured = true;
 }

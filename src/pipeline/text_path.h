@@ -21,10 +21,12 @@
 #include "backend/backend.h"
 
 typedef struct bm_text_path {
-    bool able;                   /* all devices were opened for texts */
-    bool taken;                  /* and get them */
-    bool measured;               /* the rates below are known: */
-    double text_rate, hash_rate; /* bytes of text a second, of all threads and devices */
+    bool able;                                 /* all devices were opened for texts */
+    bool taken;                                /* and get them */
+    bool measured;                             /* the rates below are known: */
+    double text_rate, hash_rate;               /* bytes of text a second, through both of: */
+    double host_text_rate, host_hash_rate;     /* all threads */
+    double device_text_rate, device_hash_rate; /* all devices */
 } bm_text_path;
 
 typedef enum bm_text_wish { BM_TEXT_OFF, BM_TEXT_AUTO, BM_TEXT_ON } bm_text_wish;
