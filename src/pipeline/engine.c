@@ -108,7 +108,7 @@ static bm_status choose_path(bm_engine *engine, const bm_engine_cfg *cfg,
                      "made here",
                      path->taken ? "texts" : "hashes", path->text_rate * 1e-6,
                      path->hash_rate * 1e-6);
-    else
+    else if (path->taken)
         bm_meter_log(engine->meter, BM_LOG_DEBUG, "texts go to the device: BANDMILL_CL_TEXT");
     bm_status status = BM_OK;
     for (size_t i = 0; status == BM_OK && path->taken && i < engine->n_lanes; i++)
