@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # adverts.sh BANDMILL INTERSECT SENTENCES OUT.json [DOCUMENTS] -- classified adverts from file to verified groups: the whole job on
-# all cores, and verification on one core against a plain merge of sorted hashes (intersect.c) over the same candidates.
+# all cores, and verification on one core against a plain merge of sorted hashes (plain_merge.c) over the same candidates.
 #
 # SENTENCES is the file whose sentences the documents are made of (adverts.py). 400,000 documents unless told; 42 bands of 3 rows,
 # word:5, threshold 0.5. The corpus is made once, in $BANDMILL_BENCH_DIR or build/bench-corpus. Outputs go to /dev/shm.

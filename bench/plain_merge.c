@@ -1,4 +1,4 @@
-/* intersect.c -- the yardstick for verification: exact Jaccard similarities of given pairs by a
+/* plain_merge.c -- the yardstick for verification: exact Jaccard similarities of given pairs by a
  * plain merge of sorted hashes, on one core, with nothing of the library.
  *
  *   intersect CORPUS.tsv PAIRS.tsv THRESHOLD [--repeat N]
