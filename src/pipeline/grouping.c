@@ -278,19 +278,33 @@ static bool is_near(const bm_match *match, uint32_t a, uint32_t b, double simila
     return false;
 }
 
+static void give_reason(const bm_match *match, bm_grouping *out, uint32_t doc, double similarity)
+{
+    out->similarity[doc] = similarity;
+    out->reason[doc] =
+        is_near(match, doc, out->kept[doc], similarity) ? BM_REASON_NEAR : BM_REASON_CHAINED;
+}
+
 /* The similarities of the pairs go to the documents that were removed. */
 static bm_status compare_removed(const bm_match *match, bm_grouping *out, bm_pair *pairs, size_t n,
                                  bm_error *err)
 {
     bm_status status =
         bm_corpus_compare(match->corpus, match->verify, 0, pairs, n, match->pool, err);
-    for (size_t i = 0; status == BM_OK && i < n; i++) {
-        uint32_t doc = pairs[i].a, kept = out->kept[doc];
-        out->similarity[doc] = pairs[i].similarity;
-        out->reason[doc] =
-            is_near(match, doc, kept, pairs[i].similarity) ? BM_REASON_NEAR : BM_REASON_CHAINED;
-    }
+    for (size_t i = 0; status == BM_OK && i < n; i++)
+        give_reason(match, out, pairs[i].a, pairs[i].similarity);
     return status;
+}
+
+/* Does matching know the similarity of the document and the kept one? */
+static bool is_known(const bm_match *match, uint32_t doc, uint32_t kept, double *similarity)
+{
+    uint32_t x = match->corpus->rep[doc], y = match->corpus->rep[kept];
+    uint32_t first = x < y ? x : y, second = x < y ? y : x;
+    if (match->earlier == NULL || match->earlier[second] != first)
+        return false;
+    *similarity = match->to_earlier[second];
+    return true;
 }
 
 static bm_status give_reasons(const bm_match *match, bm_grouping *out, bm_error *err)
@@ -306,6 +320,11 @@ static bm_status give_reasons(const bm_match *match, bm_grouping *out, bm_error 
         out->reason[i] = out->kept[i] == i ? BM_REASON_KEPT : BM_REASON_IDENTICAL;
         if (rep[i] == rep[out->kept[i]])
             continue;
+        double similarity;
+        if (is_known(match, (uint32_t)i, out->kept[i], &similarity)) {
+            give_reason(match, out, (uint32_t)i, similarity);
+            continue;
+        }
         pairs[n++] = (bm_pair){(uint32_t)i, out->kept[i], 0.0};
         if (n == COMPARE_PAIRS) {
             status = compare_removed(match, out, pairs, n, err);

@@ -61,6 +61,15 @@ static bm_status edge_room(bm_match *match, size_t n, bm_error *err)
     return status;
 }
 
+/* Of the edges to earlier documents, that to the earliest: it is kept more often than others. */
+static void remember(bm_match *match, const bm_pair *edge)
+{
+    if (match->earlier == NULL || edge->a > match->earlier[edge->b])
+        return;
+    match->earlier[edge->b] = edge->a;
+    match->to_earlier[edge->b] = edge->similarity;
+}
+
 static bm_status keep_edges(bm_match *match, const bm_pair *pairs, size_t n, bm_error *err)
 {
     bm_status status = edge_room(match, n, err);
@@ -69,6 +78,7 @@ static bm_status keep_edges(bm_match *match, const bm_pair *pairs, size_t n, bm_
             continue;
         match->n_edges_found++;
         bm_union_find_link(&match->groups, pairs[i].a, pairs[i].b);
+        remember(match, &pairs[i]);
         if (match->only_groups)
             continue;
         if (match->edge_runs != NULL)
@@ -185,13 +195,27 @@ static int by_place(const void *x, const void *y)
     return p->b < q->b ? -1 : p->b > q->b;
 }
 
+static bm_status init(bm_match *match, bm_error *err)
+{
+    size_t n = match->corpus->n;
+    bm_status status = bm_union_find_init(&match->groups, n, err);
+    if (status != BM_OK || !match->only_groups || match->verify == BM_VERIFY_NONE)
+        return status;
+    match->earlier = bm_alloc(n, sizeof *match->earlier);
+    match->to_earlier = bm_alloc(n, sizeof *match->to_earlier);
+    if (match->earlier == NULL || match->to_earlier == NULL)
+        return bm_fail_nomem(err, n * sizeof *match->to_earlier);
+    memset(match->earlier, 0xFF, n * sizeof *match->earlier); /* BM_NO_DOC */
+    return BM_OK;
+}
+
 bm_status bm_match_run(bm_match *match, bm_error *err)
 {
     bm_corpus *corpus = match->corpus;
     bm_callbacks callbacks = bm_meter_callbacks(match->meter);
     bm_status status = bm_corpus_end_adding(corpus, err);
     if (status == BM_OK)
-        status = bm_union_find_init(&match->groups, corpus->n, err);
+        status = init(match, err);
     if (status != BM_OK)
         return status;
     if (match->all_candidates) {
@@ -210,6 +234,10 @@ void bm_match_reset(bm_match *match)
 {
     bm_union_find_reset(&match->groups);
     bm_sorted_runs_close(match->edge_runs);
+    bm_free(match->earlier);
+    bm_free(match->to_earlier);
+    match->earlier = NULL;
+    match->to_earlier = NULL;
     bm_free(match->edges);
     match->edge_runs = NULL;
     match->edges = NULL;

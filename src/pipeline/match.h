@@ -23,7 +23,11 @@ typedef struct bm_match {
     bool all_candidates; /* every pair that shares a shingle (exact) */
     bm_band_keyset keys; /* that the candidates came from; 0 bands without */
     bm_union_find groups;
-    bm_pair *edges; /* ordered by a, then b, after bm_match_run; empty with only_groups */
+    /* With only_groups and verification, of each document an edge to an earlier one, so that few of
+     * those removed are compared once more: BM_NO_DOC where there is none. Else NULL. */
+    uint32_t *earlier;
+    double *to_earlier; /* the similarity */
+    bm_pair *edges;     /* ordered by a, then b, after bm_match_run; empty with only_groups */
     size_t n_edges, cap_edges;
     bm_sorted_runs *edge_runs; /* instead of `edges` where these would pass the budget: key a << 32
                                   | b, value the bits of the similarity; else NULL */
