@@ -17,6 +17,7 @@ for isa in scalar avx2 avx512; do
 done
 say "text"
 bench/text_ratio.sh "$build/bandmill" "$build/bench/limit" "$results/text-ratio-$name.json"
+bench/text_rates.sh "$build/bandmill" "$build/bench/limit" "$results/text-rates-$name.json" >/dev/null
 say "whole job"
 bench/whole_job.sh "$build/bandmill" "$results/whole-job-$name.json"
 say "adverts"

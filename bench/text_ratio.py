@@ -2,7 +2,8 @@
 """text_ratio.py -- text to signatures, whole processes, one core: `bandmill sign` of a TSV file against bench/limit.c.
 
 limit.c is a plain program with nothing of the library: it reads the same file, splits at white space, hashes each run of
-five words and signs with a hand-written loop, and writes nothing. The contenders take turns on one processor; `sign` also
+five words and signs with a hand-written loop, and writes nothing; with --distinct it takes each shingle of a text once, as
+`sign` must. Shares are of the one without. The contenders take turns on one processor; `sign` also
 writes its directory (signatures, ids, sources, digests), to memory where there is /dev/shm. The checksum that limit.c prints
 of its signatures must be that of signatures.npy: both did the same work.
 
@@ -50,6 +51,7 @@ def main():
 
         jobs = {
             "limit": ([args.limit, "--repeat", "1", args.documents], None),
+            "limit --distinct": ([args.limit, "--repeat", "1", "--distinct", args.documents], None),
             "sign --words space --normalize none": sign("space", ["--words", "space", "--normalize", "none"]),
             "sign --words space": sign("lower", ["--words", "space"]),
             "sign (default text options)": sign("default", []),
