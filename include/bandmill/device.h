@@ -45,6 +45,11 @@ BM_API void bm_devices_free(bm_device_info *devices);
 BM_API bm_status bm_device_self_test(const char *device, const char *cache_dir, uint32_t *n_checks,
                                      bm_error *err);
 
+/* Threads that wait for ever in the driver of a device which stopped answering. A process that has
+ * some should end by _exit once its output is written: exit handlers of the driver may wait for
+ * them. */
+BM_API uint32_t bm_devices_left_behind(void);
+
 /* Build the kernels of one OpenCL device and compare one known answer: what `bandmill __probe-opencl
  * DEVICE CACHE_DIR` runs in a process of its own, since a driver's compiler may abort. */
 BM_API bm_status bm_device_probe(const char *device, const char *cache_dir, bm_error *err);

@@ -42,6 +42,10 @@ BM_API void bm_signer_config_init(bm_signer_config *config);
 BM_API bm_status bm_signer_open(const bm_signer_config *config, bm_signer **out, bm_error *err);
 BM_API void bm_signer_close(bm_signer *signer); /* NULL is fine */
 
+/* BM_ERR_DEVICE from the calls below: the device failed, and only close is left. Where it stopped
+ * answering (bm_devices_left_behind) its driver may use what was borrowed, and fill `out`, at any
+ * later time: none of it may then be freed. */
+
 /* Sign n_docs texts (borrowed). Bytes that are not UTF-8 count as U+FFFD, one for each maximal
  * invalid subpart. */
 BM_API bm_status bm_signer_sign_texts(bm_signer *signer, const bm_str *texts, size_t n_docs,

@@ -4,7 +4,11 @@
  * or drain did. Tasks of a backend end in the order of their submission. A backend that is
  * `parallel` computes inside submit and may be called by any number of threads at once (the native
  * CPU); any other is used by one thread, with at most `depth` tasks in flight. After an error other
- * than BM_ERR_NOMEM the backend is only good for close, and no output may be trusted. */
+ * than BM_ERR_NOMEM the backend is only good for drain and close, and no output may be trusted.
+ *
+ * A backend that is `stuck` after an error (ask once drain was called) has a device that did not
+ * answer in time and may come back at any moment: what the tasks under way point to must never be
+ * freed, nor written. The tasks themselves may be. */
 #ifndef BM_BACKEND_BACKEND_H
 #define BM_BACKEND_BACKEND_H
 
@@ -41,6 +45,7 @@ typedef struct bm_backend_ops {
 struct bm_backend {
     const bm_backend_ops *ops;
     bool parallel;
+    bool stuck; /* the device stopped answering; see above */
     bool takes_text;     /* tasks may hold texts, cut as bm_backend_cfg.text said */
     uint32_t depth;      /* tasks in flight that keep it busy; 1 where parallel */
     size_t batch_hashes; /* hashes a task should hold about, for speed */

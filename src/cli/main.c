@@ -133,6 +133,17 @@ static bm_status run_command(cli_context *context, int argc, char **argv, bm_err
     return cli_commands[id].run(context, err);
 }
 
+/* The usual end; but not where a device left threads in its driver, for whose end its exit handlers
+ * might wait. */
+static int leave(int code)
+{
+    if (bm_devices_left_behind() > 0) {
+        fflush(NULL);
+        _exit(code);
+    }
+    return code;
+}
+
 static int exit_code(bm_status status)
 {
     if (status == BM_ERR_CANCELLED && stop_signal == SIGTERM)
@@ -165,5 +176,5 @@ int main(int argc, char **argv)
         err.status = status;
         cli_say_error(&context.voice, &err, exit_code(status));
     }
-    return exit_code(status);
+    return leave(exit_code(status));
 }

@@ -63,6 +63,7 @@ typedef struct test_case {
     uint64_t *keys;
     bm_scheme scheme;
     uint32_t perms, bands, rows;
+    bool stuck; /* a device stopped answering: it may use all of this for ever */
 } test_case;
 
 static bm_status case_open(test_case *test, bm_error *err)
@@ -131,35 +132,48 @@ static bm_status case_run(test_case *test, const bm_device_info *device, const c
     }
     if (status == BM_OK)
         status = case_compare(test, device, &params, n_checks, err);
-    if (backend != NULL)
+    if (backend != NULL) {
+        ops->drain(backend, NULL);
+        test->stuck = backend->stuck;
         ops->close(backend);
+    }
     bm_scheme_params_reset(&params);
     return status;
+}
+
+static void case_free(test_case *test)
+{
+    if (test == NULL || test->stuck)
+        return;
+    bm_free(test->hashes);
+    bm_free(test->words);
+    bm_free(test->keys);
+    bm_free(test);
 }
 
 bm_status bm_device_self_test(const char *device, const char *cache_dir, uint32_t *n_checks,
                               bm_error *err)
 {
     bm_device_pick pick = {0};
-    test_case test = {0};
     uint32_t checks = 0;
+    test_case *test = bm_alloc_zero(1, sizeof *test);
+    if (test == NULL)
+        return bm_fail_nomem(err, sizeof *test);
     bm_status status = bm_device_pick_open(device, NULL, &pick, err);
     if (status == BM_OK)
-        status = case_open(&test, err);
+        status = case_open(test, err);
     for (size_t i = 0; status == BM_OK && i < pick.n; i++) {
         for (size_t s = 0; status == BM_OK && s < N_TEST_SHAPES; s++) {
-            test.scheme = test_shapes[s].scheme;
-            test.perms = test_shapes[s].perms;
-            test.rows = test.perms < 4 ? 1 : 4;
-            test.bands = test.perms / test.rows;
-            status = case_run(&test, &pick.devices[i], cache_dir, &checks, err);
+            test->scheme = test_shapes[s].scheme;
+            test->perms = test_shapes[s].perms;
+            test->rows = test->perms < 4 ? 1 : 4;
+            test->bands = test->perms / test->rows;
+            status = case_run(test, &pick.devices[i], cache_dir, &checks, err);
         }
     }
     if (n_checks != NULL)
         *n_checks = checks;
-    bm_free(test.hashes);
-    bm_free(test.words);
-    bm_free(test.keys);
+    case_free(test);
     bm_device_pick_reset(&pick);
     return status;
 }

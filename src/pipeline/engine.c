@@ -36,17 +36,21 @@ static bm_status named_failure(const bm_device_info *device, bm_status status, b
     return BM_ERR_DEVICE;
 }
 
-/* A device that does not open is left out under `auto` (with a warning), else an error. */
+/* A device that does not open, or fails in the trial, is left out under `auto` (with a warning),
+ * else an error. */
 static bm_status open_lane(bm_engine *engine, bm_backend_cfg *cfg, const bm_device_info *device,
-                           bm_text_trial *trial, bm_error *err)
+                           bm_text_trial **trial, bm_error *err)
 {
     bm_error why = {0};
     cfg->device = device->spec;
     bm_lane *lane = &engine->lanes[engine->n_lanes];
     bm_status status = bm_backend_opencl.open(cfg, &lane->backend, &why);
-    if (status == BM_OK && trial != NULL && lane->backend->takes_text) {
-        status = bm_text_trial_run(trial, lane->backend, &why);
+    if (status == BM_OK && *trial != NULL && lane->backend->takes_text) {
+        status = bm_text_trial_run(*trial, lane->backend, &why);
         if (status != BM_OK) {
+            bm_backend_opencl.drain(lane->backend, NULL);
+            if (lane->backend->stuck)
+                *trial = NULL; /* the device may use it for ever */
             bm_backend_opencl.close(lane->backend);
             lane->backend = NULL;
         }
@@ -128,7 +132,7 @@ static bm_status open_devices(bm_engine *engine, const bm_engine_cfg *cfg, bm_ba
             engine->use_cpu = true;
             add_name(engine, device->name);
         } else {
-            status = open_lane(engine, backend, device, trial, err);
+            status = open_lane(engine, backend, device, &trial, err);
         }
     }
     if (status == BM_OK && engine->n_lanes == 0 && !engine->use_cpu) {

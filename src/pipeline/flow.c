@@ -276,10 +276,34 @@ static void lane_replace(lane_run *run)
         deliver(run->f, run->in_flight[i]);
 }
 
+/* A device that is stuck keeps for good what it holds; the lane goes on with other batches that
+ * hold the same documents. */
+static void lane_leave(lane_run *run, bm_error *error)
+{
+    for (uint32_t i = 0; i < run->n; i++) {
+        bm_flow_batch *other = bm_flow_batch_leave(run->in_flight[i]);
+        bm_status status = BM_ERR_NOMEM;
+        if (other != NULL)
+            status = bm_flow_batch_task(run->f->cfg, other, error);
+        if (status != BM_OK) { /* the flow ends here */
+            fail(run->f, status, error);
+            bm_flow_batch_free(other);
+            run->n = i;
+            return;
+        }
+        run->in_flight[i] = other;
+    }
+}
+
 /* The lane's device failed: close it first, for it may still write into what it held. */
 static void lane_give_up(lane_run *run, bm_status status, const bm_error *error)
 {
-    run->lane->backend->ops->close(run->lane->backend);
+    bm_backend *backend = run->lane->backend;
+    bm_error none = {0};
+    backend->ops->drain(backend, NULL);
+    if (backend->stuck)
+        lane_leave(run, &none);
+    backend->ops->close(backend);
     run->lane->backend = NULL;
     run->error = *error;
     run->status = bm_engine_lane_failed(run->f->cfg->engine, run->lane, status, &run->error);

@@ -50,6 +50,7 @@ typedef struct bm_flow_batch {
     uint64_t *keys;  /* n_docs * bands */
     size_t cap_words, cap_keys;
     bm_sign_task task;
+    bool left;        /* a stuck device may read shingles and text: they are never freed */
     bm_status status; /* what came after the documents: a bad record, a failure */
     bm_error error;
 } bm_flow_batch;

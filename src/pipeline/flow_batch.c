@@ -46,6 +46,11 @@ void bm_flow_batch_clear(bm_flow_batch *batch)
         bm_free(batch->skipped[i].reason);
     batch->n_docs = batch->n_skipped = 0;
     batch->n_invalid = 0;
+    if (batch->left) { /* a device may read them for ever */
+        memset(&batch->shingles, 0, sizeof batch->shingles);
+        memset(&batch->text, 0, sizeof batch->text);
+        batch->left = false;
+    }
     bm_shingle_batch_clear(&batch->shingles);
     bm_text_batch_clear(&batch->text);
     batch->as_text = false;
@@ -68,6 +73,20 @@ void bm_flow_batch_free(bm_flow_batch *batch)
     bm_free(batch->words);
     bm_free(batch->keys);
     bm_free(batch);
+}
+
+bm_flow_batch *bm_flow_batch_leave(const bm_flow_batch *batch)
+{
+    bm_flow_batch *other = bm_alloc(1, sizeof *other);
+    if (other == NULL)
+        return NULL;
+    *other = *batch;
+    other->words = NULL;
+    other->keys = NULL;
+    other->n_shingles = NULL;
+    other->cap_words = other->cap_keys = other->cap_n_shingles = 0;
+    other->left = true;
+    return other;
 }
 
 /* --- reading --- */

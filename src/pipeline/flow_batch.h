@@ -27,5 +27,9 @@ bm_status bm_flow_batch_task(const bm_flow_cfg *cfg, bm_flow_batch *batch, bm_er
 bm_status bm_flow_batch_deliver(const bm_flow_cfg *cfg, bm_flow_batch *batch, bm_error *err);
 void bm_flow_batch_clear(bm_flow_batch *batch); /* keeps its memory */
 void bm_flow_batch_free(bm_flow_batch *batch);  /* NULL is fine */
+/* The same batch to be signed anew, where a device that is stuck may still read and write what the
+ * old one points to: with outputs of its own, while the inputs are shared and never freed. The old
+ * one is left to the device. NULL: no memory. */
+bm_flow_batch *bm_flow_batch_leave(const bm_flow_batch *batch);
 
 #endif

@@ -144,9 +144,13 @@ void bm_signer_close(bm_signer *signer)
 {
     if (signer == NULL)
         return;
-    if (signer->backend != NULL)
-        signer->backend->ops->close(signer->backend); /* drains: slots are free after it */
-    for (size_t i = 0; signer->slots != NULL && i < signer->n_slots; i++)
+    bool stuck = false;
+    if (signer->backend != NULL) {
+        signer->backend->ops->drain(signer->backend, NULL); /* slots are free after it, */
+        stuck = signer->backend->stuck;                     /* or never */
+        signer->backend->ops->close(signer->backend);
+    }
+    for (size_t i = 0; !stuck && signer->slots != NULL && i < signer->n_slots; i++)
         bm_shingle_batch_reset(&signer->slots[i].batch);
     bm_free(signer->slots);
     bm_shingler_close(signer->shingler);

@@ -296,6 +296,31 @@ job lent sign few opencl:0.0 POCL_CACHE_DIR="$top/broken" BANDMILL_CACHE_DIR="$t
 refused 'signal'
 done_with "drivers that die"
 
+# --- a call never returns: in the job. The limit is short here; the trial run has its own. ---
+
+# CALL N: in the middle of the job (late), in its known answers (a number), or at its end.
+while read -r mode command call n; do
+    [ "$n" = late ] && n=$(late "$mode" "$command" "$call")
+    both "$mode" "$command" 'did not answer within 1 seconds' CL_SHIM_WHERE=job "CL_SHIM_FAIL=$call:$n:hang" BANDMILL_DEVICE_SECONDS=1
+done << 'HANGS'
+copied sign clWaitForEvents late
+copied dedup clEnqueueReadBuffer late
+copied sign clEnqueueWriteBuffer late
+mapped sign clEnqueueMapBuffer late
+mapped dedup clFlush late
+lent sign clWaitForEvents late
+lent dedup clEnqueueNDRangeKernel late
+copied sign clCreateContext 1
+lent sign clWaitForEvents 1
+HANGS
+# A device that hangs when it is let go: the job is done, and nothing is lost.
+for mode in copied lent; do
+    job "$mode" sign many opencl:0.0 CL_SHIM_WHERE=job CL_SHIM_FAIL=clReleaseContext:1:hang BANDMILL_DEVICE_SECONDS=1
+    injected
+    right_bytes
+done
+done_with "drivers that hang"
+
 # --- every call of a small job fails, one run after another, until a run has no fault. Small buffers: several batches under way. ---
 
 # in_turn MODE DEVICE CODE FIRST [COMMAND STEP]

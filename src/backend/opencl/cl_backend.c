@@ -1,4 +1,4 @@
-/* cl_backend.c -- the row bm_backend_opencl: what happens at open, and in which order.
+/* cl_backend.c -- an OpenCL device as a backend: what happens at open, and in which order.
  *
  *     load the loader | find the device | tune | probe | context | program: cache, else build |
  * known answers | store in the cache
@@ -125,13 +125,58 @@ static bm_status make_context(cl_backend *be, const bm_cl_open_options *options,
     return status;
 }
 
+static bm_status cl_submit(bm_backend *backend, bm_sign_task *task, bm_error *err)
+{
+    cl_backend *be = (cl_backend *)backend;
+    if (task->keys != NULL && be->shape.bands == 0)
+        return bm_fail(err, BM_ERR_INTERNAL, "keys are wanted from a backend without bands");
+    if (task->text != NULL && !be->shape.text)
+        return bm_fail(err, BM_ERR_UNSUPPORTED, "%s was not opened for texts", be->base.info.spec);
+    if (task->keys == NULL && task->words == NULL && task->text == NULL)
+        return BM_OK;
+    return bm_cl_stream_submit(&be->stream, task, err);
+}
+
+static bm_status cl_wait(bm_backend *backend, bm_sign_task *task, bm_error *err)
+{
+    return bm_cl_stream_wait(&((cl_backend *)backend)->stream, task, err);
+}
+
+static bm_status cl_drain(bm_backend *backend, bm_error *err)
+{
+    return bm_cl_stream_wait(&((cl_backend *)backend)->stream, NULL, err);
+}
+
+static void cl_close(bm_backend *backend)
+{
+    cl_backend *be = (cl_backend *)backend;
+    if (be == NULL)
+        return;
+    if (be->stream.api != NULL)
+        bm_cl_stream_wait(&be->stream, NULL, NULL);
+    bm_cl_stream_close(&be->stream);
+    if (be->api.library != NULL)
+        bm_cl_program_reset(&be->api, &be->program);
+    if (be->context != NULL)
+        be->api.clReleaseContext(be->context);
+    bm_scheme_params_reset(&be->params);
+    bm_cl_unload(&be->api);
+    bm_free(be);
+}
+
+static const bm_backend_ops backend_ops = {.name = "opencl",
+                                           .submit = cl_submit,
+                                           .wait = cl_wait,
+                                           .drain = cl_drain,
+                                           .close = cl_close};
+
 static void describe(cl_backend *be)
 {
     size_t batch = (size_t)be->shape.batch_kilo_hashes * 1024 *
                    (be->device.info.compute_units > 0 ? be->device.info.compute_units : 1);
     batch = batch < MIN_BATCH ? MIN_BATCH : batch > MAX_BATCH ? MAX_BATCH : batch;
     const size_t most = (size_t)be->stream.cut.max_units * 4;
-    be->base.ops = &bm_backend_opencl;
+    be->base.ops = &backend_ops;
     be->base.parallel = false;
     be->base.takes_text = be->shape.text;
     be->base.depth = BM_CL_DEPTH;
@@ -189,6 +234,8 @@ static bm_status prepare(cl_backend *be, const bm_backend_cfg *cfg,
         be->params.perms = plan[0]; /* the first so many of those drawn */
     if (status == BM_OK && !options->no_probe)
         status = bm_cl_probe_run(cfg, options, be->device.info.name, err);
+    if (status == BM_OK && options->after_probe != NULL)
+        options->after_probe(options->after_probe_ctx);
     if (status == BM_OK && bm_cl_cache_open(&be->cache, cfg->cache_dir, &why) != BM_OK)
         warn(be, "programs are not kept", &why);
     return status;
@@ -219,57 +266,13 @@ bm_status bm_cl_backend_open(const bm_backend_cfg *cfg, const bm_cl_open_options
     be->callbacks = NULL;
     bm_cl_cache_close(&be->cache);
     if (status != BM_OK) {
-        bm_backend_opencl.close(&be->base);
+        cl_close(&be->base);
         return status;
     }
     describe(be);
     be->stream.kernel_seconds = 0;
     *out = &be->base;
     return BM_OK;
-}
-
-static bm_status cl_open(const bm_backend_cfg *cfg, bm_backend **out, bm_error *err)
-{
-    return bm_cl_backend_open(cfg, &(bm_cl_open_options){0}, out, err);
-}
-
-static bm_status cl_submit(bm_backend *backend, bm_sign_task *task, bm_error *err)
-{
-    cl_backend *be = (cl_backend *)backend;
-    if (task->keys != NULL && be->shape.bands == 0)
-        return bm_fail(err, BM_ERR_INTERNAL, "keys are wanted from a backend without bands");
-    if (task->text != NULL && !be->shape.text)
-        return bm_fail(err, BM_ERR_UNSUPPORTED, "%s was not opened for texts", be->base.info.spec);
-    if (task->keys == NULL && task->words == NULL && task->text == NULL)
-        return BM_OK;
-    return bm_cl_stream_submit(&be->stream, task, err);
-}
-
-static bm_status cl_wait(bm_backend *backend, bm_sign_task *task, bm_error *err)
-{
-    return bm_cl_stream_wait(&((cl_backend *)backend)->stream, task, err);
-}
-
-static bm_status cl_drain(bm_backend *backend, bm_error *err)
-{
-    return bm_cl_stream_wait(&((cl_backend *)backend)->stream, NULL, err);
-}
-
-static void cl_close(bm_backend *backend)
-{
-    cl_backend *be = (cl_backend *)backend;
-    if (be == NULL)
-        return;
-    if (be->stream.api != NULL)
-        bm_cl_stream_wait(&be->stream, NULL, NULL);
-    bm_cl_stream_close(&be->stream);
-    if (be->api.library != NULL)
-        bm_cl_program_reset(&be->api, &be->program);
-    if (be->context != NULL)
-        be->api.clReleaseContext(be->context);
-    bm_scheme_params_reset(&be->params);
-    bm_cl_unload(&be->api);
-    bm_free(be);
 }
 
 double bm_cl_backend_kernel_seconds(const bm_backend *backend)
@@ -309,10 +312,3 @@ uint32_t bm_cl_backend_checks(const bm_backend *backend)
 {
     return ((const cl_backend *)backend)->n_checks;
 }
-
-const bm_backend_ops bm_backend_opencl = {.name = "opencl",
-                                          .open = cl_open,
-                                          .submit = cl_submit,
-                                          .wait = cl_wait,
-                                          .drain = cl_drain,
-                                          .close = cl_close};

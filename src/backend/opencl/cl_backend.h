@@ -12,11 +12,14 @@ typedef struct bm_cl_open_options {
     const char *shape; /* "cpu", "gpu"; NULL: $BANDMILL_CL_SHAPE (for tests), else by the table */
     const char *row;   /* a line as in kernels/tuning/opencl.csv instead of the table; NULL:
                           $BANDMILL_CL_ROW (for tests), else by the table */
-    double probe_seconds; /* limit of the probe; 0: $BANDMILL_PROBE_SECONDS, else 120 */
-    size_t limit_bytes;   /* of a buffer; 0: $BANDMILL_CL_LIMIT (for tests), else by the device */
+    double probe_seconds;           /* limit of the probe; 0: $BANDMILL_PROBE_SECONDS, else 120 */
+    void (*after_probe)(void *ctx); /* told once the probe is over; NULL: nobody */
+    void *after_probe_ctx;
+    size_t limit_bytes; /* of a buffer; 0: $BANDMILL_CL_LIMIT (for tests), else by the device */
 } bm_cl_open_options;
 
-/* bm_backend_opencl.open is this with all options at 0. */
+/* bm_backend_opencl.open is this with all options at 0, on a thread of its own (cl_guard.c); here
+ * every call is made by the caller's, and a driver that hangs hangs it too. */
 bm_status bm_cl_backend_open(const bm_backend_cfg *cfg, const bm_cl_open_options *options,
                              bm_backend **out, bm_error *err);
 /* Seconds of bm_sign on the device since it was opened, if `profile`. */

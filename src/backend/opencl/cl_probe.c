@@ -117,7 +117,14 @@ static bm_status spawn(char *const argv[], const char *row, pid_t *pid, int *fro
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
     posix_spawn_file_actions_adddup2(&actions, ends[1], 2);
-    int failed = posix_spawn(pid, argv[0], &actions, NULL, argv, environment);
+    posix_spawnattr_t attributes; /* this thread may have signals blocked */
+    sigset_t none;
+    sigemptyset(&none);
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+    int failed = posix_spawn(pid, argv[0], &actions, &attributes, argv, environment);
+    posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
     bm_free(environment);
     close(ends[1]);
