@@ -2,7 +2,7 @@
 """text_rates.py -- text in memory to signatures, one core, every ratio of one run, as JSON on stdout.
 
 Systems take turns on one processor, round after round; a figure is the median of the rounds, in bytes of text (ids and line
-ends do not count).
+ends do not count). The ratios of the best rounds stand beside: on a machine with other work they differ less from run to run.
 
     limit               bench/limit.c: words between white space, word:5, nothing of the library; repeats are signed too
     limit --distinct    likewise, each shingle of a document once, and their number: the work that `bandmill` does
@@ -111,7 +111,10 @@ def main():
                    "mb_per_s": {name: {"median": round(statistics.median(rates), 1), "min": round(min(rates), 1),
                                        "max": round(max(rates), 1)} for name, rates in rounds.rates.items()},
                    "ratios": {name: round(rounds.median(a) / rounds.median(b), 3) for name, (a, b) in ratios.items()
-                              if a in rounds.rates and b in rounds.rates}})
+                              if a in rounds.rates and b in rounds.rates},
+                   "ratios_of_best_rounds": {name: round(max(rounds.rates[a]) / max(rounds.rates[b]), 3)
+                                             for name, (a, b) in ratios.items()
+                                             if a in rounds.rates and b in rounds.rates}})
     text = json.dumps(result, indent=1)
     print(text)
     if args.out:
