@@ -185,10 +185,10 @@ Test(all_pairs, equals_comparing_every_two_at_any_threshold)
 
 Test(all_pairs, order_values_and_counts_are_the_same_for_any_threads)
 {
-    corpus c = make(9000, 40, 4000); /* more documents than are searched at once */
+    corpus c = make(5000, 40, 3000); /* more documents than are searched at once */
     uint64_t compared = 0, other_compared = 0;
     list one = run_raw(&c, false, .4, 0, &compared);
-    cr_assert_gt(one.n, 9000);
+    cr_assert_gt(one.n, 5000);
     static const uint32_t threads[] = {1, 2, 8};
     for (int i = 0; i < 3; i++) {
         list other = run_raw(&c, false, .4, threads[i], &other_compared);
@@ -209,12 +209,12 @@ Test(all_pairs, blocks_find_what_one_index_finds_and_keep_within_their_memory)
 {
     static const double thresholds[] = {1e-300, .1, .5, .8, 1};
     for (int round = 0; round < 5; round++) {
-        corpus c = make(thresholds[round] < .4 ? 1500 : 6000, 200, 30000);
+        corpus c = make(thresholds[round] < .4 ? 1000 : 5000, 200, 30000);
         uint64_t compared = 0;
         list one = run(&c, true, thresholds[round], 0, &compared);
         cr_assert_gt(one.n, 0);
         uint64_t most_blocks = 0;
-        for (uint64_t mib = 5; mib <= 80; mib *= 2) {
+        for (uint64_t mib = 5; mib <= 40; mib *= 2) {
             list got = {0};
             bm_all_pairs_job job = job_of(&c, thresholds[round], &got);
             bm_all_pairs_stats stats = {0};
@@ -364,7 +364,7 @@ static bool yes(void *ctx)
 
 Test(all_pairs, a_cancelled_job_ends_with_its_status)
 {
-    corpus c = make(9000, 10, 300);
+    corpus c = make(5000, 10, 300);
     for (int after = 0; after < 2; after++) {
         int left = after;
         list got = {0};
