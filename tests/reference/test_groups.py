@@ -117,7 +117,7 @@ def scancode(folder, threshold):
 
 # --- components ---
 
-def check_components(claims, bandmill, corpus, folder):
+def check_components(claims, bandmill, corpus, folder, small):
     pairs = os.path.join(folder, "pairs.tsv")
     rows = bandmill.run("pairs", *corpus.arguments, corpus.path).stdout
     with open(pairs, "wb") as file:
@@ -130,7 +130,7 @@ def check_components(claims, bandmill, corpus, folder):
         found = partition(read_groups(harness.read_file(target, "groups.jsonl")))
         claims.check(f"{corpus.name}: {name} has SciPy's {len(wanted)} components of the {len(edges)} edges of pairs",
                      found == wanted, f"{len(found - wanted)} others")
-    thresholds = [corpus.threshold, 0.85, 0.9, 0.95, 1]
+    thresholds = [corpus.threshold, 0.9] if small else [corpus.threshold, 0.85, 0.9, 0.95, 1]
     table = bandmill.run("cluster", "--threshold", ",".join(map(str, thresholds)), pairs).stdout
     lines = []
     for threshold in thresholds:
@@ -338,9 +338,9 @@ def check_report(claims, corpus, target, name):
     claims.check(f"{corpus.name}, {name}: the report's {', '.join(wanted)} are those of the files", not wrong, str(wrong)[:300])
 
 
-def check_corpus(claims, bandmill, corpus, sizes, rng):
+def check_corpus(claims, bandmill, corpus, sizes, small, rng):
     with harness.scratch() as folder:
-        check_components(claims, bandmill, corpus, folder)
+        check_components(claims, bandmill, corpus, folder, small)
         plain, pairs = os.path.join(folder, "dedup"), os.path.join(folder, "dedup--pairs")
         for target in (plain, pairs):
             check_report(claims, corpus, target, os.path.basename(target))
@@ -352,17 +352,20 @@ def check_corpus(claims, bandmill, corpus, sizes, rng):
 def main():
     args = harness.arguments("groups against SciPy", ("--seed", {"type": int, "default": 20240607}))
     claims, bandmill, rng = harness.Claims(), harness.Program(args.program), random.Random(args.seed)
-    sizes = {"small": (1, 1, 1), "normal": (3, 6, 3), "full": (20, 60, 6)}[args.size]
+    sizes = (20, 60, 6) if args.size == "full" else (3, 6, 3)
+    of_families = {"small": (2, 2, 2), "normal": (6, 6, 4), "full": (12, 12, 40)}[args.size]
+    small = args.size == "small"
     with harness.scratch() as folder:
-        check_corpus(claims, bandmill, families(folder, rng), {"small": (2, 2, 2), "normal": (6, 6, 4), "full": (12, 12, 40)}[args.size],
-                     rng)
-        for threshold in (0.7, 0.8):
-            corpus = scancode(folder, threshold)
-            if corpus and threshold == 0.7:
-                check_corpus(claims, bandmill, corpus, sizes, rng)
-            elif corpus:
-                check_components(claims, bandmill, corpus, folder)
-                check_truth(claims, bandmill, corpus, folder)
+        check_corpus(claims, bandmill, families(folder, rng), of_families, small, rng)
+        corpus = scancode(folder, 0.7)
+        if corpus and not small:
+            check_corpus(claims, bandmill, corpus, sizes, small, rng)
+        elif corpus:
+            check_star(claims, bandmill, corpus, folder)
+        corpus = scancode(folder, 0.8)
+        if corpus:
+            check_components(claims, bandmill, corpus, folder, small)
+            check_truth(claims, bandmill, corpus, folder)
     claims.end()
 
 
