@@ -8,7 +8,7 @@
 #   --work DIR         where it works (build/gpu-box)
 #   --out FILE         the JSON (bench/results/gpu-NAME.json, NAME being the device's; with --quick WORK/result.json)
 #   --steps LIST       only these, separated by commas; what earlier calls left in WORK stays in the JSON. In their order:
-#                      setup build self-test parity identity bench job tune
+#                      setup build self-test parity identity text bench job tune
 #   --commit ID        what is measured, where there is no git here
 #   --quick            small inputs, one repeat, no tuning: does the script work?
 #   --bundle DIR       on a machine with a network and the same distribution: download into DIR what building needs; with --program-dir
@@ -22,7 +22,7 @@ set -uo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root" || exit 2
 
-all_steps=(setup build self-test parity identity bench job tune)
+all_steps=(setup build self-test parity identity text bench job tune)
 device=gpu from='' given='' work=build/gpu-box out='' steps='' commit='' quick=no bundle=''
 
 usage() {
@@ -66,7 +66,7 @@ done
 mkdir -p "$work"/{parts,logs,vendors} && work=$(realpath -e "$work") || exit 2
 build=${given:-$work/build}
 export BANDMILL_CACHE_DIR=$work/cache LC_ALL=C
-unset BANDMILL_DEVICE BANDMILL_CPU BANDMILL_TUNING BANDMILL_CL_SHAPE BANDMILL_CL_ROW BANDMILL_CL_LIMIT
+unset BANDMILL_DEVICE BANDMILL_CPU BANDMILL_TUNING BANDMILL_CL_SHAPE BANDMILL_CL_ROW BANDMILL_CL_LIMIT BANDMILL_CL_TEXT
 
 # --- helpers ---
 
@@ -296,6 +296,39 @@ step_identity() {
     [[ -z $why ]]
 }
 
+# Texts to the device instead of hashes: the same bytes from either, how long each takes, and what the program's own trial says.
+step_text() {
+    choose_device || fail "no device" || return
+    local n=100000 repeats=3 shingles='char:5 byte:8 word:5' shingle form r file begin rows=''
+    [[ $quick == yes ]] && n=1000 repeats=1 shingles=char:5
+    documents "$n" || fail "the documents cannot be made" || return
+    for shingle in $shingles; do
+        run 300 /dev/null "$build/bandmill" sign "$work/$n.jsonl" -q --force --shingle "$shingle" --device cpu -o "$work/text-cpu" ||
+            fail "sign --shingle $shingle fails on the CPU" || return
+        rm -f "$work"/text-seconds-*
+        for ((r = 0; r < repeats; r++)); do
+            for form in off on auto; do
+                begin=$(date +%s.%N)
+                run 300 /dev/null env "BANDMILL_CL_TEXT=$form" "$build/bandmill" sign "$work/$n.jsonl" -q --force --shingle "$shingle" \
+                    --device "$spec" -o "$work/text-$form" || fail "sign --shingle $shingle fails with BANDMILL_CL_TEXT=$form" || return
+                awk -v a="$begin" -v b="$(date +%s.%N)" 'BEGIN { printf "%.3f\n", b - a }' >> "$work/text-seconds-$form"
+                for file in signatures.npy n_shingles.npy; do
+                    cmp -s "$work/text-cpu/$file" "$work/text-$form/$file" ||
+                        fail "sign --shingle $shingle, BANDMILL_CL_TEXT=$form: $file differs from the CPU's"
+                done
+            done
+        done
+        rows+="${rows:+,
+  }{\"shingle\": \"$shingle\", \"hashes_seconds\": $(sort -n "$work/text-seconds-off" | sed -n "$(((repeats + 1) / 2))p"),
+   \"text_seconds\": $(sort -n "$work/text-seconds-on" | sed -n "$(((repeats + 1) / 2))p"), \"chosen\": $(
+            awk '/"device_input": [{]/ { on = 1; sub(/.*"device_input": /, "") } on { print } on && /^    }/ { exit }' "$work/text-auto/manifest.json" |
+                sed '$ s/,$//'
+        )}"
+    done
+    result="{\"documents\": $n, \"forms\": [$rows]}"
+    [[ -z $why ]]
+}
+
 step_bench() {
     choose_device || fail "no device" || return
     local options=() up down resident host words limit=null link
@@ -352,7 +385,7 @@ step_tune() {
 # --- run them, and put the parts together ---
 
 [[ -n $commit ]] || commit=$(git -C "$root" rev-parse HEAD 2> /dev/null) || commit=unknown
-[[ $quick == yes && -z $steps ]] && wanted=(setup build self-test parity identity bench job)
+[[ $quick == yes && -z $steps ]] && wanted=(setup build self-test parity identity text bench job)
 for step in "${wanted[@]}"; do
     log=$work/logs/$step.log why='' result=null commands=()
     : > "$log"

@@ -43,15 +43,15 @@ if ! "$build/bandmill" devices | grep -q 'Portable Computing Language'; then
 fi
 
 # All steps. The parity tests themselves are run by this suite anyway; one device of theirs is enough here.
-wanted="setup build self-test identity bench job"
-[ -x "$build/tests/parity/test_parity_opencl" ] && wanted="setup build self-test parity identity bench job"
+wanted="setup build self-test identity text bench job"
+[ -x "$build/tests/parity/test_parity_opencl" ] && wanted="setup build self-test parity identity text bench job"
 run 0 --quick --device pocl --work "$work/all" --steps "${wanted// /,}"
 json "$work/all/result.json"
 for step in $wanted; do
     check grep -qx "$step true" <(steps "$work/all/result.json") || fail "$step is not in the JSON as passed"
 done
 for key in '"platform": "Portable Computing Language"' '"resident_mshingles_s": [1-9]' '"upload_mb_s": [1-9]' '"host_of_link": 0\.' \
-    '"files_compared": 1[0-9]' '"cpu_over_device": [0-9]' '"device_seconds": [0-9]' '"quick": true' '"self_test":"passed"' '"commands": \["BUILD/'; do
+    '"files_compared": 1[0-9]' '"text_seconds": [0-9]' '"text_device": [1-9]' '"cpu_over_device": [0-9]' '"device_seconds": [0-9]' '"quick": true' '"self_test":"passed"' '"commands": \["BUILD/'; do
     check grep -q "$key" "$work/all/result.json" || fail "no $key"
 done
 

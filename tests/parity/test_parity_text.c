@@ -1,7 +1,8 @@
 /* Texts cut and hashed on every OpenCL device here, in both shapes of the kernels: words, keys and counts of distinct
  * shingles equal the exact shingler's hashes under the scalar reference.
  *
- * No device: the tests are skipped, with the reason. BANDMILL_REQUIRE_OPENCL=N: fewer than N platforms is a failure. */
+ * No device: the tests are skipped, with the reason. BANDMILL_REQUIRE_OPENCL=N: fewer than N platforms is a failure.
+ * BANDMILL_TEST_DEVICE=opencl:P.D: that device alone, in both shapes with each K; none is a failure. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,6 +44,15 @@ static bm_device_info *find_devices(size_t *n)
     const char *required = getenv("BANDMILL_REQUIRE_OPENCL");
     if (required != NULL)
         cr_assert_geq(platforms, strtoul(required, NULL, 10), "%zu OpenCL platforms here; %s", platforms, note);
+    const char *only = getenv("BANDMILL_TEST_DEVICE");
+    if (only != NULL) {
+        const size_t all = *n;
+        *n = 0;
+        for (size_t i = 0; i < all; ++i)
+            if (strcmp(infos[i].spec, only) == 0)
+                infos[(*n)++] = infos[i];
+        cr_assert_eq(*n, 1, "there is no device %s", only);
+    }
     if (*n == 0)
         cr_skip("no OpenCL device: %s", note);
     return infos;
@@ -230,7 +240,7 @@ static void check_kind(bm_shingle_kind kind, const uint32_t *ks)
         bm_text_options options = {.normalize = BM_NORM_LOWER, .shingle = kind, .shingle_k = *ks};
         options.short_rule = *ks % 2 == 0 ? BM_SHORT_SKIP : BM_SHORT_WHOLE;
         options.words = *ks % 3 == 0 ? BM_WORDS_ALNUM : BM_WORDS_SPACE;
-        check_options(infos, n, &options, *ks == 5 ? -1 : turn);
+        check_options(infos, n, &options, *ks == 5 || getenv("BANDMILL_TEST_DEVICE") != NULL ? -1 : turn);
     }
     bm_free(infos);
 }

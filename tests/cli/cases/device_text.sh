@@ -49,11 +49,11 @@ same() {
 }
 
 for shingle in byte:8 char:5 word:2; do
-    same $shingle in.jsonl
+    same "$shingle" in.jsonl
     says out/manifest.json '"form": ?"text"'
     says ../err 'texts go to the device'
-    same $shingle in.jsonl BANDMILL_CL_LIMIT=65536 # the long document is beyond its buffers
-    devices="$device,cpu" same $shingle in.jsonl
+    same "$shingle" in.jsonl BANDMILL_CL_LIMIT=65536 # the long document is beyond its buffers
+    devices="$device,cpu" same "$shingle" in.jsonl
 done
 same word:2 in.jsonl BANDMILL_CL_SHAPE=gpu
 same word:2 host.jsonl
