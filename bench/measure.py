@@ -94,7 +94,7 @@ def short(argument):
 def provenance(program):
     return {"date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
             "commit": output_of(["git", "rev-parse", "--short=12", "HEAD"]),
-            "changed_files": len(output_of(["git", "status", "--porcelain", "--untracked-files=no"]).splitlines()),
+            "changed_files": len(output_of(["git", "status", "--porcelain", "--untracked-files=no", "--", ":!bench/results", ":!docs"]).splitlines()),
             "version": output_of([program, "--version"]).splitlines()[:6], "machine": machine(),
             "command": [short(argument) for argument in sys.argv]}
 
