@@ -93,9 +93,7 @@ def main():
             "whole_job": whole_job(bandmill, corpus, folder),
             "verification_one_core": verification(bandmill, intersect, corpus, folder),
         }
-    with open(out, "w", encoding="utf-8") as file:
-        json.dump(result, file, indent=2)
-        file.write("\n")
+    measure.write(out, result)
     print(json.dumps({k: result[k] for k in ("whole_job", "verification_one_core")}, indent=2))
 
 

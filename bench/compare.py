@@ -303,9 +303,7 @@ def main():
         "leaves_out": LEAVES_OUT, "truth": judged, "sections": sections})
     print(report.tables(result))
     if args.out:
-        with open(args.out, "w", encoding="utf-8") as file:
-            json.dump(result, file, indent=1)
-            file.write("\n")
+        measure.write(args.out, result)
     if args.markdown:
         report.replace(args.markdown, result)
     if args.plot and args.out:

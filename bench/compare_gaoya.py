@@ -80,9 +80,7 @@ def main():
         print(f"{name:<20}{seconds['median']:>9.3f}{seconds['min']:>8.3f}{seconds['max']:>8.3f}{cpu['median']:>8.2f}"
               f"{peak['median']:>9.0f}{ratio:>12.2f}{ratio_cpu:>10.2f}")
     if args.out:
-        with open(args.out, "w", encoding="utf-8") as file:
-            json.dump(result, file, indent=1)
-            file.write("\n")
+        measure.write(args.out, result)
     checked = result["systems"]["bandmill lower"]
     if checked["times_faster_than_gaoya"] < args.min_ratio or (args.max_mb and checked["peak_mb"]["max"] > args.max_mb):
         print(f"below the mark: {args.min_ratio} times gaoya, {args.max_mb or 'any'} MB", file=sys.stderr)

@@ -20,9 +20,7 @@ def main():
     report = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, env=env).stdout)
     result = {**report, **measure.provenance(bandmill)}
     result["command"] = [f"BANDMILL_CPU={isa}"] + [measure.short(word) for word in command]
-    with open(out, "w", encoding="utf-8") as file:
-        json.dump(result, file, indent=2)
-        file.write("\n")
+    measure.write(out, result)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ A figure is the median over the repeats of one run, with the least and the most;
 that slows down slows down all of them. Peak memory is ru_maxrss of the child (its own; the threads are in it). Standard
 library only."""
 import datetime
+import json
 import os
 import platform
 import shutil
@@ -97,6 +98,13 @@ def provenance(program):
             "changed_files": len(output_of(["git", "status", "--porcelain", "--untracked-files=no", "--", ":!bench/results", ":!docs"]).splitlines()),
             "version": output_of([program, "--version"]).splitlines()[:6], "machine": machine(),
             "command": [short(argument) for argument in sys.argv]}
+
+
+def write(path, result):
+    """The result of a benchmark, as JSON."""
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(result, file, indent=1)
+        file.write("\n")
 
 
 def remove(path):

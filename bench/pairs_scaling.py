@@ -109,9 +109,7 @@ def main():
             ok = ok and figures["bandmill, 1 thread"]["share_of_plain"] <= 1
             result["truth"] = figures
     if args.out:
-        with open(args.out, "w", encoding="utf-8") as file:
-            json.dump(result, file, indent=1)
-            file.write("\n")
+        measure.write(args.out, result)
     return 0 if ok else 1
 
 

@@ -36,9 +36,7 @@ def main():
     result["microseconds_per_document"] = {name: round(value, 4) for name, value in per_document.items()}
     result["peak_mb"] = {name: round(max(run["peak_mb"] for run in of)) for name, of in runs.items()}
     result["greatest_deviation"] = round(max(abs(value / base - 1) for value in per_document.values()), 4)
-    with open(out, "w", encoding="utf-8") as file:
-        json.dump(result, file, indent=2)
-        file.write("\n")
+    measure.write(out, result)
     print(json.dumps({key: result[key] for key in ("microseconds_per_document", "greatest_deviation")}, indent=2))
 
 

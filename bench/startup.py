@@ -35,9 +35,7 @@ def main():
         runs = measure.alternate(contenders, ROUNDS)
     result = {"question": "start-up: whole process, seconds", **measure.provenance(bandmill)}
     result["seconds"] = {name: measure.summary(of) for name, of in runs.items()}
-    with open(out, "w", encoding="utf-8") as file:
-        json.dump(result, file, indent=2)
-        file.write("\n")
+    measure.write(out, result)
     print(json.dumps(result["seconds"], indent=2))
 
 

@@ -77,9 +77,7 @@ def main():
         print(f"{name:<40}{seconds['median']:>9.3f}{seconds['min']:>8.3f}{seconds['max']:>8.3f}"
               f"{n_bytes / 1e6 / seconds['median']:>8.0f}{share:>10.3f}{share_cpu:>10.3f}")
     if args.out:
-        with open(args.out, "w", encoding="utf-8") as file:
-            json.dump(result, file, indent=1)
-            file.write("\n")
+        measure.write(args.out, result)
     return 1 if result["systems"]["sign --words space --normalize none"]["share_of_limit"] < args.min_ratio else 0
 
 

@@ -35,6 +35,12 @@ bm_status bm_shingle_batch_reserve(bm_shingle_batch *batch, size_t more_docs, si
 void bm_shingle_batch_clear(bm_shingle_batch *batch);
 void bm_shingle_batch_reset(bm_shingle_batch *batch); /* frees */
 
+/* Distinct shingles of the document that was added last; there is one. */
+static inline uint32_t bm_shingle_batch_last(const bm_shingle_batch *batch)
+{
+    return (uint32_t)(batch->offsets[batch->n_docs] - batch->offsets[batch->n_docs - 1]);
+}
+
 static inline size_t bm_shingle_batch_hashes(const bm_shingle_batch *batch)
 {
     return batch->n_docs == 0 ? 0 : (size_t)batch->offsets[batch->n_docs];

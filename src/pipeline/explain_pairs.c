@@ -18,6 +18,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "pipeline/match.h"
 #include "pipeline/pair_file.h"
 
 #define BYTES_A_PAIR 88u
@@ -51,14 +52,6 @@ static bm_status add_pair(bm_explainer *e, bm_pair pair, bm_error *err)
     if (status == BM_OK)
         e->pairs[e->n_pairs++] = pair;
     return status;
-}
-
-static int by_place(const void *x, const void *y)
-{
-    const bm_pair *p = x, *q = y;
-    if (p->a != q->a)
-        return p->a < q->a ? -1 : 1;
-    return p->b < q->b ? -1 : p->b > q->b;
 }
 
 /* --- from pairs.tsv --- */
@@ -275,7 +268,7 @@ static bm_status compute_pairs(bm_explainer *e, bm_error *err)
         if (status == BM_OK)
             status = find_pairs(e, offsets, numbers, gather(s, copy, offsets, numbers), err);
         if (e->n_pairs > 1)
-            qsort(e->pairs, e->n_pairs, sizeof *e->pairs, by_place);
+            qsort(e->pairs, e->n_pairs, sizeof *e->pairs, bm_pair_by_place);
     }
     bm_free(copy);
     bm_free(offsets);

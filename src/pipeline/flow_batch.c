@@ -141,12 +141,6 @@ static bm_status add_doc(bm_flow_batch *batch, const bm_doc_row *row, bm_str id,
     return BM_OK;
 }
 
-static uint32_t last_doc_shingles(const bm_shingle_batch *shingles)
-{
-    return (uint32_t)(shingles->offsets[shingles->n_docs] -
-                      shingles->offsets[shingles->n_docs - 1]);
-}
-
 static bm_status skip_record(bm_flow_worker *worker, const bm_record *record, bm_error *err)
 {
     bm_flow_batch *batch = worker->batch;
@@ -174,15 +168,15 @@ static bm_status on_record(void *ctx, const bm_record *record, bm_error *err)
     if (record->bad)
         return skip_record(worker, record, err);
     bm_flow_batch *batch = worker->batch;
-    bm_status status =
-        batch->as_text ? bm_unit_text_add(worker->shingler, record->text, &batch->text, err)
-                       : bm_shingler_add(worker->shingler, record->text, &batch->shingles, err);
+    bm_status status = batch->as_text
+                           ? bm_unit_text_add(worker->shingler, record->text, &batch->text, err)
+                           : bm_shingler_add(worker->shingler, record->text, &batch->shingles, err);
     if (status != BM_OK)
         return status;
     bm_doc_row row = {.line = record->line,
                       .text_bytes = record->text_bytes,
                       .file = record->file,
-                      .n_shingles = batch->as_text ? 0 : last_doc_shingles(&batch->shingles)};
+                      .n_shingles = batch->as_text ? 0 : bm_shingle_batch_last(&batch->shingles)};
     batch->n_invalid += record->n_invalid;
     return add_doc(batch, &row, record->id, err);
 }
@@ -201,7 +195,7 @@ static bm_status shingle_hashes(bm_flow_batch *batch, bm_error *err)
             return status;
         bm_doc_row row = {.line = batch->first_doc + i + 1,
                           .text_bytes = n_hashes * sizeof *hashes,
-                          .n_shingles = last_doc_shingles(&batch->shingles)};
+                          .n_shingles = bm_shingle_batch_last(&batch->shingles)};
         status = add_doc(batch, &row, (bm_str){id, (size_t)len}, err);
         if (status != BM_OK)
             return status;

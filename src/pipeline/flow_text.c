@@ -12,12 +12,6 @@ bool bm_flow_text_pointless(const bm_flow_batch *batch)
     return batch->text.host_bytes.len > batch->text.bytes.len / HOST_SHARE;
 }
 
-static uint32_t last_doc_shingles(const bm_shingle_batch *shingles)
-{
-    return (uint32_t)(shingles->offsets[shingles->n_docs] -
-                      shingles->offsets[shingles->n_docs - 1]);
-}
-
 bm_status bm_flow_text_hash(bm_flow_batch *batch, bm_shingler *shingler, bm_error *err)
 {
     bm_shingle_batch_clear(&batch->shingles);
@@ -25,7 +19,7 @@ bm_status bm_flow_text_hash(bm_flow_batch *batch, bm_shingler *shingler, bm_erro
         bm_status status = bm_unit_text_hash(shingler, &batch->text, i, &batch->shingles, err);
         if (status != BM_OK)
             return status;
-        batch->docs[i].row.n_shingles = last_doc_shingles(&batch->shingles);
+        batch->docs[i].row.n_shingles = bm_shingle_batch_last(&batch->shingles);
     }
     batch->as_text = false;
     return BM_OK;
@@ -45,7 +39,7 @@ static bm_status sign_one(bm_engine *engine, bm_flow_batch *batch, size_t doc,
                          .n_docs = 1,
                          .words = all->words == NULL ? NULL : all->words + doc * engine->perms_used,
                          .keys = all->keys == NULL ? NULL : all->keys + doc * engine->bands};
-    batch->docs[doc].row.n_shingles = last_doc_shingles(shingles);
+    batch->docs[doc].row.n_shingles = bm_shingle_batch_last(shingles);
     return bm_engine_sign_cpu(engine, &task, err);
 }
 

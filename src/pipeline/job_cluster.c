@@ -25,6 +25,7 @@
 #include "lsh/union_find.h"
 #include "pipeline/cluster_groups.h"
 #include "pipeline/id_set.h"
+#include "pipeline/match.h"
 #include "pipeline/meter.h"
 #include "pipeline/pair_file.h"
 
@@ -169,9 +170,7 @@ static int most_similar_first(const void *x, const void *y)
     double a = known_or_more(p->similarity), b = known_or_more(q->similarity);
     if (a > b || a < b)
         return a > b ? -1 : 1;
-    if (p->a != q->a)
-        return p->a < q->a ? -1 : 1;
-    return p->b < q->b ? -1 : p->b > q->b;
+    return bm_pair_by_place(p, q);
 }
 
 static bm_status star_labels(cluster *c, uint64_t n_pairs, uint32_t *labels, bm_error *err)

@@ -187,7 +187,7 @@ static bm_status match_all(bm_match *match, const bm_callbacks *callbacks, bm_er
     return status;
 }
 
-static int by_place(const void *x, const void *y)
+int bm_pair_by_place(const void *x, const void *y)
 {
     const bm_pair *p = x, *q = y;
     if (p->a != q->a)
@@ -226,7 +226,7 @@ bm_status bm_match_run(bm_match *match, bm_error *err)
         status = match_bands(match, &callbacks, err);
     }
     if (status == BM_OK && match->n_edges > 1)
-        qsort(match->edges, match->n_edges, sizeof *match->edges, by_place);
+        qsort(match->edges, match->n_edges, sizeof *match->edges, bm_pair_by_place);
     return status;
 }
 
@@ -249,6 +249,7 @@ size_t bm_match_find(const bm_match *match, uint32_t a, uint32_t b)
     bm_pair wanted = {a < b ? a : b, a < b ? b : a, 0.0};
     if (match->n_edges == 0)
         return SIZE_MAX;
-    const bm_pair *found = bsearch(&wanted, match->edges, match->n_edges, sizeof wanted, by_place);
+    const bm_pair *found =
+        bsearch(&wanted, match->edges, match->n_edges, sizeof wanted, bm_pair_by_place);
     return found != NULL ? (size_t)(found - match->edges) : SIZE_MAX;
 }

@@ -42,6 +42,8 @@ void bm_match_reset(bm_match *match);
 /* The bits of a similarity, and back, for records of edges. */
 uint64_t bm_edge_bits(double similarity);
 double bm_edge_similarity(uint64_t bits);
+/* For qsort and bsearch of bm_pair: by a, then b. */
+int bm_pair_by_place(const void *x, const void *y);
 /* The edge of two documents (in any order): its place in `edges`, or SIZE_MAX. */
 size_t bm_match_find(const bm_match *match, uint32_t a, uint32_t b);
 
