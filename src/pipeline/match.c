@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "lsh/all_pairs.h"
+#include "pipeline/match_all_pairs.h"
 
 #define CHUNK_PAIRS 65536u
 #define EDGE_BYTES                                                                                 \
@@ -70,7 +70,7 @@ static void remember(bm_match *match, const bm_pair *edge)
     match->to_earlier[edge->b] = edge->similarity;
 }
 
-static bm_status keep_edges(bm_match *match, const bm_pair *pairs, size_t n, bm_error *err)
+bm_status bm_match_keep(bm_match *match, const bm_pair *pairs, size_t n, bm_error *err)
 {
     bm_status status = edge_room(match, n, err);
     for (size_t i = 0; status == BM_OK && i < n; i++) {
@@ -101,15 +101,7 @@ static bm_status on_candidates(void *ctx, bm_pair *pairs, size_t n, bm_error *er
     status = bm_corpus_compare(match->corpus, match->verify, match->threshold, pairs, n,
                                match->pool, err);
     match->verify_seconds += bm_clock_seconds() - began_s;
-    return status == BM_OK ? keep_edges(match, pairs, n, err) : status;
-}
-
-/* Pairs of --candidates all come with their similarity. */
-static bm_status on_all_pairs(void *ctx, bm_pair *pairs, size_t n, bm_error *err)
-{
-    bm_match *match = ctx;
-    bm_status status = bm_meter_check(match->meter, err);
-    return status == BM_OK ? keep_edges(match, pairs, n, err) : status;
+    return status == BM_OK ? bm_match_keep(match, pairs, n, err) : status;
 }
 
 /* What is not compared is never silent. */
@@ -153,40 +145,6 @@ static bm_status match_bands(bm_match *match, const bm_callbacks *callbacks, bm_
     return status;
 }
 
-/* What an index may use: half of what --memory leaves, since pairs will need the rest. 0: no
- * bound. */
-static uint64_t memory_left(const bm_corpus *corpus)
-{
-    uint64_t left = corpus->cfg.memory;
-    while (left > 1 && bm_corpus_check_memory(corpus, left, NULL) != BM_OK)
-        left -= (left + 7) / 8;
-    return left < 2 ? left : left / 2;
-}
-
-static bm_status match_all(bm_match *match, const bm_callbacks *callbacks, bm_error *err)
-{
-    const bm_corpus *corpus = match->corpus;
-    bm_all_pairs_job job = {.docs = (const uint64_t *const *)corpus->hashes,
-                            .sizes = corpus->sizes,
-                            .skip = corpus->skip,
-                            .n_docs = corpus->n,
-                            .threshold = match->threshold,
-                            .memory = memory_left(corpus),
-                            .pool = match->pool,
-                            .fn = on_all_pairs,
-                            .ctx = match,
-                            .callbacks = callbacks};
-    bm_all_pairs_stats stats = {0};
-    bm_status status = bm_all_pairs(&job, &stats, err);
-    match->n_candidates = match->n_verified = stats.n_compared;
-    if (status == BM_OK && stats.n_blocks > 1)
-        bm_meter_log(match->meter, BM_LOG_INFO,
-                     "documents were compared through %llu indexes, one after another, to stay "
-                     "within --memory",
-                     (unsigned long long)stats.n_blocks);
-    return status;
-}
-
 int bm_pair_by_place(const void *x, const void *y)
 {
     const bm_pair *p = x, *q = y;
@@ -221,7 +179,7 @@ bm_status bm_match_run(bm_match *match, bm_error *err)
     if (match->all_candidates) {
         status = bm_corpus_sort_all(corpus, match->pool, err);
         if (status == BM_OK)
-            status = match_all(match, &callbacks, err);
+            status = bm_match_all_pairs(match, &callbacks, err);
     } else {
         status = match_bands(match, &callbacks, err);
     }
