@@ -16,19 +16,17 @@
 #include "base/pool.h"
 #include "base/queue.h"
 #include "pipeline/flow_batch.h"
+#include "pipeline/flow_read.h"
 #include "pipeline/flow_text.h"
 
-#define BYTES_PER_HASH  6u /* of English text; only sizes batches */
-#define BATCH_BYTES_MIN (64u << 10)
-#define BATCH_BYTES_MAX (64u << 20)
-#define LANE_DEPTH_MAX  8u
+#define LANE_DEPTH_MAX 8u
 
 typedef struct flow {
     const bm_flow_cfg *cfg;
-    bm_reader *reader;
-    pthread_mutex_t read_lock;
+    pthread_mutex_t read_lock; /* of the three below */
+    bm_flow_source source;
     bool read_end;
-    uint64_t n_read, docs_read;
+    uint64_t n_read; /* batches to parse: their numbers are 0 ... n_read - 1 */
 
     pthread_mutex_t order_lock; /* of all below */
     pthread_cond_t moved;       /* next moved, or stop */
@@ -127,48 +125,60 @@ static bool wait_for_place(flow *f, uint64_t n)
     return go;
 }
 
+/* A batch with records to parse, read; NULL at the end or when the flow stops. read_lock held. */
+static bm_status read_batch(flow *f, bm_flow_batch **out, bm_error *err)
+{
+    bm_flow_batch *batch = batch_take(f);
+    bm_flow_got got = BM_FLOW_PASSED;
+    bm_status status = batch != NULL ? BM_OK : bm_fail_nomem(err, sizeof *batch);
+    while (status == BM_OK && got == BM_FLOW_PASSED && wait_for_place(f, f->n_read)) {
+        status = bm_meter_check(f->cfg->meter, err);
+        if (status == BM_OK)
+            status = bm_flow_source_next(&f->source, batch, &got, err);
+    }
+    f->read_end = status != BM_OK || got != BM_FLOW_BATCH;
+    if (f->read_end) {
+        bm_flow_batch_free(batch);
+        batch = NULL;
+    }
+    *out = batch;
+    return status;
+}
+
+/* Reading failed: a batch that says so in its turn, so that failures of what was read before come
+ * first. */
+static void deliver_failure(flow *f, uint64_t sequence, bm_status status, const bm_error *error)
+{
+    bm_flow_batch *last = bm_alloc_zero(1, sizeof *last);
+    if (last == NULL) {
+        fail(f, status, error);
+        return;
+    }
+    last->sequence = sequence;
+    last->status = status;
+    last->error = *error;
+    deliver(f, last);
+}
+
 /* The next batch of input, read; NULL at the end or when the flow stops. */
 static bm_flow_batch *read_next(flow *f, bm_flow_times *times, double *mark)
 {
     bm_error error = {0};
+    bm_status status = BM_OK;
     bm_flow_batch *batch = NULL;
+    uint64_t sequence = 0;
     pthread_mutex_lock(&f->read_lock);
     if (!f->read_end && wait_for_place(f, f->n_read)) {
         lap(&times->wait, mark);
-        bm_status status = bm_meter_check(f->cfg->meter, &error);
-        batch = status == BM_OK ? batch_take(f) : NULL;
-        if (status == BM_OK && batch == NULL)
-            status = bm_fail_nomem(&error, sizeof *batch);
-        if (status == BM_OK) {
-            batch->sequence = f->n_read;
-            batch->first_doc = f->docs_read;
-            status = bm_flow_batch_read(f->cfg, f->reader, batch, &f->read_end, &error);
-            f->docs_read +=
-                batch->hash_offsets.len == 0 ? 0 : batch->hash_offsets.len / sizeof(uint64_t) - 1;
-        }
-        if (status != BM_OK || f->read_end) {
-            bm_flow_batch_free(batch);
-            batch = NULL;
-        }
-        f->n_read++;
-        if (status != BM_OK) {
-            f->read_end = true;
-            /* What was read before is delivered first, so that its own failures come first. */
-            bm_flow_batch *last = bm_alloc_zero(1, sizeof *last);
-            if (last == NULL) {
-                fail(f, status, &error);
-            } else {
-                last->sequence = f->n_read - 1;
-                last->status = status;
-                last->error = error;
-                pthread_mutex_unlock(&f->read_lock);
-                deliver(f, last);
-                return NULL;
-            }
-        }
+        status = read_batch(f, &batch, &error);
+        sequence = f->n_read++;
+        if (batch != NULL)
+            batch->sequence = sequence;
         lap(&times->read, mark);
     }
     pthread_mutex_unlock(&f->read_lock);
+    if (status != BM_OK)
+        deliver_failure(f, sequence, status, &error);
     return batch;
 }
 
@@ -390,17 +400,6 @@ static bm_status run_thread(void *ctx, uint32_t thread, bm_error *err)
 
 /* --- opening and closing --- */
 
-static size_t batch_bytes(const bm_flow_cfg *cfg, uint64_t window)
-{
-    size_t most = cfg->budget != NULL ? bm_budget_batch_bytes(cfg->budget, window) : SIZE_MAX;
-    size_t hashes = cfg->engine != NULL ? bm_engine_batch_hashes(cfg->engine) : 0;
-    size_t bytes = hashes * BYTES_PER_HASH;
-    if (bytes < BATCH_BYTES_MIN)
-        bytes = hashes == 0 ? 8 * BATCH_BYTES_MIN : BATCH_BYTES_MIN;
-    most = most < BATCH_BYTES_MAX ? most : BATCH_BYTES_MAX;
-    return bytes > most ? most : bytes;
-}
-
 static bm_status flow_open(const bm_flow_cfg *cfg, flow *f, bm_error *err)
 {
     memset(f, 0, sizeof *f);
@@ -420,9 +419,8 @@ static bm_status flow_open(const bm_flow_cfg *cfg, flow *f, bm_error *err)
     bm_status status = BM_OK;
     if (n_lanes > 0)
         status = bm_queue_open(2 * n_lanes, &f->queue, err);
-    if (status == BM_OK && cfg->hashes == NULL)
-        status = bm_reader_open(cfg->inputs, batch_bytes(cfg, f->window), cfg->batch_docs,
-                                &f->reader, err);
+    if (status == BM_OK)
+        status = bm_flow_source_open(cfg, f->window, &f->source, err);
     return status;
 }
 
@@ -438,7 +436,7 @@ static void flow_close(flow *f)
         bm_flow_batch_free(f->free[i]);
     bm_free(f->ring);
     bm_free(f->free);
-    bm_reader_close(f->reader);
+    bm_flow_source_close(&f->source);
     pthread_cond_destroy(&f->moved);
     pthread_mutex_destroy(&f->order_lock);
     pthread_mutex_destroy(&f->read_lock);

@@ -35,6 +35,7 @@ typedef struct bm_flow_batch {
     bm_raw_batch *raw;
     bm_buf hash_offsets, hash_values; /* of `hashes` inputs, as read */
     uint64_t first_doc;               /* likewise: number of the first document */
+    size_t passed_over; /* so many records at its beginning were delivered by an earlier run */
     bm_flow_doc *docs;
     size_t n_docs, cap_docs;
     bm_buf ids;
@@ -85,7 +86,11 @@ typedef struct bm_flow_cfg {
     const bm_budget *budget; /* bounds the size of batches; NULL: nothing does */
     bm_input_set *inputs;
     bm_hash_input *hashes; /* instead of reading documents; NULL: none */
-    bm_engine *engine;     /* NULL: nothing is signed */
+    /* So many records at the beginning of the inputs were delivered by an earlier run (bad ones
+     * that were skipped count, header rows and blank lines do not; of `hashes`, documents). They
+     * are read again, for digests and bytes_read, but neither parsed nor delivered. */
+    uint64_t skip_records;
+    bm_engine *engine; /* NULL: nothing is signed */
     bool want_words, want_keys;
     bm_meter *meter;
     bm_doc_table *docs;
@@ -95,6 +100,8 @@ typedef struct bm_flow_cfg {
     bm_flow_times *times; /* filled; NULL: not wanted */
 } bm_flow_cfg;
 
+/* BM_ERR_FORMAT: the inputs hold fewer than skip_records records. BM_ERR_CANCELLED, at the next
+ * batch, passed over or not. Else what reading, parsing, signing and the sink end with. */
 bm_status bm_flow_run(const bm_flow_cfg *cfg, bm_error *err);
 
 #endif

@@ -13,8 +13,6 @@
 #include "base/memory.h"
 #include "pipeline/flow_text.h"
 
-#define HASH_BATCH_DOCS 65536u
-
 bm_status bm_flow_worker_open(const bm_flow_cfg *cfg, bm_flow_worker *out, bm_error *err)
 {
     memset(out, 0, sizeof *out);
@@ -44,7 +42,7 @@ void bm_flow_batch_clear(bm_flow_batch *batch)
     batch->hash_offsets.len = batch->hash_values.len = batch->ids.len = 0;
     for (size_t i = 0; i < batch->n_skipped; i++)
         bm_free(batch->skipped[i].reason);
-    batch->n_docs = batch->n_skipped = 0;
+    batch->n_docs = batch->n_skipped = batch->passed_over = 0;
     batch->n_invalid = 0;
     if (batch->left) { /* a device may read them for ever */
         memset(&batch->shingles, 0, sizeof batch->shingles);
@@ -87,37 +85,6 @@ bm_flow_batch *bm_flow_batch_leave(const bm_flow_batch *batch)
     other->cap_words = other->cap_keys = other->cap_n_shingles = 0;
     other->left = true;
     return other;
-}
-
-/* --- reading --- */
-
-static bm_status read_hashes(const bm_flow_cfg *cfg, bm_flow_batch *batch, bool *end, bm_error *err)
-{
-    const uint64_t *offsets, *hashes;
-    size_t n;
-    size_t max_docs = cfg->batch_docs != 0 ? cfg->batch_docs : HASH_BATCH_DOCS;
-    size_t max_hashes = cfg->engine != NULL ? bm_engine_batch_hashes(cfg->engine) : HASH_BATCH_DOCS;
-    bm_status status =
-        bm_hash_input_next(cfg->hashes, max_docs, max_hashes, &offsets, &hashes, &n, err);
-    *end = status == BM_OK && n == 0;
-    if (status != BM_OK || *end)
-        return status;
-    status = bm_buf_add(&batch->hash_offsets, offsets, (n + 1) * sizeof *offsets, err);
-    if (status == BM_OK)
-        status = bm_buf_add(&batch->hash_values, hashes, (size_t)offsets[n] * sizeof *hashes, err);
-    return status;
-}
-
-bm_status bm_flow_batch_read(const bm_flow_cfg *cfg, bm_reader *reader, bm_flow_batch *batch,
-                             bool *end, bm_error *err)
-{
-    if (cfg->hashes != NULL)
-        return read_hashes(cfg, batch, end, err);
-    bm_status status = bm_reader_next(reader, &batch->raw, err);
-    *end = status == BM_OK && batch->raw == NULL;
-    if (status == BM_OK && batch->raw != NULL)
-        batch->bytes_read = batch->raw->bytes_read;
-    return status;
 }
 
 /* --- parsing --- */
@@ -165,6 +132,8 @@ static bm_status skip_record(bm_flow_worker *worker, const bm_record *record, bm
 static bm_status on_record(void *ctx, const bm_record *record, bm_error *err)
 {
     bm_flow_worker *worker = ctx;
+    if (worker->n_records++ < worker->batch->passed_over)
+        return BM_OK;
     if (record->bad)
         return skip_record(worker, record, err);
     bm_flow_batch *batch = worker->batch;
@@ -186,7 +155,7 @@ static bm_status shingle_hashes(bm_flow_batch *batch, bm_error *err)
     const uint64_t *offsets = (const uint64_t *)(const void *)batch->hash_offsets.data;
     const uint64_t *hashes = (const uint64_t *)(const void *)batch->hash_values.data;
     size_t n = batch->hash_offsets.len / sizeof *offsets - 1;
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = batch->passed_over; i < n; i++) {
         char id[24];
         int len = snprintf(id, sizeof id, "%" PRIu64, batch->first_doc + i);
         size_t n_hashes = (size_t)(offsets[i + 1] - offsets[i]);
@@ -206,6 +175,7 @@ static bm_status shingle_hashes(bm_flow_batch *batch, bm_error *err)
 void bm_flow_batch_parse(bm_flow_worker *worker, bm_flow_batch *batch)
 {
     worker->batch = batch;
+    worker->n_records = 0;
     batch->text.options = *worker->cfg->text;
     if (batch->raw != NULL) {
         batch->as_text = worker->cfg->engine != NULL && worker->cfg->engine->path.taken;

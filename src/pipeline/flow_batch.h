@@ -11,15 +11,13 @@ typedef struct bm_flow_worker {
     bm_parser *parser;
     bm_shingler *shingler;
     bm_flow_batch *batch; /* being filled by the parser's callback */
+    size_t n_records;     /* of it that the parser has called back for */
 } bm_flow_worker;
 
 bm_status bm_flow_worker_open(const bm_flow_cfg *cfg, bm_flow_worker *out, bm_error *err);
 void bm_flow_worker_close(bm_flow_worker *worker);
 
-/* Read or copy the next batch of inputs: false at the end. Under the reader's lock. */
-bm_status bm_flow_batch_read(const bm_flow_cfg *cfg, bm_reader *reader, bm_flow_batch *batch,
-                             bool *end, bm_error *err);
-/* Parse and shingle; failures go to batch->status. */
+/* Parse and shingle what is not passed over; failures go to batch->status. */
 void bm_flow_batch_parse(bm_flow_worker *worker, bm_flow_batch *batch);
 /* Room for the outputs, and the task that asks for them. */
 bm_status bm_flow_batch_task(const bm_flow_cfg *cfg, bm_flow_batch *batch, bm_error *err);
