@@ -1,0 +1,209 @@
+/* journal.c -- the whole journal is kept as text, since it has a few lines for each file of input.
+ */
+#include "spill/journal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+
+#define CHECK_DIGITS 16u
+#define READ_BYTES   ((size_t)64 << 10)
+
+struct bm_journal {
+    int fd;
+    char *path;
+    bm_buf lines;   /* texts, each with a NUL behind it */
+    size_t *begins; /* of the lines in it */
+    size_t n, cap;
+    uint64_t check; /* of the last line */
+    uint64_t bytes; /* of the file */
+};
+
+void bm_journal_close(bm_journal *journal)
+{
+    if (journal == NULL)
+        return;
+    if (journal->fd >= 0)
+        close(journal->fd);
+    bm_buf_reset(&journal->lines);
+    bm_free(journal->begins);
+    bm_free(journal->path);
+    bm_free(journal);
+}
+
+static bm_status make(const char *path, int flags, bm_journal **out, bm_error *err)
+{
+    bm_journal *journal = bm_alloc_zero(1, sizeof *journal);
+    if (journal == NULL)
+        return bm_fail_nomem(err, sizeof *journal);
+    bm_status status = BM_OK;
+    journal->fd = -1;
+    journal->path = bm_strdup(path);
+    if (journal->path == NULL)
+        status = bm_fail_nomem(err, strlen(path) + 1);
+    if (status == BM_OK)
+        journal->fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | flags, 0600);
+    if (status == BM_OK && journal->fd < 0)
+        status = bm_fail_errno(err, errno, path, "cannot open the journal");
+    if (status != BM_OK) {
+        bm_journal_close(journal);
+        return status;
+    }
+    *out = journal;
+    return BM_OK;
+}
+
+bm_status bm_journal_create(const char *path, bm_journal **out, bm_error *err)
+{
+    if (unlink(path) != 0 && errno != ENOENT)
+        return bm_fail_errno(err, errno, path, "cannot replace the journal");
+    return make(path, O_CREAT | O_EXCL, out, err);
+}
+
+static uint64_t check_of(const bm_journal *journal, const char *text, size_t len)
+{
+    return XXH3_64bits_withSeed(text, len, journal->check);
+}
+
+static bm_status take(bm_journal *journal, const char *text, size_t len, bm_error *err)
+{
+    void *begins = journal->begins;
+    bm_status status =
+        bm_grow(&begins, &journal->cap, journal->n + 1, sizeof *journal->begins, err);
+    journal->begins = begins;
+    size_t begin = journal->lines.len;
+    if (status == BM_OK)
+        status = bm_buf_add(&journal->lines, text, len, err);
+    if (status == BM_OK)
+        status = bm_buf_add(&journal->lines, "", 1, err);
+    if (status != BM_OK) {
+        journal->lines.len = begin;
+        return status;
+    }
+    journal->begins[journal->n++] = begin;
+    journal->check = check_of(journal, text, len);
+    return BM_OK;
+}
+
+bm_status bm_journal_add(bm_journal *journal, const char *text, bm_error *err)
+{
+    size_t len = strlen(text);
+    bm_buf line = {0};
+    bm_status status =
+        bm_buf_add_format(&line, err, "%s\t%016" PRIx64 "\n", text, check_of(journal, text, len));
+    for (size_t done = 0; status == BM_OK && done < line.len;) {
+        ssize_t n =
+            pwrite(journal->fd, line.data + done, line.len - done, (off_t)(journal->bytes + done));
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            status = bm_fail_errno(err, n == 0 ? ENOSPC : errno, journal->path,
+                                   "cannot write the journal");
+        else
+            done += (size_t)n;
+    }
+    if (status == BM_OK)
+        status = take(journal, text, len, err);
+    if (status == BM_OK)
+        journal->bytes += line.len;
+    bm_buf_reset(&line);
+    return status;
+}
+
+/* --- opening --- */
+
+static bm_status read_file(const bm_journal *journal, bm_buf *out, bm_error *err)
+{
+    for (;;) {
+        bm_status status = bm_buf_reserve(out, READ_BYTES, err);
+        if (status != BM_OK)
+            return status;
+        ssize_t n = pread(journal->fd, out->data + out->len, READ_BYTES, (off_t)out->len);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return bm_fail_errno(err, errno, journal->path, "cannot read the journal");
+        if (n == 0)
+            return BM_OK;
+        out->len += (size_t)n;
+    }
+}
+
+/* Is text[0, len) a line of ours that follows those taken? *text_len: without the checksum. */
+static bool is_line(const bm_journal *journal, const char *text, size_t len, size_t *text_len)
+{
+    char check[CHECK_DIGITS + 2];
+    if (len < CHECK_DIGITS + 1 || memchr(text, '\0', len) != NULL)
+        return false;
+    *text_len = len - CHECK_DIGITS - 1;
+    snprintf(check, sizeof check, "\t%016" PRIx64, check_of(journal, text, *text_len));
+    return memcmp(text + *text_len, check, CHECK_DIGITS + 1) == 0;
+}
+
+static bm_status take_lines(bm_journal *journal, const bm_buf *file, bm_error *err)
+{
+    size_t at = 0;
+    while (at < file->len) {
+        size_t text_len;
+        const char *begin = file->data + at, *end = memchr(begin, '\n', file->len - at);
+        if (end == NULL)
+            break; /* torn */
+        if (!is_line(journal, begin, (size_t)(end - begin), &text_len))
+            return bm_fail_at(err, BM_ERR_FORMAT, journal->path, journal->n + 1,
+                              "the journal is damaged: a line's checksum differs (what was "
+                              "written)");
+        bm_status status = take(journal, begin, text_len, err);
+        if (status != BM_OK)
+            return status;
+        at = (size_t)(end - file->data) + 1;
+    }
+    journal->bytes = at;
+    if (at < file->len && ftruncate(journal->fd, (off_t)at) != 0)
+        return bm_fail_errno(err, errno, journal->path, "cannot cut the journal");
+    return BM_OK;
+}
+
+bm_status bm_journal_open(const char *path, bm_journal **out, bm_error *err)
+{
+    bm_buf file = {0};
+    bm_journal *journal = NULL;
+    struct stat info;
+    bm_status status = make(path, 0, &journal, err);
+    if (status != BM_OK)
+        return status;
+    if (fstat(journal->fd, &info) != 0)
+        status = bm_fail_errno(err, errno, path, "cannot look at the journal");
+    else if (!S_ISREG(info.st_mode))
+        status = bm_fail_at(err, BM_ERR_FORMAT, path, 0, "is no regular file (a journal)");
+    if (status == BM_OK)
+        status = read_file(journal, &file, err);
+    if (status == BM_OK)
+        status = take_lines(journal, &file, err);
+    bm_buf_reset(&file);
+    if (status != BM_OK) {
+        bm_journal_close(journal);
+        return status;
+    }
+    *out = journal;
+    return BM_OK;
+}
+
+size_t bm_journal_count(const bm_journal *journal)
+{
+    return journal->n;
+}
+
+const char *bm_journal_line(const bm_journal *journal, size_t i)
+{
+    return journal->lines.data + journal->begins[i];
+}
