@@ -73,6 +73,13 @@ static bm_status open_lane(bm_engine *engine, bm_backend_cfg *cfg, const bm_devi
     return status;
 }
 
+/* What the choice between texts and hashes comes to before anything is opened. */
+static bm_text_wish wish_of(const bm_engine_cfg *cfg)
+{
+    const bm_text_wish wish = bm_text_path_wish();
+    return wish == BM_TEXT_AUTO ? bm_text_path_rule(cfg->pick->devices, cfg->pick->n) : wish;
+}
+
 /* Open the trial of both ways, where devices are opened for texts and nothing settles it. */
 static bm_status open_trial(const bm_engine *engine, const bm_engine_cfg *cfg, bm_text_trial **out,
                             bm_error *err)
@@ -82,13 +89,10 @@ static bm_status open_trial(const bm_engine *engine, const bm_engine_cfg *cfg, b
                                .bands = engine->bands,
                                .cpu = cfg->cpu};
     bool any = false;
-    for (size_t i = 0; i < cfg->pick->n; i++) {
-        const bm_device_kind kind = cfg->pick->devices[i].kind;
-        any |= kind != BM_DEVICE_NATIVE;
-        trial.linked |= kind != BM_DEVICE_NATIVE && kind != BM_DEVICE_CL_CPU;
-    }
+    for (size_t i = 0; i < cfg->pick->n; i++)
+        any |= cfg->pick->devices[i].kind != BM_DEVICE_NATIVE;
     if (!any || cfg->text == NULL || !bm_text_batch_able(cfg->text) ||
-        bm_text_path_wish() != BM_TEXT_AUTO)
+        wish_of(cfg) != BM_TEXT_TRIAL)
         return BM_OK;
     return bm_text_trial_open(&trial, out, err);
 }
@@ -98,6 +102,12 @@ static bm_status choose_path(bm_engine *engine, const bm_engine_cfg *cfg,
                              const bm_text_trial *trial, bm_error *err)
 {
     bm_text_path *path = &engine->path;
+    path->own_processors = engine->n_lanes > 0 && cfg->text != NULL &&
+                           bm_text_batch_able(cfg->text) && bm_text_path_wish() == BM_TEXT_AUTO &&
+                           wish_of(cfg) == BM_TEXT_OFF;
+    if (path->own_processors)
+        bm_meter_log(engine->meter, BM_LOG_DEBUG,
+                     "hashes go to the device: it is made of the host's own processors");
     path->able = engine->n_lanes > 0;
     for (size_t i = 0; i < engine->n_lanes; i++)
         path->able = path->able && engine->lanes[i].backend->takes_text;
@@ -159,7 +169,7 @@ bm_status bm_engine_open(const bm_engine_cfg *cfg, bm_engine *out, bm_error *err
                               .perms_used = out->perms_used,
                               .bands = cfg->bands,
                               .rows = cfg->rows,
-                              .text = bm_text_path_wish() == BM_TEXT_OFF ? NULL : cfg->text,
+                              .text = wish_of(cfg) == BM_TEXT_OFF ? NULL : cfg->text,
                               .device = "cpu",
                               .cpu = cfg->cpu,
                               .cache_dir = cfg->cache_dir,

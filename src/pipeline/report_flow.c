@@ -45,11 +45,13 @@ static void write_trial(bm_json *json, const bm_text_path *path)
 
 void bm_report_text_path(bm_json *json, const bm_text_path *path)
 {
-    if (!path->able)
+    if (!path->able && !path->own_processors)
         return;
     bm_json_key(json, "device_input");
     bm_json_begin_object(json);
     bm_json_key_text(json, "form", path->taken ? "text" : "hashes");
+    if (path->own_processors)
+        bm_json_key_text(json, "because", "the device is made of the host's own processors");
     if (path->measured)
         write_trial(json, path);
     bm_json_end_object(json);

@@ -8,8 +8,8 @@
 
 /* "flow": {…}; nothing where no documents went through. */
 void bm_report_flow(bm_json *json, const bm_flow_times *times);
-/* "device_input": what devices were given, and the rates that decided it; nothing where no device
- * was opened for texts. */
+/* "device_input": what devices were given, and the rule or the rates that decided it; nothing where
+ * there was no choice. */
 void bm_report_text_path(bm_json *json, const bm_text_path *path);
 
 #endif

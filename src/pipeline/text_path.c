@@ -1,8 +1,7 @@
 /* text_path.c -- the trial of both ways.
  *
- * The text is made by a fixed generator: words of 1 to 10 letters, documents of 2 KiB, a megabyte
- * for a device across a link and a quarter of it for one that shares the host's memory. Each way is
- * tried twice and the second counts, since the first allocates. */
+ * The text is made by a fixed generator: words of 1 to 10 letters, a megabyte in documents of
+ * 2 KiB. Each way is tried twice and the second counts, since the first allocates. */
 #include "pipeline/text_path.h"
 
 #include <stdlib.h>
@@ -13,17 +12,29 @@
 #include "base/memory.h"
 #include "text/unit_text.h"
 
-#define DOC_BYTES    2048u
-#define LINKED_DOCS  512u
-#define UNIFIED_DOCS 128u
-#define TRIES        2
+#define DOC_BYTES  2048u
+#define TRIAL_DOCS 512u
+#define TRIES      2
 
 bm_text_wish bm_text_path_wish(void)
 {
+    static const char *const words[] = {[BM_TEXT_OFF] = "off",
+                                        [BM_TEXT_AUTO] = "auto",
+                                        [BM_TEXT_TRIAL] = "trial",
+                                        [BM_TEXT_ON] = "on"};
     const char *set = getenv("BANDMILL_CL_TEXT");
-    if (set != NULL && strcmp(set, "on") == 0)
-        return BM_TEXT_ON;
-    return set != NULL && strcmp(set, "off") == 0 ? BM_TEXT_OFF : BM_TEXT_AUTO;
+    for (size_t i = 0; set != NULL && i < sizeof words / sizeof words[0]; i++)
+        if (strcmp(set, words[i]) == 0)
+            return (bm_text_wish)i;
+    return BM_TEXT_AUTO;
+}
+
+bm_text_wish bm_text_path_rule(const bm_device_info *devices, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (devices[i].kind != BM_DEVICE_NATIVE && devices[i].kind != BM_DEVICE_CL_CPU)
+            return BM_TEXT_TRIAL;
+    return BM_TEXT_OFF;
 }
 
 struct bm_text_trial {
@@ -83,7 +94,7 @@ bm_status bm_text_trial_open(const bm_text_trial_cfg *cfg, bm_text_trial **out, 
     bm_text_trial *t = bm_alloc_zero(1, sizeof *t);
     if (t == NULL)
         return bm_fail_nomem(err, sizeof *t);
-    t->n_docs = cfg->linked ? LINKED_DOCS : UNIFIED_DOCS;
+    t->n_docs = TRIAL_DOCS;
     t->bands = cfg->bands;
     t->text.options = *cfg->text;
     t->bytes = bm_alloc(t->n_docs, DOC_BYTES);

@@ -1,17 +1,18 @@
 /* text_path.h -- do texts go to the devices, or hashes that the host makes of them?
  *
  * Text is a byte a shingle on its way, hashes are four, and the host need not make them; but the
- * device then hashes and counts. Which is faster depends on the device, the link, the shingles and
- * the threads, so both ways are tried on a fixed text when the devices are opened (some hundredths
- * of a second), and the faster one is taken for the whole job:
+ * device then hashes and counts. Devices that are all made of the host's own processors get hashes:
+ * no link is spared there, and the host's loops are the faster ones. Elsewhere it depends on the
+ * device, the link, the shingles and the threads, so both ways are tried on a fixed text when the
+ * devices are opened (some hundredths of a second), and the faster one is taken for the whole job:
  *
  *     rate of a way = the slower of what the host's threads and what the devices do
- *     where a device is made of the host's own processors: the two one after the other
+ *     where one of the devices is made of the host's processors: the two one after the other
  *
  * A device that fails in the trial is treated like one that does not open.
  *
- * $BANDMILL_CL_TEXT, for tests: `on` or `off` instead of the trial; `auto` is the rule. The result
- * of a job does not depend on it. */
+ * $BANDMILL_CL_TEXT, for tests: `on`, `off` or `trial` on any device; `auto` is the rule. The
+ * result of a job does not depend on it. */
 #ifndef BM_PIPELINE_TEXT_PATH_H
 #define BM_PIPELINE_TEXT_PATH_H
 
@@ -23,16 +24,20 @@
 typedef struct bm_text_path {
     bool able;                                 /* all devices were opened for texts */
     bool taken;                                /* and get them */
+    bool own_processors;                       /* they do not, as they are the host's processors */
     bool measured;                             /* the rates below are known: */
     double text_rate, hash_rate;               /* bytes of text a second, through both of: */
     double host_text_rate, host_hash_rate;     /* all threads */
     double device_text_rate, device_hash_rate; /* all devices */
 } bm_text_path;
 
-typedef enum bm_text_wish { BM_TEXT_OFF, BM_TEXT_AUTO, BM_TEXT_ON } bm_text_wish;
+typedef enum bm_text_wish { BM_TEXT_OFF, BM_TEXT_AUTO, BM_TEXT_TRIAL, BM_TEXT_ON } bm_text_wish;
 
 /* What $BANDMILL_CL_TEXT says; BM_TEXT_AUTO where it is not set or says nothing known. */
 bm_text_wish bm_text_path_wish(void);
+/* What `auto` comes to on these devices: BM_TEXT_OFF or BM_TEXT_TRIAL. The native CPU, which takes
+ * no texts, has no say. */
+bm_text_wish bm_text_path_rule(const bm_device_info *devices, size_t n);
 
 /* A fixed text in both forms, and what devices took for each so far. */
 typedef struct bm_text_trial bm_text_trial;
@@ -40,7 +45,6 @@ typedef struct bm_text_trial bm_text_trial;
 typedef struct bm_text_trial_cfg {
     const bm_text_options *text; /* shingles that a device can cut */
     uint32_t perms_used, bands;  /* of the devices' tasks */
-    bool linked;                 /* one of the devices has memory of its own */
     const char *cpu;
 } bm_text_trial_cfg;
 

@@ -59,6 +59,12 @@ same word:2 in.jsonl BANDMILL_CL_SHAPE=gpu
 same word:2 host.jsonl
 same char:70 in.jsonl # past 60 code points what is not ASCII is left to the host
 same char:5 in.jsonl BANDMILL_CL_TEXT=auto
+says ../err "hashes go to the device: it is made of the host's own processors"
+says out/manifest.json '"form": ?"hashes"'
+says out/manifest.json "\"because\": ?\"the device is made of the host's own processors\""
+same byte:300 in.jsonl BANDMILL_CL_TEXT=auto
+! grep -q device_input out/manifest.json || fail "a choice is reported that was none"
+same char:5 in.jsonl BANDMILL_CL_TEXT=trial
 says ../err '(texts|hashes) go to the device: a trial gave [0-9]+ MB/s of text'
 says out/manifest.json '"hashes_host": ?[1-9]'
 same char:5 in.jsonl BANDMILL_CL_TEXT=off
