@@ -3,7 +3,7 @@
  * A record that does not fit into the rest of the buffer sends the buffer away; one longer than the
  * buffer goes to the file directly. The checksum is seeded with the record's place: the same bytes
  * at another place are another record. */
-#include "spill/spill_file.h"
+#include "spill/spill_private.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -31,22 +31,8 @@ typedef struct file_header {
     uint64_t reserved, check;
 } file_header;
 
-typedef struct record_header {
-    uint64_t kind_len, check;
-} record_header;
-
 _Static_assert(sizeof(file_header) == BM_SPILL_HEADER, "the header is what its name says");
-_Static_assert(sizeof(record_header) == BM_SPILL_RECORD, "the record's too");
-
-struct bm_spill_file {
-    int fd;
-    bm_spill_kind kind;
-    char *dir; /* for messages */
-    char *buffer;
-    size_t used, cap;
-    uint64_t flushed, n_records;
-    bool sealed;
-};
+_Static_assert(sizeof(bm_spill_head) == BM_SPILL_RECORD, "the record's too");
 
 /* --- opening --- */
 
@@ -67,14 +53,20 @@ static int open_nameless(const char *dir)
     return fd;
 }
 
-static bm_status io_error(const bm_spill_file *file, int errnum, const char *what, bm_error *err)
+/* What messages call it. */
+static const char *shown(const bm_spill_file *file)
+{
+    return file->path != NULL ? file->path : file->dir;
+}
+
+bm_status bm_spill_io_error(const bm_spill_file *file, int errnum, const char *what, bm_error *err)
 {
     char message[128];
     snprintf(message, sizeof message, "%s a temporary file", what);
-    return bm_fail_errno(err, errnum, file->dir, message);
+    return bm_fail_errno(err, errnum, shown(file), message);
 }
 
-bm_status bm_spill_open(const char *dir, bm_spill_kind kind, size_t buffer, bm_spill_file **out,
+bm_status bm_spill_make(const char *dir, bm_spill_kind kind, size_t buffer, bm_spill_file **out,
                         bm_error *err)
 {
     bm_spill_file *file = bm_alloc_zero(1, sizeof *file);
@@ -85,12 +77,24 @@ bm_status bm_spill_open(const char *dir, bm_spill_kind kind, size_t buffer, bm_s
     file->cap = buffer < BM_SPILL_HEADER ? BM_SPILL_HEADER : buffer;
     file->buffer = bm_alloc(file->cap, 1);
     file->dir = bm_strdup(dir);
-    bm_status status = BM_OK;
-    if (file->buffer == NULL || file->dir == NULL)
-        status = bm_fail_nomem(err, file->cap);
-    if (status == BM_OK && (file->fd = open_nameless(dir)) < 0)
-        status = io_error(file, errno, "cannot make", err);
-    if (status != BM_OK) {
+    if (file->buffer == NULL || file->dir == NULL) {
+        size_t cap = file->cap;
+        bm_spill_close(file);
+        return bm_fail_nomem(err, cap);
+    }
+    *out = file;
+    return BM_OK;
+}
+
+bm_status bm_spill_open(const char *dir, bm_spill_kind kind, size_t buffer, bm_spill_file **out,
+                        bm_error *err)
+{
+    bm_spill_file *file = NULL;
+    bm_status status = bm_spill_make(dir, kind, buffer, &file, err);
+    if (status != BM_OK)
+        return status;
+    if ((file->fd = open_nameless(dir)) < 0) {
+        status = bm_spill_io_error(file, errno, "cannot make", err);
         bm_spill_close(file);
         return status;
     }
@@ -111,6 +115,7 @@ void bm_spill_close(bm_spill_file *file)
         close(file->fd);
     bm_free(file->buffer);
     bm_free(file->dir);
+    bm_free(file->path);
     bm_free(file);
 }
 
@@ -124,7 +129,7 @@ static bm_status write_all(bm_spill_file *file, const void *data, size_t len, bm
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0)
-            return io_error(file, n == 0 ? ENOSPC : errno, "cannot write", err);
+            return bm_spill_io_error(file, n == 0 ? ENOSPC : errno, "cannot write", err);
         from += n;
         len -= (size_t)n;
         file->flushed += (uint64_t)n;
@@ -154,16 +159,16 @@ static bm_status put(bm_spill_file *file, const void *data, size_t len, bm_error
     return BM_OK;
 }
 
-static record_header make_header(bm_spill_kind kind, const void *data, size_t len, uint64_t place)
+static bm_spill_head make_header(bm_spill_kind kind, const void *data, size_t len, uint64_t place)
 {
-    return (record_header){.kind_len = (uint64_t)kind << KIND_SHIFT | (uint64_t)len,
+    return (bm_spill_head){.kind_len = (uint64_t)kind << KIND_SHIFT | (uint64_t)len,
                            .check = XXH3_64bits_withSeed(data, len, place)};
 }
 
 static bm_status add(bm_spill_file *file, bm_spill_kind kind, const void *data, size_t len,
                      bm_error *err)
 {
-    record_header header = make_header(kind, data, len, bm_spill_bytes(file));
+    bm_spill_head header = make_header(kind, data, len, bm_spill_bytes(file));
     bm_status status = put(file, &header, sizeof header, err);
     return status == BM_OK ? put(file, data, len, err) : status;
 }
@@ -193,15 +198,16 @@ bm_status bm_spill_seal(bm_spill_file *file, bm_error *err)
 
 /* --- reading --- */
 
-static bm_status damaged(const bm_spill_file *file, uint64_t place, const char *how, bm_error *err)
+bm_status bm_spill_damaged(const bm_spill_file *file, uint64_t place, const char *how,
+                           bm_error *err)
 {
-    return bm_fail_at(err, BM_ERR_FORMAT, file->dir, 0,
+    return bm_fail_at(err, BM_ERR_FORMAT, shown(file), 0,
                       "a temporary file is damaged at byte %llu: %s (what was written)",
                       (unsigned long long)place, how);
 }
 
-static bm_status read_all(const bm_spill_file *file, uint64_t place, void *data, size_t len,
-                          bm_error *err)
+bm_status bm_spill_pull(const bm_spill_file *file, uint64_t place, void *data, size_t len,
+                        bm_error *err)
 {
     char *to = data;
     uint64_t at = place;
@@ -210,9 +216,9 @@ static bm_status read_all(const bm_spill_file *file, uint64_t place, void *data,
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            return io_error(file, errno, "cannot read", err);
+            return bm_spill_io_error(file, errno, "cannot read", err);
         if (n == 0)
-            return damaged(file, at, "it ends there", err);
+            return bm_spill_damaged(file, at, "it ends there", err);
         to += n;
         len -= (size_t)n;
         at += (uint64_t)n;
@@ -220,14 +226,15 @@ static bm_status read_all(const bm_spill_file *file, uint64_t place, void *data,
     return BM_OK;
 }
 
-static bm_status compare(const bm_spill_file *file, bm_spill_kind kind, const record_header *header,
-                         uint64_t place, const void *data, size_t len, bm_error *err)
+bm_status bm_spill_compare(const bm_spill_file *file, bm_spill_kind kind,
+                           const bm_spill_head *header, uint64_t place, const void *data,
+                           size_t len, bm_error *err)
 {
-    record_header wanted = make_header(kind, data, len, place);
+    bm_spill_head wanted = make_header(kind, data, len, place);
     if (header->kind_len != wanted.kind_len)
-        return damaged(file, place, "another record is there", err);
+        return bm_spill_damaged(file, place, "another record is there", err);
     if (header->check != wanted.check)
-        return damaged(file, place, "the checksum differs", err);
+        return bm_spill_damaged(file, place, "the checksum differs", err);
     return BM_OK;
 }
 
@@ -236,66 +243,71 @@ static bm_status compare(const bm_spill_file *file, bm_spill_kind kind, const re
 bm_status bm_spill_read(const bm_spill_file *file, uint64_t place, void *data, size_t len,
                         bm_error *err)
 {
-    record_header header;
+    bm_spill_head header;
     bm_status status;
     if (len <= SMALL_BYTES) {
         char small[sizeof header + SMALL_BYTES];
-        status = read_all(file, place, small, sizeof header + len, err);
+        status = bm_spill_pull(file, place, small, sizeof header + len, err);
         if (status != BM_OK)
             return status;
         memcpy(&header, small, sizeof header);
         if (len > 0)
             memcpy(data, small + sizeof header, len);
     } else {
-        status = read_all(file, place, &header, sizeof header, err);
+        status = bm_spill_pull(file, place, &header, sizeof header, err);
         if (status == BM_OK)
-            status = read_all(file, place + sizeof header, data, len, err);
+            status = bm_spill_pull(file, place + sizeof header, data, len, err);
         if (status != BM_OK)
             return status;
     }
-    return compare(file, file->kind, &header, place, data, len, err);
+    return bm_spill_compare(file, file->kind, &header, place, data, len, err);
 }
 
-static bm_status check_header(const bm_spill_file *file, bm_error *err)
+bm_status bm_spill_check_header(const bm_spill_file *file, bm_error *err)
 {
     file_header header;
-    bm_status status = read_all(file, 0, &header, sizeof header, err);
+    bm_status status = bm_spill_pull(file, 0, &header, sizeof header, err);
     if (status != BM_OK)
         return status;
     if (memcmp(header.magic, SPILL_MAGIC, sizeof header.magic) != 0 ||
         header.kind != (uint32_t)file->kind || header.version != SPILL_VERSION ||
         header.check != XXH3_64bits(&header, offsetof(file_header, check)))
-        return damaged(file, 0, "the header differs", err);
+        return bm_spill_damaged(file, 0, "the header differs", err);
     return BM_OK;
+}
+
+uint64_t bm_spill_length(const bm_spill_head *head)
+{
+    return head->kind_len & ((UINT64_C(1) << KIND_SHIFT) - 1);
 }
 
 bm_status bm_spill_check(const bm_spill_file *file, bm_error *err)
 {
     bm_buf payload = {0};
     uint64_t place = BM_SPILL_HEADER, n_records = 0;
-    bm_status status = check_header(file, err);
+    bm_status status = bm_spill_check_header(file, err);
     while (status == BM_OK) {
-        record_header header;
-        status = read_all(file, place, &header, sizeof header, err);
-        size_t len = (size_t)(header.kind_len & ((UINT64_C(1) << KIND_SHIFT) - 1));
+        bm_spill_head header;
+        status = bm_spill_pull(file, place, &header, sizeof header, err);
+        size_t len = (size_t)bm_spill_length(&header);
         bool last = header.kind_len >> KIND_SHIFT == BM_SPILL_SEAL;
         if (status == BM_OK && len > file->flushed - place)
-            status = damaged(file, place, "the record is longer than the file", err);
+            status = bm_spill_damaged(file, place, "the record is longer than the file", err);
         payload.len = 0;
         if (status == BM_OK)
             status = bm_buf_reserve(&payload, len + 2 * sizeof(uint64_t), err);
         if (status == BM_OK)
-            status = read_all(file, place + sizeof header, payload.data, len, err);
+            status = bm_spill_pull(file, place + sizeof header, payload.data, len, err);
         if (status == BM_OK)
-            status = compare(file, last ? BM_SPILL_SEAL : file->kind, &header, place, payload.data,
-                             len, err);
+            status = bm_spill_compare(file, last ? BM_SPILL_SEAL : file->kind, &header, place,
+                                      payload.data, len, err);
         if (status != BM_OK)
             break;
         if (last) {
             uint64_t counts[2] = {0};
             memcpy(counts, payload.data, len < sizeof counts ? len : sizeof counts);
             if (counts[0] != n_records || counts[1] != place)
-                status = damaged(file, place, "its counts differ", err);
+                status = bm_spill_damaged(file, place, "its counts differ", err);
             break;
         }
         place += sizeof header + len;
@@ -308,6 +320,11 @@ bm_status bm_spill_check(const bm_spill_file *file, bm_error *err)
 uint64_t bm_spill_bytes(const bm_spill_file *file)
 {
     return file->flushed + file->used;
+}
+
+uint64_t bm_spill_records(const bm_spill_file *file)
+{
+    return file->n_records;
 }
 
 int bm_spill_fd(const bm_spill_file *file)
