@@ -66,6 +66,9 @@ typedef struct bm_job {
 
     const char *output; /* directory (sign, dedup, filter) or file (pairs; NULL: `write`) */
     bool force;
+    /* sign, dedup: go on with the work that an interrupted job of the same command left in
+     * OUTPUT.partial; false: begin anew. */
+    bool resume;
     bool band_keys;            /* sign: write band_keys.npy too */
     bool write_pairs;          /* dedup: write pairs.tsv too */
     bm_kept kept;              /* dedup, filter */

@@ -128,6 +128,8 @@ static const arg_option rows[] = {
     TEXT("report", READS, CLI_GROUP_OUTPUT, job.report, "FILE", "write the summary there too"),
     TEXT("temp-dir", READS, CLI_GROUP_OUTPUT, job.temp_dir, "DIR",
          "where work lies meanwhile (beside the output)"),
+    FLAG("resume", BIT(CLI_SIGN) | BIT(CLI_DEDUP), CLI_GROUP_OUTPUT, job.resume,
+         "go on with what an interrupted run of the same command left"),
     FLAG("json", ALL, CLI_GROUP_OUTPUT, json, "summary, rows and errors as JSON"),
     FLAG("dot", BIT(CLI_EXPLAIN), CLI_GROUP_OUTPUT, dot, "a graph for Graphviz"),
     /* input */
@@ -292,7 +294,6 @@ static const arg_option rows[] = {
      .help = "this text",
      FIELD(help)},
     LATER("bag"),
-    LATER("resume"),
     LATER("shard"),
     LATER("against"),
     LATER("containment"),

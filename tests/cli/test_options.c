@@ -100,9 +100,21 @@ Test(options, defaults_are_those_of_the_documentation)
     cr_assert_eq(job->input.max_errors, UINT64_MAX);
     cr_assert_eq(job->input.max_doc_bytes, UINT64_C(1) << 30);
     cr_assert_not(job->input.skip_errors || job->input.number_duplicate_ids || job->perms_given ||
-                  job->json);
+                  job->json || job->resume || job->force);
     cr_assert_eq(job->input.n_paths, 1);
     cli_settings_free(&got);
+}
+
+Test(options, resume_is_an_option_of_sign_and_dedup_only)
+{
+    const cli_command_id with[] = {CLI_SIGN, CLI_DEDUP}, without[] = {CLI_PAIRS, CLI_FILTER};
+    for (size_t i = 0; i < 2; i++) {
+        cr_assert_eq(READ(with[i], "in.jsonl", "-o", "out", "--resume"), BM_OK, "%s",
+                     error.message);
+        cr_assert(got.job.resume);
+        cli_settings_free(&got);
+        refuse(READ(without[i], "in.jsonl", "-o", "out", "--resume"), "an option of sign, not of");
+    }
 }
 
 Test(options, fill_the_job)
@@ -180,7 +192,6 @@ Test(options, name_bad_values_and_what_was_expected)
     refuse(READ(CLI_SIGN, "a", "--threshold", "1.01"), "above 0 and at most 1");
     refuse(READ(CLI_SIGN, "a", "--recall", "1"), "above 0 and below 1");
     refuse(READ(CLI_SIGN, "a", "--bag"), "not in this version");
-    refuse(READ(CLI_SIGN, "a", "--resume"), "not in this version");
     refuse(READ(CLI_SIGN, "a", "--cluster", "star"), "an option of dedup, not of sign");
 }
 

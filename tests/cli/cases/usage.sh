@@ -17,7 +17,7 @@ bm dedpu a.jsonl -o out; refused 2 'unknown command "dedpu" \(did you mean dedup
 for command in tune query index export merge estimate; do
     bm "$command" a.jsonl; refused 2 "the command $command is not in this version"
 done
-for option in --bag --resume --shard=1/2 --against --containment --annotate --max-group-size --dry-run --preset=nemo; do
+for option in --bag --shard=1/2 --against --containment --annotate --max-group-size --dry-run --preset=nemo; do
     bm dedup a.jsonl -o out "$option"; refused 2 "${option%%=*} is not in this version"
 done
 bm dedup a.jsonl -o out --shingle stopword:3; refused 2 '--shingle: .*stopword is not in this version'
@@ -26,6 +26,9 @@ bm dedup a.jsonl -o out --hash sha1; refused 2 '--hash: "sha1" is not in this ve
 
 bm dedup a.jsonl -o out --treshold 0.7; refused 2 'unknown option --treshold \(did you mean --threshold\?\)'
 bm dedup a.jsonl -o out -z; refused 2 'unknown option -z'
+for command in pairs filter cluster explain bench; do
+    bm "$command" a.jsonl --resume; refused 2 "--resume is an option of sign, not of $command"
+done
 bm pairs a.jsonl --keep last; refused 2 '--keep is an option of dedup, not of pairs'
 bm dedup a.jsonl; refused 2 'no output \(expected -o DIR\)'
 bm dedup -o out; refused 2 'no input'
