@@ -89,7 +89,7 @@ bm_status bm_match_keep(bm_match *match, const bm_pair *pairs, size_t n, bm_erro
     return status;
 }
 
-static bm_status on_candidates(void *ctx, bm_pair *pairs, size_t n, bm_error *err)
+bm_status bm_match_candidates(void *ctx, bm_pair *pairs, size_t n, bm_error *err)
 {
     bm_match *match = ctx;
     bm_status status = bm_meter_check(match->meter, err);
@@ -127,7 +127,7 @@ static bm_status match_bands(bm_match *match, const bm_callbacks *callbacks, bm_
     bm_join_job job = {.keys = &match->keys,
                        .pool = match->pool,
                        .chunk = CHUNK_PAIRS,
-                       .fn = on_candidates,
+                       .fn = bm_match_candidates,
                        .ctx = match,
                        .groups = &match->groups,
                        .callbacks = callbacks,
@@ -136,7 +136,7 @@ static bm_status match_bands(bm_match *match, const bm_callbacks *callbacks, bm_
     if (status != BM_OK)
         return status;
     if (!match->only_groups)
-        return bm_candidates(&match->keys, match->pool, CHUNK_PAIRS, on_candidates, match,
+        return bm_candidates(&match->keys, match->pool, CHUNK_PAIRS, bm_match_candidates, match,
                              callbacks, err);
     status = bm_candidates_join(&job, &stats, err);
     match->n_not_compared = stats.n_not_compared;
@@ -176,13 +176,8 @@ bm_status bm_match_run(bm_match *match, bm_error *err)
         status = init(match, err);
     if (status != BM_OK)
         return status;
-    if (match->all_candidates) {
-        status = bm_corpus_sort_all(corpus, match->pool, err);
-        if (status == BM_OK)
-            status = bm_match_all_pairs(match, &callbacks, err);
-    } else {
-        status = match_bands(match, &callbacks, err);
-    }
+    status = match->all_candidates ? bm_match_all_pairs(match, &callbacks, err)
+                                   : match_bands(match, &callbacks, err);
     if (status == BM_OK && match->n_edges > 1)
         qsort(match->edges, match->n_edges, sizeof *match->edges, bm_pair_by_place);
     return status;

@@ -23,7 +23,7 @@ static uint64_t memory_left(const bm_corpus *corpus)
 
 bm_status bm_match_all_pairs(bm_match *match, const bm_callbacks *callbacks, bm_error *err)
 {
-    const bm_corpus *corpus = match->corpus;
+    bm_corpus *corpus = match->corpus;
     bm_all_pairs_job job = {.docs = (const uint64_t *const *)corpus->hashes,
                             .sizes = corpus->sizes,
                             .skip = corpus->skip,
@@ -35,7 +35,9 @@ bm_status bm_match_all_pairs(bm_match *match, const bm_callbacks *callbacks, bm_
                             .ctx = match,
                             .callbacks = callbacks};
     bm_all_pairs_stats stats = {0};
-    bm_status status = bm_all_pairs(&job, &stats, err);
+    bm_status status = bm_corpus_sort_all(corpus, match->pool, err);
+    if (status == BM_OK)
+        status = bm_all_pairs(&job, &stats, err);
     match->n_candidates = match->n_verified = stats.n_compared;
     if (status == BM_OK && stats.n_blocks > 1)
         bm_meter_log(match->meter, BM_LOG_INFO,

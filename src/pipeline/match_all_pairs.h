@@ -4,7 +4,7 @@
 
 #include "pipeline/match.h"
 
-/* The sets of match->corpus are sorted. Edges go into `match`. */
+/* Edges go into `match`. */
 bm_status bm_match_all_pairs(bm_match *match, const bm_callbacks *callbacks, bm_error *err);
 
 #endif
