@@ -12,6 +12,9 @@
  * looks into it; a document outside the block has its prefix made again for each. Counters do not
  * shrink: prefixes, and so the number of pairs that are compared, are the same for any memory.
  *
+ * Where sets are not in memory, prefixes come from a store, which is read from front to back for
+ * each block, and what passes the filters is handed on to be compared by who has the sets.
+ *
  * Threads: 64 lanes of 64 documents each are searched at once, each into a buffer of its own; then
  * this thread hands the buffers on in order, and lanes that are finished get the next documents. A
  * lane whose buffer is full stops where it is, in the middle of a document if need be, and goes on
@@ -49,7 +52,7 @@ typedef struct search {
     bm_set_list sets;
     bm_shingle_counts counts;
     bm_sized_sets docs;
-    uint32_t *order;
+    uint32_t *order; /* owned; NULL with a store */
     bm_prefix_index index;
     size_t full; /* pairs that fill a lane's buffer */
     size_t end;  /* position after the last that looks into the index */
@@ -70,15 +73,22 @@ static bool has_room(const search *s, const lane *l)
     return l->n < s->full;
 }
 
+/* Negative: below the threshold. With a store it is not known yet. */
+static double similarity_of(const search *s, uint32_t x, uint32_t y)
+{
+    const bm_set_list *sets = &s->sets;
+    if (sets->docs == NULL)
+        return 0;
+    return bm_jaccard_at_least(sets->docs[x], sets->sizes[x], sets->docs[y], sets->sizes[y],
+                               s->docs.threshold);
+}
+
 static bm_status compare(const search *s, const bm_prefix_finder *f, lane *l, bm_error *err)
 {
-    size_t n_x = bm_sized_size(&s->docs, l->next);
-    const uint64_t *x = bm_sized_set(&s->docs, l->next);
-    uint32_t doc_x = s->order[l->next];
+    uint32_t doc_x = s->docs.order[l->next];
     for (; l->compared < f->n_found && has_room(s, l); l->compared++) {
-        uint32_t doc_y = s->order[f->found[l->compared]];
-        double similarity = bm_jaccard_at_least(x, n_x, s->sets.docs[doc_y], s->sets.sizes[doc_y],
-                                                s->docs.threshold);
+        uint32_t doc_y = s->docs.order[f->found[l->compared]];
+        double similarity = similarity_of(s, doc_x, doc_y);
         l->n_compared++;
         if (similarity < 0)
             continue;
@@ -102,8 +112,9 @@ static bm_status search_lanes(void *ctx, uint32_t thread, size_t begin, size_t e
     for (size_t i = begin; i < end; i++) {
         lane *l = &s->lanes[i];
         while (status == BM_OK && l->next < l->end && has_room(s, l)) {
-            bm_prefix_find(f, l->next);
-            status = compare(s, f, l, err);
+            status = bm_prefix_find(f, l->next, err);
+            if (status == BM_OK)
+                status = compare(s, f, l, err);
             if (status == BM_OK && l->compared == f->n_found) {
                 l->next++;
                 l->compared = 0;
@@ -200,29 +211,35 @@ static bm_status search_block(search *s, bm_error *err)
 
 /* --- opening --- */
 
-/* `order`: documents by size, then by number. */
 static bm_status sort_by_size(search *s, bm_error *err)
 {
-    size_t n_docs = s->sets.n_docs, n = 0;
-    uint64_t *sorted = bm_alloc(n_docs, 2 * sizeof *sorted);
-    s->order = bm_alloc(n_docs, sizeof *s->order);
-    if (sorted == NULL || s->order == NULL) {
-        bm_free(sorted);
-        return bm_fail_nomem(err, n_docs * 20);
-    }
-    for (size_t doc = 0; doc < n_docs; doc++)
-        if (bm_set_list_has(&s->sets, doc))
-            sorted[n++] = (uint64_t)s->sets.sizes[doc] << 32 | doc;
-    bm_hashes_sort(sorted, n, sorted + n_docs);
-    for (size_t i = 0; i < n; i++)
-        s->order[i] = (uint32_t)sorted[i];
-    bm_free(sorted);
+    const bm_all_pairs_job *job = s->job;
     s->docs = (bm_sized_sets){.sets = &s->sets,
-                              .order = s->order,
-                              .n = n,
-                              .counts = &s->counts,
-                              .threshold = s->job->threshold};
-    return BM_OK;
+                              .order = job->order,
+                              .n = job->n_order,
+                              .store = job->store,
+                              .threshold = job->threshold};
+    if (job->store != NULL)
+        return BM_OK;
+    s->order = bm_alloc(job->n_docs, sizeof *s->order);
+    if (s->order == NULL)
+        return bm_fail_nomem(err, job->n_docs * sizeof *s->order);
+    s->docs.order = s->order;
+    s->docs.counts = &s->counts;
+    return bm_order_by_size(&s->sets, s->order, &s->docs.n, err);
+}
+
+/* What is needed beside the index and the lanes' buffers. */
+static uint64_t fixed_bytes(const search *s)
+{
+    uint64_t n_shingles = 0,
+             bytes = CHUNK * sizeof *s->chunk + s->n_threads * bm_prefix_finder_bytes(&s->docs);
+    if (s->docs.store != NULL)
+        return bytes;
+    for (size_t i = 0; i < s->docs.n; i++)
+        n_shingles += bm_sized_size(&s->docs, i);
+    return bytes + (uint64_t)s->sets.n_docs * 20 +
+           bm_shingle_counts_bytes(bm_shingle_counts_bits(n_shingles));
 }
 
 /* Of job->memory, what a block's index may need; sets the size of buffers. */
@@ -234,12 +251,7 @@ static bm_status share_memory(search *s, uint64_t *block, bm_error *err)
     *block = 0;
     if (memory == 0)
         return BM_OK;
-    uint64_t n_shingles = 0;
-    for (size_t i = 0; i < s->docs.n; i++)
-        n_shingles += bm_sized_size(&s->docs, i);
-    uint64_t fixed = (uint64_t)s->sets.n_docs * 20 + CHUNK * sizeof *s->chunk +
-                     s->n_threads * bm_prefix_finder_bytes(longest) +
-                     bm_shingle_counts_bytes(n_shingles);
+    uint64_t fixed = fixed_bytes(s);
     uint64_t least = BM_PREFIX_RANGE * bm_prefix_index_bytes(longest, s->docs.threshold);
     uint64_t a_pair = LANES * sizeof *s->chunk * 3 / 2; /* in every lane's buffer */
     least = fixed + (least < LEAST ? LEAST : least) + a_pair * FULL_MIN;
@@ -354,7 +366,7 @@ bm_status bm_all_pairs(const bm_all_pairs_job *job, bm_all_pairs_stats *stats, b
         status = sort_by_size(s, err);
     if (status == BM_OK)
         status = share_memory(s, &block, err);
-    if (status == BM_OK)
+    if (status == BM_OK && job->store == NULL)
         status = bm_shingle_counts_make(&s->counts, &s->sets, job->pool, err);
     if (status == BM_OK)
         status = search_all(s, block, err);

@@ -8,9 +8,16 @@
 
 #include "base/pool.h"
 #include "lsh/candidates.h"
+#include "lsh/prefix_index.h"
 
 typedef struct bm_all_pairs_job {
-    const uint64_t *const *docs; /* sorted distinct sets: docs[i] points at sizes[i] hashes */
+    /* Sorted distinct sets: docs[i] points at sizes[i] hashes. NULL: sets lie elsewhere. Then there
+     * is a `store` of the prefixes of the n_order documents of `order` (bm_order_by_size), and `fn`
+     * gets candidates, which it is to compare; their similarity says nothing. */
+    const uint64_t *const *docs;
+    const bm_prefix_store *store;
+    const uint32_t *order;
+    size_t n_order;
     const uint32_t *sizes;
     const uint8_t *skip; /* non-zero: left out; NULL: none */
     size_t n_docs;
@@ -30,11 +37,11 @@ typedef struct bm_all_pairs_stats {
 } bm_all_pairs_stats;
 
 /* Calls `fn`, on this thread, with the pairs whose similarity is >= threshold, exact, a before b,
- * in chunks of at most 65,536. Each pair comes once. Their order is not that of the documents; it
- * does not depend on threads unless memory is bounded: then it depends on what fits into a block.
- * The pairs and n_compared depend on neither. `stats` may be NULL.
- * Stage "compare", unit "documents". BM_ERR_USAGE: threshold, number of documents. BM_ERR_NOMEM:
- * `memory` is too little, and the message names the least. */
+ * in chunks of at most 65,536; with a store, with all that may be such pairs. Each pair comes once.
+ * Their order is not that of the documents; it does not depend on threads unless memory is bounded:
+ * then it depends on what fits into a block. The pairs and n_compared depend on neither. `stats`
+ * may be NULL. Stage "compare", unit "documents". BM_ERR_USAGE: threshold, number of documents.
+ * BM_ERR_NOMEM: `memory` is too little, and the message names the least. */
 bm_status bm_all_pairs(const bm_all_pairs_job *job, bm_all_pairs_stats *stats, bm_error *err);
 
 #endif

@@ -23,6 +23,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "lsh/verify.h"
 
 #define BYTES_PER_KEY   8u
 #define BYTES_PER_ENTRY 64u
@@ -36,6 +37,22 @@ uint64_t bm_prefix_index_bytes(size_t n, double threshold)
 {
     return BYTES_PER_DOC + (uint64_t)bm_prefix_to_probe(n, threshold) * BYTES_PER_KEY +
            (uint64_t)bm_prefix_to_index(n, threshold) * BYTES_PER_ENTRY;
+}
+
+bm_status bm_order_by_size(const bm_set_list *sets, uint32_t *order, size_t *n, bm_error *err)
+{
+    uint64_t *sorted = bm_alloc(sets->n_docs, 2 * sizeof *sorted);
+    *n = 0;
+    if (sorted == NULL)
+        return bm_fail_nomem(err, sets->n_docs * 2 * sizeof *sorted);
+    for (size_t doc = 0; doc < sets->n_docs; doc++)
+        if (bm_set_list_has(sets, doc))
+            sorted[(*n)++] = (uint64_t)sets->sizes[doc] << 32 | doc;
+    bm_hashes_sort(sorted, *n, sorted + sets->n_docs);
+    for (size_t i = 0; i < *n; i++)
+        order[i] = (uint32_t)sorted[i];
+    bm_free(sorted);
+    return BM_OK;
 }
 
 /* --- 1. prefixes --- */
@@ -54,10 +71,32 @@ static size_t range_end(size_t at, size_t end)
     return end - at < BM_PREFIX_RANGE ? end : at + BM_PREFIX_RANGE;
 }
 
+static bm_status load_range(build *b, size_t at, bm_error *err)
+{
+    bm_prefix_index *index = b->index;
+    const bm_prefix_store *store = b->docs->store;
+    size_t range = at / BM_PREFIX_RANGE, end = range_end(at, b->end), used = 0;
+    uint64_t *keys = bm_alloc(BM_PREFIX_RANGE + (size_t)store->n_keys[range], sizeof *keys);
+    if (keys == NULL)
+        return bm_fail_nomem(err, (BM_PREFIX_RANGE + store->n_keys[range]) * sizeof *keys);
+    bm_status status = store->read(store->ctx, range, keys, err);
+    for (size_t position = at; status == BM_OK && position < end; position++) {
+        used += (uint32_t)keys[position - at];
+        index->key_ends[position - index->begin] = used;
+        index->n_alone[position - index->begin] = (uint32_t)(keys[position - at] >> 32);
+    }
+    if (status == BM_OK)
+        memmove(keys, keys + BM_PREFIX_RANGE, used * sizeof *keys);
+    index->ranges[(at - index->begin) / BM_PREFIX_RANGE] = keys;
+    return status;
+}
+
 static bm_status take_range(build *b, size_t at, bm_error *err)
 {
     bm_prefix_index *index = b->index;
     size_t end = range_end(at, b->end), most = 0, longest = 0, used = 0;
+    if (b->docs->store != NULL)
+        return load_range(b, at, err);
     for (size_t position = at; position < end; position++) {
         size_t n = bm_sized_size(b->docs, position);
         most += bm_prefix_to_probe(n, b->docs->threshold);
@@ -193,8 +232,6 @@ static size_t slice_begin(const build *b, size_t slice)
     return b->index->begin + (b->index->end - b->index->begin) * slice / SLICES;
 }
 
-/* Slices of longer documents come later in the block; threads take these first. */
-
 /* For each entry of a slice: where == NULL, count it in its part; else put it there. */
 static void each_entry(build *b, size_t slice, bm_prefix_entry *where)
 {
@@ -217,6 +254,7 @@ static void each_entry(build *b, size_t slice, bm_prefix_entry *where)
     }
 }
 
+/* Slices of longer documents come later in the block; threads take these first. */
 static bm_status count_slices(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
 {
     (void)thread;

@@ -9,14 +9,40 @@
 #include "base/pool.h"
 #include "lsh/rare_prefix.h"
 
+#define BM_PREFIX_RANGE 16u /* documents whose prefixes lie in one array */
+
+/* Prefixes to probe that were made beforehand, for sets that are not in memory. A record has those
+ * of a range of positions (16 k … 16 k + 15):
+ *
+ *     [ alone and keys of each, 16 words | keys | keys | … ]
+ *
+ * See bm_prefix_head. */
+typedef struct bm_prefix_store {
+    /* Read the record of range k; any thread. */
+    bm_status (*read)(void *ctx, size_t range, uint64_t *record, bm_error *err);
+    void *ctx;
+    const uint32_t *n_keys; /* of each range */
+    size_t most;            /* keys of a range at most */
+} bm_prefix_store;
+
+static inline uint64_t bm_prefix_head(size_t n_alone, size_t n_keys)
+{
+    return (uint64_t)n_alone << 32 | n_keys;
+}
+
 /* All documents by size. A document's place in `order` is its position. */
 typedef struct bm_sized_sets {
-    const bm_set_list *sets;
-    const uint32_t *order; /* n documents by size, then by number */
+    const bm_set_list *sets; /* sizes alone where there is a store */
+    const uint32_t *order;   /* n documents by size, then by number */
     size_t n;
-    const bm_shingle_counts *counts;
+    const bm_shingle_counts *counts; /* NULL where there is a store */
+    const bm_prefix_store *store;    /* NULL: prefixes are made of the sets */
     double threshold;
 } bm_sized_sets;
+
+/* Documents that have shingles and are not left out, by size, then by number; *n of them. Room for
+ * sets->n_docs in `order`; 16 bytes a document are needed meanwhile. */
+bm_status bm_order_by_size(const bm_set_list *sets, uint32_t *order, size_t *n, bm_error *err);
 
 static inline const uint64_t *bm_sized_set(const bm_sized_sets *docs, size_t position)
 {
@@ -38,8 +64,6 @@ typedef struct bm_prefix_part {
     size_t slots_at, entries_at;
     uint32_t mask; /* slots - 1 */
 } bm_prefix_part;
-
-#define BM_PREFIX_RANGE 16u /* documents whose prefixes lie in one array */
 
 typedef struct bm_prefix_index {
     size_t begin, end; /* positions */

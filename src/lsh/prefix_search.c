@@ -23,26 +23,33 @@
 #define AHEAD 8u    /* keys that are fetched ahead */
 #define SLACK 1e-12 /* of the places, see above */
 
-uint64_t bm_prefix_finder_bytes(size_t n)
+/* Words for the keys of a document outside the block. */
+static size_t key_words(const bm_sized_sets *docs)
 {
-    return (uint64_t)n * 2 * sizeof(uint64_t);
+    if (docs->store != NULL)
+        return BM_PREFIX_RANGE + docs->store->most;
+    return docs->n == 0 ? 0 : 2 * bm_sized_size(docs, docs->n - 1);
+}
+
+uint64_t bm_prefix_finder_bytes(const bm_sized_sets *docs)
+{
+    return (uint64_t)key_words(docs) * sizeof(uint64_t);
 }
 
 bm_status bm_prefix_finder_open(bm_prefix_finder *f, const bm_sized_sets *docs,
                                 const bm_prefix_index *index, bm_error *err)
 {
     size_t n = index->end - index->begin;
-    *f = (bm_prefix_finder){.docs = docs, .index = index};
+    *f = (bm_prefix_finder){.docs = docs, .index = index, .range = SIZE_MAX};
     f->factor = docs->threshold / (1 + docs->threshold) * (1 - SLACK);
     f->longest = docs->n == 0 ? 0 : bm_sized_size(docs, docs->n - 1);
     f->seen = bm_alloc_zero(n, sizeof *f->seen);
     f->found = bm_alloc(n, sizeof *f->found);
-    f->keys = bm_alloc(f->longest, 2 * sizeof *f->keys);
+    f->keys = bm_alloc(key_words(docs), sizeof *f->keys);
     if (f->seen != NULL && f->found != NULL && f->keys != NULL)
         return BM_OK;
     bm_prefix_finder_close(f);
-    return bm_fail_nomem(err,
-                         n * BM_PREFIX_FINDER_DOC + (size_t)bm_prefix_finder_bytes(f->longest));
+    return bm_fail_nomem(err, n * BM_PREFIX_FINDER_DOC + (size_t)bm_prefix_finder_bytes(docs));
 }
 
 void bm_prefix_finder_close(bm_prefix_finder *f)
@@ -105,38 +112,74 @@ static void new_stamp(bm_prefix_finder *f)
     f->stamp = 1;
 }
 
-void bm_prefix_find(bm_prefix_finder *f, size_t x)
+typedef struct prefix {
+    const uint64_t *keys;
+    size_t n, n_alone;
+} prefix;
+
+/* Of a document outside the block, from the store. */
+static bm_status stored_prefix(bm_prefix_finder *f, size_t x, prefix *out, bm_error *err)
+{
+    const bm_prefix_store *store = f->docs->store;
+    size_t range = x / BM_PREFIX_RANGE, before = BM_PREFIX_RANGE;
+    if (f->range != range) {
+        f->range = SIZE_MAX;
+        bm_status status = store->read(store->ctx, range, f->keys, err);
+        if (status != BM_OK)
+            return status;
+        f->range = range;
+    }
+    for (size_t i = 0; i < x % BM_PREFIX_RANGE; i++)
+        before += (uint32_t)f->keys[i];
+    uint64_t head = f->keys[x % BM_PREFIX_RANGE];
+    *out = (prefix){f->keys + before, (uint32_t)head, (size_t)(head >> 32)};
+    return BM_OK;
+}
+
+static bm_status prefix_of(bm_prefix_finder *f, size_t x, prefix *out, bm_error *err)
+{
+    const bm_sized_sets *docs = f->docs;
+    if (x < f->index->end) {
+        out->keys = bm_prefix_index_keys(f->index, x, &out->n, &out->n_alone);
+        return BM_OK;
+    }
+    if (docs->store != NULL)
+        return stored_prefix(f, x, out, err);
+    size_t n_x = bm_sized_size(docs, x);
+    out->n = bm_rare_prefix(docs->counts, bm_sized_set(docs, x), n_x,
+                            bm_prefix_to_probe(n_x, docs->threshold), f->keys, f->keys + f->longest,
+                            &out->n_alone);
+    out->keys = f->keys;
+    return BM_OK;
+}
+
+bm_status bm_prefix_find(bm_prefix_finder *f, size_t x, bm_error *err)
 {
     const bm_prefix_index *index = f->index;
-    const bm_sized_sets *docs = f->docs;
-    size_t n_x = bm_sized_size(docs, x), n_keys, n_alone;
-    const uint64_t *keys = f->keys;
+    size_t n_x = bm_sized_size(f->docs, x);
+    prefix p;
     f->n_found = 0;
-    if (x < index->end)
-        keys = bm_prefix_index_keys(index, x, &n_keys, &n_alone);
-    else
-        n_keys = bm_rare_prefix(docs->counts, bm_sized_set(docs, x), n_x,
-                                bm_prefix_to_probe(n_x, docs->threshold), f->keys,
-                                f->keys + f->longest, &n_alone);
-    if (n_keys == 0)
-        return;
-    uint32_t first = first_of_size(f, bm_least_share(n_x, docs->threshold));
+    bm_status status = prefix_of(f, x, &p, err);
+    if (status != BM_OK || p.n == 0)
+        return status;
+    uint32_t first = first_of_size(f, bm_least_share(n_x, f->docs->threshold));
     new_stamp(f);
-    for (size_t i = 0; i < n_keys && i < AHEAD; i++)
-        bm_prefix_index_fetch(index, keys[i]);
-    for (size_t i = 0; i < n_keys; i++) {
-        if (i + AHEAD < n_keys)
-            bm_prefix_index_fetch(index, keys[i + AHEAD]);
-        if (i > 0 && keys[i] == keys[i - 1])
+    for (size_t i = 0; i < p.n && i < AHEAD; i++)
+        bm_prefix_index_fetch(index, p.keys[i]);
+    for (size_t i = 0; i < p.n; i++) {
+        if (i + AHEAD < p.n)
+            bm_prefix_index_fetch(index, p.keys[i + AHEAD]);
+        if (i > 0 && p.keys[i] == p.keys[i - 1])
             continue;
-        size_t at = bm_prefix_index_find(index, keys[i]);
+        size_t at = bm_prefix_index_find(index, p.keys[i]);
         if (at < index->n_entries && index->entries[at].position < first)
-            at = skip_smaller(index, at, keys[i], first);
+            at = skip_smaller(index, at, p.keys[i], first);
         for (; at < index->n_entries; at++) {
             const bm_prefix_entry *entry = &index->entries[at];
-            if (entry->key != keys[i] || entry->position >= x)
+            if (entry->key != p.keys[i] || entry->position >= x)
                 break;
-            meet(f, entry, n_x, n_x - n_alone - i);
+            meet(f, entry, n_x, n_x - p.n_alone - i);
         }
     }
+    return BM_OK;
 }

@@ -16,21 +16,24 @@ typedef struct bm_prefix_finder {
     uint32_t *found; /* positions */
     size_t n_found;
     uint32_t stamp;
-    uint64_t *keys; /* of a document outside the block, with scratch: 2 * longest */
+    uint64_t *keys; /* of a document outside the block, with scratch: 2 * longest; or a record of
+                       the store */
     size_t longest;
+    size_t range;   /* whose record it is; SIZE_MAX: none */
 } bm_prefix_finder; /* {0} is closed */
 
 #define BM_PREFIX_FINDER_DOC 8u /* bytes for each document of the block */
 
-/* Bytes beside those, where the longest document has n shingles. */
-uint64_t bm_prefix_finder_bytes(size_t n);
+/* Bytes beside those. */
+uint64_t bm_prefix_finder_bytes(const bm_sized_sets *docs);
 bm_status bm_prefix_finder_open(bm_prefix_finder *finder, const bm_sized_sets *docs,
                                 const bm_prefix_index *index, bm_error *err);
 void bm_prefix_finder_close(bm_prefix_finder *finder);
 
 /* Fill `found` with the positions before x of the block's documents that may reach the threshold
  * with the document at x, each once; no other of the block's can. In the order of the keys by which
- * they meet, then of positions. x is not before the block. */
-void bm_prefix_find(bm_prefix_finder *finder, size_t x);
+ * they meet, then of positions. x is not before the block.
+ * BM_OK; what the store says. */
+bm_status bm_prefix_find(bm_prefix_finder *finder, size_t x, bm_error *err);
 
 #endif

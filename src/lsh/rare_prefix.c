@@ -56,6 +56,15 @@ size_t bm_prefix_to_index(size_t n, double threshold)
     return n == 0 ? 0 : length_for(n, bm_jaccard_least_common(n, n, threshold));
 }
 
+size_t bm_rare_prefix_cut(uint64_t *keys, size_t n_keys, size_t n, size_t length, uint64_t *scratch)
+{
+    size_t n_alone = n - n_keys;
+    if (n_alone >= length)
+        return 0;
+    bm_hashes_sort(keys, n_keys, scratch);
+    return length - n_alone < n_keys ? length - n_alone : n_keys;
+}
+
 size_t bm_rare_prefix(const bm_shingle_counts *counts, const uint64_t *set, size_t n, size_t length,
                       uint64_t *keys, uint64_t *scratch, size_t *n_alone)
 {
@@ -68,14 +77,11 @@ size_t bm_rare_prefix(const bm_shingle_counts *counts, const uint64_t *set, size
             __builtin_prefetch(bm_shingle_counts_at(counts, mixed[i]));
         }
         for (size_t i = 0; i < many; i++) {
-            uint64_t count = bm_shingle_counts_get(counts, mixed[i]);
-            keys[n_keys] = count << 48 | mixed[i] >> 16;
+            uint32_t count = bm_shingle_counts_get(counts, mixed[i]);
+            keys[n_keys] = bm_rare_key(mixed[i], count);
             n_keys += count > 1;
         }
     }
     *n_alone = n - n_keys;
-    if (*n_alone >= length)
-        return 0;
-    bm_hashes_sort(keys, n_keys, scratch);
-    return length - *n_alone < n_keys ? length - *n_alone : n_keys;
+    return bm_rare_prefix_cut(keys, n_keys, n, length, scratch);
 }

@@ -26,8 +26,19 @@ size_t bm_prefix_to_index(size_t n, double threshold);
 
 /* The keys of the first `length` shingles of a document, rarest first, but for shingles that no
  * other document has: these come first, *n_alone of them, and have no key. Returns the number of
- * keys, which ascend, in keys[0 …]. Room for n keys, and n of scratch. */
+ * keys, which ascend, in keys[0 …]. Room for n keys, and n of scratch; `keys` may be the very place
+ * of `set`, which need not be in any order. */
 size_t bm_rare_prefix(const bm_shingle_counts *counts, const uint64_t *set, size_t n, size_t length,
                       uint64_t *keys, uint64_t *scratch, size_t *n_alone);
+
+/* The same in two steps, for counts from elsewhere: the key of a shingle that stands in `count`
+ * documents, 2 at least; then, of a document's n shingles, the n_keys keys of those that have one.
+ */
+static inline uint64_t bm_rare_key(uint64_t mixed, uint32_t count)
+{
+    return (uint64_t)count << 48 | mixed >> 16;
+}
+size_t bm_rare_prefix_cut(uint64_t *keys, size_t n_keys, size_t n, size_t length,
+                          uint64_t *scratch);
 
 #endif

@@ -7,12 +7,17 @@
  * take goes to a second, smaller array of 32 bits.
  *
  *     low   [ 1 | 0 | 255 | 3 | ... ]   2^low_bits, one to two a shingle counted (with repeats)
- *     high  [ 0 | 71030 | ... ]         2^high_bits, one for 256 of the first
+ *     high  [ 0 | 71030 | ... ]         2^high_bits, one for 256 neighbours of the first
+ *
+ * Both are chosen by leading bits of the mixed hash. So the hashes whose first p bits agree have a
+ * part of the table to themselves: counters of p bits less, given those hashes p bits to the left,
+ * hold the same numbers, and a table can be made and asked part by part.
  *
  * Threads count together, with atomic additions that lose nothing: sums do not depend on their
- * order, and a counter that is full stays full. A table with keys needs 12 bytes a slot and a
- * chain of misses where it grows; here each counter is fetched ahead. Two or four times as many
- * counters were no faster: 1 % fewer comparisons, more misses. */
+ * order, and a counter that is full stays full. What goes beyond 255 is added up for neighbours
+ * together, so it does not depend on which of them came first either. A table with keys needs 12
+ * bytes a slot and a chain of misses where it grows; here each counter is fetched ahead. Two or
+ * four times as many counters were no faster: 1 % fewer comparisons, more misses. */
 #include "lsh/shingle_counts.h"
 
 #include "base/error.h"
@@ -25,22 +30,17 @@
 #define GRAIN        64u /* documents a range */
 #define BLOCK        32u /* shingles that are fetched ahead */
 
-static uint64_t bytes_of(unsigned low_bits)
+uint64_t bm_shingle_counts_bytes(unsigned bits)
 {
-    return ((uint64_t)1 << low_bits) + ((uint64_t)sizeof(uint32_t) << (low_bits - HIGH_SHIFT));
+    return ((uint64_t)1 << bits) + ((uint64_t)sizeof(uint32_t) << (bits - HIGH_SHIFT));
 }
 
-static unsigned choose_bits(uint64_t n_shingles)
+unsigned bm_shingle_counts_bits(uint64_t n_shingles)
 {
     unsigned bits = LOW_BITS_MIN;
     while (bits < LOW_BITS_MAX && (uint64_t)1 << bits < n_shingles)
         bits++;
     return bits;
-}
-
-uint64_t bm_shingle_counts_bytes(uint64_t n_shingles)
-{
-    return bytes_of(choose_bits(n_shingles));
 }
 
 static void bump(bm_shingle_counts *counts, uint64_t mixed)
@@ -50,7 +50,7 @@ static void bump(bm_shingle_counts *counts, uint64_t mixed)
         ++*low;
         return;
     }
-    uint32_t *high = &counts->high[mixed & (((uint64_t)1 << counts->high_bits) - 1)];
+    uint32_t *high = &counts->high[mixed >> (64 - counts->high_bits)];
     *high += *high < HIGH_FULL;
 }
 
@@ -63,9 +63,23 @@ static void bump_shared(bm_shingle_counts *counts, uint64_t mixed)
         if (__atomic_compare_exchange_n(low, &seen, (uint8_t)(seen + 1), true, __ATOMIC_RELAXED,
                                         __ATOMIC_RELAXED))
             return;
-    uint32_t *high = &counts->high[mixed & (((uint64_t)1 << counts->high_bits) - 1)];
+    uint32_t *high = &counts->high[mixed >> (64 - counts->high_bits)];
     if (__atomic_load_n(high, __ATOMIC_RELAXED) < HIGH_FULL)
         __atomic_fetch_add(high, 1, __ATOMIC_RELAXED);
+}
+
+void bm_shingle_counts_add(bm_shingle_counts *counts, const uint64_t *mixed, size_t n, bool shared)
+{
+    for (size_t at = 0; at < n; at += BLOCK) {
+        size_t end = n - at < BLOCK ? n : at + BLOCK;
+        for (size_t i = at; i < end; i++)
+            __builtin_prefetch(bm_shingle_counts_at(counts, mixed[i]), 1);
+        for (size_t i = at; i < end; i++)
+            if (shared)
+                bump_shared(counts, mixed[i]);
+            else
+                bump(counts, mixed[i]);
+    }
 }
 
 typedef struct job {
@@ -86,18 +100,23 @@ static bm_status count_range(void *ctx, uint32_t thread, size_t begin, size_t en
         const uint64_t *set = j->sets->docs[doc];
         for (size_t at = 0, n = j->sets->sizes[doc]; at < n; at += BLOCK) {
             size_t many = n - at < BLOCK ? n - at : BLOCK;
-            for (size_t i = 0; i < many; i++) {
-                mixed[i] = bm_shingle_mix(set[at + i]);
-                __builtin_prefetch(bm_shingle_counts_at(j->counts, mixed[i]), 1);
-            }
             for (size_t i = 0; i < many; i++)
-                if (j->shared)
-                    bump_shared(j->counts, mixed[i]);
-                else
-                    bump(j->counts, mixed[i]);
+                mixed[i] = bm_shingle_mix(set[at + i]);
+            bm_shingle_counts_add(j->counts, mixed, many, j->shared);
         }
     }
     return BM_OK;
+}
+
+bm_status bm_shingle_counts_open(bm_shingle_counts *out, unsigned bits, bm_error *err)
+{
+    *out = (bm_shingle_counts){.low_bits = bits, .high_bits = bits - HIGH_SHIFT};
+    out->low = bm_alloc_zero((size_t)1 << out->low_bits, sizeof *out->low);
+    out->high = bm_alloc_zero((size_t)1 << out->high_bits, sizeof *out->high);
+    if (out->low != NULL && out->high != NULL)
+        return BM_OK;
+    bm_shingle_counts_reset(out);
+    return bm_fail_nomem(err, (size_t)bm_shingle_counts_bytes(bits));
 }
 
 bm_status bm_shingle_counts_make(bm_shingle_counts *out, const bm_set_list *sets, bm_pool *pool,
@@ -106,14 +125,9 @@ bm_status bm_shingle_counts_make(bm_shingle_counts *out, const bm_set_list *sets
     uint64_t n_shingles = 0;
     for (size_t doc = 0; doc < sets->n_docs; doc++)
         n_shingles += bm_set_list_has(sets, doc) ? sets->sizes[doc] : 0;
-    *out = (bm_shingle_counts){.low_bits = choose_bits(n_shingles)};
-    out->high_bits = out->low_bits - HIGH_SHIFT;
-    out->low = bm_alloc_zero((size_t)1 << out->low_bits, sizeof *out->low);
-    out->high = bm_alloc_zero((size_t)1 << out->high_bits, sizeof *out->high);
-    if (out->low == NULL || out->high == NULL) {
-        bm_shingle_counts_reset(out);
-        return bm_fail_nomem(err, (size_t)bytes_of(out->low_bits));
-    }
+    bm_status status = bm_shingle_counts_open(out, bm_shingle_counts_bits(n_shingles), err);
+    if (status != BM_OK)
+        return status;
     job j = {.sets = sets, .counts = out, .shared = pool != NULL && bm_pool_size(pool) > 1};
     if (j.shared)
         return bm_pool_for(pool, sets->n_docs, GRAIN, count_range, &j, err);

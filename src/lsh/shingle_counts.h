@@ -24,13 +24,18 @@ static inline bool bm_set_list_has(const bm_set_list *sets, size_t doc)
 
 typedef struct bm_shingle_counts {
     uint8_t *low;
-    uint32_t *high; /* what goes beyond 255; fewer of them */
+    uint32_t *high; /* what goes beyond 255: one for 256 neighbours */
     unsigned low_bits, high_bits;
 } bm_shingle_counts; /* {0} is empty */
 
-/* Bytes of the counters for so many shingles (with repeats): one to two each, and 66 KiB at least.
- */
-uint64_t bm_shingle_counts_bytes(uint64_t n_shingles);
+/* log2 of the counters for so many shingles (with repeats): one to two each, 65,536 at least. */
+unsigned bm_shingle_counts_bits(uint64_t n_shingles);
+/* Bytes of 2^bits counters: 1/64 more than that. */
+uint64_t bm_shingle_counts_bytes(unsigned bits);
+/* 2^bits counters of zero; 9 <= bits <= 40. */
+bm_status bm_shingle_counts_open(bm_shingle_counts *out, unsigned bits, bm_error *err);
+/* Count n mixed hashes; `shared`: while other threads do the same. */
+void bm_shingle_counts_add(bm_shingle_counts *counts, const uint64_t *mixed, size_t n, bool shared);
 /* Count the shingles of all documents. The same for any pool (which may be NULL). */
 bm_status bm_shingle_counts_make(bm_shingle_counts *out, const bm_set_list *sets, bm_pool *pool,
                                  bm_error *err);
@@ -57,7 +62,7 @@ static inline uint32_t bm_shingle_counts_get(const bm_shingle_counts *counts, ui
     uint32_t low = *bm_shingle_counts_at(counts, mixed);
     if (low < UINT8_MAX)
         return low;
-    uint32_t high = counts->high[mixed & (((uint64_t)1 << counts->high_bits) - 1)];
+    uint32_t high = counts->high[mixed >> (64 - counts->high_bits)];
     return high < UINT16_MAX - UINT8_MAX ? UINT8_MAX + high : UINT16_MAX;
 }
 

@@ -256,6 +256,140 @@ Test(all_pairs, too_little_memory_is_said_with_the_least_that_would_do)
     drop(&c);
 }
 
+/* --- sets that lie elsewhere --- */
+
+/* Prefixes of all ranges, made of the sets; the read of range `fails` fails. */
+typedef struct store {
+    uint64_t **records;
+    uint32_t *n_keys, *order;
+    size_t n, n_ranges, fails;
+    bm_prefix_store store;
+} store;
+
+static bm_status read_record(void *ctx, size_t range, uint64_t *record, bm_error *err)
+{
+    (void)err;
+    const store *s = ctx;
+    memcpy(record, s->records[range], (BM_PREFIX_RANGE + (size_t)s->n_keys[range]) * 8);
+    return range == s->fails ? BM_ERR_IO : BM_OK;
+}
+
+static store make_store(const corpus *c, double threshold)
+{
+    store s = {.order = calloc(c->n, 4), .fails = SIZE_MAX};
+    bm_set_list sets = {.docs = (const uint64_t *const *)c->docs,
+                        .sizes = c->sizes,
+                        .skip = c->skip,
+                        .n_docs = c->n};
+    bm_shingle_counts counts;
+    cr_assert_eq(bm_shingle_counts_make(&counts, &sets, NULL, NULL), BM_OK);
+    cr_assert_eq(bm_order_by_size(&sets, s.order, &s.n, NULL), BM_OK);
+    s.n_ranges = (s.n + BM_PREFIX_RANGE - 1) / BM_PREFIX_RANGE;
+    s.records = calloc(s.n_ranges, sizeof *s.records);
+    s.n_keys = calloc(s.n_ranges, sizeof *s.n_keys);
+    for (size_t range = 0; range < s.n_ranges; range++) {
+        uint64_t *record = malloc(100000), scratch[1000];
+        memset(record, 0, BM_PREFIX_RANGE * 8);
+        for (size_t i = 0; i < BM_PREFIX_RANGE && range * BM_PREFIX_RANGE + i < s.n; i++) {
+            uint32_t doc = s.order[range * BM_PREFIX_RANGE + i];
+            size_t n_alone,
+                n = bm_rare_prefix(&counts, c->docs[doc], c->sizes[doc],
+                                   bm_prefix_to_probe(c->sizes[doc], threshold),
+                                   record + BM_PREFIX_RANGE + s.n_keys[range], scratch, &n_alone);
+            record[i] = bm_prefix_head(n_alone, n);
+            s.n_keys[range] += (uint32_t)n;
+        }
+        s.records[range] = record;
+        s.store.most = s.n_keys[range] > s.store.most ? s.n_keys[range] : s.store.most;
+    }
+    s.store.read = read_record;
+    s.store.n_keys = s.n_keys;
+    bm_shingle_counts_reset(&counts);
+    return s;
+}
+
+static void drop_store(store *s)
+{
+    for (size_t i = 0; i < s->n_ranges; i++)
+        free(s->records[i]);
+    free(s->records);
+    free(s->n_keys);
+    free(s->order);
+}
+
+/* The job of a store: sets are not given. */
+static bm_all_pairs_job job_of_store(const corpus *c, store *s, double threshold, list *out)
+{
+    bm_all_pairs_job job = job_of(c, threshold, out);
+    s->store.ctx = s;
+    job.docs = NULL;
+    job.skip = c->skip;
+    job.store = &s->store;
+    job.order = s->order;
+    job.n_order = s->n;
+    return job;
+}
+
+Test(all_pairs, a_store_of_prefixes_gives_the_candidates_that_sets_in_memory_are_compared_of)
+{
+    static const double thresholds[] = {.1, .5, .8, .95, 1};
+    uint64_t most_blocks = 0, few_blocks = 0;
+    for (int round = 0; round < 5 * 4; round++) {
+        double t = thresholds[round % 5];
+        corpus c = make(t < .4 ? 800 : 4000, 200, 30000);
+        uint64_t compared = 0;
+        list wanted = run(&c, true, t, 0, &compared), candidates = {0}, got = {0};
+        store s = make_store(&c, t);
+        bm_all_pairs_job job = job_of_store(&c, &s, t, &candidates);
+        bm_all_pairs_stats stats = {0};
+        static const uint64_t memory[] = {0, (uint64_t)40 << 20, (uint64_t)6 << 20, 3500000};
+        job.memory = memory[round / 5];
+        cr_assert_eq(bm_pool_open(1 + (uint32_t)round % 3, &job.pool, NULL), BM_OK);
+        cr_assert_eq(bm_all_pairs(&job, &stats, NULL), BM_OK);
+        bm_pool_close(job.pool);
+        cr_assert(job.memory == 0 || stats.bytes <= job.memory);
+        cr_assert_eq(stats.n_compared, compared);
+        cr_assert_eq(candidates.n, compared);
+        for (size_t i = 0; i < candidates.n; i++) {
+            bm_pair *p = &candidates.pairs[i];
+            p->similarity =
+                bm_jaccard_at_least(c.docs[p->a], c.sizes[p->a], c.docs[p->b], c.sizes[p->b], t);
+            if (p->similarity >= 0)
+                append(&got, p, 1, NULL);
+        }
+        in_order(&got);
+        expect_same(&got, &wanted);
+        most_blocks = stats.n_blocks > most_blocks ? stats.n_blocks : most_blocks;
+        few_blocks += stats.n_blocks == 1;
+        free(candidates.pairs);
+        free(got.pairs);
+        free(wanted.pairs);
+        drop_store(&s);
+        drop(&c);
+    }
+    cr_assert(most_blocks > 5 && few_blocks > 0, "%llu", (unsigned long long)most_blocks);
+}
+
+Test(all_pairs, a_store_that_cannot_be_read_ends_the_job_with_its_status)
+{
+    corpus c = make(2000, 60, 3000);
+    store s = make_store(&c, .5);
+    for (uint32_t threads = 1; threads <= 2; threads++) {
+        for (size_t fails = 0; fails < s.n_ranges; fails += s.n_ranges / 4) {
+            list got = {0};
+            bm_all_pairs_job job = job_of_store(&c, &s, .5, &got);
+            s.fails = fails;
+            job.memory = 3500000; /* some blocks: the last ranges are read by the search first */
+            cr_assert_eq(bm_pool_open(threads, &job.pool, NULL), BM_OK);
+            cr_assert_eq(bm_all_pairs(&job, NULL, NULL), BM_ERR_IO);
+            bm_pool_close(job.pool);
+            free(got.pairs);
+        }
+    }
+    drop_store(&s);
+    drop(&c);
+}
+
 /* Two documents of num shared shingles out of den in both, `only_x` of the others in the first. The
  * shared ones stand in many more documents than the others, so they come last in every order by
  * rarity: the two meet at the very end of their prefixes, if at all. */

@@ -150,7 +150,7 @@ Test(prefix_index, a_search_finds_each_document_at_the_threshold_once_and_none_t
             cr_assert_eq(bm_prefix_finder_open(&finder, &c.sized, &index, NULL), BM_OK);
             finder.stamp = UINT32_MAX - 5; /* it begins anew soon */
             for (size_t x = begin; x < N; x++) {
-                bm_prefix_find(&finder, x);
+                cr_assert_eq(bm_prefix_find(&finder, x, NULL), BM_OK);
                 uint8_t found[N] = {0};
                 for (size_t i = 0; i < finder.n_found; i++) {
                     size_t y = finder.found[i];

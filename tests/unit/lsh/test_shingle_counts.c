@@ -114,10 +114,68 @@ Test(shingle_counts, a_count_stays_at_its_greatest)
     bm_shingle_counts_reset(&counts);
 }
 
+/* Hashes that share a counter, each in many documents: mixing is one to one, so hashes are drawn
+ * until enough of them have the leading bits wanted. */
+Test(shingle_counts, what_goes_beyond_a_full_counter_does_not_depend_on_who_came_first)
+{
+    enum { SHARERS = 3, TIMES = 300 };
+    uint64_t mixed[SHARERS];
+    for (uint64_t hash = 0, n = 0; n < SHARERS; hash++)
+        if (bm_shingle_mix(hash) >> 48 == 77)
+            mixed[n++] = bm_shingle_mix(hash);
+    bm_shingle_counts one_by_one, in_turns;
+    cr_assert_eq(bm_shingle_counts_open(&one_by_one, 16, NULL), BM_OK);
+    cr_assert_eq(bm_shingle_counts_open(&in_turns, 16, NULL), BM_OK);
+    for (int i = 0; i < SHARERS; i++)
+        for (int k = 0; k < TIMES; k++)
+            bm_shingle_counts_add(&one_by_one, &mixed[i], 1, false);
+    for (int k = 0; k < TIMES; k++)
+        bm_shingle_counts_add(&in_turns, mixed, SHARERS, k % 2 == 0);
+    for (int i = 0; i < SHARERS; i++) {
+        cr_assert_eq(bm_shingle_counts_get(&one_by_one, mixed[i]), SHARERS * TIMES);
+        cr_assert_eq(bm_shingle_counts_get(&in_turns, mixed[i]), SHARERS * TIMES);
+    }
+    bm_shingle_counts_reset(&one_by_one);
+    bm_shingle_counts_reset(&in_turns);
+}
+
+Test(shingle_counts, a_table_made_part_by_part_holds_the_same_numbers)
+{
+    corpus *c = make(1);
+    bm_shingle_counts whole;
+    cr_assert_eq(bm_shingle_counts_make(&whole, &c->sets, NULL, NULL), BM_OK);
+    for (unsigned bits = 1; bits <= 5; bits += 2) {
+        size_t n_asked = 0;
+        for (uint64_t part = 0; part < (uint64_t)1 << bits; part++) {
+            bm_shingle_counts counts;
+            cr_assert_eq(bm_shingle_counts_open(&counts, whole.low_bits - bits, NULL), BM_OK);
+            for (int asking = 0; asking < 2; asking++) {
+                for (size_t i = 0; i < N; i++) {
+                    for (size_t k = 0; k < c->sizes[i] && !c->skip[i]; k++) {
+                        uint64_t mixed = bm_shingle_mix(c->docs[i][k]), left = mixed << bits;
+                        if (mixed >> (64 - bits) != part)
+                            continue;
+                        if (!asking)
+                            bm_shingle_counts_add(&counts, &left, 1, false);
+                        else
+                            cr_assert_eq(bm_shingle_counts_get(&counts, left),
+                                         bm_shingle_counts_get(&whole, mixed));
+                        n_asked += asking != 0;
+                    }
+                }
+            }
+            bm_shingle_counts_reset(&counts);
+        }
+        cr_assert_gt(n_asked, 10000);
+    }
+    bm_shingle_counts_reset(&whole);
+    drop(c);
+}
+
 Test(shingle_counts, bytes_are_one_to_two_a_shingle)
 {
     for (uint64_t shingles = 1; shingles < (uint64_t)1 << 34; shingles *= 3) {
-        uint64_t bytes = bm_shingle_counts_bytes(shingles);
+        uint64_t bytes = bm_shingle_counts_bytes(bm_shingle_counts_bits(shingles));
         cr_assert(bytes > shingles && bytes < shingles * 65 / 32 + 68000);
     }
 }
