@@ -76,7 +76,7 @@ static bm_status grow_keys(bm_corpus *corpus, size_t cap, bm_error *err)
     return status;
 }
 
-static bm_status grow(bm_corpus *corpus, size_t more, bm_error *err)
+bm_status bm_corpus_grow(bm_corpus *corpus, size_t more, bm_error *err)
 {
     size_t need = corpus->n + more;
     if (need <= corpus->cap)
@@ -174,8 +174,8 @@ static bm_status find_rep(bm_corpus *corpus, uint32_t row, bm_error *err)
 
 /* --- adding --- */
 
-static bm_status add_keys(bm_corpus *corpus, const uint64_t *keys, size_t first, size_t n,
-                          bm_error *err)
+bm_status bm_corpus_add_keys(bm_corpus *corpus, const uint64_t *keys, size_t first, size_t n,
+                             bm_error *err)
 {
     uint32_t bands = corpus->cfg.bands;
     if (bands == 0)
@@ -284,7 +284,7 @@ static void set_sizes(bm_corpus *corpus, const bm_shingle_batch *shingles, size_
 }
 
 /* Which of the rows are copies, once their sizes and sequences are set. */
-static bm_status find_copies(bm_corpus *corpus, size_t first, size_t n, bm_error *err)
+bm_status bm_corpus_find_copies(bm_corpus *corpus, size_t first, size_t n, bm_error *err)
 {
     bm_status status = BM_OK;
     for (size_t i = 0; status == BM_OK && i < n; i++) {
@@ -313,17 +313,17 @@ bm_status bm_corpus_add(void *ctx, const bm_flow_batch *batch, size_t first_row,
     bm_status status =
         bm_corpus_make_room(corpus, n, batch_bytes(corpus, shingles), batch->bytes_read, err);
     if (status == BM_OK)
-        status = grow(corpus, n, err);
+        status = bm_corpus_grow(corpus, n, err);
     if (status != BM_OK)
         return status;
     set_sizes(corpus, shingles, first_row);
-    status = find_copies(corpus, first_row, n, err);
+    status = bm_corpus_find_copies(corpus, first_row, n, err);
     if (status == BM_OK && corpus->cfg.hashes)
         status = add_hashes(corpus, shingles, first_row, err);
     if (status == BM_OK && corpus->cfg.perms > 0)
         status = add_word_rows(corpus, batch->words, first_row, n, err);
     if (status == BM_OK)
-        status = add_keys(corpus, batch->keys, first_row, n, err);
+        status = bm_corpus_add_keys(corpus, batch->keys, first_row, n, err);
     if (status == BM_OK)
         corpus->n += n;
     return status;
@@ -336,7 +336,7 @@ bm_status bm_corpus_add_words(bm_corpus *corpus, const uint32_t *words, const ui
     bm_status status =
         bm_corpus_make_room(corpus, n, (uint64_t)n * corpus->cfg.perms * sizeof *words, 0, err);
     if (status == BM_OK)
-        status = grow(corpus, n, err);
+        status = bm_corpus_grow(corpus, n, err);
     for (size_t i = 0; status == BM_OK && i < n; i++) {
         corpus->rep[first + i] = (uint32_t)(first + i);
         corpus->sizes[first + i] = n_shingles[i];
@@ -348,7 +348,7 @@ bm_status bm_corpus_add_words(bm_corpus *corpus, const uint32_t *words, const ui
     if (status == BM_OK && corpus->cfg.perms > 0)
         status = add_word_rows(corpus, words, first, n, err);
     if (status == BM_OK)
-        status = add_keys(corpus, keys, first, n, err);
+        status = bm_corpus_add_keys(corpus, keys, first, n, err);
     if (status == BM_OK)
         corpus->n += n;
     return status;
@@ -373,7 +373,7 @@ bm_status bm_corpus_fill_hashes(void *ctx, const bm_flow_batch *batch, size_t fi
     if (status != BM_OK)
         return status;
     set_sizes(corpus, shingles, first_row);
-    status = find_copies(corpus, first_row, shingles->n_docs, err);
+    status = bm_corpus_find_copies(corpus, first_row, shingles->n_docs, err);
     return status == BM_OK ? add_hashes(corpus, shingles, first_row, err) : status;
 }
 

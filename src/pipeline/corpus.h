@@ -36,8 +36,13 @@ typedef struct bm_corpus_cfg {
 
 /* Where sets and keys lie that are not in memory. */
 typedef struct bm_corpus_files {
-    bm_spill_file *sets; /* of each representative: a record of its hashes, or its words */
-    uint64_t *places;    /* of these records; of copies those of `rep` */
+    bm_spill_file *sets;  /* of each representative: a record of its hashes, or its words */
+    uint64_t *places;     /* of these records; of copies those of `rep` */
+    bm_spill_file *saved; /* while sets are in memory: the same records, of documents that were
+                             saved (corpus_save.h); becomes `sets` when they go to a file */
+    size_t n_saved;       /* documents whose records are in the file and were counted: */
+    uint64_t saved_bytes, saved_records;
+    bool kept;           /* that file has a name */
     bm_spill_file *keys; /* a record a band of key_rows documents, bands side by side */
     uint64_t *block;     /* of key_rows documents, the last one at hand: band after band */
     size_t key_rows, n_keys;

@@ -27,7 +27,6 @@
 #include "base/error.h"
 #include "lsh/band_buckets.h"
 
-#define WRITE_BYTES   ((size_t)1 << 20)
 #define KEY_ROWS_MOST 4096u
 #define KEY_BLOCK     ((size_t)1 << 20) /* bytes of a block of keys, about */
 #define MATCH_BYTES   33u /* a document: buckets 13, groups 16, places of crowded buckets 4 */
@@ -50,6 +49,7 @@ void bm_corpus_spill_reset(bm_corpus *corpus)
     bm_free(files->block);
     bm_free(files->arena);
     bm_spill_close(files->sets);
+    bm_spill_close(files->saved);
     bm_spill_close(files->keys);
     memset(files, 0, sizeof *files);
 }
@@ -84,7 +84,7 @@ static stretches bytes_of(const bm_corpus *corpus, size_t n, uint64_t set_bytes)
         labels = n * cfg->bands * sizeof(uint32_t);
     }
     if (sets_in_file)
-        set_bytes = WRITE_BYTES;
+        set_bytes = BM_SETS_BUFFER;
     arena = (sets_in_file ? budget->arena : 0) + (cfg->edges ? budget->arena : 0);
     uint64_t adding = ids + ids / 2; /* tables grow by making one of twice the size */
     if (cfg->find_identical)
@@ -150,19 +150,34 @@ static void drop_sets(bm_corpus *corpus)
     bm_corpus_trim();
 }
 
+size_t bm_corpus_set_len(const bm_corpus *corpus, size_t row)
+{
+    if (corpus->rep[row] != row)
+        return 0;
+    if (corpus->cfg.perms > 0)
+        return corpus->cfg.perms * sizeof **corpus->words;
+    return corpus->cfg.hashes ? corpus->sizes[row] * sizeof **corpus->hashes : 0;
+}
+
+/* Rows below files.n_saved have their records already, from the start of the file and side by side
+ * (corpus_save.c). */
 static bm_status copy_sets(bm_corpus *corpus, bm_error *err)
 {
     bm_status status = BM_OK;
+    uint64_t saved = BM_SPILL_HEADER;
     for (size_t row = 0; status == BM_OK && row < corpus->n; row++) {
         const void *data = corpus->words != NULL ? (const void *)corpus->words[row]
                                                  : (const void *)corpus->hashes[row];
-        size_t len = corpus->words != NULL ? corpus->cfg.perms * sizeof **corpus->words
-                                           : corpus->sizes[row] * sizeof **corpus->hashes;
+        size_t len = bm_corpus_set_len(corpus, row);
         corpus->files.places[row] = 0;
-        if (corpus->rep[row] != row)
+        if (corpus->rep[row] != row) {
             corpus->files.places[row] = corpus->files.places[corpus->rep[row]];
-        else if (len > 0 && data != NULL)
+        } else if (row < corpus->files.n_saved && len > 0) {
+            corpus->files.places[row] = saved;
+            saved += BM_SPILL_RECORD + len;
+        } else if (len > 0 && data != NULL) {
             status = bm_corpus_spill_set(corpus, row, data, len, err);
+        }
     }
     return status;
 }
@@ -170,9 +185,13 @@ static bm_status copy_sets(bm_corpus *corpus, bm_error *err)
 static bm_status begin_sets(bm_corpus *corpus, uint64_t bytes, uint64_t read, bm_error *err)
 {
     bm_status status = check_room(corpus, bytes, read, err);
-    if (status == BM_OK)
-        status = bm_spill_open(corpus->cfg.temp_dir, BM_SPILL_SETS, WRITE_BYTES,
+    if (status == BM_OK && corpus->files.saved != NULL) {
+        corpus->files.sets = corpus->files.saved;
+        corpus->files.saved = NULL;
+    } else if (status == BM_OK) {
+        status = bm_spill_open(corpus->cfg.temp_dir, BM_SPILL_SETS, BM_SETS_BUFFER,
                                &corpus->files.sets, err);
+    }
     if (status != BM_OK)
         return status;
     corpus->files.places = bm_alloc(corpus->cap, sizeof *corpus->files.places);

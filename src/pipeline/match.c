@@ -153,10 +153,12 @@ int bm_pair_by_place(const void *x, const void *y)
     return p->b < q->b ? -1 : p->b > q->b;
 }
 
-static bm_status init(bm_match *match, bm_error *err)
+bm_status bm_match_begin(bm_match *match, bm_error *err)
 {
     size_t n = match->corpus->n;
-    bm_status status = bm_union_find_init(&match->groups, n, err);
+    bm_status status = bm_corpus_end_adding(match->corpus, err);
+    if (status == BM_OK)
+        status = bm_union_find_init(&match->groups, n, err);
     if (status != BM_OK || !match->only_groups || match->verify == BM_VERIFY_NONE)
         return status;
     match->earlier = bm_alloc(n, sizeof *match->earlier);
@@ -167,19 +169,22 @@ static bm_status init(bm_match *match, bm_error *err)
     return BM_OK;
 }
 
+void bm_match_end(bm_match *match)
+{
+    if (match->n_edges > 1)
+        qsort(match->edges, match->n_edges, sizeof *match->edges, bm_pair_by_place);
+}
+
 bm_status bm_match_run(bm_match *match, bm_error *err)
 {
-    bm_corpus *corpus = match->corpus;
     bm_callbacks callbacks = bm_meter_callbacks(match->meter);
-    bm_status status = bm_corpus_end_adding(corpus, err);
-    if (status == BM_OK)
-        status = init(match, err);
+    bm_status status = bm_match_begin(match, err);
     if (status != BM_OK)
         return status;
     status = match->all_candidates ? bm_match_all_pairs(match, &callbacks, err)
                                    : match_bands(match, &callbacks, err);
-    if (status == BM_OK && match->n_edges > 1)
-        qsort(match->edges, match->n_edges, sizeof *match->edges, bm_pair_by_place);
+    if (status == BM_OK)
+        bm_match_end(match);
     return status;
 }
 

@@ -39,6 +39,9 @@ typedef struct bm_match {
 /* Fill in the first seven fields, then run. */
 bm_status bm_match_run(bm_match *match, bm_error *err);
 void bm_match_reset(bm_match *match);
+/* The first and the last step of it, for those who bring edges along (saved_match.h). */
+bm_status bm_match_begin(bm_match *match, bm_error *err);
+void bm_match_end(bm_match *match);
 /* A bm_candidates_fn, ctx is the bm_match: compare n candidates, keep the edges among them. */
 bm_status bm_match_candidates(void *ctx, bm_pair *pairs, size_t n, bm_error *err);
 /* Keep those of n pairs that reach the threshold: as edges, with only_groups as groups. */

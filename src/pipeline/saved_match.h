@@ -1,0 +1,19 @@
+/* saved_match.h -- what matching found, in a file: counts, and edges or groups.
+ *
+ *     record   header
+ *     record   with only_groups: a block of labels, edges to earlier documents, their similarities;
+ *              else a block of edges                          (spill_file.h; integers of the host)
+ *
+ * Threads: one at a time. */
+#ifndef BM_PIPELINE_SAVED_MATCH_H
+#define BM_PIPELINE_SAVED_MATCH_H
+
+#include "pipeline/match.h"
+#include "spill/spill_file.h"
+
+/* After bm_match_run; flushes. */
+bm_status bm_match_save(bm_match *match, bm_spill_file *file, bm_error *err);
+/* Instead of bm_match_run, with the same fields filled in. BM_ERR_FORMAT: not what was saved. */
+bm_status bm_match_load(bm_match *match, const bm_spill_file *file, bm_error *err);
+
+#endif
