@@ -15,7 +15,6 @@ over the paths, so that each meets each device. Sizes:
 Batches of one document only on corpora of at most 1,200: each is a launch. OpenCL devices are those that `bandmill devices
 --json` calls usable, by .venv/vendors where it is there and OCL_ICD_VENDORS is not set. BANDMILL_REQUIRE_OPENCL=2 makes
 fewer than two implementations (platforms) a failure. Python's standard library only."""
-import hashlib
 import json
 import os
 import platform
@@ -26,6 +25,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "reference"))
 import harness
+from outputs import REPORTS, devices, differing, digests, opencl_environment
 
 PERMS = (1, 16, 100, 128, 256)
 SHINGLES = (["--shingle", "word:5"], ["--shingle", "word:3", "--words", "space", "--normalize", "none"],
@@ -33,7 +33,6 @@ SHINGLES = (["--shingle", "word:5"], ["--shingle", "word:3", "--words", "space",
             ["--shingle", "byte:8", "--normalize", "none"], ["--shingle", "byte:24", "--normalize", "lower,strip-accents"])
 THREADS = (1, 2, 5)
 BATCHES = (7, 1000, None, 1)
-REPORTS = ("manifest.json", "report.json")
 SMALL_DOCS = 1200
 
 
@@ -98,15 +97,6 @@ def corpora(folder, full):
 
 # --- paths ---
 
-def opencl_environment():
-    """Where OpenCL's implementations are, if nobody said."""
-    venv = os.path.join(harness.ROOT, ".venv")
-    if "OCL_ICD_VENDORS" in os.environ or not os.path.isdir(os.path.join(venv, "vendors")):
-        return {}
-    libraries = [os.path.join(venv, "lib"), os.environ.get("LD_LIBRARY_PATH", "")]
-    return {"OCL_ICD_VENDORS": os.path.join(venv, "vendors"), "LD_LIBRARY_PATH": ":".join(filter(None, libraries))}
-
-
 def instruction_sets():
     """Those of this processor beside scalar."""
     if platform.machine() in ("aarch64", "arm64"):
@@ -118,16 +108,6 @@ def instruction_sets():
         flags = []
     sets = ["avx2"] * ("avx2" in flags and "bmi2" in flags)
     return sets + ["avx512"] * all(f"avx512{part}" in flags for part in ("f", "bw", "dq", "vl"))
-
-
-def devices(bandmill, env):
-    """(spec, platform, name) of the usable OpenCL devices."""
-    answer = json.loads(bandmill.run("devices", "--json", env=env).stdout)
-    rows = answer["devices"] if isinstance(answer, dict) else answer
-    for row in rows:
-        if row["spec"] != "cpu":
-            print(f"device {row['spec']}: {row['name']} ({row['platform']}){'' if row['usable'] else ', not usable'}")
-    return [(row["spec"], row["platform"], row["name"]) for row in rows if row["spec"] != "cpu" and row["usable"]]
 
 
 class Path:
@@ -158,23 +138,6 @@ def paths(claims, bandmill):
 
 
 # --- runs ---
-
-def without_run(data):
-    """A report's JSON but for "run": its members in their order, numbers as they are written."""
-    members = json.loads(data, object_pairs_hook=list, parse_int=str, parse_float=str)
-    return repr([member for member in members if member[0] != "run"]).encode()
-
-
-def digests(folder):
-    """{name: digest} of all files below a folder; what may differ in reports is left out."""
-    found = {}
-    for base, _, names in os.walk(folder):
-        for name in names:
-            data = harness.read_file(base, name)
-            found[os.path.relpath(os.path.join(base, name), folder)] = hashlib.sha256(
-                without_run(data) if name in REPORTS else data).hexdigest()
-    return found
-
 
 def expected_files(command):
     if command == "sign":
@@ -221,8 +184,8 @@ def make_jobs(made, size):
             for half in sorted({0, len(made) // 2 if size == "normal" else 0})]
 
 
-def differing(got, wanted):
-    files = sorted(file for file in {*got, *wanted} if got.get(file) != wanted.get(file))
+def wrong(got, wanted):
+    files = differing(got, wanted)
     return files and f"differ from scalar: {files}"
 
 
@@ -248,7 +211,7 @@ def check_job(claims, runner, job, all_paths, number):
         more = ["--threads", threads] + (["--batch-docs", batch] if batch else [])
         for command, wanted in ((command, base[command]) for command in path.commands):
             claims.attempt(f"{name}: {command} on {path.name}, {threads} threads, batches of {batch or 'any'}",
-                           lambda: differing(runner.outputs(command, job, path, more), wanted))
+                           lambda: wrong(runner.outputs(command, job, path, more), wanted))
 
 
 def main():

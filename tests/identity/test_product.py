@@ -1,0 +1,245 @@
+"""The same bytes for every memory, number of threads, batch size and device, taken together as a product.
+
+    --memory 128M 512M 8G  x  --threads 1 2 8  x  --batch-docs 1 1000 100000  x  the native CPU, Intel's CPU runtime, PoCL
+
+For each of `dedup`, `dedup --pairs`, `dedup --cluster star` and `sign --band-keys`, every file that is written
+(signatures.npy band_keys.npy n_shingles.npy ids.txt sources.tsv pairs.tsv groups.jsonl removed.tsv, what is kept, and the
+reports but for their "run") is compared, byte for byte, with that of one thread, the native CPU, 8G and batches by bytes. A
+leg is a corpus with options for its documents:
+
+  real    300 documents of scancode_rules (documents of bench/planted.c where that is not there); all 81 cells
+  sets    12,500 documents of bench/planted.c in byte:8: 128M are too little for their shingle sets, 512M are enough. Nine cells,
+          in which each value meets each value of the others, less batches of one on OpenCL: seven
+  edges   2,000 documents, each pair of which is an edge: 128M are too little for these. The same cells
+  keys    12,000 documents with 1,000 bands: 128M are too little for sets and band keys. The same cells
+  tiny    250,000 documents of 4 bytes: batches of 100,000 are really that large. Devices x batches of 1,000 and 100,000
+
+That a job of 128M did spill, and one of 8G did not, is a claim of its own, as is the device that signed. A device that is not
+here is said and its cells are left out; BANDMILL_REQUIRE_OPENCL=2 makes that a failure. --size small (sanitizers): nine cells
+of `real`, one of `sets`.
+
+The larger form, by hand (about 15 minutes on two cores, 1 GB below $TMPDIR):
+
+    IDENTITY_FULL=1 tests/reference/run.sh tests/identity/test_product.py --program build/bandmill --planted build/bench/planted
+
+  full    150,000 documents of bench/planted.c and 2,000 of which each pair is an edge: spills at 128M only. All 27 cells of the
+          native CPU, and of the other devices those of the nine cells
+
+Python's standard library only."""
+import concurrent.futures
+import itertools
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import threading
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "reference"))
+import harness
+from outputs import devices, differing, digests, opencl_environment
+
+MEMORIES = ("128M", "512M", "8G")
+THREADS = (1, 2, 8)
+BATCHES = (1, 1000, 100000)
+PLATFORMS = ("native", "Intel", "Portable Computing Language")
+DEDUP = {"groups.jsonl", "removed.tsv", "sources.tsv", "report.json"}
+COMMANDS = {
+    "dedup": (["dedup"], DEDUP),
+    "pairs": (["dedup", "--pairs"], DEDUP | {"pairs.tsv"}),
+    "star": (["dedup", "--cluster", "star", "--keep", "longest"], DEDUP),
+    "sign": (["sign", "--band-keys"],
+             {"signatures.npy", "band_keys.npy", "n_shingles.npy", "ids.txt", "sources.tsv", "manifest.json"}),
+}
+
+
+# --- cells ---
+
+class Cell:
+    def __init__(self, memory, threads, batch, device):
+        self.memory, self.threads, self.batch, self.device = memory, threads, batch, device
+
+    def arguments(self):
+        more = ["--batch-docs", self.batch] if self.batch else []
+        return ["--memory", self.memory, "--threads", self.threads, "--device", self.device.spec, *more]
+
+    def __str__(self):
+        return f"{self.memory}, {self.threads} threads, batches of {self.batch or 'any'}, {self.device.name}"
+
+
+class Device:
+    def __init__(self, spec, name, reported):
+        self.spec, self.name, self.reported = spec, name, reported
+
+
+def product(made):
+    return [Cell(*values) for values in itertools.product(MEMORIES, THREADS, BATCHES, made)]
+
+
+def nine(made):
+    """Two orthogonal Latin squares: of four factors with three values each, every two values meet once."""
+    return [Cell(MEMORIES[i], THREADS[(i + j) % 3], BATCHES[(i + 2 * j) % 3], device)
+            for i in range(3) for j, device in enumerate(made) if device]
+
+
+def find_devices(claims, bandmill, env):
+    """The three devices in the order of PLATFORMS; None for one that is not here."""
+    found, made = devices(bandmill, env), [Device("cpu", "native CPU", None)]
+    for platform in PLATFORMS[1:]:
+        spec, _, name = next((row for row in found if platform in row[1]), (None, None, None))
+        made.append(Device(spec, platform, name) if spec else None)
+        if not spec:
+            print(f"SKIPPED: the cells of {platform}, which is not here", flush=True)
+    wanted = int(os.environ.get("BANDMILL_REQUIRE_OPENCL") or 0)
+    claims.check(f"{len(found)} OpenCL devices, {wanted} required", len([d for d in made[1:] if d]) >= wanted)
+    return made
+
+
+# --- legs ---
+
+class Leg:
+    """A corpus, its options, cells, commands, and the members of "temporary_files" that 128M must have by command."""
+
+    def __init__(self, name, path, options, cells, spills=None, commands=tuple(COMMANDS)):
+        self.name, self.path, self.options, self.cells = name, path, options, cells
+        self.spills, self.commands = spills or {}, commands
+
+
+class Corpora:
+    def __init__(self, folder, planted):
+        self.folder, self.planted = folder, planted
+
+    def real(self):
+        path, name = harness.corpus_file("scancode_rules", "docs.jsonl.zst"), os.path.join(self.folder, "real.jsonl")
+        if not path:
+            return self.made("real.jsonl", (300, "clusters"))
+        with open(name, "wb") as file:
+            file.write(b"".join(line + b"\n" for line in harness.unzstd(path).split(b"\n")[:300]))
+        return name
+
+    def made(self, name, *parts):
+        """Documents of bench/planted.c, one part after another; ids are numbers of their own in each part."""
+        name = os.path.join(self.folder, name)
+        with open(name, "wb") as file:
+            for i, (n, mode) in enumerate(parts):
+                lines = subprocess.run([self.planted, str(n), "--mode", mode], stdout=subprocess.PIPE, check=True).stdout
+                file.write(lines.replace(b'{"id":"', b'{"id":"%d-' % i))
+        return name
+
+    def tiny(self):
+        name, draw = os.path.join(self.folder, "tiny.txt"), random.Random(7)
+        with open(name, "w", encoding="ascii") as file:
+            file.writelines("".join(draw.choices("abcdefghijklmnop", k=4)) + "\n" for _ in range(250000))
+        return name
+
+
+def sets_leg(corpora, cells, commands):
+    return Leg("sets", corpora.made("sets.jsonl", (12500, "clusters")), ["--shingle", "byte:8"], cells,
+               {command: ["set_bytes"] for command in ("dedup", "pairs", "star")}, commands)
+
+
+def normal_legs(corpora, made):
+    here = [device for device in made if device]
+    yield Leg("real", corpora.real(), ["--threshold", "0.6"], product(here))
+    # Of large legs, batches of one on the native CPU only: elsewhere they are a launch a document, seconds.
+    some = [cell for cell in nine(made) if cell.batch > 1 or cell.device.spec == "cpu"]
+    yield sets_leg(corpora, some, ("dedup", "pairs", "sign"))
+    yield Leg("edges", corpora.made("edges.jsonl", (2000, "one-word")), ["--threshold", "0.7"], some,
+              {"pairs": ["edge_bytes"], "star": ["edge_bytes"]}, ("pairs", "star"))
+    yield Leg("keys", corpora.made("keys.jsonl", (12000, "clusters")), ["--bands", "1000", "--rows", "1"], some,
+              {"dedup": ["set_bytes", "key_bytes"]}, ("dedup",))
+    cells = [Cell("512M", 2, batch, device) for device in here for batch in BATCHES[1:]]
+    yield Leg("tiny", corpora.tiny(), ["--format", "lines", "--shingle", "char:2", "--bands", "4", "--rows", "4"], cells,
+              None, ("pairs", "sign"))
+
+
+def small_legs(corpora, made):
+    yield Leg("real", corpora.real(), ["--threshold", "0.6"], nine(made))
+    yield sets_leg(corpora, [Cell("128M", 2, 1000, made[0])], ("pairs",))
+
+
+def full_legs(corpora, made):
+    cells = product(made[:1]) + [cell for cell in nine(made) if cell.device.spec != "cpu"]
+    both = {"dedup": ["set_bytes"], "pairs": ["set_bytes", "edge_bytes"], "star": ["set_bytes", "edge_bytes"]}
+    yield Leg("full", corpora.made("full.jsonl", (150000, "clusters"), (2000, "one-word")), [], cells, both)
+
+
+# --- runs ---
+
+class Runner:
+    def __init__(self, bandmill, folder, env):
+        self.bandmill, self.folder, self.env = bandmill, folder, env
+        self.lock, self.n = threading.Lock(), 0
+
+    def outputs(self, leg, command, cell):
+        """The digests of one run and its report's "run"; its folder is removed."""
+        with self.lock:
+            self.n += 1
+            target = os.path.join(self.folder, f"out-{self.n}")
+        self.bandmill.run(*COMMANDS[command][0], *leg.options, *cell.arguments(), "-q", "-o", target, leg.path, env=self.env)
+        found = digests(target)
+        run = json.loads(harness.read_file(target, "manifest.json" if command == "sign" else "report.json"))["run"]
+        shutil.rmtree(target)
+        return found, run
+
+    def wrong(self, leg, command, cell, wanted):
+        """What is wrong with one cell, or nothing."""
+        found, run = self.outputs(leg, command, cell)
+        files = differing(found, wanted)
+        if files:
+            return f"differ from one thread, 8G, native CPU: {files}"
+        if cell.device.reported and run["device"] != cell.device.reported:
+            return f"ran on {run['device']}, not on {cell.device.reported}"
+        if run["threads"] != cell.threads:
+            return f"{run['threads']} threads"
+        used = run.get("temporary_files", {})
+        for member in leg.spills.get(command, ()):
+            if (used[member] > 0) != (cell.memory == "128M"):
+                return f"{member} is {used[member]}: {used}"
+        return None
+
+
+def holds_duplicates(claims, leg, runner):
+    """A comparison of empty files would show nothing."""
+    target = os.path.join(runner.folder, "look")
+    runner.bandmill.run("dedup", "--pairs", *leg.options, "-q", "-o", target, leg.path)
+    rows = {name: len(harness.read_file(target, name).split(b"\n")) - 2 for name in ("pairs.tsv", "removed.tsv")}
+    claims.check(f"{leg.name}: {rows['removed.tsv']} removed, {rows['pairs.tsv']} pairs", min(rows.values()) >= 10)
+    shutil.rmtree(target)
+
+
+def check_leg(claims, runner, leg, base, workers):
+    holds_duplicates(claims, leg, runner)
+    for command in leg.commands:
+        try:
+            wanted, _ = runner.outputs(leg, command, base)
+        except harness.ProgramFailed as error:
+            claims.check(f"{leg.name}: {command}, {base}", False, error)
+            continue
+        missing = COMMANDS[command][1] - set(wanted)
+        kept = command == "sign" or any(name.startswith("kept") for name in wanted)
+        claims.check(f"{leg.name}: {command} writes what it should", kept and not missing, sorted(missing))
+        jobs = [workers.submit(runner.wrong, leg, command, cell, wanted) for cell in leg.cells]
+        for cell, job in zip(leg.cells, jobs):
+            claims.attempt(f"{leg.name}: {command}, {cell}", job.result)
+
+
+def main():
+    args = harness.arguments("the same bytes for every memory, threads, batch and device", ("--planted", {"required": True}))
+    claims, bandmill, env = harness.Claims(), harness.Program(args.program), opencl_environment()
+    full = os.environ.get("IDENTITY_FULL") == "1" or args.size == "full"
+    legs = full_legs if full else small_legs if args.size == "small" else normal_legs
+    with harness.scratch() as folder, concurrent.futures.ThreadPoolExecutor(1 if full else 2) as workers:
+        made = find_devices(claims, bandmill, env)
+        runner = Runner(bandmill, folder, env)
+        for leg in legs(Corpora(folder, os.path.abspath(args.planted)), made):
+            began, n = time.monotonic(), runner.n
+            check_leg(claims, runner, leg, Cell("8G", 1, None, made[0]), workers)
+            print(f"{leg.name}: {runner.n - n} runs, {time.monotonic() - began:.0f} s", flush=True)
+    claims.end()
+
+
+if __name__ == "__main__":
+    main()
