@@ -337,6 +337,8 @@ bm_status bm_manifest_open_dir(const char *folder, bm_manifest **out, bm_error *
             bm_buf_reset(&path);
             return status;
         }
+        if (status == BM_OK && errno != ENOENT && errno != ENOTDIR)
+            status = bm_fail_errno(err, errno, path.data, "cannot be looked at");
     }
     bm_buf_reset(&path);
     return status != BM_OK ? status

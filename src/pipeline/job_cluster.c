@@ -258,7 +258,8 @@ static bm_status write_table(const cluster *c, bm_rows *rows, bm_error *err)
         const bm_cluster_result *r = &c->results[i];
         bm_json number = {0}; /* the shortest text that reads back as the threshold */
         bm_json_double(&number, r->threshold);
-        status = number.status;
+        if (number.status != BM_OK)
+            status = bm_fail_nomem(err, number.buf.len);
         if (status == BM_OK)
             status = bm_buf_add(&rows->buf, number.buf.data, number.buf.len, err);
         if (status == BM_OK)

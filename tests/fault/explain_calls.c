@@ -1,0 +1,354 @@
+/* explain_calls.c -- each allocation and each system call of explain and cluster fails once, in
+ * turn, until a run has no failure.
+ *
+ * A run that fails says why, leaves the earlier output as it was (or the whole new one in its
+ * place) and nothing beside it, and keeps no block of memory and no open file. One that goes on all
+ * the same gives the right bytes; where only the similarity of the two documents themselves is lost
+ * (their inputs cannot be read again, but pairs.tsv is there) it may give the answer without it,
+ * and warns. */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <bandmill/cluster.h>
+#include <bandmill/explain.h>
+#include <bandmill/job.h>
+
+#include "scratch.h"
+
+/* --- calls that fail, blocks that are held --- */
+
+enum { BLOCKS = 1 << 16 };
+
+static struct {
+    pthread_mutex_t lock; /* threads of the job call, too */
+    bool armed, memory;   /* which kind fails */
+    long left;            /* calls until the one that fails */
+    bool failed;
+    void *blocks[BLOCKS]; /* by address; NULL: free */
+    size_t n_blocks;
+} plan = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static bool fails(bool memory)
+{
+    pthread_mutex_lock(&plan.lock);
+    bool now = plan.armed && memory == plan.memory && plan.left-- == 0;
+    plan.failed |= now;
+    pthread_mutex_unlock(&plan.lock);
+    if (now)
+        errno = memory ? ENOMEM : EIO;
+    return now;
+}
+
+static size_t place_of(const void *block)
+{
+    size_t at = ((uintptr_t)block >> 4) * UINT64_C(0x9E3779B97F4A7C15) >> 48;
+    while (plan.blocks[at] != NULL && plan.blocks[at] != block)
+        at = (at + 1) % BLOCKS;
+    return at;
+}
+
+static void *held(void *block)
+{
+    pthread_mutex_lock(&plan.lock);
+    if (plan.armed && block != NULL && plan.n_blocks < BLOCKS / 2) {
+        plan.blocks[place_of(block)] = block;
+        plan.n_blocks++;
+    }
+    pthread_mutex_unlock(&plan.lock);
+    return block;
+}
+
+/* Blocks that were had before, or from the C library itself, are not known. */
+static void given_back(void *block)
+{
+    pthread_mutex_lock(&plan.lock);
+    size_t at = place_of(block);
+    if (block != NULL && plan.blocks[at] == block) {
+        plan.n_blocks--;
+        plan.blocks[at] = NULL;
+        for (size_t next = (at + 1) % BLOCKS; plan.blocks[next] != NULL;
+             next = (next + 1) % BLOCKS) {
+            void *moved = plan.blocks[next];
+            plan.blocks[next] = NULL;
+            plan.blocks[place_of(moved)] = moved;
+        }
+    }
+    pthread_mutex_unlock(&plan.lock);
+}
+
+void __real_free(void *block);
+void __wrap_free(void *block);
+void __wrap_free(void *block)
+{
+    given_back(block);
+    __real_free(block);
+}
+
+void *__real_realloc(void *block, size_t n);
+void *__wrap_realloc(void *block, size_t n);
+void *__wrap_realloc(void *block, size_t n)
+{
+    if (fails(true))
+        return NULL;
+    given_back(block);
+    return held(__real_realloc(block, n));
+}
+
+#define WRAP(type, name, parameters, arguments, failure)                                           \
+    type __real_##name parameters;                                                                 \
+    type __wrap_##name parameters;                                                                 \
+    type __wrap_##name parameters                                                                  \
+    {                                                                                              \
+        return fails(false) ? failure : __real_##name arguments;                                   \
+    }
+#define WRAP_BLOCK(name, parameters, arguments)                                                    \
+    void *__real_##name parameters;                                                                \
+    void *__wrap_##name parameters;                                                                \
+    void *__wrap_##name parameters                                                                 \
+    {                                                                                              \
+        return fails(true) ? NULL : held(__real_##name arguments);                                 \
+    }
+
+WRAP_BLOCK(malloc, (size_t n), (n))
+WRAP_BLOCK(calloc, (size_t n, size_t size), (n, size))
+WRAP_BLOCK(aligned_alloc, (size_t alignment, size_t n), (alignment, n))
+WRAP(ssize_t, read, (int fd, void *data, size_t n), (fd, data, n), -1)
+WRAP(ssize_t, pread, (int fd, void *data, size_t n, off_t at), (fd, data, n, at), -1)
+WRAP(ssize_t, write, (int fd, const void *data, size_t n), (fd, data, n), -1)
+WRAP(int, fstat, (int fd, struct stat *out), (fd, out), -1)
+WRAP(int, stat, (const char *path, struct stat *out), (path, out), -1)
+WRAP(int, lstat, (const char *path, struct stat *out), (path, out), -1)
+WRAP(int, fsync, (int fd), (fd), -1)
+WRAP(int, rename, (const char *from, const char *to), (from, to), -1)
+WRAP(locale_t, newlocale, (int mask, const char *name, locale_t base), (mask, name, base),
+     (locale_t)0)
+WRAP(int, pthread_create,
+     (pthread_t * thread, const pthread_attr_t *how, void *(*run)(void *), void *ctx),
+     (thread, how, run, ctx), EAGAIN)
+
+int __real_open(const char *path, int flags, ...);
+int __wrap_open(const char *path, int flags, ...);
+int __wrap_open(const char *path, int flags, ...)
+{
+    va_list rest;
+    va_start(rest, flags);
+    mode_t mode = flags & O_CREAT ? va_arg(rest, mode_t) : 0;
+    va_end(rest);
+    return fails(false) ? -1 : __real_open(path, flags, mode);
+}
+
+/* --- what is there: documents, what dedup made of them, with pairs and without --- */
+
+/* Neighbours share 35 of 45 words, the next but one 30 of 50. */
+static void make_input(scratch *s)
+{
+    FILE *file = fopen(scratch_at(s, "in.jsonl"), "w");
+    cr_assert_not_null(file);
+    for (int doc = 0; doc < 8; doc++) {
+        fprintf(file, "{\"id\":\"d%d\",\"text\":\"", doc);
+        for (int word = 0; word < 40; word++)
+            fprintf(file, "w%d ", 5 * (doc == 7 ? 0 : doc) + word); /* d7 is d0 again */
+        fputs("\"}\n", file);
+    }
+    fputs("{\"id\":\"alone\",\"text\":\"nothing like it\"}\n", file);
+    cr_assert_eq(fclose(file), 0);
+}
+
+static void dedup(scratch *s, const char *name, bool pairs)
+{
+    bm_job job;
+    bm_summary *summary;
+    bm_error err = {0};
+    const char *paths[] = {scratch_at(s, "in.jsonl")};
+    bm_job_init(&job);
+    job.input.paths = paths;
+    job.input.n_paths = 1;
+    job.text.shingle_k = 1;
+    job.lsh.threshold = 0.7;
+    job.sketch.perms = 64;
+    job.lsh.bands = 64; /* P(a neighbour is missed) = (1 - 7/9)^64 < 1e-41 */
+    job.lsh.rows = 1;
+    job.output = scratch_at(s, name);
+    job.device = "cpu";
+    job.threads = 1;
+    job.write_pairs = pairs;
+    cr_assert_eq(bm_job_dedup(&job, &summary, &err), BM_OK, "%s", err.message);
+    cr_assert_eq(bm_summary_counts(summary)->groups, 1);
+    bm_summary_free(summary);
+}
+
+static void open_place(scratch *s)
+{
+    scratch_open(s);
+    make_input(s);
+    dedup(s, "plain", false);
+    dedup(s, "pairs", true);
+    scratch_folder(s, "answers");
+    scratch_put_text(s, "answers/answer", "old");
+}
+
+/* --- jobs --- */
+
+typedef struct task {
+    const char *from, *a, *b; /* a directory and two ids, or its group 1; or pairs to cluster */
+    bm_explain_form form;
+    bool cluster, star;
+    size_t n_thresholds;
+    bm_status right; /* where nothing fails */
+} task;
+
+static void count_warning(void *ctx, bm_log_level level, const char *text)
+{
+    (void)text;
+    *(size_t *)ctx += level == BM_LOG_WARNING;
+}
+
+static bm_status run(scratch *s, const task *t, size_t *n_warnings, bm_error *err)
+{
+    static const double thresholds[] = {0.9, 0.77, 0.5};
+    const bm_callbacks callbacks = {.log = count_warning, .ctx = n_warnings};
+    *n_warnings = 0;
+    if (t->cluster) {
+        bm_cluster_summary summary;
+        bm_cluster_options o = {.path = scratch_at(s, t->from),
+                                .thresholds = thresholds,
+                                .n_thresholds = t->n_thresholds,
+                                .cluster = t->star ? BM_CLUSTER_STAR : BM_CLUSTER_COMPONENTS,
+                                .keep = t->star ? BM_KEEP_LAST : BM_KEEP_FIRST,
+                                .json = t->star,
+                                .output = scratch_at(s, "answers/answer"),
+                                .force = true,
+                                .callbacks = callbacks};
+        return bm_cluster_pairs(&o, &summary, err);
+    }
+    bm_explain_summary summary;
+    bm_explain_options o = {.path = scratch_at(s, t->from),
+                            .id_a = t->a,
+                            .id_b = t->b,
+                            .group = t->a == NULL ? 1 : 0,
+                            .form = t->form,
+                            .output = scratch_at(s, "answers/answer"),
+                            .force = true,
+                            .threads = 2,
+                            .memory = 1 << 28,
+                            .callbacks = callbacks};
+    return bm_explain(&o, &summary, err);
+}
+
+static size_t open_files(void)
+{
+    size_t n = 0;
+    DIR *folder = opendir("/proc/self/fd");
+    cr_assert_not_null(folder);
+    while (readdir(folder) != NULL)
+        n++;
+    closedir(folder);
+    return n;
+}
+
+/* The answer without what is not known: up to the similarity of the two themselves, and after it.
+ */
+static bool same_but_for_the_two(const char *got, const char *right)
+{
+    static const char key[] = "\"similarity\":";
+    const char *g = strstr(got, key), *r = strstr(right, key);
+    if (g == NULL || r == NULL || g - got != r - right ||
+        strncmp(got, right, (size_t)(g - got)) != 0)
+        return false;
+    g += sizeof key - 1;
+    return strncmp(g, "null,", 5) == 0 && strcmp(g + 4, strchr(r, ',')) == 0;
+}
+
+static void judge(scratch *s, const task *t, const char *right, bm_status status, size_t n_warnings)
+{
+    size_t len;
+    char *got = scratch_get(s, "answers/answer", &len);
+    cr_assert_eq(scratch_count(s, "answers"), 1, "something is left beside the output");
+    if (status == BM_ERR_IO && right != NULL && strcmp(got, right) == 0)
+        status = BM_OK; /* all was done when the directory would not be synced */
+    if (status != BM_OK)
+        cr_assert_str_eq(got, "old", "the earlier output is gone");
+    else if (strcmp(got, right) != 0)
+        cr_assert(t->a != NULL && n_warnings == 1 && same_but_for_the_two(got, right), "%s", got);
+    free(got);
+    scratch_put_text(s, "answers/answer", "old");
+}
+
+/* A failing allocation may be BM_ERR_NOMEM only; a failing call whatever fits. */
+static bool fits(bool memory, bm_status status)
+{
+    if (memory)
+        return status == BM_ERR_NOMEM;
+    return status == BM_ERR_IO || status == BM_ERR_NOMEM || status == BM_ERR_FORMAT ||
+           status == BM_ERR_USAGE || status == BM_ERR_INPUT;
+}
+
+/* Fail call 0, 1, 2 … until a run has no failure; how many there were. */
+static long fail_each(scratch *s, const task *t, bool memory)
+{
+    size_t n_warnings;
+    char *right = NULL;
+    bm_status status = run(s, t, &n_warnings, NULL);
+    cr_assert(status == t->right && n_warnings == 0);
+    if (status == BM_OK)
+        right = scratch_get(s, "answers/answer", NULL);
+    judge(s, t, right, status, 0);
+    long n = 0;
+    for (plan.failed = true; plan.failed; n++) {
+        bm_error err = {0};
+        size_t n_files = open_files();
+        plan.memory = memory;
+        plan.left = n;
+        plan.failed = false;
+        plan.armed = true;
+        status = run(s, t, &n_warnings, &err);
+        plan.armed = false;
+        const char *why = err.message;
+        cr_assert_eq(plan.n_blocks, 0, "call %ld: %zu blocks are kept (%s)", n, plan.n_blocks, why);
+        cr_assert_eq(open_files(), n_files, "call %ld: a file stays open (%s)", n, why);
+        cr_assert(status == t->right || (plan.failed && fits(memory, status)), "call %ld: %d, %s",
+                  n, (int)status, why);
+        cr_assert(status == BM_OK || why[0] != '\0', "call %ld: no word of it", n);
+        judge(s, t, right, status, n_warnings);
+    }
+    free(right);
+    return n;
+}
+
+static const task tasks[] = {
+    {.from = "plain", .a = "d0", .b = "d5", .form = BM_EXPLAIN_TEXT},
+    {.from = "pairs", .a = "d7", .b = "d5", .form = BM_EXPLAIN_JSON},
+    {.from = "plain", .form = BM_EXPLAIN_DOT},
+    {.from = "pairs", .form = BM_EXPLAIN_TEXT},
+    {.from = "plain", .a = "d0", .b = "d3", .form = BM_EXPLAIN_DOT},
+    {.from = "plain", .form = BM_EXPLAIN_JSON},
+    {.from = "pairs", .a = "d0", .b = "alone", .right = BM_NOT_FOUND},
+    {.from = "pairs/pairs.tsv", .cluster = true, .n_thresholds = 1},
+    {.from = "pairs/pairs.tsv", .cluster = true, .n_thresholds = 3},
+    {.from = "pairs/pairs.tsv", .cluster = true, .star = true, .n_thresholds = 3},
+};
+enum { TASKS = sizeof tasks / sizeof tasks[0] };
+
+Test(explain_calls, every_failing_allocation_is_out_of_memory)
+{
+    scratch s;
+    open_place(&s);
+    for (size_t i = 0; i < TASKS; i++)
+        cr_assert_gt(fail_each(&s, &tasks[i], true), 10, "task %zu", i);
+    scratch_close(&s);
+}
+
+Test(explain_calls, every_failing_call_is_an_error_or_makes_no_difference)
+{
+    scratch s;
+    open_place(&s);
+    for (size_t i = 0; i < TASKS; i++)
+        cr_assert_gt(fail_each(&s, &tasks[i], false), 10, "task %zu", i);
+    scratch_close(&s);
+}
