@@ -271,12 +271,40 @@ bm_status bm_npy_writer_open(bm_out_dir *dir, const char *name, const char *type
     return status;
 }
 
+/* Bytes of a row. */
+static uint64_t width_of(const bm_npy_writer *writer)
+{
+    return (writer->n_cols == 0 ? 1 : writer->n_cols) * (uint64_t)(writer->type[2] - '0');
+}
+
+bm_status bm_npy_writer_open_again(bm_out_dir *dir, const char *name, const char *type,
+                                   uint64_t n_cols, uint64_t n_rows, bm_npy_writer *out,
+                                   bm_error *err)
+{
+    uint64_t bytes;
+    bm_npy_writer writer = {.n_cols = n_cols, .n_rows = n_rows};
+    memcpy(writer.type, type, 3);
+    if (__builtin_mul_overflow(n_rows, width_of(&writer), &bytes) ||
+        __builtin_add_overflow(bytes, BM_NPY_HEADER_BYTES, &bytes))
+        return bm_fail_at(err, BM_ERR_FORMAT, name, 0, "an array cannot have %" PRIu64 " rows",
+                          n_rows);
+    bm_status status = bm_out_dir_file_again(dir, name, bytes, &writer.file, err);
+    if (status == BM_OK)
+        *out = writer;
+    return status;
+}
+
+bm_status bm_npy_writer_flush(bm_npy_writer *writer, bm_error *err)
+{
+    return writer->file == NULL ? BM_OK : bm_out_file_flush(writer->file, err);
+}
+
 bm_status bm_npy_writer_rows(bm_npy_writer *writer, const void *rows, uint64_t n_rows,
                              size_t row_bytes, bm_error *err)
 {
-    uint64_t bytes, cells = writer->n_cols == 0 ? 1 : writer->n_cols;
-    if (row_bytes != cells * (uint64_t)(writer->type[2] - '0') ||
-        __builtin_mul_overflow(n_rows, row_bytes, &bytes) || bytes > SIZE_MAX)
+    uint64_t bytes;
+    if (row_bytes != width_of(writer) || __builtin_mul_overflow(n_rows, row_bytes, &bytes) ||
+        bytes > SIZE_MAX)
         return bm_fail(err, BM_ERR_INTERNAL, "rows of another width than the array");
     bm_status status = bm_out_file_write(writer->file, rows, (size_t)bytes, err);
     if (status == BM_OK)

@@ -34,8 +34,16 @@ bm_status bm_npy_writer_open(bm_out_dir *dir, const char *name, const char *type
                              bm_npy_writer *out, bm_error *err);
 bm_status bm_npy_writer_rows(bm_npy_writer *writer, const void *rows, uint64_t n_rows,
                              size_t row_bytes, bm_error *err);
+/* After a take-over (bm_out_dir_file_again): an array of which `n_rows` rows were written and
+ * flushed; more rows go on behind, and what was behind is cut off. BM_ERR_FORMAT: not so many are
+ * there. */
+bm_status bm_npy_writer_open_again(bm_out_dir *dir, const char *name, const char *type,
+                                   uint64_t n_cols, uint64_t n_rows, bm_npy_writer *out,
+                                   bm_error *err);
+/* The rows written so far are with the system. Without an open file: nothing to do. */
+bm_status bm_npy_writer_flush(bm_npy_writer *writer, bm_error *err);
 /* Without an open file (closed, aborted or {0}): nothing to do. */
 bm_status bm_npy_writer_close(bm_npy_writer *writer, bm_error *err);
-void bm_npy_writer_abort(bm_npy_writer *writer);
+void bm_npy_writer_abort(bm_npy_writer *writer); /* like bm_out_file_abort */
 
 #endif

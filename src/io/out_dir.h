@@ -5,12 +5,21 @@
  * same target gets BM_ERR_LOCKED, and what a killed job left is told from a stranger's directory.
  * With `force` an existing target is replaced only if it holds our manifest.json or report.json and
  * nothing that we do not write. A single file: a temporary file beside it (O_EXCL), synced,
- * renamed. abort (and every failure) removes what was begun. */
+ * renamed. abort (and every failure) removes what was begun.
+ *
+ * A directory may also outlive its job, to be gone on with: what the job knows of itself lies in
+ * files of state beside the outputs, named .bandmill-… (bm_out_dir_state_path), the chief of them
+ * the journal, and bm_out_dir_keep has close leave all of it. A killed job leaves it anyway.
+ * bm_out_dir_open_again takes over a work directory that has a journal. No file of state ever
+ * reaches the target. */
 #ifndef BM_IO_OUT_DIR_H
 #define BM_IO_OUT_DIR_H
 
 #include <bandmill/status.h>
 #include <bandmill/types.h>
+
+#define BM_OUT_STATE_PREFIX ".bandmill-" /* of files that are no outputs */
+#define BM_OUT_JOURNAL      BM_OUT_STATE_PREFIX "journal"
 
 typedef struct bm_out_dir bm_out_dir;
 typedef struct bm_out_file bm_out_file;
@@ -33,9 +42,35 @@ bm_status bm_out_dir_seal(bm_out_dir *dir, bm_error *err);
 bm_status bm_out_dir_digests(bm_out_dir *dir, const char **json, bm_error *err);
 bm_status bm_out_dir_commit(bm_out_dir *dir,
                             bm_error *err); /* rename into place; then only close */
-/* Without commit: removes the work. Files still open are aborted by their owner, before. NULL is
- * fine. */
+/* Without commit: removes the work, or leaves it (bm_out_dir_keep). Files still open are aborted by
+ * their owner, before. NULL is fine. */
 void bm_out_dir_close(bm_out_dir *dir);
+
+/* --- a directory that outlives its job --- */
+
+/* Like bm_out_dir_open, but a directory that an earlier job left with a journal is taken over as it
+ * is, and locked: *found is true, and it is kept until bm_out_dir_keep says otherwise. Any other is
+ * cleared and begun anew: *found is false. BM_ERR_LOCKED: its job lives. */
+bm_status bm_out_dir_open_again(const char *target, bool force, bm_out_dir **out, bool *found,
+                                bm_error *err);
+/* After bm_out_dir_open: what was cleared could have been resumed. */
+bool bm_out_dir_was_resumable(const bm_out_dir *dir);
+/* Do close (without commit) and bm_out_file_abort leave what is there, for bm_out_dir_open_again?
+ * After kill -9 it is there in any case. */
+void bm_out_dir_keep(bm_out_dir *dir, bool keep);
+/* The path of a file of state: `name` begins with BM_OUT_STATE_PREFIX and has no slash
+ * (BM_ERR_INTERNAL). The file is the caller's to open, sync and close; *out too. */
+bm_status bm_out_dir_state_path(const bm_out_dir *dir, const char *name, char **out, bm_error *err);
+/* After a take-over, before anything is written: remove every file and folder in it but those named
+ * in `keep` (with slashes; a folder stays with all it holds) and the files of state. Links are
+ * removed, not followed. On failure some are removed. */
+bm_status bm_out_dir_clear(bm_out_dir *dir, const char *const *keep, size_t n_keep, bm_error *err);
+/* After a take-over: a file that is there, cut to its first `bytes`, to be written on behind them
+ * (bm_out_file_bytes begins with `bytes`); digest and sync are of the whole file. Once a name. Each
+ * file of the earlier job that is to be an output goes through here, also one that was whole.
+ * BM_ERR_FORMAT, and nothing changed: missing, shorter, no regular file. */
+bm_status bm_out_dir_file_again(bm_out_dir *dir, const char *name, uint64_t bytes,
+                                bm_out_file **out, bm_error *err);
 
 /* A single output file; `force` replaces an existing regular file. */
 bm_status bm_out_file_open(const char *target, bool force, bm_out_file **out, bm_error *err);
@@ -45,13 +80,18 @@ bm_status bm_out_file_write(bm_out_file *file, const void *data, size_t len, bm_
 /* A file of a directory that will be large and is never rewritten: hash it on another thread while
  * it is written, so that sealing need not. Nothing else changes. */
 void bm_out_file_digest_early(bm_out_file *file);
+/* What was written is with the system: the end of the process does not lose it. Not with
+ * compression (BM_ERR_INTERNAL). */
+bm_status bm_out_file_flush(bm_out_file *file, bm_error *err);
 /* Overwrite bytes written before (not with compression); for the .npy header. */
 bm_status bm_out_file_rewrite(bm_out_file *file, uint64_t offset, const void *data, size_t len,
                               bm_error *err);
 /* Flush, sync, close; a single file is renamed into place. The handle is gone, whatever the status.
  */
 bm_status bm_out_file_close(bm_out_file *file, bm_error *err);
-void bm_out_file_abort(bm_out_file *file); /* removes a single file's temporary; NULL is fine */
+/* Removes what was begun, but for a file of a directory that is kept: of that what was flushed
+ * stays. NULL is fine. */
+void bm_out_file_abort(bm_out_file *file);
 uint64_t bm_out_file_bytes(const bm_out_file *file); /* given to write, before compression */
 
 #endif

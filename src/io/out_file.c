@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -93,7 +94,7 @@ static bm_status write_all(bm_out_file *file, const char *data, size_t len, bm_e
     return BM_OK;
 }
 
-bm_status bm_out_file_flush(bm_out_file *file, bm_error *err)
+bm_status bm_out_file_drain(bm_out_file *file, bm_error *err)
 {
     size_t len = file->len;
     file->len = 0;
@@ -113,7 +114,8 @@ void bm_out_file_free(bm_out_file *file)
     bm_free(file);
 }
 
-bm_status bm_out_file_create(char *path, bm_out_file **out, bm_error *err)
+/* A handle without a file (fd -1); `path` is taken. */
+static bm_status make(char *path, bm_out_file **out, bm_error *err)
 {
     bm_out_file *file = bm_alloc_zero(1, sizeof *file);
     char *buf = bm_alloc(BM_OUT_BUFFER_BYTES, 1);
@@ -125,9 +127,61 @@ bm_status bm_out_file_create(char *path, bm_out_file **out, bm_error *err)
     }
     file->path = path;
     file->buf = buf;
+    file->fd = -1;
+    *out = file;
+    return BM_OK;
+}
+
+bm_status bm_out_file_create(char *path, bm_out_file **out, bm_error *err)
+{
+    bm_out_file *file = NULL;
+    bm_status status = make(path, &file, err);
+    if (status != BM_OK)
+        return status;
     file->fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (file->fd < 0) {
-        bm_status status = bm_fail_errno(err, errno, path, "cannot create");
+        status = bm_fail_errno(err, errno, path, "cannot create");
+        bm_out_file_free(file);
+        return status;
+    }
+    *out = file;
+    return BM_OK;
+}
+
+static bm_status cut(bm_out_file *file, uint64_t bytes, bm_error *err)
+{
+    struct stat info;
+    if (fstat(file->fd, &info) != 0)
+        return bm_fail_errno(err, errno, file->path, "cannot look at the file");
+    if (!S_ISREG(info.st_mode) || (uint64_t)info.st_size < bytes)
+        return bm_fail_at(err, BM_ERR_FORMAT, file->path, 0,
+                          "has %" PRIu64 " bytes (expected a file of %" PRIu64
+                          ", which an interrupted job wrote)",
+                          S_ISREG(info.st_mode) ? (uint64_t)info.st_size : 0, bytes);
+    if (ftruncate(file->fd, (off_t)bytes) != 0)
+        return bm_fail_errno(err, errno, file->path, "cannot cut");
+    if (lseek(file->fd, (off_t)bytes, SEEK_SET) < 0)
+        return bm_fail_errno(err, errno, file->path, "cannot go to the end");
+    file->accepted = file->written = file->started = bytes;
+    return BM_OK;
+}
+
+bm_status bm_out_file_reopen(char *path, uint64_t bytes, bm_out_file **out, bm_error *err)
+{
+    bm_out_file *file = NULL;
+    bm_status status = make(path, &file, err);
+    if (status != BM_OK)
+        return status;
+    file->fd = open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (file->fd >= 0)
+        status = cut(file, bytes, err);
+    else if (errno == ENOENT || errno == ENOTDIR || errno == ELOOP || errno == EISDIR ||
+             errno == ENXIO)
+        status = bm_fail_at(err, BM_ERR_FORMAT, path, 0,
+                            "is missing or no regular file (an interrupted job wrote it)");
+    else
+        status = bm_fail_errno(err, errno, path, "cannot open");
+    if (status != BM_OK) {
         bm_out_file_free(file);
         return status;
     }
@@ -193,7 +247,7 @@ bm_status bm_out_file_write(bm_out_file *file, const void *data, size_t len, bm_
         return status;
     }
     if (len > BM_OUT_BUFFER_BYTES - file->len) {
-        bm_status status = bm_out_file_flush(file, err);
+        bm_status status = bm_out_file_drain(file, err);
         if (status != BM_OK)
             return status;
         if (len >= BM_OUT_BUFFER_BYTES)
@@ -202,6 +256,16 @@ bm_status bm_out_file_write(bm_out_file *file, const void *data, size_t len, bm_
     memcpy(file->buf + file->len, data, len);
     file->len += len;
     return BM_OK;
+}
+
+bm_status bm_out_file_flush(bm_out_file *file, bm_error *err)
+{
+    if (file->failed != BM_OK)
+        return failed_before(file, err);
+    if (file->pack != NULL)
+        return bm_fail_at(err, BM_ERR_INTERNAL, bm_out_file_shown(file), 0,
+                          "what is compressed is written at the end");
+    return bm_out_file_drain(file, err);
 }
 
 bm_status bm_out_file_rewrite(bm_out_file *file, uint64_t offset, const void *data, size_t len,
@@ -213,7 +277,7 @@ bm_status bm_out_file_rewrite(bm_out_file *file, uint64_t offset, const void *da
     if (file->pack != NULL || __builtin_add_overflow(offset, len, &end) || end > file->accepted)
         return bm_fail_at(err, BM_ERR_INTERNAL, bm_out_file_shown(file), 0,
                           "bytes that were not written cannot be written again");
-    bm_status status = bm_out_file_flush(file, err);
+    bm_status status = bm_out_file_drain(file, err);
     const char *from = data;
     stop_following(file);
     while (status == BM_OK && len > 0) {
@@ -265,7 +329,7 @@ bm_status bm_out_file_close(bm_out_file *file, bm_error *err)
     if (status == BM_OK && file->pack != NULL)
         status = bm_out_pack_run(file, NULL, 0, true, err);
     if (status == BM_OK)
-        status = bm_out_file_flush(file, err);
+        status = bm_out_file_drain(file, err);
     if (status == BM_OK && file->follow != NULL) {
         bm_digest_follow *ended = file->follow;
         file->follow = NULL;
@@ -286,7 +350,7 @@ void bm_out_file_abort(bm_out_file *file)
 {
     if (file == NULL)
         return;
-    if (file->path != NULL)
+    if (file->path != NULL && (file->dir == NULL || !bm_out_dir_keeps(file->dir)))
         unlink(file->path);
     bm_out_file_free(file);
 }

@@ -30,9 +30,12 @@ struct bm_out_file {
 };
 
 /* Empty the buffer into the file. */
-bm_status bm_out_file_flush(bm_out_file *file, bm_error *err);
+bm_status bm_out_file_drain(bm_out_file *file, bm_error *err);
 /* A fresh file (O_EXCL) at `path`, which is taken, as the others are by the caller afterwards. */
 bm_status bm_out_file_create(char *path, bm_out_file **out, bm_error *err);
+/* A regular file that is there, cut to `bytes`, which is where writing goes on. `path` is taken.
+ * BM_ERR_FORMAT: none of so many bytes; BM_ERR_IO, BM_ERR_NOMEM. */
+bm_status bm_out_file_reopen(char *path, uint64_t bytes, bm_out_file **out, bm_error *err);
 /* Frees; an open fd is closed. */
 void bm_out_file_free(bm_out_file *file);
 /* What messages call it. */
@@ -45,6 +48,8 @@ void bm_out_pack_close(bm_out_pack *pack); /* NULL is fine */
 
 /* out_dir.c: a finished file joins its directory; its fd is taken on success. */
 bm_status bm_out_dir_take(bm_out_dir *dir, bm_out_file *file, bm_error *err);
+/* out_dir_resume.c: does close leave what lies in the directory? */
+bool bm_out_dir_keeps(const bm_out_dir *dir);
 
 /* out_file_place.c: the steps that both kinds of output share. */
 bm_status bm_place_parent(const char *path, char **out, bm_error *err); /* *out: the caller's */
@@ -57,14 +62,17 @@ bm_status bm_place_exchange(const char *from, const char *to, bm_error *err);
 bm_status bm_place_remove(const char *path, bm_error *err);
 
 /* out_file_check.c */
-#define BM_OUT_MARKER ".bandmill-work" /* lies in a .partial directory while its job runs */
+#define BM_OUT_MARKER BM_OUT_STATE_PREFIX "work" /* lies in a .partial directory with its job */
 /* What may stand at a target: nothing, or with force what we may replace. BM_ERR_USAGE, BM_ERR_IO.
  */
 bm_status bm_out_target(const char *target, bool force, bool is_dir, bm_error *err);
 /* Does the directory hold our report and nothing that we do not write? BM_ERR_USAGE says why not.
  */
 bm_status bm_out_ours(const char *path, bm_error *err);
-/* Only top-level names of ours (or none)? `other` (cap bytes) receives one that is not. */
-bm_status bm_out_names_ours(const char *path, bool *ours, char *other, size_t cap, bm_error *err);
+/* Is it the name of a file of state (or the marker), at the top of a work directory? */
+bool bm_out_is_state(const char *name);
+/* Only top-level names of ours (or none), and those of state if it `is_work`? `other` (cap bytes)
+ * receives one that is not, or "". */
+bm_status bm_out_names_ours(const char *path, bool is_work, char *other, size_t cap, bm_error *err);
 
 #endif

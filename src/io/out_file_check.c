@@ -34,30 +34,41 @@ static bool name_is_ours(const char *name)
     return strncmp(name, "kept.", 5) == 0;
 }
 
-bm_status bm_out_names_ours(const char *path, bool *ours, char *other, size_t cap, bm_error *err)
+bool bm_out_is_state(const char *name)
+{
+    return strncmp(name, BM_OUT_STATE_PREFIX, sizeof BM_OUT_STATE_PREFIX - 1) == 0;
+}
+
+/* A name at the top of `folder`. */
+static bool entry_is_ours(int folder, const char *name, bool is_work)
+{
+    struct stat info;
+    if (fstatat(folder, name, &info, AT_SYMLINK_NOFOLLOW) != 0)
+        return false;
+    if (S_ISDIR(info.st_mode))
+        return strcmp(name, "kept") == 0;
+    return S_ISREG(info.st_mode) && (name_is_ours(name) || (is_work && bm_out_is_state(name)));
+}
+
+bm_status bm_out_names_ours(const char *path, bool is_work, char *other, size_t cap, bm_error *err)
 {
     DIR *folder = opendir(path);
     if (folder == NULL)
         return bm_fail_errno(err, errno, path, "cannot read the directory");
     struct dirent *entry;
-    *ours = true;
+    other[0] = '\0';
     while ((errno = 0, entry = readdir(folder)) != NULL) {
         const char *name = entry->d_name;
-        struct stat info;
         if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
             continue;
-        bool good = name_is_ours(name) &&
-                    fstatat(dirfd(folder), name, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
-                    (S_ISREG(info.st_mode) || (S_ISDIR(info.st_mode) && strcmp(name, "kept") == 0));
-        if (!good) {
-            *ours = false;
+        if (!entry_is_ours(dirfd(folder), name, is_work)) {
             snprintf(other, cap, "%s", name);
             break;
         }
     }
     int code = errno;
     closedir(folder);
-    if (*ours && code != 0)
+    if (other[0] == '\0' && code != 0)
         return bm_fail_errno(err, code, path, "cannot read the directory");
     return BM_OK;
 }
@@ -116,12 +127,11 @@ static bm_status not_ours(const char *path, const char *why, bm_error *err)
 bm_status bm_out_ours(const char *path, bm_error *err)
 {
     char other[300] = "", why[400];
-    bool ours;
     bm_manifest *manifest = NULL;
-    bm_status status = bm_out_names_ours(path, &ours, other, sizeof other, err);
+    bm_status status = bm_out_names_ours(path, false, other, sizeof other, err);
     if (status != BM_OK)
         return status;
-    if (!ours) {
+    if (other[0] != '\0') {
         snprintf(why, sizeof why, "holds %s, which bandmill does not write", other);
         return not_ours(path, why, err);
     }

@@ -57,7 +57,7 @@ static bm_status run_gz(bm_out_file *file, const void *data, size_t len, bool en
         gz->avail_in = (unsigned)step;
         do {
             if (file->len == BM_OUT_BUFFER_BYTES) {
-                bm_status status = bm_out_file_flush(file, err);
+                bm_status status = bm_out_file_drain(file, err);
                 if (status != BM_OK)
                     return status;
             }
@@ -87,7 +87,7 @@ static bm_status run_zst(bm_out_file *file, const void *data, size_t len, bool e
             return bm_fail_at(err, BM_ERR_INTERNAL, bm_out_file_shown(file), 0,
                               "zst compression failed: %s", ZSTD_getErrorName(left));
         if (file->len == BM_OUT_BUFFER_BYTES) {
-            bm_status status = bm_out_file_flush(file, err);
+            bm_status status = bm_out_file_drain(file, err);
             if (status != BM_OK)
                 return status;
         }
