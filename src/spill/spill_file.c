@@ -48,8 +48,12 @@ static int open_nameless(const char *dir)
         return -1;
     }
     fd = mkostemp(path, O_CLOEXEC);
-    if (fd >= 0)
-        unlink(path);
+    if (fd >= 0 && unlink(path) != 0) {
+        int code = errno;
+        close(fd);
+        errno = code;
+        return -1;
+    }
     return fd;
 }
 

@@ -1,0 +1,54 @@
+/* wrap_calls.h -- one system call or allocation of a program that fails: the N-th, counted over all
+ * kinds that the linker sends through a WRAP. Header only, for one source file a program. */
+#ifndef BM_TESTS_WRAP_CALLS_H
+#define BM_TESTS_WRAP_CALLS_H
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+static struct {
+    bool armed, with_memory; /* of allocations, or of all others */
+    long left;               /* calls until the one that fails */
+    int code;
+    bool failed;
+    const char *which;
+} plan;
+
+static inline void plan_call(long n, int code, bool memory)
+{
+    plan.with_memory = memory;
+    plan.code = code;
+    plan.left = n;
+    plan.failed = false;
+    plan.which = "none";
+    plan.armed = true;
+}
+
+/* Is it this one? Only what waits is interrupted. */
+static inline bool fails(const char *which, bool memory)
+{
+    bool waits = strstr(which, "read") != NULL || strstr(which, "write") != NULL;
+    if (!plan.armed || memory != plan.with_memory || (plan.code == EINTR && !waits) ||
+        plan.left-- != 0)
+        return false;
+    plan.failed = true;
+    plan.which = which;
+    errno = memory ? ENOMEM : plan.code;
+    return true;
+}
+
+#define WRAP(type, name, parameters, arguments, failure, memory)                                   \
+    type __real_##name parameters;                                                                 \
+    type __wrap_##name parameters;                                                                 \
+    type __wrap_##name parameters                                                                  \
+    {                                                                                              \
+        return fails(#name, memory) ? failure : __real_##name arguments;                           \
+    }
+
+#define WRAP_MEMORY                                                                                \
+    WRAP(void *, malloc, (size_t n), (n), NULL, true)                                              \
+    WRAP(void *, calloc, (size_t n, size_t size), (n, size), NULL, true)                           \
+    WRAP(void *, realloc, (void *block, size_t n), (block, n), NULL, true)
+
+#endif
