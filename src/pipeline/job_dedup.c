@@ -45,9 +45,10 @@ static bm_status write_pairs_file(bm_run *run, const bm_pairing *pairing, uint64
 }
 
 static bm_status write_all(bm_run *run, const bm_pairing *pairing, const bm_grouping *grouping,
-                           bm_out_dir *dir, bm_summary **out, bm_error *err)
+                           bm_summary **out, bm_error *err)
 {
     const char *digests;
+    bm_out_dir *dir = pairing->work->dir;
     uint64_t histogram[BM_HISTOGRAM_BINS] = {0};
     bm_run_stage(run, "write", "bytes");
     bm_status status = bm_rows_sources(dir, &run->docs, grouping, &run->names, err);
@@ -72,24 +73,20 @@ static bm_status write_all(bm_run *run, const bm_pairing *pairing, const bm_grou
     if (status == BM_OK)
         status = bm_report_write(run, *out, dir, "report.json", err);
     run->similarities = NULL;
-    return status == BM_OK ? bm_out_dir_commit(dir, err) : status;
+    return status == BM_OK ? bm_work_commit(pairing->work, err) : status;
 }
 
 static bm_status group_and_write(bm_run *run, const bm_pairing *pairing, bm_summary **out,
                                  bm_error *err)
 {
     bm_grouping grouping;
-    bm_out_dir *dir = NULL;
     bm_run_stage(run, "group", "documents");
     bm_status status = bm_grouping_make(&pairing->match, &run->docs, run->job->lsh.cluster,
                                         run->job->lsh.keep, &grouping, err);
     if (status != BM_OK)
         return status;
     fill_counts(run, pairing, &grouping);
-    status = bm_out_dir_open(run->job->output, run->job->force, &dir, err);
-    if (status == BM_OK)
-        status = write_all(run, pairing, &grouping, dir, out, err);
-    bm_out_dir_close(dir);
+    status = write_all(run, pairing, &grouping, out, err);
     bm_grouping_reset(&grouping);
     return status;
 }
@@ -97,7 +94,8 @@ static bm_status group_and_write(bm_run *run, const bm_pairing *pairing, bm_summ
 bm_status bm_job_dedup(const bm_job *job, bm_summary **out, bm_error *err)
 {
     bm_run run;
-    bm_pairing pairing = {0};
+    bm_work work = {0};
+    bm_pairing pairing = {.work = &work};
     bm_summary *summary = NULL;
     if (job->output == NULL)
         return bm_fail(err, BM_ERR_USAGE, "no output given (-o DIR)");
@@ -108,6 +106,7 @@ bm_status bm_job_dedup(const bm_job *job, bm_summary **out, bm_error *err)
     status = bm_pairing_run(&run, job->kept != BM_KEPT_NO, true, only_groups, &pairing, err);
     if (status == BM_OK)
         status = group_and_write(&run, &pairing, &summary, err);
+    bm_work_close(&work, status);
     bm_pairing_reset(&pairing);
     bm_run_close(&run);
     if (status != BM_OK) {

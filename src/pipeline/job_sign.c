@@ -10,16 +10,31 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "io/npy.h"
-#include "io/out_dir.h"
 #include "pipeline/report.h"
 #include "pipeline/rows.h"
-#include "pipeline/run.h"
+#include "pipeline/work_seal.h"
 
 typedef struct sign_out {
     bm_run *run;
     bm_npy_writer words, keys;
     bool keys_open, words_open;
 } sign_out;
+
+static bm_status flush(void *ctx, bm_error *err)
+{
+    sign_out *out = ctx;
+    bm_status status = bm_npy_writer_flush(&out->words, err);
+    return status == BM_OK ? bm_npy_writer_flush(&out->keys, err) : status;
+}
+
+/* A new array, or one whose first rows an interrupted job has written. */
+static bm_status open_array(const bm_work *work, const char *name, const char *type,
+                            uint64_t n_cols, bm_npy_writer *out, bm_error *err)
+{
+    uint64_t n_rows = work->sealed.docs;
+    return n_rows == 0 ? bm_npy_writer_open(work->dir, name, type, n_cols, out, err)
+                       : bm_npy_writer_open_again(work->dir, name, type, n_cols, n_rows, out, err);
+}
 
 static bm_status on_batch(void *ctx, const bm_flow_batch *batch, size_t first_row, bm_error *err)
 {
@@ -53,36 +68,50 @@ static bm_status write_n_shingles(bm_out_dir *dir, const bm_doc_table *docs, bm_
     return status != BM_OK ? status : closed;
 }
 
-static bm_status write_arrays(bm_run *run, bm_out_dir *dir, bm_error *err)
+static bm_status close_arrays(sign_out *out, bm_status status, bm_error *err)
 {
-    bool keys = run->job->band_keys;
-    sign_out out = {.run = run};
-    bm_status status =
-        bm_npy_writer_open(dir, "signatures.npy", "<u4", run->sketch.perms, &out.words, err);
-    out.words_open = status == BM_OK;
-    if (status == BM_OK && keys) {
-        status = bm_npy_writer_open(dir, "band_keys.npy", "<u8", run->plan.bands, &out.keys, err);
-        out.keys_open = status == BM_OK;
-    }
-    if (status == BM_OK)
-        status = bm_run_flow(run, true, keys, on_batch, &out, err);
     bm_status closed = BM_OK;
-    if (out.words_open)
-        closed = bm_npy_writer_close(&out.words, status == BM_OK ? err : NULL);
+    if (out->words_open)
+        closed = bm_npy_writer_close(&out->words, status == BM_OK ? err : NULL);
     if (status == BM_OK)
         status = closed;
-    if (out.keys_open) {
-        closed = bm_npy_writer_close(&out.keys, status == BM_OK ? err : NULL);
+    if (out->keys_open) {
+        closed = bm_npy_writer_close(&out->keys, status == BM_OK ? err : NULL);
         status = status == BM_OK ? closed : status;
     }
     return status;
 }
 
-static bm_status write_all(bm_run *run, bm_out_dir *dir, bm_summary **out, bm_error *err)
+static bm_status write_arrays(bm_work *work, bm_error *err)
 {
-    const char *digests;
+    bm_run *run = work->run;
+    bool keys = run->job->band_keys;
+    sign_out out = {.run = run};
+    bm_status status = bm_work_load(work, NULL, err);
     bm_run_stage(run, "sign", "bytes");
-    bm_status status = write_arrays(run, dir, err);
+    if (status == BM_OK)
+        status = open_array(work, "signatures.npy", "<u4", run->sketch.perms, &out.words, err);
+    out.words_open = status == BM_OK;
+    if (status == BM_OK && keys) {
+        status = open_array(work, "band_keys.npy", "<u8", run->plan.bands, &out.keys, err);
+        out.keys_open = status == BM_OK;
+    }
+    work->flush = flush;
+    work->flush_ctx = &out;
+    if (status == BM_OK)
+        status = bm_work_flow(work, true, keys, on_batch, &out, err);
+    if (status == BM_ERR_CANCELLED)
+        bm_work_seal_now(work); /* while the arrays are open */
+    work->flush = NULL;
+    return close_arrays(&out, status, err);
+}
+
+static bm_status write_all(bm_work *work, bm_summary **out, bm_error *err)
+{
+    bm_run *run = work->run;
+    bm_out_dir *dir = work->dir;
+    const char *digests;
+    bm_status status = write_arrays(work, err);
     run->counts.kept = run->counts.documents;
     if (status == BM_OK)
         bm_run_stage(run, "write", "files");
@@ -102,13 +131,13 @@ static bm_status write_all(bm_run *run, bm_out_dir *dir, bm_summary **out, bm_er
         status = bm_report_make(run, NULL, digests, out, err);
     if (status == BM_OK)
         status = bm_report_write(run, *out, dir, "manifest.json", err);
-    return status == BM_OK ? bm_out_dir_commit(dir, err) : status;
+    return status == BM_OK ? bm_work_commit(work, err) : status;
 }
 
 bm_status bm_job_sign(const bm_job *job, bm_summary **out, bm_error *err)
 {
     bm_run run;
-    bm_out_dir *dir = NULL;
+    bm_work work = {0};
     bm_summary *summary = NULL;
     if (job->output == NULL)
         return bm_fail(err, BM_ERR_USAGE, "no output given (-o DIR)");
@@ -124,10 +153,10 @@ bm_status bm_job_sign(const bm_job *job, bm_summary **out, bm_error *err)
         status = bm_run_devices(&run, job->band_keys ? run.plan.bands : 0,
                                 job->band_keys ? run.plan.rows : 0, err);
     if (status == BM_OK)
-        status = bm_out_dir_open(job->output, job->force, &dir, err);
+        status = bm_work_open(&run, true, &work, err);
     if (status == BM_OK)
-        status = write_all(&run, dir, &summary, err);
-    bm_out_dir_close(dir);
+        status = write_all(&work, &summary, err);
+    bm_work_close(&work, status);
     bm_run_close(&run);
     if (status != BM_OK) {
         bm_summary_free(summary);

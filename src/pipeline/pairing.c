@@ -34,8 +34,20 @@ static bm_status read_sample(bm_run *run, bm_corpus *corpus, bm_error *err)
     return status;
 }
 
-static bm_status read_documents(bm_run *run, bool edges, bm_corpus *corpus, bm_error *err)
+/* Through the work where there is one, so that an interrupted job's documents come first. */
+static bm_status flow(bm_run *run, bm_work *work, bm_corpus *corpus, bm_error *err)
 {
+    bool words = corpus->cfg.perms > 0, keys = corpus->cfg.bands > 0;
+    if (work == NULL)
+        return bm_run_flow(run, words, keys, bm_corpus_add, corpus, err);
+    bm_status status = bm_work_load(work, corpus, err);
+    bm_run_stage(run, "sign", "bytes");
+    return status == BM_OK ? bm_work_flow(work, words, keys, bm_corpus_add, corpus, err) : status;
+}
+
+static bm_status read_documents(bm_run *run, bool edges, bm_pairing *out, bm_error *err)
+{
+    bm_corpus *corpus = &out->corpus;
     bool all = run->job->all_candidates;
     bm_corpus_cfg cfg = {.hashes = run->verify == BM_VERIFY_EXACT,
                          .find_identical = true,
@@ -55,14 +67,13 @@ static bm_status read_documents(bm_run *run, bool edges, bm_corpus *corpus, bm_e
     if (status == BM_OK && run->job->sample > 0)
         status = read_sample(run, corpus, err);
     else if (status == BM_OK)
-        status = bm_run_flow(run, cfg.perms > 0, !all, bm_corpus_add, corpus, err);
+        status = flow(run, out->work, corpus, err);
     return status;
 }
 
 bm_status bm_pairing_run(bm_run *run, bool twice, bool output_is_dir, bool only_groups,
                          bm_pairing *out, bm_error *err)
 {
-    memset(out, 0, sizeof *out);
     bm_status status;
     bool signatures;
     status = bm_pairing_is_signatures(run->job, &signatures, err);
@@ -78,8 +89,10 @@ bm_status bm_pairing_run(bm_run *run, bool twice, bool output_is_dir, bool only_
         settle(run);
         if (status == BM_OK)
             status = bm_run_inputs(run, twice, output_is_dir, err);
+        if (status == BM_OK && out->work != NULL)
+            status = bm_work_open(run, true, out->work, err);
         if (status == BM_OK)
-            status = read_documents(run, !only_groups, &out->corpus, err);
+            status = read_documents(run, !only_groups, out, err);
     }
     if (status == BM_OK) {
         bm_doc_table_end_adding(&run->docs);
@@ -91,7 +104,8 @@ bm_status bm_pairing_run(bm_run *run, bool twice, bool output_is_dir, bool only_
                                 .threshold = run->job->lsh.threshold,
                                 .only_groups = only_groups,
                                 .all_candidates = run->job->all_candidates};
-        status = bm_match_run(&out->match, err);
+        status = out->work != NULL ? bm_work_match(out->work, &out->match, err)
+                                   : bm_match_run(&out->match, err);
         run->verify_seconds = out->match.verify_seconds;
         run->corpus = &out->corpus;
         if (out->match.edge_runs != NULL)

@@ -5,17 +5,19 @@
 #include "pipeline/corpus.h"
 #include "pipeline/match.h"
 #include "pipeline/run.h"
+#include "pipeline/work.h"
 
 typedef struct bm_pairing {
     bm_corpus corpus;
     bm_match match;
+    bm_work *work; /* filled in by the caller, who closes it; NULL: the job has no directory */
     bool has_text; /* the inputs were read: lines are known, kept documents can be copied */
     struct bm_pairing_dirs
         *dirs; /* where the input is signatures: what the run's job points into */
 } bm_pairing;
 
-/* Open inputs (documents, or directories that sign wrote), devices; fill the corpus; match.
- * `only_groups` as in bm_match. */
+/* Open inputs (documents, or directories that sign wrote), work, devices; fill the corpus; match.
+ * `out` is {0} but for `work`. `only_groups` as in bm_match. */
 bm_status bm_pairing_run(bm_run *run, bool twice, bool output_is_dir, bool only_groups,
                          bm_pairing *out, bm_error *err);
 void bm_pairing_reset(bm_pairing *pairing);

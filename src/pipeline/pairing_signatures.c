@@ -258,6 +258,11 @@ bm_status bm_pairing_load_signatures(bm_run *run, bool output_is_dir, bm_pairing
     if (status != BM_OK)
         return status;
     run->job = &dirs->recipe.job;
+    if (out->work != NULL) {
+        status = bm_work_open(run, false, out->work, err);
+        if (status != BM_OK)
+            return status;
+    }
     run->docs.number_duplicates = run->job->input.number_duplicate_ids;
     bm_corpus_cfg cfg = {.hashes = run->verify == BM_VERIFY_EXACT,
                          .find_identical = run->verify == BM_VERIFY_EXACT,

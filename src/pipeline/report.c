@@ -152,19 +152,6 @@ static void write_parameters(bm_json *json, const bm_run *run)
     bm_json_end_object(json);
 }
 
-/* Only where one was asked for. */
-static void write_sample(bm_json *json, const bm_run *run)
-{
-    if (run->job->sample == 0)
-        return;
-    bm_json_key(json, "sample");
-    bm_json_begin_object(json);
-    bm_json_key_uint(json, "documents", run->counts.sampled);
-    bm_json_key_uint(json, "of", run->counts.documents);
-    bm_json_key_uint(json, "seed", run->job->sketch.seed);
-    bm_json_end_object(json);
-}
-
 static void write_plan(bm_json *json, const bm_run *run)
 {
     const bm_band_plan *plan = &run->plan;
@@ -178,6 +165,27 @@ static void write_plan(bm_json *json, const bm_run *run)
     bm_json_key_uint(json, "rows", plan->rows);
     bm_json_key_uint(json, "unused_perms", plan->perms - plan->bands * plan->rows);
     bm_json_key_double(json, "predicted_recall", plan->predicted_recall);
+    bm_json_end_object(json);
+}
+
+void bm_report_settings(bm_json *json, const bm_run *run)
+{
+    write_provenance(json, run);
+    if (strcmp(run->kind, "signatures") != 0)
+        write_parameters(json, run);
+    write_plan(json, run);
+}
+
+/* Only where one was asked for. */
+static void write_sample(bm_json *json, const bm_run *run)
+{
+    if (run->job->sample == 0)
+        return;
+    bm_json_key(json, "sample");
+    bm_json_begin_object(json);
+    bm_json_key_uint(json, "documents", run->counts.sampled);
+    bm_json_key_uint(json, "of", run->counts.documents);
+    bm_json_key_uint(json, "seed", run->job->sketch.seed);
     bm_json_end_object(json);
 }
 
@@ -267,6 +275,8 @@ static void write_run(bm_json *json, const bm_run *run, double seconds)
     bm_json_key_uint(json, "threads", run->threads);
     bm_json_key_uint(json, "memory_limit_bytes", run->memory);
     bm_json_key_uint(json, "peak_resident_bytes", (uint64_t)usage.ru_maxrss * 1024);
+    if (run->n_resumed > 0)
+        bm_json_key_uint(json, "resumed_documents", run->n_resumed);
     bm_report_flow(json, &run->flow_times);
     if (run->engine_open)
         bm_report_text_path(json, &run->engine.path);
@@ -299,10 +309,7 @@ bm_status bm_report_make(bm_run *run, const bm_grouping *grouping, const char *d
     bm_json_key_text(&json, "tool", "bandmill");
     bm_json_key_text(&json, "kind", run->kind);
     bm_json_key_text(&json, "version", version.version);
-    write_provenance(&json, run);
-    if (strcmp(run->kind, "signatures") != 0)
-        write_parameters(&json, run);
-    write_plan(&json, run);
+    bm_report_settings(&json, run);
     write_sample(&json, run);
     write_counts(&json, &run->counts, strcmp(run->kind, "signatures") != 0);
     if (grouping != NULL)

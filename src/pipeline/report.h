@@ -5,6 +5,7 @@
 #ifndef BM_PIPELINE_REPORT_H
 #define BM_PIPELINE_REPORT_H
 
+#include "io/json_write.h"
 #include "pipeline/grouping.h"
 #include "pipeline/run.h"
 
@@ -15,6 +16,8 @@
  * none. grouping NULL: none. *out is the caller's (bm_summary_free). */
 bm_status bm_report_make(bm_run *run, const bm_grouping *grouping, const char *digests,
                          bm_summary **out, bm_error *err);
+/* Members of the report that say what was asked: provenance, parameters, plan. */
+void bm_report_settings(bm_json *json, const bm_run *run);
 /* Write the summary's JSON to `name` in the directory, and to job->report where one was asked for.
  */
 bm_status bm_report_write(const bm_run *run, const bm_summary *summary, bm_out_dir *dir,

@@ -304,6 +304,7 @@ bm_status bm_run_flow(bm_run *run, bool words, bool keys, bm_flow_sink sink, voi
                        .batch_docs = run->job->batch_docs,
                        .inputs = run->inputs,
                        .hashes = run->hashes,
+                       .skip_records = run->skip_records,
                        .engine = run->engine_open ? &run->engine : NULL,
                        .want_words = words,
                        .want_keys = keys,

@@ -52,6 +52,8 @@ typedef struct bm_run {
     bool texts; /* the job needs no shingle hashes here: devices may make them of the texts */
     bm_doc_table docs;
     bm_counts counts;
+    uint64_t skip_records; /* that an earlier run of the job has delivered */
+    uint64_t n_resumed;    /* documents that it has left */
     double began, stage_began;
     bm_stage stages[BM_STAGES_MAX];
     size_t n_stages;

@@ -1,0 +1,335 @@
+/* work.c -- opening, loading, closing. When and how stages are sealed: work_seal.c. */
+#include "pipeline/work.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "pipeline/corpus_save.h"
+#include "pipeline/saved_match.h"
+#include "pipeline/work_identity.h"
+#include "pipeline/work_seal.h"
+
+#define START_RATE 400e6 /* bytes a second, until a seal was timed */
+
+/* --- where sets lie --- */
+
+/* WORK/.bandmill-sets, or TEMP/.bandmill-HASH-sets. */
+static bm_status find_sets_path(bm_work *work, bm_error *err)
+{
+    const bm_job *job = work->run->job;
+    bm_buf path = {0};
+    if (job->temp_dir == NULL)
+        return bm_out_dir_state_path(work->dir, BM_WORK_SETS, &work->sets_path, err);
+    char *real = realpath(bm_out_dir_work(work->dir), NULL);
+    if (real == NULL)
+        return bm_fail_at(err, BM_ERR_IO, bm_out_dir_work(work->dir), 0, "cannot be resolved");
+    uint64_t hash = XXH3_64bits(real, strlen(real));
+    free(real);
+    real = realpath(job->temp_dir, NULL);
+    if (real == NULL)
+        return bm_fail_at(err, BM_ERR_IO, job->temp_dir, 0,
+                          "cannot be resolved (a directory for temporary files)");
+    bm_status status =
+        bm_buf_add_format(&path, err, "%s/" BM_OUT_STATE_PREFIX "%016" PRIx64 "-sets", real, hash);
+    free(real);
+    if (status == BM_OK)
+        status = bm_buf_end(&path, err);
+    if (status == BM_OK)
+        work->sets_path = path.data;
+    else
+        bm_buf_reset(&path);
+    return status;
+}
+
+/* The path in --temp-dir that a line of the journal gives; NULL: none. Only a name of ours is ever
+ * opened or removed. */
+static const char *sets_of(const char *line)
+{
+    const char *slash = strrchr(line, '/');
+    if (strncmp(line, "sets\t/", strlen("sets\t/")) != 0 ||
+        strncmp(slash + 1, BM_OUT_STATE_PREFIX, strlen(BM_OUT_STATE_PREFIX)) != 0)
+        return NULL;
+    return line + strlen("sets\t");
+}
+
+/* The place that the journal names, whatever --temp-dir is now. */
+static bm_status take_sets_path(bm_work *work, const char *line, bm_error *err)
+{
+    char *path = NULL;
+    bm_status status = BM_OK;
+    if (strcmp(line, BM_WORK_SETS_BESIDE) == 0)
+        status = bm_out_dir_state_path(work->dir, BM_WORK_SETS, &path, err);
+    else if (sets_of(line) == NULL)
+        return BM_OK;
+    else if ((path = bm_strdup(sets_of(line))) == NULL)
+        status = bm_fail_nomem(err, strlen(line));
+    if (status == BM_OK) {
+        bm_free(work->sets_path);
+        work->sets_path = path;
+    }
+    return status;
+}
+
+/* --- the state of an earlier job --- */
+
+static bm_status remove_state(const bm_work *work, const char *name, bm_error *err)
+{
+    char *path = NULL;
+    bm_status status = bm_out_dir_state_path(work->dir, name, &path, err);
+    if (status == BM_OK)
+        (void)unlink(path);
+    bm_free(path);
+    return status;
+}
+
+/* All of it: the job begins anew. */
+static bm_status begin_anew(bm_work *work, bm_error *err)
+{
+    char *path = NULL;
+    bm_journal *journal = work->journal;
+    bm_status status = bm_out_dir_state_path(work->dir, BM_OUT_JOURNAL, &path, err);
+    if (status == BM_OK && journal == NULL && bm_journal_open(path, &journal, NULL) != BM_OK)
+        journal = NULL; /* damaged: what it names in --temp-dir stays */
+    for (size_t i = 0; journal != NULL && i < bm_journal_count(journal); i++) {
+        const char *sets = sets_of(bm_journal_line(journal, i));
+        if (sets != NULL)
+            (void)unlink(sets);
+    }
+    bm_journal_close(journal);
+    work->journal = NULL;
+    bm_free(path);
+    static const char *const names[] = {BM_OUT_JOURNAL, BM_WORK_DOCS, BM_WORK_SETS, BM_WORK_MATCH};
+    for (size_t i = 0; status == BM_OK && i < sizeof names / sizeof names[0]; i++)
+        status = remove_state(work, names[i], err);
+    if (status == BM_OK)
+        status = bm_out_dir_clear(work->dir, NULL, 0, err);
+    work->sealed = (bm_work_sealed){0};
+    bm_out_dir_keep(work->dir, status != BM_OK);
+    return status;
+}
+
+static bm_status read_line(bm_work *work, const char *line, bm_error *err)
+{
+    bm_work_sealed s = {0};
+    int complete = 0;
+    if (sscanf(line, BM_WORK_DOCUMENTS_FORMAT, &s.docs, &s.skipped, &complete, &s.docs_bytes,
+               &s.docs_records, &s.sets_bytes, &s.sets_records) == 7) {
+        s.complete = complete != 0;
+        work->sealed = s;
+    } else if (sscanf(line, BM_WORK_MATCHED_FORMAT, &s.match_bytes, &s.match_records) == 2) {
+        work->sealed.matched = true;
+        work->sealed.match_bytes = s.match_bytes;
+        work->sealed.match_records = s.match_records;
+    } else {
+        return take_sets_path(work, line, err);
+    }
+    return BM_OK;
+}
+
+/* Is it this job's, and how far did it come? */
+static bm_status read_journal(bm_work *work, bm_error *err)
+{
+    char *path = NULL;
+    size_t n;
+    bm_status status = bm_out_dir_state_path(work->dir, BM_OUT_JOURNAL, &path, err);
+    if (status == BM_OK)
+        status = bm_journal_open(path, &work->journal, err);
+    bm_free(path);
+    if (status == BM_OK)
+        status = bm_work_identity_check(work->run, work->journal, &n, err);
+    for (size_t i = n; status == BM_OK && i < bm_journal_count(work->journal); i++)
+        status = read_line(work, bm_journal_line(work->journal, i), err);
+    return status;
+}
+
+static bm_status take_up(bm_work *work, bool found, bool seals, bm_error *err)
+{
+    bm_meter *meter = &work->run->meter;
+    const char *where = bm_out_dir_work(work->dir);
+    if (!found) {
+        if (work->run->job->resume)
+            bm_meter_log(meter, BM_LOG_INFO, "%s: nothing to resume there: beginning", where);
+        if (work->run->job->temp_dir != NULL)
+            (void)unlink(work->sets_path); /* of a job for this output that was killed at its end */
+        return BM_OK;
+    }
+    if (!work->run->job->resume || !seals) {
+        bm_meter_log(meter, BM_LOG_WARNING,
+                     "%s: the work of an interrupted job is begun anew (--resume would go on with "
+                     "it)",
+                     where);
+        return begin_anew(work, err);
+    }
+    bm_status status = read_journal(work, err);
+    if (status == BM_OK && work->sealed.docs_records == 0) {
+        bm_meter_log(meter, BM_LOG_INFO, "%s: nothing was sealed there: beginning", where);
+        return begin_anew(work, err);
+    }
+    work->loading = true;
+    return status;
+}
+
+bm_status bm_work_open(bm_run *run, bool seals, bm_work *out, bm_error *err)
+{
+    const bm_job *job = run->job;
+    const char *every = getenv("BANDMILL_SEAL_SECONDS");
+    bool found = false;
+    *out = (bm_work){.run = run, .last = bm_clock_seconds(), .rate = START_RATE, .every = -1};
+    out->can_seal = seals && bm_work_inputs_stay(run);
+    if (every != NULL && every[0] != '\0')
+        out->every = strtod(every, NULL);
+    if (job->resume && seals && !out->can_seal)
+        return bm_fail(err, BM_ERR_USAGE,
+                       "--resume needs inputs that can be read again (regular files, not standard "
+                       "input or a pipe)");
+    bm_status status = bm_out_dir_open_again(job->output, job->force, &out->dir, &found, err);
+    if (status == BM_OK)
+        status = find_sets_path(out, err);
+    if (status == BM_OK)
+        status = take_up(out, found, seals, err);
+    if (status != BM_OK)
+        bm_work_close(out, status);
+    return status;
+}
+
+/* --- loading --- */
+
+static bm_status open_docs(bm_work *work, bm_error *err)
+{
+    char *path = NULL;
+    bm_status status = bm_out_dir_state_path(work->dir, BM_WORK_DOCS, &path, err);
+    if (status == BM_OK)
+        status = bm_spill_reopen(path, BM_SPILL_ROWS, BM_WORK_BUFFER, work->sealed.docs_bytes,
+                                 work->sealed.docs_records, &work->docs_file, err);
+    bm_free(path);
+    return status;
+}
+
+/* What the killed job wrote beside its state is written anew, but for the arrays of sign. */
+static bm_status clear_outputs(bm_work *work, bm_error *err)
+{
+    static const char *const arrays[] = {"signatures.npy", "band_keys.npy"};
+    return bm_out_dir_clear(work->dir, arrays, work->corpus == NULL ? 2 : 0, err);
+}
+
+bm_status bm_work_load(bm_work *work, bm_corpus *corpus, bm_error *err)
+{
+    bm_run *run = work->run;
+    work->corpus = corpus;
+    if (!work->loading)
+        return BM_OK;
+    bm_run_stage(run, "load", "bytes");
+    bm_saved_docs what = bm_work_docs(work);
+    bm_status status = open_docs(work, err);
+    if (status == BM_OK && corpus != NULL)
+        status = bm_corpus_restore_sets(corpus, work->sets_path, work->sealed.sets_bytes,
+                                        work->sealed.sets_records, err);
+    if (status == BM_OK)
+        status = bm_docs_load(&what, work->docs_file, err);
+    if (status == BM_OK &&
+        (run->docs.n != work->sealed.docs || run->docs.n_skipped != work->sealed.skipped))
+        status = bm_fail_at(err, BM_ERR_FORMAT, bm_out_dir_work(work->dir), 0,
+                            "%zu documents are saved, %" PRIu64 " in the journal (begin anew "
+                            "without --resume)",
+                            run->docs.n, work->sealed.docs);
+    if (status == BM_OK)
+        status = clear_outputs(work, err);
+    if (status != BM_OK)
+        return status;
+    run->n_resumed = run->docs.n;
+    work->read_all = work->sealed.complete;
+    work->last = bm_clock_seconds();
+    bm_meter_log(&run->meter, BM_LOG_INFO, "resuming behind %zu documents%s", run->docs.n,
+                 work->sealed.matched    ? ", all that there are, matched"
+                 : work->sealed.complete ? ", all that there are"
+                                         : "");
+    return BM_OK;
+}
+
+bm_status bm_work_match(bm_work *work, bm_match *match, bm_error *err)
+{
+    bm_status status;
+    if (work->sealed.matched) {
+        char *path = NULL;
+        bm_spill_file *file = NULL;
+        status = bm_out_dir_state_path(work->dir, BM_WORK_MATCH, &path, err);
+        if (status == BM_OK)
+            status = bm_spill_reopen(path, BM_SPILL_RUN, BM_WORK_BUFFER, work->sealed.match_bytes,
+                                     work->sealed.match_records, &file, err);
+        if (status == BM_OK)
+            status = bm_match_load(match, file, err);
+        bm_spill_close(file);
+        bm_free(path);
+    } else {
+        status = bm_match_run(match, err);
+    }
+    if (status != BM_OK)
+        return status;
+    work->loading = false; /* from here on it is this job's work */
+    work->match = match;
+    bm_work_seal_if_due(work);
+    return BM_OK;
+}
+
+/* --- the end --- */
+
+bm_status bm_work_commit(bm_work *work, bm_error *err)
+{
+    bm_status status = bm_out_dir_commit(work->dir, err);
+    if (status == BM_OK && work->corpus != NULL && work->corpus->files.kept)
+        (void)unlink(work->sets_path);
+    return status;
+}
+
+static bool may_go_on(bm_status status)
+{
+    return status == BM_ERR_CANCELLED || status == BM_ERR_IO || status == BM_ERR_NOMEM ||
+           status == BM_ERR_DEVICE;
+}
+
+/* Say what is sealed of work that has ended before its time. */
+static void say_kept(const bm_work *work, bm_status status)
+{
+    bm_meter *meter = &work->run->meter;
+    const char *where = bm_out_dir_work(work->dir);
+    if (work->sealed.docs_records > 0)
+        bm_meter_log(meter, BM_LOG_WARNING,
+                     "%" PRIu64 " documents%s are sealed in %s: the same command with --resume "
+                     "goes on from there",
+                     work->sealed.docs,
+                     work->sealed.matched    ? ", all that there are, matched,"
+                     : work->sealed.complete ? ", all that there are,"
+                                             : "",
+                     where);
+    else if (status == BM_ERR_CANCELLED)
+        bm_meter_log(meter, BM_LOG_WARNING, "nothing was sealed: the job begins anew next time");
+}
+
+void bm_work_close(bm_work *work, bm_status status)
+{
+    if (work->dir != NULL && status != BM_OK && !work->loading) {
+        if (status == BM_ERR_CANCELLED)
+            bm_work_seal_now(work);
+        bool keep = may_go_on(status) && work->sealed.docs_records > 0;
+        bm_out_dir_keep(work->dir, keep);
+        if (may_go_on(status))
+            say_kept(work, status);
+        if (!keep && work->corpus != NULL && work->corpus->files.kept)
+            (void)unlink(work->sets_path);
+    } else if (work->dir != NULL && status == BM_ERR_CANCELLED) {
+        say_kept(work, status);
+    }
+    bm_journal_close(work->journal);
+    bm_spill_close(work->docs_file);
+    bm_out_dir_close(work->dir);
+    bm_free(work->sets_path);
+    memset(work, 0, sizeof *work);
+}
