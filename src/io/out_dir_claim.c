@@ -19,30 +19,34 @@
 #include "base/error.h"
 #include "base/memory.h"
 
-static bool is_named(int fd, const char *path)
+/* Has the file that was opened as `path` that name still? */
+static bm_status check_name(int fd, const char *path, bool *named, bm_error *err)
 {
-    struct stat open_one, named;
-    return fstat(fd, &open_one) == 0 && lstat(path, &named) == 0 &&
-           open_one.st_dev == named.st_dev && open_one.st_ino == named.st_ino;
+    struct stat opened, there = {0};
+    if (fstat(fd, &opened) != 0 || (lstat(path, &there) != 0 && errno != ENOENT))
+        return bm_fail_errno(err, errno, path, "cannot look at");
+    *named = opened.st_dev == there.st_dev && opened.st_ino == there.st_ino;
+    return BM_OK;
 }
 
 /* The marker of `work`, locked; BM_ERR_LOCKED if another process holds it. */
 static bm_status lock_marker(const char *work, int flags, int *out, bm_error *err)
 {
     char *path = NULL;
+    bool free_now = false;
     bm_status status = bm_out_join(work, "/", BM_OUT_MARKER, &path, err);
     if (status != BM_OK)
         return status;
     int fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | flags, 0666);
-    if (fd < 0) {
-        *out = -1;
+    if (fd < 0)
         status = bm_fail_errno(err, errno, path, "cannot open");
-    } else if ((flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) || !is_named(fd, path)) {
-        close(fd);
+    else if (flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
+        status = check_name(fd, path, &free_now, err);
+    if (status == BM_OK && !free_now)
         status = bm_fail_at(err, BM_ERR_LOCKED, work, 0, "another job writes this output now");
-    } else {
-        *out = fd;
-    }
+    if (status != BM_OK && fd >= 0)
+        close(fd);
+    *out = status == BM_OK ? fd : -1;
     bm_free(path);
     return status;
 }

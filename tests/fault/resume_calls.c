@@ -1,0 +1,206 @@
+/* resume_calls.c -- a stopped job's output directory is taken over, gone on with and committed, and
+ * each system call and each allocation of that fails once, in turn. Whatever failed, and however
+ * far it had come: what was noted is still there, or nothing is that looks like it, and the next
+ * attempt makes the same output. */
+#include <criterion/criterion.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "io/npy.h"
+#include "scratch.h"
+#include "wrap_calls.h"
+
+WRAP(ssize_t, write, (int fd, const void *data, size_t n), (fd, data, n), -1, false)
+WRAP(ssize_t, pwrite, (int fd, const void *data, size_t n, off_t at), (fd, data, n, at), -1, false)
+WRAP(ssize_t, pread, (int fd, void *data, size_t n, off_t at), (fd, data, n, at), -1, false)
+WRAP(int, mkdir, (const char *path, mode_t mode), (path, mode), -1, false)
+WRAP(int, rmdir, (const char *path), (path), -1, false)
+WRAP(int, unlink, (const char *path), (path), -1, false)
+WRAP(int, unlinkat, (int fd, const char *path, int flags), (fd, path, flags), -1, false)
+WRAP(int, ftruncate, (int fd, off_t size), (fd, size), -1, false)
+WRAP(off_t, lseek, (int fd, off_t to, int whence), (fd, to, whence), -1, false)
+WRAP(int, fstat, (int fd, struct stat *info), (fd, info), -1, false)
+WRAP(int, lstat, (const char *path, struct stat *info), (path, info), -1, false)
+WRAP(DIR *, opendir, (const char *path), (path), NULL, false)
+WRAP(struct dirent *, readdir, (DIR * folder), (folder), NULL, false)
+WRAP(int, renameat2, (int f, const char *a, int g, const char *b, unsigned flags),
+     (f, a, g, b, flags), -1, false)
+WRAP_MEMORY
+
+int __wrap_fsync(int fd); /* only pretended: hundreds of runs would wait for the disk */
+int __wrap_fsync(int fd)
+{
+    (void)fd;
+    return fails("fsync", false) ? -1 : 0;
+}
+
+int __real_open(const char *path, int flags, ...);
+int __wrap_open(const char *path, int flags, ...);
+int __wrap_open(const char *path, int flags, ...)
+{
+    va_list args;
+    va_start(args, flags);
+    mode_t mode = (flags & O_CREAT) != 0 ? va_arg(args, mode_t) : 0;
+    va_end(args);
+    return fails("open", false) ? -1 : __real_open(path, flags, mode);
+}
+
+static const uint32_t rows[4][2] = {{1, 2}, {3, 4}, {5, 6}, {7, 8}};
+
+static bm_status put_text(bm_out_dir *dir, const char *name, const char *text, bm_error *err)
+{
+    bm_out_file *file = NULL;
+    bm_status status = bm_out_dir_file(dir, name, &file, err);
+    if (status != BM_OK)
+        return status;
+    status = bm_out_file_write(file, text, strlen(text), err);
+    bm_status closed = bm_out_file_close(file, status == BM_OK ? err : NULL);
+    return status == BM_OK ? closed : status;
+}
+
+/* ids.txt "first second", signatures.npy of four rows: from the start, or from half of both. */
+static bm_status fill(bm_out_dir *dir, bool half, bm_error *err)
+{
+    static const char *const keep[] = {"ids.txt", "signatures.npy"};
+    bm_out_file *ids = NULL;
+    bm_npy_writer writer = {0};
+    bm_status status = half ? bm_out_dir_clear(dir, keep, 2, err) : BM_OK;
+    if (status == BM_OK)
+        status = half ? bm_out_dir_file_again(dir, "ids.txt", 5, &ids, err)
+                      : bm_out_dir_file(dir, "ids.txt", &ids, err);
+    if (status != BM_OK)
+        return status;
+    status = half ? bm_npy_writer_open_again(dir, "signatures.npy", "<u4", 2, 2, &writer, err)
+                  : bm_npy_writer_open(dir, "signatures.npy", "<u4", 2, &writer, err);
+    if (status == BM_OK && !half)
+        status = bm_out_file_write(ids, "first", 5, err);
+    if (status == BM_OK && !half)
+        status = bm_npy_writer_rows(&writer, rows, 2, 8, err);
+    if (status == BM_OK)
+        status = bm_out_file_write(ids, " second", 7, err);
+    if (status == BM_OK)
+        status = bm_npy_writer_rows(&writer, rows + 2, 2, 8, err);
+    if (status == BM_OK)
+        status = bm_out_file_flush(ids, err);
+    if (status == BM_OK)
+        status = bm_npy_writer_flush(&writer, err);
+    if (status != BM_OK) {
+        bm_out_file_abort(ids);
+        bm_npy_writer_abort(&writer);
+        return status;
+    }
+    status = bm_out_file_close(ids, err);
+    bm_status closed = bm_npy_writer_close(&writer, status == BM_OK ? err : NULL);
+    status = status == BM_OK ? closed : status;
+    return status == BM_OK ? put_text(dir, "kept/a.jsonl", "{}\n", err) : status;
+}
+
+static bm_status attempt(const char *target, bool *found, bm_error *err)
+{
+    bm_out_dir *dir = NULL;
+    *found = false;
+    bm_status status = bm_out_dir_open_again(target, false, &dir, found, err);
+    if (status == BM_OK)
+        status = fill(dir, *found, err);
+    if (status == BM_OK)
+        status = bm_out_dir_seal(dir, err);
+    if (status == BM_OK)
+        status = bm_out_dir_commit(dir, err);
+    bm_out_dir_close(dir);
+    return status;
+}
+
+/* OUT.partial as a killed job leaves it: more than it noted, and what it did not note at all. */
+static void leave(scratch *s, const char *journal)
+{
+    char array[BM_NPY_HEADER_BYTES + sizeof rows / 2 + 3] = {0};
+    bm_npy_header_write("<u4", 0, 2, array);
+    memcpy(array + BM_NPY_HEADER_BYTES, rows, sizeof rows / 2);
+    scratch_folder(s, "out.partial");
+    scratch_put_text(s, "out.partial/.bandmill-work", "");
+    scratch_put_text(s, "out.partial/.bandmill-sets", "sets");
+    scratch_put_text(s, "out.partial/ids.txt", "first sec");
+    scratch_put(s, "out.partial/signatures.npy", array, sizeof array);
+    scratch_folder(s, "out.partial/kept");
+    scratch_put_text(s, "out.partial/kept/a.jsonl", "{");
+    if (journal != NULL)
+        scratch_put_text(s, journal, "5 2");
+}
+
+static void assert_whole(scratch *s, long n)
+{
+    char array[BM_NPY_HEADER_BYTES + sizeof rows];
+    size_t len;
+    bm_npy_header_write("<u4", 4, 2, array);
+    memcpy(array + BM_NPY_HEADER_BYTES, rows, sizeof rows);
+    cr_assert_eq(scratch_count(s, "."), 1u, "call %ld %s", n, plan.which);
+    cr_assert_eq(scratch_count(s, "out"), 3u, "call %ld %s", n, plan.which);
+    cr_assert_eq(scratch_count(s, "out/kept"), 1u);
+    cr_assert(scratch_holds(s, "out/ids.txt", "first second"), "call %ld %s", n, plan.which);
+    cr_assert(scratch_holds(s, "out/kept/a.jsonl", "{}\n"));
+    char *bytes = scratch_get(s, "out/signatures.npy", &len);
+    cr_assert(len == sizeof array && memcmp(bytes, array, len) == 0, "call %ld %s", n, plan.which);
+    free(bytes);
+}
+
+/* One attempt in which call n fails, and one in which none does. False: there were not so many. */
+static bool run(long n, int code, bool memory, const char *journal)
+{
+    scratch s;
+    bool found;
+    bm_error err = {0};
+    scratch_open(&s);
+    leave(&s, journal);
+    plan_call(n, code, memory);
+    bm_status status = attempt(scratch_at(&s, "out"), &found, &err);
+    plan.armed = false;
+    bool more = plan.failed;
+    if (status != BM_OK) {
+        cr_assert(more, "%s: %s", err.file, err.message);
+        cr_assert_eq(status, memory ? BM_ERR_NOMEM : BM_ERR_IO, "call %ld %s: %s: %s", n,
+                     plan.which, err.file, err.message);
+        cr_assert_neq(err.message[0], '\0');
+    }
+    if (!scratch_has(&s, "out")) { /* else only what follows the rename failed */
+        bool journal_left = scratch_has(&s, "out.partial/.bandmill-journal");
+        cr_assert_neq(status, BM_OK, "call %ld %s", n, plan.which);
+        cr_assert_eq(attempt(scratch_at(&s, "out"), &found, &err), BM_OK, "call %ld %s: %s: %s", n,
+                     plan.which, err.file, err.message);
+        cr_assert_eq(found, journal_left);
+    } else {
+        cr_assert(status == BM_OK || memory || strcmp(plan.which, "open") == 0 ||
+                      strcmp(plan.which, "fsync") == 0,
+                  "call %ld %s", n, plan.which);
+    }
+    assert_whole(&s, n);
+    scratch_close(&s);
+    return more;
+}
+
+static void fail_each(int code, bool memory, const char *journal, long least)
+{
+    long n = 0;
+    while (run(n, code, memory, journal))
+        n++;
+    cr_expect_gt(n, least, "%ld calls were made to fail", n);
+}
+
+Test(resume_calls, each_call_that_fails_leaves_what_the_next_attempt_completes)
+{
+    fail_each(EIO, false, "out.partial/.bandmill-journal", 60);
+}
+
+Test(resume_calls, each_allocation_that_fails_leaves_what_the_next_attempt_completes)
+{
+    fail_each(0, true, "out.partial/.bandmill-journal", 30);
+}
+
+Test(resume_calls, so_it_is_where_the_work_is_begun_anew)
+{
+    fail_each(EIO, false, NULL, 40);
+    fail_each(0, true, NULL, 20);
+}
