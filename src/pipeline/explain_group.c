@@ -155,7 +155,7 @@ bm_status bm_explain_find(const bm_explainer *e, const bm_str *ids, size_t n, ui
     bool more = true;
     memset(groups, 0, n * sizeof *groups);
     bm_explain_path(e, "groups.jsonl", path);
-    bm_status status = bm_group_file_open(path, &file, err);
+    bm_status status = bm_group_file_open(path, e->run.memory, &file, err);
     while (status == BM_OK && more && !all_found(groups, n)) {
         status = bm_group_file_next(&file, &more, err);
         if (status == BM_OK && more)
@@ -176,7 +176,7 @@ static bm_status take_group(bm_explainer *e, bm_group_file *file, bm_buf *id, bm
         size_t before = e->ids.n;
         status = bm_id_set_add(&e->ids, (bm_str){id->data, id->len}, &number, err);
         if (status == BM_OK && e->ids.n == before)
-            status = bm_fail_at(err, BM_ERR_FORMAT, file->path, file->line,
+            status = bm_fail_at(err, BM_ERR_FORMAT, file->lines.name, file->lines.number,
                                 "a document is twice in the group");
         if (status == BM_OK)
             status = bm_group_file_member(file, id, &more, err);
@@ -186,9 +186,10 @@ static bm_status take_group(bm_explainer *e, bm_group_file *file, bm_buf *id, bm
     if (status != BM_OK)
         return status;
     e->kept = bm_id_set_find(&e->ids, (bm_str){id->data, id->len});
-    return e->kept != BM_ID_NONE ? BM_OK
-                                 : bm_fail_at(err, BM_ERR_FORMAT, file->path, file->line,
-                                              "the kept document is not in the group");
+    return e->kept != BM_ID_NONE
+               ? BM_OK
+               : bm_fail_at(err, BM_ERR_FORMAT, file->lines.name, file->lines.number,
+                            "the kept document is not in the group");
 }
 
 bm_status bm_explain_load(bm_explainer *e, uint64_t number, bm_error *err)
@@ -198,7 +199,7 @@ bm_status bm_explain_load(bm_explainer *e, uint64_t number, bm_error *err)
     bm_buf id = {0};
     bool more = true;
     bm_explain_path(e, "groups.jsonl", path);
-    bm_status status = bm_group_file_open(path, &file, err);
+    bm_status status = bm_group_file_open(path, e->run.memory, &file, err);
     while (status == BM_OK && more && file.group != number)
         status = bm_group_file_next(&file, &more, err);
     if (status == BM_OK && !more)

@@ -69,7 +69,7 @@ static bm_status take_rows(bm_explainer *e, bm_pair_file *file, bm_error *err)
         if (b != BM_ID_NONE)
             status = add_pair(e, (bm_pair){a, b, file->similarity}, err);
         if (status == BM_OK && n_rows % ROWS_A_LOOK == 0) {
-            bm_meter_progress(&e->run.meter, file->n_bytes, 0, n_rows);
+            bm_meter_progress(&e->run.meter, file->lines.n_bytes, 0, n_rows);
             status = bm_meter_check(&e->run.meter, err);
         }
     }

@@ -1,4 +1,4 @@
-/* group_file.c -- rows out of a sliding block, members one after another out of a row.
+/* group_file.c -- members one after another out of a row.
  *
  * An id is not repaired where it is no UTF-8, as a JSON parser would: ids of files are bytes, and
  * they must meet those of pairs.tsv and of the inputs. */
@@ -12,19 +12,20 @@
 #include "base/error.h"
 #include "io/json_scan.h"
 
-#define BLOCK_BYTES ((size_t)1 << 20)
-
 static bm_status bad_row(const bm_group_file *file, const char *what, bm_error *err)
 {
-    return bm_fail_at(err, BM_ERR_FORMAT, file->path, file->line, "%s", what);
+    return bm_fail_at(err, BM_ERR_FORMAT, file->lines.name, file->lines.number, "%s", what);
 }
 
-bm_status bm_group_file_open(const char *path, bm_group_file *out, bm_error *err)
+bm_status bm_group_file_open(const char *path, uint64_t memory, bm_group_file *out, bm_error *err)
 {
     memset(out, 0, sizeof *out);
-    out->path = path;
-    out->fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (out->fd >= 0)
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    out->lines = (bm_line_file){.fd = fd,
+                                .name = path,
+                                .longest = memory < SIZE_MAX / 2 ? (size_t)memory : SIZE_MAX / 2,
+                                .too_long = BM_ERR_NOMEM};
+    if (fd >= 0)
         return BM_OK;
     return errno == ENOENT ? bm_fail_at(err, BM_ERR_FORMAT, path, 0, "the file is missing")
                            : bm_fail_errno(err, errno, path, "cannot be opened");
@@ -32,69 +33,23 @@ bm_status bm_group_file_open(const char *path, bm_group_file *out, bm_error *err
 
 void bm_group_file_close(bm_group_file *file)
 {
-    if (file->fd >= 0)
-        close(file->fd);
-    bm_buf_reset(&file->block);
+    if (file->lines.fd >= 0)
+        close(file->lines.fd);
+    bm_line_file_reset(&file->lines);
     memset(file, 0, sizeof *file);
-    file->fd = -1;
-}
-
-static bm_status read_more(bm_group_file *file, bm_error *err)
-{
-    bm_buf *block = &file->block;
-    if (file->at > 0)
-        memmove(block->data, block->data + file->at, block->len - file->at);
-    block->len -= file->at;
-    file->at = 0;
-    bm_status status = bm_buf_reserve(block, BLOCK_BYTES, err);
-    while (status == BM_OK) {
-        ssize_t n = read(file->fd, block->data + block->len, BLOCK_BYTES);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return bm_fail_errno(err, errno, file->path, "cannot be read");
-        file->end = n == 0;
-        block->len += (size_t)n;
-        break;
-    }
-    return status;
-}
-
-/* The next line without its end; data NULL: there is none. */
-static bm_status next_line(bm_group_file *file, bm_str *line, bm_error *err)
-{
-    bm_buf *block = &file->block;
-    size_t searched = 0;
-    *line = (bm_str){NULL, 0};
-    for (;;) {
-        size_t left = block->len - file->at;
-        char *begin = left > 0 ? block->data + file->at : NULL;
-        char *stop = left > searched ? memchr(begin + searched, '\n', left - searched) : NULL;
-        if (stop != NULL) {
-            file->line++;
-            *line = (bm_str){begin, (size_t)(stop - begin)};
-            file->at += line->len + 1;
-            return BM_OK;
-        }
-        if (file->end) {
-            file->line++;
-            return left == 0 ? BM_OK : bad_row(file, "the last row is cut off", err);
-        }
-        searched = left;
-        bm_status status = read_more(file, err);
-        if (status != BM_OK)
-            return status;
-    }
+    file->lines.fd = -1;
 }
 
 bm_status bm_group_file_next(bm_group_file *file, bool *more, bm_error *err)
 {
-    bm_str line, group, size;
+    bm_str group, size;
     uint64_t before = file->group;
-    bm_status status = next_line(file, &line, err);
-    *more = status == BM_OK && line.data != NULL;
+    bm_status status = bm_line_file_next(&file->lines, more, err);
     if (!*more)
         return status;
+    if (!file->lines.ended)
+        return bad_row(file, "the last row is cut off", err);
+    const bm_str line = {file->lines.text, file->lines.len};
     file->next = 0;
     if (!bm_json_scan_find(line, "group", &group) || !bm_json_scan_uint(group, &file->group) ||
         !bm_json_scan_find(line, "size", &size) || !bm_json_scan_uint(size, &file->size) ||

@@ -2,22 +2,18 @@
  *
  *     {"group":1,"kept":ID,"size":N,"members":[ID,...]}
  *
- * One block, or the longest row, is in memory, not the file. */
+ * One block, or the longest row, is in memory, not the file. A row is the ids of one group, so the
+ * bound of it is the memory that there is for a group. */
 #ifndef BM_PIPELINE_GROUP_FILE_H
 #define BM_PIPELINE_GROUP_FILE_H
 
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
-#include "base/memory.h"
+#include "pipeline/line_file.h"
 
 typedef struct bm_group_file {
-    const char *path; /* borrowed */
-    int fd;
-    bool end;
-    bm_buf block;
-    size_t at;
-    uint64_t line;
+    bm_line_file lines;
     /* the row read last, until the next */
     uint64_t group, size;
     bm_str kept, members; /* text of the id, with quotes, and of the array */
@@ -25,8 +21,9 @@ typedef struct bm_group_file {
     uint64_t left;        /* members that should follow */
 } bm_group_file;
 
-/* BM_ERR_IO; BM_ERR_FORMAT where it is missing. */
-bm_status bm_group_file_open(const char *path, bm_group_file *out, bm_error *err);
+/* `memory`: bytes of the longest row, past which next gives BM_ERR_NOMEM. BM_ERR_IO; BM_ERR_FORMAT
+ * where the file is missing. */
+bm_status bm_group_file_open(const char *path, uint64_t memory, bm_group_file *out, bm_error *err);
 void bm_group_file_close(bm_group_file *file);
 /* *more false: there was no row left. A row that is no group, or not the next: BM_ERR_FORMAT. */
 bm_status bm_group_file_next(bm_group_file *file, bool *more, bm_error *err);

@@ -10,7 +10,8 @@
  *     ids.txt, kept_ids.txt   told by name: ids
  *
  * Files are told by their bytes, not by their names, where their bytes tell. Anything else is
- * BM_ERR_FORMAT. Text is read in blocks; a line longer than 64 MiB is no table of ours. */
+ * BM_ERR_FORMAT. Text is read line by line; a row of more than 64 MiB is no table of ours, but a
+ * group may have any number of documents. */
 #include <bandmill/job.h>
 
 #include <errno.h>
@@ -27,9 +28,9 @@
 #include "io/manifest.h"
 #include "io/npy.h"
 #include "io/sign_dir.h"
+#include "pipeline/line_file.h"
 
-#define BLOCK_BYTES ((size_t)256 << 10)
-#define LINE_LIMIT  ((size_t)64 << 20)
+#define ROW_BYTES ((size_t)64 << 20) /* of the longest row of a table */
 
 typedef struct target {
     const char *path;
@@ -43,37 +44,23 @@ typedef struct target {
 /* Called for each line without its newline; anything but BM_OK stops. */
 typedef bm_status (*line_fn)(void *ctx, uint64_t number, bm_str line, bm_error *err);
 
-static bm_status each_line(const target *t, line_fn fn, void *ctx, bm_error *err)
+static bm_status each_line(const target *t, size_t longest, line_fn fn, void *ctx, bm_error *err)
 {
-    bm_buf text = {.max = LINE_LIMIT};
+    bm_line_file lines = {
+        .fd = t->fd, .name = t->path, .longest = longest, .too_long = BM_ERR_FORMAT};
+    bool more = true;
     bm_status status = BM_OK;
-    uint64_t number = 0;
-    off_t at = 0;
+    if (lseek(t->fd, 0, SEEK_SET) != 0)
+        return bm_fail_errno(err, errno, t->path, "cannot read");
     while (status == BM_OK) {
-        status = bm_buf_reserve(&text, BLOCK_BYTES, err);
-        if (status != BM_OK)
+        status = bm_line_file_next(&lines, &more, err);
+        if (status != BM_OK || !more)
             break;
-        ssize_t n = pread(t->fd, text.data + text.len, BLOCK_BYTES, at);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            status = bm_fail_errno(err, errno, t->path, "cannot read");
-        if (n <= 0)
-            break;
-        at += n;
-        text.len += (size_t)n;
-        char *from = text.data, *end = text.data + text.len, *stop;
-        while (status == BM_OK && (stop = memchr(from, '\n', (size_t)(end - from))) != NULL) {
-            status = fn(ctx, ++number, (bm_str){from, (size_t)(stop - from)}, err);
-            from = stop + 1;
-        }
-        memmove(text.data, from, (size_t)(end - from));
-        text.len = (size_t)(end - from);
+        status = !lines.ended ? bm_fail_at(err, BM_ERR_FORMAT, t->path, lines.number,
+                                           "the last line has no newline")
+                              : fn(ctx, lines.number, (bm_str){lines.text, lines.len}, err);
     }
-    if (status == BM_OK && text.len > 0)
-        status =
-            bm_fail_at(err, BM_ERR_FORMAT, t->path, number + 1, "the last line has no newline");
-    bm_buf_reset(&text);
+    bm_line_file_reset(&lines);
     return status;
 }
 
@@ -127,7 +114,7 @@ static bm_status count_row(void *ctx, uint64_t number, bm_str line, bm_error *er
 static bm_status show_table(const target *t, bm_str header, const char *kind, bm_error *err)
 {
     table rows = {.t = t, .pairs = strcmp(kind, "pairs") == 0};
-    bm_status status = each_line(t, count_row, &rows, err);
+    bm_status status = each_line(t, ROW_BYTES, count_row, &rows, err);
     if (status != BM_OK)
         return status;
     bm_json_key(t->json, "columns");
@@ -180,7 +167,7 @@ static bm_status count_group(void *ctx, uint64_t number, bm_str line, bm_error *
 static bm_status show_groups(const target *t, bm_error *err)
 {
     group_count groups = {.t = t};
-    bm_status status = each_line(t, count_group, &groups, err);
+    bm_status status = each_line(t, (size_t)t->bytes, count_group, &groups, err);
     if (status != BM_OK)
         return status;
     bm_json_key(t->json, "groups");
@@ -203,7 +190,7 @@ static bm_status count_id(void *ctx, uint64_t number, bm_str line, bm_error *err
 static bm_status show_ids(const target *t, bm_error *err)
 {
     uint64_t n = 0;
-    bm_status status = each_line(t, count_id, &n, err);
+    bm_status status = each_line(t, ROW_BYTES, count_id, &n, err);
     if (status != BM_OK)
         return status;
     bm_json_key(t->json, "ids");

@@ -147,7 +147,7 @@ static bm_status read_rows(cluster *c, bm_error *err)
         if (status == BM_OK)
             status = take_row(c, &pair, err);
         if (status == BM_OK && c->n_rows % ROWS_A_LOOK == 0) {
-            bm_meter_progress(&c->meter, file.n_bytes, 0, c->ids.n);
+            bm_meter_progress(&c->meter, file.lines.n_bytes, 0, c->ids.n);
             status = bm_meter_check(&c->meter, err);
         }
         if (status != BM_OK)

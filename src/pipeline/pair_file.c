@@ -1,4 +1,4 @@
-/* pair_file.c -- rows out of a sliding block.
+/* pair_file.c -- the fields of a row, taken apart and unescaped where they lie.
  *
  * A number is checked against the grammar digits [. digits] [e [+-] digits] before it is read, so
  * that "nan", "0x1" and " 1" are bad rows; then strtod_l reads it in the C locale, whatever the
@@ -17,91 +17,46 @@
 #include "base/error.h"
 #include "io/json_write.h"
 
-#define BLOCK_BYTES ((size_t)1 << 20)
-#define ROW_BYTES   ((size_t)64 << 20) /* of the longest row */
-#define NUMBER_MAX  64u
+#define ROW_BYTES  ((size_t)64 << 20) /* of the longest row */
+#define NUMBER_MAX 64u
 
 static const char header[] = "id_a\tid_b\tjaccard";
 
 static bm_status bad_row(const bm_pair_file *file, bm_error *err, const char *field,
                          const char *what)
 {
-    return bm_fail_at(err, file->bad, file->name, file->line, "%s %s", field, what);
+    return bm_fail_at(err, file->bad, file->lines.name, file->lines.number, "%s %s", field, what);
 }
 
-/* Move what is left to the front and read more behind it. */
-static bm_status read_more(bm_pair_file *file, bm_error *err)
+/* The next line without its end. */
+static bm_status next_row(bm_pair_file *file, bool *more, bm_error *err)
 {
-    bm_buf *block = &file->block;
-    if (file->at > 0) {
-        memmove(block->data, block->data + file->at, block->len - file->at);
-        block->len -= file->at;
-        file->at = 0;
-    }
-    if (block->len >= ROW_BYTES)
-        return bm_fail_at(err, file->bad, file->name, file->line + 1,
-                          "the row is longer than 64 MiB");
-    bm_status status = bm_buf_reserve(block, BLOCK_BYTES, err);
-    while (status == BM_OK) {
-        ssize_t n = read(file->fd, block->data + block->len, BLOCK_BYTES);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return bm_fail_errno(err, errno, file->name, "cannot be read");
-        file->end = n == 0;
-        block->len += (size_t)n;
-        file->n_bytes += (uint64_t)n;
-        break;
-    }
+    bm_line_file *lines = &file->lines;
+    bm_status status = bm_line_file_next(lines, more, err);
+    if (status == BM_OK && *more)
+        lines->len -= lines->len > 0 && lines->text[lines->len - 1] == '\r';
     return status;
-}
-
-/* The next line without its end; data NULL: there is none. */
-static bm_status next_line(bm_pair_file *file, bm_str *line, bm_error *err)
-{
-    size_t searched = 0;
-    *line = (bm_str){NULL, 0};
-    for (;;) {
-        bm_buf *block = &file->block;
-        size_t left = block->len - file->at;
-        char *begin = left > 0 ? block->data + file->at : NULL;
-        char *stop = left > searched ? memchr(begin + searched, '\n', left - searched) : NULL;
-        if (stop == NULL && !file->end) {
-            searched = left;
-            bm_status status = read_more(file, err);
-            if (status != BM_OK)
-                return status;
-            continue;
-        }
-        if (left == 0)
-            return BM_OK;
-        size_t len = stop != NULL ? (size_t)(stop - begin) : left;
-        file->at += len + (stop != NULL);
-        file->line++;
-        len -= len > 0 && begin[len - 1] == '\r';
-        *line = (bm_str){begin, len};
-        return BM_OK;
-    }
 }
 
 bm_status bm_pair_file_open(const char *path, bm_status bad, bm_pair_file *out, bm_error *err)
 {
     memset(out, 0, sizeof *out);
-    out->name = path;
     out->bad = bad;
     out->own_fd = strcmp(path, "-") != 0;
-    out->fd = out->own_fd ? open(path, O_RDONLY | O_CLOEXEC) : STDIN_FILENO;
-    if (out->fd < 0)
+    const int fd = out->own_fd ? open(path, O_RDONLY | O_CLOEXEC) : STDIN_FILENO;
+    out->lines = (bm_line_file){.fd = fd, .name = path, .longest = ROW_BYTES, .too_long = bad};
+    if (fd < 0)
         return bm_fail_errno(err, errno, path, "cannot be opened");
-    bm_str line = {NULL, 0};
+    bool more = false;
     out->plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     bm_status status = out->plain != (locale_t)0
-                           ? next_line(out, &line, err)
+                           ? next_row(out, &more, err)
                            : bm_fail_errno(err, errno, path, "no C locale to read numbers with");
-    if (status == BM_OK && line.len >= 3 && memcmp(line.data, "\xEF\xBB\xBF", 3) == 0)
+    bm_str line = {out->lines.text, out->lines.len};
+    if (more && line.len >= 3 && memcmp(line.data, "\xEF\xBB\xBF", 3) == 0)
         line = (bm_str){line.data + 3, line.len - 3};
-    if (status == BM_OK && (line.data == NULL || line.len != sizeof header - 1 ||
-                            memcmp(line.data, header, line.len) != 0))
+    if (status == BM_OK &&
+        (!more || line.len != sizeof header - 1 || memcmp(line.data, header, line.len) != 0))
         status = bm_fail_at(err, bad, path, 1,
                             "the header row is another (expected id_a, id_b, jaccard, separated by "
                             "tabs)");
@@ -112,11 +67,11 @@ bm_status bm_pair_file_open(const char *path, bm_status bad, bm_pair_file *out, 
 
 void bm_pair_file_close(bm_pair_file *file)
 {
-    if (file->own_fd && file->fd >= 0)
-        close(file->fd);
+    if (file->own_fd && file->lines.fd >= 0)
+        close(file->lines.fd);
     if (file->plain != (locale_t)0)
         freelocale(file->plain);
-    bm_buf_reset(&file->block);
+    bm_line_file_reset(&file->lines);
     memset(file, 0, sizeof *file);
 }
 
@@ -177,13 +132,11 @@ static bm_status take_id(bm_pair_file *file, const char *field, char *text, size
 
 bm_status bm_pair_file_next(bm_pair_file *file, bool *more, bm_error *err)
 {
-    bm_str line;
-    bm_status status = next_line(file, &line, err);
-    *more = status == BM_OK && line.data != NULL;
+    bm_status status = next_row(file, more, err);
     if (!*more)
         return status;
-    char *row = file->block.data + (line.data - file->block.data), *end = row + line.len;
-    char *first = memchr(row, '\t', line.len);
+    char *row = file->lines.text, *end = row + file->lines.len;
+    char *first = memchr(row, '\t', file->lines.len);
     char *second = first != NULL ? memchr(first + 1, '\t', (size_t)(end - first - 1)) : NULL;
     if (second == NULL || memchr(second + 1, '\t', (size_t)(end - second - 1)) != NULL)
         return bad_row(file, err, "the row", "has another number of fields (expected 3)");

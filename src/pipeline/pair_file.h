@@ -13,17 +13,13 @@
 
 #include <locale.h>
 
-#include "base/memory.h"
+#include "pipeline/line_file.h"
 
 typedef struct bm_pair_file {
-    const char *name; /* for messages; borrowed */
-    bm_status bad;    /* what a bad row is */
-    int fd;
-    bool own_fd, end;
+    bm_status bad; /* what a bad row is */
+    bm_line_file lines;
+    bool own_fd;
     locale_t plain; /* C: what numbers are read in */
-    bm_buf block;
-    size_t at;
-    uint64_t line, n_bytes;
     /* the row read last, until the next */
     bm_str id_a, id_b;
     double similarity; /* NAN: not known */

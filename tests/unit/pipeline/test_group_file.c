@@ -10,7 +10,7 @@
 static bm_status open_text(scratch *s, const char *text, bm_group_file *file)
 {
     scratch_put_text(s, "g", text);
-    return bm_group_file_open(scratch_at(s, "g"), file, NULL);
+    return bm_group_file_open(scratch_at(s, "g"), UINT64_MAX, file, NULL);
 }
 
 Test(group_file, members_come_back_byte_for_byte)
@@ -38,7 +38,7 @@ Test(group_file, members_come_back_byte_for_byte)
     cr_assert_eq(bm_json_finish(&json, NULL), BM_OK);
     scratch_open(&s);
     scratch_put(&s, "g", json.buf.data, json.buf.len);
-    cr_assert_eq(bm_group_file_open(scratch_at(&s, "g"), &file, NULL), BM_OK);
+    cr_assert_eq(bm_group_file_open(scratch_at(&s, "g"), UINT64_MAX, &file, NULL), BM_OK);
     cr_assert_eq(bm_group_file_next(&file, &more, NULL), BM_OK);
     cr_assert(more && file.group == 1 && file.size == 5);
     cr_assert_eq(bm_group_file_id(&file, file.kept, &id, NULL), BM_OK);
@@ -78,7 +78,7 @@ Test(group_file, a_row_longer_than_any_block_is_read)
     }
     scratch_open(&s);
     scratch_put(&s, "g", text.data, text.len);
-    cr_assert_eq(bm_group_file_open(scratch_at(&s, "g"), &file, NULL), BM_OK);
+    cr_assert_eq(bm_group_file_open(scratch_at(&s, "g"), UINT64_MAX, &file, NULL), BM_OK);
     for (int group = 1; group <= 2; group++) {
         cr_assert_eq(bm_group_file_next(&file, &more, NULL), BM_OK);
         cr_assert(more && file.size == MEMBERS);
@@ -147,6 +147,26 @@ Test(group_file, a_missing_file_is_no_group_file)
 {
     bm_group_file file;
     bm_error err = {0};
-    cr_expect_eq(bm_group_file_open("/nowhere/groups.jsonl", &file, &err), BM_ERR_FORMAT);
+    cr_expect_eq(bm_group_file_open("/nowhere/groups.jsonl", UINT64_MAX, &file, &err),
+                 BM_ERR_FORMAT);
     cr_expect_str_eq(err.file, "/nowhere/groups.jsonl");
+}
+
+Test(group_file, a_row_that_does_not_fit_into_the_memory_is_refused)
+{
+    scratch s;
+    bm_group_file file;
+    bm_error err = {0};
+    bool more = true;
+    scratch_open(&s);
+    scratch_put_text(&s, "g", FIRST);
+    for (uint64_t room = sizeof FIRST - 3; room < sizeof FIRST; room++) {
+        const bool fits = room >= sizeof FIRST - 2; /* without LF and NUL */
+        cr_assert_eq(bm_group_file_open(scratch_at(&s, "g"), room, &file, NULL), BM_OK);
+        cr_expect_eq(bm_group_file_next(&file, &more, &err), fits ? BM_OK : BM_ERR_NOMEM);
+        cr_expect_eq(more, fits);
+        bm_group_file_close(&file);
+    }
+    cr_expect_eq(err.line, 1);
+    scratch_close(&s);
 }
