@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdint.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -47,6 +48,18 @@ int __wrap_open(const char *path, int flags, ...)
     mode_t mode = (flags & O_CREAT) != 0 ? va_arg(args, mode_t) : 0;
     va_end(args);
     return fails("open", false) ? -1 : __real_open(path, flags, mode);
+}
+
+/* A job that finishes between the opening and the locking of its marker. */
+static const char *finishes, *finished;
+int __real_flock(int fd, int operation);
+int __wrap_flock(int fd, int operation);
+int __wrap_flock(int fd, int operation)
+{
+    if (finishes != NULL)
+        cr_assert_eq(rename(finishes, finished), 0);
+    finishes = NULL;
+    return __real_flock(fd, operation);
 }
 
 static const uint32_t rows[4][2] = {{1, 2}, {3, 4}, {5, 6}, {7, 8}};
@@ -203,4 +216,25 @@ Test(resume_calls, so_it_is_where_the_work_is_begun_anew)
 {
     fail_each(EIO, false, NULL, 40);
     fail_each(0, true, NULL, 20);
+}
+
+Test(resume_calls, a_marker_that_was_moved_before_it_was_locked_locks_nothing)
+{
+    static const char *const moved[] = {"out.partial", "out.partial/.bandmill-work"};
+    for (int i = 0; i < 2; i++) {
+        scratch s;
+        bm_out_dir *dir = NULL;
+        bool found;
+        scratch_open(&s);
+        leave(&s, "out.partial/.bandmill-journal");
+        finishes = scratch_at(&s, moved[i]);
+        finished = scratch_at(&s, "elsewhere");
+        cr_expect_eq(bm_out_dir_open_again(scratch_at(&s, "out"), false, &dir, &found, NULL),
+                     BM_ERR_LOCKED);
+        cr_expect_null(finishes);
+        cr_expect_null(dir);
+        cr_expect_eq(scratch_count(&s, "."), i == 0 ? 1u : 2u);
+        cr_expect_eq(scratch_count(&s, i == 0 ? "elsewhere" : "out.partial"), i == 0 ? 6u : 5u);
+        scratch_close(&s);
+    }
 }
