@@ -22,7 +22,7 @@ The larger form, by hand (about 15 minutes on two cores, 1 GB below $TMPDIR):
 
     IDENTITY_FULL=1 tests/reference/run.sh tests/identity/test_product.py --program build/bandmill --planted build/bench/planted
 
-  full    150,000 documents of bench/planted.c and 2,000 of which each pair is an edge: spills at 128M only. All 27 cells of the
+  full    150,000 documents of bench/planted.c and 2,500 of which each pair is an edge: spills at 128M only. All 27 cells of the
           native CPU, and of the other devices those of the nine cells
 
 Python's standard library only."""
@@ -163,7 +163,7 @@ def small_legs(corpora, made):
 def full_legs(corpora, made):
     cells = product(made[:1]) + [cell for cell in nine(made) if cell.device.spec != "cpu"]
     both = {"dedup": ["set_bytes"], "pairs": ["set_bytes", "edge_bytes"], "star": ["set_bytes", "edge_bytes"]}
-    yield Leg("full", corpora.made("full.jsonl", (150000, "clusters"), (2000, "one-word")), [], cells, both)
+    yield Leg("full", corpora.made("full.jsonl", (150000, "clusters"), (2500, "one-word")), ["--threshold", "0.7"], cells, both)
 
 
 # --- runs ---

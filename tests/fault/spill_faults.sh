@@ -1,0 +1,130 @@
+# Temporary files that fail: a full disk, no disk to begin with, a directory that is removed, a file that cannot be read, one byte changed,
+# a file cut short. For the files of sets, of band keys and of edges, in `dedup --pairs`, `dedup --cluster star` and `pairs`: one line that
+# names the directory, the exit code, the earlier output byte for byte as it was, nothing left. SHIM is the library of spill_shim.c.
+# A case of tests/cli/harness.sh; PLANTED is the generator.
+# shellcheck shell=sh disable=SC2034,SC2154
+"$PLANTED" 2600 > in.jsonl
+"$PLANTED" 560 --mode one-word | sed 's/"id":"/"id":"w/' >> in.jsonl
+mkdir disk
+log=$top/log
+runs=0
+: "${BANDMILL_TEST_SIZE:=normal}"
+
+# job FAULT COMMAND…: with this fault; --memory so small that sets, keys and edges go to files
+job() {
+    fault=$1
+    shift
+    mkdir -p disk
+    rm -f "$log"
+    runs=$((runs + 1))
+    command_line="SPILL_SHIM=$fault bandmill $*"
+    SPILL_SHIM=$fault SPILL_SHIM_LOG=$log LD_PRELOAD=$SHIM ASAN_OPTIONS="${ASAN_OPTIONS:-}:verify_asan_link_order=0" \
+        "$PROGRAM" "$@" in.jsonl --bands 300 --rows 1 --threshold 0.7 --threads 2 --memory 24M --temp-dir disk -q > ../out 2> ../err
+    rc=$?
+}
+
+calls() { sed -n "s/^calls $1 $2 //p" "$log"; } # calls KIND CALL: how many the last job made
+
+untouched() { # untouched OUTPUT: as it was before, and nothing else of a job
+    checks=$((checks + 1))
+    diff -r "$1" "../before/$1" > /dev/null || fail "the earlier output changed"
+    left=$(find . -name '*.partial*' -o -name '.bandmill*')
+    [ -z "$left" ] || fail "something is left: $left"
+    [ ! -d disk ] || [ -z "$(ls -A disk)" ] || fail "something is left in --temp-dir: $(ls -A disk)"
+}
+
+# broken OUTPUT CODE 'ERE' FAULT COMMAND…: over an earlier output
+broken() {
+    output=$1 code=$2 says=$3
+    shift 3
+    job "$@" --force -o "$output"
+    refused "$code" "disk: $says"
+    checks=$((checks + 1))
+    case $1 in
+    room) ;;
+    *) grep -q '^fault' "$log" || fail "no fault happened" ;;
+    esac
+    untouched "$output"
+}
+
+# a number from the middle of N
+middle() { echo $((($1 + 1) / 2)); }
+
+# faults OUTPUT KIND COMMAND…: of one kind of file
+faults() {
+    output=$1 kind=$2
+    shift 2
+    job '' "$@" --force -o "$output"; exits 0
+    checks=$((checks + 1))
+    diff -r -x report.json "$output" "../before/$output" > ../differing || fail "not what plenty of memory gives: $(head -n 5 ../differing)"
+    writes=$(calls "$kind" write) reads=$(calls "$kind" read)
+    rm -rf "$output"
+    cp -R "../before/$output" "$output"
+    checks=$((checks + 1))
+    if [ "${writes:-0}" -lt 2 ] || [ "${reads:-0}" -lt 2 ]; then
+        fail "no file of $kind: $writes writes, $reads reads"
+        return
+    fi
+    full='cannot write a temporary file: No space left'
+    unreadable='cannot read a temporary file: Input/output error'
+    damaged='a temporary file is damaged at byte [0-9]+: '
+    broken "$output" 4 "$full" "$kind:write:$(middle "$writes"):28" "$@"
+    broken "$output" 4 "$unreadable" "$kind:read:$(middle "$reads"):5" "$@"
+    broken "$output" 7 "$damaged" "$kind:read:$(middle "$reads"):byte" "$@"
+    [ "$BANDMILL_TEST_SIZE" = small ] && return
+    broken "$output" 4 "$full" "$kind:write:1:28" "$@"
+    broken "$output" 4 "$full" "$kind:write:$writes:28" "$@"
+    broken "$output" 4 "$unreadable" "$kind:read:1:5" "$@"
+    broken "$output" 7 "$damaged" "$kind:read:1:byte" "$@"
+    broken "$output" 7 "$damaged" "$kind:read:$reads:byte" "$@"
+    broken "$output" 7 "${damaged}it ends there" "$kind:read:$(middle "$reads"):short" "$@"
+}
+
+# files OUTPUT COMMAND…: each file that the job makes; the directory is gone when it is made, or it cannot be made
+files() {
+    output=$1
+    shift
+    job '' "$@" --force -o "$output"; exits 0
+    opens=$(calls any open)
+    rm -rf "$output"
+    cp -R "../before/$output" "$output"
+    checks=$((checks + 1))
+    [ "${opens:-0}" -ge 3 ] || fail "$opens temporary files were made"
+    n=1
+    while [ "$n" -le "${opens:-0}" ]; do
+        broken "$output" 4 'cannot make a temporary file: No such file' "any:open:$n:gone" "$@"
+        broken "$output" 4 'cannot make a temporary file: No space left' "any:open:$n:28" "$@"
+        n=$((n + 1))
+    done
+    # A disk that is known to be too small beforehand: 100 kB are free.
+    SPILL_SHIM_ROOM=100000
+    export SPILL_SHIM_ROOM
+    job '' "$@" --force -o "$output"
+    unset SPILL_SHIM_ROOM
+    refused 4 'disk: [0-9]+ MiB are needed for temporary files and 0 MiB are free \(see --temp-dir, --memory\)'
+    untouched "$output"
+}
+
+# Earlier outputs, of plenty of memory: what a job with little must equal, and what must stay.
+set -- --bands 300 --rows 1 --threshold 0.7 --threads 2 -q
+mkdir ../before
+for output in groups stars list; do
+    case $output in
+    groups) bm dedup --pairs in.jsonl "$@" -o groups ;;
+    stars) bm dedup --cluster star in.jsonl "$@" -o stars ;;
+    list) bm pairs in.jsonl "$@" -o list ;;
+    esac
+    exits 0
+    cp -R "$output" ../before/
+done
+
+faults groups sets dedup --pairs
+faults groups keys dedup --pairs
+faults groups edges dedup --pairs
+files groups dedup --pairs
+faults stars edges dedup --cluster star
+faults list sets pairs
+faults list keys pairs
+faults list edges pairs
+files list pairs
+echo "$runs jobs"
