@@ -1,34 +1,45 @@
 /* main.c -- the program: find the command, read its options, run it, answer with the exit code of
  * the documentation.
  *
- * SIGINT and SIGTERM set a flag that the job asks at each batch (a second one ends the process the
- * hard way); SIGPIPE is ignored, so that a reader who goes away is a status like others. The flag
- * is the one global variable: a signal handler has no other way. */
+ * A first SIGINT or SIGTERM sets a flag that the job asks at each batch. A second one, of either
+ * kind, ends the process at once, by that signal, so that a shell sees what happened; whatever the
+ * threads are waiting for. SIGPIPE is ignored, so that a reader who goes away is a status like
+ * others. The flag is the one global variable: a signal handler has no other way; it is atomic,
+ * since two threads may each be given a signal. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cli/command.h"
 
-static volatile sig_atomic_t stop_signal;
+static atomic_int stop_signal; /* the first that came; 0: none */
 
 static void on_stop(int number)
 {
-    stop_signal = number;
+    int none = 0;
+    if (atomic_compare_exchange_strong(&stop_signal, &none, number))
+        return;
+    signal(number, SIG_DFL);
+    raise(number); /* blocked until this handler returns */
 }
 
 bool cli_interrupted(void)
 {
-    return stop_signal != 0;
+    return atomic_load(&stop_signal) != 0;
 }
 
+/* The meter ends with the question's answer: what the job has to say from here on stands alone. */
 static bool callback_cancelled(void *ctx)
 {
-    (void)ctx;
-    return cli_interrupted();
+    cli_context *context = ctx;
+    if (!cli_interrupted())
+        return false;
+    cli_meter_end(&context->meter);
+    return true;
 }
 
 static void callback_log(void *ctx, bm_log_level level, const char *message)
@@ -57,8 +68,9 @@ static void catch_signal(int number)
         return;
     memset(&action, 0, sizeof action);
     sigemptyset(&action.sa_mask);
-    action.sa_handler = on_stop;
-    action.sa_flags = (int)SA_RESETHAND; /* no SA_RESTART: a read that waits must come back */
+    sigaddset(&action.sa_mask, SIGINT);
+    sigaddset(&action.sa_mask, SIGTERM);
+    action.sa_handler = on_stop; /* no SA_RESTART: a read that waits must come back */
     sigaction(number, &action, NULL);
 }
 
@@ -134,11 +146,12 @@ static bm_status run_command(cli_context *context, int argc, char **argv, bm_err
 }
 
 /* The usual end; but not where a device left threads in its driver, for whose end its exit handlers
- * might wait. */
-static int leave(int code)
+ * might wait, nor where a signal came while stdout waited for its reader, who may never read. */
+static int leave(const cli_context *context, int code)
 {
-    if (bm_devices_left_behind() > 0) {
-        fflush(NULL);
+    bool waiting = context->voice.out_errno == EINTR;
+    if (waiting || bm_devices_left_behind() > 0) {
+        fflush(waiting ? stderr : NULL);
         _exit(code);
     }
     return code;
@@ -146,7 +159,7 @@ static int leave(int code)
 
 static int exit_code(bm_status status)
 {
-    if (status == BM_ERR_CANCELLED && stop_signal == SIGTERM)
+    if (status == BM_ERR_CANCELLED && atomic_load(&stop_signal) == SIGTERM)
         return 128 + SIGTERM;
     return bm_status_exit_code(status);
 }
@@ -176,5 +189,5 @@ int main(int argc, char **argv)
         err.status = status;
         cli_say_error(&context.voice, &err, exit_code(status));
     }
-    return leave(exit_code(status));
+    return leave(&context, exit_code(status));
 }

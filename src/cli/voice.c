@@ -207,13 +207,18 @@ void cli_print(cli_voice *voice, const char *format, ...)
 bm_status cli_finish(cli_voice *voice, bm_error *err)
 {
     errno = 0;
-    if (fflush(voice->out) != 0 && voice->out_errno == 0)
+    if (voice->out_errno == 0 && fflush(voice->out) != 0)
         voice->out_errno = errno != 0 ? errno : EIO;
     if (voice->out_errno == 0)
         return BM_OK;
     memset(err, 0, sizeof *err);
     err->status = voice->out_errno == EPIPE ? BM_ERR_PIPE : BM_ERR_IO;
     err->code = voice->out_errno;
+    if (voice->out_errno == EINTR) { /* told to stop while nobody read */
+        err->status = BM_ERR_CANCELLED;
+        snprintf(err->message, sizeof err->message, "interrupted");
+        return err->status;
+    }
     snprintf(err->message, sizeof err->message, "standard output: %s", strerror(voice->out_errno));
     return err->status;
 }

@@ -37,7 +37,8 @@ void cli_say_warning(cli_voice *voice, const char *format, ...) BM_PRINTF(2, 3);
 /* bm_job.write: data to stdout. ctx: the cli_voice. Non-zero: the write failed. */
 int cli_write(void *ctx, const char *data, size_t len);
 void cli_print(cli_voice *voice, const char *format, ...) BM_PRINTF(2, 3);
-/* Everything is out. BM_OK, BM_ERR_PIPE or BM_ERR_IO with the reason. */
+/* Everything is out. BM_OK, BM_ERR_PIPE or BM_ERR_IO with the reason; BM_ERR_CANCELLED where a
+ * signal came while stdout could take no more. */
 bm_status cli_finish(cli_voice *voice, bm_error *err);
 
 /* `text` as a JSON string with quotes, on `to`; bytes that are not UTF-8 become U+FFFD. */

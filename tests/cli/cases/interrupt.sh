@@ -1,5 +1,5 @@
 # Signals and readers that go away.
-# shellcheck shell=sh disable=SC2034,SC2154
+# shellcheck shell=sh disable=SC2034,SC2154,SC2217
 i=0
 while [ $i -lt 4000 ]; do
     echo "{\"id\":$i,\"text\":\"the same text in every one of these documents\"}"
@@ -13,8 +13,17 @@ command_line='bandmill pairs same.jsonl | head -n 1'
 exits 141
 silent ../err
 
+# interrupted CODE: the last command left with it, its last line says so, and nothing is at the output's place but work that can be resumed.
+interrupted() {
+    exits "$1"
+    tail -n 1 ../err > ../last
+    says ../last '^bandmill: .*interrupted'
+    if grep -qv '^bandmill: ' ../err; then fail "a line that is not a message"; fi
+    [ ! -e out ] || fail "there is an output"
+    rm -rf out.partial
+}
 
-# a job that waits for more of its input, told to stop: soon, with its exit code, and nothing left
+# a job that waits for more of its input, told to stop: soon, with its exit code
 mkfifo fifo
 for pair in TERM:143 INT:130; do
     signal=${pair%%:*}
@@ -32,8 +41,7 @@ for pair in TERM:143 INT:130; do
     [ $(($(date +%s) - began)) -le 3 ] || fail "it took $(($(date +%s) - began)) s to stop"
     kill $writer 2> /dev/null
     wait $writer 2> /dev/null
-    refused "${pair##*:}" '.*interrupted'
-    absent out
+    interrupted "${pair##*:}"
 done
 
 # a signal that was ignored by the caller stays ignored
@@ -46,3 +54,89 @@ kill -INT $job
 wait $job
 rc=$?
 exits 0
+rm -r out
+
+# stop_in_the_middle SIGNALS: a dedup whose reader waits gets them while it is stopped, so that it cannot leave between two of them.
+stop_in_the_middle() {
+    command_line="kill $*, of bandmill dedup - -o out"
+    sleep 8 > fifo &
+    writer=$!
+    env --default-signal=INT "$PROGRAM" dedup - -o out < fifo > ../out 2> ../err &
+    job=$!
+    sleep 0.4
+    began=$(date +%s)
+    for signal in STOP "$@" CONT; do
+        kill "-$signal" $job
+    done
+    wait $job
+    rc=$?
+    [ $(($(date +%s) - began)) -le 3 ] || fail "it took $(($(date +%s) - began)) s to end"
+    kill $writer 2> /dev/null
+    wait $writer 2> /dev/null
+}
+
+# one asks; a second one, of the other kind too, ends the process at once: by that signal, so without a word
+stop_in_the_middle INT; interrupted 130
+stop_in_the_middle TERM; interrupted 143
+stop_in_the_middle INT TERM; exits 143; silent ../err
+[ ! -e out ] || fail "a job that was killed left an output"
+rm -rf out.partial
+
+# a job that nobody reads from waits in a write: one signal may have to wait too, a second one of the same kind does not
+mkfifo rows
+for pair in TERM:143 INT:130; do
+    signal=${pair%%:*}
+    command_line="kill -$signal -$signal bandmill pairs same.jsonl, of which nobody reads"
+    sleep 8 < rows &
+    reader=$!
+    env --default-signal=INT "$PROGRAM" pairs same.jsonl > rows 2> ../err &
+    job=$!
+    sleep 0.6
+    began=$(date +%s)
+    kill "-$signal" $job
+    sleep 0.3
+    kill "-$signal" $job 2> /dev/null
+    wait $job
+    rc=$?
+    exits "${pair##*:}"
+    [ $(($(date +%s) - began)) -le 3 ] || fail "it took $(($(date +%s) - began)) s to end"
+    kill $reader 2> /dev/null
+    wait $reader 2> /dev/null
+done
+
+# the line of an error stands alone behind those of the meter, in the midst of work too
+meter='[a-z ]+( +[0-9]+ %)?( .*/s)?( +[0-9,]+ documents)?( .*left)?'
+for pair in TERM:143 INT:130; do
+    signal=${pair%%:*}
+    command_line="kill -$signal bandmill dedup - --progress always -o out"
+    yes '{"text":"the same text in every one of these documents"}' > fifo 2> /dev/null &
+    writer=$!
+    env --default-signal=INT "$PROGRAM" dedup - --progress always -o out < fifo > ../out 2> ../err &
+    job=$!
+    sleep 0.5
+    kill "-$signal" $job
+    wait $job
+    rc=$?
+    wait $writer 2> /dev/null
+    says ../err '^sign .* documents$'
+    grep -vE "^$meter\$" ../err > ../words
+    mv ../words ../err
+    interrupted "${pair##*:}"
+done
+
+# on a terminal the line of the meter is gone before the error comes, and is not drawn again
+if [ "$(script -qec 'echo here' /dev/null 2> /dev/null < /dev/null | tr -d '\r\n')" = here ]; then
+    command_line="kill -TERM bandmill dedup - -o out, on a terminal"
+    yes '{"text":"the same text in every one of these documents"}' > fifo 2> /dev/null &
+    script -qec "\"$PROGRAM\" dedup - -o out < fifo & sleep 1.2; kill -TERM \$!; wait \$!; echo \$? > ../code" ../typed > /dev/null < /dev/null
+    wait
+    rc=$(cat ../code)
+    exits 143
+    rm -rf out.partial
+    tr '\r' '\n' < ../typed | sed '/^$/d' > ../lines
+    grep -qE '^sign .* documents' ../lines || fail "no meter was drawn"
+    # the last of the meter is wiped (ESC [ K at the line's beginning), then the message
+    sed -n '/^.\[Kbandmill: interrupted/,$p' ../lines > ../tail
+    [ -s ../tail ] || fail "the message does not follow a line that was wiped"
+    if grep -q '^sign' ../tail; then fail "the meter was drawn again"; fi
+fi
