@@ -229,40 +229,52 @@ static bm_status sort_by_size(search *s, bm_error *err)
     return bm_order_by_size(&s->sets, s->order, &s->docs.n, err);
 }
 
-/* What is needed beside the index and the lanes' buffers. */
-static uint64_t fixed_bytes(const search *s)
+#define A_PAIR (LANES * sizeof(bm_pair) * 3 / 2) /* bytes, in every lane's buffer */
+
+/* What is needed beside the index and the lanes' buffers; the longest document. */
+static uint64_t fixed_bytes(const bm_all_pairs_job *job, size_t *longest)
 {
-    uint64_t n_shingles = 0,
-             bytes = CHUNK * sizeof *s->chunk + s->n_threads * bm_prefix_finder_bytes(&s->docs);
-    if (s->docs.store != NULL)
-        return bytes;
-    for (size_t i = 0; i < s->docs.n; i++)
-        n_shingles += bm_sized_size(&s->docs, i);
-    return bytes + (uint64_t)s->sets.n_docs * 20 +
-           bm_shingle_counts_bytes(bm_shingle_counts_bits(n_shingles));
+    bm_set_list sets = {.sizes = job->sizes, .skip = job->skip, .n_docs = job->n_docs};
+    uint32_t n_threads = job->pool == NULL ? 1 : bm_pool_size(job->pool);
+    uint64_t n_shingles = 0, bytes = CHUNK * sizeof(bm_pair);
+    *longest = 0;
+    for (size_t doc = 0; doc < sets.n_docs; doc++) {
+        if (!bm_set_list_has(&sets, doc))
+            continue;
+        n_shingles += sets.sizes[doc];
+        *longest = sets.sizes[doc] > *longest ? sets.sizes[doc] : *longest;
+    }
+    if (job->store == NULL)
+        bytes += (uint64_t)job->n_docs * 20 +
+                 bm_shingle_counts_bytes(bm_shingle_counts_bits(n_shingles));
+    return bytes + n_threads * bm_prefix_finder_bytes(job->store, *longest);
+}
+
+uint64_t bm_all_pairs_least(const bm_all_pairs_job *job)
+{
+    size_t longest;
+    uint64_t fixed = fixed_bytes(job, &longest);
+    uint64_t index = BM_PREFIX_RANGE * bm_prefix_index_bytes(longest, job->threshold);
+    return fixed + (index < LEAST ? LEAST : index) + A_PAIR * FULL_MIN;
 }
 
 /* Of job->memory, what a block's index may need; sets the size of buffers. */
 static bm_status share_memory(search *s, uint64_t *block, bm_error *err)
 {
-    uint64_t memory = s->job->memory;
-    size_t longest = s->docs.n == 0 ? 0 : bm_sized_size(&s->docs, s->docs.n - 1);
+    uint64_t memory = s->job->memory, least = bm_all_pairs_least(s->job);
+    size_t longest;
     s->full = FULL_MAX;
     *block = 0;
     if (memory == 0)
         return BM_OK;
-    uint64_t fixed = fixed_bytes(s);
-    uint64_t least = BM_PREFIX_RANGE * bm_prefix_index_bytes(longest, s->docs.threshold);
-    uint64_t a_pair = LANES * sizeof *s->chunk * 3 / 2; /* in every lane's buffer */
-    least = fixed + (least < LEAST ? LEAST : least) + a_pair * FULL_MIN;
     if (memory < least)
         return bm_fail(err, BM_ERR_NOMEM,
                        "comparing all pairs needs %llu MiB beside the documents, and --memory "
                        "leaves %llu MiB",
                        (unsigned long long)(least >> 20) + 1, (unsigned long long)(memory >> 20));
-    s->full = FULL_MIN + (size_t)((memory - least) / 8 / a_pair);
+    s->full = FULL_MIN + (size_t)((memory - least) / 8 / A_PAIR);
     s->full = s->full > FULL_MAX ? FULL_MAX : s->full;
-    s->stats.bytes = fixed + a_pair * s->full;
+    s->stats.bytes = fixed_bytes(s->job, &longest) + A_PAIR * s->full;
     *block = memory - s->stats.bytes;
     return BM_OK;
 }

@@ -43,5 +43,7 @@ typedef struct bm_all_pairs_stats {
  * may be NULL. Stage "compare", unit "documents". BM_ERR_USAGE: threshold, number of documents.
  * BM_ERR_NOMEM: `memory` is too little, and the message names the least. */
 bm_status bm_all_pairs(const bm_all_pairs_job *job, bm_all_pairs_stats *stats, bm_error *err);
+/* The least `memory` that would do, with an index of few documents at a time. */
+uint64_t bm_all_pairs_least(const bm_all_pairs_job *job);
 
 #endif

@@ -24,16 +24,14 @@
 #define SLACK 1e-12 /* of the places, see above */
 
 /* Words for the keys of a document outside the block. */
-static size_t key_words(const bm_sized_sets *docs)
+static size_t key_words(const bm_prefix_store *store, size_t longest)
 {
-    if (docs->store != NULL)
-        return BM_PREFIX_RANGE + docs->store->most;
-    return docs->n == 0 ? 0 : 2 * bm_sized_size(docs, docs->n - 1);
+    return store != NULL ? BM_PREFIX_RANGE + store->most : 2 * longest;
 }
 
-uint64_t bm_prefix_finder_bytes(const bm_sized_sets *docs)
+uint64_t bm_prefix_finder_bytes(const bm_prefix_store *store, size_t n)
 {
-    return (uint64_t)key_words(docs) * sizeof(uint64_t);
+    return (uint64_t)key_words(store, n) * sizeof(uint64_t);
 }
 
 bm_status bm_prefix_finder_open(bm_prefix_finder *f, const bm_sized_sets *docs,
@@ -45,11 +43,12 @@ bm_status bm_prefix_finder_open(bm_prefix_finder *f, const bm_sized_sets *docs,
     f->longest = docs->n == 0 ? 0 : bm_sized_size(docs, docs->n - 1);
     f->seen = bm_alloc_zero(n, sizeof *f->seen);
     f->found = bm_alloc(n, sizeof *f->found);
-    f->keys = bm_alloc(key_words(docs), sizeof *f->keys);
+    f->keys = bm_alloc(key_words(docs->store, f->longest), sizeof *f->keys);
     if (f->seen != NULL && f->found != NULL && f->keys != NULL)
         return BM_OK;
     bm_prefix_finder_close(f);
-    return bm_fail_nomem(err, n * BM_PREFIX_FINDER_DOC + (size_t)bm_prefix_finder_bytes(docs));
+    return bm_fail_nomem(err, n * BM_PREFIX_FINDER_DOC +
+                                  (size_t)bm_prefix_finder_bytes(docs->store, f->longest));
 }
 
 void bm_prefix_finder_close(bm_prefix_finder *f)

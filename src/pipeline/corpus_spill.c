@@ -203,6 +203,14 @@ static bm_status begin_sets(bm_corpus *corpus, uint64_t bytes, uint64_t read, bm
     return status;
 }
 
+bm_status bm_corpus_move_sets(bm_corpus *corpus, bm_error *err)
+{
+    if (corpus->files.sets != NULL || corpus->n == 0)
+        return BM_OK;
+    bm_status status = begin_sets(corpus, corpus->set_bytes, corpus->cfg.input_bytes, err);
+    return status == BM_OK ? bm_corpus_spill_end(corpus, err) : status;
+}
+
 /* --- keys --- */
 
 static size_t key_record(const bm_corpus *corpus)

@@ -18,6 +18,8 @@ bm_status bm_corpus_spill_set(bm_corpus *corpus, size_t row, const void *data, s
 bm_status bm_corpus_spill_keys(bm_corpus *corpus, const uint64_t *keys, size_t n, bm_error *err);
 /* Write what is buffered. */
 bm_status bm_corpus_spill_end(bm_corpus *corpus, bm_error *err);
+/* Move the sets to a file after all, nothing being added any more. */
+bm_status bm_corpus_move_sets(bm_corpus *corpus, bm_error *err);
 void bm_corpus_spill_reset(bm_corpus *corpus);
 
 /* corpus.c: room for `more` documents in every column. */

@@ -1,7 +1,16 @@
-/* match_all_pairs.c -- the sets of a corpus joined with themselves (lsh/all_pairs.h). */
+/* match_all_pairs.c -- the sets of a corpus joined with themselves (lsh/all_pairs.h).
+ *
+ * In memory: sets are sorted, and pairs come with their similarity. In a file: prefixes are made
+ * and written first (all_pairs_prefixes.c), an index of a block of documents after another is built
+ * of them, and what passes its filters is compared as candidates of bands are, chunk by chunk, sets
+ * read back in order of their places. The same pairs are compared either way. */
 #include "pipeline/match_all_pairs.h"
 
 #include "lsh/all_pairs.h"
+#include "pipeline/all_pairs_prefixes.h"
+#include "pipeline/corpus_spill.h"
+
+#define ROOM_LEAST ((uint64_t)4 << 20)
 
 /* Pairs of --candidates all come with their similarity. */
 static bm_status on_all_pairs(void *ctx, bm_pair *pairs, size_t n, bm_error *err)
@@ -11,33 +20,33 @@ static bm_status on_all_pairs(void *ctx, bm_pair *pairs, size_t n, bm_error *err
     return status == BM_OK ? bm_match_keep(match, pairs, n, err) : status;
 }
 
-/* What an index may use: half of what --memory leaves, since pairs will need the rest. 0: no
- * bound. */
+/* What the search may use: half of what --memory leaves, since edges will need the rest; a few MiB
+ * where that is little. 0: no bound. */
 static uint64_t memory_left(const bm_corpus *corpus)
 {
     uint64_t left = corpus->cfg.memory;
-    while (left > 1 && bm_corpus_check_memory(corpus, left, NULL) != BM_OK)
-        left -= (left + 7) / 8;
-    return left < 2 ? left : left / 2;
+    while (left > 1 && bm_corpus_check_matching(corpus, left, NULL) != BM_OK)
+        left -= (left + 15) / 16;
+    if (left / 2 >= ROOM_LEAST)
+        return left / 2;
+    return left < ROOM_LEAST ? left : ROOM_LEAST;
 }
 
-bm_status bm_match_all_pairs(bm_match *match, const bm_callbacks *callbacks, bm_error *err)
+/* Sets that leave little room for an index move to the file: less than their eighth would make more
+ * blocks than reading them back costs. */
+static bm_status make_room(bm_match *match, const bm_all_pairs_job *job, bm_error *err)
 {
     bm_corpus *corpus = match->corpus;
-    bm_all_pairs_job job = {.docs = (const uint64_t *const *)corpus->hashes,
-                            .sizes = corpus->sizes,
-                            .skip = corpus->skip,
-                            .n_docs = corpus->n,
-                            .threshold = match->threshold,
-                            .memory = memory_left(corpus),
-                            .pool = match->pool,
-                            .fn = on_all_pairs,
-                            .ctx = match,
-                            .callbacks = callbacks};
+    uint64_t wanted = bm_all_pairs_least(job) + corpus->set_bytes / 8;
+    if (corpus->cfg.memory == 0 || corpus->cfg.temp_dir == NULL || job->memory >= wanted)
+        return BM_OK;
+    return bm_corpus_move_sets(corpus, err);
+}
+
+static bm_status search(bm_match *match, const bm_all_pairs_job *job, bm_error *err)
+{
     bm_all_pairs_stats stats = {0};
-    bm_status status = bm_corpus_sort_all(corpus, match->pool, err);
-    if (status == BM_OK)
-        status = bm_all_pairs(&job, &stats, err);
+    bm_status status = bm_all_pairs(job, &stats, err);
     match->n_candidates = match->n_verified = stats.n_compared;
     if (status == BM_OK && stats.n_blocks > 1)
         bm_meter_log(match->meter, BM_LOG_INFO,
@@ -45,4 +54,56 @@ bm_status bm_match_all_pairs(bm_match *match, const bm_callbacks *callbacks, bm_
                      "within --memory",
                      (unsigned long long)stats.n_blocks);
     return status;
+}
+
+static bm_status match_in_memory(bm_match *match, bm_all_pairs_job *job, bm_error *err)
+{
+    job->docs = (const uint64_t *const *)match->corpus->hashes;
+    job->fn = on_all_pairs;
+    bm_status status = bm_corpus_sort_all(match->corpus, match->pool, err);
+    return status == BM_OK ? search(match, job, err) : status;
+}
+
+static bm_status match_in_file(bm_match *match, bm_all_pairs_job *job, bm_error *err)
+{
+    bm_set_prefixes prefixes;
+    bm_set_prefixes_job making = {.corpus = match->corpus,
+                                  .threshold = match->threshold,
+                                  .memory = job->memory,
+                                  .pool = match->pool,
+                                  .meter = match->meter};
+    bm_status status = bm_set_prefixes_make(&making, &prefixes, err);
+    if (status == BM_OK) {
+        bm_meter_log(match->meter, BM_LOG_DEBUG,
+                     "prefixes of all documents: %llu MiB of temporary files, counted in %u parts",
+                     (unsigned long long)(prefixes.bytes_written >> 20) + 1,
+                     1u << prefixes.part_bits);
+        job->store = &prefixes.store;
+        job->order = prefixes.order;
+        job->n_order = prefixes.n;
+        job->memory -= job->memory == 0 ? 0 : prefixes.bytes_held;
+        job->fn = bm_match_candidates;
+        status = search(match, job, err);
+    }
+    bm_set_prefixes_reset(&prefixes);
+    return status;
+}
+
+bm_status bm_match_all_pairs(bm_match *match, const bm_callbacks *callbacks, bm_error *err)
+{
+    const bm_corpus *corpus = match->corpus;
+    bm_all_pairs_job job = {.sizes = corpus->sizes,
+                            .skip = corpus->skip,
+                            .n_docs = corpus->n,
+                            .threshold = match->threshold,
+                            .memory = memory_left(corpus),
+                            .pool = match->pool,
+                            .ctx = match,
+                            .callbacks = callbacks};
+    bm_status status = make_room(match, &job, err);
+    if (status != BM_OK)
+        return status;
+    job.memory = memory_left(corpus);
+    return corpus->files.sets == NULL ? match_in_memory(match, &job, err)
+                                      : match_in_file(match, &job, err);
 }

@@ -61,7 +61,7 @@ static bm_status read_documents(bm_run *run, bool edges, bm_pairing *out, bm_err
     if (!all)
         status = bm_run_devices(run, run->plan.bands, run->plan.rows, err);
     cfg.budget = run->budget;
-    cfg.temp_dir = all ? NULL : run->temp_dir; /* every pair: its index wants all sets at once */
+    cfg.temp_dir = run->temp_dir;
     bm_corpus_init(corpus, &cfg);
     bm_run_stage(run, all ? "read" : "sign", "bytes");
     if (status == BM_OK && run->job->sample > 0)

@@ -272,7 +272,7 @@ bm_status bm_pairing_load_signatures(bm_run *run, bool output_is_dir, bm_pairing
                          .docs = &run->docs,
                          .budget = run->budget,
                          .edges = out->corpus.cfg.edges,
-                         .temp_dir = job->all_candidates ? NULL : run->temp_dir};
+                         .temp_dir = run->temp_dir};
     bm_corpus_init(&out->corpus, &cfg);
     bm_run_stage(run, "load", "documents");
     status = load_words(run, dirs, &out->corpus, err);
