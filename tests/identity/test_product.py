@@ -18,7 +18,7 @@ That a job of 128M did spill, and one of 8G did not, is a claim of its own, as i
 here is said and its cells are left out; BANDMILL_REQUIRE_OPENCL=2 makes that a failure. --size small (sanitizers): nine cells
 of `real`, one of `sets`.
 
-The larger form, by hand (about 15 minutes on two cores, 1 GB below $TMPDIR):
+The larger form, by hand (6 minutes on two cores, 1 GB below $TMPDIR):
 
     IDENTITY_FULL=1 tests/reference/run.sh tests/identity/test_product.py --program build/bandmill --planted build/bench/planted
 
