@@ -135,8 +135,8 @@ if [ "$(script -qec 'echo here' /dev/null 2> /dev/null < /dev/null | tr -d '\r\n
     rm -rf out.partial
     tr '\r' '\n' < ../typed | sed '/^$/d' > ../lines
     grep -qE '^sign .* documents' ../lines || fail "no meter was drawn"
-    # the last of the meter is wiped (ESC [ K at the line's beginning), then the message
-    sed -n '/^.\[Kbandmill: interrupted/,$p' ../lines > ../tail
-    [ -s ../tail ] || fail "the message does not follow a line that was wiped"
+    # the last of the meter is wiped (ESC [ K at the line's beginning), then come messages only
+    sed -n '/^.\[Kbandmill: /,$p' ../lines > ../tail
+    says ../tail '^(.\[K)?bandmill: .*interrupted'
     if grep -q '^sign' ../tail; then fail "the meter was drawn again"; fi
 fi
