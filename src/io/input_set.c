@@ -112,7 +112,7 @@ bm_status bm_input_set_wait(const bm_input_set *set, int fd, bm_error *err)
         if (n > 0 || (n < 0 && errno != EINTR))
             return BM_OK; /* what is wrong, the read will say */
         if (callbacks->cancelled(callbacks->ctx))
-            return bm_fail(err, BM_ERR_CANCELLED, "interrupted (nothing was written)");
+            return bm_fail(err, BM_ERR_CANCELLED, "interrupted");
     }
 }
 

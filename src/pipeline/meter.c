@@ -81,7 +81,7 @@ bm_status bm_meter_check(bm_meter *meter, bm_error *err)
     pthread_mutex_unlock(&meter->lock);
     if (!atomic_load(&meter->stopped))
         return BM_OK;
-    return bm_fail(err, BM_ERR_CANCELLED, "interrupted (nothing was written)");
+    return bm_fail(err, BM_ERR_CANCELLED, "interrupted");
 }
 
 static void forward_progress(void *ctx, const bm_progress *progress)

@@ -138,13 +138,15 @@ static bm_status read_line(bm_work *work, const char *line, bm_error *err)
 static bm_status read_journal(bm_work *work, bm_error *err)
 {
     char *path = NULL;
-    size_t n;
+    size_t n = 0;
     bm_status status = bm_out_dir_state_path(work->dir, BM_OUT_JOURNAL, &path, err);
     if (status == BM_OK)
         status = bm_journal_open(path, &work->journal, err);
     bm_free(path);
     if (status == BM_OK)
         status = bm_work_identity_check(work->run, work->journal, &n, err);
+    if (status == BM_ERR_FORMAT && err != NULL && err->file[0] == '\0')
+        snprintf(err->file, sizeof err->file, "%s", bm_out_dir_work(work->dir));
     for (size_t i = n; status == BM_OK && i < bm_journal_count(work->journal); i++)
         status = read_line(work, bm_journal_line(work->journal, i), err);
     return status;

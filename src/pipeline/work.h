@@ -13,8 +13,8 @@
  * refused.
  *
  * When: at the first signal whatever it costs; else once the seconds of work since the last seal
- * are SEAL_FOLD times what sealing is foreseen to take, and SEAL_LEAST at least. So a job of a few
- * seconds writes nothing at all, and none spends more than about a tenth of its time.
+ * are 20 times what sealing is foreseen to take, and 30 at least. So a job of some seconds writes
+ * nothing at all, and none spends more than about a twentieth of its time.
  * BANDMILL_SEAL_SECONDS=N seals every N seconds of work instead, 0 after each batch.
  *
  * Threads: one at a time, as the ordered end of the flow is. */
