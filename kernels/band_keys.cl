@@ -1,4 +1,5 @@
-/* band_keys.cl -- band keys, and the two small kernels round documents that are split.
+/* band_keys.cl -- band keys, what GPU shapes do for those of a piece, and the two small kernels round
+ * documents that are split.
  *
  * Every program is affine32.h, this file, and one sign_*.cl. The host gives, by -D:
  *
@@ -32,6 +33,21 @@ BM_INLINE ulong bm_band_key(__global const uint *words, uint band)
     for (uint r = 0; r < BM_ROWS; ++r)
         key = bm_band_key_add(key, row[r]);
     return bm_band_key_end(key);
+}
+
+/* A key an item, once a group of so many items has written the words of a piece of whole documents.
+ * All items of the group call it. */
+BM_INLINE void bm_piece_keys(__global const uint *offsets, uint4 piece, uint group,
+                             __global const uint *words, __global ulong *keys)
+{
+    barrier(CLK_GLOBAL_MEM_FENCE);
+    keys += (size_t)piece.x * BM_BANDS;
+    for (uint i = (uint)get_local_id(0); i < piece.y * BM_BANDS; i += group) {
+        const uint doc = piece.x + i / BM_BANDS;
+        keys[i] = offsets[doc] == offsets[doc + 1]
+                      ? 0xFFFFFFFFFFFFFFFFul
+                      : bm_band_key(words + (size_t)doc * BM_PERMS, i % BM_BANDS);
+    }
 }
 #endif
 

@@ -130,15 +130,7 @@ bm_sign(__global const uint4 *hashes, __global const uint4 *in, __global uint *w
                 row[lane + j * BM_TEAM] = m[j];
     }
 #if BM_BANDS > 0
-    if (want_keys == 0)
-        return;
-    barrier(CLK_GLOBAL_MEM_FENCE); /* the words of the whole piece, then a key an item */
-    keys += (size_t)piece.x * BM_BANDS;
-    for (uint i = item; i < piece.y * BM_BANDS; i += BM_GROUP) {
-        const uint doc = piece.x + i / BM_BANDS;
-        keys[i] = offsets[doc] == offsets[doc + 1]
-                      ? 0xFFFFFFFFFFFFFFFFul
-                      : bm_band_key(words + (size_t)doc * BM_PERMS, i % BM_BANDS);
-    }
+    if (want_keys != 0)
+        bm_piece_keys(offsets, piece, BM_GROUP, words, keys);
 #endif
 }
