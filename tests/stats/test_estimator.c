@@ -12,18 +12,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "backend/backend.h"
 #include "base/random.h"
-#include "sketch/scheme.h"
+#include "set_pairs.h"
 
-enum { SET = 100, PERMS = 128, TRIALS_A_SEED = 100, SEEDS = 80, TRIALS = SEEDS * TRIALS_A_SEED };
-
-typedef struct plan {
-    uint32_t bands, rows;
-} plan;
-
-static const plan plans[] = {{20, 5}, {16, 8}, {42, 3}};
-#define N_PLANS (sizeof plans / sizeof plans[0])
+enum { SET = 100, TRIALS_A_SEED = 100, SEEDS = 80, TRIALS = SEEDS * TRIALS_A_SEED };
 
 typedef struct outcome {
     double bias, rmse;
@@ -45,20 +37,6 @@ static void draw_pair(bm_random *random, members kind, size_t common, uint64_t *
     memcpy(hashes + SET + common, pool + SET, (SET - common) * sizeof *hashes);
 }
 
-static void count_candidates(const uint32_t *words, outcome *out)
-{
-    for (size_t p = 0; p < N_PLANS; p++) {
-        uint64_t x[64], y[64];
-        bm_band_keys_scalar(words, plans[p].bands, plans[p].rows, false, x);
-        bm_band_keys_scalar(words + PERMS, plans[p].bands, plans[p].rows, false, y);
-        for (uint32_t b = 0; b < plans[p].bands; b++)
-            if (x[b] == y[b]) {
-                out->candidates[p]++;
-                break;
-            }
-    }
-}
-
 static outcome run(members kind, size_t common)
 {
     static uint64_t hashes[TRIALS_A_SEED * 2 * SET], offsets[2 * TRIALS_A_SEED + 1];
@@ -67,24 +45,22 @@ static outcome run(members kind, size_t common)
         offsets[i] = i * SET;
     bm_random random;
     bm_random_init(&random, 12345 + (uint32_t)common);
-    double similarity = (double)common / (double)(2 * SET - common), sum = 0, squares = 0;
+    double similarity = similarity_of(SET, common), sum = 0, squares = 0;
     outcome out = {0};
     for (uint32_t seed = 0; seed < SEEDS; seed++) {
         for (size_t t = 0; t < TRIALS_A_SEED; t++)
             draw_pair(&random, kind, common, hashes + t * 2 * SET);
-        bm_backend_cfg cfg = {.sketch = {.perms = PERMS, .seed = seed * 977 + 1}};
-        bm_backend *backend = NULL;
-        cr_assert_eq(bm_backend_cpu.open(&cfg, &backend, NULL), BM_OK);
-        bm_sign_task task = {
-            .offsets = offsets, .hashes = hashes, .n_docs = 2 * TRIALS_A_SEED, .words = words};
-        cr_assert_eq(bm_backend_cpu.submit(backend, &task, NULL), BM_OK);
-        bm_backend_cpu.close(backend);
+        sign_trial(
+            BM_SCHEME_AFFINE32, seed,
+            &(bm_sign_task){
+                .offsets = offsets, .hashes = hashes, .n_docs = 2 * TRIALS_A_SEED, .words = words});
         for (size_t t = 0; t < TRIALS_A_SEED; t++) {
             const uint32_t *pair = words + t * 2 * PERMS;
             double error = bm_signature_agreement(pair, pair + PERMS, PERMS) - similarity;
             sum += error;
             squares += error * error;
-            count_candidates(pair, &out);
+            for (size_t p = 0; p < N_PLANS; p++)
+                out.candidates[p] += is_candidate(pair, plans[p]);
         }
     }
     out.bias = sum / TRIALS;
@@ -105,7 +81,7 @@ static double binomial_cdf(unsigned k, unsigned n, double log_p, double log_q)
 
 static void expect_ideal(members kind, size_t common)
 {
-    double similarity = (double)common / (double)(2 * SET - common);
+    double similarity = similarity_of(SET, common);
     outcome got = run(kind, common);
     double ideal = sqrt(similarity * (1 - similarity) / PERMS);
     cr_expect_lt(fabs(got.bias), .002, "J = %.3f: bias %.5f", similarity, got.bias);

@@ -12,34 +12,15 @@
 #include <math.h>
 #include <string.h>
 
-#include "backend/backend.h"
 #include "base/random.h"
-#include "sketch/scheme.h"
+#include "set_pairs.h"
 
-enum { PERMS = 128, SEEDS = 100, PAIRS = 40, SET_MAX = 10 * PERMS };
-
-typedef struct plan {
-    uint32_t bands, rows;
-} plan;
-
-static const plan plans[] = {{20, 5}, {16, 8}, {42, 3}};
-#define N_PLANS (sizeof plans / sizeof plans[0])
+enum { SEEDS = 100, PAIRS = 40, SET_MAX = 10 * PERMS };
 
 typedef struct outcome {
     double bias, rmse;
     double mean[N_PLANS], error[N_PLANS]; /* of the seeds' shares of candidates */
 } outcome;
-
-static bool is_candidate(const uint32_t *pair, plan p)
-{
-    uint64_t x[64], y[64];
-    bm_band_keys_scalar(pair, p.bands, p.rows, false, x);
-    bm_band_keys_scalar(pair + PERMS, p.bands, p.rows, false, y);
-    for (uint32_t b = 0; b < p.bands; b++)
-        if (x[b] == y[b])
-            return true;
-    return false;
-}
 
 static void draw_pairs(bm_random *random, size_t set, size_t common, uint64_t *hashes)
 {
@@ -60,19 +41,14 @@ static outcome run(size_t set, size_t common)
         offsets[i] = i * set;
     bm_random random;
     bm_random_init(&random, 4242 + (uint32_t)common);
-    double similarity = (double)common / (double)(2 * set - common), sum = 0, squares = 0;
+    double similarity = similarity_of(set, common), sum = 0, squares = 0;
     outcome out = {0};
     double square_shares[N_PLANS] = {0};
     for (uint32_t seed = 0; seed < SEEDS; seed++) {
         draw_pairs(&random, set, common, hashes);
-        bm_backend_cfg cfg = {
-            .sketch = {.perms = PERMS, .seed = seed * 977 + 1, .scheme = BM_SCHEME_OPH}};
-        bm_backend *backend = NULL;
-        cr_assert_eq(bm_backend_cpu.open(&cfg, &backend, NULL), BM_OK);
-        bm_sign_task task = {
-            .offsets = offsets, .hashes = hashes, .n_docs = 2 * PAIRS, .words = words};
-        cr_assert_eq(bm_backend_cpu.submit(backend, &task, NULL), BM_OK);
-        bm_backend_cpu.close(backend);
+        sign_trial(BM_SCHEME_OPH, seed,
+                   &(bm_sign_task){
+                       .offsets = offsets, .hashes = hashes, .n_docs = 2 * PAIRS, .words = words});
         double shares[N_PLANS] = {0};
         for (size_t t = 0; t < PAIRS; t++) {
             const uint32_t *pair = words + t * 2 * PERMS;
@@ -108,11 +84,6 @@ static void expect_s_curve(const outcome *got, double similarity, size_t set)
                       "%zu shingles, J = %.3f, %u x %u: P = %.4f, S-curve %.4f, error %.4f", set,
                       similarity, plans[p].bands, plans[p].rows, got->mean[p], expected, error);
     }
-}
-
-static double similarity_of(size_t set, size_t common)
-{
-    return (double)common / (double)(2 * set - common);
 }
 
 Test(oph, sets_of_ten_times_k_are_estimated_almost_ideally_and_follow_the_s_curve)

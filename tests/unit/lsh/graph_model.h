@@ -80,4 +80,26 @@ static inline uint32_t model_parts(const graph_model *m, const bool *among, uint
     return parts;
 }
 
+/* Of the graph `m`, opened as `g`: two different documents. */
+typedef void (*model_check_fn)(const graph_model *m, const bm_link_graph *g, uint32_t from,
+                               uint32_t to);
+
+/* `check` every two documents, both ways round, of so many graphs of 2 to 9 documents, each with
+ * less than n_docs * pairs_a_doc pairs; every third may have repeats. */
+static inline void model_every_two(graph_model *m, int graphs, uint32_t pairs_a_doc,
+                                   model_check_fn check)
+{
+    for (int i = 0; i < graphs; i++) {
+        bm_link_graph g;
+        uint32_t n = 2 + model_draw(m, 8);
+        model_make(m, n, model_draw(m, pairs_a_doc * n), i % 3 == 0);
+        model_open(m, &g);
+        for (uint32_t from = 0; from < n; from++)
+            for (uint32_t to = 0; to < n; to++)
+                if (from != to)
+                    check(m, &g, from, to);
+        bm_link_graph_reset(&g);
+    }
+}
+
 #endif

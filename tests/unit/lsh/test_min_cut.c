@@ -53,17 +53,7 @@ static void check(const graph_model *m, const bm_link_graph *g, uint32_t from, u
 Test(min_cut, is_the_least_and_the_nearest_of_all_that_part)
 {
     graph_model m = {.state = 13};
-    for (int round = 0; round < 250; round++) {
-        bm_link_graph g;
-        uint32_t n = 2 + model_draw(&m, 8);
-        model_make(&m, n, model_draw(&m, 4 * n), round % 3 == 0);
-        model_open(&m, &g);
-        for (uint32_t from = 0; from < n; from++)
-            for (uint32_t to = 0; to < n; to++)
-                if (from != to)
-                    check(&m, &g, from, to);
-        bm_link_graph_reset(&g);
-    }
+    model_every_two(&m, 250, 4, check);
 }
 
 Test(min_cut, does_not_depend_on_the_order_of_the_pairs)

@@ -85,17 +85,7 @@ static void check(const graph_model *m, const bm_link_graph *g, uint32_t from, u
 Test(shortest_chain, is_the_best_of_all_chains_tried_one_by_one)
 {
     graph_model m = {.state = 3};
-    for (int round = 0; round < 300; round++) {
-        bm_link_graph g;
-        uint32_t n = 2 + model_draw(&m, 8);
-        model_make(&m, n, model_draw(&m, 3 * n), round % 3 == 0);
-        model_open(&m, &g);
-        for (uint32_t from = 0; from < n; from++)
-            for (uint32_t to = 0; to < n; to++)
-                if (from != to)
-                    check(&m, &g, from, to);
-        bm_link_graph_reset(&g);
-    }
+    model_every_two(&m, 300, 3, check);
 }
 
 Test(shortest_chain, has_as_many_links_as_a_relaxation_of_distances_says)
