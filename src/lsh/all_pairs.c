@@ -250,11 +250,29 @@ static uint64_t fixed_bytes(const bm_all_pairs_job *job, size_t *longest)
     return bytes + n_threads * bm_prefix_finder_bytes(job->store, *longest);
 }
 
+/* Of the largest range that an index may have to hold. */
+static uint64_t largest_range(const bm_all_pairs_job *job, size_t longest)
+{
+    bm_set_list sets = {.sizes = job->sizes, .n_docs = job->n_docs};
+    bm_sized_sets docs = {.sets = &sets,
+                          .order = job->order,
+                          .n = job->n_order,
+                          .store = job->store,
+                          .threshold = job->threshold};
+    uint64_t largest = 0;
+    if (job->store == NULL)
+        return BM_PREFIX_RANGE * bm_prefix_index_bytes(longest, job->threshold);
+    for (size_t at = 0; at < docs.n; at += BM_PREFIX_RANGE) {
+        uint64_t bytes = bm_prefix_range_bytes(&docs, at);
+        largest = bytes > largest ? bytes : largest;
+    }
+    return largest;
+}
+
 uint64_t bm_all_pairs_least(const bm_all_pairs_job *job)
 {
     size_t longest;
-    uint64_t fixed = fixed_bytes(job, &longest);
-    uint64_t index = BM_PREFIX_RANGE * bm_prefix_index_bytes(longest, job->threshold);
+    uint64_t fixed = fixed_bytes(job, &longest), index = largest_range(job, longest);
     return fixed + (index < LEAST ? LEAST : index) + A_PAIR * FULL_MIN;
 }
 

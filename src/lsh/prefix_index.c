@@ -165,6 +165,22 @@ static uint64_t bytes_used(const build *b)
     return bytes;
 }
 
+uint64_t bm_prefix_range_bytes(const bm_sized_sets *docs, size_t at)
+{
+    size_t end = range_end(at, docs->n), to_index = 0;
+    uint64_t bytes = 0;
+    for (size_t position = at; position < end; position++) {
+        size_t n = bm_sized_size(docs, position);
+        bytes += bm_prefix_index_bytes(n, docs->threshold);
+        to_index += bm_prefix_to_index(n, docs->threshold);
+    }
+    if (docs->store == NULL)
+        return bytes;
+    size_t n_keys = docs->store->n_keys[at / BM_PREFIX_RANGE];
+    return (end - at) * BYTES_PER_DOC + n_keys * BYTES_PER_KEY +
+           (to_index < n_keys ? to_index : n_keys) * BYTES_PER_ENTRY;
+}
+
 /* Where a group that begins at `at` ends if it may need `room` bytes. */
 static size_t group_end(const bm_sized_sets *docs, size_t at, uint64_t room, uint64_t beside)
 {
@@ -172,8 +188,7 @@ static size_t group_end(const bm_sized_sets *docs, size_t at, uint64_t room, uin
     size_t end = at;
     while (end < docs->n) {
         size_t next = range_end(end, docs->n);
-        for (size_t position = end; position < next; position++)
-            bytes += beside + bm_prefix_index_bytes(bm_sized_size(docs, position), docs->threshold);
+        bytes += beside * (next - end) + bm_prefix_range_bytes(docs, end);
         if (bytes > room)
             break;
         end = next;

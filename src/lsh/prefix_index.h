@@ -83,6 +83,9 @@ typedef struct bm_prefix_index {
 
 /* The most that a document of n shingles can add to the bytes. */
 uint64_t bm_prefix_index_bytes(size_t n, double threshold);
+/* The same of the documents of the range that begins at the position `at`; with a store, as many
+ * as it has keys for. */
+uint64_t bm_prefix_range_bytes(const bm_sized_sets *docs, size_t at);
 /* The index of positions `begin` up to where `memory` bytes (0: no bound; `beside` more are needed
  * by the caller for each document) are certain not to be passed, but of BM_PREFIX_RANGE documents
  * at least, of all that there are at most. The same for any pool (which may be NULL). */

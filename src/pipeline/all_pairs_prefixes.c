@@ -49,11 +49,21 @@ static uint64_t order_bytes(const making *m)
            m->out->n / BM_PREFIX_RANGE * (sizeof *m->out->places + sizeof *m->out->n_keys);
 }
 
+/* Bytes of the largest range of sets: the last one that is whole, or what comes after it. */
+static uint64_t largest_range(const making *m)
+{
+    const bm_set_prefixes *out = m->out;
+    size_t most = 2 * BM_PREFIX_RANGE - 1, words = BM_PREFIX_RANGE;
+    for (size_t i = 0; i < out->n && i < most; i++)
+        words += m->job->corpus->sizes[out->order[out->n - 1 - i]];
+    return words * sizeof(uint64_t) + most * BM_SET_WINDOW_DOC;
+}
+
 /* Bytes beside the counters. */
 static uint64_t fixed_bytes(const making *m)
 {
-    uint64_t longest_window = BM_PREFIX_RANGE * (m->longest + 1) * sizeof(uint64_t);
-    uint64_t window = m->window.most > longest_window ? m->window.most : longest_window;
+    uint64_t largest = largest_range(m);
+    uint64_t window = m->window.most > largest ? m->window.most : largest;
     uint64_t sorting = (uint64_t)m->job->corpus->n * 2 * sizeof(uint64_t);
     uint64_t making_them =
         window + m->longest * sizeof(uint64_t) * bm_pool_size(m->job->pool) + WRITE_BYTES;

@@ -10,7 +10,7 @@
 #include "pipeline/all_pairs_prefixes.h"
 #include "pipeline/corpus_spill.h"
 
-#define ROOM_LEAST ((uint64_t)4 << 20)
+#define ROOM_LEAST ((uint64_t)1 << 20) /* beyond the least that the search can work with */
 
 /* Pairs of --candidates all come with their similarity. */
 static bm_status on_all_pairs(void *ctx, bm_pair *pairs, size_t n, bm_error *err)
@@ -20,25 +20,39 @@ static bm_status on_all_pairs(void *ctx, bm_pair *pairs, size_t n, bm_error *err
     return status == BM_OK ? bm_match_keep(match, pairs, n, err) : status;
 }
 
-/* What the search may use: half of what --memory leaves, since edges will need the rest; a few MiB
- * where that is little. 0: no bound. */
+/* What --memory leaves, at least 1; 0: no bound. */
 static uint64_t memory_left(const bm_corpus *corpus)
 {
-    uint64_t left = corpus->cfg.memory;
-    while (left > 1 && bm_corpus_check_matching(corpus, left, NULL) != BM_OK)
-        left -= (left + 15) / 16;
-    if (left / 2 >= ROOM_LEAST)
+    uint64_t low = 1, high = corpus->cfg.memory;
+    if (high == 0)
+        return 0;
+    while (low < high) {
+        uint64_t middle = low + (high - low + 1) / 2;
+        if (bm_corpus_check_matching(corpus, middle, NULL) == BM_OK)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    return low;
+}
+
+/* What the search may use: half of what is left, since edges will need the rest; more only where it
+ * could not work else. */
+static uint64_t share_of(uint64_t left, const bm_all_pairs_job *job)
+{
+    uint64_t least = bm_all_pairs_least(job) + ROOM_LEAST;
+    if (left / 2 >= least)
         return left / 2;
-    return left < ROOM_LEAST ? left : ROOM_LEAST;
+    return left < least ? left : least;
 }
 
 /* Sets that leave little room for an index move to the file: less than their eighth would make more
  * blocks than reading them back costs. */
-static bm_status make_room(bm_match *match, const bm_all_pairs_job *job, bm_error *err)
+static bm_status make_room(bm_corpus *corpus, const bm_all_pairs_job *job, bm_error *err)
 {
-    bm_corpus *corpus = match->corpus;
     uint64_t wanted = bm_all_pairs_least(job) + corpus->set_bytes / 8;
-    if (corpus->cfg.memory == 0 || corpus->cfg.temp_dir == NULL || job->memory >= wanted)
+    if (corpus->cfg.memory == 0 || corpus->cfg.temp_dir == NULL ||
+        memory_left(corpus) / 2 >= wanted)
         return BM_OK;
     return bm_corpus_move_sets(corpus, err);
 }
@@ -60,6 +74,7 @@ static bm_status match_in_memory(bm_match *match, bm_all_pairs_job *job, bm_erro
 {
     job->docs = (const uint64_t *const *)match->corpus->hashes;
     job->fn = on_all_pairs;
+    job->memory = share_of(memory_left(match->corpus), job);
     bm_status status = bm_corpus_sort_all(match->corpus, match->pool, err);
     return status == BM_OK ? search(match, job, err) : status;
 }
@@ -67,9 +82,10 @@ static bm_status match_in_memory(bm_match *match, bm_all_pairs_job *job, bm_erro
 static bm_status match_in_file(bm_match *match, bm_all_pairs_job *job, bm_error *err)
 {
     bm_set_prefixes prefixes;
+    uint64_t left = memory_left(match->corpus);
     bm_set_prefixes_job making = {.corpus = match->corpus,
                                   .threshold = match->threshold,
-                                  .memory = job->memory,
+                                  .memory = left,
                                   .pool = match->pool,
                                   .meter = match->meter};
     bm_status status = bm_set_prefixes_make(&making, &prefixes, err);
@@ -81,7 +97,7 @@ static bm_status match_in_file(bm_match *match, bm_all_pairs_job *job, bm_error 
         job->store = &prefixes.store;
         job->order = prefixes.order;
         job->n_order = prefixes.n;
-        job->memory -= job->memory == 0 ? 0 : prefixes.bytes_held;
+        job->memory = left == 0 ? 0 : share_of(left - prefixes.bytes_held, job);
         job->fn = bm_match_candidates;
         status = search(match, job, err);
     }
@@ -96,14 +112,12 @@ bm_status bm_match_all_pairs(bm_match *match, const bm_callbacks *callbacks, bm_
                             .skip = corpus->skip,
                             .n_docs = corpus->n,
                             .threshold = match->threshold,
-                            .memory = memory_left(corpus),
                             .pool = match->pool,
                             .ctx = match,
                             .callbacks = callbacks};
-    bm_status status = make_room(match, &job, err);
+    bm_status status = make_room(match->corpus, &job, err);
     if (status != BM_OK)
         return status;
-    job.memory = memory_left(corpus);
     return corpus->files.sets == NULL ? match_in_memory(match, &job, err)
                                       : match_in_file(match, &job, err);
 }
