@@ -28,8 +28,8 @@ typedef struct comparison {
     bm_pair *pairs;
     size_t n;
     /* of sets in a file: those of the pairs at hand */
-    uint32_t *docs, *other; /* distinct, ascending; scratch */
-    const void **data;
+    uint64_t *docs; /* distinct, ascending */
+    uint64_t *at;   /* where the set of each begins in the arena, in bytes; before that, scratch */
     size_t n_docs;
 } comparison;
 
@@ -48,7 +48,7 @@ static const void *set_of(const comparison *c, uint32_t rep)
         else
             end = middle;
     }
-    return c->data[begin];
+    return c->corpus->files.arena + c->at[begin];
 }
 
 static double similarity(const comparison *c, uint32_t a, uint32_t b)
@@ -87,31 +87,11 @@ static bm_status compare(comparison *c, bm_pool *pool, bm_error *err)
 
 /* --- sets in a file --- */
 
-static size_t set_len(const comparison *c, uint32_t rep)
+static size_t set_len(const comparison *c, uint64_t rep)
 {
     const bm_corpus *corpus = c->corpus;
     return c->verify == BM_VERIFY_SIGNATURE ? corpus->cfg.perms * sizeof(uint32_t)
                                             : corpus->sizes[rep] * sizeof(uint64_t);
-}
-
-/* Sort numbers by their bytes, least first; `other` is scratch. */
-static void sort_docs(uint32_t *docs, uint32_t *other, size_t n)
-{
-    for (unsigned shift = 0; shift < 32; shift += 8) {
-        size_t ends[256] = {0}, sum = 0;
-        for (size_t i = 0; i < n; i++)
-            ends[docs[i] >> shift & 255]++;
-        for (unsigned digit = 0; digit < 256; digit++) {
-            size_t count = ends[digit];
-            ends[digit] = sum;
-            sum += count;
-        }
-        for (size_t i = 0; i < n; i++)
-            other[ends[docs[i] >> shift & 255]++] = docs[i];
-        uint32_t *sorted = other; /* four rounds: it ends where it began */
-        other = docs;
-        docs = sorted;
-    }
 }
 
 /* List the documents of the first c->n pairs; the bytes of their sets. */
@@ -123,14 +103,10 @@ static uint64_t list_docs(comparison *c)
         c->docs[n++] = c->corpus->rep[c->pairs[i].a];
         c->docs[n++] = c->corpus->rep[c->pairs[i].b];
     }
-    sort_docs(c->docs, c->other, n);
-    c->n_docs = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (i > 0 && c->docs[i] == c->docs[c->n_docs - 1])
-            continue;
-        c->docs[c->n_docs++] = c->docs[i];
-        bytes += set_len(c, c->docs[c->n_docs - 1]);
-    }
+    bm_hashes_sort(c->docs, n, c->at); /* whatever the numbers mean */
+    c->n_docs = bm_hashes_distinct(c->docs, n);
+    for (size_t i = 0; i < c->n_docs; i++)
+        bytes += set_len(c, c->docs[i]);
     return bytes;
 }
 
@@ -162,13 +138,12 @@ static bm_status read_sets(void *ctx, uint32_t thread, size_t begin, size_t end,
         return bm_fail_nomem(err, largest);
     bm_status status = BM_OK;
     for (size_t i = begin; status == BM_OK && i < end; i++) {
-        uint32_t doc = c->docs[i];
-        size_t len = set_len(c, doc);
-        uint64_t *to = (uint64_t *)(uintptr_t)c->data[i];
+        size_t len = set_len(c, c->docs[i]);
+        void *to = files->arena + c->at[i];
         if (len > 0)
-            status = bm_spill_read(files->sets, files->places[doc], to, len, err);
+            status = bm_spill_read(files->sets, files->places[c->docs[i]], to, len, err);
         if (status == BM_OK && sorts)
-            bm_hashes_sort(to, len / sizeof *to, scratch);
+            bm_hashes_sort(to, len / sizeof *scratch, scratch);
     }
     bm_free(scratch);
     return status;
@@ -185,10 +160,10 @@ static bm_status load(comparison *c, uint64_t bytes, bm_pool *pool, bm_error *er
             return bm_fail_nomem(err, (size_t)bytes);
         files->cap_arena = (size_t)bytes;
     }
-    char *to = files->arena;
+    uint64_t at = 0;
     for (size_t i = 0; i < c->n_docs; i++) {
-        c->data[i] = to;
-        to += set_len(c, c->docs[i]);
+        c->at[i] = at;
+        at += set_len(c, c->docs[i]);
     }
     files->bytes_back += bytes;
     return bm_pool_for(pool, c->n_docs, DOC_GRAIN, read_sets, c, err);
@@ -198,10 +173,9 @@ static bm_status compare_from_file(comparison *c, size_t n, bm_pool *pool, bm_er
 {
     bm_status status = BM_OK;
     c->docs = bm_alloc(2 * n, sizeof *c->docs);
-    c->other = bm_alloc(2 * n, sizeof *c->other);
-    c->data = bm_alloc(2 * n, sizeof *c->data);
-    if (c->docs == NULL || c->other == NULL || c->data == NULL)
-        status = bm_fail_nomem(err, 2 * n * (2 * sizeof *c->docs + sizeof *c->data));
+    c->at = bm_alloc(2 * n, sizeof *c->at);
+    if (c->docs == NULL || c->at == NULL)
+        status = bm_fail_nomem(err, 2 * n * (sizeof *c->docs + sizeof *c->at));
     for (size_t left = n; status == BM_OK && left > 0; left -= c->n) {
         uint64_t bytes = take(c, left);
         status = load(c, bytes, pool, err);
@@ -210,8 +184,7 @@ static bm_status compare_from_file(comparison *c, size_t n, bm_pool *pool, bm_er
         c->pairs += c->n;
     }
     bm_free(c->docs);
-    bm_free(c->other);
-    bm_free(c->data);
+    bm_free(c->at);
     return status;
 }
 
