@@ -167,6 +167,16 @@ static bm_status save_block(const bm_saved_docs *what, const block_header *h, si
     return status;
 }
 
+/* Inputs whose digests are known, from the first on: those before that of the last document, since
+ * the reader may be at work on it now. */
+static uint64_t sources_read(const bm_saved_docs *what, bool complete)
+{
+    const bm_doc_table *docs = what->docs;
+    if (complete)
+        return bm_input_set_count(what->inputs);
+    return docs->n > 0 ? docs->rows[docs->n - 1].file : 0;
+}
+
 bm_status bm_docs_save(const bm_saved_docs *what, size_t first_doc, size_t first_skipped,
                        bool complete, bm_spill_file *file, bm_error *err)
 {
@@ -182,7 +192,7 @@ bm_status bm_docs_save(const bm_saved_docs *what, size_t first_doc, size_t first
                           .n = n,
                           .id_bytes = id_begin(docs, at + n) - id_begin(docs, at),
                           .n_skipped = last ? docs->n_skipped - first_skipped : 0,
-                          .n_sources = last && complete ? bm_input_set_count(what->inputs) : 0,
+                          .n_sources = last ? sources_read(what, complete) : 0,
                           .bands = what->corpus != NULL ? what->corpus->cfg.bands : 0,
                           .copies = copies_of(what->corpus),
                           .counts = *what->counts};
@@ -297,7 +307,7 @@ static bm_status load_columns(loading *l, const block_header *h, uint64_t place,
 static bm_status load_sources(loading *l, const block_header *h, uint64_t place, bm_error *err)
 {
     const saved_source *saved = next(l, h->n_sources * sizeof *saved, true);
-    if (saved == NULL || (h->n_sources != 0 && h->n_sources != bm_input_set_count(l->what->inputs)))
+    if (saved == NULL || h->n_sources > bm_input_set_count(l->what->inputs))
         return not_saved(place, "inputs", err);
     for (size_t i = 0; i < h->n_sources; i++) {
         bm_source *source = bm_input_set_source(l->what->inputs, i);

@@ -22,7 +22,7 @@ typedef struct bm_saved_docs {
     bm_doc_table *docs;
     bm_counts *counts;
     bm_corpus *corpus;    /* NULL: the job has none */
-    bm_input_set *inputs; /* for their digests, once all were read */
+    bm_input_set *inputs; /* for the digests of those that were read to their ends */
 } bm_saved_docs;
 
 /* Bytes that saving the documents from `first` on would write, about. */

@@ -134,6 +134,13 @@ Test(jobs, dedup_writes_the_same_bytes_for_any_threads_and_batches)
     same_for_all(bm_job_dedup, names, 5);
 }
 
+static void remove_output(const place *p)
+{
+    char command[300];
+    snprintf(command, sizeof command, "rm -r '%s'", p->output);
+    cr_assert_eq(system(command), 0);
+}
+
 static void assert_nothing_left(const place *p)
 {
     DIR *dir = opendir(p->dir);
@@ -148,23 +155,53 @@ static bool stop_after_three(void *ctx)
     return atomic_fetch_add((atomic_int *)ctx, 1) >= 3;
 }
 
-Test(jobs, a_cancelled_job_ends_so_and_leaves_nothing)
+/* Nothing at the target; with work beside it, but for one that had not delivered a batch. */
+static bool left_work(const place *p)
 {
+    char work[300];
+    snprintf(work, sizeof work, "%s.partial", p->output);
+    cr_assert_neq(access(p->output, F_OK), 0);
+    return access(work, F_OK) == 0;
+}
+
+Test(jobs, a_cancelled_job_ends_so_and_is_gone_on_with)
+{
+    static const char *const names[] = {"n_shingles.npy", "groups.jsonl"};
     place p;
     make_place(&p);
     const char *paths[] = {p.input};
     run_fn all[] = {bm_job_sign, bm_job_dedup};
     for (size_t i = 0; i < 2; i++) {
-        atomic_int asked = 0;
         bm_job job;
         bm_summary *summary = NULL;
         bm_error err = {0};
+        size_t len[2];
+        char *data[2];
         init_job(&job, &p, paths);
         job.batch_docs = 10;
         job.threads = 3;
-        job.callbacks = (bm_callbacks){.ctx = &asked, .cancelled = stop_after_three};
-        cr_assert_eq(all[i](&job, &summary, &err), BM_ERR_CANCELLED);
-        cr_assert_null(summary);
+        cr_assert_eq(all[i](&job, &summary, &err), BM_OK);
+        bm_summary_free(summary);
+        data[0] = read_file(&p, names[i], &len[0]);
+        remove_output(&p);
+        for (int stops = 0; stops < 4; stops++) {
+            atomic_int asked = 0;
+            job.callbacks = (bm_callbacks){.ctx = &asked, .cancelled = stop_after_three};
+            summary = NULL;
+            cr_assert_eq(all[i](&job, &summary, &err), BM_ERR_CANCELLED);
+            cr_assert_null(summary);
+            cr_assert(left_work(&p));
+            job.resume = true;
+        }
+        job.callbacks = (bm_callbacks){0};
+        cr_assert_eq(all[i](&job, &summary, &err), BM_OK, "%s", err.message);
+        cr_assert_eq(bm_summary_counts(summary)->documents, N_DOCS);
+        bm_summary_free(summary);
+        data[1] = read_file(&p, names[i], &len[1]);
+        cr_assert(len[0] == len[1] && memcmp(data[0], data[1], len[0]) == 0);
+        free(data[0]);
+        free(data[1]);
+        remove_output(&p);
         assert_nothing_left(&p);
     }
     remove_place(&p);
