@@ -22,8 +22,8 @@
 #include "spill/spill_file.h"
 
 #define BLOCK       2048u
-#define BATCH       32u /* blocks whose counts are made at once */
-#define WRITE_BYTES ((size_t)256 << 10)
+#define BATCH       16u /* blocks whose counts are made at once */
+#define WRITE_BYTES ((size_t)64 << 10)
 
 typedef struct part {
     uint64_t n;       /* shingles */

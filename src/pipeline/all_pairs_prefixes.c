@@ -24,7 +24,7 @@
 #include "pipeline/all_pairs_counts.h"
 #include "pipeline/all_pairs_window.h"
 
-#define WRITE_BYTES  ((size_t)1 << 20)
+#define WRITE_BYTES  ((size_t)256 << 10)
 #define WINDOW_LEAST ((uint64_t)256 << 10)
 #define WINDOW_MOST  ((uint64_t)32 << 20)
 #define DOC_GRAIN    64u
@@ -78,17 +78,14 @@ static bm_status share_memory(making *m, unsigned *table_bits, bm_error *err)
     if (memory == 0 || m->window.most > WINDOW_MOST)
         m->window.most = WINDOW_MOST;
     *table_bits = bm_shingle_counts_bits(m->n_shingles);
-    uint64_t fixed = fixed_bytes(m), bytes = fixed + bm_shingle_counts_bytes(*table_bits);
-    m->out->part_bits = 0;
-    while (memory != 0 && bytes > memory && m->out->part_bits < BM_PART_BITS_MAX) {
-        m->out->part_bits++;
-        bytes = fixed + bm_part_counts_bytes(m->n_shingles, *table_bits, m->out->part_bits);
-    }
-    if (memory == 0 || bytes <= memory)
-        return BM_OK;
-    uint64_t least = bytes;
-    for (unsigned bits = 1; bits <= BM_PART_BITS_MAX; bits++) {
-        bytes = fixed + bm_part_counts_bytes(m->n_shingles, *table_bits, bits);
+    uint64_t fixed = fixed_bytes(m), least = UINT64_MAX;
+    for (unsigned bits = 0; bits <= BM_PART_BITS_MAX; bits++) {
+        uint64_t bytes =
+            fixed + (bits == 0 ? bm_shingle_counts_bytes(*table_bits)
+                               : bm_part_counts_bytes(m->n_shingles, *table_bits, bits));
+        m->out->part_bits = bits;
+        if (memory == 0 || bytes <= memory)
+            return BM_OK;
         least = bytes < least ? bytes : least;
     }
     return bm_fail(err, BM_ERR_NOMEM,

@@ -11,14 +11,14 @@
 #include "lsh/verify.h"
 #include "pipeline/match.h"
 
-typedef struct sets {
+typedef struct drawn {
     size_t n;
     uint64_t **docs; /* sorted, distinct */
     uint32_t *sizes, *same_as;
     bm_meter meter;
     bm_pool *pool;
     scratch temp;
-} sets;
+} drawn;
 
 static inline uint64_t draw(uint64_t *state)
 {
@@ -30,9 +30,9 @@ static inline uint64_t draw(uint64_t *state)
 
 /* n documents of up to `longest` shingles: one in eight a copy, half edited copies. Of the shingles
  * of the others half are frequent, half of this document alone. */
-static inline sets *make_sets(size_t n, size_t longest, uint64_t seed, uint32_t threads)
+static inline drawn *make_sets(size_t n, size_t longest, uint64_t seed, uint32_t threads)
 {
-    sets *s = calloc(1, sizeof *s);
+    drawn *s = calloc(1, sizeof *s);
     uint64_t state = seed, *other = malloc(longest * 8 + 8);
     s->n = n;
     s->docs = calloc(n, sizeof *s->docs);
@@ -64,7 +64,7 @@ static inline sets *make_sets(size_t n, size_t longest, uint64_t seed, uint32_t 
     return s;
 }
 
-static inline void drop_sets(sets *s)
+static inline void drop_sets(drawn *s)
 {
     for (size_t i = 0; i < s->n; i++)
         free(s->docs[i]);
@@ -78,7 +78,7 @@ static inline void drop_sets(sets *s)
 }
 
 /* Sets reach a corpus in no order: here backwards. */
-static inline bm_status put(const sets *s, bm_corpus *corpus, size_t first, size_t end,
+static inline bm_status put(const drawn *s, bm_corpus *corpus, size_t first, size_t end,
                             bm_error *err)
 {
     bm_flow_batch batch = {0};
@@ -97,7 +97,7 @@ static inline bm_status put(const sets *s, bm_corpus *corpus, size_t first, size
     return status;
 }
 
-static inline bm_status fill(const sets *s, bool in_file, bm_corpus *corpus, bm_error *err)
+static inline bm_status fill(const drawn *s, bool in_file, bm_corpus *corpus, bm_error *err)
 {
     bm_corpus_cfg cfg = {.hashes = true,
                          .find_identical = true,
@@ -128,7 +128,7 @@ static inline void leave_memory(bm_corpus *corpus, uint64_t left)
 
 /* Similarities of every two different documents that share a shingle, by place; *n of them. Copies
  * and empty ones have none. */
-static inline bm_pair *every_two(const sets *s, double threshold, size_t *n)
+static inline bm_pair *every_two(const drawn *s, double threshold, size_t *n)
 {
     size_t cap = 1024;
     bm_pair *pairs = malloc(cap * sizeof *pairs);

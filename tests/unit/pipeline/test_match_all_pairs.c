@@ -13,7 +13,7 @@ static void listen(void *ctx, bm_log_level level, const char *text)
         said = strncpy(line, text, sizeof line - 1);
 }
 
-static bm_status run(sets *s, bm_corpus *corpus, double threshold, bm_match *match, bm_error *err)
+static bm_status run(drawn *s, bm_corpus *corpus, double threshold, bm_match *match, bm_error *err)
 {
     bm_callbacks callbacks = {.log = listen};
     bm_meter_reset(&s->meter);
@@ -62,7 +62,7 @@ Test(match_all_pairs, equals_comparing_every_two_for_any_memory)
     unsigned long seen[3] = {0}, most = 0;
     size_t in_runs = 0;
     for (int t = 0; t < 5; t++) {
-        sets *s = make_sets(1800, 120, 7 + (uint64_t)t, 1 + (uint32_t)t % 3);
+        drawn *s = make_sets(1800, 120, 7 + (uint64_t)t, 1 + (uint32_t)t % 3);
         uint64_t candidates = 0;
         size_t n;
         bm_pair *wanted = every_two(s, thresholds[t], &n);
@@ -94,7 +94,7 @@ Test(match_all_pairs, equals_comparing_every_two_for_any_memory)
 
 Test(match_all_pairs, sets_in_memory_that_leave_too_little_for_an_index_move_to_the_file)
 {
-    sets *s = make_sets(1200, 500, 50, 2);
+    drawn *s = make_sets(1200, 500, 50, 2);
     bm_corpus corpus;
     bm_match match;
     size_t n;
@@ -113,7 +113,7 @@ Test(match_all_pairs, sets_in_memory_that_leave_too_little_for_an_index_move_to_
 
 Test(match_all_pairs, too_little_memory_is_said_with_the_least_that_would_do)
 {
-    sets *s = make_sets(500, 60, 3, 1);
+    drawn *s = make_sets(500, 60, 3, 1);
     bm_corpus corpus;
     bm_match match;
     bm_error err = {0};
@@ -139,7 +139,7 @@ Test(match_all_pairs, too_little_memory_is_said_with_the_least_that_would_do)
 Test(match_all_pairs, no_documents_and_only_empty_ones_have_no_edges)
 {
     for (size_t n = 0; n < 40; n += 13) {
-        sets *s = make_sets(n, 0, 3, 2);
+        drawn *s = make_sets(n, 0, 3, 2);
         bm_corpus corpus;
         bm_match match;
         cr_assert_eq(fill(s, true, &corpus, NULL), BM_OK);
@@ -153,7 +153,7 @@ Test(match_all_pairs, no_documents_and_only_empty_ones_have_no_edges)
 
 Test(match_all_pairs, a_damaged_file_of_sets_is_an_error)
 {
-    sets *s = make_sets(600, 60, 9, 2);
+    drawn *s = make_sets(600, 60, 9, 2);
     for (int place = 1; place < 4; place++) {
         bm_corpus corpus;
         bm_match match;
@@ -172,7 +172,7 @@ Test(match_all_pairs, a_damaged_file_of_sets_is_an_error)
 
 Test(match_all_pairs, nothing_is_left_in_the_directory_of_temporary_files)
 {
-    sets *s = make_sets(600, 60, 9, 2);
+    drawn *s = make_sets(600, 60, 9, 2);
     bm_corpus corpus;
     bm_match match;
     cr_assert_eq(fill(s, true, &corpus, NULL), BM_OK);
