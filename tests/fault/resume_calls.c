@@ -32,11 +32,18 @@ WRAP(int, renameat2, (int f, const char *a, int g, const char *b, unsigned flags
      (f, a, g, b, flags), -1, false)
 WRAP_MEMORY
 
+static ino_t synced[64];
+static unsigned n_synced;
+
 int __wrap_fsync(int fd); /* only pretended: hundreds of runs would wait for the disk */
 int __wrap_fsync(int fd)
 {
-    (void)fd;
-    return fails("fsync", false) ? -1 : 0;
+    struct stat info;
+    if (fails("fsync", false))
+        return -1;
+    cr_assert_eq(__real_fstat(fd, &info), 0);
+    synced[n_synced++ % 64] = info.st_ino;
+    return 0;
 }
 
 int __real_open(const char *path, int flags, ...);
@@ -127,6 +134,8 @@ static bm_status attempt(const char *target, bool *found, bm_error *err)
     return status;
 }
 
+#define STATES 8 /* files of state beside the journal */
+
 /* OUT.partial as a killed job leaves it: more than it noted, and what it did not note at all. */
 static void leave(scratch *s, const char *journal)
 {
@@ -135,13 +144,33 @@ static void leave(scratch *s, const char *journal)
     memcpy(array + BM_NPY_HEADER_BYTES, rows, sizeof rows / 2);
     scratch_folder(s, "out.partial");
     scratch_put_text(s, "out.partial/.bandmill-work", "");
-    scratch_put_text(s, "out.partial/.bandmill-sets", "sets");
+    for (int i = 0; i < STATES; i++) {
+        char name[40];
+        snprintf(name, sizeof name, "out.partial/.bandmill-%d", i);
+        scratch_put_text(s, name, "state");
+    }
     scratch_put_text(s, "out.partial/ids.txt", "first sec");
     scratch_put(s, "out.partial/signatures.npy", array, sizeof array);
     scratch_folder(s, "out.partial/kept");
     scratch_put_text(s, "out.partial/kept/a.jsonl", "{");
     if (journal != NULL)
         scratch_put_text(s, journal, "5 2");
+}
+
+/* Is the journal there, in a directory that can be resumed by it? Without one the rest is nothing.
+ */
+static bool has_journal(scratch *s, long n)
+{
+    if (!scratch_has(s, "out.partial/.bandmill-journal"))
+        return false;
+    for (int i = 0; i < STATES; i++) {
+        char name[40];
+        snprintf(name, sizeof name, "out.partial/.bandmill-%d", i);
+        cr_assert(scratch_has(s, name), "call %ld %s", n, plan.which);
+    }
+    cr_assert(scratch_has(s, "out.partial/ids.txt"), "call %ld %s", n, plan.which);
+    cr_assert(scratch_has(s, "out.partial/signatures.npy"), "call %ld %s", n, plan.which);
+    return true;
 }
 
 static void assert_whole(scratch *s, long n)
@@ -178,8 +207,9 @@ static bool run(long n, int code, bool memory, const char *journal)
                      plan.which, err.file, err.message);
         cr_assert_neq(err.message[0], '\0');
     }
+    cr_assert(status != BM_OK || found == (journal != NULL), "call %ld %s", n, plan.which);
     if (!scratch_has(&s, "out")) { /* else only what follows the rename failed */
-        bool journal_left = scratch_has(&s, "out.partial/.bandmill-journal");
+        bool journal_left = has_journal(&s, n);
         cr_assert_neq(status, BM_OK, "call %ld %s", n, plan.which);
         cr_assert_eq(attempt(scratch_at(&s, "out"), &found, &err), BM_OK, "call %ld %s: %s: %s", n,
                      plan.which, err.file, err.message);
@@ -218,6 +248,63 @@ Test(resume_calls, so_it_is_where_the_work_is_begun_anew)
     fail_each(0, true, NULL, 20);
 }
 
+/* Take the directory over to remove it (again), or clear it to begin anew, with a call that fails.
+ */
+static bool run_removal(bool again, long n, int code, bool memory)
+{
+    scratch s;
+    bm_out_dir *dir = NULL;
+    bool found;
+    scratch_open(&s);
+    leave(&s, "out.partial/.bandmill-journal");
+    const char *target = scratch_at(&s, "out");
+    plan_call(n, code, memory);
+    bm_status status = again ? bm_out_dir_open_again(target, false, &dir, &found, NULL)
+                             : bm_out_dir_open(target, false, &dir, NULL);
+    if (status == BM_OK)
+        bm_out_dir_keep(dir, false);
+    bm_out_dir_close(status == BM_OK ? dir : NULL);
+    plan.armed = false;
+    bool left = has_journal(&s, n), more = plan.failed;
+    cr_assert(!left || more, "call %ld", n);
+    scratch_close(&s);
+    return more;
+}
+
+Test(resume_calls, half_removed_work_has_no_journal)
+{
+    for (int i = 0; i < 4; i++) {
+        long n = 0;
+        while (run_removal(i % 2 == 0, n, EIO, i > 1))
+            n++;
+        cr_expect_gt(n, i > 1 ? 5 : 15, "%ld calls were made to fail", n);
+    }
+}
+
+Test(resume_calls, a_folder_that_was_there_is_synced_like_a_new_one)
+{
+    static const char *const keep[] = {"kept/a.jsonl"};
+    scratch s;
+    bm_out_dir *dir = NULL;
+    bm_out_file *file = NULL;
+    bool found, there = false;
+    struct stat info;
+    scratch_open(&s);
+    leave(&s, "out.partial/.bandmill-journal");
+    cr_assert_eq(bm_out_dir_open_again(scratch_at(&s, "out"), false, &dir, &found, NULL), BM_OK);
+    cr_assert_eq(bm_out_dir_clear(dir, keep, 1, NULL), BM_OK);
+    cr_assert_eq(bm_out_dir_file_again(dir, keep[0], 1, &file, NULL), BM_OK);
+    cr_assert_eq(bm_out_file_close(file, NULL), BM_OK);
+    cr_assert_eq(bm_out_dir_seal(dir, NULL), BM_OK);
+    cr_assert_eq(bm_out_dir_commit(dir, NULL), BM_OK);
+    bm_out_dir_close(dir);
+    cr_assert_eq(lstat(scratch_at(&s, "out/kept"), &info), 0);
+    for (unsigned i = 0; i < n_synced && i < 64; i++)
+        there = there || synced[i] == info.st_ino;
+    cr_assert(there);
+    scratch_close(&s);
+}
+
 Test(resume_calls, a_marker_that_was_moved_before_it_was_locked_locks_nothing)
 {
     static const char *const moved[] = {"out.partial", "out.partial/.bandmill-work"};
@@ -234,7 +321,8 @@ Test(resume_calls, a_marker_that_was_moved_before_it_was_locked_locks_nothing)
         cr_expect_null(finishes);
         cr_expect_null(dir);
         cr_expect_eq(scratch_count(&s, "."), i == 0 ? 1u : 2u);
-        cr_expect_eq(scratch_count(&s, i == 0 ? "elsewhere" : "out.partial"), i == 0 ? 6u : 5u);
+        cr_expect_eq(scratch_count(&s, i == 0 ? "elsewhere" : "out.partial"),
+                     i == 0 ? STATES + 5u : STATES + 4u);
         scratch_close(&s);
     }
 }

@@ -343,9 +343,12 @@ Test(spill_keep, numbers_that_do_not_fit_the_records_end_the_walk)
     }
     for (uint64_t cut = bytes - 1; cut > last; cut--) { /* each cuts the file further */
         size_t n;
+        bm_error err = {0};
         cr_assert_eq(bm_spill_reopen(path, BM_SPILL_SETS, 64, cut, 6, &file, NULL), BM_OK);
-        cr_assert_eq(walk_all(file, &n, NULL), BM_ERR_FORMAT);
+        cr_assert_eq(walk_all(file, &n, &err), BM_ERR_FORMAT);
         cr_assert_eq(n, 5u);
+        cr_assert_not_null(strstr(
+            err.message, cut < last + BM_SPILL_RECORD ? "ends within" : "longer than the file"));
         bm_spill_close(file);
     }
     scratch_close(&s);
