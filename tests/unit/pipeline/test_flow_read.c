@@ -174,15 +174,21 @@ static void end(world *w)
 
 static bm_status keep_sets(void *ctx, const bm_flow_batch *batch, size_t first_row, bm_error *err)
 {
-    result *to = ctx;
+    result *out = ctx;
     const bm_shingle_batch *from = &batch->shingles;
-    cr_assert_eq(first_row, to->sets.n_docs);
+    bm_shingle_batch *to = &out->sets;
+    cr_assert_eq(first_row, to->n_docs);
     cr_assert_eq(from->n_docs, batch->n_docs);
     for (size_t i = 0; i < from->n_docs; i++) {
         size_t n = (size_t)(from->offsets[i + 1] - from->offsets[i]);
-        bm_status status = bm_shingle_set_add(&to->sets, from->hashes + from->offsets[i], n, err);
+        bm_status status = bm_shingle_batch_reserve(to, 1, n, err);
         if (status != BM_OK)
             return status;
+        if (n > 0)
+            memcpy(to->hashes + to->offsets[to->n_docs], from->hashes + from->offsets[i],
+                   n * sizeof *to->hashes);
+        to->offsets[to->n_docs + 1] = to->offsets[to->n_docs] + n;
+        to->n_docs++;
     }
     return BM_OK;
 }
@@ -283,7 +289,8 @@ static void check_all(const world *w, const size_t *ks, size_t n_ks)
         result whole, part;
         run(w, 0, threads[c / 3], batches[c % 3], &whole);
         check(w, 0, &whole, &whole);
-        for (size_t i = 0; i < n_ks; i++) {
+        /* threads cost time to begin, more under a sanitizer: with eight, every third k */
+        for (size_t i = 0; i < n_ks; i += c / 3 == 2 ? 3 : 1) {
             run(w, ks[i], threads[c / 3], batches[c % 3], &part);
             check(w, ks[i], &part, &whole);
             reset(&part);
@@ -418,9 +425,9 @@ Test(flow_read, hashes_keep_their_row_numbers)
 /* Lines of a jsonl drawn by a seed: documents, bad ones, blank ones. */
 static void open_many(world *w, uint64_t seed)
 {
-    static const char *const lines[] = {"{\"text\":\"a b c %u d e\"}\n", "{\"text\":\"%u\"}\r\n",
-                                        "{\"text\":%u}\n", "{%u\n"};
-    char *data = malloc(MANY * 64), *at = data;
+    static const char *const lines[] = {"{\"text\":\"a b c %0200u d e\"}\n",
+                                        "{\"text\":\"%u\"}\r\n", "{\"text\":%u}\n", "{%u\n"};
+    char *data = malloc(MANY * 256), *at = data;
     begin(w, BM_FORMAT_JSONL);
     w->places = calloc(MANY, sizeof *w->places);
     for (uint32_t i = 0; i < MANY; i++) {
@@ -450,7 +457,7 @@ Test(flow_read, batches_by_bytes_end_anywhere)
     for (int i = 0; i < 40; i++) {
         seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407u;
         size_t k = i == 0 ? w.n : (size_t)(seed >> 33) % w.n;
-        const uint32_t batches[] = {0, 0, 7, 100};
+        const uint32_t batches[] = {0, 0, 100, 999};
         run(&w, k, 1 + (uint32_t)i % 3, batches[i % 4], &part);
         check(&w, k, &part, &whole);
         reset(&part);
