@@ -112,6 +112,7 @@ static bm_status begin_anew(bm_work *work, bm_error *err)
     if (status == BM_OK)
         status = bm_out_dir_clear(work->dir, NULL, 0, err);
     work->sealed = (bm_work_sealed){0};
+    work->loading = status != BM_OK;
     bm_out_dir_keep(work->dir, status != BM_OK);
     return status;
 }
@@ -134,6 +135,20 @@ static bm_status read_line(bm_work *work, const char *line, bm_error *err)
     return BM_OK;
 }
 
+/* False: a job that was killed before its first seal, maybe in the midst of saying what it is, or
+ * at its very end. */
+static bool is_sealed(const bm_journal *journal)
+{
+    bool documents = false;
+    for (size_t i = 0; i < bm_journal_count(journal); i++) {
+        const char *line = bm_journal_line(journal, i);
+        if (strcmp(line, BM_WORK_ENDING) == 0)
+            return false;
+        documents = documents || strncmp(line, "documents\t", strlen("documents\t")) == 0;
+    }
+    return documents;
+}
+
 /* Is it this job's, and how far did it come? */
 static bm_status read_journal(bm_work *work, bm_error *err)
 {
@@ -143,6 +158,8 @@ static bm_status read_journal(bm_work *work, bm_error *err)
     if (status == BM_OK)
         status = bm_journal_open(path, &work->journal, err);
     bm_free(path);
+    if (status == BM_OK && !is_sealed(work->journal))
+        return BM_OK;
     if (status == BM_OK)
         status = bm_work_identity_check(work->run, work->journal, &n, err);
     if (status == BM_ERR_FORMAT && err != NULL && err->file[0] == '\0')
@@ -175,7 +192,6 @@ static bm_status take_up(bm_work *work, bool found, bool seals, bm_error *err)
         bm_meter_log(meter, BM_LOG_INFO, "%s: nothing was sealed there: beginning", where);
         return begin_anew(work, err);
     }
-    work->loading = true;
     return status;
 }
 
@@ -193,6 +209,7 @@ bm_status bm_work_open(bm_run *run, bool seals, bm_work *out, bm_error *err)
                        "--resume needs inputs that can be read again (regular files, not standard "
                        "input or a pipe)");
     bm_status status = bm_out_dir_open_again(job->output, job->force, &out->dir, &found, err);
+    out->loading = found;
     if (status == BM_OK)
         status = find_sets_path(out, err);
     if (status == BM_OK)
@@ -283,10 +300,19 @@ bm_status bm_work_match(bm_work *work, bm_match *match, bm_error *err)
 
 /* --- the end --- */
 
+/* Sets under --temp-dir go while the journal still tells where they are: a job that is killed in
+ * between would leave them where nobody looks. From the line on there is nothing to go on from. */
 bm_status bm_work_commit(bm_work *work, bm_error *err)
 {
+    bool kept = work->corpus != NULL && work->corpus->files.kept;
+    if (kept && work->journal != NULL &&
+        bm_journal_add(work->journal, BM_WORK_ENDING, NULL) == BM_OK) {
+        (void)unlink(work->sets_path);
+        work->sealed = (bm_work_sealed){0};
+        work->can_seal = false;
+    }
     bm_status status = bm_out_dir_commit(work->dir, err);
-    if (status == BM_OK && work->corpus != NULL && work->corpus->files.kept)
+    if (status == BM_OK && kept)
         (void)unlink(work->sets_path);
     return status;
 }
