@@ -15,6 +15,8 @@
 #include "base/pool.h"
 #include "base/queue.h"
 #include "lsh/all_pairs.h"
+#include "pipeline/all_pairs_prefixes.h"
+#include "pipeline/match.h"
 
 #define N_DOCS 4000u
 
@@ -246,6 +248,80 @@ static void test_all_pairs(void)
     free(hashes);
 }
 
+/* --- all pairs of sets in a file --- */
+
+enum { FILE_DOCS = 1600, FILE_MOST = 700 };
+
+/* Documents of up to FILE_MOST shingles, each near the one before it. */
+static bool fill_corpus(bm_corpus *corpus)
+{
+    static uint64_t hashes[FILE_MOST];
+    bm_corpus_cfg cfg = {
+        .hashes = true, .spill_now = true, .temp_dir = root, .budget = {.arena = 1 << 20}};
+    bm_corpus_init(corpus, &cfg);
+    bool ok = true;
+    for (uint64_t i = 0; ok && i < FILE_DOCS; i++) {
+        uint64_t offsets[2] = {0, 400 + i % 300};
+        bm_hash128 sequence = {i, i};
+        for (uint64_t k = 0; k < offsets[1]; k++)
+            hashes[k] = k << 32 | (k % 4 == 0 ? i : k % 4 == 1 ? 7 : i / 5);
+        bm_flow_batch batch = {
+            .shingles = {.n_docs = 1, .offsets = offsets, .hashes = hashes, .sequence = &sequence}};
+        ok = bm_corpus_add(corpus, &batch, (size_t)i, NULL) == BM_OK;
+    }
+    return ok && bm_corpus_end_adding(corpus, NULL) == BM_OK;
+}
+
+/* Prefixes by way of counts in parts: a sum of all of them. */
+static uint64_t sum_prefixes(bm_corpus *corpus, bm_pool *pool, bm_meter *meter)
+{
+    bm_set_prefixes p;
+    bm_set_prefixes_job job = {
+        .corpus = corpus, .threshold = .5, .memory = 1500000, .pool = pool, .meter = meter};
+    uint64_t sum = 0;
+    check(bm_set_prefixes_make(&job, &p, NULL) == BM_OK && p.part_bits > 0, "prefixes in parts");
+    uint64_t *record = calloc(BM_PREFIX_RANGE + p.store.most, sizeof *record);
+    for (size_t range = 0; range * BM_PREFIX_RANGE < p.n; range++) {
+        check(p.store.read(p.store.ctx, range, record, NULL) == BM_OK, "a record is read");
+        for (size_t i = 0; i < BM_PREFIX_RANGE + (size_t)p.store.n_keys[range]; i++)
+            sum = sum * 31 + record[i];
+    }
+    free(record);
+    bm_set_prefixes_reset(&p);
+    return sum;
+}
+
+static void test_all_pairs_in_file(void)
+{
+    uint64_t prefixes[2], edges[2], candidates[2];
+    bm_meter meter;
+    bm_meter_init(&meter, NULL);
+    for (int run = 0; run < 2; run++) {
+        bm_corpus corpus;
+        bm_pool *pool = NULL;
+        check(bm_pool_open(run == 0 ? 1 : 5, &pool, NULL) == BM_OK, "pool opens");
+        check(fill_corpus(&corpus), "a corpus in a file");
+        prefixes[run] = sum_prefixes(&corpus, pool, &meter);
+        bm_match match = {.corpus = &corpus,
+                          .pool = pool,
+                          .meter = &meter,
+                          .verify = BM_VERIFY_EXACT,
+                          .threshold = .5,
+                          .all_candidates = true};
+        corpus.cfg.memory = 16 << 20;
+        check(bm_match_run(&match, NULL) == BM_OK, "all pairs of a corpus in a file");
+        edges[run] = match.n_edges_found;
+        candidates[run] = match.n_candidates;
+        bm_match_reset(&match);
+        bm_corpus_reset(&corpus);
+        bm_pool_close(pool);
+    }
+    bm_meter_reset(&meter);
+    check(prefixes[0] == prefixes[1], "prefixes of five threads are those of one");
+    check(edges[0] > 100 && edges[0] == edges[1] && candidates[0] == candidates[1],
+          "edges of five threads are those of one");
+}
+
 static void test_pairs(void)
 {
     char one[128], many[128];
@@ -309,6 +385,7 @@ int main(void)
     test_jobs("cpu");
     test_two_jobs();
     test_all_pairs();
+    test_all_pairs_in_file();
     test_pairs();
     bm_device_info *devices;
     size_t n;
