@@ -164,16 +164,6 @@ void cli_say_note(cli_voice *voice, const char *format, ...)
     say(voice, "", text);
 }
 
-void cli_say_warning(cli_voice *voice, const char *format, ...)
-{
-    char text[4096];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    cli_say_log(voice, BM_LOG_WARNING, text);
-}
-
 void cli_say_log(void *ctx, bm_log_level level, const char *message)
 {
     cli_voice *voice = ctx;

@@ -31,8 +31,6 @@ void cli_say_note(cli_voice *voice, const char *format, ...) BM_PRINTF(2, 3);
 /* bm_callbacks.log: nothing under --quiet; warnings and, for people, information; with -v one level
  * more. ctx: the cli_voice. */
 void cli_say_log(void *ctx, bm_log_level level, const char *message);
-/* A warning of the program itself. */
-void cli_say_warning(cli_voice *voice, const char *format, ...) BM_PRINTF(2, 3);
 
 /* bm_job.write: data to stdout. ctx: the cli_voice. Non-zero: the write failed. */
 int cli_write(void *ctx, const char *data, size_t len);

@@ -112,11 +112,6 @@ bm_status bm_hash_input_open(const char *hashes_path, const char *offsets_path, 
     return BM_OK;
 }
 
-uint64_t bm_hash_input_docs(const bm_hash_input *input)
-{
-    return input->n_docs;
-}
-
 /* Row `row` of the offsets against the one before it. */
 static bm_status check_offset(const bm_hash_input *input, uint64_t row, uint64_t before,
                               uint64_t value, bm_error *err)

@@ -13,7 +13,6 @@ typedef struct bm_hash_input bm_hash_input;
 
 bm_status bm_hash_input_open(const char *hashes_path, const char *offsets_path, bm_hash_input **out,
                              bm_error *err);
-uint64_t bm_hash_input_docs(const bm_hash_input *input);
 /* The next documents: about max_hashes hashes but at least one document, at most max_docs. offsets
  * (n+1, from 0) and hashes are the input's own, valid until the next call. *n_docs 0 at the end. */
 bm_status bm_hash_input_next(bm_hash_input *input, size_t max_docs, size_t max_hashes,

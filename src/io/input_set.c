@@ -159,11 +159,6 @@ uint64_t bm_input_set_hidden(const bm_input_set *set)
     return set->n_hidden;
 }
 
-const bm_input_options *bm_input_set_options(const bm_input_set *set)
-{
-    return &set->options;
-}
-
 bm_held *bm_input_set_held(bm_input_set *set, size_t source)
 {
     for (size_t i = 0; i < set->n_held; i++)

@@ -56,6 +56,5 @@ bm_format bm_input_set_format(const bm_input_set *set);     /* never AUTO */
 uint64_t bm_input_set_total_bytes(const bm_input_set *set); /* 0: not known (stdin) */
 uint64_t
 bm_input_set_hidden(const bm_input_set *set); /* names left out because they begin with . or _ */
-const bm_input_options *bm_input_set_options(const bm_input_set *set);
 
 #endif

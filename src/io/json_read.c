@@ -274,9 +274,3 @@ bm_status bm_json_doc_double(const bm_json_doc *doc, const char *field, double *
     *out = value;
     return BM_OK;
 }
-
-bool bm_json_doc_has(const bm_json_doc *doc, const char *field)
-{
-    bm_json_field found;
-    return look_up(doc, field, &found, NULL, NULL) == BM_OK && found.kind != BM_JSON_MISSING;
-}

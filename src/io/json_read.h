@@ -26,7 +26,6 @@ void bm_json_doc_close(bm_json_doc *doc);
 bm_status bm_json_doc_string(const bm_json_doc *doc, const char *field, bm_str *out, bm_error *err);
 bm_status bm_json_doc_uint(const bm_json_doc *doc, const char *field, uint64_t *out, bm_error *err);
 bm_status bm_json_doc_double(const bm_json_doc *doc, const char *field, double *out, bm_error *err);
-bool bm_json_doc_has(const bm_json_doc *doc, const char *field);
 
 /* --- records: some fields of one object a line --- */
 typedef enum bm_json_kind {

@@ -97,11 +97,6 @@ bm_status bm_kept_writer_open(bm_out_dir *dir, const bm_input_set *set, bm_kept 
     return BM_OK;
 }
 
-const char *bm_kept_writer_name(const bm_kept_writer *writer, size_t index)
-{
-    return index < writer->n ? writer->names[index] : NULL;
-}
-
 bool bm_kept_writer_wants_ids(const bm_kept_writer *writer)
 {
     return writer->what == KEPT_IDS;

@@ -31,8 +31,6 @@ typedef struct bm_kept_writer bm_kept_writer;
 /* Borrows both until close. With BM_KEPT_NO every call does nothing. */
 bm_status bm_kept_writer_open(bm_out_dir *dir, const bm_input_set *set, bm_kept kept,
                               bm_kept_writer **out, bm_error *err);
-/* The name of input `index` in the output directory; NULL: none of its own. */
-const char *bm_kept_writer_name(const bm_kept_writer *writer, size_t index);
 /* Does it want ids (formats files and hashes) rather than records? */
 bool bm_kept_writer_wants_ids(const bm_kept_writer *writer);
 

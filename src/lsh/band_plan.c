@@ -28,14 +28,6 @@ double bm_band_probability(uint32_t bands, uint32_t rows, double similarity)
     return -expm1(bands * log1p(-agree));
 }
 
-double bm_band_steepest(uint32_t bands, uint32_t rows)
-{
-    if (bands == 0 || rows <= 1)
-        return 0; /* one row: the curve is steepest where it begins (one band: everywhere) */
-    double inverse = 1.0 / rows;
-    return pow((1 - inverse) / (bands - inverse), inverse);
-}
-
 /* Least number of bands with P(threshold) >= recall; a value above BANDS_MANY is approximate. */
 static double least_bands(uint32_t rows, double threshold, double recall)
 {

@@ -5,8 +5,6 @@
 
 #include <bandmill/sketch.h>
 
-/* (1-1/r)/(b-1/r))^(1/r): where the curve is steepest. */
-double bm_band_steepest(uint32_t bands, uint32_t rows);
 /* A plan by hand: checks bands*rows <= perms, fills predicted_recall. BM_ERR_USAGE. */
 bm_status bm_band_plan_fixed(double threshold, double recall, uint32_t perms, uint32_t bands,
                              uint32_t rows, bm_band_plan *out, bm_error *err);

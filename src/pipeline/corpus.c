@@ -457,17 +457,3 @@ bm_status bm_corpus_sort_all(bm_corpus *corpus, bm_pool *pool, bm_error *err)
         status = want_sorted(&job, (uint32_t)i, err);
     return sort_wanted(&job, status, pool, err);
 }
-
-double bm_corpus_jaccard(const bm_corpus *corpus, uint32_t a, uint32_t b)
-{
-    if (corpus->rep[a] == corpus->rep[b])
-        return 1.0;
-    size_t common =
-        bm_hashes_common(corpus->hashes[a], corpus->sizes[a], corpus->hashes[b], corpus->sizes[b]);
-    return bm_jaccard(common, corpus->sizes[a], corpus->sizes[b]);
-}
-
-double bm_corpus_agreement(const bm_corpus *corpus, uint32_t a, uint32_t b)
-{
-    return bm_signature_agreement(corpus->words[a], corpus->words[b], corpus->cfg.perms);
-}

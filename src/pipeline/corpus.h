@@ -91,10 +91,6 @@ bm_status bm_corpus_end_adding(bm_corpus *corpus, bm_error *err);
 bm_status bm_corpus_sort(bm_corpus *corpus, const bm_pair *pairs, size_t n, bm_pool *pool,
                          bm_error *err);
 bm_status bm_corpus_sort_all(bm_corpus *corpus, bm_pool *pool, bm_error *err);
-/* Jaccard similarity of two documents, whose sets are sorted. */
-double bm_corpus_jaccard(const bm_corpus *corpus, uint32_t a, uint32_t b);
-/* Their agreement on the words kept. */
-double bm_corpus_agreement(const bm_corpus *corpus, uint32_t a, uint32_t b);
 /* Fill in the similarity of each pair, on all threads, reading sets back where they are in a file.
  * `threshold`: a pair that does not reach it may get a negative number instead; 0: never. VERIFY
  * exact compares hashes, signature words, none gives NAN. */

@@ -201,13 +201,3 @@ void bm_match_reset(bm_match *match)
     match->edges = NULL;
     match->n_edges = match->cap_edges = 0;
 }
-
-size_t bm_match_find(const bm_match *match, uint32_t a, uint32_t b)
-{
-    bm_pair wanted = {a < b ? a : b, a < b ? b : a, 0.0};
-    if (match->n_edges == 0)
-        return SIZE_MAX;
-    const bm_pair *found =
-        bsearch(&wanted, match->edges, match->n_edges, sizeof wanted, bm_pair_by_place);
-    return found != NULL ? (size_t)(found - match->edges) : SIZE_MAX;
-}

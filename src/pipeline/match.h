@@ -51,7 +51,5 @@ uint64_t bm_edge_bits(double similarity);
 double bm_edge_similarity(uint64_t bits);
 /* For qsort and bsearch of bm_pair: by a, then b. */
 int bm_pair_by_place(const void *x, const void *y);
-/* The edge of two documents (in any order): its place in `edges`, or SIZE_MAX. */
-size_t bm_match_find(const bm_match *match, uint32_t a, uint32_t b);
 
 #endif

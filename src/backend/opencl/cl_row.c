@@ -23,21 +23,13 @@ const char bm_cl_row_header[] = "device,vendor,type,shape,lanes,acc,each,group,t
                                 "part,batch,lend,unroll";
 
 static const struct {
-    const char *name;
     uint32_t least, most;
 } columns[BM_CL_N_COLUMNS] = {
-    [BM_CL_LANES] = {"lanes", 0, 64},       [BM_CL_ACC] = {"acc", 1, 32},
-    [BM_CL_EACH] = {"each", 1, 8},          [BM_CL_GROUP] = {"group", 1, 1024},
-    [BM_CL_TILE] = {"tile", 1, 4096},       [BM_CL_PACK] = {"pack", 1, 1u << 24},
-    [BM_CL_WHOLE] = {"whole", 1, 1u << 24}, [BM_CL_PART] = {"part", 1, 1u << 24},
-    [BM_CL_BATCH] = {"batch", 1, 1u << 16}, [BM_CL_LEND] = {"lend", 0, 1},
-    [BM_CL_UNROLL] = {"unroll", 2, 16},
+    [BM_CL_LANES] = {0, 64},       [BM_CL_ACC] = {1, 32},        [BM_CL_EACH] = {1, 8},
+    [BM_CL_GROUP] = {1, 1024},     [BM_CL_TILE] = {1, 4096},     [BM_CL_PACK] = {1, 1u << 24},
+    [BM_CL_WHOLE] = {1, 1u << 24}, [BM_CL_PART] = {1, 1u << 24}, [BM_CL_BATCH] = {1, 1u << 16},
+    [BM_CL_LEND] = {0, 1},         [BM_CL_UNROLL] = {2, 16},
 };
-
-const char *bm_cl_column_name(bm_cl_column column)
-{
-    return columns[column].name;
-}
 
 static bool is_sound(const bm_cl_row *row)
 {

@@ -34,7 +34,6 @@ typedef struct bm_cl_row {
 #define BM_CL_ROW_TEXT 320u /* bytes of a row as text, at most */
 
 extern const char bm_cl_row_header[]; /* the names of all columns, as the first line of a file */
-const char *bm_cl_column_name(bm_cl_column column);
 
 /* The row of a line, which ends at a newline or NUL. False: not a row, or one whose numbers no
  * kernel can be built with; *row is then undefined. */

@@ -80,20 +80,3 @@ bm_status bm_cl_tune_shape(const bm_cl_device *device, const bm_cl_row *row, con
                        device->info.spec, device->max_group, out->perms);
     return BM_OK;
 }
-
-bm_status bm_cl_tune_row(const bm_cl_device *device, const char *line, const uint32_t plan[3],
-                         bm_cl_shape *out, bm_error *err)
-{
-    bm_cl_row row;
-    if (!bm_cl_row_parse(line, &row))
-        return bm_fail(err, BM_ERR_USAGE, "bad row of kernel parameters: %.100s", line);
-    return bm_cl_tune_shape(device, &row, plan, out, err);
-}
-
-bm_status bm_cl_tune(const bm_cl_device *device, const char *force, const uint32_t plan[3],
-                     bm_cl_shape *out, bm_error *err)
-{
-    bm_cl_row row;
-    bm_status status = bm_cl_row_choose(&device->info, device->vendor, force, &row, err);
-    return status == BM_OK ? bm_cl_tune_shape(device, &row, plan, out, err) : status;
-}

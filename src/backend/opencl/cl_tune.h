@@ -32,11 +32,5 @@ typedef struct bm_cl_shape {
  * device's limits. BM_ERR_DEVICE: its work-groups are too small. */
 bm_status bm_cl_tune_shape(const bm_cl_device *device, const bm_cl_row *row, const uint32_t plan[3],
                            bm_cl_shape *out, bm_error *err);
-/* The same of the row that bm_cl_row_choose finds. */
-bm_status bm_cl_tune(const bm_cl_device *device, const char *force, const uint32_t plan[3],
-                     bm_cl_shape *out, bm_error *err);
-/* The same of a line as in opencl.csv. BM_ERR_USAGE: not such a row. */
-bm_status bm_cl_tune_row(const bm_cl_device *device, const char *line, const uint32_t plan[3],
-                         bm_cl_shape *out, bm_error *err);
 
 #endif

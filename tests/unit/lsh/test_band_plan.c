@@ -54,19 +54,6 @@ Test(band_plan, probability_is_0_at_0_and_1_at_1)
     cr_assert(isnan(bm_band_probability(4, 4, (double)NAN)));
 }
 
-Test(band_plan, steepest_point_has_no_steeper_neighbour)
-{
-    for (uint32_t b = 2; b <= 60; b += 5) {
-        for (uint32_t r = 2; r <= 20; r += 3) {
-            double s = bm_band_steepest(b, r), h = 1e-4;
-            double at = (double)(curve(b, r, s + h) - curve(b, r, s - h));
-            cr_assert(at >= (double)(curve(b, r, s + 2 * h) - curve(b, r, s)));
-            cr_assert(at >= (double)(curve(b, r, s) - curve(b, r, s - 2 * h)));
-        }
-    }
-    cr_assert_eq(bm_band_steepest(9, 1), 0);
-}
-
 /* Every rows and bands in turn. */
 static bool search(double t, double recall, uint32_t perms, uint32_t *bands, uint32_t *rows)
 {

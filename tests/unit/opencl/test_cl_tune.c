@@ -13,6 +13,14 @@ static bm_cl_device device_of(bm_device_kind kind, size_t max_group, uint32_t la
     return d;
 }
 
+/* The shape of the row that the device gets. */
+static bm_status tune(const bm_cl_device *device, const char *force, const uint32_t plan[3], bm_cl_shape *out, bm_error *err)
+{
+    bm_cl_row row;
+    bm_status status = bm_cl_row_choose(&device->info, device->vendor, force, &row, err);
+    return status == BM_OK ? bm_cl_tune_shape(device, &row, plan, out, err) : status;
+}
+
 Test(cl_tune, fits_every_number_of_permutations_within_the_device)
 {
     static const size_t groups[] = {64, 128, 256, 1024, 8192};
@@ -25,7 +33,7 @@ Test(cl_tune, fits_every_number_of_permutations_within_the_device)
                     const uint32_t plan[3] = {perms, 0, 0};
                     bm_cl_shape s;
                     bm_error err = {0};
-                    bm_status status = bm_cl_tune(&d, forced[f], plan, &s, &err);
+                    bm_status status = tune(&d, forced[f], plan, &s, &err);
                     if (status != BM_OK) { /* 8 words an item is the most */
                         cr_assert(perms > 8 * groups[g] && status == BM_ERR_DEVICE, "%u: %s", perms, err.message);
                         continue;
@@ -52,13 +60,13 @@ Test(cl_tune, the_key_of_a_program_depends_on_all_that_its_binary_does)
     const uint32_t plan[3] = {128, 16, 8}, other_plan[3] = {128, 8, 16};
     bm_cl_device a = device_of(BM_DEVICE_CL_CPU, 1024, 16), b;
     bm_cl_shape shape, other;
-    cr_assert_eq(bm_cl_tune(&a, NULL, plan, &shape, NULL), BM_OK);
+    cr_assert_eq(tune(&a, NULL, plan, &shape, NULL), BM_OK);
     const bm_cl_key key = bm_cl_program_key(&a, &shape);
     bm_cl_key keys[8];
     size_t n = 0;
-    bm_cl_tune(&a, NULL, other_plan, &other, NULL);
+    tune(&a, NULL, other_plan, &other, NULL);
     keys[n++] = bm_cl_program_key(&a, &other);
-    bm_cl_tune(&a, "gpu", plan, &other, NULL);
+    tune(&a, "gpu", plan, &other, NULL);
     keys[n++] = bm_cl_program_key(&a, &other);
     char *const fields[] = {b.info.driver, b.platform_version, b.info.name, b.info.platform, b.vendor};
     for (size_t i = 0; i < 5; ++i) {
@@ -77,8 +85,10 @@ Test(cl_tune, a_row_that_is_given_counts_and_one_that_is_not_sound_is_refused)
 {
     const uint32_t plan[3] = {128, 16, 8};
     bm_cl_device d = device_of(BM_DEVICE_CL_GPU, 1024, 1);
+    bm_cl_row row;
     bm_cl_shape s;
-    cr_assert_eq(bm_cl_tune_row(&d, "*,*,gpu,gpu,16,8,8,128,128,100,100,512,64,0,2", plan, &s, NULL), BM_OK);
+    cr_assert(bm_cl_row_parse("*,*,gpu,gpu,16,8,8,128,128,100,100,512,64,0,2", &row));
+    cr_assert_eq(bm_cl_tune_shape(&d, &row, plan, &s, NULL), BM_OK);
     cr_assert(s.gpu && s.each == 8 && s.team == 16 && s.teams == 8 && s.tile == 128 && s.pack_units == 100 &&
               s.part_units == 512 && s.unroll == 2);
     static const char *const bad[] = {
@@ -87,7 +97,7 @@ Test(cl_tune, a_row_that_is_given_counts_and_one_that_is_not_sound_is_refused)
         "*,*,gpu,gpu,16,8,9,128,128,100,100,512,64,0,2",                  /* over 8 words an item */
         "*,*,gpu,gpu,16,8,8,0,128,100,100,512,64,0,2", "*,*,gpu,dsp,16,8,8,128,128,100,100,512,64,0,2"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i)
-        cr_assert_eq(bm_cl_tune_row(&d, bad[i], plan, &s, NULL), BM_ERR_USAGE, "%s", bad[i]);
+        cr_assert_not(bm_cl_row_parse(bad[i], &row), "%s", bad[i]);
 }
 
 Test(cl_tune, a_vendor_is_before_a_type)
@@ -95,9 +105,9 @@ Test(cl_tune, a_vendor_is_before_a_type)
     const uint32_t plan[3] = {128, 16, 8};
     bm_cl_device d = device_of(BM_DEVICE_CL_GPU, 1024, 1);
     bm_cl_shape s;
-    cr_assert_eq(bm_cl_tune(&d, NULL, plan, &s, NULL), BM_OK);
+    cr_assert_eq(tune(&d, NULL, plan, &s, NULL), BM_OK);
     cr_assert_eq(s.unroll, 4);
     strcpy(d.vendor, "NVIDIA Corporation");
-    cr_assert_eq(bm_cl_tune(&d, NULL, plan, &s, NULL), BM_OK);
+    cr_assert_eq(tune(&d, NULL, plan, &s, NULL), BM_OK);
     cr_assert_eq(s.unroll, 8);
 }
