@@ -318,11 +318,17 @@ static bm_status remove_marker(bm_out_dir *dir, bm_error *err)
     return status;
 }
 
-bm_status bm_out_dir_commit(bm_out_dir *dir, bm_error *err)
+bm_status bm_out_dir_ready(bm_out_dir *dir, bm_error *err)
 {
     bm_status status = finish_all(dir, false, true, err);
     if (status == BM_OK)
         status = bm_out_target(dir->target, dir->force, true, err); /* as it was at open? */
+    return status;
+}
+
+bm_status bm_out_dir_commit(bm_out_dir *dir, bm_error *err)
+{
+    bm_status status = bm_out_dir_ready(dir, err);
     if (status == BM_OK)
         status = bm_out_dir_drop_state(dir, err);
     if (status == BM_OK)

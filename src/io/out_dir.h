@@ -40,6 +40,9 @@ bm_status bm_out_dir_seal(bm_out_dir *dir, bm_error *err);
 /* {"name": "hex", …} sorted by name, of all files closed before seal; the directory's own, until
  * close. */
 bm_status bm_out_dir_digests(bm_out_dir *dir, const char **json, bm_error *err);
+/* What commit begins with, where something is to be done behind it: all is on disk, the target
+ * free. */
+bm_status bm_out_dir_ready(bm_out_dir *dir, bm_error *err);
 bm_status bm_out_dir_commit(bm_out_dir *dir,
                             bm_error *err); /* rename into place; then only close */
 /* Without commit: removes the work, or leaves it (bm_out_dir_keep). Files still open are aborted by

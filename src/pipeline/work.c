@@ -305,13 +305,16 @@ bm_status bm_work_match(bm_work *work, bm_match *match, bm_error *err)
 bm_status bm_work_commit(bm_work *work, bm_error *err)
 {
     bool kept = work->corpus != NULL && work->corpus->files.kept;
+    bm_status status = bm_out_dir_ready(work->dir, err);
+    if (status != BM_OK)
+        return status;
     if (kept && work->journal != NULL &&
         bm_journal_add(work->journal, BM_WORK_ENDING, NULL) == BM_OK) {
         (void)unlink(work->sets_path);
         work->sealed = (bm_work_sealed){0};
         work->can_seal = false;
     }
-    bm_status status = bm_out_dir_commit(work->dir, err);
+    status = bm_out_dir_commit(work->dir, err);
     if (status == BM_OK && kept)
         (void)unlink(work->sets_path);
     return status;

@@ -16,6 +16,7 @@
     "documents\t%" SCNu64 "\t%" SCNu64 "\t%d\t%" SCNu64 "\t%" SCNu64 "\t%" SCNu64 "\t%" SCNu64
 #define BM_WORK_SETS_BESIDE    "sets\t." /* sets lie in BM_WORK_SETS; else their path */
 #define BM_WORK_MATCHED_FORMAT "matched\t%" SCNu64 "\t%" SCNu64
+#define BM_WORK_ENDING         "ending" /* outputs are whole, state is being removed */
 
 /* What bm_docs_save and bm_docs_load work on. */
 bm_saved_docs bm_work_docs(const bm_work *work);
