@@ -20,6 +20,7 @@
 #include <bandmill/job.h>
 
 #include "scratch.h"
+#include "wrap_calls.h"
 
 /* --- calls that fail, blocks that are held --- */
 
@@ -27,59 +28,45 @@ enum { BLOCKS = 1 << 16 };
 
 static struct {
     pthread_mutex_t lock; /* threads of the job call, too */
-    bool armed, memory;   /* which kind fails */
-    long left;            /* calls until the one that fails */
-    bool failed;
     void *blocks[BLOCKS]; /* by address; NULL: free */
-    size_t n_blocks;
-} plan = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-static bool fails(bool memory)
-{
-    pthread_mutex_lock(&plan.lock);
-    bool now = plan.armed && memory == plan.memory && plan.left-- == 0;
-    plan.failed |= now;
-    pthread_mutex_unlock(&plan.lock);
-    if (now)
-        errno = memory ? ENOMEM : EIO;
-    return now;
-}
+    size_t n;
+} known = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static size_t place_of(const void *block)
 {
     size_t at = ((uintptr_t)block >> 4) * UINT64_C(0x9E3779B97F4A7C15) >> 48;
-    while (plan.blocks[at] != NULL && plan.blocks[at] != block)
+    while (known.blocks[at] != NULL && known.blocks[at] != block)
         at = (at + 1) % BLOCKS;
     return at;
 }
 
 static void *held(void *block)
 {
-    pthread_mutex_lock(&plan.lock);
-    if (plan.armed && block != NULL && plan.n_blocks < BLOCKS / 2) {
-        plan.blocks[place_of(block)] = block;
-        plan.n_blocks++;
+    pthread_mutex_lock(&known.lock);
+    if (plan.armed && block != NULL && known.n < BLOCKS / 2) {
+        known.blocks[place_of(block)] = block;
+        known.n++;
     }
-    pthread_mutex_unlock(&plan.lock);
+    pthread_mutex_unlock(&known.lock);
     return block;
 }
 
 /* Blocks that were had before, or from the C library itself, are not known. */
 static void given_back(void *block)
 {
-    pthread_mutex_lock(&plan.lock);
+    pthread_mutex_lock(&known.lock);
     size_t at = place_of(block);
-    if (block != NULL && plan.blocks[at] == block) {
-        plan.n_blocks--;
-        plan.blocks[at] = NULL;
-        for (size_t next = (at + 1) % BLOCKS; plan.blocks[next] != NULL;
+    if (block != NULL && known.blocks[at] == block) {
+        known.n--;
+        known.blocks[at] = NULL;
+        for (size_t next = (at + 1) % BLOCKS; known.blocks[next] != NULL;
              next = (next + 1) % BLOCKS) {
-            void *moved = plan.blocks[next];
-            plan.blocks[next] = NULL;
-            plan.blocks[place_of(moved)] = moved;
+            void *moved = known.blocks[next];
+            known.blocks[next] = NULL;
+            known.blocks[place_of(moved)] = moved;
         }
     }
-    pthread_mutex_unlock(&plan.lock);
+    pthread_mutex_unlock(&known.lock);
 }
 
 void __real_free(void *block);
@@ -94,43 +81,36 @@ void *__real_realloc(void *block, size_t n);
 void *__wrap_realloc(void *block, size_t n);
 void *__wrap_realloc(void *block, size_t n)
 {
-    if (fails(true))
+    if (fails("realloc", true))
         return NULL;
     given_back(block);
     return held(__real_realloc(block, n));
 }
 
-#define WRAP(type, name, parameters, arguments, failure)                                           \
-    type __real_##name parameters;                                                                 \
-    type __wrap_##name parameters;                                                                 \
-    type __wrap_##name parameters                                                                  \
-    {                                                                                              \
-        return fails(false) ? failure : __real_##name arguments;                                   \
-    }
 #define WRAP_BLOCK(name, parameters, arguments)                                                    \
     void *__real_##name parameters;                                                                \
     void *__wrap_##name parameters;                                                                \
     void *__wrap_##name parameters                                                                 \
     {                                                                                              \
-        return fails(true) ? NULL : held(__real_##name arguments);                                 \
+        return fails(#name, true) ? NULL : held(__real_##name arguments);                          \
     }
 
 WRAP_BLOCK(malloc, (size_t n), (n))
 WRAP_BLOCK(calloc, (size_t n, size_t size), (n, size))
 WRAP_BLOCK(aligned_alloc, (size_t alignment, size_t n), (alignment, n))
-WRAP(ssize_t, read, (int fd, void *data, size_t n), (fd, data, n), -1)
-WRAP(ssize_t, pread, (int fd, void *data, size_t n, off_t at), (fd, data, n, at), -1)
-WRAP(ssize_t, write, (int fd, const void *data, size_t n), (fd, data, n), -1)
-WRAP(int, fstat, (int fd, struct stat *out), (fd, out), -1)
-WRAP(int, stat, (const char *path, struct stat *out), (path, out), -1)
-WRAP(int, lstat, (const char *path, struct stat *out), (path, out), -1)
-WRAP(int, fsync, (int fd), (fd), -1)
-WRAP(int, rename, (const char *from, const char *to), (from, to), -1)
+WRAP(ssize_t, read, (int fd, void *data, size_t n), (fd, data, n), -1, false)
+WRAP(ssize_t, pread, (int fd, void *data, size_t n, off_t at), (fd, data, n, at), -1, false)
+WRAP(ssize_t, write, (int fd, const void *data, size_t n), (fd, data, n), -1, false)
+WRAP(int, fstat, (int fd, struct stat *out), (fd, out), -1, false)
+WRAP(int, stat, (const char *path, struct stat *out), (path, out), -1, false)
+WRAP(int, lstat, (const char *path, struct stat *out), (path, out), -1, false)
+WRAP(int, fsync, (int fd), (fd), -1, false)
+WRAP(int, rename, (const char *from, const char *to), (from, to), -1, false)
 WRAP(locale_t, newlocale, (int mask, const char *name, locale_t base), (mask, name, base),
-     (locale_t)0)
+     (locale_t)0, false)
 WRAP(int, pthread_create,
      (pthread_t * thread, const pthread_attr_t *how, void *(*run)(void *), void *ctx),
-     (thread, how, run, ctx), EAGAIN)
+     (thread, how, run, ctx), EAGAIN, false)
 
 int __real_open(const char *path, int flags, ...);
 int __wrap_open(const char *path, int flags, ...);
@@ -140,7 +120,7 @@ int __wrap_open(const char *path, int flags, ...)
     va_start(rest, flags);
     mode_t mode = flags & O_CREAT ? va_arg(rest, mode_t) : 0;
     va_end(rest);
-    return fails(false) ? -1 : __real_open(path, flags, mode);
+    return fails("open", false) ? -1 : __real_open(path, flags, mode);
 }
 
 /* --- what is there: documents, what dedup made of them, with pairs and without --- */
@@ -303,18 +283,17 @@ static long fail_each(scratch *s, const task *t, bool memory)
     for (plan.failed = true; plan.failed; n++) {
         bm_error err = {0};
         size_t n_files = open_files();
-        plan.memory = memory;
-        plan.left = n;
-        plan.failed = false;
-        plan.armed = true;
+        plan_call(n, EIO, memory);
         status = run(s, t, &n_warnings, &err);
         plan.armed = false;
         const char *why = err.message;
-        cr_assert_eq(plan.n_blocks, 0, "call %ld: %zu blocks are kept (%s)", n, plan.n_blocks, why);
-        cr_assert_eq(open_files(), n_files, "call %ld: a file stays open (%s)", n, why);
+        cr_assert_eq(known.n, 0, "%s, call %ld: %zu blocks are kept (%s)", plan.which, n, known.n,
+                     why);
+        cr_assert_eq(open_files(), n_files, "%s, call %ld: a file stays open (%s)", plan.which, n,
+                     why);
         cr_assert(status == t->right || (plan.failed && fits(memory, status)), "call %ld: %d, %s",
                   n, (int)status, why);
-        cr_assert(status == BM_OK || why[0] != '\0', "call %ld: no word of it", n);
+        cr_assert(status == BM_OK || why[0] != '\0', "%s, call %ld: no word of it", plan.which, n);
         judge(s, t, right, status, n_warnings);
     }
     free(right);

@@ -1,5 +1,6 @@
 /* wrap_calls.h -- one system call or allocation of a program that fails: the N-th, counted over all
- * kinds that the linker sends through a WRAP. Header only, for one source file a program. */
+ * kinds that the linker sends through a WRAP, on any thread. Header only, for one source file a
+ * program. */
 #ifndef BM_TESTS_WRAP_CALLS_H
 #define BM_TESTS_WRAP_CALLS_H
 
@@ -30,7 +31,7 @@ static inline bool fails(const char *which, bool memory)
 {
     bool waits = strstr(which, "read") != NULL || strstr(which, "write") != NULL;
     if (!plan.armed || memory != plan.with_memory || (plan.code == EINTR && !waits) ||
-        plan.left-- != 0)
+        __atomic_fetch_sub(&plan.left, 1, __ATOMIC_RELAXED) != 0)
         return false;
     plan.failed = true;
     plan.which = which;
