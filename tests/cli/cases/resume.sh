@@ -1,0 +1,98 @@
+# --resume: a job that a signal ended goes on, with the same bytes; what it refuses.
+# shellcheck shell=sh disable=SC2034,SC2154
+awk 'BEGIN {
+    srand(7)
+    for (i = 0; i < 40000; i++) {
+        if (i % 5 != 4) { text = ""; for (w = 0; w < 12; w++) text = text " w" int(rand() * 3000) }
+        if (i % 1000 == 77) print ""
+        else if (i % 1000 == 78) print "{broken"
+        else printf "{\"id\":%d,\"text\":\"%s%s\"}\n", i, text, i % 10 == 9 ? " more" : ""
+    }
+}' > in.jsonl
+cp -p in.jsonl other.jsonl
+
+# start_and_stop SIGNAL COMMAND…: lets it run in steps until something is sealed, and sends the signal while it is stopped.
+start_and_stop() {
+    signal=$1
+    shift
+    for try in 1 2 3; do
+        rm -rf out out.partial
+        command_line="kill -$signal bandmill $*"
+        BANDMILL_SEAL_SECONDS=0 env --default-signal=INT "$PROGRAM" "$@" --threads 1 --batch-docs 1 > ../out 2> ../err &
+        job=$!
+        while kill -STOP $job 2> /dev/null && [ ! -e out ] && ! grep -q '^documents' out.partial/.bandmill-journal 2> /dev/null; do
+            kill -CONT $job
+            sleep 0.01
+        done
+        kill "-$signal" $job 2> /dev/null
+        kill -CONT $job 2> /dev/null
+        wait $job
+        rc=$?
+        [ -e out ] || return 0 # else it was done before anybody looked
+    done
+    fail "three jobs were done before they could be stopped"
+}
+
+# the_same WHOLE: every file of `out` is that of WHOLE; the report and the manifest are so but for "run".
+the_same() {
+    checks=$((checks + 1))
+    [ "$(ls -A out)" = "$(ls -A "$1")" ] || fail "other files: $(ls -A out)"
+    for file in out/*; do
+        case $file in
+        */report.json | */manifest.json) ;;
+        *) cmp -s "$file" "$1/${file#out/}" || fail "$file differs" ;;
+        esac
+    done
+    absent out.partial
+}
+
+for command in sign dedup; do
+    options='--on-error skip'
+    [ $command = dedup ] && options="$options --pairs" || options="$options --band-keys"
+    # shellcheck disable=SC2086
+    bm $command in.jsonl $options -o whole
+    exits 0
+    for pair in INT:130 TERM:143; do
+        # shellcheck disable=SC2086
+        start_and_stop "${pair%%:*}" $command in.jsonl $options -o out
+        exits "${pair##*:}"
+        says ../err '^bandmill: .*--resume'
+        tail -n 1 ../err > ../last
+        says ../last '^bandmill: .*interrupted'
+
+        # refused, and the work stays as it is
+        find out.partial -type f -exec cksum {} + > ../before
+        for other in '--seed 2:seed' '--threshold 0.7:(threshold|bands)' '--shingle char:9:shingle' '--on-error fail:on.error|skip'; do
+            # shellcheck disable=SC2086
+            bm $command in.jsonl $options ${other%:*} -o out --resume; refused 7 "out.partial: .*(${other##*:})"
+        done
+        # shellcheck disable=SC2086
+        bm $command other.jsonl $options -o out --resume; refused 7 '.*jsonl'
+        touch in.jsonl
+        # shellcheck disable=SC2086
+        bm $command in.jsonl $options -o out --resume; refused 7 '.*in.jsonl'
+        touch -r other.jsonl in.jsonl
+        find out.partial -type f -exec cksum {} + > ../after
+        cmp -s ../before ../after || fail "a refused job changed the work"
+
+        # shellcheck disable=SC2086
+        bm $command in.jsonl $options -o out --resume --threads 2 --memory 512M --progress always --json
+        exits 0
+        the_same whole
+    done
+    rm -r out whole
+done
+
+# nothing to go on with: from the beginning. Not resumed: from the beginning too, with a word.
+bm dedup in.jsonl --on-error skip -o whole; exits 0
+bm dedup in.jsonl --on-error skip -o out --resume; exits 0; the_same whole
+start_and_stop TERM dedup in.jsonl --on-error skip -o out; exits 143
+bm dedup in.jsonl --on-error skip -o out; exits 0; says ../err '^bandmill: warning: .*out.partial'; the_same whole
+rm -r out
+
+# what can be read once only
+head -n 20 in.jsonl | "$PROGRAM" dedup - -o out --resume > ../out 2> ../err
+rc=$?
+command_line='bandmill dedup - -o out --resume'
+refused 2 '--resume needs inputs that can be read again'
+absent out
