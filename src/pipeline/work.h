@@ -13,7 +13,7 @@
  * refused.
  *
  * When: at the first signal whatever it costs; else once the seconds of work since the last seal
- * are 20 times what sealing is foreseen to take, and 30 at least. So a job of some seconds writes
+ * are 20 times what sealing is foreseen to take, and 10 at least. So a job of some seconds writes
  * nothing at all, and none spends more than about a twentieth of its time.
  * BANDMILL_SEAL_SECONDS=N seals every N seconds of work instead, 0 after each batch.
  *

@@ -11,7 +11,7 @@
 #include "pipeline/work_identity.h"
 
 #define SEAL_FOLD   20.0                 /* seconds of work for one of sealing */
-#define SEAL_LEAST  30.0                 /* seconds */
+#define SEAL_LEAST  10.0                 /* seconds */
 #define EDGE_BYTES  16u                  /* of an edge, or of a document's group */
 #define TIMED_BYTES (UINT64_C(32) << 20) /* less tells nothing of the rate */
 
