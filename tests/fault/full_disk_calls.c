@@ -15,34 +15,9 @@
 #include "io/npy.h"
 #include "io/out_dir.h"
 #include "scratch.h"
+#include "wrap_calls.h"
 
-static struct {
-    bool armed, with_memory;
-    long left; /* calls until the one that fails */
-    int code;
-    bool failed;
-    const char *which;
-    int n_files; /* beside the four that each output has */
-} plan;
-
-/* Is it this one? `memory`: an allocation. */
-static bool fails(const char *which, bool memory)
-{
-    if (!plan.armed || memory != plan.with_memory || plan.left-- != 0)
-        return false;
-    plan.failed = true;
-    plan.which = which;
-    errno = memory ? ENOMEM : plan.code;
-    return true;
-}
-
-#define WRAP(type, name, parameters, arguments, failure, memory)                                   \
-    type __real_##name parameters;                                                                 \
-    type __wrap_##name parameters;                                                                 \
-    type __wrap_##name parameters                                                                  \
-    {                                                                                              \
-        return fails(#name, memory) ? failure : __real_##name arguments;                           \
-    }
+static int n_files; /* beside the four that each output has */
 
 WRAP(ssize_t, write, (int fd, const void *data, size_t n), (fd, data, n), -1, false)
 WRAP(ssize_t, pwrite, (int fd, const void *data, size_t n, off_t at), (fd, data, n, at), -1, false)
@@ -51,9 +26,7 @@ WRAP(int, mkdir, (const char *path, mode_t mode), (path, mode), -1, false)
 WRAP(int, rename, (const char *a, const char *b), (a, b), -1, false)
 WRAP(int, renameat2, (int f, const char *a, int g, const char *b, unsigned flags),
      (f, a, g, b, flags), -1, false)
-WRAP(void *, malloc, (size_t n), (n), NULL, true)
-WRAP(void *, calloc, (size_t n, size_t size), (n, size), NULL, true)
-WRAP(void *, realloc, (void *block, size_t n), (block, n), NULL, true)
+WRAP_MEMORY
 
 /* Syncing is only pretended: a thousand runs would wait for the disk. */
 int __wrap_fsync(int fd);
@@ -109,7 +82,7 @@ static bm_status add_text(bm_out_dir *dir, const char *name, const char *text, i
     return status == BM_OK ? closed : status;
 }
 
-static bm_status fill(bm_out_dir *dir, int n_files, const char *text, bm_error *err)
+static bm_status fill(bm_out_dir *dir, const char *text, bm_error *err)
 {
     const uint32_t rows[4] = {1, 2, 3, 4};
     const char *digests;
@@ -153,7 +126,7 @@ static bm_status job(const char *target, bool force, const char *text, bm_error 
     if (status == BM_OK)
         status = bm_out_dir_open(target, force, &dir, err);
     if (status == BM_OK)
-        status = fill(dir, plan.n_files, text, err);
+        status = fill(dir, text, err);
     if (status == BM_OK)
         status = bm_out_dir_commit(dir, err);
     bm_out_dir_close(dir);
@@ -164,13 +137,9 @@ static bm_status job(const char *target, bool force, const char *text, bm_error 
 static bool run(scratch *s, long n, int code, bool memory, bool force)
 {
     bm_error err = {0};
-    plan.armed = plan.failed = false;
-    plan.with_memory = memory;
-    plan.code = code;
-    plan.left = n;
     if (force)
         cr_assert_eq(job(scratch_at(s, "out"), false, "old", &err), BM_OK, "%s", err.message);
-    plan.armed = true;
+    plan_call(n, code, memory);
     bm_status status = job(scratch_at(s, "out"), force, "new", &err);
     plan.armed = false;
     const char *now = !scratch_has(s, "out") ? NULL : "new";
@@ -187,7 +156,7 @@ static bool run(scratch *s, long n, int code, bool memory, bool force)
     if (now != NULL) {
         cr_assert(scratch_holds(s, "out/ids.txt", now), "%ld %s", n, plan.which);
         cr_assert_eq(scratch_count(s, "out"), 4u, "whole, old or new");
-        cr_assert_eq(scratch_count(s, "out/kept"), (size_t)plan.n_files + 2);
+        cr_assert_eq(scratch_count(s, "out/kept"), (size_t)n_files + 2);
     }
     if (status != BM_OK && now != NULL && strcmp(now, "new") == 0)
         cr_assert(strcmp(plan.which, "fsync") == 0 || strcmp(plan.which, "open") == 0 || memory,
@@ -237,6 +206,6 @@ Test(full_disk_calls, each_allocation_that_fails_leaves_the_earlier_output)
 
 Test(full_disk_calls, so_it_is_with_more_files_than_are_held_open)
 {
-    plan.n_files = 70;
+    n_files = 70;
     fail_each(EIO, false, true, 11);
 }

@@ -10,52 +10,28 @@
 
 #include "scratch.h"
 #include "spill/sorted_runs.h"
+#include "wrap_calls.h"
 
 #define RECORDS 30000u /* three runs and a bit of the least memory */
 
-static struct {
-    bool armed, with_memory, shorten;
-    long left; /* calls until the one that fails */
-    int code;
-    bool failed;
-} plan;
-
-static bool fails(bool memory)
-{
-    if (!plan.armed || memory != plan.with_memory || plan.left-- != 0)
-        return false;
-    plan.failed = true;
-    errno = memory ? ENOMEM : plan.code;
-    return true;
-}
+static bool shorten;
 
 static size_t shorter(size_t n)
 {
-    return plan.armed && plan.shorten && n > 1 ? n / 2 : n;
+    return plan.armed && shorten && n > 1 ? n / 2 : n;
 }
-
-#define WRAP(type, name, parameters, arguments, failure, memory)                                   \
-    type __real_##name parameters;                                                                 \
-    type __wrap_##name parameters;                                                                 \
-    type __wrap_##name parameters                                                                  \
-    {                                                                                              \
-        return fails(memory) ? failure : __real_##name arguments;                                  \
-    }
 
 WRAP(ssize_t, pwrite, (int fd, const void *data, size_t n, off_t at), (fd, data, shorter(n), at),
      -1, false)
 WRAP(ssize_t, pread, (int fd, void *data, size_t n, off_t at), (fd, data, shorter(n), at), -1,
      false)
-WRAP(void *, malloc, (size_t n), (n), NULL, true)
-WRAP(void *, calloc, (size_t n, size_t size), (n, size), NULL, true)
-WRAP(void *, realloc, (void *block, size_t n), (block, n), NULL, true)
+WRAP_MEMORY
 
 int __real_open(const char *path, int flags, ...);
 int __wrap_open(const char *path, int flags, ...);
 int __wrap_open(const char *path, int flags, ...)
 {
-    bool counts = plan.code != EINTR; /* a file that is opened is not waited for */
-    return counts && fails(false) ? -1 : __real_open(path, flags, 0600);
+    return fails("open", false) ? -1 : __real_open(path, flags, 0600);
 }
 
 /* Sort the numbers 0 … RECORDS-1, added backwards; the records read in order are counted. */
@@ -87,11 +63,7 @@ static long fail_each(bool memory, int code, bm_status wanted)
     for (bool failed = true; failed; n++) {
         size_t n_read;
         bm_error err = {0};
-        plan.with_memory = memory;
-        plan.code = code;
-        plan.left = n;
-        plan.failed = false;
-        plan.armed = true;
+        plan_call(n, code, memory);
         bm_status status = sort_all(s.root, &n_read, &err);
         plan.armed = false;
         failed = plan.failed;
@@ -119,10 +91,10 @@ Test(spill_calls, short_reads_and_writes_are_gone_on_with)
     scratch s;
     size_t n_read;
     scratch_open(&s);
-    plan.left = -1;
-    plan.shorten = plan.armed = true;
+    plan_call(-1, 0, false);
+    shorten = true;
     bm_status status = sort_all(s.root, &n_read, NULL);
-    plan.shorten = plan.armed = false;
+    shorten = plan.armed = false;
     cr_assert_eq(status, BM_OK);
     cr_assert_eq(n_read, RECORDS);
     scratch_close(&s);
@@ -135,11 +107,7 @@ Test(spill_calls, interrupted_reads_and_writes_are_done_again)
     long n = 0;
     for (plan.failed = true; plan.failed; n++) {
         size_t n_read;
-        plan.with_memory = false;
-        plan.code = EINTR;
-        plan.left = n;
-        plan.failed = false;
-        plan.armed = true;
+        plan_call(n, EINTR, false);
         bm_status status = sort_all(s.root, &n_read, NULL);
         plan.armed = false;
         cr_assert(status == BM_OK && n_read == RECORDS, "call %ld", n);
