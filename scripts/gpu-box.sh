@@ -307,7 +307,7 @@ step_text() {
             fail "sign --shingle $shingle fails on the CPU" || return
         rm -f "$work"/text-seconds-*
         for ((r = 0; r < repeats; r++)); do
-            for form in off on auto; do
+            for form in off on trial; do
                 begin=$(date +%s.%N)
                 run 300 /dev/null env "BANDMILL_CL_TEXT=$form" "$build/bandmill" sign "$work/$n.jsonl" -q --force --shingle "$shingle" \
                     --device "$spec" -o "$work/text-$form" || fail "sign --shingle $shingle fails with BANDMILL_CL_TEXT=$form" || return
@@ -321,7 +321,7 @@ step_text() {
         rows+="${rows:+,
   }{\"shingle\": \"$shingle\", \"hashes_seconds\": $(sort -n "$work/text-seconds-off" | sed -n "$(((repeats + 1) / 2))p"),
    \"text_seconds\": $(sort -n "$work/text-seconds-on" | sed -n "$(((repeats + 1) / 2))p"), \"chosen\": $(
-            awk '/"device_input": [{]/ { on = 1; sub(/.*"device_input": /, "") } on { print } on && /^    }/ { exit }' "$work/text-auto/manifest.json" |
+            awk '/"device_input": [{]/ { on = 1; sub(/.*"device_input": /, "") } on { print } on && /^    }/ { exit }' "$work/text-trial/manifest.json" |
                 sed '$ s/,$//'
         )}"
     done
