@@ -218,7 +218,7 @@ static bm_status begin_asking(bm_part_counts *c, bm_error *err)
     return bm_spill_seal(c->count_file, err);
 }
 
-bm_status bm_part_counts_end(bm_part_counts *c, bm_pool *pool, bm_error *err)
+bm_status bm_part_counts_end(bm_part_counts *c, bm_pool *pool, bm_meter *meter, bm_error *err)
 {
     counting k = {.all = c, .shared = bm_pool_size(pool) > 1};
     bm_status status = BM_OK;
@@ -236,7 +236,9 @@ bm_status bm_part_counts_end(bm_part_counts *c, bm_pool *pool, bm_error *err)
         return bm_fail_nomem(err, (size_t)BATCH * BLOCK * sizeof *k.counts);
     for (size_t i = 0; status == BM_OK && i < c->n_parts; i++) {
         k.part = &c->parts[i];
-        status = count_part(&k, pool, err);
+        status = bm_meter_check(meter, err);
+        if (status == BM_OK)
+            status = count_part(&k, pool, err);
     }
     bm_free(k.counts);
     return status == BM_OK ? begin_asking(c, err) : status;

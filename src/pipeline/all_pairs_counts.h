@@ -7,6 +7,7 @@
 #include <bandmill/types.h>
 
 #include "base/pool.h"
+#include "pipeline/meter.h"
 
 #define BM_PART_BITS_MAX 8u
 
@@ -21,8 +22,8 @@ bm_status bm_part_counts_open(const char *dir, unsigned table_bits, unsigned par
 void bm_part_counts_close(bm_part_counts *counts); /* NULL is fine */
 /* Count a mixed hash. */
 bm_status bm_part_counts_add(bm_part_counts *counts, uint64_t mixed, bm_error *err);
-/* No more are added. */
-bm_status bm_part_counts_end(bm_part_counts *counts, bm_pool *pool, bm_error *err);
+/* No more are added. BM_ERR_CANCELLED as the meter says. */
+bm_status bm_part_counts_end(bm_part_counts *counts, bm_pool *pool, bm_meter *meter, bm_error *err);
 /* The count of each hash, which are asked for in the order in which they were added. */
 bm_status bm_part_counts_next(bm_part_counts *counts, uint64_t mixed, uint32_t *count,
                               bm_error *err);

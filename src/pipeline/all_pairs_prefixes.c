@@ -228,6 +228,8 @@ static bm_status each_window(making *m, bm_status (*fn)(making *, bm_error *), b
             status = bm_set_window_next(&m->window, err);
         if (status == BM_OK)
             status = fn(m, err);
+        if (status == BM_OK)
+            bm_meter_progress(m->job->meter, m->window.end, m->out->n, m->window.end);
     }
     return status == BM_NOT_FOUND ? BM_OK : status;
 }
@@ -253,7 +255,8 @@ static bm_status count_all(making *m, unsigned table_bits, bm_error *err)
         status = bm_part_counts_open(dir, table_bits, part_bits, &m->parts, err);
     if (status == BM_OK)
         status = each_window(m, count_window, err);
-    return status == BM_OK ? bm_part_counts_end(m->parts, m->job->pool, err) : status;
+    return status == BM_OK ? bm_part_counts_end(m->parts, m->job->pool, m->job->meter, err)
+                           : status;
 }
 
 /* The order of the documents, and arrays of their ranges. */
@@ -288,11 +291,13 @@ bm_status bm_set_prefixes_make(const bm_set_prefixes_job *job, bm_set_prefixes *
                 .window = {.corpus = job->corpus, .pool = job->pool},
                 .shared = bm_pool_size(job->pool) > 1};
     unsigned table_bits = 0;
+    bm_meter_stage(job->meter, "count", "documents");
     bm_status status = begin(&m, err);
     if (status == BM_OK)
         status = share_memory(&m, &table_bits, err);
     if (status == BM_OK)
         status = count_all(&m, table_bits, err);
+    bm_meter_stage(job->meter, "prefixes", "documents");
     if (status == BM_OK)
         status = bm_spill_open(job->corpus->cfg.temp_dir, BM_SPILL_PREFIXES, WRITE_BYTES,
                                &out->file, err);

@@ -29,7 +29,7 @@ typedef struct bm_set_prefixes_job {
 
 /* `out` stays where it is as long as it is used. The same prefixes for any memory and pool.
  * BM_ERR_NOMEM: `memory` is too little, and the message names the least. BM_ERR_IO, BM_ERR_FORMAT,
- * BM_ERR_CANCELLED. */
+ * BM_ERR_CANCELLED. Stages "count" and "prefixes", unit "documents". */
 bm_status bm_set_prefixes_make(const bm_set_prefixes_job *job, bm_set_prefixes *out, bm_error *err);
 void bm_set_prefixes_reset(bm_set_prefixes *prefixes);
 

@@ -60,6 +60,7 @@ static bm_status make_room(bm_corpus *corpus, const bm_all_pairs_job *job, bm_er
 static bm_status search(bm_match *match, const bm_all_pairs_job *job, bm_error *err)
 {
     bm_all_pairs_stats stats = {0};
+    bm_meter_stage(match->meter, "compare", "documents");
     bm_status status = bm_all_pairs(job, &stats, err);
     match->n_candidates = match->n_verified = stats.n_compared;
     if (status == BM_OK && stats.n_blocks > 1)

@@ -32,13 +32,15 @@ static void expect_parts(const char *dir, unsigned part_bits, uint32_t threads, 
     bm_shingle_counts whole;
     bm_part_counts *parts;
     bm_pool *pool;
+    bm_meter meter;
+    bm_meter_init(&meter, NULL);
     cr_assert_eq(bm_pool_open(threads, &pool, NULL), BM_OK);
     cr_assert_eq(bm_shingle_counts_open(&whole, TABLE_BITS, NULL), BM_OK);
     bm_shingle_counts_add(&whole, hashes, N, false);
     cr_assert_eq(bm_part_counts_open(dir, TABLE_BITS, part_bits, &parts, NULL), BM_OK);
     for (size_t i = 0; i < N; i++)
         cr_assert_eq(bm_part_counts_add(parts, hashes[i], NULL), BM_OK);
-    cr_assert_eq(bm_part_counts_end(parts, pool, NULL), BM_OK);
+    cr_assert_eq(bm_part_counts_end(parts, pool, &meter, NULL), BM_OK);
     for (size_t i = 0; i < N; i++) {
         uint32_t count;
         cr_assert_eq(bm_part_counts_next(parts, hashes[i], &count, NULL), BM_OK);
@@ -52,6 +54,7 @@ static void expect_parts(const char *dir, unsigned part_bits, uint32_t threads, 
     bm_part_counts_close(parts);
     bm_shingle_counts_reset(&whole);
     bm_pool_close(pool);
+    bm_meter_reset(&meter);
     free(times);
 }
 
@@ -68,6 +71,8 @@ Test(all_pairs_counts, none_at_all_and_one_alone)
 {
     scratch temp;
     bm_pool *pool;
+    bm_meter meter;
+    bm_meter_init(&meter, NULL);
     scratch_open(&temp);
     cr_assert_eq(bm_pool_open(2, &pool, NULL), BM_OK);
     for (uint64_t n = 0; n < 2; n++) {
@@ -76,12 +81,13 @@ Test(all_pairs_counts, none_at_all_and_one_alone)
         cr_assert_eq(bm_part_counts_open(temp.root, 16, 4, &parts, NULL), BM_OK);
         for (uint64_t i = 0; i < n; i++)
             cr_assert_eq(bm_part_counts_add(parts, UINT64_MAX, NULL), BM_OK);
-        cr_assert_eq(bm_part_counts_end(parts, pool, NULL), BM_OK);
+        cr_assert_eq(bm_part_counts_end(parts, pool, &meter, NULL), BM_OK);
         for (uint64_t i = 0; i < n; i++)
             cr_assert(bm_part_counts_next(parts, UINT64_MAX, &count, NULL) == BM_OK && count == 1);
         bm_part_counts_close(parts);
     }
     bm_pool_close(pool);
+    bm_meter_reset(&meter);
     scratch_close(&temp);
 }
 

@@ -101,3 +101,32 @@ Test(all_pairs_prefixes, a_cancelled_job_ends_with_its_status)
     bm_corpus_reset(&corpus);
     drop_sets(s);
 }
+
+static void note(void *ctx, const bm_progress *progress)
+{
+    char *stages = ctx;
+    cr_assert(progress->done > 0 && progress->done <= progress->total);
+    cr_assert_str_eq(progress->unit, "documents");
+    size_t len = strlen(stages);
+    if (len < 90 && strstr(stages, progress->stage) == NULL)
+        snprintf(stages + len, 100 - len, "%s ", progress->stage);
+}
+
+Test(all_pairs_prefixes, it_is_told_how_far_counting_and_cutting_are)
+{
+    drawn *s = make_sets(300, 60, 2, 1);
+    bm_corpus corpus;
+    bm_set_prefixes p;
+    char stages[100] = "";
+    bm_callbacks callbacks = {.ctx = stages, .progress = note};
+    cr_assert_eq(fill(s, true, &corpus, NULL), BM_OK);
+    bm_meter_reset(&s->meter);
+    bm_meter_init(&s->meter, &callbacks);
+    bm_set_prefixes_job job = {
+        .corpus = &corpus, .threshold = .5, .pool = s->pool, .meter = &s->meter};
+    cr_assert_eq(bm_set_prefixes_make(&job, &p, NULL), BM_OK);
+    cr_assert_str_eq(stages, "count prefixes ");
+    bm_set_prefixes_reset(&p);
+    bm_corpus_reset(&corpus);
+    drop_sets(s);
+}
