@@ -130,3 +130,25 @@ Test(all_pairs_prefixes, it_is_told_how_far_counting_and_cutting_are)
     bm_corpus_reset(&corpus);
     drop_sets(s);
 }
+
+Test(all_pairs_prefixes, a_damaged_record_is_an_error)
+{
+    drawn *s = make_sets(300, 60, 2, 1);
+    bm_corpus corpus;
+    bm_set_prefixes p;
+    uint64_t bad = 0x1234567812345678;
+    cr_assert_eq(fill(s, true, &corpus, NULL), BM_OK);
+    bm_set_prefixes_job job = {
+        .corpus = &corpus, .threshold = .5, .pool = s->pool, .meter = &s->meter};
+    cr_assert_eq(bm_set_prefixes_make(&job, &p, NULL), BM_OK);
+    uint64_t *record = malloc((BM_PREFIX_RANGE + p.store.most) * 8);
+    cr_assert_eq(p.store.read(p.store.ctx, 1, record, NULL), BM_OK);
+    off_t at = (off_t)p.places[1] + (off_t)BM_SPILL_RECORD + 8;
+    cr_assert_eq(pwrite(bm_spill_fd(p.file), &bad, sizeof bad, at), 8);
+    cr_assert_eq(p.store.read(p.store.ctx, 1, record, NULL), BM_ERR_FORMAT);
+    cr_assert_eq(p.store.read(p.store.ctx, 2, record, NULL), BM_OK);
+    free(record);
+    bm_set_prefixes_reset(&p);
+    bm_corpus_reset(&corpus);
+    drop_sets(s);
+}
