@@ -1,16 +1,12 @@
 /* input_set.c -- opening: expand the paths, look at the first bytes, settle one format. */
 #include "io/input_set.h"
 
-#include <errno.h>
-#include <poll.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "io/input_set_private.h"
 #include "io/reader_table.h"
-
-#define WAIT_MS 200
 
 bool bm_name_ends(const char *name, size_t len, const char *ending)
 {
@@ -99,21 +95,6 @@ bm_status bm_input_set_open_watched(const bm_input_options *options, const char 
     }
     *out = set;
     return BM_OK;
-}
-
-bm_status bm_input_set_wait(const bm_input_set *set, int fd, bm_error *err)
-{
-    const bm_callbacks *callbacks = set->callbacks;
-    struct pollfd ready = {.fd = fd, .events = POLLIN};
-    if (callbacks == NULL || callbacks->cancelled == NULL)
-        return BM_OK;
-    for (;;) {
-        int n = poll(&ready, 1, WAIT_MS);
-        if (n > 0 || (n < 0 && errno != EINTR))
-            return BM_OK; /* what is wrong, the read will say */
-        if (callbacks->cancelled(callbacks->ctx))
-            return bm_fail(err, BM_ERR_CANCELLED, "interrupted");
-    }
 }
 
 void bm_input_set_close(bm_input_set *set)

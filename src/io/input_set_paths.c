@@ -175,6 +175,14 @@ static bm_status add_path(bm_input_set *set, const char *path, bm_error *err)
     return add_source(set, copy, err);
 }
 
+/* A signal to stop came while the list waited for its writer. */
+static bool is_cancelled(const bm_input_set *set, int code)
+{
+    const bm_callbacks *callbacks = set->callbacks;
+    return code == EINTR && callbacks != NULL && callbacks->cancelled != NULL &&
+           callbacks->cancelled(callbacks->ctx);
+}
+
 static bm_status read_list(bm_input_set *set, FILE *list, bm_error *err)
 {
     const char *name = set->options.files_from;
@@ -187,7 +195,9 @@ static bm_status read_list(bm_input_set *set, FILE *list, bm_error *err)
         errno = 0;
         ssize_t len = getdelim(&entry, &cap, separator, list);
         if (len < 0) {
-            if (ferror(list) || errno == ENOMEM)
+            if (is_cancelled(set, errno))
+                status = bm_fail(err, BM_ERR_CANCELLED, "interrupted");
+            else if (ferror(list) || errno == ENOMEM)
                 status = bm_fail_errno(err, errno, name, "cannot read the list of files");
             break;
         }

@@ -44,9 +44,6 @@ bm_status bm_input_set_probe(bm_input_set *set, bm_error *err);
 bm_status bm_probe_refused(const char *name, const char *head, size_t len, bm_error *err);
 /* The held stream of a source; NULL: it is a regular file. */
 bm_held *bm_input_set_held(bm_input_set *set, size_t source);
-/* Wait until a held descriptor has something to read. BM_ERR_CANCELLED when the caller wants to
- * stop. */
-bm_status bm_input_set_wait(const bm_input_set *set, int fd, bm_error *err);
 /* Does `name` end in `ending`? */
 bool bm_name_ends(const char *name, size_t len, const char *ending);
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/wait_readable.h"
 #include "io/input_set_private.h"
 
 typedef struct mark {
@@ -88,7 +89,7 @@ static bm_status read_head(const bm_input_set *set, int fd, const char *name, ch
 {
     *len = 0;
     while (*len < BM_PROBE_BYTES) {
-        bm_status status = bm_input_set_wait(set, fd, err);
+        bm_status status = bm_wait_readable(set->callbacks, fd, err);
         if (status != BM_OK)
             return status;
         ssize_t got = read(fd, head + *len, BM_PROBE_BYTES - *len);

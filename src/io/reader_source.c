@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/wait_readable.h"
 #include "io/decompress.h"
 #include "io/input_set_private.h"
 
@@ -176,7 +177,7 @@ static bm_status read_stored(bm_stream *stream, char *out, size_t cap, size_t *g
     } else {
         ssize_t n;
         bm_status status = held != NULL && !held->spooled
-                               ? bm_input_set_wait(stream->set, stream->fd, err)
+                               ? bm_wait_readable(stream->set->callbacks, stream->fd, err)
                                : BM_OK;
         if (status != BM_OK)
             return status;

@@ -340,7 +340,7 @@ static bm_status open_bench(const bm_bench_options *options, bench *b, bm_error 
                        b->options.repeats, b->options.min_seconds);
     bm_status status = pick_devices(b, err);
     if (status == BM_OK)
-        status = bm_bench_text_open(options->paths, options->n_paths, &b->text, err);
+        status = bm_bench_text_open(options->paths, options->n_paths, &b->callbacks, &b->text, err);
     if (status == BM_OK)
         status = bm_bench_text_foreign(&b->foreign, err);
     if (status == BM_OK)

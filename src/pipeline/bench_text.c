@@ -72,8 +72,8 @@ static bm_status read_all(const bm_input_set *set, bm_reader *reader, bm_bench_t
     return status;
 }
 
-static bm_status from_files(const char *const *paths, size_t n_paths, bm_bench_text *text,
-                            bm_error *err)
+static bm_status from_files(const char *const *paths, size_t n_paths, const bm_callbacks *callbacks,
+                            bm_bench_text *text, bm_error *err)
 {
     bm_job job;
     bm_job_init(&job);
@@ -81,7 +81,7 @@ static bm_status from_files(const char *const *paths, size_t n_paths, bm_bench_t
     job.input.n_paths = n_paths;
     bm_input_set *set = NULL;
     bm_reader *reader = NULL;
-    bm_status status = bm_input_set_open(&job.input, NULL, &set, err);
+    bm_status status = bm_input_set_open_watched(&job.input, NULL, callbacks, &set, err);
     if (status == BM_OK && bm_input_set_format(set) == BM_FORMAT_HASHES)
         status = bm_fail(err, BM_ERR_USAGE, "bench takes documents with text, not hashes");
     if (status == BM_OK)
@@ -194,13 +194,13 @@ bm_status bm_bench_text_foreign(bm_bench_text *out, bm_error *err)
     return status;
 }
 
-bm_status bm_bench_text_open(const char *const *paths, size_t n_paths, bm_bench_text *out,
-                             bm_error *err)
+bm_status bm_bench_text_open(const char *const *paths, size_t n_paths,
+                             const bm_callbacks *callbacks, bm_bench_text *out, bm_error *err)
 {
     memset(out, 0, sizeof *out);
     const script plain = {english, COUNT(english), true};
-    bm_status status =
-        n_paths == 0 ? make(&plain, MADE_BYTES, out, err) : from_files(paths, n_paths, out, err);
+    bm_status status = n_paths == 0 ? make(&plain, MADE_BYTES, out, err)
+                                    : from_files(paths, n_paths, callbacks, out, err);
     if (status != BM_OK)
         bm_bench_text_reset(out);
     return status;

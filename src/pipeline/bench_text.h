@@ -18,9 +18,10 @@ typedef struct bm_bench_text {
 } bm_bench_text; /* {0} is empty */
 
 /* Documents of `paths` (any format that jobs read); none: 32 MB of words whose frequencies and
- * lengths are like those of English, from a fixed seed. BM_ERR_INPUT: bad records, or no text. */
-bm_status bm_bench_text_open(const char *const *paths, size_t n_paths, bm_bench_text *out,
-                             bm_error *err);
+ * lengths are like those of English, from a fixed seed. `callbacks`
+ * (or NULL) are asked whether to stop. BM_ERR_INPUT: bad records, or no text. BM_ERR_CANCELLED. */
+bm_status bm_bench_text_open(const char *const *paths, size_t n_paths,
+                             const bm_callbacks *callbacks, bm_bench_text *out, bm_error *err);
 /* A third each of made documents in Latin letters with accents, in Greek, and in Chinese without
  * spaces: 16 MB from a fixed seed. */
 bm_status bm_bench_text_foreign(bm_bench_text *out, bm_error *err);

@@ -84,7 +84,7 @@ static bm_status read_pairs(bm_explainer *e, bm_error *err)
     bm_run_stage(&e->run, "read", "bytes");
     bm_status status = bm_explain_check_output(e, "pairs.tsv", err);
     if (status == BM_OK)
-        status = bm_pair_file_open(path, BM_ERR_FORMAT, &file, err);
+        status = bm_pair_file_open(path, BM_ERR_FORMAT, &e->run.callbacks, &file, err);
     if (status != BM_OK)
         return status;
     status = take_rows(e, &file, err);

@@ -130,7 +130,8 @@ static bm_status take_row(cluster *c, const bm_pair *pair, bm_error *err)
 static bm_status read_rows(cluster *c, bm_error *err)
 {
     bm_pair_file file;
-    bm_status status = bm_pair_file_open(c->options->path, BM_ERR_INPUT, &file, err);
+    const bm_callbacks callbacks = bm_meter_callbacks(&c->meter);
+    bm_status status = bm_pair_file_open(c->options->path, BM_ERR_INPUT, &callbacks, &file, err);
     if (status != BM_OK)
         return status;
     bm_meter_stage(&c->meter, "read", "bytes");

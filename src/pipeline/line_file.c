@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/wait_readable.h"
 
 #define BLOCK_BYTES ((size_t)1 << 20)
 
@@ -22,6 +23,9 @@ static bm_status read_more(bm_line_file *file, bm_error *err)
     file->next = 0;
     bm_status status = bm_buf_reserve(block, BLOCK_BYTES, err);
     while (status == BM_OK) {
+        status = bm_wait_readable(file->callbacks, file->fd, err);
+        if (status != BM_OK)
+            break;
         ssize_t n = read(file->fd, block->data + block->len, BLOCK_BYTES);
         if (n < 0 && errno == EINTR)
             continue;

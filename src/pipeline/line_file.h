@@ -16,6 +16,8 @@ typedef struct bm_line_file {
     const char *name;   /* for messages; borrowed */
     size_t longest;     /* bytes of a line */
     bm_status too_long; /* what a longer one is */
+    const bm_callbacks
+        *callbacks; /* asked whether to stop while there is nothing to read; or NULL */
     /* the line read last, until the next; its bytes may be changed in place */
     char *text; /* not ended by NUL */
     size_t len;
@@ -28,7 +30,7 @@ typedef struct bm_line_file {
 } bm_line_file;       /* reset frees what it has read */
 
 /* *more false: there was no line left, and `number` is that of the one that might follow.
- * BM_ERR_IO, BM_ERR_NOMEM, `too_long` with the line. */
+ * BM_ERR_IO, BM_ERR_NOMEM, BM_ERR_CANCELLED, `too_long` with the line. */
 bm_status bm_line_file_next(bm_line_file *file, bool *more, bm_error *err);
 void bm_line_file_reset(bm_line_file *file);
 

@@ -38,13 +38,15 @@ static bm_status next_row(bm_pair_file *file, bool *more, bm_error *err)
     return status;
 }
 
-bm_status bm_pair_file_open(const char *path, bm_status bad, bm_pair_file *out, bm_error *err)
+bm_status bm_pair_file_open(const char *path, bm_status bad, const bm_callbacks *callbacks,
+                            bm_pair_file *out, bm_error *err)
 {
     memset(out, 0, sizeof *out);
     out->bad = bad;
     out->own_fd = strcmp(path, "-") != 0;
     const int fd = out->own_fd ? open(path, O_RDONLY | O_CLOEXEC) : STDIN_FILENO;
-    out->lines = (bm_line_file){.fd = fd, .name = path, .longest = ROW_BYTES, .too_long = bad};
+    out->lines = (bm_line_file){
+        .fd = fd, .name = path, .longest = ROW_BYTES, .too_long = bad, .callbacks = callbacks};
     if (fd < 0)
         return bm_fail_errno(err, errno, path, "cannot be opened");
     bool more = false;

@@ -26,8 +26,10 @@ typedef struct bm_pair_file {
 } bm_pair_file;
 
 /* `path`, or standard input for "-". `bad` is BM_ERR_INPUT for a file of others, BM_ERR_FORMAT for
- * one of our own. BM_ERR_IO, `bad` where the header is another. */
-bm_status bm_pair_file_open(const char *path, bm_status bad, bm_pair_file *out, bm_error *err);
+ * one of our own. `callbacks` (borrowed until close; or NULL) are asked whether to stop while there
+ * is nothing to read. BM_ERR_IO, BM_ERR_CANCELLED, `bad` where the header is another. */
+bm_status bm_pair_file_open(const char *path, bm_status bad, const bm_callbacks *callbacks,
+                            bm_pair_file *out, bm_error *err);
 void bm_pair_file_close(bm_pair_file *file);
 /* *more false: there was no row left. */
 bm_status bm_pair_file_next(bm_pair_file *file, bool *more, bm_error *err);

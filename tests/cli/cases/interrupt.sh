@@ -75,6 +75,25 @@ stop_in_the_middle() {
     wait $writer 2> /dev/null
 }
 
+# whatever command it is that waits for its input
+for command in 'cluster -' 'dedup --files-from - -o out' 'pairs -' 'bench -'; do
+    command_line="kill -TERM bandmill $command"
+    sleep 8 > fifo &
+    writer=$!
+    # shellcheck disable=SC2086
+    "$PROGRAM" $command < fifo > ../out 2> ../err &
+    job=$!
+    sleep 0.3
+    began=$(date +%s)
+    kill -TERM $job
+    wait $job
+    rc=$?
+    [ $(($(date +%s) - began)) -le 3 ] || fail "it took $(($(date +%s) - began)) s to stop"
+    kill $writer 2> /dev/null
+    wait $writer 2> /dev/null
+    interrupted 143
+done
+
 # one asks; a second one, of the other kind too, ends the process at once: by that signal, so without a word
 stop_in_the_middle INT; interrupted 130
 stop_in_the_middle TERM; interrupted 143

@@ -23,7 +23,7 @@ static bm_status open_file(const char *ending, const char *content, bm_bench_tex
                            bm_error *err)
 {
     const char *path = write_file(ending, content);
-    bm_status status = bm_bench_text_open(&path, 1, text, err);
+    bm_status status = bm_bench_text_open(&path, 1, NULL, text, err);
     unlink(path);
     return status;
 }
@@ -31,7 +31,7 @@ static bm_status open_file(const char *ending, const char *content, bm_bench_tex
 Test(bench_text, made_documents_have_40_to_240_words_between_single_spaces)
 {
     bm_bench_text text;
-    cr_assert_eq(bm_bench_text_open(NULL, 0, &text, NULL), BM_OK);
+    cr_assert_eq(bm_bench_text_open(NULL, 0, NULL, &text, NULL), BM_OK);
     cr_expect(text.made && text.bytes.len >= 32000000 && text.begin[text.n] == text.bytes.len);
     for (size_t i = 0; i < text.n; i++) {
         bm_str doc = bm_bench_text_get(&text, i);
@@ -51,8 +51,8 @@ Test(bench_text, made_documents_have_40_to_240_words_between_single_spaces)
 Test(bench_text, made_documents_are_the_same_every_time)
 {
     bm_bench_text x, y;
-    cr_assert_eq(bm_bench_text_open(NULL, 0, &x, NULL), BM_OK);
-    cr_assert_eq(bm_bench_text_open(NULL, 0, &y, NULL), BM_OK);
+    cr_assert_eq(bm_bench_text_open(NULL, 0, NULL, &x, NULL), BM_OK);
+    cr_assert_eq(bm_bench_text_open(NULL, 0, NULL, &y, NULL), BM_OK);
     cr_assert_eq(x.n, y.n);
     cr_assert_eq(x.bytes.len, y.bytes.len);
     cr_expect_eq(memcmp(x.bytes.data, y.bytes.data, x.bytes.len), 0);
@@ -113,5 +113,5 @@ Test(bench_text, files_without_text_are_refused)
     cr_expect_eq(open_file(".jsonl", "{\"text\":\"\"}\n", &text, NULL), BM_ERR_INPUT);
     cr_expect_eq(open_file(".jsonl", "", &text, NULL), BM_ERR_INPUT);
     const char *missing = "/tmp/bm-bench-text-is-not-there.jsonl";
-    cr_expect_eq(bm_bench_text_open(&missing, 1, &text, NULL), BM_ERR_IO);
+    cr_expect_eq(bm_bench_text_open(&missing, 1, NULL, &text, NULL), BM_ERR_IO);
 }

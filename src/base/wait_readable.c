@@ -1,0 +1,23 @@
+/* wait_readable.c -- poll with a limit, and ask in between. */
+#include "base/wait_readable.h"
+
+#include <errno.h>
+#include <poll.h>
+
+#include "base/error.h"
+
+#define WAIT_MS 200
+
+bm_status bm_wait_readable(const bm_callbacks *callbacks, int fd, bm_error *err)
+{
+    struct pollfd ready = {.fd = fd, .events = POLLIN};
+    if (callbacks == NULL || callbacks->cancelled == NULL)
+        return BM_OK;
+    for (;;) {
+        int n = poll(&ready, 1, WAIT_MS);
+        if (n > 0 || (n < 0 && errno != EINTR))
+            return BM_OK; /* what is wrong, the read will say */
+        if (callbacks->cancelled(callbacks->ctx))
+            return bm_fail(err, BM_ERR_CANCELLED, "interrupted");
+    }
+}

@@ -1,0 +1,66 @@
+/* test_wait_readable.c -- waiting ends with data, with the end of them, and with the wish to stop.
+ */
+#include <criterion/criterion.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "base/wait_readable.h"
+
+typedef struct caller {
+    unsigned asked, stop_at; /* 0: never */
+    int write_fd;            /* gets a byte when asked; -1: none */
+} caller;
+
+static bool cancelled(void *ctx)
+{
+    caller *c = ctx;
+    c->asked++;
+    if (c->write_fd >= 0)
+        cr_assert_eq(write(c->write_fd, "x", 1), 1);
+    return c->asked == c->stop_at;
+}
+
+static bm_status wait_for(int fd, caller *c)
+{
+    const bm_callbacks callbacks = {.ctx = c, .cancelled = cancelled};
+    bm_error err = {0};
+    return bm_wait_readable(&callbacks, fd, &err);
+}
+
+Test(wait_readable, who_wants_to_stop_is_asked_until_there_is_something)
+{
+    int ends[2];
+    cr_assert_eq(pipe(ends), 0);
+    caller c = {.stop_at = 2, .write_fd = -1};
+    cr_assert_eq(wait_for(ends[0], &c), BM_ERR_CANCELLED);
+    cr_assert_eq(c.asked, 2);
+    c = (caller){.write_fd = ends[1]};
+    cr_assert_eq(wait_for(ends[0], &c), BM_OK);
+    cr_assert_eq(c.asked, 1, "the byte that came with the first question");
+    c = (caller){.stop_at = 1, .write_fd = -1};
+    cr_assert_eq(wait_for(ends[0], &c), BM_OK);
+    cr_assert_eq(c.asked, 0, "the byte is there still");
+}
+
+Test(wait_readable, an_end_a_file_and_a_descriptor_that_is_none_are_left_to_the_read)
+{
+    int ends[2];
+    caller c = {.stop_at = 1, .write_fd = -1};
+    cr_assert_eq(pipe(ends), 0);
+    close(ends[1]);
+    cr_assert_eq(wait_for(ends[0], &c), BM_OK, "the end");
+    int file = open("/dev/null", O_RDONLY);
+    cr_assert_eq(wait_for(file, &c), BM_OK);
+    close(file);
+    cr_assert_eq(wait_for(file, &c), BM_OK, "closed");
+    cr_assert_eq(c.asked, 0);
+}
+
+Test(wait_readable, without_anybody_to_ask_there_is_no_wait_here)
+{
+    int ends[2];
+    const bm_callbacks none = {0};
+    cr_assert_eq(pipe(ends), 0);
+    cr_assert_eq(bm_wait_readable(NULL, ends[0], NULL), BM_OK);
+    cr_assert_eq(bm_wait_readable(&none, ends[0], NULL), BM_OK);
+}
