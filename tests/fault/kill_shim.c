@@ -1,0 +1,154 @@
+/* kill_shim.c -- the process is killed (SIGKILL) right before the N-th of its calls that change the
+ * disk, for tests: loaded before the C library (LD_PRELOAD).
+ *
+ *     KILL_SHIM=N        which call, from 1; 0: none
+ *     KILL_SHIM_TORN=1   where that call writes bytes, the first half of them is written before
+ *     KILL_SHIM_LOG=FILE at the end, how many there were; "killed" and the call's name where it was
+ *
+ * Writing, creating, cutting, linking, renaming, removing and syncing count, but not what goes to
+ * the standard streams. Threads: any. */
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static atomic_ulong n_calls;
+static unsigned long deadly;
+
+static void say(const char *text, unsigned long n)
+{
+    const char *path = getenv("KILL_SHIM_LOG");
+    FILE *log = path != NULL ? fopen(path, "a") : NULL;
+    if (log == NULL)
+        return;
+    fprintf(log, "%s %lu\n", text, n);
+    fclose(log);
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+    const char *text = getenv("KILL_SHIM");
+    deadly = text != NULL ? strtoul(text, NULL, 10) : 0;
+}
+
+__attribute__((destructor)) static void end(void)
+{
+    say("calls", atomic_load(&n_calls));
+}
+
+/* Count a call: is it the one? */
+static bool is_due(void)
+{
+    return atomic_fetch_add(&n_calls, 1) + 1 == deadly;
+}
+
+static void die(const char *call)
+{
+    say(call, deadly);
+    raise(SIGKILL);
+}
+
+static void call(const char *name)
+{
+    if (is_due())
+        die(name);
+}
+
+/* The function behind ours: what ISO C has no cast for. */
+#define NEXT(type, fn, name)                                                                       \
+    type fn;                                                                                       \
+    do {                                                                                           \
+        void *symbol = dlsym(RTLD_NEXT, name);                                                     \
+        memcpy(&fn, &symbol, sizeof fn);                                                           \
+    } while (0)
+
+typedef ssize_t write_fn(int fd, const void *data, size_t n);
+typedef ssize_t pwrite_fn(int fd, const void *data, size_t n, off_t at);
+typedef int open_fn(const char *path, int flags, ...);
+
+static bool torn(void)
+{
+    const char *text = getenv("KILL_SHIM_TORN");
+    return text != NULL && *text == '1';
+}
+
+ssize_t write(int fd, const void *data, size_t n)
+{
+    NEXT(write_fn *, fn, "write");
+    if (fd > STDERR_FILENO && is_due()) {
+        if (torn())
+            (void)!fn(fd, data, n / 2);
+        die("write");
+    }
+    return fn(fd, data, n);
+}
+
+ssize_t pwrite(int fd, const void *data, size_t n, off_t at)
+{
+    NEXT(pwrite_fn *, fn, "pwrite");
+    if (is_due()) {
+        if (torn())
+            (void)!fn(fd, data, n / 2, at);
+        die("pwrite");
+    }
+    return fn(fd, data, n, at);
+}
+
+int open(const char *path, int flags, ...)
+{
+    mode_t mode = 0;
+    bool makes = (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE;
+    if (makes) {
+        va_list args;
+        va_start(args, flags);
+        mode = va_arg(args, mode_t);
+        va_end(args);
+        call("open");
+    }
+    NEXT(open_fn *, fn, "open");
+    return fn(path, flags, mode);
+}
+
+#define COUNTED(name, parameters, arguments)                                                       \
+    int name parameters                                                                            \
+    {                                                                                              \
+        typedef int name##_fn parameters;                                                          \
+        NEXT(name##_fn *, fn, #name);                                                              \
+        call(#name);                                                                               \
+        return fn arguments;                                                                       \
+    }
+
+COUNTED(unlink, (const char *path), (path))
+COUNTED(unlinkat, (int fd, const char *path, int flags), (fd, path, flags))
+COUNTED(rename, (const char *a, const char *b), (a, b))
+COUNTED(renameat, (int f, const char *a, int g, const char *b), (f, a, g, b))
+COUNTED(renameat2, (int f, const char *a, int g, const char *b, unsigned flags),
+        (f, a, g, b, flags))
+COUNTED(link, (const char *a, const char *b), (a, b))
+COUNTED(linkat, (int f, const char *a, int g, const char *b, int flags), (f, a, g, b, flags))
+COUNTED(mkdir, (const char *path, mode_t mode), (path, mode))
+COUNTED(rmdir, (const char *path), (path))
+COUNTED(ftruncate, (int fd, off_t size), (fd, size))
+
+/* Only pretended: a killed process loses nothing that the system has, and hundreds of jobs would
+ * wait for the disk. */
+int fsync(int fd)
+{
+    (void)fd;
+    call("fsync");
+    return 0;
+}
+
+int syncfs(int fd)
+{
+    (void)fd;
+    call("syncfs");
+    return 0;
+}

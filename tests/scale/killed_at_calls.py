@@ -1,0 +1,138 @@
+"""Killed before each call that changes the disk, in turn, and gone on with: the same bytes, and nothing left.
+
+For N = 1, 2, 3 … a job is killed right before the N-th of its calls that write, create, cut, link, rename, remove or sync
+(tests/fault/kill_shim.c), until one runs past them all. After each kill the earlier output is as it was, or the new one is
+whole; the same command with --resume ends with 0 and with the bytes of a job that nobody killed; and nothing is left beside
+the output or under --temp-dir, of this job or the one before. Work is sealed after each batch of 40 documents.
+
+  pairs    dedup --pairs with --temp-dir; it is another one when the job goes on
+  force    dedup --cluster star over an earlier output
+  sign     sign --band-keys of two files
+  torn     pairs and sign again: of the bytes that the last call was to write the first half is written
+  twice    a job of pairs that was killed in its middle goes on and is killed at each of its calls, then goes on again
+
+Python's standard library only."""
+import os
+import shutil
+import subprocess
+import sys
+import time
+
+sys.path[:0] = [os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", part) for part in ("reference", "identity")]
+import harness
+from outputs import differing, digests
+from resuming import Job, empty, planted, put
+
+STEP = ["--batch-docs", "40", "--threads", "1", "-q"]
+SIGKILL = -9
+
+
+class Calls:
+    """Runs a job under the shim."""
+
+    def __init__(self, args, folder, torn):
+        self.program, self.shim, self.torn = args.program, os.path.abspath(args.shim), torn
+        self.log = os.path.join(folder, "calls")
+
+    def run(self, job, n, *more):
+        """Killed at call n, or not (0). (exit code, stderr, calls made)"""
+        if os.path.exists(self.log):
+            os.remove(self.log)
+        env = {**os.environ, "BANDMILL_SEAL_SECONDS": "0", "LD_PRELOAD": self.shim, "KILL_SHIM": str(n), "KILL_SHIM_LOG": self.log,
+               "KILL_SHIM_TORN": str(int(self.torn)), "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"}
+        done = subprocess.run([self.program, *job.arguments(*more)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                              stderr=subprocess.PIPE, env=env, check=False)
+        rows = dict(line.split() for line in harness.read_file(self.log).decode().splitlines())
+        return done.returncode, done.stderr.decode(errors="replace"), int(rows.get("calls", 0)), " ".join(rows)
+
+
+class Case:
+    """A job, what differs when it goes on, and how its place looks before it begins."""
+
+    def __init__(self, calls, job, first=(), then=(), earlier=None, saved=None):
+        self.calls, self.job, self.first, self.then, self.earlier, self.saved = calls, job, first, then, earlier, saved
+        self.wanted = None
+
+    def prepare(self):
+        empty(self.job.output, self.job.work, *self.job.temporary)
+        for folder in self.job.temporary:
+            os.mkdir(folder)
+        if self.earlier:
+            shutil.copytree(self.earlier, self.job.output)
+        if self.saved:
+            shutil.copytree(self.saved, self.job.work)
+
+    def peace(self):
+        """Without a kill; how many calls that is."""
+        self.prepare()
+        code, said, n, _ = self.calls.run(self.job, 0, *self.first)
+        if code != 0:
+            raise harness.ProgramFailed(said)
+        self.wanted = digests(self.job.output)
+        return n
+
+    def left(self):
+        return [name for folder in self.job.temporary for name in os.listdir(folder)]
+
+    def wrong(self, n):
+        """Killed at call n and gone on with: what is wrong, or nothing."""
+        self.prepare()
+        code, said, _, name = self.calls.run(self.job, n, *self.first)
+        at = f"call {n}, {name}: "
+        if code != SIGKILL:
+            return f"{at}exit {code}: {said}"
+        now = digests(self.job.output)
+        in_place = not differing(now, self.wanted)
+        if in_place and self.left():
+            return f"{at}done, and left under --temp-dir: {self.left()}"
+        if in_place and not self.earlier:
+            return None
+        if not in_place and differing(now, digests(self.earlier) if self.earlier else {}):
+            return f"{at}neither the earlier output nor the new one: {sorted(now)}"
+        code, said, _, _ = self.calls.run(self.job, 0, "--resume", *self.then)
+        if code != 0:
+            return f"{at}then exit {code}: {said}"
+        files = differing(digests(self.job.output), self.wanted)
+        return f"{at}differ: {files}" if files else self.job.left() and f"{at}left: {self.job.left()}"
+
+    def check(self, claims, name, step):
+        began, n_calls = time.monotonic(), self.peace()
+        found = [wrong for wrong in map(self.wrong, range(1, n_calls + 1, step)) if wrong]
+        claims.check(f"{name}: killed at {len(range(1, n_calls + 1, step))} of {n_calls} calls, {time.monotonic() - began:.1f} s",
+                     not found and n_calls > 30, found[:3])
+
+
+def main():
+    args = harness.arguments("killed at each call", ("--planted", {"required": True}), ("--shim", {"required": True}))
+    claims, step = harness.Claims(), 7 if args.size == "small" else 1
+    with harness.scratch() as folder:
+        at = lambda name: os.path.join(folder, name)
+        docs = planted(os.path.abspath(args.planted), 160)
+        one, two = put(folder, "one.jsonl", docs[:90]), put(folder, "two.jsonl.gz", docs[90:])
+        temporary = [at("t1"), at("t2")]
+        first, then = ["--temp-dir", temporary[0]], ["--temp-dir", temporary[1]]
+        earlier = at("earlier")
+        harness.Program(args.program).run("dedup", "-o", earlier, "-q", one)
+        pairs = Job("pairs", ["dedup", "--pairs", *STEP], [one, two], at("pairs"), temporary)
+        sign = Job("sign", ["sign", "--band-keys", *STEP], [one, two], at("sign"))
+        star = Job("force", ["dedup", "--cluster", "star", "--force", *STEP], [two], at("force"))
+        whole, torn = Calls(args, folder, False), Calls(args, folder, True)
+        Case(whole, pairs, first, then).check(claims, "pairs", step)
+        Case(whole, star, earlier=earlier).check(claims, "force", step)
+        Case(whole, sign).check(claims, "sign", step)
+        Case(torn, pairs, first, then).check(claims, "torn, pairs", 2 * step)
+        Case(torn, sign).check(claims, "torn, sign", 2 * step)
+        # Killed behind half its calls, with some documents sealed.
+        plain = Case(whole, Job("twice", ["dedup", "--pairs", *STEP], [one, two], at("twice")))
+        n = plain.peace()
+        plain.prepare()
+        whole.run(plain.job, n // 2)
+        shutil.copytree(plain.job.work, at("saved"))
+        claims.check("twice: some work is there to go on from", os.path.exists(os.path.join(at("saved"), ".bandmill-journal")))
+        Case(whole, plain.job, ["--resume"], saved=at("saved")).check(claims, "twice", step)
+        Case(whole, plain.job, ["--quiet"], saved=at("saved")).check(claims, "begun anew over sealed work", step)
+    claims.end()
+
+
+if __name__ == "__main__":
+    main()

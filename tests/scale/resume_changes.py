@@ -1,0 +1,309 @@
+"""What may change between a job and its --resume, what may not, and what signals leave.
+
+  signals   SIGINT and SIGTERM in the middle of dedup and sign: 130 and 143, a line that says how to go on, and the same bytes
+            when one does; under the usual rule of when to seal, by which a job this short seals only for the signal
+  inputs    one byte more; the same size and time, but another head, or tail; another time only; one input less, one more,
+            another order: refused with 7, naming the file; and nothing of the work is touched
+  options   each that decides a result: refused with 7, naming what it was and what it is; another command too
+  allowed   --threads --memory --device --temp-dir --progress, and what only says how: the same bytes
+  state     a changed byte, a file cut short or taken away: 7, or the same bytes, and never another result
+  other     standard input and pipes (2), nothing to go on from, an output that is there (2), a start without --resume
+
+Work to go on from is made by kill -9 at a stage (resuming.py). Python's standard library only."""
+import os
+import re
+import shutil
+import signal
+import sys
+import time
+
+sys.path[:0] = [os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", part) for part in ("reference", "identity")]
+import harness
+from outputs import devices, differing, digests, opencl_environment
+from resuming import STATE, Child, Job, Seals, empty, planted, put, stage
+
+SEAL = {"BANDMILL_SEAL_SECONDS": "0"}
+
+REFUSED = [  # options, what the error must say
+    (["--threshold", "0.9"], '"threshold": 0.8, this one has "threshold": 0.9'),
+    (["--recall", "0.99"], '"recall": 0.95, .*"recall": 0.99'),
+    (["--seed", "2"], '"seed": 1, .*"seed": 2'),
+    (["--perms", "256"], '"perms": 128, .*"perms": 256'),
+    (["--shingle", "word:4"], '"shingle": "word:5", .*"shingle": "word:4"'),
+    (["--normalize", "none"], '"normalize": "lower", .*"normalize": "none"'),
+    (["--words", "space"], '"words": "alnum", .*"words": "space"'),
+    (["--short", "skip"], '"short": "whole", .*"short": "skip"'),
+    (["--bands", "20", "--rows", "5"], "had .*, this one has"),
+    (["--verify", "none"], '"verify": "exact", .*"verify": "none"'),
+    (["--cluster", "star"], '"cluster": "components", .*"cluster": "star"'),
+    (["--keep", "last"], '"keep": "first", .*"keep": "last"'),
+    (["--kept", "none"], '"kept": "same", .*"kept": "none"'),
+    (["--pairs"], '"pairs": 0, .*"pairs": 1'),
+    (["--text-field", "id"], '"text", .*"id"'),
+    (["--id-field", "id"], '"id_field": null, .*"id_field": "id"'),
+    (["--duplicate-ids", "number"], '"duplicate_ids": "error", .*"number"'),
+    (["--on-error", "skip"], '"on_error": "fail", .*"skip"'),
+    (["--invalid-utf8", "error"], '"invalid_utf8": "replace", .*"error"'),
+    (["--max-doc-bytes", "1M"], '"max_doc_bytes": 1073741824, .*1048576'),
+    (["--format", "lines"], '"input_format": "jsonl", .*"lines"'),
+]
+ALLOWED = [["--threads", 1], ["--threads", 5], ["--memory", "48M"], ["--memory", "8G"], ["--progress", "always"], ["-q"], ["-v"],
+           ["--batch-docs", 3], ["--batch-docs", 100000], ["--json"], ["--force"]]
+MATCHED = ("grouping", "writing")  # the matches are sealed
+
+
+class Bench:
+    """A folder with a job's corpora, and the program."""
+
+    def __init__(self, claims, args, folder):
+        self.claims, self.program, self.folder = claims, args.program, folder
+        self.env = opencl_environment()
+        docs = planted(os.path.abspath(args.planted), 1500)
+        self.docs = docs
+        self.a, self.b = put(folder, "a.jsonl", docs[:900]), put(folder, "b.jsonl", docs[900:])
+        self.peace = {}
+
+    def at(self, name):
+        return os.path.join(self.folder, name)
+
+    def job(self, command="dedup", *options, inputs=None):
+        return Job(command, [command, *options], inputs or [self.a, self.b], self.at("out"))
+
+    def wanted(self, job):
+        """The digests of a job that nobody interrupted."""
+        key = repr((job.command, job.inputs))
+        if key not in self.peace:
+            where = self.at("peace")
+            empty(where)
+            harness.Program(self.program).run(*job.arguments(output=where), "-q", env=self.env)
+            self.peace[key] = digests(where)
+        return self.peace[key]
+
+    def run(self, job, *more, env=None, stdin=None):
+        return harness.Program(self.program).run(*job.arguments(*more), env={**self.env, **(env or {})}, stdin=stdin, expect=None)
+
+    def same(self, job, code, said=""):
+        """What is wrong with a job that should be as if nobody had interrupted it, or nothing."""
+        wrong = differing(digests(job.output), self.wanted(job)) if code == 0 else f"exit {code}: {said}"
+        return wrong or job.left()
+
+    def killed_at(self, job, *wanted, more=("--batch-docs", 20)):
+        """Leave work that was killed at one of these stages. A job that runs past it, which a busy machine may bring about, begins anew."""
+        empty(job.output, job.work)
+        for _ in range(20):
+            child = Child(self.program, job.arguments(*more), {**self.env, **SEAL}, self.folder)
+            while not child.stop():
+                if stage(job, 0) in wanted:
+                    child.send(signal.SIGKILL)
+                    child.wait()
+                    return
+                child.send(signal.SIGCONT)
+                time.sleep(0.0005)
+            if child.code != 0:
+                raise harness.ProgramFailed(f"exit {child.code}: {child.said()}")
+            empty(job.output)
+        raise ValueError(f"no job could be killed at {wanted}")
+
+
+# --- signals ---
+
+def interrupted(bench, job, number):
+    """Send a signal in the middle; what it said. A job that was quicker begins anew."""
+    delay = 0.1
+    for _ in range(20):
+        empty(job.output, job.work)
+        child = Child(bench.program, job.arguments(), bench.env, bench.folder)
+        while not os.path.isdir(job.work) and not child.ended():
+            time.sleep(0.001)
+        time.sleep(delay)
+        child.send(number)
+        if child.wait() != 0 and Seals(job.work).docs:
+            return child.code, child.said()
+        delay *= 0.7 if child.code == 0 else 1.2
+    return child.code, child.said()
+
+
+def check_signals(bench):
+    slow = ["--bands", "128", "--rows", "8", "--perms", "1024", "--threads", "1"]  # and scalar code
+    bench.env = {**bench.env, "BANDMILL_CPU": "scalar"}
+    path = put(bench.folder, "slow.jsonl", bench.docs + planted_again(bench.docs))
+    for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
+        for command, options in (("dedup", slow), ("sign", [*slow, "--band-keys"])):
+            job = bench.job(command, *options, inputs=[path])
+            wanted = bench.wanted(job)
+            got, said = interrupted(bench, job, number)
+            name, lines = f"{signal.Signals(number).name}, {command}", said.splitlines()
+            sealed = Seals(job.work).docs
+            bench.claims.check(f"{name}: exit {code}, {sealed} documents sealed", got == code and 0 < sealed < 3000, (got, said))
+            bench.claims.check(f"{name}: says how to go on, and ends with what happened",
+                               any(f"{job.work}: " in line and "--resume" in line for line in lines) and
+                               lines and "interrupted" in lines[-1] and not os.path.exists(job.output), said)
+            done = bench.run(job, "--resume")
+            message = done.stderr.decode()
+            wrong = bench.same(job, done.returncode, message) or (
+                f"resuming behind {sealed} documents" not in message and message)
+            bench.claims.check(f"{name}: goes on to the same bytes ({len(wanted)} files)", not wrong, wrong)
+            empty(job.output)
+    del bench.env["BANDMILL_CPU"]
+
+
+def planted_again(docs):
+    return [line.replace(b'{"id":"', b'{"id":"again-') for line in docs]
+
+
+# --- what may not change ---
+
+def refused(bench, job, claim, says, more=(), inputs=None, code=7):
+    """The same job but for something: one line, that exit code, and the work stays as it was."""
+    other = Job(job.name, job.command, inputs or job.inputs, job.output)
+    before = digests(job.work)
+    done = bench.run(other, "--resume", *more)
+    said = done.stderr.decode()
+    wrong = None
+    if done.returncode != code or said.count("\n") != 1 or not re.search(says, said):
+        wrong = f"exit {done.returncode}: {said}"
+    elif differing(digests(job.work), before) or os.path.exists(job.output):
+        wrong = f"touched: {differing(digests(job.work), before)}"
+    bench.claims.check(f"refused: {claim}", not wrong, wrong)
+
+
+def write(path, data, times):
+    with open(path, "wb") as file:
+        file.write(data)
+    if times:
+        os.utime(path, ns=times)
+
+
+def check_inputs(bench):
+    job = bench.job()
+    bench.killed_at(job, "reading")
+    info, data = os.stat(bench.b), harness.read_file(bench.b)
+    times = (info.st_atime_ns, info.st_mtime_ns)
+    head, tail = data.replace(b"a", b"e", 1), data[:-20] + data[-20:].replace(data[-10:-9], b"#", 1)
+    assert head != data and tail != data and len(head) == len(tail) == len(data)
+    changed = "b.jsonl has changed"
+    for claim, new, when in (("an input with one byte more", data + b"\n", times), ("another head, same size and time", head, times),
+                             ("another tail, same size and time", tail, times), ("another time only", data, (0, 10 ** 18))):
+        write(bench.b, new, when)
+        refused(bench, job, claim, changed)
+    write(bench.b, data, times)
+    more = put(bench.folder, "c.jsonl", [b'{"id":"c","text":"one more"}\n'])
+    refused(bench, job, "one input less", r"b\.jsonl", inputs=[bench.a])
+    refused(bench, job, "one input more", r"c\.jsonl", inputs=[bench.a, bench.b, more])
+    refused(bench, job, "another order", r"b\.jsonl", inputs=[bench.b, bench.a])
+    refused(bench, job, "another file of the same name elsewhere", r"a\.jsonl",
+            inputs=[put(bench.folder, "elsewhere/a.jsonl", bench.docs[:900]), bench.b])
+    for options, says in REFUSED:
+        refused(bench, job, " ".join(options), says, more=options)
+    other = bench.job("sign")
+    refused(bench, other, "another command", '"command": "dedup", .*"command": "signatures"')
+    done = bench.run(job, "--resume")
+    wrong = bench.same(job, done.returncode, done.stderr)
+    bench.claims.check("after all that, the job that it was goes on to the same bytes", not wrong, wrong)
+    empty(job.output)
+
+
+# --- what may ---
+
+def check_allowed(bench):
+    env = bench.env
+    found = [spec for spec, _, _ in devices(harness.Program(bench.program), env)]
+    if not found:
+        print("SKIPPED: going on with another --device, none is here")
+    temporary = bench.at("temporary")
+    os.mkdir(temporary)
+    for killed, stages in (("reading", ["reading"]), ("matches", MATCHED)):
+        job = bench.job("dedup", "--pairs")
+        bench.killed_at(job, *stages)
+        shutil.copytree(job.work, bench.at("saved"))
+        for more in ALLOWED + [["--device", spec] for spec in found] + [["--temp-dir", temporary], ["--report", bench.at(killed + ".json")]]:
+            done = bench.run(job, "--resume", *more)
+            wrong = bench.same(job, done.returncode, done.stderr) or os.listdir(temporary)
+            bench.claims.check(f"goes on from {killed} with {' '.join(map(str, more))}", not wrong, wrong)
+            empty(job.output, job.work)
+            shutil.copytree(bench.at("saved"), job.work)
+        done = bench.run(job)
+        wrong = bench.same(job, done.returncode, done.stderr) or (b"begun anew" not in done.stderr and done.stderr)
+        bench.claims.check(f"without --resume the work of {killed} is begun anew, and that is said", not wrong, wrong)
+        empty(job.output, bench.at("saved"))
+
+
+# --- state that is damaged ---
+
+def harmed(data):
+    """(what, bytes) of a file."""
+    middle = len(data) // 2
+    flip = lambda at: data[:at] + bytes([data[at] ^ 0x20]) + data[at + 1:]
+    return [("its first byte changed", flip(0)), ("a byte changed", flip(middle)), ("its last byte changed", flip(len(data) - 1)),
+            ("cut in the middle", data[:middle]), ("cut by a byte", data[:-1]), ("empty", b""), ("gone", None)]
+
+
+def check_state(bench):
+    job = bench.job("dedup", "--pairs")
+    bench.killed_at(job, *MATCHED)
+    saved = bench.at("saved")
+    shutil.copytree(job.work, saved)
+    empty(job.work)
+    for name in ("journal", "documents", "sets", "matches"):
+        data, told = harness.read_file(saved, STATE + name), 0
+        for what, new in harmed(data):
+            shutil.copytree(saved, job.work)
+            os.remove(os.path.join(job.work, STATE + name))
+            if new is not None:
+                write(os.path.join(job.work, STATE + name), new, None)
+            done = bench.run(job, "--resume")
+            if done.returncode == 7:
+                wrong = None if job.work.encode() in done.stderr.splitlines()[-1] else done.stderr
+                told += 1
+                again = bench.run(job)
+                wrong = wrong or bench.same(job, again.returncode, again.stderr)
+            else:
+                wrong = bench.same(job, done.returncode, done.stderr)
+            bench.claims.check(f"{STATE}{name}, {what}: exit {done.returncode}, never another result", not wrong, wrong)
+            empty(job.output, job.work)
+        bench.claims.check(f"{STATE}{name}: {told} of {len(harmed(data))} damages are told", told >= 4 if name != "journal" else told)
+    empty(saved)
+
+
+# --- the rest ---
+
+def check_other(bench):
+    job = bench.job()
+    done = bench.run(job, "--resume")
+    wrong = bench.same(job, done.returncode, done.stderr)
+    bench.claims.check("--resume with nothing to go on from is a job like others", not wrong, wrong)
+    done = bench.run(job, "--resume")
+    bench.claims.check("an output that is there is refused", done.returncode == 2 and b"--force" in done.stderr, done.stderr)
+    empty(job.output)
+    done = bench.run(bench.job(inputs=["-"]), "--resume", stdin=b"".join(bench.docs))
+    bench.claims.check("--resume of standard input is refused", done.returncode == 2 and b"--resume" in done.stderr, done.stderr)
+    done = bench.run(bench.job(inputs=["-"]), "-q", stdin=harness.read_file(bench.a) + harness.read_file(bench.b), env=SEAL)
+    bench.claims.check("a job of standard input is not sealed, and works", done.returncode == 0 and not job.left(), done.stderr)
+    empty(job.output)
+    # While a job lives nobody goes on with its work.
+    child = Child(bench.program, job.arguments("--batch-docs", 1), {**bench.env, **SEAL}, bench.folder)
+    while stage(job, 0) != "reading" and not child.stop():
+        child.send(signal.SIGCONT)
+    child.stop()
+    done = bench.run(job, "--resume")
+    child.send(signal.SIGCONT)
+    wrong = bench.same(job, child.wait(), child.said())
+    bench.claims.check("the work of a living job: 9, and that job ends well", done.returncode == 9 and not wrong,
+                       (done.returncode, done.stderr, wrong))
+    empty(job.output)
+
+
+def main():
+    args = harness.arguments("what may change before --resume", ("--planted", {"required": True}))
+    claims = harness.Claims()
+    with harness.scratch() as folder:
+        bench = Bench(claims, args, folder)
+        for check in (check_signals, check_inputs, check_allowed, check_state, check_other):
+            began = time.monotonic()
+            check(bench)
+            print(f"{check.__name__}: {time.monotonic() - began:.1f} s", flush=True)
+    claims.end()
+
+
+if __name__ == "__main__":
+    main()
