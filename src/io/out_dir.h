@@ -56,8 +56,6 @@ void bm_out_dir_close(bm_out_dir *dir);
  * cleared and begun anew: *found is false. BM_ERR_LOCKED: its job lives. */
 bm_status bm_out_dir_open_again(const char *target, bool force, bm_out_dir **out, bool *found,
                                 bm_error *err);
-/* After bm_out_dir_open: what was cleared could have been resumed. */
-bool bm_out_dir_was_resumable(const bm_out_dir *dir);
 /* Do close (without commit) and bm_out_file_abort leave what is there, for bm_out_dir_open_again?
  * After kill -9 it is there in any case. */
 void bm_out_dir_keep(bm_out_dir *dir, bool keep);

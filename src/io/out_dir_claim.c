@@ -137,6 +137,5 @@ bm_status bm_out_dir_claim(bm_out_dir *dir, bool again, bool *found, bm_error *e
     if (mkdir(dir->work, 0777) != 0)
         return bm_fail_errno(err, errno, dir->work, "cannot make the directory");
     dir->work_made = true;
-    dir->was_resumable = left.journal;
     return lock_marker(dir->work, O_CREAT | O_EXCL, &dir->lock_fd, err);
 }

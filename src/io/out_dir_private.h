@@ -17,7 +17,6 @@ struct bm_out_dir {
     bool force;
     bool work_made;     /* the directory is there and ours */
     bool keeps;         /* close leaves it there */
-    bool was_resumable; /* what was cleared when it was opened had a journal */
     int lock_fd;
     bm_out_entry *entries;
     size_t n, cap;

@@ -25,11 +25,6 @@ bool bm_out_dir_keeps(const bm_out_dir *dir)
     return dir->keeps;
 }
 
-bool bm_out_dir_was_resumable(const bm_out_dir *dir)
-{
-    return dir->was_resumable;
-}
-
 bm_status bm_out_dir_state_path(const bm_out_dir *dir, const char *name, char **out, bm_error *err)
 {
     if (!bm_out_is_state(name) || strchr(name, '/') != NULL || strcmp(name, BM_OUT_MARKER) == 0)

@@ -34,17 +34,6 @@ static bm_status read_sample(bm_run *run, bm_corpus *corpus, bm_error *err)
     return status;
 }
 
-/* Through the work where there is one, so that an interrupted job's documents come first. */
-static bm_status flow(bm_run *run, bm_work *work, bm_corpus *corpus, bm_error *err)
-{
-    bool words = corpus->cfg.perms > 0, keys = corpus->cfg.bands > 0;
-    if (work == NULL)
-        return bm_run_flow(run, words, keys, bm_corpus_add, corpus, err);
-    bm_status status = bm_work_load(work, corpus, err);
-    bm_run_stage(run, "sign", "bytes");
-    return status == BM_OK ? bm_work_flow(work, words, keys, bm_corpus_add, corpus, err) : status;
-}
-
 static bm_status read_documents(bm_run *run, bool edges, bm_pairing *out, bm_error *err)
 {
     bm_corpus *corpus = &out->corpus;
@@ -63,12 +52,16 @@ static bm_status read_documents(bm_run *run, bool edges, bm_pairing *out, bm_err
     cfg.budget = run->budget;
     cfg.temp_dir = run->temp_dir;
     bm_corpus_init(corpus, &cfg);
+    if (status == BM_OK && out->work != NULL) /* what an interrupted job has left comes first */
+        status = bm_work_load(out->work, corpus, err);
     bm_run_stage(run, all ? "read" : "sign", "bytes");
-    if (status == BM_OK && run->job->sample > 0)
-        status = read_sample(run, corpus, err);
-    else if (status == BM_OK)
-        status = flow(run, out->work, corpus, err);
-    return status;
+    if (status != BM_OK)
+        return status;
+    if (run->job->sample > 0)
+        return read_sample(run, corpus, err);
+    if (out->work != NULL)
+        return bm_work_flow(out->work, cfg.perms > 0, cfg.bands > 0, bm_corpus_add, corpus, err);
+    return bm_run_flow(run, cfg.perms > 0, cfg.bands > 0, bm_corpus_add, corpus, err);
 }
 
 bm_status bm_pairing_run(bm_run *run, bool twice, bool output_is_dir, bool only_groups,

@@ -76,8 +76,6 @@ bm_status bm_spill_room(const char *dir, uint64_t bytes, bm_error *err);
  * Once a file: a second call is BM_ERR_INTERNAL. BM_ERR_IO, BM_ERR_NOMEM: the file has no name, and
  * works on without. */
 bm_status bm_spill_keep(bm_spill_file *file, const char *path, bm_error *err);
-/* Close, and remove the name where the file was kept or opened again. NULL is fine. */
-void bm_spill_discard(bm_spill_file *file);
 /* A kept file as it was when bm_spill_bytes and bm_spill_records said `bytes` and `n_records` (and
  * it was flushed, not sealed): what was appended later is cut off, and records are added behind.
  * BM_ERR_FORMAT, naming `path`, and nothing changed: missing, shorter, no regular file (a link is

@@ -104,13 +104,6 @@ bm_status bm_spill_keep(bm_spill_file *file, const char *path, bm_error *err)
     return BM_OK;
 }
 
-void bm_spill_discard(bm_spill_file *file)
-{
-    if (file != NULL && file->path != NULL)
-        unlink(file->path);
-    bm_spill_close(file);
-}
-
 /* --- opened again --- */
 
 static bm_status unusable(const char *path, const char *how, bm_error *err)
