@@ -1,6 +1,7 @@
 # Temporary files that fail: a full disk, no disk to begin with, a directory that is removed, a file that cannot be read, one byte changed,
 # a file cut short. For the files of sets, of band keys and of edges, in `dedup --pairs`, `dedup --cluster star` and `pairs`: one line that
-# names the directory, the exit code, the earlier output byte for byte as it was, nothing left. SHIM is the library of spill_shim.c.
+# names the directory, the exit code, the earlier output byte for byte as it was, nothing left; or, where work was sealed, work that --resume
+# goes on with once the disk is mended. SHIM is the library of spill_shim.c.
 # A case of tests/cli/harness.sh; PLANTED is the generator.
 # shellcheck shell=sh disable=SC2034,SC2154
 "$PLANTED" 2600 > in.jsonl
@@ -18,10 +19,12 @@ job() {
     rm -f "$log"
     runs=$((runs + 1))
     command_line="SPILL_SHIM=$fault bandmill $*"
+    # shellcheck disable=SC2086 # nothing, or an option
     SPILL_SHIM=$fault SPILL_SHIM_LOG=$log LD_PRELOAD=$SHIM ASAN_OPTIONS="${ASAN_OPTIONS:-}:verify_asan_link_order=0" \
-        "$PROGRAM" "$@" in.jsonl --bands 300 --rows 1 --threshold 0.7 --threads 2 --memory 24M --temp-dir disk -q > ../out 2> ../err
+        "$PROGRAM" "$@" in.jsonl --bands 300 --rows 1 --threshold 0.7 --threads 2 --memory 24M --temp-dir disk $quiet > ../out 2> ../err
     rc=$?
 }
+quiet=-q
 
 calls() { sed -n "s/^calls $1 $2 //p" "$log"; } # calls KIND CALL: how many the last job made
 
@@ -105,6 +108,27 @@ files() {
     untouched "$output"
 }
 
+# as_wanted: groups is what plenty of memory gives; then it is the earlier output again.
+as_wanted() {
+    checks=$((checks + 1))
+    diff -r -x report.json groups ../before/groups > ../differing || fail "not what plenty of memory gives: $(head -n 5 ../differing)"
+    rm -rf groups
+    cp -R ../before/groups groups
+    untouched groups
+}
+
+# mended FAULT: work is sealed after each batch, the disk fails, and does not when the job goes on
+mended() {
+    job "$1" dedup --pairs --batch-docs 100 --force -o groups; exits 4
+    says ../err '^bandmill: .*disk.*: cannot (read|write) a temporary file: '
+    says ../err '^bandmill: warning: [0-9]+ documents.* are sealed in groups\.partial: the same command with --resume goes on from there'
+    checks=$((checks + 1))
+    diff -r groups ../before/groups > /dev/null || fail "the earlier output changed"
+    job '' dedup --pairs --batch-docs 100 --force --resume -o groups; exits 0
+    says ../err '^bandmill: resuming behind [1-9]'
+    as_wanted
+}
+
 # Earlier outputs, of plenty of memory: what a job with little must equal, and what must stay.
 set -- --bands 300 --rows 1 --threshold 0.7 --threads 2 -q
 mkdir ../before
@@ -127,4 +151,19 @@ faults list sets pairs
 faults list keys pairs
 faults list edges pairs
 files list pairs
+
+BANDMILL_SEAL_SECONDS=0
+export BANDMILL_SEAL_SECONDS
+quiet=
+mended sets:write:3:28
+mended sets:read:1000:5
+mended keys:write:20:28
+mended keys:read:100:5
+mended edges:write:20:28
+mended edges:read:20:5
+# Where only sealing fails the job says so and goes on.
+job docs:write:2:28 dedup --pairs --batch-docs 100 --force -o groups; exits 0
+says ../err '^bandmill: warning: the work cannot be sealed, so that it could not be resumed from here: .*No space left'
+as_wanted
+unset BANDMILL_SEAL_SECONDS
 echo "$runs jobs"

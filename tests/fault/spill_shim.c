@@ -3,7 +3,8 @@
  *
  *     SPILL_SHIM=KIND:CALL:N:WHAT
  *
- *     KIND   sets, keys, edges: a temporary file of these (told by its header, spill_file.h); any
+ *     KIND   sets, keys, edges, docs: a temporary file of these (told by its header, spill_file.h);
+ *            any
  *     CALL   write, read, or open (KIND any: which file it will be is not known yet)
  *     N      which call of that kind, from 1
  *     WHAT   a number: the call fails with this errno, and so does every later one
@@ -28,11 +29,11 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-enum { ANY, SETS, KEYS, EDGES, N_KINDS };
+enum { ANY, SETS, KEYS, EDGES, DOCS, N_KINDS };
 enum { WRITE, READ, OPEN, N_CALLS };
 enum { FAIL, BYTE, SHORT, GONE };
 
-static const char *const kind_names[N_KINDS] = {"any", "sets", "keys", "edges"};
+static const char *const kind_names[N_KINDS] = {"any", "sets", "keys", "edges", "docs"};
 static const char *const call_names[N_CALLS] = {"write", "read", "open"};
 
 static struct {
@@ -138,7 +139,7 @@ static unsigned kind_of(const unsigned char *header)
     if (memcmp(header, "bmspill1", 8) != 0)
         return ANY;
     memcpy(&kind, header + 8, sizeof kind);
-    return kind <= EDGES ? kind : ANY; /* BM_SPILL_SETS, KEYS, RUN are 1, 2, 3 */
+    return kind <= DOCS ? kind : ANY; /* BM_SPILL_SETS, KEYS, RUN, ROWS are 1, 2, 3, 4 */
 }
 
 static unsigned kind_of_file(int fd)
