@@ -31,6 +31,7 @@ void bm_flow_worker_close(bm_flow_worker *worker)
 {
     bm_parser_close(worker->parser);
     bm_shingler_close(worker->shingler);
+    bm_distinct_reset(&worker->distinct);
     worker->parser = NULL;
     worker->shingler = NULL;
 }
@@ -150,8 +151,9 @@ static bm_status on_record(void *ctx, const bm_record *record, bm_error *err)
     return add_doc(batch, &row, record->id, err);
 }
 
-static bm_status shingle_hashes(bm_flow_batch *batch, bm_error *err)
+static bm_status shingle_hashes(bm_flow_worker *worker, bm_error *err)
 {
+    bm_flow_batch *batch = worker->batch;
     const uint64_t *offsets = (const uint64_t *)(const void *)batch->hash_offsets.data;
     const uint64_t *hashes = (const uint64_t *)(const void *)batch->hash_values.data;
     size_t n = batch->hash_offsets.len / sizeof *offsets - 1;
@@ -159,7 +161,8 @@ static bm_status shingle_hashes(bm_flow_batch *batch, bm_error *err)
         char id[24];
         int len = snprintf(id, sizeof id, "%" PRIu64, batch->first_doc + i);
         size_t n_hashes = (size_t)(offsets[i + 1] - offsets[i]);
-        bm_status status = bm_shingle_set_add(&batch->shingles, hashes + offsets[i], n_hashes, err);
+        bm_status status = bm_shingle_set_add(&worker->distinct, hashes + offsets[i], n_hashes,
+                                              &batch->shingles, err);
         if (status != BM_OK)
             return status;
         bm_doc_row row = {.line = batch->first_doc + i + 1,
@@ -181,7 +184,7 @@ void bm_flow_batch_parse(bm_flow_worker *worker, bm_flow_batch *batch)
         batch->as_text = worker->cfg->engine != NULL && worker->cfg->engine->path.taken;
         batch->status = bm_parser_run(worker->parser, batch->raw, on_record, worker, &batch->error);
     } else {
-        batch->status = shingle_hashes(batch, &batch->error);
+        batch->status = shingle_hashes(worker, &batch->error);
     }
     if (batch->as_text && bm_flow_text_pointless(batch)) {
         bm_error error = {0};

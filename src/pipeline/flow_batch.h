@@ -12,6 +12,7 @@ typedef struct bm_flow_worker {
     bm_shingler *shingler;
     bm_flow_batch *batch; /* being filled by the parser's callback */
     size_t n_records;     /* of it that the parser has called back for */
+    bm_distinct distinct; /* of `hashes` inputs */
 } bm_flow_worker;
 
 bm_status bm_flow_worker_open(const bm_flow_cfg *cfg, bm_flow_worker *out, bm_error *err);

@@ -325,19 +325,17 @@ bm_status bm_shingler_add_exact(bm_shingler *shingler, bm_str text, bm_shingle_b
     return bm_shingle_exact_add(&shingler->options, text, batch, err);
 }
 
-bm_status bm_shingle_set_add(bm_shingle_batch *batch, const uint64_t *hashes, size_t n,
-                             bm_error *err)
+bm_status bm_shingle_set_add(bm_distinct *scratch, const uint64_t *hashes, size_t n,
+                             bm_shingle_batch *batch, bm_error *err)
 {
-    bm_distinct distinct = {0};
     size_t n_distinct = 0;
     bm_status status = bm_shingle_batch_reserve(batch, 1, n, err);
     if (status != BM_OK)
         return status;
-    bm_distinct_begin(&distinct);
+    bm_distinct_begin(scratch);
     if (n > 0)
-        status = bm_distinct_add(&distinct, hashes, n,
-                                 batch->hashes + bm_shingle_batch_hashes(batch), &n_distinct, err);
-    bm_distinct_reset(&distinct);
+        status = bm_distinct_add(scratch, hashes, n, batch->hashes + bm_shingle_batch_hashes(batch),
+                                 &n_distinct, err);
     if (status != BM_OK)
         return status;
     XXH128_hash_t hash = XXH3_128bits(hashes, n * sizeof *hashes);

@@ -10,6 +10,7 @@
 #include <bandmill/types.h>
 
 #include "model/shingle_batch.h"
+#include "text/distinct.h"
 
 typedef struct bm_shingler bm_shingler;
 struct bm_joined;
@@ -34,9 +35,10 @@ const struct bm_shingle_ops *bm_shingler_ops(const bm_shingler *shingler);
 bm_status bm_shingler_add_joined(bm_shingler *shingler, bm_str joined, bm_shingle_batch *batch,
                                  bm_error *err);
 
-/* Append a document given by its hashes: drops repeats, fills `sequence`, counts. */
-bm_status bm_shingle_set_add(bm_shingle_batch *batch, const uint64_t *hashes, size_t n,
-                             bm_error *err);
+/* Append a document given by its hashes: drops repeats, fills `sequence`, counts. `scratch` ({0} at
+ * first; bm_distinct_reset frees it) serves one document after another. */
+bm_status bm_shingle_set_add(bm_distinct *scratch, const uint64_t *hashes, size_t n,
+                             bm_shingle_batch *batch, bm_error *err);
 
 /* The exact path alone, for tests: the same result as bm_shingler_add by the slow way (no ASCII
  * fast path, no SIMD). */

@@ -422,17 +422,22 @@ Test(shingler, appends_documents_one_behind_the_other)
 Test(shingler, drops_repeats_of_given_hashes)
 {
     const uint64_t hashes[] = {7, 0, 7, UINT64_MAX, 0, 8}, distinct[] = {7, 0, UINT64_MAX, 8};
+    bm_distinct scratch = {0};
     bm_shingle_batch batch = {0};
     bm_error err;
-    cr_assert_eq(bm_shingle_set_add(&batch, hashes, 6, &err), BM_OK);
-    cr_assert_eq(bm_shingle_set_add(&batch, NULL, 0, &err), BM_OK);
+    cr_assert_eq(bm_shingle_set_add(&scratch, hashes, 6, &batch, &err), BM_OK);
+    cr_assert_eq(bm_shingle_set_add(&scratch, NULL, 0, &batch, &err), BM_OK);
+    cr_assert_eq(bm_shingle_set_add(&scratch, hashes, 6, &batch, &err), BM_OK);
     cr_expect_eq(batch.offsets[1], 4);
     cr_expect_eq(batch.offsets[2], 4);
+    cr_expect_eq(batch.offsets[3], 8, "what another document has is no repeat");
     cr_expect_arr_eq(batch.hashes, distinct, sizeof distinct);
+    cr_expect_arr_eq(batch.hashes + 4, distinct, sizeof distinct);
     cr_expect_eq(batch.n_empty, 1);
     XXH128_hash_t sequence = XXH3_128bits(hashes, sizeof hashes);
     cr_expect_eq(batch.sequence[0].lo, sequence.low64);
     cr_expect_eq(batch.sequence[0].hi, sequence.high64);
+    bm_distinct_reset(&scratch);
     bm_shingle_batch_reset(&batch);
 }
 
@@ -442,11 +447,13 @@ Test(shingler, drops_repeats_in_a_document_of_millions)
     uint64_t *hashes = malloc(n * sizeof *hashes);
     for (size_t i = 0; i < n; i++)
         hashes[i] = i % (n / 2) * UINT64_C(0x100000001);
+    bm_distinct scratch = {0};
     bm_shingle_batch batch = {0};
     bm_error err;
-    cr_assert_eq(bm_shingle_set_add(&batch, hashes, n, &err), BM_OK);
+    cr_assert_eq(bm_shingle_set_add(&scratch, hashes, n, &batch, &err), BM_OK);
     cr_expect_eq(batch.offsets[1], n / 2);
     cr_expect(memcmp(batch.hashes, hashes, n / 2 * sizeof *hashes) == 0);
+    bm_distinct_reset(&scratch);
     bm_shingle_batch_reset(&batch);
     free(hashes);
 }
@@ -461,11 +468,13 @@ Test(shingler, withstands_hashes_made_to_collide)
     uint64_t *hashes = malloc(n * sizeof *hashes);
     for (size_t i = 0; i < n; i++)
         hashes[i] = inverse * i;
+    bm_distinct scratch = {0};
     bm_shingle_batch batch = {0};
     bm_error err;
-    cr_assert_eq(bm_shingle_set_add(&batch, hashes, n, &err), BM_OK);
+    cr_assert_eq(bm_shingle_set_add(&scratch, hashes, n, &batch, &err), BM_OK);
     cr_expect_eq(batch.offsets[1], n);
     cr_expect(memcmp(batch.hashes, hashes, n * sizeof *hashes) == 0);
+    bm_distinct_reset(&scratch);
     bm_shingle_batch_reset(&batch);
     free(hashes);
 }
