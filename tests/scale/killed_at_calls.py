@@ -9,10 +9,12 @@ the output or under --temp-dir, of this job or the one before. Work is sealed af
   force    dedup --cluster star over an earlier output
   sign     sign --band-keys of two files
   torn     pairs and sign again: of the bytes that the last call was to write the first half is written
+  once     one job, killed 50 times before it ends, after a number of calls that is drawn each time
   twice    a job of pairs that was killed in its middle goes on and is killed at each of its calls, then goes on again
 
 Python's standard library only."""
 import os
+import random
 import shutil
 import subprocess
 import sys
@@ -21,7 +23,7 @@ import time
 sys.path[:0] = [os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", part) for part in ("reference", "identity")]
 import harness
 from outputs import differing, digests
-from resuming import Job, empty, planted, put
+from resuming import Job, Seals, empty, planted, put
 
 STEP = ["--batch-docs", "40", "--threads", "1", "-q"]
 SIGKILL = -9
@@ -102,6 +104,24 @@ class Case:
                      not found and n_calls > 30, found[:3])
 
 
+def check_once(claims, calls, job, n_kills):
+    """One job that is killed n_kills times, each time a little further on."""
+    case, draw, sealed, wrong = Case(calls, job), random.Random(5), [], None
+    case.peace()
+    case.prepare()
+    for i in range(n_kills):
+        code, said, _, name = calls.run(job, draw.randint(10, 60), *(["--resume"] if i else []))
+        if code != SIGKILL:
+            wrong = f"kill {i + 1}: exit {code}, {name}: {said}"
+            break
+        sealed.append(Seals(job.work).docs)
+    if not wrong:
+        code, said, _, _ = calls.run(job, 0, "--resume")
+        wrong = f"exit {code}: {said}" if code else differing(digests(job.output), case.wanted) or job.left()
+    claims.check(f"once: one job, killed {len(sealed)} times, with {sealed[0]} … {sealed[-1]} documents sealed",
+                 not wrong and sealed == sorted(sealed) and len(set(sealed)) > n_kills * 0.8, (wrong, sealed))
+
+
 def main():
     args = harness.arguments("killed at each call", ("--planted", {"required": True}), ("--shim", {"required": True}))
     claims, step = harness.Claims(), 7 if args.size == "small" else 1
@@ -131,6 +151,9 @@ def main():
         claims.check("twice: some work is there to go on from", os.path.exists(os.path.join(at("saved"), ".bandmill-journal")))
         Case(whole, plain.job, ["--resume"], saved=at("saved")).check(claims, "twice", step)
         Case(whole, plain.job, ["--quiet"], saved=at("saved")).check(claims, "begun anew over sealed work", step)
+        many = Job("once", ["dedup", "--cluster", "star", "--threads", "1", "--batch-docs", "10", "-q"],
+                   [put(folder, "many.jsonl", planted(os.path.abspath(args.planted), 8000))], at("once"))
+        check_once(claims, whole, many, 50)
     claims.end()
 
 
