@@ -106,7 +106,7 @@ bm_status bm_job_dedup(const bm_job *job, bm_summary **out, bm_error *err)
     status = bm_pairing_run(&run, job->kept != BM_KEPT_NO, true, only_groups, &pairing, err);
     if (status == BM_OK)
         status = group_and_write(&run, &pairing, &summary, err);
-    bm_work_close(&work, status);
+    bm_work_close(&work, status, err);
     bm_pairing_reset(&pairing);
     bm_run_close(&run);
     if (status != BM_OK) {

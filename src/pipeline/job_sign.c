@@ -156,7 +156,7 @@ bm_status bm_job_sign(const bm_job *job, bm_summary **out, bm_error *err)
         status = bm_work_open(&run, true, &work, err);
     if (status == BM_OK)
         status = write_all(&work, &summary, err);
-    bm_work_close(&work, status);
+    bm_work_close(&work, status, err);
     bm_run_close(&run);
     if (status != BM_OK) {
         bm_summary_free(summary);

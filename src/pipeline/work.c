@@ -17,7 +17,8 @@
 #include "pipeline/work_identity.h"
 #include "pipeline/work_seal.h"
 
-#define START_RATE 400e6 /* bytes a second, until a seal was timed */
+#define SHOWN_BYTES 512   /* of a path in a message */
+#define START_RATE  400e6 /* bytes a second, until a seal was timed */
 
 /* --- where sets lie --- */
 
@@ -195,27 +196,43 @@ static bm_status take_up(bm_work *work, bool found, bool seals, bm_error *err)
     return status;
 }
 
+/* BANDMILL_SEAL_SECONDS; negative where it is not given. */
+static bm_status read_every(double *out, bm_error *err)
+{
+    const char *text = getenv("BANDMILL_SEAL_SECONDS");
+    char *end = NULL;
+    *out = -1;
+    if (text == NULL || text[0] == '\0')
+        return BM_OK;
+    double seconds = strtod(text, &end);
+    if (*end != '\0' || !(seconds >= 0))
+        return bm_fail(err, BM_ERR_USAGE, "BANDMILL_SEAL_SECONDS is '%.100s' (a number of seconds)",
+                       text);
+    *out = seconds;
+    return BM_OK;
+}
+
 bm_status bm_work_open(bm_run *run, bool seals, bm_work *out, bm_error *err)
 {
     const bm_job *job = run->job;
-    const char *every = getenv("BANDMILL_SEAL_SECONDS");
     bool found = false;
-    *out = (bm_work){.run = run, .last = bm_clock_seconds(), .rate = START_RATE, .every = -1};
+    *out = (bm_work){.run = run, .last = bm_clock_seconds(), .rate = START_RATE};
+    bm_status status = read_every(&out->every, err);
+    if (status != BM_OK)
+        return status;
     out->can_seal = seals && bm_work_inputs_stay(run);
-    if (every != NULL && every[0] != '\0')
-        out->every = strtod(every, NULL);
     if (job->resume && seals && !out->can_seal)
         return bm_fail(err, BM_ERR_USAGE,
                        "--resume needs inputs that can be read again (regular files, not standard "
                        "input or a pipe)");
-    bm_status status = bm_out_dir_open_again(job->output, job->force, &out->dir, &found, err);
+    status = bm_out_dir_open_again(job->output, job->force, &out->dir, &found, err);
     out->loading = found;
     if (status == BM_OK)
         status = find_sets_path(out, err);
     if (status == BM_OK)
         status = take_up(out, found, seals, err);
     if (status != BM_OK)
-        bm_work_close(out, status);
+        bm_work_close(out, status, err);
     return status;
 }
 
@@ -326,25 +343,28 @@ static bool may_go_on(bm_status status)
            status == BM_ERR_DEVICE;
 }
 
-/* Say what is sealed of work that has ended before its time. */
-static void say_kept(const bm_work *work, bm_status status)
+/* Say what is sealed of work that has ended before its time: in the error where it was interrupted,
+ * else before it. */
+static void say_kept(const bm_work *work, bm_status status, bm_error *err)
 {
-    bm_meter *meter = &work->run->meter;
-    const char *where = bm_out_dir_work(work->dir);
-    if (work->sealed.docs_records > 0)
-        bm_meter_log(meter, BM_LOG_WARNING,
-                     "%" PRIu64 " documents%s are sealed in %s: the same command with --resume "
-                     "goes on from there",
-                     work->sealed.docs,
-                     work->sealed.matched    ? ", all that there are, matched,"
-                     : work->sealed.complete ? ", all that there are,"
-                                             : "",
-                     where);
-    else if (status == BM_ERR_CANCELLED)
-        bm_meter_log(meter, BM_LOG_WARNING, "nothing was sealed: the job begins anew next time");
+    char kept[SHOWN_BYTES + 200];
+    const bm_work_sealed *s = &work->sealed;
+    snprintf(kept, sizeof kept,
+             "%" PRIu64 " documents%s are sealed in %.*s: the same command with --resume goes on "
+             "from there",
+             s->docs,
+             s->matched    ? ", all that there are, matched,"
+             : s->complete ? ", all that there are,"
+                           : "",
+             (int)SHOWN_BYTES, bm_out_dir_work(work->dir));
+    if (status == BM_ERR_CANCELLED)
+        bm_fail(err, status, "interrupted (%s)",
+                s->docs_records > 0 ? kept : "nothing was sealed, the job would begin anew");
+    else if (s->docs_records > 0)
+        bm_meter_log(&work->run->meter, BM_LOG_WARNING, "%s", kept);
 }
 
-void bm_work_close(bm_work *work, bm_status status)
+void bm_work_close(bm_work *work, bm_status status, bm_error *err)
 {
     if (work->dir != NULL && status != BM_OK && !work->loading) {
         if (status == BM_ERR_CANCELLED)
@@ -352,11 +372,11 @@ void bm_work_close(bm_work *work, bm_status status)
         bool keep = may_go_on(status) && work->sealed.docs_records > 0;
         bm_out_dir_keep(work->dir, keep);
         if (may_go_on(status))
-            say_kept(work, status);
+            say_kept(work, status, err);
         if (!keep && work->corpus != NULL && work->corpus->files.kept)
             (void)unlink(work->sets_path);
     } else if (work->dir != NULL && status == BM_ERR_CANCELLED) {
-        say_kept(work, status);
+        say_kept(work, status, err);
     }
     bm_journal_close(work->journal);
     bm_spill_close(work->docs_file);

@@ -71,8 +71,8 @@ bm_status bm_work_flow(bm_work *work, bool words, bool keys, bm_flow_sink sink, 
 bm_status bm_work_match(bm_work *work, bm_match *match, bm_error *err);
 /* Remove state, rename into place. */
 bm_status bm_work_commit(bm_work *work, bm_error *err);
-/* `status`: how the job ended. Work that may be gone on with is sealed (if it was cancelled), kept
- * and said; else it is removed. {0} is fine. */
-void bm_work_close(bm_work *work, bm_status status);
+/* `status` and `err`: how the job ended. Work that may be gone on with is sealed (if it was
+ * cancelled), kept and said, in `err` where it was cancelled; else it is removed. {0} is fine. */
+void bm_work_close(bm_work *work, bm_status status, bm_error *err);
 
 #endif

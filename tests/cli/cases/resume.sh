@@ -96,3 +96,11 @@ rc=$?
 command_line='bandmill dedup - -o out --resume'
 refused 2 '--resume needs inputs that can be read again'
 absent out
+
+# a quiet job says it too; a wrong number of seconds is no number
+start_and_stop INT dedup in.jsonl --on-error skip -o out -q; exits 130
+says ../err '^bandmill: interrupted .*--resume'
+rm -r out.partial
+export BANDMILL_SEAL_SECONDS=often
+bm dedup in.jsonl --on-error skip -o out; refused 2 ".*BANDMILL_SEAL_SECONDS is 'often'"
+unset BANDMILL_SEAL_SECONDS
