@@ -8,6 +8,7 @@ the output or under --temp-dir, of this job or the one before. Work is sealed af
   pairs    dedup --pairs with --temp-dir; it is another one when the job goes on
   force    dedup --cluster star over an earlier output
   sign     sign --band-keys of two files
+  hashes   dedup of shingle hashes made elsewhere, identical documents and pairs among them
   torn     pairs and sign again: of the bytes that the last call was to write the first half is written
   once     one job, killed 50 times before it ends, after a number of calls that is drawn each time
   twice    a job of pairs that was killed in its middle goes on and is killed at each of its calls, then goes on again
@@ -23,7 +24,7 @@ import time
 sys.path[:0] = [os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", part) for part in ("reference", "identity")]
 import harness
 from outputs import differing, digests
-from resuming import Job, Seals, empty, planted, put
+from resuming import Job, Seals, empty, planted, put, put_hashes
 
 STEP = ["--batch-docs", "40", "--threads", "1", "-q"]
 SIGKILL = -9
@@ -140,6 +141,9 @@ def main():
         Case(whole, pairs, first, then).check(claims, "pairs", step)
         Case(whole, star, earlier=earlier).check(claims, "force", step)
         Case(whole, sign).check(claims, "sign", step)
+        hashes, offsets = put_hashes(folder, "hashes", 300)
+        made = Job("hashes", ["dedup", "--pairs", "--format", "hashes", "--offsets", offsets, *STEP], [hashes], at("hashes"))
+        Case(whole, made).check(claims, "hashes", step)
         Case(torn, pairs, first, then).check(claims, "torn, pairs", 2 * step)
         Case(torn, sign).check(claims, "torn, sign", 2 * step)
         # Killed behind half its calls, with some documents sealed.

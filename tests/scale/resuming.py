@@ -14,11 +14,14 @@ How far is read from the work directory, OUTPUT.partial, while its job stands st
     done        the output is there
 
 Python's standard library only."""
+import array
 import csv
 import gzip
 import os
+import random
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 
@@ -60,6 +63,23 @@ def put_csv(folder, name, lines):
                 rows.writerow(["bad"])
             rows.writerow([f"d{i // 40 * 40 if i % 40 == 1 else i}", text.replace(" ", "\n", i % 3)])
     return path
+
+
+def put_hashes(folder, name, n):
+    """n documents as shingle hashes made elsewhere: NAME.npy and NAME-offsets.npy. Every seventh is nearly the one before."""
+    draw, values, offsets = random.Random(n), array.array("Q"), array.array("q", [0])
+    for i in range(n):
+        again = i % 7 == 6
+        values.extend([values[j] for j in range(offsets[-2], offsets[-1])][1:] if again else [])
+        values.extend(draw.getrandbits(64) for _ in range(2 if again else draw.randrange(0, 60)))
+        offsets.append(len(values))
+    paths = []
+    for suffix, kind, data in (("", "<u8", values), ("-offsets", "<i8", offsets)):
+        header = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': ({len(data)},), }}"
+        header += " " * (-(len(header) + 11) % 64) + "\n"
+        paths.append(put(folder, name + suffix + ".npy", [b"\x93NUMPY\x01\x00", struct.pack("<H", len(header)), header.encode(),
+                                                        data.tobytes()]))
+    return paths
 
 
 def put_files(folder, name, lines):
