@@ -2,7 +2,7 @@
 
 `dedup` of DOCUMENTS planted documents in a file, with --memory small enough that sets go to a file (spilled) and with
 enough for all (in memory), each: never sealed; sealed every EVERY seconds of work; sealed so, killed (kill -9) after half
-the time of the first, and gone on with. Contenders take turns; outputs are compared byte for byte. Writes JSON."""
+the time of the first, and gone on with. They take turns; outputs are compared byte for byte. Writes JSON."""
 import argparse
 import filecmp
 import json
@@ -50,22 +50,36 @@ def same(one, other):
                for name in OUTPUTS if os.path.exists(os.path.join(one, name)))
 
 
-def measure_at(job, every):
-    never = job.run("never", 1e9)
-    sealed = job.run("sealed", every)
-    before = job.run("resumed", every, kill_after=never["seconds"] / 2)
+def kill_and_go_on(job, every, after):
+    """One job killed after so many seconds, and the next, which takes up what it left."""
+    before = job.run("resumed", every, kill_after=after)
     partial = before["out"] + ".partial"
-    with open(os.path.join(partial, ".bandmill-journal"), encoding="utf-8") as file:
+    journal = os.path.join(partial, ".bandmill-journal")
+    if not os.path.exists(journal):
+        sys.exit(f"resume.py: killed after {after:.2f} s, before the first seal (more --documents, less --every)")
+    with open(journal, encoding="utf-8") as file:
         lines = [line.split("\t") for line in file if line.startswith("documents\t")]
     state = sum(os.path.getsize(os.path.join(partial, name)) for name in os.listdir(partial))
-    after = job.run("resumed", every, resume=True)
-    result = {"memory": job.memory, "never_sealed_seconds": round(never["seconds"], 2), "sealed_seconds": round(sealed["seconds"], 2),
-              "seals": len(sealed["seals"]), "sealing_seconds": round(sum(sealed["seals"]), 2),
-              "killed_after_seconds": round(before["seconds"], 2), "documents_sealed_then": int(lines[-1][1]) if lines else 0,
-              "state_bytes_then": state, "resumed_seconds": round(after["seconds"], 2),
-              "same_bytes": same(never["out"], sealed["out"]) and same(never["out"], after["out"])}
-    for run in (never, sealed, after):
-        shutil.rmtree(run["out"])
+    return {**job.run("resumed", every, resume=True), "documents": int(lines[-1][1]), "state": state, "killed_after": before["seconds"]}
+
+
+def measure_at(job, every, repeats):
+    shutil.rmtree(job.run("never", 1e9)["out"])  # warms caches, dropped
+    rounds = []
+    same_bytes = True
+    for _ in range(repeats):
+        never = job.run("never", 1e9)
+        sealed = job.run("sealed", every)
+        resumed = kill_and_go_on(job, every, never["seconds"] / 2)
+        same_bytes = same_bytes and same(never["out"], sealed["out"]) and same(never["out"], resumed["out"])
+        for run in (never, sealed, resumed):
+            shutil.rmtree(run["out"])
+        rounds.append((never, sealed, resumed))
+    never, sealed, resumed = ([one[i] for one in rounds] for i in range(3))
+    result = {"memory": job.memory, "never_sealed_seconds": measure.summary(never), "sealed_seconds": measure.summary(sealed),
+              "seals": len(sealed[-1]["seals"]), "sealing_seconds": round(sum(sealed[-1]["seals"]), 2),
+              "resumed_seconds": measure.summary(resumed), "killed_after_seconds": round(resumed[-1]["killed_after"], 2),
+              "documents_sealed_then": resumed[-1]["documents"], "state_bytes_then": resumed[-1]["state"], "same_bytes": same_bytes}
     print(json.dumps(result), file=sys.stderr, flush=True)
     return result
 
@@ -78,6 +92,7 @@ def main():
     parser.add_argument("--every", type=float, default=1.0, help="seconds of work between two seals")
     parser.add_argument("--memory", nargs="+", default=["512M", "8G"])
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--folder", help="where files lie (default: the temporary folder)")
     parser.add_argument("--out")
     options = parser.parse_args()
@@ -87,7 +102,7 @@ def main():
             subprocess.run([options.planted, str(options.documents)], stdout=file, check=True)
         result = {"question": "dedup: what sealing costs, and an interruption", **measure.provenance(options.program),
                   "documents": options.documents, "input_bytes": os.path.getsize(options.corpus), "every_seconds": options.every,
-                  "runs": [measure_at(Job(options, memory, folder), options.every) for memory in options.memory]}
+                  "runs": [measure_at(Job(options, memory, folder), options.every, options.repeats) for memory in options.memory]}
     print(json.dumps(result, indent=1))
     if options.out:
         measure.write(options.out, result)
