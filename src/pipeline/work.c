@@ -1,6 +1,7 @@
 /* work.c -- opening, loading, closing. When and how stages are sealed: work_seal.c. */
 #include "pipeline/work.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,13 +32,12 @@ static bm_status find_sets_path(bm_work *work, bm_error *err)
         return bm_out_dir_state_path(work->dir, BM_WORK_SETS, &work->sets_path, err);
     char *real = realpath(bm_out_dir_work(work->dir), NULL);
     if (real == NULL)
-        return bm_fail_at(err, BM_ERR_IO, bm_out_dir_work(work->dir), 0, "cannot be resolved");
+        return bm_fail_errno(err, errno, bm_out_dir_work(work->dir), "cannot be resolved");
     uint64_t hash = XXH3_64bits(real, strlen(real));
     free(real);
     real = realpath(job->temp_dir, NULL);
     if (real == NULL)
-        return bm_fail_at(err, BM_ERR_IO, job->temp_dir, 0,
-                          "cannot be resolved (a directory for temporary files)");
+        return bm_fail_errno(err, errno, job->temp_dir, "cannot hold temporary files");
     bm_status status =
         bm_buf_add_format(&path, err, "%s/" BM_OUT_STATE_PREFIX "%016" PRIx64 "-sets", real, hash);
     free(real);
