@@ -12,6 +12,8 @@
 #include "base/wait_readable.h"
 #include "io/input_set_private.h"
 
+#define PIPE_BYTES (1 << 20)
+
 typedef struct mark {
     size_t at;
     const char *bytes;
@@ -104,6 +106,17 @@ static bm_status read_head(const bm_input_set *set, int fd, const char *name, ch
     return BM_OK;
 }
 
+/* A pipe of 64 KiB stands still whenever either side is busy. Larger ones are a wish: the system
+ * may have a limit, and what is no pipe has none. */
+static void widen(int fd)
+{
+#if defined(F_SETPIPE_SZ)
+    (void)fcntl(fd, F_SETPIPE_SZ, PIPE_BYTES);
+#else
+    (void)fd;
+#endif
+}
+
 /* The descriptor is taken, whatever the status. */
 static bm_status hold(bm_input_set *set, size_t index, int fd, bm_error *err)
 {
@@ -119,6 +132,7 @@ static bm_status hold(bm_input_set *set, size_t index, int fd, bm_error *err)
     *h = (bm_held){.source = index, .fd = fd, .spool_fd = -1};
     bm_source *source = &set->sources[index];
     set->unknown_size = true;
+    widen(fd);
     status = read_head(set, fd, source->name, h->head, &h->head_len, err);
     return status != BM_OK ? status : judge(source, h->head, h->head_len, err);
 }

@@ -13,6 +13,7 @@
 #include "sketch/scheme.h"
 
 #define SORT_GRAIN 64u
+#define ROWS_AHEAD 8u /* rows between two steps of fetching */
 
 void bm_corpus_init(bm_corpus *corpus, const bm_corpus_cfg *cfg)
 {
@@ -283,12 +284,30 @@ static void set_sizes(bm_corpus *corpus, const bm_shingle_batch *shingles, size_
     }
 }
 
+/* The table is larger than any cache: fetch the slot of a row to come, and for a nearer one, whose
+ * slot is there by now, the sequence that it points to. */
+static void expect_rows(const bm_corpus *corpus, size_t row, size_t end)
+{
+    if (corpus->n_slots == 0)
+        return;
+    size_t mask = corpus->n_slots - 1;
+    if (row + 2 * ROWS_AHEAD < end)
+        __builtin_prefetch(&corpus->slots[(size_t)corpus->sequence[row + 2 * ROWS_AHEAD].lo & mask],
+                           1);
+    if (row + ROWS_AHEAD < end) {
+        uint32_t slot = corpus->slots[(size_t)corpus->sequence[row + ROWS_AHEAD].lo & mask];
+        if (slot != 0)
+            __builtin_prefetch(&corpus->sequence[slot - 1]);
+    }
+}
+
 /* Which of the rows are copies, once their sizes and sequences are set. */
 bm_status bm_corpus_find_copies(bm_corpus *corpus, size_t first, size_t n, bm_error *err)
 {
     bm_status status = BM_OK;
     for (size_t i = 0; status == BM_OK && i < n; i++) {
         uint32_t row = (uint32_t)(first + i);
+        expect_rows(corpus, row, first + n);
         status = find_rep(corpus, row, err);
         corpus->skip[row] = corpus->sizes[row] == 0 || corpus->rep[row] != row;
     }

@@ -151,6 +151,12 @@ bm_status bm_doc_table_add(bm_doc_table *table, const bm_doc_row *row, bm_str id
     return status;
 }
 
+void bm_doc_table_expect(const bm_doc_table *table, uint64_t id_hash)
+{
+    if (table->n_slots > 0)
+        __builtin_prefetch(&table->slots[(size_t)id_hash & (table->n_slots - 1)], 1);
+}
+
 bm_status bm_doc_table_skip(bm_doc_table *table, const bm_skipped *skipped, bm_error *err)
 {
     void *all = table->skipped;

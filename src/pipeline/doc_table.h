@@ -47,6 +47,8 @@ bm_str bm_doc_table_id(const bm_doc_table *table, size_t row);
  * `memory` too. */
 bm_status bm_doc_table_add(bm_doc_table *table, const bm_doc_row *row, bm_str id, uint64_t id_hash,
                            const char *file_name, bm_error *err);
+/* A document with this id comes soon: fetch what adding it will look at. */
+void bm_doc_table_expect(const bm_doc_table *table, uint64_t id_hash);
 bm_status bm_doc_table_skip(bm_doc_table *table, const bm_skipped *skipped,
                             bm_error *err); /* takes reason on BM_OK */
 

@@ -13,6 +13,8 @@
 #include "base/memory.h"
 #include "pipeline/flow_text.h"
 
+#define IDS_AHEAD 16u /* documents between fetching from the table of ids and looking */
+
 bm_status bm_flow_worker_open(const bm_flow_cfg *cfg, bm_flow_worker *out, bm_error *err)
 {
     memset(out, 0, sizeof *out);
@@ -254,6 +256,8 @@ bm_status bm_flow_batch_deliver(const bm_flow_cfg *cfg, bm_flow_batch *batch, bm
     uint64_t n_shingles = 0;
     for (size_t i = 0; i < batch->n_docs; i++) {
         const bm_flow_doc *doc = &batch->docs[i];
+        if (i + IDS_AHEAD < batch->n_docs)
+            bm_doc_table_expect(cfg->docs, batch->docs[i + IDS_AHEAD].id_hash);
         n_shingles += doc->row.n_shingles;
         bm_str id = {batch->ids.data + doc->id_begin, doc->id_len};
         bm_status status =
