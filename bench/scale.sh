@@ -4,8 +4,6 @@
 # files touches the disk: 1.3 kB a document under TEMP (default: TMPDIR or /tmp; skipped with a message where there is no room).
 # Prints and writes as JSON: wall seconds, CPU seconds of the program alone, documents a second, peak memory, bytes of temporary files,
 # the share of planted pairs found at each similarity beside the S-curve's, and pairs within groups that were not planted.
-# FILL=MIB fills the system's cache with a file of so many MiB before each size, as it is on a machine that has been up for a while: a
-# virtual machine may get new pages from its host at a tenth of the speed of those that it has, which would be measured instead.
 # Fails where memory passes MEMORY + 64 MiB, where a group holds what was not planted together, or where CPU seconds a document differ
 # by more than 20 % between sizes whose sets all lie in files, or all in memory.
 #
@@ -44,20 +42,12 @@ recall() {
         }' "$work/out/groups.jsonl" "$work/truth.tsv"
 }
 
-fill() {
-    [ "${FILL:-0}" -gt 0 ] || return 0
-    [ -e "$work/fill" ] || dd if=/dev/zero of="$work/fill" bs=1M count="$FILL" 2>/dev/null
-    sync "$work/fill"
-    cat "$work/fill" >/dev/null
-}
-
 measure() { # measure N
     need=$(($1 * 14 / 10)) free=$(df -Pk "$temp" | awk 'NR == 2 { print $4 }')
     if [ "$need" -gt "$free" ]; then
         echo "scale.sh: $1 documents left out: $need KiB needed under $temp, $free free" >&2
         return 0
     fi
-    fill
     "$planted" "$1" --truth "$work/truth.tsv" |
         bash -c 'TIMEFORMAT="%R %U %S"; time "$@"' time "$program" dedup - --device cpu --threads "${THREADS:-2}" --memory "$memory" \
             --temp-dir "$temp" --kept no --force -q -o "$work/out" 2>"$work/said" || { cat "$work/said" >&2; exit 1; }
@@ -76,8 +66,8 @@ measure() { # measure N
 for n in ${SIZES:-1000000 2000000 5000000 10000000}; do measure "$n"; done
 if [ -n "$out" ]; then
     {
-        printf '{"command": "SIZES=\\"%s\\" MEMORY=%s FILL=%s bench/scale.sh", "commit": "%s", "rows": [\n' \
-            "${SIZES:-1000000 2000000 5000000 10000000}" "$memory" "${FILL:-0}" "$(git -C "$root" rev-parse --short HEAD 2>/dev/null || echo unknown)"
+        printf '{"command": "SIZES=\\"%s\\" MEMORY=%s bench/scale.sh", "commit": "%s", "rows": [\n' \
+            "${SIZES:-1000000 2000000 5000000 10000000}" "$memory" "$(git -C "$root" rev-parse --short HEAD 2>/dev/null || echo unknown)"
         sed '$!s/$/,/' "$work/rows"
         printf ']}\n'
     } >"$out"
