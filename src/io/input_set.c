@@ -135,6 +135,11 @@ uint64_t bm_input_set_total_bytes(const bm_input_set *set)
     return set->unknown_size ? 0 : set->total_bytes;
 }
 
+bool bm_input_set_stays(const bm_input_set *set)
+{
+    return !set->unknown_size;
+}
+
 uint64_t bm_input_set_hidden(const bm_input_set *set)
 {
     return set->n_hidden;

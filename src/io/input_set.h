@@ -54,6 +54,9 @@ size_t bm_input_set_count(const bm_input_set *set);
 bm_source *bm_input_set_source(const bm_input_set *set, size_t index);
 bm_format bm_input_set_format(const bm_input_set *set);     /* never AUTO */
 uint64_t bm_input_set_total_bytes(const bm_input_set *set); /* 0: not known (stdin) */
+/* Are all of them regular files, which another process can read again? Not standard input, no pipe.
+ */
+bool bm_input_set_stays(const bm_input_set *set);
 uint64_t
 bm_input_set_hidden(const bm_input_set *set); /* names left out because they begin with . or _ */
 

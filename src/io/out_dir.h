@@ -62,6 +62,9 @@ void bm_out_dir_keep(bm_out_dir *dir, bool keep);
 /* The path of a file of state: `name` begins with BM_OUT_STATE_PREFIX and has no slash
  * (BM_ERR_INTERNAL). The file is the caller's to open, sync and close; *out too. */
 bm_status bm_out_dir_state_path(const bm_out_dir *dir, const char *name, char **out, bm_error *err);
+/* Remove all files of state but the marker, the journal first: there is nothing to go on from.
+ * Commit does it too. */
+bm_status bm_out_dir_drop_state(const bm_out_dir *dir, bm_error *err);
 /* After a take-over, before anything is written: remove every file and folder in it but those named
  * in `keep` (with slashes; a folder stays with all it holds) and the files of state. Links are
  * removed, not followed. On failure some are removed. */

@@ -15,8 +15,8 @@ typedef struct bm_out_entry { /* a file that was closed */
 struct bm_out_dir {
     char *target, *work, *parent;
     bool force;
-    bool work_made;     /* the directory is there and ours */
-    bool keeps;         /* close leaves it there */
+    bool work_made; /* the directory is there and ours */
+    bool keeps;     /* close leaves it there */
     int lock_fd;
     bm_out_entry *entries;
     size_t n, cap;
@@ -38,8 +38,5 @@ bm_status bm_out_dir_add_folder(bm_out_dir *dir, const char *path, bm_error *err
 bm_status bm_out_dir_claim(bm_out_dir *dir, bool again, bool *found, bm_error *err);
 /* Remove a work directory, its journal first: it is not resumed when only half of it is gone. */
 bm_status bm_out_remove_work(const char *work, bm_error *err);
-
-/* out_dir_resume.c: remove all state files but the marker, the journal first. */
-bm_status bm_out_dir_drop_state(const bm_out_dir *dir, bm_error *err);
 
 #endif

@@ -81,16 +81,6 @@ static bm_status take_sets_path(bm_work *work, const char *line, bm_error *err)
 
 /* --- the state of an earlier job --- */
 
-static bm_status remove_state(const bm_work *work, const char *name, bm_error *err)
-{
-    char *path = NULL;
-    bm_status status = bm_out_dir_state_path(work->dir, name, &path, err);
-    if (status == BM_OK)
-        (void)unlink(path);
-    bm_free(path);
-    return status;
-}
-
 /* All of it: the job begins anew. */
 static bm_status begin_anew(bm_work *work, bm_error *err)
 {
@@ -107,9 +97,8 @@ static bm_status begin_anew(bm_work *work, bm_error *err)
     bm_journal_close(journal);
     work->journal = NULL;
     bm_free(path);
-    static const char *const names[] = {BM_OUT_JOURNAL, BM_WORK_DOCS, BM_WORK_SETS, BM_WORK_MATCH};
-    for (size_t i = 0; status == BM_OK && i < sizeof names / sizeof names[0]; i++)
-        status = remove_state(work, names[i], err);
+    if (status == BM_OK)
+        status = bm_out_dir_drop_state(work->dir, err);
     if (status == BM_OK)
         status = bm_out_dir_clear(work->dir, NULL, 0, err);
     work->sealed = (bm_work_sealed){0};
@@ -220,7 +209,7 @@ bm_status bm_work_open(bm_run *run, bool seals, bm_work *out, bm_error *err)
     bm_status status = read_every(&out->every, err);
     if (status != BM_OK)
         return status;
-    out->can_seal = seals && bm_work_inputs_stay(run);
+    out->can_seal = seals && bm_input_set_stays(run->inputs);
     if (job->resume && seals && !out->can_seal)
         return bm_fail(err, BM_ERR_USAGE,
                        "--resume needs inputs that can be read again (regular files, not standard "
@@ -238,13 +227,17 @@ bm_status bm_work_open(bm_run *run, bool seals, bm_work *out, bm_error *err)
 
 /* --- loading --- */
 
-static bm_status open_docs(bm_work *work, bm_error *err)
+/* A file of state, as long as the journal says. */
+static bm_status reopen(const bm_work *work, bm_spill_kind kind, bm_spill_file **out, bm_error *err)
 {
+    const bm_work_sealed *s = &work->sealed;
+    bool docs = kind == BM_SPILL_ROWS;
     char *path = NULL;
-    bm_status status = bm_out_dir_state_path(work->dir, BM_WORK_DOCS, &path, err);
+    bm_status status =
+        bm_out_dir_state_path(work->dir, docs ? BM_WORK_DOCS : BM_WORK_MATCH, &path, err);
     if (status == BM_OK)
-        status = bm_spill_reopen(path, BM_SPILL_ROWS, BM_WORK_BUFFER, work->sealed.docs_bytes,
-                                 work->sealed.docs_records, &work->docs_file, err);
+        status = bm_spill_reopen(path, kind, BM_WORK_BUFFER, docs ? s->docs_bytes : s->match_bytes,
+                                 docs ? s->docs_records : s->match_records, out, err);
     bm_free(path);
     return status;
 }
@@ -264,7 +257,7 @@ bm_status bm_work_load(bm_work *work, bm_corpus *corpus, bm_error *err)
         return BM_OK;
     bm_run_stage(run, "load", "bytes");
     bm_saved_docs what = bm_work_docs(work);
-    bm_status status = open_docs(work, err);
+    bm_status status = reopen(work, BM_SPILL_ROWS, &work->docs_file, err);
     if (status == BM_OK && corpus != NULL)
         status = bm_corpus_restore_sets(corpus, work->sets_path, work->sealed.sets_bytes,
                                         work->sealed.sets_records, err);
@@ -294,16 +287,11 @@ bm_status bm_work_match(bm_work *work, bm_match *match, bm_error *err)
 {
     bm_status status;
     if (work->sealed.matched) {
-        char *path = NULL;
         bm_spill_file *file = NULL;
-        status = bm_out_dir_state_path(work->dir, BM_WORK_MATCH, &path, err);
-        if (status == BM_OK)
-            status = bm_spill_reopen(path, BM_SPILL_RUN, BM_WORK_BUFFER, work->sealed.match_bytes,
-                                     work->sealed.match_records, &file, err);
+        status = reopen(work, BM_SPILL_RUN, &file, err);
         if (status == BM_OK)
             status = bm_match_load(match, file, err);
         bm_spill_close(file);
-        bm_free(path);
     } else {
         status = bm_match_run(match, err);
     }

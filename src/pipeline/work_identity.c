@@ -21,17 +21,6 @@
 
 typedef bm_status line_fn(void *ctx, const char *line, bm_error *err);
 
-bool bm_work_inputs_stay(const bm_run *run)
-{
-    struct stat info;
-    for (size_t i = 0; run->inputs != NULL && i < bm_input_set_count(run->inputs); i++) {
-        const char *path = bm_input_set_source(run->inputs, i)->path;
-        if (strcmp(path, "-") == 0 || stat(path, &info) != 0 || !S_ISREG(info.st_mode))
-            return false;
-    }
-    return run->inputs != NULL;
-}
-
 /* --- inputs --- */
 
 static bm_status hash_ends(int fd, uint64_t size, const char *path, uint64_t *out, bm_error *err)

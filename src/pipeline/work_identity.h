@@ -13,8 +13,6 @@
 #include "pipeline/run.h"
 #include "spill/journal.h"
 
-/* Can the inputs be read again by another process? False: standard input, a pipe. */
-bool bm_work_inputs_stay(const bm_run *run);
 /* Add these lines to an empty journal. BM_ERR_IO, BM_ERR_NOMEM. */
 bm_status bm_work_identity_add(const bm_run *run, bm_journal *journal, bm_error *err);
 /* Compare with the first lines of a journal; *n_lines of them. BM_ERR_FORMAT names what differs. */
