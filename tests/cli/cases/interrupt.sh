@@ -23,6 +23,15 @@ interrupted() {
     rm -rf out.partial
 }
 
+# ready: the job has begun to catch TERM (bit 14 of its mask), however busy the machine is; a signal before that is the shell's affair
+ready() {
+    for _ in $(seq 40); do
+        grep -q '^SigCgt:.*[4-7c-f]...$' "/proc/$job/status" 2> /dev/null && return 0
+        sleep 0.1
+    done
+    return 0
+}
+
 # a job that waits for more of its input, told to stop: soon, with its exit code
 mkfifo fifo
 for pair in TERM:143 INT:130; do
@@ -33,6 +42,7 @@ for pair in TERM:143 INT:130; do
     # env: a shell lets its background jobs ignore INT, --default-signal takes that back
     env --default-signal=INT "$PROGRAM" sign - -o out < fifo > ../out 2> ../err &
     job=$!
+    ready
     sleep 0.5
     began=$(date +%s)
     kill "-$signal" $job
@@ -49,6 +59,7 @@ sleep 1 > fifo &
 command_line='kill -INT, ignored'
 (trap '' INT; exec "$PROGRAM" sign - -o out < fifo > ../out 2> ../err) &
 job=$!
+ready
 sleep 0.4
 kill -INT $job
 wait $job
@@ -63,6 +74,7 @@ stop_in_the_middle() {
     writer=$!
     env --default-signal=INT "$PROGRAM" dedup - -o out < fifo > ../out 2> ../err &
     job=$!
+    ready
     sleep 0.4
     began=$(date +%s)
     for signal in STOP "$@" CONT; do
@@ -83,6 +95,7 @@ for command in 'cluster -' 'dedup --files-from - -o out' 'pairs -' 'bench -'; do
     # shellcheck disable=SC2086
     "$PROGRAM" $command < fifo > ../out 2> ../err &
     job=$!
+    ready
     sleep 0.3
     began=$(date +%s)
     kill -TERM $job
@@ -110,6 +123,7 @@ for pair in TERM:143 INT:130; do
     reader=$!
     env --default-signal=INT "$PROGRAM" pairs same.jsonl > rows 2> ../err &
     job=$!
+    ready
     sleep 0.6
     began=$(date +%s)
     kill "-$signal" $job
@@ -132,6 +146,7 @@ for pair in TERM:143 INT:130; do
     writer=$!
     env --default-signal=INT "$PROGRAM" dedup - --progress always -o out < fifo > ../out 2> ../err &
     job=$!
+    ready
     sleep 0.5
     kill "-$signal" $job
     wait $job
