@@ -3,9 +3,10 @@
  * Fill a bm_job (bm_job_init sets every default of the documentation), call one of the bm_job_*
  * functions, read the bm_summary. A job owns its threads and devices, holds nothing afterwards, and
  * leaves nothing at its target when it fails. One of sign or dedup that was cancelled, or ended by
- * BM_ERR_IO, BM_ERR_NOMEM or BM_ERR_DEVICE after work was sealed, leaves that in OUTPUT.partial, for
- * a job with `resume`; another job for the same output removes it. Several jobs may run at once in
- * different threads. */
+ * BM_ERR_IO, BM_ERR_NOMEM or BM_ERR_DEVICE after work was sealed, leaves that in OUTPUT.partial,
+ * for a job with `resume`; another job for the same output removes it. Several jobs may run at once
+ * in different threads. The threads that a job starts take no signals of the process (SIGTERM,
+ * SIGCHLD and the like): those are left to the program's own. */
 #ifndef BANDMILL_JOB_H
 #define BANDMILL_JOB_H
 

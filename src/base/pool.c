@@ -19,6 +19,7 @@
 #include "base/cpu.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/thread.h"
 
 #define LOOKS 1024u /* before sleeping */
 
@@ -113,7 +114,7 @@ bm_status bm_pool_open(uint32_t n_threads, bm_pool **out, bm_error *err)
         worker *w = &pool->workers[i];
         w->pool = pool;
         w->index = i;
-        int rc = pthread_create(&w->thread, NULL, loop, w);
+        int rc = bm_thread_start(&w->thread, loop, w);
         if (rc != 0) {
             bm_pool_close(pool);
             return bm_fail_errno(err, rc, NULL, "cannot start a thread");

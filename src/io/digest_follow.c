@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/thread.h"
 
 #define WAKE_BYTES ((uint64_t)1 << 20)
 
@@ -64,7 +65,7 @@ bm_status bm_digest_follow_open(int fd, bm_digest_follow **out, bm_error *err)
     follow->fd = fd;
     pthread_mutex_init(&follow->lock, NULL);
     pthread_cond_init(&follow->more, NULL);
-    int rc = pthread_create(&follow->thread, NULL, loop, follow);
+    int rc = bm_thread_start(&follow->thread, loop, follow);
     if (rc != 0) {
         pthread_cond_destroy(&follow->more);
         pthread_mutex_destroy(&follow->lock);

@@ -33,6 +33,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/thread.h"
 
 #define DEFAULT_SECONDS 120.0
 #define HASH_SECONDS    1e-6
@@ -350,7 +351,6 @@ static bm_status copy_cfg(guard *g, const bm_backend_cfg *cfg, bm_error *err)
     return status;
 }
 
-/* Signals stay with the program's own threads: one of them may wait to be interrupted. */
 static bm_status start_thread(guard *g, bm_error *err)
 {
     pthread_condattr_t attributes;
@@ -360,11 +360,7 @@ static bm_status start_thread(guard *g, bm_error *err)
     pthread_cond_init(&g->posted, &attributes);
     pthread_cond_init(&g->answered, &attributes);
     pthread_condattr_destroy(&attributes);
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    const int failed = pthread_create(&g->thread, NULL, serve, g);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    const int failed = bm_thread_start(&g->thread, serve, g);
     return failed == 0 ? BM_OK : bm_fail_errno(err, failed, "", "cannot start a thread");
 }
 

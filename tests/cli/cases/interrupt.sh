@@ -68,11 +68,12 @@ exits 0
 rm -r out
 
 # stop_in_the_middle SIGNALS: a dedup whose reader waits gets them while it is stopped, so that it cannot leave between two of them.
+# They come in the order of their numbers, to the main thread: no other takes signals, where no driver has threads of its own.
 stop_in_the_middle() {
     command_line="kill $*, of bandmill dedup - -o out"
     sleep 8 > fifo &
     writer=$!
-    env --default-signal=INT "$PROGRAM" dedup - -o out < fifo > ../out 2> ../err &
+    env --default-signal=INT "$PROGRAM" dedup - --device cpu -o out < fifo > ../out 2> ../err &
     job=$!
     ready
     sleep 0.4
