@@ -50,8 +50,9 @@ BM_API bm_status bm_device_self_test(const char *device, const char *cache_dir, 
  * them. */
 BM_API uint32_t bm_devices_left_behind(void);
 
-/* Build the kernels of one OpenCL device and compare one known answer: what `bandmill __probe-opencl
- * DEVICE CACHE_DIR` runs in a process of its own, since a driver's compiler may abort. */
+/* Build the kernels of one OpenCL device and compare one known answer: what `bandmill
+ * __probe-opencl DEVICE CACHE_DIR` runs in a process of its own, since a driver's compiler may
+ * abort. */
 BM_API bm_status bm_device_probe(const char *device, const char *cache_dir, bm_error *err);
 
 #if defined(__cplusplus)

@@ -29,12 +29,13 @@ const cli_command cli_commands[CLI_N_COMMANDS] = {
          "read; without\nany, its report names them. Finding and removing can so be two "
          "steps.",
          cli_run_filter},
-    [CLI_CLUSTER] = {"cluster", "PAIRS.tsv", "group the documents of a list of pairs",
-                     "Reads id_a, id_b, jaccard (what pairs, or dedup --pairs, wrote, or any such "
-                     "file) and writes the groups\nas JSON Lines to stdout or -o FILE. With several "
-                     "thresholds it writes a table instead: threshold, pairs,\ngroups, largest, "
-                     "removed. Documents are in order of first appearance.",
-                     cli_run_cluster},
+    [CLI_CLUSTER] =
+        {"cluster", "PAIRS.tsv", "group the documents of a list of pairs",
+         "Reads id_a, id_b, jaccard (what pairs, or dedup --pairs, wrote, or any such "
+         "file) and writes the groups\nas JSON Lines to stdout or -o FILE. With several "
+         "thresholds it writes a table instead: threshold, pairs,\ngroups, largest, "
+         "removed. Documents are in order of first appearance.",
+         cli_run_cluster},
     [CLI_EXPLAIN] =
         {"explain", "DIR (A B | --group G)", "say why documents are in one group",
          "DIR is what dedup wrote, A and B are ids of documents in it. Says the shortest chain of "
@@ -62,8 +63,7 @@ const cli_command cli_commands[CLI_N_COMMANDS] = {
 
 bm_status cli_command_find(const char *name, cli_command_id *out, bm_error *err)
 {
-    static const char *const later[] = {"tune",   "query", "index",
-                                        "export", "merge", "estimate"};
+    static const char *const later[] = {"tune", "query", "index", "export", "merge", "estimate"};
     const char *names[CLI_N_COMMANDS];
     for (unsigned i = 0; i < CLI_N_COMMANDS; i++) {
         names[i] = cli_commands[i].name;

@@ -231,8 +231,8 @@ static const arg_option rows[] = {
           "rows of a band, with --bands"),
     CHOICE("verify", FINDS, CLI_GROUP_PAIRS, job.lsh.verify, verify_choices,
            "what makes a candidate a pair (exact; signature from signatures without inputs)"),
-    CHOICE("cluster", BIT(CLI_DEDUP) | BIT(CLI_CLUSTER), CLI_GROUP_PAIRS, job.lsh.cluster, cluster_choices,
-           "how pairs become groups (components)"),
+    CHOICE("cluster", BIT(CLI_DEDUP) | BIT(CLI_CLUSTER), CLI_GROUP_PAIRS, job.lsh.cluster,
+           cluster_choices, "how pairs become groups (components)"),
     CHOICE("keep", BIT(CLI_DEDUP) | BIT(CLI_CLUSTER), CLI_GROUP_PAIRS, job.lsh.keep, keep_choices,
            "which document of a group stays (first)"),
     WHOLE("group", BIT(CLI_EXPLAIN), CLI_GROUP_PAIRS, group, 1, UINT64_MAX, "G",
@@ -246,9 +246,10 @@ static const arg_option rows[] = {
     /* machine */
     TEXT("device", SIGNS, CLI_GROUP_MACHINE, job.device, "LIST",
          "auto cpu gpu opencl opencl:P.D all, or part of a name (auto)"),
-    WHOLE("threads", READS | BIT(CLI_BENCH) | BIT(CLI_EXPLAIN), CLI_GROUP_MACHINE, job.threads, 1, 4096, "N",
-          "threads (all processors)"),
-    SIZE("memory", READS | BIT(CLI_EXPLAIN), CLI_GROUP_MACHINE, job.memory, "bound of the job (half of what is free)"),
+    WHOLE("threads", READS | BIT(CLI_BENCH) | BIT(CLI_EXPLAIN), CLI_GROUP_MACHINE, job.threads, 1,
+          4096, "N", "threads (all processors)"),
+    SIZE("memory", READS | BIT(CLI_EXPLAIN), CLI_GROUP_MACHINE, job.memory,
+         "bound of the job (half of what is free)"),
     WHOLE("batch-docs", JOBS, CLI_GROUP_MACHINE, job.batch_docs, 1, UINT32_MAX, "N",
           "documents a batch at most (by bytes); results do not depend on it"),
     FLAG("self-test", BIT(CLI_DEVICES), CLI_GROUP_MACHINE, self_test,
@@ -270,8 +271,9 @@ static const arg_option rows[] = {
     FLAG("tune", BIT(CLI_BENCH), CLI_GROUP_MACHINE, tune,
          "look for better kernel parameters of each OpenCL device; rows on stdout"),
     /* general */
-    CHOICE("progress", READS | BIT(CLI_CLUSTER) | BIT(CLI_EXPLAIN) | BIT(CLI_BENCH), CLI_GROUP_GENERAL,
-           progress, progress_choices, "the meter on stderr (auto: on a terminal)"),
+    CHOICE("progress", READS | BIT(CLI_CLUSTER) | BIT(CLI_EXPLAIN) | BIT(CLI_BENCH),
+           CLI_GROUP_GENERAL, progress, progress_choices,
+           "the meter on stderr (auto: on a terminal)"),
     {.name = "quiet",
      .letter = 'q',
      .type = ARG_FLAG,
@@ -367,8 +369,7 @@ static bm_status check_operands(cli_settings *s, cli_command_id command, bm_erro
     if (command == CLI_DEVICES && s->operands.n > 0)
         return args_fail(err, "%s takes no input (got \"%.200s\")", name, s->operands.items[0]);
     if (command == CLI_CLUSTER && s->operands.n != 1)
-        return args_fail(err, "%zu inputs (expected one pairs.tsv, or - for stdin)",
-                         s->operands.n);
+        return args_fail(err, "%zu inputs (expected one pairs.tsv, or - for stdin)", s->operands.n);
     if (command == CLI_EXPLAIN && s->operands.n != (s->group != 0 ? 1 : 3))
         return args_fail(err,
                          "%zu operands (expected the directory that dedup wrote and two ids, or "

@@ -20,7 +20,7 @@
 
 #define BM_BENCH_SLOTS     2u /* of a thread: one is filled while the other is signed */
 #define BM_BENCH_DEPTH_MAX 8u
-#define BM_BENCH_DOC       118u  /* hashes: the mean of real text in word 5-shingles */
+#define BM_BENCH_DOC       118u /* hashes: the mean of real text in word 5-shingles */
 
 typedef struct bm_bench_slot {
     bm_shingle_batch batch;

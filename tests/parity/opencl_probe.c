@@ -1,4 +1,5 @@
-/* The program that bm_cl_probe_run runs, as small as it can be (the command line has the same inside). */
+/* The program that bm_cl_probe_run runs, as small as it can be (the command line has the same
+ * inside). */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>

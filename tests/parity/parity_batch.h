@@ -1,5 +1,5 @@
-/* parity_batch.h -- documents made by a seeded generator, their right words and keys by the scalar reference, and the
- * comparison. Shared by the tests that run a backend against the reference. */
+/* parity_batch.h -- documents made by a seeded generator, their right words and keys by the scalar
+ * reference, and the comparison. Shared by the tests that run a backend against the reference. */
 #ifndef TESTS_PARITY_BATCH_H
 #define TESTS_PARITY_BATCH_H
 
@@ -26,11 +26,13 @@ static uint64_t parity_random(uint64_t *state)
 }
 
 /* `sizes` of n_docs documents; of no more than `distinct` different hashes, 0: of any. */
-static void parity_make_few(parity_batch *b, const bm_backend_cfg *cfg, const uint32_t *sizes, size_t n_docs,
-                            uint64_t seed, uint64_t distinct)
+static void parity_make_few(parity_batch *b, const bm_backend_cfg *cfg, const uint32_t *sizes,
+                            size_t n_docs, uint64_t seed, uint64_t distinct)
 {
     *b = (parity_batch){.perms = cfg->perms_used > 0 ? cfg->perms_used : cfg->sketch.perms,
-                        .bands = cfg->bands, .rows = cfg->rows, .n_docs = n_docs};
+                        .bands = cfg->bands,
+                        .rows = cfg->rows,
+                        .n_docs = n_docs};
     b->offsets = calloc(n_docs + 1, sizeof *b->offsets);
     b->offsets[0] = 3; /* offsets need not begin at 0 */
     for (size_t i = 0; i < n_docs; ++i)
@@ -50,13 +52,15 @@ static void parity_make_few(parity_batch *b, const bm_backend_cfg *cfg, const ui
         params.ops->sign(&params, b->hashes + b->offsets[i], sizes[i], row);
         memcpy(b->right_words + i * b->perms, row, b->perms * sizeof *row);
         if (b->bands > 0)
-            bm_band_keys_scalar(row, b->bands, b->rows, sizes[i] == 0, b->right_keys + i * b->bands);
+            bm_band_keys_scalar(row, b->bands, b->rows, sizes[i] == 0,
+                                b->right_keys + i * b->bands);
     }
     free(row);
     bm_scheme_params_reset(&params);
 }
 
-static void parity_make(parity_batch *b, const bm_backend_cfg *cfg, const uint32_t *sizes, size_t n_docs, uint64_t seed)
+static void parity_make(parity_batch *b, const bm_backend_cfg *cfg, const uint32_t *sizes,
+                        size_t n_docs, uint64_t seed)
 {
     parity_make_few(b, cfg, sizes, n_docs, seed, 0);
 }
@@ -69,7 +73,9 @@ static void parity_forget(parity_batch *b) /* the last answers */
 
 static bm_sign_task parity_task(parity_batch *b, size_t first, size_t n, bool words, bool keys)
 {
-    return (bm_sign_task){.offsets = b->offsets + first, .hashes = b->hashes, .n_docs = n,
+    return (bm_sign_task){.offsets = b->offsets + first,
+                          .hashes = b->hashes,
+                          .n_docs = n,
                           .words = words ? b->words + first * b->perms : NULL,
                           .keys = keys ? b->keys + first * b->bands : NULL};
 }
@@ -78,15 +84,18 @@ static void parity_compare(const parity_batch *b, bool words, bool keys, const c
 {
     for (size_t i = 0; words && i < b->n_docs * b->perms; ++i)
         if (b->words[i] != b->right_words[i])
-            cr_assert_fail("%s: word %zu of document %zu (%llu shingles) is %08x, right is %08x", what, i % b->perms,
-                           i / b->perms, (unsigned long long)(b->offsets[i / b->perms + 1] - b->offsets[i / b->perms]),
-                           b->words[i], b->right_words[i]);
+            cr_assert_fail(
+                "%s: word %zu of document %zu (%llu shingles) is %08x, right is %08x", what,
+                i % b->perms, i / b->perms,
+                (unsigned long long)(b->offsets[i / b->perms + 1] - b->offsets[i / b->perms]),
+                b->words[i], b->right_words[i]);
     for (size_t i = 0; keys && i < b->n_docs * b->bands; ++i)
         if (b->keys[i] != b->right_keys[i])
-            cr_assert_fail("%s: key %zu of document %zu (%llu shingles) is %016llx, right is %016llx", what,
-                           i % b->bands, i / b->bands,
-                           (unsigned long long)(b->offsets[i / b->bands + 1] - b->offsets[i / b->bands]),
-                           (unsigned long long)b->keys[i], (unsigned long long)b->right_keys[i]);
+            cr_assert_fail(
+                "%s: key %zu of document %zu (%llu shingles) is %016llx, right is %016llx", what,
+                i % b->bands, i / b->bands,
+                (unsigned long long)(b->offsets[i / b->bands + 1] - b->offsets[i / b->bands]),
+                (unsigned long long)b->keys[i], (unsigned long long)b->right_keys[i]);
 }
 
 static void parity_free(parity_batch *b)

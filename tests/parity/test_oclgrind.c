@@ -1,7 +1,9 @@
-/* Each kernel under Oclgrind: no invalid access, no data race, no divergent barrier, right answers. And Oclgrind sees such
- * errors here: one of each is planted in the real source and must be reported.
+/* Each kernel under Oclgrind: no invalid access, no data race, no divergent barrier, right answers.
+ * And Oclgrind sees such errors here: one of each is planted in the real source and must be
+ * reported.
  *
- * Oclgrind is chosen by OCL_ICD_VENDORS, before the loader is opened; the platform's name proves that it runs. */
+ * Oclgrind is chosen by OCL_ICD_VENDORS, before the loader is opened; the platform's name proves
+ * that it runs. */
 #include <stdio.h>
 #include <unistd.h>
 
@@ -47,20 +49,25 @@ static void read_log(char *out, size_t cap)
     cr_assert_eq(system(command), 0);
 }
 
-static void sign_clean(const char *shape, bm_scheme scheme, uint32_t perms, uint32_t bands, uint32_t rows)
+static void sign_clean(const char *shape, bm_scheme scheme, uint32_t perms, uint32_t bands,
+                       uint32_t rows)
 {
     static const uint32_t sizes[] = {0, 1, 3, 4, 9, 0, 40, 1100, 2, 6};
     enum { N = sizeof sizes / sizeof *sizes };
-    bm_backend_cfg cfg = {.sketch = {.perms = perms, .seed = 1, .scheme = scheme}, .bands = bands, .rows = rows,
-                          .device = "opencl:0.0", .cache_dir = ""};
+    bm_backend_cfg cfg = {.sketch = {.perms = perms, .seed = 1, .scheme = scheme},
+                          .bands = bands,
+                          .rows = rows,
+                          .device = "opencl:0.0",
+                          .cache_dir = ""};
     bm_error err = {0};
     bm_backend *backend = NULL;
     parity_batch batch;
     parity_make(&batch, &cfg, sizes, N, 4);
-    bm_status status =
-        bm_cl_backend_open(&cfg, &(bm_cl_open_options){.no_probe = true, .shape = shape}, &backend, &err);
+    bm_status status = bm_cl_backend_open(
+        &cfg, &(bm_cl_open_options){.no_probe = true, .shape = shape}, &backend, &err);
     cr_assert_eq(status, BM_OK, "%s", err.message);
-    cr_assert_not_null(strstr(backend->info.platform, "Oclgrind"), "the platform is %s", backend->info.platform);
+    cr_assert_not_null(strstr(backend->info.platform, "Oclgrind"), "the platform is %s",
+                       backend->info.platform);
     bm_sign_task task = parity_task(&batch, 0, N, true, bands > 0);
     parity_forget(&batch);
     cr_assert_eq(backend->ops->submit(backend, &task, &err), BM_OK, "%s", err.message);
@@ -93,12 +100,17 @@ Test(oclgrind, finds_nothing_in_the_kernels_of_texts)
     char log[4096];
     begin();
     static const char *const shapes[] = {"cpu", "gpu"};
-    static const uint32_t ks[] = {[BM_SHINGLE_WORD] = 2, [BM_SHINGLE_CHAR] = 3, [BM_SHINGLE_BYTE] = 20};
+    static const uint32_t ks[] = {
+        [BM_SHINGLE_WORD] = 2, [BM_SHINGLE_CHAR] = 3, [BM_SHINGLE_BYTE] = 20};
     for (int kind = 0; kind < 3; ++kind)
         for (size_t s = 0; s < 2; ++s) {
             const bm_text_options text = {.shingle = (bm_shingle_kind)kind, .shingle_k = ks[kind]};
-            bm_backend_cfg cfg = {.sketch = {.perms = 4, .seed = 1}, .bands = 1, .rows = 4, .text = &text,
-                                  .device = "opencl:0.0", .cache_dir = ""};
+            bm_backend_cfg cfg = {.sketch = {.perms = 4, .seed = 1},
+                                  .bands = 1,
+                                  .rows = 4,
+                                  .text = &text,
+                                  .device = "opencl:0.0",
+                                  .cache_dir = ""};
             bm_error err = {0};
             bm_backend *backend = NULL;
             bm_status status = bm_cl_backend_open(
@@ -155,7 +167,8 @@ static void run_planted(const char *from, const char *to, char *log, size_t cap)
              "-cl-std=CL1.2 -DBM_PERMS=16 -DBM_BANDS=2 -DBM_ROWS=8 -DBM_SPLIT_GROUP=8 -DBM_EACH=%u "
              "-DBM_TEAM=%u -DBM_TEAMS=%u -DBM_TILE=%u -DBM_UNROLL=%u",
              shape.each, shape.team, shape.teams, shape.tile, shape.unroll);
-    cr_assert_eq(api.clBuildProgram(program.program, 1, &device.id, options, NULL, NULL), CL_SUCCESS);
+    cr_assert_eq(api.clBuildProgram(program.program, 1, &device.id, options, NULL, NULL),
+                 CL_SUCCESS);
     program.kernels[BM_CL_SIGN] = api.clCreateKernel(program.program, "bm_sign", &code);
     bm_backend_cfg cfg = {.sketch = {.perms = 16, .seed = 1}, .bands = 2, .rows = 8};
     parity_batch batch;
@@ -186,6 +199,7 @@ Test(oclgrind, reports_a_planted_write_out_of_bounds)
 Test(oclgrind, reports_a_planted_race)
 {
     static char log[65536];
-    run_planted("    barrier(CLK_LOCAL_MEM_FENCE);\n    for (uint doc", "    for (uint doc", log, sizeof log);
+    run_planted("    barrier(CLK_LOCAL_MEM_FENCE);\n    for (uint doc", "    for (uint doc", log,
+                sizeof log);
     cr_assert_not_null(strstr(log, "data race"), "Oclgrind said: %s", log);
 }

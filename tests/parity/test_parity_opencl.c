@@ -1,7 +1,9 @@
-/* Every OpenCL device here, in both shapes of the kernels, gives the words and keys of the scalar reference.
+/* Every OpenCL device here, in both shapes of the kernels, gives the words and keys of the scalar
+ * reference.
  *
- * No device: the tests are skipped, with the reason. BANDMILL_REQUIRE_OPENCL=N: fewer than N platforms is a failure.
- * BANDMILL_TEST_DEVICE=opencl:P.D: that device alone, and none is a failure. */
+ * No device: the tests are skipped, with the reason. BANDMILL_REQUIRE_OPENCL=N: fewer than N
+ * platforms is a failure. BANDMILL_TEST_DEVICE=opencl:P.D: that device alone, and none is a
+ * failure. */
 #include <dirent.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -24,13 +26,15 @@ static devices find_devices(void)
     devices d = {0};
     char note[256] = "";
     bm_error err = {0};
-    cr_assert_eq(bm_backend_opencl_list(&d.infos, &d.n, note, sizeof note, &err), BM_OK, "%s", err.message);
+    cr_assert_eq(bm_backend_opencl_list(&d.infos, &d.n, note, sizeof note, &err), BM_OK, "%s",
+                 err.message);
     size_t platforms = 0;
     for (size_t i = 0; i < d.n; ++i)
         platforms += i == 0 || strcmp(d.infos[i].platform, d.infos[i - 1].platform) != 0;
     const char *required = getenv("BANDMILL_REQUIRE_OPENCL");
     if (required != NULL)
-        cr_assert_geq(platforms, strtoul(required, NULL, 10), "%zu OpenCL platforms here; %s", platforms, note);
+        cr_assert_geq(platforms, strtoul(required, NULL, 10), "%zu OpenCL platforms here; %s",
+                      platforms, note);
     const char *only = getenv("BANDMILL_TEST_DEVICE");
     if (only != NULL) {
         size_t n = 0;
@@ -46,13 +50,16 @@ static devices find_devices(void)
 }
 
 /* `limit` of a buffer, 0: the device's. staged: no memory is lent to the device. */
-static bm_backend *open_staged(const bm_backend_cfg *cfg, const char *shape, size_t limit, bool staged)
+static bm_backend *open_staged(const bm_backend_cfg *cfg, const char *shape, size_t limit,
+                               bool staged)
 {
     bm_backend *backend = NULL;
     bm_error err = {0};
     bm_status status = bm_cl_backend_open(
-        cfg, &(bm_cl_open_options){.no_probe = true, .shape = shape, .limit_bytes = limit, .no_lend = staged}, &backend,
-        &err);
+        cfg,
+        &(bm_cl_open_options){
+            .no_probe = true, .shape = shape, .limit_bytes = limit, .no_lend = staged},
+        &backend, &err);
     cr_assert_eq(status, BM_OK, "%s %s: %s", cfg->device, shape, err.message);
     return backend;
 }
@@ -72,7 +79,8 @@ static void sign(bm_backend *backend, bm_sign_task *task)
 /* Sizes that meet each path: none, one, quads not full, packed, a piece of its own, in parts. */
 static size_t make_sizes(uint32_t *sizes, uint32_t longest)
 {
-    static const uint32_t edges[] = {0, 1, 2, 3, 4, 5, 0, 0, 17, 118, 1023, 1024, 1025, 0, 4095, 4096, 4097, 1};
+    static const uint32_t edges[] = {0,   1,    2,    3,    4, 5,    0,    0,    17,
+                                     118, 1023, 1024, 1025, 0, 4095, 4096, 4097, 1};
     uint64_t state = 5;
     size_t n = 0;
     for (size_t i = 0; i < sizeof edges / sizeof *edges; ++i)
@@ -87,10 +95,13 @@ static size_t make_sizes(uint32_t *sizes, uint32_t longest)
     return n;
 }
 
-static void check_scheme(const devices *d, bm_scheme scheme, uint32_t perms, uint32_t bands, uint32_t rows)
+static void check_scheme(const devices *d, bm_scheme scheme, uint32_t perms, uint32_t bands,
+                         uint32_t rows)
 {
     uint32_t sizes[512];
-    bm_backend_cfg cfg = {.sketch = {.perms = perms, .seed = perms + 1, .scheme = scheme}, .bands = bands, .rows = rows,
+    bm_backend_cfg cfg = {.sketch = {.perms = perms, .seed = perms + 1, .scheme = scheme},
+                          .bands = bands,
+                          .rows = rows,
                           .cache_dir = ""};
     parity_batch batch;
     const size_t n = make_sizes(sizes, 300000);
@@ -98,7 +109,8 @@ static void check_scheme(const devices *d, bm_scheme scheme, uint32_t perms, uin
     for (size_t i = 0; i < d->n; ++i)
         for (size_t s = 0; s < 2; ++s) {
             char what[256];
-            snprintf(what, sizeof what, "%s, %s, %u permutations", d->infos[i].name, shapes[s], perms);
+            snprintf(what, sizeof what, "%s, %s, %u permutations", d->infos[i].name, shapes[s],
+                     perms);
             cfg.device = d->infos[i].spec;
             bm_backend *backend = open_device(&cfg, shapes[s], 0);
             for (int wanted = 1; wanted < (bands > 0 ? 4 : 2); ++wanted) {
@@ -135,40 +147,49 @@ Test(parity_opencl, many_permutations_equal_the_reference)
     bm_free(d.infos);
 }
 
-/* Numbers of bins on both sides of where the kernels change: offers that name their donor, documents of a round. */
+/* Numbers of bins on both sides of where the kernels change: offers that name their donor,
+ * documents of a round. */
 Test(parity_opencl, oph_of_any_number_of_bins_equals_the_reference)
 {
     devices d = find_devices();
-    static const uint32_t plans[][3] = {{1, 1, 1}, {62, 7, 8}, {128, 16, 8}, {257, 32, 8}, {1024, 1, 1024}};
+    static const uint32_t plans[][3] = {
+        {1, 1, 1}, {62, 7, 8}, {128, 16, 8}, {257, 32, 8}, {1024, 1, 1024}};
     for (size_t i = 0; i < sizeof plans / sizeof *plans; ++i)
         check_scheme(&d, BM_SCHEME_OPH, plans[i][0], plans[i][1], plans[i][2]);
     bm_free(d.infos);
 }
 
-/* Parameters that the table gives to devices that are not here, and the ends of what `bench --tune` tries. Intel's
- * compiler for CPUs crashes on the first four, whose loops are the longest. */
+/* Parameters that the table gives to devices that are not here, and the ends of what `bench --tune`
+ * tries. Intel's compiler for CPUs crashes on the first four, whose loops are the longest. */
 Test(parity_opencl, rows_of_parameters_equal_the_reference)
 {
-    static const char *const rows[] = {
-        "*,*,*,gpu,16,8,4,64,256,256,256,4096,128,0,8", "*,*,*,gpu,16,8,8,128,64,64,64,100,128,0,4",
-        "*,*,*,gpu,16,8,4,512,1024,1024,256,16384,512,0,16", "*,*,*,gpu,16,8,2,1024,128,128,64,1024,32,0,16",
-        "*,*,*,gpu,16,8,2,256,512,300,300,512,128,0,2", "*,*,*,cpu,4,3,4,64,256,1000,2000,700,256,0,4",
-        "*,*,*,gpu,16,8,1,128,64,32,32,16384,32,0,4", "*,*,*,cpu,8,16,4,64,256,16384,262144,262144,1024,1,4"};
+    static const char *const rows[] = {"*,*,*,gpu,16,8,4,64,256,256,256,4096,128,0,8",
+                                       "*,*,*,gpu,16,8,8,128,64,64,64,100,128,0,4",
+                                       "*,*,*,gpu,16,8,4,512,1024,1024,256,16384,512,0,16",
+                                       "*,*,*,gpu,16,8,2,1024,128,128,64,1024,32,0,16",
+                                       "*,*,*,gpu,16,8,2,256,512,300,300,512,128,0,2",
+                                       "*,*,*,cpu,4,3,4,64,256,1000,2000,700,256,0,4",
+                                       "*,*,*,gpu,16,8,1,128,64,32,32,16384,32,0,4",
+                                       "*,*,*,cpu,8,16,4,64,256,16384,262144,262144,1024,1,4"};
     devices d = find_devices();
     enum { DOCS = 60 };
     uint32_t sizes[DOCS];
     uint64_t state = 5;
     for (size_t i = 0; i < DOCS; ++i)
         sizes[i] = i < 40 ? (uint32_t)i : (uint32_t)(parity_random(&state) % 3000);
-    bm_backend_cfg cfg = {.sketch = {.perms = 128, .seed = 3}, .bands = 16, .rows = 8, .cache_dir = ""};
+    bm_backend_cfg cfg = {
+        .sketch = {.perms = 128, .seed = 3}, .bands = 16, .rows = 8, .cache_dir = ""};
     parity_batch batch;
     parity_make(&batch, &cfg, sizes, DOCS, 6);
     for (size_t i = 0; i < d.n; ++i)
-        for (size_t r = strstr(d.infos[i].platform, "Intel") != NULL ? 4 : 0; r < sizeof rows / sizeof *rows; ++r) {
+        for (size_t r = strstr(d.infos[i].platform, "Intel") != NULL ? 4 : 0;
+             r < sizeof rows / sizeof *rows; ++r) {
             bm_backend *backend = NULL;
             bm_error err = {0};
             cfg.device = d.infos[i].spec;
-            cr_assert_eq(bm_cl_backend_open(&cfg, &(bm_cl_open_options){.no_probe = true, .row = rows[r]}, &backend, &err),
+            cr_assert_eq(bm_cl_backend_open(&cfg,
+                                            &(bm_cl_open_options){.no_probe = true, .row = rows[r]},
+                                            &backend, &err),
                          BM_OK, "%s: %s: %s", cfg.device, rows[r], err.message);
             parity_forget(&batch);
             bm_sign_task task = parity_task(&batch, 0, DOCS, true, true);
@@ -188,7 +209,11 @@ Test(parity_opencl, tasks_in_flight_end_in_order_and_a_prefix_of_permutations_is
     uint64_t state = 77;
     for (size_t i = 0; i < TASKS * DOCS; ++i)
         sizes[i] = (uint32_t)(parity_random(&state) % 200) * (i % 7 != 0);
-    bm_backend_cfg cfg = {.sketch = {.perms = 256, .seed = 9}, .perms_used = 90, .bands = 9, .rows = 10, .cache_dir = ""};
+    bm_backend_cfg cfg = {.sketch = {.perms = 256, .seed = 9},
+                          .perms_used = 90,
+                          .bands = 9,
+                          .rows = 10,
+                          .cache_dir = ""};
     parity_batch batch;
     parity_make(&batch, &cfg, sizes, TASKS * DOCS, 1);
     for (size_t i = 0; i < d.n; ++i)
@@ -201,8 +226,10 @@ Test(parity_opencl, tasks_in_flight_end_in_order_and_a_prefix_of_permutations_is
             for (size_t t = 0; t < TASKS; ++t) {
                 tasks[t] = parity_task(&batch, t * DOCS, DOCS, t % 3 != 1, t % 3 != 0);
                 if (t >= backend->depth)
-                    cr_assert_eq(backend->ops->wait(backend, &tasks[t - backend->depth], &err), BM_OK);
-                cr_assert_eq(backend->ops->submit(backend, &tasks[t], &err), BM_OK, "%s", err.message);
+                    cr_assert_eq(backend->ops->wait(backend, &tasks[t - backend->depth], &err),
+                                 BM_OK);
+                cr_assert_eq(backend->ops->submit(backend, &tasks[t], &err), BM_OK, "%s",
+                             err.message);
             }
             cr_assert_eq(backend->ops->drain(backend, &err), BM_OK);
             for (size_t t = 0; t < TASKS; ++t) {
@@ -223,14 +250,18 @@ static void check_cut(bm_scheme scheme, uint64_t distinct)
 {
     devices d = find_devices();
     uint32_t sizes[512];
-    bm_backend_cfg cfg = {.sketch = {.perms = 64, .seed = 3, .scheme = scheme}, .bands = 8, .rows = 8, .cache_dir = ""};
+    bm_backend_cfg cfg = {.sketch = {.perms = 64, .seed = 3, .scheme = scheme},
+                          .bands = 8,
+                          .rows = 8,
+                          .cache_dir = ""};
     parity_batch batch;
     const size_t n = make_sizes(sizes, 100000);
     parity_make_few(&batch, &cfg, sizes, n, 8, distinct);
     for (size_t i = 0; i < d.n; ++i)
         for (size_t s = 0; s < 3; ++s) { /* the third: the CPU's shape without loans */
             cfg.device = d.infos[i].spec;
-            bm_backend *backend = open_staged(&cfg, shapes[s % 2], 65536, s == 2); /* 8,192 hashes a batch at most */
+            bm_backend *backend =
+                open_staged(&cfg, shapes[s % 2], 65536, s == 2); /* 8,192 hashes a batch at most */
             bm_sign_task task = parity_task(&batch, 0, n, true, true);
             parity_forget(&batch);
             sign(backend, &task);
@@ -251,7 +282,8 @@ Test(parity_opencl, a_task_beyond_the_limits_of_buffers_is_cut_and_a_document_be
 }
 
 /* Few different hashes: long documents have empty bins too, in their parts and as a whole. */
-Test(parity_opencl, a_task_of_oph_beyond_the_limits_is_cut_and_bins_that_stay_empty_are_filled_at_the_end)
+Test(parity_opencl,
+     a_task_of_oph_beyond_the_limits_is_cut_and_bins_that_stay_empty_are_filled_at_the_end)
 {
     check_cut(BM_SCHEME_OPH, 0);
     check_cut(BM_SCHEME_OPH, 40);
@@ -263,13 +295,15 @@ Test(parity_opencl, a_cached_program_is_used_again_and_a_damaged_one_is_made_aga
     devices d = find_devices();
     char dir[] = "/tmp/bandmill_cache_XXXXXX", command[256];
     cr_assert_not_null(mkdtemp(dir));
-    bm_backend_cfg cfg = {.sketch = {.perms = 32, .seed = 1}, .bands = 4, .rows = 8, .cache_dir = dir};
+    bm_backend_cfg cfg = {
+        .sketch = {.perms = 32, .seed = 1}, .bands = 4, .rows = 8, .cache_dir = dir};
     for (size_t i = 0; i < d.n; ++i) {
         cfg.device = d.infos[i].spec;
         /* Each line damages the entry in its way; the last leaves it whole. */
         static const char *const damages[] = {
             "true", "truncate -s -1 %s/opencl/*.clbin", "truncate -s 20 %s/opencl/*.clbin",
-            "f=$(echo %s/opencl/*.clbin); printf X | dd of=$f bs=1 seek=$(($(stat -c %%s $f) / 2)) conv=notrunc 2>/dev/null",
+            "f=$(echo %s/opencl/*.clbin); printf X | dd of=$f bs=1 seek=$(($(stat -c %%s $f) / 2)) "
+            "conv=notrunc 2>/dev/null",
             "printf garbage | tee %s/opencl/*.clbin >/dev/null"};
         bm_backend *backend = open_device(&cfg, NULL, 0);
         cr_assert_not(bm_cl_backend_was_cached(backend), "the first is built");
@@ -278,11 +312,13 @@ Test(parity_opencl, a_cached_program_is_used_again_and_a_damaged_one_is_made_aga
             snprintf(command, sizeof command, damages[k], dir);
             cr_assert_eq(system(command), 0, "%s", command);
             backend = open_device(&cfg, NULL, 0);
-            cr_assert_eq(bm_cl_backend_was_cached(backend), k == 0, "%s: %s", d.infos[i].name, damages[k]);
+            cr_assert_eq(bm_cl_backend_was_cached(backend), k == 0, "%s: %s", d.infos[i].name,
+                         damages[k]);
             cr_assert_eq(bm_cl_backend_checks(backend), 13u * (32 + 4));
             backend->ops->close(backend);
             backend = open_device(&cfg, NULL, 0);
-            cr_assert(bm_cl_backend_was_cached(backend), "%s: rewritten after %s", d.infos[i].name, damages[k]);
+            cr_assert(bm_cl_backend_was_cached(backend), "%s: rewritten after %s", d.infos[i].name,
+                      damages[k]);
             backend->ops->close(backend);
         }
         snprintf(command, sizeof command, "rm %s/opencl/*.clbin", dir);
@@ -303,7 +339,8 @@ static bm_cl_key only_key(const char *dir, bm_cl_key not_this)
     cr_assert_not_null(folder);
     for (struct dirent *e; (e = readdir(folder)) != NULL;) {
         bm_cl_key key;
-        if (sscanf(e->d_name, "%16" SCNx64 "%16" SCNx64 ".clbin", &key.hi, &key.lo) == 2 && key.lo != not_this.lo)
+        if (sscanf(e->d_name, "%16" SCNx64 "%16" SCNx64 ".clbin", &key.hi, &key.lo) == 2 &&
+            key.lo != not_this.lo)
             found = key;
     }
     closedir(folder);
@@ -317,7 +354,10 @@ Test(parity_opencl, the_binary_of_another_kernel_in_the_cache_is_found_out)
     for (size_t i = 0; i < d.n; ++i) {
         char dir[] = "/tmp/bandmill_foreign_XXXXXX", command[64];
         cr_assert_not_null(mkdtemp(dir));
-        bm_backend_cfg ours = {.sketch = {.perms = 32, .seed = 1}, .bands = 4, .rows = 8, .device = d.infos[i].spec,
+        bm_backend_cfg ours = {.sketch = {.perms = 32, .seed = 1},
+                               .bands = 4,
+                               .rows = 8,
+                               .device = d.infos[i].spec,
                                .cache_dir = dir};
         bm_backend_cfg foreign = ours; /* same kernels and arguments, other keys */
         foreign.bands = 4;
@@ -332,7 +372,8 @@ Test(parity_opencl, the_binary_of_another_kernel_in_the_cache_is_found_out)
         size_t len = 0;
         cr_assert_eq(bm_cl_cache_open(&cache, dir, NULL), BM_OK);
         cr_assert_eq(bm_cl_cache_load(&cache, only_key(dir, key), &binary, &len, NULL), BM_OK);
-        cr_assert_eq(bm_cl_cache_store(&cache, key, binary, len, NULL), BM_OK, "the other's code, with a right checksum");
+        cr_assert_eq(bm_cl_cache_store(&cache, key, binary, len, NULL), BM_OK,
+                     "the other's code, with a right checksum");
         bm_free(binary);
         bm_cl_cache_close(&cache);
         for (int again = 0; again < 2; ++again) {

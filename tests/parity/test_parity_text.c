@@ -1,8 +1,9 @@
-/* Texts cut and hashed on every OpenCL device here, in both shapes of the kernels: words, keys and counts of distinct
- * shingles equal the exact shingler's hashes under the scalar reference.
+/* Texts cut and hashed on every OpenCL device here, in both shapes of the kernels: words, keys and
+ * counts of distinct shingles equal the exact shingler's hashes under the scalar reference.
  *
- * No device: the tests are skipped, with the reason. BANDMILL_REQUIRE_OPENCL=N: fewer than N platforms is a failure.
- * BANDMILL_TEST_DEVICE=opencl:P.D: that device alone, in both shapes with each K; none is a failure. */
+ * No device: the tests are skipped, with the reason. BANDMILL_REQUIRE_OPENCL=N: fewer than N
+ * platforms is a failure. BANDMILL_TEST_DEVICE=opencl:P.D: that device alone, in both shapes with
+ * each K; none is a failure. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,13 +38,15 @@ static bm_device_info *find_devices(size_t *n)
     bm_device_info *infos = NULL;
     char note[256] = "";
     bm_error err = {0};
-    cr_assert_eq(bm_backend_opencl_list(&infos, n, note, sizeof note, &err), BM_OK, "%s", err.message);
+    cr_assert_eq(bm_backend_opencl_list(&infos, n, note, sizeof note, &err), BM_OK, "%s",
+                 err.message);
     size_t platforms = 0;
     for (size_t i = 0; i < *n; ++i)
         platforms += i == 0 || strcmp(infos[i].platform, infos[i - 1].platform) != 0;
     const char *required = getenv("BANDMILL_REQUIRE_OPENCL");
     if (required != NULL)
-        cr_assert_geq(platforms, strtoul(required, NULL, 10), "%zu OpenCL platforms here; %s", platforms, note);
+        cr_assert_geq(platforms, strtoul(required, NULL, 10), "%zu OpenCL platforms here; %s",
+                      platforms, note);
     const char *only = getenv("BANDMILL_TEST_DEVICE");
     if (only != NULL) {
         const size_t all = *n;
@@ -70,25 +73,42 @@ static void add_text(corpus *c, char *data, size_t len)
 /* A text of n pieces; those of `kind` 0 are ASCII letters alone, of 1 words, of 2 anything. */
 static void add_random(corpus *c, uint64_t *state, size_t n, int kind)
 {
-    static const char *const pieces[] = {"a", "b", "c", " ", "the ", "and ", "Word ", "longer-one ", "\n ", "x",
-                                         "\xC3\xA9t\xC3\xA9 ", "\xE4\xB8\xAD", "\xE6\x96\x87", "\xF0\x9F\x98\x80 ", "0",
-                                         "\xC2\xA0", "\xFF", "\xE4\xB8"};
+    static const char *const pieces[] = {"a",
+                                         "b",
+                                         "c",
+                                         " ",
+                                         "the ",
+                                         "and ",
+                                         "Word ",
+                                         "longer-one ",
+                                         "\n ",
+                                         "x",
+                                         "\xC3\xA9t\xC3\xA9 ",
+                                         "\xE4\xB8\xAD",
+                                         "\xE6\x96\x87",
+                                         "\xF0\x9F\x98\x80 ",
+                                         "0",
+                                         "\xC2\xA0",
+                                         "\xFF",
+                                         "\xE4\xB8"};
     char *data = malloc(n * 12 + 1);
     size_t len = 0;
     for (size_t i = 0; i < n; ++i) {
-        const char *piece = pieces[kind == 0 ? next(state) % 3 : next(state) % (kind == 1 ? 10 : 18)];
+        const char *piece =
+            pieces[kind == 0 ? next(state) % 3 : next(state) % (kind == 1 ? 10 : 18)];
         memcpy(data + len, piece, strlen(piece));
         len += strlen(piece);
     }
     add_text(c, data, len);
 }
 
-/* Lengths that meet each path of the shapes: none, around K, packed, a piece of its own, in parts. */
+/* Lengths that meet each path of the shapes: none, around K, packed, a piece of its own, in parts.
+ */
 static corpus make_corpus(uint32_t k, uint64_t seed)
 {
     corpus c = {0};
-    const size_t edges[] = {0, 1, k - 1, k, k + 1, 2 * k, 3, 4, 5, 8, 9, 16, 17, 128, 129, 240, 241, 242, 1023, 1024,
-                            1025, 2000, 9000};
+    const size_t edges[] = {0,  1,   k - 1, k,   k + 1, 2 * k, 3,    4,    5,    8,    9,   16,
+                            17, 128, 129,   240, 241,   242,   1023, 1024, 1025, 2000, 9000};
     for (int kind = 0; kind < 3; ++kind)
         for (size_t i = 0; i < sizeof edges / sizeof *edges; ++i)
             add_random(&c, &seed, edges[i], kind);
@@ -133,16 +153,20 @@ static void make_result(result *r, const corpus *c, const bm_text_options *optio
     for (size_t i = 0; i < c->n_docs; ++i) {
         bm_buf fixed = {0};
         uint64_t n_bad = 0;
-        cr_assert_eq(bm_utf8_repair(c->texts[i].data, c->texts[i].len, &fixed, &n_bad, &err), BM_OK);
+        cr_assert_eq(bm_utf8_repair(c->texts[i].data, c->texts[i].len, &fixed, &n_bad, &err),
+                     BM_OK);
         const bm_str text = n_bad > 0 ? (bm_str){fixed.data, fixed.len} : c->texts[i];
         cr_assert_eq(bm_unit_text_add(shingler, text, &r->text, &err), BM_OK, "%s", err.message);
-        /* The exact path is quadratic: long documents by the fast one, which has tests of its own. */
+        /* The exact path is quadratic: long documents by the fast one, which has tests of its own.
+         */
         bm_status status = text.len < 4000 ? bm_shingler_add_exact(shingler, text, &r->right, &err)
                                            : bm_shingler_add(shingler, text, &r->right, &err);
         cr_assert_eq(status, BM_OK, "%s", err.message);
         const size_t n = (size_t)(r->right.offsets[i + 1] - r->right.offsets[i]);
-        bm_scheme_affine32.sign(&params, r->right.hashes + r->right.offsets[i], n, r->right_words + i * PERMS);
-        bm_band_keys_scalar(r->right_words + i * PERMS, BANDS, ROWS, n == 0, r->right_keys + i * BANDS);
+        bm_scheme_affine32.sign(&params, r->right.hashes + r->right.offsets[i], n,
+                                r->right_words + i * PERMS);
+        bm_band_keys_scalar(r->right_words + i * PERMS, BANDS, ROWS, n == 0,
+                            r->right_keys + i * BANDS);
         bm_buf_reset(&fixed);
     }
     bm_scheme_params_reset(&params);
@@ -167,14 +191,19 @@ static void compare(const result *r, bool words, bool keys, const char *what)
         if (doc->by_host)
             continue;
         const uint64_t distinct = r->right.offsets[i + 1] - r->right.offsets[i];
-        cr_assert_eq(r->counts[i], distinct, "%s: document %zu of %llu bytes: %u distinct shingles, right are %llu", what,
+        cr_assert_eq(r->counts[i], distinct,
+                     "%s: document %zu of %llu bytes: %u distinct shingles, right are %llu", what,
                      i, (unsigned long long)doc->len, r->counts[i], (unsigned long long)distinct);
         if (words)
-            cr_assert(memcmp(r->words + i * PERMS, r->right_words + i * PERMS, PERMS * sizeof *r->words) == 0,
-                      "%s: words of document %zu of %llu bytes", what, i, (unsigned long long)doc->len);
+            cr_assert(memcmp(r->words + i * PERMS, r->right_words + i * PERMS,
+                             PERMS * sizeof *r->words) == 0,
+                      "%s: words of document %zu of %llu bytes", what, i,
+                      (unsigned long long)doc->len);
         if (keys)
-            cr_assert(memcmp(r->keys + i * BANDS, r->right_keys + i * BANDS, BANDS * sizeof *r->keys) == 0,
-                      "%s: keys of document %zu of %llu bytes", what, i, (unsigned long long)doc->len);
+            cr_assert(memcmp(r->keys + i * BANDS, r->right_keys + i * BANDS,
+                             BANDS * sizeof *r->keys) == 0,
+                      "%s: keys of document %zu of %llu bytes", what, i,
+                      (unsigned long long)doc->len);
     }
 }
 
@@ -184,28 +213,38 @@ static bm_sign_task task_of(result *r, bool words, bool keys)
     memset(r->words, 0xA5, n * PERMS * sizeof *r->words);
     memset(r->keys, 0xA5, n * BANDS * sizeof *r->keys);
     memset(r->counts, 0xA5, n * sizeof *r->counts);
-    return (bm_sign_task){.offsets = r->text.slots, .text = &r->text, .n_docs = n, .words = words ? r->words : NULL,
-                          .keys = keys ? r->keys : NULL, .n_shingles = r->counts};
+    return (bm_sign_task){.offsets = r->text.slots,
+                          .text = &r->text,
+                          .n_docs = n,
+                          .words = words ? r->words : NULL,
+                          .keys = keys ? r->keys : NULL,
+                          .n_shingles = r->counts};
 }
 
-static bm_backend *open_device(const char *spec, const bm_text_options *options, const char *shape, size_t limit,
-                               bool staged)
+static bm_backend *open_device(const char *spec, const bm_text_options *options, const char *shape,
+                               size_t limit, bool staged)
 {
     bm_backend *backend = NULL;
     bm_error err = {0};
-    bm_backend_cfg cfg = {.sketch = {.perms = PERMS, .seed = 5}, .bands = BANDS, .rows = ROWS, .text = options,
-                          .device = spec, .cache_dir = ""};
-    cr_assert_eq(bm_cl_backend_open(&cfg,
-                                    &(bm_cl_open_options){.no_probe = true, .shape = shape, .limit_bytes = limit,
-                                                          .no_lend = staged},
-                                    &backend, &err),
+    bm_backend_cfg cfg = {.sketch = {.perms = PERMS, .seed = 5},
+                          .bands = BANDS,
+                          .rows = ROWS,
+                          .text = options,
+                          .device = spec,
+                          .cache_dir = ""};
+    cr_assert_eq(bm_cl_backend_open(
+                     &cfg,
+                     &(bm_cl_open_options){
+                         .no_probe = true, .shape = shape, .limit_bytes = limit, .no_lend = staged},
+                     &backend, &err),
                  BM_OK, "%s %s: %s", spec, shape, err.message);
     return backend;
 }
 
-/* `turn`: a program takes a second to build, so of the four pairs of two devices and two shapes one is met with each K, in
- * turn; -1: all of them. */
-static void check_options(const bm_device_info *infos, size_t n, const bm_text_options *options, int turn)
+/* `turn`: a program takes a second to build, so of the four pairs of two devices and two shapes one
+ * is met with each K, in turn; -1: all of them. */
+static void check_options(const bm_device_info *infos, size_t n, const bm_text_options *options,
+                          int turn)
 {
     corpus c = make_corpus(options->shingle_k, options->shingle_k * 3 + options->shingle);
     result r;
@@ -216,14 +255,16 @@ static void check_options(const bm_device_info *infos, size_t n, const bm_text_o
                 continue;
             char what[256];
             bm_error err = {0};
-            snprintf(what, sizeof what, "%s, %s, kind %d, K %u", infos[i].name, shapes[s], options->shingle,
-                     options->shingle_k);
+            snprintf(what, sizeof what, "%s, %s, kind %d, K %u", infos[i].name, shapes[s],
+                     options->shingle, options->shingle_k);
             bm_backend *backend = open_device(infos[i].spec, options, shapes[s], 0, false);
             cr_assert(backend->takes_text);
             for (int wanted = 1; wanted < 4; ++wanted) {
                 bm_sign_task task = task_of(&r, wanted & 1, wanted & 2);
-                cr_assert_eq(backend->ops->submit(backend, &task, &err), BM_OK, "%s: %s", what, err.message);
-                cr_assert_eq(backend->ops->wait(backend, &task, &err), BM_OK, "%s: %s", what, err.message);
+                cr_assert_eq(backend->ops->submit(backend, &task, &err), BM_OK, "%s: %s", what,
+                             err.message);
+                cr_assert_eq(backend->ops->wait(backend, &task, &err), BM_OK, "%s: %s", what,
+                             err.message);
                 compare(&r, wanted & 1, wanted & 2, what);
             }
             backend->ops->close(backend);
@@ -240,7 +281,8 @@ static void check_kind(bm_shingle_kind kind, const uint32_t *ks)
         bm_text_options options = {.normalize = BM_NORM_LOWER, .shingle = kind, .shingle_k = *ks};
         options.short_rule = *ks % 2 == 0 ? BM_SHORT_SKIP : BM_SHORT_WHOLE;
         options.words = *ks % 3 == 0 ? BM_WORDS_ALNUM : BM_WORDS_SPACE;
-        check_options(infos, n, &options, *ks == 5 || getenv("BANDMILL_TEST_DEVICE") != NULL ? -1 : turn);
+        check_options(infos, n, &options,
+                      *ks == 5 || getenv("BANDMILL_TEST_DEVICE") != NULL ? -1 : turn);
     }
     bm_free(infos);
 }

@@ -17,14 +17,19 @@ static void shell(const char *format, const char *dir)
 
 static bm_status open_and_close(const char *spec, const char *cache, bm_error *err)
 {
-    bm_backend_cfg cfg = {.sketch = {.perms = 24, .seed = 1}, .bands = 3, .rows = 8, .device = spec, .cache_dir = cache};
+    bm_backend_cfg cfg = {.sketch = {.perms = 24, .seed = 1},
+                          .bands = 3,
+                          .rows = 8,
+                          .device = spec,
+                          .cache_dir = cache};
     bm_backend *backend = NULL;
     bm_status status = bm_backend_opencl.open(&cfg, &backend, err);
     bm_backend_opencl.close(backend);
     return status;
 }
 
-/* Devices of platforms whose name contains `platform`. In the parent of no OpenCL call yet, so the variables hold. */
+/* Devices of platforms whose name contains `platform`. In the parent of no OpenCL call yet, so the
+ * variables hold. */
 static bm_device_info *find(const char *platform, size_t *n)
 {
     bm_device_info *all = NULL;
@@ -71,7 +76,8 @@ Test(probe_opencl, a_broken_cache_of_pocl_is_an_error_not_an_abort)
     bm_error err = {0};
     cr_assert_eq(open_and_close(devices[0].spec, ours, &err), BM_OK, "%s", err.message);
     shell("find %s -type f -not -path '*/ours/*' -size +0 -exec truncate -s 10 {} +", dir);
-    cr_assert_eq(open_and_close(devices[0].spec, ours, &err), BM_ERR_DEVICE, "a broken cache was not noticed");
+    cr_assert_eq(open_and_close(devices[0].spec, ours, &err), BM_ERR_DEVICE,
+                 "a broken cache was not noticed");
     cr_assert_not_null(strstr(err.message, "ended a trial run with signal"), "%s", err.message);
     cr_assert_not_null(strstr(err.message, "POCL_CACHE_DIR"), "%s", err.message);
     bm_free(devices);

@@ -164,11 +164,8 @@ static void cl_close(bm_backend *backend)
     bm_free(be);
 }
 
-static const bm_backend_ops backend_ops = {.name = "opencl",
-                                           .submit = cl_submit,
-                                           .wait = cl_wait,
-                                           .drain = cl_drain,
-                                           .close = cl_close};
+static const bm_backend_ops backend_ops = {
+    .name = "opencl", .submit = cl_submit, .wait = cl_wait, .drain = cl_drain, .close = cl_close};
 
 static void describe(cl_backend *be)
 {

@@ -13,8 +13,8 @@
  * and must call bm_device_probe with the two, print the error as one line on stderr, and leave with
  * _exit(bm_status_exit_code(status)). It is $BANDMILL_PROBE if that is set ("" means: none), else
  * the running program if its file is named `bandmill`; any other program goes on without a probe.
- * DEVICE is "opencl:P.D@SCHEME,PERMS,BANDS,ROWS,SEED", and where texts are to be cut "+KIND:K" behind it
- * (bm_text_options.shingle, shingle_k); CACHE_DIR "" means none. */
+ * DEVICE is "opencl:P.D@SCHEME,PERMS,BANDS,ROWS,SEED", and where texts are to be cut "+KIND:K"
+ * behind it (bm_text_options.shingle, shingle_k); CACHE_DIR "" means none. */
 #ifndef BM_BACKEND_OPENCL_CL_PROBE_H
 #define BM_BACKEND_OPENCL_CL_PROBE_H
 

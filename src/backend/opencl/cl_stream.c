@@ -61,9 +61,8 @@ static bm_status upload_coefficients(bm_cl_stream *stream, const bm_scheme_param
     if (status != BM_OK)
         return status;
     cl_int code = CL_SUCCESS;
-    stream->coef =
-        stream->api->clCreateBuffer(stream->context, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR,
-                                    n * sizeof *words, words, &code);
+    stream->coef = stream->api->clCreateBuffer(
+        stream->context, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, n * sizeof *words, words, &code);
     bm_free(words);
     return code == CL_SUCCESS ? BM_OK : bm_cl_fail(err, code, "clCreateBuffer");
 }

@@ -46,8 +46,8 @@ typedef struct bm_cl_stream {
     bool profile, lend;    /* lend: the task's memory is used as it is */
 } bm_cl_stream;
 
-/* `stream` begins as {0} with api, device, program, shape, context set (borrowed); `params` are those
- * of the shape's scheme. */
+/* `stream` begins as {0} with api, device, program, shape, context set (borrowed); `params` are
+ * those of the shape's scheme. */
 bm_status bm_cl_stream_open(bm_cl_stream *stream, const bm_scheme_params *params, bm_error *err);
 void bm_cl_stream_close(bm_cl_stream *stream); /* waits first; {0} is fine */
 

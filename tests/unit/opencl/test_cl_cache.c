@@ -95,7 +95,8 @@ Test(cl_cache, takes_no_entry_of_which_any_byte_is_wrong, .init = begin, .fini =
     bm_cl_cache_close(&cache);
 }
 
-Test(cl_cache, takes_no_entry_that_is_another_keys_or_a_link_or_open_to_others, .init = begin, .fini = end)
+Test(cl_cache, takes_no_entry_that_is_another_keys_or_a_link_or_open_to_others, .init = begin,
+     .fini = end)
 {
     bm_cl_cache cache;
     char path[256], moved[256];
@@ -132,7 +133,8 @@ Test(cl_cache, is_not_used_where_others_may_enter_or_it_cannot_be_made, .init = 
         cr_assert_eq(bm_cl_cache_open(&cache, dir, &err), BM_ERR_IO, "mode %o", modes[i]);
         cr_assert_eq(cache.fd, -1);
         cr_assert_not_null(strstr(err.message, "0700"), "%s", err.message);
-        cr_assert_eq(bm_cl_cache_store(&cache, key, binary, sizeof binary, NULL), BM_OK, "quietly nothing");
+        cr_assert_eq(bm_cl_cache_store(&cache, key, binary, sizeof binary, NULL), BM_OK,
+                     "quietly nothing");
         cr_assert_not(has(&cache, key));
     }
     cr_assert_eq(rmdir(path), 0);

@@ -11,7 +11,8 @@ Test(cl_coef, of_affine32_is_a_then_b_each_padded_with_zeros)
     bm_scheme_params params;
     uint32_t *words = NULL;
     size_t n = 0;
-    cr_assert_eq(bm_scheme_draw(&(bm_sketch_options){.perms = 100, .seed = 3}, &params, NULL), BM_OK);
+    cr_assert_eq(bm_scheme_draw(&(bm_sketch_options){.perms = 100, .seed = 3}, &params, NULL),
+                 BM_OK);
     const bm_cl_shape shape = {.perms = 100, .coef_words = 112};
     cr_assert_eq(bm_cl_coef_make(&shape, &params, NULL, &words, &n, NULL), BM_OK);
     cr_assert_eq(n, 224);
@@ -23,7 +24,8 @@ Test(cl_coef, of_affine32_is_a_then_b_each_padded_with_zeros)
     bm_scheme_params_reset(&params);
 }
 
-/* Read as oph_donors.cl reads it: the head, then order by fours of all bins, then offers by donors. */
+/* Read as oph_donors.cl reads it: the head, then order by fours of all bins, then offers by donors.
+ */
 Test(cl_coef, of_oph_is_two_numbers_and_both_tables_behind_a_head_of_16_words)
 {
     enum { BINS = 70, ROW = 128 };

@@ -13,8 +13,12 @@ Test(cl_guard, an_open_that_fails_tells_why_and_leaves_nobody_behind)
     char device[] = "opencl:77.0", folder[] = "";
     bm_text_options text = {.shingle_k = 5};
     bm_callbacks callbacks = {0};
-    bm_backend_cfg cfg = {.sketch = {.perms = 16, .seed = 1}, .device = device, .cpu = NULL, .cache_dir = folder,
-                          .text = &text, .callbacks = &callbacks};
+    bm_backend_cfg cfg = {.sketch = {.perms = 16, .seed = 1},
+                          .device = device,
+                          .cpu = NULL,
+                          .cache_dir = folder,
+                          .text = &text,
+                          .callbacks = &callbacks};
     for (int i = 0; i < 20; i++) {
         bm_backend *backend = NULL;
         bm_error err = {0};

@@ -1,5 +1,5 @@
-/* The cutting against its contract, on random tasks: every hash is in exactly one piece, no piece exceeds its limit, and
- * the copy holds the right hashes. */
+/* The cutting against its contract, on random tasks: every hash is in exactly one piece, no piece
+ * exceeds its limit, and the copy holds the right hashes. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +30,8 @@ static void check_pieces(const bm_cl_plan *plan, const bm_cl_cut *cut)
             doc += p->n;
             cr_assert_leq(doc, plan->n_docs);
             cr_assert_eq(p->end, plan->offsets[doc]);
-            cr_assert(p->end - p->begin <= cut->pack_units || (p->n == 1 && p->end - p->begin <= cut->whole_units),
+            cr_assert(p->end - p->begin <= cut->pack_units ||
+                          (p->n == 1 && p->end - p->begin <= cut->whole_units),
                       "%u documents of %u units", p->n, p->end - p->begin);
         } else {
             cr_assert(p->begin < p->end && p->end - p->begin <= cut->part_units);
@@ -68,7 +69,8 @@ static void check_copy(const bm_cl_plan *plan, const bm_sign_task *task)
         }
         seen_hashes += n;
     }
-    cr_assert_eq(bm_cl_plan_hashes(plan, task), hashes + offsets[plan->first_doc] + plan->slice_begin * plan->sliced);
+    cr_assert_eq(bm_cl_plan_hashes(plan, task),
+                 hashes + offsets[plan->first_doc] + plan->slice_begin * plan->sliced);
     free(halves);
 }
 
@@ -77,7 +79,8 @@ static void check_task(uint64_t *state, const bm_cl_cut *cut, uint32_t longest)
     const size_t n = next(state) % MAX_DOCS;
     offsets[0] = next(state) % 9;
     for (size_t i = 0; i < n; ++i)
-        offsets[i + 1] = offsets[i] + (next(state) % 4 == 0 ? 0 : next(state) % (next(state) % longest + 1));
+        offsets[i + 1] =
+            offsets[i] + (next(state) % 4 == 0 ? 0 : next(state) % (next(state) % longest + 1));
     hashes = malloc((offsets[n] + 1) * sizeof *hashes);
     for (size_t i = 0; i < offsets[n]; ++i)
         hashes[i] = next(state);
@@ -93,7 +96,8 @@ static void check_task(uint64_t *state, const bm_cl_cut *cut, uint32_t longest)
         check_pieces(&plan, cut);
         check_copy(&plan, &task);
         if (plan.sliced)
-            cr_assert(plan.n_docs == 1 && plan.slice_begin == before.hash && plan.last_slice == (at.hash == 0));
+            cr_assert(plan.n_docs == 1 && plan.slice_begin == before.hash &&
+                      plan.last_slice == (at.hash == 0));
         else
             cr_assert_eq(at.doc, before.doc + plan.n_docs);
     }
@@ -106,10 +110,29 @@ Test(cl_pieces, every_hash_is_in_one_piece_within_the_limits)
 {
     uint64_t state = 1;
     static const bm_cl_cut cuts[] = {
-        {.pack_units = 16, .whole_units = 16, .part_units = 40, .max_units = 200, .max_docs = 50, .max_pieces = 20},
-        {.pack_units = 8, .whole_units = 64, .part_units = 10, .max_units = 1000, .max_docs = 1000, .max_pieces = 1000},
-        {.pack_units = 1, .whole_units = 1, .part_units = 1, .max_units = 7, .max_docs = 1, .max_pieces = 1},
-        {.pack_units = 256, .whole_units = 256, .part_units = 4096, .max_units = 1 << 20, .max_docs = 1 << 20,
+        {.pack_units = 16,
+         .whole_units = 16,
+         .part_units = 40,
+         .max_units = 200,
+         .max_docs = 50,
+         .max_pieces = 20},
+        {.pack_units = 8,
+         .whole_units = 64,
+         .part_units = 10,
+         .max_units = 1000,
+         .max_docs = 1000,
+         .max_pieces = 1000},
+        {.pack_units = 1,
+         .whole_units = 1,
+         .part_units = 1,
+         .max_units = 7,
+         .max_docs = 1,
+         .max_pieces = 1},
+        {.pack_units = 256,
+         .whole_units = 256,
+         .part_units = 4096,
+         .max_units = 1 << 20,
+         .max_docs = 1 << 20,
          .max_pieces = 32768},
     };
     for (size_t c = 0; c < sizeof cuts / sizeof *cuts; ++c)

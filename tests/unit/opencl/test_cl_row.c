@@ -39,9 +39,10 @@ static uint32_t tile_of(const bm_device_info *info, const char *vendor)
 
 Test(cl_row, a_row_is_written_as_it_is_read)
 {
-    static const char *const lines[] = {"*,*,gpu,gpu,16,8,8,128,128,100,100,512,64,0,2",
-                                        "NVIDIA H200,NVIDIA CUDA,gpu,gpu,0,1,1,1,1,1,1,1,1,1,16",
-                                        "a b,*,*,cpu,64,32,8,1024,4096,16777216,16777216,16777216,65536,1,8"};
+    static const char *const lines[] = {
+        "*,*,gpu,gpu,16,8,8,128,128,100,100,512,64,0,2",
+        "NVIDIA H200,NVIDIA CUDA,gpu,gpu,0,1,1,1,1,1,1,1,1,1,16",
+        "a b,*,*,cpu,64,32,8,1024,4096,16777216,16777216,16777216,65536,1,8"};
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         bm_cl_row row;
         char text[BM_CL_ROW_TEXT];
@@ -54,12 +55,19 @@ Test(cl_row, a_row_is_written_as_it_is_read)
 Test(cl_row, what_no_kernel_can_be_built_with_is_not_a_row)
 {
     static const char *const bad[] = {
-        "*,*,gpu,gpu,16,8,4,64,256,256,256,4096,128,0,3", "*,*,gpu,gpu,16,8,4,64,256,256,256,4096,128,0,32",
-        "*,*,gpu,gpu,16,8,0,64,256,256,256,4096,128,0,4", "*,*,gpu,gpu,16,8,4,2048,256,256,256,4096,128,0,4",
-        "*,*,gpu,gpu,16,33,4,64,256,256,256,4096,128,0,4", "*,*,gpu,gpu,16,8,4,64,8192,256,256,4096,128,0,4",
-        "*,*,gpu,gpu,16,8,4,64,256,99999999999999999999,256,4096,128,0,4", "*,*,gpu,gpu,16,8,4,64,256,256,256,4096,128,2,4",
-        "*,*,gpu,gpu,16,8,-4,64,256,256,256,4096,128,0,4", "*,*,gpu,gpu,16,8,4,64,256,256,256,4096,128,0,4,1",
-        "*,*,gpu,gpu,16,8,4,64,256,256,256,4096,128,0,4 ", "*,*,gpu,,16,8,4,64,256,256,256,4096,128,0,4", "*,*,gpu\n,gpu,1"};
+        "*,*,gpu,gpu,16,8,4,64,256,256,256,4096,128,0,3",
+        "*,*,gpu,gpu,16,8,4,64,256,256,256,4096,128,0,32",
+        "*,*,gpu,gpu,16,8,0,64,256,256,256,4096,128,0,4",
+        "*,*,gpu,gpu,16,8,4,2048,256,256,256,4096,128,0,4",
+        "*,*,gpu,gpu,16,33,4,64,256,256,256,4096,128,0,4",
+        "*,*,gpu,gpu,16,8,4,64,8192,256,256,4096,128,0,4",
+        "*,*,gpu,gpu,16,8,4,64,256,99999999999999999999,256,4096,128,0,4",
+        "*,*,gpu,gpu,16,8,4,64,256,256,256,4096,128,2,4",
+        "*,*,gpu,gpu,16,8,-4,64,256,256,256,4096,128,0,4",
+        "*,*,gpu,gpu,16,8,4,64,256,256,256,4096,128,0,4,1",
+        "*,*,gpu,gpu,16,8,4,64,256,256,256,4096,128,0,4 ",
+        "*,*,gpu,,16,8,4,64,256,256,256,4096,128,0,4",
+        "*,*,gpu\n,gpu,1"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         bm_cl_row row;
         cr_expect_not(bm_cl_row_parse(bad[i], &row), "%s", bad[i]);
@@ -70,13 +78,20 @@ Test(cl_row, what_no_kernel_can_be_built_with_is_not_a_row)
 
 Test(cl_row, the_most_exact_row_counts_and_of_equals_the_last)
 {
-    const bm_device_info h200 = gpu_of("NVIDIA H200", "NVIDIA CUDA"), other = gpu_of("gfx90a", "AMD Accelerated");
-    user_file("# comment\n\ndevice,vendor,type,shape,lanes,acc,each,group,tile,pack,whole,part,batch,lend,unroll\n"
-              "H200,*,*,gpu," NUMBERS("41") "*,nvidia,gpu,gpu," NUMBERS("42") "*,nvidia,gpu,gpu," NUMBERS("43")
-              "*,*,gpu,gpu," NUMBERS("44") "h200,*,*,gpu,16,8,4,64,45,32,32,4096,128,0,4\r\n"
-              "device,vendor,type,shape,lanes,acc,each,group,tile,pack,whole,part,batch,lend,unroll\n"
-              "*,*,cpu,cpu," NUMBERS("46") "H100,NVIDIA,gpu,gpu," NUMBERS("47"));
-    cr_expect_eq(tile_of(&h200, "NVIDIA Corporation"), 45, "its name before its vendor, the last of two");
+    const bm_device_info h200 = gpu_of("NVIDIA H200", "NVIDIA CUDA"),
+                         other = gpu_of("gfx90a", "AMD Accelerated");
+    user_file(
+        "# "
+        "comment\n\ndevice,vendor,type,shape,lanes,acc,each,group,tile,pack,whole,part,batch,lend,"
+        "unroll\n"
+        "H200,*,*,gpu," NUMBERS("41") "*,nvidia,gpu,gpu," NUMBERS("42") "*,nvidia,gpu,gpu," NUMBERS(
+            "43") "*,*,gpu,gpu," NUMBERS("44") "h200,*,*,gpu,16,8,4,64,45,32,32,4096,128,0,4\r\n"
+                                               "device,vendor,type,shape,lanes,acc,each,group,tile,"
+                                               "pack,whole,part,batch,lend,unroll\n"
+                                               "*,*,cpu,cpu," NUMBERS(
+                                                   "46") "H100,NVIDIA,gpu,gpu," NUMBERS("47"));
+    cr_expect_eq(tile_of(&h200, "NVIDIA Corporation"), 45,
+                 "its name before its vendor, the last of two");
     cr_expect_eq(tile_of(&other, "AMD"), 44);
     bm_device_info a100 = gpu_of("A100", "NVIDIA CUDA");
     cr_expect_eq(tile_of(&a100, ""), 43, "a platform's name is a vendor's");
@@ -101,7 +116,9 @@ Test(cl_row, a_bad_file_is_refused_with_its_line)
     static const struct {
         const char *text;
         uint64_t line;
-    } files[] = {{"#\n*,*,gpu,gpu,1\n", 2}, {"*,*,gpu,gpu," NUMBERS("41") "\n\nnonsense", 4}, {"\xff\xfe\n", 1}};
+    } files[] = {{"#\n*,*,gpu,gpu,1\n", 2},
+                 {"*,*,gpu,gpu," NUMBERS("41") "\n\nnonsense", 4},
+                 {"\xff\xfe\n", 1}};
     bm_cl_row row;
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         bm_error err = {0};
@@ -119,9 +136,14 @@ Test(cl_row, a_bad_file_is_refused_with_its_line)
 
 Test(cl_row, a_row_that_is_named_after_a_device_fits_it_whatever_its_name)
 {
-    static const char *const names[] = {"NVIDIA H200", "a, b", ",", "#1", "",
-                                        "a name of more than sixty-three bytes, which is more than a field can hold, by far",
-                                        "a name of more than sixty-three bytes which is more than a field can hold by far"};
+    static const char *const names[] = {
+        "NVIDIA H200",
+        "a, b",
+        ",",
+        "#1",
+        "",
+        "a name of more than sixty-three bytes, which is more than a field can hold, by far",
+        "a name of more than sixty-three bytes which is more than a field can hold by far"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const bm_device_info info = gpu_of(names[i], names[i]);
         bm_cl_row row;

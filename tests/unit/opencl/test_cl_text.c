@@ -1,4 +1,5 @@
-/* test_cl_text.c -- where texts lie for the kernels: everything is read back by the letter of kernels/text_hash.cl. */
+/* test_cl_text.c -- where texts lie for the kernels: everything is read back by the letter of
+ * kernels/text_hash.cl. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,8 @@ static uint64_t next(uint64_t *state)
     return z ^ (z >> 31);
 }
 
-/* Documents of words of up to 240 letters, so that 256 starts span as much as they ever may; every fifth is empty. */
+/* Documents of words of up to 240 letters, so that 256 starts span as much as they ever may; every
+ * fifth is empty. */
 static bm_text_batch make_words(uint64_t seed)
 {
     static char letters[256];
@@ -57,22 +59,25 @@ static void check_plan(const bm_cl_plan *plan, const bm_text_batch *text, uint32
     for (size_t i = 0; i < plan->n_docs; ++i) {
         const bm_text_doc *doc = &text->docs[plan->first_doc + i];
         const uint32_t *row = docs + 4 * i;
-        const uint64_t n_slots = text->slots[plan->first_doc + i + 1] - text->slots[plan->first_doc + i];
+        const uint64_t n_slots =
+            text->slots[plan->first_doc + i + 1] - text->slots[plan->first_doc + i];
         cr_assert_eq(row[2], n_slots);
         cr_assert_eq((plan->offsets[i + 1] - plan->offsets[i]), (n_slots + unit - 1) / unit);
         for (uint32_t j = 0; j < doc->n_starts; ++j) {
             const uint32_t entry = row[3] + j, begin = bases[entry >> 8] + starts[entry];
-            cr_assert_eq(begin, row[0] + text->starts[doc->first_start + j], "document %zu, word %u", i, j);
+            cr_assert_eq(begin, row[0] + text->starts[doc->first_start + j],
+                         "document %zu, word %u", i, j);
             cr_assert_eq(row[1], row[3] + doc->n_starts - 1);
         }
-        cr_assert_arr_eq(in + row[0], text->bytes.data + doc->begin, doc->len, "the text of document %zu", i);
+        cr_assert_arr_eq(in + row[0], text->bytes.data + doc->begin, doc->len,
+                         "the text of document %zu", i);
     }
     const uint64_t end = bm_text_batch_bytes_end(text, plan->first_doc + plan->n_docs);
     const size_t n_bytes = (size_t)(end - text->docs[plan->first_doc].begin);
     cr_assert_geq((size_t)at.docs_at * 16, n_bytes + 8, "kernels read 8 bytes further");
     for (size_t i = n_bytes; i < (size_t)at.docs_at * 16; ++i)
         cr_assert_eq(in[i], 0, "what is read there was written");
-    cr_assert_geq(at.offsets_at * 16, (char *)(uintptr_t)(starts) - in);
+    cr_assert_geq(at.offsets_at * 16, (char *)(uintptr_t)(starts)-in);
     free(in);
 }
 
@@ -81,15 +86,22 @@ Test(cl_text, texts_starts_and_documents_are_read_back_as_the_kernels_read_them)
     for (uint32_t unit = 1; unit <= 4; unit += 3) {
         bm_text_batch text = make_words(unit);
         const bm_sign_task task = {.offsets = text.slots, .text = &text, .n_docs = N};
-        const bm_cl_cut cut = {.unit = unit, .pack_units = 64, .whole_units = 64, .part_units = 64, .max_units = 700,
-                               .max_docs = 90, .max_pieces = 100, .max_text_bytes = 300000};
+        const bm_cl_cut cut = {.unit = unit,
+                               .pack_units = 64,
+                               .whole_units = 64,
+                               .part_units = 64,
+                               .max_units = 700,
+                               .max_docs = 90,
+                               .max_pieces = 100,
+                               .max_text_bytes = 300000};
         bm_cl_plan plan = {0};
         bm_cl_cursor at = {0};
         size_t n_plans = 0, n_docs = 0;
         for (; at.doc < N; ++n_plans) {
             cr_assert_eq(bm_cl_plan_next(&plan, &cut, &task, &at, NULL), BM_OK);
             cr_assert_eq(plan.first_doc, n_docs);
-            cr_assert_leq(bm_text_batch_bytes_end(&text, at.doc) - text.docs[plan.first_doc].begin, 300000);
+            cr_assert_leq(bm_text_batch_bytes_end(&text, at.doc) - text.docs[plan.first_doc].begin,
+                          300000);
             check_plan(&plan, &text, unit);
             n_docs += plan.n_docs;
         }
@@ -108,8 +120,14 @@ Test(cl_text, a_text_that_no_batch_can_hold_is_unsupported_and_the_batch_before_
     for (size_t i = 0; i < N; ++i)
         longest = text.docs[i].len > text.docs[longest].len ? i : longest;
     cr_assert_gt(longest, 0);
-    bm_cl_cut cut = {.unit = 1, .pack_units = 64, .whole_units = 64, .part_units = 64, .max_units = 1000, .max_docs = 1000,
-                     .max_pieces = 1000, .max_text_bytes = text.docs[longest].len};
+    bm_cl_cut cut = {.unit = 1,
+                     .pack_units = 64,
+                     .whole_units = 64,
+                     .part_units = 64,
+                     .max_units = 1000,
+                     .max_docs = 1000,
+                     .max_pieces = 1000,
+                     .max_text_bytes = text.docs[longest].len};
     bm_cl_plan plan = {0};
     bm_cl_cursor at = {0};
     bm_status status = BM_OK;

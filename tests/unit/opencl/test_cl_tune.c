@@ -14,7 +14,8 @@ static bm_cl_device device_of(bm_device_kind kind, size_t max_group, uint32_t la
 }
 
 /* The shape of the row that the device gets. */
-static bm_status tune(const bm_cl_device *device, const char *force, const uint32_t plan[3], bm_cl_shape *out, bm_error *err)
+static bm_status tune(const bm_cl_device *device, const char *force, const uint32_t plan[3],
+                      bm_cl_shape *out, bm_error *err)
 {
     bm_cl_row row;
     bm_status status = bm_cl_row_choose(&device->info, device->vendor, force, &row, err);
@@ -35,7 +36,8 @@ Test(cl_tune, fits_every_number_of_permutations_within_the_device)
                     bm_error err = {0};
                     bm_status status = tune(&d, forced[f], plan, &s, &err);
                     if (status != BM_OK) { /* 8 words an item is the most */
-                        cr_assert(perms > 8 * groups[g] && status == BM_ERR_DEVICE, "%u: %s", perms, err.message);
+                        cr_assert(perms > 8 * groups[g] && status == BM_ERR_DEVICE, "%u: %s", perms,
+                                  err.message);
                         continue;
                     }
                     cr_assert_geq(s.coef_words, perms);
@@ -46,11 +48,13 @@ Test(cl_tune, fits_every_number_of_permutations_within_the_device)
                         cr_assert_eq(s.group, s.team * s.teams);
                         cr_assert_leq(s.group, groups[g]);
                         cr_assert_leq(s.tile * 16, d.info.local_bytes);
-                        cr_assert_leq(s.whole_units, s.tile, "a piece of whole documents fits the tile");
+                        cr_assert_leq(s.whole_units, s.tile,
+                                      "a piece of whole documents fits the tile");
                     } else {
                         cr_assert(s.lanes == 8 && s.acc >= 1 && s.acc <= 8 && s.group == 1);
                         cr_assert_eq(s.coef_words, s.lanes * s.acc * s.passes);
-                        cr_assert_lt(s.coef_words - perms, s.lanes * s.passes, "no more padding than a vector a pass");
+                        cr_assert_lt(s.coef_words - perms, s.lanes * s.passes,
+                                     "no more padding than a vector a pass");
                     }
                 }
 }
@@ -68,7 +72,8 @@ Test(cl_tune, the_key_of_a_program_depends_on_all_that_its_binary_does)
     keys[n++] = bm_cl_program_key(&a, &other);
     tune(&a, "gpu", plan, &other, NULL);
     keys[n++] = bm_cl_program_key(&a, &other);
-    char *const fields[] = {b.info.driver, b.platform_version, b.info.name, b.info.platform, b.vendor};
+    char *const fields[] = {b.info.driver, b.platform_version, b.info.name, b.info.platform,
+                            b.vendor};
     for (size_t i = 0; i < 5; ++i) {
         b = a;
         strcpy(fields[i], "another");
@@ -89,13 +94,16 @@ Test(cl_tune, a_row_that_is_given_counts_and_one_that_is_not_sound_is_refused)
     bm_cl_shape s;
     cr_assert(bm_cl_row_parse("*,*,gpu,gpu,16,8,8,128,128,100,100,512,64,0,2", &row));
     cr_assert_eq(bm_cl_tune_shape(&d, &row, plan, &s, NULL), BM_OK);
-    cr_assert(s.gpu && s.each == 8 && s.team == 16 && s.teams == 8 && s.tile == 128 && s.pack_units == 100 &&
-              s.part_units == 512 && s.unroll == 2);
+    cr_assert(s.gpu && s.each == 8 && s.team == 16 && s.teams == 8 && s.tile == 128 &&
+              s.pack_units == 100 && s.part_units == 512 && s.unroll == 2);
     static const char *const bad[] = {
-        "", "*,*,gpu,gpu", "*,*,gpu,gpu,16,8,8,128,128,100,100,512,64,0",  /* a number is missing */
-        "*,*,gpu,gpu,16,8,8,128,128,100,100,512,64,0,3",                  /* no such unroll */
-        "*,*,gpu,gpu,16,8,9,128,128,100,100,512,64,0,2",                  /* over 8 words an item */
-        "*,*,gpu,gpu,16,8,8,0,128,100,100,512,64,0,2", "*,*,gpu,dsp,16,8,8,128,128,100,100,512,64,0,2"};
+        "",
+        "*,*,gpu,gpu",
+        "*,*,gpu,gpu,16,8,8,128,128,100,100,512,64,0",   /* a number is missing */
+        "*,*,gpu,gpu,16,8,8,128,128,100,100,512,64,0,3", /* no such unroll */
+        "*,*,gpu,gpu,16,8,9,128,128,100,100,512,64,0,2", /* over 8 words an item */
+        "*,*,gpu,gpu,16,8,8,0,128,100,100,512,64,0,2",
+        "*,*,gpu,dsp,16,8,8,128,128,100,100,512,64,0,2"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i)
         cr_assert_not(bm_cl_row_parse(bad[i], &row), "%s", bad[i]);
 }

@@ -1,5 +1,5 @@
-/* test_xxh3.c -- the hash that kernels are compiled with, compiled for the host, against the xxHash library: every length,
- * every alignment. */
+/* test_xxh3.c -- the hash that kernels are compiled with, compiled for the host, against the xxHash
+ * library: every length, every alignment. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,10 +17,13 @@ Test(xxh3, every_length_and_alignment_equals_the_library)
     uint64_t state = 11;
     for (int round = 0; round < 40; ++round) {
         for (size_t i = 0; i < sizeof words; ++i)
-            bytes[i] = round == 0 ? 0 : round == 1 ? 0xFF : (unsigned char)(bm_fmix64(++state) >> 17);
+            bytes[i] = round == 0   ? 0
+                       : round == 1 ? 0xFF
+                                    : (unsigned char)(bm_fmix64(++state) >> 17);
         for (uint32_t len = 1; len <= 240; ++len)
             for (uint32_t at = 0; at < 8; ++at)
-                cr_assert_eq(bm_xxh3(words, at, len), XXH3_64bits(bytes + at, len), "%u bytes at %u", len, at);
+                cr_assert_eq(bm_xxh3(words, at, len), XXH3_64bits(bytes + at, len),
+                             "%u bytes at %u", len, at);
     }
 }
 

@@ -1,5 +1,5 @@
-/* test_flow_text.c -- a batch of texts ends as one of hashes does: after a device, after none, and where some documents were
- * left to the host. The device is played by the scalar reference. */
+/* test_flow_text.c -- a batch of texts ends as one of hashes does: after a device, after none, and
+ * where some documents were left to the host. The device is played by the scalar reference. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +23,8 @@ typedef struct setting {
 
 static bm_str text_of(size_t i)
 {
-    static const char *const texts[N] = {"The cat sat on the mat", "", "one", long_word, "a b a b a b", "x y", long_word};
+    static const char *const texts[N] = {
+        "The cat sat on the mat", "", "one", long_word, "a b a b a b", "x y", long_word};
     return (bm_str){texts[i], strlen(texts[i])};
 }
 
@@ -32,7 +33,8 @@ static void begin(setting *s)
     memset(s, 0, sizeof *s);
     memset(long_word, 'w', sizeof long_word - 1);
     memcpy(long_word + 20, " and a ", 7);
-    const bm_backend_cfg cfg = {.sketch = {.perms = PERMS, .seed = 3}, .bands = BANDS, .rows = ROWS, .device = "cpu"};
+    const bm_backend_cfg cfg = {
+        .sketch = {.perms = PERMS, .seed = 3}, .bands = BANDS, .rows = ROWS, .device = "cpu"};
     s->engine = (bm_engine){.perms_used = PERMS, .bands = BANDS, .rows = ROWS};
     cr_assert_eq(bm_backend_cpu.open(&cfg, &s->engine.cpu, NULL), BM_OK);
     cr_assert_eq(bm_scheme_draw(&cfg.sketch, &s->engine.params, NULL), BM_OK);
@@ -47,12 +49,18 @@ static void begin(setting *s)
         cr_assert_eq(bm_unit_text_add(s->shingler, text_of(i), &batch->text, NULL), BM_OK);
         cr_assert_eq(bm_shingler_add(s->shingler, text_of(i), &s->right, NULL), BM_OK);
         const size_t n = (size_t)(s->right.offsets[i + 1] - s->right.offsets[i]);
-        bm_scheme_affine32.sign(&s->engine.params, s->right.hashes + s->right.offsets[i], n, s->right_words + i * PERMS);
-        bm_band_keys_scalar(s->right_words + i * PERMS, BANDS, ROWS, n == 0, s->right_keys + i * BANDS);
+        bm_scheme_affine32.sign(&s->engine.params, s->right.hashes + s->right.offsets[i], n,
+                                s->right_words + i * PERMS);
+        bm_band_keys_scalar(s->right_words + i * PERMS, BANDS, ROWS, n == 0,
+                            s->right_keys + i * BANDS);
     }
     cr_assert_eq(batch->text.n_by_host, 2, "the texts with the long word");
-    batch->task = (bm_sign_task){.offsets = batch->text.slots, .text = &batch->text, .n_docs = N, .words = s->words,
-                                 .keys = s->keys, .n_shingles = s->n_shingles};
+    batch->task = (bm_sign_task){.offsets = batch->text.slots,
+                                 .text = &batch->text,
+                                 .n_docs = N,
+                                 .words = s->words,
+                                 .keys = s->keys,
+                                 .n_shingles = s->n_shingles};
 }
 
 static void end(setting *s)
@@ -69,7 +77,8 @@ static void end(setting *s)
 static void check_counts(const setting *s)
 {
     for (size_t i = 0; i < N; ++i)
-        cr_assert_eq(s->batch.docs[i].row.n_shingles, s->right.offsets[i + 1] - s->right.offsets[i], "document %zu", i);
+        cr_assert_eq(s->batch.docs[i].row.n_shingles, s->right.offsets[i + 1] - s->right.offsets[i],
+                     "document %zu", i);
     cr_assert_eq(s->batch.shingles.n_empty + s->batch.text.n_empty, s->right.n_empty);
     cr_assert_eq(s->batch.shingles.n_short + s->batch.text.n_short, s->right.n_short);
 }
@@ -105,8 +114,12 @@ Test(flow_text, keys_alone_and_words_alone_are_signed_as_well)
         s.batch.task.keys = words ? NULL : s.keys;
         cr_assert_eq(bm_flow_text_finish(&s.engine, &s.batch, s.shingler, NULL), BM_OK);
         for (size_t i = 3; i < N; i += 3) {
-            cr_assert_eq(memcmp(s.words + i * PERMS, s.right_words + i * PERMS, sizeof(uint32_t) * PERMS) == 0, words);
-            cr_assert_eq(memcmp(s.keys + i * BANDS, s.right_keys + i * BANDS, sizeof(uint64_t) * BANDS) == 0, !words);
+            cr_assert_eq(memcmp(s.words + i * PERMS, s.right_words + i * PERMS,
+                                sizeof(uint32_t) * PERMS) == 0,
+                         words);
+            cr_assert_eq(
+                memcmp(s.keys + i * BANDS, s.right_keys + i * BANDS, sizeof(uint64_t) * BANDS) == 0,
+                !words);
         }
     }
     end(&s);
@@ -120,7 +133,8 @@ Test(flow_text, a_batch_that_no_device_took_has_the_hashes_of_the_shingler)
     cr_assert_not(s.batch.as_text);
     cr_assert_eq(s.batch.shingles.n_docs, N);
     cr_assert_arr_eq(s.batch.shingles.offsets, s.right.offsets, (N + 1) * sizeof *s.right.offsets);
-    cr_assert_arr_eq(s.batch.shingles.hashes, s.right.hashes, s.right.offsets[N] * sizeof *s.right.hashes);
+    cr_assert_arr_eq(s.batch.shingles.hashes, s.right.hashes,
+                     s.right.offsets[N] * sizeof *s.right.hashes);
     check_counts(&s);
     end(&s);
 }

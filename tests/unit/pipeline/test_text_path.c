@@ -1,4 +1,5 @@
-/* test_text_path.c -- the rule that chooses between texts and hashes, with devices whose speed is made up. */
+/* test_text_path.c -- the rule that chooses between texts and hashes, with devices whose speed is
+ * made up. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +38,8 @@ static const bm_text_options chars = {.shingle = BM_SHINGLE_CHAR, .shingle_k = 5
 
 static slow_device make(long hash_ms, long text_ms, bm_device_kind kind)
 {
-    return (slow_device){.base = {.ops = &ops, .info = {.kind = kind}}, .hash_ms = hash_ms, .text_ms = text_ms};
+    return (slow_device){
+        .base = {.ops = &ops, .info = {.kind = kind}}, .hash_ms = hash_ms, .text_ms = text_ms};
 }
 
 static bm_text_path try_on(slow_device *devices, size_t n)
@@ -54,10 +56,12 @@ static bm_text_path try_on(slow_device *devices, size_t n)
     return path;
 }
 
-/* A megabyte of text, which the host hashes within some milliseconds: a tenth of a second is the device's alone. */
+/* A megabyte of text, which the host hashes within some milliseconds: a tenth of a second is the
+ * device's alone. */
 Test(text_path, the_form_that_the_device_is_faster_with_is_taken)
 {
-    slow_device text_wins = make(100, 20, BM_DEVICE_CL_GPU), hashes_win = make(20, 100, BM_DEVICE_CL_GPU);
+    slow_device text_wins = make(100, 20, BM_DEVICE_CL_GPU),
+                hashes_win = make(20, 100, BM_DEVICE_CL_GPU);
     bm_text_path path = try_on(&text_wins, 1);
     cr_assert(path.taken);
     cr_assert_leq(path.text_rate, 1048576 / 0.020, "no task ends before its time");
@@ -115,7 +119,8 @@ Test(text_path, devices_that_are_the_hosts_processors_get_hashes_without_a_trial
         {{BM_DEVICE_NATIVE, BM_DEVICE_CL_OTHER, BM_DEVICE_NATIVE}, BM_TEXT_TRIAL},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i) {
-        bm_device_info devices[3] = {{.kind = rows[i].kinds[0]}, {.kind = rows[i].kinds[1]}, {.kind = rows[i].kinds[2]}};
+        bm_device_info devices[3] = {
+            {.kind = rows[i].kinds[0]}, {.kind = rows[i].kinds[1]}, {.kind = rows[i].kinds[2]}};
         cr_assert_eq(bm_text_path_rule(devices, 3), rows[i].rule, "row %zu", i);
     }
 }
@@ -125,7 +130,8 @@ Test(text_path, the_environment_settles_it)
     static const struct {
         const char *set;
         bm_text_wish wish;
-    } rows[] = {{"on", BM_TEXT_ON}, {"off", BM_TEXT_OFF}, {"trial", BM_TEXT_TRIAL}, {"auto", BM_TEXT_AUTO}, {"", BM_TEXT_AUTO}, {"yes", BM_TEXT_AUTO}};
+    } rows[] = {{"on", BM_TEXT_ON},     {"off", BM_TEXT_OFF}, {"trial", BM_TEXT_TRIAL},
+                {"auto", BM_TEXT_AUTO}, {"", BM_TEXT_AUTO},   {"yes", BM_TEXT_AUTO}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i) {
         setenv("BANDMILL_CL_TEXT", rows[i].set, 1);
         cr_assert_eq(bm_text_path_wish(), rows[i].wish, "%s", rows[i].set);

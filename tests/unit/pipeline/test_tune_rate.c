@@ -19,7 +19,8 @@ static bm_status fake_submit(bm_backend *backend, bm_sign_task *task, bm_error *
     if (f->fails)
         return BM_ERR_DEVICE;
     for (size_t i = 0; i < task->n_docs; i++)
-        bm_scheme_affine32.sign(&f->params, task->hashes + task->offsets[i], task->offsets[i + 1] - task->offsets[i],
+        bm_scheme_affine32.sign(&f->params, task->hashes + task->offsets[i],
+                                task->offsets[i + 1] - task->offsets[i],
                                 task->words + i * f->params.perms);
     if (f->wrong)
         task->words[(task->n_docs - 1) * f->params.perms] ^= 1;
@@ -43,7 +44,8 @@ static bm_status fake_drain(bm_backend *backend, bm_error *err)
     return BM_OK;
 }
 
-static const bm_backend_ops fake_ops = {.name = "fake", .submit = fake_submit, .wait = fake_wait, .drain = fake_drain};
+static const bm_backend_ops fake_ops = {
+    .name = "fake", .submit = fake_submit, .wait = fake_wait, .drain = fake_drain};
 
 static void open(fake *f, bm_tune_corpus *corpus)
 {
@@ -82,7 +84,8 @@ Test(tune_rate, right_words_pass_and_one_wrong_bit_does_not)
     open(&f, &corpus);
     bm_error err = {0};
     cr_expect_eq(bm_tune_check(&corpus, &f.base, &err), BM_OK, "%s", err.message);
-    cr_expect(f.n_tasks > 3 && f.most_in_flight == 3, "%zu tasks, %zu in flight", f.n_tasks, f.most_in_flight);
+    cr_expect(f.n_tasks > 3 && f.most_in_flight == 3, "%zu tasks, %zu in flight", f.n_tasks,
+              f.most_in_flight);
     cr_expect_eq(f.in_flight, 0, "nothing stays under way");
     f.wrong = true;
     cr_expect_eq(bm_tune_check(&corpus, &f.base, &err), BM_ERR_SELFTEST);

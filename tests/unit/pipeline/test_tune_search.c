@@ -24,13 +24,15 @@ static double rate_of(const model *m, const bm_cl_row *row, bool host)
     return rate;
 }
 
-static bm_status run(void *ctx, const bm_cl_row *row, const bm_tune_score *best, bm_tune_score *score, bm_error *err)
+static bm_status run(void *ctx, const bm_cl_row *row, const bm_tune_score *best,
+                     bm_tune_score *score, bm_error *err)
 {
     model *m = ctx;
     (void)err;
     cr_assert(best->kernel > 0);
     for (size_t i = 0; i < m->n_seen; i++)
-        cr_expect(memcmp(m->seen[i].number, row->number, sizeof row->number) != 0, "a row is tried twice");
+        cr_expect(memcmp(m->seen[i].number, row->number, sizeof row->number) != 0,
+                  "a row is tried twice");
     m->seen[m->n_seen++] = *row;
     if (m->n_seen == m->ends_at)
         return BM_ERR_CANCELLED;
@@ -54,8 +56,12 @@ static bm_status find(model *m, const char *text, bm_cl_row *row, bm_tune_score 
 
 Test(tune_search, finds_what_suits_a_gpu_where_columns_do_not_depend_on_each_other)
 {
-    static model m = {.suits = {[BM_CL_EACH] = 8, [BM_CL_GROUP] = 512, [BM_CL_TILE] = 1024, [BM_CL_UNROLL] = 16,
-                                [BM_CL_PART] = 1024, [BM_CL_BATCH] = 32}};
+    static model m = {.suits = {[BM_CL_EACH] = 8,
+                                [BM_CL_GROUP] = 512,
+                                [BM_CL_TILE] = 1024,
+                                [BM_CL_UNROLL] = 16,
+                                [BM_CL_PART] = 1024,
+                                [BM_CL_BATCH] = 32}};
     bm_cl_row row;
     bm_tune_score score;
     cr_assert_eq(find(&m, gpu_row, &row, &score), BM_OK);
@@ -68,8 +74,12 @@ Test(tune_search, finds_what_suits_a_gpu_where_columns_do_not_depend_on_each_oth
 
 Test(tune_search, finds_what_suits_a_cpu)
 {
-    static model m = {.suits = {[BM_CL_LANES] = 8, [BM_CL_ACC] = 4, [BM_CL_PACK] = 1024, [BM_CL_PART] = 262144,
-                                [BM_CL_BATCH] = 1024, [BM_CL_LEND] = 1}};
+    static model m = {.suits = {[BM_CL_LANES] = 8,
+                                [BM_CL_ACC] = 4,
+                                [BM_CL_PACK] = 1024,
+                                [BM_CL_PART] = 262144,
+                                [BM_CL_BATCH] = 1024,
+                                [BM_CL_LEND] = 1}};
     bm_cl_row row;
     bm_tune_score score;
     cr_assert_eq(find(&m, cpu_row, &row, &score), BM_OK);

@@ -1,5 +1,5 @@
-/* test_unit_text.c -- slots and starts against a naive reading of the definition in model/text_batch.h, and the hashes of
- * the slots against the exact shingler. */
+/* test_unit_text.c -- slots and starts against a naive reading of the definition in
+ * model/text_batch.h, and the hashes of the slots against the exact shingler. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,8 +44,8 @@ static uint64_t slot_hash(const bm_text_batch *batch, size_t doc, uint64_t i)
                 end++;
             while (end < text.len && continues(text.data[end]));
     }
-    cr_assert(begin < end && end <= text.len && end - begin <= BM_TEXT_SHINGLE_MAX, "slot %lu: %zu to %zu of %zu",
-              (unsigned long)i, begin, end, text.len);
+    cr_assert(begin < end && end <= text.len && end - begin <= BM_TEXT_SHINGLE_MAX,
+              "slot %lu: %zu to %zu of %zu", (unsigned long)i, begin, end, text.len);
     return XXH3_64bits(text.data + begin, end - begin);
 }
 
@@ -73,13 +73,28 @@ static void check_set(const bm_shingle_batch *right, size_t doc, uint64_t *hashe
         memcpy(expected, right->hashes + right->offsets[doc], n_right * sizeof *expected);
     sort_unique(expected, n_right);
     n = sort_unique(hashes, n);
-    cr_assert_eq(n, n_right, "document %zu has %zu distinct shingles, by the exact path %zu", doc, n, n_right);
+    cr_assert_eq(n, n_right, "document %zu has %zu distinct shingles, by the exact path %zu", doc,
+                 n, n_right);
     cr_assert_arr_eq(hashes, expected, n * sizeof *hashes);
     free(expected);
 }
 
-static const char *const pieces[] = {"a", "bc", " ", "  ", "\n", "The", "end.", "\xC3\xA9t\xC3\xA9", "\xE4\xB8\xAD",
-                                     "\xE6\x96\x87", "\xF0\x9F\x98\x80", "0", "\xC2\xA0", "-", "E", "word"};
+static const char *const pieces[] = {"a",
+                                     "bc",
+                                     " ",
+                                     "  ",
+                                     "\n",
+                                     "The",
+                                     "end.",
+                                     "\xC3\xA9t\xC3\xA9",
+                                     "\xE4\xB8\xAD",
+                                     "\xE6\x96\x87",
+                                     "\xF0\x9F\x98\x80",
+                                     "0",
+                                     "\xC2\xA0",
+                                     "-",
+                                     "E",
+                                     "word"};
 #define N_PIECES (sizeof pieces / sizeof pieces[0])
 
 /* A random text; every tenth is ASCII of one long word. */
@@ -105,16 +120,24 @@ static void check_options(bm_text_options options, uint64_t seed)
     bm_shingle_batch right = {0}, again = {0};
     cr_assert_eq(bm_shingler_open(&options, NULL, &shingler, &err), BM_OK, "%s", err.message);
     for (size_t i = 0; i < DOCS; i++) {
-        size_t len = make_text(&seed, text, i == 7 ? 1 : i == 50 ? LONGEST * 3 : i < 30 ? 20 : LONGEST);
-        cr_assert_eq(bm_unit_text_add(shingler, (bm_str){text, len}, &batch, &err), BM_OK, "%s", err.message);
-        cr_assert_eq(bm_shingler_add_exact(shingler, (bm_str){text, len}, &right, &err), BM_OK, "%s", err.message);
+        size_t len = make_text(&seed, text,
+                               i == 7    ? 1
+                               : i == 50 ? LONGEST * 3
+                               : i < 30  ? 20
+                                         : LONGEST);
+        cr_assert_eq(bm_unit_text_add(shingler, (bm_str){text, len}, &batch, &err), BM_OK, "%s",
+                     err.message);
+        cr_assert_eq(bm_shingler_add_exact(shingler, (bm_str){text, len}, &right, &err), BM_OK,
+                     "%s", err.message);
     }
     uint64_t *hashes = malloc((batch.slots[DOCS] + 1) * sizeof *hashes);
     for (size_t i = 0; i < DOCS; i++) {
         const size_t n = (size_t)(batch.slots[i + 1] - batch.slots[i]);
         cr_assert(n > 0 || batch.docs[i].by_host || right.offsets[i] == right.offsets[i + 1]);
-        cr_assert_eq(bm_unit_text_hash(shingler, &batch, i, &again, &err), BM_OK, "%s", err.message);
-        cr_assert_eq(again.offsets[i + 1], right.offsets[i + 1], "hashed by the host, document %zu", i);
+        cr_assert_eq(bm_unit_text_hash(shingler, &batch, i, &again, &err), BM_OK, "%s",
+                     err.message);
+        cr_assert_eq(again.offsets[i + 1], right.offsets[i + 1], "hashed by the host, document %zu",
+                     i);
         if (batch.docs[i].by_host)
             continue;
         for (size_t j = 0; j < n; j++)
@@ -152,7 +175,8 @@ Test(unit_text, a_shingle_of_more_than_240_bytes_leaves_its_document_to_the_host
     memset(text, 'x', sizeof text);
     for (int kind = 0; kind < 3; kind++)
         for (size_t len = 240; len <= 241; len++) {
-            bm_text_options options = {.shingle = (bm_shingle_kind)kind, .shingle_k = kind == 0 ? 5 : 240};
+            bm_text_options options = {.shingle = (bm_shingle_kind)kind,
+                                       .shingle_k = kind == 0 ? 5 : 240};
             bm_text_batch batch = {.options = options};
             bm_shingler *shingler = NULL;
             if (kind != 0) { /* fewer units than K: the whole text */
