@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
 # format.sh [--check] -- clang-format (version 14 of Debian 12 decides) over every C source; --check only says which differ.
+# CLANG_FORMAT names another program than the first one on PATH.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 mapfile -t files < <(find include src tests bench -type f \( -name '*.c' -o -name '*.h' -o -name '*.cpp' \) ! -name unicode_tables.c | LC_ALL=C sort)
+tool=${CLANG_FORMAT:-clang-format}
 case ${1:-} in
---check) clang-format --dry-run --Werror "${files[@]}" ;;
-'') clang-format -i "${files[@]}" ;;
+--check) "$tool" --dry-run --Werror "${files[@]}" ;;
+'') "$tool" -i "${files[@]}" ;;
 *)
     echo "format.sh: unknown argument $1 (expected --check)" >&2
     exit 2
