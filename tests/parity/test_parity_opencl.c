@@ -300,11 +300,12 @@ Test(parity_opencl, a_cached_program_is_used_again_and_a_damaged_one_is_made_aga
     for (size_t i = 0; i < d.n; ++i) {
         cfg.device = d.infos[i].spec;
         /* Each line damages the entry in its way; the last leaves it whole. */
-        static const char *const damages[] = {
-            "true", "truncate -s -1 %s/opencl/*.clbin", "truncate -s 20 %s/opencl/*.clbin",
-            "f=$(echo %s/opencl/*.clbin); printf X | dd of=$f bs=1 seek=$(($(stat -c %%s $f) / 2)) "
-            "conv=notrunc 2>/dev/null",
-            "printf garbage | tee %s/opencl/*.clbin >/dev/null"};
+        static const char *const damages[] = {"true", "truncate -s -1 %s/opencl/*.clbin",
+                                              "truncate -s 20 %s/opencl/*.clbin",
+                                              ("f=$(echo %s/opencl/*.clbin); printf X | dd of=$f "
+                                               "bs=1 seek=$(($(stat -c %%s $f) / 2)) "
+                                               "conv=notrunc 2>/dev/null"),
+                                              "printf garbage | tee %s/opencl/*.clbin >/dev/null"};
         bm_backend *backend = open_device(&cfg, NULL, 0);
         cr_assert_not(bm_cl_backend_was_cached(backend), "the first is built");
         backend->ops->close(backend);
