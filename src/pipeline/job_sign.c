@@ -16,8 +16,7 @@
 
 typedef struct sign_out {
     bm_run *run;
-    bm_npy_writer words, keys;
-    bool keys_open, words_open;
+    bm_npy_writer words, keys; /* keys: no file where none are asked for */
 } sign_out;
 
 static bm_status flush(void *ctx, bm_error *err)
@@ -45,10 +44,17 @@ static bm_status on_batch(void *ctx, const bm_flow_batch *batch, size_t first_ro
         return BM_OK;
     bm_status status = bm_npy_writer_rows(&out->words, batch->words, n,
                                           out->run->sketch.perms * sizeof *batch->words, err);
-    if (status == BM_OK && out->keys_open)
+    if (status == BM_OK && out->keys.file != NULL)
         status = bm_npy_writer_rows(&out->keys, batch->keys, n,
                                     out->run->plan.bands * sizeof *batch->keys, err);
     return status;
+}
+
+/* The first failure stays. */
+static bm_status close_array(bm_npy_writer *writer, bm_status status, bm_error *err)
+{
+    bm_status closed = bm_npy_writer_close(writer, status == BM_OK ? err : NULL);
+    return status == BM_OK ? closed : status;
 }
 
 static bm_status write_n_shingles(bm_out_dir *dir, const bm_doc_table *docs, bm_error *err)
@@ -64,22 +70,7 @@ static bm_status write_n_shingles(bm_out_dir *dir, const bm_doc_table *docs, bm_
             block[n++] = docs->rows[i++].n_shingles;
         status = bm_npy_writer_rows(&writer, block, n, sizeof block[0], err);
     }
-    bm_status closed = bm_npy_writer_close(&writer, status == BM_OK ? err : NULL);
-    return status != BM_OK ? status : closed;
-}
-
-static bm_status close_arrays(sign_out *out, bm_status status, bm_error *err)
-{
-    bm_status closed = BM_OK;
-    if (out->words_open)
-        closed = bm_npy_writer_close(&out->words, status == BM_OK ? err : NULL);
-    if (status == BM_OK)
-        status = closed;
-    if (out->keys_open) {
-        closed = bm_npy_writer_close(&out->keys, status == BM_OK ? err : NULL);
-        status = status == BM_OK ? closed : status;
-    }
-    return status;
+    return close_array(&writer, status, err);
 }
 
 static bm_status write_arrays(bm_work *work, bm_error *err)
@@ -91,11 +82,8 @@ static bm_status write_arrays(bm_work *work, bm_error *err)
     bm_run_stage(run, "sign", "bytes");
     if (status == BM_OK)
         status = open_array(work, "signatures.npy", "<u4", run->sketch.perms, &out.words, err);
-    out.words_open = status == BM_OK;
-    if (status == BM_OK && keys) {
+    if (status == BM_OK && keys)
         status = open_array(work, "band_keys.npy", "<u8", run->plan.bands, &out.keys, err);
-        out.keys_open = status == BM_OK;
-    }
     work->flush = flush;
     work->flush_ctx = &out;
     if (status == BM_OK)
@@ -103,7 +91,8 @@ static bm_status write_arrays(bm_work *work, bm_error *err)
     if (status == BM_ERR_CANCELLED)
         bm_work_seal_now(work); /* while the arrays are open */
     work->flush = NULL;
-    return close_arrays(&out, status, err);
+    status = close_array(&out.words, status, err);
+    return close_array(&out.keys, status, err);
 }
 
 static bm_status write_all(bm_work *work, bm_summary **out, bm_error *err)

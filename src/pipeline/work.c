@@ -13,9 +13,11 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "io/json_write.h"
 #include "pipeline/corpus_save.h"
 #include "pipeline/saved_match.h"
 #include "pipeline/work_identity.h"
+#include "pipeline/work_line.h"
 #include "pipeline/work_seal.h"
 
 #define SHOWN_BYTES 512   /* of a path in a message */
@@ -50,29 +52,34 @@ static bm_status find_sets_path(bm_work *work, bm_error *err)
     return status;
 }
 
-/* The path in --temp-dir that a line of the journal gives; NULL: none. Only a name of ours is ever
- * opened or removed. */
-static const char *sets_of(const char *line)
+/* The path in --temp-dir that a line of the journal gives, the caller's; NULL: none. Only a name of
+ * ours is ever opened or removed. */
+static bm_status sets_of(const char *line, char **out, bm_error *err)
 {
-    const char *slash = strrchr(line, '/');
-    if (strncmp(line, "sets\t/", strlen("sets\t/")) != 0 ||
-        strncmp(slash + 1, BM_OUT_STATE_PREFIX, strlen(BM_OUT_STATE_PREFIX)) != 0)
-        return NULL;
-    return line + strlen("sets\t");
+    *out = NULL;
+    if (strncmp(line, BM_WORK_SETS_AT "/", strlen(BM_WORK_SETS_AT "/")) != 0)
+        return BM_OK;
+    char *path = bm_strdup(line + strlen(BM_WORK_SETS_AT));
+    if (path == NULL)
+        return bm_fail_nomem(err, strlen(line));
+    size_t len = bm_tsv_unescape(path, strlen(path));
+    path[len == SIZE_MAX ? 0 : len] = '\0';
+    const char *slash = strrchr(path, '/');
+    if (slash != NULL && strncmp(slash + 1, BM_OUT_STATE_PREFIX, strlen(BM_OUT_STATE_PREFIX)) == 0)
+        *out = path;
+    else
+        bm_free(path);
+    return BM_OK;
 }
 
 /* The place that the journal names, whatever --temp-dir is now. */
 static bm_status take_sets_path(bm_work *work, const char *line, bm_error *err)
 {
-    char *path = NULL;
-    bm_status status = BM_OK;
-    if (strcmp(line, BM_WORK_SETS_BESIDE) == 0)
-        status = bm_out_dir_state_path(work->dir, BM_WORK_SETS, &path, err);
-    else if (sets_of(line) == NULL)
-        return BM_OK;
-    else if ((path = bm_strdup(sets_of(line))) == NULL)
-        status = bm_fail_nomem(err, strlen(line));
-    if (status == BM_OK) {
+    char *path;
+    bm_status status = strcmp(line, BM_WORK_SETS_BESIDE) == 0
+                           ? bm_out_dir_state_path(work->dir, BM_WORK_SETS, &path, err)
+                           : sets_of(line, &path, err);
+    if (status == BM_OK && path != NULL) {
         bm_free(work->sets_path);
         work->sets_path = path;
     }
@@ -90,9 +97,10 @@ static bm_status begin_anew(bm_work *work, bm_error *err)
     if (status == BM_OK && journal == NULL && bm_journal_open(path, &journal, NULL) != BM_OK)
         journal = NULL; /* damaged: what it names in --temp-dir stays */
     for (size_t i = 0; journal != NULL && i < bm_journal_count(journal); i++) {
-        const char *sets = sets_of(bm_journal_line(journal, i));
-        if (sets != NULL)
+        char *sets;
+        if (sets_of(bm_journal_line(journal, i), &sets, NULL) == BM_OK && sets != NULL)
             (void)unlink(sets);
+        bm_free(sets);
     }
     bm_journal_close(journal);
     work->journal = NULL;
@@ -107,36 +115,18 @@ static bm_status begin_anew(bm_work *work, bm_error *err)
     return status;
 }
 
-static bm_status read_line(bm_work *work, const char *line, bm_error *err)
-{
-    bm_work_sealed s = {0};
-    int complete = 0;
-    if (sscanf(line, BM_WORK_DOCUMENTS_FORMAT, &s.docs, &s.skipped, &complete, &s.docs_bytes,
-               &s.docs_records, &s.sets_bytes, &s.sets_records) == 7) {
-        s.complete = complete != 0;
-        work->sealed = s;
-    } else if (sscanf(line, BM_WORK_MATCHED_FORMAT, &s.match_bytes, &s.match_records) == 2) {
-        work->sealed.matched = true;
-        work->sealed.match_bytes = s.match_bytes;
-        work->sealed.match_records = s.match_records;
-    } else {
-        return take_sets_path(work, line, err);
-    }
-    return BM_OK;
-}
-
 /* False: a job that was killed before its first seal, maybe in the midst of saying what it is, or
  * at its very end. */
 static bool is_sealed(const bm_journal *journal)
 {
-    bool documents = false;
+    bm_work_sealed sealed = {0};
     for (size_t i = 0; i < bm_journal_count(journal); i++) {
         const char *line = bm_journal_line(journal, i);
         if (strcmp(line, BM_WORK_ENDING) == 0)
             return false;
-        documents = documents || strncmp(line, "documents\t", strlen("documents\t")) == 0;
+        (void)bm_work_line_read(line, &sealed);
     }
-    return documents;
+    return sealed.docs_records > 0;
 }
 
 /* Is it this job's, and how far did it come? */
@@ -154,8 +144,11 @@ static bm_status read_journal(bm_work *work, bm_error *err)
         status = bm_work_identity_check(work->run, work->journal, &n, err);
     if (status == BM_ERR_FORMAT && err != NULL && err->file[0] == '\0')
         snprintf(err->file, sizeof err->file, "%s", bm_out_dir_work(work->dir));
-    for (size_t i = n; status == BM_OK && i < bm_journal_count(work->journal); i++)
-        status = read_line(work, bm_journal_line(work->journal, i), err);
+    for (size_t i = n; status == BM_OK && i < bm_journal_count(work->journal); i++) {
+        const char *line = bm_journal_line(work->journal, i);
+        if (!bm_work_line_read(line, &work->sealed))
+            status = take_sets_path(work, line, err);
+    }
     return status;
 }
 

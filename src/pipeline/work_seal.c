@@ -1,14 +1,17 @@
 /* work_seal.c -- when a stage is sealed, and the order of writing: data first, the line last. */
 #include "pipeline/work_seal.h"
 
-#include <stdio.h>
+#include <inttypes.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "io/json_write.h"
 #include "pipeline/corpus_save.h"
 #include "pipeline/saved_match.h"
 #include "pipeline/work_identity.h"
+#include "pipeline/work_line.h"
 
 #define SEAL_FOLD   20.0                 /* seconds of work for one of sealing */
 #define SEAL_LEAST  10.0                 /* seconds */
@@ -67,10 +70,11 @@ static bm_status open_files(bm_work *work, bm_error *err)
         status = bm_journal_create(path, &work->journal, err);
     if (status == BM_OK)
         status = bm_work_identity_add(work->run, work->journal, err);
-    if (status == BM_OK && work->run->job->temp_dir != NULL)
-        status = bm_buf_add_format(&line, err, "sets\t%s", work->sets_path);
-    else if (status == BM_OK)
-        status = bm_buf_add_text(&line, BM_WORK_SETS_BESIDE, err);
+    bool beside = work->run->job->temp_dir == NULL;
+    if (status == BM_OK)
+        status = bm_buf_add_text(&line, beside ? BM_WORK_SETS_BESIDE : BM_WORK_SETS_AT, err);
+    if (status == BM_OK && !beside)
+        status = bm_tsv_escape(&line, (bm_str){work->sets_path, strlen(work->sets_path)}, err);
     if (status == BM_OK)
         status = bm_buf_end(&line, err);
     if (status == BM_OK)
@@ -105,17 +109,14 @@ static bm_status write_documents(bm_work *work, bm_work_sealed *s, bm_error *err
 
 static bm_status seal_documents(bm_work *work, bm_error *err)
 {
-    char line[256];
+    char line[BM_WORK_LINE_BYTES];
     bm_work_sealed s = work->sealed;
     bm_status status = open_files(work, err);
     if (status == BM_OK)
         status = write_documents(work, &s, err);
     if (status != BM_OK)
         return status;
-    snprintf(
-        line, sizeof line,
-        "documents\t%" PRIu64 "\t%" PRIu64 "\t%d\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64,
-        s.docs, s.skipped, s.complete, s.docs_bytes, s.docs_records, s.sets_bytes, s.sets_records);
+    bm_work_line_of_documents(&s, line);
     status = bm_journal_add(work->journal, line, err);
     if (status == BM_OK)
         work->sealed = s;
@@ -126,7 +127,7 @@ static bm_status seal_documents(bm_work *work, bm_error *err)
 
 static bm_status seal_match(bm_work *work, bm_error *err)
 {
-    char line[128];
+    char line[BM_WORK_LINE_BYTES];
     bm_spill_file *file = NULL;
     bm_status status = open_state(work, BM_WORK_MATCH, BM_SPILL_RUN, &file, err);
     if (status == BM_OK)
@@ -134,8 +135,7 @@ static bm_status seal_match(bm_work *work, bm_error *err)
     if (status == BM_OK) {
         work->sealed.match_bytes = bm_spill_bytes(file);
         work->sealed.match_records = bm_spill_records(file);
-        snprintf(line, sizeof line, "matched\t%" PRIu64 "\t%" PRIu64, work->sealed.match_bytes,
-                 work->sealed.match_records);
+        bm_work_line_of_match(&work->sealed, line);
         status = bm_journal_add(work->journal, line, err);
         work->sealed.matched = status == BM_OK;
     }

@@ -2,8 +2,6 @@
 #ifndef BM_PIPELINE_WORK_SEAL_H
 #define BM_PIPELINE_WORK_SEAL_H
 
-#include <inttypes.h>
-
 #include "pipeline/work.h"
 
 #define BM_WORK_DOCS   BM_OUT_STATE_PREFIX "documents"
@@ -11,12 +9,10 @@
 #define BM_WORK_MATCH  BM_OUT_STATE_PREFIX "matches"
 #define BM_WORK_BUFFER ((size_t)1 << 20)
 
-/* Lines of the journal; scanned with the same words (64-bit numbers are unsigned long here). */
-#define BM_WORK_DOCUMENTS_FORMAT                                                                   \
-    "documents\t%" SCNu64 "\t%" SCNu64 "\t%d\t%" SCNu64 "\t%" SCNu64 "\t%" SCNu64 "\t%" SCNu64
-#define BM_WORK_SETS_BESIDE    "sets\t." /* sets lie in BM_WORK_SETS; else their path */
-#define BM_WORK_MATCHED_FORMAT "matched\t%" SCNu64 "\t%" SCNu64
-#define BM_WORK_ENDING         "ending" /* outputs are whole, state is being removed */
+/* Lines of the journal, beside those of work_identity.h and work_line.h. */
+#define BM_WORK_SETS_AT     "sets\t"            /* and their path, escaped as in a TSV file */
+#define BM_WORK_SETS_BESIDE BM_WORK_SETS_AT "." /* or this: they lie in BM_WORK_SETS */
+#define BM_WORK_ENDING      "ending"            /* outputs are whole, state is being removed */
 
 /* What bm_docs_save and bm_docs_load work on. */
 bm_saved_docs bm_work_docs(const bm_work *work);

@@ -90,6 +90,20 @@ start_and_stop TERM dedup in.jsonl --on-error skip -o out; exits 143
 bm dedup in.jsonl --on-error skip -o out; exits 0; says ../err '^bandmill: warning: .*out.partial'; the_same whole
 rm -r out
 
+# names that a journal of lines and tabs must not take for its own: the work is gone on with, or begun anew without a trace of the old one
+odd=$(printf 'odd\nt\\n\tdir')
+mkdir "$odd"
+cp -p in.jsonl "$odd.jsonl"
+bm dedup "$odd.jsonl" --on-error skip -o whole --force; exits 0
+start_and_stop TERM dedup "$odd.jsonl" --on-error skip --memory 64M --temp-dir "$odd" -o out; exits 143
+[ "$(find "$odd" -name '.bandmill-*-sets')" ] || fail "no sets in --temp-dir"
+bm dedup "$odd.jsonl" --on-error skip --temp-dir . -o out --resume; exits 0; the_same whole
+[ ! "$(ls -A "$odd")" ] || fail "sets are left in --temp-dir"
+start_and_stop TERM dedup "$odd.jsonl" --on-error skip --memory 64M --temp-dir "$odd" -o out; exits 143
+bm dedup "$odd.jsonl" --on-error skip -o out; exits 0; the_same whole
+[ ! "$(ls -A "$odd")" ] || fail "sets are left in --temp-dir"
+rm -r out
+
 # what can be read once only
 head -n 20 in.jsonl | "$PROGRAM" dedup - -o out --resume > ../out 2> ../err
 rc=$?
