@@ -1,5 +1,7 @@
-# rooms.cmake -- a room is an object library of all sources of one folder: room_<name>.
+# rooms.cmake -- a room is an object library of all sources of one folder, room_<name>; the table of rooms is src/rooms.tsv.
 #
+# BM_ROOMS: all rooms that have sources, from the ground up. BM_SEES_<room>: those that it may include; BM_BELOW_<room>: these and all
+# that they see, the room itself first.
 # A file for one instruction set says so at the end of its name (_avx2.c, _avx512.c, _neon.c) and gets that set's flags; files of
 # another architecture are left out.
 find_package(Threads REQUIRED)
@@ -12,7 +14,31 @@ find_package(ZLIB REQUIRED)
 find_path(BM_XXHASH_DIR xxhash.h REQUIRED)
 find_path(BM_OPENCL_DIR CL/cl.h REQUIRED)
 
-set(BM_ROOMS base model text sketch lsh io spill cpu opencl pipeline)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/rooms.tsv")
+file(STRINGS "${PROJECT_SOURCE_DIR}/src/rooms.tsv" rows REGEX "^[a-z]")
+foreach(row IN LISTS rows)
+    string(REPLACE "\t" ";" fields "${row}")
+    list(GET fields 0 room)
+    list(GET fields 1 folder)
+    set(sees "")
+    list(LENGTH fields n_fields)
+    if(n_fields GREATER 2)
+        list(GET fields 2 sees)
+        string(REPLACE " " ";" sees "${sees}")
+    endif()
+    set(BM_FOLDER_${room} "${folder}")
+    set(BM_SEES_${room} ${sees})
+    set(BM_BELOW_${room} ${room} ${sees})
+    foreach(other IN LISTS sees)
+        list(APPEND BM_BELOW_${room} ${BM_BELOW_${other}})
+    endforeach()
+    list(REMOVE_DUPLICATES BM_BELOW_${room})
+    list(REMOVE_ITEM BM_BELOW_${room} public kernels backend) # headers only
+    file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${folder}/*.c" "${PROJECT_SOURCE_DIR}/${folder}/*.cpp")
+    if(sources AND NOT room STREQUAL "cli")
+        list(APPEND BM_ROOMS ${room})
+    endif()
+endforeach()
 set(BM_LIBRARIES Threads::Threads ${CMAKE_DL_LIBS} m PkgConfig::ZSTD PkgConfig::UTF8PROC PkgConfig::CRYPTO PkgConfig::SIMDJSON
     ZLIB::ZLIB)
 
@@ -24,7 +50,8 @@ else()
     set(BM_ARCH other)
 endif()
 
-function(bm_room name folder)
+function(bm_room name)
+    set(folder "${PROJECT_SOURCE_DIR}/${BM_FOLDER_${name}}")
     file(GLOB sources CONFIGURE_DEPENDS "${folder}/*.c" "${folder}/*.cpp")
     if(NOT BM_ARCH STREQUAL "x86")
         list(FILTER sources EXCLUDE REGEX "_(avx2|avx512)\\.c$")
@@ -40,10 +67,6 @@ function(bm_room name folder)
                 "-mavx512f;-mavx512bw;-mavx512dq;-mavx512vl;-mavx2;-mbmi;-mbmi2;-mlzcnt;-mpopcnt;-mprefer-vector-width=512")
         endif()
     endforeach()
-    if(NOT sources)
-        file(WRITE "${CMAKE_CURRENT_BINARY_DIR}/empty_${name}.c" "typedef int bm_room_${name}_is_empty;\n")
-        set(sources "${CMAKE_CURRENT_BINARY_DIR}/empty_${name}.c")
-    endif()
     add_library(room_${name} OBJECT ${sources} ${ARGN})
     target_include_directories(room_${name} PRIVATE "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/src"
         "${PROJECT_SOURCE_DIR}/include")

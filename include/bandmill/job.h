@@ -132,7 +132,6 @@ BM_API bm_status bm_job_filter(const bm_job *job, bm_summary **out, bm_error *er
 /* What a file or directory of ours holds, as one JSON object; *json is the caller's, freed with
  * bm_string_free. */
 BM_API bm_status bm_inspect(const char *path, char **json, bm_error *err);
-BM_API void bm_string_free(char *string);
 
 #if defined(__cplusplus)
 }

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <bandmill/status.h>
+
 #include "base/error.h"
 
 static bool product(size_t n, size_t size, size_t *out)
@@ -137,4 +139,9 @@ void bm_buf_reset(bm_buf *buf)
     free(buf->data);
     buf->data = NULL;
     buf->len = buf->cap = 0;
+}
+
+void bm_string_free(char *string)
+{
+    bm_free(string);
 }

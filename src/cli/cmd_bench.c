@@ -5,16 +5,16 @@
 
 #include "cli/command.h"
 
-static void print_rows(cli_voice *voice, const bm_bench_row *rows, size_t n)
+static void print_rows(cli_console *console, const bm_bench_row *rows, size_t n)
 {
-    cli_print(voice, "%-12s %-28s %12s %-12s %12s %12s  %s\n", "DEVICE", "WHAT", "MEDIAN", "UNIT",
+    cli_print(console, "%-12s %-28s %12s %-12s %12s %12s  %s\n", "DEVICE", "WHAT", "MEDIAN", "UNIT",
               "MIN", "MAX", "RATIO");
     for (size_t i = 0; i < n; i++) {
-        cli_print(voice, "%-12s %-28s %12.2f %-12s %12.2f %12.2f", rows[i].device, rows[i].what,
+        cli_print(console, "%-12s %-28s %12.2f %-12s %12.2f %12.2f", rows[i].device, rows[i].what,
                   rows[i].median, rows[i].unit, rows[i].min, rows[i].max);
         if (rows[i].ratio > 0)
-            cli_print(voice, "  %.3f of %s", rows[i].ratio, rows[i].ratio_to);
-        cli_print(voice, "\n");
+            cli_print(console, "  %.3f of %s", rows[i].ratio, rows[i].ratio_to);
+        cli_print(console, "\n");
     }
 }
 
@@ -28,12 +28,12 @@ static bm_status run_rows(cli_context *context, const bm_bench_options *options,
     if (status != BM_OK)
         return status;
     if (context->settings.json)
-        cli_write(&context->voice, json, strlen(json));
+        cli_write(&context->console, json, strlen(json));
     else
-        print_rows(&context->voice, rows, n);
+        print_rows(&context->console, rows, n);
     bm_bench_free(rows);
     bm_string_free(json);
-    return cli_finish(&context->voice, err);
+    return cli_finish(&context->console, err);
 }
 
 static bm_status run_tune(cli_context *context, const bm_bench_options *options, bm_error *err)
@@ -44,11 +44,11 @@ static bm_status run_tune(cli_context *context, const bm_bench_options *options,
     cli_meter_end(&context->meter);
     if (status != BM_OK)
         return status;
-    cli_write(&context->voice, text, strlen(text));
+    cli_write(&context->console, text, strlen(text));
     bm_string_free(text);
-    cli_say_note(&context->voice, "to use these rows: keep them in a file and name it in "
-                                  "BANDMILL_TUNING");
-    return cli_finish(&context->voice, err);
+    cli_say_note(&context->console, "to use these rows: keep them in a file and name it in "
+                                    "BANDMILL_TUNING");
+    return cli_finish(&context->console, err);
 }
 
 bm_status cli_run_bench(cli_context *context, bm_error *err)

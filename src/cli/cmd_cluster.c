@@ -6,14 +6,14 @@
 static void say_summary(cli_context *context, const bm_cluster_summary *s, bool table)
 {
     char n[4][32];
-    cli_say_note(&context->voice, "%s pairs of %s documents",
+    cli_say_note(&context->console, "%s pairs of %s documents",
                  cli_format_count(s->pairs, n[0], sizeof n[0]),
                  cli_format_count(s->documents, n[1], sizeof n[1]));
     if (s->unknown > 0)
-        cli_say_note(&context->voice, "%s pairs have no similarity and count at every threshold",
+        cli_say_note(&context->console, "%s pairs have no similarity and count at every threshold",
                      cli_format_count(s->unknown, n[0], sizeof n[0]));
     if (!table)
-        cli_say_note(&context->voice, "%s pairs count: %s groups, the largest of %s; %s removed",
+        cli_say_note(&context->console, "%s pairs count: %s groups, the largest of %s; %s removed",
                      cli_format_count(s->first.pairs, n[0], sizeof n[0]),
                      cli_format_count(s->first.groups, n[1], sizeof n[1]),
                      cli_format_count(s->first.largest, n[2], sizeof n[2]),
@@ -33,12 +33,12 @@ bm_status cli_run_cluster(cli_context *context, bm_error *err)
                                   .force = settings->job.force,
                                   .json = settings->json,
                                   .write = cli_write,
-                                  .write_ctx = &context->voice,
+                                  .write_ctx = &context->console,
                                   .callbacks = cli_callbacks(context)};
     bm_status status = bm_cluster_pairs(&options, &summary, err);
     cli_meter_end(&context->meter);
-    if (status == BM_OK || (status == BM_ERR_PIPE && context->voice.out_errno != 0))
-        status = cli_finish(&context->voice, err);
+    if (status == BM_OK || (status == BM_ERR_PIPE && context->console.out_errno != 0))
+        status = cli_finish(&context->console, err);
     if (status == BM_OK)
         say_summary(context, &summary, options.n_thresholds > 1);
     return status;

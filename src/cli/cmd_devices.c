@@ -30,55 +30,56 @@ static const char *kind_name(bm_device_kind kind)
     return "other";
 }
 
-static void print_json_field(cli_voice *voice, const char *name, const char *text)
+static void print_json_field(cli_console *console, const char *name, const char *text)
 {
-    cli_print(voice, ",\"%s\":", name);
-    cli_json_string(voice->out, text);
+    cli_print(console, ",\"%s\":", name);
+    cli_json_string(console->out, text);
 }
 
-static void print_json_row(cli_voice *voice, const bm_device_info *device,
+static void print_json_row(cli_console *console, const bm_device_info *device,
                            const device_verdict *verdict)
 {
-    cli_print(voice, "{\"spec\":");
-    cli_json_string(voice->out, device->spec);
-    print_json_field(voice, "name", device->name);
-    print_json_field(voice, "platform", device->platform);
-    print_json_field(voice, "driver", device->driver);
-    print_json_field(voice, "kind", kind_name(device->kind));
-    cli_print(voice,
+    cli_print(console, "{\"spec\":");
+    cli_json_string(console->out, device->spec);
+    print_json_field(console, "name", device->name);
+    print_json_field(console, "platform", device->platform);
+    print_json_field(console, "driver", device->driver);
+    print_json_field(console, "kind", kind_name(device->kind));
+    cli_print(console,
               ",\"compute_units\":%" PRIu32 ",\"clock_mhz\":%" PRIu32 ",\"memory_bytes\":%" PRIu64
               ",\"max_alloc_bytes\":%" PRIu64 ",\"local_bytes\":%" PRIu64 ",\"usable\":%s",
               device->compute_units, device->clock_mhz, device->memory_bytes,
               device->max_alloc_bytes, device->local_bytes, device->usable ? "true" : "false");
     if (!device->usable)
-        print_json_field(voice, "why", device->why);
+        print_json_field(console, "why", device->why);
     if (verdict->tested) {
-        cli_print(voice, ",\"self_test\":\"%s\",\"checks\":%" PRIu32,
+        cli_print(console, ",\"self_test\":\"%s\",\"checks\":%" PRIu32,
                   verdict->status == BM_OK ? "passed" : "failed", verdict->n_checks);
         if (verdict->status != BM_OK)
-            print_json_field(voice, "self_test_error", verdict->error.message);
+            print_json_field(console, "self_test_error", verdict->error.message);
     }
-    cli_print(voice, "}");
+    cli_print(console, "}");
 }
 
-static void print_row(cli_voice *voice, const bm_device_info *device, const device_verdict *verdict)
+static void print_row(cli_console *console, const bm_device_info *device,
+                      const device_verdict *verdict)
 {
     char memory[32] = "-";
     if (device->memory_bytes > 0)
         cli_format_bytes((double)device->memory_bytes, memory, sizeof memory);
-    cli_print(voice, "%-12s %-7s %5" PRIu32 "  %8s  %s", device->spec, kind_name(device->kind),
+    cli_print(console, "%-12s %-7s %5" PRIu32 "  %8s  %s", device->spec, kind_name(device->kind),
               device->compute_units, memory, device->name);
     if (device->platform[0] != '\0' && device->kind != BM_DEVICE_NATIVE)
-        cli_print(voice, " (%s)", device->platform);
+        cli_print(console, " (%s)", device->platform);
     if (device->driver[0] != '\0')
-        cli_print(voice, " [%s]", device->driver);
+        cli_print(console, " [%s]", device->driver);
     if (!device->usable)
-        cli_print(voice, "  NOT USABLE: %s", device->why);
+        cli_print(console, "  NOT USABLE: %s", device->why);
     else if (verdict->tested && verdict->status == BM_OK)
-        cli_print(voice, "  self-test passed, %" PRIu32 " answers", verdict->n_checks);
+        cli_print(console, "  self-test passed, %" PRIu32 " answers", verdict->n_checks);
     else if (verdict->tested)
-        cli_print(voice, "  SELF-TEST FAILED: %s", verdict->error.message);
-    cli_print(voice, "\n");
+        cli_print(console, "  SELF-TEST FAILED: %s", verdict->error.message);
+    cli_print(console, "\n");
 }
 
 static void self_test(cli_context *context, const bm_device_info *device, device_verdict *verdict)
@@ -93,16 +94,16 @@ static void self_test(cli_context *context, const bm_device_info *device, device
 static bm_status print_devices(cli_context *context, const bm_device_info *devices, size_t n,
                                bm_error *err)
 {
-    cli_voice *voice = &context->voice;
+    cli_console *console = &context->console;
     bm_status worst = BM_OK;
     for (size_t i = 0; i < n && !cli_interrupted(); i++) {
         device_verdict verdict;
         memset(&verdict, 0, sizeof verdict);
         if (context->settings.self_test)
             self_test(context, &devices[i], &verdict);
-        if (voice->json && i > 0)
-            cli_print(voice, ",");
-        (voice->json ? print_json_row : print_row)(voice, &devices[i], &verdict);
+        if (console->json && i > 0)
+            cli_print(console, ",");
+        (console->json ? print_json_row : print_row)(console, &devices[i], &verdict);
         if (verdict.status != BM_OK && worst != BM_ERR_SELFTEST) {
             worst = verdict.status;
             *err = verdict.error;
@@ -116,31 +117,32 @@ static bm_status print_devices(cli_context *context, const bm_device_info *devic
 
 bm_status cli_run_devices(cli_context *context, bm_error *err)
 {
-    cli_voice *voice = &context->voice;
+    cli_console *console = &context->console;
     bm_device_info *devices = NULL;
     size_t n = 0;
     char note[512] = "";
     bm_status status = bm_devices_list(&devices, &n, note, sizeof note, err);
     if (status != BM_OK)
         return status;
-    if (voice->json)
-        cli_print(voice, "{\"schema\":1,\"devices\":[");
+    if (console->json)
+        cli_print(console, "{\"schema\":1,\"devices\":[");
     else
-        cli_print(voice, "%-12s %-7s %5s  %8s  %s\n", "DEVICE", "KIND", "UNITS", "MEMORY", "NAME");
+        cli_print(console, "%-12s %-7s %5s  %8s  %s\n", "DEVICE", "KIND", "UNITS", "MEMORY",
+                  "NAME");
     status = print_devices(context, devices, n, err);
-    if (voice->json) {
-        cli_print(voice, "],\"note\":");
+    if (console->json) {
+        cli_print(console, "],\"note\":");
         if (note[0] != '\0')
-            cli_json_string(voice->out, note);
+            cli_json_string(console->out, note);
         else
-            cli_print(voice, "null");
-        cli_print(voice, "}\n");
+            cli_print(console, "null");
+        cli_print(console, "}\n");
     } else if (note[0] != '\0') {
-        cli_say_note(voice, "%s", note);
+        cli_say_note(console, "%s", note);
     }
     bm_devices_free(devices);
     bm_error late;
-    bm_status out = cli_finish(voice, &late);
+    bm_status out = cli_finish(console, &late);
     if (status == BM_OK && out != BM_OK)
         *err = late;
     return status != BM_OK ? status : out;

@@ -15,7 +15,7 @@ bm_status cli_run_explain(cli_context *context, bm_error *err)
                                   .output = settings->job.output,
                                   .force = settings->job.force,
                                   .write = cli_write,
-                                  .write_ctx = &context->voice,
+                                  .write_ctx = &context->console,
                                   .cpu = settings->job.cpu,
                                   .threads = settings->job.threads,
                                   .memory = settings->job.memory,
@@ -26,7 +26,7 @@ bm_status cli_run_explain(cli_context *context, bm_error *err)
     }
     bm_status status = bm_explain(&options, &summary, err);
     cli_meter_end(&context->meter);
-    if (status == BM_OK || (status == BM_ERR_PIPE && context->voice.out_errno != 0))
-        status = cli_finish(&context->voice, err);
+    if (status == BM_OK || (status == BM_ERR_PIPE && context->console.out_errno != 0))
+        status = cli_finish(&context->console, err);
     return status;
 }

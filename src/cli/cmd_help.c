@@ -5,16 +5,16 @@
 
 #include "cli/command.h"
 
-void cli_print_help(cli_voice *voice)
+void cli_print_help(cli_console *console)
 {
-    cli_print(voice, "bandmill finds near-duplicate documents with MinHash, on any CPU and any "
-                     "OpenCL device.\n\nUsage: bandmill COMMAND [options] INPUT...\n\n");
+    cli_print(console, "bandmill finds near-duplicate documents with MinHash, on any CPU and any "
+                       "OpenCL device.\n\nUsage: bandmill COMMAND [options] INPUT...\n\n");
     for (unsigned i = 0; i < CLI_N_COMMANDS; i++)
-        cli_print(voice, "  %-9s %s\n", cli_commands[i].name, cli_commands[i].summary);
-    cli_print(voice, "\nbandmill help COMMAND lists the options of a command, bandmill --version "
-                     "says what was built.\n\n"
-                     "  bandmill dedup articles.jsonl -o result\n"
-                     "  bandmill pairs --threshold 0.7 texts/ > pairs.tsv\n");
+        cli_print(console, "  %-9s %s\n", cli_commands[i].name, cli_commands[i].summary);
+    cli_print(console, "\nbandmill help COMMAND lists the options of a command, bandmill --version "
+                       "says what was built.\n\n"
+                       "  bandmill dedup articles.jsonl -o result\n"
+                       "  bandmill pairs --threshold 0.7 texts/ > pairs.tsv\n");
 }
 
 /* "  -o, --output DIR". */
@@ -36,12 +36,12 @@ static void option_head(const arg_option *option, char *out, size_t cap)
     snprintf(out, cap, "  %s--%s%s", letter, option->name, value);
 }
 
-void cli_print_command_help(cli_voice *voice, cli_command_id id)
+void cli_print_command_help(cli_console *console, cli_command_id id)
 {
     const cli_command *command = &cli_commands[id];
-    cli_print(voice, "Usage: bandmill %s [options]%s%s\n\n%s\n", command->name,
+    cli_print(console, "Usage: bandmill %s [options]%s%s\n\n%s\n", command->name,
               command->operands[0] != '\0' ? " " : "", command->operands, command->text);
-    cli_print(voice, "\nDefaults stand in parentheses.\n");
+    cli_print(console, "\nDefaults stand in parentheses.\n");
     for (int group = 0; group < CLI_N_GROUPS; group++) {
         bool titled = false;
         for (size_t i = 0; i < cli_options.n; i++) {
@@ -49,37 +49,37 @@ void cli_print_command_help(cli_voice *voice, cli_command_id id)
             if (option->group != group || !(option->commands & (1u << id)))
                 continue;
             if (!titled)
-                cli_print(voice, "\n%s:\n", cli_group_titles[group]);
+                cli_print(console, "\n%s:\n", cli_group_titles[group]);
             titled = true;
             char head[256];
             option_head(option, head, sizeof head);
             if (strlen(head) > 29)
-                cli_print(voice, "%s\n%-30s%s\n", head, "", option->help);
+                cli_print(console, "%s\n%-30s%s\n", head, "", option->help);
             else
-                cli_print(voice, "%-30s%s\n", head, option->help);
+                cli_print(console, "%-30s%s\n", head, option->help);
         }
     }
 }
 
-void cli_print_version(cli_voice *voice)
+void cli_print_version(cli_console *console)
 {
     bm_version_info info;
     bm_version(&info);
-    if (voice->json) {
-        cli_print(voice, "{\"schema\":1,\"version\":");
-        cli_json_string(voice->out, info.version);
-        cli_print(voice, ",\"compiler\":");
-        cli_json_string(voice->out, info.compiler);
-        cli_print(voice, ",\"kernels\":");
-        cli_json_string(voice->out, info.kernels);
-        cli_print(voice, ",\"unicode\":");
-        cli_json_string(voice->out, info.unicode);
-        cli_print(voice, ",\"utf8proc_unicode\":");
-        cli_json_string(voice->out, info.utf8proc_unicode);
-        cli_print(voice, ",\"format\":%" PRIu32 "}\n", info.format);
+    if (console->json) {
+        cli_print(console, "{\"schema\":1,\"version\":");
+        cli_json_string(console->out, info.version);
+        cli_print(console, ",\"compiler\":");
+        cli_json_string(console->out, info.compiler);
+        cli_print(console, ",\"kernels\":");
+        cli_json_string(console->out, info.kernels);
+        cli_print(console, ",\"unicode\":");
+        cli_json_string(console->out, info.unicode);
+        cli_print(console, ",\"utf8proc_unicode\":");
+        cli_json_string(console->out, info.utf8proc_unicode);
+        cli_print(console, ",\"format\":%" PRIu32 "}\n", info.format);
         return;
     }
-    cli_print(voice,
+    cli_print(console,
               "bandmill %s\nbuilt with  %s\nkernels     %s\nUnicode     %s (own tables), %s "
               "(utf8proc)\nformat      %" PRIu32 "\n",
               info.version, info.compiler, info.kernels, info.unicode, info.utf8proc_unicode,
@@ -92,13 +92,13 @@ bm_status cli_run_help(cli_context *context, bm_error *err)
     if (words->n > 1)
         return args_fail(err, "help takes one command (got \"%.200s\" too)", words->items[1]);
     if (words->n == 0) {
-        cli_print_help(&context->voice);
+        cli_print_help(&context->console);
     } else {
         cli_command_id id;
         bm_status status = cli_command_find(words->items[0], &id, err);
         if (status != BM_OK)
             return status;
-        cli_print_command_help(&context->voice, id);
+        cli_print_command_help(&context->console, id);
     }
-    return cli_finish(&context->voice, err);
+    return cli_finish(&context->console, err);
 }

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "cli/command.h"
-#include "cli/outline.h"
+#include "cli/json_printer.h"
 
 bm_status cli_run_inspect(cli_context *context, bm_error *err)
 {
@@ -17,17 +17,17 @@ bm_status cli_run_inspect(cli_context *context, bm_error *err)
         while (len > 0 && json[len - 1] == '\n')
             json[--len] = '\0';
         if (context->settings.json) {
-            cli_write(&context->voice, json, len);
-            cli_write(&context->voice, "\n", 1);
+            cli_write(&context->console, json, len);
+            cli_write(&context->console, "\n", 1);
         } else {
             if (i > 0)
-                cli_print(&context->voice, "\n");
-            cli_print_outline(&context->voice, json);
+                cli_print(&context->console, "\n");
+            cli_print_json(&context->console, json);
         }
         bm_string_free(json);
     }
     bm_error late;
-    bm_status out = cli_finish(&context->voice, &late);
+    bm_status out = cli_finish(&context->console, &late);
     if (status == BM_OK && out != BM_OK)
         *err = late;
     return status != BM_OK ? status : out;

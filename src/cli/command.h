@@ -3,11 +3,11 @@
 #define BM_CLI_COMMAND_H
 
 #include "cli/options.h"
-#include "cli/voice.h"
+#include "cli/console.h"
 
 typedef struct cli_context {
     cli_settings settings;
-    cli_voice voice;
+    cli_console console;
     cli_meter meter;
 } cli_context;
 
@@ -43,9 +43,9 @@ bool cli_interrupted(void);
 /* The hidden command __probe-opencl. Does not return. */
 int cli_probe(const char *device, const char *cache_dir);
 
-void cli_print_help(cli_voice *voice);
-void cli_print_command_help(cli_voice *voice, cli_command_id command);
-void cli_print_version(cli_voice *voice);
+void cli_print_help(cli_console *console);
+void cli_print_command_help(cli_console *console, cli_command_id command);
+void cli_print_version(cli_console *console);
 
 /* Run a job, then say its summary: with --json on stdout, otherwise a few lines on stderr. */
 typedef bm_status (*cli_job)(const bm_job *job, bm_summary **out, bm_error *err);

@@ -45,7 +45,7 @@ static bool callback_cancelled(void *ctx)
 static void callback_log(void *ctx, bm_log_level level, const char *message)
 {
     cli_context *context = ctx;
-    cli_say_log(&context->voice, level, message);
+    cli_say_log(&context->console, level, message);
 }
 
 static void callback_progress(void *ctx, const bm_progress *progress)
@@ -112,12 +112,12 @@ static bool answer_without_command(cli_context *context, const char *word, bm_st
         return true;
     }
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
-        cli_print_help(&context->voice);
+        cli_print_help(&context->console);
     else if (strcmp(word, "--version") == 0)
-        cli_print_version(&context->voice);
+        cli_print_version(&context->console);
     else
         return false;
-    *status = cli_finish(&context->voice, err);
+    *status = cli_finish(&context->console, err);
     return true;
 }
 
@@ -132,12 +132,12 @@ static bm_status run_command(cli_context *context, int argc, char **argv, bm_err
     if (status != BM_OK)
         return status;
     if (settings->help) {
-        cli_print_command_help(&context->voice, id);
-        return cli_finish(&context->voice, err);
+        cli_print_command_help(&context->console, id);
+        return cli_finish(&context->console, err);
     }
-    context->voice.json = settings->json;
-    context->voice.quiet = settings->quiet;
-    context->voice.verbose = settings->verbose;
+    context->console.json = settings->json;
+    context->console.quiet = settings->quiet;
+    context->console.verbose = settings->verbose;
     cli_progress_when when = settings->progress;
     if (when == CLI_PROGRESS_AUTO && settings->quiet)
         when = CLI_PROGRESS_NEVER;
@@ -149,7 +149,7 @@ static bm_status run_command(cli_context *context, int argc, char **argv, bm_err
  * might wait, nor where a signal came while stdout waited for its reader, who may never read. */
 static int leave(const cli_context *context, int code)
 {
-    bool waiting = context->voice.out_errno == EINTR;
+    bool waiting = context->console.out_errno == EINTR;
     if (waiting || bm_devices_left_behind() > 0) {
         fflush(waiting ? stderr : NULL);
         _exit(code);
@@ -175,10 +175,10 @@ int main(int argc, char **argv)
     if (argc == 4 && strcmp(argv[1], "__probe-opencl") == 0)
         return cli_probe(argv[2], argv[3]);
     catch_signals();
-    context.voice.err = stderr;
-    context.voice.out = stdout;
-    context.voice.meter = &context.meter;
-    context.voice.json = asks_for_json(argc, argv);
+    context.console.err = stderr;
+    context.console.out = stdout;
+    context.console.meter = &context.meter;
+    context.console.json = asks_for_json(argc, argv);
     setvbuf(stdout, NULL, _IOFBF, 1 << 16);
 
     const char *word = argc > 1 ? argv[1] : NULL;
@@ -187,7 +187,7 @@ int main(int argc, char **argv)
     cli_settings_free(&context.settings);
     if (status != BM_OK && status != BM_ERR_PIPE) {
         err.status = status;
-        cli_say_error(&context.voice, &err, exit_code(status));
+        cli_say_error(&context.console, &err, exit_code(status));
     }
     return leave(&context, exit_code(status));
 }

@@ -100,19 +100,21 @@ static bm_status walk_component(visit *v, uint32_t first, bm_error *err)
     return BM_OK;
 }
 
-static bm_status take_hinges(const visit *v, bm_error *err)
+static bm_status take_articulation_points(const visit *v, bm_error *err)
 {
     bm_bridges *out = v->out;
     for (size_t doc = 0; doc < v->graph->n_docs; doc++) {
         if (v->parts[doc] == 0)
             continue;
-        void *hinges = out->hinges;
+        void *articulation_points = out->articulation_points;
         bm_status status =
-            bm_grow(&hinges, &out->cap_hinges, out->n_hinges + 1, sizeof *out->hinges, err);
-        out->hinges = hinges;
+            bm_grow(&articulation_points, &out->cap_articulation_points,
+                    out->n_articulation_points + 1, sizeof *out->articulation_points, err);
+        out->articulation_points = articulation_points;
         if (status != BM_OK)
             return status;
-        out->hinges[out->n_hinges++] = (bm_hinge){(uint32_t)doc, v->parts[doc] + 1};
+        out->articulation_points[out->n_articulation_points++] =
+            (bm_articulation_point){(uint32_t)doc, v->parts[doc] + 1};
     }
     return BM_OK;
 }
@@ -133,7 +135,7 @@ static bm_status walk_all(visit *v, bm_error *err)
             status = walk_component(v, (uint32_t)doc, err);
     if (status == BM_OK && v->out->n_bridges > 1)
         qsort(v->out->bridges, v->out->n_bridges, sizeof *v->out->bridges, by_pair);
-    return status == BM_OK ? take_hinges(v, err) : status;
+    return status == BM_OK ? take_articulation_points(v, err) : status;
 }
 
 bm_status bm_bridges_find(const bm_link_graph *graph, bm_bridges *out, bm_error *err)
@@ -168,6 +170,6 @@ bm_status bm_bridges_find(const bm_link_graph *graph, bm_bridges *out, bm_error 
 void bm_bridges_reset(bm_bridges *bridges)
 {
     bm_free(bridges->bridges);
-    bm_free(bridges->hinges);
+    bm_free(bridges->articulation_points);
     memset(bridges, 0, sizeof *bridges);
 }

@@ -9,16 +9,16 @@ typedef struct bm_bridge {
     size_t n_a, n_b; /* documents that stay with pair.a, and with pair.b */
 } bm_bridge;
 
-typedef struct bm_hinge { /* an articulation point */
+typedef struct bm_articulation_point { /* an articulation point */
     uint32_t doc;
     uint32_t n_parts; /* into which its component falls without it: 2 or more */
-} bm_hinge;
+} bm_articulation_point;
 
 typedef struct bm_bridges {
     bm_bridge *bridges; /* by pair */
     size_t n_bridges, cap_bridges;
-    bm_hinge *hinges; /* by document */
-    size_t n_hinges, cap_hinges;
+    bm_articulation_point *articulation_points; /* by document */
+    size_t n_articulation_points, cap_articulation_points;
 } bm_bridges; /* {0} is empty */
 
 /* Of every component of the graph. BM_ERR_NOMEM. */

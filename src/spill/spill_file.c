@@ -192,7 +192,7 @@ bm_status bm_spill_add(bm_spill_file *file, const void *data, size_t len, uint64
     return BM_OK;
 }
 
-bm_status bm_spill_seal(bm_spill_file *file, bm_error *err)
+bm_status bm_spill_finish(bm_spill_file *file, bm_error *err)
 {
     uint64_t counts[2] = {file->n_records, bm_spill_bytes(file)};
     bm_status status = add(file, BM_SPILL_SEAL, counts, sizeof counts, err);

@@ -12,7 +12,7 @@
  * a result. A reader of the whole file finds every record by its length.
  *
  * The file has no name in its directory (O_TMPFILE, or unlinked at once): nothing is left when the
- * process ends in whatever way, and nobody else can open it by its path. bm_spill_keep gives it
+ * process ends in whatever way, and nobody else can open it by its path. bm_spill_persist gives it
  * one: it then outlives the process, killed or not, and bm_spill_reopen goes on from any number of
  * bytes that were flushed. Nothing is synced: after a crash of the system the file may be shorter
  * or hold other bytes, and both are found when it is opened again or read.
@@ -52,7 +52,7 @@ bm_status bm_spill_add(bm_spill_file *file, const void *data, size_t len, uint64
 /* What was added can be read. */
 bm_status bm_spill_flush(bm_spill_file *file, bm_error *err);
 /* Flush and append the seal: nothing is added afterwards. */
-bm_status bm_spill_seal(bm_spill_file *file, bm_error *err);
+bm_status bm_spill_finish(bm_spill_file *file, bm_error *err);
 /* The record at `place`, whose payload has `len` bytes. */
 bm_status bm_spill_read(const bm_spill_file *file, uint64_t place, void *data, size_t len,
                         bm_error *err);
@@ -66,7 +66,7 @@ int bm_spill_fd(const bm_spill_file *file);           /* for tests that damage i
 /* BM_ERR_IO where `dir` cannot hold `bytes` more; BM_OK also where that cannot be known. */
 bm_status bm_spill_room(const char *dir, uint64_t bytes, bm_error *err);
 
-/* --- files that outlive the process (spill_keep.c) --- */
+/* --- files that outlive the process (spill_persist.c) --- */
 
 /* Flush, and give the file the name `path`, under which it stays when the process ends; what lay
  * there is removed first (a symbolic link itself, not what it points to). Places stay as they are
@@ -75,7 +75,7 @@ bm_status bm_spill_room(const char *dir, uint64_t bytes, bm_error *err);
  * O_TMPFILE, no /proc) its contents are copied, which for a while takes their size on disk twice.
  * Once a file: a second call is BM_ERR_INTERNAL. BM_ERR_IO, BM_ERR_NOMEM: the file has no name, and
  * works on without. */
-bm_status bm_spill_keep(bm_spill_file *file, const char *path, bm_error *err);
+bm_status bm_spill_persist(bm_spill_file *file, const char *path, bm_error *err);
 /* A kept file as it was when bm_spill_bytes and bm_spill_records said `bytes` and `n_records` (and
  * it was flushed, not sealed): what was appended later is cut off, and records are added behind.
  * BM_ERR_FORMAT, naming `path`, and nothing changed: missing, shorter, no regular file (a link is

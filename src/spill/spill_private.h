@@ -1,4 +1,4 @@
-/* spill_private.h -- the inside of a bm_spill_file, shared by spill_file.c and spill_keep.c only.
+/* spill_private.h -- the inside of a bm_spill_file, shared by spill_file.c and spill_persist.c only.
  */
 #ifndef BM_SPILL_SPILL_PRIVATE_H
 #define BM_SPILL_SPILL_PRIVATE_H

@@ -4,9 +4,9 @@
 #include <errno.h>
 #include <stdarg.h>
 
-#include "../unit/pipeline/all_pairs_world.h"
+#include "tests/unit/match/all_pairs_world.h"
 
-#include "pipeline/all_pairs_prefixes.h"
+#include "pipeline/match/all_pairs_prefixes.h"
 
 static struct {
     bool armed, memory;

@@ -19,7 +19,7 @@
 #include <bandmill/explain.h>
 #include <bandmill/job.h>
 
-#include "scratch.h"
+#include "tests/unit/base/scratch.h"
 #include "wrap_calls.h"
 
 /* --- calls that fail, blocks that are held --- */

@@ -12,9 +12,9 @@
 #include <sys/mount.h>
 #include <sys/resource.h>
 
-#include "io/npy.h"
-#include "io/out_dir.h"
-#include "scratch.h"
+#include "io/arrays/npy.h"
+#include "io/output/out_dir.h"
+#include "tests/unit/base/scratch.h"
 
 #define DISK_BYTES (1u << 20)
 
@@ -68,7 +68,7 @@ static bm_status write_dir(const char *target, bool force, size_t len, int compr
         bm_out_file_abort(file);
     file = NULL;
     if (status == BM_OK)
-        status = bm_out_dir_seal(dir, err);
+        status = bm_out_dir_finish(dir, err);
     if (status == BM_OK)
         status = bm_out_dir_file(dir, "report.json", &file, err);
     if (status == BM_OK) {

@@ -11,10 +11,10 @@
 #include <stdint.h>
 #include <unistd.h>
 
-#include "io/json_write.h"
-#include "io/npy.h"
-#include "io/out_dir.h"
-#include "scratch.h"
+#include "io/json/json_write.h"
+#include "io/arrays/npy.h"
+#include "io/output/out_dir.h"
+#include "tests/unit/base/scratch.h"
 #include "wrap_calls.h"
 
 static int n_files; /* beside the four that each output has */
@@ -104,7 +104,7 @@ static bm_status fill(bm_out_dir *dir, const char *text, bm_error *err)
         status = add_text(dir, name, text, 0, err);
     }
     if (status == BM_OK)
-        status = bm_out_dir_seal(dir, err);
+        status = bm_out_dir_finish(dir, err);
     if (status == BM_OK)
         status = bm_out_dir_digests(dir, &digests, err);
     if (status != BM_OK)

@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "io/npy.h"
-#include "scratch.h"
+#include "io/arrays/npy.h"
+#include "tests/unit/base/scratch.h"
 #include "wrap_calls.h"
 
 WRAP(ssize_t, write, (int fd, const void *data, size_t n), (fd, data, n), -1, false)
@@ -127,7 +127,7 @@ static bm_status attempt(const char *target, bool *found, bm_error *err)
     if (status == BM_OK)
         status = fill(dir, *found, err);
     if (status == BM_OK)
-        status = bm_out_dir_seal(dir, err);
+        status = bm_out_dir_finish(dir, err);
     if (status == BM_OK)
         status = bm_out_dir_commit(dir, err);
     bm_out_dir_close(dir);
@@ -262,7 +262,7 @@ static bool run_removal(bool again, long n, int code, bool memory)
     bm_status status = again ? bm_out_dir_open_again(target, false, &dir, &found, NULL)
                              : bm_out_dir_open(target, false, &dir, NULL);
     if (status == BM_OK)
-        bm_out_dir_keep(dir, false);
+        bm_out_dir_preserve(dir, false);
     bm_out_dir_close(status == BM_OK ? dir : NULL);
     plan.armed = false;
     bool left = has_journal(&s, n), more = plan.failed;
@@ -295,7 +295,7 @@ Test(resume_calls, a_folder_that_was_there_is_synced_like_a_new_one)
     cr_assert_eq(bm_out_dir_clear(dir, keep, 1, NULL), BM_OK);
     cr_assert_eq(bm_out_dir_file_again(dir, keep[0], 1, &file, NULL), BM_OK);
     cr_assert_eq(bm_out_file_close(file, NULL), BM_OK);
-    cr_assert_eq(bm_out_dir_seal(dir, NULL), BM_OK);
+    cr_assert_eq(bm_out_dir_finish(dir, NULL), BM_OK);
     cr_assert_eq(bm_out_dir_commit(dir, NULL), BM_OK);
     bm_out_dir_close(dir);
     cr_assert_eq(lstat(scratch_at(&s, "out/kept"), &info), 0);

@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <unistd.h>
 
-#include "scratch.h"
+#include "tests/unit/base/scratch.h"
 #include "spill/sorted_runs.h"
 #include "wrap_calls.h"
 

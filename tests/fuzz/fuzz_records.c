@@ -7,7 +7,7 @@
 
 #include "base/utf8.h"
 #include "fuzz_check.h"
-#include "io/reader.h"
+#include "io/input/reader.h"
 
 typedef struct digest {
     uint64_t hash, n;

@@ -9,7 +9,7 @@ status=0
 sources=$(find src kernels include -type f \( -name '*.[ch]' -o -name '*.cpp' -o -name '*.cl' \) | LC_ALL=C sort)
 [ -n "$sources" ] || { echo "no sources below $PWD"; exit 2; }
 # shellcheck disable=SC2086 # names of sources hold no blanks
-awk -f "$here/layers.awk" "$here/floors.tsv" $sources || status=1
+awk -f "$here/layers.awk" "$here/../../src/rooms.tsv" $sources || status=1
 
 # A file's name is unique in the tree and says its duty.
 folders=

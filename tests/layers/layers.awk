@@ -1,6 +1,6 @@
 # layers.awk -- hold every C source against the floors and the rules of the house.
 #
-#   awk -v root=DIR -f layers.awk floors.tsv FILE...      (FILEs relative to root; run in root)
+#   awk -v root=DIR -f layers.awk rooms.tsv FILE...      (FILEs relative to root; run in root)
 #
 # One line for each violation: FILE:LINE: RULE: what. Comments and string literals are blanked before calls are looked for.
 # Plain POSIX awk.
@@ -27,7 +27,7 @@ function check_include(name, quoted,   target, to) {
         if (room ~ /^(text|sketch|lsh|model|kernels)$/ && name ~ /^(pthread|threads|unistd|fcntl|dirent|dlfcn)\.h$|^(CL|openssl)\/|^sys\/(file|ioctl|mman|resource|socket|stat|wait)\.h$/)
             report("layer", "room " room " is pure and includes <" name ">")
         if (room != "opencl" && name ~ /^(CL\/|dlfcn\.h)/) report("layer", "room " room " includes <" name ">, which is opencl's")
-        if (room != "io" && name ~ /^(simdjson|zstd|zlib)\.h$/) report("layer", "room " room " includes <" name ">, which is io's")
+        if (room !~ /^io_/ && name ~ /^(simdjson|zstd|zlib)\.h$/) report("layer", "room " room " includes <" name ">, which is that of the rooms below src/io")
         return
     }
     if (room == "kernels") target = "kernels/" name
@@ -75,7 +75,7 @@ function end_of_file(   base) {
     if (lines > 500 && file !~ /\/unicode_tables\.c$/) { printf "%s:%d: length: a file of %d lines (at most 500)\n", file, lines, lines; bad++ }
 }
 
-FILENAME ~ /floors\.tsv$/ {
+FILENAME ~ /rooms\.tsv$/ {
     if ($0 !~ /^#/ && split($0, part, "\t") >= 2) { folder[part[1]] = part[2]; allowed[part[1]] = part[3] }
     next
 }

@@ -10,13 +10,13 @@ cases=0
 clean_tree() {
     rm -rf "${work:?}/tree"
     mkdir -p "$work/tree/include/bandmill" "$work/tree/kernels" "$work/tree/docs"
-    for room in base model text sketch lsh io pipeline cli backend backend/cpu backend/opencl; do
+    for room in base model text sketch lsh io/json io/input pipeline/match cli backend backend/cpu backend/opencl; do
         mkdir -p "$work/tree/src/$room"
     done
     cd "$work/tree" || exit 2
     echo 'int bm_ok(void);' > include/bandmill/ok.h
     echo '/* nothing */' > kernels/mix.h
-    for room in base model text sketch lsh io pipeline backend backend/cpu backend/opencl; do
+    for room in base model text sketch lsh io/json io/input pipeline/match backend backend/cpu backend/opencl; do
         echo '#include <bandmill/ok.h>' > "src/$room/r_$(echo $room | tr / _).h"
     done
     printf '/* strcpy(a, b) and printf("x") in a comment */\n#include "base/r_base.h"\nconst char *t = "abort() exit(1)";\n' > src/model/m.c
@@ -47,31 +47,31 @@ expect layer src/cli/a.c '#include "base/r_base.h"'
 expect layer src/base/a.c '#include "text/r_text.h"'
 expect layer src/base/a.c '#include "model/r_model.h"'
 expect layer src/text/a.c '#include "sketch/r_sketch.h"'
-expect layer src/lsh/a.c '#include "io/r_io.h"'
-expect layer src/io/a.c '#include "backend/r_backend.h"'
+expect layer src/lsh/a.c '#include "io/input/r_io_input.h"'
+expect layer src/io/input/a.c '#include "backend/r_backend.h"'
 expect layer src/backend/opencl/a.c '#include "backend/cpu/r_backend_cpu.h"'
 expect layer src/backend/r_backend.h '#include "backend/cpu/r_backend_cpu.h"'
-expect layer src/pipeline/a.c '#include "cli/c.h"'
+expect layer src/pipeline/match/a.c '#include "cli/c.h"'
 expect layer src/text/a.c '  #  include <pthread.h>'
 expect layer src/text/a.c '#include <CL/cl.h>'
-expect layer src/pipeline/a.c '#include <zstd.h>'
+expect layer src/pipeline/match/a.c '#include <zstd.h>'
 expect layer include/bandmill/a.h '#include <stdio.h>'
 expect layer src/odd/a.c 'int x;'
 expect include src/text/a.c '#include "text/missing.h"'
 expect include src/text/a.c '#include <bandmill/missing.h>'
 expect banned src/cli/a.c 'void f(char *a) { strcpy(a, "x"); }'
-expect banned src/io/a.c 'int f(char *a) { return atoi (a); }'
-expect library src/io/a.c '/* c */ void f(void) { printf("x"); }'
+expect banned src/io/input/a.c 'int f(char *a) { return atoi (a); }'
+expect library src/io/input/a.c '/* c */ void f(void) { printf("x"); }'
 expect library src/base/a.c 'void f(void) { abort(); }'
-expect library src/pipeline/a.c 'void f(void) { exit(1); }'
+expect library src/pipeline/match/a.c 'void f(void) { exit(1); }'
 expect library src/lsh/a.c 'void f(void) { fputs("x", stderr); }'
-expect unique src/io/m.c 'int x;'
-expect name src/io/util.c 'int x;'
+expect unique src/io/input/m.c 'int x;'
+expect name src/io/input/util.c 'int x;'
 expect 'path of one machine' docs/a.md 'see /wor''k/x'
 long=$(awk 'BEGIN { for (i = 0; i < 501; i++) print "int x" i ";" }')
-expect length src/io/a.c "$long"
+expect length src/io/input/a.c "$long"
 long=$(awk 'BEGIN { print "void f(void)\n{"; for (i = 0; i < 90; i++) print "    g();"; print "}" }')
-expect length src/io/a.c "$long"
+expect length src/io/input/a.c "$long"
 
 echo "$cases planted violations, $failed not caught"
 [ "$failed" -eq 0 ]

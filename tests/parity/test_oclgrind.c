@@ -150,14 +150,14 @@ static void run_planted(const char *from, const char *to, char *log, size_t cap)
     bm_error err = {0};
     bm_cl_api api;
     bm_cl_device device;
-    bm_cl_row row;
+    bm_kernel_params row;
     bm_cl_shape shape;
     begin();
     cr_assert_eq(bm_cl_load(&api, &err), BM_OK, "%s", err.message);
     cr_assert_eq(bm_cl_device_find(&api, "opencl:0.0", &device, &err), BM_OK, "%s", err.message);
     cr_assert_not_null(strstr(device.info.platform, "Oclgrind"));
-    cr_assert_eq(bm_cl_row_choose(&device.info, device.vendor, "gpu", &row, &err), BM_OK);
-    cr_assert_eq(bm_cl_tune_shape(&device, &row, plan, &shape, &err), BM_OK);
+    cr_assert_eq(bm_kernel_params_choose(&device.info, device.vendor, "gpu", &row, &err), BM_OK);
+    cr_assert_eq(bm_cl_kernel_shape(&device, &row, plan, &shape, &err), BM_OK);
     cl_int code;
     cl_context context = api.clCreateContext(NULL, 1, &device.id, NULL, NULL, &code);
     char *text = plant(from, to), options[256];

@@ -58,7 +58,7 @@ static bm_backend *open_staged(const bm_backend_cfg *cfg, const char *shape, siz
     bm_status status = bm_cl_backend_open(
         cfg,
         &(bm_cl_open_options){
-            .no_probe = true, .shape = shape, .limit_bytes = limit, .no_lend = staged},
+            .no_probe = true, .shape = shape, .limit_bytes = limit, .no_zero_copy = staged},
         &backend, &err);
     cr_assert_eq(status, BM_OK, "%s %s: %s", cfg->device, shape, err.message);
     return backend;

@@ -232,11 +232,12 @@ static bm_backend *open_device(const char *spec, const bm_text_options *options,
                           .text = options,
                           .device = spec,
                           .cache_dir = ""};
-    cr_assert_eq(bm_cl_backend_open(
-                     &cfg,
-                     &(bm_cl_open_options){
-                         .no_probe = true, .shape = shape, .limit_bytes = limit, .no_lend = staged},
-                     &backend, &err),
+    cr_assert_eq(bm_cl_backend_open(&cfg,
+                                    &(bm_cl_open_options){.no_probe = true,
+                                                          .shape = shape,
+                                                          .limit_bytes = limit,
+                                                          .no_zero_copy = staged},
+                                    &backend, &err),
                  BM_OK, "%s %s: %s", spec, shape, err.message);
     return backend;
 }

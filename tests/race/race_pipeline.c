@@ -15,8 +15,8 @@
 #include "base/pool.h"
 #include "base/queue.h"
 #include "lsh/all_pairs.h"
-#include "pipeline/all_pairs_prefixes.h"
-#include "pipeline/match.h"
+#include "pipeline/match/all_pairs_prefixes.h"
+#include "pipeline/match/match.h"
 
 #define N_DOCS 4000u
 
@@ -265,7 +265,7 @@ static bool fill_corpus(bm_corpus *corpus)
         bm_hash128 sequence = {i, i};
         for (uint64_t k = 0; k < offsets[1]; k++)
             hashes[k] = k << 32 | (k % 4 == 0 ? i : k % 4 == 1 ? 7 : i / 5);
-        bm_flow_batch batch = {
+        bm_ingest_batch batch = {
             .shingles = {.n_docs = 1, .offsets = offsets, .hashes = hashes, .sequence = &sequence}};
         ok = bm_corpus_add(corpus, &batch, (size_t)i, NULL) == BM_OK;
     }

@@ -23,7 +23,7 @@ typedef struct cl_backend {
     bm_backend base;
     bm_cl_api api;
     bm_cl_device device;
-    bm_cl_row row;
+    bm_kernel_params row;
     bm_cl_shape shape;
     bm_cl_cache cache;
     bm_scheme_params params;
@@ -112,7 +112,7 @@ static bm_status make_context(cl_backend *be, const bm_cl_open_options *options,
                                 .shape = &be->shape,
                                 .context = be->context,
                                 .profile = options->profile,
-                                .lend = !options->no_lend};
+                                .zero_copy = !options->no_zero_copy};
     bm_status status = bm_cl_stream_open(&be->stream, &be->params, err);
     const char *limit = getenv("BANDMILL_CL_LIMIT");
     size_t bytes = options->limit_bytes > 0 ? options->limit_bytes
@@ -197,11 +197,11 @@ static bm_status tune(cl_backend *be, const bm_cl_open_options *options, const u
     }
     bm_status status = BM_OK;
     if (row == NULL)
-        status = bm_cl_row_choose(&be->device.info, be->device.vendor, shape, &be->row, err);
-    else if (!bm_cl_row_parse(row, &be->row))
+        status = bm_kernel_params_choose(&be->device.info, be->device.vendor, shape, &be->row, err);
+    else if (!bm_kernel_params_parse(row, &be->row))
         status = bm_fail(err, BM_ERR_USAGE, "bad row of kernel parameters: %.100s (expected %s)",
-                         row, bm_cl_row_header);
-    return status == BM_OK ? bm_cl_tune_shape(&be->device, &be->row, plan, &be->shape, err)
+                         row, bm_kernel_params_header);
+    return status == BM_OK ? bm_cl_kernel_shape(&be->device, &be->row, plan, &be->shape, err)
                            : status;
 }
 
@@ -277,23 +277,23 @@ double bm_cl_backend_kernel_seconds(const bm_backend *backend)
     return ((const cl_backend *)backend)->stream.kernel_seconds;
 }
 
-const bm_cl_row *bm_cl_backend_row(const bm_backend *backend)
+const bm_kernel_params *bm_cl_backend_row(const bm_backend *backend)
 {
     return &((const cl_backend *)backend)->row;
 }
 
-bm_status bm_cl_backend_effect(const bm_backend *backend, const bm_cl_row *row, char *out,
+bm_status bm_cl_backend_effect(const bm_backend *backend, const bm_kernel_params *row, char *out,
                                size_t cap, bm_error *err)
 {
     const cl_backend *be = (const cl_backend *)backend;
     const uint32_t plan[3] = {be->shape.perms, be->shape.bands, be->shape.rows};
     bm_cl_shape s;
-    bm_status status = bm_cl_tune_shape(&be->device, row, plan, &s, err);
+    bm_status status = bm_cl_kernel_shape(&be->device, row, plan, &s, err);
     if (status != BM_OK)
         return status;
     int n =
         s.gpu ? snprintf(out, cap, "gpu %u %u %u %u %u", s.each, s.team, s.teams, s.tile, s.unroll)
-              : snprintf(out, cap, "cpu %u %u %u %u", s.lanes, s.acc, s.passes, s.lend);
+              : snprintf(out, cap, "cpu %u %u %u %u", s.lanes, s.acc, s.passes, s.zero_copy);
     if (n > 0 && (size_t)n < cap)
         snprintf(out + n, cap - (size_t)n, " %u %u %u %u", s.pack_units, s.whole_units,
                  s.part_units, s.batch_kilo_hashes);

@@ -2,7 +2,7 @@
 #ifndef BM_BACKEND_OPENCL_CL_COEF_H
 #define BM_BACKEND_OPENCL_CL_COEF_H
 
-#include "backend/opencl/cl_tune.h"
+#include "backend/opencl/cl_kernel_tune.h"
 #include "sketch/oph_plan.h"
 
 /* *out is *n words (bm_free). affine32: a, then b, each shape->coef_words, padded with zeros. oph:

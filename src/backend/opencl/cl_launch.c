@@ -1,6 +1,6 @@
 /* cl_launch.c -- a table says which arguments each kernel takes and how large its grid is; one loop
  * sets and starts them. At most six kernels a batch: words of split documents to all ones, hashes
- * of texts, their counts, the pieces, empty bins (oph) and keys of split documents. */
+ * of texts, their counts, the work_items, empty bins (oph) and keys of split documents. */
 #include "backend/opencl/cl_launch.h"
 
 #include "backend/opencl/cl_text.h"
@@ -50,8 +50,8 @@ bm_cl_layout bm_cl_layout_of(const bm_cl_plan *plan, const bm_cl_shape *shape,
     const size_t word_uints = with_words ? plan->n_docs * shape->perms : 0;
     at.offsets_at = (uint32_t)hashes;
     at.pieces_at = (uint32_t)(hashes + offsets);
-    at.split_at = (uint32_t)(hashes + offsets + plan->n_pieces);
-    at.in_bytes = (hashes + offsets + plan->n_pieces + split) * 16;
+    at.split_at = (uint32_t)(hashes + offsets + plan->n_work_items);
+    at.in_bytes = (hashes + offsets + plan->n_work_items + split) * 16;
     at.words_at = with_words ? (uint32_t)key_uints : 0;
     at.out_bytes = (key_uints + word_uints) * sizeof(uint32_t);
     return at;
@@ -63,7 +63,7 @@ static void grid_of(bm_cl_kernel_id id, const bm_cl_shape *shape, const bm_cl_pl
 {
     if (id == BM_CL_SIGN || id == BM_CL_TEXT_HASH || id == BM_CL_TEXT_COUNT) {
         *local = shape->group;
-        *global = plan->n_pieces * shape->group;
+        *global = plan->n_work_items * shape->group;
         return;
     }
     *local = shape->split_group;

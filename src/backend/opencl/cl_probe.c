@@ -104,7 +104,7 @@ static bm_status spawn(char *const argv[], const char *row, pid_t *pid, int *fro
                        bm_error *err)
 {
     int ends[2];
-    char setting[BM_CL_ROW_TEXT + 32], **environment = NULL;
+    char setting[BM_KERNEL_PARAMS_TEXT + 32], **environment = NULL;
     bm_status status = child_environment(row, setting, sizeof setting, &environment, err);
     if (status != BM_OK)
         return status;

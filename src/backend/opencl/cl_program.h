@@ -4,7 +4,7 @@
 
 #include "backend/opencl/cl_cache.h"
 #include "backend/opencl/cl_device.h"
-#include "backend/opencl/cl_tune.h"
+#include "backend/opencl/cl_kernel_tune.h"
 
 /* The kernels of every program; the table in cl_program.c has a row for each. */
 typedef enum bm_cl_kernel_id {

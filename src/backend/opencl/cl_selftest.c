@@ -3,7 +3,7 @@
  * scalar reference gives before it is used.
  *
  * The batch is small (a few thousand shingles, made by a fixed generator) and meets every path: no
- * shingle, quads that are not full, packing, a document of its own piece, one in parts. For the
+ * shingle, quads that are not full, packing, a document of its own work_item, one in parts. For the
  * last the cut is lowered while the test runs. */
 #include "backend/opencl/cl_selftest.h"
 

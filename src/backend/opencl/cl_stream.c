@@ -5,7 +5,7 @@
  *
  * A batch reads back keys and words as one range: keys stand first in `out`, so keys alone are a
  * prefix. A CPU is lent the task's own hashes, words and keys instead, so that nothing is copied
- * either way; only offsets and pieces are staged. Texts are staged always: they are a byte a
+ * either way; only offsets and work_items are staged. Texts are staged always: they are a byte a
  * shingle, and making hashes of them takes longer than copying. Buffers are kept and grow. When
  * memory runs out, everything under way is finished, all buffers are released, the limit is halved
  * and the batch is planned again, down to BM_CL_MIN_LIMIT. */
@@ -36,10 +36,10 @@ void bm_cl_stream_cut(bm_cl_stream *stream)
     cut->whole_units = shape->whole_units;
     cut->part_units = shape->part_units;
     cut->unit = shape->unit;
-    /* Hashes have half of `in`; offsets and pieces a quarter each. */
+    /* Hashes have half of `in`; offsets and work_items a quarter each. */
     cut->max_units = limit / (shape->unit == 4 ? 32 : 16);
     cut->max_docs = limit / row_bytes < limit / 16 ? limit / row_bytes : limit / 16;
-    cut->max_pieces = limit / 64 < MAX_PIECES ? limit / 64 : MAX_PIECES;
+    cut->max_work_items = limit / 64 < MAX_PIECES ? limit / 64 : MAX_PIECES;
 }
 
 static size_t first_limit(const bm_device_info *info)
@@ -77,7 +77,7 @@ static uint64_t draw_factor(void)
 
 bm_status bm_cl_stream_open(bm_cl_stream *stream, const bm_scheme_params *params, bm_error *err)
 {
-    stream->lend = stream->lend && stream->device->unified && stream->shape->lend;
+    stream->zero_copy = stream->zero_copy && stream->device->unified && stream->shape->zero_copy;
     stream->limit_bytes = first_limit(&stream->device->info);
     stream->factor = draw_factor();
     bm_cl_stream_cut(stream);
@@ -149,7 +149,7 @@ void bm_cl_stream_close(bm_cl_stream *stream)
     memset(stream, 0, sizeof *stream);
 }
 
-/* Texts, or hashes (unless lent), offsets, pieces and the list of split documents into staging. */
+/* Texts, or hashes (unless lent), offsets, work_items and the list of split documents into staging. */
 static void fill(const bm_cl_slot *slot, const bm_sign_task *task, const bm_cl_layout *layout)
 {
     const bm_cl_plan *plan = &slot->plan;
@@ -160,15 +160,15 @@ static void fill(const bm_cl_slot *slot, const bm_sign_task *task, const bm_cl_l
         bm_cl_plan_copy(plan, task, in);
     memcpy(in + (size_t)layout->offsets_at * 16, plan->offsets,
            (plan->n_docs + 1) * sizeof *plan->offsets);
-    memcpy(in + (size_t)layout->pieces_at * 16, plan->pieces,
-           plan->n_pieces * sizeof *plan->pieces);
+    memcpy(in + (size_t)layout->pieces_at * 16, plan->work_items,
+           plan->n_work_items * sizeof *plan->work_items);
     if (plan->n_split > 0)
         memcpy(in + (size_t)layout->split_at * 16, plan->split,
                plan->n_split * sizeof *plan->split);
 }
 
 /* Lend the task's memory of this batch to the device. */
-static cl_int lend(bm_cl_stream *stream, bm_cl_slot *slot, bm_sign_task *task)
+static cl_int zero_copy(bm_cl_stream *stream, bm_cl_slot *slot, bm_sign_task *task)
 {
     const bm_cl_plan *plan = &slot->plan;
     const bm_cl_shape *shape = stream->shape;
@@ -240,10 +240,10 @@ static bm_cl_layout lay_out(bm_cl_stream *stream, bm_cl_slot *slot, const bm_sig
     const bool sliced = slot->plan.sliced;
     const bool want_words = task->words != NULL || sliced;
     slot->want_keys = task->keys != NULL && !sliced && stream->shape->bands > 0;
-    const bool own_words = !stream->lend || task->words == NULL || sliced;
-    const bool own_keys = slot->want_keys && !stream->lend;
+    const bool own_words = !stream->zero_copy || task->words == NULL || sliced;
+    const bool own_keys = slot->want_keys && !stream->zero_copy;
     const bm_cl_layout layout =
-        bm_cl_layout_of(&slot->plan, stream->shape, task, !stream->lend, own_keys, own_words);
+        bm_cl_layout_of(&slot->plan, stream->shape, task, !stream->zero_copy, own_keys, own_words);
     slot->text = task->text != NULL;
     slot->words_at = (size_t)layout.words_at * sizeof(uint32_t);
     slot->read_begin = own_keys ? 0 : slot->words_at;
@@ -257,8 +257,8 @@ static bm_status start(bm_cl_stream *stream, bm_cl_slot *slot, bm_sign_task *tas
     const bm_cl_layout layout = lay_out(stream, slot, task);
     const char *call = "clCreateBuffer";
     cl_int code = reserve(stream, slot, &layout);
-    if (code == CL_SUCCESS && stream->lend)
-        code = lend(stream, slot, task);
+    if (code == CL_SUCCESS && stream->zero_copy)
+        code = zero_copy(stream, slot, task);
     if (code == CL_SUCCESS) {
         call = "clEnqueueMapBuffer";
         code = bm_cl_buffer_begin_write(api, slot->queue, &slot->in, layout.in_bytes);

@@ -6,7 +6,7 @@
 #define BM_BACKEND_OPENCL_CL_STREAM_H
 
 #include "backend/opencl/cl_buffer.h"
-#include "backend/opencl/cl_pieces.h"
+#include "backend/opencl/cl_work_items.h"
 #include "backend/opencl/cl_program.h"
 #include "sketch/oph_plan.h"
 
@@ -42,8 +42,8 @@ typedef struct bm_cl_stream {
     uint32_t *sliced;      /* words of a document that comes in slices */
     bm_oph_plan oph;       /* of that scheme, for such a document; else {0} */
     uint64_t factor; /* odd, drawn at random: where hashes lie in the tables of text_count.cl */
-    double kernel_seconds; /* by the device's clock, if `profile` */
-    bool profile, lend;    /* lend: the task's memory is used as it is */
+    double kernel_seconds;   /* by the device's clock, if `profile` */
+    bool profile, zero_copy; /* zero_copy: the task's memory is used as it is */
 } bm_cl_stream;
 
 /* `stream` begins as {0} with api, device, program, shape, context set (borrowed); `params` are

@@ -3,7 +3,7 @@
 #include <criterion/criterion.h>
 
 #include "base/random.h"
-#include "tests/unit/base/sha1_hex.h"
+#include "sha1_hex.h"
 
 #define M61 ((UINT64_C(1) << 61) - 1)
 

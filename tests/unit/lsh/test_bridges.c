@@ -22,7 +22,7 @@ static void check_bridges(const graph_model *m, const bm_bridges *found)
     cr_assert_eq(at, found->n_bridges);
 }
 
-static void check_hinges(const graph_model *m, const bm_bridges *found)
+static void check_articulation_points(const graph_model *m, const bm_bridges *found)
 {
     size_t at = 0;
     for (uint32_t doc = 0; doc < m->n_docs; doc++) {
@@ -31,12 +31,12 @@ static void check_hinges(const graph_model *m, const bm_bridges *found)
         uint32_t parts = model_parts(m, component, doc);
         if (parts < 2)
             continue;
-        cr_assert_lt(at, found->n_hinges);
-        cr_assert_eq(found->hinges[at].doc, doc);
-        cr_assert_eq(found->hinges[at].n_parts, parts);
+        cr_assert_lt(at, found->n_articulation_points);
+        cr_assert_eq(found->articulation_points[at].doc, doc);
+        cr_assert_eq(found->articulation_points[at].n_parts, parts);
         at++;
     }
-    cr_assert_eq(at, found->n_hinges);
+    cr_assert_eq(at, found->n_articulation_points);
 }
 
 Test(bridges, are_what_parts_the_graph_when_it_is_taken_away)
@@ -50,7 +50,7 @@ Test(bridges, are_what_parts_the_graph_when_it_is_taken_away)
         model_open(&m, &g);
         cr_assert_eq(bm_bridges_find(&g, &found, NULL), BM_OK);
         check_bridges(&m, &found);
-        check_hinges(&m, &found);
+        check_articulation_points(&m, &found);
         bm_bridges_reset(&found);
         bm_link_graph_reset(&g);
     }
@@ -75,9 +75,10 @@ Test(bridges, of_a_tree_are_all_its_links_and_hinges_all_that_are_no_leaf)
         model_open(&m, &g);
         cr_assert_eq(bm_bridges_find(&g, &found, NULL), BM_OK);
         cr_assert_eq(found.n_bridges, m.n_pairs);
-        cr_assert_eq(found.n_hinges, inner);
-        for (size_t i = 0; i < found.n_hinges; i++)
-            cr_assert_eq(found.hinges[i].n_parts, degree[found.hinges[i].doc]);
+        cr_assert_eq(found.n_articulation_points, inner);
+        for (size_t i = 0; i < found.n_articulation_points; i++)
+            cr_assert_eq(found.articulation_points[i].n_parts,
+                         degree[found.articulation_points[i].doc]);
         bm_bridges_reset(&found);
         bm_link_graph_reset(&g);
     }
@@ -94,7 +95,7 @@ Test(bridges, a_chain_of_a_million_links_is_walked_without_recursion)
     cr_assert_eq(bm_link_graph_init(&g, pairs, LONG, LONG + 1, NULL), BM_OK);
     cr_assert_eq(bm_bridges_find(&g, &found, NULL), BM_OK);
     cr_expect_eq(found.n_bridges, LONG);
-    cr_expect_eq(found.n_hinges, LONG - 1);
+    cr_expect_eq(found.n_articulation_points, LONG - 1);
     cr_expect_eq(found.bridges[10].n_a, 11);
     cr_expect_eq(found.bridges[10].n_b, LONG - 10);
     bm_bridges_reset(&found);
@@ -108,7 +109,7 @@ Test(bridges, there_are_none_without_pairs)
     bm_bridges found;
     cr_assert_eq(bm_link_graph_init(&g, NULL, 0, 4, NULL), BM_OK);
     cr_assert_eq(bm_bridges_find(&g, &found, NULL), BM_OK);
-    cr_expect_eq(found.n_bridges + found.n_hinges, 0);
+    cr_expect_eq(found.n_bridges + found.n_articulation_points, 0);
     bm_bridges_reset(&found);
     bm_link_graph_reset(&g);
 }

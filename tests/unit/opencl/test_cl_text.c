@@ -92,7 +92,7 @@ Test(cl_text, texts_starts_and_documents_are_read_back_as_the_kernels_read_them)
                                .part_units = 64,
                                .max_units = 700,
                                .max_docs = 90,
-                               .max_pieces = 100,
+                               .max_work_items = 100,
                                .max_text_bytes = 300000};
         bm_cl_plan plan = {0};
         bm_cl_cursor at = {0};
@@ -126,7 +126,7 @@ Test(cl_text, a_text_that_no_batch_can_hold_is_unsupported_and_the_batch_before_
                      .part_units = 64,
                      .max_units = 1000,
                      .max_docs = 1000,
-                     .max_pieces = 1000,
+                     .max_work_items = 1000,
                      .max_text_bytes = text.docs[longest].len};
     bm_cl_plan plan = {0};
     bm_cl_cursor at = {0};

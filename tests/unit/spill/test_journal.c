@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../io/scratch.h"
+#include "tests/unit/base/scratch.h"
 
 static const char *const texts[] = {"command\tdedup", "", "input\ta file\t12", "sealed\t1",
                                     "sealed\t2 \xF0\x9F\x98\x80"};

@@ -4,7 +4,7 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
-#include "../io/scratch.h"
+#include "tests/unit/base/scratch.h"
 
 static uint64_t next_random(uint64_t *state)
 {

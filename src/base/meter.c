@@ -1,0 +1,108 @@
+/* meter.c -- throttling by the clock: a call that comes too early costs one atomic load. */
+#include "base/meter.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+
+#define SECONDS_BETWEEN_CALLS 0.1
+
+void bm_meter_init(bm_meter *meter, const bm_callbacks *callbacks)
+{
+    memset(meter, 0, sizeof *meter);
+    if (callbacks != NULL)
+        meter->callbacks = *callbacks;
+    pthread_mutex_init(&meter->lock, NULL);
+    meter->stage = "start";
+    meter->unit = "";
+    meter->stage_begin = bm_clock_seconds();
+}
+
+void bm_meter_reset(bm_meter *meter)
+{
+    pthread_mutex_destroy(&meter->lock);
+}
+
+void bm_meter_stage(bm_meter *meter, const char *stage, const char *unit)
+{
+    pthread_mutex_lock(&meter->lock);
+    meter->stage = stage;
+    meter->unit = unit;
+    meter->stage_begin = bm_clock_seconds();
+    atomic_store(&meter->next_call, 0.0);
+    pthread_mutex_unlock(&meter->lock);
+}
+
+void bm_meter_progress(bm_meter *meter, uint64_t done, uint64_t total, uint64_t n_docs)
+{
+    if (meter->callbacks.progress == NULL)
+        return;
+    double now = bm_clock_seconds();
+    if (now < atomic_load(&meter->next_call))
+        return;
+    pthread_mutex_lock(&meter->lock);
+    if (now >= atomic_load(&meter->next_call)) {
+        atomic_store(&meter->next_call, now + SECONDS_BETWEEN_CALLS);
+        bm_progress progress = {.stage = meter->stage,
+                                .done = done,
+                                .total = total,
+                                .unit = meter->unit,
+                                .n_docs = n_docs,
+                                .elapsed_s = now - meter->stage_begin};
+        meter->callbacks.progress(meter->callbacks.ctx, &progress);
+    }
+    pthread_mutex_unlock(&meter->lock);
+}
+
+void bm_meter_log(bm_meter *meter, bm_log_level level, const char *format, ...)
+{
+    if (meter->callbacks.log == NULL)
+        return;
+    char line[1200];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    pthread_mutex_lock(&meter->lock);
+    meter->callbacks.log(meter->callbacks.ctx, level, line);
+    pthread_mutex_unlock(&meter->lock);
+}
+
+bm_status bm_meter_check(bm_meter *meter, bm_error *err)
+{
+    if (meter->callbacks.cancelled == NULL)
+        return BM_OK;
+    pthread_mutex_lock(&meter->lock);
+    if (!atomic_load(&meter->stopped) && meter->callbacks.cancelled(meter->callbacks.ctx))
+        atomic_store(&meter->stopped, true);
+    pthread_mutex_unlock(&meter->lock);
+    if (!atomic_load(&meter->stopped))
+        return BM_OK;
+    return bm_fail(err, BM_ERR_CANCELLED, "interrupted");
+}
+
+static void forward_progress(void *ctx, const bm_progress *progress)
+{
+    bm_meter_progress(ctx, progress->done, progress->total, progress->n_docs);
+}
+
+static void forward_log(void *ctx, bm_log_level level, const char *message)
+{
+    bm_meter_log(ctx, level, "%s", message);
+}
+
+static bool forward_cancelled(void *ctx)
+{
+    return bm_meter_check(ctx, NULL) != BM_OK;
+}
+
+bm_callbacks bm_meter_callbacks(bm_meter *meter)
+{
+    return (bm_callbacks){.ctx = meter,
+                          .progress = forward_progress,
+                          .log = forward_log,
+                          .cancelled = forward_cancelled};
+}

@@ -1,0 +1,33 @@
+/* meter.h -- the job's voice: progress at most ten times a second, log lines, the question whether
+ * to stop.
+ *
+ * Any thread may call; a mutex makes the callbacks come one at a time, as bm_callbacks promises. */
+#ifndef BM_BASE_METER_H
+#define BM_BASE_METER_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include <bandmill/status.h>
+#include <bandmill/types.h>
+
+typedef struct bm_meter {
+    bm_callbacks callbacks;
+    pthread_mutex_t lock;
+    const char *stage, *unit;
+    double stage_begin;
+    _Atomic(double) next_call;
+    atomic_bool stopped; /* `cancelled` answered true once */
+} bm_meter;
+
+void bm_meter_init(bm_meter *meter, const bm_callbacks *callbacks);
+void bm_meter_reset(bm_meter *meter);
+void bm_meter_stage(bm_meter *meter, const char *stage, const char *unit);
+void bm_meter_progress(bm_meter *meter, uint64_t done, uint64_t total, uint64_t n_docs);
+void bm_meter_log(bm_meter *meter, bm_log_level level, const char *format, ...) BM_PRINTF(3, 4);
+/* BM_ERR_CANCELLED once the caller wants to stop, else BM_OK. */
+bm_status bm_meter_check(bm_meter *meter, bm_error *err);
+/* Callbacks that lead to this meter, for rooms below that take bm_callbacks. */
+bm_callbacks bm_meter_callbacks(bm_meter *meter);
+
+#endif

@@ -1,0 +1,215 @@
+/* console.c -- messages on stderr, data on stdout; see console.h.
+ *
+ * A message is put together in memory and written at once, so that lines of several processes on
+ * one terminal do not mix. */
+#include "cli/console.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Length of the valid UTF-8 sequence at `at`; 0: none. */
+static size_t utf8_length(const unsigned char *at)
+{
+    size_t n = at[0] < 0x80 ? 1 : at[0] >= 0xF0 ? 4 : at[0] >= 0xE0 ? 3 : 2;
+    if (n == 1)
+        return 1;
+    if (at[0] < 0xC2 || at[0] > 0xF4)
+        return 0;
+    for (size_t i = 1; i < n; i++) {
+        if ((at[i] & 0xC0) != 0x80)
+            return 0;
+    }
+    bool overlong = (at[0] == 0xE0 && at[1] < 0xA0) || (at[0] == 0xF0 && at[1] < 0x90);
+    bool beyond = (at[0] == 0xED && at[1] > 0x9F) || (at[0] == 0xF4 && at[1] > 0x8F);
+    return overlong || beyond ? 0 : n;
+}
+
+void cli_json_string(FILE *to, const char *text)
+{
+    const unsigned char *at = (const unsigned char *)text;
+    fputc('"', to);
+    while (*at != '\0') {
+        size_t n = utf8_length(at);
+        if (n == 0)
+            fputs("\\ufffd", to);
+        else if (*at == '"' || *at == '\\')
+            fprintf(to, "\\%c", *at);
+        else if (*at < 0x20 || *at == 0x7F)
+            fprintf(to, "\\u%04x", *at);
+        else
+            fwrite(at, 1, n, to);
+        at += n > 0 ? n : 1;
+    }
+    fputc('"', to);
+}
+
+/* The text with control characters as \xHH, those of U+0080 to U+009F too. */
+static void put_plain(FILE *to, const char *text)
+{
+    for (const unsigned char *at = (const unsigned char *)text; *at != '\0'; at++) {
+        if (at[0] == 0xC2 && at[1] >= 0x80 && at[1] < 0xA0) {
+            fprintf(to, "\\xc2\\x%02x", at[1]);
+            at++;
+        } else if (*at < 0x20 || *at == 0x7F) {
+            fprintf(to, "\\x%02x", *at);
+        } else {
+            fputc(*at, to);
+        }
+    }
+}
+
+void cli_status_word(bm_status status, char *out, size_t cap)
+{
+    const char *name = "";
+    switch (status) {
+#define NAME_OF(status_name, exit_code, words)                                                     \
+    case status_name:                                                                              \
+        name = #status_name;                                                                       \
+        break;
+        BM_STATUS_LIST(NAME_OF)
+#undef NAME_OF
+    }
+    name += strncmp(name, "BM_ERR_", 7) == 0 ? 7 : strncmp(name, "BM_", 3) == 0 ? 3 : 0;
+    snprintf(out, cap, "%s", name);
+    for (char *c = out; *c != '\0'; c++)
+        *c = (char)tolower((unsigned char)*c);
+}
+
+/* A message in memory: begin, print to message.to, end. */
+typedef struct cli_message {
+    FILE *to;
+    char *text;
+    size_t len;
+} cli_message;
+
+static bool message_begin(cli_message *message)
+{
+    message->to = open_memstream(&message->text, &message->len);
+    return message->to != NULL;
+}
+
+static void message_end(cli_message *message, cli_console *console)
+{
+    fputc('\n', message->to);
+    if (fclose(message->to) == 0) {
+        if (console->meter != NULL)
+            cli_meter_clear(console->meter);
+        fwrite(message->text, 1, message->len, console->err);
+        fflush(console->err);
+    }
+    free(message->text);
+}
+
+void cli_say_error(cli_console *console, const bm_error *err, int exit_code)
+{
+    cli_message message;
+    char text[sizeof err->file + sizeof err->message + 32], word[32];
+    bm_error words = *err;
+    if (words.message[0] == '\0')
+        snprintf(words.message, sizeof words.message, "%s", bm_status_string(err->status));
+    if (!message_begin(&message))
+        return;
+    if (console->json) {
+        cli_status_word(err->status, word, sizeof word);
+        fprintf(message.to, "{\"error\":{\"exit\":%d,\"status\":\"%s\",\"file\":", exit_code, word);
+        if (words.file[0] != '\0')
+            cli_json_string(message.to, words.file);
+        else
+            fputs("null", message.to);
+        if (words.line > 0)
+            fprintf(message.to, ",\"line\":%" PRIu64, words.line);
+        else
+            fputs(",\"line\":null", message.to);
+        fputs(",\"message\":", message.to);
+        cli_json_string(message.to, words.message);
+        fputs("}}", message.to);
+    } else {
+        bm_error_format(&words, text, sizeof text);
+        fputs("bandmill: ", message.to);
+        put_plain(message.to, text);
+    }
+    message_end(&message, console);
+}
+
+/* `kind` "warning", "info" …; "" for a note. */
+static void say(cli_console *console, const char *kind, const char *text)
+{
+    cli_message message;
+    if (!message_begin(&message))
+        return;
+    if (console->json) {
+        fprintf(message.to, "{\"%s\":{\"message\":", kind);
+        cli_json_string(message.to, text);
+        fputs("}}", message.to);
+    } else {
+        fprintf(message.to, "bandmill: %s%s", kind, kind[0] != '\0' ? ": " : "");
+        put_plain(message.to, text);
+    }
+    message_end(&message, console);
+}
+
+void cli_say_note(cli_console *console, const char *format, ...)
+{
+    char text[4096];
+    if (console->quiet || console->json)
+        return;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    say(console, "", text);
+}
+
+void cli_say_log(void *ctx, bm_log_level level, const char *message)
+{
+    cli_console *console = ctx;
+    const char *const kinds[] = {"warning", "warning", console->json ? "info" : "", "debug"};
+    uint32_t shown = (console->json ? BM_LOG_WARNING : BM_LOG_INFO) + console->verbose;
+    if (!console->quiet && level <= BM_LOG_DEBUG && (uint32_t)level <= shown)
+        say(console, kinds[level], message);
+}
+
+int cli_write(void *ctx, const char *data, size_t len)
+{
+    cli_console *console = ctx;
+    if (console->out_errno != 0)
+        return 1;
+    errno = 0;
+    if (len > 0 && fwrite(data, 1, len, console->out) != len)
+        console->out_errno = errno != 0 ? errno : EIO;
+    return console->out_errno != 0;
+}
+
+void cli_print(cli_console *console, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    errno = 0;
+    if (vfprintf(console->out, format, args) < 0 && console->out_errno == 0)
+        console->out_errno = errno != 0 ? errno : EIO;
+    va_end(args);
+}
+
+bm_status cli_finish(cli_console *console, bm_error *err)
+{
+    errno = 0;
+    if (console->out_errno == 0 && fflush(console->out) != 0)
+        console->out_errno = errno != 0 ? errno : EIO;
+    if (console->out_errno == 0)
+        return BM_OK;
+    memset(err, 0, sizeof *err);
+    err->status = console->out_errno == EPIPE ? BM_ERR_PIPE : BM_ERR_IO;
+    err->code = console->out_errno;
+    if (console->out_errno == EINTR) { /* told to stop while nobody read */
+        err->status = BM_ERR_CANCELLED;
+        snprintf(err->message, sizeof err->message, "interrupted");
+        return err->status;
+    }
+    snprintf(err->message, sizeof err->message, "standard output: %s",
+             strerror(console->out_errno));
+    return err->status;
+}

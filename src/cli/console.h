@@ -1,0 +1,47 @@
+/* console.h -- everything the program says: messages on stderr, data on stdout.
+ *
+ * stderr carries one line a message, "bandmill: ...", or with --json one JSON object a line:
+ *   {"error":{"exit":3,"status":"input","file":"a.jsonl","line":7,"message":"..."}}
+ *   {"warning":{"message":"..."}}   {"info":{"message":"..."}}
+ * Control characters of file names and texts never reach the terminal: they are written as \xHH.
+ * The meter is taken away before each message. stdout carries data only; a reader that goes away is
+ * exit 141 and no message. */
+#ifndef BM_CLI_CONSOLE_H
+#define BM_CLI_CONSOLE_H
+
+#include <stdio.h>
+
+#include <bandmill/status.h>
+#include <bandmill/types.h>
+
+#include "cli/progress.h"
+
+typedef struct cli_console {
+    FILE *err, *out;
+    bool json, quiet;
+    uint32_t verbose;
+    cli_meter *meter; /* NULL: none */
+    int out_errno;    /* of the first write to stdout that failed; 0: none */
+} cli_console;
+
+/* One line for an error that ends the run. `exit_code`: what the process will answer. */
+void cli_say_error(cli_console *console, const bm_error *err, int exit_code);
+/* For people; not said under --quiet or --json. One line, without "bandmill: " and newline. */
+void cli_say_note(cli_console *console, const char *format, ...) BM_PRINTF(2, 3);
+/* bm_callbacks.log: nothing under --quiet; warnings and, for people, information; with -v one level
+ * more. ctx: the cli_console. */
+void cli_say_log(void *ctx, bm_log_level level, const char *message);
+
+/* bm_job.write: data to stdout. ctx: the cli_console. Non-zero: the write failed. */
+int cli_write(void *ctx, const char *data, size_t len);
+void cli_print(cli_console *console, const char *format, ...) BM_PRINTF(2, 3);
+/* Everything is out. BM_OK, BM_ERR_PIPE or BM_ERR_IO with the reason; BM_ERR_CANCELLED where a
+ * signal came while stdout could take no more. */
+bm_status cli_finish(cli_console *console, bm_error *err);
+
+/* `text` as a JSON string with quotes, on `to`; bytes that are not UTF-8 become U+FFFD. */
+void cli_json_string(FILE *to, const char *text);
+/* "input" for BM_ERR_INPUT. Filled. */
+void cli_status_word(bm_status status, char *out, size_t cap);
+
+#endif

@@ -1,0 +1,335 @@
+/* npy.c -- the .npy header, written and read, and arrays written row by row.
+ *
+ * We write version 1.0 in 128 bytes, whatever the shape, so that the header can be put first and
+ * rewritten when the number of rows is known. We read versions 1.0 to 3.0: a Python dictionary of
+ * exactly the keys descr, fortran_order and shape, in any order. Every size is checked against the
+ * file's length before anyone allocates by it. */
+#include "io/arrays/npy.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+
+#define MAGIC      "\x93NUMPY"
+#define DICT_BYTES (BM_NPY_HEADER_BYTES - 10u)
+#define DICT_MAX   65536u
+
+void bm_npy_header_write(const char *type, uint64_t n_rows, uint64_t n_cols,
+                         char out[BM_NPY_HEADER_BYTES])
+{
+    char columns[24] = "";
+    if (n_cols != 0)
+        snprintf(columns, sizeof columns, " %" PRIu64, n_cols);
+    memcpy(out, MAGIC "\x01\x00", 8);
+    out[8] = (char)DICT_BYTES;
+    out[9] = 0;
+    char *dict = out + 10;
+    int len = snprintf(dict, DICT_BYTES,
+                       "{'descr': '%.3s', 'fortran_order': False, 'shape': (%" PRIu64 ",%s), }",
+                       type, n_rows, columns);
+    memset(dict + len, ' ', DICT_BYTES - (size_t)len);
+    dict[DICT_BYTES - 1] = '\n';
+}
+
+/* --- reading --- */
+
+typedef struct dict {
+    const char *at, *end;
+    const char *path;
+    bm_npy_header *out;
+    bool has_type, has_order, has_shape;
+} dict;
+
+static bm_status bad(const dict *d, const char *what, bm_error *err)
+{
+    return bm_fail_at(err, BM_ERR_INPUT, d->path, 0, "bad .npy header: %s", what);
+}
+
+static void skip_space(dict *d)
+{
+    while (d->at < d->end && (*d->at == ' ' || (*d->at >= '\t' && *d->at <= '\r')))
+        d->at++;
+}
+
+static bool take(dict *d, char c)
+{
+    skip_space(d);
+    if (d->at >= d->end || *d->at != c)
+        return false;
+    d->at++;
+    return true;
+}
+
+static bool take_word(dict *d, const char *word)
+{
+    size_t len = strlen(word);
+    skip_space(d);
+    if ((size_t)(d->end - d->at) < len || memcmp(d->at, word, len) != 0)
+        return false;
+    d->at += len;
+    return true;
+}
+
+static bool take_string(dict *d, char *out, size_t cap)
+{
+    char quote = take(d, '\'') ? '\'' : take(d, '"') ? '"' : '\0';
+    size_t n = 0;
+    if (quote == '\0')
+        return false;
+    while (d->at < d->end && *d->at != quote) {
+        if (n + 1 >= cap || *d->at == '\\')
+            return false;
+        out[n++] = *d->at++;
+    }
+    out[n] = '\0';
+    return take(d, quote);
+}
+
+static bool take_number(dict *d, uint64_t *out)
+{
+    skip_space(d);
+    const char *begin = d->at;
+    *out = 0;
+    for (; d->at < d->end && *d->at >= '0' && *d->at <= '9'; d->at++)
+        if (__builtin_mul_overflow(*out, 10, out) ||
+            __builtin_add_overflow(*out, (uint64_t)(*d->at - '0'), out))
+            return false;
+    return d->at > begin;
+}
+
+static bm_status read_type(dict *d, bm_error *err)
+{
+    char type[16];
+    if (!take_string(d, type, sizeof type) ||
+        (strcmp(type, "<u4") != 0 && strcmp(type, "<u8") != 0 && strcmp(type, "<i8") != 0))
+        return bad(d, "descr (expected '<u4', '<u8' or '<i8')", err);
+    memcpy(d->out->type, type, 4);
+    d->has_type = true;
+    return BM_OK;
+}
+
+static bm_status read_shape(dict *d, bm_error *err)
+{
+    uint32_t n = 0;
+    if (!take(d, '('))
+        return bad(d, "shape (expected a tuple)", err);
+    while (!take(d, ')')) {
+        if (n == 2)
+            return bad(d, "shape (expected one or two dimensions)", err);
+        if (!take_number(d, &d->out->shape[n++]))
+            return bad(d, "shape (expected whole numbers below 2^64)", err);
+        if (!take(d, ',')) {
+            if (n == 1 || !take(d, ')')) /* (5) is no tuple */
+                return bad(d, "shape (expected a tuple)", err);
+            break;
+        }
+    }
+    if (n == 0)
+        return bad(d, "shape (expected one or two dimensions)", err);
+    d->out->n_dims = n;
+    d->has_shape = true;
+    return BM_OK;
+}
+
+static bm_status read_member(dict *d, bm_error *err)
+{
+    char key[24];
+    if (!take_string(d, key, sizeof key) || !take(d, ':'))
+        return bad(d, "expected a dictionary of descr, fortran_order and shape", err);
+    if (strcmp(key, "descr") == 0 && !d->has_type)
+        return read_type(d, err);
+    if (strcmp(key, "shape") == 0 && !d->has_shape)
+        return read_shape(d, err);
+    if (strcmp(key, "fortran_order") != 0 || d->has_order)
+        return bad(d, "a key that does not belong there", err);
+    d->has_order = true;
+    if (take_word(d, "True"))
+        return bad(d, "fortran_order is True (expected False: rows one after another)", err);
+    return take_word(d, "False") ? BM_OK : bad(d, "fortran_order (expected False)", err);
+}
+
+static bm_status read_dict(dict *d, bm_error *err)
+{
+    if (!take(d, '{'))
+        return bad(d, "expected a dictionary", err);
+    while (!take(d, '}')) {
+        bm_status status = read_member(d, err);
+        if (status != BM_OK)
+            return status;
+        if (!take(d, ',')) {
+            if (!take(d, '}'))
+                return bad(d, "expected a comma or the end of the dictionary", err);
+            break;
+        }
+    }
+    skip_space(d);
+    if (d->at != d->end)
+        return bad(d, "something follows the dictionary", err);
+    if (!d->has_type || !d->has_order || !d->has_shape)
+        return bad(d, "descr, fortran_order or shape is missing", err);
+    return BM_OK;
+}
+
+static bm_status read_at(int fd, const char *path, void *out, size_t len, off_t at, bm_error *err)
+{
+    char *to = out;
+    while (len > 0) {
+        ssize_t n = pread(fd, to, len, at);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return bm_fail_errno(err, errno, path, "cannot read");
+        if (n == 0)
+            return bm_fail_at(err, BM_ERR_INPUT, path, 0, "ends within its .npy header");
+        to += n;
+        at += n;
+        len -= (size_t)n;
+    }
+    return BM_OK;
+}
+
+static bm_status check_length(const char *path, const bm_npy_header *h, uint64_t size,
+                              bm_error *err)
+{
+    uint64_t bytes = (uint64_t)(h->type[2] - '0'), columns = h->n_dims == 2 ? h->shape[1] : 1;
+    if (__builtin_mul_overflow(bytes, h->shape[0], &bytes) ||
+        __builtin_mul_overflow(bytes, columns, &bytes) ||
+        __builtin_add_overflow(bytes, h->data_offset, &bytes))
+        return bm_fail_at(err, BM_ERR_INPUT, path, 0,
+                          "bad .npy header: shape (the product passes 2^64 bytes)");
+    if (bytes != size)
+        return bm_fail_at(err, BM_ERR_INPUT, path, 0,
+                          "the file has %" PRIu64 " bytes (expected %" PRIu64 " by its shape)",
+                          size, bytes);
+    return BM_OK;
+}
+
+bm_status bm_npy_header_read(int fd, const char *path, bm_npy_header *out, bm_error *err)
+{
+    unsigned char fixed[12];
+    struct stat info;
+    if (fstat(fd, &info) != 0)
+        return bm_fail_errno(err, errno, path, "cannot look at the file");
+    if (!S_ISREG(info.st_mode))
+        return bm_fail_at(err, BM_ERR_INPUT, path, 0, "is no regular file (expected .npy)");
+    if (info.st_size < 12)
+        return bm_fail_at(err, BM_ERR_INPUT, path, 0, "is no .npy file (too short)");
+    bm_status status = read_at(fd, path, fixed, sizeof fixed, 0, err);
+    if (status != BM_OK)
+        return status;
+    if (memcmp(fixed, MAGIC, 6) != 0)
+        return bm_fail_at(err, BM_ERR_INPUT, path, 0, "is no .npy file (its magic is missing)");
+    if (fixed[6] < 1 || fixed[6] > 3 || fixed[7] != 0)
+        return bm_fail_at(err, BM_ERR_INPUT, path, 0,
+                          ".npy version %u.%u is not known (expected 1.0, 2.0 or 3.0)", fixed[6],
+                          fixed[7]);
+    size_t begin = fixed[6] == 1 ? 10 : 12;
+    size_t len = (size_t)fixed[8] | (size_t)fixed[9] << 8;
+    if (fixed[6] > 1)
+        len |= (size_t)fixed[10] << 16 | (size_t)fixed[11] << 24;
+    if (len > DICT_MAX || begin + len > (uint64_t)info.st_size)
+        return bm_fail_at(err, BM_ERR_INPUT, path, 0, "bad .npy header: its length is %zu", len);
+    char *text = bm_alloc(len, 1);
+    if (text == NULL)
+        return bm_fail_nomem(err, len);
+    bm_npy_header header = {.data_offset = begin + len};
+    dict d = {.at = text, .end = text + len, .path = path, .out = &header};
+    status = read_at(fd, path, text, len, (off_t)begin, err);
+    if (status == BM_OK)
+        status = read_dict(&d, err);
+    if (status == BM_OK)
+        status = check_length(path, &header, (uint64_t)info.st_size, err);
+    if (status == BM_OK)
+        *out = header;
+    bm_free(text);
+    return status;
+}
+
+/* --- writing --- */
+
+bm_status bm_npy_writer_open(bm_out_dir *dir, const char *name, const char *type, uint64_t n_cols,
+                             bm_npy_writer *out, bm_error *err)
+{
+    char header[BM_NPY_HEADER_BYTES];
+    bm_npy_writer writer = {.n_cols = n_cols};
+    memcpy(writer.type, type, 3);
+    bm_status status = bm_out_dir_file(dir, name, &writer.file, err);
+    if (status != BM_OK)
+        return status;
+    bm_npy_header_write(type, 0, n_cols, header);
+    status = bm_out_file_write(writer.file, header, sizeof header, err);
+    if (status != BM_OK)
+        bm_out_file_abort(writer.file);
+    else
+        *out = writer;
+    return status;
+}
+
+/* Bytes of a row. */
+static uint64_t width_of(const bm_npy_writer *writer)
+{
+    return (writer->n_cols == 0 ? 1 : writer->n_cols) * (uint64_t)(writer->type[2] - '0');
+}
+
+bm_status bm_npy_writer_open_again(bm_out_dir *dir, const char *name, const char *type,
+                                   uint64_t n_cols, uint64_t n_rows, bm_npy_writer *out,
+                                   bm_error *err)
+{
+    uint64_t bytes;
+    bm_npy_writer writer = {.n_cols = n_cols, .n_rows = n_rows};
+    memcpy(writer.type, type, 3);
+    if (__builtin_mul_overflow(n_rows, width_of(&writer), &bytes) ||
+        __builtin_add_overflow(bytes, BM_NPY_HEADER_BYTES, &bytes))
+        return bm_fail_at(err, BM_ERR_FORMAT, name, 0, "an array cannot have %" PRIu64 " rows",
+                          n_rows);
+    bm_status status = bm_out_dir_file_again(dir, name, bytes, &writer.file, err);
+    if (status == BM_OK)
+        *out = writer;
+    return status;
+}
+
+bm_status bm_npy_writer_flush(bm_npy_writer *writer, bm_error *err)
+{
+    return writer->file == NULL ? BM_OK : bm_out_file_flush(writer->file, err);
+}
+
+bm_status bm_npy_writer_rows(bm_npy_writer *writer, const void *rows, uint64_t n_rows,
+                             size_t row_bytes, bm_error *err)
+{
+    uint64_t bytes;
+    if (row_bytes != width_of(writer) || __builtin_mul_overflow(n_rows, row_bytes, &bytes) ||
+        bytes > SIZE_MAX)
+        return bm_fail(err, BM_ERR_INTERNAL, "rows of another width than the array");
+    bm_status status = bm_out_file_write(writer->file, rows, (size_t)bytes, err);
+    if (status == BM_OK)
+        writer->n_rows += n_rows;
+    return status;
+}
+
+bm_status bm_npy_writer_close(bm_npy_writer *writer, bm_error *err)
+{
+    char header[BM_NPY_HEADER_BYTES];
+    bm_out_file *file = writer->file;
+    if (file == NULL)
+        return BM_OK;
+    writer->file = NULL;
+    bm_npy_header_write(writer->type, writer->n_rows, writer->n_cols, header);
+    bm_status status = bm_out_file_rewrite(file, 0, header, sizeof header, err);
+    if (status != BM_OK) {
+        bm_out_file_abort(file);
+        return status;
+    }
+    return bm_out_file_close(file, err);
+}
+
+void bm_npy_writer_abort(bm_npy_writer *writer)
+{
+    bm_out_file_abort(writer->file);
+    writer->file = NULL;
+}

@@ -1,0 +1,361 @@
+/* sign_dir.c -- signatures, shingle counts and ids of a directory that `sign` wrote. */
+#include "io/arrays/sign_dir.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "io/json/json_write.h"
+#include "io/arrays/npy.h"
+
+#define PLACE_ROWS  1024u
+#define BLOCK_BYTES ((size_t)256 << 10)
+#define READ_MAX    ((size_t)1 << 30)
+
+typedef struct part {
+    int fd;
+    char *path;
+    bm_npy_header header;
+} part;
+
+struct bm_sign_dir {
+    char *path;
+    bm_manifest *manifest;
+    const bm_provenance *provenance;
+    part words, counts, ids;
+    uint64_t n_docs;
+    uint32_t perms;
+    uint64_t *places; /* byte of row 0, 1024, 2048 … in ids.txt, and of the end */
+    size_t n_places, cap_places;
+};
+
+/* Bytes of an open part; what is there was checked at open, so a short read is corruption. */
+static bm_status read_bytes(const part *from, void *out, size_t len, uint64_t at, bm_error *err)
+{
+    char *to = out;
+    while (len > 0) {
+        ssize_t n = pread(from->fd, to, len < READ_MAX ? len : READ_MAX, (off_t)at);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return bm_fail_errno(err, errno, from->path, "cannot read");
+        if (n == 0)
+            return bm_fail_at(err, BM_ERR_FORMAT, from->path, 0,
+                              "became shorter while it was read");
+        to += n;
+        at += (uint64_t)n;
+        len -= (size_t)n;
+    }
+    return BM_OK;
+}
+
+static bm_status open_part(const bm_sign_dir *dir, const char *name, part *out, bm_error *err)
+{
+    bm_buf path = {0};
+    bm_status status = bm_buf_add_format(&path, err, "%s/%s", dir->path, name);
+    if (status == BM_OK)
+        status = bm_buf_end(&path, err);
+    if (status != BM_OK) {
+        bm_buf_reset(&path);
+        return status;
+    }
+    out->path = path.data;
+    out->fd = open(out->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (out->fd < 0 && errno == ENOENT)
+        return bm_fail_at(err, BM_ERR_FORMAT, out->path, 0, "is missing (sign writes it)");
+    return out->fd < 0 ? bm_fail_errno(err, errno, out->path, "cannot open") : BM_OK;
+}
+
+static bm_status open_array(const bm_sign_dir *dir, const char *name, uint64_t columns, part *out,
+                            bm_error *err)
+{
+    bm_status status = open_part(dir, name, out, err);
+    if (status != BM_OK)
+        return status;
+    status = bm_npy_header_read(out->fd, out->path, &out->header, err);
+    if (status == BM_ERR_INPUT) { /* a file of ours, not the caller's */
+        if (err != NULL)
+            err->status = BM_ERR_FORMAT;
+        return BM_ERR_FORMAT;
+    }
+    if (status != BM_OK)
+        return status;
+    const bm_npy_header *h = &out->header;
+    if (strcmp(h->type, "<u4") != 0)
+        return bm_fail_at(err, BM_ERR_FORMAT, out->path, 0, "descr is %s (expected <u4)", h->type);
+    if (h->shape[0] != dir->n_docs)
+        return bm_fail_at(err, BM_ERR_FORMAT, out->path, 0,
+                          "shape has %" PRIu64 " rows (expected %" PRIu64
+                          ", the manifest's counts.documents)",
+                          h->shape[0], dir->n_docs);
+    if (columns == 0 ? h->n_dims != 1 : h->n_dims != 2 || h->shape[1] != columns)
+        return bm_fail_at(err, BM_ERR_FORMAT, out->path, 0,
+                          "shape has another width (expected %" PRIu64 ")",
+                          columns == 0 ? 1 : columns);
+    return BM_OK;
+}
+
+static bm_status add_place(bm_sign_dir *dir, uint64_t place, bm_error *err)
+{
+    void *array = dir->places;
+    bm_status status =
+        bm_grow(&array, &dir->cap_places, dir->n_places + 1, sizeof *dir->places, err);
+    dir->places = array;
+    if (status == BM_OK)
+        dir->places[dir->n_places++] = place;
+    return status;
+}
+
+/* Count the lines of ids.txt, note the place of each PLACE_ROWS-th. */
+static bm_status index_ids(bm_sign_dir *dir, char *block, bm_error *err)
+{
+    uint64_t at = 0, rows = 0;
+    char last = '\n';
+    bm_status status = add_place(dir, 0, err);
+    while (status == BM_OK) {
+        ssize_t n = pread(dir->ids.fd, block, BLOCK_BYTES, (off_t)at);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return bm_fail_errno(err, errno, dir->ids.path, "cannot read");
+        if (n == 0)
+            break;
+        const char *from = block, *end = block + n;
+        while (status == BM_OK && (from = memchr(from, '\n', (size_t)(end - from))) != NULL) {
+            from++;
+            if (++rows % PLACE_ROWS == 0)
+                status = add_place(dir, at + (uint64_t)(from - block), err);
+        }
+        last = end[-1];
+        at += (uint64_t)n;
+    }
+    if (status == BM_OK && last != '\n')
+        status =
+            bm_fail_at(err, BM_ERR_FORMAT, dir->ids.path, rows + 1, "the last line has no newline");
+    if (status == BM_OK && rows != dir->n_docs)
+        status =
+            bm_fail_at(err, BM_ERR_FORMAT, dir->ids.path, 0,
+                       "%" PRIu64 " lines (expected %" PRIu64 ", the manifest's counts.documents)",
+                       rows, dir->n_docs);
+    return status == BM_OK ? add_place(dir, at, err) : status;
+}
+
+static bm_status open_ids(bm_sign_dir *dir, bm_error *err)
+{
+    struct stat info;
+    bm_status status = open_part(dir, "ids.txt", &dir->ids, err);
+    if (status != BM_OK)
+        return status;
+    if (fstat(dir->ids.fd, &info) != 0 || !S_ISREG(info.st_mode))
+        return bm_fail_at(err, BM_ERR_FORMAT, dir->ids.path, 0, "is no regular file");
+    char *block = bm_alloc(BLOCK_BYTES, 1);
+    if (block == NULL)
+        return bm_fail_nomem(err, BLOCK_BYTES);
+    status = index_ids(dir, block, err);
+    bm_free(block);
+    return status;
+}
+
+/* The schemes whose words are 32 bits wide, by name: this room does not know the room of schemes.
+ */
+static bool known_scheme(const char *name)
+{
+    return strcmp(name, "affine32") == 0 || strcmp(name, "oph") == 0;
+}
+
+static bm_status open_manifest(bm_sign_dir *dir, bm_error *err)
+{
+    bm_buf path = {0};
+    bm_status status = bm_buf_add_format(&path, err, "%s/manifest.json", dir->path);
+    if (status == BM_OK)
+        status = bm_buf_end(&path, err);
+    if (status == BM_OK)
+        status = bm_manifest_open(path.data, &dir->manifest, err);
+    if (status == BM_OK && strcmp(bm_manifest_kind(dir->manifest), "signatures") != 0)
+        status = bm_fail_at(err, BM_ERR_FORMAT, path.data, 0,
+                            "\"kind\" is \"%s\" (expected \"signatures\")",
+                            bm_manifest_kind(dir->manifest));
+    if (status == BM_OK)
+        status = bm_manifest_provenance(dir->manifest, &dir->provenance, err);
+    if (status == BM_OK && !known_scheme(dir->provenance->scheme))
+        status = bm_fail_at(err, BM_ERR_FORMAT, path.data, 0,
+                            "\"provenance.scheme\" is \"%s\" (expected \"affine32\" or \"oph\")",
+                            dir->provenance->scheme);
+    if (status == BM_OK && (dir->provenance->perms < 1 || dir->provenance->perms > BM_PERMS_MAX))
+        status = bm_fail_at(err, BM_ERR_FORMAT, path.data, 0,
+                            "\"provenance.perms\" is %" PRIu64 " (expected 1 to %u)",
+                            dir->provenance->perms, BM_PERMS_MAX);
+    if (status == BM_OK)
+        status = bm_manifest_count(dir->manifest, "documents", &dir->n_docs, err);
+    if (status == BM_OK)
+        dir->perms = (uint32_t)dir->provenance->perms;
+    bm_buf_reset(&path);
+    return status;
+}
+
+bool bm_sign_dir_is(const char *path)
+{
+    bm_buf name = {0};
+    bm_manifest *manifest = NULL;
+    bool is = bm_buf_add_format(&name, NULL, "%s/manifest.json", path) == BM_OK &&
+              bm_buf_end(&name, NULL) == BM_OK &&
+              bm_manifest_open(name.data, &manifest, NULL) == BM_OK;
+    bm_manifest_close(manifest);
+    bm_buf_reset(&name);
+    return is;
+}
+
+bm_status bm_sign_dir_open(const char *path, bm_sign_dir **out, bm_error *err)
+{
+    bm_sign_dir *dir = bm_alloc_zero(1, sizeof *dir);
+    if (dir == NULL)
+        return bm_fail_nomem(err, sizeof *dir);
+    dir->words.fd = dir->counts.fd = dir->ids.fd = -1;
+    dir->path = bm_strdup(path);
+    bm_status status = dir->path == NULL ? bm_fail_nomem(err, strlen(path) + 1) : BM_OK;
+    if (status == BM_OK)
+        status = open_manifest(dir, err);
+    if (status == BM_OK)
+        status = open_array(dir, "signatures.npy", dir->perms, &dir->words, err);
+    if (status == BM_OK)
+        status = open_array(dir, "n_shingles.npy", 0, &dir->counts, err);
+    if (status == BM_OK)
+        status = open_ids(dir, err);
+    if (status != BM_OK) {
+        bm_sign_dir_close(dir);
+        return status;
+    }
+    *out = dir;
+    return BM_OK;
+}
+
+void bm_sign_dir_close(bm_sign_dir *dir)
+{
+    if (dir == NULL)
+        return;
+    part *parts[] = {&dir->words, &dir->counts, &dir->ids};
+    for (int i = 0; i < 3; i++) {
+        if (parts[i]->fd >= 0)
+            close(parts[i]->fd);
+        bm_free(parts[i]->path);
+    }
+    bm_manifest_close(dir->manifest);
+    bm_free(dir->places);
+    bm_free(dir->path);
+    bm_free(dir);
+}
+
+const char *bm_sign_dir_path(const bm_sign_dir *dir)
+{
+    return dir->path;
+}
+
+uint64_t bm_sign_dir_docs(const bm_sign_dir *dir)
+{
+    return dir->n_docs;
+}
+
+uint32_t bm_sign_dir_perms(const bm_sign_dir *dir)
+{
+    return dir->perms;
+}
+
+const bm_manifest *bm_sign_dir_manifest(const bm_sign_dir *dir)
+{
+    return dir->manifest;
+}
+
+const bm_provenance *bm_sign_dir_provenance(const bm_sign_dir *dir)
+{
+    return dir->provenance;
+}
+
+bool bm_sign_dir_same_provenance(const bm_sign_dir *a, const bm_sign_dir *b, const char **field)
+{
+    return bm_provenance_same(a->provenance, b->provenance, field);
+}
+
+static bm_status check_range(const bm_sign_dir *dir, uint64_t first, size_t n, bm_error *err)
+{
+    if (first <= dir->n_docs && n <= dir->n_docs - first)
+        return BM_OK;
+    return bm_fail_at(err, BM_ERR_INTERNAL, dir->path, 0, "rows that are not there were asked for");
+}
+
+bm_status bm_sign_dir_rows(const bm_sign_dir *dir, uint64_t first, size_t n, uint32_t *words,
+                           bm_error *err)
+{
+    size_t row = (size_t)dir->perms * sizeof(uint32_t);
+    bm_status status = check_range(dir, first, n, err);
+    if (status == BM_OK)
+        status = read_bytes(&dir->words, words, n * row,
+                            dir->words.header.data_offset + first * row, err);
+    return status;
+}
+
+bm_status bm_sign_dir_n_shingles(const bm_sign_dir *dir, uint64_t first, size_t n, uint32_t *out,
+                                 bm_error *err)
+{
+    bm_status status = check_range(dir, first, n, err);
+    if (status == BM_OK)
+        status = read_bytes(&dir->counts, out, n * sizeof *out,
+                            dir->counts.header.data_offset + first * sizeof *out, err);
+    return status;
+}
+
+/* Ids skip … skip+n-1 of `lines`, which begins at row `row` of the file. */
+static bm_status take_ids(const bm_sign_dir *dir, bm_str lines, uint64_t row, size_t skip, size_t n,
+                          bm_buf *text, size_t *ends, bm_error *err)
+{
+    const char *from = lines.data, *end = lines.data + lines.len;
+    for (size_t i = 0; i < skip + n; i++) {
+        const char *stop = memchr(from, '\n', (size_t)(end - from));
+        if (stop == NULL)
+            return bm_fail_at(err, BM_ERR_FORMAT, dir->ids.path, row + i + 1,
+                              "changed while it was read");
+        if (i >= skip) {
+            size_t begin = text->len;
+            bm_status status = bm_buf_add(text, from, (size_t)(stop - from), err);
+            if (status != BM_OK)
+                return status;
+            size_t len =
+                text->len == begin ? 0 : bm_tsv_unescape(text->data + begin, text->len - begin);
+            if (len == SIZE_MAX)
+                return bm_fail_at(err, BM_ERR_FORMAT, dir->ids.path, row + i + 1,
+                                  "a broken escape in an id");
+            text->len = begin + len;
+            ends[i - skip] = text->len;
+        }
+        from = stop + 1;
+    }
+    return BM_OK;
+}
+
+bm_status bm_sign_dir_ids(const bm_sign_dir *dir, uint64_t first, size_t n, bm_buf *text,
+                          size_t *ends, bm_error *err)
+{
+    bm_buf lines = {0};
+    bm_status status = check_range(dir, first, n, err);
+    while (status == BM_OK && n > 0) { /* one stretch between places at a time */
+        size_t place = (size_t)(first / PLACE_ROWS), skip = (size_t)(first % PLACE_ROWS);
+        size_t take = PLACE_ROWS - skip < n ? PLACE_ROWS - skip : n;
+        uint64_t begin = dir->places[place];
+        size_t len = (size_t)(dir->places[place + 1] - begin);
+        lines.len = 0;
+        status = bm_buf_reserve(&lines, len, err);
+        if (status == BM_OK)
+            status = read_bytes(&dir->ids, lines.data, len, begin, err);
+        if (status == BM_OK)
+            status =
+                take_ids(dir, (bm_str){lines.data, len}, first - skip, skip, take, text, ends, err);
+        first += take;
+        ends += take;
+        n -= take;
+    }
+    bm_buf_reset(&lines);
+    return status;
+}

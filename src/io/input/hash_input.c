@@ -1,0 +1,229 @@
+/* hash_input.c -- shingle hashes made elsewhere, a few documents at a time.
+ *
+ * Both files are read by pread in blocks, so memory is that of one batch (at least one document)
+ * whatever the files' size; 32-bit hashes are widened in place, from the end. An offset is compared
+ * with the one before it and with the number of hashes before anything is allocated by it. */
+#include "io/input/hash_input.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "io/arrays/npy.h"
+
+#define DOCS_MAX ((size_t)1 << 16) /* a batch, whatever the caller asks for */
+
+typedef struct array_file {
+    int fd;
+    char *path;
+    bm_npy_header header;
+} array_file;
+
+struct bm_hash_input {
+    array_file hashes, offsets;
+    uint64_t n_docs, n_hashes;
+    uint64_t next_doc, next_hash; /* next_hash: the offset where next_doc begins */
+    uint64_t *ends;               /* offsets as in the file, then from 0 */
+    uint64_t *block;              /* hashes */
+    size_t cap_ends, cap_block;
+};
+
+static bm_status open_array(array_file *file, const char *path, bm_error *err)
+{
+    file->path = bm_strdup(path);
+    if (file->path == NULL)
+        return bm_fail_nomem(err, strlen(path) + 1);
+    file->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe without a writer: no wait */
+    if (file->fd < 0)
+        return bm_fail_errno(err, errno, path, "cannot open");
+    bm_status status = bm_npy_header_read(file->fd, path, &file->header, err);
+    if (status == BM_OK && file->header.n_dims != 1)
+        status = bm_fail_at(err, BM_ERR_INPUT, path, 0,
+                            "bad .npy header: shape has two dimensions (expected one)");
+    return status;
+}
+
+static bm_status read_cells(const array_file *file, uint64_t first, size_t n, void *out,
+                            bm_error *err)
+{
+    size_t cell = (size_t)(file->header.type[2] - '0'), left = n * cell;
+    off_t at = (off_t)(file->header.data_offset + first * cell);
+    char *to = out;
+    while (left > 0) {
+        ssize_t got = pread(file->fd, to, left < (1u << 30) ? left : 1u << 30, at);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return bm_fail_errno(err, errno, file->path, "cannot read");
+        if (got == 0)
+            return bm_fail_at(err, BM_ERR_INPUT, file->path, 0, "became shorter while it was read");
+        to += got;
+        at += got;
+        left -= (size_t)got;
+    }
+    return BM_OK;
+}
+
+static bm_status check_first(bm_hash_input *input, bm_error *err)
+{
+    uint64_t first;
+    bm_status status = read_cells(&input->offsets, 0, 1, &first, err);
+    if (status == BM_OK && first != 0)
+        status = bm_fail_at(err, BM_ERR_INPUT, input->offsets.path, 0,
+                            "row 0 is %" PRId64 " (expected 0)", (int64_t)first);
+    return status;
+}
+
+bm_status bm_hash_input_open(const char *hashes_path, const char *offsets_path, bm_hash_input **out,
+                             bm_error *err)
+{
+    if (offsets_path == NULL)
+        return bm_fail_at(err, BM_ERR_USAGE, hashes_path, 0,
+                          "hashes need --offsets FILE (.npy <i8, N+1 of them)");
+    bm_hash_input *input = bm_alloc_zero(1, sizeof *input);
+    if (input == NULL)
+        return bm_fail_nomem(err, sizeof *input);
+    input->hashes.fd = input->offsets.fd = -1;
+    bm_status status = open_array(&input->hashes, hashes_path, err);
+    if (status == BM_OK)
+        status = open_array(&input->offsets, offsets_path, err);
+    if (status == BM_OK && input->hashes.header.type[1] != 'u')
+        status = bm_fail_at(err, BM_ERR_INPUT, hashes_path, 0,
+                            "hashes of type %s (expected <u4 or <u8)", input->hashes.header.type);
+    if (status == BM_OK && strcmp(input->offsets.header.type, "<i8") != 0)
+        status = bm_fail_at(err, BM_ERR_INPUT, offsets_path, 0, "offsets of type %s (expected <i8)",
+                            input->offsets.header.type);
+    if (status == BM_OK && input->offsets.header.shape[0] == 0)
+        status = bm_fail_at(err, BM_ERR_INPUT, offsets_path, 0,
+                            "no offsets (expected N+1 of them for N documents)");
+    if (status == BM_OK)
+        status = check_first(input, err);
+    if (status != BM_OK) {
+        bm_hash_input_close(input);
+        return status;
+    }
+    input->n_docs = input->offsets.header.shape[0] - 1;
+    input->n_hashes = input->hashes.header.shape[0];
+    *out = input;
+    return BM_OK;
+}
+
+/* Row `row` of the offsets against the one before it. */
+static bm_status check_offset(const bm_hash_input *input, uint64_t row, uint64_t before,
+                              uint64_t value, bm_error *err)
+{
+    if (value > INT64_MAX || value < before)
+        return bm_fail_at(err, BM_ERR_INPUT, input->offsets.path, 0,
+                          "row %" PRIu64 " is %" PRId64 " (expected at least %" PRIu64
+                          ": offsets never fall)",
+                          row, (int64_t)value, before);
+    if (value > input->n_hashes)
+        return bm_fail_at(err, BM_ERR_INPUT, input->offsets.path, 0,
+                          "row %" PRIu64 " is %" PRIu64 " (there are %" PRIu64 " hashes)", row,
+                          value, input->n_hashes);
+    if (row == input->n_docs && value != input->n_hashes)
+        return bm_fail_at(err, BM_ERR_INPUT, input->offsets.path, 0,
+                          "row %" PRIu64 ", the last, is %" PRIu64 " (expected %" PRIu64
+                          ", the number of hashes)",
+                          row, value, input->n_hashes);
+    return BM_OK;
+}
+
+/* Read and check up to `n` offsets behind next_doc; *taken documents fit max_hashes. ends[0] is 0.
+ */
+static bm_status take_docs(bm_hash_input *input, size_t n, size_t max_hashes, size_t *taken,
+                           bm_error *err)
+{
+    void *array = input->ends;
+    bm_status status = bm_grow(&array, &input->cap_ends, n + 1, sizeof(uint64_t), err);
+    input->ends = array;
+    if (status == BM_OK)
+        status = read_cells(&input->offsets, input->next_doc + 1, n, input->ends + 1, err);
+    if (status != BM_OK)
+        return status;
+    uint64_t before = input->next_hash;
+    size_t i = 0;
+    for (; i < n; i++) {
+        uint64_t value = input->ends[i + 1];
+        status = check_offset(input, input->next_doc + i + 1, before, value, err);
+        if (status != BM_OK)
+            return status;
+        if (i > 0 && value - input->next_hash > max_hashes)
+            break;
+        before = value;
+        input->ends[i + 1] = value - input->next_hash;
+    }
+    input->ends[0] = 0;
+    *taken = i;
+    return BM_OK;
+}
+
+static bm_status take_hashes(bm_hash_input *input, uint64_t n, bm_error *err)
+{
+    if (n > SIZE_MAX / sizeof(uint64_t))
+        return bm_fail_nomem(err, SIZE_MAX);
+    void *array = input->block;
+    bm_status status = bm_grow(&array, &input->cap_block, (size_t)n, sizeof(uint64_t), err);
+    input->block = array;
+    if (status != BM_OK)
+        return status;
+    if (input->hashes.header.type[2] == '8')
+        return read_cells(&input->hashes, input->next_hash, (size_t)n, input->block, err);
+    /* 32 bits: into the upper half of the block, then spread from the front; word i is written to
+     * bytes 8i … 8i+7, behind which lie only words that are still to come. */
+    char *narrow = (char *)input->block + (size_t)n * 4;
+    status = read_cells(&input->hashes, input->next_hash, (size_t)n, narrow, err);
+    for (size_t i = 0; i < (size_t)n && status == BM_OK; i++) {
+        uint32_t word;
+        memcpy(&word, narrow + i * 4, 4);
+        input->block[i] = word;
+    }
+    return status;
+}
+
+bm_status bm_hash_input_next(bm_hash_input *input, size_t max_docs, size_t max_hashes,
+                             const uint64_t **offsets, const uint64_t **hashes, size_t *n_docs,
+                             bm_error *err)
+{
+    size_t n = max_docs < DOCS_MAX ? max_docs : DOCS_MAX, taken = 0;
+    if (n == 0)
+        n = 1;
+    if (n > input->n_docs - input->next_doc)
+        n = (size_t)(input->n_docs - input->next_doc);
+    *n_docs = 0;
+    if (n == 0) {
+        if (input->n_docs == 0 && input->n_hashes != 0)
+            return check_offset(input, 0, 0, 0, err);
+        return BM_OK;
+    }
+    bm_status status = take_docs(input, n, max_hashes, &taken, err);
+    if (status == BM_OK)
+        status = take_hashes(input, input->ends[taken], err);
+    if (status != BM_OK)
+        return status;
+    input->next_doc += taken;
+    input->next_hash += input->ends[taken];
+    *offsets = input->ends;
+    *hashes = input->block;
+    *n_docs = taken;
+    return BM_OK;
+}
+
+void bm_hash_input_close(bm_hash_input *input)
+{
+    if (input == NULL)
+        return;
+    array_file *files[] = {&input->hashes, &input->offsets};
+    for (int i = 0; i < 2; i++) {
+        if (files[i]->fd >= 0)
+            close(files[i]->fd);
+        bm_free(files[i]->path);
+    }
+    bm_free(input->ends);
+    bm_free(input->block);
+    bm_free(input);
+}

@@ -1,0 +1,247 @@
+/* input_set_paths.c -- paths to files: directories are walked, lists are read.
+ *
+ * A directory is walked with a stack of paths, not by recursion, so depth costs memory only. Its
+ * files are sorted by the bytes of their paths at the end; the order does not depend on readdir. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "io/input/input_set_private.h"
+
+/* `path` is taken. */
+static bm_status add_source(bm_input_set *set, char *path, bm_error *err)
+{
+    void *sources = set->sources;
+    bm_status status =
+        bm_grow(&sources, &set->cap_sources, set->n_sources + 1, sizeof *set->sources, err);
+    set->sources = sources;
+    if (status != BM_OK) {
+        bm_free(path);
+        return status;
+    }
+    set->sources[set->n_sources++] = (bm_source){.path = path, .name = path};
+    return BM_OK;
+}
+
+static int by_path(const void *a, const void *b)
+{
+    return strcmp(((const bm_source *)a)->path, ((const bm_source *)b)->path);
+}
+
+static char *join(const char *dir, const char *name)
+{
+    size_t n = strlen(dir), m = strlen(name);
+    char *path = bm_alloc(n + m + 2, 1);
+    if (path == NULL)
+        return NULL;
+    memcpy(path, dir, n);
+    if (n > 0 && dir[n - 1] != '/')
+        path[n++] = '/';
+    memcpy(path + n, name, m + 1);
+    return path;
+}
+
+typedef struct walk {
+    bm_input_set *set;
+    char **dirs; /* still to read; owned */
+    size_t n, cap;
+} walk;
+
+/* `path` is taken. */
+static bm_status push_dir(walk *w, char *path, bm_error *err)
+{
+    void *dirs = w->dirs;
+    bm_status status = bm_grow(&dirs, &w->cap, w->n + 1, sizeof *w->dirs, err);
+    w->dirs = dirs;
+    if (status != BM_OK)
+        bm_free(path);
+    else
+        w->dirs[w->n++] = path;
+    return status;
+}
+
+/* DT_REG, DT_DIR, or DT_UNKNOWN for what a directory does not stand for: pipes, links to
+ * directories, links to nothing. */
+static bm_status entry_type(int dir_fd, const char *dir, const struct dirent *entry,
+                            unsigned char *type, bm_error *err)
+{
+    struct stat st;
+    *type = entry->d_type;
+    if (*type == DT_UNKNOWN) {
+        if (fstatat(dir_fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+            return bm_fail_errno(err, errno, dir, "cannot look at a file in this directory");
+        *type = S_ISREG(st.st_mode)   ? DT_REG
+                : S_ISDIR(st.st_mode) ? DT_DIR
+                : S_ISLNK(st.st_mode) ? DT_LNK
+                                      : DT_UNKNOWN;
+    }
+    if (*type == DT_LNK)
+        *type = fstatat(dir_fd, entry->d_name, &st, 0) == 0 && S_ISREG(st.st_mode) ? DT_REG
+                                                                                   : DT_UNKNOWN;
+    return BM_OK;
+}
+
+static bm_status take_entry(walk *w, DIR *stream, const char *dir, const struct dirent *entry,
+                            bm_error *err)
+{
+    if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+        return BM_OK;
+    if (entry->d_name[0] == '.' || entry->d_name[0] == '_') {
+        w->set->n_hidden++;
+        return BM_OK;
+    }
+    unsigned char type;
+    bm_status status = entry_type(dirfd(stream), dir, entry, &type, err);
+    if (status != BM_OK || (type != DT_REG && type != DT_DIR))
+        return status;
+    char *path = join(dir, entry->d_name);
+    if (path == NULL)
+        return bm_fail_nomem(err, strlen(dir));
+    return type == DT_DIR ? push_dir(w, path, err) : add_source(w->set, path, err);
+}
+
+static bm_status read_dir(walk *w, const char *dir, bm_error *err)
+{
+    DIR *stream = opendir(dir);
+    if (stream == NULL)
+        return bm_fail_errno(err, errno, dir, "cannot read the directory");
+    bm_status status = BM_OK;
+    while (status == BM_OK) {
+        errno = 0;
+        const struct dirent *entry = readdir(stream);
+        if (entry == NULL) {
+            if (errno != 0)
+                status = bm_fail_errno(err, errno, dir, "cannot read the directory");
+            break;
+        }
+        status = take_entry(w, stream, dir, entry, err);
+    }
+    closedir(stream);
+    return status;
+}
+
+static bm_status add_dir(bm_input_set *set, const char *path, bm_error *err)
+{
+    walk w = {.set = set};
+    size_t first = set->n_sources;
+    char *root = bm_strdup(path);
+    if (root == NULL)
+        return bm_fail_nomem(err, strlen(path));
+    bm_status status = push_dir(&w, root, err);
+    while (status == BM_OK && w.n > 0) {
+        char *dir = w.dirs[--w.n];
+        status = read_dir(&w, dir, err);
+        bm_free(dir);
+    }
+    while (w.n > 0)
+        bm_free(w.dirs[--w.n]);
+    bm_free(w.dirs);
+    if (status == BM_OK && set->n_sources > first)
+        qsort(set->sources + first, set->n_sources - first, sizeof *set->sources, by_path);
+    return status;
+}
+
+static bm_status take_stdin(bm_input_set *set, bm_error *err)
+{
+    if (set->stdin_taken)
+        return bm_fail(err, BM_ERR_USAGE, "standard input is named twice (- once)");
+    set->stdin_taken = true;
+    return BM_OK;
+}
+
+static bm_status add_path(bm_input_set *set, const char *path, bm_error *err)
+{
+    bool is_stdin = strcmp(path, "-") == 0;
+    if (is_stdin) {
+        bm_status status = take_stdin(set, err);
+        if (status != BM_OK)
+            return status;
+    } else {
+        struct stat st;
+        if (stat(path, &st) != 0)
+            return bm_fail_errno(err, errno, path, "cannot open");
+        if (S_ISDIR(st.st_mode))
+            return add_dir(set, path, err);
+    }
+    char *copy = bm_strdup(path);
+    if (copy == NULL)
+        return bm_fail_nomem(err, strlen(path));
+    return add_source(set, copy, err);
+}
+
+/* A signal to stop came while the list waited for its writer. */
+static bool is_cancelled(const bm_input_set *set, int code)
+{
+    const bm_callbacks *callbacks = set->callbacks;
+    return code == EINTR && callbacks != NULL && callbacks->cancelled != NULL &&
+           callbacks->cancelled(callbacks->ctx);
+}
+
+static bm_status read_list(bm_input_set *set, FILE *list, bm_error *err)
+{
+    const char *name = set->options.files_from;
+    int separator = set->options.files_from_nul ? '\0' : '\n';
+    char *entry = NULL;
+    size_t cap = 0;
+    uint64_t line = 0;
+    bm_status status = BM_OK;
+    while (status == BM_OK) {
+        errno = 0;
+        ssize_t len = getdelim(&entry, &cap, separator, list);
+        if (len < 0) {
+            if (is_cancelled(set, errno))
+                status = bm_fail(err, BM_ERR_CANCELLED, "interrupted");
+            else if (ferror(list) || errno == ENOMEM)
+                status = bm_fail_errno(err, errno, name, "cannot read the list of files");
+            break;
+        }
+        line++;
+        if (len > 0 && entry[len - 1] == separator)
+            entry[--len] = '\0';
+        if (memchr(entry, '\0', (size_t)len) != NULL)
+            status = bm_fail_at(err, BM_ERR_INPUT, name, line,
+                                "a NUL in a list with a path a line (-0 for NUL-separated paths)");
+        else if (len > 0)
+            status = add_path(set, entry, err);
+    }
+    free(entry);
+    return status;
+}
+
+static bm_status add_list(bm_input_set *set, bm_error *err)
+{
+    const char *name = set->options.files_from;
+    FILE *list;
+    if (strcmp(name, "-") == 0) {
+        bm_status status = take_stdin(set, err);
+        if (status != BM_OK)
+            return status;
+        int fd = dup(STDIN_FILENO);
+        list = fd < 0 ? NULL : fdopen(fd, "r");
+        if (list == NULL && fd >= 0)
+            close(fd);
+    } else {
+        list = fopen(name, "re");
+    }
+    if (list == NULL)
+        return bm_fail_errno(err, errno, name, "cannot open the list of files");
+    bm_status status = read_list(set, list, err);
+    fclose(list);
+    return status;
+}
+
+bm_status bm_input_set_expand(bm_input_set *set, bm_error *err)
+{
+    bm_status status = BM_OK;
+    for (size_t i = 0; i < set->options.n_paths && status == BM_OK; i++)
+        status = add_path(set, set->options.paths[i], err);
+    if (status == BM_OK && set->options.files_from != NULL)
+        status = add_list(set, err);
+    return status;
+}

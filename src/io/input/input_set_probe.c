@@ -1,0 +1,171 @@
+/* input_set_probe.c -- what the first bytes of a file say: gz, zst, or a format that we refuse.
+ *
+ * Regular files are opened, looked at and closed again: ten thousand inputs need no ten thousand
+ * descriptors. Standard input and pipes are held, with the bytes that were looked at. */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/wait_readable.h"
+#include "io/input/input_set_private.h"
+
+#define PIPE_BYTES (1 << 20)
+
+typedef struct mark {
+    size_t at;
+    const char *bytes;
+    size_t len;
+    const char *what, *hint;
+} mark;
+
+static const mark refused[] = {
+    {0, "PAR1", 4, "a Parquet file", "write it as JSON Lines first, with DuckDB or pandas"},
+    {0, "ARROW1", 6, "an Arrow file", "write it as JSON Lines first, with pyarrow or pandas"},
+    {0,
+     "\xFD"
+     "7zXZ\0",
+     6, "an xz file", "xz -dc FILE | bandmill … -, or recompress it with zstd"},
+    {0, "PK\x03\x04", 4, "a zip archive", "unzip it and name the directory"},
+    {0, "PK\x05\x06", 4, "an empty zip archive", "unzip it and name the directory"},
+    {0, "PK\x07\x08", 4, "a zip archive", "unzip it and name the directory"},
+    {257, "ustar", 5, "a tar archive", "unpack it and name the directory"},
+};
+
+/* "BZh", a digit, and the magic of a block or of the end: three letters alone may begin a text. */
+static bool is_bzip2(const char *head, size_t len)
+{
+    return len >= 10 && memcmp(head, "BZh", 3) == 0 && head[3] >= '1' && head[3] <= '9' &&
+           (memcmp(head + 4, "1AY&SY", 6) == 0 || memcmp(head + 4, "\x17rE8P\x90", 6) == 0);
+}
+
+bm_status bm_probe_refused(const char *name, const char *head, size_t len, bm_error *err)
+{
+    for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
+        const mark *m = &refused[i];
+        if (len >= m->at + m->len && memcmp(head + m->at, m->bytes, m->len) == 0)
+            return bm_fail_at(err, BM_ERR_INPUT, name, 0, "this is %s, which is not read (%s)",
+                              m->what, m->hint);
+    }
+    if (is_bzip2(head, len))
+        return bm_fail_at(err, BM_ERR_INPUT, name, 0,
+                          "this is a bzip2 file, which is not read (bzip2 -dc FILE | bandmill … -, "
+                          "or recompress it with zstd)");
+    return BM_OK;
+}
+
+static bm_compression compression_of(const char *head, size_t len)
+{
+    if (len >= 2 && memcmp(head, "\x1F\x8B", 2) == 0)
+        return BM_COMPRESSION_GZ;
+    if (len >= 4 && memcmp(head, "\x28\xB5\x2F\xFD", 4) == 0)
+        return BM_COMPRESSION_ZST;
+    /* a skippable frame, with which parallel compressors begin */
+    if (len >= 4 && (head[0] & 0xF0) == 0x50 && memcmp(head + 1, "\x2A\x4D\x18", 3) == 0)
+        return BM_COMPRESSION_ZST;
+    return BM_COMPRESSION_NONE;
+}
+
+static bm_status judge(bm_source *source, const char *head, size_t len, bm_error *err)
+{
+    source->compression = compression_of(head, len);
+    size_t n = strlen(source->name);
+    const char *promised = bm_name_ends(source->name, n, ".gz")    ? "gzip"
+                           : bm_name_ends(source->name, n, ".zst") ? "Zstandard"
+                                                                   : NULL;
+    bm_compression wanted = promised == NULL     ? source->compression
+                            : promised[0] == 'g' ? BM_COMPRESSION_GZ
+                                                 : BM_COMPRESSION_ZST;
+    bm_status status = bm_probe_refused(source->name, head, len, err);
+    if (status == BM_OK && source->compression != wanted)
+        status = bm_fail_at(err, BM_ERR_INPUT, source->name, 0,
+                            "the name promises %s, the first bytes are something else", promised);
+    return status;
+}
+
+/* As many bytes as there are, up to cap. */
+static bm_status read_head(const bm_input_set *set, int fd, const char *name, char *head,
+                           size_t *len, bm_error *err)
+{
+    *len = 0;
+    while (*len < BM_PROBE_BYTES) {
+        bm_status status = bm_wait_readable(set->callbacks, fd, err);
+        if (status != BM_OK)
+            return status;
+        ssize_t got = read(fd, head + *len, BM_PROBE_BYTES - *len);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return bm_fail_errno(err, errno, name, "cannot read");
+        if (got == 0)
+            break;
+        *len += (size_t)got;
+    }
+    return BM_OK;
+}
+
+/* A pipe of 64 KiB stands still whenever either side is busy. Larger ones are a wish: the system
+ * may have a limit, and what is no pipe has none. */
+static void widen(int fd)
+{
+#if defined(F_SETPIPE_SZ)
+    (void)fcntl(fd, F_SETPIPE_SZ, PIPE_BYTES);
+#else
+    (void)fd;
+#endif
+}
+
+/* The descriptor is taken, whatever the status. */
+static bm_status hold(bm_input_set *set, size_t index, int fd, bm_error *err)
+{
+    void *held = set->held;
+    bm_status status = bm_grow(&held, &set->cap_held, set->n_held + 1, sizeof *set->held, err);
+    set->held = held;
+    if (status != BM_OK) {
+        if (fd > STDIN_FILENO)
+            close(fd);
+        return status;
+    }
+    bm_held *h = &set->held[set->n_held++];
+    *h = (bm_held){.source = index, .fd = fd, .spool_fd = -1};
+    bm_source *source = &set->sources[index];
+    set->unknown_size = true;
+    widen(fd);
+    status = read_head(set, fd, source->name, h->head, &h->head_len, err);
+    return status != BM_OK ? status : judge(source, h->head, h->head_len, err);
+}
+
+static bm_status probe_one(bm_input_set *set, size_t index, bm_error *err)
+{
+    bm_source *source = &set->sources[index];
+    if (strcmp(source->path, "-") == 0)
+        return hold(set, index, STDIN_FILENO, err);
+    int fd = open(source->path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    if (fd < 0)
+        return bm_fail_errno(err, errno, source->name, "cannot open");
+    struct stat st;
+    if (fstat(fd, &st) != 0) {
+        bm_status status = bm_fail_errno(err, errno, source->name, "cannot look at the file");
+        close(fd);
+        return status;
+    }
+    if (!S_ISREG(st.st_mode))
+        return hold(set, index, fd, err);
+    source->size = (uint64_t)st.st_size;
+    set->total_bytes += source->size;
+    char head[BM_PROBE_BYTES];
+    size_t len;
+    bm_status status = read_head(set, fd, source->name, head, &len, err);
+    close(fd);
+    return status != BM_OK ? status : judge(source, head, len, err);
+}
+
+bm_status bm_input_set_probe(bm_input_set *set, bm_error *err)
+{
+    bm_status status = BM_OK;
+    for (size_t i = 0; i < set->n_sources && status == BM_OK; i++)
+        status = probe_one(set, i, err);
+    return status;
+}

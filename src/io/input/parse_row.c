@@ -1,0 +1,79 @@
+/* parse_row.c -- cells by memchr: a tab ends a cell of tsv; csv follows RFC 4180 to the letter. */
+#include "io/input/parse_row.h"
+
+#include <string.h>
+
+bm_row bm_row_begin(bm_str content, bool csv)
+{
+    return (bm_row){.pos = content.len > 0 ? content.data : "", .left = content.len, .csv = csv};
+}
+
+static bool broken(bm_row *row, const char *why)
+{
+    row->broken = why;
+    row->pos = NULL;
+    return false;
+}
+
+/* The cell is known and takes `used` bytes; go behind the separator, if there is one. */
+static bool go_behind(bm_row *row, size_t used)
+{
+    bool last = used == row->left;
+    row->pos = last ? NULL : row->pos + used + 1;
+    row->left = last ? 0 : row->left - used - 1;
+    return true;
+}
+
+static bool next_quoted(bm_row *row, bm_cell *cell)
+{
+    const char *begin = row->pos + 1;
+    size_t len = row->left - 1, at = 0; /* of a quote */
+    for (;;) {
+        const char *quote = at < len ? memchr(begin + at, '"', len - at) : NULL;
+        if (quote == NULL)
+            return broken(row, "a quoted field is never closed (a quote)");
+        at = (size_t)(quote - begin);
+        if (at + 1 == len || quote[1] != '"')
+            break;
+        cell->doubled = true;
+        at += 2;
+    }
+    if (at + 1 < len && begin[at + 1] != ',')
+        return broken(row, "text behind a closing quote (a comma or the end of the row)");
+    cell->value = (bm_str){.data = begin, .len = at};
+    return go_behind(row, at + 2);
+}
+
+bool bm_row_next(bm_row *row, bm_cell *cell)
+{
+    if (row->pos == NULL)
+        return false;
+    cell->doubled = false;
+    if (row->csv && row->left > 0 && *row->pos == '"')
+        return next_quoted(row, cell);
+    const char *at = memchr(row->pos, row->csv ? ',' : '\t', row->left);
+    size_t len = at != NULL ? (size_t)(at - row->pos) : row->left;
+    if (row->csv && memchr(row->pos, '"', len) != NULL)
+        return broken(row, "a quote inside a field without quotes (RFC 4180: quote the field, "
+                           "double the quote)");
+    cell->value = (bm_str){.data = row->pos, .len = len};
+    return go_behind(row, len);
+}
+
+bm_status bm_cell_plain(const bm_cell *cell, bm_buf *out, bm_str *value, bm_error *err)
+{
+    size_t begin = out->len;
+    bm_status status = bm_buf_reserve(out, cell->value.len, err);
+    if (status != BM_OK)
+        return status;
+    const char *pos = cell->value.data, *end = pos + cell->value.len;
+    while (pos < end) {
+        const char *quote = memchr(pos, '"', (size_t)(end - pos));
+        const char *stop = quote == NULL ? end : quote + 1; /* the first of two is kept */
+        memcpy(out->data + out->len, pos, (size_t)(stop - pos));
+        out->len += (size_t)(stop - pos);
+        pos = quote == NULL ? end : quote + 2;
+    }
+    *value = (bm_str){.data = out->data + begin, .len = out->len - begin};
+    return BM_OK;
+}

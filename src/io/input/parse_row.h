@@ -1,0 +1,36 @@
+/* parse_row.h -- the cells of one row of tsv or csv.
+ *
+ *     bm_row row = bm_row_begin(content, csv);
+ *     bm_cell cell;
+ *     while (bm_row_next(&row, &cell)) …
+ *     if (row.broken != NULL) … it is no row of RFC 4180
+ *
+ * An empty row has one empty cell. No copies: a cell is a view of the row; only one that holds ""
+ * must be rewritten (bm_cell_plain). */
+#ifndef BM_IO_INPUT_PARSE_ROW_H
+#define BM_IO_INPUT_PARSE_ROW_H
+
+#include <bandmill/status.h>
+#include <bandmill/types.h>
+
+#include "base/memory.h"
+
+typedef struct bm_row {
+    const char *pos;    /* NULL: no more cells */
+    size_t left;        /* bytes from pos to the end of the row */
+    const char *broken; /* why this is no row; NULL: nothing found so far */
+    bool csv;
+} bm_row;
+
+typedef struct bm_cell {
+    bm_str value; /* without its quotes */
+    bool doubled; /* csv: it holds "" for a quote */
+} bm_cell;
+
+bm_row bm_row_begin(bm_str content, bool csv);
+/* false: no more cells, or the row is broken. */
+bool bm_row_next(bm_row *row, bm_cell *cell);
+/* Append the cell to `out` with each "" as one quote; *value is a view of what was appended. */
+bm_status bm_cell_plain(const bm_cell *cell, bm_buf *out, bm_str *value, bm_error *err);
+
+#endif

@@ -1,0 +1,129 @@
+/* parse_table.c -- a row of tsv or csv to id and text.
+ *
+ * A row of tsv is read up to the last column that is needed; a row of csv to its end, since broken
+ * quoting anywhere makes it a bad record. A cell is copied only where it holds a doubled quote or
+ * invalid UTF-8. An empty row is a row of one empty cell. */
+#include <string.h>
+
+#include "base/error.h"
+#include "io/input/parse_row.h"
+#include "io/input/parser.h"
+
+/* Where the copies of a row go: cells of the text first, then the joined and repaired text. */
+typedef struct row_job {
+    bm_parser *parser;
+    bm_record *record;
+    bm_str id; /* data NULL: the row is too short */
+    uint32_t n_cells;
+} row_job;
+
+static uint32_t last_column(const bm_parser *parser)
+{
+    uint32_t last = parser->columns[0] == BM_NO_COLUMN ? 0 : parser->columns[0];
+    for (size_t i = 0; i < parser->fields->n_text; i++)
+        if (parser->columns[1 + i] > last)
+            last = parser->columns[1 + i];
+    return last;
+}
+
+/* The id's and the text's cells of a row. Cells with doubled quotes are rewritten into parser->id
+ * and, for the text, into parser->text, which has room for all of the row from the start. */
+static bm_status find_cells(row_job *job, bm_str content, bm_error *err)
+{
+    bm_parser *parser = job->parser;
+    bool csv = parser->ops->format == BM_FORMAT_CSV;
+    uint32_t last = csv ? UINT32_MAX : last_column(parser), n = 0;
+    size_t n_text = parser->fields->n_text;
+    bm_row row = bm_row_begin(content, csv);
+    bm_cell cell;
+    bm_status status = BM_OK;
+    for (size_t i = 0; i < n_text; i++)
+        parser->cells[i] = (bm_str){0};
+    parser->text.len = parser->id.len = 0;
+    while (status == BM_OK && n <= last && bm_row_next(&row, &cell)) {
+        if (n == parser->columns[0]) {
+            job->id = cell.value;
+            if (cell.doubled)
+                status = bm_cell_plain(&cell, &parser->id, &job->id, err);
+        }
+        for (size_t i = 0; i < n_text && status == BM_OK; i++) {
+            if (n != parser->columns[1 + i])
+                continue;
+            parser->cells[i] = cell.value;
+            if (!cell.doubled)
+                continue;
+            /* room for this cell in each of the text fields: earlier views must not move */
+            if (parser->text.len == 0)
+                status = bm_buf_reserve(&parser->text, content.len * n_text, err);
+            if (status == BM_OK)
+                status = bm_cell_plain(&cell, &parser->text, &parser->cells[i], err);
+        }
+        n++;
+    }
+    job->n_cells = n;
+    if (status == BM_OK && row.broken != NULL)
+        bm_parser_bad(parser, job->record, "broken row: %s", row.broken);
+    return status;
+}
+
+/* All text cells joined by newlines, in a buffer that is not that of the cells. */
+static bm_status join_cells(bm_parser *parser, bm_str *out, bm_buf *buf, bm_error *err)
+{
+    if (parser->fields->n_text == 1) {
+        *out = parser->cells[0];
+        return BM_OK;
+    }
+    bm_status status = BM_OK;
+    buf->len = 0;
+    for (size_t i = 0; i < parser->fields->n_text && status == BM_OK; i++) {
+        if (i > 0)
+            status = bm_buf_add(buf, "\n", 1, err);
+        if (status == BM_OK)
+            status = bm_buf_add(buf, parser->cells[i].data, parser->cells[i].len, err);
+    }
+    *out = (bm_str){.data = buf->data, .len = buf->len};
+    return status;
+}
+
+static bm_status take_text(row_job *job, bm_error *err)
+{
+    bm_parser *parser = job->parser;
+    for (size_t i = 0; i < parser->fields->n_text; i++)
+        if (parser->cells[i].data == NULL) {
+            bm_parser_bad(parser, job->record, "no field '%.64s': the row has %u field%s",
+                          parser->fields->text[i], job->n_cells, job->n_cells == 1 ? "" : "s");
+            return BM_OK;
+        }
+    bm_str joined;
+    bm_status status = join_cells(parser, &joined, &parser->joined, err);
+    if (status != BM_OK)
+        return status;
+    job->record->text_bytes = joined.len;
+    return bm_parser_valid(parser, joined, &parser->repaired, &job->record->text, job->record,
+                           "text", err);
+}
+
+static bm_status take_id(row_job *job, bm_error *err)
+{
+    bm_parser *parser = job->parser;
+    if (job->id.data == NULL && parser->fields->id_given) {
+        bm_parser_bad(parser, job->record, "no field '%.64s': the row has %u field%s",
+                      parser->fields->id, job->n_cells, job->n_cells == 1 ? "" : "s");
+        return BM_OK;
+    }
+    if (job->id.data == NULL)
+        return bm_parser_place_id(parser, job->record, err);
+    return bm_parser_valid(parser, job->id, &parser->repaired_id, &job->record->id, job->record,
+                           "id", err);
+}
+
+bm_status bm_parse_table(bm_parser *parser, bm_str content, bm_record *record, bm_error *err)
+{
+    row_job job = {.parser = parser, .record = record};
+    bm_status status = find_cells(&job, content, err);
+    if (status == BM_OK && !record->bad)
+        status = take_text(&job, err);
+    if (status == BM_OK && !record->bad)
+        status = take_id(&job, err);
+    return status;
+}

@@ -1,0 +1,443 @@
+/* reader.c -- cut files into batches of whole records.
+ *
+ *     batch.data   [piece of file 0][piece of file 1][piece of file 2 … | begun record]
+ *                                                                   cut ^      '-> carry
+ *
+ * Bytes are read straight into the batch that will hold them. When it is full, it ends at the last
+ * whole record, and what follows goes through `carry` to the beginning of the next. How much is
+ * read ahead follows the batch's room (and, with a limit of records, their mean length), so little
+ * is copied. Where every newline ends a record, the cut is found from the back by memrchr;
+ * otherwise (csv, a limit of records) records are walked forward.
+ *
+ * A record longer than max_doc_bytes is not held: its first bytes become a piece of their own, the
+ * rest is read over. Limits: a batch holds at most max_doc_bytes and a batch's worth more.
+ * Threads: one. */
+#include "io/input/reader.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "io/input/input_set_private.h"
+#include "io/input/reader_source.h"
+#include "io/input/reader_table.h"
+
+#define PIECES_MAX 65536u /* files a batch */
+#define SKIP_BLOCK ((size_t)64 << 10)
+#define READ_AHEAD 4096u /* beyond the mean, when records are counted */
+#define GROWTH_MAX ((size_t)64 << 20)
+#define FIRST_MEAN 512.0 /* bytes a record, before any was seen */
+
+struct bm_reader {
+    bm_input_set *set;
+    const bm_reader_ops *ops;
+    const bm_fields *fields;
+    size_t batch_bytes;
+    uint32_t batch_records;
+    uint64_t max_record;
+    bm_stream *stream;
+    size_t file;         /* the current file, or the next to open */
+    bool open, file_end; /* a file is open; all of it has been read */
+    bool begun;          /* a piece of it has been given out */
+    uint64_t line;       /* of the next piece */
+    bm_buf carry;
+    uint32_t *columns; /* of the current file */
+    uint64_t sequence;
+    double mean_bytes;  /* of a record */
+    uint64_t n_records; /* in the batch being made */
+    bm_status failed;
+};
+
+/* The search for a cut in the current piece. */
+typedef struct cutter {
+    bm_raw_batch *batch;
+    size_t begin; /* of the piece, in the batch */
+    size_t end;   /* of the bytes read */
+    size_t seen;  /* looked at so far */
+    size_t cut;   /* behind the last whole record; begin: none yet */
+    bm_scan scan;
+    bool full; /* the batch must end at `cut` */
+} cutter;
+
+bm_status bm_reader_open(bm_input_set *set, size_t batch_bytes, uint32_t batch_records,
+                         bm_reader **out, bm_error *err)
+{
+    const bm_reader_ops *ops = bm_reader_ops_of(bm_input_set_format(set));
+    if (ops == NULL)
+        return bm_fail(err, BM_ERR_INTERNAL, "no reader for this format");
+    bm_reader *reader = bm_alloc_zero(1, sizeof *reader);
+    if (reader == NULL)
+        return bm_fail_nomem(err, sizeof *reader);
+    reader->set = set;
+    reader->ops = ops;
+    reader->fields = &set->fields;
+    reader->batch_bytes = batch_bytes > 0 ? batch_bytes : 1;
+    reader->batch_records = batch_records;
+    reader->max_record = set->options.max_doc_bytes;
+    reader->mean_bytes = FIRST_MEAN;
+    size_t n_columns = bm_fields_columns(reader->fields);
+    bm_status status = BM_OK;
+    if ((reader->columns = bm_alloc_zero(n_columns, sizeof *reader->columns)) == NULL)
+        status = bm_fail_nomem(err, n_columns * sizeof *reader->columns);
+    if (status == BM_OK && ops->table && !reader->fields->header)
+        bm_fields_from_numbers(reader->fields, reader->columns);
+    if (status == BM_OK)
+        status = bm_stream_open(set, &reader->stream, err);
+    if (status != BM_OK) {
+        bm_reader_close(reader);
+        return status;
+    }
+    *out = reader;
+    return BM_OK;
+}
+
+void bm_reader_close(bm_reader *reader)
+{
+    if (reader == NULL)
+        return;
+    bm_stream_close(reader->stream);
+    bm_buf_reset(&reader->carry);
+    bm_free(reader->columns);
+    bm_free(reader);
+}
+
+void bm_raw_batch_free(bm_raw_batch *batch)
+{
+    if (batch == NULL)
+        return;
+    bm_free(batch->data);
+    bm_free(batch->pieces);
+    bm_free(batch->columns);
+    bm_free(batch);
+}
+
+/* Newlines in a run of bytes: 64 lanes of bytes, emptied before they can overflow, which compilers
+ * turn into vector code. */
+static uint64_t count_newlines(const char *data, size_t len)
+{
+    uint64_t n = 0;
+    size_t i = 0;
+    while (len - i >= 64) {
+        uint8_t lanes[64] = {0};
+        size_t blocks = (len - i) / 64 < 255 ? (len - i) / 64 : 255;
+        for (size_t b = 0; b < blocks; b++, i += 64)
+            for (size_t j = 0; j < 64; j++)
+                lanes[j] = (uint8_t)(lanes[j] + (data[i + j] == '\n'));
+        for (size_t j = 0; j < 64; j++)
+            n += lanes[j];
+    }
+    for (; i < len; i++)
+        n += data[i] == '\n';
+    return n;
+}
+
+static bm_status reserve(bm_raw_batch *batch, size_t len, bm_error *err)
+{
+    size_t need;
+    if (__builtin_add_overflow(len, (size_t)BM_READ_PADDING, &need))
+        return bm_fail_nomem(err, SIZE_MAX);
+    if (need <= batch->cap)
+        return BM_OK;
+    char *data = bm_resize(batch->data, need, 1);
+    if (data == NULL)
+        return bm_fail_nomem(err, need);
+    batch->data = data;
+    batch->cap = need;
+    return BM_OK;
+}
+
+/* The last newline (or the first behind the batch's end) is the cut. */
+static void cut_at_newline(const bm_reader *reader, cutter *c)
+{
+    const char *data = c->batch->data;
+    size_t limit = c->end < reader->batch_bytes ? c->end : reader->batch_bytes;
+    if (limit > c->seen) {
+        const char *last = memrchr(data + c->seen, '\n', limit - c->seen);
+        if (last != NULL)
+            c->cut = (size_t)(last - data) + 1;
+    }
+    if (c->cut == c->begin && c->end > limit) {
+        size_t from = limit > c->seen ? limit : c->seen;
+        const char *first = from < c->end ? memchr(data + from, '\n', c->end - from) : NULL;
+        if (first != NULL)
+            c->cut = (size_t)(first - data) + 1;
+    }
+    c->seen = c->end;
+    c->full = c->cut > c->begin && c->end >= reader->batch_bytes;
+}
+
+/* Walk from record to record until the batch is full. */
+static void cut_by_records(bm_reader *reader, cutter *c)
+{
+    while (!c->full) {
+        size_t at = reader->ops->record_end(&c->scan, c->batch->data, c->seen, c->end);
+        if (at == BM_SCAN_MORE) {
+            c->seen = c->end;
+            c->full = c->cut > c->begin && c->end >= reader->batch_bytes;
+            return;
+        }
+        if (c->cut > c->begin && at > reader->batch_bytes) {
+            c->full = true;
+            return;
+        }
+        reader->mean_bytes += ((double)(at - c->cut) - reader->mean_bytes) / 16;
+        c->cut = c->seen = at;
+        reader->n_records++;
+        c->full = at >= reader->batch_bytes ||
+                  (reader->batch_records != 0 && reader->n_records >= reader->batch_records);
+    }
+}
+
+/* How much to read next. */
+static size_t read_size(const bm_reader *reader, const cutter *c)
+{
+    if (c->end < reader->batch_bytes) {
+        size_t n = reader->batch_bytes - c->end;
+        if (reader->batch_records != 0 && !reader->ops->whole_file) {
+            uint64_t left = reader->batch_records - reader->n_records;
+            double wanted = (double)left * reader->mean_bytes * 1.25 + READ_AHEAD;
+            if (wanted < (double)n)
+                n = (size_t)wanted;
+        }
+        return n;
+    }
+    size_t n = c->end - c->begin; /* one long record: double, so that the work stays linear */
+    if (n > GROWTH_MAX)
+        n = GROWTH_MAX;
+    uint64_t held = c->end - c->cut;
+    if (reader->max_record < SIZE_MAX / 2 && n > reader->max_record + 6 - held)
+        n = (size_t)(reader->max_record + 6 - held); /* + line ending, BOM, one more */
+    return n > 0 ? n : 1;
+}
+
+static bm_status read_more(bm_reader *reader, cutter *c, size_t n, bm_error *err)
+{
+    bm_status status = reserve(c->batch, c->end + n, err);
+    size_t got = 0;
+    if (status == BM_OK)
+        status = bm_stream_read(reader->stream, c->batch->data + c->end, n, &got, err);
+    if (status == BM_OK) {
+        c->end += got;
+        reader->file_end = got == 0;
+    }
+    return status;
+}
+
+/* The columns of a file stand once in a batch, before the first of its pieces there. */
+static bm_status add_columns(bm_reader *reader, bm_raw_batch *batch, bm_raw_piece *piece,
+                             bm_error *err)
+{
+    const bm_raw_piece *last = batch->n_pieces > 0 ? &batch->pieces[batch->n_pieces - 1] : NULL;
+    if (last != NULL && last->file == piece->file) {
+        piece->columns = last->columns;
+        return BM_OK;
+    }
+    size_t n = bm_fields_columns(reader->fields);
+    void *columns = batch->columns;
+    bm_status status =
+        bm_grow(&columns, &batch->cap_columns, batch->n_columns + n, sizeof *batch->columns, err);
+    batch->columns = columns;
+    if (status != BM_OK)
+        return status;
+    memcpy(batch->columns + batch->n_columns, reader->columns, n * sizeof *reader->columns);
+    piece->columns = batch->n_columns;
+    batch->n_columns += n;
+    return BM_OK;
+}
+
+/* data[begin … end-1] of the batch becomes a piece of the current file. */
+static bm_status add_piece(bm_reader *reader, bm_raw_batch *batch, bm_raw_piece piece,
+                           bm_error *err)
+{
+    piece.file = (uint32_t)reader->file;
+    piece.first_line = reader->line;
+    piece.file_begin = !reader->begun;
+    void *pieces = batch->pieces;
+    bm_status status =
+        bm_grow(&pieces, &batch->cap_pieces, batch->n_pieces + 1, sizeof *batch->pieces, err);
+    batch->pieces = pieces;
+    if (status == BM_OK && reader->ops->table)
+        status = add_columns(reader, batch, &piece, err);
+    if (status != BM_OK)
+        return status;
+    batch->pieces[batch->n_pieces++] = piece;
+    batch->len = piece.end;
+    reader->begun = true;
+    return BM_OK;
+}
+
+/* The header row of a file that begins at data[begin]. */
+static bm_status read_header(bm_reader *reader, const cutter *c, bm_error *err)
+{
+    const char *name = bm_input_set_source(reader->set, reader->file)->name;
+    const char *data = c->batch->data;
+    size_t begin = c->begin + bm_bom_bytes(data + c->begin, c->cut - c->begin);
+    if (begin == c->cut)
+        return BM_OK; /* an empty file: no documents */
+    bm_scan scan = {0};
+    size_t end = reader->ops->record_end(&scan, data, begin, c->cut);
+    if (end == BM_SCAN_MORE)
+        end = c->cut;
+    bm_str row = bm_without_line_end((bm_str){.data = data + begin, .len = end - begin});
+    if (row.len > reader->max_record)
+        return bm_fail_at(err, BM_ERR_INPUT, name, 1, "the header is longer than --max-doc-bytes");
+    return bm_fields_from_header(reader->fields, reader->ops->format == BM_FORMAT_CSV, row, name,
+                                 reader->columns, err);
+}
+
+/* Read over the rest of a record that is too long; what follows it goes to carry. */
+static bm_status skip_record(bm_reader *reader, cutter *c, size_t kept, uint64_t *lines,
+                             bm_error *err)
+{
+    *lines = count_newlines(c->batch->data + c->begin, c->end - c->begin);
+    bm_status status = reserve(c->batch, kept + SKIP_BLOCK, err);
+    char *rest = c->batch->data + kept;
+    while (status == BM_OK) {
+        size_t got = 0;
+        status = bm_stream_read(reader->stream, rest, SKIP_BLOCK, &got, err);
+        if (status != BM_OK)
+            break;
+        if (got == 0) {
+            reader->file_end = true;
+            break;
+        }
+        size_t at = reader->ops->record_end(&c->scan, rest, 0, got);
+        *lines += count_newlines(rest, at == BM_SCAN_MORE ? got : at);
+        if (at != BM_SCAN_MORE)
+            return bm_buf_add(&reader->carry, rest + at, got - at, err);
+    }
+    return status;
+}
+
+static bm_status take_too_long(bm_reader *reader, cutter *c, bm_error *err)
+{
+    if (reader->ops->table && reader->fields->header && !reader->begun)
+        return bm_fail_at(err, BM_ERR_INPUT, bm_input_set_source(reader->set, reader->file)->name,
+                          1, "the header is longer than --max-doc-bytes");
+    bm_raw_piece piece = {.begin = c->begin, .cut = true};
+    piece.end = c->begin + bm_bom_bytes(c->batch->data + c->begin, reader->begun ? 0 : 3) +
+                bm_too_long_prefix(reader->max_record);
+    uint64_t lines;
+    bm_status status = skip_record(reader, c, piece.end, &lines, err);
+    if (status != BM_OK)
+        return status;
+    piece.file_end = reader->file_end;
+    status = add_piece(reader, c->batch, piece, err);
+    reader->line += lines;
+    reader->n_records++;
+    return status;
+}
+
+static bm_status take_records(bm_reader *reader, cutter *c, bm_error *err)
+{
+    bm_raw_batch *batch = c->batch;
+    bm_status status = BM_OK;
+    bool header = reader->ops->table && reader->fields->header;
+    if (reader->file_end && !c->full) { /* what is left is a record without a line ending */
+        reader->n_records += c->end > c->cut || reader->ops->whole_file;
+        c->cut = c->end;
+    }
+    if (header && !reader->begun)
+        status = read_header(reader, c, err);
+    if (status == BM_OK && c->cut < c->end)
+        status = bm_buf_add(&reader->carry, batch->data + c->cut, c->end - c->cut, err);
+    if (status != BM_OK)
+        return status;
+    bm_raw_piece piece = {.begin = c->begin, .end = c->cut};
+    piece.file_end = reader->file_end && c->cut == c->end;
+    status = add_piece(reader, batch, piece, err);
+    if (status == BM_OK && !piece.file_end)
+        reader->line += count_newlines(batch->data + c->begin, c->cut - c->begin);
+    return status;
+}
+
+/* One piece of the current file: read until the batch is full or the file ends. */
+static bm_status take_piece(bm_reader *reader, bm_raw_batch *batch, bm_error *err)
+{
+    cutter c = {.batch = batch, .begin = batch->len, .end = batch->len + reader->carry.len};
+    bm_status status = reserve(batch, c.end, err);
+    if (status != BM_OK)
+        return status;
+    if (reader->carry.len > 0)
+        memcpy(batch->data + c.begin, reader->carry.data, reader->carry.len);
+    reader->carry.len = 0;
+    c.cut = c.seen = c.begin;
+    bool walk = reader->batch_records != 0 || !reader->ops->newline_ends;
+    if (!reader->begun) { /* a byte order mark is no part of the first field */
+        while (status == BM_OK && c.end - c.begin < 3 && !reader->file_end)
+            status = read_more(reader, &c, read_size(reader, &c), err);
+        c.seen += bm_bom_bytes(batch->data + c.begin, c.end - c.begin);
+    }
+    while (status == BM_OK) {
+        if (walk)
+            cut_by_records(reader, &c);
+        else
+            cut_at_newline(reader, &c);
+        if (c.full || reader->file_end)
+            return take_records(reader, &c, err);
+        size_t bom = !reader->begun && c.cut == c.begin ? 3 : 0;
+        if (c.cut == c.begin && c.end >= reader->batch_bytes && reader->max_record < SIZE_MAX / 2 &&
+            c.end - c.begin > reader->max_record + 2 + bom)
+            return take_too_long(reader, &c, err);
+        status = read_more(reader, &c, read_size(reader, &c), err);
+    }
+    return status;
+}
+
+static bool is_full(const bm_reader *reader, const bm_raw_batch *batch)
+{
+    return batch->len >= reader->batch_bytes || batch->n_pieces >= PIECES_MAX ||
+           (reader->batch_records != 0 && reader->n_records >= reader->batch_records);
+}
+
+static bm_status fill_batch(bm_reader *reader, bm_raw_batch *batch, bm_error *err)
+{
+    bm_status status = BM_OK;
+    while (status == BM_OK) {
+        if (!reader->open) {
+            if (reader->file == bm_input_set_count(reader->set) || is_full(reader, batch))
+                break;
+            status = bm_stream_begin(reader->stream, reader->file, err);
+            reader->open = status == BM_OK;
+            reader->file_end = reader->begun = false;
+            reader->line = 1;
+        } else {
+            status = take_piece(reader, batch, err);
+            if (status != BM_OK)
+                break;
+            if (!batch->pieces[batch->n_pieces - 1].file_end)
+                break; /* the batch is full */
+            reader->open = false;
+            reader->file++;
+        }
+    }
+    return status;
+}
+
+bm_status bm_reader_next(bm_reader *reader, bm_raw_batch **out, bm_error *err)
+{
+    *out = NULL;
+    if (reader->failed != BM_OK)
+        return bm_fail(err, reader->failed, "the reader has failed before");
+    if (!reader->open && reader->file == bm_input_set_count(reader->set))
+        return BM_OK;
+    bm_raw_batch *batch = bm_alloc_zero(1, sizeof *batch);
+    if (batch == NULL)
+        return bm_fail_nomem(err, sizeof *batch);
+    reader->n_records = 0;
+    bm_status status = reserve(batch, reader->batch_bytes, err);
+    if (status == BM_OK)
+        status = fill_batch(reader, batch, err);
+    if (status == BM_OK)
+        status = reserve(batch, batch->len, err);
+    if (status != BM_OK) {
+        reader->failed = status;
+        bm_raw_batch_free(batch);
+        return status;
+    }
+    memset(batch->data + batch->len, 0, BM_READ_PADDING);
+    batch->sequence = reader->sequence++;
+    batch->bytes_read = bm_stream_stored(reader->stream);
+    *out = batch;
+    return BM_OK;
+}

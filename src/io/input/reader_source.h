@@ -1,0 +1,25 @@
+/* reader_source.h -- the bytes of one source after another: read in large blocks, decompressed,
+ * digested.
+ *
+ * The digest (XXH3, 128 bits) is of the bytes as stored. When a source is read a second time and
+ * its digest or length differs from the first time, the read fails: its file changed under the job.
+ */
+#ifndef BM_IO_INPUT_READER_SOURCE_H
+#define BM_IO_INPUT_READER_SOURCE_H
+
+#include "io/input/input_set.h"
+
+typedef struct bm_stream bm_stream;
+
+bm_status bm_stream_open(bm_input_set *set, bm_stream **out, bm_error *err);
+void bm_stream_close(bm_stream *stream); /* NULL is fine */
+
+/* Go to a source. BM_ERR_IO: it cannot be opened, or can be read only once and was. */
+bm_status bm_stream_begin(bm_stream *stream, size_t source, bm_error *err);
+/* Read 1 … cap bytes; *got 0 at the end, when the source's digest and bytes_read are set and its
+ * file is closed. */
+bm_status bm_stream_read(bm_stream *stream, char *out, size_t cap, size_t *got, bm_error *err);
+/* Bytes as stored, of all sources so far. */
+uint64_t bm_stream_stored(const bm_stream *stream);
+
+#endif

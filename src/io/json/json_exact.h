@@ -1,0 +1,33 @@
+/* json_exact.h -- a parser of RFC 8259 to the letter, for what simdjson refuses.
+ *
+ * It reads one JSON text, says exactly where and why it is broken, and picks out fields by dotted
+ * path. UTF-8 never breaks a text: inside strings each maximal invalid subpart and each unpaired
+ * surrogate escape becomes U+FFFD, counted in the fields that were asked for. Numbers of any size
+ * are numbers. Nesting is limited to BM_JSON_DEPTH_MAX, as the RFC allows.
+ *
+ * Iterative: depth costs a bit, not a stack frame. One thread at a time. */
+#ifndef BM_IO_JSON_JSON_EXACT_H
+#define BM_IO_JSON_JSON_EXACT_H
+
+#include <bandmill/status.h>
+#include <bandmill/types.h>
+
+#include "base/memory.h"
+#include "io/json/json_read.h"
+#include "io/json/json_simd.h" /* bm_json_path */
+
+#define BM_JSON_DEPTH_MAX 1024u
+
+typedef struct bm_json_exact bm_json_exact;
+
+/* `paths` is borrowed until close. */
+bm_status bm_json_exact_open(const bm_json_path *paths, size_t n_paths, bm_json_exact **out,
+                             bm_error *err);
+void bm_json_exact_close(bm_json_exact *exact); /* NULL is fine */
+
+/* Parse all of `text`. Fills fields[n_paths] (numbers with their source text); strings live until
+ * the next call. *broken: NULL, or why it is no JSON object. Only BM_ERR_NOMEM fails. */
+bm_status bm_json_exact_run(bm_json_exact *exact, bm_str text, bm_json_field *fields,
+                            const char **broken, bm_error *err);
+
+#endif

@@ -1,0 +1,276 @@
+/* json_read.c -- records: simdjson first, the exact parser for what it refuses. Small documents:
+ * the exact parser alone, run anew for each field, which for a manifest of a few kilobytes costs
+ * microseconds and keeps no tree. */
+#include "io/json/json_read.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "io/json/json_exact.h"
+#include "io/json/json_simd.h"
+
+#define DOC_MAX_BYTES ((size_t)256 << 20)
+
+/* Paths taken apart: one block of text, one of parts. */
+typedef struct path_set {
+    bm_json_path *paths;
+    size_t n;
+    bm_str *parts;
+    char *text;
+} path_set;
+
+static void free_paths(path_set *set)
+{
+    bm_free(set->paths);
+    bm_free(set->parts);
+    bm_free(set->text);
+    *set = (path_set){0};
+}
+
+static bm_status split_paths(const char *const *paths, size_t n, path_set *out, bm_error *err)
+{
+    size_t n_parts = 0, n_bytes = 0;
+    for (size_t i = 0; i < n; i++) {
+        n_bytes += strlen(paths[i]);
+        n_parts++;
+        for (const char *p = paths[i]; *p != '\0'; p++)
+            n_parts += *p == '.';
+    }
+    path_set set = {.paths = bm_alloc(n, sizeof *set.paths),
+                    .n = n,
+                    .parts = bm_alloc(n_parts, sizeof *set.parts),
+                    .text = bm_alloc(n_bytes, 1)};
+    if (set.paths == NULL || set.parts == NULL || set.text == NULL) {
+        free_paths(&set);
+        return bm_fail_nomem(err, n_bytes + n_parts * sizeof *set.parts);
+    }
+    char *text = set.text;
+    bm_str *part = set.parts;
+    for (size_t i = 0; i < n; i++) {
+        size_t len = strlen(paths[i]);
+        memcpy(text, paths[i], len);
+        set.paths[i].parts = part;
+        char *begin = text, *end = text + len;
+        for (char *p = text; p <= end; p++)
+            if (p == end || *p == '.') {
+                *part++ = (bm_str){.data = begin, .len = (size_t)(p - begin)};
+                begin = p + 1;
+            }
+        set.paths[i].n_parts = (size_t)(part - set.paths[i].parts);
+        text = end;
+    }
+    *out = set;
+    return BM_OK;
+}
+
+struct bm_json_line {
+    path_set paths;
+    size_t number_path;
+    bm_simd *simd;
+    bm_json_exact *exact;
+};
+
+bm_status bm_json_line_open(const char *const *paths, size_t n, size_t number_path,
+                            bm_json_line **out, bm_error *err)
+{
+    bm_json_line *line = bm_alloc_zero(1, sizeof *line);
+    if (line == NULL)
+        return bm_fail_nomem(err, sizeof *line);
+    line->number_path = number_path;
+    bm_status status = split_paths(paths, n, &line->paths, err);
+    if (status == BM_OK)
+        status = bm_json_exact_open(line->paths.paths, n, &line->exact, err);
+    if (status == BM_OK && (line->simd = bm_simd_open()) == NULL)
+        status = bm_fail_nomem(err, BM_SIMD_MAX_BYTES);
+    if (status != BM_OK) {
+        bm_json_line_close(line);
+        return status;
+    }
+    *out = line;
+    return BM_OK;
+}
+
+void bm_json_line_close(bm_json_line *line)
+{
+    if (line == NULL)
+        return;
+    bm_simd_close(line->simd);
+    bm_json_exact_close(line->exact);
+    free_paths(&line->paths);
+    bm_free(line);
+}
+
+bm_status bm_json_line_run(bm_json_line *line, bm_str text, bm_json_field *fields,
+                           const char **broken, bm_error *err)
+{
+    *broken = NULL;
+    if (bm_simd_line(line->simd, text, line->paths.paths, line->paths.n, line->number_path, fields))
+        return BM_OK;
+    return bm_json_exact_run(line->exact, text, fields, broken, err);
+}
+
+struct bm_json_doc {
+    char *path;
+    bm_buf text;
+    char **strings; /* given out, owned */
+    size_t n_strings, cap_strings;
+};
+
+static bm_status read_file(const char *path, bm_buf *text, bm_error *err)
+{
+    FILE *file = fopen(path, "re");
+    if (file == NULL)
+        return bm_fail_errno(err, errno, path, "cannot open");
+    bm_status status = BM_OK;
+    size_t got = 1;
+    while (status == BM_OK && got > 0) {
+        status = bm_buf_reserve(text, (size_t)64 << 10, err);
+        if (status != BM_OK)
+            break;
+        errno = 0;
+        got = fread(text->data + text->len, 1, (size_t)64 << 10, file);
+        text->len += got;
+        if (ferror(file))
+            status = bm_fail_errno(err, errno, path, "cannot read");
+        else if (text->len > DOC_MAX_BYTES)
+            status = bm_fail_at(err, BM_ERR_FORMAT, path, 0, "too large for a document of ours");
+    }
+    fclose(file);
+    return status;
+}
+
+/* One field (NULL: none, only look whether the document is whole). */
+static bm_status look_up(const bm_json_doc *doc, const char *field, bm_json_field *out, char **copy,
+                         bm_error *err)
+{
+    path_set paths;
+    bm_json_exact *exact = NULL;
+    const char *broken = NULL;
+    bm_status status = split_paths(&field, field == NULL ? 0 : 1, &paths, err);
+    if (status != BM_OK)
+        return status;
+    status = bm_json_exact_open(paths.paths, paths.n, &exact, err);
+    if (status == BM_OK)
+        status = bm_json_exact_run(exact, (bm_str){.data = doc->text.data, .len = doc->text.len},
+                                   out, &broken, err);
+    if (status == BM_OK && broken != NULL)
+        status = bm_fail_at(err, BM_ERR_FORMAT, doc->path, 0, "%s", broken);
+    if (status == BM_OK && copy != NULL &&
+        (*copy = bm_strndup(out->value.data, out->value.len)) == NULL)
+        status = bm_fail_nomem(err, out->value.len);
+    bm_json_exact_close(exact);
+    free_paths(&paths);
+    return status;
+}
+
+bm_status bm_json_doc_open(const char *path, bm_json_doc **out, bm_error *err)
+{
+    bm_json_doc *doc = bm_alloc_zero(1, sizeof *doc);
+    if (doc == NULL)
+        return bm_fail_nomem(err, sizeof *doc);
+    bm_json_field none;
+    bm_status status = BM_OK;
+    if ((doc->path = bm_strdup(path)) == NULL)
+        status = bm_fail_nomem(err, strlen(path));
+    if (status == BM_OK)
+        status = read_file(path, &doc->text, err);
+    if (status == BM_OK)
+        status = look_up(doc, NULL, &none, NULL, err);
+    if (status != BM_OK) {
+        bm_json_doc_close(doc);
+        return status;
+    }
+    *out = doc;
+    return BM_OK;
+}
+
+void bm_json_doc_close(bm_json_doc *doc)
+{
+    if (doc == NULL)
+        return;
+    for (size_t i = 0; i < doc->n_strings; i++)
+        bm_free(doc->strings[i]);
+    bm_free(doc->strings);
+    bm_buf_reset(&doc->text);
+    bm_free(doc->path);
+    bm_free(doc);
+}
+
+/* The field, of this kind, as text that the caller frees. */
+static bm_status get(const bm_json_doc *doc, const char *field, bm_json_kind kind, bm_str *value,
+                     char **copy, bm_error *err)
+{
+    bm_json_field found;
+    *copy = NULL;
+    bm_status status = look_up(doc, field, &found, copy, err);
+    if (status == BM_OK && found.kind != kind)
+        status = bm_fail_at(err, BM_ERR_FORMAT, doc->path, 0, "no %s in field '%s'",
+                            kind == BM_JSON_STRING ? "string" : "number", field);
+    if (status != BM_OK) {
+        bm_free(*copy);
+        *copy = NULL;
+        return status;
+    }
+    *value = (bm_str){.data = *copy, .len = found.value.len};
+    return BM_OK;
+}
+
+bm_status bm_json_doc_string(const bm_json_doc *doc, const char *field, bm_str *out, bm_error *err)
+{
+    bm_json_doc *own = (bm_json_doc *)doc; /* what was looked up stays with the document */
+    char *copy;
+    bm_str value;
+    bm_status status = get(doc, field, BM_JSON_STRING, &value, &copy, err);
+    if (status != BM_OK)
+        return status;
+    void *strings = own->strings;
+    status = bm_grow(&strings, &own->cap_strings, own->n_strings + 1, sizeof *own->strings, err);
+    own->strings = strings;
+    if (status != BM_OK) {
+        bm_free(copy);
+        return status;
+    }
+    own->strings[own->n_strings++] = copy;
+    *out = value;
+    return BM_OK;
+}
+
+bm_status bm_json_doc_uint(const bm_json_doc *doc, const char *field, uint64_t *out, bm_error *err)
+{
+    char *copy;
+    bm_str text;
+    bm_status status = get(doc, field, BM_JSON_NUMBER, &text, &copy, err);
+    if (status != BM_OK)
+        return status;
+    uint64_t value = 0;
+    bool ok = true;
+    for (size_t i = 0; i < text.len && ok; i++) {
+        unsigned digit = (unsigned)(unsigned char)text.data[i] - '0';
+        ok = digit <= 9 && !__builtin_mul_overflow(value, UINT64_C(10), &value) &&
+             !__builtin_add_overflow(value, (uint64_t)digit, &value);
+    }
+    bm_free(copy);
+    if (!ok)
+        return bm_fail_at(err, BM_ERR_FORMAT, doc->path, 0,
+                          "field '%s' is no whole number from 0 to 2^64-1", field);
+    *out = value;
+    return BM_OK;
+}
+
+bm_status bm_json_doc_double(const bm_json_doc *doc, const char *field, double *out, bm_error *err)
+{
+    char *copy;
+    bm_str text;
+    bm_status status = get(doc, field, BM_JSON_NUMBER, &text, &copy, err);
+    if (status != BM_OK)
+        return status;
+    double value;
+    bool ok = bm_simd_double(text, &value);
+    bm_free(copy);
+    if (!ok)
+        return bm_fail_at(err, BM_ERR_FORMAT, doc->path, 0, "field '%s' is out of range", field);
+    *out = value;
+    return BM_OK;
+}

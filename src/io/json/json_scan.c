@@ -1,0 +1,268 @@
+/* json_scan.c -- a walk over JSON text by brackets and quotes. Values are spans of the text; the
+ * walk keeps no stack but in bm_json_scan_copy, which stops descending at MAX_DEPTH. */
+#include "io/json/json_scan.h"
+
+#include <string.h>
+
+#include "base/error.h"
+
+#define MAX_DEPTH 64u
+
+static size_t skip_space(bm_str text, size_t at)
+{
+    while (at < text.len && (text.data[at] == ' ' || text.data[at] == '\t' ||
+                             text.data[at] == '\n' || text.data[at] == '\r'))
+        at++;
+    return at;
+}
+
+/* One past the closing quote of the string that begins at `at`. */
+static size_t skip_string(bm_str text, size_t at)
+{
+    for (at++; at < text.len; at++) {
+        if (text.data[at] == '\\')
+            at++;
+        else if (text.data[at] == '"')
+            return at + 1;
+    }
+    return text.len;
+}
+
+/* One past the bracket that closes the one at `at`. */
+static size_t skip_brackets(bm_str text, size_t at)
+{
+    size_t depth = 0;
+    while (at < text.len) {
+        char c = text.data[at];
+        if (c == '"') {
+            at = skip_string(text, at);
+            continue;
+        }
+        at++;
+        if (c == '{' || c == '[')
+            depth++;
+        else if ((c == '}' || c == ']') && --depth == 0)
+            return at;
+    }
+    return text.len;
+}
+
+static size_t skip_value(bm_str text, size_t at)
+{
+    if (at >= text.len)
+        return text.len;
+    if (text.data[at] == '"')
+        return skip_string(text, at);
+    if (text.data[at] == '{' || text.data[at] == '[')
+        return skip_brackets(text, at);
+    while (at < text.len && memchr(",]} \t\n\r", text.data[at], 7) == NULL)
+        at++;
+    return at;
+}
+
+/* Step to the next item inside the brackets; false at the closing one. */
+static bool next_item(bm_str text, char bracket, size_t *at)
+{
+    size_t i = skip_space(text, *at);
+    if (*at == 0) {
+        if (i >= text.len || text.data[i] != bracket)
+            return false;
+        i = skip_space(text, i + 1);
+    } else {
+        if (i >= text.len || text.data[i] != ',')
+            return false;
+        i = skip_space(text, i + 1);
+    }
+    *at = i;
+    return i < text.len && text.data[i] != '}' && text.data[i] != ']';
+}
+
+static bool take_value(bm_str text, size_t *at, bm_str *value)
+{
+    size_t end = skip_value(text, *at);
+    if (end == *at)
+        return false;
+    *value = (bm_str){text.data + *at, end - *at};
+    *at = end;
+    return true;
+}
+
+bool bm_json_scan_member(bm_str object, size_t *at, bm_str *key, bm_str *value)
+{
+    if (!next_item(object, '{', at) || object.data[*at] != '"')
+        return false;
+    size_t end = skip_string(object, *at);
+    *key = (bm_str){object.data + *at, end - *at};
+    *at = skip_space(object, end);
+    if (*at >= object.len || object.data[*at] != ':')
+        return false;
+    *at = skip_space(object, *at + 1);
+    return take_value(object, at, value);
+}
+
+bool bm_json_scan_element(bm_str array, size_t *at, bm_str *value)
+{
+    return next_item(array, '[', at) && take_value(array, at, value);
+}
+
+bool bm_json_scan_find(bm_str object, const char *key, bm_str *value)
+{
+    size_t at = 0, len = strlen(key);
+    bm_str name, candidate;
+    bool found = false;
+    while (bm_json_scan_member(object, &at, &name, &candidate)) {
+        if (name.len == len + 2 && memcmp(name.data + 1, key, len) == 0) {
+            *value = candidate;
+            found = true;
+        }
+    }
+    return found;
+}
+
+static bool hex4(const char *digits, uint32_t *out)
+{
+    *out = 0;
+    for (int i = 0; i < 4; i++) {
+        char c = digits[i];
+        uint32_t v = c >= '0' && c <= '9'   ? (uint32_t)(c - '0')
+                     : c >= 'a' && c <= 'f' ? (uint32_t)(c - 'a' + 10)
+                     : c >= 'A' && c <= 'F' ? (uint32_t)(c - 'A' + 10)
+                                            : 16;
+        if (v == 16)
+            return false;
+        *out = *out << 4 | v;
+    }
+    return true;
+}
+
+static bm_status add_code_point(bm_buf *out, uint32_t c, bm_error *err)
+{
+    unsigned char b[4];
+    size_t n = 1;
+    if (c < 0x80) {
+        b[0] = (unsigned char)c;
+    } else if (c < 0x800) {
+        b[0] = (unsigned char)(0xC0 | c >> 6);
+        b[1] = (unsigned char)(0x80 | (c & 63));
+        n = 2;
+    } else if (c < 0x10000) {
+        b[0] = (unsigned char)(0xE0 | c >> 12);
+        b[1] = (unsigned char)(0x80 | (c >> 6 & 63));
+        b[2] = (unsigned char)(0x80 | (c & 63));
+        n = 3;
+    } else {
+        b[0] = (unsigned char)(0xF0 | c >> 18);
+        b[1] = (unsigned char)(0x80 | (c >> 12 & 63));
+        b[2] = (unsigned char)(0x80 | (c >> 6 & 63));
+        b[3] = (unsigned char)(0x80 | (c & 63));
+        n = 4;
+    }
+    return bm_buf_add(out, b, n, err);
+}
+
+/* The \uXXXX at `at` (of its u), with its second half if it is a surrogate pair. */
+static bm_status add_unicode(bm_str text, size_t *at, bm_buf *out, bm_error *err)
+{
+    uint32_t c, low;
+    if (*at + 5 > text.len || !hex4(text.data + *at + 1, &c))
+        return bm_fail(err, BM_ERR_FORMAT, "a broken \\u escape");
+    *at += 5;
+    if (c >= 0xD800 && c < 0xDC00 && *at + 6 <= text.len && text.data[*at] == '\\' &&
+        text.data[*at + 1] == 'u' && hex4(text.data + *at + 2, &low) && low >= 0xDC00 &&
+        low < 0xE000) {
+        c = 0x10000 + ((c - 0xD800) << 10) + (low - 0xDC00);
+        *at += 6;
+    }
+    if (c >= 0xD800 && c < 0xE000)
+        c = 0xFFFD;
+    return add_code_point(out, c, err);
+}
+
+bm_status bm_json_scan_string(bm_str quoted, bm_buf *out, bm_error *err)
+{
+    static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
+    if (quoted.len < 2 || quoted.data[0] != '"' || quoted.data[quoted.len - 1] != '"')
+        return bm_fail(err, BM_ERR_FORMAT, "a value is no string");
+    bm_str text = {quoted.data, quoted.len - 1};
+    bm_status status = BM_OK;
+    for (size_t at = 1; at < text.len && status == BM_OK;) {
+        if (text.data[at] != '\\') {
+            status = bm_buf_add(out, text.data + at++, 1, err);
+            continue;
+        }
+        if (++at >= text.len)
+            return bm_fail(err, BM_ERR_FORMAT, "a broken escape");
+        if (text.data[at] == 'u') {
+            status = add_unicode(text, &at, out, err);
+            continue;
+        }
+        const char *hit = memchr(from, text.data[at++], sizeof from - 1);
+        if (hit == NULL)
+            return bm_fail(err, BM_ERR_FORMAT, "a broken escape");
+        status = bm_buf_add(out, to + (hit - from), 1, err);
+    }
+    return status;
+}
+
+bool bm_json_scan_uint(bm_str value, uint64_t *out)
+{
+    uint64_t n = 0;
+    if (value.len == 0)
+        return false;
+    for (size_t i = 0; i < value.len; i++) {
+        if (value.data[i] < '0' || value.data[i] > '9' || __builtin_mul_overflow(n, 10, &n) ||
+            __builtin_add_overflow(n, (uint64_t)(value.data[i] - '0'), &n))
+            return false;
+    }
+    *out = n;
+    return true;
+}
+
+static void copy_raw(bm_str value, bm_json *out)
+{
+    char *text = bm_strndup(value.data, value.len);
+    if (text == NULL)
+        out->status = BM_ERR_NOMEM;
+    else
+        bm_json_raw(out, text);
+    bm_free(text);
+}
+
+static void copy_key(bm_str key, bm_json *out)
+{
+    bm_buf name = {0};
+    bm_status status = bm_json_scan_string(key, &name, NULL);
+    if (status == BM_OK)
+        status = bm_buf_end(&name, NULL);
+    if (status == BM_OK)
+        bm_json_key(out, name.data);
+    else
+        out->status = status;
+    bm_buf_reset(&name);
+}
+
+static void copy_value(bm_str value, bm_json *out, unsigned depth)
+{
+    size_t at = 0;
+    bm_str key, item;
+    if (value.len == 0 || depth > MAX_DEPTH || (value.data[0] != '{' && value.data[0] != '[')) {
+        copy_raw(value, out);
+    } else if (value.data[0] == '{') {
+        bm_json_begin_object(out);
+        while (bm_json_scan_member(value, &at, &key, &item)) {
+            copy_key(key, out);
+            copy_value(item, out, depth + 1);
+        }
+        bm_json_end_object(out);
+    } else {
+        bm_json_begin_array(out);
+        while (bm_json_scan_element(value, &at, &item))
+            copy_value(item, out, depth + 1);
+        bm_json_end_array(out);
+    }
+}
+
+void bm_json_scan_copy(bm_str value, bm_json *out)
+{
+    copy_value(value, out, 0);
+}

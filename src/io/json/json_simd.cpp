@@ -1,0 +1,165 @@
+// json_simd.cpp -- simdjson's DOM, called from C.
+//
+// The DOM validates all of a line (On-Demand would not), and iterating an object shows every key,
+// so that the last of equal keys can count. Refused, though simdjson may accept it: a line that
+// begins with a byte order mark (later versions skip it), a string with an unpaired surrogate (some
+// versions let the low half through), a number whose source text cannot be told from its value (-0,
+// doubles).
+#include "io/json/json_simd.h"
+
+#include <charconv>
+#include <cstring>
+#include <new>
+#include <simdjson.h>
+
+static_assert(BM_JSON_PADDING >= simdjson::SIMDJSON_PADDING, "simdjson reads behind a batch");
+
+struct bm_simd {
+    simdjson::dom::parser parser{BM_SIMD_MAX_BYTES};
+    char digits[24];
+};
+
+namespace
+{
+using simdjson::dom::element;
+using simdjson::dom::element_type;
+
+bool key_is(std::string_view key, const bm_str &part)
+{
+    return key.size() == part.len &&
+           (part.len == 0 || memcmp(key.data(), part.data, part.len) == 0);
+}
+
+// UTF-8 of a surrogate: ED, then A0 to BF. simdjson has checked the input, so it came from \u.
+bool has_surrogate(std::string_view text)
+{
+    const char *pos = text.data(), *end = pos + text.size();
+    while (pos < end) {
+        pos = static_cast<const char *>(memchr(pos, 0xED, static_cast<size_t>(end - pos)));
+        if (pos == nullptr)
+            return false;
+        if (pos + 1 < end && static_cast<unsigned char>(pos[1]) >= 0xA0)
+            return true;
+        pos++;
+    }
+    return false;
+}
+
+// The last value of the key in an object.
+bool find_key(const simdjson::dom::object &object, const bm_str &part, element *out)
+{
+    bool found = false;
+    for (auto field : object)
+        if (key_is(field.key, part)) {
+            *out = field.value;
+            found = true;
+        }
+    return found;
+}
+
+bool find_path(const simdjson::dom::object &top, const bm_json_path &path, element *out)
+{
+    simdjson::dom::object object = top;
+    for (size_t i = 0; i < path.n_parts; i++) {
+        if (!find_key(object, path.parts[i], out))
+            return false;
+        if (i + 1 < path.n_parts && out->get_object().get(object) != simdjson::SUCCESS)
+            return false;
+    }
+    return path.n_parts > 0;
+}
+
+// The source text of an integer; false where it is not sure.
+template <typename T> bool print(bm_simd *simd, T value, bm_json_field *field)
+{
+    if (value == 0)
+        return false; // 0 or -0
+    auto end = std::to_chars(simd->digits, simd->digits + sizeof simd->digits, value).ptr;
+    field->value = {simd->digits, static_cast<size_t>(end - simd->digits)};
+    return true;
+}
+
+bool take_number(bm_simd *simd, const element &value, bm_json_field *field)
+{
+    if (value.is<int64_t>())
+        return print(simd, value.get_int64().value_unsafe(), field);
+    if (value.is<uint64_t>())
+        return print(simd, value.get_uint64().value_unsafe(), field);
+    return false;
+}
+
+bool take_value(bm_simd *simd, const element &value, bool want_number, bm_json_field *field)
+{
+    switch (value.type()) {
+    case element_type::STRING: {
+        std::string_view text = value.get_string().value_unsafe();
+        if (has_surrogate(text))
+            return false;
+        field->kind = BM_JSON_STRING;
+        field->value = {text.data(), text.size()};
+        field->len_bytes = text.size();
+        return true;
+    }
+    case element_type::INT64:
+    case element_type::UINT64:
+    case element_type::DOUBLE:
+        field->kind = BM_JSON_NUMBER;
+        return !want_number || take_number(simd, value, field);
+    case element_type::BOOL:
+        field->kind = BM_JSON_BOOL;
+        return true;
+    case element_type::NULL_VALUE:
+        field->kind = BM_JSON_NULL;
+        return true;
+    case element_type::ARRAY:
+        field->kind = BM_JSON_ARRAY;
+        return true;
+    case element_type::OBJECT:
+        field->kind = BM_JSON_OBJECT;
+        return true;
+    }
+    return false;
+}
+} // namespace
+
+extern "C" bool bm_simd_utf8_valid(const char *data, size_t len)
+{
+    return simdjson::validate_utf8(data, len);
+}
+
+extern "C" bool bm_simd_double(bm_str text, double *out)
+{
+    const char *end = text.data + text.len;
+    auto result = std::from_chars(text.data, end, *out);
+    return result.ec == std::errc() && result.ptr == end;
+}
+
+extern "C" bm_simd *bm_simd_open(void)
+{
+    return new (std::nothrow) bm_simd;
+}
+
+extern "C" void bm_simd_close(bm_simd *simd)
+{
+    delete simd;
+}
+
+extern "C" bool bm_simd_line(bm_simd *simd, bm_str text, const bm_json_path *paths, size_t n_paths,
+                             size_t number_path, bm_json_field *fields)
+{
+    if (text.len == 0 || text.len > BM_SIMD_MAX_BYTES || text.data[0] == '\xEF')
+        return false;
+    element root;
+    simdjson::dom::object object;
+    if (simd->parser.parse(text.data, text.len, false).get(root) != simdjson::SUCCESS ||
+        root.get_object().get(object) != simdjson::SUCCESS)
+        return false;
+    for (size_t i = 0; i < n_paths; i++) {
+        element value;
+        fields[i] = {BM_JSON_MISSING, {"", 0}, 0, 0};
+        if (find_path(object, paths[i], &value) &&
+            !take_value(simd, value, i == number_path, &fields[i]))
+            return false;
+    }
+    return true;
+}

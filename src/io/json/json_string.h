@@ -1,0 +1,27 @@
+/* json_string.h -- the strings of JSON: where one ends, and what it says. */
+#ifndef BM_IO_JSON_JSON_STRING_H
+#define BM_IO_JSON_JSON_STRING_H
+
+#include <bandmill/status.h>
+#include <bandmill/types.h>
+
+#include "base/memory.h"
+
+typedef struct bm_json_span {
+    size_t begin, end; /* between the quotes */
+    bool escapes, beyond_ascii;
+} bm_json_span;
+
+/* The string whose first byte (behind the quote) is text.data[from]. NULL and *span (end: of the
+ * closing quote), or why it is broken and span->end where. */
+const char *bm_json_string_end(bm_str text, size_t from, bm_json_span *span);
+
+typedef struct bm_json_repair {
+    uint64_t len_bytes; /* before repair; an unpaired surrogate counts 3 */
+    uint64_t n_invalid;
+} bm_json_repair;
+
+/* Append what a scanned string says, as valid UTF-8; the repair's counts grow. */
+bm_status bm_json_string_plain(bm_str raw, bm_buf *out, bm_json_repair *repair, bm_error *err);
+
+#endif

@@ -1,0 +1,485 @@
+/* manifest.c -- manifest.json and report.json into plain tables.
+ *
+ * The file is first accepted as JSON by json_read.h, then walked by json_scan.h; whatever is not of
+ * the expected shape is BM_ERR_FORMAT with the file and the field. All strings hang on one list
+ * that close frees. */
+#include "io/output/manifest.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "io/output/digest.h"
+#include "io/json/json_read.h"
+#include "io/json/json_scan.h"
+
+#define TEXT_MAX ((size_t)1 << 30)
+
+struct bm_manifest {
+    char *path;
+    bm_buf text;
+    bm_str root;
+    const char *kind, *version;
+    bm_provenance provenance;
+    const char **text_fields;
+    bool has_provenance;
+    bm_manifest_input *inputs;
+    size_t n_inputs, cap_inputs;
+    bm_manifest_output_row *outputs; /* sorted by name */
+    size_t n_outputs, cap_outputs;
+    char **strings;
+    size_t n_strings, cap_strings;
+};
+
+static bm_status bad(const bm_manifest *manifest, const char *field, const char *expected,
+                     bm_error *err)
+{
+    return bm_fail_at(err, BM_ERR_FORMAT, manifest->path, 0, "\"%s\" is missing or wrong (%s)",
+                      field, expected);
+}
+
+static bm_status read_text(const char *path, bm_buf *out, bm_error *err)
+{
+    bm_status status = BM_OK;
+    struct stat info;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0 || fstat(fd, &info) != 0) {
+        status = bm_fail_errno(err, errno, path, "cannot open");
+        goto out;
+    }
+    if (!S_ISREG(info.st_mode)) {
+        status = bm_fail_at(err, BM_ERR_FORMAT, path, 0, "is no regular file");
+        goto out;
+    }
+    out->max = TEXT_MAX;
+    for (;;) {
+        status = bm_buf_reserve(out, 65536, err);
+        if (status != BM_OK)
+            goto out;
+        ssize_t n = read(fd, out->data + out->len, 65536);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            status = bm_fail_errno(err, errno, path, "cannot read");
+        if (n <= 0)
+            goto out;
+        out->len += (size_t)n;
+    }
+out:
+    if (fd >= 0)
+        close(fd);
+    return status;
+}
+
+/* A JSON string as a C string of the manifest's own. With `escaped`, it is unescaped as in TSV. */
+static bm_status own_string(bm_manifest *manifest, bm_str value, bool escaped, const char **out,
+                            bm_error *err)
+{
+    bm_buf text = {0};
+    void *array = manifest->strings;
+    bm_status status =
+        bm_grow(&array, &manifest->cap_strings, manifest->n_strings + 1, sizeof(char *), err);
+    manifest->strings = array;
+    if (status == BM_OK)
+        status = bm_json_scan_string(value, &text, err);
+    if (status == BM_OK)
+        status = bm_buf_reserve(&text, 1, err);
+    if (status == BM_OK && escaped && text.len > 0) {
+        text.len = bm_tsv_unescape(text.data, text.len);
+        if (text.len == SIZE_MAX) {
+            text.len = 0;
+            status = bm_fail(err, BM_ERR_FORMAT, "a name has a broken escape");
+        }
+    }
+    if (status == BM_OK && text.len > 0 && memchr(text.data, '\0', text.len) != NULL)
+        status = bm_fail(err, BM_ERR_FORMAT, "a text holds a NUL");
+    if (status == BM_OK)
+        status = bm_buf_end(&text, err);
+    if (status != BM_OK) {
+        bm_buf_reset(&text);
+        return status;
+    }
+    *out = manifest->strings[manifest->n_strings++] = text.data;
+    return BM_OK;
+}
+
+static bm_status member_string(bm_manifest *manifest, bm_str object, const char *key,
+                               const char **out, bm_error *err)
+{
+    bm_str value;
+    if (!bm_json_scan_find(object, key, &value) || value.len < 2 || value.data[0] != '"')
+        return bad(manifest, key, "expected a string", err);
+    bm_status status = own_string(manifest, value, false, out, err);
+    return status == BM_ERR_FORMAT ? bad(manifest, key, "expected a string", err) : status;
+}
+
+static bm_status member_uint(const bm_manifest *manifest, bm_str object, const char *key,
+                             uint64_t *out, bm_error *err)
+{
+    bm_str value;
+    if (!bm_json_scan_find(object, key, &value) || !bm_json_scan_uint(value, out))
+        return bad(manifest, key, "expected a whole number", err);
+    return BM_OK;
+}
+
+static bool is_word(bm_str value, const char *word)
+{
+    return value.len == strlen(word) && memcmp(value.data, word, value.len) == 0;
+}
+
+static bm_status read_text_fields(bm_manifest *manifest, bm_str object, bm_error *err)
+{
+    bm_str list, item;
+    size_t at = 0, cap = 0, n = 0;
+    if (!bm_json_scan_find(object, "text_fields", &list) || list.data[0] != '[')
+        return bad(manifest, "text_fields", "expected a list of names", err);
+    while (bm_json_scan_element(list, &at, &item)) {
+        void *array = manifest->text_fields;
+        bm_status status = bm_grow(&array, &cap, n + 1, sizeof(char *), err);
+        manifest->text_fields = array;
+        if (status == BM_OK)
+            status = own_string(manifest, item, false, &manifest->text_fields[n], err);
+        if (status == BM_ERR_FORMAT)
+            return bad(manifest, "text_fields", "expected a list of names", err);
+        if (status != BM_OK)
+            return status;
+        n++;
+    }
+    manifest->provenance.text_fields = manifest->text_fields;
+    manifest->provenance.n_text_fields = n;
+    return BM_OK;
+}
+
+static bm_status read_provenance(bm_manifest *manifest, bm_str object, bm_error *err)
+{
+    bm_provenance *p = &manifest->provenance;
+    const struct {
+        const char *key, **to;
+    } texts[] = {
+        {"scheme", &p->scheme},
+        {"hash", &p->hash},
+        {"normalize", &p->normalize},
+        {"words", &p->words},
+        {"shingle", &p->shingle},
+        {"short", &p->short_rule},
+        {"unicode", &p->unicode},
+        {"utf8proc_unicode", &p->utf8proc_unicode},
+        {"input_format", &p->input_format},
+        {"duplicate_ids", &p->duplicate_ids},
+        {"on_error", &p->on_error},
+        {"invalid_utf8", &p->invalid_utf8},
+    };
+    const struct {
+        const char *key;
+        uint64_t *to;
+    } numbers[] = {{"seed", &p->seed},
+                   {"perms", &p->perms},
+                   {"format", &p->format},
+                   {"max_doc_bytes", &p->max_doc_bytes}};
+    bm_status status = BM_OK;
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0] && status == BM_OK; i++)
+        status = member_string(manifest, object, texts[i].key, texts[i].to, err);
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0] && status == BM_OK; i++)
+        status = member_uint(manifest, object, numbers[i].key, numbers[i].to, err);
+    if (status == BM_OK)
+        status = read_text_fields(manifest, object, err);
+    if (status != BM_OK)
+        return status;
+    bm_str value;
+    if (bm_json_scan_find(object, "id_field", &value) && !is_word(value, "null"))
+        status = member_string(manifest, object, "id_field", &p->id_field, err);
+    p->header = -1;
+    if (status == BM_OK && bm_json_scan_find(object, "header", &value) && !is_word(value, "null")) {
+        if (!is_word(value, "\"yes\"") && !is_word(value, "\"no\""))
+            return bad(manifest, "header", "expected \"yes\", \"no\" or null", err);
+        p->header = value.len == 5;
+    }
+    return status;
+}
+
+static bm_status read_inputs(bm_manifest *manifest, bm_str list, bm_error *err)
+{
+    bm_str item, file;
+    size_t at = 0;
+    while (bm_json_scan_element(list, &at, &item)) {
+        void *array = manifest->inputs;
+        bm_status status = bm_grow(&array, &manifest->cap_inputs, manifest->n_inputs + 1,
+                                   sizeof *manifest->inputs, err);
+        manifest->inputs = array;
+        if (status != BM_OK)
+            return status;
+        bm_manifest_input *input = &manifest->inputs[manifest->n_inputs];
+        memset(input, 0, sizeof *input);
+        if (!bm_json_scan_find(item, "file", &file))
+            return bad(manifest, "inputs", "expected a file in each", err);
+        status = own_string(manifest, file, true, &input->file, err);
+        if (status == BM_ERR_FORMAT)
+            return bad(manifest, "inputs", "expected a file in each", err);
+        if (status == BM_OK)
+            status = member_uint(manifest, item, "bytes", &input->bytes, err);
+        if (status == BM_OK)
+            status = member_string(manifest, item, "xxh3_128", &input->xxh3_128, err);
+        if (status != BM_OK)
+            return status;
+        manifest->n_inputs++;
+    }
+    return BM_OK;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const bm_manifest_output_row *)a)->name,
+                  ((const bm_manifest_output_row *)b)->name);
+}
+
+static bm_status read_outputs(bm_manifest *manifest, bm_str object, bm_error *err)
+{
+    bm_str key, value;
+    size_t at = 0;
+    while (bm_json_scan_member(object, &at, &key, &value)) {
+        void *array = manifest->outputs;
+        bm_status status = bm_grow(&array, &manifest->cap_outputs, manifest->n_outputs + 1,
+                                   sizeof *manifest->outputs, err);
+        manifest->outputs = array;
+        if (status != BM_OK)
+            return status;
+        bm_manifest_output_row *row = &manifest->outputs[manifest->n_outputs];
+        status = own_string(manifest, key, true, &row->name, err);
+        if (status == BM_OK)
+            status = own_string(manifest, value, false, &row->sha256, err);
+        if (status == BM_ERR_FORMAT)
+            return bad(manifest, "outputs", "expected names and SHA-256 digests", err);
+        if (status != BM_OK)
+            return status;
+        manifest->n_outputs++;
+    }
+    if (manifest->n_outputs > 1)
+        qsort(manifest->outputs, manifest->n_outputs, sizeof *manifest->outputs, by_name);
+    return BM_OK;
+}
+
+static bm_status read_members(bm_manifest *manifest, bm_error *err)
+{
+    const char *tool = NULL;
+    uint64_t schema = 0;
+    bm_str value;
+    bm_status status = member_string(manifest, manifest->root, "tool", &tool, err);
+    if (status == BM_OK && strcmp(tool, "bandmill") != 0)
+        return bad(manifest, "tool", "expected \"bandmill\"", err);
+    if (status == BM_OK)
+        status = member_uint(manifest, manifest->root, "schema", &schema, err);
+    if (status == BM_OK && schema != 1)
+        return bad(manifest, "schema", "expected 1; a later version of bandmill reads it", err);
+    if (status == BM_OK)
+        status = member_string(manifest, manifest->root, "kind", &manifest->kind, err);
+    if (status == BM_OK)
+        status = member_string(manifest, manifest->root, "version", &manifest->version, err);
+    if (status == BM_OK && bm_json_scan_find(manifest->root, "provenance", &value)) {
+        status = read_provenance(manifest, value, err);
+        if (status == BM_OK && manifest->provenance.format != BM_MANIFEST_FORMAT)
+            return bad(manifest, "provenance.format", "expected 1", err);
+        manifest->has_provenance = status == BM_OK;
+    }
+    if (status == BM_OK && bm_json_scan_find(manifest->root, "inputs", &value))
+        status = read_inputs(manifest, value, err);
+    if (status == BM_OK && bm_json_scan_find(manifest->root, "outputs", &value))
+        status = read_outputs(manifest, value, err);
+    return status;
+}
+
+bm_status bm_manifest_open(const char *path, bm_manifest **out, bm_error *err)
+{
+    bm_json_doc *doc = NULL;
+    bm_status status = bm_json_doc_open(path, &doc, err);
+    if (status != BM_OK)
+        return status;
+    bm_json_doc_close(doc);
+    bm_manifest *manifest = bm_alloc_zero(1, sizeof *manifest);
+    if (manifest == NULL)
+        return bm_fail_nomem(err, sizeof *manifest);
+    manifest->path = bm_strdup(path);
+    status = manifest->path == NULL ? bm_fail_nomem(err, strlen(path)) : BM_OK;
+    if (status == BM_OK)
+        status = read_text(path, &manifest->text, err);
+    if (status == BM_OK) {
+        size_t at = 0;
+        while (at < manifest->text.len && manifest->text.data[at] != '{')
+            at++;
+        manifest->root = (bm_str){manifest->text.data + at, manifest->text.len - at};
+        status = read_members(manifest, err);
+    }
+    if (status != BM_OK) {
+        bm_manifest_close(manifest);
+        return status;
+    }
+    *out = manifest;
+    return BM_OK;
+}
+
+bm_status bm_manifest_open_dir(const char *folder, bm_manifest **out, bm_error *err)
+{
+    static const char *const names[] = {"manifest.json", "report.json"};
+    bm_buf path = {0};
+    bm_status status = BM_OK;
+    struct stat info;
+    for (int i = 0; i < 2 && status == BM_OK; i++) {
+        path.len = 0;
+        status = bm_buf_add_format(&path, err, "%s/%s", folder, names[i]);
+        if (status == BM_OK)
+            status = bm_buf_end(&path, err);
+        if (status == BM_OK && stat(path.data, &info) == 0) {
+            status = bm_manifest_open(path.data, out, err);
+            bm_buf_reset(&path);
+            return status;
+        }
+        if (status == BM_OK && errno != ENOENT && errno != ENOTDIR)
+            status = bm_fail_errno(err, errno, path.data, "cannot be looked at");
+    }
+    bm_buf_reset(&path);
+    return status != BM_OK ? status
+                           : bm_fail_at(err, BM_ERR_FORMAT, folder, 0,
+                                        "no manifest.json and no report.json in it");
+}
+
+void bm_manifest_close(bm_manifest *manifest)
+{
+    if (manifest == NULL)
+        return;
+    for (size_t i = 0; i < manifest->n_strings; i++)
+        bm_free(manifest->strings[i]);
+    bm_free(manifest->strings);
+    bm_free(manifest->text_fields);
+    bm_free(manifest->inputs);
+    bm_free(manifest->outputs);
+    bm_buf_reset(&manifest->text);
+    bm_free(manifest->path);
+    bm_free(manifest);
+}
+
+const char *bm_manifest_path(const bm_manifest *manifest)
+{
+    return manifest->path;
+}
+
+const char *bm_manifest_kind(const bm_manifest *manifest)
+{
+    return manifest->kind;
+}
+
+const char *bm_manifest_version(const bm_manifest *manifest)
+{
+    return manifest->version;
+}
+
+bm_status bm_manifest_provenance(const bm_manifest *manifest, const bm_provenance **out,
+                                 bm_error *err)
+{
+    if (!manifest->has_provenance)
+        return bad(manifest, "provenance", "expected an object", err);
+    *out = &manifest->provenance;
+    return BM_OK;
+}
+
+bool bm_manifest_member(const bm_manifest *manifest, const char *name, bm_str *out)
+{
+    return bm_json_scan_find(manifest->root, name, out);
+}
+
+bm_status bm_manifest_count(const bm_manifest *manifest, const char *name, uint64_t *out,
+                            bm_error *err)
+{
+    bm_str counts;
+    if (!bm_json_scan_find(manifest->root, "counts", &counts))
+        return bad(manifest, "counts", "expected an object", err);
+    return member_uint(manifest, counts, name, out, err);
+}
+
+size_t bm_manifest_n_inputs(const bm_manifest *manifest)
+{
+    return manifest->n_inputs;
+}
+
+const bm_manifest_input *bm_manifest_input_at(const bm_manifest *manifest, size_t index)
+{
+    return &manifest->inputs[index];
+}
+
+size_t bm_manifest_n_outputs(const bm_manifest *manifest)
+{
+    return manifest->n_outputs;
+}
+
+const bm_manifest_output_row *bm_manifest_output_at(const bm_manifest *manifest, size_t index)
+{
+    return &manifest->outputs[index];
+}
+
+const char *bm_manifest_output(const bm_manifest *manifest, const char *name)
+{
+    bm_manifest_output_row wanted = {name, NULL};
+    if (manifest->n_outputs == 0)
+        return NULL;
+    const bm_manifest_output_row *row = bsearch(&wanted, manifest->outputs, manifest->n_outputs,
+                                                sizeof *manifest->outputs, by_name);
+    return row != NULL ? row->sha256 : NULL;
+}
+
+bm_status bm_manifest_check(const bm_manifest *manifest, const char *folder, bm_error *err)
+{
+    bm_buf path = {0};
+    bm_status status = BM_OK;
+    for (size_t i = 0; i < manifest->n_outputs && status == BM_OK; i++) {
+        char hex[BM_SHA256_HEX];
+        bm_error inner = {0};
+        path.len = 0;
+        status = bm_buf_add_format(&path, err, "%s/%s", folder, manifest->outputs[i].name);
+        if (status == BM_OK)
+            status = bm_buf_end(&path, err);
+        if (status != BM_OK)
+            break;
+        status = bm_sha256_file(path.data, hex, &inner);
+        if (status == BM_ERR_IO && inner.code == ENOENT)
+            status =
+                bm_fail_at(err, BM_ERR_FORMAT, path.data, 0, "is missing (the manifest lists it)");
+        else if (status != BM_OK && err != NULL)
+            *err = inner;
+        else if (status == BM_OK && strcmp(hex, manifest->outputs[i].sha256) != 0)
+            status = bm_fail_at(err, BM_ERR_FORMAT, path.data, 0,
+                                "SHA-256 is %s (the manifest lists %s)", hex,
+                                manifest->outputs[i].sha256);
+    }
+    bm_buf_reset(&path);
+    return status;
+}
+
+bool bm_provenance_same(const bm_provenance *a, const bm_provenance *b, const char **field)
+{
+    const struct {
+        const char *name, *a, *b;
+    } texts[] = {
+        {"scheme", a->scheme, b->scheme},
+        {"hash", a->hash, b->hash},
+        {"normalize", a->normalize, b->normalize},
+        {"words", a->words, b->words},
+        {"shingle", a->shingle, b->shingle},
+        {"short", a->short_rule, b->short_rule},
+        {"unicode", a->unicode, b->unicode},
+        {"utf8proc_unicode", a->utf8proc_unicode, b->utf8proc_unicode},
+    };
+    *field = NULL;
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0] && *field == NULL; i++)
+        if (strcmp(texts[i].a, texts[i].b) != 0)
+            *field = texts[i].name;
+    if (*field == NULL && a->seed != b->seed)
+        *field = "seed";
+    if (*field == NULL && a->perms != b->perms)
+        *field = "perms";
+    if (*field == NULL && a->format != b->format)
+        *field = "format";
+    return *field == NULL;
+}

@@ -1,0 +1,151 @@
+/* out_file_place.c -- the steps by which an output appears: sync the folder, rename without
+ * replacing, exchange, remove what is left.
+ *
+ * renameat2 gives both renames in one step. Where the file system lacks it, "no replacing" is link
+ * and unlink (files) or a look followed by rename, which replaces at most an empty directory; an
+ * exchange is three renames, the first of which is undone if the second fails: the old output is at
+ * all times complete under one of two names. */
+#include "io/output/out_file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+
+bm_status bm_place_parent(const char *path, char **out, bm_error *err)
+{
+    const char *slash = strrchr(path, '/');
+    if (slash == NULL)
+        *out = bm_strdup(".");
+    else
+        *out = bm_strndup(path, slash == path ? 1 : (size_t)(slash - path));
+    return *out != NULL ? BM_OK : bm_fail_nomem(err, strlen(path) + 1);
+}
+
+bm_status bm_place_sync_folder(const char *path, bm_error *err)
+{
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return bm_fail_errno(err, errno, path, "cannot open the directory");
+    bm_status status = BM_OK;
+    if (fsync(fd) != 0 && errno != EINVAL) /* EINVAL: this file system syncs no directories */
+        status = bm_fail_errno(err, errno, path, "cannot sync the directory");
+    close(fd);
+    return status;
+}
+
+static bool lacks_renameat2(int code)
+{
+    return code == EINVAL || code == ENOSYS || code == ENOTSUP;
+}
+
+static int rename_new_slowly(const char *from, const char *to, bool is_dir)
+{
+    struct stat there;
+    if (!is_dir) {
+        if (link(from, to) == 0) {
+            unlink(from);
+            return 0;
+        }
+        if (errno != EPERM && errno != ENOTSUP)
+            return -1;
+    }
+    if (lstat(to, &there) == 0) {
+        errno = EEXIST;
+        return -1;
+    }
+    return rename(from, to);
+}
+
+bm_status bm_place_new(const char *from, const char *to, bool is_dir, bm_error *err)
+{
+    int code = renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE);
+    if (code != 0 && lacks_renameat2(errno))
+        code = rename_new_slowly(from, to, is_dir);
+    if (code == 0)
+        return BM_OK;
+    if (errno == EEXIST || errno == ENOTEMPTY)
+        return bm_fail_at(err, BM_ERR_USAGE, to, 0, "the output appeared while the job ran");
+    return bm_fail_errno(err, errno, to, "cannot rename the new output into place");
+}
+
+static bm_status exchange_slowly(const char *from, const char *to, bm_error *err)
+{
+    bm_buf aside = {0};
+    bm_status status = bm_buf_add_format(&aside, err, "%s.replaced.%ld", to, (long)getpid());
+    if (status == BM_OK)
+        status = bm_buf_end(&aside, err);
+    if (status != BM_OK)
+        goto out;
+    if (rename(to, aside.data) != 0) {
+        status = bm_fail_errno(err, errno, to, "cannot move the old output aside");
+    } else if (rename(from, to) != 0) {
+        status = bm_fail_errno(err, errno, to, "cannot rename the new output into place");
+        (void)rename(aside.data, to); /* if this fails too, the old output lies in aside */
+    } else if (rename(aside.data, from) != 0) {
+        status = bm_fail_errno(err, errno, aside.data, "the replaced output could not be removed");
+    }
+out:
+    bm_buf_reset(&aside);
+    return status;
+}
+
+bm_status bm_place_exchange(const char *from, const char *to, bm_error *err)
+{
+    if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_EXCHANGE) == 0)
+        return BM_OK;
+    if (lacks_renameat2(errno))
+        return exchange_slowly(from, to, err);
+    return bm_fail_errno(err, errno, to, "cannot exchange the old output for the new one");
+}
+
+/* Remove everything in the directory `fd` (taken). Returns 0 or an errno. */
+static int empty_folder(int fd)
+{
+    DIR *folder = fdopendir(fd);
+    int code = 0;
+    if (folder == NULL) {
+        code = errno;
+        close(fd);
+        return code;
+    }
+    struct dirent *entry;
+    while (code == 0 && (errno = 0, entry = readdir(folder)) != NULL) {
+        const char *name = entry->d_name;
+        if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+            continue;
+        if (unlinkat(dirfd(folder), name, 0) == 0)
+            continue;
+        if (errno != EISDIR && errno != EPERM) {
+            code = errno;
+            break;
+        }
+        int inner = openat(dirfd(folder), name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        code = inner < 0 ? errno : empty_folder(inner);
+        if (code == 0 && unlinkat(dirfd(folder), name, AT_REMOVEDIR) != 0)
+            code = errno;
+    }
+    if (code == 0 && errno != 0)
+        code = errno;
+    closedir(folder);
+    return code;
+}
+
+bm_status bm_place_remove(const char *path, bm_error *err)
+{
+    if (unlink(path) == 0 || errno == ENOENT)
+        return BM_OK;
+    if (errno != EISDIR && errno != EPERM)
+        return bm_fail_errno(err, errno, path, "cannot remove");
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int code = fd < 0 ? errno : empty_folder(fd);
+    if (code == 0 && rmdir(path) != 0)
+        code = errno;
+    return code == 0 ? BM_OK : bm_fail_errno(err, code, path, "cannot remove");
+}

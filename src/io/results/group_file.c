@@ -1,0 +1,128 @@
+/* group_file.c -- members one after another out of a row.
+ *
+ * An id is not repaired where it is no UTF-8, as a JSON parser would: ids of files are bytes, and
+ * they must meet those of pairs.tsv and of the inputs. */
+#include "io/results/group_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "io/json/json_scan.h"
+
+static bm_status bad_row(const bm_group_file *file, const char *what, bm_error *err)
+{
+    return bm_fail_at(err, BM_ERR_FORMAT, file->lines.name, file->lines.number, "%s", what);
+}
+
+bm_status bm_group_file_open(const char *path, uint64_t memory, bm_group_file *out, bm_error *err)
+{
+    memset(out, 0, sizeof *out);
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    out->lines = (bm_line_file){.fd = fd,
+                                .name = path,
+                                .longest = memory < SIZE_MAX / 2 ? (size_t)memory : SIZE_MAX / 2,
+                                .too_long = BM_ERR_NOMEM};
+    if (fd >= 0)
+        return BM_OK;
+    return errno == ENOENT ? bm_fail_at(err, BM_ERR_FORMAT, path, 0, "the file is missing")
+                           : bm_fail_errno(err, errno, path, "cannot be opened");
+}
+
+void bm_group_file_close(bm_group_file *file)
+{
+    if (file->lines.fd >= 0)
+        close(file->lines.fd);
+    bm_line_file_reset(&file->lines);
+    memset(file, 0, sizeof *file);
+    file->lines.fd = -1;
+}
+
+bm_status bm_group_file_next(bm_group_file *file, bool *more, bm_error *err)
+{
+    bm_str group, size;
+    uint64_t before = file->group;
+    bm_status status = bm_line_file_next(&file->lines, more, err);
+    if (!*more)
+        return status;
+    if (!file->lines.ended)
+        return bad_row(file, "the last row is cut off", err);
+    const bm_str line = {file->lines.text, file->lines.len};
+    file->next = 0;
+    if (!bm_json_scan_find(line, "group", &group) || !bm_json_scan_uint(group, &file->group) ||
+        !bm_json_scan_find(line, "size", &size) || !bm_json_scan_uint(size, &file->size) ||
+        !bm_json_scan_find(line, "kept", &file->kept) ||
+        !bm_json_scan_find(line, "members", &file->members) || line.data[line.len - 1] != '}' ||
+        file->members.data[file->members.len - 1] != ']')
+        return bad_row(file, "the row is no group (expected group, kept, size and members)", err);
+    file->left = file->size;
+    if (file->group != before + 1)
+        return bad_row(file, "the groups are not numbered from 1 on", err);
+    return BM_OK;
+}
+
+static uint32_t hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return (uint32_t)(c - '0');
+    c = (char)(c | 0x20);
+    return c >= 'a' && c <= 'f' ? (uint32_t)(c - 'a') + 10 : UINT32_MAX;
+}
+
+/* The character of an escape, of which *at is the letter behind the backslash, and moves to its
+ * last byte; UINT32_MAX: none that our writer makes. */
+static uint32_t escaped(bm_str text, size_t *at)
+{
+    static const char letters[] = "\"\\/bfnrt", meant[] = "\"\\/\b\f\n\r\t";
+    if (*at >= text.len)
+        return UINT32_MAX;
+    const char *letter = text.data[*at] == '\0' ? NULL : strchr(letters, text.data[*at]);
+    if (letter != NULL)
+        return (uint32_t)meant[letter - letters];
+    if (text.data[*at] != 'u' || text.len - *at < 5)
+        return UINT32_MAX;
+    uint32_t code = 0;
+    for (size_t i = 1; i <= 4; i++) {
+        uint32_t digit = hex_digit(text.data[*at + i]);
+        if (digit == UINT32_MAX)
+            return UINT32_MAX;
+        code = code * 16 + digit;
+    }
+    *at += 4;
+    return code < 0x80 ? code : UINT32_MAX;
+}
+
+bm_status bm_group_file_id(const bm_group_file *file, bm_str quoted, bm_buf *id, bm_error *err)
+{
+    static const char wanted[] = "an id is no string as bandmill writes them";
+    id->len = 0;
+    if (quoted.len < 2 || quoted.data[0] != '"' || quoted.data[quoted.len - 1] != '"')
+        return bad_row(file, wanted, err);
+    bm_str text = {quoted.data + 1, quoted.len - 2};
+    bm_status status = bm_buf_reserve(id, text.len + 1, err);
+    for (size_t i = 0; status == BM_OK && i < text.len; i++) {
+        uint32_t c = (unsigned char)text.data[i];
+        if (c == '\\') {
+            i++;
+            c = escaped(text, &i);
+            if (c == UINT32_MAX)
+                return bad_row(file, wanted, err);
+        }
+        id->data[id->len++] = (char)c;
+    }
+    return status;
+}
+
+bm_status bm_group_file_member(bm_group_file *file, bm_buf *id, bool *more, bm_error *err)
+{
+    bm_str quoted;
+    *more = bm_json_scan_element(file->members, &file->next, &quoted);
+    if (*more == (file->left == 0))
+        return bad_row(file, "the group has another number of members than its size", err);
+    if (!*more)
+        return BM_OK;
+    file->left--;
+    return bm_group_file_id(file, quoted, id, err);
+}

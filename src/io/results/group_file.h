@@ -1,0 +1,36 @@
+/* group_file.h -- reading the groups.jsonl that dedup wrote, a group at a time.
+ *
+ *     {"group":1,"kept":ID,"size":N,"members":[ID,...]}
+ *
+ * One block, or the longest row, is in memory, not the file. A row is the ids of one group, so the
+ * bound of it is the memory that there is for a group. */
+#ifndef BM_IO_RESULTS_GROUP_FILE_H
+#define BM_IO_RESULTS_GROUP_FILE_H
+
+#include <bandmill/status.h>
+#include <bandmill/types.h>
+
+#include "io/results/line_file.h"
+
+typedef struct bm_group_file {
+    bm_line_file lines;
+    /* the row read last, until the next */
+    uint64_t group, size;
+    bm_str kept, members; /* text of the id, with quotes, and of the array */
+    size_t next;          /* place in `members` */
+    uint64_t left;        /* members that should follow */
+} bm_group_file;
+
+/* `memory`: bytes of the longest row, past which next gives BM_ERR_NOMEM. BM_ERR_IO; BM_ERR_FORMAT
+ * where the file is missing. */
+bm_status bm_group_file_open(const char *path, uint64_t memory, bm_group_file *out, bm_error *err);
+void bm_group_file_close(bm_group_file *file);
+/* *more false: there was no row left. A row that is no group, or not the next: BM_ERR_FORMAT. */
+bm_status bm_group_file_next(bm_group_file *file, bool *more, bm_error *err);
+/* The row's next member into `id`, which is overwritten; *more false: it had `size` of them.
+ * Another number of them: BM_ERR_FORMAT. */
+bm_status bm_group_file_member(bm_group_file *file, bm_buf *id, bool *more, bm_error *err);
+/* The id that a JSON string stands for, byte for byte as dedup had it, UTF-8 or not. */
+bm_status bm_group_file_id(const bm_group_file *file, bm_str quoted, bm_buf *id, bm_error *err);
+
+#endif

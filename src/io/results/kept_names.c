@@ -1,0 +1,257 @@
+/* kept_names.c -- names of kept files: endings, compression, the deepest common directory.
+ *
+ * A path is made absolute and plain first ("." and ".." taken out by its text, links not followed),
+ * so what is left below the common directory can hold no "..": a kept file cannot leave the output
+ * whatever its input is called. */
+#include "io/results/kept_names.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+
+static bool ends_with(const char *text, size_t len, const char *end)
+{
+    size_t n = strlen(end);
+    return len > n && memcmp(text + len - n, end, n) == 0;
+}
+
+/* Length of a file name without .gz or .zst. */
+static size_t without_compression(const char *name, size_t len)
+{
+    if (ends_with(name, len, ".gz"))
+        return len - 3;
+    if (ends_with(name, len, ".zst"))
+        return len - 4;
+    return len;
+}
+
+static const char *format_ending(bm_format format)
+{
+    switch (format) {
+    case BM_FORMAT_TSV:
+        return ".tsv";
+    case BM_FORMAT_CSV:
+        return ".csv";
+    case BM_FORMAT_LINES:
+        return ".txt";
+    default:
+        return ".jsonl";
+    }
+}
+
+/* The ending of compression that a kept file gets: its own under `same`, in which `own` is what the
+ * name has ("" if its bytes are compressed but its name does not say so). */
+static const char *compression_ending(bm_kept kept, const char *own)
+{
+    switch (kept) {
+    case BM_KEPT_GZ:
+        return ".gz";
+    case BM_KEPT_ZST:
+        return ".zst";
+    case BM_KEPT_SAME:
+        return own;
+    default:
+        return "";
+    }
+}
+
+/* Append the file name `name` (a last step, or "-") as it is kept: `single` puts "kept" for all but
+ * the ending. */
+static bm_status add_file_name(bm_buf *out, const char *name, const bm_kept_source *source,
+                               bm_format format, bm_kept kept, bool single, bm_error *err)
+{
+    static const char *const endings[] = {"", ".gz", ".zst"};
+    bool is_stdin = strcmp(source->name, "-") == 0;
+    size_t len = strlen(name), plain = without_compression(name, len);
+    const char *own = is_stdin ? endings[source->compression] : name + plain;
+    const char *ending = format_ending(format);
+    size_t ending_len = strlen(ending), stem = plain;
+    if (!is_stdin) {
+        while (stem > 0 && name[stem - 1] != '.')
+            stem--;
+        if (stem > 1 && stem < plain) { /* "a.b", not ".b" and not "a." */
+            ending = name + stem - 1;
+            ending_len = plain - (stem - 1);
+        }
+    }
+    bm_status status;
+    if (single) {
+        status = bm_buf_add_text(out, "kept", err);
+        if (status == BM_OK)
+            status = bm_buf_add(out, ending, ending_len, err);
+    } else if (is_stdin) {
+        status = bm_buf_add_format(out, err, "stdin%s", ending);
+    } else {
+        status = bm_buf_add(out, name, plain, err);
+    }
+    if (status == BM_OK)
+        status = bm_buf_add_text(out, compression_ending(kept, own), err);
+    return status;
+}
+
+/* `name` made absolute and plain, appended: "/a/b/c". */
+static bm_status add_plain_path(bm_buf *out, const char *cwd, const char *name, bm_error *err)
+{
+    const char *parts[2] = {name[0] == '/' ? "" : cwd, name};
+    for (int i = 0; i < 2; i++) {
+        for (const char *c = parts[i]; *c != '\0';) {
+            size_t len = strcspn(c, "/");
+            if (len == 2 && memcmp(c, "..", 2) == 0) {
+                while (out->len > 0 && out->data[--out->len] != '/')
+                    ;
+            } else if (len > 0 && !(len == 1 && *c == '.')) {
+                bm_status status = bm_buf_add(out, "/", 1, err);
+                if (status == BM_OK)
+                    status = bm_buf_add(out, c, len, err);
+                if (status != BM_OK)
+                    return status;
+            }
+            c += len;
+            c += *c == '/';
+        }
+    }
+    return bm_buf_end(out, err);
+}
+
+/* How much of `path` stays in common with the folder path[0 … common-1] of those before. */
+static size_t shared_folder(const char *first, const char *path, size_t common)
+{
+    size_t same = 0;
+    while (same < common && first[same] == path[same])
+        same++;
+    while (same > 0 && first[same - 1] != '/')
+        same--;
+    return same; /* with its last slash */
+}
+
+static bm_status plain_paths(const bm_kept_source *sources, size_t n, const char *cwd, char **paths,
+                             size_t *common, bm_error *err)
+{
+    const char *first = NULL;
+    *common = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(sources[i].name, "-") == 0)
+            continue;
+        bm_buf path = {0};
+        bm_status status = add_plain_path(&path, cwd, sources[i].name, err);
+        if (status != BM_OK) {
+            bm_buf_reset(&path);
+            return status;
+        }
+        paths[i] = path.data;
+        const char *slash = strrchr(path.data, '/');
+        if (first == NULL)
+            *common = slash != NULL ? (size_t)(slash - path.data) + 1 : 0;
+        else
+            *common = shared_folder(first, path.data, *common);
+        first = first != NULL ? first : path.data;
+    }
+    return BM_OK;
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* One name twice, or once as a file and once as a directory. Sorted by bytes, what begins with
+ * NAME/ need not follow NAME at once ("a", "a.b", "a/c"): so each folder of each name is looked up.
+ */
+static bm_status check_distinct(char *const *names, size_t n, bm_error *err)
+{
+    bm_status status = BM_OK;
+    const char *clash = NULL;
+    char **sorted = bm_alloc(n, sizeof *sorted);
+    if (sorted == NULL)
+        return bm_fail_nomem(err, n * sizeof *sorted);
+    memcpy(sorted, names, n * sizeof *sorted);
+    qsort(sorted, n, sizeof *sorted, by_text);
+    for (size_t i = 1; i < n && clash == NULL; i++)
+        if (strcmp(sorted[i - 1], sorted[i]) == 0)
+            clash = sorted[i];
+    for (size_t i = 0; i < n && clash == NULL && status == BM_OK; i++) {
+        char *folder = bm_strdup(names[i]), *slash;
+        if (folder == NULL)
+            status = bm_fail_nomem(err, strlen(names[i]) + 1);
+        while (clash == NULL && folder != NULL && (slash = strrchr(folder, '/')) != NULL) {
+            *slash = '\0';
+            char **hit = bsearch(&folder, sorted, n, sizeof *sorted, by_text);
+            clash = hit != NULL ? *hit : NULL;
+        }
+        bm_free(folder);
+    }
+    if (clash != NULL)
+        status = bm_fail(err, BM_ERR_USAGE,
+                         "two inputs would both be kept as %s (leave one out, or use --kept same, "
+                         "or no)",
+                         clash);
+    bm_free(sorted);
+    return status;
+}
+
+static bm_status make_name(const bm_kept_source *source, const char *path, size_t common,
+                           bm_format format, bm_kept kept, char **out, bm_error *err)
+{
+    bm_buf name = {0};
+    const char *below = path != NULL ? path + common : "-", *slash = strrchr(below, '/');
+    const char *last = slash != NULL ? slash + 1 : below;
+    bm_status status = bm_buf_add_text(&name, "kept/", err);
+    if (status == BM_OK)
+        status = bm_buf_add(&name, below, (size_t)(last - below), err);
+    if (status == BM_OK)
+        status = add_file_name(&name, last, source, format, kept, false, err);
+    if (status == BM_OK)
+        status = bm_buf_end(&name, err);
+    if (status != BM_OK)
+        bm_buf_reset(&name);
+    else
+        *out = name.data;
+    return status;
+}
+
+static bm_status single_name(const bm_kept_source *source, bm_format format, bm_kept kept,
+                             char **out, bm_error *err)
+{
+    bm_buf name = {0};
+    const char *slash = strrchr(source->name, '/');
+    bm_status status = add_file_name(&name, slash != NULL ? slash + 1 : source->name, source,
+                                     format, kept, true, err);
+    if (status == BM_OK)
+        status = bm_buf_end(&name, err);
+    if (status != BM_OK)
+        bm_buf_reset(&name);
+    else
+        *out = name.data;
+    return status;
+}
+
+bm_status bm_kept_names(const bm_kept_source *sources, size_t n, bm_format format, bm_kept kept,
+                        const char *cwd, char **names, bm_error *err)
+{
+    for (size_t i = 0; i < n; i++)
+        names[i] = NULL;
+    if (n == 0)
+        return BM_OK;
+    if (n == 1)
+        return single_name(&sources[0], format, kept, &names[0], err);
+    char **paths = bm_alloc_zero(n, sizeof *paths);
+    size_t common;
+    if (paths == NULL)
+        return bm_fail_nomem(err, n * sizeof *paths);
+    bm_status status = plain_paths(sources, n, cwd, paths, &common, err);
+    for (size_t i = 0; i < n && status == BM_OK; i++)
+        status = make_name(&sources[i], paths[i], common, format, kept, &names[i], err);
+    if (status == BM_OK)
+        status = check_distinct(names, n, err);
+    for (size_t i = 0; i < n; i++) {
+        bm_free(paths[i]);
+        if (status != BM_OK) {
+            bm_free(names[i]);
+            names[i] = NULL;
+        }
+    }
+    bm_free(paths);
+    return status;
+}

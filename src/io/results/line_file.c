@@ -1,0 +1,75 @@
+/* line_file.c -- lines out of a sliding block.
+ *
+ * What is left of the block is moved to its front before more is read behind it. A line that goes
+ * on past the block is searched from where the search ended, so that a long line costs no more than
+ * its bytes. */
+#include "io/results/line_file.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/wait_readable.h"
+
+#define BLOCK_BYTES ((size_t)1 << 20)
+
+static bm_status read_more(bm_line_file *file, bm_error *err)
+{
+    bm_buf *block = &file->block;
+    if (file->next > 0)
+        memmove(block->data, block->data + file->next, block->len - file->next);
+    block->len -= file->next;
+    file->next = 0;
+    bm_status status = bm_buf_reserve(block, BLOCK_BYTES, err);
+    while (status == BM_OK) {
+        status = bm_wait_readable(file->callbacks, file->fd, err);
+        if (status != BM_OK)
+            break;
+        ssize_t n = read(file->fd, block->data + block->len, BLOCK_BYTES);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return bm_fail_errno(err, errno, file->name, "cannot be read");
+        file->whole = n == 0;
+        block->len += (size_t)n;
+        file->n_bytes += (uint64_t)n;
+        break;
+    }
+    return status;
+}
+
+bm_status bm_line_file_next(bm_line_file *file, bool *more, bm_error *err)
+{
+    bm_buf *block = &file->block;
+    char *stop = NULL;
+    *more = false;
+    for (size_t searched = 0; stop == NULL;) {
+        size_t left = block->len - file->next;
+        if (left > searched)
+            stop = memchr(block->data + file->next + searched, '\n', left - searched);
+        if (stop != NULL || left > file->longest || file->whole)
+            break;
+        searched = left;
+        bm_status status = read_more(file, err);
+        if (status != BM_OK)
+            return status;
+    }
+    file->number++;
+    file->text = block->data + file->next;
+    file->len = stop != NULL ? (size_t)(stop - file->text) : block->len - file->next;
+    file->ended = stop != NULL;
+    if (file->len > file->longest)
+        return bm_fail_at(err, file->too_long, file->name, file->number,
+                          "the line is longer than %zu bytes", file->longest);
+    file->next += file->len + file->ended;
+    *more = file->ended || file->len > 0;
+    return BM_OK;
+}
+
+void bm_line_file_reset(bm_line_file *file)
+{
+    bm_buf_reset(&file->block);
+    file->text = NULL;
+    file->len = file->next = 0;
+}

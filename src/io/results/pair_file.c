@@ -1,0 +1,154 @@
+/* pair_file.c -- the fields of a row, taken apart and unescaped where they lie.
+ *
+ * A number is checked against the grammar digits [. digits] [e [+-] digits] before it is read, so
+ * that "nan", "0x1" and " 1" are bad rows; then strtod_l reads it in the C locale, whatever the
+ * program's is. Rounding is exact, so a
+ * similarity that equals the threshold as written equals it as read. */
+#include "io/results/pair_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <locale.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "io/json/json_write.h"
+
+#define ROW_BYTES  ((size_t)64 << 20) /* of the longest row */
+#define NUMBER_MAX 64u
+
+static const char header[] = "id_a\tid_b\tjaccard";
+
+static bm_status bad_row(const bm_pair_file *file, bm_error *err, const char *field,
+                         const char *what)
+{
+    return bm_fail_at(err, file->bad, file->lines.name, file->lines.number, "%s %s", field, what);
+}
+
+/* The next line without its end. */
+static bm_status next_row(bm_pair_file *file, bool *more, bm_error *err)
+{
+    bm_line_file *lines = &file->lines;
+    bm_status status = bm_line_file_next(lines, more, err);
+    if (status == BM_OK && *more)
+        lines->len -= lines->len > 0 && lines->text[lines->len - 1] == '\r';
+    return status;
+}
+
+bm_status bm_pair_file_open(const char *path, bm_status bad, const bm_callbacks *callbacks,
+                            bm_pair_file *out, bm_error *err)
+{
+    memset(out, 0, sizeof *out);
+    out->bad = bad;
+    out->own_fd = strcmp(path, "-") != 0;
+    const int fd = out->own_fd ? open(path, O_RDONLY | O_CLOEXEC) : STDIN_FILENO;
+    out->lines = (bm_line_file){
+        .fd = fd, .name = path, .longest = ROW_BYTES, .too_long = bad, .callbacks = callbacks};
+    if (fd < 0)
+        return bm_fail_errno(err, errno, path, "cannot be opened");
+    bool more = false;
+    out->plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    bm_status status = out->plain != (locale_t)0
+                           ? next_row(out, &more, err)
+                           : bm_fail_errno(err, errno, path, "no C locale to read numbers with");
+    bm_str line = {out->lines.text, out->lines.len};
+    if (more && line.len >= 3 && memcmp(line.data, "\xEF\xBB\xBF", 3) == 0)
+        line = (bm_str){line.data + 3, line.len - 3};
+    if (status == BM_OK &&
+        (!more || line.len != sizeof header - 1 || memcmp(line.data, header, line.len) != 0))
+        status = bm_fail_at(err, bad, path, 1,
+                            "the header row is another (expected id_a, id_b, jaccard, separated by "
+                            "tabs)");
+    if (status != BM_OK)
+        bm_pair_file_close(out);
+    return status;
+}
+
+void bm_pair_file_close(bm_pair_file *file)
+{
+    if (file->own_fd && file->lines.fd >= 0)
+        close(file->lines.fd);
+    if (file->plain != (locale_t)0)
+        freelocale(file->plain);
+    bm_line_file_reset(&file->lines);
+    memset(file, 0, sizeof *file);
+}
+
+/* Past the digits at `at`; the same place where there are none. */
+static size_t skip_digits(bm_str text, size_t at)
+{
+    while (at < text.len && text.data[at] >= '0' && text.data[at] <= '9')
+        at++;
+    return at;
+}
+
+static bool is_number(bm_str text)
+{
+    size_t at = skip_digits(text, 0), begin;
+    if (at == 0)
+        return false;
+    if (at < text.len && text.data[at] == '.') {
+        begin = at + 1;
+        at = skip_digits(text, begin);
+        if (at == begin)
+            return false;
+    }
+    if (at < text.len && (text.data[at] == 'e' || text.data[at] == 'E')) {
+        at++;
+        at += at < text.len && (text.data[at] == '+' || text.data[at] == '-');
+        begin = at;
+        at = skip_digits(text, begin);
+        if (at == begin)
+            return false;
+    }
+    return at == text.len;
+}
+
+static bm_status read_similarity(bm_pair_file *file, bm_str text, bm_error *err)
+{
+    static const char wanted[] = "is no number from 0 to 1 (or empty: not known)";
+    char copy[NUMBER_MAX + 1];
+    file->similarity = NAN;
+    if (text.len == 0)
+        return BM_OK;
+    if (text.len > NUMBER_MAX || !is_number(text))
+        return bad_row(file, err, "jaccard", wanted);
+    memcpy(copy, text.data, text.len);
+    copy[text.len] = '\0';
+    file->similarity = strtod_l(copy, NULL, file->plain);
+    return file->similarity <= 1.0 ? BM_OK : bad_row(file, err, "jaccard", wanted);
+}
+
+static bm_status take_id(bm_pair_file *file, const char *field, char *text, size_t len, bm_str *out,
+                         bm_error *err)
+{
+    size_t plain = bm_tsv_unescape(text, len);
+    if (plain == SIZE_MAX)
+        return bad_row(file, err, field, "holds a broken escape (expected \\\\ \\t \\n \\r \\xHH)");
+    *out = (bm_str){text, plain};
+    return BM_OK;
+}
+
+bm_status bm_pair_file_next(bm_pair_file *file, bool *more, bm_error *err)
+{
+    bm_status status = next_row(file, more, err);
+    if (!*more)
+        return status;
+    char *row = file->lines.text, *end = row + file->lines.len;
+    char *first = memchr(row, '\t', file->lines.len);
+    char *second = first != NULL ? memchr(first + 1, '\t', (size_t)(end - first - 1)) : NULL;
+    if (second == NULL || memchr(second + 1, '\t', (size_t)(end - second - 1)) != NULL)
+        return bad_row(file, err, "the row", "has another number of fields (expected 3)");
+    status = take_id(file, "id_a", row, (size_t)(first - row), &file->id_a, err);
+    if (status == BM_OK)
+        status = take_id(file, "id_b", first + 1, (size_t)(second - first - 1), &file->id_b, err);
+    if (status == BM_OK && file->id_a.len == file->id_b.len &&
+        memcmp(file->id_a.data, file->id_b.data, file->id_a.len) == 0)
+        status = bad_row(file, err, "id_b", "is id_a again (expected two documents)");
+    if (status == BM_OK)
+        status = read_similarity(file, (bm_str){second + 1, (size_t)(end - second - 1)}, err);
+    return status;
+}

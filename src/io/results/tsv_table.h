@@ -1,0 +1,27 @@
+/* tsv_table.h -- reading the TSV files that we wrote: a header row, then rows of escaped fields. */
+#ifndef BM_IO_RESULTS_TSV_TABLE_H
+#define BM_IO_RESULTS_TSV_TABLE_H
+
+#include <bandmill/status.h>
+#include <bandmill/types.h>
+
+#define BM_TSV_FIELDS_MAX 16u
+
+typedef struct bm_tsv_table {
+    const char *path;
+    char *data; /* the whole file */
+    size_t len, at;
+    uint64_t line;
+    size_t n_columns;
+    bm_str fields[BM_TSV_FIELDS_MAX]; /* of the row read last, unescaped */
+} bm_tsv_table;
+
+/* The header must be `header`, tab-separated, to the letter: else BM_ERR_FORMAT. Borrows path. */
+bm_status bm_tsv_table_open(const char *path, const char *header, bm_tsv_table *out, bm_error *err);
+void bm_tsv_table_close(bm_tsv_table *table);
+/* The next row into `fields`; *end: there is none. */
+bm_status bm_tsv_table_next(bm_tsv_table *table, bool *end, bm_error *err);
+/* A field as a number: BM_ERR_FORMAT names file and line. */
+bm_status bm_tsv_table_uint(const bm_tsv_table *table, size_t field, uint64_t *out, bm_error *err);
+
+#endif

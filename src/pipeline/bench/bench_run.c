@@ -1,0 +1,392 @@
+/* bench_run.c -- bm_bench_run: which figures are taken on which device, and their rows.
+ *
+ *     once          arithmetic limit       the signature loop on all threads, no memory traffic
+ *     native CPU    resident hashes        prepared batches through the backend
+ *     OpenCL        resident hashes        the kernel alone, by the device's clock
+ *                   hashes from the host   the same batches by the wall clock: copies, launches
+ *                   upload, read-back      plain copies over the link
+ *     each          text word:5, char:5    text in memory to words in memory
+ *     native CPU    text byte:8; plain     likewise; no normaliser, words between white space;
+ *                   and foreign word:5     made text that is not ASCII
+ *     each          documents of N         resident hashes by each scheme, oph over affine32
+ *
+ * Ratios are to the arithmetic limit of the native CPU, in shingles, also for OpenCL devices: it is
+ * the one figure that is the same for all, and says what a device gives over this machine's
+ * processor. Without a device list every usable device is measured, and one that fails is a
+ * warning; a device that was asked for must work. */
+#include <bandmill/bench.h>
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "backend/opencl/cl_link_rate.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "pipeline/bench/bench_report.h"
+#include "pipeline/bench/bench_work.h"
+#include "pipeline/devices/device_pick.h"
+#include "base/meter.h"
+
+#define LINK_BYTES ((size_t)64 << 20)
+#define LIMIT_NAME "arithmetic limit"
+#define LONG_DOC   3000u /* shingles, of a long article or a chapter */
+
+typedef struct bench {
+    bm_bench_options options; /* defaults filled in */
+    bm_callbacks callbacks;
+    bm_meter meter;
+    bm_pool *pool;
+    bm_bench_text text, foreign;
+    bm_device_pick pick;
+    double limit; /* M shingles/s */
+    bm_bench_row *rows;
+    size_t n_rows, cap_rows;
+    uint64_t steps_done, steps;
+} bench;
+
+void bm_bench_options_init(bm_bench_options *options)
+{
+    *options = (bm_bench_options){
+        .sketch = {.perms = 128, .seed = 1},
+        .text = {.normalize = BM_NORM_LOWER,
+                 .words = BM_WORDS_ALNUM,
+                 .shingle = BM_SHINGLE_WORD,
+                 .shingle_k = 5,
+                 .short_rule = BM_SHORT_WHOLE},
+        .repeats = 5,
+        .min_seconds = 0.2,
+    };
+}
+
+/* A row with the device's names; its figures are the caller's to fill. */
+static bm_bench_row *add_row(bench *b, const bm_device_info *info, const char *what,
+                             const char *unit, bm_error *err)
+{
+    void *rows = b->rows;
+    bm_status status = bm_grow(&rows, &b->cap_rows, b->n_rows + 1, sizeof *b->rows, err);
+    b->rows = rows;
+    if (status != BM_OK)
+        return NULL;
+    bm_bench_row *row = &b->rows[b->n_rows++];
+    memset(row, 0, sizeof *row);
+    snprintf(row->device, sizeof row->device, "%s", info->spec);
+    snprintf(row->device_name, sizeof row->device_name, "%s", info->name);
+    snprintf(row->what, sizeof row->what, "%s", what);
+    snprintf(row->unit, sizeof row->unit, "%s", unit);
+    bm_meter_progress(&b->meter, ++b->steps_done, b->steps, 0);
+    return row;
+}
+
+static void set_rate(bm_bench_row *row, const bm_bench_rate *rate)
+{
+    row->median = rate->median;
+    row->min = rate->min;
+    row->max = rate->max;
+}
+
+static void set_ratio(const bench *b, bm_bench_row *row, double mshingles)
+{
+    row->ratio = b->limit > 0 ? mshingles / b->limit : 0;
+    snprintf(row->ratio_to, sizeof row->ratio_to, "%s", LIMIT_NAME);
+}
+
+static bm_bench_plan plan_of(const bench *b, uint32_t threads)
+{
+    return (bm_bench_plan){.pool = b->pool,
+                           .threads = threads,
+                           .repeats = b->options.repeats,
+                           .min_seconds = b->options.min_seconds,
+                           .callbacks = &b->callbacks};
+}
+
+static bm_status limit_row(bench *b, bm_error *err)
+{
+    bm_isa isa;
+    bm_bench_limit limit = {0};
+    bm_bench_rate rate = {0};
+    bm_status status = bm_isa_choose(b->options.cpu, &isa, err);
+    if (status == BM_OK)
+        status = bm_scheme_affine32.draw(&b->options.sketch, &limit.params, err);
+    if (status != BM_OK)
+        return status;
+    limit.loops = bm_sign_loops_find(isa);
+    bm_bench_work work = bm_bench_work_limit;
+    work.ctx = &limit;
+    bm_bench_plan plan = plan_of(b, b->options.threads);
+    if (limit.loops == NULL)
+        status = bm_fail(err, BM_ERR_UNSUPPORTED, "this build has no %s loops", bm_isa_name(isa));
+    else
+        status = bm_bench_measure(&plan, &work, &rate, NULL, err);
+    bm_scheme_params_reset(&limit.params);
+    if (status != BM_OK)
+        return status;
+    bm_device_info native;
+    bm_backend_cpu_info(b->options.cpu, &native);
+    bm_bench_row *row = add_row(b, &native, LIMIT_NAME, "Mshingles/s", err);
+    if (row == NULL)
+        return BM_ERR_NOMEM;
+    set_rate(row, &rate);
+    b->limit = rate.median;
+    return BM_OK;
+}
+
+/* A figure in shingles a second, of `threads` threads. */
+static bm_status shingle_row(bench *b, bm_bench_device *device, const bm_bench_work *kind,
+                             const char *what, bm_error *err)
+{
+    bool native = device->info->kind == BM_DEVICE_NATIVE;
+    bm_bench_rate rate = {0};
+    bm_bench_work work = *kind;
+    work.ctx = device;
+    bm_bench_plan plan = plan_of(b, native ? b->options.threads : 1);
+    bm_status status = bm_bench_measure(&plan, &work, &rate, NULL, err);
+    if (status != BM_OK)
+        return status;
+    bm_bench_row *row = add_row(b, device->info, what, "Mshingles/s", err);
+    if (row == NULL)
+        return BM_ERR_NOMEM;
+    set_rate(row, &rate);
+    set_ratio(b, row, rate.median);
+    return BM_OK;
+}
+
+/* A row of text in memory to words in memory. Documents are the caller's, unless `foreign`. */
+typedef struct text_case {
+    const char *what;
+    bm_shingle_kind kind;
+    uint32_t k;
+    bool plain;       /* no normaliser and words between white space, not the caller's options */
+    bool foreign;     /* made text that is not ASCII */
+    bool native_only; /* a matter of the host alone */
+} text_case;
+
+static const text_case text_cases[] = {
+    {.what = "text word:5", .kind = BM_SHINGLE_WORD, .k = 5},
+    {.what = "text char:5", .kind = BM_SHINGLE_CHAR, .k = 5},
+    {.what = "text byte:8", .kind = BM_SHINGLE_BYTE, .k = 8, .native_only = true},
+    {.what = "text word:5, plain",
+     .kind = BM_SHINGLE_WORD,
+     .k = 5,
+     .plain = true,
+     .native_only = true},
+    {.what = "text word:5, foreign",
+     .kind = BM_SHINGLE_WORD,
+     .k = 5,
+     .foreign = true,
+     .native_only = true},
+};
+enum { TEXT_CASES = sizeof text_cases / sizeof text_cases[0] };
+
+static bm_status text_row(bench *b, bm_bench_device *device, const text_case *row_case,
+                          bm_error *err)
+{
+    bm_text_options text = b->options.text;
+    text.shingle = row_case->kind;
+    text.shingle_k = row_case->k;
+    if (row_case->plain) {
+        text.normalize = 0;
+        text.words = BM_WORDS_SPACE;
+    }
+    const bm_bench_text *documents = row_case->foreign ? &b->foreign : &b->text;
+    bm_status status = bm_bench_device_set_text(device, &b->options, &text, documents, err);
+    if (status != BM_OK)
+        return status;
+    bm_bench_rate shingles = {0}, bytes = {0};
+    bm_bench_work work = bm_bench_work_text;
+    work.ctx = device;
+    bm_bench_plan plan = plan_of(b, b->options.threads);
+    status = bm_bench_measure(&plan, &work, &shingles, &bytes, err);
+    if (status != BM_OK)
+        return status;
+    bm_bench_row *row = add_row(b, device->info, row_case->what, "MB/s", err);
+    if (row == NULL)
+        return BM_ERR_NOMEM;
+    set_rate(row, &bytes);
+    set_ratio(b, row, shingles.median);
+    return BM_OK;
+}
+
+static bm_status link_rows(bench *b, const bm_device_info *info, bm_error *err)
+{
+    double rates[2];
+    size_t bytes = info->max_alloc_bytes != 0 && info->max_alloc_bytes < LINK_BYTES
+                       ? (size_t)info->max_alloc_bytes
+                       : LINK_BYTES;
+    bm_status status = bm_opencl_link_rate(info->spec, bytes, &rates[0], &rates[1], err);
+    for (size_t i = 0; status == BM_OK && i < 2; i++) {
+        bm_bench_row *row = add_row(b, info, i == 0 ? "upload" : "read-back", "MB/s", err);
+        if (row == NULL)
+            return BM_ERR_NOMEM;
+        row->median = row->min = row->max = rates[i] * 1e-6;
+    }
+    return status;
+}
+
+/* A scheme over long documents, by a backend of its own; *rate: M shingles/s. */
+static bm_status long_row(bench *b, const bm_device_info *info, bm_scheme scheme, double *rate,
+                          bm_error *err)
+{
+    char what[48];
+    snprintf(what, sizeof what, "documents of %" PRIu32 ", %s", b->options.long_doc,
+             bm_scheme_get(scheme)->name);
+    bm_bench_options options = b->options;
+    options.sketch.scheme = scheme;
+    bm_bench_device device;
+    bm_status status = bm_bench_device_open(&options, info, b->options.threads, &device, err);
+    if (status == BM_OK)
+        status = bm_bench_device_fill(&device, b->options.long_doc, err);
+    if (status == BM_OK)
+        status = shingle_row(b, &device,
+                             info->kind == BM_DEVICE_NATIVE ? &bm_bench_work_resident
+                                                            : &bm_bench_work_kernel,
+                             what, err);
+    if (status == BM_OK)
+        *rate = b->rows[b->n_rows - 1].median;
+    bm_bench_device_close(&device);
+    return status;
+}
+
+/* Both schemes, the second as a multiple of the first. */
+static bm_status long_rows(bench *b, const bm_device_info *info, bm_error *err)
+{
+    double affine32 = 0, oph = 0;
+    bm_status status = long_row(b, info, BM_SCHEME_AFFINE32, &affine32, err);
+    if (status == BM_OK)
+        status = long_row(b, info, BM_SCHEME_OPH, &oph, err);
+    if (status != BM_OK)
+        return status;
+    bm_bench_row *row = &b->rows[b->n_rows - 1];
+    row->ratio = affine32 > 0 ? oph / affine32 : 0;
+    snprintf(row->ratio_to, sizeof row->ratio_to, "%s", row[-1].what);
+    return BM_OK;
+}
+
+static bm_status device_rows(bench *b, const bm_device_info *info, bm_error *err)
+{
+    bool native = info->kind == BM_DEVICE_NATIVE;
+    bm_bench_device device;
+    bm_status status = bm_bench_device_open(&b->options, info, b->options.threads, &device, err);
+    if (status == BM_OK)
+        status = bm_bench_device_fill(&device, BM_BENCH_DOC, err);
+    if (status == BM_OK)
+        status = shingle_row(b, &device, native ? &bm_bench_work_resident : &bm_bench_work_kernel,
+                             "resident hashes", err);
+    if (status == BM_OK && !native)
+        status = shingle_row(b, &device, &bm_bench_work_resident, "hashes from the host", err);
+    if (status == BM_OK && !native)
+        status = link_rows(b, info, err);
+    for (size_t i = 0; status == BM_OK && i < TEXT_CASES; i++)
+        if (native || !text_cases[i].native_only)
+            status = text_row(b, &device, &text_cases[i], err);
+    bm_bench_device_close(&device);
+    return status == BM_OK ? long_rows(b, info, err) : status;
+}
+
+/* Every usable device, for a caller who named none. */
+static bm_status pick_devices(bench *b, bm_error *err)
+{
+    if (b->options.device != NULL)
+        return bm_device_pick_open(b->options.device, b->options.cpu, &b->pick, err);
+    bm_status status = bm_devices_list(&b->pick.devices, &b->pick.n, NULL, 0, err);
+    if (status != BM_OK)
+        return status;
+    size_t n = 0;
+    for (size_t i = 0; i < b->pick.n; i++)
+        if (b->pick.devices[i].usable)
+            b->pick.devices[n++] = b->pick.devices[i];
+    b->pick.n = n;
+    b->pick.fallback = true;
+    return BM_OK;
+}
+
+static bm_status all_rows(bench *b, bm_error *err)
+{
+    b->steps = 1;
+    for (size_t i = 0; i < b->pick.n; i++)
+        b->steps += b->pick.devices[i].kind == BM_DEVICE_NATIVE ? 3 + TEXT_CASES : 8;
+    bm_meter_stage(&b->meter, "bench", "figures");
+    bm_status status = limit_row(b, err);
+    for (size_t i = 0; status == BM_OK && i < b->pick.n; i++) {
+        const bm_device_info *info = &b->pick.devices[i];
+        bm_error why = {0};
+        status = device_rows(b, info, &why);
+        if (status == BM_ERR_DEVICE && b->pick.fallback) {
+            bm_meter_log(&b->meter, BM_LOG_WARNING, "%s is left out: %s", info->spec, why.message);
+            status = BM_OK;
+        } else if (status != BM_OK && err != NULL) {
+            *err = why;
+        }
+    }
+    return status;
+}
+
+static bm_status open_bench(const bm_bench_options *options, bench *b, bm_error *err)
+{
+    b->options = *options;
+    if (b->options.threads == 0)
+        b->options.threads = bm_cpu_count();
+    if (b->options.repeats == 0)
+        b->options.repeats = 5;
+    if (b->options.long_doc == 0)
+        b->options.long_doc = LONG_DOC;
+    if (!(b->options.min_seconds > 0))
+        b->options.min_seconds = 0.2;
+    bm_meter_init(&b->meter, &options->callbacks);
+    b->callbacks = bm_meter_callbacks(&b->meter);
+    b->options.callbacks = b->callbacks;
+    if (b->options.repeats > 100000 || !(b->options.min_seconds <= 3600))
+        return bm_fail(err, BM_ERR_USAGE, "%u repeats of %g seconds (at most 100000 of 3600)",
+                       b->options.repeats, b->options.min_seconds);
+    bm_status status = pick_devices(b, err);
+    if (status == BM_OK)
+        status = bm_bench_text_open(options->paths, options->n_paths, &b->callbacks, &b->text, err);
+    if (status == BM_OK)
+        status = bm_bench_text_foreign(&b->foreign, err);
+    if (status == BM_OK)
+        status = bm_pool_open(b->options.threads, &b->pool, err);
+    return status;
+}
+
+bm_status bm_bench_run(const bm_bench_options *options, bm_bench_row **rows, size_t *n, char **json,
+                       bm_error *err)
+{
+    bench b = {0};
+    char *text = NULL;
+    bm_status status = open_bench(options, &b, err);
+    if (status == BM_OK)
+        status = all_rows(&b, err);
+    if (status == BM_OK && json != NULL) {
+        bm_bench_report report = {.options = &b.options,
+                                  .devices = b.pick.devices,
+                                  .n_devices = b.pick.n,
+                                  .rows = b.rows,
+                                  .n_rows = b.n_rows,
+                                  .text_bytes = b.text.bytes.len,
+                                  .text_docs = b.text.n,
+                                  .text_made = b.text.made};
+        status = bm_bench_report_write(&report, &text, err);
+    }
+    if (status == BM_OK) {
+        if (json != NULL)
+            *json = text;
+        if (rows != NULL) {
+            *rows = b.rows;
+            b.rows = NULL;
+        }
+        if (n != NULL)
+            *n = b.n_rows;
+    }
+    bm_pool_close(b.pool);
+    bm_bench_text_reset(&b.text);
+    bm_bench_text_reset(&b.foreign);
+    bm_device_pick_reset(&b.pick);
+    bm_meter_reset(&b.meter);
+    bm_free(b.rows);
+    return status;
+}
+
+void bm_bench_free(bm_bench_row *rows)
+{
+    bm_free(rows);
+}

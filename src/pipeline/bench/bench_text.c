@@ -1,0 +1,214 @@
+/* bench_text.c -- texts from files through the job's own readers, or from a generator.
+ *
+ * The generator draws word ranks with a probability about 1/rank (Zipf), so that frequent words are
+ * short and shingles repeat about as they do in prose; a document has 40 to 240 words. */
+#include "pipeline/bench/bench_text.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/random.h"
+#include "io/input/input_set.h"
+#include "io/input/reader.h"
+
+enum {
+    VOCABULARY = 20000,
+    WORD_MAX = 14,  /* letters */
+    LETTER_MAX = 3, /* bytes */
+    MADE_BYTES = 32000000,
+    FOREIGN_BYTES = 16000000,
+    READ_BYTES = 8 << 20
+};
+
+static bm_status end_document(bm_bench_text *text, bm_error *err)
+{
+    void *begin = text->begin;
+    bm_status status = bm_grow(&begin, &text->cap, text->n + 2, sizeof *text->begin, err);
+    text->begin = begin;
+    if (status != BM_OK)
+        return status;
+    if (text->n == 0)
+        text->begin[0] = 0;
+    text->begin[++text->n] = text->bytes.len;
+    return BM_OK;
+}
+
+/* --- from files --- */
+
+typedef struct reading {
+    const bm_input_set *set;
+    bm_bench_text *text;
+} reading;
+
+static bm_status take_record(void *ctx, const bm_record *record, bm_error *err)
+{
+    const reading *r = ctx;
+    bm_bench_text *text = r->text;
+    if (record->bad)
+        return bm_fail_at(err, BM_ERR_INPUT, bm_input_set_source(r->set, record->file)->name,
+                          record->line, "%s", record->reason);
+    if (text->bytes.len >= BM_BENCH_TEXT_MAX)
+        return BM_OK;
+    bm_status status = bm_buf_add(&text->bytes, record->text.data, record->text.len, err);
+    return status == BM_OK ? end_document(text, err) : status;
+}
+
+static bm_status read_all(const bm_input_set *set, bm_reader *reader, bm_bench_text *text,
+                          bm_error *err)
+{
+    bm_parser *parser = NULL;
+    reading r = {.set = set, .text = text};
+    bm_status status = bm_parser_open(set, &parser, err);
+    while (status == BM_OK && text->bytes.len < BM_BENCH_TEXT_MAX) {
+        bm_raw_batch *batch = NULL;
+        status = bm_reader_next(reader, &batch, err);
+        if (status != BM_OK || batch == NULL)
+            break;
+        status = bm_parser_run(parser, batch, take_record, &r, err);
+        bm_raw_batch_free(batch);
+    }
+    bm_parser_close(parser);
+    return status;
+}
+
+static bm_status from_files(const char *const *paths, size_t n_paths, const bm_callbacks *callbacks,
+                            bm_bench_text *text, bm_error *err)
+{
+    bm_job job;
+    bm_job_init(&job);
+    job.input.paths = paths;
+    job.input.n_paths = n_paths;
+    bm_input_set *set = NULL;
+    bm_reader *reader = NULL;
+    bm_status status = bm_input_set_open_watched(&job.input, NULL, callbacks, &set, err);
+    if (status == BM_OK && bm_input_set_format(set) == BM_FORMAT_HASHES)
+        status = bm_fail(err, BM_ERR_USAGE, "bench takes documents with text, not hashes");
+    if (status == BM_OK)
+        status = bm_reader_open(set, READ_BYTES, 0, &reader, err);
+    if (status == BM_OK)
+        status = read_all(set, reader, text, err);
+    if (status == BM_OK && text->bytes.len == 0)
+        status = bm_fail(err, BM_ERR_INPUT, "there is no text in the documents given");
+    bm_reader_close(reader);
+    bm_input_set_close(set);
+    return status;
+}
+
+/* --- made --- */
+
+typedef struct word {
+    uint8_t len;                           /* bytes */
+    char bytes[WORD_MAX * LETTER_MAX + 1]; /* with the space behind it */
+} word;
+
+/* Letters in the order of how often they come; each of them a string. */
+typedef struct script {
+    const char *const *letters;
+    uint32_t n_letters;
+    bool spaced; /* words are parted by a space */
+} script;
+
+#define COUNT(array) (uint32_t)(sizeof(array) / sizeof((array)[0]))
+
+static const char *const english[] = {"e", "t", "a", "o", "i", "n", "s", "h", "r", "d",
+                                      "l", "u", "c", "m", "f", "w", "y", "p", "v", "b",
+                                      "g", "k", "q", "j", "x", "z", "e", "e", "e", "t",
+                                      "t", "a", "a", "o", "o", "n", "n", "i", "i"};
+/* One letter in seven has an accent, as in French or Vietnamese; Czech has more. */
+static const char *const accented[] = {"e", "a", "i", "s", "n", "r", "t", "o", "l", "u", "d",
+                                       "é", "c", "m", "p", "è", "v", "à", "q", "ç", "b", "ě",
+                                       "h", "ň", "g", "e", "a", "i", "s", "n", "r", "t"};
+static const char *const greek[] = {"α", "ο", "ι", "ε", "τ", "σ", "ν", "η", "υ", "ρ", "π", "κ",
+                                    "μ", "λ", "ς", "ά", "ό", "έ", "ί", "ή", "ω", "δ", "γ", "χ",
+                                    "θ", "φ", "ύ", "ώ", "β", "Α", "Ε", "Τ", "ξ", "ζ", "ψ"};
+static const char *const chinese[] = {"人", "有", "权", "的", "和", "一", "在", "由", "不", "任",
+                                      "何", "利", "国", "家", "自", "受", "为", "其", "等", "平",
+                                      "社", "会", "教", "育", "法", "律", "保", "护", "，", "。",
+                                      "所", "以", "本", "宣", "言", "应", "或", "者", "同", "时"};
+
+static void make_vocabulary(bm_random *random, const script *of, word *words)
+{
+    for (uint32_t rank = 0; rank < VOCABULARY; rank++) {
+        /* from 1 to 3 letters for the first words to about 9 for the rare ones */
+        uint64_t longest = 3 + (uint64_t)log2(rank + 1.0);
+        uint64_t n =
+            bm_random_range(random, 1 + longest / 3, longest < WORD_MAX ? longest : WORD_MAX);
+        word *w = &words[rank];
+        w->len = 0;
+        for (uint64_t i = 0; i < n; i++) {
+            const char *letter = of->letters[bm_random_range(random, 0, of->n_letters)];
+            size_t len = strlen(letter);
+            memcpy(w->bytes + w->len, letter, len);
+            w->len = (uint8_t)(w->len + len);
+        }
+        w->bytes[w->len] = ' ';
+    }
+}
+
+static bm_status make_document(bm_random *random, const word *words, bool spaced,
+                               bm_bench_text *text, bm_error *err)
+{
+    uint64_t n = bm_random_range(random, 40, 241);
+    bm_status status = bm_buf_reserve(&text->bytes, (size_t)n * sizeof words[0].bytes, err);
+    if (status != BM_OK)
+        return status;
+    for (uint64_t i = 0; i < n; i++) {
+        double u = bm_random_u32(random) * 0x1p-32; /* exp of a uniform: density 1/rank */
+        const word *w = &words[(uint32_t)(exp(u * log(VOCABULARY + 1.0)) - 1)];
+        size_t len = (size_t)w->len + (spaced && i + 1 < n); /* no space after the last */
+        memcpy(text->bytes.data + text->bytes.len, w->bytes, len);
+        text->bytes.len += len;
+    }
+    return end_document(text, err);
+}
+
+/* Documents in one script until there are `bytes` in all. */
+static bm_status make(const script *of, size_t bytes, bm_bench_text *text, bm_error *err)
+{
+    word *words = bm_alloc(VOCABULARY, sizeof *words);
+    if (words == NULL)
+        return bm_fail_nomem(err, VOCABULARY * sizeof *words);
+    bm_random random;
+    bm_random_init(&random, 1);
+    make_vocabulary(&random, of, words);
+    bm_status status = BM_OK;
+    while (status == BM_OK && text->bytes.len < bytes)
+        status = make_document(&random, words, of->spaced, text, err);
+    bm_free(words);
+    text->made = true;
+    return status;
+}
+
+bm_status bm_bench_text_foreign(bm_bench_text *out, bm_error *err)
+{
+    static const script scripts[] = {{accented, COUNT(accented), true},
+                                     {greek, COUNT(greek), true},
+                                     {chinese, COUNT(chinese), false}};
+    memset(out, 0, sizeof *out);
+    bm_status status = BM_OK;
+    for (size_t i = 0; status == BM_OK && i < COUNT(scripts); i++)
+        status = make(&scripts[i], FOREIGN_BYTES * (i + 1) / COUNT(scripts), out, err);
+    if (status != BM_OK)
+        bm_bench_text_reset(out);
+    return status;
+}
+
+bm_status bm_bench_text_open(const char *const *paths, size_t n_paths,
+                             const bm_callbacks *callbacks, bm_bench_text *out, bm_error *err)
+{
+    memset(out, 0, sizeof *out);
+    const script plain = {english, COUNT(english), true};
+    bm_status status = n_paths == 0 ? make(&plain, MADE_BYTES, out, err)
+                                    : from_files(paths, n_paths, callbacks, out, err);
+    if (status != BM_OK)
+        bm_bench_text_reset(out);
+    return status;
+}
+
+void bm_bench_text_reset(bm_bench_text *text)
+{
+    bm_buf_reset(&text->bytes);
+    bm_free(text->begin);
+    memset(text, 0, sizeof *text);
+}

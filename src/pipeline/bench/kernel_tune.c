@@ -1,0 +1,388 @@
+/* kernel_tune.c -- bm_bench_tune: a better row of kernel parameters for each chosen OpenCL device.
+ *
+ *     open with the present row | made documents, their right words | for each row of the search:
+ *     what it comes to here, unless known | open (a trial run builds it in a process of its own) |
+ *     every word compared | runs | then the best and the present row in turns
+ *
+ * Compiled programs go to a cache of its own, which is removed at the end: rows that lose leave
+ * nothing behind. A row that does not build, computes wrong words, or whose trial run dies or takes
+ * more than a minute is left out and said so. Where the search finds nothing that holds in the
+ * comparison at the end, the present row is what it gives, under the name of the device. */
+#include <bandmill/bench.h>
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "backend/opencl/cl_backend.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "pipeline/bench/kernel_tune.h"
+#include "pipeline/devices/device_pick.h"
+#include "base/meter.h"
+
+#define PROBE_SECONDS 60.0
+#define SLOW          0.7 /* of the best in its first run: not measured further */
+#define MIN_HASHES    ((size_t)1 << 20)
+#define MAX_HASHES    ((size_t)1 << 25)
+#define MAX_REPEATS   100u
+#define EFFECT_TEXT   160u
+
+typedef struct tuner {
+    const bm_bench_options *options; /* defaults filled in */
+    bm_meter *meter;
+    char cache[4096];
+    bm_kernel_tune_corpus corpus;
+    bm_backend *present;
+    char (*effects)[EFFECT_TEXT]; /* what the rows that were tried came to */
+    size_t n_effects, cap_effects;
+    bm_kernel_tune_result *result;
+    uint64_t steps, steps_done;
+} tuner;
+
+static bm_status open_row(tuner *t, const bm_kernel_params *row, bm_backend **out, bm_error *err)
+{
+    char text[BM_KERNEL_PARAMS_TEXT];
+    const bm_backend_cfg cfg = {
+        .sketch = t->options->sketch, .device = t->result->info.spec, .cache_dir = t->cache};
+    bm_cl_open_options options = {.profile = true, .probe_seconds = PROBE_SECONDS};
+    if (row != NULL) {
+        bm_kernel_params_format(row, text);
+        options.row = text;
+    }
+    return bm_cl_backend_open(&cfg, &options, out, err);
+}
+
+static int by_value(const void *x, const void *y)
+{
+    const double a = *(const double *)x, b = *(const double *)y;
+    return (a > b) - (a < b);
+}
+
+static double median(double *values, uint32_t n)
+{
+    qsort(values, n, sizeof *values, by_value);
+    return n % 2 != 0 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
+}
+
+/* The median of the runs. `best`: a row that is far behind in its first run has no others. */
+static bm_status measure(tuner *t, bm_backend *backend, const bm_kernel_tune_score *best,
+                         bm_kernel_tune_score *score, bm_error *err)
+{
+    double kernel[MAX_REPEATS], host[MAX_REPEATS];
+    uint32_t n = 0;
+    while (n < t->options->repeats && n < MAX_REPEATS) {
+        bm_kernel_tune_score run;
+        bm_status status = bm_meter_check(t->meter, err);
+        if (status == BM_OK)
+            status = bm_kernel_tune_run(&t->corpus, backend, t->options->min_seconds, &run, err);
+        if (status != BM_OK)
+            return status;
+        kernel[n] = run.kernel;
+        host[n++] = run.host;
+        if (n == 1 && best != NULL && run.kernel < best->kernel * SLOW &&
+            run.host < best->host * SLOW)
+            break;
+    }
+    *score = (bm_kernel_tune_score){median(kernel, n), median(host, n)};
+    return BM_OK;
+}
+
+/* Known beforehand to end the process: Intel's compiler for CPUs (2026.2) on the longest loops. */
+static bool is_known_bad(const bm_device_info *info, const bm_kernel_params *row)
+{
+    return info->kind == BM_DEVICE_CL_CPU && strstr(info->platform, "Intel") != NULL &&
+           strcmp(row->shape, "gpu") == 0 &&
+           row->number[BM_CL_EACH] * row->number[BM_CL_UNROLL] >= 32;
+}
+
+/* True: no row that was tried came to the same. Remembers it. */
+static bm_status is_new(tuner *t, const bm_kernel_params *row, bool *out, bm_error *err)
+{
+    char effect[EFFECT_TEXT];
+    bm_status status = bm_cl_backend_effect(t->present, row, effect, sizeof effect, err);
+    if (status != BM_OK)
+        return status;
+    for (size_t i = 0; i < t->n_effects; i++)
+        if (strcmp(t->effects[i], effect) == 0) {
+            *out = false;
+            return BM_OK;
+        }
+    void *effects = t->effects;
+    status = bm_grow(&effects, &t->cap_effects, t->n_effects + 1, sizeof *t->effects, err);
+    t->effects = effects;
+    if (status != BM_OK)
+        return status;
+    memcpy(t->effects[t->n_effects++], effect, sizeof effect);
+    *out = true;
+    return BM_OK;
+}
+
+static bm_status note_tried(tuner *t, const bm_kernel_params *row,
+                            const bm_kernel_tune_score *score, const char *why, bm_error *err)
+{
+    char text[BM_KERNEL_PARAMS_TEXT];
+    bm_kernel_tune_result *r = t->result;
+    void *tried = r->tried;
+    bm_status status = bm_grow(&tried, &r->cap_tried, r->n_tried + 1, sizeof *r->tried, err);
+    r->tried = tried;
+    if (status != BM_OK)
+        return status;
+    bm_kernel_tune_tried *last = &r->tried[r->n_tried++];
+    *last = (bm_kernel_tune_tried){.row = *row, .score = *score};
+    snprintf(last->why, sizeof last->why, "%.150s", why);
+    bm_kernel_params_format(row, text);
+    r->n_failed += score->kernel <= 0;
+    if (score->kernel > 0)
+        bm_meter_log(t->meter, BM_LOG_DEBUG, "%s: %s: %.1f M shingles/s, %.1f from the host",
+                     r->info.spec, text, score->kernel, score->host);
+    else
+        bm_meter_log(t->meter, BM_LOG_DEBUG, "%s: %s: left out: %s", r->info.spec, text, why);
+    return BM_OK;
+}
+
+/* What ends the tuning, and is not the row's fault. */
+static bool is_final(bm_status status, const bm_error *why)
+{
+    return status == BM_ERR_CANCELLED || status == BM_ERR_INTERNAL ||
+           (status == BM_ERR_NOMEM && why->code == 0);
+}
+
+static bm_status try_row(void *ctx, const bm_kernel_params *row, const bm_kernel_tune_score *best,
+                         bm_kernel_tune_score *score, bm_error *err)
+{
+    tuner *t = ctx;
+    bm_error why = {0};
+    bm_backend *backend = NULL;
+    bool is_other = true;
+    *score = (bm_kernel_tune_score){0};
+    bm_meter_progress(t->meter, ++t->steps_done, t->steps, 0);
+    bm_status status = bm_meter_check(t->meter, &why);
+    if (status == BM_OK)
+        status = is_new(t, row, &is_other, &why);
+    if (status == BM_OK && !is_other)
+        return BM_OK;
+    if (status == BM_OK && is_known_bad(&t->result->info, row))
+        status = bm_fail(&why, BM_ERR_DEVICE, "its compiler is known to fail on such loops");
+    if (status == BM_OK)
+        status = open_row(t, row, &backend, &why);
+    if (status == BM_OK)
+        status = bm_kernel_tune_check(&t->corpus, backend, &why);
+    if (status == BM_OK)
+        status = measure(t, backend, best, score, &why);
+    bm_backend_opencl.close(backend);
+    if (status != BM_OK && is_final(status, &why)) {
+        if (err != NULL)
+            *err = why;
+        return status;
+    }
+    if (status != BM_OK)
+        *score = (bm_kernel_tune_score){0};
+    return note_tried(t, row, score, why.message, err);
+}
+
+/* The best and the present row in turns: what is quoted, and whether the best is better. */
+static bm_status compare(tuner *t, bm_error *err)
+{
+    bm_kernel_tune_result *r = t->result;
+    double rates[4][MAX_REPEATS];
+    bm_backend *best = NULL;
+    bm_status status = open_row(t, &r->best, &best, err);
+    if (status == BM_OK)
+        status = bm_kernel_tune_check(&t->corpus, best, err);
+    uint32_t n = 0;
+    while (status == BM_OK && n < t->options->repeats && n < MAX_REPEATS) {
+        bm_kernel_tune_score before, now;
+        status = bm_meter_check(t->meter, err);
+        if (status == BM_OK)
+            status =
+                bm_kernel_tune_run(&t->corpus, t->present, t->options->min_seconds, &before, err);
+        if (status == BM_OK)
+            status = bm_kernel_tune_run(&t->corpus, best, t->options->min_seconds, &now, err);
+        if (status != BM_OK)
+            break;
+        rates[0][n] = before.kernel;
+        rates[1][n] = before.host;
+        rates[2][n] = now.kernel;
+        rates[3][n++] = now.host;
+    }
+    bm_backend_opencl.close(best);
+    if (status != BM_OK)
+        return status;
+    r->before = (bm_kernel_tune_score){median(rates[0], n), median(rates[1], n)};
+    r->now = (bm_kernel_tune_score){median(rates[2], n), median(rates[3], n)};
+    return BM_OK;
+}
+
+/* One of the two rates is better, and neither is worse. */
+static bool is_better(const bm_kernel_tune_result *r)
+{
+    const double kernel = r->now.kernel / r->before.kernel, host = r->now.host / r->before.host;
+    return (kernel > BM_KERNEL_TUNE_MARGIN || host > BM_KERNEL_TUNE_MARGIN) && kernel > .98 &&
+           host > .98;
+}
+
+static bm_status search(tuner *t, bm_error *err)
+{
+    bm_kernel_tune_result *r = t->result;
+    const bm_kernel_tune_trial trial = {t, try_row};
+    bm_kernel_tune_score score;
+    bool is_other;
+    bm_status status = bm_kernel_tune_check(&t->corpus, t->present, err);
+    if (status == BM_OK)
+        status = is_new(t, &r->present, &is_other, err);
+    if (status == BM_OK)
+        status = measure(t, t->present, NULL, &score, err);
+    if (status != BM_OK)
+        return status;
+    r->best = r->present;
+    r->before = r->now = score;
+    t->steps = bm_kernel_tune_round(&r->present) * 2;
+    status = bm_kernel_tune_search(&trial, &r->best, &score, err);
+    if (status == BM_OK && memcmp(&r->best, &r->present, sizeof r->best) != 0) {
+        status = compare(t, err);
+        r->better = status == BM_OK && is_better(r);
+        if (status == BM_OK && !r->better) {
+            r->best = r->present;
+            r->now = r->before;
+        }
+    }
+    bm_kernel_params_name(&r->best, &r->info);
+    return status;
+}
+
+static void say_result(tuner *t)
+{
+    const bm_kernel_tune_result *r = t->result;
+    if (r->better)
+        bm_meter_log(t->meter, BM_LOG_INFO,
+                     "%s: %zu rows tried, %zu left out; the best: %.1f M shingles/s in the "
+                     "kernels, %.3f of the present row; %.1f from the host, %.3f",
+                     r->info.spec, r->n_tried, r->n_failed, r->now.kernel,
+                     r->now.kernel / r->before.kernel, r->now.host, r->now.host / r->before.host);
+    else
+        bm_meter_log(t->meter, BM_LOG_INFO,
+                     "%s: %zu rows tried, %zu left out; none is better than the present one: %.1f "
+                     "M shingles/s in the kernels, %.1f from the host",
+                     r->info.spec, r->n_tried, r->n_failed, r->now.kernel, r->now.host);
+}
+
+static bm_status tune_device(tuner *t, bm_error *err)
+{
+    bm_meter_stage(t->meter, "tune", "rows");
+    bm_status status = open_row(t, NULL, &t->present, err);
+    if (status == BM_OK) {
+        size_t n = t->present->batch_hashes * 4;
+        n = n < MIN_HASHES ? MIN_HASHES : n > MAX_HASHES ? MAX_HASHES : n;
+        t->result->present = *bm_cl_backend_row(t->present);
+        status = bm_kernel_tune_corpus_open(t->options, n, &t->corpus, err);
+    }
+    if (status == BM_OK) {
+        t->result->n_hashes = bm_shingle_batch_hashes(&t->corpus.batch);
+        status = search(t, err);
+    }
+    if (status == BM_OK)
+        say_result(t);
+    bm_backend_opencl.close(t->present);
+    bm_kernel_tune_corpus_reset(&t->corpus);
+    bm_free(t->effects);
+    return status;
+}
+
+/* --- all devices --- */
+
+static bm_status make_cache(char *path, size_t cap, bm_error *err)
+{
+    const char *tmp = getenv("TMPDIR");
+    snprintf(path, cap, "%s/bandmill-tune-XXXXXX", tmp != NULL && tmp[0] == '/' ? tmp : "/tmp");
+    if (mkdtemp(path) != NULL)
+        return BM_OK;
+    bm_status status = bm_fail_errno(err, errno, path, "cannot make a directory for programs");
+    path[0] = '\0';
+    return status;
+}
+
+/* What the program cache put there: files of one folder. */
+static void remove_cache(const char *path)
+{
+    char folder[4200];
+    if (path[0] == '\0')
+        return;
+    snprintf(folder, sizeof folder, "%s/opencl", path);
+    DIR *dir = opendir(folder);
+    for (struct dirent *e; dir != NULL && (e = readdir(dir)) != NULL;)
+        unlinkat(dirfd(dir), e->d_name, 0);
+    if (dir != NULL)
+        closedir(dir);
+    rmdir(folder);
+    rmdir(path);
+}
+
+/* The OpenCL devices of the list; those that cannot be tuned are an error. */
+static bm_status pick_devices(const bm_bench_options *options, bm_device_pick *pick, bm_error *err)
+{
+    bm_status status = options->device != NULL
+                           ? bm_device_pick_open(options->device, options->cpu, pick, err)
+                           : bm_devices_list(&pick->devices, &pick->n, NULL, 0, err);
+    if (status != BM_OK)
+        return status;
+    size_t n = 0;
+    for (size_t i = 0; i < pick->n; i++)
+        if (pick->devices[i].kind != BM_DEVICE_NATIVE && pick->devices[i].usable)
+            pick->devices[n++] = pick->devices[i];
+    pick->n = n;
+    if (n == 0)
+        return bm_fail(err, BM_ERR_DEVICE,
+                       "no OpenCL device to tune (the native CPU has no parameters; `bandmill "
+                       "devices` lists what is there)");
+    return BM_OK;
+}
+
+static bm_status tune_all(const bm_bench_options *options, bm_meter *meter,
+                          const bm_device_pick *pick, bm_kernel_tune_result *results, bm_error *err)
+{
+    char cache[4096];
+    bm_status status = make_cache(cache, sizeof cache, err);
+    for (size_t i = 0; status == BM_OK && i < pick->n; i++) {
+        tuner t = {.options = options, .meter = meter, .result = &results[i]};
+        results[i].info = pick->devices[i];
+        memcpy(t.cache, cache, sizeof cache);
+        status = tune_device(&t, err);
+    }
+    remove_cache(cache);
+    return status;
+}
+
+bm_status bm_bench_tune(const bm_bench_options *options, char **csv, char **json, bm_error *err)
+{
+    bm_bench_options used = *options;
+    bm_device_pick pick = {0};
+    bm_kernel_tune_result *results = NULL;
+    bm_meter meter;
+    used.repeats = used.repeats > 0 ? used.repeats : 5;
+    used.min_seconds = used.min_seconds > 0 ? used.min_seconds : .2;
+    if (used.repeats > MAX_REPEATS || !(used.min_seconds <= 3600))
+        return bm_fail(err, BM_ERR_USAGE, "%u repeats of %g seconds (at most %u of 3600)",
+                       used.repeats, used.min_seconds, MAX_REPEATS);
+    bm_meter_init(&meter, &options->callbacks);
+    bm_status status = pick_devices(&used, &pick, err);
+    if (status == BM_OK) {
+        results = bm_alloc_zero(pick.n, sizeof *results);
+        if (results == NULL)
+            status = bm_fail_nomem(err, pick.n * sizeof *results);
+    }
+    if (status == BM_OK)
+        status = tune_all(&used, &meter, &pick, results, err);
+    if (status == BM_OK)
+        status = bm_kernel_tune_write(&used, results, pick.n, csv, json, err);
+    for (size_t i = 0; results != NULL && i < pick.n; i++)
+        bm_free(results[i].tried);
+    bm_free(results);
+    bm_device_pick_reset(&pick);
+    bm_meter_reset(&meter);
+    return status;
+}

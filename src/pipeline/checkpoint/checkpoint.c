@@ -1,0 +1,371 @@
+/* checkpoint.c -- opening, loading, closing. When and how stages are saved: checkpoint_save.c. */
+#include "pipeline/checkpoint/checkpoint.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "io/json/json_write.h"
+#include "pipeline/corpus/corpus_save.h"
+#include "pipeline/checkpoint/checkpoint_matches.h"
+#include "pipeline/checkpoint/checkpoint_identity.h"
+#include "pipeline/checkpoint/checkpoint_line.h"
+#include "pipeline/checkpoint/checkpoint_save.h"
+
+#define SHOWN_BYTES 512   /* of a path in a message */
+#define START_RATE  400e6 /* bytes a second, until a seal was timed */
+
+/* --- where sets lie --- */
+
+/* WORK/.bandmill-sets, or TEMP/.bandmill-HASH-sets. */
+static bm_status find_sets_path(bm_checkpoint *checkpoint, bm_error *err)
+{
+    const bm_job *job = checkpoint->run->job;
+    bm_buf path = {0};
+    if (job->temp_dir == NULL)
+        return bm_out_dir_state_path(checkpoint->dir, BM_CHECKPOINT_SETS, &checkpoint->sets_path,
+                                     err);
+    char *real = realpath(bm_out_dir_work(checkpoint->dir), NULL);
+    if (real == NULL)
+        return bm_fail_errno(err, errno, bm_out_dir_work(checkpoint->dir), "cannot be resolved");
+    uint64_t hash = XXH3_64bits(real, strlen(real));
+    free(real);
+    real = realpath(job->temp_dir, NULL);
+    if (real == NULL)
+        return bm_fail_errno(err, errno, job->temp_dir, "cannot hold temporary files");
+    bm_status status =
+        bm_buf_add_format(&path, err, "%s/" BM_OUT_STATE_PREFIX "%016" PRIx64 "-sets", real, hash);
+    free(real);
+    if (status == BM_OK)
+        status = bm_buf_end(&path, err);
+    if (status == BM_OK)
+        checkpoint->sets_path = path.data;
+    else
+        bm_buf_reset(&path);
+    return status;
+}
+
+/* The path in --temp-dir that a line of the journal gives, the caller's; NULL: none. Only a name of
+ * ours is ever opened or removed. */
+static bm_status sets_of(const char *line, char **out, bm_error *err)
+{
+    *out = NULL;
+    if (strncmp(line, BM_CHECKPOINT_SETS_AT "/", strlen(BM_CHECKPOINT_SETS_AT "/")) != 0)
+        return BM_OK;
+    char *path = bm_strdup(line + strlen(BM_CHECKPOINT_SETS_AT));
+    if (path == NULL)
+        return bm_fail_nomem(err, strlen(line));
+    size_t len = bm_tsv_unescape(path, strlen(path));
+    path[len == SIZE_MAX ? 0 : len] = '\0';
+    const char *slash = strrchr(path, '/');
+    if (slash != NULL && strncmp(slash + 1, BM_OUT_STATE_PREFIX, strlen(BM_OUT_STATE_PREFIX)) == 0)
+        *out = path;
+    else
+        bm_free(path);
+    return BM_OK;
+}
+
+/* The place that the journal names, whatever --temp-dir is now. */
+static bm_status take_sets_path(bm_checkpoint *checkpoint, const char *line, bm_error *err)
+{
+    char *path;
+    bm_status status = strcmp(line, BM_CHECKPOINT_SETS_BESIDE) == 0
+                           ? bm_out_dir_state_path(checkpoint->dir, BM_CHECKPOINT_SETS, &path, err)
+                           : sets_of(line, &path, err);
+    if (status == BM_OK && path != NULL) {
+        bm_free(checkpoint->sets_path);
+        checkpoint->sets_path = path;
+    }
+    return status;
+}
+
+/* --- the state of an earlier job --- */
+
+/* All of it: the job begins anew. */
+static bm_status begin_anew(bm_checkpoint *checkpoint, bm_error *err)
+{
+    char *path = NULL;
+    bm_journal *journal = checkpoint->journal;
+    bm_status status = bm_out_dir_state_path(checkpoint->dir, BM_OUT_JOURNAL, &path, err);
+    if (status == BM_OK && journal == NULL && bm_journal_open(path, &journal, NULL) != BM_OK)
+        journal = NULL; /* damaged: what it names in --temp-dir stays */
+    for (size_t i = 0; journal != NULL && i < bm_journal_count(journal); i++) {
+        char *sets;
+        if (sets_of(bm_journal_line(journal, i), &sets, NULL) == BM_OK && sets != NULL)
+            (void)unlink(sets);
+        bm_free(sets);
+    }
+    bm_journal_close(journal);
+    checkpoint->journal = NULL;
+    bm_free(path);
+    if (status == BM_OK)
+        status = bm_out_dir_drop_state(checkpoint->dir, err);
+    if (status == BM_OK)
+        status = bm_out_dir_clear(checkpoint->dir, NULL, 0, err);
+    checkpoint->saved = (bm_checkpoint_saved){0};
+    checkpoint->loading = status != BM_OK;
+    bm_out_dir_preserve(checkpoint->dir, status != BM_OK);
+    return status;
+}
+
+/* False: a job that was killed before its first seal, maybe in the midst of saying what it is, or
+ * at its very end. */
+static bool is_saved(const bm_journal *journal)
+{
+    bm_checkpoint_saved saved = {0};
+    for (size_t i = 0; i < bm_journal_count(journal); i++) {
+        const char *line = bm_journal_line(journal, i);
+        if (strcmp(line, BM_CHECKPOINT_ENDING) == 0)
+            return false;
+        (void)bm_checkpoint_line_read(line, &saved);
+    }
+    return saved.docs_records > 0;
+}
+
+/* Is it this job's, and how far did it come? */
+static bm_status read_journal(bm_checkpoint *checkpoint, bm_error *err)
+{
+    char *path = NULL;
+    size_t n = 0;
+    bm_status status = bm_out_dir_state_path(checkpoint->dir, BM_OUT_JOURNAL, &path, err);
+    if (status == BM_OK)
+        status = bm_journal_open(path, &checkpoint->journal, err);
+    bm_free(path);
+    if (status == BM_OK && !is_saved(checkpoint->journal))
+        return BM_OK;
+    if (status == BM_OK)
+        status = bm_checkpoint_identity_check(checkpoint->run, checkpoint->journal, &n, err);
+    if (status == BM_ERR_FORMAT && err != NULL && err->file[0] == '\0')
+        snprintf(err->file, sizeof err->file, "%s", bm_out_dir_work(checkpoint->dir));
+    for (size_t i = n; status == BM_OK && i < bm_journal_count(checkpoint->journal); i++) {
+        const char *line = bm_journal_line(checkpoint->journal, i);
+        if (!bm_checkpoint_line_read(line, &checkpoint->saved))
+            status = take_sets_path(checkpoint, line, err);
+    }
+    return status;
+}
+
+static bm_status take_up(bm_checkpoint *checkpoint, bool found, bool saves, bm_error *err)
+{
+    bm_meter *meter = &checkpoint->run->meter;
+    const char *where = bm_out_dir_work(checkpoint->dir);
+    if (!found) {
+        if (checkpoint->run->job->resume)
+            bm_meter_log(meter, BM_LOG_INFO, "%s: nothing to resume there: beginning", where);
+        if (checkpoint->run->job->temp_dir != NULL)
+            (void)unlink(
+                checkpoint->sets_path); /* of a job for this output that was killed at its end */
+        return BM_OK;
+    }
+    if (!checkpoint->run->job->resume || !saves) {
+        bm_meter_log(meter, BM_LOG_WARNING,
+                     "%s: the work of an interrupted job is begun anew (--resume would go on with "
+                     "it)",
+                     where);
+        return begin_anew(checkpoint, err);
+    }
+    bm_status status = read_journal(checkpoint, err);
+    if (status == BM_OK && checkpoint->saved.docs_records == 0) {
+        bm_meter_log(meter, BM_LOG_INFO, "%s: nothing was sealed there: beginning", where);
+        return begin_anew(checkpoint, err);
+    }
+    return status;
+}
+
+/* BANDMILL_SEAL_SECONDS; negative where it is not given. */
+static bm_status read_every(double *out, bm_error *err)
+{
+    const char *text = getenv("BANDMILL_SEAL_SECONDS");
+    char *end = NULL;
+    *out = -1;
+    if (text == NULL || text[0] == '\0')
+        return BM_OK;
+    double seconds = strtod(text, &end);
+    if (*end != '\0' || !(seconds >= 0))
+        return bm_fail(err, BM_ERR_USAGE, "BANDMILL_SEAL_SECONDS is '%.100s' (a number of seconds)",
+                       text);
+    *out = seconds;
+    return BM_OK;
+}
+
+bm_status bm_checkpoint_open(bm_job_context *run, bool saves, bm_checkpoint *out, bm_error *err)
+{
+    const bm_job *job = run->job;
+    bool found = false;
+    *out = (bm_checkpoint){.run = run, .last = bm_clock_seconds(), .rate = START_RATE};
+    bm_status status = read_every(&out->every, err);
+    if (status != BM_OK)
+        return status;
+    out->can_save = saves && bm_input_set_stays(run->inputs);
+    if (job->resume && saves && !out->can_save)
+        return bm_fail(err, BM_ERR_USAGE,
+                       "--resume needs inputs that can be read again (regular files, not standard "
+                       "input or a pipe)");
+    status = bm_out_dir_open_again(job->output, job->force, &out->dir, &found, err);
+    out->loading = found;
+    if (status == BM_OK)
+        status = find_sets_path(out, err);
+    if (status == BM_OK)
+        status = take_up(out, found, saves, err);
+    if (status != BM_OK)
+        bm_checkpoint_close(out, status, err);
+    return status;
+}
+
+/* --- loading --- */
+
+/* A file of state, as long as the journal says. */
+static bm_status reopen(const bm_checkpoint *checkpoint, bm_spill_kind kind, bm_spill_file **out,
+                        bm_error *err)
+{
+    const bm_checkpoint_saved *s = &checkpoint->saved;
+    bool docs = kind == BM_SPILL_ROWS;
+    char *path = NULL;
+    bm_status status = bm_out_dir_state_path(
+        checkpoint->dir, docs ? BM_CHECKPOINT_DOCS : BM_CHECKPOINT_MATCH, &path, err);
+    if (status == BM_OK)
+        status =
+            bm_spill_reopen(path, kind, BM_CHECKPOINT_BUFFER, docs ? s->docs_bytes : s->match_bytes,
+                            docs ? s->docs_records : s->match_records, out, err);
+    bm_free(path);
+    return status;
+}
+
+/* What the killed job wrote beside its state is written anew, but for the arrays of sign. */
+static bm_status clear_outputs(bm_checkpoint *checkpoint, bm_error *err)
+{
+    static const char *const arrays[] = {"signatures.npy", "band_keys.npy"};
+    return bm_out_dir_clear(checkpoint->dir, arrays, checkpoint->corpus == NULL ? 2 : 0, err);
+}
+
+bm_status bm_checkpoint_load(bm_checkpoint *checkpoint, bm_corpus *corpus, bm_error *err)
+{
+    bm_job_context *run = checkpoint->run;
+    checkpoint->corpus = corpus;
+    if (!checkpoint->loading)
+        return BM_OK;
+    bm_job_context_stage(run, "load", "bytes");
+    bm_checkpoint_documents what = bm_checkpoint_docs(checkpoint);
+    bm_status status = reopen(checkpoint, BM_SPILL_ROWS, &checkpoint->docs_file, err);
+    if (status == BM_OK && corpus != NULL)
+        status = bm_corpus_restore_sets(corpus, checkpoint->sets_path, checkpoint->saved.sets_bytes,
+                                        checkpoint->saved.sets_records, err);
+    if (status == BM_OK)
+        status = bm_checkpoint_documents_load(&what, checkpoint->docs_file, err);
+    if (status == BM_OK &&
+        (run->docs.n != checkpoint->saved.docs || run->docs.n_skipped != checkpoint->saved.skipped))
+        status = bm_fail_at(err, BM_ERR_FORMAT, bm_out_dir_work(checkpoint->dir), 0,
+                            "%zu documents are saved, %" PRIu64 " in the journal (begin anew "
+                            "without --resume)",
+                            run->docs.n, checkpoint->saved.docs);
+    if (status == BM_OK)
+        status = clear_outputs(checkpoint, err);
+    if (status != BM_OK)
+        return status;
+    run->n_resumed = run->docs.n;
+    checkpoint->read_all = checkpoint->saved.complete;
+    checkpoint->last = bm_clock_seconds();
+    bm_meter_log(&run->meter, BM_LOG_INFO, "resuming behind %zu documents%s", run->docs.n,
+                 checkpoint->saved.matched    ? ", all that there are, matched"
+                 : checkpoint->saved.complete ? ", all that there are"
+                                              : "");
+    return BM_OK;
+}
+
+bm_status bm_checkpoint_match(bm_checkpoint *checkpoint, bm_match *match, bm_error *err)
+{
+    bm_status status;
+    if (checkpoint->saved.matched) {
+        bm_spill_file *file = NULL;
+        status = reopen(checkpoint, BM_SPILL_RUN, &file, err);
+        if (status == BM_OK)
+            status = bm_checkpoint_matches_load(match, file, err);
+        bm_spill_close(file);
+    } else {
+        status = bm_match_run(match, err);
+    }
+    if (status != BM_OK)
+        return status;
+    checkpoint->loading = false; /* from here on it is this job's checkpoint */
+    checkpoint->match = match;
+    bm_checkpoint_save_if_due(checkpoint);
+    return BM_OK;
+}
+
+/* --- the end --- */
+
+/* Sets under --temp-dir go while the journal still tells where they are: a job that is killed in
+ * between would leave them where nobody looks. From the line on there is nothing to go on from. */
+bm_status bm_checkpoint_commit(bm_checkpoint *checkpoint, bm_error *err)
+{
+    bool kept = checkpoint->corpus != NULL && checkpoint->corpus->files.kept;
+    bm_status status = bm_out_dir_ready(checkpoint->dir, err);
+    if (status != BM_OK)
+        return status;
+    if (kept && checkpoint->journal != NULL &&
+        bm_journal_add(checkpoint->journal, BM_CHECKPOINT_ENDING, NULL) == BM_OK) {
+        (void)unlink(checkpoint->sets_path);
+        checkpoint->saved = (bm_checkpoint_saved){0};
+        checkpoint->can_save = false;
+    }
+    status = bm_out_dir_commit(checkpoint->dir, err);
+    if (status == BM_OK && kept)
+        (void)unlink(checkpoint->sets_path);
+    return status;
+}
+
+static bool may_go_on(bm_status status)
+{
+    return status == BM_ERR_CANCELLED || status == BM_ERR_IO || status == BM_ERR_NOMEM ||
+           status == BM_ERR_DEVICE;
+}
+
+/* Say what is saved of checkpoint that has ended before its time: in the error where it was interrupted,
+ * else before it. */
+static void say_kept(const bm_checkpoint *checkpoint, bm_status status, bm_error *err)
+{
+    char kept[SHOWN_BYTES + 200];
+    const bm_checkpoint_saved *s = &checkpoint->saved;
+    snprintf(kept, sizeof kept,
+             "%" PRIu64 " documents%s are sealed in %.*s: the same command with --resume goes on "
+             "from there",
+             s->docs,
+             s->matched    ? ", all that there are, matched,"
+             : s->complete ? ", all that there are,"
+                           : "",
+             (int)SHOWN_BYTES, bm_out_dir_work(checkpoint->dir));
+    if (status == BM_ERR_CANCELLED)
+        bm_fail(err, status, "interrupted (%s)",
+                s->docs_records > 0 ? kept : "nothing was sealed, the job would begin anew");
+    else if (s->docs_records > 0)
+        bm_meter_log(&checkpoint->run->meter, BM_LOG_WARNING, "%s", kept);
+}
+
+void bm_checkpoint_close(bm_checkpoint *checkpoint, bm_status status, bm_error *err)
+{
+    if (checkpoint->dir != NULL && status != BM_OK && !checkpoint->loading) {
+        if (status == BM_ERR_CANCELLED)
+            bm_checkpoint_save_now(checkpoint);
+        bool keep = may_go_on(status) && checkpoint->saved.docs_records > 0;
+        bm_out_dir_preserve(checkpoint->dir, keep);
+        if (may_go_on(status))
+            say_kept(checkpoint, status, err);
+        if (!keep && checkpoint->corpus != NULL && checkpoint->corpus->files.kept)
+            (void)unlink(checkpoint->sets_path);
+    } else if (checkpoint->dir != NULL && status == BM_ERR_CANCELLED) {
+        say_kept(checkpoint, status, err);
+    }
+    bm_journal_close(checkpoint->journal);
+    bm_spill_close(checkpoint->docs_file);
+    bm_out_dir_close(checkpoint->dir);
+    bm_free(checkpoint->sets_path);
+    memset(checkpoint, 0, sizeof *checkpoint);
+}

@@ -1,0 +1,233 @@
+/* checkpoint_identity.c -- the lines are made anew for the job at hand, and compared one by one. */
+#include "pipeline/checkpoint/checkpoint_identity.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <bandmill/version.h>
+
+#include "base/error.h"
+#include "io/json/json_write.h"
+#include "pipeline/output/report.h"
+
+#define END_BYTES ((size_t)64 << 10) /* of each end of an input */
+
+typedef bm_status line_fn(void *ctx, const char *line, bm_error *err);
+
+/* --- inputs --- */
+
+static bm_status hash_ends(int fd, uint64_t size, const char *path, uint64_t *out, bm_error *err)
+{
+    size_t len = size < END_BYTES ? (size_t)size : END_BYTES;
+    char *bytes = bm_alloc(END_BYTES, 1);
+    if (bytes == NULL)
+        return bm_fail_nomem(err, END_BYTES);
+    *out = 0;
+    for (int end = 0; end < 2; end++) {
+        ssize_t n = pread(fd, bytes, len, end == 0 ? 0 : (off_t)(size - len));
+        if (n < 0 || (size_t)n != len) {
+            bm_free(bytes);
+            return n < 0 ? bm_fail_errno(err, errno, path, "cannot read")
+                         : bm_fail_at(err, BM_ERR_IO, path, 0, "changed while it was read");
+        }
+        *out = XXH3_64bits_withSeed(bytes, len, *out);
+    }
+    bm_free(bytes);
+    return BM_OK;
+}
+
+static bm_status input_line(const char *path, const char *name, bm_buf *line, bm_error *err)
+{
+    struct stat info;
+    uint64_t ends = 0;
+    bm_status status = BM_OK;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &info) != 0)
+        status = bm_fail_errno(err, errno, name, "cannot look at");
+    else
+        status = hash_ends(fd, (uint64_t)info.st_size, name, &ends, err);
+    if (fd >= 0)
+        close(fd);
+    if (status == BM_OK)
+        status = bm_buf_add_text(line, "input\t", err);
+    if (status == BM_OK)
+        status = bm_tsv_escape(line, (bm_str){name, strlen(name)}, err);
+    return status != BM_OK
+               ? status
+               : bm_buf_add_format(line, err, "\t%lld\t%lld.%09ld\t%016" PRIx64,
+                                   (long long)info.st_size, (long long)info.st_mtim.tv_sec,
+                                   info.st_mtim.tv_nsec, ends);
+}
+
+static bm_status each_input(const bm_job_context *run, line_fn *fn, void *ctx, bm_error *err)
+{
+    bm_buf line = {0};
+    bm_status status = BM_OK;
+    const char *offsets = run->hashes != NULL ? run->job->input.offsets_path : NULL;
+    size_t n = bm_input_set_count(run->inputs);
+    for (size_t i = 0; status == BM_OK && i < n + (offsets != NULL); i++) {
+        const bm_source *source = i < n ? bm_input_set_source(run->inputs, i) : NULL;
+        line.len = 0;
+        status = input_line(source != NULL ? source->path : offsets,
+                            source != NULL ? source->name : offsets, &line, err);
+        if (status == BM_OK)
+            status = bm_buf_end(&line, err);
+        if (status == BM_OK)
+            status = fn(ctx, line.data, err);
+    }
+    bm_buf_reset(&line);
+    return status;
+}
+
+/* --- settings --- */
+
+static void write_settings(bm_json *json, const bm_job_context *run)
+{
+    static const char *const kept[] = {"same", "none", "gz", "zst", "no"};
+    bm_json_begin_object(json);
+    bm_json_key_text(json, "command", run->kind);
+    bm_report_settings(json, run);
+    bm_json_key_text(json, "kept", kept[run->job->kept]);
+    bm_json_key_uint(json, "band_keys", run->job->band_keys);
+    bm_json_key_uint(json, "pairs", run->job->write_pairs);
+    bm_json_key_uint(json, "max_errors", run->job->input.max_errors);
+    bm_json_end_object(json);
+}
+
+/* Each line of the JSON text without its indentation and comma. */
+static bm_status each_setting(const bm_job_context *run, line_fn *fn, void *ctx, bm_error *err)
+{
+    bm_json json = {.pretty = true};
+    bm_buf line = {0};
+    write_settings(&json, run);
+    bm_status status = bm_json_finish(&json, err);
+    const char *at = json.buf.data;
+    while (status == BM_OK && *at != '\0') {
+        at += strspn(at, " ");
+        size_t len = strcspn(at, "\n"), kept = len;
+        while (kept > 0 && at[kept - 1] == ',')
+            kept--;
+        line.len = 0;
+        if (kept > 1) /* else a bracket */
+            status = bm_buf_add_format(&line, err, "setting\t%.*s", (int)kept, at);
+        if (status == BM_OK && kept > 1)
+            status = bm_buf_end(&line, err);
+        if (status == BM_OK && kept > 1)
+            status = fn(ctx, line.data, err);
+        at += len + (at[len] == '\n');
+    }
+    bm_buf_reset(&line);
+    bm_buf_reset(&json.buf);
+    return status;
+}
+
+static bm_status each_line(const bm_job_context *run, line_fn *fn, void *ctx, bm_error *err)
+{
+    bm_version_info version;
+    bm_buf line = {0};
+    bm_version(&version);
+    bm_status status =
+        bm_buf_add_format(&line, err, "program\t%s\t%s", version.version, version.kernels);
+    if (status == BM_OK)
+        status = bm_buf_end(&line, err);
+    if (status == BM_OK)
+        status = fn(ctx, line.data, err);
+    bm_buf_reset(&line);
+    if (status == BM_OK)
+        status = each_setting(run, fn, ctx, err);
+    return status == BM_OK ? each_input(run, fn, ctx, err) : status;
+}
+
+/* --- journal --- */
+
+static bm_status add_line(void *ctx, const char *line, bm_error *err)
+{
+    return bm_journal_add(ctx, line, err);
+}
+
+bm_status bm_checkpoint_identity_add(const bm_job_context *run, bm_journal *journal, bm_error *err)
+{
+    return each_line(run, add_line, journal, err);
+}
+
+typedef struct comparing {
+    const bm_journal *journal;
+    size_t n;
+} comparing;
+
+static bool is_kind(const char *line, const char *kind)
+{
+    size_t len = strlen(kind);
+    return strncmp(line, kind, len) == 0 && line[len] == '\t';
+}
+
+/* Lines of inputs that have the same name. */
+static bool same_name(const char *x, const char *y)
+{
+    size_t len = strlen("input\t");
+    len += strcspn(x + len, "\t");
+    return strncmp(x, y, len + 1) == 0;
+}
+
+static bm_status say_input(const char *was, const char *is, bm_error *err)
+{
+    const char *name = is + strlen("input\t");
+    int len = (int)strcspn(name, "\t");
+    if (!is_kind(was, "input") || !same_name(was, is))
+        return bm_fail(err, BM_ERR_FORMAT,
+                       "the input %.*s is not that of the interrupted job, or has another place "
+                       "in the list (the same inputs, or begin anew without --resume)",
+                       len, name);
+    return bm_fail(err, BM_ERR_FORMAT,
+                   "the input %.*s has changed since the job was interrupted (size, time and ends "
+                   "of the file were%s; begin anew without --resume)",
+                   len, name, was + strlen("input\t") + len);
+}
+
+static bm_status say_difference(const char *was, const char *is, bm_error *err)
+{
+    if (is_kind(is, "input"))
+        return say_input(was, is, err);
+    if (is_kind(is, "setting") && is_kind(was, "setting"))
+        return bm_fail(err, BM_ERR_FORMAT,
+                       "the interrupted job had %s, this one has %s (the same options, or begin "
+                       "anew without --resume)",
+                       was + strlen("setting\t"), is + strlen("setting\t"));
+    return bm_fail(err, BM_ERR_FORMAT,
+                   "the interrupted job was another: it had '%s', this one has '%s' (begin anew "
+                   "without --resume)",
+                   was, is);
+}
+
+static bm_status compare_line(void *ctx, const char *line, bm_error *err)
+{
+    comparing *c = ctx;
+    const char *was =
+        c->n < bm_journal_count(c->journal) ? bm_journal_line(c->journal, c->n) : "nothing";
+    c->n++;
+    return strcmp(was, line) == 0 ? BM_OK : say_difference(was, line, err);
+}
+
+bm_status bm_checkpoint_identity_check(const bm_job_context *run, const bm_journal *journal,
+                                       size_t *n_lines, bm_error *err)
+{
+    comparing c = {.journal = journal};
+    bm_status status = each_line(run, compare_line, &c, err);
+    *n_lines = c.n;
+    if (status != BM_OK || c.n >= bm_journal_count(journal))
+        return status;
+    const char *more = bm_journal_line(journal, c.n);
+    return is_kind(more, "input")
+               ? bm_fail(err, BM_ERR_FORMAT,
+                         "the interrupted job had one more input: %s (the same inputs, or begin "
+                         "anew without --resume)",
+                         more + strlen("input\t"))
+               : BM_OK;
+}

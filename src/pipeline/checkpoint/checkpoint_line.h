@@ -1,0 +1,21 @@
+/* checkpoint_line.h -- the lines of the journal that say how far a job has come.
+ *
+ *     documents  rows  skipped  complete  bytes records of .bandmill-documents  bytes records of
+ * sets matched    bytes records of .bandmill-matches
+ *
+ * Fields are parted by tabs; a later line stands for all it says again. */
+#ifndef BM_CHECKPOINT_CHECKPOINT_LINE_H
+#define BM_CHECKPOINT_CHECKPOINT_LINE_H
+
+#include "pipeline/checkpoint/checkpoint.h"
+
+#define BM_CHECKPOINT_LINE_BYTES 256u /* with its NUL */
+
+void bm_checkpoint_line_of_documents(const bm_checkpoint_saved *saved,
+                                     char out[BM_CHECKPOINT_LINE_BYTES]);
+void bm_checkpoint_line_of_match(const bm_checkpoint_saved *saved,
+                                 char out[BM_CHECKPOINT_LINE_BYTES]);
+/* Is it one of the two? Then `saved` holds what it says, too. */
+bool bm_checkpoint_line_read(const char *line, bm_checkpoint_saved *saved);
+
+#endif

@@ -1,0 +1,195 @@
+/* checkpoint_matches.c -- edges come back through the door by which matching keeps them, so that they go
+ * to memory or to files as --memory allows now. */
+#include "pipeline/checkpoint/checkpoint_matches.h"
+
+#include <string.h>
+
+#include "base/error.h"
+
+#define BLOCK_DOCS 32768u
+
+typedef struct match_header {
+    uint64_t n_docs, n_edges; /* n_edges: that follow */
+    uint64_t n_candidates, n_verified, n_edges_found, n_not_compared;
+    uint32_t only_groups, earlier; /* are there edges to earlier documents? */
+} match_header;
+
+/* --- saving --- */
+
+static bm_status save_groups(bm_match *match, bm_spill_file *file, bm_buf *out, bm_error *err)
+{
+    size_t n_docs = match->corpus->n;
+    bm_status status = BM_OK;
+    for (size_t at = 0; status == BM_OK && at < n_docs; at += BLOCK_DOCS) {
+        size_t n = n_docs - at < BLOCK_DOCS ? n_docs - at : BLOCK_DOCS;
+        out->len = 0;
+        status = bm_buf_reserve(out, n * (2 * sizeof(uint32_t) + sizeof(double)), err);
+        for (size_t i = 0; status == BM_OK && i < n; i++) {
+            uint32_t root = bm_union_find_root(&match->groups, (uint32_t)(at + i));
+            status = bm_buf_add(out, &root, sizeof root, err);
+        }
+        if (status == BM_OK && match->earlier != NULL)
+            status = bm_buf_add(out, match->earlier + at, n * sizeof *match->earlier, err);
+        if (status == BM_OK && match->earlier != NULL)
+            status = bm_buf_add(out, match->to_earlier + at, n * sizeof *match->to_earlier, err);
+        if (status == BM_OK)
+            status = bm_spill_add(file, out->data, out->len, NULL, err);
+    }
+    return status;
+}
+
+static bm_status save_edge(bm_spill_file *file, bm_buf *out, const bm_pair *edge, bm_error *err)
+{
+    bm_status status = bm_buf_add(out, edge, sizeof *edge, err);
+    if (status != BM_OK || out->len < BLOCK_DOCS * sizeof *edge)
+        return status;
+    status = bm_spill_add(file, out->data, out->len, NULL, err);
+    out->len = 0;
+    return status;
+}
+
+static bm_status save_runs(bm_match *match, bm_spill_file *file, bm_buf *out, bm_error *err)
+{
+    bm_run_record record;
+    bm_status status = bm_sorted_runs_begin(match->edge_runs, err);
+    while (status == BM_OK) {
+        status = bm_sorted_runs_next(match->edge_runs, &record, err);
+        bm_pair edge = {(uint32_t)(record.key >> 32), (uint32_t)record.key,
+                        bm_edge_similarity(record.value)};
+        if (status == BM_OK)
+            status = save_edge(file, out, &edge, err);
+    }
+    return status == BM_NOT_FOUND ? BM_OK : status;
+}
+
+static bm_status save_edges(bm_match *match, bm_spill_file *file, bm_buf *out, bm_error *err)
+{
+    bm_status status = BM_OK;
+    out->len = 0;
+    if (match->edge_runs != NULL)
+        status = save_runs(match, file, out, err);
+    for (size_t i = 0; status == BM_OK && i < match->n_edges; i++)
+        status = save_edge(file, out, &match->edges[i], err);
+    return status == BM_OK && out->len > 0 ? bm_spill_add(file, out->data, out->len, NULL, err)
+                                           : status;
+}
+
+bm_status bm_checkpoint_matches_save(bm_match *match, bm_spill_file *file, bm_error *err)
+{
+    match_header h = {.n_docs = match->corpus->n,
+                      .n_edges = match->only_groups ? 0 : match->n_edges_found,
+                      .n_candidates = match->n_candidates,
+                      .n_verified = match->n_verified,
+                      .n_edges_found = match->n_edges_found,
+                      .n_not_compared = match->n_not_compared,
+                      .only_groups = match->only_groups,
+                      .earlier = match->earlier != NULL};
+    bm_buf out = {0};
+    bm_status status = bm_spill_add(file, &h, sizeof h, NULL, err);
+    if (status == BM_OK)
+        status = match->only_groups ? save_groups(match, file, &out, err)
+                                    : save_edges(match, file, &out, err);
+    bm_buf_reset(&out);
+    return status == BM_OK ? bm_spill_flush(file, err) : status;
+}
+
+/* --- loading --- */
+
+typedef struct loading {
+    bm_match *match;
+    match_header header;
+    bool has_header;
+    uint64_t n; /* documents or edges so far */
+} loading;
+
+static bm_status damaged(const char *what, bm_error *err)
+{
+    return bm_fail(err, BM_ERR_FORMAT, "the saved matches are damaged: %s do not fit", what);
+}
+
+static bm_status load_header(loading *l, const void *data, size_t len, bm_error *err)
+{
+    bm_match *match = l->match;
+    if (len != sizeof l->header)
+        return damaged("lengths", err);
+    memcpy(&l->header, data, sizeof l->header);
+    l->has_header = true;
+    if (l->header.n_docs != match->corpus->n ||
+        (l->header.only_groups != 0) != match->only_groups ||
+        (l->header.earlier != 0) != (match->earlier != NULL))
+        return damaged("numbers", err);
+    return BM_OK;
+}
+
+static bm_status load_groups(loading *l, const void *data, size_t len, bm_error *err)
+{
+    bm_match *match = l->match;
+    size_t one = sizeof(uint32_t);
+    if (match->earlier != NULL)
+        one += sizeof *match->earlier + sizeof *match->to_earlier;
+    size_t n = len / one, at = (size_t)l->n;
+    if (n * one != len || n > match->corpus->n - at)
+        return damaged("groups", err);
+    const char *from = data;
+    for (size_t i = 0; i < n; i++, from += sizeof(uint32_t)) {
+        uint32_t root;
+        memcpy(&root, from, sizeof root);
+        if (root > at + i)
+            return damaged("labels", err);
+        bm_union_find_link(&match->groups, (uint32_t)(at + i), root);
+    }
+    if (match->earlier != NULL) {
+        memcpy(match->earlier + at, from, n * sizeof *match->earlier);
+        from += n * sizeof *match->earlier;
+        memcpy(match->to_earlier + at, from, n * sizeof *match->to_earlier);
+    }
+    l->n += n;
+    return BM_OK;
+}
+
+static bm_status load_edges(loading *l, const void *data, size_t len, bm_error *err)
+{
+    const bm_pair *edges = data; /* aligned, says bm_spill_visit */
+    size_t n = len / sizeof *edges;
+    if (n * sizeof *edges != len)
+        return damaged("edges", err);
+    for (size_t i = 0; i < n; i++)
+        if (edges[i].a >= edges[i].b || edges[i].b >= l->match->corpus->n)
+            return damaged("edges", err);
+    l->n += n;
+    return bm_match_add(l->match, edges, n, err);
+}
+
+static bm_status load_block(void *ctx, uint64_t place, const void *data, size_t len, bm_error *err)
+{
+    loading *l = ctx;
+    (void)place;
+    if (!l->has_header)
+        return load_header(l, data, len, err);
+    return l->match->only_groups ? load_groups(l, data, len, err) : load_edges(l, data, len, err);
+}
+
+bm_status bm_checkpoint_matches_load(bm_match *match, const bm_spill_file *file, bm_error *err)
+{
+    loading l = {.match = match};
+    bm_status status = bm_match_begin(match, err);
+    if (status == BM_OK)
+        status = bm_spill_walk(file, load_block, &l, err);
+    uint64_t expected = match->only_groups ? l.header.n_docs : l.header.n_edges;
+    if (status == BM_OK && (!l.has_header || l.n != expected))
+        status = damaged("counts", err);
+    if (status != BM_OK)
+        return status;
+    match->n_candidates = l.header.n_candidates;
+    match->n_verified = l.header.n_verified;
+    match->n_edges_found = l.header.n_edges_found;
+    match->n_not_compared = l.header.n_not_compared;
+    bm_match_end(match);
+    if (match->n_not_compared > 0)
+        bm_meter_log(match->meter, BM_LOG_WARNING,
+                     "up to %llu pairs of crowded buckets were not compared (--pairs compares all)",
+                     (unsigned long long)match->n_not_compared);
+    return match->verify == BM_VERIFY_NONE /* grouping asks for common bands */
+               ? bm_corpus_keyset(match->corpus, match->pool, &match->keys, err)
+               : BM_OK;
+}

@@ -1,0 +1,262 @@
+/* checkpoint_save.c -- when a stage is saved, and the order of writing: data first, the line last. */
+#include "pipeline/checkpoint/checkpoint_save.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "io/json/json_write.h"
+#include "pipeline/corpus/corpus_save.h"
+#include "pipeline/checkpoint/checkpoint_matches.h"
+#include "pipeline/checkpoint/checkpoint_identity.h"
+#include "pipeline/checkpoint/checkpoint_line.h"
+
+#define SEAL_FOLD   20.0                 /* seconds of checkpoint for one of sealing */
+#define SEAL_LEAST  10.0                 /* seconds */
+#define EDGE_BYTES  16u                  /* of an edge, or of a document's group */
+#define TIMED_BYTES (UINT64_C(32) << 20) /* less tells nothing of the rate */
+
+bm_checkpoint_documents bm_checkpoint_docs(const bm_checkpoint *checkpoint)
+{
+    bm_job_context *run = checkpoint->run;
+    return (bm_checkpoint_documents){.docs = &run->docs,
+                                     .counts = &run->counts,
+                                     .corpus = checkpoint->corpus,
+                                     .inputs = run->inputs};
+}
+
+/* --- documents --- */
+
+/* Between two batches everything speaks of the same documents. */
+static bool is_consistent(const bm_checkpoint *checkpoint)
+{
+    const bm_job_context *run = checkpoint->run;
+    return run->docs.n == run->counts.documents && run->docs.n_skipped == run->counts.skipped &&
+           (checkpoint->corpus == NULL || checkpoint->corpus->n == run->docs.n);
+}
+
+static bool docs_saved(const bm_checkpoint *checkpoint)
+{
+    const bm_checkpoint_saved *s = &checkpoint->saved;
+    return s->docs_records > 0 && s->docs == checkpoint->run->docs.n &&
+           s->skipped == checkpoint->run->docs.n_skipped && s->complete == checkpoint->read_all;
+}
+
+static bm_status open_state(bm_checkpoint *checkpoint, const char *name, bm_spill_kind kind,
+                            bm_spill_file **out, bm_error *err)
+{
+    char *path = NULL;
+    bm_status status = bm_out_dir_state_path(checkpoint->dir, name, &path, err);
+    if (status == BM_OK)
+        status =
+            bm_spill_open(bm_out_dir_work(checkpoint->dir), kind, BM_CHECKPOINT_BUFFER, out, err);
+    if (status == BM_OK)
+        status = bm_spill_persist(*out, path, err);
+    bm_free(path);
+    return status;
+}
+
+/* The journal and the file of documents, at the first seal. */
+static bm_status open_files(bm_checkpoint *checkpoint, bm_error *err)
+{
+    char *path = NULL;
+    bm_buf line = {0};
+    bm_status status = BM_OK;
+    if (checkpoint->docs_file == NULL)
+        status =
+            open_state(checkpoint, BM_CHECKPOINT_DOCS, BM_SPILL_ROWS, &checkpoint->docs_file, err);
+    if (status != BM_OK || checkpoint->journal != NULL)
+        return status;
+    status = bm_out_dir_state_path(checkpoint->dir, BM_OUT_JOURNAL, &path, err);
+    if (status == BM_OK)
+        status = bm_journal_create(path, &checkpoint->journal, err);
+    if (status == BM_OK)
+        status = bm_checkpoint_identity_add(checkpoint->run, checkpoint->journal, err);
+    bool beside = checkpoint->run->job->temp_dir == NULL;
+    if (status == BM_OK)
+        status =
+            bm_buf_add_text(&line, beside ? BM_CHECKPOINT_SETS_BESIDE : BM_CHECKPOINT_SETS_AT, err);
+    if (status == BM_OK && !beside)
+        status = bm_tsv_escape(&line,
+                               (bm_str){checkpoint->sets_path, strlen(checkpoint->sets_path)}, err);
+    if (status == BM_OK)
+        status = bm_buf_end(&line, err);
+    if (status == BM_OK)
+        status = bm_journal_add(checkpoint->journal, line.data, err);
+    bm_buf_reset(&line);
+    bm_free(path);
+    return status;
+}
+
+static bm_status write_documents(bm_checkpoint *checkpoint, bm_checkpoint_saved *s, bm_error *err)
+{
+    bm_checkpoint_documents what = bm_checkpoint_docs(checkpoint);
+    bm_status status =
+        checkpoint->flush != NULL ? checkpoint->flush(checkpoint->flush_ctx, err) : BM_OK;
+    if (status == BM_OK && checkpoint->corpus != NULL)
+        status = bm_corpus_save_sets(checkpoint->corpus, checkpoint->sets_path, err);
+    if (status == BM_OK)
+        status = bm_checkpoint_documents_save(&what, (size_t)checkpoint->saved.docs,
+                                              (size_t)checkpoint->saved.skipped,
+                                              checkpoint->read_all, checkpoint->docs_file, err);
+    if (status != BM_OK)
+        return status;
+    s->docs = checkpoint->run->docs.n;
+    s->skipped = checkpoint->run->docs.n_skipped;
+    s->complete = checkpoint->read_all;
+    s->docs_bytes = bm_spill_bytes(checkpoint->docs_file);
+    s->docs_records = bm_spill_records(checkpoint->docs_file);
+    if (checkpoint->corpus != NULL) {
+        s->sets_bytes = checkpoint->corpus->files.saved_bytes;
+        s->sets_records = checkpoint->corpus->files.saved_records;
+    }
+    return BM_OK;
+}
+
+static bm_status save_documents(bm_checkpoint *checkpoint, bm_error *err)
+{
+    char line[BM_CHECKPOINT_LINE_BYTES];
+    bm_checkpoint_saved s = checkpoint->saved;
+    bm_status status = open_files(checkpoint, err);
+    if (status == BM_OK)
+        status = write_documents(checkpoint, &s, err);
+    if (status != BM_OK)
+        return status;
+    bm_checkpoint_line_of_documents(&s, line);
+    status = bm_journal_add(checkpoint->journal, line, err);
+    if (status == BM_OK)
+        checkpoint->saved = s;
+    return status;
+}
+
+/* --- matches --- */
+
+static bm_status save_match(bm_checkpoint *checkpoint, bm_error *err)
+{
+    char line[BM_CHECKPOINT_LINE_BYTES];
+    bm_spill_file *file = NULL;
+    bm_status status = open_state(checkpoint, BM_CHECKPOINT_MATCH, BM_SPILL_RUN, &file, err);
+    if (status == BM_OK)
+        status = bm_checkpoint_matches_save(checkpoint->match, file, err);
+    if (status == BM_OK) {
+        checkpoint->saved.match_bytes = bm_spill_bytes(file);
+        checkpoint->saved.match_records = bm_spill_records(file);
+        bm_checkpoint_line_of_match(&checkpoint->saved, line);
+        status = bm_journal_add(checkpoint->journal, line, err);
+        checkpoint->saved.matched = status == BM_OK;
+    }
+    bm_spill_close(file);
+    return status;
+}
+
+/* --- when --- */
+
+static bool anything_to_save(const bm_checkpoint *checkpoint)
+{
+    bool docs = !docs_saved(checkpoint) &&
+                (checkpoint->corpus == NULL || bm_corpus_can_save(checkpoint->corpus)) &&
+                is_consistent(checkpoint);
+    bool match = checkpoint->match != NULL && !checkpoint->saved.matched &&
+                 (docs || docs_saved(checkpoint)) && checkpoint->read_all;
+    return checkpoint->can_save && (docs || match) && checkpoint->run->docs.n > 0;
+}
+
+static uint64_t bytes_to_write(const bm_checkpoint *checkpoint)
+{
+    bm_checkpoint_documents what = bm_checkpoint_docs(checkpoint);
+    uint64_t bytes = 0;
+    if (!docs_saved(checkpoint)) {
+        bytes += bm_checkpoint_documents_unsaved_bytes(&what, (size_t)checkpoint->saved.docs);
+        if (checkpoint->corpus != NULL)
+            bytes += bm_corpus_unsaved_bytes(checkpoint->corpus);
+    }
+    if (checkpoint->match != NULL)
+        bytes += EDGE_BYTES * (checkpoint->match->only_groups ? checkpoint->run->docs.n
+                                                              : checkpoint->match->n_edges_found);
+    return bytes;
+}
+
+static bool is_due(const bm_checkpoint *checkpoint, double now)
+{
+    double seconds = now - checkpoint->last;
+    if (checkpoint->every >= 0)
+        return seconds >= checkpoint->every;
+    return seconds >= SEAL_LEAST &&
+           seconds >= SEAL_FOLD * (double)bytes_to_write(checkpoint) / checkpoint->rate;
+}
+
+static bm_status seal(bm_checkpoint *checkpoint, bm_error *err)
+{
+    bm_status status = BM_OK;
+    if (!docs_saved(checkpoint))
+        status = save_documents(checkpoint, err);
+    if (status == BM_OK && checkpoint->match != NULL && !checkpoint->saved.matched)
+        status = save_match(checkpoint, err);
+    return status;
+}
+
+void bm_checkpoint_save_now(bm_checkpoint *checkpoint)
+{
+    bm_error err = {0};
+    if (!anything_to_save(checkpoint))
+        return;
+    uint64_t bytes = bytes_to_write(checkpoint);
+    double began = bm_clock_seconds();
+    bm_status status = seal(checkpoint, &err);
+    checkpoint->last = bm_clock_seconds();
+    if (bytes >= TIMED_BYTES)
+        checkpoint->rate = (double)bytes / (checkpoint->last - began + 1e-6);
+    if (status == BM_OK) {
+        bm_meter_log(&checkpoint->run->meter, BM_LOG_DEBUG,
+                     "sealed %" PRIu64 " documents%s in %.2f s", checkpoint->saved.docs,
+                     checkpoint->saved.matched ? " and their matches" : "",
+                     checkpoint->last - began);
+        return;
+    }
+    checkpoint->can_save = false;
+    bm_meter_log(&checkpoint->run->meter, BM_LOG_WARNING,
+                 "the work cannot be sealed, so that it could not be resumed from here: %s%s%s",
+                 err.file, err.file[0] != '\0' ? ": " : "", err.message);
+}
+
+void bm_checkpoint_save_if_due(bm_checkpoint *checkpoint)
+{
+    if (checkpoint->can_save && is_due(checkpoint, bm_clock_seconds()))
+        bm_checkpoint_save_now(checkpoint);
+}
+
+/* --- the flow --- */
+
+typedef struct saving_sink {
+    bm_checkpoint *checkpoint;
+    bm_ingest_sink sink;
+    void *ctx;
+} saving_sink;
+
+static bm_status on_batch(void *ctx, const bm_ingest_batch *batch, size_t first_row, bm_error *err)
+{
+    const saving_sink *s = ctx;
+    bm_status status = s->sink(s->ctx, batch, first_row, err);
+    s->checkpoint->loading = false; /* from here on it is this job's checkpoint */
+    if (status == BM_OK)
+        bm_checkpoint_save_if_due(s->checkpoint);
+    return status;
+}
+
+bm_status bm_checkpoint_ingest(bm_checkpoint *checkpoint, bool words, bool keys,
+                               bm_ingest_sink sink, void *ctx, bm_error *err)
+{
+    saving_sink s = {checkpoint, sink, ctx};
+    if (checkpoint->read_all)
+        return BM_OK;
+    checkpoint->run->skip_records = checkpoint->run->counts.records;
+    bm_status status = bm_job_context_ingest(checkpoint->run, words, keys, on_batch, &s, err);
+    if (status != BM_OK)
+        return status;
+    checkpoint->loading = false;
+    checkpoint->read_all = true;
+    bm_checkpoint_save_if_due(checkpoint);
+    return BM_OK;
+}

@@ -1,0 +1,207 @@
+/* corpus_compare.c -- similarities of pairs, wherever the sets lie.
+ *
+ * In memory: sort the sets that the pairs need and were not sorted yet, then compare. In a file: as
+ * many pairs as their sets fit into the arena are taken at a time; their documents are listed once
+ * each in ascending order, which is the order of their places on disk, read on all threads, sorted
+ * and compared.
+ *
+ *     pairs   (3,9) (3,20) (9,12) …        documents   3 9 12 20      data   -> arena
+ *
+ * Reading a set again costs less than making it again from its text, which would have to be found,
+ * read, parsed and hashed; and a stream cannot be read twice. The pages read were mostly written a
+ * moment ago and are still in the system's cache, which is not the process's memory. */
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "lsh/verify.h"
+#include "pipeline/corpus/corpus.h"
+#include "sketch/scheme.h"
+
+#define PAIR_GRAIN 256u
+#define DOC_GRAIN  64u
+
+typedef struct comparison {
+    bm_corpus *corpus;
+    bm_verify verify;
+    double threshold;
+    bm_pair *pairs;
+    size_t n;
+    /* of sets in a file: those of the pairs at hand */
+    uint64_t *docs; /* distinct, ascending */
+    uint64_t *at;   /* where the set of each begins in the arena, in bytes; before that, scratch */
+    size_t n_docs;
+} comparison;
+
+/* --- comparing --- */
+
+static const void *set_of(const comparison *c, uint32_t rep)
+{
+    if (c->corpus->files.sets == NULL)
+        return c->verify == BM_VERIFY_SIGNATURE ? (const void *)c->corpus->words[rep]
+                                                : (const void *)c->corpus->hashes[rep];
+    size_t begin = 0, end = c->n_docs;
+    while (end - begin > 1) {
+        size_t middle = begin + (end - begin) / 2;
+        if (c->docs[middle] <= rep)
+            begin = middle;
+        else
+            end = middle;
+    }
+    return c->corpus->files.arena + c->at[begin];
+}
+
+static double similarity(const comparison *c, uint32_t a, uint32_t b)
+{
+    const bm_corpus *corpus = c->corpus;
+    uint32_t x = corpus->rep[a], y = corpus->rep[b];
+    const void *set_x = set_of(c, x), *set_y = set_of(c, y);
+    if (c->verify == BM_VERIFY_SIGNATURE) {
+        double agreement = bm_signature_agreement(set_x, set_y, corpus->cfg.perms);
+        return agreement >= c->threshold ? agreement : -1.0;
+    }
+    if (x == y)
+        return 1.0;
+    if (c->threshold > 0)
+        return bm_jaccard_at_least(set_x, corpus->sizes[x], set_y, corpus->sizes[y], c->threshold);
+    return bm_jaccard(bm_hashes_common(set_x, corpus->sizes[x], set_y, corpus->sizes[y]),
+                      corpus->sizes[x], corpus->sizes[y]);
+}
+
+static bm_status compare_range(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
+{
+    (void)thread;
+    (void)err;
+    comparison *c = ctx;
+    for (size_t i = begin; i < end; i++)
+        c->pairs[i].similarity = similarity(c, c->pairs[i].a, c->pairs[i].b);
+    return BM_OK;
+}
+
+static bm_status compare(comparison *c, bm_pool *pool, bm_error *err)
+{
+    if (c->n <= PAIR_GRAIN) /* not worth waking anybody */
+        return compare_range(c, 0, 0, c->n, err);
+    return bm_pool_for(pool, c->n, PAIR_GRAIN, compare_range, c, err);
+}
+
+/* --- sets in a file --- */
+
+static size_t set_len(const comparison *c, uint64_t rep)
+{
+    const bm_corpus *corpus = c->corpus;
+    return c->verify == BM_VERIFY_SIGNATURE ? corpus->cfg.perms * sizeof(uint32_t)
+                                            : corpus->sizes[rep] * sizeof(uint64_t);
+}
+
+/* List the documents of the first c->n pairs; the bytes of their sets. */
+static uint64_t list_docs(comparison *c)
+{
+    size_t n = 0;
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < c->n; i++) {
+        c->docs[n++] = c->corpus->rep[c->pairs[i].a];
+        c->docs[n++] = c->corpus->rep[c->pairs[i].b];
+    }
+    bm_hashes_sort(c->docs, n, c->at); /* whatever the numbers mean */
+    c->n_docs = bm_hashes_distinct(c->docs, n);
+    for (size_t i = 0; i < c->n_docs; i++)
+        bytes += set_len(c, c->docs[i]);
+    return bytes;
+}
+
+/* Take as many of the next `left` pairs as fit, one at least. */
+static uint64_t take(comparison *c, size_t left)
+{
+    uint64_t most = c->corpus->cfg.budget.arena;
+    c->n = left;
+    for (;;) {
+        uint64_t bytes = list_docs(c);
+        if (bytes <= most || c->n == 1)
+            return bytes;
+        size_t fewer = (size_t)((double)c->n * (double)most / (double)bytes * .9);
+        c->n = fewer < 1 ? 1 : fewer < c->n ? fewer : c->n - 1;
+    }
+}
+
+static bm_status read_sets(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
+{
+    (void)thread;
+    comparison *c = ctx;
+    const bm_corpus_files *files = &c->corpus->files;
+    size_t largest = 0;
+    for (size_t i = begin; i < end; i++)
+        largest = set_len(c, c->docs[i]) > largest ? set_len(c, c->docs[i]) : largest;
+    bool sorts = c->verify != BM_VERIFY_SIGNATURE;
+    uint64_t *scratch = bm_alloc(sorts ? largest : 1, 1);
+    if (scratch == NULL)
+        return bm_fail_nomem(err, largest);
+    bm_status status = BM_OK;
+    for (size_t i = begin; status == BM_OK && i < end; i++) {
+        size_t len = set_len(c, c->docs[i]);
+        void *to = files->arena + c->at[i];
+        if (len > 0)
+            status = bm_spill_read(files->sets, files->places[c->docs[i]], to, len, err);
+        if (status == BM_OK && sorts)
+            bm_hashes_sort(to, len / sizeof *scratch, scratch);
+    }
+    bm_free(scratch);
+    return status;
+}
+
+static bm_status load(comparison *c, uint64_t bytes, bm_pool *pool, bm_error *err)
+{
+    bm_corpus_files *files = &c->corpus->files;
+    if (bytes > files->cap_arena) {
+        bm_free(files->arena);
+        files->cap_arena = 0;
+        files->arena = bm_alloc((size_t)bytes, 1);
+        if (files->arena == NULL)
+            return bm_fail_nomem(err, (size_t)bytes);
+        files->cap_arena = (size_t)bytes;
+    }
+    uint64_t at = 0;
+    for (size_t i = 0; i < c->n_docs; i++) {
+        c->at[i] = at;
+        at += set_len(c, c->docs[i]);
+    }
+    files->bytes_back += bytes;
+    return bm_pool_for(pool, c->n_docs, DOC_GRAIN, read_sets, c, err);
+}
+
+static bm_status compare_from_file(comparison *c, size_t n, bm_pool *pool, bm_error *err)
+{
+    bm_status status = BM_OK;
+    c->docs = bm_alloc(2 * n, sizeof *c->docs);
+    c->at = bm_alloc(2 * n, sizeof *c->at);
+    if (c->docs == NULL || c->at == NULL)
+        status = bm_fail_nomem(err, 2 * n * (sizeof *c->docs + sizeof *c->at));
+    for (size_t left = n; status == BM_OK && left > 0; left -= c->n) {
+        uint64_t bytes = take(c, left);
+        status = load(c, bytes, pool, err);
+        if (status == BM_OK)
+            status = compare(c, pool, err);
+        c->pairs += c->n;
+    }
+    bm_free(c->docs);
+    bm_free(c->at);
+    return status;
+}
+
+bm_status bm_corpus_compare(bm_corpus *corpus, bm_verify verify, double threshold, bm_pair *pairs,
+                            size_t n, bm_pool *pool, bm_error *err)
+{
+    comparison c = {
+        .corpus = corpus, .verify = verify, .threshold = threshold, .pairs = pairs, .n = n};
+    bm_status status = BM_OK;
+    if (verify == BM_VERIFY_NONE) {
+        for (size_t i = 0; i < n; i++)
+            pairs[i].similarity = NAN;
+        return BM_OK;
+    }
+    if (corpus->files.sets != NULL)
+        return n == 0 ? BM_OK : compare_from_file(&c, n, pool, err);
+    if (verify == BM_VERIFY_EXACT)
+        status = bm_corpus_sort(corpus, pairs, n, pool, err);
+    return status == BM_OK ? compare(&c, pool, err) : status;
+}

@@ -1,0 +1,234 @@
+/* sample.c -- keep the N least priorities in a heap, with what the corpus will want of each.
+ *
+ * A document that comes when its priority is among the N least so far is copied; one that it
+ * pushes out is freed. Of M documents N (1 + ln(M/N)) are copied, so a sample of a long input costs
+ * little more than reading it. The ids of all documents stay in the table until the end, because a
+ * repeated id is an error in or out of the sample.
+ *
+ * Memory: the sets of N documents, and the table. One thread: the ordered end of the flow. */
+#include "pipeline/corpus/sample.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+
+#define BATCH_DOCS 1024u
+
+uint64_t bm_sample_priority(uint64_t seed, uint64_t i)
+{
+    uint64_t z = seed + (i + 1) * UINT64_C(0x9E3779B97F4A7C15);
+    z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
+    z = (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB);
+    return z ^ z >> 31;
+}
+
+void bm_sample_init(bm_sample *sample, size_t wanted, uint64_t seed, bm_corpus *corpus)
+{
+    *sample = (bm_sample){.wanted = wanted, .seed = seed, .corpus = corpus};
+}
+
+void bm_sample_reset(bm_sample *sample)
+{
+    for (size_t i = 0; i < sample->n; i++)
+        bm_free(sample->docs[i].data);
+    bm_free(sample->docs);
+    *sample = (bm_sample){0};
+}
+
+/* --- the heap --- */
+
+static bool goes_first(const bm_sampled *x, const bm_sampled *y)
+{
+    return x->priority != y->priority ? x->priority > y->priority : x->row > y->row;
+}
+
+static void swap(bm_sampled *x, bm_sampled *y)
+{
+    bm_sampled kept = *x;
+    *x = *y;
+    *y = kept;
+}
+
+static void sift_up(bm_sampled *heap, size_t at)
+{
+    for (; at > 0 && goes_first(&heap[at], &heap[(at - 1) / 2]); at = (at - 1) / 2)
+        swap(&heap[at], &heap[(at - 1) / 2]);
+}
+
+static void sift_down(bm_sampled *heap, size_t n)
+{
+    for (size_t at = 0, child; (child = 2 * at + 1) < n; at = child) {
+        child += child + 1 < n && goes_first(&heap[child + 1], &heap[child]);
+        if (!goes_first(&heap[child], &heap[at]))
+            break;
+        swap(&heap[child], &heap[at]);
+    }
+}
+
+/* --- adding --- */
+
+static size_t n_words64(const bm_sample *sample, size_t n_hashes)
+{
+    const bm_corpus_cfg *cfg = &sample->corpus->cfg;
+    return n_hashes + cfg->bands + (cfg->perms + 1) / 2;
+}
+
+static bm_status copy(const bm_sample *sample, const bm_ingest_batch *batch, size_t i,
+                      bm_sampled *out, bm_error *err)
+{
+    const bm_corpus_cfg *cfg = &sample->corpus->cfg;
+    const bm_shingle_batch *shingles = &batch->shingles;
+    size_t n = (size_t)(shingles->offsets[i + 1] - shingles->offsets[i]);
+    out->n_hashes = n;
+    out->sequence = shingles->sequence[i];
+    out->data = bm_alloc(n_words64(sample, n), sizeof *out->data);
+    if (out->data == NULL)
+        return bm_fail_nomem(err, n_words64(sample, n) * sizeof *out->data);
+    if (n > 0)
+        memcpy(out->data, shingles->hashes + shingles->offsets[i], n * sizeof *out->data);
+    if (cfg->bands > 0)
+        memcpy(out->data + n, batch->keys + i * cfg->bands, cfg->bands * sizeof *batch->keys);
+    if (cfg->perms > 0)
+        memcpy(out->data + n + cfg->bands, batch->words + i * cfg->perms,
+               cfg->perms * sizeof *batch->words);
+    return BM_OK;
+}
+
+static uint64_t bytes_of(const bm_sample *sample, const bm_sampled *doc)
+{
+    return n_words64(sample, doc->n_hashes) * sizeof *doc->data;
+}
+
+bm_status bm_sample_add(void *ctx, const bm_ingest_batch *batch, size_t first_row, bm_error *err)
+{
+    bm_sample *sample = ctx;
+    bm_status status = BM_OK;
+    sample->n_seen += batch->shingles.n_docs;
+    for (size_t i = 0; status == BM_OK && i < batch->shingles.n_docs; i++) {
+        bm_sampled doc = {.row = first_row + i};
+        doc.priority = bm_sample_priority(sample->seed, doc.row);
+        bool full = sample->n == sample->wanted;
+        if (full && (sample->n == 0 || !goes_first(&sample->docs[0], &doc)))
+            continue;
+        void *docs = sample->docs;
+        if (!full)
+            status = bm_grow(&docs, &sample->cap, sample->n + 1, sizeof *sample->docs, err);
+        sample->docs = docs;
+        if (status == BM_OK)
+            status = copy(sample, batch, i, &doc, err);
+        if (status != BM_OK)
+            return status;
+        sample->bytes += bytes_of(sample, &doc);
+        if (full) {
+            sample->bytes -= bytes_of(sample, &sample->docs[0]);
+            bm_free(sample->docs[0].data);
+            sample->docs[0] = doc;
+            sift_down(sample->docs, sample->n);
+        } else {
+            sample->docs[sample->n] = doc;
+            sift_up(sample->docs, sample->n++);
+        }
+    }
+    return bm_corpus_check_memory(sample->corpus,
+                                  sample->bytes + sample->cap * sizeof *sample->docs, err);
+}
+
+/* --- finishing --- */
+
+static int by_row(const void *x, const void *y)
+{
+    uint64_t a = ((const bm_sampled *)x)->row, b = ((const bm_sampled *)y)->row;
+    return a < b ? -1 : a > b;
+}
+
+static bm_status keep_rows(const bm_sample *sample, bm_doc_table *docs, bm_error *err)
+{
+    bm_doc_table kept = {.number_duplicates = docs->number_duplicates};
+    bm_status status = BM_OK;
+    for (size_t i = 0; status == BM_OK && i < sample->n; i++) {
+        size_t row = (size_t)sample->docs[i].row;
+        bm_str id = bm_doc_table_id(docs, row);
+        status =
+            bm_doc_table_add(&kept, &docs->rows[row], id, XXH3_64bits(id.data, id.len), "", err);
+    }
+    if (status != BM_OK) {
+        bm_doc_table_reset(&kept);
+        return status;
+    }
+    kept.skipped = docs->skipped;
+    kept.n_skipped = docs->n_skipped;
+    kept.cap_skipped = docs->cap_skipped;
+    docs->skipped = NULL;
+    docs->n_skipped = docs->cap_skipped = 0;
+    bm_doc_table_reset(docs);
+    *docs = kept;
+    return BM_OK;
+}
+
+/* Room in `batch` for the documents first … end-1. */
+static bm_status make_batch(const bm_sample *sample, size_t first, size_t end,
+                            bm_ingest_batch *batch, bm_error *err)
+{
+    const bm_corpus_cfg *cfg = &sample->corpus->cfg;
+    size_t n_hashes = 0, n = end - first;
+    for (size_t i = first; i < end; i++)
+        n_hashes += sample->docs[i].n_hashes;
+    bm_shingle_batch_clear(&batch->shingles);
+    bm_status status = bm_shingle_batch_reserve(&batch->shingles, n, n_hashes, err);
+    void *keys = batch->keys, *words = batch->words;
+    if (status == BM_OK)
+        status = bm_grow(&keys, &batch->cap_keys, n * cfg->bands, sizeof *batch->keys, err);
+    batch->keys = keys;
+    if (status == BM_OK)
+        status = bm_grow(&words, &batch->cap_words, n * cfg->perms, sizeof *batch->words, err);
+    batch->words = words;
+    return status;
+}
+
+static void fill_batch(bm_sample *sample, size_t first, size_t end, bm_ingest_batch *batch)
+{
+    const bm_corpus_cfg *cfg = &sample->corpus->cfg;
+    bm_shingle_batch *shingles = &batch->shingles;
+    shingles->offsets[0] = 0;
+    for (size_t i = first; i < end; i++) {
+        bm_sampled *doc = &sample->docs[i];
+        size_t at = i - first, n = doc->n_hashes;
+        if (n > 0)
+            memcpy(shingles->hashes + shingles->offsets[at], doc->data, n * sizeof *doc->data);
+        shingles->offsets[at + 1] = shingles->offsets[at] + n;
+        shingles->sequence[at] = doc->sequence;
+        if (cfg->bands > 0)
+            memcpy(batch->keys + at * cfg->bands, doc->data + n, cfg->bands * sizeof *batch->keys);
+        if (cfg->perms > 0)
+            memcpy(batch->words + at * cfg->perms, doc->data + n + cfg->bands,
+                   cfg->perms * sizeof *batch->words);
+        bm_free(doc->data);
+        doc->data = NULL;
+    }
+    shingles->n_docs = batch->n_docs = end - first;
+}
+
+bm_status bm_sample_finish(bm_sample *sample, bm_doc_table *docs, bm_error *err)
+{
+    bm_ingest_batch batch = {0};
+    if (sample->n > 1)
+        qsort(sample->docs, sample->n, sizeof *sample->docs, by_row);
+    bm_status status = keep_rows(sample, docs, err);
+    for (size_t i = 0; status == BM_OK && i < sample->n; i += BATCH_DOCS) {
+        size_t end = sample->n - i < BATCH_DOCS ? sample->n : i + BATCH_DOCS;
+        status = make_batch(sample, i, end, &batch, err);
+        if (status == BM_OK) {
+            fill_batch(sample, i, end, &batch);
+            status = bm_corpus_add(sample->corpus, &batch, i, err);
+        }
+    }
+    bm_shingle_batch_reset(&batch.shingles);
+    bm_free(batch.keys);
+    bm_free(batch.words);
+    return status;
+}

@@ -1,0 +1,24 @@
+/* device_pick.h -- what `--device` means on this machine: a list of devices to open.
+ *
+ * auto (GPUs if there are, else the CPU), cpu, gpu (every GPU), opencl (the first device),
+ * opencl:P.D, all (every GPU and the native CPU), or a part of a device's name; several with
+ * commas. "cpu" alone loads no OpenCL. */
+#ifndef BM_DEVICES_DEVICE_PICK_H
+#define BM_DEVICES_DEVICE_PICK_H
+
+#include <bandmill/device.h>
+
+typedef struct bm_device_pick {
+    bm_device_info *devices; /* in the order of bm_devices_list, each once */
+    size_t n;
+    bool fallback; /* `auto`: a device that fails ends on the CPU with a warning */
+    char why[256]; /* one line for people on what `auto` chose; empty: nothing to say */
+} bm_device_pick;
+
+/* Nothing matches: BM_ERR_DEVICE, naming the word. `cpu` is the instruction set (NULL: the best).
+ */
+bm_status bm_device_pick_open(const char *words, const char *cpu, bm_device_pick *out,
+                              bm_error *err);
+void bm_device_pick_reset(bm_device_pick *pick);
+
+#endif

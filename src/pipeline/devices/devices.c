@@ -1,0 +1,179 @@
+/* devices.c -- the public listing and self-test: the table of backends, asked from outside.
+ *
+ * The self-test signs documents whose words are known from the scalar reference, the definition of
+ * the scheme, through the very calls that a job makes: sizes of 0, 1 and around each block size,
+ * each scheme with several numbers of permutations, words and keys. */
+#include <bandmill/device.h>
+
+#include <string.h>
+
+#include "backend/backend.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "pipeline/devices/device_pick.h"
+#include "sketch/scheme.h"
+
+bm_status bm_devices_list(bm_device_info **out, size_t *n, char *note, size_t cap, bm_error *err)
+{
+    bm_device_info *cl = NULL;
+    size_t n_cl = 0;
+    if (note != NULL && cap > 0)
+        note[0] = '\0';
+    bm_status status = bm_backend_opencl_list(&cl, &n_cl, note, cap, err);
+    if (status != BM_OK)
+        return status;
+    bm_device_info *all = bm_alloc_zero(n_cl + 1, sizeof *all);
+    if (all == NULL) {
+        bm_free(cl);
+        return bm_fail_nomem(err, (n_cl + 1) * sizeof *all);
+    }
+    bm_backend_cpu_info(NULL, &all[0]);
+    for (size_t i = 0; i < n_cl; i++)
+        all[i + 1] = cl[i];
+    bm_free(cl);
+    *out = all;
+    *n = n_cl + 1;
+    return BM_OK;
+}
+
+void bm_devices_free(bm_device_info *devices)
+{
+    bm_free(devices);
+}
+
+/* --- known answers --- */
+
+static const uint32_t test_sizes[] = {0,  1,  2,  3,   7,    8,    15, 16,   17,
+                                      63, 64, 65, 118, 1000, 5000, 0,  40000};
+#define N_TEST_DOCS (sizeof test_sizes / sizeof test_sizes[0])
+static const struct {
+    bm_scheme scheme;
+    uint32_t perms;
+} test_shapes[] = {
+    {BM_SCHEME_AFFINE32, 1},   {BM_SCHEME_AFFINE32, 16},  {BM_SCHEME_AFFINE32, 100},
+    {BM_SCHEME_AFFINE32, 128}, {BM_SCHEME_AFFINE32, 256}, {BM_SCHEME_OPH, 16},
+    {BM_SCHEME_OPH, 100},      {BM_SCHEME_OPH, 128},      {BM_SCHEME_OPH, 300},
+};
+#define N_TEST_SHAPES (sizeof test_shapes / sizeof test_shapes[0])
+
+typedef struct test_case {
+    uint64_t offsets[N_TEST_DOCS + 1];
+    uint64_t *hashes;
+    uint32_t *words;
+    uint64_t *keys;
+    bm_scheme scheme;
+    uint32_t perms, bands, rows;
+    bool stuck; /* a device stopped answering: it may use all of this for ever */
+} test_case;
+
+static bm_status case_open(test_case *test, bm_error *err)
+{
+    for (size_t i = 0; i < N_TEST_DOCS; i++)
+        test->offsets[i + 1] = test->offsets[i] + test_sizes[i];
+    size_t n = (size_t)test->offsets[N_TEST_DOCS];
+    test->hashes = bm_alloc(n, sizeof *test->hashes);
+    test->words = bm_alloc(N_TEST_DOCS * BM_PERMS_MAX, sizeof *test->words);
+    test->keys = bm_alloc(N_TEST_DOCS * BM_PERMS_MAX, sizeof *test->keys);
+    if (test->hashes == NULL || test->words == NULL || test->keys == NULL)
+        return bm_fail_nomem(err, n * sizeof *test->hashes);
+    uint64_t state = UINT64_C(0x0123456789ABCDEF);
+    for (size_t i = 0; i < n; i++) {
+        state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+        test->hashes[i] = state ^ (state >> 29);
+    }
+    return BM_OK;
+}
+
+static bm_status case_compare(const test_case *test, const bm_device_info *device,
+                              const bm_scheme_params *params, uint32_t *n_checks, bm_error *err)
+{
+    uint32_t words[BM_PERMS_MAX];
+    uint64_t keys[BM_PERMS_MAX];
+    for (size_t d = 0; d < N_TEST_DOCS; d++) {
+        params->ops->sign(params, test->hashes + test->offsets[d], test_sizes[d], words);
+        bm_band_keys_scalar(words, test->bands, test->rows, test_sizes[d] == 0, keys);
+        bool same =
+            memcmp(words, test->words + d * test->perms, test->perms * sizeof *words) == 0 &&
+            memcmp(keys, test->keys + d * test->bands, test->bands * sizeof *keys) == 0;
+        if (!same)
+            return bm_fail_at(
+                err, BM_ERR_SELFTEST, device->spec, 0,
+                "wrong answer for a document of %u shingles, %u permutations of %s (device %s)",
+                test_sizes[d], test->perms, params->ops->name, device->name);
+        *n_checks += test->perms + test->bands;
+    }
+    return BM_OK;
+}
+
+static bm_status case_run(test_case *test, const bm_device_info *device, const char *cache_dir,
+                          uint32_t *n_checks, bm_error *err)
+{
+    bm_backend *backend = NULL;
+    bm_scheme_params params = {0};
+    bm_backend_cfg cfg = {.sketch = {.perms = test->perms, .seed = 1, .scheme = test->scheme},
+                          .bands = test->bands,
+                          .rows = test->rows,
+                          .device = device->spec,
+                          .cache_dir = cache_dir};
+    const bm_backend_ops *ops =
+        device->kind == BM_DEVICE_NATIVE ? &bm_backend_cpu : &bm_backend_opencl;
+    bm_status status = bm_scheme_draw(&cfg.sketch, &params, err);
+    if (status == BM_OK)
+        status = ops->open(&cfg, &backend, err);
+    if (status == BM_OK) {
+        bm_sign_task task = {.offsets = test->offsets,
+                             .hashes = test->hashes,
+                             .n_docs = N_TEST_DOCS,
+                             .words = test->words,
+                             .keys = test->keys};
+        status = ops->submit(backend, &task, err);
+        if (status == BM_OK)
+            status = ops->wait(backend, &task, err);
+    }
+    if (status == BM_OK)
+        status = case_compare(test, device, &params, n_checks, err);
+    if (backend != NULL) {
+        ops->drain(backend, NULL);
+        test->stuck = backend->stuck;
+        ops->close(backend);
+    }
+    bm_scheme_params_reset(&params);
+    return status;
+}
+
+static void case_free(test_case *test)
+{
+    if (test == NULL || test->stuck)
+        return;
+    bm_free(test->hashes);
+    bm_free(test->words);
+    bm_free(test->keys);
+    bm_free(test);
+}
+
+bm_status bm_device_self_test(const char *device, const char *cache_dir, uint32_t *n_checks,
+                              bm_error *err)
+{
+    bm_device_pick pick = {0};
+    uint32_t checks = 0;
+    test_case *test = bm_alloc_zero(1, sizeof *test);
+    if (test == NULL)
+        return bm_fail_nomem(err, sizeof *test);
+    bm_status status = bm_device_pick_open(device, NULL, &pick, err);
+    if (status == BM_OK)
+        status = case_open(test, err);
+    for (size_t i = 0; status == BM_OK && i < pick.n; i++) {
+        for (size_t s = 0; status == BM_OK && s < N_TEST_SHAPES; s++) {
+            test->scheme = test_shapes[s].scheme;
+            test->perms = test_shapes[s].perms;
+            test->rows = test->perms < 4 ? 1 : 4;
+            test->bands = test->perms / test->rows;
+            status = case_run(test, &pick.devices[i], cache_dir, &checks, err);
+        }
+    }
+    if (n_checks != NULL)
+        *n_checks = checks;
+    case_free(test);
+    bm_device_pick_reset(&pick);
+    return status;
+}

@@ -1,0 +1,201 @@
+/* text_offload.c -- the trial of both ways.
+ *
+ * The text is made by a fixed generator: words of 1 to 10 letters, a megabyte in documents of
+ * 2 KiB. Each way is tried twice and the second counts, since the first allocates. */
+#include "pipeline/devices/text_offload.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "text/unit_text.h"
+
+#define DOC_BYTES  2048u
+#define TRIAL_DOCS 512u
+#define TRIES      2
+
+bm_text_offload_wish_kind bm_text_offload_wish(void)
+{
+    static const char *const words[] = {[BM_TEXT_OFF] = "off",
+                                        [BM_TEXT_AUTO] = "auto",
+                                        [BM_TEXT_TRIAL] = "trial",
+                                        [BM_TEXT_ON] = "on"};
+    const char *set = getenv("BANDMILL_CL_TEXT");
+    for (size_t i = 0; set != NULL && i < sizeof words / sizeof words[0]; i++)
+        if (strcmp(set, words[i]) == 0)
+            return (bm_text_offload_wish_kind)i;
+    return BM_TEXT_AUTO;
+}
+
+bm_text_offload_wish_kind bm_text_offload_rule(const bm_device_info *devices, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (devices[i].kind != BM_DEVICE_NATIVE && devices[i].kind != BM_DEVICE_CL_CPU)
+            return BM_TEXT_TRIAL;
+    return BM_TEXT_OFF;
+}
+
+struct bm_text_trial {
+    bm_shingler *shingler;
+    char *bytes;
+    size_t n_docs;
+    uint32_t bands;
+    bm_text_batch text;
+    bm_shingle_batch hashes;
+    uint32_t *words, *counts;
+    uint64_t *keys;
+    bm_sign_task task;                 /* a device that failed may hold it until it is closed */
+    double join_seconds, hash_seconds; /* of one thread of the host */
+    double text_rate, hash_rate;       /* of all devices together */
+    bool same_processors;              /* one of them is made of the host's */
+};
+
+static void fill_words(char *out, size_t len)
+{
+    uint64_t state = 7;
+    size_t left = 0;
+    for (size_t i = 0; i < len; i++) {
+        state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+        if (left == 0) {
+            out[i] = ' ';
+            left = 1 + (state >> 60) % 10;
+        } else {
+            out[i] = (char)('a' + (state >> 33) % 26);
+            left--;
+        }
+    }
+}
+
+/* Both batches, and how long the host took for each. */
+static bm_status make_batches(bm_text_trial *t, bm_error *err)
+{
+    bm_status status = BM_OK;
+    for (int tries = 0; tries < TRIES; tries++) {
+        double mark = bm_clock_seconds();
+        bm_text_batch_clear(&t->text);
+        for (size_t i = 0; i < t->n_docs && status == BM_OK; i++)
+            status = bm_unit_text_add(t->shingler, (bm_str){t->bytes + i * DOC_BYTES, DOC_BYTES},
+                                      &t->text, err);
+        t->join_seconds = bm_clock_seconds() - mark;
+        mark = bm_clock_seconds();
+        bm_shingle_batch_clear(&t->hashes);
+        for (size_t i = 0; i < t->n_docs && status == BM_OK; i++)
+            status = bm_shingler_add(t->shingler, (bm_str){t->bytes + i * DOC_BYTES, DOC_BYTES},
+                                     &t->hashes, err);
+        t->hash_seconds = bm_clock_seconds() - mark;
+    }
+    return status;
+}
+
+bm_status bm_text_trial_open(const bm_text_trial_cfg *cfg, bm_text_trial **out, bm_error *err)
+{
+    bm_text_trial *t = bm_alloc_zero(1, sizeof *t);
+    if (t == NULL)
+        return bm_fail_nomem(err, sizeof *t);
+    t->n_docs = TRIAL_DOCS;
+    t->bands = cfg->bands;
+    t->text.options = *cfg->text;
+    t->bytes = bm_alloc(t->n_docs, DOC_BYTES);
+    t->words = bm_alloc(t->n_docs * cfg->perms_used, sizeof *t->words);
+    t->keys = bm_alloc(t->n_docs * cfg->bands, sizeof *t->keys);
+    t->counts = bm_alloc(t->n_docs, sizeof *t->counts);
+    bm_status status = BM_OK;
+    if (t->bytes == NULL || t->words == NULL || t->keys == NULL || t->counts == NULL)
+        status = bm_fail_nomem(err, t->n_docs * DOC_BYTES);
+    if (status == BM_OK) {
+        fill_words(t->bytes, t->n_docs * DOC_BYTES);
+        status = bm_shingler_open(cfg->text, cfg->cpu, &t->shingler, err);
+    }
+    if (status == BM_OK)
+        status = make_batches(t, err);
+    if (status != BM_OK) {
+        bm_text_trial_close(t);
+        return status;
+    }
+    *out = t;
+    return BM_OK;
+}
+
+void bm_text_trial_close(bm_text_trial *trial)
+{
+    if (trial == NULL)
+        return;
+    bm_shingler_close(trial->shingler);
+    bm_text_batch_reset(&trial->text);
+    bm_shingle_batch_reset(&trial->hashes);
+    bm_free(trial->bytes);
+    bm_free(trial->words);
+    bm_free(trial->keys);
+    bm_free(trial->counts);
+    bm_free(trial);
+}
+
+/* Bytes a second of a device for the task. */
+static bm_status time_task(bm_text_trial *trial, bm_backend *backend, double *rate, bm_error *err)
+{
+    bm_sign_task *task = &trial->task;
+    double seconds = 0;
+    for (int tries = 0; tries < TRIES; tries++) {
+        double mark = bm_clock_seconds();
+        bm_status status = backend->ops->submit(backend, task, err);
+        if (status == BM_OK)
+            status = backend->ops->wait(backend, task, err);
+        if (status != BM_OK)
+            return status;
+        seconds = bm_clock_seconds() - mark;
+    }
+    *rate = (double)(trial->n_docs * DOC_BYTES) / (seconds > 0 ? seconds : 1e-9);
+    return BM_OK;
+}
+
+bm_status bm_text_trial_run(bm_text_trial *trial, bm_backend *backend, bm_error *err)
+{
+    double hash_rate = 0, text_rate = 0;
+    trial->task = (bm_sign_task){.offsets = trial->hashes.offsets,
+                                 .hashes = trial->hashes.hashes,
+                                 .n_docs = trial->n_docs,
+                                 .words = trial->words,
+                                 .keys = trial->bands > 0 ? trial->keys : NULL};
+    bm_status status = time_task(trial, backend, &hash_rate, err);
+    if (status != BM_OK)
+        return status;
+    trial->task.offsets = trial->text.slots;
+    trial->task.hashes = NULL;
+    trial->task.text = &trial->text;
+    trial->task.n_shingles = trial->counts;
+    status = time_task(trial, backend, &text_rate, err);
+    trial->hash_rate += hash_rate;
+    trial->text_rate += text_rate; /* a device that takes no such text: 0, hashes win */
+    trial->same_processors |= backend->info.kind == BM_DEVICE_CL_CPU;
+    return status == BM_ERR_UNSUPPORTED ? BM_OK : status;
+}
+
+double bm_text_way_rate(double host_rate, double device_rate, bool same_processors)
+{
+    if (host_rate <= 0 || device_rate <= 0)
+        return 0;
+    if (same_processors)
+        return 1 / (1 / host_rate + 1 / device_rate);
+    return host_rate < device_rate ? host_rate : device_rate;
+}
+
+/* Of all threads; a clock that saw no time is no reason to divide by it. */
+static double host_rate(const bm_text_trial *trial, double seconds, uint32_t threads)
+{
+    return (double)(trial->n_docs * DOC_BYTES) * threads / (seconds > 0 ? seconds : 1e-9);
+}
+
+void bm_text_trial_judge(const bm_text_trial *trial, uint32_t threads, bm_text_offload *path)
+{
+    const bool same = trial->same_processors;
+    path->host_text_rate = host_rate(trial, trial->join_seconds, threads);
+    path->host_hash_rate = host_rate(trial, trial->hash_seconds, threads);
+    path->device_text_rate = trial->text_rate;
+    path->device_hash_rate = trial->hash_rate;
+    path->text_rate = bm_text_way_rate(path->host_text_rate, path->device_text_rate, same);
+    path->hash_rate = bm_text_way_rate(path->host_hash_rate, path->device_hash_rate, same);
+    path->taken = path->text_rate > path->hash_rate;
+    path->measured = true;
+}

@@ -1,0 +1,214 @@
+/* explain_group.c -- from a directory that dedup wrote to the members of one group.
+ *
+ * groups.jsonl is walked once to find the group and once more to load it: ids are looked at where
+ * they lie, so only one group is ever held. */
+#include "pipeline/explain/explainer.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "io/output/digest.h"
+#include "io/json/json_read.h"
+#include "io/results/group_file.h"
+#include "sketch/scheme.h"
+
+void bm_explain_path(const bm_explainer *e, const char *name, char path[4096])
+{
+    snprintf(path, 4096, "%s/%s", e->options->path, name);
+}
+
+/* --- the report --- */
+
+static bm_status unknown_word(const bm_explainer *e, const char *field, bm_error *err)
+{
+    return bm_fail_at(err, BM_ERR_FORMAT, bm_manifest_path(e->manifest), 0,
+                      "%s is not known to this version", field);
+}
+
+static bool is_word(bm_str word, const char *text)
+{
+    return word.len == strlen(text) && memcmp(word.data, text, word.len) == 0;
+}
+
+/* "exact", "signature", "none"; "components", "star"; "lsh", "all". */
+static bm_status read_words(bm_explainer *e, const bm_json_doc *doc, bm_error *err)
+{
+    bm_str verify, cluster, candidates;
+    bm_status status = bm_json_doc_string(doc, "parameters.verify", &verify, err);
+    if (status == BM_OK)
+        status = bm_json_doc_string(doc, "parameters.cluster", &cluster, err);
+    if (status == BM_OK)
+        status = bm_json_doc_string(doc, "parameters.candidates", &candidates, err);
+    if (status != BM_OK)
+        return status;
+    e->find.verify = is_word(verify, "exact")       ? BM_VERIFY_EXACT
+                     : is_word(verify, "signature") ? BM_VERIFY_SIGNATURE
+                     : is_word(verify, "none")      ? BM_VERIFY_NONE
+                                                    : BM_VERIFY_AUTO;
+    if (e->find.verify == BM_VERIFY_AUTO)
+        return unknown_word(e, "parameters.verify", err);
+    e->star = is_word(cluster, "star");
+    if (!e->star && !is_word(cluster, "components"))
+        return unknown_word(e, "parameters.cluster", err);
+    e->find.all_candidates = is_word(candidates, "all");
+    if (!e->find.all_candidates && !is_word(candidates, "lsh"))
+        return unknown_word(e, "parameters.candidates", err);
+    return BM_OK;
+}
+
+static bm_status read_plan(bm_explainer *e, const bm_json_doc *doc, bm_error *err)
+{
+    const bm_provenance *p;
+    bm_band_plan *plan = &e->find.plan;
+    uint64_t bands = 0, rows = 0;
+    bm_status status = bm_manifest_provenance(e->manifest, &p, err);
+    if (status == BM_OK)
+        status = bm_json_doc_double(doc, "parameters.threshold", &e->find.threshold, err);
+    if (status == BM_OK && !e->find.all_candidates)
+        status = bm_json_doc_uint(doc, "plan.bands", &bands, err);
+    if (status == BM_OK && !e->find.all_candidates)
+        status = bm_json_doc_uint(doc, "plan.rows", &rows, err);
+    if (status != BM_OK)
+        return status;
+    const bm_scheme_ops *scheme = bm_scheme_find(p->scheme);
+    if (scheme == NULL)
+        return unknown_word(e, "provenance.scheme", err);
+    if (p->perms < 1 || p->perms > BM_PERMS_MAX || bands > p->perms || rows > p->perms ||
+        bands * rows > p->perms || (bands == 0) != e->find.all_candidates)
+        return bm_fail_at(err, BM_ERR_FORMAT, bm_manifest_path(e->manifest), 0,
+                          "%" PRIu64 " bands of %" PRIu64 " rows from %" PRIu64 " permutations",
+                          bands, rows, p->perms);
+    e->find.sketch = (bm_sketch_options){
+        .perms = (uint32_t)p->perms, .seed = (uint32_t)p->seed, .scheme = scheme->scheme};
+    *plan = (bm_band_plan){.perms = (uint32_t)p->perms,
+                           .bands = (uint32_t)bands,
+                           .rows = (uint32_t)rows,
+                           .threshold = e->find.threshold};
+    return BM_OK;
+}
+
+bm_status bm_explain_check_output(const bm_explainer *e, const char *name, bm_error *err)
+{
+    char path[4096], hex[BM_SHA256_HEX];
+    const char *listed = bm_manifest_output(e->manifest, name);
+    bm_explain_path(e, name, path);
+    if (listed == NULL)
+        return bm_fail_at(err, BM_ERR_FORMAT, bm_manifest_path(e->manifest), 0,
+                          "it lists no %s among its outputs", name);
+    bm_status status = bm_sha256_file(path, hex, err);
+    if (status == BM_OK && strcmp(hex, listed) != 0)
+        status = bm_fail_at(err, BM_ERR_FORMAT, path, 0, "SHA-256 is %s (the report lists %s)", hex,
+                            listed);
+    return status;
+}
+
+bm_status bm_explain_open(bm_explainer *e, bm_error *err)
+{
+    const char *dir = e->options->path;
+    bm_json_doc *doc = NULL;
+    bm_status status = bm_manifest_open_dir(dir, &e->manifest, err);
+    if (status == BM_OK && strcmp(bm_manifest_kind(e->manifest), "dedup") != 0)
+        return bm_fail_at(err, BM_ERR_FORMAT, dir, 0,
+                          "it holds '%s' (a directory that dedup wrote)",
+                          bm_manifest_kind(e->manifest));
+    if (status == BM_OK)
+        status = bm_json_doc_open(bm_manifest_path(e->manifest), &doc, err);
+    if (status == BM_OK)
+        status = read_words(e, doc, err);
+    if (status == BM_OK)
+        status = read_plan(e, doc, err);
+    bm_json_doc_close(doc);
+    return status == BM_OK ? bm_explain_check_output(e, "groups.jsonl", err) : status;
+}
+
+/* --- the groups --- */
+
+/* Look for `ids` in the row read last. */
+static bm_status look(bm_group_file *file, bm_buf *id, const bm_str *ids, size_t n,
+                      uint64_t *groups, bm_error *err)
+{
+    bool more = true;
+    bm_status status = bm_group_file_member(file, id, &more, err);
+    for (; status == BM_OK && more; status = bm_group_file_member(file, id, &more, err))
+        for (size_t i = 0; i < n; i++)
+            if (id->len == ids[i].len && memcmp(id->data, ids[i].data, id->len) == 0)
+                groups[i] = file->group;
+    return status;
+}
+
+static bool all_found(const uint64_t *groups, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (groups[i] == 0)
+            return false;
+    return true;
+}
+
+bm_status bm_explain_find(const bm_explainer *e, const bm_str *ids, size_t n, uint64_t *groups,
+                          bm_error *err)
+{
+    char path[4096];
+    bm_group_file file;
+    bm_buf id = {0};
+    bool more = true;
+    memset(groups, 0, n * sizeof *groups);
+    bm_explain_path(e, "groups.jsonl", path);
+    bm_status status = bm_group_file_open(path, e->run.memory, &file, err);
+    while (status == BM_OK && more && !all_found(groups, n)) {
+        status = bm_group_file_next(&file, &more, err);
+        if (status == BM_OK && more)
+            status = look(&file, &id, ids, n, groups, err);
+    }
+    bm_group_file_close(&file);
+    bm_buf_reset(&id);
+    return status;
+}
+
+/* Members and the kept one of the row read last. */
+static bm_status take_group(bm_explainer *e, bm_group_file *file, bm_buf *id, bm_error *err)
+{
+    bool more = true;
+    uint32_t number;
+    bm_status status = bm_group_file_member(file, id, &more, err);
+    while (status == BM_OK && more) {
+        size_t before = e->ids.n;
+        status = bm_id_set_add(&e->ids, (bm_str){id->data, id->len}, &number, err);
+        if (status == BM_OK && e->ids.n == before)
+            status = bm_fail_at(err, BM_ERR_FORMAT, file->lines.name, file->lines.number,
+                                "a document is twice in the group");
+        if (status == BM_OK)
+            status = bm_group_file_member(file, id, &more, err);
+    }
+    if (status == BM_OK)
+        status = bm_group_file_id(file, file->kept, id, err);
+    if (status != BM_OK)
+        return status;
+    e->kept = bm_id_set_find(&e->ids, (bm_str){id->data, id->len});
+    return e->kept != BM_ID_NONE
+               ? BM_OK
+               : bm_fail_at(err, BM_ERR_FORMAT, file->lines.name, file->lines.number,
+                            "the kept document is not in the group");
+}
+
+bm_status bm_explain_load(bm_explainer *e, uint64_t number, bm_error *err)
+{
+    char path[4096];
+    bm_group_file file;
+    bm_buf id = {0};
+    bool more = true;
+    bm_explain_path(e, "groups.jsonl", path);
+    bm_status status = bm_group_file_open(path, e->run.memory, &file, err);
+    while (status == BM_OK && more && file.group != number)
+        status = bm_group_file_next(&file, &more, err);
+    if (status == BM_OK && !more)
+        status = bm_fail(err, BM_ERR_USAGE, "no group %" PRIu64 " (%s has %" PRIu64 ")", number,
+                         e->options->path, file.group);
+    if (status == BM_OK)
+        status = take_group(e, &file, &id, err);
+    e->group = number;
+    bm_group_file_close(&file);
+    bm_buf_reset(&id);
+    return status;
+}

@@ -1,0 +1,283 @@
+/* explain_pairs.c -- the verified pairs of one group.
+ *
+ * Where `dedup --pairs` left pairs.tsv, its rows of the group's documents. Else the group's
+ * documents are read again, signed and banded as the report says, and every candidate pair among
+ * them is verified: what dedup --pairs would have written, since whether two documents are a pair
+ * depends on them alone. Identical documents are links from the first of them to each other one, as
+ * there.
+ *
+ * A group whose pairs do not fit into the memory of the job is refused: 24 bytes a pair here, and
+ * 64 in the graph while it is built. */
+#include "pipeline/explain/explainer.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "pipeline/match/match.h"
+#include "io/results/pair_file.h"
+
+#define BYTES_A_PAIR 88u
+#define ROWS_A_LOOK  65536u
+#define SHARES_A_BIT 1e-300 /* a threshold that any shared shingle reaches */
+
+static double six_decimals(double similarity)
+{
+    char text[32];
+    if (isnan(similarity))
+        return similarity;
+    snprintf(text, sizeof text, "%.6f", similarity); /* as our files are written and read */
+    return strtod(text, NULL);
+}
+
+static bm_status too_many(const bm_explainer *e, bm_error *err)
+{
+    return bm_fail(err, BM_ERR_NOMEM,
+                   "the pairs of the group's %zu documents do not fit into %" PRIu64
+                   " bytes (--memory; %" PRIu64 " of them do)",
+                   e->ids.n, e->run.memory, e->run.memory / BYTES_A_PAIR);
+}
+
+static bm_status add_pair(bm_explainer *e, bm_pair pair, bm_error *err)
+{
+    void *pairs = e->pairs;
+    if (e->n_pairs >= e->run.memory / BYTES_A_PAIR)
+        return too_many(e, err);
+    bm_status status = bm_grow(&pairs, &e->cap_pairs, e->n_pairs + 1, sizeof *e->pairs, err);
+    e->pairs = pairs;
+    if (status == BM_OK)
+        e->pairs[e->n_pairs++] = pair;
+    return status;
+}
+
+/* --- from pairs.tsv --- */
+
+static bm_status take_rows(bm_explainer *e, bm_pair_file *file, bm_error *err)
+{
+    bm_status status = BM_OK;
+    for (uint64_t n_rows = 1; status == BM_OK; n_rows++) {
+        bool more;
+        status = bm_pair_file_next(file, &more, err);
+        if (status != BM_OK || !more)
+            break;
+        uint32_t a = bm_id_set_find(&e->ids, file->id_a);
+        uint32_t b = a == BM_ID_NONE ? BM_ID_NONE : bm_id_set_find(&e->ids, file->id_b);
+        if (b != BM_ID_NONE)
+            status = add_pair(e, (bm_pair){a, b, file->similarity}, err);
+        if (status == BM_OK && n_rows % ROWS_A_LOOK == 0) {
+            bm_meter_progress(&e->run.meter, file->lines.n_bytes, 0, n_rows);
+            status = bm_meter_check(&e->run.meter, err);
+        }
+    }
+    return status;
+}
+
+static bm_status read_pairs(bm_explainer *e, bm_error *err)
+{
+    char path[4096];
+    bm_pair_file file;
+    bm_explain_path(e, "pairs.tsv", path);
+    bm_job_context_stage(&e->run, "read", "bytes");
+    bm_status status = bm_explain_check_output(e, "pairs.tsv", err);
+    if (status == BM_OK)
+        status = bm_pair_file_open(path, BM_ERR_FORMAT, &e->run.callbacks, &file, err);
+    if (status != BM_OK)
+        return status;
+    status = take_rows(e, &file, err);
+    bm_pair_file_close(&file);
+    return status;
+}
+
+/* --- of two documents themselves --- */
+
+/* Of two sets, whatever it is: exactly, or by the agreement of their signatures where that is how
+ * the directory's pairs were verified. */
+static bm_status measure(bm_explainer *e, size_t x, size_t y, bm_error *err)
+{
+    const bm_explain_sets *s = &e->sets;
+    uint64_t n_x = s->offsets[x + 1] - s->offsets[x], n_y = s->offsets[y + 1] - s->offsets[y];
+    uint64_t offsets[] = {0, n_x, n_x + n_y};
+    bm_find_config config = e->find;
+    uint32_t perms = config.sketch.perms;
+    bm_pair *pairs = NULL;
+    size_t n_pairs = 0;
+    uint64_t *hashes = bm_alloc((size_t)offsets[2], sizeof *hashes);
+    if (hashes == NULL)
+        return bm_fail_nomem(err, (size_t)offsets[2] * sizeof *hashes);
+    memcpy(hashes, s->hashes + s->offsets[x], (size_t)n_x * sizeof *hashes);
+    memcpy(hashes + n_x, s->hashes + s->offsets[y], (size_t)n_y * sizeof *hashes);
+    bool words = config.verify == BM_VERIFY_SIGNATURE;
+    config.verify = words ? BM_VERIFY_SIGNATURE : BM_VERIFY_EXACT;
+    config.threshold = words ? .5 / perms : SHARES_A_BIT;
+    config.all_candidates = !words;
+    config.plan = (bm_band_plan){.perms = perms, .bands = perms, .rows = 1}; /* any common word */
+    config.threads = 1;
+    bm_status status = bm_find_pairs(&config, offsets, hashes, 2, &pairs, &n_pairs, err);
+    if (status == BM_OK)
+        e->similarity = n_pairs == 0 ? 0.0 : six_decimals(pairs[0].similarity);
+    bm_pairs_free(pairs);
+    bm_free(hashes);
+    return status;
+}
+
+/* The inputs once more, for two documents. */
+static bm_status read_two(bm_explainer *e, bm_error *err)
+{
+    bm_id_set two = {0};
+    uint32_t number;
+    bm_status status = bm_id_set_add(&two, bm_id_set_id(&e->ids, e->a), &number, err);
+    if (status == BM_OK)
+        status = bm_id_set_add(&two, bm_id_set_id(&e->ids, e->b), &number, err);
+    if (status == BM_OK)
+        status = bm_explain_sets_read(&e->run, e->manifest, &two, &e->sets, err);
+    if (status == BM_OK && e->sets.n != 2)
+        status = bm_fail_at(err, BM_ERR_FORMAT, e->options->path, 0,
+                            "%zu of two documents are in the inputs", e->sets.n);
+    if (status == BM_OK)
+        status = measure(e, e->sets.place[0], e->sets.place[1], err);
+    bm_id_set_reset(&two);
+    return status;
+}
+
+bm_status bm_explain_similarity(bm_explainer *e, bm_error *err)
+{
+    bm_error inner = {0};
+    char why[2100];
+    size_t link = bm_link_graph_find(&e->graph, e->a, e->b);
+    if (link != SIZE_MAX)
+        e->similarity = e->pairs[link].similarity;
+    if (link != SIZE_MAX || e->from_inputs)
+        return BM_OK;
+    bm_status status = read_two(e, &inner);
+    if (status == BM_ERR_IO || status == BM_ERR_FORMAT || status == BM_ERR_INPUT) {
+        bm_error_format(&inner, why, sizeof why);
+        bm_meter_log(&e->run.meter, BM_LOG_WARNING,
+                     "the similarity of the two themselves is not known: %s", why);
+        return BM_OK;
+    }
+    if (status != BM_OK && err != NULL)
+        *err = inner;
+    return status;
+}
+
+/* --- from the inputs --- */
+
+/* Documents by what is in them, copies in input order. */
+static int by_shape(const void *x, const void *y, void *ctx)
+{
+    const bm_hash128 *shapes = ctx;
+    uint32_t a = *(const uint32_t *)x, b = *(const uint32_t *)y;
+    const bm_hash128 *p = &shapes[a], *q = &shapes[b];
+    if (p->hi != q->hi)
+        return p->hi < q->hi ? -1 : 1;
+    if (p->lo != q->lo)
+        return p->lo < q->lo ? -1 : 1;
+    return a < b ? -1 : a > b;
+}
+
+/* Each copy becomes a link of the first like it, and is marked in `copy`. */
+static bm_status link_copies(bm_explainer *e, uint8_t *copy, bm_error *err)
+{
+    const bm_explain_sets *s = &e->sets;
+    double similarity = e->find.verify == BM_VERIFY_NONE ? NAN : 1.0;
+    uint32_t *order = bm_alloc(s->n, sizeof *order);
+    if (order == NULL)
+        return bm_fail_nomem(err, s->n * sizeof *order);
+    for (size_t i = 0; i < s->n; i++)
+        order[i] = (uint32_t)i;
+    qsort_r(order, s->n, sizeof *order, by_shape, s->shapes);
+    bm_status status = BM_OK;
+    for (size_t i = 1, first = 0; status == BM_OK && i < s->n; i++) {
+        const bm_hash128 *x = &s->shapes[order[first]], *y = &s->shapes[order[i]];
+        if (x->hi != y->hi || x->lo != y->lo) {
+            first = i;
+            continue;
+        }
+        copy[order[i]] = 1;
+        status =
+            add_pair(e, (bm_pair){s->numbers[order[first]], s->numbers[order[i]], similarity}, err);
+    }
+    bm_free(order);
+    return status;
+}
+
+/* The sets that are no copies, moved together: CSR in `offsets` and the sets' own hashes.
+ * numbers[i] is the document of set i. The sets of copies are lost. */
+static size_t gather(bm_explain_sets *s, const uint8_t *copy, uint64_t *offsets, uint32_t *numbers)
+{
+    size_t n = 0;
+    offsets[0] = 0;
+    for (size_t i = 0; i < s->n; i++) {
+        size_t size = (size_t)(s->offsets[i + 1] - s->offsets[i]);
+        if (copy[i] != 0)
+            continue;
+        if (size > 0)
+            memmove(s->hashes + offsets[n], s->hashes + s->offsets[i], size * sizeof *s->hashes);
+        offsets[n + 1] = offsets[n] + size;
+        numbers[n++] = s->numbers[i];
+    }
+    return n;
+}
+
+/* Pairs of the gathered sets, as documents of the group. */
+static bm_status find_pairs(bm_explainer *e, const uint64_t *offsets, const uint32_t *numbers,
+                            size_t n, bm_error *err)
+{
+    bm_pair *pairs = NULL;
+    size_t n_pairs = 0;
+    bm_find_config config = e->find;
+    config.threads = e->run.threads;
+    config.callbacks = e->run.callbacks;
+    config.max_pairs = e->run.memory / BYTES_A_PAIR;
+    bm_status status = bm_find_pairs(&config, offsets, e->sets.hashes, n, &pairs, &n_pairs, err);
+    if (status == BM_ERR_NOMEM)
+        status = too_many(e, err);
+    for (size_t i = 0; status == BM_OK && i < n_pairs; i++)
+        status = add_pair(
+            e,
+            (bm_pair){numbers[pairs[i].a], numbers[pairs[i].b], six_decimals(pairs[i].similarity)},
+            err);
+    bm_pairs_free(pairs);
+    return status;
+}
+
+static bm_status compute_pairs(bm_explainer *e, bm_error *err)
+{
+    bm_explain_sets *s = &e->sets;
+    bm_status status = bm_explain_sets_read(&e->run, e->manifest, &e->ids, s, err);
+    if (status != BM_OK)
+        return status;
+    if (s->n != e->ids.n)
+        return bm_fail_at(err, BM_ERR_FORMAT, e->options->path, 0,
+                          "%zu of the group's %zu documents are in the inputs", s->n, e->ids.n);
+    uint8_t *copy = bm_alloc_zero(s->n, sizeof *copy);
+    uint64_t *offsets = bm_alloc(s->n + 1, sizeof *offsets);
+    uint32_t *numbers = bm_alloc(s->n, sizeof *numbers);
+    if (copy == NULL || offsets == NULL || numbers == NULL) {
+        status = bm_fail_nomem(err, s->n * 13);
+    } else {
+        bm_job_context_stage(&e->run, "match", "pairs");
+        if (e->a != e->b) /* before gathering, which loses the sets of copies */
+            status = measure(e, s->place[e->a], s->place[e->b], err);
+        if (status == BM_OK)
+            status = link_copies(e, copy, err);
+        if (status == BM_OK)
+            status = find_pairs(e, offsets, numbers, gather(s, copy, offsets, numbers), err);
+        if (e->n_pairs > 1)
+            qsort(e->pairs, e->n_pairs, sizeof *e->pairs, bm_pair_by_place);
+    }
+    bm_free(copy);
+    bm_free(offsets);
+    bm_free(numbers);
+    return status;
+}
+
+bm_status bm_explain_pairs(bm_explainer *e, bm_error *err)
+{
+    e->from_inputs = bm_manifest_output(e->manifest, "pairs.tsv") == NULL;
+    return e->from_inputs ? compute_pairs(e, err) : read_pairs(e, err);
+}

@@ -1,0 +1,160 @@
+/* explain_sets.c -- the flow of the other jobs without signing; its sink keeps what is wanted.
+ *
+ * Everything is read, whatever is wanted: ids are settled by all that stands before them, and only
+ * a whole read shows that an input is the same as it was. Sizes are looked at first, so that most
+ * changed inputs are refused before anything is read. */
+#include "pipeline/explain/explain_sets.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "pipeline/context/recipe.h"
+
+typedef struct keeper {
+    const bm_doc_table *docs;
+    const bm_id_set *wanted;
+    uint64_t memory;
+    bm_explain_sets *out;
+} keeper;
+
+/* One document more, with so many hashes. Growing by half at a time, so the memory asked for is at
+ * most half as much again as what is counted. */
+static bm_status make_room(const keeper *k, size_t n_hashes, bm_error *err)
+{
+    bm_explain_sets *s = k->out;
+    size_t cap = s->cap, have = s->n == 0 ? 0 : (size_t)s->offsets[s->n];
+    uint64_t bytes = bm_doc_table_bytes(k->docs) + (have + n_hashes) * sizeof *s->hashes +
+                     (s->n + 1) * (sizeof *s->offsets + sizeof *s->shapes + sizeof *s->numbers);
+    if (k->memory != 0 && bytes > k->memory)
+        return bm_fail(err, BM_ERR_NOMEM,
+                       "the shingles of the group's documents do not fit into %" PRIu64
+                       " bytes (--memory; dedup --pairs writes the pairs, which need less)",
+                       k->memory);
+    void *hashes = s->hashes, *numbers = s->numbers;
+    bm_status status = bm_grow(&hashes, &s->cap_hashes, have + n_hashes, sizeof *s->hashes, err);
+    s->hashes = hashes;
+    if (status == BM_OK)
+        status = bm_grow(&numbers, &cap, s->n + 1, sizeof *s->numbers, err);
+    s->numbers = numbers;
+    if (status != BM_OK || cap == s->cap)
+        return status;
+    uint64_t *offsets = bm_resize(s->offsets, cap + 1, sizeof *offsets);
+    s->offsets = offsets != NULL ? offsets : s->offsets;
+    bm_hash128 *shapes = bm_resize(s->shapes, cap, sizeof *shapes);
+    s->shapes = shapes != NULL ? shapes : s->shapes;
+    if (offsets == NULL || shapes == NULL)
+        return bm_fail_nomem(err, cap * sizeof *shapes);
+    s->cap = cap;
+    return BM_OK;
+}
+
+static bm_status keep_wanted(void *ctx, const bm_ingest_batch *batch, size_t first_row,
+                             bm_error *err)
+{
+    keeper *k = ctx;
+    bm_explain_sets *s = k->out;
+    const bm_shingle_batch *shingles = &batch->shingles;
+    for (size_t i = 0; i < batch->n_docs; i++) {
+        uint32_t number = bm_id_set_find(k->wanted, bm_doc_table_id(k->docs, first_row + i));
+        if (number == BM_ID_NONE)
+            continue;
+        uint64_t begin = shingles->offsets[i], n = shingles->offsets[i + 1] - begin;
+        bm_status status = make_room(k, (size_t)n, err);
+        if (status != BM_OK)
+            return status;
+        if (s->n == 0)
+            s->offsets[0] = 0;
+        if (n > 0)
+            memcpy(s->hashes + s->offsets[s->n], shingles->hashes + begin,
+                   (size_t)n * sizeof *s->hashes);
+        s->offsets[s->n + 1] = s->offsets[s->n] + n;
+        s->shapes[s->n] = shingles->sequence[i];
+        s->numbers[s->n] = number;
+        s->place[number] = (uint32_t)s->n++;
+    }
+    return BM_OK;
+}
+
+/* An input of another size cannot be the same. One that is missing is left to those who open it. */
+static bm_status check_sizes(const bm_manifest *manifest, bm_error *err)
+{
+    size_t n = bm_manifest_n_inputs(manifest);
+    if (n == 0)
+        return bm_fail_at(err, BM_ERR_FORMAT, bm_manifest_path(manifest), 0,
+                          "it names no inputs (documents that were compared by their signatures "
+                          "alone)");
+    for (size_t i = 0; i < n; i++) {
+        const bm_manifest_input *input = bm_manifest_input_at(manifest, i);
+        struct stat st;
+        if (strcmp(input->file, "-") == 0)
+            return bm_fail_at(err, BM_ERR_FORMAT, bm_manifest_path(manifest), 0,
+                              "its input was standard input, which cannot be read again");
+        if (stat(input->file, &st) == 0 && S_ISREG(st.st_mode) &&
+            (uint64_t)st.st_size != input->bytes)
+            return bm_fail_at(err, BM_ERR_FORMAT, input->file, 0,
+                              "the file is not the one that %s was made from (it has %llu bytes, "
+                              "had %" PRIu64 ")",
+                              bm_manifest_path(manifest), (unsigned long long)st.st_size,
+                              input->bytes);
+    }
+    return BM_OK;
+}
+
+static bm_status read_inputs(bm_job_context *run, const bm_manifest *manifest, keeper *k,
+                             bm_error *err)
+{
+    bm_recipe recipe = {0};
+    const bm_job *job = run->job;
+    bm_status status = bm_recipe_make(job, &manifest, 1, &recipe, err);
+    if (status == BM_OK && recipe.job.input.format == BM_FORMAT_HASHES)
+        status = bm_fail_at(err, BM_ERR_FORMAT, bm_manifest_path(manifest), 0,
+                            "its inputs are arrays of hashes, whose offsets it does not name");
+    if (status == BM_OK) {
+        run->job = &recipe.job;
+        run->docs.number_duplicates = recipe.job.input.number_duplicate_ids;
+        bm_job_context_stage(run, "read", "bytes");
+        status = bm_job_context_inputs(run, false, false, err);
+    }
+    if (status == BM_OK)
+        status = bm_job_context_ingest(run, false, false, keep_wanted, k, err);
+    if (status == BM_OK)
+        status = bm_recipe_check_inputs(&manifest, 1, run->inputs, err);
+    bm_input_set_close(run->inputs); /* it borrows the recipe */
+    run->inputs = NULL;
+    run->job = job;
+    bm_recipe_reset(&recipe);
+    return status;
+}
+
+bm_status bm_explain_sets_read(bm_job_context *run, const bm_manifest *manifest,
+                               const bm_id_set *wanted, bm_explain_sets *out, bm_error *err)
+{
+    bm_explain_sets sets = {0};
+    keeper k = {.docs = &run->docs, .wanted = wanted, .memory = run->memory, .out = &sets};
+    bm_status status = check_sizes(manifest, err);
+    if (status != BM_OK)
+        return status;
+    sets.place = bm_alloc(wanted->n, sizeof *sets.place);
+    if (sets.place == NULL)
+        return bm_fail_nomem(err, wanted->n * sizeof *sets.place);
+    memset(sets.place, 0xFF, wanted->n * sizeof *sets.place);
+    status = read_inputs(run, manifest, &k, err);
+    if (status == BM_OK)
+        *out = sets;
+    else
+        bm_explain_sets_reset(&sets);
+    return status;
+}
+
+void bm_explain_sets_reset(bm_explain_sets *sets)
+{
+    bm_free(sets->numbers);
+    bm_free(sets->place);
+    bm_free(sets->offsets);
+    bm_free(sets->shapes);
+    bm_free(sets->hashes);
+    memset(sets, 0, sizeof *sets);
+}

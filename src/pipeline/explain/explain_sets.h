@@ -1,0 +1,27 @@
+/* explain_sets.h -- the shingle sets of a few documents, out of the inputs that a report names. */
+#ifndef BM_EXPLAIN_EXPLAIN_SETS_H
+#define BM_EXPLAIN_EXPLAIN_SETS_H
+
+#include "io/output/manifest.h"
+#include "model/id_set.h"
+#include "pipeline/context/job_context.h"
+
+typedef struct bm_explain_sets {
+    size_t n;           /* documents met, in input order */
+    uint32_t *numbers;  /* of each in the set of ids that was wanted */
+    uint32_t *place;    /* of each wanted one in the above; BM_ID_NONE: it is not in the inputs */
+    uint64_t *offsets;  /* n + 1, into hashes */
+    bm_hash128 *shapes; /* of each: equal for identical documents */
+    uint64_t *hashes;
+    size_t cap, cap_hashes;
+} bm_explain_sets; /* {0} is empty */
+
+/* Read all inputs of the manifest, in the way it says, on the run's threads, and keep the wanted
+ * documents. BM_ERR_FORMAT names an input that is not the one that the manifest was made from;
+ * BM_ERR_IO one that is gone; BM_ERR_NOMEM past the run's memory. The run's job, documents and
+ * inputs are used up: once a run. */
+bm_status bm_explain_sets_read(bm_job_context *run, const bm_manifest *manifest,
+                               const bm_id_set *wanted, bm_explain_sets *out, bm_error *err);
+void bm_explain_sets_reset(bm_explain_sets *sets);
+
+#endif

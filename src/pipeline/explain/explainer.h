@@ -1,0 +1,74 @@
+/* explainer.h -- what the parts of `explain` share: the directory, the group, its pairs, what was
+ * found in them.
+ *
+ *     job_explain.c    the job: which group, in which order things are done
+ *     explain_group.c  the report's words, the group and its members
+ *     explain_pairs.c  the group's pairs: from pairs.tsv, or from the inputs (explain_sets.c)
+ *     explain_write.c  the answer as text, JSON or a graph
+ *
+ * Documents are numbered by their place in the group, which is their order in the inputs.
+ * Similarities have the six decimals of our files, also where they were computed again, so that the
+ * answer does not depend on where the pairs came from. */
+#ifndef BM_EXPLAIN_EXPLAINER_H
+#define BM_EXPLAIN_EXPLAINER_H
+
+#include <bandmill/explain.h>
+#include <bandmill/sketch.h>
+
+#include "io/output/manifest.h"
+#include "lsh/bridges.h"
+#include "lsh/link_graph.h"
+#include "lsh/min_cut.h"
+#include "lsh/shortest_chain.h"
+#include "pipeline/explain/explain_sets.h"
+#include "model/id_set.h"
+#include "pipeline/context/job_context.h"
+#include "pipeline/output/rows.h"
+
+typedef struct bm_explainer {
+    const bm_explain_options *options;
+    bm_job job; /* of the run: the directory as input, threads, memory */
+    bm_job_context run;
+    bm_manifest *manifest;
+    bm_find_config find; /* how the directory's pairs were found */
+    bool star;
+    /* the group */
+    uint64_t group;
+    bm_id_set ids;
+    uint32_t kept, a, b; /* a, b: the two documents asked for */
+    bm_pair *pairs;      /* ordered by a, then b */
+    size_t n_pairs, cap_pairs;
+    bool from_inputs;
+    bm_explain_sets sets; /* where they were read */
+    /* the answer */
+    bm_link_graph graph;
+    double similarity; /* of a and b themselves; NAN: not known */
+    bm_chain chain;
+    bm_cut cut;
+    bm_bridges bridges;
+} bm_explainer;
+
+/* --- explain_group.c --- */
+/* Open the report, see that groups.jsonl is the one it lists, read how pairs were found. */
+bm_status bm_explain_open(bm_explainer *e, bm_error *err);
+/* An output of the directory that must be as the report lists it. */
+bm_status bm_explain_check_output(const bm_explainer *e, const char *name, bm_error *err);
+/* The groups of n ids; 0: none. */
+bm_status bm_explain_find(const bm_explainer *e, const bm_str *ids, size_t n, uint64_t *groups,
+                          bm_error *err);
+/* Fill ids and kept of group `number`. BM_ERR_USAGE: there is none of that number. */
+bm_status bm_explain_load(bm_explainer *e, uint64_t number, bm_error *err);
+/* DIR/name into `path`. */
+void bm_explain_path(const bm_explainer *e, const char *name, char path[4096]);
+
+/* --- explain_pairs.c --- */
+/* The pairs of the group's documents. */
+bm_status bm_explain_pairs(bm_explainer *e, bm_error *err);
+/* The similarity of e->a and e->b themselves, as the directory's pairs are measured: of their link,
+ * else from the inputs. Where these cannot be read: a warning, and NAN. */
+bm_status bm_explain_similarity(bm_explainer *e, bm_error *err);
+
+/* --- explain_write.c --- */
+bm_status bm_explain_write(const bm_explainer *e, bm_rows *rows, bm_error *err);
+
+#endif

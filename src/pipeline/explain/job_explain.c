@@ -1,0 +1,212 @@
+/* job_explain.c -- why two documents are in one group, or what holds a group together.
+ *
+ *     report, groups.jsonl -> the group -> its pairs -> chain and cut, or bridges -> the answer
+ *
+ * Everything works on one group: memory is that of its ids and pairs, and, where pairs must be
+ * computed again, of its shingles. Threads are used while inputs are read and pairs verified. */
+#include <bandmill/explain.h>
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "pipeline/explain/explainer.h"
+
+static bm_status check_options(const bm_explain_options *o, bm_error *err)
+{
+    if (o->path == NULL)
+        return bm_fail(err, BM_ERR_USAGE, "no input given (a directory that dedup wrote)");
+    if ((o->id_a == NULL) != (o->id_b == NULL) || (o->id_a != NULL) == (o->group != 0))
+        return bm_fail(err, BM_ERR_USAGE, "two ids or a group are explained (one or the other)");
+    if (o->id_a != NULL && strcmp(o->id_a, o->id_b) == 0)
+        return bm_fail(err, BM_ERR_USAGE, "'%s' twice (two documents)", o->id_a);
+    return o->output == NULL ? BM_OK : bm_out_check(o->output, o->force, false, &o->path, 1, err);
+}
+
+static bm_status open_run(bm_explainer *e, bm_error *err)
+{
+    const bm_explain_options *o = e->options;
+    bm_job_init(&e->job);
+    e->job.input.paths = &e->options->path;
+    e->job.input.n_paths = 1;
+    e->job.cpu = o->cpu;
+    e->job.threads = o->threads;
+    e->job.memory = o->memory;
+    e->job.callbacks = o->callbacks;
+    return bm_job_context_open(&e->job, "explain", &e->run, err);
+}
+
+/* --- two documents in no group together --- */
+
+/* Which of the two are in no group, and are they documents at all? Only the inputs can tell. */
+static bm_status look_for(bm_explainer *e, const bm_str *ids, const uint64_t *groups, bm_error *err)
+{
+    bm_id_set wanted = {0};
+    uint32_t number;
+    bm_error inner = {0};
+    char why[2100];
+    bm_status status = BM_OK;
+    for (size_t i = 0; status == BM_OK && i < 2; i++)
+        if (groups[i] == 0)
+            status = bm_id_set_add(&wanted, ids[i], &number, &inner);
+    if (status == BM_OK)
+        status = bm_explain_sets_read(&e->run, e->manifest, &wanted, &e->sets, &inner);
+    for (uint32_t i = 0; status == BM_OK && i < wanted.n; i++) {
+        bm_str id = bm_id_set_id(&wanted, i);
+        if (e->sets.place[i] == BM_ID_NONE)
+            status =
+                bm_fail(&inner, BM_ERR_USAGE, "no document '%.*s' (ids as the inputs have them)",
+                        (int)(id.len < 500 ? id.len : 500), id.data);
+    }
+    if (status == BM_ERR_IO || status == BM_ERR_FORMAT || status == BM_ERR_INPUT) {
+        bm_str id = bm_id_set_id(&wanted, 0);
+        bm_error_format(&inner, why, sizeof why);
+        status = bm_fail(&inner, BM_ERR_USAGE,
+                         "'%.*s' is in no group: unknown, or like no other document (the inputs "
+                         "cannot tell: %.500s)",
+                         (int)(id.len < 300 ? id.len : 300), id.data, why);
+    }
+    if (status != BM_OK && err != NULL)
+        *err = inner;
+    bm_id_set_reset(&wanted);
+    return status;
+}
+
+static void place_text(uint64_t group, char out[48])
+{
+    if (group == 0)
+        snprintf(out, 48, "no group");
+    else
+        snprintf(out, 48, "group %" PRIu64, group);
+}
+
+static bm_status no_chain(bm_explainer *e, const bm_str *ids, const uint64_t *groups, bm_error *err)
+{
+    char a[48], b[48];
+    bm_status status = BM_OK;
+    if (groups[0] == 0 || groups[1] == 0)
+        status = look_for(e, ids, groups, err);
+    if (status != BM_OK)
+        return status;
+    place_text(groups[0], a);
+    place_text(groups[1], b);
+    return bm_fail(err, BM_NOT_FOUND, "no chain: '%.300s' is in %s, '%.300s' in %s",
+                   e->options->id_a, a, e->options->id_b, b);
+}
+
+/* --- the group --- */
+
+static bm_status load_group(bm_explainer *e, bm_error *err)
+{
+    const bm_explain_options *o = e->options;
+    if (o->group != 0)
+        return bm_explain_load(e, o->group, err);
+    const bm_str ids[2] = {{o->id_a, strlen(o->id_a)}, {o->id_b, strlen(o->id_b)}};
+    uint64_t groups[2];
+    bm_status status = bm_explain_find(e, ids, 2, groups, err);
+    if (status == BM_OK && (groups[0] == 0 || groups[0] != groups[1]))
+        return no_chain(e, ids, groups, err);
+    if (status == BM_OK)
+        status = bm_explain_load(e, groups[0], err);
+    if (status == BM_OK) {
+        e->a = bm_id_set_find(&e->ids, ids[0]);
+        e->b = bm_id_set_find(&e->ids, ids[1]);
+    }
+    return status;
+}
+
+static bm_status explain_chain(bm_explainer *e, bm_error *err)
+{
+    bm_status status = bm_explain_similarity(e, err);
+    if (status == BM_OK)
+        status = bm_shortest_chain(&e->graph, e->a, e->b, &e->chain, err);
+    if (status == BM_OK && e->chain.n_links == 0)
+        status =
+            bm_fail_at(err, BM_ERR_FORMAT, e->options->path, 0,
+                       "its pairs do not join the two, which are in its group %" PRIu64, e->group);
+    return status == BM_OK ? bm_min_cut(&e->graph, e->a, e->b, &e->cut, err) : status;
+}
+
+static bm_status explain_group(bm_explainer *e, bm_error *err)
+{
+    bm_status status = load_group(e, err);
+    if (status == BM_OK)
+        status = bm_explain_pairs(e, err);
+    if (status != BM_OK)
+        return status;
+    bm_meter_log(&e->run.meter, BM_LOG_INFO, "%s",
+                 e->from_inputs ? "the pairs of the group were computed again from the inputs"
+                                : "the pairs of the group are those of pairs.tsv");
+    bm_job_context_stage(&e->run, "group", "documents");
+    status = bm_link_graph_init(&e->graph, e->pairs, e->n_pairs, e->ids.n, err);
+    if (status == BM_OK)
+        status = bm_meter_check(&e->run.meter, err);
+    if (status == BM_OK)
+        status = e->options->group == 0 ? explain_chain(e, err)
+                                        : bm_bridges_find(&e->graph, &e->bridges, err);
+    return status;
+}
+
+/* --- the job --- */
+
+static bm_status write_answer(bm_explainer *e, bm_error *err)
+{
+    const bm_explain_options *o = e->options;
+    bm_rows rows = {.write = o->write, .write_ctx = o->write_ctx};
+    bm_status status = BM_OK;
+    if (o->output != NULL)
+        status = bm_out_file_open(o->output, o->force, &rows.file, err);
+    if (status == BM_OK)
+        status = bm_explain_write(e, &rows, err);
+    bm_rows_reset(&rows);
+    if (rows.file != NULL && status != BM_OK)
+        bm_out_file_abort(rows.file);
+    else if (rows.file != NULL)
+        status = bm_out_file_close(rows.file, err);
+    return status;
+}
+
+static void fill_summary(const bm_explainer *e, bm_explain_summary *out)
+{
+    *out = (bm_explain_summary){.group = e->group,
+                                .documents = e->ids.n,
+                                .pairs = e->n_pairs,
+                                .from_inputs = e->from_inputs,
+                                .links = e->chain.n_links,
+                                .cut = e->cut.n,
+                                .weakest = NAN,
+                                .similarity = e->similarity,
+                                .bridges = e->bridges.n_bridges,
+                                .articulation_points = e->bridges.n_articulation_points};
+    if (e->chain.n_links > 0)
+        out->weakest = e->pairs[e->chain.pairs[e->chain.weakest]].similarity;
+}
+
+bm_status bm_explain(const bm_explain_options *options, bm_explain_summary *out, bm_error *err)
+{
+    bm_explainer e = {.options = options, .similarity = NAN};
+    bm_status status = check_options(options, err);
+    if (status == BM_OK)
+        status = open_run(&e, err);
+    if (status != BM_OK)
+        return status;
+    status = bm_explain_open(&e, err);
+    if (status == BM_OK)
+        status = explain_group(&e, err);
+    if (status == BM_OK)
+        status = write_answer(&e, err);
+    if (status == BM_OK)
+        fill_summary(&e, out);
+    bm_chain_reset(&e.chain);
+    bm_cut_reset(&e.cut);
+    bm_bridges_reset(&e.bridges);
+    bm_link_graph_reset(&e.graph);
+    bm_explain_sets_reset(&e.sets);
+    bm_id_set_reset(&e.ids);
+    bm_free(e.pairs);
+    bm_job_context_close(&e.run);
+    bm_manifest_close(e.manifest);
+    return status;
+}

@@ -1,0 +1,24 @@
+/* cluster_groups.h -- labels of documents to groups, and a group to a row of groups.jsonl. */
+#ifndef BM_JOBS_CLUSTER_GROUPS_H
+#define BM_JOBS_CLUSTER_GROUPS_H
+
+#include "model/id_set.h"
+#include "pipeline/output/rows.h"
+
+typedef struct bm_cluster_groups {
+    size_t n;
+    size_t *begins;    /* n + 1 places in `members` */
+    uint32_t *members; /* by group, in order of their first members; ascending in each */
+    uint32_t *kept;    /* n */
+    uint64_t n_members, largest;
+} bm_cluster_groups; /* {0} is empty */
+
+/* labels[i] is one document of i's group (its own label); groups of one are left out. Kept is the
+ * label itself (`label_is_kept`), or else the first or the last of the group. */
+bm_status bm_cluster_groups_make(const uint32_t *labels, size_t n_docs, bool label_is_kept,
+                                 bm_keep keep, bm_cluster_groups *out, bm_error *err);
+void bm_cluster_groups_reset(bm_cluster_groups *groups);
+bm_status bm_cluster_groups_row(const bm_cluster_groups *groups, const bm_id_set *ids, size_t group,
+                                bm_rows *rows, bm_error *err);
+
+#endif

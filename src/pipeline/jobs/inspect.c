@@ -1,0 +1,413 @@
+/* inspect.c -- what a file or directory of ours holds, as one JSON object.
+ *
+ *     a directory      kind, version, provenance, plan, counts, its files with bytes and shapes,
+ *                      "digests":"ok" after SHA-256 of every listed output was compared
+ *     a manifest       the same without files and digests
+ *     .npy             type and shape
+ *     groups.jsonl     groups, their documents, the largest
+ *     other tables     told by their header line: kind, columns, rows; of pairs.tsv the least and
+ *                      greatest similarity
+ *     ids.txt, kept_ids.txt   told by name: ids
+ *
+ * Files are told by their bytes, not by their names, where their bytes tell. Anything else is
+ * BM_ERR_FORMAT. Text is read line by line; a row of more than 64 MiB is no table of ours, but a
+ * group may have any number of documents. */
+#include <bandmill/job.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "io/json/json_scan.h"
+#include "io/json/json_write.h"
+#include "io/output/manifest.h"
+#include "io/arrays/npy.h"
+#include "io/arrays/sign_dir.h"
+#include "io/results/line_file.h"
+
+#define ROW_BYTES ((size_t)64 << 20) /* of the longest row of a table */
+
+typedef struct target {
+    const char *path;
+    int fd;
+    uint64_t bytes;
+    bm_json *json;
+} target;
+
+/* --- lines --- */
+
+/* Called for each line without its newline; anything but BM_OK stops. */
+typedef bm_status (*line_fn)(void *ctx, uint64_t number, bm_str line, bm_error *err);
+
+static bm_status each_line(const target *t, size_t longest, line_fn fn, void *ctx, bm_error *err)
+{
+    bm_line_file lines = {
+        .fd = t->fd, .name = t->path, .longest = longest, .too_long = BM_ERR_FORMAT};
+    bool more = true;
+    bm_status status = BM_OK;
+    if (lseek(t->fd, 0, SEEK_SET) != 0)
+        return bm_fail_errno(err, errno, t->path, "cannot read");
+    while (status == BM_OK) {
+        status = bm_line_file_next(&lines, &more, err);
+        if (status != BM_OK || !more)
+            break;
+        status = !lines.ended ? bm_fail_at(err, BM_ERR_FORMAT, t->path, lines.number,
+                                           "the last line has no newline")
+                              : fn(ctx, lines.number, (bm_str){lines.text, lines.len}, err);
+    }
+    bm_line_file_reset(&lines);
+    return status;
+}
+
+typedef struct table {
+    const target *t;
+    size_t columns;
+    bool pairs;
+    uint64_t rows, with_value;
+    double least, greatest;
+} table;
+
+static bm_status count_row(void *ctx, uint64_t number, bm_str line, bm_error *err)
+{
+    table *rows = ctx;
+    size_t columns = 1, last = 0;
+    for (size_t i = 0; i < line.len; i++) {
+        if (line.data[i] == '\t') {
+            columns++;
+            last = i + 1;
+        }
+    }
+    if (number == 1) {
+        rows->columns = columns;
+        return BM_OK;
+    }
+    if (columns != rows->columns)
+        return bm_fail_at(err, BM_ERR_FORMAT, rows->t->path, number,
+                          "%zu columns (expected %zu, as in the header)", columns, rows->columns);
+    rows->rows++;
+    if (!rows->pairs || last == line.len)
+        return BM_OK;
+    /* six decimals, "0.812345" or "1.000000": read without the locale */
+    uint64_t digits = 0;
+    size_t n = line.len - last;
+    const char *text = line.data + last;
+    bool good = n == 8 && text[1] == '.';
+    for (size_t i = 0; i < n && good; i++) {
+        good = i == 1 || (text[i] >= '0' && text[i] <= '9');
+        digits = i == 1 ? digits : digits * 10 + (uint64_t)(text[i] - '0');
+    }
+    if (!good)
+        return bm_fail_at(err, BM_ERR_FORMAT, rows->t->path, number,
+                          "jaccard is no number of six decimals");
+    double value = (double)digits / 1e6;
+    rows->least = rows->with_value == 0 ? value : fmin(rows->least, value);
+    rows->greatest = rows->with_value == 0 ? value : fmax(rows->greatest, value);
+    rows->with_value++;
+    return BM_OK;
+}
+
+static bm_status show_table(const target *t, bm_str header, const char *kind, bm_error *err)
+{
+    table rows = {.t = t, .pairs = strcmp(kind, "pairs") == 0};
+    bm_status status = each_line(t, ROW_BYTES, count_row, &rows, err);
+    if (status != BM_OK)
+        return status;
+    bm_json_key(t->json, "columns");
+    bm_json_begin_array(t->json);
+    for (size_t at = 0; at <= header.len;) {
+        const char *tab = memchr(header.data + at, '\t', header.len - at);
+        size_t end = tab != NULL ? (size_t)(tab - header.data) : header.len;
+        bm_json_string(t->json, (bm_str){header.data + at, end - at});
+        at = end + 1;
+    }
+    bm_json_end_array(t->json);
+    bm_json_key(t->json, "rows");
+    bm_json_uint(t->json, rows.rows);
+    if (rows.with_value > 0) {
+        bm_json_key(t->json, "least_jaccard");
+        bm_json_double(t->json, rows.least);
+        bm_json_key(t->json, "greatest_jaccard");
+        bm_json_double(t->json, rows.greatest);
+    }
+    return BM_OK;
+}
+
+typedef struct group_count {
+    const target *t;
+    uint64_t groups, documents, largest;
+} group_count;
+
+static bm_status count_group(void *ctx, uint64_t number, bm_str line, bm_error *err)
+{
+    group_count *groups = ctx;
+    bm_str value, item;
+    uint64_t group, size, members = 0;
+    size_t at = 0;
+    if (!bm_json_scan_find(line, "group", &value) || !bm_json_scan_uint(value, &group) ||
+        group != number || !bm_json_scan_find(line, "size", &value) ||
+        !bm_json_scan_uint(value, &size) || !bm_json_scan_find(line, "members", &value))
+        return bm_fail_at(err, BM_ERR_FORMAT, groups->t->path, number,
+                          "is no group (expected group, kept, size, members)");
+    while (bm_json_scan_element(value, &at, &item))
+        members++;
+    if (members != size)
+        return bm_fail_at(err, BM_ERR_FORMAT, groups->t->path, number,
+                          "size and the number of members differ");
+    groups->groups++;
+    groups->documents += size;
+    groups->largest = size > groups->largest ? size : groups->largest;
+    return BM_OK;
+}
+
+static bm_status show_groups(const target *t, bm_error *err)
+{
+    group_count groups = {.t = t};
+    bm_status status = each_line(t, (size_t)t->bytes, count_group, &groups, err);
+    if (status != BM_OK)
+        return status;
+    bm_json_key(t->json, "groups");
+    bm_json_uint(t->json, groups.groups);
+    bm_json_key(t->json, "documents");
+    bm_json_uint(t->json, groups.documents);
+    bm_json_key(t->json, "largest");
+    bm_json_uint(t->json, groups.largest);
+    return BM_OK;
+}
+
+static bm_status count_id(void *ctx, uint64_t number, bm_str line, bm_error *err)
+{
+    (void)line;
+    (void)err;
+    *(uint64_t *)ctx = number;
+    return BM_OK;
+}
+
+static bm_status show_ids(const target *t, bm_error *err)
+{
+    uint64_t n = 0;
+    bm_status status = each_line(t, ROW_BYTES, count_id, &n, err);
+    if (status != BM_OK)
+        return status;
+    bm_json_key(t->json, "ids");
+    bm_json_uint(t->json, n);
+    return BM_OK;
+}
+
+/* --- .npy --- */
+
+static bm_status show_npy(const target *t, bm_error *err)
+{
+    bm_npy_header header;
+    bm_status status = bm_npy_header_read(t->fd, t->path, &header, err);
+    if (status == BM_ERR_INPUT) { /* here it is the file that was asked about */
+        if (err != NULL)
+            err->status = BM_ERR_FORMAT;
+        return BM_ERR_FORMAT;
+    }
+    if (status != BM_OK)
+        return status;
+    bm_json_key(t->json, "type");
+    bm_json_text(t->json, header.type);
+    bm_json_key(t->json, "shape");
+    bm_json_begin_array(t->json);
+    for (uint32_t i = 0; i < header.n_dims; i++)
+        bm_json_uint(t->json, header.shape[i]);
+    bm_json_end_array(t->json);
+    return BM_OK;
+}
+
+/* --- manifests and directories --- */
+
+static void show_manifest(const bm_manifest *manifest, bm_json *json)
+{
+    static const char *const members[] = {"provenance", "plan", "counts", "inputs", "outputs"};
+    bm_str value;
+    bm_json_key(json, "kind");
+    bm_json_text(json, bm_manifest_kind(manifest));
+    bm_json_key(json, "version");
+    bm_json_text(json, bm_manifest_version(manifest));
+    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
+        if (bm_manifest_member(manifest, members[i], &value)) {
+            bm_json_key(json, members[i]);
+            bm_json_scan_copy(value, json);
+        }
+    }
+}
+
+static bm_status open_target(const char *path, target *t, bm_error *err)
+{
+    struct stat info;
+    t->path = path;
+    t->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (t->fd < 0 || fstat(t->fd, &info) != 0)
+        return bm_fail_errno(err, errno, path, "cannot open");
+    if (!S_ISREG(info.st_mode))
+        return bm_fail_at(err, BM_ERR_FORMAT, path, 0, "is no regular file");
+    t->bytes = (uint64_t)info.st_size;
+    return BM_OK;
+}
+
+static bm_status show_output(const char *folder, const char *name, bm_json *json, bm_error *err)
+{
+    bm_buf path = {0};
+    target t = {.fd = -1, .json = json};
+    bm_status status = bm_buf_add_format(&path, err, "%s/%s", folder, name);
+    if (status == BM_OK)
+        status = bm_buf_end(&path, err);
+    if (status == BM_OK)
+        status = open_target(path.data, &t, err);
+    if (status == BM_OK) {
+        bm_buf shown = {0};
+        size_t len = strlen(name);
+        bm_json_begin_object(json);
+        bm_json_key(json, "file");
+        status = bm_tsv_escape(&shown, (bm_str){name, len}, err);
+        bm_json_string(json, (bm_str){shown.data, shown.len});
+        bm_buf_reset(&shown);
+        bm_json_key(json, "bytes");
+        bm_json_uint(json, t.bytes);
+        if (status == BM_OK && len > 4 && strcmp(name + len - 4, ".npy") == 0)
+            status = show_npy(&t, err);
+        bm_json_end_object(json);
+    }
+    if (t.fd >= 0)
+        close(t.fd);
+    bm_buf_reset(&path);
+    return status;
+}
+
+static bm_status show_folder(const char *path, bm_json *json, bm_error *err)
+{
+    bm_manifest *manifest = NULL;
+    bm_sign_dir *signatures = NULL;
+    bm_status status = bm_manifest_open_dir(path, &manifest, err);
+    if (status != BM_OK)
+        return status;
+    show_manifest(manifest, json);
+    if (strcmp(bm_manifest_kind(manifest), "signatures") == 0)
+        status = bm_sign_dir_open(path, &signatures, err); /* shapes against each other */
+    if (status == BM_OK)
+        status = bm_manifest_check(manifest, path, err);
+    if (status == BM_OK) {
+        bm_json_key(json, "files");
+        bm_json_begin_array(json);
+        for (size_t i = 0; i < bm_manifest_n_outputs(manifest) && status == BM_OK; i++)
+            status = show_output(path, bm_manifest_output_at(manifest, i)->name, json, err);
+        bm_json_end_array(json);
+        bm_json_key(json, "digests");
+        bm_json_text(json, "ok");
+    }
+    bm_sign_dir_close(signatures);
+    bm_manifest_close(manifest);
+    return status;
+}
+
+/* --- telling what a file is --- */
+
+static void begin_kind(const target *t, const char *kind)
+{
+    bm_json_key(t->json, "kind");
+    bm_json_text(t->json, kind);
+    bm_json_key(t->json, "bytes");
+    bm_json_uint(t->json, t->bytes);
+}
+
+static const char *table_kind(bm_str header)
+{
+    static const struct {
+        const char *header, *kind;
+    } tables[] = {
+        {"id_a\tid_b\tjaccard", "pairs"},
+        {"id\tkept\tjaccard\treason\tfile\tline", "removed"},
+        {"file\tfirst_row\tdocuments\tskipped\tremoved\tkept", "sources"},
+        {"file\tline\treason", "skipped"},
+        {"threshold\tpairs\tgroups\tlargest\tremoved", "thresholds"},
+    };
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++)
+        if (header.len == strlen(tables[i].header) &&
+            memcmp(header.data, tables[i].header, header.len) == 0)
+            return tables[i].kind;
+    return NULL;
+}
+
+static bm_status show_file(const target *t, bm_error *err)
+{
+    char head[256];
+    ssize_t got = pread(t->fd, head, sizeof head, 0);
+    if (got < 0)
+        return bm_fail_errno(err, errno, t->path, "cannot read");
+    size_t n = (size_t)got;
+    const char *newline = n > 0 ? memchr(head, '\n', n) : NULL;
+    bm_str first = {head, newline != NULL ? (size_t)(newline - head) : n};
+    const char *kind = newline != NULL ? table_kind(first) : NULL;
+    const char *slash = strrchr(t->path, '/'), *name = slash != NULL ? slash + 1 : t->path;
+    if (kind != NULL) {
+        begin_kind(t, kind);
+        return show_table(t, first, kind, err);
+    }
+    if (n >= 6 && memcmp(head, "\x93NUMPY", 6) == 0) {
+        begin_kind(t, "array");
+        return show_npy(t, err);
+    }
+    if ((n >= 9 && memcmp(head, "{\"group\":", 9) == 0) ||
+        (n == 0 && strcmp(name, "groups.jsonl") == 0)) {
+        begin_kind(t, "groups");
+        return show_groups(t, err);
+    }
+    if (strcmp(name, "ids.txt") == 0 || strcmp(name, "kept_ids.txt") == 0) {
+        begin_kind(t, "ids");
+        return show_ids(t, err);
+    }
+    bm_manifest *manifest = NULL;
+    if (n == 0 || head[0] != '{')
+        return bm_fail_at(err, BM_ERR_FORMAT, t->path, 0, "is no file that bandmill writes");
+    bm_status status = bm_manifest_open(t->path, &manifest, err);
+    if (status != BM_OK)
+        return status;
+    show_manifest(manifest, t->json);
+    bm_manifest_close(manifest);
+    return BM_OK;
+}
+
+bm_status bm_inspect(const char *path, char **json, bm_error *err)
+{
+    bm_json out = {.pretty = true};
+    target t = {.path = path, .fd = -1, .json = &out};
+    struct stat info;
+    bm_buf shown = {0};
+    bm_status status = BM_OK;
+    if (stat(path, &info) != 0)
+        return bm_fail_errno(err, errno, path, "cannot open");
+    bm_json_begin_object(&out);
+    bm_json_key(&out, "schema");
+    bm_json_uint(&out, 1);
+    bm_json_key(&out, "tool");
+    bm_json_text(&out, "bandmill");
+    bm_json_key(&out, "path");
+    status = bm_tsv_escape(&shown, (bm_str){path, strlen(path)}, err);
+    bm_json_string(&out, (bm_str){shown.data, shown.len});
+    if (status == BM_OK && S_ISDIR(info.st_mode)) {
+        status = show_folder(path, &out, err);
+    } else if (status == BM_OK) {
+        status = open_target(path, &t, err);
+        if (status == BM_OK)
+            status = show_file(&t, err);
+    }
+    bm_json_end_object(&out);
+    if (status == BM_OK)
+        status = bm_json_finish(&out, err);
+    if (t.fd >= 0)
+        close(t.fd);
+    bm_buf_reset(&shown);
+    if (status != BM_OK) {
+        bm_buf_reset(&out.buf);
+        return status;
+    }
+    *json = out.buf.data; /* taken by the caller: malloc's, as bm_alloc's all are */
+    return BM_OK;
+}

@@ -1,0 +1,363 @@
+/* job_cluster.c -- groups from any list of pairs, at one threshold or at several in one pass.
+ *
+ * Components: a union-find for each threshold, fed as the rows come; no row is kept. Groups nest:
+ * two documents that are joined at a threshold are joined at every lower one. So a row walks from
+ * the highest threshold that it reaches down to the first at which its ends are joined already, and
+ * the checkpoint is a look at each row and a link for each merge: it hardly grows with the number of
+ * thresholds. Memory is the ids, and 4 bytes a document and threshold.
+ *
+ * Stars depend on all pairs of a document, so the rows are kept (16 bytes), sorted by similarity
+ * once, and each threshold takes a prefix.
+ *
+ * Documents are numbered in the order in which the file first names them; a row without a
+ * similarity counts at every threshold. One thread. */
+#include <bandmill/cluster.h>
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <bandmill/sketch.h>
+
+#include "base/error.h"
+#include "io/json/json_write.h"
+#include "lsh/union_find.h"
+#include "pipeline/jobs/cluster_groups.h"
+#include "model/id_set.h"
+#include "pipeline/match/match.h"
+#include "base/meter.h"
+#include "io/results/pair_file.h"
+
+#define ROWS_A_LOOK 65536u /* rows between two looks at progress and cancelling */
+
+typedef struct level {
+    double threshold;
+    size_t place; /* as given */
+    bm_union_find sets;
+    size_t cap;
+    uint64_t first_at; /* rows for which this is the highest threshold reached */
+} level;
+
+typedef struct cluster {
+    const bm_cluster_options *options;
+    bool star;
+    level *levels; /* thresholds descending */
+    size_t n_levels;
+    bm_id_set ids;
+    bm_pair *pairs; /* star only */
+    size_t n_pairs, cap_pairs;
+    uint64_t n_rows, n_unknown;
+    bm_cluster_result *results; /* by place */
+    bm_meter meter;
+} cluster;
+
+/* --- options --- */
+
+static int highest_first(const void *x, const void *y)
+{
+    const level *a = x, *b = y;
+    if (a->threshold > b->threshold || a->threshold < b->threshold)
+        return a->threshold > b->threshold ? -1 : 1;
+    return a->place < b->place ? -1 : a->place > b->place;
+}
+
+static bm_status open_levels(cluster *c, bm_error *err)
+{
+    const bm_cluster_options *o = c->options;
+    c->n_levels = o->n_thresholds > 0 ? o->n_thresholds : 1;
+    c->levels = bm_alloc_zero(c->n_levels, sizeof *c->levels);
+    c->results = bm_alloc_zero(c->n_levels, sizeof *c->results);
+    if (c->levels == NULL || c->results == NULL)
+        return bm_fail_nomem(err, c->n_levels * sizeof *c->levels);
+    for (size_t i = 0; i < o->n_thresholds; i++) {
+        c->levels[i] = (level){.threshold = o->thresholds[i], .place = i};
+        if (!(o->thresholds[i] > 0.0 && o->thresholds[i] <= 1.0))
+            return bm_fail(err, BM_ERR_USAGE, "threshold %g (more than 0, at most 1)",
+                           o->thresholds[i]);
+    }
+    qsort(c->levels, c->n_levels, sizeof *c->levels, highest_first);
+    return BM_OK;
+}
+
+/* --- reading --- */
+
+/* Documents up to `n` are there, each alone. */
+static bm_status grow_sets(level *l, size_t n, bm_error *err)
+{
+    void *parent = l->sets.parent;
+    bm_status status = bm_grow(&parent, &l->cap, n, sizeof *l->sets.parent, err);
+    l->sets.parent = parent;
+    for (; status == BM_OK && l->sets.n < n; l->sets.n++)
+        l->sets.parent[l->sets.n] = (uint32_t)l->sets.n;
+    return status;
+}
+
+/* The highest threshold that a similarity reaches; n_levels: none. */
+static size_t level_of(const cluster *c, double similarity)
+{
+    size_t at = 0;
+    while (!isnan(similarity) && at < c->n_levels && similarity < c->levels[at].threshold)
+        at++;
+    return at;
+}
+
+static bm_status take_row(cluster *c, const bm_pair *pair, bm_error *err)
+{
+    bm_status status = BM_OK;
+    size_t at = level_of(c, pair->similarity);
+    c->n_rows++;
+    c->n_unknown += isnan(pair->similarity) ? 1 : 0;
+    if (c->star && at < c->n_levels) {
+        void *pairs = c->pairs;
+        status = bm_grow(&pairs, &c->cap_pairs, c->n_pairs + 1, sizeof *c->pairs, err);
+        c->pairs = pairs;
+        if (status == BM_OK)
+            c->pairs[c->n_pairs++] = *pair;
+    }
+    for (size_t i = 0; !c->star && status == BM_OK && i < c->n_levels; i++)
+        if (c->levels[i].sets.n < c->ids.n)
+            status = grow_sets(&c->levels[i], c->ids.n, err);
+    if (status != BM_OK || at == c->n_levels)
+        return status;
+    c->levels[at].first_at++;
+    for (; !c->star && at < c->n_levels; at++)
+        if (!bm_union_find_link(&c->levels[at].sets, pair->a, pair->b))
+            break; /* joined here, so joined at every lower threshold */
+    return BM_OK;
+}
+
+static bm_status read_rows(cluster *c, bm_error *err)
+{
+    bm_pair_file file;
+    const bm_callbacks callbacks = bm_meter_callbacks(&c->meter);
+    bm_status status = bm_pair_file_open(c->options->path, BM_ERR_INPUT, &callbacks, &file, err);
+    if (status != BM_OK)
+        return status;
+    bm_meter_stage(&c->meter, "read", "bytes");
+    for (;;) {
+        bool more;
+        bm_pair pair = {0};
+        status = bm_pair_file_next(&file, &more, err);
+        if (status != BM_OK || !more)
+            break;
+        status = bm_id_set_add(&c->ids, file.id_a, &pair.a, err);
+        if (status == BM_OK)
+            status = bm_id_set_add(&c->ids, file.id_b, &pair.b, err);
+        pair.similarity = file.similarity;
+        if (status == BM_OK)
+            status = take_row(c, &pair, err);
+        if (status == BM_OK && c->n_rows % ROWS_A_LOOK == 0) {
+            bm_meter_progress(&c->meter, file.lines.n_bytes, 0, c->ids.n);
+            status = bm_meter_check(&c->meter, err);
+        }
+        if (status != BM_OK)
+            break;
+    }
+    bm_pair_file_close(&file);
+    return status;
+}
+
+/* --- groups --- */
+
+static double known_or_more(double similarity)
+{
+    return isnan(similarity) ? INFINITY : similarity;
+}
+
+static int most_similar_first(const void *x, const void *y)
+{
+    const bm_pair *p = x, *q = y;
+    double a = known_or_more(p->similarity), b = known_or_more(q->similarity);
+    if (a > b || a < b)
+        return a > b ? -1 : 1;
+    return bm_pair_by_place(p, q);
+}
+
+static bm_status star_labels(cluster *c, uint64_t n_pairs, uint32_t *labels, bm_error *err)
+{
+    size_t n = c->ids.n;
+    uint32_t *order = NULL;
+    if (c->options->keep == BM_KEEP_LAST) {
+        order = bm_alloc(n, sizeof *order);
+        if (order == NULL)
+            return bm_fail_nomem(err, n * sizeof *order);
+        for (size_t i = 0; i < n; i++)
+            order[i] = (uint32_t)(n - 1 - i);
+    }
+    bm_status status = bm_group_stars(c->pairs, (size_t)n_pairs, n, order, labels, err);
+    bm_free(order);
+    return status;
+}
+
+/* Groups of one level, of which `n_pairs` rows count. */
+static bm_status make_groups(cluster *c, level *l, uint64_t n_pairs, bm_cluster_groups *out,
+                             bm_error *err)
+{
+    size_t n = c->ids.n;
+    uint32_t *labels = bm_alloc(n, sizeof *labels);
+    if (labels == NULL)
+        return bm_fail_nomem(err, n * sizeof *labels);
+    bm_status status = BM_OK;
+    if (c->star)
+        status = star_labels(c, n_pairs, labels, err);
+    for (size_t doc = 0; !c->star && doc < n; doc++)
+        labels[doc] = bm_union_find_root(&l->sets, (uint32_t)doc);
+    if (status == BM_OK)
+        status = bm_cluster_groups_make(labels, n, c->star, c->options->keep, out, err);
+    bm_free(labels);
+    return status;
+}
+
+static bm_status write_groups(cluster *c, const bm_cluster_groups *groups, bm_rows *rows,
+                              bm_error *err)
+{
+    bm_status status = BM_OK;
+    for (size_t i = 0; status == BM_OK && i < groups->n; i++)
+        status = bm_cluster_groups_row(groups, &c->ids, i, rows, err);
+    return status;
+}
+
+/* Each level in turn, the highest threshold first: its results, and its rows where they are asked
+ * for. */
+static bm_status settle(cluster *c, bm_rows *rows, bm_error *err)
+{
+    uint64_t n_pairs = 0;
+    bm_status status = BM_OK;
+    bm_meter_stage(&c->meter, "group", "thresholds");
+    if (c->n_pairs > 1)
+        qsort(c->pairs, c->n_pairs, sizeof *c->pairs, most_similar_first);
+    for (size_t i = 0; status == BM_OK && i < c->n_levels; i++) {
+        level *l = &c->levels[i];
+        bm_cluster_groups groups = {0};
+        n_pairs += l->first_at;
+        status = bm_meter_check(&c->meter, err);
+        if (status == BM_OK)
+            status = make_groups(c, l, n_pairs, &groups, err);
+        if (status == BM_OK)
+            c->results[l->place] = (bm_cluster_result){.threshold = l->threshold,
+                                                       .pairs = n_pairs,
+                                                       .groups = groups.n,
+                                                       .largest = groups.largest,
+                                                       .removed = groups.n_members - groups.n};
+        if (status == BM_OK && c->n_levels == 1)
+            status = write_groups(c, &groups, rows, err);
+        bm_cluster_groups_reset(&groups);
+        bm_free(l->sets.parent); /* no longer needed */
+        l->sets = (bm_union_find){0};
+    }
+    return status;
+}
+
+/* --- the table --- */
+
+static bm_status write_table(const cluster *c, bm_rows *rows, bm_error *err)
+{
+    bm_status status =
+        bm_buf_add_text(&rows->buf, "threshold\tpairs\tgroups\tlargest\tremoved\n", err);
+    for (size_t i = 0; status == BM_OK && i < c->n_levels; i++) {
+        const bm_cluster_result *r = &c->results[i];
+        bm_json number = {0}; /* the shortest text that reads back as the threshold */
+        bm_json_double(&number, r->threshold);
+        if (number.status != BM_OK)
+            status = bm_fail_nomem(err, number.buf.len);
+        if (status == BM_OK)
+            status = bm_buf_add(&rows->buf, number.buf.data, number.buf.len, err);
+        if (status == BM_OK)
+            status = bm_buf_add_format(&rows->buf, err,
+                                       "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\n",
+                                       r->pairs, r->groups, r->largest, r->removed);
+        bm_buf_reset(&number.buf);
+    }
+    return status;
+}
+
+static void json_uint(bm_json *json, const char *key, uint64_t value)
+{
+    bm_json_key(json, key);
+    bm_json_uint(json, value);
+}
+
+static bm_status write_json(const cluster *c, bm_rows *rows, bm_error *err)
+{
+    bm_json json = {0};
+    bm_json_begin_object(&json);
+    json_uint(&json, "schema", 1);
+    bm_json_key(&json, "kind");
+    bm_json_text(&json, "cluster");
+    bm_json_key(&json, "cluster");
+    bm_json_text(&json, c->star ? "star" : "components");
+    json_uint(&json, "pairs", c->n_rows);
+    json_uint(&json, "documents", c->ids.n);
+    json_uint(&json, "unknown", c->n_unknown);
+    bm_json_key(&json, "thresholds");
+    bm_json_begin_array(&json);
+    for (size_t i = 0; i < c->n_levels; i++) {
+        bm_json_begin_object(&json);
+        bm_json_key(&json, "threshold");
+        bm_json_double(&json, c->results[i].threshold);
+        json_uint(&json, "pairs", c->results[i].pairs);
+        json_uint(&json, "groups", c->results[i].groups);
+        json_uint(&json, "largest", c->results[i].largest);
+        json_uint(&json, "removed", c->results[i].removed);
+        bm_json_end_object(&json);
+    }
+    bm_json_end_array(&json);
+    bm_json_end_object(&json);
+    bm_status status = bm_json_finish(&json, err);
+    if (status == BM_OK)
+        status = bm_buf_add(&rows->buf, json.buf.data, json.buf.len, err);
+    bm_buf_reset(&json.buf);
+    return status;
+}
+
+/* --- the job --- */
+
+static bm_status run(cluster *c, bm_error *err)
+{
+    const bm_cluster_options *o = c->options;
+    bm_rows rows = {.write = o->write, .write_ctx = o->write_ctx};
+    bm_status status = open_levels(c, err);
+    if (status == BM_OK && o->output != NULL)
+        status = bm_out_check(o->output, o->force, false, &o->path, strcmp(o->path, "-") != 0, err);
+    if (status == BM_OK)
+        status = read_rows(c, err);
+    if (status == BM_OK && o->output != NULL)
+        status = bm_out_file_open(o->output, o->force, &rows.file, err);
+    if (status == BM_OK)
+        status = settle(c, &rows, err);
+    if (status == BM_OK && c->n_levels > 1)
+        status = o->json ? write_json(c, &rows, err) : write_table(c, &rows, err);
+    if (status == BM_OK)
+        status = bm_rows_flush(&rows, true, err);
+    bm_rows_reset(&rows);
+    if (rows.file != NULL && status != BM_OK)
+        bm_out_file_abort(rows.file);
+    else if (rows.file != NULL)
+        status = bm_out_file_close(rows.file, err);
+    return status;
+}
+
+bm_status bm_cluster_pairs(const bm_cluster_options *options, bm_cluster_summary *out,
+                           bm_error *err)
+{
+    cluster c = {.options = options, .star = options->cluster == BM_CLUSTER_STAR};
+    if (options->path == NULL)
+        return bm_fail(err, BM_ERR_USAGE, "no input given (a pairs.tsv)");
+    if (options->keep != BM_KEEP_FIRST && options->keep != BM_KEEP_LAST)
+        return bm_fail(err, BM_ERR_USAGE,
+                       "pairs do not say how long the documents are (--keep first or last)");
+    bm_meter_init(&c.meter, &options->callbacks);
+    bm_status status = run(&c, err);
+    if (status == BM_OK)
+        *out = (bm_cluster_summary){
+            .pairs = c.n_rows, .documents = c.ids.n, .unknown = c.n_unknown, .first = c.results[0]};
+    for (size_t i = 0; c.levels != NULL && i < c.n_levels; i++)
+        bm_free(c.levels[i].sets.parent);
+    bm_free(c.levels);
+    bm_free(c.results);
+    bm_free(c.pairs);
+    bm_id_set_reset(&c.ids);
+    bm_meter_reset(&c.meter);
+    return status;
+}

@@ -1,0 +1,38 @@
+/* grouping.h -- from edges to groups, and which document of each is kept.
+ *
+ * components: the connected components of the edges, copies with their representative. star:
+ * documents in order of preference; one not yet taken becomes a centre and takes its untaken
+ * neighbours, so each removed document is itself an edge of the centre. Labels are the smallest
+ * document of the group. */
+#ifndef BM_MATCH_GROUPING_H
+#define BM_MATCH_GROUPING_H
+
+#include <bandmill/types.h>
+
+#include "model/doc_table.h"
+#include "pipeline/match/match.h"
+
+typedef enum bm_reason {
+    BM_REASON_KEPT,
+    BM_REASON_IDENTICAL,
+    BM_REASON_NEAR,
+    BM_REASON_CHAINED
+} bm_reason;
+
+typedef struct bm_grouping {
+    size_t n;
+    uint32_t *label;    /* smallest document of the group */
+    uint32_t *kept;     /* the document kept for each; itself: it is kept */
+    uint8_t *reason;    /* bm_reason of each */
+    double *similarity; /* of each removed document and its kept one; NAN: not known */
+    uint32_t *members;  /* documents by group, groups of one left out, all in input order */
+    uint64_t *begin;    /* n_groups + 1 places in members */
+    size_t n_groups;
+    uint64_t n_removed, n_chained, n_identical, largest;
+} bm_grouping;
+
+bm_status bm_grouping_make(const bm_match *match, const bm_doc_table *docs, bm_cluster cluster,
+                           bm_keep keep, bm_grouping *out, bm_error *err);
+void bm_grouping_reset(bm_grouping *grouping);
+
+#endif

@@ -1,0 +1,27 @@
+/* histogram.h -- how many pairs lie in each hundredth of similarity, as rows and as a picture. */
+#ifndef BM_OUTPUT_HISTOGRAM_H
+#define BM_OUTPUT_HISTOGRAM_H
+
+#include <bandmill/types.h>
+
+#include "base/memory.h"
+
+#define BM_HISTOGRAM_BINS 100u
+
+/* The bin of a similarity from 0 to 1: the last k with k/100 <= similarity, but 1 is in bin 99. */
+uint32_t bm_histogram_bin(double similarity);
+
+/* "low TAB high TAB pairs", a row a bin. */
+bm_status bm_histogram_tsv(bm_buf *out, const uint64_t bins[BM_HISTOGRAM_BINS], bm_error *err);
+
+typedef struct bm_histogram_picture {
+    const uint64_t *bins;
+    double threshold;
+    uint64_t n_documents, n_pairs;
+    const char *what; /* how pairs were found, a few words */
+} bm_histogram_picture;
+
+/* A whole SVG document: see histogram_svg.c. */
+bm_status bm_histogram_svg(bm_buf *out, const bm_histogram_picture *picture, bm_error *err);
+
+#endif

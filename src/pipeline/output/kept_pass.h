@@ -1,0 +1,25 @@
+/* kept_pass.h -- the inputs a second time, to copy the records that are kept, byte for byte.
+ *
+ * The input must be what it was: every record has to be a document or a skipped record of the first
+ * pass, in the same order, and the bytes must have the same digest; else BM_ERR_INPUT says that the
+ * file changed. */
+#ifndef BM_OUTPUT_KEPT_PASS_H
+#define BM_OUTPUT_KEPT_PASS_H
+
+#include "io/results/kept_writer.h"
+#include "pipeline/context/job_context.h"
+
+/* Is the record kept? Asked for each in input order. Anything but BM_OK ends the pass. */
+typedef bm_status (*bm_keep_fn)(void *ctx, uint32_t file, uint64_t line, bool *keep, bm_error *err);
+
+/* Copy the records that `fn` keeps; header rows always. Digests of the sources are computed again.
+ */
+bm_status bm_kept_copy(bm_job_context *run, bm_kept_writer *writer, bm_keep_fn fn, void *ctx,
+                       bm_error *err);
+
+/* After dedup: dropped[i] not 0: document i is not kept; skipped records are neither. Without text,
+ * and for formats without records of their own, kept_ids.txt. */
+bm_status bm_kept_pass(bm_job_context *run, const uint8_t *dropped, bool has_text, bm_out_dir *dir,
+                       bm_error *err);
+
+#endif

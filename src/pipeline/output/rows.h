@@ -1,0 +1,55 @@
+/* rows.h -- the text outputs of a job, row by row, into a file or the caller's write function.
+ *
+ * Formats: cli.md 5 (docs/formats.md). Rows gather in a buffer of about 256 KiB. Similarities have
+ * six decimals, empty where they are not known. */
+#ifndef BM_OUTPUT_ROWS_H
+#define BM_OUTPUT_ROWS_H
+
+#include <bandmill/job.h>
+
+#include "base/memory.h"
+#include "io/output/out_dir.h"
+#include "model/doc_table.h"
+#include "pipeline/match/grouping.h"
+#include "pipeline/output/histogram.h"
+
+typedef struct bm_rows {
+    bm_out_file *file; /* or NULL and write */
+    int (*write)(void *ctx, const char *data, size_t len);
+    void *write_ctx;
+    bm_buf buf;
+} bm_rows;
+
+/* Send what is gathered on its way when it is much, or in any case. */
+bm_status bm_rows_flush(bm_rows *rows, bool now, bm_error *err);
+void bm_rows_reset(bm_rows *rows);
+
+/* Files of a directory, written whole. */
+bm_status bm_rows_ids(bm_out_dir *dir, const bm_doc_table *docs, bm_error *err);
+bm_status bm_rows_skipped(bm_out_dir *dir, const bm_doc_table *docs, const bm_file_names *names,
+                          bm_error *err);
+/* kept_ids.txt, where there are no records to copy. */
+bm_status bm_rows_kept_ids(bm_out_dir *dir, const bm_doc_table *docs, const uint8_t *dropped,
+                           bm_error *err);
+/* grouping NULL: nothing is removed. */
+bm_status bm_rows_sources(bm_out_dir *dir, const bm_doc_table *docs, const bm_grouping *grouping,
+                          const bm_file_names *names, bm_error *err);
+bm_status bm_rows_removed(bm_out_dir *dir, const bm_doc_table *docs, const bm_grouping *grouping,
+                          const bm_file_names *names, bm_error *err);
+bm_status bm_rows_groups(bm_out_dir *dir, const bm_doc_table *docs, const bm_grouping *grouping,
+                         bm_error *err);
+
+/* Pairs: the edges of representatives, and those that copies add. */
+typedef struct bm_pair_rows {
+    const bm_match *match;
+    const bm_doc_table *docs;
+    bool chain; /* each copy with the first only; else every pair of copies and of their neighbours
+                 */
+    bool json;
+    uint64_t n_written;
+    uint64_t *histogram; /* BM_HISTOGRAM_BINS of similarities written; NULL: none */
+} bm_pair_rows;
+
+bm_status bm_rows_pairs(bm_rows *rows, bm_pair_rows *pairs, bm_error *err);
+
+#endif

@@ -1,0 +1,275 @@
+/* rows_pairs.c -- pairs in input order of a, then b.
+ *
+ * Edges join representatives. With `chain`, a copy adds one row, (representative, copy). Without it
+ * every document stands for itself: the partners of a document are the copies of its representative
+ * and, for each neighbour of that, the neighbour and all its copies. Partners of one document are
+ * gathered, sorted and written, so the memory is that of one document's row.
+ *
+ * Where edges lie in files, every row goes through sorted runs instead: the same rows, since no
+ * pair of documents stands for two edges. */
+#include "pipeline/output/rows.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "io/json/json_write.h"
+
+typedef struct partner {
+    uint32_t doc;
+    double similarity;
+} partner;
+
+typedef struct partners {
+    const bm_pair_rows *rows;
+    uint64_t *begin; /* of each representative's neighbours in `list` */
+    partner *list;
+    uint64_t *copy_begin; /* of each representative's documents in `copies`, itself first */
+    uint32_t *copies;
+    partner *row; /* of one document */
+    size_t n_row, cap_row;
+} partners;
+
+static int by_doc(const void *x, const void *y)
+{
+    uint32_t a = ((const partner *)x)->doc, b = ((const partner *)y)->doc;
+    return a < b ? -1 : a > b;
+}
+
+static bm_status index_neighbours(partners *p, bm_error *err)
+{
+    const bm_match *match = p->rows->match;
+    size_t n = match->corpus->n;
+    p->begin = bm_alloc_zero(n + 2, sizeof *p->begin);
+    p->list = bm_alloc(2 * match->n_edges, sizeof *p->list);
+    if (p->begin == NULL || p->list == NULL)
+        return bm_fail_nomem(err, 2 * match->n_edges * sizeof *p->list);
+    for (size_t i = 0; i < match->n_edges; i++) {
+        p->begin[match->edges[i].a + 2]++;
+        p->begin[match->edges[i].b + 2]++;
+    }
+    for (size_t i = 0; i < n; i++)
+        p->begin[i + 2] += p->begin[i + 1];
+    for (size_t i = 0; i < match->n_edges; i++) {
+        const bm_pair *edge = &match->edges[i];
+        p->list[p->begin[edge->a + 1]++] = (partner){edge->b, edge->similarity};
+        p->list[p->begin[edge->b + 1]++] = (partner){edge->a, edge->similarity};
+    }
+    return BM_OK;
+}
+
+static bm_status index_copies(partners *p, bm_error *err)
+{
+    const bm_corpus *corpus = p->rows->match->corpus;
+    size_t n = corpus->n;
+    p->copy_begin = bm_alloc_zero(n + 2, sizeof *p->copy_begin);
+    p->copies = bm_alloc(n, sizeof *p->copies);
+    if (p->copy_begin == NULL || p->copies == NULL)
+        return bm_fail_nomem(err, n * sizeof *p->copy_begin);
+    for (size_t i = 0; i < n; i++)
+        p->copy_begin[corpus->rep[i] + 2]++;
+    for (size_t i = 0; i < n; i++)
+        p->copy_begin[i + 2] += p->copy_begin[i + 1];
+    for (size_t i = 0; i < n; i++)
+        p->copies[p->copy_begin[corpus->rep[i] + 1]++] = (uint32_t)i;
+    return BM_OK;
+}
+
+static bm_status add_partner(partners *p, uint32_t doc, uint32_t other, double similarity,
+                             bm_error *err)
+{
+    if (other <= doc)
+        return BM_OK;
+    void *row = p->row;
+    bm_status status = bm_grow(&row, &p->cap_row, p->n_row + 1, sizeof *p->row, err);
+    p->row = row;
+    if (status == BM_OK)
+        p->row[p->n_row++] = (partner){other, similarity};
+    return status;
+}
+
+static bm_status add_copies(partners *p, uint32_t doc, uint32_t rep, double similarity,
+                            bm_error *err)
+{
+    bm_status status = BM_OK;
+    for (uint64_t i = p->copy_begin[rep]; status == BM_OK && i < p->copy_begin[rep + 1]; i++)
+        status = add_partner(p, doc, p->copies[i], similarity, err);
+    return status;
+}
+
+static bm_status gather(partners *p, uint32_t doc, bm_error *err)
+{
+    uint32_t rep = p->rows->match->corpus->rep[doc];
+    bool chain = p->rows->chain;
+    p->n_row = 0;
+    if (chain && rep != doc)
+        return BM_OK; /* a copy has the row (representative, copy) only */
+    double same = p->rows->match->verify == BM_VERIFY_NONE ? NAN : 1.0;
+    bm_status status = add_copies(p, doc, rep, same, err);
+    for (uint64_t i = p->begin[rep]; status == BM_OK && i < p->begin[rep + 1]; i++) {
+        const partner *next = &p->list[i];
+        status = chain ? add_partner(p, doc, next->doc, next->similarity, err)
+                       : add_copies(p, doc, next->doc, next->similarity, err);
+    }
+    if (p->n_row > 1)
+        qsort(p->row, p->n_row, sizeof *p->row, by_doc);
+    return status;
+}
+
+static bm_status write_json(bm_rows *rows, const bm_pair_rows *pairs, uint32_t doc,
+                            const partner *other, bm_error *err)
+{
+    bm_json json = {0};
+    bm_json_begin_object(&json);
+    bm_json_key(&json, "id_a");
+    bm_json_string(&json, bm_doc_table_id(pairs->docs, doc));
+    bm_json_key(&json, "id_b");
+    bm_json_string(&json, bm_doc_table_id(pairs->docs, other->doc));
+    bm_json_key(&json, "jaccard");
+    bm_json_double(&json, other->similarity);
+    bm_json_end_object(&json);
+    bm_status status = bm_json_finish(&json, err);
+    if (status == BM_OK)
+        status = bm_buf_add(&rows->buf, json.buf.data, json.buf.len, err);
+    bm_buf_reset(&json.buf);
+    return status;
+}
+
+static bm_status write_tsv(bm_rows *rows, const bm_pair_rows *pairs, uint32_t doc,
+                           const partner *other, bm_error *err)
+{
+    bm_buf *buf = &rows->buf;
+    bm_status status = bm_tsv_escape(buf, bm_doc_table_id(pairs->docs, doc), err);
+    if (status == BM_OK)
+        status = bm_buf_add(buf, "\t", 1, err);
+    if (status == BM_OK)
+        status = bm_tsv_escape(buf, bm_doc_table_id(pairs->docs, other->doc), err);
+    if (status == BM_OK)
+        status = isnan(other->similarity)
+                     ? bm_buf_add_text(buf, "\t\n", err)
+                     : bm_buf_add_format(buf, err, "\t%.6f\n", other->similarity);
+    return status;
+}
+
+static bm_status write_row(bm_rows *rows, bm_pair_rows *pairs, const partners *p, uint32_t doc,
+                           bm_error *err)
+{
+    bm_status status = BM_OK;
+    for (size_t i = 0; status == BM_OK && i < p->n_row; i++) {
+        const partner *other = &p->row[i];
+        status = pairs->json ? write_json(rows, pairs, doc, other, err)
+                             : write_tsv(rows, pairs, doc, other, err);
+        if (status == BM_OK)
+            status = bm_rows_flush(rows, false, err);
+        if (pairs->histogram != NULL && !isnan(other->similarity))
+            pairs->histogram[bm_histogram_bin(other->similarity)]++;
+        pairs->n_written++;
+    }
+    return status;
+}
+
+/* --- edges in files --- */
+
+static bm_status add_sorted(bm_sorted_runs *sorted, uint32_t a, uint32_t b, uint64_t bits,
+                            bm_error *err)
+{
+    uint64_t first = a < b ? a : b, second = a < b ? b : a;
+    return bm_sorted_runs_add(sorted, first << 32 | second, bits, err);
+}
+
+/* The rows that an edge stands for: every copy of one end with every copy of the other. */
+static bm_status sort_edge(const partners *p, const bm_run_record *edge, bm_sorted_runs *sorted,
+                           bm_error *err)
+{
+    uint32_t a = (uint32_t)(edge->key >> 32), b = (uint32_t)edge->key;
+    bm_status status = BM_OK;
+    if (p->rows->chain)
+        return add_sorted(sorted, a, b, edge->value, err);
+    for (uint64_t i = p->copy_begin[a]; i < p->copy_begin[a + 1]; i++)
+        for (uint64_t j = p->copy_begin[b]; status == BM_OK && j < p->copy_begin[b + 1]; j++)
+            status = add_sorted(sorted, p->copies[i], p->copies[j], edge->value, err);
+    return status;
+}
+
+static bm_status sort_copies(const partners *p, uint32_t doc, bm_sorted_runs *sorted, bm_error *err)
+{
+    uint32_t rep = p->rows->match->corpus->rep[doc];
+    uint64_t same = bm_edge_bits(p->rows->match->verify == BM_VERIFY_NONE ? NAN : 1.0);
+    bm_status status = BM_OK;
+    if (p->rows->chain)
+        return rep == doc ? BM_OK : add_sorted(sorted, rep, doc, same, err);
+    for (uint64_t i = p->copy_begin[rep]; status == BM_OK && i < p->copy_begin[rep + 1]; i++)
+        if (p->copies[i] > doc)
+            status = add_sorted(sorted, doc, p->copies[i], same, err);
+    return status;
+}
+
+static bm_status sort_rows(const partners *p, bm_sorted_runs *sorted, bm_error *err)
+{
+    const bm_match *match = p->rows->match;
+    bm_run_record edge;
+    bm_status status = bm_sorted_runs_begin(match->edge_runs, err);
+    while (status == BM_OK) {
+        status = bm_sorted_runs_next(match->edge_runs, &edge, err);
+        if (status == BM_OK)
+            status = sort_edge(p, &edge, sorted, err);
+    }
+    status = status == BM_NOT_FOUND ? BM_OK : status;
+    for (size_t doc = 0; status == BM_OK && doc < match->corpus->n; doc++)
+        status = sort_copies(p, (uint32_t)doc, sorted, err);
+    return status == BM_OK ? bm_sorted_runs_begin(sorted, err) : status;
+}
+
+static bm_status write_sorted(bm_rows *rows, partners *p, bm_pair_rows *pairs, bm_error *err)
+{
+    const bm_corpus_cfg *cfg = &pairs->match->corpus->cfg;
+    bm_sorted_runs *sorted = NULL;
+    bm_run_record record;
+    partner other;
+    bm_status status =
+        bm_sorted_runs_open(cfg->temp_dir, (size_t)cfg->budget.arena / 2, &sorted, err);
+    if (status == BM_OK)
+        status = sort_rows(p, sorted, err);
+    while (status == BM_OK) {
+        status = bm_sorted_runs_next(sorted, &record, err);
+        if (status != BM_OK)
+            break;
+        other = (partner){(uint32_t)record.key, bm_edge_similarity(record.value)};
+        partners one = {.row = &other, .n_row = 1};
+        status = write_row(rows, pairs, &one, (uint32_t)(record.key >> 32), err);
+    }
+    bm_sorted_runs_close(sorted);
+    return status == BM_NOT_FOUND ? BM_OK : status;
+}
+
+static bm_status write_rows(bm_rows *rows, partners *p, bm_pair_rows *pairs, bm_error *err)
+{
+    bm_status status = index_neighbours(p, err);
+    for (size_t i = 0; status == BM_OK && i < pairs->match->corpus->n; i++) {
+        status = gather(p, (uint32_t)i, err);
+        if (status == BM_OK)
+            status = write_row(rows, pairs, p, (uint32_t)i, err);
+    }
+    return status;
+}
+
+bm_status bm_rows_pairs(bm_rows *rows, bm_pair_rows *pairs, bm_error *err)
+{
+    partners p = {.rows = pairs};
+    bm_status status =
+        pairs->json ? BM_OK : bm_buf_add_text(&rows->buf, "id_a\tid_b\tjaccard\n", err);
+    if (status == BM_OK)
+        status = index_copies(&p, err);
+    if (status == BM_OK)
+        status = pairs->match->edge_runs == NULL ? write_rows(rows, &p, pairs, err)
+                                                 : write_sorted(rows, &p, pairs, err);
+    if (status == BM_OK)
+        status = bm_rows_flush(rows, true, err);
+    bm_free(p.begin);
+    bm_free(p.list);
+    bm_free(p.copy_begin);
+    bm_free(p.copies);
+    bm_free(p.row);
+    return status;
+}

@@ -1,0 +1,249 @@
+/* spill_persist.c -- a temporary file that outlives its process: named, opened again, walked.
+ *
+ * A file made by O_TMPFILE is linked to its name (linkat of /proc/self/fd/N); any other way that
+ * fails, by copying: an unlinked file has no link to make a second of. What a killed process wrote
+ * last may be torn, but only behind the bytes that its owner noted after a flush: these are what
+ * the file is cut to when it is opened again.
+ *
+ * The walk reads through a window that holds whole records, and grows for a record that is longer
+ * than it, by a length that was compared with the rest of the file before. */
+#include "spill/spill_private.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+
+#define WINDOW_BYTES ((size_t)256 << 10)
+#define ALIGN_BYTES  8u
+
+/* --- a name --- */
+
+static bool link_name(int fd, const char *path)
+{
+    char self[40];
+    snprintf(self, sizeof self, "/proc/self/fd/%d", fd);
+    return linkat(AT_FDCWD, self, AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0;
+}
+
+/* 0 or an errno. */
+static int write_at(int fd, const char *data, size_t len, uint64_t place)
+{
+    while (len > 0) {
+        ssize_t n = pwrite(fd, data, len, (off_t)place);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return n == 0 ? ENOSPC : errno;
+        data += n;
+        len -= (size_t)n;
+        place += (uint64_t)n;
+    }
+    return 0;
+}
+
+static bm_status copy_bytes(const bm_spill_file *file, int to, const char *path, bm_error *err)
+{
+    char *block = bm_alloc(WINDOW_BYTES, 1);
+    if (block == NULL)
+        return bm_fail_nomem(err, WINDOW_BYTES);
+    bm_status status = BM_OK;
+    for (uint64_t at = 0; status == BM_OK && at < file->flushed;) {
+        uint64_t left = file->flushed - at;
+        size_t len = left < WINDOW_BYTES ? (size_t)left : WINDOW_BYTES;
+        status = bm_spill_pull(file, at, block, len, err);
+        int code = status == BM_OK ? write_at(to, block, len, at) : 0;
+        if (code != 0)
+            status = bm_fail_errno(err, code, path, "cannot write a temporary file");
+        at += len;
+    }
+    bm_free(block);
+    return status;
+}
+
+/* The same bytes in a new file named `path`, which takes the place of the old one. */
+static bm_status copy_to_name(bm_spill_file *file, const char *path, bm_error *err)
+{
+    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return bm_fail_errno(err, errno, path, "cannot make a temporary file");
+    bm_status status = copy_bytes(file, fd, path, err);
+    if (status != BM_OK) {
+        close(fd);
+        unlink(path);
+        return status;
+    }
+    close(file->fd);
+    file->fd = fd;
+    return BM_OK;
+}
+
+bm_status bm_spill_persist(bm_spill_file *file, const char *path, bm_error *err)
+{
+    if (file->path != NULL)
+        return bm_fail_at(err, BM_ERR_INTERNAL, file->path, 0, "a temporary file is named once");
+    char *copy = bm_strdup(path);
+    if (copy == NULL)
+        return bm_fail_nomem(err, strlen(path) + 1);
+    bm_status status = bm_spill_flush(file, err);
+    if (status == BM_OK && unlink(path) != 0 && errno != ENOENT)
+        status = bm_fail_errno(err, errno, path, "cannot replace");
+    if (status == BM_OK && !link_name(file->fd, path))
+        status = copy_to_name(file, path, err);
+    if (status != BM_OK) {
+        bm_free(copy);
+        return status;
+    }
+    file->path = copy;
+    return BM_OK;
+}
+
+/* --- opened again --- */
+
+static bm_status unusable(const char *path, const char *how, bm_error *err)
+{
+    return bm_fail_at(err, BM_ERR_FORMAT, path, 0, "%s (expected the file of an interrupted job)",
+                      how);
+}
+
+static bm_status open_name(const char *path, int *out, bm_error *err)
+{
+    /* O_NONBLOCK: a pipe of that name is refused below, not waited for. */
+    *out = open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (*out >= 0)
+        return BM_OK;
+    if (errno == ENOENT)
+        return unusable(path, "is missing", err);
+    if (errno == ELOOP)
+        return unusable(path, "is a symbolic link", err);
+    if (errno == EISDIR || errno == ENXIO)
+        return unusable(path, "is no regular file", err);
+    return bm_fail_errno(err, errno, path, "cannot open");
+}
+
+static bm_status check_size(const bm_spill_file *file, uint64_t bytes, bm_error *err)
+{
+    struct stat info;
+    if (fstat(file->fd, &info) != 0)
+        return bm_fail_errno(err, errno, file->path, "cannot look at the file");
+    if (!S_ISREG(info.st_mode))
+        return unusable(file->path, "is no regular file", err);
+    if ((uint64_t)info.st_size < bytes)
+        return bm_fail_at(err, BM_ERR_FORMAT, file->path, 0,
+                          "has %" PRIu64 " bytes (expected %" PRIu64
+                          ", which an interrupted job wrote)",
+                          (uint64_t)info.st_size, bytes);
+    return BM_OK;
+}
+
+bm_status bm_spill_reopen(const char *path, bm_spill_kind kind, size_t buffer, uint64_t bytes,
+                          uint64_t n_records, bm_spill_file **out, bm_error *err)
+{
+    bm_spill_file *file = NULL;
+    if (bytes < BM_SPILL_HEADER || n_records > (bytes - BM_SPILL_HEADER) / BM_SPILL_RECORD)
+        return unusable(path, "cannot have so many records in so many bytes", err);
+    bm_status status = bm_spill_make(path, kind, buffer, &file, err);
+    if (status != BM_OK)
+        return status;
+    file->path = bm_strdup(path);
+    if (file->path == NULL)
+        status = bm_fail_nomem(err, strlen(path) + 1);
+    if (status == BM_OK)
+        status = open_name(path, &file->fd, err);
+    if (status == BM_OK)
+        status = check_size(file, bytes, err);
+    if (status == BM_OK)
+        status = bm_spill_check_header(file, err);
+    if (status == BM_OK && ftruncate(file->fd, (off_t)bytes) != 0)
+        status = bm_fail_errno(err, errno, path, "cannot cut");
+    if (status != BM_OK) {
+        bm_spill_close(file);
+        return status;
+    }
+    file->flushed = bytes;
+    file->n_records = n_records;
+    *out = file;
+    return BM_OK;
+}
+
+/* --- walking --- */
+
+typedef struct window {
+    bm_buf bytes;
+    uint64_t base; /* the place in the file of its first byte */
+    size_t at;     /* what is before it was visited */
+} window;
+
+/* At least `need` bytes from the window's `at` on; the file has them. */
+static bm_status fill(const bm_spill_file *file, window *w, size_t need, bm_error *err)
+{
+    size_t have = w->bytes.len - w->at, room = need > WINDOW_BYTES ? need : WINDOW_BYTES;
+    if (need <= have)
+        return BM_OK;
+    if (have > 0)
+        memmove(w->bytes.data, w->bytes.data + w->at, have);
+    w->base += w->at;
+    w->at = 0;
+    w->bytes.len = have;
+    bm_status status = bm_buf_reserve(&w->bytes, room - have, err);
+    if (status != BM_OK)
+        return status;
+    uint64_t left = file->flushed - w->base;
+    size_t until = left < room ? (size_t)left : room;
+    status = bm_spill_pull(file, w->base + have, w->bytes.data + have, until - have, err);
+    if (status == BM_OK)
+        w->bytes.len = until;
+    return status;
+}
+
+/* Visit the record at the window's `at`. */
+static bm_status visit_one(const bm_spill_file *file, window *w, bm_spill_visit *visit, void *ctx,
+                           bm_error *err)
+{
+    bm_spill_head head;
+    uint64_t place = w->base + w->at, left = file->flushed - place;
+    if (left < sizeof head)
+        return bm_spill_damaged(file, place, "it ends within a record", err);
+    bm_status status = fill(file, w, sizeof head, err);
+    if (status != BM_OK)
+        return status;
+    memcpy(&head, w->bytes.data + w->at, sizeof head);
+    uint64_t len = bm_spill_length(&head);
+    if (len > left - sizeof head)
+        return bm_spill_damaged(file, place, "the record is longer than the file", err);
+    status = fill(file, w, sizeof head + (size_t)len, err);
+    if (status != BM_OK)
+        return status;
+    char *payload = w->bytes.data + w->at + sizeof head;
+    size_t odd = (size_t)((uintptr_t)payload % ALIGN_BYTES);
+    if (odd != 0) { /* down, over the end of its header, which was read */
+        memmove(payload - odd, payload, (size_t)len);
+        payload -= odd;
+    }
+    status = bm_spill_compare(file, file->kind, &head, place, payload, (size_t)len, err);
+    if (status == BM_OK && visit != NULL)
+        status = visit(ctx, place, payload, (size_t)len, err);
+    w->at += sizeof head + (size_t)len;
+    return status;
+}
+
+bm_status bm_spill_walk(const bm_spill_file *file, bm_spill_visit *visit, void *ctx, bm_error *err)
+{
+    window w = {.base = BM_SPILL_HEADER};
+    uint64_t n = 0;
+    if (file->sealed || file->used != 0)
+        return bm_fail(err, BM_ERR_INTERNAL, "a file is flushed and not sealed when it is walked");
+    bm_status status = bm_spill_check_header(file, err);
+    for (; status == BM_OK && w.base + w.at < file->flushed; n++)
+        status = visit_one(file, &w, visit, ctx, err);
+    if (status == BM_OK && n != file->n_records)
+        status = bm_spill_damaged(file, file->flushed, "it has another number of records", err);
+    bm_buf_reset(&w.bytes);
+    return status;
+}

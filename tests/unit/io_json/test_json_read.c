@@ -1,0 +1,80 @@
+/* Small documents by dotted path. */
+#include "io/json/json_read.h"
+#include "tests/unit/io_input/read_records.h"
+
+static bm_status open_text(const char *text, bm_json_doc **doc, bm_error *err)
+{
+    char *dir = test_dir(), *path = test_file(dir, "report.json", text, strlen(text));
+    bm_status status = bm_json_doc_open(path, doc, err);
+    free(path);
+    test_dir_remove(dir);
+    return status;
+}
+
+Test(json_read, a_document_answers_by_dotted_path)
+{
+    bm_json_doc *doc;
+    cr_assert_eq(open_text("{\"a\":{\"seed\":18446744073709551615,\"s\":\"x\\u0000\\ty\"},\n"
+                           " \"t\":0.8, \"i\":3, \"neg\":-1, \"huge\":1e999, \"n\":null}\n",
+                           &doc, NULL),
+                 BM_OK);
+    uint64_t u;
+    double d;
+    bm_str s, again;
+    cr_assert_eq(bm_json_doc_uint(doc, "a.seed", &u, NULL), BM_OK);
+    cr_assert_eq(u, UINT64_MAX);
+    cr_assert_eq(bm_json_doc_string(doc, "a.s", &s, NULL), BM_OK);
+    cr_assert_eq(bm_json_doc_string(doc, "a.s", &again, NULL), BM_OK);
+    cr_assert_eq(s.len, 4);
+    cr_assert_arr_eq(s.data, "x\0\ty", 4);
+    cr_assert_eq(bm_json_doc_double(doc, "t", &d, NULL), BM_OK);
+    cr_assert_eq(d, 0.8);
+    cr_assert_eq(bm_json_doc_double(doc, "i", &d, NULL), BM_OK);
+    cr_assert_eq(d, 3.0);
+    bm_error err = {0};
+    cr_assert_eq(bm_json_doc_uint(doc, "neg", &u, &err), BM_ERR_FORMAT);
+    cr_assert_eq(bm_json_doc_uint(doc, "t", &u, &err), BM_ERR_FORMAT);
+    cr_assert_eq(bm_json_doc_uint(doc, "a.s", &u, &err), BM_ERR_FORMAT);
+    cr_assert_eq(bm_json_doc_double(doc, "huge", &d, &err), BM_ERR_FORMAT);
+    err = (bm_error){0};
+    cr_assert_eq(bm_json_doc_string(doc, "missing.one", &s, &err), BM_ERR_FORMAT);
+    cr_assert(strstr(err.file, "report.json"));
+    cr_assert(strstr(err.message, "missing.one"));
+    bm_json_doc_close(doc);
+}
+
+Test(json_read, what_is_no_object_is_no_document)
+{
+    const char *bad[] = {"", "[]", "{", "{}{}", "nothing"};
+    for (size_t i = 0; i < 5; i++) {
+        bm_json_doc *doc;
+        cr_assert_eq(open_text(bad[i], &doc, NULL), BM_ERR_FORMAT, "%s", bad[i]);
+    }
+    bm_json_doc *doc;
+    cr_assert_eq(bm_json_doc_open("/nonexistent/file", &doc, NULL), BM_ERR_IO);
+}
+
+Test(json_read, a_line_gives_the_same_fields_by_either_parser)
+{
+    const char *paths[] = {"text", "id"};
+    bm_json_line *line;
+    cr_assert_eq(bm_json_line_open(paths, 2, 1, &line, NULL), BM_OK);
+    /* the second goes to the exact parser: an invalid byte in another field */
+    static const char *const texts[] = {"{\"text\":\"a\\nb\",\"id\":42,\"x\":\"y\"}",
+                                        "{\"text\":\"a\\nb\",\"id\":42,\"x\":\"\xFF\"}"};
+    for (int i = 0; i < 2; i++) {
+        char padded[256] = {0};
+        strcpy(padded, texts[i]);
+        bm_json_field fields[2];
+        const char *broken;
+        cr_assert_eq(
+            bm_json_line_run(line, (bm_str){padded, strlen(padded)}, fields, &broken, NULL), BM_OK);
+        cr_assert(broken == NULL);
+        cr_assert_eq(fields[0].value.len, 3);
+        cr_assert_arr_eq(fields[0].value.data, "a\nb", 3);
+        cr_assert_eq(fields[1].kind, BM_JSON_NUMBER);
+        cr_assert_eq(fields[1].value.len, 2);
+        cr_assert_arr_eq(fields[1].value.data, "42", 2);
+    }
+    bm_json_line_close(line);
+}

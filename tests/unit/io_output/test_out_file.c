@@ -1,0 +1,238 @@
+/* test_out_file.c -- a single output: whole or not at all, plain and compressed. */
+#include <criterion/criterion.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <sys/stat.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#include "io/output/out_dir.h"
+#include "tests/unit/base/scratch.h"
+
+static bm_status write_file(const char *target, bool force, int compression, const void *data,
+                            size_t len, bm_error *err)
+{
+    bm_out_file *file = NULL;
+    bm_status status = bm_out_file_open(target, force, &file, err);
+    if (status != BM_OK)
+        return status;
+    status = bm_out_file_compress(file, compression, err);
+    if (status == BM_OK)
+        status = bm_out_file_write(file, data, len, err);
+    if (status != BM_OK) {
+        bm_out_file_abort(file);
+        return status;
+    }
+    return bm_out_file_close(file, err);
+}
+
+Test(out_file, a_file_appears_at_close_and_not_before)
+{
+    scratch s;
+    scratch_open(&s);
+    bm_out_file *file = NULL;
+    cr_assert_eq(bm_out_file_open(scratch_at(&s, "a.tsv"), false, &file, NULL), BM_OK);
+    cr_assert_eq(bm_out_file_write(file, "hello\n", 6, NULL), BM_OK);
+    cr_expect_eq(bm_out_file_bytes(file), 6u);
+    cr_expect_not(scratch_has(&s, "a.tsv"));
+    cr_assert_eq(bm_out_file_close(file, NULL), BM_OK);
+    cr_expect(scratch_holds(&s, "a.tsv", "hello\n"));
+    cr_expect_eq(scratch_count(&s, "."), 1u, "nothing lies beside it");
+    scratch_close(&s);
+}
+
+Test(out_file, an_aborted_file_leaves_nothing)
+{
+    scratch s;
+    scratch_open(&s);
+    bm_out_file *file = NULL;
+    cr_assert_eq(bm_out_file_open(scratch_at(&s, "a.tsv"), false, &file, NULL), BM_OK);
+    cr_assert_eq(bm_out_file_write(file, "hello\n", 6, NULL), BM_OK);
+    bm_out_file_abort(file);
+    bm_out_file_abort(NULL);
+    cr_expect_eq(scratch_count(&s, "."), 0u);
+    scratch_close(&s);
+}
+
+Test(out_file, an_existing_file_is_replaced_only_by_force)
+{
+    scratch s;
+    scratch_open(&s);
+    bm_error err = {0};
+    scratch_put_text(&s, "a", "old");
+    cr_expect_eq(write_file(scratch_at(&s, "a"), false, 0, "new", 3, &err), BM_ERR_USAGE);
+    cr_expect(strstr(err.message, "--force") != NULL);
+    cr_expect(scratch_holds(&s, "a", "old"));
+    cr_expect_eq(write_file(scratch_at(&s, "a"), true, 0, "new", 3, &err), BM_OK);
+    cr_expect(scratch_holds(&s, "a", "new"));
+    cr_expect_eq(scratch_count(&s, "."), 1u);
+    scratch_close(&s);
+}
+
+Test(out_file, a_file_that_appears_meanwhile_is_not_replaced)
+{
+    scratch s;
+    scratch_open(&s);
+    bm_out_file *file = NULL;
+    bm_error err = {0};
+    cr_assert_eq(bm_out_file_open(scratch_at(&s, "a"), false, &file, NULL), BM_OK);
+    scratch_put_text(&s, "a", "other");
+    cr_expect_eq(bm_out_file_close(file, &err), BM_ERR_USAGE);
+    cr_expect(scratch_holds(&s, "a", "other"));
+    cr_expect_eq(scratch_count(&s, "."), 1u);
+    scratch_close(&s);
+}
+
+Test(out_file, links_pipes_devices_and_directories_are_refused)
+{
+    scratch s;
+    scratch_open(&s);
+    scratch_put_text(&s, "real", "x");
+    cr_assert_eq(symlink("real", scratch_at(&s, "link")), 0);
+    cr_assert_eq(symlink("nowhere", scratch_at(&s, "dangling")), 0);
+    cr_assert_eq(mkfifo(scratch_at(&s, "fifo"), 0600), 0);
+    scratch_folder(&s, "folder");
+    const char *targets[] = {scratch_at(&s, "link"),
+                             scratch_at(&s, "dangling"),
+                             scratch_at(&s, "fifo"),
+                             scratch_at(&s, "folder"),
+                             scratch_at(&s, "folder/"),
+                             scratch_at(&s, "new/"),
+                             "/dev/null",
+                             "/dev/stdout",
+                             "",
+                             "/",
+                             ".",
+                             scratch_at(&s, "..")};
+    for (size_t i = 0; i < sizeof targets / sizeof targets[0]; i++) {
+        bm_error err = {0};
+        cr_expect_eq(write_file(targets[i], true, 0, "y", 1, &err), BM_ERR_USAGE, "%s", targets[i]);
+        cr_expect_neq(err.message[0], '\0');
+    }
+    cr_expect(scratch_holds(&s, "real", "x"));
+    cr_expect_eq(scratch_count(&s, "."), 5u);
+    scratch_close(&s);
+}
+
+Test(out_file, dev_stdout_is_refused_with_what_to_do)
+{
+    bm_error err = {0};
+    cr_expect_eq(write_file("/dev/stdout", false, 0, "y", 1, &err), BM_ERR_USAGE);
+    cr_expect(strstr(err.message, "without -o") != NULL, "%s", err.message);
+}
+
+Test(out_file, a_folder_that_is_not_there_is_an_io_error)
+{
+    scratch s;
+    scratch_open(&s);
+    bm_error err = {0};
+    cr_expect_eq(write_file(scratch_at(&s, "no/a"), false, 0, "y", 1, &err), BM_ERR_IO);
+    cr_expect(strstr(err.file, "no/a") != NULL);
+    scratch_close(&s);
+}
+
+Test(out_file, any_sizes_of_writes_give_the_same_bytes)
+{
+    scratch s;
+    scratch_open(&s);
+    size_t len = (3u << 20) + 12345;
+    unsigned char *data = malloc(len);
+    uint32_t state = 1;
+    for (size_t i = 0; i < len; i++) {
+        state = state * 1664525u + 1013904223u;
+        data[i] = (unsigned char)(state >> 24);
+    }
+    static const size_t steps[] = {1000, 262143, 262144, 262145, 1 << 20, 1 << 30};
+    for (size_t k = 0; k < sizeof steps / sizeof steps[0]; k++) {
+        bm_out_file *file = NULL;
+        cr_assert_eq(bm_out_file_open(scratch_at(&s, "a"), true, &file, NULL), BM_OK);
+        for (size_t at = 0; at < len; at += steps[k])
+            cr_assert_eq(
+                bm_out_file_write(file, data + at, len - at < steps[k] ? len - at : steps[k], NULL),
+                BM_OK);
+        cr_assert_eq(bm_out_file_close(file, NULL), BM_OK);
+        size_t got;
+        char *bytes = scratch_get(&s, "a", &got);
+        cr_expect(got == len && memcmp(bytes, data, len) == 0, "step %zu", steps[k]);
+        free(bytes);
+    }
+    free(data);
+    scratch_close(&s);
+}
+
+Test(out_file, bytes_can_be_written_again_but_only_those_that_were_written)
+{
+    scratch s;
+    scratch_open(&s);
+    bm_out_file *file = NULL;
+    cr_assert_eq(bm_out_file_open(scratch_at(&s, "a"), false, &file, NULL), BM_OK);
+    cr_assert_eq(bm_out_file_write(file, "0123456789", 10, NULL), BM_OK);
+    cr_expect_eq(bm_out_file_rewrite(file, 2, "ab", 2, NULL), BM_OK);
+    cr_expect_eq(bm_out_file_rewrite(file, 9, "xy", 2, NULL), BM_ERR_INTERNAL);
+    cr_expect_eq(bm_out_file_rewrite(file, UINT64_MAX, "xy", 2, NULL), BM_ERR_INTERNAL);
+    cr_assert_eq(bm_out_file_write(file, "!", 1, NULL), BM_OK, "writing goes on at the end");
+    cr_assert_eq(bm_out_file_close(file, NULL), BM_OK);
+    cr_expect(scratch_holds(&s, "a", "01ab456789!"));
+    scratch_close(&s);
+}
+
+static size_t gunzip(const char *packed, size_t len, char *out, size_t cap)
+{
+    z_stream z = {0};
+    z.next_in = (unsigned char *)packed;
+    z.avail_in = (unsigned)len;
+    z.next_out = (unsigned char *)out;
+    z.avail_out = (unsigned)cap;
+    cr_assert_eq(inflateInit2(&z, 15 + 16), Z_OK);
+    cr_assert_eq(inflate(&z, Z_FINISH), Z_STREAM_END);
+    cr_assert_eq(z.avail_in, 0u);
+    inflateEnd(&z);
+    return cap - z.avail_out;
+}
+
+Test(out_file, gz_and_zst_come_back_for_any_size)
+{
+    scratch s;
+    scratch_open(&s);
+    static const size_t sizes[] = {0, 1, 1000, (256u << 10) - 1, 256u << 10, (2u << 20) + 7};
+    size_t cap = (2u << 20) + 100;
+    char *data = malloc(cap), *back = malloc(cap);
+    uint32_t state = 5;
+    for (size_t i = 0; i < cap; i++) { /* half of it does not compress */
+        state = state * 1664525u + 1013904223u;
+        data[i] = (char)(i % 8192 < 4096 ? state >> 24 : 'a' + i % 7);
+    }
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        for (int compression = 1; compression <= 2; compression++) {
+            size_t len, got;
+            cr_assert_eq(write_file(scratch_at(&s, "a"), true, compression, data, sizes[i], NULL),
+                         BM_OK);
+            char *packed = scratch_get(&s, "a", &len);
+            if (compression == 1) {
+                got = gunzip(packed, len, back, cap);
+                cr_expect_eq(memcmp(packed + 4, "\0\0\0\0", 4), 0, "no time in the header");
+            } else {
+                got = ZSTD_decompress(back, cap, packed, len);
+                cr_assert_not(ZSTD_isError(got));
+                cr_expect(packed[4] & 4, "with a checksum");
+            }
+            cr_expect(got == sizes[i] && memcmp(back, data, got) == 0);
+            free(packed);
+        }
+    }
+    free(data);
+    free(back);
+    scratch_close(&s);
+}
+
+Test(out_file, compression_is_chosen_before_the_first_write)
+{
+    scratch s;
+    scratch_open(&s);
+    bm_out_file *file = NULL;
+    cr_assert_eq(bm_out_file_open(scratch_at(&s, "a"), false, &file, NULL), BM_OK);
+    cr_assert_eq(bm_out_file_write(file, "x", 1, NULL), BM_OK);
+    cr_expect_eq(bm_out_file_compress(file, 1, NULL), BM_ERR_INTERNAL);
+    bm_out_file_abort(file);
+    scratch_close(&s);
+}

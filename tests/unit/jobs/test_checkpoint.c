@@ -1,0 +1,265 @@
+/* test_work.c -- a job that is interrupted at any place where it asks whether to stop goes on to
+ * the bytes of one that nobody interrupted: at every such place in turn, without luck. */
+#include "pipeline/checkpoint/checkpoint.h"
+
+#include <criterion/criterion.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <bandmill/job.h>
+
+#include "tests/unit/base/scratch.h"
+
+#define N_DOCS 700u
+
+typedef bm_status (*run_fn)(const bm_job *job, bm_summary **out, bm_error *err);
+
+typedef struct kind {
+    run_fn run;
+    bool pairs;
+    bm_verify verify;
+    bm_cluster cluster;
+    const char *names[6];
+} kind;
+
+static const kind kinds[] = {
+    {bm_job_sign,
+     false,
+     BM_VERIFY_AUTO,
+     BM_CLUSTER_COMPONENTS,
+     {"signatures.npy", "band_keys.npy", "n_shingles.npy", "ids.txt", "sources.tsv", NULL}},
+    {bm_job_dedup,
+     false,
+     BM_VERIFY_AUTO,
+     BM_CLUSTER_COMPONENTS,
+     {"groups.jsonl", "removed.tsv", "kept.jsonl", "sources.tsv", NULL}},
+    {bm_job_dedup,
+     true,
+     BM_VERIFY_SIGNATURE,
+     BM_CLUSTER_STAR,
+     {"groups.jsonl", "removed.tsv", "kept.jsonl", "pairs.tsv", "sources.tsv", NULL}},
+    {bm_job_dedup,
+     true,
+     BM_VERIFY_NONE,
+     BM_CLUSTER_COMPONENTS,
+     {"groups.jsonl", "removed.tsv", "kept.jsonl", "pairs.tsv", "sources.tsv", NULL}},
+};
+
+/* Every third document is a copy of the one before, every fourth has a word more, some are bad. */
+static void write_documents(scratch *s)
+{
+    FILE *file = fopen(scratch_at(s, "in.jsonl"), "w");
+    char text[600] = "";
+    unsigned state = 99;
+    cr_assert_not_null(file);
+    for (unsigned i = 0; i < N_DOCS; i++) {
+        size_t len = strlen(text);
+        if (i % 3 != 0 && i % 4 != 0)
+            len = 0;
+        else if (i % 4 == 0 && len < 500)
+            snprintf(text + len, sizeof text - len, "more%u ", i);
+        for (unsigned w = 0; len == 0 && w < 30; w++) {
+            state = state * 1103515245u + 12345u;
+            size_t at = strlen(w == 0 ? strcpy(text, "") : text);
+            snprintf(text + at, sizeof text - at, "w%u ", (state >> 16) % 900u);
+        }
+        fprintf(file,
+                i % 50 == 7 ? "{\"id\":\"d%u\",\"text\":%s}\n"
+                            : "{\"id\":\"d%u\",\"text\":\"%s\"}\n",
+                i, text);
+    }
+    fclose(file);
+}
+
+typedef struct stop {
+    atomic_int asked;
+    int at; /* negative: never */
+} stop;
+
+static bool cancelled(void *ctx)
+{
+    stop *s = ctx;
+    int n = atomic_fetch_add(&s->asked, 1);
+    return s->at >= 0 && n >= s->at;
+}
+
+typedef struct bench {
+    scratch s;
+    char input[300], out[300];
+    const char *paths[1];
+    bm_job job;
+    const kind *kind;
+    char *wanted[6];
+    size_t lens[6];
+} bench;
+
+static char *slurp(const char *folder, const char *name, size_t *len)
+{
+    char path[400];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "rb");
+    cr_assert_not_null(file, "%s", path);
+    cr_assert_eq(fseek(file, 0, SEEK_END), 0);
+    *len = (size_t)ftell(file);
+    rewind(file);
+    char *data = malloc(*len + 1);
+    cr_assert_eq(fread(data, 1, *len, file), *len);
+    fclose(file);
+    return data;
+}
+
+static void remove_output(const bench *b)
+{
+    char command[400];
+    snprintf(command, sizeof command, "rm -r '%s'", b->out);
+    cr_assert_eq(system(command), 0);
+}
+
+static bm_status run(bench *b, int stop_at, bool resume, int *asked, bm_error *err)
+{
+    stop s = {.at = stop_at};
+    bm_summary *summary = NULL;
+    b->job.callbacks = (bm_callbacks){.ctx = &s, .cancelled = cancelled};
+    b->job.resume = resume;
+    bm_status status = b->kind->run(&b->job, &summary, err);
+    *asked = atomic_load(&s.asked);
+    bm_summary_free(summary);
+    return status;
+}
+
+static void open_bench(const kind *k, bench *b)
+{
+    int asked;
+    memset(b, 0, sizeof *b);
+    scratch_open(&b->s);
+    write_documents(&b->s);
+    snprintf(b->input, sizeof b->input, "%s/in.jsonl", b->s.root);
+    snprintf(b->out, sizeof b->out, "%s/out", b->s.root);
+    b->paths[0] = b->input;
+    b->kind = k;
+    bm_job_init(&b->job);
+    b->job.input.paths = b->paths;
+    b->job.input.n_paths = 1;
+    b->job.input.skip_errors = true;
+    b->job.output = b->out;
+    b->job.device = "cpu";
+    b->job.threads = 1; /* so that it asks at the same places every time */
+    b->job.batch_docs = 100;
+    b->job.band_keys = k->run == bm_job_sign;
+    b->job.write_pairs = k->pairs;
+    b->job.lsh.verify = k->verify;
+    b->job.lsh.cluster = k->cluster;
+    bm_error err = {0};
+    cr_assert_eq(run(b, -1, false, &asked, &err), BM_OK, "%s", err.message);
+    for (size_t i = 0; k->names[i] != NULL; i++)
+        b->wanted[i] = slurp(b->out, k->names[i], &b->lens[i]);
+    remove_output(b);
+}
+
+static void close_bench(bench *b)
+{
+    for (size_t i = 0; b->kind->names[i] != NULL; i++)
+        free(b->wanted[i]);
+    scratch_close(&b->s);
+}
+
+static void expect_outputs(const bench *b, int stopped_at)
+{
+    for (size_t i = 0; b->kind->names[i] != NULL; i++) {
+        size_t len;
+        char *data = slurp(b->out, b->kind->names[i], &len);
+        cr_assert(len == b->lens[i] && memcmp(data, b->wanted[i], len) == 0,
+                  "%s after a stop at question %d", b->kind->names[i], stopped_at);
+        free(data);
+    }
+    cr_assert_eq(scratch_count((scratch *)(uintptr_t)&b->s, "."), 2u, "input and output only");
+}
+
+/* Documents that the message says were saved; 0: none. */
+static unsigned long sealed_in(const bm_error *err)
+{
+    unsigned long n = 0;
+    return sscanf(err->message, "interrupted (%lu documents", &n) == 1 ? n : 0;
+}
+
+static void stop_everywhere(const kind *k)
+{
+    bench b;
+    unsigned long before = 0;
+    int last = -1;
+    open_bench(k, &b);
+    for (int at = 0; last < 0; at++) {
+        bm_error err = {0};
+        int asked;
+        bm_status status = run(&b, at, false, &asked, &err);
+        if (status == BM_OK) { /* it does not ask so often */
+            expect_outputs(&b, -1);
+            remove_output(&b);
+            last = at;
+            break;
+        }
+        cr_assert_eq(status, BM_ERR_CANCELLED, "question %d: %s", at, err.message);
+        unsigned long saved = sealed_in(&err);
+        cr_assert_geq(saved, before, "a later stop seals no less: %lu, %lu", saved, before);
+        before = saved;
+        cr_assert_eq(run(&b, -1, true, &asked, &err), BM_OK, "%s", err.message);
+        expect_outputs(&b, at);
+        remove_output(&b);
+    }
+    cr_assert_gt(last, 8, "at each batch, and later");
+    cr_assert_eq(before, N_DOCS - N_DOCS / 50, "all documents, in the end");
+    close_bench(&b);
+}
+
+Test(checkpoint, sign_goes_on_wherever_it_was_interrupted)
+{
+    stop_everywhere(&kinds[0]);
+}
+
+Test(checkpoint, dedup_goes_on_wherever_it_was_interrupted)
+{
+    for (size_t i = 1; i < sizeof kinds / sizeof kinds[0]; i++)
+        stop_everywhere(&kinds[i]);
+}
+
+/* Sealed after each batch, interrupted again and again, each time one question later. */
+Test(checkpoint, a_job_may_be_interrupted_any_number_of_times)
+{
+    setenv("BANDMILL_SEAL_SECONDS", "0", 1);
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        bench b;
+        bm_status status = BM_ERR_CANCELLED;
+        unsigned long before = 0;
+        open_bench(&kinds[i], &b);
+        for (int at = 1; status != BM_OK; at++) {
+            bm_error err = {0};
+            int asked;
+            status = run(&b, at, true, &asked, &err);
+            cr_assert(status == BM_OK || status == BM_ERR_CANCELLED, "%s", err.message);
+            cr_assert(status == BM_OK || sealed_in(&err) >= before, "nothing is lost");
+            before = sealed_in(&err);
+            cr_assert_lt(at, 200);
+        }
+        expect_outputs(&b, -1);
+        close_bench(&b);
+    }
+    unsetenv("BANDMILL_SEAL_SECONDS");
+}
+
+Test(checkpoint, a_wrong_number_of_seconds_is_refused)
+{
+    static const char *const wrong[] = {"often", "-1", "1s", "nan"};
+    bench b;
+    open_bench(&kinds[1], &b);
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        bm_error err = {0};
+        int asked;
+        setenv("BANDMILL_SEAL_SECONDS", wrong[i], 1);
+        cr_assert_eq(run(&b, -1, false, &asked, &err), BM_ERR_USAGE, "%s", wrong[i]);
+        cr_assert_not_null(strstr(err.message, "BANDMILL_SEAL_SECONDS"));
+    }
+    unsetenv("BANDMILL_SEAL_SECONDS");
+    close_bench(&b);
+}

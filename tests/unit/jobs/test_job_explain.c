@@ -1,0 +1,208 @@
+/* bm_explain as a call: the same bytes for any threads, with pairs.tsv and without; what a caller
+ * may do wrong; stopping. What it answers is checked against SciPy (tests/reference/test_groups.py)
+ * and by hand (tests/cli/cases/explain.sh). */
+#include <criterion/criterion.h>
+
+#include <bandmill/explain.h>
+#include <bandmill/job.h>
+
+#include "tests/unit/base/scratch.h"
+
+enum { DOCS = 400, WORDS = 40 };
+
+/* A chain: each document is the one before with three words changed; every tenth is a copy. All
+ * neighbours are at 37 / 43 = 0.86, and two of them apart at 34 / 46 = 0.74. */
+static void make_input(scratch *s)
+{
+    FILE *file = fopen(scratch_at(s, "in.jsonl"), "w");
+    cr_assert_not_null(file);
+    for (int doc = 0, moved = 0; doc < DOCS; doc++) {
+        moved += doc % 10 == 9 ? 0 : 3;
+        fprintf(file, "{\"id\":\"d%d\",\"text\":\"", doc);
+        for (int word = 0; word < WORDS; word++)
+            fprintf(file, "w%d ", moved + word);
+        fputs("\"}\n", file);
+    }
+    fprintf(file, "{\"id\":\"alone\",\"text\":\"nothing like it\"}\n");
+    cr_assert_eq(fclose(file), 0);
+}
+
+static void dedup(scratch *s, const char *name, bool pairs)
+{
+    bm_job job;
+    bm_summary *summary;
+    bm_error err = {0};
+    const char *paths[] = {scratch_at(s, "in.jsonl")};
+    bm_job_init(&job);
+    job.input.paths = paths;
+    job.input.n_paths = 1;
+    job.text.shingle_k = 1;
+    job.lsh.bands = 64; /* P(a neighbour is missed) = (1 - 0.86)^64 < 1e-54 */
+    job.lsh.rows = 1;
+    job.output = scratch_at(s, name);
+    job.device = "cpu";
+    job.write_pairs = pairs;
+    cr_assert_eq(bm_job_dedup(&job, &summary, &err), BM_OK, "%s", err.message);
+    cr_assert_eq(bm_summary_counts(summary)->groups, 1);
+    bm_summary_free(summary);
+}
+
+static void open_place(scratch *s)
+{
+    scratch_open(s);
+    make_input(s);
+    dedup(s, "plain", false);
+    dedup(s, "pairs", true);
+}
+
+typedef struct text {
+    char *data;
+    size_t len, room; /* room: bytes that are taken before the reader goes away */
+} text;
+
+static int take(void *ctx, const char *data, size_t len)
+{
+    text *t = ctx;
+    if (t->len + len > t->room)
+        return 1;
+    memcpy(t->data + t->len, data, len);
+    t->len += len;
+    return 0;
+}
+
+Test(job_explain, is_the_same_bytes_for_any_threads_with_pairs_and_without)
+{
+    static const uint32_t threads[] = {1, 2, 5};
+    static const char *const names[] = {"plain", "pairs"};
+    static char first[1 << 20], other[1 << 20];
+    scratch s;
+    open_place(&s);
+    for (int form = BM_EXPLAIN_TEXT; form <= BM_EXPLAIN_DOT; form++) {
+        for (int what = 0; what < 2; what++) {
+            text wanted = {first, 0, sizeof first};
+            for (size_t t = 0; t < 3; t++) {
+                for (size_t n = 0; n < 2; n++) {
+                    text got = {other, 0, sizeof other};
+                    bm_explain_summary summary;
+                    bm_error err = {0};
+                    bm_explain_options o = {.path = scratch_at(&s, names[n]),
+                                            .id_a = what == 0 ? "d390" : NULL,
+                                            .id_b = what == 0 ? "d2" : NULL,
+                                            .group = what == 0 ? 0 : 1,
+                                            .form = (bm_explain_form)form,
+                                            .write = take,
+                                            .write_ctx = wanted.len == 0 ? &wanted : &got,
+                                            .threads = threads[t]};
+                    cr_assert_eq(bm_explain(&o, &summary, &err), BM_OK, "%s", err.message);
+                    cr_assert_eq(summary.from_inputs, n == 0);
+                    cr_assert_eq(summary.documents, DOCS);
+                    if (o.write_ctx == &wanted)
+                        continue;
+                    cr_assert_eq(got.len, wanted.len);
+                    cr_assert_eq(memcmp(got.data, wanted.data, got.len), 0);
+                }
+            }
+        }
+    }
+    scratch_close(&s);
+}
+
+/* d9 copies d8, d19 copies d18 and so on, and hangs on it; the chain goes through what is left. */
+Test(job_explain, knows_the_chain_that_was_made)
+{
+    scratch s;
+    char *taken = calloc(1, 1 << 20);
+    text got = {taken, 0, 1 << 20};
+    bm_explain_summary summary;
+    open_place(&s);
+    bm_explain_options o = {.path = scratch_at(&s, "plain"), .write = take, .write_ctx = &got};
+    o.id_a = "d0";
+    o.id_b = "d399";
+    cr_assert_eq(bm_explain(&o, &summary, NULL), BM_OK);
+    cr_expect_eq(summary.links, DOCS / 10 * 9 - 1 + 1); /* to d398, and to its copy */
+    cr_expect_eq(summary.pairs, DOCS - 1);
+    cr_expect_eq(summary.cut, 1);
+    cr_expect_float_eq(summary.weakest, 37.0 / 43.0, 1e-6);
+    cr_expect_eq(summary.similarity, 0.0);
+    o.id_a = o.id_b = NULL;
+    o.group = 1;
+    cr_assert_eq(bm_explain(&o, &summary, NULL), BM_OK);
+    cr_expect_eq(summary.bridges, DOCS - 1);
+    cr_expect_eq(summary.articulation_points, DOCS / 10 * 9 - 1); /* all but copies and d0 */
+    free(taken);
+    scratch_close(&s);
+}
+
+static bool stop(void *ctx)
+{
+    (void)ctx;
+    return true;
+}
+
+Test(job_explain, is_refused_or_stopped_without_an_answer)
+{
+    scratch s;
+    char byte;
+    text got = {&byte, 0, 0};
+    bm_explain_summary summary;
+    bm_error err = {0};
+    open_place(&s);
+    const bm_explain_options fine = {.path = scratch_at(&s, "plain"),
+                                     .id_a = "d0",
+                                     .id_b = "d7",
+                                     .write = take,
+                                     .write_ctx = &got};
+    bm_explain_options o = fine;
+    cr_expect_eq(bm_explain(&o, &summary, NULL), BM_ERR_PIPE);
+    o.callbacks.cancelled = stop;
+    cr_expect_eq(bm_explain(&o, &summary, NULL), BM_ERR_CANCELLED);
+    o = fine;
+    o.id_b = NULL;
+    cr_expect_eq(bm_explain(&o, &summary, NULL), BM_ERR_USAGE);
+    o.id_a = NULL;
+    cr_expect_eq(bm_explain(&o, &summary, NULL), BM_ERR_USAGE);
+    o = fine;
+    o.group = 1;
+    cr_expect_eq(bm_explain(&o, &summary, NULL), BM_ERR_USAGE);
+    o = fine;
+    o.id_b = "alone";
+    cr_expect_eq(bm_explain(&o, &summary, &err), BM_NOT_FOUND);
+    cr_expect_not_null(strstr(err.message, "'alone' in no group"), "%s", err.message);
+    o.id_b = "nobody";
+    cr_expect_eq(bm_explain(&o, &summary, NULL), BM_ERR_USAGE);
+    o.path = NULL;
+    cr_expect_eq(bm_explain(&o, &summary, NULL), BM_ERR_USAGE);
+    o = fine;
+    o.output = scratch_at(&s, "plain/answer");
+    cr_expect_eq(bm_explain(&o, &summary, NULL), BM_ERR_USAGE);
+    o.output = scratch_at(&s, "answer");
+    cr_expect_eq(bm_explain(&o, &summary, NULL), BM_OK);
+    cr_expect_eq(bm_explain(&o, &summary, NULL), BM_ERR_USAGE);
+    o.force = true;
+    cr_expect_eq(bm_explain(&o, &summary, NULL), BM_OK);
+    scratch_close(&s);
+}
+
+/* 399 pairs of 88 bytes, and 400 sets of 40 hashes of 8 bytes. */
+Test(job_explain, what_does_not_fit_into_the_memory_is_refused)
+{
+    scratch s;
+    char *taken = calloc(1, 1 << 20);
+    text got = {taken, 0, 1 << 20};
+    bm_explain_summary summary;
+    bm_error err = {0};
+    open_place(&s);
+    bm_explain_options o = {.path = scratch_at(&s, "pairs"),
+                            .group = 1,
+                            .memory = 398 * 88,
+                            .write = take,
+                            .write_ctx = &got};
+    cr_expect_eq(bm_explain(&o, &summary, &err), BM_ERR_NOMEM);
+    o.path = scratch_at(&s, "plain");
+    o.memory = 400 * 40 * 8;
+    cr_expect_eq(bm_explain(&o, &summary, &err), BM_ERR_NOMEM);
+    cr_expect_not_null(strstr(err.message, "--memory"), "%s", err.message);
+    cr_expect_eq(got.len, 0);
+    free(taken);
+    scratch_close(&s);
+}

@@ -1,0 +1,158 @@
+/* all_pairs_world.h -- random sets, some of them edited copies of others, in a corpus whose sets
+ * lie in a file; and all pairs of them by comparing every two. Header only. */
+#ifndef BM_TESTS_ALL_PAIRS_WORLD_H
+#define BM_TESTS_ALL_PAIRS_WORLD_H
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/unit/base/scratch.h"
+#include "lsh/verify.h"
+#include "pipeline/match/match.h"
+
+typedef struct drawn {
+    size_t n;
+    uint64_t **docs; /* sorted, distinct */
+    uint32_t *sizes, *same_as;
+    bm_meter meter;
+    bm_pool *pool;
+    scratch temp;
+} drawn;
+
+static inline uint64_t draw(uint64_t *state)
+{
+    uint64_t z = *state += 0x9E3779B97F4A7C15u;
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ z >> 27) * 0x94D049BB133111EBu;
+    return z ^ z >> 31;
+}
+
+/* n documents of up to `longest` shingles: one in eight a copy, half edited copies. Of the shingles
+ * of the others half are frequent, half of this document alone. */
+static inline drawn *make_sets(size_t n, size_t longest, uint64_t seed, uint32_t threads)
+{
+    drawn *s = calloc(1, sizeof *s);
+    uint64_t state = seed, *other = malloc(longest * 8 + 8);
+    s->n = n;
+    s->docs = calloc(n, sizeof *s->docs);
+    s->sizes = calloc(n, sizeof *s->sizes);
+    s->same_as = calloc(n, sizeof *s->same_as);
+    for (size_t i = 0; i < n; i++) {
+        uint64_t kind = draw(&state) % 8, *doc = malloc(longest * 8 + 8);
+        size_t size = draw(&state) % (longest + 1), from = i > 0 ? draw(&state) % i : 0;
+        s->same_as[i] = (uint32_t)i;
+        if (kind < 5 && i > 0) {
+            size = s->sizes[from];
+            memcpy(doc, s->docs[from], size * 8);
+            if (kind == 0)
+                s->same_as[i] = s->same_as[from];
+            for (size_t edits = draw(&state) % (size / 3 + 1); kind > 0 && edits > 0; edits--)
+                doc[draw(&state) % size] = draw(&state) % 20000;
+        } else {
+            for (size_t k = 0; k < size; k++)
+                doc[k] = k % 2 == 0 ? draw(&state) % 150 * (draw(&state) % 150) : draw(&state);
+        }
+        bm_hashes_sort(doc, size, other);
+        s->sizes[i] = (uint32_t)bm_hashes_distinct(doc, size);
+        s->docs[i] = doc;
+    }
+    free(other);
+    bm_meter_init(&s->meter, NULL);
+    cr_assert_eq(bm_pool_open(threads, &s->pool, NULL), BM_OK);
+    scratch_open(&s->temp);
+    return s;
+}
+
+static inline void drop_sets(drawn *s)
+{
+    for (size_t i = 0; i < s->n; i++)
+        free(s->docs[i]);
+    free(s->docs);
+    free(s->sizes);
+    free(s->same_as);
+    bm_pool_close(s->pool);
+    bm_meter_reset(&s->meter);
+    scratch_close(&s->temp);
+    free(s);
+}
+
+/* Sets reach a corpus in no order: here backwards. */
+static inline bm_status put(const drawn *s, bm_corpus *corpus, size_t first, size_t end,
+                            bm_error *err)
+{
+    bm_ingest_batch batch = {0};
+    bm_shingle_batch *b = &batch.shingles;
+    for (size_t i = first; i < end; i++) {
+        size_t n = s->sizes[i];
+        cr_assert_eq(bm_shingle_batch_reserve(b, 1, n, NULL), BM_OK);
+        for (size_t k = 0; k < n; k++)
+            b->hashes[b->offsets[b->n_docs] + k] = s->docs[i][n - 1 - k];
+        b->sequence[b->n_docs] = (bm_hash128){s->same_as[i] * UINT64_C(77), 5};
+        b->offsets[b->n_docs + 1] = b->offsets[b->n_docs] + n;
+        b->n_docs++;
+    }
+    bm_status status = bm_corpus_add(corpus, &batch, first, err);
+    bm_shingle_batch_reset(b);
+    return status;
+}
+
+static inline bm_status fill(const drawn *s, bool in_file, bm_corpus *corpus, bm_error *err)
+{
+    bm_corpus_cfg cfg = {.hashes = true,
+                         .find_identical = true,
+                         .edges = true,
+                         .spill_now = in_file,
+                         .temp_dir = s->temp.root,
+                         .budget = {.arena = (uint64_t)256 << 10}};
+    bm_status status = BM_OK;
+    bm_corpus_init(corpus, &cfg);
+    for (size_t i = 0; status == BM_OK && i < s->n; i += 100)
+        status = put(s, corpus, i, s->n - i < 100 ? s->n : i + 100, err);
+    return status == BM_OK ? bm_corpus_end_adding(corpus, err) : status;
+}
+
+/* From now on the corpus may use `left` bytes for matching beside what it holds. */
+static inline void leave_memory(bm_corpus *corpus, uint64_t left)
+{
+    uint64_t low = 1, high = (uint64_t)1 << 40; /* the least with which there are `left` */
+    while (low < high) {
+        corpus->cfg.memory = low + (high - low) / 2;
+        if (bm_corpus_check_matching(corpus, left, NULL) == BM_OK)
+            high = corpus->cfg.memory;
+        else
+            low = corpus->cfg.memory + 1;
+    }
+    corpus->cfg.memory = high;
+}
+
+/* Similarities of every two different documents that share a shingle, by place; *n of them. Copies
+ * and empty ones have none. */
+static inline bm_pair *every_two(const drawn *s, double threshold, size_t *n)
+{
+    size_t cap = 1024;
+    bm_pair *pairs = malloc(cap * sizeof *pairs);
+    *n = 0;
+    for (uint32_t a = 0; a < s->n; a++) {
+        for (uint32_t b = a + 1; b < s->n; b++) {
+            if (s->same_as[a] != a || s->same_as[b] != b)
+                continue;
+            size_t i = 0, k = 0, common = 0;
+            while (i < s->sizes[a] && k < s->sizes[b]) {
+                uint64_t x = s->docs[a][i], y = s->docs[b][k];
+                common += x == y;
+                i += x <= y;
+                k += y <= x;
+            }
+            double all = (double)(s->sizes[a] + s->sizes[b] - common);
+            if (common == 0 || (double)common / all < threshold)
+                continue;
+            if (*n == cap)
+                pairs = realloc(pairs, (cap *= 2) * sizeof *pairs);
+            pairs[(*n)++] = (bm_pair){a, b, (double)common / all};
+        }
+    }
+    return pairs;
+}
+
+#endif

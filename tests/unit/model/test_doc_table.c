@@ -1,0 +1,95 @@
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "model/doc_table.h"
+
+static bm_status add(bm_doc_table *table, const char *id, uint64_t line, bm_error *err)
+{
+    bm_doc_row row = {.line = line, .text_bytes = line * 10};
+    size_t len = strlen(id);
+    return bm_doc_table_add(table, &row, (bm_str){id, len}, XXH3_64bits(id, len), "f.jsonl", err);
+}
+
+static void assert_id(const bm_doc_table *table, size_t row, const char *expected)
+{
+    bm_str id = bm_doc_table_id(table, row);
+    cr_assert_eq(id.len, strlen(expected));
+    cr_assert_eq(memcmp(id.data, expected, id.len), 0, "row %zu is %.*s, not %s", row, (int)id.len,
+                 id.data, expected);
+}
+
+Test(doc_table, ids_come_back_in_order_through_growth)
+{
+    bm_doc_table table = {0};
+    char id[32];
+    for (int i = 0; i < 20000; i++) {
+        snprintf(id, sizeof id, "doc-%d", i);
+        cr_assert_eq(add(&table, i == 77 ? "" : id, (uint64_t)i + 1, NULL), BM_OK);
+    }
+    for (int i = 0; i < 20000; i++) {
+        snprintf(id, sizeof id, "doc-%d", i);
+        assert_id(&table, (size_t)i, i == 77 ? "" : id);
+        cr_assert_eq(table.rows[i].line, (uint64_t)i + 1);
+    }
+    bm_doc_table_reset(&table);
+}
+
+Test(doc_table, a_repeated_id_names_file_line_and_id)
+{
+    bm_doc_table table = {0};
+    bm_error err = {0};
+    char line[256];
+    add(&table, "a", 1, NULL);
+    add(&table, "b", 2, NULL);
+    cr_assert_eq(add(&table, "a", 3, &err), BM_ERR_INPUT);
+    bm_error_format(&err, line, sizeof line);
+    cr_assert_not_null(strstr(line, "f.jsonl:3: "));
+    cr_assert_not_null(strstr(line, "'a'"));
+    cr_assert_eq(table.n, 2);
+    bm_doc_table_reset(&table);
+}
+
+Test(doc_table, numbering_takes_the_next_free_id)
+{
+    bm_doc_table table = {.number_duplicates = true};
+    const char *given[] = {"a", "a#2", "a", "a", "b", "a#2"};
+    const char *expected[] = {"a", "a#2", "a#3", "a#4", "b", "a#2#2"};
+    for (size_t i = 0; i < 6; i++)
+        cr_assert_eq(add(&table, given[i], i + 1, NULL), BM_OK);
+    for (size_t i = 0; i < 6; i++)
+        assert_id(&table, i, expected[i]);
+    bm_doc_table_reset(&table);
+}
+
+Test(doc_table, ids_that_share_a_hash_are_told_apart)
+{
+    bm_doc_table table = {0};
+    bm_doc_row row = {.line = 1};
+    cr_assert_eq(bm_doc_table_add(&table, &row, (bm_str){"x", 1}, 42, "f", NULL), BM_OK);
+    cr_assert_eq(bm_doc_table_add(&table, &row, (bm_str){"y", 1}, 42, "f", NULL), BM_OK);
+    cr_assert_eq(bm_doc_table_add(&table, &row, (bm_str){"y", 1}, 42, "f", NULL), BM_ERR_INPUT);
+    bm_doc_table_reset(&table);
+}
+
+Test(doc_table, more_rows_than_the_memory_holds_are_an_error_and_those_before_stay)
+{
+    bm_doc_table table = {.memory = 1 << 20};
+    bm_error err = {0};
+    bm_status status = BM_OK;
+    char id[32];
+    int n = 0;
+    for (; status == BM_OK && n < 100000; n++) {
+        snprintf(id, sizeof id, "doc-%d", n);
+        status = add(&table, id, (uint64_t)n + 1, &err);
+    }
+    cr_assert_eq(status, BM_ERR_NOMEM);
+    cr_assert_not_null(strstr(err.message, "--memory"));
+    cr_assert_gt(n, 5000, "a row takes 32 bytes, an id 10, its slot 21 at most");
+    cr_assert_leq(bm_doc_table_bytes(&table), (1 << 20) + 1024 * 64);
+    assert_id(&table, 4321, "doc-4321");
+    bm_doc_table_reset(&table);
+}
