@@ -33,7 +33,7 @@ foreach(row IN LISTS rows)
         list(APPEND BM_BELOW_${room} ${BM_BELOW_${other}})
     endforeach()
     list(REMOVE_DUPLICATES BM_BELOW_${room})
-    list(REMOVE_ITEM BM_BELOW_${room} public kernels backend) # headers only
+    list(REMOVE_ITEM BM_BELOW_${room} public kernels program backend) # headers only
     file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${folder}/*.c" "${PROJECT_SOURCE_DIR}/${folder}/*.cpp")
     if(sources AND NOT room STREQUAL "cli")
         list(APPEND BM_ROOMS ${room})

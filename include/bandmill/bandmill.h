@@ -12,5 +12,6 @@
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 #include <bandmill/version.h>
+#include <bandmill/words.h>
 
 #endif

@@ -13,12 +13,10 @@ extern "C" {
 #endif
 
 typedef struct bm_bench_options {
-    const char *device; /* --device; NULL: "all" */
-    const char *cpu;
-    const char *cache_dir;
+    size_t struct_size;
+    bm_device_options device; /* `device` NULL: "all" */
     bm_sketch_options sketch;
-    bm_text_options text;     /* of the text rows; its shingles are not used: they are those
-                               of the row */
+    bm_text_options text;     /* of the text rows; its shingles are those of the row */
     const char *const *paths; /* documents to take text from; none: a seeded generator */
     size_t n_paths;
     uint32_t threads;   /* 0: all */
@@ -28,30 +26,55 @@ typedef struct bm_bench_options {
     bm_callbacks callbacks;
 } bm_bench_options;
 
+/* The library's own: read by pointer, later versions may add fields behind. */
 typedef struct bm_bench_row {
     char device[32], device_name[128];
-    char what[48]; /* "arithmetic limit", "resident hashes", "upload", "read-back", "text word:5" …
-                    */
+    char what[48]; /* "arithmetic limit", "resident hashes", "upload", "text word:5" … */
     char unit[16]; /* "Mshingles/s", "MB/s" */
     double median, min, max;
     double ratio; /* to the row named in `ratio_to`; 0: none */
     char ratio_to[48];
 } bm_bench_row;
 
-BM_API void bm_bench_options_init(bm_bench_options *options);
-/* *rows is an array of *n, *json the same with machine, driver, compiler and version; freed with
- * bm_bench_free and bm_string_free. Either may be NULL. */
-BM_API bm_status bm_bench_run(const bm_bench_options *options, bm_bench_row **rows, size_t *n,
-                              char **json, bm_error *err);
-BM_API void bm_bench_free(bm_bench_row *rows);
-/* Search for better parameters of the kernels on each OpenCL device of options->device (NULL: all
- * usable). Every row that is tried is built in a process of its own where a probe is set (see
- * docs/opencl.md), and must sign made documents like the native CPU before it is timed. *csv: the
- * rows found, as a file that $BANDMILL_TUNING may name; *json: all that was measured; both are
- * freed with bm_string_free, either may be NULL. paths, text and threads are not used.
- * BM_ERR_DEVICE: no such device, or one that fails with the row that it has now. */
-BM_API bm_status bm_bench_tune(const bm_bench_options *options, char **csv, char **json,
-                               bm_error *err);
+typedef struct bm_bench_result bm_bench_result;
+
+BM_API void bm_bench_options_init_sized(bm_bench_options *options, size_t struct_size);
+static inline void bm_bench_options_init(bm_bench_options *options)
+{
+    bm_bench_options_init_sized(options, sizeof *options);
+}
+
+BM_API bm_status bm_bench_run(const bm_bench_options *options, bm_bench_result **out,
+                              bm_error *err);
+BM_API size_t bm_bench_result_count(const bm_bench_result *result);
+/* NULL: there are no more. Valid until free. */
+BM_API const bm_bench_row *bm_bench_result_row(const bm_bench_result *result, size_t index);
+/* One object and a newline: the rows, with machine, driver, compiler and version. */
+BM_API const char *bm_bench_result_json(const bm_bench_result *result);
+BM_API void bm_bench_result_free(bm_bench_result *result); /* NULL is fine */
+
+typedef struct bm_kernel_tune_options {
+    size_t struct_size;
+    bm_device_options device; /* `device` NULL: all usable OpenCL devices */
+    bm_sketch_options sketch;
+    uint32_t repeats;   /* 0: 5 */
+    double min_seconds; /* a run lasts at least this long; 0: 0.2 */
+    bm_callbacks callbacks;
+} bm_kernel_tune_options;
+
+BM_API void bm_kernel_tune_options_init_sized(bm_kernel_tune_options *options, size_t struct_size);
+static inline void bm_kernel_tune_options_init(bm_kernel_tune_options *options)
+{
+    bm_kernel_tune_options_init_sized(options, sizeof *options);
+}
+
+/* Search for better parameters of the kernels on OpenCL devices. Each set that is tried is built in
+ * a process of its own where a probe is set (docs/opencl.md), and must sign made documents like the
+ * native CPU before it is timed. *csv: the sets found, as a file that bm_device_options.tuning_path
+ * may name; *json: all that was measured; both are freed with bm_string_free, either may be NULL.
+ * BM_ERR_DEVICE: no such device, or one that fails with the parameters that it has now. */
+BM_API bm_status bm_kernel_tune(const bm_kernel_tune_options *options, char **csv, char **json,
+                                bm_error *err);
 
 #if defined(__cplusplus)
 }

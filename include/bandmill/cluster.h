@@ -9,23 +9,20 @@
 extern "C" {
 #endif
 
-/* Data on its way to the caller; non-zero: stop, with BM_ERR_PIPE. */
-typedef int (*bm_write_fn)(void *ctx, const char *data, size_t len);
-
 typedef struct bm_cluster_options {
+    size_t struct_size;
     const char *path;         /* of the pairs; "-": standard input */
     const double *thresholds; /* none: every pair of the file counts. One or none: groups as rows;
                                  several: a table with a row each, in this order */
     size_t n_thresholds;
     bm_cluster cluster;
-    bm_keep keep;       /* FIRST or LAST, in order of first appearance; else BM_ERR_USAGE */
-    const char *output; /* file; NULL: `write` */
-    bool force;
+    bm_keep keep;             /* FIRST or LAST, in order of first appearance; else BM_ERR_USAGE */
+    bm_output_options output; /* `path`: a file; NULL: `write`. `report` is not for this call */
     bool json; /* the table as one JSON object; rows of groups are JSON in any case */
     bm_write_fn write;
     void *write_ctx;
     bm_callbacks callbacks;
-} bm_cluster_options; /* {0} and a path are a job */
+} bm_cluster_options;
 
 typedef struct bm_cluster_result {
     double threshold;
@@ -33,12 +30,20 @@ typedef struct bm_cluster_result {
 } bm_cluster_result;
 
 typedef struct bm_cluster_summary {
+    size_t struct_size;
     uint64_t pairs, documents; /* of the whole file */
     uint64_t unknown;          /* pairs without a similarity: they count at every threshold */
     bm_cluster_result first;   /* of the first threshold; of all pairs where there is none */
 } bm_cluster_summary;
 
-/* *out is filled on BM_OK. A bad row is BM_ERR_INPUT with file, line and field. */
+BM_API void bm_cluster_options_init_sized(bm_cluster_options *options, size_t struct_size);
+static inline void bm_cluster_options_init(bm_cluster_options *options)
+{
+    bm_cluster_options_init_sized(options, sizeof *options);
+}
+
+/* *out is filled on BM_OK, as much as its struct_size says (begin with {.struct_size = sizeof});
+ * it may be NULL. A bad row is BM_ERR_INPUT with file, line and field. */
 BM_API bm_status bm_cluster_pairs(const bm_cluster_options *options, bm_cluster_summary *out,
                                   bm_error *err);
 

@@ -20,6 +20,7 @@ typedef enum bm_device_kind {
     BM_DEVICE_CL_OTHER
 } bm_device_kind;
 
+/* The library's own: read by pointer, later versions may add fields behind. */
 typedef struct bm_device_info {
     char spec[32];      /* "cpu" or "opencl:P.D": what --device takes */
     char name[128];     /* for people */
@@ -33,27 +34,31 @@ typedef struct bm_device_info {
     char why[256]; /* why it is not usable */
 } bm_device_info;
 
-/* All devices, the native CPU first. *out is an array of *n, freed with bm_devices_free. `note`
- * (may be NULL, cap bytes) receives one line on why there is no OpenCL device, or stays empty. */
-BM_API bm_status bm_devices_list(bm_device_info **out, size_t *n, char *note, size_t cap,
-                                 bm_error *err);
-BM_API void bm_devices_free(bm_device_info *devices);
+/* All devices, the native CPU first. */
+typedef struct bm_device_list bm_device_list;
+BM_API bm_status bm_device_list_open(bm_device_list **out, bm_error *err);
+BM_API size_t bm_device_list_count(const bm_device_list *list);
+/* NULL: there are no more. Valid until close. */
+BM_API const bm_device_info *bm_device_list_at(const bm_device_list *list, size_t index);
+/* One line on why there is no OpenCL device; "" where there is one. */
+BM_API const char *bm_device_list_note(const bm_device_list *list);
+BM_API void bm_device_list_close(bm_device_list *list); /* NULL is fine */
 
-/* Known answers on one device (spec or name as --device takes it): BM_OK, BM_ERR_SELFTEST or
- * BM_ERR_DEVICE. `cache_dir` as in bm_job. *n_checks (may be NULL) receives how many answers were
- * compared. */
-BM_API bm_status bm_device_self_test(const char *device, const char *cache_dir, uint32_t *n_checks,
+typedef struct bm_self_test_options {
+    size_t struct_size;
+    bm_device_options device; /* `device`: one, by its spec or name; NULL: "cpu" */
+} bm_self_test_options;
+
+BM_API void bm_self_test_options_init_sized(bm_self_test_options *options, size_t struct_size);
+static inline void bm_self_test_options_init(bm_self_test_options *options)
+{
+    bm_self_test_options_init_sized(options, sizeof *options);
+}
+
+/* Known answers on one device: BM_OK, BM_ERR_SELFTEST or BM_ERR_DEVICE. *n_checks (may be NULL)
+ * receives how many answers were compared. */
+BM_API bm_status bm_device_self_test(const bm_self_test_options *options, uint32_t *n_checks,
                                      bm_error *err);
-
-/* Threads that wait for ever in the driver of a device which stopped answering. A process that has
- * some should end by _exit once its output is written: exit handlers of the driver may wait for
- * them. */
-BM_API uint32_t bm_devices_left_behind(void);
-
-/* Build the kernels of one OpenCL device and compare one known answer: what `bandmill
- * __probe-opencl DEVICE CACHE_DIR` runs in a process of its own, since a driver's compiler may
- * abort. */
-BM_API bm_status bm_device_probe(const char *device, const char *cache_dir, bm_error *err);
 
 #if defined(__cplusplus)
 }

@@ -3,7 +3,6 @@
 #ifndef BANDMILL_EXPLAIN_H
 #define BANDMILL_EXPLAIN_H
 
-#include <bandmill/cluster.h>
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
@@ -18,22 +17,22 @@ typedef enum bm_explain_form {
 } bm_explain_form;
 
 typedef struct bm_explain_options {
+    size_t struct_size;
     const char *path; /* of a directory that dedup wrote */
     const char *id_a; /* two documents, by their ids as the inputs have them ... */
     const char *id_b;
     uint64_t group; /* ... or a group as groups.jsonl numbers them, from 1; 0: none */
     bm_explain_form form;
-    const char *output; /* file; NULL: `write` */
-    bool force;
+    bm_output_options output; /* `path`: a file; NULL: `write`. `report` is not for this call */
     bm_write_fn write;
     void *write_ctx;
-    const char *cpu; /* as bm_job: what is read again is signed on the native CPU */
-    uint32_t threads;
-    uint64_t memory;
+    bm_device_options device;      /* `cpu` alone counts: what is read again is signed on the CPU */
+    bm_resource_options resources; /* threads and memory */
     bm_callbacks callbacks;
-} bm_explain_options; /* {0}, a path and two ids or a group are a job */
+} bm_explain_options;
 
 typedef struct bm_explain_summary {
+    size_t struct_size;
     uint64_t group, documents, pairs; /* of the group */
     bool from_inputs; /* the pairs were computed again: dedup had not written pairs.tsv */
     /* of two documents */
@@ -45,7 +44,14 @@ typedef struct bm_explain_summary {
     uint64_t bridges, articulation_points;
 } bm_explain_summary;
 
-/* *out is filled on BM_OK. BM_NOT_FOUND: the two are in no group together, nothing is written.
+BM_API void bm_explain_options_init_sized(bm_explain_options *options, size_t struct_size);
+static inline void bm_explain_options_init(bm_explain_options *options)
+{
+    bm_explain_options_init_sized(options, sizeof *options);
+}
+
+/* *out is filled on BM_OK, as much as its struct_size says (begin with {.struct_size = sizeof});
+ * it may be NULL. BM_NOT_FOUND: the two are in no group together, nothing is written.
  * BM_ERR_USAGE: no such document or group. BM_ERR_FORMAT: the directory is not what its report
  * says, or an input is not the one that it was made from; BM_ERR_IO, BM_ERR_NOMEM,
  * BM_ERR_CANCELLED, BM_ERR_PIPE.

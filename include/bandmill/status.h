@@ -23,34 +23,38 @@ extern "C" {
 #define BM_PRINTF(fmt, first)
 #endif
 
-/* One list of errors: name, exit code of the command line, words. */
+/* One list of errors: name, value, exit code of the command line, words. The values are part of the
+ * interface: none of them ever changes, and new ones are added behind. */
 #define BM_STATUS_LIST(X)                                                                          \
-    X(BM_OK, 0, "done")                                                                            \
-    X(BM_NOT_FOUND, 1, "a documented negative answer")                                             \
-    X(BM_ERR_USAGE, 2, "unusable options or output")                                               \
-    X(BM_ERR_INPUT, 3, "bad input")                                                                \
-    X(BM_ERR_IO, 4, "input or output failed")                                                      \
-    X(BM_ERR_DEVICE, 5, "the device cannot be used")                                               \
-    X(BM_ERR_NOMEM, 6, "out of memory")                                                            \
-    X(BM_ERR_FORMAT, 7, "incompatible or corrupt file")                                            \
-    X(BM_ERR_SELFTEST, 8, "self-test failed")                                                      \
-    X(BM_ERR_LOCKED, 9, "locked by another process")                                               \
-    X(BM_ERR_CANCELLED, 130, "interrupted")                                                        \
-    X(BM_ERR_PIPE, 141, "the reader of the output went away")                                      \
-    X(BM_ERR_UNSUPPORTED, 2, "not supported")                                                      \
-    X(BM_ERR_INTERNAL, 70, "a bug in bandmill")
+    X(BM_OK, 0, 0, "done")                                                                         \
+    X(BM_NOT_FOUND, 1, 1, "a documented negative answer")                                          \
+    X(BM_ERR_USAGE, 2, 2, "unusable options or output")                                            \
+    X(BM_ERR_INPUT, 3, 3, "bad input")                                                             \
+    X(BM_ERR_IO, 4, 4, "input or output failed")                                                   \
+    X(BM_ERR_DEVICE, 5, 5, "the device cannot be used")                                            \
+    X(BM_ERR_NOMEM, 6, 6, "out of memory")                                                         \
+    X(BM_ERR_FORMAT, 7, 7, "incompatible or corrupt file")                                         \
+    X(BM_ERR_SELFTEST, 8, 8, "self-test failed")                                                   \
+    X(BM_ERR_LOCKED, 9, 9, "locked by another process")                                            \
+    X(BM_ERR_CANCELLED, 10, 130, "interrupted")                                                    \
+    X(BM_ERR_PIPE, 11, 141, "the reader of the output went away")                                  \
+    X(BM_ERR_UNSUPPORTED, 12, 2, "not supported")                                                  \
+    X(BM_ERR_INTERNAL, 13, 70, "a bug in bandmill")
 
 typedef enum bm_status {
-#define BM_STATUS_ENUM(name, exit_code, words) name,
+#define BM_STATUS_ENUM(name, value, exit_code, words) name = value,
     BM_STATUS_LIST(BM_STATUS_ENUM)
 #undef BM_STATUS_ENUM
 } bm_status;
 
-/* What went wrong, in words. `file`, `line`, `code` are empty or 0 where they say nothing. */
+/* What went wrong, in words. `file`, `field`, `line`, `code` are empty or 0 where they say nothing.
+ * The caller's memory; its size never changes. The message names fields of options in backquotes,
+ * as in "`bands` without `rows`", so that a program can show its own names for them. */
 typedef struct bm_error {
     bm_status status;
     int64_t code;       /* errno, cl_int, or another library's own code; 0: none */
     uint64_t line;      /* 1 is the first; 0: none */
+    char field[64];     /* of an options struct, where one is wrong ("keep", "shingle_k") */
     char file[1024];    /* path or device; cut short if it is longer */
     char message[1024]; /* "what is wrong (what was expected)", one line, no full stop */
 } bm_error;

@@ -1,8 +1,21 @@
-/* types.h -- the plain shapes that the other headers speak of.
+/* types.h -- the plain shapes and the parts of options that the other headers speak of.
  *
  * Ownership words, used everywhere: *borrowed* (read during the call only), *filled* (the caller's
  * memory, written), *taken* (the callee frees it). Integers are little-endian in files; sizes in
- * memory are size_t. */
+ * memory are size_t.
+ *
+ * How options grow without breaking a program that was built before:
+ * - The options of a call are one struct, bm_NAME_options, whose first field is `struct_size`.
+ *   bm_NAME_options_init fills every default of the documentation and this field; the call reads no
+ *   more of the struct than that, and takes the defaults for what a later version has added behind.
+ *   A struct that was not initialised is BM_ERR_USAGE.
+ * - The parts below, which several of these structs hold, keep their size for ever: new fields are
+ *   made of their `reserved` words, which are zero.
+ * - What a call fills has a struct_size of its own, or is read through functions that return
+ *   pointers to the library's own memory.
+ * - bm_str, bm_pair, bm_band_plan and bm_error never change.
+ * Every enum that comes in is checked: a value that it does not have is BM_ERR_USAGE, and the error
+ * names the field. */
 #ifndef BANDMILL_TYPES_H
 #define BANDMILL_TYPES_H
 
@@ -20,12 +33,56 @@ typedef struct bm_str {
     size_t len;
 } bm_str;
 
-#define BM_PERMS_MAX    1024u
-#define BM_NO_SHINGLE32 UINT32_C(0xFFFFFFFF)         /* each word of a document without shingles */
-#define BM_NO_BAND_KEY  UINT64_C(0xFFFFFFFFFFFFFFFF) /* each band key of such a document */
-#define BM_DOCS_MAX     UINT32_C(0xFFFFFFFE)         /* documents in one run */
+#define BM_PERMS_MAX     1024u
+#define BM_PERMS_DEFAULT 128u
+#define BM_SHINGLE_K_MAX 1024u
+#define BM_THREADS_MAX   1024u
+#define BM_NO_SHINGLE32  UINT32_C(0xFFFFFFFF)         /* each word of a document without shingles */
+#define BM_NO_BAND_KEY   UINT64_C(0xFFFFFFFFFFFFFFFF) /* each band key of such a document */
+#define BM_DOCS_MAX      UINT32_C(0xFFFFFFFE)         /* documents in one run */
 
-/* --- from text to shingles (cli.md 3) --- */
+/* --- input: what is a document (docs/inputs.md) --- */
+
+typedef enum bm_format {
+    BM_FORMAT_AUTO,
+    BM_FORMAT_JSONL,
+    BM_FORMAT_TSV,
+    BM_FORMAT_CSV,
+    BM_FORMAT_LINES,
+    BM_FORMAT_FILES,
+    BM_FORMAT_HASHES
+} bm_format;
+
+typedef enum bm_header {
+    BM_HEADER_BY_FIELDS, /* names, unless all fields are given as numbers */
+    BM_HEADER_YES,
+    BM_HEADER_NO
+} bm_header;
+typedef enum bm_duplicate_ids { BM_DUPLICATE_IDS_ERROR, BM_DUPLICATE_IDS_NUMBER } bm_duplicate_ids;
+typedef enum bm_on_error { BM_ON_ERROR_FAIL, BM_ON_ERROR_SKIP } bm_on_error;
+typedef enum bm_invalid_utf8 { BM_INVALID_UTF8_REPLACE, BM_INVALID_UTF8_ERROR } bm_invalid_utf8;
+
+typedef struct bm_input_options {
+    const char *const *paths; /* borrowed; "-" is standard input */
+    size_t n_paths;
+    const char *files_from; /* a list of paths, one a line ("-": stdin); NULL: none */
+    bool files_from_nul;    /* the list is NUL-separated */
+    bm_format format;
+    const char *const *text_fields; /* NULL: "text" */
+    size_t n_text_fields;
+    const char *id_field; /* NULL: not given; "none": always FILE:LINE */
+    bm_header header;
+    const char *offsets_path; /* for BM_FORMAT_HASHES */
+    bm_duplicate_ids duplicate_ids;
+    bm_on_error on_error;
+    uint64_t max_errors; /* bad records that BM_ON_ERROR_SKIP lets pass; UINT64_MAX: no limit */
+    bm_invalid_utf8 invalid_utf8;
+    uint64_t max_doc_bytes; /* a longer document is a bad record; 0: 1 GiB */
+    uint64_t reserved[8];
+} bm_input_options;
+
+/* --- from text to shingles (docs/text.md) --- */
+
 enum { /* bits of bm_text_options.normalize, applied in this order */
        BM_NORM_NFC = 1u << 0,
        BM_NORM_NFKC = 1u << 1, /* instead of NFC */
@@ -41,29 +98,49 @@ typedef struct bm_text_options {
     uint32_t normalize; /* BM_NORM_* bits; 0: none */
     bm_words words;
     bm_shingle_kind shingle;
-    uint32_t shingle_k; /* 1 … 1024 */
+    uint32_t shingle_k; /* 1 … BM_SHINGLE_K_MAX */
     bm_short_rule short_rule;
+    uint32_t reserved_flags;
+    uint64_t reserved[8];
 } bm_text_options;
 
 /* --- signatures --- */
+
 typedef enum bm_scheme {
     BM_SCHEME_AFFINE32, /* K permutations of each shingle, the minimum of each */
     BM_SCHEME_OPH       /* one hash a shingle, K bins, the minimum of each bin, densified */
 } bm_scheme;
 
 typedef struct bm_sketch_options {
-    uint32_t perms; /* K, 1 … BM_PERMS_MAX */
+    uint32_t perms; /* K, 1 … BM_PERMS_MAX; 0: bands * rows where both are given, else 128 */
     uint32_t seed;
     bm_scheme scheme;
+    uint32_t reserved_flags;
+    uint64_t reserved[4];
 } bm_sketch_options;
 
 /* --- bands, verification, groups --- */
+
+typedef struct bm_band_options {
+    double threshold, recall;
+    uint32_t bands, rows; /* both 0: chosen from threshold, recall and perms */
+    uint64_t reserved[4];
+} bm_band_options;
+
+typedef enum bm_candidates {
+    BM_CANDIDATES_LSH, /* pairs that share a band */
+    BM_CANDIDATES_ALL  /* every pair that shares a shingle: exact, no bands */
+} bm_candidates;
 typedef enum bm_verify {
     BM_VERIFY_AUTO,
     BM_VERIFY_EXACT,
     BM_VERIFY_SIGNATURE,
     BM_VERIFY_NONE
 } bm_verify;
+typedef enum bm_identical {
+    BM_IDENTICAL_ALL,  /* every pair of identical documents */
+    BM_IDENTICAL_CHAIN /* each copy with the first only */
+} bm_identical;
 typedef enum bm_cluster { BM_CLUSTER_COMPONENTS, BM_CLUSTER_STAR } bm_cluster;
 typedef enum bm_keep { BM_KEEP_FIRST, BM_KEEP_LAST, BM_KEEP_LONGEST, BM_KEEP_SHORTEST } bm_keep;
 
@@ -80,9 +157,72 @@ typedef struct bm_pair {
     double similarity;
 } bm_pair;
 
+/* --- devices and other resources --- */
+
+typedef enum bm_offload {
+    BM_OFFLOAD_AUTO, /* as docs/opencl.md says; the others are for tests and measurements */
+    BM_OFFLOAD_OFF,
+    BM_OFFLOAD_TRIAL,
+    BM_OFFLOAD_ON
+} bm_offload;
+
+/* The first three choose; the rest bounds and tunes OpenCL (docs/opencl.md), all 0 or NULL: as the
+ * library thinks best. The library reads no environment variable of its own: a program hands in
+ * what it wants. */
+typedef struct bm_device_options {
+    const char *device;        /* as --device; NULL: "auto", where a call does not say otherwise */
+    const char *cpu;           /* "scalar", "avx2", "avx512", "neon"; NULL: the best here */
+    const char *cache_dir;     /* of OpenCL programs; NULL: the user's cache directory; "": none */
+    const char *tuning_path;   /* a table of kernel parameters that goes before ours */
+    const char *probe_program; /* builds kernels in a process of its own, as PROGRAM
+                                   __probe-opencl DEVICE CACHE_DIR; NULL: this program itself if it
+                                   is bandmill, else none; "": none */
+    double probe_seconds;      /* that it may take; 0: 120 */
+    double call_seconds;       /* that a device may be silent; 0: by the work it was given */
+    const char *kernel_family; /* "cpu" or "gpu" kernels; NULL: by the table */
+    const char *kernel_params; /* a line as in kernels/tuning/opencl.csv instead of the table */
+    uint64_t buffer_limit_bytes; /* of a buffer on a device; 0: the device's own */
+    bm_offload text_offload; /* texts go to the device to be cut there */
+    uint32_t reserved_flags;
+    uint64_t reserved[8];
+} bm_device_options;
+
+typedef struct bm_resource_options {
+    uint32_t threads;     /* 0: all */
+    uint32_t batch_docs;  /* documents a batch at most; 0: by bytes; results do not depend on it */
+    uint64_t memory;      /* bytes; 0: half of the smaller of the cgroup's limit and what is free */
+    const char *temp_dir; /* NULL: beside the output */
+    /* Seconds of work between two checkpoints, less than 0: where it is worth it (docs/resume.md);
+     * 0: after each batch. */
+    double checkpoint_seconds;
+    uint64_t reserved[4];
+} bm_resource_options;
+
+/* --- output --- */
+
+/* Data on its way to the caller; non-zero: stop, with BM_ERR_PIPE. */
+typedef int (*bm_write_fn)(void *ctx, const char *data, size_t len);
+
+typedef enum bm_kept {
+    BM_KEPT_SAME,
+    BM_KEPT_NONE, /* written without compression */
+    BM_KEPT_GZ,
+    BM_KEPT_ZST,
+    BM_KEPT_NO /* not written */
+} bm_kept;
+
+typedef struct bm_output_options {
+    const char *path;   /* a directory or a file, as the call says */
+    bool force;         /* replace an output of ours as a whole */
+    const char *report; /* a second copy of the summary; NULL: none */
+    uint64_t reserved[4];
+} bm_output_options;
+
 /* --- callbacks --- */
+
 typedef enum bm_log_level { BM_LOG_ERROR, BM_LOG_WARNING, BM_LOG_INFO, BM_LOG_DEBUG } bm_log_level;
 
+/* Given to a callback by pointer: later versions may add fields behind. */
 typedef struct bm_progress {
     const char *stage;    /* "read", "bucket", "verify", "write" … */
     uint64_t done, total; /* in `unit`; total 0: not known */
@@ -99,6 +239,7 @@ typedef struct bm_callbacks {
     void (*progress)(void *ctx, const bm_progress *progress);
     void (*log)(void *ctx, bm_log_level level, const char *message);
     bool (*cancelled)(void *ctx);
+    uint64_t reserved[4];
 } bm_callbacks;
 
 #if defined(__cplusplus)

@@ -69,7 +69,7 @@ bm_status bm_fail_nomem(bm_error *err, size_t bytes)
 const char *bm_status_string(bm_status status)
 {
     switch (status) {
-#define BM_STATUS_WORDS(name, exit_code, words)                                                    \
+#define BM_STATUS_WORDS(name, value, exit_code, words)                                             \
     case name:                                                                                     \
         return words;
         BM_STATUS_LIST(BM_STATUS_WORDS)
@@ -81,7 +81,7 @@ const char *bm_status_string(bm_status status)
 int bm_status_exit_code(bm_status status)
 {
     switch (status) {
-#define BM_STATUS_CODE(name, exit_code, words)                                                     \
+#define BM_STATUS_CODE(name, value, exit_code, words)                                              \
     case name:                                                                                     \
         return exit_code;
         BM_STATUS_LIST(BM_STATUS_CODE)

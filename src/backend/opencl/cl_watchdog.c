@@ -28,6 +28,8 @@
 
 #include <bandmill/device.h>
 
+#include "program/program.h"
+
 #include "backend/opencl/cl_backend.h"
 #include "backend/opencl/cl_probe.h"
 #include "base/clock.h"

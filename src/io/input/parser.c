@@ -48,7 +48,7 @@ bm_status bm_parser_open(const bm_input_set *set, bm_parser **out, bm_error *err
     parser->ops = ops;
     parser->fields = &set->fields;
     parser->max_doc_bytes = set->options.max_doc_bytes;
-    parser->invalid_is_error = set->options.invalid_utf8_is_error;
+    parser->invalid_is_error = set->options.invalid_utf8 == BM_INVALID_UTF8_ERROR;
     parser->place_file = UINT32_MAX;
     bm_status status = BM_OK;
     if (ops->format == BM_FORMAT_JSONL)

@@ -66,7 +66,8 @@ bm_status bm_fields_init(const bm_input_options *options, bm_format format, bm_f
     }
     if (format == BM_FORMAT_TSV || format == BM_FORMAT_CSV) {
         fields.header =
-            options->header >= 0 ? options->header > 0 : !all_given_are_numbers(options, &fields);
+            options->header != BM_HEADER_BY_FIELDS ? options->header == BM_HEADER_YES
+                                                   : !all_given_are_numbers(options, &fields);
         bm_status status = BM_OK;
         for (size_t i = 0; i < fields.n_text && status == BM_OK && !fields.header; i++)
             status = check_number(fields.text[i], text_given, err);

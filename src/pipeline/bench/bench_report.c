@@ -18,7 +18,7 @@ static void write_machine(bm_json *json, const bm_bench_options *options)
     char name[128], isa_text[16] = "";
     bm_isa isa;
     bm_cpu_name(name, sizeof name);
-    if (bm_isa_choose(options->cpu, &isa, NULL) == BM_OK)
+    if (bm_isa_choose(options->device.cpu, &isa, NULL) == BM_OK)
         snprintf(isa_text, sizeof isa_text, "%s", bm_isa_name(isa));
     struct utsname system;
     bm_json_key(json, "machine");

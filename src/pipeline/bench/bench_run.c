@@ -1,4 +1,4 @@
-/* bench_run.c -- bm_bench_run: which figures are taken on which device, and their rows.
+/* bench_run.c -- which figures are taken on which device, and their rows.
  *
  *     once          arithmetic limit       the signature loop on all threads, no memory traffic
  *     native CPU    resident hashes        prepared batches through the backend
@@ -14,7 +14,7 @@
  * the one figure that is the same for all, and says what a device gives over this machine's
  * processor. Without a device list every usable device is measured, and one that fails is a
  * warning; a device that was asked for must work. */
-#include <bandmill/bench.h>
+#include "pipeline/bench/bench_run.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -23,10 +23,10 @@
 #include "backend/opencl/cl_link_rate.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/meter.h"
 #include "pipeline/bench/bench_report.h"
 #include "pipeline/bench/bench_work.h"
 #include "pipeline/devices/device_pick.h"
-#include "base/meter.h"
 
 #define LINK_BYTES ((size_t)64 << 20)
 #define LIMIT_NAME "arithmetic limit"
@@ -44,20 +44,6 @@ typedef struct bench {
     size_t n_rows, cap_rows;
     uint64_t steps_done, steps;
 } bench;
-
-void bm_bench_options_init(bm_bench_options *options)
-{
-    *options = (bm_bench_options){
-        .sketch = {.perms = 128, .seed = 1},
-        .text = {.normalize = BM_NORM_LOWER,
-                 .words = BM_WORDS_ALNUM,
-                 .shingle = BM_SHINGLE_WORD,
-                 .shingle_k = 5,
-                 .short_rule = BM_SHORT_WHOLE},
-        .repeats = 5,
-        .min_seconds = 0.2,
-    };
-}
 
 /* A row with the device's names; its figures are the caller's to fill. */
 static bm_bench_row *add_row(bench *b, const bm_device_info *info, const char *what,
@@ -105,7 +91,7 @@ static bm_status limit_row(bench *b, bm_error *err)
     bm_isa isa;
     bm_bench_limit limit = {0};
     bm_bench_rate rate = {0};
-    bm_status status = bm_isa_choose(b->options.cpu, &isa, err);
+    bm_status status = bm_isa_choose(b->options.device.cpu, &isa, err);
     if (status == BM_OK)
         status = bm_scheme_affine32.draw(&b->options.sketch, &limit.params, err);
     if (status != BM_OK)
@@ -122,7 +108,7 @@ static bm_status limit_row(bench *b, bm_error *err)
     if (status != BM_OK)
         return status;
     bm_device_info native;
-    bm_backend_cpu_info(b->options.cpu, &native);
+    bm_backend_cpu_info(b->options.device.cpu, &native);
     bm_bench_row *row = add_row(b, &native, LIMIT_NAME, "Mshingles/s", err);
     if (row == NULL)
         return BM_ERR_NOMEM;
@@ -286,9 +272,9 @@ static bm_status device_rows(bench *b, const bm_device_info *info, bm_error *err
 /* Every usable device, for a caller who named none. */
 static bm_status pick_devices(bench *b, bm_error *err)
 {
-    if (b->options.device != NULL)
-        return bm_device_pick_open(b->options.device, b->options.cpu, &b->pick, err);
-    bm_status status = bm_devices_list(&b->pick.devices, &b->pick.n, NULL, 0, err);
+    if (b->options.device.device != NULL)
+        return bm_device_pick_open(b->options.device.device, b->options.device.cpu, &b->pick, err);
+    bm_status status = bm_device_pick_list(&b->pick, NULL, 0, err);
     if (status != BM_OK)
         return status;
     size_t n = 0;
@@ -348,15 +334,13 @@ static bm_status open_bench(const bm_bench_options *options, bench *b, bm_error 
     return status;
 }
 
-bm_status bm_bench_run(const bm_bench_options *options, bm_bench_row **rows, size_t *n, char **json,
-                       bm_error *err)
+bm_status bm_bench_figures(const bm_bench_options *options, bm_bench_result *result, bm_error *err)
 {
     bench b = {0};
-    char *text = NULL;
     bm_status status = open_bench(options, &b, err);
     if (status == BM_OK)
         status = all_rows(&b, err);
-    if (status == BM_OK && json != NULL) {
+    if (status == BM_OK) {
         bm_bench_report report = {.options = &b.options,
                                   .devices = b.pick.devices,
                                   .n_devices = b.pick.n,
@@ -365,17 +349,12 @@ bm_status bm_bench_run(const bm_bench_options *options, bm_bench_row **rows, siz
                                   .text_bytes = b.text.bytes.len,
                                   .text_docs = b.text.n,
                                   .text_made = b.text.made};
-        status = bm_bench_report_write(&report, &text, err);
+        status = bm_bench_report_write(&report, &result->json, err);
     }
     if (status == BM_OK) {
-        if (json != NULL)
-            *json = text;
-        if (rows != NULL) {
-            *rows = b.rows;
-            b.rows = NULL;
-        }
-        if (n != NULL)
-            *n = b.n_rows;
+        result->rows = b.rows;
+        result->n = b.n_rows;
+        b.rows = NULL;
     }
     bm_pool_close(b.pool);
     bm_bench_text_reset(&b.text);
@@ -384,9 +363,4 @@ bm_status bm_bench_run(const bm_bench_options *options, bm_bench_row **rows, siz
     bm_meter_reset(&b.meter);
     bm_free(b.rows);
     return status;
-}
-
-void bm_bench_free(bm_bench_row *rows)
-{
-    bm_free(rows);
 }

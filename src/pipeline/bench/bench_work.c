@@ -29,8 +29,8 @@ bm_status bm_bench_device_open(const bm_bench_options *options, const bm_device_
         return bm_fail_nomem(err, n_workers * sizeof *out->workers);
     bm_backend_cfg cfg = {.sketch = options->sketch,
                           .device = info->spec,
-                          .cpu = options->cpu,
-                          .cache_dir = options->cache_dir,
+                          .cpu = options->device.cpu,
+                          .cache_dir = options->device.cache_dir,
                           .callbacks = &options->callbacks};
     if (info->kind == BM_DEVICE_NATIVE)
         return bm_backend_cpu.open(&cfg, &out->backend, err);
@@ -107,7 +107,7 @@ bm_status bm_bench_device_set_text(bm_bench_device *device, const bm_bench_optio
     for (uint32_t w = 0; w < device->n_workers; w++) {
         bm_bench_worker *worker = &device->workers[w];
         bm_shingler *shingler = NULL;
-        bm_status status = bm_shingler_open(shingle, options->cpu, &shingler, err);
+        bm_status status = bm_shingler_open(shingle, options->device.cpu, &shingler, err);
         if (status != BM_OK)
             return status;
         bm_shingler_close(worker->shingler);

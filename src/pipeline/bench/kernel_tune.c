@@ -1,4 +1,4 @@
-/* kernel_tune.c -- bm_bench_tune: a better row of kernel parameters for each chosen OpenCL device.
+/* kernel_tune.c -- bm_kernel_tune: a better row of kernel parameters for each chosen OpenCL device.
  *
  *     open with the present row | made documents, their right words | for each row of the search:
  *     what it comes to here, unless known | open (a trial run builds it in a process of its own) |
@@ -33,7 +33,7 @@
 #define EFFECT_TEXT   160u
 
 typedef struct tuner {
-    const bm_bench_options *options; /* defaults filled in */
+    const bm_kernel_tune_options *options; /* defaults filled in */
     bm_meter *meter;
     char cache[4096];
     bm_kernel_tune_corpus corpus;
@@ -323,11 +323,13 @@ static void remove_cache(const char *path)
 }
 
 /* The OpenCL devices of the list; those that cannot be tuned are an error. */
-static bm_status pick_devices(const bm_bench_options *options, bm_device_pick *pick, bm_error *err)
+static bm_status pick_devices(const bm_kernel_tune_options *options, bm_device_pick *pick,
+                              bm_error *err)
 {
-    bm_status status = options->device != NULL
-                           ? bm_device_pick_open(options->device, options->cpu, pick, err)
-                           : bm_devices_list(&pick->devices, &pick->n, NULL, 0, err);
+    bm_status status =
+        options->device.device != NULL
+            ? bm_device_pick_open(options->device.device, options->device.cpu, pick, err)
+            : bm_device_pick_list(pick, NULL, 0, err);
     if (status != BM_OK)
         return status;
     size_t n = 0;
@@ -342,7 +344,7 @@ static bm_status pick_devices(const bm_bench_options *options, bm_device_pick *p
     return BM_OK;
 }
 
-static bm_status tune_all(const bm_bench_options *options, bm_meter *meter,
+static bm_status tune_all(const bm_kernel_tune_options *options, bm_meter *meter,
                           const bm_device_pick *pick, bm_kernel_tune_result *results, bm_error *err)
 {
     char cache[4096];
@@ -357,9 +359,10 @@ static bm_status tune_all(const bm_bench_options *options, bm_meter *meter,
     return status;
 }
 
-bm_status bm_bench_tune(const bm_bench_options *options, char **csv, char **json, bm_error *err)
+bm_status bm_kernel_tune_measure(const bm_kernel_tune_options *options, char **csv, char **json,
+                                 bm_error *err)
 {
-    bm_bench_options used = *options;
+    bm_kernel_tune_options used = *options;
     bm_device_pick pick = {0};
     bm_kernel_tune_result *results = NULL;
     bm_meter meter;

@@ -23,8 +23,12 @@ typedef struct bm_kernel_tune_result {
 
 /* The rows as a file for $BANDMILL_TUNING, and all that was measured as one JSON object: the
  * caller's (bm_string_free). Either may be NULL. */
-bm_status bm_kernel_tune_write(const bm_bench_options *options,
+bm_status bm_kernel_tune_write(const bm_kernel_tune_options *options,
                                const bm_kernel_tune_result *results, size_t n, char **csv,
                                char **json, bm_error *err);
+
+/* bm_kernel_tune, once the options were checked. */
+bm_status bm_kernel_tune_measure(const bm_kernel_tune_options *options, char **csv, char **json,
+                                 bm_error *err);
 
 #endif

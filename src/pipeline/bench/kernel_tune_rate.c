@@ -45,10 +45,11 @@ static bm_status make_documents(size_t n_hashes, bm_shingle_batch *batch, bm_err
     return BM_OK;
 }
 
-static bm_status sign_natively(const bm_bench_options *options, const bm_kernel_tune_corpus *corpus,
-                               bm_error *err)
+static bm_status sign_natively(const bm_kernel_tune_options *options,
+                               const bm_kernel_tune_corpus *corpus, bm_error *err)
 {
-    const bm_backend_cfg cfg = {.sketch = options->sketch, .device = "cpu", .cpu = options->cpu};
+    const bm_backend_cfg cfg = {
+        .sketch = options->sketch, .device = "cpu", .cpu = options->device.cpu};
     bm_backend *cpu = NULL;
     bm_sign_task task = {.offsets = corpus->batch.offsets,
                          .hashes = corpus->batch.hashes,
@@ -61,7 +62,7 @@ static bm_status sign_natively(const bm_bench_options *options, const bm_kernel_
     return status;
 }
 
-bm_status bm_kernel_tune_corpus_open(const bm_bench_options *options, size_t n_hashes,
+bm_status bm_kernel_tune_corpus_open(const bm_kernel_tune_options *options, size_t n_hashes,
                                      bm_kernel_tune_corpus *out, bm_error *err)
 {
     memset(out, 0, sizeof *out);

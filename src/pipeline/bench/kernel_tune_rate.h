@@ -20,7 +20,7 @@ typedef struct bm_kernel_tune_corpus {
 } bm_kernel_tune_corpus; /* {0} is empty */
 
 /* About n_hashes, at least 100,000. */
-bm_status bm_kernel_tune_corpus_open(const bm_bench_options *options, size_t n_hashes,
+bm_status bm_kernel_tune_corpus_open(const bm_kernel_tune_options *options, size_t n_hashes,
                                      bm_kernel_tune_corpus *out, bm_error *err);
 void bm_kernel_tune_corpus_reset(bm_kernel_tune_corpus *corpus);
 

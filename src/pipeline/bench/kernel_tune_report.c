@@ -21,8 +21,9 @@ static bm_status take_text(bm_buf *buf, char **out, bm_error *err)
     return status;
 }
 
-static bm_status write_csv(const bm_bench_options *options, const bm_kernel_tune_result *results,
-                           size_t n, char **csv, bm_error *err)
+static bm_status write_csv(const bm_kernel_tune_options *options,
+                           const bm_kernel_tune_result *results, size_t n, char **csv,
+                           bm_error *err)
 {
     char text[BM_KERNEL_PARAMS_TEXT];
     bm_buf out = {0};
@@ -94,8 +95,9 @@ static void write_result(bm_json *json, const bm_kernel_tune_result *r)
     bm_json_end_object(json);
 }
 
-static bm_status write_json(const bm_bench_options *options, const bm_kernel_tune_result *results,
-                            size_t n, char **text, bm_error *err)
+static bm_status write_json(const bm_kernel_tune_options *options,
+                            const bm_kernel_tune_result *results, size_t n, char **text,
+                            bm_error *err)
 {
     bm_version_info version;
     bm_version(&version);
@@ -120,7 +122,7 @@ static bm_status write_json(const bm_bench_options *options, const bm_kernel_tun
     return status;
 }
 
-bm_status bm_kernel_tune_write(const bm_bench_options *options,
+bm_status bm_kernel_tune_write(const bm_kernel_tune_options *options,
                                const bm_kernel_tune_result *results, size_t n, char **csv,
                                char **json, bm_error *err)
 {

@@ -160,6 +160,21 @@ bm_status bm_device_pick_open(const char *words, const char *cpu, bm_device_pick
     return status;
 }
 
+bm_status bm_device_pick_list(bm_device_pick *out, char *note, size_t cap, bm_error *err)
+{
+    listing all = {0};
+    memset(out, 0, sizeof *out);
+    bm_status status = list(NULL, true, &all, err);
+    if (status != BM_OK)
+        return status;
+    out->devices = all.devices;
+    out->n = all.n;
+    bm_free(all.marked);
+    if (note != NULL && cap > 0)
+        snprintf(note, cap, "%s", all.note);
+    return BM_OK;
+}
+
 void bm_device_pick_reset(bm_device_pick *pick)
 {
     bm_free(pick->devices);

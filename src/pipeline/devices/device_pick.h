@@ -9,7 +9,7 @@
 #include <bandmill/device.h>
 
 typedef struct bm_device_pick {
-    bm_device_info *devices; /* in the order of bm_devices_list, each once */
+    bm_device_info *devices; /* in the order of bm_device_list, each once */
     size_t n;
     bool fallback; /* `auto`: a device that fails ends on the CPU with a warning */
     char why[256]; /* one line for people on what `auto` chose; empty: nothing to say */
@@ -19,6 +19,9 @@ typedef struct bm_device_pick {
  */
 bm_status bm_device_pick_open(const char *words, const char *cpu, bm_device_pick *out,
                               bm_error *err);
+/* All devices, the native CPU first. `note` (cap bytes, may be NULL) receives one line on why there
+ * is no OpenCL device, or "". */
+bm_status bm_device_pick_list(bm_device_pick *out, char *note, size_t cap, bm_error *err);
 void bm_device_pick_reset(bm_device_pick *pick);
 
 #endif

@@ -115,7 +115,7 @@ static bm_status skip_record(bm_ingest_worker *worker, const bm_record *record, 
 {
     bm_ingest_batch *batch = worker->batch;
     const bm_ingest_cfg *cfg = worker->cfg;
-    if (!cfg->input->skip_errors)
+    if (cfg->input->on_error == BM_ON_ERROR_FAIL)
         return bm_fail_at(err, BM_ERR_INPUT, bm_input_set_source(cfg->inputs, record->file)->name,
                           record->line, "%s", record->reason);
     void *skipped = batch->skipped;

@@ -1,4 +1,4 @@
-/* devices.c -- the public listing and self-test: the table of backends, asked from outside.
+/* devices.c -- the self-test: known answers on a device, asked from outside.
  *
  * The self-test signs documents whose words are known from the scalar reference, the definition of
  * the scheme, through the very calls that a job makes: sizes of 0, 1 and around each block size,
@@ -10,36 +10,10 @@
 #include "backend/backend.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/sized_struct.h"
+#include "model/option_check.h"
 #include "pipeline/devices/device_pick.h"
 #include "sketch/scheme.h"
-
-bm_status bm_devices_list(bm_device_info **out, size_t *n, char *note, size_t cap, bm_error *err)
-{
-    bm_device_info *cl = NULL;
-    size_t n_cl = 0;
-    if (note != NULL && cap > 0)
-        note[0] = '\0';
-    bm_status status = bm_backend_opencl_list(&cl, &n_cl, note, cap, err);
-    if (status != BM_OK)
-        return status;
-    bm_device_info *all = bm_alloc_zero(n_cl + 1, sizeof *all);
-    if (all == NULL) {
-        bm_free(cl);
-        return bm_fail_nomem(err, (n_cl + 1) * sizeof *all);
-    }
-    bm_backend_cpu_info(NULL, &all[0]);
-    for (size_t i = 0; i < n_cl; i++)
-        all[i + 1] = cl[i];
-    bm_free(cl);
-    *out = all;
-    *n = n_cl + 1;
-    return BM_OK;
-}
-
-void bm_devices_free(bm_device_info *devices)
-{
-    bm_free(devices);
-}
 
 /* --- known answers --- */
 
@@ -151,15 +125,28 @@ static void case_free(test_case *test)
     bm_free(test);
 }
 
-bm_status bm_device_self_test(const char *device, const char *cache_dir, uint32_t *n_checks,
+void bm_self_test_options_init_sized(bm_self_test_options *options, size_t struct_size)
+{
+    bm_sized_init(options, struct_size, &(bm_self_test_options){0}, sizeof *options);
+}
+
+bm_status bm_device_self_test(const bm_self_test_options *options, uint32_t *n_checks,
                               bm_error *err)
 {
+    bm_self_test_options used = {0};
     bm_device_pick pick = {0};
     uint32_t checks = 0;
+    bm_status status =
+        bm_sized_take(options, "bm_self_test_options", &used, sizeof used, sizeof used, err);
+    if (status == BM_OK)
+        status = bm_option_parts_check(&(bm_option_parts){.device = &used.device}, err);
+    if (status != BM_OK)
+        return status;
     test_case *test = bm_alloc_zero(1, sizeof *test);
     if (test == NULL)
         return bm_fail_nomem(err, sizeof *test);
-    bm_status status = bm_device_pick_open(device, NULL, &pick, err);
+    status = bm_device_pick_open(used.device.device != NULL ? used.device.device : "cpu",
+                                 used.device.cpu, &pick, err);
     if (status == BM_OK)
         status = case_open(test, err);
     for (size_t i = 0; status == BM_OK && i < pick.n; i++) {
@@ -168,7 +155,7 @@ bm_status bm_device_self_test(const char *device, const char *cache_dir, uint32_
             test->perms = test_shapes[s].perms;
             test->rows = test->perms < 4 ? 1 : 4;
             test->bands = test->perms / test->rows;
-            status = case_run(test, &pick.devices[i], cache_dir, &checks, err);
+            status = case_run(test, &pick.devices[i], used.device.cache_dir, &checks, err);
         }
     }
     if (n_checks != NULL)

@@ -1,0 +1,43 @@
+/* words.h -- the words of option values, as the command line, reports and journals have them.
+ *
+ * Each stands in one place of the library. Threads: any; nothing is kept. */
+#ifndef BANDMILL_WORDS_H
+#define BANDMILL_WORDS_H
+
+#include <bandmill/status.h>
+#include <bandmill/types.h>
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+typedef enum bm_option {
+    BM_OPTION_FORMAT,
+    BM_OPTION_HEADER, /* BY_FIELDS has no word */
+    BM_OPTION_DUPLICATE_IDS,
+    BM_OPTION_ON_ERROR,
+    BM_OPTION_INVALID_UTF8,
+    BM_OPTION_NORMALIZE, /* the value is the number of a bit */
+    BM_OPTION_WORDS,
+    BM_OPTION_SHINGLE, /* the kind */
+    BM_OPTION_SHORT,
+    BM_OPTION_SCHEME,
+    BM_OPTION_CANDIDATES,
+    BM_OPTION_VERIFY,
+    BM_OPTION_IDENTICAL,
+    BM_OPTION_CLUSTER,
+    BM_OPTION_KEEP,
+    BM_OPTION_KEPT,
+    BM_OPTION_OFFLOAD,
+    BM_N_OPTIONS
+} bm_option;
+
+/* "star" for (BM_OPTION_CLUSTER, BM_CLUSTER_STAR). NULL: the option has no such value. */
+BM_API const char *bm_option_word(bm_option option, unsigned value);
+/* The value of a word (`len` bytes). False: the option has no such word. */
+BM_API bool bm_option_value(bm_option option, const char *word, size_t len, unsigned *value);
+
+#if defined(__cplusplus)
+}
+#endif
+#endif

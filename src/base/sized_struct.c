@@ -1,0 +1,95 @@
+/* sized_struct.c -- copying no more than both sides know. */
+#include "base/sized_struct.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+
+static size_t size_of(const void *caller)
+{
+    size_t size;
+    memcpy(&size, caller, sizeof size);
+    return size;
+}
+
+void bm_sized_init(void *caller, size_t struct_size, const void *defaults, size_t whole)
+{
+    if (caller == NULL || struct_size < sizeof struct_size)
+        return;
+    memset(caller, 0, struct_size);
+    memcpy(caller, defaults, struct_size < whole ? struct_size : whole);
+    memcpy(caller, &struct_size, sizeof struct_size);
+}
+
+static bm_status check_size(const void *caller, const char *name, size_t least, bm_error *err)
+{
+    if (caller == NULL)
+        return bm_fail_field(err, name, "no %s given", name);
+    if (size_of(caller) < least)
+        return bm_fail_field(err, "struct_size", "struct_size of %s is %zu (at least %zu, as %s)",
+                             name, size_of(caller), least, "the _init function sets it");
+    return BM_OK;
+}
+
+bm_status bm_sized_take(const void *caller, const char *name, void *out, size_t whole, size_t least,
+                        bm_error *err)
+{
+    bm_status status = check_size(caller, name, least, err);
+    if (status != BM_OK)
+        return status;
+    const size_t size = size_of(caller);
+    const unsigned char *bytes = caller;
+    for (size_t i = whole; i < size; i++)
+        if (bytes[i] != 0)
+            return bm_fail_field(err, "struct_size",
+                                 "%s has fields set that this version does not know (%zu bytes, "
+                                 "of which it knows %zu)",
+                                 name, size, whole);
+    memcpy(out, caller, size < whole ? size : whole);
+    return BM_OK;
+}
+
+bm_status bm_sized_give(const void *in, size_t whole, const char *name, void *caller, size_t least,
+                        bm_error *err)
+{
+    if (caller == NULL)
+        return BM_OK;
+    bm_status status = check_size(caller, name, least, err);
+    if (status != BM_OK)
+        return status;
+    const size_t size = size_of(caller), n = size < whole ? size : whole;
+    memcpy((char *)caller + sizeof size, (const char *)in + sizeof size, n - sizeof size);
+    return BM_OK;
+}
+
+bm_status bm_enum_check(const char *field, unsigned value, unsigned n, bm_error *err)
+{
+    if (value < n)
+        return BM_OK;
+    return bm_fail_field(err, field, "`%s` is %u (one of its values, 0 to %u)", field, value,
+                         n - 1);
+}
+
+bm_status bm_reserved_check(const char *field, const uint64_t *reserved, size_t n, bm_error *err)
+{
+    for (size_t i = 0; i < n; i++)
+        if (reserved[i] != 0)
+            return bm_fail_field(err, field, "reserved words of `%s` are set (0 in this version)",
+                                 field);
+    return BM_OK;
+}
+
+bm_status bm_fail_field(bm_error *err, const char *field, const char *format, ...)
+{
+    char message[sizeof err->message];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(message, sizeof message, format, args);
+    va_end(args);
+    bm_status status = bm_fail(err, BM_ERR_USAGE, "%s", message);
+    if (err != NULL)
+        snprintf(err->field, sizeof err->field, "%s", field);
+    return status;
+}

@@ -1,0 +1,141 @@
+/* option_check.c -- one function a part.
+ *
+ * Tests: tests/unit/model/test_option_check.c */
+#include "model/option_check.h"
+
+#include "base/error.h"
+#include "base/sized_struct.h"
+#include "model/option_names.h"
+
+#define N_OF(array) (sizeof(array) / sizeof(array)[0])
+
+/* The first that is not BM_OK decides. */
+typedef struct check {
+    bm_status status;
+    bm_error *err;
+} check;
+
+static void check_enum(check *c, bm_option option, unsigned value)
+{
+    if (c->status == BM_OK)
+        c->status = bm_option_check(option, value, c->err);
+}
+
+static void check_reserved(check *c, const char *field, const uint64_t *words, size_t n)
+{
+    if (c->status == BM_OK)
+        c->status = bm_reserved_check(field, words, n, c->err);
+}
+
+static void check_list(check *c, const char *field, const void *list, size_t n)
+{
+    if (c->status == BM_OK && list == NULL && n > 0)
+        c->status = bm_fail_field(c->err, field, "`%s` is NULL and has %zu entries", field, n);
+}
+
+static void check_input(check *c, const bm_input_options *input)
+{
+    if (c->status == BM_OK && input->n_paths == 0 && input->files_from == NULL)
+        c->status = bm_fail_field(c->err, "paths",
+                                  "no input given (files, directories or - for "
+                                  "standard input)");
+    check_list(c, "paths", input->paths, input->n_paths);
+    check_list(c, "text_fields", input->text_fields, input->n_text_fields);
+    check_enum(c, BM_OPTION_FORMAT, input->format);
+    check_enum(c, BM_OPTION_HEADER, input->header);
+    check_enum(c, BM_OPTION_DUPLICATE_IDS, input->duplicate_ids);
+    check_enum(c, BM_OPTION_ON_ERROR, input->on_error);
+    check_enum(c, BM_OPTION_INVALID_UTF8, input->invalid_utf8);
+    check_reserved(c, "input", input->reserved, N_OF(input->reserved));
+}
+
+static void check_sketch(check *c, const bm_sketch_options *sketch)
+{
+    if (c->status == BM_OK && sketch->perms > BM_PERMS_MAX)
+        c->status = bm_fail_field(c->err, "perms", "%u permutations (1 to %u)", sketch->perms,
+                                  BM_PERMS_MAX);
+    check_enum(c, BM_OPTION_SCHEME, sketch->scheme);
+    if (c->status == BM_OK && sketch->reserved_flags != 0)
+        check_reserved(c, "sketch", &(uint64_t){sketch->reserved_flags}, 1);
+    check_reserved(c, "sketch", sketch->reserved, N_OF(sketch->reserved));
+}
+
+static void check_resources(check *c, const bm_resource_options *resources)
+{
+    if (c->status == BM_OK && resources->threads > BM_THREADS_MAX)
+        c->status = bm_fail_field(c->err, "threads", "%u threads (at most %u)", resources->threads,
+                                  BM_THREADS_MAX);
+    if (c->status == BM_OK && resources->checkpoint_seconds != resources->checkpoint_seconds)
+        c->status =
+            bm_fail_field(c->err, "checkpoint_seconds", "`checkpoint_seconds` is no number");
+    check_reserved(c, "resources", resources->reserved, N_OF(resources->reserved));
+}
+
+static void check_text(check *c, const bm_text_options *text)
+{
+    check_enum(c, BM_OPTION_WORDS, text->words);
+    check_enum(c, BM_OPTION_SHINGLE, text->shingle);
+    check_enum(c, BM_OPTION_SHORT, text->short_rule);
+    if (c->status == BM_OK && (text->shingle_k < 1 || text->shingle_k > BM_SHINGLE_K_MAX))
+        c->status = bm_fail_field(c->err, "shingle_k", "shingles of %u units (1 to %u)",
+                                  text->shingle_k, BM_SHINGLE_K_MAX);
+    if (c->status == BM_OK && text->normalize >= 2 * BM_NORM_DIGITS)
+        c->status = bm_fail_field(c->err, "normalize", "`normalize` is %#x (BM_NORM_* bits)",
+                                  text->normalize);
+    const uint32_t both = BM_NORM_NFC | BM_NORM_NFKC;
+    if (c->status == BM_OK && (text->normalize & both) == both)
+        c->status = bm_fail_field(c->err, "normalize", "nfc and nfkc together (one of them)");
+    if (c->status == BM_OK && text->reserved_flags != 0)
+        check_reserved(c, "text", &(uint64_t){text->reserved_flags}, 1);
+    check_reserved(c, "text", text->reserved, N_OF(text->reserved));
+}
+
+static void check_bands(check *c, const bm_band_options *bands)
+{
+    if (c->status == BM_OK && !(bands->threshold > 0.0 && bands->threshold <= 1.0))
+        c->status = bm_fail_field(c->err, "threshold", "threshold %g (more than 0, at most 1)",
+                                  bands->threshold);
+    if (c->status == BM_OK && !(bands->recall > 0.0 && bands->recall < 1.0))
+        c->status =
+            bm_fail_field(c->err, "recall", "recall %g (more than 0, less than 1)", bands->recall);
+    if (c->status == BM_OK && (bands->bands == 0) != (bands->rows == 0))
+        c->status = bm_fail_field(c->err, bands->bands == 0 ? "rows" : "bands",
+                                  "`bands` without `rows` or `rows` without `bands` (both or "
+                                  "neither)");
+    if (c->status == BM_OK && (uint64_t)bands->bands * bands->rows > BM_PERMS_MAX)
+        c->status =
+            bm_fail_field(c->err, "bands", "%u bands of %u rows (bands times rows at most %u)",
+                          bands->bands, bands->rows, BM_PERMS_MAX);
+    check_reserved(c, "bands", bands->reserved, N_OF(bands->reserved));
+}
+
+static void check_device(check *c, const bm_device_options *device)
+{
+    check_enum(c, BM_OPTION_OFFLOAD, device->text_offload);
+    if (c->status == BM_OK && device->reserved_flags != 0)
+        check_reserved(c, "device", &(uint64_t){device->reserved_flags}, 1);
+    check_reserved(c, "device", device->reserved, N_OF(device->reserved));
+}
+
+bm_status bm_option_parts_check(const bm_option_parts *parts, bm_error *err)
+{
+    check c = {BM_OK, err};
+    if (parts->input != NULL)
+        check_input(&c, parts->input);
+    if (parts->sketch != NULL)
+        check_sketch(&c, parts->sketch);
+    if (parts->resources != NULL)
+        check_resources(&c, parts->resources);
+    if (parts->text != NULL)
+        check_text(&c, parts->text);
+    if (parts->bands != NULL)
+        check_bands(&c, parts->bands);
+    if (parts->device != NULL)
+        check_device(&c, parts->device);
+    if (parts->output != NULL)
+        check_reserved(&c, "output", parts->output->reserved, N_OF(parts->output->reserved));
+    if (parts->callbacks != NULL)
+        check_reserved(&c, "callbacks", parts->callbacks->reserved,
+                       N_OF(parts->callbacks->reserved));
+    return c.status;
+}

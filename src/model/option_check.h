@@ -1,0 +1,25 @@
+/* option_check.h -- the parts that options of several calls share: is every value one that it may
+ * have? What needs a file, a device or another option is for the calls. */
+#ifndef BM_MODEL_OPTION_CHECK_H
+#define BM_MODEL_OPTION_CHECK_H
+
+#include <bandmill/status.h>
+#include <bandmill/types.h>
+
+/* Those that the call has; the others NULL. */
+typedef struct bm_option_parts {
+    const bm_input_options *input;
+    const bm_text_options *text;
+    const bm_sketch_options *sketch;
+    const bm_band_options *bands;
+    const bm_device_options *device;
+    const bm_resource_options *resources;
+    const bm_output_options *output;
+    const bm_callbacks *callbacks;
+} bm_option_parts;
+
+/* BM_ERR_USAGE naming the field: an enum out of range, a number out of range, an array that is NULL
+ * with a length, a reserved word that is set. */
+bm_status bm_option_parts_check(const bm_option_parts *parts, bm_error *err);
+
+#endif

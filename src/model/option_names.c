@@ -1,0 +1,123 @@
+/* option_names.c -- the words of option values (include/bandmill/words.h). Each list is in the order of
+ * its enum; an empty word is a value that has none.
+ *
+ * Tests: tests/unit/model/test_option_names.c */
+#include "model/option_names.h"
+
+#include <bandmill/words.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/sized_struct.h"
+
+static const char *const formats[] = {"auto", "jsonl", "tsv", "csv", "lines", "files", "hashes"};
+static const char *const headers[] = {"", "yes", "no"};
+static const char *const duplicate_ids[] = {"error", "number"};
+static const char *const on_errors[] = {"fail", "skip"};
+static const char *const invalid_utf8[] = {"replace", "error"};
+static const char *const normalize[] = {"nfc", "nfkc", "lower", "strip-accents", "digits"};
+static const char *const words[] = {"alnum", "space"};
+static const char *const shingles[] = {"word", "char", "byte"};
+static const char *const shorts[] = {"whole", "skip"};
+static const char *const schemes[] = {"affine32", "oph"};
+static const char *const candidates[] = {"lsh", "all"};
+static const char *const verify[] = {"auto", "exact", "signature", "none"};
+static const char *const identical[] = {"all", "chain"};
+static const char *const clusters[] = {"components", "star"};
+static const char *const keeps[] = {"first", "last", "longest", "shortest"};
+static const char *const kepts[] = {"same", "none", "gz", "zst", "no"};
+static const char *const text_offloads[] = {"auto", "off", "trial", "on"};
+
+#define LIST(field, names)                                                                         \
+    {                                                                                              \
+        field, names, sizeof names / sizeof names[0]                                               \
+    }
+
+/* A row an option, in the order of bm_option: its field in the options, its words. */
+static const struct {
+    const char *field;
+    const char *const *words;
+    unsigned n;
+} lists[BM_N_OPTIONS] = {
+    LIST("format", formats),
+    LIST("header", headers),
+    LIST("duplicate_ids", duplicate_ids),
+    LIST("on_error", on_errors),
+    LIST("invalid_utf8", invalid_utf8),
+    LIST("normalize", normalize),
+    LIST("words", words),
+    LIST("shingle", shingles),
+    LIST("short", shorts),
+    LIST("scheme", schemes),
+    LIST("candidates", candidates),
+    LIST("verify", verify),
+    LIST("identical", identical),
+    LIST("cluster", clusters),
+    LIST("keep", keeps),
+    LIST("kept", kepts),
+    LIST("text_offload", text_offloads),
+};
+
+const char *bm_option_word(bm_option option, unsigned value)
+{
+    if ((unsigned)option >= BM_N_OPTIONS || value >= lists[option].n ||
+        lists[option].words[value][0] == '\0')
+        return NULL;
+    return lists[option].words[value];
+}
+
+bool bm_option_value(bm_option option, const char *word, size_t len, unsigned *value)
+{
+    for (unsigned i = 0; (unsigned)option < BM_N_OPTIONS && len > 0 && i < lists[option].n; i++) {
+        const char *known = lists[option].words[i];
+        if (strlen(known) == len && memcmp(known, word, len) == 0) {
+            *value = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+const char *bm_option_word_or(bm_option option, unsigned value, const char *otherwise)
+{
+    const char *word = bm_option_word(option, value);
+    return word != NULL ? word : otherwise;
+}
+
+bm_status bm_option_check(bm_option option, unsigned value, bm_error *err)
+{
+    return bm_enum_check(lists[option].field, value, lists[option].n, err);
+}
+
+void bm_normalize_words(uint32_t bits, char *out, size_t cap)
+{
+    size_t used = 0;
+    snprintf(out, cap, "none");
+    for (unsigned i = 0; i < sizeof normalize / sizeof normalize[0]; i++)
+        if ((bits & (1u << i)) != 0 && used < cap)
+            used += (size_t)snprintf(out + used, cap - used, "%s%s", used == 0 ? "" : ",",
+                                     normalize[i]);
+}
+
+bool bm_normalize_value(const char *list, uint32_t *bits)
+{
+    *bits = 0;
+    if (strcmp(list, "none") == 0)
+        return true;
+    for (;;) {
+        unsigned bit;
+        const size_t len = strcspn(list, ",");
+        if (!bm_option_value(BM_OPTION_NORMALIZE, list, len, &bit))
+            return false;
+        *bits |= 1u << bit;
+        if (list[len] == '\0')
+            return true;
+        list += len + 1;
+    }
+}
+
+void bm_shingle_words(const bm_text_options *text, char *out, size_t cap)
+{
+    snprintf(out, cap, "%s:%u", bm_option_word(BM_OPTION_SHINGLE, text->shingle), text->shingle_k);
+}

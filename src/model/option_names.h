@@ -1,0 +1,20 @@
+/* option_names.h -- words of option values, from enum to word and back: each stands once, in
+ * option_names.c. bm_option_word and bm_option_value are public (bandmill/words.h). */
+#ifndef BM_MODEL_OPTION_NAMES_H
+#define BM_MODEL_OPTION_NAMES_H
+
+#include <bandmill/types.h>
+#include <bandmill/words.h>
+
+/* The word, or `otherwise` (may be NULL) for a value without one. */
+const char *bm_option_word_or(bm_option option, unsigned value, const char *otherwise);
+/* BM_ERR_USAGE naming the option's field, unless it has such a value. */
+bm_status bm_option_check(bm_option option, unsigned value, bm_error *err);
+/* The list of normalisation steps, "none" for 0: `out` is filled, cut short at `cap`. */
+void bm_normalize_words(uint32_t bits, char *out, size_t cap);
+/* And back; false: a word that is none. Steps that exclude each other are for others to refuse. */
+bool bm_normalize_value(const char *list, uint32_t *bits);
+/* KIND:K. */
+void bm_shingle_words(const bm_text_options *text, char *out, size_t cap);
+
+#endif
