@@ -85,9 +85,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     bm_input_options o = {.paths = paths,
                           .n_paths = 2,
                           .format = formats[(data[0] & 7) % 5],
-                          .header = -1,
+                          .header = BM_HEADER_BY_FIELDS,
                           .max_doc_bytes = data[0] & 8 ? 20 : 1 << 20,
-                          .invalid_utf8_is_error = (data[0] & 16) != 0,
+                          .invalid_utf8 =
+                              (data[0] & 16) != 0 ? BM_INVALID_UTF8_ERROR : BM_INVALID_UTF8_REPLACE,
                           .text_fields = second,
                           .n_text_fields = data[0] & 32 ? 1 : 0};
     digest one, many;

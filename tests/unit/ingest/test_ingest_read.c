@@ -133,8 +133,8 @@ static void begin(world *w, bm_format format)
     scratch_open(&w->dir);
     w->input = (bm_input_options){.paths = w->paths,
                                   .format = format,
-                                  .header = -1,
-                                  .skip_errors = true,
+                                  .header = BM_HEADER_BY_FIELDS,
+                                  .on_error = BM_ON_ERROR_SKIP,
                                   .max_errors = UINT64_MAX,
                                   .max_doc_bytes = 1000};
     w->text = (bm_text_options){.normalize = BM_NORM_LOWER, .shingle_k = 2};
@@ -344,7 +344,7 @@ Test(flow_read, a_bad_record_ends_the_run_only_where_it_is_not_passed_over)
 {
     world w;
     open_sample(&w, &samples[0]); /* bad ones: 2, 3, 5 */
-    w.input.skip_errors = false;
+    w.input.on_error = BM_ON_ERROR_FAIL;
     for (size_t k = 0; k <= w.n; k++) {
         result r;
         run(&w, k, 2, 1 + (uint32_t)(k % 3), &r);

@@ -152,7 +152,7 @@ static inline bm_input_options test_options(const char *const *paths, size_t n, 
     return (bm_input_options){.paths = paths,
                               .n_paths = n,
                               .format = format,
-                              .header = -1,
+                              .header = BM_HEADER_BY_FIELDS,
                               .max_errors = UINT64_MAX,
                               .max_doc_bytes = (uint64_t)1 << 30};
 }

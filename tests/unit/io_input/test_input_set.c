@@ -320,7 +320,7 @@ Test(input_set, a_table_without_header_takes_numbers_only)
     bm_input_options o = test_options(paths, 1, BM_FORMAT_AUTO);
     bm_input_set *set;
     bm_error err = {0};
-    o.header = 0;
+    o.header = BM_HEADER_NO;
     cr_assert_eq(bm_input_set_open(&o, NULL, &set, &err), BM_ERR_USAGE); /* "text" is a name */
     o.n_text_fields = 1;
     o.text_fields = name;

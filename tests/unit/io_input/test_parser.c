@@ -169,7 +169,7 @@ Test(parser, invalid_utf8_and_lone_surrogates_are_replaced_and_counted)
 Test(parser, invalid_utf8_can_be_made_an_error_of_the_record)
 {
     bm_input_options o = test_options(NULL, 0, BM_FORMAT_AUTO);
-    o.invalid_utf8_is_error = true;
+    o.invalid_utf8 = BM_INVALID_UTF8_ERROR;
     const char json[] =
         "{\"text\":\"a\xFF\"}\n{\"id\":\"\\ud800\",\"text\":\"\"}\n{\"text\":\"fine\"}\n";
     CLEANED records r = test_read_bytes(BM_FORMAT_JSONL, json, sizeof json - 1, &o);
@@ -225,7 +225,7 @@ Test(parser, tsv_has_a_header_unless_all_fields_given_are_numbers)
     cr_assert_eq(r.n, 2);
     assert_text(r.all[0], "b");
     cr_assert(ends_with(&r.all[0], "/in:1"));
-    o.header = 1; /* a number may be used with a header too */
+    o.header = BM_HEADER_YES; /* a number may be used with a header too */
     test_free(&r);
     r = test_read_bytes(BM_FORMAT_TSV, rows, sizeof rows - 1, &o);
     cr_assert_eq(r.n, 1);
@@ -257,7 +257,7 @@ Test(parser, a_header_name_goes_before_a_number_and_a_number_must_be_a_column)
 {
     const char *fields[] = {"1"};
     bm_input_options o = with_fields(fields, 1, NULL);
-    o.header = 1;
+    o.header = BM_HEADER_YES;
     const char rows[] = "a\t1\nx\ty\n";
     CLEANED records r = test_read_bytes(BM_FORMAT_TSV, rows, sizeof rows - 1, &o);
     assert_text(r.all[0], "y");

@@ -139,7 +139,7 @@ static bm_input_set *open_set(const char *const *paths, size_t n, bm_format form
                                 .format = format,
                                 .text_fields = fields,
                                 .n_text_fields = 1,
-                                .header = -1,
+                                .header = BM_HEADER_BY_FIELDS,
                                 .max_errors = UINT64_MAX,
                                 .max_doc_bytes = 1u << 30};
     bm_input_set *set = NULL;
