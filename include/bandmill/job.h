@@ -61,7 +61,7 @@ typedef struct bm_pairs_options {
     bm_text_options text;
     bm_sketch_options sketch;
     bm_band_options bands;
-    bm_candidates candidates;
+    bm_candidate_rule candidates;
     bm_verify verify;
     bm_identical identical;
     uint64_t sample; /* look at so many documents only, drawn by the seed; 0: all */

@@ -127,10 +127,10 @@ typedef struct bm_band_options {
     uint64_t reserved[4];
 } bm_band_options;
 
-typedef enum bm_candidates {
+typedef enum bm_candidate_rule {
     BM_CANDIDATES_LSH, /* pairs that share a band */
     BM_CANDIDATES_ALL  /* every pair that shares a shingle: exact, no bands */
-} bm_candidates;
+} bm_candidate_rule;
 typedef enum bm_verify {
     BM_VERIFY_AUTO,
     BM_VERIFY_EXACT,

@@ -5,7 +5,12 @@
 #define BM_BASE_SIZED_STRUCT_H
 
 #include <bandmill/status.h>
-#include <stdbool.h>
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Bytes of a struct up to the end of a field: what a version had whose last field that was. */
+#define BM_SIZE_UP_TO(type, member) (offsetof(type, member) + sizeof(((type *)0)->member))
 
 /* For bm_NAME_options_init_sized: fill the caller's struct of `struct_size` bytes with `defaults`
  * (`whole` bytes, whose first field counts for nothing) as far as it goes, and set its struct_size.

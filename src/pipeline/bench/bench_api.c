@@ -26,7 +26,8 @@ bm_status bm_bench_run(const bm_bench_options *options, bm_bench_result **out, b
 {
     bm_bench_options used = bench_defaults;
     bm_status status =
-        bm_sized_take(options, "bm_bench_options", &used, sizeof used, sizeof used, err);
+        bm_sized_take(options, "bm_bench_options", &used, sizeof used,
+                                     BM_SIZE_UP_TO(bm_bench_options, callbacks), err);
     if (status == BM_OK)
         status = bm_option_parts_check(&(bm_option_parts){.text = &used.text,
                                                           .sketch = &used.sketch,
@@ -89,7 +90,8 @@ bm_status bm_kernel_tune(const bm_kernel_tune_options *options, char **csv, char
 {
     bm_kernel_tune_options used = tune_defaults;
     bm_status status =
-        bm_sized_take(options, "bm_kernel_tune_options", &used, sizeof used, sizeof used, err);
+        bm_sized_take(options, "bm_kernel_tune_options", &used, sizeof used,
+                                     BM_SIZE_UP_TO(bm_kernel_tune_options, callbacks), err);
     if (status == BM_OK)
         status = bm_option_parts_check(&(bm_option_parts){.sketch = &used.sketch,
                                                           .device = &used.device,

@@ -1,201 +1,58 @@
-/* job_context.c -- settings checked once, in one place. */
+/* job_context.c -- opening and closing what a job works with.
+ *
+ * Tests: tests/unit/jobs/test_jobs.c */
 #include "pipeline/context/job_context.h"
 
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/clock.h"
-#include "base/cpu.h"
 #include "base/error.h"
-#include "lsh/band_plan.h"
+#include "io/output/out_dir.h"
 
-#define SHINGLE_K_MAX         1024u
-#define THREADS_MAX           1024u
-#define DEFAULT_MAX_DOC_BYTES (UINT64_C(1) << 30)
-#define DEFAULT_LEAST         (UINT64_C(256) << 20) /* of --memory where it is not given */
-
-void bm_job_init(bm_job *job)
-{
-    memset(job, 0, sizeof *job);
-    job->input.header = -1;
-    job->input.max_errors = UINT64_MAX;
-    job->input.max_doc_bytes = DEFAULT_MAX_DOC_BYTES;
-    job->text = (bm_text_options){.normalize = BM_NORM_LOWER, .shingle_k = 5};
-    job->sketch = (bm_sketch_options){.perms = 128, .seed = 1};
-    job->lsh.threshold = 0.8;
-    job->lsh.recall = 0.95;
-}
-
-/* --- memory --- */
-
-static uint64_t read_number(const char *path)
-{
-    unsigned long long value = 0;
-    FILE *file = fopen(path, "re");
-    if (file == NULL)
-        return 0;
-    if (fscanf(file, "%llu", &value) != 1)
-        value = 0;
-    fclose(file);
-    return value;
-}
-
-/* Half of the smaller of the cgroup's limit and what is free. */
-static uint64_t default_memory(void)
-{
-    uint64_t free_bytes = 0;
-    char line[128];
-    FILE *file = fopen("/proc/meminfo", "re");
-    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
-        unsigned long long kib;
-        if (sscanf(line, "MemAvailable: %llu kB", &kib) == 1)
-            free_bytes = (uint64_t)kib * 1024;
-    }
-    if (file != NULL)
-        fclose(file);
-    uint64_t limit = read_number("/sys/fs/cgroup/memory.max");
-    if (limit == 0)
-        limit = read_number("/sys/fs/cgroup/memory/memory.limit_in_bytes");
-    if (limit != 0 && (free_bytes == 0 || limit < free_bytes))
-        free_bytes = limit;
-    if (free_bytes == 0)
-        return UINT64_C(1) << 30;
-    return free_bytes / 2 < DEFAULT_LEAST ? DEFAULT_LEAST : free_bytes / 2;
-}
-
-/* --- options --- */
-
-static bm_status check_text(const bm_text_options *text, bm_error *err)
-{
-    if (text->shingle_k < 1 || text->shingle_k > SHINGLE_K_MAX)
-        return bm_fail(err, BM_ERR_USAGE, "shingles of %u units (1 to %u)", text->shingle_k,
-                       SHINGLE_K_MAX);
-    if ((text->normalize & BM_NORM_NFC) != 0 && (text->normalize & BM_NORM_NFKC) != 0)
-        return bm_fail(err, BM_ERR_USAGE, "nfc and nfkc together (one of them)");
-    return BM_OK;
-}
-
-static bm_status check_lsh(const bm_job *job, bm_error *err)
-{
-    const bm_lsh_options *lsh = &job->lsh;
-    if (!(lsh->threshold > 0.0 && lsh->threshold <= 1.0))
-        return bm_fail(err, BM_ERR_USAGE, "threshold %g (more than 0, at most 1)", lsh->threshold);
-    if (!(lsh->recall > 0.0 && lsh->recall < 1.0))
-        return bm_fail(err, BM_ERR_USAGE, "recall %g (more than 0, less than 1)", lsh->recall);
-    if ((lsh->bands == 0) != (lsh->rows == 0))
-        return bm_fail(err, BM_ERR_USAGE,
-                       "--bands without --rows or --rows without --bands (both or neither)");
-    if ((uint64_t)lsh->bands * lsh->rows > BM_PERMS_MAX)
-        return bm_fail(err, BM_ERR_USAGE, "%u bands of %u rows (bands times rows at most %u)",
-                       lsh->bands, lsh->rows, BM_PERMS_MAX);
-    return BM_OK;
-}
-
-static bm_status check_options(const bm_job *job, bm_error *err)
-{
-    if (job->input.n_paths == 0 && job->input.files_from == NULL)
-        return bm_fail(err, BM_ERR_USAGE,
-                       "no input given (files, directories or - for standard input)");
-    if (job->sketch.perms < 1 || job->sketch.perms > BM_PERMS_MAX)
-        return bm_fail(err, BM_ERR_USAGE, "%u permutations (1 to %u)", job->sketch.perms,
-                       BM_PERMS_MAX);
-    if (job->threads > THREADS_MAX)
-        return bm_fail(err, BM_ERR_USAGE, "%u threads (at most %u)", job->threads, THREADS_MAX);
-    bm_status status = check_text(&job->text, err);
-    return status == BM_OK ? check_lsh(job, err) : status;
-}
-
-/* The directory of temporary files: --temp-dir, or where the output will be. */
-static void find_temp_dir(const bm_job *job, char *out, size_t cap)
-{
-    if (job->temp_dir != NULL) {
-        snprintf(out, cap, "%s", job->temp_dir);
-        return;
-    }
-    snprintf(out, cap, "%s", job->output != NULL ? job->output : ".");
-    size_t len = strlen(out);
-    while (len > 1 && out[len - 1] == '/')
-        out[--len] = '\0';
-    char *slash = strrchr(out, '/');
-    if (slash == NULL)
-        snprintf(out, cap, ".");
-    else
-        slash[slash == out ? 1 : 0] = '\0';
-}
-
-bm_status bm_job_context_open(const bm_job *job, const char *kind, bm_job_context *out,
-                              bm_error *err)
+bm_status bm_job_context_open(const bm_settings *settings, bm_job_context *out, bm_error *err)
 {
     memset(out, 0, sizeof *out);
-    out->job = job;
-    out->kind = kind;
-    out->sketch = job->sketch;
-    out->hash_name = job->input.format == BM_FORMAT_HASHES ? "given" : "xxh3";
-    out->verify = job->lsh.verify;
-    out->began = bm_clock_seconds();
-    out->docs.number_duplicates = job->input.number_duplicate_ids;
-    bm_meter_init(&out->meter, &job->callbacks);
+    out->settings = settings;
+    out->clock.began = bm_clock_seconds();
+    bm_meter_init(&out->meter, &settings->callbacks);
     out->callbacks = bm_meter_callbacks(&out->meter);
-    bm_isa isa;
-    bm_status status = check_options(job, err);
-    if (status == BM_OK)
-        status = bm_isa_choose(job->cpu, &isa, err);
-    out->threads = job->threads != 0 ? job->threads : bm_cpu_count();
-    out->memory = job->memory != 0 ? job->memory : default_memory();
-    find_temp_dir(job, out->temp_dir, sizeof out->temp_dir);
-    if (status == BM_OK)
-        status = bm_budget_make(out->memory, out->threads, 0, &out->budget, err);
+    bm_status status = bm_budget_make(settings->memory, settings->threads, 0, &out->budget, err);
+    out->docs.number_duplicates = settings->input.duplicate_ids == BM_DUPLICATE_IDS_NUMBER;
     out->docs.memory = bm_budget_rows(&out->budget);
     if (status == BM_OK)
-        status = bm_pool_open(out->threads, &out->pool, err);
+        status = bm_pool_open(settings->threads, &out->pool, err);
     if (status != BM_OK)
         bm_job_context_close(out);
     return status;
 }
 
-void bm_job_context_close(bm_job_context *run)
+void bm_job_context_close(bm_job_context *job)
 {
-    if (run->device_set_open)
-        bm_device_set_close(&run->device_set);
-    bm_device_pick_reset(&run->pick);
-    bm_hash_input_close(run->hashes);
-    bm_input_set_close(run->inputs);
-    bm_free(run->names.names);
-    bm_doc_table_reset(&run->docs);
-    bm_pool_close(run->pool);
-    bm_meter_reset(&run->meter);
-}
-
-bm_status bm_job_context_plan(bm_job_context *run, bm_error *err)
-{
-    const bm_lsh_options *lsh = &run->job->lsh;
-    if (lsh->bands == 0)
-        return bm_band_plan_choose(lsh->threshold, lsh->recall, run->sketch.perms, &run->plan, err);
-    if (!run->job->perms_given)
-        run->sketch.perms = lsh->bands * lsh->rows;
-    return bm_band_plan_fixed(lsh->threshold, lsh->recall, run->sketch.perms, lsh->bands, lsh->rows,
-                              &run->plan, err);
+    if (job->devices.open)
+        bm_device_set_close(&job->devices.set);
+    bm_device_pick_reset(&job->devices.pick);
+    bm_hash_input_close(job->inputs.hashes);
+    bm_input_set_close(job->inputs.set);
+    bm_free(job->inputs.names.names);
+    bm_doc_table_reset(&job->docs);
+    bm_pool_close(job->pool);
+    bm_meter_reset(&job->meter);
 }
 
 /* --- inputs --- */
 
-static bm_status open_hashes(bm_job_context *run, bm_error *err)
+/* Does the job write a directory? */
+static bool writes_directory(const bm_settings *settings)
 {
-    if (bm_input_set_count(run->inputs) != 1)
-        return bm_fail(err, BM_ERR_USAGE, "--format hashes takes one .npy file (%zu given)",
-                       bm_input_set_count(run->inputs));
-    if (run->job->input.offsets_path == NULL)
-        return bm_fail(err, BM_ERR_USAGE, "--format hashes needs --offsets FILE");
-    return bm_hash_input_open(bm_input_set_source(run->inputs, 0)->path,
-                              run->job->input.offsets_path, &run->hashes, err);
+    return settings->kind == BM_JOB_SIGN || settings->kind == BM_JOB_DEDUP ||
+           settings->kind == BM_JOB_FILTER;
 }
 
-/* Every file and directory that the job will write: none may be an input, nor another of them. */
-static bm_status check_targets(const bm_job *job, bool is_dir, const char *const *inputs, size_t n,
-                               bm_error *err)
+bm_status bm_job_context_check_outputs(const bm_settings *settings, const char *const *inputs,
+                                       size_t n, bm_error *err)
 {
-    const char *targets[] = {job->output, job->report, job->histogram, job->histogram_svg};
+    const char *targets[] = {settings->output.path, settings->output.report,
+                             settings->results.histogram, settings->results.histogram_svg};
     bm_status status = BM_OK;
     for (size_t i = 0; status == BM_OK && i < sizeof targets / sizeof targets[0]; i++) {
         if (targets[i] == NULL)
@@ -205,119 +62,144 @@ static bm_status check_targets(const bm_job *job, bool is_dir, const char *const
                 status = bm_fail_at(err, BM_ERR_USAGE, targets[i], 0,
                                     "two outputs in one file (a file for each)");
         if (status == BM_OK)
-            status = bm_out_check(targets[i], job->force, is_dir && i == 0, inputs, n, err);
+            status = bm_out_check(targets[i], settings->output.force,
+                                  writes_directory(settings) && i == 0, inputs, n, err);
     }
     return status;
 }
 
-static bm_status check_output(bm_job_context *run, bool is_dir, bm_error *err)
+/* The same against the files that directories hold, and the offsets. */
+static bm_status check_against_files(const bm_job_context *job, bm_error *err)
 {
-    const bm_job *job = run->job;
-    size_t n_sources = bm_input_set_count(run->inputs), n = 0;
-    const char **paths = bm_alloc(n_sources + job->input.n_paths + 1, sizeof *paths);
+    const bm_input_options *input = &job->settings->input;
+    size_t n_sources = bm_input_set_count(job->inputs.set), n = 0;
+    const char **paths = bm_alloc(n_sources + input->n_paths + 1, sizeof *paths);
     if (paths == NULL)
         return bm_fail_nomem(err, n_sources * sizeof *paths);
-    for (size_t i = 0; i < job->input.n_paths; i++)
-        paths[n++] = job->input.paths[i];
+    for (size_t i = 0; i < input->n_paths; i++)
+        paths[n++] = input->paths[i];
     for (size_t i = 0; i < n_sources; i++)
-        paths[n++] = bm_input_set_source(run->inputs, i)->path;
-    if (job->input.offsets_path != NULL)
-        paths[n++] = job->input.offsets_path;
-    bm_status status = check_targets(job, is_dir, paths, n, err);
+        paths[n++] = bm_input_set_source(job->inputs.set, i)->path;
+    if (input->offsets_path != NULL)
+        paths[n++] = input->offsets_path;
+    bm_status status = bm_job_context_check_outputs(job->settings, paths, n, err);
     bm_free(paths);
     return status;
 }
 
-static bm_status take_names(bm_job_context *run, bm_error *err)
+static bm_status open_hashes(bm_job_context *job, bm_error *err)
 {
-    size_t n = bm_input_set_count(run->inputs);
-    run->names.names = bm_alloc(n, sizeof *run->names.names);
-    if (run->names.names == NULL)
-        return bm_fail_nomem(err, n * sizeof *run->names.names);
-    run->names.n = n;
+    const size_t n = bm_input_set_count(job->inputs.set);
+    if (n != 1)
+        return bm_fail(err, BM_ERR_USAGE, "`format` hashes takes one .npy file (%zu given)", n);
+    if (job->settings->input.offsets_path == NULL)
+        return bm_fail(err, BM_ERR_USAGE, "`format` hashes needs `offsets` FILE");
+    return bm_hash_input_open(bm_input_set_source(job->inputs.set, 0)->path,
+                              job->settings->input.offsets_path, &job->inputs.hashes, err);
+}
+
+static bm_status take_names(bm_job_context *job, bm_error *err)
+{
+    size_t n = bm_input_set_count(job->inputs.set);
+    bm_file_names *names = &job->inputs.names;
+    names->names = bm_alloc(n, sizeof *names->names);
+    if (names->names == NULL)
+        return bm_fail_nomem(err, n * sizeof *names->names);
+    names->n = n;
     for (size_t i = 0; i < n; i++)
-        run->names.names[i] = bm_input_set_source(run->inputs, i)->name;
+        names->names[i] = bm_input_set_source(job->inputs.set, i)->name;
     return BM_OK;
 }
 
-bm_status bm_job_context_inputs(bm_job_context *run, bool twice, bool output_is_dir, bm_error *err)
+bm_status bm_job_context_inputs(bm_job_context *job, bm_error *err)
 {
-    const bm_job *job = run->job;
+    const bm_settings *s = job->settings;
     /* Before anything is read; again below, with the files that directories hold. */
-    bm_status status = check_targets(job, output_is_dir, job->input.paths, job->input.n_paths, err);
+    bm_status status = bm_job_context_check_outputs(s, s->input.paths, s->input.n_paths, err);
     if (status != BM_OK)
         return status;
-    status = bm_input_set_open_watched(&job->input, twice ? run->temp_dir : NULL, &run->callbacks,
-                                       &run->inputs, err);
+    const bool twice = s->kind == BM_JOB_DEDUP && s->results.kept != BM_KEPT_NO;
+    status = bm_input_set_open_watched(&s->input, twice ? s->temp_dir : NULL, &job->callbacks,
+                                       &job->inputs.set, err);
     if (status == BM_OK)
-        status = check_output(run, output_is_dir, err);
-    if (status == BM_OK && bm_input_set_format(run->inputs) == BM_FORMAT_HASHES)
-        status = open_hashes(run, err);
+        status = check_against_files(job, err);
+    if (status == BM_OK && bm_input_set_format(job->inputs.set) == BM_FORMAT_HASHES)
+        status = open_hashes(job, err);
     if (status == BM_OK)
-        status = take_names(run, err);
-    run->counts.hidden_files = status == BM_OK ? bm_input_set_hidden(run->inputs) : 0;
+        status = take_names(job, err);
+    if (status == BM_OK)
+        job->counts.hidden_files = bm_input_set_hidden(job->inputs.set);
     return status;
 }
 
-bm_status bm_job_context_devices(bm_job_context *run, uint32_t bands, uint32_t rows, bm_error *err)
+/* --- devices --- */
+
+bm_status bm_job_context_devices(bm_job_context *job, bool keys, bm_error *err)
 {
-    bm_status status = bm_device_pick_open(run->job->device, run->job->cpu, &run->pick, err);
+    const bm_settings *s = job->settings;
+    bm_job_devices *devices = &job->devices;
+    bm_status status = bm_device_pick_open(s->device.device, s->device.cpu, &devices->pick, err);
     if (status != BM_OK)
         return status;
-    if (run->pick.why[0] != '\0')
-        bm_meter_log(&run->meter, BM_LOG_INFO, "%s", run->pick.why);
-    bm_device_set_cfg cfg = {.pick = &run->pick,
-                             .sketch = run->sketch,
-                             .perms_used = run->perms_used,
-                             .bands = bands,
-                             .rows = rows,
-                             .text = run->texts && run->hashes == NULL ? &run->job->text : NULL,
-                             .threads = run->threads,
-                             .cpu = run->job->cpu,
-                             .cache_dir = run->job->cache_dir,
-                             .meter = &run->meter};
-    status = bm_device_set_open(&cfg, &run->device_set, err);
-    run->device_set_open = status == BM_OK;
+    if (devices->pick.why[0] != '\0')
+        bm_meter_log(&job->meter, BM_LOG_INFO, "%s", devices->pick.why);
+    /* Signing alone needs no shingle hashes on the host: devices may make them of the texts. */
+    const bool texts = s->kind == BM_JOB_SIGN && job->inputs.hashes == NULL;
+    bm_device_set_cfg cfg = {.pick = &devices->pick,
+                             .sketch = s->sketch,
+                             .perms_used = s->perms_used,
+                             .bands = keys ? s->plan.bands : 0,
+                             .rows = keys ? s->plan.rows : 0,
+                             .text = texts ? &s->text : NULL,
+                             .threads = s->threads,
+                             .cpu = s->device.cpu,
+                             .cache_dir = s->device.cache_dir,
+                             .meter = &job->meter};
+    status = bm_device_set_open(&cfg, &devices->set, err);
+    devices->open = status == BM_OK;
     return status == BM_OK
-               ? bm_budget_make(run->memory, run->threads,
-                                (uint32_t)run->device_set.n_device_workers, &run->budget, err)
+               ? bm_budget_make(s->memory, s->threads, (uint32_t)devices->set.n_device_workers,
+                                &job->budget, err)
                : status;
 }
 
-void bm_job_context_stage(bm_job_context *run, const char *name, const char *unit)
+/* --- stages --- */
+
+void bm_job_context_stage(bm_job_context *job, const char *name, const char *unit)
 {
+    bm_stage_clock *clock = &job->clock;
     double now = bm_clock_seconds();
-    if (run->stage != NULL && run->n_stages < BM_STAGES_MAX)
-        run->stages[run->n_stages++] = (bm_stage){run->stage, now - run->stage_began};
-    run->stage = name;
-    run->stage_began = now;
+    if (clock->stage != NULL && clock->n_stages < BM_STAGES_MAX)
+        clock->stages[clock->n_stages++] = (bm_stage){clock->stage, now - clock->stage_began};
+    clock->stage = name;
+    clock->stage_began = now;
     if (name != NULL)
-        bm_meter_stage(&run->meter, name, unit);
+        bm_meter_stage(&job->meter, name, unit);
 }
 
-bm_status bm_job_context_ingest(bm_job_context *run, bool words, bool keys, bm_ingest_sink sink,
-                                void *ctx, bm_error *err)
+bm_status bm_job_context_ingest(bm_job_context *job, const bm_ingest_wish *wish, bm_error *err)
 {
-    bm_ingest_cfg cfg = {.input = &run->job->input,
-                         .text = &run->job->text,
-                         .cpu = run->job->cpu,
-                         .threads = run->threads,
-                         .budget = &run->budget,
-                         .batch_docs = run->job->batch_docs,
-                         .inputs = run->inputs,
-                         .hashes = run->hashes,
-                         .skip_records = run->skip_records,
-                         .device_set = run->device_set_open ? &run->device_set : NULL,
-                         .want_words = words,
-                         .want_keys = keys,
-                         .meter = &run->meter,
-                         .docs = &run->docs,
-                         .counts = &run->counts,
-                         .sink = sink,
-                         .sink_ctx = ctx,
-                         .times = &run->ingest_times};
+    const bm_settings *s = job->settings;
+    bm_ingest_cfg cfg = {.input = &s->input,
+                         .text = &s->text,
+                         .cpu = s->device.cpu,
+                         .threads = s->threads,
+                         .budget = &job->budget,
+                         .batch_docs = s->resources.batch_docs,
+                         .inputs = job->inputs.set,
+                         .hashes = job->inputs.hashes,
+                         .skip_records = job->skip_records,
+                         .device_set = job->devices.open ? &job->devices.set : NULL,
+                         .want_words = wish->words,
+                         .want_keys = wish->keys,
+                         .meter = &job->meter,
+                         .docs = &job->docs,
+                         .counts = &job->counts,
+                         .sink = wish->sink,
+                         .sink_ctx = wish->sink_ctx,
+                         .times = &job->story.ingest_times};
     bm_status status = bm_ingest_run(&cfg, err);
-    bm_meter_log(&run->meter, BM_LOG_DEBUG, "the flow was bound by: %s",
-                 bm_ingest_bottleneck(&run->ingest_times));
+    bm_meter_log(&job->meter, BM_LOG_DEBUG, "the flow was bound by: %s",
+                 bm_ingest_bottleneck(&job->story.ingest_times));
     return status;
 }

@@ -1,24 +1,23 @@
-/* job_context.h -- what every job carries from its options to its summary: checked settings, threads,
- * devices, inputs, counts, clock.
+/* job_context.h -- what every job carries from its settings to its summary: settings that do not
+ * change, threads, devices, inputs, and what has happened so far.
  *
- * A job function opens a run, works, and closes it; the steps below are its vocabulary. Not public.
- */
+ * The steps of a job, in their order (jobs/job_steps.h walks them):
+ *     settings -> open -> inputs -> work directory -> devices -> ingest -> ... -> report -> close
+ * Not public. */
 #ifndef BM_CONTEXT_JOB_CONTEXT_H
 #define BM_CONTEXT_JOB_CONTEXT_H
 
-#include <bandmill/job.h>
-
+#include "base/meter.h"
 #include "base/pool.h"
 #include "io/input/hash_input.h"
 #include "io/input/input_set.h"
-#include "io/output/out_dir.h"
-#include "pipeline/ingest/budget.h"
+#include "model/doc_table.h"
+#include "pipeline/context/settings.h"
 #include "pipeline/corpus/corpus.h"
 #include "pipeline/devices/device_pick.h"
-#include "model/doc_table.h"
 #include "pipeline/devices/device_set.h"
+#include "pipeline/ingest/budget.h"
 #include "pipeline/ingest/ingest.h"
-#include "base/meter.h"
 
 #define BM_STAGES_MAX 16u
 
@@ -27,59 +26,75 @@ typedef struct bm_stage {
     double seconds;
 } bm_stage;
 
-typedef struct bm_job_context {
-    const bm_job *job;
-    const char *kind; /* "signatures", "dedup", "pairs", "filter" */
-    bm_sketch_options sketch;
-    uint32_t perms_used;
-    bm_verify verify;  /* settled: never AUTO once inputs are open */
-    bm_band_plan plan; /* bands 0: none */
-    uint32_t threads;
-    uint64_t memory;
-    bm_budget budget;    /* how it is shared */
-    char temp_dir[4096]; /* --temp-dir, or where the output will be */
-    bm_pool *pool;
-    bm_meter meter;
-    bm_callbacks callbacks; /* that lead to the meter */
-    bm_input_set *inputs;   /* NULL: from signatures, without their texts */
-    bm_file_names names;    /* of the inputs; the array is the run's */
-    const char *hash_name;  /* "xxh3", or "given" */
-    bm_hash_input *hashes;
-    bm_device_pick pick;
-    bm_device_set device_set;
-    bool device_set_open;
-    bool texts; /* the job needs no shingle hashes here: devices may make them of the texts */
-    bm_doc_table docs;
-    bm_counts counts;
-    uint64_t skip_records; /* that an earlier run of the job has delivered */
-    uint64_t n_resumed;    /* documents that it has left */
+/* When the job and its stage began, and how long each stage took. */
+typedef struct bm_stage_clock {
     double began, stage_began;
+    const char *stage; /* NULL: none now */
     bm_stage stages[BM_STAGES_MAX];
     size_t n_stages;
-    bm_ingest_times ingest_times; /* of the last flow; workers 0: none */
+} bm_stage_clock;
+
+typedef struct bm_job_inputs {
+    bm_input_set *set;     /* NULL: from signatures, without their texts */
+    bm_file_names names;   /* the array is the context's */
+    bm_hash_input *hashes; /* NULL: documents */
+} bm_job_inputs;
+
+typedef struct bm_job_devices {
+    bm_device_pick pick;
+    bm_device_set set;
+    bool open;
+} bm_job_devices;
+
+/* What the report tells of how the work was done. */
+typedef struct bm_job_story {
+    bm_ingest_times ingest_times; /* of the last ingest; workers 0: none */
     double verify_seconds;        /* of comparing candidates */
     const bm_corpus *corpus;      /* of the pairing, while there is one: what went to files */
     uint64_t edge_bytes;          /* of edges in files */
-    const char *stage;
+    uint64_t n_resumed;           /* documents that an earlier run of the job has left */
     /* of the pairs written, BM_HISTOGRAM_BINS; NULL: not counted */
     const uint64_t *similarities;
+} bm_job_story;
+
+typedef struct bm_job_context {
+    const bm_settings *settings;
+    bm_pool *pool;
+    bm_meter meter;
+    bm_callbacks callbacks; /* that lead to the meter */
+    bm_budget budget;       /* how the memory is shared, as far as devices are known */
+    bm_job_inputs inputs;
+    bm_job_devices devices;
+    bm_doc_table docs;
+    bm_counts counts;
+    uint64_t skip_records; /* that an earlier run of the job has delivered */
+    bm_stage_clock clock;
+    bm_job_story story;
 } bm_job_context;
 
-/* Check every option that needs no file; start threads. BM_ERR_USAGE. */
-bm_status bm_job_context_open(const bm_job *job, const char *kind, bm_job_context *out,
-                              bm_error *err);
-void bm_job_context_close(bm_job_context *run);
-/* The plan from threshold, recall, bands, rows, perms; sets sketch.perms where bands and rows
- * settle it. */
-bm_status bm_job_context_plan(bm_job_context *run, bm_error *err);
-/* Open the inputs; `twice`: stdin must be readable again. Refuses an output that is one of them. */
-bm_status bm_job_context_inputs(bm_job_context *run, bool twice, bool output_is_dir, bm_error *err);
-bm_status bm_job_context_devices(bm_job_context *run, uint32_t bands, uint32_t rows, bm_error *err);
+/* Start threads. `settings` is borrowed until close. On failure nothing is to be closed. */
+bm_status bm_job_context_open(const bm_settings *settings, bm_job_context *out, bm_error *err);
+void bm_job_context_close(bm_job_context *job);
+/* Refuse an output that is one of the inputs (and all other outputs, see out_dir.h). `inputs` are
+ * the paths as given, before they are opened. */
+bm_status bm_job_context_check_outputs(const bm_settings *settings, const char *const *inputs,
+                                       size_t n, bm_error *err);
+/* Open the inputs, refuse an output that is one of them. Standard input is made readable again
+ * where kept documents are copied. */
+bm_status bm_job_context_inputs(bm_job_context *job, bm_error *err);
+/* Open the devices for band keys of the settings' plan; `keys` false: for words alone. */
+bm_status bm_job_context_devices(bm_job_context *job, bool keys, bm_error *err);
 /* End the stage before, begin this one; NULL only ends. */
-void bm_job_context_stage(bm_job_context *run, const char *name, const char *unit);
-/* Documents through the flow, into the run's document table and the sink. `sign`: words, keys as
- * wanted. */
-bm_status bm_job_context_ingest(bm_job_context *run, bool words, bool keys, bm_ingest_sink sink,
-                                void *ctx, bm_error *err);
+void bm_job_context_stage(bm_job_context *job, const char *name, const char *unit);
+
+/* What ingesting brings to the sink. */
+typedef struct bm_ingest_wish {
+    bool words, keys;
+    bm_ingest_sink sink;
+    void *sink_ctx;
+} bm_ingest_wish;
+
+/* Documents through the devices into the job's document table and the sink, in input order. */
+bm_status bm_job_context_ingest(bm_job_context *job, const bm_ingest_wish *wish, bm_error *err);
 
 #endif

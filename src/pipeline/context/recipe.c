@@ -1,4 +1,6 @@
-/* recipe.c -- from the words of a manifest back to options. */
+/* recipe.c -- from the words of a manifest back to options.
+ *
+ * Tests: tests/unit/jobs/test_jobs.c, tests/cli/cases (signatures, filter, explain) */
 #include "pipeline/context/recipe.h"
 
 #include <inttypes.h>
@@ -8,68 +10,65 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "sketch/scheme.h"
-#include "text/shingler.h"
+#include "model/option_names.h"
 
-static bm_status bad_field(const bm_manifest *manifest, const char *field, const char *value,
-                           bm_error *err)
+/* Words of a manifest that become options; the first that is not known decides. */
+typedef struct word_reader {
+    const bm_manifest *manifest;
+    bm_status status;
+    bm_error *err;
+} word_reader;
+
+static void bad_field(word_reader *r, const char *field, const char *value)
 {
-    return bm_fail_at(err, BM_ERR_FORMAT, bm_manifest_path(manifest), 0,
-                      "%s is '%s' (not known to this version)", field, value);
+    if (r->status == BM_OK)
+        r->status = bm_fail_at(r->err, BM_ERR_FORMAT, bm_manifest_path(r->manifest), 0,
+                               "%s is '%s' (not known to this version)", field, value);
 }
 
-/* The place of `word` in a list that ends in NULL; -1: not there. */
-static int place(const char *word, const char *const *list)
+static unsigned read_word(word_reader *r, bm_option option, const char *field, const char *word)
 {
-    for (int i = 0; list[i] != NULL; i++)
-        if (strcmp(word, list[i]) == 0)
-            return i;
-    return -1;
+    unsigned value = 0;
+    if (!bm_option_value(option, word, strlen(word), &value))
+        bad_field(r, field, word);
+    return value;
 }
 
-static bm_status text_options(const bm_manifest *manifest, const bm_provenance *p,
-                              bm_text_options *out, bm_error *err)
+static void read_text(word_reader *r, const bm_provenance *p, bm_text_options *out)
 {
-    static const char *const words[] = {"alnum", "space", NULL};
-    static const char *const kinds[] = {"word", "char", "byte", NULL};
-    static const char *const shorts[] = {"whole", "skip", NULL};
     char kind[16];
-    unsigned k;
-    if (bm_normalize_parse(p->normalize, &out->normalize, NULL) != BM_OK)
-        return bad_field(manifest, "provenance.normalize", p->normalize, err);
-    if (place(p->words, words) < 0)
-        return bad_field(manifest, "provenance.words", p->words, err);
-    if (sscanf(p->shingle, "%15[a-z]:%u", kind, &k) != 2 || place(kind, kinds) < 0)
-        return bad_field(manifest, "provenance.shingle", p->shingle, err);
-    if (place(p->short_rule, shorts) < 0)
-        return bad_field(manifest, "provenance.short", p->short_rule, err);
-    out->words = (bm_words)place(p->words, words);
-    out->shingle = (bm_shingle_kind)place(kind, kinds);
+    unsigned k = 0, value = 0;
+    if (!bm_normalize_value(p->normalize, &out->normalize))
+        bad_field(r, "provenance.normalize", p->normalize);
+    out->words = (bm_words)read_word(r, BM_OPTION_WORDS, "provenance.words", p->words);
+    if (sscanf(p->shingle, "%15[a-z]:%u", kind, &k) != 2 ||
+        !bm_option_value(BM_OPTION_SHINGLE, kind, strlen(kind), &value))
+        bad_field(r, "provenance.shingle", p->shingle);
+    out->shingle = (bm_shingle_kind)value;
     out->shingle_k = k;
-    out->short_rule = (bm_short_rule)place(p->short_rule, shorts);
-    return BM_OK;
+    out->short_rule =
+        (bm_short_rule)read_word(r, BM_OPTION_SHORT, "provenance.short", p->short_rule);
 }
 
-static bm_status input_options(const bm_manifest *manifest, const bm_provenance *p,
-                               bm_input_options *out, bm_error *err)
+static void read_input(word_reader *r, const bm_provenance *p, bm_input_options *out)
 {
-    static const char *const formats[] = {"auto",  "jsonl", "tsv",    "csv",
-                                          "lines", "files", "hashes", NULL};
-    int format = place(p->input_format, formats);
-    if (format < 1)
-        return bad_field(manifest, "provenance.input_format", p->input_format, err);
-    out->format = (bm_format)format;
+    static const bm_header headers[] = {BM_HEADER_BY_FIELDS, BM_HEADER_NO, BM_HEADER_YES};
+    out->format =
+        (bm_format)read_word(r, BM_OPTION_FORMAT, "provenance.input_format", p->input_format);
+    if (out->format == BM_FORMAT_AUTO)
+        bad_field(r, "provenance.input_format", p->input_format);
     out->files_from = NULL;
     out->text_fields = p->text_fields;
     out->n_text_fields = p->n_text_fields;
     out->id_field = p->id_field;
-    out->header = p->header;
-    out->number_duplicate_ids = strcmp(p->duplicate_ids, "number") == 0;
-    out->skip_errors = strcmp(p->on_error, "skip") == 0;
+    out->header = headers[p->header + 1];
+    out->duplicate_ids =
+        strcmp(p->duplicate_ids, "number") == 0 ? BM_DUPLICATE_IDS_NUMBER : BM_DUPLICATE_IDS_ERROR;
+    out->on_error = strcmp(p->on_error, "skip") == 0 ? BM_ON_ERROR_SKIP : BM_ON_ERROR_FAIL;
     out->max_errors = UINT64_MAX;
-    out->invalid_utf8_is_error = strcmp(p->invalid_utf8, "error") == 0;
+    out->invalid_utf8 =
+        strcmp(p->invalid_utf8, "error") == 0 ? BM_INVALID_UTF8_ERROR : BM_INVALID_UTF8_REPLACE;
     out->max_doc_bytes = p->max_doc_bytes;
-    return BM_OK;
 }
 
 static bool same_text(const char *a, const char *b)
@@ -102,68 +101,72 @@ static const char *reading_differs(const bm_provenance *a, const bm_provenance *
     return NULL;
 }
 
-static bm_status check_alike(const bm_manifest *const *manifests, size_t n, bm_error *err)
+static bm_status check_alike(const bm_recipe *recipe, bm_error *err)
 {
+    const bm_manifest *const *manifests = recipe->manifests;
     const bm_provenance *first, *other;
     bm_status status = bm_manifest_provenance(manifests[0], &first, err);
-    for (size_t i = 1; status == BM_OK && i < n; i++) {
+    for (size_t i = 1; status == BM_OK && i < recipe->n; i++) {
         status = bm_manifest_provenance(manifests[i], &other, err);
         const char *field = status == BM_OK ? reading_differs(first, other) : NULL;
         if (field != NULL)
             status = bm_fail_at(err, BM_ERR_FORMAT, bm_manifest_path(manifests[i]), 0,
                                 "provenance.%s differs from that of %s (signatures that are read "
-                                "again together must "
-                                "have been read in one way; --verify signature needs no texts)",
+                                "again together must have been read in one way; `verify` signature "
+                                "needs no texts)",
                                 field, bm_manifest_path(manifests[0]));
     }
     return status;
 }
 
-bm_status bm_recipe_make(const bm_job *job, const bm_manifest *const *manifests, size_t n,
-                         bm_recipe *out, bm_error *err)
+static bm_status list_paths(bm_recipe *recipe, bm_error *err)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < recipe->n; i++)
+        recipe->n_paths += bm_manifest_n_inputs(recipe->manifests[i]);
+    recipe->paths = bm_alloc(recipe->n_paths, sizeof *recipe->paths);
+    if (recipe->paths == NULL)
+        return bm_fail_nomem(err, recipe->n_paths * sizeof *recipe->paths);
+    for (size_t i = 0; i < recipe->n; i++)
+        for (size_t j = 0; j < bm_manifest_n_inputs(recipe->manifests[i]); j++)
+            recipe->paths[at++] = bm_manifest_input_at(recipe->manifests[i], j)->file;
+    return BM_OK;
+}
+
+bm_status bm_recipe_settle(bm_recipe *recipe, bm_settings *settings, bm_error *err)
 {
     const bm_provenance *p;
-    memset(out, 0, sizeof *out);
-    out->job = *job;
-    bm_status status = check_alike(manifests, n, err);
+    word_reader r = {.manifest = recipe->manifests[0], .err = err};
+    bm_status status = check_alike(recipe, err);
     if (status == BM_OK)
-        status = bm_manifest_provenance(manifests[0], &p, err);
-    if (status == BM_OK)
-        status = text_options(manifests[0], p, &out->job.text, err);
-    if (status == BM_OK)
-        status = input_options(manifests[0], p, &out->job.input, err);
+        status = bm_manifest_provenance(recipe->manifests[0], &p, err);
     if (status != BM_OK)
         return status;
-    const bm_scheme_ops *scheme = bm_scheme_find(p->scheme);
-    if (scheme == NULL)
-        return bad_field(manifests[0], "provenance.scheme", p->scheme, err);
-    out->job.sketch = (bm_sketch_options){
-        .perms = (uint32_t)p->perms, .seed = (uint32_t)p->seed, .scheme = scheme->scheme};
-    for (size_t i = 0; i < n; i++)
-        out->n_paths += bm_manifest_n_inputs(manifests[i]);
-    out->paths = bm_alloc(out->n_paths, sizeof *out->paths);
-    if (out->paths == NULL)
-        return bm_fail_nomem(err, out->n_paths * sizeof *out->paths);
-    size_t at = 0;
-    for (size_t i = 0; i < n; i++)
-        for (size_t j = 0; j < bm_manifest_n_inputs(manifests[i]); j++)
-            out->paths[at++] = bm_manifest_input_at(manifests[i], j)->file;
-    out->job.input.paths = out->paths;
-    out->job.input.n_paths = out->n_paths;
-    return BM_OK;
+    read_text(&r, p, &settings->text);
+    read_input(&r, p, &settings->input);
+    settings->sketch = (bm_sketch_options){
+        .perms = (uint32_t)p->perms,
+        .seed = (uint32_t)p->seed,
+        .scheme = (bm_scheme)read_word(&r, BM_OPTION_SCHEME, "provenance.scheme", p->scheme)};
+    if (r.status == BM_OK)
+        r.status = list_paths(recipe, err);
+    settings->input.paths = recipe->paths;
+    settings->input.n_paths = recipe->n_paths;
+    return r.status;
 }
 
 void bm_recipe_reset(bm_recipe *recipe)
 {
     bm_free(recipe->paths);
     recipe->paths = NULL;
+    recipe->n_paths = 0;
 }
 
-bool bm_recipe_inputs_there(const bm_manifest *const *manifests, size_t n)
+bool bm_recipe_inputs_there(const bm_recipe *recipe)
 {
-    for (size_t i = 0; i < n; i++) {
-        for (size_t j = 0; j < bm_manifest_n_inputs(manifests[i]); j++) {
-            const bm_manifest_input *input = bm_manifest_input_at(manifests[i], j);
+    for (size_t i = 0; i < recipe->n; i++) {
+        for (size_t j = 0; j < bm_manifest_n_inputs(recipe->manifests[i]); j++) {
+            const bm_manifest_input *input = bm_manifest_input_at(recipe->manifests[i], j);
             struct stat st;
             if (stat(input->file, &st) != 0 || !S_ISREG(st.st_mode) ||
                 (uint64_t)st.st_size != input->bytes)
@@ -173,11 +176,11 @@ bool bm_recipe_inputs_there(const bm_manifest *const *manifests, size_t n)
     return true;
 }
 
-bm_status bm_recipe_check_inputs(const bm_manifest *const *manifests, size_t n,
-                                 const bm_input_set *inputs, bm_error *err)
+bm_status bm_recipe_check_inputs(const bm_recipe *recipe, const bm_input_set *inputs, bm_error *err)
 {
+    const bm_manifest *const *manifests = recipe->manifests;
     size_t at = 0, n_sources = bm_input_set_count(inputs);
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < recipe->n; i++) {
         for (size_t j = 0; j < bm_manifest_n_inputs(manifests[i]); j++, at++) {
             if (at >= n_sources)
                 return bm_fail_at(err, BM_ERR_FORMAT, bm_manifest_path(manifests[i]), 0,

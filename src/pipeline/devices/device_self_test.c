@@ -137,7 +137,8 @@ bm_status bm_device_self_test(const bm_self_test_options *options, uint32_t *n_c
     bm_device_pick pick = {0};
     uint32_t checks = 0;
     bm_status status =
-        bm_sized_take(options, "bm_self_test_options", &used, sizeof used, sizeof used, err);
+        bm_sized_take(options, "bm_self_test_options", &used, sizeof used,
+                                     BM_SIZE_UP_TO(bm_self_test_options, device), err);
     if (status == BM_OK)
         status = bm_option_parts_check(&(bm_option_parts){.device = &used.device}, err);
     if (status != BM_OK)
