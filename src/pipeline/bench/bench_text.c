@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "model/option_defaults.h"
 #include "base/random.h"
 #include "io/input/input_set.h"
 #include "io/input/reader.h"
@@ -75,13 +76,12 @@ static bm_status read_all(const bm_input_set *set, bm_reader *reader, bm_bench_t
 static bm_status from_files(const char *const *paths, size_t n_paths, const bm_callbacks *callbacks,
                             bm_bench_text *text, bm_error *err)
 {
-    bm_job job;
-    bm_job_init(&job);
-    job.input.paths = paths;
-    job.input.n_paths = n_paths;
+    bm_input_options input = BM_INPUT_DEFAULTS;
+    input.paths = paths;
+    input.n_paths = n_paths;
     bm_input_set *set = NULL;
     bm_reader *reader = NULL;
-    bm_status status = bm_input_set_open_watched(&job.input, NULL, callbacks, &set, err);
+    bm_status status = bm_input_set_open_watched(&input, NULL, callbacks, &set, err);
     if (status == BM_OK && bm_input_set_format(set) == BM_FORMAT_HASHES)
         status = bm_fail(err, BM_ERR_USAGE, "bench takes documents with text, not hashes");
     if (status == BM_OK)

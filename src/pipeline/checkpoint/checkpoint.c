@@ -28,9 +28,9 @@
 /* WORK/.bandmill-sets, or TEMP/.bandmill-HASH-sets. */
 static bm_status find_sets_path(bm_checkpoint *checkpoint, bm_error *err)
 {
-    const bm_job *job = checkpoint->run->job;
+    const char *temp_dir = checkpoint->job->settings->resources.temp_dir;
     bm_buf path = {0};
-    if (job->temp_dir == NULL)
+    if (temp_dir == NULL)
         return bm_out_dir_state_path(checkpoint->dir, BM_CHECKPOINT_SETS, &checkpoint->sets_path,
                                      err);
     char *real = realpath(bm_out_dir_work(checkpoint->dir), NULL);
@@ -38,9 +38,9 @@ static bm_status find_sets_path(bm_checkpoint *checkpoint, bm_error *err)
         return bm_fail_errno(err, errno, bm_out_dir_work(checkpoint->dir), "cannot be resolved");
     uint64_t hash = XXH3_64bits(real, strlen(real));
     free(real);
-    real = realpath(job->temp_dir, NULL);
+    real = realpath(temp_dir, NULL);
     if (real == NULL)
-        return bm_fail_errno(err, errno, job->temp_dir, "cannot hold temporary files");
+        return bm_fail_errno(err, errno, temp_dir, "cannot hold temporary files");
     bm_status status =
         bm_buf_add_format(&path, err, "%s/" BM_OUT_STATE_PREFIX "%016" PRIx64 "-sets", real, hash);
     free(real);
@@ -142,7 +142,7 @@ static bm_status read_journal(bm_checkpoint *checkpoint, bm_error *err)
     if (status == BM_OK && !is_saved(checkpoint->journal))
         return BM_OK;
     if (status == BM_OK)
-        status = bm_checkpoint_identity_check(checkpoint->run, checkpoint->journal, &n, err);
+        status = bm_checkpoint_identity_check(checkpoint->job, checkpoint->journal, &n, err);
     if (status == BM_ERR_FORMAT && err != NULL && err->file[0] == '\0')
         snprintf(err->file, sizeof err->file, "%s", bm_out_dir_work(checkpoint->dir));
     for (size_t i = n; status == BM_OK && i < bm_journal_count(checkpoint->journal); i++) {
@@ -155,17 +155,17 @@ static bm_status read_journal(bm_checkpoint *checkpoint, bm_error *err)
 
 static bm_status take_up(bm_checkpoint *checkpoint, bool found, bool saves, bm_error *err)
 {
-    bm_meter *meter = &checkpoint->run->meter;
+    bm_meter *meter = &checkpoint->job->meter;
     const char *where = bm_out_dir_work(checkpoint->dir);
     if (!found) {
-        if (checkpoint->run->job->resume)
+        if (checkpoint->job->settings->resume)
             bm_meter_log(meter, BM_LOG_INFO, "%s: nothing to resume there: beginning", where);
-        if (checkpoint->run->job->temp_dir != NULL)
+        if (checkpoint->job->settings->resources.temp_dir != NULL)
             (void)unlink(
                 checkpoint->sets_path); /* of a job for this output that was killed at its end */
         return BM_OK;
     }
-    if (!checkpoint->run->job->resume || !saves) {
+    if (!checkpoint->job->settings->resume || !saves) {
         bm_meter_log(meter, BM_LOG_WARNING,
                      "%s: the work of an interrupted job is begun anew (--resume would go on with "
                      "it)",
@@ -180,36 +180,21 @@ static bm_status take_up(bm_checkpoint *checkpoint, bool found, bool saves, bm_e
     return status;
 }
 
-/* BANDMILL_SEAL_SECONDS; negative where it is not given. */
-static bm_status read_every(double *out, bm_error *err)
+bm_status bm_checkpoint_open(bm_job_context *job, bool saves, bm_checkpoint *out, bm_error *err)
 {
-    const char *text = getenv("BANDMILL_SEAL_SECONDS");
-    char *end = NULL;
-    *out = -1;
-    if (text == NULL || text[0] == '\0')
-        return BM_OK;
-    double seconds = strtod(text, &end);
-    if (*end != '\0' || !(seconds >= 0))
-        return bm_fail(err, BM_ERR_USAGE, "BANDMILL_SEAL_SECONDS is '%.100s' (a number of seconds)",
-                       text);
-    *out = seconds;
-    return BM_OK;
-}
-
-bm_status bm_checkpoint_open(bm_job_context *run, bool saves, bm_checkpoint *out, bm_error *err)
-{
-    const bm_job *job = run->job;
+    const bm_settings *settings = job->settings;
     bool found = false;
-    *out = (bm_checkpoint){.run = run, .last = bm_clock_seconds(), .rate = START_RATE};
-    bm_status status = read_every(&out->every, err);
-    if (status != BM_OK)
-        return status;
-    out->can_save = saves && bm_input_set_stays(run->inputs);
-    if (job->resume && saves && !out->can_save)
+    *out = (bm_checkpoint){.job = job,
+                           .last = bm_clock_seconds(),
+                           .rate = START_RATE,
+                           .every = settings->resources.checkpoint_seconds};
+    out->can_save = saves && bm_input_set_stays(job->inputs.set);
+    if (settings->resume && saves && !out->can_save)
         return bm_fail(err, BM_ERR_USAGE,
                        "--resume needs inputs that can be read again (regular files, not standard "
                        "input or a pipe)");
-    status = bm_out_dir_open_again(job->output, job->force, &out->dir, &found, err);
+    bm_status status = bm_out_dir_open_again(settings->output.path, settings->output.force,
+                                             &out->dir, &found, err);
     out->loading = found;
     if (status == BM_OK)
         status = find_sets_path(out, err);
@@ -248,11 +233,11 @@ static bm_status clear_outputs(bm_checkpoint *checkpoint, bm_error *err)
 
 bm_status bm_checkpoint_load(bm_checkpoint *checkpoint, bm_corpus *corpus, bm_error *err)
 {
-    bm_job_context *run = checkpoint->run;
+    bm_job_context *job = checkpoint->job;
     checkpoint->corpus = corpus;
     if (!checkpoint->loading)
         return BM_OK;
-    bm_job_context_stage(run, "load", "bytes");
+    bm_job_context_stage(job, "load", "bytes");
     bm_checkpoint_documents what = bm_checkpoint_docs(checkpoint);
     bm_status status = reopen(checkpoint, BM_SPILL_ROWS, &checkpoint->docs_file, err);
     if (status == BM_OK && corpus != NULL)
@@ -261,19 +246,19 @@ bm_status bm_checkpoint_load(bm_checkpoint *checkpoint, bm_corpus *corpus, bm_er
     if (status == BM_OK)
         status = bm_checkpoint_documents_load(&what, checkpoint->docs_file, err);
     if (status == BM_OK &&
-        (run->docs.n != checkpoint->saved.docs || run->docs.n_skipped != checkpoint->saved.skipped))
+        (job->docs.n != checkpoint->saved.docs || job->docs.n_skipped != checkpoint->saved.skipped))
         status = bm_fail_at(err, BM_ERR_FORMAT, bm_out_dir_work(checkpoint->dir), 0,
                             "%zu documents are saved, %" PRIu64 " in the journal (begin anew "
                             "without --resume)",
-                            run->docs.n, checkpoint->saved.docs);
+                            job->docs.n, checkpoint->saved.docs);
     if (status == BM_OK)
         status = clear_outputs(checkpoint, err);
     if (status != BM_OK)
         return status;
-    run->n_resumed = run->docs.n;
+    job->story.n_resumed = job->docs.n;
     checkpoint->read_all = checkpoint->saved.complete;
     checkpoint->last = bm_clock_seconds();
-    bm_meter_log(&run->meter, BM_LOG_INFO, "resuming behind %zu documents%s", run->docs.n,
+    bm_meter_log(&job->meter, BM_LOG_INFO, "resuming behind %zu documents%s", job->docs.n,
                  checkpoint->saved.matched    ? ", all that there are, matched"
                  : checkpoint->saved.complete ? ", all that there are"
                                               : "");
@@ -346,7 +331,7 @@ static void say_kept(const bm_checkpoint *checkpoint, bm_status status, bm_error
         bm_fail(err, status, "interrupted (%s)",
                 s->docs_records > 0 ? kept : "nothing was sealed, the job would begin anew");
     else if (s->docs_records > 0)
-        bm_meter_log(&checkpoint->run->meter, BM_LOG_WARNING, "%s", kept);
+        bm_meter_log(&checkpoint->job->meter, BM_LOG_WARNING, "%s", kept);
 }
 
 void bm_checkpoint_close(bm_checkpoint *checkpoint, bm_status status, bm_error *err)

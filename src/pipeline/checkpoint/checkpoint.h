@@ -37,7 +37,7 @@ typedef struct bm_checkpoint_saved {
 } bm_checkpoint_saved;
 
 typedef struct bm_checkpoint {
-    bm_job_context *run;
+    bm_job_context *job;
     bm_out_dir *dir;
     bm_corpus *corpus; /* NULL: the job has none */
     /* Before documents are saved: bring what the job itself has written to the system. */
@@ -53,20 +53,20 @@ typedef struct bm_checkpoint {
     bm_match *match; /* once it has run */
     double last;     /* when checkpoint was last saved */
     double rate;     /* bytes a second that sealing writes */
-    double every;    /* BANDMILL_SEAL_SECONDS; negative: not given */
+    double every;    /* seconds between two, as asked for; less than 0: where it is worth it */
 } bm_checkpoint;
 
-/* Open the output directory. With job->resume the checkpoint that lies there is checked against the run,
+/* Open the output directory. With job->resume the checkpoint that lies there is checked against the job,
  * whose inputs are open and whose settings are settled; without, it is cleared. `saves`: this kind
  * of job can be saved. BM_ERR_FORMAT: what lies there is of another job, and stays;
  * BM_ERR_USAGE, BM_ERR_LOCKED, BM_ERR_IO. On failure nothing is to be closed. */
-bm_status bm_checkpoint_open(bm_job_context *run, bool saves, bm_checkpoint *out, bm_error *err);
+bm_status bm_checkpoint_open(bm_job_context *job, bool saves, bm_checkpoint *out, bm_error *err);
 /* Take up what was saved: documents and counts into the run and `corpus` (empty; NULL: none).
  * Nothing saved: BM_OK. */
 bm_status bm_checkpoint_load(bm_checkpoint *checkpoint, bm_corpus *corpus, bm_error *err);
 /* bm_job_context_ingest over what was not read yet, sealing now and then. */
-bm_status bm_checkpoint_ingest(bm_checkpoint *checkpoint, bool words, bool keys,
-                               bm_ingest_sink sink, void *ctx, bm_error *err);
+bm_status bm_checkpoint_ingest(bm_checkpoint *checkpoint, const bm_ingest_wish *wish,
+                               bm_error *err);
 /* bm_match_run, or what it found before; saved where that is worth it. */
 bm_status bm_checkpoint_match(bm_checkpoint *checkpoint, bm_match *match, bm_error *err);
 /* Remove state, rename into place. */

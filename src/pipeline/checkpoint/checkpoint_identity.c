@@ -66,14 +66,14 @@ static bm_status input_line(const char *path, const char *name, bm_buf *line, bm
                                    info.st_mtim.tv_nsec, ends);
 }
 
-static bm_status each_input(const bm_job_context *run, line_fn *fn, void *ctx, bm_error *err)
+static bm_status each_input(const bm_job_context *job, line_fn *fn, void *ctx, bm_error *err)
 {
     bm_buf line = {0};
     bm_status status = BM_OK;
-    const char *offsets = run->hashes != NULL ? run->job->input.offsets_path : NULL;
-    size_t n = bm_input_set_count(run->inputs);
+    const char *offsets = job->inputs.hashes != NULL ? job->settings->input.offsets_path : NULL;
+    size_t n = bm_input_set_count(job->inputs.set);
     for (size_t i = 0; status == BM_OK && i < n + (offsets != NULL); i++) {
-        const bm_source *source = i < n ? bm_input_set_source(run->inputs, i) : NULL;
+        const bm_source *source = i < n ? bm_input_set_source(job->inputs.set, i) : NULL;
         line.len = 0;
         status = input_line(source != NULL ? source->path : offsets,
                             source != NULL ? source->name : offsets, &line, err);
@@ -88,47 +88,44 @@ static bm_status each_input(const bm_job_context *run, line_fn *fn, void *ctx, b
 
 /* --- settings --- */
 
-static void write_settings(bm_json *json, const bm_job_context *run)
-{
-    static const char *const kept[] = {"same", "none", "gz", "zst", "no"};
-    bm_json_begin_object(json);
-    bm_json_key_text(json, "command", run->kind);
-    bm_report_settings(json, run);
-    bm_json_key_text(json, "kept", kept[run->job->kept]);
-    bm_json_key_uint(json, "band_keys", run->job->band_keys);
-    bm_json_key_uint(json, "pairs", run->job->write_pairs);
-    bm_json_key_uint(json, "max_errors", run->job->input.max_errors);
-    bm_json_end_object(json);
-}
+/* Lines of settings on their way to `fn`; the first failure ends it. */
+typedef struct setting_lines {
+    line_fn *fn;
+    void *ctx;
+    bm_buf line;
+    bm_status status;
+    bm_error *err;
+} setting_lines;
 
-/* Each line of the JSON text without its indentation and comma. */
-static bm_status each_setting(const bm_job_context *run, line_fn *fn, void *ctx, bm_error *err)
+static void on_setting(void *ctx, const bm_setting *setting)
 {
-    bm_json json = {.pretty = true};
-    bm_buf line = {0};
-    write_settings(&json, run);
-    bm_status status = bm_json_finish(&json, err);
-    const char *at = json.buf.data;
-    while (status == BM_OK && *at != '\0') {
-        at += strspn(at, " ");
-        size_t len = strcspn(at, "\n"), kept = len;
-        while (kept > 0 && at[kept - 1] == ',')
-            kept--;
-        line.len = 0;
-        if (kept > 1) /* else a bracket */
-            status = bm_buf_add_format(&line, err, "setting\t%.*s", (int)kept, at);
-        if (status == BM_OK && kept > 1)
-            status = bm_buf_end(&line, err);
-        if (status == BM_OK && kept > 1)
-            status = fn(ctx, line.data, err);
-        at += len + (at[len] == '\n');
-    }
-    bm_buf_reset(&line);
+    setting_lines *s = ctx;
+    bm_json json = {0};
+    if (s->status != BM_OK)
+        return;
+    bm_report_setting_value(&json, setting);
+    s->status = bm_json_finish(&json, s->err);
+    s->line.len = 0;
+    if (s->status == BM_OK)
+        s->status = bm_buf_add_format(&s->line, s->err, "setting\t\"%s\": ", setting->name);
+    if (s->status == BM_OK) /* without the newline */
+        s->status = bm_buf_add(&s->line, json.buf.data, strcspn(json.buf.data, "\n"), s->err);
+    if (s->status == BM_OK)
+        s->status = bm_buf_end(&s->line, s->err);
+    if (s->status == BM_OK)
+        s->status = s->fn(s->ctx, s->line.data, s->err);
     bm_buf_reset(&json.buf);
-    return status;
 }
 
-static bm_status each_line(const bm_job_context *run, line_fn *fn, void *ctx, bm_error *err)
+static bm_status each_setting(const bm_job_context *job, line_fn *fn, void *ctx, bm_error *err)
+{
+    setting_lines lines = {.fn = fn, .ctx = ctx, .err = err};
+    bm_settings_list(job->settings, bm_job_context_format(job), on_setting, &lines);
+    bm_buf_reset(&lines.line);
+    return lines.status;
+}
+
+static bm_status each_line(const bm_job_context *job, line_fn *fn, void *ctx, bm_error *err)
 {
     bm_version_info version;
     bm_buf line = {0};
@@ -141,8 +138,8 @@ static bm_status each_line(const bm_job_context *run, line_fn *fn, void *ctx, bm
         status = fn(ctx, line.data, err);
     bm_buf_reset(&line);
     if (status == BM_OK)
-        status = each_setting(run, fn, ctx, err);
-    return status == BM_OK ? each_input(run, fn, ctx, err) : status;
+        status = each_setting(job, fn, ctx, err);
+    return status == BM_OK ? each_input(job, fn, ctx, err) : status;
 }
 
 /* --- journal --- */
@@ -152,9 +149,9 @@ static bm_status add_line(void *ctx, const char *line, bm_error *err)
     return bm_journal_add(ctx, line, err);
 }
 
-bm_status bm_checkpoint_identity_add(const bm_job_context *run, bm_journal *journal, bm_error *err)
+bm_status bm_checkpoint_identity_add(const bm_job_context *job, bm_journal *journal, bm_error *err)
 {
-    return each_line(run, add_line, journal, err);
+    return each_line(job, add_line, journal, err);
 }
 
 typedef struct comparing {
@@ -215,11 +212,11 @@ static bm_status compare_line(void *ctx, const char *line, bm_error *err)
     return strcmp(was, line) == 0 ? BM_OK : say_difference(was, line, err);
 }
 
-bm_status bm_checkpoint_identity_check(const bm_job_context *run, const bm_journal *journal,
+bm_status bm_checkpoint_identity_check(const bm_job_context *job, const bm_journal *journal,
                                        size_t *n_lines, bm_error *err)
 {
     comparing c = {.journal = journal};
-    bm_status status = each_line(run, compare_line, &c, err);
+    bm_status status = each_line(job, compare_line, &c, err);
     *n_lines = c.n;
     if (status != BM_OK || c.n >= bm_journal_count(journal))
         return status;

@@ -1,8 +1,8 @@
-/* checkpoint_identity.h -- what must be the same for interrupted checkpoint to be gone on with: the program,
- * the command, the options that decide results, the inputs.
+/* checkpoint_identity.h -- what must be the same for an interrupted job to be resumed: the program,
+ * the settings that decide results, the inputs.
  *
  *     program   version, digest of the kernels
- *     setting   a line of the report's JSON: provenance, parameters, plan, and what is written
+ *     setting   "name": value, of each setting that decides results (settings_list.h)
  *     input     name, bytes, time of the last change, XXH3 64 of the first and last 64 KiB
  *
  * --threads, --memory, --device, --temp-dir, --progress and what only says how to speak are not
@@ -14,9 +14,9 @@
 #include "spill/journal.h"
 
 /* Add these lines to an empty journal. BM_ERR_IO, BM_ERR_NOMEM. */
-bm_status bm_checkpoint_identity_add(const bm_job_context *run, bm_journal *journal, bm_error *err);
+bm_status bm_checkpoint_identity_add(const bm_job_context *job, bm_journal *journal, bm_error *err);
 /* Compare with the first lines of a journal; *n_lines of them. BM_ERR_FORMAT names what differs. */
-bm_status bm_checkpoint_identity_check(const bm_job_context *run, const bm_journal *journal,
+bm_status bm_checkpoint_identity_check(const bm_job_context *job, const bm_journal *journal,
                                        size_t *n_lines, bm_error *err);
 
 #endif

@@ -20,11 +20,11 @@
 
 bm_checkpoint_documents bm_checkpoint_docs(const bm_checkpoint *checkpoint)
 {
-    bm_job_context *run = checkpoint->run;
-    return (bm_checkpoint_documents){.docs = &run->docs,
-                                     .counts = &run->counts,
+    bm_job_context *job = checkpoint->job;
+    return (bm_checkpoint_documents){.docs = &job->docs,
+                                     .counts = &job->counts,
                                      .corpus = checkpoint->corpus,
-                                     .inputs = run->inputs};
+                                     .inputs = job->inputs.set};
 }
 
 /* --- documents --- */
@@ -32,16 +32,16 @@ bm_checkpoint_documents bm_checkpoint_docs(const bm_checkpoint *checkpoint)
 /* Between two batches everything speaks of the same documents. */
 static bool is_consistent(const bm_checkpoint *checkpoint)
 {
-    const bm_job_context *run = checkpoint->run;
-    return run->docs.n == run->counts.documents && run->docs.n_skipped == run->counts.skipped &&
-           (checkpoint->corpus == NULL || checkpoint->corpus->n == run->docs.n);
+    const bm_job_context *job = checkpoint->job;
+    return job->docs.n == job->counts.documents && job->docs.n_skipped == job->counts.skipped &&
+           (checkpoint->corpus == NULL || checkpoint->corpus->n == job->docs.n);
 }
 
 static bool docs_saved(const bm_checkpoint *checkpoint)
 {
     const bm_checkpoint_saved *s = &checkpoint->saved;
-    return s->docs_records > 0 && s->docs == checkpoint->run->docs.n &&
-           s->skipped == checkpoint->run->docs.n_skipped && s->complete == checkpoint->read_all;
+    return s->docs_records > 0 && s->docs == checkpoint->job->docs.n &&
+           s->skipped == checkpoint->job->docs.n_skipped && s->complete == checkpoint->read_all;
 }
 
 static bm_status open_state(bm_checkpoint *checkpoint, const char *name, bm_spill_kind kind,
@@ -73,8 +73,8 @@ static bm_status open_files(bm_checkpoint *checkpoint, bm_error *err)
     if (status == BM_OK)
         status = bm_journal_create(path, &checkpoint->journal, err);
     if (status == BM_OK)
-        status = bm_checkpoint_identity_add(checkpoint->run, checkpoint->journal, err);
-    bool beside = checkpoint->run->job->temp_dir == NULL;
+        status = bm_checkpoint_identity_add(checkpoint->job, checkpoint->journal, err);
+    bool beside = checkpoint->job->settings->resources.temp_dir == NULL;
     if (status == BM_OK)
         status =
             bm_buf_add_text(&line, beside ? BM_CHECKPOINT_SETS_BESIDE : BM_CHECKPOINT_SETS_AT, err);
@@ -103,8 +103,8 @@ static bm_status write_documents(bm_checkpoint *checkpoint, bm_checkpoint_saved 
                                               checkpoint->read_all, checkpoint->docs_file, err);
     if (status != BM_OK)
         return status;
-    s->docs = checkpoint->run->docs.n;
-    s->skipped = checkpoint->run->docs.n_skipped;
+    s->docs = checkpoint->job->docs.n;
+    s->skipped = checkpoint->job->docs.n_skipped;
     s->complete = checkpoint->read_all;
     s->docs_bytes = bm_spill_bytes(checkpoint->docs_file);
     s->docs_records = bm_spill_records(checkpoint->docs_file);
@@ -160,7 +160,7 @@ static bool anything_to_save(const bm_checkpoint *checkpoint)
                 is_consistent(checkpoint);
     bool match = checkpoint->match != NULL && !checkpoint->saved.matched &&
                  (docs || docs_saved(checkpoint)) && checkpoint->read_all;
-    return checkpoint->can_save && (docs || match) && checkpoint->run->docs.n > 0;
+    return checkpoint->can_save && (docs || match) && checkpoint->job->docs.n > 0;
 }
 
 static uint64_t bytes_to_write(const bm_checkpoint *checkpoint)
@@ -173,7 +173,7 @@ static uint64_t bytes_to_write(const bm_checkpoint *checkpoint)
             bytes += bm_corpus_unsaved_bytes(checkpoint->corpus);
     }
     if (checkpoint->match != NULL)
-        bytes += EDGE_BYTES * (checkpoint->match->only_groups ? checkpoint->run->docs.n
+        bytes += EDGE_BYTES * (checkpoint->match->only_groups ? checkpoint->job->docs.n
                                                               : checkpoint->match->n_edges_found);
     return bytes;
 }
@@ -209,14 +209,14 @@ void bm_checkpoint_save_now(bm_checkpoint *checkpoint)
     if (bytes >= TIMED_BYTES)
         checkpoint->rate = (double)bytes / (checkpoint->last - began + 1e-6);
     if (status == BM_OK) {
-        bm_meter_log(&checkpoint->run->meter, BM_LOG_DEBUG,
+        bm_meter_log(&checkpoint->job->meter, BM_LOG_DEBUG,
                      "sealed %" PRIu64 " documents%s in %.2f s", checkpoint->saved.docs,
                      checkpoint->saved.matched ? " and their matches" : "",
                      checkpoint->last - began);
         return;
     }
     checkpoint->can_save = false;
-    bm_meter_log(&checkpoint->run->meter, BM_LOG_WARNING,
+    bm_meter_log(&checkpoint->job->meter, BM_LOG_WARNING,
                  "the work cannot be sealed, so that it could not be resumed from here: %s%s%s",
                  err.file, err.file[0] != '\0' ? ": " : "", err.message);
 }
@@ -245,14 +245,15 @@ static bm_status on_batch(void *ctx, const bm_ingest_batch *batch, size_t first_
     return status;
 }
 
-bm_status bm_checkpoint_ingest(bm_checkpoint *checkpoint, bool words, bool keys,
-                               bm_ingest_sink sink, void *ctx, bm_error *err)
+bm_status bm_checkpoint_ingest(bm_checkpoint *checkpoint, const bm_ingest_wish *wish, bm_error *err)
 {
-    saving_sink s = {checkpoint, sink, ctx};
+    saving_sink s = {checkpoint, wish->sink, wish->sink_ctx};
     if (checkpoint->read_all)
         return BM_OK;
-    checkpoint->run->skip_records = checkpoint->run->counts.records;
-    bm_status status = bm_job_context_ingest(checkpoint->run, words, keys, on_batch, &s, err);
+    checkpoint->job->skip_records = checkpoint->job->counts.records;
+    const bm_ingest_wish saving = {
+        .words = wish->words, .keys = wish->keys, .sink = on_batch, .sink_ctx = &s};
+    bm_status status = bm_job_context_ingest(checkpoint->job, &saving, err);
     if (status != BM_OK)
         return status;
     checkpoint->loading = false;

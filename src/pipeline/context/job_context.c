@@ -132,6 +132,12 @@ bm_status bm_job_context_inputs(bm_job_context *job, bm_error *err)
     return status;
 }
 
+bm_format bm_job_context_format(const bm_job_context *job)
+{
+    return job->inputs.set != NULL ? bm_input_set_format(job->inputs.set)
+                                   : job->settings->input.format;
+}
+
 /* --- devices --- */
 
 bm_status bm_job_context_devices(bm_job_context *job, bool keys, bm_error *err)

@@ -82,6 +82,8 @@ bm_status bm_job_context_check_outputs(const bm_settings *settings, const char *
 /* Open the inputs, refuse an output that is one of them. Standard input is made readable again
  * where kept documents are copied. */
 bm_status bm_job_context_inputs(bm_job_context *job, bm_error *err);
+/* The format of the inputs: settled once they are open. */
+bm_format bm_job_context_format(const bm_job_context *job);
 /* Open the devices for band keys of the settings' plan; `keys` false: for words alone. */
 bm_status bm_job_context_devices(bm_job_context *job, bool keys, bm_error *err);
 /* End the stage before, begin this one; NULL only ends. */

@@ -155,7 +155,7 @@ bm_status bm_explain_find(const bm_explainer *e, const bm_str *ids, size_t n, ui
     bool more = true;
     memset(groups, 0, n * sizeof *groups);
     bm_explain_path(e, "groups.jsonl", path);
-    bm_status status = bm_group_file_open(path, e->run.memory, &file, err);
+    bm_status status = bm_group_file_open(path, e->settings->memory, &file, err);
     while (status == BM_OK && more && !all_found(groups, n)) {
         status = bm_group_file_next(&file, &more, err);
         if (status == BM_OK && more)
@@ -199,7 +199,7 @@ bm_status bm_explain_load(bm_explainer *e, uint64_t number, bm_error *err)
     bm_buf id = {0};
     bool more = true;
     bm_explain_path(e, "groups.jsonl", path);
-    bm_status status = bm_group_file_open(path, e->run.memory, &file, err);
+    bm_status status = bm_group_file_open(path, e->settings->memory, &file, err);
     while (status == BM_OK && more && file.group != number)
         status = bm_group_file_next(&file, &more, err);
     if (status == BM_OK && !more)

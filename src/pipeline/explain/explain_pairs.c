@@ -39,13 +39,13 @@ static bm_status too_many(const bm_explainer *e, bm_error *err)
     return bm_fail(err, BM_ERR_NOMEM,
                    "the pairs of the group's %zu documents do not fit into %" PRIu64
                    " bytes (--memory; %" PRIu64 " of them do)",
-                   e->ids.n, e->run.memory, e->run.memory / BYTES_A_PAIR);
+                   e->ids.n, e->settings->memory, e->settings->memory / BYTES_A_PAIR);
 }
 
 static bm_status add_pair(bm_explainer *e, bm_pair pair, bm_error *err)
 {
     void *pairs = e->pairs;
-    if (e->n_pairs >= e->run.memory / BYTES_A_PAIR)
+    if (e->n_pairs >= e->settings->memory / BYTES_A_PAIR)
         return too_many(e, err);
     bm_status status = bm_grow(&pairs, &e->cap_pairs, e->n_pairs + 1, sizeof *e->pairs, err);
     e->pairs = pairs;
@@ -69,8 +69,8 @@ static bm_status take_rows(bm_explainer *e, bm_pair_file *file, bm_error *err)
         if (b != BM_ID_NONE)
             status = add_pair(e, (bm_pair){a, b, file->similarity}, err);
         if (status == BM_OK && n_rows % ROWS_A_LOOK == 0) {
-            bm_meter_progress(&e->run.meter, file->lines.n_bytes, 0, n_rows);
-            status = bm_meter_check(&e->run.meter, err);
+            bm_meter_progress(&e->context.meter, file->lines.n_bytes, 0, n_rows);
+            status = bm_meter_check(&e->context.meter, err);
         }
     }
     return status;
@@ -81,10 +81,10 @@ static bm_status read_pairs(bm_explainer *e, bm_error *err)
     char path[4096];
     bm_pair_file file;
     bm_explain_path(e, "pairs.tsv", path);
-    bm_job_context_stage(&e->run, "read", "bytes");
+    bm_job_context_stage(&e->context, "read", "bytes");
     bm_status status = bm_explain_check_output(e, "pairs.tsv", err);
     if (status == BM_OK)
-        status = bm_pair_file_open(path, BM_ERR_FORMAT, &e->run.callbacks, &file, err);
+        status = bm_pair_file_open(path, BM_ERR_FORMAT, &e->context.callbacks, &file, err);
     if (status != BM_OK)
         return status;
     status = take_rows(e, &file, err);
@@ -133,7 +133,7 @@ static bm_status read_two(bm_explainer *e, bm_error *err)
     if (status == BM_OK)
         status = bm_id_set_add(&two, bm_id_set_id(&e->ids, e->b), &number, err);
     if (status == BM_OK)
-        status = bm_explain_sets_read(&e->run, e->manifest, &two, &e->sets, err);
+        status = bm_explain_sets_read(e->settings, e->manifest, &two, &e->sets, err);
     if (status == BM_OK && e->sets.n != 2)
         status = bm_fail_at(err, BM_ERR_FORMAT, e->options->path, 0,
                             "%zu of two documents are in the inputs", e->sets.n);
@@ -155,7 +155,7 @@ bm_status bm_explain_similarity(bm_explainer *e, bm_error *err)
     bm_status status = read_two(e, &inner);
     if (status == BM_ERR_IO || status == BM_ERR_FORMAT || status == BM_ERR_INPUT) {
         bm_error_format(&inner, why, sizeof why);
-        bm_meter_log(&e->run.meter, BM_LOG_WARNING,
+        bm_meter_log(&e->context.meter, BM_LOG_WARNING,
                      "the similarity of the two themselves is not known: %s", why);
         return BM_OK;
     }
@@ -230,9 +230,9 @@ static bm_status find_pairs(bm_explainer *e, const uint64_t *offsets, const uint
     bm_pair *pairs = NULL;
     size_t n_pairs = 0;
     bm_find_config config = e->find;
-    config.threads = e->run.threads;
-    config.callbacks = e->run.callbacks;
-    config.max_pairs = e->run.memory / BYTES_A_PAIR;
+    config.threads = e->settings->threads;
+    config.callbacks = e->context.callbacks;
+    config.max_pairs = e->settings->memory / BYTES_A_PAIR;
     bm_status status = bm_find_pairs(&config, offsets, e->sets.hashes, n, &pairs, &n_pairs, err);
     if (status == BM_ERR_NOMEM)
         status = too_many(e, err);
@@ -248,7 +248,7 @@ static bm_status find_pairs(bm_explainer *e, const uint64_t *offsets, const uint
 static bm_status compute_pairs(bm_explainer *e, bm_error *err)
 {
     bm_explain_sets *s = &e->sets;
-    bm_status status = bm_explain_sets_read(&e->run, e->manifest, &e->ids, s, err);
+    bm_status status = bm_explain_sets_read(e->settings, e->manifest, &e->ids, s, err);
     if (status != BM_OK)
         return status;
     if (s->n != e->ids.n)
@@ -260,7 +260,7 @@ static bm_status compute_pairs(bm_explainer *e, bm_error *err)
     if (copy == NULL || offsets == NULL || numbers == NULL) {
         status = bm_fail_nomem(err, s->n * 13);
     } else {
-        bm_job_context_stage(&e->run, "match", "pairs");
+        bm_job_context_stage(&e->context, "match", "pairs");
         if (e->a != e->b) /* before gathering, which loses the sets of copies */
             status = measure(e, s->place[e->a], s->place[e->b], err);
         if (status == BM_OK)

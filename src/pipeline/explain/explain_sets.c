@@ -103,37 +103,35 @@ static bm_status check_sizes(const bm_manifest *manifest, bm_error *err)
     return BM_OK;
 }
 
-static bm_status read_inputs(bm_job_context *run, const bm_manifest *manifest, keeper *k,
-                             bm_error *err)
+static bm_status read_inputs(const bm_settings *settings, const bm_manifest *manifest,
+                             bm_recipe *recipe, keeper *k, bm_error *err)
 {
-    bm_recipe recipe = {0};
-    const bm_job *job = run->job;
-    bm_status status = bm_recipe_make(job, &manifest, 1, &recipe, err);
-    if (status == BM_OK && recipe.job.input.format == BM_FORMAT_HASHES)
-        status = bm_fail_at(err, BM_ERR_FORMAT, bm_manifest_path(manifest), 0,
-                            "its inputs are arrays of hashes, whose offsets it does not name");
-    if (status == BM_OK) {
-        run->job = &recipe.job;
-        run->docs.number_duplicates = recipe.job.input.number_duplicate_ids;
-        bm_job_context_stage(run, "read", "bytes");
-        status = bm_job_context_inputs(run, false, false, err);
-    }
+    bm_job_context context;
+    const bm_ingest_wish wish = {.sink = keep_wanted, .sink_ctx = k};
+    if (settings->input.format == BM_FORMAT_HASHES)
+        return bm_fail_at(err, BM_ERR_FORMAT, bm_manifest_path(manifest), 0,
+                          "its inputs are arrays of hashes, whose offsets it does not name");
+    bm_status status = bm_job_context_open(settings, &context, err);
+    if (status != BM_OK)
+        return status;
+    k->docs = &context.docs;
+    bm_job_context_stage(&context, "read", "bytes");
+    status = bm_job_context_inputs(&context, err);
     if (status == BM_OK)
-        status = bm_job_context_ingest(run, false, false, keep_wanted, k, err);
+        status = bm_job_context_ingest(&context, &wish, err);
     if (status == BM_OK)
-        status = bm_recipe_check_inputs(&manifest, 1, run->inputs, err);
-    bm_input_set_close(run->inputs); /* it borrows the recipe */
-    run->inputs = NULL;
-    run->job = job;
-    bm_recipe_reset(&recipe);
+        status = bm_recipe_check_inputs(recipe, context.inputs.set, err);
+    bm_job_context_close(&context);
     return status;
 }
 
-bm_status bm_explain_sets_read(bm_job_context *run, const bm_manifest *manifest,
+bm_status bm_explain_sets_read(const bm_settings *settings, const bm_manifest *manifest,
                                const bm_id_set *wanted, bm_explain_sets *out, bm_error *err)
 {
+    bm_settings reading = *settings; /* as dedup read its inputs */
+    bm_recipe recipe = {.manifests = &manifest, .n = 1};
     bm_explain_sets sets = {0};
-    keeper k = {.docs = &run->docs, .wanted = wanted, .memory = run->memory, .out = &sets};
+    keeper k = {.wanted = wanted, .memory = settings->memory, .out = &sets};
     bm_status status = check_sizes(manifest, err);
     if (status != BM_OK)
         return status;
@@ -141,7 +139,11 @@ bm_status bm_explain_sets_read(bm_job_context *run, const bm_manifest *manifest,
     if (sets.place == NULL)
         return bm_fail_nomem(err, wanted->n * sizeof *sets.place);
     memset(sets.place, 0xFF, wanted->n * sizeof *sets.place);
-    status = read_inputs(run, manifest, &k, err);
+    status = bm_recipe_settle(&recipe, &reading, err);
+    reading.output = (bm_output_options){0};
+    if (status == BM_OK)
+        status = read_inputs(&reading, manifest, &recipe, &k, err);
+    bm_recipe_reset(&recipe);
     if (status == BM_OK)
         *out = sets;
     else

@@ -16,11 +16,10 @@ typedef struct bm_explain_sets {
     size_t cap, cap_hashes;
 } bm_explain_sets; /* {0} is empty */
 
-/* Read all inputs of the manifest, in the way it says, on the run's threads, and keep the wanted
- * documents. BM_ERR_FORMAT names an input that is not the one that the manifest was made from;
- * BM_ERR_IO one that is gone; BM_ERR_NOMEM past the run's memory. The run's job, documents and
- * inputs are used up: once a run. */
-bm_status bm_explain_sets_read(bm_job_context *run, const bm_manifest *manifest,
+/* Read all inputs of the manifest, in the way it says, and keep the wanted documents; `settings`:
+ * threads, memory and callbacks. BM_ERR_FORMAT names an input that is not the one that the manifest
+ * was made from; BM_ERR_IO one that is gone; BM_ERR_NOMEM past the memory. */
+bm_status bm_explain_sets_read(const bm_settings *settings, const bm_manifest *manifest,
                                const bm_id_set *wanted, bm_explain_sets *out, bm_error *err);
 void bm_explain_sets_reset(bm_explain_sets *sets);
 

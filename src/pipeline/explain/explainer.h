@@ -27,8 +27,8 @@
 
 typedef struct bm_explainer {
     const bm_explain_options *options;
-    bm_job job; /* of the run: the directory as input, threads, memory */
-    bm_job_context run;
+    const bm_settings *settings; /* threads, memory, output */
+    bm_job_context context;
     bm_manifest *manifest;
     bm_find_config find; /* how the directory's pairs were found */
     bool star;

@@ -12,30 +12,24 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/sized_struct.h"
 #include "pipeline/explain/explainer.h"
 
 static bm_status check_options(const bm_explain_options *o, bm_error *err)
 {
     if (o->path == NULL)
-        return bm_fail(err, BM_ERR_USAGE, "no input given (a directory that dedup wrote)");
+        return bm_fail_field(err, "path", "no input given (a directory that dedup wrote)");
+    if ((unsigned)o->form > BM_EXPLAIN_DOT)
+        return bm_enum_check("form", o->form, BM_EXPLAIN_DOT + 1, err);
+    if (o->output.path == NULL && o->write == NULL)
+        return bm_fail_field(err, "write", "no place for the answer given (`output` or `write`)");
     if ((o->id_a == NULL) != (o->id_b == NULL) || (o->id_a != NULL) == (o->group != 0))
         return bm_fail(err, BM_ERR_USAGE, "two ids or a group are explained (one or the other)");
     if (o->id_a != NULL && strcmp(o->id_a, o->id_b) == 0)
         return bm_fail(err, BM_ERR_USAGE, "'%s' twice (two documents)", o->id_a);
-    return o->output == NULL ? BM_OK : bm_out_check(o->output, o->force, false, &o->path, 1, err);
-}
-
-static bm_status open_run(bm_explainer *e, bm_error *err)
-{
-    const bm_explain_options *o = e->options;
-    bm_job_init(&e->job);
-    e->job.input.paths = &e->options->path;
-    e->job.input.n_paths = 1;
-    e->job.cpu = o->cpu;
-    e->job.threads = o->threads;
-    e->job.memory = o->memory;
-    e->job.callbacks = o->callbacks;
-    return bm_job_context_open(&e->job, "explain", &e->run, err);
+    return o->output.path == NULL
+               ? BM_OK
+               : bm_out_check(o->output.path, o->output.force, false, &o->path, 1, err);
 }
 
 /* --- two documents in no group together --- */
@@ -52,7 +46,7 @@ static bm_status look_for(bm_explainer *e, const bm_str *ids, const uint64_t *gr
         if (groups[i] == 0)
             status = bm_id_set_add(&wanted, ids[i], &number, &inner);
     if (status == BM_OK)
-        status = bm_explain_sets_read(&e->run, e->manifest, &wanted, &e->sets, &inner);
+        status = bm_explain_sets_read(e->settings, e->manifest, &wanted, &e->sets, &inner);
     for (uint32_t i = 0; status == BM_OK && i < wanted.n; i++) {
         bm_str id = bm_id_set_id(&wanted, i);
         if (e->sets.place[i] == BM_ID_NONE)
@@ -136,13 +130,13 @@ static bm_status explain_group(bm_explainer *e, bm_error *err)
         status = bm_explain_pairs(e, err);
     if (status != BM_OK)
         return status;
-    bm_meter_log(&e->run.meter, BM_LOG_INFO, "%s",
+    bm_meter_log(&e->context.meter, BM_LOG_INFO, "%s",
                  e->from_inputs ? "the pairs of the group were computed again from the inputs"
                                 : "the pairs of the group are those of pairs.tsv");
-    bm_job_context_stage(&e->run, "group", "documents");
+    bm_job_context_stage(&e->context, "group", "documents");
     status = bm_link_graph_init(&e->graph, e->pairs, e->n_pairs, e->ids.n, err);
     if (status == BM_OK)
-        status = bm_meter_check(&e->run.meter, err);
+        status = bm_meter_check(&e->context.meter, err);
     if (status == BM_OK)
         status = e->options->group == 0 ? explain_chain(e, err)
                                         : bm_bridges_find(&e->graph, &e->bridges, err);
@@ -156,8 +150,8 @@ static bm_status write_answer(bm_explainer *e, bm_error *err)
     const bm_explain_options *o = e->options;
     bm_rows rows = {.write = o->write, .write_ctx = o->write_ctx};
     bm_status status = BM_OK;
-    if (o->output != NULL)
-        status = bm_out_file_open(o->output, o->force, &rows.file, err);
+    if (o->output.path != NULL)
+        status = bm_out_file_open(o->output.path, o->output.force, &rows.file, err);
     if (status == BM_OK)
         status = bm_explain_write(e, &rows, err);
     bm_rows_reset(&rows);
@@ -168,45 +162,58 @@ static bm_status write_answer(bm_explainer *e, bm_error *err)
     return status;
 }
 
-static void fill_summary(const bm_explainer *e, bm_explain_summary *out)
+static bm_status give_summary(const bm_explainer *e, bm_explain_summary *out, bm_error *err)
 {
-    *out = (bm_explain_summary){.group = e->group,
-                                .documents = e->ids.n,
-                                .pairs = e->n_pairs,
-                                .from_inputs = e->from_inputs,
-                                .links = e->chain.n_links,
-                                .cut = e->cut.n,
-                                .weakest = NAN,
-                                .similarity = e->similarity,
-                                .bridges = e->bridges.n_bridges,
-                                .articulation_points = e->bridges.n_articulation_points};
+    bm_explain_summary summary = {.group = e->group,
+                                  .documents = e->ids.n,
+                                  .pairs = e->n_pairs,
+                                  .from_inputs = e->from_inputs,
+                                  .links = e->chain.n_links,
+                                  .cut = e->cut.n,
+                                  .weakest = NAN,
+                                  .similarity = e->similarity,
+                                  .bridges = e->bridges.n_bridges,
+                                  .articulation_points = e->bridges.n_articulation_points};
     if (e->chain.n_links > 0)
-        out->weakest = e->pairs[e->chain.pairs[e->chain.weakest]].similarity;
+        summary.weakest = e->pairs[e->chain.pairs[e->chain.weakest]].similarity;
+    return bm_sized_give(&summary, sizeof summary, "bm_explain_summary", out,
+                         BM_SIZE_UP_TO(bm_explain_summary, articulation_points), err);
+}
+
+static bm_status run_job(bm_explainer *e, bm_explain_summary *out, bm_error *err)
+{
+    bm_status status = bm_job_context_open(e->settings, &e->context, err);
+    if (status != BM_OK)
+        return status;
+    status = bm_explain_open(e, err);
+    if (status == BM_OK)
+        status = explain_group(e, err);
+    if (status == BM_OK)
+        status = write_answer(e, err);
+    if (status == BM_OK)
+        status = give_summary(e, out, err);
+    bm_chain_reset(&e->chain);
+    bm_cut_reset(&e->cut);
+    bm_bridges_reset(&e->bridges);
+    bm_link_graph_reset(&e->graph);
+    bm_explain_sets_reset(&e->sets);
+    bm_id_set_reset(&e->ids);
+    bm_free(e->pairs);
+    bm_job_context_close(&e->context);
+    bm_manifest_close(e->manifest);
+    return status;
 }
 
 bm_status bm_explain(const bm_explain_options *options, bm_explain_summary *out, bm_error *err)
 {
-    bm_explainer e = {.options = options, .similarity = NAN};
-    bm_status status = check_options(options, err);
+    bm_settings settings;
+    bm_explain_options used = {0};
+    bm_status status = bm_settings_of_explain(options, &settings, err);
     if (status == BM_OK)
-        status = open_run(&e, err);
-    if (status != BM_OK)
-        return status;
-    status = bm_explain_open(&e, err);
+        status = bm_sized_take(options, "bm_explain_options", &used, sizeof used,
+                               BM_SIZE_UP_TO(bm_explain_options, callbacks), err);
     if (status == BM_OK)
-        status = explain_group(&e, err);
-    if (status == BM_OK)
-        status = write_answer(&e, err);
-    if (status == BM_OK)
-        fill_summary(&e, out);
-    bm_chain_reset(&e.chain);
-    bm_cut_reset(&e.cut);
-    bm_bridges_reset(&e.bridges);
-    bm_link_graph_reset(&e.graph);
-    bm_explain_sets_reset(&e.sets);
-    bm_id_set_reset(&e.ids);
-    bm_free(e.pairs);
-    bm_job_context_close(&e.run);
-    bm_manifest_close(e.manifest);
-    return status;
+        status = check_options(&used, err);
+    bm_explainer e = {.options = &used, .settings = &settings, .similarity = NAN};
+    return status == BM_OK ? run_job(&e, out, err) : status;
 }

@@ -21,10 +21,13 @@
 #include <bandmill/sketch.h>
 
 #include "base/error.h"
+#include "base/sized_struct.h"
 #include "io/json/json_write.h"
 #include "lsh/union_find.h"
 #include "pipeline/jobs/cluster_groups.h"
 #include "model/id_set.h"
+#include "model/option_check.h"
+#include "model/option_names.h"
 #include "pipeline/match/match.h"
 #include "base/meter.h"
 #include "io/results/pair_file.h"
@@ -318,12 +321,13 @@ static bm_status run(cluster *c, bm_error *err)
     const bm_cluster_options *o = c->options;
     bm_rows rows = {.write = o->write, .write_ctx = o->write_ctx};
     bm_status status = open_levels(c, err);
-    if (status == BM_OK && o->output != NULL)
-        status = bm_out_check(o->output, o->force, false, &o->path, strcmp(o->path, "-") != 0, err);
+    if (status == BM_OK && o->output.path != NULL)
+        status = bm_out_check(o->output.path, o->output.force, false, &o->path,
+                              strcmp(o->path, "-") != 0, err);
     if (status == BM_OK)
         status = read_rows(c, err);
-    if (status == BM_OK && o->output != NULL)
-        status = bm_out_file_open(o->output, o->force, &rows.file, err);
+    if (status == BM_OK && o->output.path != NULL)
+        status = bm_out_file_open(o->output.path, o->output.force, &rows.file, err);
     if (status == BM_OK)
         status = settle(c, &rows, err);
     if (status == BM_OK && c->n_levels > 1)
@@ -338,20 +342,54 @@ static bm_status run(cluster *c, bm_error *err)
     return status;
 }
 
+static const bm_cluster_options defaults = {0};
+
+void bm_cluster_options_init_sized(bm_cluster_options *options, size_t struct_size)
+{
+    bm_sized_init(options, struct_size, &defaults, sizeof defaults);
+}
+
+static bm_status check_options(const bm_cluster_options *o, bm_error *err)
+{
+    if (o->path == NULL)
+        return bm_fail_field(err, "path", "no input given (a pairs.tsv)");
+    if (o->thresholds == NULL && o->n_thresholds > 0)
+        return bm_fail_field(err, "thresholds", "`thresholds` is NULL and has %zu entries",
+                             o->n_thresholds);
+    bm_status status = bm_option_parts_check(
+        &(bm_option_parts){.output = &o->output, .callbacks = &o->callbacks}, err);
+    if (status == BM_OK)
+        status = bm_option_check(BM_OPTION_CLUSTER, o->cluster, err);
+    if (status == BM_OK)
+        status = bm_option_check(BM_OPTION_KEEP, o->keep, err);
+    if (status == BM_OK && o->keep != BM_KEEP_FIRST && o->keep != BM_KEEP_LAST)
+        status = bm_fail_field(
+            err, "keep", "pairs do not say how long the documents are (`keep` first or last)");
+    if (status == BM_OK && o->output.path == NULL && o->write == NULL)
+        status = bm_fail_field(err, "write", "no place for the groups given (`output` or `write`)");
+    return status;
+}
+
 bm_status bm_cluster_pairs(const bm_cluster_options *options, bm_cluster_summary *out,
                            bm_error *err)
 {
-    cluster c = {.options = options, .star = options->cluster == BM_CLUSTER_STAR};
-    if (options->path == NULL)
-        return bm_fail(err, BM_ERR_USAGE, "no input given (a pairs.tsv)");
-    if (options->keep != BM_KEEP_FIRST && options->keep != BM_KEEP_LAST)
-        return bm_fail(err, BM_ERR_USAGE,
-                       "pairs do not say how long the documents are (--keep first or last)");
-    bm_meter_init(&c.meter, &options->callbacks);
-    bm_status status = run(&c, err);
+    bm_cluster_options used = defaults;
+    bm_status status = bm_sized_take(options, "bm_cluster_options", &used, sizeof used,
+                                     BM_SIZE_UP_TO(bm_cluster_options, callbacks), err);
     if (status == BM_OK)
-        *out = (bm_cluster_summary){
-            .pairs = c.n_rows, .documents = c.ids.n, .unknown = c.n_unknown, .first = c.results[0]};
+        status = check_options(&used, err);
+    if (status != BM_OK)
+        return status;
+    cluster c = {.options = &used, .star = used.cluster == BM_CLUSTER_STAR};
+    bm_meter_init(&c.meter, &used.callbacks);
+    status = run(&c, err);
+    if (status == BM_OK)
+        status = bm_sized_give(&(bm_cluster_summary){.pairs = c.n_rows,
+                                                     .documents = c.ids.n,
+                                                     .unknown = c.n_unknown,
+                                                     .first = c.results[0]},
+                               sizeof *out, "bm_cluster_summary", out,
+                               BM_SIZE_UP_TO(bm_cluster_summary, first), err);
     for (size_t i = 0; c.levels != NULL && i < c.n_levels; i++)
         bm_free(c.levels[i].sets.parent);
     bm_free(c.levels);

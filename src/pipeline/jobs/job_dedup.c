@@ -1,40 +1,38 @@
 /* job_dedup.c -- documents to groups, what to remove, and what is kept.
  *
  * Read, sign, bucket, verify, group; then the inputs are read a second time to copy the kept
- * records as they are. */
+ * records as they are.
+ *
+ * Tests: tests/unit/jobs/test_jobs.c */
 #include <bandmill/job.h>
 
 #include "base/error.h"
+#include "base/sized_struct.h"
 #include "io/output/out_dir.h"
+#include "pipeline/jobs/pairing.h"
 #include "pipeline/match/grouping.h"
 #include "pipeline/output/kept_pass.h"
-#include "pipeline/jobs/pairing.h"
 #include "pipeline/output/report.h"
 #include "pipeline/output/rows.h"
 
-static void fill_counts(bm_job_context *run, const bm_pairing *pairing, const bm_grouping *grouping)
+static void fill_counts(bm_counts *counts, const bm_grouping *grouping)
 {
-    bm_counts *c = &run->counts;
-    c->identical = pairing->corpus.n_identical;
-    c->candidates = pairing->match.n_candidates;
-    c->verified = pairing->match.n_verified;
-    c->edges = pairing->match.n_edges_found;
-    c->not_compared = pairing->match.n_not_compared;
-    c->groups = grouping->n_groups;
-    c->removed = grouping->n_removed;
-    c->chained = grouping->n_chained;
-    c->kept = c->documents - c->removed;
-    c->largest_group = grouping->largest;
+    counts->groups = grouping->n_groups;
+    counts->removed = grouping->n_removed;
+    counts->chained = grouping->n_chained;
+    counts->kept = counts->documents - counts->removed;
+    counts->largest_group = grouping->largest;
 }
 
-/* Counts the similarities into `histogram`, which is borrowed by the run. */
-static bm_status write_pairs_file(bm_job_context *run, const bm_pairing *pairing,
-                                  uint64_t *histogram, bm_out_dir *dir, bm_error *err)
+/* Counts the similarities into `histogram`. */
+static bm_status write_pairs_file(const bm_pairing *pairing, uint64_t *histogram, bm_out_dir *dir,
+                                  bm_error *err)
 {
     bm_rows rows = {0};
-    bm_pair_rows pairs = {
-        .match = &pairing->match, .docs = &run->docs, .chain = true, .histogram = histogram};
-    run->similarities = histogram;
+    bm_pair_rows pairs = {.match = &pairing->match,
+                          .docs = &pairing->job->context.docs,
+                          .chain = true,
+                          .histogram = histogram};
     bm_status status = bm_out_dir_file(dir, "pairs.tsv", &rows.file, err);
     if (status != BM_OK)
         return status;
@@ -44,75 +42,85 @@ static bm_status write_pairs_file(bm_job_context *run, const bm_pairing *pairing
     return status != BM_OK ? status : closed;
 }
 
-static bm_status write_all(bm_job_context *run, const bm_pairing *pairing,
-                           const bm_grouping *grouping, bm_summary **out, bm_error *err)
+static bm_status write_files(const bm_pairing *pairing, const bm_grouping *grouping,
+                             uint64_t *histogram, bm_error *err)
 {
-    const char *digests;
-    bm_out_dir *dir = pairing->checkpoint->dir;
-    uint64_t histogram[BM_HISTOGRAM_BINS] = {0};
-    bm_job_context_stage(run, "write", "bytes");
-    bm_status status = bm_rows_sources(dir, &run->docs, grouping, &run->names, err);
+    bm_job_context *context = &pairing->job->context;
+    const bm_settings *s = context->settings;
+    const bm_doc_table *docs = &context->docs;
+    const bm_file_names *names = &context->inputs.names;
+    bm_out_dir *dir = pairing->job->checkpoint.dir;
+    bm_job_context_stage(context, "write", "bytes");
+    bm_status status = bm_rows_sources(dir, docs, grouping, names, err);
     if (status == BM_OK)
-        status = bm_rows_removed(dir, &run->docs, grouping, &run->names, err);
+        status = bm_rows_removed(dir, docs, grouping, names, err);
     if (status == BM_OK)
-        status = bm_rows_groups(dir, &run->docs, grouping, err);
-    if (status == BM_OK && run->job->write_pairs)
-        status = write_pairs_file(run, pairing, histogram, dir, err);
-    if (status == BM_OK && run->job->input.skip_errors)
-        status = bm_rows_skipped(dir, &run->docs, &run->names, err);
-    if (status == BM_OK)
-        status = bm_kept_pass(run, grouping->reason, pairing->has_text, dir, err);
-    if (status == BM_OK) {
-        bm_job_context_stage(run, "seal", "files");
-        status = bm_out_dir_finish(dir, err);
+        status = bm_rows_groups(dir, docs, grouping, err);
+    if (status == BM_OK && s->results.write_pairs) {
+        context->story.similarities = histogram;
+        status = write_pairs_file(pairing, histogram, dir, err);
     }
+    if (status == BM_OK && s->input.on_error == BM_ON_ERROR_SKIP)
+        status = bm_rows_skipped(dir, docs, names, err);
     if (status == BM_OK)
-        status = bm_out_dir_digests(dir, &digests, err);
-    if (status == BM_OK)
-        status = bm_report_make(run, grouping, digests, out, err);
-    if (status == BM_OK)
-        status = bm_report_write(run, *out, dir, "report.json", err);
-    run->similarities = NULL;
-    return status == BM_OK ? bm_checkpoint_commit(pairing->checkpoint, err) : status;
+        status = bm_kept_pass(context, grouping->reason, pairing->has_text, dir, err);
+    return status;
 }
 
-static bm_status group_and_write(bm_job_context *run, const bm_pairing *pairing, bm_summary **out,
-                                 bm_error *err)
+static bm_status group_and_write(const bm_pairing *pairing, bm_error *err)
 {
+    bm_job *job = pairing->job;
+    const bm_pair_settings *asked = &job->context.settings->pairs;
     bm_grouping grouping;
-    bm_job_context_stage(run, "group", "documents");
-    bm_status status = bm_grouping_make(&pairing->match, &run->docs, run->job->lsh.cluster,
-                                        run->job->lsh.keep, &grouping, err);
+    uint64_t histogram[BM_HISTOGRAM_BINS] = {0};
+    bm_job_context_stage(&job->context, "group", "documents");
+    bm_status status = bm_grouping_make(&pairing->match, &job->context.docs, asked->cluster,
+                                        asked->keep, &grouping, err);
     if (status != BM_OK)
         return status;
-    fill_counts(run, pairing, &grouping);
-    status = write_all(run, pairing, &grouping, out, err);
+    fill_counts(&job->context.counts, &grouping);
+    status = write_files(pairing, &grouping, histogram, err);
+    if (status == BM_OK)
+        status = bm_job_finish(job,
+                               &(bm_job_ending){.dir = job->checkpoint.dir,
+                                                .report_name = "report.json",
+                                                .grouping = &grouping,
+                                                .commit_checkpoint = true},
+                               err);
     bm_grouping_reset(&grouping);
     return status;
 }
 
-bm_status bm_job_dedup(const bm_job *job, bm_summary **out, bm_error *err)
+static bm_status run_job(const bm_settings *settings, const bm_signature_inputs *signatures,
+                         bm_summary **out, bm_error *err)
 {
-    bm_job_context run;
-    bm_checkpoint checkpoint = {0};
-    bm_pairing pairing = {.checkpoint = &checkpoint};
-    bm_summary *summary = NULL;
-    if (job->output == NULL)
-        return bm_fail(err, BM_ERR_USAGE, "no output given (-o DIR)");
-    bm_status status = bm_job_context_open(job, "dedup", &run, err);
+    bm_job job;
+    const bool components = settings->pairs.cluster == BM_CLUSTER_COMPONENTS;
+    bm_pairing pairing = {.job = &job,
+                          .signatures = signatures,
+                          .only_groups = components && !settings->results.write_pairs};
+    bm_status status = bm_job_open(settings, &job, err);
     if (status != BM_OK)
         return status;
-    bool only_groups = job->lsh.cluster == BM_CLUSTER_COMPONENTS && !job->write_pairs;
-    status = bm_pairing_run(&run, job->kept != BM_KEPT_NO, true, only_groups, &pairing, err);
+    status = bm_pairing_run(&pairing, err);
     if (status == BM_OK)
-        status = group_and_write(&run, &pairing, &summary, err);
-    bm_checkpoint_close(&checkpoint, status, err);
+        status = group_and_write(&pairing, err);
+    bm_checkpoint_close(&job.checkpoint, status, err);
     bm_pairing_reset(&pairing);
-    bm_job_context_close(&run);
-    if (status != BM_OK) {
-        bm_summary_free(summary);
-        return status;
-    }
-    *out = summary;
-    return BM_OK;
+    return bm_job_close(&job, status, out);
+}
+
+bm_status bm_job_dedup(const bm_dedup_options *options, bm_summary **out, bm_error *err)
+{
+    bm_settings settings;
+    bm_signature_inputs *signatures = NULL;
+    if (out == NULL)
+        return bm_fail_field(err, "out", "no place for the summary given");
+    bm_status status = bm_settings_of_dedup(options, &settings, err);
+    if (status == BM_OK)
+        status = bm_pairing_settle(&settings, &signatures, err);
+    if (status == BM_OK)
+        status = run_job(&settings, signatures, out, err);
+    bm_signature_inputs_close(signatures);
+    return status;
 }

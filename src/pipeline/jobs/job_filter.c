@@ -3,7 +3,9 @@
  *
  * removed.tsv and skipped.tsv name records by file and line, in input order; the inputs are walked
  * once and what they name is left out. Inputs stand for those of the report by position, so they
- * may have moved; their digests must be the same. */
+ * may have moved; their digests must be the same.
+ *
+ * Tests: tests/unit/jobs/test_jobs.c, tests/cli/cases (filter) */
 #include <bandmill/job.h>
 
 #include <stdio.h>
@@ -11,10 +13,11 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/sized_struct.h"
 #include "io/output/manifest.h"
 #include "pipeline/output/kept_pass.h"
 #include "pipeline/context/recipe.h"
-#include "pipeline/output/report.h"
+#include "pipeline/jobs/job_steps.h"
 #include "io/results/tsv_table.h"
 
 typedef struct drop {
@@ -23,7 +26,8 @@ typedef struct drop {
 } drop;
 
 typedef struct filter {
-    bm_job_context *run;
+    const char *path; /* of the directory */
+    bm_job *job;      /* once the directory has settled what it reads */
     bm_manifest *manifest;
     bm_recipe recipe;
     drop *drops; /* ordered by file, then line */
@@ -54,7 +58,7 @@ static bm_status load_drops(filter *f, const char *name, const char *header, siz
                             bool optional, bm_error *err)
 {
     char path[4096];
-    snprintf(path, sizeof path, "%s/%s", f->run->job->input.paths[0], name);
+    snprintf(path, sizeof path, "%s/%s", f->path, name);
     bm_tsv_table table;
     bm_error missing = {0};
     bm_status status = bm_tsv_table_open(path, header, &table, &missing);
@@ -124,8 +128,8 @@ static bm_status keep_record(void *ctx, uint32_t file, uint64_t line, bool *keep
     (void)err;
     filter *f = ctx;
     *keep = !dropped(f, file, line);
-    f->run->counts.records++;
-    f->run->counts.kept += *keep;
+    f->job->context.counts.records++;
+    f->job->context.counts.kept += *keep;
     return BM_OK;
 }
 
@@ -133,9 +137,9 @@ static bm_status keep_record(void *ctx, uint32_t file, uint64_t line, bool *keep
 static bm_status keep_ids(filter *f, bm_kept_writer *writer, bm_error *err)
 {
     bm_status status = BM_OK;
-    for (size_t i = 0; status == BM_OK && i < bm_input_set_count(f->run->inputs); i++) {
+    for (size_t i = 0; status == BM_OK && i < bm_input_set_count(f->job->context.inputs.set); i++) {
         bool keep;
-        const char *name = bm_input_set_source(f->run->inputs, i)->name;
+        const char *name = bm_input_set_source(f->job->context.inputs.set, i)->name;
         keep_record(f, (uint32_t)i, 1, &keep, NULL);
         if (keep)
             status = bm_kept_writer_id(writer, (bm_str){name, strlen(name)}, err);
@@ -145,126 +149,120 @@ static bm_status keep_ids(filter *f, bm_kept_writer *writer, bm_error *err)
 
 static bm_status copy_kept(filter *f, bm_out_dir *dir, bm_error *err)
 {
-    bm_job_context *run = f->run;
-    const bm_manifest *manifest = f->manifest;
+    bm_job_context *context = &f->job->context;
     bm_kept_writer *writer = NULL;
-    bm_status status = bm_kept_writer_open(dir, run->inputs, run->job->kept, &writer, err);
+    bm_status status = bm_kept_writer_open(dir, context->inputs.set,
+                                           context->settings->results.kept, &writer, err);
     if (status != BM_OK)
         return status;
     bool ids = bm_kept_writer_wants_ids(writer);
-    status = ids ? keep_ids(f, writer, err) : bm_kept_copy(run, writer, keep_record, f, err);
+    status = ids ? keep_ids(f, writer, err) : bm_kept_copy(context, writer, keep_record, f, err);
     if (status == BM_OK)
         status = bm_kept_writer_finish(writer, err);
     bm_kept_writer_close(writer);
     if (status == BM_OK && !ids)
-        status = bm_recipe_check_inputs(&manifest, 1, run->inputs, err);
+        status = bm_recipe_check_inputs(&f->recipe, context->inputs.set, err);
     if (status == BM_OK && f->next != f->n_drops)
-        status = bm_fail_at(err, BM_ERR_FORMAT, bm_manifest_path(manifest), 0,
+        status = bm_fail_at(err, BM_ERR_FORMAT, bm_manifest_path(f->manifest), 0,
                             "%zu of its %zu removed and skipped records are not in the inputs",
                             f->n_drops - f->next, f->n_drops);
     return status;
 }
 
-static bm_status write_all(filter *f, bm_out_dir *dir, bm_summary **out, bm_error *err)
+static bm_status write_all(filter *f, bm_out_dir *dir, bm_error *err)
 {
-    const char *digests;
-    bm_job_context *run = f->run;
-    bm_job_context_stage(run, "copy", "bytes");
+    bm_counts *counts = &f->job->context.counts;
+    bm_job_context_stage(&f->job->context, "copy", "bytes");
     bm_status status = copy_kept(f, dir, err);
-    run->counts.removed = f->n_removed;
-    run->counts.skipped = f->n_drops - f->n_removed;
-    run->counts.documents = run->counts.kept + f->n_removed;
-    if (status == BM_OK)
-        status = bm_out_dir_finish(dir, err);
-    if (status == BM_OK)
-        status = bm_out_dir_digests(dir, &digests, err);
-    if (status == BM_OK)
-        status = bm_report_make(run, NULL, digests, out, err);
-    if (status == BM_OK)
-        status = bm_report_write(run, *out, dir, "report.json", err);
-    return status == BM_OK ? bm_out_dir_commit(dir, err) : status;
+    counts->removed = f->n_removed;
+    counts->skipped = f->n_drops - f->n_removed;
+    counts->documents = counts->kept + f->n_removed;
+    return status == BM_OK
+               ? bm_job_finish(f->job, &(bm_job_ending){.dir = dir, .report_name = "report.json"},
+                               err)
+               : status;
 }
 
 /* --- opening --- */
 
-/* The job that dedup ran, with the inputs given now where there are some. */
-static bm_status open_recipe(filter *f, bm_error *err)
+/* How dedup read its inputs; and the inputs given now, where there are some. */
+static bm_status settle(filter *f, const bm_filter_options *options, bm_settings *settings,
+                        bm_error *err)
 {
-    const bm_job *job = f->run->job;
-    const char *path = job->input.paths[0];
+    const char *path = f->path;
     bm_status status = bm_manifest_open_dir(path, &f->manifest, err);
     if (status == BM_OK && strcmp(bm_manifest_kind(f->manifest), "dedup") != 0)
         status =
             bm_fail_at(err, BM_ERR_FORMAT, path, 0, "it holds '%s' (a directory that dedup wrote)",
                        bm_manifest_kind(f->manifest));
-    const bm_manifest *manifest = f->manifest;
+    f->recipe = (bm_recipe){.manifests = (const bm_manifest *const *)&f->manifest, .n = 1};
     if (status == BM_OK)
-        status = bm_recipe_make(job, &manifest, 1, &f->recipe, err);
-    if (status == BM_OK && f->recipe.job.input.format == BM_FORMAT_HASHES)
+        status = bm_recipe_settle(&f->recipe, settings, err);
+    if (status == BM_OK && settings->input.format == BM_FORMAT_HASHES)
         status = bm_fail_at(err, BM_ERR_USAGE, path, 0,
                             "there are no records to copy (inputs of hashes)");
-    if (status == BM_OK && (job->input.n_paths > 1 || job->input.files_from != NULL)) {
-        f->recipe.job.input.paths = job->input.paths + 1;
-        f->recipe.job.input.n_paths = job->input.n_paths - 1;
-        f->recipe.job.input.files_from = job->input.files_from;
-        f->recipe.job.input.files_from_nul = job->input.files_from_nul;
+    if (status == BM_OK && (options->n_paths > 0 || options->files_from != NULL)) {
+        settings->input.paths = options->paths;
+        settings->input.n_paths = options->n_paths;
+        settings->input.files_from = options->files_from;
+        settings->input.files_from_nul = options->files_from_nul;
     }
-    return status;
+    return status == BM_OK ? load_all_drops(f, err) : status;
 }
 
-static bm_status run_filter(filter *f, bm_summary **out, bm_error *err)
+static bm_status run_job(filter *f, const bm_settings *settings, bm_summary **out, bm_error *err)
 {
-    bm_job_context *run = f->run;
-    const bm_job *job = run->job;
+    bm_job job;
     bm_out_dir *dir = NULL;
-    bm_status status =
-        bm_out_check(job->output, job->force, true, job->input.paths, job->input.n_paths, err);
-    if (status == BM_OK)
-        status = open_recipe(f, err);
-    if (status == BM_OK)
-        status = load_all_drops(f, err);
+    bm_status status = bm_job_open(settings, &job, err);
     if (status != BM_OK)
         return status;
-    run->job = &f->recipe.job;
-    run->sketch = run->job->sketch;
-    status = bm_job_context_inputs(run, false, true, err);
-    if (status == BM_OK && bm_input_set_count(run->inputs) != bm_manifest_n_inputs(f->manifest))
-        status = bm_fail_at(err, BM_ERR_FORMAT, bm_manifest_path(f->manifest), 0,
-                            "it names %zu inputs, %zu are given", bm_manifest_n_inputs(f->manifest),
-                            bm_input_set_count(run->inputs));
+    f->job = &job;
+    status = bm_job_begin(&job, BM_STEP_INPUTS, err);
+    const size_t n = status == BM_OK ? bm_input_set_count(job.context.inputs.set) : 0;
+    if (status == BM_OK && n != bm_manifest_n_inputs(f->manifest))
+        status =
+            bm_fail_at(err, BM_ERR_FORMAT, bm_manifest_path(f->manifest), 0,
+                       "it names %zu inputs, %zu are given", bm_manifest_n_inputs(f->manifest), n);
     if (status == BM_OK)
-        status = bm_out_dir_open(run->job->output, run->job->force, &dir, err);
+        status = bm_out_dir_open(settings->output.path, settings->output.force, &dir, err);
     if (status == BM_OK)
-        status = write_all(f, dir, out, err);
+        status = write_all(f, dir, err);
     bm_out_dir_close(dir);
+    return bm_job_close(&job, status, out);
+}
+
+/* The directory and the inputs given: no output may be one of them. */
+static bm_status check_outputs(const bm_filter_options *options, const bm_settings *settings,
+                               bm_error *err)
+{
+    const char **paths = bm_alloc(options->n_paths + 1, sizeof *paths);
+    if (paths == NULL)
+        return bm_fail_nomem(err, (options->n_paths + 1) * sizeof *paths);
+    paths[0] = options->path;
+    for (size_t i = 0; i < options->n_paths; i++)
+        paths[i + 1] = options->paths[i];
+    bm_status status = bm_job_context_check_outputs(settings, paths, options->n_paths + 1, err);
+    bm_free(paths);
     return status;
 }
 
-bm_status bm_job_filter(const bm_job *job, bm_summary **out, bm_error *err)
+bm_status bm_job_filter(const bm_filter_options *options, bm_summary **out, bm_error *err)
 {
-    bm_job_context run;
-    bm_summary *summary = NULL;
-    if (job->output == NULL)
-        return bm_fail(err, BM_ERR_USAGE, "no output given (-o DIR)");
-    if (job->input.n_paths == 0)
-        return bm_fail(err, BM_ERR_USAGE,
-                       "no input given (a directory that dedup wrote, then its inputs)");
-    if (job->kept == BM_KEPT_NO)
-        return bm_fail(err, BM_ERR_USAGE, "--kept no leaves nothing to do (same, none, gz or zst)");
-    bm_status status = bm_job_context_open(job, "filter", &run, err);
+    bm_settings settings;
+    if (out == NULL)
+        return bm_fail_field(err, "out", "no place for the summary given");
+    bm_status status = bm_settings_of_filter(options, &settings, err);
     if (status != BM_OK)
         return status;
-    filter f = {.run = &run};
-    status = run_filter(&f, &summary, err);
+    filter f = {.path = options->path};
+    status = check_outputs(options, &settings, err);
+    if (status == BM_OK)
+        status = settle(&f, options, &settings, err);
+    if (status == BM_OK)
+        status = run_job(&f, &settings, out, err);
     bm_recipe_reset(&f.recipe);
     bm_manifest_close(f.manifest);
     bm_free(f.drops);
-    run.job = job;
-    bm_job_context_close(&run);
-    if (status != BM_OK) {
-        bm_summary_free(summary);
-        return status;
-    }
-    *out = summary;
-    return BM_OK;
+    return status;
 }

@@ -1,19 +1,21 @@
-/* job_pairs.c -- every pair at or above the threshold, as rows. */
+/* job_pairs.c -- every pair at or above the threshold, as rows.
+ *
+ * Tests: tests/unit/jobs/test_jobs.c */
 #include <bandmill/job.h>
 
 #include <stdio.h>
 
 #include "base/error.h"
+#include "base/sized_struct.h"
 #include "io/output/out_dir.h"
 #include "pipeline/jobs/pairing.h"
-#include "pipeline/output/report.h"
 #include "pipeline/output/rows.h"
 
 /* Write the text to a file of its own, and forget it. */
-static bm_status write_text(const bm_job *job, const char *path, bm_buf *text, bm_error *err)
+static bm_status write_text(const bm_settings *s, const char *path, bm_buf *text, bm_error *err)
 {
     bm_out_file *file = NULL;
-    bm_status status = bm_out_file_open(path, job->force, &file, err);
+    bm_status status = bm_out_file_open(path, s->output.force, &file, err);
     if (status == BM_OK) {
         status = bm_out_file_write(file, text->data, text->len, err);
         if (status == BM_OK)
@@ -25,101 +27,99 @@ static bm_status write_text(const bm_job *job, const char *path, bm_buf *text, b
     return status;
 }
 
-static void say_how(const bm_job_context *run, char *out, size_t cap)
+static void say_how(const bm_settings *s, char *out, size_t cap)
 {
     static const char *const measures[] = {"", "verified exactly", "similarity by signature",
                                            "not verified"};
-    if (run->job->all_candidates)
+    if (s->pairs.candidates == BM_CANDIDATES_ALL)
         snprintf(out, cap, "every pair compared, exactly");
     else
-        snprintf(out, cap, "candidates of %u bands of %u rows, %s", run->plan.bands, run->plan.rows,
-                 measures[run->verify]);
+        snprintf(out, cap, "candidates of %u bands of %u rows, %s", s->plan.bands, s->plan.rows,
+                 measures[s->pairs.verify]);
 }
 
-static bm_status write_histogram(const bm_job_context *run, const uint64_t *histogram,
+static bm_status write_histogram(const bm_job_context *context, const uint64_t *histogram,
                                  bm_error *err)
 {
-    const bm_job *job = run->job;
+    const bm_settings *s = context->settings;
     bm_buf text = {0};
     char how[128];
-    say_how(run, how, sizeof how);
+    say_how(s, how, sizeof how);
     bm_histogram_picture picture = {.bins = histogram,
-                                    .threshold = job->lsh.threshold,
-                                    .n_documents = run->docs.n,
-                                    .n_pairs = run->counts.edges,
+                                    .threshold = s->bands.threshold,
+                                    .n_documents = context->docs.n,
+                                    .n_pairs = context->counts.edges,
                                     .what = how};
     bm_status status = BM_OK;
-    if (job->histogram != NULL) {
+    if (s->results.histogram != NULL) {
         status = bm_histogram_tsv(&text, histogram, err);
         if (status == BM_OK)
-            status = write_text(job, job->histogram, &text, err);
+            status = write_text(s, s->results.histogram, &text, err);
     }
-    if (status == BM_OK && job->histogram_svg != NULL) {
+    if (status == BM_OK && s->results.histogram_svg != NULL) {
         status = bm_histogram_svg(&text, &picture, err);
         if (status == BM_OK)
-            status = write_text(job, job->histogram_svg, &text, err);
+            status = write_text(s, s->results.histogram_svg, &text, err);
     }
     bm_buf_reset(&text);
     return status;
 }
 
-static bm_status write_pairs(bm_job_context *run, const bm_pairing *pairing, bm_error *err)
+static bm_status write_pairs(const bm_pairing *pairing, bm_error *err)
 {
-    const bm_job *job = run->job;
+    bm_job_context *context = &pairing->job->context;
+    const bm_settings *s = context->settings;
     uint64_t histogram[BM_HISTOGRAM_BINS] = {0};
-    bm_rows rows = {.write = job->write, .write_ctx = job->write_ctx};
+    bm_rows rows = {.write = s->results.write, .write_ctx = s->results.write_ctx};
     bm_pair_rows pairs = {.match = &pairing->match,
-                          .docs = &run->docs,
-                          .chain = job->identical_chain,
-                          .json = job->json && job->output == NULL,
+                          .docs = &context->docs,
+                          .chain = s->pairs.identical == BM_IDENTICAL_CHAIN,
+                          .json = s->results.json && s->output.path == NULL,
                           .histogram = histogram};
     bm_status status = BM_OK;
-    if (job->output != NULL)
-        status = bm_out_file_open(job->output, job->force, &rows.file, err);
+    bm_job_context_stage(context, "write", "pairs");
+    if (s->output.path != NULL)
+        status = bm_out_file_open(s->output.path, s->output.force, &rows.file, err);
     if (status != BM_OK)
         return status;
     status = bm_rows_pairs(&rows, &pairs, err);
     bm_rows_reset(&rows);
-    run->counts.edges = pairs.n_written;
+    context->counts.edges = pairs.n_written;
     if (rows.file != NULL && status != BM_OK)
         bm_out_file_abort(rows.file);
     else if (rows.file != NULL)
         status = bm_out_file_close(rows.file, err);
-    if (status == BM_OK)
-        status = write_histogram(run, histogram, err);
-    return status;
+    return status == BM_OK ? write_histogram(context, histogram, err) : status;
 }
 
-bm_status bm_job_pairs(const bm_job *job, bm_summary **out, bm_error *err)
+static bm_status run_job(const bm_settings *settings, const bm_signature_inputs *signatures,
+                         bm_summary **out, bm_error *err)
 {
-    bm_job_context run;
-    bm_pairing pairing = {0};
-    bm_summary *summary = NULL;
-    bm_status status = bm_job_context_open(job, "pairs", &run, err);
+    bm_job job;
+    bm_pairing pairing = {.job = &job, .signatures = signatures};
+    bm_status status = bm_job_open(settings, &job, err);
     if (status != BM_OK)
         return status;
-    if (job->all_candidates && job->lsh.verify != BM_VERIFY_AUTO &&
-        job->lsh.verify != BM_VERIFY_EXACT)
-        status = bm_fail(err, BM_ERR_USAGE, "--candidates all compares exactly (--verify exact)");
+    status = bm_pairing_run(&pairing, err);
     if (status == BM_OK)
-        status = bm_pairing_run(&run, false, false, false, &pairing, err);
-    if (status == BM_OK) {
-        run.counts.identical = pairing.corpus.n_identical;
-        run.counts.candidates = pairing.match.n_candidates;
-        run.counts.verified = pairing.match.n_verified;
-        bm_job_context_stage(&run, "write", "pairs");
-        status = write_pairs(&run, &pairing, err);
-    }
+        status = write_pairs(&pairing, err);
     if (status == BM_OK)
-        status = bm_report_make(&run, NULL, NULL, &summary, err);
-    if (status == BM_OK)
-        status = bm_report_write(&run, summary, NULL, NULL, err);
+        status = bm_job_finish(&job, &(bm_job_ending){.dir = NULL}, err);
     bm_pairing_reset(&pairing);
-    bm_job_context_close(&run);
-    if (status != BM_OK) {
-        bm_summary_free(summary);
-        return status;
-    }
-    *out = summary;
-    return BM_OK;
+    return bm_job_close(&job, status, out);
+}
+
+bm_status bm_job_pairs(const bm_pairs_options *options, bm_summary **out, bm_error *err)
+{
+    bm_settings settings;
+    bm_signature_inputs *signatures = NULL;
+    if (out == NULL)
+        return bm_fail_field(err, "out", "no place for the summary given");
+    bm_status status = bm_settings_of_pairs(options, &settings, err);
+    if (status == BM_OK)
+        status = bm_pairing_settle(&settings, &signatures, err);
+    if (status == BM_OK)
+        status = run_job(&settings, signatures, out, err);
+    bm_signature_inputs_close(signatures);
+    return status;
 }

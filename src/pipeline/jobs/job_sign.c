@@ -2,20 +2,22 @@
  *
  * Rows go to signatures.npy (and band_keys.npy) as their batches come round in input order; ids and
  * counts of shingles are small and written at the end. The directory appears whole, by one rename.
- */
+ *
+ * Tests: tests/unit/jobs/test_jobs.c */
 #include <bandmill/job.h>
 
 #include <string.h>
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/sized_struct.h"
 #include "io/arrays/npy.h"
-#include "pipeline/output/report.h"
-#include "pipeline/output/rows.h"
 #include "pipeline/checkpoint/checkpoint_save.h"
+#include "pipeline/jobs/job_steps.h"
+#include "pipeline/output/rows.h"
 
 typedef struct sign_out {
-    bm_job_context *run;
+    const bm_settings *settings;
     bm_npy_writer words, keys; /* keys: no file where none are asked for */
 } sign_out;
 
@@ -44,10 +46,10 @@ static bm_status on_batch(void *ctx, const bm_ingest_batch *batch, size_t first_
     if (n == 0)
         return BM_OK;
     bm_status status = bm_npy_writer_rows(&out->words, batch->words, n,
-                                          out->run->sketch.perms * sizeof *batch->words, err);
+                                          out->settings->sketch.perms * sizeof *batch->words, err);
     if (status == BM_OK && out->keys.file != NULL)
         status = bm_npy_writer_rows(&out->keys, batch->keys, n,
-                                    out->run->plan.bands * sizeof *batch->keys, err);
+                                    out->settings->plan.bands * sizeof *batch->keys, err);
     return status;
 }
 
@@ -74,22 +76,23 @@ static bm_status write_n_shingles(bm_out_dir *dir, const bm_doc_table *docs, bm_
     return close_array(&writer, status, err);
 }
 
-static bm_status write_arrays(bm_checkpoint *checkpoint, bm_error *err)
+static bm_status write_arrays(bm_job *job, bm_error *err)
 {
-    bm_job_context *run = checkpoint->run;
-    bool keys = run->job->band_keys;
-    sign_out out = {.run = run};
+    bm_checkpoint *checkpoint = &job->checkpoint;
+    const bm_settings *s = job->context.settings;
+    const bool keys = s->results.band_keys;
+    sign_out out = {.settings = s};
+    const bm_ingest_wish wish = {.words = true, .keys = keys, .sink = on_batch, .sink_ctx = &out};
     bm_status status = bm_checkpoint_load(checkpoint, NULL, err);
-    bm_job_context_stage(run, "sign", "bytes");
+    bm_job_context_stage(&job->context, "sign", "bytes");
     if (status == BM_OK)
-        status =
-            open_array(checkpoint, "signatures.npy", "<u4", run->sketch.perms, &out.words, err);
+        status = open_array(checkpoint, "signatures.npy", "<u4", s->sketch.perms, &out.words, err);
     if (status == BM_OK && keys)
-        status = open_array(checkpoint, "band_keys.npy", "<u8", run->plan.bands, &out.keys, err);
+        status = open_array(checkpoint, "band_keys.npy", "<u8", s->plan.bands, &out.keys, err);
     checkpoint->flush = flush;
     checkpoint->flush_ctx = &out;
     if (status == BM_OK)
-        status = bm_checkpoint_ingest(checkpoint, true, keys, on_batch, &out, err);
+        status = bm_checkpoint_ingest(checkpoint, &wish, err);
     if (status == BM_ERR_CANCELLED)
         bm_checkpoint_save_now(checkpoint); /* while the arrays are open */
     checkpoint->flush = NULL;
@@ -97,62 +100,55 @@ static bm_status write_arrays(bm_checkpoint *checkpoint, bm_error *err)
     return close_array(&out.keys, status, err);
 }
 
-static bm_status write_all(bm_checkpoint *checkpoint, bm_summary **out, bm_error *err)
+static bm_status write_all(bm_job *job, bm_error *err)
 {
-    bm_job_context *run = checkpoint->run;
-    bm_out_dir *dir = checkpoint->dir;
-    const char *digests;
-    bm_status status = write_arrays(checkpoint, err);
-    run->counts.kept = run->counts.documents;
-    if (status == BM_OK)
-        bm_job_context_stage(run, "write", "files");
-    if (status == BM_OK)
-        status = bm_rows_ids(dir, &run->docs, err);
-    if (status == BM_OK)
-        status = write_n_shingles(dir, &run->docs, err);
-    if (status == BM_OK)
-        status = bm_rows_sources(dir, &run->docs, NULL, &run->names, err);
-    if (status == BM_OK && run->job->input.skip_errors)
-        status = bm_rows_skipped(dir, &run->docs, &run->names, err);
-    if (status == BM_OK)
-        status = bm_out_dir_finish(dir, err);
-    if (status == BM_OK)
-        status = bm_out_dir_digests(dir, &digests, err);
-    if (status == BM_OK)
-        status = bm_report_make(run, NULL, digests, out, err);
-    if (status == BM_OK)
-        status = bm_report_write(run, *out, dir, "manifest.json", err);
-    return status == BM_OK ? bm_checkpoint_commit(checkpoint, err) : status;
-}
-
-bm_status bm_job_sign(const bm_job *job, bm_summary **out, bm_error *err)
-{
-    bm_job_context run;
-    bm_checkpoint checkpoint = {0};
-    bm_summary *summary = NULL;
-    if (job->output == NULL)
-        return bm_fail(err, BM_ERR_USAGE, "no output given (-o DIR)");
-    bm_status status = bm_job_context_open(job, "signatures", &run, err);
+    bm_job_context *context = &job->context;
+    bm_out_dir *dir = job->checkpoint.dir;
+    bm_status status = write_arrays(job, err);
+    context->counts.kept = context->counts.documents;
     if (status != BM_OK)
         return status;
-    run.texts = true;
-    if (job->band_keys || job->lsh.bands != 0)
-        status = bm_job_context_plan(&run, err);
+    bm_job_context_stage(context, "write", "files");
+    status = bm_rows_ids(dir, &context->docs, err);
     if (status == BM_OK)
-        status = bm_job_context_inputs(&run, false, true, err);
+        status = write_n_shingles(dir, &context->docs, err);
     if (status == BM_OK)
-        status = bm_job_context_devices(&run, job->band_keys ? run.plan.bands : 0,
-                                        job->band_keys ? run.plan.rows : 0, err);
+        status = bm_rows_sources(dir, &context->docs, NULL, &context->inputs.names, err);
+    if (status == BM_OK && context->settings->input.on_error == BM_ON_ERROR_SKIP)
+        status = bm_rows_skipped(dir, &context->docs, &context->inputs.names, err);
     if (status == BM_OK)
-        status = bm_checkpoint_open(&run, true, &checkpoint, err);
-    if (status == BM_OK)
-        status = write_all(&checkpoint, &summary, err);
-    bm_checkpoint_close(&checkpoint, status, err);
-    bm_job_context_close(&run);
-    if (status != BM_OK) {
-        bm_summary_free(summary);
+        status = bm_job_finish(
+            job,
+            &(bm_job_ending){.dir = dir, .report_name = "manifest.json", .commit_checkpoint = true},
+            err);
+    return status;
+}
+
+static bm_status run_job(const bm_settings *settings, bm_summary **out, bm_error *err)
+{
+    bm_job job;
+    unsigned steps = BM_STEP_INPUTS | BM_STEP_DIRECTORY | BM_STEP_CHECKPOINTS | BM_STEP_DEVICES;
+    if (settings->results.band_keys)
+        steps |= BM_STEP_KEYS;
+    bm_status status = bm_job_open(settings, &job, err);
+    if (status != BM_OK)
         return status;
-    }
-    *out = summary;
-    return BM_OK;
+    status = bm_job_begin(&job, steps, err);
+    if (status == BM_OK)
+        status = write_all(&job, err);
+    bm_checkpoint_close(&job.checkpoint, status, err);
+    return bm_job_close(&job, status, out);
+}
+
+bm_status bm_job_sign(const bm_sign_options *options, bm_summary **out, bm_error *err)
+{
+    bm_settings settings;
+    if (out == NULL)
+        return bm_fail_field(err, "out", "no place for the summary given");
+    bm_status status = bm_settings_of_sign(options, &settings, err);
+    if (status == BM_OK && (settings.results.band_keys || settings.bands.bands != 0))
+        status = bm_settings_plan(&settings, err);
+    if (settings.sketch.perms == 0)
+        settings.sketch.perms = BM_PERMS_DEFAULT;
+    return status == BM_OK ? run_job(&settings, out, err) : status;
 }

@@ -1,113 +1,191 @@
-/* pairing.c -- documents to edges. Signatures instead of documents: pairing_signatures.c. */
+/* pairing.c -- documents or signatures to edges.
+ *
+ * Tests: tests/unit/jobs/test_jobs.c */
 #include "pipeline/jobs/pairing.h"
-
-#include <string.h>
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "pipeline/jobs/pairing_signatures.h"
-#include "pipeline/output/report_spill.h"
+#include "base/sized_struct.h"
 #include "pipeline/corpus/sample.h"
+#include "pipeline/output/report_spill.h"
 #include "sketch/scheme.h"
 
+/* --- settings --- */
+
 /* Under exact verification only the words that make the keys are computed, where the scheme can. */
-static void settle(bm_job_context *run)
+static bm_status settle_documents(bm_settings *s, bm_error *err)
 {
-    if (run->verify == BM_VERIFY_AUTO)
-        run->verify = BM_VERIFY_EXACT;
-    run->perms_used = run->verify == BM_VERIFY_SIGNATURE
-                          ? run->sketch.perms
-                          : bm_scheme_words(&run->sketch, run->plan.bands * run->plan.rows);
+    bm_status status = BM_OK;
+    if (s->pairs.candidates == BM_CANDIDATES_LSH)
+        status = bm_settings_plan(s, err);
+    else if (s->sketch.perms == 0)
+        s->sketch.perms = BM_PERMS_DEFAULT;
+    if (s->pairs.verify == BM_VERIFY_AUTO)
+        s->pairs.verify = BM_VERIFY_EXACT;
+    s->perms_used = s->pairs.verify == BM_VERIFY_SIGNATURE
+                        ? s->sketch.perms
+                        : bm_scheme_words(&s->sketch, s->plan.bands * s->plan.rows);
+    return status;
 }
 
-/* Read all documents, keep a sample of them. */
-static bm_status read_sample(bm_job_context *run, bm_corpus *corpus, bm_error *err)
+bm_status bm_pairing_settle(bm_settings *settings, bm_signature_inputs **signatures, bm_error *err)
 {
+    bool is_signatures = false;
+    *signatures = NULL;
+    bm_status status = bm_signature_inputs_are(&settings->input, &is_signatures, err);
+    if (status == BM_OK && is_signatures && settings->pairs.sample > 0)
+        status = bm_fail_field(err, "sample", "`sample` takes documents, not signatures");
+    if (status != BM_OK)
+        return status;
+    return is_signatures ? bm_signature_inputs_open(settings, signatures, err)
+                         : settle_documents(settings, err);
+}
+
+/* --- documents --- */
+
+/* Read all documents, keep a sample of them. */
+static bm_status read_sample(bm_job_context *context, bm_corpus *corpus, bm_ingest_wish *wish,
+                             bm_error *err)
+{
+    const bm_settings *s = context->settings;
     bm_sample sample;
-    bm_sample_init(&sample, (size_t)run->job->sample, run->job->sketch.seed, corpus);
-    bm_status status = bm_job_context_ingest(run, corpus->cfg.perms > 0, corpus->cfg.bands > 0,
-                                             bm_sample_add, &sample, err);
+    bm_sample_init(&sample, (size_t)s->pairs.sample, s->sketch.seed, corpus);
+    wish->sink = bm_sample_add;
+    wish->sink_ctx = &sample;
+    bm_status status = bm_job_context_ingest(context, wish, err);
     if (status == BM_OK)
-        status = bm_sample_finish(&sample, &run->docs, err);
-    run->counts.sampled = run->docs.n;
+        status = bm_sample_finish(&sample, &context->docs, err);
+    context->counts.sampled = context->docs.n;
     bm_sample_reset(&sample);
     return status;
 }
 
-static bm_status read_documents(bm_job_context *run, bool edges, bm_pairing *out, bm_error *err)
+static bm_corpus_cfg corpus_cfg(const bm_pairing *pairing)
 {
-    bm_corpus *corpus = &out->corpus;
-    bool all = run->job->all_candidates;
-    bm_corpus_cfg cfg = {.hashes = run->verify == BM_VERIFY_EXACT,
-                         .find_identical = true,
-                         .bands = all ? 0 : run->plan.bands,
-                         .perms = run->verify == BM_VERIFY_SIGNATURE ? run->sketch.perms : 0,
-                         .memory = run->memory,
-                         .docs = &run->docs,
-                         .edges = edges,
-                         .input_bytes = bm_input_set_total_bytes(run->inputs)};
-    bm_status status = BM_OK;
-    if (!all)
-        status = bm_job_context_devices(run, run->plan.bands, run->plan.rows, err);
-    cfg.budget = run->budget;
-    cfg.temp_dir = run->temp_dir;
-    bm_corpus_init(corpus, &cfg);
-    if (status == BM_OK &&
-        out->checkpoint != NULL) /* what an interrupted job has left comes first */
-        status = bm_checkpoint_load(out->checkpoint, corpus, err);
-    bm_job_context_stage(run, all ? "read" : "sign", "bytes");
-    if (status != BM_OK)
-        return status;
-    if (run->job->sample > 0)
-        return read_sample(run, corpus, err);
-    if (out->checkpoint != NULL)
-        return bm_checkpoint_ingest(out->checkpoint, cfg.perms > 0, cfg.bands > 0, bm_corpus_add,
-                                    corpus, err);
-    return bm_job_context_ingest(run, cfg.perms > 0, cfg.bands > 0, bm_corpus_add, corpus, err);
+    const bm_job_context *context = &pairing->job->context;
+    const bm_settings *s = context->settings;
+    return (bm_corpus_cfg){
+        .hashes = s->pairs.verify == BM_VERIFY_EXACT,
+        .find_identical = pairing->signatures == NULL || s->pairs.verify == BM_VERIFY_EXACT,
+        .bands = s->pairs.candidates == BM_CANDIDATES_ALL ? 0 : s->plan.bands,
+        .perms = s->pairs.verify == BM_VERIFY_SIGNATURE ? s->sketch.perms : 0,
+        .memory = s->memory,
+        .docs = &context->docs,
+        .temp_dir = s->temp_dir,
+        .budget = context->budget,
+        .edges = !pairing->only_groups,
+        .input_bytes =
+            pairing->signatures == NULL ? bm_input_set_total_bytes(context->inputs.set) : 0};
 }
 
-bm_status bm_pairing_run(bm_job_context *run, bool twice, bool output_is_dir, bool only_groups,
-                         bm_pairing *out, bm_error *err)
+static bm_status read_documents(bm_pairing *pairing, bm_error *err)
 {
-    bm_status status;
-    bool signatures;
-    status = bm_pairing_is_signatures(run->job, &signatures, err);
-    if (status == BM_OK && signatures && run->job->sample > 0)
-        return bm_fail(err, BM_ERR_USAGE, "--sample takes documents, not signatures");
-    if (status == BM_OK && signatures) {
-        out->corpus.cfg.edges = !only_groups;
-        status = bm_pairing_load_signatures(run, output_is_dir, out, err);
-    } else if (status == BM_OK) {
-        out->has_text = true;
-        if (!run->job->all_candidates)
-            status = bm_job_context_plan(run, err);
-        settle(run);
-        if (status == BM_OK)
-            status = bm_job_context_inputs(run, twice, output_is_dir, err);
-        if (status == BM_OK && out->checkpoint != NULL)
-            status = bm_checkpoint_open(run, true, out->checkpoint, err);
-        if (status == BM_OK)
-            status = read_documents(run, !only_groups, out, err);
-    }
-    if (status == BM_OK) {
-        bm_doc_table_end_adding(&run->docs);
-        bm_job_context_stage(run, "match", "bands");
-        out->match = (bm_match){.corpus = &out->corpus,
-                                .pool = run->pool,
-                                .meter = &run->meter,
-                                .verify = run->verify,
-                                .threshold = run->job->lsh.threshold,
-                                .only_groups = only_groups,
-                                .all_candidates = run->job->all_candidates};
-        status = out->checkpoint != NULL ? bm_checkpoint_match(out->checkpoint, &out->match, err)
-                                         : bm_match_run(&out->match, err);
-        run->verify_seconds = out->match.verify_seconds;
-        run->corpus = &out->corpus;
-        if (out->match.edge_runs != NULL)
-            run->edge_bytes = bm_sorted_runs_spilled(out->match.edge_runs);
-    }
+    bm_job *job = pairing->job;
+    bm_job_context *context = &job->context;
+    const bm_settings *s = context->settings;
+    const bool signs = s->pairs.candidates == BM_CANDIDATES_LSH;
+    bm_corpus *corpus = &pairing->corpus;
+    unsigned steps = BM_STEP_INPUTS;
+    if (s->kind == BM_JOB_DEDUP)
+        steps |= BM_STEP_DIRECTORY | BM_STEP_CHECKPOINTS;
+    if (signs)
+        steps |= BM_STEP_DEVICES | BM_STEP_KEYS;
+    bm_status status = bm_job_begin(job, steps, err);
+    if (status != BM_OK)
+        return status;
+    const bm_corpus_cfg cfg = corpus_cfg(pairing);
+    bm_corpus_init(corpus, &cfg);
+    if (job->checkpoint.dir != NULL) /* what an interrupted job has left comes first */
+        status = bm_checkpoint_load(&job->checkpoint, corpus, err);
+    bm_job_context_stage(context, signs ? "sign" : "read", "bytes");
+    if (status != BM_OK)
+        return status;
+    bm_ingest_wish wish = {
+        .words = cfg.perms > 0, .keys = cfg.bands > 0, .sink = bm_corpus_add, .sink_ctx = corpus};
+    if (s->pairs.sample > 0)
+        return read_sample(context, corpus, &wish, err);
+    if (job->checkpoint.dir != NULL)
+        return bm_checkpoint_ingest(&job->checkpoint, &wish, err);
+    return bm_job_context_ingest(context, &wish, err);
+}
+
+/* --- signatures --- */
+
+static bm_status read_texts(bm_pairing *pairing, bm_error *err)
+{
+    bm_job_context *context = &pairing->job->context;
+    bm_corpus *corpus = &pairing->corpus;
+    const bm_ingest_wish wish = {.sink = bm_corpus_fill_hashes, .sink_ctx = corpus};
+    bm_job_context_stage(context, "read", "bytes");
+    bm_status status = bm_job_context_ingest(context, &wish, err);
     if (status == BM_OK)
-        bm_say_spill(run);
+        status = bm_signature_inputs_check(pairing->signatures, context, corpus->n, err);
+    return status;
+}
+
+static bm_status read_signatures(bm_pairing *pairing, bm_error *err)
+{
+    bm_job_context *context = &pairing->job->context;
+    const bm_settings *s = context->settings;
+    const bool texts = s->pairs.verify == BM_VERIFY_EXACT;
+    unsigned steps = texts ? BM_STEP_INPUTS : 0;
+    if (s->kind == BM_JOB_DEDUP)
+        steps |= BM_STEP_DIRECTORY;
+    bm_signature_inputs_say(pairing->signatures, &context->meter);
+    bm_status status = bm_job_begin(pairing->job, steps, err);
+    if (status != BM_OK)
+        return status;
+    const bm_corpus_cfg cfg = corpus_cfg(pairing);
+    bm_corpus_init(&pairing->corpus, &cfg);
+    bm_job_context_stage(context, "load", "documents");
+    status = bm_signature_inputs_words(pairing->signatures, context, &pairing->corpus, err);
+    if (status == BM_OK)
+        status = texts ? read_texts(pairing, err)
+                       : bm_signature_inputs_documents(pairing->signatures, context, err);
+    pairing->has_text = texts;
+    return status;
+}
+
+/* --- edges --- */
+
+static bm_status find_edges(bm_pairing *pairing, bm_error *err)
+{
+    bm_job *job = pairing->job;
+    bm_job_context *context = &job->context;
+    const bm_settings *s = context->settings;
+    bm_doc_table_end_adding(&context->docs);
+    bm_job_context_stage(context, "match", "bands");
+    pairing->match = (bm_match){.corpus = &pairing->corpus,
+                                .pool = context->pool,
+                                .meter = &context->meter,
+                                .verify = s->pairs.verify,
+                                .threshold = s->bands.threshold,
+                                .only_groups = pairing->only_groups,
+                                .all_candidates = s->pairs.candidates == BM_CANDIDATES_ALL};
+    bm_status status = job->checkpoint.dir != NULL
+                           ? bm_checkpoint_match(&job->checkpoint, &pairing->match, err)
+                           : bm_match_run(&pairing->match, err);
+    context->story.verify_seconds = pairing->match.verify_seconds;
+    context->story.corpus = &pairing->corpus;
+    if (pairing->match.edge_runs != NULL)
+        context->story.edge_bytes = bm_sorted_runs_spilled(pairing->match.edge_runs);
+    context->counts.identical = pairing->corpus.n_identical;
+    context->counts.candidates = pairing->match.n_candidates;
+    context->counts.verified = pairing->match.n_verified;
+    context->counts.edges = pairing->match.n_edges_found;
+    context->counts.not_compared = pairing->match.n_not_compared;
+    return status;
+}
+
+bm_status bm_pairing_run(bm_pairing *pairing, bm_error *err)
+{
+    pairing->has_text = pairing->signatures == NULL;
+    bm_status status =
+        pairing->signatures != NULL ? read_signatures(pairing, err) : read_documents(pairing, err);
+    if (status == BM_OK)
+        status = find_edges(pairing, err);
+    if (status == BM_OK)
+        bm_say_spill(&pairing->job->context);
     return status;
 }
 
@@ -115,6 +193,4 @@ void bm_pairing_reset(bm_pairing *pairing)
 {
     bm_match_reset(&pairing->match);
     bm_corpus_reset(&pairing->corpus);
-    bm_pairing_dirs_free(pairing->dirs);
-    pairing->dirs = NULL;
 }

@@ -3,24 +3,25 @@
 #define BM_JOBS_PAIRING_H
 
 #include "pipeline/corpus/corpus.h"
+#include "pipeline/jobs/job_steps.h"
+#include "pipeline/jobs/signature_inputs.h"
 #include "pipeline/match/match.h"
-#include "pipeline/context/job_context.h"
-#include "pipeline/checkpoint/checkpoint.h"
 
 typedef struct bm_pairing {
+    bm_job *job;
+    const bm_signature_inputs *signatures; /* NULL: documents */
     bm_corpus corpus;
     bm_match match;
-    bm_checkpoint
-        *checkpoint; /* filled in by the caller, who closes it; NULL: the job has no directory */
-    bool has_text;   /* the inputs were read: lines are known, kept documents can be copied */
-    struct bm_pairing_dirs
-        *dirs; /* where the input is signatures: what the run's job points into */
+    bool only_groups; /* as in bm_match */
+    bool has_text;    /* inputs were read: lines are known, kept documents can be copied */
 } bm_pairing;
 
-/* Open inputs (documents, or directories that sign wrote), checkpoint, devices; fill the corpus; match.
- * `out` is {0} but for `checkpoint`. `only_groups` as in bm_match. */
-bm_status bm_pairing_run(bm_job_context *run, bool twice, bool output_is_dir, bool only_groups,
-                         bm_pairing *out, bm_error *err);
+/* Settle the plan and how pairs are verified; where the inputs are directories that `sign` wrote,
+ * open them into *signatures (the caller's, bm_signature_inputs_close), else NULL. */
+bm_status bm_pairing_settle(bm_settings *settings, bm_signature_inputs **signatures, bm_error *err);
+/* Take the steps of the job up to its edges. `pairing` is {0} but for job, signatures and
+ * only_groups; it is to be reset after bm_checkpoint_close, whatever the status. */
+bm_status bm_pairing_run(bm_pairing *pairing, bm_error *err);
 void bm_pairing_reset(bm_pairing *pairing);
 
 #endif

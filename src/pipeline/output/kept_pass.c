@@ -14,7 +14,7 @@
 #define NO_FILE     UINT32_MAX
 
 typedef struct copy {
-    bm_job_context *run;
+    bm_job_context *job;
     bm_kept_writer *writer;
     bm_keep_fn fn;
     void *ctx;
@@ -64,7 +64,7 @@ static bm_status copy_batches(copy *c, bm_reader *reader, bm_parser *parser, bm_
 {
     bm_raw_batch *batch = NULL;
     for (;;) {
-        bm_status status = bm_meter_check(&c->run->meter, err);
+        bm_status status = bm_meter_check(&c->job->meter, err);
         if (status == BM_OK)
             status = bm_reader_next(reader, &batch, err);
         if (status != BM_OK || batch == NULL)
@@ -72,23 +72,23 @@ static bm_status copy_batches(copy *c, bm_reader *reader, bm_parser *parser, bm_
         status = bm_parser_split(parser, batch, on_record, c, err);
         if (status == BM_OK)
             status = write_pending(c, err); /* it points into the batch */
-        bm_meter_progress(&c->run->meter, batch->bytes_read,
-                          bm_input_set_total_bytes(c->run->inputs), 0);
+        bm_meter_progress(&c->job->meter, batch->bytes_read,
+                          bm_input_set_total_bytes(c->job->inputs.set), 0);
         bm_raw_batch_free(batch);
         if (status != BM_OK)
             return status;
     }
 }
 
-bm_status bm_kept_copy(bm_job_context *run, bm_kept_writer *writer, bm_keep_fn fn, void *ctx,
+bm_status bm_kept_copy(bm_job_context *job, bm_kept_writer *writer, bm_keep_fn fn, void *ctx,
                        bm_error *err)
 {
-    copy c = {.run = run, .writer = writer, .fn = fn, .ctx = ctx, .file = NO_FILE};
+    copy c = {.job = job, .writer = writer, .fn = fn, .ctx = ctx, .file = NO_FILE};
     bm_reader *reader = NULL;
     bm_parser *parser = NULL;
-    bm_status status = bm_reader_open(run->inputs, BATCH_BYTES, 0, &reader, err);
+    bm_status status = bm_reader_open(job->inputs.set, BATCH_BYTES, 0, &reader, err);
     if (status == BM_OK)
-        status = bm_parser_open(run->inputs, &parser, err);
+        status = bm_parser_open(job->inputs.set, &parser, err);
     if (status == BM_OK)
         status = copy_batches(&c, reader, parser, err);
     if (status == BM_OK)
@@ -101,21 +101,21 @@ bm_status bm_kept_copy(bm_job_context *run, bm_kept_writer *writer, bm_keep_fn f
 /* --- after dedup --- */
 
 typedef struct walk {
-    bm_job_context *run;
+    bm_job_context *job;
     const uint8_t *dropped;
     size_t doc, skipped; /* the next of each */
 } walk;
 
-static bm_status changed(const bm_job_context *run, uint32_t file, uint64_t line, bm_error *err)
+static bm_status changed(const bm_job_context *job, uint32_t file, uint64_t line, bm_error *err)
 {
-    return bm_fail_at(err, BM_ERR_INPUT, bm_input_set_source(run->inputs, file)->name, line,
+    return bm_fail_at(err, BM_ERR_INPUT, bm_input_set_source(job->inputs.set, file)->name, line,
                       "the file changed while it was read (the same records twice)");
 }
 
 static bm_status keep_document(void *ctx, uint32_t file, uint64_t line, bool *keep, bm_error *err)
 {
     walk *w = ctx;
-    const bm_doc_table *docs = &w->run->docs;
+    const bm_doc_table *docs = &w->job->docs;
     *keep = false;
     if (w->doc < docs->n && docs->rows[w->doc].file == file && docs->rows[w->doc].line == line) {
         *keep = w->dropped[w->doc++] == 0;
@@ -126,60 +126,62 @@ static bm_status keep_document(void *ctx, uint32_t file, uint64_t line, bool *ke
         w->skipped++;
         return BM_OK;
     }
-    return changed(w->run, file, line, err);
+    return changed(w->job, file, line, err);
 }
 
 static bm_status check_unchanged(const walk *w, const bm_hash128 *before, bm_error *err)
 {
-    const bm_job_context *run = w->run;
-    for (size_t i = 0; i < bm_input_set_count(run->inputs); i++)
-        if (memcmp(&before[i], &bm_input_set_source(run->inputs, i)->digest, sizeof before[i]) != 0)
-            return changed(run, (uint32_t)i, 0, err);
-    if (w->doc != run->docs.n || w->skipped != run->docs.n_skipped)
-        return changed(run, w->doc < run->docs.n ? run->docs.rows[w->doc].file : 0, 0, err);
+    const bm_job_context *job = w->job;
+    for (size_t i = 0; i < bm_input_set_count(job->inputs.set); i++)
+        if (memcmp(&before[i], &bm_input_set_source(job->inputs.set, i)->digest,
+                   sizeof before[i]) != 0)
+            return changed(job, (uint32_t)i, 0, err);
+    if (w->doc != job->docs.n || w->skipped != job->docs.n_skipped)
+        return changed(job, w->doc < job->docs.n ? job->docs.rows[w->doc].file : 0, 0, err);
     return BM_OK;
 }
 
-static bm_status copy_documents(bm_job_context *run, const uint8_t *dropped, bm_kept_writer *writer,
+static bm_status copy_documents(bm_job_context *job, const uint8_t *dropped, bm_kept_writer *writer,
                                 bm_error *err)
 {
-    size_t n = bm_input_set_count(run->inputs);
-    walk w = {.run = run, .dropped = dropped};
+    size_t n = bm_input_set_count(job->inputs.set);
+    walk w = {.job = job, .dropped = dropped};
     bm_hash128 *before = bm_alloc(n, sizeof *before);
     if (before == NULL)
         return bm_fail_nomem(err, n * sizeof *before);
     for (size_t i = 0; i < n; i++)
-        before[i] = bm_input_set_source(run->inputs, i)->digest;
-    bm_status status = bm_kept_copy(run, writer, keep_document, &w, err);
+        before[i] = bm_input_set_source(job->inputs.set, i)->digest;
+    bm_status status = bm_kept_copy(job, writer, keep_document, &w, err);
     if (status == BM_OK)
         status = check_unchanged(&w, before, err);
     bm_free(before);
     return status;
 }
 
-static bm_status write_ids(const bm_job_context *run, const uint8_t *dropped,
+static bm_status write_ids(const bm_job_context *job, const uint8_t *dropped,
                            bm_kept_writer *writer, bm_error *err)
 {
     bm_status status = BM_OK;
-    for (size_t i = 0; status == BM_OK && i < run->docs.n; i++)
+    for (size_t i = 0; status == BM_OK && i < job->docs.n; i++)
         if (dropped[i] == 0)
-            status = bm_kept_writer_id(writer, bm_doc_table_id(&run->docs, i), err);
+            status = bm_kept_writer_id(writer, bm_doc_table_id(&job->docs, i), err);
     return status;
 }
 
-bm_status bm_kept_pass(bm_job_context *run, const uint8_t *dropped, bool has_text, bm_out_dir *dir,
+bm_status bm_kept_pass(bm_job_context *job, const uint8_t *dropped, bool has_text, bm_out_dir *dir,
                        bm_error *err)
 {
     bm_kept_writer *writer = NULL;
-    if (run->job->kept == BM_KEPT_NO)
+    if (job->settings->results.kept == BM_KEPT_NO)
         return BM_OK;
     if (!has_text)
-        return bm_rows_kept_ids(dir, &run->docs, dropped, err);
-    bm_status status = bm_kept_writer_open(dir, run->inputs, run->job->kept, &writer, err);
+        return bm_rows_kept_ids(dir, &job->docs, dropped, err);
+    bm_status status =
+        bm_kept_writer_open(dir, job->inputs.set, job->settings->results.kept, &writer, err);
     if (status != BM_OK)
         return status;
-    status = bm_kept_writer_wants_ids(writer) ? write_ids(run, dropped, writer, err)
-                                              : copy_documents(run, dropped, writer, err);
+    status = bm_kept_writer_wants_ids(writer) ? write_ids(job, dropped, writer, err)
+                                              : copy_documents(job, dropped, writer, err);
     if (status == BM_OK)
         status = bm_kept_writer_finish(writer, err);
     bm_kept_writer_close(writer);

@@ -14,12 +14,12 @@ typedef bm_status (*bm_keep_fn)(void *ctx, uint32_t file, uint64_t line, bool *k
 
 /* Copy the records that `fn` keeps; header rows always. Digests of the sources are computed again.
  */
-bm_status bm_kept_copy(bm_job_context *run, bm_kept_writer *writer, bm_keep_fn fn, void *ctx,
+bm_status bm_kept_copy(bm_job_context *job, bm_kept_writer *writer, bm_keep_fn fn, void *ctx,
                        bm_error *err);
 
 /* After dedup: dropped[i] not 0: document i is not kept; skipped records are neither. Without text,
  * and for formats without records of their own, kept_ids.txt. */
-bm_status bm_kept_pass(bm_job_context *run, const uint8_t *dropped, bool has_text, bm_out_dir *dir,
+bm_status bm_kept_pass(bm_job_context *job, const uint8_t *dropped, bool has_text, bm_out_dir *dir,
                        bm_error *err);
 
 #endif

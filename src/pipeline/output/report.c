@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <utf8proc.h>
 
 #include <bandmill/version.h>
 
@@ -12,11 +11,9 @@
 #include "base/cpu.h"
 #include "base/error.h"
 #include "io/json/json_write.h"
-#include "sketch/scheme.h"
 #include "pipeline/output/report_ingest.h"
 #include "pipeline/output/report_groups.h"
 #include "pipeline/output/report_spill.h"
-#include "text/shingler.h"
 
 struct bm_summary {
     bm_counts counts;
@@ -59,133 +56,77 @@ void bm_summary_free(bm_summary *summary)
     bm_free(summary);
 }
 
-/* --- words of the options --- */
-
-static const char *format_name(bm_format format)
-{
-    static const char *const names[] = {"auto", "jsonl", "tsv", "csv", "lines", "files", "hashes"};
-    return names[format];
-}
-
-static void normalize_name(uint32_t bits, char *out, size_t cap)
-{
-    static const struct {
-        uint32_t bit;
-        const char *name;
-    } all[] = {{BM_NORM_NFC, "nfc"},
-               {BM_NORM_NFKC, "nfkc"},
-               {BM_NORM_LOWER, "lower"},
-               {BM_NORM_STRIP_ACCENTS, "strip-accents"},
-               {BM_NORM_DIGITS, "digits"}};
-    size_t used = 0;
-    snprintf(out, cap, "none");
-    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
-        if ((bits & all[i].bit) != 0 && used < cap)
-            used +=
-                (size_t)snprintf(out + used, cap - used, "%s%s", used == 0 ? "" : ",", all[i].name);
-}
-
 /* --- sections --- */
 
-static void write_text_options(bm_json *json, const bm_text_options *text)
+typedef struct section_writer {
+    bm_json *json;
+    int open; /* the section, -1: none */
+} section_writer;
+
+static void end_section(section_writer *w)
 {
-    static const char *const kinds[] = {"word", "char", "byte"};
-    char normalize[64], shingle[32];
-    normalize_name(text->normalize, normalize, sizeof normalize);
-    snprintf(shingle, sizeof shingle, "%s:%u", kinds[text->shingle], text->shingle_k);
-    bm_json_key_text(json, "normalize", normalize);
-    bm_json_key_text(json, "words", text->words == BM_WORDS_SPACE ? "space" : "alnum");
-    bm_json_key_text(json, "shingle", shingle);
-    bm_json_key_text(json, "short", text->short_rule == BM_SHORT_SKIP ? "skip" : "whole");
-    bm_json_key_text(json, "unicode", bm_unicode_version());
-    bm_json_key_text(json, "utf8proc_unicode", utf8proc_unicode_version());
+    if (w->open >= 0)
+        bm_json_end_object(w->json);
+    w->open = -1;
 }
 
-static void write_input_options(bm_json *json, const bm_job_context *run)
+static void write_setting(void *ctx, const bm_setting *setting)
 {
-    const bm_input_options *input = &run->job->input;
-    bm_json_key_text(
-        json, "input_format",
-        format_name(run->inputs != NULL ? bm_input_set_format(run->inputs) : input->format));
-    bm_json_key(json, "text_fields");
-    bm_json_begin_array(json);
-    for (size_t i = 0; i < input->n_text_fields; i++)
-        bm_json_text(json, input->text_fields[i]);
-    if (input->n_text_fields == 0)
-        bm_json_text(json, "text");
-    bm_json_end_array(json);
-    bm_json_key_text(json, "id_field", input->id_field);
-    bm_json_key_text(json, "header", input->header < 0 ? NULL : input->header == 0 ? "no" : "yes");
-    bm_json_key_text(json, "duplicate_ids", input->number_duplicate_ids ? "number" : "error");
-    bm_json_key_text(json, "on_error", input->skip_errors ? "skip" : "fail");
-    bm_json_key_text(json, "invalid_utf8", input->invalid_utf8_is_error ? "error" : "replace");
-    bm_json_key_uint(json, "max_doc_bytes", input->max_doc_bytes);
-}
-
-static void write_provenance(bm_json *json, const bm_job_context *run)
-{
-    bm_json_key(json, "provenance");
-    bm_json_begin_object(json);
-    bm_json_key_text(json, "scheme", bm_scheme_get(run->sketch.scheme)->name);
-    bm_json_key_text(json, "hash", run->hash_name);
-    bm_json_key_uint(json, "seed", run->sketch.seed);
-    bm_json_key_uint(json, "perms", run->sketch.perms);
-    write_text_options(json, &run->job->text);
-    bm_json_key_uint(json, "format", BM_FILE_FORMAT);
-    write_input_options(json, run);
-    bm_json_end_object(json);
-}
-
-static void write_parameters(bm_json *json, const bm_job_context *run)
-{
-    static const char *const verify[] = {"auto", "exact", "signature", "none"};
-    static const char *const keep[] = {"first", "last", "longest", "shortest"};
-    bm_json_key(json, "parameters");
-    bm_json_begin_object(json);
-    bm_json_key_double(json, "threshold", run->job->lsh.threshold);
-    bm_json_key_double(json, "recall", run->job->lsh.recall);
-    bm_json_key_text(json, "candidates", run->job->all_candidates ? "all" : "lsh");
-    bm_json_key_text(json, "verify", verify[run->verify]);
-    bm_json_key_text(json, "cluster",
-                     run->job->lsh.cluster == BM_CLUSTER_STAR ? "star" : "components");
-    bm_json_key_text(json, "keep", keep[run->job->lsh.keep]);
-    bm_json_end_object(json);
-}
-
-static void write_plan(bm_json *json, const bm_job_context *run)
-{
-    const bm_band_plan *plan = &run->plan;
-    bm_json_key(json, "plan");
-    if (plan->bands == 0) {
-        bm_json_text(json, NULL);
+    static const char *const sections[] = {"provenance", "parameters", "plan"};
+    section_writer *w = ctx;
+    if (setting->section == BM_SECTION_OUTPUT)
         return;
+    if (w->open != (int)setting->section) {
+        end_section(w);
+        if (setting->kind != BM_SETTING_NULL) {
+            bm_json_key(w->json, sections[setting->section]);
+            bm_json_begin_object(w->json);
+            w->open = (int)setting->section;
+        }
     }
-    bm_json_begin_object(json);
-    bm_json_key_uint(json, "bands", plan->bands);
-    bm_json_key_uint(json, "rows", plan->rows);
-    bm_json_key_uint(json, "unused_perms", plan->perms - plan->bands * plan->rows);
-    bm_json_key_double(json, "predicted_recall", plan->predicted_recall);
-    bm_json_end_object(json);
+    bm_json_key(w->json, setting->name);
+    bm_report_setting_value(w->json, setting);
 }
 
-void bm_report_settings(bm_json *json, const bm_job_context *run)
+static void write_settings(bm_json *json, const bm_job_context *job)
 {
-    write_provenance(json, run);
-    if (strcmp(run->kind, "signatures") != 0)
-        write_parameters(json, run);
-    write_plan(json, run);
+    section_writer w = {.json = json, .open = -1};
+    bm_settings_list(job->settings, bm_job_context_format(job), write_setting, &w);
+    end_section(&w);
+}
+
+void bm_report_setting_value(bm_json *json, const bm_setting *setting)
+{
+    switch (setting->kind) {
+    case BM_SETTING_NULL:
+    case BM_SETTING_TEXT:
+        bm_json_text(json, setting->text);
+        break;
+    case BM_SETTING_UINT:
+        bm_json_uint(json, setting->number);
+        break;
+    case BM_SETTING_DOUBLE:
+        bm_json_double(json, setting->real);
+        break;
+    case BM_SETTING_TEXTS:
+        bm_json_begin_array(json);
+        for (size_t i = 0; i < setting->n_texts; i++)
+            bm_json_text(json, setting->texts[i]);
+        bm_json_end_array(json);
+        break;
+    }
 }
 
 /* Only where one was asked for. */
-static void write_sample(bm_json *json, const bm_job_context *run)
+static void write_sample(bm_json *json, const bm_job_context *job)
 {
-    if (run->job->sample == 0)
+    if (job->settings->pairs.sample == 0)
         return;
     bm_json_key(json, "sample");
     bm_json_begin_object(json);
-    bm_json_key_uint(json, "documents", run->counts.sampled);
-    bm_json_key_uint(json, "of", run->counts.documents);
-    bm_json_key_uint(json, "seed", run->job->sketch.seed);
+    bm_json_key_uint(json, "documents", job->counts.sampled);
+    bm_json_key_uint(json, "of", job->counts.documents);
+    bm_json_key_uint(json, "seed", job->settings->sketch.seed);
     bm_json_end_object(json);
 }
 
@@ -215,12 +156,12 @@ static void write_counts(bm_json *json, const bm_counts *c, bool grouped)
     bm_json_end_object(json);
 }
 
-static void write_inputs(bm_json *json, const bm_job_context *run)
+static void write_inputs(bm_json *json, const bm_job_context *job)
 {
     bm_json_key(json, "inputs");
     bm_json_begin_array(json);
-    for (size_t i = 0; run->inputs != NULL && i < bm_input_set_count(run->inputs); i++) {
-        const bm_source *source = bm_input_set_source(run->inputs, i);
+    for (size_t i = 0; job->inputs.set != NULL && i < bm_input_set_count(job->inputs.set); i++) {
+        const bm_source *source = bm_input_set_source(job->inputs.set, i);
         char digest[33];
         snprintf(digest, sizeof digest, "%016llx%016llx", (unsigned long long)source->digest.hi,
                  (unsigned long long)source->digest.lo);
@@ -249,20 +190,20 @@ static void write_device(bm_json *json, const bm_device_info *device, uint64_t n
     bm_json_end_object(json);
 }
 
-static void write_devices(bm_json *json, const bm_job_context *run)
+static void write_devices(bm_json *json, const bm_job_context *job)
 {
     bm_json_key(json, "devices");
     bm_json_begin_array(json);
-    if (run->device_set_open &&
-        (run->device_set.use_cpu || atomic_load(&run->device_set.cpu_docs) > 0))
-        write_device(json, &run->device_set.cpu->info, atomic_load(&run->device_set.cpu_docs));
-    for (size_t i = 0; run->device_set_open && i < run->device_set.n_device_workers; i++)
-        write_device(json, &run->device_set.device_workers[i].info,
-                     run->device_set.device_workers[i].n_docs);
+    if (job->devices.open &&
+        (job->devices.set.use_cpu || atomic_load(&job->devices.set.cpu_docs) > 0))
+        write_device(json, &job->devices.set.cpu->info, atomic_load(&job->devices.set.cpu_docs));
+    for (size_t i = 0; job->devices.open && i < job->devices.set.n_device_workers; i++)
+        write_device(json, &job->devices.set.device_workers[i].info,
+                     job->devices.set.device_workers[i].n_docs);
     bm_json_end_array(json);
 }
 
-static void write_run(bm_json *json, const bm_job_context *run, double seconds)
+static void write_run(bm_json *json, const bm_job_context *job, double seconds)
 {
     struct rusage usage = {0};
     getrusage(RUSAGE_SELF, &usage);
@@ -271,57 +212,57 @@ static void write_run(bm_json *json, const bm_job_context *run, double seconds)
     bm_json_key(json, "run");
     bm_json_begin_object(json);
     bm_json_key_double(json, "seconds", seconds);
-    bm_json_key_text(json, "device", run->device_set_open ? run->device_set.names : NULL);
-    write_devices(json, run);
+    bm_json_key_text(json, "device", job->devices.open ? job->devices.set.names : NULL);
+    write_devices(json, job);
     bm_json_key_text(json, "processor", cpu);
-    bm_json_key_uint(json, "threads", run->threads);
-    bm_json_key_uint(json, "memory_limit_bytes", run->memory);
+    bm_json_key_uint(json, "threads", job->settings->threads);
+    bm_json_key_uint(json, "memory_limit_bytes", job->settings->memory);
     bm_json_key_uint(json, "peak_resident_bytes", (uint64_t)usage.ru_maxrss * 1024);
-    if (run->n_resumed > 0)
-        bm_json_key_uint(json, "resumed_documents", run->n_resumed);
-    bm_report_ingest(json, &run->ingest_times);
-    if (run->device_set_open)
-        bm_report_text_offload(json, &run->device_set.path);
-    bm_report_spill(json, run);
-    if (run->counts.verified > 0)
-        bm_json_key_double(json, "verify_seconds", run->verify_seconds);
+    if (job->story.n_resumed > 0)
+        bm_json_key_uint(json, "resumed_documents", job->story.n_resumed);
+    bm_report_ingest(json, &job->story.ingest_times);
+    if (job->devices.open)
+        bm_report_text_offload(json, &job->devices.set.path);
+    bm_report_spill(json, job);
+    if (job->counts.verified > 0)
+        bm_json_key_double(json, "verify_seconds", job->story.verify_seconds);
     bm_json_key(json, "stages");
     bm_json_begin_array(json);
-    for (size_t i = 0; i < run->n_stages; i++) {
+    for (size_t i = 0; i < job->clock.n_stages; i++) {
         bm_json_begin_object(json);
-        bm_json_key_text(json, "stage", run->stages[i].name);
-        bm_json_key_double(json, "seconds", run->stages[i].seconds);
+        bm_json_key_text(json, "stage", job->clock.stages[i].name);
+        bm_json_key_double(json, "seconds", job->clock.stages[i].seconds);
         bm_json_end_object(json);
     }
     bm_json_end_array(json);
     bm_json_end_object(json);
 }
 
-bm_status bm_report_make(bm_job_context *run, const bm_grouping *grouping, const char *digests,
+bm_status bm_report_make(bm_job_context *job, const bm_grouping *grouping, const char *digests,
                          bm_summary **out, bm_error *err)
 {
     bm_version_info version;
     bm_version(&version);
-    bm_job_context_stage(run, NULL, NULL);
-    double seconds = bm_clock_seconds() - run->began;
+    bm_job_context_stage(job, NULL, NULL);
+    double seconds = bm_clock_seconds() - job->clock.began;
     bm_json json = {.pretty = true};
     bm_status status = BM_OK;
     bm_json_begin_object(&json);
     bm_json_key_uint(&json, "schema", BM_REPORT_SCHEMA);
     bm_json_key_text(&json, "tool", "bandmill");
-    bm_json_key_text(&json, "kind", run->kind);
+    bm_json_key_text(&json, "kind", bm_job_kind_name(job->settings->kind));
     bm_json_key_text(&json, "version", version.version);
-    bm_report_settings(&json, run);
-    write_sample(&json, run);
-    write_counts(&json, &run->counts, strcmp(run->kind, "signatures") != 0);
+    write_settings(&json, job);
+    write_sample(&json, job);
+    write_counts(&json, &job->counts, job->settings->kind != BM_JOB_SIGN);
     if (grouping != NULL)
-        status = bm_report_groups(&json, grouping, &run->docs, err);
-    if (run->similarities != NULL)
-        bm_report_similarities(&json, run->similarities);
-    write_inputs(&json, run);
+        status = bm_report_groups(&json, grouping, &job->docs, err);
+    if (job->story.similarities != NULL)
+        bm_report_similarities(&json, job->story.similarities);
+    write_inputs(&json, job);
     bm_json_key(&json, "outputs");
     bm_json_raw(&json, digests != NULL ? digests : "{}");
-    write_run(&json, run, seconds);
+    write_run(&json, job, seconds);
     bm_json_end_object(&json);
     if (status == BM_OK)
         status = bm_json_finish(&json, err);
@@ -330,12 +271,12 @@ bm_status bm_report_make(bm_job_context *run, const bm_grouping *grouping, const
         bm_buf_reset(&json.buf);
         return status == BM_OK ? bm_fail_nomem(err, sizeof *summary) : status;
     }
-    summary->counts = run->counts;
-    summary->plan = run->plan;
+    summary->counts = job->counts;
+    summary->plan = job->settings->plan;
     summary->json = json.buf.data; /* taken */
     summary->seconds = seconds;
     snprintf(summary->device, sizeof summary->device, "%s",
-             run->device_set_open ? run->device_set.names : "");
+             job->devices.open ? job->devices.set.names : "");
     *out = summary;
     return BM_OK;
 }
@@ -350,7 +291,7 @@ static bm_status write_whole(bm_out_file *file, const char *text, bm_error *err)
     return bm_out_file_close(file, err);
 }
 
-bm_status bm_report_write(const bm_job_context *run, const bm_summary *summary, bm_out_dir *dir,
+bm_status bm_report_write(const bm_job_context *job, const bm_summary *summary, bm_out_dir *dir,
                           const char *name, bm_error *err)
 {
     bm_out_file *file;
@@ -360,8 +301,9 @@ bm_status bm_report_write(const bm_job_context *run, const bm_summary *summary, 
         if (status == BM_OK)
             status = write_whole(file, summary->json, err);
     }
-    if (status == BM_OK && run->job->report != NULL) {
-        status = bm_out_file_open(run->job->report, run->job->force, &file, err);
+    if (status == BM_OK && job->settings->output.report != NULL) {
+        status =
+            bm_out_file_open(job->settings->output.report, job->settings->output.force, &file, err);
         if (status == BM_OK)
             status = write_whole(file, summary->json, err);
     }

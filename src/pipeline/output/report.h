@@ -7,20 +7,22 @@
 
 #include "io/json/json_write.h"
 #include "pipeline/match/grouping.h"
+#include "io/output/out_dir.h"
 #include "pipeline/context/job_context.h"
+#include "pipeline/context/settings_list.h"
 
 #define BM_REPORT_SCHEMA 1u
 #define BM_FILE_FORMAT   1u
 
 /* The report of a run that is about to end. `digests`: JSON object of the outputs' SHA-256, NULL:
  * none. grouping NULL: none. *out is the caller's (bm_summary_free). */
-bm_status bm_report_make(bm_job_context *run, const bm_grouping *grouping, const char *digests,
+bm_status bm_report_make(bm_job_context *job, const bm_grouping *grouping, const char *digests,
                          bm_summary **out, bm_error *err);
-/* Members of the report that say what was asked: provenance, parameters, plan. */
-void bm_report_settings(bm_json *json, const bm_job_context *run);
+/* The value of a setting. */
+void bm_report_setting_value(bm_json *json, const bm_setting *setting);
 /* Write the summary's JSON to `name` in the directory, and to job->report where one was asked for.
  */
-bm_status bm_report_write(const bm_job_context *run, const bm_summary *summary, bm_out_dir *dir,
+bm_status bm_report_write(const bm_job_context *job, const bm_summary *summary, bm_out_dir *dir,
                           const char *name, bm_error *err);
 
 #endif

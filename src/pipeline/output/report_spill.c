@@ -1,18 +1,18 @@
 /* report_spill.c -- bytes of temporary files, and where verification took its sets from. */
 #include "pipeline/output/report_spill.h"
 
-void bm_report_spill(bm_json *json, const bm_job_context *run)
+void bm_report_spill(bm_json *json, const bm_job_context *job)
 {
-    if (run->corpus == NULL)
+    if (job->story.corpus == NULL)
         return;
-    const bm_corpus_files *files = &run->corpus->files;
+    const bm_corpus_files *files = &job->story.corpus->files;
     bm_json_key(json, "temporary_files");
     bm_json_begin_object(json);
     bm_json_key_text(json, "sets_from", files->set_bytes > 0 ? "file" : "memory");
     bm_json_key_uint(json, "set_bytes", files->set_bytes);
     bm_json_key_uint(json, "set_bytes_read_back", files->bytes_back);
     bm_json_key_uint(json, "key_bytes", files->key_bytes);
-    bm_json_key_uint(json, "edge_bytes", run->edge_bytes);
+    bm_json_key_uint(json, "edge_bytes", job->story.edge_bytes);
     bm_json_end_object(json);
 }
 
@@ -21,14 +21,14 @@ static unsigned long long mib(uint64_t bytes)
     return (unsigned long long)((bytes + (1u << 20) - 1) >> 20);
 }
 
-void bm_say_spill(bm_job_context *run)
+void bm_say_spill(bm_job_context *job)
 {
-    const bm_corpus_files *files = &run->corpus->files;
-    if (files->set_bytes + files->key_bytes + run->edge_bytes == 0)
+    const bm_corpus_files *files = &job->story.corpus->files;
+    if (files->set_bytes + files->key_bytes + job->story.edge_bytes == 0)
         return;
-    bm_meter_log(&run->meter, BM_LOG_DEBUG,
+    bm_meter_log(&job->meter, BM_LOG_DEBUG,
                  "temporary files under %s: %llu MiB of sets, %llu MiB of band keys, %llu MiB of "
                  "edges; verification read %llu MiB of sets back, in order of their places",
-                 run->temp_dir, mib(files->set_bytes), mib(files->key_bytes), mib(run->edge_bytes),
-                 mib(files->bytes_back));
+                 job->settings->temp_dir, mib(files->set_bytes), mib(files->key_bytes),
+                 mib(job->story.edge_bytes), mib(files->bytes_back));
 }

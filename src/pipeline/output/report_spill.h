@@ -6,8 +6,8 @@
 #include "pipeline/context/job_context.h"
 
 /* "temporary_files": {…}; nothing where there was no pairing. */
-void bm_report_spill(bm_json *json, const bm_job_context *run);
+void bm_report_spill(bm_json *json, const bm_job_context *job);
 /* The same in a line of the log, where there were files. */
-void bm_say_spill(bm_job_context *run);
+void bm_say_spill(bm_job_context *job);
 
 #endif

@@ -1,0 +1,331 @@
+/* settings.c -- options of the public calls to settings: checked once, in one place.
+ *
+ * Tests: tests/unit/jobs/test_jobs.c, tests/unit/jobs/test_public_api.c */
+#include "pipeline/context/settings.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cpu.h"
+#include "base/error.h"
+#include "base/sized_struct.h"
+#include "lsh/band_plan.h"
+#include "model/option_check.h"
+#include "model/option_defaults.h"
+#include "model/option_names.h"
+#include "pipeline/ingest/budget.h"
+
+#define DEFAULT_LEAST (UINT64_C(256) << 20) /* of --memory where it is not given */
+
+/* --- defaults --- */
+
+static const bm_sign_options sign_defaults = {.input = BM_INPUT_DEFAULTS,
+                                              .text = BM_TEXT_DEFAULTS,
+                                              .sketch = BM_SKETCH_DEFAULTS,
+                                              .bands = BM_BAND_DEFAULTS,
+                                              .resources = BM_RESOURCE_DEFAULTS};
+static const bm_dedup_options dedup_defaults = {.input = BM_INPUT_DEFAULTS,
+                                                .text = BM_TEXT_DEFAULTS,
+                                                .sketch = BM_SKETCH_DEFAULTS,
+                                                .bands = BM_BAND_DEFAULTS,
+                                                .resources = BM_RESOURCE_DEFAULTS};
+static const bm_pairs_options pairs_defaults = {.input = BM_INPUT_DEFAULTS,
+                                                .text = BM_TEXT_DEFAULTS,
+                                                .sketch = BM_SKETCH_DEFAULTS,
+                                                .bands = BM_BAND_DEFAULTS,
+                                                .resources = BM_RESOURCE_DEFAULTS};
+static const bm_filter_options filter_defaults = {.resources = BM_RESOURCE_DEFAULTS};
+static const bm_explain_options explain_defaults = {.resources = BM_RESOURCE_DEFAULTS};
+
+void bm_sign_options_init_sized(bm_sign_options *options, size_t struct_size)
+{
+    bm_sized_init(options, struct_size, &sign_defaults, sizeof sign_defaults);
+}
+
+void bm_dedup_options_init_sized(bm_dedup_options *options, size_t struct_size)
+{
+    bm_sized_init(options, struct_size, &dedup_defaults, sizeof dedup_defaults);
+}
+
+void bm_pairs_options_init_sized(bm_pairs_options *options, size_t struct_size)
+{
+    bm_sized_init(options, struct_size, &pairs_defaults, sizeof pairs_defaults);
+}
+
+void bm_filter_options_init_sized(bm_filter_options *options, size_t struct_size)
+{
+    bm_sized_init(options, struct_size, &filter_defaults, sizeof filter_defaults);
+}
+
+void bm_explain_options_init_sized(bm_explain_options *options, size_t struct_size)
+{
+    bm_sized_init(options, struct_size, &explain_defaults, sizeof explain_defaults);
+}
+
+/* --- memory and places --- */
+
+static uint64_t read_number(const char *path)
+{
+    unsigned long long value = 0;
+    FILE *file = fopen(path, "re");
+    if (file == NULL)
+        return 0;
+    if (fscanf(file, "%llu", &value) != 1)
+        value = 0;
+    fclose(file);
+    return value;
+}
+
+/* Half of the smaller of the cgroup's limit and what is free. */
+static uint64_t default_memory(void)
+{
+    uint64_t free_bytes = 0;
+    char line[128];
+    FILE *file = fopen("/proc/meminfo", "re");
+    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+        unsigned long long kib;
+        if (sscanf(line, "MemAvailable: %llu kB", &kib) == 1)
+            free_bytes = (uint64_t)kib * 1024;
+    }
+    if (file != NULL)
+        fclose(file);
+    uint64_t limit = read_number("/sys/fs/cgroup/memory.max");
+    if (limit == 0)
+        limit = read_number("/sys/fs/cgroup/memory/memory.limit_in_bytes");
+    if (limit != 0 && (free_bytes == 0 || limit < free_bytes))
+        free_bytes = limit;
+    if (free_bytes == 0)
+        return UINT64_C(1) << 30;
+    return free_bytes / 2 < DEFAULT_LEAST ? DEFAULT_LEAST : free_bytes / 2;
+}
+
+/* The directory of temporary files: the one asked for, or where the output will be. */
+static void find_temp_dir(const bm_settings *settings, char *out, size_t cap)
+{
+    if (settings->resources.temp_dir != NULL) {
+        snprintf(out, cap, "%s", settings->resources.temp_dir);
+        return;
+    }
+    snprintf(out, cap, "%s", settings->output.path != NULL ? settings->output.path : ".");
+    size_t len = strlen(out);
+    while (len > 1 && out[len - 1] == '/')
+        out[--len] = '\0';
+    char *slash = strrchr(out, '/');
+    if (slash == NULL)
+        snprintf(out, cap, ".");
+    else
+        slash[slash == out ? 1 : 0] = '\0';
+}
+
+/* --- settling --- */
+
+/* What every job needs. `parts`: those of them that the caller gave. */
+static bm_status settle(bm_settings *s, const bm_option_parts *parts, bm_error *err)
+{
+    bm_isa isa;
+    bm_budget budget;
+    bm_status status = bm_option_parts_check(parts, err);
+    if (status == BM_OK)
+        status = bm_isa_choose(s->device.cpu, &isa, err);
+    if (status != BM_OK)
+        return status;
+    if (s->input.max_doc_bytes == 0)
+        s->input.max_doc_bytes = BM_DEFAULT_MAX_DOC_BYTES;
+    s->hash_name = s->input.format == BM_FORMAT_HASHES ? "given" : "xxh3";
+    s->threads = s->resources.threads != 0 ? s->resources.threads : bm_cpu_count();
+    s->memory = s->resources.memory != 0 ? s->resources.memory : default_memory();
+    find_temp_dir(s, s->temp_dir, sizeof s->temp_dir);
+    return bm_budget_make(s->memory, s->threads, 0, &budget, err); /* is it enough? */
+}
+
+/* The parts that the settings of jobs over documents have. */
+static bm_option_parts parts_of(const bm_settings *s)
+{
+    return (bm_option_parts){.input = &s->input,
+                             .text = &s->text,
+                             .sketch = &s->sketch,
+                             .bands = &s->bands,
+                             .device = &s->device,
+                             .resources = &s->resources,
+                             .output = &s->output,
+                             .callbacks = &s->callbacks};
+}
+
+static bm_status check_pairs(const bm_settings *s, bm_error *err)
+{
+    bm_status status = bm_option_check(BM_OPTION_CANDIDATES, s->pairs.candidates, err);
+    if (status == BM_OK)
+        status = bm_option_check(BM_OPTION_VERIFY, s->pairs.verify, err);
+    if (status == BM_OK)
+        status = bm_option_check(BM_OPTION_IDENTICAL, s->pairs.identical, err);
+    if (status == BM_OK)
+        status = bm_option_check(BM_OPTION_CLUSTER, s->pairs.cluster, err);
+    if (status == BM_OK)
+        status = bm_option_check(BM_OPTION_KEEP, s->pairs.keep, err);
+    return status == BM_OK ? bm_option_check(BM_OPTION_KEPT, s->results.kept, err) : status;
+}
+
+static bm_status check_has_output(const bm_settings *s, bm_error *err)
+{
+    return s->output.path != NULL ? BM_OK
+                                  : bm_fail_field(err, "output", "no output given (`output`)");
+}
+
+bm_status bm_settings_of_sign(const bm_sign_options *options, bm_settings *out, bm_error *err)
+{
+    bm_sign_options o = sign_defaults;
+    bm_status status = bm_sized_take(options, "bm_sign_options", &o, sizeof o,
+                                     BM_SIZE_UP_TO(bm_sign_options, callbacks), err);
+    if (status != BM_OK)
+        return status;
+    *out = (bm_settings){.kind = BM_JOB_SIGN,
+                         .input = o.input,
+                         .text = o.text,
+                         .sketch = o.sketch,
+                         .bands = o.bands,
+                         .results = {.band_keys = o.band_keys},
+                         .device = o.device,
+                         .resources = o.resources,
+                         .output = o.output,
+                         .resume = o.resume,
+                         .callbacks = o.callbacks};
+    const bm_option_parts parts = parts_of(out);
+    status = check_has_output(out, err);
+    return status == BM_OK ? settle(out, &parts, err) : status;
+}
+
+bm_status bm_settings_of_dedup(const bm_dedup_options *options, bm_settings *out, bm_error *err)
+{
+    bm_dedup_options o = dedup_defaults;
+    bm_status status = bm_sized_take(options, "bm_dedup_options", &o, sizeof o,
+                                     BM_SIZE_UP_TO(bm_dedup_options, callbacks), err);
+    if (status != BM_OK)
+        return status;
+    *out = (bm_settings){.kind = BM_JOB_DEDUP,
+                         .input = o.input,
+                         .text = o.text,
+                         .sketch = o.sketch,
+                         .bands = o.bands,
+                         .pairs = {.verify = o.verify, .cluster = o.cluster, .keep = o.keep},
+                         .results = {.kept = o.kept, .write_pairs = o.write_pairs},
+                         .device = o.device,
+                         .resources = o.resources,
+                         .output = o.output,
+                         .resume = o.resume,
+                         .callbacks = o.callbacks};
+    const bm_option_parts parts = parts_of(out);
+    status = check_has_output(out, err);
+    if (status == BM_OK)
+        status = check_pairs(out, err);
+    return status == BM_OK ? settle(out, &parts, err) : status;
+}
+
+bm_status bm_settings_of_pairs(const bm_pairs_options *options, bm_settings *out, bm_error *err)
+{
+    bm_pairs_options o = pairs_defaults;
+    bm_status status = bm_sized_take(options, "bm_pairs_options", &o, sizeof o,
+                                     BM_SIZE_UP_TO(bm_pairs_options, callbacks), err);
+    if (status != BM_OK)
+        return status;
+    *out = (bm_settings){.kind = BM_JOB_PAIRS,
+                         .input = o.input,
+                         .text = o.text,
+                         .sketch = o.sketch,
+                         .bands = o.bands,
+                         .pairs = {.candidates = o.candidates,
+                                   .verify = o.verify,
+                                   .identical = o.identical,
+                                   .sample = o.sample},
+                         .results = {.json = o.json,
+                                     .write = o.write,
+                                     .write_ctx = o.write_ctx,
+                                     .histogram = o.histogram,
+                                     .histogram_svg = o.histogram_svg},
+                         .device = o.device,
+                         .resources = o.resources,
+                         .output = o.output,
+                         .callbacks = o.callbacks};
+    const bm_option_parts parts = parts_of(out);
+    status = check_pairs(out, err);
+    if (status == BM_OK)
+        status = settle(out, &parts, err);
+    if (status == BM_OK && o.output.path == NULL && o.write == NULL)
+        status = bm_fail_field(err, "write", "no place for the pairs given (`output` or `write`)");
+    if (status == BM_OK && o.candidates == BM_CANDIDATES_ALL && o.verify != BM_VERIFY_AUTO &&
+        o.verify != BM_VERIFY_EXACT)
+        status = bm_fail_field(err, "verify", "`candidates` all compares exactly (`verify` exact)");
+    return status;
+}
+
+bm_status bm_settings_of_filter(const bm_filter_options *options, bm_settings *out, bm_error *err)
+{
+    bm_filter_options o = filter_defaults;
+    bm_status status = bm_sized_take(options, "bm_filter_options", &o, sizeof o,
+                                     BM_SIZE_UP_TO(bm_filter_options, callbacks), err);
+    if (status != BM_OK)
+        return status;
+    *out = (bm_settings){.kind = BM_JOB_FILTER,
+                         .input = BM_INPUT_DEFAULTS,
+                         .text = BM_TEXT_DEFAULTS,
+                         .sketch = BM_SKETCH_DEFAULTS,
+                         .bands = BM_BAND_DEFAULTS,
+                         .results = {.kept = o.kept},
+                         .resources = o.resources,
+                         .output = o.output,
+                         .callbacks = o.callbacks};
+    const bm_option_parts parts = {
+        .resources = &o.resources, .output = &o.output, .callbacks = &o.callbacks};
+    status = check_has_output(out, err);
+    if (status == BM_OK && o.path == NULL)
+        status = bm_fail_field(err, "path",
+                               "no input given (a directory that dedup wrote, then its inputs)");
+    if (status == BM_OK && o.paths == NULL && o.n_paths > 0)
+        status = bm_fail_field(err, "paths", "`paths` is NULL and has %zu entries", o.n_paths);
+    if (status == BM_OK)
+        status = bm_option_check(BM_OPTION_KEPT, o.kept, err);
+    if (status == BM_OK && o.kept == BM_KEPT_NO)
+        status =
+            bm_fail_field(err, "kept", "`kept` no leaves nothing to do (same, none, gz or zst)");
+    return status == BM_OK ? settle(out, &parts, err) : status;
+}
+
+bm_status bm_settings_of_explain(const bm_explain_options *options, bm_settings *out, bm_error *err)
+{
+    bm_explain_options o = explain_defaults;
+    bm_status status = bm_sized_take(options, "bm_explain_options", &o, sizeof o,
+                                     BM_SIZE_UP_TO(bm_explain_options, callbacks), err);
+    if (status != BM_OK)
+        return status;
+    *out = (bm_settings){.kind = BM_JOB_EXPLAIN,
+                         .input = BM_INPUT_DEFAULTS,
+                         .text = BM_TEXT_DEFAULTS,
+                         .sketch = BM_SKETCH_DEFAULTS,
+                         .bands = BM_BAND_DEFAULTS,
+                         .device = o.device,
+                         .resources = o.resources,
+                         .output = o.output,
+                         .callbacks = o.callbacks};
+    const bm_option_parts parts = {.device = &o.device,
+                                   .resources = &o.resources,
+                                   .output = &o.output,
+                                   .callbacks = &o.callbacks};
+    return settle(out, &parts, err);
+}
+
+bm_status bm_settings_plan(bm_settings *settings, bm_error *err)
+{
+    const bm_band_options *b = &settings->bands;
+    bm_sketch_options *sketch = &settings->sketch;
+    if (sketch->perms == 0)
+        sketch->perms = b->bands != 0 ? b->bands * b->rows : BM_PERMS_DEFAULT;
+    if (b->bands == 0)
+        return bm_band_plan_choose(b->threshold, b->recall, sketch->perms, &settings->plan, err);
+    return bm_band_plan_fixed(b->threshold, b->recall, sketch->perms, b->bands, b->rows,
+                              &settings->plan, err);
+}
+
+const char *bm_job_kind_name(bm_job_kind kind)
+{
+    static const char *const names[] = {"signatures", "dedup", "pairs", "filter", "explain"};
+    return names[kind];
+}

@@ -1,0 +1,80 @@
+/* settings.h -- what a job was asked for, checked and settled: it does not change while the job
+ * runs.
+ *
+ * bm_settings_of_NAME takes the options of a public call. Where the inputs are directories of ours,
+ * how their documents were read and signed stands in their manifests: bm_recipe_settle (recipe.h)
+ * puts that into the settings. bm_settings_plan and bm_settings_resources settle the rest. After
+ * that the settings are only read. Not public. */
+#ifndef BM_CONTEXT_SETTINGS_H
+#define BM_CONTEXT_SETTINGS_H
+
+#include <bandmill/explain.h>
+#include <bandmill/job.h>
+
+typedef enum bm_job_kind {
+    BM_JOB_SIGN,
+    BM_JOB_DEDUP,
+    BM_JOB_PAIRS,
+    BM_JOB_FILTER,
+    BM_JOB_EXPLAIN
+} bm_job_kind;
+
+/* Which pairs are wanted, and which document of a group stays. */
+typedef struct bm_pair_settings {
+    bm_candidate_rule candidates;
+    bm_verify verify; /* AUTO until it is settled */
+    bm_identical identical;
+    bm_cluster cluster;
+    bm_keep keep;
+    uint64_t sample; /* 0: all documents */
+} bm_pair_settings;
+
+/* What is written beside the rows and the summary. */
+typedef struct bm_result_settings {
+    bm_kept kept;
+    bool band_keys, write_pairs;
+    bool json; /* rows as JSON Lines, where they go to `write` */
+    bm_write_fn write;
+    void *write_ctx;
+    const char *histogram, *histogram_svg;
+} bm_result_settings;
+
+typedef struct bm_settings {
+    bm_job_kind kind;
+    bm_input_options input;
+    bm_text_options text;
+    bm_sketch_options sketch; /* perms 0 until it is settled */
+    bm_band_options bands;
+    bm_pair_settings pairs;
+    bm_result_settings results;
+    bm_device_options device;
+    bm_resource_options resources;
+    bm_output_options output;
+    bool resume;
+    bm_callbacks callbacks;
+    /* settled */
+    bm_band_plan plan;     /* bands 0: none */
+    uint32_t perms_used;   /* words of a signature that are computed; 0: all */
+    uint32_t threads;      /* never 0 */
+    uint64_t memory;       /* never 0 */
+    const char *hash_name; /* "xxh3", or "given" */
+    char temp_dir[4096];   /* --temp-dir, or where the output will be */
+} bm_settings;
+
+/* Check the options and take them over; what they point to stays borrowed. BM_ERR_USAGE names the
+ * field. Everything that needs no file is settled, but for the plan. */
+bm_status bm_settings_of_sign(const bm_sign_options *options, bm_settings *out, bm_error *err);
+bm_status bm_settings_of_dedup(const bm_dedup_options *options, bm_settings *out, bm_error *err);
+bm_status bm_settings_of_pairs(const bm_pairs_options *options, bm_settings *out, bm_error *err);
+bm_status bm_settings_of_filter(const bm_filter_options *options, bm_settings *out, bm_error *err);
+bm_status bm_settings_of_explain(const bm_explain_options *options, bm_settings *out,
+                                 bm_error *err);
+
+/* Settle the plan from threshold, recall, bands, rows and perms; and perms where bands and rows
+ * settle it. BM_ERR_USAGE: there is none. */
+bm_status bm_settings_plan(bm_settings *settings, bm_error *err);
+
+/* "signatures", "dedup", "pairs", "filter", "explain": as reports have it. */
+const char *bm_job_kind_name(bm_job_kind kind);
+
+#endif

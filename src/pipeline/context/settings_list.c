@@ -1,0 +1,121 @@
+/* settings_list.c -- one function a section, in the order in which they stand in a report.
+ *
+ * Tests: tests/unit/jobs/test_jobs.c, tests/unit/jobs/test_checkpoint.c */
+#include "pipeline/context/settings_list.h"
+
+#include <utf8proc.h>
+
+#include "io/output/manifest.h"
+#include "model/option_names.h"
+#include "text/shingler.h"
+
+typedef struct listing {
+    bm_setting_section section;
+    bm_setting_fn fn;
+    void *ctx;
+} listing;
+
+static void say_text(const listing *l, const char *name, const char *text)
+{
+    l->fn(l->ctx, &(bm_setting){l->section, name, BM_SETTING_TEXT, .text = text});
+}
+
+static void say_word(const listing *l, const char *name, bm_option option, unsigned value)
+{
+    say_text(l, name, bm_option_word(option, value));
+}
+
+static void say_uint(const listing *l, const char *name, uint64_t number)
+{
+    l->fn(l->ctx, &(bm_setting){l->section, name, BM_SETTING_UINT, .number = number});
+}
+
+static void say_double(const listing *l, const char *name, double real)
+{
+    l->fn(l->ctx, &(bm_setting){l->section, name, BM_SETTING_DOUBLE, .real = real});
+}
+
+static void list_text(const listing *l, const bm_text_options *text)
+{
+    char normalize[64], shingle[32];
+    bm_normalize_words(text->normalize, normalize, sizeof normalize);
+    bm_shingle_words(text, shingle, sizeof shingle);
+    say_text(l, "normalize", normalize);
+    say_word(l, "words", BM_OPTION_WORDS, text->words);
+    say_text(l, "shingle", shingle);
+    say_word(l, "short", BM_OPTION_SHORT, text->short_rule);
+    say_text(l, "unicode", bm_unicode_version());
+    say_text(l, "utf8proc_unicode", utf8proc_unicode_version());
+}
+
+static void list_input(const listing *l, const bm_input_options *input, bm_format format)
+{
+    static const char *const default_fields[] = {"text"};
+    const bool fields = input->n_text_fields > 0;
+    say_word(l, "input_format", BM_OPTION_FORMAT, format);
+    l->fn(l->ctx, &(bm_setting){l->section, "text_fields", BM_SETTING_TEXTS,
+                                .texts = fields ? input->text_fields : default_fields,
+                                .n_texts = fields ? input->n_text_fields : 1});
+    say_text(l, "id_field", input->id_field);
+    say_word(l, "header", BM_OPTION_HEADER, input->header);
+    say_word(l, "duplicate_ids", BM_OPTION_DUPLICATE_IDS, input->duplicate_ids);
+    say_word(l, "on_error", BM_OPTION_ON_ERROR, input->on_error);
+    say_word(l, "invalid_utf8", BM_OPTION_INVALID_UTF8, input->invalid_utf8);
+    say_uint(l, "max_doc_bytes", input->max_doc_bytes);
+}
+
+static void list_provenance(const listing *l, const bm_settings *s, bm_format format)
+{
+    say_word(l, "scheme", BM_OPTION_SCHEME, s->sketch.scheme);
+    say_text(l, "hash", s->hash_name);
+    say_uint(l, "seed", s->sketch.seed);
+    say_uint(l, "perms", s->sketch.perms);
+    list_text(l, &s->text);
+    say_uint(l, "format", BM_MANIFEST_FORMAT);
+    list_input(l, &s->input, format);
+}
+
+static void list_parameters(const listing *l, const bm_settings *s)
+{
+    if (s->kind == BM_JOB_SIGN)
+        return;
+    say_double(l, "threshold", s->bands.threshold);
+    say_double(l, "recall", s->bands.recall);
+    say_word(l, "candidates", BM_OPTION_CANDIDATES, s->pairs.candidates);
+    say_word(l, "verify", BM_OPTION_VERIFY, s->pairs.verify);
+    say_word(l, "cluster", BM_OPTION_CLUSTER, s->pairs.cluster);
+    say_word(l, "keep", BM_OPTION_KEEP, s->pairs.keep);
+}
+
+static void list_plan(const listing *l, const bm_band_plan *plan)
+{
+    if (plan->bands == 0) {
+        l->fn(l->ctx, &(bm_setting){l->section, "plan", BM_SETTING_NULL, .text = NULL});
+        return;
+    }
+    say_uint(l, "bands", plan->bands);
+    say_uint(l, "rows", plan->rows);
+    say_uint(l, "unused_perms", plan->perms - plan->bands * plan->rows);
+    say_double(l, "predicted_recall", plan->predicted_recall);
+}
+
+static void list_output(const listing *l, const bm_settings *s)
+{
+    say_text(l, "command", bm_job_kind_name(s->kind));
+    say_word(l, "kept", BM_OPTION_KEPT, s->results.kept);
+    say_uint(l, "band_keys", s->results.band_keys);
+    say_uint(l, "pairs", s->results.write_pairs);
+    say_uint(l, "max_errors", s->input.max_errors);
+}
+
+void bm_settings_list(const bm_settings *settings, bm_format format, bm_setting_fn fn, void *ctx)
+{
+    listing l = {.section = BM_SECTION_PROVENANCE, .fn = fn, .ctx = ctx};
+    list_provenance(&l, settings, format);
+    l.section = BM_SECTION_PARAMETERS;
+    list_parameters(&l, settings);
+    l.section = BM_SECTION_PLAN;
+    list_plan(&l, &settings->plan);
+    l.section = BM_SECTION_OUTPUT;
+    list_output(&l, settings);
+}

@@ -1,0 +1,34 @@
+/* signature_inputs.h -- directories that `sign` wrote as the input of dedup and pairs.
+ *
+ * Words come from signatures.npy, keys are computed here; texts are read again only for exact
+ * verification, from the inputs that the manifests name. Where it was not asked how to verify:
+ * exact if every input is still there with its size, else by signature, and a line says so. */
+#ifndef BM_JOBS_SIGNATURE_INPUTS_H
+#define BM_JOBS_SIGNATURE_INPUTS_H
+
+#include "pipeline/context/job_context.h"
+#include "pipeline/corpus/corpus.h"
+
+typedef struct bm_signature_inputs bm_signature_inputs;
+
+/* Are the inputs such directories? Some are and some are not: BM_ERR_USAGE. */
+bm_status bm_signature_inputs_are(const bm_input_options *input, bool *out, bm_error *err);
+/* Open them, and settle text, sketch, plan and verification from what they are; the settings borrow
+ * from *out until its close. BM_ERR_FORMAT: provenance that differs; BM_ERR_USAGE: options that do
+ * not fit the signatures. */
+bm_status bm_signature_inputs_open(bm_settings *settings, bm_signature_inputs **out, bm_error *err);
+void bm_signature_inputs_close(bm_signature_inputs *inputs); /* NULL is fine */
+/* Say what was settled, where nobody asked for it. */
+void bm_signature_inputs_say(const bm_signature_inputs *inputs, bm_meter *meter);
+/* Words and keys of all documents into the corpus. */
+bm_status bm_signature_inputs_words(const bm_signature_inputs *inputs, bm_job_context *context,
+                                    bm_corpus *corpus, bm_error *err);
+/* Ids and sizes of all documents into the job's table, where texts are not read: a directory itself
+ * is then the file that its documents come from. */
+bm_status bm_signature_inputs_documents(const bm_signature_inputs *inputs, bm_job_context *context,
+                                        bm_error *err);
+/* The texts were read: are they those that were signed, n_docs documents? Else BM_ERR_FORMAT. */
+bm_status bm_signature_inputs_check(const bm_signature_inputs *inputs,
+                                    const bm_job_context *context, size_t n_docs, bm_error *err);
+
+#endif
