@@ -1,4 +1,7 @@
-/* checkpoint.c -- opening, loading, closing. When and how stages are saved: checkpoint_save.c. */
+/* checkpoint.c -- opening, loading, ingesting, closing. When and how stages are saved:
+ * checkpoint_save.c.
+ *
+ * Tests: tests/unit/jobs/test_checkpoint.c */
 #include "pipeline/checkpoint/checkpoint.h"
 
 #include <errno.h>
@@ -21,7 +24,7 @@
 #include "pipeline/checkpoint/checkpoint_save.h"
 
 #define SHOWN_BYTES 512   /* of a path in a message */
-#define START_RATE  400e6 /* bytes a second, until a seal was timed */
+#define START_RATE  400e6 /* bytes a second, until saving was timed */
 
 /* --- where sets lie --- */
 
@@ -116,7 +119,7 @@ static bm_status begin_anew(bm_checkpoint *checkpoint, bm_error *err)
     return status;
 }
 
-/* False: a job that was killed before its first seal, maybe in the midst of saying what it is, or
+/* False: a job that was killed before it first saved, maybe in the midst of saying what it is, or
  * at its very end. */
 static bool is_saved(const bm_journal *journal)
 {
@@ -265,6 +268,41 @@ bm_status bm_checkpoint_load(bm_checkpoint *checkpoint, bm_corpus *corpus, bm_er
     return BM_OK;
 }
 
+/* --- ingesting and matching --- */
+
+typedef struct saving_sink {
+    bm_checkpoint *checkpoint;
+    bm_ingest_sink sink;
+    void *ctx;
+} saving_sink;
+
+static bm_status on_batch(void *ctx, const bm_ingest_batch *batch, size_t first_row, bm_error *err)
+{
+    const saving_sink *s = ctx;
+    bm_status status = s->sink(s->ctx, batch, first_row, err);
+    s->checkpoint->loading = false; /* from here on the work is this job's own */
+    if (status == BM_OK)
+        bm_checkpoint_save_if_due(s->checkpoint);
+    return status;
+}
+
+bm_status bm_checkpoint_ingest(bm_checkpoint *checkpoint, const bm_ingest_wish *wish, bm_error *err)
+{
+    saving_sink s = {checkpoint, wish->sink, wish->sink_ctx};
+    if (checkpoint->read_all)
+        return BM_OK;
+    checkpoint->job->skip_records = checkpoint->job->counts.records;
+    const bm_ingest_wish saving = {
+        .words = wish->words, .keys = wish->keys, .sink = on_batch, .sink_ctx = &s};
+    bm_status status = bm_job_context_ingest(checkpoint->job, &saving, err);
+    if (status != BM_OK)
+        return status;
+    checkpoint->loading = false;
+    checkpoint->read_all = true;
+    bm_checkpoint_save_if_due(checkpoint);
+    return BM_OK;
+}
+
 bm_status bm_checkpoint_match(bm_checkpoint *checkpoint, bm_match *match, bm_error *err)
 {
     bm_status status;
@@ -279,7 +317,7 @@ bm_status bm_checkpoint_match(bm_checkpoint *checkpoint, bm_match *match, bm_err
     }
     if (status != BM_OK)
         return status;
-    checkpoint->loading = false; /* from here on it is this job's checkpoint */
+    checkpoint->loading = false; /* from here on the work is this job's own */
     checkpoint->match = match;
     bm_checkpoint_save_if_due(checkpoint);
     return BM_OK;
@@ -313,7 +351,7 @@ static bool may_go_on(bm_status status)
            status == BM_ERR_DEVICE;
 }
 
-/* Say what is saved of checkpoint that has ended before its time: in the error where it was interrupted,
+/* Say what is saved of a job that has ended before its time: in the error where it was interrupted,
  * else before it. */
 static void say_kept(const bm_checkpoint *checkpoint, bm_status status, bm_error *err)
 {

@@ -168,7 +168,7 @@ static bm_status save_block(const bm_checkpoint_documents *what, const block_hea
 }
 
 /* Inputs whose digests are known, from the first on: those before that of the last document, since
- * the reader may be at checkpoint on it now. */
+ * the reader may be at work on it now. */
 static uint64_t sources_read(const bm_checkpoint_documents *what, bool complete)
 {
     const bm_doc_table *docs = what->docs;

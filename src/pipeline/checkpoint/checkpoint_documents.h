@@ -1,9 +1,8 @@
-/* checkpoint_documents.h -- the documents that a job has read, in a file: rows, ids, counts, and the columns
- * of the corpus (but for sets, corpus_save.h).
+/* checkpoint_documents.h -- the documents that a job has read, in a file: rows, ids, counts, and the
+ * columns of the corpus (but for sets, corpus_save.h).
  *
  *     record   header | rows | ids | sequences or representatives | band keys | skipped records |
- *              digests of the inputs                            (a block of documents;
- * spill_file.h)
+ *              digests of the inputs          (one block of documents; spill_file.h)
  *
  * Integers as they lie in memory: the file is for the same program on the same machine, which the
  * journal makes sure of. Threads: one at a time, while nobody adds. */

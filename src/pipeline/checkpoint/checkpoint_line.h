@@ -1,13 +1,13 @@
 /* checkpoint_line.h -- the lines of the journal that say how far a job has come.
  *
- *     documents  rows  skipped  complete  bytes records of .bandmill-documents  bytes records of
- * sets matched    bytes records of .bandmill-matches
+ *     documents  rows, skipped, complete, bytes and records of .bandmill-documents, the same of sets
+ *     matched    bytes and records of .bandmill-matches
  *
  * Fields are parted by tabs; a later line stands for all it says again. */
 #ifndef BM_CHECKPOINT_CHECKPOINT_LINE_H
 #define BM_CHECKPOINT_CHECKPOINT_LINE_H
 
-#include "pipeline/checkpoint/checkpoint.h"
+#include "pipeline/checkpoint/checkpoint_state.h"
 
 #define BM_CHECKPOINT_LINE_BYTES 256u /* with its NUL */
 

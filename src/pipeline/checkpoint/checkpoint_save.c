@@ -1,4 +1,6 @@
-/* checkpoint_save.c -- when a stage is saved, and the order of writing: data first, the line last. */
+/* checkpoint_save.c -- when a stage is saved, and the order of writing: data first, the line last.
+ *
+ * Tests: tests/unit/jobs/test_checkpoint.c */
 #include "pipeline/checkpoint/checkpoint_save.h"
 
 #include <inttypes.h>
@@ -13,8 +15,8 @@
 #include "pipeline/checkpoint/checkpoint_identity.h"
 #include "pipeline/checkpoint/checkpoint_line.h"
 
-#define SEAL_FOLD   20.0                 /* seconds of checkpoint for one of sealing */
-#define SEAL_LEAST  10.0                 /* seconds */
+#define SAVE_FOLD   20.0                 /* seconds of work for one of saving */
+#define SAVE_LEAST  10.0                 /* seconds */
 #define EDGE_BYTES  16u                  /* of an edge, or of a document's group */
 #define TIMED_BYTES (UINT64_C(32) << 20) /* less tells nothing of the rate */
 
@@ -58,7 +60,7 @@ static bm_status open_state(bm_checkpoint *checkpoint, const char *name, bm_spil
     return status;
 }
 
-/* The journal and the file of documents, at the first seal. */
+/* The journal and the file of documents, at the first time. */
 static bm_status open_files(bm_checkpoint *checkpoint, bm_error *err)
 {
     char *path = NULL;
@@ -183,11 +185,11 @@ static bool is_due(const bm_checkpoint *checkpoint, double now)
     double seconds = now - checkpoint->last;
     if (checkpoint->every >= 0)
         return seconds >= checkpoint->every;
-    return seconds >= SEAL_LEAST &&
-           seconds >= SEAL_FOLD * (double)bytes_to_write(checkpoint) / checkpoint->rate;
+    return seconds >= SAVE_LEAST &&
+           seconds >= SAVE_FOLD * (double)bytes_to_write(checkpoint) / checkpoint->rate;
 }
 
-static bm_status seal(bm_checkpoint *checkpoint, bm_error *err)
+static bm_status save(bm_checkpoint *checkpoint, bm_error *err)
 {
     bm_status status = BM_OK;
     if (!docs_saved(checkpoint))
@@ -204,7 +206,7 @@ void bm_checkpoint_save_now(bm_checkpoint *checkpoint)
         return;
     uint64_t bytes = bytes_to_write(checkpoint);
     double began = bm_clock_seconds();
-    bm_status status = seal(checkpoint, &err);
+    bm_status status = save(checkpoint, &err);
     checkpoint->last = bm_clock_seconds();
     if (bytes >= TIMED_BYTES)
         checkpoint->rate = (double)bytes / (checkpoint->last - began + 1e-6);
@@ -225,39 +227,4 @@ void bm_checkpoint_save_if_due(bm_checkpoint *checkpoint)
 {
     if (checkpoint->can_save && is_due(checkpoint, bm_clock_seconds()))
         bm_checkpoint_save_now(checkpoint);
-}
-
-/* --- the flow --- */
-
-typedef struct saving_sink {
-    bm_checkpoint *checkpoint;
-    bm_ingest_sink sink;
-    void *ctx;
-} saving_sink;
-
-static bm_status on_batch(void *ctx, const bm_ingest_batch *batch, size_t first_row, bm_error *err)
-{
-    const saving_sink *s = ctx;
-    bm_status status = s->sink(s->ctx, batch, first_row, err);
-    s->checkpoint->loading = false; /* from here on it is this job's checkpoint */
-    if (status == BM_OK)
-        bm_checkpoint_save_if_due(s->checkpoint);
-    return status;
-}
-
-bm_status bm_checkpoint_ingest(bm_checkpoint *checkpoint, const bm_ingest_wish *wish, bm_error *err)
-{
-    saving_sink s = {checkpoint, wish->sink, wish->sink_ctx};
-    if (checkpoint->read_all)
-        return BM_OK;
-    checkpoint->job->skip_records = checkpoint->job->counts.records;
-    const bm_ingest_wish saving = {
-        .words = wish->words, .keys = wish->keys, .sink = on_batch, .sink_ctx = &s};
-    bm_status status = bm_job_context_ingest(checkpoint->job, &saving, err);
-    if (status != BM_OK)
-        return status;
-    checkpoint->loading = false;
-    checkpoint->read_all = true;
-    bm_checkpoint_save_if_due(checkpoint);
-    return BM_OK;
 }

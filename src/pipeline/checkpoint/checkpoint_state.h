@@ -1,0 +1,59 @@
+/* checkpoint_state.h -- what a checkpoint knows of itself, and the names of its files.
+ *
+ *     OUTPUT.partial/ .bandmill-journal     what the job is, then a line a saved stage (journal.h)
+ *                     .bandmill-documents   rows, ids, columns (checkpoint_documents.h)
+ *                     .bandmill-sets        shingle sets (corpus_save.h); with --temp-dir there,
+ *                                           as .bandmill-HASH-sets, HASH of the output's path
+ *                     .bandmill-matches     edges or groups (checkpoint_matches.h)
+ *                     signatures.npy …      of sign: their first rows are saved with the documents
+ */
+#ifndef BM_CHECKPOINT_CHECKPOINT_STATE_H
+#define BM_CHECKPOINT_CHECKPOINT_STATE_H
+
+#include "io/output/out_dir.h"
+#include "pipeline/context/job_context.h"
+#include "pipeline/match/match.h"
+#include "spill/journal.h"
+
+#define BM_CHECKPOINT_DOCS   BM_OUT_STATE_PREFIX "documents"
+#define BM_CHECKPOINT_SETS   BM_OUT_STATE_PREFIX "sets"
+#define BM_CHECKPOINT_MATCH  BM_OUT_STATE_PREFIX "matches"
+#define BM_CHECKPOINT_BUFFER ((size_t)1 << 20)
+
+/* Lines of the journal, beside those of checkpoint_identity.h and checkpoint_line.h: where the sets
+ * lie (a path, escaped as in a TSV file, or "." for BM_CHECKPOINT_SETS in the work directory); and
+ * that the outputs are whole and the checkpoint is being removed. */
+#define BM_CHECKPOINT_SETS_AT     "sets\t"
+#define BM_CHECKPOINT_SETS_BESIDE BM_CHECKPOINT_SETS_AT "."
+#define BM_CHECKPOINT_ENDING      "ending"
+
+/* How far the journal says the job has come. */
+typedef struct bm_checkpoint_saved {
+    uint64_t docs, skipped; /* rows, skipped records */
+    bool complete;          /* all inputs were read */
+    uint64_t docs_bytes, docs_records, sets_bytes, sets_records;
+    bool matched;
+    uint64_t match_bytes, match_records;
+} bm_checkpoint_saved;
+
+typedef struct bm_checkpoint {
+    bm_job_context *job;
+    bm_out_dir *dir;
+    bm_corpus *corpus; /* NULL: the job has none */
+    /* Before documents are saved: bring what the job itself has written to the system. */
+    bm_status (*flush)(void *ctx, bm_error *err);
+    void *flush_ctx;
+    bool can_save; /* false: inputs that cannot be read again, or saving failed */
+    bool loading;  /* what an earlier job saved is being loaded: it stays whatever happens */
+    bm_journal *journal;
+    bm_spill_file *docs_file;
+    char *sets_path;
+    bm_checkpoint_saved saved;
+    bool read_all;   /* all documents were ingested */
+    bm_match *match; /* once it has run */
+    double last;     /* when something was last saved */
+    double rate;     /* bytes a second that saving writes */
+    double every;    /* seconds between two, as asked for; less than 0: where it is worth it */
+} bm_checkpoint;
+
+#endif
