@@ -8,6 +8,8 @@
 
 /* The word, or `otherwise` (may be NULL) for a value without one. */
 const char *bm_option_word_or(bm_option option, unsigned value, const char *otherwise);
+/* The name of its field in options and reports: "cluster". */
+const char *bm_option_field(bm_option option);
 /* BM_ERR_USAGE naming the option's field, unless it has such a value. */
 bm_status bm_option_check(bm_option option, unsigned value, bm_error *err);
 /* The list of normalisation steps, "none" for 0: `out` is filled, cut short at `cap`. */

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "io/json/json_scan.h"
+#include "io/results/result_tables.h"
 
 static bm_status bad_row(const bm_group_file *file, const char *what, bm_error *err)
 {
@@ -51,11 +52,12 @@ bm_status bm_group_file_next(bm_group_file *file, bool *more, bm_error *err)
         return bad_row(file, "the last row is cut off", err);
     const bm_str line = {file->lines.text, file->lines.len};
     file->next = 0;
-    if (!bm_json_scan_find(line, "group", &group) || !bm_json_scan_uint(group, &file->group) ||
-        !bm_json_scan_find(line, "size", &size) || !bm_json_scan_uint(size, &file->size) ||
-        !bm_json_scan_find(line, "kept", &file->kept) ||
-        !bm_json_scan_find(line, "members", &file->members) || line.data[line.len - 1] != '}' ||
-        file->members.data[file->members.len - 1] != ']')
+    if (!bm_json_scan_find(line, BM_GROUP_NUMBER, &group) ||
+        !bm_json_scan_uint(group, &file->group) || !bm_json_scan_find(line, BM_GROUP_SIZE, &size) ||
+        !bm_json_scan_uint(size, &file->size) ||
+        !bm_json_scan_find(line, BM_GROUP_KEPT, &file->kept) ||
+        !bm_json_scan_find(line, BM_GROUP_MEMBERS, &file->members) ||
+        line.data[line.len - 1] != '}' || file->members.data[file->members.len - 1] != ']')
         return bad_row(file, "the row is no group (expected group, kept, size and members)", err);
     file->left = file->size;
     if (file->group != before + 1)

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "model/file_names.h"
 
 static bool ends_with(const char *text, size_t len, const char *end)
 {
@@ -78,7 +79,7 @@ static bm_status add_file_name(bm_buf *out, const char *name, const bm_kept_sour
     }
     bm_status status;
     if (single) {
-        status = bm_buf_add_text(out, "kept", err);
+        status = bm_buf_add_text(out, BM_FILE_KEPT, err);
         if (status == BM_OK)
             status = bm_buf_add(out, ending, ending_len, err);
     } else if (is_stdin) {
@@ -197,7 +198,7 @@ static bm_status make_name(const bm_kept_source *source, const char *path, size_
     bm_buf name = {0};
     const char *below = path != NULL ? path + common : "-", *slash = strrchr(below, '/');
     const char *last = slash != NULL ? slash + 1 : below;
-    bm_status status = bm_buf_add_text(&name, "kept/", err);
+    bm_status status = bm_buf_add_text(&name, BM_FILE_KEPT "/", err);
     if (status == BM_OK)
         status = bm_buf_add(&name, below, (size_t)(last - below), err);
     if (status == BM_OK)

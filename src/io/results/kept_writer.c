@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "io/json/json_write.h"
 #include "io/results/kept_names.h"
+#include "model/file_names.h"
 
 typedef enum kept_what { KEPT_NOTHING, KEPT_RECORDS, KEPT_IDS } kept_what;
 
@@ -84,7 +85,7 @@ bm_status bm_kept_writer_open(bm_out_dir *dir, const bm_input_set *set, bm_kept 
     writer->kept = kept;
     if (kept != BM_KEPT_NO && (format == BM_FORMAT_FILES || format == BM_FORMAT_HASHES)) {
         writer->what = KEPT_IDS;
-        status = bm_out_dir_file(dir, "kept_ids.txt", &writer->file, err);
+        status = bm_out_dir_file(dir, BM_FILE_KEPT_IDS, &writer->file, err);
     } else if (kept != BM_KEPT_NO) {
         writer->what = KEPT_RECORDS;
         status = prepare_records(writer, set, err);

@@ -16,11 +16,10 @@
 
 #include "base/error.h"
 #include "io/json/json_write.h"
+#include "io/results/result_tables.h"
 
 #define ROW_BYTES  ((size_t)64 << 20) /* of the longest row */
 #define NUMBER_MAX 64u
-
-static const char header[] = "id_a\tid_b\tjaccard";
 
 static bm_status bad_row(const bm_pair_file *file, bm_error *err, const char *field,
                          const char *what)
@@ -57,8 +56,7 @@ bm_status bm_pair_file_open(const char *path, bm_status bad, const bm_callbacks 
     bm_str line = {out->lines.text, out->lines.len};
     if (more && line.len >= 3 && memcmp(line.data, "\xEF\xBB\xBF", 3) == 0)
         line = (bm_str){line.data + 3, line.len - 3};
-    if (status == BM_OK &&
-        (!more || line.len != sizeof header - 1 || memcmp(line.data, header, line.len) != 0))
+    if (status == BM_OK && (!more || bm_table_of_header(line) != BM_TABLE_PAIRS))
         status = bm_fail_at(err, bad, path, 1,
                             "the header row is another (expected id_a, id_b, jaccard, separated by "
                             "tabs)");

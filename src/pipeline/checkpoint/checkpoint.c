@@ -22,6 +22,7 @@
 #include "pipeline/checkpoint/checkpoint_identity.h"
 #include "pipeline/checkpoint/checkpoint_line.h"
 #include "pipeline/checkpoint/checkpoint_save.h"
+#include "model/file_names.h"
 
 #define SHOWN_BYTES 512   /* of a path in a message */
 #define START_RATE  400e6 /* bytes a second, until saving was timed */
@@ -230,7 +231,7 @@ static bm_status reopen(const bm_checkpoint *checkpoint, bm_spill_kind kind, bm_
 /* What the killed job wrote beside its state is written anew, but for the arrays of sign. */
 static bm_status clear_outputs(bm_checkpoint *checkpoint, bm_error *err)
 {
-    static const char *const arrays[] = {"signatures.npy", "band_keys.npy"};
+    static const char *const arrays[] = {BM_FILE_SIGNATURES, BM_FILE_BAND_KEYS};
     return bm_out_dir_clear(checkpoint->dir, arrays, checkpoint->corpus == NULL ? 2 : 0, err);
 }
 

@@ -13,6 +13,8 @@
 #include "io/json/json_read.h"
 #include "io/results/group_file.h"
 #include "sketch/scheme.h"
+#include "model/file_names.h"
+#include "model/option_names.h"
 
 void bm_explain_path(const bm_explainer *e, const char *name, char path[4096])
 {
@@ -27,35 +29,33 @@ static bm_status unknown_word(const bm_explainer *e, const char *field, bm_error
                       "%s is not known to this version", field);
 }
 
-static bool is_word(bm_str word, const char *text)
+/* The value of a word that the report holds under "parameters". */
+static bm_status read_word(const bm_explainer *e, const bm_json_doc *doc, bm_option option,
+                           unsigned *value, bm_error *err)
 {
-    return word.len == strlen(text) && memcmp(word.data, text, word.len) == 0;
+    bm_str word;
+    char path[64];
+    snprintf(path, sizeof path, "parameters.%s", bm_option_field(option));
+    bm_status status = bm_json_doc_string(doc, path, &word, err);
+    if (status == BM_OK && !bm_option_value(option, word.data, word.len, value))
+        status = unknown_word(e, path, err);
+    return status;
 }
 
-/* "exact", "signature", "none"; "components", "star"; "lsh", "all". */
 static bm_status read_words(bm_explainer *e, const bm_json_doc *doc, bm_error *err)
 {
-    bm_str verify, cluster, candidates;
-    bm_status status = bm_json_doc_string(doc, "parameters.verify", &verify, err);
+    unsigned verify = 0, cluster = 0, candidates = 0;
+    bm_status status = read_word(e, doc, BM_OPTION_VERIFY, &verify, err);
+    if (status == BM_OK && verify == BM_VERIFY_AUTO)
+        status = unknown_word(e, "parameters.verify", err);
     if (status == BM_OK)
-        status = bm_json_doc_string(doc, "parameters.cluster", &cluster, err);
+        status = read_word(e, doc, BM_OPTION_CLUSTER, &cluster, err);
     if (status == BM_OK)
-        status = bm_json_doc_string(doc, "parameters.candidates", &candidates, err);
-    if (status != BM_OK)
-        return status;
-    e->find.verify = is_word(verify, "exact")       ? BM_VERIFY_EXACT
-                     : is_word(verify, "signature") ? BM_VERIFY_SIGNATURE
-                     : is_word(verify, "none")      ? BM_VERIFY_NONE
-                                                    : BM_VERIFY_AUTO;
-    if (e->find.verify == BM_VERIFY_AUTO)
-        return unknown_word(e, "parameters.verify", err);
-    e->star = is_word(cluster, "star");
-    if (!e->star && !is_word(cluster, "components"))
-        return unknown_word(e, "parameters.cluster", err);
-    e->find.all_candidates = is_word(candidates, "all");
-    if (!e->find.all_candidates && !is_word(candidates, "lsh"))
-        return unknown_word(e, "parameters.candidates", err);
-    return BM_OK;
+        status = read_word(e, doc, BM_OPTION_CANDIDATES, &candidates, err);
+    e->find.verify = (bm_verify)verify;
+    e->star = cluster == BM_CLUSTER_STAR;
+    e->find.all_candidates = candidates == BM_CANDIDATES_ALL;
+    return status;
 }
 
 static bm_status read_plan(bm_explainer *e, const bm_json_doc *doc, bm_error *err)
@@ -120,7 +120,7 @@ bm_status bm_explain_open(bm_explainer *e, bm_error *err)
     if (status == BM_OK)
         status = read_plan(e, doc, err);
     bm_json_doc_close(doc);
-    return status == BM_OK ? bm_explain_check_output(e, "groups.jsonl", err) : status;
+    return status == BM_OK ? bm_explain_check_output(e, BM_FILE_GROUPS, err) : status;
 }
 
 /* --- the groups --- */
@@ -154,7 +154,7 @@ bm_status bm_explain_find(const bm_explainer *e, const bm_str *ids, size_t n, ui
     bm_buf id = {0};
     bool more = true;
     memset(groups, 0, n * sizeof *groups);
-    bm_explain_path(e, "groups.jsonl", path);
+    bm_explain_path(e, BM_FILE_GROUPS, path);
     bm_status status = bm_group_file_open(path, e->settings->memory, &file, err);
     while (status == BM_OK && more && !all_found(groups, n)) {
         status = bm_group_file_next(&file, &more, err);
@@ -198,7 +198,7 @@ bm_status bm_explain_load(bm_explainer *e, uint64_t number, bm_error *err)
     bm_group_file file;
     bm_buf id = {0};
     bool more = true;
-    bm_explain_path(e, "groups.jsonl", path);
+    bm_explain_path(e, BM_FILE_GROUPS, path);
     bm_status status = bm_group_file_open(path, e->settings->memory, &file, err);
     while (status == BM_OK && more && file.group != number)
         status = bm_group_file_next(&file, &more, err);

@@ -20,6 +20,7 @@
 #include "base/memory.h"
 #include "pipeline/match/match.h"
 #include "io/results/pair_file.h"
+#include "model/file_names.h"
 
 #define BYTES_A_PAIR 88u
 #define ROWS_A_LOOK  65536u
@@ -80,9 +81,9 @@ static bm_status read_pairs(bm_explainer *e, bm_error *err)
 {
     char path[4096];
     bm_pair_file file;
-    bm_explain_path(e, "pairs.tsv", path);
+    bm_explain_path(e, BM_FILE_PAIRS, path);
     bm_job_context_stage(&e->context, "read", "bytes");
-    bm_status status = bm_explain_check_output(e, "pairs.tsv", err);
+    bm_status status = bm_explain_check_output(e, BM_FILE_PAIRS, err);
     if (status == BM_OK)
         status = bm_pair_file_open(path, BM_ERR_FORMAT, &e->context.callbacks, &file, err);
     if (status != BM_OK)
@@ -278,6 +279,6 @@ static bm_status compute_pairs(bm_explainer *e, bm_error *err)
 
 bm_status bm_explain_pairs(bm_explainer *e, bm_error *err)
 {
-    e->from_inputs = bm_manifest_output(e->manifest, "pairs.tsv") == NULL;
+    e->from_inputs = bm_manifest_output(e->manifest, BM_FILE_PAIRS) == NULL;
     return e->from_inputs ? compute_pairs(e, err) : read_pairs(e, err);
 }

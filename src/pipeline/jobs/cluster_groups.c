@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "io/json/json_write.h"
+#include "io/results/result_tables.h"
 
 #define NO_GROUP UINT32_MAX
 
@@ -81,22 +81,10 @@ bm_status bm_cluster_groups_row(const bm_cluster_groups *groups, const bm_id_set
 {
     bm_json json = {0};
     size_t begin = groups->begins[group], end = groups->begins[group + 1];
-    bm_json_begin_object(&json);
-    bm_json_key(&json, "group");
-    bm_json_uint(&json, group + 1);
-    bm_json_key(&json, "kept");
-    bm_json_string(&json, bm_id_set_id(ids, groups->kept[group]));
-    bm_json_key(&json, "size");
-    bm_json_uint(&json, end - begin);
-    bm_json_key(&json, "members");
-    bm_json_begin_array(&json);
+    bm_group_line_begin(&json, group + 1, bm_id_set_id(ids, groups->kept[group]), end - begin);
     for (size_t i = begin; i < end; i++)
         bm_json_string(&json, bm_id_set_id(ids, groups->members[i]));
-    bm_json_end_array(&json);
-    bm_json_end_object(&json);
-    bm_status status = bm_json_finish(&json, err);
-    if (status == BM_OK)
-        status = bm_buf_add(&rows->buf, json.buf.data, json.buf.len, err);
+    bm_status status = bm_group_line_end(&json, &rows->buf, err);
     bm_buf_reset(&json.buf);
     return status == BM_OK ? bm_rows_flush(rows, false, err) : status;
 }

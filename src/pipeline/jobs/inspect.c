@@ -23,12 +23,15 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/sized_struct.h"
 #include "io/json/json_scan.h"
 #include "io/json/json_write.h"
 #include "io/output/manifest.h"
 #include "io/arrays/npy.h"
 #include "io/arrays/sign_dir.h"
 #include "io/results/line_file.h"
+#include "io/results/result_tables.h"
+#include "model/file_names.h"
 
 #define ROW_BYTES ((size_t)64 << 20) /* of the longest row of a table */
 
@@ -111,9 +114,9 @@ static bm_status count_row(void *ctx, uint64_t number, bm_str line, bm_error *er
     return BM_OK;
 }
 
-static bm_status show_table(const target *t, bm_str header, const char *kind, bm_error *err)
+static bm_status show_table(const target *t, bm_str header, bm_error *err)
 {
-    table rows = {.t = t, .pairs = strcmp(kind, "pairs") == 0};
+    table rows = {.t = t, .pairs = bm_table_of_header(header) == BM_TABLE_PAIRS};
     bm_status status = each_line(t, ROW_BYTES, count_row, &rows, err);
     if (status != BM_OK)
         return status;
@@ -148,9 +151,9 @@ static bm_status count_group(void *ctx, uint64_t number, bm_str line, bm_error *
     bm_str value, item;
     uint64_t group, size, members = 0;
     size_t at = 0;
-    if (!bm_json_scan_find(line, "group", &value) || !bm_json_scan_uint(value, &group) ||
-        group != number || !bm_json_scan_find(line, "size", &value) ||
-        !bm_json_scan_uint(value, &size) || !bm_json_scan_find(line, "members", &value))
+    if (!bm_json_scan_find(line, BM_GROUP_NUMBER, &value) || !bm_json_scan_uint(value, &group) ||
+        group != number || !bm_json_scan_find(line, BM_GROUP_SIZE, &value) ||
+        !bm_json_scan_uint(value, &size) || !bm_json_scan_find(line, BM_GROUP_MEMBERS, &value))
         return bm_fail_at(err, BM_ERR_FORMAT, groups->t->path, number,
                           "is no group (expected group, kept, size, members)");
     while (bm_json_scan_element(value, &at, &item))
@@ -317,24 +320,6 @@ static void begin_kind(const target *t, const char *kind)
     bm_json_uint(t->json, t->bytes);
 }
 
-static const char *table_kind(bm_str header)
-{
-    static const struct {
-        const char *header, *kind;
-    } tables[] = {
-        {"id_a\tid_b\tjaccard", "pairs"},
-        {"id\tkept\tjaccard\treason\tfile\tline", "removed"},
-        {"file\tfirst_row\tdocuments\tskipped\tremoved\tkept", "sources"},
-        {"file\tline\treason", "skipped"},
-        {"threshold\tpairs\tgroups\tlargest\tremoved", "thresholds"},
-    };
-    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++)
-        if (header.len == strlen(tables[i].header) &&
-            memcmp(header.data, tables[i].header, header.len) == 0)
-            return tables[i].kind;
-    return NULL;
-}
-
 static bm_status show_file(const target *t, bm_error *err)
 {
     char head[256];
@@ -344,22 +329,22 @@ static bm_status show_file(const target *t, bm_error *err)
     size_t n = (size_t)got;
     const char *newline = n > 0 ? memchr(head, '\n', n) : NULL;
     bm_str first = {head, newline != NULL ? (size_t)(newline - head) : n};
-    const char *kind = newline != NULL ? table_kind(first) : NULL;
+    const bm_table kind = newline != NULL ? bm_table_of_header(first) : BM_N_TABLES;
     const char *slash = strrchr(t->path, '/'), *name = slash != NULL ? slash + 1 : t->path;
-    if (kind != NULL) {
-        begin_kind(t, kind);
-        return show_table(t, first, kind, err);
+    if (kind != BM_N_TABLES) {
+        begin_kind(t, bm_table_kind(kind));
+        return show_table(t, first, err);
     }
     if (n >= 6 && memcmp(head, "\x93NUMPY", 6) == 0) {
         begin_kind(t, "array");
         return show_npy(t, err);
     }
-    if ((n >= 9 && memcmp(head, "{\"group\":", 9) == 0) ||
-        (n == 0 && strcmp(name, "groups.jsonl") == 0)) {
+    if ((n >= 9 && memcmp(head, "{\"" BM_GROUP_NUMBER "\":", 9) == 0) ||
+        (n == 0 && bm_file_kind_of(name) == BM_FILE_KIND_GROUPS)) {
         begin_kind(t, "groups");
         return show_groups(t, err);
     }
-    if (strcmp(name, "ids.txt") == 0 || strcmp(name, "kept_ids.txt") == 0) {
+    if (bm_file_kind_of(name) == BM_FILE_KIND_IDS) {
         begin_kind(t, "ids");
         return show_ids(t, err);
     }
@@ -376,6 +361,9 @@ static bm_status show_file(const target *t, bm_error *err)
 
 bm_status bm_inspect(const char *path, char **json, bm_error *err)
 {
+    if (path == NULL || json == NULL)
+        return bm_fail_field(err, path == NULL ? "path" : "json",
+                             "no path, or no place for the text");
     bm_json out = {.pretty = true};
     target t = {.path = path, .fd = -1, .json = &out};
     struct stat info;

@@ -31,6 +31,7 @@
 #include "pipeline/match/match.h"
 #include "base/meter.h"
 #include "io/results/pair_file.h"
+#include "io/results/result_tables.h"
 
 #define ROWS_A_LOOK 65536u /* rows between two looks at progress and cancelling */
 
@@ -256,53 +257,37 @@ static bm_status settle(cluster *c, bm_rows *rows, bm_error *err)
 
 static bm_status write_table(const cluster *c, bm_rows *rows, bm_error *err)
 {
-    bm_status status =
-        bm_buf_add_text(&rows->buf, "threshold\tpairs\tgroups\tlargest\tremoved\n", err);
+    bm_status status = bm_table_begin(&rows->buf, BM_TABLE_THRESHOLDS, err);
     for (size_t i = 0; status == BM_OK && i < c->n_levels; i++) {
         const bm_cluster_result *r = &c->results[i];
-        bm_json number = {0}; /* the shortest text that reads back as the threshold */
-        bm_json_double(&number, r->threshold);
-        if (number.status != BM_OK)
-            status = bm_fail_nomem(err, number.buf.len);
-        if (status == BM_OK)
-            status = bm_buf_add(&rows->buf, number.buf.data, number.buf.len, err);
-        if (status == BM_OK)
-            status = bm_buf_add_format(&rows->buf, err,
-                                       "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\n",
-                                       r->pairs, r->groups, r->largest, r->removed);
-        bm_buf_reset(&number.buf);
+        const bm_threshold_line line = {r->threshold, r->pairs, r->groups, r->largest, r->removed};
+        status = bm_threshold_line_add(&rows->buf, &line, err);
     }
     return status;
-}
-
-static void json_uint(bm_json *json, const char *key, uint64_t value)
-{
-    bm_json_key(json, key);
-    bm_json_uint(json, value);
 }
 
 static bm_status write_json(const cluster *c, bm_rows *rows, bm_error *err)
 {
     bm_json json = {0};
     bm_json_begin_object(&json);
-    json_uint(&json, "schema", 1);
+    bm_json_key_uint(&json, "schema", 1);
     bm_json_key(&json, "kind");
     bm_json_text(&json, "cluster");
     bm_json_key(&json, "cluster");
-    bm_json_text(&json, c->star ? "star" : "components");
-    json_uint(&json, "pairs", c->n_rows);
-    json_uint(&json, "documents", c->ids.n);
-    json_uint(&json, "unknown", c->n_unknown);
+    bm_json_text(&json, bm_option_word(BM_OPTION_CLUSTER, c->options->cluster));
+    bm_json_key_uint(&json, "pairs", c->n_rows);
+    bm_json_key_uint(&json, "documents", c->ids.n);
+    bm_json_key_uint(&json, "unknown", c->n_unknown);
     bm_json_key(&json, "thresholds");
     bm_json_begin_array(&json);
     for (size_t i = 0; i < c->n_levels; i++) {
         bm_json_begin_object(&json);
         bm_json_key(&json, "threshold");
         bm_json_double(&json, c->results[i].threshold);
-        json_uint(&json, "pairs", c->results[i].pairs);
-        json_uint(&json, "groups", c->results[i].groups);
-        json_uint(&json, "largest", c->results[i].largest);
-        json_uint(&json, "removed", c->results[i].removed);
+        bm_json_key_uint(&json, "pairs", c->results[i].pairs);
+        bm_json_key_uint(&json, "groups", c->results[i].groups);
+        bm_json_key_uint(&json, "largest", c->results[i].largest);
+        bm_json_key_uint(&json, "removed", c->results[i].removed);
         bm_json_end_object(&json);
     }
     bm_json_end_array(&json);

@@ -14,6 +14,7 @@
 #include "pipeline/output/kept_pass.h"
 #include "pipeline/output/report.h"
 #include "pipeline/output/rows.h"
+#include "model/file_names.h"
 
 static void fill_counts(bm_counts *counts, const bm_grouping *grouping)
 {
@@ -33,7 +34,7 @@ static bm_status write_pairs_file(const bm_pairing *pairing, uint64_t *histogram
                           .docs = &pairing->job->context.docs,
                           .chain = true,
                           .histogram = histogram};
-    bm_status status = bm_out_dir_file(dir, "pairs.tsv", &rows.file, err);
+    bm_status status = bm_out_dir_file(dir, BM_FILE_PAIRS, &rows.file, err);
     if (status != BM_OK)
         return status;
     status = bm_rows_pairs(&rows, &pairs, err);
@@ -83,7 +84,7 @@ static bm_status group_and_write(const bm_pairing *pairing, bm_error *err)
     if (status == BM_OK)
         status = bm_job_finish(job,
                                &(bm_job_ending){.dir = job->checkpoint.dir,
-                                                .report_name = "report.json",
+                                                .report_name = BM_FILE_REPORT,
                                                 .grouping = &grouping,
                                                 .commit_checkpoint = true},
                                err);

@@ -18,7 +18,9 @@
 #include "pipeline/output/kept_pass.h"
 #include "pipeline/context/recipe.h"
 #include "pipeline/jobs/job_steps.h"
+#include "io/results/result_tables.h"
 #include "io/results/tsv_table.h"
+#include "model/file_names.h"
 
 typedef struct drop {
     uint32_t file;
@@ -54,40 +56,51 @@ static bm_status find_file(const filter *f, const bm_tsv_table *table, size_t fi
                       "the file '%.*s' is no input of the report", (int)name.len, name.data);
 }
 
-static bm_status load_drops(filter *f, const char *name, const char *header, size_t file_field,
-                            bool optional, bm_error *err)
+/* A table that names records by file and line. */
+typedef struct drop_table {
+    const char *name;
+    bm_table table;
+    size_t file_column, line_column;
+    bool optional;
+} drop_table;
+
+static bm_status load_rows(filter *f, const drop_table *what, bm_tsv_table *table, bm_error *err)
 {
-    char path[4096];
-    snprintf(path, sizeof path, "%s/%s", f->path, name);
-    bm_tsv_table table;
-    bm_error missing = {0};
-    bm_status status = bm_tsv_table_open(path, header, &table, &missing);
-    if (status != BM_OK) {
-        if (optional && status == BM_ERR_FORMAT && missing.line == 0)
-            return BM_OK;
-        if (err != NULL)
-            *err = missing;
-        return status;
-    }
     uint32_t file = 0;
     bool end = false;
-    for (;;) {
+    bm_status status = bm_tsv_table_next(table, &end, err);
+    for (; status == BM_OK && !end; status = bm_tsv_table_next(table, &end, err)) {
         drop next = {0};
-        status = bm_tsv_table_next(&table, &end, err);
-        if (status != BM_OK || end)
-            break;
-        status = find_file(f, &table, file_field, &file, err);
+        status = find_file(f, table, what->file_column, &file, err);
         if (status == BM_OK)
-            status = bm_tsv_table_uint(&table, file_field + 1, &next.line, err);
+            status = bm_tsv_table_uint(table, what->line_column, &next.line, err);
         void *drops = f->drops;
         if (status == BM_OK)
             status = bm_grow(&drops, &f->cap_drops, f->n_drops + 1, sizeof *f->drops, err);
         f->drops = drops;
         if (status != BM_OK)
-            break;
+            return status;
         next.file = file;
         f->drops[f->n_drops++] = next;
     }
+    return status;
+}
+
+static bm_status load_drops(filter *f, const drop_table *what, bm_error *err)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%s", f->path, what->name);
+    bm_tsv_table table;
+    bm_error missing = {0};
+    bm_status status = bm_tsv_table_open(path, bm_table_header(what->table), &table, &missing);
+    if (status != BM_OK) {
+        if (what->optional && status == BM_ERR_FORMAT && missing.line == 0)
+            return BM_OK;
+        if (err != NULL)
+            *err = missing;
+        return status;
+    }
+    status = load_rows(f, what, &table, err);
     bm_tsv_table_close(&table);
     return status;
 }
@@ -102,11 +115,14 @@ static int by_place(const void *x, const void *y)
 
 static bm_status load_all_drops(filter *f, bm_error *err)
 {
-    bm_status status =
-        load_drops(f, "removed.tsv", "id\tkept\tjaccard\treason\tfile\tline", 4, false, err);
+    static const drop_table removed = {BM_FILE_REMOVED, BM_TABLE_REMOVED, BM_REMOVED_FILE,
+                                       BM_REMOVED_LINE, false};
+    static const drop_table skipped = {BM_FILE_SKIPPED, BM_TABLE_SKIPPED, BM_SKIPPED_FILE,
+                                       BM_SKIPPED_LINE, true};
+    bm_status status = load_drops(f, &removed, err);
     f->n_removed = f->n_drops;
     if (status == BM_OK)
-        status = load_drops(f, "skipped.tsv", "file\tline\treason", 0, true, err);
+        status = load_drops(f, &skipped, err);
     if (status == BM_OK && f->n_drops > 1)
         qsort(f->drops, f->n_drops, sizeof *f->drops, by_place);
     return status;
@@ -178,7 +194,7 @@ static bm_status write_all(filter *f, bm_out_dir *dir, bm_error *err)
     counts->skipped = f->n_drops - f->n_removed;
     counts->documents = counts->kept + f->n_removed;
     return status == BM_OK
-               ? bm_job_finish(f->job, &(bm_job_ending){.dir = dir, .report_name = "report.json"},
+               ? bm_job_finish(f->job, &(bm_job_ending){.dir = dir, .report_name = BM_FILE_REPORT},
                                err)
                : status;
 }

@@ -15,6 +15,7 @@
 #include "pipeline/checkpoint/checkpoint_save.h"
 #include "pipeline/jobs/job_steps.h"
 #include "pipeline/output/rows.h"
+#include "model/file_names.h"
 
 typedef struct sign_out {
     const bm_settings *settings;
@@ -64,7 +65,7 @@ static bm_status write_n_shingles(bm_out_dir *dir, const bm_doc_table *docs, bm_
 {
     bm_npy_writer writer;
     uint32_t block[4096];
-    bm_status status = bm_npy_writer_open(dir, "n_shingles.npy", "<u4", 0, &writer, err);
+    bm_status status = bm_npy_writer_open(dir, BM_FILE_N_SHINGLES, "<u4", 0, &writer, err);
     if (status != BM_OK)
         return status;
     for (size_t i = 0; status == BM_OK && i < docs->n;) {
@@ -86,9 +87,10 @@ static bm_status write_arrays(bm_job *job, bm_error *err)
     bm_status status = bm_checkpoint_load(checkpoint, NULL, err);
     bm_job_context_stage(&job->context, "sign", "bytes");
     if (status == BM_OK)
-        status = open_array(checkpoint, "signatures.npy", "<u4", s->sketch.perms, &out.words, err);
+        status =
+            open_array(checkpoint, BM_FILE_SIGNATURES, "<u4", s->sketch.perms, &out.words, err);
     if (status == BM_OK && keys)
-        status = open_array(checkpoint, "band_keys.npy", "<u8", s->plan.bands, &out.keys, err);
+        status = open_array(checkpoint, BM_FILE_BAND_KEYS, "<u8", s->plan.bands, &out.keys, err);
     checkpoint->flush = flush;
     checkpoint->flush_ctx = &out;
     if (status == BM_OK)
@@ -117,10 +119,11 @@ static bm_status write_all(bm_job *job, bm_error *err)
     if (status == BM_OK && context->settings->input.on_error == BM_ON_ERROR_SKIP)
         status = bm_rows_skipped(dir, &context->docs, &context->inputs.names, err);
     if (status == BM_OK)
-        status = bm_job_finish(
-            job,
-            &(bm_job_ending){.dir = dir, .report_name = "manifest.json", .commit_checkpoint = true},
-            err);
+        status = bm_job_finish(job,
+                               &(bm_job_ending){.dir = dir,
+                                                .report_name = BM_FILE_MANIFEST,
+                                                .commit_checkpoint = true},
+                               err);
     return status;
 }
 

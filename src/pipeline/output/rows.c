@@ -1,12 +1,12 @@
-/* rows.c -- ids, sources, skipped records, removals and groups. */
+/* rows.c -- ids, sources, skipped records, removals and groups.
+ *
+ * Tests: tests/unit/jobs/test_jobs.c, tests/unit/io_results/test_result_tables.c */
 #include "pipeline/output/rows.h"
-
-#include <inttypes.h>
-#include <math.h>
-#include <string.h>
 
 #include "base/error.h"
 #include "io/json/json_write.h"
+#include "io/results/result_tables.h"
+#include "model/file_names.h"
 
 #define FLUSH_BYTES (256u << 10)
 
@@ -54,18 +54,6 @@ typedef struct context {
     const uint8_t *dropped;
 } context;
 
-static bm_status add_id(bm_buf *buf, const bm_doc_table *docs, size_t doc, bm_error *err)
-{
-    return bm_tsv_escape(buf, bm_doc_table_id(docs, doc), err);
-}
-
-static bm_status add_file_name(bm_buf *buf, const bm_file_names *names, uint32_t file,
-                               bm_error *err)
-{
-    const char *name = names->names[file];
-    return bm_tsv_escape(buf, (bm_str){name, strlen(name)}, err);
-}
-
 /* --- ids.txt --- */
 
 static bm_status fill_ids(bm_rows *rows, const void *ctx, bm_error *err)
@@ -75,7 +63,7 @@ static bm_status fill_ids(bm_rows *rows, const void *ctx, bm_error *err)
     for (size_t i = 0; status == BM_OK && i < c->docs->n; i++) {
         if (c->dropped != NULL && c->dropped[i] != 0)
             continue;
-        status = add_id(&rows->buf, c->docs, i, err);
+        status = bm_tsv_escape(&rows->buf, bm_doc_table_id(c->docs, i), err);
         if (status == BM_OK)
             status = bm_buf_add(&rows->buf, "\n", 1, err);
         if (status == BM_OK)
@@ -87,14 +75,14 @@ static bm_status fill_ids(bm_rows *rows, const void *ctx, bm_error *err)
 bm_status bm_rows_ids(bm_out_dir *dir, const bm_doc_table *docs, bm_error *err)
 {
     context c = {.docs = docs};
-    return write_file(dir, "ids.txt", fill_ids, &c, err);
+    return write_file(dir, BM_FILE_IDS, fill_ids, &c, err);
 }
 
 bm_status bm_rows_kept_ids(bm_out_dir *dir, const bm_doc_table *docs, const uint8_t *dropped,
                            bm_error *err)
 {
     context c = {.docs = docs, .dropped = dropped};
-    return write_file(dir, "kept_ids.txt", fill_ids, &c, err);
+    return write_file(dir, BM_FILE_KEPT_IDS, fill_ids, &c, err);
 }
 
 /* --- skipped.tsv --- */
@@ -102,17 +90,12 @@ bm_status bm_rows_kept_ids(bm_out_dir *dir, const bm_doc_table *docs, const uint
 static bm_status fill_skipped(bm_rows *rows, const void *ctx, bm_error *err)
 {
     const context *c = ctx;
-    bm_status status = bm_buf_add_text(&rows->buf, "file\tline\treason\n", err);
+    bm_status status = bm_table_begin(&rows->buf, BM_TABLE_SKIPPED, err);
     for (size_t i = 0; status == BM_OK && i < c->docs->n_skipped; i++) {
         const bm_skipped *skipped = &c->docs->skipped[i];
-        status = add_file_name(&rows->buf, c->names, skipped->file, err);
-        if (status == BM_OK)
-            status = bm_buf_add_format(&rows->buf, err, "\t%" PRIu64 "\t", skipped->line);
-        if (status == BM_OK)
-            status =
-                bm_tsv_escape(&rows->buf, (bm_str){skipped->reason, strlen(skipped->reason)}, err);
-        if (status == BM_OK)
-            status = bm_buf_add(&rows->buf, "\n", 1, err);
+        const bm_skipped_line line = {c->names->names[skipped->file], skipped->line,
+                                      skipped->reason};
+        status = bm_skipped_line_add(&rows->buf, &line, err);
         if (status == BM_OK)
             status = bm_rows_flush(rows, false, err);
     }
@@ -123,29 +106,25 @@ bm_status bm_rows_skipped(bm_out_dir *dir, const bm_doc_table *docs, const bm_fi
                           bm_error *err)
 {
     context c = {.docs = docs, .names = names};
-    return write_file(dir, "skipped.tsv", fill_skipped, &c, err);
+    return write_file(dir, BM_FILE_SKIPPED, fill_skipped, &c, err);
 }
 
 /* --- sources.tsv --- */
 
-typedef struct source_counts {
-    uint64_t first_row, documents, skipped, removed;
-} source_counts;
-
-static void count_sources(const context *c, source_counts *counts, size_t n_sources)
+static void count_sources(const context *c, bm_source_line *lines, size_t n_sources)
 {
     uint64_t row = 0;
     for (size_t i = 0; i < c->docs->n; i++) {
-        source_counts *s = &counts[c->docs->rows[i].file];
-        s->documents++;
-        if (c->grouping != NULL && c->grouping->reason[i] != BM_REASON_KEPT)
-            s->removed++;
+        bm_source_line *line = &lines[c->docs->rows[i].file];
+        line->documents++;
+        line->removed += c->grouping != NULL && c->grouping->reason[i] != BM_REASON_KEPT;
     }
     for (size_t i = 0; i < c->docs->n_skipped; i++)
-        counts[c->docs->skipped[i].file].skipped++;
+        lines[c->docs->skipped[i].file].skipped++;
     for (size_t i = 0; i < n_sources; i++) {
-        counts[i].first_row = row;
-        row += counts[i].documents;
+        lines[i].file = c->names->names[i];
+        lines[i].first_row = row;
+        row += lines[i].documents;
     }
 }
 
@@ -153,24 +132,17 @@ static bm_status fill_sources(bm_rows *rows, const void *ctx, bm_error *err)
 {
     const context *c = ctx;
     size_t n = c->names->n;
-    source_counts *counts = bm_alloc_zero(n, sizeof *counts);
-    if (counts == NULL)
-        return bm_fail_nomem(err, n * sizeof *counts);
-    count_sources(c, counts, n);
-    bm_status status =
-        bm_buf_add_text(&rows->buf, "file\tfirst_row\tdocuments\tskipped\tremoved\tkept\n", err);
+    bm_source_line *lines = bm_alloc_zero(n, sizeof *lines);
+    if (lines == NULL)
+        return bm_fail_nomem(err, n * sizeof *lines);
+    count_sources(c, lines, n);
+    bm_status status = bm_table_begin(&rows->buf, BM_TABLE_SOURCES, err);
     for (size_t i = 0; status == BM_OK && i < n; i++) {
-        const source_counts *s = &counts[i];
-        status = add_file_name(&rows->buf, c->names, (uint32_t)i, err);
-        if (status == BM_OK)
-            status = bm_buf_add_format(
-                &rows->buf, err,
-                "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\n", s->first_row,
-                s->documents, s->skipped, s->removed, s->documents - s->removed);
+        status = bm_source_line_add(&rows->buf, &lines[i], err);
         if (status == BM_OK)
             status = bm_rows_flush(rows, false, err);
     }
-    bm_free(counts);
+    bm_free(lines);
     return status;
 }
 
@@ -178,7 +150,7 @@ bm_status bm_rows_sources(bm_out_dir *dir, const bm_doc_table *docs, const bm_gr
                           const bm_file_names *names, bm_error *err)
 {
     context c = {.docs = docs, .grouping = grouping, .names = names};
-    return write_file(dir, "sources.tsv", fill_sources, &c, err);
+    return write_file(dir, BM_FILE_SOURCES, fill_sources, &c, err);
 }
 
 /* --- removed.tsv --- */
@@ -198,37 +170,25 @@ static const char *reason_name(bm_reason reason)
     return "kept";
 }
 
-static bm_status add_removed(bm_rows *rows, const context *c, size_t doc, bm_error *err)
-{
-    const bm_grouping *g = c->grouping;
-    const bm_doc_row *row = &c->docs->rows[doc];
-    bm_buf *buf = &rows->buf;
-    bm_status status = add_id(buf, c->docs, doc, err);
-    if (status == BM_OK)
-        status = bm_buf_add(buf, "\t", 1, err);
-    if (status == BM_OK)
-        status = add_id(buf, c->docs, g->kept[doc], err);
-    if (status == BM_OK)
-        status = isnan(g->similarity[doc])
-                     ? bm_buf_add(buf, "\t", 1, err)
-                     : bm_buf_add_format(buf, err, "\t%.6f", g->similarity[doc]);
-    if (status == BM_OK)
-        status = bm_buf_add_format(buf, err, "\t%s\t", reason_name((bm_reason)g->reason[doc]));
-    if (status == BM_OK)
-        status = add_file_name(buf, c->names, row->file, err);
-    if (status == BM_OK)
-        status = row->line == 0 ? bm_buf_add_text(buf, "\t\n", err)
-                                : bm_buf_add_format(buf, err, "\t%" PRIu64 "\n", row->line);
-    return status == BM_OK ? bm_rows_flush(rows, false, err) : status;
-}
-
 static bm_status fill_removed(bm_rows *rows, const void *ctx, bm_error *err)
 {
     const context *c = ctx;
-    bm_status status = bm_buf_add_text(&rows->buf, "id\tkept\tjaccard\treason\tfile\tline\n", err);
-    for (size_t i = 0; status == BM_OK && i < c->docs->n; i++)
-        if (c->grouping->reason[i] != BM_REASON_KEPT)
-            status = add_removed(rows, c, i, err);
+    const bm_grouping *g = c->grouping;
+    bm_status status = bm_table_begin(&rows->buf, BM_TABLE_REMOVED, err);
+    for (size_t i = 0; status == BM_OK && i < c->docs->n; i++) {
+        if (g->reason[i] == BM_REASON_KEPT)
+            continue;
+        const bm_doc_row *row = &c->docs->rows[i];
+        const bm_removed_line line = {.id = bm_doc_table_id(c->docs, i),
+                                      .kept = bm_doc_table_id(c->docs, g->kept[i]),
+                                      .jaccard = g->similarity[i],
+                                      .reason = reason_name((bm_reason)g->reason[i]),
+                                      .file = c->names->names[row->file],
+                                      .line = row->line};
+        status = bm_removed_line_add(&rows->buf, &line, err);
+        if (status == BM_OK)
+            status = bm_rows_flush(rows, false, err);
+    }
     return status;
 }
 
@@ -236,7 +196,7 @@ bm_status bm_rows_removed(bm_out_dir *dir, const bm_doc_table *docs, const bm_gr
                           const bm_file_names *names, bm_error *err)
 {
     context c = {.docs = docs, .grouping = grouping, .names = names};
-    return write_file(dir, "removed.tsv", fill_removed, &c, err);
+    return write_file(dir, BM_FILE_REMOVED, fill_removed, &c, err);
 }
 
 /* --- groups.jsonl --- */
@@ -245,25 +205,12 @@ static bm_status add_group(bm_rows *rows, const context *c, bm_json *json, size_
                            bm_error *err)
 {
     const bm_grouping *g = c->grouping;
-    uint64_t begin = g->begin[group], end = g->begin[group + 1];
-    json->buf.len = 0;
-    json->comma = false;
-    bm_json_begin_object(json);
-    bm_json_key(json, "group");
-    bm_json_uint(json, group + 1);
-    bm_json_key(json, "kept");
-    bm_json_string(json, bm_doc_table_id(c->docs, g->kept[g->members[begin]]));
-    bm_json_key(json, "size");
-    bm_json_uint(json, end - begin);
-    bm_json_key(json, "members");
-    bm_json_begin_array(json);
+    const uint64_t begin = g->begin[group], end = g->begin[group + 1];
+    const bm_str kept = bm_doc_table_id(c->docs, g->kept[g->members[begin]]);
+    bm_group_line_begin(json, group + 1, kept, end - begin);
     for (uint64_t i = begin; i < end; i++)
         bm_json_string(json, bm_doc_table_id(c->docs, g->members[i]));
-    bm_json_end_array(json);
-    bm_json_end_object(json);
-    bm_status status = bm_json_finish(json, err);
-    if (status == BM_OK)
-        status = bm_buf_add(&rows->buf, json->buf.data, json->buf.len, err);
+    bm_status status = bm_group_line_end(json, &rows->buf, err);
     return status == BM_OK ? bm_rows_flush(rows, false, err) : status;
 }
 
@@ -282,5 +229,5 @@ bm_status bm_rows_groups(bm_out_dir *dir, const bm_doc_table *docs, const bm_gro
                          bm_error *err)
 {
     context c = {.docs = docs, .grouping = grouping};
-    return write_file(dir, "groups.jsonl", fill_groups, &c, err);
+    return write_file(dir, BM_FILE_GROUPS, fill_groups, &c, err);
 }

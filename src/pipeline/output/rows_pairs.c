@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "io/json/json_write.h"
+#include "io/results/result_tables.h"
 
 typedef struct partner {
     uint32_t doc;
@@ -117,49 +117,16 @@ static bm_status gather(partners *p, uint32_t doc, bm_error *err)
     return status;
 }
 
-static bm_status write_json(bm_rows *rows, const bm_pair_rows *pairs, uint32_t doc,
-                            const partner *other, bm_error *err)
-{
-    bm_json json = {0};
-    bm_json_begin_object(&json);
-    bm_json_key(&json, "id_a");
-    bm_json_string(&json, bm_doc_table_id(pairs->docs, doc));
-    bm_json_key(&json, "id_b");
-    bm_json_string(&json, bm_doc_table_id(pairs->docs, other->doc));
-    bm_json_key(&json, "jaccard");
-    bm_json_double(&json, other->similarity);
-    bm_json_end_object(&json);
-    bm_status status = bm_json_finish(&json, err);
-    if (status == BM_OK)
-        status = bm_buf_add(&rows->buf, json.buf.data, json.buf.len, err);
-    bm_buf_reset(&json.buf);
-    return status;
-}
-
-static bm_status write_tsv(bm_rows *rows, const bm_pair_rows *pairs, uint32_t doc,
-                           const partner *other, bm_error *err)
-{
-    bm_buf *buf = &rows->buf;
-    bm_status status = bm_tsv_escape(buf, bm_doc_table_id(pairs->docs, doc), err);
-    if (status == BM_OK)
-        status = bm_buf_add(buf, "\t", 1, err);
-    if (status == BM_OK)
-        status = bm_tsv_escape(buf, bm_doc_table_id(pairs->docs, other->doc), err);
-    if (status == BM_OK)
-        status = isnan(other->similarity)
-                     ? bm_buf_add_text(buf, "\t\n", err)
-                     : bm_buf_add_format(buf, err, "\t%.6f\n", other->similarity);
-    return status;
-}
-
 static bm_status write_row(bm_rows *rows, bm_pair_rows *pairs, const partners *p, uint32_t doc,
                            bm_error *err)
 {
     bm_status status = BM_OK;
     for (size_t i = 0; status == BM_OK && i < p->n_row; i++) {
         const partner *other = &p->row[i];
-        status = pairs->json ? write_json(rows, pairs, doc, other, err)
-                             : write_tsv(rows, pairs, doc, other, err);
+        const bm_pair_line line = {bm_doc_table_id(pairs->docs, doc),
+                                   bm_doc_table_id(pairs->docs, other->doc), other->similarity};
+        status = pairs->json ? bm_pair_line_add_json(&rows->buf, &line, err)
+                             : bm_pair_line_add(&rows->buf, &line, err);
         if (status == BM_OK)
             status = bm_rows_flush(rows, false, err);
         if (pairs->histogram != NULL && !isnan(other->similarity))
@@ -257,8 +224,7 @@ static bm_status write_rows(bm_rows *rows, partners *p, bm_pair_rows *pairs, bm_
 bm_status bm_rows_pairs(bm_rows *rows, bm_pair_rows *pairs, bm_error *err)
 {
     partners p = {.rows = pairs};
-    bm_status status =
-        pairs->json ? BM_OK : bm_buf_add_text(&rows->buf, "id_a\tid_b\tjaccard\n", err);
+    bm_status status = pairs->json ? BM_OK : bm_table_begin(&rows->buf, BM_TABLE_PAIRS, err);
     if (status == BM_OK)
         status = index_copies(&p, err);
     if (status == BM_OK)

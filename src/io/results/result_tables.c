@@ -1,0 +1,167 @@
+/* result_tables.c -- one row of the table a file, one function a kind of row.
+ *
+ * Tests: tests/unit/io_results/test_result_tables.c */
+#include "io/results/result_tables.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+
+static const struct {
+    const char *kind, *header;
+} tables[BM_N_TABLES] = {
+    [BM_TABLE_PAIRS] = {"pairs", "id_a\tid_b\tjaccard"},
+    [BM_TABLE_REMOVED] = {"removed", "id\tkept\tjaccard\treason\tfile\tline"},
+    [BM_TABLE_SOURCES] = {"sources", "file\tfirst_row\tdocuments\tskipped\tremoved\tkept"},
+    [BM_TABLE_SKIPPED] = {"skipped", "file\tline\treason"},
+    [BM_TABLE_THRESHOLDS] = {"thresholds", "threshold\tpairs\tgroups\tlargest\tremoved"},
+};
+
+const char *bm_table_header(bm_table table)
+{
+    return tables[table].header;
+}
+
+const char *bm_table_kind(bm_table table)
+{
+    return tables[table].kind;
+}
+
+bm_table bm_table_of_header(bm_str line)
+{
+    unsigned table = 0;
+    while (table < BM_N_TABLES && (line.len != strlen(tables[table].header) ||
+                                   memcmp(line.data, tables[table].header, line.len) != 0))
+        table++;
+    return (bm_table)table;
+}
+
+bm_status bm_table_begin(bm_buf *out, bm_table table, bm_error *err)
+{
+    return bm_buf_add_format(out, err, "%s\n", tables[table].header);
+}
+
+/* --- fields --- */
+
+static bm_str text_of(const char *text)
+{
+    return (bm_str){text, strlen(text)};
+}
+
+/* An escaped field and the tab or newline behind it. */
+static bm_status add_field(bm_buf *out, bm_str field, char end, bm_error *err)
+{
+    bm_status status = bm_tsv_escape(out, field, err);
+    return status == BM_OK ? bm_buf_add(out, &end, 1, err) : status;
+}
+
+/* Six decimals; nothing where it is not known. */
+static bm_status add_jaccard(bm_buf *out, double jaccard, bm_error *err)
+{
+    return isnan(jaccard) ? BM_OK : bm_buf_add_format(out, err, "%.6f", jaccard);
+}
+
+/* --- rows --- */
+
+bm_status bm_pair_line_add(bm_buf *out, const bm_pair_line *line, bm_error *err)
+{
+    bm_status status = add_field(out, line->id_a, '\t', err);
+    if (status == BM_OK)
+        status = add_field(out, line->id_b, '\t', err);
+    if (status == BM_OK)
+        status = add_jaccard(out, line->jaccard, err);
+    return status == BM_OK ? bm_buf_add(out, "\n", 1, err) : status;
+}
+
+bm_status bm_pair_line_add_json(bm_buf *out, const bm_pair_line *line, bm_error *err)
+{
+    bm_json json = {0};
+    bm_json_begin_object(&json);
+    bm_json_key(&json, "id_a");
+    bm_json_string(&json, line->id_a);
+    bm_json_key(&json, "id_b");
+    bm_json_string(&json, line->id_b);
+    bm_json_key_double(&json, "jaccard", line->jaccard);
+    bm_json_end_object(&json);
+    bm_status status = bm_json_finish(&json, err);
+    if (status == BM_OK)
+        status = bm_buf_add(out, json.buf.data, json.buf.len, err);
+    bm_buf_reset(&json.buf);
+    return status;
+}
+
+bm_status bm_removed_line_add(bm_buf *out, const bm_removed_line *line, bm_error *err)
+{
+    bm_status status = add_field(out, line->id, '\t', err);
+    if (status == BM_OK)
+        status = add_field(out, line->kept, '\t', err);
+    if (status == BM_OK)
+        status = add_jaccard(out, line->jaccard, err);
+    if (status == BM_OK)
+        status = bm_buf_add_format(out, err, "\t%s\t", line->reason);
+    if (status == BM_OK)
+        status = add_field(out, text_of(line->file), '\t', err);
+    if (status == BM_OK)
+        status = line->line == 0 ? bm_buf_add(out, "\n", 1, err)
+                                 : bm_buf_add_format(out, err, "%" PRIu64 "\n", line->line);
+    return status;
+}
+
+bm_status bm_source_line_add(bm_buf *out, const bm_source_line *line, bm_error *err)
+{
+    bm_status status = add_field(out, text_of(line->file), '\t', err);
+    if (status != BM_OK)
+        return status;
+    return bm_buf_add_format(out, err,
+                             "%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\n",
+                             line->first_row, line->documents, line->skipped, line->removed,
+                             line->documents - line->removed);
+}
+
+bm_status bm_skipped_line_add(bm_buf *out, const bm_skipped_line *line, bm_error *err)
+{
+    bm_status status = add_field(out, text_of(line->file), '\t', err);
+    if (status == BM_OK)
+        status = bm_buf_add_format(out, err, "%" PRIu64 "\t", line->line);
+    return status == BM_OK ? add_field(out, text_of(line->reason), '\n', err) : status;
+}
+
+bm_status bm_threshold_line_add(bm_buf *out, const bm_threshold_line *line, bm_error *err)
+{
+    bm_json number = {0}; /* the shortest text that reads back as the threshold */
+    bm_json_double(&number, line->threshold);
+    bm_status status = number.status == BM_OK ? BM_OK : bm_fail_nomem(err, number.buf.len);
+    if (status == BM_OK)
+        status = bm_buf_add(out, number.buf.data, number.buf.len, err);
+    if (status == BM_OK)
+        status =
+            bm_buf_add_format(out, err, "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\n",
+                              line->pairs, line->groups, line->largest, line->removed);
+    bm_buf_reset(&number.buf);
+    return status;
+}
+
+/* --- groups --- */
+
+void bm_group_line_begin(bm_json *json, uint64_t group, bm_str kept, uint64_t size)
+{
+    json->buf.len = 0;
+    json->comma = false;
+    bm_json_begin_object(json);
+    bm_json_key_uint(json, BM_GROUP_NUMBER, group);
+    bm_json_key(json, BM_GROUP_KEPT);
+    bm_json_string(json, kept);
+    bm_json_key_uint(json, BM_GROUP_SIZE, size);
+    bm_json_key(json, BM_GROUP_MEMBERS);
+    bm_json_begin_array(json);
+}
+
+bm_status bm_group_line_end(bm_json *json, bm_buf *out, bm_error *err)
+{
+    bm_json_end_array(json);
+    bm_json_end_object(json);
+    bm_status status = bm_json_finish(json, err);
+    return status == BM_OK ? bm_buf_add(out, json->buf.data, json->buf.len, err) : status;
+}

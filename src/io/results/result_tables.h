@@ -1,0 +1,86 @@
+/* result_tables.h -- the tables and rows that bandmill writes, each said once: header, columns, and the
+ * form of a row (docs/formats.md). Readers and writers of them are built on this.
+ *
+ * Text files: UTF-8, fields parted by tabs, LF at the end; in ids, paths and reasons backslash, tab,
+ * newline, carriage return are written \\ \t \n \r. A number that is not known is an empty field. */
+#ifndef BM_IO_RESULTS_RESULT_TABLES_H
+#define BM_IO_RESULTS_RESULT_TABLES_H
+
+#include <bandmill/status.h>
+#include <bandmill/types.h>
+
+#include "base/memory.h"
+#include "io/json/json_write.h"
+
+typedef enum bm_table {
+    BM_TABLE_PAIRS,      /* pairs.tsv */
+    BM_TABLE_REMOVED,    /* removed.tsv */
+    BM_TABLE_SOURCES,    /* sources.tsv */
+    BM_TABLE_SKIPPED,    /* skipped.tsv */
+    BM_TABLE_THRESHOLDS, /* of `cluster` with several thresholds */
+    BM_N_TABLES
+} bm_table;
+
+/* Places of the columns that readers ask for. */
+enum { BM_REMOVED_FILE = 4, BM_REMOVED_LINE = 5, BM_SKIPPED_FILE = 0, BM_SKIPPED_LINE = 1 };
+
+/* The column names, parted by tabs, without a newline. */
+const char *bm_table_header(bm_table table);
+/* "pairs", "removed", "sources", "skipped", "thresholds". */
+const char *bm_table_kind(bm_table table);
+/* The table of a header line; BM_N_TABLES: none of ours. */
+bm_table bm_table_of_header(bm_str line);
+/* The header and a newline. */
+bm_status bm_table_begin(bm_buf *out, bm_table table, bm_error *err);
+
+/* --- rows: each with its newline --- */
+
+typedef struct bm_pair_line {
+    bm_str id_a, id_b;
+    double jaccard; /* NaN: not known */
+} bm_pair_line;
+bm_status bm_pair_line_add(bm_buf *out, const bm_pair_line *line, bm_error *err);
+/* The same as an object of JSON Lines. */
+bm_status bm_pair_line_add_json(bm_buf *out, const bm_pair_line *line, bm_error *err);
+
+typedef struct bm_removed_line {
+    bm_str id, kept;
+    double jaccard; /* of the two; NaN: not known */
+    const char *reason;
+    const char *file;
+    uint64_t line; /* 0: not known */
+} bm_removed_line;
+bm_status bm_removed_line_add(bm_buf *out, const bm_removed_line *line, bm_error *err);
+
+typedef struct bm_source_line {
+    const char *file;
+    uint64_t first_row, documents, skipped, removed;
+} bm_source_line;
+bm_status bm_source_line_add(bm_buf *out, const bm_source_line *line, bm_error *err);
+
+typedef struct bm_skipped_line {
+    const char *file;
+    uint64_t line;
+    const char *reason;
+} bm_skipped_line;
+bm_status bm_skipped_line_add(bm_buf *out, const bm_skipped_line *line, bm_error *err);
+
+typedef struct bm_threshold_line {
+    double threshold;
+    uint64_t pairs, groups, largest, removed;
+} bm_threshold_line;
+bm_status bm_threshold_line_add(bm_buf *out, const bm_threshold_line *line, bm_error *err);
+
+/* --- groups.jsonl: {"group":1,"kept":ID,"size":N,"members":[ID,...]} --- */
+
+#define BM_GROUP_NUMBER  "group"
+#define BM_GROUP_KEPT    "kept"
+#define BM_GROUP_SIZE    "size"
+#define BM_GROUP_MEMBERS "members"
+
+/* `json` is {0} before the first group and reused; its members are added with bm_json_string. */
+void bm_group_line_begin(bm_json *json, uint64_t group, bm_str kept, uint64_t size);
+/* The whole row with its newline to `out`. */
+bm_status bm_group_line_end(bm_json *json, bm_buf *out, bm_error *err);
+
+#endif
