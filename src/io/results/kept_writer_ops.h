@@ -1,0 +1,36 @@
+/* kept_writer_ops.h -- the table of writers of kept documents: a row is a way of keeping them, and each
+ * input format has one (kept_writer.c). To add a way is a new file and a row. */
+#ifndef BM_IO_RESULTS_KEPT_WRITER_OPS_H
+#define BM_IO_RESULTS_KEPT_WRITER_OPS_H
+
+#include <bandmill/types.h>
+
+#include "base/memory.h"
+#include "io/input/input_set.h"
+#include "io/output/out_dir.h"
+
+/* What a writer is opened with; borrowed until close. */
+typedef struct bm_kept_cfg {
+    bm_out_dir *dir;
+    const bm_input_set *set;
+    bm_kept kept;
+} bm_kept_cfg;
+
+/* Calls that a way has no use for are NULL: nothing happens then. */
+typedef struct bm_kept_writer_ops {
+    bool wants_ids; /* ids rather than records */
+    bm_status (*open)(const bm_kept_cfg *cfg, void **state, bm_error *err);
+    /* The input of this number is the next of which something is kept; those between are empty. */
+    bm_status (*begin_file)(void *state, size_t index, bm_error *err);
+    bm_status (*write)(void *state, bm_str raw, bm_error *err);
+    bm_status (*end_file)(void *state, bm_error *err);
+    bm_status (*id)(void *state, bm_str id, bm_error *err);
+    bm_status (*finish)(void *state, bm_error *err);
+    void (*close)(void *state); /* drops what is still open */
+} bm_kept_writer_ops;
+
+/* The rows. */
+extern const bm_kept_writer_ops bm_kept_records; /* kept_records.c: byte for byte, in files */
+extern const bm_kept_writer_ops bm_kept_ids;     /* kept_id_list.c: kept_ids.txt */
+
+#endif
