@@ -58,16 +58,21 @@ static const char *compression_ending(bm_kept kept, const char *own)
     }
 }
 
-/* Append the file name `name` (a last step, or "-") as it is kept: `single` puts "kept" for all but
- * the ending. */
+/* How files are named here; `single` puts "kept" for all of a name but the ending. */
+typedef struct naming {
+    bm_kept_naming asked;
+    bool single;
+} naming;
+
+/* Append the file name `name` (a last step, or "-") as it is kept. */
 static bm_status add_file_name(bm_buf *out, const char *name, const bm_kept_source *source,
-                               bm_format format, bm_kept kept, bool single, bm_error *err)
+                               const naming *how, bm_error *err)
 {
     static const char *const endings[] = {"", ".gz", ".zst"};
     bool is_stdin = strcmp(source->name, "-") == 0;
     size_t len = strlen(name), plain = without_compression(name, len);
     const char *own = is_stdin ? endings[source->compression] : name + plain;
-    const char *ending = format_ending(format);
+    const char *ending = format_ending(how->asked.format);
     size_t ending_len = strlen(ending), stem = plain;
     if (!is_stdin) {
         while (stem > 0 && name[stem - 1] != '.')
@@ -78,7 +83,7 @@ static bm_status add_file_name(bm_buf *out, const char *name, const bm_kept_sour
         }
     }
     bm_status status;
-    if (single) {
+    if (how->single) {
         status = bm_buf_add_text(out, BM_FILE_KEPT, err);
         if (status == BM_OK)
             status = bm_buf_add(out, ending, ending_len, err);
@@ -88,7 +93,7 @@ static bm_status add_file_name(bm_buf *out, const char *name, const bm_kept_sour
         status = bm_buf_add(out, name, plain, err);
     }
     if (status == BM_OK)
-        status = bm_buf_add_text(out, compression_ending(kept, own), err);
+        status = bm_buf_add_text(out, compression_ending(how->asked.kept, own), err);
     return status;
 }
 
@@ -127,12 +132,17 @@ static size_t shared_folder(const char *first, const char *path, size_t common)
     return same; /* with its last slash */
 }
 
-static bm_status plain_paths(const bm_kept_source *sources, size_t n, const char *cwd, char **paths,
-                             size_t *common, bm_error *err)
+/* Paths made plain, and what they have in common. */
+typedef struct plain_list {
+    char **paths; /* NULL: standard input */
+    size_t n, common;
+} plain_list;
+
+static bm_status plain_paths(const bm_kept_source *sources, const char *cwd, plain_list *out,
+                             bm_error *err)
 {
     const char *first = NULL;
-    *common = 0;
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < out->n; i++) {
         if (strcmp(sources[i].name, "-") == 0)
             continue;
         bm_buf path = {0};
@@ -141,12 +151,12 @@ static bm_status plain_paths(const bm_kept_source *sources, size_t n, const char
             bm_buf_reset(&path);
             return status;
         }
-        paths[i] = path.data;
+        out->paths[i] = path.data;
         const char *slash = strrchr(path.data, '/');
         if (first == NULL)
-            *common = slash != NULL ? (size_t)(slash - path.data) + 1 : 0;
+            out->common = slash != NULL ? (size_t)(slash - path.data) + 1 : 0;
         else
-            *common = shared_folder(first, path.data, *common);
+            out->common = shared_folder(first, path.data, out->common);
         first = first != NULL ? first : path.data;
     }
     return BM_OK;
@@ -192,17 +202,18 @@ static bm_status check_distinct(char *const *names, size_t n, bm_error *err)
     return status;
 }
 
-static bm_status make_name(const bm_kept_source *source, const char *path, size_t common,
-                           bm_format format, bm_kept kept, char **out, bm_error *err)
+/* `below`: the path below the common folder, "-" for standard input. */
+static bm_status make_name(const bm_kept_source *source, const char *below, const naming *how,
+                           char **out, bm_error *err)
 {
     bm_buf name = {0};
-    const char *below = path != NULL ? path + common : "-", *slash = strrchr(below, '/');
+    const char *slash = strrchr(below, '/');
     const char *last = slash != NULL ? slash + 1 : below;
     bm_status status = bm_buf_add_text(&name, BM_FILE_KEPT "/", err);
     if (status == BM_OK)
         status = bm_buf_add(&name, below, (size_t)(last - below), err);
     if (status == BM_OK)
-        status = add_file_name(&name, last, source, format, kept, false, err);
+        status = add_file_name(&name, last, source, how, err);
     if (status == BM_OK)
         status = bm_buf_end(&name, err);
     if (status != BM_OK)
@@ -212,13 +223,13 @@ static bm_status make_name(const bm_kept_source *source, const char *path, size_
     return status;
 }
 
-static bm_status single_name(const bm_kept_source *source, bm_format format, bm_kept kept,
-                             char **out, bm_error *err)
+static bm_status single_name(const bm_kept_source *source, const naming *how, char **out,
+                             bm_error *err)
 {
     bm_buf name = {0};
     const char *slash = strrchr(source->name, '/');
-    bm_status status = add_file_name(&name, slash != NULL ? slash + 1 : source->name, source,
-                                     format, kept, true, err);
+    bm_status status =
+        add_file_name(&name, slash != NULL ? slash + 1 : source->name, source, how, err);
     if (status == BM_OK)
         status = bm_buf_end(&name, err);
     if (status != BM_OK)
@@ -228,31 +239,33 @@ static bm_status single_name(const bm_kept_source *source, bm_format format, bm_
     return status;
 }
 
-bm_status bm_kept_names(const bm_kept_source *sources, size_t n, bm_format format, bm_kept kept,
-                        const char *cwd, char **names, bm_error *err)
+bm_status bm_kept_names(const bm_kept_source *sources, size_t n, const bm_kept_naming *asked,
+                        char **names, bm_error *err)
 {
+    const naming how = {.asked = *asked, .single = n == 1};
     for (size_t i = 0; i < n; i++)
         names[i] = NULL;
     if (n == 0)
         return BM_OK;
     if (n == 1)
-        return single_name(&sources[0], format, kept, &names[0], err);
-    char **paths = bm_alloc_zero(n, sizeof *paths);
-    size_t common;
-    if (paths == NULL)
-        return bm_fail_nomem(err, n * sizeof *paths);
-    bm_status status = plain_paths(sources, n, cwd, paths, &common, err);
-    for (size_t i = 0; i < n && status == BM_OK; i++)
-        status = make_name(&sources[i], paths[i], common, format, kept, &names[i], err);
+        return single_name(&sources[0], &how, &names[0], err);
+    plain_list plain = {.paths = bm_alloc_zero(n, sizeof *plain.paths), .n = n};
+    if (plain.paths == NULL)
+        return bm_fail_nomem(err, n * sizeof *plain.paths);
+    bm_status status = plain_paths(sources, asked->cwd, &plain, err);
+    for (size_t i = 0; i < n && status == BM_OK; i++) {
+        const char *below = plain.paths[i] != NULL ? plain.paths[i] + plain.common : "-";
+        status = make_name(&sources[i], below, &how, &names[i], err);
+    }
     if (status == BM_OK)
         status = check_distinct(names, n, err);
     for (size_t i = 0; i < n; i++) {
-        bm_free(paths[i]);
+        bm_free(plain.paths[i]);
         if (status != BM_OK) {
             bm_free(names[i]);
             names[i] = NULL;
         }
     }
-    bm_free(paths);
+    bm_free(plain.paths);
     return status;
 }

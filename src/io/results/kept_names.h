@@ -12,10 +12,16 @@ typedef struct bm_kept_source {
     bm_compression compression;
 } bm_kept_source;
 
-/* names[i] (filled, n; the caller's, bm_free each): relative, without "..". `cwd` is the directory
- * that relative names start from, absolute. BM_ERR_USAGE where two would be the same, or one a
- * directory of the other. */
-bm_status bm_kept_names(const bm_kept_source *sources, size_t n, bm_format format, bm_kept kept,
-                        const char *cwd, char **names, bm_error *err);
+/* How kept files are named. */
+typedef struct bm_kept_naming {
+    bm_format format;
+    bm_kept kept;
+    const char *cwd; /* the directory that relative names start from, absolute */
+} bm_kept_naming;
+
+/* names[i] (filled, n; the caller's, bm_free each): relative, without "..". BM_ERR_USAGE where two
+ * would be the same, or one a directory of the other. */
+bm_status bm_kept_names(const bm_kept_source *sources, size_t n, const bm_kept_naming *naming,
+                        char **names, bm_error *err);
 
 #endif

@@ -58,7 +58,10 @@ static bm_status name_files(records *r, const bm_input_set *set, bm_error *err)
         status = bm_fail_errno(err, errno, ".", "cannot tell the current directory");
         goto out;
     }
-    status = bm_kept_names(sources, n, bm_input_set_format(set), r->kept, cwd, r->names, err);
+    status = bm_kept_names(
+        sources, n,
+        &(bm_kept_naming){.format = bm_input_set_format(set), .kept = r->kept, .cwd = cwd},
+        r->names, err);
     if (status == BM_OK)
         r->n = n;
 out:

@@ -120,12 +120,14 @@ static bm_status read_similarity(bm_pair_file *file, bm_str text, bm_error *err)
     return file->similarity <= 1.0 ? BM_OK : bad_row(file, err, "jaccard", wanted);
 }
 
-static bm_status take_id(bm_pair_file *file, const char *field, char *text, size_t len, bm_str *out,
+/* The id between `text` and `end`, unescaped where it lies. */
+static bm_status take_id(const bm_pair_file *file, char *text, const char *end, bm_str *out,
                          bm_error *err)
 {
-    size_t plain = bm_tsv_unescape(text, len);
+    size_t plain = bm_tsv_unescape(text, (size_t)(end - text));
     if (plain == SIZE_MAX)
-        return bad_row(file, err, field, "holds a broken escape (expected \\\\ \\t \\n \\r \\xHH)");
+        return bad_row(file, err, out == &file->id_a ? "id_a" : "id_b",
+                       "holds a broken escape (expected \\\\ \\t \\n \\r \\xHH)");
     *out = (bm_str){text, plain};
     return BM_OK;
 }
@@ -140,9 +142,9 @@ bm_status bm_pair_file_next(bm_pair_file *file, bool *more, bm_error *err)
     char *second = first != NULL ? memchr(first + 1, '\t', (size_t)(end - first - 1)) : NULL;
     if (second == NULL || memchr(second + 1, '\t', (size_t)(end - second - 1)) != NULL)
         return bad_row(file, err, "the row", "has another number of fields (expected 3)");
-    status = take_id(file, "id_a", row, (size_t)(first - row), &file->id_a, err);
+    status = take_id(file, row, first, &file->id_a, err);
     if (status == BM_OK)
-        status = take_id(file, "id_b", first + 1, (size_t)(second - first - 1), &file->id_b, err);
+        status = take_id(file, first + 1, second, &file->id_b, err);
     if (status == BM_OK && file->id_a.len == file->id_b.len &&
         memcmp(file->id_a.data, file->id_b.data, file->id_a.len) == 0)
         status = bad_row(file, err, "id_b", "is id_a again (expected two documents)");

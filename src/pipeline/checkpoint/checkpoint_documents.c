@@ -169,17 +169,16 @@ static bm_status save_block(const bm_checkpoint_documents *what, const block_hea
 
 /* Inputs whose digests are known, from the first on: those before that of the last document, since
  * the reader may be at work on it now. */
-static uint64_t sources_read(const bm_checkpoint_documents *what, bool complete)
+static uint64_t sources_read(const bm_checkpoint_documents *what)
 {
     const bm_doc_table *docs = what->docs;
-    if (complete)
+    if (what->complete)
         return bm_input_set_count(what->inputs);
     return docs->n > 0 ? docs->rows[docs->n - 1].file : 0;
 }
 
 bm_status bm_checkpoint_documents_save(const bm_checkpoint_documents *what, size_t first_doc,
-                                       size_t first_skipped, bool complete, bm_spill_file *file,
-                                       bm_error *err)
+                                       size_t first_skipped, bm_spill_file *file, bm_error *err)
 {
     const bm_doc_table *docs = what->docs;
     size_t most = BLOCK_BYTES / column_bytes(what), at = first_doc;
@@ -193,7 +192,7 @@ bm_status bm_checkpoint_documents_save(const bm_checkpoint_documents *what, size
                           .n = n,
                           .id_bytes = id_begin(docs, at + n) - id_begin(docs, at),
                           .n_skipped = last ? docs->n_skipped - first_skipped : 0,
-                          .n_sources = last ? sources_read(what, complete) : 0,
+                          .n_sources = last ? sources_read(what) : 0,
                           .bands = what->corpus != NULL ? what->corpus->cfg.bands : 0,
                           .copies = copies_of(what->corpus),
                           .counts = *what->counts};

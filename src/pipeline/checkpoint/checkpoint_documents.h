@@ -22,15 +22,15 @@ typedef struct bm_checkpoint_documents {
     bm_counts *counts;
     bm_corpus *corpus;    /* NULL: the job has none */
     bm_input_set *inputs; /* for the digests of those that were read to their ends */
+    bool complete;        /* for saving: all inputs were read */
 } bm_checkpoint_documents;
 
 /* Bytes that saving the documents from `first` on would write, about. */
 uint64_t bm_checkpoint_documents_unsaved_bytes(const bm_checkpoint_documents *what, size_t first);
 /* Append the documents from `first_doc` and the skipped records from `first_skipped` on, with the
- * counts as they are; `complete`: all inputs were read. Flushes. */
+ * counts as they are. Flushes. */
 bm_status bm_checkpoint_documents_save(const bm_checkpoint_documents *what, size_t first_doc,
-                                       size_t first_skipped, bool complete, bm_spill_file *file,
-                                       bm_error *err);
+                                       size_t first_skipped, bm_spill_file *file, bm_error *err);
 /* Into an empty table and corpus (whose sets were restored). BM_ERR_FORMAT: not what was saved. */
 bm_status bm_checkpoint_documents_load(const bm_checkpoint_documents *what,
                                        const bm_spill_file *file, bm_error *err);

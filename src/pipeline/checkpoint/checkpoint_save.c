@@ -26,7 +26,8 @@ bm_checkpoint_documents bm_checkpoint_docs(const bm_checkpoint *checkpoint)
     return (bm_checkpoint_documents){.docs = &job->docs,
                                      .counts = &job->counts,
                                      .corpus = checkpoint->corpus,
-                                     .inputs = job->inputs.set};
+                                     .inputs = job->inputs.set,
+                                     .complete = checkpoint->read_all};
 }
 
 /* --- documents --- */
@@ -102,7 +103,7 @@ static bm_status write_documents(bm_checkpoint *checkpoint, bm_checkpoint_saved 
     if (status == BM_OK)
         status = bm_checkpoint_documents_save(&what, (size_t)checkpoint->saved.docs,
                                               (size_t)checkpoint->saved.skipped,
-                                              checkpoint->read_all, checkpoint->docs_file, err);
+                                              checkpoint->docs_file, err);
     if (status != BM_OK)
         return status;
     s->docs = checkpoint->job->docs.n;

@@ -125,23 +125,29 @@ bm_status bm_explain_open(bm_explainer *e, bm_error *err)
 
 /* --- the groups --- */
 
-/* Look for `ids` in the row read last. */
-static bm_status look(bm_group_file *file, bm_buf *id, const bm_str *ids, size_t n,
-                      uint64_t *groups, bm_error *err)
+/* Ids, and the groups that they were found in; 0: not yet. */
+typedef struct search {
+    const bm_str *ids;
+    uint64_t *groups;
+    size_t n;
+} search;
+
+/* Look for the ids in the row read last. */
+static bm_status look(const search *s, bm_group_file *file, bm_buf *id, bm_error *err)
 {
     bool more = true;
     bm_status status = bm_group_file_member(file, id, &more, err);
     for (; status == BM_OK && more; status = bm_group_file_member(file, id, &more, err))
-        for (size_t i = 0; i < n; i++)
-            if (id->len == ids[i].len && memcmp(id->data, ids[i].data, id->len) == 0)
-                groups[i] = file->group;
+        for (size_t i = 0; i < s->n; i++)
+            if (id->len == s->ids[i].len && memcmp(id->data, s->ids[i].data, id->len) == 0)
+                s->groups[i] = file->group;
     return status;
 }
 
-static bool all_found(const uint64_t *groups, size_t n)
+static bool all_found(const search *s)
 {
-    for (size_t i = 0; i < n; i++)
-        if (groups[i] == 0)
+    for (size_t i = 0; i < s->n; i++)
+        if (s->groups[i] == 0)
             return false;
     return true;
 }
@@ -153,13 +159,14 @@ bm_status bm_explain_find(const bm_explainer *e, const bm_str *ids, size_t n, ui
     bm_group_file file;
     bm_buf id = {0};
     bool more = true;
+    const search s = {.ids = ids, .groups = groups, .n = n};
     memset(groups, 0, n * sizeof *groups);
     bm_explain_path(e, BM_FILE_GROUPS, path);
     bm_status status = bm_group_file_open(path, e->settings->memory, &file, err);
-    while (status == BM_OK && more && !all_found(groups, n)) {
+    while (status == BM_OK && more && !all_found(&s)) {
         status = bm_group_file_next(&file, &more, err);
         if (status == BM_OK && more)
-            status = look(&file, &id, ids, n, groups, err);
+            status = look(&s, &file, &id, err);
     }
     bm_group_file_close(&file);
     bm_buf_reset(&id);

@@ -119,7 +119,7 @@ static bm_status measure(bm_explainer *e, size_t x, size_t y, bm_error *err)
     config.threads = 1;
     bm_status status = bm_find_pairs(&config, offsets, hashes, 2, &pairs, &n_pairs, err);
     if (status == BM_OK)
-        e->similarity = n_pairs == 0 ? 0.0 : six_decimals(pairs[0].similarity);
+        e->answer.similarity = n_pairs == 0 ? 0.0 : six_decimals(pairs[0].similarity);
     bm_pairs_free(pairs);
     bm_free(hashes);
     return status;
@@ -148,9 +148,9 @@ bm_status bm_explain_similarity(bm_explainer *e, bm_error *err)
 {
     bm_error inner = {0};
     char why[2100];
-    size_t link = bm_link_graph_find(&e->graph, e->a, e->b);
+    size_t link = bm_link_graph_find(&e->answer.graph, e->a, e->b);
     if (link != SIZE_MAX)
-        e->similarity = e->pairs[link].similarity;
+        e->answer.similarity = e->pairs[link].similarity;
     if (link != SIZE_MAX || e->from_inputs)
         return BM_OK;
     bm_status status = read_two(e, &inner);

@@ -125,8 +125,9 @@ static void text_themselves(page *p)
     put(p, " and ");
     put_id(p, e->b, false);
     put(p, " themselves: ");
-    put_similarity(p, e->similarity);
-    if (e->similarity < e->find.threshold && bm_link_graph_find(&e->graph, e->a, e->b) == SIZE_MAX)
+    put_similarity(p, e->answer.similarity);
+    if (e->answer.similarity < e->find.threshold &&
+        bm_link_graph_find(&e->answer.graph, e->a, e->b) == SIZE_MAX)
         put(p, ", below the threshold: joined through others only");
     end_row(p);
 }
@@ -135,20 +136,20 @@ static void text_cut(page *p)
 {
     const bm_explainer *e = p->e;
     put(p, "to part them ");
-    put_count(p, e->cut.n, " link");
+    put_count(p, e->answer.cut.n, " link");
     put(p, " must go; ");
-    put_count(p, e->cut.n_near, " document");
+    put_count(p, e->answer.cut.n_near, " document");
     put(p, " would stay with ");
     put_id(p, e->a, false);
     put(p, ", ");
-    put_uint(p, e->ids.n - e->cut.n_near);
+    put_uint(p, e->ids.n - e->answer.cut.n_near);
     put(p, " with ");
     put_id(p, e->b, false);
     put(p, ":");
     end_row(p);
-    for (size_t i = 0; i < e->cut.n; i++) {
+    for (size_t i = 0; i < e->answer.cut.n; i++) {
         put(p, "  ");
-        put_pair(p, e->cut.pairs[i]);
+        put_pair(p, e->answer.cut.pairs[i]);
         end_row(p);
     }
 }
@@ -156,7 +157,7 @@ static void text_cut(page *p)
 static void text_chain(page *p)
 {
     const bm_explainer *e = p->e;
-    const bm_chain *chain = &e->chain;
+    const bm_chain *chain = &e->answer.chain;
     text_head(p);
     put(p, "\nthe shortest chain has ");
     put_count(p, chain->n_links, " link");
@@ -180,7 +181,7 @@ static void text_chain(page *p)
 
 static void text_bridges(page *p)
 {
-    const bm_bridges *bridges = &p->e->bridges;
+    const bm_bridges *bridges = &p->e->answer.bridges;
     put(p, bridges->n_bridges == 0
                ? "\nno bridges: no single link holds the group together"
                : "\nbridges, links without which the group falls in two (documents on each side):");
@@ -208,11 +209,11 @@ static void text_group(page *p)
         put(p, "  ");
         put_id(p, doc, false);
         put(p, "  ");
-        put_count(p, e->graph.begins[doc + 1] - e->graph.begins[doc], " link");
-        if (articulation_point < e->bridges.n_articulation_points &&
-            e->bridges.articulation_points[articulation_point].doc == doc) {
+        put_count(p, e->answer.graph.begins[doc + 1] - e->answer.graph.begins[doc], " link");
+        if (articulation_point < e->answer.bridges.n_articulation_points &&
+            e->answer.bridges.articulation_points[articulation_point].doc == doc) {
             put(p, "  holds ");
-            put_uint(p, e->bridges.articulation_points[articulation_point++].n_parts);
+            put_uint(p, e->answer.bridges.articulation_points[articulation_point++].n_parts);
             put(p, " parts");
         }
         end_row(p);
@@ -224,8 +225,8 @@ static void text_group(page *p)
 
 static bool is_bridge(const bm_explainer *e, size_t pair, size_t *at)
 {
-    *at += *at < e->bridges.n_bridges && e->bridges.bridges[*at].pair < pair;
-    return *at < e->bridges.n_bridges && e->bridges.bridges[*at].pair == pair;
+    *at += *at < e->answer.bridges.n_bridges && e->answer.bridges.bridges[*at].pair < pair;
+    return *at < e->answer.bridges.n_bridges && e->answer.bridges.bridges[*at].pair == pair;
 }
 
 static void dot_node(page *p, uint32_t doc, const char *style)
@@ -261,8 +262,8 @@ static void dot_group(page *p)
     const bm_explainer *e = p->e;
     size_t articulation_point = 0, bridge = 0;
     for (uint32_t doc = 0; doc < e->ids.n; doc++) {
-        bool holds = articulation_point < e->bridges.n_articulation_points &&
-                     e->bridges.articulation_points[articulation_point].doc == doc;
+        bool holds = articulation_point < e->answer.bridges.n_articulation_points &&
+                     e->answer.bridges.articulation_points[articulation_point].doc == doc;
         articulation_point += holds;
         dot_node(p, doc, holds ? ", color=red" : "");
     }
@@ -287,10 +288,10 @@ static int by_pair(const void *x, const void *y)
 static size_t shown_links(const bm_explainer *e, shown_link *links)
 {
     size_t n = 0, kept = 0;
-    for (size_t i = 0; i < e->chain.n_links; i++)
-        links[n++] = (shown_link){e->chain.pairs[i], IN_CHAIN};
-    for (size_t i = 0; i < e->cut.n; i++)
-        links[n++] = (shown_link){e->cut.pairs[i], IN_CUT};
+    for (size_t i = 0; i < e->answer.chain.n_links; i++)
+        links[n++] = (shown_link){e->answer.chain.pairs[i], IN_CHAIN};
+    for (size_t i = 0; i < e->answer.cut.n; i++)
+        links[n++] = (shown_link){e->answer.cut.pairs[i], IN_CUT};
     qsort(links, n, sizeof *links, by_pair);
     for (size_t i = 0; i < n; i++) {
         if (kept > 0 && links[kept - 1].pair == links[i].pair)
@@ -307,7 +308,7 @@ static void dot_chain(page *p)
     const bm_explainer *e = p->e;
     static const char *const styles[] = {"", ", penwidth=2", ", color=red",
                                          ", color=red, penwidth=2"};
-    shown_link *links = bm_alloc(e->chain.n_links + e->cut.n, sizeof *links);
+    shown_link *links = bm_alloc(e->answer.chain.n_links + e->answer.cut.n, sizeof *links);
     uint8_t *shown = bm_alloc_zero(e->ids.n, sizeof *shown);
     if (links == NULL || shown == NULL) {
         p->status = bm_fail_nomem(p->err, e->ids.n);
@@ -320,8 +321,9 @@ static void dot_chain(page *p)
                 dot_node(p, doc, doc == e->a || doc == e->b ? ", penwidth=2" : "");
         for (size_t i = 0; i < n; i++)
             dot_link(p, &e->pairs[links[i].pair], styles[links[i].in]);
-        if (bm_link_graph_find(&e->graph, e->a, e->b) == SIZE_MAX)
-            dot_link(p, &(bm_pair){e->a, e->b, e->similarity}, ", style=dashed, constraint=false");
+        if (bm_link_graph_find(&e->answer.graph, e->a, e->b) == SIZE_MAX)
+            dot_link(p, &(bm_pair){e->a, e->b, e->answer.similarity},
+                     ", style=dashed, constraint=false");
     }
     bm_free(links);
     bm_free(shown);
@@ -369,10 +371,10 @@ static void json_pairs(bm_json *json, const bm_explainer *e, const char *key, co
 
 static void json_chain(bm_json *json, const bm_explainer *e)
 {
-    const bm_chain *chain = &e->chain;
+    const bm_chain *chain = &e->answer.chain;
     json_id(json, e, "a", e->a);
     json_id(json, e, "b", e->b);
-    bm_json_key_double(json, "similarity", e->similarity);
+    bm_json_key_double(json, "similarity", e->answer.similarity);
     bm_json_key(json, "chain");
     bm_json_begin_array(json);
     for (size_t i = 0; i < chain->n_links; i++) {
@@ -381,9 +383,9 @@ static void json_chain(bm_json *json, const bm_explainer *e)
     }
     bm_json_end_array(json);
     bm_json_key_uint(json, "weakest", chain->weakest);
-    json_pairs(json, e, "cut", e->cut.pairs, e->cut.n);
-    bm_json_key_uint(json, "with_a", e->cut.n_near);
-    bm_json_key_uint(json, "with_b", e->ids.n - e->cut.n_near);
+    json_pairs(json, e, "cut", e->answer.cut.pairs, e->answer.cut.n);
+    bm_json_key_uint(json, "with_a", e->answer.cut.n_near);
+    bm_json_key_uint(json, "with_b", e->ids.n - e->answer.cut.n_near);
 }
 
 static void json_group(bm_json *json, const bm_explainer *e)
@@ -396,8 +398,8 @@ static void json_group(bm_json *json, const bm_explainer *e)
     json_pairs(json, e, "links", NULL, e->n_pairs);
     bm_json_key(json, "bridges");
     bm_json_begin_array(json);
-    for (size_t i = 0; i < e->bridges.n_bridges; i++) {
-        const bm_bridge *bridge = &e->bridges.bridges[i];
+    for (size_t i = 0; i < e->answer.bridges.n_bridges; i++) {
+        const bm_bridge *bridge = &e->answer.bridges.bridges[i];
         json_pair(json, e, e->pairs[bridge->pair].a, e->pairs[bridge->pair].b, bridge->pair);
         bm_json_key_uint(json, "with_a", bridge->n_a);
         bm_json_key_uint(json, "with_b", bridge->n_b);
@@ -406,10 +408,10 @@ static void json_group(bm_json *json, const bm_explainer *e)
     bm_json_end_array(json);
     bm_json_key(json, "articulation_points");
     bm_json_begin_array(json);
-    for (size_t i = 0; i < e->bridges.n_articulation_points; i++) {
+    for (size_t i = 0; i < e->answer.bridges.n_articulation_points; i++) {
         bm_json_begin_object(json);
-        json_id(json, e, "id", e->bridges.articulation_points[i].doc);
-        bm_json_key_uint(json, "parts", e->bridges.articulation_points[i].n_parts);
+        json_id(json, e, "id", e->answer.bridges.articulation_points[i].doc);
+        bm_json_key_uint(json, "parts", e->answer.bridges.articulation_points[i].n_parts);
         bm_json_end_object(json);
     }
     bm_json_end_array(json);

@@ -25,6 +25,15 @@
 #include "pipeline/context/job_context.h"
 #include "pipeline/output/rows.h"
 
+/* What was found in the pairs of a group. */
+typedef struct bm_explanation {
+    bm_link_graph graph;
+    double similarity; /* of the two documents themselves; NAN: not known */
+    bm_chain chain;
+    bm_cut cut;
+    bm_bridges bridges;
+} bm_explanation;
+
 typedef struct bm_explainer {
     const bm_explain_options *options;
     const bm_settings *settings; /* threads, memory, output */
@@ -40,12 +49,7 @@ typedef struct bm_explainer {
     size_t n_pairs, cap_pairs;
     bool from_inputs;
     bm_explain_sets sets; /* where they were read */
-    /* the answer */
-    bm_link_graph graph;
-    double similarity; /* of a and b themselves; NAN: not known */
-    bm_chain chain;
-    bm_cut cut;
-    bm_bridges bridges;
+    bm_explanation answer;
 } bm_explainer;
 
 /* --- explain_group.c --- */

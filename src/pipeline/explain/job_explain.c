@@ -115,12 +115,12 @@ static bm_status explain_chain(bm_explainer *e, bm_error *err)
 {
     bm_status status = bm_explain_similarity(e, err);
     if (status == BM_OK)
-        status = bm_shortest_chain(&e->graph, e->a, e->b, &e->chain, err);
-    if (status == BM_OK && e->chain.n_links == 0)
+        status = bm_shortest_chain(&e->answer.graph, e->a, e->b, &e->answer.chain, err);
+    if (status == BM_OK && e->answer.chain.n_links == 0)
         status =
             bm_fail_at(err, BM_ERR_FORMAT, e->options->path, 0,
                        "its pairs do not join the two, which are in its group %" PRIu64, e->group);
-    return status == BM_OK ? bm_min_cut(&e->graph, e->a, e->b, &e->cut, err) : status;
+    return status == BM_OK ? bm_min_cut(&e->answer.graph, e->a, e->b, &e->answer.cut, err) : status;
 }
 
 static bm_status explain_group(bm_explainer *e, bm_error *err)
@@ -134,12 +134,13 @@ static bm_status explain_group(bm_explainer *e, bm_error *err)
                  e->from_inputs ? "the pairs of the group were computed again from the inputs"
                                 : "the pairs of the group are those of pairs.tsv");
     bm_job_context_stage(&e->context, "group", "documents");
-    status = bm_link_graph_init(&e->graph, e->pairs, e->n_pairs, e->ids.n, err);
+    status = bm_link_graph_init(&e->answer.graph, e->pairs, e->n_pairs, e->ids.n, err);
     if (status == BM_OK)
         status = bm_meter_check(&e->context.meter, err);
     if (status == BM_OK)
-        status = e->options->group == 0 ? explain_chain(e, err)
-                                        : bm_bridges_find(&e->graph, &e->bridges, err);
+        status = e->options->group == 0
+                     ? explain_chain(e, err)
+                     : bm_bridges_find(&e->answer.graph, &e->answer.bridges, err);
     return status;
 }
 
@@ -168,14 +169,14 @@ static bm_status give_summary(const bm_explainer *e, bm_explain_summary *out, bm
                                   .documents = e->ids.n,
                                   .pairs = e->n_pairs,
                                   .from_inputs = e->from_inputs,
-                                  .links = e->chain.n_links,
-                                  .cut = e->cut.n,
+                                  .links = e->answer.chain.n_links,
+                                  .cut = e->answer.cut.n,
                                   .weakest = NAN,
-                                  .similarity = e->similarity,
-                                  .bridges = e->bridges.n_bridges,
-                                  .articulation_points = e->bridges.n_articulation_points};
-    if (e->chain.n_links > 0)
-        summary.weakest = e->pairs[e->chain.pairs[e->chain.weakest]].similarity;
+                                  .similarity = e->answer.similarity,
+                                  .bridges = e->answer.bridges.n_bridges,
+                                  .articulation_points = e->answer.bridges.n_articulation_points};
+    if (e->answer.chain.n_links > 0)
+        summary.weakest = e->pairs[e->answer.chain.pairs[e->answer.chain.weakest]].similarity;
     return bm_sized_give(&summary, sizeof summary, "bm_explain_summary", out,
                          BM_SIZE_UP_TO(bm_explain_summary, articulation_points), err);
 }
@@ -192,10 +193,10 @@ static bm_status run_job(bm_explainer *e, bm_explain_summary *out, bm_error *err
         status = write_answer(e, err);
     if (status == BM_OK)
         status = give_summary(e, out, err);
-    bm_chain_reset(&e->chain);
-    bm_cut_reset(&e->cut);
-    bm_bridges_reset(&e->bridges);
-    bm_link_graph_reset(&e->graph);
+    bm_chain_reset(&e->answer.chain);
+    bm_cut_reset(&e->answer.cut);
+    bm_bridges_reset(&e->answer.bridges);
+    bm_link_graph_reset(&e->answer.graph);
     bm_explain_sets_reset(&e->sets);
     bm_id_set_reset(&e->ids);
     bm_free(e->pairs);
@@ -214,6 +215,6 @@ bm_status bm_explain(const bm_explain_options *options, bm_explain_summary *out,
                                BM_SIZE_UP_TO(bm_explain_options, callbacks), err);
     if (status == BM_OK)
         status = check_options(&used, err);
-    bm_explainer e = {.options = &used, .settings = &settings, .similarity = NAN};
+    bm_explainer e = {.options = &used, .settings = &settings, .answer = {.similarity = NAN}};
     return status == BM_OK ? run_job(&e, out, err) : status;
 }

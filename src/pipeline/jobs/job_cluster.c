@@ -199,6 +199,9 @@ static bm_status make_groups(cluster *c, level *l, uint64_t n_pairs, bm_cluster_
                              bm_error *err)
 {
     size_t n = c->ids.n;
+    const bm_cluster_keeps keeps = c->star                            ? BM_CLUSTER_KEEPS_LABEL
+                                   : c->options->keep == BM_KEEP_LAST ? BM_CLUSTER_KEEPS_LAST
+                                                                      : BM_CLUSTER_KEEPS_FIRST;
     uint32_t *labels = bm_alloc(n, sizeof *labels);
     if (labels == NULL)
         return bm_fail_nomem(err, n * sizeof *labels);
@@ -208,7 +211,7 @@ static bm_status make_groups(cluster *c, level *l, uint64_t n_pairs, bm_cluster_
     for (size_t doc = 0; !c->star && doc < n; doc++)
         labels[doc] = bm_union_find_root(&l->sets, (uint32_t)doc);
     if (status == BM_OK)
-        status = bm_cluster_groups_make(labels, n, c->star, c->options->keep, out, err);
+        status = bm_cluster_groups_make(labels, n, keeps, out, err);
     bm_free(labels);
     return status;
 }

@@ -29,11 +29,14 @@ static bm_status flush(void *ctx, bm_error *err)
     return status == BM_OK ? bm_npy_writer_flush(&out->keys, err) : status;
 }
 
-/* A new array, or one whose first rows an interrupted job has written. */
-static bm_status open_array(const bm_checkpoint *checkpoint, const char *name, const char *type,
-                            uint64_t n_cols, bm_npy_writer *out, bm_error *err)
+/* A new array, or one whose first rows an interrupted job has written; `out` has its type and number
+ * of columns. */
+static bm_status open_array(const bm_checkpoint *checkpoint, const char *name, bm_npy_writer *out,
+                            bm_error *err)
 {
-    uint64_t n_rows = checkpoint->saved.docs;
+    const uint64_t n_rows = checkpoint->saved.docs, n_cols = out->n_cols;
+    char type[sizeof out->type];
+    memcpy(type, out->type, sizeof type);
     return n_rows == 0
                ? bm_npy_writer_open(checkpoint->dir, name, type, n_cols, out, err)
                : bm_npy_writer_open_again(checkpoint->dir, name, type, n_cols, n_rows, out, err);
@@ -82,7 +85,9 @@ static bm_status write_arrays(bm_job *job, bm_error *err)
     bm_checkpoint *checkpoint = &job->checkpoint;
     const bm_settings *s = job->context.settings;
     const bool keys = s->results.band_keys;
-    sign_out out = {.settings = s};
+    sign_out out = {.settings = s,
+                    .words = {.type = "<u4", .n_cols = s->sketch.perms},
+                    .keys = {.type = "<u8", .n_cols = s->plan.bands}};
     const bm_ingest_wish wish = {.words = true, .keys = keys, .sink = on_batch, .sink_ctx = &out};
     bm_status status = bm_checkpoint_load(checkpoint, NULL, err);
     bm_job_context_stage(&job->context, "sign", "bytes");
@@ -90,7 +95,7 @@ static bm_status write_arrays(bm_job *job, bm_error *err)
         status =
             open_array(checkpoint, BM_FILE_SIGNATURES, "<u4", s->sketch.perms, &out.words, err);
     if (status == BM_OK && keys)
-        status = open_array(checkpoint, BM_FILE_BAND_KEYS, "<u8", s->plan.bands, &out.keys, err);
+        status = open_array(checkpoint, BM_FILE_BAND_KEYS, &out.keys, err);
     checkpoint->flush = flush;
     checkpoint->flush_ctx = &out;
     if (status == BM_OK)

@@ -133,17 +133,20 @@ void bm_signature_inputs_say(const bm_signature_inputs *inputs, bm_meter *meter)
 /* --- words and keys --- */
 
 typedef struct block {
+    uint64_t first; /* row of the directory */
+    size_t n;
     uint32_t *words, *n_shingles;
     uint64_t *keys;
 } block;
 
-static bm_status load_block(const bm_settings *s, const bm_sign_dir *dir, uint64_t first, size_t n,
-                            const block *b, bm_corpus *corpus, bm_error *err)
+static bm_status load_block(const bm_settings *s, const bm_sign_dir *dir, const block *b,
+                            bm_corpus *corpus, bm_error *err)
 {
+    const size_t n = b->n;
     uint32_t perms = s->sketch.perms, bands = corpus->cfg.bands;
-    bm_status status = bm_sign_dir_rows(dir, first, n, b->words, err);
+    bm_status status = bm_sign_dir_rows(dir, b->first, n, b->words, err);
     if (status == BM_OK)
-        status = bm_sign_dir_n_shingles(dir, first, n, b->n_shingles, err);
+        status = bm_sign_dir_n_shingles(dir, b->first, n, b->n_shingles, err);
     if (status == BM_OK && bands > 0)
         status = bm_band_keys(b->words, n, perms, bands, s->plan.rows, b->keys, err);
     for (size_t i = 0; status == BM_OK && i < n; i++)
@@ -167,10 +170,11 @@ bm_status bm_signature_inputs_words(const bm_signature_inputs *inputs, bm_job_co
     for (size_t d = 0; status == BM_OK && d < inputs->n; d++) {
         uint64_t n_docs = bm_sign_dir_docs(inputs->dirs[d]);
         for (uint64_t at = 0; status == BM_OK && at < n_docs; at += BLOCK_ROWS) {
-            size_t n = n_docs - at < BLOCK_ROWS ? (size_t)(n_docs - at) : BLOCK_ROWS;
+            b.first = at;
+            b.n = n_docs - at < BLOCK_ROWS ? (size_t)(n_docs - at) : BLOCK_ROWS;
             status = bm_meter_check(&context->meter, err);
             if (status == BM_OK)
-                status = load_block(s, inputs->dirs[d], at, n, &b, corpus, err);
+                status = load_block(s, inputs->dirs[d], &b, corpus, err);
         }
     }
     bm_free(b.words);

@@ -81,6 +81,7 @@ static void save(job *j, size_t first, size_t first_skipped, bool complete)
 {
     bm_checkpoint_documents saved = what(j);
     bm_error err = {0};
+    saved.complete = complete;
     cr_assert(bm_corpus_can_save(&j->corpus));
     cr_assert_eq(bm_corpus_save_sets(&j->corpus, scratch_at(&j->w->temp, "sets"), &err), BM_OK,
                  "%s", err.message);
@@ -88,8 +89,7 @@ static void save(job *j, size_t first, size_t first_skipped, bool complete)
         cr_assert_eq(bm_spill_open(j->w->temp.root, BM_SPILL_ROWS, 4096, &j->file, NULL), BM_OK);
         cr_assert_eq(bm_spill_persist(j->file, scratch_at(&j->w->temp, "documents"), NULL), BM_OK);
     }
-    cr_assert_eq(
-        bm_checkpoint_documents_save(&saved, first, first_skipped, complete, j->file, NULL), BM_OK);
+    cr_assert_eq(bm_checkpoint_documents_save(&saved, first, first_skipped, j->file, NULL), BM_OK);
     j->bytes = bm_spill_bytes(j->file);
     j->records = bm_spill_records(j->file);
     j->sets_bytes = j->corpus.files.saved_bytes;

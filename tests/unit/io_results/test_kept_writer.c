@@ -16,7 +16,8 @@ static void expect_name(const char *name, bm_compression compression, bm_format 
 {
     bm_kept_source source = {name, compression};
     char *got = NULL;
-    cr_assert_eq(bm_kept_names(&source, 1, format, kept, "/", &got, NULL), BM_OK);
+    cr_assert_eq(bm_kept_names(&source, 1, &(bm_kept_naming){format, kept, "/"}, &got, NULL),
+                 BM_OK);
     cr_expect_str_eq(got, expected);
     bm_free(got);
 }
@@ -59,8 +60,9 @@ static void expect_names(size_t n, const char *const *inputs, bm_kept kept, cons
     bm_error err = {0};
     for (size_t i = 0; i < n; i++)
         sources[i] = (bm_kept_source){inputs[i], BM_COMPRESSION_NONE};
-    cr_assert_eq(bm_kept_names(sources, n, BM_FORMAT_JSONL, kept, cwd, names, &err), BM_OK, "%s",
-                 err.message);
+    cr_assert_eq(
+        bm_kept_names(sources, n, &(bm_kept_naming){BM_FORMAT_JSONL, kept, cwd}, names, &err),
+        BM_OK, "%s", err.message);
     for (size_t i = 0; i < n; i++) {
         cr_expect_str_eq(names[i], expected[i]);
         bm_free(names[i]);
@@ -122,7 +124,9 @@ Test(kept_names, two_inputs_of_one_name_are_refused)
                                      {cases[i].b, BM_COMPRESSION_NONE}};
         char *names[3];
         bm_error err = {0};
-        cr_expect_eq(bm_kept_names(sources, 3, BM_FORMAT_JSONL, cases[i].kept, "/w", names, &err),
+        cr_expect_eq(bm_kept_names(sources, 3,
+                                   &(bm_kept_naming){BM_FORMAT_JSONL, cases[i].kept, "/w"}, names,
+                                   &err),
                      BM_ERR_USAGE, "%s and %s", cases[i].a, cases[i].b);
         cr_expect(strstr(err.message, "kept/") != NULL, "%s", err.message);
         cr_expect(names[0] == NULL && names[1] == NULL && names[2] == NULL);
