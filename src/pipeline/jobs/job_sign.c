@@ -92,8 +92,7 @@ static bm_status write_arrays(bm_job *job, bm_error *err)
     bm_status status = bm_checkpoint_load(checkpoint, NULL, err);
     bm_job_context_stage(&job->context, "sign", "bytes");
     if (status == BM_OK)
-        status =
-            open_array(checkpoint, BM_FILE_SIGNATURES, "<u4", s->sketch.perms, &out.words, err);
+        status = open_array(checkpoint, BM_FILE_SIGNATURES, &out.words, err);
     if (status == BM_OK && keys)
         status = open_array(checkpoint, BM_FILE_BAND_KEYS, &out.keys, err);
     checkpoint->flush = flush;
