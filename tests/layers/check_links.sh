@@ -1,6 +1,7 @@
 #!/bin/sh
 # check_links.sh ROOT PARTS [ROOM...] -- link each room, or those given: its objects with those of the rooms that its row in src/rooms.tsv
-# names and what these need, and with their libraries; no symbol may be missing. The program is linked with the shared library alone.
+# names and what these need, and with their libraries; no symbol may be missing. The program is linked with the shared library alone, and
+# stubs of what the room `program` declares for it, which is not exported.
 # PARTS as in edges.sh. Prints what the linker says of a room that does not link; exit 1 if there is one.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
@@ -22,7 +23,10 @@ awk -f "$here/rooms.awk" -f "$here/links.awk" src/rooms.tsv "$parts" > "$work/pl
 while IFS='	' read -r room rooms libraries; do
     case " ${*:-$room} " in *" $room "*) ;; *) continue ;; esac
     if [ "$room" = cli ]; then
-        { paths object cli; paths shared bandmill; } > "$work/files"
+        echo 'typedef int stubs;' > "$work/stubs.c"
+        find src/program -name '*.h' -exec cat '{}' + 2> /dev/null \
+            | sed -n 's/^[a-z].*[ *]\(bm_[a-z0-9_]*\)(.*/void \1(void); void \1(void) {}/p' >> "$work/stubs.c"
+        { paths object cli; paths shared bandmill; echo "$work/stubs.c"; } > "$work/files"
     else
         # shellcheck disable=SC2086 # words
         { printf '%s\n' -shared -Wl,-z,defs; paths object $rooms; paths library $libraries; } > "$work/files"

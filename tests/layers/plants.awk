@@ -1,5 +1,5 @@
 # plants.awk -- for test_layers_catches.sh: a small tree of all rooms of the table, each with a header r_ROOM.h that declares bm_of_ROOM()
-# and, but for `public` and `kernels`, which are headers only, a source u_ROOM.c that defines it.
+# and, but for `public`, `kernels` and `program`, which are headers only, a source u_ROOM.c that defines it.
 #
 #   awk -v mode=clean     -f rooms.awk -f plants.awk src/rooms.tsv    u_ROOM.c includes the header of every room and library that its row
 #                                                                     names, and calls into each room
@@ -8,7 +8,7 @@
 #
 # Run in the tree's root, whose folders exist. Plain POSIX awk.
 
-function headers_only(room) { return room ~ /^(public|kernels)$/ }
+function headers_only(room) { return room ~ /^(public|kernels|program)$/ }
 
 function header_of(room) {
     if (room == "public") return "<bandmill/r_public.h>"
