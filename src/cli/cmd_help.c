@@ -25,10 +25,12 @@ static void option_head(const arg_option *option, char *out, size_t cap)
         snprintf(letter, sizeof letter, "-%c, ", option->letter);
     if (option->type == ARG_CHOICE) {
         size_t used = 0;
-        for (const arg_choice *c = option->choices; c->name != NULL && used < sizeof value; c++) {
-            if (c->value != ARG_CHOICE_LATER)
+        unsigned number;
+        const char *word;
+        for (unsigned i = 0; (word = args_choice(option, i, &number)) != NULL; i++) {
+            if (used < sizeof value)
                 used += (size_t)snprintf(value + used, sizeof value - used, "%c%s",
-                                         used == 0 ? ' ' : '|', c->name);
+                                         used == 0 ? ' ' : '|', word);
         }
     } else if (option->value != NULL) {
         snprintf(value, sizeof value, " %s", option->value);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "program/program.h"
 
 int cli_probe(const char *device, const char *cache_dir)
 {

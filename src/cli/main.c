@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "program/program.h"
 
 static atomic_int stop_signal; /* the first that came; 0: none */
 
@@ -56,8 +57,10 @@ static void callback_progress(void *ctx, const bm_progress *progress)
 
 bm_callbacks cli_callbacks(cli_context *context)
 {
-    bm_callbacks callbacks = {context, callback_progress, callback_log, callback_cancelled};
-    return callbacks;
+    return (bm_callbacks){.ctx = context,
+                          .progress = callback_progress,
+                          .log = callback_log,
+                          .cancelled = callback_cancelled};
 }
 
 /* A signal that the caller had ignored (nohup, a job in the background) stays ignored. */
@@ -128,6 +131,7 @@ static bm_status run_command(cli_context *context, int argc, char **argv, bm_err
     bm_status status = cli_command_find(argv[1], &id, err);
     if (status != BM_OK)
         return status;
+    context->console.command = id;
     status = cli_settings_read(settings, id, argc - 2, (const char *const *)(argv + 2), err);
     if (status != BM_OK)
         return status;
@@ -135,11 +139,12 @@ static bm_status run_command(cli_context *context, int argc, char **argv, bm_err
         cli_print_command_help(&context->console, id);
         return cli_finish(&context->console, err);
     }
-    context->console.json = settings->json;
-    context->console.quiet = settings->quiet;
-    context->console.verbose = settings->verbose;
-    cli_progress_when when = settings->progress;
-    if (when == CLI_PROGRESS_AUTO && settings->quiet)
+    const cli_message_settings *messages = &settings->messages;
+    context->console.json = messages->json;
+    context->console.quiet = messages->quiet;
+    context->console.verbose = messages->verbose;
+    cli_progress_when when = messages->progress;
+    if (when == CLI_PROGRESS_AUTO && messages->quiet)
         when = CLI_PROGRESS_NEVER;
     cli_meter_init(&context->meter, when, stderr, cli_now());
     return cli_commands[id].run(context, err);
@@ -178,6 +183,7 @@ int main(int argc, char **argv)
     context.console.err = stderr;
     context.console.out = stdout;
     context.console.meter = &context.meter;
+    context.console.command = CLI_N_COMMANDS;
     context.console.json = asks_for_json(argc, argv);
     setvbuf(stdout, NULL, _IOFBF, 1 << 16);
 
