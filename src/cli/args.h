@@ -21,7 +21,7 @@ typedef enum arg_type {
     ARG_COUNT,  /* uint32_t: one more each time */
     ARG_TEXT,   /* const char *: not empty */
     ARG_LIST,   /* arg_list: one more text each time */
-    ARG_CHOICE, /* int or an enum: the value of a word of `choices`, or else of `words` */
+    ARG_CHOICE, /* int, an enum or bool (by size): the value of a word of args_choice */
     ARG_WHOLE,  /* uint32_t or uint64_t (by size): min … max */
     ARG_SIZE,   /* uint64_t: bytes, with K, M, G or T for powers of 1024; min … max */
     ARG_REAL,   /* double: low … high, the ends by `open` */
@@ -56,7 +56,7 @@ typedef struct arg_option {
     uint64_t min, max; /* min: of a choice of `words` too, the first value that may be asked for */
     double low, high;
     int open;
-    const arg_choice *choices;
+    const arg_choice *choices; /* NULL: the library's, of `words` */
     bm_option words;
     const char *const *later; /* choices of a later version, ended by NULL; NULL: none */
     /* Fill `field` from `text`, or return false and what was expected in `why`. */

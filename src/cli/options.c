@@ -150,7 +150,9 @@ static const arg_option rows[] = {
      .value = "KIND:K",
      .parse = cli_parse_shingle,
      .help = "K words, characters or bytes: word:K char:K byte:K (word:5)",
-     FIELD(text)},
+     .member = "text.shingle_k", /* and text.shingle */
+     .offset = offsetof(cli_settings, text),
+     .size = sizeof(bm_text_options)},
     CHOICE("short", SIGNS, CLI_GROUP_TEXT, text.short_rule, BM_OPTION_SHORT, BM_SHORT_WHOLE,
            "a text of fewer than K units is one shingle, or none (whole)"),
     /* signatures */
