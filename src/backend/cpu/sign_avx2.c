@@ -6,7 +6,7 @@
  * cycles; Intel's multiply is two operations on ports 0 and 1, so 4 on 3 pipes. */
 #include <immintrin.h>
 
-#include "backend/cpu/sign_loops.h"
+#include "backend/cpu/sign_loops_row.h"
 #include "kernels/affine32.h"
 #include "kernels/oph.h"
 

@@ -10,7 +10,7 @@
  * ports 0 and 5, 2 cycles. */
 #include <immintrin.h>
 
-#include "backend/cpu/sign_loops.h"
+#include "backend/cpu/sign_loops_row.h"
 #include "kernels/affine32.h"
 #include "kernels/oph.h"
 

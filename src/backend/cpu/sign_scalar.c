@@ -4,7 +4,7 @@
  * a compiler keeps in registers and, where the baseline allows, turns into vectors by itself. */
 #include <string.h>
 
-#include "backend/cpu/sign_loops.h"
+#include "backend/cpu/sign_loops_row.h"
 #include "kernels/affine32.h"
 #include "kernels/oph.h"
 

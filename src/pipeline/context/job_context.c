@@ -9,6 +9,7 @@
 #include "base/cpu.h"
 #include "base/error.h"
 #include "lsh/band_plan.h"
+#include "pipeline/devices/device_environment.h"
 
 #define SHINGLE_K_MAX         1024u
 #define THREADS_MAX           1024u
@@ -266,6 +267,7 @@ bm_status bm_job_context_devices(bm_job_context *run, uint32_t bands, uint32_t r
         return status;
     if (run->pick.why[0] != '\0')
         bm_meter_log(&run->meter, BM_LOG_INFO, "%s", run->pick.why);
+    const bm_device_settings settings = bm_device_settings_from_environment();
     bm_device_set_cfg cfg = {.pick = &run->pick,
                              .sketch = run->sketch,
                              .perms_used = run->perms_used,
@@ -275,6 +277,7 @@ bm_status bm_job_context_devices(bm_job_context *run, uint32_t bands, uint32_t r
                              .threads = run->threads,
                              .cpu = run->job->cpu,
                              .cache_dir = run->job->cache_dir,
+                             .settings = &settings,
                              .meter = &run->meter};
     status = bm_device_set_open(&cfg, &run->device_set, err);
     run->device_set_open = status == BM_OK;

@@ -1,8 +1,10 @@
-/* kernel_tune.h -- what `bandmill bench --tune` found on one device. */
-#ifndef BM_BENCH_KERNEL_TUNE_H
-#define BM_BENCH_KERNEL_TUNE_H
+/* kernel_tune_report.h -- what `bandmill bench --tune` found on each device, and how it is written. */
+#ifndef BM_BENCH_KERNEL_TUNE_REPORT_H
+#define BM_BENCH_KERNEL_TUNE_REPORT_H
 
-#include "pipeline/bench/kernel_tune_rate.h"
+#include <bandmill/bench.h>
+
+#include "pipeline/bench/kernel_tune_search.h"
 
 /* A row that was tried. */
 typedef struct bm_kernel_tune_tried {
@@ -21,10 +23,15 @@ typedef struct bm_kernel_tune_result {
     size_t n_hashes;
 } bm_kernel_tune_result;
 
-/* The rows as a file for $BANDMILL_TUNING, and all that was measured as one JSON object: the
+typedef struct bm_kernel_tune_report {
+    const bm_bench_options *options;      /* as used */
+    const bm_kernel_tune_result *results; /* n, one a device */
+    size_t n;
+} bm_kernel_tune_report;
+
+/* The rows as a file of kernel parameters, and all that was measured as one JSON object: the
  * caller's (bm_string_free). Either may be NULL. */
-bm_status bm_kernel_tune_write(const bm_bench_options *options,
-                               const bm_kernel_tune_result *results, size_t n, char **csv,
-                               char **json, bm_error *err);
+bm_status bm_kernel_tune_write(const bm_kernel_tune_report *report, char **csv, char **json,
+                               bm_error *err);
 
 #endif
