@@ -17,8 +17,9 @@ typedef enum bm_text_offload_wish {
 /* {0}: all as usual. Strings are borrowed for as long as devices are being opened; `n_stuck` for as
  * long as any is open. */
 typedef struct bm_device_settings {
-    const char *probe_program;   /* that tries a device first (cl_probe.h); "": none; NULL: this
-                                    program, if its file is named `bandmill` */
+    /* That tries a device first (cl_probe.h); "": none; NULL: this program, if its file is named
+     * `bandmill`. */
+    const char *probe_program;
     double probe_seconds;        /* limit of that trial run; 0: 120 */
     double call_seconds;         /* limit of a call on a device; 0: by its work (cl_watchdog.c) */
     uint64_t buffer_limit_bytes; /* of a buffer on a device; 0: what the device allows */
@@ -26,8 +27,9 @@ typedef struct bm_device_settings {
     const char *kernel_family;   /* "cpu" or "gpu"; NULL: by those parameters */
     const char *kernel_params;   /* a row of them for every device; NULL: by its names */
     bm_text_offload_wish text_offload;
-    uint32_t *n_stuck; /* one more (atomically) for each device that stopped answering and keeps a
-                          thread for ever: the process should then end by _exit; NULL: nobody asks */
+    /* One more (atomically) for each device that stopped answering and holds a thread for ever: the
+     * process should then end by _exit. NULL: nobody asks. */
+    uint32_t *n_stuck;
 } bm_device_settings;
 
 #endif

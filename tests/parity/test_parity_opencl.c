@@ -11,6 +11,7 @@
 
 #include "backend/opencl/cl_backend.h"
 #include "backend/opencl/cl_cache.h"
+#include "backend/opencl/cl_link_rate.h"
 #include "backend/opencl/opencl_backend.h"
 #include "base/memory.h"
 #include "tests/parity/parity_batch.h"
@@ -402,5 +403,23 @@ Test(parity_opencl, a_device_that_is_not_there_is_a_device_error_that_names_it)
         cr_assert_null(backend);
         cr_assert_not_null(strstr(err.message, specs[i]), "%s", err.message);
     }
+    bm_free(d.infos);
+}
+
+Test(parity_opencl, the_rate_of_copies_is_measured_both_ways_and_needs_a_device_and_bytes)
+{
+    devices d = find_devices();
+    double up = 0, down = 0;
+    bm_error err = {0};
+    for (size_t i = 0; i < d.n; ++i) {
+        cr_assert_eq(bm_opencl_link_rate(d.infos[i].spec, 1 << 20, &up, &down, &err), BM_OK, "%s",
+                     err.message);
+        cr_assert(up > 1e6 && down > 1e6, "%s: %g and %g bytes a second", d.infos[i].name, up,
+                  down);
+    }
+    up = down = 7;
+    cr_assert_eq(bm_opencl_link_rate("opencl:99.0", 1 << 20, &up, &down, &err), BM_ERR_DEVICE);
+    cr_assert_eq(bm_opencl_link_rate("opencl:0.0", 0, &up, &down, &err), BM_ERR_USAGE);
+    cr_assert(up == 7 && down == 7, "after a failure outputs are as before");
     bm_free(d.infos);
 }

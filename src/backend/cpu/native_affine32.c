@@ -1,4 +1,6 @@
-/* native_affine32.c -- affine32 on the native CPU: premix a block, then the minima of a*h + b. */
+/* native_affine32.c -- affine32 on the native CPU: premix a block, then the minima of a*h + b.
+ *
+ * Tests: tests/unit/cpu/test_cpu_backend.c */
 #include "backend/cpu/native_row.h"
 
 static void affine32_mix(const bm_native_choice *choice, const uint64_t *hashes, size_t n,

@@ -1,5 +1,7 @@
 /* native_oph.c -- oph on the native CPU: one hash a shingle, the least of each bin, and donors for
- * the bins that stay empty (oph_bins.h). */
+ * the bins that stay empty (oph_bins.h).
+ *
+ * Tests: tests/unit/cpu/test_cpu_backend.c */
 #include <string.h>
 
 #include "backend/cpu/native_row.h"

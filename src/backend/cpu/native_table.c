@@ -1,4 +1,6 @@
-/* native_table.c -- a row for each scheme; see native_row.h. */
+/* native_table.c -- a row for each scheme; see native_row.h.
+ *
+ * Tests: tests/unit/cpu/test_cpu_backend.c */
 #include "backend/cpu/native_table.h"
 
 static const bm_native_ops *const rows[] = {&bm_native_affine32, &bm_native_oph};

@@ -2,7 +2,9 @@
  *
  * 32 registers hold the minima and both coefficients of 8 vectors (32 permutations a pass). The
  * multiply-add takes its shingle from a lane of a register that holds four of them, so a load
- * serves four shingles and nothing is broadcast. */
+ * serves four shingles and nothing is broadcast.
+ *
+ * Tests: tests/cross/neon_check.c */
 #include <arm_neon.h>
 
 #include "backend/cpu/sign_loops_row.h"

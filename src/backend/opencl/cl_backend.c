@@ -4,7 +4,9 @@
  *     program: cache, else build | known answers | store in the cache
  *
  * A cached program that does not load or gives wrong answers is made again from source. No compiled
- * program is used, and none is stored, before its known answers were right. */
+ * program is used, and none is stored, before its known answers were right.
+ *
+ * Tests: tests/parity/test_parity_opencl.c */
 #include "backend/opencl/cl_backend.h"
 
 #include <stdio.h>

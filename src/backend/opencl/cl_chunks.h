@@ -35,7 +35,7 @@ typedef struct bm_cl_plan {
     uint32_t *split;          /* n_split documents that parts meet in */
     size_t n_chunks, n_split;
     size_t cap_offsets, cap_chunks, cap_split;
-} bm_cl_plan; /* {0} is empty; its arrays are kept from batch to batch */
+} bm_cl_plan; /* {0} is empty; its arrays serve batch after batch */
 
 /* Where the next batch of a task begins. */
 typedef struct bm_cl_cursor {

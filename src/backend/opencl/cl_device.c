@@ -2,7 +2,9 @@
  *
  * Devices are numbered by platform and by place in the platform, in the order in which the loader
  * gives them. A platform that fails to answer has no devices and is named in the note (PoCL without
- * a cache directory answers -1); the others are still listed. */
+ * a cache directory answers -1); the others are still listed.
+ *
+ * Tests: tests/parity/test_parity_opencl.c, tests/fault/device_faults.sh */
 #include "backend/opencl/cl_device.h"
 
 #include <stdio.h>

@@ -1,6 +1,8 @@
-/* cl_launch.c -- a table says which arguments each kernel takes; one loop sets them and starts it. At
- * most six kernels a batch: words of split documents to all ones, hashes of texts, their counts, the
- * chunks, then of split documents what the scheme does at their end, and their keys. */
+/* cl_launch.c -- a table says which arguments each kernel takes; one loop sets them and starts it.
+ * At most six kernels a batch: words of split documents to all ones, hashes of texts, their counts,
+ * the chunks, then of split documents what the scheme does at their end, and their keys.
+ *
+ * Tests: tests/parity/test_parity_opencl.c, tests/parity/test_oclgrind.c */
 #include "backend/opencl/cl_launch.h"
 
 #include "backend/opencl/cl_text.h"

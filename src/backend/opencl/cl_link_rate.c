@@ -1,4 +1,6 @@
-/* cl_link_rate.c -- a plain copy over the link, by the host's clock, from enqueue to finish. */
+/* cl_link_rate.c -- a plain copy over the link, by the host's clock, from enqueue to finish.
+ *
+ * Tests: tests/parity/test_parity_opencl.c */
 #include "backend/opencl/cl_link_rate.h"
 
 #include <stdlib.h>

@@ -1,5 +1,7 @@
-/* cl_probe_child.c -- the other side of cl_probe.h, in the process of the trial run: read what is to
- * be opened, open it and close it. */
+/* cl_probe_child.c -- the other side of cl_probe.h, in the process of the trial run: read what is
+ * to be opened, open it and close it.
+ *
+ * Tests: tests/unit/opencl/test_cl_probe.c, tests/parity/test_probe_opencl.c */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

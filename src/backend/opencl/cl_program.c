@@ -1,7 +1,9 @@
 /* cl_program.c -- from embedded files to kernels.
  *
  * The files go to the compiler as separate strings, each behind a #line, so that its log names
- * them. What differs between programs is in the options alone. */
+ * them. What differs between programs is in the options alone.
+ *
+ * Tests: tests/parity/test_parity_opencl.c, tests/unit/opencl/test_cl_kernel_tune.c */
 #include "backend/opencl/cl_program.h"
 
 #include <assert.h>

@@ -4,7 +4,9 @@
  *
  * The batch is small (a few thousand shingles, made by a fixed generator) and meets every path: no
  * shingle, quads that are not full, packing, a document of its own chunk, one in parts. For the
- * last the cut is lowered while the test runs. */
+ * last the cut is lowered while the test runs.
+ *
+ * Tests: tests/parity/test_parity_opencl.c, tests/fault/device_faults.sh */
 #include "backend/opencl/cl_selftest.h"
 
 #include <string.h>

@@ -4,11 +4,13 @@
  *     wait     the oldest slot's last event | copy to the task's words and keys
  *
  * A batch reads back keys and words as one range: keys stand first in `out`, so keys alone are a
- * prefix. A CPU uses the task's own hashes, words and keys instead, so that nothing is copied either
- * way (zero copy); only offsets and chunks are staged. Texts are staged always: they are a byte a
- * shingle, and making hashes of them takes longer than copying. Buffers are kept and grow. When
- * memory runs out, everything under way is finished, all buffers are released, the limit is halved
- * and the batch is planned again, down to BM_CL_MIN_LIMIT. */
+ * prefix. A CPU uses the task's own hashes, words and keys instead, so that nothing is copied
+ * either way (zero copy); only offsets and chunks are staged. Texts are staged always: they are a
+ * byte a shingle, and making hashes of them takes longer than copying. Buffers stay from batch to
+ * batch and grow. When memory runs out, everything under way is finished, all buffers are released,
+ * the limit is halved and the batch is planned again, down to BM_CL_MIN_LIMIT.
+ *
+ * Tests: tests/parity/test_parity_opencl.c, tests/parity/test_parity_text.c */
 #include "backend/opencl/cl_stream.h"
 
 #include <stdlib.h>

@@ -3,7 +3,9 @@
  * library.
  *
  * Code points of one to four bytes stand among them; the documents are of no unit up to some
- * thousand, one has none, and one is shorter than a shingle. */
+ * thousand, one has none, and one is shorter than a shingle.
+ *
+ * Tests: tests/parity/test_parity_text.c, tests/parity/test_oclgrind.c */
 #include "backend/opencl/cl_text_check.h"
 
 #include <stdlib.h>

@@ -8,10 +8,10 @@
  *
  * A device that has not answered within the limit is stuck: the caller gets BM_ERR_DEVICE, for this
  * call and all that follow, and goes on. Its thread stays where it is, and so does everything that
- * it, or the device, may still touch: the watchdog, the backend inside, and all that the tasks under
- * way point to, which the caller leaves alone too (bm_backend.stuck). This is leaked on purpose; a
- * process that has such threads should end by _exit, since a driver's exit handlers may wait for
- * them (bm_device_settings.n_stuck counts them).
+ * it, or the device, may still touch: the watchdog, the backend inside, and all that the tasks
+ * under way point to, which the caller leaves alone too (bm_backend.stuck). This is leaked on
+ * purpose; a process that has such threads should end by _exit, since a driver's exit handlers may
+ * wait for them (bm_device_settings.n_stuck counts them).
  *
  * The limit: bm_device_settings.call_seconds, else 120 s + 1 us a hash under way + 20 times what
  * they would take at the slowest pace seen. To open a device includes its trial run, which has a

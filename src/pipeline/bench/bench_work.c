@@ -1,5 +1,7 @@
 /* bench_work.c -- resident hashes, text and the arithmetic limit as repeatable work. See
- * bench_work.h. */
+ * bench_work.h.
+ *
+ * Tests: tests/unit/bench/test_bench_run.c */
 #include "pipeline/bench/bench_work.h"
 
 #include <stdalign.h>

@@ -1,5 +1,7 @@
 /* kernel_tune_report.c -- the rows that were found, as CSV for a file and as JSON with all that was
- * tried. */
+ * tried.
+ *
+ * Tests: tests/cli/cases/bench_tune.sh */
 #include "pipeline/bench/kernel_tune_report.h"
 
 #include <stdio.h>

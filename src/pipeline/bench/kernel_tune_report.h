@@ -1,4 +1,4 @@
-/* kernel_tune_report.h -- what `bandmill bench --tune` found on each device, and how it is written. */
+/* kernel_tune_report.h -- what `bandmill bench --tune` found on each device, and writing it. */
 #ifndef BM_BENCH_KERNEL_TUNE_REPORT_H
 #define BM_BENCH_KERNEL_TUNE_REPORT_H
 

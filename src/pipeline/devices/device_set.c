@@ -1,4 +1,6 @@
-/* device_set.c -- opening the chosen devices, checking what they say, giving up on those that lie. */
+/* device_set.c -- opening the chosen devices, checking what they say, giving up on those that lie.
+ *
+ * Tests: tests/fault/device_faults.sh, tests/cli/cases/devices.sh, tests/identity */
 #include "pipeline/devices/device_set.h"
 
 #include <stdio.h>

@@ -6,7 +6,7 @@
  * the device was chosen by `auto`, else the job ends with BM_ERR_DEVICE. Results never depend on
  * who signed what.
  *
- * Threads: bm_device_set_sign_cpu may be called by any number of threads; a worker belongs to one. */
+ * Threads: any number of them may call bm_device_set_sign_cpu; a worker belongs to one. */
 #ifndef BM_DEVICES_DEVICE_SET_H
 #define BM_DEVICES_DEVICE_SET_H
 

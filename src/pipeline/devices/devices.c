@@ -2,7 +2,9 @@
  *
  * The self-test signs documents whose words are known from the scalar reference, the definition of
  * the scheme, through the very calls that a job makes: sizes of 0, 1 and around each block size,
- * each scheme with several numbers of permutations, words and keys. */
+ * each scheme with several numbers of permutations, words and keys.
+ *
+ * Tests: tests/cli/cases/devices.sh, tests/fault/device_faults.sh */
 #include <bandmill/device.h>
 
 #include <string.h>

@@ -30,8 +30,8 @@ typedef struct bm_text_offload {
     double device_text_rate, device_hash_rate; /* all devices */
 } bm_text_offload;
 
-/* What BM_TEXT_AUTO comes to on these devices: BM_TEXT_OFF or BM_TEXT_TRIAL. The native CPU, which takes
- * no texts, has no say. */
+/* What BM_TEXT_AUTO comes to on these devices: BM_TEXT_OFF or BM_TEXT_TRIAL. The native CPU, which
+ * takes no texts, has no say. */
 bm_text_offload_wish bm_text_offload_rule(const bm_device_info *devices, size_t n);
 
 /* A fixed text in both forms, and what devices took for each so far. */

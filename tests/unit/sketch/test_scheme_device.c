@@ -1,5 +1,5 @@
-/* What devices are given by the row of each scheme: the buffer `coef`, word for word against what the
- * kernels' headers say of it, and words that are merged from parts. */
+/* What devices are given by the row of each scheme: the buffer `coef`, word for word against what
+ * the kernels' headers say of it, and words that are merged from parts. */
 #include <criterion/criterion.h>
 
 #include <string.h>
