@@ -9,6 +9,7 @@ typedef struct cli_context {
     cli_settings settings;
     cli_console console;
     cli_meter meter;
+    uint32_t n_stuck; /* threads that wait for ever in a driver; see bm_device_options */
 } cli_context;
 
 typedef struct cli_command {

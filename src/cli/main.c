@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "cli/command.h"
-#include "program/program.h"
 
 static atomic_int stop_signal; /* the first that came; 0: none */
 
@@ -135,6 +134,7 @@ static bm_status run_command(cli_context *context, int argc, char **argv, bm_err
     status = cli_settings_read(settings, id, argc - 2, (const char *const *)(argv + 2), err);
     if (status != BM_OK)
         return status;
+    settings->device.n_stuck = &context->n_stuck;
     if (settings->help) {
         cli_print_command_help(&context->console, id);
         return cli_finish(&context->console, err);
@@ -155,7 +155,7 @@ static bm_status run_command(cli_context *context, int argc, char **argv, bm_err
 static int leave(const cli_context *context, int code)
 {
     bool waiting = context->console.out_errno == EINTR;
-    if (waiting || bm_devices_left_behind() > 0) {
+    if (waiting || context->n_stuck > 0) {
         fflush(waiting ? stderr : NULL);
         _exit(code);
     }

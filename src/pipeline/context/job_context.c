@@ -151,6 +151,7 @@ bm_status bm_job_context_devices(bm_job_context *job, bool keys, bm_error *err)
         bm_meter_log(&job->meter, BM_LOG_INFO, "%s", devices->pick.why);
     /* Signing alone needs no shingle hashes on the host: devices may make them of the texts. */
     const bool texts = s->kind == BM_JOB_SIGN && job->inputs.hashes == NULL;
+    const bm_device_settings settings = bm_device_settings_of(&s->device);
     bm_device_set_cfg cfg = {.pick = &devices->pick,
                              .sketch = s->sketch,
                              .perms_used = s->perms_used,
@@ -160,6 +161,7 @@ bm_status bm_job_context_devices(bm_job_context *job, bool keys, bm_error *err)
                              .threads = s->threads,
                              .cpu = s->device.cpu,
                              .cache_dir = s->device.cache_dir,
+                             .settings = &settings,
                              .meter = &job->meter};
     status = bm_device_set_open(&cfg, &devices->set, err);
     devices->open = status == BM_OK;

@@ -16,7 +16,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "backend/backend.h"
+#include "backend/cpu/cpu_backend.h"
 #include "base/cpu.h"
 #include "base/error.h"
 #include "base/memory.h"

@@ -20,12 +20,13 @@
 #include <string.h>
 #include <strings.h>
 
-#include "backend/backend.h"
+#include "backend/cpu/cpu_backend.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/utf8.h"
 #include "lsh/verify.h"
 #include "pipeline/inmem/csr_check.h"
+#include "pipeline/devices/device_open.h"
 #include "pipeline/devices/device_pick.h"
 #include "text/shingler.h"
 
@@ -97,14 +98,15 @@ static bm_status open_backend(bm_signer *signer, const bm_signer_config *config,
         status = bm_fail(err, BM_ERR_USAGE, "'%s' names %zu devices (a signer takes one)", words,
                          pick.n);
     } else {
+        const bm_device_settings settings = {0};
         bm_backend_cfg cfg = {.sketch = config->sketch,
                               .bands = config->bands,
                               .rows = config->rows,
-                              .device = pick.devices[0].spec,
                               .cpu = config->cpu,
-                              .cache_dir = config->cache_dir};
+                              .cache_dir = config->cache_dir,
+                              .settings = &settings};
         bool native = pick.devices[0].kind == BM_DEVICE_NATIVE;
-        status = (native ? &bm_backend_cpu : &bm_backend_opencl)->open(&cfg, &signer->backend, err);
+        status = bm_device_open(&pick.devices[0], &cfg, &signer->backend, err);
         if (status != BM_OK && !native && automatic) {
             cfg.device = "cpu";
             status = bm_backend_cpu.open(&cfg, &signer->backend, err);

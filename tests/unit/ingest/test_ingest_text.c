@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/cpu/cpu_backend.h"
 #include "pipeline/ingest/ingest_text.h"
 #include "sketch/scheme.h"
 

@@ -1,7 +1,8 @@
-/* cl_work_items.h -- a task cut into batches for the device, and a batch into work_items for work-groups.
+/* cl_chunks.h -- a task cut into batches for the device, and a batch into chunks for work-groups: a
+ * chunk is what one group signs (several short documents, one longer one, or a part of a long one).
  * No OpenCL here. */
-#ifndef BM_BACKEND_OPENCL_CL_WORK_ITEMS_H
-#define BM_BACKEND_OPENCL_CL_WORK_ITEMS_H
+#ifndef BM_BACKEND_OPENCL_CL_CHUNKS_H
+#define BM_BACKEND_OPENCL_CL_CHUNKS_H
 
 #include <bandmill/status.h>
 
@@ -13,28 +14,28 @@ typedef struct bm_cl_cut {
     uint32_t unit; /* hashes */
     uint32_t pack_units, whole_units, part_units;
     uint64_t max_units; /* of hashes in a batch */
-    size_t max_docs, max_work_items;
+    size_t max_docs, max_chunks;
     uint64_t max_text_bytes; /* of texts in a batch; tasks of hashes have none */
 } bm_cl_cut;
 
 /* As the kernels read it: first document, n (0: a part), begin, end in units. */
-typedef struct bm_cl_work_item {
+typedef struct bm_cl_chunk {
     uint32_t doc, n, begin, end;
-} bm_cl_work_item;
+} bm_cl_chunk;
 
 /* One batch. Documents are numbered from 0 in it. */
 typedef struct bm_cl_plan {
-    uint32_t unit;               /* of the cut */
-    size_t first_doc, n_docs;    /* of the task */
-    uint64_t slice_begin;        /* of a sliced document: the first hash, from its own first */
-    uint64_t n_hashes;           /* of a sliced document: hashes here */
-    bool sliced, last_slice;     /* one document that no single batch can hold */
-    uint32_t *offsets;           /* n_docs + 1, in units */
-    bm_cl_work_item *work_items; /* n_work_items */
-    uint32_t *split;             /* n_split documents that parts meet in */
-    size_t n_work_items, n_split;
-    size_t cap_offsets, cap_work_items, cap_split;
-} bm_cl_plan; /* {0} is empty; its arrays are kept from batch to batch */
+    uint32_t unit;            /* of the cut */
+    size_t first_doc, n_docs; /* of the task */
+    uint64_t slice_begin;     /* of a sliced document: the first hash, from its own first */
+    uint64_t n_hashes;        /* of a sliced document: hashes here */
+    bool sliced, last_slice;  /* one document that no single batch can hold */
+    uint32_t *offsets;        /* n_docs + 1, in units */
+    bm_cl_chunk *chunks;      /* n_chunks */
+    uint32_t *split;          /* n_split documents that parts meet in */
+    size_t n_chunks, n_split;
+    size_t cap_offsets, cap_chunks, cap_split;
+} bm_cl_plan; /* {0} is empty; its arrays serve batch after batch */
 
 /* Where the next batch of a task begins. */
 typedef struct bm_cl_cursor {

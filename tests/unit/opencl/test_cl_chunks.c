@@ -1,10 +1,10 @@
-/* The cutting against its contract, on random tasks: every hash is in exactly one work_item, no work_item
+/* The cutting against its contract, on random tasks: every hash is in exactly one chunk, no chunk
  * exceeds its limit, and the copy holds the right hashes. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/opencl/cl_work_items.h"
+#include "backend/opencl/cl_chunks.h"
 
 static uint64_t next(uint64_t *state)
 {
@@ -18,13 +18,13 @@ enum { MAX_DOCS = 600 };
 static uint64_t offsets[MAX_DOCS + 1], *hashes;
 static size_t seen_hashes; /* of the task, by the plans so far */
 
-static void check_work_items(const bm_cl_plan *plan, const bm_cl_cut *cut)
+static void check_chunks(const bm_cl_plan *plan, const bm_cl_cut *cut)
 {
     uint32_t doc = 0, quad = 0;
     size_t split = 0;
-    for (size_t i = 0; i < plan->n_work_items; ++i) {
-        const bm_cl_work_item *p = &plan->work_items[i];
-        cr_assert_eq(p->begin, quad, "pieces follow each other");
+    for (size_t i = 0; i < plan->n_chunks; ++i) {
+        const bm_cl_chunk *p = &plan->chunks[i];
+        cr_assert_eq(p->begin, quad, "chunks follow each other");
         cr_assert_eq(p->doc, doc);
         if (p->n > 0) {
             doc += p->n;
@@ -43,7 +43,7 @@ static void check_work_items(const bm_cl_plan *plan, const bm_cl_cut *cut)
         }
         quad = p->end;
     }
-    cr_assert_eq(doc, plan->n_docs, "every document has its piece");
+    cr_assert_eq(doc, plan->n_docs, "every document has its chunk");
     cr_assert_eq(split, plan->n_split);
     cr_assert_leq(quad, cut->max_units);
     cr_assert_leq(plan->n_docs, cut->max_docs);
@@ -93,7 +93,7 @@ static void check_task(uint64_t *state, const bm_cl_cut *cut, uint32_t longest)
         cr_assert_eq(bm_cl_plan_next(&plan, cut, &task, &at, NULL), BM_OK);
         cr_assert(at.doc > before.doc || at.hash > before.hash, "it moves on");
         cr_assert_eq(plan.first_doc, before.doc);
-        check_work_items(&plan, cut);
+        check_chunks(&plan, cut);
         check_copy(&plan, &task);
         if (plan.sliced)
             cr_assert(plan.n_docs == 1 && plan.slice_begin == before.hash &&
@@ -106,7 +106,7 @@ static void check_task(uint64_t *state, const bm_cl_cut *cut, uint32_t longest)
     free(hashes);
 }
 
-Test(cl_pieces, every_hash_is_in_one_piece_within_the_limits)
+Test(cl_chunks, every_hash_is_in_one_chunk_within_the_limits)
 {
     uint64_t state = 1;
     static const bm_cl_cut cuts[] = {
@@ -115,25 +115,25 @@ Test(cl_pieces, every_hash_is_in_one_piece_within_the_limits)
          .part_units = 40,
          .max_units = 200,
          .max_docs = 50,
-         .max_work_items = 20},
+         .max_chunks = 20},
         {.pack_units = 8,
          .whole_units = 64,
          .part_units = 10,
          .max_units = 1000,
          .max_docs = 1000,
-         .max_work_items = 1000},
+         .max_chunks = 1000},
         {.pack_units = 1,
          .whole_units = 1,
          .part_units = 1,
          .max_units = 7,
          .max_docs = 1,
-         .max_work_items = 1},
+         .max_chunks = 1},
         {.pack_units = 256,
          .whole_units = 256,
          .part_units = 4096,
          .max_units = 1 << 20,
          .max_docs = 1 << 20,
-         .max_work_items = 32768},
+         .max_chunks = 32768},
     };
     for (size_t c = 0; c < sizeof cuts / sizeof *cuts; ++c)
         for (int i = 0; i < 80; ++i) {

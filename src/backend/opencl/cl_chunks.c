@@ -1,10 +1,10 @@
-/* cl_work_items.c -- the cutting of work, apart from any device so that it can be tested alone.
+/* cl_chunks.c -- the cutting of work, apart from any device so that it can be tested alone.
  *
- * One walk over the documents. Short ones are packed into a work_item until it holds pack_units; one of
- * up to whole_units is a work_item of its own; a longer one is cut into parts of part_units and listed
+ * One walk over the documents. Short ones are packed into a chunk until it holds pack_units; one of
+ * up to whole_units is a chunk of its own; a longer one is cut into parts of part_units and listed
  * in `split`. A document that exceeds a whole batch is cut into slices, a batch each, whose words
  * the host merges. */
-#include "backend/opencl/cl_work_items.h"
+#include "backend/opencl/cl_chunks.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -12,42 +12,39 @@
 #include "base/error.h"
 #include "base/memory.h"
 
-#define MAX_PACKED_DOCS 4096u /* of no or few hashes, in one work_item */
+#define MAX_PACKED_DOCS 4096u /* of no or few hashes, in one chunk */
 
 static uint64_t units_of(const bm_cl_cut *cut, uint64_t n_hashes)
 {
     return (n_hashes + cut->unit - 1) / cut->unit;
 }
 
-static bm_status add_work_item(bm_cl_plan *plan, bm_cl_work_item work_item, bm_error *err)
+static bm_status add_chunk(bm_cl_plan *plan, bm_cl_chunk chunk, bm_error *err)
 {
-    void *array = plan->work_items;
-    bm_status status =
-        bm_grow(&array, &plan->cap_work_items, plan->n_work_items + 1, sizeof work_item, err);
-    plan->work_items = array;
+    void *array = plan->chunks;
+    bm_status status = bm_grow(&array, &plan->cap_chunks, plan->n_chunks + 1, sizeof chunk, err);
+    plan->chunks = array;
     if (status == BM_OK)
-        plan->work_items[plan->n_work_items++] = work_item;
+        plan->chunks[plan->n_chunks++] = chunk;
     return status;
 }
 
-/* A document into the last work_item, or a work_item of its own. */
-static bm_status add_whole(bm_cl_plan *plan, const bm_cl_cut *cut, bm_cl_work_item work_item,
-                           bm_error *err)
+/* A document into the last chunk, or a chunk of its own. */
+static bm_status add_whole(bm_cl_plan *plan, const bm_cl_cut *cut, bm_cl_chunk chunk, bm_error *err)
 {
-    if (plan->n_work_items > 0) {
-        bm_cl_work_item *last = &plan->work_items[plan->n_work_items - 1];
+    if (plan->n_chunks > 0) {
+        bm_cl_chunk *last = &plan->chunks[plan->n_chunks - 1];
         if (last->n > 0 && last->n < MAX_PACKED_DOCS &&
-            work_item.end - last->begin <= cut->pack_units) {
+            chunk.end - last->begin <= cut->pack_units) {
             ++last->n;
-            last->end = work_item.end;
+            last->end = chunk.end;
             return BM_OK;
         }
     }
-    return add_work_item(plan, work_item, err);
+    return add_chunk(plan, chunk, err);
 }
 
-static bm_status add_split(bm_cl_plan *plan, const bm_cl_cut *cut, bm_cl_work_item work_item,
-                           bm_error *err)
+static bm_status add_split(bm_cl_plan *plan, const bm_cl_cut *cut, bm_cl_chunk chunk, bm_error *err)
 {
     void *array = plan->split;
     bm_status status =
@@ -55,13 +52,12 @@ static bm_status add_split(bm_cl_plan *plan, const bm_cl_cut *cut, bm_cl_work_it
     plan->split = array;
     if (status != BM_OK)
         return status;
-    plan->split[plan->n_split++] = work_item.doc;
-    const uint32_t end = work_item.end;
-    while (status == BM_OK && work_item.begin < end) {
-        work_item.end =
-            end - work_item.begin > cut->part_units ? work_item.begin + cut->part_units : end;
-        status = add_work_item(plan, work_item, err);
-        work_item.begin = work_item.end;
+    plan->split[plan->n_split++] = chunk.doc;
+    const uint32_t end = chunk.end;
+    while (status == BM_OK && chunk.begin < end) {
+        chunk.end = end - chunk.begin > cut->part_units ? chunk.begin + cut->part_units : end;
+        status = add_chunk(plan, chunk, err);
+        chunk.begin = chunk.end;
     }
     return status;
 }
@@ -79,12 +75,12 @@ static bm_status add_document(bm_cl_plan *plan, const bm_cl_cut *cut, uint64_t u
         plan->offsets[0] = 0;
     const uint32_t begin = plan->offsets[plan->n_docs];
     const uint32_t end = begin + (uint32_t)units;
-    bm_cl_work_item work_item = {.doc = (uint32_t)plan->n_docs, .n = 1, .begin = begin, .end = end};
+    bm_cl_chunk chunk = {.doc = (uint32_t)plan->n_docs, .n = 1, .begin = begin, .end = end};
     if (units <= cut->whole_units) {
-        status = add_whole(plan, cut, work_item, err);
+        status = add_whole(plan, cut, chunk, err);
     } else {
-        work_item.n = 0;
-        status = add_split(plan, cut, work_item, err);
+        chunk.n = 0;
+        status = add_split(plan, cut, chunk, err);
     }
     if (status == BM_OK)
         plan->offsets[++plan->n_docs] = end;
@@ -104,12 +100,12 @@ bm_status bm_cl_plan_next(bm_cl_plan *plan, const bm_cl_cut *cut, const bm_sign_
 {
     plan->unit = cut->unit;
     plan->first_doc = at->doc;
-    plan->n_docs = plan->n_work_items = plan->n_split = 0;
+    plan->n_docs = plan->n_chunks = plan->n_split = 0;
     plan->slice_begin = plan->n_hashes = 0;
     plan->sliced = plan->last_slice = false;
     bm_cl_cursor next = *at;
     while (next.doc < task->n_docs && plan->n_docs < cut->max_docs &&
-           (plan->n_work_items < cut->max_work_items || plan->n_docs == 0)) {
+           (plan->n_chunks < cut->max_chunks || plan->n_docs == 0)) {
         uint64_t left = task->offsets[next.doc + 1] - task->offsets[next.doc] - next.hash;
         uint64_t units = units_of(cut, left);
         bool slice = next.hash > 0 || units > cut->max_units;
@@ -147,7 +143,7 @@ bm_status bm_cl_plan_next(bm_cl_plan *plan, const bm_cl_cut *cut, const bm_sign_
 void bm_cl_plan_reset(bm_cl_plan *plan)
 {
     bm_free(plan->offsets);
-    bm_free(plan->work_items);
+    bm_free(plan->chunks);
     bm_free(plan->split);
     memset(plan, 0, sizeof *plan);
 }
