@@ -1,5 +1,7 @@
 /* cmd_bench.c -- bandmill bench: throughput of each device against the machine's own limit; with
- * --tune a search for better kernel parameters. */
+ * --tune a search for better kernel parameters.
+ *
+ * Tests: tests/cli/cases/bench_tune.sh */
 #include <stdio.h>
 #include <string.h>
 

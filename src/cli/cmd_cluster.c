@@ -1,4 +1,6 @@
-/* cmd_cluster.c -- bandmill cluster: groups from a list of pairs. */
+/* cmd_cluster.c -- bandmill cluster: groups from a list of pairs.
+ *
+ * Tests: tests/cli/cases/cluster.sh */
 #include <inttypes.h>
 
 #include "cli/command.h"

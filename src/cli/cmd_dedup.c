@@ -1,4 +1,6 @@
-/* cmd_dedup.c -- bandmill dedup: find near-duplicates, group them, keep one of each group. */
+/* cmd_dedup.c -- bandmill dedup: find near-duplicates, group them, keep one of each group.
+ *
+ * Tests: tests/cli/cases/dedup.sh */
 #include "cli/command.h"
 
 static void say_groups(cli_context *context, const bm_counts *counts)

@@ -1,7 +1,9 @@
 /* cmd_devices.c -- bandmill devices: what can sign here, and whether it computes right.
  *
  * With --self-test every usable device runs its known answers, each in turn, and a failure does not
- * keep the others from being tried: exit 8 if any answered wrongly, else 5 if any could not run. */
+ * keep the others from being tried: exit 8 if any answered wrongly, else 5 if any could not run.
+ *
+ * Tests: tests/cli/cases/devices.sh */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,6 @@
-/* cmd_explain.c -- bandmill explain: why documents are in one group. */
+/* cmd_explain.c -- bandmill explain: why documents are in one group.
+ *
+ * Tests: tests/cli/cases/explain.sh */
 #include "cli/command.h"
 
 /* What was found goes to stdout; the form of it is all that the options decide. */

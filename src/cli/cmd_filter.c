@@ -1,4 +1,6 @@
-/* cmd_filter.c -- bandmill filter: write the documents that an earlier dedup keeps. */
+/* cmd_filter.c -- bandmill filter: write the documents that an earlier dedup keeps.
+ *
+ * Tests: tests/cli/cases/dedup.sh */
 #include "cli/command.h"
 
 /* Options that say how inputs are read are taken, and have nothing to say: the directory's report

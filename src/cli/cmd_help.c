@@ -1,4 +1,6 @@
-/* cmd_help.c -- help, help COMMAND and --version: all made from the tables. */
+/* cmd_help.c -- help, help COMMAND and --version: all made from the tables.
+ *
+ * Tests: tests/cli/cases/usage.sh */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,6 @@
-/* cmd_inspect.c -- bandmill inspect: what a file or directory of ours holds. */
+/* cmd_inspect.c -- bandmill inspect: what a file or directory of ours holds.
+ *
+ * Tests: tests/cli/cases/dedup.sh */
 #include <string.h>
 
 #include "cli/command.h"

@@ -2,7 +2,9 @@
  *
  * For people the summary is a few lines on stderr; with --json it is the job's report, one JSON
  * object on stdout. Where stdout carries the rows of pairs, the summary is for people only (and in
- * --report FILE). */
+ * --report FILE).
+ *
+ * Tests: tests/cli/cases/dedup.sh, tests/cli/cases/pairs.sh */
 #include <inttypes.h>
 #include <string.h>
 

@@ -1,4 +1,6 @@
-/* cmd_pairs.c -- bandmill pairs: list the pairs at or above a threshold. */
+/* cmd_pairs.c -- bandmill pairs: list the pairs at or above a threshold.
+ *
+ * Tests: tests/cli/cases/pairs.sh */
 #include "cli/command.h"
 
 static void fill_options(cli_context *context, bm_pairs_options *options)

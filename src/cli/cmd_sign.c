@@ -1,4 +1,6 @@
-/* cmd_sign.c -- bandmill sign: write signatures (and band keys) of documents. */
+/* cmd_sign.c -- bandmill sign: write signatures (and band keys) of documents.
+ *
+ * Tests: tests/cli/cases/oph.sh, tests/cli/cases/resume.sh */
 #include "cli/command.h"
 
 bm_status cli_run_sign(cli_context *context, bm_error *err)

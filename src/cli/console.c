@@ -1,7 +1,9 @@
 /* console.c -- messages on stderr, data on stdout; see console.h.
  *
  * A message is put together in memory and written at once, so that lines of several processes on
- * one terminal do not mix. */
+ * one terminal do not mix.
+ *
+ * Tests: tests/cli/cases/usage.sh, tests/cli/test_json_printer.c */
 #include "cli/console.h"
 
 #include <ctype.h>

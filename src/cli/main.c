@@ -5,7 +5,9 @@
  * kind, ends the process at once, by that signal, so that a shell sees what happened; whatever the
  * threads are waiting for. SIGPIPE is ignored, so that a reader who goes away is a status like
  * others. The flag is the one global variable: a signal handler has no other way; it is atomic,
- * since a driver's threads may be given a signal beside the main one. */
+ * since a driver's threads may be given a signal beside the main one.
+ *
+ * Tests: tests/cli/cases/usage.sh, tests/cli/cases/interrupt.sh */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>

@@ -1,4 +1,6 @@
-/* option_values.c -- values of options that are small languages of their own. */
+/* option_values.c -- values of options that are small languages of their own.
+ *
+ * Tests: tests/cli/test_options.c */
 #include "cli/option_values.h"
 
 #include <stdio.h>

@@ -14,13 +14,12 @@ static const char *const names[] = {
     "BANDMILL_CL_LIMIT",       "BANDMILL_CL_TEXT",  "BANDMILL_SEAL_SECONDS"};
 enum { N = sizeof names / sizeof names[0] };
 
+/* The first step of each test, which is a process of its own. */
 static void forget(void)
 {
     for (size_t i = 0; i < N; i++)
         unsetenv(names[i]);
 }
-
-TestSuite(environment, .init = forget, .fini = forget);
 
 static bm_device_options read_device(void)
 {
@@ -31,6 +30,7 @@ static bm_device_options read_device(void)
 
 Test(environment, without_variables_options_stay)
 {
+    forget();
     const bm_device_options options = read_device();
     cr_assert_str_eq(options.device, "as it was");
     cr_assert(options.cpu == NULL && options.cache_dir == NULL && options.tuning_path == NULL &&
@@ -43,6 +43,7 @@ Test(environment, without_variables_options_stay)
 
 Test(environment, each_variable_fills_its_field)
 {
+    forget();
     static const char *const values[N] = {"gpu", "avx2", "/c",  "/t.csv", "/p",   "2.5",
                                           "30",  "cpu",  "row", "4096",   "trial"};
     for (size_t i = 0; i < N; i++)
@@ -64,6 +65,7 @@ Test(environment, each_variable_fills_its_field)
 
 Test(environment, an_empty_one_is_not_set_but_the_probe_and_what_chooses_kernels)
 {
+    forget();
     for (size_t i = 0; i < N; i++)
         setenv(names[i], "", 1);
     const bm_device_options options = read_device();
@@ -79,6 +81,7 @@ Test(environment, an_empty_one_is_not_set_but_the_probe_and_what_chooses_kernels
 
 Test(environment, numbers_and_words_that_say_nothing_count_as_not_set)
 {
+    forget();
     static const char *const seconds[] = {"0", "-1", "soon", "nan"};
     for (size_t i = 0; i < sizeof seconds / sizeof seconds[0]; i++) {
         setenv("BANDMILL_PROBE_SECONDS", seconds[i], 1);
@@ -105,6 +108,7 @@ static bm_status read_seconds(const char *value, double *out, bm_error *err)
 
 Test(environment, seconds_between_checkpoints_are_a_number_or_an_error)
 {
+    forget();
     double seconds;
     bm_error err;
     cr_assert_eq(read_seconds("", &seconds, &err), BM_OK);

@@ -60,20 +60,42 @@ static int check_pairs(bm_error *err)
 
 static int check_job(const char *input, const char *output, bm_error *err)
 {
-    bm_job job;
+    bm_dedup_options options;
     bm_summary *summary = NULL;
 
-    bm_job_init(&job);
-    job.input.paths = &input;
-    job.input.n_paths = 1;
-    job.output = output;
-    job.device = "cpu";
-    if (bm_job_dedup(&job, &summary, err) != BM_OK)
+    bm_dedup_options_init(&options);
+    options.input.paths = &input;
+    options.input.n_paths = 1;
+    options.output.path = output;
+    options.device.device = "cpu";
+    if (bm_job_dedup(&options, &summary, err) != BM_OK)
         return failed("dedup", err);
     int right =
         bm_summary_counts(summary)->documents == 3 && bm_summary_counts(summary)->removed == 1;
     bm_summary_free(summary);
     return !right;
+}
+
+/* What is not right is refused, and the field named. */
+static int check_refusals(void)
+{
+    bm_dedup_options options;
+    bm_summary *summary = NULL;
+    bm_error err;
+
+    memset(&options, 0, sizeof options); /* not initialised */
+    if (bm_job_dedup(&options, &summary, &err) != BM_ERR_USAGE ||
+        strcmp(err.field, "struct_size") != 0)
+        return 1;
+    const char *input = "in.jsonl";
+    bm_dedup_options_init(&options);
+    options.input.paths = &input;
+    options.input.n_paths = 1;
+    options.output.path = "refused";
+    options.keep = (bm_keep)4000;
+    if (bm_job_dedup(&options, &summary, &err) != BM_ERR_USAGE || strcmp(err.field, "keep") != 0)
+        return 1;
+    return summary != NULL || bm_option_word(BM_OPTION_KEEP, 4000) != NULL;
 }
 
 int main(int argc, char **argv)
@@ -87,5 +109,6 @@ int main(int argc, char **argv)
         fprintf(stderr, "version %s\n", info.version);
         return 1;
     }
-    return check_signer(&err) || check_pairs(&err) || check_job(argv[2], argv[3], &err);
+    return check_signer(&err) || check_pairs(&err) || check_job(argv[2], argv[3], &err) ||
+           check_refusals();
 }
