@@ -11,7 +11,7 @@
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
-#include "io/input/input_set.h"
+#include "io/input/compression.h"
 
 typedef struct bm_decompress bm_decompress;
 

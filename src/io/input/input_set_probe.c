@@ -1,7 +1,9 @@
-/* input_set_probe.c -- what the first bytes of a file say: gz, zst, or a format that we refuse.
+/* input_set_probe.c -- see the header.
  *
  * Regular files are opened, looked at and closed again: ten thousand inputs need no ten thousand
  * descriptors. Standard input and pipes are held, with the bytes that were looked at. */
+#include "io/input/input_set_probe.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -10,7 +12,8 @@
 
 #include "base/error.h"
 #include "base/wait_readable.h"
-#include "io/input/input_set_private.h"
+#include "base/memory.h"
+#include "io/input/input_set_state.h"
 
 #define PIPE_BYTES (1 << 20)
 
@@ -56,37 +59,22 @@ bm_status bm_probe_refused(const char *name, const char *head, size_t len, bm_er
     return BM_OK;
 }
 
-static bm_compression compression_of(const char *head, size_t len)
-{
-    if (len >= 2 && memcmp(head, "\x1F\x8B", 2) == 0)
-        return BM_COMPRESSION_GZ;
-    if (len >= 4 && memcmp(head, "\x28\xB5\x2F\xFD", 4) == 0)
-        return BM_COMPRESSION_ZST;
-    /* a skippable frame, with which parallel compressors begin */
-    if (len >= 4 && (head[0] & 0xF0) == 0x50 && memcmp(head + 1, "\x2A\x4D\x18", 3) == 0)
-        return BM_COMPRESSION_ZST;
-    return BM_COMPRESSION_NONE;
-}
-
+/* The first bytes of a source are here: what is it? Its name may promise a compression. */
 static bm_status judge(bm_source *source, const char *head, size_t len, bm_error *err)
 {
-    source->compression = compression_of(head, len);
-    size_t n = strlen(source->name);
-    const char *promised = bm_name_ends(source->name, n, ".gz")    ? "gzip"
-                           : bm_name_ends(source->name, n, ".zst") ? "Zstandard"
-                                                                   : NULL;
-    bm_compression wanted = promised == NULL     ? source->compression
-                            : promised[0] == 'g' ? BM_COMPRESSION_GZ
-                                                 : BM_COMPRESSION_ZST;
+    size_t name_len = strlen(source->name);
+    bm_compression promised = bm_compression_of_name(source->name, &name_len);
+    source->compression = bm_compression_of_bytes(head, len);
     bm_status status = bm_probe_refused(source->name, head, len, err);
-    if (status == BM_OK && source->compression != wanted)
+    if (status == BM_OK && promised != BM_COMPRESSION_NONE && source->compression != promised)
         status = bm_fail_at(err, BM_ERR_INPUT, source->name, 0,
-                            "the name promises %s, the first bytes are something else", promised);
+                            "the name promises %s, the first bytes are something else",
+                            bm_compression_name(promised));
     return status;
 }
 
 /* As many bytes as there are, up to cap. */
-static bm_status read_head(const bm_input_set *set, int fd, const char *name, char *head,
+static bm_status read_head(const struct bm_input_set *set, int fd, const char *name, char *head,
                            size_t *len, bm_error *err)
 {
     *len = 0;
@@ -118,11 +106,9 @@ static void widen(int fd)
 }
 
 /* The descriptor is taken, whatever the status. */
-static bm_status hold(bm_input_set *set, size_t index, int fd, bm_error *err)
+static bm_status hold(struct bm_input_set *set, size_t index, int fd, bm_error *err)
 {
-    void *held = set->held;
-    bm_status status = bm_grow(&held, &set->cap_held, set->n_held + 1, sizeof *set->held, err);
-    set->held = held;
+    bm_status status = bm_grow(&set->held, &set->cap_held, set->n_held + 1, sizeof *set->held, err);
     if (status != BM_OK) {
         if (fd > STDIN_FILENO)
             close(fd);
@@ -137,7 +123,7 @@ static bm_status hold(bm_input_set *set, size_t index, int fd, bm_error *err)
     return status != BM_OK ? status : judge(source, h->head, h->head_len, err);
 }
 
-static bm_status probe_one(bm_input_set *set, size_t index, bm_error *err)
+static bm_status probe_one(struct bm_input_set *set, size_t index, bm_error *err)
 {
     bm_source *source = &set->sources[index];
     if (strcmp(source->path, "-") == 0)
@@ -162,7 +148,7 @@ static bm_status probe_one(bm_input_set *set, size_t index, bm_error *err)
     return status != BM_OK ? status : judge(source, head, len, err);
 }
 
-bm_status bm_input_set_probe(bm_input_set *set, bm_error *err)
+bm_status bm_input_set_probe(struct bm_input_set *set, bm_error *err)
 {
     bm_status status = BM_OK;
     for (size_t i = 0; i < set->n_sources && status == BM_OK; i++)

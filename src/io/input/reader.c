@@ -18,9 +18,9 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "io/input/input_set_private.h"
-#include "io/input/reader_source.h"
-#include "io/input/reader_table.h"
+#include "io/input/input_bytes.h"
+#include "io/input/input_set_state.h"
+#include "io/input/record_formats.h"
 
 #define PIECES_MAX 65536u /* files a batch */
 #define SKIP_BLOCK ((size_t)64 << 10)
@@ -30,12 +30,12 @@
 
 struct bm_reader {
     bm_input_set *set;
-    const bm_reader_ops *ops;
+    const bm_record_format *format;
     const bm_fields *fields;
     size_t batch_bytes;
     uint32_t batch_records;
     uint64_t max_record;
-    bm_stream *stream;
+    bm_input_bytes *bytes;
     size_t file;         /* the current file, or the next to open */
     bool open, file_end; /* a file is open; all of it has been read */
     bool begun;          /* a piece of it has been given out */
@@ -62,14 +62,14 @@ typedef struct cutter {
 bm_status bm_reader_open(bm_input_set *set, size_t batch_bytes, uint32_t batch_records,
                          bm_reader **out, bm_error *err)
 {
-    const bm_reader_ops *ops = bm_reader_ops_of(bm_input_set_format(set));
-    if (ops == NULL)
+    const bm_record_format *format = bm_record_format_of(bm_input_set_format(set));
+    if (format == NULL)
         return bm_fail(err, BM_ERR_INTERNAL, "no reader for this format");
     bm_reader *reader = bm_alloc_zero(1, sizeof *reader);
     if (reader == NULL)
         return bm_fail_nomem(err, sizeof *reader);
     reader->set = set;
-    reader->ops = ops;
+    reader->format = format;
     reader->fields = &set->fields;
     reader->batch_bytes = batch_bytes > 0 ? batch_bytes : 1;
     reader->batch_records = batch_records;
@@ -79,10 +79,10 @@ bm_status bm_reader_open(bm_input_set *set, size_t batch_bytes, uint32_t batch_r
     bm_status status = BM_OK;
     if ((reader->columns = bm_alloc_zero(n_columns, sizeof *reader->columns)) == NULL)
         status = bm_fail_nomem(err, n_columns * sizeof *reader->columns);
-    if (status == BM_OK && ops->table && !reader->fields->header)
+    if (status == BM_OK && format->table && !reader->fields->header)
         bm_fields_from_numbers(reader->fields, reader->columns);
     if (status == BM_OK)
-        status = bm_stream_open(set, &reader->stream, err);
+        status = bm_input_bytes_open(set, &reader->bytes, err);
     if (status != BM_OK) {
         bm_reader_close(reader);
         return status;
@@ -95,7 +95,7 @@ void bm_reader_close(bm_reader *reader)
 {
     if (reader == NULL)
         return;
-    bm_stream_close(reader->stream);
+    bm_input_bytes_close(reader->bytes);
     bm_buf_reset(&reader->carry);
     bm_free(reader->columns);
     bm_free(reader);
@@ -170,7 +170,7 @@ static void cut_at_newline(const bm_reader *reader, cutter *c)
 static void cut_by_records(bm_reader *reader, cutter *c)
 {
     while (!c->full) {
-        size_t at = reader->ops->record_end(&c->scan, c->batch->data, c->seen, c->end);
+        size_t at = reader->format->record_end(&c->scan, c->batch->data, c->seen, c->end);
         if (at == BM_SCAN_MORE) {
             c->seen = c->end;
             c->full = c->cut > c->begin && c->end >= reader->batch_bytes;
@@ -193,7 +193,7 @@ static size_t read_size(const bm_reader *reader, const cutter *c)
 {
     if (c->end < reader->batch_bytes) {
         size_t n = reader->batch_bytes - c->end;
-        if (reader->batch_records != 0 && !reader->ops->whole_file) {
+        if (reader->batch_records != 0 && !reader->format->whole_file) {
             uint64_t left = reader->batch_records - reader->n_records;
             double wanted = (double)left * reader->mean_bytes * 1.25 + READ_AHEAD;
             if (wanted < (double)n)
@@ -215,7 +215,7 @@ static bm_status read_more(bm_reader *reader, cutter *c, size_t n, bm_error *err
     bm_status status = reserve(c->batch, c->end + n, err);
     size_t got = 0;
     if (status == BM_OK)
-        status = bm_stream_read(reader->stream, c->batch->data + c->end, n, &got, err);
+        status = bm_input_bytes_read(reader->bytes, c->batch->data + c->end, n, &got, err);
     if (status == BM_OK) {
         c->end += got;
         reader->file_end = got == 0;
@@ -233,10 +233,8 @@ static bm_status add_columns(bm_reader *reader, bm_raw_batch *batch, bm_raw_piec
         return BM_OK;
     }
     size_t n = bm_fields_columns(reader->fields);
-    void *columns = batch->columns;
-    bm_status status =
-        bm_grow(&columns, &batch->cap_columns, batch->n_columns + n, sizeof *batch->columns, err);
-    batch->columns = columns;
+    bm_status status = bm_grow(&batch->columns, &batch->cap_columns, batch->n_columns + n,
+                               sizeof *batch->columns, err);
     if (status != BM_OK)
         return status;
     memcpy(batch->columns + batch->n_columns, reader->columns, n * sizeof *reader->columns);
@@ -252,11 +250,9 @@ static bm_status add_piece(bm_reader *reader, bm_raw_batch *batch, bm_raw_piece 
     piece.file = (uint32_t)reader->file;
     piece.first_line = reader->line;
     piece.file_begin = !reader->begun;
-    void *pieces = batch->pieces;
-    bm_status status =
-        bm_grow(&pieces, &batch->cap_pieces, batch->n_pieces + 1, sizeof *batch->pieces, err);
-    batch->pieces = pieces;
-    if (status == BM_OK && reader->ops->table)
+    bm_status status = bm_grow(&batch->pieces, &batch->cap_pieces, batch->n_pieces + 1,
+                               sizeof *batch->pieces, err);
+    if (status == BM_OK && reader->format->table)
         status = add_columns(reader, batch, &piece, err);
     if (status != BM_OK)
         return status;
@@ -275,33 +271,34 @@ static bm_status read_header(bm_reader *reader, const cutter *c, bm_error *err)
     if (begin == c->cut)
         return BM_OK; /* an empty file: no documents */
     bm_scan scan = {0};
-    size_t end = reader->ops->record_end(&scan, data, begin, c->cut);
+    size_t end = reader->format->record_end(&scan, data, begin, c->cut);
     if (end == BM_SCAN_MORE)
         end = c->cut;
     bm_str row = bm_without_line_end((bm_str){.data = data + begin, .len = end - begin});
     if (row.len > reader->max_record)
         return bm_fail_at(err, BM_ERR_INPUT, name, 1, "the header is longer than --max-doc-bytes");
-    return bm_fields_from_header(reader->fields, reader->ops->format == BM_FORMAT_CSV, row, name,
-                                 reader->columns, err);
+    return bm_fields_from_header(reader->fields, reader->format->quoted, row, name, reader->columns,
+                                 err);
 }
 
-/* Read over the rest of a record that is too long; what follows it goes to carry. */
-static bm_status skip_record(bm_reader *reader, cutter *c, size_t kept, uint64_t *lines,
+/* Read over the rest of a record that is too long, behind the bytes that are shown of it; what
+ * follows the record goes to carry. */
+static bm_status skip_record(bm_reader *reader, cutter *c, size_t shown, uint64_t *lines,
                              bm_error *err)
 {
     *lines = count_newlines(c->batch->data + c->begin, c->end - c->begin);
-    bm_status status = reserve(c->batch, kept + SKIP_BLOCK, err);
-    char *rest = c->batch->data + kept;
+    bm_status status = reserve(c->batch, shown + SKIP_BLOCK, err);
+    char *rest = c->batch->data + shown;
     while (status == BM_OK) {
         size_t got = 0;
-        status = bm_stream_read(reader->stream, rest, SKIP_BLOCK, &got, err);
+        status = bm_input_bytes_read(reader->bytes, rest, SKIP_BLOCK, &got, err);
         if (status != BM_OK)
             break;
         if (got == 0) {
             reader->file_end = true;
             break;
         }
-        size_t at = reader->ops->record_end(&c->scan, rest, 0, got);
+        size_t at = reader->format->record_end(&c->scan, rest, 0, got);
         *lines += count_newlines(rest, at == BM_SCAN_MORE ? got : at);
         if (at != BM_SCAN_MORE)
             return bm_buf_add(&reader->carry, rest + at, got - at, err);
@@ -311,7 +308,7 @@ static bm_status skip_record(bm_reader *reader, cutter *c, size_t kept, uint64_t
 
 static bm_status take_too_long(bm_reader *reader, cutter *c, bm_error *err)
 {
-    if (reader->ops->table && reader->fields->header && !reader->begun)
+    if (reader->format->table && reader->fields->header && !reader->begun)
         return bm_fail_at(err, BM_ERR_INPUT, bm_input_set_source(reader->set, reader->file)->name,
                           1, "the header is longer than --max-doc-bytes");
     bm_raw_piece piece = {.begin = c->begin, .cut = true};
@@ -332,9 +329,9 @@ static bm_status take_records(bm_reader *reader, cutter *c, bm_error *err)
 {
     bm_raw_batch *batch = c->batch;
     bm_status status = BM_OK;
-    bool header = reader->ops->table && reader->fields->header;
+    bool header = reader->format->table && reader->fields->header;
     if (reader->file_end && !c->full) { /* what is left is a record without a line ending */
-        reader->n_records += c->end > c->cut || reader->ops->whole_file;
+        reader->n_records += c->end > c->cut || reader->format->whole_file;
         c->cut = c->end;
     }
     if (header && !reader->begun)
@@ -362,7 +359,7 @@ static bm_status take_piece(bm_reader *reader, bm_raw_batch *batch, bm_error *er
         memcpy(batch->data + c.begin, reader->carry.data, reader->carry.len);
     reader->carry.len = 0;
     c.cut = c.seen = c.begin;
-    bool walk = reader->batch_records != 0 || !reader->ops->newline_ends;
+    bool walk = reader->batch_records != 0 || !reader->format->newline_ends;
     if (!reader->begun) { /* a byte order mark is no part of the first field */
         while (status == BM_OK && c.end - c.begin < 3 && !reader->file_end)
             status = read_more(reader, &c, read_size(reader, &c), err);
@@ -397,7 +394,7 @@ static bm_status fill_batch(bm_reader *reader, bm_raw_batch *batch, bm_error *er
         if (!reader->open) {
             if (reader->file == bm_input_set_count(reader->set) || is_full(reader, batch))
                 break;
-            status = bm_stream_begin(reader->stream, reader->file, err);
+            status = bm_input_bytes_begin(reader->bytes, reader->file, err);
             reader->open = status == BM_OK;
             reader->file_end = reader->begun = false;
             reader->line = 1;
@@ -437,7 +434,7 @@ bm_status bm_reader_next(bm_reader *reader, bm_raw_batch **out, bm_error *err)
     }
     memset(batch->data + batch->len, 0, BM_READ_PADDING);
     batch->sequence = reader->sequence++;
-    batch->bytes_read = bm_stream_stored(reader->stream);
+    batch->bytes_read = bm_input_bytes_stored(reader->bytes);
     *out = batch;
     return BM_OK;
 }

@@ -11,7 +11,7 @@
  * is looked at by memchr a bounded number of times: the next newline is kept until it is passed. */
 #include <string.h>
 
-#include "io/input/reader_table.h"
+#include "io/input/record_format.h"
 
 enum { FIELD, PLAIN, QUOTED, AFTER };
 

@@ -8,6 +8,8 @@
 #include "base/clock.h"
 #include "base/cpu.h"
 #include "base/error.h"
+#include "io/input/batch_sources.h"
+#include "io/input/input_set_open.h"
 #include "lsh/band_plan.h"
 
 #define SHINGLE_K_MAX         1024u
@@ -131,7 +133,7 @@ bm_status bm_job_context_open(const bm_job *job, const char *kind, bm_job_contex
     out->job = job;
     out->kind = kind;
     out->sketch = job->sketch;
-    out->hash_name = job->input.format == BM_FORMAT_HASHES ? "given" : "xxh3";
+    out->hash_name = "xxh3";
     out->verify = job->lsh.verify;
     out->began = bm_clock_seconds();
     out->docs.number_duplicates = job->input.number_duplicate_ids;
@@ -159,7 +161,7 @@ void bm_job_context_close(bm_job_context *run)
     if (run->device_set_open)
         bm_device_set_close(&run->device_set);
     bm_device_pick_reset(&run->pick);
-    bm_hash_input_close(run->hashes);
+    bm_batch_source_close(run->source);
     bm_input_set_close(run->inputs);
     bm_free(run->names.names);
     bm_doc_table_reset(&run->docs);
@@ -179,17 +181,6 @@ bm_status bm_job_context_plan(bm_job_context *run, bm_error *err)
 }
 
 /* --- inputs --- */
-
-static bm_status open_hashes(bm_job_context *run, bm_error *err)
-{
-    if (bm_input_set_count(run->inputs) != 1)
-        return bm_fail(err, BM_ERR_USAGE, "--format hashes takes one .npy file (%zu given)",
-                       bm_input_set_count(run->inputs));
-    if (run->job->input.offsets_path == NULL)
-        return bm_fail(err, BM_ERR_USAGE, "--format hashes needs --offsets FILE");
-    return bm_hash_input_open(bm_input_set_source(run->inputs, 0)->path,
-                              run->job->input.offsets_path, &run->hashes, err);
-}
 
 /* Every file and directory that the job will write: none may be an input, nor another of them. */
 static bm_status check_targets(const bm_job *job, bool is_dir, const char *const *inputs, size_t n,
@@ -251,10 +242,12 @@ bm_status bm_job_context_inputs(bm_job_context *run, bool twice, bool output_is_
                                        &run->inputs, err);
     if (status == BM_OK)
         status = check_output(run, output_is_dir, err);
-    if (status == BM_OK && bm_input_set_format(run->inputs) == BM_FORMAT_HASHES)
-        status = open_hashes(run, err);
+    if (status == BM_OK)
+        status = bm_batch_source_open(run->inputs, &run->source, err);
     if (status == BM_OK)
         status = take_names(run, err);
+    if (status == BM_OK && !run->source->ops->has_text)
+        run->hash_name = "given";
     run->counts.hidden_files = status == BM_OK ? bm_input_set_hidden(run->inputs) : 0;
     return status;
 }
@@ -266,12 +259,13 @@ bm_status bm_job_context_devices(bm_job_context *run, uint32_t bands, uint32_t r
         return status;
     if (run->pick.why[0] != '\0')
         bm_meter_log(&run->meter, BM_LOG_INFO, "%s", run->pick.why);
+    const bool texts = run->texts && (run->source == NULL || run->source->ops->has_text);
     bm_device_set_cfg cfg = {.pick = &run->pick,
                              .sketch = run->sketch,
                              .perms_used = run->perms_used,
                              .bands = bands,
                              .rows = rows,
-                             .text = run->texts && run->hashes == NULL ? &run->job->text : NULL,
+                             .text = texts ? &run->job->text : NULL,
                              .threads = run->threads,
                              .cpu = run->job->cpu,
                              .cache_dir = run->job->cache_dir,
@@ -304,8 +298,7 @@ bm_status bm_job_context_ingest(bm_job_context *run, bool words, bool keys, bm_i
                          .threads = run->threads,
                          .budget = &run->budget,
                          .batch_docs = run->job->batch_docs,
-                         .inputs = run->inputs,
-                         .hashes = run->hashes,
+                         .source = run->source,
                          .skip_records = run->skip_records,
                          .device_set = run->device_set_open ? &run->device_set : NULL,
                          .want_words = words,

@@ -9,7 +9,7 @@
 #include <bandmill/job.h>
 
 #include "base/pool.h"
-#include "io/input/hash_input.h"
+#include "io/input/batch_source.h"
 #include "io/input/input_set.h"
 #include "io/output/out_dir.h"
 #include "pipeline/ingest/budget.h"
@@ -40,11 +40,11 @@ typedef struct bm_job_context {
     char temp_dir[4096]; /* --temp-dir, or where the output will be */
     bm_pool *pool;
     bm_meter meter;
-    bm_callbacks callbacks; /* that lead to the meter */
-    bm_input_set *inputs;   /* NULL: from signatures, without their texts */
-    bm_file_names names;    /* of the inputs; the array is the run's */
-    const char *hash_name;  /* "xxh3", or "given" */
-    bm_hash_input *hashes;
+    bm_callbacks callbacks;  /* that lead to the meter */
+    bm_input_set *inputs;    /* NULL: from signatures, without their texts */
+    bm_file_names names;     /* of the inputs; the array is the run's */
+    const char *hash_name;   /* "xxh3", or "given" */
+    bm_batch_source *source; /* of the inputs; NULL where they are */
     bm_device_pick pick;
     bm_device_set device_set;
     bool device_set_open;

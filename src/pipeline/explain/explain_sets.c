@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "base/error.h"
+#include "io/input/batch_sources.h"
 #include "base/memory.h"
 #include "pipeline/context/recipe.h"
 
@@ -109,7 +110,7 @@ static bm_status read_inputs(bm_job_context *run, const bm_manifest *manifest, k
     bm_recipe recipe = {0};
     const bm_job *job = run->job;
     bm_status status = bm_recipe_make(job, &manifest, 1, &recipe, err);
-    if (status == BM_OK && recipe.job.input.format == BM_FORMAT_HASHES)
+    if (status == BM_OK && !bm_format_has_text(recipe.job.input.format))
         status = bm_fail_at(err, BM_ERR_FORMAT, bm_manifest_path(manifest), 0,
                             "its inputs are arrays of hashes, whose offsets it does not name");
     if (status == BM_OK) {
@@ -122,7 +123,9 @@ static bm_status read_inputs(bm_job_context *run, const bm_manifest *manifest, k
         status = bm_job_context_ingest(run, false, false, keep_wanted, k, err);
     if (status == BM_OK)
         status = bm_recipe_check_inputs(&manifest, 1, run->inputs, err);
+    bm_batch_source_close(run->source);
     bm_input_set_close(run->inputs); /* it borrows the recipe */
+    run->source = NULL;
     run->inputs = NULL;
     run->job = job;
     bm_recipe_reset(&recipe);

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "io/input/batch_sources.h"
 #include "io/output/manifest.h"
 #include "pipeline/output/kept_pass.h"
 #include "pipeline/context/recipe.h"
@@ -200,7 +201,7 @@ static bm_status open_recipe(filter *f, bm_error *err)
     const bm_manifest *manifest = f->manifest;
     if (status == BM_OK)
         status = bm_recipe_make(job, &manifest, 1, &f->recipe, err);
-    if (status == BM_OK && f->recipe.job.input.format == BM_FORMAT_HASHES)
+    if (status == BM_OK && !bm_format_has_text(f->recipe.job.input.format))
         status = bm_fail_at(err, BM_ERR_USAGE, path, 0,
                             "there are no records to copy (inputs of hashes)");
     if (status == BM_OK && (job->input.n_paths > 1 || job->input.files_from != NULL)) {

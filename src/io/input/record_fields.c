@@ -1,5 +1,5 @@
-/* reader_fields.c -- field names and numbers become columns. */
-#include "io/input/reader_fields.h"
+/* record_fields.c -- field names and numbers become columns. */
+#include "io/input/record_fields.h"
 
 #include <string.h>
 

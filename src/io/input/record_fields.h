@@ -1,11 +1,11 @@
-/* reader_fields.h -- which fields of a record are the text and the id.
+/* record_fields.h -- which fields of a record are the text and the id.
  *
  * For tsv and csv a field is a header's name or a number from 1. `--header` is `no` exactly when
  * all fields given are numbers. With a header, a name that stands in it goes before the number.
  * What a row needs is then a list of columns from 0: the id's first (BM_NO_COLUMN: it has none),
  * then one for each text field. */
-#ifndef BM_IO_INPUT_READER_FIELDS_H
-#define BM_IO_INPUT_READER_FIELDS_H
+#ifndef BM_IO_INPUT_RECORD_FIELDS_H
+#define BM_IO_INPUT_RECORD_FIELDS_H
 
 #include <bandmill/job.h>
 #include <bandmill/status.h>
