@@ -172,10 +172,10 @@ static bm_status read_stored(bm_input_bytes *bytes, char *out, size_t cap, size_
     *got = 0;
     if (bytes->fd < 0)
         return BM_OK;
-    if (held != NULL && !held->spooled && bytes->head_pos < held->head_len) {
-        size_t left = held->head_len - bytes->head_pos;
+    if (held != NULL && !held->spooled && bytes->head_pos < held->head.len) {
+        size_t left = held->head.len - bytes->head_pos;
         *got = left < cap ? left : cap;
-        memcpy(out, held->head + bytes->head_pos, *got);
+        memcpy(out, held->head.bytes + bytes->head_pos, *got);
         bytes->head_pos += *got;
     } else {
         ssize_t n;
@@ -200,14 +200,19 @@ static bm_status read_stored(bm_input_bytes *bytes, char *out, size_t cap, size_
     return bytes->spooling ? write_spool(bytes, out, *got, err) : BM_OK;
 }
 
-static bm_status read_unpacked(bm_input_bytes *bytes, char *out, size_t cap, size_t *got,
-                               bm_error *err)
+static bm_status read_decompressed(bm_input_bytes *bytes, char *out, size_t cap, size_t *got,
+                                   bm_error *err)
 {
     bm_decompress *d = bytes->decompress[bytes->source->compression];
     *got = 0;
     for (;;) {
-        bm_str in = {.data = bytes->block, .len = bytes->block_len};
-        bm_status status = bm_decompress_run(d, in, &bytes->block_pos, out, cap, got, err);
+        bm_decompress_step step = {.in = {.data = bytes->block, .len = bytes->block_len},
+                                   .used = bytes->block_pos,
+                                   .out = out,
+                                   .out_cap = cap};
+        bm_status status = bm_decompress_run(d, &step, err);
+        bytes->block_pos = step.used;
+        *got = step.n_out;
         if (status != BM_OK || *got > 0)
             return status;
         if (bytes->block_end)
@@ -221,7 +226,7 @@ static bm_status read_unpacked(bm_input_bytes *bytes, char *out, size_t cap, siz
 }
 
 /* A compressed tar or Parquet file is refused like a plain one: look at what comes out first. */
-static bm_status begin_unpacked(bm_input_bytes *bytes, bm_error *err)
+static bm_status begin_decompressed(bm_input_bytes *bytes, bm_error *err)
 {
     bm_compression kind = bytes->source->compression;
     bm_status status = BM_OK;
@@ -236,8 +241,8 @@ static bm_status begin_unpacked(bm_input_bytes *bytes, bm_error *err)
     bytes->block_end = false;
     size_t got = 1;
     while (status == BM_OK && got > 0 && bytes->peek_len < sizeof bytes->peek) {
-        status = read_unpacked(bytes, bytes->peek + bytes->peek_len,
-                               sizeof bytes->peek - bytes->peek_len, &got, err);
+        status = read_decompressed(bytes, bytes->peek + bytes->peek_len,
+                                   sizeof bytes->peek - bytes->peek_len, &got, err);
         bytes->peek_len += status == BM_OK ? got : 0;
     }
     if (status == BM_OK)
@@ -257,7 +262,7 @@ bm_status bm_input_bytes_begin(bm_input_bytes *bytes, size_t source, bm_error *e
     XXH3_128bits_reset(&bytes->hash);
     bm_status status = bytes->held != NULL ? begin_held(bytes, err) : begin_file(bytes, err);
     if (status == BM_OK && bytes->source->compression != BM_COMPRESSION_NONE)
-        status = begin_unpacked(bytes, err);
+        status = begin_decompressed(bytes, err);
     if (status != BM_OK)
         leave(bytes);
     return status;
@@ -275,5 +280,5 @@ bm_status bm_input_bytes_read(bm_input_bytes *bytes, char *out, size_t cap, size
         bytes->peek_pos += *got;
         return BM_OK;
     }
-    return read_unpacked(bytes, out, cap, got, err);
+    return read_decompressed(bytes, out, cap, got, err);
 }

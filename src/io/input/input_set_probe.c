@@ -60,12 +60,12 @@ bm_status bm_probe_refused(const char *name, const char *head, size_t len, bm_er
 }
 
 /* The first bytes of a source are here: what is it? Its name may promise a compression. */
-static bm_status judge(bm_source *source, const char *head, size_t len, bm_error *err)
+static bm_status judge(bm_source *source, const bm_head *head, bm_error *err)
 {
     size_t name_len = strlen(source->name);
     bm_compression promised = bm_compression_of_name(source->name, &name_len);
-    source->compression = bm_compression_of_bytes(head, len);
-    bm_status status = bm_probe_refused(source->name, head, len, err);
+    source->compression = bm_compression_of_bytes(head->bytes, head->len);
+    bm_status status = bm_probe_refused(source->name, head->bytes, head->len, err);
     if (status == BM_OK && promised != BM_COMPRESSION_NONE && source->compression != promised)
         status = bm_fail_at(err, BM_ERR_INPUT, source->name, 0,
                             "the name promises %s, the first bytes are something else",
@@ -73,23 +73,23 @@ static bm_status judge(bm_source *source, const char *head, size_t len, bm_error
     return status;
 }
 
-/* As many bytes as there are, up to cap. */
-static bm_status read_head(const struct bm_input_set *set, int fd, const char *name, char *head,
-                           size_t *len, bm_error *err)
+/* As many bytes as there are, up to the size of a head. */
+static bm_status read_head(const struct bm_input_set *set, int fd, const char *name, bm_head *head,
+                           bm_error *err)
 {
-    *len = 0;
-    while (*len < BM_PROBE_BYTES) {
+    head->len = 0;
+    while (head->len < sizeof head->bytes) {
         bm_status status = bm_wait_readable(set->callbacks, fd, err);
         if (status != BM_OK)
             return status;
-        ssize_t got = read(fd, head + *len, BM_PROBE_BYTES - *len);
+        ssize_t got = read(fd, head->bytes + head->len, sizeof head->bytes - head->len);
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
             return bm_fail_errno(err, errno, name, "cannot read");
         if (got == 0)
             break;
-        *len += (size_t)got;
+        head->len += (size_t)got;
     }
     return BM_OK;
 }
@@ -119,8 +119,8 @@ static bm_status hold(struct bm_input_set *set, size_t index, int fd, bm_error *
     bm_source *source = &set->sources[index];
     set->unknown_size = true;
     widen(fd);
-    status = read_head(set, fd, source->name, h->head, &h->head_len, err);
-    return status != BM_OK ? status : judge(source, h->head, h->head_len, err);
+    status = read_head(set, fd, source->name, &h->head, err);
+    return status != BM_OK ? status : judge(source, &h->head, err);
 }
 
 static bm_status probe_one(struct bm_input_set *set, size_t index, bm_error *err)
@@ -141,11 +141,10 @@ static bm_status probe_one(struct bm_input_set *set, size_t index, bm_error *err
         return hold(set, index, fd, err);
     source->size = (uint64_t)st.st_size;
     set->total_bytes += source->size;
-    char head[BM_PROBE_BYTES];
-    size_t len;
-    bm_status status = read_head(set, fd, source->name, head, &len, err);
+    bm_head head;
+    bm_status status = read_head(set, fd, source->name, &head, err);
     close(fd);
-    return status != BM_OK ? status : judge(source, head, len, err);
+    return status != BM_OK ? status : judge(source, &head, err);
 }
 
 bm_status bm_input_set_probe(struct bm_input_set *set, bm_error *err)

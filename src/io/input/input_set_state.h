@@ -14,12 +14,17 @@
 
 #define BM_PROBE_BYTES 512u /* enough for the mark of tar, at 257 */
 
+/* The first bytes of a source. */
+typedef struct bm_head {
+    char bytes[BM_PROBE_BYTES];
+    size_t len;
+} bm_head;
+
 typedef struct bm_held {
     size_t source;
     int fd;
     int spool_fd; /* -1: none */
-    char head[BM_PROBE_BYTES];
-    size_t head_len;
+    bm_head head;
     bool taken;   /* a reader has begun to read it */
     bool spooled; /* all of it is in the spool */
 } bm_held;

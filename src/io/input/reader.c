@@ -277,8 +277,8 @@ static bm_status read_header(bm_reader *reader, const cutter *c, bm_error *err)
     bm_str row = bm_without_line_end((bm_str){.data = data + begin, .len = end - begin});
     if (row.len > reader->max_record)
         return bm_fail_at(err, BM_ERR_INPUT, name, 1, "the header is longer than --max-doc-bytes");
-    return bm_fields_from_header(reader->fields, reader->format->quoted, row, name, reader->columns,
-                                 err);
+    const bm_header_row header = {.row = row, .quoted = reader->format->quoted, .file = name};
+    return bm_fields_from_header(reader->fields, &header, reader->columns, err);
 }
 
 /* Read over the rest of a record that is too long, behind the bytes that are shown of it; what

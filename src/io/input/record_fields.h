@@ -28,11 +28,18 @@ static inline size_t bm_fields_columns(const bm_fields *fields)
 {
     return 1 + fields->n_text;
 }
-/* Fill bm_fields_columns() columns: without a header; from the header row of `file` (its line
- * ending taken off). BM_ERR_INPUT names the file, line 1 and the field that is missing or stands
- * twice. */
+
+/* The first row of a table's file. */
+typedef struct bm_header_row {
+    bm_str row;       /* its line ending taken off */
+    bool quoted;      /* fields may stand in quotes */
+    const char *file; /* its name, for messages */
+} bm_header_row;
+
+/* Fill bm_fields_columns() columns: without a header; from a header. BM_ERR_INPUT names the file,
+ * line 1 and the field that is missing or stands twice. */
 void bm_fields_from_numbers(const bm_fields *fields, uint32_t *columns);
-bm_status bm_fields_from_header(const bm_fields *fields, bool csv, bm_str row, const char *file,
+bm_status bm_fields_from_header(const bm_fields *fields, const bm_header_row *header,
                                 uint32_t *columns, bm_error *err);
 
 #endif
