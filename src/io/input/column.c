@@ -48,7 +48,7 @@ static uint64_t cell_value(const bm_column *column, uint64_t cell)
     }
 }
 
-/* Offsets of n cells never fall. A negative one, read as it is without a sign, is a large number. */
+/* Offsets of n cells never fall. (A negative one, read without its sign, is a large number.) */
 static bool offsets_fit(const bm_column *column, uint64_t n)
 {
     uint64_t before = cell_value(column, column->first);

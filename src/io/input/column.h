@@ -2,7 +2,7 @@
  *
  *     row r of the table is cell  table.offset + column.offset + r  of the column's buffers
  *
- *     utf8, binary   buffers: validity, offsets, bytes; a cell is bytes[offsets[c] … offsets[c+1]-1]
+ *     utf8, binary   buffers: validity, offsets, bytes; cell c is bytes offsets[c] … offsets[c+1]-1
  *     integers       buffers: validity, values */
 #ifndef BM_IO_INPUT_COLUMN_H
 #define BM_IO_INPUT_COLUMN_H

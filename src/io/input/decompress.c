@@ -19,8 +19,8 @@ struct bm_decompress {
     z_stream gz;
     ZSTD_DCtx *zst;
     bool inside;  /* a member or frame has begun and not ended */
-    bool begun;   /* of this file at least one has */
-    bool padding; /* gz: zeros were seen behind a member */
+    bool begun;   /* at least one of this file has begun */
+    bool padding; /* gzip: zeros were seen behind a member */
 };
 
 static voidpf zlib_alloc(voidpf opaque, uInt n, uInt size)

@@ -15,7 +15,7 @@
 
 typedef struct bm_decompress bm_decompress;
 
-/* `kind` is not NONE. */
+/* A decompressor of `kind`, which is not NONE. */
 bm_status bm_decompress_open(bm_compression kind, bm_decompress **out, bm_error *err);
 /* Begin a new file, whose `name` (borrowed until the next begin) stands in messages. */
 bm_status bm_decompress_begin(bm_decompress *d, const char *name, bm_error *err);

@@ -110,7 +110,7 @@ bm_status bm_hash_input_open(const char *hashes_path, const char *offsets_path, 
     return BM_OK;
 }
 
-/* Row `row` of the offsets against the one before it. */
+/* Check the offset in row `row`, given the one in the row before. */
 static bm_status check_offset(const bm_hash_input *input, uint64_t row, uint64_t before,
                               uint64_t value, bm_error *err)
 {
@@ -131,7 +131,8 @@ static bm_status check_offset(const bm_hash_input *input, uint64_t row, uint64_t
     return BM_OK;
 }
 
-/* Read and check up to `n` offsets behind next_doc; block->n_docs of them fit max_hashes. */
+/* Read and check the ends of up to `n` documents from next_doc on. As many of them as have at most
+ * max_hashes hashes, but at least one, become the block's. */
 static bm_status take_docs(const bm_hash_input *input, size_t n, size_t max_hashes,
                            bm_hash_block *block, bm_error *err)
 {
@@ -169,8 +170,8 @@ static bm_status take_hashes(const bm_hash_input *input, uint64_t n, bm_hash_blo
         return status;
     if (input->hashes.header.type[2] == '8')
         return read_cells(&input->hashes, input->next_hash, (size_t)n, block->hashes, err);
-    /* 32 bits: into the upper half of the block, then spread from the front; word i is written to
-     * bytes 8i … 8i+7, behind which lie only words that are still to come. */
+    /* 32 bits: read into the upper half of the block, then widened from the front. Word i is
+     * written to bytes 8i … 8i+7; the words that are still to be widened lie behind these. */
     char *narrow = (char *)block->hashes + (size_t)n * 4;
     status = read_cells(&input->hashes, input->next_hash, (size_t)n, narrow, err);
     for (size_t i = 0; i < (size_t)n && status == BM_OK; i++) {

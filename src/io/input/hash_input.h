@@ -1,8 +1,8 @@
-/* hash_input.h -- `--format hashes`: shingle hashes made elsewhere, `.npy` <u4 or <u8 with `.npy`
- * <i8 offsets (N+1).
+/* hash_input.h -- `--format hashes`: shingle hashes made elsewhere. Two arrays of NumPy: hashes,
+ * <u4 or <u8, and N + 1 offsets, <i8, for N documents.
  *
- * Opening checks headers, lengths, and (as it reads) that offsets begin at 0, never fall and end at
- * the number of hashes: else BM_ERR_INPUT that names the file and the row. */
+ * Opening checks the headers. Reading checks that offsets begin at 0, never fall and end at the
+ * number of hashes: else BM_ERR_INPUT names the file and the row. */
 #ifndef BM_IO_INPUT_HASH_INPUT_H
 #define BM_IO_INPUT_HASH_INPUT_H
 
@@ -20,8 +20,8 @@ typedef struct bm_hash_block {
     size_t cap_offsets, cap_hashes;
 } bm_hash_block; /* {0} is empty; it may be used again */
 
-/* How many documents a block holds at most, and how many hashes about: but one document, however
- * long it is. */
+/* A block holds at most so many documents and hashes, but always one document, however many hashes
+ * it has. */
 typedef struct bm_hash_limits {
     size_t docs, hashes;
 } bm_hash_limits;

@@ -1,9 +1,10 @@
-/* input_bytes.c -- a source's bytes, as stored and then as the reader sees them.
+/* input_bytes.c -- from a file, a pipe or the spool to the bytes that the reader sees.
  *
- *     file | pipe + its held head | spool  ->  read_stored  ->  digest, spool
- *                                                 '-> decompressor -> head looked at -> out
+ *     a file                      .-> digest
+ *     a pipe, its held head first --+-> decompressor, or nothing -> the caller
+ *     the spool of a pipe           '-> spool, when a pipe is read for the first time
  *
- * Uncompressed bytes go straight into the caller's buffer. */
+ * Bytes that are not compressed go straight into the caller's buffer. */
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -30,18 +31,20 @@ struct bm_input_bytes {
     XXH3_state_t hash; /* first: it needs 64-byte alignment */
     bm_input_set *set;
     bm_source *source;
-    bm_held *held; /* NULL: a regular file */
-    int fd;        /* -1: none open */
-    bool close_fd, spooling;
-    size_t head_pos;       /* of the held head, given out so far */
-    off_t spool_pos;       /* where a second reader stands in the spool */
-    uint64_t stored, done; /* of this source; of those before it */
+    bm_held *held;   /* NULL: a regular file */
+    int fd;          /* -1: none open */
+    bool close_fd;   /* fd is ours */
+    bool spooling;   /* what is read is copied to the spool */
+    size_t head_pos; /* bytes of the held head that were read again */
+    off_t spool_pos; /* where a second reader stands in the spool */
+    uint64_t stored; /* bytes as stored: of this source so far, */
+    uint64_t done;   /* of all sources before it */
 
     bm_decompress *decompress[BM_COMPRESSIONS]; /* opened when first needed */
     char *block;                                /* compressed bytes */
-    size_t block_pos, block_len;
-    bool block_end; /* no more compressed bytes */
-    char peek[BM_PROBE_BYTES];
+    size_t block_pos, block_len;                /* bytes of it that were used; that are there */
+    bool block_end;                             /* there are no more compressed bytes */
+    char peek[BM_PROBE_BYTES];                  /* the first bytes that came out of them */
     size_t peek_pos, peek_len;
 };
 
@@ -80,7 +83,7 @@ uint64_t bm_input_bytes_stored(const bm_input_bytes *bytes)
     return bytes->done + bytes->stored;
 }
 
-/* An unlinked file in `dir`. */
+/* Open a new file in `dir` that has no name any more. */
 static bm_status open_spool(const char *dir, int *fd, bm_error *err)
 {
     *fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
@@ -144,7 +147,7 @@ static bm_status write_spool(bm_input_bytes *bytes, const char *data, size_t len
     return BM_OK;
 }
 
-/* The file has been read to its end: its digest, or the proof that it is not what it was. */
+/* The source has been read to its end: note its digest, or, if it was read before, compare it. */
 static bm_status finish(bm_input_bytes *bytes, bm_error *err)
 {
     bm_source *source = bytes->source;

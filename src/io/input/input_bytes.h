@@ -1,5 +1,4 @@
-/* input_bytes.h -- the bytes of one source after another: read in large blocks, decompressed,
- * digested.
+/* input_bytes.h -- the bytes of the inputs, one source after another: read, digested, decompressed.
  *
  * The digest (XXH3, 128 bits) is of the bytes as stored. When a source is read a second time and
  * its digest or length differs from the first time, the read fails: its file changed under the job.

@@ -9,12 +9,12 @@
 #include "io/input/parse_row.h"
 #include "io/input/parser_state.h"
 
-/* Where the copies of a row go: cells of the text first, then the joined and repaired text. */
+/* A row on its way to a record. */
 typedef struct row_job {
     struct bm_parser *parser;
     bm_record *record;
-    bm_str id; /* data NULL: the row is too short */
-    uint32_t n_cells;
+    bm_str id;        /* data NULL: the row is too short to have one */
+    uint32_t n_cells; /* that were read */
 } row_job;
 
 static uint32_t last_column(const struct bm_parser *parser)
@@ -52,7 +52,8 @@ static bm_status find_cells(row_job *job, bm_str content, bm_error *err)
             parser->cells[i] = cell.value;
             if (!cell.doubled)
                 continue;
-            /* room for this cell in each of the text fields: earlier views must not move */
+            /* Room at once for this row's cells in every text field: views of the buffer that were
+             * taken for earlier cells must not move. */
             if (parser->text.len == 0)
                 status = bm_buf_reserve(&parser->text, content.len * n_text, err);
             if (status == BM_OK)

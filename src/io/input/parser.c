@@ -1,4 +1,4 @@
-/* parser.c -- walk the records of a raw batch: bounds, line numbers, what a format says of each.
+/* parser.c -- walk over the records of a raw batch.
  *
  * One loop serves the full parse and the split, so both see the same records. UTF-8 is checked once
  * over a whole piece; only where that fails is each field looked at. Threads: a parser a thread. */
@@ -84,7 +84,7 @@ static bool is_blank(bm_str line)
     return true;
 }
 
-/* Lines that the bytes of one record span. */
+/* Newlines in the bytes of a record. */
 static uint64_t lines_of(bm_str raw)
 {
     uint64_t n = 0;
@@ -100,7 +100,7 @@ typedef struct walker {
     bm_parser *parser;
     const bm_raw_batch *batch;
     const bm_raw_piece *piece;
-    bool full; /* parse, not only split */
+    bool full; /* parse the records; else only tell their bounds */
     bm_record_fn fn;
     void *ctx;
 } walker;
@@ -114,7 +114,8 @@ static void too_long(bm_parser *parser, bm_record *record, size_t bom)
                   (unsigned long long)parser->maker.max_doc_bytes);
 }
 
-/* One record whose bytes are record->raw, its BOM and line ending still on it. */
+/* Hand one record over. Its bytes are record->raw, with the byte order mark (`bom` bytes) before it
+ * and its line ending behind it. */
 static bm_status take(const walker *w, bm_record *record, size_t bom, bm_error *err)
 {
     bm_parser *parser = w->parser;
@@ -152,7 +153,7 @@ static bm_status walk_piece(const walker *w, bm_error *err)
     bm_status status = BM_OK;
     bool whole = format->whole_file; /* a file without bytes is a record too */
     if (bom == end - pos && !whole)
-        return BM_OK; /* no records */
+        return BM_OK; /* a file without records */
     while (status == BM_OK && (pos < end || whole)) {
         bm_scan scan = {0};
         size_t next = w->piece->cut ? end : format->record_end(&scan, data, pos + bom, end);
@@ -179,7 +180,7 @@ static bm_status walk_batch(walker *w, bm_error *err)
         parser->maker.file_name = bm_input_set_source(parser->set, w->piece->file)->name;
         if (parser->format->table)
             parser->columns = w->batch->columns + w->piece->columns;
-        /* JSON checks its own strings */
+        /* The parser of JSON checks the strings of its fields itself. */
         parser->maker.all_valid = w->full && parser->json == NULL &&
                                   bm_simd_utf8_valid(w->batch->data + w->piece->begin, len);
         status = walk_piece(w, err);

@@ -1,4 +1,4 @@
-/* parser_state.h -- what a parser has in hand while the parse function of its format makes a record.
+/* parser_state.h -- what a parser lends to the parse function of its format, to make a record.
  *
  * Text and id of a record are views of the batch where its bytes can stay as they are, else of the
  * parser's own buffers, which live until the next record. */

@@ -3,14 +3,16 @@
  *     batch.data   [piece of file 0][piece of file 1][piece of file 2 … | begun record]
  *                                                                   cut ^      '-> carry
  *
- * Bytes are read straight into the batch that will hold them. When it is full, it ends at the last
- * whole record, and what follows goes through `carry` to the beginning of the next. How much is
- * read ahead follows the batch's room (and, with a limit of records, their mean length), so little
- * is copied. Where every newline ends a record, the cut is found from the back by memrchr;
- * otherwise (csv, a limit of records) records are walked forward.
+ * Bytes are read straight into the batch that will hold them. A full batch ends at the last whole
+ * record; the bytes of the record that has begun are moved through `carry` to the beginning of the
+ * next batch. To keep these few, no more is read than the batch has room for, or, with a limit of
+ * records, than that many records of the mean length have.
+ *
+ * Where every newline ends a record, the cut is found from the back by memrchr; otherwise (csv, a
+ * limit of records) it is found by walking from record to record.
  *
  * A record longer than max_doc_bytes is not held: its first bytes become a piece of their own, the
- * rest is read over. Limits: a batch holds at most max_doc_bytes and a batch's worth more.
+ * rest is read and dropped. Limits: a batch holds at most max_doc_bytes and a batch's worth more.
  * Threads: one. */
 #include "io/input/reader.h"
 
@@ -22,11 +24,11 @@
 #include "io/input/input_set_state.h"
 #include "io/input/record_formats.h"
 
-#define PIECES_MAX 65536u /* files a batch */
+#define PIECES_MAX 65536u /* in a batch, each of another file */
 #define SKIP_BLOCK ((size_t)64 << 10)
-#define READ_AHEAD 4096u /* beyond the mean, when records are counted */
+#define READ_AHEAD 4096u /* bytes more than records of the mean length have */
 #define GROWTH_MAX ((size_t)64 << 20)
-#define FIRST_MEAN 512.0 /* bytes a record, before any was seen */
+#define FIRST_MEAN 512.0 /* bytes of a record, before any was seen */
 
 struct bm_reader {
     bm_input_set *set;
@@ -38,14 +40,14 @@ struct bm_reader {
     bm_input_bytes *bytes;
     size_t file;         /* the current file, or the next to open */
     bool open, file_end; /* a file is open; all of it has been read */
-    bool begun;          /* a piece of it has been given out */
-    uint64_t line;       /* of the next piece */
-    bm_buf carry;
-    uint32_t *columns; /* of the current file */
+    bool begun;          /* a piece of the current file has been made */
+    uint64_t line;       /* on which the next piece begins */
+    bm_buf carry;        /* the beginning of the next batch */
+    uint32_t *columns;   /* of the current file (record_fields.h) */
     uint64_t sequence;
-    double mean_bytes;  /* of a record */
+    double mean_bytes;  /* of the records so far, the last ones counting most */
     uint64_t n_records; /* in the batch being made */
-    bm_status failed;
+    bm_status failed;   /* not BM_OK: it can only be closed */
 };
 
 /* The search for a cut in the current piece. */
@@ -111,20 +113,20 @@ void bm_raw_batch_free(bm_raw_batch *batch)
     bm_free(batch);
 }
 
-/* Newlines in a run of bytes: 64 lanes of bytes, emptied before they can overflow, which compilers
- * turn into vector code. */
+/* Newlines in a run of bytes, by 64 counters of a byte each, one for each place in a block of 64
+ * bytes; they are summed before they can overflow. Compilers turn this into vector code. */
 static uint64_t count_newlines(const char *data, size_t len)
 {
     uint64_t n = 0;
     size_t i = 0;
     while (len - i >= 64) {
-        uint8_t lanes[64] = {0};
+        uint8_t counters[64] = {0};
         size_t blocks = (len - i) / 64 < 255 ? (len - i) / 64 : 255;
         for (size_t b = 0; b < blocks; b++, i += 64)
             for (size_t j = 0; j < 64; j++)
-                lanes[j] = (uint8_t)(lanes[j] + (data[i + j] == '\n'));
+                counters[j] = (uint8_t)(counters[j] + (data[i + j] == '\n'));
         for (size_t j = 0; j < 64; j++)
-            n += lanes[j];
+            n += counters[j];
     }
     for (; i < len; i++)
         n += data[i] == '\n';
@@ -146,7 +148,8 @@ static bm_status reserve(bm_raw_batch *batch, size_t len, bm_error *err)
     return BM_OK;
 }
 
-/* The last newline (or the first behind the batch's end) is the cut. */
+/* Cut behind the last newline within the batch's size; where it has none, behind the first one that
+ * follows. */
 static void cut_at_newline(const bm_reader *reader, cutter *c)
 {
     const char *data = c->batch->data;
@@ -188,7 +191,7 @@ static void cut_by_records(bm_reader *reader, cutter *c)
     }
 }
 
-/* How much to read next. */
+/* How many bytes to read next. */
 static size_t read_size(const bm_reader *reader, const cutter *c)
 {
     if (c->end < reader->batch_bytes) {
@@ -201,12 +204,15 @@ static size_t read_size(const bm_reader *reader, const cutter *c)
         }
         return n;
     }
-    size_t n = c->end - c->begin; /* one long record: double, so that the work stays linear */
+    size_t n =
+        c->end -
+        c->begin; /* one long record: double what there is of it, so that the work stays linear */
     if (n > GROWTH_MAX)
         n = GROWTH_MAX;
     uint64_t held = c->end - c->cut;
     if (reader->max_record < SIZE_MAX / 2 && n > reader->max_record + 6 - held)
-        n = (size_t)(reader->max_record + 6 - held); /* + line ending, BOM, one more */
+        n = (size_t)(reader->max_record + 6 -
+                     held); /* a line ending, a byte order mark, one byte too many */
     return n > 0 ? n : 1;
 }
 
@@ -262,7 +268,7 @@ static bm_status add_piece(bm_reader *reader, bm_raw_batch *batch, bm_raw_piece 
     return BM_OK;
 }
 
-/* The header row of a file that begins at data[begin]. */
+/* The current file begins with the current piece: its header row says where its columns are. */
 static bm_status read_header(bm_reader *reader, const cutter *c, bm_error *err)
 {
     const char *name = bm_input_set_source(reader->set, reader->file)->name;
@@ -330,7 +336,7 @@ static bm_status take_records(bm_reader *reader, cutter *c, bm_error *err)
     bm_raw_batch *batch = c->batch;
     bm_status status = BM_OK;
     bool header = reader->format->table && reader->fields->header;
-    if (reader->file_end && !c->full) { /* what is left is a record without a line ending */
+    if (reader->file_end && !c->full) { /* the last record may have no line ending */
         reader->n_records += c->end > c->cut || reader->format->whole_file;
         c->cut = c->end;
     }
@@ -348,7 +354,7 @@ static bm_status take_records(bm_reader *reader, cutter *c, bm_error *err)
     return status;
 }
 
-/* One piece of the current file: read until the batch is full or the file ends. */
+/* Make one piece of the current file: read until the batch is full or the file ends. */
 static bm_status take_piece(bm_reader *reader, bm_raw_batch *batch, bm_error *err)
 {
     cutter c = {.batch = batch, .begin = batch->len, .end = batch->len + reader->carry.len};

@@ -9,13 +9,14 @@
 
 static const char *const default_text[] = {"text"};
 
-/* Nothing but digits: a number of a column, whatever its size. */
+/* Is it the number of a column, of any size: nothing but digits? */
 static bool is_number(const char *name)
 {
     return name[0] != '\0' && name[strspn(name, "0123456789")] == '\0';
 }
 
-/* The column from 0; BM_NO_COLUMN for 0 and for what no table has. */
+/* The column, from 0, that a number from 1 names; BM_NO_COLUMN for 0 and for more than any table
+ * has. */
 static uint32_t column_of_number(const char *name)
 {
     uint64_t value = 0;
@@ -37,7 +38,8 @@ static bool all_given_are_numbers(const bm_input_options *options, const bm_fiel
     return !fields->id_given || is_number(fields->id);
 }
 
-/* Every field of a table without header must be a number from 1. `whose` is said behind its name. */
+/* Every field of a table without header must be a number from 1. `whose` is said behind the name of
+ * the field. */
 static bm_status check_number(const char *field, const char *whose, bm_error *err)
 {
     if (!is_number(field))

@@ -14,14 +14,15 @@
 #define BM_NO_COLUMN UINT32_MAX
 
 typedef struct bm_fields {
-    const char *const *text; /* n_text names; ours ("text") where none was given */
+    const char *const *text; /* n_text names; "text" where none was given */
     size_t n_text;
     const char *id; /* NULL: always FILE:LINE */
     bool id_given;  /* by the user: it must then be there */
     bool header;    /* tsv, csv: the first row names the columns */
 } bm_fields;
 
-/* Fill from the options. BM_ERR_USAGE: a name where there is no header, a number that is none. */
+/* Fill `out` from the options. BM_ERR_USAGE: a name where there is no header, a number that cannot
+ * be that of a column. */
 bm_status bm_fields_init(const bm_input_options *options, bm_format format, bm_fields *out,
                          bm_error *err);
 static inline size_t bm_fields_columns(const bm_fields *fields)

@@ -1,5 +1,5 @@
-/* record_formats.h -- the table of the formats of records. To add one: a split_*.c or parse_*.c file
- * with its functions (record_format.h), and a row. */
+/* record_formats.h -- the table of the formats of records. To add one: a split_*.c or parse_*.c
+ * file with its functions (record_format.h), and a row. */
 #ifndef BM_IO_INPUT_RECORD_FORMATS_H
 #define BM_IO_INPUT_RECORD_FORMATS_H
 

@@ -1,11 +1,12 @@
 /* source_columns.h -- rows of tables, as streams of Arrow arrays (arrow_abi.h): a column is the
  * text, another the id.
  *
- * A row is a document. Its text is a column of utf8, large_utf8, binary or large_binary, by its
- * name; null is an empty text; several columns are joined by one newline. Its id is such a column or
- * one of integers, which are written in decimal; where there is none of that name, or it is null,
- * NAME:ROW, unless the field was asked for: then null is a bad record. Invalid UTF-8 becomes U+FFFD
- * as everywhere. max_doc_bytes bounds the text.
+ * A row is a document. Its text is a column of utf8, large_utf8, binary or large_binary, found by
+ * its name; null is an empty text; several columns are joined by one newline. Its id is such a
+ * column, or one of integers, which are written in decimal. Where there is no column of that name,
+ * or the id is null, it is NAME:ROW; but where an id field was asked for, the column must be there,
+ * and null makes a bad record. Invalid UTF-8 becomes U+FFFD as everywhere. max_doc_bytes bounds the
+ * text.
  *
  * Where the stream comes from is not known here. A *provider* opens a file as a stream: whoever can
  * read Parquet or another table brings one. Its file is not digested, and its size counts as read

@@ -1,5 +1,5 @@
-/* source_hashes.h -- arrays of shingle hashes made elsewhere (hash_input.h). Each row of the offsets
- * is a document; its id is the row's number, from 0. */
+/* source_hashes.h -- arrays of shingle hashes made elsewhere (hash_input.h), a document for each
+ * row of the offsets; its id is the number of the row, from 0. */
 #ifndef BM_IO_INPUT_SOURCE_HASHES_H
 #define BM_IO_INPUT_SOURCE_HASHES_H
 

@@ -1,4 +1,4 @@
-/* split_lines.c -- where a record ends that is a line, or a whole file. */
+/* split_lines.c -- where a record ends if it is a line, or a whole file. */
 #include <string.h>
 
 #include "io/input/record_format.h"

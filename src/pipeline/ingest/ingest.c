@@ -1,5 +1,5 @@
-/* ingest.c -- the threads of the ingest: workers read, parse and sign; a device worker each drives a
- * device.
+/* ingest.c -- the threads of the ingest: workers read, parse and sign, and each device has a thread
+ * of its own, its device worker (ingest_sign.h).
  *
  * One mutex guards the reading, another the order (ingest_order.h). A failure to read becomes a
  * batch of its own that fails in its turn, behind what was read before. */

@@ -59,9 +59,9 @@ typedef struct bm_ingest_cfg {
     const char *cpu; /* instruction set of the fast paths; NULL: the best here */
     uint32_t threads, batch_docs;
     const bm_budget *budget; /* bounds the size of batches; NULL: nothing does */
-    /* So many records at the beginning of the inputs were delivered by an earlier run: bad ones that
-     * were skipped count, header rows and blank lines do not. They are read again, for digests and
-     * bytes_read, but neither parsed nor delivered. */
+    /* So many records at the beginning of the inputs were delivered by an earlier run: bad ones
+     * that were skipped count, header rows and blank lines do not. They are read again, for digests
+     * and bytes_read, but neither parsed nor delivered. */
     uint64_t skip_records;
     bm_device_set *device_set; /* NULL: nothing is signed */
     bool want_words, want_keys;

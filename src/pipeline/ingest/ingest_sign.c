@@ -1,7 +1,7 @@
 /* ingest_sign.c -- the native CPU and the threads of devices.
  *
- *     queue ->  in_flight[0] [1] [2] …  -> delivered
- *               oldest                     a device ends its tasks in the order of their submission */
+ *     queue ->  in_flight [2] [1] [0]  -> delivered
+ *                                 oldest: a device ends its tasks in the order they came */
 #include "pipeline/ingest/ingest_sign.h"
 
 #include <string.h>
