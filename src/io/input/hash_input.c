@@ -66,12 +66,23 @@ static bm_status read_cells(const array_file *file, uint64_t first, size_t n, vo
     return BM_OK;
 }
 
-static bm_status check_first(bm_hash_input *input, bm_error *err)
+/* Types of both arrays, their lengths as far as the headers tell, and the first offset. */
+static bm_status check_arrays(const bm_hash_input *input, bm_error *err)
 {
+    const array_file *hashes = &input->hashes, *offsets = &input->offsets;
+    if (hashes->header.type[1] != 'u')
+        return bm_fail_at(err, BM_ERR_INPUT, hashes->path, 0,
+                          "hashes of type %s (expected <u4 or <u8)", hashes->header.type);
+    if (strcmp(offsets->header.type, "<i8") != 0)
+        return bm_fail_at(err, BM_ERR_INPUT, offsets->path, 0, "offsets of type %s (expected <i8)",
+                          offsets->header.type);
+    if (offsets->header.shape[0] == 0)
+        return bm_fail_at(err, BM_ERR_INPUT, offsets->path, 0,
+                          "no offsets (expected N+1 of them for N documents)");
     uint64_t first;
-    bm_status status = read_cells(&input->offsets, 0, 1, &first, err);
+    bm_status status = read_cells(offsets, 0, 1, &first, err);
     if (status == BM_OK && first != 0)
-        status = bm_fail_at(err, BM_ERR_INPUT, input->offsets.path, 0,
+        status = bm_fail_at(err, BM_ERR_INPUT, offsets->path, 0,
                             "row 0 is %" PRId64 " (expected 0)", (int64_t)first);
     return status;
 }
@@ -89,17 +100,8 @@ bm_status bm_hash_input_open(const char *hashes_path, const char *offsets_path, 
     bm_status status = open_array(&input->hashes, hashes_path, err);
     if (status == BM_OK)
         status = open_array(&input->offsets, offsets_path, err);
-    if (status == BM_OK && input->hashes.header.type[1] != 'u')
-        status = bm_fail_at(err, BM_ERR_INPUT, hashes_path, 0,
-                            "hashes of type %s (expected <u4 or <u8)", input->hashes.header.type);
-    if (status == BM_OK && strcmp(input->offsets.header.type, "<i8") != 0)
-        status = bm_fail_at(err, BM_ERR_INPUT, offsets_path, 0, "offsets of type %s (expected <i8)",
-                            input->offsets.header.type);
-    if (status == BM_OK && input->offsets.header.shape[0] == 0)
-        status = bm_fail_at(err, BM_ERR_INPUT, offsets_path, 0,
-                            "no offsets (expected N+1 of them for N documents)");
     if (status == BM_OK)
-        status = check_first(input, err);
+        status = check_arrays(input, err);
     if (status != BM_OK) {
         bm_hash_input_close(input);
         return status;

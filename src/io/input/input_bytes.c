@@ -4,7 +4,8 @@
  *     a pipe, its held head first --+-> decompressor, or nothing -> the caller
  *     the spool of a pipe           '-> spool, when a pipe is read for the first time
  *
- * Bytes that are not compressed go straight into the caller's buffer. */
+ * Bytes that are not compressed go straight into the caller's buffer.
+ * Tested by test_input_set.c and test_reader.c. */
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 

@@ -1,4 +1,5 @@
-/* input_set_open.c -- expand the paths, settle one format, look at the first bytes. */
+/* input_set_open.c -- expand the paths, settle one format, look at the first bytes.
+ * Tested by test_input_set.c. */
 #include "io/input/input_set_open.h"
 
 #include <string.h>

@@ -1,7 +1,8 @@
 /* input_set_probe.c -- see the header.
  *
  * Regular files are opened, looked at and closed again: ten thousand inputs need no ten thousand
- * descriptors. Standard input and pipes are held, with the bytes that were looked at. */
+ * descriptors. Standard input and pipes are held, with the bytes that were looked at.
+ * Tested by test_input_set.c. */
 #include "io/input/input_set_probe.h"
 
 #include <errno.h>

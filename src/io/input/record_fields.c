@@ -1,4 +1,4 @@
-/* record_fields.c -- field names and numbers become columns. */
+/* record_fields.c -- field names and numbers become columns. Tested by test_parser.c. */
 #include "io/input/record_fields.h"
 
 #include <string.h>

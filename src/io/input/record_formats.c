@@ -1,4 +1,4 @@
-/* record_formats.c -- the rows. */
+/* record_formats.c -- the rows. Tested by test_input_set.c and test_parser.c. */
 #include "io/input/record_formats.h"
 
 #include <string.h>

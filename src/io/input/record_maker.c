@@ -1,4 +1,5 @@
-/* record_maker.c -- see the header. "FILE:" is made once a file; the line is written behind it. */
+/* record_maker.c -- see the header. "FILE:" is made once a file; the line is written behind it.
+ * Tested by test_parser.c. */
 #include "io/input/record_maker.h"
 
 #include <stdarg.h>

@@ -1,4 +1,5 @@
-/* source_hashes.c -- blocks of the arrays as batches; "parsing" is a walk over their documents. */
+/* source_hashes.c -- blocks of the arrays as batches; "parsing" is a walk over their documents.
+ * Tested by test_batch_sources.c. */
 #include "io/input/source_hashes.h"
 
 #include <inttypes.h>

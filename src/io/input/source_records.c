@@ -1,4 +1,5 @@
-/* source_records.c -- the reader and the parser (reader.h, parser.h) as a batch source. */
+/* source_records.c -- the reader and the parser (reader.h, parser.h) as a batch source.
+ * Tested by test_batch_sources.c. */
 #include "io/input/source_records.h"
 
 #include "base/error.h"

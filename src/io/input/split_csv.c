@@ -9,7 +9,8 @@
  * A quote in the middle of a plain field and text behind a closing quote are errors of the row
  * (parse_row.c says so); here they only must not move the bounds of the rows around it. The place
  * of the next newline is remembered until it is passed, so that each byte is searched by memchr a
- * bounded number of times. */
+ * bounded number of times.
+ * Tested by test_reader.c. */
 #include <string.h>
 
 #include "io/input/record_format.h"

@@ -1,4 +1,5 @@
-/* split_lines.c -- where a record ends if it is a line, or a whole file. */
+/* split_lines.c -- where a record ends if it is a line, or a whole file.
+ * Tested by test_reader.c. */
 #include <string.h>
 
 #include "io/input/record_format.h"

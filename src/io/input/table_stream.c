@@ -1,4 +1,4 @@
-/* table_stream.c -- see the header. */
+/* table_stream.c -- see the header. Tested by test_source_columns.c. */
 #include "io/input/table_stream.h"
 
 #include <errno.h>

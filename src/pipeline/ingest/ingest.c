@@ -2,7 +2,8 @@
  * of its own, its device worker (ingest_sign.h).
  *
  * One mutex guards the reading, another the order (ingest_order.h). A failure to read becomes a
- * batch of its own that fails in its turn, behind what was read before. */
+ * batch of its own that fails in its turn, behind what was read before.
+ * Tested by test_ingest_read.c. */
 #include "pipeline/ingest/ingest.h"
 
 #include <pthread.h>

@@ -1,4 +1,4 @@
-/* ingest_batch.c -- see the header. */
+/* ingest_batch.c -- see the header. Tested by test_ingest_read.c. */
 #include "pipeline/ingest/ingest_batch.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* ingest_deliver.c -- see the header. */
+/* ingest_deliver.c -- see the header. Tested by test_ingest_read.c. */
 #include "pipeline/ingest/ingest_deliver.h"
 
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-/* ingest_order.c -- see the header. */
+/* ingest_order.c -- see the header. Tested by test_ingest_read.c. */
 #include "pipeline/ingest/ingest_order.h"
 
 #include <string.h>

@@ -1,7 +1,8 @@
 /* ingest_sign.c -- the native CPU and the threads of devices.
  *
  *     queue ->  in_flight [2] [1] [0]  -> delivered
- *                                 oldest: a device ends its tasks in the order they came */
+ *                                 oldest: a device ends its tasks in the order they came
+ * Tested by tests/fault and race_pipeline.c. */
 #include "pipeline/ingest/ingest_sign.h"
 
 #include <string.h>

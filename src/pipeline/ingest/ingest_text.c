@@ -6,8 +6,7 @@
  * such documents are few, else the whole batch is hashed by the worker. */
 #include "pipeline/ingest/ingest_text.h"
 
-#define HOST_SHARE                                                                                 \
-    8u /* a batch with more than an eighth of its bytes left to the host is hashed there */
+#define HOST_SHARE 8u /* more than this part of the bytes left to the host is too much: an eighth */
 
 bool bm_ingest_text_pointless(const bm_ingest_batch *batch)
 {
