@@ -103,19 +103,23 @@ static double by_value(const double *values, size_t n, double share)
     return n == 0 ? 0 : sorted[(size_t)(share * (double)(n - 1) + .5)];
 }
 
-static void run(bm_signer *signer, const bm_str *texts, size_t n, const bm_signer_out *out,
-                double *rate, double *cpu)
+typedef struct contender {
+    bm_signer *signer;
+    double rate, cpu; /* of the last run */
+} contender;
+
+static void run(contender *c, const bm_str *texts, size_t n, const bm_signer_out *out)
 {
     bm_error err;
     size_t bytes = 0;
     for (size_t i = 0; i < n; i++)
         bytes += texts[i].len;
     const double wall = seconds_on(CLOCK_MONOTONIC), busy = seconds_on(CLOCK_PROCESS_CPUTIME_ID);
-    if (bm_signer_sign_texts(signer, texts, n, out, &err) != BM_OK)
+    if (bm_signer_sign_texts(c->signer, texts, n, out, &err) != BM_OK)
         die("sign", err.message);
     const double took = seconds_on(CLOCK_MONOTONIC) - wall;
-    *cpu = (seconds_on(CLOCK_PROCESS_CPUTIME_ID) - busy) / took;
-    *rate = (double)bytes / took * 1e-6;
+    c->cpu = (seconds_on(CLOCK_PROCESS_CPUTIME_ID) - busy) / took;
+    c->rate = (double)bytes / took * 1e-6;
 }
 
 static uint64_t checksum(const uint32_t *words, size_t n)
@@ -177,26 +181,28 @@ int main(int argc, char **argv)
     if (words == NULL)
         die("words", "out of memory");
     const bm_signer_out out = {.struct_size = sizeof out, .words = words};
-    bm_signer *signers[] = {open_signer(1, perms), open_signer(threads, perms)};
+    contender contenders[] = {{.signer = open_signer(1, perms)},
+                              {.signer = open_signer(threads, perms)}};
     uint64_t sums[2];
-    double warm_up[2];
-    for (int k = 0; k < 2; k++) {
-        run(signers[k], texts, n, &out, &warm_up[0], &warm_up[1]);
+    for (int k = 0; k < 2; k++) { /* warm up */
+        run(&contenders[k], texts, n, &out);
         sums[k] = checksum(words, n * perms);
     }
     if (sums[0] != sums[1])
         die("checksum", "one thread and several sign otherwise");
     for (size_t i = 0; i < 2 * repeats; i++) {
         const size_t k = (i + i / 2) % 2;
-        run(signers[k], texts, n, &out, &all[i / 2].rate[k], &all[i / 2].cpu[k]);
+        run(&contenders[k], texts, n, &out);
+        all[i / 2].rate[k] = contenders[k].rate;
+        all[i / 2].cpu[k] = contenders[k].cpu;
     }
     printf(
         "{\"documents\": %zu, \"bytes\": %zu, \"perms\": %u, \"threads\": %u, \"repeats\": %zu,\n "
         "\"checksum\": \"%016" PRIx64 "\",\n",
         n, len, perms, threads, repeats, sums[0]);
     print(all, repeats, threads);
-    bm_signer_close(signers[0]);
-    bm_signer_close(signers[1]);
+    bm_signer_close(contenders[0].signer);
+    bm_signer_close(contenders[1].signer);
     free(words);
     free(texts);
     free(data);

@@ -4,7 +4,7 @@
  * must name exactly one device. A device that fails later is an error: there is no one here to sign
  * its batches again.
  *
- * Tests: tests/unit/inmem/test_signer.c, tests/unit/inmem/test_signer_opencl.c */
+ * Tests: tests/unit/inmem/test_signer.c, tests/unit/inmem/test_signer_device.c */
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>

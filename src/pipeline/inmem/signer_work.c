@@ -9,7 +9,7 @@
  * so nothing has to be put in order. What is less than SMALL is signed by the caller alone: to wake
  * a thread costs as much.
  *
- * Tests: tests/unit/inmem/test_signer.c, tests/race/race_inmem.c */
+ * Tests: tests/unit/inmem/test_signer_threads.c, tests/race/race_inmem.c */
 #include <string.h>
 
 #include "base/error.h"

@@ -1,6 +1,6 @@
 /* text_hasher.c -- only a text that is not valid UTF-8 is copied.
  *
- * Tests: tests/unit/inmem/test_signer.c, tests/unit/inmem/test_shingle_texts.c */
+ * Tests: tests/unit/inmem/test_signer.c, tests/unit/inmem/test_hash_sets.c */
 #include "pipeline/inmem/text_hasher.h"
 
 #include "base/error.h"
