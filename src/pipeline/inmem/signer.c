@@ -125,9 +125,6 @@ bm_status bm_signer_open(const bm_signer_options *options, bm_signer **out, bm_e
                                     .rows = used.rows,
                                     .threads = threads != 0 ? threads : bm_cpu_count()};
     bm_meter_init(&signer->meter, &used.callbacks);
-    signer->log = bm_meter_callbacks(&signer->meter);
-    signer->log.progress = NULL;
-    signer->log.cancelled = NULL;
     pthread_mutex_init(&signer->ring.lock, NULL);
     bm_signer_tasks_init(&signer->tasks);
     status = bm_signer_device_open(&used, signer, err);
@@ -152,7 +149,7 @@ void bm_signer_close(bm_signer *signer)
     if (signer->backend != NULL) {
         signer->backend->ops->drain(signer->backend, NULL); /* slots are free after it, */
         stuck = signer->backend->stuck;                     /* or never */
-        signer->backend->ops->close(signer->backend);
+        bm_device_set_close(&signer->devices);
     }
     bm_pool_close(signer->pool);
     for (size_t i = 0; !stuck && signer->slots != NULL && i < signer->n_slots; i++)

@@ -10,42 +10,42 @@
 #include <strings.h>
 
 #include "base/error.h"
+#include "base/sized_struct.h"
 #include "pipeline/devices/device_pick.h"
 #include "pipeline/inmem/signer_state.h"
 
 bm_status bm_signer_device_open(const bm_signer_options *options, bm_signer *signer, bm_error *err)
 {
     const char *words = options->device.device == NULL ? "cpu" : options->device.device;
-    bool automatic = words[0] == '\0' || strcasecmp(words, "auto") == 0;
+    const bool automatic = words[0] == '\0' || strcasecmp(words, "auto") == 0;
     bm_device_pick pick;
     bm_status status = bm_device_pick_open(words, options->device.cpu, &pick, err);
     if (status != BM_OK)
         return status;
-    if (pick.n != 1 && !automatic) {
-        status = bm_fail(err, BM_ERR_USAGE, "'%s' names %zu devices (a signer takes one)", words,
-                         pick.n);
-    } else {
-        bm_backend_cfg cfg = {.sketch = options->sketch,
-                              .bands = options->bands,
-                              .rows = options->rows,
-                              .device = pick.devices[0].spec,
-                              .cpu = options->device.cpu,
-                              .cache_dir = options->device.cache_dir,
-                              .callbacks = &signer->log};
-        bool native = pick.devices[0].kind == BM_DEVICE_NATIVE;
-        status = (native ? &bm_backend_cpu : &bm_backend_opencl)->open(&cfg, &signer->backend, err);
-        if (status != BM_OK && !native && automatic) {
-            cfg.device = "cpu";
-            status = bm_backend_cpu.open(&cfg, &signer->backend, err);
-        }
-    }
+    if (pick.n != 1 && !automatic)
+        status = bm_fail_field(err, "device", "'%s' names %zu devices (a signer takes one)", words,
+                               pick.n);
+    pick.n = 1;
+    bm_device_set_cfg cfg = {.pick = &pick,
+                             .sketch = options->sketch,
+                             .bands = options->bands,
+                             .rows = options->rows,
+                             .threads = signer->info.threads,
+                             .cpu = options->device.cpu,
+                             .cache_dir = options->device.cache_dir,
+                             .meter = &signer->meter};
+    if (status == BM_OK)
+        status = bm_device_set_open(&cfg, &signer->devices, err);
     bm_device_pick_reset(&pick);
-    if (status == BM_OK) {
-        const bm_device_info *info = &signer->backend->info;
-        snprintf(signer->info.device, sizeof signer->info.device, "%s", info->spec);
-        snprintf(signer->info.device_name, sizeof signer->info.device_name, "%s", info->name);
-    }
-    return status;
+    if (status != BM_OK)
+        return status;
+    const bm_device_set *devices = &signer->devices;
+    signer->backend =
+        devices->n_device_workers > 0 ? devices->device_workers[0].backend : devices->cpu;
+    const bm_device_info *info = &signer->backend->info;
+    snprintf(signer->info.device, sizeof signer->info.device, "%s", info->spec);
+    snprintf(signer->info.device_name, sizeof signer->info.device_name, "%s", info->name);
+    return BM_OK;
 }
 
 bm_status bm_signer_ring_init(bm_signer *signer, bm_error *err)
@@ -67,7 +67,7 @@ void bm_signer_ring_reset(bm_signer_ring *ring)
     bm_free(ring->spare);
 }
 
-/* Under the lock, or alone. */
+/* Under the lock, or alone. A sample of what came back is signed again here (device_set.h). */
 static bm_status wait_for_oldest(bm_signer *signer, bm_error *err)
 {
     bm_signer_ring *ring = &signer->ring;
@@ -75,7 +75,11 @@ static bm_status wait_for_oldest(bm_signer *signer, bm_error *err)
     ring->oldest = (ring->oldest + 1) % signer->n_slots;
     ring->n_in_flight--;
     ring->spare[ring->n_spare++] = slot;
-    return signer->backend->ops->wait(signer->backend, &slot->task, err);
+    bm_status status = signer->backend->ops->wait(signer->backend, &slot->task, err);
+    if (status == BM_OK)
+        status = bm_device_set_check(&signer->devices, &signer->devices.device_workers[0],
+                                     &slot->task, err);
+    return status;
 }
 
 static bm_status submit(bm_signer *signer, bm_signer_thread *thread, bm_error *err)

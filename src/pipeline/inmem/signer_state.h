@@ -18,6 +18,7 @@
 #include "base/memory.h"
 #include "base/meter.h"
 #include "base/pool.h"
+#include "pipeline/devices/device_set.h"
 #include "pipeline/inmem/documents.h"
 #include "pipeline/inmem/text_hasher.h"
 
@@ -73,9 +74,9 @@ typedef struct bm_signer_tasks {
 struct bm_signer {
     bm_signer_info info;
     bm_meter meter;
-    bm_callbacks log; /* of the meter, for the backend */
     bm_pool *pool;
-    bm_backend *backend;
+    bm_device_set devices;
+    bm_backend *backend; /* of the one that signs */
     bm_signer_thread *threads;
     bm_signer_slot *slots; /* one a thread, and those in flight */
     size_t n_slots, batch_hashes, batch_docs;
