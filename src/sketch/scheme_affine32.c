@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/random.h"
+#include "base/sized_struct.h"
 #include "kernels/affine32.h"
 #include "sketch/scheme_params.h"
 
@@ -94,6 +95,8 @@ bm_status bm_affine32_coefficients(uint32_t seed, uint32_t k, uint32_t *a, uint3
                                    bm_error *err)
 {
     bm_status status = bm_scheme_check_perms(k, err);
+    if (status == BM_OK && (a == NULL || b == NULL))
+        status = bm_fail_field(err, a == NULL ? "a" : "b", "no place for the coefficients given");
     if (status == BM_OK)
         draw_coefficients(seed, k, a, b);
     return status;
