@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "io/json/json_write.h"
 #include "io/arrays/npy.h"
+#include "model/file_names.h"
 
 #define PLACE_ROWS  1024u
 #define BLOCK_BYTES ((size_t)256 << 10)
@@ -147,7 +148,7 @@ static bm_status index_ids(bm_sign_dir *dir, char *block, bm_error *err)
 static bm_status open_ids(bm_sign_dir *dir, bm_error *err)
 {
     struct stat info;
-    bm_status status = open_part(dir, "ids.txt", &dir->ids, err);
+    bm_status status = open_part(dir, BM_FILE_IDS, &dir->ids, err);
     if (status != BM_OK)
         return status;
     if (fstat(dir->ids.fd, &info) != 0 || !S_ISREG(info.st_mode))
@@ -170,7 +171,7 @@ static bool known_scheme(const char *name)
 static bm_status open_manifest(bm_sign_dir *dir, bm_error *err)
 {
     bm_buf path = {0};
-    bm_status status = bm_buf_add_format(&path, err, "%s/manifest.json", dir->path);
+    bm_status status = bm_buf_add_format(&path, err, "%s/" BM_FILE_MANIFEST, dir->path);
     if (status == BM_OK)
         status = bm_buf_end(&path, err);
     if (status == BM_OK)
@@ -201,7 +202,7 @@ bool bm_sign_dir_is(const char *path)
 {
     bm_buf name = {0};
     bm_manifest *manifest = NULL;
-    bool is = bm_buf_add_format(&name, NULL, "%s/manifest.json", path) == BM_OK &&
+    bool is = bm_buf_add_format(&name, NULL, "%s/" BM_FILE_MANIFEST, path) == BM_OK &&
               bm_buf_end(&name, NULL) == BM_OK &&
               bm_manifest_open(name.data, &manifest, NULL) == BM_OK;
     bm_manifest_close(manifest);
@@ -220,9 +221,9 @@ bm_status bm_sign_dir_open(const char *path, bm_sign_dir **out, bm_error *err)
     if (status == BM_OK)
         status = open_manifest(dir, err);
     if (status == BM_OK)
-        status = open_array(dir, "signatures.npy", dir->perms, &dir->words, err);
+        status = open_array(dir, BM_FILE_SIGNATURES, dir->perms, &dir->words, err);
     if (status == BM_OK)
-        status = open_array(dir, "n_shingles.npy", 0, &dir->counts, err);
+        status = open_array(dir, BM_FILE_N_SHINGLES, 0, &dir->counts, err);
     if (status == BM_OK)
         status = open_ids(dir, err);
     if (status != BM_OK) {

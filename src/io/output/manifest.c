@@ -17,6 +17,7 @@
 #include "io/output/digest.h"
 #include "io/json/json_read.h"
 #include "io/json/json_scan.h"
+#include "model/file_names.h"
 
 #define TEXT_MAX ((size_t)1 << 30)
 
@@ -323,7 +324,7 @@ bm_status bm_manifest_open(const char *path, bm_manifest **out, bm_error *err)
 
 bm_status bm_manifest_open_dir(const char *folder, bm_manifest **out, bm_error *err)
 {
-    static const char *const names[] = {"manifest.json", "report.json"};
+    static const char *const names[] = {BM_FILE_MANIFEST, BM_FILE_REPORT};
     bm_buf path = {0};
     bm_status status = BM_OK;
     struct stat info;
@@ -343,7 +344,7 @@ bm_status bm_manifest_open_dir(const char *folder, bm_manifest **out, bm_error *
     bm_buf_reset(&path);
     return status != BM_OK ? status
                            : bm_fail_at(err, BM_ERR_FORMAT, folder, 0,
-                                        "no manifest.json and no report.json in it");
+                                        "no " BM_FILE_MANIFEST " and no " BM_FILE_REPORT " in it");
 }
 
 void bm_manifest_close(bm_manifest *manifest)

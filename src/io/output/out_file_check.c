@@ -20,19 +20,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "io/output/manifest.h"
-
-static bool name_is_ours(const char *name)
-{
-    static const char *const names[] = {
-        "signatures.npy", "band_keys.npy", "ids.txt",   "n_shingles.npy", "sources.tsv",
-        "manifest.json",  "skipped.tsv",   "kept",      "kept_ids.txt",   "removed.tsv",
-        "groups.jsonl",   "report.json",   "pairs.tsv",
-    };
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (strcmp(name, names[i]) == 0)
-            return true;
-    return strncmp(name, "kept.", 5) == 0;
-}
+#include "model/file_names.h"
 
 bool bm_out_is_state(const char *name)
 {
@@ -46,8 +34,9 @@ static bool entry_is_ours(int folder, const char *name, bool is_work)
     if (fstatat(folder, name, &info, AT_SYMLINK_NOFOLLOW) != 0)
         return false;
     if (S_ISDIR(info.st_mode))
-        return strcmp(name, "kept") == 0;
-    return S_ISREG(info.st_mode) && (name_is_ours(name) || (is_work && bm_out_is_state(name)));
+        return strcmp(name, BM_FILE_KEPT) == 0;
+    return S_ISREG(info.st_mode) &&
+           (bm_file_kind_of(name) != BM_FILE_KIND_FOREIGN || (is_work && bm_out_is_state(name)));
 }
 
 bm_status bm_out_names_ours(const char *path, bool is_work, char *other, size_t cap, bm_error *err)
@@ -143,14 +132,15 @@ bm_status bm_out_ours(const char *path, bm_error *err)
         return status;
     }
     if (status != BM_OK)
-        return not_ours(path, "holds no manifest.json or report.json of bandmill", err);
+        return not_ours(path, "holds no " BM_FILE_MANIFEST " or " BM_FILE_REPORT " of bandmill",
+                        err);
     bm_buf kept = {0};
     struct stat info;
-    status = bm_buf_add_format(&kept, err, "%s/kept", path);
+    status = bm_buf_add_format(&kept, err, "%s/" BM_FILE_KEPT, path);
     if (status == BM_OK)
         status = bm_buf_end(&kept, err);
     if (status == BM_OK && lstat(kept.data, &info) == 0 && S_ISDIR(info.st_mode))
-        status = check_kept(manifest, path, "kept", err);
+        status = check_kept(manifest, path, BM_FILE_KEPT, err);
     bm_buf_reset(&kept);
     bm_manifest_close(manifest);
     return status;

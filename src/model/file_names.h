@@ -1,0 +1,45 @@
+/* file_names.h -- the names of the files that bandmill itself writes, each said once.
+ *
+ * How to use it. A file is named by its constant wherever it is written, read or looked for:
+ *
+ *     bm_out_dir_file(dir, BM_FILE_GROUPS, &file, err)
+ *     bm_buf_add_format(&path, err, "%s/%s", folder, BM_FILE_MANIFEST)
+ *     "no " BM_FILE_MANIFEST " in it"                                     (the constants are literals)
+ *
+ * To ask the other way round, what a name that lies in a directory stands for, is bm_file_kind_of:
+ * so `--force` knows an output of ours, and `inspect` a list of ids. A new file is a constant here and
+ * a row in file_names.c, and nothing else has to learn of it. The columns of the tables stand in
+ * io/results; the files of an interrupted job (.bandmill-...) in io/output/out_dir.h, since they are
+ * never outputs. */
+#ifndef BM_MODEL_FILE_NAMES_H
+#define BM_MODEL_FILE_NAMES_H
+
+#define BM_FILE_SIGNATURES "signatures.npy"
+#define BM_FILE_BAND_KEYS  "band_keys.npy"
+#define BM_FILE_N_SHINGLES "n_shingles.npy"
+#define BM_FILE_IDS        "ids.txt"
+#define BM_FILE_KEPT_IDS   "kept_ids.txt"
+#define BM_FILE_SOURCES    "sources.tsv"
+#define BM_FILE_SKIPPED    "skipped.tsv"
+#define BM_FILE_REMOVED    "removed.tsv"
+#define BM_FILE_PAIRS      "pairs.tsv"
+#define BM_FILE_GROUPS     "groups.jsonl"
+#define BM_FILE_MANIFEST   "manifest.json" /* of `sign` */
+#define BM_FILE_REPORT     "report.json"   /* of `dedup` and `filter` */
+/* The kept documents: a folder, or one file of this name and an ending ("kept.jsonl.gz"). */
+#define BM_FILE_KEPT "kept"
+
+typedef enum bm_file_kind {
+    BM_FILE_KIND_FOREIGN, /* none of ours */
+    BM_FILE_KIND_ARRAY,   /* NumPy */
+    BM_FILE_KIND_IDS,     /* an id a line, without a header */
+    BM_FILE_KIND_TABLE,   /* tab-separated, with a header */
+    BM_FILE_KIND_GROUPS,  /* a JSON object a line */
+    BM_FILE_KIND_REPORT,  /* one JSON object: what the job was, and the digests of its outputs */
+    BM_FILE_KIND_KEPT     /* documents, in the format of the input */
+} bm_file_kind;
+
+/* What stands under `name`, a name at the top of an output directory. */
+bm_file_kind bm_file_kind_of(const char *name);
+
+#endif
