@@ -1,4 +1,4 @@
-/* memory.c -- thin over the C library: overflow checks, alignment, growth by half. No state. */
+/* memory.c -- the C library's allocation with checked products, and growth by half. No state. */
 #include "base/memory.h"
 
 #include <stdarg.h>
@@ -65,18 +65,43 @@ char *bm_strdup(const char *text)
     return bm_strndup(text, strlen(text));
 }
 
-bm_status bm_grow(void **array, size_t *cap, size_t need, size_t size, bm_error *err)
+bm_status bm_grow_elements(void *array, size_t size, size_t *cap, size_t need, bm_error *err)
 {
     if (need <= *cap)
         return BM_OK;
     size_t wanted = *cap + *cap / 2 + 16;
     if (wanted < need)
         wanted = need;
-    void *grown = bm_resize(*array, wanted, size);
-    if (grown == NULL)
+    void *block; /* copied in and out, since *array is a pointer of another type */
+    memcpy(&block, array, sizeof block);
+    block = bm_resize(block, wanted, size);
+    if (block == NULL)
         return bm_fail_nomem(err, wanted > SIZE_MAX / size ? SIZE_MAX : wanted * size);
-    *array = grown;
+    memcpy(array, &block, sizeof block);
     *cap = wanted;
+    return BM_OK;
+}
+
+bm_status bm_grow(void **array, size_t *cap, size_t need, size_t size, bm_error *err)
+{
+    return bm_grow_elements(array, size, cap, need, err);
+}
+
+bm_status bm_string_format(char **out, bm_error *err, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    int len = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    if (len < 0)
+        return bm_fail(err, BM_ERR_INTERNAL, "a format could not be printed");
+    char *text = bm_alloc((size_t)len + 1, 1);
+    if (text == NULL)
+        return bm_fail_nomem(err, (size_t)len + 1);
+    va_start(args, format);
+    vsnprintf(text, (size_t)len + 1, format, args);
+    va_end(args);
+    *out = text;
     return BM_OK;
 }
 
@@ -85,10 +110,7 @@ bm_status bm_buf_reserve(bm_buf *buf, size_t more, bm_error *err)
     size_t need;
     if (__builtin_add_overflow(buf->len, more, &need) || (buf->max != 0 && need > buf->max))
         return bm_fail_nomem(err, more);
-    void *data = buf->data;
-    bm_status status = bm_grow(&data, &buf->cap, need, 1, err);
-    buf->data = data;
-    return status;
+    return bm_grow_array(&buf->data, &buf->cap, need, err);
 }
 
 bm_status bm_buf_add(bm_buf *buf, const void *data, size_t len, bm_error *err)

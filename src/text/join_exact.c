@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "text/unicode_tables.h"
-#include "text/utf8_code.h"
+#include "base/utf8_code.h"
 
 #define STRETCH ((size_t)16 * 1024)
 

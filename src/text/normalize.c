@@ -14,7 +14,7 @@
 #include "base/memory.h"
 #include "text/shingler.h"
 #include "text/unicode_tables.h"
-#include "text/utf8_code.h"
+#include "base/utf8_code.h"
 
 void bm_codes_reset(bm_codes *codes)
 {

@@ -12,7 +12,7 @@
 #include "base/memory.h"
 #include "text/normalize.h"
 #include "text/unicode_tables.h"
-#include "text/utf8_code.h"
+#include "base/utf8_code.h"
 
 typedef struct unit {
     size_t begin, end; /* in `bytes` */

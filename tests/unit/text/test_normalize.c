@@ -6,7 +6,7 @@
 #include "text/normalize.h"
 #include "text/shingler.h"
 #include "text/unicode_tables.h"
-#include "text/utf8_code.h"
+#include "base/utf8_code.h"
 
 Test(normalize, reads_lists_in_any_order)
 {
