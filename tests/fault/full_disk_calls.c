@@ -122,9 +122,9 @@ static bm_status fill(bm_out_dir *dir, const char *text, bm_error *err)
 static bm_status job(const char *target, bool force, const char *text, bm_error *err)
 {
     bm_out_dir *dir = NULL;
-    bm_status status = bm_out_check(target, force, true, NULL, 0, err);
+    bm_status status = bm_out_dir_check(target, bm_out_existing_of(force), NULL, 0, err);
     if (status == BM_OK)
-        status = bm_out_dir_open(target, force, &dir, err);
+        status = bm_out_dir_open(target, bm_out_existing_of(force), &dir, err);
     if (status == BM_OK)
         status = fill(dir, text, err);
     if (status == BM_OK)

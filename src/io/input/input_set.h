@@ -14,13 +14,8 @@
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
+#include "model/compression.h"
 #include "model/shingle_batch.h" /* bm_hash128 */
-
-typedef enum bm_compression {
-    BM_COMPRESSION_NONE,
-    BM_COMPRESSION_GZ,
-    BM_COMPRESSION_ZST
-} bm_compression;
 
 typedef struct bm_source {
     const char *path; /* to open; "-" for stdin */

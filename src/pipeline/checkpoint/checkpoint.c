@@ -209,7 +209,8 @@ bm_status bm_checkpoint_open(bm_job_context *run, bool saves, bm_checkpoint *out
         return bm_fail(err, BM_ERR_USAGE,
                        "--resume needs inputs that can be read again (regular files, not standard "
                        "input or a pipe)");
-    status = bm_out_dir_open_again(job->output, job->force, &out->dir, &found, err);
+    status =
+        bm_out_dir_open_again(job->output, bm_out_existing_of(job->force), &out->dir, &found, err);
     out->loading = found;
     if (status == BM_OK)
         status = find_sets_path(out, err);

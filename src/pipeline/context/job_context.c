@@ -196,6 +196,7 @@ static bm_status check_targets(const bm_job *job, bool is_dir, const char *const
                                bm_error *err)
 {
     const char *targets[] = {job->output, job->report, job->histogram, job->histogram_svg};
+    const bm_out_existing existing = bm_out_existing_of(job->force);
     bm_status status = BM_OK;
     for (size_t i = 0; status == BM_OK && i < sizeof targets / sizeof targets[0]; i++) {
         if (targets[i] == NULL)
@@ -205,7 +206,8 @@ static bm_status check_targets(const bm_job *job, bool is_dir, const char *const
                 status = bm_fail_at(err, BM_ERR_USAGE, targets[i], 0,
                                     "two outputs in one file (a file for each)");
         if (status == BM_OK)
-            status = bm_out_check(targets[i], job->force, is_dir && i == 0, inputs, n, err);
+            status = is_dir && i == 0 ? bm_out_dir_check(targets[i], existing, inputs, n, err)
+                                      : bm_out_file_check(targets[i], existing, inputs, n, err);
     }
     return status;
 }

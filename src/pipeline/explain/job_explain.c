@@ -22,7 +22,9 @@ static bm_status check_options(const bm_explain_options *o, bm_error *err)
         return bm_fail(err, BM_ERR_USAGE, "two ids or a group are explained (one or the other)");
     if (o->id_a != NULL && strcmp(o->id_a, o->id_b) == 0)
         return bm_fail(err, BM_ERR_USAGE, "'%s' twice (two documents)", o->id_a);
-    return o->output == NULL ? BM_OK : bm_out_check(o->output, o->force, false, &o->path, 1, err);
+    if (o->output == NULL)
+        return BM_OK;
+    return bm_out_file_check(o->output, bm_out_existing_of(o->force), &o->path, 1, err);
 }
 
 static bm_status open_run(bm_explainer *e, bm_error *err)
@@ -157,7 +159,7 @@ static bm_status write_answer(bm_explainer *e, bm_error *err)
     bm_rows rows = {.write = o->write, .write_ctx = o->write_ctx};
     bm_status status = BM_OK;
     if (o->output != NULL)
-        status = bm_out_file_open(o->output, o->force, &rows.file, err);
+        status = bm_out_file_open(o->output, bm_out_existing_of(o->force), &rows.file, err);
     if (status == BM_OK)
         status = bm_explain_write(e, &rows, err);
     bm_rows_reset(&rows);

@@ -319,11 +319,12 @@ static bm_status run(cluster *c, bm_error *err)
     bm_rows rows = {.write = o->write, .write_ctx = o->write_ctx};
     bm_status status = open_levels(c, err);
     if (status == BM_OK && o->output != NULL)
-        status = bm_out_check(o->output, o->force, false, &o->path, strcmp(o->path, "-") != 0, err);
+        status = bm_out_file_check(o->output, bm_out_existing_of(o->force), &o->path,
+                                   strcmp(o->path, "-") != 0, err);
     if (status == BM_OK)
         status = read_rows(c, err);
     if (status == BM_OK && o->output != NULL)
-        status = bm_out_file_open(o->output, o->force, &rows.file, err);
+        status = bm_out_file_open(o->output, bm_out_existing_of(o->force), &rows.file, err);
     if (status == BM_OK)
         status = settle(c, &rows, err);
     if (status == BM_OK && c->n_levels > 1)

@@ -217,8 +217,8 @@ static bm_status run_filter(filter *f, bm_summary **out, bm_error *err)
     bm_job_context *run = f->run;
     const bm_job *job = run->job;
     bm_out_dir *dir = NULL;
-    bm_status status =
-        bm_out_check(job->output, job->force, true, job->input.paths, job->input.n_paths, err);
+    bm_status status = bm_out_dir_check(job->output, bm_out_existing_of(job->force),
+                                        job->input.paths, job->input.n_paths, err);
     if (status == BM_OK)
         status = open_recipe(f, err);
     if (status == BM_OK)
@@ -233,7 +233,7 @@ static bm_status run_filter(filter *f, bm_summary **out, bm_error *err)
                             "it names %zu inputs, %zu are given", bm_manifest_n_inputs(f->manifest),
                             bm_input_set_count(run->inputs));
     if (status == BM_OK)
-        status = bm_out_dir_open(run->job->output, run->job->force, &dir, err);
+        status = bm_out_dir_open(run->job->output, bm_out_existing_of(run->job->force), &dir, err);
     if (status == BM_OK)
         status = write_all(f, dir, out, err);
     bm_out_dir_close(dir);

@@ -13,7 +13,7 @@
 static bm_status write_text(const bm_job *job, const char *path, bm_buf *text, bm_error *err)
 {
     bm_out_file *file = NULL;
-    bm_status status = bm_out_file_open(path, job->force, &file, err);
+    bm_status status = bm_out_file_open(path, bm_out_existing_of(job->force), &file, err);
     if (status == BM_OK) {
         status = bm_out_file_write(file, text->data, text->len, err);
         if (status == BM_OK)
@@ -75,7 +75,7 @@ static bm_status write_pairs(bm_job_context *run, const bm_pairing *pairing, bm_
                           .histogram = histogram};
     bm_status status = BM_OK;
     if (job->output != NULL)
-        status = bm_out_file_open(job->output, job->force, &rows.file, err);
+        status = bm_out_file_open(job->output, bm_out_existing_of(job->force), &rows.file, err);
     if (status != BM_OK)
         return status;
     status = bm_rows_pairs(&rows, &pairs, err);

@@ -247,8 +247,8 @@ bm_status bm_pairing_load_signatures(bm_job_context *run, bool output_is_dir, bm
         return bm_fail_nomem(err, sizeof *dirs);
     out->dirs = dirs;
     if (job->output != NULL)
-        status = bm_out_check(job->output, job->force, output_is_dir, job->input.paths,
-                              job->input.n_paths, err);
+        status = (output_is_dir ? bm_out_dir_check : bm_out_file_check)(
+            job->output, bm_out_existing_of(job->force), job->input.paths, job->input.n_paths, err);
     if (status == BM_OK)
         status = open_dirs(job, dirs, err);
     if (status == BM_OK)

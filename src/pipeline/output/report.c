@@ -361,7 +361,8 @@ bm_status bm_report_write(const bm_job_context *run, const bm_summary *summary, 
             status = write_whole(file, summary->json, err);
     }
     if (status == BM_OK && run->job->report != NULL) {
-        status = bm_out_file_open(run->job->report, run->job->force, &file, err);
+        status =
+            bm_out_file_open(run->job->report, bm_out_existing_of(run->job->force), &file, err);
         if (status == BM_OK)
             status = write_whole(file, summary->json, err);
     }

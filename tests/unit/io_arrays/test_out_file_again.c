@@ -126,7 +126,7 @@ Test(out_file_again, an_open_file_of_a_kept_directory_keeps_what_was_flushed)
         bm_out_dir *dir = NULL;
         bm_out_file *file = NULL;
         bm_npy_writer writer = {0};
-        cr_assert_eq(bm_out_dir_open(scratch_at(&s, "out"), false, &dir, NULL), BM_OK);
+        cr_assert_eq(bm_out_dir_open(scratch_at(&s, "out"), BM_OUT_REFUSE, &dir, NULL), BM_OK);
         cr_assert_eq(bm_out_dir_file(dir, "ids.txt", &file, NULL), BM_OK);
         cr_assert_eq(bm_out_file_write(file, "flushed", 7, NULL), BM_OK);
         cr_assert_eq(bm_out_file_flush(file, NULL), BM_OK);
@@ -177,7 +177,7 @@ Test(out_file_again, an_array_is_gone_on_with_row_by_row)
             memset(torn, 'x', sizeof torn);
             bm_out_dir *dir = NULL;
             bm_npy_writer writer = {0};
-            cr_assert_eq(bm_out_dir_open(scratch_at(&s, "out"), false, &dir, NULL), BM_OK);
+            cr_assert_eq(bm_out_dir_open(scratch_at(&s, "out"), BM_OUT_REFUSE, &dir, NULL), BM_OK);
             add_state(dir, BM_OUT_JOURNAL, "noted");
             cr_assert_eq(bm_npy_writer_open(dir, "signatures.npy", "<u4", 2, &writer, NULL), BM_OK);
             cr_assert_eq(bm_npy_writer_rows(&writer, rows, n, 8, NULL), BM_OK);
@@ -217,7 +217,7 @@ Test(out_file_again, an_array_with_fewer_rows_than_were_noted_is_refused)
     const uint64_t row = 7;
     bm_out_dir *dir = NULL;
     bm_npy_writer writer = {0};
-    cr_assert_eq(bm_out_dir_open(scratch_at(&s, "out"), false, &dir, NULL), BM_OK);
+    cr_assert_eq(bm_out_dir_open(scratch_at(&s, "out"), BM_OUT_REFUSE, &dir, NULL), BM_OK);
     add_state(dir, BM_OUT_JOURNAL, "noted");
     cr_assert_eq(bm_npy_writer_open(dir, "band_keys.npy", "<u8", 1, &writer, NULL), BM_OK);
     cr_assert_eq(bm_npy_writer_rows(&writer, &row, 1, 8, NULL), BM_OK);
@@ -254,7 +254,7 @@ static void write_until_killed(const char *target, note from, int fd)
     bm_npy_writer writer = {0};
     bool found;
     uint64_t row = from.rows;
-    bm_status status = bm_out_dir_open_again(target, false, &dir, &found, NULL);
+    bm_status status = bm_out_dir_open_again(target, BM_OUT_REFUSE, &dir, &found, NULL);
     if (status == BM_OK)
         status = bm_out_dir_file_again(dir, "ids.txt", from.bytes, &ids, NULL);
     if (status == BM_OK)
@@ -283,7 +283,7 @@ Test(out_file_again, kill_9_while_writing_loses_nothing_that_was_noted)
     bm_out_dir *dir = NULL;
     bm_npy_writer writer = {0};
     note noted = {0, 0};
-    cr_assert_eq(bm_out_dir_open(scratch_at(&s, "out"), false, &dir, NULL), BM_OK);
+    cr_assert_eq(bm_out_dir_open(scratch_at(&s, "out"), BM_OUT_REFUSE, &dir, NULL), BM_OK);
     add_state(dir, BM_OUT_JOURNAL, "noted");
     add_text(dir, "ids.txt", "");
     cr_assert_eq(bm_npy_writer_open(dir, "band_keys.npy", "<u8", 1, &writer, NULL), BM_OK);
