@@ -168,7 +168,9 @@ Test(full_disk, an_array_that_does_not_fit_leaves_nothing)
     unsigned char *rows = noise(64 * 512);
     bm_status status = bm_out_dir_open(scratch_at(&s, "disk/out"), BM_OUT_REFUSE, &dir, &err);
     cr_assert_eq(status, BM_OK);
-    cr_assert_eq(bm_npy_writer_open(dir, "signatures.npy", "<u4", 128, &writer, &err), BM_OK);
+    cr_assert_eq(
+        bm_npy_writer_open(dir, &(bm_npy_array){"signatures.npy", "<u4", 128}, &writer, &err),
+        BM_OK);
     for (int i = 0; i < 1000 && status == BM_OK; i++)
         status = bm_npy_writer_rows(&writer, rows, 64, 512, &err);
     cr_expect_eq(status, BM_ERR_IO);

@@ -94,8 +94,10 @@ static bm_status fill(bm_out_dir *dir, bool half, bm_error *err)
                       : bm_out_dir_file(dir, "ids.txt", &ids, err);
     if (status != BM_OK)
         return status;
-    status = half ? bm_npy_writer_open_again(dir, "signatures.npy", "<u4", 2, 2, &writer, err)
-                  : bm_npy_writer_open(dir, "signatures.npy", "<u4", 2, &writer, err);
+    status =
+        half ? bm_npy_writer_open_again(dir, &(bm_npy_array){"signatures.npy", "<u4", 2}, 2,
+                                        &writer, err)
+             : bm_npy_writer_open(dir, &(bm_npy_array){"signatures.npy", "<u4", 2}, &writer, err);
     if (status == BM_OK && !half)
         status = bm_out_file_write(ids, "first", 5, err);
     if (status == BM_OK && !half)

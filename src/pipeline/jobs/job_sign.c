@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "io/arrays/npy.h"
+#include "model/file_names.h"
 #include "pipeline/output/report.h"
 #include "pipeline/output/rows.h"
 #include "pipeline/checkpoint/checkpoint_save.h"
@@ -27,13 +28,12 @@ static bm_status flush(void *ctx, bm_error *err)
 }
 
 /* A new array, or one whose first rows an interrupted job has written. */
-static bm_status open_array(const bm_checkpoint *checkpoint, const char *name, const char *type,
-                            uint64_t n_cols, bm_npy_writer *out, bm_error *err)
+static bm_status open_array(const bm_checkpoint *checkpoint, const bm_npy_array *array,
+                            bm_npy_writer *out, bm_error *err)
 {
     uint64_t n_rows = checkpoint->saved.docs;
-    return n_rows == 0
-               ? bm_npy_writer_open(checkpoint->dir, name, type, n_cols, out, err)
-               : bm_npy_writer_open_again(checkpoint->dir, name, type, n_cols, n_rows, out, err);
+    return n_rows == 0 ? bm_npy_writer_open(checkpoint->dir, array, out, err)
+                       : bm_npy_writer_open_again(checkpoint->dir, array, n_rows, out, err);
 }
 
 static bm_status on_batch(void *ctx, const bm_ingest_batch *batch, size_t first_row, bm_error *err)
@@ -62,7 +62,8 @@ static bm_status write_n_shingles(bm_out_dir *dir, const bm_doc_table *docs, bm_
 {
     bm_npy_writer writer;
     uint32_t block[4096];
-    bm_status status = bm_npy_writer_open(dir, "n_shingles.npy", "<u4", 0, &writer, err);
+    const bm_npy_array array = {BM_FILE_N_SHINGLES, "<u4", 0};
+    bm_status status = bm_npy_writer_open(dir, &array, &writer, err);
     if (status != BM_OK)
         return status;
     for (size_t i = 0; status == BM_OK && i < docs->n;) {
@@ -81,11 +82,12 @@ static bm_status write_arrays(bm_checkpoint *checkpoint, bm_error *err)
     sign_out out = {.run = run};
     bm_status status = bm_checkpoint_load(checkpoint, NULL, err);
     bm_job_context_stage(run, "sign", "bytes");
+    const bm_npy_array words_array = {BM_FILE_SIGNATURES, "<u4", run->sketch.perms};
+    const bm_npy_array keys_array = {BM_FILE_BAND_KEYS, "<u8", run->plan.bands};
     if (status == BM_OK)
-        status =
-            open_array(checkpoint, "signatures.npy", "<u4", run->sketch.perms, &out.words, err);
+        status = open_array(checkpoint, &words_array, &out.words, err);
     if (status == BM_OK && keys)
-        status = open_array(checkpoint, "band_keys.npy", "<u8", run->plan.bands, &out.keys, err);
+        status = open_array(checkpoint, &keys_array, &out.keys, err);
     checkpoint->flush = flush;
     checkpoint->flush_ctx = &out;
     if (status == BM_OK)

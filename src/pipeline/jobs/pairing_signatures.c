@@ -182,7 +182,7 @@ static bm_status load_ids(bm_job_context *run, bm_pairing_dirs *dirs, const bm_s
     for (uint64_t at = 0; status == BM_OK && at < n_docs; at += 256) {
         size_t n = n_docs - at < 256 ? (size_t)(n_docs - at) : 256;
         text.len = 0;
-        status = bm_sign_dir_ids(dir, at, n, &text, ends, err);
+        status = bm_sign_dir_ids(dir, at, n, &(bm_sign_ids){&text, ends}, err);
         if (status == BM_OK)
             status = bm_sign_dir_n_shingles(dir, at, n, sizes, err);
         for (size_t i = 0; status == BM_OK && i < n; i++) {
