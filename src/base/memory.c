@@ -65,7 +65,7 @@ char *bm_strdup(const char *text)
     return bm_strndup(text, strlen(text));
 }
 
-bm_status bm_grow_elements(void *array, size_t size, size_t *cap, size_t need, bm_error *err)
+bm_status bm_grow(void *array, size_t *cap, size_t need, size_t size, bm_error *err)
 {
     if (need <= *cap)
         return BM_OK;
@@ -80,11 +80,6 @@ bm_status bm_grow_elements(void *array, size_t size, size_t *cap, size_t need, b
     memcpy(array, &block, sizeof block);
     *cap = wanted;
     return BM_OK;
-}
-
-bm_status bm_grow(void **array, size_t *cap, size_t need, size_t size, bm_error *err)
-{
-    return bm_grow_elements(array, size, cap, need, err);
 }
 
 bm_status bm_string_format(char **out, bm_error *err, const char *format, ...)

@@ -27,13 +27,10 @@ char *bm_strndup(const char *text, size_t len);
  *
  *     bm_status status = bm_grow_array(&list->rows, &list->cap, list->n + 1, err); */
 #define bm_grow_array(array, cap, need, err)                                                       \
-    bm_grow_elements((array), sizeof **(array), (cap), (need), (err))
+    bm_grow((array), (cap), (need), sizeof **(array), (err))
 
-/* What bm_grow_array calls; `array` is the address of a pointer to elements of `size` bytes. */
-bm_status bm_grow_elements(void *array, size_t size, size_t *cap, size_t need, bm_error *err);
-
-/* bm_grow_array for callers that still name the size of an element. */
-bm_status bm_grow(void **array, size_t *cap, size_t need, size_t size, bm_error *err);
+/* What bm_grow_array calls: `array` is the address of a pointer to elements of `size` bytes. */
+bm_status bm_grow(void *array, size_t *cap, size_t need, size_t size, bm_error *err);
 
 /* *out: the text that a printf format makes, the caller's to bm_free; on failure *out is as
  * before. */
