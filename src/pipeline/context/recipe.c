@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "sketch/scheme.h"
-#include "text/shingler.h"
+#include "text/normalize.h"
 
 static bm_status bad_field(const bm_manifest *manifest, const char *field, const char *value,
                            bm_error *err)

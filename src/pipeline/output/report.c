@@ -16,7 +16,7 @@
 #include "pipeline/output/report_ingest.h"
 #include "pipeline/output/report_groups.h"
 #include "pipeline/output/report_spill.h"
-#include "text/shingler.h"
+#include "text/normalize.h"
 
 struct bm_summary {
     bm_counts counts;
