@@ -261,7 +261,7 @@ bm_status bm_ingest_batch_deliver(const bm_ingest_cfg *cfg, bm_ingest_batch *bat
         n_shingles += doc->row.n_shingles;
         bm_str id = {batch->ids.data + doc->id_begin, doc->id_len};
         bm_status status =
-            bm_doc_table_add(cfg->docs, &doc->row, id, doc->id_hash,
+            bm_doc_table_add(cfg->docs, &doc->row, (bm_doc_id){id, doc->id_hash},
                              bm_input_set_source(cfg->inputs, doc->row.file)->name, err);
         if (status != BM_OK)
             return status;

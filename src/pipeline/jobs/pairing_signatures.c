@@ -189,8 +189,8 @@ static bm_status load_ids(bm_job_context *run, bm_pairing_dirs *dirs, const bm_s
             size_t begin = i == 0 ? 0 : ends[i - 1];
             bm_str id = {text.data + begin, ends[i] - begin};
             bm_doc_row row = {.file = file, .n_shingles = sizes[i]};
-            status = bm_doc_table_add(&run->docs, &row, id, XXH3_64bits(id.data, id.len),
-                                      dirs->names[file], err);
+            const bm_doc_id hashed = {id, XXH3_64bits(id.data, id.len)};
+            status = bm_doc_table_add(&run->docs, &row, hashed, dirs->names[file], err);
             run->counts.empty += sizes[i] == 0;
             run->counts.shingles += sizes[i];
         }
