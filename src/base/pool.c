@@ -207,12 +207,15 @@ static bm_status run_ranges(void *ctx, uint32_t thread, bm_error *err)
     }
 }
 
-bm_status bm_pool_for(bm_pool *pool, size_t n, size_t grain, bm_pool_range_fn fn, void *ctx,
+bm_status bm_pool_for(bm_pool *pool, bm_pool_split split, bm_pool_range_fn fn, void *ctx,
                       bm_error *err)
 {
-    range_job job = {
-        .fn = fn, .ctx = ctx, .n = n, .grain = grain == 0 ? 1 : grain, .status = BM_OK};
-    if (n == 0)
+    range_job job = {.fn = fn,
+                     .ctx = ctx,
+                     .n = split.n,
+                     .grain = split.grain == 0 ? 1 : split.grain,
+                     .status = BM_OK};
+    if (split.n == 0)
         return BM_OK;
     pthread_mutex_init(&job.lock, NULL);
     bm_pool_run(pool, run_ranges, &job, NULL);

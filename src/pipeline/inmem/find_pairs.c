@@ -92,7 +92,7 @@ static bm_status prepare(finder *f, bm_error *err)
         if (f->words == NULL)
             return bm_fail_nomem(err, n * f->config->sketch.perms * sizeof *f->words);
     }
-    return bm_pool_for(f->pool, n, DOC_GRAIN, prepare_range, f, err);
+    return bm_pool_for(f->pool, (bm_pool_split){n, DOC_GRAIN}, prepare_range, f, err);
 }
 
 static bm_status sign_range(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
@@ -140,8 +140,9 @@ static bm_status sign(finder *f, bm_error *err)
             return bm_fail_nomem(err, f->n_docs * sizeof *f->keys[band]);
     }
     bm_status status = bm_backend_cpu.open(&cfg, &f->backend, err);
-    return status == BM_OK ? bm_pool_for(f->pool, f->n_docs, DOC_GRAIN, sign_range, f, err)
-                           : status;
+    return status == BM_OK
+               ? bm_pool_for(f->pool, (bm_pool_split){f->n_docs, DOC_GRAIN}, sign_range, f, err)
+               : status;
 }
 
 /* A pair that is no edge gets a similarity below every threshold: -1. */
@@ -186,7 +187,7 @@ static bm_status on_candidates(void *ctx, bm_pair *pairs, size_t n, bm_error *er
 {
     finder *f = ctx;
     f->chunk = pairs;
-    bm_status status = bm_pool_for(f->pool, n, PAIR_GRAIN, verify_range, f, err);
+    bm_status status = bm_pool_for(f->pool, (bm_pool_split){n, PAIR_GRAIN}, verify_range, f, err);
     return status == BM_OK ? keep(f, pairs, n, err) : status;
 }
 
