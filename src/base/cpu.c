@@ -1,5 +1,5 @@
-/* cpu.c -- instruction sets through the compiler's own detection, processors through the affinity
- * mask and the cgroup. */
+/* cpu.c -- instruction sets as the compiler's run-time library detects them, the number of
+ * processors by the affinity mask and the cgroup. */
 #include "base/cpu.h"
 
 #include <sched.h>

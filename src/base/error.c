@@ -8,28 +8,23 @@
 #include <stdio.h>
 #include <string.h>
 
-static bm_status fill(bm_error *err, bm_status status, const char *file, uint64_t line,
-                      const char *format, va_list args)
+/* A new error, without a file; nothing where `err` is NULL. */
+static void fill(bm_error *err, bm_status status, const char *format, va_list args)
 {
     if (err == NULL)
-        return status;
+        return;
     char message[sizeof err->message];
     vsnprintf(message, sizeof message, format, args); /* first: args may point into err */
-    char path[sizeof err->file];
-    snprintf(path, sizeof path, "%s", file != NULL ? file : "");
     memset(err, 0, sizeof *err);
     err->status = status;
-    err->line = line;
     memcpy(err->message, message, sizeof message);
-    memcpy(err->file, path, sizeof path);
-    return status;
 }
 
 bm_status bm_fail(bm_error *err, bm_status status, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    fill(err, status, NULL, 0, format, args);
+    fill(err, status, format, args);
     va_end(args);
     return status;
 }
@@ -37,10 +32,16 @@ bm_status bm_fail(bm_error *err, bm_status status, const char *format, ...)
 bm_status bm_fail_at(bm_error *err, bm_status status, const char *file, uint64_t line,
                      const char *format, ...)
 {
+    char path[sizeof err->file]; /* first: `file` may point into err */
+    snprintf(path, sizeof path, "%s", file != NULL ? file : "");
     va_list args;
     va_start(args, format);
-    fill(err, status, file, line, format, args);
+    fill(err, status, format, args);
     va_end(args);
+    if (err != NULL) {
+        err->line = line;
+        memcpy(err->file, path, sizeof path);
+    }
     return status;
 }
 

@@ -1,17 +1,18 @@
-/* error.h -- filling a bm_error. Each call returns the status, so that `return bm_fail(err,
- * BM_ERR_USAGE, "...")` reads well. */
+/* error.h -- filling a bm_error. Each call returns the status, so that a failure is one line:
+ *
+ *     return bm_fail(err, BM_ERR_USAGE, "what is wrong (what was expected)"); */
 #ifndef BM_BASE_ERROR_H
 #define BM_BASE_ERROR_H
 
 #include <bandmill/status.h>
 
-/* `err` may be NULL. The message is "what is wrong (what was expected)". */
+/* `err` may be NULL, in each of these. */
 bm_status bm_fail(bm_error *err, bm_status status, const char *format, ...) BM_PRINTF(3, 4);
 /* The same with a file and a line (0: none). */
 bm_status bm_fail_at(bm_error *err, bm_status status, const char *file, uint64_t line,
                      const char *format, ...) BM_PRINTF(5, 6);
-/* A system call failed: BM_ERR_NOMEM for ENOMEM, BM_ERR_PIPE for EPIPE, else BM_ERR_IO; "what:
- * strerror". */
+/* A system call failed: BM_ERR_NOMEM for ENOMEM, BM_ERR_PIPE for EPIPE, else BM_ERR_IO. The message
+ * is `what`, a colon and the system's words for `errnum`. */
 bm_status bm_fail_errno(bm_error *err, int errnum, const char *file, const char *what);
 /* BM_ERR_NOMEM with the size that was asked for. */
 bm_status bm_fail_nomem(bm_error *err, size_t bytes);

@@ -1,4 +1,4 @@
-/* memory.c -- thin over the C library: overflow checks, alignment, growth by half. No state. */
+/* memory.c -- the C library's allocation with checked products, and growth by half. No state. */
 #include "base/memory.h"
 
 #include <stdarg.h>
@@ -72,13 +72,31 @@ bm_status bm_grow(void *array, size_t *cap, size_t need, size_t size, bm_error *
     size_t wanted = *cap + *cap / 2 + 16;
     if (wanted < need)
         wanted = need;
-    void *block;
-    memcpy(&block, array, sizeof block); /* the pointer may be of any type */
-    void *grown = bm_resize(block, wanted, size);
-    if (grown == NULL)
+    void *block; /* copied in and out, since *array is a pointer of another type */
+    memcpy(&block, array, sizeof block);
+    block = bm_resize(block, wanted, size);
+    if (block == NULL)
         return bm_fail_nomem(err, wanted > SIZE_MAX / size ? SIZE_MAX : wanted * size);
-    memcpy(array, &grown, sizeof grown);
+    memcpy(array, &block, sizeof block);
     *cap = wanted;
+    return BM_OK;
+}
+
+bm_status bm_string_format(char **out, bm_error *err, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    int len = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    if (len < 0)
+        return bm_fail(err, BM_ERR_INTERNAL, "a format could not be printed");
+    char *text = bm_alloc((size_t)len + 1, 1);
+    if (text == NULL)
+        return bm_fail_nomem(err, (size_t)len + 1);
+    va_start(args, format);
+    vsnprintf(text, (size_t)len + 1, format, args);
+    va_end(args);
+    *out = text;
     return BM_OK;
 }
 
@@ -87,7 +105,7 @@ bm_status bm_buf_reserve(bm_buf *buf, size_t more, bm_error *err)
     size_t need;
     if (__builtin_add_overflow(buf->len, more, &need) || (buf->max != 0 && need > buf->max))
         return bm_fail_nomem(err, more);
-    return bm_grow(&buf->data, &buf->cap, need, 1, err);
+    return bm_grow_array(&buf->data, &buf->cap, need, err);
 }
 
 bm_status bm_buf_add(bm_buf *buf, const void *data, size_t len, bm_error *err)

@@ -10,8 +10,7 @@
 
 #define BM_ALIGNMENT 64u /* a cache line, an AVX-512 register */
 
-/* n * size bytes (at least 1), zeroed or not; NULL when the product overflows or there is no
- * memory. */
+/* n * size bytes, at least 1; NULL where the product overflows or there is no memory. */
 void *bm_alloc(size_t n, size_t size);
 void *bm_alloc_zero(size_t n, size_t size);
 /* The same, aligned to BM_ALIGNMENT and freed with bm_free too. */
@@ -19,30 +18,40 @@ void *bm_alloc_aligned(size_t n, size_t size);
 /* realloc: on NULL the old block is as it was. Not for aligned blocks. */
 void *bm_resize(void *block, size_t n, size_t size);
 void bm_free(void *block); /* NULL is fine */
+/* Copies ended by NUL; NULL: no memory. */
 char *bm_strdup(const char *text);
-/* A copy ended by NUL. */
 char *bm_strndup(const char *text, size_t len);
 
-/* Make room for `need` elements in a growable array: *cap grows by half or more. On failure nothing
- * changes. `array` is the address of the pointer to the elements, of whatever type:
+/* Make room for `need` elements in a growable array: `array` is the address of a pointer to the
+ * elements (NULL while *cap is 0), and *cap grows by half or more. On failure nothing changes.
  *
- *     status = bm_grow(&list->items, &list->cap, list->n + 1, sizeof *list->items, err); */
+ *     bm_status status = bm_grow_array(&list->rows, &list->cap, list->n + 1, err); */
+#define bm_grow_array(array, cap, need, err)                                                       \
+    bm_grow((array), (cap), (need), sizeof **(array), (err))
+
+/* What bm_grow_array calls: `array` is the address of a pointer to elements of `size` bytes. */
 bm_status bm_grow(void *array, size_t *cap, size_t need, size_t size, bm_error *err);
 
-/* Bytes that grow. {0} is an empty buffer. `data` holds `len` bytes, not ended by NUL unless
- * bm_buf_end was called. */
+/* *out: the text that a printf format makes, the caller's to bm_free; on failure *out is as
+ * before. */
+bm_status bm_string_format(char **out, bm_error *err, const char *format, ...) BM_PRINTF(3, 4);
+
+/* Bytes that grow. {0} is an empty buffer. `data` holds `len` bytes, without a NUL behind them
+ * unless bm_buf_end put one there. */
 typedef struct bm_buf {
     char *data;
     size_t len, cap;
     size_t max; /* 0: no limit; growing past it is BM_ERR_NOMEM */
 } bm_buf;
 
+/* Room for `more` bytes behind the last one. */
 bm_status bm_buf_reserve(bm_buf *buf, size_t more, bm_error *err);
+/* Append. On failure the buffer is as before. */
 bm_status bm_buf_add(bm_buf *buf, const void *data, size_t len, bm_error *err);
 bm_status bm_buf_add_text(bm_buf *buf, const char *text, bm_error *err);
 bm_status bm_buf_add_format(bm_buf *buf, bm_error *err, const char *format, ...) BM_PRINTF(3, 4);
-bm_status bm_buf_end(bm_buf *buf,
-                     bm_error *err); /* a NUL after the last byte, not counted in len */
-void bm_buf_reset(bm_buf *buf);      /* frees */
+/* Put a NUL behind the last byte; `len` does not count it. */
+bm_status bm_buf_end(bm_buf *buf, bm_error *err);
+void bm_buf_reset(bm_buf *buf); /* frees */
 
 #endif

@@ -1,4 +1,5 @@
-/* meter.c -- throttling by the clock: a call that comes too early costs one atomic load. */
+/* meter.c -- progress is throttled by the clock: a call that comes too early costs a look at the
+ * clock and one atomic load. */
 #include "base/meter.h"
 
 #include <stdarg.h>

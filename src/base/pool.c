@@ -1,11 +1,11 @@
-/* pool.c -- threads that wait for the next round: a moment awake, then on a condition.
+/* pool.c -- threads that wait for the next round of work: awake for a moment, then on a condition.
  *
- * A round is a number; each thread runs when it sees a new one and counts itself out at the end.
- * Rounds of a tenth of a millisecond follow each other where candidates are verified bucket by
- * bucket, and waking a thread costs as much as such a round. So whoever waits looks at the number
- * for some 20 microseconds before it sleeps; not where there are more threads than processors.
- * Errors are kept for each thread and picked in thread order afterwards, so that what is reported
- * does not depend on timing more than it must. */
+ * Rounds are numbered. A thread runs when it sees a new number, and counts itself out at the end.
+ * Where candidates are verified bucket by bucket, a round takes a tenth of a millisecond, which is
+ * what it costs to wake a thread. So a thread that waits looks at the number for some 20
+ * microseconds before it sleeps; not where there are more threads than processors. Each thread has
+ * its own error, and the first by thread number is the one reported, so that it depends on timing
+ * no more than it must. */
 #include "base/pool.h"
 
 #include <pthread.h>
@@ -21,7 +21,7 @@
 #include "base/memory.h"
 #include "base/thread.h"
 
-#define LOOKS 1024u /* before sleeping */
+#define LOOKS 1024u /* at the number of the round, before a thread sleeps */
 
 typedef struct worker {
     bm_pool *pool;
@@ -57,7 +57,7 @@ static void pause_a_moment(void)
 #endif
 }
 
-/* Until there is a round other than `seen`, or the pool stops, but not for long. */
+/* Wait for a round other than `seen`, or the end of the pool, but not for long. */
 static void look_for_round(const bm_pool *pool, uint64_t seen)
 {
     for (uint32_t i = 0; i < pool->looks; i++) {
@@ -207,12 +207,15 @@ static bm_status run_ranges(void *ctx, uint32_t thread, bm_error *err)
     }
 }
 
-bm_status bm_pool_for(bm_pool *pool, size_t n, size_t grain, bm_pool_range_fn fn, void *ctx,
+bm_status bm_pool_for(bm_pool *pool, bm_pool_split split, bm_pool_range_fn fn, void *ctx,
                       bm_error *err)
 {
-    range_job job = {
-        .fn = fn, .ctx = ctx, .n = n, .grain = grain == 0 ? 1 : grain, .status = BM_OK};
-    if (n == 0)
+    range_job job = {.fn = fn,
+                     .ctx = ctx,
+                     .n = split.n,
+                     .grain = split.grain == 0 ? 1 : split.grain,
+                     .status = BM_OK};
+    if (split.n == 0)
         return BM_OK;
     pthread_mutex_init(&job.lock, NULL);
     bm_pool_run(pool, run_ranges, &job, NULL);

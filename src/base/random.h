@@ -1,5 +1,5 @@
-/* random.h -- the Mersenne Twister MT19937 (Matsumoto and Nishimura, 1998) as NumPy's RandomState
- * uses it.
+/* random.h -- the Mersenne Twister MT19937 (Matsumoto and Nishimura, 1998), drawn from as NumPy's
+ * RandomState does.
  *
  * RandomState(seed) with a 32-bit seed is init_genrand(seed). Every coefficient of every scheme is
  * drawn from here, so the order of the draws is part of the file formats. Not for secrets. A
@@ -13,7 +13,7 @@
 
 typedef struct bm_random {
     uint32_t state[BM_RANDOM_WORDS];
-    uint32_t next; /* the first word of `state` not yet given out; BM_RANDOM_WORDS: none left */
+    uint32_t next; /* index in `state` of the next word to give out; at the end: none is left */
 } bm_random;
 
 void bm_random_init(bm_random *random, uint32_t seed);

@@ -1,13 +1,13 @@
-/* thread.h -- start a thread of this library's own. */
+/* thread.h -- starting a thread that leaves the program's signals alone. */
 #ifndef BM_BASE_THREAD_H
 #define BM_BASE_THREAD_H
 
 #include <pthread.h>
 
-/* As pthread_create with default attributes; 0 or the error's number. The new thread, and whatever
- * threads a driver starts from it, are given no signals that are meant for the process: those stay
- * with the threads of the program, in their order. Signals of a fault still come to the thread that
- * made it, and SIGPROF to all. */
+/* pthread_create with default attributes: 0, or an errno. The new thread, and threads that a driver
+ * starts from it, block the signals that are sent to the process, so that these go to the program's
+ * own threads. Not blocked are the signals of faults, which come to the thread at fault, and
+ * SIGPROF. */
 int bm_thread_start(pthread_t *thread, void *(*run)(void *), void *arg);
 
 #endif

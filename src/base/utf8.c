@@ -26,9 +26,9 @@ static second_byte after(unsigned char lead)
     return (second_byte){lead == 0xF0 ? 0x90 : 0x80, lead == 0xF4 ? 0x8F : 0xBF, 3};
 }
 
-/* The sequence at s[0] >= 0x80 of `left` bytes: its length, and whether it is whole. When it is
- * not, the length is that of the maximal subpart: what begins some well-formed sequence, or else
- * one byte. */
+/* The length of the sequence that begins at s[0] >= 0x80, of `left` bytes, and whether it is whole.
+ * Where it is not, the length is that of the maximal invalid subpart: the bytes that some
+ * well-formed sequence begins with, or else one byte. */
 static size_t sequence(const unsigned char *s, size_t left, bool *whole)
 {
     second_byte rule = after(s[0]);
@@ -42,7 +42,7 @@ static size_t sequence(const unsigned char *s, size_t left, bool *whole)
     return n;
 }
 
-/* Bytes from `at` on that are ASCII. */
+/* The first position from `at` on that is not ASCII, or len. */
 static size_t skip_ascii(const unsigned char *s, size_t at, size_t len)
 {
     const uint64_t high = UINT64_C(0x8080808080808080);

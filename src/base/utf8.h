@@ -1,4 +1,4 @@
-/* utf8.h -- validity of UTF-8, and its repair: each maximal invalid subpart (Unicode 3.9, table
+/* utf8.h -- is it UTF-8, and if not, its repair: each maximal invalid subpart (Unicode 3.9, table
  * 3-8) becomes one U+FFFD. */
 #ifndef BM_BASE_UTF8_H
 #define BM_BASE_UTF8_H

@@ -1,4 +1,5 @@
-/* wait_readable.c -- poll with a limit, and ask in between. */
+/* wait_readable.c -- poll for a fifth of a second, ask, and poll again. Asking is what notices a
+ * signal that went to another thread. */
 #include "base/wait_readable.h"
 
 #include <errno.h>
@@ -16,7 +17,7 @@ bm_status bm_wait_readable(const bm_callbacks *callbacks, int fd, bm_error *err)
     for (;;) {
         int n = poll(&ready, 1, WAIT_MS);
         if (n > 0 || (n < 0 && errno != EINTR))
-            return BM_OK; /* what is wrong, the read will say */
+            return BM_OK; /* where something is wrong, the read will say it */
         if (callbacks->cancelled(callbacks->ctx))
             return bm_fail(err, BM_ERR_CANCELLED, "interrupted");
     }

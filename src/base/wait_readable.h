@@ -1,13 +1,14 @@
-/* wait_readable.h -- wait for a pipe or a terminal without being deaf to who wants to stop. */
+/* wait_readable.h -- waiting for input from a pipe or a terminal, in a way that can be
+ * cancelled. */
 #ifndef BM_BASE_WAIT_READABLE_H
 #define BM_BASE_WAIT_READABLE_H
 
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
-/* BM_OK once a read of `fd` would not wait (a file: at once), or would fail and say why. Meanwhile
- * `cancelled` is asked a few times a second, whichever thread a signal went to: BM_ERR_CANCELLED.
- * Without callbacks, or without that one: BM_OK at once, and the read waits. */
+/* BM_OK once a read of `fd` would not wait (of a file: at once), or would fail, and then says
+ * itself why. Until then callbacks->cancelled is asked five times a second: BM_ERR_CANCELLED where
+ * it says so. Without that callback BM_OK comes at once, and the read is what waits. */
 bm_status bm_wait_readable(const bm_callbacks *callbacks, int fd, bm_error *err);
 
 #endif

@@ -198,7 +198,7 @@ static bm_status search_block(search *s, bm_error *err)
     bm_status status = report(s, at, err);
     while (status == BM_OK && refill(s, &at)) {
         if (s->job->pool != NULL)
-            status = bm_pool_for(s->job->pool, LANES, 1, search_lanes, s, err);
+            status = bm_pool_for(s->job->pool, (bm_pool_split){LANES, 1}, search_lanes, s, err);
         else
             status = search_lanes(s, 0, 0, LANES, err);
         if (status == BM_OK)

@@ -204,7 +204,8 @@ bm_status bm_band_buckets_init(bm_band_buckets *b, size_t n_docs, const uint8_t 
 
 static bm_status run(bm_band_buckets *b, size_t n, bm_pool_range_fn fn, bm_error *err)
 {
-    return b->pool == NULL ? fn(b, 0, 0, n, err) : bm_pool_for(b->pool, n, 1, fn, b, err);
+    return b->pool == NULL ? fn(b, 0, 0, n, err)
+                           : bm_pool_for(b->pool, (bm_pool_split){n, 1}, fn, b, err);
 }
 
 bm_status bm_band_buckets_fill(bm_band_buckets *b, const uint64_t *keys, bm_error *err)

@@ -138,7 +138,8 @@ static bm_status run(bm_pool *pool, size_t n, bm_pool_range_fn fn, build *b, bm_
 {
     if (n == 0)
         return BM_OK;
-    return pool != NULL ? bm_pool_for(pool, n, 1, fn, b, err) : fn(b, 0, 0, n, err);
+    return pool != NULL ? bm_pool_for(pool, (bm_pool_split){n, 1}, fn, b, err)
+                        : fn(b, 0, 0, n, err);
 }
 
 /* Entries that a document has in the index. */

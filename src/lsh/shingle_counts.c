@@ -130,7 +130,7 @@ bm_status bm_shingle_counts_make(bm_shingle_counts *out, const bm_set_list *sets
         return status;
     job j = {.sets = sets, .counts = out, .shared = pool != NULL && bm_pool_size(pool) > 1};
     if (j.shared)
-        return bm_pool_for(pool, sets->n_docs, GRAIN, count_range, &j, err);
+        return bm_pool_for(pool, (bm_pool_split){sets->n_docs, GRAIN}, count_range, &j, err);
     return count_range(&j, 0, 0, sets->n_docs, err);
 }
 

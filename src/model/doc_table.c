@@ -1,5 +1,6 @@
-/* doc_table.c -- rows and the set of ids. The set holds row numbers, so an id is stored once; a
- * 32-bit tag spares most looks at the ids themselves. Three quarters full at most. */
+/* doc_table.c -- the rows, and the set of ids: open addressing, three quarters full at most. The
+ * set holds row numbers, so that an id is stored once, and a 32-bit tag of each, which spares most
+ * looks at the ids themselves. */
 #include "model/doc_table.h"
 
 #include <inttypes.h>
@@ -11,7 +12,8 @@
 
 #include "base/error.h"
 
-#define CHECK_ROWS 1024u /* rows between two looks at the bound */
+#define CHECK_ROWS 1024u /* between two looks at the memory */
+#define TAG_MASK   UINT64_C(0xFFFFFFFF00000000)
 
 void bm_doc_table_reset(bm_doc_table *table)
 {
@@ -64,7 +66,7 @@ static bm_status rehash(bm_doc_table *table, bm_error *err)
         size_t at = (size_t)hash & (n_slots - 1);
         while (slots[at] != 0)
             at = (at + 1) & (n_slots - 1);
-        slots[at] = (hash & UINT64_C(0xFFFFFFFF00000000)) | (uint64_t)(i + 1);
+        slots[at] = (hash & TAG_MASK) | (uint64_t)(i + 1);
     }
     bm_free(table->slots);
     table->slots = slots;
@@ -73,58 +75,56 @@ static bm_status rehash(bm_doc_table *table, bm_error *err)
 }
 
 /* The slot of an id, or the free one where it belongs. */
-static size_t find(const bm_doc_table *table, bm_str id, uint64_t hash)
+static size_t find(const bm_doc_table *table, bm_doc_id id)
 {
-    size_t at = (size_t)hash & (table->n_slots - 1);
+    size_t at = (size_t)id.hash & (table->n_slots - 1);
     for (; table->slots[at] != 0; at = (at + 1) & (table->n_slots - 1)) {
-        if ((table->slots[at] ^ hash) >> 32 != 0)
+        if (((table->slots[at] ^ id.hash) & TAG_MASK) != 0)
             continue;
         bm_str other = bm_doc_table_id(table, (size_t)(uint32_t)table->slots[at] - 1);
-        if (other.len == id.len && memcmp(other.data, id.data, id.len) == 0)
+        if (other.len == id.text.len && memcmp(other.data, id.text.data, id.text.len) == 0)
             break;
     }
     return at;
 }
 
-/* Write the next free id#N to `out`, return its slot. */
-static bm_status next_free(bm_doc_table *table, bm_str id, bm_buf *out, uint64_t *hash,
-                           size_t *slot, bm_error *err)
+/* *out: the next free id#N, whose text lies in `text`. */
+static bm_status next_free(const bm_doc_table *table, bm_str id, bm_buf *text, bm_doc_id *out,
+                           bm_error *err)
 {
     for (uint64_t n = 2;; n++) {
-        out->len = 0;
-        bm_status status = bm_buf_add(out, id.data, id.len, err);
+        text->len = 0;
+        bm_status status = bm_buf_add(text, id.data, id.len, err);
         if (status == BM_OK)
-            status = bm_buf_add_format(out, err, "#%" PRIu64, n);
+            status = bm_buf_add_format(text, err, "#%" PRIu64, n);
         if (status != BM_OK)
             return status;
-        *hash = XXH3_64bits(out->data, out->len);
-        *slot = find(table, (bm_str){out->data, out->len}, *hash);
-        if (table->slots[*slot] == 0)
+        *out = (bm_doc_id){{text->data, text->len}, XXH3_64bits(text->data, text->len)};
+        if (table->slots[find(table, *out)] == 0)
             return BM_OK;
     }
 }
 
-static bm_status append(bm_doc_table *table, const bm_doc_row *row, bm_str id, uint64_t hash,
-                        size_t slot, bm_error *err)
+/* `slot` is the free one where the id belongs. */
+static bm_status append(bm_doc_table *table, const bm_doc_row *row, bm_doc_id id, size_t slot,
+                        bm_error *err)
 {
-    void *rows = table->rows;
     if (table->memory != 0 && table->n % CHECK_ROWS == 0 &&
         bm_doc_table_bytes(table) > table->memory)
         return too_large(table, err);
-    bm_status status = bm_grow(&rows, &table->cap, table->n + 1, sizeof *table->rows, err);
-    table->rows = rows;
+    bm_status status = bm_grow_array(&table->rows, &table->cap, table->n + 1, err);
     if (status == BM_OK)
-        status = bm_buf_add(&table->ids, id.data, id.len, err);
+        status = bm_buf_add(&table->ids, id.text.data, id.text.len, err);
     if (status != BM_OK)
         return status;
     table->rows[table->n] = *row;
     table->rows[table->n].id_end = table->ids.len;
     table->n++;
-    table->slots[slot] = (hash & UINT64_C(0xFFFFFFFF00000000)) | (uint64_t)table->n;
+    table->slots[slot] = (id.hash & TAG_MASK) | (uint64_t)table->n;
     return BM_OK;
 }
 
-bm_status bm_doc_table_add(bm_doc_table *table, const bm_doc_row *row, bm_str id, uint64_t id_hash,
+bm_status bm_doc_table_add(bm_doc_table *table, const bm_doc_row *row, bm_doc_id id,
                            const char *file_name, bm_error *err)
 {
     if (table->n >= BM_DOCS_MAX)
@@ -135,19 +135,20 @@ bm_status bm_doc_table_add(bm_doc_table *table, const bm_doc_row *row, bm_str id
         if (status != BM_OK)
             return status;
     }
-    size_t slot = find(table, id, id_hash);
+    size_t slot = find(table, id);
     if (table->slots[slot] == 0)
-        return append(table, row, id, id_hash, slot, err);
+        return append(table, row, id, slot, err);
     if (!table->number_duplicates)
         return bm_fail_at(
             err, BM_ERR_INPUT, file_name, row->line,
             "the id '%.*s' was seen before (ids must differ; --duplicate-ids number makes them so)",
-            (int)(id.len > 200 ? 200 : id.len), id.data);
-    bm_buf numbered = {0};
-    bm_status status = next_free(table, id, &numbered, &id_hash, &slot, err);
+            (int)(id.text.len > 200 ? 200 : id.text.len), id.text.data);
+    bm_buf text = {0};
+    bm_doc_id numbered;
+    bm_status status = next_free(table, id.text, &text, &numbered, err);
     if (status == BM_OK)
-        status = append(table, row, (bm_str){numbered.data, numbered.len}, id_hash, slot, err);
-    bm_buf_reset(&numbered);
+        status = append(table, row, numbered, find(table, numbered), err);
+    bm_buf_reset(&text);
     return status;
 }
 
@@ -159,10 +160,8 @@ void bm_doc_table_expect(const bm_doc_table *table, uint64_t id_hash)
 
 bm_status bm_doc_table_skip(bm_doc_table *table, const bm_skipped *skipped, bm_error *err)
 {
-    void *all = table->skipped;
     bm_status status =
-        bm_grow(&all, &table->cap_skipped, table->n_skipped + 1, sizeof *table->skipped, err);
-    table->skipped = all;
+        bm_grow_array(&table->skipped, &table->cap_skipped, table->n_skipped + 1, err);
     if (status == BM_OK)
         table->skipped[table->n_skipped++] = *skipped;
     return status;

@@ -1,8 +1,8 @@
-/* doc_table.h -- what a job remembers of each document: its id, where it stands, how long it was.
- * In input order.
+/* doc_table.h -- what a job remembers of each document, in input order: its id, where it stands,
+ * how long it is.
  *
- * Appended to by one thread (the ordered end of the flow); read by any number afterwards. Ids are
- * checked against each other as they come, through an open-addressing table of (tag, row). */
+ * One thread appends, in input order; afterwards any number may read. Each id is looked up among
+ * those before it, since ids must differ. */
 #ifndef BM_MODEL_DOC_TABLE_H
 #define BM_MODEL_DOC_TABLE_H
 
@@ -13,7 +13,7 @@
 typedef struct bm_doc_row {
     uint64_t line;
     uint64_t text_bytes;
-    uint64_t id_end; /* of its id in `ids`; it begins where the one before ends */
+    uint64_t id_end; /* of its id in bm_doc_table.ids; it begins where the one before ends */
     uint32_t file;
     uint32_t n_shingles;
 } bm_doc_row;
@@ -21,38 +21,44 @@ typedef struct bm_doc_row {
 typedef struct bm_skipped {
     uint64_t line;
     uint32_t file;
-    char *reason; /* owned */
+    char *reason; /* owned by the table */
 } bm_skipped;
 
 typedef struct bm_doc_table {
     bm_doc_row *rows;
     size_t n, cap;
     bm_buf ids;
-    uint64_t *slots; /* tag in the high half, row + 1 in the low; 0: free */
+    uint64_t *slots; /* the set of ids: tag in the high half, row + 1 in the low; 0: free */
     size_t n_slots;
     bm_skipped *skipped;
     size_t n_skipped, cap_skipped;
-    bool number_duplicates;
-    uint64_t memory; /* bytes at most; 0: no limit */
-} bm_doc_table;      /* {0} is empty */
+    bool number_duplicates; /* a repeated id becomes the next free id#N; else it is an error */
+    uint64_t memory;        /* bytes at most; 0: no limit */
+} bm_doc_table;             /* {0} is empty */
 
-void bm_doc_table_reset(bm_doc_table *table);
-uint64_t bm_doc_table_bytes(const bm_doc_table *table); /* that it holds */
-/* No more are added: frees the set of ids. */
+/* An id, and XXH3_64bits of it. */
+typedef struct bm_doc_id {
+    bm_str text;
+    uint64_t hash;
+} bm_doc_id;
+
+void bm_doc_table_reset(bm_doc_table *table); /* frees */
+/* Bytes of what it holds. */
+uint64_t bm_doc_table_bytes(const bm_doc_table *table);
+/* No more documents are added: frees the set of ids. */
 void bm_doc_table_end_adding(bm_doc_table *table);
 /* The id of a row, as given (unescaped). */
 bm_str bm_doc_table_id(const bm_doc_table *table, size_t row);
-/* Append; row->id_end is filled here. `id_hash` is XXH3 64 of the id. A repeated id: BM_ERR_INPUT
- * naming `file_name` and the line, or with number_duplicates the next free id#N. BM_ERR_NOMEM past
- * `memory` too. */
-bm_status bm_doc_table_add(bm_doc_table *table, const bm_doc_row *row, bm_str id, uint64_t id_hash,
+/* Append a document; the table fills in id_end itself. BM_ERR_INPUT names `file_name` and the line
+ * where the id is repeated and not numbered. BM_ERR_NOMEM past table->memory too. */
+bm_status bm_doc_table_add(bm_doc_table *table, const bm_doc_row *row, bm_doc_id id,
                            const char *file_name, bm_error *err);
-/* A document with this id comes soon: fetch what adding it will look at. */
+/* A document whose id has this hash will soon be added: prefetch the slot. */
 void bm_doc_table_expect(const bm_doc_table *table, uint64_t id_hash);
-bm_status bm_doc_table_skip(bm_doc_table *table, const bm_skipped *skipped,
-                            bm_error *err); /* takes reason on BM_OK */
+/* Append a document that was left out; on BM_OK skipped->reason is taken. */
+bm_status bm_doc_table_skip(bm_doc_table *table, const bm_skipped *skipped, bm_error *err);
 
-/* The inputs by their names, as the rows of a document table number them. */
+/* The names of the inputs; bm_doc_row.file is an index into them. */
 typedef struct bm_file_names {
     const char **names;
     size_t n;

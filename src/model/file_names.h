@@ -4,7 +4,7 @@
  *
  *     bm_out_dir_file(dir, BM_FILE_GROUPS, &file, err)
  *     bm_buf_add_format(&path, err, "%s/%s", folder, BM_FILE_MANIFEST)
- *     "no " BM_FILE_MANIFEST " in it"                                     (the constants are literals)
+ *     "no " BM_FILE_MANIFEST " in it"                              (constants are literals)
  *
  * To ask the other way round, what a name that lies in a directory stands for, is bm_file_kind_of:
  * so `--force` knows an output of ours, and `inspect` a list of ids. A new file is a constant here

@@ -1,5 +1,5 @@
-/* id_set.c -- an open-addressing table of (tag, number) over one block of text. Half full at most;
- * the 32-bit tag spares most looks at the ids. 24 to 40 bytes an id beside its text. */
+/* id_set.c -- an open-addressing table of tags and numbers, half full at most, over one block of
+ * text. The 32-bit tag spares most looks at the ids. 24 to 40 bytes an id beside its text. */
 #include "model/id_set.h"
 
 #include <string.h>
@@ -76,9 +76,7 @@ bm_status bm_id_set_add(bm_id_set *set, bm_str id, uint32_t *number, bm_error *e
     if (set->n >= BM_DOCS_MAX)
         return bm_fail(err, BM_ERR_INPUT, "more than %u documents in one run",
                        (unsigned)BM_DOCS_MAX);
-    void *ends = set->ends;
-    status = bm_grow(&ends, &set->cap, set->n + 1, sizeof *set->ends, err);
-    set->ends = ends;
+    status = bm_grow_array(&set->ends, &set->cap, set->n + 1, err);
     if (status == BM_OK)
         status = bm_buf_add(&set->text, id.data, id.len, err);
     if (status != BM_OK)

@@ -1,4 +1,4 @@
-/* id_set.h -- ids to numbers and back: each id gets the next number when it is first seen. */
+/* id_set.h -- from ids to numbers and back: a new id gets the next number. */
 #ifndef BM_MODEL_ID_SET_H
 #define BM_MODEL_ID_SET_H
 
@@ -11,18 +11,19 @@
 
 typedef struct bm_id_set {
     bm_buf text;    /* all ids, one after another */
-    uint64_t *ends; /* of each in `text` */
+    uint64_t *ends; /* where each ends in `text` */
     size_t n, cap;
     uint64_t *slots; /* tag in the high half, number + 1 in the low; 0: free */
     size_t n_slots;
 } bm_id_set; /* {0} is empty */
 
-void bm_id_set_reset(bm_id_set *set);
-/* The number of an id, which is added where it is new. BM_ERR_NOMEM; BM_ERR_INPUT past
+void bm_id_set_reset(bm_id_set *set); /* frees */
+/* *number: that of the id, which is added if it is new. BM_ERR_NOMEM; BM_ERR_INPUT past
  * BM_DOCS_MAX. */
 bm_status bm_id_set_add(bm_id_set *set, bm_str id, uint32_t *number, bm_error *err);
-/* BM_ID_NONE: it is not there. */
+/* The number of an id; BM_ID_NONE: it is not there. */
 uint32_t bm_id_set_find(const bm_id_set *set, bm_str id);
-bm_str bm_id_set_id(const bm_id_set *set, uint32_t number); /* until the next add */
+/* The id of a number, until the next add. */
+bm_str bm_id_set_id(const bm_id_set *set, uint32_t number);
 
 #endif

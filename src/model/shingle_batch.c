@@ -1,4 +1,4 @@
-/* shingle_batch.c -- growth of the batch's four arrays; nothing else. */
+/* shingle_batch.c -- the growth of a batch's arrays. */
 #include "model/shingle_batch.h"
 
 #include <string.h>
@@ -12,11 +12,9 @@ bm_status bm_shingle_batch_reserve(bm_shingle_batch *batch, size_t more_docs, si
     size_t docs = batch->n_docs + more_docs;
     if (docs + 1 > batch->cap_docs) {
         size_t cap = batch->cap_docs;
-        void *offsets = batch->offsets;
-        bm_status status = bm_grow(&offsets, &cap, docs + 1, sizeof *batch->offsets, err);
+        bm_status status = bm_grow_array(&batch->offsets, &cap, docs + 1, err);
         if (status != BM_OK)
             return status;
-        batch->offsets = offsets;
         batch->offsets[batch->n_docs] = bm_shingle_batch_hashes(batch);
         bm_hash128 *sequence = bm_resize(batch->sequence, cap, sizeof *sequence);
         if (sequence == NULL)
@@ -24,12 +22,8 @@ bm_status bm_shingle_batch_reserve(bm_shingle_batch *batch, size_t more_docs, si
         batch->sequence = sequence;
         batch->cap_docs = cap;
     }
-    void *hashes = batch->hashes;
-    bm_status status =
-        bm_grow(&hashes, &batch->cap_hashes, bm_shingle_batch_hashes(batch) + more_hashes,
-                sizeof *batch->hashes, err);
-    batch->hashes = hashes;
-    return status;
+    return bm_grow_array(&batch->hashes, &batch->cap_hashes,
+                         bm_shingle_batch_hashes(batch) + more_hashes, err);
 }
 
 void bm_shingle_batch_clear(bm_shingle_batch *batch)

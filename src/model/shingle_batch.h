@@ -3,11 +3,12 @@
  *     offsets   0        3    3          7          n_docs + 1 of them, never falling
  *     hashes    h h h    |    h h h h               document 1 has no shingles
  *
- * A hash is 64 bits: XXH3_64bits(shingle bytes, seed 0), or what a `hashes` input brought. Its low
- * 32 bits are the token hash x of the scheme affine32. Each hash stands once in a document, in
- * order of first occurrence. `sequence` is the XXH3 128-bit hash of a document's whole run of
- * shingle hashes (with repeats, in order): equal for identical documents. Owned by whoever holds
- * the batch; one thread at a time. */
+ * A hash is 64 bits: XXH3_64bits(shingle bytes, seed 0), or what an input of hashes brought. Its
+ * low 32 bits are the token hash x of the scheme affine32. Each hash stands once in a document, in
+ * order of first occurrence. The sequence hash of a document is the 128-bit XXH3 of all its shingle
+ * hashes as they follow each other, with repeats: it is equal for identical documents.
+ *
+ * A batch belongs to one thread at a time. */
 #ifndef BM_MODEL_SHINGLE_BATCH_H
 #define BM_MODEL_SHINGLE_BATCH_H
 
@@ -20,8 +21,8 @@ typedef struct bm_hash128 {
 
 typedef struct bm_shingle_batch {
     size_t n_docs, cap_docs;
-    uint64_t *offsets;    /* n_docs + 1; NULL while n_docs is 0 and nothing was reserved */
-    bm_hash128 *sequence; /* n_docs */
+    uint64_t *offsets;    /* n_docs + 1; NULL while nothing was reserved */
+    bm_hash128 *sequence; /* n_docs sequence hashes */
     uint64_t *hashes;     /* offsets[n_docs] */
     size_t cap_hashes;
     uint64_t n_empty; /* documents without units */
@@ -31,16 +32,17 @@ typedef struct bm_shingle_batch {
 /* Room for so many more documents and hashes. */
 bm_status bm_shingle_batch_reserve(bm_shingle_batch *batch, size_t more_docs, size_t more_hashes,
                                    bm_error *err);
-/* Forget the documents, keep the memory. */
+/* Empty, in the same memory. */
 void bm_shingle_batch_clear(bm_shingle_batch *batch);
 void bm_shingle_batch_reset(bm_shingle_batch *batch); /* frees */
 
-/* Distinct shingles of the document that was added last; there is one. */
+/* Number of distinct shingles of the last document; there must be one. */
 static inline uint32_t bm_shingle_batch_last(const bm_shingle_batch *batch)
 {
     return (uint32_t)(batch->offsets[batch->n_docs] - batch->offsets[batch->n_docs - 1]);
 }
 
+/* Number of hashes of all documents. */
 static inline size_t bm_shingle_batch_hashes(const bm_shingle_batch *batch)
 {
     return batch->n_docs == 0 ? 0 : (size_t)batch->offsets[batch->n_docs];

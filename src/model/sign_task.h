@@ -1,13 +1,13 @@
 /* sign_task.h -- one batch of hashes, or of texts, on its way through a backend.
  *
- * offsets[0] need not be 0: document i has hashes[offsets[i]] … hashes[offsets[i+1]-1]. `hashes`
- * are 64-bit; only the low 32 bits (the token hash x, not yet premixed) are used.
+ * Document i has hashes[offsets[i]] … hashes[offsets[i+1]-1]; offsets[0] need not be 0. Of the 64
+ * bits of a hash only the low 32 are used (the token hash x, not yet premixed).
  *
  * With `text` there are no hashes: the backend cuts and hashes the documents itself, offsets are
- * text->slots, and it counts the distinct hashes of each. Only a backend opened for such texts
- * takes them (bm_backend.takes_text), and may still answer BM_ERR_UNSUPPORTED, having done nothing;
- * then the task is to be given as hashes. Documents left to the host come back as if they were
- * empty. Everything is borrowed until the task is done. */
+ * text->slots, and it counts the distinct hashes of each document. Only a backend that was opened
+ * for such texts takes them (bm_backend.takes_text). It may still answer BM_ERR_UNSUPPORTED, having
+ * done nothing; then the task is to be given as hashes. Documents that are left to the host come
+ * back as if they were empty. Everything is borrowed until the task is done. */
 #ifndef BM_MODEL_SIGN_TASK_H
 #define BM_MODEL_SIGN_TASK_H
 

@@ -1,21 +1,21 @@
-/* distinct.c -- open addressing with linear probing over the positions of `values`, in one table
- * for small documents and one for large ones.
+/* distinct.c -- open addressing with linear probing over the positions of the list's values, in one
+ * table for small documents and another for large ones.
  *
  *     slot = (value * factor) >> shift
  *     near: near[slot]     generation of the document << 16 | position; another generation: empty
  *     far:  far[slot]      1 + the position; 0: empty
  *
- * Near, nothing is cleared between documents, so that a table of 16 KB, which the first-level cache
- * holds, may have 30 slots for each value of a common document (118 shingles): a first probe then
- * nearly always finds an empty slot or the value itself, and a wrongly guessed branch costs more
- * than all the rest.
+ * The near table is never cleared between documents, so it can afford to be sparse: its 16 KB,
+ * which the first-level cache holds, are 30 slots for each value of a common document (118
+ * shingles). A first probe then nearly always finds an empty slot or the value itself. That matters
+ * because a wrongly guessed branch costs more than all the rest.
  *
- * Past SMALL values memory counts: two to four slots a value, so that a document of 10^7 shingles
- * takes at most 16 bytes each.
+ * Past SMALL values memory counts: the far table has two to four slots a value, so that a document
+ * of 10^7 shingles takes at most 16 bytes for each.
  *
- * The factor is fixed, so that hashes can be made which all meet in one slot. When an insertion run
- * takes many more steps than chance allows, the table is filled again with a factor drawn at
- * random; which factor is used has no effect on the result. */
+ * The factor is known, so somebody can make hashes that all meet in one slot. When insertions take
+ * many more steps than chance allows, the table is filled again with a factor drawn at random.
+ * Which factor is used has no effect on the result. */
 #include "text/distinct.h"
 
 #include <string.h>
@@ -52,7 +52,7 @@ static size_t slot_of(const bm_distinct *set, uint64_t hash)
     return (size_t)(hash * set->factor >> set->shift);
 }
 
-/* Forget what the table of small documents holds. */
+/* Empty the table of small documents. */
 static void next_generation(bm_distinct *set)
 {
     set->generation += POSITION + 1;
@@ -67,10 +67,11 @@ static inline bool is_empty(const bm_distinct *set, uint32_t slot)
     return (slot ^ set->generation) > POSITION;
 }
 
-/* Fill an empty table with the values that are known to differ. */
-static void fill(bm_distinct *set, const uint64_t *values, size_t n)
+/* Fill an empty table with the values of the list. */
+static void fill(bm_distinct *set, const bm_distinct_list *list)
 {
-    const size_t mask = set->n_slots - 1;
+    const uint64_t *values = list->values;
+    const size_t n = list->n, mask = set->n_slots - 1;
     if (set->is_near)
         next_generation(set);
     else
@@ -115,7 +116,7 @@ static bm_status reserve_far(bm_distinct *set, size_t n_slots, bm_error *err)
 }
 
 /* Room for `need` values in all. */
-static bm_status make_room(bm_distinct *set, size_t need, const uint64_t *values, size_t n_values,
+static bm_status make_room(bm_distinct *set, size_t need, const bm_distinct_list *list,
                            bm_error *err)
 {
     const bool near = need <= SMALL;
@@ -135,7 +136,7 @@ static bm_status make_room(bm_distinct *set, size_t need, const uint64_t *values
     set->is_near = near;
     set->n_slots = n_slots;
     set->shift = 64 - bits;
-    fill(set, values, n_values);
+    fill(set, list);
     return BM_OK;
 }
 
@@ -147,15 +148,16 @@ static void draw_factor(bm_distinct *set)
     set->factor = drawn | 1;
 }
 
-/* Insert run[0 … n-1]; stops when `steps` probes were in vain. Returns how many were inserted.
- * Whether a hash is new is a branch: forms without one took 1.1 to 1.3 times as long (word:5 and
- * char:5, Zen 4), for they must wait where a branch guesses. */
-static size_t insert_near(bm_distinct *set, const uint64_t *run, size_t n, uint64_t *values,
-                          size_t *n_values, size_t steps)
+/* Insert run[0 … n-1]; stops once `steps` probes have hit the slot of another value. Returns how
+ * many were inserted. Whether a hash is new is a branch: forms without one took 1.1 to 1.3 times as
+ * long (word:5 and char:5, Zen 4), for they must wait where a branch guesses. */
+static size_t insert_near(const bm_distinct *set, const uint64_t *run, size_t n,
+                          bm_distinct_list *list, size_t steps)
 {
     const bm_distinct s = *set; /* a copy, which stores to the table cannot change */
+    uint64_t *const values = list->values;
     const size_t mask = s.n_slots - 1;
-    size_t count = *n_values, i = 0;
+    size_t count = list->n, i = 0;
     for (; i < n; i++) {
         const uint64_t hash = run[i];
         size_t slot = slot_of(&s, hash);
@@ -172,17 +174,18 @@ static size_t insert_near(bm_distinct *set, const uint64_t *run, size_t n, uint6
             break;
         }
     }
-    *n_values = count;
+    list->n = count;
     return i;
 }
 
-static size_t insert_far(bm_distinct *set, const uint64_t *run, size_t n, uint64_t *values,
-                         size_t *n_values, size_t steps)
+static size_t insert_far(const bm_distinct *set, const uint64_t *run, size_t n,
+                         bm_distinct_list *list, size_t steps)
 {
     const bm_distinct s = *set;
+    uint64_t *const values = list->values;
     const size_t mask = s.n_slots - 1;
     const bool large = s.n_slots >= LARGE;
-    size_t count = *n_values, i = 0;
+    size_t count = list->n, i = 0;
     for (; i < n; i++) {
         const uint64_t hash = run[i];
         size_t slot = slot_of(&s, hash);
@@ -200,29 +203,28 @@ static size_t insert_far(bm_distinct *set, const uint64_t *run, size_t n, uint64
             break;
         }
     }
-    *n_values = count;
+    list->n = count;
     return i;
 }
 
-static size_t insert(bm_distinct *set, const uint64_t *run, size_t n, uint64_t *values,
-                     size_t *n_values)
+static size_t insert(const bm_distinct *set, const uint64_t *run, size_t n, bm_distinct_list *list)
 {
     const size_t steps = 4 * n + 256;
-    return set->is_near ? insert_near(set, run, n, values, n_values, steps)
-                        : insert_far(set, run, n, values, n_values, steps);
+    return set->is_near ? insert_near(set, run, n, list, steps)
+                        : insert_far(set, run, n, list, steps);
 }
 
-bm_status bm_distinct_add(bm_distinct *set, const uint64_t *run, size_t n, uint64_t *values,
-                          size_t *n_values, bm_error *err)
+bm_status bm_distinct_add(bm_distinct *set, const uint64_t *run, size_t n, bm_distinct_list *list,
+                          bm_error *err)
 {
-    bm_status status = make_room(set, *n_values + n, values, *n_values, err);
+    bm_status status = make_room(set, list->n + n, list, err);
     if (status != BM_OK)
         return status;
-    size_t done = insert(set, run, n, values, n_values);
+    size_t done = insert(set, run, n, list);
     while (done < n) {
         draw_factor(set);
-        fill(set, values, *n_values);
-        done += insert(set, run + done, n - done, values, n_values);
+        fill(set, list);
+        done += insert(set, run + done, n - done, list);
     }
     return BM_OK;
 }

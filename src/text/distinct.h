@@ -5,25 +5,31 @@
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
-/* Scratch of one thread; {0} is ready for use. */
+/* Scratch of one thread; {0} is ready for use. What the fields mean stands in distinct.c. */
 typedef struct bm_distinct {
-    uint32_t *near; /* owned; of small documents */
-    uint32_t *far;  /* owned; of large ones */
-    size_t cap_far; /* allocated slots */
-    size_t n_slots; /* in use by this document, a power of two; 0: none yet */
+    uint32_t *near; /* owned; the table of small documents */
+    uint32_t *far;  /* owned; that of large ones */
+    size_t cap_far; /* slots that are allocated */
+    size_t n_slots; /* those in use for this document, a power of two; 0: none yet */
     unsigned shift;
     uint32_t generation; /* of this document, in the upper half */
-    bool is_near;
-    uint64_t factor; /* odd */
+    bool is_near;        /* which table is in use */
+    uint64_t factor;     /* odd */
 } bm_distinct;
 
-/* Forget the last document. */
+/* The distinct values of a document so far, in order of first occurrence. */
+typedef struct bm_distinct_list {
+    uint64_t *values; /* borrowed */
+    size_t n;
+} bm_distinct_list;
+
+/* A new document begins. */
 void bm_distinct_begin(bm_distinct *set);
-/* Append to values[0 … *n_values-1] (what this document has so far, distinct) those of run[0 …
- * n-1] that are not there yet. `values` has room for *n_values + n. BM_ERR_NOMEM, or BM_ERR_INPUT
- * past 2^32-2 distinct values; *n_values then is as before. */
-bm_status bm_distinct_add(bm_distinct *set, const uint64_t *run, size_t n, uint64_t *values,
-                          size_t *n_values, bm_error *err);
+/* Append to the document's list those of run[0 … n-1] that are not in it yet. It has room for n
+ * more values; it may be moved between calls. BM_ERR_NOMEM, or BM_ERR_INPUT past 2^32-2 distinct
+ * values: list->n is as before then. */
+bm_status bm_distinct_add(bm_distinct *set, const uint64_t *run, size_t n, bm_distinct_list *list,
+                          bm_error *err);
 void bm_distinct_reset(bm_distinct *set); /* frees */
 
 #endif

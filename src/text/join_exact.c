@@ -1,10 +1,10 @@
 /* join_exact.c -- the word rules over code points, and the buffer that joined text grows in.
  *
  * Under `alnum`, L, M and N make words. A letter or number of a split script ends the word before
- * it and is a word, together with the marks that follow; any other letter or number after it begins
- * the next one. A mark belongs to the word it follows, of whatever script either is; a mark that
- * follows no word begins one, which takes in letters after it, unless the mark is itself of a split
- * script. */
+ * it, and makes a word together with the marks that follow; any other letter or number after it
+ * begins the next one. A mark belongs to the word it follows, of whatever script either is; a mark
+ * that follows no word begins one, which takes in letters after it, unless the mark is itself of a
+ * split script. */
 #include "text/join_exact.h"
 
 #include <string.h>
@@ -12,9 +12,9 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "text/unicode_tables.h"
-#include "text/utf8_code.h"
+#include "base/utf8_code.h"
 
-#define STRETCH ((size_t)16 * 1024)
+#define STRETCH ((size_t)16 * 1024) /* bytes of text */
 
 bm_status bm_joined_reserve(bm_joined *joined, size_t more, bm_error *err)
 {
@@ -71,8 +71,8 @@ static bool may_cut(const char *s, const char *end)
 
 /* --- one code point --- */
 
-/* What changes with each code point, in registers: the same fields of bm_joined could be changed by
- * any store of a char. */
+/* Where the next code point goes: what changes with each, in registers. (Fields of bm_joined would
+ * be read again after each store, for a store through a char pointer may change anything.) */
 typedef struct place {
     char *out;
     bool after_sep, split;
@@ -128,7 +128,7 @@ static inline void add_by_alnum(place *at, uint32_t code)
     put(at, code);
 }
 
-/* At most five bytes. */
+/* Append a code point by the rule: five bytes at most. */
 static inline void add(bm_join_rule rule, place *at, uint32_t code)
 {
     if (rule == BM_JOIN_ALNUM)
@@ -153,7 +153,7 @@ static void set_place(bm_joined *joined, const place *at)
 
 /* --- a stretch --- */
 
-/* 16 bytes of ASCII: worth going back to the fast path. */
+/* Do 16 bytes of ASCII follow? Then it pays to go back to the fast path. */
 static inline bool ascii_ahead(const char *at, const char *end)
 {
     uint64_t ahead[2];
@@ -163,13 +163,12 @@ static inline bool ascii_ahead(const char *at, const char *end)
     return ((ahead[0] | ahead[1]) & UINT64_C(0x8080808080808080)) == 0;
 }
 
-/* Where no character depends on another. `rule` is a constant in each copy. Returns behind what was
- * taken. */
-static inline __attribute__((always_inline)) const char *join_codes(const bm_join_rules *rules,
-                                                                    const bm_join_rule rule,
-                                                                    const char *text,
-                                                                    const char *end, place *joined)
+/* A stretch where no character depends on another. Inlined, so that `rule` is a constant in each
+ * copy. Returns the end of what was taken. */
+static inline __attribute__((always_inline)) const char *
+join_codes(const bm_join_rules *rules, const bm_join_rule rule, bm_str rest, place *joined)
 {
+    const char *const text = rest.data, *const end = rest.data + rest.len;
     const char *const most = end - text < (ptrdiff_t)STRETCH ? end : text + STRETCH;
     const bool lower = rules->lower, digits = rules->digits;
     place to = *joined;
@@ -195,28 +194,36 @@ static inline __attribute__((always_inline)) const char *join_codes(const bm_joi
     return at;
 }
 
-static bm_status join_simple(const bm_join_rules *rules, bm_str text, size_t *taken,
-                             bm_joined *joined, bm_error *err)
+/* Move the text to `at`, a place in it. */
+static void go_to(bm_str *rest, const char *at)
 {
-    const size_t most = text.len < STRETCH ? text.len : STRETCH + 4; /* the last code point */
+    rest->len -= (size_t)(at - rest->data);
+    rest->data = at;
+}
+
+static bm_status join_simple(const bm_join_rules *rules, bm_str *rest, bm_joined *joined,
+                             bm_error *err)
+{
+    /* The last code point may go past STRETCH. */
+    const size_t most = rest->len < STRETCH ? rest->len : STRETCH + 4;
     bm_status status = bm_joined_reserve(joined, 5 * most, err);
     if (status != BM_OK)
         return status;
-    const char *end = text.data + text.len, *at;
+    const char *at;
     place to = place_of(joined);
     if (rules->rule == BM_JOIN_ALNUM)
-        at = join_codes(rules, BM_JOIN_ALNUM, text.data, end, &to);
+        at = join_codes(rules, BM_JOIN_ALNUM, *rest, &to);
     else if (rules->rule == BM_JOIN_SPACE)
-        at = join_codes(rules, BM_JOIN_SPACE, text.data, end, &to);
+        at = join_codes(rules, BM_JOIN_SPACE, *rest, &to);
     else
-        at = join_codes(rules, BM_JOIN_COPY, text.data, end, &to);
+        at = join_codes(rules, BM_JOIN_COPY, *rest, &to);
     set_place(joined, &to);
-    *taken = (size_t)(at - text.data);
+    go_to(rest, at);
     return BM_OK;
 }
 
-/* Where the stretch that a normaliser takes at once ends: where ASCII follows, or, so that scratch
- * stays small, at the first place past STRETCH that may be cut. */
+/* Bytes that a normaliser takes at once: up to where ASCII follows or, so that scratch stays small,
+ * to the first place past STRETCH that may be cut. */
 static size_t composed_stretch(bm_str text)
 {
     size_t at = 1;
@@ -229,12 +236,11 @@ static size_t composed_stretch(bm_str text)
     return at;
 }
 
-static bm_status join_composed(const bm_join_rules *rules, bm_str text, size_t *taken,
-                               bm_codes *codes, bm_joined *joined, bm_error *err)
+static bm_status join_composed(const bm_join_rules *rules, bm_str *rest, bm_codes codes[2],
+                               bm_joined *joined, bm_error *err)
 {
-    *taken = composed_stretch(text);
-    bm_status status =
-        bm_normalize_run(text.data, *taken, rules->normalize, &codes[0], &codes[1], err);
+    const bm_str text = {rest->data, composed_stretch(*rest)};
+    bm_status status = bm_normalize_run(text, rules->normalize, &codes[0], &codes[1], err);
     if (status == BM_OK)
         status = bm_joined_reserve(joined, 5 * codes->len, err);
     if (status != BM_OK)
@@ -243,13 +249,14 @@ static bm_status join_composed(const bm_join_rules *rules, bm_str text, size_t *
     for (size_t i = 0; i < codes->len; i++)
         add(rules->rule, &to, (uint32_t)codes->data[i]);
     set_place(joined, &to);
+    go_to(rest, text.data + text.len);
     return BM_OK;
 }
 
-bm_status bm_join_exact(const bm_join_rules *rules, bm_str text, size_t *taken, bm_codes *codes,
+bm_status bm_join_exact(const bm_join_rules *rules, bm_str *rest, bm_codes codes[2],
                         bm_joined *joined, bm_error *err)
 {
     joined->ascii = false;
-    return rules->composes ? join_composed(rules, text, taken, codes, joined, err)
-                           : join_simple(rules, text, taken, joined, err);
+    return rules->composes ? join_composed(rules, rest, codes, joined, err)
+                           : join_simple(rules, rest, joined, err);
 }

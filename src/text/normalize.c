@@ -1,9 +1,10 @@
 /* normalize.c -- nfc, nfkc, lower, strip-accents, digits, in this order.
  *
- * Lower case, Mn and Nd are our tables; decomposition and composition are utf8proc's, code point by
- * code point. Only the canonical ordering between them is ours: utf8proc sorts by exchanging
+ * Lower case, Mn and Nd are from our tables; decomposition and composition are utf8proc's, code
+ * point by code point. The canonical ordering between the two is ours: utf8proc sorts by exchanging
  * neighbours, which is quadratic in the length of a run of marks, and a text may be nothing but
- * marks. A stable merge of short insertion-sorted pieces gives the same order in n log n. */
+ * marks. A stable merge sort, of short pieces that are sorted by insertion, gives the same order in
+ * n log n. */
 #include "text/normalize.h"
 
 #include <stdlib.h>
@@ -12,9 +13,8 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "text/shingler.h"
 #include "text/unicode_tables.h"
-#include "text/utf8_code.h"
+#include "base/utf8_code.h"
 
 void bm_codes_reset(bm_codes *codes)
 {
@@ -24,10 +24,7 @@ void bm_codes_reset(bm_codes *codes)
 
 static bm_status codes_reserve(bm_codes *codes, size_t more, bm_error *err)
 {
-    void *data = codes->data;
-    bm_status status = bm_grow(&data, &codes->cap, codes->len + more, sizeof *codes->data, err);
-    codes->data = data;
-    return status;
+    return bm_grow_array(&codes->data, &codes->cap, codes->len + more, err);
 }
 
 static bm_status refused(utf8proc_ssize_t code, bm_error *err)
@@ -95,7 +92,7 @@ static bm_status order_marks(bm_codes *codes, bm_codes *spare, bm_error *err)
 
 /* --- decomposition and composition --- */
 
-/* Append the decomposition of a code point, marks not yet in order. */
+/* Append the decomposition of a code point; marks are put in order later. */
 static bm_status add_decomposed(bm_codes *codes, int32_t code, utf8proc_option_t options,
                                 bm_error *err)
 {
@@ -178,10 +175,10 @@ static bm_status strip_accents(bm_codes *codes, bm_codes *spare, bm_error *err)
     return compose(codes, err);
 }
 
-bm_status bm_normalize_run(const char *text, size_t len, uint32_t normalize, bm_codes *codes,
-                           bm_codes *spare, bm_error *err)
+bm_status bm_normalize_run(bm_str text, uint32_t normalize, bm_codes *codes, bm_codes *spare,
+                           bm_error *err)
 {
-    const char *at = text, *end = text + len;
+    const char *at = text.data, *end = text.data + text.len;
     bm_status status = BM_OK;
     codes->len = 0;
     if (normalize & (BM_NORM_NFC | BM_NORM_NFKC)) {
@@ -193,7 +190,7 @@ bm_status bm_normalize_run(const char *text, size_t len, uint32_t normalize, bm_
         if (status == BM_OK)
             status = compose(codes, err);
     } else {
-        status = codes_reserve(codes, len, err);
+        status = codes_reserve(codes, text.len, err);
         while (at < end && status == BM_OK)
             codes->data[codes->len++] = (int32_t)bm_utf8_next(&at, end);
     }
@@ -208,22 +205,22 @@ bm_status bm_normalize_run(const char *text, size_t len, uint32_t normalize, bm_
 
 /* --- the exact path --- */
 
-/* codes = the code points of utf8proc's normal form of UTF-8 text. */
-static bm_status map_whole(const char *text, size_t len, int form, bm_codes *codes, bm_error *err)
+/* Fill `codes` with the code points of utf8proc's normal form of UTF-8 text. */
+static bm_status map_whole(bm_str text, int form, bm_codes *codes, bm_error *err)
 {
+    const utf8proc_uint8_t *bytes = (const utf8proc_uint8_t *)text.data;
     utf8proc_uint8_t *mapped = NULL;
-    utf8proc_ssize_t n = (utf8proc_ssize_t)len;
-    if (form != 0 && len > 0) {
-        n = utf8proc_map((const utf8proc_uint8_t *)text, n, &mapped, (utf8proc_option_t)form);
+    utf8proc_ssize_t n = (utf8proc_ssize_t)text.len;
+    if (form != 0 && text.len > 0) {
+        n = utf8proc_map(bytes, n, &mapped, (utf8proc_option_t)form);
         if (n < 0)
             return refused(n, err);
-        text = (const char *)mapped;
+        bytes = mapped;
     }
     codes->len = 0;
     bm_status status = codes_reserve(codes, (size_t)n, err);
     for (utf8proc_ssize_t at = 0; status == BM_OK && at < n;) {
-        utf8proc_ssize_t taken =
-            utf8proc_iterate((const utf8proc_uint8_t *)text + at, n - at, &codes->data[codes->len]);
+        utf8proc_ssize_t taken = utf8proc_iterate(bytes + at, n - at, &codes->data[codes->len]);
         if (taken < 1) {
             status = refused(taken, err);
             break;
@@ -235,6 +232,7 @@ static bm_status map_whole(const char *text, size_t len, int form, bm_codes *cod
     return status;
 }
 
+/* The code points as UTF-8. */
 static bm_status encode(const bm_codes *codes, bm_buf *out, bm_error *err)
 {
     out->len = 0;
@@ -246,36 +244,41 @@ static bm_status encode(const bm_codes *codes, bm_buf *out, bm_error *err)
     return status;
 }
 
-bm_status bm_normalize_exact(const char *text, size_t len, uint32_t normalize, bm_codes *codes,
-                             bm_error *err)
+static bm_status strip_accents_exact(bm_codes *codes, bm_error *err)
 {
-    int form = normalize & BM_NORM_NFKC  ? UTF8PROC_STABLE | UTF8PROC_COMPOSE | UTF8PROC_COMPAT
-               : normalize & BM_NORM_NFC ? UTF8PROC_STABLE | UTF8PROC_COMPOSE
-                                         : 0;
+    const int decompose = UTF8PROC_STABLE | UTF8PROC_DECOMPOSE;
+    const int compose_again = UTF8PROC_STABLE | UTF8PROC_COMPOSE;
     bm_buf bytes = {0};
-    bm_status status = map_whole(text, len, form, codes, err);
-    if (status == BM_OK && normalize & BM_NORM_LOWER)
-        to_lower(codes);
-    if (status == BM_OK && normalize & BM_NORM_STRIP_ACCENTS) {
-        status = encode(codes, &bytes, err);
-        if (status == BM_OK)
-            status =
-                map_whole(bytes.data, bytes.len, UTF8PROC_STABLE | UTF8PROC_DECOMPOSE, codes, err);
-        if (status == BM_OK) {
-            drop_mn(codes);
-            status = encode(codes, &bytes, err);
-        }
-        if (status == BM_OK)
-            status =
-                map_whole(bytes.data, bytes.len, UTF8PROC_STABLE | UTF8PROC_COMPOSE, codes, err);
-    }
-    if (status == BM_OK && normalize & BM_NORM_DIGITS)
-        digits_to_zero(codes);
+    bm_status status = encode(codes, &bytes, err);
+    if (status == BM_OK)
+        status = map_whole((bm_str){bytes.data, bytes.len}, decompose, codes, err);
+    if (status != BM_OK)
+        goto out;
+    drop_mn(codes);
+    status = encode(codes, &bytes, err);
+    if (status == BM_OK)
+        status = map_whole((bm_str){bytes.data, bytes.len}, compose_again, codes, err);
+out:
     bm_buf_reset(&bytes);
     return status;
 }
 
-/* --- the list of --normalize --- */
+bm_status bm_normalize_exact(bm_str text, uint32_t normalize, bm_codes *codes, bm_error *err)
+{
+    int form = normalize & BM_NORM_NFKC  ? UTF8PROC_STABLE | UTF8PROC_COMPOSE | UTF8PROC_COMPAT
+               : normalize & BM_NORM_NFC ? UTF8PROC_STABLE | UTF8PROC_COMPOSE
+                                         : 0;
+    bm_status status = map_whole(text, form, codes, err);
+    if (status == BM_OK && normalize & BM_NORM_LOWER)
+        to_lower(codes);
+    if (status == BM_OK && normalize & BM_NORM_STRIP_ACCENTS)
+        status = strip_accents_exact(codes, err);
+    if (status == BM_OK && normalize & BM_NORM_DIGITS)
+        digits_to_zero(codes);
+    return status;
+}
+
+/* --- a list of normalisers --- */
 
 static uint32_t normaliser(const char *name, size_t len)
 {

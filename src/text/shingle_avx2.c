@@ -120,7 +120,7 @@ static inline __m256i rotate(__m256i v, int by)
 }
 
 /* Windows of 4 to 8 bytes, four at a time. XXH3 reads their first and last four bytes; one shuffle
- * of the 16 bytes at p puts both into each lane. Returns how many were done. */
+ * of the 16 bytes at p puts both into each lane. Returns how many windows were hashed. */
 static inline size_t block_hash_windows(const char *p, size_t n, size_t k, uint64_t *hashes)
 {
     if (k < 4 || k > 8 || n < 16)
@@ -146,8 +146,8 @@ static inline size_t block_hash_windows(const char *p, size_t n, size_t k, uint6
     return i;
 }
 
-/* Both halves of the 128-bit products of the lanes, folded by xor: four 32-bit products, added as
- * by hand on paper. */
+/* The 128-bit products of the lanes, their halves folded by xor: four 32-bit products each, added
+ * as one does on paper. */
 static inline __m256i fold_products(__m256i a, __m256i b)
 {
     const __m256i low = _mm256_set1_epi64x(0xFFFFFFFF);
@@ -177,7 +177,7 @@ static inline __m256i mix_four(const char *p, const size_t *at, const uint64_t *
     return fold_products(_mm256_unpacklo_epi64(x, y), _mm256_unpackhi_epi64(x, y));
 }
 
-/* As in shingle_avx512.c, four at a time; the lists one by one. */
+/* As in shingle_avx512.c, but four at a time, and the lists are made one slice after the other. */
 static inline void begin_slices(const bm_slices *s, size_t first, size_t n, bm_slice_lists *lists)
 {
     for (size_t i = first; i < first + n; i++) {
@@ -187,7 +187,8 @@ static inline void begin_slices(const bm_slices *s, size_t first, size_t n, bm_s
         lists->n_other += len - 17 >= 48;
     }
     for (size_t done = 0; done < n; done += 4) {
-        const size_t left = n - done, back = left < 4 ? 4 - left : 0; /* lanes that are done */
+        const size_t left = n - done,
+                     back = left < 4 ? 4 - left : 0; /* lanes that were done before */
         const size_t i = first + done - back;
         const size_t *begin = s->starts + i, *end = begin + s->k;
         __m256i len = _mm256_sub_epi64(_mm256_loadu_si256((const void *)end),

@@ -80,7 +80,7 @@ static inline bm_block block_fold(bm_block b, bool lower, bool digits)
 }
 
 /* Windows of 4 to 8 bytes, eight at a time. XXH3 reads their first and last four bytes; one shuffle
- * of the 16 bytes at p puts both into each lane. Returns how many were done. */
+ * of the 16 bytes at p puts both into each lane. Returns how many windows were hashed. */
 static inline size_t block_hash_windows(const char *p, size_t n, size_t k, uint64_t *hashes)
 {
     if (k < 4 || k > 8 || n < 16)
@@ -105,8 +105,8 @@ static inline size_t block_hash_windows(const char *p, size_t n, size_t k, uint6
     return i;
 }
 
-/* Both halves of the 128-bit products of the lanes, folded by xor: four 32-bit products, added as
- * by hand on paper. */
+/* The 128-bit products of the lanes, their halves folded by xor: four 32-bit products each, added
+ * as one does on paper. */
 static inline __m512i fold_products(__m512i a, __m512i b)
 {
     const __m512i low = _mm512_set1_epi64(0xFFFFFFFF);
@@ -141,15 +141,16 @@ static inline __m512i mix_eight(const char *p, const size_t *at, const uint64_t 
     return fold_products(_mm512_unpacklo_epi64(x, y), _mm512_unpackhi_epi64(x, y));
 }
 
-/* The part of XXH3 that all slices of 17 to 64 bytes have in common: unfinished hashes, eight at a
- * time. Which of them are longer than 32 bytes, and which are of other lengths, goes to lists. */
+/* The terms that all slices of 17 to 64 bytes have in common, eight slices at a time, are stored in
+ * place of their hashes; and the two lists are made. */
 static inline void begin_slices(const bm_slices *s, size_t first, size_t n, bm_slice_lists *lists)
 {
     const __m512i lanes = _mm512_set_epi64(7, 3, 6, 2, 5, 1, 4, 0);
     const __m512i unlanes = _mm512_set_epi64(7, 5, 3, 1, 6, 4, 2, 0);
     const __m512i gap = _mm512_set1_epi64((int64_t)s->gap);
     for (size_t done = 0; done < n; done += 8) {
-        const size_t left = n - done, back = left < 8 ? 8 - left : 0; /* lanes that are done */
+        const size_t left = n - done,
+                     back = left < 8 ? 8 - left : 0; /* lanes that were done before */
         const size_t i = first + done - back;
         const __mmask8 fresh = (__mmask8)(0xFFu << back);
         const size_t *begin = s->starts + i, *end = begin + s->k;
@@ -185,8 +186,8 @@ static inline __m512i finish_eight(__m512i h)
     return _mm512_xor_si512(h, _mm512_srli_epi64(h, 32));
 }
 
-/* Whole registers are stored without a mask: a load that follows soon could not be served from a
- * masked store. */
+/* Whole registers are stored without a mask, since a load that soon follows a masked store has to
+ * wait for it. */
 static inline void finish_slices(uint64_t *hashes, size_t n)
 {
     size_t i = 0;
@@ -210,8 +211,8 @@ static size_t vector_char_starts(const char *joined, size_t begin, size_t end, s
 #define BM_CHAR_STARTS vector_char_starts
 #include "text/shingle_loops.h"
 
-/* The positions of the bits, sixteen or more at once; writes up to 16 places too many. AVX-512
- * VBMI2 (Ice Lake, Zen 4 and later) puts the bytes of a mask side by side. */
+/* As put_bits, sixteen or more at once; writes up to 16 places too many. AVX-512 VBMI2 (Ice Lake,
+ * Zen 4 and later) can put the bytes that a mask selects side by side. */
 static inline __attribute__((always_inline, target("avx512vbmi2"))) size_t *
 put_bits_vbmi2(uint64_t mask, size_t base, size_t *starts)
 {

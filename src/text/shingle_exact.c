@@ -1,9 +1,9 @@
 /* shingle_exact.c -- one step after the other over whole arrays: normalise to code points, cut into
- * units, build the bytes of each shingle, hash them, keep what is new.
+ * units, build the bytes of each shingle, hash them, drop repeats.
  *
- * It shares nothing with the fast path but the Unicode tables and the final hash function: no
- * joined text, no blocks, no stretches, no table of hashes (it compares each hash with all before,
- * which is quadratic in the length of a document: for tests). */
+ * It shares nothing with the fast path but the Unicode tables and the final hash function: there is
+ * no joined text, no block, no stretch and no table of hashes. Each hash is compared with all
+ * before it, which is quadratic in the length of a document: for tests only. */
 #include "text/shingle_exact.h"
 
 #define XXH_INLINE_ALL
@@ -12,7 +12,7 @@
 #include "base/memory.h"
 #include "text/normalize.h"
 #include "text/unicode_tables.h"
-#include "text/utf8_code.h"
+#include "base/utf8_code.h"
 
 typedef struct unit {
     size_t begin, end; /* in `bytes` */
@@ -25,14 +25,12 @@ typedef struct exact {
     unit *units;  /* owned */
     size_t n_units, cap_units;
     bm_buf shingle;
-    bm_buf run; /* hashes with repeats */
+    bm_buf run; /* the hashes, with repeats */
 } exact;
 
 static bm_status begin_unit(exact *x, bm_error *err)
 {
-    void *units = x->units;
-    bm_status status = bm_grow(&units, &x->cap_units, x->n_units + 1, sizeof *x->units, err);
-    x->units = units;
+    bm_status status = bm_grow_array(&x->units, &x->cap_units, x->n_units + 1, err);
     if (status == BM_OK)
         x->units[x->n_units++] = (unit){x->bytes.len, x->bytes.len};
     return status;
@@ -70,7 +68,7 @@ static bool is_word_char(uint32_t code)
     return is_mark(code) || is_of_split_script(code) || bm_char_class_of(code) == BM_CLASS_WORD;
 }
 
-/* Position behind the word that begins at codes[at]. */
+/* The end of the word that begins at codes[at]. */
 static size_t word_end(const exact *x, size_t at)
 {
     const int32_t *codes = x->codes.data;
@@ -143,7 +141,7 @@ static bm_status cut_bytes(exact *x, bm_error *err)
     return status;
 }
 
-/* Hash units first … first+k-1, joined, into the run. */
+/* Append the hash of units first … first+k-1, joined, to the run. */
 static bm_status add_shingle(exact *x, size_t first, size_t k, bm_error *err)
 {
     bm_status status = BM_OK;
@@ -202,7 +200,7 @@ bm_status bm_shingle_exact_add(const bm_text_options *options, bm_str text, bm_s
                                bm_error *err)
 {
     exact x = {.options = options};
-    bm_status status = bm_normalize_exact(text.data, text.len, options->normalize, &x.codes, err);
+    bm_status status = bm_normalize_exact(text, options->normalize, &x.codes, err);
     if (status == BM_OK)
         status = options->shingle == BM_SHINGLE_WORD   ? cut_words(&x, err)
                  : options->shingle == BM_SHINGLE_CHAR ? cut_chars(&x, err)

@@ -1,4 +1,4 @@
-/* shingle_exact.h -- shingles by the letter of cli.md 3, slowly: what the fast path is tested
+/* shingle_exact.h -- shingles by the letter of the rules, slowly: what the fast path is tested
  * against. */
 #ifndef BM_TEXT_SHINGLE_EXACT_H
 #define BM_TEXT_SHINGLE_EXACT_H
@@ -8,7 +8,7 @@
 
 #include "model/shingle_batch.h"
 
-/* See bm_shingler_add_exact. The options are valid. */
+/* Append one document. The options are known to be valid. */
 bm_status bm_shingle_exact_add(const bm_text_options *options, bm_str text, bm_shingle_batch *batch,
                                bm_error *err);
 

@@ -1,7 +1,7 @@
 /* shingle_loops.h -- the loops of bm_shingle_ops, written once over a block of 64 bytes.
  *
- * Each file shingle_<isa>.c defines the block for its instruction set, then includes this header,
- * which defines static functions only:
+ * Each file shingle_<isa>.c defines the block for its instruction set, and then includes this
+ * header, which defines static functions only. The block is:
  *
  *     bm_block                                  64 bytes
  *     block_load(p), block_store(p, b)          unaligned
@@ -52,27 +52,27 @@ static inline uint64_t block_stop(bm_block b, const bm_join_rules *rules)
     return stop;
 }
 
-/* Copy the bytes of `keep`, a run at a time. The runs are read from the text again and not from
- * the block just stored, which would wait for the store. */
+/* Copy the bytes of `in` whose bits are set in `wanted`, a run at a time. The runs are read from
+ * the text again: read from the block that was just stored, they would wait for the store. */
 static inline char *copy_runs(const bm_join_rules *rules, const char *in, size_t left,
-                              uint64_t keep, char *out)
+                              uint64_t wanted, char *out)
 {
-    while (keep != 0) {
-        unsigned from = lowest(keep);
-        uint64_t rest = ~(keep >> from);
+    while (wanted != 0) {
+        unsigned from = lowest(wanted);
+        uint64_t rest = ~(wanted >> from);
         unsigned n = rest == 0 ? 64 : lowest(rest);
         bm_block b = load_upto(in + from, left - from);
         block_cut(&b, rules->rule);
         block_store(out, block_fold(b, rules->lower, rules->digits));
         out += n;
-        keep &= ~(low_bits(n) << from);
+        wanted &= ~(low_bits(n) << from);
     }
     return out;
 }
 
-/* How many bytes of the block at `left` bytes before the end can be taken; *last: the stretch ends
- * here. Where characters compose, the one before a stop stays behind, and so a full block gives
- * 63. */
+/* How many bytes of a block can be taken, with `left` bytes of text from it on; *last: the stretch
+ * ends with them. Where characters compose, the one before a stop is not taken; it may be the last
+ * of the block, so that of a full block only 63 are. */
 static inline size_t takeable(uint64_t stop, size_t left, bool composes, bool *last)
 {
     size_t n = left < 64 ? left : 64;
@@ -121,8 +121,8 @@ static size_t join(const bm_join_rules *rules, const char *in, size_t len, bm_jo
     return at;
 }
 
-/* Write base + i for each bit i, eight at a time: most blocks then run through one guessed branch.
- * Writes up to 7 places too many. */
+/* Write base + i for each bit i of the mask, eight at a time, so that the branch is the same for
+ * most blocks. Returns the end of them; up to 7 places behind it are written too. */
 static inline size_t *put_bits(uint64_t mask, size_t base, size_t *starts)
 {
     size_t *end = starts + __builtin_popcountll(mask);
@@ -154,19 +154,19 @@ static size_t char_starts(const char *joined, size_t begin, size_t end, size_t *
     return (size_t)(out - starts);
 }
 
-/* A file may have its own. */
+/* A file may have its own functions for the starts. */
 #if !defined(BM_WORD_STARTS)
 #define BM_WORD_STARTS word_starts
 #define BM_CHAR_STARTS char_starts
 #endif
 
-static void hash_slices(const char *joined, const size_t *starts, size_t n, size_t k, size_t gap,
-                        uint64_t *hashes)
+static void hash_slices(const bm_slices *slices, size_t n)
 {
-    size_t done = block_hash_slices(&(bm_slices){joined, starts, k, gap, hashes}, n);
+    const bm_slices s = *slices; /* a copy, which stores of hashes cannot change */
+    size_t done = block_hash_slices(&s, n);
     for (size_t i = done; i < n; i++) {
-        size_t begin = starts[i];
-        hashes[i] = bm_xxh3_slice(joined + begin, starts[i + k] - gap - begin);
+        size_t begin = s.starts[i];
+        s.hashes[i] = bm_xxh3_slice(s.joined + begin, s.starts[i + s.k] - s.gap - begin);
     }
 }
 

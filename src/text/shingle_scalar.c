@@ -1,8 +1,9 @@
 /* shingle_scalar.c -- the loops of the shingler without vector instructions: the block is eight
- * words of eight bytes. For processors without a file of their own, and to test the others against.
+ * words of eight bytes. For processors that have no file of their own, and to test the other files
+ * against.
  *
  * A comparison leaves its answer in the top bit of each byte; a multiplication gathers the eight
- * top bits. Little-endian, as everything here. */
+ * top bits. Little-endian, as the whole library. */
 #include <string.h>
 
 #include "text/shingle_ops.h"
@@ -41,7 +42,7 @@ static inline uint64_t gather(uint64_t tops)
     return (tops >> 7) * UINT64_C(0x0102040810204080) >> 56;
 }
 
-/* Top bits of the bytes low <= byte < low + n; low + n <= 0x80. */
+/* The top bit of each byte with low <= byte < low + n. low + n <= 0x80. */
 static inline uint64_t within(uint64_t v, unsigned low, unsigned n)
 {
     uint64_t seven = v & ~TOPS;
@@ -49,13 +50,13 @@ static inline uint64_t within(uint64_t v, unsigned low, unsigned n)
     return from & ~past & ~v & TOPS;
 }
 
-/* Top bits of the bytes that are zero. */
+/* The top bit of each byte that is zero. */
 static inline uint64_t zero(uint64_t v)
 {
     return ~(((v & ~TOPS) + ~TOPS) | v) & TOPS;
 }
 
-/* All ones in the bytes whose top bit is given. */
+/* All ones in each byte whose top bit is set in `tops`. */
 static inline uint64_t whole_bytes(uint64_t tops)
 {
     return (tops >> 7) * 0xFF;
@@ -147,20 +148,3 @@ static inline size_t block_hash_slices(const bm_slices *slices, size_t n)
 #include "text/shingle_loops.h"
 
 const bm_shingle_ops bm_shingle_ops_scalar = BM_SHINGLE_OPS_OF(BM_ISA_SCALAR);
-
-const bm_shingle_ops *bm_shingle_ops_of(bm_isa isa)
-{
-    switch (isa) {
-#if defined(__x86_64__)
-    case BM_ISA_AVX2:
-        return &bm_shingle_ops_avx2;
-    case BM_ISA_AVX512:
-        return &bm_shingle_ops_avx512;
-#elif defined(__aarch64__)
-    case BM_ISA_NEON:
-        return &bm_shingle_ops_neon;
-#endif
-    default:
-        return &bm_shingle_ops_scalar;
-    }
-}

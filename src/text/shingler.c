@@ -1,12 +1,12 @@
-/* shingler.c -- a document from text to distinct hashes: joined text, then windows of it into
- * shingle hashes, then the distinct ones among those.
+/* shingler.c -- a document from text to distinct hashes: first joined text, then the hashes of its
+ * shingles, then the distinct ones among them.
  *
- * Joined text (shingle_ops.h) is the only copy that is made of a text. It is cut in windows of 4
- * KiB so that word starts and hashes stay in the first-level cache, and so that scratch beyond the
- * joined text does not grow with the document. Most documents are one window.
+ * Joined text (shingle_ops.h) is the only copy that is made of a text. It is gone through in
+ * windows of 4 KiB, so that word starts and hashes stay in the first-level cache, and so that
+ * scratch other than joined text does not grow with the document. Most documents are one window.
  *
- * Limits: 2^32-2 distinct shingles a document. After a document of more than KEEP bytes scratch is
- * given back. */
+ * Limits: 2^32-2 distinct shingles a document. Scratch of more than SCRATCH_MAX bytes is given back
+ * after the document. */
 #include "text/shingler.h"
 
 #include <string.h>
@@ -15,12 +15,14 @@
 #include "base/memory.h"
 #include "text/distinct.h"
 #include "text/join_exact.h"
+#include "text/normalize.h"
+#include "text/shingle_choose.h"
 #include "text/shingle_exact.h"
 #include "text/shingle_ops.h"
 #include "text/xxh3_inline.h"
 
-#define WINDOW ((size_t)4096)    /* bytes of joined text */
-#define KEEP   ((size_t)4 << 20) /* bytes of scratch kept between documents */
+#define WINDOW      ((size_t)4096)    /* bytes of joined text */
+#define SCRATCH_MAX ((size_t)4 << 20) /* bytes of each buffer that stay allocated */
 
 struct bm_shingler {
     bm_text_options options;
@@ -29,17 +31,17 @@ struct bm_shingler {
     bm_joined joined;
     bm_codes codes[2];
     bm_distinct distinct;
-    XXH3_state_t *sequence; /* of a document of several windows */
-    size_t *starts;         /* shingle_k + WINDOW + 17 */
-    uint64_t *run;          /* WINDOW + 1 hashes, with repeats */
+    XXH3_state_t *sequence; /* the sequence hash of a document of several windows */
+    size_t *starts;         /* of the units of a window: shingle_k + WINDOW + 17 */
+    uint64_t *run;          /* the hashes of a window, with repeats: WINDOW + 1 */
 };
 
-/* What a document has come to. */
+/* The document that is being added. */
 typedef struct document {
     bm_shingle_batch *batch;
-    size_t n_distinct, n_run; /* hashes so far */
-    bm_hash128 hash;          /* of the run, where it was one window */
-    bool streamed;            /* else it is in shingler->sequence */
+    size_t n_distinct, n_run; /* hashes so far: distinct ones, and all */
+    bm_hash128 sequence;      /* the sequence hash, where the document is one window */
+    bool streamed;            /* it is more, and shingler->sequence has it */
 } document;
 
 /* --- open and close --- */
@@ -118,12 +120,12 @@ void bm_shingler_close(bm_shingler *shingler)
 
 static void give_back(bm_shingler *shingler)
 {
-    if (shingler->joined.cap > KEEP)
+    if (shingler->joined.cap > SCRATCH_MAX)
         bm_joined_reset(&shingler->joined);
-    if (shingler->distinct.cap_far * sizeof *shingler->distinct.far > KEEP)
+    if (shingler->distinct.cap_far * sizeof *shingler->distinct.far > SCRATCH_MAX)
         bm_distinct_reset(&shingler->distinct);
     for (int i = 0; i < 2; i++)
-        if (shingler->codes[i].cap * sizeof *shingler->codes[i].data > KEEP)
+        if (shingler->codes[i].cap * sizeof *shingler->codes[i].data > SCRATCH_MAX)
             bm_codes_reset(&shingler->codes[i]);
 }
 
@@ -134,20 +136,18 @@ static bm_status join_text(bm_shingler *shingler, bm_str text, bm_error *err)
     const bm_join_rules *rules = &shingler->rules;
     bm_joined *joined = &shingler->joined;
     bm_joined_begin(joined);
-    size_t at = 0;
-    while (at < text.len) {
-        bm_status status = bm_joined_reserve(joined, text.len - at + 1, err);
+    while (text.len > 0) {
+        bm_status status = bm_joined_reserve(joined, text.len + 1, err);
         if (status != BM_OK)
             return status;
-        at += shingler->ops->join(rules, text.data + at, text.len - at, joined);
-        if (at == text.len)
+        size_t n = shingler->ops->join(rules, text.data, text.len, joined);
+        text.data += n;
+        text.len -= n;
+        if (text.len == 0)
             break;
-        size_t taken = 0;
-        status = bm_join_exact(rules, (bm_str){text.data + at, text.len - at}, &taken,
-                               shingler->codes, joined, err);
+        status = bm_join_exact(rules, &text, shingler->codes, joined, err);
         if (status != BM_OK)
             return status;
-        at += taken;
     }
     bm_joined_end(joined, rules->rule);
     return BM_OK;
@@ -155,11 +155,11 @@ static bm_status join_text(bm_shingler *shingler, bm_str text, bm_error *err)
 
 /* --- joined text to hashes --- */
 
-/* Take in the first n hashes of shingler->run; `whole`: there are no others. */
+/* Take in the first n hashes of shingler->run; `whole`: the document has no others. */
 static bm_status take(bm_shingler *shingler, document *doc, size_t n, bool whole, bm_error *err)
 {
     if (whole && !doc->streamed) {
-        doc->hash = shingler->ops->hash_run(shingler->run, n);
+        doc->sequence = shingler->ops->hash_run(shingler->run, n);
     } else {
         if (!doc->streamed)
             XXH3_128bits_reset(shingler->sequence);
@@ -170,12 +170,14 @@ static bm_status take(bm_shingler *shingler, document *doc, size_t n, bool whole
     bm_status status = bm_shingle_batch_reserve(doc->batch, 0, doc->n_distinct + n, err);
     if (status != BM_OK)
         return status;
-    return bm_distinct_add(&shingler->distinct, shingler->run, n,
-                           doc->batch->hashes + bm_shingle_batch_hashes(doc->batch),
-                           &doc->n_distinct, err);
+    bm_distinct_list list = {doc->batch->hashes + bm_shingle_batch_hashes(doc->batch),
+                             doc->n_distinct};
+    status = bm_distinct_add(&shingler->distinct, shingler->run, n, &list, err);
+    doc->n_distinct = list.n;
+    return status;
 }
 
-/* One unit a byte: byte shingles, and character shingles of ASCII. */
+/* Where each byte is a unit: byte shingles, and character shingles of ASCII. */
 static bm_status hash_bytes(bm_shingler *shingler, document *doc, size_t *n_units, bm_error *err)
 {
     const size_t k = shingler->options.shingle_k, len = shingler->joined.len;
@@ -193,9 +195,9 @@ static bm_status hash_bytes(bm_shingler *shingler, document *doc, size_t *n_unit
     return BM_OK;
 }
 
-/* Units by their starts: words (gap 1) and code points (gap 0). Shingle i ends `gap` bytes before
- * unit i + k starts; an end of the last unit stands behind the starts. The starts that a window
- * leaves, those of its last k units, are carried to the next one. */
+/* Units that are known by their starts: words (gap 1) and code points (gap 0). Shingle i ends `gap`
+ * bytes before unit i + k starts; behind the last unit stands a start more. The starts of the last
+ * k units of a window are carried over to the next window. */
 static bm_status hash_units(bm_shingler *shingler, document *doc, size_t *n_units, bm_error *err)
 {
     const bool words = shingler->options.shingle == BM_SHINGLE_WORD;
@@ -218,7 +220,7 @@ static bm_status hash_units(bm_shingler *shingler, document *doc, size_t *n_unit
         if (n <= k)
             continue;
         const size_t m = n - k;
-        shingler->ops->hash_slices(data, starts, m, k, gap, shingler->run);
+        shingler->ops->hash_slices(&(bm_slices){data, starts, k, gap, shingler->run}, m);
         bm_status status = take(shingler, doc, m, at == 0 && end == len, err);
         if (status != BM_OK)
             return status;
@@ -226,7 +228,7 @@ static bm_status hash_units(bm_shingler *shingler, document *doc, size_t *n_unit
         *n_units += m;
         n = k;
     }
-    *n_units += n - 1; /* but for the end of the last */
+    *n_units += n - 1; /* the last start is no unit's */
     return BM_OK;
 }
 
@@ -248,7 +250,7 @@ static void commit(bm_shingle_batch *batch, size_t n_distinct, bm_hash128 sequen
     batch->n_docs++;
 }
 
-/* The text that is joined, as a document of the batch. */
+/* Append the joined text as a document of the batch. */
 static bm_status add_document(bm_shingler *shingler, bm_shingle_batch *batch, bm_error *err)
 {
     const size_t k = shingler->options.shingle_k;
@@ -267,14 +269,14 @@ static bm_status add_document(bm_shingler *shingler, bm_shingle_batch *batch, bm
     if (status != BM_OK)
         return status;
     if (doc.n_run == 0)
-        doc.hash = shingler->ops->hash_run(shingler->run, 0);
+        doc.sequence = shingler->ops->hash_run(shingler->run, 0);
     if (doc.streamed) {
         XXH128_hash_t hash = XXH3_128bits_digest(shingler->sequence);
-        doc.hash = (bm_hash128){.lo = hash.low64, .hi = hash.high64};
+        doc.sequence = (bm_hash128){.lo = hash.low64, .hi = hash.high64};
     }
     batch->n_empty += n_units == 0;
     batch->n_short += is_short;
-    commit(batch, doc.n_distinct, doc.hash);
+    commit(batch, doc.n_distinct, doc.sequence);
     return BM_OK;
 }
 
@@ -328,18 +330,17 @@ bm_status bm_shingler_add_exact(bm_shingler *shingler, bm_str text, bm_shingle_b
 bm_status bm_shingle_set_add(bm_distinct *scratch, const uint64_t *hashes, size_t n,
                              bm_shingle_batch *batch, bm_error *err)
 {
-    size_t n_distinct = 0;
     bm_status status = bm_shingle_batch_reserve(batch, 1, n, err);
     if (status != BM_OK)
         return status;
+    bm_distinct_list list = {batch->hashes + bm_shingle_batch_hashes(batch), 0};
     bm_distinct_begin(scratch);
     if (n > 0)
-        status = bm_distinct_add(scratch, hashes, n, batch->hashes + bm_shingle_batch_hashes(batch),
-                                 &n_distinct, err);
+        status = bm_distinct_add(scratch, hashes, n, &list, err);
     if (status != BM_OK)
         return status;
     XXH128_hash_t hash = XXH3_128bits(hashes, n * sizeof *hashes);
     batch->n_empty += n == 0;
-    commit(batch, n_distinct, (bm_hash128){.lo = hash.low64, .hi = hash.high64});
+    commit(batch, list.n, (bm_hash128){.lo = hash.low64, .hi = hash.high64});
     return BM_OK;
 }

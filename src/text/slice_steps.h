@@ -1,41 +1,38 @@
 /* slice_steps.h -- XXH3 of slices of many lengths without a branch on the length.
  *
- * Nearly all shingles of words have 17 to 64 bytes; those past 32 take two more terms. Lengths
- * change class all the time, and a wrongly guessed branch costs as much as a hash. So slices go in
- * steps of BM_SLICE_STEP:
+ * Nearly all shingles of words have 17 to 64 bytes, and XXH3 takes two more terms of those longer
+ * than 32. Which ones are changes all the time, and a wrongly guessed branch costs as much as a
+ * hash. So slices are hashed in steps of BM_SLICE_STEP:
  *
- *     begin      the terms that both classes have, in vectors; lists of those past 32 bytes and of
- *                those of any other length
- *     add        the further terms, one slice after the other
- *     finish     the final mix, in vectors
- *     replace    the slices of other lengths by the library's hash
+ *     begin      in vectors: the terms that all of 17 to 64 bytes have in common; and a list of
+ *                those longer than 32 bytes, and one of those of any other length
+ *     more       one after the other: the further terms of the first list
+ *     finish     in vectors: the final mix
+ *     other      one after the other: the second list, by the library's hash
  *
- * What lies 16 bytes before a slice may be read, and 32 from its start. For the files
- * shingle_<isa>.c that have a vector multiply. */
+ * From 16 bytes before a slice to 32 behind its start may be read. For those files shingle_<isa>.c
+ * whose instruction set has a vector multiply. */
 #ifndef BM_TEXT_SLICE_STEPS_H
 #define BM_TEXT_SLICE_STEPS_H
 
+#include "text/shingle_ops.h"
 #include "text/xxh3_inline.h"
 
 #define BM_SLICE_STEP 256u
 
-typedef struct bm_slices {
-    const char *joined;
-    const size_t *starts;
-    size_t k, gap;
-    uint64_t *hashes;
-} bm_slices;
-
+/* Numbers of slices. The lists are written 8 at a time. */
 typedef struct bm_slice_lists {
     size_t n_more, n_other;
-    uint32_t more[BM_SLICE_STEP + 8], other[BM_SLICE_STEP + 8]; /* written 8 at a time */
+    uint32_t more[BM_SLICE_STEP + 8];  /* of 33 to 64 bytes */
+    uint32_t other[BM_SLICE_STEP + 8]; /* of less than 17, or more than 64 */
 } bm_slice_lists;
 
 typedef void (*bm_slices_begin_fn)(const bm_slices *s, size_t first, size_t n,
                                    bm_slice_lists *lists);
 typedef void (*bm_slices_finish_fn)(uint64_t *hashes, size_t n);
 
-/* How many of n slices were hashed: none where there are fewer than `lanes`, else all. */
+/* Hash n slices; returns how many were hashed: none where there are fewer than `lanes`, else
+ * all. */
 static inline __attribute__((always_inline)) size_t hash_slices_in_steps(const bm_slices *s,
                                                                          size_t n, size_t lanes,
                                                                          bm_slices_begin_fn begin,

@@ -3,8 +3,8 @@
  *
  * The tables are ours (scripts/gen-unicode-tables.py makes unicode_tables.c from the Unicode
  * Character Database, and both are committed), because they define signatures and must be the same
- * on every machine. Two tries of two levels, 128 code points a block; two loads a look-up. All
- * const, any thread.
+ * on every machine. They are two tries of two levels with 128 code points a block, so that a
+ * look-up is two loads. All is const, for any thread.
  *
  * "Script" is the property Script, not Script_Extensions: U+30FC, the prolonged sound mark, is
  * Common and hence an ordinary letter, U+3099 is Inherited and a mark. */

@@ -2,9 +2,9 @@
  * take it.
  *
  * The text is the shingler's joined text: nothing is normalised a second time. Words are found by
- * its SIMD loop over that text; code points are left to the device, which tells them from their
- * lead bytes. A document that is not ASCII may have char shingles of 4*K bytes; past 60 code points
- * it is left to the host without a closer look. */
+ * the shingler's own loop; code points are left to the device, which knows them by their lead
+ * bytes. Char shingles of a document that is not ASCII may have 4*K bytes, so with K past 60 such a
+ * document is left to the host without a closer look. */
 #include "text/unit_text.h"
 
 #include "text/shingle_ops.h"
@@ -12,7 +12,8 @@
 #define WINDOW  ((size_t)4096) /* bytes of joined text */
 #define LEN_MAX ((size_t)1 << 30)
 
-/* Slots of byte and char shingles: bytes before the last K-1 units; 0: fewer than K units. */
+/* Slots of byte and char shingles: the bytes before the last K-1 units; 0: there are fewer than
+ * K. */
 static uint64_t count_slots(const bm_joined *joined, bool bytes, uint32_t k)
 {
     size_t at = joined->len;
@@ -25,7 +26,8 @@ static uint64_t count_slots(const bm_joined *joined, bool bytes, uint32_t k)
     return at;
 }
 
-/* Append the starts of the document's words, and an end; *longest: bytes of the longest shingle. */
+/* Append the starts of the document's words, and one behind the last; *longest: bytes of the
+ * longest shingle. */
 static bm_status add_starts(const bm_shingle_ops *ops, const bm_joined *joined,
                             bm_text_batch *batch, size_t *longest, bm_error *err)
 {
@@ -36,10 +38,7 @@ static bm_status add_starts(const bm_shingle_ops *ops, const bm_joined *joined,
     for (size_t at = 0; at < joined->len; at += WINDOW) {
         const size_t end = joined->len - at < WINDOW ? joined->len : at + WINDOW;
         const size_t m = ops->word_starts(joined->data, at, end, window);
-        void *array = batch->starts;
-        bm_status status =
-            bm_grow(&array, &batch->cap_starts, n + m + 2, sizeof *batch->starts, err);
-        batch->starts = array;
+        bm_status status = bm_grow_array(&batch->starts, &batch->cap_starts, n + m + 2, err);
         if (status != BM_OK)
             return status;
         if (at == 0)
@@ -64,7 +63,7 @@ typedef struct extent {
     bool is_short;
 } extent;
 
-/* Starts of words are appended to the batch. */
+/* Fills `out`; starts of words are appended to the batch. */
 static bm_status measure(const bm_shingle_ops *ops, const bm_joined *joined, bm_text_batch *batch,
                          extent *out, bm_error *err)
 {
@@ -95,7 +94,7 @@ static bm_status measure(const bm_shingle_ops *ops, const bm_joined *joined, bm_
     return BM_OK;
 }
 
-/* The text of the batch's last document. Between words of two documents stands a blank too, so that
+/* Append the text of a document. A blank goes between the words of two documents, too, so that
  * starts never fall. */
 static bm_status add_bytes(bm_text_batch *batch, const bm_joined *joined, bool by_host,
                            bm_error *err)
@@ -111,13 +110,9 @@ static bm_status add_bytes(bm_text_batch *batch, const bm_joined *joined, bool b
 
 static bm_status reserve_doc(bm_text_batch *batch, bm_error *err)
 {
-    void *docs = batch->docs, *slots = batch->slots;
-    bm_status status =
-        bm_grow(&docs, &batch->cap_docs, batch->n_docs + 1, sizeof *batch->docs, err);
-    batch->docs = docs;
+    bm_status status = bm_grow_array(&batch->docs, &batch->cap_docs, batch->n_docs + 1, err);
     if (status == BM_OK)
-        status = bm_grow(&slots, &batch->cap_slots, batch->n_docs + 2, sizeof *batch->slots, err);
-    batch->slots = slots;
+        status = bm_grow_array(&batch->slots, &batch->cap_slots, batch->n_docs + 2, err);
     if (status == BM_OK && batch->n_docs == 0)
         batch->slots[0] = 0;
     return status;

@@ -55,7 +55,7 @@ static bm_status write_dir(const char *target, bool force, size_t len, int compr
     unsigned char *data = noise(len);
     bm_out_dir *dir = NULL;
     bm_out_file *file = NULL;
-    bm_status status = bm_out_dir_open(target, force, &dir, err);
+    bm_status status = bm_out_dir_open(target, bm_out_existing_of(force), &dir, err);
     if (status == BM_OK)
         status = bm_out_dir_file(dir, "kept.jsonl", &file, err);
     if (status == BM_OK)
@@ -141,7 +141,8 @@ Test(full_disk, a_single_file_that_does_not_fit_leaves_nothing)
     scratch_put_text(&s, "disk/pairs.tsv", "old");
     for (int compression = 0; compression <= 2; compression++) {
         bm_out_file *file = NULL;
-        cr_assert_eq(bm_out_file_open(scratch_at(&s, "disk/pairs.tsv"), true, &file, &err), BM_OK);
+        cr_assert_eq(
+            bm_out_file_open(scratch_at(&s, "disk/pairs.tsv"), BM_OUT_REPLACE, &file, &err), BM_OK);
         cr_assert_eq(bm_out_file_compress(file, compression, NULL), BM_OK);
         bm_status status = bm_out_file_write(file, data, 3 * DISK_BYTES, &err);
         cr_expect_eq(status, BM_ERR_IO);
@@ -165,9 +166,11 @@ Test(full_disk, an_array_that_does_not_fit_leaves_nothing)
     bm_out_dir *dir = NULL;
     bm_npy_writer writer = {0};
     unsigned char *rows = noise(64 * 512);
-    bm_status status = bm_out_dir_open(scratch_at(&s, "disk/out"), false, &dir, &err);
+    bm_status status = bm_out_dir_open(scratch_at(&s, "disk/out"), BM_OUT_REFUSE, &dir, &err);
     cr_assert_eq(status, BM_OK);
-    cr_assert_eq(bm_npy_writer_open(dir, "signatures.npy", "<u4", 128, &writer, &err), BM_OK);
+    cr_assert_eq(
+        bm_npy_writer_open(dir, &(bm_npy_array){"signatures.npy", "<u4", 128}, &writer, &err),
+        BM_OK);
     for (int i = 0; i < 1000 && status == BM_OK; i++)
         status = bm_npy_writer_rows(&writer, rows, 64, 512, &err);
     cr_expect_eq(status, BM_ERR_IO);

@@ -87,7 +87,8 @@ static bm_status fill(bm_out_dir *dir, const char *text, bm_error *err)
     const uint32_t rows[4] = {1, 2, 3, 4};
     const char *digests;
     bm_npy_writer writer = {0};
-    bm_status status = bm_npy_writer_open(dir, "signatures.npy", "<u4", 2, &writer, err);
+    bm_status status =
+        bm_npy_writer_open(dir, &(bm_npy_array){"signatures.npy", "<u4", 2}, &writer, err);
     if (status == BM_OK)
         status = bm_npy_writer_rows(&writer, rows, 2, 8, err);
     bm_status closed = bm_npy_writer_close(&writer, status == BM_OK ? err : NULL);
@@ -122,9 +123,9 @@ static bm_status fill(bm_out_dir *dir, const char *text, bm_error *err)
 static bm_status job(const char *target, bool force, const char *text, bm_error *err)
 {
     bm_out_dir *dir = NULL;
-    bm_status status = bm_out_check(target, force, true, NULL, 0, err);
+    bm_status status = bm_out_dir_check(target, bm_out_existing_of(force), NULL, 0, err);
     if (status == BM_OK)
-        status = bm_out_dir_open(target, force, &dir, err);
+        status = bm_out_dir_open(target, bm_out_existing_of(force), &dir, err);
     if (status == BM_OK)
         status = fill(dir, text, err);
     if (status == BM_OK)

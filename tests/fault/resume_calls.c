@@ -94,8 +94,10 @@ static bm_status fill(bm_out_dir *dir, bool half, bm_error *err)
                       : bm_out_dir_file(dir, "ids.txt", &ids, err);
     if (status != BM_OK)
         return status;
-    status = half ? bm_npy_writer_open_again(dir, "signatures.npy", "<u4", 2, 2, &writer, err)
-                  : bm_npy_writer_open(dir, "signatures.npy", "<u4", 2, &writer, err);
+    status =
+        half ? bm_npy_writer_open_again(dir, &(bm_npy_array){"signatures.npy", "<u4", 2}, 2,
+                                        &writer, err)
+             : bm_npy_writer_open(dir, &(bm_npy_array){"signatures.npy", "<u4", 2}, &writer, err);
     if (status == BM_OK && !half)
         status = bm_out_file_write(ids, "first", 5, err);
     if (status == BM_OK && !half)
@@ -123,7 +125,7 @@ static bm_status attempt(const char *target, bool *found, bm_error *err)
 {
     bm_out_dir *dir = NULL;
     *found = false;
-    bm_status status = bm_out_dir_open_again(target, false, &dir, found, err);
+    bm_status status = bm_out_dir_open_again(target, BM_OUT_REFUSE, &dir, found, err);
     if (status == BM_OK)
         status = fill(dir, *found, err);
     if (status == BM_OK)
@@ -259,8 +261,8 @@ static bool run_removal(bool again, long n, int code, bool memory)
     leave(&s, "out.partial/.bandmill-journal");
     const char *target = scratch_at(&s, "out");
     plan_call(n, code, memory);
-    bm_status status = again ? bm_out_dir_open_again(target, false, &dir, &found, NULL)
-                             : bm_out_dir_open(target, false, &dir, NULL);
+    bm_status status = again ? bm_out_dir_open_again(target, BM_OUT_REFUSE, &dir, &found, NULL)
+                             : bm_out_dir_open(target, BM_OUT_REFUSE, &dir, NULL);
     if (status == BM_OK)
         bm_out_dir_preserve(dir, false);
     bm_out_dir_close(status == BM_OK ? dir : NULL);
@@ -291,7 +293,8 @@ Test(resume_calls, a_folder_that_was_there_is_synced_like_a_new_one)
     struct stat info;
     scratch_open(&s);
     leave(&s, "out.partial/.bandmill-journal");
-    cr_assert_eq(bm_out_dir_open_again(scratch_at(&s, "out"), false, &dir, &found, NULL), BM_OK);
+    cr_assert_eq(bm_out_dir_open_again(scratch_at(&s, "out"), BM_OUT_REFUSE, &dir, &found, NULL),
+                 BM_OK);
     cr_assert_eq(bm_out_dir_clear(dir, keep, 1, NULL), BM_OK);
     cr_assert_eq(bm_out_dir_file_again(dir, keep[0], 1, &file, NULL), BM_OK);
     cr_assert_eq(bm_out_file_close(file, NULL), BM_OK);
@@ -316,8 +319,9 @@ Test(resume_calls, a_marker_that_was_moved_before_it_was_locked_locks_nothing)
         leave(&s, "out.partial/.bandmill-journal");
         finishes = scratch_at(&s, moved[i]);
         finished = scratch_at(&s, "elsewhere");
-        cr_expect_eq(bm_out_dir_open_again(scratch_at(&s, "out"), false, &dir, &found, NULL),
-                     BM_ERR_LOCKED);
+        cr_expect_eq(
+            bm_out_dir_open_again(scratch_at(&s, "out"), BM_OUT_REFUSE, &dir, &found, NULL),
+            BM_ERR_LOCKED);
         cr_expect_null(finishes);
         cr_expect_null(dir);
         cr_expect_eq(scratch_count(&s, "."), i == 0 ? 1u : 2u);

@@ -10,6 +10,7 @@
 
 static const bm_str parts[] = {{"text", 4}, {"a", 1}, {"b", 1}, {"id", 2}};
 static const bm_json_path paths[] = {{parts, 1}, {parts + 1, 2}, {parts + 3, 1}};
+static const bm_json_paths wanted = {paths, 3, 2};
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -25,7 +26,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     bm_simd *simd = bm_simd_open();
     CHECK(simd != NULL && bm_json_exact_open(paths, 3, &exact, NULL) == BM_OK);
     CHECK(bm_json_exact_run(exact, (bm_str){bare, size}, slow, &broken, NULL) == BM_OK);
-    bool taken = bm_simd_line(simd, (bm_str){padded, size}, paths, 3, 2, fast);
+    bool taken = bm_simd_line(simd, (bm_str){padded, size}, &wanted, fast);
     CHECK(!taken || broken == NULL);
     for (int i = 0; i < 3 && broken == NULL; i++) {
         CHECK(slow[i].kind != BM_JSON_STRING ||

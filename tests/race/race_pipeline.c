@@ -90,7 +90,7 @@ static void test_threads(void)
     check(bm_pool_run(pool, run_relay, &r, NULL) == BM_OK, "relay runs");
     check(atomic_load(&r.sum) == (size_t)2 * 5000 * 5001 / 2, "the queue loses nothing");
     for (int round = 0; round < 3; round++)
-        bm_pool_for(pool, 100000, 64, add_range, items, NULL);
+        bm_pool_for(pool, (bm_pool_split){100000, 64}, add_range, items, NULL);
     bool right = true;
     for (size_t i = 0; i < 100000; i++)
         right = right && items[i] == 3 * i;

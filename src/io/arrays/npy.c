@@ -1,9 +1,9 @@
-/* npy.c -- the .npy header, written and read, and arrays written row by row.
+/* npy.c -- the header of .npy files, written and read, and arrays written row by row.
  *
- * We write version 1.0 in 128 bytes, whatever the shape, so that the header can be put first and
+ * We write version 1.0 in 128 bytes, whatever the shape, so that a header can be put first and be
  * rewritten when the number of rows is known. We read versions 1.0 to 3.0: a Python dictionary of
- * exactly the keys descr, fortran_order and shape, in any order. Every size is checked against the
- * file's length before anyone allocates by it. */
+ * exactly the keys descr, fortran_order and shape, in any order. The shape is checked against the
+ * file's length, so that nobody allocates by a number that is only claimed. */
 #include "io/arrays/npy.h"
 
 #include <errno.h>
@@ -39,9 +39,10 @@ void bm_npy_header_write(const char *type, uint64_t n_rows, uint64_t n_cols,
 
 /* --- reading --- */
 
+/* The dictionary, and how far it is read. */
 typedef struct dict {
     const char *at, *end;
-    const char *path;
+    const char *path; /* of the file, in errors */
     bm_npy_header *out;
     bool has_type, has_order, has_shape;
 } dict;
@@ -176,17 +177,22 @@ static bm_status read_dict(dict *d, bm_error *err)
     return BM_OK;
 }
 
-static bm_status read_at(int fd, const char *path, void *out, size_t len, off_t at, bm_error *err)
+typedef struct source {
+    int fd;
+    const char *path;
+} source;
+
+static bm_status read_at(const source *from, void *out, size_t len, off_t at, bm_error *err)
 {
     char *to = out;
     while (len > 0) {
-        ssize_t n = pread(fd, to, len, at);
+        ssize_t n = pread(from->fd, to, len, at);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            return bm_fail_errno(err, errno, path, "cannot read");
+            return bm_fail_errno(err, errno, from->path, "cannot read");
         if (n == 0)
-            return bm_fail_at(err, BM_ERR_INPUT, path, 0, "ends within its .npy header");
+            return bm_fail_at(err, BM_ERR_INPUT, from->path, 0, "ends within its .npy header");
         to += n;
         at += n;
         len -= (size_t)n;
@@ -212,6 +218,7 @@ static bm_status check_length(const char *path, const bm_npy_header *h, uint64_t
 
 bm_status bm_npy_header_read(int fd, const char *path, bm_npy_header *out, bm_error *err)
 {
+    const source file = {fd, path};
     unsigned char fixed[12];
     struct stat info;
     if (fstat(fd, &info) != 0)
@@ -220,7 +227,7 @@ bm_status bm_npy_header_read(int fd, const char *path, bm_npy_header *out, bm_er
         return bm_fail_at(err, BM_ERR_INPUT, path, 0, "is no regular file (expected .npy)");
     if (info.st_size < 12)
         return bm_fail_at(err, BM_ERR_INPUT, path, 0, "is no .npy file (too short)");
-    bm_status status = read_at(fd, path, fixed, sizeof fixed, 0, err);
+    bm_status status = read_at(&file, fixed, sizeof fixed, 0, err);
     if (status != BM_OK)
         return status;
     if (memcmp(fixed, MAGIC, 6) != 0)
@@ -240,7 +247,7 @@ bm_status bm_npy_header_read(int fd, const char *path, bm_npy_header *out, bm_er
         return bm_fail_nomem(err, len);
     bm_npy_header header = {.data_offset = begin + len};
     dict d = {.at = text, .end = text + len, .path = path, .out = &header};
-    status = read_at(fd, path, text, len, (off_t)begin, err);
+    status = read_at(&file, text, len, (off_t)begin, err);
     if (status == BM_OK)
         status = read_dict(&d, err);
     if (status == BM_OK)
@@ -253,16 +260,22 @@ bm_status bm_npy_header_read(int fd, const char *path, bm_npy_header *out, bm_er
 
 /* --- writing --- */
 
-bm_status bm_npy_writer_open(bm_out_dir *dir, const char *name, const char *type, uint64_t n_cols,
-                             bm_npy_writer *out, bm_error *err)
+static bm_npy_writer writer_of(const bm_npy_array *array)
+{
+    bm_npy_writer writer = {.n_cols = array->n_cols};
+    memcpy(writer.type, array->type, 3);
+    return writer;
+}
+
+bm_status bm_npy_writer_open(bm_out_dir *dir, const bm_npy_array *array, bm_npy_writer *out,
+                             bm_error *err)
 {
     char header[BM_NPY_HEADER_BYTES];
-    bm_npy_writer writer = {.n_cols = n_cols};
-    memcpy(writer.type, type, 3);
-    bm_status status = bm_out_dir_file(dir, name, &writer.file, err);
+    bm_npy_writer writer = writer_of(array);
+    bm_status status = bm_out_dir_file(dir, array->name, &writer.file, err);
     if (status != BM_OK)
         return status;
-    bm_npy_header_write(type, 0, n_cols, header);
+    bm_npy_header_write(writer.type, 0, array->n_cols, header);
     status = bm_out_file_write(writer.file, header, sizeof header, err);
     if (status != BM_OK)
         bm_out_file_abort(writer.file);
@@ -277,18 +290,17 @@ static uint64_t width_of(const bm_npy_writer *writer)
     return (writer->n_cols == 0 ? 1 : writer->n_cols) * (uint64_t)(writer->type[2] - '0');
 }
 
-bm_status bm_npy_writer_open_again(bm_out_dir *dir, const char *name, const char *type,
-                                   uint64_t n_cols, uint64_t n_rows, bm_npy_writer *out,
-                                   bm_error *err)
+bm_status bm_npy_writer_open_again(bm_out_dir *dir, const bm_npy_array *array, uint64_t n_rows,
+                                   bm_npy_writer *out, bm_error *err)
 {
     uint64_t bytes;
-    bm_npy_writer writer = {.n_cols = n_cols, .n_rows = n_rows};
-    memcpy(writer.type, type, 3);
+    bm_npy_writer writer = writer_of(array);
+    writer.n_rows = n_rows;
     if (__builtin_mul_overflow(n_rows, width_of(&writer), &bytes) ||
         __builtin_add_overflow(bytes, BM_NPY_HEADER_BYTES, &bytes))
-        return bm_fail_at(err, BM_ERR_FORMAT, name, 0, "an array cannot have %" PRIu64 " rows",
-                          n_rows);
-    bm_status status = bm_out_dir_file_again(dir, name, bytes, &writer.file, err);
+        return bm_fail_at(err, BM_ERR_FORMAT, array->name, 0,
+                          "an array cannot have %" PRIu64 " rows", n_rows);
+    bm_status status = bm_out_dir_file_again(dir, array->name, bytes, &writer.file, err);
     if (status == BM_OK)
         *out = writer;
     return status;

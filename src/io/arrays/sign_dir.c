@@ -1,4 +1,5 @@
-/* sign_dir.c -- signatures, shingle counts and ids of a directory that `sign` wrote. */
+/* sign_dir.c -- the three files of a directory of signatures, checked against its manifest and read
+ * by pread. */
 #include "io/arrays/sign_dir.h"
 
 #include <errno.h>
@@ -11,13 +12,15 @@
 #include "base/error.h"
 #include "io/json/json_write.h"
 #include "io/arrays/npy.h"
+#include "model/file_names.h"
 
 #define PLACE_ROWS  1024u
 #define BLOCK_BYTES ((size_t)256 << 10)
 #define READ_MAX    ((size_t)1 << 30)
 
+/* One of the files. */
 typedef struct part {
-    int fd;
+    int fd; /* -1: not open */
     char *path;
     bm_npy_header header;
 } part;
@@ -29,11 +32,12 @@ struct bm_sign_dir {
     part words, counts, ids;
     uint64_t n_docs;
     uint32_t perms;
-    uint64_t *places; /* byte of row 0, 1024, 2048 … in ids.txt, and of the end */
+    uint64_t *places; /* in ids.txt, in bytes: of row 0, 1024, 2048 …, and of the end */
     size_t n_places, cap_places;
 };
 
-/* Bytes of an open part; what is there was checked at open, so a short read is corruption. */
+/* That so many bytes are there was checked at open; that they are not means that the file
+ * changed. */
 static bm_status read_bytes(const part *from, void *out, size_t len, uint64_t at, bm_error *err)
 {
     char *to = out;
@@ -55,15 +59,9 @@ static bm_status read_bytes(const part *from, void *out, size_t len, uint64_t at
 
 static bm_status open_part(const bm_sign_dir *dir, const char *name, part *out, bm_error *err)
 {
-    bm_buf path = {0};
-    bm_status status = bm_buf_add_format(&path, err, "%s/%s", dir->path, name);
-    if (status == BM_OK)
-        status = bm_buf_end(&path, err);
-    if (status != BM_OK) {
-        bm_buf_reset(&path);
+    bm_status status = bm_string_format(&out->path, err, "%s/%s", dir->path, name);
+    if (status != BM_OK)
         return status;
-    }
-    out->path = path.data;
     out->fd = open(out->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (out->fd < 0 && errno == ENOENT)
         return bm_fail_at(err, BM_ERR_FORMAT, out->path, 0, "is missing (sign writes it)");
@@ -101,10 +99,7 @@ static bm_status open_array(const bm_sign_dir *dir, const char *name, uint64_t c
 
 static bm_status add_place(bm_sign_dir *dir, uint64_t place, bm_error *err)
 {
-    void *array = dir->places;
-    bm_status status =
-        bm_grow(&array, &dir->cap_places, dir->n_places + 1, sizeof *dir->places, err);
-    dir->places = array;
+    bm_status status = bm_grow_array(&dir->places, &dir->cap_places, dir->n_places + 1, err);
     if (status == BM_OK)
         dir->places[dir->n_places++] = place;
     return status;
@@ -147,7 +142,7 @@ static bm_status index_ids(bm_sign_dir *dir, char *block, bm_error *err)
 static bm_status open_ids(bm_sign_dir *dir, bm_error *err)
 {
     struct stat info;
-    bm_status status = open_part(dir, "ids.txt", &dir->ids, err);
+    bm_status status = open_part(dir, BM_FILE_IDS, &dir->ids, err);
     if (status != BM_OK)
         return status;
     if (fstat(dir->ids.fd, &info) != 0 || !S_ISREG(info.st_mode))
@@ -160,8 +155,8 @@ static bm_status open_ids(bm_sign_dir *dir, bm_error *err)
     return status;
 }
 
-/* The schemes whose words are 32 bits wide, by name: this room does not know the room of schemes.
- */
+/* Schemes whose words are 32 bits wide. By name, since the room of schemes is not seen from
+ * here. */
 static bool known_scheme(const char *name)
 {
     return strcmp(name, "affine32") == 0 || strcmp(name, "oph") == 0;
@@ -169,43 +164,40 @@ static bool known_scheme(const char *name)
 
 static bm_status open_manifest(bm_sign_dir *dir, bm_error *err)
 {
-    bm_buf path = {0};
-    bm_status status = bm_buf_add_format(&path, err, "%s/manifest.json", dir->path);
+    char *path = NULL;
+    bm_status status = bm_string_format(&path, err, "%s/%s", dir->path, BM_FILE_MANIFEST);
     if (status == BM_OK)
-        status = bm_buf_end(&path, err);
-    if (status == BM_OK)
-        status = bm_manifest_open(path.data, &dir->manifest, err);
+        status = bm_manifest_open(path, &dir->manifest, err);
     if (status == BM_OK && strcmp(bm_manifest_kind(dir->manifest), "signatures") != 0)
-        status = bm_fail_at(err, BM_ERR_FORMAT, path.data, 0,
-                            "\"kind\" is \"%s\" (expected \"signatures\")",
-                            bm_manifest_kind(dir->manifest));
+        status =
+            bm_fail_at(err, BM_ERR_FORMAT, path, 0, "\"kind\" is \"%s\" (expected \"signatures\")",
+                       bm_manifest_kind(dir->manifest));
     if (status == BM_OK)
         status = bm_manifest_provenance(dir->manifest, &dir->provenance, err);
     if (status == BM_OK && !known_scheme(dir->provenance->scheme))
-        status = bm_fail_at(err, BM_ERR_FORMAT, path.data, 0,
+        status = bm_fail_at(err, BM_ERR_FORMAT, path, 0,
                             "\"provenance.scheme\" is \"%s\" (expected \"affine32\" or \"oph\")",
                             dir->provenance->scheme);
     if (status == BM_OK && (dir->provenance->perms < 1 || dir->provenance->perms > BM_PERMS_MAX))
-        status = bm_fail_at(err, BM_ERR_FORMAT, path.data, 0,
+        status = bm_fail_at(err, BM_ERR_FORMAT, path, 0,
                             "\"provenance.perms\" is %" PRIu64 " (expected 1 to %u)",
                             dir->provenance->perms, BM_PERMS_MAX);
     if (status == BM_OK)
         status = bm_manifest_count(dir->manifest, "documents", &dir->n_docs, err);
     if (status == BM_OK)
         dir->perms = (uint32_t)dir->provenance->perms;
-    bm_buf_reset(&path);
+    bm_free(path);
     return status;
 }
 
 bool bm_sign_dir_is(const char *path)
 {
-    bm_buf name = {0};
+    char *name = NULL;
     bm_manifest *manifest = NULL;
-    bool is = bm_buf_add_format(&name, NULL, "%s/manifest.json", path) == BM_OK &&
-              bm_buf_end(&name, NULL) == BM_OK &&
-              bm_manifest_open(name.data, &manifest, NULL) == BM_OK;
+    bool is = bm_string_format(&name, NULL, "%s/%s", path, BM_FILE_MANIFEST) == BM_OK &&
+              bm_manifest_open(name, &manifest, NULL) == BM_OK;
     bm_manifest_close(manifest);
-    bm_buf_reset(&name);
+    bm_free(name);
     return is;
 }
 
@@ -220,9 +212,9 @@ bm_status bm_sign_dir_open(const char *path, bm_sign_dir **out, bm_error *err)
     if (status == BM_OK)
         status = open_manifest(dir, err);
     if (status == BM_OK)
-        status = open_array(dir, "signatures.npy", dir->perms, &dir->words, err);
+        status = open_array(dir, BM_FILE_SIGNATURES, dir->perms, &dir->words, err);
     if (status == BM_OK)
-        status = open_array(dir, "n_shingles.npy", 0, &dir->counts, err);
+        status = open_array(dir, BM_FILE_N_SHINGLES, 0, &dir->counts, err);
     if (status == BM_OK)
         status = open_ids(dir, err);
     if (status != BM_OK) {
@@ -307,40 +299,48 @@ bm_status bm_sign_dir_n_shingles(const bm_sign_dir *dir, uint64_t first, size_t 
     return status;
 }
 
-/* Ids skip … skip+n-1 of `lines`, which begins at row `row` of the file. */
-static bm_status take_ids(const bm_sign_dir *dir, bm_str lines, uint64_t row, size_t skip, size_t n,
-                          bm_buf *text, size_t *ends, bm_error *err)
+/* Lines skip … skip+n-1 of those in `lines`, which begin at row `row` of the file. */
+typedef struct stretch {
+    bm_str lines;
+    uint64_t row;
+    size_t skip, n;
+} stretch;
+
+/* `ends` is that of the stretch's first id. */
+static bm_status take_ids(const bm_sign_dir *dir, const stretch *from, bm_buf *text, size_t *ends,
+                          bm_error *err)
 {
-    const char *from = lines.data, *end = lines.data + lines.len;
-    for (size_t i = 0; i < skip + n; i++) {
-        const char *stop = memchr(from, '\n', (size_t)(end - from));
+    const char *at = from->lines.data, *end = from->lines.data + from->lines.len;
+    for (size_t i = 0; i < from->skip + from->n; i++) {
+        const char *stop = memchr(at, '\n', (size_t)(end - at));
         if (stop == NULL)
-            return bm_fail_at(err, BM_ERR_FORMAT, dir->ids.path, row + i + 1,
+            return bm_fail_at(err, BM_ERR_FORMAT, dir->ids.path, from->row + i + 1,
                               "changed while it was read");
-        if (i >= skip) {
+        if (i >= from->skip) {
             size_t begin = text->len;
-            bm_status status = bm_buf_add(text, from, (size_t)(stop - from), err);
+            bm_status status = bm_buf_add(text, at, (size_t)(stop - at), err);
             if (status != BM_OK)
                 return status;
             size_t len =
                 text->len == begin ? 0 : bm_tsv_unescape(text->data + begin, text->len - begin);
             if (len == SIZE_MAX)
-                return bm_fail_at(err, BM_ERR_FORMAT, dir->ids.path, row + i + 1,
+                return bm_fail_at(err, BM_ERR_FORMAT, dir->ids.path, from->row + i + 1,
                                   "a broken escape in an id");
             text->len = begin + len;
-            ends[i - skip] = text->len;
+            ends[i - from->skip] = text->len;
         }
-        from = stop + 1;
+        at = stop + 1;
     }
     return BM_OK;
 }
 
-bm_status bm_sign_dir_ids(const bm_sign_dir *dir, uint64_t first, size_t n, bm_buf *text,
-                          size_t *ends, bm_error *err)
+bm_status bm_sign_dir_ids(const bm_sign_dir *dir, uint64_t first, size_t n, const bm_sign_ids *out,
+                          bm_error *err)
 {
     bm_buf lines = {0};
+    size_t *ends = out->ends;
     bm_status status = check_range(dir, first, n, err);
-    while (status == BM_OK && n > 0) { /* one stretch between places at a time */
+    while (status == BM_OK && n > 0) { /* what lies between two places, at a time */
         size_t place = (size_t)(first / PLACE_ROWS), skip = (size_t)(first % PLACE_ROWS);
         size_t take = PLACE_ROWS - skip < n ? PLACE_ROWS - skip : n;
         uint64_t begin = dir->places[place];
@@ -349,9 +349,9 @@ bm_status bm_sign_dir_ids(const bm_sign_dir *dir, uint64_t first, size_t n, bm_b
         status = bm_buf_reserve(&lines, len, err);
         if (status == BM_OK)
             status = read_bytes(&dir->ids, lines.data, len, begin, err);
+        const stretch from = {{lines.data, len}, first - skip, skip, take};
         if (status == BM_OK)
-            status =
-                take_ids(dir, (bm_str){lines.data, len}, first - skip, skip, take, text, ends, err);
+            status = take_ids(dir, &from, out->text, ends, err);
         first += take;
         ends += take;
         n -= take;

@@ -1,13 +1,13 @@
 /* sign_dir.h -- reading a directory that `sign` wrote.
  *
- * Opening checks that manifest.json is ours and of kind "signatures", that signatures.npy is <u4
- * (N, K) with K its provenance's perms, that n_shingles.npy is <u4 (N) and ids.txt has N lines, and
- * that N is the manifest's count of documents: else BM_ERR_FORMAT that names the file and the
- * field. SHA-256 digests are checked only on request (bm_manifest_check), since that reads all of
- * it. Rows are read by pread in blocks; a sparse table of places (8 bytes for each 1,024 rows)
- * gives access to ids from any row.
+ * Opening checks that manifest.json is ours and of kind "signatures", and with N its count of
+ * documents and K the permutations of its provenance, that signatures.npy is <u4 (N, K),
+ * n_shingles.npy <u4 (N), and ids.txt has N lines: else BM_ERR_FORMAT names the file and the field.
+ * SHA-256 digests are checked only on request (bm_manifest_check), since that reads everything.
+ * Rows are read from the files as they are asked for. For the ids, a table holds the place of every
+ * 1,024th line (8 bytes each), so that reading can begin at any row.
  *
- * Threads: after open, rows, n_shingles and ids may be read by several threads at once. */
+ * Threads: once open, rows, n_shingles and ids may be read by several threads at once. */
 #ifndef BM_IO_ARRAYS_SIGN_DIR_H
 #define BM_IO_ARRAYS_SIGN_DIR_H
 
@@ -19,7 +19,7 @@
 
 typedef struct bm_sign_dir bm_sign_dir;
 
-/* A directory that holds a manifest.json of ours: signatures rather than documents (cli.md 1). */
+/* Does the directory hold a manifest.json of ours? Then it is signatures, and no documents. */
 bool bm_sign_dir_is(const char *path);
 bm_status bm_sign_dir_open(const char *path, bm_sign_dir **out, bm_error *err);
 void bm_sign_dir_close(bm_sign_dir *dir); /* NULL is fine */
@@ -29,16 +29,23 @@ uint64_t bm_sign_dir_docs(const bm_sign_dir *dir);
 uint32_t bm_sign_dir_perms(const bm_sign_dir *dir);
 const bm_manifest *bm_sign_dir_manifest(const bm_sign_dir *dir);
 const bm_provenance *bm_sign_dir_provenance(const bm_sign_dir *dir);
-/* May the two be used together? False: *field names what differs. */
+/* May the two be used together (bm_provenance_same)? False: *field names what differs. */
 bool bm_sign_dir_same_provenance(const bm_sign_dir *a, const bm_sign_dir *b, const char **field);
 
-/* Rows first … first+n-1: n * perms words, filled. */
+/* Fills `words` with the signatures first … first+n-1: n * perms words. */
 bm_status bm_sign_dir_rows(const bm_sign_dir *dir, uint64_t first, size_t n, uint32_t *words,
                            bm_error *err);
+/* Their numbers of distinct shingles. */
 bm_status bm_sign_dir_n_shingles(const bm_sign_dir *dir, uint64_t first, size_t n, uint32_t *out,
                                  bm_error *err);
-/* Ids, unescaped, appended to `text`; ends[i] (filled, n) is where id i ends in it. */
-bm_status bm_sign_dir_ids(const bm_sign_dir *dir, uint64_t first, size_t n, bm_buf *text,
-                          size_t *ends, bm_error *err);
+
+/* Where ids go: appended to `text`, unescaped; ends[i] is filled with the place where id i ends. */
+typedef struct bm_sign_ids {
+    bm_buf *text;
+    size_t *ends;
+} bm_sign_ids;
+
+bm_status bm_sign_dir_ids(const bm_sign_dir *dir, uint64_t first, size_t n, const bm_sign_ids *out,
+                          bm_error *err);
 
 #endif

@@ -4,40 +4,43 @@
  *       '--{--> KEY or }     '--} ]--> AFTER, DONE at depth 0
  *       '--[--> VALUE or ]
  *
- * A path follows the nesting: `matched` of its parts name the objects that enclose the value now
- * being read (parts[0] at depth 1). A key at depth d can go on with a path only when d-1 of its
- * parts are matched; a second key of the same name forgets what the first one held. Arrays add a
- * depth that no part can match, so paths do not reach into them. */
+ * Paths are followed while the text is read: `matched` of a path's parts name the objects that
+ * enclose the value now being read (parts[0] at depth 1). A key at depth d can go on with a path
+ * only when d-1 of its parts are matched; a second key of the same name forgets what the first one
+ * held. Arrays add a depth that no part can match, so paths do not reach into them. */
 #include "io/json/json_exact.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "base/memory.h"
 #include "base/utf8.h"
 #include "io/json/json_string.h"
 
 typedef enum state { VALUE, VALUE_OR_END, KEY, KEY_OR_END, COLON, AFTER, DONE } state;
 
+/* How far a path has been followed. */
 typedef struct follow {
     size_t matched;
-    bool wanted;       /* the value that comes now is the path's */
-    size_t out_offset; /* of its string in exact->out */
-    bool in_out;
+    bool wanted;       /* the value that comes next is the path's */
+    bool in_out;       /* its string was rewritten, and lies in exact->out ... */
+    size_t out_offset; /* ... from here on */
 } follow;
 
 struct bm_json_exact {
     const bm_json_path *paths;
     size_t n_paths;
     follow *follows;
-    bm_json_field *fields; /* of the run */
+    bm_json_field *fields; /* to be filled by this run */
     bm_str text;
     size_t pos;
     state state;
     uint32_t depth;
-    uint8_t is_object[BM_JSON_DEPTH_MAX / 8]; /* a bit a level */
-    bm_buf out, key;
-    bm_status status; /* want of memory */
+    uint8_t is_object[BM_JSON_DEPTH_MAX / 8]; /* a bit a level; else it is an array */
+    bm_buf out;                               /* the strings that had to be rewritten */
+    bm_buf key;
+    bm_status status; /* BM_ERR_NOMEM: the run ends */
     bm_error *err;
     char reason[160];
 };
@@ -111,7 +114,7 @@ static void leave(bm_json_exact *x)
     x->state = x->depth == 0 ? DONE : AFTER;
 }
 
-/* A value of this kind begins: the paths that want it know now. true: some path does. */
+/* A value of this kind begins: fill the fields of the paths that want it. True: there are some. */
 static bool settle(bm_json_exact *x, bm_json_kind kind, bm_str source)
 {
     bool wanted = false;

@@ -1,20 +1,18 @@
 /* json_exact.h -- a parser of RFC 8259 to the letter, for what simdjson refuses.
  *
  * It reads one JSON text, says exactly where and why it is broken, and picks out fields by dotted
- * path. UTF-8 never breaks a text: inside strings each maximal invalid subpart and each unpaired
- * surrogate escape becomes U+FFFD, counted in the fields that were asked for. Numbers of any size
- * are numbers. Nesting is limited to BM_JSON_DEPTH_MAX, as the RFC allows.
+ * path. Bytes that are not UTF-8 do not break a text: inside strings each maximal invalid subpart
+ * and each unpaired surrogate escape becomes U+FFFD, counted in the fields that were asked for. A
+ * number may be of any size. Nesting is limited to BM_JSON_DEPTH_MAX, as the RFC allows.
  *
- * Iterative: depth costs a bit, not a stack frame. One thread at a time. */
+ * It does not recurse: a level of nesting costs a bit, not a stack frame. One thread at a time. */
 #ifndef BM_IO_JSON_JSON_EXACT_H
 #define BM_IO_JSON_JSON_EXACT_H
 
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
-#include "base/memory.h"
-#include "io/json/json_read.h"
-#include "io/json/json_simd.h" /* bm_json_path */
+#include "io/json/json_field.h"
 
 #define BM_JSON_DEPTH_MAX 1024u
 

@@ -1,6 +1,6 @@
-/* json_read.c -- records: simdjson first, the exact parser for what it refuses. Small documents:
- * the exact parser alone, run anew for each field, which for a manifest of a few kilobytes costs
- * microseconds and keeps no tree. */
+/* json_read.c -- records go to simdjson first, and to the exact parser where it refuses them. Of a
+ * small document only the text is kept, and the exact parser runs again for each field that is
+ * asked for: microseconds, for a report of a few kilobytes. */
 #include "io/json/json_read.h"
 
 #include <errno.h>
@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/memory.h"
 #include "io/json/json_exact.h"
 #include "io/json/json_simd.h"
 
@@ -67,7 +68,7 @@ static bm_status split_paths(const char *const *paths, size_t n, path_set *out, 
 
 struct bm_json_line {
     path_set paths;
-    size_t number_path;
+    bm_json_paths wanted; /* the same, for the parsers */
     bm_simd *simd;
     bm_json_exact *exact;
 };
@@ -78,8 +79,8 @@ bm_status bm_json_line_open(const char *const *paths, size_t n, size_t number_pa
     bm_json_line *line = bm_alloc_zero(1, sizeof *line);
     if (line == NULL)
         return bm_fail_nomem(err, sizeof *line);
-    line->number_path = number_path;
     bm_status status = split_paths(paths, n, &line->paths, err);
+    line->wanted = (bm_json_paths){line->paths.paths, n, number_path};
     if (status == BM_OK)
         status = bm_json_exact_open(line->paths.paths, n, &line->exact, err);
     if (status == BM_OK && (line->simd = bm_simd_open()) == NULL)
@@ -106,7 +107,7 @@ bm_status bm_json_line_run(bm_json_line *line, bm_str text, bm_json_field *field
                            const char **broken, bm_error *err)
 {
     *broken = NULL;
-    if (bm_simd_line(line->simd, text, line->paths.paths, line->paths.n, line->number_path, fields))
+    if (bm_simd_line(line->simd, text, &line->wanted, fields))
         return BM_OK;
     return bm_json_exact_run(line->exact, text, fields, broken, err);
 }
@@ -114,7 +115,7 @@ bm_status bm_json_line_run(bm_json_line *line, bm_str text, bm_json_field *field
 struct bm_json_doc {
     char *path;
     bm_buf text;
-    char **strings; /* given out, owned */
+    char **strings; /* those given out, owned */
     size_t n_strings, cap_strings;
 };
 
@@ -141,9 +142,10 @@ static bm_status read_file(const char *path, bm_buf *text, bm_error *err)
     return status;
 }
 
-/* One field (NULL: none, only look whether the document is whole). */
-static bm_status look_up(const bm_json_doc *doc, const char *field, bm_json_field *out, char **copy,
-                         bm_error *err)
+/* One field (NULL: none, only look whether the document is whole); its value is copied to `copy`
+ * where that is not NULL. */
+static bm_status look_up(const bm_json_doc *doc, const char *field, bm_json_field *out,
+                         bm_buf *copy, bm_error *err)
 {
     path_set paths;
     bm_json_exact *exact = NULL;
@@ -157,9 +159,10 @@ static bm_status look_up(const bm_json_doc *doc, const char *field, bm_json_fiel
                                    out, &broken, err);
     if (status == BM_OK && broken != NULL)
         status = bm_fail_at(err, BM_ERR_FORMAT, doc->path, 0, "%s", broken);
-    if (status == BM_OK && copy != NULL &&
-        (*copy = bm_strndup(out->value.data, out->value.len)) == NULL)
-        status = bm_fail_nomem(err, out->value.len);
+    if (status == BM_OK && copy != NULL)
+        status = bm_buf_add(copy, out->value.data, out->value.len, err);
+    if (status == BM_OK && copy != NULL)
+        status = bm_buf_end(copy, err);
     bm_json_exact_close(exact);
     free_paths(&paths);
     return status;
@@ -198,50 +201,40 @@ void bm_json_doc_close(bm_json_doc *doc)
     bm_free(doc);
 }
 
-/* The field, of this kind, as text that the caller frees. */
-static bm_status get(const bm_json_doc *doc, const char *field, bm_json_kind kind, bm_str *value,
-                     char **copy, bm_error *err)
+/* The value of a field, which is of this kind; `out` ({0}) stays so on failure. */
+static bm_status get(const bm_json_doc *doc, const char *field, bm_json_kind kind, bm_buf *out,
+                     bm_error *err)
 {
     bm_json_field found;
-    *copy = NULL;
-    bm_status status = look_up(doc, field, &found, copy, err);
+    bm_status status = look_up(doc, field, &found, out, err);
     if (status == BM_OK && found.kind != kind)
         status = bm_fail_at(err, BM_ERR_FORMAT, doc->path, 0, "no %s in field '%s'",
                             kind == BM_JSON_STRING ? "string" : "number", field);
-    if (status != BM_OK) {
-        bm_free(*copy);
-        *copy = NULL;
-        return status;
-    }
-    *value = (bm_str){.data = *copy, .len = found.value.len};
-    return BM_OK;
+    if (status != BM_OK)
+        bm_buf_reset(out);
+    return status;
 }
 
 bm_status bm_json_doc_string(const bm_json_doc *doc, const char *field, bm_str *out, bm_error *err)
 {
     bm_json_doc *own = (bm_json_doc *)doc; /* what was looked up stays with the document */
-    char *copy;
-    bm_str value;
-    bm_status status = get(doc, field, BM_JSON_STRING, &value, &copy, err);
-    if (status != BM_OK)
-        return status;
-    void *strings = own->strings;
-    status = bm_grow(&strings, &own->cap_strings, own->n_strings + 1, sizeof *own->strings, err);
-    own->strings = strings;
+    bm_buf value = {0};
+    bm_status status = get(doc, field, BM_JSON_STRING, &value, err);
+    if (status == BM_OK)
+        status = bm_grow_array(&own->strings, &own->cap_strings, own->n_strings + 1, err);
     if (status != BM_OK) {
-        bm_free(copy);
+        bm_buf_reset(&value);
         return status;
     }
-    own->strings[own->n_strings++] = copy;
-    *out = value;
+    own->strings[own->n_strings++] = value.data;
+    *out = (bm_str){value.data, value.len};
     return BM_OK;
 }
 
 bm_status bm_json_doc_uint(const bm_json_doc *doc, const char *field, uint64_t *out, bm_error *err)
 {
-    char *copy;
-    bm_str text;
-    bm_status status = get(doc, field, BM_JSON_NUMBER, &text, &copy, err);
+    bm_buf text = {0};
+    bm_status status = get(doc, field, BM_JSON_NUMBER, &text, err);
     if (status != BM_OK)
         return status;
     uint64_t value = 0;
@@ -251,7 +244,7 @@ bm_status bm_json_doc_uint(const bm_json_doc *doc, const char *field, uint64_t *
         ok = digit <= 9 && !__builtin_mul_overflow(value, UINT64_C(10), &value) &&
              !__builtin_add_overflow(value, (uint64_t)digit, &value);
     }
-    bm_free(copy);
+    bm_buf_reset(&text);
     if (!ok)
         return bm_fail_at(err, BM_ERR_FORMAT, doc->path, 0,
                           "field '%s' is no whole number from 0 to 2^64-1", field);
@@ -261,14 +254,13 @@ bm_status bm_json_doc_uint(const bm_json_doc *doc, const char *field, uint64_t *
 
 bm_status bm_json_doc_double(const bm_json_doc *doc, const char *field, double *out, bm_error *err)
 {
-    char *copy;
-    bm_str text;
-    bm_status status = get(doc, field, BM_JSON_NUMBER, &text, &copy, err);
+    bm_buf text = {0};
+    bm_status status = get(doc, field, BM_JSON_NUMBER, &text, err);
     if (status != BM_OK)
         return status;
     double value;
-    bool ok = bm_simd_double(text, &value);
-    bm_free(copy);
+    bool ok = bm_simd_double((bm_str){text.data, text.len}, &value);
+    bm_buf_reset(&text);
     if (!ok)
         return bm_fail_at(err, BM_ERR_FORMAT, doc->path, 0, "field '%s' is out of range", field);
     *out = value;

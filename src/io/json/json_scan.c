@@ -1,10 +1,11 @@
-/* json_scan.c -- a walk over JSON text by brackets and quotes. Values are spans of the text; the
- * walk keeps no stack but in bm_json_scan_copy, which stops descending at MAX_DEPTH. */
+/* json_scan.c -- a walk over JSON text by brackets and quotes. Values are parts of the text; only
+ * bm_json_scan_copy recurses, and goes no deeper than MAX_DEPTH. */
 #include "io/json/json_scan.h"
 
 #include <string.h>
 
 #include "base/error.h"
+#include "base/utf8_code.h"
 
 #define MAX_DEPTH 64u
 
@@ -135,34 +136,10 @@ static bool hex4(const char *digits, uint32_t *out)
     return true;
 }
 
-static bm_status add_code_point(bm_buf *out, uint32_t c, bm_error *err)
-{
-    unsigned char b[4];
-    size_t n = 1;
-    if (c < 0x80) {
-        b[0] = (unsigned char)c;
-    } else if (c < 0x800) {
-        b[0] = (unsigned char)(0xC0 | c >> 6);
-        b[1] = (unsigned char)(0x80 | (c & 63));
-        n = 2;
-    } else if (c < 0x10000) {
-        b[0] = (unsigned char)(0xE0 | c >> 12);
-        b[1] = (unsigned char)(0x80 | (c >> 6 & 63));
-        b[2] = (unsigned char)(0x80 | (c & 63));
-        n = 3;
-    } else {
-        b[0] = (unsigned char)(0xF0 | c >> 18);
-        b[1] = (unsigned char)(0x80 | (c >> 12 & 63));
-        b[2] = (unsigned char)(0x80 | (c >> 6 & 63));
-        b[3] = (unsigned char)(0x80 | (c & 63));
-        n = 4;
-    }
-    return bm_buf_add(out, b, n, err);
-}
-
 /* The \uXXXX at `at` (of its u), with its second half if it is a surrogate pair. */
 static bm_status add_unicode(bm_str text, size_t *at, bm_buf *out, bm_error *err)
 {
+    char bytes[4];
     uint32_t c, low;
     if (*at + 5 > text.len || !hex4(text.data + *at + 1, &c))
         return bm_fail(err, BM_ERR_FORMAT, "a broken \\u escape");
@@ -174,8 +151,8 @@ static bm_status add_unicode(bm_str text, size_t *at, bm_buf *out, bm_error *err
         *at += 6;
     }
     if (c >= 0xD800 && c < 0xE000)
-        c = 0xFFFD;
-    return add_code_point(out, c, err);
+        c = BM_REPLACEMENT;
+    return bm_buf_add(out, bytes, (size_t)(bm_utf8_put(bytes, c) - bytes), err);
 }
 
 bm_status bm_json_scan_string(bm_str quoted, bm_buf *out, bm_error *err)

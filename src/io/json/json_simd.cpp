@@ -1,10 +1,10 @@
 // json_simd.cpp -- simdjson's DOM, called from C.
 //
-// The DOM validates all of a line (On-Demand would not), and iterating an object shows every key,
-// so that the last of equal keys can count. Refused, though simdjson may accept it: a line that
-// begins with a byte order mark (later versions skip it), a string with an unpaired surrogate (some
-// versions let the low half through), a number whose source text cannot be told from its value (-0,
-// doubles).
+// The DOM validates all of a line (the On-Demand interface would not), and walking an object shows
+// every key, so that the last of equal keys can count. Refused, though simdjson may accept them:
+//   a line that begins with a byte order mark        (later versions skip it)
+//   a string with an unpaired surrogate              (some versions let the low half through)
+//   a number whose source text is wanted but cannot be told from its value        (-0, doubles)
 #include "io/json/json_simd.h"
 
 #include <charconv>
@@ -144,8 +144,8 @@ extern "C" void bm_simd_close(bm_simd *simd)
     delete simd;
 }
 
-extern "C" bool bm_simd_line(bm_simd *simd, bm_str text, const bm_json_path *paths, size_t n_paths,
-                             size_t number_path, bm_json_field *fields)
+extern "C" bool bm_simd_line(bm_simd *simd, bm_str text, const bm_json_paths *paths,
+                             bm_json_field *fields)
 {
     if (text.len == 0 || text.len > BM_SIMD_MAX_BYTES || text.data[0] == '\xEF')
         return false;
@@ -154,11 +154,11 @@ extern "C" bool bm_simd_line(bm_simd *simd, bm_str text, const bm_json_path *pat
     if (simd->parser.parse(text.data, text.len, false).get(root) != simdjson::SUCCESS ||
         root.get_object().get(object) != simdjson::SUCCESS)
         return false;
-    for (size_t i = 0; i < n_paths; i++) {
+    for (size_t i = 0; i < paths->n; i++) {
         element value;
         fields[i] = {BM_JSON_MISSING, {"", 0}, 0, 0};
-        if (find_path(object, paths[i], &value) &&
-            !take_value(simd, value, i == number_path, &fields[i]))
+        if (find_path(object, paths->paths[i], &value) &&
+            !take_value(simd, value, i == paths->number_path, &fields[i]))
             return false;
     }
     return true;

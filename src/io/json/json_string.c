@@ -1,12 +1,13 @@
-/* json_string.c -- scanning by words of eight bytes, unescaping run by run.
+/* json_string.c -- strings are scanned eight bytes at a time, and unescaped run by run.
  *
- * A run between two escapes is repaired on its own: a backslash ends every UTF-8 sequence, so the
- * result is that of the whole string. */
+ * A run between two escapes is repaired for itself: no UTF-8 sequence goes on past a backslash, so
+ * the result is that of the whole string. */
 #include "io/json/json_string.h"
 
 #include <string.h>
 
 #include "base/utf8.h"
+#include "base/utf8_code.h"
 
 #define ONES  UINT64_C(0x0101010101010101)
 #define HIGHS UINT64_C(0x8080808080808080)
@@ -16,8 +17,8 @@ static uint64_t has_zero(uint64_t word)
     return (word - ONES) & ~word & HIGHS;
 }
 
-/* Bytes of `word` that end a plain run: a quote, a backslash, a control character. A false alarm
- * costs only time. */
+/* Not 0 where some byte of `word` ends a plain run: a quote, a backslash, a control character. May
+ * be wrong in that direction only, which costs time. */
 static uint64_t special(uint64_t word)
 {
     return has_zero(word ^ ONES * '"') | has_zero(word ^ ONES * '\\') |
@@ -35,7 +36,7 @@ static int hex_value(char byte)
     return -1;
 }
 
-/* pos stands on a backslash. Behind the escape, or 0 where it is none. */
+/* The position behind the escape that the backslash at `pos` begins; 0: it is no escape. */
 static size_t scan_escape(bm_str text, size_t pos)
 {
     if (pos + 1 >= text.len)
@@ -98,32 +99,8 @@ static uint32_t hex4(const char *digits)
     return value;
 }
 
-/* UTF-8 of a code point that is no surrogate; the number of bytes. */
-static size_t encode(uint32_t c, char *out)
-{
-    if (c < 0x80) {
-        out[0] = (char)c;
-        return 1;
-    }
-    if (c < 0x800) {
-        out[0] = (char)(0xC0 | c >> 6);
-        out[1] = (char)(0x80 | (c & 0x3F));
-        return 2;
-    }
-    if (c < 0x10000) {
-        out[0] = (char)(0xE0 | c >> 12);
-        out[1] = (char)(0x80 | (c >> 6 & 0x3F));
-        out[2] = (char)(0x80 | (c & 0x3F));
-        return 3;
-    }
-    out[0] = (char)(0xF0 | c >> 18);
-    out[1] = (char)(0x80 | (c >> 12 & 0x3F));
-    out[2] = (char)(0x80 | (c >> 6 & 0x3F));
-    out[3] = (char)(0x80 | (c & 0x3F));
-    return 4;
-}
-
-/* \uXXXX at raw.data[pos], perhaps with its low half behind it. Returns what is behind both. */
+/* \uXXXX at raw.data[pos], and the low half behind it where it is the high half of a surrogate
+ * pair. Fills `out` (4 bytes) and *n_out; returns the position behind. */
 static size_t unescape_u(bm_str raw, size_t pos, char *out, size_t *n_out, bm_json_repair *repair)
 {
     uint32_t c = hex4(raw.data + pos + 2);
@@ -137,10 +114,10 @@ static size_t unescape_u(bm_str raw, size_t pos, char *out, size_t *n_out, bm_js
         }
     }
     if (c >= 0xD800 && c < 0xE000) {
-        c = 0xFFFD;
+        c = BM_REPLACEMENT;
         repair->n_invalid++;
     }
-    *n_out = encode(c, out);
+    *n_out = (size_t)(bm_utf8_put(out, c) - out);
     return pos;
 }
 

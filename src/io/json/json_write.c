@@ -1,8 +1,8 @@
 /* json_write.c -- JSON text into a growing buffer.
  *
- * Numbers do not depend on the locale: a double is printed as its decimal digits and an exponent,
- * and laid out by hand. 15 digits are tried first, then 16, then 17 (subnormal numbers: from one),
- * until the text reads back to the same bits. */
+ * Numbers do not depend on the locale: of a double the C library prints decimal digits and an
+ * exponent, and the layout is ours. It is tried with 15 digits, then 16, then 17 (subnormal
+ * numbers: from one on), until the text reads back as the same bits. */
 #include "io/json/json_write.h"
 
 #include <float.h>
@@ -27,7 +27,7 @@ static void put_line(bm_json *json)
         put(json, "  ", 2);
 }
 
-/* What stands between the last thing and the next one. */
+/* Write what stands between the last value or key and the next. */
 static void separate(bm_json *json)
 {
     if (json->after_key) {
@@ -140,8 +140,8 @@ void bm_json_uint(bm_json *json, uint64_t number)
     value(json, text, (size_t)len);
 }
 
-/* The decimal digits of a finite number other than 0, without zeros at the end, and the exponent of
- * the first: 0.025 is "25" and -2. */
+/* Fills `digits` with the decimal digits of a positive finite number, without zeros at the end, and
+ * *exponent with the power of ten of the first: 0.025 gives "25" and -2. Returns how many. */
 static size_t shortest_digits(double number, char digits[20], int *exponent)
 {
     int first = number < DBL_MIN ? 0 : 14;

@@ -1,8 +1,8 @@
 /* json_write.h -- JSON text into a buffer, and ids into tab-separated text.
  *
- * A bm_json keeps the commas right: begin/end of objects and arrays, key, value. Errors stick:
- * check once at the end. Strings are escaped as RFC 8259 asks (", \, control characters), all else
- * is written as it is. */
+ * A bm_json puts commas, colons and indentation where they belong. Errors stick: bm_json_finish
+ * tells of the first. Strings are escaped as RFC 8259 asks (", \, control characters); all else is
+ * written as it is. */
 #ifndef BM_IO_JSON_JSON_WRITE_H
 #define BM_IO_JSON_JSON_WRITE_H
 
@@ -12,12 +12,13 @@
 #include "base/memory.h"
 
 typedef struct bm_json {
-    bm_buf buf;
-    bool comma, pretty;
-    uint32_t depth;
-    bm_status status;
-    bool after_key; /* the next value belongs to a key just written */
-} bm_json;          /* {0}: compact; .pretty: two spaces a level */
+    bm_buf buf;       /* the text so far */
+    bool pretty;      /* a member or element a line, two spaces a level; else compact */
+    bool comma;       /* one is due before the next member or element */
+    bool after_key;   /* the next value belongs to a key just written */
+    uint32_t depth;   /* of open objects and arrays */
+    bm_status status; /* the first failure */
+} bm_json;            /* {0} is ready for use */
 
 void bm_json_begin_object(bm_json *json);
 void bm_json_end_object(bm_json *json);
@@ -27,22 +28,23 @@ void bm_json_key(bm_json *json, const char *key);
 void bm_json_string(bm_json *json, bm_str value);
 void bm_json_text(bm_json *json, const char *value); /* NULL: null */
 void bm_json_uint(bm_json *json, uint64_t value);
-void bm_json_double(bm_json *json,
-                    double value); /* shortest that reads back; NaN and infinities: null */
+/* The shortest text that reads back as the same double; NaN and infinities: null. */
+void bm_json_double(bm_json *json, double value);
 void bm_json_bool(bm_json *json, bool value);
-void bm_json_raw(bm_json *json, const char *value); /* JSON text of one value */
+/* A value that is JSON text already. */
+void bm_json_raw(bm_json *json, const char *value);
 /* A key and its value. */
 void bm_json_key_text(bm_json *json, const char *key, const char *text);
 void bm_json_key_uint(bm_json *json, const char *key, uint64_t number);
 void bm_json_key_double(bm_json *json, const char *key, double number);
-/* BM_OK and a buffer ended by "\n" and NUL, or what went wrong. The buffer stays the writer's
- * (bm_buf_reset(&json->buf)). */
+/* End the text by "\n", and a NUL that the length does not count; or say what went wrong. The
+ * caller frees json->buf in either case. */
 bm_status bm_json_finish(bm_json *json, bm_error *err);
 
-/* Append `text` with backslash, tab, newline, carriage return as \\ \t \n \r; bytes that are not
- * UTF-8 as \xHH. */
+/* Append `text` with \\ \t \n \r for backslash, tab, newline and carriage return, and \xhh for each
+ * byte that is not UTF-8. On failure `out` is as before. */
 bm_status bm_tsv_escape(bm_buf *out, bm_str text, bm_error *err);
-/* The inverse, in place: returns the new length, or SIZE_MAX for a broken escape. */
+/* The inverse, in place. Returns the new length, or SIZE_MAX for a broken escape. */
 size_t bm_tsv_unescape(char *text, size_t len);
 
 #endif

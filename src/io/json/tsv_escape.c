@@ -1,8 +1,8 @@
 /* tsv_escape.c -- ids and paths in tab-separated text (cli.md 5), and back.
  *
- * Runs of bytes that need nothing are copied whole. What is not UTF-8 can only come from a path; it
- * is written a byte at a time as \xhh, lower case, so that the file stays UTF-8 and the path can be
- * had back. */
+ * Runs of bytes that need no escape are copied whole. Bytes that are not UTF-8 can only come from a
+ * path; each is written as \xhh, lower case, so that the file is UTF-8 and the path can be had back
+ * from it. */
 #include "io/json/json_write.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* digest.c -- SHA-256 by libcrypto, in blocks of 256 KiB by pread.
  *
- * Files are read back rather than hashed on their way out: a .npy header is rewritten at the end,
- * and what is read back is what a reader will get. The pages are still in the cache then. */
+ * Files are read back and not hashed on their way out: a .npy header is rewritten at the end, and
+ * what is read back is what a reader will get. It still lies in the system's page cache then. */
 #include "io/output/digest.h"
 
 #include <errno.h>
@@ -45,12 +45,13 @@ void bm_sha256_close(bm_sha256 *sha)
     bm_free(sha);
 }
 
-bm_status bm_sha256_add_range(bm_sha256 *sha, int fd, const char *shown, uint64_t from, uint64_t to,
-                              bm_error *err)
+bm_status bm_sha256_add(bm_sha256 *sha, const bm_file_range *range, bm_error *err)
 {
-    while (from < to) {
+    const char *shown = range->shown;
+    const uint64_t to = range->to;
+    for (uint64_t from = range->from; from < to;) {
         size_t want = to - from < BLOCK_BYTES ? (size_t)(to - from) : BLOCK_BYTES;
-        ssize_t n = pread(fd, sha->block, want, (off_t)from);
+        ssize_t n = pread(range->fd, sha->block, want, (off_t)from);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
@@ -84,7 +85,7 @@ bm_status bm_sha256_fd(int fd, const char *shown, char hex[BM_SHA256_HEX], bm_er
     bm_sha256 *sha = NULL;
     bm_status status = bm_sha256_open(&sha, err);
     if (status == BM_OK)
-        status = bm_sha256_add_range(sha, fd, shown, 0, UINT64_MAX, err);
+        status = bm_sha256_add(sha, &(bm_file_range){fd, shown, 0, UINT64_MAX}, err);
     if (status == BM_OK)
         status = bm_sha256_hex(sha, shown, hex, err);
     bm_sha256_close(sha);

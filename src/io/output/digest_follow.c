@@ -1,7 +1,7 @@
-/* digest_follow.c -- a thread that hashes behind a writer.
+/* digest_follow.c -- a thread that hashes a file behind its writer.
  *
- * It sleeps on a condition until the writer is a few blocks ahead: waking it for each block would
- * cost more than hashing one. Its failure is kept and told at the end. */
+ * It sleeps until the writer is WAKE_BYTES ahead: waking it for each block would cost more than
+ * hashing one. Its failure is told at the end. */
 #include "io/output/digest_follow.h"
 
 #include <errno.h>
@@ -19,14 +19,16 @@ struct bm_digest_follow {
     pthread_mutex_t lock;
     pthread_cond_t more;
     int fd;
-    uint64_t reached, told; /* told: what the thread was last woken for */
-    bool end, stop;
+    uint64_t reached; /* bytes that will not change */
+    uint64_t told;    /* the writer's: what the thread was last woken for */
+    bool end;         /* no more will come */
+    bool stop;        /* and no result is wanted */
     bm_sha256 *sha;
     bm_status status;
     bm_error error;
 };
 
-/* Until there is something after `at`, or no more will come. */
+/* Wait for bytes behind `at`, or the end. Returns up to where; *last: no more will come. */
 static uint64_t wait_for(bm_digest_follow *follow, uint64_t at, bool *last)
 {
     pthread_mutex_lock(&follow->lock);
@@ -45,8 +47,8 @@ static void *loop(void *arg)
     bool last = false;
     while (!last && follow->status == BM_OK) {
         uint64_t to = wait_for(follow, at, &last);
-        follow->status =
-            bm_sha256_add_range(follow->sha, follow->fd, "output", at, to, &follow->error);
+        const bm_file_range range = {follow->fd, "output", at, to};
+        follow->status = bm_sha256_add(follow->sha, &range, &follow->error);
         at = to;
     }
     return NULL;
@@ -87,6 +89,7 @@ void bm_digest_follow_reach(bm_digest_follow *follow, uint64_t n)
     pthread_mutex_unlock(&follow->lock);
 }
 
+/* All `n` bytes are there, or with `stop` nobody wants the result: wait for the thread to end. */
 static void join(bm_digest_follow *follow, bool stop, uint64_t n)
 {
     pthread_mutex_lock(&follow->lock);

@@ -1,8 +1,8 @@
 /* manifest.c -- manifest.json and report.json into plain tables.
  *
- * The file is first accepted as JSON by json_read.h, then walked by json_scan.h; whatever is not of
- * the expected shape is BM_ERR_FORMAT with the file and the field. All strings hang on one list
- * that close frees. */
+ * The parser of json_read.h must accept the file; then json_scan.h walks through its text. Whatever
+ * is not as expected is BM_ERR_FORMAT with the file and the field. All strings are on one list,
+ * which close frees. */
 #include "io/output/manifest.h"
 
 #include <errno.h>
@@ -17,6 +17,7 @@
 #include "io/output/digest.h"
 #include "io/json/json_read.h"
 #include "io/json/json_scan.h"
+#include "model/file_names.h"
 
 #define TEXT_MAX ((size_t)1 << 30)
 
@@ -76,15 +77,14 @@ out:
     return status;
 }
 
-/* A JSON string as a C string of the manifest's own. With `escaped`, it is unescaped as in TSV. */
+/* *out: what a JSON string says, as a C string that the manifest owns; with `escaped` it is
+ * unescaped as in TSV, too. */
 static bm_status own_string(bm_manifest *manifest, bm_str value, bool escaped, const char **out,
                             bm_error *err)
 {
     bm_buf text = {0};
-    void *array = manifest->strings;
     bm_status status =
-        bm_grow(&array, &manifest->cap_strings, manifest->n_strings + 1, sizeof(char *), err);
-    manifest->strings = array;
+        bm_grow_array(&manifest->strings, &manifest->cap_strings, manifest->n_strings + 1, err);
     if (status == BM_OK)
         status = bm_json_scan_string(value, &text, err);
     if (status == BM_OK)
@@ -139,9 +139,7 @@ static bm_status read_text_fields(bm_manifest *manifest, bm_str object, bm_error
     if (!bm_json_scan_find(object, "text_fields", &list) || list.data[0] != '[')
         return bad(manifest, "text_fields", "expected a list of names", err);
     while (bm_json_scan_element(list, &at, &item)) {
-        void *array = manifest->text_fields;
-        bm_status status = bm_grow(&array, &cap, n + 1, sizeof(char *), err);
-        manifest->text_fields = array;
+        bm_status status = bm_grow_array(&manifest->text_fields, &cap, n + 1, err);
         if (status == BM_OK)
             status = own_string(manifest, item, false, &manifest->text_fields[n], err);
         if (status == BM_ERR_FORMAT)
@@ -207,10 +205,8 @@ static bm_status read_inputs(bm_manifest *manifest, bm_str list, bm_error *err)
     bm_str item, file;
     size_t at = 0;
     while (bm_json_scan_element(list, &at, &item)) {
-        void *array = manifest->inputs;
-        bm_status status = bm_grow(&array, &manifest->cap_inputs, manifest->n_inputs + 1,
-                                   sizeof *manifest->inputs, err);
-        manifest->inputs = array;
+        bm_status status =
+            bm_grow_array(&manifest->inputs, &manifest->cap_inputs, manifest->n_inputs + 1, err);
         if (status != BM_OK)
             return status;
         bm_manifest_input *input = &manifest->inputs[manifest->n_inputs];
@@ -242,10 +238,8 @@ static bm_status read_outputs(bm_manifest *manifest, bm_str object, bm_error *er
     bm_str key, value;
     size_t at = 0;
     while (bm_json_scan_member(object, &at, &key, &value)) {
-        void *array = manifest->outputs;
-        bm_status status = bm_grow(&array, &manifest->cap_outputs, manifest->n_outputs + 1,
-                                   sizeof *manifest->outputs, err);
-        manifest->outputs = array;
+        bm_status status =
+            bm_grow_array(&manifest->outputs, &manifest->cap_outputs, manifest->n_outputs + 1, err);
         if (status != BM_OK)
             return status;
         bm_manifest_output_row *row = &manifest->outputs[manifest->n_outputs];
@@ -323,27 +317,25 @@ bm_status bm_manifest_open(const char *path, bm_manifest **out, bm_error *err)
 
 bm_status bm_manifest_open_dir(const char *folder, bm_manifest **out, bm_error *err)
 {
-    static const char *const names[] = {"manifest.json", "report.json"};
-    bm_buf path = {0};
-    bm_status status = BM_OK;
-    struct stat info;
-    for (int i = 0; i < 2 && status == BM_OK; i++) {
-        path.len = 0;
-        status = bm_buf_add_format(&path, err, "%s/%s", folder, names[i]);
-        if (status == BM_OK)
-            status = bm_buf_end(&path, err);
-        if (status == BM_OK && stat(path.data, &info) == 0) {
-            status = bm_manifest_open(path.data, out, err);
-            bm_buf_reset(&path);
-            return status;
+    static const char *const names[] = {BM_FILE_MANIFEST, BM_FILE_REPORT};
+    for (int i = 0; i < 2; i++) {
+        struct stat info;
+        char *path = NULL;
+        bool there = false;
+        bm_status status = bm_string_format(&path, err, "%s/%s", folder, names[i]);
+        if (status == BM_OK) {
+            there = stat(path, &info) == 0;
+            if (there)
+                status = bm_manifest_open(path, out, err);
+            else if (errno != ENOENT && errno != ENOTDIR)
+                status = bm_fail_errno(err, errno, path, "cannot be looked at");
         }
-        if (status == BM_OK && errno != ENOENT && errno != ENOTDIR)
-            status = bm_fail_errno(err, errno, path.data, "cannot be looked at");
+        bm_free(path);
+        if (there || status != BM_OK)
+            return status;
     }
-    bm_buf_reset(&path);
-    return status != BM_OK ? status
-                           : bm_fail_at(err, BM_ERR_FORMAT, folder, 0,
-                                        "no manifest.json and no report.json in it");
+    return bm_fail_at(err, BM_ERR_FORMAT, folder, 0,
+                      "no " BM_FILE_MANIFEST " and no " BM_FILE_REPORT " in it");
 }
 
 void bm_manifest_close(bm_manifest *manifest)
@@ -429,31 +421,32 @@ const char *bm_manifest_output(const bm_manifest *manifest, const char *name)
     return row != NULL ? row->sha256 : NULL;
 }
 
+static bm_status check_digest(const char *path, const char *sha256, bm_error *err)
+{
+    char hex[BM_SHA256_HEX];
+    bm_error inner = {0};
+    bm_status status = bm_sha256_file(path, hex, &inner);
+    if (status == BM_ERR_IO && inner.code == ENOENT)
+        return bm_fail_at(err, BM_ERR_FORMAT, path, 0, "is missing (the manifest lists it)");
+    if (status != BM_OK && err != NULL)
+        *err = inner;
+    if (status == BM_OK && strcmp(hex, sha256) != 0)
+        status = bm_fail_at(err, BM_ERR_FORMAT, path, 0, "SHA-256 is %s (the manifest lists %s)",
+                            hex, sha256);
+    return status;
+}
+
 bm_status bm_manifest_check(const bm_manifest *manifest, const char *folder, bm_error *err)
 {
-    bm_buf path = {0};
     bm_status status = BM_OK;
     for (size_t i = 0; i < manifest->n_outputs && status == BM_OK; i++) {
-        char hex[BM_SHA256_HEX];
-        bm_error inner = {0};
-        path.len = 0;
-        status = bm_buf_add_format(&path, err, "%s/%s", folder, manifest->outputs[i].name);
+        const bm_manifest_output_row *row = &manifest->outputs[i];
+        char *path = NULL;
+        status = bm_string_format(&path, err, "%s/%s", folder, row->name);
         if (status == BM_OK)
-            status = bm_buf_end(&path, err);
-        if (status != BM_OK)
-            break;
-        status = bm_sha256_file(path.data, hex, &inner);
-        if (status == BM_ERR_IO && inner.code == ENOENT)
-            status =
-                bm_fail_at(err, BM_ERR_FORMAT, path.data, 0, "is missing (the manifest lists it)");
-        else if (status != BM_OK && err != NULL)
-            *err = inner;
-        else if (status == BM_OK && strcmp(hex, manifest->outputs[i].sha256) != 0)
-            status = bm_fail_at(err, BM_ERR_FORMAT, path.data, 0,
-                                "SHA-256 is %s (the manifest lists %s)", hex,
-                                manifest->outputs[i].sha256);
+            status = check_digest(path, row->sha256, err);
+        bm_free(path);
     }
-    bm_buf_reset(&path);
     return status;
 }
 

@@ -1,8 +1,8 @@
 /* manifest.h -- reading manifest.json and report.json, which lie beside what a job wrote.
  *
  * Both are one JSON object: "tool" is "bandmill", "kind" is "signatures" or "dedup", then
- * "provenance", "plan", "counts", "inputs" and "outputs" (names, escaped as in TSV files, to
- * SHA-256). Threads: read-only once open. */
+ * "provenance", "plan", "counts", "inputs" and "outputs" (from names, escaped as in TSV files, to
+ * SHA-256). Threads: an open manifest may be read by several at once. */
 #ifndef BM_IO_OUTPUT_MANIFEST_H
 #define BM_IO_OUTPUT_MANIFEST_H
 
@@ -10,19 +10,20 @@
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
-#define BM_MANIFEST_FORMAT 1u /* of provenance.format, and what this reader knows */
+#define BM_MANIFEST_FORMAT 1u /* the only value of provenance.format that this reader knows */
 
-/* How a job's documents were read and signed. Strings are the manifest's own. */
+/* How a job's documents were signed and read. Strings are the manifest's own. */
 typedef struct bm_provenance {
+    /* signed: what must be equal where signatures are compared */
     const char *scheme, *hash, *normalize, *words, *shingle, *short_rule;
     const char *unicode, *utf8proc_unicode;
     uint64_t seed, perms, format;
-    /* reading */
+    /* read */
     const char *input_format, *duplicate_ids, *on_error, *invalid_utf8;
     const char *const *text_fields;
     size_t n_text_fields;
     const char *id_field; /* NULL: not given */
-    int header;           /* -1: by the fields; 0 no; 1 yes */
+    int header;           /* is there one? 1 yes; 0 no; -1 as the fields say */
     uint64_t max_doc_bytes;
 } bm_provenance;
 
@@ -39,9 +40,9 @@ typedef struct bm_manifest_output_row {
 
 typedef struct bm_manifest bm_manifest;
 
-/* BM_ERR_FORMAT names file and field: no JSON, not ours, another format's version. */
+/* BM_ERR_FORMAT names the file and the field: no JSON, not ours, or of a later version. */
 bm_status bm_manifest_open(const char *path, bm_manifest **out, bm_error *err);
-/* manifest.json of a directory, else its report.json. */
+/* The manifest.json of a directory, or else its report.json. */
 bm_status bm_manifest_open_dir(const char *folder, bm_manifest **out, bm_error *err);
 void bm_manifest_close(bm_manifest *manifest); /* NULL is fine */
 
@@ -51,7 +52,8 @@ const char *bm_manifest_version(const bm_manifest *manifest);
 /* BM_ERR_FORMAT where a field is missing or of another type. */
 bm_status bm_manifest_provenance(const bm_manifest *manifest, const bm_provenance **out,
                                  bm_error *err);
-/* The text of a member of the whole object ("counts"), valid until close; false: none. */
+/* *out: the JSON text of a member of the whole object ("counts"), valid until close; false: there
+ * is none. */
 bool bm_manifest_member(const bm_manifest *manifest, const char *name, bm_str *out);
 bm_status bm_manifest_count(const bm_manifest *manifest, const char *name, uint64_t *out,
                             bm_error *err);
@@ -61,11 +63,12 @@ size_t bm_manifest_n_outputs(const bm_manifest *manifest);
 const bm_manifest_output_row *bm_manifest_output_at(const bm_manifest *manifest, size_t index);
 /* SHA-256 of an output, NULL if it is not listed. */
 const char *bm_manifest_output(const bm_manifest *manifest, const char *name);
-/* Read every listed output in `folder` again: BM_ERR_FORMAT names the first that differs. */
+/* Read every listed output in `folder` and compare digests: BM_ERR_FORMAT names the first that is
+ * missing or differs. */
 bm_status bm_manifest_check(const bm_manifest *manifest, const char *folder, bm_error *err);
 
-/* Were two sets of signatures made alike, so that they may be compared? Scheme, hash, seed, perms,
- * text and Unicode, not how the inputs were read. False: *field names the first that differs. */
+/* Were two sets of signatures made alike, so that they may be compared? How the inputs were read
+ * does not matter. False: *field names the first field that differs. */
 bool bm_provenance_same(const bm_provenance *a, const bm_provenance *b, const char **field);
 
 #endif

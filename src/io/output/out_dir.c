@@ -1,18 +1,18 @@
 /* out_dir.c -- a directory of outputs that appears by one rename.
  *
- *     TARGET.partial/ .bandmill-work    a lock (flock) while the job lives; tells our leavings
- *                                       from a stranger's directory after a crash
- *                     .bandmill-…       what the job needs to be resumed; never an output
- *                     signatures.npy …
+ *     TARGET.partial/ .bandmill-work    the marker: locked while the job lives
+ *                     .bandmill-…       what the job needs to be resumed
+ *                     signatures.npy …  outputs
  *
- * A closed file preserves its descriptor (the first HELD_FILES of them) and is synced at the end, when
- * most of it has reached the disk already: the kernel starts on it while it is written. SHA-256 is
- * taken in between, from the page cache. With many files one syncfs goes first, so that ten
- * thousand fsyncs find nothing left to do. Commit: remove state and marker, sync every directory,
- * rename (or exchange with the old output, which is removed then), sync the parent.
+ * A file that is closed is not synced at once: the system begins to write it to the disk while it
+ * is being written, and most of it is there by the end. Finish takes all digests first, from the
+ * system's memory, and syncs then. The first HELD_FILES files keep their descriptors until then;
+ * the others are opened again. With more files than that one syncfs goes first, so that ten
+ * thousand fsyncs find nothing left to do.
  *
- * Threads: one at a time. */
-#include "io/output/out_dir_private.h"
+ * Commit: remove state and marker, sync every directory, rename (or exchange with the old output,
+ * which is removed then), sync the parent. */
+#include "io/output/out_dir.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,28 +24,43 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "io/json/json_write.h"
 #include "io/output/digest.h"
+#include "io/output/out_dir_lock.h"
+#include "io/output/out_file_inside.h"
+#include "io/output/out_place.h"
+#include "io/output/out_work.h"
 
 #define HELD_FILES 64u
 
-bm_status bm_out_join(const char *left, const char *middle, const char *right, char **out,
-                      bm_error *err)
-{
-    bm_buf path = {0};
-    bm_status status = bm_buf_add_format(&path, err, "%s%s%s", left, middle, right);
-    if (status == BM_OK)
-        status = bm_buf_end(&path, err);
-    if (status != BM_OK)
-        bm_buf_reset(&path);
-    else
-        *out = path.data;
-    return status;
-}
+/* A file that was closed. */
+typedef struct entry {
+    char *name;
+    int fd; /* -1: closed, and opened again for the digest and the sync */
+    char hex[BM_SHA256_HEX];
+    bool synced, digested;
+} entry;
 
-static bm_status open_dir(const char *target, bool force, bool *found, bm_out_dir **out,
-                          bm_error *err)
+struct bm_out_dir {
+    char *target, *work, *parent;
+    bm_out_existing existing; /* at `target` */
+    bm_out_lock lock;
+    bool preserves; /* close and abort leave what is there */
+    bool committed;
+    entry *entries;
+    size_t n, cap;
+    unsigned n_held; /* entries with a descriptor */
+    bm_out_folders folders;
+    bool finished;
+    bm_json digests;
+};
+
+/* --- open --- */
+
+static bm_status open_dir(const char *target, bm_out_existing existing, bm_out_leavings leavings,
+                          bm_out_dir **out, bm_error *err)
 {
-    bm_status status = bm_out_target(target, force, true, err);
+    bm_status status = bm_out_target_dir(target, existing, err);
     if (status != BM_OK)
         return status;
     size_t len = strlen(target);
@@ -54,36 +69,37 @@ static bm_status open_dir(const char *target, bool force, bool *found, bm_out_di
     bm_out_dir *dir = bm_alloc_zero(1, sizeof *dir);
     if (dir == NULL)
         return bm_fail_nomem(err, sizeof *dir);
-    dir->lock_fd = -1;
-    dir->force = force;
+    dir->lock.fd = -1;
+    dir->existing = existing;
     dir->target = bm_strndup(target, len);
     status = dir->target == NULL ? bm_fail_nomem(err, len + 1) : BM_OK;
     if (status == BM_OK)
-        status = bm_out_join(dir->target, ".partial", "", &dir->work, err);
+        status = bm_string_format(&dir->work, err, "%s.partial", dir->target);
     if (status == BM_OK)
         status = bm_place_parent(dir->target, &dir->parent, err);
     if (status == BM_OK)
-        status = bm_out_dir_lock(dir, found != NULL, found, err);
+        status = bm_out_dir_lock(dir->work, leavings, &dir->lock, err);
     if (status != BM_OK) {
         bm_out_dir_close(dir);
         return status;
     }
+    dir->preserves = dir->lock.taken_over;
     *out = dir;
     return BM_OK;
 }
 
-bm_status bm_out_dir_open(const char *target, bool force, bm_out_dir **out, bm_error *err)
+bm_status bm_out_dir_open(const char *target, bm_out_existing existing, bm_out_dir **out,
+                          bm_error *err)
 {
-    return open_dir(target, force, NULL, out, err);
+    return open_dir(target, existing, BM_OUT_CLEAR, out, err);
 }
 
-bm_status bm_out_dir_open_again(const char *target, bool force, bm_out_dir **out, bool *found,
-                                bm_error *err)
+bm_status bm_out_dir_open_again(const char *target, bm_out_existing existing, bm_out_dir **out,
+                                bool *found, bm_error *err)
 {
-    bool there = false;
-    bm_status status = open_dir(target, force, &there, out, err);
+    bm_status status = open_dir(target, existing, BM_OUT_TAKE_OVER, out, err);
     if (status == BM_OK)
-        *found = there;
+        *found = (*out)->lock.taken_over;
     return status;
 }
 
@@ -92,8 +108,35 @@ const char *bm_out_dir_work(const bm_out_dir *dir)
     return dir->work;
 }
 
-/* Relative, without empty, "." and ".." steps: it cannot leave the directory. Nor is it a state's.
- */
+/* --- state --- */
+
+void bm_out_dir_preserve(bm_out_dir *dir, bool preserve)
+{
+    dir->preserves = preserve;
+}
+
+bm_status bm_out_dir_state_path(const bm_out_dir *dir, const char *name, char **out, bm_error *err)
+{
+    if (!bm_out_is_state(name) || strchr(name, '/') != NULL || strcmp(name, BM_OUT_MARKER) == 0)
+        return bm_fail_at(err, BM_ERR_INTERNAL, dir->target, 0,
+                          "\"%s\" is no name of a job's state", name);
+    return bm_string_format(out, err, "%s/%s", dir->work, name);
+}
+
+bm_status bm_out_dir_drop_state(const bm_out_dir *dir, bm_error *err)
+{
+    return bm_out_work_drop_state(dir->work, err);
+}
+
+bm_status bm_out_dir_clear(bm_out_dir *dir, const char *const *stay, size_t n_stay, bm_error *err)
+{
+    return bm_out_work_clear(dir->work, &(bm_out_stay){stay, n_stay}, &dir->folders, err);
+}
+
+/* --- files --- */
+
+/* Relative, without empty steps, "." and "..", so that it cannot leave the directory; and no name
+ * of a file of state. */
 static bool name_is_safe(const char *name)
 {
     for (const char *step = name;; step++) {
@@ -107,37 +150,34 @@ static bool name_is_safe(const char *name)
     }
 }
 
-bm_status bm_out_dir_add_folder(bm_out_dir *dir, const char *path, bm_error *err)
+/* A file that was closed becomes an entry; `ctx` is the directory. */
+static bm_status take_file(void *ctx, bm_out_file *file, bm_error *err)
 {
-    void *array = dir->folders;
-    bm_status status = bm_grow(&array, &dir->cap_folders, dir->n_folders + 1, sizeof(char *), err);
-    dir->folders = array;
-    char *copy = status == BM_OK ? bm_strdup(path) : NULL;
-    if (copy != NULL)
-        dir->folders[dir->n_folders++] = copy;
-    else if (status == BM_OK)
-        status = bm_fail_nomem(err, strlen(path) + 1);
-    return status;
-}
-
-/* Make the directories of `path` that lie below work and are missing. */
-static bm_status make_folders(bm_out_dir *dir, char *path, bm_error *err)
-{
-    bm_status status = BM_OK;
-    for (char *c = path + strlen(dir->work) + 1; status == BM_OK && *c != '\0'; c++) {
-        if (*c != '/')
-            continue;
-        *c = '\0';
-        if (mkdir(path, 0777) == 0)
-            status = bm_out_dir_add_folder(dir, path, err);
-        else if (errno != EEXIST)
-            status = bm_fail_errno(err, errno, path, "cannot make the directory");
-        *c = '/';
+    bm_out_dir *dir = ctx;
+    bm_status status = bm_grow_array(&dir->entries, &dir->cap, dir->n + 1, err);
+    if (status != BM_OK)
+        return status;
+    entry *added = &dir->entries[dir->n];
+    *added = (entry){.fd = -1};
+    if (dir->n_held < HELD_FILES) {
+        added->fd = file->fd;
+        dir->n_held++;
+    } else {
+        int fd = file->fd;
+        file->fd = -1;
+        if (close(fd) != 0 && errno != EINTR)
+            return bm_fail_errno(err, errno, file->path, "cannot close");
     }
-    return status;
+    added->name = file->name;
+    added->digested = file->hex[0] != '\0';
+    memcpy(added->hex, file->hex, sizeof added->hex);
+    file->fd = -1;
+    file->name = NULL;
+    dir->n++;
+    return BM_OK;
 }
 
-/* A file that is new (bytes NULL), or there, of which *bytes stay. */
+/* A file that is new (`bytes` NULL), or one that is there, cut to its first *bytes. */
 static bm_status add_file(bm_out_dir *dir, const char *name, const uint64_t *bytes,
                           bm_out_file **out, bm_error *err)
 {
@@ -146,9 +186,9 @@ static bm_status add_file(bm_out_dir *dir, const char *name, const uint64_t *byt
     if (!name_is_safe(name))
         return bm_fail_at(err, BM_ERR_INTERNAL, dir->target, 0,
                           "\"%s\" is no name of a file in an output directory", name);
-    bm_status status = bm_out_join(dir->work, "/", name, &path, err);
+    bm_status status = bm_string_format(&path, err, "%s/%s", dir->work, name);
     if (status == BM_OK && bytes == NULL)
-        status = make_folders(dir, path, err);
+        status = bm_out_folders_make(&dir->folders, dir->work, path, err);
     if (status == BM_OK && (copy = bm_strdup(name)) == NULL)
         status = bm_fail_nomem(err, strlen(name) + 1);
     if (status != BM_OK) {
@@ -161,7 +201,7 @@ static bm_status add_file(bm_out_dir *dir, const char *name, const uint64_t *byt
         bm_free(copy);
         return status;
     }
-    file->dir = dir;
+    file->owner = (bm_out_owner){dir, take_file, &dir->preserves};
     file->name = copy;
     *out = file;
     return BM_OK;
@@ -178,85 +218,78 @@ bm_status bm_out_dir_file_again(bm_out_dir *dir, const char *name, uint64_t byte
     return add_file(dir, name, &bytes, out, err);
 }
 
-bm_status bm_out_dir_take(bm_out_dir *dir, bm_out_file *file, bm_error *err)
-{
-    void *array = dir->entries;
-    bm_status status = bm_grow(&array, &dir->cap, dir->n + 1, sizeof(bm_out_entry), err);
-    dir->entries = array;
-    if (status != BM_OK)
-        return status;
-    bm_out_entry *entry = &dir->entries[dir->n];
-    memset(entry, 0, sizeof *entry);
-    entry->fd = -1;
-    if (dir->n_held < HELD_FILES) {
-        entry->fd = file->fd;
-        dir->n_held++;
-    } else {
-        int fd = file->fd;
-        file->fd = -1;
-        if (close(fd) != 0 && errno != EINTR)
-            return bm_fail_errno(err, errno, file->path, "cannot close");
-    }
-    entry->name = file->name;
-    entry->digested = file->hex[0] != '\0';
-    memcpy(entry->hex, file->hex, sizeof entry->hex);
-    file->fd = -1;
-    file->name = NULL;
-    dir->n++;
-    return BM_OK;
-}
+/* --- digests and syncs --- */
 
-/* Digest (if `digest`) and sync one file, and let its descriptor go. */
-static bm_status finish_entry(bm_out_dir *dir, bm_out_entry *entry, bool digest, bool sync,
-                              bm_error *err)
+/* What is done with a file, which is open. */
+typedef bm_status step_fn(int fd, const char *path, entry *e, bm_error *err);
+
+static bm_status digest_entry(int fd, const char *path, entry *e, bm_error *err)
 {
-    char *path = NULL;
-    bm_status status = bm_out_join(dir->work, "/", entry->name, &path, err);
-    if (status != BM_OK)
-        return status;
-    int fd = entry->fd;
-    if (fd < 0)
-        fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd < 0)
-        status = bm_fail_errno(err, errno, path, "cannot open");
-    if (status == BM_OK && digest && !entry->digested) {
-        status = bm_sha256_fd(fd, path, entry->hex, err);
-        entry->digested = status == BM_OK;
-    }
-    if (status == BM_OK && sync && !entry->synced) {
-        if (fsync(fd) != 0)
-            status = bm_fail_errno(err, errno, path, "cannot sync");
-        entry->synced = status == BM_OK;
-    }
-    if (fd >= 0 && (fd != entry->fd || sync)) {
-        if (fd == entry->fd)
-            dir->n_held--;
-        entry->fd = fd == entry->fd ? -1 : entry->fd;
-        close(fd);
-    }
-    bm_free(path);
+    if (e->digested)
+        return BM_OK;
+    bm_status status = bm_sha256_fd(fd, path, e->hex, err);
+    e->digested = status == BM_OK;
     return status;
 }
 
-static bm_status finish_all(bm_out_dir *dir, bool digest, bool sync, bm_error *err)
+static bm_status sync_entry(int fd, const char *path, entry *e, bm_error *err)
+{
+    if (fsync(fd) != 0)
+        return bm_fail_errno(err, errno, path, "cannot sync");
+    e->synced = true;
+    return BM_OK;
+}
+
+/* A step for each file that is not synced yet. */
+static bm_status for_each_entry(bm_out_dir *dir, step_fn *step, bm_error *err)
 {
     bm_status status = BM_OK;
-    if (sync && dir->n > HELD_FILES && !dir->finished) {
+    for (size_t i = 0; i < dir->n && status == BM_OK; i++) {
+        entry *e = &dir->entries[i];
+        char *path = NULL;
+        if (e->synced)
+            continue;
+        status = bm_string_format(&path, err, "%s/%s", dir->work, e->name);
+        if (status != BM_OK)
+            break;
+        int fd = e->fd >= 0 ? e->fd : open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+        if (fd < 0)
+            status = bm_fail_errno(err, errno, path, "cannot open");
+        else
+            status = step(fd, path, e, err);
+        if (fd >= 0 && fd != e->fd)
+            close(fd);
+        bm_free(path);
+    }
+    return status;
+}
+
+/* Sync all files, and let go of their descriptors. */
+static bm_status sync_all(bm_out_dir *dir, bm_error *err)
+{
+    bm_status status = BM_OK;
+    if (dir->n > HELD_FILES && !dir->finished) {
         int fd = open(dir->work, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (fd < 0 || syncfs(fd) != 0)
             status = bm_fail_errno(err, errno, dir->work, "cannot sync");
         if (fd >= 0)
             close(fd);
     }
-    for (size_t i = 0; i < dir->n && status == BM_OK; i++)
-        if (!dir->entries[i].synced)
-            status = finish_entry(dir, &dir->entries[i], digest, sync, err);
+    if (status == BM_OK)
+        status = for_each_entry(dir, sync_entry, err);
+    for (size_t i = 0; i < dir->n && dir->n_held > 0; i++) {
+        if (dir->entries[i].fd < 0 || !dir->entries[i].synced)
+            continue;
+        close(dir->entries[i].fd);
+        dir->entries[i].fd = -1;
+        dir->n_held--;
+    }
     return status;
 }
 
 static int by_name(const void *a, const void *b)
 {
-    return strcmp(((const bm_out_entry *)a)->name, ((const bm_out_entry *)b)->name);
+    return strcmp(((const entry *)a)->name, ((const entry *)b)->name);
 }
 
 static bm_status write_digests(bm_out_dir *dir, bm_error *err)
@@ -265,14 +298,14 @@ static bm_status write_digests(bm_out_dir *dir, bm_error *err)
     bm_status status = BM_OK;
     bm_json_begin_object(&dir->digests);
     for (size_t i = 0; i < dir->n && status == BM_OK; i++) {
-        const bm_out_entry *entry = &dir->entries[i];
+        const entry *e = &dir->entries[i];
         name.len = 0;
-        status = bm_tsv_escape(&name, (bm_str){entry->name, strlen(entry->name)}, err);
+        status = bm_tsv_escape(&name, (bm_str){e->name, strlen(e->name)}, err);
         if (status == BM_OK)
             status = bm_buf_end(&name, err);
         if (status == BM_OK) {
             bm_json_key(&dir->digests, name.data);
-            bm_json_text(&dir->digests, entry->hex);
+            bm_json_text(&dir->digests, e->hex);
         }
     }
     bm_json_end_object(&dir->digests);
@@ -288,12 +321,12 @@ static bm_status write_digests(bm_out_dir *dir, bm_error *err)
 bm_status bm_out_dir_finish(bm_out_dir *dir, bm_error *err)
 {
     if (dir->finished)
-        return bm_fail_at(err, BM_ERR_INTERNAL, dir->target, 0, "an output is sealed once");
+        return bm_fail_at(err, BM_ERR_INTERNAL, dir->target, 0, "an output is finished once");
     if (dir->n > 1)
         qsort(dir->entries, dir->n, sizeof *dir->entries, by_name);
-    bm_status status = finish_all(dir, true, false, err);
+    bm_status status = for_each_entry(dir, digest_entry, err);
     if (status == BM_OK)
-        status = finish_all(dir, false, true, err);
+        status = sync_all(dir, err);
     if (status == BM_OK)
         status = write_digests(dir, err);
     dir->finished = status == BM_OK;
@@ -303,15 +336,17 @@ bm_status bm_out_dir_finish(bm_out_dir *dir, bm_error *err)
 bm_status bm_out_dir_digests(bm_out_dir *dir, const char **json, bm_error *err)
 {
     if (!dir->finished)
-        return bm_fail_at(err, BM_ERR_INTERNAL, dir->target, 0, "an output is sealed first");
+        return bm_fail_at(err, BM_ERR_INTERNAL, dir->target, 0, "an output is finished first");
     *json = dir->digests.buf.data;
     return BM_OK;
 }
 
+/* --- commit and close --- */
+
 static bm_status remove_marker(bm_out_dir *dir, bm_error *err)
 {
     char *path = NULL;
-    bm_status status = bm_out_join(dir->work, "/", BM_OUT_MARKER, &path, err);
+    bm_status status = bm_string_format(&path, err, "%s/%s", dir->work, BM_OUT_MARKER);
     if (status == BM_OK && unlink(path) != 0)
         status = bm_fail_errno(err, errno, path, "cannot remove");
     bm_free(path);
@@ -320,9 +355,9 @@ static bm_status remove_marker(bm_out_dir *dir, bm_error *err)
 
 bm_status bm_out_dir_ready(bm_out_dir *dir, bm_error *err)
 {
-    bm_status status = finish_all(dir, false, true, err);
+    bm_status status = sync_all(dir, err);
     if (status == BM_OK)
-        status = bm_out_target(dir->target, dir->force, true, err); /* as it was at open? */
+        status = bm_out_target_dir(dir->target, dir->existing, err); /* as it was at open? */
     return status;
 }
 
@@ -333,19 +368,19 @@ bm_status bm_out_dir_commit(bm_out_dir *dir, bm_error *err)
         status = bm_out_dir_drop_state(dir, err);
     if (status == BM_OK)
         status = remove_marker(dir, err);
-    for (size_t i = dir->n_folders; i > 0 && status == BM_OK; i--)
-        status = bm_place_sync_folder(dir->folders[i - 1], err);
+    if (status == BM_OK)
+        status = bm_out_folders_sync(&dir->folders, err);
     if (status == BM_OK)
         status = bm_place_sync_folder(dir->work, err);
     if (status != BM_OK)
         return status;
     struct stat info;
-    bool replaces = dir->force && lstat(dir->target, &info) == 0;
+    bool replaces = dir->existing == BM_OUT_REPLACE && lstat(dir->target, &info) == 0;
     status = replaces ? bm_place_exchange(dir->work, dir->target, err)
-                      : bm_place_new(dir->work, dir->target, true, err);
+                      : bm_place_dir(dir->work, dir->target, err);
     if (status != BM_OK)
         return status;
-    dir->work_made = false;
+    dir->committed = true;
     status = bm_place_sync_folder(dir->parent, err);
     /* The new output stands. An old one that cannot be removed is cleared by the next job here. */
     if (status == BM_OK && replaces)
@@ -362,13 +397,11 @@ void bm_out_dir_close(bm_out_dir *dir)
             close(dir->entries[i].fd);
         bm_free(dir->entries[i].name);
     }
-    if (dir->work_made && !dir->preserves)
-        (void)bm_out_remove_work(dir->work, NULL);
-    if (dir->lock_fd >= 0)
-        close(dir->lock_fd);
-    for (size_t i = 0; i < dir->n_folders; i++)
-        bm_free(dir->folders[i]);
-    bm_free(dir->folders);
+    if (dir->lock.made && !dir->committed && !dir->preserves)
+        (void)bm_out_work_remove(dir->work, NULL);
+    if (dir->lock.fd >= 0)
+        close(dir->lock.fd);
+    bm_out_folders_reset(&dir->folders);
     bm_free(dir->entries);
     bm_buf_reset(&dir->digests.buf);
     bm_free(dir->target);

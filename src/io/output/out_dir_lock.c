@@ -1,13 +1,14 @@
-/* out_dir_lock.c -- the work directory TARGET.partial: made, cleared or taken over, and locked.
+/* out_dir_lock.c -- the work directory TARGET.partial is made, cleared or taken over, and locked.
  *
- * The lock (flock on the marker) lives as long as the process: a directory whose marker can be
- * locked is one that its job has left. It is ours by its marker; without one (the job was killed
- * before it made it, or after it removed it within commit) only if it holds nothing but names of
- * ours. Where a file system has no flock there is no lock, and no harm to our own leavings.
+ * The lock (flock on a marker in it) lives as long as the process: a directory whose marker can be
+ * locked is one that its job has left. A directory with a marker is ours. One without (its job was
+ * killed before it made the marker, or within commit, after it removed it) is ours if it holds
+ * nothing but names of ours. Where a file system has no flock, jobs are not kept apart, and the
+ * rest goes on as it should.
  *
- * A marker that was locked may have been removed meanwhile, by the job that held it before: its
- * directory is renamed or made anew then, so the lock counts only while the marker has its name. */
-#include "io/output/out_dir_private.h"
+ * Between opening the marker and locking it, the job that held it may have removed it, and renamed
+ * its directory or made it anew. So a lock counts only while the marker still has its name. */
+#include "io/output/out_dir_lock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,8 +19,11 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "io/output/out_state.h"
+#include "io/output/out_target.h"
+#include "io/output/out_work.h"
 
-/* Has the file that was opened as `path` that name still? */
+/* Does the file that was opened as `path` still have that name? */
 static bm_status check_name(int fd, const char *path, bool *named, bm_error *err)
 {
     struct stat opened, there = {0};
@@ -29,20 +33,21 @@ static bm_status check_name(int fd, const char *path, bool *named, bm_error *err
     return BM_OK;
 }
 
-/* The marker of `work`, locked; BM_ERR_LOCKED if another process holds it. */
+/* *out: the marker of `work`, opened with `flags` too and locked; BM_ERR_LOCKED if another process
+ * holds it. */
 static bm_status lock_marker(const char *work, int flags, int *out, bm_error *err)
 {
     char *path = NULL;
-    bool free_now = false;
-    bm_status status = bm_out_join(work, "/", BM_OUT_MARKER, &path, err);
+    bool locked = false;
+    bm_status status = bm_string_format(&path, err, "%s/%s", work, BM_OUT_MARKER);
     if (status != BM_OK)
         return status;
     int fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | flags, 0666);
     if (fd < 0)
         status = bm_fail_errno(err, errno, path, "cannot open");
     else if (flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
-        status = check_name(fd, path, &free_now, err);
-    if (status == BM_OK && !free_now)
+        status = check_name(fd, path, &locked, err);
+    if (status == BM_OK && !locked)
         status = bm_fail_at(err, BM_ERR_LOCKED, work, 0, "another job writes this output now");
     if (status != BM_OK && fd >= 0)
         close(fd);
@@ -51,21 +56,23 @@ static bm_status lock_marker(const char *work, int flags, int *out, bm_error *er
     return status;
 }
 
-typedef struct leavings {
-    bool there, journal;
-    int lock_fd; /* of its marker; -1: it has none */
-} leavings;
+/* What an earlier job left. */
+typedef struct found {
+    bool there;   /* a work directory of ours */
+    bool journal; /* and its job can be resumed */
+    int lock_fd;  /* of its marker; -1: it has none */
+} found;
 
 static bm_status has_journal(const char *work, bool *out, bm_error *err)
 {
     struct stat info;
     char *path = NULL;
-    bm_status status = bm_out_join(work, "/", BM_OUT_JOURNAL, &path, err);
+    bm_status status = bm_string_format(&path, err, "%s/%s", work, BM_OUT_JOURNAL);
     if (status != BM_OK)
         return status;
     int code = lstat(path, &info) == 0 ? 0 : errno;
     *out = code == 0 && S_ISREG(info.st_mode);
-    if (code != 0 && code != ENOENT) /* who knows what would be cleared */
+    if (code != 0 && code != ENOENT) /* there may be one, and work that must not be cleared */
         status = bm_fail_errno(err, code, path, "cannot look at");
     bm_free(path);
     return status;
@@ -78,7 +85,7 @@ static bm_status in_the_way(const char *work, bm_error *err)
 }
 
 /* What lies at `work`: nothing, or what a job of ours left there, or an error. */
-static bm_status find_leavings(const char *work, leavings *out, bm_error *err)
+static bm_status find_leavings(const char *work, found *out, bm_error *err)
 {
     struct stat info;
     if (lstat(work, &info) != 0)
@@ -94,48 +101,37 @@ static bm_status find_leavings(const char *work, leavings *out, bm_error *err)
         return status;
     }
     if (status != BM_OK) {
-        char other[300] = "";
+        char other[BM_OUT_NAME_BYTES] = "";
         if (inner.code != ENOENT)
             return bm_fail_errno(err, (int)inner.code, work, "cannot look into");
-        status = bm_out_names_ours(work, true, other, sizeof other, err);
+        status = bm_out_find_foreign(work, other, err);
         if (status != BM_OK || other[0] != '\0')
             return status != BM_OK ? status : in_the_way(work, err);
     }
     return has_journal(work, &out->journal, err);
 }
 
-bm_status bm_out_remove_work(const char *work, bm_error *err)
+bm_status bm_out_dir_lock(const char *work, bm_out_leavings leavings, bm_out_lock *out,
+                          bm_error *err)
 {
-    char *journal = NULL;
-    bm_status status = bm_out_join(work, "/", BM_OUT_JOURNAL, &journal, err);
-    if (status != BM_OK)
-        return status;
-    (void)unlink(journal); /* what fails here fails below too, and is told there */
-    bm_free(journal);
-    return bm_place_remove(work, err);
-}
-
-bm_status bm_out_dir_lock(bm_out_dir *dir, bool again, bool *found, bm_error *err)
-{
-    leavings left = {.lock_fd = -1};
-    bm_status status = find_leavings(dir->work, &left, err);
-    if (status == BM_OK && again && left.journal) {
+    found left = {.lock_fd = -1};
+    *out = (bm_out_lock){.fd = -1};
+    bm_status status = find_leavings(work, &left, err);
+    if (status == BM_OK && leavings == BM_OUT_TAKE_OVER && left.journal) {
         if (left.lock_fd < 0)
-            status = lock_marker(dir->work, O_CREAT | O_EXCL, &left.lock_fd, err);
-        if (status != BM_OK)
-            return status;
-        dir->lock_fd = left.lock_fd;
-        dir->work_made = dir->preserves = *found = true;
-        return BM_OK;
+            status = lock_marker(work, O_CREAT | O_EXCL, &left.lock_fd, err);
+        if (status == BM_OK)
+            *out = (bm_out_lock){.fd = left.lock_fd, .made = true, .taken_over = true};
+        return status;
     }
     if (status == BM_OK && left.there)
-        status = bm_out_remove_work(dir->work, err);
+        status = bm_out_work_remove(work, err);
     if (left.lock_fd >= 0)
         close(left.lock_fd);
     if (status != BM_OK)
         return status;
-    if (mkdir(dir->work, 0777) != 0)
-        return bm_fail_errno(err, errno, dir->work, "cannot make the directory");
-    dir->work_made = true;
-    return lock_marker(dir->work, O_CREAT | O_EXCL, &dir->lock_fd, err);
+    if (mkdir(work, 0777) != 0)
+        return bm_fail_errno(err, errno, work, "cannot make the directory");
+    out->made = true;
+    return lock_marker(work, O_CREAT | O_EXCL, &out->fd, err);
 }

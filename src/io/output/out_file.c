@@ -1,11 +1,9 @@
-/* out_file.c -- one output file: buffered, synced, and (if it stands alone) renamed into place.
+/* out_file.c -- one output file: buffered, and (if it is a single file) synced and renamed.
  *
  * Bytes gather in a buffer of 256 KiB, which a compressor fills too. Every 8 MiB the kernel is told
  * to start writing them to the disk, so that the sync at the end is short. The first failure
- * sticks: later calls return it, and close removes what was begun. A file of one's own is written
- * under TARGET.partial.PID.N (O_EXCL) and appears under its name by one rename.
- *
- * Threads: one at a time for each file. */
+ * sticks: later calls return it, and close removes what was begun. A single file is written under
+ * the name TARGET.partial.PID.N (O_EXCL) and gets its own by one rename. */
 #include "io/output/out_file.h"
 
 #include <errno.h>
@@ -18,19 +16,24 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "io/output/out_file_inside.h"
+#include "io/output/out_place.h"
 
+#define BUFFER_BYTES ((size_t)256 << 10)
 #define START_BYTES  ((uint64_t)8 << 20)
-#define WRITE_MAX    ((size_t)1 << 30)
+#define WRITE_MAX    ((size_t)1 << 30)   /* in one call of the system */
 #define FOLLOW_BYTES ((uint64_t)4 << 20) /* below, hashing at the end is quicker than a thread */
+#define NAMES_MAX    1000u               /* temporary names that are tried */
 
-const char *bm_out_file_shown(const bm_out_file *file)
+/* What messages call the file. */
+static const char *shown(const bm_out_file *file)
 {
     return file->target != NULL ? file->target : file->path;
 }
 
 static bm_status failed_errno(bm_out_file *file, int code, const char *what, bm_error *err)
 {
-    bm_status status = bm_fail_errno(err, code, bm_out_file_shown(file), what);
+    bm_status status = bm_fail_errno(err, code, shown(file), what);
     file->failed = status;
     file->failed_code = code;
     return status;
@@ -39,10 +42,11 @@ static bm_status failed_errno(bm_out_file *file, int code, const char *what, bm_
 static bm_status failed_before(const bm_out_file *file, bm_error *err)
 {
     if (file->failed_code != 0)
-        return bm_fail_errno(err, file->failed_code, bm_out_file_shown(file), "cannot write");
-    return bm_fail_at(err, file->failed, bm_out_file_shown(file), 0, "an earlier write failed");
+        return bm_fail_errno(err, file->failed_code, shown(file), "cannot write");
+    return bm_fail_at(err, file->failed, shown(file), 0, "an earlier write failed");
 }
 
+/* Tell the kernel to write what it has to the disk, if that is `least` bytes or more. */
 static void start_writeback(bm_out_file *file, uint64_t least)
 {
 #if defined(SYNC_FILE_RANGE_WRITE)
@@ -58,8 +62,8 @@ static void start_writeback(bm_out_file *file, uint64_t least)
 #endif
 }
 
-/* The bytes written so far will stay. Without a thread, or memory, the file is hashed at the end.
- */
+/* Let the digest follow: the bytes written so far will not change. Where there is no thread or no
+ * memory for that, the file is hashed at the end. */
 static void follow(bm_out_file *file)
 {
     if (!file->follows || file->written < FOLLOW_BYTES)
@@ -94,19 +98,21 @@ static bm_status write_all(bm_out_file *file, const char *data, size_t len, bm_e
     return BM_OK;
 }
 
-bm_status bm_out_file_drain(bm_out_file *file, bm_error *err)
+/* Empty the buffer into the file. */
+static bm_status drain(bm_out_file *file, bm_error *err)
 {
     size_t len = file->len;
     file->len = 0;
     return write_all(file, file->buf, len, err);
 }
 
-void bm_out_file_free(bm_out_file *file)
+/* An open descriptor is closed, and the file left as it is. */
+static void free_file(bm_out_file *file)
 {
     stop_following(file);
     if (file->fd >= 0)
         close(file->fd);
-    bm_out_compressor_close(file->compressor);
+    bm_compressor_close(file->compressor);
     bm_free(file->path);
     bm_free(file->target);
     bm_free(file->name);
@@ -114,16 +120,16 @@ void bm_out_file_free(bm_out_file *file)
     bm_free(file);
 }
 
-/* A handle without a file (fd -1); `path` is taken. */
+/* A handle without a file (fd -1). `path` is taken, in either case. */
 static bm_status make(char *path, bm_out_file **out, bm_error *err)
 {
     bm_out_file *file = bm_alloc_zero(1, sizeof *file);
-    char *buf = bm_alloc(BM_OUT_BUFFER_BYTES, 1);
+    char *buf = bm_alloc(BUFFER_BYTES, 1);
     if (file == NULL || buf == NULL) {
         bm_free(file);
         bm_free(buf);
         bm_free(path);
-        return bm_fail_nomem(err, BM_OUT_BUFFER_BYTES);
+        return bm_fail_nomem(err, BUFFER_BYTES);
     }
     file->path = path;
     file->buf = buf;
@@ -141,13 +147,14 @@ bm_status bm_out_file_create(char *path, bm_out_file **out, bm_error *err)
     file->fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (file->fd < 0) {
         status = bm_fail_errno(err, errno, path, "cannot create");
-        bm_out_file_free(file);
+        free_file(file);
         return status;
     }
     *out = file;
     return BM_OK;
 }
 
+/* Cut the file to its first `bytes`, and go there. */
 static bm_status cut(bm_out_file *file, uint64_t bytes, bm_error *err)
 {
     struct stat info;
@@ -182,56 +189,77 @@ bm_status bm_out_file_reopen(char *path, uint64_t bytes, bm_out_file **out, bm_e
     else
         status = bm_fail_errno(err, errno, path, "cannot open");
     if (status != BM_OK) {
-        bm_out_file_free(file);
+        free_file(file);
         return status;
     }
     *out = file;
     return BM_OK;
 }
 
-bm_status bm_out_file_open(const char *target, bool force, bm_out_file **out, bm_error *err)
+/* A file under the first temporary name of `target` that nothing has. */
+static bm_status create_beside(const char *target, bm_out_file **out, bm_error *err)
 {
-    bm_status status = bm_out_target(target, force, false, err);
-    for (unsigned i = 0; status == BM_OK; i++) {
-        bm_error why = {0};
-        bm_buf path = {0};
-        status = bm_buf_add_format(&path, err, "%s.partial.%ld.%u", target, (long)getpid(), i);
-        if (status == BM_OK)
-            status = bm_buf_end(&path, err);
-        if (status != BM_OK) {
-            bm_buf_reset(&path);
+    bm_error why = {0};
+    bm_status status;
+    unsigned tried = 0;
+    do {
+        char *path = NULL;
+        status = bm_string_format(&path, err, "%s.partial.%ld.%u", target, (long)getpid(), tried++);
+        if (status != BM_OK)
             return status;
-        }
-        status = bm_out_file_create(path.data, out, &why);
-        if (status == BM_ERR_IO && why.code == EEXIST && i < 1000) {
-            status = BM_OK;
-            continue;
-        }
-        if (status != BM_OK) {
-            if (why.code != 0)
-                return bm_fail_errno(err, (int)why.code, target, "cannot create");
-            return bm_fail_at(err, status, target, 0, "%s", why.message);
-        }
-        (*out)->force = force;
-        (*out)->target = bm_strdup(target);
-        if ((*out)->target == NULL) {
-            bm_out_file_abort(*out);
-            *out = NULL;
-            return bm_fail_nomem(err, strlen(target) + 1);
-        }
+        status = bm_out_file_create(path, out, &why);
+    } while (status == BM_ERR_IO && why.code == EEXIST && tried <= NAMES_MAX);
+    if (status == BM_OK)
         return BM_OK;
-    }
-    return status;
+    if (why.code != 0)
+        return bm_fail_errno(err, (int)why.code, target, "cannot create");
+    return bm_fail_at(err, status, target, 0, "%s", why.message);
 }
 
-bm_status bm_out_file_compress(bm_out_file *file, int compression, bm_error *err)
+bm_status bm_out_file_open(const char *target, bm_out_existing existing, bm_out_file **out,
+                           bm_error *err)
+{
+    bm_out_file *file = NULL;
+    bm_status status = bm_out_target_file(target, existing, err);
+    if (status == BM_OK)
+        status = create_beside(target, &file, err);
+    if (status != BM_OK)
+        return status;
+    file->existing = existing;
+    file->target = bm_strdup(target);
+    if (file->target == NULL) {
+        bm_out_file_abort(file);
+        return bm_fail_nomem(err, strlen(target) + 1);
+    }
+    *out = file;
+    return BM_OK;
+}
+
+bm_status bm_out_file_compress(bm_out_file *file, bm_compression compression, bm_error *err)
 {
     if (file->accepted != 0 || file->compressor != NULL)
-        return bm_fail_at(err, BM_ERR_INTERNAL, bm_out_file_shown(file), 0,
+        return bm_fail_at(err, BM_ERR_INTERNAL, shown(file), 0,
                           "compression was chosen after the first write");
-    if (compression == 0)
+    if (compression == BM_COMPRESSION_NONE)
         return BM_OK;
-    return bm_out_compressor_open(compression, bm_out_file_shown(file), &file->compressor, err);
+    return bm_compressor_open(compression, shown(file), &file->compressor, err);
+}
+
+/* Compress into the buffer, which is emptied whenever it is full; `end` closes the frame. */
+static bm_status compress(bm_out_file *file, bm_str data, bool end, bm_error *err)
+{
+    bm_compress_step step = {
+        .in = data, .end = end, .out = file->buf, .len = file->len, .cap = BUFFER_BYTES};
+    bm_status status = BM_OK;
+    while (status == BM_OK && !step.done) {
+        status = bm_compressor_run(file->compressor, &step, err);
+        file->len = step.len;
+        if (status == BM_OK && step.len == step.cap) {
+            status = drain(file, err);
+            step.len = 0;
+        }
+    }
+    return status;
 }
 
 bm_status bm_out_file_write(bm_out_file *file, const void *data, size_t len, bm_error *err)
@@ -242,15 +270,15 @@ bm_status bm_out_file_write(bm_out_file *file, const void *data, size_t len, bm_
         return BM_OK;
     file->accepted += len;
     if (file->compressor != NULL) {
-        bm_status status = bm_out_compressor_run(file, data, len, false, err);
+        bm_status status = compress(file, (bm_str){data, len}, false, err);
         file->failed = status;
         return status;
     }
-    if (len > BM_OUT_BUFFER_BYTES - file->len) {
-        bm_status status = bm_out_file_drain(file, err);
+    if (len > BUFFER_BYTES - file->len) {
+        bm_status status = drain(file, err);
         if (status != BM_OK)
             return status;
-        if (len >= BM_OUT_BUFFER_BYTES)
+        if (len >= BUFFER_BYTES)
             return write_all(file, data, len, err);
     }
     memcpy(file->buf + file->len, data, len);
@@ -263,9 +291,9 @@ bm_status bm_out_file_flush(bm_out_file *file, bm_error *err)
     if (file->failed != BM_OK)
         return failed_before(file, err);
     if (file->compressor != NULL)
-        return bm_fail_at(err, BM_ERR_INTERNAL, bm_out_file_shown(file), 0,
+        return bm_fail_at(err, BM_ERR_INTERNAL, shown(file), 0,
                           "what is compressed is written at the end");
-    return bm_out_file_drain(file, err);
+    return drain(file, err);
 }
 
 bm_status bm_out_file_rewrite(bm_out_file *file, uint64_t offset, const void *data, size_t len,
@@ -276,9 +304,9 @@ bm_status bm_out_file_rewrite(bm_out_file *file, uint64_t offset, const void *da
         return failed_before(file, err);
     if (file->compressor != NULL || __builtin_add_overflow(offset, len, &end) ||
         end > file->accepted)
-        return bm_fail_at(err, BM_ERR_INTERNAL, bm_out_file_shown(file), 0,
+        return bm_fail_at(err, BM_ERR_INTERNAL, shown(file), 0,
                           "bytes that were not written cannot be written again");
-    bm_status status = bm_out_file_drain(file, err);
+    bm_status status = drain(file, err);
     const char *from = data;
     stop_following(file);
     while (status == BM_OK && len > 0) {
@@ -306,9 +334,9 @@ static bm_status place_file(bm_out_file *file, bm_error *err)
     char *parent = NULL;
     bm_status status = bm_place_parent(file->target, &parent, err);
     if (status == BM_OK)
-        status = bm_out_target(file->target, file->force, false, err);
-    if (status == BM_OK && !file->force)
-        status = bm_place_new(file->path, file->target, false, err);
+        status = bm_out_target_file(file->target, file->existing, err); /* as it was at open? */
+    if (status == BM_OK && file->existing == BM_OUT_REFUSE)
+        status = bm_place_file(file->path, file->target, err);
     else if (status == BM_OK && rename(file->path, file->target) != 0)
         status = bm_fail_errno(err, errno, file->target, "cannot rename the new file into place");
     if (status == BM_OK) {
@@ -328,22 +356,23 @@ bm_status bm_out_file_close(bm_out_file *file, bm_error *err)
     if (status != BM_OK)
         status = failed_before(file, err);
     if (status == BM_OK && file->compressor != NULL)
-        status = bm_out_compressor_run(file, NULL, 0, true, err);
+        status = compress(file, (bm_str){NULL, 0}, true, err);
     if (status == BM_OK)
-        status = bm_out_file_drain(file, err);
+        status = drain(file, err);
     if (status == BM_OK && file->follow != NULL) {
         bm_digest_follow *ended = file->follow;
         file->follow = NULL;
         status = bm_digest_follow_end(ended, file->written, file->path, file->hex, err);
     }
     if (status == BM_OK) {
-        start_writeback(file, BM_OUT_BUFFER_BYTES); /* small files: one sync for all, at seal */
-        status = file->dir != NULL ? bm_out_dir_take(file->dir, file, err) : place_file(file, err);
+        start_writeback(file, BUFFER_BYTES); /* not for small files: one sync is for all of them */
+        status = file->owner.on_close != NULL ? file->owner.on_close(file->owner.ctx, file, err)
+                                              : place_file(file, err);
     }
     if (status != BM_OK)
         bm_out_file_abort(file);
     else
-        bm_out_file_free(file);
+        free_file(file);
     return status;
 }
 
@@ -351,14 +380,14 @@ void bm_out_file_abort(bm_out_file *file)
 {
     if (file == NULL)
         return;
-    if (file->path != NULL && (file->dir == NULL || !bm_out_dir_preserves(file->dir)))
+    if (file->path != NULL && (file->owner.preserves == NULL || !*file->owner.preserves))
         unlink(file->path);
-    bm_out_file_free(file);
+    free_file(file);
 }
 
 void bm_out_file_digest_early(bm_out_file *file)
 {
-    file->follows = file->dir != NULL;
+    file->follows = file->owner.on_close != NULL;
 }
 
 uint64_t bm_out_file_bytes(const bm_out_file *file)

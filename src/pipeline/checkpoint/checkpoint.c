@@ -197,8 +197,8 @@ bm_status bm_checkpoint_open(bm_job_context *job, bool saves, bm_checkpoint *out
         return bm_fail(err, BM_ERR_USAGE,
                        "--resume needs inputs that can be read again (regular files, not standard "
                        "input or a pipe)");
-    bm_status status = bm_out_dir_open_again(settings->output.path, settings->output.force,
-                                             &out->dir, &found, err);
+    bm_status status = bm_out_dir_open_again(
+        settings->output.path, bm_out_existing_of(settings->output.force), &out->dir, &found, err);
     out->loading = found;
     if (status == BM_OK)
         status = find_sets_path(out, err);

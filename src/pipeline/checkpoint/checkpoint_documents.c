@@ -254,7 +254,8 @@ static bm_status load_rows(loading *l, const block_header *h, const saved_row *s
                                   .n_shingles = row.n_shingles};
         if (row.file >= bm_input_set_count(l->what->inputs))
             return bm_fail(err, BM_ERR_FORMAT, "the saved documents are of other inputs");
-        status = bm_doc_table_add(docs, &l->rows[i], id, XXH3_64bits(id.data, id.len),
+        const bm_doc_id hashed = {id, XXH3_64bits(id.data, id.len)};
+        status = bm_doc_table_add(docs, &l->rows[i], hashed,
                                   bm_input_set_source(l->what->inputs, row.file)->name, err);
         at += row.id_len;
     }

@@ -64,8 +64,8 @@ bm_status bm_job_context_check_outputs(const bm_settings *settings, const char *
                 status = bm_fail_at(err, BM_ERR_USAGE, targets[i], 0,
                                     "two outputs in one file (a file for each)");
         if (status == BM_OK)
-            status = bm_out_check(targets[i], settings->output.force,
-                                  writes_directory(settings) && i == 0, inputs, n, err);
+            status = (i == 0 && writes_directory(settings) ? bm_out_dir_check : bm_out_file_check)(
+                targets[i], bm_out_existing_of(settings->output.force), inputs, n, err);
     }
     return status;
 }

@@ -7,7 +7,7 @@
 
 #include "io/output/manifest.h"
 #include "model/option_names.h"
-#include "text/shingler.h"
+#include "text/normalize.h"
 
 typedef struct listing {
     bm_setting_section section;

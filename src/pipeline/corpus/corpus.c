@@ -450,7 +450,7 @@ static bm_status want_sorted(sort_job *job, uint32_t doc, bm_error *err)
 static bm_status sort_wanted(sort_job *job, bm_status status, bm_pool *pool, bm_error *err)
 {
     if (status == BM_OK)
-        status = bm_pool_for(pool, job->n, SORT_GRAIN, sort_range, job, err);
+        status = bm_pool_for(pool, (bm_pool_split){job->n, SORT_GRAIN}, sort_range, job, err);
     bm_free(job->docs);
     return status;
 }

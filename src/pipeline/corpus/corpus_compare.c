@@ -82,7 +82,7 @@ static bm_status compare(comparison *c, bm_pool *pool, bm_error *err)
 {
     if (c->n <= PAIR_GRAIN) /* not worth waking anybody */
         return compare_range(c, 0, 0, c->n, err);
-    return bm_pool_for(pool, c->n, PAIR_GRAIN, compare_range, c, err);
+    return bm_pool_for(pool, (bm_pool_split){c->n, PAIR_GRAIN}, compare_range, c, err);
 }
 
 /* --- sets in a file --- */
@@ -166,7 +166,7 @@ static bm_status load(comparison *c, uint64_t bytes, bm_pool *pool, bm_error *er
         at += set_len(c, c->docs[i]);
     }
     files->bytes_back += bytes;
-    return bm_pool_for(pool, c->n_docs, DOC_GRAIN, read_sets, c, err);
+    return bm_pool_for(pool, (bm_pool_split){c->n_docs, DOC_GRAIN}, read_sets, c, err);
 }
 
 static bm_status compare_from_file(comparison *c, size_t n, bm_pool *pool, bm_error *err)

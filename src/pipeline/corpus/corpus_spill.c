@@ -314,7 +314,7 @@ static bm_status make_labels(bm_corpus *corpus, uint64_t *to, bm_pool *pool, bm_
         return status;
     for (uint32_t b = 0; status == BM_OK && b < corpus->cfg.bands; b++) {
         column c = {corpus, b, to};
-        status = bm_pool_for(pool, n_blocks, 4, read_blocks, &c, err);
+        status = bm_pool_for(pool, (bm_pool_split){n_blocks, 4}, read_blocks, &c, err);
         if (status == BM_OK)
             status = bm_band_buckets_fill(&buckets, to, err);
         files->labels[b] = bm_alloc(corpus->n, sizeof **files->labels);

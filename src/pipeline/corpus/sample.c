@@ -153,8 +153,8 @@ static bm_status keep_rows(const bm_sample *sample, bm_doc_table *docs, bm_error
     for (size_t i = 0; status == BM_OK && i < sample->n; i++) {
         size_t row = (size_t)sample->docs[i].row;
         bm_str id = bm_doc_table_id(docs, row);
-        status =
-            bm_doc_table_add(&kept, &docs->rows[row], id, XXH3_64bits(id.data, id.len), "", err);
+        const bm_doc_id hashed = {id, XXH3_64bits(id.data, id.len)};
+        status = bm_doc_table_add(&kept, &docs->rows[row], hashed, "", err);
     }
     if (status != BM_OK) {
         bm_doc_table_reset(&kept);

@@ -17,7 +17,7 @@
 #include <xxhash.h>
 
 #include "backend/opencl/kernel_files.h"
-#include "text/shingler.h"
+#include "text/normalize.h"
 
 #define TEXT_OF(x)    #x
 #define TEXT(x)       TEXT_OF(x)

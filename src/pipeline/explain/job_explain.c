@@ -29,7 +29,8 @@ static bm_status check_options(const bm_explain_options *o, bm_error *err)
         return bm_fail(err, BM_ERR_USAGE, "'%s' twice (two documents)", o->id_a);
     return o->output.path == NULL
                ? BM_OK
-               : bm_out_check(o->output.path, o->output.force, false, &o->path, 1, err);
+               : bm_out_file_check(o->output.path, bm_out_existing_of(o->output.force), &o->path, 1,
+                                   err);
 }
 
 /* --- two documents in no group together --- */
@@ -152,7 +153,8 @@ static bm_status write_answer(bm_explainer *e, bm_error *err)
     bm_rows rows = {.write = o->write, .write_ctx = o->write_ctx};
     bm_status status = BM_OK;
     if (o->output.path != NULL)
-        status = bm_out_file_open(o->output.path, o->output.force, &rows.file, err);
+        status =
+            bm_out_file_open(o->output.path, bm_out_existing_of(o->output.force), &rows.file, err);
     if (status == BM_OK)
         status = bm_explain_write(e, &rows, err);
     bm_rows_reset(&rows);

@@ -72,7 +72,7 @@ static bm_status on_candidates(void *ctx, bm_pair *pairs, size_t n, bm_error *er
     f->chunk = pairs;
     f->out->stats.candidates += n;
     f->out->stats.verified += f->options->verify == BM_VERIFY_NONE ? 0 : n;
-    bm_status status = bm_pool_for(f->pool, n, PAIR_GRAIN, verify_range, f, err);
+    bm_status status = bm_pool_for(f->pool, (bm_pool_split){n, PAIR_GRAIN}, verify_range, f, err);
     return status == BM_OK ? keep(f, pairs, n, err) : status;
 }
 

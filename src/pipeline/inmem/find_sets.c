@@ -131,7 +131,7 @@ bm_status bm_finder_prepare(bm_finder *finder, bm_error *err)
     if (f->docs == NULL || f->sizes == NULL || f->skip == NULL || (words && f->words == NULL))
         return bm_fail_nomem(err, n * a_doc);
     bm_meter_stage(&f->meter, "prepare", "documents");
-    status = bm_pool_for(f->pool, n, DOC_GRAIN, prepare_range, f, err);
+    status = bm_pool_for(f->pool, (bm_pool_split){n, DOC_GRAIN}, prepare_range, f, err);
     for (size_t i = 0; status == BM_OK && i < n; i++) {
         f->out->stats.shingles += f->sizes[i];
         f->out->stats.empty += f->skip[i];
@@ -198,5 +198,6 @@ bm_status bm_finder_sign(bm_finder *finder, bm_error *err)
     }
     bm_meter_stage(&f->meter, "sign", "documents");
     status = bm_backend_cpu.open(&cfg, &f->backend, err);
-    return status == BM_OK ? bm_pool_for(f->pool, n, DOC_GRAIN, sign_range, f, err) : status;
+    return status == BM_OK ? bm_pool_for(f->pool, (bm_pool_split){n, DOC_GRAIN}, sign_range, f, err)
+                           : status;
 }

@@ -163,7 +163,7 @@ static bm_status place(maker *m, bm_error *err)
     out->hashes = bm_alloc((size_t)m->n_hashes, sizeof *out->hashes);
     if (out->hashes == NULL)
         return bm_fail_nomem(err, (size_t)m->n_hashes * sizeof *out->hashes);
-    return bm_pool_for(m->job->pool, m->n_chunks, 1, place_chunks, m, err);
+    return bm_pool_for(m->job->pool, (bm_pool_split){m->n_chunks, 1}, place_chunks, m, err);
 }
 
 bm_status bm_hash_sets_make(const bm_hash_sets_job *job, bm_hash_sets *out, bm_error *err)

@@ -309,12 +309,13 @@ static bm_status run(cluster *c, bm_error *err)
     bm_rows rows = {.write = o->write, .write_ctx = o->write_ctx};
     bm_status status = open_levels(c, err);
     if (status == BM_OK && o->output.path != NULL)
-        status = bm_out_check(o->output.path, o->output.force, false, &o->path,
-                              strcmp(o->path, "-") != 0, err);
+        status = bm_out_file_check(o->output.path, bm_out_existing_of(o->output.force), &o->path,
+                                   strcmp(o->path, "-") != 0, err);
     if (status == BM_OK)
         status = read_rows(c, err);
     if (status == BM_OK && o->output.path != NULL)
-        status = bm_out_file_open(o->output.path, o->output.force, &rows.file, err);
+        status =
+            bm_out_file_open(o->output.path, bm_out_existing_of(o->output.force), &rows.file, err);
     if (status == BM_OK)
         status = settle(c, &rows, err);
     if (status == BM_OK && c->n_levels > 1)

@@ -242,7 +242,8 @@ static bm_status run_job(filter *f, const bm_settings *settings, bm_summary **ou
             bm_fail_at(err, BM_ERR_FORMAT, bm_manifest_path(f->manifest), 0,
                        "it names %zu inputs, %zu are given", bm_manifest_n_inputs(f->manifest), n);
     if (status == BM_OK)
-        status = bm_out_dir_open(settings->output.path, settings->output.force, &dir, err);
+        status = bm_out_dir_open(settings->output.path, bm_out_existing_of(settings->output.force),
+                                 &dir, err);
     if (status == BM_OK)
         status = write_all(f, dir, err);
     bm_out_dir_close(dir);

@@ -15,7 +15,7 @@
 static bm_status write_text(const bm_settings *s, const char *path, bm_buf *text, bm_error *err)
 {
     bm_out_file *file = NULL;
-    bm_status status = bm_out_file_open(path, s->output.force, &file, err);
+    bm_status status = bm_out_file_open(path, bm_out_existing_of(s->output.force), &file, err);
     if (status == BM_OK) {
         status = bm_out_file_write(file, text->data, text->len, err);
         if (status == BM_OK)
@@ -79,7 +79,8 @@ static bm_status write_pairs(const bm_pairing *pairing, bm_error *err)
     bm_status status = BM_OK;
     bm_job_context_stage(context, "write", "pairs");
     if (s->output.path != NULL)
-        status = bm_out_file_open(s->output.path, s->output.force, &rows.file, err);
+        status =
+            bm_out_file_open(s->output.path, bm_out_existing_of(s->output.force), &rows.file, err);
     if (status != BM_OK)
         return status;
     status = bm_rows_pairs(&rows, &pairs, err);

@@ -29,17 +29,13 @@ static bm_status flush(void *ctx, bm_error *err)
     return status == BM_OK ? bm_npy_writer_flush(&out->keys, err) : status;
 }
 
-/* A new array, or one whose first rows an interrupted job has written; `out` has its type and number
- * of columns. */
-static bm_status open_array(const bm_checkpoint *checkpoint, const char *name, bm_npy_writer *out,
-                            bm_error *err)
+/* A new array, or one whose first rows an interrupted job has written. */
+static bm_status open_array(const bm_checkpoint *checkpoint, const bm_npy_array *array,
+                            bm_npy_writer *out, bm_error *err)
 {
-    const uint64_t n_rows = checkpoint->saved.docs, n_cols = out->n_cols;
-    char type[sizeof out->type];
-    memcpy(type, out->type, sizeof type);
-    return n_rows == 0
-               ? bm_npy_writer_open(checkpoint->dir, name, type, n_cols, out, err)
-               : bm_npy_writer_open_again(checkpoint->dir, name, type, n_cols, n_rows, out, err);
+    const uint64_t n_rows = checkpoint->saved.docs;
+    return n_rows == 0 ? bm_npy_writer_open(checkpoint->dir, array, out, err)
+                       : bm_npy_writer_open_again(checkpoint->dir, array, n_rows, out, err);
 }
 
 static bm_status on_batch(void *ctx, const bm_ingest_batch *batch, size_t first_row, bm_error *err)
@@ -68,7 +64,8 @@ static bm_status write_n_shingles(bm_out_dir *dir, const bm_doc_table *docs, bm_
 {
     bm_npy_writer writer;
     uint32_t block[4096];
-    bm_status status = bm_npy_writer_open(dir, BM_FILE_N_SHINGLES, "<u4", 0, &writer, err);
+    bm_status status = bm_npy_writer_open(
+        dir, &(bm_npy_array){.name = BM_FILE_N_SHINGLES, .type = "<u4"}, &writer, err);
     if (status != BM_OK)
         return status;
     for (size_t i = 0; status == BM_OK && i < docs->n;) {
@@ -85,16 +82,16 @@ static bm_status write_arrays(bm_job *job, bm_error *err)
     bm_checkpoint *checkpoint = &job->checkpoint;
     const bm_settings *s = job->context.settings;
     const bool keys = s->results.band_keys;
-    sign_out out = {.settings = s,
-                    .words = {.type = "<u4", .n_cols = s->sketch.perms},
-                    .keys = {.type = "<u8", .n_cols = s->plan.bands}};
+    sign_out out = {.settings = s};
+    const bm_npy_array words = {BM_FILE_SIGNATURES, "<u4", s->sketch.perms};
+    const bm_npy_array band_keys = {BM_FILE_BAND_KEYS, "<u8", s->plan.bands};
     const bm_ingest_wish wish = {.words = true, .keys = keys, .sink = on_batch, .sink_ctx = &out};
     bm_status status = bm_checkpoint_load(checkpoint, NULL, err);
     bm_job_context_stage(&job->context, "sign", "bytes");
     if (status == BM_OK)
-        status = open_array(checkpoint, BM_FILE_SIGNATURES, &out.words, err);
+        status = open_array(checkpoint, &words, &out.words, err);
     if (status == BM_OK && keys)
-        status = open_array(checkpoint, BM_FILE_BAND_KEYS, &out.keys, err);
+        status = open_array(checkpoint, &band_keys, &out.keys, err);
     checkpoint->flush = flush;
     checkpoint->flush_ctx = &out;
     if (status == BM_OK)

@@ -197,14 +197,15 @@ static bm_status load_ids(bm_job_context *context, const bm_sign_dir *dir, uint3
     for (uint64_t at = 0; status == BM_OK && at < n_docs; at += 256) {
         size_t n = n_docs - at < 256 ? (size_t)(n_docs - at) : 256;
         text.len = 0;
-        status = bm_sign_dir_ids(dir, at, n, &text, ends, err);
+        status = bm_sign_dir_ids(dir, at, n, &(bm_sign_ids){&text, ends}, err);
         if (status == BM_OK)
             status = bm_sign_dir_n_shingles(dir, at, n, sizes, err);
         for (size_t i = 0; status == BM_OK && i < n; i++) {
             size_t begin = i == 0 ? 0 : ends[i - 1];
             bm_str id = {text.data + begin, ends[i] - begin};
             bm_doc_row row = {.file = file, .n_shingles = sizes[i]};
-            status = bm_doc_table_add(&context->docs, &row, id, XXH3_64bits(id.data, id.len),
+            status = bm_doc_table_add(&context->docs, &row,
+                                      (bm_doc_id){id, XXH3_64bits(id.data, id.len)},
                                       context->inputs.names.names[file], err);
             context->counts.empty += sizes[i] == 0;
             context->counts.shingles += sizes[i];

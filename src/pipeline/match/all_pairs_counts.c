@@ -189,10 +189,10 @@ static bm_status count_part(counting *k, bm_pool *pool, bm_error *err)
     size_t n = n_blocks(p);
     bm_status status = bm_shingle_counts_open(&k->table, c->table_bits - c->part_bits, err);
     if (status == BM_OK)
-        status = bm_pool_for(pool, n, 1, count_blocks, k, err);
+        status = bm_pool_for(pool, (bm_pool_split){n, 1}, count_blocks, k, err);
     for (k->first = 0; status == BM_OK && k->first < n; k->first += BATCH) {
         size_t many = n - k->first < BATCH ? n - k->first : BATCH;
-        status = bm_pool_for(pool, many, 1, ask_blocks, k, err);
+        status = bm_pool_for(pool, (bm_pool_split){many, 1}, ask_blocks, k, err);
         for (size_t i = 0; status == BM_OK && i < many; i++)
             status = bm_spill_add(c->count_file, k->counts + i * BLOCK,
                                   block_size(p, k->first + i) * sizeof *k->counts,

@@ -129,8 +129,8 @@ static bm_status count_window(making *m, bm_error *err)
 {
     if (m->parts != NULL)
         return add_to_parts(m, err);
-    return bm_pool_for(m->job->pool, m->window.end - m->window.begin, DOC_GRAIN, count_range, m,
-                       err);
+    return bm_pool_for(m->job->pool, (bm_pool_split){m->window.end - m->window.begin, DOC_GRAIN},
+                       count_range, m, err);
 }
 
 /* --- 2. prefixes --- */
@@ -205,7 +205,8 @@ static bm_status write_window(making *m, bm_error *err)
     size_t n_ranges = (w->end - w->begin + BM_PREFIX_RANGE - 1) / BM_PREFIX_RANGE;
     bm_status status = m->parts != NULL ? make_keys(m, err) : BM_OK;
     if (status == BM_OK)
-        status = bm_pool_for(m->job->pool, n_ranges, RANGE_GRAIN, cut_ranges, m, err);
+        status =
+            bm_pool_for(m->job->pool, (bm_pool_split){n_ranges, RANGE_GRAIN}, cut_ranges, m, err);
     for (size_t i = 0; status == BM_OK && i < n_ranges; i++) {
         size_t first = w->begin + i * BM_PREFIX_RANGE, range = first / BM_PREFIX_RANGE;
         size_t n_keys = out->n_keys[range];

@@ -99,5 +99,5 @@ bm_status bm_set_window_next(bm_set_window *w, bm_error *err)
     bm_hashes_sort(w->places, n, w->places + w->cap_docs);
     w->corpus->files.bytes_back +=
         (words - (n + BM_PREFIX_RANGE - 1) / BM_PREFIX_RANGE * BM_PREFIX_RANGE) * sizeof *w->words;
-    return bm_pool_for(w->pool, n, DOC_GRAIN, read_range, w, err);
+    return bm_pool_for(w->pool, (bm_pool_split){n, DOC_GRAIN}, read_range, w, err);
 }

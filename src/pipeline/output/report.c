@@ -302,8 +302,8 @@ bm_status bm_report_write(const bm_job_context *job, const bm_summary *summary, 
             status = write_whole(file, summary->json, err);
     }
     if (status == BM_OK && job->settings->output.report != NULL) {
-        status =
-            bm_out_file_open(job->settings->output.report, job->settings->output.force, &file, err);
+        status = bm_out_file_open(job->settings->output.report,
+                                  bm_out_existing_of(job->settings->output.force), &file, err);
         if (status == BM_OK)
             status = write_whole(file, summary->json, err);
     }

@@ -26,9 +26,7 @@ Test(memory, growth_keeps_the_contents_and_fails_without_change)
     uint64_t *array = NULL;
     size_t cap = 0;
     for (size_t i = 0; i < 10000; i++) {
-        void *grown = array;
-        cr_assert_eq(bm_grow(&grown, &cap, i + 1, sizeof *array, NULL), BM_OK);
-        array = grown;
+        cr_assert_eq(bm_grow_array(&array, &cap, i + 1, NULL), BM_OK);
         array[i] = i * i;
     }
     for (size_t i = 0; i < 10000; i++)
@@ -36,6 +34,8 @@ Test(memory, growth_keeps_the_contents_and_fails_without_change)
     size_t cap_before = cap;
     void *same = array;
     bm_error err = {0};
+    cr_assert_eq(bm_grow_array(&array, &cap, SIZE_MAX / 4, &err), BM_ERR_NOMEM);
+    cr_assert_eq(same, (void *)array);
     cr_assert_eq(bm_grow(&same, &cap, SIZE_MAX / 4, sizeof *array, &err), BM_ERR_NOMEM);
     cr_assert_eq(same, (void *)array);
     cr_assert_eq(cap, cap_before);
@@ -55,6 +55,18 @@ Test(memory, a_buffer_joins_what_is_added_and_holds_its_limit)
     cr_assert_eq(bm_buf_add(&buf, much, sizeof much, NULL), BM_ERR_NOMEM);
     cr_assert_eq(buf.len, strlen("one 2 three"));
     bm_buf_reset(&buf);
+}
+
+Test(memory, a_formatted_string_is_as_long_as_it_needs)
+{
+    char *text = NULL, *longer = NULL;
+    cr_assert_eq(bm_string_format(&text, NULL, "%s/%u", "kept", 7u), BM_OK);
+    cr_assert_str_eq(text, "kept/7");
+    cr_assert_eq(bm_string_format(&longer, NULL, "%500s|%s", "x", text), BM_OK);
+    cr_assert_eq(strlen(longer), 507);
+    cr_assert_str_eq(longer + 499, "x|kept/7");
+    bm_free(longer);
+    bm_free(text);
 }
 
 Test(memory, a_copy_ends_in_nul)

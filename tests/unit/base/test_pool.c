@@ -52,7 +52,7 @@ Test(pool, ranges_cover_every_item_once)
     for (size_t n = 0; n < 2000; n += 111) {
         for (size_t grain = 1; grain < 300; grain += 98) {
             tally t = {.fail_at = SIZE_MAX};
-            cr_assert_eq(bm_pool_for(pool, n, grain, add_range, &t, NULL), BM_OK);
+            cr_assert_eq(bm_pool_for(pool, (bm_pool_split){n, grain}, add_range, &t, NULL), BM_OK);
             cr_assert_eq(atomic_load(&t.sum), n * (n + 1) / 2);
         }
     }
@@ -65,7 +65,7 @@ Test(pool, a_failure_comes_back_with_its_words)
     bm_error err = {0};
     cr_assert_eq(bm_pool_open(4, &pool, NULL), BM_OK);
     tally t = {.fail_at = 77};
-    cr_assert_eq(bm_pool_for(pool, 100, 10, add_range, &t, &err), BM_ERR_INPUT);
+    cr_assert_eq(bm_pool_for(pool, (bm_pool_split){100, 10}, add_range, &t, &err), BM_ERR_INPUT);
     cr_assert_str_eq(err.message, "item 77");
     bm_pool_close(pool);
 }

@@ -61,9 +61,8 @@ static void add(job *j, uint32_t until)
         char id[256];
         int len = snprintf(id, sizeof id, "id\t%u", i);
         bm_doc_row row = {.line = i + 1, .text_bytes = i * 3u, .n_shingles = j->w->sizes[i]};
-        cr_assert_eq(bm_doc_table_add(&j->docs, &row, (bm_str){id, (size_t)len},
-                                      XXH3_64bits(id, (size_t)len), "f", NULL),
-                     BM_OK);
+        const bm_doc_id hashed = {{id, (size_t)len}, XXH3_64bits(id, (size_t)len)};
+        cr_assert_eq(bm_doc_table_add(&j->docs, &row, hashed, "f", NULL), BM_OK);
         if (i % 1000 == 999) {
             bm_skipped skipped = {.line = i, .reason = bm_strdup(id)};
             cr_assert_eq(bm_doc_table_skip(&j->docs, &skipped, NULL), BM_OK);

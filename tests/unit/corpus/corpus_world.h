@@ -71,9 +71,8 @@ static inline world *open_world(uint64_t seed)
         bm_doc_row row = {.line = i + 1, .text_bytes = (i * 37u) % 50u, .n_shingles = w->sizes[i]};
         char id[8];
         int len = snprintf(id, sizeof id, "%u", i);
-        cr_assert_eq(bm_doc_table_add(&w->docs, &row, (bm_str){id, (size_t)len},
-                                      i * UINT64_C(0x9E3779B97F4A7C15), "f", NULL),
-                     BM_OK);
+        const bm_doc_id hashed = {{id, (size_t)len}, i * UINT64_C(0x9E3779B97F4A7C15)};
+        cr_assert_eq(bm_doc_table_add(&w->docs, &row, hashed, "f", NULL), BM_OK);
     }
     bm_meter_init(&w->meter, NULL);
     cr_assert_eq(bm_pool_open(2, &w->pool, NULL), BM_OK);

@@ -49,9 +49,8 @@ static void add_documents(input *in, bm_sample *sample, size_t first, size_t end
         char id[32];
         bm_doc_row row = {.line = i + 1, .n_shingles = (uint32_t)shingles_of(i)};
         int len = snprintf(id, sizeof id, "doc-%zu", i);
-        cr_assert_eq(
-            bm_doc_table_add(&in->docs, &row, (bm_str){id, (size_t)len}, i * 977, "f", NULL),
-            BM_OK);
+        const bm_doc_id hashed = {{id, (size_t)len}, i * 977};
+        cr_assert_eq(bm_doc_table_add(&in->docs, &row, hashed, "f", NULL), BM_OK);
         for (size_t k = 0; k < shingles_of(i); k++)
             b->shingles.hashes[at++] = shingle_of(i, k);
         b->shingles.offsets[i - first + 1] = at;

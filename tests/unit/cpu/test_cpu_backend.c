@@ -274,7 +274,7 @@ Test(cpu_backend, threads_may_submit_to_one_backend_at_once)
     bm_pool *pool = NULL;
     cr_assert_eq(bm_pool_open(4, &pool, NULL), BM_OK);
     shared_job job = {backend, tasks};
-    cr_assert_eq(bm_pool_for(pool, TASKS, 1, submit_range, &job, NULL), BM_OK);
+    cr_assert_eq(bm_pool_for(pool, (bm_pool_split){TASKS, 1}, submit_range, &job, NULL), BM_OK);
     bm_pool_close(pool);
     for (uint32_t i = 0; i < TASKS; i++) {
         expect_reference(&tasks[i], 128, 16, 8, "threads");

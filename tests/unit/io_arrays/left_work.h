@@ -29,7 +29,7 @@ static inline void add_state(const bm_out_dir *dir, const char *name, const char
 static inline void leave(scratch *s, bool journal)
 {
     bm_out_dir *dir = NULL;
-    cr_assert_eq(bm_out_dir_open(scratch_at(s, "out"), false, &dir, NULL), BM_OK);
+    cr_assert_eq(bm_out_dir_open(scratch_at(s, "out"), BM_OUT_REFUSE, &dir, NULL), BM_OK);
     if (journal)
         add_state(dir, BM_OUT_JOURNAL, "noted");
     add_state(dir, ".bandmill-sets", "sets");
@@ -46,8 +46,8 @@ static inline bm_out_dir *again(scratch *s, bool expected)
     bm_out_dir *dir = NULL;
     bm_error err = {0};
     bool found = !expected;
-    cr_assert_eq(bm_out_dir_open_again(scratch_at(s, "out"), false, &dir, &found, &err), BM_OK,
-                 "%s: %s", err.file, err.message);
+    cr_assert_eq(bm_out_dir_open_again(scratch_at(s, "out"), BM_OUT_REFUSE, &dir, &found, &err),
+                 BM_OK, "%s: %s", err.file, err.message);
     cr_assert_eq(found, expected);
     return dir;
 }

@@ -195,9 +195,10 @@ Test(npy, rows_written_in_pieces_make_one_array)
     bm_npy_writer writer = {0};
     bm_error err = {0};
     const uint32_t rows[3][2] = {{1, 2}, {3, 4}, {0xFFFFFFFF, 6}};
-    cr_assert_eq(bm_out_dir_open(scratch_at(&s, "out"), false, &dir, &err), BM_OK, "%s",
+    cr_assert_eq(bm_out_dir_open(scratch_at(&s, "out"), BM_OUT_REFUSE, &dir, &err), BM_OK, "%s",
                  err.message);
-    cr_assert_eq(bm_npy_writer_open(dir, "signatures.npy", "<u4", 2, &writer, &err), BM_OK);
+    cr_assert_eq(
+        bm_npy_writer_open(dir, &(bm_npy_array){"signatures.npy", "<u4", 2}, &writer, &err), BM_OK);
     cr_assert_eq(bm_npy_writer_rows(&writer, rows, 1, 8, &err), BM_OK);
     cr_assert_eq(bm_npy_writer_rows(&writer, rows + 1, 2, 8, &err), BM_OK);
     cr_expect_eq(bm_npy_writer_rows(&writer, rows, 1, 4, &err), BM_ERR_INTERNAL, "another width");

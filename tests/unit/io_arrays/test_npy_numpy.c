@@ -36,14 +36,17 @@ Test(npy_numpy, numpy_loads_what_is_written)
     bm_npy_writer two = {0}, one = {0}, none = {0};
     const uint32_t rows[3][2] = {{1, 2}, {3, 4}, {0xFFFFFFFF, 6}};
     const uint64_t keys[2] = {UINT64_MAX, 7};
-    cr_assert_eq(bm_out_dir_open(scratch_at(&s, "out"), false, &dir, NULL), BM_OK);
-    cr_assert_eq(bm_npy_writer_open(dir, "signatures.npy", "<u4", 2, &two, NULL), BM_OK);
+    cr_assert_eq(bm_out_dir_open(scratch_at(&s, "out"), BM_OUT_REFUSE, &dir, NULL), BM_OK);
+    cr_assert_eq(bm_npy_writer_open(dir, &(bm_npy_array){"signatures.npy", "<u4", 2}, &two, NULL),
+                 BM_OK);
     cr_assert_eq(bm_npy_writer_rows(&two, rows, 3, 8, NULL), BM_OK);
     cr_assert_eq(bm_npy_writer_close(&two, NULL), BM_OK);
-    cr_assert_eq(bm_npy_writer_open(dir, "n_shingles.npy", "<u8", 0, &one, NULL), BM_OK);
+    cr_assert_eq(bm_npy_writer_open(dir, &(bm_npy_array){"n_shingles.npy", "<u8", 0}, &one, NULL),
+                 BM_OK);
     cr_assert_eq(bm_npy_writer_rows(&one, keys, 2, 8, NULL), BM_OK);
     cr_assert_eq(bm_npy_writer_close(&one, NULL), BM_OK);
-    cr_assert_eq(bm_npy_writer_open(dir, "band_keys.npy", "<u8", 9, &none, NULL), BM_OK);
+    cr_assert_eq(bm_npy_writer_open(dir, &(bm_npy_array){"band_keys.npy", "<u8", 9}, &none, NULL),
+                 BM_OK);
     cr_assert_eq(bm_npy_writer_close(&none, NULL), BM_OK);
     cr_assert_eq(bm_out_dir_commit(dir, NULL), BM_OK);
     bm_out_dir_close(dir);

@@ -126,12 +126,14 @@ Test(out_file_again, an_open_file_of_a_kept_directory_keeps_what_was_flushed)
         bm_out_dir *dir = NULL;
         bm_out_file *file = NULL;
         bm_npy_writer writer = {0};
-        cr_assert_eq(bm_out_dir_open(scratch_at(&s, "out"), false, &dir, NULL), BM_OK);
+        cr_assert_eq(bm_out_dir_open(scratch_at(&s, "out"), BM_OUT_REFUSE, &dir, NULL), BM_OK);
         cr_assert_eq(bm_out_dir_file(dir, "ids.txt", &file, NULL), BM_OK);
         cr_assert_eq(bm_out_file_write(file, "flushed", 7, NULL), BM_OK);
         cr_assert_eq(bm_out_file_flush(file, NULL), BM_OK);
         cr_assert_eq(bm_out_file_write(file, "buffered", 8, NULL), BM_OK);
-        cr_assert_eq(bm_npy_writer_open(dir, "n_shingles.npy", "<u4", 0, &writer, NULL), BM_OK);
+        cr_assert_eq(
+            bm_npy_writer_open(dir, &(bm_npy_array){"n_shingles.npy", "<u4", 0}, &writer, NULL),
+            BM_OK);
         cr_assert_eq(bm_npy_writer_rows(&writer, rows, 2, 4, NULL), BM_OK);
         cr_assert_eq(bm_npy_writer_flush(&writer, NULL), BM_OK);
         bm_out_dir_preserve(dir, keep);
@@ -177,9 +179,11 @@ Test(out_file_again, an_array_is_gone_on_with_row_by_row)
             memset(torn, 'x', sizeof torn);
             bm_out_dir *dir = NULL;
             bm_npy_writer writer = {0};
-            cr_assert_eq(bm_out_dir_open(scratch_at(&s, "out"), false, &dir, NULL), BM_OK);
+            cr_assert_eq(bm_out_dir_open(scratch_at(&s, "out"), BM_OUT_REFUSE, &dir, NULL), BM_OK);
             add_state(dir, BM_OUT_JOURNAL, "noted");
-            cr_assert_eq(bm_npy_writer_open(dir, "signatures.npy", "<u4", 2, &writer, NULL), BM_OK);
+            cr_assert_eq(
+                bm_npy_writer_open(dir, &(bm_npy_array){"signatures.npy", "<u4", 2}, &writer, NULL),
+                BM_OK);
             cr_assert_eq(bm_npy_writer_rows(&writer, rows, n, 8, NULL), BM_OK);
             cr_assert_eq(bm_npy_writer_flush(&writer, NULL), BM_OK);
             bm_out_dir_preserve(dir, true);
@@ -189,8 +193,9 @@ Test(out_file_again, an_array_is_gone_on_with_row_by_row)
             cr_assert_eq(fwrite(torn, 1, tail, file), tail);
             fclose(file);
             dir = again(&s, true);
-            cr_assert_eq(
-                bm_npy_writer_open_again(dir, "signatures.npy", "<u4", 2, n, &writer, NULL), BM_OK);
+            cr_assert_eq(bm_npy_writer_open_again(dir, &(bm_npy_array){"signatures.npy", "<u4", 2},
+                                                  n, &writer, NULL),
+                         BM_OK);
             cr_expect_eq(bm_npy_writer_rows(&writer, rows, 1, 4, NULL), BM_ERR_INTERNAL);
             cr_assert_eq(bm_npy_writer_rows(&writer, rows + n, 4 - n, 8, NULL), BM_OK);
             cr_assert_eq(bm_npy_writer_close(&writer, NULL), BM_OK);
@@ -217,9 +222,10 @@ Test(out_file_again, an_array_with_fewer_rows_than_were_noted_is_refused)
     const uint64_t row = 7;
     bm_out_dir *dir = NULL;
     bm_npy_writer writer = {0};
-    cr_assert_eq(bm_out_dir_open(scratch_at(&s, "out"), false, &dir, NULL), BM_OK);
+    cr_assert_eq(bm_out_dir_open(scratch_at(&s, "out"), BM_OUT_REFUSE, &dir, NULL), BM_OK);
     add_state(dir, BM_OUT_JOURNAL, "noted");
-    cr_assert_eq(bm_npy_writer_open(dir, "band_keys.npy", "<u8", 1, &writer, NULL), BM_OK);
+    cr_assert_eq(bm_npy_writer_open(dir, &(bm_npy_array){"band_keys.npy", "<u8", 1}, &writer, NULL),
+                 BM_OK);
     cr_assert_eq(bm_npy_writer_rows(&writer, &row, 1, 8, NULL), BM_OK);
     cr_assert_eq(bm_npy_writer_close(&writer, NULL), BM_OK);
     bm_out_dir_preserve(dir, true);
@@ -228,9 +234,9 @@ Test(out_file_again, an_array_with_fewer_rows_than_were_noted_is_refused)
     static const uint64_t n_rows[] = {2, UINT64_MAX, UINT64_MAX / 8, UINT64_MAX / 8 - 8};
     for (size_t i = 0; i < 4; i++) {
         bm_npy_writer untouched = {0};
-        cr_expect_eq(
-            bm_npy_writer_open_again(dir, "band_keys.npy", "<u8", 1, n_rows[i], &untouched, NULL),
-            BM_ERR_FORMAT);
+        cr_expect_eq(bm_npy_writer_open_again(dir, &(bm_npy_array){"band_keys.npy", "<u8", 1},
+                                              n_rows[i], &untouched, NULL),
+                     BM_ERR_FORMAT);
         cr_expect_null(untouched.file);
     }
     struct stat info;
@@ -254,11 +260,12 @@ static void write_until_killed(const char *target, note from, int fd)
     bm_npy_writer writer = {0};
     bool found;
     uint64_t row = from.rows;
-    bm_status status = bm_out_dir_open_again(target, false, &dir, &found, NULL);
+    bm_status status = bm_out_dir_open_again(target, BM_OUT_REFUSE, &dir, &found, NULL);
     if (status == BM_OK)
         status = bm_out_dir_file_again(dir, "ids.txt", from.bytes, &ids, NULL);
     if (status == BM_OK)
-        status = bm_npy_writer_open_again(dir, "band_keys.npy", "<u8", 1, row, &writer, NULL);
+        status = bm_npy_writer_open_again(dir, &(bm_npy_array){"band_keys.npy", "<u8", 1}, row,
+                                          &writer, NULL);
     while (status == BM_OK) {
         for (int i = 0; i < 777 && status == BM_OK; i++, row++) {
             status = bm_npy_writer_rows(&writer, &row, 1, 8, NULL);
@@ -283,10 +290,11 @@ Test(out_file_again, kill_9_while_writing_loses_nothing_that_was_noted)
     bm_out_dir *dir = NULL;
     bm_npy_writer writer = {0};
     note noted = {0, 0};
-    cr_assert_eq(bm_out_dir_open(scratch_at(&s, "out"), false, &dir, NULL), BM_OK);
+    cr_assert_eq(bm_out_dir_open(scratch_at(&s, "out"), BM_OUT_REFUSE, &dir, NULL), BM_OK);
     add_state(dir, BM_OUT_JOURNAL, "noted");
     add_text(dir, "ids.txt", "");
-    cr_assert_eq(bm_npy_writer_open(dir, "band_keys.npy", "<u8", 1, &writer, NULL), BM_OK);
+    cr_assert_eq(bm_npy_writer_open(dir, &(bm_npy_array){"band_keys.npy", "<u8", 1}, &writer, NULL),
+                 BM_OK);
     cr_assert_eq(bm_npy_writer_close(&writer, NULL), BM_OK);
     bm_out_dir_preserve(dir, true);
     bm_out_dir_close(dir);
@@ -309,8 +317,9 @@ Test(out_file_again, kill_9_while_writing_loses_nothing_that_was_noted)
     dir = again(&s, true);
     bm_out_file *ids = file_again(dir, "ids.txt", noted.bytes);
     cr_assert_eq(bm_out_file_close(ids, NULL), BM_OK);
-    cr_assert_eq(
-        bm_npy_writer_open_again(dir, "band_keys.npy", "<u8", 1, noted.rows, &writer, NULL), BM_OK);
+    cr_assert_eq(bm_npy_writer_open_again(dir, &(bm_npy_array){"band_keys.npy", "<u8", 1},
+                                          noted.rows, &writer, NULL),
+                 BM_OK);
     cr_assert_eq(bm_npy_writer_close(&writer, NULL), BM_OK);
     cr_assert_eq(bm_out_dir_finish(dir, NULL), BM_OK);
     cr_assert_eq(bm_out_dir_commit(dir, NULL), BM_OK);

@@ -102,7 +102,7 @@ Test(sign_dir, rows_and_ids_come_back_from_any_place)
         cr_assert_eq(bm_buf_add_text(&text, "head", NULL), BM_OK);
         cr_assert_eq(bm_sign_dir_rows(dir, first, n, words, &err), BM_OK);
         cr_assert_eq(bm_sign_dir_n_shingles(dir, first, n, counts, &err), BM_OK);
-        cr_assert_eq(bm_sign_dir_ids(dir, first, n, &text, ends, &err), BM_OK);
+        cr_assert_eq(bm_sign_dir_ids(dir, first, n, &(bm_sign_ids){&text, ends}, &err), BM_OK);
         for (size_t i = 0; i < n; i++) {
             char id[64];
             size_t len = id_of(first + i, id);
@@ -247,9 +247,9 @@ Test(sign_dir, a_broken_escape_in_an_id_names_its_line)
     put_signatures(&s, 3);
     scratch_put_text(&s, "sig/ids.txt", "a\n\nb\\q\n");
     cr_assert_eq(bm_sign_dir_open(scratch_at(&s, "sig"), &dir, &err), BM_OK);
-    cr_expect_eq(bm_sign_dir_ids(dir, 0, 2, &text, ends, &err), BM_OK);
+    cr_expect_eq(bm_sign_dir_ids(dir, 0, 2, &(bm_sign_ids){&text, ends}, &err), BM_OK);
     cr_expect(ends[0] == 1 && ends[1] == 1, "an empty id is an id");
-    cr_expect_eq(bm_sign_dir_ids(dir, 2, 1, &text, ends, &err), BM_ERR_FORMAT);
+    cr_expect_eq(bm_sign_dir_ids(dir, 2, 1, &(bm_sign_ids){&text, ends}, &err), BM_ERR_FORMAT);
     cr_expect_eq(err.line, 3u);
     bm_buf_reset(&text);
     bm_sign_dir_close(dir);

@@ -419,7 +419,7 @@ Test(json_exact, agrees_with_simdjson_wherever_that_accepts_a_line)
         memset(text + n, 0, 128);
         bm_str line = {text, n};
         bm_json_field fast[3];
-        bool taken = bm_simd_line(simd, line, s.paths, 3, 2, fast);
+        bool taken = bm_simd_line(simd, line, &(bm_json_paths){s.paths, 3, 2}, fast);
         cr_assert_eq(bm_json_exact_run(s.exact, line, s.fields, &s.broken, NULL), BM_OK);
         n_taken += taken;
         n_refused_good += !taken && s.broken == NULL;
@@ -455,7 +455,8 @@ Test(json_exact, a_line_too_long_for_simdjson_is_read_all_the_same)
     start(&s, (const char *const[]){"t"}, 1);
     bm_simd *simd = bm_simd_open();
     bm_json_field field;
-    cr_assert(!bm_simd_line(simd, (bm_str){text, n}, s.paths, 1, SIZE_MAX, &field));
+    cr_assert(
+        !bm_simd_line(simd, (bm_str){text, n}, &(bm_json_paths){s.paths, 1, SIZE_MAX}, &field));
     cr_assert(run_bytes(&s, text, n));
     cr_assert_eq(s.fields[0].value.len, len);
     bm_simd_close(simd);

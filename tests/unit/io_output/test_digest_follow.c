@@ -110,7 +110,7 @@ Test(out_file, a_large_file_digested_early_has_the_digest_of_its_bytes)
     bm_out_dir *dir = NULL;
     const char *json;
     scratch_open(&s);
-    cr_assert_eq(bm_out_dir_open(scratch_at(&s, "out"), false, &dir, NULL), BM_OK);
+    cr_assert_eq(bm_out_dir_open(scratch_at(&s, "out"), BM_OUT_REFUSE, &dir, NULL), BM_OK);
     write_large(dir, "early", true, false);
     write_large(dir, "late", false, false);
     write_large(dir, "rewritten", true, true);

@@ -26,7 +26,7 @@ static bm_status write_output(const char *target, bool force, const char *text, 
     bm_out_dir *dir = NULL;
     const char *digests;
     char report[2048];
-    bm_status status = bm_out_dir_open(target, force, &dir, err);
+    bm_status status = bm_out_dir_open(target, bm_out_existing_of(force), &dir, err);
     if (status != BM_OK)
         return status;
     add_file(dir, "ids.txt", text);
@@ -45,7 +45,7 @@ Test(out_dir, a_directory_appears_at_commit_and_not_before)
     scratch s;
     scratch_open(&s);
     bm_out_dir *dir = NULL;
-    cr_assert_eq(bm_out_dir_open(scratch_at(&s, "out/"), false, &dir, NULL), BM_OK);
+    cr_assert_eq(bm_out_dir_open(scratch_at(&s, "out/"), BM_OUT_REFUSE, &dir, NULL), BM_OK);
     cr_expect_str_eq(bm_out_dir_work(dir), scratch_at(&s, "out.partial"));
     add_file(dir, "ids.txt", "a\n");
     add_file(dir, "kept/a/b/c.jsonl", "{}\n");
@@ -68,7 +68,7 @@ Test(out_dir, digests_are_sha256_sorted_by_name_of_what_was_there_at_seal)
     scratch_open(&s);
     bm_out_dir *dir = NULL;
     const char *json = NULL;
-    cr_assert_eq(bm_out_dir_open(scratch_at(&s, "out"), false, &dir, NULL), BM_OK);
+    cr_assert_eq(bm_out_dir_open(scratch_at(&s, "out"), BM_OUT_REFUSE, &dir, NULL), BM_OK);
     add_file(dir, "removed.tsv", "");
     add_file(dir, "ids.txt", "abc");
     add_file(dir, "kept/\xff\t.txt", "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq");
@@ -96,7 +96,7 @@ Test(out_dir, more_files_than_are_held_open_are_all_there)
     bm_out_dir *dir = NULL;
     const char *json = NULL;
     char name[64];
-    cr_assert_eq(bm_out_dir_open(scratch_at(&s, "out"), false, &dir, NULL), BM_OK);
+    cr_assert_eq(bm_out_dir_open(scratch_at(&s, "out"), BM_OUT_REFUSE, &dir, NULL), BM_OK);
     for (int i = 0; i < 200; i++) {
         snprintf(name, sizeof name, "kept/%d/%d.txt", i % 7, i);
         add_file(dir, name, name);
@@ -126,7 +126,7 @@ Test(out_dir, names_that_would_leave_the_directory_are_refused)
         "",   "/abs", "../x", "a/../x", "a/..",  "a//b", "./a",
         "a/", ".",    "..",   "kept/",  "a/./b", "/",    ".bandmill-work"};
     bm_out_dir *dir = NULL;
-    cr_assert_eq(bm_out_dir_open(scratch_at(&s, "out"), false, &dir, NULL), BM_OK);
+    cr_assert_eq(bm_out_dir_open(scratch_at(&s, "out"), BM_OUT_REFUSE, &dir, NULL), BM_OK);
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         bm_out_file *file = NULL;
         cr_expect_eq(bm_out_dir_file(dir, names[i], &file, NULL), BM_ERR_INTERNAL, "%s", names[i]);
@@ -241,7 +241,8 @@ Test(out_dir, what_appears_at_the_target_meanwhile_is_not_replaced)
     bm_error err = {0};
     for (int force = 0; force < 2; force++) {
         bm_out_dir *dir = NULL;
-        cr_assert_eq(bm_out_dir_open(scratch_at(&s, "out"), force, &dir, NULL), BM_OK);
+        cr_assert_eq(bm_out_dir_open(scratch_at(&s, "out"), bm_out_existing_of(force), &dir, NULL),
+                     BM_OK);
         add_file(dir, "ids.txt", "new");
         scratch_folder(&s, "out");
         scratch_put_text(&s, "out/theirs", "x");
@@ -298,9 +299,10 @@ Test(out_dir, two_jobs_at_one_target_do_not_clear_each_others_work)
     scratch_open(&s);
     bm_out_dir *first = NULL, *second = NULL;
     bm_error err = {0};
-    cr_assert_eq(bm_out_dir_open(scratch_at(&s, "out"), false, &first, NULL), BM_OK);
+    cr_assert_eq(bm_out_dir_open(scratch_at(&s, "out"), BM_OUT_REFUSE, &first, NULL), BM_OK);
     add_file(first, "ids.txt", "first");
-    cr_expect_eq(bm_out_dir_open(scratch_at(&s, "out"), false, &second, &err), BM_ERR_LOCKED);
+    cr_expect_eq(bm_out_dir_open(scratch_at(&s, "out"), BM_OUT_REFUSE, &second, &err),
+                 BM_ERR_LOCKED);
     cr_expect_null(second);
     cr_assert_eq(bm_out_dir_commit(first, NULL), BM_OK);
     bm_out_dir_close(first);
@@ -308,7 +310,7 @@ Test(out_dir, two_jobs_at_one_target_do_not_clear_each_others_work)
     scratch_close(&s);
 }
 
-/* --- bm_out_check --- */
+/* --- bm_out_dir_check, bm_out_file_check --- */
 
 Test(out_check, an_output_that_is_in_or_above_an_input_is_refused)
 {
@@ -340,9 +342,11 @@ Test(out_check, an_output_that_is_in_or_above_an_input_is_refused)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         bm_error err = {0};
         const char *inputs[] = {"-", scratch_at(&s, cases[i].input)};
-        cr_expect_eq(
-            bm_out_check(scratch_at(&s, cases[i].target), true, cases[i].is_dir, inputs, 2, &err),
-            BM_ERR_USAGE, "%s for %s", cases[i].target, cases[i].input);
+        const char *target = scratch_at(&s, cases[i].target);
+        bm_status status = cases[i].is_dir
+                               ? bm_out_dir_check(target, BM_OUT_REPLACE, inputs, 2, &err)
+                               : bm_out_file_check(target, BM_OUT_REPLACE, inputs, 2, &err);
+        cr_expect_eq(status, BM_ERR_USAGE, "%s for %s", cases[i].target, cases[i].input);
         cr_expect(strstr(err.message, "the output ") != NULL, "%s", err.message);
     }
     scratch_close(&s);
@@ -355,9 +359,11 @@ Test(out_check, an_input_where_the_work_would_lie_is_refused)
     scratch_folder(&s, "out.partial");
     scratch_put_text(&s, "out.partial/ids.txt", "an input by an unlucky name");
     const char *inputs[] = {scratch_at(&s, "out.partial/ids.txt")};
-    cr_expect_eq(bm_out_check(scratch_at(&s, "out"), false, true, inputs, 1, NULL), BM_ERR_USAGE);
+    cr_expect_eq(bm_out_dir_check(scratch_at(&s, "out"), BM_OUT_REFUSE, inputs, 1, NULL),
+                 BM_ERR_USAGE);
     inputs[0] = scratch_at(&s, "out.partial");
-    cr_expect_eq(bm_out_check(scratch_at(&s, "out"), false, true, inputs, 1, NULL), BM_ERR_USAGE);
+    cr_expect_eq(bm_out_dir_check(scratch_at(&s, "out"), BM_OUT_REFUSE, inputs, 1, NULL),
+                 BM_ERR_USAGE);
     scratch_close(&s);
 }
 
@@ -369,11 +375,13 @@ Test(out_check, neighbours_and_prefixes_of_names_are_fine)
     scratch_put_text(&s, "data/a.jsonl", "{}");
     const char *inputs[] = {"-", scratch_at(&s, "data/a.jsonl"), scratch_at(&s, "missing")};
     bm_error err = {0};
-    cr_expect_eq(bm_out_check(scratch_at(&s, "data2"), false, true, inputs, 3, &err), BM_OK, "%s",
-                 err.message);
-    cr_expect_eq(bm_out_check(scratch_at(&s, "dat"), false, true, inputs, 3, NULL), BM_OK);
-    cr_expect_eq(bm_out_check(scratch_at(&s, "data/out"), false, true, inputs, 3, NULL), BM_OK);
-    cr_expect_eq(bm_out_check(scratch_at(&s, "data/a.tsv"), false, false, inputs, 3, NULL), BM_OK);
+    cr_expect_eq(bm_out_dir_check(scratch_at(&s, "data2"), BM_OUT_REFUSE, inputs, 3, &err), BM_OK,
+                 "%s", err.message);
+    cr_expect_eq(bm_out_dir_check(scratch_at(&s, "dat"), BM_OUT_REFUSE, inputs, 3, NULL), BM_OK);
+    cr_expect_eq(bm_out_dir_check(scratch_at(&s, "data/out"), BM_OUT_REFUSE, inputs, 3, NULL),
+                 BM_OK);
+    cr_expect_eq(bm_out_file_check(scratch_at(&s, "data/a.tsv"), BM_OUT_REFUSE, inputs, 3, NULL),
+                 BM_OK);
     cr_expect_eq(scratch_count(&s, "."), 1u, "nothing was made");
     scratch_close(&s);
 }
@@ -385,10 +393,13 @@ Test(out_check, an_existing_output_is_refused_before_any_work)
     bm_error err = {0};
     scratch_folder(&s, "out");
     scratch_put_text(&s, "f", "x");
-    cr_expect_eq(bm_out_check(scratch_at(&s, "out"), false, true, NULL, 0, &err), BM_ERR_USAGE);
+    cr_expect_eq(bm_out_dir_check(scratch_at(&s, "out"), BM_OUT_REFUSE, NULL, 0, &err),
+                 BM_ERR_USAGE);
     cr_expect(strstr(err.message, "--force") != NULL);
-    cr_expect_eq(bm_out_check(scratch_at(&s, "f"), false, false, NULL, 0, &err), BM_ERR_USAGE);
-    cr_expect_eq(bm_out_check(scratch_at(&s, "f"), true, false, NULL, 0, &err), BM_OK);
-    cr_expect_eq(bm_out_check(scratch_at(&s, "no/out"), false, true, NULL, 0, &err), BM_ERR_IO);
+    cr_expect_eq(bm_out_file_check(scratch_at(&s, "f"), BM_OUT_REFUSE, NULL, 0, &err),
+                 BM_ERR_USAGE);
+    cr_expect_eq(bm_out_file_check(scratch_at(&s, "f"), BM_OUT_REPLACE, NULL, 0, &err), BM_OK);
+    cr_expect_eq(bm_out_dir_check(scratch_at(&s, "no/out"), BM_OUT_REFUSE, NULL, 0, &err),
+                 BM_ERR_IO);
     scratch_close(&s);
 }

@@ -55,7 +55,7 @@ Test(out_dir_resume, to_begin_anew_clears_a_journal)
         bm_out_dir *dir = NULL;
         scratch_open(&s);
         leave(&s, journal);
-        cr_assert_eq(bm_out_dir_open(scratch_at(&s, "out"), false, &dir, NULL), BM_OK);
+        cr_assert_eq(bm_out_dir_open(scratch_at(&s, "out"), BM_OUT_REFUSE, &dir, NULL), BM_OK);
         cr_expect_eq(scratch_count(&s, "out.partial"), 1u);
         bm_out_dir_close(dir);
         cr_expect_eq(scratch_count(&s, "."), 0u);
@@ -85,9 +85,10 @@ Test(out_dir_resume, a_partial_without_its_marker_is_ours_by_its_names_and_state
         cr_assert_eq(unlink(scratch_at(&s, "out.partial/.bandmill-work")), 0);
         snprintf(name, sizeof name, "out.partial/%s", foreign[i]);
         scratch_put_text(&s, name, "precious");
-        cr_expect_eq(bm_out_dir_open_again(scratch_at(&s, "out"), false, &dir, &found, NULL),
-                     BM_ERR_IO);
-        cr_expect_eq(bm_out_dir_open(scratch_at(&s, "out"), false, &dir, NULL), BM_ERR_IO);
+        cr_expect_eq(
+            bm_out_dir_open_again(scratch_at(&s, "out"), BM_OUT_REFUSE, &dir, &found, NULL),
+            BM_ERR_IO);
+        cr_expect_eq(bm_out_dir_open(scratch_at(&s, "out"), BM_OUT_REFUSE, &dir, NULL), BM_ERR_IO);
         cr_expect(found, "unchanged on failure");
         cr_expect_null(dir);
         cr_expect(scratch_holds(&s, name, "precious"));
@@ -101,7 +102,7 @@ Test(out_dir_resume, a_partial_without_its_marker_is_ours_by_its_names_and_state
     cr_assert_eq(unlink(scratch_at(&s, "out.partial/.bandmill-work")), 0);
     cr_assert_eq(symlink("nowhere", scratch_at(&s, "out.partial/.bandmill-x")), 0);
     bm_out_dir *dir = NULL;
-    cr_expect_eq(bm_out_dir_open(scratch_at(&s, "out"), false, &dir, NULL), BM_ERR_IO);
+    cr_expect_eq(bm_out_dir_open(scratch_at(&s, "out"), BM_OUT_REFUSE, &dir, NULL), BM_ERR_IO);
     scratch_close(&s);
 }
 
@@ -163,7 +164,7 @@ Test(out_dir_resume, state_has_names_that_no_output_can_have)
     bm_out_dir *dir = NULL;
     bm_out_file *file = NULL;
     char *path = NULL;
-    cr_assert_eq(bm_out_dir_open(scratch_at(&s, "out"), false, &dir, NULL), BM_OK);
+    cr_assert_eq(bm_out_dir_open(scratch_at(&s, "out"), BM_OUT_REFUSE, &dir, NULL), BM_OK);
     static const char *const state[] = {".bandmill-journal", ".bandmill-", ".bandmill-x/y"};
     for (size_t i = 0; i < 3; i++)
         cr_expect_eq(bm_out_dir_file(dir, state[i], &file, NULL), BM_ERR_INTERNAL, "%s", state[i]);
@@ -215,11 +216,11 @@ Test(out_dir_resume, force_does_not_replace_a_directory_that_holds_state)
     scratch_folder(&s, "out");
     scratch_put_text(&s, "out/report.json", REPORT);
     scratch_put_text(&s, "out/.bandmill-journal", "noted");
-    cr_expect_eq(bm_out_dir_open(scratch_at(&s, "out"), true, &dir, &err), BM_ERR_USAGE);
+    cr_expect_eq(bm_out_dir_open(scratch_at(&s, "out"), BM_OUT_REPLACE, &dir, &err), BM_ERR_USAGE);
     cr_expect_not_null(strstr(err.message, ".bandmill-journal"));
     cr_expect(scratch_holds(&s, "out/.bandmill-journal", "noted"));
     cr_assert_eq(unlink(scratch_at(&s, "out/.bandmill-journal")), 0);
-    cr_expect_eq(bm_out_dir_open(scratch_at(&s, "out"), true, &dir, &err), BM_OK, "%s",
+    cr_expect_eq(bm_out_dir_open(scratch_at(&s, "out"), BM_OUT_REPLACE, &dir, &err), BM_OK, "%s",
                  err.message);
     bm_out_dir_close(dir);
     scratch_close(&s);
@@ -237,7 +238,7 @@ static pid_t job_in_child(const char *target, bm_status *status)
     if (child == 0) {
         bm_out_dir *dir = NULL;
         bool found;
-        bm_status answer = bm_out_dir_open_again(target, false, &dir, &found, NULL);
+        bm_status answer = bm_out_dir_open_again(target, BM_OUT_REFUSE, &dir, &found, NULL);
         if (write(ends[1], &answer, sizeof answer) != (ssize_t)sizeof answer)
             _exit(1);
         for (;;)
@@ -260,9 +261,9 @@ Test(out_dir_resume, a_living_jobs_directory_is_locked_and_a_killed_ones_is_take
     bm_out_dir *dir = NULL;
     bm_error err = {0};
     bool found;
-    cr_expect_eq(bm_out_dir_open_again(scratch_at(&s, "out"), false, &dir, &found, &err),
+    cr_expect_eq(bm_out_dir_open_again(scratch_at(&s, "out"), BM_OUT_REFUSE, &dir, &found, &err),
                  BM_ERR_LOCKED);
-    cr_expect_eq(bm_out_dir_open(scratch_at(&s, "out"), false, &dir, &err), BM_ERR_LOCKED);
+    cr_expect_eq(bm_out_dir_open(scratch_at(&s, "out"), BM_OUT_REFUSE, &dir, &err), BM_ERR_LOCKED);
     cr_expect_null(dir);
     cr_expect_eq(scratch_count(&s, "out.partial"), 6u);
     cr_assert_eq(kill(child, SIGKILL), 0);

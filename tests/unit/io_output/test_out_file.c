@@ -13,7 +13,7 @@ static bm_status write_file(const char *target, bool force, int compression, con
                             size_t len, bm_error *err)
 {
     bm_out_file *file = NULL;
-    bm_status status = bm_out_file_open(target, force, &file, err);
+    bm_status status = bm_out_file_open(target, bm_out_existing_of(force), &file, err);
     if (status != BM_OK)
         return status;
     status = bm_out_file_compress(file, compression, err);
@@ -31,7 +31,7 @@ Test(out_file, a_file_appears_at_close_and_not_before)
     scratch s;
     scratch_open(&s);
     bm_out_file *file = NULL;
-    cr_assert_eq(bm_out_file_open(scratch_at(&s, "a.tsv"), false, &file, NULL), BM_OK);
+    cr_assert_eq(bm_out_file_open(scratch_at(&s, "a.tsv"), BM_OUT_REFUSE, &file, NULL), BM_OK);
     cr_assert_eq(bm_out_file_write(file, "hello\n", 6, NULL), BM_OK);
     cr_expect_eq(bm_out_file_bytes(file), 6u);
     cr_expect_not(scratch_has(&s, "a.tsv"));
@@ -46,7 +46,7 @@ Test(out_file, an_aborted_file_leaves_nothing)
     scratch s;
     scratch_open(&s);
     bm_out_file *file = NULL;
-    cr_assert_eq(bm_out_file_open(scratch_at(&s, "a.tsv"), false, &file, NULL), BM_OK);
+    cr_assert_eq(bm_out_file_open(scratch_at(&s, "a.tsv"), BM_OUT_REFUSE, &file, NULL), BM_OK);
     cr_assert_eq(bm_out_file_write(file, "hello\n", 6, NULL), BM_OK);
     bm_out_file_abort(file);
     bm_out_file_abort(NULL);
@@ -75,7 +75,7 @@ Test(out_file, a_file_that_appears_meanwhile_is_not_replaced)
     scratch_open(&s);
     bm_out_file *file = NULL;
     bm_error err = {0};
-    cr_assert_eq(bm_out_file_open(scratch_at(&s, "a"), false, &file, NULL), BM_OK);
+    cr_assert_eq(bm_out_file_open(scratch_at(&s, "a"), BM_OUT_REFUSE, &file, NULL), BM_OK);
     scratch_put_text(&s, "a", "other");
     cr_expect_eq(bm_out_file_close(file, &err), BM_ERR_USAGE);
     cr_expect(scratch_holds(&s, "a", "other"));
@@ -145,7 +145,7 @@ Test(out_file, any_sizes_of_writes_give_the_same_bytes)
     static const size_t steps[] = {1000, 262143, 262144, 262145, 1 << 20, 1 << 30};
     for (size_t k = 0; k < sizeof steps / sizeof steps[0]; k++) {
         bm_out_file *file = NULL;
-        cr_assert_eq(bm_out_file_open(scratch_at(&s, "a"), true, &file, NULL), BM_OK);
+        cr_assert_eq(bm_out_file_open(scratch_at(&s, "a"), BM_OUT_REPLACE, &file, NULL), BM_OK);
         for (size_t at = 0; at < len; at += steps[k])
             cr_assert_eq(
                 bm_out_file_write(file, data + at, len - at < steps[k] ? len - at : steps[k], NULL),
@@ -165,7 +165,7 @@ Test(out_file, bytes_can_be_written_again_but_only_those_that_were_written)
     scratch s;
     scratch_open(&s);
     bm_out_file *file = NULL;
-    cr_assert_eq(bm_out_file_open(scratch_at(&s, "a"), false, &file, NULL), BM_OK);
+    cr_assert_eq(bm_out_file_open(scratch_at(&s, "a"), BM_OUT_REFUSE, &file, NULL), BM_OK);
     cr_assert_eq(bm_out_file_write(file, "0123456789", 10, NULL), BM_OK);
     cr_expect_eq(bm_out_file_rewrite(file, 2, "ab", 2, NULL), BM_OK);
     cr_expect_eq(bm_out_file_rewrite(file, 9, "xy", 2, NULL), BM_ERR_INTERNAL);
@@ -230,7 +230,7 @@ Test(out_file, compression_is_chosen_before_the_first_write)
     scratch s;
     scratch_open(&s);
     bm_out_file *file = NULL;
-    cr_assert_eq(bm_out_file_open(scratch_at(&s, "a"), false, &file, NULL), BM_OK);
+    cr_assert_eq(bm_out_file_open(scratch_at(&s, "a"), BM_OUT_REFUSE, &file, NULL), BM_OK);
     cr_assert_eq(bm_out_file_write(file, "x", 1, NULL), BM_OK);
     cr_expect_eq(bm_out_file_compress(file, 1, NULL), BM_ERR_INTERNAL);
     bm_out_file_abort(file);

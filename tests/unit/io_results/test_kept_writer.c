@@ -168,7 +168,7 @@ Test(kept_writer, bytes_are_kept_as_they_came_even_without_a_last_newline)
     scratch_put_text(&s, "a.jsonl", "{\"text\":\"x\"}\r\n{\"text\":\"y\"}");
     const char *path = scratch_at(&s, "a.jsonl");
     bm_input_set *set = open_set(&path, 1, BM_FORMAT_AUTO);
-    cr_assert_eq(bm_out_dir_open(scratch_at(&s, "out"), false, &dir, NULL), BM_OK);
+    cr_assert_eq(bm_out_dir_open(scratch_at(&s, "out"), BM_OUT_REFUSE, &dir, NULL), BM_OK);
     cr_assert_eq(bm_kept_writer_open(dir, set, BM_KEPT_SAME, &writer, NULL), BM_OK);
     cr_expect_not(bm_kept_writer_wants_ids(writer));
     cr_expect_eq(bm_kept_writer_write(writer, str("too early"), NULL), BM_ERR_INTERNAL);
@@ -204,7 +204,7 @@ Test(kept_writer, each_input_gets_its_file_in_its_compression)
     paths[1] = scratch_at(&s, "b.jsonl.zst");
     paths[2] = scratch_at(&s, "c.jsonl.gz");
     bm_input_set *set = open_set(paths, 3, BM_FORMAT_AUTO);
-    cr_assert_eq(bm_out_dir_open(scratch_at(&s, "out"), false, &dir, NULL), BM_OK);
+    cr_assert_eq(bm_out_dir_open(scratch_at(&s, "out"), BM_OUT_REFUSE, &dir, NULL), BM_OK);
     cr_assert_eq(bm_kept_writer_open(dir, set, BM_KEPT_SAME, &writer, NULL), BM_OK);
     cr_assert_eq(bm_kept_writer_begin_file(writer, 1, NULL), BM_OK, "the first is left out");
     cr_assert_eq(bm_kept_writer_write(writer, str("kept b\n"), NULL), BM_OK);
@@ -237,7 +237,7 @@ Test(kept_writer, formats_without_records_keep_ids)
     scratch_put_text(&s, "doc.txt", "text");
     const char *path = scratch_at(&s, "doc.txt");
     bm_input_set *set = open_set(&path, 1, BM_FORMAT_FILES);
-    cr_assert_eq(bm_out_dir_open(scratch_at(&s, "out"), false, &dir, NULL), BM_OK);
+    cr_assert_eq(bm_out_dir_open(scratch_at(&s, "out"), BM_OUT_REFUSE, &dir, NULL), BM_OK);
     cr_assert_eq(bm_kept_writer_open(dir, set, BM_KEPT_GZ, &writer, NULL), BM_OK);
     cr_expect(bm_kept_writer_wants_ids(writer));
     cr_assert_eq(bm_kept_writer_begin_file(writer, 0, NULL), BM_OK);
@@ -265,7 +265,7 @@ Test(kept_writer, kept_no_writes_nothing)
     scratch_put_text(&s, "a.jsonl", "{}\n");
     const char *path = scratch_at(&s, "a.jsonl");
     bm_input_set *set = open_set(&path, 1, BM_FORMAT_AUTO);
-    cr_assert_eq(bm_out_dir_open(scratch_at(&s, "out"), false, &dir, NULL), BM_OK);
+    cr_assert_eq(bm_out_dir_open(scratch_at(&s, "out"), BM_OUT_REFUSE, &dir, NULL), BM_OK);
     cr_assert_eq(bm_kept_writer_open(dir, set, BM_KEPT_NO, &writer, NULL), BM_OK);
     cr_assert_eq(bm_kept_writer_begin_file(writer, 0, NULL), BM_OK);
     cr_assert_eq(bm_kept_writer_write(writer, str("{}\n"), NULL), BM_OK);
@@ -289,7 +289,7 @@ Test(kept_writer, a_writer_closed_early_leaves_nothing)
     scratch_put_text(&s, "a.jsonl", "{}\n");
     const char *path = scratch_at(&s, "a.jsonl");
     bm_input_set *set = open_set(&path, 1, BM_FORMAT_AUTO);
-    cr_assert_eq(bm_out_dir_open(scratch_at(&s, "out"), false, &dir, NULL), BM_OK);
+    cr_assert_eq(bm_out_dir_open(scratch_at(&s, "out"), BM_OUT_REFUSE, &dir, NULL), BM_OK);
     cr_assert_eq(bm_kept_writer_open(dir, set, BM_KEPT_ZST, &writer, NULL), BM_OK);
     cr_assert_eq(bm_kept_writer_begin_file(writer, 0, NULL), BM_OK);
     cr_assert_eq(bm_kept_writer_write(writer, str("{}\n"), NULL), BM_OK);

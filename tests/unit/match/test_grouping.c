@@ -77,8 +77,8 @@ static void fill_corpus(world *w)
         bm_doc_row row = {.line = i + 1, .text_bytes = (i * 37u) % 50u};
         char id[8];
         int len = snprintf(id, sizeof id, "%u", i);
-        cr_assert_eq(bm_doc_table_add(&w->docs, &row, (bm_str){id, (size_t)len}, i, "f", NULL),
-                     BM_OK);
+        const bm_doc_id hashed = {{id, (size_t)len}, i};
+        cr_assert_eq(bm_doc_table_add(&w->docs, &row, hashed, "f", NULL), BM_OK);
     }
     cr_assert_eq(bm_corpus_add(&w->corpus, &batch, 0, NULL), BM_OK);
     bm_shingle_batch_reset(&batch.shingles);

@@ -33,9 +33,8 @@ static void make(made *m, const uint32_t *sizes, size_t n_groups)
             m->reason[doc] = doc == first                  ? BM_REASON_KEPT
                              : doc + 1 == first + sizes[i] ? BM_REASON_CHAINED
                                                            : BM_REASON_NEAR;
-            cr_assert_eq(
-                bm_doc_table_add(&m->docs, &row, (bm_str){id, (size_t)len}, doc * 7919u, "f", NULL),
-                BM_OK);
+            const bm_doc_id hashed = {{id, (size_t)len}, doc * 7919u};
+            cr_assert_eq(bm_doc_table_add(&m->docs, &row, hashed, "f", NULL), BM_OK);
         }
         m->begin[i + 1] = doc;
         m->grouping.n_removed += sizes[i] - 1;

@@ -4,14 +4,14 @@
  *
  *     aarch64-linux-gnu-gcc -std=c11 -O3 -static -isystem DIR_OF_XXHASH_H -Iinclude -Isrc -I. \
  *         tests/unit/text/shingle_ops_check.c src/text/shingle_scalar.c src/text/shingle_neon.c \
- *         -o check && qemu-aarch64-static ./check
+ *         src/text/shingle_choose.c -o check && qemu-aarch64-static ./check
  *
  * Prints how many comparisons were made and exits 0, or names the first difference and exits 1. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "text/shingle_ops.h"
+#include "text/shingle_choose.h"
 
 #define SIZE 700u
 
@@ -99,8 +99,8 @@ static void check_slices(const bm_shingle_ops *ops, const char *text, size_t len
     if (n <= k)
         return;
     n -= k;
-    bm_shingle_ops_scalar.hash_slices(text, starts, n, k, gap, hashes[0]);
-    ops->hash_slices(text, starts, n, k, gap, hashes[1]);
+    bm_shingle_ops_scalar.hash_slices(&(bm_slices){text, starts, k, gap, hashes[0]}, n);
+    ops->hash_slices(&(bm_slices){text, starts, k, gap, hashes[1]}, n);
     check(memcmp(hashes[0], hashes[1], n * sizeof hashes[0][0]) == 0, ops, "hash_slices, mixed");
 }
 
@@ -118,7 +118,7 @@ static void check_hashes(const bm_shingle_ops *ops, const char *text, size_t len
     scalar->hash_windows(text, n, k, hashes[0]);
     ops->hash_windows(text, n, k, hashes[1]);
     check(memcmp(hashes[0], hashes[1], n * sizeof hashes[0][0]) == 0, ops, "hash_windows");
-    ops->hash_slices(text, starts, n, k, 0, hashes[1]);
+    ops->hash_slices(&(bm_slices){text, starts, k, 0, hashes[1]}, n);
     check(memcmp(hashes[0], hashes[1], n * sizeof hashes[0][0]) == 0, ops, "hash_slices");
     check_slices(ops, text, len);
     bm_hash128 a = scalar->hash_run(hashes[0], n), b = ops->hash_run(hashes[0], n);

@@ -27,15 +27,14 @@ static void expect_set(bm_distinct *set, const uint64_t *run, size_t n, size_t p
                        const uint64_t *expected, size_t n_expected)
 {
     uint64_t *values = malloc((n + 1) * sizeof *values);
-    size_t n_values = 0;
+    bm_distinct_list list = {values, 0};
     bm_error err = {0};
     bm_distinct_begin(set);
     for (size_t part = 0; part < parts; part++) {
         size_t from = n * part / parts, to = n * (part + 1) / parts;
-        cr_assert_eq(bm_distinct_add(set, run + from, to - from, values, &n_values, &err), BM_OK);
+        cr_assert_eq(bm_distinct_add(set, run + from, to - from, &list, &err), BM_OK);
     }
-    cr_assert_eq(n_values, n_expected, "%zu of %zu values in %zu parts", n_values, n_expected,
-                 parts);
+    cr_assert_eq(list.n, n_expected, "%zu of %zu values in %zu parts", list.n, n_expected, parts);
     cr_assert_eq(memcmp(values, expected, n_expected * sizeof *values), 0, "%zu parts", parts);
     free(values);
 }
@@ -73,12 +72,12 @@ Test(distinct, knows_nothing_of_earlier_documents)
     uint64_t run[3], values[3];
     bm_distinct set = {0};
     for (uint64_t doc = 0; doc < 200000; doc++) {
-        size_t n_values = 0;
+        bm_distinct_list list = {values, 0};
         run[0] = run[2] = doc % 7;
         run[1] = doc % 5 + 100;
         bm_distinct_begin(&set);
-        cr_assert_eq(bm_distinct_add(&set, run, 3, values, &n_values, NULL), BM_OK);
-        cr_assert_eq(n_values, 2, "document %zu", (size_t)doc);
+        cr_assert_eq(bm_distinct_add(&set, run, 3, &list, NULL), BM_OK);
+        cr_assert_eq(list.n, 2, "document %zu", (size_t)doc);
         cr_assert(values[0] == run[0] && values[1] == run[1]);
     }
     bm_distinct_reset(&set);

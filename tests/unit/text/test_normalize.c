@@ -6,7 +6,7 @@
 #include "text/normalize.h"
 #include "text/shingler.h"
 #include "text/unicode_tables.h"
-#include "text/utf8_code.h"
+#include "base/utf8_code.h"
 
 Test(normalize, reads_lists_in_any_order)
 {
@@ -74,8 +74,8 @@ Test(normalize, counts_as_many_code_points_as_the_standard_does)
 static void compare_forms(const char *text, size_t len, uint32_t normalize)
 {
     static bm_codes fast, spare, exact;
-    cr_assert_eq(bm_normalize_run(text, len, normalize, &fast, &spare, NULL), BM_OK);
-    cr_assert_eq(bm_normalize_exact(text, len, normalize, &exact, NULL), BM_OK);
+    cr_assert_eq(bm_normalize_run((bm_str){text, len}, normalize, &fast, &spare, NULL), BM_OK);
+    cr_assert_eq(bm_normalize_exact((bm_str){text, len}, normalize, &exact, NULL), BM_OK);
     cr_assert(fast.len == exact.len && memcmp(fast.data, exact.data, fast.len * 4) == 0,
               "normalize %x of '%.*s': %zu and %zu code points", normalize, (int)len, text,
               fast.len, exact.len);
@@ -118,9 +118,11 @@ Test(normalize, gives_the_whole_from_its_parts_where_a_cut_is_allowed)
             end = bm_utf8_put(bm_utf8_put(end, cuts[i]), 0x308);
             size_t len = (size_t)(end - text);
             const uint32_t all = BM_NORM_NFKC | BM_NORM_LOWER | BM_NORM_STRIP_ACCENTS;
-            cr_assert_eq(bm_normalize_run(text, len, all, &whole, &spare, NULL), BM_OK);
-            cr_assert_eq(bm_normalize_run(text, cut, all, &first, &spare, NULL), BM_OK);
-            cr_assert_eq(bm_normalize_run(text + cut, len - cut, all, &rest, &spare, NULL), BM_OK);
+            const bm_str all_of_it = {text, len}, begin = {text, cut},
+                         end_of_it = {text + cut, len - cut};
+            cr_assert_eq(bm_normalize_run(all_of_it, all, &whole, &spare, NULL), BM_OK);
+            cr_assert_eq(bm_normalize_run(begin, all, &first, &spare, NULL), BM_OK);
+            cr_assert_eq(bm_normalize_run(end_of_it, all, &rest, &spare, NULL), BM_OK);
             bool same = whole.len == first.len + rest.len &&
                         memcmp(whole.data, first.data, first.len * 4) == 0 &&
                         memcmp(whole.data + first.len, rest.data, rest.len * 4) == 0;

@@ -1,15 +1,11 @@
-/* compression.h -- the kinds of compression that are taken off: how a name promises one, and how
+/* compression_kinds.h -- the kinds of compression that are taken off: how a name promises one, and how
  * the first bytes tell it. */
-#ifndef BM_IO_INPUT_COMPRESSION_H
-#define BM_IO_INPUT_COMPRESSION_H
+#ifndef BM_IO_INPUT_COMPRESSION_KINDS_H
+#define BM_IO_INPUT_COMPRESSION_KINDS_H
 
 #include <stddef.h>
 
-typedef enum bm_compression {
-    BM_COMPRESSION_NONE,
-    BM_COMPRESSION_GZ,
-    BM_COMPRESSION_ZST
-} bm_compression;
+#include "model/compression.h"
 
 #define BM_COMPRESSIONS 3u /* values of bm_compression */
 

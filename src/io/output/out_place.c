@@ -1,11 +1,11 @@
-/* out_file_place.c -- the steps by which an output appears: sync the folder, rename without
- * replacing, exchange, remove what is left.
+/* out_place.c -- renames that replace nothing, exchanges, and removal.
  *
- * renameat2 gives both renames in one step. Where the file system lacks it, "no replacing" is link
- * and unlink (files) or a look followed by rename, which replaces at most an empty directory; an
- * exchange is three renames, the first of which is undone if the second fails: the old output is at
- * all times complete under one of two names. */
-#include "io/output/out_file.h"
+ * renameat2 does either rename in one step. Where the file system lacks it, a file is linked under
+ * its new name and unlinked under the old one; a directory is renamed after a look that nothing has
+ * the name, which can at worst replace an empty directory; and an exchange is three renames, the
+ * first of which is undone if the second fails. So the old output is complete at all times, under
+ * one of two names. */
+#include "io/output/out_place.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -45,17 +45,10 @@ static bool lacks_renameat2(int code)
     return code == EINVAL || code == ENOSYS || code == ENOTSUP;
 }
 
-static int rename_new_slowly(const char *from, const char *to, bool is_dir)
+/* 0, or -1 and errno, as rename; EEXIST where `to` is there. */
+static int rename_dir_slowly(const char *from, const char *to)
 {
     struct stat there;
-    if (!is_dir) {
-        if (link(from, to) == 0) {
-            unlink(from);
-            return 0;
-        }
-        if (errno != EPERM && errno != ENOTSUP)
-            return -1;
-    }
     if (lstat(to, &there) == 0) {
         errno = EEXIST;
         return -1;
@@ -63,11 +56,22 @@ static int rename_new_slowly(const char *from, const char *to, bool is_dir)
     return rename(from, to);
 }
 
-bm_status bm_place_new(const char *from, const char *to, bool is_dir, bm_error *err)
+static int rename_file_slowly(const char *from, const char *to)
+{
+    if (link(from, to) == 0) {
+        unlink(from);
+        return 0;
+    }
+    /* A file system without links is treated as with directories. */
+    return errno == EPERM || errno == ENOTSUP ? rename_dir_slowly(from, to) : -1;
+}
+
+static bm_status place(const char *from, const char *to,
+                       int (*rename_slowly)(const char *, const char *), bm_error *err)
 {
     int code = renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE);
     if (code != 0 && lacks_renameat2(errno))
-        code = rename_new_slowly(from, to, is_dir);
+        code = rename_slowly(from, to);
     if (code == 0)
         return BM_OK;
     if (errno == EEXIST || errno == ENOTEMPTY)
@@ -75,24 +79,31 @@ bm_status bm_place_new(const char *from, const char *to, bool is_dir, bm_error *
     return bm_fail_errno(err, errno, to, "cannot rename the new output into place");
 }
 
+bm_status bm_place_file(const char *from, const char *to, bm_error *err)
+{
+    return place(from, to, rename_file_slowly, err);
+}
+
+bm_status bm_place_dir(const char *from, const char *to, bm_error *err)
+{
+    return place(from, to, rename_dir_slowly, err);
+}
+
 static bm_status exchange_slowly(const char *from, const char *to, bm_error *err)
 {
-    bm_buf aside = {0};
-    bm_status status = bm_buf_add_format(&aside, err, "%s.replaced.%ld", to, (long)getpid());
-    if (status == BM_OK)
-        status = bm_buf_end(&aside, err);
+    char *aside = NULL;
+    bm_status status = bm_string_format(&aside, err, "%s.replaced.%ld", to, (long)getpid());
     if (status != BM_OK)
-        goto out;
-    if (rename(to, aside.data) != 0) {
+        return status;
+    if (rename(to, aside) != 0) {
         status = bm_fail_errno(err, errno, to, "cannot move the old output aside");
     } else if (rename(from, to) != 0) {
         status = bm_fail_errno(err, errno, to, "cannot rename the new output into place");
-        (void)rename(aside.data, to); /* if this fails too, the old output lies in aside */
-    } else if (rename(aside.data, from) != 0) {
-        status = bm_fail_errno(err, errno, aside.data, "the replaced output could not be removed");
+        (void)rename(aside, to); /* where this fails too, the old output is left there */
+    } else if (rename(aside, from) != 0) {
+        status = bm_fail_errno(err, errno, aside, "the replaced output could not be removed");
     }
-out:
-    bm_buf_reset(&aside);
+    bm_free(aside);
     return status;
 }
 

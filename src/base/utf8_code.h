@@ -2,8 +2,8 @@
  *
  * Decoding never reads past `end`, whatever the bytes are: a sequence that is cut off counts as one
  * U+FFFD and takes one byte. Other broken sequences give some code point <= U+10FFFF. */
-#ifndef BM_TEXT_UTF8_CODE_H
-#define BM_TEXT_UTF8_CODE_H
+#ifndef BM_BASE_UTF8_CODE_H
+#define BM_BASE_UTF8_CODE_H
 
 #include <stdint.h>
 

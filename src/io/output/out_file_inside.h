@@ -1,0 +1,46 @@
+/* out_file_inside.h -- the inside of a bm_out_file, for out_file.c and out_dir.c only. */
+#ifndef BM_IO_OUTPUT_OUT_FILE_INSIDE_H
+#define BM_IO_OUTPUT_OUT_FILE_INSIDE_H
+
+#include "io/output/compress.h"
+#include "io/output/digest_follow.h"
+#include "io/output/out_target.h"
+
+struct bm_out_file;
+
+/* Whom a file belongs to. A single file belongs to nobody: {0}. */
+typedef struct bm_out_owner {
+    void *ctx;
+    /* The file is complete. On success its descriptor and its name are taken. */
+    bm_status (*on_close)(void *ctx, struct bm_out_file *file, bm_error *err);
+    const bool *preserves; /* the owner's: does abort leave the file where it is? */
+} bm_out_owner;
+
+struct bm_out_file {
+    int fd;
+    char *path;   /* where the bytes go now */
+    char *target; /* of a single file: its name after close; else NULL */
+    char *name;   /* for the owner */
+    bm_out_owner owner;
+    bm_out_existing existing; /* at `target` */
+    char *buf;                /* bytes that are not written yet */
+    size_t len;
+    uint64_t accepted;         /* bytes given to bm_out_file_write */
+    uint64_t written;          /* bytes given to the system */
+    uint64_t started;          /* of those: the system was told to write them to the disk */
+    bm_compressor *compressor; /* NULL: none */
+    bm_status failed;          /* the first failure, which every later call returns */
+    int failed_code;           /* its errno; 0: none */
+    bool follows;              /* is digested while it is written, once it is large */
+    bm_digest_follow *follow;  /* NULL: not yet, or not any more */
+    char hex[BM_SHA256_HEX];   /* filled at close, where it was followed to the end; else "" */
+};
+
+/* A new file (O_EXCL). `path` is taken, in either case. */
+bm_status bm_out_file_create(char *path, struct bm_out_file **out, bm_error *err);
+/* A regular file that is there, cut to its first `bytes`, behind which writing goes on. `path` is
+ * taken, in either case. BM_ERR_FORMAT: it is missing, shorter or no regular file; BM_ERR_IO;
+ * BM_ERR_NOMEM. */
+bm_status bm_out_file_reopen(char *path, uint64_t bytes, struct bm_out_file **out, bm_error *err);
+
+#endif

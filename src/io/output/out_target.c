@@ -1,0 +1,345 @@
+/* out_target.c -- may this target be written: is what stands there ours, and is no input touched?
+ *
+ * A directory is ours if it holds a manifest.json or report.json that says so, if each name in it
+ * is one that we write, and if each file below kept/ stands in that report's list of outputs. Paths
+ * are compared after links are resolved, and by device and inode where both exist (hard links, bind
+ * mounts). */
+#include "io/output/out_target.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "io/output/manifest.h"
+#include "io/output/out_place.h"
+#include "io/output/out_state.h"
+#include "model/file_names.h"
+
+/* --- what is ours --- */
+
+typedef enum folder_kind {
+    IN_OUTPUT,
+    IN_WORK
+} folder_kind; /* files of state are ours in a work directory */
+
+/* `name` stands at the top of `folder`. */
+static bool entry_is_ours(int folder, const char *name, folder_kind where)
+{
+    struct stat info;
+    if (fstatat(folder, name, &info, AT_SYMLINK_NOFOLLOW) != 0)
+        return false;
+    if (S_ISDIR(info.st_mode))
+        return strcmp(name, BM_FILE_KEPT) == 0;
+    return S_ISREG(info.st_mode) && (bm_file_kind_of(name) != BM_FILE_KIND_FOREIGN ||
+                                     (where == IN_WORK && bm_out_is_state(name)));
+}
+
+/* Fills `other` with a name that is not ours; "": there is none. */
+static bm_status find_foreign(const char *path, folder_kind where, char other[BM_OUT_NAME_BYTES],
+                              bm_error *err)
+{
+    DIR *folder = opendir(path);
+    if (folder == NULL)
+        return bm_fail_errno(err, errno, path, "cannot read the directory");
+    struct dirent *entry;
+    other[0] = '\0';
+    while ((errno = 0, entry = readdir(folder)) != NULL) {
+        const char *name = entry->d_name;
+        if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+            continue;
+        if (!entry_is_ours(dirfd(folder), name, where)) {
+            snprintf(other, BM_OUT_NAME_BYTES, "%s", name);
+            break;
+        }
+    }
+    int code = errno;
+    closedir(folder);
+    if (other[0] == '\0' && code != 0)
+        return bm_fail_errno(err, code, path, "cannot read the directory");
+    return BM_OK;
+}
+
+bm_status bm_out_find_foreign(const char *work, char name[BM_OUT_NAME_BYTES], bm_error *err)
+{
+    return find_foreign(work, IN_WORK, name, err);
+}
+
+static bm_status check_kept(const bm_manifest *manifest, const char *root, const char *name,
+                            bm_error *err);
+
+/* `name`, a path below `root`, is a file that the report lists, or a folder of such files. */
+static bm_status check_kept_entry(const bm_manifest *manifest, const char *root, const char *name,
+                                  const struct stat *info, bm_error *err)
+{
+    if (S_ISDIR(info->st_mode))
+        return check_kept(manifest, root, name, err);
+    if (S_ISREG(info->st_mode) && bm_manifest_output(manifest, name) != NULL)
+        return BM_OK;
+    return bm_fail_at(err, BM_ERR_USAGE, root, 0,
+                      "holds %s, which its report does not list (--force replaces outputs of "
+                      "bandmill only)",
+                      name);
+}
+
+/* The same of each entry of the folder `name`. */
+static bm_status check_kept(const bm_manifest *manifest, const char *root, const char *name,
+                            bm_error *err)
+{
+    char *path = NULL;
+    DIR *folder = NULL;
+    bm_status status = bm_string_format(&path, err, "%s/%s", root, name);
+    if (status != BM_OK)
+        goto out;
+    folder = opendir(path);
+    if (folder == NULL) {
+        status = bm_fail_errno(err, errno, path, "cannot read the directory");
+        goto out;
+    }
+    struct dirent *entry;
+    while (status == BM_OK && (errno = 0, entry = readdir(folder)) != NULL) {
+        struct stat info;
+        char *below = NULL;
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+            continue;
+        status = bm_string_format(&below, err, "%s/%s", name, entry->d_name);
+        if (status == BM_OK && fstatat(dirfd(folder), entry->d_name, &info, AT_SYMLINK_NOFOLLOW))
+            status = bm_fail_errno(err, errno, root, "cannot look at a file of the old output");
+        if (status == BM_OK)
+            status = check_kept_entry(manifest, root, below, &info, err);
+        bm_free(below);
+    }
+    if (status == BM_OK && errno != 0)
+        status = bm_fail_errno(err, errno, path, "cannot read the directory");
+out:
+    if (folder != NULL)
+        closedir(folder);
+    bm_free(path);
+    return status;
+}
+
+static bm_status not_ours(const char *path, const char *why, bm_error *err)
+{
+    return bm_fail_at(err, BM_ERR_USAGE, path, 0,
+                      "%s (--force replaces outputs of bandmill only; remove it by hand)", why);
+}
+
+/* BM_OK: the directory at `path` is an output of ours. BM_ERR_USAGE says why it is none. */
+static bm_status check_ours(const char *path, bm_error *err)
+{
+    char other[BM_OUT_NAME_BYTES] = "", why[400];
+    bm_status status = find_foreign(path, IN_OUTPUT, other, err);
+    if (status != BM_OK)
+        return status;
+    if (other[0] != '\0') {
+        snprintf(why, sizeof why, "holds %s, which bandmill does not write", other);
+        return not_ours(path, why, err);
+    }
+    bm_manifest *manifest = NULL;
+    bm_error inner = {0};
+    status = bm_manifest_open_dir(path, &manifest, &inner);
+    if (status == BM_ERR_NOMEM || status == BM_ERR_IO) { /* who knows whose it is */
+        if (err != NULL)
+            *err = inner;
+        return status;
+    }
+    if (status != BM_OK)
+        return not_ours(path, "holds no " BM_FILE_MANIFEST " or " BM_FILE_REPORT " of bandmill",
+                        err);
+    char *kept = NULL;
+    struct stat info;
+    status = bm_string_format(&kept, err, "%s/%s", path, BM_FILE_KEPT);
+    if (status == BM_OK && lstat(kept, &info) == 0 && S_ISDIR(info.st_mode))
+        status = check_kept(manifest, path, BM_FILE_KEPT, err);
+    bm_free(kept);
+    bm_manifest_close(manifest);
+    return status;
+}
+
+/* --- what stands at the target --- */
+
+typedef enum output_kind { A_DIR, A_FILE } output_kind;
+
+static const char *name_of_mode(mode_t mode)
+{
+    if (S_ISLNK(mode))
+        return "is a symbolic link";
+    if (S_ISFIFO(mode))
+        return "is a named pipe";
+    if (S_ISCHR(mode) || S_ISBLK(mode))
+        return "is a device";
+    if (S_ISSOCK(mode))
+        return "is a socket";
+    if (S_ISDIR(mode))
+        return "is a directory";
+    return "is a file";
+}
+
+/* Bytes of a path without the slashes at its end. */
+static size_t plain_len(const char *path)
+{
+    size_t len = strlen(path);
+    while (len > 1 && path[len - 1] == '/')
+        len--;
+    return len;
+}
+
+static bool has_name(const char *path, size_t len)
+{
+    const char *end = path + len, *base = end;
+    while (base > path && base[-1] != '/')
+        base--;
+    size_t n = (size_t)(end - base);
+    return n != 0 && !(n == 1 && base[0] == '.') && !(n == 2 && base[0] == '.' && base[1] == '.');
+}
+
+static bm_status check_target(const char *target, output_kind kind, bm_out_existing existing,
+                              bm_error *err)
+{
+    struct stat info;
+    const size_t len = plain_len(target);
+    if (!has_name(target, len))
+        return bm_fail_at(err, BM_ERR_USAGE, target, 0,
+                          "no name for an output (expected DIR/NAME)");
+    if (kind == A_FILE && target[strlen(target) - 1] == '/')
+        return bm_fail_at(err, BM_ERR_USAGE, target, 0, "names a directory (expected a file)");
+    char *plain = bm_strndup(target, len);
+    if (plain == NULL)
+        return bm_fail_nomem(err, len + 1);
+    int code = lstat(plain, &info) == 0 ? 0 : errno;
+    bm_free(plain);
+    if (code == ENOENT)
+        return BM_OK;
+    if (code != 0)
+        return bm_fail_errno(err, code, target, "cannot look at the output");
+    if (kind == A_DIR ? !S_ISDIR(info.st_mode) : !S_ISREG(info.st_mode))
+        return bm_fail_at(err, BM_ERR_USAGE, target, 0, "%s (expected %s)",
+                          name_of_mode(info.st_mode),
+                          kind == A_DIR ? "the name of a new directory"
+                                        : "the name of a new regular file; without -o rows go to "
+                                          "standard output");
+    if (existing == BM_OUT_REFUSE)
+        return bm_fail_at(err, BM_ERR_USAGE, target, 0,
+                          "the output exists already (--force replaces it)");
+    return kind == A_DIR ? check_ours(target, err) : BM_OK;
+}
+
+bm_status bm_out_target_dir(const char *target, bm_out_existing existing, bm_error *err)
+{
+    return check_target(target, A_DIR, existing, err);
+}
+
+bm_status bm_out_target_file(const char *target, bm_out_existing existing, bm_error *err)
+{
+    return check_target(target, A_FILE, existing, err);
+}
+
+/* --- and the inputs --- */
+
+/* The absolute path of a target that may not exist: its folder resolved, its name as it is. */
+static bm_status resolve_target(const char *target, char **out, bm_error *err)
+{
+    char *plain = bm_strndup(target, plain_len(target)), *parent = NULL, *folder = NULL;
+    if (plain == NULL)
+        return bm_fail_nomem(err, strlen(target) + 1);
+    bm_status status = bm_place_parent(plain, &parent, err);
+    if (status != BM_OK)
+        goto out;
+    folder = realpath(parent, NULL);
+    if (folder == NULL) {
+        status = bm_fail_errno(err, errno, target, "no directory to write the output into");
+        goto out;
+    }
+    const char *slash = strrchr(plain, '/');
+    status = bm_string_format(out, err, "%s/%s", strcmp(folder, "/") == 0 ? "" : folder,
+                              slash != NULL ? slash + 1 : plain);
+out:
+    free(folder);
+    bm_free(parent);
+    bm_free(plain);
+    return status;
+}
+
+/* Is `inner` equal to `outer` or below it? Both are absolute and resolved. */
+static bool lies_in(const char *inner, const char *outer)
+{
+    size_t len = strlen(outer);
+    if (len == 1) /* "/" */
+        return true;
+    return strncmp(inner, outer, len) == 0 && (inner[len] == '\0' || inner[len] == '/');
+}
+
+/* A path of the output against an input. */
+typedef struct output {
+    const char *shown, *resolved;
+    const struct stat *there; /* what stands there; NULL: nothing, or it does not matter */
+} output;
+
+static bm_status check_input(const output *out, const char *input, bm_error *err)
+{
+    struct stat info;
+    char *path = realpath(input, NULL);
+    if (path == NULL)
+        return errno == ENOMEM ? bm_fail_nomem(err, PATH_MAX) : BM_OK; /* the reader says why */
+    bool same_node = out->there != NULL && stat(path, &info) == 0 &&
+                     info.st_dev == out->there->st_dev && info.st_ino == out->there->st_ino;
+    const char *what = NULL;
+    if (same_node || strcmp(out->resolved, path) == 0)
+        what = "is";
+    else if (lies_in(out->resolved, path))
+        what = "lies in";
+    else if (lies_in(path, out->resolved))
+        what = "lies above";
+    free(path);
+    if (what == NULL)
+        return BM_OK;
+    return bm_fail_at(err, BM_ERR_USAGE, out->shown, 0,
+                      "the output %s the input %s (expected a place of its own)", what, input);
+}
+
+static bm_status check_inputs(const char *target, output_kind kind, const char *const *inputs,
+                              size_t n_inputs, bm_error *err)
+{
+    struct stat info;
+    char *resolved = NULL, *work = NULL;
+    bm_status status = resolve_target(target, &resolved, err);
+    if (status == BM_OK)
+        status = bm_string_format(&work, err, "%s.partial", resolved);
+    if (status != BM_OK)
+        goto out;
+    bool there = lstat(resolved, &info) == 0 && !S_ISLNK(info.st_mode);
+    const output new_output = {target, resolved, there ? &info : NULL};
+    const output work_dir = {target, work, NULL}; /* what lies there would be cleared */
+    for (size_t i = 0; i < n_inputs && status == BM_OK; i++) {
+        if (strcmp(inputs[i], "-") == 0)
+            continue;
+        status = check_input(&new_output, inputs[i], err);
+        if (status == BM_OK && kind == A_DIR)
+            status = check_input(&work_dir, inputs[i], err);
+    }
+out:
+    bm_free(work);
+    bm_free(resolved);
+    return status;
+}
+
+bm_status bm_out_dir_check(const char *target, bm_out_existing existing, const char *const *inputs,
+                           size_t n_inputs, bm_error *err)
+{
+    bm_status status = check_inputs(target, A_DIR, inputs, n_inputs, err);
+    return status == BM_OK ? check_target(target, A_DIR, existing, err) : status;
+}
+
+bm_status bm_out_file_check(const char *target, bm_out_existing existing, const char *const *inputs,
+                            size_t n_inputs, bm_error *err)
+{
+    bm_status status = check_inputs(target, A_FILE, inputs, n_inputs, err);
+    return status == BM_OK ? check_target(target, A_FILE, existing, err) : status;
+}

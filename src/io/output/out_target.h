@@ -1,0 +1,36 @@
+/* out_target.h -- what may stand where an output is to go. */
+#ifndef BM_IO_OUTPUT_OUT_TARGET_H
+#define BM_IO_OUTPUT_OUT_TARGET_H
+
+#include <bandmill/status.h>
+#include <bandmill/types.h>
+
+/* What happens to something that stands there already. A file is replaced if it is a regular file;
+ * a directory only if it holds our manifest.json or report.json and nothing that we do not write
+ * (model/file_names.h). */
+typedef enum bm_out_existing { BM_OUT_REFUSE, BM_OUT_REPLACE } bm_out_existing;
+
+static inline bm_out_existing bm_out_existing_of(bool force)
+{
+    return force ? BM_OUT_REPLACE : BM_OUT_REFUSE;
+}
+
+/* Before a job begins. BM_ERR_USAGE: something stands at `target` that is not to be replaced, or
+ * the output is one of the inputs, lies in one or above one. Inputs are paths of files and
+ * directories ("-" is left out), compared after links are resolved. */
+bm_status bm_out_dir_check(const char *target, bm_out_existing existing, const char *const *inputs,
+                           size_t n_inputs, bm_error *err);
+bm_status bm_out_file_check(const char *target, bm_out_existing existing, const char *const *inputs,
+                            size_t n_inputs, bm_error *err);
+
+/* The same, without inputs. */
+bm_status bm_out_target_dir(const char *target, bm_out_existing existing, bm_error *err);
+bm_status bm_out_target_file(const char *target, bm_out_existing existing, bm_error *err);
+
+#define BM_OUT_NAME_BYTES 300u /* of a name in a directory, in messages */
+
+/* Fills `name` with a name at the top of the work directory that is none of our outputs or files of
+ * state; "": all are ours. */
+bm_status bm_out_find_foreign(const char *work, char name[BM_OUT_NAME_BYTES], bm_error *err);
+
+#endif
