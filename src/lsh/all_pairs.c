@@ -92,9 +92,7 @@ static bm_status compare(const search *s, const bm_prefix_finder *f, lane *l, bm
         l->n_compared++;
         if (similarity < 0)
             continue;
-        void *pairs = l->pairs;
-        bm_status status = bm_grow(&pairs, &l->cap, l->n + 1, sizeof *l->pairs, err);
-        l->pairs = pairs;
+        bm_status status = bm_grow(&l->pairs, &l->cap, l->n + 1, sizeof *l->pairs, err);
         if (status != BM_OK)
             return status;
         l->pairs[l->n++] = (bm_pair){.a = doc_x < doc_y ? doc_x : doc_y,
@@ -329,10 +327,14 @@ static size_t last_of_block(const search *s)
 static bm_status search_all(search *s, uint64_t memory, bm_error *err)
 {
     bm_status status = BM_OK;
-    uint64_t beside = s->n_threads * BM_PREFIX_FINDER_DOC, fixed = s->stats.bytes;
+    uint64_t fixed = s->stats.bytes;
     for (size_t begin = 0; status == BM_OK && begin < s->docs.n;) {
-        status =
-            bm_prefix_index_build(&s->index, &s->docs, begin, memory, beside, s->job->pool, err);
+        bm_prefix_block block = {.docs = &s->docs,
+                                 .begin = begin,
+                                 .memory = memory,
+                                 .beside = s->n_threads * BM_PREFIX_FINDER_DOC,
+                                 .pool = s->job->pool};
+        status = bm_prefix_index_build(&s->index, &block, err);
         if (status == BM_OK)
             status = open_finders(s, err);
         if (status == BM_OK) {

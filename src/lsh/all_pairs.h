@@ -7,7 +7,7 @@
 #include <bandmill/types.h>
 
 #include "base/pool.h"
-#include "lsh/candidates.h"
+#include "lsh/candidates_job.h"
 #include "lsh/prefix_index.h"
 
 typedef struct bm_all_pairs_job {

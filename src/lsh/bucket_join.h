@@ -15,6 +15,7 @@
 #include "lsh/candidate_walk.h"
 
 typedef struct bm_bucket_join {
+    bm_candidate_walk *walk; /* that the bucket at hand belongs to; borrowed */
     size_t n_docs;
     uint32_t *place; /* n_docs: the group of a root while grouping, else BM_NO_DOC */
     uint32_t *live;  /* the bucket's documents whose row is still to come, group after group */

@@ -86,11 +86,20 @@ uint64_t bm_prefix_index_bytes(size_t n, double threshold);
 /* The same of the documents of the range that begins at the position `at`; with a store, as many
  * as it has keys for. */
 uint64_t bm_prefix_range_bytes(const bm_sized_sets *docs, size_t at);
-/* The index of positions `begin` up to where `memory` bytes (0: no bound; `beside` more are needed
- * by the caller for each document) are certain not to be passed, but of BM_PREFIX_RANGE documents
- * at least, of all that there are at most. The same for any pool (which may be NULL). */
-bm_status bm_prefix_index_build(bm_prefix_index *index, const bm_sized_sets *docs, size_t begin,
-                                uint64_t memory, uint64_t beside, bm_pool *pool, bm_error *err);
+
+/* Which documents to index, as far as they fit. */
+typedef struct bm_prefix_block {
+    const bm_sized_sets *docs;
+    size_t begin;    /* first position */
+    uint64_t memory; /* bytes; 0: no bound */
+    uint64_t beside; /* bytes of them that the caller needs for each document of the block */
+    bm_pool *pool;   /* NULL: this thread alone */
+} bm_prefix_block;
+
+/* The index of positions block->begin up to where block->memory is certain not to be passed, but of
+ * BM_PREFIX_RANGE documents at least, of all that there are at most. The same for any pool. */
+bm_status bm_prefix_index_build(bm_prefix_index *index, const bm_prefix_block *block,
+                                bm_error *err);
 void bm_prefix_index_reset(bm_prefix_index *index);
 
 /* The keys of a document of the block. */

@@ -145,10 +145,10 @@ static bm_status prefix_of(bm_prefix_finder *f, size_t x, prefix *out, bm_error 
     if (docs->store != NULL)
         return stored_prefix(f, x, out, err);
     size_t n_x = bm_sized_size(docs, x);
-    out->n = bm_rare_prefix(docs->counts, bm_sized_set(docs, x), n_x,
-                            bm_prefix_to_probe(n_x, docs->threshold), f->keys, f->keys + f->longest,
-                            &out->n_alone);
-    out->keys = f->keys;
+    bm_rare_prefix_room room = {.keys = f->keys, .scratch = f->keys + f->longest};
+    bm_rare_prefix_size size = bm_rare_prefix(docs->counts, bm_sized_set(docs, x), n_x,
+                                              bm_prefix_to_probe(n_x, docs->threshold), room);
+    *out = (prefix){f->keys, size.n_keys, size.n_alone};
     return BM_OK;
 }
 

@@ -77,10 +77,8 @@ static uint64_t check_of(const bm_journal *journal, const char *text, size_t len
 
 static bm_status take(bm_journal *journal, const char *text, size_t len, bm_error *err)
 {
-    void *begins = journal->begins;
     bm_status status =
-        bm_grow(&begins, &journal->cap, journal->n + 1, sizeof *journal->begins, err);
-    journal->begins = begins;
+        bm_grow(&journal->begins, &journal->cap, journal->n + 1, sizeof *journal->begins, err);
     size_t begin = journal->lines.len;
     if (status == BM_OK)
         status = bm_buf_add(&journal->lines, text, len, err);

@@ -123,9 +123,8 @@ static bm_status sort_memory(bm_sorted_runs *runs, bm_error *err)
 
 static bm_status new_run(bm_sorted_runs *runs, run **out, bm_error *err)
 {
-    void *all = runs->runs;
-    bm_status status = bm_grow(&all, &runs->cap_runs, runs->n_runs + 1, sizeof *runs->runs, err);
-    runs->runs = all;
+    bm_status status =
+        bm_grow(&runs->runs, &runs->cap_runs, runs->n_runs + 1, sizeof *runs->runs, err);
     if (status == BM_OK && runs->file == NULL)
         status =
             bm_spill_open(runs->dir, BM_SPILL_RUN, BLOCK_BYTES + BM_SPILL_RECORD, &runs->file, err);
@@ -187,11 +186,8 @@ static void sink(bm_sorted_runs *runs, size_t at)
 
 static bm_status merge_begin(bm_sorted_runs *runs, bm_error *err)
 {
-    bm_status status = BM_OK;
-    void *blocks = runs->blocks;
-    status = bm_grow(&blocks, &runs->cap_blocks, runs->n_runs * BLOCK_RECORDS, sizeof *runs->blocks,
-                     err);
-    runs->blocks = blocks;
+    bm_status status = bm_grow(&runs->blocks, &runs->cap_blocks, runs->n_runs * BLOCK_RECORDS,
+                               sizeof *runs->blocks, err);
     bm_free(runs->heap);
     runs->heap = bm_alloc(runs->n_runs, sizeof *runs->heap);
     runs->n_heap = 0;

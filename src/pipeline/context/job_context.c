@@ -174,8 +174,12 @@ bm_status bm_job_context_plan(bm_job_context *run, bm_error *err)
         return bm_band_plan_choose(lsh->threshold, lsh->recall, run->sketch.perms, &run->plan, err);
     if (!run->job->perms_given)
         run->sketch.perms = lsh->bands * lsh->rows;
-    return bm_band_plan_fixed(lsh->threshold, lsh->recall, run->sketch.perms, lsh->bands, lsh->rows,
-                              &run->plan, err);
+    bm_band_plan wanted = {.perms = run->sketch.perms,
+                           .bands = lsh->bands,
+                           .rows = lsh->rows,
+                           .threshold = lsh->threshold,
+                           .recall = lsh->recall};
+    return bm_band_plan_fixed(&wanted, &run->plan, err);
 }
 
 /* --- inputs --- */

@@ -206,7 +206,13 @@ static bm_status find(finder *f, bm_error *err)
                                .n_docs = f->n_docs,
                                .keys = (const uint64_t *const *)f->keys,
                                .skip = f->skip};
-        return bm_candidates(&keys, f->pool, CHUNK, on_candidates, f, callbacks, err);
+        bm_candidates_job job = {.keys = &keys,
+                                 .pool = f->pool,
+                                 .chunk = CHUNK,
+                                 .fn = on_candidates,
+                                 .ctx = f,
+                                 .callbacks = callbacks};
+        return bm_candidates(&job, err);
     }
     double threshold = f->verify == BM_VERIFY_EXACT ? f->config->threshold : SHARES_A_BIT;
     bm_all_pairs_job job = {.docs = f->docs,
@@ -281,8 +287,12 @@ static bm_status settle_plan(finder *f, bm_error *err)
     if (given->bands == 0 && given->rows == 0)
         status = bm_band_plan_choose(config->threshold, recall, config->sketch.perms, &plan, err);
     else
-        status = bm_band_plan_fixed(config->threshold, recall, config->sketch.perms, given->bands,
-                                    given->rows, &plan, err);
+        status = bm_band_plan_fixed(&(bm_band_plan){.perms = config->sketch.perms,
+                                                    .bands = given->bands,
+                                                    .rows = given->rows,
+                                                    .threshold = config->threshold,
+                                                    .recall = recall},
+                                    &plan, err);
     f->bands = plan.bands;
     f->rows = plan.rows;
     return status;

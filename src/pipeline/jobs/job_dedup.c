@@ -16,10 +16,10 @@ static void fill_counts(bm_job_context *run, const bm_pairing *pairing, const bm
 {
     bm_counts *c = &run->counts;
     c->identical = pairing->corpus.n_identical;
-    c->candidates = pairing->match.n_candidates;
-    c->verified = pairing->match.n_verified;
-    c->edges = pairing->match.n_edges_found;
-    c->not_compared = pairing->match.n_not_compared;
+    c->candidates = pairing->match.result.counts.candidates;
+    c->verified = pairing->match.result.counts.verified;
+    c->edges = pairing->match.result.counts.edges;
+    c->not_compared = pairing->match.result.counts.not_compared;
     c->groups = grouping->n_groups;
     c->removed = grouping->n_removed;
     c->chained = grouping->n_chained;
@@ -81,8 +81,9 @@ static bm_status group_and_write(bm_job_context *run, const bm_pairing *pairing,
 {
     bm_grouping grouping;
     bm_job_context_stage(run, "group", "documents");
-    bm_status status = bm_grouping_make(&pairing->match, &run->docs, run->job->lsh.cluster,
-                                        run->job->lsh.keep, &grouping, err);
+    bm_grouping_options options = {
+        .docs = &run->docs, .cluster = run->job->lsh.cluster, .keep = run->job->lsh.keep};
+    bm_status status = bm_grouping_make(&pairing->match, &options, &grouping, err);
     if (status != BM_OK)
         return status;
     fill_counts(run, pairing, &grouping);

@@ -105,8 +105,8 @@ bm_status bm_job_pairs(const bm_job *job, bm_summary **out, bm_error *err)
         status = bm_pairing_run(&run, false, false, false, &pairing, err);
     if (status == BM_OK) {
         run.counts.identical = pairing.corpus.n_identical;
-        run.counts.candidates = pairing.match.n_candidates;
-        run.counts.verified = pairing.match.n_verified;
+        run.counts.candidates = pairing.match.result.counts.candidates;
+        run.counts.verified = pairing.match.result.counts.verified;
         bm_job_context_stage(&run, "write", "pairs");
         status = write_pairs(&run, &pairing, err);
     }

@@ -92,19 +92,19 @@ bm_status bm_pairing_run(bm_job_context *run, bool twice, bool output_is_dir, bo
     if (status == BM_OK) {
         bm_doc_table_end_adding(&run->docs);
         bm_job_context_stage(run, "match", "bands");
-        out->match = (bm_match){.corpus = &out->corpus,
-                                .pool = run->pool,
-                                .meter = &run->meter,
-                                .verify = run->verify,
-                                .threshold = run->job->lsh.threshold,
-                                .only_groups = only_groups,
-                                .all_candidates = run->job->all_candidates};
+        out->match = (bm_match){.settings = {.corpus = &out->corpus,
+                                             .pool = run->pool,
+                                             .meter = &run->meter,
+                                             .verify = run->verify,
+                                             .threshold = run->job->lsh.threshold,
+                                             .only_groups = only_groups,
+                                             .all_candidates = run->job->all_candidates}};
         status = out->checkpoint != NULL ? bm_checkpoint_match(out->checkpoint, &out->match, err)
                                          : bm_match_run(&out->match, err);
-        run->verify_seconds = out->match.verify_seconds;
+        run->verify_seconds = out->match.result.counts.verify_seconds;
         run->corpus = &out->corpus;
-        if (out->match.edge_runs != NULL)
-            run->edge_bytes = bm_sorted_runs_spilled(out->match.edge_runs);
+        if (out->match.result.edges.runs != NULL)
+            run->edge_bytes = bm_sorted_runs_spilled(out->match.result.edges.runs);
     }
     if (status == BM_OK)
         bm_say_spill(run);

@@ -129,9 +129,7 @@ static size_t block_size(const part *p, size_t block)
 static bm_status write_block(bm_part_counts *c, part *p, bm_error *err)
 {
     size_t block = n_blocks(p) - 1, n = block_size(p, block);
-    void *blocks = p->blocks;
-    bm_status status = bm_grow(&blocks, &p->cap, block + 1, sizeof *p->blocks, err);
-    p->blocks = blocks;
+    bm_status status = bm_grow(&p->blocks, &p->cap, block + 1, sizeof *p->blocks, err);
     if (status == BM_OK)
         status =
             bm_spill_add(c->hash_file, p->hashes, n * sizeof *p->hashes, &p->blocks[block], err);
@@ -215,7 +213,7 @@ static bm_status begin_asking(bm_part_counts *c, bm_error *err)
         return bm_fail_nomem(err, c->n_parts * BLOCK * sizeof *c->counts);
     for (size_t i = 0; i < c->n_parts; i++)
         c->parts[i].counts = c->counts + i * BLOCK;
-    return bm_spill_finish(c->count_file, err);
+    return bm_spill_end(c->count_file, err);
 }
 
 bm_status bm_part_counts_end(bm_part_counts *c, bm_pool *pool, bm_meter *meter, bm_error *err)
@@ -226,7 +224,7 @@ bm_status bm_part_counts_end(bm_part_counts *c, bm_pool *pool, bm_meter *meter, 
         if (c->parts[i].n % BLOCK != 0)
             status = write_block(c, &c->parts[i], err);
     if (status == BM_OK)
-        status = bm_spill_finish(c->hash_file, err);
+        status = bm_spill_end(c->hash_file, err);
     if (status == BM_OK)
         status = bm_spill_open(c->dir, BM_SPILL_PREFIXES, WRITE_BYTES, &c->count_file, err);
     if (status != BM_OK)

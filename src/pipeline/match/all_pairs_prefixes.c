@@ -174,7 +174,10 @@ static size_t cut_range(const making *m, size_t first, uint64_t *scratch)
             n_alone = n - (size_t)record[i];
             n_keys = bm_rare_prefix_cut(set, (size_t)record[i], n, length, scratch);
         } else {
-            n_keys = bm_rare_prefix(&m->table, set, n, length, set, scratch, &n_alone);
+            bm_rare_prefix_room room = {.keys = set, .scratch = scratch};
+            bm_rare_prefix_size size = bm_rare_prefix(&m->table, set, n, length, room);
+            n_keys = size.n_keys;
+            n_alone = size.n_alone;
         }
         memmove(to, set, n_keys * sizeof *to);
         to += n_keys;
@@ -304,7 +307,7 @@ bm_status bm_set_prefixes_make(const bm_set_prefixes_job *job, bm_set_prefixes *
     if (status == BM_OK)
         status = each_window(&m, write_window, err);
     if (status == BM_OK)
-        status = bm_spill_finish(out->file, err);
+        status = bm_spill_end(out->file, err);
     if (status == BM_OK) {
         out->bytes_held = order_bytes(&m);
         out->bytes_written = bm_spill_bytes(out->file);

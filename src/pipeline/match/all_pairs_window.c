@@ -66,13 +66,12 @@ static bm_status read_range(void *ctx, uint32_t thread, size_t begin, size_t end
 {
     (void)thread;
     const bm_set_window *w = ctx;
-    const bm_corpus_files *files = &w->corpus->files;
     bm_status status = BM_OK;
     for (size_t i = begin; status == BM_OK && i < end; i++) {
         size_t position = w->begin + (uint32_t)w->places[i];
         size_t len = bm_set_window_size(w, position) * sizeof(uint64_t);
-        status = bm_spill_read(files->sets, files->places[w->order[position]],
-                               bm_set_window_set(w, position), len, err);
+        status = bm_corpus_read_set(w->corpus, w->order[position], bm_set_window_set(w, position),
+                                    len, err);
     }
     return status;
 }
@@ -97,7 +96,7 @@ bm_status bm_set_window_next(bm_set_window *w, bm_error *err)
         w->places[i] = (uint64_t)w->order[w->begin + i] << 32 | i;
     }
     bm_hashes_sort(w->places, n, w->places + w->cap_docs);
-    w->corpus->files.bytes_back +=
+    w->corpus->sets.bytes_back +=
         (words - (n + BM_PREFIX_RANGE - 1) / BM_PREFIX_RANGE * BM_PREFIX_RANGE) * sizeof *w->words;
     return bm_pool_for(w->pool, n, DOC_GRAIN, read_range, w, err);
 }

@@ -10,13 +10,13 @@
 #include <bandmill/types.h>
 
 #include "model/doc_table.h"
-#include "pipeline/match/match.h"
+#include "pipeline/match/edges.h"
 
 typedef enum bm_reason {
     BM_REASON_KEPT,
-    BM_REASON_IDENTICAL,
-    BM_REASON_NEAR,
-    BM_REASON_CHAINED
+    BM_REASON_IDENTICAL, /* to the kept document */
+    BM_REASON_NEAR,      /* itself at the threshold to the kept document */
+    BM_REASON_CHAINED    /* joined to the kept document by way of others only */
 } bm_reason;
 
 typedef struct bm_grouping {
@@ -31,8 +31,16 @@ typedef struct bm_grouping {
     uint64_t n_removed, n_chained, n_identical, largest;
 } bm_grouping;
 
-bm_status bm_grouping_make(const bm_match *match, const bm_doc_table *docs, bm_cluster cluster,
-                           bm_keep keep, bm_grouping *out, bm_error *err);
+typedef struct bm_grouping_options {
+    const bm_doc_table *docs; /* for the lengths of texts; borrowed */
+    bm_cluster cluster;
+    bm_keep keep; /* which document of a group is kept */
+} bm_grouping_options;
+
+/* `match` has run. Removed documents whose similarity to the kept one is not known yet are compared
+ * with it. BM_ERR_NOMEM, BM_ERR_IO, BM_ERR_FORMAT, and `out` is empty. */
+bm_status bm_grouping_make(const bm_match *match, const bm_grouping_options *options,
+                           bm_grouping *out, bm_error *err);
 void bm_grouping_reset(bm_grouping *grouping);
 
 #endif

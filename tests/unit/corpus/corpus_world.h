@@ -159,12 +159,12 @@ static inline bm_pair *some_pairs(const world *w, size_t n)
 
 static inline void run_match(world *w, bm_corpus *corpus, bool only_groups, bm_match *match)
 {
-    *match = (bm_match){.corpus = corpus,
-                        .pool = w->pool,
-                        .meter = &w->meter,
-                        .verify = BM_VERIFY_EXACT,
-                        .threshold = 0.6,
-                        .only_groups = only_groups};
+    *match = (bm_match){.settings = {.corpus = corpus,
+                                     .pool = w->pool,
+                                     .meter = &w->meter,
+                                     .verify = BM_VERIFY_EXACT,
+                                     .threshold = 0.6,
+                                     .only_groups = only_groups}};
     cr_assert_eq(bm_match_run(match, NULL), BM_OK);
 }
 

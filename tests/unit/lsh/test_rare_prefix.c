@@ -91,7 +91,10 @@ static void make(corpus *c, uint64_t words)
 static size_t prefix(const corpus *c, size_t doc, size_t length, uint64_t *keys, size_t *n_alone)
 {
     uint64_t scratch[LONGEST];
-    return bm_rare_prefix(&c->counts, c->docs[doc], c->sizes[doc], length, keys, scratch, n_alone);
+    bm_rare_prefix_size size = bm_rare_prefix(&c->counts, c->docs[doc], c->sizes[doc], length,
+                                              (bm_rare_prefix_room){keys, scratch});
+    *n_alone = size.n_alone;
+    return size.n_keys;
 }
 
 Test(rare_prefix, documents_at_the_threshold_have_a_key_in_common_and_share_no_more_than_its_places)

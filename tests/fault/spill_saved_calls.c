@@ -1,4 +1,4 @@
-/* spill_persist_calls.c -- each system call and each allocation of a file that is kept, opened again
+/* spill_saved_calls.c -- each system call and each allocation of a file that is kept, opened again
  * and walked fails once, in turn: with O_TMPFILE, without it, and where nothing can be linked. It
  * fails with the right status and leaves a file that can be tried again, or all records are there.
  */
@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "tests/unit/base/scratch.h"
-#include "spill/spill_file.h"
+#include "spill/spill_saved.h"
 #include "wrap_calls.h"
 
 #define RECORDS 40u
@@ -101,7 +101,7 @@ static bm_status keep_half(scratch *s, const char *path, bm_error *err)
         return status;
     status = add_records(file, 0, RECORDS / 4, err);
     if (status == BM_OK) {
-        status = bm_spill_persist(file, path, err);
+        status = bm_spill_save_as(file, path, err);
         bool armed = plan.armed;
         plan.armed = false;
         assert_holds(file, RECORDS / 4);
@@ -120,7 +120,8 @@ static bm_status go_on(const char *path, uint64_t *n, bm_error *err)
 {
     bm_spill_file *file = NULL;
     uint64_t bytes = BM_SPILL_HEADER + RECORDS / 2 * (BM_SPILL_RECORD + BYTES);
-    bm_status status = bm_spill_reopen(path, BM_SPILL_SETS, 20000, bytes, RECORDS / 2, &file, err);
+    bm_status status = bm_spill_reopen(&(bm_spill_saved){path, BM_SPILL_SETS, bytes, RECORDS / 2},
+                                       20000, &file, err);
     if (status == BM_OK)
         status = add_records(file, RECORDS / 2, RECORDS, err);
     if (status == BM_OK)
@@ -169,26 +170,26 @@ static void fail_all(void)
     cr_assert_gt(fail_each(0, true, BM_ERR_NOMEM), 6);
 }
 
-Test(spill_persist_calls, every_failing_call_leaves_a_file_to_try_again)
+Test(spill_saved_calls, every_failing_call_leaves_a_file_to_try_again)
 {
     fail_all();
     cr_assert_gt(host.n_links, 0u, "the file system of the tests has O_TMPFILE");
 }
 
-Test(spill_persist_calls, so_it_is_where_nothing_can_be_linked)
+Test(spill_saved_calls, so_it_is_where_nothing_can_be_linked)
 {
     host.no_link = true;
     fail_all();
 }
 
-Test(spill_persist_calls, so_it_is_where_there_are_no_nameless_files)
+Test(spill_saved_calls, so_it_is_where_there_are_no_nameless_files)
 {
     host.no_tmpfile = true;
     fail_all();
     cr_assert_eq(host.n_links, 0u, "an unlinked file cannot be linked: it was copied");
 }
 
-Test(spill_persist_calls, interrupted_and_short_calls_are_gone_on_with)
+Test(spill_saved_calls, interrupted_and_short_calls_are_gone_on_with)
 {
     host.no_link = true;
     cr_assert_gt(fail_each(EINTR, false, BM_OK), 15);
