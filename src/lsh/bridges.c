@@ -21,9 +21,9 @@ typedef struct visit {
     const bm_link_graph *graph;
     uint32_t *number, *low;
     uint32_t *below; /* documents at and below each */
-    uint32_t *parts; /* children that part from the rest without it */
-    size_t *next;    /* of each: the link to look at */
-    size_t *came_by; /* pair it was met by */
+    uint32_t *parts; /* children that are parted from the rest without it */
+    size_t *next;    /* of each: the next link to look at */
+    size_t *came_by; /* of each: the pair by which it was met */
     uint32_t *stack;
     uint32_t met;
     bm_bridges *out;
@@ -44,7 +44,7 @@ static void lower(visit *v, uint32_t doc, uint32_t to)
         v->low[doc] = to;
 }
 
-/* `child` is done: what it means for `doc`, which it was met from. */
+/* All below `child` was met: what that means for `doc`, from which `child` was met. */
 static bm_status leave(visit *v, uint32_t child, uint32_t doc, bm_error *err)
 {
     bm_bridges *out = v->out;

@@ -1,14 +1,15 @@
 /* bucket_join.c -- one large bucket, row by row, between looks at the groups.
  *
- * `live` holds the documents whose row (they with all others) is still to come, ordered by group:
+ * `live` holds the documents whose row (the pairs of it with all others) is still to come, ordered
+ * by group:
  *
  *     live  [ a a a a a | b b | c | d | … ]      a row of b is  [ a a a a a ]  and  [ c | d | … ]
  *
- * so the pairs within a group, which are most where it matters, are never walked over. A round
- * emits rows, waits for their verification, and orders `live` anew: O(n) for at least n/2 pairs
- * looked at. Rows of groups that had none yet come first: with k clusters of near-copies, k rows
- * or so are enough. Rounds grow, so that verification has enough to share among threads where
- * little is joined.
+ * So pairs within a group, which are most of the pairs in a bucket of copies, are never walked
+ * over. A round emits rows, waits for their verification, and orders `live` anew: O(n) for at least
+ * n/2 pairs looked at. Groups of which no document had its row yet come first: with k clusters of
+ * near-copies, about k rows are enough. Rounds grow, so that verification has enough to share among
+ * threads where little is joined.
  *
  * The budget counts pairs looked at, not only those compared: a look at the keys of earlier bands
  * costs time too. Pairs across groups can only become fewer than they are. So once they fit into
@@ -27,10 +28,10 @@
 #include "lsh/band_buckets.h"
 
 #define EXACT_DOCS      1024u  /* documents of a bucket of which every pair is looked at */
-#define PAIRS_A_DOC     64u    /* and beyond, pairs a document */
-#define REPRESENTATIVES 8u     /* rows before sub-buckets are tried */
-#define ROUND_PAIRS     65536u /* a round grows up to this */
-#define SCRATCH_BYTES   42u /* a document: 22 here, 4 and room of the members, up to 16 of slots */
+#define PAIRS_A_DOC     64u    /* of a larger bucket: pairs a document */
+#define REPRESENTATIVES 8u     /* rows that are emitted before sub-buckets are tried */
+#define ROUND_PAIRS     65536u /* pairs of a round at most, about */
+#define SCRATCH_BYTES   42u /* a document: 22 here, 4 (and room) for members, up to 16 for slots */
 
 typedef bm_candidate_walk walk;
 typedef bm_bucket_join join;
@@ -133,7 +134,7 @@ static void regroup(join *j)
     j->n_groups = n_groups;
 }
 
-/* Pairs of live documents in different groups. */
+/* How many pairs of live documents are in different groups. */
 static int64_t across(const join *j)
 {
     int64_t pairs = 0;

@@ -1,7 +1,7 @@
 /* intersect.c -- which loop counts the common elements of two sets.
  *
- * Galloping pays from a ratio of sizes of about 32 on, which only low thresholds (or no threshold) let through. Vectors pay from a
- * few elements on. */
+ * Galloping pays from a ratio of sizes of about 32 on, which only low thresholds (or no threshold)
+ * let through. Vectors pay from a few elements on. */
 #include "lsh/intersect.h"
 
 #include "base/cpu.h"

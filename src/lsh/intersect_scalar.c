@@ -1,11 +1,13 @@
-/* intersect_scalar.c -- counting common elements of two sorted arrays without a branch on their order, and galloping.
+/* intersect_scalar.c -- counting common elements of two sorted arrays without a branch on their
+ * order, and galloping.
  *
- * Which of two hashes is smaller is a coin toss, so a merge that branches on it pays a misprediction at every other step. Here each
- * step advances by the results of two comparisons. A step takes at most one element from each array, so that min(left in x, left in y)
- * steps need no bounds check; between such runs it is asked whether the rest can still reach `least`.
+ * Which of two hashes is smaller is a coin toss, so a merge that branches on it pays a
+ * misprediction at every other step. Here each step advances by the results of two comparisons. A
+ * step takes at most one element from each array, so that min(left in x, left in y) steps need no
+ * bounds check; between such runs it is asked whether the rest can still reach `least`.
  *
- * Galloping: for each element of the shorter array, step 1, 2, 4 ... ahead in the longer, then bisect: n_short * log(n_long / n_short)
- * instead of n_short + n_long. */
+ * Galloping: for each element of the shorter array, step 1, 2, 4 ... ahead in the longer, then
+ * bisect: n_short * log(n_long / n_short) instead of n_short + n_long. */
 #include "lsh/intersect_loops.h"
 
 #define RUN 32u /* steps between two looks at the bound */

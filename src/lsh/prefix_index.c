@@ -16,7 +16,7 @@
  * Memory, at most: 8 bytes a key of a prefix to probe; 64 an entry while it is built, of which 16
  * and its slot stay; 13 a document. Counted before: a group of ranges is begun only where all of
  * its documents fit were none of their shingles alone; the next group begins with what is left.
- * Limit: 2^32 - 2 entries, kept as a bound on the bytes. */
+ * Limit: 2^32 - 2 entries, held by a bound on the bytes. */
 #include "lsh/prefix_index.h"
 
 #include <string.h>
@@ -66,12 +66,13 @@ typedef struct build {
     uint32_t *counts; /* SLICES rows, a column a part: entries, then where they go */
 } build;
 
-/* Documents of the range that begins at `at`. */
+/* Where the range that begins at `at` ends. */
 static size_t range_end(size_t at, size_t end)
 {
     return end - at < BM_PREFIX_RANGE ? end : at + BM_PREFIX_RANGE;
 }
 
+/* The prefixes of a range, from the store. */
 static bm_status load_range(build *b, size_t at, bm_error *err)
 {
     bm_prefix_index *index = b->index;
@@ -92,6 +93,7 @@ static bm_status load_range(build *b, size_t at, bm_error *err)
     return status;
 }
 
+/* The prefixes of a range, which are made of its sets. */
 static bm_status take_range(build *b, size_t at, bm_error *err)
 {
     bm_prefix_index *index = b->index;
@@ -143,7 +145,7 @@ static bm_status run(build *b, size_t n, bm_pool_range_fn fn, bm_error *err)
     return pool != NULL ? bm_pool_for(pool, n, 1, fn, b, err) : fn(b, 0, 0, n, err);
 }
 
-/* Entries that a document has in the index. */
+/* How many of its keys a document has in the index: the first ones. */
 static size_t to_index(const build *b, size_t position, const uint64_t **keys, size_t *n_alone)
 {
     size_t n_keys;
@@ -153,7 +155,7 @@ static size_t to_index(const build *b, size_t position, const uint64_t **keys, s
     return left < n_keys ? left : n_keys;
 }
 
-/* Bytes of the group's documents, now that it is known which shingles are alone. */
+/* Bytes of the group's documents, now that it is known which shingles a document has alone. */
 static uint64_t bytes_used(const build *b)
 {
     uint64_t bytes = 0;

@@ -1,5 +1,4 @@
-/* journal.c -- the whole journal is kept as text, since it has a few lines for each file of input.
- */
+/* journal.c -- the whole journal is held as text, since it has few lines for each file of input. */
 #include "spill/journal.h"
 
 #include <errno.h>

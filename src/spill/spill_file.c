@@ -104,7 +104,7 @@ bm_status bm_spill_add(bm_spill_file *file, const void *data, size_t len, uint64
 {
     uint64_t at = bm_spill_bytes(file);
     if (file->ended)
-        return bm_fail(err, BM_ERR_INTERNAL, "a sealed %s is not added to", SHOWN);
+        return bm_fail(err, BM_ERR_INTERNAL, "nothing is added to a %s that has ended", SHOWN);
     bm_status status = append(file, file->kind, data, len, err);
     if (status != BM_OK)
         return status;

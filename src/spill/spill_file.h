@@ -1,5 +1,5 @@
-/* spill_file.h -- a temporary file of records (spill_format.h), appended once, read at any place, every
- * record checked.
+/* spill_file.h -- a temporary file of records (spill_format.h), appended once, read at any place,
+ * every record checked.
  *
  * A record is read where it was put: place and length are asked for, and a length, a kind or a
  * checksum that differs is BM_ERR_FORMAT, a file that is shorter too; what the system says is
@@ -7,8 +7,8 @@
  * of the whole file finds every record by its length.
  *
  * The file has no name in its directory (O_TMPFILE, or unlinked at once): nothing is left when the
- * process ends in whatever way, and nobody else can open it by its path. spill_saved.h gives it one.
- * Nothing is synced.
+ * process ends in whatever way, and nobody else can open it by its path. spill_saved.h gives it
+ * one. Nothing is synced.
  *
  * Threads: one appends; any number reads what was flushed before. */
 #ifndef BM_SPILL_SPILL_FILE_H

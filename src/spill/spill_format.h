@@ -1,7 +1,7 @@
 /* spill_format.h -- the form of a temporary file.
  *
  *     header        "bmspill1" kind version              32 bytes
- *     record        kind and length | XXH3 | bytes       16 bytes and the payload, one after another
+ *     record        kind and length | XXH3 | bytes       16 bytes and the payload
  *     …
  *     end record    records and bytes of the file        of its own kind
  *

@@ -1,5 +1,5 @@
-/* spill_record.h -- the inside of a bm_spill_file: its bytes, and whether a record is the one that was
- * written. For spill_file.c and spill_saved.c only. */
+/* spill_record.h -- the inside of a bm_spill_file: its bytes, and whether a record is the one that
+ * was written. For spill_file.c and spill_saved.c only. */
 #ifndef BM_SPILL_SPILL_RECORD_H
 #define BM_SPILL_SPILL_RECORD_H
 

@@ -1,12 +1,12 @@
 /* spill_saved.c -- a temporary file that outlives its process: named, opened again, walked.
  *
- * A file made by O_TMPFILE is linked to its name (linkat of /proc/self/fd/N); any other way that
- * fails, by copying: an unlinked file has no link to make a second of. What a killed process wrote
+ * A file made by O_TMPFILE is linked to its name (linkat of /proc/self/fd/N). Where that fails, its
+ * contents are copied: a file that was unlinked cannot be linked again. What a killed process wrote
  * last may be torn, but only behind the bytes that its owner noted after a flush: these are what
  * the file is cut to when it is opened again.
  *
- * The walk reads through a window that holds whole records, and grows for a record that is longer
- * than it, by a length that was compared with the rest of the file before. */
+ * The walk reads through a window that holds whole records. For a record that is longer it grows,
+ * once the length was compared with the rest of the file. */
 #include "spill/spill_saved.h"
 
 #include <errno.h>
@@ -33,7 +33,7 @@ static bool link_name(int fd, const char *path)
     return linkat(AT_FDCWD, self, AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0;
 }
 
-/* 0 or an errno. */
+/* Write all of it. 0, or an errno. */
 static int write_at(int fd, const char *data, size_t len, uint64_t place)
 {
     while (len > 0) {
@@ -68,7 +68,7 @@ static bm_status copy_bytes(const bm_spill_file *file, int to, const char *path,
     return status;
 }
 
-/* The same bytes in a new file named `path`, which takes the place of the old one. */
+/* Copy the bytes to a new file named `path`, which the handle has from then on. */
 static bm_status copy_to_name(bm_spill_file *file, const char *path, bm_error *err)
 {
     int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -183,10 +183,10 @@ bm_status bm_spill_reopen(const bm_spill_saved *saved, size_t buffer, bm_spill_f
 typedef struct window {
     bm_buf bytes;
     uint64_t base; /* the place in the file of its first byte */
-    size_t at;     /* what is before it was visited */
+    size_t at;     /* of the next record in it; what is before was visited */
 } window;
 
-/* At least `need` bytes from the window's `at` on; the file has them. */
+/* Read until the window has `need` bytes from its `at` on; the file has them. */
 static bm_status fill(const bm_spill_file *file, window *w, size_t need, bm_error *err)
 {
     size_t have = w->bytes.len - w->at, room = need > WINDOW_BYTES ? need : WINDOW_BYTES;
@@ -228,7 +228,7 @@ static bm_status visit_one(const bm_spill_file *file, window *w, bm_spill_visit 
         return status;
     char *payload = w->bytes.data + w->at + sizeof head;
     size_t odd = (size_t)((uintptr_t)payload % ALIGN_BYTES);
-    if (odd != 0) { /* down, over the end of its header, which was read */
+    if (odd != 0) { /* move it down, over the end of its head, which was read */
         memmove(payload - odd, payload, (size_t)len);
         payload -= odd;
     }
@@ -246,7 +246,8 @@ bm_status bm_spill_walk(const bm_spill_file *file, bm_spill_visit *visit, void *
     window w = {.base = BM_SPILL_HEADER};
     uint64_t n = 0;
     if (file->ended || file->used != 0)
-        return bm_fail(err, BM_ERR_INTERNAL, "a file is flushed and not sealed when it is walked");
+        return bm_fail(err, BM_ERR_INTERNAL,
+                       "a file is flushed and has not ended when it is walked");
     bm_status status = bm_spill_check_header(file, err);
     for (; status == BM_OK && w.base + w.at < file->flushed; n++)
         status = visit_one(file, &w, visit, ctx, err);

@@ -1,5 +1,5 @@
-/* spill_saved.h -- a temporary file that outlives its process: it gets a name, and another process goes
- * on from any number of bytes that were flushed.
+/* spill_saved.h -- a temporary file that outlives its process: it gets a name, and another process
+ * goes on from any number of bytes that were flushed.
  *
  * Nothing is synced: after a crash of the system the file may be shorter or hold other bytes, and
  * both are found when it is opened again or read. */
@@ -25,10 +25,10 @@ typedef struct bm_spill_saved {
     uint64_t bytes, records;
 } bm_spill_saved;
 
-/* Open it with a write buffer of `buffer` bytes: what was appended later is cut off, and records are
- * added behind. BM_ERR_FORMAT, naming the path, and nothing changed: missing, shorter, no regular
- * file (a link is not followed), of another kind, another header, or numbers that no file has. The
- * header is checked here, the records by bm_spill_walk or when they are read. BM_ERR_IO,
+/* Open it with a write buffer of `buffer` bytes: what was appended later is cut off, and records
+ * are added behind. BM_ERR_FORMAT, naming the path, and nothing changed: missing, shorter, no
+ * regular file (a link is not followed), of another kind, another header, or numbers that no file
+ * has. The header is checked here, the records by bm_spill_walk or when they are read. BM_ERR_IO,
  * BM_ERR_NOMEM. */
 bm_status bm_spill_reopen(const bm_spill_saved *saved, size_t buffer, bm_spill_file **out,
                           bm_error *err);

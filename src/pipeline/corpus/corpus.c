@@ -1,5 +1,6 @@
-/* corpus.c -- adding documents: room for them, then their sizes, which are copies, their sets, words
- * and keys. A representative's set is copied once, and never moved while pointers to it exist. */
+/* corpus.c -- adding documents: room for them, then their sizes, which are copies, their sets,
+ * words and keys. A representative's set is copied once, and never moved while pointers to it
+ * exist. */
 #include "pipeline/corpus/corpus.h"
 
 #include <string.h>

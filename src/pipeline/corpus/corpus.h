@@ -33,7 +33,7 @@ typedef struct bm_signed_docs {
 } bm_signed_docs;
 
 bm_status bm_corpus_add_words(bm_corpus *corpus, const bm_signed_docs *docs, bm_error *err);
-/* A bm_ingest_sink: hashes for documents that were signed before. The flow reads their texts again,
+/* A bm_ingest_sink: hashes for documents that were signed before. Their texts are read again,
  * in the same order. BM_ERR_FORMAT where they are other ones. */
 bm_status bm_corpus_fill_hashes(void *ctx, const bm_ingest_batch *batch, size_t first_row,
                                 bm_error *err);
@@ -56,7 +56,7 @@ typedef struct bm_comparison {
     bm_pool *pool;
 } bm_comparison;
 
-/* Fill in the similarity of each pair, on all threads, reading sets back where they are in a file. */
+/* Fill in the similarity of each pair, on all threads; sets in a file are read back. */
 bm_status bm_corpus_compare(bm_corpus *corpus, const bm_comparison *how, bm_pair *pairs, size_t n,
                             bm_error *err);
 

@@ -1,9 +1,9 @@
 /* corpus_compare.c -- similarities of pairs, wherever the sets lie.
  *
- * In memory: sort the sets that the pairs need and were not sorted yet, then compare. In a file: as
- * many pairs as their sets fit into the arena are taken at a time; their documents are listed once
- * each in ascending order, which is the order of their places on disk, read on all threads, sorted
- * and compared.
+ * Where sets are in memory, those that the pairs need are sorted unless they are, and compared.
+ * Where they are in a file, as many pairs are taken at a time as their sets fit into the arena;
+ * their documents are listed once each in ascending order, which is the order of their places on
+ * disk, read on all threads, sorted and compared.
  *
  *     pairs   (3,9) (3,20) (9,12) …        documents   3 9 12 20      data   -> arena
  *
@@ -30,7 +30,7 @@ typedef struct comparison {
     size_t n;
     /* Where sets are in a file: the documents of the pairs at hand. */
     uint64_t *docs; /* distinct, ascending */
-    uint64_t *at;   /* where the set of each begins in the arena, in bytes; before that, scratch */
+    uint64_t *at;   /* byte of the arena where the set of each begins; scratch before that */
     size_t n_docs;
 } comparison;
 
@@ -96,7 +96,7 @@ static size_t set_len(const comparison *c, uint64_t rep)
                                             : corpus->sizes[rep] * sizeof(uint64_t);
 }
 
-/* List the documents of the first c->n pairs; the bytes of their sets. */
+/* List the documents of the first c->n pairs; how many bytes their sets have. */
 static uint64_t list_docs(comparison *c)
 {
     size_t n = 0;
@@ -105,14 +105,14 @@ static uint64_t list_docs(comparison *c)
         c->docs[n++] = c->corpus->rep[c->pairs[i].a];
         c->docs[n++] = c->corpus->rep[c->pairs[i].b];
     }
-    bm_hashes_sort(c->docs, n, c->at); /* whatever the numbers mean */
+    bm_hashes_sort(c->docs, n, c->at); /* numbers of documents here */
     c->n_docs = bm_hashes_distinct(c->docs, n);
     for (size_t i = 0; i < c->n_docs; i++)
         bytes += set_len(c, c->docs[i]);
     return bytes;
 }
 
-/* Take as many of the next `left` pairs as fit, one at least; the bytes of their sets. */
+/* Take as many of the next `left` pairs as fit, one at least; how many bytes their sets have. */
 static uint64_t take(comparison *c, size_t left)
 {
     uint64_t most = c->corpus->cfg.budget.arena;

@@ -20,7 +20,7 @@
 #include "spill/spill_file.h"
 
 typedef struct bm_corpus_cfg {
-    bool hashes;              /* keep shingle hashes */
+    bool hashes;              /* hold shingle hashes */
     bool find_identical;      /* by the hash of the shingle sequence */
     uint32_t bands;           /* of the keys to hold; 0: none */
     uint32_t perms;           /* of the words to hold; 0: none */

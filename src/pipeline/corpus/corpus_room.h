@@ -1,4 +1,4 @@
-/* corpus_room.h -- room for more documents: columns that grow, and what moves to files to make it. */
+/* corpus_room.h -- room for more documents: columns grow, sets and keys move to files. */
 #ifndef BM_CORPUS_CORPUS_ROOM_H
 #define BM_CORPUS_CORPUS_ROOM_H
 

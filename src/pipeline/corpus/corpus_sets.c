@@ -3,8 +3,8 @@
  *     memory   [ hashes of 0, 1, 4 … ][ … ]               a block a batch, nothing is ever moved
  *     file     [ record of 0 | of 1 | of 4 | … ]          representatives, in input order
  *
- * In memory every row has words of its own, in the file representatives only. Saved records stand at
- * the beginning of the file, side by side, so that the sizes of the documents tell every place. */
+ * In memory every row has words of its own, in the file representatives only. Saved records stand
+ * at the beginning of the file, side by side: the sizes of the documents tell every place. */
 #include "pipeline/corpus/corpus_sets.h"
 
 #include <assert.h>
@@ -209,8 +209,8 @@ static bm_status open_file(bm_corpus *corpus, bm_spill_file **out, bm_error *err
     return bm_spill_open(corpus->cfg.temp_dir, BM_SPILL_SETS, BM_SETS_BUFFER, out, err);
 }
 
-/* Give every row its place: saved records have theirs, those of other rows are appended. A row whose
- * texts were not read yet (bm_corpus_fill_hashes) has none. */
+/* Give every row its place: saved records have theirs, those of other rows are appended. A row
+ * whose texts were not read yet (bm_corpus_fill_hashes) has none. */
 static bm_status copy_sets(bm_corpus *corpus, bm_error *err)
 {
     bm_corpus_sets *sets = &corpus->sets;

@@ -1,5 +1,5 @@
-/* corpus_sort.c -- sets in memory are sorted when somebody first needs them, since most documents are
- * never a candidate. */
+/* corpus_sort.c -- sets in memory are sorted when somebody first needs them, since most documents
+ * are never a candidate. */
 #include "base/error.h"
 #include "lsh/verify.h"
 #include "pipeline/corpus/corpus.h"

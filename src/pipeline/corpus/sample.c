@@ -5,7 +5,7 @@
  * little more than reading it. The ids of all documents stay in the table until the end, because a
  * repeated id is an error in or out of the sample.
  *
- * Memory: the sets of N documents, and the table. One thread: the ordered end of the flow. */
+ * Memory: the sets of N documents, and the table. One thread: the ordered end of the ingest. */
 #include "pipeline/corpus/sample.h"
 
 #include <stdlib.h>
@@ -136,7 +136,7 @@ bm_status bm_sample_add(void *ctx, const bm_ingest_batch *batch, size_t first_ro
                                   sample->bytes + sample->cap * sizeof *sample->docs, err);
 }
 
-/* --- finishing --- */
+/* --- to the corpus --- */
 
 static int by_row(const void *x, const void *y)
 {
@@ -169,7 +169,7 @@ static bm_status select_rows(const bm_sample *sample, bm_doc_table *docs, bm_err
     return BM_OK;
 }
 
-/* Room in `batch` for the documents first … end-1. */
+/* Make room in `batch` for the documents first … end-1 of the sample. */
 static bm_status make_batch(const bm_sample *sample, size_t first, size_t end,
                             bm_ingest_batch *batch, bm_error *err)
 {

@@ -46,7 +46,7 @@ static bool preferred(const bm_grouping_options *options, uint32_t x, uint32_t y
     return x < y;
 }
 
-/* best[owner of each] = the preferred document of those that have that owner. */
+/* best[x] = the preferred of the documents whose owner is x; UINT32_MAX: none. */
 static void best_of(const bm_grouping_options *options, const uint32_t *owner, size_t n,
                     uint32_t *best)
 {
@@ -108,8 +108,8 @@ static bm_status stars_in_memory(const stars *s, bm_error *err)
     return status;
 }
 
-/* Each edge of the runs twice, sorted by the place of one end in `order`, so that the neighbours of
- * a document come when its turn does. */
+/* Add each edge of the runs twice, sorted by the place of one end in `order`, so that the
+ * neighbours of a document come when its turn does. */
 static bm_status sort_by_turn(const stars *s, const uint32_t *place, bm_sorted_runs *by_turn,
                               bm_error *err)
 {
@@ -209,7 +209,8 @@ static void smallest_labels(bm_grouping *out, uint32_t *scratch)
         out->label[i] = scratch[out->label[i]];
 }
 
-/* Members by counting: groups come in order of their smallest document, which is their label. */
+/* List the members of each group, by counting. Groups come in the order of their labels, which are
+ * their smallest documents. */
 static bm_status gather(bm_grouping *out, bm_error *err)
 {
     uint32_t *size = bm_alloc_zero(out->n, sizeof *size);
@@ -239,8 +240,8 @@ static bm_status gather(bm_grouping *out, bm_error *err)
     return BM_OK;
 }
 
-/* Without verification a removed document is `near` where it was itself a candidate of the kept
- * one. */
+/* Is the removed document a near the kept document b? Without verification: was it a candidate of
+ * it? */
 static bool is_near(const bm_match *match, uint32_t a, uint32_t b, double similarity)
 {
     if (match->settings.verify != BM_VERIFY_NONE)
@@ -261,7 +262,7 @@ static void give_reason(const bm_match *match, bm_grouping *out, uint32_t doc, d
         is_near(match, doc, out->kept[doc], similarity) ? BM_REASON_NEAR : BM_REASON_CHAINED;
 }
 
-/* The similarities of the pairs go to the documents that were removed. */
+/* Compare each removed document (a) with the kept one (b), and give it its reason. */
 static bm_status compare_removed(const bm_match *match, bm_grouping *out, bm_pair *pairs, size_t n,
                                  bm_error *err)
 {

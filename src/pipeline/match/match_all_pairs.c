@@ -1,17 +1,18 @@
 /* match_all_pairs.c -- the sets of a corpus joined with themselves (lsh/all_pairs.h).
  *
- * In memory: sets are sorted, and pairs come with their similarity. In a file: prefixes are made
- * and written first (all_pairs_prefixes.c), an index of a block of documents after another is built
- * of them, and what passes its filters is compared as candidates of bands are, chunk by chunk, sets
- * read back in order of their places. The same pairs are compared either way. */
+ * Where sets are in memory, they are sorted, and pairs come with their similarity. Where they are
+ * in a file, prefixes are made and written first (all_pairs_prefixes.c); of these, the index of one
+ * block of documents after another is built. Pairs that pass its filters are compared like
+ * candidates of bands: chunk by chunk, sets read back in order of their places. Either way the same
+ * pairs are compared. */
 #include "pipeline/match/match_all_pairs.h"
 
 #include "lsh/all_pairs.h"
 #include "pipeline/match/all_pairs_prefixes.h"
 
-#define ROOM_LEAST ((uint64_t)1 << 20) /* beyond the least that the search can work with */
+#define ROOM_LEAST ((uint64_t)1 << 20) /* bytes beyond the least that the search can work with */
 
-/* Pairs of --candidates all come with their similarity. */
+/* A bm_candidates_fn for pairs that come with their similarity. */
 static bm_status on_all_pairs(void *ctx, bm_pair *pairs, size_t n, bm_error *err)
 {
     bm_match *match = ctx;
@@ -19,7 +20,7 @@ static bm_status on_all_pairs(void *ctx, bm_pair *pairs, size_t n, bm_error *err
     return status == BM_OK ? bm_edges_take(match, pairs, n, err) : status;
 }
 
-/* What --memory leaves, at least 1; 0: no bound. */
+/* Bytes that --memory leaves for matching, at least 1; 0: there is no bound. */
 static uint64_t memory_left(const bm_corpus *corpus)
 {
     uint64_t low = 1, high = corpus->cfg.memory;
@@ -35,8 +36,8 @@ static uint64_t memory_left(const bm_corpus *corpus)
     return low;
 }
 
-/* What the search may use: half of what is left, since edges will need the rest; more only where it
- * could not work else. */
+/* The share of the search: half of what is left, since edges will need the rest; more only where it
+ * could not work otherwise. */
 static uint64_t share_of(uint64_t left, const bm_all_pairs_job *job)
 {
     uint64_t least = bm_all_pairs_least(job) + ROOM_LEAST;
@@ -45,8 +46,8 @@ static uint64_t share_of(uint64_t left, const bm_all_pairs_job *job)
     return left < least ? left : least;
 }
 
-/* Sets that leave little room for an index move to the file: less than their eighth would make more
- * blocks than reading them back costs. */
+/* Sets move to a file where they leave little room for an index: with less than an eighth of their
+ * size there would be so many blocks that reading the sets back costs less. */
 static bm_status make_room(bm_corpus *corpus, const bm_all_pairs_job *job, bm_error *err)
 {
     uint64_t wanted = bm_all_pairs_least(job) + corpus->sets.bytes / 8;

@@ -90,7 +90,7 @@ static inline void close_world(world *w)
     free(w);
 }
 
-/* Documents first … first+n-1 as a batch of the flow. */
+/* Documents first … first+n-1 as a batch of the ingest. */
 static inline bm_status add_batch(world *w, bm_corpus *corpus, uint32_t first, uint32_t n,
                                   bm_error *err)
 {

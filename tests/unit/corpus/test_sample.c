@@ -1,5 +1,6 @@
-/* Samples: SplitMix64 against published numbers; the sample against sorting all priorities, for any
- * batches; that each document is as likely as any other; and what the corpus gets. */
+/* test_sample.c -- samples: SplitMix64 against published numbers; the sample against sorting all
+ * priorities, for any batches; that each document is as likely as any other; and what the corpus
+ * gets. */
 #include <criterion/criterion.h>
 
 #include <math.h>

@@ -1,4 +1,5 @@
-/* All pairs by the inverted index against all pairs by comparing every two documents. */
+/* test_all_pairs.c -- all pairs by the inverted index against all pairs by comparing every two
+ * documents. */
 #include <criterion/criterion.h>
 
 #include <math.h>

@@ -1,6 +1,6 @@
-/* Band plans against the formula of the S-curve: a search that tries everything, long double
- * arithmetic, and values from the literature (Leskovec, Rajaraman, Ullman: Mining of Massive
- * Datasets, figure 3.8: b = 20, r = 5). */
+/* test_band_plan.c -- band plans against the formula of the S-curve: a search that tries
+ * everything, long double arithmetic, and values from the literature (Leskovec, Rajaraman, Ullman:
+ * Mining of Massive Datasets, figure 3.8: b = 20, r = 5). */
 #include <criterion/criterion.h>
 
 #include <math.h>

@@ -1,5 +1,6 @@
-/* Components of the candidates: against a union of all pairs that share a key and pass a rule, for
- * buckets of every size, and the work that large buckets cost, counted in pairs. */
+/* test_bucket_join.c -- components of the candidates: against a union of all pairs that share a key
+ * and pass a rule, for buckets of every size, and the work that large buckets cost, counted in
+ * pairs. */
 #include <criterion/criterion.h>
 
 #include <stdlib.h>

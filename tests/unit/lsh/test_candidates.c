@@ -1,5 +1,5 @@
-/* Candidates against a plain loop over all pairs, for keys with buckets of every size, documents
- * left out, chunks and threads. */
+/* test_candidates.c -- candidates against a plain loop over all pairs, for keys with buckets of
+ * every size, documents left out, chunks and threads. */
 #include <criterion/criterion.h>
 
 #include <stdlib.h>

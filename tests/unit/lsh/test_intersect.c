@@ -1,5 +1,5 @@
-/* test_intersect.c -- each loop that counts common hashes, and the choice among them, against looking
- * every one up. */
+/* test_intersect.c -- each loop that counts common hashes, and the choice among them, against
+ * looking every one up. */
 #include <criterion/criterion.h>
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* The inverted index of a block: its lists against looking at every prefix; blocks; bounds. */
+/* test_prefix_index.c -- the inverted index of a block: its lists against looking at every prefix;
+ * blocks; bounds. */
 #include <criterion/criterion.h>
 
 #include <stdlib.h>

@@ -1,5 +1,6 @@
-/* Prefixes: their lengths against trying every number, and the promise on which all_pairs.c rests,
- * that two documents at the threshold have a key of their prefixes in common. */
+/* test_rare_prefix.c -- prefixes: their lengths against trying every number, and the promise on
+ * which all_pairs.c rests, that two documents at the threshold have a key of their prefixes in
+ * common. */
 #include <criterion/criterion.h>
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* Groups of random small sets, against a model that looks at all pairs and walks the graph breadth
- * first. */
+/* test_grouping.c -- groups of random small sets, against a model that looks at all pairs and walks
+ * the graph breadth first. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdio.h>

@@ -1,4 +1,5 @@
-/* test_pair_order.c -- keys of pairs ascend as pairs do, and a pair comes back from its two words. */
+/* test_pair_order.c -- keys of pairs ascend as pairs do, and a pair comes back from its two words.
+ */
 #include <criterion/criterion.h>
 #include <math.h>
 

@@ -1,4 +1,4 @@
-/* test_spill_saved.c -- a kept file is the one that was written, up to the byte that was noted,
+/* test_spill_saved.c -- a saved file is the one that was written, up to the byte that was noted,
  * whatever a killed process left behind it. */
 #include "spill/spill_saved.h"
 
@@ -93,7 +93,7 @@ static uint64_t size_of(const char *path)
     return (uint64_t)info.st_size;
 }
 
-Test(spill_saved, a_kept_file_outlives_its_handle_and_is_gone_on_with)
+Test(spill_saved, a_saved_file_outlives_its_handle_and_is_gone_on_with)
 {
     static const size_t buffers[] = {0, 64, 4096, 1 << 20};
     for (size_t b = 0; b < 4; b++) {
@@ -126,26 +126,26 @@ Test(spill_saved, a_kept_file_outlives_its_handle_and_is_gone_on_with)
     }
 }
 
-Test(spill_saved, close_leaves_a_kept_file)
+Test(spill_saved, close_leaves_a_saved_file)
 {
     scratch s;
     scratch_open(&s);
-    const char *path = scratch_at(&s, "kept");
+    const char *path = scratch_at(&s, "saved");
     bm_spill_file *file = opened(&s, 64);
     cr_assert_eq(bm_spill_save_as(file, path, NULL), BM_OK, "without a record");
     bm_spill_close(file);
-    cr_assert(scratch_has(&s, "kept"));
+    cr_assert(scratch_has(&s, "saved"));
     cr_assert_eq(bm_spill_reopen(&(bm_spill_saved){path, BM_SPILL_SETS, BM_SPILL_HEADER, 0}, 64,
                                  &file, NULL),
                  BM_OK);
     assert_holds(file, 0);
     bm_spill_close(file);
-    cr_assert(scratch_has(&s, "kept"));
+    cr_assert(scratch_has(&s, "saved"));
     cr_assert_eq(bm_spill_reopen(&(bm_spill_saved){path, BM_SPILL_SETS, BM_SPILL_HEADER, 0}, 64,
                                  &file, NULL),
                  BM_OK);
     bm_spill_close(file);
-    cr_assert(scratch_has(&s, "kept"));
+    cr_assert(scratch_has(&s, "saved"));
     scratch_close(&s);
 }
 
@@ -153,7 +153,7 @@ Test(spill_saved, a_torn_tail_of_every_length_is_cut_off)
 {
     scratch s;
     scratch_open(&s);
-    const char *path = scratch_at(&s, "kept");
+    const char *path = scratch_at(&s, "saved");
     bm_spill_file *file = opened(&s, 256);
     add_records(file, 0, 3);
     cr_assert_eq(bm_spill_save_as(file, path, NULL), BM_OK);
@@ -162,10 +162,10 @@ Test(spill_saved, a_torn_tail_of_every_length_is_cut_off)
     cr_assert_eq(bm_spill_flush(file, NULL), BM_OK);
     bm_spill_close(file);
     size_t whole;
-    char *bytes = scratch_get(&s, "kept", &whole);
+    char *bytes = scratch_get(&s, "saved", &whole);
     cr_assert_eq(whole, noted + BM_SPILL_RECORD + length_of(3));
     for (size_t len = noted; len <= whole; len++) {
-        scratch_put(&s, "kept", bytes, len);
+        scratch_put(&s, "saved", bytes, len);
         cr_assert_eq(
             bm_spill_reopen(&(bm_spill_saved){path, BM_SPILL_SETS, noted, 3}, 256, &file, NULL),
             BM_OK);
@@ -175,7 +175,7 @@ Test(spill_saved, a_torn_tail_of_every_length_is_cut_off)
         cr_assert_eq(bm_spill_flush(file, NULL), BM_OK);
         bm_spill_close(file);
         size_t now;
-        char *again = scratch_get(&s, "kept", &now);
+        char *again = scratch_get(&s, "saved", &now);
         cr_assert(now == whole && memcmp(again, bytes, whole) == 0, "as if it was never killed");
         free(again);
     }
@@ -187,7 +187,7 @@ Test(spill_saved, every_length_below_what_was_noted_is_refused_and_left_alone)
 {
     scratch s;
     scratch_open(&s);
-    const char *path = scratch_at(&s, "kept");
+    const char *path = scratch_at(&s, "saved");
     bm_spill_file *file = opened(&s, 256), *again = NULL;
     add_records(file, 0, 3);
     cr_assert_eq(bm_spill_save_as(file, path, NULL), BM_OK);
@@ -238,14 +238,14 @@ Test(spill_saved, a_name_that_cannot_be_leaves_the_file_as_it_was)
     bm_error err = {0};
     bm_spill_file *file = opened(&s, 64);
     add_records(file, 0, 5);
-    cr_assert_eq(bm_spill_save_as(file, scratch_at(&s, "no/kept"), &err), BM_ERR_IO);
-    cr_assert_str_eq(err.file, scratch_at(&s, "no/kept"));
+    cr_assert_eq(bm_spill_save_as(file, scratch_at(&s, "no/saved"), &err), BM_ERR_IO);
+    cr_assert_str_eq(err.file, scratch_at(&s, "no/saved"));
     scratch_folder(&s, "folder");
     scratch_put_text(&s, "folder/a", "mine");
     cr_assert_eq(bm_spill_save_as(file, scratch_at(&s, "folder"), &err), BM_ERR_IO);
     cr_assert(scratch_holds(&s, "folder/a", "mine"));
     assert_holds(file, 5);
-    cr_assert_eq(bm_spill_save_as(file, scratch_at(&s, "kept"), NULL), BM_OK,
+    cr_assert_eq(bm_spill_save_as(file, scratch_at(&s, "saved"), NULL), BM_OK,
                  "another one is fine");
     cr_assert_eq(bm_spill_save_as(file, scratch_at(&s, "twice"), &err), BM_ERR_INTERNAL);
     cr_assert_not(scratch_has(&s, "twice"));
@@ -260,13 +260,13 @@ Test(spill_saved, what_is_no_such_file_is_refused_by_its_name)
 {
     scratch s;
     scratch_open(&s);
-    const char *path = scratch_at(&s, "kept");
+    const char *path = scratch_at(&s, "saved");
     bm_spill_file *file = opened(&s, 64), *again = NULL;
     add_records(file, 0, 3);
     cr_assert_eq(bm_spill_save_as(file, path, NULL), BM_OK);
     uint64_t bytes = bm_spill_bytes(file);
     bm_spill_close(file);
-    cr_assert_eq(symlink("kept", scratch_at(&s, "link")), 0);
+    cr_assert_eq(symlink("saved", scratch_at(&s, "link")), 0);
     cr_assert_eq(mkfifo(scratch_at(&s, "pipe"), 0600), 0);
     scratch_folder(&s, "folder");
     char zeros[4096] = {0};
@@ -304,7 +304,7 @@ Test(spill_saved, every_changed_byte_ends_the_walk_before_its_record)
 {
     scratch s;
     scratch_open(&s);
-    const char *path = scratch_at(&s, "kept");
+    const char *path = scratch_at(&s, "saved");
     bm_spill_file *file = opened(&s, 64), *again = NULL;
     add_records(file, 0, 4);
     cr_assert_eq(bm_spill_save_as(file, path, NULL), BM_OK);
@@ -339,7 +339,7 @@ Test(spill_saved, numbers_that_do_not_fit_the_records_end_the_walk)
 {
     scratch s;
     scratch_open(&s);
-    const char *path = scratch_at(&s, "kept");
+    const char *path = scratch_at(&s, "saved");
     bm_spill_file *file = opened(&s, 64);
     add_records(file, 0, 6);
     cr_assert_eq(bm_spill_save_as(file, path, NULL), BM_OK);
@@ -402,7 +402,7 @@ Test(spill_saved, a_visitor_may_end_the_walk)
     cr_assert_eq(w.n, 12u);
     cr_assert_eq(bm_spill_walk(file, NULL, NULL, NULL), BM_OK, "checks without a visitor");
     cr_assert_eq(bm_spill_end(file, NULL), BM_OK);
-    cr_assert_eq(bm_spill_walk(file, see, &w, NULL), BM_ERR_INTERNAL, "sealed");
+    cr_assert_eq(bm_spill_walk(file, see, &w, NULL), BM_ERR_INTERNAL, "it has ended");
     bm_spill_close(file);
     scratch_close(&s);
 }
@@ -430,7 +430,7 @@ Test(spill_saved, kill_9_while_appending_loses_nothing_that_was_noted)
 {
     scratch s;
     scratch_open(&s);
-    const char *path = scratch_at(&s, "kept");
+    const char *path = scratch_at(&s, "saved");
     note noted = {BM_SPILL_HEADER, 0};
     bm_spill_file *file = opened(&s, 5000);
     cr_assert_eq(bm_spill_save_as(file, path, NULL), BM_OK);
