@@ -1,19 +1,19 @@
 /* all_pairs.c -- all pairs above a threshold by an inverted index of rare shingles.
  *
- * AllPairs and PPJoin: Chaudhuri, Ganti and Kaushik 2006 (prefixes); Bayardo, Ma and Srikant,
- * "Scaling up all pairs similarity search", 2007 (by size, sizes bounded); Xiao, Wang, Lin and Yu
- * 2008 (a shorter prefix in the index, the places of a meeting).
+ * The algorithms are AllPairs and PPJoin: Chaudhuri, Ganti and Kaushik 2006 (prefixes); Bayardo, Ma
+ * and Srikant, "Scaling up all pairs similarity search", 2007 (documents by size, sizes bounded);
+ * Xiao, Wang, Lin and Yu 2008 (a shorter prefix in the index, the places of a meeting).
  *
  * Documents are taken by size. A document x meets the smaller ones in the lists of its prefix
  * (prefix_search.c), and is compared with what is left of these (verify.c).
  *
  * Where memory is bounded, the index holds a block of the documents at a time, and every document
  * as large as the block's first or larger, up to the size that the block's last can still reach,
- * looks into it; a document outside the block has its prefix made again for each. Counters do not
- * shrink: prefixes, and so the number of pairs that are compared, are the same for any memory.
+ * looks into it; a document outside the block has its prefix made again for each block. Counters do
+ * not shrink: prefixes, and so the number of pairs that are compared, are the same for any memory.
  *
  * Where sets are not in memory, prefixes come from a store, which is read from front to back for
- * each block, and what passes the filters is handed on to be compared by who has the sets.
+ * each block, and pairs that pass the filters are handed on, to be compared by the caller.
  *
  * Threads: 64 lanes of 64 documents each are searched at once, each into a buffer of its own; then
  * this thread hands the buffers on in order, and lanes that are finished get the next documents. A
@@ -32,16 +32,16 @@
 #include "lsh/prefix_search.h"
 #include "lsh/verify.h"
 
-#define LANES     64u /* searched at once */
+#define LANES     64u /* parts of the documents that are searched at once */
 #define LANE_DOCS 64u
 #define FULL_MAX  65536u /* pairs in a lane's buffer */
 #define FULL_MIN  1024u
 #define CHUNK     65536u
-#define LEAST     (256u << 10) /* bytes for an index at least */
+#define LEAST     (256u << 10) /* bytes that an index may use at least */
 
 typedef struct lane {
     size_t next, end; /* positions */
-    size_t compared;  /* candidates of `next` that are done */
+    size_t compared;  /* candidates of the document at `next` that are done */
     bm_pair *pairs;
     size_t n, cap;
     uint64_t n_compared;
@@ -54,8 +54,8 @@ typedef struct search {
     bm_sized_sets docs;
     uint32_t *order; /* owned; NULL with a store */
     bm_prefix_index index;
-    size_t full; /* pairs that fill a lane's buffer */
-    size_t end;  /* position after the last that looks into the index */
+    size_t full; /* pairs with which a lane's buffer is full */
+    size_t end;  /* position after the last document that looks into the index */
     bm_prefix_finder *finders;
     uint32_t n_threads;
     lane lanes[LANES];
@@ -67,13 +67,14 @@ typedef struct search {
 
 /* --- comparing --- */
 
-/* false: the buffer is full. */
+/* Is there room in the lane's buffer? */
 static bool has_room(const search *s, const lane *l)
 {
     return l->n < s->full;
 }
 
-/* Negative: below the threshold. With a store it is not known yet. */
+/* The similarity of two documents, negative where it is below the threshold. With a store it is not
+ * known yet, and 0. */
 static double similarity_of(const search *s, uint32_t x, uint32_t y)
 {
     const bm_set_list *sets = &s->sets;
@@ -92,9 +93,7 @@ static bm_status compare(const search *s, const bm_prefix_finder *f, lane *l, bm
         l->n_compared++;
         if (similarity < 0)
             continue;
-        void *pairs = l->pairs;
-        bm_status status = bm_grow(&pairs, &l->cap, l->n + 1, sizeof *l->pairs, err);
-        l->pairs = pairs;
+        bm_status status = bm_grow(&l->pairs, &l->cap, l->n + 1, sizeof *l->pairs, err);
         if (status != BM_OK)
             return status;
         l->pairs[l->n++] = (bm_pair){.a = doc_x < doc_y ? doc_x : doc_y,
@@ -152,7 +151,8 @@ static bm_status emit(search *s, bm_error *err)
     return status;
 }
 
-/* How far the work is, as a number of documents: the block's share by what has looked into it. */
+/* Report progress as a number of documents: those of earlier blocks, and of this block the share
+ * that has been looked into. */
 static bm_status report(const search *s, size_t at, bm_error *err)
 {
     const bm_callbacks *callbacks = s->job->callbacks;
@@ -176,7 +176,7 @@ static bm_status report(const search *s, size_t at, bm_error *err)
     return BM_OK;
 }
 
-/* Give finished lanes their next documents; false: all is done. */
+/* Give finished lanes their next documents. False: all is done. */
 static bool refill(search *s, size_t *at)
 {
     bool work = false;
@@ -229,9 +229,10 @@ static bm_status sort_by_size(search *s, bm_error *err)
     return bm_order_by_size(&s->sets, s->order, &s->docs.n, err);
 }
 
-#define A_PAIR (LANES * sizeof(bm_pair) * 3 / 2) /* bytes, in every lane's buffer */
+#define A_PAIR (LANES * sizeof(bm_pair) * 3 / 2) /* bytes of one more pair in each lane's buffer */
 
-/* What is needed beside the index and the lanes' buffers; the longest document. */
+/* Bytes that are needed beside the index and the lanes' buffers, and the size of the longest
+ * document. */
 static uint64_t fixed_bytes(const bm_all_pairs_job *job, size_t *longest)
 {
     bm_set_list sets = {.sizes = job->sizes, .skip = job->skip, .n_docs = job->n_docs};
@@ -250,7 +251,7 @@ static uint64_t fixed_bytes(const bm_all_pairs_job *job, size_t *longest)
     return bytes + n_threads * bm_prefix_finder_bytes(job->store, *longest);
 }
 
-/* Of the largest range that an index may have to hold. */
+/* Bytes of the largest range of documents that an index may have to hold. */
 static uint64_t largest_range(const bm_all_pairs_job *job, size_t longest)
 {
     bm_set_list sets = {.sizes = job->sizes, .n_docs = job->n_docs};
@@ -276,7 +277,8 @@ uint64_t bm_all_pairs_least(const bm_all_pairs_job *job)
     return fixed + (index < LEAST ? LEAST : index) + A_PAIR * FULL_MIN;
 }
 
-/* Of job->memory, what a block's index may need; sets the size of buffers. */
+/* Divide job->memory: into the size of the buffers, and the bytes that the index of a block may
+ * need. */
 static bm_status share_memory(search *s, uint64_t *block, bm_error *err)
 {
     uint64_t memory = s->job->memory, least = bm_all_pairs_least(s->job);
@@ -329,10 +331,14 @@ static size_t last_of_block(const search *s)
 static bm_status search_all(search *s, uint64_t memory, bm_error *err)
 {
     bm_status status = BM_OK;
-    uint64_t beside = s->n_threads * BM_PREFIX_FINDER_DOC, fixed = s->stats.bytes;
+    uint64_t fixed = s->stats.bytes;
     for (size_t begin = 0; status == BM_OK && begin < s->docs.n;) {
-        status =
-            bm_prefix_index_build(&s->index, &s->docs, begin, memory, beside, s->job->pool, err);
+        bm_prefix_block block = {.docs = &s->docs,
+                                 .begin = begin,
+                                 .memory = memory,
+                                 .beside = s->n_threads * BM_PREFIX_FINDER_DOC,
+                                 .pool = s->job->pool};
+        status = bm_prefix_index_build(&s->index, &block, err);
         if (status == BM_OK)
             status = open_finders(s, err);
         if (status == BM_OK) {

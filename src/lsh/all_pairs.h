@@ -7,13 +7,13 @@
 #include <bandmill/types.h>
 
 #include "base/pool.h"
-#include "lsh/candidates.h"
+#include "lsh/candidates_job.h"
 #include "lsh/prefix_index.h"
 
 typedef struct bm_all_pairs_job {
     /* Sorted distinct sets: docs[i] points at sizes[i] hashes. NULL: sets lie elsewhere. Then there
      * is a `store` of the prefixes of the n_order documents of `order` (bm_order_by_size), and `fn`
-     * gets candidates, which it is to compare; their similarity says nothing. */
+     * gets candidates, which it is to compare itself; their similarity says nothing. */
     const uint64_t *const *docs;
     const bm_prefix_store *store;
     const uint32_t *order;
@@ -33,7 +33,7 @@ typedef struct bm_all_pairs_stats {
     uint64_t n_compared; /* pairs whose sets were compared: they meet by one of their rarest
                             shingles, and neither sizes nor places rule them out */
     uint64_t n_blocks;   /* indexes built, one after another */
-    uint64_t bytes;      /* used at most, as counted beforehand */
+    uint64_t bytes;      /* of memory at most, as counted beforehand */
 } bm_all_pairs_stats;
 
 /* Calls `fn`, on this thread, with the pairs whose similarity is >= threshold, exact, a before b,
@@ -43,7 +43,7 @@ typedef struct bm_all_pairs_stats {
  * may be NULL. Stage "compare", unit "documents". BM_ERR_USAGE: threshold, number of documents.
  * BM_ERR_NOMEM: `memory` is too little, and the message names the least. */
 bm_status bm_all_pairs(const bm_all_pairs_job *job, bm_all_pairs_stats *stats, bm_error *err);
-/* The least `memory` that would do, with an index of few documents at a time. */
+/* The least job->memory that would do, with an index of few documents at a time. */
 uint64_t bm_all_pairs_least(const bm_all_pairs_job *job);
 
 #endif

@@ -24,10 +24,10 @@
 #include "base/error.h"
 #include "base/memory.h"
 
-#define PART_DOCS  2048u      /* documents a part, about */
+#define PART_DOCS  2048u      /* documents of a part, about */
 #define PARTS_MAX  4096u      /* write streams of the scatter */
-#define BLOCK_DOCS 65536u     /* documents a block of the scatter, at least */
-#define BLOCKS_MAX 64u        /* and blocks at most */
+#define BLOCK_DOCS 65536u     /* documents of a block of the scatter, at least */
+#define BLOCKS_MAX 64u        /* blocks of the scatter at most */
 #define SLOTS_MIN  4096u      /* of a table; a power of two */
 #define EMPTY      UINT64_MAX /* document 0xFFFFFFFF does not exist */
 
@@ -66,7 +66,7 @@ static bm_status count_blocks(void *ctx, uint32_t thread, size_t begin, size_t e
     return BM_OK;
 }
 
-/* From counts to where each block's share of each part begins. */
+/* Turn counts into where each block's share of each part begins. */
 static void sum_counts(bm_band_buckets *b)
 {
     size_t sum = 0;
@@ -136,7 +136,7 @@ static bm_status table_grow(bm_band_table *table, bm_error *err)
     return BM_OK;
 }
 
-/* Append the entry's document to the chain of its key, or begin one. */
+/* Append the entry's document to the chain of its key, or begin a chain. */
 static void chain(bm_band_buckets *b, bm_band_table *table, uint64_t entry)
 {
     size_t mask = table->n_slots - 1;

@@ -72,23 +72,26 @@ static bm_status no_plan(double threshold, double recall, uint32_t perms, bm_err
 bm_status bm_band_plan_choose(double threshold, double recall, uint32_t perms, bm_band_plan *out,
                               bm_error *err)
 {
+    bm_band_plan plan = {.perms = perms, .threshold = threshold, .recall = recall};
     bm_status status = check(threshold, recall, perms, err);
     if (status == BM_OK && out == NULL)
         status = bm_fail_field(err, "out", "no place for the plan given");
     if (status != BM_OK)
         return status;
-    for (uint32_t rows = perms; rows > 0; rows--) {
-        double bands = least_bands(rows, threshold, recall);
-        if (bands <= perms / rows)
-            return bm_band_plan_fixed(threshold, recall, perms, (uint32_t)bands, rows, out, err);
+    for (plan.rows = perms; plan.rows > 0; plan.rows--) {
+        double bands = least_bands(plan.rows, threshold, recall);
+        if (bands > perms / plan.rows)
+            continue;
+        plan.bands = (uint32_t)bands;
+        return bm_band_plan_fixed(&plan, out, err);
     }
     return no_plan(threshold, recall, perms, err);
 }
 
-bm_status bm_band_plan_fixed(double threshold, double recall, uint32_t perms, uint32_t bands,
-                             uint32_t rows, bm_band_plan *out, bm_error *err)
+bm_status bm_band_plan_fixed(const bm_band_plan *wanted, bm_band_plan *out, bm_error *err)
 {
-    bm_status status = check(threshold, recall, perms, err);
+    uint32_t bands = wanted->bands, rows = wanted->rows, perms = wanted->perms;
+    bm_status status = check(wanted->threshold, wanted->recall, perms, err);
     if (status != BM_OK)
         return status;
     if (bands == 0 || rows == 0)
@@ -97,11 +100,8 @@ bm_status bm_band_plan_fixed(double threshold, double recall, uint32_t perms, ui
         return bm_fail(err, BM_ERR_USAGE,
                        "%u bands of %u rows need %llu permutations (there are %u)", bands, rows,
                        (unsigned long long)bands * rows, perms);
-    *out = (bm_band_plan){.perms = perms,
-                          .bands = bands,
-                          .rows = rows,
-                          .threshold = threshold,
-                          .recall = recall,
-                          .predicted_recall = bm_band_probability(bands, rows, threshold)};
+    double predicted = bm_band_probability(bands, rows, wanted->threshold);
+    *out = *wanted;
+    out->predicted_recall = predicted;
     return BM_OK;
 }

@@ -5,8 +5,8 @@
 
 #include <bandmill/sketch.h>
 
-/* A plan by hand: checks bands*rows <= perms, fills predicted_recall. BM_ERR_USAGE. */
-bm_status bm_band_plan_fixed(double threshold, double recall, uint32_t perms, uint32_t bands,
-                             uint32_t rows, bm_band_plan *out, bm_error *err);
+/* A plan by hand, which `wanted` gives but for its predicted_recall: checks it, and fills that in.
+ * BM_ERR_USAGE (such as bands * rows > perms), and `out` is as it was. */
+bm_status bm_band_plan_fixed(const bm_band_plan *wanted, bm_band_plan *out, bm_error *err);
 
 #endif

@@ -21,9 +21,9 @@ typedef struct visit {
     const bm_link_graph *graph;
     uint32_t *number, *low;
     uint32_t *below; /* documents at and below each */
-    uint32_t *parts; /* children that part from the rest without it */
-    size_t *next;    /* of each: the link to look at */
-    size_t *came_by; /* pair it was met by */
+    uint32_t *parts; /* children that are parted from the rest without it */
+    size_t *next;    /* of each: the next link to look at */
+    size_t *came_by; /* of each: the pair by which it was met */
     uint32_t *stack;
     uint32_t met;
     bm_bridges *out;
@@ -44,7 +44,7 @@ static void lower(visit *v, uint32_t doc, uint32_t to)
         v->low[doc] = to;
 }
 
-/* `child` is done: what it means for `doc`, which it was met from. */
+/* All below `child` was met: what that means for `doc`, from which `child` was met. */
 static bm_status leave(visit *v, uint32_t child, uint32_t doc, bm_error *err)
 {
     bm_bridges *out = v->out;
@@ -53,10 +53,8 @@ static bm_status leave(visit *v, uint32_t child, uint32_t doc, bm_error *err)
     v->parts[doc] += v->low[child] >= v->number[doc];
     if (v->low[child] <= v->number[doc])
         return BM_OK;
-    void *bridges = out->bridges;
     bm_status status =
-        bm_grow(&bridges, &out->cap_bridges, out->n_bridges + 1, sizeof *out->bridges, err);
-    out->bridges = bridges;
+        bm_grow(&out->bridges, &out->cap_bridges, out->n_bridges + 1, sizeof *out->bridges, err);
     if (status != BM_OK)
         return status;
     size_t pair = v->came_by[child];
@@ -106,11 +104,9 @@ static bm_status take_articulation_points(const visit *v, bm_error *err)
     for (size_t doc = 0; doc < v->graph->n_docs; doc++) {
         if (v->parts[doc] == 0)
             continue;
-        void *articulation_points = out->articulation_points;
-        bm_status status =
-            bm_grow(&articulation_points, &out->cap_articulation_points,
-                    out->n_articulation_points + 1, sizeof *out->articulation_points, err);
-        out->articulation_points = articulation_points;
+        size_t need = out->n_articulation_points + 1;
+        bm_status status = bm_grow(&out->articulation_points, &out->cap_articulation_points, need,
+                                   sizeof *out->articulation_points, err);
         if (status != BM_OK)
             return status;
         out->articulation_points[out->n_articulation_points++] =

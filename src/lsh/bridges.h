@@ -9,7 +9,7 @@ typedef struct bm_bridge {
     size_t n_a, n_b; /* documents that stay with pair.a, and with pair.b */
 } bm_bridge;
 
-typedef struct bm_articulation_point { /* an articulation point */
+typedef struct bm_articulation_point { /* a document that holds parts of its component together */
     uint32_t doc;
     uint32_t n_parts; /* into which its component falls without it: 2 or more */
 } bm_articulation_point;

@@ -1,14 +1,15 @@
 /* bucket_join.c -- one large bucket, row by row, between looks at the groups.
  *
- * `live` holds the documents whose row (they with all others) is still to come, ordered by group:
+ * `live` holds the documents whose row (the pairs of it with all others) is still to come, ordered
+ * by group:
  *
  *     live  [ a a a a a | b b | c | d | … ]      a row of b is  [ a a a a a ]  and  [ c | d | … ]
  *
- * so the pairs within a group, which are most where it matters, are never walked over. A round
- * emits rows, waits for their verification, and orders `live` anew: O(n) for at least n/2 pairs
- * looked at. Rows of groups that had none yet come first: with k clusters of near-copies, k rows
- * or so are enough. Rounds grow, so that verification has enough to share among threads where
- * little is joined.
+ * So pairs within a group, which are most of the pairs in a bucket of copies, are never walked
+ * over. A round emits rows, waits for their verification, and orders `live` anew: O(n) for at least
+ * n/2 pairs looked at. Groups of which no document had its row yet come first: with k clusters of
+ * near-copies, about k rows are enough. Rounds grow, so that verification has enough to share among
+ * threads where little is joined.
  *
  * The budget counts pairs looked at, not only those compared: a look at the keys of earlier bands
  * costs time too. Pairs across groups can only become fewer than they are. So once they fit into
@@ -27,10 +28,10 @@
 #include "lsh/band_buckets.h"
 
 #define EXACT_DOCS      1024u  /* documents of a bucket of which every pair is looked at */
-#define PAIRS_A_DOC     64u    /* and beyond, pairs a document */
-#define REPRESENTATIVES 8u     /* rows before sub-buckets are tried */
-#define ROUND_PAIRS     65536u /* a round grows up to this */
-#define SCRATCH_BYTES   42u /* a document: 22 here, 4 and room of the members, up to 16 of slots */
+#define PAIRS_A_DOC     64u    /* of a larger bucket: pairs a document */
+#define REPRESENTATIVES 8u     /* rows that are emitted before sub-buckets are tried */
+#define ROUND_PAIRS     65536u /* pairs of a round at most, about */
+#define SCRATCH_BYTES   42u /* a document: 22 here, 4 (and room) for members, up to 16 for slots */
 
 typedef bm_candidate_walk walk;
 typedef bm_bucket_join join;
@@ -68,8 +69,9 @@ void bm_bucket_join_reset(join *j)
     *j = (join){0};
 }
 
-static bm_status reserve(join *j, const walk *w, bm_error *err)
+static bm_status reserve(join *j, bm_error *err)
 {
+    const walk *w = j->walk;
     size_t n = w->n_members;
     if (j->place == NULL) {
         j->place = bm_alloc(j->n_docs, sizeof *j->place);
@@ -80,8 +82,8 @@ static bm_status reserve(join *j, const walk *w, bm_error *err)
     if (n <= j->cap)
         return BM_OK;
     size_t cap = n + n / 4;
-    if (w->reserve != NULL) {
-        bm_status status = w->reserve(w->ctx, (uint64_t)cap * SCRATCH_BYTES, err);
+    if (w->job.reserve != NULL) {
+        bm_status status = w->job.reserve(w->job.ctx, (uint64_t)cap * SCRATCH_BYTES, err);
         if (status != BM_OK)
             return status;
     }
@@ -100,12 +102,13 @@ static bm_status reserve(join *j, const walk *w, bm_error *err)
     return BM_OK;
 }
 
-/* Order `live` by group: groups by their first document in it, `begin` of each, `had`. */
-static void regroup(join *j, const walk *w)
+/* Order `live` by group, groups by their first document in it; fill `begin` and `had` of each. */
+static void regroup(join *j)
 {
+    const walk *w = j->walk;
     uint32_t *place = j->place, *begin = j->begin, n_groups = 0;
     for (size_t i = 0; i < j->n_live; i++) {
-        uint32_t *g = &place[bm_union_find_root(w->groups, j->live[i])];
+        uint32_t *g = &place[bm_union_find_root(w->job.groups, j->live[i])];
         if (*g == BM_NO_DOC)
             *g = n_groups++;
         j->group[i] = *g;
@@ -113,12 +116,12 @@ static void regroup(join *j, const walk *w)
     memset(begin, 0, ((size_t)n_groups + 2) * sizeof *begin);
     memset(j->had, 0, n_groups);
     for (size_t i = 0; i < j->n_spent; i++) {
-        uint32_t g = place[bm_union_find_root(w->groups, j->spent[i])];
+        uint32_t g = place[bm_union_find_root(w->job.groups, j->spent[i])];
         if (g != BM_NO_DOC)
             j->had[g] = 1;
     }
     for (size_t i = 0; i < j->n_live; i++) {
-        place[bm_union_find_root(w->groups, j->live[i])] = BM_NO_DOC;
+        place[bm_union_find_root(w->job.groups, j->live[i])] = BM_NO_DOC;
         begin[j->group[i] + 2]++;
     }
     for (size_t g = 0; g < n_groups; g++)
@@ -131,7 +134,7 @@ static void regroup(join *j, const walk *w)
     j->n_groups = n_groups;
 }
 
-/* Pairs of live documents in different groups. */
+/* How many pairs of live documents are in different groups. */
 static int64_t across(const join *j)
 {
     int64_t pairs = 0;
@@ -140,8 +143,10 @@ static int64_t across(const join *j)
     return pairs;
 }
 
-static bm_status look(join *j, walk *w, size_t x, size_t from, size_t to, bm_error *err)
+/* Emit the live document at `x` with those at from … to-1, but for pairs of an earlier band. */
+static bm_status look(join *j, size_t x, size_t from, size_t to, bm_error *err)
 {
+    walk *w = j->walk;
     bm_status status = BM_OK;
     for (size_t i = from; status == BM_OK && i < to; i++) {
         if (j->taken[i] != 0)
@@ -153,15 +158,15 @@ static bm_status look(join *j, walk *w, size_t x, size_t from, size_t to, bm_err
     return status;
 }
 
-/* The row of the live document at `x`, which is in group g. */
-static bm_status row(join *j, walk *w, size_t x, size_t g, bm_error *err)
+/* Emit the row of the live document at `x`, which is in group g: it with all of other groups. */
+static bm_status row(join *j, size_t x, size_t g, bm_error *err)
 {
     j->taken[x] = 1;
-    bm_status status = look(j, w, x, 0, j->begin[g], err);
-    return status == BM_OK ? look(j, w, x, j->begin[g + 1], j->n_live, err) : status;
+    bm_status status = look(j, x, 0, j->begin[g], err);
+    return status == BM_OK ? look(j, x, j->begin[g + 1], j->n_live, err) : status;
 }
 
-/* Taken documents are spent. */
+/* Move the taken documents from `live` to `spent`. */
 static void spend(join *j)
 {
     size_t left = 0;
@@ -175,44 +180,47 @@ static void spend(join *j)
     j->n_live = left;
 }
 
-/* Rows of at least `pairs` pairs, or all there are; then verification, and `live` in order. */
-static bm_status round_of(join *j, walk *w, int64_t pairs, bm_error *err)
+/* Emit rows of at least `pairs` pairs, or all there are; wait for their verification, and order
+ * `live` anew. */
+static bm_status round_of(join *j, int64_t pairs, bm_error *err)
 {
+    walk *w = j->walk;
     int64_t stop = j->left - pairs;
     bm_status status = BM_OK;
     for (size_t g = 0; status == BM_OK && g < j->n_groups && j->left > stop; g++)
         if (j->had[g] == 0)
-            status = row(j, w, j->begin[g], g, err);
+            status = row(j, j->begin[g], g, err);
     for (size_t g = 0; status == BM_OK && g < j->n_groups && j->left > stop; g++)
         for (size_t x = j->begin[g]; status == BM_OK && x < j->begin[g + 1] && j->left > stop; x++)
             if (j->taken[x] == 0)
-                status = row(j, w, x, g, err);
+                status = row(j, x, g, err);
     if (status == BM_OK)
         status = bm_candidate_walk_flush(w, err);
     spend(j);
-    regroup(j, w);
+    regroup(j);
     return status;
 }
 
-/* Every pair across groups: they fit into what is left. */
-static bm_status look_at_all(join *j, walk *w, bm_error *err)
+/* Emit every pair across groups, since they fit into what is left. */
+static bm_status look_at_all(join *j, bm_error *err)
 {
+    walk *w = j->walk;
     int64_t pairs = (int64_t)w->n_members / 2;
     bm_status status = BM_OK;
     while (status == BM_OK && across(j) > 0) {
-        status = round_of(j, w, pairs, err);
+        status = round_of(j, pairs, err);
         if (pairs < ROUND_PAIRS)
             pairs *= 2;
     }
     return status;
 }
 
-/* At most `rows` rows, while the pairs across groups are more than what is left. */
-static bm_status representatives(join *j, walk *w, uint64_t rows, bm_error *err)
+/* Emit at most `rows` rows, while the pairs across groups are more than what is left. */
+static bm_status representatives(join *j, uint64_t rows, bm_error *err)
 {
     bm_status status = BM_OK;
     for (; status == BM_OK && rows > 0 && j->left > 0 && across(j) > j->left; rows--)
-        status = round_of(j, w, 1, err);
+        status = round_of(j, 1, err);
     return status;
 }
 
@@ -248,10 +256,11 @@ static bm_status chain_by_key(join *j, const bm_band_keyset *keys, uint32_t band
     return BM_OK;
 }
 
-/* The sub-bucket docs[0] … docs[n-1] that agrees in `band` too: all pairs, or the first's. */
-static bm_status sub_bucket(join *j, walk *w, uint32_t band, const uint32_t *docs, size_t n,
-                            bm_error *err)
+/* Emit pairs of the sub-bucket docs[0] … docs[n-1], which agrees in `band` too: all of them where
+ * they are few, else those of the first document. */
+static bm_status sub_bucket(join *j, uint32_t band, const uint32_t *docs, size_t n, bm_error *err)
 {
+    walk *w = j->walk;
     uint64_t pairs = (uint64_t)n * (n - 1) / 2;
     size_t rows = pairs <= (uint64_t)n * PAIRS_A_DOC && pairs <= (uint64_t)j->left ? n - 1 : 1;
     bm_status status = BM_OK;
@@ -266,9 +275,11 @@ static bm_status sub_bucket(join *j, walk *w, uint32_t band, const uint32_t *doc
     return status;
 }
 
-static bm_status sub_band(join *j, walk *w, uint32_t band, bm_error *err)
+/* Emit pairs of the sub-buckets that `band` makes of the live documents. */
+static bm_status sub_band(join *j, uint32_t band, bm_error *err)
 {
-    bm_status status = chain_by_key(j, w->keys, band, err);
+    walk *w = j->walk;
+    bm_status status = chain_by_key(j, w->job.keys, band, err);
     uint32_t *docs = j->begin; /* of no use until live is grouped again */
     for (size_t i = 0; status == BM_OK && i < j->n_live && j->left > 0; i++) {
         if (j->group[i] != 0 || j->other[i] == 0)
@@ -276,24 +287,27 @@ static bm_status sub_band(join *j, walk *w, uint32_t band, bm_error *err)
         size_t n = 0;
         for (size_t at = i + 1; at != 0; at = j->other[at - 1])
             docs[n++] = j->live[at - 1];
-        status = sub_bucket(j, w, band, docs, n, err);
+        status = sub_bucket(j, band, docs, n, err);
     }
     return status == BM_OK ? bm_candidate_walk_flush(w, err) : status;
 }
 
-static bm_status sub_bands(join *j, walk *w, bm_error *err)
+/* The same for each band after that of the bucket, while the budget lasts. */
+static bm_status sub_bands(join *j, bm_error *err)
 {
+    walk *w = j->walk;
     bm_status status = BM_OK;
-    for (uint32_t band = w->band + 1; status == BM_OK && band < w->keys->bands && j->left > 0;
+    for (uint32_t band = w->band + 1; status == BM_OK && band < w->job.keys->bands && j->left > 0;
          band++)
-        status = sub_band(j, w, band, err);
-    regroup(j, w);
+        status = sub_band(j, band, err);
+    regroup(j);
     return status;
 }
 
 bm_status bm_bucket_join_run(join *j, walk *w, bm_error *err)
 {
-    bm_status status = reserve(j, w, err);
+    j->walk = w;
+    bm_status status = reserve(j, err);
     if (status == BM_OK)
         status = bm_candidate_walk_flush(w, err);
     if (status != BM_OK)
@@ -303,14 +317,14 @@ bm_status bm_bucket_join_run(join *j, walk *w, bm_error *err)
     j->n_live = w->n_members - 1;
     memcpy(j->live, w->members + 1, j->n_live * sizeof *j->live);
     j->left = bm_bucket_join_budget(w->n_members);
-    regroup(j, w);
-    status = representatives(j, w, REPRESENTATIVES, err);
+    regroup(j);
+    status = representatives(j, REPRESENTATIVES, err);
     if (status == BM_OK && across(j) > j->left)
-        status = sub_bands(j, w, err);
+        status = sub_bands(j, err);
     if (status == BM_OK)
-        status = representatives(j, w, UINT64_MAX, err);
+        status = representatives(j, UINT64_MAX, err);
     if (status == BM_OK && across(j) <= j->left)
-        return look_at_all(j, w, err);
+        return look_at_all(j, err);
     if (status == BM_OK) {
         j->stats.n_cut++;
         j->stats.n_not_compared += (uint64_t)across(j);

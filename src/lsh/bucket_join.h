@@ -1,9 +1,10 @@
 /* bucket_join.h -- the pairs of one large bucket that settle which of its documents are joined, in
  * time linear in its size.
  *
- * Not all pairs but those across the groups that exist are enumerated, so a bucket of copies costs
- * one comparison a document. Up to bm_bucket_join_budget(n) pairs across groups all of them are
- * looked at, and the components are exactly those of all pairs. A bucket that has more is refined:
+ * Not all pairs are enumerated, but those across the groups that there are already, so a bucket of
+ * copies costs one comparison a document. Where these are at most bm_bucket_join_budget(n), all of
+ * them are looked at, and the components are exactly those of all pairs. A bucket that has more is
+ * refined:
  *
  *     a few representatives against all -> sub-buckets by the keys of later bands -> further
  *     representatives against all, until the budget is spent
@@ -15,15 +16,16 @@
 #include "lsh/candidate_walk.h"
 
 typedef struct bm_bucket_join {
+    bm_candidate_walk *walk; /* that the bucket at hand belongs to; borrowed */
     size_t n_docs;
     uint32_t *place; /* n_docs: the group of a root while grouping, else BM_NO_DOC */
     uint32_t *live;  /* the bucket's documents whose row is still to come, group after group */
-    uint32_t *spent; /* those whose row was emitted */
-    uint32_t *group; /* scratch: of each live document */
+    uint32_t *spent; /* the bucket's documents whose row was emitted */
+    uint32_t *group; /* scratch: the group of each live document */
     uint32_t *other; /* scratch */
     uint32_t *begin; /* of each group in `live`, one more than groups */
-    uint8_t *taken;  /* live document is about to be spent */
-    uint8_t *had;    /* group has a spent document */
+    uint8_t *taken;  /* of each live document: it is about to be spent */
+    uint8_t *had;    /* of each group: a document of it was spent */
     uint32_t *slots; /* of the table of sub-buckets */
     size_t cap, cap_slots, n_live, n_spent, n_groups;
     int64_t left; /* of the budget */

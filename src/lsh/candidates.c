@@ -31,31 +31,13 @@
 
 typedef bm_candidate_walk walk;
 
-bm_status bm_candidate_walk_check(const walk *w, bm_error *err)
-{
-    const bm_callbacks *callbacks = w->callbacks;
-    if (callbacks != NULL && callbacks->cancelled != NULL && callbacks->cancelled(callbacks->ctx))
-        return bm_fail(err, BM_ERR_CANCELLED, "interrupted");
-    return BM_OK;
-}
-
-bm_status bm_candidate_walk_flush(walk *w, bm_error *err)
-{
-    bm_status status = bm_candidate_walk_check(w, err);
-    if (status != BM_OK || w->n_pairs == 0)
-        return status;
-    size_t n = w->n_pairs;
-    w->n_pairs = 0;
-    return w->fn(w->ctx, w->pairs, n, err);
-}
-
-/* All documents of the bucket share the key of one earlier band. */
+/* Do all documents of the bucket share the key of one earlier band? */
 static bool all_met_before(const walk *w)
 {
     for (uint32_t band = 0; band < w->band; band++) {
-        uint64_t first = bm_band_keyset_at(w->keys, band, w->members[0]);
+        uint64_t first = bm_band_keyset_at(w->job.keys, band, w->members[0]);
         size_t i = 1;
-        while (i < w->n_members && bm_band_keyset_at(w->keys, band, w->members[i]) == first)
+        while (i < w->n_members && bm_band_keyset_at(w->job.keys, band, w->members[i]) == first)
             i++;
         if (i == w->n_members)
             return true;
@@ -63,15 +45,14 @@ static bool all_met_before(const walk *w)
     return false;
 }
 
+/* List the documents of the bucket that begins with `first`. */
 static bm_status gather(walk *w, const bm_band_buckets *buckets, uint32_t first, bm_error *err)
 {
     w->n_members = 0;
     for (uint32_t doc = first; doc != BM_NO_DOC; doc = buckets->next[doc]) {
         if (w->n_members == w->cap_members) {
-            void *members = w->members;
             bm_status status =
-                bm_grow(&members, &w->cap_members, w->n_members + 1, sizeof *w->members, err);
-            w->members = members;
+                bm_grow(&w->members, &w->cap_members, w->n_members + 1, sizeof *w->members, err);
             if (status != BM_OK)
                 return status;
         }
@@ -80,24 +61,25 @@ static bm_status gather(walk *w, const bm_band_buckets *buckets, uint32_t first,
     return BM_OK;
 }
 
-/* Row i of the bucket: its i-th document with each that follows. */
+/* Emit row i of the bucket: its i-th document with each that follows. */
 static bm_status pair_row(walk *w, size_t i, bm_error *err)
 {
     uint32_t a = w->members[i];
     bm_status status = BM_OK;
     for (size_t j = i + 1; status == BM_OK && j < w->n_members; j++) {
         uint32_t b = w->members[j];
-        if ((w->groups == NULL || !bm_candidate_walk_joined(w, a, b)) &&
+        if ((w->job.groups == NULL || !bm_candidate_walk_joined(w, a, b)) &&
             !bm_candidate_walk_met(w, w->band, w->band, a, b))
             status = bm_candidate_walk_emit(w, a, b, err);
     }
     return status;
 }
 
-static bm_status pair_up(walk *w, size_t row, bm_error *err)
+/* Emit the rows of the bucket from `first` on. */
+static bm_status pair_rows(walk *w, size_t first, bm_error *err)
 {
     bm_status status = BM_OK;
-    for (size_t i = row; status == BM_OK && i + 1 < w->n_members; i++) {
+    for (size_t i = first; status == BM_OK && i + 1 < w->n_members; i++) {
         if (i % ASK_ROWS == ASK_ROWS - 1) /* a bucket may be huge and yet yield nothing new */
             status = bm_candidate_walk_check(w, err);
         if (status == BM_OK)
@@ -109,21 +91,21 @@ static bm_status pair_up(walk *w, size_t row, bm_error *err)
 /* Do the bucket's documents lie in one group? */
 static bool all_joined(const walk *w, const bm_band_buckets *buckets, uint32_t first)
 {
-    uint32_t root = bm_union_find_root(w->groups, first);
+    uint32_t root = bm_union_find_root(w->job.groups, first);
     for (uint32_t doc = buckets->next[first]; doc != BM_NO_DOC; doc = buckets->next[doc])
-        if (bm_union_find_root(w->groups, doc) != root)
+        if (bm_union_find_root(w->job.groups, doc) != root)
             return false;
     return true;
 }
 
-/* --- the three things done with a bucket; `join` is theirs --- */
+/* --- what is done with a bucket: one of three functions --- */
 
 typedef bm_status (*bucket_fn)(walk *w, bm_bucket_join *join, bm_error *err);
 
 static bm_status every_pair(walk *w, bm_bucket_join *join, bm_error *err)
 {
     (void)join;
-    return w->n_members == 2 || !all_met_before(w) ? pair_up(w, 0, err) : BM_OK;
+    return w->n_members == 2 || !all_met_before(w) ? pair_rows(w, 0, err) : BM_OK;
 }
 
 static bm_status star(walk *w, bm_bucket_join *join, bm_error *err)
@@ -136,7 +118,7 @@ static bm_status after_star(walk *w, bm_bucket_join *join, bm_error *err)
 {
     if (w->n_members == 2 || all_met_before(w))
         return BM_OK;
-    return w->n_members <= SMALL_BUCKET ? pair_up(w, 1, err) : bm_bucket_join_run(join, w, err);
+    return w->n_members <= SMALL_BUCKET ? pair_rows(w, 1, err) : bm_bucket_join_run(join, w, err);
 }
 
 static bm_status walk_band(walk *w, const bm_band_buckets *buckets, bucket_fn fn,
@@ -144,7 +126,7 @@ static bm_status walk_band(walk *w, const bm_band_buckets *buckets, bucket_fn fn
 {
     for (size_t doc = 0; doc < buckets->n_docs; doc++) {
         if (buckets->next[doc] == BM_NO_DOC || buckets->inner[doc] != 0 ||
-            (w->groups != NULL && all_joined(w, buckets, (uint32_t)doc)))
+            (w->job.groups != NULL && all_joined(w, buckets, (uint32_t)doc)))
             continue;
         bm_status status = gather(w, buckets, (uint32_t)doc, err);
         if (status == BM_OK)
@@ -157,14 +139,14 @@ static bm_status walk_band(walk *w, const bm_band_buckets *buckets, bucket_fn fn
 
 static bm_status report(const walk *w, double began_s, bm_error *err)
 {
-    const bm_callbacks *callbacks = w->callbacks;
+    const bm_callbacks *callbacks = w->job.callbacks;
     bm_status status = bm_candidate_walk_check(w, err);
     if (status == BM_OK && callbacks != NULL && callbacks->progress != NULL) {
         bm_progress progress = {.stage = "bucket",
                                 .done = w->band,
-                                .total = w->keys->bands,
+                                .total = w->job.keys->bands,
                                 .unit = "bands",
-                                .n_docs = w->keys->n_docs,
+                                .n_docs = w->job.keys->n_docs,
                                 .elapsed_s = bm_clock_seconds() - began_s};
         callbacks->progress(callbacks->ctx, &progress);
     }
@@ -173,9 +155,9 @@ static bm_status report(const walk *w, double began_s, bm_error *err)
 
 static bm_status fill(const walk *w, bm_band_buckets *buckets, bm_error *err)
 {
-    if (w->keys->labels == NULL)
-        return bm_band_buckets_fill(buckets, w->keys->keys[w->band], err);
-    bm_band_buckets_fill_labels(buckets, w->keys->labels[w->band]);
+    if (w->job.keys->labels == NULL)
+        return bm_band_buckets_fill(buckets, w->job.keys->keys[w->band], err);
+    bm_band_buckets_fill_labels(buckets, w->job.keys->labels[w->band]);
     return BM_OK;
 }
 
@@ -183,15 +165,15 @@ static bm_status walk_bands(walk *w, bm_band_buckets *buckets, bm_bucket_join *j
 {
     double began_s = bm_clock_seconds();
     bm_status status = BM_OK;
-    for (; status == BM_OK && w->band < w->keys->bands; w->band++) {
+    for (; status == BM_OK && w->band < w->job.keys->bands; w->band++) {
         status = report(w, began_s, err);
         if (status == BM_OK)
             status = fill(w, buckets, err);
         if (status == BM_OK)
-            status = walk_band(w, buckets, w->groups == NULL ? every_pair : star, join, err);
-        if (status != BM_OK || w->groups == NULL)
+            status = walk_band(w, buckets, w->job.groups == NULL ? every_pair : star, join, err);
+        if (status != BM_OK || w->job.groups == NULL)
             continue;
-        status = bm_candidate_walk_flush(w, err);
+        status = bm_candidate_walk_flush(w, err); /* the groups now know the stars */
         if (status == BM_OK)
             status = walk_band(w, buckets, after_star, join, err);
     }
@@ -200,50 +182,41 @@ static bm_status walk_bands(walk *w, bm_band_buckets *buckets, bm_bucket_join *j
     return status == BM_OK ? report(w, began_s, err) : status;
 }
 
-/* Runs `w`, whose keys, fn, ctx, callbacks and groups are set. */
-static bm_status run(walk *w, bm_pool *pool, size_t chunk, bm_join_stats *stats, bm_error *err)
+static bm_status run(const bm_candidates_job *job, bm_join_stats *stats, bm_error *err)
 {
-    size_t n_docs = w->keys->n_docs;
+    size_t n_docs = job->keys->n_docs;
     if (n_docs > BM_DOCS_MAX)
         return bm_fail(err, BM_ERR_USAGE, "%zu documents are too many (at most %u)", n_docs,
                        BM_DOCS_MAX);
     if (n_docs == 0)
         return BM_OK; /* there are no arrays of keys either */
+    walk w = {.job = *job};
     bm_band_buckets buckets;
     bm_bucket_join join;
-    w->chunk = chunk == 0 ? CHUNK_DEFAULT : chunk;
-    w->pairs = bm_alloc(w->chunk, sizeof *w->pairs);
-    if (w->pairs == NULL)
-        return bm_fail_nomem(err, w->chunk * sizeof *w->pairs);
+    w.job.chunk = job->chunk == 0 ? CHUNK_DEFAULT : job->chunk;
+    w.pairs = bm_alloc(w.job.chunk, sizeof *w.pairs);
+    if (w.pairs == NULL)
+        return bm_fail_nomem(err, w.job.chunk * sizeof *w.pairs);
     bm_bucket_join_init(&join, n_docs);
-    bm_status status = bm_band_buckets_init(&buckets, n_docs, w->keys->skip, pool, err);
+    bm_status status = bm_band_buckets_init(&buckets, n_docs, job->keys->skip, job->pool, err);
     if (status == BM_OK) {
-        status = walk_bands(w, &buckets, &join, err);
+        status = walk_bands(&w, &buckets, &join, err);
         bm_band_buckets_reset(&buckets);
     }
     if (stats != NULL)
         *stats = join.stats;
     bm_bucket_join_reset(&join);
-    bm_free(w->members);
-    bm_free(w->pairs);
+    bm_free(w.members);
+    bm_free(w.pairs);
     return status;
 }
 
-bm_status bm_candidates(const bm_band_keyset *keys, bm_pool *pool, size_t chunk,
-                        bm_candidates_fn fn, void *ctx, const bm_callbacks *callbacks,
-                        bm_error *err)
+bm_status bm_candidates(const bm_candidates_job *job, bm_error *err)
 {
-    walk w = {.keys = keys, .fn = fn, .ctx = ctx, .callbacks = callbacks};
-    return run(&w, pool, chunk, NULL, err);
+    return run(job, NULL, err);
 }
 
-bm_status bm_candidates_join(const bm_join_job *job, bm_join_stats *stats, bm_error *err)
+bm_status bm_candidates_join(const bm_candidates_job *job, bm_join_stats *stats, bm_error *err)
 {
-    walk w = {.keys = job->keys,
-              .fn = job->fn,
-              .ctx = job->ctx,
-              .callbacks = job->callbacks,
-              .groups = job->groups,
-              .reserve = job->reserve};
-    return run(&w, job->pool, job->chunk, stats, err);
+    return run(job, stats, err);
 }

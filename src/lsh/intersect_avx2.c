@@ -3,7 +3,7 @@
  * Each of the four of x is compared with each of the four of y (four compares, three permutations
  * across lanes), and the block whose last element is smaller is left behind. The last, incomplete
  * blocks are left to the scalar merge. */
-#include "lsh/intersect.h"
+#include "lsh/intersect_loops.h"
 
 #include <immintrin.h>
 
@@ -25,21 +25,21 @@ static size_t matches(__m256i a, __m256i b)
     return (size_t)__builtin_popcount(mask);
 }
 
-bool bm_intersect_avx2(const uint64_t *x, size_t n_x, const uint64_t *y, size_t n_y, size_t least,
-                       size_t *common)
+bool bm_intersect_avx2(bm_sorted_set x, bm_sorted_set y, size_t least, size_t *common)
 {
     size_t i = 0, j = 0, found = 0;
-    while (n_x - i >= LANES && n_y - j >= LANES) {
-        size_t left = n_x - i < n_y - j ? n_x - i : n_y - j;
+    while (x.n - i >= LANES && y.n - j >= LANES) {
+        size_t left = x.n - i < y.n - j ? x.n - i : y.n - j;
         if (found + left < least)
             return false;
-        found += matches(load(x + i), load(y + j));
-        uint64_t last_x = x[i + LANES - 1], last_y = y[j + LANES - 1];
+        found += matches(load(x.hashes + i), load(y.hashes + j));
+        uint64_t last_x = x.hashes[i + LANES - 1], last_y = y.hashes[j + LANES - 1];
         i += last_x <= last_y ? LANES : 0;
         j += last_y <= last_x ? LANES : 0;
     }
+    bm_sorted_set rest_x = {x.hashes + i, x.n - i}, rest_y = {y.hashes + j, y.n - j};
     size_t rest = 0, needed = least > found ? least - found : 0;
-    if (!bm_intersect_merge(x + i, n_x - i, y + j, n_y - j, needed, &rest))
+    if (!bm_intersect_merge(rest_x, rest_y, needed, &rest))
         return false;
     *common = found + rest;
     return true;

@@ -8,7 +8,7 @@
  * pair of blocks: hashes are distinct within a set. About 20 operations take eight or sixteen
  * elements off, where the scalar merge needs six to seven dependent cycles for one or two.
  * The last, incomplete blocks are left to the scalar merge. */
-#include "lsh/intersect.h"
+#include "lsh/intersect_loops.h"
 
 #include <immintrin.h>
 
@@ -29,21 +29,21 @@ static size_t matches(__m512i a, __m512i b)
     return (size_t)__builtin_popcount(any);
 }
 
-bool bm_intersect_avx512(const uint64_t *x, size_t n_x, const uint64_t *y, size_t n_y, size_t least,
-                         size_t *common)
+bool bm_intersect_avx512(bm_sorted_set x, bm_sorted_set y, size_t least, size_t *common)
 {
     size_t i = 0, j = 0, found = 0;
-    while (n_x - i >= LANES && n_y - j >= LANES) {
-        size_t left = n_x - i < n_y - j ? n_x - i : n_y - j;
+    while (x.n - i >= LANES && y.n - j >= LANES) {
+        size_t left = x.n - i < y.n - j ? x.n - i : y.n - j;
         if (found + left < least)
             return false;
-        found += matches(_mm512_loadu_si512(x + i), _mm512_loadu_si512(y + j));
-        uint64_t last_x = x[i + LANES - 1], last_y = y[j + LANES - 1];
+        found += matches(_mm512_loadu_si512(x.hashes + i), _mm512_loadu_si512(y.hashes + j));
+        uint64_t last_x = x.hashes[i + LANES - 1], last_y = y.hashes[j + LANES - 1];
         i += last_x <= last_y ? LANES : 0;
         j += last_y <= last_x ? LANES : 0;
     }
+    bm_sorted_set rest_x = {x.hashes + i, x.n - i}, rest_y = {y.hashes + j, y.n - j};
     size_t rest = 0, needed = least > found ? least - found : 0;
-    if (!bm_intersect_merge(x + i, n_x - i, y + j, n_y - j, needed, &rest))
+    if (!bm_intersect_merge(rest_x, rest_y, needed, &rest))
         return false;
     *common = found + rest;
     return true;

@@ -21,12 +21,13 @@
 
 typedef struct flow {
     const bm_link_graph *graph;
-    int8_t *of;      /* of each pair: -1, 0, 1 */
+    int8_t *of;      /* flow of each pair: -1, 0, 1 */
     uint32_t *level; /* in the residual */
-    uint32_t *queue; /* of documents; then the documents of the chain */
+    uint32_t *queue; /* documents to visit; later the documents of the chain */
     size_t *next;    /* of each document: the link to try */
 } flow;
 
+/* Can the pair carry a unit away from `doc`? */
 static bool open_link(const flow *f, uint32_t doc, size_t pair)
 {
     return f->graph->pairs[pair].a == doc ? f->of[pair] < 1 : f->of[pair] > -1;
@@ -37,7 +38,8 @@ static void push_unit(const flow *f, uint32_t doc, size_t pair)
     f->of[pair] = (int8_t)(f->of[pair] + (f->graph->pairs[pair].a == doc ? 1 : -1));
 }
 
-/* Levels from `from`; what can be reached. True: `to` can. */
+/* Set the levels of all documents that can be reached from `from`, and count these. True: `to` is
+ * one of them. */
 static bool set_levels(const flow *f, uint32_t from, uint32_t to, size_t *n_reached)
 {
     const bm_link_graph *g = f->graph;
@@ -72,7 +74,8 @@ static bool find_step(const flow *f, uint32_t doc)
     return false;
 }
 
-/* Take chains until the levels have none left. f->queue holds the chain; the links are f->next. */
+/* Send a unit along each chain that the levels have, until there is none left. f->queue holds the
+ * documents of the chain, f->next the links. */
 static void block(const flow *f, uint32_t from, uint32_t to)
 {
     const bm_link_graph *g = f->graph;
@@ -95,6 +98,7 @@ static void block(const flow *f, uint32_t from, uint32_t to)
     }
 }
 
+/* The pairs between documents that can still be reached and those that cannot. */
 static bm_status take_cut(const flow *f, size_t n_near, bm_cut *out, bm_error *err)
 {
     const bm_link_graph *g = f->graph;

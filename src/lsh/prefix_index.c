@@ -16,7 +16,7 @@
  * Memory, at most: 8 bytes a key of a prefix to probe; 64 an entry while it is built, of which 16
  * and its slot stay; 13 a document. Counted before: a group of ranges is begun only where all of
  * its documents fit were none of their shingles alone; the next group begins with what is left.
- * Limit: 2^32 - 2 entries, kept as a bound on the bytes. */
+ * Limit: 2^32 - 2 entries, held by a bound on the bytes. */
 #include "lsh/prefix_index.h"
 
 #include <string.h>
@@ -59,18 +59,20 @@ bm_status bm_order_by_size(const bm_set_list *sets, uint32_t *order, size_t *n, 
 
 typedef struct build {
     bm_prefix_index *index;
-    const bm_sized_sets *docs;
-    size_t group; /* first position of the group at hand */
+    const bm_prefix_block *block;
+    const bm_sized_sets *docs; /* block->docs */
+    size_t group;              /* first position of the group at hand */
     size_t end;
     uint32_t *counts; /* SLICES rows, a column a part: entries, then where they go */
 } build;
 
-/* Documents of the range that begins at `at`. */
+/* Where the range that begins at `at` ends. */
 static size_t range_end(size_t at, size_t end)
 {
     return end - at < BM_PREFIX_RANGE ? end : at + BM_PREFIX_RANGE;
 }
 
+/* The prefixes of a range, from the store. */
 static bm_status load_range(build *b, size_t at, bm_error *err)
 {
     bm_prefix_index *index = b->index;
@@ -91,37 +93,38 @@ static bm_status load_range(build *b, size_t at, bm_error *err)
     return status;
 }
 
+/* The prefixes of a range, which are made of its sets. */
 static bm_status take_range(build *b, size_t at, bm_error *err)
 {
     bm_prefix_index *index = b->index;
+    const bm_sized_sets *docs = b->docs;
     size_t end = range_end(at, b->end), most = 0, longest = 0, used = 0;
-    if (b->docs->store != NULL)
+    if (docs->store != NULL)
         return load_range(b, at, err);
     for (size_t position = at; position < end; position++) {
-        size_t n = bm_sized_size(b->docs, position);
-        most += bm_prefix_to_probe(n, b->docs->threshold);
+        size_t n = bm_sized_size(docs, position);
+        most += bm_prefix_to_probe(n, docs->threshold);
         longest = n > longest ? n : longest;
     }
     uint64_t *keys = bm_alloc(most + 2 * longest, sizeof *keys);
     if (keys == NULL)
         return bm_fail_nomem(err, (most + 2 * longest) * sizeof *keys);
+    bm_rare_prefix_room own = {.keys = keys + most, .scratch = keys + most + longest};
     for (size_t position = at; position < end; position++) {
-        size_t n = bm_sized_size(b->docs, position), n_alone;
-        uint64_t *own = keys + most;
-        size_t n_keys =
-            bm_rare_prefix(b->docs->counts, bm_sized_set(b->docs, position), n,
-                           bm_prefix_to_probe(n, b->docs->threshold), own, own + longest, &n_alone);
-        memcpy(keys + used, own, n_keys * sizeof *keys);
-        used += n_keys;
+        size_t n = bm_sized_size(docs, position);
+        bm_rare_prefix_size size = bm_rare_prefix(docs->counts, bm_sized_set(docs, position), n,
+                                                  bm_prefix_to_probe(n, docs->threshold), own);
+        memcpy(keys + used, own.keys, size.n_keys * sizeof *keys);
+        used += size.n_keys;
         index->key_ends[position - index->begin] = used;
-        index->n_alone[position - index->begin] = (uint32_t)n_alone;
+        index->n_alone[position - index->begin] = (uint32_t)size.n_alone;
     }
-    uint64_t *kept = bm_alloc(used, sizeof *kept);
-    if (kept != NULL)
-        memcpy(kept, keys, used * sizeof *kept);
+    uint64_t *fitting = bm_alloc(used, sizeof *fitting);
+    if (fitting != NULL)
+        memcpy(fitting, keys, used * sizeof *fitting);
     bm_free(keys);
-    index->ranges[(at - index->begin) / BM_PREFIX_RANGE] = kept;
-    return kept != NULL ? BM_OK : bm_fail_nomem(err, used * sizeof *kept);
+    index->ranges[(at - index->begin) / BM_PREFIX_RANGE] = fitting;
+    return fitting != NULL ? BM_OK : bm_fail_nomem(err, used * sizeof *fitting);
 }
 
 static bm_status take_ranges(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
@@ -134,15 +137,16 @@ static bm_status take_ranges(void *ctx, uint32_t thread, size_t begin, size_t en
     return status;
 }
 
-static bm_status run(bm_pool *pool, size_t n, bm_pool_range_fn fn, build *b, bm_error *err)
+static bm_status run(build *b, size_t n, bm_pool_range_fn fn, bm_error *err)
 {
+    bm_pool *pool = b->block->pool;
     if (n == 0)
         return BM_OK;
     return pool != NULL ? bm_pool_for(pool, (bm_pool_split){n, 1}, fn, b, err)
                         : fn(b, 0, 0, n, err);
 }
 
-/* Entries that a document has in the index. */
+/* How many of its keys a document has in the index: the first ones. */
 static size_t to_index(const build *b, size_t position, const uint64_t **keys, size_t *n_alone)
 {
     size_t n_keys;
@@ -152,7 +156,7 @@ static size_t to_index(const build *b, size_t position, const uint64_t **keys, s
     return left < n_keys ? left : n_keys;
 }
 
-/* Bytes of the group's documents, now that it is known which shingles are alone. */
+/* Bytes of the group's documents, now that it is known which shingles a document has alone. */
 static uint64_t bytes_used(const build *b)
 {
     uint64_t bytes = 0;
@@ -216,10 +220,10 @@ static bm_status make_room(bm_prefix_index *index, size_t n_docs, bm_error *err)
     return BM_OK;
 }
 
-static bm_status take_prefixes(build *b, uint64_t memory, uint64_t beside, bm_pool *pool,
-                               bm_error *err)
+static bm_status take_prefixes(build *b, bm_error *err)
 {
     bm_prefix_index *index = b->index;
+    uint64_t memory = b->block->memory, beside = b->block->beside;
     bm_status status = BM_OK;
     if (memory == 0 || memory > MEMORY_MAX)
         memory = MEMORY_MAX;
@@ -233,7 +237,7 @@ static bm_status take_prefixes(build *b, uint64_t memory, uint64_t beside, bm_po
         status = make_room(index, b->end - index->begin, err);
         size_t n_ranges = (b->end - b->group + BM_PREFIX_RANGE - 1) / BM_PREFIX_RANGE;
         if (status == BM_OK)
-            status = run(pool, n_ranges, take_ranges, b, err);
+            status = run(b, n_ranges, take_ranges, err);
         if (status == BM_OK)
             index->bytes += bytes_used(b) + (b->end - b->group) * beside;
     }
@@ -325,12 +329,21 @@ typedef struct group {
     uint32_t first, n; /* entry, how many; later where they go */
 } group;
 
+/* The entries of a part, grouped by key. Arrays of n. */
+typedef struct grouped {
+    bm_prefix_entry *entries; /* a copy, as they were scattered */
+    group *groups;
+    uint32_t *numbers; /* of the group of each entry */
+    uint32_t n, n_groups;
+} grouped;
+
 /* Number the keys of a part in the order of their first entries; slots hold the number + 1. */
-static uint32_t number_keys(const bm_prefix_entry *entries, uint32_t n, uint32_t *slots,
-                            uint32_t mask, group *groups, uint32_t *numbers)
+static void number_keys(grouped *g, uint32_t *slots, uint32_t mask)
 {
+    const bm_prefix_entry *entries = g->entries;
+    group *groups = g->groups;
     uint32_t n_groups = 0;
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < g->n; i++) {
         uint32_t at = (uint32_t)entries[i].key & mask;
         while (slots[at] != 0 && entries[groups[slots[at] - 1].first].key != entries[i].key)
             at = (at + 1) & mask;
@@ -338,38 +351,45 @@ static uint32_t number_keys(const bm_prefix_entry *entries, uint32_t n, uint32_t
             groups[n_groups] = (group){i, 0};
             slots[at] = ++n_groups;
         }
-        numbers[i] = slots[at] - 1;
-        groups[numbers[i]].n++;
+        g->numbers[i] = slots[at] - 1;
+        groups[g->numbers[i]].n++;
     }
-    return n_groups;
+    g->n_groups = n_groups;
+}
+
+/* Put the entries of the part side by side by their keys; slots hold the place of the first of
+ * each key, + 1. */
+static void regroup(bm_prefix_index *index, const bm_prefix_part *p, grouped *g)
+{
+    bm_prefix_entry *entries = index->entries + p->entries_at;
+    uint32_t *slots = index->slots + p->slots_at, sum = 0;
+    memcpy(g->entries, entries, g->n * sizeof *entries);
+    number_keys(g, slots, p->mask);
+    for (uint32_t k = 0; k < g->n_groups; k++) {
+        g->groups[k].first = sum;
+        sum += g->groups[k].n;
+    }
+    for (uint32_t s = 0; s <= p->mask; s++)
+        if (slots[s] != 0)
+            slots[s] = (uint32_t)(p->entries_at + g->groups[slots[s] - 1].first + 1);
+    for (uint32_t i = 0; i < g->n; i++)
+        entries[g->groups[g->numbers[i]].first++] = g->entries[i];
 }
 
 static bm_status group_part(bm_prefix_index *index, size_t part, bm_error *err)
 {
-    bm_prefix_part *p = &index->parts[part];
-    uint32_t n = (uint32_t)(p[1].entries_at - p->entries_at), *slots = index->slots + p->slots_at;
-    bm_prefix_entry *entries = index->entries + p->entries_at;
-    bm_prefix_entry *copy = bm_alloc(n, sizeof *copy);
-    group *groups = bm_alloc(n, sizeof *groups);
-    uint32_t *numbers = bm_alloc(n, sizeof *numbers);
-    bool ok = copy != NULL && groups != NULL && numbers != NULL;
-    if (ok) {
-        memcpy(copy, entries, n * sizeof *copy);
-        uint32_t n_groups = number_keys(copy, n, slots, p->mask, groups, numbers), sum = 0;
-        for (uint32_t g = 0; g < n_groups; g++) {
-            groups[g].first = sum;
-            sum += groups[g].n;
-        }
-        for (uint32_t s = 0; s <= p->mask; s++)
-            if (slots[s] != 0)
-                slots[s] = (uint32_t)(p->entries_at + groups[slots[s] - 1].first + 1);
-        for (uint32_t i = 0; i < n; i++)
-            entries[groups[numbers[i]].first++] = copy[i];
-    }
-    bm_free(copy);
-    bm_free(groups);
-    bm_free(numbers);
-    return ok ? BM_OK : bm_fail_nomem(err, (size_t)n * 28);
+    const bm_prefix_part *p = &index->parts[part];
+    grouped g = {.n = (uint32_t)(p[1].entries_at - p->entries_at)};
+    g.entries = bm_alloc(g.n, sizeof *g.entries);
+    g.groups = bm_alloc(g.n, sizeof *g.groups);
+    g.numbers = bm_alloc(g.n, sizeof *g.numbers);
+    bool enough = g.entries != NULL && g.groups != NULL && g.numbers != NULL;
+    if (enough)
+        regroup(index, p, &g);
+    bm_free(g.entries);
+    bm_free(g.groups);
+    bm_free(g.numbers);
+    return enough ? BM_OK : bm_fail_nomem(err, (size_t)g.n * 28);
 }
 
 static bm_status group_parts(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
@@ -382,7 +402,7 @@ static bm_status group_parts(void *ctx, uint32_t thread, size_t begin, size_t en
     return status;
 }
 
-static bm_status invert(build *b, bm_pool *pool, bm_error *err)
+static bm_status invert(build *b, bm_error *err)
 {
     bm_prefix_index *index = b->index;
     uint64_t about = index->bytes / BYTES_PER_ENTRY / PART_ENTRIES;
@@ -393,7 +413,7 @@ static bm_status invert(build *b, bm_pool *pool, bm_error *err)
     index->parts = bm_alloc(n_parts + 1, sizeof *index->parts);
     if (b->counts == NULL || index->parts == NULL)
         return bm_fail_nomem(err, SLICES * n_parts * sizeof *b->counts);
-    bm_status status = run(pool, SLICES, count_slices, b, err);
+    bm_status status = run(b, SLICES, count_slices, err);
     if (status != BM_OK)
         return status;
     size_t n_slots = lay_out(b);
@@ -401,18 +421,17 @@ static bm_status invert(build *b, bm_pool *pool, bm_error *err)
     index->slots = bm_alloc_zero(n_slots, sizeof *index->slots);
     if (index->entries == NULL || index->slots == NULL)
         return bm_fail_nomem(err, index->n_entries * 16 + n_slots * sizeof *index->slots);
-    status = run(pool, SLICES, scatter_slices, b, err);
-    return status == BM_OK ? run(pool, n_parts, group_parts, b, err) : status;
+    status = run(b, SLICES, scatter_slices, err);
+    return status == BM_OK ? run(b, n_parts, group_parts, err) : status;
 }
 
-bm_status bm_prefix_index_build(bm_prefix_index *index, const bm_sized_sets *docs, size_t begin,
-                                uint64_t memory, uint64_t beside, bm_pool *pool, bm_error *err)
+bm_status bm_prefix_index_build(bm_prefix_index *index, const bm_prefix_block *block, bm_error *err)
 {
-    *index = (bm_prefix_index){.begin = begin, .end = begin};
-    build b = {.index = index, .docs = docs, .end = begin};
-    bm_status status = take_prefixes(&b, memory, beside, pool, err);
+    *index = (bm_prefix_index){.begin = block->begin, .end = block->begin};
+    build b = {.index = index, .block = block, .docs = block->docs, .end = block->begin};
+    bm_status status = take_prefixes(&b, err);
     if (status == BM_OK)
-        status = invert(&b, pool, err);
+        status = invert(&b, err);
     bm_free(b.counts);
     if (status != BM_OK)
         bm_prefix_index_reset(index);

@@ -11,18 +11,18 @@
 
 #define BM_PREFIX_RANGE 16u /* documents whose prefixes lie in one array */
 
-/* Prefixes to probe that were made beforehand, for sets that are not in memory. A record has those
- * of a range of positions (16 k … 16 k + 15):
+/* Prefixes to probe that were made beforehand, for sets that are not in memory. A record has the
+ * prefixes of a range of positions (16 k … 16 k + 15):
  *
- *     [ alone and keys of each, 16 words | keys | keys | … ]
+ *     [ 16 heads | keys of the first | keys of the second | … ]
  *
- * See bm_prefix_head. */
+ * A head says how many shingles a document has alone, and how many keys (bm_prefix_head). */
 typedef struct bm_prefix_store {
     /* Read the record of range k; any thread. */
     bm_status (*read)(void *ctx, size_t range, uint64_t *record, bm_error *err);
     void *ctx;
     const uint32_t *n_keys; /* of each range */
-    size_t most;            /* keys of a range at most */
+    size_t most;            /* greatest of them */
 } bm_prefix_store;
 
 static inline uint64_t bm_prefix_head(size_t n_alone, size_t n_keys)
@@ -30,9 +30,9 @@ static inline uint64_t bm_prefix_head(size_t n_alone, size_t n_keys)
     return (uint64_t)n_alone << 32 | n_keys;
 }
 
-/* All documents by size. A document's place in `order` is its position. */
+/* All documents by size. The position of a document is its place in `order`. */
 typedef struct bm_sized_sets {
-    const bm_set_list *sets; /* sizes alone where there is a store */
+    const bm_set_list *sets; /* with a store, sizes only */
     const uint32_t *order;   /* n documents by size, then by number */
     size_t n;
     const bm_shingle_counts *counts; /* NULL where there is a store */
@@ -40,8 +40,8 @@ typedef struct bm_sized_sets {
     double threshold;
 } bm_sized_sets;
 
-/* Documents that have shingles and are not left out, by size, then by number; *n of them. Room for
- * sets->n_docs in `order`; 16 bytes a document are needed meanwhile. */
+/* List the documents that have shingles and are not left out, by size, then by number: *n of them.
+ * `order` has room for sets->n_docs; 16 bytes a document are needed meanwhile. */
 bm_status bm_order_by_size(const bm_set_list *sets, uint32_t *order, size_t *n, bm_error *err);
 
 static inline const uint64_t *bm_sized_set(const bm_sized_sets *docs, size_t position)
@@ -54,7 +54,7 @@ static inline size_t bm_sized_size(const bm_sized_sets *docs, size_t position)
     return docs->sets->sizes[docs->order[position]];
 }
 
-/* A key of a document: its position, and how many of its shingles are rarer. */
+/* A key, the position of a document that has it, and how many of its shingles are rarer. */
 typedef struct bm_prefix_entry {
     uint64_t key;
     uint32_t position, rank;
@@ -67,30 +67,40 @@ typedef struct bm_prefix_part {
 
 typedef struct bm_prefix_index {
     size_t begin, end; /* positions */
-    /* What each document looks for: its prefix to probe. */
+    /* The prefix to probe of each document: the keys that it looks for. */
     uint64_t **ranges;
-    size_t *key_ends; /* in the array of its range */
+    size_t *key_ends; /* of each document's keys in the array of its range */
     uint32_t *n_alone;
     size_t cap_ranges;
-    /* Who is found: prefixes to index, those of one key side by side, positions ascending. */
+    /* The prefixes to index, by which documents are found: entries of one key lie side by side,
+     * positions ascending. */
     bm_prefix_entry *entries;
     size_t n_entries;
     uint32_t *slots; /* place of the first entry of a key, + 1; 0: free */
     bm_prefix_part *parts;
     unsigned part_bits;
-    uint64_t bytes; /* that it needed at most, its building included */
+    uint64_t bytes; /* of memory at most, while it was built too */
 } bm_prefix_index;  /* {0} is empty */
 
-/* The most that a document of n shingles can add to the bytes. */
+/* Bytes that a document of n shingles can need at most. */
 uint64_t bm_prefix_index_bytes(size_t n, double threshold);
-/* The same of the documents of the range that begins at the position `at`; with a store, as many
- * as it has keys for. */
+/* The same for the documents of the range that begins at the position `at`; with a store, only for
+ * the keys that it has. */
 uint64_t bm_prefix_range_bytes(const bm_sized_sets *docs, size_t at);
-/* The index of positions `begin` up to where `memory` bytes (0: no bound; `beside` more are needed
- * by the caller for each document) are certain not to be passed, but of BM_PREFIX_RANGE documents
- * at least, of all that there are at most. The same for any pool (which may be NULL). */
-bm_status bm_prefix_index_build(bm_prefix_index *index, const bm_sized_sets *docs, size_t begin,
-                                uint64_t memory, uint64_t beside, bm_pool *pool, bm_error *err);
+
+/* Which documents to index, as far as they fit. */
+typedef struct bm_prefix_block {
+    const bm_sized_sets *docs;
+    size_t begin;    /* first position */
+    uint64_t memory; /* bytes; 0: no bound */
+    uint64_t beside; /* bytes of them that the caller needs for each document of the block */
+    bm_pool *pool;   /* NULL: this thread alone */
+} bm_prefix_block;
+
+/* The index of positions block->begin up to where block->memory is certain not to be passed, but of
+ * BM_PREFIX_RANGE documents at least, of all that there are at most. The same for any pool. */
+bm_status bm_prefix_index_build(bm_prefix_index *index, const bm_prefix_block *block,
+                                bm_error *err);
 void bm_prefix_index_reset(bm_prefix_index *index);
 
 /* The keys of a document of the block. */

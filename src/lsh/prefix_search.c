@@ -23,7 +23,7 @@
 #define AHEAD 8u    /* keys that are fetched ahead */
 #define SLACK 1e-12 /* of the places, see above */
 
-/* Words for the keys of a document outside the block. */
+/* Words of memory for the keys of a document outside the block. */
 static size_t key_words(const bm_prefix_store *store, size_t longest)
 {
     return store != NULL ? BM_PREFIX_RANGE + store->most : 2 * longest;
@@ -91,6 +91,8 @@ static size_t skip_smaller(const bm_prefix_index *index, size_t at, uint64_t key
     return low;
 }
 
+/* The document of this entry has a key in common with x: unless it was met before, it is found
+ * where it may reach the threshold by its place. */
 static void meet(bm_prefix_finder *f, const bm_prefix_entry *entry, size_t n_x, size_t left_x)
 {
     size_t y = entry->position - f->index->begin;
@@ -103,6 +105,7 @@ static void meet(bm_prefix_finder *f, const bm_prefix_entry *entry, size_t n_x, 
         f->found[f->n_found++] = entry->position;
 }
 
+/* From now on no document of the block was met. */
 static void new_stamp(bm_prefix_finder *f)
 {
     if (++f->stamp != 0)
@@ -116,7 +119,7 @@ typedef struct prefix {
     size_t n, n_alone;
 } prefix;
 
-/* Of a document outside the block, from the store. */
+/* The prefix of a document outside the block, from the store. */
 static bm_status stored_prefix(bm_prefix_finder *f, size_t x, prefix *out, bm_error *err)
 {
     const bm_prefix_store *store = f->docs->store;
@@ -145,10 +148,10 @@ static bm_status prefix_of(bm_prefix_finder *f, size_t x, prefix *out, bm_error 
     if (docs->store != NULL)
         return stored_prefix(f, x, out, err);
     size_t n_x = bm_sized_size(docs, x);
-    out->n = bm_rare_prefix(docs->counts, bm_sized_set(docs, x), n_x,
-                            bm_prefix_to_probe(n_x, docs->threshold), f->keys, f->keys + f->longest,
-                            &out->n_alone);
-    out->keys = f->keys;
+    bm_rare_prefix_room room = {.keys = f->keys, .scratch = f->keys + f->longest};
+    bm_rare_prefix_size size = bm_rare_prefix(docs->counts, bm_sized_set(docs, x), n_x,
+                                              bm_prefix_to_probe(n_x, docs->threshold), room);
+    *out = (prefix){f->keys, size.n_keys, size.n_alone};
     return BM_OK;
 }
 

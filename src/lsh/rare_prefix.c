@@ -65,8 +65,8 @@ size_t bm_rare_prefix_cut(uint64_t *keys, size_t n_keys, size_t n, size_t length
     return length - n_alone < n_keys ? length - n_alone : n_keys;
 }
 
-size_t bm_rare_prefix(const bm_shingle_counts *counts, const uint64_t *set, size_t n, size_t length,
-                      uint64_t *keys, uint64_t *scratch, size_t *n_alone)
+bm_rare_prefix_size bm_rare_prefix(const bm_shingle_counts *counts, const uint64_t *set, size_t n,
+                                   size_t length, bm_rare_prefix_room room)
 {
     size_t n_keys = 0;
     for (size_t at = 0; at < n; at += BLOCK) {
@@ -78,10 +78,11 @@ size_t bm_rare_prefix(const bm_shingle_counts *counts, const uint64_t *set, size
         }
         for (size_t i = 0; i < many; i++) {
             uint32_t count = bm_shingle_counts_get(counts, mixed[i]);
-            keys[n_keys] = bm_rare_key(mixed[i], count);
+            room.keys[n_keys] = bm_rare_key(mixed[i], count);
             n_keys += count > 1;
         }
     }
-    *n_alone = n - n_keys;
-    return bm_rare_prefix_cut(keys, n_keys, n, length, scratch);
+    return (bm_rare_prefix_size){.n_keys =
+                                     bm_rare_prefix_cut(room.keys, n_keys, n, length, room.scratch),
+                                 .n_alone = n - n_keys};
 }

@@ -24,20 +24,29 @@ size_t bm_prefix_to_index(size_t n, double threshold);
  * first such key, with i keys before it in x and j in y, they share at most min(|x| - i, |y| - j)
  * shingles. */
 
-/* The keys of the first `length` shingles of a document, rarest first, but for shingles that no
- * other document has: these come first, *n_alone of them, and have no key. Returns the number of
- * keys, which ascend, in keys[0 …]. Room for n keys, and n of scratch; `keys` may be the very place
- * of `set`, which need not be in any order. */
-size_t bm_rare_prefix(const bm_shingle_counts *counts, const uint64_t *set, size_t n, size_t length,
-                      uint64_t *keys, uint64_t *scratch, size_t *n_alone);
+typedef struct bm_rare_prefix_room {
+    uint64_t *keys;    /* room for all shingles of the document; may be the very place of its set */
+    uint64_t *scratch; /* as much */
+} bm_rare_prefix_room;
 
-/* The same in two steps, for counts from elsewhere: the key of a shingle that stands in `count`
- * documents, 2 at least; then, of a document's n shingles, the n_keys keys of those that have one.
- */
+typedef struct bm_rare_prefix_size {
+    size_t n_keys;  /* ascending, in room.keys[0 …] */
+    size_t n_alone; /* shingles that no other document has: rarer than those, and without a key */
+} bm_rare_prefix_size;
+
+/* The keys of the `length` rarest shingles of a document of n shingles, but for those that it has
+ * alone, which come first and have no key. `set` need not be in any order. */
+bm_rare_prefix_size bm_rare_prefix(const bm_shingle_counts *counts, const uint64_t *set, size_t n,
+                                   size_t length, bm_rare_prefix_room room);
+
+/* The same in two steps, for counts from elsewhere. First the key of each shingle that stands in
+ * `count` documents, 2 at least. */
 static inline uint64_t bm_rare_key(uint64_t mixed, uint32_t count)
 {
     return (uint64_t)count << 48 | mixed >> 16;
 }
+/* Then the n_keys keys of a document of n shingles are cut to the prefix: sorted, and the number
+ * that is left. `scratch` holds n_keys. */
 size_t bm_rare_prefix_cut(uint64_t *keys, size_t n_keys, size_t n, size_t length,
                           uint64_t *scratch);
 

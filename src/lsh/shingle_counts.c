@@ -10,8 +10,8 @@
  *     high  [ 0 | 71030 | ... ]         2^high_bits, one for 256 neighbours of the first
  *
  * Both are chosen by leading bits of the mixed hash. So the hashes whose first p bits agree have a
- * part of the table to themselves: counters of p bits less, given those hashes p bits to the left,
- * hold the same numbers, and a table can be made and asked part by part.
+ * part of the table to themselves: counters of p bits less, given those hashes shifted left by p
+ * bits, hold the same numbers, and a table can be made and asked part by part.
  *
  * Threads count together, with atomic additions that lose nothing: sums do not depend on their
  * order, and a counter that is full stays full. What goes beyond 255 is added up for neighbours
@@ -54,7 +54,7 @@ static void bump(bm_shingle_counts *counts, uint64_t mixed)
     *high += *high < HIGH_FULL;
 }
 
-/* The same while others count. HIGH_FULL may be passed by one a thread, which matters to nobody. */
+/* The same while other threads count. Each thread may pass HIGH_FULL by one, which does no harm. */
 static void bump_shared(bm_shingle_counts *counts, uint64_t mixed)
 {
     uint8_t *low = &counts->low[mixed >> (64 - counts->low_bits)];

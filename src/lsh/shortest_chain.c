@@ -30,14 +30,14 @@ static double strength(const search *s, size_t pair)
     return isnan(similarity) ? UNKNOWN : similarity;
 }
 
-/* How strong the best shortest chain is that begins with this link. */
+/* The weakest link of the best shortest chain that begins with this link. */
 static double through(const search *s, const bm_link *link)
 {
     double own = strength(s, link->pair), rest = s->wide[link->doc];
     return own < rest ? own : rest;
 }
 
-/* Fill far and wide, until `from` is settled. */
+/* Fill `far` and `wide`, until those of `from` are final. */
 static void measure(const search *s, uint32_t from, uint32_t to)
 {
     const bm_link_graph *g = s->graph;
@@ -78,6 +78,7 @@ static const bm_link *next_link(const search *s, uint32_t doc, double wanted)
     return NULL; /* never: wide[doc] came from one of them */
 }
 
+/* List the documents and pairs of the best chain. */
 static bm_status walk(const search *s, uint32_t from, bm_chain *out, bm_error *err)
 {
     size_t n = s->far[from];

@@ -1,7 +1,7 @@
 /* union_find.c -- merge verified pairs into groups.
  *
  * One uint32_t parent per document. root() halves paths in a loop, so a chain of a million links
- * cannot overflow the stack. link() keeps the smaller number as root: labels then do not depend on
+ * cannot overflow the stack. link() makes the smaller number the root: labels then do not depend on
  * the order in which pairs arrive. Halving alone bounds m operations by O(m log n); linking by size
  * would bound them better and lose the rule of the smaller root.
  *

@@ -4,11 +4,11 @@
  * is an edge when that double is >= the threshold. Rounded division is monotone, so that for given
  * sizes there is a least `common` which is enough: it is estimated as t(n_x+n_y)/(1+t) and then
  * moved until the very expression above agrees. From there on everything is a comparison of
- * integers: the merge stops when the hashes found plus all that could still be found are fewer
- * than that, and no pair is lost to rounding.
+ * integers: the merge stops when the hashes found plus all that could still be found are fewer than
+ * that, and no pair is lost to rounding.
  *
- * The merge is intersect() of intersect.h; where one set is far longer than the other, each hash of
- * the shorter is looked up in the longer by galloping instead.
+ * The merge is bm_intersect of intersect.h; where one set is far longer than the other, each hash
+ * of the shorter is looked up in the longer by galloping instead.
  *
  * Pure functions; any thread. */
 #include "lsh/verify.h"
@@ -17,18 +17,18 @@
 
 size_t bm_hashes_distinct(uint64_t *hashes, size_t n)
 {
-    size_t kept = n != 0;
+    size_t left = n != 0;
     for (size_t i = 1; i < n; i++) {
-        hashes[kept] = hashes[i];
-        kept += hashes[i] != hashes[kept - 1];
+        hashes[left] = hashes[i];
+        left += hashes[i] != hashes[left - 1];
     }
-    return kept;
+    return left;
 }
 
 size_t bm_hashes_common(const uint64_t *x, size_t n_x, const uint64_t *y, size_t n_y)
 {
     size_t common = 0;
-    bm_intersect(x, n_x, y, n_y, 0, &common);
+    bm_intersect((bm_sorted_set){x, n_x}, (bm_sorted_set){y, n_y}, 0, &common);
     return common;
 }
 
@@ -59,7 +59,8 @@ double bm_jaccard_at_least(const uint64_t *x, size_t n_x, const uint64_t *y, siz
 {
     size_t least = bm_jaccard_least_common(n_x, n_y, threshold);
     size_t common = 0;
-    if (least == SIZE_MAX || !bm_intersect(x, n_x, y, n_y, least, &common))
+    if (least == SIZE_MAX ||
+        !bm_intersect((bm_sorted_set){x, n_x}, (bm_sorted_set){y, n_y}, least, &common))
         return -1;
     return bm_jaccard(common, n_x, n_y);
 }

@@ -1,5 +1,4 @@
-/* journal.c -- the whole journal is kept as text, since it has a few lines for each file of input.
- */
+/* journal.c -- the whole journal is held as text, since it has few lines for each file of input. */
 #include "spill/journal.h"
 
 #include <errno.h>
@@ -77,10 +76,8 @@ static uint64_t check_of(const bm_journal *journal, const char *text, size_t len
 
 static bm_status take(bm_journal *journal, const char *text, size_t len, bm_error *err)
 {
-    void *begins = journal->begins;
     bm_status status =
-        bm_grow(&begins, &journal->cap, journal->n + 1, sizeof *journal->begins, err);
-    journal->begins = begins;
+        bm_grow(&journal->begins, &journal->cap, journal->n + 1, sizeof *journal->begins, err);
     size_t begin = journal->lines.len;
     if (status == BM_OK)
         status = bm_buf_add(&journal->lines, text, len, err);

@@ -1,4 +1,4 @@
-/* journal.h -- lines that tell how far a job has come, each sealed by a checksum.
+/* journal.h -- lines that tell how far a job has come, each ended by a checksum.
  *
  *     text TAB 16 hex digits LF      the checksum covers the text and, through its seed, all lines
  *                                    before it

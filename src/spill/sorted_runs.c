@@ -23,24 +23,24 @@
 typedef struct run {
     uint64_t place; /* of its first block */
     uint64_t n;     /* records */
-    uint64_t at;    /* of the record in hand, while merging */
+    uint64_t at;    /* while merging: which record is next */
     bm_run_record *block;
 } run;
 
 struct bm_sorted_runs {
     char *dir;   /* NULL: no files */
-    size_t most; /* records in memory, and as many of scratch */
+    size_t most; /* records in memory; as many more of scratch */
     bm_run_record *records;
     size_t n, cap;
     bm_spill_file *file;
     run *runs;
     size_t n_runs, cap_runs;
-    size_t *heap; /* of runs that are not at their end */
+    size_t *heap; /* runs that are not at their end, the one with the least record first */
     size_t n_heap;
     bm_run_record *blocks;
     size_t cap_blocks;
     uint64_t n_added, spilled;
-    size_t next; /* in memory only: the record to give */
+    size_t next; /* without files: the record to give next */
     bool reading;
 };
 
@@ -121,11 +121,11 @@ static bm_status sort_memory(bm_sorted_runs *runs, bm_error *err)
 
 /* --- runs --- */
 
+/* A run that begins at the end of the file; the caller counts it once it is written. */
 static bm_status new_run(bm_sorted_runs *runs, run **out, bm_error *err)
 {
-    void *all = runs->runs;
-    bm_status status = bm_grow(&all, &runs->cap_runs, runs->n_runs + 1, sizeof *runs->runs, err);
-    runs->runs = all;
+    bm_status status =
+        bm_grow(&runs->runs, &runs->cap_runs, runs->n_runs + 1, sizeof *runs->runs, err);
     if (status == BM_OK && runs->file == NULL)
         status =
             bm_spill_open(runs->dir, BM_SPILL_RUN, BLOCK_BYTES + BM_SPILL_RECORD, &runs->file, err);
@@ -146,6 +146,7 @@ static bm_status add_block(bm_sorted_runs *runs, run *r, const bm_run_record *re
 
 /* --- merging --- */
 
+/* Read the block of the run's next record. */
 static bm_status load_block(bm_sorted_runs *runs, run *r, bm_error *err)
 {
     uint64_t block = r->at / BLOCK_RECORDS, left = r->n - r->at;
@@ -187,11 +188,8 @@ static void sink(bm_sorted_runs *runs, size_t at)
 
 static bm_status merge_begin(bm_sorted_runs *runs, bm_error *err)
 {
-    bm_status status = BM_OK;
-    void *blocks = runs->blocks;
-    status = bm_grow(&blocks, &runs->cap_blocks, runs->n_runs * BLOCK_RECORDS, sizeof *runs->blocks,
-                     err);
-    runs->blocks = blocks;
+    bm_status status = bm_grow(&runs->blocks, &runs->cap_blocks, runs->n_runs * BLOCK_RECORDS,
+                               sizeof *runs->blocks, err);
     bm_free(runs->heap);
     runs->heap = bm_alloc(runs->n_runs, sizeof *runs->heap);
     runs->n_heap = 0;
@@ -225,7 +223,7 @@ static bm_status merge_next(bm_sorted_runs *runs, bm_run_record *out, bm_error *
     return status;
 }
 
-/* All runs become one, in a new file. */
+/* Merge all runs into one, in a new file. */
 static bm_status merge_all(bm_sorted_runs *runs, bm_error *err)
 {
     bm_sorted_runs merged = {.dir = runs->dir};
@@ -262,7 +260,7 @@ static bm_status merge_all(bm_sorted_runs *runs, bm_error *err)
     return BM_OK;
 }
 
-/* As many runs as blocks of them fit into the memory, 2 at least. */
+/* How many runs can be merged at once: one block of each fits into the memory. 2 at least. */
 static size_t fan_in(const bm_sorted_runs *runs)
 {
     size_t blocks = 2 * runs->most / BLOCK_RECORDS;
@@ -271,7 +269,7 @@ static size_t fan_in(const bm_sorted_runs *runs)
 
 /* --- adding --- */
 
-/* Write what is in memory as a run. */
+/* Write the records in memory as a run. */
 static bm_status spill(bm_sorted_runs *runs, bm_error *err)
 {
     run *r;

@@ -3,8 +3,8 @@
  *
  * Records gather in memory. Where they fill their share, they are sorted and written as a run; at
  * the end all runs are merged while they are read. What fits is sorted in memory, and no file is
- * made. Records of equal keys come in the order in which they were added. Nothing but the order
- * depends on the memory given.
+ * made. Records of equal keys come in the order in which they were added. What comes does not
+ * depend on the memory given.
  *
  * Threads: one at a time. */
 #ifndef BM_SPILL_SORTED_RUNS_H

@@ -69,14 +69,14 @@ static bm_status make_prefixes(job *j, bm_error *err)
 /* The whole of it, with counts in one part and edges in runs. */
 static bm_status match_all(job *j, bm_error *err)
 {
-    bm_match match = {.corpus = &j->corpus,
-                      .pool = j->sets->pool,
-                      .meter = &j->sets->meter,
-                      .verify = BM_VERIFY_EXACT,
-                      .threshold = .3,
-                      .all_candidates = true};
+    bm_match match = {.settings = {.corpus = &j->corpus,
+                                   .pool = j->sets->pool,
+                                   .meter = &j->sets->meter,
+                                   .verify = BM_VERIFY_EXACT,
+                                   .threshold = .3,
+                                   .all_candidates = true}};
     bm_status status = bm_match_run(&match, err);
-    j->result = match.n_edges_found;
+    j->result = match.result.counts.edges;
     bm_match_reset(&match);
     return status;
 }

@@ -325,16 +325,16 @@ static void test_all_pairs_in_file(void)
         check(bm_pool_open(run == 0 ? 1 : 5, &pool, NULL) == BM_OK, "pool opens");
         check(fill_corpus(&corpus), "a corpus in a file");
         prefixes[run] = sum_prefixes(&corpus, pool, &meter);
-        bm_match match = {.corpus = &corpus,
-                          .pool = pool,
-                          .meter = &meter,
-                          .verify = BM_VERIFY_EXACT,
-                          .threshold = .5,
-                          .all_candidates = true};
+        bm_match match = {.settings = {.corpus = &corpus,
+                                       .pool = pool,
+                                       .meter = &meter,
+                                       .verify = BM_VERIFY_EXACT,
+                                       .threshold = .5,
+                                       .all_candidates = true}};
         corpus.cfg.memory = 16 << 20;
         check(bm_match_run(&match, NULL) == BM_OK, "all pairs of a corpus in a file");
-        edges[run] = match.n_edges_found;
-        candidates[run] = match.n_candidates;
+        edges[run] = match.result.counts.edges;
+        candidates[run] = match.result.counts.candidates;
         bm_match_reset(&match);
         bm_corpus_reset(&corpus);
         bm_pool_close(pool);

@@ -23,6 +23,7 @@
 #include "pipeline/checkpoint/checkpoint_line.h"
 #include "pipeline/checkpoint/checkpoint_save.h"
 #include "model/file_names.h"
+#include "spill/spill_saved.h"
 
 #define SHOWN_BYTES 512   /* of a path in a message */
 #define START_RATE  400e6 /* bytes a second, until saving was timed */
@@ -222,8 +223,11 @@ static bm_status reopen(const bm_checkpoint *checkpoint, bm_spill_kind kind, bm_
         checkpoint->dir, docs ? BM_CHECKPOINT_DOCS : BM_CHECKPOINT_MATCH, &path, err);
     if (status == BM_OK)
         status =
-            bm_spill_reopen(path, kind, BM_CHECKPOINT_BUFFER, docs ? s->docs_bytes : s->match_bytes,
-                            docs ? s->docs_records : s->match_records, out, err);
+            bm_spill_reopen(&(bm_spill_saved){.path = path,
+                                              .kind = kind,
+                                              .bytes = docs ? s->docs_bytes : s->match_bytes,
+                                              .records = docs ? s->docs_records : s->match_records},
+                            BM_CHECKPOINT_BUFFER, out, err);
     bm_free(path);
     return status;
 }
@@ -330,7 +334,7 @@ bm_status bm_checkpoint_match(bm_checkpoint *checkpoint, bm_match *match, bm_err
  * between would leave them where nobody looks. From the line on there is nothing to go on from. */
 bm_status bm_checkpoint_commit(bm_checkpoint *checkpoint, bm_error *err)
 {
-    bool kept = checkpoint->corpus != NULL && checkpoint->corpus->files.kept;
+    bool kept = checkpoint->corpus != NULL && bm_corpus_sets_have_name(checkpoint->corpus);
     bm_status status = bm_out_dir_ready(checkpoint->dir, err);
     if (status != BM_OK)
         return status;
@@ -382,7 +386,7 @@ void bm_checkpoint_close(bm_checkpoint *checkpoint, bm_status status, bm_error *
         bm_out_dir_preserve(checkpoint->dir, keep);
         if (may_go_on(status))
             say_kept(checkpoint, status, err);
-        if (!keep && checkpoint->corpus != NULL && checkpoint->corpus->files.kept)
+        if (!keep && checkpoint->corpus != NULL && bm_corpus_sets_have_name(checkpoint->corpus))
             (void)unlink(checkpoint->sets_path);
     } else if (checkpoint->dir != NULL && status == BM_ERR_CANCELLED) {
         say_kept(checkpoint, status, err);

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "pipeline/corpus/corpus_save.h"
+#include "spill/spill_saved.h"
 
 #define BLOCK_BYTES ((size_t)1 << 20) /* of columns, about */
 #define BLOCK_LEAST 64u               /* documents */
@@ -44,7 +45,7 @@ static copies_as copies_of(const bm_corpus *corpus)
 {
     if (corpus == NULL)
         return COPIES_NONE;
-    return corpus->sequence != NULL ? COPIES_SEQUENCE : COPIES_REP;
+    return corpus->copies.sequence != NULL ? COPIES_SEQUENCE : COPIES_REP;
 }
 
 static size_t column_bytes(const bm_checkpoint_documents *what)
@@ -94,7 +95,8 @@ static bm_status put_copies(const bm_corpus *corpus, const block_header *h, bm_b
 {
     size_t n = (size_t)h->n;
     if (h->copies == COPIES_SEQUENCE)
-        return bm_buf_add(out, corpus->sequence + h->first, n * sizeof *corpus->sequence, err);
+        return bm_buf_add(out, corpus->copies.sequence + h->first,
+                          n * sizeof *corpus->copies.sequence, err);
     if (h->copies == COPIES_REP)
         return bm_buf_add(out, corpus->rep + h->first, n * sizeof *corpus->rep, err);
     return BM_OK;

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "spill/spill_saved.h"
+#include "model/pair_order.h"
 
 #define BLOCK_DOCS 32768u
 
@@ -18,20 +20,22 @@ typedef struct match_header {
 
 static bm_status save_groups(bm_match *match, bm_spill_file *file, bm_buf *out, bm_error *err)
 {
-    size_t n_docs = match->corpus->n;
+    size_t n_docs = match->settings.corpus->n;
     bm_status status = BM_OK;
     for (size_t at = 0; status == BM_OK && at < n_docs; at += BLOCK_DOCS) {
         size_t n = n_docs - at < BLOCK_DOCS ? n_docs - at : BLOCK_DOCS;
         out->len = 0;
         status = bm_buf_reserve(out, n * (2 * sizeof(uint32_t) + sizeof(double)), err);
         for (size_t i = 0; status == BM_OK && i < n; i++) {
-            uint32_t root = bm_union_find_root(&match->groups, (uint32_t)(at + i));
+            uint32_t root = bm_union_find_root(&match->result.groups, (uint32_t)(at + i));
             status = bm_buf_add(out, &root, sizeof root, err);
         }
-        if (status == BM_OK && match->earlier != NULL)
-            status = bm_buf_add(out, match->earlier + at, n * sizeof *match->earlier, err);
-        if (status == BM_OK && match->earlier != NULL)
-            status = bm_buf_add(out, match->to_earlier + at, n * sizeof *match->to_earlier, err);
+        if (status == BM_OK && match->result.earlier.docs != NULL)
+            status = bm_buf_add(out, match->result.earlier.docs + at,
+                                n * sizeof *match->result.earlier.docs, err);
+        if (status == BM_OK && match->result.earlier.docs != NULL)
+            status = bm_buf_add(out, match->result.earlier.similarities + at,
+                                n * sizeof *match->result.earlier.similarities, err);
         if (status == BM_OK)
             status = bm_spill_add(file, out->data, out->len, NULL, err);
     }
@@ -51,9 +55,9 @@ static bm_status save_edge(bm_spill_file *file, bm_buf *out, const bm_pair *edge
 static bm_status save_runs(bm_match *match, bm_spill_file *file, bm_buf *out, bm_error *err)
 {
     bm_run_record record;
-    bm_status status = bm_sorted_runs_begin(match->edge_runs, err);
+    bm_status status = bm_sorted_runs_begin(match->result.edges.runs, err);
     while (status == BM_OK) {
-        status = bm_sorted_runs_next(match->edge_runs, &record, err);
+        status = bm_sorted_runs_next(match->result.edges.runs, &record, err);
         bm_pair edge = {(uint32_t)(record.key >> 32), (uint32_t)record.key,
                         bm_edge_similarity(record.value)};
         if (status == BM_OK)
@@ -66,29 +70,29 @@ static bm_status save_edges(bm_match *match, bm_spill_file *file, bm_buf *out, b
 {
     bm_status status = BM_OK;
     out->len = 0;
-    if (match->edge_runs != NULL)
+    if (match->result.edges.runs != NULL)
         status = save_runs(match, file, out, err);
-    for (size_t i = 0; status == BM_OK && i < match->n_edges; i++)
-        status = save_edge(file, out, &match->edges[i], err);
+    for (size_t i = 0; status == BM_OK && i < match->result.edges.n; i++)
+        status = save_edge(file, out, &match->result.edges.list[i], err);
     return status == BM_OK && out->len > 0 ? bm_spill_add(file, out->data, out->len, NULL, err)
                                            : status;
 }
 
 bm_status bm_checkpoint_matches_save(bm_match *match, bm_spill_file *file, bm_error *err)
 {
-    match_header h = {.n_docs = match->corpus->n,
-                      .n_edges = match->only_groups ? 0 : match->n_edges_found,
-                      .n_candidates = match->n_candidates,
-                      .n_verified = match->n_verified,
-                      .n_edges_found = match->n_edges_found,
-                      .n_not_compared = match->n_not_compared,
-                      .only_groups = match->only_groups,
-                      .earlier = match->earlier != NULL};
+    match_header h = {.n_docs = match->settings.corpus->n,
+                      .n_edges = match->settings.only_groups ? 0 : match->result.counts.edges,
+                      .n_candidates = match->result.counts.candidates,
+                      .n_verified = match->result.counts.verified,
+                      .n_edges_found = match->result.counts.edges,
+                      .n_not_compared = match->result.counts.not_compared,
+                      .only_groups = match->settings.only_groups,
+                      .earlier = match->result.earlier.docs != NULL};
     bm_buf out = {0};
     bm_status status = bm_spill_add(file, &h, sizeof h, NULL, err);
     if (status == BM_OK)
-        status = match->only_groups ? save_groups(match, file, &out, err)
-                                    : save_edges(match, file, &out, err);
+        status = match->settings.only_groups ? save_groups(match, file, &out, err)
+                                             : save_edges(match, file, &out, err);
     bm_buf_reset(&out);
     return status == BM_OK ? bm_spill_flush(file, err) : status;
 }
@@ -114,9 +118,9 @@ static bm_status load_header(loading *l, const void *data, size_t len, bm_error 
         return damaged("lengths", err);
     memcpy(&l->header, data, sizeof l->header);
     l->has_header = true;
-    if (l->header.n_docs != match->corpus->n ||
-        (l->header.only_groups != 0) != match->only_groups ||
-        (l->header.earlier != 0) != (match->earlier != NULL))
+    if (l->header.n_docs != match->settings.corpus->n ||
+        (l->header.only_groups != 0) != match->settings.only_groups ||
+        (l->header.earlier != 0) != (match->result.earlier.docs != NULL))
         return damaged("numbers", err);
     return BM_OK;
 }
@@ -125,10 +129,10 @@ static bm_status load_groups(loading *l, const void *data, size_t len, bm_error 
 {
     bm_match *match = l->match;
     size_t one = sizeof(uint32_t);
-    if (match->earlier != NULL)
-        one += sizeof *match->earlier + sizeof *match->to_earlier;
+    if (match->result.earlier.docs != NULL)
+        one += sizeof *match->result.earlier.docs + sizeof *match->result.earlier.similarities;
     size_t n = len / one, at = (size_t)l->n;
-    if (n * one != len || n > match->corpus->n - at)
+    if (n * one != len || n > match->settings.corpus->n - at)
         return damaged("groups", err);
     const char *from = data;
     for (size_t i = 0; i < n; i++, from += sizeof(uint32_t)) {
@@ -136,12 +140,13 @@ static bm_status load_groups(loading *l, const void *data, size_t len, bm_error 
         memcpy(&root, from, sizeof root);
         if (root > at + i)
             return damaged("labels", err);
-        bm_union_find_link(&match->groups, (uint32_t)(at + i), root);
+        bm_union_find_link(&match->result.groups, (uint32_t)(at + i), root);
     }
-    if (match->earlier != NULL) {
-        memcpy(match->earlier + at, from, n * sizeof *match->earlier);
-        from += n * sizeof *match->earlier;
-        memcpy(match->to_earlier + at, from, n * sizeof *match->to_earlier);
+    if (match->result.earlier.docs != NULL) {
+        memcpy(match->result.earlier.docs + at, from, n * sizeof *match->result.earlier.docs);
+        from += n * sizeof *match->result.earlier.docs;
+        memcpy(match->result.earlier.similarities + at, from,
+               n * sizeof *match->result.earlier.similarities);
     }
     l->n += n;
     return BM_OK;
@@ -154,10 +159,10 @@ static bm_status load_edges(loading *l, const void *data, size_t len, bm_error *
     if (n * sizeof *edges != len)
         return damaged("edges", err);
     for (size_t i = 0; i < n; i++)
-        if (edges[i].a >= edges[i].b || edges[i].b >= l->match->corpus->n)
+        if (edges[i].a >= edges[i].b || edges[i].b >= l->match->settings.corpus->n)
             return damaged("edges", err);
     l->n += n;
-    return bm_match_add(l->match, edges, n, err);
+    return bm_edges_take(l->match, edges, n, err);
 }
 
 static bm_status load_block(void *ctx, uint64_t place, const void *data, size_t len, bm_error *err)
@@ -166,7 +171,8 @@ static bm_status load_block(void *ctx, uint64_t place, const void *data, size_t 
     (void)place;
     if (!l->has_header)
         return load_header(l, data, len, err);
-    return l->match->only_groups ? load_groups(l, data, len, err) : load_edges(l, data, len, err);
+    return l->match->settings.only_groups ? load_groups(l, data, len, err)
+                                          : load_edges(l, data, len, err);
 }
 
 bm_status bm_checkpoint_matches_load(bm_match *match, const bm_spill_file *file, bm_error *err)
@@ -175,21 +181,22 @@ bm_status bm_checkpoint_matches_load(bm_match *match, const bm_spill_file *file,
     bm_status status = bm_match_begin(match, err);
     if (status == BM_OK)
         status = bm_spill_walk(file, load_block, &l, err);
-    uint64_t expected = match->only_groups ? l.header.n_docs : l.header.n_edges;
+    uint64_t expected = match->settings.only_groups ? l.header.n_docs : l.header.n_edges;
     if (status == BM_OK && (!l.has_header || l.n != expected))
         status = damaged("counts", err);
     if (status != BM_OK)
         return status;
-    match->n_candidates = l.header.n_candidates;
-    match->n_verified = l.header.n_verified;
-    match->n_edges_found = l.header.n_edges_found;
-    match->n_not_compared = l.header.n_not_compared;
+    match->result.counts.candidates = l.header.n_candidates;
+    match->result.counts.verified = l.header.n_verified;
+    match->result.counts.edges = l.header.n_edges_found;
+    match->result.counts.not_compared = l.header.n_not_compared;
     bm_match_end(match);
-    if (match->n_not_compared > 0)
-        bm_meter_log(match->meter, BM_LOG_WARNING,
+    if (match->result.counts.not_compared > 0)
+        bm_meter_log(match->settings.meter, BM_LOG_WARNING,
                      "up to %llu pairs of crowded buckets were not compared (--pairs compares all)",
-                     (unsigned long long)match->n_not_compared);
-    return match->verify == BM_VERIFY_NONE /* grouping asks for common bands */
-               ? bm_corpus_keyset(match->corpus, match->pool, &match->keys, err)
+                     (unsigned long long)match->result.counts.not_compared);
+    return match->settings.verify == BM_VERIFY_NONE /* grouping asks for common bands */
+               ? bm_corpus_keyset(match->settings.corpus, match->settings.pool, &match->result.keys,
+                                  err)
                : BM_OK;
 }

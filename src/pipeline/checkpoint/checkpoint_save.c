@@ -14,6 +14,7 @@
 #include "pipeline/checkpoint/checkpoint_matches.h"
 #include "pipeline/checkpoint/checkpoint_identity.h"
 #include "pipeline/checkpoint/checkpoint_line.h"
+#include "spill/spill_saved.h"
 
 #define SAVE_FOLD   20.0                 /* seconds of work for one of saving */
 #define SAVE_LEAST  10.0                 /* seconds */
@@ -56,7 +57,7 @@ static bm_status open_state(bm_checkpoint *checkpoint, const char *name, bm_spil
         status =
             bm_spill_open(bm_out_dir_work(checkpoint->dir), kind, BM_CHECKPOINT_BUFFER, out, err);
     if (status == BM_OK)
-        status = bm_spill_persist(*out, path, err);
+        status = bm_spill_save_as(*out, path, err);
     bm_free(path);
     return status;
 }
@@ -112,8 +113,8 @@ static bm_status write_documents(bm_checkpoint *checkpoint, bm_checkpoint_saved 
     s->docs_bytes = bm_spill_bytes(checkpoint->docs_file);
     s->docs_records = bm_spill_records(checkpoint->docs_file);
     if (checkpoint->corpus != NULL) {
-        s->sets_bytes = checkpoint->corpus->files.saved_bytes;
-        s->sets_records = checkpoint->corpus->files.saved_records;
+        s->sets_bytes = checkpoint->corpus->sets.saved.bytes;
+        s->sets_records = checkpoint->corpus->sets.saved.records;
     }
     return BM_OK;
 }
@@ -176,8 +177,9 @@ static uint64_t bytes_to_write(const bm_checkpoint *checkpoint)
             bytes += bm_corpus_unsaved_bytes(checkpoint->corpus);
     }
     if (checkpoint->match != NULL)
-        bytes += EDGE_BYTES * (checkpoint->match->only_groups ? checkpoint->job->docs.n
-                                                              : checkpoint->match->n_edges_found);
+        bytes += EDGE_BYTES * (checkpoint->match->settings.only_groups
+                                   ? checkpoint->job->docs.n
+                                   : checkpoint->match->result.counts.edges);
     return bytes;
 }
 

@@ -320,8 +320,12 @@ bm_status bm_settings_plan(bm_settings *settings, bm_error *err)
         sketch->perms = b->bands != 0 ? b->bands * b->rows : BM_PERMS_DEFAULT;
     if (b->bands == 0)
         return bm_band_plan_choose(b->threshold, b->recall, sketch->perms, &settings->plan, err);
-    return bm_band_plan_fixed(b->threshold, b->recall, sketch->perms, b->bands, b->rows,
-                              &settings->plan, err);
+    const bm_band_plan wanted = {.perms = sketch->perms,
+                                 .bands = b->bands,
+                                 .rows = b->rows,
+                                 .threshold = b->threshold,
+                                 .recall = b->recall};
+    return bm_band_plan_fixed(&wanted, &settings->plan, err);
 }
 
 const char *bm_job_kind_name(bm_job_kind kind)

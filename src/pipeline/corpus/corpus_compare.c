@@ -1,9 +1,9 @@
 /* corpus_compare.c -- similarities of pairs, wherever the sets lie.
  *
- * In memory: sort the sets that the pairs need and were not sorted yet, then compare. In a file: as
- * many pairs as their sets fit into the arena are taken at a time; their documents are listed once
- * each in ascending order, which is the order of their places on disk, read on all threads, sorted
- * and compared.
+ * Where sets are in memory, those that the pairs need are sorted unless they are, and compared.
+ * Where they are in a file, as many pairs are taken at a time as their sets fit into the arena;
+ * their documents are listed once each in ascending order, which is the order of their places on
+ * disk, read on all threads, sorted and compared.
  *
  *     pairs   (3,9) (3,20) (9,12) …        documents   3 9 12 20      data   -> arena
  *
@@ -25,11 +25,12 @@ typedef struct comparison {
     bm_corpus *corpus;
     bm_verify verify;
     double threshold;
+    bm_pool *pool;
     bm_pair *pairs;
     size_t n;
-    /* of sets in a file: those of the pairs at hand */
+    /* Where sets are in a file: the documents of the pairs at hand. */
     uint64_t *docs; /* distinct, ascending */
-    uint64_t *at;   /* where the set of each begins in the arena, in bytes; before that, scratch */
+    uint64_t *at;   /* byte of the arena where the set of each begins; scratch before that */
     size_t n_docs;
 } comparison;
 
@@ -37,9 +38,10 @@ typedef struct comparison {
 
 static const void *set_of(const comparison *c, uint32_t rep)
 {
-    if (c->corpus->files.sets == NULL)
-        return c->verify == BM_VERIFY_SIGNATURE ? (const void *)c->corpus->words[rep]
-                                                : (const void *)c->corpus->hashes[rep];
+    const bm_corpus_sets *sets = &c->corpus->sets;
+    if (!bm_corpus_sets_in_file(c->corpus))
+        return c->verify == BM_VERIFY_SIGNATURE ? (const void *)sets->words[rep]
+                                                : (const void *)sets->hashes[rep];
     size_t begin = 0, end = c->n_docs;
     while (end - begin > 1) {
         size_t middle = begin + (end - begin) / 2;
@@ -48,7 +50,7 @@ static const void *set_of(const comparison *c, uint32_t rep)
         else
             end = middle;
     }
-    return c->corpus->files.arena + c->at[begin];
+    return sets->arena + c->at[begin];
 }
 
 static double similarity(const comparison *c, uint32_t a, uint32_t b)
@@ -78,14 +80,14 @@ static bm_status compare_range(void *ctx, uint32_t thread, size_t begin, size_t 
     return BM_OK;
 }
 
-static bm_status compare(comparison *c, bm_pool *pool, bm_error *err)
+static bm_status compare(comparison *c, bm_error *err)
 {
     if (c->n <= PAIR_GRAIN) /* not worth waking anybody */
         return compare_range(c, 0, 0, c->n, err);
-    return bm_pool_for(pool, (bm_pool_split){c->n, PAIR_GRAIN}, compare_range, c, err);
+    return bm_pool_for(c->pool, (bm_pool_split){c->n, PAIR_GRAIN}, compare_range, c, err);
 }
 
-/* --- sets in a file --- */
+/* --- sets in a file: of the documents of as many pairs as fit --- */
 
 static size_t set_len(const comparison *c, uint64_t rep)
 {
@@ -94,7 +96,7 @@ static size_t set_len(const comparison *c, uint64_t rep)
                                             : corpus->sizes[rep] * sizeof(uint64_t);
 }
 
-/* List the documents of the first c->n pairs; the bytes of their sets. */
+/* List the documents of the first c->n pairs; how many bytes their sets have. */
 static uint64_t list_docs(comparison *c)
 {
     size_t n = 0;
@@ -103,14 +105,14 @@ static uint64_t list_docs(comparison *c)
         c->docs[n++] = c->corpus->rep[c->pairs[i].a];
         c->docs[n++] = c->corpus->rep[c->pairs[i].b];
     }
-    bm_hashes_sort(c->docs, n, c->at); /* whatever the numbers mean */
+    bm_hashes_sort(c->docs, n, c->at); /* numbers of documents here */
     c->n_docs = bm_hashes_distinct(c->docs, n);
     for (size_t i = 0; i < c->n_docs; i++)
         bytes += set_len(c, c->docs[i]);
     return bytes;
 }
 
-/* Take as many of the next `left` pairs as fit, one at least. */
+/* Take as many of the next `left` pairs as fit, one at least; how many bytes their sets have. */
 static uint64_t take(comparison *c, size_t left)
 {
     uint64_t most = c->corpus->cfg.budget.arena;
@@ -128,7 +130,6 @@ static bm_status read_sets(void *ctx, uint32_t thread, size_t begin, size_t end,
 {
     (void)thread;
     comparison *c = ctx;
-    const bm_corpus_files *files = &c->corpus->files;
     size_t largest = 0;
     for (size_t i = begin; i < end; i++)
         largest = set_len(c, c->docs[i]) > largest ? set_len(c, c->docs[i]) : largest;
@@ -139,9 +140,9 @@ static bm_status read_sets(void *ctx, uint32_t thread, size_t begin, size_t end,
     bm_status status = BM_OK;
     for (size_t i = begin; status == BM_OK && i < end; i++) {
         size_t len = set_len(c, c->docs[i]);
-        void *to = files->arena + c->at[i];
+        void *to = c->corpus->sets.arena + c->at[i];
         if (len > 0)
-            status = bm_spill_read(files->sets, files->places[c->docs[i]], to, len, err);
+            status = bm_corpus_read_set(c->corpus, c->docs[i], to, len, err);
         if (status == BM_OK && sorts)
             bm_hashes_sort(to, len / sizeof *scratch, scratch);
     }
@@ -149,27 +150,27 @@ static bm_status read_sets(void *ctx, uint32_t thread, size_t begin, size_t end,
     return status;
 }
 
-static bm_status load(comparison *c, uint64_t bytes, bm_pool *pool, bm_error *err)
+static bm_status load(comparison *c, uint64_t bytes, bm_error *err)
 {
-    bm_corpus_files *files = &c->corpus->files;
-    if (bytes > files->cap_arena) {
-        bm_free(files->arena);
-        files->cap_arena = 0;
-        files->arena = bm_alloc((size_t)bytes, 1);
-        if (files->arena == NULL)
+    bm_corpus_sets *sets = &c->corpus->sets;
+    if (bytes > sets->cap_arena) {
+        bm_free(sets->arena);
+        sets->cap_arena = 0;
+        sets->arena = bm_alloc((size_t)bytes, 1);
+        if (sets->arena == NULL)
             return bm_fail_nomem(err, (size_t)bytes);
-        files->cap_arena = (size_t)bytes;
+        sets->cap_arena = (size_t)bytes;
     }
     uint64_t at = 0;
     for (size_t i = 0; i < c->n_docs; i++) {
         c->at[i] = at;
         at += set_len(c, c->docs[i]);
     }
-    files->bytes_back += bytes;
-    return bm_pool_for(pool, (bm_pool_split){c->n_docs, DOC_GRAIN}, read_sets, c, err);
+    sets->bytes_back += bytes;
+    return bm_pool_for(c->pool, (bm_pool_split){c->n_docs, DOC_GRAIN}, read_sets, c, err);
 }
 
-static bm_status compare_from_file(comparison *c, size_t n, bm_pool *pool, bm_error *err)
+static bm_status compare_from_file(comparison *c, size_t n, bm_error *err)
 {
     bm_status status = BM_OK;
     c->docs = bm_alloc(2 * n, sizeof *c->docs);
@@ -178,9 +179,9 @@ static bm_status compare_from_file(comparison *c, size_t n, bm_pool *pool, bm_er
         status = bm_fail_nomem(err, 2 * n * (sizeof *c->docs + sizeof *c->at));
     for (size_t left = n; status == BM_OK && left > 0; left -= c->n) {
         uint64_t bytes = take(c, left);
-        status = load(c, bytes, pool, err);
+        status = load(c, bytes, err);
         if (status == BM_OK)
-            status = compare(c, pool, err);
+            status = compare(c, err);
         c->pairs += c->n;
     }
     bm_free(c->docs);
@@ -188,20 +189,24 @@ static bm_status compare_from_file(comparison *c, size_t n, bm_pool *pool, bm_er
     return status;
 }
 
-bm_status bm_corpus_compare(bm_corpus *corpus, bm_verify verify, double threshold, bm_pair *pairs,
-                            size_t n, bm_pool *pool, bm_error *err)
+bm_status bm_corpus_compare(bm_corpus *corpus, const bm_comparison *how, bm_pair *pairs, size_t n,
+                            bm_error *err)
 {
-    comparison c = {
-        .corpus = corpus, .verify = verify, .threshold = threshold, .pairs = pairs, .n = n};
+    comparison c = {.corpus = corpus,
+                    .verify = how->verify,
+                    .threshold = how->threshold,
+                    .pool = how->pool,
+                    .pairs = pairs,
+                    .n = n};
     bm_status status = BM_OK;
-    if (verify == BM_VERIFY_NONE) {
+    if (how->verify == BM_VERIFY_NONE) {
         for (size_t i = 0; i < n; i++)
             pairs[i].similarity = NAN;
         return BM_OK;
     }
-    if (corpus->files.sets != NULL)
-        return n == 0 ? BM_OK : compare_from_file(&c, n, pool, err);
-    if (verify == BM_VERIFY_EXACT)
-        status = bm_corpus_sort(corpus, pairs, n, pool, err);
-    return status == BM_OK ? compare(&c, pool, err) : status;
+    if (bm_corpus_sets_in_file(corpus))
+        return n == 0 ? BM_OK : compare_from_file(&c, n, err);
+    if (how->verify == BM_VERIFY_EXACT)
+        status = bm_corpus_sort(corpus, pairs, n, how->pool, err);
+    return status == BM_OK ? compare(&c, err) : status;
 }

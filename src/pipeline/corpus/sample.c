@@ -1,11 +1,11 @@
-/* sample.c -- keep the N least priorities in a heap, with what the corpus will want of each.
+/* sample.c -- the N least priorities in a heap, with what the corpus will want of each.
  *
  * A document that comes when its priority is among the N least so far is copied; one that it
  * pushes out is freed. Of M documents N (1 + ln(M/N)) are copied, so a sample of a long input costs
  * little more than reading it. The ids of all documents stay in the table until the end, because a
  * repeated id is an error in or out of the sample.
  *
- * Memory: the sets of N documents, and the table. One thread: the ordered end of the flow. */
+ * Memory: the sets of N documents, and the table. One thread: the ordered end of the ingest. */
 #include "pipeline/corpus/sample.h"
 
 #include <stdlib.h>
@@ -49,9 +49,9 @@ static bool goes_first(const bm_sampled *x, const bm_sampled *y)
 
 static void swap(bm_sampled *x, bm_sampled *y)
 {
-    bm_sampled kept = *x;
+    bm_sampled was_x = *x;
     *x = *y;
-    *y = kept;
+    *y = was_x;
 }
 
 static void sift_up(bm_sampled *heap, size_t at)
@@ -115,10 +115,8 @@ bm_status bm_sample_add(void *ctx, const bm_ingest_batch *batch, size_t first_ro
         bool full = sample->n == sample->wanted;
         if (full && (sample->n == 0 || !goes_first(&sample->docs[0], &doc)))
             continue;
-        void *docs = sample->docs;
         if (!full)
-            status = bm_grow(&docs, &sample->cap, sample->n + 1, sizeof *sample->docs, err);
-        sample->docs = docs;
+            status = bm_grow(&sample->docs, &sample->cap, sample->n + 1, sizeof *sample->docs, err);
         if (status == BM_OK)
             status = copy(sample, batch, i, &doc, err);
         if (status != BM_OK)
@@ -138,7 +136,7 @@ bm_status bm_sample_add(void *ctx, const bm_ingest_batch *batch, size_t first_ro
                                   sample->bytes + sample->cap * sizeof *sample->docs, err);
 }
 
-/* --- finishing --- */
+/* --- to the corpus --- */
 
 static int by_row(const void *x, const void *y)
 {
@@ -146,31 +144,32 @@ static int by_row(const void *x, const void *y)
     return a < b ? -1 : a > b;
 }
 
-static bm_status keep_rows(const bm_sample *sample, bm_doc_table *docs, bm_error *err)
+/* Leave only the rows of the sample in `docs`. */
+static bm_status select_rows(const bm_sample *sample, bm_doc_table *docs, bm_error *err)
 {
-    bm_doc_table kept = {.number_duplicates = docs->number_duplicates};
+    bm_doc_table selected = {.number_duplicates = docs->number_duplicates};
     bm_status status = BM_OK;
     for (size_t i = 0; status == BM_OK && i < sample->n; i++) {
         size_t row = (size_t)sample->docs[i].row;
         bm_str id = bm_doc_table_id(docs, row);
-        const bm_doc_id hashed = {id, XXH3_64bits(id.data, id.len)};
-        status = bm_doc_table_add(&kept, &docs->rows[row], hashed, "", err);
+        status = bm_doc_table_add(&selected, &docs->rows[row],
+                                  (bm_doc_id){id, XXH3_64bits(id.data, id.len)}, "", err);
     }
     if (status != BM_OK) {
-        bm_doc_table_reset(&kept);
+        bm_doc_table_reset(&selected);
         return status;
     }
-    kept.skipped = docs->skipped;
-    kept.n_skipped = docs->n_skipped;
-    kept.cap_skipped = docs->cap_skipped;
+    selected.skipped = docs->skipped;
+    selected.n_skipped = docs->n_skipped;
+    selected.cap_skipped = docs->cap_skipped;
     docs->skipped = NULL;
     docs->n_skipped = docs->cap_skipped = 0;
     bm_doc_table_reset(docs);
-    *docs = kept;
+    *docs = selected;
     return BM_OK;
 }
 
-/* Room in `batch` for the documents first … end-1. */
+/* Make room in `batch` for the documents first … end-1 of the sample. */
 static bm_status make_batch(const bm_sample *sample, size_t first, size_t end,
                             bm_ingest_batch *batch, bm_error *err)
 {
@@ -216,7 +215,7 @@ bm_status bm_sample_finish(bm_sample *sample, bm_doc_table *docs, bm_error *err)
     bm_ingest_batch batch = {0};
     if (sample->n > 1)
         qsort(sample->docs, sample->n, sizeof *sample->docs, by_row);
-    bm_status status = keep_rows(sample, docs, err);
+    bm_status status = select_rows(sample, docs, err);
     for (size_t i = 0; status == BM_OK && i < sample->n; i += BATCH_DOCS) {
         size_t end = sample->n - i < BATCH_DOCS ? sample->n : i + BATCH_DOCS;
         status = make_batch(sample, i, end, &batch, err);

@@ -1,4 +1,4 @@
-/* sample.h -- a uniform sample of the documents that a flow delivers, in one pass (--sample N).
+/* sample.h -- a uniform sample of the documents that an ingest delivers, in one pass (--sample N).
  *
  * Document i of the input, counted from 0, gets the priority that SplitMix64, seeded with the
  * sample's seed, gives as its output number i; the N least are the sample (of equal ones, the

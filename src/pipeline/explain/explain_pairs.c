@@ -21,6 +21,7 @@
 #include "pipeline/match/match.h"
 #include "io/results/pair_file.h"
 #include "model/file_names.h"
+#include "model/pair_order.h"
 
 #define BYTES_A_PAIR 88u
 #define ROWS_A_LOOK  65536u

@@ -70,8 +70,12 @@ static bm_status settle_plan(const bm_find_options *options, bm_band_plan *plan,
     if (bands->bands == 0)
         return bm_band_plan_choose(bands->threshold, bands->recall, options->sketch.perms, plan,
                                    err);
-    return bm_band_plan_fixed(bands->threshold, bands->recall, options->sketch.perms, bands->bands,
-                              bands->rows, plan, err);
+    const bm_band_plan wanted = {.perms = options->sketch.perms,
+                                 .bands = bands->bands,
+                                 .rows = bands->rows,
+                                 .threshold = bands->threshold,
+                                 .recall = bands->recall};
+    return bm_band_plan_fixed(&wanted, plan, err);
 }
 
 /* The steps, with the time that each took. */

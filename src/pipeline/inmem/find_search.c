@@ -118,7 +118,13 @@ bm_status bm_finder_search(bm_finder *finder, bm_error *err)
                                .keys = (const uint64_t *const *)finder->keys,
                                .skip = finder->skip};
         bm_meter_stage(&finder->meter, "bucket", "bands");
-        status = bm_candidates(&keys, finder->pool, CHUNK, on_candidates, finder, &callbacks, err);
+        status = bm_candidates(&(bm_candidates_job){.keys = &keys,
+                                                    .pool = finder->pool,
+                                                    .chunk = CHUNK,
+                                                    .fn = on_candidates,
+                                                    .ctx = finder,
+                                                    .callbacks = &callbacks},
+                               err);
     }
     finder->out->stats.edges = finder->out->n;
     return status;

@@ -21,6 +21,7 @@
 #include "base/error.h"
 #include "base/sized_struct.h"
 #include "io/json/json_write.h"
+#include "lsh/stars.h"
 #include "lsh/union_find.h"
 #include "pipeline/inmem/group.h"
 #include "pipeline/jobs/cluster_groups.h"
@@ -31,6 +32,7 @@
 #include "base/meter.h"
 #include "io/results/pair_file.h"
 #include "io/results/result_tables.h"
+#include "model/pair_order.h"
 
 #define ROWS_A_LOOK 65536u /* rows between two looks at progress and cancelling */
 
@@ -188,7 +190,8 @@ static bm_status star_labels(cluster *c, uint64_t n_pairs, uint32_t *labels, bm_
         for (size_t i = 0; i < n; i++)
             order[i] = (uint32_t)(n - 1 - i);
     }
-    bm_status status = bm_group_stars(c->pairs, (size_t)n_pairs, n, order, labels, err);
+    bm_pair_list list = {.pairs = c->pairs, .n = (size_t)n_pairs, .n_docs = n};
+    bm_status status = bm_stars(list, order, labels, err);
     bm_free(order);
     return status;
 }

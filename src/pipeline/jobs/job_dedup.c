@@ -72,11 +72,12 @@ static bm_status group_and_write(const bm_pairing *pairing, bm_error *err)
 {
     bm_job *job = pairing->job;
     const bm_pair_settings *asked = &job->context.settings->pairs;
+    const bm_grouping_options options = {
+        .docs = &job->context.docs, .cluster = asked->cluster, .keep = asked->keep};
     bm_grouping grouping;
     uint64_t histogram[BM_HISTOGRAM_BINS] = {0};
     bm_job_context_stage(&job->context, "group", "documents");
-    bm_status status = bm_grouping_make(&pairing->match, &job->context.docs, asked->cluster,
-                                        asked->keep, &grouping, err);
+    bm_status status = bm_grouping_make(&pairing->match, &options, &grouping, err);
     if (status != BM_OK)
         return status;
     fill_counts(&job->context.counts, &grouping);

@@ -155,25 +155,27 @@ static bm_status find_edges(bm_pairing *pairing, bm_error *err)
     const bm_settings *s = context->settings;
     bm_doc_table_end_adding(&context->docs);
     bm_job_context_stage(context, "match", "bands");
-    pairing->match = (bm_match){.corpus = &pairing->corpus,
+    pairing->match =
+        (bm_match){.settings = {.corpus = &pairing->corpus,
                                 .pool = context->pool,
                                 .meter = &context->meter,
                                 .verify = s->pairs.verify,
                                 .threshold = s->bands.threshold,
                                 .only_groups = pairing->only_groups,
-                                .all_candidates = s->pairs.candidates == BM_CANDIDATES_ALL};
+                                .all_candidates = s->pairs.candidates == BM_CANDIDATES_ALL}};
     bm_status status = job->checkpoint.dir != NULL
                            ? bm_checkpoint_match(&job->checkpoint, &pairing->match, err)
                            : bm_match_run(&pairing->match, err);
-    context->story.verify_seconds = pairing->match.verify_seconds;
+    const bm_match_result *found = &pairing->match.result;
+    context->story.verify_seconds = found->counts.verify_seconds;
     context->story.corpus = &pairing->corpus;
-    if (pairing->match.edge_runs != NULL)
-        context->story.edge_bytes = bm_sorted_runs_spilled(pairing->match.edge_runs);
+    if (found->edges.runs != NULL)
+        context->story.edge_bytes = bm_sorted_runs_spilled(found->edges.runs);
     context->counts.identical = pairing->corpus.n_identical;
-    context->counts.candidates = pairing->match.n_candidates;
-    context->counts.verified = pairing->match.n_verified;
-    context->counts.edges = pairing->match.n_edges_found;
-    context->counts.not_compared = pairing->match.n_not_compared;
+    context->counts.candidates = found->counts.candidates;
+    context->counts.verified = found->counts.verified;
+    context->counts.edges = found->counts.edges;
+    context->counts.not_compared = found->counts.not_compared;
     return status;
 }
 

@@ -153,8 +153,9 @@ static bm_status load_block(const bm_settings *s, const bm_sign_dir *dir, const 
     for (size_t i = 0; status == BM_OK && i < n; i++)
         for (uint32_t j = 0; b->n_shingles[i] == 0 && j < bands; j++)
             b->keys[i * bands + j] = BM_NO_BAND_KEY;
-    return status == BM_OK ? bm_corpus_add_words(corpus, b->words, b->keys, b->n_shingles, n, err)
-                           : status;
+    const bm_signed_docs docs = {
+        .n = n, .words = b->words, .keys = b->keys, .n_shingles = b->n_shingles};
+    return status == BM_OK ? bm_corpus_add_words(corpus, &docs, err) : status;
 }
 
 bm_status bm_signature_inputs_words(const bm_signature_inputs *inputs, bm_job_context *context,

@@ -1,7 +1,7 @@
 /* all_pairs_counts.c -- a table of counters larger than memory.
  *
- * A shingle's counter is chosen by the leading bits of its mixed hash; those with the same first
- * part_bits are a part, whose counters do not depend on the others'.
+ * A shingle's counter is chosen by the leading bits of its mixed hash. Shingles whose first
+ * part_bits agree are a part: no other shingle touches their counters.
  *
  *     1. add     hashes go to the file, by part, a block of 2,048 at a time
  *                    [ part 0 | part 3 | part 0 | part 1 | … ]
@@ -9,8 +9,8 @@
  *                in the order of the blocks
  *     3. next    hashes come again in the same order, and take the next count of their part
  *
- * The whole table would be asked at random for every shingle; here everything is read and written
- * front to back, block-wise. Disk: 8 bytes a shingle, and 2 for its count.
+ * A whole table would be read at random, once for every shingle; here everything is read and
+ * written from front to back, block by block. Disk: 8 bytes a shingle, and 2 for its count.
  * Threads: one adds and asks; counting uses the pool. */
 #include "pipeline/match/all_pairs_counts.h"
 
@@ -27,8 +27,8 @@
 
 typedef struct part {
     uint64_t n;       /* shingles */
-    uint64_t at;      /* counts taken */
-    uint64_t *blocks; /* places: of the hashes, then of the counts */
+    uint64_t at;      /* counts that were taken */
+    uint64_t *blocks; /* places in the file of hashes, later in that of counts */
     size_t cap;
     uint64_t *hashes; /* the block being filled */
     uint16_t *counts; /* the block being asked */
@@ -45,14 +45,14 @@ struct bm_part_counts {
     uint64_t written;
 };
 
-/* A part being counted. */
+/* The part that is being counted. */
 typedef struct counting {
     bm_part_counts *all;
     part *part;
     bm_shingle_counts table;
     bool shared;
-    size_t first;     /* block of the batch */
-    uint16_t *counts; /* of a batch */
+    size_t first;     /* block of the batch at hand */
+    uint16_t *counts; /* of the batch at hand */
 } counting;
 
 uint64_t bm_part_counts_bytes(uint64_t n, unsigned table_bits, unsigned part_bits)
@@ -112,14 +112,14 @@ uint64_t bm_part_counts_written(const bm_part_counts *c)
     return c->written;
 }
 
-/* --- 1. --- */
+/* --- 1. add --- */
 
 static size_t n_blocks(const part *p)
 {
     return (size_t)((p->n + BLOCK - 1) / BLOCK);
 }
 
-/* Shingles of a block. */
+/* How many shingles a block has. */
 static size_t block_size(const part *p, size_t block)
 {
     uint64_t left = p->n - (uint64_t)block * BLOCK;
@@ -129,9 +129,7 @@ static size_t block_size(const part *p, size_t block)
 static bm_status write_block(bm_part_counts *c, part *p, bm_error *err)
 {
     size_t block = n_blocks(p) - 1, n = block_size(p, block);
-    void *blocks = p->blocks;
-    bm_status status = bm_grow(&blocks, &p->cap, block + 1, sizeof *p->blocks, err);
-    p->blocks = blocks;
+    bm_status status = bm_grow(&p->blocks, &p->cap, block + 1, sizeof *p->blocks, err);
     if (status == BM_OK)
         status =
             bm_spill_add(c->hash_file, p->hashes, n * sizeof *p->hashes, &p->blocks[block], err);
@@ -145,7 +143,7 @@ bm_status bm_part_counts_add(bm_part_counts *c, uint64_t mixed, bm_error *err)
     return p->n % BLOCK == 0 ? write_block(c, p, err) : BM_OK;
 }
 
-/* --- 2. --- */
+/* --- 2. end --- */
 
 static bm_status read_hashes(const counting *k, size_t block, uint64_t *hashes, bm_error *err)
 {
@@ -215,7 +213,7 @@ static bm_status begin_asking(bm_part_counts *c, bm_error *err)
         return bm_fail_nomem(err, c->n_parts * BLOCK * sizeof *c->counts);
     for (size_t i = 0; i < c->n_parts; i++)
         c->parts[i].counts = c->counts + i * BLOCK;
-    return bm_spill_finish(c->count_file, err);
+    return bm_spill_end(c->count_file, err);
 }
 
 bm_status bm_part_counts_end(bm_part_counts *c, bm_pool *pool, bm_meter *meter, bm_error *err)
@@ -226,7 +224,7 @@ bm_status bm_part_counts_end(bm_part_counts *c, bm_pool *pool, bm_meter *meter, 
         if (c->parts[i].n % BLOCK != 0)
             status = write_block(c, &c->parts[i], err);
     if (status == BM_OK)
-        status = bm_spill_finish(c->hash_file, err);
+        status = bm_spill_end(c->hash_file, err);
     if (status == BM_OK)
         status = bm_spill_open(c->dir, BM_SPILL_PREFIXES, WRITE_BYTES, &c->count_file, err);
     if (status != BM_OK)
@@ -244,7 +242,7 @@ bm_status bm_part_counts_end(bm_part_counts *c, bm_pool *pool, bm_meter *meter, 
     return status == BM_OK ? begin_asking(c, err) : status;
 }
 
-/* --- 3. --- */
+/* --- 3. next --- */
 
 bm_status bm_part_counts_next(bm_part_counts *c, uint64_t mixed, uint32_t *count, bm_error *err)
 {

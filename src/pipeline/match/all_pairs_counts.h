@@ -13,10 +13,10 @@
 
 typedef struct bm_part_counts bm_part_counts;
 
-/* Bytes at most, for `n` shingles whose whole table has 2^table_bits counters. */
+/* Bytes of memory at most, for n shingles whose whole table has 2^table_bits counters. */
 uint64_t bm_part_counts_bytes(uint64_t n, unsigned table_bits, unsigned part_bits);
-/* Files go to `dir`. The table is that of lsh/shingle_counts.h; 1 <= part_bits <= BM_PART_BITS_MAX.
- */
+/* Files go to `dir`. Counts are those of a table of 2^table_bits counters (lsh/shingle_counts.h),
+ * made in 2^part_bits parts; 1 <= part_bits <= BM_PART_BITS_MAX. */
 bm_status bm_part_counts_open(const char *dir, unsigned table_bits, unsigned part_bits,
                               bm_part_counts **out, bm_error *err);
 void bm_part_counts_close(bm_part_counts *counts); /* NULL is fine */
@@ -24,7 +24,7 @@ void bm_part_counts_close(bm_part_counts *counts); /* NULL is fine */
 bm_status bm_part_counts_add(bm_part_counts *counts, uint64_t mixed, bm_error *err);
 /* No more are added. BM_ERR_CANCELLED as the meter says. */
 bm_status bm_part_counts_end(bm_part_counts *counts, bm_pool *pool, bm_meter *meter, bm_error *err);
-/* The count of each hash, which are asked for in the order in which they were added. */
+/* The count of a hash. Hashes are asked for in the order in which they were added. */
 bm_status bm_part_counts_next(bm_part_counts *counts, uint64_t mixed, uint32_t *count,
                               bm_error *err);
 uint64_t bm_part_counts_written(const bm_part_counts *counts); /* bytes, to files */

@@ -1,7 +1,7 @@
 /* all_pairs_prefixes.c -- sets in, prefixes out, in two passes over the file of sets.
  *
  *     1. count       every shingle, into a table of 1 to 2 bytes a shingle; where that does not
- * fit, part by part (all_pairs_counts.c)
+ *                    fit, part by part (all_pairs_counts.c)
  *     2. prefixes    of each document, made where its set stood, and written in the order of sizes:
  *                    a record for 16 documents, which is what an index and a search read
  *
@@ -34,8 +34,8 @@ typedef struct making {
     const bm_set_prefixes_job *job;
     bm_set_prefixes *out;
     bm_set_window window;
-    bm_shingle_counts table; /* whole, or */
-    bm_part_counts *parts;   /* part by part */
+    bm_shingle_counts table; /* the counts, where they fit */
+    bm_part_counts *parts;   /* the counts part by part; NULL: the table */
     size_t longest;
     uint64_t n_shingles;
     bool shared;
@@ -49,7 +49,7 @@ static uint64_t order_bytes(const making *m)
            m->out->n / BM_PREFIX_RANGE * (sizeof *m->out->places + sizeof *m->out->n_keys);
 }
 
-/* Bytes of the largest range of sets: the last one that is whole, or what comes after it. */
+/* Bytes of the largest range of sets: the last whole one, or the rest behind it. */
 static uint64_t largest_range(const making *m)
 {
     const bm_set_prefixes *out = m->out;
@@ -59,7 +59,7 @@ static uint64_t largest_range(const making *m)
     return words * sizeof(uint64_t) + most * BM_SET_WINDOW_DOC;
 }
 
-/* Bytes beside the counters. */
+/* Bytes that are needed beside the counters. */
 static uint64_t fixed_bytes(const making *m)
 {
     uint64_t largest = largest_range(m);
@@ -70,7 +70,7 @@ static uint64_t fixed_bytes(const making *m)
     return order_bytes(m) + (sorting > making_them ? sorting : making_them);
 }
 
-/* Sets how the counters are made: whole, or in as few parts as fit. */
+/* Choose how the counters are made: whole, or in as few parts as fit. */
 static bm_status share_memory(making *m, unsigned *table_bits, bm_error *err)
 {
     uint64_t memory = m->job->memory;
@@ -135,7 +135,8 @@ static bm_status count_window(making *m, bm_error *err)
 
 /* --- 2. prefixes --- */
 
-/* Where the counts lie in parts: the keys of each set, in its place, and how many in its head. */
+/* Where counts are made in parts: put the keys of each set in its place, and their number into its
+ * head. */
 static bm_status make_keys(making *m, bm_error *err)
 {
     const bm_set_window *w = &m->window;
@@ -156,7 +157,7 @@ static bm_status make_keys(making *m, bm_error *err)
     return status;
 }
 
-/* The record of a range, where its sets stood; the keys in it. */
+/* Put the record of a range where its sets stood; how many keys are in it. */
 static size_t cut_range(const making *m, size_t first, uint64_t *scratch)
 {
     const bm_set_window *w = &m->window;
@@ -174,7 +175,10 @@ static size_t cut_range(const making *m, size_t first, uint64_t *scratch)
             n_alone = n - (size_t)record[i];
             n_keys = bm_rare_prefix_cut(set, (size_t)record[i], n, length, scratch);
         } else {
-            n_keys = bm_rare_prefix(&m->table, set, n, length, set, scratch, &n_alone);
+            bm_rare_prefix_room room = {.keys = set, .scratch = scratch};
+            bm_rare_prefix_size size = bm_rare_prefix(&m->table, set, n, length, room);
+            n_keys = size.n_keys;
+            n_alone = size.n_alone;
         }
         memmove(to, set, n_keys * sizeof *to);
         to += n_keys;
@@ -218,7 +222,7 @@ static bm_status write_window(making *m, bm_error *err)
     return status;
 }
 
-/* --- both --- */
+/* --- both passes --- */
 
 static bm_status each_window(making *m, bm_status (*fn)(making *, bm_error *), bm_error *err)
 {
@@ -260,7 +264,7 @@ static bm_status count_all(making *m, unsigned table_bits, bm_error *err)
                            : status;
 }
 
-/* The order of the documents, and arrays of their ranges. */
+/* Set up the order of the documents, and arrays of their ranges. */
 static bm_status begin(making *m, bm_error *err)
 {
     bm_set_prefixes *out = m->out;
@@ -305,7 +309,7 @@ bm_status bm_set_prefixes_make(const bm_set_prefixes_job *job, bm_set_prefixes *
     if (status == BM_OK)
         status = each_window(&m, write_window, err);
     if (status == BM_OK)
-        status = bm_spill_finish(out->file, err);
+        status = bm_spill_end(out->file, err);
     if (status == BM_OK) {
         out->bytes_held = order_bytes(&m);
         out->bytes_written = bm_spill_bytes(out->file);

@@ -12,8 +12,8 @@ typedef struct bm_set_prefixes {
     uint32_t *order; /* n documents by size */
     size_t n;
     bm_spill_file *file;
-    uint64_t *places; /* of the record of each range */
-    uint32_t *n_keys;
+    uint64_t *places;       /* in the file, of the record of each range */
+    uint32_t *n_keys;       /* of each range */
     uint64_t bytes_held;    /* in memory, from now on */
     uint64_t bytes_written; /* to temporary files, some of which are gone again */
     unsigned part_bits;     /* counters were made in 2^part_bits parts */

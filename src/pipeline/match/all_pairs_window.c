@@ -1,10 +1,10 @@
 /* all_pairs_window.c -- documents by size, read by place.
  *
- *     positions   | 0 … 15 | 16 … 31 | …       by size; a window ends where a range ends
- *     reading     documents of the window by number, which is the order of their places
+ *     positions   | 0 … 15 | 16 … 31 | …       documents by size; a window ends where a range ends
+ *     reading     documents of the window by number, which is the order of their places in the file
  *
- * A window of a file that does not fit into memory leaves gaps between what it reads, so a file is
- * walked once a window, always forward. All threads read. */
+ * Where the file does not fit into a window, it is walked once for each window, always forward and
+ * with gaps. All threads read. */
 #include "pipeline/match/all_pairs_window.h"
 
 #include "base/error.h"
@@ -23,7 +23,7 @@ void bm_set_window_reset(bm_set_window *w)
     w->begin = w->end = w->cap_words = w->cap_docs = 0;
 }
 
-/* Where a window ends that begins at w->begin, and how many words it needs. */
+/* Where the window ends that begins at w->begin, and how many words it needs. */
 static size_t measure(bm_set_window *w, size_t *end)
 {
     size_t words = 0;
@@ -43,7 +43,7 @@ static size_t measure(bm_set_window *w, size_t *end)
     return words;
 }
 
-/* A window is not bound to be longer than those before, so arrays are made anew, not copied. */
+/* Nothing of the window before is needed any more, so arrays are made anew and not copied. */
 static bm_status make_room(bm_set_window *w, size_t words, size_t docs, bm_error *err)
 {
     if (words <= w->cap_words && docs <= w->cap_docs)
@@ -66,13 +66,12 @@ static bm_status read_range(void *ctx, uint32_t thread, size_t begin, size_t end
 {
     (void)thread;
     const bm_set_window *w = ctx;
-    const bm_corpus_files *files = &w->corpus->files;
     bm_status status = BM_OK;
     for (size_t i = begin; status == BM_OK && i < end; i++) {
         size_t position = w->begin + (uint32_t)w->places[i];
         size_t len = bm_set_window_size(w, position) * sizeof(uint64_t);
-        status = bm_spill_read(files->sets, files->places[w->order[position]],
-                               bm_set_window_set(w, position), len, err);
+        status = bm_corpus_read_set(w->corpus, w->order[position], bm_set_window_set(w, position),
+                                    len, err);
     }
     return status;
 }
@@ -97,7 +96,7 @@ bm_status bm_set_window_next(bm_set_window *w, bm_error *err)
         w->places[i] = (uint64_t)w->order[w->begin + i] << 32 | i;
     }
     bm_hashes_sort(w->places, n, w->places + w->cap_docs);
-    w->corpus->files.bytes_back +=
+    w->corpus->sets.bytes_back +=
         (words - (n + BM_PREFIX_RANGE - 1) / BM_PREFIX_RANGE * BM_PREFIX_RANGE) * sizeof *w->words;
     return bm_pool_for(w->pool, (bm_pool_split){n, DOC_GRAIN}, read_range, w, err);
 }

@@ -6,8 +6,8 @@
 #include "lsh/prefix_index.h"
 #include "pipeline/corpus/corpus.h"
 
-/* In `words`, for each range of BM_PREFIX_RANGE positions: as many words of the user's, then its
- * sets, as they lie in the file, one after another. */
+/* `words` holds for each range of BM_PREFIX_RANGE positions: as many words for the caller's use,
+ * then the sets of its documents, as they lie in the file, one after another. */
 typedef struct bm_set_window {
     bm_corpus *corpus;
     const uint32_t *order; /* documents by size */
@@ -23,8 +23,8 @@ typedef struct bm_set_window {
 
 #define BM_SET_WINDOW_DOC 24u /* bytes of a document beside its set */
 
-/* Fill in the first five fields. Reads the next documents, the first ones at first; BM_NOT_FOUND
- * (and no error) behind the last, and then it begins anew. */
+/* Fill in the first five fields before. Reads the next documents, the first time the first ones.
+ * BM_NOT_FOUND (and no error) behind the last; the call after that begins anew. */
 bm_status bm_set_window_next(bm_set_window *window, bm_error *err);
 void bm_set_window_reset(bm_set_window *window);
 

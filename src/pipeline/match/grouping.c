@@ -1,8 +1,9 @@
 /* grouping.c -- labels, the one to keep, the reason for each removal.
  *
- * Stars walk the edges as a CSR graph of representatives; components read the union-find that
- * matching left. Memory: about 30 bytes a document. Sequential but for the similarities, since
- * everything here is linear. */
+ * Components read the union-find that matching left. Stars (lsh/stars.h) walk the neighbours of the
+ * representatives; where the edges lie in runs, so do the neighbours, in the order of the turns.
+ * Memory: about 30 bytes a document. Sequential but for the similarities, since everything here is
+ * linear. */
 #include "pipeline/match/grouping.h"
 
 #include <math.h>
@@ -11,6 +12,8 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "lsh/stars.h"
+#include "model/pair_order.h"
 
 #define COMPARE_PAIRS 65536u /* removed documents compared at a time */
 
@@ -26,10 +29,11 @@ void bm_grouping_reset(bm_grouping *grouping)
 }
 
 /* Is x preferred to y? Ties go to the first. */
-static bool preferred(const bm_doc_table *docs, bm_keep keep, uint32_t x, uint32_t y)
+static bool preferred(const bm_grouping_options *options, uint32_t x, uint32_t y)
 {
-    uint64_t bytes_x = docs->rows[x].text_bytes, bytes_y = docs->rows[y].text_bytes;
-    switch (keep) {
+    const bm_doc_row *rows = options->docs->rows;
+    uint64_t bytes_x = rows[x].text_bytes, bytes_y = rows[y].text_bytes;
+    switch (options->keep) {
     case BM_KEEP_LAST:
         return x > y;
     case BM_KEEP_LONGEST:
@@ -42,32 +46,32 @@ static bool preferred(const bm_doc_table *docs, bm_keep keep, uint32_t x, uint32
     return x < y;
 }
 
-/* best[owner of each] = the preferred document of those that have that owner. */
-static void best_of(const bm_doc_table *docs, bm_keep keep, const uint32_t *owner, size_t n,
+/* best[x] = the preferred of the documents whose owner is x; UINT32_MAX: none. */
+static void best_of(const bm_grouping_options *options, const uint32_t *owner, size_t n,
                     uint32_t *best)
 {
     for (size_t i = 0; i < n; i++)
         best[i] = UINT32_MAX;
     for (size_t i = 0; i < n; i++) {
         uint32_t *b = &best[owner[i]];
-        if (*b == UINT32_MAX || preferred(docs, keep, (uint32_t)i, *b))
+        if (*b == UINT32_MAX || preferred(options, (uint32_t)i, *b))
             *b = (uint32_t)i;
     }
 }
 
 /* --- components --- */
 
-static bm_status components(const bm_match *match, const bm_doc_table *docs, bm_keep keep,
-                            bm_grouping *out, bm_error *err)
+static bm_status group_by_components(const bm_match *match, const bm_grouping_options *options,
+                                     bm_grouping *out, bm_error *err)
 {
-    const bm_corpus *corpus = match->corpus;
+    const bm_corpus *corpus = match->settings.corpus;
     uint32_t *best = bm_alloc(out->n, sizeof *best);
     if (best == NULL)
         return bm_fail_nomem(err, out->n * sizeof *best);
-    bm_union_find groups = match->groups; /* halving paths changes no root */
+    bm_union_find groups = match->result.groups; /* halving paths changes no root */
     for (size_t i = 0; i < out->n; i++)
         out->label[i] = bm_union_find_root(&groups, corpus->rep[i]);
-    best_of(docs, keep, out->label, out->n, best);
+    best_of(options, out->label, out->n, best);
     for (size_t i = 0; i < out->n; i++)
         out->kept[i] = best[out->label[i]];
     bm_free(best);
@@ -76,153 +80,124 @@ static bm_status components(const bm_match *match, const bm_doc_table *docs, bm_
 
 /* --- stars --- */
 
-typedef struct star {
+typedef struct stars {
     const bm_match *match;
-    const bm_doc_table *docs;
-    bm_keep keep;
-    uint32_t *best;   /* of each representative: the preferred of its copies and itself */
-    uint32_t *order;  /* representatives, preferred first */
-    uint32_t *centre; /* of each representative; UINT32_MAX: not taken */
-    uint64_t *begin;  /* neighbours of each: CSR */
-    uint32_t *neighbours;
-} star;
+    const bm_grouping_options *options;
+    uint32_t *best;    /* of each representative: the preferred of its copies and itself */
+    uint32_t *order;   /* representatives, preferred first */
+    uint32_t *centres; /* of each representative (lsh/stars.h) */
+    size_t n, n_order;
+} stars;
 
 static int by_preference(const void *x, const void *y, void *ctx)
 {
-    const star *s = ctx;
+    const stars *s = ctx;
     uint32_t a = s->best[*(const uint32_t *)x], b = s->best[*(const uint32_t *)y];
-    return a == b ? 0 : preferred(s->docs, s->keep, a, b) ? -1 : 1;
+    return a == b ? 0 : preferred(s->options, a, b) ? -1 : 1;
 }
 
-static void star_neighbours(star *s, size_t n)
+static bm_status stars_in_memory(const stars *s, bm_error *err)
 {
-    const bm_match *match = s->match;
-    memset(s->begin, 0, (n + 2) * sizeof *s->begin);
-    for (size_t i = 0; i < match->n_edges; i++) {
-        s->begin[match->edges[i].a + 2]++;
-        s->begin[match->edges[i].b + 2]++;
-    }
-    for (size_t i = 0; i < n; i++)
-        s->begin[i + 2] += s->begin[i + 1];
-    for (size_t i = 0; i < match->n_edges; i++) {
-        s->neighbours[s->begin[match->edges[i].a + 1]++] = match->edges[i].b;
-        s->neighbours[s->begin[match->edges[i].b + 1]++] = match->edges[i].a;
-    }
+    const bm_edges *edges = &s->match->result.edges;
+    bm_pair_list list = {.pairs = edges->list, .n = edges->n, .n_docs = s->n};
+    bm_neighbours neighbours = {0};
+    bm_status status = bm_neighbours_make(list, BM_NEIGHBOURS_DOCS, &neighbours, err);
+    if (status == BM_OK)
+        bm_stars_walk(&neighbours, s->order, s->n_order, s->centres);
+    bm_neighbours_reset(&neighbours);
+    return status;
 }
 
-static bm_status star_in_memory(star *s, size_t n, size_t n_order, bm_error *err)
+/* Add each edge of the runs twice, sorted by the place of one end in `order`, so that the
+ * neighbours of a document come when its turn does. */
+static bm_status sort_by_turn(const stars *s, const uint32_t *place, bm_sorted_runs *by_turn,
+                              bm_error *err)
 {
-    s->begin = bm_alloc(n + 2, sizeof *s->begin);
-    s->neighbours = bm_alloc(2 * s->match->n_edges, sizeof *s->neighbours);
-    if (s->begin == NULL || s->neighbours == NULL)
-        return bm_fail_nomem(err, n * sizeof *s->begin);
-    star_neighbours(s, n);
-    for (size_t i = 0; i < n_order; i++) {
-        uint32_t doc = s->order[i];
-        if (s->centre[doc] != UINT32_MAX)
-            continue;
-        s->centre[doc] = doc;
-        for (uint64_t j = s->begin[doc]; j < s->begin[doc + 1]; j++)
-            if (s->centre[s->neighbours[j]] == UINT32_MAX)
-                s->centre[s->neighbours[j]] = doc;
-    }
-    return BM_OK;
-}
-
-/* Edges in files: each twice, sorted by the place of one end in `order`, so that neighbours come
- * when their centre's turn is. */
-static bm_status star_sort(star *s, const uint32_t *place, bm_sorted_runs *by_place, bm_error *err)
-{
+    bm_sorted_runs *edges = s->match->result.edges.runs;
     bm_run_record edge;
-    bm_status status = bm_sorted_runs_begin(s->match->edge_runs, err);
+    bm_status status = bm_sorted_runs_begin(edges, err);
     while (status == BM_OK) {
-        status = bm_sorted_runs_next(s->match->edge_runs, &edge, err);
-        uint32_t a = (uint32_t)(edge.key >> 32), b = (uint32_t)edge.key;
+        status = bm_sorted_runs_next(edges, &edge, err);
+        bm_pair pair = bm_pair_of_key(edge.key, edge.value);
         if (status == BM_OK)
-            status = bm_sorted_runs_add(by_place, (uint64_t)place[a] << 32 | b, 0, err);
+            status = bm_sorted_runs_add(by_turn, bm_pair_key(place[pair.a], pair.b), 0, err);
         if (status == BM_OK)
-            status = bm_sorted_runs_add(by_place, (uint64_t)place[b] << 32 | a, 0, err);
+            status = bm_sorted_runs_add(by_turn, bm_pair_key(place[pair.b], pair.a), 0, err);
     }
-    return status == BM_NOT_FOUND ? bm_sorted_runs_begin(by_place, err) : status;
+    return status == BM_NOT_FOUND ? bm_sorted_runs_begin(by_turn, err) : status;
 }
 
-static bm_status star_walk(star *s, size_t n_order, bm_sorted_runs *by_place, bm_error *err)
+static bm_status walk_runs(const stars *s, bm_sorted_runs *by_turn, bm_error *err)
 {
-    bm_run_record edge = {0};
-    bm_status status = bm_sorted_runs_next(by_place, &edge, err);
-    for (size_t i = 0; i < n_order; i++) {
+    bm_run_record link = {0};
+    bm_status status = bm_sorted_runs_next(by_turn, &link, err);
+    for (size_t i = 0; i < s->n_order; i++) {
         uint32_t doc = s->order[i];
-        bool centre = s->centre[doc] == UINT32_MAX;
-        if (centre)
-            s->centre[doc] = doc;
-        for (; status == BM_OK && edge.key >> 32 == i;
-             status = bm_sorted_runs_next(by_place, &edge, err))
-            if (centre && s->centre[(uint32_t)edge.key] == UINT32_MAX)
-                s->centre[(uint32_t)edge.key] = doc;
+        bool is_centre = bm_star_begin(s->centres, doc);
+        for (; status == BM_OK && link.key >> 32 == i;
+             status = bm_sorted_runs_next(by_turn, &link, err))
+            if (is_centre)
+                bm_star_take(s->centres, doc, (uint32_t)link.key);
     }
     return status == BM_NOT_FOUND ? BM_OK : status;
 }
 
-static bm_status star_from_runs(star *s, size_t n, size_t n_order, bm_error *err)
+static bm_status stars_from_runs(const stars *s, bm_error *err)
 {
-    const bm_corpus_cfg *cfg = &s->match->corpus->cfg;
-    bm_sorted_runs *by_place = NULL;
-    uint32_t *place = bm_alloc(n, sizeof *place);
+    const bm_corpus_cfg *cfg = &s->match->settings.corpus->cfg;
+    bm_sorted_runs *by_turn = NULL;
+    uint32_t *place = bm_alloc(s->n, sizeof *place);
     if (place == NULL)
-        return bm_fail_nomem(err, n * sizeof *place);
-    for (size_t i = 0; i < n_order; i++)
+        return bm_fail_nomem(err, s->n * sizeof *place);
+    for (size_t i = 0; i < s->n_order; i++)
         place[s->order[i]] = (uint32_t)i;
     bm_status status =
-        bm_sorted_runs_open(cfg->temp_dir, (size_t)cfg->budget.arena / 2, &by_place, err);
+        bm_sorted_runs_open(cfg->temp_dir, (size_t)cfg->budget.arena / 2, &by_turn, err);
     if (status == BM_OK)
-        status = star_sort(s, place, by_place, err);
+        status = sort_by_turn(s, place, by_turn, err);
     bm_free(place);
     if (status == BM_OK)
-        status = star_walk(s, n_order, by_place, err);
-    bm_sorted_runs_close(by_place);
+        status = walk_runs(s, by_turn, err);
+    bm_sorted_runs_close(by_turn);
     return status;
 }
 
-static bm_status stars(const bm_match *match, const bm_doc_table *docs, bm_keep keep,
-                       bm_grouping *out, bm_error *err)
+static bm_status group_by_stars(const bm_match *match, const bm_grouping_options *options,
+                                bm_grouping *out, bm_error *err)
 {
-    size_t n = out->n, n_order = 0;
-    const uint32_t *rep = match->corpus->rep;
-    star s = {.match = match, .docs = docs, .keep = keep};
+    const uint32_t *rep = match->settings.corpus->rep;
+    stars s = {.match = match, .options = options, .n = out->n};
     bm_status status = BM_OK;
-    s.best = bm_alloc(n, sizeof *s.best);
-    s.order = bm_alloc(n, sizeof *s.order);
-    s.centre = bm_alloc(n, sizeof *s.centre);
-    if (s.best == NULL || s.order == NULL || s.centre == NULL) {
-        status = bm_fail_nomem(err, n * sizeof *s.best);
+    s.best = bm_alloc(s.n, sizeof *s.best);
+    s.order = bm_alloc(s.n, sizeof *s.order);
+    s.centres = bm_alloc(s.n, sizeof *s.centres);
+    if (s.best == NULL || s.order == NULL || s.centres == NULL) {
+        status = bm_fail_nomem(err, s.n * sizeof *s.best);
         goto out;
     }
-    best_of(docs, keep, rep, n, s.best);
-    for (size_t i = 0; i < n; i++) {
-        s.centre[i] = UINT32_MAX;
+    best_of(options, rep, s.n, s.best);
+    for (size_t i = 0; i < s.n; i++) {
+        s.centres[i] = BM_NOT_TAKEN;
         if (rep[i] == i)
-            s.order[n_order++] = (uint32_t)i;
+            s.order[s.n_order++] = (uint32_t)i;
     }
-    qsort_r(s.order, n_order, sizeof *s.order, by_preference, &s);
-    status = match->edge_runs == NULL ? star_in_memory(&s, n, n_order, err)
-                                      : star_from_runs(&s, n, n_order, err);
-    for (size_t i = 0; status == BM_OK && i < n; i++) {
-        uint32_t centre = s.centre[rep[i]];
+    qsort_r(s.order, s.n_order, sizeof *s.order, by_preference, &s);
+    status = match->result.edges.runs == NULL ? stars_in_memory(&s, err) : stars_from_runs(&s, err);
+    for (size_t i = 0; status == BM_OK && i < s.n; i++) {
+        uint32_t centre = s.centres[rep[i]];
         out->kept[i] = s.best[centre];
         out->label[i] = centre;
     }
 out:
     bm_free(s.best);
     bm_free(s.order);
-    bm_free(s.centre);
-    bm_free(s.begin);
-    bm_free(s.neighbours);
+    bm_free(s.centres);
     return status;
 }
 
 /* --- labels, members, reasons --- */
 
-/* Any document of a group as its label -> the smallest. `scratch` holds n. */
+/* The label of a group is any of its documents: make it the smallest. `scratch` holds n. */
 static void smallest_labels(bm_grouping *out, uint32_t *scratch)
 {
     for (size_t i = 0; i < out->n; i++)
@@ -234,7 +209,8 @@ static void smallest_labels(bm_grouping *out, uint32_t *scratch)
         out->label[i] = scratch[out->label[i]];
 }
 
-/* Members by counting: groups come in order of their smallest document, which is their label. */
+/* List the members of each group, by counting. Groups come in the order of their labels, which are
+ * their smallest documents. */
 static bm_status gather(bm_grouping *out, bm_error *err)
 {
     uint32_t *size = bm_alloc_zero(out->n, sizeof *size);
@@ -264,16 +240,17 @@ static bm_status gather(bm_grouping *out, bm_error *err)
     return BM_OK;
 }
 
-/* Without verification a removed document is `near` where it was itself a candidate of the kept
- * one. */
+/* Is the removed document a near the kept document b? Without verification: was it a candidate of
+ * it? */
 static bool is_near(const bm_match *match, uint32_t a, uint32_t b, double similarity)
 {
-    if (match->verify != BM_VERIFY_NONE)
-        return similarity >= match->threshold;
-    const bm_corpus *corpus = match->corpus;
+    if (match->settings.verify != BM_VERIFY_NONE)
+        return similarity >= match->settings.threshold;
+    const bm_corpus *corpus = match->settings.corpus;
+    const bm_band_keyset *keys = &match->result.keys;
     uint32_t x = corpus->rep[a], y = corpus->rep[b];
-    for (uint32_t band = 0; band < match->keys.bands; band++)
-        if (bm_band_keyset_at(&match->keys, band, x) == bm_band_keyset_at(&match->keys, band, y))
+    for (uint32_t band = 0; band < keys->bands; band++)
+        if (bm_band_keyset_at(keys, band, x) == bm_band_keyset_at(keys, band, y))
             return true;
     return false;
 }
@@ -285,31 +262,32 @@ static void give_reason(const bm_match *match, bm_grouping *out, uint32_t doc, d
         is_near(match, doc, out->kept[doc], similarity) ? BM_REASON_NEAR : BM_REASON_CHAINED;
 }
 
-/* The similarities of the pairs go to the documents that were removed. */
+/* Compare each removed document (a) with the kept one (b), and give it its reason. */
 static bm_status compare_removed(const bm_match *match, bm_grouping *out, bm_pair *pairs, size_t n,
                                  bm_error *err)
 {
-    bm_status status =
-        bm_corpus_compare(match->corpus, match->verify, 0, pairs, n, match->pool, err);
+    bm_comparison how = {.verify = match->settings.verify, .pool = match->settings.pool};
+    bm_status status = bm_corpus_compare(match->settings.corpus, &how, pairs, n, err);
     for (size_t i = 0; status == BM_OK && i < n; i++)
         give_reason(match, out, pairs[i].a, pairs[i].similarity);
     return status;
 }
 
-/* Does matching know the similarity of the document and the kept one? */
+/* Did matching compare the document with the kept one, and find an edge? */
 static bool is_known(const bm_match *match, uint32_t doc, uint32_t kept, double *similarity)
 {
-    uint32_t x = match->corpus->rep[doc], y = match->corpus->rep[kept];
+    uint32_t x = match->settings.corpus->rep[doc], y = match->settings.corpus->rep[kept];
     uint32_t first = x < y ? x : y, second = x < y ? y : x;
-    if (match->earlier == NULL || match->earlier[second] != first)
+    const bm_earlier_edges *earlier = &match->result.earlier;
+    if (earlier->docs == NULL || earlier->docs[second] != first)
         return false;
-    *similarity = match->to_earlier[second];
+    *similarity = earlier->similarities[second];
     return true;
 }
 
 static bm_status give_reasons(const bm_match *match, bm_grouping *out, bm_error *err)
 {
-    const uint32_t *rep = match->corpus->rep;
+    const uint32_t *rep = match->settings.corpus->rep;
     size_t n = 0;
     bm_status status = BM_OK;
     bm_pair *pairs = bm_alloc(COMPARE_PAIRS, sizeof *pairs);
@@ -353,13 +331,14 @@ static bm_status alloc_grouping(size_t n, bm_grouping *out, bm_error *err)
     return BM_OK;
 }
 
-bm_status bm_grouping_make(const bm_match *match, const bm_doc_table *docs, bm_cluster cluster,
-                           bm_keep keep, bm_grouping *out, bm_error *err)
+bm_status bm_grouping_make(const bm_match *match, const bm_grouping_options *options,
+                           bm_grouping *out, bm_error *err)
 {
-    bm_status status = alloc_grouping(match->corpus->n, out, err);
+    bm_status status = alloc_grouping(match->settings.corpus->n, out, err);
     if (status == BM_OK)
-        status = cluster == BM_CLUSTER_STAR ? stars(match, docs, keep, out, err)
-                                            : components(match, docs, keep, out, err);
+        status = options->cluster == BM_CLUSTER_STAR
+                     ? group_by_stars(match, options, out, err)
+                     : group_by_components(match, options, out, err);
     if (status == BM_OK) {
         smallest_labels(out, out->members);
         status = gather(out, err);

@@ -1,26 +1,26 @@
 /* match_all_pairs.c -- the sets of a corpus joined with themselves (lsh/all_pairs.h).
  *
- * In memory: sets are sorted, and pairs come with their similarity. In a file: prefixes are made
- * and written first (all_pairs_prefixes.c), an index of a block of documents after another is built
- * of them, and what passes its filters is compared as candidates of bands are, chunk by chunk, sets
- * read back in order of their places. The same pairs are compared either way. */
+ * Where sets are in memory, they are sorted, and pairs come with their similarity. Where they are
+ * in a file, prefixes are made and written first (all_pairs_prefixes.c); of these, the index of one
+ * block of documents after another is built. Pairs that pass its filters are compared like
+ * candidates of bands: chunk by chunk, sets read back in order of their places. Either way the same
+ * pairs are compared. */
 #include "pipeline/match/match_all_pairs.h"
 
 #include "lsh/all_pairs.h"
 #include "pipeline/match/all_pairs_prefixes.h"
-#include "pipeline/corpus/corpus_spill.h"
 
-#define ROOM_LEAST ((uint64_t)1 << 20) /* beyond the least that the search can work with */
+#define ROOM_LEAST ((uint64_t)1 << 20) /* bytes beyond the least that the search can work with */
 
-/* Pairs of --candidates all come with their similarity. */
+/* A bm_candidates_fn for pairs that come with their similarity. */
 static bm_status on_all_pairs(void *ctx, bm_pair *pairs, size_t n, bm_error *err)
 {
     bm_match *match = ctx;
-    bm_status status = bm_meter_check(match->meter, err);
-    return status == BM_OK ? bm_match_add(match, pairs, n, err) : status;
+    bm_status status = bm_meter_check(match->settings.meter, err);
+    return status == BM_OK ? bm_edges_take(match, pairs, n, err) : status;
 }
 
-/* What --memory leaves, at least 1; 0: no bound. */
+/* Bytes that --memory leaves for matching, at least 1; 0: there is no bound. */
 static uint64_t memory_left(const bm_corpus *corpus)
 {
     uint64_t low = 1, high = corpus->cfg.memory;
@@ -36,8 +36,8 @@ static uint64_t memory_left(const bm_corpus *corpus)
     return low;
 }
 
-/* What the search may use: half of what is left, since edges will need the rest; more only where it
- * could not work else. */
+/* The share of the search: half of what is left, since edges will need the rest; more only where it
+ * could not work otherwise. */
 static uint64_t share_of(uint64_t left, const bm_all_pairs_job *job)
 {
     uint64_t least = bm_all_pairs_least(job) + ROOM_LEAST;
@@ -46,25 +46,25 @@ static uint64_t share_of(uint64_t left, const bm_all_pairs_job *job)
     return left < least ? left : least;
 }
 
-/* Sets that leave little room for an index move to the file: less than their eighth would make more
- * blocks than reading them back costs. */
+/* Sets move to a file where they leave little room for an index: with less than an eighth of their
+ * size there would be so many blocks that reading the sets back costs less. */
 static bm_status make_room(bm_corpus *corpus, const bm_all_pairs_job *job, bm_error *err)
 {
-    uint64_t wanted = bm_all_pairs_least(job) + corpus->set_bytes / 8;
+    uint64_t wanted = bm_all_pairs_least(job) + corpus->sets.bytes / 8;
     if (corpus->cfg.memory == 0 || corpus->cfg.temp_dir == NULL ||
         memory_left(corpus) / 2 >= wanted)
         return BM_OK;
-    return bm_corpus_move_sets(corpus, err);
+    return bm_corpus_sets_to_file(corpus, err);
 }
 
 static bm_status search(bm_match *match, const bm_all_pairs_job *job, bm_error *err)
 {
     bm_all_pairs_stats stats = {0};
-    bm_meter_stage(match->meter, "compare", "documents");
+    bm_meter_stage(match->settings.meter, "compare", "documents");
     bm_status status = bm_all_pairs(job, &stats, err);
-    match->n_candidates = match->n_verified = stats.n_compared;
+    match->result.counts.candidates = match->result.counts.verified = stats.n_compared;
     if (status == BM_OK && stats.n_blocks > 1)
-        bm_meter_log(match->meter, BM_LOG_INFO,
+        bm_meter_log(match->settings.meter, BM_LOG_INFO,
                      "documents were compared through %llu indexes, one after another, to stay "
                      "within --memory",
                      (unsigned long long)stats.n_blocks);
@@ -73,25 +73,25 @@ static bm_status search(bm_match *match, const bm_all_pairs_job *job, bm_error *
 
 static bm_status match_in_memory(bm_match *match, bm_all_pairs_job *job, bm_error *err)
 {
-    job->docs = (const uint64_t *const *)match->corpus->hashes;
+    job->docs = (const uint64_t *const *)match->settings.corpus->sets.hashes;
     job->fn = on_all_pairs;
-    job->memory = share_of(memory_left(match->corpus), job);
-    bm_status status = bm_corpus_sort_all(match->corpus, match->pool, err);
+    job->memory = share_of(memory_left(match->settings.corpus), job);
+    bm_status status = bm_corpus_sort_all(match->settings.corpus, match->settings.pool, err);
     return status == BM_OK ? search(match, job, err) : status;
 }
 
 static bm_status match_in_file(bm_match *match, bm_all_pairs_job *job, bm_error *err)
 {
     bm_set_prefixes prefixes;
-    uint64_t left = memory_left(match->corpus);
-    bm_set_prefixes_job making = {.corpus = match->corpus,
-                                  .threshold = match->threshold,
+    uint64_t left = memory_left(match->settings.corpus);
+    bm_set_prefixes_job making = {.corpus = match->settings.corpus,
+                                  .threshold = match->settings.threshold,
                                   .memory = left,
-                                  .pool = match->pool,
-                                  .meter = match->meter};
+                                  .pool = match->settings.pool,
+                                  .meter = match->settings.meter};
     bm_status status = bm_set_prefixes_make(&making, &prefixes, err);
     if (status == BM_OK) {
-        bm_meter_log(match->meter, BM_LOG_DEBUG,
+        bm_meter_log(match->settings.meter, BM_LOG_DEBUG,
                      "prefixes of all documents: %llu MiB of temporary files, counted in %u parts",
                      (unsigned long long)(prefixes.bytes_written >> 20) + 1,
                      1u << prefixes.part_bits);
@@ -99,7 +99,7 @@ static bm_status match_in_file(bm_match *match, bm_all_pairs_job *job, bm_error 
         job->order = prefixes.order;
         job->n_order = prefixes.n;
         job->memory = left == 0 ? 0 : share_of(left - prefixes.bytes_held, job);
-        job->fn = bm_match_candidates;
+        job->fn = bm_edges_compare;
         status = search(match, job, err);
     }
     bm_set_prefixes_reset(&prefixes);
@@ -108,17 +108,17 @@ static bm_status match_in_file(bm_match *match, bm_all_pairs_job *job, bm_error 
 
 bm_status bm_match_all_pairs(bm_match *match, const bm_callbacks *callbacks, bm_error *err)
 {
-    const bm_corpus *corpus = match->corpus;
+    const bm_corpus *corpus = match->settings.corpus;
     bm_all_pairs_job job = {.sizes = corpus->sizes,
                             .skip = corpus->skip,
                             .n_docs = corpus->n,
-                            .threshold = match->threshold,
-                            .pool = match->pool,
+                            .threshold = match->settings.threshold,
+                            .pool = match->settings.pool,
                             .ctx = match,
                             .callbacks = callbacks};
-    bm_status status = make_room(match->corpus, &job, err);
+    bm_status status = make_room(match->settings.corpus, &job, err);
     if (status != BM_OK)
         return status;
-    return corpus->files.sets == NULL ? match_in_memory(match, &job, err)
-                                      : match_in_file(match, &job, err);
+    return bm_corpus_sets_in_file(corpus) ? match_in_file(match, &job, err)
+                                          : match_in_memory(match, &job, err);
 }

@@ -2,9 +2,10 @@
 #ifndef BM_MATCH_MATCH_ALL_PAIRS_H
 #define BM_MATCH_MATCH_ALL_PAIRS_H
 
-#include "pipeline/match/match.h"
+#include "pipeline/match/edges.h"
 
-/* Edges go into `match`. */
+/* Fills the result of `match`, whose groups are set up. BM_ERR_NOMEM: `memory` is too little for
+ * the search. BM_ERR_IO, BM_ERR_FORMAT, BM_ERR_CANCELLED. */
 bm_status bm_match_all_pairs(bm_match *match, const bm_callbacks *callbacks, bm_error *err);
 
 #endif

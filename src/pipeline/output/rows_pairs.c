@@ -15,6 +15,8 @@
 
 #include "base/error.h"
 #include "io/results/result_tables.h"
+#include "lsh/neighbours.h"
+#include "model/pair_order.h"
 
 typedef struct partner {
     uint32_t doc;
@@ -23,9 +25,8 @@ typedef struct partner {
 
 typedef struct partners {
     const bm_pair_rows *rows;
-    uint64_t *begin; /* of each representative's neighbours in `list` */
-    partner *list;
-    uint64_t *copy_begin; /* of each representative's documents in `copies`, itself first */
+    bm_neighbours neighbours; /* of each representative */
+    uint64_t *copy_begin;     /* of each representative's documents in `copies`, itself first */
     uint32_t *copies;
     partner *row; /* of one document */
     size_t n_row, cap_row;
@@ -40,28 +41,15 @@ static int by_doc(const void *x, const void *y)
 static bm_status index_neighbours(partners *p, bm_error *err)
 {
     const bm_match *match = p->rows->match;
-    size_t n = match->corpus->n;
-    p->begin = bm_alloc_zero(n + 2, sizeof *p->begin);
-    p->list = bm_alloc(2 * match->n_edges, sizeof *p->list);
-    if (p->begin == NULL || p->list == NULL)
-        return bm_fail_nomem(err, 2 * match->n_edges * sizeof *p->list);
-    for (size_t i = 0; i < match->n_edges; i++) {
-        p->begin[match->edges[i].a + 2]++;
-        p->begin[match->edges[i].b + 2]++;
-    }
-    for (size_t i = 0; i < n; i++)
-        p->begin[i + 2] += p->begin[i + 1];
-    for (size_t i = 0; i < match->n_edges; i++) {
-        const bm_pair *edge = &match->edges[i];
-        p->list[p->begin[edge->a + 1]++] = (partner){edge->b, edge->similarity};
-        p->list[p->begin[edge->b + 1]++] = (partner){edge->a, edge->similarity};
-    }
-    return BM_OK;
+    bm_pair_list edges = {.pairs = match->result.edges.list,
+                          .n = match->result.edges.n,
+                          .n_docs = match->settings.corpus->n};
+    return bm_neighbours_make(edges, BM_NEIGHBOURS_AND_PAIRS, &p->neighbours, err);
 }
 
 static bm_status index_copies(partners *p, bm_error *err)
 {
-    const bm_corpus *corpus = p->rows->match->corpus;
+    const bm_corpus *corpus = p->rows->match->settings.corpus;
     size_t n = corpus->n;
     p->copy_begin = bm_alloc_zero(n + 2, sizeof *p->copy_begin);
     p->copies = bm_alloc(n, sizeof *p->copies);
@@ -81,9 +69,7 @@ static bm_status add_partner(partners *p, uint32_t doc, uint32_t other, double s
 {
     if (other <= doc)
         return BM_OK;
-    void *row = p->row;
-    bm_status status = bm_grow(&row, &p->cap_row, p->n_row + 1, sizeof *p->row, err);
-    p->row = row;
+    bm_status status = bm_grow(&p->row, &p->cap_row, p->n_row + 1, sizeof *p->row, err);
     if (status == BM_OK)
         p->row[p->n_row++] = (partner){other, similarity};
     return status;
@@ -100,17 +86,18 @@ static bm_status add_copies(partners *p, uint32_t doc, uint32_t rep, double simi
 
 static bm_status gather(partners *p, uint32_t doc, bm_error *err)
 {
-    uint32_t rep = p->rows->match->corpus->rep[doc];
+    uint32_t rep = p->rows->match->settings.corpus->rep[doc];
     bool chain = p->rows->chain;
     p->n_row = 0;
     if (chain && rep != doc)
         return BM_OK; /* a copy has the row (representative, copy) only */
-    double same = p->rows->match->verify == BM_VERIFY_NONE ? NAN : 1.0;
+    double same = p->rows->match->settings.verify == BM_VERIFY_NONE ? NAN : 1.0;
     bm_status status = add_copies(p, doc, rep, same, err);
-    for (uint64_t i = p->begin[rep]; status == BM_OK && i < p->begin[rep + 1]; i++) {
-        const partner *next = &p->list[i];
-        status = chain ? add_partner(p, doc, next->doc, next->similarity, err)
-                       : add_copies(p, doc, next->doc, next->similarity, err);
+    const bm_neighbours *n = &p->neighbours;
+    for (size_t i = n->begins[rep]; status == BM_OK && i < n->begins[rep + (size_t)1]; i++) {
+        double similarity = p->rows->match->result.edges.list[n->pairs[i]].similarity;
+        status = chain ? add_partner(p, doc, n->docs[i], similarity, err)
+                       : add_copies(p, doc, n->docs[i], similarity, err);
     }
     if (p->n_row > 1)
         qsort(p->row, p->n_row, sizeof *p->row, by_doc);
@@ -161,8 +148,8 @@ static bm_status sort_edge(const partners *p, const bm_run_record *edge, bm_sort
 
 static bm_status sort_copies(const partners *p, uint32_t doc, bm_sorted_runs *sorted, bm_error *err)
 {
-    uint32_t rep = p->rows->match->corpus->rep[doc];
-    uint64_t same = bm_edge_bits(p->rows->match->verify == BM_VERIFY_NONE ? NAN : 1.0);
+    uint32_t rep = p->rows->match->settings.corpus->rep[doc];
+    uint64_t same = bm_edge_bits(p->rows->match->settings.verify == BM_VERIFY_NONE ? NAN : 1.0);
     bm_status status = BM_OK;
     if (p->rows->chain)
         return rep == doc ? BM_OK : add_sorted(sorted, rep, doc, same, err);
@@ -176,21 +163,21 @@ static bm_status sort_rows(const partners *p, bm_sorted_runs *sorted, bm_error *
 {
     const bm_match *match = p->rows->match;
     bm_run_record edge;
-    bm_status status = bm_sorted_runs_begin(match->edge_runs, err);
+    bm_status status = bm_sorted_runs_begin(match->result.edges.runs, err);
     while (status == BM_OK) {
-        status = bm_sorted_runs_next(match->edge_runs, &edge, err);
+        status = bm_sorted_runs_next(match->result.edges.runs, &edge, err);
         if (status == BM_OK)
             status = sort_edge(p, &edge, sorted, err);
     }
     status = status == BM_NOT_FOUND ? BM_OK : status;
-    for (size_t doc = 0; status == BM_OK && doc < match->corpus->n; doc++)
+    for (size_t doc = 0; status == BM_OK && doc < match->settings.corpus->n; doc++)
         status = sort_copies(p, (uint32_t)doc, sorted, err);
     return status == BM_OK ? bm_sorted_runs_begin(sorted, err) : status;
 }
 
 static bm_status write_sorted(bm_rows *rows, partners *p, bm_pair_rows *pairs, bm_error *err)
 {
-    const bm_corpus_cfg *cfg = &pairs->match->corpus->cfg;
+    const bm_corpus_cfg *cfg = &pairs->match->settings.corpus->cfg;
     bm_sorted_runs *sorted = NULL;
     bm_run_record record;
     partner other;
@@ -213,7 +200,7 @@ static bm_status write_sorted(bm_rows *rows, partners *p, bm_pair_rows *pairs, b
 static bm_status write_rows(bm_rows *rows, partners *p, bm_pair_rows *pairs, bm_error *err)
 {
     bm_status status = index_neighbours(p, err);
-    for (size_t i = 0; status == BM_OK && i < pairs->match->corpus->n; i++) {
+    for (size_t i = 0; status == BM_OK && i < pairs->match->settings.corpus->n; i++) {
         status = gather(p, (uint32_t)i, err);
         if (status == BM_OK)
             status = write_row(rows, pairs, p, (uint32_t)i, err);
@@ -228,12 +215,11 @@ bm_status bm_rows_pairs(bm_rows *rows, bm_pair_rows *pairs, bm_error *err)
     if (status == BM_OK)
         status = index_copies(&p, err);
     if (status == BM_OK)
-        status = pairs->match->edge_runs == NULL ? write_rows(rows, &p, pairs, err)
-                                                 : write_sorted(rows, &p, pairs, err);
+        status = pairs->match->result.edges.runs == NULL ? write_rows(rows, &p, pairs, err)
+                                                         : write_sorted(rows, &p, pairs, err);
     if (status == BM_OK)
         status = bm_rows_flush(rows, true, err);
-    bm_free(p.begin);
-    bm_free(p.list);
+    bm_neighbours_reset(&p.neighbours);
     bm_free(p.copy_begin);
     bm_free(p.copies);
     bm_free(p.row);

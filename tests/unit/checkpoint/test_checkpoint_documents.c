@@ -11,6 +11,7 @@
 
 #include "pipeline/corpus/corpus_save.h"
 #include "io/input/input_set_open.h"
+#include "spill/spill_saved.h"
 
 typedef struct job {
     world *w;
@@ -87,13 +88,13 @@ static void save(job *j, size_t first, size_t first_skipped, bool complete)
                  "%s", err.message);
     if (j->file == NULL) {
         cr_assert_eq(bm_spill_open(j->w->temp.root, BM_SPILL_ROWS, 4096, &j->file, NULL), BM_OK);
-        cr_assert_eq(bm_spill_persist(j->file, scratch_at(&j->w->temp, "documents"), NULL), BM_OK);
+        cr_assert_eq(bm_spill_save_as(j->file, scratch_at(&j->w->temp, "documents"), NULL), BM_OK);
     }
     cr_assert_eq(bm_checkpoint_documents_save(&saved, first, first_skipped, j->file, NULL), BM_OK);
     j->bytes = bm_spill_bytes(j->file);
     j->records = bm_spill_records(j->file);
-    j->sets_bytes = j->corpus.files.saved_bytes;
-    j->sets_records = j->corpus.files.saved_records;
+    j->sets_bytes = j->corpus.sets.saved.bytes;
+    j->sets_records = j->corpus.sets.saved.records;
 }
 
 /* As another process would: nothing but the numbers of the journal and the files. */
@@ -101,8 +102,10 @@ static bm_status load(world *w, const job *before, job *j, bm_error *err)
 {
     open_job(w, &before->cfg, j);
     bm_checkpoint_documents saved = what(j);
-    bm_status status = bm_spill_reopen(scratch_at(&w->temp, "documents"), BM_SPILL_ROWS, 4096,
-                                       before->bytes, before->records, &j->file, err);
+    bm_status status =
+        bm_spill_reopen(&(bm_spill_saved){scratch_at(&w->temp, "documents"), BM_SPILL_ROWS,
+                                          before->bytes, before->records},
+                        4096, &j->file, err);
     if (status == BM_OK)
         status = bm_corpus_restore_sets(&j->corpus, scratch_at(&w->temp, "sets"),
                                         before->sets_bytes, before->sets_records, err);
@@ -140,8 +143,10 @@ static void expect_similarities(job *j)
 {
     bool words = j->cfg.perms > 0;
     bm_pair *pairs = some_pairs(j->w, 3000);
-    cr_assert_eq(bm_corpus_compare(&j->corpus, words ? BM_VERIFY_SIGNATURE : BM_VERIFY_EXACT, 0,
-                                   pairs, 3000, j->w->pool, NULL),
+    cr_assert_eq(bm_corpus_compare(
+                     &j->corpus,
+                     &(bm_comparison){words ? BM_VERIFY_SIGNATURE : BM_VERIFY_EXACT, 0, j->w->pool},
+                     pairs, 3000, NULL),
                  BM_OK);
     for (size_t k = 0; k < 3000; k++) {
         uint32_t a = pairs[k].a, b = pairs[k].b;
@@ -197,7 +202,7 @@ static void relay(const bm_corpus_cfg *cfg, world *w)
         leave_job(j);
         cr_assert_eq(load(w, j, &jobs[p + 1], &err), BM_OK, "%s", err.message);
         cr_assert_eq(jobs[p + 1].docs.n, saved);
-        cr_assert_eq(jobs[p + 1].corpus.files.saved_bytes, bytes);
+        cr_assert_eq(jobs[p + 1].corpus.sets.saved.bytes, bytes);
     }
     add(&jobs[3], N);
     expect_whole(&jobs[3]);
@@ -233,9 +238,9 @@ Test(saved_docs, sets_that_move_to_a_file_between_two_saves_come_back)
     open_job(w, &cfg, &a);
     add(&a, 2000);
     save(&a, 0, 0, false);
-    cr_assert_null(a.corpus.files.sets, "in memory");
+    cr_assert_not(bm_corpus_sets_in_file(&a.corpus), "in memory");
     add(&a, 8900);
-    cr_assert_not_null(a.corpus.files.sets, "in a file");
+    cr_assert(bm_corpus_sets_in_file(&a.corpus), "in a file");
     save(&a, 2000, 2, false);
     leave_job(&a);
     cr_assert_eq(load(w, &a, &b, NULL), BM_OK);
@@ -272,7 +277,7 @@ Test(saved_docs, documents_that_are_all_read_come_back_without_their_sequences)
     source->digest = (bm_hash128){77, 88};
     source->bytes_read = 99;
     cr_assert_eq(bm_corpus_end_adding(&a.corpus, NULL), BM_OK);
-    cr_assert_null(a.corpus.sequence);
+    cr_assert_null(a.corpus.copies.sequence);
     save(&a, 0, 0, true);
     leave_job(&a);
     cr_assert_eq(load(w, &a, &b, NULL), BM_OK);

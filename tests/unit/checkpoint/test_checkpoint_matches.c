@@ -1,5 +1,6 @@
 /* test_saved_match.c -- matches that were saved and loaded make the same groups and pairs as those
  * that were found. */
+#include "model/pair_order.h"
 #include "pipeline/checkpoint/checkpoint_matches.h"
 
 #include "tests/unit/corpus/corpus_world.h"
@@ -12,12 +13,12 @@ typedef struct pair_of_matches {
 
 static bm_match settings(world *w, bm_corpus *corpus, bm_verify verify, bool only_groups)
 {
-    return (bm_match){.corpus = corpus,
-                      .pool = w->pool,
-                      .meter = &w->meter,
-                      .verify = verify,
-                      .threshold = 0.6,
-                      .only_groups = only_groups};
+    return (bm_match){.settings = {.corpus = corpus,
+                                   .pool = w->pool,
+                                   .meter = &w->meter,
+                                   .verify = verify,
+                                   .threshold = 0.6,
+                                   .only_groups = only_groups}};
 }
 
 static bm_spill_file *save(pair_of_matches *p)
@@ -50,21 +51,25 @@ static void reset(pair_of_matches *p)
 
 static void expect_same(pair_of_matches *p)
 {
-    const bm_match *x = &p->match[0], *y = &p->match[1];
-    cr_assert(x->n_candidates == y->n_candidates && x->n_verified == y->n_verified &&
-              x->n_edges_found == y->n_edges_found && x->n_not_compared == y->n_not_compared &&
-              x->n_edges == y->n_edges);
-    cr_assert_gt(x->n_edges_found, 100);
-    for (size_t i = 0; i < x->n_edges; i++)
-        cr_assert(x->edges[i].a == y->edges[i].a && x->edges[i].b == y->edges[i].b &&
-                  bm_edge_bits(x->edges[i].similarity) == bm_edge_bits(y->edges[i].similarity));
+    const bm_match_result *x = &p->match[0].result, *y = &p->match[1].result;
+    cr_assert(x->counts.candidates == y->counts.candidates &&
+              x->counts.verified == y->counts.verified && x->counts.edges == y->counts.edges &&
+              x->counts.not_compared == y->counts.not_compared && x->edges.n == y->edges.n);
+    cr_assert_gt(x->counts.edges, 100);
+    for (size_t i = 0; i < x->edges.n; i++) {
+        const bm_pair *e = &x->edges.list[i], *f = &y->edges.list[i];
+        cr_assert(e->a == f->a && e->b == f->b &&
+                  bm_edge_bits(e->similarity) == bm_edge_bits(f->similarity));
+    }
     for (bm_keep keep = BM_KEEP_FIRST; keep <= BM_KEEP_SHORTEST; keep++) {
-        for (int star = 0; star < (x->only_groups ? 1 : 2); star++) {
+        for (int star = 0; star < (p->match[0].settings.only_groups ? 1 : 2); star++) {
             bm_cluster cluster = star ? BM_CLUSTER_STAR : BM_CLUSTER_COMPONENTS;
             bm_grouping g[2];
             for (int i = 0; i < 2; i++)
-                cr_assert_eq(
-                    bm_grouping_make(&p->match[i], &p->w->docs, cluster, keep, &g[i], NULL), BM_OK);
+                cr_assert_eq(bm_grouping_make(&p->match[i],
+                                              &(bm_grouping_options){&p->w->docs, cluster, keep},
+                                              &g[i], NULL),
+                             BM_OK);
             for (size_t i = 0; i < N; i++) /* NAN is no number: compare bits */
                 cr_assert(g[0].label[i] == g[1].label[i] && g[0].kept[i] == g[1].kept[i] &&
                           g[0].reason[i] == g[1].reason[i] &&
@@ -82,7 +87,7 @@ Test(saved_match, groups_and_edges_come_back_from_memory_and_from_files)
         for (int only_groups = 0; only_groups < 2; only_groups++) {
             bm_corpus_cfg cfg = files ? in_files(p.w, 20000) : in_memory();
             run(&p, &cfg, BM_VERIFY_EXACT, only_groups);
-            cr_assert_eq(p.match[1].edge_runs != NULL, files && !only_groups);
+            cr_assert_eq(p.match[1].result.edges.runs != NULL, files && !only_groups);
             expect_same(&p);
             reset(&p);
         }

@@ -89,7 +89,7 @@ static inline void close_world(world *w)
     free(w);
 }
 
-/* Documents first … first+n-1 as a batch of the flow. */
+/* Documents first … first+n-1 as a batch of the ingest. */
 static inline bm_status add_batch(world *w, bm_corpus *corpus, uint32_t first, uint32_t n,
                                   bm_error *err)
 {
@@ -158,12 +158,12 @@ static inline bm_pair *some_pairs(const world *w, size_t n)
 
 static inline void run_match(world *w, bm_corpus *corpus, bool only_groups, bm_match *match)
 {
-    *match = (bm_match){.corpus = corpus,
-                        .pool = w->pool,
-                        .meter = &w->meter,
-                        .verify = BM_VERIFY_EXACT,
-                        .threshold = 0.6,
-                        .only_groups = only_groups};
+    *match = (bm_match){.settings = {.corpus = corpus,
+                                     .pool = w->pool,
+                                     .meter = &w->meter,
+                                     .verify = BM_VERIFY_EXACT,
+                                     .threshold = 0.6,
+                                     .only_groups = only_groups}};
     cr_assert_eq(bm_match_run(match, NULL), BM_OK);
 }
 

@@ -1,5 +1,6 @@
-/* Samples: SplitMix64 against published numbers; the sample against sorting all priorities, for any
- * batches; that each document is as likely as any other; and what the corpus gets. */
+/* test_sample.c -- samples: SplitMix64 against published numbers; the sample against sorting all
+ * priorities, for any batches; that each document is as likely as any other; and what the corpus
+ * gets. */
 #include <criterion/criterion.h>
 
 #include <math.h>
@@ -111,11 +112,11 @@ static void check(uint64_t seed, size_t n, size_t wanted, size_t batch_docs)
         cr_assert_eq(in.docs.rows[row].line, i + 1);
         cr_assert_eq(corpus.sizes[row], shingles_of(i));
         for (size_t k = 0; k < shingles_of(i); k++)
-            cr_assert_eq(corpus.hashes[row][k], shingle_of(i, k));
+            cr_assert_eq(corpus.sets.hashes[row][k], shingle_of(i, k));
         for (size_t k = 0; k < BANDS; k++)
-            cr_assert_eq(corpus.keys[k][row], i * 100 + k);
+            cr_assert_eq(corpus.keys.columns[k][row], i * 100 + k);
         for (size_t k = 0; k < PERMS; k++)
-            cr_assert_eq(corpus.words[row][k], i * 10 + k);
+            cr_assert_eq(corpus.sets.words[row][k], i * 10 + k);
         bool copy = i % 10 == 9 && shingles_of(i) > 0 && chosen[i - 9];
         cr_assert_eq(corpus.rep[row], copy ? row_of[i - 9] : row,
                      "a copy of what is not in it is none");

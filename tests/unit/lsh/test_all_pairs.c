@@ -1,4 +1,5 @@
-/* All pairs by the inverted index against all pairs by comparing every two documents. */
+/* test_all_pairs.c -- all pairs by the inverted index against all pairs by comparing every two
+ * documents. */
 #include <criterion/criterion.h>
 
 #include <math.h>
@@ -292,12 +293,12 @@ static store make_store(const corpus *c, double threshold)
         memset(record, 0, BM_PREFIX_RANGE * 8);
         for (size_t i = 0; i < BM_PREFIX_RANGE && range * BM_PREFIX_RANGE + i < s.n; i++) {
             uint32_t doc = s.order[range * BM_PREFIX_RANGE + i];
-            size_t n_alone,
-                n = bm_rare_prefix(&counts, c->docs[doc], c->sizes[doc],
-                                   bm_prefix_to_probe(c->sizes[doc], threshold),
-                                   record + BM_PREFIX_RANGE + s.n_keys[range], scratch, &n_alone);
-            record[i] = bm_prefix_head(n_alone, n);
-            s.n_keys[range] += (uint32_t)n;
+            bm_rare_prefix_room room = {record + BM_PREFIX_RANGE + s.n_keys[range], scratch};
+            bm_rare_prefix_size size =
+                bm_rare_prefix(&counts, c->docs[doc], c->sizes[doc],
+                               bm_prefix_to_probe(c->sizes[doc], threshold), room);
+            record[i] = bm_prefix_head(size.n_alone, size.n_keys);
+            s.n_keys[range] += (uint32_t)size.n_keys;
         }
         s.records[range] = record;
         s.store.most = s.n_keys[range] > s.store.most ? s.n_keys[range] : s.store.most;

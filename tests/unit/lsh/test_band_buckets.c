@@ -1,4 +1,5 @@
-/* The chains of a band against looking for the next equal key, one document after another. */
+/* test_band_buckets.c -- the chains of a band against looking for the next equal key, one document
+ * after another. */
 #include <criterion/criterion.h>
 
 #include <stdlib.h>

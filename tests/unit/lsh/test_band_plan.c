@@ -1,6 +1,6 @@
-/* Band plans against the formula of the S-curve: a search that tries everything, long double
- * arithmetic, and values from the literature (Leskovec, Rajaraman, Ullman: Mining of Massive
- * Datasets, figure 3.8: b = 20, r = 5). */
+/* test_band_plan.c -- band plans against the formula of the S-curve: a search that tries
+ * everything, long double arithmetic, and values from the literature (Leskovec, Rajaraman, Ullman:
+ * Mining of Massive Datasets, figure 3.8: b = 20, r = 5). */
 #include <criterion/criterion.h>
 
 #include <math.h>
@@ -138,18 +138,26 @@ Test(band_plan, options_out_of_range_are_usage_errors_that_say_what_was_expected
     cr_assert(strstr(err.message, "1 to 1024") != NULL, "%s", err.message);
 }
 
+static bm_status fixed(uint32_t perms, uint32_t bands, uint32_t rows, bm_band_plan *out,
+                       bm_error *err)
+{
+    bm_band_plan wanted = {
+        .perms = perms, .bands = bands, .rows = rows, .threshold = .5, .recall = .95};
+    return bm_band_plan_fixed(&wanted, out, err);
+}
+
 Test(band_plan, a_plan_by_hand_must_fit_its_permutations)
 {
     bm_band_plan plan = {0};
     bm_error err = {0};
-    cr_assert_eq(bm_band_plan_fixed(.5, .95, 128, 16, 8, &plan, &err), BM_OK);
+    cr_assert_eq(fixed(128, 16, 8, &plan, &err), BM_OK);
     cr_assert_eq(plan.bands, 16);
     cr_assert_eq(plan.rows, 8);
     near(plan.predicted_recall, (double)curve(16, 8, .5L), 1e-14);
-    cr_assert_eq(bm_band_plan_fixed(.5, .95, 127, 16, 8, &plan, &err), BM_ERR_USAGE);
+    cr_assert_eq(fixed(127, 16, 8, &plan, &err), BM_ERR_USAGE);
     cr_assert(strstr(err.message, "128") != NULL && strstr(err.message, "127") != NULL);
-    cr_assert_eq(bm_band_plan_fixed(.5, .95, 128, 0, 8, &plan, &err), BM_ERR_USAGE);
-    cr_assert_eq(bm_band_plan_fixed(.5, .95, 128, 8, 0, &plan, &err), BM_ERR_USAGE);
-    cr_assert_eq(bm_band_plan_fixed(.5, .95, 128, 0x80000000u, 2, &plan, &err), BM_ERR_USAGE);
+    cr_assert_eq(fixed(128, 0, 8, &plan, &err), BM_ERR_USAGE);
+    cr_assert_eq(fixed(128, 8, 0, &plan, &err), BM_ERR_USAGE);
+    cr_assert_eq(fixed(128, 0x80000000u, 2, &plan, &err), BM_ERR_USAGE);
     cr_assert_eq(plan.bands, 16, "a refused plan must leave the output alone");
 }

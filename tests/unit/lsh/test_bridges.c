@@ -1,4 +1,5 @@
-/* Bridges and articulation points against taking away each pair, and each document, in turn. */
+/* test_bridges.c -- bridges and articulation points against taking away each pair, and each
+ * document, in turn. */
 #include <stdlib.h>
 
 #include "graph_model.h"

@@ -1,5 +1,6 @@
-/* Components of the candidates: against a union of all pairs that share a key and pass a rule, for
- * buckets of every size, and the work that large buckets cost, counted in pairs. */
+/* test_bucket_join.c -- components of the candidates: against a union of all pairs that share a key
+ * and pass a rule, for buckets of every size, and the work that large buckets cost, counted in
+ * pairs. */
 #include <criterion/criterion.h>
 
 #include <stdlib.h>
@@ -7,6 +8,7 @@
 
 #include "base/error.h"
 #include "lsh/bucket_join.h"
+#include "lsh/candidates.h"
 
 static uint64_t state = 5;
 
@@ -93,7 +95,7 @@ static bm_join_stats run(world *w, uint32_t threads, size_t chunk)
     cr_assert_eq(bm_union_find_init(&w->groups, w->n, NULL), BM_OK);
     w->n_pairs = w->chunks = 0;
     bm_band_keyset keys = {w->bands, w->n, (const uint64_t *const *)w->keys, NULL, NULL};
-    bm_join_job job = {
+    bm_candidates_job job = {
         .keys = &keys, .pool = pool, .chunk = chunk, .fn = verify, .ctx = w, .groups = &w->groups};
     cr_assert_eq(bm_candidates_join(&job, &stats, NULL), BM_OK);
     bm_pool_close(pool);
@@ -266,12 +268,12 @@ Test(bucket_join, a_cancelled_job_ends_with_its_status)
         int left = after;
         bm_callbacks callbacks = {.ctx = &left, .cancelled = yes};
         bm_band_keyset keys = {w.bands, w.n, (const uint64_t *const *)w.keys, NULL, NULL};
-        bm_join_job job = {.keys = &keys,
-                           .chunk = 1000,
-                           .fn = verify,
-                           .ctx = &w,
-                           .groups = &w.groups,
-                           .callbacks = &callbacks};
+        bm_candidates_job job = {.keys = &keys,
+                                 .chunk = 1000,
+                                 .fn = verify,
+                                 .ctx = &w,
+                                 .groups = &w.groups,
+                                 .callbacks = &callbacks};
         cr_assert_eq(bm_union_find_init(&w.groups, w.n, NULL), BM_OK);
         cr_assert_eq(bm_candidates_join(&job, NULL, NULL), BM_ERR_CANCELLED);
         bm_union_find_reset(&w.groups);
@@ -307,7 +309,7 @@ Test(bucket_join, labels_instead_of_keys_change_nothing)
         w.n_pairs = w.chunks = 0;
         bm_band_keyset keys = {
             .bands = w.bands, .n_docs = w.n, .labels = (const uint32_t *const *)labels};
-        bm_join_job job = {
+        bm_candidates_job job = {
             .keys = &keys, .chunk = 100, .fn = verify, .ctx = &w, .groups = &w.groups};
         cr_assert_eq(bm_candidates_join(&job, &with_labels, NULL), BM_OK);
         cr_assert(w.n_pairs == n_pairs && w.chunks == chunks, "round %d", round);

@@ -1,5 +1,5 @@
-/* Candidates against a plain loop over all pairs, for keys with buckets of every size, documents
- * left out, chunks and threads. */
+/* test_candidates.c -- candidates against a plain loop over all pairs, for keys with buckets of
+ * every size, documents left out, chunks and threads. */
 #include <criterion/criterion.h>
 
 #include <stdlib.h>
@@ -77,7 +77,13 @@ static bm_status run(const corpus *c, bool skip, uint32_t threads, size_t chunk,
         cr_assert_eq(bm_pool_open(threads, &pool, NULL), BM_OK);
     bm_band_keyset keys = {c->bands, c->n, (const uint64_t *const *)c->keys, skip ? c->skip : NULL,
                            NULL};
-    bm_status status = bm_candidates(&keys, pool, chunk, append, out, callbacks, err);
+    bm_status status = bm_candidates(&(bm_candidates_job){.keys = &keys,
+                                                          .pool = pool,
+                                                          .chunk = chunk,
+                                                          .fn = append,
+                                                          .ctx = out,
+                                                          .callbacks = callbacks},
+                                     err);
     bm_pool_close(pool);
     return status;
 }
@@ -99,7 +105,8 @@ static bm_status run_labels(const corpus *c, bool skip, size_t chunk, list *out)
                            .n_docs = c->n,
                            .skip = skip ? c->skip : NULL,
                            .labels = (const uint32_t *const *)labels};
-    bm_status status = bm_candidates(&keys, NULL, chunk, append, out, NULL, NULL);
+    bm_status status = bm_candidates(
+        &(bm_candidates_job){.keys = &keys, .chunk = chunk, .fn = append, .ctx = out}, NULL);
     for (uint32_t b = 0; b < c->bands; b++)
         free(labels[b]);
     free(labels);
@@ -269,13 +276,15 @@ Test(candidates, no_documents_and_no_bands_are_no_pairs)
 Test(candidates, too_many_documents_are_a_usage_error)
 {
     bm_band_keyset keys = {.n_docs = (size_t)BM_DOCS_MAX + 1};
-    cr_assert_eq(bm_candidates(&keys, NULL, 0, append, NULL, NULL, NULL), BM_ERR_USAGE);
+    bm_candidates_job job = {.keys = &keys, .fn = append};
+    cr_assert_eq(bm_candidates(&job, NULL), BM_ERR_USAGE);
 }
 
 Test(candidates, no_documents_have_no_arrays_and_no_pairs)
 {
     list l = {0};
     bm_band_keyset keys = {.bands = 13};
-    cr_assert_eq(bm_candidates(&keys, NULL, 100, append, &l, NULL, NULL), BM_OK);
+    bm_candidates_job job = {.keys = &keys, .chunk = 100, .fn = append, .ctx = &l};
+    cr_assert_eq(bm_candidates(&job, NULL), BM_OK);
     cr_assert_eq(l.n, 0);
 }

@@ -1,4 +1,4 @@
-/* The radix sort against qsort, on the shapes that hurt radix sorts. */
+/* test_hashes_sort.c -- the radix sort against qsort, on the shapes that hurt radix sorts. */
 #include <criterion/criterion.h>
 
 #include <stdlib.h>

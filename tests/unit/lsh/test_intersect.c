@@ -1,4 +1,5 @@
-/* Each way to count common hashes against looking every one up. */
+/* test_intersect.c -- each loop that counts common hashes, and the choice among them, against
+ * looking every one up. */
 #include <criterion/criterion.h>
 
 #include <stdlib.h>
@@ -33,39 +34,40 @@ static uint64_t *make_set(size_t n, uint64_t range, size_t *n_out)
     return exact;
 }
 
-static size_t naive(const uint64_t *x, size_t n_x, const uint64_t *y, size_t n_y)
+static size_t naive(bm_sorted_set x, bm_sorted_set y)
 {
     size_t common = 0;
-    for (size_t i = 0; i < n_x; i++)
-        for (size_t j = 0; j < n_y; j++)
-            common += x[i] == y[j];
+    for (size_t i = 0; i < x.n; i++)
+        for (size_t j = 0; j < y.n; j++)
+            common += x.hashes[i] == y.hashes[j];
     return common;
 }
 
-typedef bool (*way)(const uint64_t *, size_t, const uint64_t *, size_t, size_t, size_t *);
+typedef bool (*loop)(bm_sorted_set, bm_sorted_set, size_t, size_t *);
 
-static void check(way count)
+static void check(loop count)
 {
     static const uint64_t ranges[] = {0, 40, 150, 600, 5000};
     for (int round = 0; round < 6000; round++) {
         size_t n_x, n_y, common = 0;
         uint64_t range = ranges[round % 5];
         size_t most = round % 3 == 0 ? 12 : 300;
-        uint64_t *x = make_set(draw() % most, range, &n_x),
-                 *y = make_set(draw() % 300, range, &n_y);
-        size_t wanted = naive(x, n_x, y, n_y);
-        cr_assert(count(x, n_x, y, n_y, 0, &common));
+        uint64_t *in_x = make_set(draw() % most, range, &n_x),
+                 *in_y = make_set(draw() % 300, range, &n_y);
+        bm_sorted_set x = {in_x, n_x}, y = {in_y, n_y};
+        size_t wanted = naive(x, y);
+        cr_assert(count(x, y, 0, &common));
         cr_assert_eq(common, wanted, "%zu for %zu (%zu, %zu)", common, wanted, n_x, n_y);
         for (size_t least = wanted > 3 ? wanted - 3 : 0; least < wanted + 4; least++) {
             common = 0;
-            bool enough = count(x, n_x, y, n_y, least, &common);
+            bool enough = count(x, y, least, &common);
             cr_assert_eq(enough, wanted >= least);
             cr_assert(!enough || common == wanted);
         }
-        cr_assert(count(x, n_x, x, n_x, n_x, &common));
+        cr_assert(count(x, x, n_x, &common));
         cr_assert_eq(common, n_x);
-        free(x);
-        free(y);
+        free(in_x);
+        free(in_y);
     }
 }
 
@@ -79,7 +81,7 @@ Test(intersect, gallop_equals_looking_each_up)
     check(bm_intersect_gallop);
 }
 
-Test(intersect, the_chosen_way_equals_looking_each_up)
+Test(intersect, the_chosen_loop_equals_looking_each_up)
 {
     check(bm_intersect);
 }
@@ -115,9 +117,10 @@ Test(intersect, a_long_set_against_a_short_one_is_counted_right)
         n = bm_hashes_distinct(x, n);
         for (size_t i = 0; i < n; i++)
             wanted += x[i] % 3 == 0 && x[i] < LONG * 3;
-        cr_assert(bm_intersect(x, n, y, LONG, 0, &common));
+        bm_sorted_set few = {x, n}, many = {y, LONG};
+        cr_assert(bm_intersect(few, many, 0, &common));
         cr_assert_eq(common, wanted);
-        cr_assert_eq(bm_intersect(y, LONG, x, n, wanted + 1, &common), false);
+        cr_assert_eq(bm_intersect(many, few, wanted + 1, &common), false);
     }
     free(y);
 }

@@ -1,4 +1,4 @@
-/* Adjacency against a plain list of pairs. */
+/* test_link_graph.c -- adjacency against a plain list of pairs. */
 #include "graph_model.h"
 
 Test(link_graph, neighbours_are_those_of_the_pairs_in_ascending_order)

@@ -1,4 +1,4 @@
-/* Least cuts against all ways to part the documents of small graphs. */
+/* test_min_cut.c -- least cuts against all ways to part the documents of small graphs. */
 #include <stdlib.h>
 
 #include "graph_model.h"

@@ -1,4 +1,5 @@
-/* The inverted index of a block: its lists against looking at every prefix; blocks; bounds. */
+/* test_prefix_index.c -- the inverted index of a block: its lists against looking at every prefix;
+ * blocks; bounds. */
 #include <criterion/criterion.h>
 
 #include <stdlib.h>
@@ -60,8 +61,10 @@ static void want(void)
     for (size_t doc = 0; doc < N; doc++) {
         uint64_t scratch[LONGEST];
         size_t length = bm_prefix_to_index(c.sizes[doc], c.sized.threshold);
-        wanted[doc].n = bm_rare_prefix(&c.counts, c.docs[doc], c.sizes[doc], length,
-                                       wanted[doc].keys, scratch, &wanted[doc].n_alone);
+        bm_rare_prefix_size size = bm_rare_prefix(&c.counts, c.docs[doc], c.sizes[doc], length,
+                                                  (bm_rare_prefix_room){wanted[doc].keys, scratch});
+        wanted[doc].n = size.n_keys;
+        wanted[doc].n_alone = size.n_alone;
     }
 }
 
@@ -89,6 +92,11 @@ static void expect_list(const bm_prefix_index *index, uint64_t key)
     cr_assert(at >= index->n_entries || index->entries[at].key != key);
 }
 
+static bm_status build(bm_prefix_index *index, bm_prefix_block block)
+{
+    return bm_prefix_index_build(index, &block, NULL);
+}
+
 Test(prefix_index, a_list_names_everybody_of_the_block_who_has_the_key)
 {
     static const double thresholds[] = {.2, .5, .8, 1};
@@ -100,8 +108,7 @@ Test(prefix_index, a_list_names_everybody_of_the_block_who_has_the_key)
             bm_pool *pool = NULL;
             cr_assert_eq(bm_pool_open(1 + blocks % 3, &pool, NULL), BM_OK);
             uint64_t memory = round % 2 == 0 ? 0 : 200000;
-            cr_assert_eq(bm_prefix_index_build(&index, &c.sized, begin, memory, 0, pool, NULL),
-                         BM_OK);
+            cr_assert_eq(build(&index, (bm_prefix_block){&c.sized, begin, memory, 0, pool}), BM_OK);
             bm_pool_close(pool);
             cr_assert(index.begin == begin && index.end > begin && index.end <= N);
             cr_assert(memory == 0 ? index.end == N : index.bytes <= memory);
@@ -127,10 +134,10 @@ Test(prefix_index, a_block_has_some_documents_however_little_memory_there_is)
 {
     make(40, .5);
     bm_prefix_index index;
-    cr_assert_eq(bm_prefix_index_build(&index, &c.sized, 0, 1, 1000, NULL, NULL), BM_OK);
+    cr_assert_eq(build(&index, (bm_prefix_block){&c.sized, 0, 1, 1000, NULL}), BM_OK);
     cr_assert_eq(index.end, BM_PREFIX_RANGE);
     bm_prefix_index_reset(&index);
-    cr_assert_eq(bm_prefix_index_build(&index, &c.sized, N - 3, 1, 0, NULL, NULL), BM_OK);
+    cr_assert_eq(build(&index, (bm_prefix_block){&c.sized, N - 3, 1, 0, NULL}), BM_OK);
     cr_assert_eq(index.end, N);
     bm_prefix_index_reset(&index);
     bm_shingle_counts_reset(&c.counts);
@@ -145,7 +152,7 @@ Test(prefix_index, a_search_finds_each_document_at_the_threshold_once_and_none_t
         for (size_t begin = 0; begin < N;) {
             bm_prefix_index index;
             bm_prefix_finder finder;
-            cr_assert_eq(bm_prefix_index_build(&index, &c.sized, begin, 1000000, 0, NULL, NULL),
+            cr_assert_eq(build(&index, (bm_prefix_block){&c.sized, begin, 1000000, 0, NULL}),
                          BM_OK);
             cr_assert_eq(bm_prefix_finder_open(&finder, &c.sized, &index, NULL), BM_OK);
             finder.stamp = UINT32_MAX - 5; /* it begins anew soon */

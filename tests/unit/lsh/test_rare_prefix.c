@@ -1,5 +1,6 @@
-/* Prefixes: their lengths against trying every number, and the promise on which all_pairs.c rests,
- * that two documents at the threshold have a key of their prefixes in common. */
+/* test_rare_prefix.c -- prefixes: their lengths against trying every number, and the promise on
+ * which all_pairs.c rests, that two documents at the threshold have a key of their prefixes in
+ * common. */
 #include <criterion/criterion.h>
 
 #include <math.h>
@@ -91,7 +92,10 @@ static void make(corpus *c, uint64_t words)
 static size_t prefix(const corpus *c, size_t doc, size_t length, uint64_t *keys, size_t *n_alone)
 {
     uint64_t scratch[LONGEST];
-    return bm_rare_prefix(&c->counts, c->docs[doc], c->sizes[doc], length, keys, scratch, n_alone);
+    bm_rare_prefix_size size = bm_rare_prefix(&c->counts, c->docs[doc], c->sizes[doc], length,
+                                              (bm_rare_prefix_room){keys, scratch});
+    *n_alone = size.n_alone;
+    return size.n_keys;
 }
 
 Test(rare_prefix, documents_at_the_threshold_have_a_key_in_common_and_share_no_more_than_its_places)

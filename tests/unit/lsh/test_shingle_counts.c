@@ -1,4 +1,5 @@
-/* Counters without keys: never too low, exact where there is room, the same for any threads. */
+/* test_shingle_counts.c -- counters without keys: never too low, exact where there is room, the
+ * same for any threads. */
 #include <criterion/criterion.h>
 
 #include <stdlib.h>

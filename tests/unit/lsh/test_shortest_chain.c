@@ -1,4 +1,4 @@
-/* Shortest chains against all chains of small graphs, walked one by one. */
+/* test_shortest_chain.c -- shortest chains against all chains of small graphs, each walked. */
 #include <stdlib.h>
 
 #include "graph_model.h"

@@ -1,4 +1,4 @@
-/* Union-find against components found by flooding an adjacency matrix. */
+/* test_union_find.c -- union-find against components found by flooding an adjacency matrix. */
 #include <criterion/criterion.h>
 
 #include <string.h>

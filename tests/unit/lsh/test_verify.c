@@ -1,5 +1,5 @@
-/* Similarity at a threshold: the bound against plain division, for every size and for thresholds on
- * and beside every fraction. */
+/* test_verify.c -- similarity at a threshold: the bound against plain division, for every size and
+ * for thresholds on and beside every fraction. */
 #include <criterion/criterion.h>
 
 #include <math.h>

@@ -32,10 +32,11 @@ static size_t expect_prefixes(const drawn *s, const bm_corpus *corpus, const bm_
             cr_assert(s->sizes[last] < s->sizes[doc] ||
                       (s->sizes[last] == s->sizes[doc] && last < doc));
         }
-        size_t n_alone,
-            n = bm_rare_prefix(&counts, s->docs[doc], s->sizes[doc],
-                               bm_prefix_to_probe(s->sizes[doc], threshold), keys, other, &n_alone);
-        cr_assert_eq(record[at % BM_PREFIX_RANGE], bm_prefix_head(n_alone, n));
+        bm_rare_prefix_size size = bm_rare_prefix(&counts, s->docs[doc], s->sizes[doc],
+                                                  bm_prefix_to_probe(s->sizes[doc], threshold),
+                                                  (bm_rare_prefix_room){keys, other});
+        size_t n = size.n_keys;
+        cr_assert_eq(record[at % BM_PREFIX_RANGE], bm_prefix_head(size.n_alone, n));
         cr_assert_eq(memcmp(record + used, keys, n * 8), 0);
         used += n;
         n_keys_all += n;

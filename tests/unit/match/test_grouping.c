@@ -1,5 +1,5 @@
-/* Groups of random small sets, against a model that looks at all pairs and walks the graph breadth
- * first. */
+/* test_grouping.c -- groups of random small sets, against a model that looks at all pairs and walks
+ * the graph breadth first. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdio.h>
@@ -92,12 +92,12 @@ static void open_world(world *w, uint64_t seed, bool only_groups)
     fill_corpus(w);
     bm_meter_init(&w->meter, NULL);
     cr_assert_eq(bm_pool_open(2, &w->pool, NULL), BM_OK);
-    w->match = (bm_match){.corpus = &w->corpus,
-                          .pool = w->pool,
-                          .meter = &w->meter,
-                          .verify = BM_VERIFY_EXACT,
-                          .threshold = 0.6,
-                          .only_groups = only_groups};
+    w->match = (bm_match){.settings = {.corpus = &w->corpus,
+                                       .pool = w->pool,
+                                       .meter = &w->meter,
+                                       .verify = BM_VERIFY_EXACT,
+                                       .threshold = 0.6,
+                                       .only_groups = only_groups}};
     cr_assert_eq(bm_match_run(&w->match, NULL), BM_OK);
 }
 
@@ -132,7 +132,7 @@ static bool is_edge(const world *w, uint32_t a, uint32_t b)
     bool candidate = false;
     uint32_t x = w->corpus.rep[a], y = w->corpus.rep[b];
     for (uint32_t band = 0; band < BANDS; band++)
-        candidate = candidate || w->corpus.keys[band][x] == w->corpus.keys[band][y];
+        candidate = candidate || w->corpus.keys.columns[band][x] == w->corpus.keys.columns[band][y];
     return candidate && jaccard(w, a, b) >= 0.6;
 }
 
@@ -179,7 +179,9 @@ Test(grouping, components_and_the_kept_one_are_those_of_the_model)
         for (bm_keep keep = BM_KEEP_FIRST; keep <= BM_KEEP_SHORTEST; keep++) {
             bm_grouping g;
             cr_assert_eq(
-                bm_grouping_make(&w->match, &w->docs, BM_CLUSTER_COMPONENTS, keep, &g, NULL),
+                bm_grouping_make(&w->match,
+                                 &(bm_grouping_options){&w->docs, BM_CLUSTER_COMPONENTS, keep}, &g,
+                                 NULL),
                 BM_OK);
             for (uint32_t i = 0; i < N; i++) {
                 uint32_t best = i;
@@ -212,7 +214,9 @@ Test(grouping, each_document_that_a_star_removes_is_at_the_threshold_to_the_kept
         open_world(w, seed, false);
         for (bm_keep keep = BM_KEEP_FIRST; keep <= BM_KEEP_SHORTEST; keep++) {
             bm_grouping g;
-            cr_assert_eq(bm_grouping_make(&w->match, &w->docs, BM_CLUSTER_STAR, keep, &g, NULL),
+            cr_assert_eq(bm_grouping_make(&w->match,
+                                          &(bm_grouping_options){&w->docs, BM_CLUSTER_STAR, keep},
+                                          &g, NULL),
                          BM_OK);
             cr_assert_eq(g.n_chained, 0);
             for (uint32_t i = 0; i < N; i++) {
@@ -237,7 +241,9 @@ Test(grouping, members_are_in_input_order_and_groups_by_their_first)
     open_world(w, 3, false);
     bm_grouping g;
     cr_assert_eq(
-        bm_grouping_make(&w->match, &w->docs, BM_CLUSTER_COMPONENTS, BM_KEEP_FIRST, &g, NULL),
+        bm_grouping_make(&w->match,
+                         &(bm_grouping_options){&w->docs, BM_CLUSTER_COMPONENTS, BM_KEEP_FIRST}, &g,
+                         NULL),
         BM_OK);
     uint64_t in_groups = 0;
     cr_assert_gt(g.n_groups, 3);

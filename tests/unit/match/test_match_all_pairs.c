@@ -1,5 +1,6 @@
 /* test_match_all_pairs.c -- edges of --candidates all with sets in a file, against comparing every
  * two documents; any memory, any number of threads. */
+#include "model/pair_order.h"
 #include "all_pairs_world.h"
 
 static const char *said; /* the last line of the log that speaks of indexes */
@@ -19,30 +20,31 @@ static bm_status run(drawn *s, bm_corpus *corpus, double threshold, bm_match *ma
     bm_meter_reset(&s->meter);
     bm_meter_init(&s->meter, &callbacks);
     said = NULL;
-    *match = (bm_match){.corpus = corpus,
-                        .pool = s->pool,
-                        .meter = &s->meter,
-                        .verify = BM_VERIFY_EXACT,
-                        .threshold = threshold,
-                        .all_candidates = true};
+    *match = (bm_match){.settings = {.corpus = corpus,
+                                     .pool = s->pool,
+                                     .meter = &s->meter,
+                                     .verify = BM_VERIFY_EXACT,
+                                     .threshold = threshold,
+                                     .all_candidates = true}};
     return bm_match_run(match, err);
 }
 
 /* The edges, wherever they are, are these pairs; frees them. */
 static void expect_edges(bm_match *match, const bm_pair *wanted, size_t n)
 {
-    cr_assert_eq(match->n_edges_found, n, "%zu edges for %zu", (size_t)match->n_edges_found, n);
-    if (match->edge_runs != NULL)
-        cr_assert_eq(bm_sorted_runs_begin(match->edge_runs, NULL), BM_OK);
+    cr_assert_eq(match->result.counts.edges, n, "%zu edges for %zu",
+                 (size_t)match->result.counts.edges, n);
+    if (match->result.edges.runs != NULL)
+        cr_assert_eq(bm_sorted_runs_begin(match->result.edges.runs, NULL), BM_OK);
     for (size_t i = 0; i < n; i++) {
         bm_pair got;
-        if (match->edge_runs != NULL) {
+        if (match->result.edges.runs != NULL) {
             bm_run_record record;
-            cr_assert_eq(bm_sorted_runs_next(match->edge_runs, &record, NULL), BM_OK);
+            cr_assert_eq(bm_sorted_runs_next(match->result.edges.runs, &record, NULL), BM_OK);
             got = (bm_pair){(uint32_t)(record.key >> 32), (uint32_t)record.key,
                             bm_edge_similarity(record.value)};
         } else {
-            got = match->edges[i];
+            got = match->result.edges.list[i];
         }
         cr_assert(got.a == wanted[i].a && got.b == wanted[i].b &&
                   got.similarity == wanted[i].similarity);
@@ -72,14 +74,15 @@ Test(match_all_pairs, equals_comparing_every_two_for_any_memory)
             bm_match match;
             bm_error err = {0};
             cr_assert_eq(fill(s, m >= 0, &corpus, NULL), BM_OK);
-            cr_assert((corpus.hashes == NULL) == (m >= 0), "sets lie where they are meant to");
+            cr_assert((corpus.sets.hashes == NULL) == (m >= 0), "sets lie where they are meant to");
             if (m > 0)
                 leave_memory(&corpus, left[m]);
             cr_assert_eq(run(s, &corpus, thresholds[t], &match, &err), BM_OK, "%s", err.message);
-            cr_assert(m < 0 || match.n_candidates == candidates, "as many are compared");
-            candidates = match.n_candidates;
-            cr_assert_eq(match.n_verified, candidates);
-            in_runs += match.edge_runs != NULL;
+            cr_assert(m < 0 || match.result.counts.candidates == candidates,
+                      "as many are compared");
+            candidates = match.result.counts.candidates;
+            cr_assert_eq(match.result.counts.verified, candidates);
+            in_runs += match.result.edges.runs != NULL;
             most = blocks() > most ? blocks() : most;
             seen[blocks() > 2 ? 2 : blocks() - 1]++;
             expect_edges(&match, wanted, n);
@@ -101,10 +104,11 @@ Test(match_all_pairs, sets_in_memory_that_leave_too_little_for_an_index_move_to_
     bm_pair *wanted = every_two(s, .7, &n);
     cr_assert_eq(fill(s, false, &corpus, NULL), BM_OK);
     leave_memory(&corpus, 2500000);
-    cr_assert_null(corpus.files.sets);
+    cr_assert_not(bm_corpus_sets_in_file(&corpus));
     cr_assert_eq(run(s, &corpus, .7, &match, NULL), BM_OK);
-    cr_assert(corpus.files.sets != NULL && corpus.hashes == NULL && corpus.set_bytes == 0);
-    cr_assert_gt(corpus.files.set_bytes, 1000000);
+    cr_assert(bm_corpus_sets_in_file(&corpus) && corpus.sets.hashes == NULL &&
+              corpus.sets.bytes == 0);
+    cr_assert_gt(corpus.sets.file_bytes, 1000000);
     expect_edges(&match, wanted, n);
     free(wanted);
     bm_corpus_reset(&corpus);
@@ -144,7 +148,7 @@ Test(match_all_pairs, no_documents_and_only_empty_ones_have_no_edges)
         bm_match match;
         cr_assert_eq(fill(s, true, &corpus, NULL), BM_OK);
         cr_assert_eq(run(s, &corpus, .5, &match, NULL), BM_OK);
-        cr_assert(match.n_edges_found == 0 && match.n_candidates == 0);
+        cr_assert(match.result.counts.edges == 0 && match.result.counts.candidates == 0);
         bm_match_reset(&match);
         bm_corpus_reset(&corpus);
         drop_sets(s);
@@ -160,8 +164,8 @@ Test(match_all_pairs, a_damaged_file_of_sets_is_an_error)
         bm_error err = {0};
         uint64_t bad = 0x1234567812345678;
         cr_assert_eq(fill(s, true, &corpus, NULL), BM_OK);
-        off_t at = (off_t)(corpus.files.set_bytes * (uint64_t)place / 4);
-        cr_assert_eq(pwrite(bm_spill_fd(corpus.files.sets), &bad, sizeof bad, at), 8);
+        off_t at = (off_t)(corpus.sets.file_bytes * (uint64_t)place / 4);
+        cr_assert_eq(pwrite(bm_spill_fd(corpus.sets.file), &bad, sizeof bad, at), 8);
         cr_assert_eq(run(s, &corpus, .5, &match, &err), BM_ERR_FORMAT);
         cr_assert_not_null(strstr(err.message, "damaged"), "%s", err.message);
         bm_match_reset(&match);

@@ -15,13 +15,14 @@ Test(corpus_spill, similarities_are_those_of_the_sets_whatever_fits_into_the_are
         bm_corpus_cfg cfg = in_files(w, arenas[i]);
         size_t n = i == 0 ? 300 : 4000;
         cr_assert_eq(fill(w, &cfg, &corpus, NULL), BM_OK);
-        cr_assert_null(corpus.hashes, "nothing is in memory");
+        cr_assert_null(corpus.sets.hashes, "nothing is in memory");
         bm_pair *pairs = some_pairs(w, n);
         for (int pass = 0; pass < 2; pass++) {
             double threshold = pass == 0 ? 0 : .6;
-            cr_assert_eq(
-                bm_corpus_compare(&corpus, BM_VERIFY_EXACT, threshold, pairs, n, w->pool, NULL),
-                BM_OK);
+            cr_assert_eq(bm_corpus_compare(&corpus,
+                                           &(bm_comparison){BM_VERIFY_EXACT, threshold, w->pool},
+                                           pairs, n, NULL),
+                         BM_OK);
             for (size_t k = 0; k < n; k++) {
                 double wanted = jaccard(w, pairs[k].a, pairs[k].b);
                 if (pairs[k].similarity != wanted &&
@@ -44,7 +45,8 @@ Test(corpus_spill, agreements_are_those_of_the_words)
     cfg.perms = PERMS;
     cr_assert_eq(fill(w, &cfg, &corpus, NULL), BM_OK);
     bm_pair *pairs = some_pairs(w, 2000);
-    cr_assert_eq(bm_corpus_compare(&corpus, BM_VERIFY_SIGNATURE, 0, pairs, 2000, w->pool, NULL),
+    cr_assert_eq(bm_corpus_compare(&corpus, &(bm_comparison){BM_VERIFY_SIGNATURE, 0, w->pool},
+                                   pairs, 2000, NULL),
                  BM_OK);
     for (size_t k = 0; k < 2000; k++) {
         uint32_t same = 0;
@@ -81,18 +83,21 @@ Test(corpus_spill, groups_pairs_and_counts_are_those_of_memory)
             cr_assert_eq(fill(w, &cfg[i], &corpus[i], NULL), BM_OK);
             run_match(w, &corpus[i], only_groups, &match[i]);
         }
-        cr_assert_gt(match[0].n_edges_found, 100);
-        cr_assert_eq(match[0].n_candidates, match[1].n_candidates);
-        cr_assert_eq(match[0].n_edges_found, match[1].n_edges_found);
-        cr_assert_eq(match[1].edge_runs != NULL, !only_groups);
+        cr_assert_gt(match[0].result.counts.edges, 100);
+        cr_assert_eq(match[0].result.counts.candidates, match[1].result.counts.candidates);
+        cr_assert_eq(match[0].result.counts.edges, match[1].result.counts.edges);
+        cr_assert_eq(match[1].result.edges.runs != NULL, !only_groups);
         for (int star = 0; star < (only_groups ? 1 : 2); star++) {
             for (bm_keep keep = BM_KEEP_FIRST; keep <= BM_KEEP_SHORTEST; keep++) {
                 bm_grouping g[2];
                 for (int i = 0; i < 2; i++)
-                    cr_assert_eq(bm_grouping_make(&match[i], &w->docs,
-                                                  star ? BM_CLUSTER_STAR : BM_CLUSTER_COMPONENTS,
-                                                  keep, &g[i], NULL),
-                                 BM_OK);
+                    cr_assert_eq(
+                        bm_grouping_make(
+                            &match[i],
+                            &(bm_grouping_options){
+                                &w->docs, star ? BM_CLUSTER_STAR : BM_CLUSTER_COMPONENTS, keep},
+                            &g[i], NULL),
+                        BM_OK);
                 expect_same_groups(&g[0], &g[1]);
                 bm_grouping_reset(&g[0]);
                 bm_grouping_reset(&g[1]);
@@ -126,9 +131,11 @@ Test(corpus_spill, what_was_in_memory_moves_to_the_file_when_the_budget_is_reach
     cfg.budget.arena = 100000;
     cfg.memory = 2040000; /* of 2.1 MB that the job would take; a file's buffer is 1 MiB */
     cr_assert_eq(fill(w, &cfg, &corpus, NULL), BM_OK);
-    cr_assert_not_null(corpus.files.sets);
+    cr_assert(bm_corpus_sets_in_file(&corpus));
     bm_pair *pairs = some_pairs(w, 3000);
-    cr_assert_eq(bm_corpus_compare(&corpus, BM_VERIFY_EXACT, 0, pairs, 3000, w->pool, NULL), BM_OK);
+    cr_assert_eq(bm_corpus_compare(&corpus, &(bm_comparison){BM_VERIFY_EXACT, 0, w->pool}, pairs,
+                                   3000, NULL),
+                 BM_OK);
     for (size_t k = 0; k < 3000; k++)
         cr_assert_eq(pairs[k].similarity, jaccard(w, pairs[k].a, pairs[k].b));
     for (size_t i = 0; i < N; i++)
@@ -173,8 +180,8 @@ Test(corpus_spill, a_changed_byte_a_short_file_and_an_unreadable_one_are_errors)
         bm_error err = {0};
         bm_corpus_cfg cfg = in_files(w, 100000);
         cr_assert_eq(fill(w, &cfg, &corpus, NULL), BM_OK);
-        int fds[2] = {bm_spill_fd(corpus.files.sets), bm_spill_fd(corpus.files.keys)};
-        uint64_t sizes[2] = {bm_spill_bytes(corpus.files.sets), bm_spill_bytes(corpus.files.keys)};
+        int fds[2] = {bm_spill_fd(corpus.sets.file), bm_spill_fd(corpus.keys.file)};
+        uint64_t sizes[2] = {bm_spill_bytes(corpus.sets.file), bm_spill_bytes(corpus.keys.file)};
         for (int k = 0; k < 2; k++) {
             if (how == 0)
                 flip(fds[k], sizes[k] / 2);
@@ -189,7 +196,8 @@ Test(corpus_spill, a_changed_byte_a_short_file_and_an_unreadable_one_are_errors)
             if (w->sizes[i] > 0 && w->sizes[i - 1] > 0)
                 pairs[n++] = (bm_pair){i - 1, i, 0};
         bm_status wanted = how == 2 ? BM_ERR_IO : BM_ERR_FORMAT;
-        cr_assert_eq(bm_corpus_compare(&corpus, BM_VERIFY_EXACT, 0, pairs, n, w->pool, &err),
+        cr_assert_eq(bm_corpus_compare(&corpus, &(bm_comparison){BM_VERIFY_EXACT, 0, w->pool},
+                                       pairs, n, &err),
                      wanted, "how %d", how);
         cr_assert_not_null(strstr(err.message, "temporary file"));
         cr_assert_eq(bm_corpus_keyset(&corpus, w->pool, &keys, &err), wanted, "how %d", how);

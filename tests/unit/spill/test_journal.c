@@ -11,8 +11,8 @@
 
 #include "tests/unit/base/scratch.h"
 
-static const char *const texts[] = {"command\tdedup", "", "input\ta file\t12", "sealed\t1",
-                                    "sealed\t2 \xF0\x9F\x98\x80"};
+static const char *const texts[] = {"command\tdedup", "", "input\ta file\t12", "saved\t1",
+                                    "saved\t2 \xF0\x9F\x98\x80"};
 #define TEXTS (sizeof texts / sizeof texts[0])
 
 static void write_journal(const char *path)
@@ -69,11 +69,11 @@ Test(journal, lines_come_back_and_more_are_added_behind_them)
     cr_assert(len > 0 && bytes[len - 1] == '\n');
     expect(path, TEXTS);
     cr_assert_eq(bm_journal_open(path, &journal, NULL), BM_OK);
-    cr_assert_eq(bm_journal_add(journal, "sealed\t3", NULL), BM_OK);
+    cr_assert_eq(bm_journal_add(journal, "saved\t3", NULL), BM_OK);
     bm_journal_close(journal);
     cr_assert_eq(bm_journal_open(path, &journal, NULL), BM_OK);
     cr_assert_eq(bm_journal_count(journal), TEXTS + 1);
-    cr_assert_str_eq(bm_journal_line(journal, TEXTS), "sealed\t3");
+    cr_assert_str_eq(bm_journal_line(journal, TEXTS), "saved\t3");
     bm_journal_close(journal);
     scratch_close(&s);
 }

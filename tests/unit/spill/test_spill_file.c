@@ -35,7 +35,7 @@ static bm_spill_file *filled(scratch *s, size_t buffer)
         cr_assert_eq(bm_spill_add(file, data, length_of(i), &places[i], NULL), BM_OK);
     }
     free(data);
-    cr_assert_eq(bm_spill_finish(file, NULL), BM_OK);
+    cr_assert_eq(bm_spill_end(file, NULL), BM_OK);
     return file;
 }
 
@@ -96,7 +96,7 @@ Test(spill_file, every_changed_byte_is_found)
     cr_assert_eq(bm_spill_open(s.root, BM_SPILL_RUN, 64, &file, NULL), BM_OK);
     cr_assert_eq(bm_spill_add(file, text, sizeof text, &place, NULL), BM_OK);
     cr_assert_eq(bm_spill_add(file, text, sizeof text, &second, NULL), BM_OK);
-    cr_assert_eq(bm_spill_finish(file, NULL), BM_OK);
+    cr_assert_eq(bm_spill_end(file, NULL), BM_OK);
     uint64_t size = bm_spill_bytes(file);
     for (uint64_t at = 0; at < size; at++) {
         unsigned char byte, flipped;

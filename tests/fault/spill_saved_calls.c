@@ -1,4 +1,4 @@
-/* spill_persist_calls.c -- each system call and each allocation of a file that is kept, opened again
+/* spill_saved_calls.c -- each system call and each allocation of a file that is saved, opened again
  * and walked fails once, in turn: with O_TMPFILE, without it, and where nothing can be linked. It
  * fails with the right status and leaves a file that can be tried again, or all records are there.
  */
@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "tests/unit/base/scratch.h"
-#include "spill/spill_file.h"
+#include "spill/spill_saved.h"
 #include "wrap_calls.h"
 
 #define RECORDS 40u
@@ -92,8 +92,8 @@ static void assert_holds(const bm_spill_file *file, uint64_t n_records)
     cr_assert_eq(n, n_records);
 }
 
-/* A file of half the records, kept; it works on without a name where it could not be. */
-static bm_status keep_half(scratch *s, const char *path, bm_error *err)
+/* A file of half the records, saved; it works on without a name where it could not be. */
+static bm_status save_half(scratch *s, const char *path, bm_error *err)
 {
     bm_spill_file *file = NULL;
     bm_status status = bm_spill_open(s->root, BM_SPILL_SETS, 20000, &file, err);
@@ -101,12 +101,12 @@ static bm_status keep_half(scratch *s, const char *path, bm_error *err)
         return status;
     status = add_records(file, 0, RECORDS / 4, err);
     if (status == BM_OK) {
-        status = bm_spill_persist(file, path, err);
+        status = bm_spill_save_as(file, path, err);
         bool armed = plan.armed;
         plan.armed = false;
         assert_holds(file, RECORDS / 4);
-        cr_assert(status == BM_OK || !scratch_has(s, "kept") ||
-                  scratch_holds(s, "kept", "of another job"));
+        cr_assert(status == BM_OK || !scratch_has(s, "saved") ||
+                  scratch_holds(s, "saved", "of another job"));
         plan.armed = armed;
     }
     if (status == BM_OK)
@@ -120,7 +120,8 @@ static bm_status go_on(const char *path, uint64_t *n, bm_error *err)
 {
     bm_spill_file *file = NULL;
     uint64_t bytes = BM_SPILL_HEADER + RECORDS / 2 * (BM_SPILL_RECORD + BYTES);
-    bm_status status = bm_spill_reopen(path, BM_SPILL_SETS, 20000, bytes, RECORDS / 2, &file, err);
+    bm_status status = bm_spill_reopen(&(bm_spill_saved){path, BM_SPILL_SETS, bytes, RECORDS / 2},
+                                       20000, &file, err);
     if (status == BM_OK)
         status = add_records(file, RECORDS / 2, RECORDS, err);
     if (status == BM_OK)
@@ -134,16 +135,16 @@ static long fail_each(int code, bool memory, bm_status wanted)
 {
     scratch s;
     scratch_open(&s);
-    const char *path = scratch_at(&s, "kept");
+    const char *path = scratch_at(&s, "saved");
     long n = 0;
     for (bool failed = true; failed; n++) {
         uint64_t n_read = 0;
         bm_error err = {0};
-        scratch_put_text(&s, "kept", "of another job");
+        scratch_put_text(&s, "saved", "of another job");
         plan_call(n, code, memory);
-        bm_status status = keep_half(&s, path, &err);
-        bool kept = status == BM_OK;
-        if (kept)
+        bm_status status = save_half(&s, path, &err);
+        bool is_saved = status == BM_OK;
+        if (is_saved)
             status = go_on(path, &n_read, &err);
         plan.armed = false;
         failed = plan.failed;
@@ -151,7 +152,7 @@ static long fail_each(int code, bool memory, bm_status wanted)
         cr_assert_eq(status, harmless ? BM_OK : wanted, "call %ld %s: %s", n, plan.which,
                      err.message);
         cr_assert(status == BM_OK ? n_read == RECORDS : err.message[0] != '\0', "%ld", n);
-        if (kept) { /* the second half can be tried again */
+        if (is_saved) { /* the second half can be tried again */
             n_read = 0;
             cr_assert_eq(go_on(path, &n_read, &err), BM_OK, "call %ld %s: %s", n, plan.which,
                          err.message);
@@ -169,26 +170,26 @@ static void fail_all(void)
     cr_assert_gt(fail_each(0, true, BM_ERR_NOMEM), 6);
 }
 
-Test(spill_persist_calls, every_failing_call_leaves_a_file_to_try_again)
+Test(spill_saved_calls, every_failing_call_leaves_a_file_to_try_again)
 {
     fail_all();
     cr_assert_gt(host.n_links, 0u, "the file system of the tests has O_TMPFILE");
 }
 
-Test(spill_persist_calls, so_it_is_where_nothing_can_be_linked)
+Test(spill_saved_calls, so_it_is_where_nothing_can_be_linked)
 {
     host.no_link = true;
     fail_all();
 }
 
-Test(spill_persist_calls, so_it_is_where_there_are_no_nameless_files)
+Test(spill_saved_calls, so_it_is_where_there_are_no_nameless_files)
 {
     host.no_tmpfile = true;
     fail_all();
     cr_assert_eq(host.n_links, 0u, "an unlinked file cannot be linked: it was copied");
 }
 
-Test(spill_persist_calls, interrupted_and_short_calls_are_gone_on_with)
+Test(spill_saved_calls, interrupted_and_short_calls_are_gone_on_with)
 {
     host.no_link = true;
     cr_assert_gt(fail_each(EINTR, false, BM_OK), 15);

@@ -1,13 +1,13 @@
-/* spill_persist.c -- a temporary file that outlives its process: named, opened again, walked.
+/* spill_saved.c -- a temporary file that outlives its process: named, opened again, walked.
  *
- * A file made by O_TMPFILE is linked to its name (linkat of /proc/self/fd/N); any other way that
- * fails, by copying: an unlinked file has no link to make a second of. What a killed process wrote
+ * A file made by O_TMPFILE is linked to its name (linkat of /proc/self/fd/N). Where that fails, its
+ * contents are copied: a file that was unlinked cannot be linked again. What a killed process wrote
  * last may be torn, but only behind the bytes that its owner noted after a flush: these are what
  * the file is cut to when it is opened again.
  *
- * The walk reads through a window that holds whole records, and grows for a record that is longer
- * than it, by a length that was compared with the rest of the file before. */
-#include "spill/spill_private.h"
+ * The walk reads through a window that holds whole records. For a record that is longer it grows,
+ * once the length was compared with the rest of the file. */
+#include "spill/spill_saved.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,6 +19,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "spill/spill_record.h"
 
 #define WINDOW_BYTES ((size_t)256 << 10)
 #define ALIGN_BYTES  8u
@@ -32,7 +33,7 @@ static bool link_name(int fd, const char *path)
     return linkat(AT_FDCWD, self, AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0;
 }
 
-/* 0 or an errno. */
+/* Write all of it. 0, or an errno. */
 static int write_at(int fd, const char *data, size_t len, uint64_t place)
 {
     while (len > 0) {
@@ -67,7 +68,7 @@ static bm_status copy_bytes(const bm_spill_file *file, int to, const char *path,
     return status;
 }
 
-/* The same bytes in a new file named `path`, which takes the place of the old one. */
+/* Copy the bytes to a new file named `path`, which the handle has from then on. */
 static bm_status copy_to_name(bm_spill_file *file, const char *path, bm_error *err)
 {
     int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -84,7 +85,7 @@ static bm_status copy_to_name(bm_spill_file *file, const char *path, bm_error *e
     return BM_OK;
 }
 
-bm_status bm_spill_persist(bm_spill_file *file, const char *path, bm_error *err)
+bm_status bm_spill_save_as(bm_spill_file *file, const char *path, bm_error *err)
 {
     if (file->path != NULL)
         return bm_fail_at(err, BM_ERR_INTERNAL, file->path, 0, "a temporary file is named once");
@@ -142,32 +143,37 @@ static bm_status check_size(const bm_spill_file *file, uint64_t bytes, bm_error 
     return BM_OK;
 }
 
-bm_status bm_spill_reopen(const char *path, bm_spill_kind kind, size_t buffer, uint64_t bytes,
-                          uint64_t n_records, bm_spill_file **out, bm_error *err)
+static bm_status open_saved(bm_spill_file *file, const bm_spill_saved *saved, bm_error *err)
 {
-    bm_spill_file *file = NULL;
-    if (bytes < BM_SPILL_HEADER || n_records > (bytes - BM_SPILL_HEADER) / BM_SPILL_RECORD)
-        return unusable(path, "cannot have so many records in so many bytes", err);
-    bm_status status = bm_spill_make(path, kind, buffer, &file, err);
-    if (status != BM_OK)
-        return status;
-    file->path = bm_strdup(path);
+    file->path = bm_strdup(saved->path);
     if (file->path == NULL)
-        status = bm_fail_nomem(err, strlen(path) + 1);
+        return bm_fail_nomem(err, strlen(saved->path) + 1);
+    bm_status status = open_name(saved->path, &file->fd, err);
     if (status == BM_OK)
-        status = open_name(path, &file->fd, err);
-    if (status == BM_OK)
-        status = check_size(file, bytes, err);
+        status = check_size(file, saved->bytes, err);
     if (status == BM_OK)
         status = bm_spill_check_header(file, err);
-    if (status == BM_OK && ftruncate(file->fd, (off_t)bytes) != 0)
-        status = bm_fail_errno(err, errno, path, "cannot cut");
+    if (status == BM_OK && ftruncate(file->fd, (off_t)saved->bytes) != 0)
+        status = bm_fail_errno(err, errno, saved->path, "cannot cut");
+    file->flushed = saved->bytes;
+    file->n_records = saved->records;
+    return status;
+}
+
+bm_status bm_spill_reopen(const bm_spill_saved *saved, size_t buffer, bm_spill_file **out,
+                          bm_error *err)
+{
+    bm_spill_file *file = NULL;
+    if (saved->bytes < BM_SPILL_HEADER ||
+        saved->records > (saved->bytes - BM_SPILL_HEADER) / BM_SPILL_RECORD)
+        return unusable(saved->path, "cannot have so many records in so many bytes", err);
+    bm_status status = bm_spill_make(saved->path, saved->kind, buffer, &file, err);
+    if (status == BM_OK)
+        status = open_saved(file, saved, err);
     if (status != BM_OK) {
-        bm_spill_close(file);
+        bm_spill_free(file);
         return status;
     }
-    file->flushed = bytes;
-    file->n_records = n_records;
     *out = file;
     return BM_OK;
 }
@@ -177,10 +183,10 @@ bm_status bm_spill_reopen(const char *path, bm_spill_kind kind, size_t buffer, u
 typedef struct window {
     bm_buf bytes;
     uint64_t base; /* the place in the file of its first byte */
-    size_t at;     /* what is before it was visited */
+    size_t at;     /* of the next record in it; what is before was visited */
 } window;
 
-/* At least `need` bytes from the window's `at` on; the file has them. */
+/* Read until the window has `need` bytes from its `at` on; the file has them. */
 static bm_status fill(const bm_spill_file *file, window *w, size_t need, bm_error *err)
 {
     size_t have = w->bytes.len - w->at, room = need > WINDOW_BYTES ? need : WINDOW_BYTES;
@@ -222,11 +228,13 @@ static bm_status visit_one(const bm_spill_file *file, window *w, bm_spill_visit 
         return status;
     char *payload = w->bytes.data + w->at + sizeof head;
     size_t odd = (size_t)((uintptr_t)payload % ALIGN_BYTES);
-    if (odd != 0) { /* down, over the end of its header, which was read */
+    if (odd != 0) { /* move it down, over the end of its head, which was read */
         memmove(payload - odd, payload, (size_t)len);
         payload -= odd;
     }
-    status = bm_spill_compare(file, file->kind, &head, place, payload, (size_t)len, err);
+    bm_spill_record record = {
+        .kind = file->kind, .place = place, .data = payload, .len = (size_t)len};
+    status = bm_spill_compare(file, &head, &record, err);
     if (status == BM_OK && visit != NULL)
         status = visit(ctx, place, payload, (size_t)len, err);
     w->at += sizeof head + (size_t)len;
@@ -237,8 +245,9 @@ bm_status bm_spill_walk(const bm_spill_file *file, bm_spill_visit *visit, void *
 {
     window w = {.base = BM_SPILL_HEADER};
     uint64_t n = 0;
-    if (file->sealed || file->used != 0)
-        return bm_fail(err, BM_ERR_INTERNAL, "a file is flushed and not sealed when it is walked");
+    if (file->ended || file->used != 0)
+        return bm_fail(err, BM_ERR_INTERNAL,
+                       "a file is flushed and has not ended when it is walked");
     bm_status status = bm_spill_check_header(file, err);
     for (; status == BM_OK && w.base + w.at < file->flushed; n++)
         status = visit_one(file, &w, visit, ctx, err);

@@ -1,0 +1,22 @@
+/* candidate_walk.c -- handing a chunk of candidates on, and stopping in time. */
+#include "lsh/candidate_walk.h"
+
+#include "base/error.h"
+
+bm_status bm_candidate_walk_check(const bm_candidate_walk *w, bm_error *err)
+{
+    const bm_callbacks *callbacks = w->job.callbacks;
+    if (callbacks != NULL && callbacks->cancelled != NULL && callbacks->cancelled(callbacks->ctx))
+        return bm_fail(err, BM_ERR_CANCELLED, "interrupted");
+    return BM_OK;
+}
+
+bm_status bm_candidate_walk_flush(bm_candidate_walk *w, bm_error *err)
+{
+    bm_status status = bm_candidate_walk_check(w, err);
+    if (status != BM_OK || w->n_pairs == 0)
+        return status;
+    size_t n = w->n_pairs;
+    w->n_pairs = 0;
+    return w->job.fn(w->job.ctx, w->pairs, n, err);
+}

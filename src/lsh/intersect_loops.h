@@ -1,0 +1,25 @@
+/* intersect_loops.h -- the loops that bm_intersect chooses from. All keep its contract: they differ
+ * in speed only. For intersect.c, for tests and for benchmarks. */
+#ifndef BM_LSH_INTERSECT_LOOPS_H
+#define BM_LSH_INTERSECT_LOOPS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct bm_sorted_set {
+    const uint64_t *hashes; /* borrowed; ascending, distinct */
+    size_t n;
+} bm_sorted_set;
+
+/* intersect_scalar.c */
+bool bm_intersect_merge(bm_sorted_set x, bm_sorted_set y, size_t least, size_t *common);
+bool bm_intersect_gallop(bm_sorted_set x, bm_sorted_set y, size_t least, size_t *common);
+#if defined(__x86_64__)
+/* intersect_avx2.c; only where bm_isa_available(BM_ISA_AVX2) */
+bool bm_intersect_avx2(bm_sorted_set x, bm_sorted_set y, size_t least, size_t *common);
+/* intersect_avx512.c; only where bm_isa_available(BM_ISA_AVX512) */
+bool bm_intersect_avx512(bm_sorted_set x, bm_sorted_set y, size_t least, size_t *common);
+#endif
+
+#endif

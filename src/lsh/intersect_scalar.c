@@ -1,0 +1,74 @@
+/* intersect_scalar.c -- counting common elements of two sorted arrays without a branch on their
+ * order, and galloping.
+ *
+ * Which of two hashes is smaller is a coin toss, so a merge that branches on it pays a
+ * misprediction at every other step. Here each step advances by the results of two comparisons. A
+ * step takes at most one element from each array, so that min(left in x, left in y) steps need no
+ * bounds check; between such runs it is asked whether the rest can still reach `least`.
+ *
+ * Galloping: for each element of the shorter array, step 1, 2, 4 ... ahead in the longer, then
+ * bisect: n_short * log(n_long / n_short) instead of n_short + n_long. */
+#include "lsh/intersect_loops.h"
+
+#define RUN 32u /* steps between two looks at the bound */
+
+static size_t least_of(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+bool bm_intersect_merge(bm_sorted_set x, bm_sorted_set y, size_t least, size_t *common)
+{
+    size_t i = 0, j = 0, found = 0;
+    for (;;) {
+        size_t left = least_of(x.n - i, y.n - j);
+        if (found + left < least)
+            return false;
+        if (left == 0)
+            break;
+        for (size_t steps = least_of(left, RUN); steps > 0; steps--) {
+            uint64_t a = x.hashes[i], b = y.hashes[j];
+            found += a == b;
+            i += a <= b;
+            j += b <= a;
+        }
+    }
+    *common = found;
+    return true;
+}
+
+/* The first position in y[from … n-1] whose element is not below `value`, n if there is none. */
+static size_t gallop_to(const uint64_t *y, size_t from, size_t n, uint64_t value)
+{
+    size_t step = 1, low = from; /* everything before low is below value */
+    while (step <= n - low && y[low + step - 1] < value) {
+        low += step;
+        step *= 2;
+    }
+    size_t high = step <= n - low ? low + step - 1 : n; /* at high and after: not below */
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (y[middle] < value)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+bool bm_intersect_gallop(bm_sorted_set x, bm_sorted_set y, size_t least, size_t *common)
+{
+    if (x.n > y.n)
+        return bm_intersect_gallop(y, x, least, common);
+    size_t j = 0, found = 0;
+    for (size_t i = 0; i < x.n; i++) {
+        if (found + least_of(x.n - i, y.n - j) < least)
+            return false;
+        j = gallop_to(y.hashes, j, y.n, x.hashes[i]);
+        if (j == y.n)
+            break;
+        found += y.hashes[j] == x.hashes[i];
+    }
+    *common = found;
+    return found >= least;
+}

@@ -1,0 +1,312 @@
+/* corpus_keys.c -- band keys as columns, as blocks of a file, as labels.
+ *
+ *     file   [ block 0: band 0 | band 1 | … ][ block 1: … ]       a record a band of block_rows
+ *
+ * Keys come back band by band, are bucketed, and stay as labels of 4 bytes (lsh/band_buckets.h), so
+ * that the whole of them is never held. */
+#include "pipeline/corpus/corpus_keys.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "lsh/band_buckets.h"
+#include "pipeline/corpus/corpus_budget.h"
+
+#define BLOCK_ROWS_LEAST 16u
+#define BLOCK_ROWS_MOST  4096u
+
+/* The only place where the state changes: one step on the way of corpus_keys.h. */
+static void enter(bm_corpus_keys *keys, bm_keys_state state)
+{
+    assert((int)state == (int)keys->state + 1);
+    keys->state = state;
+}
+
+static void free_columns(bm_corpus_keys *keys, uint32_t bands)
+{
+    for (uint32_t b = 0; keys->columns != NULL && b < bands; b++)
+        bm_free(keys->columns[b]);
+    bm_free(keys->columns);
+    keys->columns = NULL;
+}
+
+void bm_corpus_keys_reset(bm_corpus *corpus)
+{
+    bm_corpus_keys *keys = &corpus->keys;
+    free_columns(keys, corpus->cfg.bands);
+    for (uint32_t b = 0; keys->labels != NULL && b < corpus->cfg.bands; b++)
+        bm_free(keys->labels[b]);
+    bm_free(keys->labels);
+    bm_free(keys->block);
+    bm_spill_close(keys->file);
+    memset(keys, 0, sizeof *keys);
+}
+
+/* --- adding --- */
+
+bm_status bm_corpus_keys_grow(bm_corpus *corpus, size_t cap, bm_error *err)
+{
+    bm_corpus_keys *keys = &corpus->keys;
+    uint32_t bands = corpus->cfg.bands;
+    bm_status status = BM_OK;
+    if (keys->state != BM_KEYS_IN_MEMORY || bands == 0)
+        return BM_OK;
+    if (keys->columns == NULL)
+        keys->columns = bm_alloc_zero(bands, sizeof *keys->columns);
+    if (keys->columns == NULL)
+        return bm_fail_nomem(err, bands * sizeof *keys->columns);
+    for (uint32_t b = 0; status == BM_OK && b < bands; b++)
+        status = bm_corpus_column(&keys->columns[b], cap, sizeof **keys->columns, err);
+    return status;
+}
+
+static bm_status write_block(bm_corpus_keys *keys, uint32_t bands, bm_error *err)
+{
+    bm_status status = BM_OK;
+    for (uint32_t b = 0; status == BM_OK && b < bands; b++)
+        status = bm_spill_add(keys->file, keys->block + b * keys->block_rows,
+                              keys->block_rows * sizeof *keys->block, NULL, err);
+    keys->n_in_block = 0;
+    return status;
+}
+
+static bm_status add_to_file(bm_corpus_keys *keys, uint32_t bands, const uint64_t *from, size_t n,
+                             bm_error *err)
+{
+    bm_status status = BM_OK;
+    for (size_t i = 0; status == BM_OK && i < n; i++) {
+        for (uint32_t b = 0; b < bands; b++)
+            keys->block[b * keys->block_rows + keys->n_in_block] = from[i * bands + b];
+        if (++keys->n_in_block == keys->block_rows)
+            status = write_block(keys, bands, err);
+    }
+    return status;
+}
+
+bm_status bm_corpus_add_keys(bm_corpus *corpus, const uint64_t *from, size_t first, size_t n,
+                             bm_error *err)
+{
+    bm_corpus_keys *keys = &corpus->keys;
+    uint32_t bands = corpus->cfg.bands;
+    if (keys->state != BM_KEYS_IN_MEMORY)
+        return add_to_file(keys, bands, from, n, err);
+    for (uint32_t b = 0; b < bands; b++) {
+        uint64_t *column = keys->columns[b] + first;
+        for (size_t i = 0; i < n; i++)
+            column[i] = from[i * bands + b];
+    }
+    return BM_OK;
+}
+
+/* --- to the file --- */
+
+static bm_status copy_columns(bm_corpus *corpus, bm_error *err)
+{
+    bm_corpus_keys *keys = &corpus->keys;
+    bm_status status = BM_OK;
+    for (size_t doc = 0; status == BM_OK && doc < corpus->n; doc++) {
+        for (uint32_t b = 0; b < corpus->cfg.bands; b++)
+            keys->block[b * keys->block_rows + keys->n_in_block] = keys->columns[b][doc];
+        if (++keys->n_in_block == keys->block_rows)
+            status = write_block(keys, corpus->cfg.bands, err);
+    }
+    return status;
+}
+
+static size_t record_bytes(const bm_corpus_keys *keys)
+{
+    return BM_SPILL_RECORD + keys->block_rows * sizeof *keys->block;
+}
+
+bm_status bm_corpus_move_keys(bm_corpus *corpus, uint64_t input_bytes_read, bm_error *err)
+{
+    bm_corpus_keys *keys = &corpus->keys;
+    uint32_t bands = corpus->cfg.bands;
+    if (bands == 0 || keys->state != BM_KEYS_IN_MEMORY)
+        return BM_OK;
+    bm_status status = bm_corpus_check_disk(
+        corpus, (uint64_t)corpus->n * bands * sizeof *keys->block, input_bytes_read, err);
+    if (status != BM_OK)
+        return status;
+    size_t rows = BM_KEYS_BUFFER / (bands * sizeof *keys->block);
+    rows = rows < BLOCK_ROWS_LEAST ? BLOCK_ROWS_LEAST : rows;
+    keys->block_rows = rows > BLOCK_ROWS_MOST ? BLOCK_ROWS_MOST : rows;
+    keys->block = bm_alloc_zero(keys->block_rows * bands, sizeof *keys->block);
+    if (keys->block == NULL)
+        return bm_fail_nomem(err, keys->block_rows * bands * sizeof *keys->block);
+    status =
+        bm_spill_open(corpus->cfg.temp_dir, BM_SPILL_KEYS, record_bytes(keys), &keys->file, err);
+    if (status != BM_OK)
+        return status;
+    enter(keys, BM_KEYS_GOING_TO_FILE);
+    status = copy_columns(corpus, err);
+    if (status != BM_OK)
+        return status;
+    free_columns(keys, bands);
+    bm_corpus_trim();
+    return BM_OK;
+}
+
+bm_status bm_corpus_keys_end(bm_corpus *corpus, bm_error *err)
+{
+    bm_corpus_keys *keys = &corpus->keys;
+    bm_status status = BM_OK;
+    if (keys->state != BM_KEYS_GOING_TO_FILE)
+        return BM_OK;
+    if (keys->n_in_block > 0) /* the last block is written whole, as the others are */
+        status = write_block(keys, corpus->cfg.bands, err);
+    if (status == BM_OK)
+        status = bm_spill_end(keys->file, err);
+    if (status != BM_OK)
+        return status;
+    keys->file_bytes = bm_spill_bytes(keys->file);
+    bm_free(keys->block);
+    keys->block = NULL;
+    enter(keys, BM_KEYS_IN_FILE);
+    return BM_OK;
+}
+
+/* The record of a band of a block. */
+static bm_status read_record(const bm_corpus *corpus, size_t block, uint32_t band, uint64_t *to,
+                             bm_error *err)
+{
+    const bm_corpus_keys *keys = &corpus->keys;
+    uint64_t number = block * corpus->cfg.bands + band;
+    return bm_spill_read(keys->file, BM_SPILL_HEADER + number * record_bytes(keys), to,
+                         keys->block_rows * sizeof *to, err);
+}
+
+/* --- as labels --- */
+
+typedef struct column {
+    const bm_corpus *corpus;
+    uint32_t band;
+    uint64_t *to;
+} column;
+
+static bm_status read_blocks(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
+{
+    (void)thread;
+    const column *c = ctx;
+    bm_status status = BM_OK;
+    for (size_t block = begin; status == BM_OK && block < end; block++)
+        status =
+            read_record(c->corpus, block, c->band, c->to + block * c->corpus->keys.block_rows, err);
+    return status;
+}
+
+/* Fill the labels of each band from its keys, which are read into `scratch`. */
+static bm_status make_labels(bm_corpus *corpus, uint64_t *scratch, bm_pool *pool, bm_error *err)
+{
+    bm_corpus_keys *keys = &corpus->keys;
+    bm_band_buckets buckets;
+    size_t n_blocks = (corpus->n + keys->block_rows - 1) / keys->block_rows;
+    bm_status status = bm_band_buckets_init(&buckets, corpus->n, corpus->skip, pool, err);
+    if (status != BM_OK)
+        return status;
+    for (uint32_t b = 0; status == BM_OK && b < corpus->cfg.bands; b++) {
+        column c = {corpus, b, scratch};
+        status = bm_pool_for(pool, (bm_pool_split){n_blocks, 4}, read_blocks, &c, err);
+        if (status == BM_OK)
+            status = bm_band_buckets_fill(&buckets, scratch, err);
+        keys->labels[b] = bm_alloc(corpus->n, sizeof **keys->labels);
+        if (status == BM_OK && keys->labels[b] == NULL)
+            status = bm_fail_nomem(err, corpus->n * sizeof **keys->labels);
+        if (status == BM_OK)
+            bm_band_buckets_label(&buckets, keys->labels[b]);
+    }
+    bm_band_buckets_reset(&buckets);
+    return status;
+}
+
+static bm_status load_labels(bm_corpus *corpus, bm_pool *pool, bm_error *err)
+{
+    bm_corpus_keys *keys = &corpus->keys;
+    size_t rows = corpus->n + keys->block_rows; /* the last block is padded */
+    bm_status status = BM_OK;
+    keys->labels = bm_alloc_zero(corpus->cfg.bands, sizeof *keys->labels);
+    uint64_t *scratch = bm_alloc(rows, sizeof *scratch);
+    if (keys->labels == NULL || scratch == NULL)
+        status = bm_fail_nomem(err, rows * sizeof *scratch);
+    else
+        status = make_labels(corpus, scratch, pool, err);
+    bm_free(scratch);
+    if (status != BM_OK)
+        return status;
+    bm_spill_close(keys->file);
+    keys->file = NULL;
+    enter(keys, BM_KEYS_AS_LABELS);
+    return BM_OK;
+}
+
+bm_status bm_corpus_keyset(bm_corpus *corpus, bm_pool *pool, bm_band_keyset *out, bm_error *err)
+{
+    bm_corpus_keys *keys = &corpus->keys;
+    bm_status status = BM_OK;
+    if (keys->state == BM_KEYS_IN_FILE)
+        status = load_labels(corpus, pool, err);
+    *out = (bm_band_keyset){.bands = corpus->cfg.bands,
+                            .n_docs = corpus->n,
+                            .keys = (const uint64_t *const *)keys->columns,
+                            .skip = corpus->skip,
+                            .labels = (const uint32_t *const *)keys->labels};
+    return status;
+}
+
+/* --- copied --- */
+
+/* Documents first … end-1. */
+typedef struct key_range {
+    size_t first, end;
+    uint64_t *to;
+    uint64_t *scratch; /* of a record */
+} key_range;
+
+/* Copy the keys of those of the documents that are in this block of the file, or in the last block,
+ * which is still in memory. */
+static bm_status copy_block(const bm_corpus *corpus, size_t block, const key_range *range,
+                            bm_error *err)
+{
+    const bm_corpus_keys *keys = &corpus->keys;
+    uint32_t bands = corpus->cfg.bands;
+    size_t begin = block * keys->block_rows, end = begin + keys->block_rows;
+    bool is_written = end <= corpus->n;
+    size_t from = range->first > begin ? range->first : begin;
+    size_t until = range->end < end ? range->end : end;
+    for (uint32_t b = 0; b < bands; b++) {
+        const uint64_t *rows = keys->block + b * keys->block_rows;
+        if (is_written) {
+            bm_status status = read_record(corpus, block, b, range->scratch, err);
+            if (status != BM_OK)
+                return status;
+            rows = range->scratch;
+        }
+        for (size_t row = from; row < until; row++)
+            range->to[(row - range->first) * bands + b] = rows[row - begin];
+    }
+    return BM_OK;
+}
+
+bm_status bm_corpus_copy_keys(const bm_corpus *corpus, size_t first, size_t n, uint64_t *to,
+                              bm_error *err)
+{
+    const bm_corpus_keys *keys = &corpus->keys;
+    uint32_t bands = corpus->cfg.bands;
+    key_range range = {.first = first, .end = first + n, .to = to};
+    if (keys->state == BM_KEYS_IN_MEMORY) {
+        for (uint32_t b = 0; b < bands; b++)
+            for (size_t i = 0; i < n; i++)
+                to[i * bands + b] = keys->columns[b][first + i];
+        return BM_OK;
+    }
+    range.scratch = bm_alloc(keys->block_rows, sizeof *range.scratch);
+    if (range.scratch == NULL)
+        return bm_fail_nomem(err, keys->block_rows * sizeof *range.scratch);
+    bm_status status = bm_spill_flush(keys->file, err);
+    for (size_t block = first / keys->block_rows;
+         status == BM_OK && block * keys->block_rows < range.end; block++)
+        status = copy_block(corpus, block, &range, err);
+    bm_free(range.scratch);
+    return status;
+}

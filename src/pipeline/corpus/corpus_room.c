@@ -1,0 +1,68 @@
+/* corpus_room.c -- what goes to files, and when.
+ *
+ * Where the job at its fullest (corpus_budget.c) would pass --memory, sets go first, being by far
+ * the largest (8 bytes a shingle), then band keys (8 bytes a band). A document without both costs
+ * what docs/memory.md says. */
+#include "pipeline/corpus/corpus_room.h"
+
+#include "base/error.h"
+#include "pipeline/corpus/corpus_budget.h"
+#include "pipeline/corpus/corpus_keys.h"
+#include "pipeline/corpus/corpus_sets.h"
+
+static bm_status grow(bm_corpus *corpus, size_t need, bm_error *err)
+{
+    if (need <= corpus->cap)
+        return BM_OK;
+    size_t cap = corpus->cap + corpus->cap / 2 + 1024;
+    cap = cap < need ? need : cap;
+    bm_status status = bm_corpus_column(&corpus->rep, cap, sizeof *corpus->rep, err);
+    if (status == BM_OK)
+        status = bm_corpus_column(&corpus->skip, cap, sizeof *corpus->skip, err);
+    if (status == BM_OK)
+        status = bm_corpus_column(&corpus->sizes, cap, sizeof *corpus->sizes, err);
+    if (status == BM_OK && corpus->cfg.find_identical)
+        status =
+            bm_corpus_column(&corpus->copies.sequence, cap, sizeof *corpus->copies.sequence, err);
+    if (status == BM_OK)
+        status = bm_corpus_sets_grow(corpus, cap, err);
+    if (status == BM_OK)
+        status = bm_corpus_keys_grow(corpus, cap, err);
+    if (status == BM_OK)
+        corpus->cap = cap;
+    return status;
+}
+
+static bool fits(const bm_corpus *corpus, size_t n, uint64_t set_bytes)
+{
+    uint64_t memory = corpus->cfg.memory;
+    return memory == 0 || bm_corpus_bytes_needed(corpus, n, set_bytes) <= memory;
+}
+
+/* Move to files what would not fit beside n documents with so many bytes of sets. */
+static bm_status spill(bm_corpus *corpus, size_t n, uint64_t set_bytes, uint64_t read,
+                       bm_error *err)
+{
+    const bm_corpus_cfg *cfg = &corpus->cfg;
+    bm_status status = BM_OK;
+    if (!cfg->spill_now && fits(corpus, n, set_bytes))
+        return BM_OK;
+    if (cfg->temp_dir != NULL && (cfg->hashes || cfg->perms > 0))
+        status = bm_corpus_move_sets(corpus, set_bytes, read, err);
+    if (status == BM_OK && cfg->temp_dir != NULL && (cfg->spill_now || !fits(corpus, n, set_bytes)))
+        status = bm_corpus_move_keys(corpus, read, err);
+    if (status != BM_OK || fits(corpus, n, set_bytes))
+        return status;
+    return bm_corpus_too_large(corpus, n, bm_corpus_bytes_needed(corpus, n, set_bytes), err);
+}
+
+bm_status bm_corpus_make_room(bm_corpus *corpus, const bm_corpus_more *more, bm_error *err)
+{
+    size_t n = corpus->n + more->docs;
+    if (n > BM_DOCS_MAX)
+        return bm_fail(err, BM_ERR_INPUT, "more than %u documents in one run",
+                       (unsigned)BM_DOCS_MAX);
+    bm_status status =
+        spill(corpus, n, corpus->sets.bytes + more->set_bytes, more->input_bytes_read, err);
+    return status == BM_OK ? grow(corpus, n, err) : status;
+}

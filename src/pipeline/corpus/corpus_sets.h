@@ -1,0 +1,53 @@
+/* corpus_sets.h -- the sets of a corpus: shingle hashes, or words, in memory or in a file.
+ *
+ * A file has the record of each representative in input order. It may have a name and outlive the
+ * process, so that another one goes on from it.
+ *
+ *     state            save               move              restore
+ *     IN_MEMORY        -> COPIED          -> IN_FILE        -> IN_NAMED_FILE (of an empty corpus)
+ *     COPIED           copies what is new -> IN_NAMED_FILE
+ *     IN_FILE          -> IN_NAMED_FILE
+ *     IN_NAMED_FILE    counts what is new
+ *
+ * Which of them changes no result. Threads: one at a time, but for bm_corpus_read_set. */
+#ifndef BM_CORPUS_CORPUS_SETS_H
+#define BM_CORPUS_CORPUS_SETS_H
+
+#include "pipeline/corpus/corpus_parts.h"
+
+/* Columns for `cap` documents. */
+bm_status bm_corpus_sets_grow(bm_corpus *corpus, size_t cap, bm_error *err);
+/* Rows first … first+n-1, whose sizes, rep and skip are set, have no sets yet. */
+void bm_corpus_sets_clear(bm_corpus *corpus, size_t first, size_t n);
+/* The hashes of the batch's documents, which are the rows from `first` on. */
+bm_status bm_corpus_add_hashes(bm_corpus *corpus, const bm_shingle_batch *shingles, size_t first,
+                               bm_error *err);
+/* The words of n rows from `first`, cfg.perms each. */
+bm_status bm_corpus_add_word_rows(bm_corpus *corpus, const uint32_t *words, size_t first, size_t n,
+                                  bm_error *err);
+/* Move what is in memory to a file; `bytes` of sets, the next batch included, are foreseen. BM_OK
+ * where it is in a file already. */
+bm_status bm_corpus_move_sets(bm_corpus *corpus, uint64_t bytes, uint64_t input_bytes_read,
+                              bm_error *err);
+/* Adding has ended: write what is buffered. Again is fine. */
+bm_status bm_corpus_sets_end(bm_corpus *corpus, bm_error *err);
+void bm_corpus_sets_reset(bm_corpus_sets *sets);
+
+/* Bytes of the record that a document has in the file; 0: it has none (a copy, empty). */
+size_t bm_corpus_set_len(const bm_corpus *corpus, size_t row);
+/* Read the record of a representative, of `len` bytes, from the file; any thread. */
+bm_status bm_corpus_read_set(const bm_corpus *corpus, size_t row, void *to, size_t len,
+                             bm_error *err);
+
+/* Bring the sets of all documents into the file `path`, where they stay; sets.saved says how much
+ * of it that is. The same path every time. BM_ERR_IO, BM_ERR_NOMEM. */
+bm_status bm_corpus_save_sets(bm_corpus *corpus, const char *path, bm_error *err);
+/* Bytes of sets that bm_corpus_save_sets would write now, about. */
+uint64_t bm_corpus_unsaved_bytes(const bm_corpus *corpus);
+/* An empty corpus takes over the file that was saved, of so many bytes and records. */
+bm_status bm_corpus_restore_sets(bm_corpus *corpus, const char *path, uint64_t bytes,
+                                 uint64_t records, bm_error *err);
+/* Rows first … first+n-1 have their records behind those that were placed before. */
+void bm_corpus_sets_place(bm_corpus *corpus, size_t first, size_t n);
+
+#endif

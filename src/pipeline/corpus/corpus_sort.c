@@ -1,0 +1,73 @@
+/* corpus_sort.c -- sets in memory are sorted when somebody first needs them, since most documents
+ * are never a candidate. */
+#include "base/error.h"
+#include "lsh/verify.h"
+#include "pipeline/corpus/corpus.h"
+
+#define SORT_GRAIN 64u
+
+typedef struct sort_job {
+    bm_corpus *corpus;
+    uint32_t *docs;
+    size_t n, cap;
+} sort_job;
+
+static bm_status sort_range(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
+{
+    (void)thread;
+    sort_job *job = ctx;
+    bm_corpus *corpus = job->corpus;
+    size_t largest = 0;
+    for (size_t i = begin; i < end; i++)
+        largest = corpus->sizes[job->docs[i]] > largest ? corpus->sizes[job->docs[i]] : largest;
+    uint64_t *scratch = bm_alloc(largest, sizeof *scratch);
+    if (scratch == NULL)
+        return bm_fail_nomem(err, largest * sizeof *scratch);
+    for (size_t i = begin; i < end; i++)
+        bm_hashes_sort(corpus->sets.hashes[job->docs[i]], corpus->sizes[job->docs[i]], scratch);
+    bm_free(scratch);
+    return BM_OK;
+}
+
+static bm_status want_sorted(sort_job *job, uint32_t doc, bm_error *err)
+{
+    uint32_t rep = job->corpus->rep[doc];
+    if (job->corpus->sets.sorted[rep])
+        return BM_OK;
+    bm_status status = bm_grow(&job->docs, &job->cap, job->n + 1, sizeof *job->docs, err);
+    if (status != BM_OK)
+        return status;
+    job->docs[job->n++] = rep;
+    job->corpus->sets.sorted[rep] = 1;
+    return BM_OK;
+}
+
+static bm_status sort_wanted(sort_job *job, bm_status status, bm_pool *pool, bm_error *err)
+{
+    if (status == BM_OK)
+        status = bm_pool_for(pool, (bm_pool_split){job->n, SORT_GRAIN}, sort_range, job, err);
+    bm_free(job->docs);
+    return status;
+}
+
+bm_status bm_corpus_sort(bm_corpus *corpus, const bm_pair *pairs, size_t n, bm_pool *pool,
+                         bm_error *err)
+{
+    sort_job job = {.corpus = corpus};
+    bm_status status = BM_OK;
+    for (size_t i = 0; status == BM_OK && i < n; i++) {
+        status = want_sorted(&job, pairs[i].a, err);
+        if (status == BM_OK)
+            status = want_sorted(&job, pairs[i].b, err);
+    }
+    return sort_wanted(&job, status, pool, err);
+}
+
+bm_status bm_corpus_sort_all(bm_corpus *corpus, bm_pool *pool, bm_error *err)
+{
+    sort_job job = {.corpus = corpus};
+    bm_status status = BM_OK;
+    for (size_t i = 0; status == BM_OK && i < corpus->n; i++)
+        status = want_sorted(&job, (uint32_t)i, err);
+    return sort_wanted(&job, status, pool, err);
+}

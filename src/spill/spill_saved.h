@@ -1,0 +1,46 @@
+/* spill_saved.h -- a temporary file that outlives its process: it gets a name, and another process
+ * goes on from any number of bytes that were flushed.
+ *
+ * Nothing is synced: after a crash of the system the file may be shorter or hold other bytes, and
+ * both are found when it is opened again or read. */
+#ifndef BM_SPILL_SPILL_SAVED_H
+#define BM_SPILL_SPILL_SAVED_H
+
+#include "spill/spill_file.h"
+
+/* Flush, and give the file the name `path`, under which it stays when the process ends; what lay
+ * there is removed first (a symbolic link itself, not what it points to). Places stay as they are
+ * and records are added as before. `path` lies in the file system of the directory that the file
+ * was opened in, best in that directory: where it cannot be linked (another file system, no
+ * O_TMPFILE, no /proc) its contents are copied, which for a while takes their size on disk twice.
+ * Once a file: a second call is BM_ERR_INTERNAL. BM_ERR_IO, BM_ERR_NOMEM: the file has no name, and
+ * works on without. */
+bm_status bm_spill_save_as(bm_spill_file *file, const char *path, bm_error *err);
+
+/* A file that was saved, as it was when bm_spill_bytes and bm_spill_records said so (and it was
+ * flushed, and had not ended). */
+typedef struct bm_spill_saved {
+    const char *path;
+    bm_spill_kind kind;
+    uint64_t bytes, records;
+} bm_spill_saved;
+
+/* Open it with a write buffer of `buffer` bytes: what was appended later is cut off, and records
+ * are added behind. BM_ERR_FORMAT, naming the path, and nothing changed: missing, shorter, no
+ * regular file (a link is not followed), of another kind, another header, or numbers that no file
+ * has. The header is checked here, the records by bm_spill_walk or when they are read. BM_ERR_IO,
+ * BM_ERR_NOMEM. */
+bm_status bm_spill_reopen(const bm_spill_saved *saved, size_t buffer, bm_spill_file **out,
+                          bm_error *err);
+
+/* A record of `len` bytes at `place`. `data`, borrowed until it returns, is aligned to 8 bytes.
+ * What is not BM_OK ends the walk, which returns it. */
+typedef bm_status bm_spill_visit(void *ctx, uint64_t place, const void *data, size_t len,
+                                 bm_error *err);
+/* All records from the first to the last, each checked before `visit` (NULL: none) sees it. Reads
+ * 256 KiB at a time, and holds as much or the longest record. The file is flushed and has not ended
+ * (BM_ERR_INTERNAL). BM_ERR_FORMAT: a damaged record, a last one that is torn, or another number of
+ * them than was added. */
+bm_status bm_spill_walk(const bm_spill_file *file, bm_spill_visit *visit, void *ctx, bm_error *err);
+
+#endif
