@@ -20,6 +20,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "backend/backend.h"
 #include "backend/cpu/cpu_backend.h"
 #include "base/error.h"
 #include "base/memory.h"
