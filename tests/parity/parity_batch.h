@@ -25,10 +25,20 @@ static uint64_t parity_random(uint64_t *state)
     return z ^ (z >> 31);
 }
 
-/* `sizes` of n_docs documents; of no more than `distinct` different hashes, 0: of any. */
-static void parity_make_few(parity_batch *b, const bm_backend_cfg *cfg, const uint32_t *sizes,
-                            size_t n_docs, uint64_t seed, uint64_t distinct)
+/* What documents are made of. */
+typedef struct parity_docs {
+    const uint32_t *sizes; /* of n_docs documents, in hashes */
+    size_t n_docs;
+    uint64_t seed;
+    uint64_t distinct; /* of no more than so many different hashes, 0: of any */
+} parity_docs;
+
+static void parity_make_docs(parity_batch *b, const bm_backend_cfg *cfg, const parity_docs *docs)
 {
+    const uint32_t *sizes = docs->sizes;
+    const size_t n_docs = docs->n_docs;
+    const uint64_t distinct = docs->distinct;
+    uint64_t seed = docs->seed;
     *b = (parity_batch){.perms = cfg->perms_used > 0 ? cfg->perms_used : cfg->sketch.perms,
                         .bands = cfg->bands,
                         .rows = cfg->rows,
@@ -62,7 +72,7 @@ static void parity_make_few(parity_batch *b, const bm_backend_cfg *cfg, const ui
 static void parity_make(parity_batch *b, const bm_backend_cfg *cfg, const uint32_t *sizes,
                         size_t n_docs, uint64_t seed)
 {
-    parity_make_few(b, cfg, sizes, n_docs, seed, 0);
+    parity_make_docs(b, cfg, &(parity_docs){sizes, n_docs, seed, 0});
 }
 
 static void parity_forget(parity_batch *b) /* the last answers */

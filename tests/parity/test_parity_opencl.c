@@ -259,7 +259,7 @@ static void check_cut(bm_scheme scheme, uint64_t distinct)
                           .cache_dir = ""};
     parity_batch batch;
     const size_t n = make_sizes(sizes, 100000);
-    parity_make_few(&batch, &cfg, sizes, n, 8, distinct);
+    parity_make_docs(&batch, &cfg, &(parity_docs){sizes, n, 8, distinct});
     for (size_t i = 0; i < d.n; ++i)
         for (size_t s = 0; s < 3; ++s) { /* the third: the CPU's family without zero copy */
             cfg.device = d.infos[i].spec;

@@ -76,17 +76,29 @@ static void grid_of(bm_cl_kernel_id id, const bm_cl_shape *shape, const bm_cl_pl
     *global = (*global + *local - 1) / *local * *local;
 }
 
-/* `mem`, or where there is none `other`, which holds the same part. */
-static cl_int set_mem(const bm_cl_api *api, cl_kernel kernel, cl_uint index, cl_mem mem,
-                      cl_mem other)
+/* A kernel about to be started. */
+typedef struct launch {
+    const bm_cl_stream *stream;
+    const bm_cl_slot *slot;
+    const bm_cl_layout *layout;
+    cl_kernel kernel;
+} launch;
+
+static cl_int set(const launch *l, cl_uint index, const void *value, size_t bytes)
 {
-    return api->clSetKernelArg(kernel, index, sizeof mem, mem != NULL ? &mem : &other);
+    return l->stream->api->clSetKernelArg(l->kernel, index, bytes, value);
 }
 
-static cl_int set_argument(const bm_cl_stream *stream, const bm_cl_slot *slot,
-                           const bm_cl_layout *layout, cl_kernel kernel, cl_uint index,
-                           argument what)
+/* `mem`, or where there is none `other`, which holds the same part. */
+static cl_int set_mem(const launch *l, cl_uint index, cl_mem mem, cl_mem other)
 {
+    return set(l, index, mem != NULL ? &mem : &other, sizeof mem);
+}
+
+static cl_int set_argument(const launch *l, cl_uint index, argument what)
+{
+    const bm_cl_layout *layout = l->layout;
+    const bm_cl_slot *slot = l->slot;
     const cl_uint4 at = {
         .s = {layout->offsets_at, layout->chunks_at, layout->split_at, layout->words_at}};
     const cl_uint want_keys = slot->want_keys;
@@ -95,31 +107,30 @@ static cl_int set_argument(const bm_cl_stream *stream, const bm_cl_slot *slot,
                                  (cl_uint)bm_cl_plan_units(&slot->plan)}};
     switch (what) {
     case ARG_HASHES:
-        return slot->text
-                   ? set_mem(stream->api, kernel, index, slot->hashes.mem, NULL)
-                   : set_mem(stream->api, kernel, index, slot->task_hashes.mem, slot->in.device);
+        return slot->text ? set_mem(l, index, slot->hashes.mem, NULL)
+                          : set_mem(l, index, slot->task_hashes.mem, slot->in.device);
     case ARG_IN:
-        return set_mem(stream->api, kernel, index, slot->in.device, NULL);
+        return set_mem(l, index, slot->in.device, NULL);
     case ARG_WORDS:
-        return set_mem(stream->api, kernel, index, slot->task_words.mem, slot->out.device);
+        return set_mem(l, index, slot->task_words.mem, slot->out.device);
     case ARG_KEYS:
-        return set_mem(stream->api, kernel, index, slot->task_keys.mem, slot->out.device);
+        return set_mem(l, index, slot->task_keys.mem, slot->out.device);
     case ARG_COEF:
-        return stream->api->clSetKernelArg(kernel, index, sizeof(cl_mem), &stream->coef);
+        return set_mem(l, index, l->stream->coef, NULL);
     case ARG_LAYOUT:
-        return stream->api->clSetKernelArg(kernel, index, sizeof at, &at);
+        return set(l, index, &at, sizeof at);
     case ARG_WANT_KEYS:
-        return stream->api->clSetKernelArg(kernel, index, sizeof want_keys, &want_keys);
+        return set(l, index, &want_keys, sizeof want_keys);
     case ARG_N_SPLIT:
-        return stream->api->clSetKernelArg(kernel, index, sizeof n_split, &n_split);
+        return set(l, index, &n_split, sizeof n_split);
     case ARG_TABLE:
-        return set_mem(stream->api, kernel, index, slot->table.mem, NULL);
+        return set_mem(l, index, slot->table.mem, NULL);
     case ARG_COUNTS:
-        return set_mem(stream->api, kernel, index, slot->counts.device, NULL);
+        return set_mem(l, index, slot->counts.device, NULL);
     case ARG_TEXT:
-        return stream->api->clSetKernelArg(kernel, index, sizeof text, &text);
+        return set(l, index, &text, sizeof text);
     case ARG_FACTOR:
-        return stream->api->clSetKernelArg(kernel, index, sizeof stream->factor, &stream->factor);
+        return set(l, index, &l->stream->factor, sizeof l->stream->factor);
     }
     return CL_INVALID_VALUE;
 }
@@ -127,16 +138,16 @@ static cl_int set_argument(const bm_cl_stream *stream, const bm_cl_slot *slot,
 static cl_int launch_one(bm_cl_stream *stream, bm_cl_slot *slot, const bm_cl_layout *layout,
                          bm_cl_kernel_id id)
 {
-    cl_kernel kernel = stream->program->kernels[id];
+    const launch l = {stream, slot, layout, stream->program->kernels[id]};
     for (cl_uint i = 0; i < signatures[id].n; ++i) {
-        cl_int code = set_argument(stream, slot, layout, kernel, i, signatures[id].args[i]);
+        cl_int code = set_argument(&l, i, signatures[id].args[i]);
         if (code != CL_SUCCESS)
             return code;
     }
     size_t global, local;
     grid_of(id, stream->shape, &slot->plan, &global, &local);
     cl_event *event = stream->profile && id == BM_CL_SIGN ? &slot->kernel : NULL;
-    return stream->api->clEnqueueNDRangeKernel(slot->queue.commands, kernel, 1, NULL, &global,
+    return stream->api->clEnqueueNDRangeKernel(slot->queue.commands, l.kernel, 1, NULL, &global,
                                                &local, 0, NULL, event);
 }
 
