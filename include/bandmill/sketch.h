@@ -96,7 +96,8 @@ typedef struct bm_signer_options {
     bm_text_options text;
     bm_sketch_options sketch;
     uint32_t bands, rows;          /* of the band keys; 0, 0: no keys */
-    bm_device_options device;      /* `device`: one of them; NULL: "cpu" */
+    bm_device_options device;      /* `device`: one of them; NULL: "cpu". Texts are cut by the
+                                      threads, whatever `text_offload` says */
     bm_resource_options resources; /* `threads` (also beside a device, which is given what they
                                       make), `batch_docs`, and `memory`: about what batches take in
                                       all, though any one document is signed; 0: as is fastest */

@@ -4,7 +4,8 @@
  * What is allocated lives as long as the signer and grows to the largest call: a call of documents
  * like those before it allocates nothing. After an error from a device only close is left.
  *
- * Tests: tests/unit/inmem/test_signer.c, tests/unit/inmem/test_sketch_usage.c */
+ * Tests: tests/unit/inmem/test_signer.c, tests/unit/inmem/test_signer_memory.c,
+ * tests/unit/inmem/test_sketch_usage.c */
 #include <string.h>
 
 #include "base/cpu.h"
@@ -89,23 +90,37 @@ static void settle_sizes(bm_signer *signer, const bm_signer_options *options)
     }
 }
 
+typedef struct opening {
+    bm_signer *signer;
+    const bm_signer_options *options;
+} opening;
+
+/* On the thread that uses it, so that its memory is near to nobody else's. */
+static bm_status open_hasher(void *ctx, uint32_t thread, bm_error *err)
+{
+    const opening *open = ctx;
+    return bm_text_hasher_init(&open->signer->threads[thread].hasher, &open->options->text,
+                               open->options->device.cpu, err);
+}
+
 static bm_status open_threads(bm_signer *signer, const bm_signer_options *options, bm_error *err)
 {
     const uint32_t n = signer->info.threads;
     const size_t depth = signer->backend->depth == 0 ? 1 : signer->backend->depth;
     signer->n_slots = n + (signer->backend->parallel ? 0 : depth);
-    signer->slots = bm_alloc_zero(signer->n_slots, sizeof *signer->slots);
+    signer->slots = bm_alloc_aligned(signer->n_slots, sizeof *signer->slots);
     signer->threads = bm_alloc_aligned(n, sizeof *signer->threads);
     if (signer->slots == NULL || signer->threads == NULL)
         return bm_fail_nomem(err, signer->n_slots * sizeof *signer->threads);
     memset(signer->threads, 0, n * sizeof *signer->threads);
-    bm_status status = bm_signer_ring_init(signer, err);
-    for (uint32_t i = 0; status == BM_OK && i < n; i++) {
+    memset(signer->slots, 0, signer->n_slots * sizeof *signer->slots);
+    for (uint32_t i = 0; i < n; i++)
         signer->threads[i].slot = &signer->slots[i];
-        status = bm_text_hasher_init(&signer->threads[i].hasher, &options->text,
-                                     options->device.cpu, err);
-    }
-    return status == BM_OK ? bm_pool_open(n, &signer->pool, err) : status;
+    bm_status status = bm_signer_ring_init(signer, err);
+    if (status == BM_OK)
+        status = bm_pool_open(n, &signer->pool, err);
+    opening open = {signer, options};
+    return status == BM_OK ? bm_pool_run(signer->pool, open_hasher, &open, err) : status;
 }
 
 bm_status bm_signer_open(const bm_signer_options *options, bm_signer **out, bm_error *err)

@@ -26,6 +26,7 @@ bm_status bm_signer_device_open(const bm_signer_options *options, bm_signer *sig
         status = bm_fail_field(err, "device", "'%s' names %zu devices (a signer takes one)", words,
                                pick.n);
     pick.n = 1;
+    const bm_device_settings settings = bm_device_settings_of(&options->device);
     bm_device_set_cfg cfg = {.pick = &pick,
                              .sketch = options->sketch,
                              .bands = options->bands,
@@ -33,6 +34,7 @@ bm_status bm_signer_device_open(const bm_signer_options *options, bm_signer *sig
                              .threads = signer->info.threads,
                              .cpu = options->device.cpu,
                              .cache_dir = options->device.cache_dir,
+                             .settings = &settings,
                              .meter = &signer->meter};
     if (status == BM_OK)
         status = bm_device_set_open(&cfg, &signer->devices, err);

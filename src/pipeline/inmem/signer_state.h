@@ -22,8 +22,9 @@
 #include "pipeline/inmem/documents.h"
 #include "pipeline/inmem/text_hasher.h"
 
+/* On cache lines of its own: it is written for every document. */
 typedef struct bm_signer_slot {
-    bm_shingle_batch batch;
+    alignas(BM_ALIGNMENT) bm_shingle_batch batch;
     bm_sign_task task;
 } bm_signer_slot;
 

@@ -70,6 +70,23 @@ Test(signer_device, what_names_no_device_or_several_is_refused)
     cr_assert_null(signer);
 }
 
+Test(signer_device, settings_of_the_device_are_handed_on)
+{
+    bm_device_list *list = NULL;
+    cr_assert_eq(bm_device_list_open(&list, NULL), BM_OK);
+    for (size_t i = 1; i < bm_device_list_count(list); i++) {
+        bm_signer_options options;
+        bm_signer *signer = NULL;
+        bm_signer_options_init(&options);
+        options.device.device = bm_device_list_at(list, i)->spec;
+        options.device.kernel_params = "no such row";
+        if (bm_device_list_at(list, i)->usable)
+            cr_assert_neq(bm_signer_open(&options, &signer, NULL), BM_OK);
+        cr_assert_null(signer);
+    }
+    bm_device_list_close(list);
+}
+
 typedef struct rows {
     uint32_t words[N * PERMS], counts[N];
     uint64_t keys[N * BANDS];
