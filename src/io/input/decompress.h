@@ -11,7 +11,7 @@
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
-#include "io/input/compression.h"
+#include "io/input/compression_kinds.h"
 
 typedef struct bm_decompress bm_decompress;
 

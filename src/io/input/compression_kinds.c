@@ -1,5 +1,5 @@
-/* compression.c -- a row a kind: its name, the ending of a file's name, and its first bytes. */
-#include "io/input/compression.h"
+/* compression_kinds.c -- a row a kind: its name, the ending of file names, and its first bytes. */
+#include "io/input/compression_kinds.h"
 
 #include <string.h>
 
