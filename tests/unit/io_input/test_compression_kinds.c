@@ -1,11 +1,11 @@
-/* test_compression.c -- kinds by the first bytes and by the endings of names, as docs/inputs.md 2
+/* test_compression_kinds.c -- kinds by the first bytes and by the endings of names, as docs/inputs.md 2
  * has them. */
 #include <criterion/criterion.h>
 #include <string.h>
 
 #include "io/input/compression_kinds.h"
 
-Test(compression, the_first_bytes_tell_the_kind)
+Test(compression_kinds, the_first_bytes_tell_the_kind)
 {
     static const struct {
         const char *bytes;
@@ -22,7 +22,7 @@ Test(compression, the_first_bytes_tell_the_kind)
                      i);
 }
 
-Test(compression, the_ending_of_a_name_promises_a_kind_and_is_taken_off)
+Test(compression_kinds, the_ending_of_a_name_promises_a_kind_and_is_taken_off)
 {
     static const struct {
         const char *name;
@@ -40,7 +40,7 @@ Test(compression, the_ending_of_a_name_promises_a_kind_and_is_taken_off)
     }
 }
 
-Test(compression, each_kind_has_a_name_for_people)
+Test(compression_kinds, each_kind_has_a_name_for_people)
 {
     cr_assert_null(bm_compression_name(BM_COMPRESSION_NONE));
     cr_assert_str_eq(bm_compression_name(BM_COMPRESSION_GZ), "gzip");
