@@ -1,7 +1,7 @@
 # rooms.cmake -- a room is an object library of all sources of one folder, room_<name>; the table of rooms is src/rooms.tsv.
 #
-# BM_ROOMS: all rooms that have sources, from the ground up. BM_SEES_<room>: those that it may include; BM_BELOW_<room>: these and all
-# that they see, the room itself first.
+# BM_ROOMS: all rooms that have sources, from the ground up. BM_SEES_<room>: those that it may include and call; BM_USES_<room>: its
+# libraries; BM_BELOW_<room>: the rooms it is linked with, itself first, then those that it sees and all that they see.
 # A file for one instruction set says so at the end of its name (_avx2.c, _avx512.c, _neon.c) and gets that set's flags; files of
 # another architecture are left out.
 find_package(Threads REQUIRED)
@@ -14,33 +14,50 @@ find_package(ZLIB REQUIRED)
 find_path(BM_XXHASH_DIR xxhash.h REQUIRED)
 find_path(BM_OPENCL_DIR CL/cl.h REQUIRED)
 
+# The words of the table's column "libraries": what each links, and the folder of one that is headers only.
+set(BM_LIBRARY_threads Threads::Threads)
+set(BM_LIBRARY_dl ${CMAKE_DL_LIBS})
+set(BM_LIBRARY_m m)
+set(BM_LIBRARY_zstd PkgConfig::ZSTD)
+set(BM_LIBRARY_utf8proc PkgConfig::UTF8PROC)
+set(BM_LIBRARY_crypto PkgConfig::CRYPTO)
+set(BM_LIBRARY_simdjson PkgConfig::SIMDJSON)
+set(BM_LIBRARY_zlib ZLIB::ZLIB)
+# The files of those whose symbols tests/layers holds against the table.
+set(BM_FILES_zstd ${ZSTD_LINK_LIBRARIES})
+set(BM_FILES_utf8proc ${UTF8PROC_LINK_LIBRARIES})
+set(BM_FILES_crypto ${CRYPTO_LINK_LIBRARIES})
+set(BM_FILES_simdjson ${SIMDJSON_LINK_LIBRARIES})
+set(BM_FILES_zlib ${ZLIB_LIBRARIES})
+set(BM_HEADERS_xxhash "${BM_XXHASH_DIR}")
+set(BM_HEADERS_cl "${BM_OPENCL_DIR}")
+set(BM_LIBRARIES ${BM_LIBRARY_threads} ${BM_LIBRARY_dl} m PkgConfig::ZSTD PkgConfig::UTF8PROC PkgConfig::CRYPTO PkgConfig::SIMDJSON
+    ZLIB::ZLIB)
+
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/rooms.tsv")
 file(STRINGS "${PROJECT_SOURCE_DIR}/src/rooms.tsv" rows REGEX "^[a-z]")
 foreach(row IN LISTS rows)
-    string(REPLACE "\t" ";" fields "${row}")
+    string(REPLACE "\t" ";" fields "${row};;") # a column that is missing is empty
     list(GET fields 0 room)
     list(GET fields 1 folder)
-    set(sees "")
-    list(LENGTH fields n_fields)
-    if(n_fields GREATER 2)
-        list(GET fields 2 sees)
-        string(REPLACE " " ";" sees "${sees}")
-    endif()
+    list(GET fields 2 sees)
+    list(GET fields 3 uses)
+    string(REPLACE " " ";" sees "${sees}")
+    string(REPLACE " " ";" uses "${uses}")
     set(BM_FOLDER_${room} "${folder}")
     set(BM_SEES_${room} ${sees})
-    set(BM_BELOW_${room} ${room} ${sees})
+    set(BM_USES_${room} ${uses})
+    file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${folder}/*.c" "${PROJECT_SOURCE_DIR}/${folder}/*.cpp")
+    set(BM_BELOW_${room} "")
+    if(sources AND NOT room STREQUAL "cli")
+        list(APPEND BM_ROOMS ${room})
+        set(BM_BELOW_${room} ${room})
+    endif()
     foreach(other IN LISTS sees)
         list(APPEND BM_BELOW_${room} ${BM_BELOW_${other}})
     endforeach()
     list(REMOVE_DUPLICATES BM_BELOW_${room})
-    list(REMOVE_ITEM BM_BELOW_${room} public kernels program backend) # headers only
-    file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${folder}/*.c" "${PROJECT_SOURCE_DIR}/${folder}/*.cpp")
-    if(sources AND NOT room STREQUAL "cli")
-        list(APPEND BM_ROOMS ${room})
-    endif()
 endforeach()
-set(BM_LIBRARIES Threads::Threads ${CMAKE_DL_LIBS} m PkgConfig::ZSTD PkgConfig::UTF8PROC PkgConfig::CRYPTO PkgConfig::SIMDJSON
-    ZLIB::ZLIB)
 
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     set(BM_ARCH x86)
@@ -70,8 +87,10 @@ function(bm_room name)
     add_library(room_${name} OBJECT ${sources} ${ARGN})
     target_include_directories(room_${name} PRIVATE "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/src"
         "${PROJECT_SOURCE_DIR}/include")
-    target_include_directories(room_${name} SYSTEM PRIVATE "${BM_XXHASH_DIR}" "${BM_OPENCL_DIR}")
+    foreach(library IN LISTS BM_USES_${name})
+        target_include_directories(room_${name} SYSTEM PRIVATE ${BM_HEADERS_${library}})
+        target_link_libraries(room_${name} PRIVATE ${BM_LIBRARY_${library}})
+    endforeach()
     target_compile_definitions(room_${name} PRIVATE _GNU_SOURCE)
-    target_link_libraries(room_${name} PRIVATE ${BM_LIBRARIES})
     bm_warnings(room_${name})
 endfunction()

@@ -1,4 +1,4 @@
-/* band_keys.cl -- band keys, what GPU shapes do for those of a piece, and the two small kernels round
+/* band_keys.cl -- band keys, what GPU shapes do for those of a chunk, and the two small kernels round
  * documents that are split.
  *
  * Every program is affine32.h, this file, and one sign_*.cl. The host gives, by -D:
@@ -10,15 +10,15 @@
  * All kernels see the same buffers and one layout:
  *
  *   hashes  units: a quad (uint4) of 32-bit hashes in sign_gpu.cl, one 64-bit hash in sign_cpu.cl
- *   in      quads: (hashes, if staged) | offsets, n_docs + 1 uints | pieces, a quad each | split, uints
+ *   in      quads: (hashes, if staged) | offsets, n_docs + 1 uints | chunks, a quad each | split, uints
  *                                        layout.x                    layout.y              layout.z
  *   words   from layout.w on: BM_PERMS uints a document
  *   keys    BM_BANDS ulongs a document
  *
  * The host may give one memory object as several of these. A document's hashes fill whole units: to
  * fill a quad the host repeats the last one, which no minimum can see. Offsets count units. `split`
- * lists the documents whose parts are signed by several pieces and meet in `words` by atomic_min:
- * bm_split_begin sets their words to all ones before the pieces run, bm_split_keys makes their keys
+ * lists the documents whose parts are signed by several chunks and meet in `words` by atomic_min:
+ * bm_split_begin sets their words to all ones before the chunks run, bm_split_keys makes their keys
  * afterwards. Grid of both: one dimension, a work-item a word or a key, rounded up to whole groups.
  * No local memory. */
 
@@ -35,15 +35,15 @@ BM_INLINE ulong bm_band_key(__global const uint *words, uint band)
     return bm_band_key_end(key);
 }
 
-/* A key an item, once a group of so many items has written the words of a piece of whole documents.
+/* A key an item, once a group of so many items has written the words of a chunk of whole documents.
  * All items of the group call it. */
-BM_INLINE void bm_piece_keys(__global const uint *offsets, uint4 piece, uint group,
+BM_INLINE void bm_chunk_keys(__global const uint *offsets, uint4 chunk, uint group,
                              __global const uint *words, __global ulong *keys)
 {
     barrier(CLK_GLOBAL_MEM_FENCE);
-    keys += (size_t)piece.x * BM_BANDS;
-    for (uint i = (uint)get_local_id(0); i < piece.y * BM_BANDS; i += group) {
-        const uint doc = piece.x + i / BM_BANDS;
+    keys += (size_t)chunk.x * BM_BANDS;
+    for (uint i = (uint)get_local_id(0); i < chunk.y * BM_BANDS; i += group) {
+        const uint doc = chunk.x + i / BM_BANDS;
         keys[i] = offsets[doc] == offsets[doc + 1]
                       ? 0xFFFFFFFFFFFFFFFFul
                       : bm_band_key(words + (size_t)doc * BM_PERMS, i % BM_BANDS);

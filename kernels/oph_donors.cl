@@ -1,13 +1,13 @@
 /* oph_donors.cl -- words for the empty bins of the scheme oph, in any shape.
  *
  * Comes after affine32.h, oph.h and band_keys.cl, before sign_oph_*.cl. `coef` of these kernels is, as
- * src/backend/opencl/cl_coef.c writes it from sketch/oph_plan.h:
+ * src/sketch/scheme_oph.c writes it from oph_plan.h:
  *
  *   uints    a, b, and others up to BM_OPH_HEAD
  *   ushorts  order: the donors of each bin, four after four of all bins; BM_PERMS * BM_ROW
  *   ushorts  offers: [donor][bin], the rank of the donor, the less the better; BM_PERMS * BM_ROW
  *
- *   bm_split_fill   a work-group of BM_SPLIT_GROUP work-items a split document, after the pieces and
+ *   bm_split_fill   a work-group of BM_SPLIT_GROUP work-items a split document, after the chunks and
  *                   before bm_split_keys; BM_PERMS uints of local memory; fills its empty bins
  *
  * A bin that asks takes about K / (filled bins) steps, four at once; where no more than BM_FEW are

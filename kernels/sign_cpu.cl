@@ -1,10 +1,10 @@
 /* sign_cpu.cl -- affine32 signatures, the shape for CPUs: wide vectors, no work shared by items.
  *
- *   grid     one dimension, a work-item a piece, work-groups of 1
+ *   grid     one dimension, a work-item a chunk, work-groups of 1
  *   memory   no local; a block of BM_BLOCK premixed hashes on the stack of a work-item
  *   result   words, and keys where want_keys is not 0 (buffers: band_keys.cl)
  *
- * A piece is (first document, n, begin, end): n > 0: n whole documents; n = 0: the hashes begin ..
+ * A chunk is (first document, n, begin, end): n > 0: n whole documents; n = 0: the hashes begin ..
  * end of one long document, merged into its words by atomic_min.
  *
  *   BM_LANES   words of a vector, 4, 8 or 16: the native width
@@ -108,13 +108,13 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) __attribute__((vec_type_
 bm_sign(__global const ulong *hashes, __global const uint4 *in, __global uint *words,
         __global ulong *keys, __global const bm_vec *coef, uint4 layout, uint want_keys)
 {
-    const uint4 piece = in[layout.y + get_global_id(0)];
+    const uint4 chunk = in[layout.y + get_global_id(0)];
     words += layout.w;
     bm_vec m[BM_ACC];
-    if (piece.y == 0) {
+    if (chunk.y == 0) {
         for (uint pass = 0; pass < BM_PASSES; ++pass) {
-            bm_fold(hashes, piece.z, piece.w, coef + pass * BM_ACC, m);
-            bm_merge_pass(m, pass, words + (size_t)piece.x * BM_PERMS);
+            bm_fold(hashes, chunk.z, chunk.w, coef + pass * BM_ACC, m);
+            bm_merge_pass(m, pass, words + (size_t)chunk.x * BM_PERMS);
         }
         return;
     }
@@ -123,7 +123,7 @@ bm_sign(__global const ulong *hashes, __global const uint4 *in, __global uint *w
     ulong power[BM_ROWS + 1];
     bm_powers(power);
 #endif
-    for (uint doc = piece.x; doc < piece.x + piece.y; ++doc) {
+    for (uint doc = chunk.x; doc < chunk.x + chunk.y; ++doc) {
         const uint begin = offsets[doc], end = offsets[doc + 1];
         __global uint *row = words + (size_t)doc * BM_PERMS;
         for (uint pass = 0; pass < BM_PASSES; ++pass) {

@@ -1,10 +1,10 @@
 /* sign_gpu.cl -- affine32 signatures, the shape for GPUs: permutations over work-items.
  *
- *   grid     one dimension, a work-group of BM_TEAM * BM_TEAMS work-items a piece
+ *   grid     one dimension, a work-group of BM_TEAM * BM_TEAMS work-items a chunk
  *   memory   BM_TILE quads of premixed hashes in local memory
  *   result   words, and keys where want_keys is not 0 (buffers: band_keys.cl)
  *
- * A piece is (first document, n, begin, end): n > 0: n whole documents of at most BM_TILE quads
+ * A chunk is (first document, n, begin, end): n > 0: n whole documents of at most BM_TILE quads
  * together; n = 0: the quads begin .. end of one long document, merged into its words by atomic_min.
  *
  *   BM_EACH   permutations of a work-item, 1 .. 8: their coefficients and minima stay in registers
@@ -17,7 +17,7 @@
  * and premixes each hash once, and the loop then takes four hashes with one broadcast read of local
  * memory for 4 * BM_EACH multiply-adds. min(min(v, w), m) is one instruction where the hardware has
  * a minimum of three. Packing short documents by the tile keeps groups full, and teams work without
- * a barrier between documents. Neither the barriers nor the branches on `piece` diverge: a piece
+ * a barrier between documents. Neither the barriers nor the branches on `chunk` diverge: a chunk
  * belongs to the whole group. */
 
 #define BM_GROUP (BM_TEAM * BM_TEAMS)
@@ -90,7 +90,7 @@ bm_sign(__global const uint4 *hashes, __global const uint4 *in, __global uint *w
     __local uint4 tile[BM_TILE];
     const uint item = (uint)get_local_id(0);
     const uint lane = item % BM_TEAM, team = item / BM_TEAM;
-    const uint4 piece = in[layout.y + get_group_id(0)];
+    const uint4 chunk = in[layout.y + get_group_id(0)];
     words += layout.w;
     uint a[BM_EACH], b[BM_EACH], m[BM_EACH];
 #pragma unroll
@@ -99,15 +99,15 @@ bm_sign(__global const uint4 *hashes, __global const uint4 *in, __global uint *w
         b[j] = coef[BM_EACH * BM_TEAM + lane + j * BM_TEAM];
         m[j] = 0xFFFFFFFFu;
     }
-    if (piece.y == 0) {
-        for (uint at = piece.z; at < piece.w; at += BM_TILE) {
-            const uint n = min(piece.w - at, (uint)BM_TILE);
+    if (chunk.y == 0) {
+        for (uint at = chunk.z; at < chunk.w; at += BM_TILE) {
+            const uint n = min(chunk.w - at, (uint)BM_TILE);
             bm_load_tile(hashes + at, n, item, tile);
             barrier(CLK_LOCAL_MEM_FENCE);
             bm_fold(tile, team, (n + BM_TEAMS - 1 - team) / BM_TEAMS, BM_TEAMS, a, b, m);
             barrier(CLK_LOCAL_MEM_FENCE);
         }
-        volatile __global uint *row = words + (size_t)piece.x * BM_PERMS;
+        volatile __global uint *row = words + (size_t)chunk.x * BM_PERMS;
 #pragma unroll
         for (uint j = 0; j < BM_EACH; ++j)
             if (lane + j * BM_TEAM < BM_PERMS)
@@ -115,10 +115,10 @@ bm_sign(__global const uint4 *hashes, __global const uint4 *in, __global uint *w
         return;
     }
     __global const uint *offsets = (__global const uint *)(in + layout.x);
-    const uint base = offsets[piece.x];
-    bm_load_tile(hashes + base, offsets[piece.x + piece.y] - base, item, tile);
+    const uint base = offsets[chunk.x];
+    bm_load_tile(hashes + base, offsets[chunk.x + chunk.y] - base, item, tile);
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (uint doc = piece.x + team; doc < piece.x + piece.y; doc += BM_TEAMS) {
+    for (uint doc = chunk.x + team; doc < chunk.x + chunk.y; doc += BM_TEAMS) {
         __global uint *row = words + (size_t)doc * BM_PERMS;
 #pragma unroll
         for (uint j = 0; j < BM_EACH; ++j)
@@ -131,6 +131,6 @@ bm_sign(__global const uint4 *hashes, __global const uint4 *in, __global uint *w
     }
 #if BM_BANDS > 0
     if (want_keys != 0)
-        bm_piece_keys(offsets, piece, BM_GROUP, words, keys);
+        bm_chunk_keys(offsets, chunk, BM_GROUP, words, keys);
 #endif
 }

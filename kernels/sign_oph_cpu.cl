@@ -1,11 +1,11 @@
 /* sign_oph_cpu.cl -- oph signatures, the shape for CPUs: no work shared by items.
  *
- *   grid     one dimension, a work-item a piece, work-groups of 1
+ *   grid     one dimension, a work-item a chunk, work-groups of 1
  *   memory   bins, offers and a list of filled bins in local memory, 8 bytes a bin; a block of
  *            BM_BLOCK hashes on the stack of a work-item
  *   result   words, and keys where want_keys is not 0 (buffers: band_keys.cl; coef: oph_donors.cl)
  *
- * A piece is (first document, n, begin, end): n > 0: n whole documents; n = 0: the hashes begin ..
+ * A chunk is (first document, n, begin, end): n > 0: n whole documents; n = 0: the hashes begin ..
  * end of one long document, merged into its words by atomic_min, for bm_split_fill to end.
  *
  * Why: a block is hashed by whole vectors, which compilers find by themselves; then a shingle is a
@@ -69,18 +69,18 @@ bm_sign(__global const ulong *hashes, __global const uint4 *in, __global uint *w
 {
     __local uint met[BM_PERMS];
     __local ushort filled[BM_PERMS], best[BM_ROW];
-    const uint4 piece = in[layout.y + get_global_id(0)];
+    const uint4 chunk = in[layout.y + get_global_id(0)];
     words += layout.w;
-    if (piece.y == 0) {
-        volatile __global uint *row = words + (size_t)piece.x * BM_PERMS;
-        bm_fold(hashes, piece.z, piece.w, coef, met);
+    if (chunk.y == 0) {
+        volatile __global uint *row = words + (size_t)chunk.x * BM_PERMS;
+        bm_fold(hashes, chunk.z, chunk.w, coef, met);
         for (uint bin = 0; bin < BM_PERMS; ++bin)
             if (met[bin] != BM_OPH_EMPTY)
                 atomic_min(row + bin, met[bin]);
         return;
     }
     __global const uint *offsets = (__global const uint *)(in + layout.x);
-    for (uint doc = piece.x; doc < piece.x + piece.y; ++doc) {
+    for (uint doc = chunk.x; doc < chunk.x + chunk.y; ++doc) {
         const uint begin = offsets[doc], end = offsets[doc + 1];
         __global uint *row = words + (size_t)doc * BM_PERMS;
         bm_fold(hashes, begin, end, coef, met);

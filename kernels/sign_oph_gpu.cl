@@ -1,17 +1,17 @@
 /* sign_oph_gpu.cl -- oph signatures, the shape for GPUs: hashes over work-items, bins in local memory.
  *
- *   grid     one dimension, a work-group of BM_TEAM * BM_TEAMS work-items a piece
+ *   grid     one dimension, a work-group of BM_TEAM * BM_TEAMS work-items a chunk
  *   memory   BM_SLOTS * BM_PERMS bins, a list of BM_FEW filled ones a slot: 5 KiB at most
  *   result   words, and keys where want_keys is not 0 (buffers: band_keys.cl; coef: oph_donors.cl)
  *
- * A piece is (first document, n, begin, end): n > 0: n whole documents; n = 0: the quads begin .. end
+ * A chunk is (first document, n, begin, end): n > 0: n whole documents; n = 0: the quads begin .. end
  * of one long document, merged into its words by atomic_min, for bm_split_fill to end.
  *
  * Why: a shingle is two mixings and one minimum in local memory, whatever K is, so work-items share
  * the quads of the group and not the permutations. A round takes BM_SLOTS documents at once, all
  * their quads one after another, so that short ones leave nobody idle; each quad looks up whose it
  * is. The bins of a part are kept BM_SLOTS times, which spreads the atomics of equal bins. Barriers
- * do not diverge: piece and rounds belong to the whole group. */
+ * do not diverge: chunk and rounds belong to the whole group. */
 
 #define BM_GROUP (BM_TEAM * BM_TEAMS)
 #define BM_SLOTS (BM_PERMS > 512 ? 1 : BM_PERMS < 64 ? 16 : 1024 / BM_PERMS)
@@ -61,13 +61,13 @@ BM_INLINE uint bm_oph_least(__global const ushort *offers, __local const uint *m
     return met[donor];
 }
 
-BM_INLINE void bm_sign_part(__global const uint4 *hashes, uint4 piece, __global const uint *coef,
+BM_INLINE void bm_sign_part(__global const uint4 *hashes, uint4 chunk, __global const uint *coef,
                             __local uint *met, volatile __global uint *row)
 {
     const uint item = (uint)get_local_id(0);
     bm_clear(BM_SLOTS * BM_PERMS, item, met);
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (uint at = piece.z + item; at < piece.w; at += BM_GROUP)
+    for (uint at = chunk.z + item; at < chunk.w; at += BM_GROUP)
         bm_put_quad(hashes[at], coef, met + item % BM_SLOTS * BM_PERMS);
     barrier(CLK_LOCAL_MEM_FENCE);
     for (uint from = 0; from < BM_PERMS; from += BM_GROUP) { /* as often in each work-item: PoCL 3.1 */
@@ -89,15 +89,15 @@ bm_sign(__global const uint4 *hashes, __global const uint4 *in, __global uint *w
     __local uint start[BM_SLOTS + 1], n_filled[BM_SLOTS];
     __local ushort filled[BM_SLOTS * BM_FEW];
     const uint item = (uint)get_local_id(0);
-    const uint4 piece = in[layout.y + get_group_id(0)];
+    const uint4 chunk = in[layout.y + get_group_id(0)];
     words += layout.w;
-    if (piece.y == 0) {
-        bm_sign_part(hashes, piece, coef, met, words + (size_t)piece.x * BM_PERMS);
+    if (chunk.y == 0) {
+        bm_sign_part(hashes, chunk, coef, met, words + (size_t)chunk.x * BM_PERMS);
         return;
     }
     __global const uint *offsets = (__global const uint *)(in + layout.x);
-    for (uint first = piece.x; first < piece.x + piece.y; first += BM_SLOTS) {
-        const uint n = min(piece.x + piece.y - first, (uint)BM_SLOTS);
+    for (uint first = chunk.x; first < chunk.x + chunk.y; first += BM_SLOTS) {
+        const uint n = min(chunk.x + chunk.y - first, (uint)BM_SLOTS);
         bm_clear(n * BM_PERMS, item, met);
         for (uint i = item; i <= n; i += BM_GROUP)
             start[i] = offsets[first + i];
@@ -127,6 +127,6 @@ bm_sign(__global const uint4 *hashes, __global const uint4 *in, __global uint *w
     }
 #if BM_BANDS > 0
     if (want_keys != 0)
-        bm_piece_keys(offsets, piece, BM_GROUP, words, keys);
+        bm_chunk_keys(offsets, chunk, BM_GROUP, words, keys);
 #endif
 }

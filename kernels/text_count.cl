@@ -1,6 +1,6 @@
 /* text_count.cl -- how many distinct hashes each document has.
  *
- *   grid     one dimension, a work-group of BM_TEXT_GROUP work-items a piece, after bm_text_hash
+ *   grid     one dimension, a work-group of BM_TEXT_GROUP work-items a chunk, after bm_text_hash
  *   memory   in the GPU's shape a table of BM_TILE * 8 uints and BM_TILE counts in local memory
  *   result   counts: a uint a document
  *
@@ -8,7 +8,7 @@
  * hash stands there. Linear probing; a slot that finds its hash, or an entry of its own, is done:
  * all 64 bits are compared. `factor` is odd and drawn at random, so that nobody can prepare hashes
  * that meet in one place; the counts do not depend on it. Tables of whole documents lie in local
- * memory; in the CPU's shape the one work-item of a group has the place of its piece's tables for one
+ * memory; in the CPU's shape the one work-item of a group has the place of its chunk's tables for one
  * document after the other, so that it stays in cache. The parts of a long document meet in global
  * memory, by 32-bit atomics, which OpenCL C 1.2 has everywhere. */
 
@@ -44,37 +44,37 @@ bm_text_count(__global const uint4 *in, __global const bm_text_quad *hashes, __g
               __global uint *counts, uint4 layout, uint4 text, ulong factor)
 {
     __local uint local_table[BM_TILE * 8];
-    __local uint found[BM_TILE]; /* at a document's first unit of the piece: its distinct hashes */
-    const uint4 piece = in[layout.y + get_group_id(0)];
+    __local uint found[BM_TILE]; /* at a document's first unit of the chunk: its distinct hashes */
+    const uint4 chunk = in[layout.y + get_group_id(0)];
     const uint item = (uint)get_local_id(0);
-    const uint n = piece.y == 0 ? 1u : piece.w - piece.z;
+    const uint n = chunk.y == 0 ? 1u : chunk.w - chunk.z;
     __global const uint *offsets = (__global const uint *)(in + layout.x);
     for (uint i = item; i < n; i += BM_TEXT_GROUP)
         found[i] = 0;
-    if (piece.y != 0)
+    if (chunk.y != 0)
         for (uint i = item; i < n * 8u; i += BM_TEXT_GROUP)
             local_table[i] = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (uint unit = piece.z + item; unit < piece.w; unit += BM_TEXT_GROUP) {
-        const uint at = bm_text_doc_of(offsets, piece, unit);
+    for (uint unit = chunk.z + item; unit < chunk.w; unit += BM_TEXT_GROUP) {
+        const uint at = bm_text_doc_of(offsets, chunk, unit);
         const uint base = offsets[at], size = (offsets[at + 1] - base) * 8u;
         const uint end = min(unit * 4u + 4u, base * 4u + in[text.x + at].z);
         uint distinct = 0;
         for (uint slot = unit * 4u; slot < end; ++slot)
-            distinct += piece.y == 0
+            distinct += chunk.y == 0
                             ? bm_table_add_global(hashes, text, table + (size_t)base * 8u, size, factor, slot)
-                            : bm_table_add_local(hashes, text, local_table + (base - piece.z) * 8u, size, factor, slot);
+                            : bm_table_add_local(hashes, text, local_table + (base - chunk.z) * 8u, size, factor, slot);
         if (distinct > 0)
-            atomic_add(&found[piece.y == 0 ? 0u : base - piece.z], distinct);
+            atomic_add(&found[chunk.y == 0 ? 0u : base - chunk.z], distinct);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (piece.y == 0) {
+    if (chunk.y == 0) {
         if (item == 0)
-            atomic_add(&counts[piece.x], found[0]);
+            atomic_add(&counts[chunk.x], found[0]);
         return;
     }
-    for (uint at = piece.x + item; at < piece.x + piece.y; at += BM_TEXT_GROUP)
-        counts[at] = offsets[at] == offsets[at + 1] ? 0u : found[offsets[at] - piece.z];
+    for (uint at = chunk.x + item; at < chunk.x + chunk.y; at += BM_TEXT_GROUP)
+        counts[at] = offsets[at] == offsets[at + 1] ? 0u : found[offsets[at] - chunk.z];
 }
 
 #else
@@ -102,18 +102,18 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
 bm_text_count(__global const uint4 *in, __global const bm_text_quad *hashes, __global uint *table,
               __global uint *counts, uint4 layout, uint4 text, ulong factor)
 {
-    const uint4 piece = in[layout.y + get_group_id(0)];
+    const uint4 chunk = in[layout.y + get_group_id(0)];
     __global const uint *offsets = (__global const uint *)(in + layout.x);
-    if (piece.y == 0) {
-        const uint base = offsets[piece.x], size = (offsets[piece.x + 1] - base) * 2u;
+    if (chunk.y == 0) {
+        const uint base = offsets[chunk.x], size = (offsets[chunk.x + 1] - base) * 2u;
         uint distinct = 0;
-        for (uint slot = piece.z; slot < piece.w; ++slot)
+        for (uint slot = chunk.z; slot < chunk.w; ++slot)
             distinct += bm_table_add_global(hashes, text, table + (size_t)base * 2u, size, factor, slot);
-        atomic_add(&counts[piece.x], distinct);
+        atomic_add(&counts[chunk.x], distinct);
         return;
     }
-    for (uint at = piece.x; at < piece.x + piece.y; ++at)
-        counts[at] = bm_table_count(hashes, table + (size_t)piece.z * 2u, (piece.w - piece.z) * 2u, factor,
+    for (uint at = chunk.x; at < chunk.x + chunk.y; ++at)
+        counts[at] = bm_table_count(hashes, table + (size_t)chunk.z * 2u, (chunk.w - chunk.z) * 2u, factor,
                                     offsets[at], offsets[at + 1]);
 }
 #endif

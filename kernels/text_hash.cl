@@ -1,6 +1,6 @@
 /* text_hash.cl -- texts cut into shingles, and their hashes where bm_sign reads them.
  *
- *   grid     one dimension, a work-group of BM_TEXT_GROUP work-items a piece, as bm_sign has them
+ *   grid     one dimension, a work-group of BM_TEXT_GROUP work-items a chunk, as bm_sign has them
  *   memory   no local
  *   result   hashes: unit for unit the layout that bm_sign reads; zeros where bm_text_count meets
  *            the parts of one document
@@ -79,11 +79,11 @@ BM_INLINE ulong bm_text_hash_one(__global const uint4 *in, uint4 text, uint4 doc
     return bm_xxh3((BM_TEXT)in, slice.x, slice.y);
 }
 
-/* The document of a unit of the piece. */
-BM_INLINE uint bm_text_doc_of(__global const uint *offsets, uint4 piece, uint unit)
+/* The document of a unit of the chunk. */
+BM_INLINE uint bm_text_doc_of(__global const uint *offsets, uint4 chunk, uint unit)
 {
-    uint doc = piece.x;
-    for (uint n = piece.y; n > 1u;) {
+    uint doc = chunk.x;
+    for (uint n = chunk.y; n > 1u;) {
         const uint half_n = n / 2u;
         if (offsets[doc + half_n] <= unit) {
             doc += half_n;
@@ -96,27 +96,27 @@ BM_INLINE uint bm_text_doc_of(__global const uint *offsets, uint4 piece, uint un
 }
 
 /* What bm_text_count needs of a part: its share of the table, and the document's count, at zero. */
-BM_INLINE void bm_text_part(uint4 piece, bool first, uint item, __global uint *table,
+BM_INLINE void bm_text_part(uint4 chunk, bool first, uint item, __global uint *table,
                             __global uint *counts)
 {
-    for (uint i = piece.z * BM_TEXT_UNIT * 2u + item; i < piece.w * BM_TEXT_UNIT * 2u; i += BM_TEXT_GROUP)
+    for (uint i = chunk.z * BM_TEXT_UNIT * 2u + item; i < chunk.w * BM_TEXT_UNIT * 2u; i += BM_TEXT_GROUP)
         table[i] = 0;
     if (first && item == 0)
-        counts[piece.x] = 0;
+        counts[chunk.x] = 0;
 }
 
 __kernel __attribute__((reqd_work_group_size(BM_TEXT_GROUP, 1, 1))) void
 bm_text_hash(__global const uint4 *in, __global bm_text_quad *hashes, __global uint *table,
              __global uint *counts, uint4 layout, uint4 text)
 {
-    const uint4 piece = in[layout.y + get_group_id(0)];
+    const uint4 chunk = in[layout.y + get_group_id(0)];
     const uint item = (uint)get_local_id(0);
     __global const uint *offsets = (__global const uint *)(in + layout.x);
-    if (piece.y == 0)
-        bm_text_part(piece, piece.z == offsets[piece.x], item, table, counts);
+    if (chunk.y == 0)
+        bm_text_part(chunk, chunk.z == offsets[chunk.x], item, table, counts);
 #if defined(BM_TEAM)
-    for (uint unit = piece.z + item; unit < piece.w; unit += BM_TEXT_GROUP) {
-        const uint at = bm_text_doc_of(offsets, piece, unit);
+    for (uint unit = chunk.z + item; unit < chunk.w; unit += BM_TEXT_GROUP) {
+        const uint at = bm_text_doc_of(offsets, chunk, unit);
         const uint4 doc = in[text.x + at];
         const uint slot = (unit - offsets[at]) * 4u;
         uint4 low = (uint4)(0), high = (uint4)(0); /* not arrays, which would lie in memory */
@@ -129,11 +129,11 @@ bm_text_hash(__global const uint4 *in, __global bm_text_quad *hashes, __global u
         hashes[(size_t)text.w + unit] = high;
     }
 #else
-    const uint last = piece.x + max(piece.y, 1u);
-    for (uint at = piece.x; at < last; ++at) {
+    const uint last = chunk.x + max(chunk.y, 1u);
+    for (uint at = chunk.x; at < last; ++at) {
         const uint4 doc = in[text.x + at];
-        const uint base = offsets[at], end = min(offsets[at + 1], piece.w);
-        for (uint unit = max(base, piece.z); unit < end; ++unit)
+        const uint base = offsets[at], end = min(offsets[at + 1], chunk.w);
+        for (uint unit = max(base, chunk.z); unit < end; ++unit)
             hashes[unit] = bm_text_hash_one(in, text, doc, unit - base);
     }
 #endif

@@ -1,5 +1,26 @@
-/* sketch.h -- signatures, bands, pairs and groups in memory, for programs that bring their own
- * documents or hashes.
+/* sketch.h -- in memory: texts or hashes to signatures and band keys, to sets of hashes, to pairs
+ * and to groups, on all cores.
+ *
+ * From texts to groups in three calls:
+ *
+ *     bm_str texts[] = {...};
+ *     bm_documents docs = bm_documents_of_texts(texts, n);
+ *     bm_find_options find;
+ *     bm_find_options_init(&find);
+ *     find.bands.threshold = 0.7;
+ *     bm_pair_set *pairs = NULL;
+ *     bm_groups *groups = NULL;
+ *     bm_error err = {0};
+ *     if (bm_find_pairs(&find, &docs, &pairs, &err) != BM_OK) ... err.message
+ *
+ *     bm_group_options group;
+ *     bm_group_options_init(&group);
+ *     group.n_docs = n;
+ *     if (bm_group_pairs(&group, bm_pair_set_data(pairs), bm_pair_set_count(pairs), &groups,
+ *                        &err) != BM_OK) ...
+ *     const uint32_t *kept = bm_groups_kept(groups);      kept[i] == i: document i stays
+ *     bm_groups_free(groups);
+ *     bm_pair_set_free(pairs);
  *
  * Scheme affine32: x = low 32 bits of XXH3_64bits(shingle, seed 0); h = fmix32(x); word i = min
  * over the document's shingles of a_i*h + b_i mod 2^32, a_i odd; the coefficients come from NumPy's
@@ -9,7 +30,17 @@
  * empty bin takes the word of another, chosen by a 2-universal hash of (bin, attempt). docs/
  * schemes.md has it to the bit.
  *
- * Threads: a bm_signer may be used by one thread at a time; different signers are independent. */
+ * Every result is the same for any number of threads and any device.
+ *
+ * Callbacks. A call asks `cancelled` and tells `progress` only on the thread that made it (what was
+ * submitted to a signer: on a thread of the signer's); log lines may come from any. Cancelled, a
+ * call gives BM_ERR_CANCELLED and, but for bm_signer_out, leaves its outputs as they were.
+ *
+ * BM_ERR_USAGE of any call names the field or parameter that is wrong: options that were not
+ * initialised, a value out of range, a pointer that may not be NULL.
+ *
+ * Threads: different handles are independent; a bm_signer may be used by any number of threads, the
+ * other handles may be read by any number. */
 #ifndef BANDMILL_SKETCH_H
 #define BANDMILL_SKETCH_H
 
@@ -20,54 +51,119 @@
 extern "C" {
 #endif
 
+/* --- documents --- */
+
+/* What the calls below read, all of it borrowed: texts, or sets of shingle hashes that were made
+ * elsewhere (CSR: document i has hashes[offsets[i]] … hashes[offsets[i+1]-1], in any order, repeats
+ * allowed; offsets[0] is 0 and they never fall, else BM_ERR_INPUT names the row). Exactly one of
+ * texts, hashes and hashes32 is given; without documents none need be, and without hashes theirs
+ * may be NULL. */
+typedef struct bm_documents {
+    size_t struct_size;
+    size_t n_docs;
+    const bm_str *texts; /* bytes that are not UTF-8 count as U+FFFD, one for each maximal invalid
+                            subpart */
+    const uint64_t *offsets;  /* n_docs + 1; of hashes or hashes32 */
+    const uint64_t *hashes;   /* the low 32 bits are the token hash x; fmix32 is applied */
+    const uint32_t *hashes32; /* the token hash x alone: to be signed, not to be compared */
+} bm_documents;
+
+static inline bm_documents bm_documents_of_texts(const bm_str *texts, size_t n_docs)
+{
+    bm_documents documents = {sizeof(bm_documents), n_docs, texts, NULL, NULL, NULL};
+    return documents;
+}
+static inline bm_documents bm_documents_of_hashes(const uint64_t *offsets, const uint64_t *hashes,
+                                                  size_t n_docs)
+{
+    bm_documents documents = {sizeof(bm_documents), n_docs, NULL, offsets, hashes, NULL};
+    return documents;
+}
+static inline bm_documents bm_documents_of_hashes32(const uint64_t *offsets, const uint32_t *hashes,
+                                                    size_t n_docs)
+{
+    bm_documents documents = {sizeof(bm_documents), n_docs, NULL, offsets, NULL, hashes};
+    return documents;
+}
+
+/* --- documents to signatures --- */
+
+/* A signer keeps its threads, its device and its scratch memory from one call to the next. */
 typedef struct bm_signer bm_signer;
 
-typedef struct bm_signer_config {
+typedef struct bm_signer_options {
+    size_t struct_size;
     bm_text_options text;
     bm_sketch_options sketch;
-    uint32_t bands, rows;  /* of the band keys; 0, 0: no keys */
-    const char *device;    /* as --device, one device; NULL: "cpu" */
-    const char *cpu;       /* instruction set; NULL: the best here */
-    const char *cache_dir; /* of OpenCL programs; NULL: the user's; "": none */
-} bm_signer_config;
+    uint32_t bands, rows;          /* of the band keys; 0, 0: no keys */
+    bm_device_options device;      /* `device`: one of them; NULL: "cpu" */
+    bm_resource_options resources; /* `threads` (also beside a device, which is given what they
+                                      make), `batch_docs`, and `memory`: about what batches take in
+                                      all, though any one document is signed; 0: as is fastest */
+    bm_callbacks callbacks;
+} bm_signer_options;
 
-/* What a call fills; each pointer may be NULL. */
+BM_API void bm_signer_options_init_sized(bm_signer_options *options, size_t struct_size);
+static inline void bm_signer_options_init(bm_signer_options *options)
+{
+    bm_signer_options_init_sized(options, sizeof *options);
+}
+
+/* BM_ERR_USAGE, BM_ERR_DEVICE (no such device, or it cannot be used), BM_ERR_NOMEM. */
+BM_API bm_status bm_signer_open(const bm_signer_options *options, bm_signer **out, bm_error *err);
+/* What was submitted and is not done ends with BM_ERR_CANCELLED first. NULL is fine. */
+BM_API void bm_signer_close(bm_signer *signer);
+
+/* What a signer came to. The library's own: read by pointer, later versions may add fields behind.
+ */
+typedef struct bm_signer_info {
+    uint32_t perms, bands, rows; /* words and keys a document */
+    uint32_t threads;
+    char device[32], device_name[128]; /* as bm_device_info has them */
+} bm_signer_info;
+BM_API const bm_signer_info *bm_signer_describe(const bm_signer *signer);
+
+/* What a call fills, the caller's memory; each pointer may be NULL. Begin with
+ * {.struct_size = sizeof}. After an error its contents are not defined. */
 typedef struct bm_signer_out {
+    size_t struct_size;
     uint32_t *words;      /* n_docs * perms, row after row */
     uint64_t *keys;       /* n_docs * bands */
     uint32_t *n_shingles; /* n_docs; distinct. 0: the words and keys are all one bits */
 } bm_signer_out;
 
-BM_API void bm_signer_config_init(bm_signer_config *config);
-BM_API bm_status bm_signer_open(const bm_signer_config *config, bm_signer **out, bm_error *err);
-BM_API void bm_signer_close(bm_signer *signer); /* NULL is fine */
-
-/* BM_ERR_DEVICE from the calls below: the device failed, and only close is left. Where it stopped
- * answering (bm_devices_left_behind) its driver may use what was borrowed, and fill `out`, at any
- * later time: none of it may then be freed. */
-
-/* Sign n_docs texts (borrowed). Bytes that are not UTF-8 count as U+FFFD, one for each maximal
- * invalid subpart. */
+/* Sign documents. What comes to little (some dozens of pages) is signed by the caller's thread
+ * alone.
+ *
+ * BM_ERR_DEVICE from these calls: the device failed, and only close is left. Where it stopped
+ * answering, its driver may use what was borrowed, and fill `out`, at any later time: none of it
+ * may then be freed. */
+BM_API bm_status bm_signer_sign(bm_signer *signer, const bm_documents *documents,
+                                const bm_signer_out *out, bm_error *err);
+/* The same of texts. */
 BM_API bm_status bm_signer_sign_texts(bm_signer *signer, const bm_str *texts, size_t n_docs,
                                       const bm_signer_out *out, bm_error *err);
-/* Sign shingle hashes made elsewhere (borrowed): document i has hashes[offsets[i] …
- * offsets[i+1]-1]; offsets[0] is 0 and they never fall, else BM_ERR_INPUT. The low 32 bits are the
- * token hash x; fmix32 is applied. n_shingles counts distinct hashes. */
-BM_API bm_status bm_signer_sign_hashes32(bm_signer *signer, const uint64_t *offsets,
-                                         const uint32_t *hashes, size_t n_docs,
-                                         const bm_signer_out *out, bm_error *err);
-BM_API bm_status bm_signer_sign_hashes64(bm_signer *signer, const uint64_t *offsets,
-                                         const uint64_t *hashes, size_t n_docs,
-                                         const bm_signer_out *out, bm_error *err);
+
+#define BM_SIGNER_TASKS_MAX 16u /* submitted and not yet waited for; one more is BM_ERR_USAGE */
+
+/* For those who have a pipeline of their own: submit returns at once, and all that is borrowed or
+ * filled stays so until wait. Calls are done in the order in which they came, bm_signer_sign among
+ * them. *task is a number of this signer's. */
+BM_API bm_status bm_signer_submit(bm_signer *signer, const bm_documents *documents,
+                                  const bm_signer_out *out, uint64_t *task, bm_error *err);
+/* Until it is done; its status. Once for each task, in any order; else BM_ERR_USAGE. */
+BM_API bm_status bm_signer_wait(bm_signer *signer, uint64_t task, bm_error *err);
 
 /* The coefficients of affine32: k words each, filled. */
 BM_API bm_status bm_affine32_coefficients(uint32_t seed, uint32_t k, uint32_t *a, uint32_t *b,
                                           bm_error *err);
-/* Band keys of n_docs signatures of `perms` words: bands*rows <= perms; keys n_docs*bands, filled.
- */
-BM_API bm_status bm_band_keys(const uint32_t *words, size_t n_docs, uint32_t perms, uint32_t bands,
-                              uint32_t rows, uint64_t *keys, bm_error *err);
 
+/* --- bands --- */
+
+/* Band keys of n_docs signatures of plan->perms words: plan->bands a document, filled; bands*rows
+ * <= perms. No more of the plan counts. */
+BM_API bm_status bm_band_keys(const uint32_t *words, size_t n_docs, const bm_band_plan *plan,
+                              uint64_t *keys, bm_error *err);
 /* 1 - (1 - s^rows)^bands. */
 BM_API double bm_band_probability(uint32_t bands, uint32_t rows, double similarity);
 /* The largest rows for which some bands <= floor(perms/rows) reaches `recall` at `threshold`, and
@@ -75,36 +171,123 @@ BM_API double bm_band_probability(uint32_t bands, uint32_t rows, double similari
 BM_API bm_status bm_band_plan_choose(double threshold, double recall, uint32_t perms,
                                      bm_band_plan *out, bm_error *err);
 
-/* Documents as sets of 64-bit shingle hashes in memory (CSR as above; each document's hashes in any
- * order, repeats allowed). */
-typedef struct bm_find_config {
-    bm_sketch_options sketch;
-    bm_band_plan plan; /* from bm_band_plan_choose, or bands and rows set by hand */
-    double threshold;
-    bm_verify
-        verify; /* AUTO and EXACT: Jaccard of the hashes; SIGNATURE; NONE (similarity is NaN) */
-    bool all_candidates; /* no LSH: every pair that shares a shingle */
-    uint32_t threads;    /* 0: all */
-    uint64_t max_pairs;  /* more are BM_ERR_NOMEM; 0: no limit */
+/* --- texts to sets of hashes --- */
+
+typedef struct bm_shingle_options {
+    size_t struct_size;
+    bm_text_options text;
+    bool sorted;     /* each document's hashes ascending; else in order of first occurrence */
+    const char *cpu; /* "scalar", "avx2", "avx512", "neon"; NULL: the best here */
+    bm_resource_options resources; /* `threads`; `memory`: more is BM_ERR_NOMEM, 0: no bound */
     bm_callbacks callbacks;
-} bm_find_config;
+} bm_shingle_options;
 
-BM_API void bm_find_config_init(bm_find_config *config);
-/* Pairs at or above the threshold, ordered by a, then b; *pairs freed with bm_pairs_free. */
-BM_API bm_status bm_find_pairs(const bm_find_config *config, const uint64_t *offsets,
-                               const uint64_t *hashes, size_t n_docs, bm_pair **pairs,
-                               size_t *n_pairs, bm_error *err);
-BM_API void bm_pairs_free(bm_pair *pairs);
+BM_API void bm_shingle_options_init_sized(bm_shingle_options *options, size_t struct_size);
+static inline void bm_shingle_options_init(bm_shingle_options *options)
+{
+    bm_shingle_options_init_sized(options, sizeof *options);
+}
 
-/* Connected components of the pairs: labels[i] (filled, n_docs) is the smallest document of i's
- * group. */
-BM_API bm_status bm_group_components(const bm_pair *pairs, size_t n_pairs, size_t n_docs,
-                                     uint32_t *labels, bm_error *err);
-/* Stars: in `order` (a permutation of the documents; NULL: as they are numbered) each document not
- * yet taken becomes the centre of its untaken neighbours; labels[i] is the centre. Each document
- * but the centres is itself a pair with its label. */
-BM_API bm_status bm_group_stars(const bm_pair *pairs, size_t n_pairs, size_t n_docs,
-                                const uint32_t *order, uint32_t *labels, bm_error *err);
+/* The distinct shingle hashes of each text, XXH3_64bits(shingle bytes, seed 0), in CSR form. */
+typedef struct bm_hash_sets bm_hash_sets;
+BM_API bm_status bm_shingle_texts(const bm_shingle_options *options, const bm_str *texts,
+                                  size_t n_docs, bm_hash_sets **out, bm_error *err);
+/* The arrays are the library's, valid until free. */
+BM_API size_t bm_hash_sets_count(const bm_hash_sets *sets);            /* documents */
+BM_API const uint64_t *bm_hash_sets_offsets(const bm_hash_sets *sets); /* count + 1 */
+BM_API const uint64_t *bm_hash_sets_hashes(const bm_hash_sets *sets);  /* offsets[count] */
+BM_API void bm_hash_sets_free(bm_hash_sets *sets);                     /* NULL is fine */
+/* To go on with. */
+static inline bm_documents bm_hash_sets_documents(const bm_hash_sets *sets)
+{
+    return bm_documents_of_hashes(bm_hash_sets_offsets(sets), bm_hash_sets_hashes(sets),
+                                  bm_hash_sets_count(sets));
+}
+
+/* --- documents to pairs --- */
+
+typedef struct bm_find_options {
+    size_t struct_size;
+    bm_text_options text; /* of texts */
+    bm_sketch_options sketch;
+    bm_band_options bands; /* `threshold` in any case */
+    bm_candidate_rule candidates;
+    bm_verify verify; /* AUTO and EXACT: Jaccard of the hashes; SIGNATURE: the share of equal words;
+                         NONE: every candidate, its similarity is NaN */
+    uint64_t max_pairs;            /* more are BM_ERR_NOMEM; 0: no limit */
+    const char *cpu;               /* "scalar", "avx2", "avx512", "neon"; NULL: the best here */
+    bm_resource_options resources; /* `threads`; `memory`: more is BM_ERR_NOMEM, 0: no bound */
+    bm_callbacks callbacks;
+} bm_find_options;
+
+BM_API void bm_find_options_init_sized(bm_find_options *options, size_t struct_size);
+static inline void bm_find_options_init(bm_find_options *options)
+{
+    bm_find_options_init_sized(options, sizeof *options);
+}
+
+/* The library's own: read by pointer, later versions may add fields behind. */
+typedef struct bm_find_stats {
+    uint64_t documents, empty;            /* empty: without shingles, in no pair */
+    uint64_t shingles;                    /* distinct, summed over documents */
+    uint64_t candidates, verified, edges; /* pairs: looked at, compared, found */
+    double seconds;                       /* of the whole call, and of its steps: */
+    double prepare_seconds, sign_seconds, search_seconds;
+} bm_find_stats;
+
+/* Pairs at or above the threshold, ordered by a, then b (a < b). */
+typedef struct bm_pair_set bm_pair_set;
+BM_API bm_status bm_find_pairs(const bm_find_options *options, const bm_documents *documents,
+                               bm_pair_set **out, bm_error *err);
+/* The array and both structs are the library's, valid until free. */
+BM_API size_t bm_pair_set_count(const bm_pair_set *pairs);
+BM_API const bm_pair *bm_pair_set_data(const bm_pair_set *pairs);
+BM_API const bm_find_stats *bm_pair_set_stats(const bm_pair_set *pairs);
+/* The bands in use; bands 0 where there were none (BM_CANDIDATES_ALL). */
+BM_API const bm_band_plan *bm_pair_set_plan(const bm_pair_set *pairs);
+BM_API void bm_pair_set_free(bm_pair_set *pairs); /* NULL is fine */
+
+/* --- pairs to groups --- */
+
+typedef struct bm_group_options {
+    size_t struct_size;
+    size_t n_docs; /* the documents are 0 … n_docs-1 */
+    /* COMPONENTS: all that pairs lead to. STAR: in order of preference each document not yet taken
+     * becomes a centre and takes its untaken neighbours, so that each document but the centres is
+     * itself a pair with its own. */
+    bm_cluster cluster;
+    bm_keep keep;          /* who is preferred, and so kept; ties go to the first */
+    const uint64_t *sizes; /* n_docs, for LONGEST and SHORTEST (bytes of text, say); else NULL */
+} bm_group_options;
+
+BM_API void bm_group_options_init_sized(bm_group_options *options, size_t struct_size);
+static inline void bm_group_options_init(bm_group_options *options)
+{
+    bm_group_options_init_sized(options, sizeof *options);
+}
+
+/* The library's own: read by pointer, later versions may add fields behind. */
+typedef struct bm_group_stats {
+    uint64_t groups;  /* of two documents or more */
+    uint64_t largest; /* documents of the largest; 0: there is none */
+    uint64_t removed; /* documents that are not kept */
+} bm_group_stats;
+
+/* Pairs of anybody's, in any order, in a plain array (bm_pair never changes), borrowed. BM_ERR_INPUT
+ * names a pair of a document that there is not. */
+typedef struct bm_groups bm_groups;
+BM_API bm_status bm_group_pairs(const bm_group_options *options, const bm_pair *pairs,
+                                size_t n_pairs, bm_groups **out, bm_error *err);
+/* The arrays are the library's, valid until free. */
+BM_API const uint32_t *bm_groups_kept(const bm_groups *groups); /* n_docs: the one kept for it */
+BM_API const uint32_t *
+bm_groups_labels(const bm_groups *groups); /* n_docs: smallest of its group */
+/* Groups of two documents or more, by their smallest: group i is members[offsets[i]] …
+ * members[offsets[i+1]-1], ascending. */
+BM_API const uint64_t *bm_groups_offsets(const bm_groups *groups); /* stats->groups + 1 */
+BM_API const uint32_t *bm_groups_members(const bm_groups *groups);
+BM_API const bm_group_stats *bm_groups_stats(const bm_groups *groups);
+BM_API void bm_groups_free(bm_groups *groups); /* NULL is fine */
 
 #if defined(__cplusplus)
 }

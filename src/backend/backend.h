@@ -1,4 +1,5 @@
-/* backend.h -- what signs: one table of functions for the native CPU and for OpenCL devices.
+/* backend.h -- what signs: one table of functions for the native CPU (cpu/cpu_backend.h) and for
+ * OpenCL devices (opencl/opencl_backend.h).
  *
  * submit hands a task over; it and all it points to stay borrowed until wait(task) returned BM_OK,
  * or drain did. Tasks of a backend end in the order of their submission. A backend that is
@@ -16,18 +17,20 @@
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
+#include "backend/device_settings.h"
 #include "model/sign_task.h"
 
 typedef struct bm_backend_cfg {
     bm_sketch_options sketch;
     uint32_t perms_used; /* draw coefficients for sketch.perms, compute only the first so many words
                             of a signature (task.words then has this many a document); 0: all */
-    uint32_t bands, rows;          /* of the keys; 0, 0: no task wants keys */
-    const bm_text_options *text;   /* tasks may hold texts to be cut like this; NULL: hashes only */
-    const char *device;            /* "cpu" or "opencl:P.D" */
-    const char *cpu;               /* instruction set of the native backend; NULL: the best */
-    const char *cache_dir;         /* of OpenCL programs; NULL: the user's; "": none */
-    const bm_callbacks *callbacks; /* for log lines; NULL: none */
+    uint32_t bands, rows;        /* of the keys; 0, 0: no task wants keys */
+    const bm_text_options *text; /* tasks may hold texts to be cut like this; NULL: hashes only */
+    const char *device;          /* "cpu" or "opencl:P.D" */
+    const char *cpu;             /* instruction set of the native backend; NULL: the best */
+    const char *cache_dir;       /* of OpenCL programs; NULL: the user's; "": none */
+    const bm_device_settings *settings; /* NULL: all as usual */
+    const bm_callbacks *callbacks;      /* for log lines; NULL: none */
 } bm_backend_cfg;
 
 typedef struct bm_backend bm_backend;
@@ -52,15 +55,10 @@ struct bm_backend {
     bm_device_info info;
 };
 
-/* The two rows of the table. */
-extern const bm_backend_ops bm_backend_cpu;
-extern const bm_backend_ops bm_backend_opencl;
-
-/* The native CPU as a device; always one. */
-void bm_backend_cpu_info(const char *cpu, bm_device_info *out);
-/* Every OpenCL device, in the order of platforms: *out is an array of *n (bm_free). No loader, no
- * platform: zero devices, BM_OK and a line in `note` (cap bytes, may be NULL). */
-bm_status bm_backend_opencl_list(bm_device_info **out, size_t *n, char *note, size_t cap,
-                                 bm_error *err);
+static inline void bm_backend_close(bm_backend *backend) /* NULL is fine */
+{
+    if (backend != NULL)
+        backend->ops->close(backend);
+}
 
 #endif

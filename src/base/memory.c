@@ -65,17 +65,19 @@ char *bm_strdup(const char *text)
     return bm_strndup(text, strlen(text));
 }
 
-bm_status bm_grow(void **array, size_t *cap, size_t need, size_t size, bm_error *err)
+bm_status bm_grow(void *array, size_t *cap, size_t need, size_t size, bm_error *err)
 {
     if (need <= *cap)
         return BM_OK;
     size_t wanted = *cap + *cap / 2 + 16;
     if (wanted < need)
         wanted = need;
-    void *grown = bm_resize(*array, wanted, size);
+    void *block;
+    memcpy(&block, array, sizeof block); /* the pointer may be of any type */
+    void *grown = bm_resize(block, wanted, size);
     if (grown == NULL)
         return bm_fail_nomem(err, wanted > SIZE_MAX / size ? SIZE_MAX : wanted * size);
-    *array = grown;
+    memcpy(array, &grown, sizeof grown);
     *cap = wanted;
     return BM_OK;
 }
@@ -85,10 +87,7 @@ bm_status bm_buf_reserve(bm_buf *buf, size_t more, bm_error *err)
     size_t need;
     if (__builtin_add_overflow(buf->len, more, &need) || (buf->max != 0 && need > buf->max))
         return bm_fail_nomem(err, more);
-    void *data = buf->data;
-    bm_status status = bm_grow(&data, &buf->cap, need, 1, err);
-    buf->data = data;
-    return status;
+    return bm_grow(&buf->data, &buf->cap, need, 1, err);
 }
 
 bm_status bm_buf_add(bm_buf *buf, const void *data, size_t len, bm_error *err)

@@ -24,8 +24,10 @@ char *bm_strdup(const char *text);
 char *bm_strndup(const char *text, size_t len);
 
 /* Make room for `need` elements in a growable array: *cap grows by half or more. On failure nothing
- * changes. */
-bm_status bm_grow(void **array, size_t *cap, size_t need, size_t size, bm_error *err);
+ * changes. `array` is the address of the pointer to the elements, of whatever type:
+ *
+ *     status = bm_grow(&list->items, &list->cap, list->n + 1, sizeof *list->items, err); */
+bm_status bm_grow(void *array, size_t *cap, size_t need, size_t size, bm_error *err);
 
 /* Bytes that grow. {0} is an empty buffer. `data` holds `len` bytes, not ended by NUL unless
  * bm_buf_end was called. */

@@ -67,20 +67,30 @@ static bool takes_value(arg_type type)
     return type != ARG_FLAG && type != ARG_COUNT && type != ARG_LATER;
 }
 
-static void expected_choices(const arg_choice *choices, char *out, size_t cap)
+const char *args_choice(const arg_option *option, unsigned index, unsigned *value)
 {
-    size_t used = (size_t)snprintf(out, cap, "one of");
-    for (const arg_choice *c = choices; c->name != NULL && used < cap; c++) {
-        if (c->value != ARG_CHOICE_LATER)
-            used += (size_t)snprintf(out + used, cap - used, " %s", c->name);
+    if (option->choices != NULL) { /* index never passes the end of the list */
+        *value = option->choices[index].value;
+        return option->choices[index].name;
     }
+    *value = (unsigned)option->min + index;
+    return bm_option_word(option->words, *value);
+}
+
+static void expected_choices(const arg_option *option, char *out, size_t cap)
+{
+    unsigned value;
+    const char *word;
+    size_t used = (size_t)snprintf(out, cap, "one of");
+    for (unsigned i = 0; (word = args_choice(option, i, &value)) != NULL && used < cap; i++)
+        used += (size_t)snprintf(out + used, cap - used, " %s", word);
 }
 
 void args_expected(const arg_option *option, char *out, size_t cap)
 {
     switch (option->type) {
     case ARG_CHOICE:
-        expected_choices(option->choices, out, cap);
+        expected_choices(option, out, cap);
         break;
     case ARG_WHOLE:
         if (option->max == UINT64_MAX)
@@ -170,17 +180,21 @@ static void store_whole(void *field, size_t size, uint64_t value)
 
 static bm_status set_choice(const arg_option *option, const char *text, void *field, bm_error *err)
 {
-    for (const arg_choice *c = option->choices; c->name != NULL; c++) {
-        if (strcmp(c->name, text) != 0)
-            continue;
-        if (c->value == ARG_CHOICE_LATER) {
+    unsigned value;
+    const char *word;
+    for (unsigned i = 0; (word = args_choice(option, i, &value)) != NULL; i++) {
+        if (strcmp(word, text) == 0) {
+            store_whole(field, option->size, value);
+            return BM_OK;
+        }
+    }
+    for (size_t i = 0; option->later != NULL && option->later[i] != NULL; i++) {
+        if (strcmp(option->later[i], text) == 0) {
             char expected[512];
             args_expected(option, expected, sizeof expected);
             return args_fail(err, "--%s: \"%s\" is not in this version (expected %s)", option->name,
                              text, expected);
         }
-        store_whole(field, option->size, (uint64_t)c->value);
-        return BM_OK;
     }
     return bad_value(option, text, err);
 }

@@ -1,4 +1,6 @@
-/* cmd_cluster.c -- bandmill cluster: groups from a list of pairs. */
+/* cmd_cluster.c -- bandmill cluster: groups from a list of pairs.
+ *
+ * Tests: tests/cli/cases/cluster.sh */
 #include <inttypes.h>
 
 #include "cli/command.h"
@@ -23,18 +25,19 @@ static void say_summary(cli_context *context, const bm_cluster_summary *s, bool 
 bm_status cli_run_cluster(cli_context *context, bm_error *err)
 {
     const cli_settings *settings = &context->settings;
-    bm_cluster_summary summary;
-    bm_cluster_options options = {.path = settings->operands.items[0],
-                                  .thresholds = settings->thresholds.values,
-                                  .n_thresholds = settings->thresholds.n,
-                                  .cluster = settings->job.lsh.cluster,
-                                  .keep = settings->job.lsh.keep,
-                                  .output = settings->job.output,
-                                  .force = settings->job.force,
-                                  .json = settings->json,
-                                  .write = cli_write,
-                                  .write_ctx = &context->console,
-                                  .callbacks = cli_callbacks(context)};
+    bm_cluster_summary summary = {.struct_size = sizeof summary};
+    bm_cluster_options options;
+    bm_cluster_options_init(&options);
+    options.path = settings->operands.items[0];
+    options.thresholds = settings->thresholds.values;
+    options.n_thresholds = settings->thresholds.n;
+    options.cluster = settings->match.cluster;
+    options.keep = settings->match.keep;
+    options.output = settings->output;
+    options.json = settings->messages.json;
+    options.write = cli_write;
+    options.write_ctx = &context->console;
+    options.callbacks = cli_callbacks(context);
     bm_status status = bm_cluster_pairs(&options, &summary, err);
     cli_meter_end(&context->meter);
     if (status == BM_OK || (status == BM_ERR_PIPE && context->console.out_errno != 0))

@@ -1,7 +1,57 @@
-/* cmd_dedup.c -- bandmill dedup: find near-duplicates, group them, keep one of each group. */
+/* cmd_dedup.c -- bandmill dedup: find near-duplicates, group them, keep one of each group.
+ *
+ * Tests: tests/cli/cases/dedup.sh */
 #include "cli/command.h"
+
+static void say_groups(cli_context *context, const bm_counts *counts)
+{
+    char n[4][32];
+    cli_say_note(&context->console, "%s groups, the largest of %s; %s removed, %s kept",
+                 cli_format_count(counts->groups, n[0], sizeof n[0]),
+                 cli_format_count(counts->largest_group, n[1], sizeof n[1]),
+                 cli_format_count(counts->removed, n[2], sizeof n[2]),
+                 cli_format_count(counts->kept, n[3], sizeof n[3]));
+    if (counts->chained > 0)
+        cli_say_note(&context->console,
+                     "%s of the removed are chained: below the threshold to the kept one, joined "
+                     "through others (--cluster star avoids that)",
+                     cli_format_count(counts->chained, n[0], sizeof n[0]));
+}
+
+static void fill_options(cli_context *context, bm_dedup_options *options)
+{
+    const cli_settings *settings = &context->settings;
+    bm_dedup_options_init(options);
+    options->input = settings->input;
+    options->text = settings->text;
+    options->sketch = settings->sketch;
+    options->bands = settings->bands;
+    options->verify = settings->match.verify;
+    options->cluster = settings->match.cluster;
+    options->keep = settings->match.keep;
+    options->kept = settings->results.kept;
+    options->device = settings->device;
+    options->resources = settings->resources;
+    options->output = settings->output;
+    options->resume = settings->results.resume;
+    options->write_pairs = settings->results.write_pairs;
+    options->callbacks = cli_callbacks(context);
+}
 
 bm_status cli_run_dedup(cli_context *context, bm_error *err)
 {
-    return cli_run_job(context, bm_job_dedup, "done", err);
+    bm_summary *summary = NULL;
+    bm_dedup_options options;
+    fill_options(context, &options);
+    bm_status status = bm_job_dedup(&options, &summary, err);
+    status = cli_end_job(context, status, summary, err);
+    if (status == BM_OK) {
+        cli_say_documents(context, summary);
+        cli_say_plan(context, summary);
+        cli_say_pairs(context, summary);
+        say_groups(context, bm_summary_counts(summary));
+        cli_say_end(context, "done", summary);
+    }
+    bm_summary_free(summary);
+    return status;
 }

@@ -1,12 +1,15 @@
 /* cmd_devices.c -- bandmill devices: what can sign here, and whether it computes right.
  *
  * With --self-test every usable device runs its known answers, each in turn, and a failure does not
- * keep the others from being tried: exit 8 if any answered wrongly, else 5 if any could not run. */
+ * keep the others from being tried: exit 8 if any answered wrongly, else 5 if any could not run.
+ *
+ * Tests: tests/cli/cases/devices.sh */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/command.h"
+#include "cli/field_names.h"
 
 typedef struct device_verdict {
     bm_status status;
@@ -85,25 +88,33 @@ static void print_row(cli_console *console, const bm_device_info *device,
 static void self_test(cli_context *context, const bm_device_info *device, device_verdict *verdict)
 {
     verdict->tested = device->usable;
-    if (device->usable)
-        verdict->status = bm_device_self_test(device->spec, context->settings.job.cache_dir,
-                                              &verdict->n_checks, &verdict->error);
+    if (!device->usable)
+        return;
+    bm_self_test_options options;
+    bm_self_test_options_init(&options);
+    options.device = context->settings.device;
+    options.device.device = device->spec;
+    options.device.cpu = NULL; /* the best that is here, which the list names */
+    verdict->status = bm_device_self_test(&options, &verdict->n_checks, &verdict->error);
+    char shown[sizeof verdict->error.message];
+    cli_show_fields(verdict->error.message, CLI_DEVICES, shown, sizeof shown);
+    snprintf(verdict->error.message, sizeof verdict->error.message, "%s", shown);
 }
 
 /* Print each device as soon as it is tested. Returns the worst verdict and its error. */
-static bm_status print_devices(cli_context *context, const bm_device_info *devices, size_t n,
-                               bm_error *err)
+static bm_status print_devices(cli_context *context, const bm_device_list *devices, bm_error *err)
 {
     cli_console *console = &context->console;
     bm_status worst = BM_OK;
-    for (size_t i = 0; i < n && !cli_interrupted(); i++) {
+    for (size_t i = 0; i < bm_device_list_count(devices) && !cli_interrupted(); i++) {
+        const bm_device_info *device = bm_device_list_at(devices, i);
         device_verdict verdict;
         memset(&verdict, 0, sizeof verdict);
         if (context->settings.self_test)
-            self_test(context, &devices[i], &verdict);
+            self_test(context, device, &verdict);
         if (console->json && i > 0)
             cli_print(console, ",");
-        (console->json ? print_json_row : print_row)(console, &devices[i], &verdict);
+        (console->json ? print_json_row : print_row)(console, device, &verdict);
         if (verdict.status != BM_OK && worst != BM_ERR_SELFTEST) {
             worst = verdict.status;
             *err = verdict.error;
@@ -118,18 +129,17 @@ static bm_status print_devices(cli_context *context, const bm_device_info *devic
 bm_status cli_run_devices(cli_context *context, bm_error *err)
 {
     cli_console *console = &context->console;
-    bm_device_info *devices = NULL;
-    size_t n = 0;
-    char note[512] = "";
-    bm_status status = bm_devices_list(&devices, &n, note, sizeof note, err);
+    bm_device_list *devices = NULL;
+    bm_status status = bm_device_list_open(&devices, err);
     if (status != BM_OK)
         return status;
+    const char *note = bm_device_list_note(devices);
     if (console->json)
         cli_print(console, "{\"schema\":1,\"devices\":[");
     else
         cli_print(console, "%-12s %-7s %5s  %8s  %s\n", "DEVICE", "KIND", "UNITS", "MEMORY",
                   "NAME");
-    status = print_devices(context, devices, n, err);
+    status = print_devices(context, devices, err);
     if (console->json) {
         cli_print(console, "],\"note\":");
         if (note[0] != '\0')
@@ -140,7 +150,7 @@ bm_status cli_run_devices(cli_context *context, bm_error *err)
     } else if (note[0] != '\0') {
         cli_say_note(console, "%s", note);
     }
-    bm_devices_free(devices);
+    bm_device_list_close(devices);
     bm_error late;
     bm_status out = cli_finish(console, &late);
     if (status == BM_OK && out != BM_OK)

@@ -1,7 +1,35 @@
-/* cmd_filter.c -- bandmill filter: write the documents that an earlier dedup keeps. */
+/* cmd_filter.c -- bandmill filter: write the documents that an earlier dedup keeps.
+ *
+ * Tests: tests/cli/cases/dedup.sh */
 #include "cli/command.h"
 
+/* Options that say how inputs are read are taken, and have nothing to say: the directory's report
+ * says it. */
 bm_status cli_run_filter(cli_context *context, bm_error *err)
 {
-    return cli_run_job(context, bm_job_filter, "filtered", err);
+    const cli_settings *settings = &context->settings;
+    bm_summary *summary = NULL;
+    bm_filter_options options;
+    bm_filter_options_init(&options);
+    options.path = settings->operands.items[0];
+    options.paths = settings->operands.items + 1;
+    options.n_paths = settings->operands.n - 1;
+    options.files_from = settings->input.files_from;
+    options.files_from_nul = settings->input.files_from_nul;
+    options.kept = settings->results.kept;
+    options.resources = settings->resources;
+    options.output = settings->output;
+    options.callbacks = cli_callbacks(context);
+    bm_status status = bm_job_filter(&options, &summary, err);
+    status = cli_end_job(context, status, summary, err);
+    if (status == BM_OK) {
+        char n[2][32];
+        const bm_counts *counts = bm_summary_counts(summary);
+        cli_say_note(&context->console, "%s kept, %s removed",
+                     cli_format_count(counts->kept, n[0], sizeof n[0]),
+                     cli_format_count(counts->removed, n[1], sizeof n[1]));
+        cli_say_end(context, "filtered", summary);
+    }
+    bm_summary_free(summary);
+    return status;
 }

@@ -1,4 +1,6 @@
-/* cmd_help.c -- help, help COMMAND and --version: all made from the tables. */
+/* cmd_help.c -- help, help COMMAND and --version: all made from the tables.
+ *
+ * Tests: tests/cli/cases/usage.sh */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,10 +27,12 @@ static void option_head(const arg_option *option, char *out, size_t cap)
         snprintf(letter, sizeof letter, "-%c, ", option->letter);
     if (option->type == ARG_CHOICE) {
         size_t used = 0;
-        for (const arg_choice *c = option->choices; c->name != NULL && used < sizeof value; c++) {
-            if (c->value != ARG_CHOICE_LATER)
+        unsigned number;
+        const char *word;
+        for (unsigned i = 0; (word = args_choice(option, i, &number)) != NULL; i++) {
+            if (used < sizeof value)
                 used += (size_t)snprintf(value + used, sizeof value - used, "%c%s",
-                                         used == 0 ? ' ' : '|', c->name);
+                                         used == 0 ? ' ' : '|', word);
         }
     } else if (option->value != NULL) {
         snprintf(value, sizeof value, " %s", option->value);

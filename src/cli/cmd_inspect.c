@@ -1,4 +1,6 @@
-/* cmd_inspect.c -- bandmill inspect: what a file or directory of ours holds. */
+/* cmd_inspect.c -- bandmill inspect: what a file or directory of ours holds.
+ *
+ * Tests: tests/cli/cases/dedup.sh */
 #include <string.h>
 
 #include "cli/command.h"
@@ -16,7 +18,7 @@ bm_status cli_run_inspect(cli_context *context, bm_error *err)
         size_t len = strlen(json);
         while (len > 0 && json[len - 1] == '\n')
             json[--len] = '\0';
-        if (context->settings.json) {
+        if (context->settings.messages.json) {
             cli_write(&context->console, json, len);
             cli_write(&context->console, "\n", 1);
         } else {

@@ -1,7 +1,44 @@
-/* cmd_pairs.c -- bandmill pairs: list the pairs at or above a threshold. */
+/* cmd_pairs.c -- bandmill pairs: list the pairs at or above a threshold.
+ *
+ * Tests: tests/cli/cases/pairs.sh */
 #include "cli/command.h"
+
+static void fill_options(cli_context *context, bm_pairs_options *options)
+{
+    const cli_settings *settings = &context->settings;
+    bm_pairs_options_init(options);
+    options->input = settings->input;
+    options->text = settings->text;
+    options->sketch = settings->sketch;
+    options->bands = settings->bands;
+    options->candidates = settings->match.candidates;
+    options->verify = settings->match.verify;
+    options->identical = settings->match.identical;
+    options->sample = settings->match.sample;
+    options->device = settings->device;
+    options->resources = settings->resources;
+    options->output = settings->output;
+    options->write = cli_write;
+    options->write_ctx = &context->console;
+    options->json = settings->messages.json;
+    options->histogram = settings->results.histogram;
+    options->histogram_svg = settings->results.histogram_svg;
+    options->callbacks = cli_callbacks(context);
+}
 
 bm_status cli_run_pairs(cli_context *context, bm_error *err)
 {
-    return cli_run_job(context, bm_job_pairs, "done", err);
+    bm_summary *summary = NULL;
+    bm_pairs_options options;
+    fill_options(context, &options);
+    bm_status status = bm_job_pairs(&options, &summary, err);
+    status = cli_end_job(context, status, summary, err);
+    if (status == BM_OK) {
+        cli_say_documents(context, summary);
+        cli_say_plan(context, summary);
+        cli_say_pairs(context, summary);
+        cli_say_end(context, "done", summary);
+    }
+    bm_summary_free(summary);
+    return status;
 }

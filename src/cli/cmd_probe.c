@@ -3,11 +3,14 @@
  *
  * A driver's compiler may abort, hang or call exit; here it takes down only the probe. The error
  * goes to stderr as one bare line, which the parent quotes. It leaves with _exit, so that no
- * exit handler of a driver can change the answer. */
+ * exit handler of a driver can change the answer.
+ *
+ * Tests: tests/unit/opencl/test_cl_probe.c */
 #include <stdio.h>
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "program/program.h"
 
 int cli_probe(const char *device, const char *cache_dir)
 {

@@ -1,7 +1,31 @@
-/* cmd_sign.c -- bandmill sign: write signatures (and band keys) of documents. */
+/* cmd_sign.c -- bandmill sign: write signatures (and band keys) of documents.
+ *
+ * Tests: tests/cli/cases/oph.sh, tests/cli/cases/resume.sh */
 #include "cli/command.h"
 
 bm_status cli_run_sign(cli_context *context, bm_error *err)
 {
-    return cli_run_job(context, bm_job_sign, "signed", err);
+    const cli_settings *settings = &context->settings;
+    bm_summary *summary = NULL;
+    bm_sign_options options;
+    bm_sign_options_init(&options);
+    options.input = settings->input;
+    options.text = settings->text;
+    options.sketch = settings->sketch;
+    options.bands = settings->bands;
+    options.device = settings->device;
+    options.resources = settings->resources;
+    options.output = settings->output;
+    options.resume = settings->results.resume;
+    options.band_keys = settings->results.band_keys;
+    options.callbacks = cli_callbacks(context);
+    bm_status status = bm_job_sign(&options, &summary, err);
+    status = cli_end_job(context, status, summary, err);
+    if (status == BM_OK) {
+        cli_say_documents(context, summary);
+        cli_say_plan(context, summary);
+        cli_say_end(context, "signed", summary);
+    }
+    bm_summary_free(summary);
+    return status;
 }

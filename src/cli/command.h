@@ -9,6 +9,7 @@ typedef struct cli_context {
     cli_settings settings;
     cli_console console;
     cli_meter meter;
+    uint32_t n_stuck; /* threads that wait for ever in a driver; see bm_device_options */
 } cli_context;
 
 typedef struct cli_command {
@@ -47,8 +48,15 @@ void cli_print_help(cli_console *console);
 void cli_print_command_help(cli_console *console, cli_command_id command);
 void cli_print_version(cli_console *console);
 
-/* Run a job, then say its summary: with --json on stdout, otherwise a few lines on stderr. */
-typedef bm_status (*cli_job)(const bm_job *job, bm_summary **out, bm_error *err);
-bm_status cli_run_job(cli_context *context, cli_job job, const char *verb, bm_error *err);
+/* What a job is followed by: the meter goes, and on success the summary is written to stdout, with
+ * --json, and all of stdout is out. `status` is the job's; returns what the command shall answer. */
+bm_status cli_end_job(cli_context *context, bm_status status, const bm_summary *summary,
+                      bm_error *err);
+/* Notes on what it did, for people, a few lines each. */
+void cli_say_documents(cli_context *context, const bm_summary *summary);
+void cli_say_plan(cli_context *context, const bm_summary *summary);
+void cli_say_pairs(cli_context *context, const bm_summary *summary);
+/* The last: `verb` is "signed", "done" … */
+void cli_say_end(cli_context *context, const char *verb, const bm_summary *summary);
 
 #endif

@@ -1,4 +1,6 @@
-/* commands.c -- the table of commands, and what is said about a name that is not in it. */
+/* commands.c -- the table of commands, and what is said about a name that is not in it.
+ *
+ * Tests: tests/cli/cases/usage.sh */
 #include <stdio.h>
 #include <string.h>
 

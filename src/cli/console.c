@@ -1,7 +1,9 @@
 /* console.c -- messages on stderr, data on stdout; see console.h.
  *
  * A message is put together in memory and written at once, so that lines of several processes on
- * one terminal do not mix. */
+ * one terminal do not mix.
+ *
+ * Tests: tests/cli/cases/usage.sh, tests/cli/test_json_printer.c */
 #include "cli/console.h"
 
 #include <ctype.h>
@@ -10,6 +12,8 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "cli/field_names.h"
 
 /* Length of the valid UTF-8 sequence at `at`; 0: none. */
 static size_t utf8_length(const unsigned char *at)
@@ -66,7 +70,7 @@ void cli_status_word(bm_status status, char *out, size_t cap)
 {
     const char *name = "";
     switch (status) {
-#define NAME_OF(status_name, exit_code, words)                                                     \
+#define NAME_OF(status_name, value, exit_code, words)                                              \
     case status_name:                                                                              \
         name = #status_name;                                                                       \
         break;
@@ -109,8 +113,10 @@ void cli_say_error(cli_console *console, const bm_error *err, int exit_code)
     cli_message message;
     char text[sizeof err->file + sizeof err->message + 32], word[32];
     bm_error words = *err;
-    if (words.message[0] == '\0')
+    if (err->message[0] == '\0')
         snprintf(words.message, sizeof words.message, "%s", bm_status_string(err->status));
+    else
+        cli_show_fields(err->message, console->command, words.message, sizeof words.message);
     if (!message_begin(&message))
         return;
     if (console->json) {
@@ -169,8 +175,11 @@ void cli_say_log(void *ctx, bm_log_level level, const char *message)
     cli_console *console = ctx;
     const char *const kinds[] = {"warning", "warning", console->json ? "info" : "", "debug"};
     uint32_t shown = (console->json ? BM_LOG_WARNING : BM_LOG_INFO) + console->verbose;
-    if (!console->quiet && level <= BM_LOG_DEBUG && (uint32_t)level <= shown)
-        say(console, kinds[level], message);
+    if (!console->quiet && level <= BM_LOG_DEBUG && (uint32_t)level <= shown) {
+        char text[4096];
+        cli_show_fields(message, console->command, text, sizeof text);
+        say(console, kinds[level], text);
+    }
 }
 
 int cli_write(void *ctx, const char *data, size_t len)

@@ -20,19 +20,20 @@ typedef struct cli_console {
     FILE *err, *out;
     bool json, quiet;
     uint32_t verbose;
+    unsigned command; /* a cli_command_id: whose options messages name */
     cli_meter *meter; /* NULL: none */
     int out_errno;    /* of the first write to stdout that failed; 0: none */
 } cli_console;
 
-/* One line for an error that ends the run. `exit_code`: what the process will answer. */
+/* One line for an error that ends the run, with our options for the library's fields. `exit_code`: what the process will answer. */
 void cli_say_error(cli_console *console, const bm_error *err, int exit_code);
 /* For people; not said under --quiet or --json. One line, without "bandmill: " and newline. */
 void cli_say_note(cli_console *console, const char *format, ...) BM_PRINTF(2, 3);
-/* bm_callbacks.log: nothing under --quiet; warnings and, for people, information; with -v one level
+/* bm_callbacks.log, the same: nothing under --quiet; warnings and, for people, information; with -v one level
  * more. ctx: the cli_console. */
 void cli_say_log(void *ctx, bm_log_level level, const char *message);
 
-/* bm_job.write: data to stdout. ctx: the cli_console. Non-zero: the write failed. */
+/* bm_write_fn: data to stdout. ctx: the cli_console. Non-zero: the write failed. */
 int cli_write(void *ctx, const char *data, size_t len);
 void cli_print(cli_console *console, const char *format, ...) BM_PRINTF(2, 3);
 /* Everything is out. BM_OK, BM_ERR_PIPE or BM_ERR_IO with the reason; BM_ERR_CANCELLED where a

@@ -5,7 +5,9 @@
  * kind, ends the process at once, by that signal, so that a shell sees what happened; whatever the
  * threads are waiting for. SIGPIPE is ignored, so that a reader who goes away is a status like
  * others. The flag is the one global variable: a signal handler has no other way; it is atomic,
- * since a driver's threads may be given a signal beside the main one. */
+ * since a driver's threads may be given a signal beside the main one.
+ *
+ * Tests: tests/cli/cases/usage.sh, tests/cli/cases/interrupt.sh */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -56,8 +58,10 @@ static void callback_progress(void *ctx, const bm_progress *progress)
 
 bm_callbacks cli_callbacks(cli_context *context)
 {
-    bm_callbacks callbacks = {context, callback_progress, callback_log, callback_cancelled};
-    return callbacks;
+    return (bm_callbacks){.ctx = context,
+                          .progress = callback_progress,
+                          .log = callback_log,
+                          .cancelled = callback_cancelled};
 }
 
 /* A signal that the caller had ignored (nohup, a job in the background) stays ignored. */
@@ -128,18 +132,21 @@ static bm_status run_command(cli_context *context, int argc, char **argv, bm_err
     bm_status status = cli_command_find(argv[1], &id, err);
     if (status != BM_OK)
         return status;
+    context->console.command = id;
     status = cli_settings_read(settings, id, argc - 2, (const char *const *)(argv + 2), err);
     if (status != BM_OK)
         return status;
+    settings->device.n_stuck = &context->n_stuck;
     if (settings->help) {
         cli_print_command_help(&context->console, id);
         return cli_finish(&context->console, err);
     }
-    context->console.json = settings->json;
-    context->console.quiet = settings->quiet;
-    context->console.verbose = settings->verbose;
-    cli_progress_when when = settings->progress;
-    if (when == CLI_PROGRESS_AUTO && settings->quiet)
+    const cli_message_settings *messages = &settings->messages;
+    context->console.json = messages->json;
+    context->console.quiet = messages->quiet;
+    context->console.verbose = messages->verbose;
+    cli_progress_when when = messages->progress;
+    if (when == CLI_PROGRESS_AUTO && messages->quiet)
         when = CLI_PROGRESS_NEVER;
     cli_meter_init(&context->meter, when, stderr, cli_now());
     return cli_commands[id].run(context, err);
@@ -150,7 +157,7 @@ static bm_status run_command(cli_context *context, int argc, char **argv, bm_err
 static int leave(const cli_context *context, int code)
 {
     bool waiting = context->console.out_errno == EINTR;
-    if (waiting || bm_devices_left_behind() > 0) {
+    if (waiting || context->n_stuck > 0) {
         fflush(waiting ? stderr : NULL);
         _exit(code);
     }
@@ -178,6 +185,7 @@ int main(int argc, char **argv)
     context.console.err = stderr;
     context.console.out = stdout;
     context.console.meter = &context.meter;
+    context.console.command = CLI_N_COMMANDS;
     context.console.json = asks_for_json(argc, argv);
     setvbuf(stdout, NULL, _IOFBF, 1 << 16);
 

@@ -1,4 +1,6 @@
-/* option_values.c -- values of options that are small languages of their own. */
+/* option_values.c -- values of options that are small languages of their own.
+ *
+ * Tests: tests/cli/test_options.c */
 #include "cli/option_values.h"
 
 #include <stdio.h>
@@ -7,26 +9,26 @@
 
 #include "cli/options.h"
 
+/* "expected none, or a list of nfc nfkc ...". */
+static void expect_steps(char *why, size_t cap)
+{
+    const char *word;
+    size_t used = (size_t)snprintf(why, cap, "expected none, or a list of");
+    for (unsigned i = 0; (word = bm_option_word(BM_OPTION_NORMALIZE, i)) != NULL && used < cap; i++)
+        used += (size_t)snprintf(why + used, cap - used, " %s", word);
+}
+
 bool cli_parse_normalize(const char *text, void *field, char *why, size_t cap)
 {
-    static const struct {
-        const char *name;
-        uint32_t bit;
-    } steps[] = {{"nfc", BM_NORM_NFC},
-                 {"nfkc", BM_NORM_NFKC},
-                 {"lower", BM_NORM_LOWER},
-                 {"strip-accents", BM_NORM_STRIP_ACCENTS},
-                 {"digits", BM_NORM_DIGITS}};
-    snprintf(why, cap, "expected none, or a list of nfc nfkc lower strip-accents digits");
+    expect_steps(why, cap);
     uint32_t bits = 0;
     if (strcmp(text, "none") != 0) {
         for (const char *at = text;; at++) {
-            size_t len = strcspn(at, ","), i = 0;
-            while (i < 5 && (strlen(steps[i].name) != len || strncmp(steps[i].name, at, len) != 0))
-                i++;
-            if (i == 5)
+            const size_t len = strcspn(at, ",");
+            unsigned step;
+            if (!bm_option_value(BM_OPTION_NORMALIZE, at, len, &step))
                 return false;
-            bits |= steps[i].bit;
+            bits |= 1u << step;
             at += len;
             if (*at == '\0')
                 break;
@@ -40,31 +42,47 @@ bool cli_parse_normalize(const char *text, void *field, char *why, size_t cap)
     return true;
 }
 
+/* Append "word:K, char:K or byte:K". */
+static void append_kinds(char *why, size_t cap)
+{
+    const char *word;
+    size_t used = strlen(why);
+    for (unsigned i = 0; (word = bm_option_word(BM_OPTION_SHINGLE, i)) != NULL && used < cap; i++) {
+        const bool last = bm_option_word(BM_OPTION_SHINGLE, i + 1) == NULL;
+        used += (size_t)snprintf(why + used, cap - used, "%s%s:K",
+                                 i == 0 ? ""
+                                 : last ? " or "
+                                        : ", ",
+                                 word);
+    }
+}
+
 bool cli_parse_shingle(const char *text, void *field, char *why, size_t cap)
 {
-    static const char *const kinds[] = {"word", "char", "byte"};
+    static const char later[] = "stopword";
     bm_text_options *options = field;
     size_t len = strcspn(text, ":");
-    if (len == strlen("stopword") && strncmp(text, "stopword", len) == 0) {
-        snprintf(why, cap, "stopword is not in this version; expected word:K, char:K or byte:K");
+    if (len == strlen(later) && strncmp(text, later, len) == 0) {
+        snprintf(why, cap, "%s is not in this version; expected ", later);
+        append_kinds(why, cap);
         return false;
     }
-    snprintf(why, cap, "expected word:K, char:K or byte:K with K from 1 to 1024");
-    for (unsigned kind = 0; kind < 3; kind++) {
-        if (strlen(kinds[kind]) != len || strncmp(kinds[kind], text, len) != 0)
-            continue;
-        const char *digits = text + len + (text[len] == ':');
-        size_t n = strspn(digits, "0123456789");
-        if (text[len] != ':' || n == 0 || n > 4 || digits[n] != '\0')
-            return false;
-        unsigned long k = strtoul(digits, NULL, 10);
-        if (k < 1 || k > 1024)
-            return false;
-        options->shingle = (bm_shingle_kind)kind;
-        options->shingle_k = (uint32_t)k;
-        return true;
-    }
-    return false;
+    snprintf(why, cap, "expected ");
+    append_kinds(why, cap);
+    snprintf(why + strlen(why), cap - strlen(why), " with K from 1 to %u", BM_SHINGLE_K_MAX);
+    unsigned kind;
+    if (!bm_option_value(BM_OPTION_SHINGLE, text, len, &kind))
+        return false;
+    const char *digits = text + len + (text[len] == ':');
+    size_t n = strspn(digits, "0123456789");
+    if (text[len] != ':' || n == 0 || n > 4 || digits[n] != '\0')
+        return false;
+    unsigned long k = strtoul(digits, NULL, 10);
+    if (k < 1 || k > BM_SHINGLE_K_MAX)
+        return false;
+    options->shingle = (bm_shingle_kind)kind;
+    options->shingle_k = (uint32_t)k;
+    return true;
 }
 
 /* T,T,...: each more than 0, at most 1. The program keeps the C locale. */

@@ -1,7 +1,8 @@
 /* options.h -- every option of every command: one table, and the settings it fills.
  *
  * An option that several commands share is one row with several command bits, so that it means the
- * same everywhere. The settings hold a bm_job whose defaults come from the library. */
+ * same everywhere. The settings hold the parts of which the options of the library's calls are made;
+ * their defaults come from the library, and each command fills the options of its own call. */
 #ifndef BM_CLI_OPTIONS_H
 #define BM_CLI_OPTIONS_H
 
@@ -44,19 +45,61 @@ typedef struct cli_thresholds {
     size_t n;
 } cli_thresholds;
 
-typedef struct cli_settings {
-    bm_job job; /* its lists point to `operands` and `text_fields` */
-    arg_list operands, text_fields;
-    bool given[CLI_OPTIONS_MAX];
-    bool help, json, quiet, self_test, tune;
-    uint32_t verbose;
-    cli_progress_when progress;
-    int only_one; /* --hash: nothing to choose yet */
+/* What becomes a pair, and what of pairs. */
+typedef struct cli_match_settings {
+    bm_candidate_rule candidates;
+    bm_verify verify;
+    bm_identical identical;
+    bm_cluster cluster;
+    bm_keep keep;
+    uint64_t sample; /* 0: all */
+} cli_match_settings;
+
+/* What is written, and how. */
+typedef struct cli_result_settings {
+    bm_kept kept;
+    bool band_keys, write_pairs, resume;
+    const char *histogram, *histogram_svg;
+} cli_result_settings;
+
+typedef struct cli_explain_settings {
+    uint64_t group; /* 0: of two documents */
+    bool dot;
+} cli_explain_settings;
+
+/* 0: the default of the library. */
+typedef struct cli_bench_settings {
     uint32_t repeats, long_doc;
     double min_seconds;
+    bool tune;
+} cli_bench_settings;
+
+typedef struct cli_message_settings {
+    bool json, quiet;
+    uint32_t verbose;
+    cli_progress_when progress;
+} cli_message_settings;
+
+typedef struct cli_settings {
+    /* Parts of options; the lists of `input` point to `operands` and `text_fields`. */
+    bm_input_options input;
+    bm_text_options text;
+    bm_sketch_options sketch; /* perms 0: not given */
+    bm_band_options bands;
+    bm_device_options device;
+    bm_resource_options resources;
+    bm_output_options output;
+
+    cli_match_settings match;
+    cli_result_settings results;
     cli_thresholds thresholds; /* cluster */
-    uint64_t group;            /* explain; 0: of two documents */
-    bool dot;
+    cli_explain_settings explain;
+    cli_bench_settings bench;
+    cli_message_settings messages;
+    bool help, self_test;
+    int only_one; /* --hash: nothing to choose yet */
+    arg_list operands, text_fields;
+    bool given[CLI_OPTIONS_MAX];
 } cli_settings;
 
 extern const arg_table cli_options;

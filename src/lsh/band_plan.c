@@ -14,6 +14,7 @@
 #include <math.h>
 
 #include "base/error.h"
+#include "base/sized_struct.h"
 
 /* Beyond this many bands nobody is helped by the exact number. */
 #define BANDS_MANY 1e15
@@ -72,6 +73,8 @@ bm_status bm_band_plan_choose(double threshold, double recall, uint32_t perms, b
                               bm_error *err)
 {
     bm_status status = check(threshold, recall, perms, err);
+    if (status == BM_OK && out == NULL)
+        status = bm_fail_field(err, "out", "no place for the plan given");
     if (status != BM_OK)
         return status;
     for (uint32_t rows = perms; rows > 0; rows--) {

@@ -6,7 +6,7 @@
  * less. Backends know the number of shingles and do not need the rule. */
 #include <bandmill/sketch.h>
 
-#include "base/error.h"
+#include "base/sized_struct.h"
 #include "kernels/affine32.h"
 #include "sketch/scheme.h"
 
@@ -21,21 +21,36 @@ void bm_band_keys_scalar(const uint32_t *words, uint32_t bands, uint32_t rows, b
     }
 }
 
-bm_status bm_band_keys(const uint32_t *words, size_t n_docs, uint32_t perms, uint32_t bands,
-                       uint32_t rows, uint64_t *keys, bm_error *err)
+static bm_status check(const uint32_t *words, size_t n_docs, const bm_band_plan *plan,
+                       const uint64_t *keys, bm_error *err)
 {
-    if (perms == 0 || perms > BM_PERMS_MAX)
-        return bm_fail(err, BM_ERR_USAGE, "%u permutations (1 to %u)", perms, BM_PERMS_MAX);
-    if (bands == 0 || rows == 0 || (uint64_t)bands * rows > perms)
-        return bm_fail(err, BM_ERR_USAGE,
-                       "%u bands of %u rows (at least 1 of 1, and at most %u words in all)", bands,
-                       rows, perms);
+    if (plan == NULL)
+        return bm_fail_field(err, "plan", "no plan given");
+    if (plan->perms == 0 || plan->perms > BM_PERMS_MAX)
+        return bm_fail_field(err, "perms", "%u permutations (1 to %u)", plan->perms, BM_PERMS_MAX);
+    if (plan->bands == 0 || plan->rows == 0 || (uint64_t)plan->bands * plan->rows > plan->perms)
+        return bm_fail_field(err, "bands",
+                             "%u bands of %u rows (at least 1 of 1, and at most %u words in all)",
+                             plan->bands, plan->rows, plan->perms);
+    if (n_docs != 0 && (words == NULL || keys == NULL))
+        return bm_fail_field(err, words == NULL ? "words" : "keys",
+                             "no place for `words` or `keys` of %zu documents", n_docs);
+    return BM_OK;
+}
+
+bm_status bm_band_keys(const uint32_t *words, size_t n_docs, const bm_band_plan *plan,
+                       uint64_t *keys, bm_error *err)
+{
+    bm_status status = check(words, n_docs, plan, keys, err);
+    if (status != BM_OK)
+        return status;
     for (size_t doc = 0; doc < n_docs; doc++) {
-        const uint32_t *row = words + doc * perms;
+        const uint32_t *row = words + doc * plan->perms;
         uint32_t all = BM_NO_SHINGLE32;
-        for (uint32_t i = 0; i < perms; i++)
+        for (uint32_t i = 0; i < plan->perms; i++)
             all &= row[i];
-        bm_band_keys_scalar(row, bands, rows, all == BM_NO_SHINGLE32, keys + doc * bands);
+        bm_band_keys_scalar(row, plan->bands, plan->rows, all == BM_NO_SHINGLE32,
+                            keys + doc * plan->bands);
     }
     return BM_OK;
 }

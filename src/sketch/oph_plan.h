@@ -8,7 +8,7 @@
 
 #include <bandmill/status.h>
 
-#include "sketch/scheme.h"
+#include "sketch/scheme_row.h"
 
 #define BM_OPH_ROW_PAD 64u
 #define BM_OPH_STEPS   4u   /* donors that a bin asks at once */
@@ -41,8 +41,8 @@ void bm_oph_plan_reset(bm_oph_plan *plan);
 /* Take the words of another part of a document into `words`, which is not densified; `part` may be:
  * a word that a bin was given by another lies outside its bin, and is passed over. */
 void bm_oph_merge(const bm_oph_plan *plan, const uint32_t *part, uint32_t *words);
-/* Fill the empty bins; no effect where all are empty. For a few documents: backends have their own.
- */
+/* Fill the empty bins; no effect where all are empty. For a few documents: backends have their
+ * own. */
 void bm_oph_fill_empty(const bm_oph_plan *plan, uint32_t *words);
 
 #endif

@@ -7,10 +7,11 @@
 #include "base/error.h"
 
 static const bm_scheme_ops *const schemes[] = {&bm_scheme_affine32, &bm_scheme_oph};
+enum { N_SCHEMES = sizeof schemes / sizeof schemes[0] };
 
 const bm_scheme_ops *bm_scheme_find(const char *name)
 {
-    for (size_t i = 0; i < sizeof schemes / sizeof schemes[0]; i++)
+    for (size_t i = 0; i < N_SCHEMES; i++)
         if (strcmp(schemes[i]->name, name) == 0)
             return schemes[i];
     return NULL;
@@ -18,10 +19,15 @@ const bm_scheme_ops *bm_scheme_find(const char *name)
 
 const bm_scheme_ops *bm_scheme_get(bm_scheme scheme)
 {
-    for (size_t i = 0; i < sizeof schemes / sizeof schemes[0]; i++)
+    for (size_t i = 0; i < N_SCHEMES; i++)
         if (schemes[i]->scheme == scheme)
             return schemes[i];
     return NULL;
+}
+
+const bm_scheme_ops *bm_scheme_at(size_t i)
+{
+    return i < N_SCHEMES ? schemes[i] : NULL;
 }
 
 bm_status bm_scheme_draw(const bm_sketch_options *options, bm_scheme_params *out, bm_error *err)
@@ -30,6 +36,11 @@ bm_status bm_scheme_draw(const bm_sketch_options *options, bm_scheme_params *out
     if (ops == NULL)
         return bm_fail(err, BM_ERR_USAGE, "there is no scheme of number %d", (int)options->scheme);
     return ops->draw(options, out, err);
+}
+
+bm_status bm_scheme_plan(bm_scheme_params *params, bm_error *err)
+{
+    return params->ops->plan == NULL ? BM_OK : params->ops->plan(params, &params->plan, err);
 }
 
 uint32_t bm_scheme_words(const bm_sketch_options *options, uint32_t wanted)

@@ -1,7 +1,8 @@
-/* scheme_affine32.c -- the scalar reference of affine32: coefficients and minima.
+/* scheme_affine32.c -- the scheme affine32: the scalar reference (coefficients and minima), and
+ * what devices need.
  *
- * This file is the definition that every backend is compared with, so it is written to be read, not
- * to be fast: one shingle, one permutation, one minimum. The arithmetic is that of
+ * The reference is the definition that every backend is compared with, so it is written to be read,
+ * not to be fast: one shingle, one permutation, one minimum. The arithmetic is that of
  * kernels/affine32.h, which OpenCL devices compile too.
  *
  * Threads: pure functions; parameters are read only after draw. */
@@ -12,17 +13,9 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/random.h"
+#include "base/sized_struct.h"
 #include "kernels/affine32.h"
-#include "sketch/scheme.h"
-
-#define PADDING 64u /* words; whole registers for every instruction set and kernel */
-
-static bm_status check_perms(uint32_t perms, bm_error *err)
-{
-    if (perms == 0 || perms > BM_PERMS_MAX)
-        return bm_fail(err, BM_ERR_USAGE, "%u permutations (1 to %u)", perms, BM_PERMS_MAX);
-    return BM_OK;
-}
+#include "sketch/scheme_params.h"
 
 /* datasketch 2: all a first, each made odd, then all b. */
 static void draw_coefficients(uint32_t seed, uint32_t k, uint32_t *a, uint32_t *b)
@@ -38,32 +31,17 @@ static void draw_coefficients(uint32_t seed, uint32_t k, uint32_t *a, uint32_t *
 static bm_status affine32_draw(const bm_sketch_options *options, bm_scheme_params *out,
                                bm_error *err)
 {
-    bm_status status = check_perms(options->perms, err);
-    if (status != BM_OK)
-        return status;
-    uint32_t padded = (options->perms + PADDING - 1) / PADDING * PADDING;
-    uint32_t *a = bm_alloc_aligned(padded, sizeof *a);
-    uint32_t *b = bm_alloc_aligned(padded, sizeof *b);
-    if (a == NULL || b == NULL) {
-        bm_free(a);
-        bm_free(b);
-        return bm_fail_nomem(err, 2 * padded * sizeof *a);
-    }
-    memset(a, 0, padded * sizeof *a);
-    memset(b, 0, padded * sizeof *b);
-    draw_coefficients(options->seed, options->perms, a, b);
-    *out = (bm_scheme_params){.ops = &bm_scheme_affine32,
-                              .perms = options->perms,
-                              .perms_padded = padded,
-                              .seed = options->seed,
-                              .a = a,
-                              .b = b};
-    return BM_OK;
+    bm_status status =
+        bm_scheme_params_init(&bm_scheme_affine32, options, options->perms, out, err);
+    if (status == BM_OK)
+        draw_coefficients(options->seed, options->perms, out->a, out->b);
+    return status;
 }
 
 static void affine32_sign(const bm_scheme_params *params, const uint64_t *hashes, size_t n,
-                          uint32_t *words)
+                          void *out)
 {
+    uint32_t *words = out;
     for (uint32_t i = 0; i < params->perms; i++)
         words[i] = BM_NO_SHINGLE32;
     for (size_t s = 0; s < n; s++) {
@@ -76,24 +54,49 @@ static void affine32_sign(const bm_scheme_params *params, const uint64_t *hashes
     }
 }
 
+/* For kernels/sign_cpu.cl and sign_gpu.cl: a, then b, `padded` words each. */
+static bm_status affine32_upload(const bm_scheme_params *params, uint32_t padded, void **out,
+                                 size_t *bytes, bm_error *err)
+{
+    uint32_t *words = bm_alloc_zero((size_t)padded * 2, sizeof *words);
+    *bytes = (size_t)padded * 2 * sizeof *words;
+    if (words == NULL)
+        return bm_fail_nomem(err, *bytes);
+    memcpy(words, params->a, params->perms * sizeof *words);
+    memcpy(words + padded, params->b, params->perms * sizeof *words);
+    *out = words;
+    return BM_OK;
+}
+
+static void affine32_merge(const bm_scheme_params *params, const void *part, void *words)
+{
+    const uint32_t *from = part;
+    uint32_t *to = words;
+    for (uint32_t i = 0; i < params->perms; i++)
+        if (from[i] < to[i])
+            to[i] = from[i];
+}
+
+static const uint32_t test_perms[] = {1, 16, 100, 128, 256, 0};
+
 const bm_scheme_ops bm_scheme_affine32 = {.name = "affine32",
                                           .scheme = BM_SCHEME_AFFINE32,
                                           .word_bytes = 4,
                                           .prefix = true,
                                           .draw = affine32_draw,
-                                          .sign = affine32_sign};
-
-void bm_scheme_params_reset(bm_scheme_params *params)
-{
-    bm_free(params->a);
-    bm_free(params->b);
-    memset(params, 0, sizeof *params);
-}
+                                          .sign = affine32_sign,
+                                          .device = {.sign_cpu = "sign_cpu.cl",
+                                                     .sign_gpu = "sign_gpu.cl",
+                                                     .upload = affine32_upload,
+                                                     .merge = affine32_merge},
+                                          .test_perms = test_perms};
 
 bm_status bm_affine32_coefficients(uint32_t seed, uint32_t k, uint32_t *a, uint32_t *b,
                                    bm_error *err)
 {
-    bm_status status = check_perms(k, err);
+    bm_status status = bm_scheme_check_perms(k, err);
+    if (status == BM_OK && (a == NULL || b == NULL))
+        status = bm_fail_field(err, a == NULL ? "a" : "b", "no place for the coefficients given");
     if (status == BM_OK)
         draw_coefficients(seed, k, a, b);
     return status;

@@ -1,9 +1,11 @@
-/* scheme_oph.c -- the scalar reference of oph: one hash a shingle, K bins, optimal densification.
+/* scheme_oph.c -- the scheme oph: one hash a shingle, K bins, optimal densification; the scalar
+ * reference, and what devices need.
  *
- * Like scheme_affine32.c this is the definition that every backend is compared with, written from
- * kernels/oph.h line by line. A signature costs one hash a shingle whatever K is; a document of far
- * fewer shingles than bins pays for that with attempts, about K / (bins met) for each empty bin.
- * All bins depend on K: a shorter signature is not the beginning of a longer one.
+ * Like that of scheme_affine32.c the reference is the definition that every backend is compared
+ * with, written from kernels/oph.h line by line. A signature costs one hash a shingle whatever K
+ * is; a document of far fewer shingles than bins pays for that with attempts, about K / (bins met)
+ * for each empty bin. All bins depend on K: a shorter signature is not the beginning of a longer
+ * one.
  *
  * Threads: pure functions; parameters are read only after draw. */
 #include <string.h>
@@ -13,39 +15,24 @@
 #include "base/random.h"
 #include "kernels/affine32.h"
 #include "kernels/oph.h"
-#include "sketch/scheme.h"
+#include "sketch/oph_plan.h"
+#include "sketch/scheme_params.h"
 
-#define PADDING 64u /* words, as in affine32 */
+#define HEAD 16u /* BM_OPH_HEAD of kernels/oph_donors.cl */
 
 _Static_assert(BM_PERMS_MAX <= BM_OPH_KEY_SHIFT, "the keys of donors hold no more bins");
 
 static bm_status oph_draw(const bm_sketch_options *options, bm_scheme_params *out, bm_error *err)
 {
-    if (options->perms == 0 || options->perms > BM_PERMS_MAX)
-        return bm_fail(err, BM_ERR_USAGE, "%u permutations (1 to %u)", options->perms,
-                       BM_PERMS_MAX);
-    uint32_t *a = bm_alloc_aligned(PADDING, sizeof *a);
-    uint32_t *b = bm_alloc_aligned(PADDING, sizeof *b);
-    if (a == NULL || b == NULL) {
-        bm_free(a);
-        bm_free(b);
-        return bm_fail_nomem(err, 2 * PADDING * sizeof *a);
-    }
-    memset(a, 0, PADDING * sizeof *a);
-    memset(b, 0, PADDING * sizeof *b);
+    bm_status status = bm_scheme_params_init(&bm_scheme_oph, options, 1, out, err);
+    if (status != BM_OK)
+        return status;
     bm_random random;
     bm_random_init(&random, options->seed);
-    a[0] = 2 * (bm_random_u32(&random) & UINT32_C(0x7FFFFFFF)) + 1;
-    b[0] = bm_random_u32(&random);
-    uint64_t mul = bm_random_u64(&random), add = bm_random_u64(&random);
-    *out = (bm_scheme_params){.ops = &bm_scheme_oph,
-                              .perms = options->perms,
-                              .perms_padded = (options->perms + PADDING - 1) / PADDING * PADDING,
-                              .seed = options->seed,
-                              .a = a,
-                              .b = b,
-                              .donor_mul = mul,
-                              .donor_add = add};
+    out->a[0] = 2 * (bm_random_u32(&random) & UINT32_C(0x7FFFFFFF)) + 1;
+    out->b[0] = bm_random_u32(&random);
+    out->donor_mul = bm_random_u64(&random);
+    out->donor_add = bm_random_u64(&random);
     return BM_OK;
 }
 
@@ -64,9 +51,9 @@ static uint32_t donor_of(const bm_scheme_params *params, const uint32_t *met, ui
     return bin;
 }
 
-static void oph_sign(const bm_scheme_params *params, const uint64_t *hashes, size_t n,
-                     uint32_t *words)
+static void oph_sign(const bm_scheme_params *params, const uint64_t *hashes, size_t n, void *out)
 {
+    uint32_t *words = out;
     uint32_t met[BM_PERMS_MAX];
     for (uint32_t bin = 0; bin < params->perms; bin++)
         met[bin] = BM_OPH_EMPTY;
@@ -82,5 +69,70 @@ static void oph_sign(const bm_scheme_params *params, const uint64_t *hashes, siz
     }
 }
 
-const bm_scheme_ops bm_scheme_oph = {
-    .name = "oph", .scheme = BM_SCHEME_OPH, .word_bytes = 4, .draw = oph_draw, .sign = oph_sign};
+static void oph_plan_free(void *plan)
+{
+    if (plan != NULL)
+        bm_oph_plan_reset(plan);
+    bm_free(plan);
+}
+
+static bm_status oph_plan(const bm_scheme_params *params, void **out, bm_error *err)
+{
+    bm_oph_plan *plan = bm_alloc_zero(1, sizeof *plan);
+    if (plan == NULL)
+        return bm_fail_nomem(err, sizeof *plan);
+    bm_status status = bm_oph_plan_init(params, plan, err);
+    if (status == BM_OK)
+        *out = plan;
+    else
+        oph_plan_free(plan);
+    return status;
+}
+
+/* For kernels/oph_donors.cl: a, b, the rest of HEAD words, and both tables of the plan. */
+static bm_status oph_upload(const bm_scheme_params *params, uint32_t padded, void **out,
+                            size_t *bytes, bm_error *err)
+{
+    const bm_oph_plan *plan = params->plan;
+    const size_t table = (size_t)plan->bins * plan->row * sizeof *plan->order;
+    (void)padded; /* there is one of each */
+    *bytes = HEAD * sizeof(uint32_t) + 2 * table;
+    uint32_t *words = bm_alloc_zero(*bytes, 1);
+    if (words == NULL)
+        return bm_fail_nomem(err, *bytes);
+    char *tables = (char *)(words + HEAD);
+    words[0] = params->a[0];
+    words[1] = params->b[0];
+    memcpy(tables, plan->order, table);
+    memcpy(tables + table, plan->offers, table);
+    *out = words;
+    return BM_OK;
+}
+
+static void oph_merge(const bm_scheme_params *params, const void *part, void *words)
+{
+    bm_oph_merge(params->plan, part, words);
+}
+
+static void oph_finish(const bm_scheme_params *params, void *words)
+{
+    bm_oph_fill_empty(params->plan, words);
+}
+
+static const uint32_t test_perms[] = {16, 100, 128, 300, 0};
+
+const bm_scheme_ops bm_scheme_oph = {.name = "oph",
+                                     .scheme = BM_SCHEME_OPH,
+                                     .word_bytes = 4,
+                                     .draw = oph_draw,
+                                     .sign = oph_sign,
+                                     .plan = oph_plan,
+                                     .plan_free = oph_plan_free,
+                                     .device = {.files = {"oph.h", "oph_donors.cl"},
+                                                .sign_cpu = "sign_oph_cpu.cl",
+                                                .sign_gpu = "sign_oph_gpu.cl",
+                                                .fills = true,
+                                                .upload = oph_upload,
+                                                .merge = oph_merge,
+                                                .finish = oph_finish},
+                                     .test_perms = test_perms};

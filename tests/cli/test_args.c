@@ -31,8 +31,8 @@ static bool parse_pair(const char *text, void *field, char *why, size_t cap)
 }
 
 #define AT(m) .offset = offsetof(target, m), .size = sizeof(((target *)0)->m)
-static const arg_choice colours[] = {
-    {"red", 3}, {"green", 7}, {"blue", ARG_CHOICE_LATER}, {NULL, 0}};
+static const arg_choice colours[] = {{"red", 3}, {"green", 7}, {NULL, 0}};
+static const char *const later_colours[] = {"blue", NULL};
 static const arg_choice yes_no[] = {{"yes", 1}, {"no", 0}, {NULL, 0}};
 static const arg_option options[] = {
     {.name = "flag", .letter = 'f', .type = ARG_FLAG, .commands = 3, AT(flag)},
@@ -53,7 +53,18 @@ static const arg_option options[] = {
      .high = 1,
      .open = ARG_OPEN_LOW,
      AT(real)},
-    {.name = "colour", .type = ARG_CHOICE, .commands = 1, .choices = colours, AT(choice)},
+    {.name = "colour",
+     .type = ARG_CHOICE,
+     .commands = 1,
+     .choices = colours,
+     .later = later_colours,
+     AT(choice)},
+    {.name = "header",
+     .type = ARG_CHOICE,
+     .commands = 1,
+     .words = BM_OPTION_HEADER,
+     .min = BM_HEADER_YES,
+     AT(choice)},
     {.name = "narrow-choice",
      .type = ARG_CHOICE,
      .commands = 1,
@@ -198,6 +209,14 @@ Test(args, stores_choices_by_the_size_of_the_field)
     refuse("one of red green)");
     cr_assert_eq(PARSE("--colour", "blue"), BM_ERR_USAGE);
     refuse("not in this version");
+}
+
+Test(args, takes_words_of_the_library_from_the_least_value_on)
+{
+    cr_assert_eq(PARSE("--header", "no"), BM_OK);
+    cr_assert_eq(got.choice, BM_HEADER_NO);
+    cr_assert_eq(PARSE("--header=maybe"), BM_ERR_USAGE);
+    refuse("--header: unknown value \"maybe\" (expected one of yes no)");
 }
 
 Test(args, names_what_is_missing_or_too_much)

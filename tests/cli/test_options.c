@@ -1,4 +1,5 @@
-/* test_options.c -- the table of options: complete, free of clashes, and what it makes of a bm_job.
+/* test_options.c -- the table of options: complete, free of clashes, and what it makes of the parts
+ * of options.
  * Linked with the library, since the defaults are the library's. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,8 +36,9 @@ Test(options, every_row_is_complete_and_no_two_clash)
         cr_assert_neq(a->commands, 0, "%s", a->name);
         if (a->type != ARG_LATER)
             cr_assert(a->help != NULL && a->group >= 0 && a->group < CLI_N_GROUPS, "%s", a->name);
+        unsigned value;
         if (a->type == ARG_CHOICE)
-            cr_assert_not_null(a->choices, "%s", a->name);
+            cr_assert_not_null(args_choice(a, 0, &value), "%s", a->name);
         if (a->type == ARG_PARSED)
             cr_assert_not_null(a->parse, "%s", a->name);
         if (a->type == ARG_WHOLE || a->type == ARG_SIZE)
@@ -74,34 +76,38 @@ Test(options, every_option_and_choice_is_documented)
             snprintf(name, sizeof name, "`-%c`", option->letter);
             cr_assert_not_null(strstr(manual, name), "docs/cli.md lacks %s", name);
         }
-        for (const arg_choice *c = option->choices; c != NULL && c->name != NULL; c++)
-            cr_assert(c->value == ARG_CHOICE_LATER || strstr(manual, c->name) != NULL,
-                      "docs/cli.md lacks %s of --%s", c->name, option->name);
+        unsigned value;
+        const char *word = NULL;
+        for (unsigned c = 0;
+             option->type == ARG_CHOICE && (word = args_choice(option, c, &value)) != NULL; c++)
+            cr_assert_not_null(strstr(manual, word), "docs/cli.md lacks %s of --%s", word,
+                               option->name);
     }
 }
 
 Test(options, defaults_are_those_of_the_documentation)
 {
     cr_assert_eq(READ(CLI_DEDUP, "in.jsonl", "-o", "out"), BM_OK, "%s", error.message);
-    const bm_job *job = &got.job;
-    cr_assert_eq(job->text.normalize, BM_NORM_LOWER);
-    cr_assert_eq(job->text.words, BM_WORDS_ALNUM);
-    cr_assert_eq(job->text.shingle, BM_SHINGLE_WORD);
-    cr_assert_eq(job->text.shingle_k, 5);
-    cr_assert_eq(job->text.short_rule, BM_SHORT_WHOLE);
-    cr_assert_eq(job->sketch.perms, 128);
-    cr_assert_eq(job->sketch.seed, 1);
-    cr_assert_float_eq(job->lsh.threshold, 0.8, 0);
-    cr_assert_float_eq(job->lsh.recall, 0.95, 0);
-    cr_assert_eq(job->lsh.cluster, BM_CLUSTER_COMPONENTS);
-    cr_assert_eq(job->lsh.keep, BM_KEEP_FIRST);
-    cr_assert_eq(job->kept, BM_KEPT_SAME);
-    cr_assert_eq(job->input.header, -1);
-    cr_assert_eq(job->input.max_errors, UINT64_MAX);
-    cr_assert_eq(job->input.max_doc_bytes, UINT64_C(1) << 30);
-    cr_assert_not(job->input.skip_errors || job->input.number_duplicate_ids || job->perms_given ||
-                  job->json || job->resume || job->force);
-    cr_assert_eq(job->input.n_paths, 1);
+    cr_assert_eq(got.text.normalize, BM_NORM_LOWER);
+    cr_assert_eq(got.text.words, BM_WORDS_ALNUM);
+    cr_assert_eq(got.text.shingle, BM_SHINGLE_WORD);
+    cr_assert_eq(got.text.shingle_k, 5);
+    cr_assert_eq(got.text.short_rule, BM_SHORT_WHOLE);
+    cr_assert_eq(got.sketch.perms, 0, "not given: 128, or bands times rows");
+    cr_assert_eq(got.sketch.seed, 1);
+    cr_assert_float_eq(got.bands.threshold, 0.8, 0);
+    cr_assert_float_eq(got.bands.recall, 0.95, 0);
+    cr_assert_eq(got.match.cluster, BM_CLUSTER_COMPONENTS);
+    cr_assert_eq(got.match.keep, BM_KEEP_FIRST);
+    cr_assert_eq(got.results.kept, BM_KEPT_SAME);
+    cr_assert_eq(got.input.header, BM_HEADER_BY_FIELDS);
+    cr_assert_eq(got.input.max_errors, UINT64_MAX);
+    cr_assert_eq(got.input.max_doc_bytes, UINT64_C(1) << 30);
+    cr_assert_eq(got.input.on_error, BM_ON_ERROR_FAIL);
+    cr_assert_eq(got.input.duplicate_ids, BM_DUPLICATE_IDS_ERROR);
+    cr_assert_lt(got.resources.checkpoint_seconds, 0);
+    cr_assert_not(got.messages.json || got.results.resume || got.output.force);
+    cr_assert_eq(got.input.n_paths, 1);
     cli_settings_free(&got);
 }
 
@@ -111,13 +117,13 @@ Test(options, resume_is_an_option_of_sign_and_dedup_only)
     for (size_t i = 0; i < 2; i++) {
         cr_assert_eq(READ(with[i], "in.jsonl", "-o", "out", "--resume"), BM_OK, "%s",
                      error.message);
-        cr_assert(got.job.resume);
+        cr_assert(got.results.resume);
         cli_settings_free(&got);
         refuse(READ(without[i], "in.jsonl", "-o", "out", "--resume"), "an option of sign, not of");
     }
 }
 
-Test(options, fill_the_job)
+Test(options, fill_the_parts)
 {
     cr_assert_eq(READ(CLI_PAIRS, "--normalize", "lower,nfkc,digits", "--words=space", "--shingle",
                       "char:24", "--short", "skip", "--perms", "260", "--seed", "4294967295",
@@ -127,26 +133,28 @@ Test(options, fill_the_job)
                       "skip", "--max-errors", "5", "--memory", "512M", "--threads", "3",
                       "--batch-docs", "17", "--json", "a", "b"),
                  BM_OK, "%s", error.message);
-    const bm_job *job = &got.job;
-    cr_assert_eq(job->text.normalize, BM_NORM_LOWER | BM_NORM_NFKC | BM_NORM_DIGITS);
-    cr_assert_eq(job->text.shingle, BM_SHINGLE_CHAR);
-    cr_assert_eq(job->text.shingle_k, 24);
-    cr_assert_eq(job->text.short_rule, BM_SHORT_SKIP);
-    cr_assert(job->perms_given);
-    cr_assert_eq(job->sketch.perms, 260);
-    cr_assert_eq(job->sketch.seed, UINT32_MAX);
-    cr_assert(job->lsh.bands == 20 && job->lsh.rows == 13);
-    cr_assert_eq(job->lsh.verify, BM_VERIFY_NONE);
-    cr_assert(job->all_candidates && job->identical_chain && job->json && job->input.skip_errors);
-    cr_assert_eq(job->input.format, BM_FORMAT_TSV);
-    cr_assert_eq(job->input.n_text_fields, 2);
-    cr_assert_str_eq(job->input.text_fields[1], "3");
-    cr_assert_eq(job->input.header, 0);
-    cr_assert_eq(job->input.max_errors, 5);
-    cr_assert_eq(job->memory, UINT64_C(512) << 20);
-    cr_assert_eq(job->threads, 3);
-    cr_assert_eq(job->batch_docs, 17);
-    cr_assert_eq(job->input.n_paths, 2);
+    cr_assert_eq(got.text.normalize, BM_NORM_LOWER | BM_NORM_NFKC | BM_NORM_DIGITS);
+    cr_assert_eq(got.text.words, BM_WORDS_SPACE);
+    cr_assert_eq(got.text.shingle, BM_SHINGLE_CHAR);
+    cr_assert_eq(got.text.shingle_k, 24);
+    cr_assert_eq(got.text.short_rule, BM_SHORT_SKIP);
+    cr_assert_eq(got.sketch.perms, 260);
+    cr_assert_eq(got.sketch.seed, UINT32_MAX);
+    cr_assert(got.bands.bands == 20 && got.bands.rows == 13);
+    cr_assert_eq(got.match.verify, BM_VERIFY_NONE);
+    cr_assert_eq(got.match.candidates, BM_CANDIDATES_ALL);
+    cr_assert_eq(got.match.identical, BM_IDENTICAL_CHAIN);
+    cr_assert(got.messages.json);
+    cr_assert_eq(got.input.on_error, BM_ON_ERROR_SKIP);
+    cr_assert_eq(got.input.format, BM_FORMAT_TSV);
+    cr_assert_eq(got.input.n_text_fields, 2);
+    cr_assert_str_eq(got.input.text_fields[1], "3");
+    cr_assert_eq(got.input.header, BM_HEADER_NO);
+    cr_assert_eq(got.input.max_errors, 5);
+    cr_assert_eq(got.resources.memory, UINT64_C(512) << 20);
+    cr_assert_eq(got.resources.threads, 3);
+    cr_assert_eq(got.resources.batch_docs, 17);
+    cr_assert_eq(got.input.n_paths, 2);
     cli_settings_free(&got);
 }
 
@@ -186,6 +194,8 @@ Test(options, name_bad_values_and_what_was_expected)
     refuse(READ(CLI_SIGN, "a", "--shingle", "stopword:3"), "stopword is not in this version");
     refuse(READ(CLI_SIGN, "a", "--scheme", "legacy"), "not in this version");
     refuse(READ(CLI_SIGN, "a", "--hash", "sha1"), "not in this version");
+    refuse(READ(CLI_DEDUP, "a", "--verify", "auto"), "(expected one of exact signature none)");
+    refuse(READ(CLI_DEDUP, "a", "--header", ""), "(expected one of yes no)");
     refuse(READ(CLI_SIGN, "a", "--perms", "0"), "from 1 to 1024");
     refuse(READ(CLI_SIGN, "a", "--perms", "1025"), "from 1 to 1024");
     refuse(READ(CLI_SIGN, "a", "--seed", "4294967296"), "to 4294967295");
@@ -201,12 +211,12 @@ Test(options, take_defaults_from_the_environment_and_the_command_line_wins)
     setenv("BANDMILL_CPU", "scalar", 1);
     setenv("BANDMILL_CACHE_DIR", "", 1);
     cr_assert_eq(READ(CLI_PAIRS, "a"), BM_OK);
-    cr_assert_str_eq(got.job.device, "gpu");
-    cr_assert_str_eq(got.job.cpu, "scalar");
-    cr_assert_null(got.job.cache_dir, "an empty variable is not set");
+    cr_assert_str_eq(got.device.device, "gpu");
+    cr_assert_str_eq(got.device.cpu, "scalar");
+    cr_assert_null(got.device.cache_dir, "an empty variable is not set");
     cli_settings_free(&got);
     cr_assert_eq(READ(CLI_PAIRS, "a", "--device", "cpu"), BM_OK);
-    cr_assert_str_eq(got.job.device, "cpu");
+    cr_assert_str_eq(got.device.device, "cpu");
     cli_settings_free(&got);
 }
 

@@ -6,11 +6,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "backend/backend.h"
-#include "backend/cpu/sign_loops.h"
+#include "backend/cpu/cpu_backend.h"
+#include "backend/cpu/sign_loops_row.h"
 #include "base/memory.h"
 #include "base/random.h"
 #include "kernels/affine32.h"
+#include "sketch/scheme.h"
 
 typedef struct tally {
     unsigned passed, failed;

@@ -149,23 +149,23 @@ static void make_input(scratch *s)
 
 static void dedup(scratch *s, const char *name, bool pairs)
 {
-    bm_job job;
+    bm_dedup_options options;
     bm_summary *summary;
     bm_error err = {0};
     const char *paths[] = {scratch_at(s, "in.jsonl")};
-    bm_job_init(&job);
-    job.input.paths = paths;
-    job.input.n_paths = 1;
-    job.text.shingle_k = 1;
-    job.lsh.threshold = 0.7;
-    job.sketch.perms = 64;
-    job.lsh.bands = 64; /* P(a neighbour is missed) = (1 - 7/9)^64 < 1e-41 */
-    job.lsh.rows = 1;
-    job.output = scratch_at(s, name);
-    job.device = "cpu";
-    job.threads = 1;
-    job.write_pairs = pairs;
-    cr_assert_eq(bm_job_dedup(&job, &summary, &err), BM_OK, "%s", err.message);
+    bm_dedup_options_init(&options);
+    options.input.paths = paths;
+    options.input.n_paths = 1;
+    options.text.shingle_k = 1;
+    options.bands.threshold = 0.7;
+    options.sketch.perms = 64;
+    options.bands.bands = 64; /* P(a neighbour is missed) = (1 - 7/9)^64 < 1e-41 */
+    options.bands.rows = 1;
+    options.output.path = scratch_at(s, name);
+    options.device.device = "cpu";
+    options.resources.threads = 1;
+    options.write_pairs = pairs;
+    cr_assert_eq(bm_job_dedup(&options, &summary, &err), BM_OK, "%s", err.message);
     cr_assert_eq(bm_summary_counts(summary)->groups, 1);
     bm_summary_free(summary);
 }
@@ -202,29 +202,33 @@ static bm_status run(scratch *s, const task *t, size_t *n_warnings, bm_error *er
     const bm_callbacks callbacks = {.log = count_warning, .ctx = n_warnings};
     *n_warnings = 0;
     if (t->cluster) {
-        bm_cluster_summary summary;
-        bm_cluster_options o = {.path = scratch_at(s, t->from),
-                                .thresholds = thresholds,
-                                .n_thresholds = t->n_thresholds,
-                                .cluster = t->star ? BM_CLUSTER_STAR : BM_CLUSTER_COMPONENTS,
-                                .keep = t->star ? BM_KEEP_LAST : BM_KEEP_FIRST,
-                                .json = t->star,
-                                .output = scratch_at(s, "answers/answer"),
-                                .force = true,
-                                .callbacks = callbacks};
+        bm_cluster_summary summary = {.struct_size = sizeof summary};
+        bm_cluster_options o;
+        bm_cluster_options_init(&o);
+        o.path = scratch_at(s, t->from);
+        o.thresholds = thresholds;
+        o.n_thresholds = t->n_thresholds;
+        o.cluster = t->star ? BM_CLUSTER_STAR : BM_CLUSTER_COMPONENTS;
+        o.keep = t->star ? BM_KEEP_LAST : BM_KEEP_FIRST;
+        o.json = t->star;
+        o.output.path = scratch_at(s, "answers/answer");
+        o.output.force = true;
+        o.callbacks = callbacks;
         return bm_cluster_pairs(&o, &summary, err);
     }
-    bm_explain_summary summary;
-    bm_explain_options o = {.path = scratch_at(s, t->from),
-                            .id_a = t->a,
-                            .id_b = t->b,
-                            .group = t->a == NULL ? 1 : 0,
-                            .form = t->form,
-                            .output = scratch_at(s, "answers/answer"),
-                            .force = true,
-                            .threads = 2,
-                            .memory = 1 << 28,
-                            .callbacks = callbacks};
+    bm_explain_summary summary = {.struct_size = sizeof summary};
+    bm_explain_options o;
+    bm_explain_options_init(&o);
+    o.path = scratch_at(s, t->from);
+    o.id_a = t->a;
+    o.id_b = t->b;
+    o.group = t->a == NULL ? 1 : 0;
+    o.form = t->form;
+    o.output.path = scratch_at(s, "answers/answer");
+    o.output.force = true;
+    o.resources.threads = 2;
+    o.resources.memory = 1 << 28;
+    o.callbacks = callbacks;
     return bm_explain(&o, &summary, err);
 }
 

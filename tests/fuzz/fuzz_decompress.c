@@ -19,16 +19,17 @@ static bm_status unpack(bm_compression kind, const uint8_t *data, size_t size, s
     bm_status status = BM_OK;
     *sum = 0;
     for (size_t at = 0; at < size && status == BM_OK && total < OUT_MAX;) {
-        size_t n = size - at < step ? size - at : step, used = 0, got = 1;
-        while (status == BM_OK && got > 0 && total < OUT_MAX) {
-            status = bm_decompress_run(d, (bm_str){(const char *)data + at, n}, &used, out,
-                                       sizeof out, &got, &err);
-            CHECK(used <= n && got <= sizeof out);
-            for (size_t i = 0; i < got && status == BM_OK; i++)
+        size_t n = size - at < step ? size - at : step;
+        bm_decompress_step s = {
+            .in = {(const char *)data + at, n}, .out = out, .out_cap = sizeof out, .n_out = 1};
+        while (status == BM_OK && s.n_out > 0 && total < OUT_MAX) {
+            status = bm_decompress_run(d, &s, &err);
+            CHECK(s.used <= n && s.n_out <= sizeof out);
+            for (size_t i = 0; i < s.n_out && status == BM_OK; i++)
                 *sum = *sum * 31 + (unsigned char)out[i];
-            total += got;
+            total += s.n_out;
         }
-        CHECK(status != BM_OK || total >= OUT_MAX || used == n);
+        CHECK(status != BM_OK || total >= OUT_MAX || s.used == n);
         at += n;
     }
     if (status == BM_OK && total < OUT_MAX)

@@ -6,7 +6,7 @@
 #include "fuzz_check.h"
 #include "io/json/json_exact.h"
 #include "io/json/json_simd.h"
-#include "io/input/reader.h"
+#include "io/input/raw_batch.h"
 
 static const bm_str parts[] = {{"text", 4}, {"a", 1}, {"b", 1}, {"id", 2}};
 static const bm_json_path paths[] = {{parts, 1}, {parts + 1, 2}, {parts + 3, 1}};

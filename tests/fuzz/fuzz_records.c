@@ -7,6 +7,8 @@
 
 #include "base/utf8.h"
 #include "fuzz_check.h"
+#include "io/input/input_set_open.h"
+#include "io/input/parser.h"
 #include "io/input/reader.h"
 
 typedef struct digest {

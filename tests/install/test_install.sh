@@ -1,6 +1,6 @@
 #!/bin/sh
 # test_install.sh BUILD_DIR VERSION CMAKE -- install into an empty prefix, move it, and use it from outside: plain cc through pkg-config,
-# shared and static, and find_package. Then what the shared library exports.
+# shared and static, and find_package. Then what the shared library exports, and the example of docs/library.md.
 set -eu
 build=$1 version=$2 cmake=$3
 here=$(cd "$(dirname "$0")" && pwd)
@@ -38,7 +38,7 @@ done
 # shared
 # shellcheck disable=SC2046
 $cc -std=c11 -Wall -Wextra -Werror consumer/consumer.c -o shared $(pkg-config --cflags --libs bandmill)
-LD_LIBRARY_PATH=$libdir ldd shared | grep -q "libbandmill\.so\.${version%%.*} => $libdir" || { echo "no SONAME"; exit 1; }
+LD_LIBRARY_PATH=$libdir ldd shared | grep -q "libbandmill\.so\.${version%.*} => $libdir" || { echo "no SONAME"; exit 1; }
 LD_LIBRARY_PATH=$libdir ./shared "$version" in.jsonl out.shared
 
 # static: the archive itself, and what Libs.private names
@@ -56,7 +56,15 @@ for kind in shared static bandmill; do
 done
 if ldd found/consumer_static | grep -q libbandmill; then echo "find_package: the shared library was linked"; exit 1; fi
 
-# nothing but bm_* is exported, and every function of the headers is
+# the example of the manual is this one, and does what it says
+[ "$(found/example in.jsonl out.example)" = "3 documents, 1 removed, keep = longest" ] || { echo "the example: wrong answer"; exit 1; }
+[ "$(wc -l < out.example/kept.jsonl)" -eq 2 ]
+if found/example missing.jsonl out.none 2> refused; then echo "the example: a missing input is no error"; exit 1; fi
+grep -q "^missing.jsonl: " refused
+awk '/^```$/ { inside = 0 } inside { print } /^```c$/ { inside = 1 }' "$here/../../docs/library.md" | cmp - "$here/consumer/example.c" ||
+    { echo "docs/library.md shows another example"; exit 1; }
+
+# nothing but bm_* is exported, and every function of the headers is (but for those that are inline)
 nm -D --defined-only "$libdir/libbandmill.so" | awk '{ print $3 }' | sort > exported
 if grep -v '^bm_' exported; then echo "exported beside bm_*"; exit 1; fi
 sed 's/@.*//' exported > names

@@ -1,5 +1,5 @@
 #!/bin/sh
-# check_layers.sh ROOT -- every #include against the floors, and the rules of the house that a machine can hold. Prints each
+# check_layers.sh ROOT -- the table of rooms, every #include against it, and the rules of the house that a machine can hold. Prints each
 # violation as FILE:LINE: RULE: what; exit 1 if there is any.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
@@ -9,7 +9,7 @@ status=0
 sources=$(find src kernels include -type f \( -name '*.[ch]' -o -name '*.cpp' -o -name '*.cl' \) | LC_ALL=C sort)
 [ -n "$sources" ] || { echo "no sources below $PWD"; exit 2; }
 # shellcheck disable=SC2086 # names of sources hold no blanks
-awk -f "$here/layers.awk" "$here/../../src/rooms.tsv" $sources || status=1
+awk -f "$here/rooms.awk" -f "$here/c_code.awk" -f "$here/layers.awk" src/rooms.tsv $sources || status=1
 
 # A file's name is unique in the tree and says its duty.
 folders=
@@ -23,9 +23,14 @@ find $folders -type f \( -name '*.[ch]' -o -name '*.cpp' -o -name '*.cl' \) | LC
     $NF ~ /^(util|utils|misc|common|helper|helpers|stuff)\.|_utils?\./ { print $0 ":1: name: says no duty"; bad = 1 }
     END { exit bad }' || status=1
 
+# Each source has its test, or says which covers it.
+sources=$(find src -type f \( -name '*.c' -o -name '*.cpp' \) | LC_ALL=C sort)
+# shellcheck disable=SC2086
+awk -f "$here/rooms.awk" -f "$here/tested.awk" src/rooms.tsv $sources || status=1
+
 # Paths of one machine have no place in the project.
 places='/wor[k]/|/opt/ven[v]|/roo[t]/|/tmp/build[-]'
-if grep -rnIE "$places" --exclude-dir=build --exclude-dir=.venv --exclude-dir=.git --exclude-dir='build-*' . | sed 's|^\./||; s|$| (path of one machine)|' | grep .; then
+if grep -rnIE "$places" --exclude-dir=build --exclude-dir=.venv --exclude-dir=.git --exclude=.git --exclude-dir='build-*' . | sed 's|^\./||; s|$| (path of one machine)|' | grep .; then
     status=1
 fi
 exit $status

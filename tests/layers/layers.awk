@@ -1,23 +1,59 @@
-# layers.awk -- hold every C source against the floors and the rules of the house.
+# layers.awk -- hold the table of rooms, and every C source against it and against the rules of the house.
 #
-#   awk -v root=DIR -f layers.awk rooms.tsv FILE...      (FILEs relative to root; run in root)
+#   awk -f rooms.awk -f c_code.awk -f layers.awk src/rooms.tsv FILE...      (FILEs relative to the root; run there)
 #
 # One line for each violation: FILE:LINE: RULE: what. Comments and string literals are blanked before calls are looked for.
 # Plain POSIX awk.
 
-function report(rule, what) { printf "%s:%d: %s: %s\n", FILENAME, FNR, rule, what; bad++ }
-
-# The room of a path: the longest folder of the table that starts it.
-function room_of(path,   r, best, len) {
-    best = ""; len = 0
-    for (r in folder)
-        if (index(path, folder[r] "/") == 1 && length(folder[r]) > len) { best = r; len = length(folder[r]) }
-    return best
+BEGIN {
+    # The environment is read by the program; the library asks only for what other libraries ask for too: where files may be put.
+    environment["src/backend/opencl/cl_cache.c"] = "XDG_CACHE_HOME HOME"
+    environment["src/pipeline/bench/kernel_tune.c"] = "TMPDIR"
+    # Who may see the devices of OpenCL; all others see the table of functions that each device fills.
+    SEES_OPENCL = "devices bench tune"
 }
 
-function exists(path,   line, ok) { ok = (getline line < path) >= 0; close(path); return ok }
+function report(rule, what) { printf "%s:%d: %s: %s\n", FILENAME, FNR, rule, what; bad++ }
 
-function check_include(name, quoted,   target, to) {
+# A row names rooms above it, once each, and libraries that there are; nobody sees the command line, which
+# sees the public headers, and the room `program`, headers of what the library offers to its own program.
+function check_table(   i, j, n, r, part, seen) {
+    for (i = 1; i <= n_rooms; i++) {
+        r = room_at[i]
+        n = split(sees[r], part, " ")
+        for (j = 1; j <= n; j++) {
+            if (!(part[j] in folder)) row_is_wrong(r, "the table has no room " part[j])
+            else if (place[part[j]] >= i) row_is_wrong(r, "the room " part[j] " does not stand above it")
+            if ((r, part[j]) in seen) row_is_wrong(r, "names " part[j] " twice")
+            seen[r, part[j]] = 1
+            if (part[j] == "opencl" && !in_list(r, SEES_OPENCL)) row_is_wrong(r, "may not see opencl (only " SEES_OPENCL ")")
+        }
+        if (r == "cli" && sees[r] !~ /^(program)?$/) row_is_wrong(r, "sees the public headers and program only")
+        n = split(libraries[r], part, " ")
+        for (j = 1; j <= n; j++)
+            if (!in_list(part[j], "threads dl m c++ zlib zstd crypto simdjson utf8proc xxhash cl")) row_is_wrong(r, "unknown library " part[j])
+    }
+}
+
+function row_is_wrong(r, what) { printf "%s:%d: table: %s: %s\n", table, row_of[r], r, what; bad++ }
+
+# The word of the table for the library that a system header belongs to; "" for the C library's.
+function library_of(header) {
+    if (header ~ /^(pthread|threads|semaphore)\.h$/) return "threads"
+    if (header == "dlfcn.h") return "dl"
+    if (header ~ /^(math|complex|fenv|tgmath)\.h$/) return "m"
+    if (header == "zlib.h") return "zlib"
+    if (header ~ /^(zstd|zstd_errors|zdict)\.h$/) return "zstd"
+    if (header ~ /^openssl\//) return "crypto"
+    if (header == "simdjson.h") return "simdjson"
+    if (header == "utf8proc.h") return "utf8proc"
+    if (header ~ /^xxh(ash|3)\.h$/) return "xxhash"
+    if (header ~ /^CL\//) return "cl"
+    if (header !~ /\./) return "c++"
+    return ""
+}
+
+function check_include(name, quoted,   target, to, library) {
     if (!quoted) {
         if (name ~ /^bandmill\//) {
             if (!exists("include/" name)) report("include", "<" name "> does not exist")
@@ -26,41 +62,25 @@ function check_include(name, quoted,   target, to) {
         if (room == "public" && name !~ /^std(bool|def|int)\.h$/) report("layer", "a public header includes <" name ">")
         if (room ~ /^(text|sketch|lsh|model|kernels)$/ && name ~ /^(pthread|threads|unistd|fcntl|dirent|dlfcn)\.h$|^(CL|openssl)\/|^sys\/(file|ioctl|mman|resource|socket|stat|wait)\.h$/)
             report("layer", "room " room " is pure and includes <" name ">")
-        if (room != "opencl" && name ~ /^(CL\/|dlfcn\.h)/) report("layer", "room " room " includes <" name ">, which is opencl's")
-        if (room !~ /^io_/ && name ~ /^(simdjson|zstd|zlib)\.h$/) report("layer", "room " room " includes <" name ">, which is that of the rooms below src/io")
+        library = library_of(name)
+        if (library != "") {
+            if (!in_list(library, libraries[room])) report("layer", "room " room " includes <" name "> and its row does not name " library)
+            used[room, library] = 1
+        }
         return
     }
+    if (name ~ /(^|\/)\.\.?\//) { report("include", "\"" name "\" is no path from src/"); return }
     if (room == "kernels") target = "kernels/" name
     else target = (name ~ /^kernels\//) ? name : "src/" name
     if (!exists(target)) { report("include", "\"" name "\" does not exist (a path below src/, or kernels/NAME)"); return }
     to = room_of(target)
-    if (to != room && index(" " allowed[room] " ", " " to " ") == 0) report("layer", "room " room " includes \"" name "\" of room " to)
-}
-
-# The line without comments, strings and character constants.
-function code_of(line,   out, c, two, i, n) {
-    out = ""; n = length(line)
-    for (i = 1; i <= n; i++) {
-        c = substr(line, i, 1); two = substr(line, i, 2)
-        if (in_comment) { if (two == "*/") { in_comment = 0; i++ } continue }
-        if (quote != "") {
-            if (c == "\\") i++
-            else if (c == quote) { quote = ""; out = out c }
-            continue
-        }
-        if (two == "/*") { in_comment = 1; i++; continue }
-        if (two == "//") break
-        if (c == "\"" || c == "'") quote = c
-        out = out c
-    }
-    quote = ""
-    return out
+    if (!may_see(room, to)) report("layer", "room " room " includes \"" name "\" of room " to)
 }
 
 # Whether `code` calls one of the |-separated names.
 function calls(code, names) { return (" " code) ~ ("[^A-Za-z0-9_.>](" names ")[ \t]*\\(") }
 
-function check_calls(code) {
+function check_calls(code,   i, n, part) {
     if (calls(code, "strcpy|strcat|sprintf|vsprintf|gets|strtok|atoi|atol|atoll|atof|scanf|alloca|mktemp|tmpnam|tempnam|system|popen|setjmp|longjmp|rand|srand"))
         report("banned", code)
     if (room == "cli") return
@@ -68,36 +88,39 @@ function check_calls(code) {
         report("library", code)
     if ((" " code " ") ~ /[^A-Za-z0-9_](stdout|stderr)[^A-Za-z0-9_]/) report("library", code)
     if (calls(code, "_exit|fork|vfork") && FILENAME !~ /\/cl_probe[a-z_]*\.c$/) report("library", code)
+    if (calls(code, "getenv|secure_getenv")) {
+        n = split(literals, part, "\n") - 1
+        if (!(FILENAME in environment) || n < 1) report("environment", code)
+        for (i = 1; i <= n && FILENAME in environment; i++)
+            if (!in_list(part[i], environment[FILENAME])) report("environment", "reads " part[i])
+    }
+    # In the library a message speaks of fields; the program puts its options' names in their place.
+    if (room != "kernels" && ("\n" literals) ~ /[^-A-Za-z0-9]--[a-z%]/) report("option", literals_shown())
 }
 
-function end_of_file(   base) {
-    if (file == "") return
-    if (lines > 500 && file !~ /\/unicode_tables\.c$/) { printf "%s:%d: length: a file of %d lines (at most 500)\n", file, lines, lines; bad++ }
-}
+function literals_shown(   text) { text = literals; sub(/\n$/, "", text); gsub(/\n/, "\", \"", text); return "\"" text "\"" }
 
-FILENAME ~ /rooms\.tsv$/ {
-    if ($0 !~ /^#/ && split($0, part, "\t") >= 2) { folder[part[1]] = part[2]; allowed[part[1]] = part[3] }
-    next
-}
+FILENAME ~ /rooms\.tsv$/ { table = FILENAME; next }
 FNR == 1 {
-    end_of_file()
-    file = FILENAME; in_comment = 0; quote = ""; body = 0
+    if (file == "") check_table()
+    file = FILENAME; in_comment = 0
     room = room_of(FILENAME)
-    if (room == "") report("layer", "a folder that the table of floors does not know")
+    if (room == "") report("layer", "a folder that the table of rooms does not know")
 }
 {
-    lines = FNR
-    if ($0 ~ /^[ \t]*#[ \t]*include/) {
+    code = code_of($0)
+    if (code ~ /^[ \t]*#[ \t]*include/) {
         if (match($0, /"[^"]+"/)) check_include(substr($0, RSTART + 1, RLENGTH - 2), 1)
         else if (match($0, /<[^>]+>/)) check_include(substr($0, RSTART + 1, RLENGTH - 2), 0)
         next
     }
-    code = code_of($0)
     check_calls(code)
-    if (code ~ /^\{[ \t]*$/) body = FNR
-    else if (body && code ~ /^\}/) {
-        if (FNR - body > 75) report("length", "a function of " (FNR - body - 1) " lines (about 50)")
-        body = 0
-    }
 }
-END { end_of_file(); exit bad > 0 }
+END {
+    for (i = 1; i <= n_rooms; i++) {
+        n = split(libraries[room_at[i]], part, " ")
+        for (j = 1; j <= n; j++)
+            if (!((room_at[i], part[j]) in used)) row_is_wrong(room_at[i], "names the library " part[j] " and includes no header of it")
+    }
+    exit bad > 0
+}

@@ -1,77 +1,306 @@
 #!/bin/sh
-# test_layers_catches.sh -- plant one violation at a time in a small clean tree; each must be found, by its rule, in its file.
+# test_layers_catches.sh -- prove that the checks of this folder refuse what they should, and nothing else. The tree is made of the real
+# table of rooms (plants.awk): in each room every include and every call that its row does not name must be refused, by the check of the
+# includes, by that of the symbols, and by the linker. Then one violation of each other rule at a time in a clean tree.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
+table=$here/../../src/rooms.tsv
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+tree=$work/tree
 failed=0
 cases=0
 
-clean_tree() {
-    rm -rf "${work:?}/tree"
-    mkdir -p "$work/tree/include/bandmill" "$work/tree/kernels" "$work/tree/docs"
-    for room in base model text sketch lsh io/json io/input pipeline/match cli backend backend/cpu backend/opencl; do
-        mkdir -p "$work/tree/src/$room"
+rows() { awk -f "$here/rooms.awk" -f "$here/plants.awk" -v mode="$1" "$table"; }
+
+fresh_tree() {
+    rm -rf "${tree:?}"
+    mkdir -p "$tree"
+    cd "$tree" || exit 2
+    awk -F '\t' '!/^#/ { print $2; print ($1 == "cli" ? "tests/cli" : "tests/unit/" $1) }' "$table" | xargs mkdir -p docs bench
+    cp "$table" src/rooms.tsv
+    rows clean
+}
+# change FILE: what is put into it is undone by `restore`.
+changed=
+change() { changed="$changed $1"; }
+restore() {
+    for old in $changed; do
+        if [ -e "$work/clean/$old" ]; then cp "$work/clean/$old" "$old"; else rm -f "$old"; fi
     done
-    cd "$work/tree" || exit 2
-    echo 'int bm_ok(void);' > include/bandmill/ok.h
-    echo '/* nothing */' > kernels/mix.h
-    for room in base model text sketch lsh io/json io/input pipeline/match backend backend/cpu backend/opencl; do
-        echo '#include <bandmill/ok.h>' > "src/$room/r_$(echo $room | tr / _).h"
-    done
-    printf '/* strcpy(a, b) and printf("x") in a comment */\n#include "base/r_base.h"\nconst char *t = "abort() exit(1)";\n' > src/model/m.c
-    echo '#include "cli/c.h"' > src/cli/c.c
-    echo '#include <bandmill/ok.h>' > src/cli/c.h
+    changed=
 }
 
-# expect RULE FILE LINES...: append the lines to FILE in a clean tree; the check must fail and name both.
-expect() {
-    rule=$1 file=$2
-    shift 2
-    clean_tree
-    mkdir -p "$(dirname "$file")"
-    for line in "$@"; do printf '%s\n' "$line" >> "$file"; done
+wrong() { failed=$((failed + 1)); printf '%s\n' "$@" | cut -c 1-300 | head -n 30; }
+
+# passes NAME COMMAND...: the check says that all is well.
+passes() {
+    name=$1
+    shift
     cases=$((cases + 1))
-    if out=$(sh "$here/check_layers.sh" "$work/tree") || ! printf '%s\n' "$out" | grep -q "$(basename "$file"):.*$rule"; then
-        printf 'not caught: %s in %s: %s\n  said: %s\n' "$rule" "$file" "$*" "$out"
-        failed=$((failed + 1))
+    out=$("$@" 2>&1) || wrong "refused, and should not be: $name" "$out"
+}
+
+# refuses NAME PATTERN COMMAND...: the check fails, with a line that matches.
+refuses() {
+    name=$1 pattern=$2
+    shift 2
+    cases=$((cases + 1))
+    if out=$("$@" 2>&1) || ! printf '%s\n' "$out" | grep -q -- "$pattern"; then
+        wrong "not caught: $name (by $pattern)" "  said: $out"
     fi
 }
 
-clean_tree
-if ! out=$(sh "$here/check_layers.sh" "$work/tree"); then
-    printf 'a clean tree was refused:\n%s\n' "$out"
-    failed=1
-fi
-expect layer src/cli/a.c '#include "base/r_base.h"'
-expect layer src/base/a.c '#include "text/r_text.h"'
-expect layer src/base/a.c '#include "model/r_model.h"'
-expect layer src/text/a.c '#include "sketch/r_sketch.h"'
-expect layer src/lsh/a.c '#include "io/input/r_io_input.h"'
-expect layer src/io/input/a.c '#include "backend/r_backend.h"'
-expect layer src/backend/opencl/a.c '#include "backend/cpu/r_backend_cpu.h"'
-expect layer src/backend/r_backend.h '#include "backend/cpu/r_backend_cpu.h"'
-expect layer src/pipeline/match/a.c '#include "cli/c.h"'
+# expect RULE FILE LINES...: append the lines to FILE in a clean tree; the checks of the sources must fail and name both.
+expect() {
+    rule=$1 file=$2
+    shift 2
+    restore
+    change "$file"
+    mkdir -p "${file%/*}"
+    for line in "$@"; do printf '%s\n' "$line" >> "$file"; done
+    case $rule in
+    parameters | fields | length | counts) check=check_counts.sh ;;
+    *) check=check_layers.sh ;;
+    esac
+    refuses "$file: $*" "${file##*/}:.*$rule" sh "$here/$check" "$tree"
+}
+# accept FILE LINES...: the same, and the checks must pass.
+accept() {
+    file=$1
+    shift
+    restore
+    change "$file"
+    for line in "$@"; do printf '%s\n' "$line" >> "$file"; done
+    passes "$file: $*" check_sources
+}
+check_sources() {
+    sh "$here/check_layers.sh" "$tree"
+    first=$?
+    sh "$here/check_counts.sh" "$tree" && [ $first -eq 0 ]
+}
+
+# edit ROOM COLUMN WORD: add the word to a row of the tree's table.
+edit() {
+    change src/rooms.tsv
+    awk -F '\t' -v OFS='\t' -v room="$1" -v column="$2" -v word="$3" '$1 == room { $column = $column == "" ? word : $column " " word } { print }' "$table" > src/rooms.tsv
+}
+
+# objects ROOT KIND: compile the files KIND_*.c into $work/KIND, and list them as PARTS (edges.sh).
+objects() {
+    mkdir -p "$work/$2"
+    files=$(find "$1/src" -name "$2_*.c")
+    # shellcheck disable=SC2086 # names hold no blanks
+    (cd "$work/$2" && "${CC:-cc}" -c -fPIC -fvisibility=hidden -I"$1" -I"$1/src" -I"$1/include" $files) || exit 2
+    for object in "$work/$2/$2"_*.o; do
+        room=${object##*/"$2"_}
+        printf 'object\t%s\t%s\n' "${room%.o}" "$object"
+    done
+}
+
+# ---- the rooms, all of them
+
+fresh_tree
+cp -r "$tree" "$work/clean"
+passes 'a clean tree' check_sources
+objects "$work/clean" u > "$work/parts"
+"${CC:-cc}" -shared -o "$work/libplanted.so" "$work/u/u_base.o" || exit 2
+printf 'shared\tbandmill\t%s\n' "$work/libplanted.so" >> "$work/parts"
+passes 'symbols of a clean tree' sh "$here/check_symbols.sh" "$tree" "$work/parts"
+passes 'links of a clean tree' sh "$here/check_links.sh" "$tree" "$work/parts"
+passes 'a clean tree has no circle' sh "$here/check_circles.sh" "$tree" "$work/parts"
+
+rows forbidden > "$work/forbidden"
+sh "$here/check_layers.sh" "$tree" > "$work/said" && wrong 'no include was refused'
+awk -F '\t' -v said="$work/said" '
+    BEGIN { while ((getline line < said) > 0) all = all "\n" line }
+    function refused(text) { return index(all, text) > 0 }
+    $2 ~ /^</ { n++; if (!refused("room " $1 " includes " $2)) { print "not caught: " $2 " in room " $1; bad++ }; next }
+    { n++ }
+    # In kernels/ a path is one below kernels/.
+    $1 == "kernels" { if (!refused("plant_kernels.h:" ++k ": include:")) { print "not caught: an include of " $2 " in kernels"; bad++ }; next }
+    !refused("/r_" $2 ".h\" of room " $2 "\n") || all !~ ("room " $1 " includes \"[a-z_/]*/r_" $2 "\\.h\" of room " $2) {
+        print "not caught: an include of room " $2 " in room " $1; bad++ }
+    END { print n " includes of other rooms and libraries, " bad + 0 " not caught"; exit bad > 0 || n < 100 }' "$work/forbidden" || failed=$((failed + 1))
+
+objects "$tree" plant > "$work/plants"
+cat "$work/parts" "$work/plants" > "$work/all"
+sh "$here/check_symbols.sh" "$tree" "$work/all" > "$work/said" && wrong 'no symbol was refused'
+awk -F '\t' -v said="$work/said" '
+    BEGIN { while ((getline line < said) > 0) all = all "\n" line }
+    $2 ~ /^<|^(public|kernels|program)$/ || $1 ~ /^(public|kernels|program)$/ { next }
+    { n++; text = $1 == "cli" ? "plant_cli: symbol: uses bm_of_" $2 " of " : "plant_" $1 ": symbol: room " $1 " uses bm_of_" $2 " of room " $2 }
+    !index(all, text) { print "not caught: a call of room " $2 " in room " $1; bad++ }
+    END { print n " calls of other rooms, " bad + 0 " not caught"; exit bad > 0 || n < 100 }' "$work/forbidden" || failed=$((failed + 1))
+while IFS='	' read -r kind room path; do
+    { cat "$work/parts"; printf '%s\t%s\t%s\n' "$kind" "$room" "$path"; } > "$work/one"
+    refuses "the linker: room $room" "room $room does not link" sh "$here/check_links.sh" "$tree" "$work/one" "$room"
+done < "$work/plants"
+
+rm -rf "${tree:?}"
+cp -r "$work/clean" "$tree"
+cd "$tree" || exit 2
+
+# ---- the table
+
+# planted_row RULE ROOM COLUMN WORD: the row of ROOM with one word more is refused.
+planted_row() {
+    restore
+    edit "$2" "$3" "$4"
+    refuses "the row of $2 with $4" "rooms\.tsv:.*: $1: .*$2" sh "$here/check_layers.sh" "$tree"
+}
+planted_row table base 3 sketch
+planted_row table cpu 3 opencl
+planted_row table sketch 3 sketch
+planted_row table lsh 3 attic
+planted_row table lsh 3 base
+planted_row table inmem 3 opencl
+planted_row table cli 3 base
+planted_row table lsh 4 zlib
+planted_row table lsh 4 curl
+restore
+edit cpu 3 lsh
+refuses 'a row that names a room in vain' 'unused: room cpu may see lsh' sh "$here/check_symbols.sh" "$tree" "$work/parts"
+
+# ---- symbols of libraries, and of the shared library
+
+# plant_symbols ROOM LINES...: an object more of that room.
+plant_symbols() {
+    room=$1
+    shift
+    printf '%s\n' "$@" > "$work/x.c"
+    "${CC:-cc}" -c -fPIC -o "$work/x.o" "$work/x.c" || exit 2
+    { cat "$work/parts"; printf 'object\t%s\t%s\n' "$room" "$work/x.o"; } > "$work/one"
+}
+restore
+echo 'int deflate(void) { return 0; }' > "$work/z.c"
+"${CC:-cc}" -shared -fPIC -o "$work/libz.so" "$work/z.c" || exit 2
+call='int deflate(void); int bm_x(void); int bm_x(void) { return deflate(); }'
+plant_symbols lsh "$call"
+printf 'library\tzlib\t%s\n' "$work/libz.so" >> "$work/one"
+refuses 'a call of zlib in lsh' 'src/lsh/x: library: uses deflate of zlib' sh "$here/check_symbols.sh" "$tree" "$work/one"
+plant_symbols io_output "$call"
+printf 'library\tzlib\t%s\n' "$work/libz.so" >> "$work/one"
+passes 'a call of zlib in io_output' sh "$here/check_symbols.sh" "$tree" "$work/one"
+plant_symbols text '#include <pthread.h>' 'int bm_x(void); int bm_x(void) { return pthread_self() != 0; }'
+refuses 'a thread in text' 'src/text/x: library: uses pthread_self of threads' sh "$here/check_symbols.sh" "$tree" "$work/one"
+"${CC:-cc}" -shared -fPIC -o "$work/libmore.so" "$work/u/u_base.o" "$work/z.c" || exit 2
+{ cat "$work/parts"; printf 'shared\tbandmill\t%s\n' "$work/libmore.so"; } > "$work/one"
+refuses 'an export that no header declares' 'export: declares no deflate' sh "$here/check_symbols.sh" "$tree" "$work/one"
+
+# What the room `program` declares is for the program, though it is not exported.
+restore
+plant_symbols cli 'int bm_of_base(void); int bm_x(void); int bm_x(void) { return bm_of_base(); }'
+refuses 'a call of what is not exported' 'src/cli/x: symbol: uses bm_of_base' sh "$here/check_symbols.sh" "$tree" "$work/one"
+refuses 'a link of what is not exported' 'room cli does not link' sh "$here/check_links.sh" "$tree" "$work/one" cli
+change src/program/more.h
+mkdir -p src/program
+echo 'int bm_of_base(void);' > src/program/more.h
+passes 'a call of what the room program declares' sh "$here/check_symbols.sh" "$tree" "$work/one"
+passes 'a link of what the room program declares' sh "$here/check_links.sh" "$tree" "$work/one" cli
+
+# ---- circles
+
+# circle NAME PATTERN FILE=LINE...: a tree of these files, and objects of its sources.
+circle() {
+    name=$1 pattern=$2
+    shift 2
+    restore
+    cp "$work/parts" "$work/one"
+    for pair in "$@"; do change "${pair%%=*}"; echo "${pair#*=}" >> "${pair%%=*}"; done
+    for pair in "$@"; do
+        file=${pair%%=*}
+        case $file in *.h) continue ;; esac
+        stem=${file##*/}
+        "${CC:-cc}" -c -fPIC -I"$tree/src" -I"$tree" -I"$tree/include" -o "$work/${stem%.c}.o" "$file" || exit 2
+        room=$(dirname "$file")
+        printf 'object\t%s\t%s\n' "${room##*/}" "$work/${stem%.c}.o" >> "$work/one"
+    done
+    refuses "$name" "$pattern" sh "$here/check_circles.sh" "$tree" "$work/one"
+}
+circle 'two files that include each other' 'src/lsh/b -> src/lsh/a: include' \
+    'src/lsh/a.h=int bm_a(void);' 'src/lsh/b.h=int bm_b(void);' 'src/lsh/a.c=#include "lsh/b.h"' 'src/lsh/b.c=#include "lsh/a.h"'
+circle 'two files that call each other' 'src/lsh/a -> src/lsh/b: bm_b' \
+    'src/lsh/a.c=int bm_b(void); int bm_a(void); int bm_a(void) { return bm_b(); }' \
+    'src/lsh/b.c=int bm_a(void); int bm_b(void); int bm_b(void) { return bm_a(); }'
+circle 'an include one way, a call the other' 'src/lsh/b -> src/lsh/a: bm_a' \
+    'src/lsh/b.h=int bm_b(void);' 'src/lsh/a.c=#include "lsh/b.h"' 'src/lsh/a.c=int bm_a(void); int bm_a(void) { return 1; }' \
+    'src/lsh/b.c=int bm_a(void); int bm_b(void); int bm_b(void) { return bm_a(); }'
+circle 'three rooms' 'circle of 3 units' \
+    'src/lsh/a.c=#include "text/b.h"' 'src/text/b.h=#include "sketch/c.h"' 'src/sketch/c.h=#include "lsh/a.h"' 'src/lsh/a.h=#pragma once'
+circle 'headers of kernels' 'kernels/a -> kernels/b: include' 'kernels/a.h=#include "b.h"' 'kernels/b.h=#include "a.h"'
+circle 'public headers' 'include/bandmill/b -> include/bandmill/a: include' \
+    'include/bandmill/a.h=#include <bandmill/b.h>' 'include/bandmill/b.h=#include <bandmill/a.h>'
+
+# ---- includes, calls, names
+
 expect layer src/text/a.c '  #  include <pthread.h>'
-expect layer src/text/a.c '#include <CL/cl.h>'
-expect layer src/pipeline/match/a.c '#include <zstd.h>'
+expect layer src/text/a.c '#include <unistd.h>'
 expect layer include/bandmill/a.h '#include <stdio.h>'
 expect layer src/odd/a.c 'int x;'
 expect include src/text/a.c '#include "text/missing.h"'
 expect include src/text/a.c '#include <bandmill/missing.h>'
+expect include src/text/a.c '#include "../lsh/r_lsh.h"'
+expect include kernels/a.h '#include "../src/lsh/r_lsh.h"'
 expect banned src/cli/a.c 'void f(char *a) { strcpy(a, "x"); }'
 expect banned src/io/input/a.c 'int f(char *a) { return atoi (a); }'
 expect library src/io/input/a.c '/* c */ void f(void) { printf("x"); }'
 expect library src/base/a.c 'void f(void) { abort(); }'
 expect library src/pipeline/match/a.c 'void f(void) { exit(1); }'
 expect library src/lsh/a.c 'void f(void) { fputs("x", stderr); }'
-expect unique src/io/input/m.c 'int x;'
+expect environment src/backend/opencl/a.c 'const char *f(void) { return getenv("HOME"); }'
+expect environment src/backend/opencl/cl_cache.c 'const char *f(void) { return getenv("PATH"); }'
+expect environment src/backend/opencl/cl_cache.c 'const char *f(const char *name) { return getenv(name); }'
+expect option src/io/input/a.c 'const char *t = "too long (--max-doc-bytes)";'
+expect option src/io/input/a.c 'const char *t = "--%s is needed";'
+expect unique src/io/input/u_lsh.c 'int x;'
 expect name src/io/input/util.c 'int x;'
 expect 'path of one machine' docs/a.md 'see /wor''k/x'
-long=$(awk 'BEGIN { for (i = 0; i < 501; i++) print "int x" i ";" }')
-expect length src/io/input/a.c "$long"
-long=$(awk 'BEGIN { print "void f(void)\n{"; for (i = 0; i < 90; i++) print "    g();"; print "}" }')
-expect length src/io/input/a.c "$long"
+accept src/backend/opencl/libraries_opencl.h '/* getenv("X"), "--x" */ #define T "a -- b"' '// exit(1)'
+tested='/* a.c -- x.'
+accept src/cli/a.c "$tested" ' *' ' * Tests: tests/cli/test_u_cli.c, tests/unit/lsh/test_u_lsh.c. */' 'const char *t = "--x";'
+accept src/backend/opencl/cl_cache.c "$tested" ' * Tests: tests/cli/test_u_cli.c */' 'void f(void) { g(getenv("XDG_CACHE_HOME"), getenv("HOME")); }'
+expect tested src/lsh/a.c 'int x;'
+expect tested src/lsh/a.c "$tested Nothing. */" '/* Tests: tests/cli/test_u_cli.c */'
+expect tested src/lsh/a.c "$tested" ' * Tests: tests/unit/lsh/test_gone.c */'
+expect tested src/lsh/a.c "$tested" ' * Tests: tests/cli/test_u_cli.c tests/unit/lsh/test_gone.c */'
+expect tested src/lsh/a.c "$tested" ' * Tests: src/lsh/u_lsh.c */'
 
-echo "$cases planted violations, $failed not caught"
+# ---- counts
+
+lines() { awk -v n="$1" -v before="$2" -v after="$3" 'BEGIN { print before; for (i = 0; i < n; i++) print "    x" i "();"; print after }'; }
+fields() { awk -v n="$1" 'BEGIN { for (i = 0; i < n; i++) printf "    int a%d;\n", i }'; }
+h=src/lsh/libraries_lsh.h
+expect parameters $h 'int f(int a, int b, int c, int d, int e, int g);'
+expect parameters $h 'static int f(int a, int b, int c,' '             int (*d)(int, int), int e[3], int g)' '{' '}'
+expect parameters $h 'BM_API BM_PRINTF(2, 3) const char *f(int a, int b, int c, int d, int e, int g, ...);'
+expect parameters $h 'struct s {' '    int (*f)(int a, int b, int c, int d, int e, int g);' '};'
+expect parameters $h 'typedef int (*f)(int, int, int, int, int, int);'
+expect parameters $h 'int f(int a, int (*g)(int, int, int, int, int, int));'
+expect parameters $h '#if X' 'int f(int a)' '#else' 'int f(int a, int b, int c, int d, int e, int g)' '#endif' '{' '}'
+expect parameters tests/unit/lsh/test_more.c 'static int f(int a, int b, int c, int d, int e, int g)' '{' '}'
+expect parameters include/bandmill/a.h 'extern "C" {' 'int f(int a, int b, int c, int d, int e, int g);' '}'
+accept $h 'int f(int a, int b, int (*c)(int, int, int), int d[2], int e);' '#define F(a, b, c, d, e, f) g(a)' \
+    'int f(const char *a, int b, int c, int d, int e, ...) __attribute__((format(printf, 1, 6)));' 'int x = f(1, 2, 3, 4, 5, 6);' \
+    'static int h(void)' '{' '    return f(1, 2, 3, 4, 5, 6);' '}' 'enum e { A, B, C, D, E, F, G };' "char q = '{', r = '\"';"
+accept kernels/a.cl 'kernel void f(int a, int b, int c, int d, int e, int g) {}'
+accept tests/unit/lsh/test_more.c 'Test(a, b, .c = 1, .d = 2, .e = 3, .f = 4)' '{' '}'
+expect fields $h 'struct s {' "$(fields 21)" '};'
+expect fields $h 'typedef struct s {' "$(fields 19)" '    int a, *b;' '} s;'
+expect fields $h 'struct s {' "$(fields 18)" '    union {' '        int a, b;' '        int c;' '    };' '};'
+expect fields $h 'struct s {' '    struct t {' "$(fields 21)" '    } t;' '};'
+accept $h 'struct s {' "$(fields 18)" '    struct {' '        int x, y, z;' '    } t;' '    int (*g)(int a, int b);' '};'
+expect length src/lsh/libraries_lsh.h "$(lines 500 'int a;' 'int b;')"
+expect length tests/unit/lsh/test_more.c "$(lines 600 'int a;' 'int b;')"
+expect length bench/more.c "$(lines 500 'int a;' 'int b;')"
+expect length $h "$(lines 75 'void f(void)\n{' '}')"
+accept $h "$(lines 74 'void f(void)\n{' '}')"
+accept tests/unit/lsh/test_more.c "$(lines 590 'int a;' 'int b;')"
+restore
+for n in 1 2 3 4 5 6 7 8 9 10 11; do change "src/lsh/part_$n.h"; lines 480 'int a;' 'int b;' > "src/lsh/part_$n.h"; done
+refuses 'a room of more than 5,000 lines' 'src/lsh:1: length: the room lsh' sh "$here/check_counts.sh" "$tree"
+expect counts $h 'int f(void)' '{' '    if (x) {' '}'
+expect counts $h 'int f(int a' ';'
+
+echo "$cases cases, $failed wrong"
 [ "$failed" -eq 0 ]

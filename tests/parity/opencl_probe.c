@@ -4,14 +4,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "backend/opencl/cl_probe.h"
+#include "backend/opencl/opencl_backend.h"
 
 int main(int argc, char **argv)
 {
     bm_error err = {0};
     if (argc != 4 || strcmp(argv[1], "__probe-opencl") != 0)
         return 2;
-    bm_status status = bm_device_probe(argv[2], argv[3], &err);
+    bm_status status = bm_backend_opencl_try(argv[2], argv[3], &err);
     if (status != BM_OK)
         fprintf(stderr, "%s\n", err.message);
     _exit(status == BM_OK ? 0 : 5); /* a driver's exit handlers have no say */

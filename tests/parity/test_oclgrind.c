@@ -49,7 +49,7 @@ static void read_log(char *out, size_t cap)
     cr_assert_eq(system(command), 0);
 }
 
-static void sign_clean(const char *shape, bm_scheme scheme, uint32_t perms, uint32_t bands,
+static void sign_clean(const char *family, bm_scheme scheme, uint32_t perms, uint32_t bands,
                        uint32_t rows)
 {
     static const uint32_t sizes[] = {0, 1, 3, 4, 9, 0, 40, 1100, 2, 6};
@@ -62,9 +62,11 @@ static void sign_clean(const char *shape, bm_scheme scheme, uint32_t perms, uint
     bm_error err = {0};
     bm_backend *backend = NULL;
     parity_batch batch;
+    const bm_device_settings settings = {.kernel_family = family};
+    cfg.settings = &settings;
     parity_make(&batch, &cfg, sizes, N, 4);
-    bm_status status = bm_cl_backend_open(
-        &cfg, &(bm_cl_open_options){.no_probe = true, .shape = shape}, &backend, &err);
+    bm_status status =
+        bm_cl_backend_open(&cfg, &(bm_cl_open_options){.no_probe = true}, &backend, &err);
     cr_assert_eq(status, BM_OK, "%s", err.message);
     cr_assert_not_null(strstr(backend->info.platform, "Oclgrind"), "the platform is %s",
                        backend->info.platform);
@@ -72,7 +74,7 @@ static void sign_clean(const char *shape, bm_scheme scheme, uint32_t perms, uint
     parity_forget(&batch);
     cr_assert_eq(backend->ops->submit(backend, &task, &err), BM_OK, "%s", err.message);
     cr_assert_eq(backend->ops->drain(backend, &err), BM_OK, "%s", err.message);
-    parity_compare(&batch, true, bands > 0, shape);
+    parity_compare(&batch, true, bands > 0, family);
     backend->ops->close(backend);
     parity_free(&batch);
 }
@@ -81,14 +83,14 @@ Test(oclgrind, finds_nothing_in_any_kernel)
 {
     char log[4096];
     begin();
-    static const char *const shapes[] = {"cpu", "gpu"};
+    static const char *const families[] = {"cpu", "gpu"};
     for (size_t s = 0; s < 2; ++s) { /* the known answers at open meet the split documents too */
         for (int scheme = BM_SCHEME_AFFINE32; scheme <= BM_SCHEME_OPH; ++scheme) {
-            sign_clean(shapes[s], (bm_scheme)scheme, 1, 1, 1);
-            sign_clean(shapes[s], (bm_scheme)scheme, 21, 4, 5);
-            sign_clean(shapes[s], (bm_scheme)scheme, 16, 0, 0);
+            sign_clean(families[s], (bm_scheme)scheme, 1, 1, 1);
+            sign_clean(families[s], (bm_scheme)scheme, 21, 4, 5);
+            sign_clean(families[s], (bm_scheme)scheme, 16, 0, 0);
         }
-        sign_clean(shapes[s], BM_SCHEME_OPH, 130, 13, 10);
+        sign_clean(families[s], BM_SCHEME_OPH, 130, 13, 10);
     }
     read_log(log, sizeof log);
     cr_assert_str_empty(log, "Oclgrind reports:\n%s", log);
@@ -99,23 +101,25 @@ Test(oclgrind, finds_nothing_in_the_kernels_of_texts)
 {
     char log[4096];
     begin();
-    static const char *const shapes[] = {"cpu", "gpu"};
+    static const char *const families[] = {"cpu", "gpu"};
     static const uint32_t ks[] = {
         [BM_SHINGLE_WORD] = 2, [BM_SHINGLE_CHAR] = 3, [BM_SHINGLE_BYTE] = 20};
     for (int kind = 0; kind < 3; ++kind)
         for (size_t s = 0; s < 2; ++s) {
             const bm_text_options text = {.shingle = (bm_shingle_kind)kind, .shingle_k = ks[kind]};
+            const bm_device_settings settings = {.kernel_family = families[s]};
             bm_backend_cfg cfg = {.sketch = {.perms = 4, .seed = 1},
                                   .bands = 1,
                                   .rows = 4,
                                   .text = &text,
+                                  .settings = &settings,
                                   .device = "opencl:0.0",
                                   .cache_dir = ""};
             bm_error err = {0};
             bm_backend *backend = NULL;
-            bm_status status = bm_cl_backend_open(
-                &cfg, &(bm_cl_open_options){.no_probe = true, .shape = shapes[s]}, &backend, &err);
-            cr_assert_eq(status, BM_OK, "%s, kind %d: %s", shapes[s], kind, err.message);
+            bm_status status =
+                bm_cl_backend_open(&cfg, &(bm_cl_open_options){.no_probe = true}, &backend, &err);
+            cr_assert_eq(status, BM_OK, "%s, kind %d: %s", families[s], kind, err.message);
             cr_assert_not_null(strstr(backend->info.platform, "Oclgrind"));
             cr_assert_gt(bm_cl_backend_checks(backend), 13u * (4 + 1));
             backend->ops->close(backend);
@@ -156,8 +160,11 @@ static void run_planted(const char *from, const char *to, char *log, size_t cap)
     cr_assert_eq(bm_cl_load(&api, &err), BM_OK, "%s", err.message);
     cr_assert_eq(bm_cl_device_find(&api, "opencl:0.0", &device, &err), BM_OK, "%s", err.message);
     cr_assert_not_null(strstr(device.info.platform, "Oclgrind"));
-    cr_assert_eq(bm_kernel_params_choose(&device.info, device.vendor, "gpu", &row, &err), BM_OK);
+    const bm_kernel_params_search search = {
+        .info = &device.info, .vendor = device.vendor, .family = "gpu"};
+    cr_assert_eq(bm_kernel_params_choose(&search, &row, &err), BM_OK);
     cr_assert_eq(bm_cl_kernel_shape(&device, &row, plan, &shape, &err), BM_OK);
+    shape.scheme = &bm_scheme_affine32;
     cl_int code;
     cl_context context = api.clCreateContext(NULL, 1, &device.id, NULL, NULL, &code);
     char *text = plant(from, to), options[256];
@@ -166,17 +173,23 @@ static void run_planted(const char *from, const char *to, char *log, size_t cap)
     snprintf(options, sizeof options,
              "-cl-std=CL1.2 -DBM_PERMS=16 -DBM_BANDS=2 -DBM_ROWS=8 -DBM_SPLIT_GROUP=8 -DBM_EACH=%u "
              "-DBM_TEAM=%u -DBM_TEAMS=%u -DBM_TILE=%u -DBM_UNROLL=%u",
-             shape.each, shape.team, shape.teams, shape.tile, shape.unroll);
+             shape.teams.each, shape.teams.team, shape.teams.teams, shape.teams.tile,
+             shape.teams.unroll);
     cr_assert_eq(api.clBuildProgram(program.program, 1, &device.id, options, NULL, NULL),
                  CL_SUCCESS);
     program.kernels[BM_CL_SIGN] = api.clCreateKernel(program.program, "bm_sign", &code);
     bm_backend_cfg cfg = {.sketch = {.perms = 16, .seed = 1}, .bands = 2, .rows = 8};
     parity_batch batch;
     parity_make(&batch, &cfg, sizes, 4, 4);
-    bm_scheme_params params = {.a = batch.right_words, .b = batch.right_words}; /* any */
-    bm_cl_stream stream = {
-        .api = &api, .device = &device, .program = &program, .shape = &shape, .context = context};
-    cr_assert_eq(bm_cl_stream_open(&stream, &params, &err), BM_OK);
+    bm_scheme_params params = {
+        .ops = shape.scheme, .perms = 16, .a = batch.right_words, .b = batch.right_words}; /* any */
+    bm_cl_stream stream = {.api = &api,
+                           .device = &device,
+                           .program = &program,
+                           .shape = &shape,
+                           .params = &params,
+                           .context = context};
+    cr_assert_eq(bm_cl_stream_open(&stream, &err), BM_OK);
     bm_sign_task task = parity_task(&batch, 0, 4, true, true);
     cr_assert_eq(bm_cl_stream_submit(&stream, &task, &err), BM_OK, "%s", err.message);
     cr_assert_eq(bm_cl_stream_wait(&stream, NULL, &err), BM_OK, "%s", err.message);

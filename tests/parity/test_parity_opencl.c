@@ -1,4 +1,4 @@
-/* Every OpenCL device here, in both shapes of the kernels, gives the words and keys of the scalar
+/* Every OpenCL device here, with both families of kernels, gives the words and keys of the scalar
  * reference.
  *
  * No device: the tests are skipped, with the reason. BANDMILL_REQUIRE_OPENCL=N: fewer than N
@@ -11,10 +11,12 @@
 
 #include "backend/opencl/cl_backend.h"
 #include "backend/opencl/cl_cache.h"
+#include "backend/opencl/cl_link_rate.h"
+#include "backend/opencl/opencl_backend.h"
 #include "base/memory.h"
 #include "tests/parity/parity_batch.h"
 
-static const char *const shapes[] = {"cpu", "gpu"};
+static const char *const families[] = {"cpu", "gpu"};
 
 typedef struct devices {
     bm_device_info *infos;
@@ -49,24 +51,24 @@ static devices find_devices(void)
     return d;
 }
 
-/* `limit` of a buffer, 0: the device's. staged: no memory is lent to the device. */
-static bm_backend *open_staged(const bm_backend_cfg *cfg, const char *shape, size_t limit,
+/* `limit` of a buffer, 0: the device's. staged: the device uses no memory of the task. */
+static bm_backend *open_staged(const bm_backend_cfg *cfg, const char *family, size_t limit,
                                bool staged)
 {
+    const bm_device_settings settings = {.kernel_family = family, .buffer_limit_bytes = limit};
+    bm_backend_cfg own = *cfg;
+    own.settings = &settings;
     bm_backend *backend = NULL;
     bm_error err = {0};
     bm_status status = bm_cl_backend_open(
-        cfg,
-        &(bm_cl_open_options){
-            .no_probe = true, .shape = shape, .limit_bytes = limit, .no_zero_copy = staged},
-        &backend, &err);
-    cr_assert_eq(status, BM_OK, "%s %s: %s", cfg->device, shape, err.message);
+        &own, &(bm_cl_open_options){.no_probe = true, .no_zero_copy = staged}, &backend, &err);
+    cr_assert_eq(status, BM_OK, "%s %s: %s", cfg->device, family, err.message);
     return backend;
 }
 
-static bm_backend *open_device(const bm_backend_cfg *cfg, const char *shape, size_t limit)
+static bm_backend *open_device(const bm_backend_cfg *cfg, const char *family, size_t limit)
 {
-    return open_staged(cfg, shape, limit, false);
+    return open_staged(cfg, family, limit, false);
 }
 
 static void sign(bm_backend *backend, bm_sign_task *task)
@@ -76,7 +78,7 @@ static void sign(bm_backend *backend, bm_sign_task *task)
     cr_assert_eq(backend->ops->wait(backend, task, &err), BM_OK, "%s", err.message);
 }
 
-/* Sizes that meet each path: none, one, quads not full, packed, a piece of its own, in parts. */
+/* Sizes that meet each path: none, one, quads not full, packed, a chunk of its own, in parts. */
 static size_t make_sizes(uint32_t *sizes, uint32_t longest)
 {
     static const uint32_t edges[] = {0,   1,    2,    3,    4, 5,    0,    0,    17,
@@ -109,10 +111,10 @@ static void check_scheme(const devices *d, bm_scheme scheme, uint32_t perms, uin
     for (size_t i = 0; i < d->n; ++i)
         for (size_t s = 0; s < 2; ++s) {
             char what[256];
-            snprintf(what, sizeof what, "%s, %s, %u permutations", d->infos[i].name, shapes[s],
+            snprintf(what, sizeof what, "%s, %s, %u permutations", d->infos[i].name, families[s],
                      perms);
             cfg.device = d->infos[i].spec;
-            bm_backend *backend = open_device(&cfg, shapes[s], 0);
+            bm_backend *backend = open_device(&cfg, families[s], 0);
             for (int wanted = 1; wanted < (bands > 0 ? 4 : 2); ++wanted) {
                 bm_sign_task task = parity_task(&batch, 0, n, wanted & 1, wanted & 2);
                 parity_forget(&batch);
@@ -187,10 +189,11 @@ Test(parity_opencl, rows_of_parameters_equal_the_reference)
             bm_backend *backend = NULL;
             bm_error err = {0};
             cfg.device = d.infos[i].spec;
-            cr_assert_eq(bm_cl_backend_open(&cfg,
-                                            &(bm_cl_open_options){.no_probe = true, .row = rows[r]},
-                                            &backend, &err),
-                         BM_OK, "%s: %s: %s", cfg.device, rows[r], err.message);
+            const bm_device_settings settings = {.kernel_params = rows[r]};
+            cfg.settings = &settings;
+            cr_assert_eq(
+                bm_cl_backend_open(&cfg, &(bm_cl_open_options){.no_probe = true}, &backend, &err),
+                BM_OK, "%s: %s: %s", cfg.device, rows[r], err.message);
             parity_forget(&batch);
             bm_sign_task task = parity_task(&batch, 0, DOCS, true, true);
             sign(backend, &task);
@@ -220,7 +223,7 @@ Test(parity_opencl, tasks_in_flight_end_in_order_and_a_prefix_of_permutations_is
         for (size_t s = 0; s < 2; ++s) {
             bm_error err = {0};
             cfg.device = d.infos[i].spec;
-            bm_backend *backend = open_device(&cfg, shapes[s], 0);
+            bm_backend *backend = open_device(&cfg, families[s], 0);
             bm_sign_task tasks[TASKS];
             parity_forget(&batch);
             for (size_t t = 0; t < TASKS; ++t) {
@@ -258,10 +261,10 @@ static void check_cut(bm_scheme scheme, uint64_t distinct)
     const size_t n = make_sizes(sizes, 100000);
     parity_make_few(&batch, &cfg, sizes, n, 8, distinct);
     for (size_t i = 0; i < d.n; ++i)
-        for (size_t s = 0; s < 3; ++s) { /* the third: the CPU's shape without loans */
+        for (size_t s = 0; s < 3; ++s) { /* the third: the CPU's family without zero copy */
             cfg.device = d.infos[i].spec;
-            bm_backend *backend =
-                open_staged(&cfg, shapes[s % 2], 65536, s == 2); /* 8,192 hashes a batch at most */
+            bm_backend *backend = open_staged(&cfg, families[s % 2], 65536,
+                                              s == 2); /* 8,192 hashes a batch at most */
             bm_sign_task task = parity_task(&batch, 0, n, true, true);
             parity_forget(&batch);
             sign(backend, &task);
@@ -400,5 +403,23 @@ Test(parity_opencl, a_device_that_is_not_there_is_a_device_error_that_names_it)
         cr_assert_null(backend);
         cr_assert_not_null(strstr(err.message, specs[i]), "%s", err.message);
     }
+    bm_free(d.infos);
+}
+
+Test(parity_opencl, the_rate_of_copies_is_measured_both_ways_and_needs_a_device_and_bytes)
+{
+    devices d = find_devices();
+    double up = 0, down = 0;
+    bm_error err = {0};
+    for (size_t i = 0; i < d.n; ++i) {
+        cr_assert_eq(bm_opencl_link_rate(d.infos[i].spec, 1 << 20, &up, &down, &err), BM_OK, "%s",
+                     err.message);
+        cr_assert(up > 1e6 && down > 1e6, "%s: %g and %g bytes a second", d.infos[i].name, up,
+                  down);
+    }
+    up = down = 7;
+    cr_assert_eq(bm_opencl_link_rate("opencl:99.0", 1 << 20, &up, &down, &err), BM_ERR_DEVICE);
+    cr_assert_eq(bm_opencl_link_rate("opencl:0.0", 0, &up, &down, &err), BM_ERR_USAGE);
+    cr_assert(up == 7 && down == 7, "after a failure outputs are as before");
     bm_free(d.infos);
 }

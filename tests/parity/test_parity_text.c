@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "backend/opencl/cl_backend.h"
+#include "backend/opencl/opencl_backend.h"
 #include "base/memory.h"
 #include "base/utf8.h"
 #include "sketch/scheme.h"
@@ -17,7 +18,7 @@
 
 enum { PERMS = 20, BANDS = 5, ROWS = 4 };
 
-static const char *const shapes[] = {"cpu", "gpu"};
+static const char *const families[] = {"cpu", "gpu"};
 
 typedef struct corpus {
     size_t n_docs, cap_docs, cap_texts;
@@ -102,8 +103,8 @@ static void add_random(corpus *c, uint64_t *state, size_t n, int kind)
     add_text(c, data, len);
 }
 
-/* Lengths that meet each path of the shapes: none, around K, packed, a piece of its own, in parts.
- */
+/* Lengths that meet each path of the shapes: none, around K, packed, a chunk of its own, in
+ * parts. */
 static corpus make_corpus(uint32_t k, uint64_t seed)
 {
     corpus c = {0};
@@ -157,8 +158,8 @@ static void make_result(result *r, const corpus *c, const bm_text_options *optio
                      BM_OK);
         const bm_str text = n_bad > 0 ? (bm_str){fixed.data, fixed.len} : c->texts[i];
         cr_assert_eq(bm_unit_text_add(shingler, text, &r->text, &err), BM_OK, "%s", err.message);
-        /* The exact path is quadratic: long documents by the fast one, which has tests of its own.
-         */
+        /* The exact path is quadratic: long documents by the fast one, which has tests of its
+         * own. */
         bm_status status = text.len < 4000 ? bm_shingler_add_exact(shingler, text, &r->right, &err)
                                            : bm_shingler_add(shingler, text, &r->right, &err);
         cr_assert_eq(status, BM_OK, "%s", err.message);
@@ -221,9 +222,10 @@ static bm_sign_task task_of(result *r, bool words, bool keys)
                           .n_shingles = r->counts};
 }
 
-static bm_backend *open_device(const char *spec, const bm_text_options *options, const char *shape,
+static bm_backend *open_device(const char *spec, const bm_text_options *options, const char *family,
                                size_t limit, bool staged)
 {
+    const bm_device_settings settings = {.kernel_family = family, .buffer_limit_bytes = limit};
     bm_backend *backend = NULL;
     bm_error err = {0};
     bm_backend_cfg cfg = {.sketch = {.perms = PERMS, .seed = 5},
@@ -231,14 +233,12 @@ static bm_backend *open_device(const char *spec, const bm_text_options *options,
                           .rows = ROWS,
                           .text = options,
                           .device = spec,
+                          .settings = &settings,
                           .cache_dir = ""};
     cr_assert_eq(bm_cl_backend_open(&cfg,
-                                    &(bm_cl_open_options){.no_probe = true,
-                                                          .shape = shape,
-                                                          .limit_bytes = limit,
-                                                          .no_zero_copy = staged},
+                                    &(bm_cl_open_options){.no_probe = true, .no_zero_copy = staged},
                                     &backend, &err),
-                 BM_OK, "%s %s: %s", spec, shape, err.message);
+                 BM_OK, "%s %s: %s", spec, family, err.message);
     return backend;
 }
 
@@ -256,9 +256,9 @@ static void check_options(const bm_device_info *infos, size_t n, const bm_text_o
                 continue;
             char what[256];
             bm_error err = {0};
-            snprintf(what, sizeof what, "%s, %s, kind %d, K %u", infos[i].name, shapes[s],
+            snprintf(what, sizeof what, "%s, %s, kind %d, K %u", infos[i].name, families[s],
                      options->shingle, options->shingle_k);
-            bm_backend *backend = open_device(infos[i].spec, options, shapes[s], 0, false);
+            bm_backend *backend = open_device(infos[i].spec, options, families[s], 0, false);
             cr_assert(backend->takes_text);
             for (int wanted = 1; wanted < 4; ++wanted) {
                 bm_sign_task task = task_of(&r, wanted & 1, wanted & 2);

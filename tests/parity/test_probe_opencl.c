@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "backend/backend.h"
+#include "backend/opencl/opencl_backend.h"
 #include "base/memory.h"
 
 static void shell(const char *format, const char *dir)
@@ -17,14 +17,16 @@ static void shell(const char *format, const char *dir)
 
 static bm_status open_and_close(const char *spec, const char *cache, bm_error *err)
 {
+    const bm_device_settings settings = {.probe_program = PROBE_PROGRAM};
     bm_backend_cfg cfg = {.sketch = {.perms = 24, .seed = 1},
                           .bands = 3,
                           .rows = 8,
                           .device = spec,
+                          .settings = &settings,
                           .cache_dir = cache};
     bm_backend *backend = NULL;
     bm_status status = bm_backend_opencl.open(&cfg, &backend, err);
-    bm_backend_opencl.close(backend);
+    bm_backend_close(backend);
     return status;
 }
 
@@ -53,7 +55,6 @@ Test(probe_opencl, every_device_opens_behind_a_probe)
     char dir[] = "/tmp/bandmill_probe_XXXXXX";
     size_t n;
     cr_assert_not_null(mkdtemp(dir));
-    setenv("BANDMILL_PROBE", PROBE_PROGRAM, 1);
     bm_device_info *devices = find("", &n);
     for (size_t i = 0; i < n; ++i) {
         bm_error err = {0};
@@ -71,7 +72,6 @@ Test(probe_opencl, a_broken_cache_of_pocl_is_an_error_not_an_abort)
     cr_assert_not_null(mkdtemp(dir));
     snprintf(ours, sizeof ours, "%s/ours", dir);
     setenv("POCL_CACHE_DIR", dir, 1);
-    setenv("BANDMILL_PROBE", PROBE_PROGRAM, 1);
     bm_device_info *devices = find("Portable", &n);
     bm_error err = {0};
     cr_assert_eq(open_and_close(devices[0].spec, ours, &err), BM_OK, "%s", err.message);

@@ -123,31 +123,57 @@ typedef struct variant {
     bool cancel;
 } variant;
 
-typedef bm_status (*run_fn)(const bm_job *job, bm_summary **out, bm_error *err);
+static bm_callbacks callbacks_of(const variant *v, atomic_int *asked)
+{
+    return (bm_callbacks){
+        .ctx = asked, .progress = on_progress, .cancelled = v->cancel ? stop_later : NULL};
+}
 
-static bm_status run_job(run_fn run, const variant *v, const char *output)
+static bm_status end_job(bm_status status, bm_summary *summary, const bm_error *err)
+{
+    if (status != BM_OK && status != BM_ERR_CANCELLED)
+        printf("%s\n", err->message);
+    bm_summary_free(summary);
+    return status;
+}
+
+static bm_status run_dedup(const variant *v, const char *output)
 {
     const char *paths[] = {input};
     bm_summary *summary = NULL;
     bm_error err = {0};
-    bm_job job;
+    bm_dedup_options options;
     atomic_int asked = 0;
-    bm_job_init(&job);
-    job.input.paths = paths;
-    job.input.n_paths = 1;
-    job.output = output;
-    job.force = job.band_keys = job.write_pairs = true;
-    job.device = v->device;
-    job.threads = v->threads;
-    job.batch_docs = v->batch_docs;
-    job.lsh.cluster = v->cluster;
-    job.callbacks = (bm_callbacks){
-        .ctx = &asked, .progress = on_progress, .cancelled = v->cancel ? stop_later : NULL};
-    bm_status status = run(&job, &summary, &err);
-    if (status != BM_OK && status != BM_ERR_CANCELLED)
-        printf("%s\n", err.message);
-    bm_summary_free(summary);
-    return status;
+    bm_dedup_options_init(&options);
+    options.input.paths = paths;
+    options.input.n_paths = 1;
+    options.output.path = output;
+    options.output.force = options.write_pairs = true;
+    options.device.device = v->device;
+    options.resources.threads = v->threads;
+    options.resources.batch_docs = v->batch_docs;
+    options.cluster = v->cluster;
+    options.callbacks = callbacks_of(v, &asked);
+    return end_job(bm_job_dedup(&options, &summary, &err), summary, &err);
+}
+
+static bm_status run_sign(const variant *v, const char *output)
+{
+    const char *paths[] = {input};
+    bm_summary *summary = NULL;
+    bm_error err = {0};
+    bm_sign_options options;
+    atomic_int asked = 0;
+    bm_sign_options_init(&options);
+    options.input.paths = paths;
+    options.input.n_paths = 1;
+    options.output.path = output;
+    options.output.force = options.band_keys = true;
+    options.device.device = v->device;
+    options.resources.threads = v->threads;
+    options.resources.batch_docs = v->batch_docs;
+    options.callbacks = callbacks_of(v, &asked);
+    return end_job(bm_job_sign(&options, &summary, &err), summary, &err);
 }
 
 static bool same_files(const char *x, const char *y, const char *name)
@@ -173,9 +199,7 @@ static void test_jobs(const char *device)
     for (int star = 0; star < 2; star++) {
         bm_cluster cluster = star ? BM_CLUSTER_STAR : BM_CLUSTER_COMPONENTS;
         variant alone = {"cpu", 1, 0, cluster, false}, crowd = {device, 5, 37, cluster, false};
-        check(run_job(bm_job_dedup, &alone, one) == BM_OK &&
-                  run_job(bm_job_dedup, &crowd, many) == BM_OK,
-              "dedup runs");
+        check(run_dedup(&alone, one) == BM_OK && run_dedup(&crowd, many) == BM_OK, "dedup runs");
         for (size_t i = 0; i < 4; i++)
             check(same_files(one, many, dedup_names[i]), dedup_names[i]);
     }
@@ -183,12 +207,11 @@ static void test_jobs(const char *device)
     path_in_root(many, "sign_many");
     variant alone = {"cpu", 1, 0, BM_CLUSTER_COMPONENTS, false},
             crowd = {device, 5, 37, BM_CLUSTER_COMPONENTS, false};
-    check(run_job(bm_job_sign, &alone, one) == BM_OK && run_job(bm_job_sign, &crowd, many) == BM_OK,
-          "sign runs");
+    check(run_sign(&alone, one) == BM_OK && run_sign(&crowd, many) == BM_OK, "sign runs");
     for (size_t i = 0; i < 3; i++)
         check(same_files(one, many, sign_names[i]), sign_names[i]);
     crowd.cancel = true;
-    check(run_job(bm_job_sign, &crowd, many) == BM_ERR_CANCELLED, "a cancelled job says so");
+    check(run_sign(&crowd, many) == BM_ERR_CANCELLED, "a cancelled job says so");
     check(same_files(one, many, "signatures.npy"), "and leaves what was there");
 }
 
@@ -331,19 +354,19 @@ static void test_pairs(void)
         const char *paths[] = {input}, *outputs[] = {one, many};
         for (int run = 0; run < 2; run++) {
             bm_summary *summary = NULL;
-            bm_job job;
-            bm_job_init(&job);
-            job.input.paths = paths;
-            job.input.n_paths = 1;
-            job.output = outputs[run];
-            job.force = true;
-            job.device = "cpu";
-            job.threads = run == 0 ? 1 : 5;
-            job.batch_docs = run == 0 ? 0 : 37;
-            job.all_candidates = i % 2 == 0;
-            job.sample = i < 2 ? 0 : 1500;
-            job.lsh.threshold = .6;
-            check(bm_job_pairs(&job, &summary, NULL) == BM_OK, "pairs runs");
+            bm_pairs_options options;
+            bm_pairs_options_init(&options);
+            options.input.paths = paths;
+            options.input.n_paths = 1;
+            options.output.path = outputs[run];
+            options.output.force = true;
+            options.device.device = "cpu";
+            options.resources.threads = run == 0 ? 1 : 5;
+            options.resources.batch_docs = run == 0 ? 0 : 37;
+            options.candidates = i % 2 == 0 ? BM_CANDIDATES_ALL : BM_CANDIDATES_LSH;
+            options.sample = i < 2 ? 0 : 1500;
+            options.bands.threshold = .6;
+            check(bm_job_pairs(&options, &summary, NULL) == BM_OK, "pairs runs");
             bm_summary_free(summary);
         }
         char command[512];
@@ -357,7 +380,7 @@ static void *second_job(void *arg)
     char out[128];
     path_in_root(out, "second");
     variant v = {"cpu", 2, 100, BM_CLUSTER_STAR, false};
-    *(bm_status *)arg = run_job(bm_job_dedup, &v, out);
+    *(bm_status *)arg = run_dedup(&v, out);
     return NULL;
 }
 
@@ -369,7 +392,7 @@ static void test_two_jobs(void)
     path_in_root(out, "first");
     variant v = {"cpu", 2, 100, BM_CLUSTER_COMPONENTS, false};
     pthread_create(&thread, NULL, second_job, &status);
-    check(run_job(bm_job_dedup, &v, out) == BM_OK, "a job beside another");
+    check(run_dedup(&v, out) == BM_OK, "a job beside another");
     pthread_join(thread, NULL);
     check(status == BM_OK, "the other");
 }
@@ -387,16 +410,16 @@ int main(void)
     test_all_pairs();
     test_all_pairs_in_file();
     test_pairs();
-    bm_device_info *devices;
-    size_t n;
-    if (bm_devices_list(&devices, &n, NULL, 0, NULL) == BM_OK) {
-        for (size_t i = 1; i < n; i++) {
+    bm_device_list *devices;
+    if (bm_device_list_open(&devices, NULL) == BM_OK) {
+        for (size_t i = 1; i < bm_device_list_count(devices); i++) {
+            const bm_device_info *device = bm_device_list_at(devices, i);
             char both[64];
-            snprintf(both, sizeof both, "cpu,%s", devices[i].spec);
-            if (devices[i].usable)
+            snprintf(both, sizeof both, "cpu,%s", device->spec);
+            if (device->usable)
                 test_jobs(both);
         }
-        bm_devices_free(devices);
+        bm_device_list_close(devices);
     }
     check(atomic_load(&n_progress) > 0, "progress was told");
     char command[128];

@@ -4,12 +4,14 @@
  * only, and its scratch (a block of premixed hashes, one padded signature: 8 KiB) lies on its own
  * stack, so any number of threads may submit at once and nothing is allocated. Band keys follow
  * each document's minima while these are in the first-level cache. */
+#include "backend/cpu/cpu_backend.h"
+
 #include <stdalign.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "backend/backend.h"
+#include "backend/cpu/native_table.h"
 #include "backend/cpu/sign_loops.h"
 #include "base/error.h"
 #include "base/memory.h"
@@ -19,10 +21,10 @@
 
 typedef struct cpu_backend {
     bm_backend base;
-    const bm_sign_loops *loops;
     bm_scheme_params params; /* of the words in use */
-    bm_oph_plan oph;         /* bins 0: another scheme */
-    bm_key_plan keys;        /* bands 0: none */
+    const bm_native_ops *ops;
+    bm_native_choice choice;
+    bm_key_plan keys; /* bands 0: none */
 } cpu_backend;
 
 void bm_backend_cpu_info(const char *cpu, bm_device_info *out)
@@ -70,9 +72,27 @@ static void cpu_close(bm_backend *backend)
         return;
     cpu_backend *cpu = (cpu_backend *)backend;
     bm_scheme_params_reset(&cpu->params);
-    bm_oph_plan_reset(&cpu->oph);
     bm_key_plan_reset(&cpu->keys);
     bm_free(cpu);
+}
+
+/* What signing needs: the scheme's coefficients, and the loops for it. */
+static bm_status choose(cpu_backend *cpu, const bm_backend_cfg *cfg, bm_isa isa, bm_error *err)
+{
+    cpu->choice = (bm_native_choice){bm_sign_loops_find(isa), &cpu->params};
+    if (cpu->choice.loops == NULL)
+        return bm_fail(err, BM_ERR_UNSUPPORTED, "this build has no %s loops", bm_isa_name(isa));
+    bm_status status = bm_scheme_draw(&cfg->sketch, &cpu->params, err);
+    if (status == BM_OK)
+        status = bm_scheme_plan(&cpu->params, err);
+    if (status != BM_OK)
+        return status;
+    cpu->params.perms = perms_used(cfg);
+    cpu->ops = bm_native_find(cpu->params.ops);
+    if (cpu->ops == NULL)
+        return bm_fail(err, BM_ERR_UNSUPPORTED, "the native CPU has no loops for %s",
+                       cpu->params.ops->name);
+    return cfg->bands > 0 ? bm_key_plan_init(cfg->bands, cfg->rows, &cpu->keys, err) : BM_OK;
 }
 
 static bm_status cpu_open(const bm_backend_cfg *cfg, bm_backend **out, bm_error *err)
@@ -83,23 +103,14 @@ static bm_status cpu_open(const bm_backend_cfg *cfg, bm_backend **out, bm_error 
         status = check_bands(cfg, err);
     if (status != BM_OK)
         return status;
-    const bm_sign_loops *loops = bm_sign_loops_find(isa);
-    if (loops == NULL)
-        return bm_fail(err, BM_ERR_UNSUPPORTED, "this build has no %s loops", bm_isa_name(isa));
     cpu_backend *cpu = bm_alloc_zero(1, sizeof *cpu);
     if (cpu == NULL)
         return bm_fail_nomem(err, sizeof *cpu);
-    status = bm_scheme_draw(&cfg->sketch, &cpu->params, err);
-    if (status == BM_OK && cfg->sketch.scheme == BM_SCHEME_OPH)
-        status = bm_oph_plan_init(&cpu->params, &cpu->oph, err);
-    cpu->params.perms = perms_used(cfg);
-    if (status == BM_OK && cfg->bands > 0)
-        status = bm_key_plan_init(cfg->bands, cfg->rows, &cpu->keys, err);
+    status = choose(cpu, cfg, isa, err);
     if (status != BM_OK) {
         cpu_close(&cpu->base);
         return status;
     }
-    cpu->loops = loops;
     cpu->base.ops = &bm_backend_cpu;
     cpu->base.parallel = true;
     cpu->base.depth = 1;
@@ -130,35 +141,28 @@ static void mix(mixed *m, size_t doc, uint64_t begin)
             doc++;
         m->end = offsets[doc + 1];
     }
-    const uint64_t *hashes = m->task->hashes + begin;
-    const size_t n = (size_t)(m->end - begin);
-    if (m->cpu->oph.bins > 0)
-        m->cpu->loops->oph_hash(&m->cpu->params, hashes, n, m->block);
-    else
-        m->cpu->loops->premix(hashes, n, m->block);
+    m->cpu->ops->mix(&m->cpu->choice, m->task->hashes + begin, (size_t)(m->end - begin), m->block);
 }
 
 /* The words of a document (perms_padded of them, aligned). */
 static void sign_document(mixed *m, size_t doc, uint32_t *words)
 {
     const cpu_backend *cpu = m->cpu;
-    const bool oph = cpu->oph.bins > 0;
+    const bm_native_ops *ops = cpu->ops;
     const uint64_t begin = m->task->offsets[doc], end = m->task->offsets[doc + 1];
-    if (oph || begin == end)
+    if (begin == end) {
         memset(words, 0xFF, cpu->params.perms_padded * sizeof *words);
+        return;
+    }
     for (uint64_t at = begin; at < end;) {
         if (at >= m->end)
             mix(m, doc, at);
-        const uint32_t *block = m->block + (at - m->begin);
         const size_t n = (size_t)((end < m->end ? end : m->end) - at);
-        if (oph)
-            bm_oph_fill(cpu->oph.bins, block, n, words);
-        else
-            cpu->loops->minima(&cpu->params, block, n, at > begin, words);
+        ops->fold(&cpu->choice, m->block + (at - m->begin), n, at > begin, words);
         at += n;
     }
-    if (oph)
-        bm_oph_densify(&cpu->oph, &cpu->loops->oph, words);
+    if (ops->finish != NULL)
+        ops->finish(&cpu->choice, words);
 }
 
 static void document_keys(const cpu_backend *cpu, const uint32_t *words, bool empty, uint64_t *keys)
@@ -166,7 +170,7 @@ static void document_keys(const cpu_backend *cpu, const uint32_t *words, bool em
     if (empty)
         memset(keys, 0xFF, cpu->keys.bands * sizeof *keys);
     else
-        cpu->loops->band_keys(&cpu->keys, words, keys);
+        cpu->choice.loops->band_keys(&cpu->keys, words, keys);
 }
 
 static bm_status cpu_submit(bm_backend *backend, bm_sign_task *task, bm_error *err)

@@ -1,7 +1,7 @@
 /* oph_bins.h -- what the scheme oph needs beside its hash: filling bins, and donors for empty ones.
  *
- *     hashes (64 bit) --oph_hash--> block (32 bit, L1) --fill--> words, some empty --densify-->
- *     words
+ *     hashes (64 bit) --oph_hash--> block (32 bit, L1) --fill--> words, some empty
+ *                                                      --densify--> words
  *
  * The hash and the two loops of an instruction set are in its sign_<set>.c; the rest is plain C,
  * for no set has a scatter with a minimum. */

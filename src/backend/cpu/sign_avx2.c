@@ -3,10 +3,12 @@
  * 16 registers hold the minima and both coefficients of 4 vectors (32 permutations a pass) beside
  * the broadcast shingle and temporaries; the premixed block is read again for each pass, one
  * broadcast load for 12 operations. What bounds it: Zen runs 3 operations a vector on 4 pipes, 0.75
- * cycles; Intel's multiply is two operations on ports 0 and 1, so 4 on 3 pipes. */
+ * cycles; Intel's multiply is two operations on ports 0 and 1, so 4 on 3 pipes.
+ *
+ * Tests: tests/unit/cpu/test_sign_loops.c, tests/unit/cpu/test_oph_bins.c */
 #include <immintrin.h>
 
-#include "backend/cpu/sign_loops.h"
+#include "backend/cpu/sign_loops_row.h"
 #include "kernels/affine32.h"
 #include "kernels/oph.h"
 

@@ -7,10 +7,12 @@
  * another; nor does IFMA help, whose 52-bit lanes are half as many. What bounds it: Zen 4 runs a
  * 512-bit operation as two halves, multiplies on two of its four vector pipes, so 6 halves on 4
  * pipes are 1.5 cycles a register; Intel issues the multiply as two on port 0, 4 operations on
- * ports 0 and 5, 2 cycles. */
+ * ports 0 and 5, 2 cycles.
+ *
+ * Tests: tests/unit/cpu/test_sign_loops.c, tests/unit/cpu/test_oph_bins.c */
 #include <immintrin.h>
 
-#include "backend/cpu/sign_loops.h"
+#include "backend/cpu/sign_loops_row.h"
 #include "kernels/affine32.h"
 #include "kernels/oph.h"
 

@@ -2,10 +2,12 @@
  *
  * 32 registers hold the minima and both coefficients of 8 vectors (32 permutations a pass). The
  * multiply-add takes its shingle from a lane of a register that holds four of them, so a load
- * serves four shingles and nothing is broadcast. */
+ * serves four shingles and nothing is broadcast.
+ *
+ * Tests: tests/cross/neon_check.c */
 #include <arm_neon.h>
 
-#include "backend/cpu/sign_loops.h"
+#include "backend/cpu/sign_loops_row.h"
 #include "kernels/affine32.h"
 #include "kernels/oph.h"
 
@@ -141,8 +143,8 @@ static void neon_oph_best(const bm_oph_plan *plan, const uint16_t *donors, uint3
     }
 }
 
-/* Four words at a time: each lane of the comparison gives its own bit, and the lanes are added up.
- */
+/* Four words at a time: each lane of the comparison gives its own bit, and the lanes are added
+ * up. */
 static uint64_t neon_oph_empty(const uint32_t *words)
 {
     static const uint32_t bits[4] = {1, 2, 4, 8};

@@ -1,10 +1,12 @@
 /* sign_scalar.c -- the loops in plain C, for any processor.
  *
  * 16 permutations a pass: their minima and coefficients are small arrays of constant length, which
- * a compiler keeps in registers and, where the baseline allows, turns into vectors by itself. */
+ * a compiler keeps in registers and, where the baseline allows, turns into vectors by itself.
+ *
+ * Tests: tests/unit/cpu/test_sign_loops.c, tests/unit/cpu/test_oph_bins.c */
 #include <string.h>
 
-#include "backend/cpu/sign_loops.h"
+#include "backend/cpu/sign_loops_row.h"
 #include "kernels/affine32.h"
 #include "kernels/oph.h"
 

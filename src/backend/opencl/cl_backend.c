@@ -1,20 +1,23 @@
 /* cl_backend.c -- an OpenCL device as a backend: what happens at open, and in which order.
  *
- *     load the loader | find the device | tune | probe | context | program: cache, else build |
- * known answers | store in the cache
+ *     load the loader | find the device | kernel parameters | trial run | context |
+ *     program: cache, else build | known answers | store in the cache
  *
  * A cached program that does not load or gives wrong answers is made again from source. No compiled
- * program is used, and none is stored, before its known answers were right. */
+ * program is used, and none is stored, before its known answers were right.
+ *
+ * Tests: tests/parity/test_parity_opencl.c */
 #include "backend/opencl/cl_backend.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "backend/opencl/cl_probe.h"
 #include "backend/opencl/cl_selftest.h"
+#include "backend/opencl/cl_stream.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "sketch/scheme.h"
 
 #define MIN_BATCH ((size_t)256 << 10)
 #define MAX_BATCH ((size_t)16 << 20)
@@ -23,7 +26,7 @@ typedef struct cl_backend {
     bm_backend base;
     bm_cl_api api;
     bm_cl_device device;
-    bm_kernel_params row;
+    bm_kernel_params kernel_params;
     bm_cl_shape shape;
     bm_cl_cache cache;
     bm_scheme_params params;
@@ -32,8 +35,15 @@ typedef struct cl_backend {
     bm_cl_stream stream;
     bool was_cached;
     uint32_t n_checks;
-    const bm_callbacks *callbacks; /* during open only */
+    /* During open only: */
+    const bm_device_settings *settings; /* NULL: all as usual */
+    const bm_callbacks *callbacks;
 } cl_backend;
+
+static bm_cl_target target_of(const cl_backend *be)
+{
+    return (bm_cl_target){&be->api, be->context, &be->device, &be->shape};
+}
 
 static void warn(const cl_backend *be, const char *what, const bm_error *why)
 {
@@ -54,11 +64,11 @@ static bm_status program_from_cache(cl_backend *be, bm_cl_key key)
     bm_error why = {0};
     if (bm_cl_cache_load(&be->cache, key, &binary, &len, &why) != BM_OK)
         return BM_NOT_FOUND;
-    bm_status status = bm_cl_program_load(&be->api, be->context, &be->device, &be->shape, binary,
-                                          len, &be->program, &why);
+    const bm_cl_target target = target_of(be);
+    bm_status status = bm_cl_program_load(&target, binary, len, &be->program, &why);
     bm_free(binary);
     if (status == BM_OK)
-        status = bm_cl_selftest(&be->stream, &be->params, &be->n_checks, &why);
+        status = bm_cl_selftest(&be->stream, &be->n_checks, &why);
     if (status == BM_OK) {
         be->was_cached = true;
         return BM_OK;
@@ -89,10 +99,10 @@ static bm_status make_program(cl_backend *be, bm_error *err)
     const bm_cl_key key = bm_cl_program_key(&be->device, &be->shape);
     if (program_from_cache(be, key) == BM_OK)
         return BM_OK;
-    bm_status status =
-        bm_cl_program_build(&be->api, be->context, &be->device, &be->shape, &be->program, err);
+    const bm_cl_target target = target_of(be);
+    bm_status status = bm_cl_program_build(&target, &be->program, err);
     if (status == BM_OK)
-        status = bm_cl_selftest(&be->stream, &be->params, &be->n_checks, err);
+        status = bm_cl_selftest(&be->stream, &be->n_checks, err);
     if (status == BM_OK)
         program_to_cache(be, key);
     return status;
@@ -110,16 +120,14 @@ static bm_status make_context(cl_backend *be, const bm_cl_open_options *options,
                                 .device = &be->device,
                                 .program = &be->program,
                                 .shape = &be->shape,
+                                .params = &be->params,
                                 .context = be->context,
                                 .profile = options->profile,
                                 .zero_copy = !options->no_zero_copy};
-    bm_status status = bm_cl_stream_open(&be->stream, &be->params, err);
-    const char *limit = getenv("BANDMILL_CL_LIMIT");
-    size_t bytes = options->limit_bytes > 0 ? options->limit_bytes
-                   : limit != NULL          ? strtoull(limit, NULL, 10)
-                                            : 0;
+    bm_status status = bm_cl_stream_open(&be->stream, err);
+    const uint64_t bytes = be->settings != NULL ? be->settings->buffer_limit_bytes : 0;
     if (bytes >= BM_CL_MIN_LIMIT && bytes < be->stream.limit_bytes) {
-        be->stream.limit_bytes = bytes;
+        be->stream.limit_bytes = (size_t)bytes;
         bm_cl_stream_cut(&be->stream);
     }
     return status;
@@ -130,7 +138,7 @@ static bm_status cl_submit(bm_backend *backend, bm_sign_task *task, bm_error *er
     cl_backend *be = (cl_backend *)backend;
     if (task->keys != NULL && be->shape.bands == 0)
         return bm_fail(err, BM_ERR_INTERNAL, "keys are wanted from a backend without bands");
-    if (task->text != NULL && !be->shape.text)
+    if (task->text != NULL && !be->shape.text.used)
         return bm_fail(err, BM_ERR_UNSUPPORTED, "%s was not opened for texts", be->base.info.spec);
     if (task->keys == NULL && task->words == NULL && task->text == NULL)
         return BM_OK;
@@ -175,7 +183,7 @@ static void describe(cl_backend *be)
     const size_t most = (size_t)be->stream.cut.max_units * 4;
     be->base.ops = &backend_ops;
     be->base.parallel = false;
-    be->base.takes_text = be->shape.text;
+    be->base.takes_text = be->shape.text.used;
     be->base.depth = BM_CL_DEPTH;
     be->base.batch_hashes = batch < most ? batch : most;
     be->base.info = be->device.info;
@@ -186,30 +194,50 @@ static uint32_t perms_used(const bm_backend_cfg *cfg)
     return cfg->perms_used > 0 ? cfg->perms_used : cfg->sketch.perms;
 }
 
-/* The row: given, or by the table; and what it comes to. */
-static bm_status tune(cl_backend *be, const bm_cl_open_options *options, const uint32_t plan[3],
-                      bm_error *err)
+/* The kernel parameters: given, or by the table; and what they come to. */
+static bm_status choose_kernels(cl_backend *be, const bm_backend_cfg *cfg, bm_error *err)
 {
-    const char *shape = options->shape, *row = options->row;
-    if (shape == NULL && row == NULL) {
-        shape = getenv("BANDMILL_CL_SHAPE");
-        row = getenv("BANDMILL_CL_ROW");
-    }
+    const uint32_t plan[3] = {perms_used(cfg), cfg->bands, cfg->rows};
+    const bm_device_settings none = {0};
+    const bm_device_settings *settings = cfg->settings != NULL ? cfg->settings : &none;
+    const char *row = settings->kernel_params;
+    const bm_kernel_params_search search = {.info = &be->device.info,
+                                            .vendor = be->device.vendor,
+                                            .family = settings->kernel_family,
+                                            .path = settings->tuning_path};
     bm_status status = BM_OK;
     if (row == NULL)
-        status = bm_kernel_params_choose(&be->device.info, be->device.vendor, shape, &be->row, err);
-    else if (!bm_kernel_params_parse(row, &be->row))
+        status = bm_kernel_params_choose(&search, &be->kernel_params, err);
+    else if (!bm_kernel_params_parse(row, &be->kernel_params))
         status = bm_fail(err, BM_ERR_USAGE, "bad row of kernel parameters: %.100s (expected %s)",
                          row, bm_kernel_params_header);
-    return status == BM_OK ? bm_cl_kernel_shape(&be->device, &be->row, plan, &be->shape, err)
-                           : status;
+    if (status == BM_OK)
+        status = bm_cl_kernel_shape(&be->device, &be->kernel_params, plan, &be->shape, err);
+    if (status != BM_OK)
+        return status;
+    if (cfg->text != NULL && bm_text_batch_able(cfg->text))
+        be->shape.text =
+            (bm_cl_text_shape){true, (uint32_t)cfg->text->shingle, cfg->text->shingle_k};
+    return BM_OK;
 }
 
-/* Everything up to a context, and the probe. */
+/* What the scheme draws. */
+static bm_status draw(cl_backend *be, const bm_backend_cfg *cfg, bm_error *err)
+{
+    bm_status status = bm_scheme_draw(&cfg->sketch, &be->params, err);
+    if (status == BM_OK)
+        status = bm_scheme_plan(&be->params, err);
+    if (status != BM_OK)
+        return status;
+    be->params.perms = perms_used(cfg); /* the first so many of those drawn */
+    be->shape.scheme = be->params.ops;
+    return BM_OK;
+}
+
+/* Everything up to a context, and the trial run. */
 static bm_status prepare(cl_backend *be, const bm_backend_cfg *cfg,
                          const bm_cl_open_options *options, bm_error *err)
 {
-    const uint32_t plan[3] = {perms_used(cfg), cfg->bands, cfg->rows};
     bm_error why = {0};
     bm_status status = bm_cl_load(&be->api, err);
     if (status == BM_ERR_UNSUPPORTED)
@@ -218,19 +246,11 @@ static bm_status prepare(cl_backend *be, const bm_backend_cfg *cfg,
     if (status == BM_OK)
         status = bm_cl_device_find(&be->api, cfg->device, &be->device, err);
     if (status == BM_OK)
-        status = tune(be, options, plan, err);
-    be->shape.scheme = cfg->sketch.scheme;
-    if (status == BM_OK && cfg->text != NULL && bm_text_batch_able(cfg->text)) {
-        be->shape.text = true;
-        be->shape.text_kind = (uint32_t)cfg->text->shingle;
-        be->shape.text_k = cfg->text->shingle_k;
-    }
+        status = choose_kernels(be, cfg, err);
     if (status == BM_OK)
-        status = bm_scheme_draw(&cfg->sketch, &be->params, err);
-    if (status == BM_OK)
-        be->params.perms = plan[0]; /* the first so many of those drawn */
+        status = draw(be, cfg, err);
     if (status == BM_OK && !options->no_probe)
-        status = bm_cl_probe_run(cfg, options, be->device.info.name, err);
+        status = bm_cl_probe_run(cfg, &be->kernel_params, be->device.info.name, err);
     if (status == BM_OK && options->after_probe != NULL)
         options->after_probe(options->after_probe_ctx);
     if (status == BM_OK && bm_cl_cache_open(&be->cache, cfg->cache_dir, &why) != BM_OK)
@@ -254,12 +274,14 @@ bm_status bm_cl_backend_open(const bm_backend_cfg *cfg, const bm_cl_open_options
     if (be == NULL)
         return bm_fail_nomem(err, sizeof *be);
     be->cache.fd = -1;
+    be->settings = cfg->settings;
     be->callbacks = cfg->callbacks;
     bm_status status = prepare(be, cfg, options, err);
     if (status == BM_OK)
         status = make_context(be, options, err);
     if (status == BM_OK)
         status = make_program(be, err);
+    be->settings = NULL;
     be->callbacks = NULL;
     bm_cl_cache_close(&be->cache);
     if (status != BM_OK) {
@@ -277,9 +299,9 @@ double bm_cl_backend_kernel_seconds(const bm_backend *backend)
     return ((const cl_backend *)backend)->stream.kernel_seconds;
 }
 
-const bm_kernel_params *bm_cl_backend_row(const bm_backend *backend)
+const bm_kernel_params *bm_cl_backend_kernel_params(const bm_backend *backend)
 {
-    return &((const cl_backend *)backend)->row;
+    return &((const cl_backend *)backend)->kernel_params;
 }
 
 bm_status bm_cl_backend_effect(const bm_backend *backend, const bm_kernel_params *row, char *out,
@@ -291,12 +313,14 @@ bm_status bm_cl_backend_effect(const bm_backend *backend, const bm_kernel_params
     bm_status status = bm_cl_kernel_shape(&be->device, row, plan, &s, err);
     if (status != BM_OK)
         return status;
-    int n =
-        s.gpu ? snprintf(out, cap, "gpu %u %u %u %u %u", s.each, s.team, s.teams, s.tile, s.unroll)
-              : snprintf(out, cap, "cpu %u %u %u %u", s.lanes, s.acc, s.passes, s.zero_copy);
+    const bm_cl_teams *g = &s.teams;
+    const bm_cl_vectors *c = &s.vectors;
+    int n = s.gpu ? snprintf(out, cap, "gpu %u %u %u %u %u", g->each, g->team, g->teams, g->tile,
+                             g->unroll)
+                  : snprintf(out, cap, "cpu %u %u %u %u", c->lanes, c->acc, c->passes, s.zero_copy);
     if (n > 0 && (size_t)n < cap)
-        snprintf(out + n, cap - (size_t)n, " %u %u %u %u", s.pack_units, s.whole_units,
-                 s.part_units, s.batch_kilo_hashes);
+        snprintf(out + n, cap - (size_t)n, " %u %u %u %u", s.chunk.pack, s.chunk.whole,
+                 s.chunk.part, s.batch_kilo_hashes);
     return BM_OK;
 }
 

@@ -2,13 +2,15 @@
  *
  * Devices are numbered by platform and by place in the platform, in the order in which the loader
  * gives them. A platform that fails to answer has no devices and is named in the note (PoCL without
- * a cache directory answers -1); the others are still listed. */
+ * a cache directory answers -1); the others are still listed.
+ *
+ * Tests: tests/parity/test_parity_opencl.c, tests/fault/device_faults.sh */
 #include "backend/opencl/cl_device.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "backend/backend.h"
+#include "backend/opencl/opencl_backend.h"
 #include "base/error.h"
 #include "base/memory.h"
 
@@ -63,14 +65,12 @@ static void judge(const bm_cl_api *api, cl_device_id id, bm_device_info *info)
         info->usable = true;
 }
 
-static void describe(const bm_cl_api *api, cl_platform_id platform, cl_device_id id, uint32_t p,
-                     uint32_t d, bm_cl_device *out)
+/* What is known of a device; its platform, its id and its spec are set. */
+static void describe(const bm_cl_api *api, bm_cl_device *out)
 {
-    memset(out, 0, sizeof *out);
-    out->platform = platform;
-    out->id = id;
+    const cl_platform_id platform = out->platform;
+    const cl_device_id id = out->id;
     bm_device_info *info = &out->info;
-    snprintf(info->spec, sizeof info->spec, "opencl:%u.%u", p, d);
     platform_text(api, platform, CL_PLATFORM_NAME, info->platform, sizeof info->platform);
     platform_text(api, platform, CL_PLATFORM_VERSION, out->platform_version,
                   sizeof out->platform_version);
@@ -121,8 +121,9 @@ static void visit_devices(const bm_cl_api *api, visit_fn visit, void *ctx, char 
             continue;
         }
         for (cl_uint d = 0; d < n && d < MAX_DEVICES; ++d) {
-            bm_cl_device device;
-            describe(api, platforms[p], ids[d], p, d, &device);
+            bm_cl_device device = {.platform = platforms[p], .id = ids[d]};
+            snprintf(device.info.spec, sizeof device.info.spec, "opencl:%u.%u", p, d);
+            describe(api, &device);
             if (!visit(ctx, &device))
                 return;
         }

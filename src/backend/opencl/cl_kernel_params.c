@@ -95,9 +95,8 @@ void bm_kernel_params_name(bm_kernel_params *row, const bm_device_info *info)
 /* --- look-up --- */
 
 typedef struct search {
-    const bm_device_info *info;
-    const char *vendor, *force;
-    bool any_type; /* with `force`: a row for every device and vendor fits, whatever its type */
+    bm_kernel_params_search what;
+    bool any_type; /* with a family: a row for every device and vendor fits, whatever its type */
     int best;      /* 0: none yet */
     bm_kernel_params *out;
 } search;
@@ -110,14 +109,16 @@ static bool contains(const char *text, const char *part)
 /* How well a row fits: 0 not at all, else higher is more exact. */
 static int fit(const search *s, const bm_kernel_params *row)
 {
+    const bm_kernel_params_search *what = &s->what;
     const bool any = strcmp(row->type, "*") == 0;
-    if (s->force != NULL && strcmp(row->shape, s->force) != 0)
+    if (what->family != NULL && strcmp(row->shape, what->family) != 0)
         return 0;
-    if (!contains(s->info->name, row->device) ||
-        !(contains(s->vendor, row->vendor) || contains(s->info->platform, row->vendor)))
+    if (!contains(what->info->name, row->device) ||
+        !(contains(what->vendor, row->vendor) || contains(what->info->platform, row->vendor)))
         return 0;
-    if (!any && strcmp(row->type, type_name(s->info->kind)) != 0)
-        return s->force != NULL && s->any_type && row->device[0] == '*' && row->vendor[0] == '*';
+    if (!any && strcmp(row->type, type_name(what->info->kind)) != 0)
+        return what->family != NULL && s->any_type && row->device[0] == '*' &&
+               row->vendor[0] == '*';
     return 1 + !any + 2 * (row->vendor[0] != '*') + 4 * (row->device[0] != '*');
 }
 
@@ -190,14 +191,13 @@ static const char *our_file(void)
     return "";
 }
 
-bm_status bm_kernel_params_choose(const bm_device_info *info, const char *vendor, const char *force,
-                                  bm_kernel_params *out, bm_error *err)
+bm_status bm_kernel_params_choose(const bm_kernel_params_search *what, bm_kernel_params *out,
+                                  bm_error *err)
 {
-    const char *path = getenv("BANDMILL_TUNING");
-    search s = {.info = info, .vendor = vendor, .force = force, .out = out};
+    search s = {.what = *what, .out = out};
     bm_status status = BM_OK;
-    if (path != NULL && path[0] != '\0')
-        status = look_up_file(&s, path, err);
+    if (what->path != NULL && what->path[0] != '\0')
+        status = look_up_file(&s, what->path, err);
     if (status != BM_OK || s.best > 0)
         return status;
     s.any_type = true;
@@ -206,6 +206,6 @@ bm_status bm_kernel_params_choose(const bm_device_info *info, const char *vendor
         return bm_fail(err, BM_ERR_INTERNAL, TUNING_FILE ":%llu: bad row", (unsigned long long)bad);
     if (s.best == 0)
         return bm_fail(err, BM_ERR_INTERNAL, TUNING_FILE ": no row fits (shape %s)",
-                       force != NULL ? force : "any");
+                       what->family != NULL ? what->family : "any");
     return BM_OK;
 }

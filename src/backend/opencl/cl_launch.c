@@ -1,6 +1,8 @@
-/* cl_launch.c -- a table says which arguments each kernel takes and how large its grid is; one loop
- * sets and starts them. At most six kernels a batch: words of split documents to all ones, hashes
- * of texts, their counts, the work_items, empty bins (oph) and keys of split documents. */
+/* cl_launch.c -- a table says which arguments each kernel takes; one loop sets them and starts it.
+ * At most six kernels a batch: words of split documents to all ones, hashes of texts, their counts,
+ * the chunks, then of split documents what the scheme does at their end, and their keys.
+ *
+ * Tests: tests/parity/test_parity_opencl.c, tests/parity/test_oclgrind.c */
 #include "backend/opencl/cl_launch.h"
 
 #include "backend/opencl/cl_text.h"
@@ -36,23 +38,22 @@ static const struct {
 };
 
 bm_cl_layout bm_cl_layout_of(const bm_cl_plan *plan, const bm_cl_shape *shape,
-                             const bm_sign_task *task, bool with_hashes, bool with_keys,
-                             bool with_words)
+                             const bm_sign_task *task, bm_cl_parts parts)
 {
     bm_cl_layout at = {0};
     const size_t unit_bytes = shape->unit == 4 ? 16 : 8;
-    size_t hashes = with_hashes ? ((size_t)bm_cl_plan_units(plan) * unit_bytes + 15) / 16 : 0;
+    size_t hashes = parts.hashes ? ((size_t)bm_cl_plan_units(plan) * unit_bytes + 15) / 16 : 0;
     if (task->text != NULL)
         hashes = bm_cl_text_layout(plan, task->text, &at);
     const size_t offsets = (plan->n_docs + 1 + 3) / 4;
     const size_t split = (plan->n_split + 3) / 4;
-    const size_t key_uints = with_keys ? plan->n_docs * shape->bands * 2 : 0;
-    const size_t word_uints = with_words ? plan->n_docs * shape->perms : 0;
+    const size_t key_uints = parts.keys ? plan->n_docs * shape->bands * 2 : 0;
+    const size_t word_uints = parts.words ? plan->n_docs * shape->perms : 0;
     at.offsets_at = (uint32_t)hashes;
-    at.pieces_at = (uint32_t)(hashes + offsets);
-    at.split_at = (uint32_t)(hashes + offsets + plan->n_work_items);
-    at.in_bytes = (hashes + offsets + plan->n_work_items + split) * 16;
-    at.words_at = with_words ? (uint32_t)key_uints : 0;
+    at.chunks_at = (uint32_t)(hashes + offsets);
+    at.split_at = (uint32_t)(hashes + offsets + plan->n_chunks);
+    at.in_bytes = (hashes + offsets + plan->n_chunks + split) * 16;
+    at.words_at = parts.words ? (uint32_t)key_uints : 0;
     at.out_bytes = (key_uints + word_uints) * sizeof(uint32_t);
     return at;
 }
@@ -63,7 +64,7 @@ static void grid_of(bm_cl_kernel_id id, const bm_cl_shape *shape, const bm_cl_pl
 {
     if (id == BM_CL_SIGN || id == BM_CL_TEXT_HASH || id == BM_CL_TEXT_COUNT) {
         *local = shape->group;
-        *global = plan->n_work_items * shape->group;
+        *global = plan->n_chunks * shape->group;
         return;
     }
     *local = shape->split_group;
@@ -87,7 +88,7 @@ static cl_int set_argument(const bm_cl_stream *stream, const bm_cl_slot *slot,
                            argument what)
 {
     const cl_uint4 at = {
-        .s = {layout->offsets_at, layout->pieces_at, layout->split_at, layout->words_at}};
+        .s = {layout->offsets_at, layout->chunks_at, layout->split_at, layout->words_at}};
     const cl_uint want_keys = slot->want_keys;
     const cl_uint n_split = (cl_uint)slot->plan.n_split;
     const cl_uint4 text = {.s = {layout->docs_at, layout->bases_at, layout->starts_at,
@@ -96,13 +97,13 @@ static cl_int set_argument(const bm_cl_stream *stream, const bm_cl_slot *slot,
     case ARG_HASHES:
         return slot->text
                    ? set_mem(stream->api, kernel, index, slot->hashes.mem, NULL)
-                   : set_mem(stream->api, kernel, index, slot->lent_hashes.mem, slot->in.device);
+                   : set_mem(stream->api, kernel, index, slot->task_hashes.mem, slot->in.device);
     case ARG_IN:
         return set_mem(stream->api, kernel, index, slot->in.device, NULL);
     case ARG_WORDS:
-        return set_mem(stream->api, kernel, index, slot->lent_words.mem, slot->out.device);
+        return set_mem(stream->api, kernel, index, slot->task_words.mem, slot->out.device);
     case ARG_KEYS:
-        return set_mem(stream->api, kernel, index, slot->lent_keys.mem, slot->out.device);
+        return set_mem(stream->api, kernel, index, slot->task_keys.mem, slot->out.device);
     case ARG_COEF:
         return stream->api->clSetKernelArg(kernel, index, sizeof(cl_mem), &stream->coef);
     case ARG_LAYOUT:
@@ -135,8 +136,8 @@ static cl_int launch_one(bm_cl_stream *stream, bm_cl_slot *slot, const bm_cl_lay
     size_t global, local;
     grid_of(id, stream->shape, &slot->plan, &global, &local);
     cl_event *event = stream->profile && id == BM_CL_SIGN ? &slot->kernel : NULL;
-    return stream->api->clEnqueueNDRangeKernel(slot->queue, kernel, 1, NULL, &global, &local, 0,
-                                               NULL, event);
+    return stream->api->clEnqueueNDRangeKernel(slot->queue.commands, kernel, 1, NULL, &global,
+                                               &local, 0, NULL, event);
 }
 
 cl_int bm_cl_launch(bm_cl_stream *stream, bm_cl_slot *slot, const bm_cl_layout *layout)
@@ -151,7 +152,7 @@ cl_int bm_cl_launch(bm_cl_stream *stream, bm_cl_slot *slot, const bm_cl_layout *
         code = launch_one(stream, slot, layout, BM_CL_TEXT_COUNT);
     if (code == CL_SUCCESS)
         code = launch_one(stream, slot, layout, BM_CL_SIGN);
-    if (code == CL_SUCCESS && split && stream->shape->scheme == BM_SCHEME_OPH)
+    if (code == CL_SUCCESS && split && stream->shape->scheme->device.fills)
         code = launch_one(stream, slot, layout, BM_CL_SPLIT_FILL);
     if (code == CL_SUCCESS && split && slot->want_keys)
         code = launch_one(stream, slot, layout, BM_CL_SPLIT_KEYS);

@@ -2,23 +2,19 @@
 #ifndef BM_BACKEND_OPENCL_CL_LAUNCH_H
 #define BM_BACKEND_OPENCL_CL_LAUNCH_H
 
-#include "backend/opencl/cl_stream.h"
+#include "backend/opencl/cl_slot.h"
 
-/* Where the parts of a batch lie in its buffers (kernels/band_keys.cl, kernels/text_hash.cl). */
-typedef struct bm_cl_layout {
-    uint32_t docs_at, bases_at, starts_at;    /* of texts: quads into `in`; the text at 0 */
-    uint32_t offsets_at, pieces_at, split_at; /* quads into `in`; hashes or text, if there, at 0 */
-    uint32_t words_at;                        /* uints into `out`; keys, if there, at 0 */
-    size_t in_bytes, out_bytes;
-} bm_cl_layout;
+/* What of a batch lies in its buffers, beside offsets, chunks and texts. */
+typedef struct bm_cl_parts {
+    bool hashes, keys, words;
+} bm_cl_parts;
 
-/* The layout of a plan of `task`, with room for its texts or, if `hashes`, its hashes, and for keys
- * and words, or not. */
+/* The layout of a plan of `task`, with room for its texts, if it has any, and for `parts`. */
 bm_cl_layout bm_cl_layout_of(const bm_cl_plan *plan, const bm_cl_shape *shape,
-                             const bm_sign_task *task, bool hashes, bool keys, bool words);
+                             const bm_sign_task *task, bm_cl_parts parts);
 
-/* Enqueue the kernels of a slot's batch on its queue. With stream->profile the event of bm_sign is
- * kept in the slot. */
+/* Enqueue the kernels of a slot's batch on its queue. With stream->profile the event of bm_sign
+ * stays in the slot. */
 cl_int bm_cl_launch(bm_cl_stream *stream, bm_cl_slot *slot, const bm_cl_layout *layout);
 
 #endif

@@ -1,4 +1,6 @@
-/* cl_link_rate.c -- a plain copy over the link, by the host's clock, from enqueue to finish. */
+/* cl_link_rate.c -- a plain copy over the link, by the host's clock, from enqueue to finish.
+ *
+ * Tests: tests/parity/test_parity_opencl.c */
 #include "backend/opencl/cl_link_rate.h"
 
 #include <stdlib.h>
@@ -17,26 +19,25 @@ static int by_value(const void *x, const void *y)
     return (a > b) - (a < b);
 }
 
-static cl_int copy_once(const bm_cl_api *api, cl_command_queue queue, bm_cl_buffer *buffer,
-                        size_t bytes, bool up)
+static cl_int copy_once(const bm_cl_queue *queue, bm_cl_buffer *buffer, size_t bytes, bool up)
 {
     cl_event event = NULL;
-    cl_int code = up ? bm_cl_buffer_end_write(api, queue, buffer, bytes, NULL)
-                     : bm_cl_buffer_begin_read(api, queue, buffer, 0, bytes, &event);
+    cl_int code = up ? bm_cl_buffer_end_write(queue, buffer, bytes, NULL)
+                     : bm_cl_buffer_begin_read(queue, buffer, 0, bytes, &event);
     if (code == CL_SUCCESS)
-        code = api->clFinish(queue);
+        code = queue->api->clFinish(queue->commands);
     if (event != NULL)
-        api->clReleaseEvent(event);
+        queue->api->clReleaseEvent(event);
     return code;
 }
 
-static cl_int median_rate(const bm_cl_api *api, cl_command_queue queue, bm_cl_buffer *buffer,
-                          size_t bytes, bool up, double *rate)
+static cl_int median_rate(const bm_cl_queue *queue, bm_cl_buffer *buffer, size_t bytes, bool up,
+                          double *rate)
 {
     double seconds[REPEATS];
     for (int i = -1; i < REPEATS; ++i) { /* -1: to warm up */
         double begin = bm_clock_seconds();
-        cl_int code = copy_once(api, queue, buffer, bytes, up);
+        cl_int code = copy_once(queue, buffer, bytes, up);
         if (code != CL_SUCCESS)
             return code;
         if (i >= 0)
@@ -53,33 +54,32 @@ static bm_status measure(const bm_cl_api *api, const bm_cl_device *device, size_
 {
     const char *call = "clCreateContext";
     cl_int code = CL_SUCCESS;
-    cl_command_queue queue = NULL;
+    bm_cl_queue queue = {.api = api, .max_alloc = device->info.max_alloc_bytes};
     bm_cl_buffer buffer = {.unified = false}; /* a pinned twin, whatever the device */
-    cl_context context = api->clCreateContext(NULL, 1, &device->id, NULL, NULL, &code);
+    queue.context = api->clCreateContext(NULL, 1, &device->id, NULL, NULL, &code);
     if (code == CL_SUCCESS) {
         call = "clCreateCommandQueue";
-        queue = api->clCreateCommandQueue(context, device->id, 0, &code);
+        queue.commands = api->clCreateCommandQueue(queue.context, device->id, 0, &code);
     }
     if (code == CL_SUCCESS) {
         call = "clCreateBuffer";
-        code =
-            bm_cl_buffer_reserve(api, context, queue, &buffer, bytes, device->info.max_alloc_bytes);
+        code = bm_cl_buffer_reserve(&queue, &buffer, bytes);
     }
     if (code == CL_SUCCESS) {
         memset(buffer.host, 0x5A, bytes); /* pages that exist */
         call = "clEnqueueWriteBuffer";
-        code = median_rate(api, queue, &buffer, bytes, true, &rates[0]);
+        code = median_rate(&queue, &buffer, bytes, true, &rates[0]);
     }
     if (code == CL_SUCCESS) {
         call = "clEnqueueReadBuffer";
-        code = median_rate(api, queue, &buffer, bytes, false, &rates[1]);
+        code = median_rate(&queue, &buffer, bytes, false, &rates[1]);
     }
-    if (queue != NULL) {
-        bm_cl_buffer_release(api, queue, &buffer);
-        api->clReleaseCommandQueue(queue);
+    if (queue.commands != NULL) {
+        bm_cl_buffer_release(&queue, &buffer);
+        api->clReleaseCommandQueue(queue.commands);
     }
-    if (context != NULL)
-        api->clReleaseContext(context);
+    if (queue.context != NULL)
+        api->clReleaseContext(queue.context);
     return code == CL_SUCCESS ? BM_OK : bm_cl_fail(err, code, call);
 }
 

@@ -2,7 +2,9 @@
  *
  * Each backend opens the library itself; the dynamic linker counts. RTLD_NODELETE keeps it mapped
  * after the last close: drivers leave threads and exit handlers behind, which must not lose their
- * code. */
+ * code.
+ *
+ * Tests: tests/parity/test_parity_opencl.c, tests/fault/device_faults.sh */
 #include "backend/opencl/cl_load.h"
 
 #include <dlfcn.h>

@@ -10,26 +10,35 @@
  *
  *     PROGRAM __probe-opencl DEVICE CACHE_DIR
  *
- * and must call bm_device_probe with the two, print the error as one line on stderr, and leave with
- * _exit(bm_status_exit_code(status)). It is $BANDMILL_PROBE if that is set ("" means: none), else
- * the running program if its file is named `bandmill`; any other program goes on without a probe.
- * DEVICE is "opencl:P.D@SCHEME,PERMS,BANDS,ROWS,SEED", and where texts are to be cut "+KIND:K"
- * behind it (bm_text_options.shingle, shingle_k); CACHE_DIR "" means none. */
+ * and must call bm_backend_opencl_try with the two, print the error as one line on stderr, and
+ * leave with _exit(bm_status_exit_code(status)). It is bm_device_settings.probe_program ("" means:
+ * none), else the running program if its file is named `bandmill`; any other program goes on
+ * without a probe. CACHE_DIR "" means none. DEVICE says all that decides what is built (one line;
+ * what is in brackets may be missing):
+ *
+ *     opencl:P.D@SCHEME,PERMS,BANDS,ROWS,SEED[+KIND:K][/LIMIT][=PARAMS]
+ *
+ * KIND, K: bm_text_options.shingle, .shingle_k, where texts are to be cut. LIMIT: bytes of a
+ * buffer. PARAMS: a row of kernel parameters (cl_kernel_params.h). */
 #ifndef BM_BACKEND_OPENCL_CL_PROBE_H
 #define BM_BACKEND_OPENCL_CL_PROBE_H
 
 #include <bandmill/status.h>
 
-#include "backend/opencl/cl_backend.h"
+#include "backend/backend.h"
+#include "backend/opencl/cl_kernel_params.h"
 
-/* In the child: open the device without a probe and close it again. */
-BM_API bm_status bm_device_probe(const char *device, const char *cache_dir, bm_error *err);
+#define BM_CL_PROBE_SECONDS 120.0                          /* where no limit is set */
+#define BM_CL_PROBE_TEXT    (BM_KERNEL_PARAMS_TEXT + 160u) /* bytes of DEVICE, at most */
 
-/* In the parent: run the probe for what `cfg` opens and wait, at most options->probe_seconds, or
- * $BANDMILL_PROBE_SECONDS, or 120. A row that is given is passed on as $BANDMILL_CL_ROW. BM_OK: it
- * succeeded, or there is no program to run. BM_ERR_DEVICE: it failed, died or hung; the message
- * says how. `name`: the device's, for the message. */
-bm_status bm_cl_probe_run(const bm_backend_cfg *cfg, const bm_cl_open_options *options,
-                          const char *name, bm_error *err);
+/* Filled with DEVICE. `row` NULL: the device's own parameters. */
+void bm_cl_probe_device(const bm_backend_cfg *cfg, const bm_kernel_params *row,
+                        char out[BM_CL_PROBE_TEXT]);
+
+/* Run the probe for what `cfg` opens, with these kernel parameters, and wait, at most
+ * settings->probe_seconds. BM_OK: it succeeded, or there is no program to run. BM_ERR_DEVICE: it
+ * failed, died or hung; the message says how. `name`: the device's, for the message. */
+bm_status bm_cl_probe_run(const bm_backend_cfg *cfg, const bm_kernel_params *row, const char *name,
+                          bm_error *err);
 
 #endif

@@ -1,9 +1,13 @@
 /* cl_program.c -- from embedded files to kernels.
  *
  * The files go to the compiler as separate strings, each behind a #line, so that its log names
- * them. What differs between programs is in the options alone. */
+ * them. What differs between programs is in the options alone.
+ *
+ * Tests: tests/parity/test_parity_opencl.c, tests/unit/opencl/test_cl_kernel_tune.c */
 #include "backend/opencl/cl_program.h"
 
+#include <assert.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -35,18 +39,14 @@ typedef struct source {
 /* The files of a program, in order; how many. */
 static size_t files_of(const bm_cl_shape *shape, const char *names[MAX_FILES])
 {
-    const bool oph = shape->scheme == BM_SCHEME_OPH;
+    const bm_scheme_device *scheme = &shape->scheme->device;
     size_t n = 0;
     names[n++] = "affine32.h";
     names[n++] = "band_keys.cl";
-    if (oph) {
-        names[n++] = "oph.h";
-        names[n++] = "oph_donors.cl";
-        names[n++] = shape->gpu ? "sign_oph_gpu.cl" : "sign_oph_cpu.cl";
-    } else {
-        names[n++] = shape->gpu ? "sign_gpu.cl" : "sign_cpu.cl";
-    }
-    if (shape->text) {
+    for (size_t i = 0; scheme->files[i] != NULL; ++i)
+        names[n++] = scheme->files[i];
+    names[n++] = shape->gpu ? scheme->sign_gpu : scheme->sign_cpu;
+    if (shape->text.used) {
         names[n++] = "xxh3.h";
         names[n++] = "text_hash.cl";
         names[n++] = "text_count.cl";
@@ -75,50 +75,65 @@ static bm_status assemble(const bm_cl_shape *shape, source *out, bm_error *err)
     return BM_OK;
 }
 
-static void options_of(const bm_cl_shape *s, char out[OPTIONS_SIZE])
+typedef struct options {
+    char text[OPTIONS_SIZE];
+    size_t len;
+} options;
+
+BM_PRINTF(2, 3) static void add_option(options *out, const char *format, ...)
 {
-    int n = snprintf(out, OPTIONS_SIZE,
-                     "-cl-std=CL1.2 -DBM_PERMS=%u -DBM_BANDS=%u -DBM_ROWS=%u -DBM_SPLIT_GROUP=%u",
-                     s->perms, s->bands, s->rows, s->split_group);
-    if (s->text)
-        n += snprintf(out + n, OPTIONS_SIZE - (size_t)n,
-                      " -DBM_TEXT_KIND=%u -DBM_TEXT_K=%u -DBM_TEXT_GROUP=%u%s", s->text_kind,
-                      s->text_k, s->group, s->gpu ? "" : " -DBM_TEXT_BYTES");
+    va_list args;
+    va_start(args, format);
+    const int n = vsnprintf(out->text + out->len, OPTIONS_SIZE - out->len, format, args);
+    va_end(args);
+    assert(n >= 0 && (size_t)n < OPTIONS_SIZE - out->len);
+    out->len += (size_t)n;
+}
+
+static options options_of(const bm_cl_shape *s)
+{
+    options out = {.len = 0};
+    add_option(&out, "-cl-std=CL1.2 -DBM_PERMS=%u -DBM_BANDS=%u -DBM_ROWS=%u -DBM_SPLIT_GROUP=%u",
+               s->perms, s->bands, s->rows, s->split_group);
+    if (s->text.used)
+        add_option(&out, " -DBM_TEXT_KIND=%u -DBM_TEXT_K=%u -DBM_TEXT_GROUP=%u%s", s->text.kind,
+                   s->text.k, s->group, s->gpu ? "" : " -DBM_TEXT_BYTES");
     if (s->gpu)
-        snprintf(out + n, OPTIONS_SIZE - (size_t)n,
-                 " -DBM_EACH=%u -DBM_TEAM=%u -DBM_TEAMS=%u -DBM_TILE=%u -DBM_UNROLL=%u", s->each,
-                 s->team, s->teams, s->tile, s->unroll);
+        add_option(&out, " -DBM_EACH=%u -DBM_TEAM=%u -DBM_TEAMS=%u -DBM_TILE=%u -DBM_UNROLL=%u",
+                   s->teams.each, s->teams.team, s->teams.teams, s->teams.tile, s->teams.unroll);
     else
-        snprintf(out + n, OPTIONS_SIZE - (size_t)n, " -DBM_LANES=%u -DBM_ACC=%u -DBM_PASSES=%u",
-                 s->lanes, s->acc, s->passes);
+        add_option(&out, " -DBM_LANES=%u -DBM_ACC=%u -DBM_PASSES=%u", s->vectors.lanes,
+                   s->vectors.acc, s->vectors.passes);
+    if (s->scheme->device.options != NULL)
+        add_option(&out, " %s", s->scheme->device.options);
+    return out;
 }
 
 bm_cl_key bm_cl_program_key(const bm_cl_device *device, const bm_cl_shape *shape)
 {
     bm_cl_key key = {0};
     source src;
-    char options[OPTIONS_SIZE];
     if (assemble(shape, &src, NULL) == BM_OK)
         for (cl_uint i = 0; i < src.n; ++i)
             key = bm_cl_key_add(key, src.text[i], src.len[i]);
-    options_of(shape, options);
-    const char *const texts[] = {options,        device->info.platform, device->platform_version,
+    const options built = options_of(shape);
+    const char *const texts[] = {built.text,     device->info.platform, device->platform_version,
                                  device->vendor, device->info.name,     device->info.driver};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; ++i)
         key = bm_cl_key_add(key, texts[i], strlen(texts[i]));
     return key;
 }
 
-static bm_status create_kernels(const bm_cl_api *api, const bm_cl_shape *shape, bm_cl_program *out,
-                                bm_error *err)
+static bm_status create_kernels(const bm_cl_target *target, bm_cl_program *out, bm_error *err)
 {
+    const bm_cl_shape *shape = target->shape;
     for (int i = 0; i < BM_CL_N_KERNELS; ++i) {
         if ((i == BM_CL_SPLIT_KEYS && shape->bands == 0) ||
-            (i == BM_CL_SPLIT_FILL && shape->scheme != BM_SCHEME_OPH) ||
-            (i >= BM_CL_TEXT_HASH && !shape->text))
+            (i == BM_CL_SPLIT_FILL && !shape->scheme->device.fills) ||
+            (i >= BM_CL_TEXT_HASH && !shape->text.used))
             continue;
         cl_int code = CL_SUCCESS;
-        out->kernels[i] = api->clCreateKernel(out->program, kernel_names[i], &code);
+        out->kernels[i] = target->api->clCreateKernel(out->program, kernel_names[i], &code);
         if (code != CL_SUCCESS)
             return bm_cl_fail(err, code, "clCreateKernel");
     }
@@ -126,9 +141,11 @@ static bm_status create_kernels(const bm_cl_api *api, const bm_cl_shape *shape, 
 }
 
 /* The compiler's log, on one line, behind what clBuildProgram said. */
-static bm_status build_failed(const bm_cl_api *api, cl_program program, cl_device_id id,
-                              cl_int code, bm_error *err)
+static bm_status build_failed(const bm_cl_target *target, cl_program program, cl_int code,
+                              bm_error *err)
 {
+    const bm_cl_api *api = target->api;
+    const cl_device_id id = target->device->id;
     char log[800] = "";
     size_t size = 0;
     if (api->clGetProgramBuildInfo(program, id, CL_PROGRAM_BUILD_LOG, 0, NULL, &size) ==
@@ -151,58 +168,55 @@ static bm_status build_failed(const bm_cl_api *api, cl_program program, cl_devic
     return status;
 }
 
-bm_status bm_cl_program_build(const bm_cl_api *api, cl_context context, const bm_cl_device *device,
-                              const bm_cl_shape *shape, bm_cl_program *out, bm_error *err)
+/* Compile out->program and make its kernels; after a failure `out` is empty. */
+static bm_status compile(const bm_cl_target *target, const char *with, bm_cl_program *out,
+                         bm_error *err)
 {
-    source src;
-    char options[OPTIONS_SIZE];
-    bm_status status = assemble(shape, &src, err);
-    options_of(shape, options);
-    for (int tries = 0; status == BM_OK && tries < BUILD_TRIES; ++tries) {
-        memset(out, 0, sizeof *out);
-        cl_int code = CL_SUCCESS;
-        out->program = api->clCreateProgramWithSource(context, src.n, src.text, src.len, &code);
-        if (code != CL_SUCCESS)
-            return bm_cl_fail(err, code, "clCreateProgramWithSource");
-        code = api->clBuildProgram(out->program, 1, &device->id, options, NULL, NULL);
-        if (code == CL_SUCCESS) {
-            status = create_kernels(api, shape, out, err);
-            if (status == BM_OK)
-                return BM_OK;
-        } else {
-            status = build_failed(api, out->program, device->id, code, err);
-        }
-        bm_cl_program_reset(api, out);
-        if (tries + 1 < BUILD_TRIES) {
-            status = BM_OK;
-            nanosleep(&(struct timespec){.tv_nsec = 50000000L << tries}, NULL);
-        }
-    }
+    const cl_int code =
+        target->api->clBuildProgram(out->program, 1, &target->device->id, with, NULL, NULL);
+    bm_status status = code == CL_SUCCESS ? create_kernels(target, out, err)
+                                          : build_failed(target, out->program, code, err);
+    if (status != BM_OK)
+        bm_cl_program_reset(target->api, out);
     return status;
 }
 
-bm_status bm_cl_program_load(const bm_cl_api *api, cl_context context, const bm_cl_device *device,
-                             const bm_cl_shape *shape, const void *binary, size_t len,
+bm_status bm_cl_program_build(const bm_cl_target *target, bm_cl_program *out, bm_error *err)
+{
+    source src;
+    const options with = options_of(target->shape);
+    bm_status status = assemble(target->shape, &src, err);
+    if (status != BM_OK)
+        return status;
+    for (int tries = 1;; ++tries) {
+        memset(out, 0, sizeof *out);
+        cl_int code = CL_SUCCESS;
+        out->program = target->api->clCreateProgramWithSource(target->context, src.n, src.text,
+                                                              src.len, &code);
+        if (code != CL_SUCCESS)
+            return bm_cl_fail(err, code, "clCreateProgramWithSource");
+        status = compile(target, with.text, out, err);
+        if (status == BM_OK || tries == BUILD_TRIES)
+            return status;
+        nanosleep(&(struct timespec){.tv_nsec = 25000000L << tries}, NULL);
+    }
+}
+
+bm_status bm_cl_program_load(const bm_cl_target *target, const void *binary, size_t len,
                              bm_cl_program *out, bm_error *err)
 {
+    const bm_cl_api *api = target->api;
+    const cl_device_id id = target->device->id;
     const unsigned char *bytes = binary;
     cl_int of_binary = CL_SUCCESS, code = CL_SUCCESS;
     memset(out, 0, sizeof *out);
     out->program =
-        api->clCreateProgramWithBinary(context, 1, &device->id, &len, &bytes, &of_binary, &code);
+        api->clCreateProgramWithBinary(target->context, 1, &id, &len, &bytes, &of_binary, &code);
     if (code != CL_SUCCESS || of_binary != CL_SUCCESS) {
         bm_cl_program_reset(api, out);
         return bm_cl_fail(err, code != CL_SUCCESS ? code : of_binary, "clCreateProgramWithBinary");
     }
-    bm_status status = BM_OK;
-    code = api->clBuildProgram(out->program, 1, &device->id, "", NULL, NULL);
-    if (code != CL_SUCCESS)
-        status = build_failed(api, out->program, device->id, code, err);
-    if (status == BM_OK)
-        status = create_kernels(api, shape, out, err);
-    if (status != BM_OK)
-        bm_cl_program_reset(api, out);
-    return status;
+    return compile(target, "", out, err);
 }
 
 bm_status bm_cl_program_binary(const bm_cl_api *api, const bm_cl_program *program, void **out,

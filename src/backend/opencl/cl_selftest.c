@@ -3,8 +3,10 @@
  * scalar reference gives before it is used.
  *
  * The batch is small (a few thousand shingles, made by a fixed generator) and meets every path: no
- * shingle, quads that are not full, packing, a document of its own work_item, one in parts. For the
- * last the cut is lowered while the test runs. */
+ * shingle, quads that are not full, packing, a document of its own chunk, one in parts. For the
+ * last the cut is lowered while the test runs.
+ *
+ * Tests: tests/parity/test_parity_opencl.c, tests/fault/device_faults.sh */
 #include "backend/opencl/cl_selftest.h"
 
 #include <string.h>
@@ -12,6 +14,7 @@
 #include "backend/opencl/cl_text_check.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "sketch/scheme.h"
 
 static const uint32_t sizes[] = {0, 1, 2, 17, 118, 0, 5, 1000, 33, 4, 3001, 64, 7};
 enum { N_DOCS = sizeof sizes / sizeof *sizes };
@@ -39,29 +42,29 @@ static void reset(answers *a)
     bm_free(a->right_words);
 }
 
-static bm_status prepare(answers *a, const bm_scheme_params *params, const bm_cl_shape *shape,
-                         bm_error *err)
+static bm_status prepare(answers *a, const bm_cl_stream *stream, bm_error *err)
 {
+    const bm_cl_shape *shape = stream->shape;
     memset(a, 0, sizeof *a);
     for (size_t i = 0; i < N_DOCS; ++i)
         a->offsets[i + 1] = a->offsets[i] + sizes[i];
-    const size_t n = (size_t)a->offsets[N_DOCS], words = (size_t)N_DOCS * shape->perms;
+    const size_t n = (size_t)a->offsets[N_DOCS], n_words = (size_t)N_DOCS * shape->perms;
     const size_t keys = (size_t)N_DOCS * shape->bands;
     a->hashes = bm_alloc(n, sizeof *a->hashes);
     a->keys = bm_alloc_zero(keys, sizeof *a->keys);
     a->right_keys = bm_alloc_zero(keys, sizeof *a->keys);
-    a->words = bm_alloc_zero(words, sizeof *a->words);
-    a->right_words = bm_alloc_zero(words, sizeof *a->words);
+    a->words = bm_alloc_zero(n_words, sizeof *a->words);
+    a->right_words = bm_alloc_zero(n_words, sizeof *a->words);
     if (!a->hashes || !a->keys || !a->right_keys || !a->words || !a->right_words)
-        return bm_fail_nomem(err, n * 8 + words * 8 + keys * 16);
+        return bm_fail_nomem(err, n * 8 + n_words * 8 + keys * 16);
     uint64_t state = 20;
     for (size_t i = 0; i < n; ++i)
         a->hashes[i] = next_hash(&state);
     for (size_t i = 0; i < N_DOCS; ++i) {
-        uint32_t *row = a->right_words + i * shape->perms;
-        params->ops->sign(params, a->hashes + a->offsets[i], sizes[i], row);
+        uint32_t *words = a->right_words + i * shape->perms;
+        shape->scheme->sign(stream->params, a->hashes + a->offsets[i], sizes[i], words);
         if (shape->bands > 0)
-            bm_band_keys_scalar(row, shape->bands, shape->rows, sizes[i] == 0,
+            bm_band_keys_scalar(words, shape->bands, shape->rows, sizes[i] == 0,
                                 a->right_keys + i * shape->bands);
     }
     return BM_OK;
@@ -90,17 +93,16 @@ static bm_status compare(const answers *a, const bm_cl_shape *shape, bm_error *e
 static void lower_cut(bm_cl_stream *stream)
 {
     const bm_cl_shape *shape = stream->shape;
-    stream->cut.pack_units = shape->pack_units < 64 ? shape->pack_units : 64;
-    stream->cut.whole_units = shape->whole_units < 256 ? shape->whole_units : 256;
+    stream->cut.pack_units = shape->chunk.pack < 64 ? shape->chunk.pack : 64;
+    stream->cut.whole_units = shape->chunk.whole < 256 ? shape->chunk.whole : 256;
     stream->cut.part_units = 300;
 }
 
-bm_status bm_cl_selftest(bm_cl_stream *stream, const bm_scheme_params *params, uint32_t *n_checks,
-                         bm_error *err)
+bm_status bm_cl_selftest(bm_cl_stream *stream, uint32_t *n_checks, bm_error *err)
 {
     const bm_cl_shape *shape = stream->shape;
     answers a;
-    bm_status status = prepare(&a, params, shape, err);
+    bm_status status = prepare(&a, stream, err);
     if (status == BM_OK) {
         bm_sign_task task = {.offsets = a.offsets, .hashes = a.hashes, .n_docs = N_DOCS};
         task.words = a.words;
@@ -118,9 +120,9 @@ bm_status bm_cl_selftest(bm_cl_stream *stream, const bm_scheme_params *params, u
     if (status == BM_OK && n_checks != NULL)
         *n_checks = N_DOCS * (shape->perms + shape->bands);
     reset(&a);
-    if (status == BM_OK && shape->text) {
+    if (status == BM_OK && shape->text.used) {
         lower_cut(stream);
-        status = bm_cl_text_check(stream, params, n_checks, err);
+        status = bm_cl_text_check(stream, n_checks, err);
         bm_cl_stream_cut(stream);
     }
     return status;

@@ -3,12 +3,10 @@
 #define BM_BACKEND_OPENCL_CL_SELFTEST_H
 
 #include "backend/opencl/cl_stream.h"
-#include "sketch/scheme.h"
 
 /* Sign a fixed batch of documents of 0, 1, 2, 17, 118, 1000, 3001 … shingles on the stream and
  * compare every word and key with the scalar reference. BM_ERR_SELFTEST names the first that
  * differs. *n_checks (may be NULL): words and keys compared. */
-bm_status bm_cl_selftest(bm_cl_stream *stream, const bm_scheme_params *params, uint32_t *n_checks,
-                         bm_error *err);
+bm_status bm_cl_selftest(bm_cl_stream *stream, uint32_t *n_checks, bm_error *err);
 
 #endif

@@ -4,18 +4,19 @@
  *     wait     the oldest slot's last event | copy to the task's words and keys
  *
  * A batch reads back keys and words as one range: keys stand first in `out`, so keys alone are a
- * prefix. A CPU is lent the task's own hashes, words and keys instead, so that nothing is copied
- * either way; only offsets and work_items are staged. Texts are staged always: they are a byte a
- * shingle, and making hashes of them takes longer than copying. Buffers are kept and grow. When
- * memory runs out, everything under way is finished, all buffers are released, the limit is halved
- * and the batch is planned again, down to BM_CL_MIN_LIMIT. */
+ * prefix. A CPU uses the task's own hashes, words and keys instead, so that nothing is copied
+ * either way (zero copy); only offsets and chunks are staged. Texts are staged always: they are a
+ * byte a shingle, and making hashes of them takes longer than copying. Buffers stay from batch to
+ * batch and grow. When memory runs out, everything under way is finished, all buffers are released,
+ * the limit is halved and the batch is planned again, down to BM_CL_MIN_LIMIT.
+ *
+ * Tests: tests/parity/test_parity_opencl.c, tests/parity/test_parity_text.c */
 #include "backend/opencl/cl_stream.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
-#include "backend/opencl/cl_coef.h"
 #include "backend/opencl/cl_launch.h"
 #include "backend/opencl/cl_text.h"
 #include "base/clock.h"
@@ -24,7 +25,7 @@
 #include "sketch/scheme.h"
 
 #define MAX_LIMIT  ((size_t)512 << 20)
-#define MAX_PIECES 32768u /* PoCL compiles another variant for grids of 65,536 and more */
+#define MAX_CHUNKS 32768u /* PoCL compiles another variant for grids of 65,536 and more */
 
 void bm_cl_stream_cut(bm_cl_stream *stream)
 {
@@ -32,14 +33,14 @@ void bm_cl_stream_cut(bm_cl_stream *stream)
     const size_t limit = stream->limit_bytes;
     const size_t row_bytes = shape->perms * sizeof(uint32_t) + shape->bands * sizeof(uint64_t);
     bm_cl_cut *cut = &stream->cut;
-    cut->pack_units = shape->pack_units;
-    cut->whole_units = shape->whole_units;
-    cut->part_units = shape->part_units;
+    cut->pack_units = shape->chunk.pack;
+    cut->whole_units = shape->chunk.whole;
+    cut->part_units = shape->chunk.part;
     cut->unit = shape->unit;
-    /* Hashes have half of `in`; offsets and work_items a quarter each. */
+    /* Hashes have half of `in`; offsets and chunks a quarter each. */
     cut->max_units = limit / (shape->unit == 4 ? 32 : 16);
     cut->max_docs = limit / row_bytes < limit / 16 ? limit / row_bytes : limit / 16;
-    cut->max_work_items = limit / 64 < MAX_PIECES ? limit / 64 : MAX_PIECES;
+    cut->max_chunks = limit / 64 < MAX_CHUNKS ? limit / 64 : MAX_CHUNKS;
 }
 
 static size_t first_limit(const bm_device_info *info)
@@ -52,18 +53,19 @@ static size_t first_limit(const bm_device_info *info)
     return limit < BM_CL_MIN_LIMIT ? BM_CL_MIN_LIMIT : (size_t)limit;
 }
 
-static bm_status upload_coefficients(bm_cl_stream *stream, const bm_scheme_params *params,
-                                     bm_error *err)
+static bm_status upload_coefficients(bm_cl_stream *stream, bm_error *err)
 {
-    uint32_t *words = NULL;
-    size_t n = 0;
-    bm_status status = bm_cl_coef_make(stream->shape, params, &stream->oph, &words, &n, err);
+    const bm_scheme_device *scheme = &stream->shape->scheme->device;
+    void *coef = NULL;
+    size_t bytes = 0;
+    bm_status status =
+        scheme->upload(stream->params, stream->shape->coef_words, &coef, &bytes, err);
     if (status != BM_OK)
         return status;
     cl_int code = CL_SUCCESS;
     stream->coef = stream->api->clCreateBuffer(
-        stream->context, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, n * sizeof *words, words, &code);
-    bm_free(words);
+        stream->context, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, bytes, coef, &code);
+    bm_free(coef);
     return code == CL_SUCCESS ? BM_OK : bm_cl_fail(err, code, "clCreateBuffer");
 }
 
@@ -75,7 +77,7 @@ static uint64_t draw_factor(void)
     return drawn | 1;
 }
 
-bm_status bm_cl_stream_open(bm_cl_stream *stream, const bm_scheme_params *params, bm_error *err)
+bm_status bm_cl_stream_open(bm_cl_stream *stream, bm_error *err)
 {
     stream->zero_copy = stream->zero_copy && stream->device->unified && stream->shape->zero_copy;
     stream->limit_bytes = first_limit(&stream->device->info);
@@ -88,16 +90,16 @@ bm_status bm_cl_stream_open(bm_cl_stream *stream, const bm_scheme_params *params
         bm_cl_slot *slot = &stream->slots[i];
         cl_int code = CL_SUCCESS;
         slot->in.unified = slot->out.unified = slot->counts.unified = stream->device->unified;
-        slot->queue = stream->api->clCreateCommandQueue(
+        slot->queue = (bm_cl_queue){.api = stream->api,
+                                    .context = stream->context,
+                                    .max_alloc = stream->device->info.max_alloc_bytes};
+        slot->queue.commands = stream->api->clCreateCommandQueue(
             stream->context, stream->device->id, stream->profile ? CL_QUEUE_PROFILING_ENABLE : 0,
             &code);
         if (code != CL_SUCCESS)
             return bm_cl_fail(err, code, "clCreateCommandQueue");
     }
-    bm_status status = BM_OK;
-    if (stream->shape->scheme == BM_SCHEME_OPH)
-        status = bm_oph_plan_init(params, &stream->oph, err);
-    return status == BM_OK ? upload_coefficients(stream, params, err) : status;
+    return upload_coefficients(stream, err);
 }
 
 /* After a failure: wait until no queue works any more, so that nothing is read from or written to a
@@ -105,8 +107,8 @@ bm_status bm_cl_stream_open(bm_cl_stream *stream, const bm_scheme_params *params
 static void settle(bm_cl_stream *stream)
 {
     for (uint32_t i = 0; i < BM_CL_DEPTH; ++i)
-        if (stream->slots[i].queue != NULL)
-            stream->api->clFinish(stream->slots[i].queue);
+        if (stream->slots[i].queue.commands != NULL)
+            stream->api->clFinish(stream->slots[i].queue.commands);
 }
 
 static void release_event(const bm_cl_api *api, cl_event *event)
@@ -120,11 +122,11 @@ static void release_buffers(bm_cl_stream *stream)
 {
     for (uint32_t i = 0; i < BM_CL_DEPTH; ++i) {
         bm_cl_slot *slot = &stream->slots[i];
-        bm_cl_buffer_release(stream->api, slot->queue, &slot->in);
-        bm_cl_buffer_release(stream->api, slot->queue, &slot->out);
-        bm_cl_buffer_release(stream->api, slot->queue, &slot->counts);
-        bm_cl_scratch_release(stream->api, &slot->hashes);
-        bm_cl_scratch_release(stream->api, &slot->table);
+        bm_cl_buffer_release(&slot->queue, &slot->in);
+        bm_cl_buffer_release(&slot->queue, &slot->out);
+        bm_cl_buffer_release(&slot->queue, &slot->counts);
+        bm_cl_scratch_release(&slot->queue, &slot->hashes);
+        bm_cl_scratch_release(&slot->queue, &slot->table);
     }
 }
 
@@ -139,17 +141,17 @@ void bm_cl_stream_close(bm_cl_stream *stream)
         release_event(stream->api, &slot->done);
         release_event(stream->api, &slot->kernel);
         bm_cl_plan_reset(&slot->plan);
-        if (slot->queue != NULL)
-            stream->api->clReleaseCommandQueue(slot->queue);
+        if (slot->queue.commands != NULL)
+            stream->api->clReleaseCommandQueue(slot->queue.commands);
     }
     if (stream->coef != NULL)
         stream->api->clReleaseMemObject(stream->coef);
     bm_free(stream->sliced);
-    bm_oph_plan_reset(&stream->oph);
     memset(stream, 0, sizeof *stream);
 }
 
-/* Texts, or hashes (unless lent), offsets, work_items and the list of split documents into staging. */
+/* Into staging: texts, or hashes unless the task's own are used; offsets, chunks and the list of
+ * split documents. */
 static void fill(const bm_cl_slot *slot, const bm_sign_task *task, const bm_cl_layout *layout)
 {
     const bm_cl_plan *plan = &slot->plan;
@@ -160,15 +162,15 @@ static void fill(const bm_cl_slot *slot, const bm_sign_task *task, const bm_cl_l
         bm_cl_plan_copy(plan, task, in);
     memcpy(in + (size_t)layout->offsets_at * 16, plan->offsets,
            (plan->n_docs + 1) * sizeof *plan->offsets);
-    memcpy(in + (size_t)layout->pieces_at * 16, plan->work_items,
-           plan->n_work_items * sizeof *plan->work_items);
+    memcpy(in + (size_t)layout->chunks_at * 16, plan->chunks,
+           plan->n_chunks * sizeof *plan->chunks);
     if (plan->n_split > 0)
         memcpy(in + (size_t)layout->split_at * 16, plan->split,
                plan->n_split * sizeof *plan->split);
 }
 
-/* Lend the task's memory of this batch to the device. */
-static cl_int zero_copy(bm_cl_stream *stream, bm_cl_slot *slot, bm_sign_task *task)
+/* Give the device the task's own memory of this batch. */
+static cl_int begin_zero_copy(bm_cl_stream *stream, bm_cl_slot *slot, bm_sign_task *task)
 {
     const bm_cl_plan *plan = &slot->plan;
     const bm_cl_shape *shape = stream->shape;
@@ -176,62 +178,59 @@ static cl_int zero_copy(bm_cl_stream *stream, bm_cl_slot *slot, bm_sign_task *ta
     if (task->text == NULL) {
         /* The kernels only read it; the cast is because clCreateBuffer has no const. */
         void *hashes = (void *)(uintptr_t)bm_cl_plan_hashes(plan, task);
-        code = bm_cl_lent_begin(stream->api, stream->context, &slot->lent_hashes, hashes,
-                                (size_t)bm_cl_plan_units(plan) * sizeof(uint64_t), true);
+        code = bm_cl_zero_copy_begin(&slot->queue, &slot->task_hashes, hashes,
+                                     (size_t)bm_cl_plan_units(plan) * sizeof(uint64_t), true);
     }
     if (code == CL_SUCCESS && task->words != NULL && !plan->sliced)
-        code = bm_cl_lent_begin(stream->api, stream->context, &slot->lent_words,
-                                task->words + plan->first_doc * shape->perms,
-                                plan->n_docs * shape->perms * sizeof(uint32_t), false);
+        code = bm_cl_zero_copy_begin(&slot->queue, &slot->task_words,
+                                     task->words + plan->first_doc * shape->perms,
+                                     plan->n_docs * shape->perms * sizeof(uint32_t), false);
     if (code == CL_SUCCESS && slot->want_keys)
-        code = bm_cl_lent_begin(stream->api, stream->context, &slot->lent_keys,
-                                task->keys + plan->first_doc * shape->bands,
-                                plan->n_docs * shape->bands * sizeof(uint64_t), false);
+        code = bm_cl_zero_copy_begin(&slot->queue, &slot->task_keys,
+                                     task->keys + plan->first_doc * shape->bands,
+                                     plan->n_docs * shape->bands * sizeof(uint64_t), false);
     return code;
+}
+
+static void end_zero_copy(bm_cl_slot *slot)
+{
+    bm_cl_zero_copy_end(&slot->queue, &slot->task_hashes);
+    bm_cl_zero_copy_end(&slot->queue, &slot->task_words);
+    bm_cl_zero_copy_end(&slot->queue, &slot->task_keys);
 }
 
 /* Enqueue what brings the results back; slot->done is the last command's. */
-static cl_int read_back(bm_cl_stream *stream, bm_cl_slot *slot)
+static cl_int read_back(bm_cl_slot *slot)
 {
-    const bm_cl_api *api = stream->api;
+    const bm_cl_queue *queue = &slot->queue;
     cl_int code = CL_SUCCESS;
     if (slot->text)
-        code = bm_cl_buffer_begin_read(api, slot->queue, &slot->counts, 0,
+        code = bm_cl_buffer_begin_read(queue, &slot->counts, 0,
                                        slot->plan.n_docs * sizeof(uint32_t), &slot->done);
-    if (code == CL_SUCCESS && slot->lent_words.mem != NULL) {
-        release_event(api, &slot->done);
-        code = bm_cl_lent_begin_read(api, slot->queue, &slot->lent_words, &slot->done);
+    if (code == CL_SUCCESS && slot->task_words.mem != NULL) {
+        release_event(queue->api, &slot->done);
+        code = bm_cl_zero_copy_begin_read(queue, &slot->task_words, &slot->done);
     }
-    if (code == CL_SUCCESS && slot->lent_keys.mem != NULL) {
-        release_event(api, &slot->done);
-        code = bm_cl_lent_begin_read(api, slot->queue, &slot->lent_keys, &slot->done);
+    if (code == CL_SUCCESS && slot->task_keys.mem != NULL) {
+        release_event(queue->api, &slot->done);
+        code = bm_cl_zero_copy_begin_read(queue, &slot->task_keys, &slot->done);
     }
     if (code == CL_SUCCESS && slot->read_end > slot->read_begin) {
-        release_event(api, &slot->done);
-        code = bm_cl_buffer_begin_read(api, slot->queue, &slot->out, slot->read_begin,
-                                       slot->read_end, &slot->done);
+        release_event(queue->api, &slot->done);
+        code = bm_cl_buffer_begin_read(queue, &slot->out, slot->read_begin, slot->read_end,
+                                       &slot->done);
     }
     return code;
 }
 
-static cl_int reserve(bm_cl_stream *stream, bm_cl_slot *slot, const bm_cl_layout *layout)
+static cl_int reserve(const bm_cl_stream *stream, bm_cl_slot *slot, const bm_cl_layout *layout)
 {
-    const uint64_t max_alloc = stream->device->info.max_alloc_bytes;
-    cl_int code = bm_cl_buffer_reserve(stream->api, stream->context, slot->queue, &slot->in,
-                                       layout->in_bytes, max_alloc);
+    cl_int code = bm_cl_buffer_reserve(&slot->queue, &slot->in, layout->in_bytes);
     if (code == CL_SUCCESS && layout->out_bytes > 0)
-        code = bm_cl_buffer_reserve(stream->api, stream->context, slot->queue, &slot->out,
-                                    layout->out_bytes, max_alloc);
+        code = bm_cl_buffer_reserve(&slot->queue, &slot->out, layout->out_bytes);
     if (code == CL_SUCCESS && slot->text)
         code = bm_cl_text_reserve(stream, slot);
     return code;
-}
-
-static void end_loans(bm_cl_stream *stream, bm_cl_slot *slot)
-{
-    bm_cl_lent_end(stream->api, slot->queue, &slot->lent_hashes);
-    bm_cl_lent_end(stream->api, slot->queue, &slot->lent_words);
-    bm_cl_lent_end(stream->api, slot->queue, &slot->lent_keys);
 }
 
 /* Decide what of the batch lies in the slot's buffers, and what in the task's memory. */
@@ -242,8 +241,9 @@ static bm_cl_layout lay_out(bm_cl_stream *stream, bm_cl_slot *slot, const bm_sig
     slot->want_keys = task->keys != NULL && !sliced && stream->shape->bands > 0;
     const bool own_words = !stream->zero_copy || task->words == NULL || sliced;
     const bool own_keys = slot->want_keys && !stream->zero_copy;
-    const bm_cl_layout layout =
-        bm_cl_layout_of(&slot->plan, stream->shape, task, !stream->zero_copy, own_keys, own_words);
+    const bm_cl_layout layout = bm_cl_layout_of(
+        &slot->plan, stream->shape, task,
+        (bm_cl_parts){.hashes = !stream->zero_copy, .keys = own_keys, .words = own_words});
     slot->text = task->text != NULL;
     slot->words_at = (size_t)layout.words_at * sizeof(uint32_t);
     slot->read_begin = own_keys ? 0 : slot->words_at;
@@ -258,15 +258,15 @@ static bm_status start(bm_cl_stream *stream, bm_cl_slot *slot, bm_sign_task *tas
     const char *call = "clCreateBuffer";
     cl_int code = reserve(stream, slot, &layout);
     if (code == CL_SUCCESS && stream->zero_copy)
-        code = zero_copy(stream, slot, task);
+        code = begin_zero_copy(stream, slot, task);
     if (code == CL_SUCCESS) {
         call = "clEnqueueMapBuffer";
-        code = bm_cl_buffer_begin_write(api, slot->queue, &slot->in, layout.in_bytes);
+        code = bm_cl_buffer_begin_write(&slot->queue, &slot->in, layout.in_bytes);
     }
     if (code == CL_SUCCESS) {
         fill(slot, task, &layout);
         call = "clEnqueueWriteBuffer";
-        code = bm_cl_buffer_end_write(api, slot->queue, &slot->in, layout.in_bytes, NULL);
+        code = bm_cl_buffer_end_write(&slot->queue, &slot->in, layout.in_bytes, NULL);
     }
     if (code == CL_SUCCESS) {
         call = "clEnqueueNDRangeKernel";
@@ -274,15 +274,15 @@ static bm_status start(bm_cl_stream *stream, bm_cl_slot *slot, bm_sign_task *tas
     }
     if (code == CL_SUCCESS) {
         call = "clEnqueueReadBuffer";
-        code = read_back(stream, slot);
+        code = read_back(slot);
     }
     if (code == CL_SUCCESS) {
         call = "clFlush";
-        code = api->clFlush(slot->queue);
+        code = api->clFlush(slot->queue.commands);
     }
     if (code != CL_SUCCESS) {
         settle(stream);
-        end_loans(stream, slot);
+        end_zero_copy(slot);
         release_event(api, &slot->done);
         release_event(api, &slot->kernel);
         return bm_cl_fail(err, code, call);
@@ -296,19 +296,15 @@ static bm_status start(bm_cl_stream *stream, bm_cl_slot *slot, bm_sign_task *tas
 static void merge_slice(bm_cl_stream *stream, const bm_cl_slot *slot, const uint32_t *words)
 {
     const bm_cl_shape *shape = stream->shape;
+    const bm_scheme_device *scheme = &shape->scheme->device;
     const bm_cl_plan *plan = &slot->plan;
     if (plan->slice_begin == 0)
         memset(stream->sliced, 0xFF, shape->perms * sizeof *stream->sliced);
-    if (shape->scheme == BM_SCHEME_OPH)
-        bm_oph_merge(&stream->oph, words, stream->sliced);
-    else
-        for (uint32_t i = 0; i < shape->perms; ++i)
-            if (words[i] < stream->sliced[i])
-                stream->sliced[i] = words[i];
+    scheme->merge(stream->params, words, stream->sliced);
     if (!plan->last_slice)
         return;
-    if (shape->scheme == BM_SCHEME_OPH)
-        bm_oph_fill_empty(&stream->oph, stream->sliced);
+    if (scheme->finish != NULL)
+        scheme->finish(stream->params, stream->sliced);
     if (slot->task->words != NULL)
         memcpy(slot->task->words + plan->first_doc * shape->perms, stream->sliced,
                shape->perms * sizeof *stream->sliced);
@@ -326,16 +322,16 @@ static void copy_out(bm_cl_stream *stream, const bm_cl_slot *slot)
         memcpy(slot->task->n_shingles + plan->first_doc, slot->counts.host,
                plan->n_docs * sizeof(uint32_t));
     if (slot->read_end == slot->read_begin)
-        return; /* all of it was lent */
+        return; /* all of it is in the task's memory */
     const uint32_t *words = (const uint32_t *)(const void *)(host + slot->words_at);
     if (plan->sliced) {
         merge_slice(stream, slot, words);
         return;
     }
-    if (slot->want_keys && slot->lent_keys.mem == NULL)
+    if (slot->want_keys && slot->task_keys.mem == NULL)
         memcpy(slot->task->keys + plan->first_doc * shape->bands, host,
                plan->n_docs * shape->bands * sizeof(uint64_t));
-    if (slot->task->words != NULL && slot->lent_words.mem == NULL)
+    if (slot->task->words != NULL && slot->task_words.mem == NULL)
         memcpy(slot->task->words + plan->first_doc * shape->perms, words,
                plan->n_docs * shape->perms * sizeof *words);
 }
@@ -352,13 +348,13 @@ static void add_kernel_time(bm_cl_stream *stream, bm_cl_slot *slot)
         stream->kernel_seconds += (double)(end - begin) * 1e-9;
 }
 
-static cl_int end_reads(bm_cl_stream *stream, bm_cl_slot *slot)
+static cl_int end_reads(bm_cl_slot *slot)
 {
     cl_int code = CL_SUCCESS;
     if (slot->text)
-        code = bm_cl_buffer_end_read(stream->api, slot->queue, &slot->counts);
+        code = bm_cl_buffer_end_read(&slot->queue, &slot->counts);
     if (code == CL_SUCCESS && slot->read_end > slot->read_begin)
-        code = bm_cl_buffer_end_read(stream->api, slot->queue, &slot->out);
+        code = bm_cl_buffer_end_read(&slot->queue, &slot->out);
     return code;
 }
 
@@ -370,11 +366,11 @@ static bm_status finish_oldest(bm_cl_stream *stream, bm_error *err)
     if (code == CL_SUCCESS) {
         copy_out(stream, slot);
         add_kernel_time(stream, slot);
-        code = end_reads(stream, slot);
+        code = end_reads(slot);
     }
     if (code != CL_SUCCESS)
         settle(stream);
-    end_loans(stream, slot);
+    end_zero_copy(slot);
     release_event(stream->api, &slot->done);
     release_event(stream->api, &slot->kernel);
     slot->task = NULL;
@@ -410,8 +406,8 @@ void bm_cl_stream_abandon(bm_cl_stream *stream)
         bm_cl_slot *slot = &stream->slots[i];
         if (slot->task == NULL)
             continue;
-        end_reads(stream, slot);
-        end_loans(stream, slot);
+        end_reads(slot);
+        end_zero_copy(slot);
         release_event(stream->api, &slot->done);
         release_event(stream->api, &slot->kernel);
         slot->task = NULL;

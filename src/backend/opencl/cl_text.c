@@ -86,18 +86,16 @@ void bm_cl_text_fill(const bm_cl_plan *plan, const bm_text_batch *text, const bm
                 (uint16_t *)(void *)(in + (size_t)at->starts_at * 16));
 }
 
-cl_int bm_cl_text_reserve(bm_cl_stream *stream, bm_cl_slot *slot)
+cl_int bm_cl_text_reserve(const bm_cl_stream *stream, bm_cl_slot *slot)
 {
-    const uint64_t max_alloc = stream->device->info.max_alloc_bytes;
     const size_t slots = (size_t)bm_cl_plan_units(&slot->plan) * stream->shape->unit;
     const size_t bytes = slots > 0 ? slots * sizeof(uint64_t) : sizeof(uint64_t);
-    cl_int code =
-        bm_cl_scratch_reserve(stream->api, stream->context, &slot->hashes, bytes, max_alloc);
+    cl_int code = bm_cl_scratch_reserve(&slot->queue, &slot->hashes, bytes);
     if (code == CL_SUCCESS) /* two 32-bit entries a slot */
-        code = bm_cl_scratch_reserve(stream->api, stream->context, &slot->table, bytes, max_alloc);
+        code = bm_cl_scratch_reserve(&slot->queue, &slot->table, bytes);
     if (code == CL_SUCCESS)
-        code = bm_cl_buffer_reserve(stream->api, stream->context, slot->queue, &slot->counts,
-                                    slot->plan.n_docs * sizeof(uint32_t), max_alloc);
+        code =
+            bm_cl_buffer_reserve(&slot->queue, &slot->counts, slot->plan.n_docs * sizeof(uint32_t));
     return code;
 }
 

@@ -2,7 +2,7 @@
 #ifndef BM_BACKEND_OPENCL_CL_TEXT_H
 #define BM_BACKEND_OPENCL_CL_TEXT_H
 
-#include "backend/opencl/cl_launch.h"
+#include "backend/opencl/cl_slot.h"
 
 /* Places of the parts of the plan's texts into `at`; returns the quads that they take. */
 size_t bm_cl_text_layout(const bm_cl_plan *plan, const bm_text_batch *text, bm_cl_layout *at);
@@ -10,7 +10,7 @@ size_t bm_cl_text_layout(const bm_cl_plan *plan, const bm_text_batch *text, bm_c
 void bm_cl_text_fill(const bm_cl_plan *plan, const bm_text_batch *text, const bm_cl_layout *at,
                      char *in);
 /* Room on the device for hashes, tables and counts of the slot's batch. */
-cl_int bm_cl_text_reserve(bm_cl_stream *stream, bm_cl_slot *slot);
+cl_int bm_cl_text_reserve(const bm_cl_stream *stream, bm_cl_slot *slot);
 /* How texts are cut into batches under the stream's limits: so that each buffer stays within. */
 bm_cl_cut bm_cl_text_cut(const bm_cl_stream *stream);
 

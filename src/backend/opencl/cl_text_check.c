@@ -3,7 +3,9 @@
  * library.
  *
  * Code points of one to four bytes stand among them; the documents are of no unit up to some
- * thousand, one has none, and one is shorter than a shingle. */
+ * thousand, one has none, and one is shorter than a shingle.
+ *
+ * Tests: tests/parity/test_parity_text.c, tests/parity/test_oclgrind.c */
 #include "backend/opencl/cl_text_check.h"
 
 #include <stdlib.h>
@@ -14,6 +16,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "sketch/scheme.h"
 
 /* Units beyond those of the first shingle. The longest fits the least limit of a buffer, and is
  * split all the same while the cut is lowered. */
@@ -117,15 +120,16 @@ static int by_value(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static void answer(answers *a, size_t doc, const bm_scheme_params *params, const bm_cl_shape *shape)
+static void answer(answers *a, size_t doc, const bm_cl_stream *stream)
 {
+    const bm_cl_shape *shape = stream->shape;
     const size_t n = (size_t)(a->text.slots[doc + 1] - a->text.slots[doc]);
-    uint32_t *row = a->right_words + doc * shape->perms;
+    uint32_t *words = a->right_words + doc * shape->perms;
     for (size_t i = 0; i < n; ++i)
         a->hashes[i] = hash_slot(&a->text, doc, i);
-    params->ops->sign(params, a->hashes, n, row);
+    shape->scheme->sign(stream->params, a->hashes, n, words);
     if (shape->bands > 0)
-        bm_band_keys_scalar(row, shape->bands, shape->rows, n == 0,
+        bm_band_keys_scalar(words, shape->bands, shape->rows, n == 0,
                             a->right_keys + doc * shape->bands);
     qsort(a->hashes, n, sizeof *a->hashes, by_value);
     for (size_t i = 0; i < n; ++i)
@@ -143,16 +147,16 @@ static void reset(answers *a)
     bm_free(a->counts);
 }
 
-static bm_status prepare(answers *a, const bm_scheme_params *params, const bm_cl_shape *shape,
-                         bm_error *err)
+static bm_status prepare(answers *a, const bm_cl_stream *stream, bm_error *err)
 {
+    const bm_cl_shape *shape = stream->shape;
     const size_t words = (size_t)N_DOCS * shape->perms, keys = (size_t)N_DOCS * shape->bands;
     size_t units = 0;
     for (size_t i = 0; i < N_DOCS; ++i)
-        units += sizes[i] + shape->text_k;
+        units += sizes[i] + shape->text.k;
     memset(a, 0, sizeof *a);
-    a->text.options.shingle = (bm_shingle_kind)shape->text_kind;
-    a->text.options.shingle_k = shape->text_k;
+    a->text.options.shingle = (bm_shingle_kind)shape->text.kind;
+    a->text.options.shingle_k = shape->text.k;
     a->text.docs = bm_alloc_zero(N_DOCS, sizeof *a->text.docs);
     a->text.slots = bm_alloc_zero(N_DOCS + 1, sizeof *a->text.slots);
     a->text.starts = bm_alloc_zero(units + N_DOCS, sizeof *a->text.starts);
@@ -168,12 +172,12 @@ static bm_status prepare(answers *a, const bm_scheme_params *params, const bm_cl
     uint64_t state = 20;
     for (size_t i = 0; i < N_DOCS; ++i) {
         const uint32_t n = i == EMPTY   ? 0
-                           : i == SHORT ? shape->text_k - 1
-                                        : sizes[i] + shape->text_k;
+                           : i == SHORT ? shape->text.k - 1
+                                        : sizes[i] + shape->text.k;
         bm_status status = add_doc(&a->text, &state, n, err);
         if (status != BM_OK)
             return status;
-        answer(a, i, params, shape);
+        answer(a, i, stream);
     }
     return BM_OK;
 }
@@ -201,12 +205,11 @@ static bm_status compare(const answers *a, const bm_cl_shape *shape, bm_error *e
     return BM_OK;
 }
 
-bm_status bm_cl_text_check(bm_cl_stream *stream, const bm_scheme_params *params, uint32_t *n_checks,
-                           bm_error *err)
+bm_status bm_cl_text_check(bm_cl_stream *stream, uint32_t *n_checks, bm_error *err)
 {
     const bm_cl_shape *shape = stream->shape;
     answers a;
-    bm_status status = prepare(&a, params, shape, err);
+    bm_status status = prepare(&a, stream, err);
     if (status == BM_OK) {
         bm_sign_task task = {.offsets = a.text.slots,
                              .text = &a.text,

@@ -19,8 +19,8 @@ struct bm_decompress {
     z_stream gz;
     ZSTD_DCtx *zst;
     bool inside;  /* a member or frame has begun and not ended */
-    bool begun;   /* of this file at least one has */
-    bool padding; /* gz: zeros were seen behind a member */
+    bool begun;   /* at least one of this file has begun */
+    bool padding; /* gzip: zeros were seen behind a member */
 };
 
 static voidpf zlib_alloc(voidpf opaque, uInt n, uInt size)
@@ -72,37 +72,37 @@ bm_status bm_decompress_begin(bm_decompress *d, const char *name, bm_error *err)
 }
 
 /* Between members: zeros are padding, and nothing but zeros may follow them. */
-static bm_status skip_padding(bm_decompress *d, bm_str in, size_t *used, bm_error *err)
+static bm_status skip_padding(bm_decompress *d, bm_decompress_step *step, bm_error *err)
 {
-    while (*used < in.len && in.data[*used] == 0) {
+    const bm_str in = step->in;
+    while (step->used < in.len && in.data[step->used] == 0) {
         d->padding = true;
-        ++*used;
+        step->used++;
     }
-    if (*used < in.len && (d->padding || in.data[*used] != 0x1F))
+    if (step->used < in.len && (d->padding || in.data[step->used] != 0x1F))
         return bm_fail_at(err, BM_ERR_INPUT, d->name, 0,
                           "bytes behind the last gzip member that are none (a member or zeros)");
     return BM_OK;
 }
 
-static bm_status run_gz(bm_decompress *d, bm_str in, size_t *used, char *out, size_t out_cap,
-                        size_t *n_out, bm_error *err)
+static bm_status run_gz(bm_decompress *d, bm_decompress_step *step, bm_error *err)
 {
     if (!d->inside && d->begun) {
-        bm_status status = skip_padding(d, in, used, err);
+        bm_status status = skip_padding(d, step, err);
         if (status != BM_OK)
             return status;
     }
-    if (*used == in.len)
+    size_t n_in = step->in.len - step->used;
+    if (n_in == 0)
         return BM_OK;
-    size_t n_in = in.len - *used;
-    d->gz.next_in = (z_const Bytef *)(in.data + *used);
+    d->gz.next_in = (z_const Bytef *)(step->in.data + step->used);
     d->gz.avail_in = n_in > UINT_MAX ? UINT_MAX : (uInt)n_in;
-    d->gz.next_out = (Bytef *)out;
-    d->gz.avail_out = out_cap > UINT_MAX ? UINT_MAX : (uInt)out_cap;
+    d->gz.next_out = (Bytef *)step->out;
+    d->gz.avail_out = step->out_cap > UINT_MAX ? UINT_MAX : (uInt)step->out_cap;
     d->inside = d->begun = true;
     int rc = inflate(&d->gz, Z_NO_FLUSH);
-    *used = (size_t)((const char *)d->gz.next_in - in.data);
-    *n_out = (size_t)((char *)d->gz.next_out - out);
+    step->used = (size_t)((const char *)d->gz.next_in - step->in.data);
+    step->n_out = (size_t)((char *)d->gz.next_out - step->out);
     if (rc == Z_STREAM_END) {
         d->inside = false;
         rc = inflateReset(&d->gz);
@@ -117,37 +117,34 @@ static bm_status run_gz(bm_decompress *d, bm_str in, size_t *used, char *out, si
     return BM_OK;
 }
 
-static bm_status run_zst(bm_decompress *d, bm_str in, size_t *used, char *out, size_t out_cap,
-                         size_t *n_out, bm_error *err)
+static bm_status run_zst(bm_decompress *d, bm_decompress_step *step, bm_error *err)
 {
     /* With no input left, a frame may still have output to give. */
-    if (*used == in.len && !d->inside)
+    if (step->used == step->in.len && !d->inside)
         return BM_OK;
-    ZSTD_inBuffer zin = {.src = in.data, .size = in.len, .pos = *used};
-    ZSTD_outBuffer zout = {.dst = out, .size = out_cap, .pos = 0};
-    size_t rc = ZSTD_decompressStream(d->zst, &zout, &zin);
+    ZSTD_inBuffer in = {.src = step->in.data, .size = step->in.len, .pos = step->used};
+    ZSTD_outBuffer out = {.dst = step->out, .size = step->out_cap, .pos = 0};
+    size_t rc = ZSTD_decompressStream(d->zst, &out, &in);
     if (ZSTD_getErrorCode(rc) == ZSTD_error_memory_allocation)
         return bm_fail_nomem(err, (size_t)1 << WINDOW_LOG_MAX);
     if (ZSTD_isError(rc))
         return bm_fail_at(err, BM_ERR_INPUT, d->name, 0, "broken Zstandard data (%s)",
                           ZSTD_getErrorName(rc));
-    *used = zin.pos;
-    *n_out = zout.pos;
+    step->used = in.pos;
+    step->n_out = out.pos;
     d->inside = rc != 0;
     d->begun = true;
     return BM_OK;
 }
 
-bm_status bm_decompress_run(bm_decompress *d, bm_str in, size_t *used, char *out, size_t out_cap,
-                            size_t *n_out, bm_error *err)
+bm_status bm_decompress_run(bm_decompress *d, bm_decompress_step *step, bm_error *err)
 {
-    *n_out = 0;
+    step->n_out = 0;
     bm_status status = BM_OK;
     /* Again while it takes input and gives nothing: headers, ends of members, empty members. */
-    for (size_t before = SIZE_MAX; status == BM_OK && *n_out == 0 && before != *used;) {
-        before = *used;
-        status = d->kind == BM_COMPRESSION_GZ ? run_gz(d, in, used, out, out_cap, n_out, err)
-                                              : run_zst(d, in, used, out, out_cap, n_out, err);
+    for (size_t before = SIZE_MAX; status == BM_OK && step->n_out == 0 && before != step->used;) {
+        before = step->used;
+        status = d->kind == BM_COMPRESSION_GZ ? run_gz(d, step, err) : run_zst(d, step, err);
     }
     return status;
 }
@@ -157,7 +154,7 @@ bm_status bm_decompress_end(const bm_decompress *d, bm_error *err)
     if (d->begun && !d->inside)
         return BM_OK;
     return bm_fail_at(err, BM_ERR_INPUT, d->name, 0, "the %s data is cut short",
-                      d->kind == BM_COMPRESSION_GZ ? "gzip" : "Zstandard");
+                      bm_compression_name(d->kind));
 }
 
 void bm_decompress_close(bm_decompress *d)

@@ -1,6 +1,6 @@
 /* hash_input.c -- shingle hashes made elsewhere, a few documents at a time.
  *
- * Both files are read by pread in blocks, so memory is that of one batch (at least one document)
+ * Both files are read by pread in blocks, so memory is that of one block (at least one document)
  * whatever the files' size; 32-bit hashes are widened in place, from the end. An offset is compared
  * with the one before it and with the number of hashes before anything is allocated by it. */
 #include "io/input/hash_input.h"
@@ -15,7 +15,8 @@
 #include "base/memory.h"
 #include "io/arrays/npy.h"
 
-#define DOCS_MAX ((size_t)1 << 16) /* a batch, whatever the caller asks for */
+#define DOCS_MAX   ((size_t)1 << 16) /* a block, whatever the caller asks for */
+#define DOCS_LEAST 64.0              /* offsets that are always looked at */
 
 typedef struct array_file {
     int fd;
@@ -27,9 +28,6 @@ struct bm_hash_input {
     array_file hashes, offsets;
     uint64_t n_docs, n_hashes;
     uint64_t next_doc, next_hash; /* next_hash: the offset where next_doc begins */
-    uint64_t *ends;               /* offsets as in the file, then from 0 */
-    uint64_t *block;              /* hashes */
-    size_t cap_ends, cap_block;
 };
 
 static bm_status open_array(array_file *file, const char *path, bm_error *err)
@@ -68,12 +66,23 @@ static bm_status read_cells(const array_file *file, uint64_t first, size_t n, vo
     return BM_OK;
 }
 
-static bm_status check_first(bm_hash_input *input, bm_error *err)
+/* Types of both arrays, their lengths as far as the headers tell, and the first offset. */
+static bm_status check_arrays(const bm_hash_input *input, bm_error *err)
 {
+    const array_file *hashes = &input->hashes, *offsets = &input->offsets;
+    if (hashes->header.type[1] != 'u')
+        return bm_fail_at(err, BM_ERR_INPUT, hashes->path, 0,
+                          "hashes of type %s (expected <u4 or <u8)", hashes->header.type);
+    if (strcmp(offsets->header.type, "<i8") != 0)
+        return bm_fail_at(err, BM_ERR_INPUT, offsets->path, 0, "offsets of type %s (expected <i8)",
+                          offsets->header.type);
+    if (offsets->header.shape[0] == 0)
+        return bm_fail_at(err, BM_ERR_INPUT, offsets->path, 0,
+                          "no offsets (expected N+1 of them for N documents)");
     uint64_t first;
-    bm_status status = read_cells(&input->offsets, 0, 1, &first, err);
+    bm_status status = read_cells(offsets, 0, 1, &first, err);
     if (status == BM_OK && first != 0)
-        status = bm_fail_at(err, BM_ERR_INPUT, input->offsets.path, 0,
+        status = bm_fail_at(err, BM_ERR_INPUT, offsets->path, 0,
                             "row 0 is %" PRId64 " (expected 0)", (int64_t)first);
     return status;
 }
@@ -91,17 +100,8 @@ bm_status bm_hash_input_open(const char *hashes_path, const char *offsets_path, 
     bm_status status = open_array(&input->hashes, hashes_path, err);
     if (status == BM_OK)
         status = open_array(&input->offsets, offsets_path, err);
-    if (status == BM_OK && input->hashes.header.type[1] != 'u')
-        status = bm_fail_at(err, BM_ERR_INPUT, hashes_path, 0,
-                            "hashes of type %s (expected <u4 or <u8)", input->hashes.header.type);
-    if (status == BM_OK && strcmp(input->offsets.header.type, "<i8") != 0)
-        status = bm_fail_at(err, BM_ERR_INPUT, offsets_path, 0, "offsets of type %s (expected <i8)",
-                            input->offsets.header.type);
-    if (status == BM_OK && input->offsets.header.shape[0] == 0)
-        status = bm_fail_at(err, BM_ERR_INPUT, offsets_path, 0,
-                            "no offsets (expected N+1 of them for N documents)");
     if (status == BM_OK)
-        status = check_first(input, err);
+        status = check_arrays(input, err);
     if (status != BM_OK) {
         bm_hash_input_close(input);
         return status;
@@ -112,7 +112,7 @@ bm_status bm_hash_input_open(const char *hashes_path, const char *offsets_path, 
     return BM_OK;
 }
 
-/* Row `row` of the offsets against the one before it. */
+/* Check the offset in row `row`, given the one in the row before. */
 static bm_status check_offset(const bm_hash_input *input, uint64_t row, uint64_t before,
                               uint64_t value, bm_error *err)
 {
@@ -133,84 +133,106 @@ static bm_status check_offset(const bm_hash_input *input, uint64_t row, uint64_t
     return BM_OK;
 }
 
-/* Read and check up to `n` offsets behind next_doc; *taken documents fit max_hashes. ends[0] is 0.
- */
-static bm_status take_docs(bm_hash_input *input, size_t n, size_t max_hashes, size_t *taken,
-                           bm_error *err)
+/* Read and check the ends of up to `n` documents from next_doc on. As many of them as have at most
+ * max_hashes hashes, but at least one, become the block's. */
+static bm_status take_docs(const bm_hash_input *input, size_t n, size_t max_hashes,
+                           bm_hash_block *block, bm_error *err)
 {
-    void *array = input->ends;
-    bm_status status = bm_grow(&array, &input->cap_ends, n + 1, sizeof(uint64_t), err);
-    input->ends = array;
+    bm_status status =
+        bm_grow(&block->offsets, &block->cap_offsets, n + 1, sizeof *block->offsets, err);
     if (status == BM_OK)
-        status = read_cells(&input->offsets, input->next_doc + 1, n, input->ends + 1, err);
+        status = read_cells(&input->offsets, input->next_doc + 1, n, block->offsets + 1, err);
     if (status != BM_OK)
         return status;
     uint64_t before = input->next_hash;
     size_t i = 0;
     for (; i < n; i++) {
-        uint64_t value = input->ends[i + 1];
+        uint64_t value = block->offsets[i + 1];
         status = check_offset(input, input->next_doc + i + 1, before, value, err);
         if (status != BM_OK)
             return status;
         if (i > 0 && value - input->next_hash > max_hashes)
             break;
         before = value;
-        input->ends[i + 1] = value - input->next_hash;
+        block->offsets[i + 1] = value - input->next_hash;
     }
-    input->ends[0] = 0;
-    *taken = i;
+    block->offsets[0] = 0;
+    block->n_docs = i;
     return BM_OK;
 }
 
-static bm_status take_hashes(bm_hash_input *input, uint64_t n, bm_error *err)
+static bm_status take_hashes(const bm_hash_input *input, uint64_t n, bm_hash_block *block,
+                             bm_error *err)
 {
     if (n > SIZE_MAX / sizeof(uint64_t))
         return bm_fail_nomem(err, SIZE_MAX);
-    void *array = input->block;
-    bm_status status = bm_grow(&array, &input->cap_block, (size_t)n, sizeof(uint64_t), err);
-    input->block = array;
+    bm_status status =
+        bm_grow(&block->hashes, &block->cap_hashes, (size_t)n, sizeof *block->hashes, err);
     if (status != BM_OK)
         return status;
     if (input->hashes.header.type[2] == '8')
-        return read_cells(&input->hashes, input->next_hash, (size_t)n, input->block, err);
-    /* 32 bits: into the upper half of the block, then spread from the front; word i is written to
-     * bytes 8i … 8i+7, behind which lie only words that are still to come. */
-    char *narrow = (char *)input->block + (size_t)n * 4;
+        return read_cells(&input->hashes, input->next_hash, (size_t)n, block->hashes, err);
+    /* 32 bits: read into the upper half of the block, then widened from the front. Word i is
+     * written to bytes 8i … 8i+7; the words that are still to be widened lie behind these. */
+    char *narrow = (char *)block->hashes + (size_t)n * 4;
     status = read_cells(&input->hashes, input->next_hash, (size_t)n, narrow, err);
     for (size_t i = 0; i < (size_t)n && status == BM_OK; i++) {
         uint32_t word;
         memcpy(&word, narrow + i * 4, 4);
-        input->block[i] = word;
+        block->hashes[i] = word;
     }
     return status;
 }
 
-bm_status bm_hash_input_next(bm_hash_input *input, size_t max_docs, size_t max_hashes,
-                             const uint64_t **offsets, const uint64_t **hashes, size_t *n_docs,
-                             bm_error *err)
+/* How many offsets to look at for the next block: twice as many as documents of the mean length
+ * have max_hashes hashes. */
+static size_t docs_to_try(const bm_hash_input *input, const bm_hash_limits *limits)
 {
-    size_t n = max_docs < DOCS_MAX ? max_docs : DOCS_MAX, taken = 0;
-    if (n == 0)
-        n = 1;
+    size_t n = limits->docs < DOCS_MAX ? limits->docs : DOCS_MAX;
+    if (input->n_hashes > 0) {
+        double mean = (double)input->n_hashes / (double)input->n_docs;
+        double wanted = 2 * (double)limits->hashes / mean + DOCS_LEAST;
+        if (wanted < (double)n)
+            n = (size_t)wanted;
+    }
+    return n > 0 ? n : 1;
+}
+
+bm_status bm_hash_input_next(bm_hash_input *input, const bm_hash_limits *limits,
+                             bm_hash_block *block, bm_error *err)
+{
+    size_t n = docs_to_try(input, limits);
     if (n > input->n_docs - input->next_doc)
         n = (size_t)(input->n_docs - input->next_doc);
-    *n_docs = 0;
+    block->n_docs = 0;
+    block->first_doc = input->next_doc;
     if (n == 0) {
         if (input->n_docs == 0 && input->n_hashes != 0)
             return check_offset(input, 0, 0, 0, err);
         return BM_OK;
     }
-    bm_status status = take_docs(input, n, max_hashes, &taken, err);
+    bm_status status = take_docs(input, n, limits->hashes, block, err);
     if (status == BM_OK)
-        status = take_hashes(input, input->ends[taken], err);
-    if (status != BM_OK)
+        status = take_hashes(input, block->offsets[block->n_docs], block, err);
+    if (status != BM_OK) {
+        block->n_docs = 0;
         return status;
-    input->next_doc += taken;
-    input->next_hash += input->ends[taken];
-    *offsets = input->ends;
-    *hashes = input->block;
-    *n_docs = taken;
+    }
+    input->next_doc += block->n_docs;
+    input->next_hash += block->offsets[block->n_docs];
     return BM_OK;
+}
+
+void bm_hash_input_rewind(bm_hash_input *input)
+{
+    input->next_doc = input->next_hash = 0;
+}
+
+void bm_hash_block_reset(bm_hash_block *block)
+{
+    bm_free(block->offsets);
+    bm_free(block->hashes);
+    *block = (bm_hash_block){0};
 }
 
 void bm_hash_input_close(bm_hash_input *input)
@@ -223,7 +245,5 @@ void bm_hash_input_close(bm_hash_input *input)
             close(files[i]->fd);
         bm_free(files[i]->path);
     }
-    bm_free(input->ends);
-    bm_free(input->block);
     bm_free(input);
 }

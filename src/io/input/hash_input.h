@@ -1,8 +1,8 @@
-/* hash_input.h -- `--format hashes`: shingle hashes made elsewhere, `.npy` <u4 or <u8 with `.npy`
- * <i8 offsets (N+1).
+/* hash_input.h -- `--format hashes`: shingle hashes made elsewhere. Two arrays of NumPy: hashes,
+ * <u4 or <u8, and N + 1 offsets, <i8, for N documents.
  *
- * Opening checks headers, lengths, and (as it reads) that offsets begin at 0, never fall and end at
- * the number of hashes: else BM_ERR_INPUT that names the file and the row. */
+ * Opening checks the headers. Reading checks that offsets begin at 0, never fall and end at the
+ * number of hashes: else BM_ERR_INPUT names the file and the row. */
 #ifndef BM_IO_INPUT_HASH_INPUT_H
 #define BM_IO_INPUT_HASH_INPUT_H
 
@@ -11,13 +11,29 @@
 
 typedef struct bm_hash_input bm_hash_input;
 
+/* Some documents that follow each other in the arrays. */
+typedef struct bm_hash_block {
+    uint64_t first_doc; /* its number, from 0 */
+    size_t n_docs;
+    uint64_t *offsets; /* n_docs + 1, from 0 */
+    uint64_t *hashes;  /* offsets[n_docs] */
+    size_t cap_offsets, cap_hashes;
+} bm_hash_block; /* {0} is empty; it may be used again */
+
+/* A block holds at most so many documents and hashes, but always one document, however many hashes
+ * it has. */
+typedef struct bm_hash_limits {
+    size_t docs, hashes;
+} bm_hash_limits;
+
 bm_status bm_hash_input_open(const char *hashes_path, const char *offsets_path, bm_hash_input **out,
                              bm_error *err);
-/* The next documents: about max_hashes hashes but at least one document, at most max_docs. offsets
- * (n+1, from 0) and hashes are the input's own, valid until the next call. *n_docs 0 at the end. */
-bm_status bm_hash_input_next(bm_hash_input *input, size_t max_docs, size_t max_hashes,
-                             const uint64_t **offsets, const uint64_t **hashes, size_t *n_docs,
-                             bm_error *err);
+/* Read the next documents into `block`. n_docs is 0 at the end. */
+bm_status bm_hash_input_next(bm_hash_input *input, const bm_hash_limits *limits,
+                             bm_hash_block *block, bm_error *err);
+/* The next call begins with the first document again. */
+void bm_hash_input_rewind(bm_hash_input *input);
+void bm_hash_block_reset(bm_hash_block *block); /* frees */
 void bm_hash_input_close(bm_hash_input *input); /* NULL is fine */
 
 #endif

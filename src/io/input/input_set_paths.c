@@ -1,7 +1,10 @@
 /* input_set_paths.c -- paths to files: directories are walked, lists are read.
  *
  * A directory is walked with a stack of paths, not by recursion, so depth costs memory only. Its
- * files are sorted by the bytes of their paths at the end; the order does not depend on readdir. */
+ * files are sorted by the bytes of their paths at the end; the order does not depend on readdir.
+ * Tested by test_input_set.c. */
+#include "io/input/input_set_paths.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -12,15 +15,14 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "io/input/input_set_private.h"
+#include "base/memory.h"
+#include "io/input/input_set_state.h"
 
 /* `path` is taken. */
-static bm_status add_source(bm_input_set *set, char *path, bm_error *err)
+static bm_status add_source(struct bm_input_set *set, char *path, bm_error *err)
 {
-    void *sources = set->sources;
     bm_status status =
-        bm_grow(&sources, &set->cap_sources, set->n_sources + 1, sizeof *set->sources, err);
-    set->sources = sources;
+        bm_grow(&set->sources, &set->cap_sources, set->n_sources + 1, sizeof *set->sources, err);
     if (status != BM_OK) {
         bm_free(path);
         return status;
@@ -48,7 +50,7 @@ static char *join(const char *dir, const char *name)
 }
 
 typedef struct walk {
-    bm_input_set *set;
+    struct bm_input_set *set;
     char **dirs; /* still to read; owned */
     size_t n, cap;
 } walk;
@@ -56,9 +58,7 @@ typedef struct walk {
 /* `path` is taken. */
 static bm_status push_dir(walk *w, char *path, bm_error *err)
 {
-    void *dirs = w->dirs;
-    bm_status status = bm_grow(&dirs, &w->cap, w->n + 1, sizeof *w->dirs, err);
-    w->dirs = dirs;
+    bm_status status = bm_grow(&w->dirs, &w->cap, w->n + 1, sizeof *w->dirs, err);
     if (status != BM_OK)
         bm_free(path);
     else
@@ -126,7 +126,7 @@ static bm_status read_dir(walk *w, const char *dir, bm_error *err)
     return status;
 }
 
-static bm_status add_dir(bm_input_set *set, const char *path, bm_error *err)
+static bm_status add_dir(struct bm_input_set *set, const char *path, bm_error *err)
 {
     walk w = {.set = set};
     size_t first = set->n_sources;
@@ -147,7 +147,7 @@ static bm_status add_dir(bm_input_set *set, const char *path, bm_error *err)
     return status;
 }
 
-static bm_status take_stdin(bm_input_set *set, bm_error *err)
+static bm_status take_stdin(struct bm_input_set *set, bm_error *err)
 {
     if (set->stdin_taken)
         return bm_fail(err, BM_ERR_USAGE, "standard input is named twice (- once)");
@@ -155,7 +155,7 @@ static bm_status take_stdin(bm_input_set *set, bm_error *err)
     return BM_OK;
 }
 
-static bm_status add_path(bm_input_set *set, const char *path, bm_error *err)
+static bm_status add_path(struct bm_input_set *set, const char *path, bm_error *err)
 {
     bool is_stdin = strcmp(path, "-") == 0;
     if (is_stdin) {
@@ -176,14 +176,14 @@ static bm_status add_path(bm_input_set *set, const char *path, bm_error *err)
 }
 
 /* A signal to stop came while the list waited for its writer. */
-static bool is_cancelled(const bm_input_set *set, int code)
+static bool is_cancelled(const struct bm_input_set *set, int code)
 {
     const bm_callbacks *callbacks = set->callbacks;
     return code == EINTR && callbacks != NULL && callbacks->cancelled != NULL &&
            callbacks->cancelled(callbacks->ctx);
 }
 
-static bm_status read_list(bm_input_set *set, FILE *list, bm_error *err)
+static bm_status read_list(struct bm_input_set *set, FILE *list, bm_error *err)
 {
     const char *name = set->options.files_from;
     int separator = set->options.files_from_nul ? '\0' : '\n';
@@ -214,7 +214,7 @@ static bm_status read_list(bm_input_set *set, FILE *list, bm_error *err)
     return status;
 }
 
-static bm_status add_list(bm_input_set *set, bm_error *err)
+static bm_status add_list(struct bm_input_set *set, bm_error *err)
 {
     const char *name = set->options.files_from;
     FILE *list;
@@ -236,7 +236,7 @@ static bm_status add_list(bm_input_set *set, bm_error *err)
     return status;
 }
 
-bm_status bm_input_set_expand(bm_input_set *set, bm_error *err)
+bm_status bm_input_set_expand(struct bm_input_set *set, bm_error *err)
 {
     bm_status status = BM_OK;
     for (size_t i = 0; i < set->options.n_paths && status == BM_OK; i++)

@@ -1,7 +1,10 @@
-/* input_set_probe.c -- what the first bytes of a file say: gz, zst, or a format that we refuse.
+/* input_set_probe.c -- see the header.
  *
  * Regular files are opened, looked at and closed again: ten thousand inputs need no ten thousand
- * descriptors. Standard input and pipes are held, with the bytes that were looked at. */
+ * descriptors. Standard input and pipes are held, with the bytes that were looked at.
+ * Tested by test_input_set.c. */
+#include "io/input/input_set_probe.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -10,7 +13,8 @@
 
 #include "base/error.h"
 #include "base/wait_readable.h"
-#include "io/input/input_set_private.h"
+#include "base/memory.h"
+#include "io/input/input_set_state.h"
 
 #define PIPE_BYTES (1 << 20)
 
@@ -56,52 +60,37 @@ bm_status bm_probe_refused(const char *name, const char *head, size_t len, bm_er
     return BM_OK;
 }
 
-static bm_compression compression_of(const char *head, size_t len)
+/* The first bytes of a source are here: what is it? Its name may promise a compression. */
+static bm_status judge(bm_source *source, const bm_head *head, bm_error *err)
 {
-    if (len >= 2 && memcmp(head, "\x1F\x8B", 2) == 0)
-        return BM_COMPRESSION_GZ;
-    if (len >= 4 && memcmp(head, "\x28\xB5\x2F\xFD", 4) == 0)
-        return BM_COMPRESSION_ZST;
-    /* a skippable frame, with which parallel compressors begin */
-    if (len >= 4 && (head[0] & 0xF0) == 0x50 && memcmp(head + 1, "\x2A\x4D\x18", 3) == 0)
-        return BM_COMPRESSION_ZST;
-    return BM_COMPRESSION_NONE;
-}
-
-static bm_status judge(bm_source *source, const char *head, size_t len, bm_error *err)
-{
-    source->compression = compression_of(head, len);
-    size_t n = strlen(source->name);
-    const char *promised = bm_name_ends(source->name, n, ".gz")    ? "gzip"
-                           : bm_name_ends(source->name, n, ".zst") ? "Zstandard"
-                                                                   : NULL;
-    bm_compression wanted = promised == NULL     ? source->compression
-                            : promised[0] == 'g' ? BM_COMPRESSION_GZ
-                                                 : BM_COMPRESSION_ZST;
-    bm_status status = bm_probe_refused(source->name, head, len, err);
-    if (status == BM_OK && source->compression != wanted)
+    size_t name_len = strlen(source->name);
+    bm_compression promised = bm_compression_of_name(source->name, &name_len);
+    source->compression = bm_compression_of_bytes(head->bytes, head->len);
+    bm_status status = bm_probe_refused(source->name, head->bytes, head->len, err);
+    if (status == BM_OK && promised != BM_COMPRESSION_NONE && source->compression != promised)
         status = bm_fail_at(err, BM_ERR_INPUT, source->name, 0,
-                            "the name promises %s, the first bytes are something else", promised);
+                            "the name promises %s, the first bytes are something else",
+                            bm_compression_name(promised));
     return status;
 }
 
-/* As many bytes as there are, up to cap. */
-static bm_status read_head(const bm_input_set *set, int fd, const char *name, char *head,
-                           size_t *len, bm_error *err)
+/* As many bytes as there are, up to the size of a head. */
+static bm_status read_head(const struct bm_input_set *set, int fd, const char *name, bm_head *head,
+                           bm_error *err)
 {
-    *len = 0;
-    while (*len < BM_PROBE_BYTES) {
+    head->len = 0;
+    while (head->len < sizeof head->bytes) {
         bm_status status = bm_wait_readable(set->callbacks, fd, err);
         if (status != BM_OK)
             return status;
-        ssize_t got = read(fd, head + *len, BM_PROBE_BYTES - *len);
+        ssize_t got = read(fd, head->bytes + head->len, sizeof head->bytes - head->len);
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
             return bm_fail_errno(err, errno, name, "cannot read");
         if (got == 0)
             break;
-        *len += (size_t)got;
+        head->len += (size_t)got;
     }
     return BM_OK;
 }
@@ -118,11 +107,9 @@ static void widen(int fd)
 }
 
 /* The descriptor is taken, whatever the status. */
-static bm_status hold(bm_input_set *set, size_t index, int fd, bm_error *err)
+static bm_status hold(struct bm_input_set *set, size_t index, int fd, bm_error *err)
 {
-    void *held = set->held;
-    bm_status status = bm_grow(&held, &set->cap_held, set->n_held + 1, sizeof *set->held, err);
-    set->held = held;
+    bm_status status = bm_grow(&set->held, &set->cap_held, set->n_held + 1, sizeof *set->held, err);
     if (status != BM_OK) {
         if (fd > STDIN_FILENO)
             close(fd);
@@ -133,11 +120,11 @@ static bm_status hold(bm_input_set *set, size_t index, int fd, bm_error *err)
     bm_source *source = &set->sources[index];
     set->unknown_size = true;
     widen(fd);
-    status = read_head(set, fd, source->name, h->head, &h->head_len, err);
-    return status != BM_OK ? status : judge(source, h->head, h->head_len, err);
+    status = read_head(set, fd, source->name, &h->head, err);
+    return status != BM_OK ? status : judge(source, &h->head, err);
 }
 
-static bm_status probe_one(bm_input_set *set, size_t index, bm_error *err)
+static bm_status probe_one(struct bm_input_set *set, size_t index, bm_error *err)
 {
     bm_source *source = &set->sources[index];
     if (strcmp(source->path, "-") == 0)
@@ -155,14 +142,13 @@ static bm_status probe_one(bm_input_set *set, size_t index, bm_error *err)
         return hold(set, index, fd, err);
     source->size = (uint64_t)st.st_size;
     set->total_bytes += source->size;
-    char head[BM_PROBE_BYTES];
-    size_t len;
-    bm_status status = read_head(set, fd, source->name, head, &len, err);
+    bm_head head;
+    bm_status status = read_head(set, fd, source->name, &head, err);
     close(fd);
-    return status != BM_OK ? status : judge(source, head, len, err);
+    return status != BM_OK ? status : judge(source, &head, err);
 }
 
-bm_status bm_input_set_probe(bm_input_set *set, bm_error *err)
+bm_status bm_input_set_probe(struct bm_input_set *set, bm_error *err)
 {
     bm_status status = BM_OK;
     for (size_t i = 0; i < set->n_sources && status == BM_OK; i++)

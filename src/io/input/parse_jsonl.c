@@ -1,7 +1,8 @@
-/* parse_jsonl.c -- a JSON object to id and text: what counts as missing, as empty, as bad. */
+/* parse_jsonl.c -- a JSON object to id and text: what counts as missing, as empty, as bad.
+ * Tested by test_parser.c. */
 #include <string.h>
 
-#include "io/input/parser.h"
+#include "io/input/parser_state.h"
 
 static const char *kind_name(bm_json_kind kind)
 {
@@ -25,21 +26,21 @@ static const char *kind_name(bm_json_kind kind)
 }
 
 /* A text field must be there, and be a string or null; its invalid bytes are counted. */
-static bool check_text(bm_parser *parser, size_t i, bm_record *record)
+static bool check_text(struct bm_parser *parser, size_t i, bm_record *record)
 {
     const bm_json_field *field = &parser->json_fields[i];
     const char *name = parser->fields->text[i];
     if (field->kind == BM_JSON_MISSING)
-        bm_parser_bad(parser, record, "no field '%.64s' (a string or null)", name);
+        bm_record_bad(&parser->maker, record, "no field '%.64s' (a string or null)", name);
     else if (field->kind != BM_JSON_STRING && field->kind != BM_JSON_NULL)
-        bm_parser_bad(parser, record, "field '%.64s' is %s (a string or null)", name,
+        bm_record_bad(&parser->maker, record, "field '%.64s' is %s (a string or null)", name,
                       kind_name(field->kind));
     else
-        return bm_parser_count_invalid(parser, record, field->n_invalid, "text");
+        return bm_record_count_invalid(&parser->maker, record, field->n_invalid, "text");
     return false;
 }
 
-static bm_status take_text(bm_parser *parser, bm_record *record, bm_error *err)
+static bm_status take_text(struct bm_parser *parser, bm_record *record, bm_error *err)
 {
     size_t n = parser->fields->n_text;
     for (size_t i = 0; i < n; i++) {
@@ -64,15 +65,15 @@ static bm_status take_text(bm_parser *parser, bm_record *record, bm_error *err)
     return status;
 }
 
-static bm_status take_id(bm_parser *parser, bm_record *record, bm_error *err)
+static bm_status take_id(struct bm_parser *parser, bm_record *record, bm_error *err)
 {
     const bm_fields *fields = parser->fields;
     if (fields->id == NULL)
-        return bm_parser_place_id(parser, record, err);
+        return bm_record_place_id(&parser->maker, record, err);
     const bm_json_field *field = &parser->json_fields[fields->n_text];
     switch (field->kind) {
     case BM_JSON_STRING:
-        bm_parser_count_invalid(parser, record, field->n_invalid, "id");
+        bm_record_count_invalid(&parser->maker, record, field->n_invalid, "id");
         record->id = field->value;
         return BM_OK;
     case BM_JSON_NUMBER:
@@ -81,9 +82,10 @@ static bm_status take_id(bm_parser *parser, bm_record *record, bm_error *err)
     case BM_JSON_MISSING:
     case BM_JSON_NULL:
         if (!fields->id_given)
-            return bm_parser_place_id(parser, record, err);
+            return bm_record_place_id(&parser->maker, record, err);
         if (field->kind == BM_JSON_MISSING) {
-            bm_parser_bad(parser, record, "no field '%.64s' (a string or a number)", fields->id);
+            bm_record_bad(&parser->maker, record, "no field '%.64s' (a string or a number)",
+                          fields->id);
             return BM_OK;
         }
         break;
@@ -92,19 +94,19 @@ static bm_status take_id(bm_parser *parser, bm_record *record, bm_error *err)
     case BM_JSON_OBJECT:
         break;
     }
-    bm_parser_bad(parser, record, "field '%.64s' is %s (a string or a number)", fields->id,
+    bm_record_bad(&parser->maker, record, "field '%.64s' is %s (a string or a number)", fields->id,
                   kind_name(field->kind));
     return BM_OK;
 }
 
-bm_status bm_parse_jsonl(bm_parser *parser, bm_str content, bm_record *record, bm_error *err)
+bm_status bm_parse_jsonl(struct bm_parser *parser, bm_str content, bm_record *record, bm_error *err)
 {
     const char *broken;
     bm_status status = bm_json_line_run(parser->json, content, parser->json_fields, &broken, err);
     if (status != BM_OK)
         return status;
     if (broken != NULL) {
-        bm_parser_bad(parser, record, "%s", broken);
+        bm_record_bad(&parser->maker, record, "%s", broken);
         return BM_OK;
     }
     status = take_text(parser, record, err);

@@ -1,20 +1,24 @@
-/* parse_lines.c -- documents that are a line, or a whole file. */
-#include "io/input/parser.h"
+/* parse_lines.c -- a line, or a whole file, is the text of a document. Tested by test_parser.c. */
+#include "io/input/parser_state.h"
 
-static bm_status take_text(bm_parser *parser, bm_str content, bm_record *record, bm_error *err)
+static bm_status take_text(struct bm_parser *parser, bm_str content, bm_record *record,
+                           bm_error *err)
 {
+    record->text = content;
     record->text_bytes = content.len;
-    return bm_parser_valid(parser, content, &parser->text, &record->text, record, "text", err);
+    const bm_utf8_value field = {"text", &parser->text, &record->text};
+    return bm_record_make_valid(&parser->maker, record, &field, err);
 }
 
-bm_status bm_parse_line(bm_parser *parser, bm_str content, bm_record *record, bm_error *err)
+bm_status bm_parse_line(struct bm_parser *parser, bm_str content, bm_record *record, bm_error *err)
 {
     bm_status status = take_text(parser, content, record, err);
-    return status != BM_OK || record->bad ? status : bm_parser_place_id(parser, record, err);
+    return status != BM_OK || record->bad ? status
+                                          : bm_record_place_id(&parser->maker, record, err);
 }
 
-bm_status bm_parse_file(bm_parser *parser, bm_str content, bm_record *record, bm_error *err)
+bm_status bm_parse_file(struct bm_parser *parser, bm_str content, bm_record *record, bm_error *err)
 {
     bm_status status = take_text(parser, content, record, err);
-    return status != BM_OK || record->bad ? status : bm_parser_file_id(parser, record, err);
+    return status != BM_OK || record->bad ? status : bm_record_file_id(&parser->maker, record, err);
 }

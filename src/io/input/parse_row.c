@@ -27,7 +27,7 @@ static bool go_behind(bm_row *row, size_t used)
 static bool next_quoted(bm_row *row, bm_cell *cell)
 {
     const char *begin = row->pos + 1;
-    size_t len = row->left - 1, at = 0; /* of a quote */
+    size_t len = row->left - 1, at = 0; /* at: where the next quote is */
     for (;;) {
         const char *quote = at < len ? memchr(begin + at, '"', len - at) : NULL;
         if (quote == NULL)
@@ -69,7 +69,7 @@ bm_status bm_cell_plain(const bm_cell *cell, bm_buf *out, bm_str *value, bm_erro
     const char *pos = cell->value.data, *end = pos + cell->value.len;
     while (pos < end) {
         const char *quote = memchr(pos, '"', (size_t)(end - pos));
-        const char *stop = quote == NULL ? end : quote + 1; /* the first of two is kept */
+        const char *stop = quote == NULL ? end : quote + 1; /* of two quotes the first is copied */
         memcpy(out->data + out->len, pos, (size_t)(stop - pos));
         out->len += (size_t)(stop - pos);
         pos = quote == NULL ? end : quote + 2;

@@ -2,22 +2,23 @@
  *
  * A row of tsv is read up to the last column that is needed; a row of csv to its end, since broken
  * quoting anywhere makes it a bad record. A cell is copied only where it holds a doubled quote or
- * invalid UTF-8. An empty row is a row of one empty cell. */
+ * invalid UTF-8. An empty row is a row of one empty cell.
+ * Tested by test_parser.c. */
 #include <string.h>
 
 #include "base/error.h"
 #include "io/input/parse_row.h"
-#include "io/input/parser.h"
+#include "io/input/parser_state.h"
 
-/* Where the copies of a row go: cells of the text first, then the joined and repaired text. */
+/* A row on its way to a record. */
 typedef struct row_job {
-    bm_parser *parser;
+    struct bm_parser *parser;
     bm_record *record;
-    bm_str id; /* data NULL: the row is too short */
-    uint32_t n_cells;
+    bm_str id;        /* data NULL: the row is too short to have one */
+    uint32_t n_cells; /* that were read */
 } row_job;
 
-static uint32_t last_column(const bm_parser *parser)
+static uint32_t last_column(const struct bm_parser *parser)
 {
     uint32_t last = parser->columns[0] == BM_NO_COLUMN ? 0 : parser->columns[0];
     for (size_t i = 0; i < parser->fields->n_text; i++)
@@ -30,8 +31,8 @@ static uint32_t last_column(const bm_parser *parser)
  * and, for the text, into parser->text, which has room for all of the row from the start. */
 static bm_status find_cells(row_job *job, bm_str content, bm_error *err)
 {
-    bm_parser *parser = job->parser;
-    bool csv = parser->ops->format == BM_FORMAT_CSV;
+    struct bm_parser *parser = job->parser;
+    bool csv = parser->format->quoted;
     uint32_t last = csv ? UINT32_MAX : last_column(parser), n = 0;
     size_t n_text = parser->fields->n_text;
     bm_row row = bm_row_begin(content, csv);
@@ -52,7 +53,8 @@ static bm_status find_cells(row_job *job, bm_str content, bm_error *err)
             parser->cells[i] = cell.value;
             if (!cell.doubled)
                 continue;
-            /* room for this cell in each of the text fields: earlier views must not move */
+            /* Room at once for this row's cells in every text field: views of the buffer that were
+             * taken for earlier cells must not move. */
             if (parser->text.len == 0)
                 status = bm_buf_reserve(&parser->text, content.len * n_text, err);
             if (status == BM_OK)
@@ -62,12 +64,12 @@ static bm_status find_cells(row_job *job, bm_str content, bm_error *err)
     }
     job->n_cells = n;
     if (status == BM_OK && row.broken != NULL)
-        bm_parser_bad(parser, job->record, "broken row: %s", row.broken);
+        bm_record_bad(&parser->maker, job->record, "broken row: %s", row.broken);
     return status;
 }
 
 /* All text cells joined by newlines, in a buffer that is not that of the cells. */
-static bm_status join_cells(bm_parser *parser, bm_str *out, bm_buf *buf, bm_error *err)
+static bm_status join_cells(struct bm_parser *parser, bm_str *out, bm_buf *buf, bm_error *err)
 {
     if (parser->fields->n_text == 1) {
         *out = parser->cells[0];
@@ -87,37 +89,37 @@ static bm_status join_cells(bm_parser *parser, bm_str *out, bm_buf *buf, bm_erro
 
 static bm_status take_text(row_job *job, bm_error *err)
 {
-    bm_parser *parser = job->parser;
+    struct bm_parser *parser = job->parser;
     for (size_t i = 0; i < parser->fields->n_text; i++)
         if (parser->cells[i].data == NULL) {
-            bm_parser_bad(parser, job->record, "no field '%.64s': the row has %u field%s",
+            bm_record_bad(&parser->maker, job->record, "no field '%.64s': the row has %u field%s",
                           parser->fields->text[i], job->n_cells, job->n_cells == 1 ? "" : "s");
             return BM_OK;
         }
-    bm_str joined;
-    bm_status status = join_cells(parser, &joined, &parser->joined, err);
+    bm_status status = join_cells(parser, &job->record->text, &parser->joined, err);
     if (status != BM_OK)
         return status;
-    job->record->text_bytes = joined.len;
-    return bm_parser_valid(parser, joined, &parser->repaired, &job->record->text, job->record,
-                           "text", err);
+    job->record->text_bytes = job->record->text.len;
+    const bm_utf8_value field = {"text", &parser->repaired, &job->record->text};
+    return bm_record_make_valid(&parser->maker, job->record, &field, err);
 }
 
 static bm_status take_id(row_job *job, bm_error *err)
 {
-    bm_parser *parser = job->parser;
+    struct bm_parser *parser = job->parser;
     if (job->id.data == NULL && parser->fields->id_given) {
-        bm_parser_bad(parser, job->record, "no field '%.64s': the row has %u field%s",
+        bm_record_bad(&parser->maker, job->record, "no field '%.64s': the row has %u field%s",
                       parser->fields->id, job->n_cells, job->n_cells == 1 ? "" : "s");
         return BM_OK;
     }
     if (job->id.data == NULL)
-        return bm_parser_place_id(parser, job->record, err);
-    return bm_parser_valid(parser, job->id, &parser->repaired_id, &job->record->id, job->record,
-                           "id", err);
+        return bm_record_place_id(&parser->maker, job->record, err);
+    job->record->id = job->id;
+    const bm_utf8_value field = {"id", &parser->repaired_id, &job->record->id};
+    return bm_record_make_valid(&parser->maker, job->record, &field, err);
 }
 
-bm_status bm_parse_table(bm_parser *parser, bm_str content, bm_record *record, bm_error *err)
+bm_status bm_parse_table(struct bm_parser *parser, bm_str content, bm_record *record, bm_error *err)
 {
     row_job job = {.parser = parser, .record = record};
     bm_status status = find_cells(&job, content, err);

@@ -1,19 +1,16 @@
-/* parser.c -- walk the records of a raw batch: bounds, line numbers, what a format says of each.
+/* parser.c -- walk over the records of a raw batch.
  *
  * One loop serves the full parse and the split, so both see the same records. UTF-8 is checked once
  * over a whole piece; only where that fails is each field looked at. Threads: a parser a thread. */
 #include "io/input/parser.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "base/utf8.h"
-#include "io/input/input_set_private.h"
+#include "io/input/input_set_state.h"
+#include "io/input/parser_state.h"
+#include "io/input/record_formats.h"
 #include "io/json/json_simd.h"
-
-#define LINE_DIGITS 20u
 
 static bm_status open_json(bm_parser *parser, bm_error *err)
 {
@@ -38,22 +35,21 @@ static bm_status open_json(bm_parser *parser, bm_error *err)
 
 bm_status bm_parser_open(const bm_input_set *set, bm_parser **out, bm_error *err)
 {
-    const bm_reader_ops *ops = bm_reader_ops_of(bm_input_set_format(set));
-    if (ops == NULL)
+    const bm_record_format *format = bm_record_format_of(bm_input_set_format(set));
+    if (format == NULL)
         return bm_fail(err, BM_ERR_INTERNAL, "no parser for this format");
     bm_parser *parser = bm_alloc_zero(1, sizeof *parser);
     if (parser == NULL)
         return bm_fail_nomem(err, sizeof *parser);
     parser->set = set;
-    parser->ops = ops;
+    parser->format = format;
     parser->fields = &set->fields;
-    parser->max_doc_bytes = set->options.max_doc_bytes;
-    parser->invalid_is_error = set->options.invalid_utf8 == BM_INVALID_UTF8_ERROR;
-    parser->place_file = UINT32_MAX;
+    parser->maker.max_doc_bytes = set->options.max_doc_bytes;
+    parser->maker.invalid_is_error = set->options.invalid_utf8 == BM_INVALID_UTF8_ERROR;
     bm_status status = BM_OK;
-    if (ops->format == BM_FORMAT_JSONL)
+    if (format->json)
         status = open_json(parser, err);
-    if (status == BM_OK && ops->table &&
+    if (status == BM_OK && format->table &&
         (parser->cells = bm_alloc(set->fields.n_text, sizeof *parser->cells)) == NULL)
         status = bm_fail_nomem(err, set->fields.n_text * sizeof *parser->cells);
     if (status != BM_OK) {
@@ -76,86 +72,8 @@ void bm_parser_close(bm_parser *parser)
     bm_buf_reset(&parser->joined);
     bm_buf_reset(&parser->repaired);
     bm_buf_reset(&parser->repaired_id);
-    bm_buf_reset(&parser->place);
+    bm_record_maker_reset(&parser->maker);
     bm_free(parser);
-}
-
-void bm_parser_bad(bm_parser *parser, bm_record *record, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    vsnprintf(parser->reason, sizeof parser->reason, format, args);
-    va_end(args);
-    record->bad = true;
-    record->reason = parser->reason;
-}
-
-bool bm_parser_count_invalid(bm_parser *parser, bm_record *record, uint64_t n, const char *what)
-{
-    record->n_invalid += n;
-    if (n > 0 && parser->invalid_is_error)
-        bm_parser_bad(parser, record, "invalid UTF-8 in the %.64s, %llu times (--invalid-utf8)",
-                      what, (unsigned long long)n);
-    return !record->bad;
-}
-
-bm_status bm_parser_valid(bm_parser *parser, bm_str bytes, bm_buf *buf, bm_str *out,
-                          bm_record *record, const char *what, bm_error *err)
-{
-    *out = bytes;
-    if (parser->piece_valid || bm_utf8_valid_prefix(bytes.data, bytes.len) == bytes.len)
-        return BM_OK;
-    uint64_t n = 0;
-    buf->len = 0;
-    bm_status status = bm_utf8_repair(bytes.data, bytes.len, buf, &n, err);
-    if (status != BM_OK)
-        return status;
-    *out = (bm_str){.data = buf->data, .len = buf->len};
-    bm_parser_count_invalid(parser, record, n, what);
-    return BM_OK;
-}
-
-/* "FILE:" of the record's file, made once a file; invalid bytes of a name become U+FFFD. */
-static bm_status set_place(bm_parser *parser, uint32_t file, bm_error *err)
-{
-    if (file == parser->place_file)
-        return BM_OK;
-    const char *name = bm_input_set_source(parser->set, file)->name;
-    uint64_t n = 0;
-    parser->place.len = 0;
-    parser->place_file = UINT32_MAX;
-    bm_status status = bm_utf8_repair(name, strlen(name), &parser->place, &n, err);
-    if (status == BM_OK)
-        status = bm_buf_add(&parser->place, ":", 1, err);
-    if (status == BM_OK)
-        status = bm_buf_reserve(&parser->place, LINE_DIGITS, err);
-    if (status != BM_OK)
-        return status;
-    parser->place_len = parser->place.len;
-    parser->place_file = file;
-    return BM_OK;
-}
-
-bm_status bm_parser_place_id(bm_parser *parser, bm_record *record, bm_error *err)
-{
-    bm_status status = set_place(parser, record->file, err);
-    if (status != BM_OK)
-        return status;
-    char digits[LINE_DIGITS];
-    size_t n = 0;
-    for (uint64_t line = record->line; line > 0 || n == 0; line /= 10)
-        digits[LINE_DIGITS - ++n] = (char)('0' + line % 10);
-    memcpy(parser->place.data + parser->place_len, digits + LINE_DIGITS - n, n);
-    record->id = (bm_str){.data = parser->place.data, .len = parser->place_len + n};
-    return BM_OK;
-}
-
-bm_status bm_parser_file_id(bm_parser *parser, bm_record *record, bm_error *err)
-{
-    bm_status status = set_place(parser, record->file, err);
-    if (status == BM_OK)
-        record->id = (bm_str){.data = parser->place.data, .len = parser->place_len - 1};
-    return status;
 }
 
 static bool is_blank(bm_str line)
@@ -166,7 +84,7 @@ static bool is_blank(bm_str line)
     return true;
 }
 
-/* Lines that the bytes of one record span. */
+/* Newlines in the bytes of a record. */
 static uint64_t lines_of(bm_str raw)
 {
     uint64_t n = 0;
@@ -182,38 +100,39 @@ typedef struct walker {
     bm_parser *parser;
     const bm_raw_batch *batch;
     const bm_raw_piece *piece;
-    bool full; /* parse, not only split */
+    bool full; /* parse the records; else only tell their bounds */
     bm_record_fn fn;
     void *ctx;
 } walker;
 
 static void too_long(bm_parser *parser, bm_record *record, size_t bom)
 {
-    size_t keep = bom + bm_too_long_prefix(parser->max_doc_bytes);
-    if (record->raw.len > keep)
-        record->raw.len = keep;
-    bm_parser_bad(parser, record, "the record is longer than %llu bytes (--max-doc-bytes)",
-                  (unsigned long long)parser->max_doc_bytes);
+    size_t shown = bom + bm_too_long_prefix(parser->maker.max_doc_bytes);
+    if (record->raw.len > shown)
+        record->raw.len = shown;
+    bm_record_bad(&parser->maker, record, "the record is longer than %llu bytes (--max-doc-bytes)",
+                  (unsigned long long)parser->maker.max_doc_bytes);
 }
 
-/* One record whose bytes are record->raw, its BOM and line ending still on it. */
+/* Hand one record over. Its bytes are record->raw, with the byte order mark (`bom` bytes) before it
+ * and its line ending behind it. */
 static bm_status take(const walker *w, bm_record *record, size_t bom, bm_error *err)
 {
     bm_parser *parser = w->parser;
     bm_str content = {.data = record->raw.data + bom, .len = record->raw.len - bom};
-    if (!parser->ops->whole_file)
+    if (!parser->format->whole_file)
         content = bm_without_line_end(content);
-    bool cut = w->piece->cut || content.len > parser->max_doc_bytes;
-    if (parser->ops->skip_blank && !cut && is_blank(content))
+    bool cut = w->piece->cut || content.len > parser->maker.max_doc_bytes;
+    if (parser->format->skip_blank && !cut && is_blank(content))
         return BM_OK;
-    record->is_header = parser->ops->table && parser->fields->header && w->piece->file_begin &&
+    record->is_header = parser->format->table && parser->fields->header && w->piece->file_begin &&
                         record->raw.data == w->batch->data + w->piece->begin;
     if (record->is_header && w->full)
         return BM_OK;
     if (cut) {
         too_long(parser, record, bom);
     } else if (w->full) {
-        bm_status status = parser->ops->parse(parser, content, record, err);
+        bm_status status = parser->format->parse(parser, content, record, err);
         if (status != BM_OK)
             return status;
     }
@@ -226,23 +145,23 @@ static bm_status take(const walker *w, bm_record *record, size_t bom, bm_error *
 
 static bm_status walk_piece(const walker *w, bm_error *err)
 {
-    const bm_reader_ops *ops = w->parser->ops;
+    const bm_record_format *format = w->parser->format;
     const char *data = w->batch->data;
     size_t pos = w->piece->begin, end = w->piece->end;
     size_t bom = w->piece->file_begin ? bm_bom_bytes(data + pos, end - pos) : 0;
     uint64_t line = w->piece->first_line;
     bm_status status = BM_OK;
-    bool whole = ops->whole_file; /* a file without bytes is a record too */
+    bool whole = format->whole_file; /* a file without bytes is a record too */
     if (bom == end - pos && !whole)
-        return BM_OK; /* no records */
+        return BM_OK; /* a file without records */
     while (status == BM_OK && (pos < end || whole)) {
         bm_scan scan = {0};
-        size_t next = w->piece->cut ? end : ops->record_end(&scan, data, pos + bom, end);
+        size_t next = w->piece->cut ? end : format->record_end(&scan, data, pos + bom, end);
         if (next == BM_SCAN_MORE)
             next = end;
         bm_record record = {
             .file = w->piece->file, .line = line, .raw = {.data = data + pos, .len = next - pos}};
-        line += ops->newline_ends || whole ? 1 : lines_of(record.raw);
+        line += format->newline_ends || whole ? 1 : lines_of(record.raw);
         status = take(w, &record, bom, err);
         pos = next;
         bom = 0;
@@ -258,11 +177,12 @@ static bm_status walk_batch(walker *w, bm_error *err)
     for (size_t i = 0; i < w->batch->n_pieces && status == BM_OK; i++) {
         w->piece = &w->batch->pieces[i];
         size_t len = w->piece->end - w->piece->begin;
-        if (parser->ops->table)
+        parser->maker.file_name = bm_input_set_source(parser->set, w->piece->file)->name;
+        if (parser->format->table)
             parser->columns = w->batch->columns + w->piece->columns;
-        /* JSON checks its own strings */
-        parser->piece_valid = w->full && parser->json == NULL &&
-                              bm_simd_utf8_valid(w->batch->data + w->piece->begin, len);
+        /* The parser of JSON checks the strings of its fields itself. */
+        parser->maker.all_valid = w->full && parser->json == NULL &&
+                                  bm_simd_utf8_valid(w->batch->data + w->piece->begin, len);
         status = walk_piece(w, err);
     }
     return status;

@@ -3,14 +3,16 @@
  *     batch.data   [piece of file 0][piece of file 1][piece of file 2 … | begun record]
  *                                                                   cut ^      '-> carry
  *
- * Bytes are read straight into the batch that will hold them. When it is full, it ends at the last
- * whole record, and what follows goes through `carry` to the beginning of the next. How much is
- * read ahead follows the batch's room (and, with a limit of records, their mean length), so little
- * is copied. Where every newline ends a record, the cut is found from the back by memrchr;
- * otherwise (csv, a limit of records) records are walked forward.
+ * Bytes are read straight into the batch that will hold them. A full batch ends at the last whole
+ * record; the bytes of the record that has begun are moved through `carry` to the beginning of the
+ * next batch. To keep these few, no more is read than the batch has room for, or, with a limit of
+ * records, than that many records of the mean length have.
+ *
+ * Where every newline ends a record, the cut is found from the back by memrchr; otherwise (csv, a
+ * limit of records) it is found by walking from record to record.
  *
  * A record longer than max_doc_bytes is not held: its first bytes become a piece of their own, the
- * rest is read over. Limits: a batch holds at most max_doc_bytes and a batch's worth more.
+ * rest is read and dropped. Limits: a batch holds at most max_doc_bytes and a batch's worth more.
  * Threads: one. */
 #include "io/input/reader.h"
 
@@ -18,34 +20,34 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "io/input/input_set_private.h"
-#include "io/input/reader_source.h"
-#include "io/input/reader_table.h"
+#include "io/input/input_bytes.h"
+#include "io/input/input_set_state.h"
+#include "io/input/record_formats.h"
 
-#define PIECES_MAX 65536u /* files a batch */
+#define PIECES_MAX 65536u /* in a batch, each of another file */
 #define SKIP_BLOCK ((size_t)64 << 10)
-#define READ_AHEAD 4096u /* beyond the mean, when records are counted */
+#define READ_AHEAD 4096u /* bytes more than records of the mean length have */
 #define GROWTH_MAX ((size_t)64 << 20)
-#define FIRST_MEAN 512.0 /* bytes a record, before any was seen */
+#define FIRST_MEAN 512.0 /* bytes of a record, before any was seen */
 
 struct bm_reader {
     bm_input_set *set;
-    const bm_reader_ops *ops;
+    const bm_record_format *format;
     const bm_fields *fields;
     size_t batch_bytes;
     uint32_t batch_records;
     uint64_t max_record;
-    bm_stream *stream;
+    bm_input_bytes *bytes;
     size_t file;         /* the current file, or the next to open */
     bool open, file_end; /* a file is open; all of it has been read */
-    bool begun;          /* a piece of it has been given out */
-    uint64_t line;       /* of the next piece */
-    bm_buf carry;
-    uint32_t *columns; /* of the current file */
+    bool begun;          /* a piece of the current file has been made */
+    uint64_t line;       /* on which the next piece begins */
+    bm_buf carry;        /* the beginning of the next batch */
+    uint32_t *columns;   /* of the current file (record_fields.h) */
     uint64_t sequence;
-    double mean_bytes;  /* of a record */
+    double mean_bytes;  /* of the records so far, the last ones counting most */
     uint64_t n_records; /* in the batch being made */
-    bm_status failed;
+    bm_status failed;   /* not BM_OK: it can only be closed */
 };
 
 /* The search for a cut in the current piece. */
@@ -62,14 +64,14 @@ typedef struct cutter {
 bm_status bm_reader_open(bm_input_set *set, size_t batch_bytes, uint32_t batch_records,
                          bm_reader **out, bm_error *err)
 {
-    const bm_reader_ops *ops = bm_reader_ops_of(bm_input_set_format(set));
-    if (ops == NULL)
+    const bm_record_format *format = bm_record_format_of(bm_input_set_format(set));
+    if (format == NULL)
         return bm_fail(err, BM_ERR_INTERNAL, "no reader for this format");
     bm_reader *reader = bm_alloc_zero(1, sizeof *reader);
     if (reader == NULL)
         return bm_fail_nomem(err, sizeof *reader);
     reader->set = set;
-    reader->ops = ops;
+    reader->format = format;
     reader->fields = &set->fields;
     reader->batch_bytes = batch_bytes > 0 ? batch_bytes : 1;
     reader->batch_records = batch_records;
@@ -79,10 +81,10 @@ bm_status bm_reader_open(bm_input_set *set, size_t batch_bytes, uint32_t batch_r
     bm_status status = BM_OK;
     if ((reader->columns = bm_alloc_zero(n_columns, sizeof *reader->columns)) == NULL)
         status = bm_fail_nomem(err, n_columns * sizeof *reader->columns);
-    if (status == BM_OK && ops->table && !reader->fields->header)
+    if (status == BM_OK && format->table && !reader->fields->header)
         bm_fields_from_numbers(reader->fields, reader->columns);
     if (status == BM_OK)
-        status = bm_stream_open(set, &reader->stream, err);
+        status = bm_input_bytes_open(set, &reader->bytes, err);
     if (status != BM_OK) {
         bm_reader_close(reader);
         return status;
@@ -95,7 +97,7 @@ void bm_reader_close(bm_reader *reader)
 {
     if (reader == NULL)
         return;
-    bm_stream_close(reader->stream);
+    bm_input_bytes_close(reader->bytes);
     bm_buf_reset(&reader->carry);
     bm_free(reader->columns);
     bm_free(reader);
@@ -111,20 +113,20 @@ void bm_raw_batch_free(bm_raw_batch *batch)
     bm_free(batch);
 }
 
-/* Newlines in a run of bytes: 64 lanes of bytes, emptied before they can overflow, which compilers
- * turn into vector code. */
+/* Newlines in a run of bytes, by 64 counters of a byte each, one for each place in a block of 64
+ * bytes; they are summed before they can overflow. Compilers turn this into vector code. */
 static uint64_t count_newlines(const char *data, size_t len)
 {
     uint64_t n = 0;
     size_t i = 0;
     while (len - i >= 64) {
-        uint8_t lanes[64] = {0};
+        uint8_t counters[64] = {0};
         size_t blocks = (len - i) / 64 < 255 ? (len - i) / 64 : 255;
         for (size_t b = 0; b < blocks; b++, i += 64)
             for (size_t j = 0; j < 64; j++)
-                lanes[j] = (uint8_t)(lanes[j] + (data[i + j] == '\n'));
+                counters[j] = (uint8_t)(counters[j] + (data[i + j] == '\n'));
         for (size_t j = 0; j < 64; j++)
-            n += lanes[j];
+            n += counters[j];
     }
     for (; i < len; i++)
         n += data[i] == '\n';
@@ -146,7 +148,8 @@ static bm_status reserve(bm_raw_batch *batch, size_t len, bm_error *err)
     return BM_OK;
 }
 
-/* The last newline (or the first behind the batch's end) is the cut. */
+/* Cut behind the last newline within the batch's size; where it has none, behind the first one that
+ * follows. */
 static void cut_at_newline(const bm_reader *reader, cutter *c)
 {
     const char *data = c->batch->data;
@@ -170,7 +173,7 @@ static void cut_at_newline(const bm_reader *reader, cutter *c)
 static void cut_by_records(bm_reader *reader, cutter *c)
 {
     while (!c->full) {
-        size_t at = reader->ops->record_end(&c->scan, c->batch->data, c->seen, c->end);
+        size_t at = reader->format->record_end(&c->scan, c->batch->data, c->seen, c->end);
         if (at == BM_SCAN_MORE) {
             c->seen = c->end;
             c->full = c->cut > c->begin && c->end >= reader->batch_bytes;
@@ -188,12 +191,12 @@ static void cut_by_records(bm_reader *reader, cutter *c)
     }
 }
 
-/* How much to read next. */
+/* How many bytes to read next. */
 static size_t read_size(const bm_reader *reader, const cutter *c)
 {
     if (c->end < reader->batch_bytes) {
         size_t n = reader->batch_bytes - c->end;
-        if (reader->batch_records != 0 && !reader->ops->whole_file) {
+        if (reader->batch_records != 0 && !reader->format->whole_file) {
             uint64_t left = reader->batch_records - reader->n_records;
             double wanted = (double)left * reader->mean_bytes * 1.25 + READ_AHEAD;
             if (wanted < (double)n)
@@ -201,12 +204,15 @@ static size_t read_size(const bm_reader *reader, const cutter *c)
         }
         return n;
     }
-    size_t n = c->end - c->begin; /* one long record: double, so that the work stays linear */
+    size_t n =
+        c->end -
+        c->begin; /* one long record: double what there is of it, so that the work stays linear */
     if (n > GROWTH_MAX)
         n = GROWTH_MAX;
     uint64_t held = c->end - c->cut;
     if (reader->max_record < SIZE_MAX / 2 && n > reader->max_record + 6 - held)
-        n = (size_t)(reader->max_record + 6 - held); /* + line ending, BOM, one more */
+        n = (size_t)(reader->max_record + 6 -
+                     held); /* a line ending, a byte order mark, one byte too many */
     return n > 0 ? n : 1;
 }
 
@@ -215,7 +221,7 @@ static bm_status read_more(bm_reader *reader, cutter *c, size_t n, bm_error *err
     bm_status status = reserve(c->batch, c->end + n, err);
     size_t got = 0;
     if (status == BM_OK)
-        status = bm_stream_read(reader->stream, c->batch->data + c->end, n, &got, err);
+        status = bm_input_bytes_read(reader->bytes, c->batch->data + c->end, n, &got, err);
     if (status == BM_OK) {
         c->end += got;
         reader->file_end = got == 0;
@@ -233,10 +239,8 @@ static bm_status add_columns(bm_reader *reader, bm_raw_batch *batch, bm_raw_piec
         return BM_OK;
     }
     size_t n = bm_fields_columns(reader->fields);
-    void *columns = batch->columns;
-    bm_status status =
-        bm_grow(&columns, &batch->cap_columns, batch->n_columns + n, sizeof *batch->columns, err);
-    batch->columns = columns;
+    bm_status status = bm_grow(&batch->columns, &batch->cap_columns, batch->n_columns + n,
+                               sizeof *batch->columns, err);
     if (status != BM_OK)
         return status;
     memcpy(batch->columns + batch->n_columns, reader->columns, n * sizeof *reader->columns);
@@ -252,11 +256,9 @@ static bm_status add_piece(bm_reader *reader, bm_raw_batch *batch, bm_raw_piece 
     piece.file = (uint32_t)reader->file;
     piece.first_line = reader->line;
     piece.file_begin = !reader->begun;
-    void *pieces = batch->pieces;
-    bm_status status =
-        bm_grow(&pieces, &batch->cap_pieces, batch->n_pieces + 1, sizeof *batch->pieces, err);
-    batch->pieces = pieces;
-    if (status == BM_OK && reader->ops->table)
+    bm_status status = bm_grow(&batch->pieces, &batch->cap_pieces, batch->n_pieces + 1,
+                               sizeof *batch->pieces, err);
+    if (status == BM_OK && reader->format->table)
         status = add_columns(reader, batch, &piece, err);
     if (status != BM_OK)
         return status;
@@ -266,7 +268,7 @@ static bm_status add_piece(bm_reader *reader, bm_raw_batch *batch, bm_raw_piece 
     return BM_OK;
 }
 
-/* The header row of a file that begins at data[begin]. */
+/* The current file begins with the current piece: its header row says where its columns are. */
 static bm_status read_header(bm_reader *reader, const cutter *c, bm_error *err)
 {
     const char *name = bm_input_set_source(reader->set, reader->file)->name;
@@ -275,33 +277,34 @@ static bm_status read_header(bm_reader *reader, const cutter *c, bm_error *err)
     if (begin == c->cut)
         return BM_OK; /* an empty file: no documents */
     bm_scan scan = {0};
-    size_t end = reader->ops->record_end(&scan, data, begin, c->cut);
+    size_t end = reader->format->record_end(&scan, data, begin, c->cut);
     if (end == BM_SCAN_MORE)
         end = c->cut;
     bm_str row = bm_without_line_end((bm_str){.data = data + begin, .len = end - begin});
     if (row.len > reader->max_record)
         return bm_fail_at(err, BM_ERR_INPUT, name, 1, "the header is longer than --max-doc-bytes");
-    return bm_fields_from_header(reader->fields, reader->ops->format == BM_FORMAT_CSV, row, name,
-                                 reader->columns, err);
+    const bm_header_row header = {.row = row, .quoted = reader->format->quoted, .file = name};
+    return bm_fields_from_header(reader->fields, &header, reader->columns, err);
 }
 
-/* Read over the rest of a record that is too long; what follows it goes to carry. */
-static bm_status skip_record(bm_reader *reader, cutter *c, size_t kept, uint64_t *lines,
+/* Read over the rest of a record that is too long, behind the bytes that are shown of it; what
+ * follows the record goes to carry. */
+static bm_status skip_record(bm_reader *reader, cutter *c, size_t shown, uint64_t *lines,
                              bm_error *err)
 {
     *lines = count_newlines(c->batch->data + c->begin, c->end - c->begin);
-    bm_status status = reserve(c->batch, kept + SKIP_BLOCK, err);
-    char *rest = c->batch->data + kept;
+    bm_status status = reserve(c->batch, shown + SKIP_BLOCK, err);
+    char *rest = c->batch->data + shown;
     while (status == BM_OK) {
         size_t got = 0;
-        status = bm_stream_read(reader->stream, rest, SKIP_BLOCK, &got, err);
+        status = bm_input_bytes_read(reader->bytes, rest, SKIP_BLOCK, &got, err);
         if (status != BM_OK)
             break;
         if (got == 0) {
             reader->file_end = true;
             break;
         }
-        size_t at = reader->ops->record_end(&c->scan, rest, 0, got);
+        size_t at = reader->format->record_end(&c->scan, rest, 0, got);
         *lines += count_newlines(rest, at == BM_SCAN_MORE ? got : at);
         if (at != BM_SCAN_MORE)
             return bm_buf_add(&reader->carry, rest + at, got - at, err);
@@ -311,7 +314,7 @@ static bm_status skip_record(bm_reader *reader, cutter *c, size_t kept, uint64_t
 
 static bm_status take_too_long(bm_reader *reader, cutter *c, bm_error *err)
 {
-    if (reader->ops->table && reader->fields->header && !reader->begun)
+    if (reader->format->table && reader->fields->header && !reader->begun)
         return bm_fail_at(err, BM_ERR_INPUT, bm_input_set_source(reader->set, reader->file)->name,
                           1, "the header is longer than --max-doc-bytes");
     bm_raw_piece piece = {.begin = c->begin, .cut = true};
@@ -332,9 +335,9 @@ static bm_status take_records(bm_reader *reader, cutter *c, bm_error *err)
 {
     bm_raw_batch *batch = c->batch;
     bm_status status = BM_OK;
-    bool header = reader->ops->table && reader->fields->header;
-    if (reader->file_end && !c->full) { /* what is left is a record without a line ending */
-        reader->n_records += c->end > c->cut || reader->ops->whole_file;
+    bool header = reader->format->table && reader->fields->header;
+    if (reader->file_end && !c->full) { /* the last record may have no line ending */
+        reader->n_records += c->end > c->cut || reader->format->whole_file;
         c->cut = c->end;
     }
     if (header && !reader->begun)
@@ -351,7 +354,7 @@ static bm_status take_records(bm_reader *reader, cutter *c, bm_error *err)
     return status;
 }
 
-/* One piece of the current file: read until the batch is full or the file ends. */
+/* Make one piece of the current file: read until the batch is full or the file ends. */
 static bm_status take_piece(bm_reader *reader, bm_raw_batch *batch, bm_error *err)
 {
     cutter c = {.batch = batch, .begin = batch->len, .end = batch->len + reader->carry.len};
@@ -362,7 +365,7 @@ static bm_status take_piece(bm_reader *reader, bm_raw_batch *batch, bm_error *er
         memcpy(batch->data + c.begin, reader->carry.data, reader->carry.len);
     reader->carry.len = 0;
     c.cut = c.seen = c.begin;
-    bool walk = reader->batch_records != 0 || !reader->ops->newline_ends;
+    bool walk = reader->batch_records != 0 || !reader->format->newline_ends;
     if (!reader->begun) { /* a byte order mark is no part of the first field */
         while (status == BM_OK && c.end - c.begin < 3 && !reader->file_end)
             status = read_more(reader, &c, read_size(reader, &c), err);
@@ -397,7 +400,7 @@ static bm_status fill_batch(bm_reader *reader, bm_raw_batch *batch, bm_error *er
         if (!reader->open) {
             if (reader->file == bm_input_set_count(reader->set) || is_full(reader, batch))
                 break;
-            status = bm_stream_begin(reader->stream, reader->file, err);
+            status = bm_input_bytes_begin(reader->bytes, reader->file, err);
             reader->open = status == BM_OK;
             reader->file_end = reader->begun = false;
             reader->line = 1;
@@ -437,7 +440,7 @@ bm_status bm_reader_next(bm_reader *reader, bm_raw_batch **out, bm_error *err)
     }
     memset(batch->data + batch->len, 0, BM_READ_PADDING);
     batch->sequence = reader->sequence++;
-    batch->bytes_read = bm_stream_stored(reader->stream);
+    batch->bytes_read = bm_input_bytes_stored(reader->bytes);
     *out = batch;
     return BM_OK;
 }

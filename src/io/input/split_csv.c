@@ -7,11 +7,13 @@
  *     AFTER     QUOTED       FIELD    end       PLAIN      a quote was seen inside quotes
  *
  * A quote in the middle of a plain field and text behind a closing quote are errors of the row
- * (parse_row.c says so); here they only must not move the bounds of the rows around it. Each byte
- * is looked at by memchr a bounded number of times: the next newline is kept until it is passed. */
+ * (parse_row.c says so); here they only must not move the bounds of the rows around it. The place
+ * of the next newline is remembered until it is passed, so that each byte is searched by memchr a
+ * bounded number of times.
+ * Tested by test_reader.c. */
 #include <string.h>
 
-#include "io/input/reader_table.h"
+#include "io/input/record_format.h"
 
 enum { FIELD, PLAIN, QUOTED, AFTER };
 
@@ -48,7 +50,7 @@ size_t bm_csv_end(bm_scan *scan, const char *data, size_t from, size_t to)
                 return newline + 1;
             }
             bool at_field = quote == pos ? state == FIELD : data[quote - 1] == ',';
-            if (quote == to) { /* neither: where does this stretch leave us? */
+            if (quote == to) { /* no quote and no newline: in which state do the bytes end? */
                 state = data[to - 1] == ',' ? FIELD : PLAIN;
                 pos = to;
             } else {

@@ -1,7 +1,8 @@
-/* split_lines.c -- where a record ends that is a line, or a whole file. */
+/* split_lines.c -- where a record ends if it is a line, or a whole file.
+ * Tested by test_reader.c. */
 #include <string.h>
 
-#include "io/input/reader_table.h"
+#include "io/input/record_format.h"
 
 size_t bm_line_end(bm_scan *scan, const char *data, size_t from, size_t to)
 {

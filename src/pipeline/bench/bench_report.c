@@ -1,5 +1,7 @@
 /* bench_report.c -- machine, devices, settings and rows, so that a figure is never seen without
- * what it was taken on. */
+ * what it was taken on.
+ *
+ * Tests: tests/unit/bench/test_bench_run.c */
 #include "pipeline/bench/bench_report.h"
 
 #include <stdio.h>

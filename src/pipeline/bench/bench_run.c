@@ -8,7 +8,7 @@
  *     each          text word:5, char:5    text in memory to words in memory
  *     native CPU    text byte:8; plain     likewise; no normaliser, words between white space;
  *                   and foreign word:5     made text that is not ASCII
- *     each          documents of N         resident hashes by each scheme, oph over affine32
+ *     each          documents of N         resident hashes by each scheme, over the first one
  *
  * Ratios are to the arithmetic limit of the native CPU, in shingles, also for OpenCL devices: it is
  * the one figure that is the same for all, and says what a device gives over this machine's
@@ -20,6 +20,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "backend/cpu/cpu_backend.h"
+#include "backend/cpu/sign_loops.h"
 #include "backend/opencl/cl_link_rate.h"
 #include "base/error.h"
 #include "base/memory.h"
@@ -27,6 +29,7 @@
 #include "pipeline/bench/bench_report.h"
 #include "pipeline/bench/bench_work.h"
 #include "pipeline/devices/device_pick.h"
+#include "sketch/scheme.h"
 
 #define LINK_BYTES ((size_t)64 << 20)
 #define LIMIT_NAME "arithmetic limit"
@@ -210,14 +213,13 @@ static bm_status link_rows(bench *b, const bm_device_info *info, bm_error *err)
 }
 
 /* A scheme over long documents, by a backend of its own; *rate: M shingles/s. */
-static bm_status long_row(bench *b, const bm_device_info *info, bm_scheme scheme, double *rate,
-                          bm_error *err)
+static bm_status long_row(bench *b, const bm_device_info *info, const bm_scheme_ops *scheme,
+                          double *rate, bm_error *err)
 {
     char what[48];
-    snprintf(what, sizeof what, "documents of %" PRIu32 ", %s", b->options.long_doc,
-             bm_scheme_get(scheme)->name);
+    snprintf(what, sizeof what, "documents of %" PRIu32 ", %s", b->options.long_doc, scheme->name);
     bm_bench_options options = b->options;
-    options.sketch.scheme = scheme;
+    options.sketch.scheme = scheme->scheme;
     bm_bench_device device;
     bm_status status = bm_bench_device_open(&options, info, b->options.threads, &device, err);
     if (status == BM_OK)
@@ -233,18 +235,25 @@ static bm_status long_row(bench *b, const bm_device_info *info, bm_scheme scheme
     return status;
 }
 
-/* Both schemes, the second as a multiple of the first. */
+/* All schemes; the second and those behind it as multiples of the first. */
 static bm_status long_rows(bench *b, const bm_device_info *info, bm_error *err)
 {
-    double affine32 = 0, oph = 0;
-    bm_status status = long_row(b, info, BM_SCHEME_AFFINE32, &affine32, err);
-    if (status == BM_OK)
-        status = long_row(b, info, BM_SCHEME_OPH, &oph, err);
-    if (status != BM_OK)
-        return status;
-    bm_bench_row *row = &b->rows[b->n_rows - 1];
-    row->ratio = affine32 > 0 ? oph / affine32 : 0;
-    snprintf(row->ratio_to, sizeof row->ratio_to, "%s", row[-1].what);
+    double first = 0, rate = 0;
+    char first_what[sizeof b->rows->what] = "";
+    const bm_scheme_ops *scheme;
+    for (size_t i = 0; (scheme = bm_scheme_at(i)) != NULL; i++) {
+        bm_status status = long_row(b, info, scheme, &rate, err);
+        if (status != BM_OK)
+            return status;
+        bm_bench_row *row = &b->rows[b->n_rows - 1];
+        if (i == 0) {
+            first = rate;
+            memcpy(first_what, row->what, sizeof first_what);
+            continue;
+        }
+        row->ratio = first > 0 ? rate / first : 0;
+        snprintf(row->ratio_to, sizeof row->ratio_to, "%s", first_what);
+    }
     return BM_OK;
 }
 
@@ -288,9 +297,12 @@ static bm_status pick_devices(bench *b, bm_error *err)
 
 static bm_status all_rows(bench *b, bm_error *err)
 {
+    uint64_t schemes = 0;
+    while (bm_scheme_at((size_t)schemes) != NULL)
+        schemes++;
     b->steps = 1;
     for (size_t i = 0; i < b->pick.n; i++)
-        b->steps += b->pick.devices[i].kind == BM_DEVICE_NATIVE ? 3 + TEXT_CASES : 8;
+        b->steps += schemes + (b->pick.devices[i].kind == BM_DEVICE_NATIVE ? 1 + TEXT_CASES : 6);
     bm_meter_stage(&b->meter, "bench", "figures");
     bm_status status = limit_row(b, err);
     for (size_t i = 0; status == BM_OK && i < b->pick.n; i++) {

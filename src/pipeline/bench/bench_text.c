@@ -10,8 +10,8 @@
 #include "base/error.h"
 #include "model/option_defaults.h"
 #include "base/random.h"
-#include "io/input/input_set.h"
-#include "io/input/reader.h"
+#include "io/input/batch_sources.h"
+#include "io/input/input_set_open.h"
 
 enum {
     VOCABULARY = 20000,
@@ -38,7 +38,7 @@ static bm_status end_document(bm_bench_text *text, bm_error *err)
 /* --- from files --- */
 
 typedef struct reading {
-    const bm_input_set *set;
+    bm_batch_source *source;
     bm_bench_text *text;
 } reading;
 
@@ -47,7 +47,7 @@ static bm_status take_record(void *ctx, const bm_record *record, bm_error *err)
     const reading *r = ctx;
     bm_bench_text *text = r->text;
     if (record->bad)
-        return bm_fail_at(err, BM_ERR_INPUT, bm_input_set_source(r->set, record->file)->name,
+        return bm_fail_at(err, BM_ERR_INPUT, bm_batch_source_file(r->source, record->file),
                           record->line, "%s", record->reason);
     if (text->bytes.len >= BM_BENCH_TEXT_MAX)
         return BM_OK;
@@ -55,21 +55,22 @@ static bm_status take_record(void *ctx, const bm_record *record, bm_error *err)
     return status == BM_OK ? end_document(text, err) : status;
 }
 
-static bm_status read_all(const bm_input_set *set, bm_reader *reader, bm_bench_text *text,
-                          bm_error *err)
+static bm_status read_all(reading *r, bm_error *err)
 {
-    bm_parser *parser = NULL;
-    reading r = {.set = set, .text = text};
-    bm_status status = bm_parser_open(set, &parser, err);
-    while (status == BM_OK && text->bytes.len < BM_BENCH_TEXT_MAX) {
-        bm_raw_batch *batch = NULL;
-        status = bm_reader_next(reader, &batch, err);
-        if (status != BM_OK || batch == NULL)
+    const bm_batch_limits limits = {.bytes = READ_BYTES};
+    bm_batch_parser *parser = NULL;
+    bm_status status = bm_batch_source_begin(r->source, &limits, 0, err);
+    if (status == BM_OK)
+        status = bm_batch_parser_open(r->source, &parser, err);
+    while (status == BM_OK && r->text->bytes.len < BM_BENCH_TEXT_MAX) {
+        bm_batch_next next;
+        status = bm_batch_source_next(r->source, &next, err);
+        if (status != BM_OK || next.got == BM_BATCH_END)
             break;
-        status = bm_parser_run(parser, batch, take_record, &r, err);
-        bm_raw_batch_free(batch);
+        status = bm_batch_parser_run(parser, next.batch, take_record, r, err);
+        bm_batch_source_free_batch(r->source, next.batch);
     }
-    bm_parser_close(parser);
+    bm_batch_parser_close(parser);
     return status;
 }
 
@@ -80,17 +81,17 @@ static bm_status from_files(const char *const *paths, size_t n_paths, const bm_c
     input.paths = paths;
     input.n_paths = n_paths;
     bm_input_set *set = NULL;
-    bm_reader *reader = NULL;
+    reading r = {.text = text};
     bm_status status = bm_input_set_open_watched(&input, NULL, callbacks, &set, err);
-    if (status == BM_OK && bm_input_set_format(set) == BM_FORMAT_HASHES)
+    if (status == BM_OK && !bm_format_has_text(bm_input_set_format(set)))
         status = bm_fail(err, BM_ERR_USAGE, "bench takes documents with text, not hashes");
     if (status == BM_OK)
-        status = bm_reader_open(set, READ_BYTES, 0, &reader, err);
+        status = bm_batch_source_open(set, &r.source, err);
     if (status == BM_OK)
-        status = read_all(set, reader, text, err);
+        status = read_all(&r, err);
     if (status == BM_OK && text->bytes.len == 0)
         status = bm_fail(err, BM_ERR_INPUT, "there is no text in the documents given");
-    bm_reader_close(reader);
+    bm_batch_source_close(r.source);
     bm_input_set_close(set);
     return status;
 }

@@ -1,10 +1,13 @@
 /* bench_work.c -- resident hashes, text and the arithmetic limit as repeatable work. See
- * bench_work.h. */
+ * bench_work.h.
+ *
+ * Tests: tests/unit/bench/test_bench_run.c */
 #include "pipeline/bench/bench_work.h"
 
 #include <stdalign.h>
 #include <string.h>
 
+#include "backend/cpu/cpu_backend.h"
 #include "backend/opencl/cl_backend.h"
 #include "base/error.h"
 #include "base/memory.h"
@@ -27,10 +30,12 @@ bm_status bm_bench_device_open(const bm_bench_options *options, const bm_device_
     out->workers = bm_alloc_zero(n_workers, sizeof *out->workers);
     if (out->workers == NULL)
         return bm_fail_nomem(err, n_workers * sizeof *out->workers);
+    const bm_device_settings settings = bm_device_settings_of(&options->device);
     bm_backend_cfg cfg = {.sketch = options->sketch,
                           .device = info->spec,
                           .cpu = options->device.cpu,
                           .cache_dir = options->device.cache_dir,
+                          .settings = &settings,
                           .callbacks = &options->callbacks};
     if (info->kind == BM_DEVICE_NATIVE)
         return bm_backend_cpu.open(&cfg, &out->backend, err);
@@ -39,8 +44,7 @@ bm_status bm_bench_device_open(const bm_bench_options *options, const bm_device_
 
 void bm_bench_device_close(bm_bench_device *device)
 {
-    if (device->backend != NULL)
-        device->backend->ops->close(device->backend); /* drains: slots are free after it */
+    bm_backend_close(device->backend); /* drains: slots are free after it */
     for (uint32_t w = 0; device->workers != NULL && w < device->n_workers; w++) {
         bm_bench_worker *worker = &device->workers[w];
         bm_shingler_close(worker->shingler);

@@ -12,7 +12,7 @@
 #include <bandmill/bench.h>
 
 #include "backend/backend.h"
-#include "backend/cpu/sign_loops.h"
+#include "backend/cpu/sign_loops_row.h"
 #include "model/shingle_batch.h"
 #include "pipeline/bench/bench_rate.h"
 #include "pipeline/bench/bench_text.h"

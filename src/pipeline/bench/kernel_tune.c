@@ -1,13 +1,17 @@
 /* kernel_tune.c -- bm_kernel_tune: a better row of kernel parameters for each chosen OpenCL device.
  *
- *     open with the present row | made documents, their right words | for each row of the search:
- *     what it comes to here, unless known | open (a trial run builds it in a process of its own) |
- *     every word compared | runs | then the best and the present row in turns
+ *     open with the present row | made documents, their right words
+ *     for each row of the search:
+ *         what it comes to here, unless known | open (a trial run builds it in a process of its
+ *         own) | every word compared | runs
+ *     the best and the present row in turns
  *
  * Compiled programs go to a cache of its own, which is removed at the end: rows that lose leave
  * nothing behind. A row that does not build, computes wrong words, or whose trial run dies or takes
  * more than a minute is left out and said so. Where the search finds nothing that holds in the
- * comparison at the end, the present row is what it gives, under the name of the device. */
+ * comparison at the end, the present row is what it gives, under the name of the device.
+ *
+ * Tests: tests/cli/cases/bench_tune.sh */
 #include <bandmill/bench.h>
 
 #include <dirent.h>
@@ -21,9 +25,11 @@
 #include "backend/opencl/cl_backend.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "pipeline/bench/kernel_tune.h"
-#include "pipeline/devices/device_pick.h"
 #include "base/meter.h"
+#include "pipeline/bench/kernel_tune_rate.h"
+#include "pipeline/bench/kernel_tune.h"
+#include "pipeline/bench/kernel_tune_report.h"
+#include "pipeline/devices/device_pick.h"
 
 #define PROBE_SECONDS 60.0
 #define SLOW          0.7 /* of the best in its first run: not measured further */
@@ -44,17 +50,21 @@ typedef struct tuner {
     uint64_t steps, steps_done;
 } tuner;
 
-static bm_status open_row(tuner *t, const bm_kernel_params *row, bm_backend **out, bm_error *err)
+/* `row` NULL: with the parameters that it has now. */
+static bm_status open_with(tuner *t, const bm_kernel_params *row, bm_backend **out, bm_error *err)
 {
     char text[BM_KERNEL_PARAMS_TEXT];
-    const bm_backend_cfg cfg = {
-        .sketch = t->options->sketch, .device = t->result->info.spec, .cache_dir = t->cache};
-    bm_cl_open_options options = {.profile = true, .probe_seconds = PROBE_SECONDS};
+    bm_device_settings settings = bm_device_settings_of(&t->options->device);
+    settings.probe_seconds = PROBE_SECONDS;
     if (row != NULL) {
         bm_kernel_params_format(row, text);
-        options.row = text;
+        settings.kernel_params = text;
     }
-    return bm_cl_backend_open(&cfg, &options, out, err);
+    const bm_backend_cfg cfg = {.sketch = t->options->sketch,
+                                .device = t->result->info.spec,
+                                .cache_dir = t->cache,
+                                .settings = &settings};
+    return bm_cl_backend_open(&cfg, &(bm_cl_open_options){.profile = true}, out, err);
 }
 
 static int by_value(const void *x, const void *y)
@@ -169,12 +179,12 @@ static bm_status try_row(void *ctx, const bm_kernel_params *row, const bm_kernel
     if (status == BM_OK && is_known_bad(&t->result->info, row))
         status = bm_fail(&why, BM_ERR_DEVICE, "its compiler is known to fail on such loops");
     if (status == BM_OK)
-        status = open_row(t, row, &backend, &why);
+        status = open_with(t, row, &backend, &why);
     if (status == BM_OK)
         status = bm_kernel_tune_check(&t->corpus, backend, &why);
     if (status == BM_OK)
         status = measure(t, backend, best, score, &why);
-    bm_backend_opencl.close(backend);
+    bm_backend_close(backend);
     if (status != BM_OK && is_final(status, &why)) {
         if (err != NULL)
             *err = why;
@@ -191,7 +201,7 @@ static bm_status compare(tuner *t, bm_error *err)
     bm_kernel_tune_result *r = t->result;
     double rates[4][MAX_REPEATS];
     bm_backend *best = NULL;
-    bm_status status = open_row(t, &r->best, &best, err);
+    bm_status status = open_with(t, &r->best, &best, err);
     if (status == BM_OK)
         status = bm_kernel_tune_check(&t->corpus, best, err);
     uint32_t n = 0;
@@ -210,7 +220,7 @@ static bm_status compare(tuner *t, bm_error *err)
         rates[2][n] = now.kernel;
         rates[3][n++] = now.host;
     }
-    bm_backend_opencl.close(best);
+    bm_backend_close(best);
     if (status != BM_OK)
         return status;
     r->before = (bm_kernel_tune_score){median(rates[0], n), median(rates[1], n)};
@@ -274,11 +284,11 @@ static void say_result(tuner *t)
 static bm_status tune_device(tuner *t, bm_error *err)
 {
     bm_meter_stage(t->meter, "tune", "rows");
-    bm_status status = open_row(t, NULL, &t->present, err);
+    bm_status status = open_with(t, NULL, &t->present, err);
     if (status == BM_OK) {
         size_t n = t->present->batch_hashes * 4;
         n = n < MIN_HASHES ? MIN_HASHES : n > MAX_HASHES ? MAX_HASHES : n;
-        t->result->present = *bm_cl_backend_row(t->present);
+        t->result->present = *bm_cl_backend_kernel_params(t->present);
         status = bm_kernel_tune_corpus_open(t->options, n, &t->corpus, err);
     }
     if (status == BM_OK) {
@@ -287,7 +297,7 @@ static bm_status tune_device(tuner *t, bm_error *err)
     }
     if (status == BM_OK)
         say_result(t);
-    bm_backend_opencl.close(t->present);
+    bm_backend_close(t->present);
     bm_kernel_tune_corpus_reset(&t->corpus);
     bm_free(t->effects);
     return status;
@@ -381,7 +391,8 @@ bm_status bm_kernel_tune_measure(const bm_kernel_tune_options *options, char **c
     if (status == BM_OK)
         status = tune_all(&used, &meter, &pick, results, err);
     if (status == BM_OK)
-        status = bm_kernel_tune_write(&used, results, pick.n, csv, json, err);
+        status =
+            bm_kernel_tune_write(&(bm_kernel_tune_report){&used, results, pick.n}, csv, json, err);
     for (size_t i = 0; results != NULL && i < pick.n; i++)
         bm_free(results[i].tried);
     bm_free(results);

@@ -1,31 +1,8 @@
-/* kernel_tune.h -- what `bandmill bench --tune` found on one device. */
+/* kernel_tune.h -- the search of `bandmill bench --tune`. */
 #ifndef BM_BENCH_KERNEL_TUNE_H
 #define BM_BENCH_KERNEL_TUNE_H
 
-#include "pipeline/bench/kernel_tune_rate.h"
-
-/* A row that was tried. */
-typedef struct bm_kernel_tune_tried {
-    bm_kernel_params row;
-    bm_kernel_tune_score score; /* 0: it cannot be used, */
-    char why[160];              /* because */
-} bm_kernel_tune_tried;
-
-typedef struct bm_kernel_tune_result {
-    bm_device_info info;
-    bm_kernel_params present, best;   /* best is named after the device */
-    bm_kernel_tune_score before, now; /* of the two, in turns, at the end */
-    bool better;                      /* else `best` has the numbers of `present` */
-    bm_kernel_tune_tried *tried;
-    size_t n_tried, cap_tried, n_failed;
-    size_t n_hashes;
-} bm_kernel_tune_result;
-
-/* The rows as a file for $BANDMILL_TUNING, and all that was measured as one JSON object: the
- * caller's (bm_string_free). Either may be NULL. */
-bm_status bm_kernel_tune_write(const bm_kernel_tune_options *options,
-                               const bm_kernel_tune_result *results, size_t n, char **csv,
-                               char **json, bm_error *err);
+#include <bandmill/bench.h>
 
 /* bm_kernel_tune, once the options were checked. */
 bm_status bm_kernel_tune_measure(const bm_kernel_tune_options *options, char **csv, char **json,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "backend/opencl/cl_backend.h"
+#include "backend/cpu/cpu_backend.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
@@ -58,7 +59,7 @@ static bm_status sign_natively(const bm_kernel_tune_options *options,
     bm_status status = bm_backend_cpu.open(&cfg, &cpu, err);
     if (status == BM_OK)
         status = cpu->ops->submit(cpu, &task, err);
-    bm_backend_cpu.close(cpu);
+    bm_backend_close(cpu);
     return status;
 }
 
@@ -102,11 +103,24 @@ static bm_sign_task next_task(const bm_kernel_tune_corpus *corpus, const bm_back
                           .words = corpus->words + begin * corpus->perms};
 }
 
-/* Passes over the documents until `seconds` are over, `depth` tasks in flight. *n: hashes signed.
- */
-static bm_status sign_for(bm_kernel_tune_corpus *corpus, bm_backend *backend, size_t depth,
-                          double seconds, double *n, bm_error *err)
+static size_t depth_of(const bm_backend *backend)
 {
+    return backend->depth < MAX_DEPTH ? backend->depth : MAX_DEPTH;
+}
+
+/* One measurement. */
+typedef struct signing {
+    bm_kernel_tune_corpus *corpus;
+    bm_backend *backend;
+    size_t depth;   /* tasks in flight */
+    double seconds; /* at least; and all documents once */
+} signing;
+
+/* Passes over the documents until the time is over. *n: hashes signed. */
+static bm_status sign_for(const signing *s, double *n, bm_error *err)
+{
+    const bm_kernel_tune_corpus *corpus = s->corpus;
+    bm_backend *backend = s->backend;
     bm_sign_task tasks[MAX_DEPTH];
     const double begin = bm_clock_seconds();
     size_t under_way = 0, at = 0;
@@ -115,7 +129,7 @@ static bm_status sign_for(bm_kernel_tune_corpus *corpus, bm_backend *backend, si
     *n = 0;
     for (size_t doc = 0; status == BM_OK;) {
         bm_sign_task *task = &tasks[at];
-        if (under_way == depth)
+        if (under_way == s->depth)
             status = backend->ops->wait(backend, task, err);
         else
             under_way++;
@@ -125,9 +139,9 @@ static bm_status sign_for(bm_kernel_tune_corpus *corpus, bm_backend *backend, si
         status = backend->ops->submit(backend, task, err);
         doc += task->n_docs;
         *n += (double)(task->offsets[task->n_docs] - task->offsets[0]);
-        at = (at + 1) % depth;
+        at = (at + 1) % s->depth;
         now = bm_clock_seconds();
-        if (now - begin > MAX_SECONDS || (doc == corpus->batch.n_docs && now - begin >= seconds))
+        if (now - begin > MAX_SECONDS || (doc == corpus->batch.n_docs && now - begin >= s->seconds))
             break;
         if (doc == corpus->batch.n_docs)
             doc = 0;
@@ -136,17 +150,12 @@ static bm_status sign_for(bm_kernel_tune_corpus *corpus, bm_backend *backend, si
     return status == BM_OK ? last : status;
 }
 
-static size_t depth_of(const bm_backend *backend)
-{
-    return backend->depth < MAX_DEPTH ? backend->depth : MAX_DEPTH;
-}
-
 bm_status bm_kernel_tune_check(bm_kernel_tune_corpus *corpus, bm_backend *backend, bm_error *err)
 {
     const size_t bytes = corpus->batch.n_docs * corpus->perms * sizeof *corpus->words;
     double n = 0;
     memset(corpus->words, 0, bytes);
-    bm_status status = sign_for(corpus, backend, depth_of(backend), 0, &n, err);
+    bm_status status = sign_for(&(signing){corpus, backend, depth_of(backend), 0}, &n, err);
     if (status != BM_OK)
         return status;
     const size_t signed_to = corpus->batch.n_docs;
@@ -162,12 +171,12 @@ bm_status bm_kernel_tune_run(bm_kernel_tune_corpus *corpus, bm_backend *backend,
 {
     double alone = 0, n = 0;
     const double before = bm_cl_backend_kernel_seconds(backend);
-    bm_status status = sign_for(corpus, backend, 1, seconds / 2, &alone, err);
+    bm_status status = sign_for(&(signing){corpus, backend, 1, seconds / 2}, &alone, err);
     const double kernels = bm_cl_backend_kernel_seconds(backend) - before;
     if (status != BM_OK)
         return status;
     const double begin = bm_clock_seconds();
-    status = sign_for(corpus, backend, depth_of(backend), seconds / 2, &n, err);
+    status = sign_for(&(signing){corpus, backend, depth_of(backend), seconds / 2}, &n, err);
     const double wall = bm_clock_seconds() - begin;
     score->host = wall > 0 ? n / wall * 1e-6 : 0;
     score->kernel = kernels > 0 ? alone / kernels * 1e-6 : score->host;

@@ -1,4 +1,5 @@
-/* kernel_tune_rate.h -- how fast a device signs with one row of parameters, and whether it signs right.
+/* kernel_tune_rate.h -- how fast a device signs with one row of kernel parameters, and whether it
+ * signs right.
  *
  * The documents are made: 70 % of the hashes in documents of 20 to 216 (118 is the mean of real
  * text in word 5-shingles), 20 % of 500 to 3,500, 10 % of 60,000, so that packed, whole and split

@@ -1,5 +1,9 @@
 /* kernel_tune_report.c -- the rows that were found, as CSV for a file and as JSON with all that was
- * tried. See kernel_tune.h. */
+ * tried.
+ *
+ * Tests: tests/cli/cases/bench_tune.sh */
+#include "pipeline/bench/kernel_tune_report.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -7,7 +11,6 @@
 
 #include "base/error.h"
 #include "io/json/json_write.h"
-#include "pipeline/bench/kernel_tune.h"
 
 static bm_status take_text(bm_buf *buf, char **out, bm_error *err)
 {
@@ -21,21 +24,19 @@ static bm_status take_text(bm_buf *buf, char **out, bm_error *err)
     return status;
 }
 
-static bm_status write_csv(const bm_kernel_tune_options *options,
-                           const bm_kernel_tune_result *results, size_t n, char **csv,
-                           bm_error *err)
+static bm_status write_csv(const bm_kernel_tune_report *report, char **csv, bm_error *err)
 {
     char text[BM_KERNEL_PARAMS_TEXT];
     bm_buf out = {0};
     bm_status status = bm_buf_add_format(&out, err, "%s\n", bm_kernel_params_header);
-    for (size_t i = 0; status == BM_OK && i < n; i++) {
-        const bm_kernel_tune_result *r = &results[i];
+    for (size_t i = 0; status == BM_OK && i < report->n; i++) {
+        const bm_kernel_tune_result *r = &report->results[i];
         bm_kernel_params_format(&r->best, text);
         status = bm_buf_add_format(
             &out, err,
             "# driver %s, %u permutations: %.1f M shingles/s in the kernels, %.1f from the host; "
             "%.3f and %.3f of the row before\n%s\n",
-            r->info.driver, options->sketch.perms, r->now.kernel, r->now.host,
+            r->info.driver, report->options->sketch.perms, r->now.kernel, r->now.host,
             r->now.kernel / r->before.kernel, r->now.host / r->before.host, text);
     }
     if (status == BM_OK)
@@ -95,10 +96,9 @@ static void write_result(bm_json *json, const bm_kernel_tune_result *r)
     bm_json_end_object(json);
 }
 
-static bm_status write_json(const bm_kernel_tune_options *options,
-                            const bm_kernel_tune_result *results, size_t n, char **text,
-                            bm_error *err)
+static bm_status write_json(const bm_kernel_tune_report *report, char **text, bm_error *err)
 {
+    const bm_kernel_tune_options *options = report->options;
     bm_version_info version;
     bm_version(&version);
     bm_json json = {.pretty = true};
@@ -111,8 +111,8 @@ static bm_status write_json(const bm_kernel_tune_options *options,
     bm_json_key_double(&json, "min_seconds", options->min_seconds);
     bm_json_key(&json, "devices");
     bm_json_begin_array(&json);
-    for (size_t i = 0; i < n; i++)
-        write_result(&json, &results[i]);
+    for (size_t i = 0; i < report->n; i++)
+        write_result(&json, &report->results[i]);
     bm_json_end_array(&json);
     bm_json_end_object(&json);
     bm_status status = bm_json_finish(&json, err);
@@ -122,16 +122,15 @@ static bm_status write_json(const bm_kernel_tune_options *options,
     return status;
 }
 
-bm_status bm_kernel_tune_write(const bm_kernel_tune_options *options,
-                               const bm_kernel_tune_result *results, size_t n, char **csv,
-                               char **json, bm_error *err)
+bm_status bm_kernel_tune_write(const bm_kernel_tune_report *report, char **csv, char **json,
+                               bm_error *err)
 {
     char *csv_text = NULL, *json_text = NULL;
     bm_status status = BM_OK;
     if (csv != NULL)
-        status = write_csv(options, results, n, &csv_text, err);
+        status = write_csv(report, &csv_text, err);
     if (status == BM_OK && json != NULL)
-        status = write_json(options, results, n, &json_text, err);
+        status = write_json(report, &json_text, err);
     if (status != BM_OK) {
         bm_free(csv_text);
         return status;

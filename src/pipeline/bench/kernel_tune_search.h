@@ -1,5 +1,5 @@
-/* kernel_tune_search.h -- the search for a better row of kernel parameters: which rows are tried, in which
- * order, and which one wins. Knows no device: a row is tried by whoever asks.
+/* kernel_tune_search.h -- the search for a better row of kernel parameters: which rows are tried,
+ * in which order, and which one wins. Knows no device: a row is tried by whoever asks.
  *
  * Coordinate descent: one column at a time takes each of its values while all others stay; what is
  * better by a margin stays too. Kernels have few columns and they are nearly independent, so two

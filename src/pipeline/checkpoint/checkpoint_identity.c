@@ -70,13 +70,13 @@ static bm_status each_input(const bm_job_context *job, line_fn *fn, void *ctx, b
 {
     bm_buf line = {0};
     bm_status status = BM_OK;
-    const char *offsets = job->inputs.hashes != NULL ? job->settings->input.offsets_path : NULL;
+    const char *extra = job->inputs.source->extra_path;
     size_t n = bm_input_set_count(job->inputs.set);
-    for (size_t i = 0; status == BM_OK && i < n + (offsets != NULL); i++) {
+    for (size_t i = 0; status == BM_OK && i < n + (extra != NULL); i++) {
         const bm_source *source = i < n ? bm_input_set_source(job->inputs.set, i) : NULL;
         line.len = 0;
-        status = input_line(source != NULL ? source->path : offsets,
-                            source != NULL ? source->name : offsets, &line, err);
+        status = input_line(source != NULL ? source->path : extra,
+                            source != NULL ? source->name : extra, &line, err);
         if (status == BM_OK)
             status = bm_buf_end(&line, err);
         if (status == BM_OK)

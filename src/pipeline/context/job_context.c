@@ -7,6 +7,8 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "io/input/batch_sources.h"
+#include "io/input/input_set_open.h"
 #include "io/output/out_dir.h"
 
 bm_status bm_job_context_open(const bm_settings *settings, bm_job_context *out, bm_error *err)
@@ -31,7 +33,7 @@ void bm_job_context_close(bm_job_context *job)
     if (job->devices.open)
         bm_device_set_close(&job->devices.set);
     bm_device_pick_reset(&job->devices.pick);
-    bm_hash_input_close(job->inputs.hashes);
+    bm_batch_source_close(job->inputs.source);
     bm_input_set_close(job->inputs.set);
     bm_free(job->inputs.names.names);
     bm_doc_table_reset(&job->docs);
@@ -87,17 +89,6 @@ static bm_status check_against_files(const bm_job_context *job, bm_error *err)
     return status;
 }
 
-static bm_status open_hashes(bm_job_context *job, bm_error *err)
-{
-    const size_t n = bm_input_set_count(job->inputs.set);
-    if (n != 1)
-        return bm_fail(err, BM_ERR_USAGE, "`format` hashes takes one .npy file (%zu given)", n);
-    if (job->settings->input.offsets_path == NULL)
-        return bm_fail(err, BM_ERR_USAGE, "`format` hashes needs `offsets` FILE");
-    return bm_hash_input_open(bm_input_set_source(job->inputs.set, 0)->path,
-                              job->settings->input.offsets_path, &job->inputs.hashes, err);
-}
-
 static bm_status take_names(bm_job_context *job, bm_error *err)
 {
     size_t n = bm_input_set_count(job->inputs.set);
@@ -123,8 +114,8 @@ bm_status bm_job_context_inputs(bm_job_context *job, bm_error *err)
                                        &job->inputs.set, err);
     if (status == BM_OK)
         status = check_against_files(job, err);
-    if (status == BM_OK && bm_input_set_format(job->inputs.set) == BM_FORMAT_HASHES)
-        status = open_hashes(job, err);
+    if (status == BM_OK)
+        status = bm_batch_source_open(job->inputs.set, &job->inputs.source, err);
     if (status == BM_OK)
         status = take_names(job, err);
     if (status == BM_OK)
@@ -150,7 +141,8 @@ bm_status bm_job_context_devices(bm_job_context *job, bool keys, bm_error *err)
     if (devices->pick.why[0] != '\0')
         bm_meter_log(&job->meter, BM_LOG_INFO, "%s", devices->pick.why);
     /* Signing alone needs no shingle hashes on the host: devices may make them of the texts. */
-    const bool texts = s->kind == BM_JOB_SIGN && job->inputs.hashes == NULL;
+    const bool texts = s->kind == BM_JOB_SIGN && job->inputs.source->ops->has_text;
+    const bm_device_settings settings = bm_device_settings_of(&s->device);
     bm_device_set_cfg cfg = {.pick = &devices->pick,
                              .sketch = s->sketch,
                              .perms_used = s->perms_used,
@@ -160,6 +152,7 @@ bm_status bm_job_context_devices(bm_job_context *job, bool keys, bm_error *err)
                              .threads = s->threads,
                              .cpu = s->device.cpu,
                              .cache_dir = s->device.cache_dir,
+                             .settings = &settings,
                              .meter = &job->meter};
     status = bm_device_set_open(&cfg, &devices->set, err);
     devices->open = status == BM_OK;
@@ -192,8 +185,7 @@ bm_status bm_job_context_ingest(bm_job_context *job, const bm_ingest_wish *wish,
                          .threads = s->threads,
                          .budget = &job->budget,
                          .batch_docs = s->resources.batch_docs,
-                         .inputs = job->inputs.set,
-                         .hashes = job->inputs.hashes,
+                         .source = job->inputs.source,
                          .skip_records = job->skip_records,
                          .device_set = job->devices.open ? &job->devices.set : NULL,
                          .want_words = wish->words,

@@ -9,7 +9,7 @@
 
 #include "base/meter.h"
 #include "base/pool.h"
-#include "io/input/hash_input.h"
+#include "io/input/batch_source.h"
 #include "io/input/input_set.h"
 #include "model/doc_table.h"
 #include "pipeline/context/settings.h"
@@ -35,9 +35,9 @@ typedef struct bm_stage_clock {
 } bm_stage_clock;
 
 typedef struct bm_job_inputs {
-    bm_input_set *set;     /* NULL: from signatures, without their texts */
-    bm_file_names names;   /* the array is the context's */
-    bm_hash_input *hashes; /* NULL: documents */
+    bm_input_set *set;       /* NULL: from signatures, without their texts */
+    bm_file_names names;     /* the array is the context's */
+    bm_batch_source *source; /* what reads them; NULL where there is no set */
 } bm_job_inputs;
 
 typedef struct bm_job_devices {

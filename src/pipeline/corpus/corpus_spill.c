@@ -90,7 +90,7 @@ static stretches bytes_of(const bm_corpus *corpus, size_t n, uint64_t set_bytes)
     if (cfg->find_identical)
         adding += n * sizeof *corpus->sequence + corpus->n_slots * sizeof *corpus->slots * 3 / 2;
     uint64_t held = columns + set_bytes + budget->fixed;
-    return (stretches){.reading = held + keys + adding + budget->flow,
+    return (stretches){.reading = held + keys + adding + budget->batches,
                        .matching = held + labels + n * MATCH_BYTES + arena,
                        .grouping = held + n * GROUP_BYTES + arena};
 }

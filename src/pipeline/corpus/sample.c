@@ -180,13 +180,11 @@ static bm_status make_batch(const bm_sample *sample, size_t first, size_t end,
         n_hashes += sample->docs[i].n_hashes;
     bm_shingle_batch_clear(&batch->shingles);
     bm_status status = bm_shingle_batch_reserve(&batch->shingles, n, n_hashes, err);
-    void *keys = batch->keys, *words = batch->words;
     if (status == BM_OK)
-        status = bm_grow(&keys, &batch->cap_keys, n * cfg->bands, sizeof *batch->keys, err);
-    batch->keys = keys;
+        status = bm_grow(&batch->keys, &batch->room.keys, n * cfg->bands, sizeof *batch->keys, err);
     if (status == BM_OK)
-        status = bm_grow(&words, &batch->cap_words, n * cfg->perms, sizeof *batch->words, err);
-    batch->words = words;
+        status =
+            bm_grow(&batch->words, &batch->room.words, n * cfg->perms, sizeof *batch->words, err);
     return status;
 }
 

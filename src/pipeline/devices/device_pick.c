@@ -6,7 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "backend/backend.h"
+#include "backend/cpu/cpu_backend.h"
+#include "backend/opencl/opencl_backend.h"
 #include "base/cpu.h"
 #include "base/error.h"
 #include "base/memory.h"

@@ -15,8 +15,7 @@ typedef struct bm_device_pick {
     char why[256]; /* one line for people on what `auto` chose; empty: nothing to say */
 } bm_device_pick;
 
-/* Nothing matches: BM_ERR_DEVICE, naming the word. `cpu` is the instruction set (NULL: the best).
- */
+/* Nothing matches: BM_ERR_DEVICE, naming the word. `cpu`: the instruction set (NULL: the best). */
 bm_status bm_device_pick_open(const char *words, const char *cpu, bm_device_pick *out,
                               bm_error *err);
 /* All devices, the native CPU first. `note` (cap bytes, may be NULL) receives one line on why there

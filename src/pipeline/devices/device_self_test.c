@@ -2,16 +2,20 @@
  *
  * The self-test signs documents whose words are known from the scalar reference, the definition of
  * the scheme, through the very calls that a job makes: sizes of 0, 1 and around each block size,
- * each scheme with several numbers of permutations, words and keys. */
+ * each scheme with several numbers of permutations, words and keys.
+ *
+ * Tests: tests/cli/cases/devices.sh, tests/fault/device_faults.sh */
 #include <bandmill/device.h>
 
 #include <string.h>
 
-#include "backend/backend.h"
+#include "backend/cpu/cpu_backend.h"
+#include "backend/opencl/opencl_backend.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/sized_struct.h"
 #include "model/option_check.h"
+#include "pipeline/devices/device_open.h"
 #include "pipeline/devices/device_pick.h"
 #include "sketch/scheme.h"
 
@@ -20,24 +24,16 @@
 static const uint32_t test_sizes[] = {0,  1,  2,  3,   7,    8,    15, 16,   17,
                                       63, 64, 65, 118, 1000, 5000, 0,  40000};
 #define N_TEST_DOCS (sizeof test_sizes / sizeof test_sizes[0])
-static const struct {
-    bm_scheme scheme;
-    uint32_t perms;
-} test_shapes[] = {
-    {BM_SCHEME_AFFINE32, 1},   {BM_SCHEME_AFFINE32, 16},  {BM_SCHEME_AFFINE32, 100},
-    {BM_SCHEME_AFFINE32, 128}, {BM_SCHEME_AFFINE32, 256}, {BM_SCHEME_OPH, 16},
-    {BM_SCHEME_OPH, 100},      {BM_SCHEME_OPH, 128},      {BM_SCHEME_OPH, 300},
-};
-#define N_TEST_SHAPES (sizeof test_shapes / sizeof test_shapes[0])
-
 typedef struct test_case {
     uint64_t offsets[N_TEST_DOCS + 1];
     uint64_t *hashes;
     uint32_t *words;
     uint64_t *keys;
-    bm_scheme scheme;
+    const bm_scheme_ops *scheme;
     uint32_t perms, bands, rows;
     bool stuck; /* a device stopped answering: it may use all of this for ever */
+    const char *cache_dir;
+    bm_device_settings settings;
 } test_case;
 
 static bm_status case_open(test_case *test, bm_error *err)
@@ -79,37 +75,36 @@ static bm_status case_compare(const test_case *test, const bm_device_info *devic
     return BM_OK;
 }
 
-static bm_status case_run(test_case *test, const bm_device_info *device, const char *cache_dir,
-                          uint32_t *n_checks, bm_error *err)
+static bm_status case_run(test_case *test, const bm_device_info *device, uint32_t *n_checks,
+                          bm_error *err)
 {
     bm_backend *backend = NULL;
     bm_scheme_params params = {0};
-    bm_backend_cfg cfg = {.sketch = {.perms = test->perms, .seed = 1, .scheme = test->scheme},
-                          .bands = test->bands,
-                          .rows = test->rows,
-                          .device = device->spec,
-                          .cache_dir = cache_dir};
-    const bm_backend_ops *ops =
-        device->kind == BM_DEVICE_NATIVE ? &bm_backend_cpu : &bm_backend_opencl;
-    bm_status status = bm_scheme_draw(&cfg.sketch, &params, err);
+    bm_backend_cfg cfg = {
+        .sketch = {.perms = test->perms, .seed = 1, .scheme = test->scheme->scheme},
+        .bands = test->bands,
+        .rows = test->rows,
+        .cache_dir = test->cache_dir,
+        .settings = &test->settings};
+    bm_status status = test->scheme->draw(&cfg.sketch, &params, err);
     if (status == BM_OK)
-        status = ops->open(&cfg, &backend, err);
+        status = bm_device_open(device, &cfg, &backend, err);
     if (status == BM_OK) {
         bm_sign_task task = {.offsets = test->offsets,
                              .hashes = test->hashes,
                              .n_docs = N_TEST_DOCS,
                              .words = test->words,
                              .keys = test->keys};
-        status = ops->submit(backend, &task, err);
+        status = backend->ops->submit(backend, &task, err);
         if (status == BM_OK)
-            status = ops->wait(backend, &task, err);
+            status = backend->ops->wait(backend, &task, err);
     }
     if (status == BM_OK)
         status = case_compare(test, device, &params, n_checks, err);
     if (backend != NULL) {
-        ops->drain(backend, NULL);
+        backend->ops->drain(backend, NULL);
         test->stuck = backend->stuck;
-        ops->close(backend);
+        bm_backend_close(backend);
     }
     bm_scheme_params_reset(&params);
     return status;
@@ -125,6 +120,23 @@ static void case_free(test_case *test)
     bm_free(test);
 }
 
+/* Every scheme, with the numbers of words that its row names. */
+static bm_status test_device(test_case *test, const bm_device_info *device, uint32_t *n_checks,
+                             bm_error *err)
+{
+    bm_status status = BM_OK;
+    for (size_t s = 0; (test->scheme = bm_scheme_at(s)) != NULL; s++) {
+        const uint32_t *perms = test->scheme->test_perms;
+        for (; status == BM_OK && *perms != 0; perms++) {
+            test->perms = *perms;
+            test->rows = test->perms < 4 ? 1 : 4;
+            test->bands = test->perms / test->rows;
+            status = case_run(test, device, n_checks, err);
+        }
+    }
+    return status;
+}
+
 void bm_self_test_options_init_sized(bm_self_test_options *options, size_t struct_size)
 {
     bm_sized_init(options, struct_size, &(bm_self_test_options){0}, sizeof *options);
@@ -136,8 +148,7 @@ bm_status bm_device_self_test(const bm_self_test_options *options, uint32_t *n_c
     bm_self_test_options used = {0};
     bm_device_pick pick = {0};
     uint32_t checks = 0;
-    bm_status status =
-        bm_sized_take(options, "bm_self_test_options", &used, sizeof used,
+    bm_status status = bm_sized_take(options, "bm_self_test_options", &used, sizeof used,
                                      BM_SIZE_UP_TO(bm_self_test_options, device), err);
     if (status == BM_OK)
         status = bm_option_parts_check(&(bm_option_parts){.device = &used.device}, err);
@@ -146,19 +157,14 @@ bm_status bm_device_self_test(const bm_self_test_options *options, uint32_t *n_c
     test_case *test = bm_alloc_zero(1, sizeof *test);
     if (test == NULL)
         return bm_fail_nomem(err, sizeof *test);
+    test->cache_dir = used.device.cache_dir;
+    test->settings = bm_device_settings_of(&used.device);
     status = bm_device_pick_open(used.device.device != NULL ? used.device.device : "cpu",
                                  used.device.cpu, &pick, err);
     if (status == BM_OK)
         status = case_open(test, err);
-    for (size_t i = 0; status == BM_OK && i < pick.n; i++) {
-        for (size_t s = 0; status == BM_OK && s < N_TEST_SHAPES; s++) {
-            test->scheme = test_shapes[s].scheme;
-            test->perms = test_shapes[s].perms;
-            test->rows = test->perms < 4 ? 1 : 4;
-            test->bands = test->perms / test->rows;
-            status = case_run(test, &pick.devices[i], used.device.cache_dir, &checks, err);
-        }
-    }
+    for (size_t i = 0; status == BM_OK && i < pick.n; i++)
+        status = test_device(test, &pick.devices[i], &checks, err);
     if (n_checks != NULL)
         *n_checks = checks;
     case_free(test);

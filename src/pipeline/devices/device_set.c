@@ -1,22 +1,25 @@
-/* device_set.c -- opening the chosen devices, checking what they say, giving up on those that lie. */
+/* device_set.c -- opening the chosen devices, checking what they say, giving up on those that lie.
+ *
+ * Tests: tests/fault/device_faults.sh, tests/cli/cases/devices.sh, tests/identity */
 #include "pipeline/devices/device_set.h"
 
 #include <stdio.h>
 #include <string.h>
 
+#include "backend/cpu/cpu_backend.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "pipeline/devices/device_open.h"
 #include "text/unit_text.h"
 
 #define CHECK_ONE_IN 1024u
-#define CPU_BATCH_HASHES                                                                           \
-    (96u * 1024u) /* 768 KiB of hashes: a batch stays in a core's second-level cache */
+/* 768 KiB of hashes: a batch stays in a core's second-level cache. */
+#define CPU_BATCH_HASHES (96u * 1024u)
 
-static void add_name(bm_device_set *device_set, const char *name)
+static void add_name(bm_device_set *set, const char *name)
 {
-    size_t used = strlen(device_set->names);
-    snprintf(device_set->names + used, sizeof device_set->names - used, "%s%s",
-             used == 0 ? "" : ", ", name);
+    size_t used = strlen(set->names);
+    snprintf(set->names + used, sizeof set->names - used, "%s%s", used == 0 ? "" : ", ", name);
 }
 
 /* The failure of a device that was asked for by name. Memory that OpenCL says is gone (the error
@@ -36,37 +39,45 @@ static bm_status named_failure(const bm_device_info *device, bm_status status, b
     return BM_ERR_DEVICE;
 }
 
-/* A device that does not open, or fails in the trial, is left out under `auto` (with a warning),
- * else an error. */
-static bm_status open_device_worker(bm_device_set *device_set, bm_backend_cfg *cfg,
-                                    const bm_device_info *device, bm_text_trial **trial,
-                                    bm_error *err)
+/* Open a device and try it; a trial that it may go on using for ever is given up. */
+static bm_status open_and_try(const bm_backend_cfg *cfg, const bm_device_info *device,
+                              bm_text_trial **trial, bm_backend **out, bm_error *err)
 {
-    bm_error why = {0};
-    cfg->device = device->spec;
-    bm_device_worker *device_worker = &device_set->device_workers[device_set->n_device_workers];
-    bm_status status = bm_backend_opencl.open(cfg, &device_worker->backend, &why);
-    if (status == BM_OK && *trial != NULL && device_worker->backend->takes_text) {
-        status = bm_text_trial_run(*trial, device_worker->backend, &why);
-        if (status != BM_OK) {
-            bm_backend_opencl.drain(device_worker->backend, NULL);
-            if (device_worker->backend->stuck)
-                *trial = NULL; /* the device may use it for ever */
-            bm_backend_opencl.close(device_worker->backend);
-            device_worker->backend = NULL;
-        }
-    }
+    bm_backend *backend = NULL;
+    bm_status status = bm_device_open(device, cfg, &backend, err);
+    if (status == BM_OK && *trial != NULL && backend->takes_text)
+        status = bm_text_trial_run(*trial, backend, err);
     if (status == BM_OK) {
-        device_worker->info = device[0];
-        device_set->n_device_workers++;
-        add_name(device_set, device->name);
+        *out = backend;
         return BM_OK;
     }
-    if (device_set->fallback) {
+    if (backend != NULL) {
+        backend->ops->drain(backend, NULL);
+        if (backend->stuck)
+            *trial = NULL;
+        bm_backend_close(backend);
+    }
+    return status;
+}
+
+/* A device that does not open, or fails in the trial, is left out under `auto` (with a warning),
+ * else an error. */
+static bm_status open_worker(bm_device_set *set, const bm_backend_cfg *cfg,
+                             const bm_device_info *device, bm_text_trial **trial, bm_error *err)
+{
+    bm_error why = {0};
+    bm_device_worker *worker = &set->device_workers[set->n_device_workers];
+    bm_status status = open_and_try(cfg, device, trial, &worker->backend, &why);
+    if (status == BM_OK) {
+        worker->info = device[0];
+        set->n_device_workers++;
+        add_name(set, device->name);
+        return BM_OK;
+    }
+    if (set->fallback) {
         char words[1400];
         bm_error_format(&why, words, sizeof words);
-        bm_meter_log(device_set->meter, BM_LOG_WARNING, "device %s left out: %s", device->spec,
-                     words);
+        bm_meter_log(set->meter, BM_LOG_WARNING, "device %s left out: %s", device->spec, words);
         return BM_OK;
     }
     status = named_failure(device, status, &why);
@@ -75,86 +86,88 @@ static bm_status open_device_worker(bm_device_set *device_set, bm_backend_cfg *c
     return status;
 }
 
-/* What the choice between texts and hashes comes to before anything is opened. */
-static bm_text_offload_wish_kind wish_of(const bm_device_set_cfg *cfg)
+static bm_offload asked_of(const bm_device_set_cfg *cfg)
 {
-    const bm_text_offload_wish_kind wish = bm_text_offload_wish();
-    return wish == BM_TEXT_AUTO ? bm_text_offload_rule(cfg->pick->devices, cfg->pick->n) : wish;
+    return cfg->settings != NULL ? cfg->settings->text_offload : BM_OFFLOAD_AUTO;
+}
+
+/* What the choice between texts and hashes comes to before anything is opened. */
+static bm_offload wish_of(const bm_device_set_cfg *cfg)
+{
+    const bm_offload wish = asked_of(cfg);
+    return wish == BM_OFFLOAD_AUTO ? bm_text_offload_rule(cfg->pick->devices, cfg->pick->n) : wish;
 }
 
 /* Open the trial of both ways, where devices are opened for texts and nothing settles it. */
-static bm_status open_trial(const bm_device_set *device_set, const bm_device_set_cfg *cfg,
+static bm_status open_trial(const bm_device_set *set, const bm_device_set_cfg *cfg,
                             bm_text_trial **out, bm_error *err)
 {
-    bm_text_trial_cfg trial = {.text = cfg->text,
-                               .perms_used = device_set->perms_used,
-                               .bands = device_set->bands,
-                               .cpu = cfg->cpu};
+    bm_text_trial_cfg trial = {
+        .text = cfg->text, .perms_used = set->perms_used, .bands = set->bands, .cpu = cfg->cpu};
     bool any = false;
     for (size_t i = 0; i < cfg->pick->n; i++)
         any |= cfg->pick->devices[i].kind != BM_DEVICE_NATIVE;
     if (!any || cfg->text == NULL || !bm_text_batch_able(cfg->text) ||
-        wish_of(cfg) != BM_TEXT_TRIAL)
+        wish_of(cfg) != BM_OFFLOAD_TRIAL)
         return BM_OK;
     return bm_text_trial_open(&trial, out, err);
 }
 
 /* Choose between texts and hashes, and open what texts need on the host. */
-static bm_status choose_path(bm_device_set *device_set, const bm_device_set_cfg *cfg,
-                             const bm_text_trial *trial, bm_error *err)
+static bm_status choose_offload(bm_device_set *set, const bm_device_set_cfg *cfg,
+                                const bm_text_trial *trial, bm_error *err)
 {
-    bm_text_offload *path = &device_set->path;
-    path->own_processors = device_set->n_device_workers > 0 && cfg->text != NULL &&
-                           bm_text_batch_able(cfg->text) &&
-                           bm_text_offload_wish() == BM_TEXT_AUTO && wish_of(cfg) == BM_TEXT_OFF;
-    if (path->own_processors)
-        bm_meter_log(device_set->meter, BM_LOG_DEBUG,
+    bm_text_offload *offload = &set->path;
+    offload->own_processors = set->n_device_workers > 0 && cfg->text != NULL &&
+                              bm_text_batch_able(cfg->text) && asked_of(cfg) == BM_OFFLOAD_AUTO &&
+                              wish_of(cfg) == BM_OFFLOAD_OFF;
+    if (offload->own_processors)
+        bm_meter_log(set->meter, BM_LOG_DEBUG,
                      "hashes go to the device: it is made of the host's own processors");
-    path->able = device_set->n_device_workers > 0;
-    for (size_t i = 0; i < device_set->n_device_workers; i++)
-        path->able = path->able && device_set->device_workers[i].backend->takes_text;
-    if (!path->able)
+    offload->able = set->n_device_workers > 0;
+    for (size_t i = 0; i < set->n_device_workers; i++)
+        offload->able = offload->able && set->device_workers[i].backend->takes_text;
+    if (!offload->able)
         return BM_OK;
-    path->taken = bm_text_offload_wish() == BM_TEXT_ON;
+    offload->taken = asked_of(cfg) == BM_OFFLOAD_ON;
     if (trial != NULL)
-        bm_text_trial_judge(trial, cfg->threads > 0 ? cfg->threads : 1, path);
-    if (path->measured)
-        bm_meter_log(device_set->meter, BM_LOG_DEBUG,
+        bm_text_trial_judge(trial, cfg->threads > 0 ? cfg->threads : 1, offload);
+    if (offload->measured)
+        bm_meter_log(set->meter, BM_LOG_DEBUG,
                      "%s go to the device: a trial gave %.0f MB/s of text, and %.0f with hashes "
                      "made here",
-                     path->taken ? "texts" : "hashes", path->text_rate * 1e-6,
-                     path->hash_rate * 1e-6);
-    else if (path->taken)
-        bm_meter_log(device_set->meter, BM_LOG_DEBUG, "texts go to the device: BANDMILL_CL_TEXT");
+                     offload->taken ? "texts" : "hashes", offload->text_rate * 1e-6,
+                     offload->hash_rate * 1e-6);
+    else if (offload->taken)
+        bm_meter_log(set->meter, BM_LOG_DEBUG, "texts go to the device: BANDMILL_CL_TEXT");
     bm_status status = BM_OK;
-    for (size_t i = 0; status == BM_OK && path->taken && i < device_set->n_device_workers; i++)
-        status =
-            bm_shingler_open(cfg->text, cfg->cpu, &device_set->device_workers[i].shingler, err);
+    for (size_t i = 0; status == BM_OK && offload->taken && i < set->n_device_workers; i++)
+        status = bm_shingler_open(cfg->text, cfg->cpu, &set->device_workers[i].shingler, err);
     return status;
 }
 
-/* Every device of the pick: device_workers, and the native CPU. */
-static bm_status open_devices(bm_device_set *device_set, const bm_device_set_cfg *cfg,
+/* Every device of the pick: workers, and the native CPU. */
+static bm_status open_devices(bm_device_set *set, const bm_device_set_cfg *cfg,
                               bm_backend_cfg *backend, bm_error *err)
 {
     bm_text_trial *trial = NULL;
-    bm_status status = open_trial(device_set, cfg, &trial, err);
+    bm_status status = open_trial(set, cfg, &trial, err);
     for (size_t i = 0; status == BM_OK && i < cfg->pick->n; i++) {
         const bm_device_info *device = &cfg->pick->devices[i];
         if (device->kind == BM_DEVICE_NATIVE) {
-            device_set->use_cpu = true;
-            add_name(device_set, device->name);
+            set->use_cpu = true;
+            add_name(set, device->name);
         } else {
-            status = open_device_worker(device_set, backend, device, &trial, err);
+            status = open_worker(set, backend, device, &trial, err);
         }
     }
-    if (status == BM_OK && device_set->n_device_workers == 0 && !device_set->use_cpu) {
-        device_set->use_cpu = true;
-        add_name(device_set, device_set->cpu->info.name);
-        bm_meter_log(device_set->meter, BM_LOG_WARNING, "no device is left, signing on the CPU");
+    if (status == BM_OK && set->n_device_workers == 0 && !set->use_cpu) {
+        set->use_cpu = true;
+        add_name(set, set->cpu->info.name);
+        bm_meter_log(set->meter, BM_LOG_WARNING, "no device is left, signing on the CPU");
     }
     if (status == BM_OK)
-        status = choose_path(device_set, cfg, trial, err);
+        status = choose_offload(set, cfg, trial, err);
     bm_text_trial_close(trial);
     return status;
 }
@@ -172,8 +185,9 @@ bm_status bm_device_set_open(const bm_device_set_cfg *cfg, bm_device_set *out, b
                               .perms_used = out->perms_used,
                               .bands = cfg->bands,
                               .rows = cfg->rows,
-                              .text = wish_of(cfg) == BM_TEXT_OFF ? NULL : cfg->text,
+                              .text = wish_of(cfg) == BM_OFFLOAD_OFF ? NULL : cfg->text,
                               .device = "cpu",
+                              .settings = cfg->settings,
                               .cpu = cfg->cpu,
                               .cache_dir = cfg->cache_dir,
                               .callbacks = &callbacks};
@@ -191,93 +205,106 @@ bm_status bm_device_set_open(const bm_device_set_cfg *cfg, bm_device_set *out, b
     return status;
 }
 
-void bm_device_set_close(bm_device_set *device_set)
+void bm_device_set_close(bm_device_set *set)
 {
-    for (size_t i = 0; i < device_set->n_device_workers; i++) {
-        bm_backend_opencl.close(device_set->device_workers[i].backend);
-        bm_shingler_close(device_set->device_workers[i].shingler);
-        bm_shingle_batch_reset(&device_set->device_workers[i].checked);
+    for (size_t i = 0; i < set->n_device_workers; i++) {
+        bm_device_worker *worker = &set->device_workers[i];
+        bm_backend_close(worker->backend);
+        bm_shingler_close(worker->shingler);
+        bm_shingle_batch_reset(&worker->checked);
     }
-    bm_backend_cpu.close(device_set->cpu);
-    bm_free(device_set->device_workers);
-    bm_scheme_params_reset(&device_set->params);
-    memset(device_set, 0, sizeof *device_set);
+    bm_backend_close(set->cpu);
+    bm_free(set->device_workers);
+    bm_scheme_params_reset(&set->params);
+    memset(set, 0, sizeof *set);
 }
 
-size_t bm_device_set_batch_hashes(const bm_device_set *device_set)
+size_t bm_device_set_batch_hashes(const bm_device_set *set)
 {
     size_t hashes = CPU_BATCH_HASHES;
-    for (size_t i = 0; i < device_set->n_device_workers; i++)
-        if (device_set->device_workers[i].backend != NULL &&
-            device_set->device_workers[i].backend->batch_hashes > hashes)
-            hashes = device_set->device_workers[i].backend->batch_hashes;
+    for (size_t i = 0; i < set->n_device_workers; i++) {
+        const bm_backend *backend = set->device_workers[i].backend;
+        if (backend != NULL && backend->batch_hashes > hashes)
+            hashes = backend->batch_hashes;
+    }
     return hashes;
 }
 
-bm_status bm_device_set_sign_cpu(bm_device_set *device_set, bm_sign_task *task, bm_error *err)
+bm_status bm_device_set_sign_cpu(bm_device_set *set, bm_sign_task *task, bm_error *err)
 {
-    bm_status status = bm_backend_cpu.submit(device_set->cpu, task, err);
-    return status == BM_OK ? bm_backend_cpu.wait(device_set->cpu, task, err) : status;
+    const bm_backend_ops *ops = set->cpu->ops;
+    bm_status status = ops->submit(set->cpu, task, err);
+    return status == BM_OK ? ops->wait(set->cpu, task, err) : status;
 }
 
-/* The hashes of document d, made again where the device had its text. */
-static bm_status hashes_of(bm_device_worker *device_worker, const bm_sign_task *task, size_t d,
-                           const uint64_t **hashes, size_t *n, bm_error *err)
+/* The hashes of one document. */
+typedef struct doc_hashes {
+    const uint64_t *hashes;
+    size_t n;
+} doc_hashes;
+
+/* Those of document d, made again where the device had its text. */
+static bm_status hashes_of(bm_device_worker *worker, const bm_sign_task *task, size_t d,
+                           doc_hashes *out, bm_error *err)
 {
     if (task->text == NULL) {
-        *hashes = task->hashes + task->offsets[d];
-        *n = (size_t)(task->offsets[d + 1] - task->offsets[d]);
+        out->hashes = task->hashes + task->offsets[d];
+        out->n = (size_t)(task->offsets[d + 1] - task->offsets[d]);
         return BM_OK;
     }
-    bm_shingle_batch_clear(&device_worker->checked);
-    bm_status status =
-        bm_unit_text_hash(device_worker->shingler, task->text, d, &device_worker->checked, err);
-    *hashes = device_worker->checked.hashes;
-    *n = bm_shingle_batch_hashes(&device_worker->checked);
+    bm_shingle_batch *made = &worker->checked;
+    bm_shingle_batch_clear(made);
+    bm_status status = bm_unit_text_hash(worker->shingler, task->text, d, made, err);
+    *out = (doc_hashes){made->hashes, bm_shingle_batch_hashes(made)};
     return status;
 }
 
-bm_status bm_device_set_check(const bm_device_set *device_set, bm_device_worker *device_worker,
-                              const bm_sign_task *task, bm_error *err)
+/* Do words, keys and count of document d equal those of the reference? */
+static bool is_right(const bm_device_set *set, const bm_sign_task *task, size_t d, doc_hashes doc)
 {
     uint32_t words[BM_PERMS_MAX];
     uint64_t keys[BM_PERMS_MAX];
+    const size_t perms = set->perms_used, bands = set->bands;
+    set->params.ops->sign(&set->params, doc.hashes, doc.n, words);
+    bm_band_keys_scalar(words, set->bands, set->rows, doc.n == 0, keys);
+    if (task->words != NULL && memcmp(words, task->words + d * perms, perms * sizeof *words) != 0)
+        return false;
+    if (task->keys != NULL && memcmp(keys, task->keys + d * bands, bands * sizeof *keys) != 0)
+        return false;
+    return task->text == NULL || task->n_shingles[d] == doc.n;
+}
+
+bm_status bm_device_set_check(const bm_device_set *set, bm_device_worker *worker,
+                              const bm_sign_task *task, bm_error *err)
+{
     for (size_t d = task->n_docs > CHECK_ONE_IN ? CHECK_ONE_IN / 2 : task->n_docs / 2;
          d < task->n_docs; d += CHECK_ONE_IN) {
-        const uint64_t *hashes = NULL;
-        size_t n = 0;
+        doc_hashes doc = {0};
         while (task->text != NULL && task->text->docs[d].by_host && d + 1 < task->n_docs)
             d++;
         if (task->text != NULL && task->text->docs[d].by_host)
             break;
-        bm_status status = hashes_of(device_worker, task, d, &hashes, &n, err);
+        bm_status status = hashes_of(worker, task, d, &doc, err);
         if (status != BM_OK)
             return status;
-        device_set->params.ops->sign(&device_set->params, hashes, n, words);
-        bm_band_keys_scalar(words, device_set->bands, device_set->rows, n == 0, keys);
-        bool same = task->words == NULL || memcmp(words, task->words + d * device_set->perms_used,
-                                                  device_set->perms_used * sizeof *words) == 0;
-        same = same && (task->keys == NULL || memcmp(keys, task->keys + d * device_set->bands,
-                                                     device_set->bands * sizeof *keys) == 0);
-        same = same && (task->text == NULL || task->n_shingles[d] == n);
-        if (!same)
-            return bm_fail_at(err, BM_ERR_DEVICE, device_worker->info.spec, 0,
-                              "%s computed a wrong signature", device_worker->info.name);
+        if (!is_right(set, task, d, doc))
+            return bm_fail_at(err, BM_ERR_DEVICE, worker->info.spec, 0,
+                              "%s computed a wrong signature", worker->info.name);
     }
     return BM_OK;
 }
 
-bm_status bm_device_set_worker_failed(bm_device_set *device_set, bm_device_worker *device_worker,
+bm_status bm_device_set_worker_failed(bm_device_set *set, bm_device_worker *worker,
                                       bm_status status, bm_error *err)
 {
-    device_worker->dead = true;
-    if (!device_set->fallback)
-        return named_failure(&device_worker->info, status, err);
+    worker->dead = true;
+    if (!set->fallback)
+        return named_failure(&worker->info, status, err);
     char words[1400] = "it failed";
     if (err != NULL)
         bm_error_format(err, words, sizeof words);
-    bm_meter_log(device_set->meter, BM_LOG_WARNING,
-                 "device %s is given up, its batches are signed on the CPU: %s",
-                 device_worker->info.spec, words);
+    bm_meter_log(set->meter, BM_LOG_WARNING,
+                 "device %s is given up, its batches are signed on the CPU: %s", worker->info.spec,
+                 words);
     return BM_OK;
 }

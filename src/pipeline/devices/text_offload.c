@@ -4,7 +4,6 @@
  * 2 KiB. Each way is tried twice and the second counts, since the first allocates. */
 #include "pipeline/devices/text_offload.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -16,25 +15,12 @@
 #define TRIAL_DOCS 512u
 #define TRIES      2
 
-bm_text_offload_wish_kind bm_text_offload_wish(void)
-{
-    static const char *const words[] = {[BM_TEXT_OFF] = "off",
-                                        [BM_TEXT_AUTO] = "auto",
-                                        [BM_TEXT_TRIAL] = "trial",
-                                        [BM_TEXT_ON] = "on"};
-    const char *set = getenv("BANDMILL_CL_TEXT");
-    for (size_t i = 0; set != NULL && i < sizeof words / sizeof words[0]; i++)
-        if (strcmp(set, words[i]) == 0)
-            return (bm_text_offload_wish_kind)i;
-    return BM_TEXT_AUTO;
-}
-
-bm_text_offload_wish_kind bm_text_offload_rule(const bm_device_info *devices, size_t n)
+bm_offload bm_text_offload_rule(const bm_device_info *devices, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (devices[i].kind != BM_DEVICE_NATIVE && devices[i].kind != BM_DEVICE_CL_CPU)
-            return BM_TEXT_TRIAL;
-    return BM_TEXT_OFF;
+            return BM_OFFLOAD_TRIAL;
+    return BM_OFFLOAD_OFF;
 }
 
 struct bm_text_trial {
@@ -187,15 +173,15 @@ static double host_rate(const bm_text_trial *trial, double seconds, uint32_t thr
     return (double)(trial->n_docs * DOC_BYTES) * threads / (seconds > 0 ? seconds : 1e-9);
 }
 
-void bm_text_trial_judge(const bm_text_trial *trial, uint32_t threads, bm_text_offload *path)
+void bm_text_trial_judge(const bm_text_trial *trial, uint32_t threads, bm_text_offload *offload)
 {
     const bool same = trial->same_processors;
-    path->host_text_rate = host_rate(trial, trial->join_seconds, threads);
-    path->host_hash_rate = host_rate(trial, trial->hash_seconds, threads);
-    path->device_text_rate = trial->text_rate;
-    path->device_hash_rate = trial->hash_rate;
-    path->text_rate = bm_text_way_rate(path->host_text_rate, path->device_text_rate, same);
-    path->hash_rate = bm_text_way_rate(path->host_hash_rate, path->device_hash_rate, same);
-    path->taken = path->text_rate > path->hash_rate;
-    path->measured = true;
+    offload->host_text_rate = host_rate(trial, trial->join_seconds, threads);
+    offload->host_hash_rate = host_rate(trial, trial->hash_seconds, threads);
+    offload->device_text_rate = trial->text_rate;
+    offload->device_hash_rate = trial->hash_rate;
+    offload->text_rate = bm_text_way_rate(offload->host_text_rate, offload->device_text_rate, same);
+    offload->hash_rate = bm_text_way_rate(offload->host_hash_rate, offload->device_hash_rate, same);
+    offload->taken = offload->text_rate > offload->hash_rate;
+    offload->measured = true;
 }

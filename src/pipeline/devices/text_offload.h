@@ -11,8 +11,7 @@
  *
  * A device that fails in the trial is treated like one that does not open.
  *
- * $BANDMILL_CL_TEXT, for tests: `on`, `off` or `trial` on any device; `auto` is the rule. The
- * result of a job does not depend on it. */
+ * bm_device_settings.text_offload may settle it. The result of a job does not depend on it. */
 #ifndef BM_DEVICES_TEXT_OFFLOAD_H
 #define BM_DEVICES_TEXT_OFFLOAD_H
 
@@ -31,18 +30,9 @@ typedef struct bm_text_offload {
     double device_text_rate, device_hash_rate; /* all devices */
 } bm_text_offload;
 
-typedef enum bm_text_offload_wish_kind {
-    BM_TEXT_OFF,
-    BM_TEXT_AUTO,
-    BM_TEXT_TRIAL,
-    BM_TEXT_ON
-} bm_text_offload_wish_kind;
-
-/* What $BANDMILL_CL_TEXT says; BM_TEXT_AUTO where it is not set or says nothing known. */
-bm_text_offload_wish_kind bm_text_offload_wish(void);
-/* What `auto` comes to on these devices: BM_TEXT_OFF or BM_TEXT_TRIAL. The native CPU, which takes
- * no texts, has no say. */
-bm_text_offload_wish_kind bm_text_offload_rule(const bm_device_info *devices, size_t n);
+/* What BM_OFFLOAD_AUTO comes to on these devices: BM_OFFLOAD_OFF or BM_OFFLOAD_TRIAL. The native CPU, which
+ * takes no texts, has no say. */
+bm_offload bm_text_offload_rule(const bm_device_info *devices, size_t n);
 
 /* A fixed text in both forms, and what devices took for each so far. */
 typedef struct bm_text_trial bm_text_trial;
@@ -57,8 +47,8 @@ bm_status bm_text_trial_open(const bm_text_trial_cfg *cfg, bm_text_trial **out, 
 void bm_text_trial_close(bm_text_trial *trial); /* NULL is fine */
 /* Try both ways on a device that takes texts. After a failure it is only good for close. */
 bm_status bm_text_trial_run(bm_text_trial *trial, bm_backend *backend, bm_error *err);
-/* Fill `path` once every device had its trial; `threads` make hashes on the host. */
-void bm_text_trial_judge(const bm_text_trial *trial, uint32_t threads, bm_text_offload *path);
+/* Fill `offload` once every device had its trial; `threads` make hashes on the host. */
+void bm_text_trial_judge(const bm_text_trial *trial, uint32_t threads, bm_text_offload *offload);
 /* Bytes a second of a way through both, as above; 0 where one of them does none. */
 double bm_text_way_rate(double host_rate, double device_rate, bool same_processors);
 

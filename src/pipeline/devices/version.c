@@ -1,7 +1,9 @@
 /* version.c -- which library this is; see bandmill/version.h.
  *
  * The digest of the kernels is XXH3_64 over name, length and text of each embedded file, in the
- * order of their embedding. Like the CPU's features it is a fact of the binary, found once. */
+ * order of their embedding. Like the CPU's features it is a fact of the binary, found once.
+ *
+ * Tests: tests/cli/cases/usage.sh */
 #include <bandmill/version.h>
 
 #include <inttypes.h>

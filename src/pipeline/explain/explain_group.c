@@ -52,23 +52,24 @@ static bm_status read_words(bm_explainer *e, const bm_json_doc *doc, bm_error *e
         status = read_word(e, doc, BM_OPTION_CLUSTER, &cluster, err);
     if (status == BM_OK)
         status = read_word(e, doc, BM_OPTION_CANDIDATES, &candidates, err);
+    bm_find_options_init(&e->find);
     e->find.verify = (bm_verify)verify;
     e->star = cluster == BM_CLUSTER_STAR;
-    e->find.all_candidates = candidates == BM_CANDIDATES_ALL;
+    e->find.candidates = (bm_candidate_rule)candidates;
     return status;
 }
 
 static bm_status read_plan(bm_explainer *e, const bm_json_doc *doc, bm_error *err)
 {
     const bm_provenance *p;
-    bm_band_plan *plan = &e->find.plan;
+    const bool all = e->find.candidates == BM_CANDIDATES_ALL;
     uint64_t bands = 0, rows = 0;
     bm_status status = bm_manifest_provenance(e->manifest, &p, err);
     if (status == BM_OK)
-        status = bm_json_doc_double(doc, "parameters.threshold", &e->find.threshold, err);
-    if (status == BM_OK && !e->find.all_candidates)
+        status = bm_json_doc_double(doc, "parameters.threshold", &e->find.bands.threshold, err);
+    if (status == BM_OK && !all)
         status = bm_json_doc_uint(doc, "plan.bands", &bands, err);
-    if (status == BM_OK && !e->find.all_candidates)
+    if (status == BM_OK && !all)
         status = bm_json_doc_uint(doc, "plan.rows", &rows, err);
     if (status != BM_OK)
         return status;
@@ -76,16 +77,14 @@ static bm_status read_plan(bm_explainer *e, const bm_json_doc *doc, bm_error *er
     if (scheme == NULL)
         return unknown_word(e, "provenance.scheme", err);
     if (p->perms < 1 || p->perms > BM_PERMS_MAX || bands > p->perms || rows > p->perms ||
-        bands * rows > p->perms || (bands == 0) != e->find.all_candidates)
+        bands * rows > p->perms || (bands == 0) != all)
         return bm_fail_at(err, BM_ERR_FORMAT, bm_manifest_path(e->manifest), 0,
                           "%" PRIu64 " bands of %" PRIu64 " rows from %" PRIu64 " permutations",
                           bands, rows, p->perms);
     e->find.sketch = (bm_sketch_options){
         .perms = (uint32_t)p->perms, .seed = (uint32_t)p->seed, .scheme = scheme->scheme};
-    *plan = (bm_band_plan){.perms = (uint32_t)p->perms,
-                           .bands = (uint32_t)bands,
-                           .rows = (uint32_t)rows,
-                           .threshold = e->find.threshold};
+    e->find.bands.bands = (uint32_t)bands;
+    e->find.bands.rows = (uint32_t)rows;
     return BM_OK;
 }
 

@@ -102,25 +102,28 @@ static bm_status measure(bm_explainer *e, size_t x, size_t y, bm_error *err)
     const bm_explain_sets *s = &e->sets;
     uint64_t n_x = s->offsets[x + 1] - s->offsets[x], n_y = s->offsets[y + 1] - s->offsets[y];
     uint64_t offsets[] = {0, n_x, n_x + n_y};
-    bm_find_config config = e->find;
-    uint32_t perms = config.sketch.perms;
-    bm_pair *pairs = NULL;
-    size_t n_pairs = 0;
+    bm_find_options options = e->find;
+    uint32_t perms = options.sketch.perms;
+    bm_pair_set *pairs = NULL;
     uint64_t *hashes = bm_alloc((size_t)offsets[2], sizeof *hashes);
     if (hashes == NULL)
         return bm_fail_nomem(err, (size_t)offsets[2] * sizeof *hashes);
     memcpy(hashes, s->hashes + s->offsets[x], (size_t)n_x * sizeof *hashes);
     memcpy(hashes + n_x, s->hashes + s->offsets[y], (size_t)n_y * sizeof *hashes);
-    bool words = config.verify == BM_VERIFY_SIGNATURE;
-    config.verify = words ? BM_VERIFY_SIGNATURE : BM_VERIFY_EXACT;
-    config.threshold = words ? .5 / perms : SHARES_A_BIT;
-    config.all_candidates = !words;
-    config.plan = (bm_band_plan){.perms = perms, .bands = perms, .rows = 1}; /* any common word */
-    config.threads = 1;
-    bm_status status = bm_find_pairs(&config, offsets, hashes, 2, &pairs, &n_pairs, err);
+    bool words = options.verify == BM_VERIFY_SIGNATURE;
+    options.verify = words ? BM_VERIFY_SIGNATURE : BM_VERIFY_EXACT;
+    options.bands.threshold = words ? .5 / perms : SHARES_A_BIT;
+    options.candidates = words ? BM_CANDIDATES_LSH : BM_CANDIDATES_ALL;
+    options.bands.bands = perms; /* of one row: any common word */
+    options.bands.rows = 1;
+    options.resources.threads = 1;
+    bm_documents two = bm_documents_of_hashes(offsets, hashes, 2);
+    bm_status status = bm_find_pairs(&options, &two, &pairs, err);
     if (status == BM_OK)
-        e->answer.similarity = n_pairs == 0 ? 0.0 : six_decimals(pairs[0].similarity);
-    bm_pairs_free(pairs);
+        e->answer.similarity = bm_pair_set_count(pairs) == 0
+                                   ? 0.0
+                                   : six_decimals(bm_pair_set_data(pairs)[0].similarity);
+    bm_pair_set_free(pairs);
     bm_free(hashes);
     return status;
 }
@@ -228,21 +231,22 @@ static size_t gather(bm_explain_sets *s, const uint8_t *copy, uint64_t *offsets,
 static bm_status find_pairs(bm_explainer *e, const uint64_t *offsets, const uint32_t *numbers,
                             size_t n, bm_error *err)
 {
-    bm_pair *pairs = NULL;
-    size_t n_pairs = 0;
-    bm_find_config config = e->find;
-    config.threads = e->settings->threads;
-    config.callbacks = e->context.callbacks;
-    config.max_pairs = e->settings->memory / BYTES_A_PAIR;
-    bm_status status = bm_find_pairs(&config, offsets, e->sets.hashes, n, &pairs, &n_pairs, err);
+    bm_pair_set *found = NULL;
+    bm_find_options options = e->find;
+    options.resources.threads = e->settings->threads;
+    options.callbacks = e->context.callbacks;
+    options.max_pairs = e->settings->memory / BYTES_A_PAIR;
+    bm_documents docs = bm_documents_of_hashes(offsets, e->sets.hashes, n);
+    bm_status status = bm_find_pairs(&options, &docs, &found, err);
     if (status == BM_ERR_NOMEM)
         status = too_many(e, err);
-    for (size_t i = 0; status == BM_OK && i < n_pairs; i++)
+    const bm_pair *pairs = bm_pair_set_data(found);
+    for (size_t i = 0; status == BM_OK && i < bm_pair_set_count(found); i++)
         status = add_pair(
             e,
             (bm_pair){numbers[pairs[i].a], numbers[pairs[i].b], six_decimals(pairs[i].similarity)},
             err);
-    bm_pairs_free(pairs);
+    bm_pair_set_free(found);
     return status;
 }
 

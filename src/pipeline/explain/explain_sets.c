@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "base/error.h"
+#include "io/input/batch_sources.h"
 #include "base/memory.h"
 #include "pipeline/context/recipe.h"
 
@@ -108,7 +109,7 @@ static bm_status read_inputs(const bm_settings *settings, const bm_manifest *man
 {
     bm_job_context context;
     const bm_ingest_wish wish = {.sink = keep_wanted, .sink_ctx = k};
-    if (settings->input.format == BM_FORMAT_HASHES)
+    if (!bm_format_has_text(settings->input.format))
         return bm_fail_at(err, BM_ERR_FORMAT, bm_manifest_path(manifest), 0,
                           "its inputs are arrays of hashes, whose offsets it does not name");
     bm_status status = bm_job_context_open(settings, &context, err);

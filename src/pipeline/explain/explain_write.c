@@ -126,7 +126,7 @@ static void text_themselves(page *p)
     put_id(p, e->b, false);
     put(p, " themselves: ");
     put_similarity(p, e->answer.similarity);
-    if (e->answer.similarity < e->find.threshold &&
+    if (e->answer.similarity < e->find.bands.threshold &&
         bm_link_graph_find(&e->answer.graph, e->a, e->b) == SIZE_MAX)
         put(p, ", below the threshold: joined through others only");
     end_row(p);
@@ -423,7 +423,7 @@ static bm_status write_json(const bm_explainer *e, bm_rows *rows, bm_error *err)
     bm_json_begin_object(&json);
     bm_json_key_uint(&json, "schema", 1);
     bm_json_key_text(&json, "kind", "explain");
-    bm_json_key_double(&json, "threshold", e->find.threshold);
+    bm_json_key_double(&json, "threshold", e->find.bands.threshold);
     bm_json_key_text(&json, "cluster", e->star ? "star" : "components");
     bm_json_key_uint(&json, "group", e->group);
     json_id(&json, e, "kept", e->kept);

@@ -39,7 +39,7 @@ typedef struct bm_explainer {
     const bm_settings *settings; /* threads, memory, output */
     bm_job_context context;
     bm_manifest *manifest;
-    bm_find_config find; /* how the directory's pairs were found */
+    bm_find_options find; /* how the directory's pairs were found */
     bool star;
     /* the group */
     uint64_t group;

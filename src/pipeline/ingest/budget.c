@@ -1,49 +1,49 @@
 /* budget.c -- shares of --memory.
  *
  * A batch takes about BATCH_FOLD times its text: the text, its hashes (8 bytes for about 6), rows,
- * keys, and the room by which arrays grow ahead. The flow gets a quarter of all, which lets batches
- * keep their usual size from 128M on; the arena an eighth. */
+ * keys, and the room by which arrays grow ahead. All batches get a quarter of the whole, so that
+ * they have their usual size from 128M on; the arena gets an eighth. */
 #include "pipeline/ingest/budget.h"
 
 #include "base/error.h"
 
-#define MIB          ((uint64_t)1 << 20)
-#define LANE_BATCHES 10u /* places in the ring for each device */
-#define BATCH_FOLD   5u
-#define BATCH_LEAST  ((size_t)64 << 10)
-#define FIXED_BYTES  (8 * MIB)
-#define THREAD_BYTES (MIB / 2) /* scratch of the shingler, stack in use */
-#define ARENA_LEAST  (4 * MIB)
-#define ARENA_MOST   (256 * MIB)
-#define GROWS_LEAST  (4 * MIB) /* for documents, or nothing is left to work with */
+#define MIB            ((uint64_t)1 << 20)
+#define DEVICE_BATCHES 10u /* places in the ring for each device */
+#define BATCH_FOLD     5u
+#define BATCH_LEAST    ((size_t)64 << 10)
+#define FIXED_BYTES    (8 * MIB)
+#define THREAD_BYTES   (MIB / 2) /* scratch of the shingler, stack in use */
+#define ARENA_LEAST    (4 * MIB)
+#define ARENA_MOST     (256 * MIB)
+#define GROWS_LEAST    (4 * MIB) /* for documents, or nothing is left to work with */
 
 uint64_t bm_budget_window(uint32_t threads, uint32_t devices)
 {
-    return 2 * (uint64_t)threads + 2 + (uint64_t)devices * LANE_BATCHES;
+    return 2 * (uint64_t)threads + 2 + (uint64_t)devices * DEVICE_BATCHES;
 }
 
 uint64_t bm_budget_rows(const bm_budget *budget)
 {
-    return budget->total == 0 ? 0 : budget->total - budget->flow - budget->fixed;
+    return budget->total == 0 ? 0 : budget->total - budget->batches - budget->fixed;
 }
 
 size_t bm_budget_batch_bytes(const bm_budget *budget, uint64_t window)
 {
     if (budget->total == 0)
         return SIZE_MAX;
-    uint64_t bytes = budget->flow / (BATCH_FOLD * window);
+    uint64_t bytes = budget->batches / (BATCH_FOLD * window);
     return bytes < BATCH_LEAST ? BATCH_LEAST : (size_t)bytes;
 }
 
 bm_status bm_budget_make(uint64_t total, uint32_t threads, uint32_t devices, bm_budget *out,
                          bm_error *err)
 {
-    uint64_t flow_least = BATCH_FOLD * BATCH_LEAST * bm_budget_window(threads, devices);
+    uint64_t batches_least = BATCH_FOLD * BATCH_LEAST * bm_budget_window(threads, devices);
     uint64_t fixed = FIXED_BYTES + THREAD_BYTES * threads;
-    uint64_t least = (flow_least + fixed + ARENA_LEAST + GROWS_LEAST + MIB - 1) / MIB;
+    uint64_t least = (batches_least + fixed + ARENA_LEAST + GROWS_LEAST + MIB - 1) / MIB;
     *out = (bm_budget){.total = total, .fixed = fixed};
     if (total == 0) {
-        out->flow = out->arena = ARENA_MOST;
+        out->batches = out->arena = ARENA_MOST;
         return BM_OK;
     }
     if (total < least * MIB)
@@ -52,7 +52,7 @@ bm_status bm_budget_make(uint64_t total, uint32_t threads, uint32_t devices, bm_
             "--memory of %llu KiB is too small to work (at least %lluM with %u thread%s)",
             (unsigned long long)(total >> 10), (unsigned long long)least, threads,
             threads == 1 ? "" : "s");
-    out->flow = total / 4 > flow_least ? total / 4 : flow_least;
+    out->batches = total / 4 > batches_least ? total / 4 : batches_least;
     out->arena = total / 8 < ARENA_LEAST  ? ARENA_LEAST
                  : total / 8 > ARENA_MOST ? ARENA_MOST
                                           : total / 8;

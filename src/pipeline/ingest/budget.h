@@ -1,6 +1,6 @@
 /* budget.h -- what --memory is shared among.
  *
- *     total = flow (batches in flight) + arena (sets read back) + fixed + what grows with documents
+ *     total = batches of the ingest + arena (sets read back) + fixed + what grows with documents
  *
  * The process stays within `total` and 64 MB: those are for the program itself, its libraries, and
  * what the allocator loses. Nothing here changes a result. */
@@ -11,19 +11,18 @@
 #include <bandmill/types.h>
 
 typedef struct bm_budget {
-    uint64_t total; /* 0: no limit */
-    uint64_t flow;  /* for batches in flight */
+    uint64_t total;   /* 0: no limit */
+    uint64_t batches; /* of the ingest, read and not yet delivered */
     uint64_t arena; /* for sets that are read back from a file; also for other scratch of a step */
     uint64_t fixed; /* stacks, tables of the steps, write buffers */
 } bm_budget;
 
-/* Share `total` for so many threads and places in the ring of the flow. BM_ERR_NOMEM names the
- * least that would do. */
+/* Share `total` for so many threads and devices. BM_ERR_NOMEM names the least that would do. */
 bm_status bm_budget_make(uint64_t total, uint32_t threads, uint32_t devices, bm_budget *out,
                          bm_error *err);
 /* Bytes that rows and ids of documents may take while batches are in flight. */
 uint64_t bm_budget_rows(const bm_budget *budget);
-/* Places in the ring of the flow: batches that may exist at once. */
+/* Places in the ring of the ingest: batches that may exist at once. */
 uint64_t bm_budget_window(uint32_t threads, uint32_t devices);
 /* Bytes of text in a batch at most. */
 size_t bm_budget_batch_bytes(const bm_budget *budget, uint64_t window);

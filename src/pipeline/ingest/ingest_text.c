@@ -1,11 +1,12 @@
-/* ingest_text.c -- see the header. Whatever way a batch goes, its rows, words and keys are the same.
+/* ingest_text.c -- see the header. Whichever way a batch goes, its rows, words and keys are the
+ * same.
  *
  * A document with a shingle of more than BM_TEXT_SHINGLE_MAX bytes (a long line of base64, say)
  * comes back from the device as if it were empty, and is signed by the native CPU into its own row:
  * such documents are few, else the whole batch is hashed by the worker. */
 #include "pipeline/ingest/ingest_text.h"
 
-#define HOST_SHARE 8u /* of a batch's bytes, one in so many */
+#define HOST_SHARE 8u /* more than this part of the bytes left to the host is too much: an eighth */
 
 bool bm_ingest_text_pointless(const bm_ingest_batch *batch)
 {

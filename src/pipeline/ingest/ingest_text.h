@@ -3,7 +3,7 @@
 #ifndef BM_INGEST_INGEST_TEXT_H
 #define BM_INGEST_INGEST_TEXT_H
 
-#include "pipeline/ingest/ingest.h"
+#include "pipeline/ingest/ingest_cfg.h"
 #include "text/unit_text.h"
 
 /* Make hashes of all texts of the batch, which then is one of hashes: for the native CPU, or where

@@ -5,7 +5,7 @@
  * before the labels are touched.
  *
  * Pure functions; any thread. */
-#include <bandmill/sketch.h>
+#include "pipeline/inmem/group.h"
 
 #include <string.h>
 

@@ -1,142 +1,141 @@
-/* signer.c -- bm_signer: signatures and band keys of documents in memory, on one device.
+/* signer.c -- bm_signer: signatures and band keys of documents in memory, on all cores and at most
+ * one device.
  *
- * A signer is a shingler, a backend and a ring of slots, one for each task that the backend likes
- * to have in flight (one on the native CPU):
+ * What is allocated lives as long as the signer and grows to the largest call: a call of documents
+ * like those before it allocates nothing. After an error from a device only close is left.
  *
- *     documents -> slot: shingle hashes -> backend -> words and keys, straight into the caller's
- * arrays
- *
- * While a device signs one slot the next is filled. A slot takes whole documents up to the number
- * of hashes that the backend asks for. 64-bit hashes made elsewhere are signed where they lie;
- * 32-bit ones are widened into the slot.
- *
- * Texts are repaired only where they are not valid UTF-8. `auto` takes the first GPU and falls back
- * to the CPU when that cannot be opened; any other word must name exactly one device. A device that
- * fails later is an error: there is no one here to sign its batches again.
- *
- * One thread at a time for each signer. After an error from a device only close is left. */
-#include <bandmill/sketch.h>
-
+ * Tests: tests/unit/inmem/test_signer.c, tests/unit/inmem/test_sketch_usage.c */
 #include <string.h>
-#include <strings.h>
 
-#include "backend/backend.h"
+#include "base/cpu.h"
 #include "base/error.h"
-#include "base/memory.h"
-#include "base/utf8.h"
-#include "lsh/verify.h"
-#include "pipeline/inmem/csr_check.h"
-#include "pipeline/devices/device_pick.h"
-#include "text/shingler.h"
+#include "base/sized_struct.h"
+#include "model/option_check.h"
+#include "model/option_defaults.h"
+#include "pipeline/inmem/signer_state.h"
 
-#define DOCS_MAX   65536u /* documents a task, so that a million empty ones are not one task */
-#define HASHES_MIN 4096u
+#define BATCH_DOCS   65536u /* documents a batch, so that a million empty ones are not one batch */
+#define BATCH_HASHES 4096u  /* hashes a batch, at least */
+#define KEEP_BATCHES 8u     /* that a slot may hold between calls, without a bound of memory */
+#define BYTES_A_HASH 16u    /* that a batch takes, with its text */
+#define RANGE_WORK   (UINT64_C(256) << 10) /* about a second-level cache with its hashes */
+#define LEAST_WORK   (UINT64_C(16) << 10)
+#define HASH_WORK    4u /* as bm_document_work counts it */
+#define WORD_WORK    5u /* bytes of text a shingle of words, about */
+#define TAIL_SHARE   8u /* of a device's batch: the smallest */
 
-typedef struct slot {
-    bm_shingle_batch batch;
-    bm_sign_task task;
-    bool in_flight;
-} slot;
+static const bm_signer_options signer_defaults = {
+    .text = BM_TEXT_DEFAULTS, .sketch = BM_SKETCH_DEFAULTS, .resources = BM_RESOURCE_DEFAULTS};
 
-struct bm_signer {
-    uint32_t perms, bands;
-    bm_shingler *shingler;
-    bm_backend *backend;
-    bm_buf repaired;
-    uint64_t *scratch; /* for counting distinct hashes */
-    size_t cap_scratch;
-    size_t n_slots, next;
-    slot *slots;
-    bool failed;
-};
-
-/* The documents of one call: texts, or hashes by offsets. */
-typedef struct source {
-    const bm_str *texts;
-    const uint64_t *offsets;
-    const uint32_t *hashes32;
-    const uint64_t *hashes64;
-    size_t n_docs;
-} source;
-
-void bm_signer_config_init(bm_signer_config *config)
+void bm_signer_options_init_sized(bm_signer_options *options, size_t struct_size)
 {
-    *config = (bm_signer_config){.text = {.normalize = BM_NORM_LOWER,
-                                          .words = BM_WORDS_ALNUM,
-                                          .shingle = BM_SHINGLE_WORD,
-                                          .shingle_k = 5,
-                                          .short_rule = BM_SHORT_WHOLE},
-                                 .sketch = {.perms = 128, .seed = 1}};
+    bm_sized_init(options, struct_size, &signer_defaults, sizeof signer_defaults);
 }
 
-static bm_status check(const bm_signer_config *config, bm_error *err)
+/* The caller's options, checked; perms is settled. */
+static bm_status take_options(const bm_signer_options *options, bm_signer_options *used,
+                              bm_error *err)
 {
-    uint32_t perms = config->sketch.perms;
-    if (perms == 0 || perms > BM_PERMS_MAX)
-        return bm_fail(err, BM_ERR_USAGE, "%u permutations are out of range (1 to %u)", perms,
-                       BM_PERMS_MAX);
-    if ((config->bands == 0) != (config->rows == 0))
-        return bm_fail(err, BM_ERR_USAGE, "%u bands of %u rows (both 0, or at least 1 of each)",
-                       config->bands, config->rows);
-    if ((uint64_t)config->bands * config->rows > perms)
-        return bm_fail(err, BM_ERR_USAGE,
-                       "%u bands of %u rows need %llu permutations (there are %u)", config->bands,
-                       config->rows, (unsigned long long)config->bands * config->rows, perms);
+    *used = signer_defaults;
+    bm_status status =
+        bm_sized_take(options, "bm_signer_options", used, sizeof *used, sizeof *used, err);
+    if (status != BM_OK)
+        return status;
+    const uint64_t n_keyed = (uint64_t)used->bands * used->rows;
+    status = bm_option_parts_check(&(bm_option_parts){.text = &used->text,
+                                                      .sketch = &used->sketch,
+                                                      .device = &used->device,
+                                                      .resources = &used->resources,
+                                                      .callbacks = &used->callbacks},
+                                   err);
+    if (status != BM_OK)
+        return status;
+    if ((used->bands == 0) != (used->rows == 0))
+        return bm_fail_field(err, used->bands == 0 ? "rows" : "bands",
+                             "%u bands of %u rows (both 0, or at least 1 of each)", used->bands,
+                             used->rows);
+    if (n_keyed > (used->sketch.perms != 0 ? used->sketch.perms : BM_PERMS_MAX))
+        return bm_fail_field(err, "bands",
+                             "%u bands of %u rows need %llu permutations (there are "
+                             "%u)",
+                             used->bands, used->rows, (unsigned long long)n_keyed,
+                             used->sketch.perms != 0 ? used->sketch.perms : BM_PERMS_MAX);
+    if (used->sketch.perms == 0)
+        used->sketch.perms = n_keyed != 0 ? (uint32_t)n_keyed : BM_PERMS_DEFAULT;
     return BM_OK;
 }
 
-static bm_status open_backend(bm_signer *signer, const bm_signer_config *config, bm_error *err)
+/* What a batch and a range may hold. */
+static void settle_sizes(bm_signer *signer, const bm_signer_options *options)
 {
-    const char *words = config->device == NULL ? "cpu" : config->device;
-    bool automatic = words[0] == '\0' || strcasecmp(words, "auto") == 0;
-    bm_device_pick pick;
-    bm_status status = bm_device_pick_open(words, config->cpu, &pick, err);
-    if (status != BM_OK)
-        return status;
-    if (pick.n != 1 && !automatic) {
-        status = bm_fail(err, BM_ERR_USAGE, "'%s' names %zu devices (a signer takes one)", words,
-                         pick.n);
-    } else {
-        bm_backend_cfg cfg = {.sketch = config->sketch,
-                              .bands = config->bands,
-                              .rows = config->rows,
-                              .device = pick.devices[0].spec,
-                              .cpu = config->cpu,
-                              .cache_dir = config->cache_dir};
-        bool native = pick.devices[0].kind == BM_DEVICE_NATIVE;
-        status = (native ? &bm_backend_cpu : &bm_backend_opencl)->open(&cfg, &signer->backend, err);
-        if (status != BM_OK && !native && automatic) {
-            cfg.device = "cpu";
-            status = bm_backend_cpu.open(&cfg, &signer->backend, err);
-        }
+    const bool device = !signer->backend->parallel;
+    const uint64_t memory = options->resources.memory;
+    size_t hashes = signer->backend->batch_hashes;
+    if (memory != 0 && memory / BYTES_A_HASH / signer->n_slots < hashes)
+        hashes = (size_t)(memory / BYTES_A_HASH / signer->n_slots);
+    hashes = hashes < BATCH_HASHES ? BATCH_HASHES : hashes;
+    signer->batch_hashes = hashes;
+    signer->keep_hashes = hashes * (memory != 0 ? 2 : KEEP_BATCHES);
+    signer->batch_docs =
+        options->resources.batch_docs != 0 ? options->resources.batch_docs : BATCH_DOCS;
+    const uint64_t work = options->text.shingle == BM_SHINGLE_WORD ? WORD_WORK : 1;
+    bm_range_size size = {signer->info.threads, RANGE_WORK, LEAST_WORK};
+    signer->text_range = signer->hash_range = size;
+    if (device) { /* the device wants batches of its size, and few small ones */
+        signer->text_range.most = hashes * work;
+        signer->hash_range.most = hashes * HASH_WORK;
+        signer->text_range.least = signer->text_range.most / TAIL_SHARE;
+        signer->hash_range.least = signer->hash_range.most / TAIL_SHARE;
     }
-    bm_device_pick_reset(&pick);
-    return status;
 }
 
-bm_status bm_signer_open(const bm_signer_config *config, bm_signer **out, bm_error *err)
+static bm_status open_threads(bm_signer *signer, const bm_signer_options *options, bm_error *err)
 {
-    bm_status status = check(config, err);
+    const uint32_t n = signer->info.threads;
+    const size_t depth = signer->backend->depth == 0 ? 1 : signer->backend->depth;
+    signer->n_slots = n + (signer->backend->parallel ? 0 : depth);
+    signer->slots = bm_alloc_zero(signer->n_slots, sizeof *signer->slots);
+    signer->threads = bm_alloc_aligned(n, sizeof *signer->threads);
+    if (signer->slots == NULL || signer->threads == NULL)
+        return bm_fail_nomem(err, signer->n_slots * sizeof *signer->threads);
+    memset(signer->threads, 0, n * sizeof *signer->threads);
+    bm_status status = bm_signer_ring_init(signer, err);
+    for (uint32_t i = 0; status == BM_OK && i < n; i++) {
+        signer->threads[i].slot = &signer->slots[i];
+        status = bm_text_hasher_init(&signer->threads[i].hasher, &options->text,
+                                     options->device.cpu, err);
+    }
+    return status == BM_OK ? bm_pool_open(n, &signer->pool, err) : status;
+}
+
+bm_status bm_signer_open(const bm_signer_options *options, bm_signer **out, bm_error *err)
+{
+    bm_signer_options used;
+    bm_status status = take_options(options, &used, err);
+    if (status == BM_OK && out == NULL)
+        status = bm_fail_field(err, "out", "no place for the signer given");
     if (status != BM_OK)
         return status;
     bm_signer *signer = bm_alloc_zero(1, sizeof *signer);
     if (signer == NULL)
         return bm_fail_nomem(err, sizeof *signer);
-    signer->perms = config->sketch.perms;
-    signer->bands = config->bands;
-    status = bm_shingler_open(&config->text, config->cpu, &signer->shingler, err);
+    const uint32_t threads = used.resources.threads;
+    signer->info = (bm_signer_info){.perms = used.sketch.perms,
+                                    .bands = used.bands,
+                                    .rows = used.rows,
+                                    .threads = threads != 0 ? threads : bm_cpu_count()};
+    bm_meter_init(&signer->meter, &used.callbacks);
+    pthread_mutex_init(&signer->ring.lock, NULL);
+    bm_signer_tasks_init(&signer->tasks);
+    status = bm_signer_device_open(&used, signer, err);
     if (status == BM_OK)
-        status = open_backend(signer, config, err);
+        status = open_threads(signer, &used, err);
     if (status == BM_OK) {
-        signer->n_slots = signer->backend->depth == 0 ? 1 : signer->backend->depth;
-        signer->slots = bm_alloc_zero(signer->n_slots, sizeof *signer->slots);
-        if (signer->slots == NULL)
-            status = bm_fail_nomem(err, signer->n_slots * sizeof *signer->slots);
-    }
-    if (status == BM_OK)
+        settle_sizes(signer, &used);
         *out = signer;
-    else
+    } else {
         bm_signer_close(signer);
+    }
     return status;
 }
 
@@ -145,193 +144,75 @@ void bm_signer_close(bm_signer *signer)
     if (signer == NULL)
         return;
     bool stuck = false;
+    atomic_store(&signer->closing, true);
+    bm_signer_tasks_reset(signer);
     if (signer->backend != NULL) {
         signer->backend->ops->drain(signer->backend, NULL); /* slots are free after it, */
         stuck = signer->backend->stuck;                     /* or never */
-        signer->backend->ops->close(signer->backend);
+        bm_device_set_close(&signer->devices);
     }
+    bm_pool_close(signer->pool);
     for (size_t i = 0; !stuck && signer->slots != NULL && i < signer->n_slots; i++)
         bm_shingle_batch_reset(&signer->slots[i].batch);
+    for (uint32_t i = 0; signer->threads != NULL && i < signer->info.threads; i++) {
+        bm_text_hasher_reset(&signer->threads[i].hasher);
+        bm_free(signer->threads[i].scratch);
+    }
+    bm_free(signer->threads);
     bm_free(signer->slots);
-    bm_shingler_close(signer->shingler);
-    bm_buf_reset(&signer->repaired);
-    bm_free(signer->scratch);
+    bm_signer_ring_reset(&signer->ring);
+    pthread_mutex_destroy(&signer->ring.lock);
+    bm_meter_reset(&signer->meter);
     bm_free(signer);
 }
 
-static bm_status add_text(bm_signer *signer, bm_str text, bm_shingle_batch *batch, bm_error *err)
+const bm_signer_info *bm_signer_describe(const bm_signer *signer)
 {
-    if (bm_utf8_valid_prefix(text.data, text.len) == text.len)
-        return bm_shingler_add(signer->shingler, text, batch, err);
-    uint64_t n_replaced = 0;
-    signer->repaired.len = 0;
-    bm_status status = bm_utf8_repair(text.data, text.len, &signer->repaired, &n_replaced, err);
-    if (status != BM_OK)
-        return status;
-    bm_str repaired = {signer->repaired.data, signer->repaired.len};
-    return bm_shingler_add(signer->shingler, repaired, batch, err);
+    return signer != NULL ? &signer->info : NULL;
 }
 
-static bm_status widen(const source *src, size_t doc, bm_shingle_batch *batch, bm_error *err)
-{
-    size_t begin = (size_t)src->offsets[doc], n = (size_t)src->offsets[doc + 1] - begin;
-    bm_status status = bm_shingle_batch_reserve(batch, 1, n, err);
-    if (status != BM_OK)
-        return status;
-    size_t at = bm_shingle_batch_hashes(batch);
-    for (size_t i = 0; i < n; i++)
-        batch->hashes[at + i] = src->hashes32[begin + i];
-    batch->offsets[++batch->n_docs] = at + n;
-    return BM_OK;
-}
+/* --- calls --- */
 
-/* How many distinct hashes a document has; its own order stays. */
-static bm_status count_distinct(bm_signer *signer, const uint64_t *hashes, size_t n, uint32_t *out,
-                                bm_error *err)
+static bm_status take_call(const bm_signer *signer, const bm_documents *documents,
+                           const bm_signer_out *out, bm_signer_call *call, bm_error *err)
 {
-    *out = 0;
-    if (n == 0)
-        return BM_OK;
-    if (n > signer->cap_scratch) {
-        uint64_t *scratch = bm_alloc(n, 2 * sizeof *scratch);
-        if (scratch == NULL)
-            return bm_fail_nomem(err, n * 2 * sizeof *scratch);
-        bm_free(signer->scratch);
-        signer->scratch = scratch;
-        signer->cap_scratch = n;
-    }
-    memcpy(signer->scratch, hashes, n * sizeof *hashes);
-    bm_hashes_sort(signer->scratch, n, signer->scratch + n);
-    *out = (uint32_t)bm_hashes_distinct(signer->scratch, n);
-    return BM_OK;
-}
-
-static bm_status count_shingles(bm_signer *signer, const source *src, const bm_sign_task *task,
-                                uint32_t *n_shingles, bm_error *err)
-{
-    for (size_t i = 0; i < task->n_docs; i++) {
-        size_t n = (size_t)(task->offsets[i + 1] - task->offsets[i]);
-        if (src->texts != NULL) { /* distinct already */
-            n_shingles[i] = (uint32_t)n;
-            continue;
-        }
-        bm_status status =
-            count_distinct(signer, task->hashes + task->offsets[i], n, &n_shingles[i], err);
-        if (status != BM_OK)
-            return status;
-    }
-    return BM_OK;
-}
-
-/* Fill a slot with the documents from `first` on, as many as make a good task. */
-static bm_status fill(bm_signer *signer, const source *src, size_t first, slot *s, bm_error *err)
-{
-    size_t want = signer->backend->batch_hashes;
-    want = want < HASHES_MIN ? HASHES_MIN : want;
-    bm_shingle_batch_clear(&s->batch);
-    size_t doc = first, n_hashes = 0;
-    for (; doc < src->n_docs && doc - first < DOCS_MAX && n_hashes < want; doc++) {
-        bm_status status = BM_OK;
-        if (src->texts != NULL)
-            status = add_text(signer, src->texts[doc], &s->batch, err);
-        else if (src->hashes32 != NULL)
-            status = widen(src, doc, &s->batch, err);
-        if (status != BM_OK)
-            return status;
-        n_hashes = src->hashes64 != NULL ? (size_t)(src->offsets[doc + 1] - src->offsets[first])
-                                         : bm_shingle_batch_hashes(&s->batch);
-    }
-    static const uint64_t none; /* where no document of the slot has a hash */
-    bool direct = src->hashes64 != NULL;
-    const uint64_t *own = s->batch.hashes != NULL ? s->batch.hashes : &none;
-    s->task = (bm_sign_task){.offsets = direct ? src->offsets + first : s->batch.offsets,
-                             .hashes = direct ? src->hashes64 : own,
-                             .n_docs = doc - first};
-    return BM_OK;
-}
-
-static bm_status wait_for(bm_signer *signer, slot *s, bm_error *err)
-{
-    if (!s->in_flight)
-        return BM_OK;
-    s->in_flight = false;
-    return signer->backend->ops->wait(signer->backend, &s->task, err);
-}
-
-static bm_status sign_some(bm_signer *signer, const source *src, const bm_signer_out *out,
-                           size_t *first, bm_error *err)
-{
-    slot *s = &signer->slots[signer->next];
-    signer->next = (signer->next + 1) % signer->n_slots;
-    bm_status status = wait_for(signer, s, err);
+    *call = (bm_signer_call){.work = 0};
+    if (signer == NULL)
+        return bm_fail_field(err, "signer", "no signer given");
+    bm_status status =
+        bm_sized_take(out, "bm_signer_out", &call->out, sizeof call->out, sizeof call->out, err);
     if (status == BM_OK)
-        status = fill(signer, src, *first, s, err);
-    if (status == BM_OK && out->n_shingles != NULL)
-        status = count_shingles(signer, src, &s->task, out->n_shingles + *first, err);
-    if (status != BM_OK)
-        return status;
-    if (out->words != NULL)
-        s->task.words = out->words + *first * signer->perms;
-    if (out->keys != NULL)
-        s->task.keys = out->keys + *first * signer->bands;
-    *first += s->task.n_docs;
-    if (out->words == NULL && out->keys == NULL)
-        return BM_OK;
-    status = signer->backend->ops->submit(signer->backend, &s->task, err);
-    s->in_flight = status == BM_OK;
+        status = bm_documents_take(documents, &call->docs, &call->work, err);
+    if (status == BM_OK && call->out.keys != NULL && signer->info.bands == 0)
+        status = bm_fail_field(err, "keys",
+                               "band keys are wanted of a signer without bands "
+                               "(`bands` and `rows` are set when it is opened)");
     return status;
 }
 
-static bm_status sign(bm_signer *signer, const source *src, const bm_signer_out *out, bm_error *err)
+bm_status bm_signer_sign(bm_signer *signer, const bm_documents *documents, const bm_signer_out *out,
+                         bm_error *err)
 {
-    if (out->keys != NULL && signer->bands == 0)
-        return bm_fail(
-            err, BM_ERR_USAGE,
-            "band keys are wanted of a signer without bands (bands and rows are set when "
-            "it is opened)");
-    if (signer->failed)
-        return bm_fail(err, BM_ERR_DEVICE,
-                       "the signer's device failed before (only close is left)");
-    bm_status status = BM_OK;
-    for (size_t first = 0; status == BM_OK && first < src->n_docs;)
-        status = sign_some(signer, src, out, &first, err);
-    for (size_t i = 0; status == BM_OK && i < signer->n_slots; i++) /* oldest first */
-        status = wait_for(signer, &signer->slots[(signer->next + i) % signer->n_slots], err);
-    if (status == BM_OK)
-        return BM_OK;
-    /* The caller's arrays must be nobody else's when this returns. */
-    bm_status drained = signer->backend->ops->drain(signer->backend, NULL);
-    signer->failed = drained != BM_OK || status == BM_ERR_DEVICE;
-    for (size_t i = 0; i < signer->n_slots; i++)
-        signer->slots[i].in_flight = false;
-    return status;
+    bm_signer_call call;
+    bm_status status = take_call(signer, documents, out, &call, err);
+    return status == BM_OK ? bm_signer_do(signer, &call, err) : status;
 }
 
 bm_status bm_signer_sign_texts(bm_signer *signer, const bm_str *texts, size_t n_docs,
                                const bm_signer_out *out, bm_error *err)
 {
-    source src = {.texts = texts, .n_docs = n_docs};
-    return sign(signer, &src, out, err);
+    if (texts == NULL && n_docs != 0)
+        return bm_fail_field(err, "texts", "`texts` is NULL and has %zu entries", n_docs);
+    bm_documents documents = bm_documents_of_texts(texts, n_docs);
+    return bm_signer_sign(signer, &documents, out, err);
 }
 
-bm_status bm_signer_sign_hashes32(bm_signer *signer, const uint64_t *offsets,
-                                  const uint32_t *hashes, size_t n_docs, const bm_signer_out *out,
-                                  bm_error *err)
+bm_status bm_signer_submit(bm_signer *signer, const bm_documents *documents,
+                           const bm_signer_out *out, uint64_t *task, bm_error *err)
 {
-    static const uint32_t none;
-    bm_status status = bm_csr_check(offsets, n_docs, err);
-    source src = {
-        .offsets = offsets, .hashes32 = hashes == NULL ? &none : hashes, .n_docs = n_docs};
-    return status == BM_OK ? sign(signer, &src, out, err) : status;
-}
-
-bm_status bm_signer_sign_hashes64(bm_signer *signer, const uint64_t *offsets,
-                                  const uint64_t *hashes, size_t n_docs, const bm_signer_out *out,
-                                  bm_error *err)
-{
-    static const uint64_t none;
-    bm_status status = bm_csr_check(offsets, n_docs, err);
-    source src = {
-        .offsets = offsets, .hashes64 = hashes == NULL ? &none : hashes, .n_docs = n_docs};
-    return status == BM_OK ? sign(signer, &src, out, err) : status;
+    bm_signer_call call;
+    bm_status status = take_call(signer, documents, out, &call, err);
+    if (status == BM_OK && task == NULL)
+        status = bm_fail_field(err, "task", "no place for the task's number given");
+    return status == BM_OK ? bm_signer_enqueue(signer, &call, task, err) : status;
 }

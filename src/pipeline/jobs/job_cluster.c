@@ -18,12 +18,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <bandmill/sketch.h>
-
 #include "base/error.h"
 #include "base/sized_struct.h"
 #include "io/json/json_write.h"
 #include "lsh/union_find.h"
+#include "pipeline/inmem/group.h"
 #include "pipeline/jobs/cluster_groups.h"
 #include "model/id_set.h"
 #include "model/option_check.h"

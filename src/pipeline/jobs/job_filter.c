@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/sized_struct.h"
+#include "io/input/batch_sources.h"
 #include "io/output/manifest.h"
 #include "pipeline/output/kept_pass.h"
 #include "pipeline/context/recipe.h"
@@ -214,7 +215,7 @@ static bm_status settle(filter *f, const bm_filter_options *options, bm_settings
     f->recipe = (bm_recipe){.manifests = (const bm_manifest *const *)&f->manifest, .n = 1};
     if (status == BM_OK)
         status = bm_recipe_settle(&f->recipe, settings, err);
-    if (status == BM_OK && settings->input.format == BM_FORMAT_HASHES)
+    if (status == BM_OK && !bm_format_has_text(settings->input.format))
         status = bm_fail_at(err, BM_ERR_USAGE, path, 0,
                             "there are no records to copy (inputs of hashes)");
     if (status == BM_OK && (options->n_paths > 0 || options->files_from != NULL)) {

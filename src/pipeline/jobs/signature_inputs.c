@@ -144,11 +144,12 @@ static bm_status load_block(const bm_settings *s, const bm_sign_dir *dir, const 
 {
     const size_t n = b->n;
     uint32_t perms = s->sketch.perms, bands = corpus->cfg.bands;
+    const bm_band_plan plan = {.perms = perms, .bands = bands, .rows = s->plan.rows};
     bm_status status = bm_sign_dir_rows(dir, b->first, n, b->words, err);
     if (status == BM_OK)
         status = bm_sign_dir_n_shingles(dir, b->first, n, b->n_shingles, err);
     if (status == BM_OK && bands > 0)
-        status = bm_band_keys(b->words, n, perms, bands, s->plan.rows, b->keys, err);
+        status = bm_band_keys(b->words, n, &plan, b->keys, err);
     for (size_t i = 0; status == BM_OK && i < n; i++)
         for (uint32_t j = 0; b->n_shingles[i] == 0 && j < bands; j++)
             b->keys[i * bands + j] = BM_NO_BAND_KEY;

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "io/input/reader.h"
 #include "pipeline/output/rows.h"
 
 #define BATCH_BYTES (1u << 20)
@@ -60,21 +59,21 @@ static bm_status on_record(void *ctx, const bm_record *record, bm_error *err)
     return status;
 }
 
-static bm_status copy_batches(copy *c, bm_reader *reader, bm_parser *parser, bm_error *err)
+static bm_status copy_batches(copy *c, bm_batch_parser *parser, bm_error *err)
 {
-    bm_raw_batch *batch = NULL;
+    bm_batch_source *source = c->job->inputs.source;
+    bm_batch_next next;
     for (;;) {
         bm_status status = bm_meter_check(&c->job->meter, err);
         if (status == BM_OK)
-            status = bm_reader_next(reader, &batch, err);
-        if (status != BM_OK || batch == NULL)
+            status = bm_batch_source_next(source, &next, err);
+        if (status != BM_OK || next.got == BM_BATCH_END)
             return status;
-        status = bm_parser_split(parser, batch, on_record, c, err);
+        status = bm_batch_parser_split(parser, next.batch, on_record, c, err);
         if (status == BM_OK)
             status = write_pending(c, err); /* it points into the batch */
-        bm_meter_progress(&c->job->meter, batch->bytes_read,
-                          bm_input_set_total_bytes(c->job->inputs.set), 0);
-        bm_raw_batch_free(batch);
+        bm_meter_progress(&c->job->meter, next.bytes_read, bm_batch_source_total_bytes(source), 0);
+        bm_batch_source_free_batch(source, next.batch);
         if (status != BM_OK)
             return status;
     }
@@ -84,17 +83,17 @@ bm_status bm_kept_copy(bm_job_context *job, bm_kept_writer *writer, bm_keep_fn f
                        bm_error *err)
 {
     copy c = {.job = job, .writer = writer, .fn = fn, .ctx = ctx, .file = NO_FILE};
-    bm_reader *reader = NULL;
-    bm_parser *parser = NULL;
-    bm_status status = bm_reader_open(job->inputs.set, BATCH_BYTES, 0, &reader, err);
+    const bm_batch_limits limits = {.bytes = BATCH_BYTES};
+    bm_batch_parser *parser = NULL;
+    bm_status status = bm_batch_source_begin(job->inputs.source, &limits, 0, err);
     if (status == BM_OK)
-        status = bm_parser_open(job->inputs.set, &parser, err);
+        status = bm_batch_parser_open(job->inputs.source, &parser, err);
     if (status == BM_OK)
-        status = copy_batches(&c, reader, parser, err);
+        status = copy_batches(&c, parser, err);
     if (status == BM_OK)
         status = switch_file(&c, NO_FILE, err);
-    bm_parser_close(parser);
-    bm_reader_close(reader);
+    bm_batch_parser_close(parser);
+    bm_batch_source_end(job->inputs.source);
     return status;
 }
 

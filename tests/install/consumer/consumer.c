@@ -15,16 +15,16 @@ static int failed(const char *what, const bm_error *err)
 /* Identical sets have equal signatures; the empty one has none. */
 static int check_signer(bm_error *err)
 {
-    bm_signer_config config;
+    bm_signer_options options;
     bm_signer *signer = NULL;
     bm_str texts[3] = {
         {"the quick brown fox jumps", 25}, {"The QUICK brown fox, jumps!", 27}, {"", 0}};
     uint32_t words[3][16], n_shingles[3];
-    bm_signer_out out = {&words[0][0], NULL, n_shingles};
+    bm_signer_out out = {sizeof out, &words[0][0], NULL, n_shingles};
 
-    bm_signer_config_init(&config);
-    config.sketch.perms = 16;
-    if (bm_signer_open(&config, &signer, err) != BM_OK)
+    bm_signer_options_init(&options);
+    options.sketch.perms = 16;
+    if (bm_signer_open(&options, &signer, err) != BM_OK)
         return failed("open", err);
     if (bm_signer_sign_texts(signer, texts, 3, &out, err) != BM_OK)
         return failed("sign", err);
@@ -41,39 +41,69 @@ static int check_pairs(bm_error *err)
 {
     const uint64_t hashes[] = {1, 2, 3, 4, 2, 3, 4, 5, 9};
     const uint64_t offsets[] = {0, 4, 8, 9};
-    bm_find_config config;
-    bm_pair *pairs = NULL;
-    size_t n = 0;
+    const bm_documents documents = bm_documents_of_hashes(offsets, hashes, 3);
+    bm_find_options options;
+    bm_group_options grouping;
+    bm_pair_set *found = NULL;
+    bm_groups *groups = NULL;
 
-    bm_find_config_init(&config);
-    config.threshold = 0.6;
-    if (bm_band_plan_choose(0.6, 0.999, 128, &config.plan, err) != BM_OK)
-        return failed("plan", err);
-    if (bm_find_pairs(&config, offsets, hashes, 3, &pairs, &n, err) != BM_OK)
+    bm_find_options_init(&options);
+    options.bands.threshold = 0.6;
+    options.bands.recall = 0.999;
+    if (bm_find_pairs(&options, &documents, &found, err) != BM_OK)
         return failed("pairs", err);
-    int right = n == 1 && pairs[0].a == 0 && pairs[0].b == 1 && pairs[0].similarity == 3.0 / 5;
-    bm_pairs_free(pairs);
+    const bm_pair *pairs = bm_pair_set_data(found);
+    bm_group_options_init(&grouping);
+    grouping.n_docs = 3;
+    if (bm_group_pairs(&grouping, pairs, bm_pair_set_count(found), &groups, err) != BM_OK)
+        return failed("groups", err);
+    int right = bm_pair_set_count(found) == 1 && pairs[0].a == 0 && pairs[0].b == 1 &&
+                pairs[0].similarity == 3.0 / 5 && bm_groups_kept(groups)[1] == 0;
     if (!right)
-        fprintf(stderr, "%zu pairs\n", n);
+        fprintf(stderr, "%zu pairs\n", bm_pair_set_count(found));
+    bm_groups_free(groups);
+    bm_pair_set_free(found);
     return !right;
 }
 
 static int check_job(const char *input, const char *output, bm_error *err)
 {
-    bm_job job;
+    bm_dedup_options options;
     bm_summary *summary = NULL;
 
-    bm_job_init(&job);
-    job.input.paths = &input;
-    job.input.n_paths = 1;
-    job.output = output;
-    job.device = "cpu";
-    if (bm_job_dedup(&job, &summary, err) != BM_OK)
+    bm_dedup_options_init(&options);
+    options.input.paths = &input;
+    options.input.n_paths = 1;
+    options.output.path = output;
+    options.device.device = "cpu";
+    if (bm_job_dedup(&options, &summary, err) != BM_OK)
         return failed("dedup", err);
     int right =
         bm_summary_counts(summary)->documents == 3 && bm_summary_counts(summary)->removed == 1;
     bm_summary_free(summary);
     return !right;
+}
+
+/* What is not right is refused, and the field named. */
+static int check_refusals(void)
+{
+    bm_dedup_options options;
+    bm_summary *summary = NULL;
+    bm_error err;
+
+    memset(&options, 0, sizeof options); /* not initialised */
+    if (bm_job_dedup(&options, &summary, &err) != BM_ERR_USAGE ||
+        strcmp(err.field, "struct_size") != 0)
+        return 1;
+    const char *input = "in.jsonl";
+    bm_dedup_options_init(&options);
+    options.input.paths = &input;
+    options.input.n_paths = 1;
+    options.output.path = "refused";
+    options.keep = (bm_keep)4000;
+    if (bm_job_dedup(&options, &summary, &err) != BM_ERR_USAGE || strcmp(err.field, "keep") != 0)
+        return 1;
+    return summary != NULL || bm_option_word(BM_OPTION_KEEP, 4000) != NULL;
 }
 
 int main(int argc, char **argv)
@@ -87,5 +117,6 @@ int main(int argc, char **argv)
         fprintf(stderr, "version %s\n", info.version);
         return 1;
     }
-    return check_signer(&err) || check_pairs(&err) || check_job(argv[2], argv[3], &err);
+    return check_signer(&err) || check_pairs(&err) || check_job(argv[2], argv[3], &err) ||
+           check_refusals();
 }

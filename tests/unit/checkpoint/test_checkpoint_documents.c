@@ -11,6 +11,7 @@
 #include <xxhash.h>
 
 #include "pipeline/corpus/corpus_save.h"
+#include "io/input/input_set_open.h"
 
 typedef struct job {
     world *w;

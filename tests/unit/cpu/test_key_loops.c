@@ -6,6 +6,7 @@
 #include "backend/cpu/sign_loops.h"
 #include "base/memory.h"
 #include "base/random.h"
+#include "sketch/scheme.h"
 
 static const bm_isa all_isas[] = {BM_ISA_SCALAR, BM_ISA_AVX2, BM_ISA_AVX512, BM_ISA_NEON};
 

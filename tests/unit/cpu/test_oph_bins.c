@@ -8,6 +8,7 @@
 #include "base/random.h"
 #include "kernels/affine32.h"
 #include "kernels/oph.h"
+#include "sketch/scheme.h"
 
 static const bm_isa isas[] = {BM_ISA_SCALAR, BM_ISA_AVX2, BM_ISA_AVX512, BM_ISA_NEON};
 #define N_ISAS (sizeof isas / sizeof isas[0])

@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "kernels/affine32.h"
+#include "sketch/scheme.h"
 
 static const bm_isa all_isas[] = {BM_ISA_SCALAR, BM_ISA_AVX2, BM_ISA_AVX512, BM_ISA_NEON};
 #define N_ISAS (sizeof all_isas / sizeof all_isas[0])

@@ -58,7 +58,7 @@ static bm_text_offload try_on(slow_device *devices, size_t n)
 
 /* A megabyte of text, which the host hashes within some milliseconds: a tenth of a second is the
  * device's alone. */
-Test(text_path, the_form_that_the_device_is_faster_with_is_taken)
+Test(text_offload, the_form_that_the_device_is_faster_with_is_taken)
 {
     slow_device text_wins = make(100, 20, BM_DEVICE_CL_GPU),
                 hashes_win = make(20, 100, BM_DEVICE_CL_GPU);
@@ -69,7 +69,7 @@ Test(text_path, the_form_that_the_device_is_faster_with_is_taken)
     cr_assert(text_wins.n_texts == 2 && text_wins.n_hashes == 2, "each form twice");
 }
 
-Test(text_path, a_way_is_as_fast_as_its_slower_part_or_as_both_one_after_the_other)
+Test(text_offload, a_way_is_as_fast_as_its_slower_part_or_as_both_one_after_the_other)
 {
     cr_assert_eq(bm_text_way_rate(300, 100, false), 100);
     cr_assert_eq(bm_text_way_rate(50, 100, false), 50);
@@ -79,7 +79,7 @@ Test(text_path, a_way_is_as_fast_as_its_slower_part_or_as_both_one_after_the_oth
     cr_assert_eq(bm_text_way_rate(0, 100, true), 0);
 }
 
-Test(text_path, rates_of_several_devices_add_up)
+Test(text_offload, rates_of_several_devices_add_up)
 {
     slow_device devices[2] = {make(200, 50, BM_DEVICE_CL_GPU), make(40, 90, BM_DEVICE_CL_GPU)};
     const double bytes = 1048576;
@@ -89,7 +89,7 @@ Test(text_path, rates_of_several_devices_add_up)
     cr_assert(path.taken == (path.text_rate > path.hash_rate));
 }
 
-Test(text_path, a_device_that_fails_says_so_and_one_that_takes_no_text_gets_hashes)
+Test(text_offload, a_device_that_fails_says_so_and_one_that_takes_no_text_gets_hashes)
 {
     const bm_text_trial_cfg cfg = {.text = &chars, .perms_used = 16};
     bm_text_trial *trial = NULL;
@@ -106,36 +106,21 @@ Test(text_path, a_device_that_fails_says_so_and_one_that_takes_no_text_gets_hash
     bm_text_trial_close(NULL);
 }
 
-Test(text_path, devices_that_are_the_hosts_processors_get_hashes_without_a_trial)
+Test(text_offload, devices_that_are_the_hosts_processors_get_hashes_without_a_trial)
 {
     static const struct {
         bm_device_kind kinds[3];
-        bm_text_offload_wish_kind rule;
+        bm_offload rule;
     } rows[] = {
-        {{BM_DEVICE_CL_CPU, BM_DEVICE_CL_CPU, BM_DEVICE_CL_CPU}, BM_TEXT_OFF},
-        {{BM_DEVICE_CL_CPU, BM_DEVICE_NATIVE, BM_DEVICE_CL_CPU}, BM_TEXT_OFF},
-        {{BM_DEVICE_CL_CPU, BM_DEVICE_CL_CPU, BM_DEVICE_CL_GPU}, BM_TEXT_TRIAL},
-        {{BM_DEVICE_CL_GPU, BM_DEVICE_NATIVE, BM_DEVICE_CL_CPU}, BM_TEXT_TRIAL},
-        {{BM_DEVICE_NATIVE, BM_DEVICE_CL_OTHER, BM_DEVICE_NATIVE}, BM_TEXT_TRIAL},
+        {{BM_DEVICE_CL_CPU, BM_DEVICE_CL_CPU, BM_DEVICE_CL_CPU}, BM_OFFLOAD_OFF},
+        {{BM_DEVICE_CL_CPU, BM_DEVICE_NATIVE, BM_DEVICE_CL_CPU}, BM_OFFLOAD_OFF},
+        {{BM_DEVICE_CL_CPU, BM_DEVICE_CL_CPU, BM_DEVICE_CL_GPU}, BM_OFFLOAD_TRIAL},
+        {{BM_DEVICE_CL_GPU, BM_DEVICE_NATIVE, BM_DEVICE_CL_CPU}, BM_OFFLOAD_TRIAL},
+        {{BM_DEVICE_NATIVE, BM_DEVICE_CL_OTHER, BM_DEVICE_NATIVE}, BM_OFFLOAD_TRIAL},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i) {
         bm_device_info devices[3] = {
             {.kind = rows[i].kinds[0]}, {.kind = rows[i].kinds[1]}, {.kind = rows[i].kinds[2]}};
         cr_assert_eq(bm_text_offload_rule(devices, 3), rows[i].rule, "row %zu", i);
     }
-}
-
-Test(text_path, the_environment_settles_it)
-{
-    static const struct {
-        const char *set;
-        bm_text_offload_wish_kind wish;
-    } rows[] = {{"on", BM_TEXT_ON},     {"off", BM_TEXT_OFF}, {"trial", BM_TEXT_TRIAL},
-                {"auto", BM_TEXT_AUTO}, {"", BM_TEXT_AUTO},   {"yes", BM_TEXT_AUTO}};
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i) {
-        setenv("BANDMILL_CL_TEXT", rows[i].set, 1);
-        cr_assert_eq(bm_text_offload_wish(), rows[i].wish, "%s", rows[i].set);
-    }
-    unsetenv("BANDMILL_CL_TEXT");
-    cr_assert_eq(bm_text_offload_wish(), BM_TEXT_AUTO);
 }

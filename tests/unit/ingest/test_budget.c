@@ -15,9 +15,9 @@ Test(budget, shares_leave_room_for_documents)
         for (size_t t = 0; t < 3; t++) {
             bm_budget b;
             cr_assert_eq(bm_budget_make(totals[i] * MIB, threads[t], 0, &b, NULL), BM_OK);
-            uint64_t fixed = b.fixed + b.arena, flow = b.fixed + b.flow;
+            uint64_t fixed = b.fixed + b.arena, batches = b.fixed + b.batches;
             cr_assert_lt(fixed, b.total, "%d MiB, %u threads", (int)totals[i], threads[t]);
-            cr_assert_lt(flow, b.total);
+            cr_assert_lt(batches, b.total);
             cr_assert_gt(bm_budget_rows(&b), 4 * MIB);
         }
     }
@@ -35,7 +35,7 @@ Test(budget, the_least_that_is_named_is_enough_and_less_is_not)
             cr_assert_not_null(named);
             cr_assert_eq(sscanf(named, "at least %lluM", &least), 1);
             cr_assert_eq(bm_budget_make(least * MIB, threads, devices, &b, NULL), BM_OK);
-            cr_assert_lt(b.flow + b.fixed, b.total);
+            cr_assert_lt(b.batches + b.fixed, b.total);
             cr_assert_eq(bm_budget_make((least - 1) * MIB, threads, devices, &b, NULL),
                          BM_ERR_NOMEM);
         }
@@ -48,7 +48,7 @@ Test(budget, batches_in_flight_fit_into_their_share)
         bm_budget b;
         uint64_t window = bm_budget_window(threads, 0);
         cr_assert_eq(bm_budget_make(512 * MIB, threads, 0, &b, NULL), BM_OK);
-        cr_assert_leq(5 * window * bm_budget_batch_bytes(&b, window), b.flow);
+        cr_assert_leq(5 * window * bm_budget_batch_bytes(&b, window), b.batches);
     }
     bm_budget none;
     cr_assert_eq(bm_budget_make(0, 4, 0, &none, NULL), BM_OK);

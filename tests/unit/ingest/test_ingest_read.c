@@ -1,7 +1,8 @@
-/* test_flow_read.c -- what an earlier run delivered is passed over: a run with skip_records = k
+/* test_ingest_read.c -- what an earlier run delivered is passed over: a run with skip_records = k
  * delivers what a whole run delivers behind the k-th record, wherever batches end.
  *
- * Which records there are, in which file and line, and which are bad, stands beside each input, by
+ * Whole runs, so that this is the test of every file of the ingest but budget.c and of the paths of
+ * devices. Which records there are, in which file and line, and which are bad, stands beside each input, by
  * hand. Their ids and shingles are those of a whole run. */
 #include <criterion/criterion.h>
 #include <stdatomic.h>
@@ -11,6 +12,8 @@
 
 #include "tests/unit/base/scratch.h"
 #include "io/arrays/npy.h"
+#include "io/input/batch_sources.h"
+#include "io/input/input_set_open.h"
 #include "pipeline/ingest/ingest.h"
 
 #define LONG_BYTES 200000u /* more than a batch, many times max_doc_bytes */
@@ -196,7 +199,7 @@ static bm_status keep_sets(void *ctx, const bm_ingest_batch *batch, size_t first
 static void run(const world *w, uint64_t skip, uint32_t threads, uint32_t batch_docs, result *out)
 {
     bm_input_set *inputs = NULL;
-    bm_hash_input *hashes = NULL;
+    bm_batch_source *source = NULL;
     bm_meter meter;
     bm_budget budget = {.total = 1}; /* the smallest batches there are */
     memset(out, 0, sizeof *out);
@@ -205,16 +208,13 @@ static void run(const world *w, uint64_t skip, uint32_t threads, uint32_t batch_
     input.n_paths = input.offsets_path != NULL ? 1 : w->n_paths;
     cr_assert_eq(bm_input_set_open(&input, NULL, &inputs, &out->err), BM_OK, "%s",
                  out->err.message);
-    if (input.offsets_path != NULL)
-        cr_assert_eq(bm_hash_input_open(w->paths[0], w->paths[1], &hashes, &out->err), BM_OK, "%s",
-                     out->err.message);
+    cr_assert_eq(bm_batch_source_open(inputs, &source, &out->err), BM_OK, "%s", out->err.message);
     bm_ingest_cfg cfg = {.input = &input,
                          .text = &w->text,
                          .threads = threads,
                          .batch_docs = batch_docs,
                          .budget = &budget,
-                         .inputs = inputs,
-                         .hashes = hashes,
+                         .source = source,
                          .skip_records = skip,
                          .meter = &meter,
                          .docs = &out->docs,
@@ -226,7 +226,7 @@ static void run(const world *w, uint64_t skip, uint32_t threads, uint32_t batch_
         out->digests[i] = bm_input_set_source(inputs, i)->digest;
         out->bytes_read[i] = bm_input_set_source(inputs, i)->bytes_read;
     }
-    bm_hash_input_close(hashes);
+    bm_batch_source_close(source);
     bm_input_set_close(inputs);
     bm_meter_reset(&meter);
 }
@@ -308,7 +308,7 @@ static void check_every_k(const world *w)
     free(ks);
 }
 
-Test(flow_read, the_tail_of_every_format_is_delivered_from_every_record_on)
+Test(ingest_read, the_tail_of_every_format_is_delivered_from_every_record_on)
 {
     for (size_t i = 0; i < N_SAMPLES; i++) {
         world w;
@@ -318,7 +318,7 @@ Test(flow_read, the_tail_of_every_format_is_delivered_from_every_record_on)
     }
 }
 
-Test(flow_read, more_records_than_the_inputs_hold_are_refused)
+Test(ingest_read, more_records_than_the_inputs_hold_are_refused)
 {
     for (size_t i = 0; i < N_SAMPLES; i++) {
         world w;
@@ -340,7 +340,7 @@ Test(flow_read, more_records_than_the_inputs_hold_are_refused)
     }
 }
 
-Test(flow_read, a_bad_record_ends_the_run_only_where_it_is_not_passed_over)
+Test(ingest_read, a_bad_record_ends_the_run_only_where_it_is_not_passed_over)
 {
     world w;
     open_sample(&w, &samples[0]); /* bad ones: 2, 3, 5 */
@@ -394,7 +394,7 @@ static void open_hashes(world *w, size_t n, const char *type)
     free(cells);
 }
 
-Test(flow_read, hashes_keep_their_row_numbers)
+Test(ingest_read, hashes_keep_their_row_numbers)
 {
     for (int wide = 0; wide < 2; wide++) {
         world w;
@@ -446,7 +446,7 @@ static void open_many(world *w, uint64_t seed)
     free(data);
 }
 
-Test(flow_read, batches_by_bytes_end_anywhere)
+Test(ingest_read, batches_by_bytes_end_anywhere)
 {
     world w;
     result whole, part;
@@ -486,7 +486,7 @@ static void note_progress(void *ctx, const bm_progress *progress)
     c->total = progress->total;
 }
 
-Test(flow_read, a_run_that_passes_over_stops_when_asked_and_says_how_far_it_is)
+Test(ingest_read, a_run_that_passes_over_stops_when_asked_and_says_how_far_it_is)
 {
     for (uint32_t threads = 1; threads <= 4; threads *= 2) {
         world w;

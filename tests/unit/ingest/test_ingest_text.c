@@ -1,9 +1,10 @@
-/* test_flow_text.c -- a batch of texts ends as one of hashes does: after a device, after none, and
+/* test_ingest_text.c -- a batch of texts ends as one of hashes does: after a device, after none, and
  * where some documents were left to the host. The device is played by the scalar reference. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/cpu/cpu_backend.h"
 #include "pipeline/ingest/ingest_text.h"
 #include "sketch/scheme.h"
 
@@ -83,7 +84,7 @@ static void check_counts(const setting *s)
     cr_assert_eq(s->batch.shingles.n_short + s->batch.text.n_short, s->right.n_short);
 }
 
-Test(flow_text, what_a_device_left_to_the_host_is_signed_into_its_own_row)
+Test(ingest_text, what_a_device_left_to_the_host_is_signed_into_its_own_row)
 {
     setting s;
     begin(&s);
@@ -103,7 +104,7 @@ Test(flow_text, what_a_device_left_to_the_host_is_signed_into_its_own_row)
     end(&s);
 }
 
-Test(flow_text, keys_alone_and_words_alone_are_signed_as_well)
+Test(ingest_text, keys_alone_and_words_alone_are_signed_as_well)
 {
     setting s;
     begin(&s);
@@ -125,7 +126,7 @@ Test(flow_text, keys_alone_and_words_alone_are_signed_as_well)
     end(&s);
 }
 
-Test(flow_text, a_batch_that_no_device_took_has_the_hashes_of_the_shingler)
+Test(ingest_text, a_batch_that_no_device_took_has_the_hashes_of_the_shingler)
 {
     setting s;
     begin(&s);
@@ -139,7 +140,7 @@ Test(flow_text, a_batch_that_no_device_took_has_the_hashes_of_the_shingler)
     end(&s);
 }
 
-Test(flow_text, a_batch_is_hashed_here_where_more_than_an_eighth_of_it_is_left_to_the_host)
+Test(ingest_text, a_batch_is_hashed_here_where_more_than_an_eighth_of_it_is_left_to_the_host)
 {
     bm_ingest_batch batch = {.text.bytes.len = 800, .text.host_bytes.len = 100};
     cr_assert_not(bm_ingest_text_pointless(&batch));

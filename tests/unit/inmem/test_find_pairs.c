@@ -4,6 +4,8 @@
 #include <criterion/criterion.h>
 
 #include <math.h>
+#include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,6 +59,23 @@ static corpus make(size_t n)
     return c;
 }
 
+/* The call on a corpus; the result is freed with bm_pair_set_free. */
+static bm_pair_set *find(const bm_find_options *options, const corpus *c)
+{
+    bm_documents docs = bm_documents_of_hashes(c->offsets, c->hashes, c->n);
+    bm_pair_set *set = NULL;
+    bm_error err = {0};
+    cr_assert_eq(bm_find_pairs(options, &docs, &set, &err), BM_OK, "%s", err.message);
+    return set;
+}
+
+static bm_find_options defaults(void)
+{
+    bm_find_options options;
+    bm_find_options_init(&options);
+    return options;
+}
+
 static void drop(corpus *c)
 {
     free(c->offsets);
@@ -105,8 +124,10 @@ static size_t naive(const corpus *c, double threshold, bm_pair **out)
     return n;
 }
 
-static void expect_same(const bm_pair *got, size_t n_got, const bm_pair *wanted, size_t n_wanted)
+static void expect_same(const bm_pair_set *set, const bm_pair *wanted, size_t n_wanted)
 {
+    const bm_pair *got = bm_pair_set_data(set);
+    const size_t n_got = bm_pair_set_count(set);
     cr_assert_eq(n_got, n_wanted, "%zu pairs for %zu", n_got, n_wanted);
     for (size_t i = 0; i < n_got; i++) {
         cr_assert_eq(got[i].a, wanted[i].a);
@@ -120,16 +141,16 @@ Test(find_pairs, all_candidates_equal_comparing_every_two)
     for (int round = 0; round < 12; round++) {
         static const double thresholds[] = {.1, .5, .8, 1};
         corpus c = make(draw() % 150);
-        bm_find_config config;
-        bm_find_config_init(&config);
-        config.all_candidates = true;
-        config.threshold = thresholds[round % 4];
-        config.threads = (uint32_t)round % 3 + 1;
-        bm_pair *got = NULL, *wanted;
-        size_t n_got = 0, n_wanted = naive(&c, config.threshold, &wanted);
-        cr_assert_eq(bm_find_pairs(&config, c.offsets, c.hashes, c.n, &got, &n_got, NULL), BM_OK);
-        expect_same(got, n_got, wanted, n_wanted);
-        bm_pairs_free(got);
+        bm_find_options config = defaults();
+        config.candidates = BM_CANDIDATES_ALL;
+        config.bands.threshold = thresholds[round % 4];
+        config.resources.threads = (uint32_t)round % 3 + 1;
+        bm_pair *wanted;
+        size_t n_wanted = naive(&c, config.bands.threshold, &wanted);
+        bm_pair_set *got = find(&config, &c);
+        expect_same(got, wanted, n_wanted);
+        cr_assert_eq(bm_pair_set_plan(got)->bands, 0);
+        bm_pair_set_free(got);
         free(wanted);
         drop(&c);
     }
@@ -140,18 +161,18 @@ Test(find_pairs, bands_of_one_row_miss_no_pair_at_a_half)
     /* 256 bands of 1 row: a pair of similarity .5 is missed with probability 2^-256 */
     for (int round = 0; round < 6; round++) {
         corpus c = make(400);
-        bm_find_config config;
-        bm_find_config_init(&config);
+        bm_find_options config = defaults();
         config.sketch.perms = 256;
-        config.plan = (bm_band_plan){.bands = 256, .rows = 1};
-        config.threshold = .5;
-        config.threads = 2;
-        bm_pair *got = NULL, *wanted;
-        size_t n_got = 0, n_wanted = naive(&c, .5, &wanted);
+        config.bands.bands = 256;
+        config.bands.rows = 1;
+        config.bands.threshold = .5;
+        config.resources.threads = 2;
+        bm_pair *wanted;
+        size_t n_wanted = naive(&c, .5, &wanted);
         cr_assert_gt(n_wanted, 50);
-        cr_assert_eq(bm_find_pairs(&config, c.offsets, c.hashes, c.n, &got, &n_got, NULL), BM_OK);
-        expect_same(got, n_got, wanted, n_wanted);
-        bm_pairs_free(got);
+        bm_pair_set *got = find(&config, &c);
+        expect_same(got, wanted, n_wanted);
+        bm_pair_set_free(got);
         free(wanted);
         drop(&c);
     }
@@ -160,14 +181,13 @@ Test(find_pairs, bands_of_one_row_miss_no_pair_at_a_half)
 Test(find_pairs, answers_are_the_same_for_any_threads_and_no_worse_than_true)
 {
     corpus c = make(3000);
-    bm_find_config config;
-    bm_find_config_init(&config);
-    cr_assert_eq(config.plan.bands, 13);
-    cr_assert_eq(config.plan.rows, 7);
-    bm_pair *one = NULL;
-    size_t n_one = 0;
-    config.threads = 1;
-    cr_assert_eq(bm_find_pairs(&config, c.offsets, c.hashes, c.n, &one, &n_one, NULL), BM_OK);
+    bm_find_options config = defaults();
+    config.resources.threads = 1;
+    bm_pair_set *first = find(&config, &c);
+    const bm_pair *one = bm_pair_set_data(first);
+    const size_t n_one = bm_pair_set_count(first);
+    cr_assert_eq(bm_pair_set_plan(first)->bands, 13);
+    cr_assert_eq(bm_pair_set_plan(first)->rows, 7);
     cr_assert_gt(n_one, 500);
     for (size_t i = 0; i < n_one; i++) {
         cr_assert(i == 0 || one[i - 1].a < one[i].a ||
@@ -177,29 +197,27 @@ Test(find_pairs, answers_are_the_same_for_any_threads_and_no_worse_than_true)
     }
     static const uint32_t threads[] = {0, 2, 8};
     for (int i = 0; i < 3; i++) {
-        bm_pair *other = NULL;
-        size_t n_other = 0;
-        config.threads = threads[i];
-        cr_assert_eq(bm_find_pairs(&config, c.offsets, c.hashes, c.n, &other, &n_other, NULL),
-                     BM_OK);
-        expect_same(other, n_other, one, n_one);
-        bm_pairs_free(other);
+        config.resources.threads = threads[i];
+        bm_pair_set *other = find(&config, &c);
+        expect_same(other, one, n_one);
+        bm_pair_set_free(other);
     }
-    bm_pairs_free(one);
+    bm_pair_set_free(first);
     drop(&c);
 }
 
 /* Words by the public signer, another way to the same signatures. */
 static uint32_t *sign(const corpus *c, uint32_t perms)
 {
-    bm_signer_config config;
-    bm_signer_config_init(&config);
-    config.sketch.perms = perms;
+    bm_signer_options options;
+    bm_signer_options_init(&options);
+    options.sketch.perms = perms;
     bm_signer *signer = NULL;
     uint32_t *words = malloc(c->n * perms * 4);
-    bm_signer_out out = {.words = words};
-    cr_assert_eq(bm_signer_open(&config, &signer, NULL), BM_OK);
-    cr_assert_eq(bm_signer_sign_hashes64(signer, c->offsets, c->hashes, c->n, &out, NULL), BM_OK);
+    bm_signer_out out = {.struct_size = sizeof out, .words = words};
+    bm_documents docs = bm_documents_of_hashes(c->offsets, c->hashes, c->n);
+    cr_assert_eq(bm_signer_open(&options, &signer, NULL), BM_OK);
+    cr_assert_eq(bm_signer_sign(signer, &docs, &out, NULL), BM_OK);
     bm_signer_close(signer);
     return words;
 }
@@ -208,16 +226,16 @@ Test(find_pairs, signature_verification_reports_the_share_of_equal_words)
 {
     corpus c = make(300);
     uint32_t *words = sign(&c, 128);
-    bm_find_config config;
-    bm_find_config_init(&config);
-    config.plan = (bm_band_plan){.bands = 128, .rows = 1}; /* any equal word is a candidate */
-    config.threshold = .5;
+    bm_find_options config = defaults();
+    config.bands.bands = 128; /* any equal word is a candidate */
+    config.bands.rows = 1;
+    config.bands.threshold = .5;
     config.verify = BM_VERIFY_SIGNATURE;
     for (int all = 0; all < 2; all++) {
-        config.all_candidates = all;
-        bm_pair *got = NULL;
-        size_t n = 0, k = 0;
-        cr_assert_eq(bm_find_pairs(&config, c.offsets, c.hashes, c.n, &got, &n, NULL), BM_OK);
+        config.candidates = all ? BM_CANDIDATES_ALL : BM_CANDIDATES_LSH;
+        bm_pair_set *set = find(&config, &c);
+        const bm_pair *got = bm_pair_set_data(set);
+        size_t n = bm_pair_set_count(set), k = 0;
         for (uint32_t a = 0; a < c.n; a++) {
             for (uint32_t b = a + 1; b < c.n; b++) {
                 unsigned equal = 0;
@@ -232,7 +250,7 @@ Test(find_pairs, signature_verification_reports_the_share_of_equal_words)
             }
         }
         cr_assert_eq(k, n);
-        bm_pairs_free(got);
+        bm_pair_set_free(set);
     }
     free(words);
     drop(&c);
@@ -242,12 +260,11 @@ Test(find_pairs, without_verification_every_candidate_comes_with_no_similarity)
 {
     corpus c = make(200);
     uint32_t *words = sign(&c, 128);
-    bm_find_config config;
-    bm_find_config_init(&config);
+    bm_find_options config = defaults();
     config.verify = BM_VERIFY_NONE;
-    bm_pair *got = NULL;
-    size_t n = 0, k = 0;
-    cr_assert_eq(bm_find_pairs(&config, c.offsets, c.hashes, c.n, &got, &n, NULL), BM_OK);
+    bm_pair_set *set = find(&config, &c);
+    const bm_pair *got = bm_pair_set_data(set);
+    size_t n = bm_pair_set_count(set), k = 0;
     for (uint32_t a = 0; a < c.n; a++) {
         for (uint32_t b = a + 1; b < c.n; b++) {
             bool same = false;
@@ -263,15 +280,18 @@ Test(find_pairs, without_verification_every_candidate_comes_with_no_similarity)
     }
     cr_assert_eq(k, n);
     cr_assert_gt(n, 0);
-    bm_pairs_free(got);
-    config.all_candidates = true;
+    bm_pair_set_free(set);
+    config.candidates = BM_CANDIDATES_ALL;
     bm_pair *wanted;
     size_t n_wanted = naive(&c, 0, &wanted);
-    cr_assert_eq(bm_find_pairs(&config, c.offsets, c.hashes, c.n, &got, &n, NULL), BM_OK);
+    set = find(&config, &c);
+    got = bm_pair_set_data(set);
+    n = bm_pair_set_count(set);
     cr_assert_eq(n, n_wanted);
     for (size_t i = 0; i < n; i++)
         cr_assert(got[i].a == wanted[i].a && got[i].b == wanted[i].b && isnan(got[i].similarity));
-    bm_pairs_free(got);
+    cr_assert(bm_pair_set_stats(set)->verified == 0 && bm_pair_set_stats(set)->edges == n);
+    bm_pair_set_free(set);
     free(wanted);
     free(words);
     drop(&c);
@@ -279,93 +299,126 @@ Test(find_pairs, without_verification_every_candidate_comes_with_no_similarity)
 
 Test(find_pairs, no_documents_are_no_pairs)
 {
-    bm_find_config config;
-    bm_find_config_init(&config);
-    bm_pair *got = NULL;
-    size_t n = 9;
-    cr_assert_eq(bm_find_pairs(&config, NULL, NULL, 0, &got, &n, NULL), BM_OK);
-    cr_assert_eq(n, 0);
-    bm_pairs_free(got);
+    bm_find_options config = defaults();
+    const corpus none = {0};
+    for (int all = 0; all < 2; all++) {
+        config.candidates = all ? BM_CANDIDATES_ALL : BM_CANDIDATES_LSH;
+        bm_pair_set *set = find(&config, &none);
+        cr_assert_eq(bm_pair_set_count(set), 0);
+        cr_assert_eq(bm_pair_set_stats(set)->documents, 0);
+        bm_pair_set_free(set);
+        bm_documents texts = bm_documents_of_texts(NULL, 0);
+        cr_assert_eq(bm_find_pairs(&config, &texts, &set, NULL), BM_OK);
+        cr_assert_eq(bm_pair_set_count(set), 0);
+        bm_pair_set_free(set);
+    }
 }
 
 Test(find_pairs, documents_without_hashes_are_in_no_pair)
 {
-    static const uint64_t offsets[] = {0, 0, 0, 0}, some[] = {0, 0, 1, 1, 1, 2};
-    static const uint64_t hashes[] = {7, 7};
-    bm_find_config config;
-    bm_find_config_init(&config);
+    static uint64_t offsets[] = {0, 0, 0, 0}, some[] = {0, 0, 1, 1, 1, 2};
+    static uint64_t hashes[] = {7, 7};
+    bm_find_options config = defaults();
+    const corpus empty = {3, offsets, NULL}, two = {5, some, hashes};
     for (int all = 0; all < 2; all++) {
-        config.all_candidates = all;
-        bm_pair *got = NULL;
-        size_t n = 9;
-        cr_assert_eq(bm_find_pairs(&config, offsets, NULL, 3, &got, &n, NULL), BM_OK);
-        cr_assert_eq(n, 0);
-        bm_pairs_free(got);
-        cr_assert_eq(bm_find_pairs(&config, some, hashes, 5, &got, &n, NULL), BM_OK);
-        cr_assert(n == 1 && got[0].a == 1 && got[0].b == 4 && got[0].similarity == 1);
-        bm_pairs_free(got);
+        config.candidates = all ? BM_CANDIDATES_ALL : BM_CANDIDATES_LSH;
+        bm_pair_set *set = find(&config, &empty);
+        cr_assert_eq(bm_pair_set_count(set), 0);
+        cr_assert_eq(bm_pair_set_stats(set)->empty, 3);
+        bm_pair_set_free(set);
+        set = find(&config, &two);
+        const bm_pair *got = bm_pair_set_data(set);
+        cr_assert(bm_pair_set_count(set) == 1 && got[0].a == 1 && got[0].b == 4 &&
+                  got[0].similarity == 1);
+        bm_pair_set_free(set);
     }
 }
 
-Test(find_pairs, bad_offsets_name_their_row_and_leave_the_outputs_alone)
+Test(find_pairs, bad_offsets_name_their_row_and_leave_the_output_alone)
 {
-    static const uint64_t falling[] = {0, 4, 2, 6}, late[] = {1, 4}, huge[] = {0, 1, 1ull << 33};
-    uint64_t hashes[8] = {0};
-    bm_find_config config;
-    bm_find_config_init(&config);
-    bm_error err = {0};
-    bm_pair *got = (bm_pair *)&config;
-    size_t n = 9;
-    cr_assert_eq(bm_find_pairs(&config, falling, hashes, 3, &got, &n, &err), BM_ERR_INPUT);
-    cr_assert(strstr(err.message, "row 1 ") != NULL, "%s", err.message);
-    cr_assert_eq(bm_find_pairs(&config, late, hashes, 1, &got, &n, &err), BM_ERR_INPUT);
-    cr_assert(strstr(err.message, "row 0 ") != NULL, "%s", err.message);
-    cr_assert_eq(bm_find_pairs(&config, huge, hashes, 2, &got, &n, &err), BM_ERR_INPUT);
-    cr_assert(strstr(err.message, "row 1 ") != NULL, "%s", err.message);
-    cr_assert(got == (bm_pair *)&config && n == 9);
+    static uint64_t falling[] = {0, 4, 2, 6}, late[] = {1, 4}, huge[] = {0, 1, 1ull << 33};
+    static uint64_t hashes[8];
+    static const struct {
+        const uint64_t *offsets;
+        size_t n;
+        const char *row;
+    } bad[] = {{falling, 3, "row 1 "}, {late, 1, "row 0 "}, {huge, 2, "row 1 "}};
+    bm_find_options config = defaults();
+    for (int i = 0; i < 3; i++) {
+        bm_error err = {0};
+        bm_pair_set *set = (bm_pair_set *)&config;
+        bm_documents docs = bm_documents_of_hashes(bad[i].offsets, hashes, bad[i].n);
+        cr_assert_eq(bm_find_pairs(&config, &docs, &set, &err), BM_ERR_INPUT);
+        cr_assert(strstr(err.message, bad[i].row) != NULL, "%s", err.message);
+        cr_assert(set == (bm_pair_set *)&config);
+    }
 }
 
 Test(find_pairs, options_out_of_range_are_usage_errors)
 {
-    bm_pair *got;
-    size_t n;
-    bm_find_config good, bad;
-    bm_find_config_init(&good);
+    bm_find_options good = defaults(), bad;
+    bm_documents docs = bm_documents_of_hashes(NULL, NULL, 0);
+    bm_pair_set *set = NULL;
+    bm_error err;
     bad = good;
-    bad.threshold = 0;
-    cr_assert_eq(bm_find_pairs(&bad, NULL, NULL, 0, &got, &n, NULL), BM_ERR_USAGE);
-    bad.threshold = (double)NAN;
-    cr_assert_eq(bm_find_pairs(&bad, NULL, NULL, 0, &got, &n, NULL), BM_ERR_USAGE);
+    bad.bands.threshold = 0;
+    cr_assert_eq(bm_find_pairs(&bad, &docs, &set, &err), BM_ERR_USAGE);
+    cr_assert_str_eq(err.field, "threshold");
+    bad.bands.threshold = (double)NAN;
+    cr_assert_eq(bm_find_pairs(&bad, &docs, &set, NULL), BM_ERR_USAGE);
     bad = good;
     bad.sketch.perms = 1025;
-    cr_assert_eq(bm_find_pairs(&bad, NULL, NULL, 0, &got, &n, NULL), BM_ERR_USAGE);
+    cr_assert_eq(bm_find_pairs(&bad, &docs, &set, &err), BM_ERR_USAGE);
+    cr_assert_str_eq(err.field, "perms");
     bad = good;
-    bad.plan.bands = 50; /* of 7 rows: 350 of 128 */
-    cr_assert_eq(bm_find_pairs(&bad, NULL, NULL, 0, &got, &n, NULL), BM_ERR_USAGE);
+    bad.sketch.perms = 128;
+    bad.bands.rows = 7; /* 350 of 128 */
+    bad.bands.bands = 50;
+    cr_assert_eq(bm_find_pairs(&bad, &docs, &set, NULL), BM_ERR_USAGE);
     bad = good;
-    bad.verify = (bm_verify)9;
-    cr_assert_eq(bm_find_pairs(&bad, NULL, NULL, 0, &got, &n, NULL), BM_ERR_USAGE);
+    bad.bands.rows = 7;
+    cr_assert_eq(bm_find_pairs(&bad, &docs, &set, &err), BM_ERR_USAGE);
+    cr_assert_str_eq(err.field, "rows");
+    cr_assert_null(set);
 }
 
-static bool yes(void *ctx)
+/* --- callbacks, limits, statistics --- */
+
+typedef struct asked {
+    int left; /* answers of no */
+    pthread_t by;
+    bool other;
+} asked;
+
+static bool stop(void *ctx)
 {
-    (void)ctx;
-    return true;
+    asked *a = ctx;
+    a->other = a->other || !pthread_equal(a->by, pthread_self());
+    return a->left-- <= 0;
 }
 
-Test(find_pairs, a_cancelled_call_says_so)
+Test(find_pairs, a_call_cancelled_at_any_time_says_so_and_asks_on_its_own_thread)
 {
-    corpus c = make(100);
-    bm_find_config config;
-    bm_find_config_init(&config);
-    config.callbacks.cancelled = yes;
-    bm_pair *got = NULL;
-    size_t n = 9;
+    corpus c = make(3000);
+    bm_find_options config = defaults();
+    bm_documents docs = bm_documents_of_hashes(c.offsets, c.hashes, c.n);
+    bm_pair_set *set = NULL;
+    config.resources.threads = 3;
+    config.callbacks.cancelled = stop;
     for (int all = 0; all < 2; all++) {
-        config.all_candidates = all;
-        cr_assert_eq(bm_find_pairs(&config, c.offsets, c.hashes, c.n, &got, &n, NULL),
-                     BM_ERR_CANCELLED);
-        cr_assert(got == NULL && n == 9);
+        config.candidates = all ? BM_CANDIDATES_ALL : BM_CANDIDATES_LSH;
+        for (int at = 0;; at++) {
+            asked a = {.left = at, .by = pthread_self()};
+            config.callbacks.ctx = &a;
+            bm_status status = bm_find_pairs(&config, &docs, &set, NULL);
+            cr_assert_not(a.other);
+            if (status == BM_OK)
+                break;
+            cr_assert_eq(status, BM_ERR_CANCELLED);
+            cr_assert_null(set);
+        }
+        bm_pair_set_free(set);
+        set = NULL;
     }
     drop(&c);
 }
@@ -373,25 +426,116 @@ Test(find_pairs, a_cancelled_call_says_so)
 Test(find_pairs, more_pairs_than_are_allowed_are_refused_and_just_as_many_are_not)
 {
     corpus c = make(60);
-    bm_find_config config;
-    bm_pair *pairs = NULL;
-    size_t n = 0;
-    bm_error err = {0};
-    bm_find_config_init(&config);
-    config.threads = 2;
-    config.threshold = .3;
+    bm_find_options config = defaults();
+    bm_documents docs = bm_documents_of_hashes(c.offsets, c.hashes, c.n);
+    config.resources.threads = 2;
+    config.bands.threshold = .3;
     for (int all = 0; all < 2; all++) {
-        config.all_candidates = all == 1;
+        config.candidates = all ? BM_CANDIDATES_ALL : BM_CANDIDATES_LSH;
         config.max_pairs = 0;
-        cr_assert_eq(bm_find_pairs(&config, c.offsets, c.hashes, c.n, &pairs, &n, &err), BM_OK);
-        bm_pairs_free(pairs);
+        bm_pair_set *set = find(&config, &c);
+        size_t n = bm_pair_set_count(set);
+        bm_pair_set_free(set);
         cr_assert_gt(n, 1);
         config.max_pairs = n;
-        cr_assert_eq(bm_find_pairs(&config, c.offsets, c.hashes, c.n, &pairs, &n, &err), BM_OK);
-        bm_pairs_free(pairs);
+        bm_pair_set_free(find(&config, &c));
         config.max_pairs = n - 1;
-        cr_assert_eq(bm_find_pairs(&config, c.offsets, c.hashes, c.n, &pairs, &n, &err),
-                     BM_ERR_NOMEM);
+        cr_assert_eq(bm_find_pairs(&config, &docs, &set, NULL), BM_ERR_NOMEM);
     }
     drop(&c);
+}
+
+Test(find_pairs, memory_that_is_too_little_is_refused_and_enough_gives_the_same)
+{
+    corpus c = make(2000);
+    bm_find_options config = defaults();
+    bm_documents docs = bm_documents_of_hashes(c.offsets, c.hashes, c.n);
+    for (int all = 0; all < 2; all++) {
+        config.candidates = all ? BM_CANDIDATES_ALL : BM_CANDIDATES_LSH;
+        config.resources.memory = 0;
+        bm_pair_set *free_one = find(&config, &c), *set = NULL;
+        int refused = 0;
+        for (uint64_t memory = 1000; memory < (64 << 20); memory *= 2) {
+            config.resources.memory = memory;
+            bm_error err = {0};
+            bm_status status = bm_find_pairs(&config, &docs, &set, &err);
+            cr_assert(status == BM_OK || status == BM_ERR_NOMEM, "%s", err.message);
+            refused += status != BM_OK;
+            if (status != BM_OK)
+                continue;
+            expect_same(set, bm_pair_set_data(free_one), bm_pair_set_count(free_one));
+            bm_pair_set_free(set);
+        }
+        cr_assert(refused > 5 && refused < 15);
+        bm_pair_set_free(free_one);
+    }
+    drop(&c);
+}
+
+Test(find_pairs, statistics_count_what_was_looked_at)
+{
+    corpus c = make(500);
+    uint64_t shingles = 0, empty = 0;
+    for (size_t i = 0; i < c.n; i++) {
+        const uint64_t *doc = c.hashes + c.offsets[i];
+        size_t n = (size_t)(c.offsets[i + 1] - c.offsets[i]);
+        empty += n == 0;
+        for (size_t k = 0; k < n; k++)
+            shingles += first_of_its_kind(doc, k);
+    }
+    bm_find_options config = defaults();
+    for (int all = 0; all < 2; all++) {
+        config.candidates = all ? BM_CANDIDATES_ALL : BM_CANDIDATES_LSH;
+        bm_pair_set *set = find(&config, &c);
+        const bm_find_stats *stats = bm_pair_set_stats(set);
+        cr_assert(stats->documents == c.n && stats->empty == empty && stats->shingles == shingles);
+        cr_assert_eq(stats->edges, bm_pair_set_count(set));
+        cr_assert(stats->candidates >= stats->verified && stats->verified >= stats->edges);
+        cr_assert(stats->seconds > 0 &&
+                  stats->prepare_seconds + stats->sign_seconds + stats->search_seconds <=
+                      stats->seconds * 1.001 + 1e-9);
+        bm_pair_set_free(set);
+    }
+    config.candidates = BM_CANDIDATES_LSH; /* of NONE: all candidates */
+    bm_pair_set *verified = find(&config, &c);
+    config.verify = BM_VERIFY_NONE;
+    bm_pair_set *none = find(&config, &c);
+    cr_assert_eq(bm_pair_set_count(none), bm_pair_set_stats(verified)->candidates);
+    cr_assert_eq(bm_pair_set_stats(verified)->candidates, bm_pair_set_stats(verified)->verified);
+    bm_pair_set_free(verified);
+    bm_pair_set_free(none);
+    drop(&c);
+}
+
+Test(find_pairs, texts_give_the_pairs_of_their_hashes)
+{
+    enum { N = 600 };
+    static char texts[N][400];
+    bm_str strings[N];
+    for (size_t i = 0; i < N; i++) {
+        size_t len = 0;
+        for (size_t w = 0; i % 9 != 8 && w < 8 + i % 30; w++)
+            len += (size_t)snprintf(texts[i] + len, sizeof texts[i] - len, "%s%d", w ? " " : "w",
+                                    (int)(w * (i / 5 % 20 + 1) + (w == 25 ? i : 0)));
+        strings[i] = (bm_str){texts[i], len};
+    }
+    bm_shingle_options cut;
+    bm_shingle_options_init(&cut);
+    bm_hash_sets *sets = NULL;
+    cr_assert_eq(bm_shingle_texts(&cut, strings, N, &sets, NULL), BM_OK);
+    for (uint32_t threads = 1; threads < 5; threads++) {
+        bm_find_options config = defaults();
+        config.resources.threads = threads;
+        bm_documents hashes = bm_hash_sets_documents(sets), text;
+        text = bm_documents_of_texts(strings, N);
+        bm_pair_set *of_hashes = NULL, *of_texts = NULL;
+        cr_assert_eq(bm_find_pairs(&config, &hashes, &of_hashes, NULL), BM_OK);
+        cr_assert_eq(bm_find_pairs(&config, &text, &of_texts, NULL), BM_OK);
+        cr_assert_gt(bm_pair_set_count(of_hashes), 100);
+        expect_same(of_texts, bm_pair_set_data(of_hashes), bm_pair_set_count(of_hashes));
+        cr_assert_eq(bm_pair_set_stats(of_texts)->shingles, bm_pair_set_stats(of_hashes)->shingles);
+        bm_pair_set_free(of_hashes);
+        bm_pair_set_free(of_texts);
+    }
+    bm_hash_sets_free(sets);
 }

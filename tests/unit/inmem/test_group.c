@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include <bandmill/sketch.h>
+#include "pipeline/inmem/group.h"
 
 static uint64_t state;
 

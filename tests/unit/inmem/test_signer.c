@@ -22,15 +22,30 @@ static uint64_t draw(void)
 
 static bm_signer *open(uint32_t perms, uint32_t bands, uint32_t rows)
 {
-    bm_signer_config config;
-    bm_signer_config_init(&config);
-    config.sketch.perms = perms;
-    config.bands = bands;
-    config.rows = rows;
+    bm_signer_options options;
+    bm_signer_options_init(&options);
+    options.sketch.perms = perms;
+    options.bands = bands;
+    options.rows = rows;
+    options.resources.threads = 2;
     bm_signer *signer = NULL;
     bm_error err = {0};
-    cr_assert_eq(bm_signer_open(&config, &signer, &err), BM_OK, "%s", err.message);
+    cr_assert_eq(bm_signer_open(&options, &signer, &err), BM_OK, "%s", err.message);
     return signer;
+}
+
+static bm_status sign32(bm_signer *signer, const uint64_t *offsets, const uint32_t *hashes,
+                        size_t n, const bm_signer_out *out)
+{
+    bm_documents docs = bm_documents_of_hashes32(offsets, hashes, n);
+    return bm_signer_sign(signer, &docs, out, NULL);
+}
+
+static bm_status sign64(bm_signer *signer, const uint64_t *offsets, const uint64_t *hashes,
+                        size_t n, const bm_signer_out *out)
+{
+    bm_documents docs = bm_documents_of_hashes(offsets, hashes, n);
+    return bm_signer_sign(signer, &docs, out, NULL);
 }
 
 static uint32_t fmix32(uint32_t h)
@@ -102,8 +117,8 @@ Test(signer, a_token_hash_is_signed_as_datasketch_2_does)
     static const uint64_t offsets[] = {0, 1};
     uint32_t words[4], n = 0;
     bm_signer *signer = open(4, 0, 0);
-    bm_signer_out out = {.words = words, .n_shingles = &n};
-    cr_assert_eq(bm_signer_sign_hashes32(signer, offsets, &hello, 1, &out, NULL), BM_OK);
+    bm_signer_out out = {.struct_size = sizeof out, .words = words, .n_shingles = &n};
+    cr_assert_eq(sign32(signer, offsets, &hello, 1, &out), BM_OK);
     cr_assert(memcmp(words, wanted, 16) == 0);
     cr_assert_eq(n, 1);
     bm_signer_close(signer);
@@ -137,11 +152,11 @@ Test(signer, words_keys_and_counts_equal_the_formula_for_hashes_of_both_widths)
         wide[i] = draw() << 32 | x[i];
     bm_signer *signer = open(K, B, R);
     for (int round = 0; round < 2; round++) { /* twice: nothing may be left over */
-        bm_signer_out out32 = {words[0], keys[0], counts[0]},
-                      out64 = {words[1], keys[1], counts[1]};
+        bm_signer_out out32 = {sizeof out32, words[0], keys[0], counts[0]},
+                      out64 = {sizeof out64, words[1], keys[1], counts[1]};
         memset(words, 0xAB, sizeof words);
-        cr_assert_eq(bm_signer_sign_hashes32(signer, offsets, x, N, &out32, NULL), BM_OK);
-        cr_assert_eq(bm_signer_sign_hashes64(signer, offsets, wide, N, &out64, NULL), BM_OK);
+        cr_assert_eq(sign32(signer, offsets, x, N, &out32), BM_OK);
+        cr_assert_eq(sign64(signer, offsets, wide, N, &out64), BM_OK);
         cr_assert(memcmp(words[0], words[1], sizeof words[0]) == 0);
         cr_assert(memcmp(keys[0], keys[1], sizeof keys[0]) == 0);
         for (size_t i = 0; i < N; i++) {
@@ -168,12 +183,15 @@ Test(signer, each_output_alone_is_what_it_is_with_the_others)
     uint32_t *x;
     make(N, offsets, &x);
     bm_signer *signer = open(K, B, R);
-    bm_signer_out all = {words[0], keys[0], counts[0]}, none = {0};
-    bm_signer_out only[] = {{.words = words[1]}, {.keys = keys[1]}, {.n_shingles = counts[1]}};
-    cr_assert_eq(bm_signer_sign_hashes32(signer, offsets, x, N, &all, NULL), BM_OK);
-    cr_assert_eq(bm_signer_sign_hashes32(signer, offsets, x, N, &none, NULL), BM_OK);
+    bm_signer_out all = {sizeof all, words[0], keys[0], counts[0]},
+                  none = {.struct_size = sizeof none};
+    bm_signer_out only[] = {{sizeof all, .words = words[1]},
+                            {sizeof all, .keys = keys[1]},
+                            {sizeof all, .n_shingles = counts[1]}};
+    cr_assert_eq(sign32(signer, offsets, x, N, &all), BM_OK);
+    cr_assert_eq(sign32(signer, offsets, x, N, &none), BM_OK);
     for (int i = 0; i < 3; i++)
-        cr_assert_eq(bm_signer_sign_hashes32(signer, offsets, x, N, &only[i], NULL), BM_OK);
+        cr_assert_eq(sign32(signer, offsets, x, N, &only[i]), BM_OK);
     cr_assert(memcmp(words[0], words[1], sizeof words[0]) == 0);
     cr_assert(memcmp(keys[0], keys[1], sizeof keys[0]) == 0);
     cr_assert(memcmp(counts[0], counts[1], sizeof counts[0]) == 0);
@@ -196,7 +214,7 @@ Test(signer, texts_are_signed_by_the_xxh3_of_their_shingles)
     for (int i = 0; i < 4; i++)
         texts[i] = text(sources[i]);
     bm_signer *signer = open(8, 0, 0);
-    bm_signer_out out = {.words = words, .n_shingles = counts};
+    bm_signer_out out = {.struct_size = sizeof out, .words = words, .n_shingles = counts};
     cr_assert_eq(bm_signer_sign_texts(signer, texts, 4, &out, NULL), BM_OK);
     for (int i = 0; i < 2; i++)
         x[i] = (uint32_t)XXH3_64bits(shingles[i], strlen(shingles[i]));
@@ -216,8 +234,8 @@ Test(signer, texts_are_signed_by_the_xxh3_of_their_shingles)
 Test(signer, bytes_that_are_not_utf8_count_as_one_replacement_for_each_maximal_subpart)
 {
     /* Unicode 3.9, table 3-8: 61 F1 80 80 E1 80 C2 62 80 63 80 BF 64 */
-    bm_signer_config config;
-    bm_signer_config_init(&config);
+    bm_signer_options config;
+    bm_signer_options_init(&config);
     config.text.shingle = BM_SHINGLE_CHAR;
     config.text.shingle_k = 3;
     config.sketch.perms = 16;
@@ -226,7 +244,7 @@ Test(signer, bytes_that_are_not_utf8_count_as_one_replacement_for_each_maximal_s
     bm_str texts[] = {text("\x61\xF1\x80\x80\xE1\x80\xC2\x62\x80\x63\x80\xBF\x64"),
                       text("a\uFFFD\uFFFD\uFFFDb\uFFFDc\uFFFD\uFFFDd")};
     uint32_t words[32], counts[2];
-    bm_signer_out out = {.words = words, .n_shingles = counts};
+    bm_signer_out out = {.struct_size = sizeof out, .words = words, .n_shingles = counts};
     cr_assert_eq(bm_signer_sign_texts(signer, texts, 2, &out, NULL), BM_OK);
     cr_assert(memcmp(words, words + 16, 64) == 0);
     cr_assert_eq(counts[0], 8); /* 10 code points, no 3 of them twice */
@@ -239,15 +257,16 @@ Test(signer, offsets_that_fall_are_bad_input_that_names_the_row)
     static const uint64_t falling[] = {0, 3, 2, 5}, late[] = {2, 3};
     uint32_t x[8] = {0};
     uint64_t wide[8] = {0};
-    bm_signer_out out = {0};
-    bm_error err = {0};
+    bm_signer_out out = {.struct_size = sizeof out};
     bm_signer *signer = open(4, 0, 0);
-    cr_assert_eq(bm_signer_sign_hashes32(signer, falling, x, 3, &out, &err), BM_ERR_INPUT);
-    cr_assert(strstr(err.message, "row 1 ") != NULL, "%s", err.message);
-    cr_assert_eq(bm_signer_sign_hashes64(signer, falling, wide, 3, &out, &err), BM_ERR_INPUT);
-    cr_assert(strstr(err.message, "row 1 ") != NULL, "%s", err.message);
-    cr_assert_eq(bm_signer_sign_hashes64(signer, late, wide, 1, &out, &err), BM_ERR_INPUT);
-    cr_assert(strstr(err.message, "row 0 ") != NULL, "%s", err.message);
+    bm_documents bad[] = {bm_documents_of_hashes32(falling, x, 3),
+                          bm_documents_of_hashes(falling, wide, 3),
+                          bm_documents_of_hashes(late, wide, 1)};
+    for (int i = 0; i < 3; i++) {
+        bm_error err = {0};
+        cr_assert_eq(bm_signer_sign(signer, &bad[i], &out, &err), BM_ERR_INPUT);
+        cr_assert(strstr(err.message, i < 2 ? "row 1 " : "row 0 ") != NULL, "%s", err.message);
+    }
     bm_signer_close(signer);
 }
 
@@ -255,13 +274,13 @@ Test(signer, no_documents_and_documents_without_hashes_are_fine)
 {
     static const uint64_t offsets[] = {0, 0, 0};
     uint32_t words[8], counts[2] = {9, 9};
-    bm_signer_out out = {.words = words, .n_shingles = counts};
+    bm_signer_out out = {.struct_size = sizeof out, .words = words, .n_shingles = counts};
     bm_signer *signer = open(4, 0, 0);
     cr_assert_eq(bm_signer_sign_texts(signer, NULL, 0, &out, NULL), BM_OK);
-    cr_assert_eq(bm_signer_sign_hashes32(signer, NULL, NULL, 0, &out, NULL), BM_OK);
+    cr_assert_eq(sign32(signer, NULL, NULL, 0, &out), BM_OK);
     cr_assert_eq(counts[0], 9);
-    cr_assert_eq(bm_signer_sign_hashes64(signer, offsets, NULL, 2, &out, NULL), BM_OK);
-    cr_assert_eq(bm_signer_sign_hashes32(signer, offsets, NULL, 2, &out, NULL), BM_OK);
+    cr_assert_eq(sign64(signer, offsets, NULL, 2, &out), BM_OK);
+    cr_assert_eq(sign32(signer, offsets, NULL, 2, &out), BM_OK);
     for (int i = 0; i < 8; i++)
         cr_assert_eq(words[i], BM_NO_SHINGLE32);
     cr_assert(counts[0] == 0 && counts[1] == 0);
@@ -269,29 +288,44 @@ Test(signer, no_documents_and_documents_without_hashes_are_fine)
     bm_signer_close(NULL);
 }
 
+Test(signer, perms_come_from_the_bands_where_they_are_not_given_and_all_is_told)
+{
+    bm_signer *signer = open(0, 12, 9);
+    const bm_signer_info *info = bm_signer_describe(signer);
+    cr_assert(info->perms == 108 && info->bands == 12 && info->rows == 9 && info->threads == 2);
+    cr_assert_str_eq(info->device, "cpu");
+    cr_assert_neq(info->device_name[0], 0);
+    bm_signer_close(signer);
+    signer = open(0, 0, 0);
+    cr_assert_eq(bm_signer_describe(signer)->perms, 128);
+    bm_signer_close(signer);
+}
+
 Test(signer, options_out_of_range_and_unknown_devices_are_refused)
 {
-    bm_signer_config good, bad;
+    bm_signer_options good, bad;
     bm_signer *signer = NULL;
-    bm_signer_config_init(&good);
+    bm_signer_options_init(&good);
     bad = good;
-    bad.sketch.perms = 0;
-    cr_assert_eq(bm_signer_open(&bad, &signer, NULL), BM_ERR_USAGE);
     bad.sketch.perms = 1025;
     cr_assert_eq(bm_signer_open(&bad, &signer, NULL), BM_ERR_USAGE);
     bad = good;
     bad.bands = 4;
     cr_assert_eq(bm_signer_open(&bad, &signer, NULL), BM_ERR_USAGE);
     bad.rows = 33;
+    bad.sketch.perms = 128;
+    cr_assert_eq(bm_signer_open(&bad, &signer, NULL), BM_ERR_USAGE);
+    bad.sketch.perms = 0;
+    bad.bands = bad.rows = 65536;
     cr_assert_eq(bm_signer_open(&bad, &signer, NULL), BM_ERR_USAGE);
     bad = good;
     bad.text.shingle_k = 0;
     cr_assert_eq(bm_signer_open(&bad, &signer, NULL), BM_ERR_USAGE);
     bad = good;
-    bad.cpu = "no such set";
+    bad.device.cpu = "no such set";
     cr_assert_eq(bm_signer_open(&bad, &signer, NULL), BM_ERR_USAGE);
     bad = good;
-    bad.device = "no such device";
+    bad.device.device = "no such device";
     cr_assert_eq(bm_signer_open(&bad, &signer, NULL), BM_ERR_DEVICE);
     cr_assert_null(signer);
 }
@@ -302,7 +336,7 @@ Test(signer, keys_of_a_signer_without_bands_are_a_usage_error)
     uint64_t keys[4];
     uint32_t x = 1;
     bm_signer *signer = open(4, 0, 0);
-    bm_signer_out out = {.keys = keys};
-    cr_assert_eq(bm_signer_sign_hashes32(signer, offsets, &x, 1, &out, NULL), BM_ERR_USAGE);
+    bm_signer_out out = {.struct_size = sizeof out, .keys = keys};
+    cr_assert_eq(sign32(signer, offsets, &x, 1, &out), BM_ERR_USAGE);
     bm_signer_close(signer);
 }

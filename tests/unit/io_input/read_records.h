@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "io/input/input_set_open.h"
+#include "io/input/parser.h"
 #include "io/input/reader.h"
 
 typedef struct record {

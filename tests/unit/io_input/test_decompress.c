@@ -41,16 +41,17 @@ static bm_status unpack(bm_compression kind, const char *in, size_t len, size_t 
     bm_status status = BM_OK;
     *n_out = 0;
     for (size_t at = 0; at < len && status == BM_OK;) {
-        size_t n = len - at < step ? len - at : step, used = 0, got = 1;
-        while (status == BM_OK && got > 0) {
-            size_t left = cap - *n_out < room ? cap - *n_out : room;
-            cr_assert_gt(left, 0);
-            status =
-                bm_decompress_run(d, (bm_str){in + at, n}, &used, out + *n_out, left, &got, err);
-            cr_assert_leq(got, left);
-            *n_out += status == BM_OK ? got : 0;
+        size_t n = len - at < step ? len - at : step;
+        bm_decompress_step s = {.in = {in + at, n}, .n_out = 1};
+        while (status == BM_OK && s.n_out > 0) {
+            s.out = out + *n_out;
+            s.out_cap = cap - *n_out < room ? cap - *n_out : room;
+            cr_assert_gt(s.out_cap, 0);
+            status = bm_decompress_run(d, &s, err);
+            cr_assert_leq(s.n_out, s.out_cap);
+            *n_out += status == BM_OK ? s.n_out : 0;
         }
-        cr_assert(status != BM_OK || used == n);
+        cr_assert(status != BM_OK || s.used == n);
         at += n;
     }
     if (status == BM_OK)
@@ -185,12 +186,12 @@ Test(decompress, one_handle_serves_many_files)
         size_t n = pack(kinds[k], "abc", 3, packed, sizeof packed);
         cr_assert_eq(bm_decompress_open(kinds[k], &d, NULL), BM_OK);
         for (int i = 0; i < 3; i++) {
-            size_t used = 0, got, len = i == 1 ? n / 2 : n; /* the second is left in the middle */
+            size_t len = i == 1 ? n / 2 : n; /* the second is left in the middle */
+            bm_decompress_step s = {.in = {packed, len}, .out = out, .out_cap = 100};
             cr_assert_eq(bm_decompress_begin(d, "x", NULL), BM_OK);
-            cr_assert_eq(bm_decompress_run(d, (bm_str){packed, len}, &used, out, 100, &got, NULL),
-                         BM_OK);
+            cr_assert_eq(bm_decompress_run(d, &s, NULL), BM_OK);
             if (i != 1) {
-                cr_assert_eq(got, 3);
+                cr_assert_eq(s.n_out, 3);
                 cr_assert_eq(bm_decompress_end(d, NULL), BM_OK);
             }
         }

@@ -24,13 +24,16 @@ static void read_all(scratch *s, const uint64_t *expected, const int64_t *offset
 {
     bm_hash_input *input = NULL;
     bm_error err = {0};
-    const uint64_t *ends, *hashes;
-    size_t doc = 0, n;
+    bm_hash_block block = {0};
+    const bm_hash_limits limits = {.docs = max_docs, .hashes = max_hashes};
+    size_t doc = 0;
     cr_assert_eq(bm_hash_input_open(scratch_at(s, "h.npy"), scratch_at(s, "o.npy"), &input, &err),
                  BM_OK, "%s", err.message);
     for (;;) {
-        cr_assert_eq(bm_hash_input_next(input, max_docs, max_hashes, &ends, &hashes, &n, &err),
-                     BM_OK, "%s", err.message);
+        cr_assert_eq(bm_hash_input_next(input, &limits, &block, &err), BM_OK, "%s", err.message);
+        const size_t n = block.n_docs;
+        const uint64_t *ends = block.offsets, *hashes = block.hashes;
+        cr_assert_eq(block.first_doc, doc);
         if (n == 0)
             break;
         cr_assert_leq(n, max_docs);
@@ -44,6 +47,7 @@ static void read_all(scratch *s, const uint64_t *expected, const int64_t *offset
         }
     }
     cr_expect_eq(doc, n_docs);
+    bm_hash_block_reset(&block);
     bm_hash_input_close(input);
 }
 
@@ -94,12 +98,13 @@ Test(hash_input, no_documents_are_no_error)
 static bm_status read_through(scratch *s, bm_error *err)
 {
     bm_hash_input *input = NULL;
-    const uint64_t *ends, *hashes;
-    size_t n = 1;
+    bm_hash_block block = {.n_docs = 1};
+    const bm_hash_limits limits = {.docs = 2, .hashes = 100};
     bm_status status =
         bm_hash_input_open(scratch_at(s, "h.npy"), scratch_at(s, "o.npy"), &input, err);
-    while (status == BM_OK && n > 0)
-        status = bm_hash_input_next(input, 2, 100, &ends, &hashes, &n, err);
+    while (status == BM_OK && block.n_docs > 0)
+        status = bm_hash_input_next(input, &limits, &block, err);
+    bm_hash_block_reset(&block);
     bm_hash_input_close(input);
     return status;
 }

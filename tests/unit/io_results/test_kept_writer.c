@@ -8,6 +8,7 @@
 #include "io/results/kept_names.h"
 #include "io/results/kept_writer.h"
 #include "tests/unit/base/scratch.h"
+#include "io/input/input_set_open.h"
 
 /* --- names --- */
 

@@ -14,30 +14,36 @@ static bm_device_info gpu_of(const char *name, const char *platform)
     return info;
 }
 
+static char path[64]; /* of the user's file; "": none */
+
 /* Our own file alone, or a user's with this text. */
 static void user_file(const char *text)
 {
-    static char path[] = "/tmp/bandmill_tuning_XXXXXX";
-    if (text == NULL) {
-        unsetenv("BANDMILL_TUNING");
+    path[0] = '\0';
+    if (text == NULL)
         return;
-    }
     strcpy(path, "/tmp/bandmill_tuning_XXXXXX");
     int fd = mkstemp(path);
     cr_assert(fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text));
     close(fd);
-    setenv("BANDMILL_TUNING", path, 1);
+}
+
+static bm_status choose(const bm_device_info *info, const char *vendor, bm_kernel_params *row,
+                        bm_error *err)
+{
+    return bm_kernel_params_choose(
+        &(bm_kernel_params_search){.info = info, .vendor = vendor, .path = path}, row, err);
 }
 
 static uint32_t tile_of(const bm_device_info *info, const char *vendor)
 {
     bm_kernel_params row;
     bm_error err = {0};
-    cr_assert_eq(bm_kernel_params_choose(info, vendor, NULL, &row, &err), BM_OK, "%s", err.message);
+    cr_assert_eq(choose(info, vendor, &row, &err), BM_OK, "%s", err.message);
     return row.number[BM_CL_TILE];
 }
 
-Test(cl_row, a_row_is_written_as_it_is_read)
+Test(cl_kernel_params, a_row_is_written_as_it_is_read)
 {
     static const char *const lines[] = {
         "*,*,gpu,gpu,16,8,8,128,128,100,100,512,64,0,2",
@@ -52,7 +58,7 @@ Test(cl_row, a_row_is_written_as_it_is_read)
     }
 }
 
-Test(cl_row, what_no_kernel_can_be_built_with_is_not_a_row)
+Test(cl_kernel_params, what_no_kernel_can_be_built_with_is_not_a_row)
 {
     static const char *const bad[] = {
         "*,*,gpu,gpu,16,8,4,64,256,256,256,4096,128,0,3",
@@ -76,7 +82,7 @@ Test(cl_row, what_no_kernel_can_be_built_with_is_not_a_row)
 
 #define NUMBERS(tile) "16,8,4,64," tile ",32,32,4096,128,0,4\n"
 
-Test(cl_row, the_most_exact_row_counts_and_of_equals_the_last)
+Test(cl_kernel_params, the_most_exact_row_counts_and_of_equals_the_last)
 {
     const bm_device_info h200 = gpu_of("NVIDIA H200", "NVIDIA CUDA"),
                          other = gpu_of("gfx90a", "AMD Accelerated");
@@ -95,22 +101,22 @@ Test(cl_row, the_most_exact_row_counts_and_of_equals_the_last)
     cr_expect_eq(tile_of(&other, "AMD"), 44);
     bm_device_info a100 = gpu_of("A100", "NVIDIA CUDA");
     cr_expect_eq(tile_of(&a100, ""), 43, "a platform's name is a vendor's");
-    unlink(getenv("BANDMILL_TUNING"));
+    unlink(path);
 }
 
-Test(cl_row, a_users_file_without_a_row_for_the_device_leaves_it_to_ours)
+Test(cl_kernel_params, a_users_file_without_a_row_for_the_device_leaves_it_to_ours)
 {
     const bm_device_info other = gpu_of("gfx90a", "AMD Accelerated");
     user_file(NULL);
     const uint32_t ours = tile_of(&other, "AMD");
     user_file("H200,*,*,gpu," NUMBERS("41") "*,*,cpu,cpu," NUMBERS("46"));
     cr_expect_eq(tile_of(&other, "AMD"), ours);
-    unlink(getenv("BANDMILL_TUNING"));
-    setenv("BANDMILL_TUNING", "", 1);
-    cr_expect_eq(tile_of(&other, "AMD"), ours, "an empty variable is not set");
+    unlink(path);
+    path[0] = '\0';
+    cr_expect_eq(tile_of(&other, "AMD"), ours, "an empty path is none");
 }
 
-Test(cl_row, a_bad_file_is_refused_with_its_line)
+Test(cl_kernel_params, a_bad_file_is_refused_with_its_line)
 {
     const bm_device_info info = gpu_of("x", "y");
     static const struct {
@@ -123,19 +129,18 @@ Test(cl_row, a_bad_file_is_refused_with_its_line)
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         bm_error err = {0};
         user_file(files[i].text);
-        cr_expect_eq(bm_kernel_params_choose(&info, "", NULL, &row, &err), BM_ERR_USAGE);
+        cr_expect_eq(choose(&info, "", &row, &err), BM_ERR_USAGE);
         cr_expect_eq(err.line, files[i].line, "%zu", i);
-        cr_expect_str_eq(err.file, getenv("BANDMILL_TUNING"));
-        unlink(getenv("BANDMILL_TUNING"));
+        cr_expect_str_eq(err.file, path);
+        unlink(path);
     }
     bm_error err = {0};
-    cr_expect_eq(bm_kernel_params_choose(&info, "", NULL, &row, &err), BM_ERR_USAGE,
-                 "the file is gone");
-    setenv("BANDMILL_TUNING", "/", 1);
-    cr_expect_eq(bm_kernel_params_choose(&info, "", NULL, &row, &err), BM_ERR_USAGE, "a directory");
+    cr_expect_eq(choose(&info, "", &row, &err), BM_ERR_USAGE, "the file is gone");
+    strcpy(path, "/");
+    cr_expect_eq(choose(&info, "", &row, &err), BM_ERR_USAGE, "a directory");
 }
 
-Test(cl_row, a_row_that_is_named_after_a_device_fits_it_whatever_its_name)
+Test(cl_kernel_params, a_row_that_is_named_after_a_device_fits_it_whatever_its_name)
 {
     static const char *const names[] = {
         "NVIDIA H200",
@@ -155,6 +160,6 @@ Test(cl_row, a_row_that_is_named_after_a_device_fits_it_whatever_its_name)
         strcat(text, "\n");
         user_file(text);
         cr_expect_eq(tile_of(&info, "vendor"), 48, "%s", text);
-        unlink(getenv("BANDMILL_TUNING"));
+        unlink(path);
     }
 }

@@ -18,8 +18,13 @@ static bm_status tune(const bm_cl_device *device, const char *force, const uint3
                       bm_cl_shape *out, bm_error *err)
 {
     bm_kernel_params row;
-    bm_status status = bm_kernel_params_choose(&device->info, device->vendor, force, &row, err);
-    return status == BM_OK ? bm_cl_kernel_shape(device, &row, plan, out, err) : status;
+    const bm_kernel_params_search search = {
+        .info = &device->info, .vendor = device->vendor, .family = force};
+    bm_status status = bm_kernel_params_choose(&search, &row, err);
+    if (status == BM_OK)
+        status = bm_cl_kernel_shape(device, &row, plan, out, err);
+    out->scheme = &bm_scheme_affine32;
+    return status;
 }
 
 Test(cl_tune, fits_every_number_of_permutations_within_the_device)
@@ -42,18 +47,20 @@ Test(cl_tune, fits_every_number_of_permutations_within_the_device)
                     }
                     cr_assert_geq(s.coef_words, perms);
                     cr_assert_eq(s.gpu, f == 2 || (f == 0 && kind != BM_DEVICE_CL_CPU));
-                    cr_assert_leq(s.pack_units, s.whole_units);
+                    cr_assert_leq(s.chunk.pack, s.chunk.whole);
                     if (s.gpu) {
-                        cr_assert(s.each >= 1 && s.each <= 8 && s.teams >= 1);
-                        cr_assert_eq(s.group, s.team * s.teams);
+                        cr_assert(s.teams.each >= 1 && s.teams.each <= 8 && s.teams.teams >= 1);
+                        cr_assert_eq(s.group, s.teams.team * s.teams.teams);
                         cr_assert_leq(s.group, groups[g]);
-                        cr_assert_leq(s.tile * 16, d.info.local_bytes);
-                        cr_assert_leq(s.whole_units, s.tile,
-                                      "a piece of whole documents fits the tile");
+                        cr_assert_leq(s.teams.tile * 16, d.info.local_bytes);
+                        cr_assert_leq(s.chunk.whole, s.teams.tile,
+                                      "a chunk of whole documents fits the tile");
                     } else {
-                        cr_assert(s.lanes == 8 && s.acc >= 1 && s.acc <= 8 && s.group == 1);
-                        cr_assert_eq(s.coef_words, s.lanes * s.acc * s.passes);
-                        cr_assert_lt(s.coef_words - perms, s.lanes * s.passes,
+                        cr_assert(s.vectors.lanes == 8 && s.vectors.acc >= 1 &&
+                                  s.vectors.acc <= 8 && s.group == 1);
+                        cr_assert_eq(s.coef_words,
+                                     s.vectors.lanes * s.vectors.acc * s.vectors.passes);
+                        cr_assert_lt(s.coef_words - perms, s.vectors.lanes * s.vectors.passes,
                                      "no more padding than a vector a pass");
                     }
                 }
@@ -66,11 +73,17 @@ Test(cl_tune, the_key_of_a_program_depends_on_all_that_its_binary_does)
     bm_cl_shape shape, other;
     cr_assert_eq(tune(&a, NULL, plan, &shape, NULL), BM_OK);
     const bm_cl_key key = bm_cl_program_key(&a, &shape);
-    bm_cl_key keys[8];
+    bm_cl_key keys[9];
     size_t n = 0;
     tune(&a, NULL, other_plan, &other, NULL);
     keys[n++] = bm_cl_program_key(&a, &other);
     tune(&a, "gpu", plan, &other, NULL);
+    keys[n++] = bm_cl_program_key(&a, &other);
+    other = shape;
+    other.scheme = &bm_scheme_oph;
+    keys[n++] = bm_cl_program_key(&a, &other);
+    other = shape;
+    other.text = (bm_cl_text_shape){true, BM_SHINGLE_CHAR, 5};
     keys[n++] = bm_cl_program_key(&a, &other);
     char *const fields[] = {b.info.driver, b.platform_version, b.info.name, b.info.platform,
                             b.vendor};
@@ -94,8 +107,9 @@ Test(cl_tune, a_row_that_is_given_counts_and_one_that_is_not_sound_is_refused)
     bm_cl_shape s;
     cr_assert(bm_kernel_params_parse("*,*,gpu,gpu,16,8,8,128,128,100,100,512,64,0,2", &row));
     cr_assert_eq(bm_cl_kernel_shape(&d, &row, plan, &s, NULL), BM_OK);
-    cr_assert(s.gpu && s.each == 8 && s.team == 16 && s.teams == 8 && s.tile == 128 &&
-              s.pack_units == 100 && s.part_units == 512 && s.unroll == 2);
+    cr_assert(s.gpu && s.teams.each == 8 && s.teams.team == 16 && s.teams.teams == 8 &&
+              s.teams.tile == 128 && s.chunk.pack == 100 && s.chunk.part == 512 &&
+              s.teams.unroll == 2);
     static const char *const bad[] = {
         "",
         "*,*,gpu,gpu",
@@ -114,8 +128,8 @@ Test(cl_tune, a_vendor_is_before_a_type)
     bm_cl_device d = device_of(BM_DEVICE_CL_GPU, 1024, 1);
     bm_cl_shape s;
     cr_assert_eq(tune(&d, NULL, plan, &s, NULL), BM_OK);
-    cr_assert_eq(s.unroll, 4);
+    cr_assert_eq(s.teams.unroll, 4);
     strcpy(d.vendor, "NVIDIA Corporation");
     cr_assert_eq(tune(&d, NULL, plan, &s, NULL), BM_OK);
-    cr_assert_eq(s.unroll, 8);
+    cr_assert_eq(s.teams.unroll, 8);
 }

@@ -6,26 +6,42 @@
 #include <unistd.h>
 
 #include "backend/opencl/cl_probe.h"
+#include "backend/opencl/opencl_backend.h"
 #include "base/clock.h"
 
-/* Run a shell script as the probe. */
-static bm_status run(const char *script, bm_error *err)
+static char script_path[64];
+
+/* A shell script as a program. */
+static const char *script_of(const char *script)
 {
-    char path[] = "/tmp/bandmill_script_XXXXXX";
-    int fd = mkstemp(path);
+    strcpy(script_path, "/tmp/bandmill_script_XXXXXX");
+    int fd = mkstemp(script_path);
     cr_assert_geq(fd, 0);
     cr_assert_geq(dprintf(fd, "#!/bin/sh\n%s\n", script), 0);
     fchmod(fd, 0700);
     close(fd);
-    setenv("BANDMILL_PROBE", path, 1);
+    return script_path;
+}
+
+/* Run a shell script as the probe. */
+static bm_status run_within(const char *script, double seconds, bm_error *err)
+{
+    const bm_device_settings settings = {.probe_program = script_of(script),
+                                         .probe_seconds = seconds};
     bm_backend_cfg cfg = {.sketch = {.perms = 128, .seed = 7},
                           .bands = 16,
                           .rows = 8,
                           .device = "opencl:1.2",
+                          .settings = &settings,
                           .cache_dir = "/some/where"};
-    bm_status status = bm_cl_probe_run(&cfg, &(bm_cl_open_options){0}, "Some Device", err);
-    unlink(path);
+    bm_status status = bm_cl_probe_run(&cfg, NULL, "Some Device", err);
+    unlink(script_path);
     return status;
+}
+
+static bm_status run(const char *script, bm_error *err)
+{
+    return run_within(script, 0, err);
 }
 
 Test(cl_probe, is_told_what_to_open)
@@ -56,12 +72,11 @@ Test(cl_probe, that_dies_is_a_device_error_with_the_signal)
 Test(cl_probe, that_hangs_is_ended_at_the_time_limit)
 {
     bm_error err = {0};
-    setenv("BANDMILL_PROBE_SECONDS", "0.3", 1);
     double begin = bm_clock_seconds();
-    cr_assert_eq(run("exec sleep 30", &err), BM_ERR_DEVICE);
+    cr_assert_eq(run_within("exec sleep 30", .3, &err), BM_ERR_DEVICE);
     cr_assert_lt(bm_clock_seconds() - begin, 10.0);
     cr_assert_not_null(strstr(err.message, "did not end within"), "%s", err.message);
-    cr_assert_eq(run("exec 2>&-; exec sleep 30", &err), BM_ERR_DEVICE,
+    cr_assert_eq(run_within("exec 2>&-; exec sleep 30", .3, &err), BM_ERR_DEVICE,
                  "one that closed its stderr");
 }
 
@@ -73,49 +88,73 @@ Test(cl_probe, that_says_a_lot_does_not_block)
 
 Test(cl_probe, that_cannot_be_run_is_a_device_error_and_none_is_fine)
 {
-    bm_backend_cfg cfg = {.sketch = {.perms = 1}, .device = "opencl:0.0", .cache_dir = ""};
+    bm_device_settings settings = {.probe_program = "/nowhere/at/all"};
+    bm_backend_cfg cfg = {
+        .sketch = {.perms = 1}, .device = "opencl:0.0", .settings = &settings, .cache_dir = ""};
     bm_error err = {0};
-    setenv("BANDMILL_PROBE", "/nowhere/at/all", 1);
-    cr_assert_eq(bm_cl_probe_run(&cfg, &(bm_cl_open_options){0}, "x", &err), BM_ERR_DEVICE);
-    setenv("BANDMILL_PROBE", "", 1);
-    cr_assert_eq(bm_cl_probe_run(&cfg, &(bm_cl_open_options){0}, "x", &err), BM_OK);
-    unsetenv("BANDMILL_PROBE"); /* this program is not `bandmill` */
-    cr_assert_eq(bm_cl_probe_run(&cfg, &(bm_cl_open_options){0}, "x", &err), BM_OK);
+    cr_assert_eq(bm_cl_probe_run(&cfg, NULL, "x", &err), BM_ERR_DEVICE);
+    settings.probe_program = "";
+    cr_assert_eq(bm_cl_probe_run(&cfg, NULL, "x", &err), BM_OK);
+    settings.probe_program = NULL; /* this program is not `bandmill` */
+    cr_assert_eq(bm_cl_probe_run(&cfg, NULL, "x", &err), BM_OK);
+    cfg.settings = NULL;
+    cr_assert_eq(bm_cl_probe_run(&cfg, NULL, "x", &err), BM_OK);
 }
 
-Test(cl_probe, is_given_the_row_in_place_of_the_one_that_is_set_and_the_time_limit)
+#define ROW "a row,*,*,gpu,16,8,8,128,128,100,100,512,64,0,2"
+
+Test(cl_probe, is_given_shingles_limit_and_kernel_parameters_and_our_environment)
 {
-    bm_backend_cfg cfg = {.sketch = {.perms = 1}, .device = "opencl:0.0", .cache_dir = ""};
-    char path[] = "/tmp/bandmill_script_XXXXXX";
+    const bm_device_settings settings = {
+        .probe_program = script_of("[ \"$2:$KEPT\" = 'opencl:0.0@oph,1,0,0,0+1:5/65536=" ROW
+                                   ":yes' ] || exit 9"),
+        .buffer_limit_bytes = 65536};
+    const bm_text_options text = {.shingle = BM_SHINGLE_CHAR, .shingle_k = 5};
+    bm_backend_cfg cfg = {.sketch = {.perms = 1, .scheme = BM_SCHEME_OPH},
+                          .text = &text,
+                          .device = "opencl:0.0",
+                          .settings = &settings,
+                          .cache_dir = ""};
+    bm_kernel_params row;
     bm_error err = {0};
-    int fd = mkstemp(path);
-    cr_assert(fd >= 0 && dprintf(fd, "#!/bin/sh\n[ \"$BANDMILL_CL_ROW:$KEPT\" = 'a row:yes' ] || "
-                                     "exit 9\n[ -z \"$SLEEP\" ] || "
-                                     "exec sleep 30\n") > 0);
-    fchmod(fd, 0700);
-    close(fd);
-    setenv("BANDMILL_PROBE", path, 1);
-    setenv("BANDMILL_CL_ROW", "another", 1);
+    cr_assert(bm_kernel_params_parse(ROW, &row));
     setenv("KEPT", "yes", 1);
-    cr_expect_eq(bm_cl_probe_run(&cfg, &(bm_cl_open_options){.row = "a row"}, "x", &err), BM_OK,
-                 "%s", err.message);
-    cr_expect_eq(bm_cl_probe_run(&cfg, &(bm_cl_open_options){0}, "x", &err), BM_ERR_DEVICE,
-                 "the variable stays");
-    setenv("SLEEP", "yes", 1);
-    const double begin = bm_clock_seconds();
-    cr_expect_eq(bm_cl_probe_run(&cfg, &(bm_cl_open_options){.row = "a row", .probe_seconds = .3},
-                                 "x", &err),
-                 BM_ERR_DEVICE);
-    cr_expect_lt(bm_clock_seconds() - begin, 10.0);
-    cr_expect_not_null(strstr(err.message, "did not end within"), "%s", err.message);
-    unlink(path);
+    cr_expect_eq(bm_cl_probe_run(&cfg, &row, "x", &err), BM_OK, "%s", err.message);
+    cfg.text = NULL;
+    cr_expect_eq(bm_cl_probe_run(&cfg, &row, "x", &err), BM_ERR_DEVICE);
+    unlink(script_path);
+}
+
+/* What the parent says of a device is read by the child: it gets as far as to look for it. */
+Test(cl_probe, what_it_is_told_it_reads)
+{
+    const bm_device_settings limited = {.buffer_limit_bytes = 65536}, none = {0};
+    const bm_text_options text = {.shingle = BM_SHINGLE_BYTE, .shingle_k = 8};
+    bm_kernel_params row;
+    cr_assert(bm_kernel_params_parse(ROW, &row));
+    for (int i = 0; i < 8; i++) {
+        const bm_backend_cfg cfg = {.sketch = {.perms = 64, .seed = 4000000000u},
+                                    .bands = 4,
+                                    .rows = 16,
+                                    .text = i & 1 ? &text : NULL,
+                                    .device = "opencl:77.0",
+                                    .settings = i & 2 ? &limited : &none};
+        char device[BM_CL_PROBE_TEXT];
+        bm_error err = {0};
+        bm_cl_probe_device(&cfg, i & 4 ? &row : NULL, device);
+        cr_expect_eq(bm_backend_opencl_try(device, "", &err), BM_ERR_DEVICE, "%s", device);
+        cr_expect_not_null(strstr(err.message, "opencl:77.0"), "%s", err.message);
+    }
 }
 
 Test(cl_probe, refuses_a_device_it_cannot_read)
 {
     bm_error err = {0};
-    cr_assert_eq(bm_device_probe("opencl:0.0", "", &err), BM_ERR_USAGE);
-    cr_assert_eq(bm_device_probe("opencl:0.0@oph,1,2", "", &err), BM_ERR_USAGE);
-    cr_assert_eq(bm_device_probe("opencl:0.0@64,4,16,1", "", &err), BM_ERR_USAGE);
-    cr_assert_eq(bm_device_probe("opencl:0.0@nonesuch,64,4,16,1", "", &err), BM_ERR_USAGE);
+    cr_assert_eq(bm_backend_opencl_try("opencl:0.0", "", &err), BM_ERR_USAGE);
+    cr_assert_eq(bm_backend_opencl_try("opencl:0.0@oph,1,2", "", &err), BM_ERR_USAGE);
+    cr_assert_eq(bm_backend_opencl_try("opencl:0.0@64,4,16,1", "", &err), BM_ERR_USAGE);
+    cr_assert_eq(bm_backend_opencl_try("opencl:0.0@nonesuch,64,4,16,1", "", &err), BM_ERR_USAGE);
+    cr_assert_eq(bm_backend_opencl_try("opencl:0.0@oph,64,4,16,1+9:5", "", &err), BM_ERR_USAGE);
+    cr_assert_eq(bm_backend_opencl_try("opencl:0.0@oph,64,4,16,1+1", "", &err), BM_ERR_USAGE);
+    cr_assert_eq(bm_backend_opencl_try("opencl:0.0@oph,64,4,16,1/x", "", &err), BM_ERR_USAGE);
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/opencl/cl_launch.h"
 #include "backend/opencl/cl_text.h"
 
 enum { N = 500, K = 3 };
@@ -49,7 +50,8 @@ static void check_plan(const bm_cl_plan *plan, const bm_text_batch *text, uint32
 {
     const bm_cl_shape shape = {.gpu = unit == 4, .unit = unit, .perms = 8};
     const bm_sign_task task = {.offsets = text->slots, .text = text, .n_docs = N};
-    const bm_cl_layout at = bm_cl_layout_of(plan, &shape, &task, true, false, true);
+    const bm_cl_layout at =
+        bm_cl_layout_of(plan, &shape, &task, (bm_cl_parts){.hashes = true, .words = true});
     char *in = malloc(at.in_bytes);
     memset(in, 0x5A, at.in_bytes);
     bm_cl_text_fill(plan, text, &at, in);
@@ -92,7 +94,7 @@ Test(cl_text, texts_starts_and_documents_are_read_back_as_the_kernels_read_them)
                                .part_units = 64,
                                .max_units = 700,
                                .max_docs = 90,
-                               .max_work_items = 100,
+                               .max_chunks = 100,
                                .max_text_bytes = 300000};
         bm_cl_plan plan = {0};
         bm_cl_cursor at = {0};
@@ -126,7 +128,7 @@ Test(cl_text, a_text_that_no_batch_can_hold_is_unsupported_and_the_batch_before_
                      .part_units = 64,
                      .max_units = 1000,
                      .max_docs = 1000,
-                     .max_work_items = 1000,
+                     .max_chunks = 1000,
                      .max_text_bytes = text.docs[longest].len};
     bm_cl_plan plan = {0};
     bm_cl_cursor at = {0};

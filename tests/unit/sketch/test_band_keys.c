@@ -10,6 +10,7 @@
 static const uint32_t hello[] = {3231258861, 1388533999, 831950533, 1845606703};
 static const uint64_t hello_keys[] = {UINT64_C(18258633322519393571),
                                       UINT64_C(1176806970048115671)};
+static const bm_band_plan two_of_two = {.perms = 4, .bands = 2, .rows = 2};
 
 Test(band_keys, hello_in_two_bands_of_two_is_the_golden_vector)
 {
@@ -17,7 +18,7 @@ Test(band_keys, hello_in_two_bands_of_two_is_the_golden_vector)
     bm_band_keys_scalar(hello, 2, 2, false, keys);
     cr_expect_arr_eq(keys, hello_keys, sizeof keys);
     memset(keys, 0, sizeof keys);
-    cr_assert_eq(bm_band_keys(hello, 1, 4, 2, 2, keys, NULL), BM_OK);
+    cr_assert_eq(bm_band_keys(hello, 1, &two_of_two, keys, NULL), BM_OK);
     cr_expect_arr_eq(keys, hello_keys, sizeof keys);
 }
 
@@ -40,9 +41,9 @@ Test(band_keys, keys_of_long_signatures_have_the_references_digests)
         uint32_t words[BM_PERMS_MAX];
         bm_scheme_affine32.sign(&params, hashes, 10, words);
         uint64_t keys[128];
-        cr_assert_eq(
-            bm_band_keys(words, 1, rows[row].perms, rows[row].bands, rows[row].rows, keys, NULL),
-            BM_OK);
+        const bm_band_plan plan = {
+            .perms = rows[row].perms, .bands = rows[row].bands, .rows = rows[row].rows};
+        cr_assert_eq(bm_band_keys(words, 1, &plan, keys, NULL), BM_OK);
         char hex[41];
         cr_expect_str_eq(sha1_hex(keys, rows[row].bands * sizeof *keys, hex), rows[row].sha1);
         bm_scheme_params_reset(&params);
@@ -67,7 +68,7 @@ Test(band_keys, documents_without_shingles_have_keys_of_all_one_bits)
     memcpy(words + 8, hello, sizeof hello);
     words[8] = words[9] = UINT32_MAX; /* only a whole row of ones is an empty document */
     uint64_t keys[6];
-    cr_assert_eq(bm_band_keys(words, 3, 4, 2, 2, keys, NULL), BM_OK);
+    cr_assert_eq(bm_band_keys(words, 3, &two_of_two, keys, NULL), BM_OK);
     cr_expect_eq(keys[0], hello_keys[0]);
     cr_expect_eq(keys[2], UINT64_MAX);
     cr_expect_eq(keys[3], UINT64_MAX);
@@ -85,12 +86,26 @@ Test(band_keys, plans_that_do_not_fit_are_refused_and_nothing_is_written)
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         uint64_t key = 99;
         bm_error err = {0};
-        cr_expect_eq(bm_band_keys(hello, 1, bad[i][0], bad[i][1], bad[i][2], &key, &err),
-                     BM_ERR_USAGE);
+        const bm_band_plan plan = {.perms = bad[i][0], .bands = bad[i][1], .rows = bad[i][2]};
+        cr_expect_eq(bm_band_keys(hello, 1, &plan, &key, &err), BM_ERR_USAGE);
         cr_expect_eq(key, 99);
         cr_expect_eq(err.status, BM_ERR_USAGE);
     }
     uint64_t key = 99;
-    cr_expect_eq(bm_band_keys(hello, 0, 4, 2, 2, &key, NULL), BM_OK, "no documents are no error");
+    cr_expect_eq(bm_band_keys(hello, 0, &two_of_two, &key, NULL), BM_OK,
+                 "no documents are no error");
     cr_expect_eq(key, 99);
+}
+
+Test(band_keys, pointers_that_are_null_are_refused_by_name)
+{
+    uint64_t key = 99;
+    bm_error err = {0};
+    cr_expect_eq(bm_band_keys(hello, 1, NULL, &key, &err), BM_ERR_USAGE);
+    cr_expect_str_eq(err.field, "plan");
+    cr_expect_eq(bm_band_keys(NULL, 1, &two_of_two, &key, &err), BM_ERR_USAGE);
+    cr_expect_str_eq(err.field, "words");
+    cr_expect_eq(bm_band_keys(hello, 1, &two_of_two, NULL, &err), BM_ERR_USAGE);
+    cr_expect_str_eq(err.field, "keys");
+    cr_expect_eq(bm_band_keys(hello, 1, NULL, &key, NULL), BM_ERR_USAGE);
 }

@@ -8,6 +8,7 @@
 #include "kernels/affine32.h"
 #include "kernels/oph.h"
 #include "sketch/oph_plan.h"
+#include "sketch/scheme.h"
 
 static bm_scheme_params draw(uint32_t bins, uint32_t seed)
 {

@@ -11,6 +11,19 @@ Test(scheme, schemes_are_found_by_their_names_only)
     cr_expect_null(bm_scheme_find(""));
 }
 
+Test(scheme, rows_are_walked_in_the_order_of_the_table_and_each_is_found_by_name_and_value)
+{
+    size_t n = 0;
+    for (const bm_scheme_ops *ops; (ops = bm_scheme_at(n)) != NULL; n++) {
+        cr_expect_eq(bm_scheme_find(ops->name), ops);
+        cr_expect_eq(bm_scheme_get(ops->scheme), ops);
+        cr_expect_gt(ops->test_perms[0], 0, "%s has numbers of words to test", ops->name);
+    }
+    cr_expect_eq(bm_scheme_at(0), &bm_scheme_affine32);
+    cr_expect_eq(n, 2);
+    cr_expect_null(bm_scheme_get((bm_scheme)4000));
+}
+
 Test(scheme, agreement_is_the_share_of_equal_words)
 {
     const uint32_t x[] = {1, 2, 3, 4, 5, 6, 7, 8}, y[] = {1, 0, 3, 0, 5, 0, 7, 9};

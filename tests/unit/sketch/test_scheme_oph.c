@@ -121,8 +121,8 @@ Test(scheme_oph, a_document_without_shingles_is_all_one_bits_and_no_other_has_su
     bm_scheme_oph.sign(&params, NULL, 0, words);
     for (size_t i = 0; i < 128; i++)
         cr_expect_eq(words[i], UINT32_MAX);
-    /* The x whose hash would be 2^32-1 but for the bound: invert the hash, each step a bijection.
-     */
+    /* The x whose hash would be 2^32-1 but for the bound: invert the hash, each step a
+     * bijection. */
     uint32_t inverse_a = 1, h = UINT32_MAX;
     for (int i = 0; i < 5; i++) /* Newton: doubles the bits that are right */
         inverse_a *= 2 - params.a[0] * inverse_a;

@@ -1,0 +1,210 @@
+/* signer_rate.c -- what do a second and further threads bring a bm_signer? Texts in memory to
+ * signatures by bm_signer_sign_texts, of the public library.
+ *
+ *   signer_rate [--repeats N] [--threads N] [--perms K] FILE     a document a line; a TSV's id is
+ *                                                               part of its text
+ *   prints one JSON object
+ *
+ * Each repeat signs the file with one thread, then with N (2), in calls of the whole file; which
+ * goes first alternates. A ratio is that of one repeat's two rates, so that what the machine does
+ * beside it falls on both. `cpu` is the processor time of all threads over the time on the clock: on
+ * a machine with nothing else to do it is the number of threads, and a repeat in which it is less
+ * than 97 % of that had to share its processors. `ratio_quiet` is the median over the repeats
+ * without these. `checksum` of the signatures is the same for both. Any error is one line on stderr
+ * and exit code 1. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include <bandmill/sketch.h>
+
+#define REPEATS_MAX 1000
+#define QUIET       0.97
+
+typedef struct figures {
+    double rate[2]; /* MB/s of one thread and of several */
+    double cpu[2];
+} figures;
+
+static void die(const char *what, const char *why)
+{
+    fprintf(stderr, "signer_rate: %s: %s\n", what, why);
+    exit(1);
+}
+
+static double seconds_on(clockid_t clock)
+{
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+static char *read_file(const char *path, size_t *len)
+{
+    FILE *file = fopen(path, "rb");
+    size_t cap = (size_t)1 << 20, n;
+    char *data = malloc(cap);
+    if (file == NULL || data == NULL)
+        die(path, strerror(errno));
+    for (*len = 0; (n = fread(data + *len, 1, cap - *len, file)) > 0;) {
+        *len += n;
+        if (*len == cap && (data = realloc(data, cap *= 2)) == NULL)
+            die(path, "out of memory");
+    }
+    fclose(file);
+    return data;
+}
+
+static bm_str *cut_lines(const char *data, size_t len, size_t *n)
+{
+    size_t cap = 1024;
+    bm_str *lines = malloc(cap * sizeof *lines);
+    *n = 0;
+    for (const char *p = data, *all = data + len; p < all && lines != NULL;) {
+        const char *end = memchr(p, '\n', (size_t)(all - p));
+        end = end != NULL ? end : all;
+        if (*n == cap)
+            lines = realloc(lines, (cap *= 2) * sizeof *lines);
+        if (lines != NULL)
+            lines[(*n)++] = (bm_str){p, (size_t)(end - p)};
+        p = end + 1;
+    }
+    if (lines == NULL)
+        die("lines", "out of memory");
+    return lines;
+}
+
+static bm_signer *open_signer(uint32_t threads, uint32_t perms)
+{
+    bm_signer_options options;
+    bm_signer *signer;
+    bm_error err;
+    bm_signer_options_init(&options);
+    options.sketch.perms = perms;
+    options.resources.threads = threads;
+    if (bm_signer_open(&options, &signer, &err) != BM_OK)
+        die("open", err.message);
+    return signer;
+}
+
+static double by_value(const double *values, size_t n, double share)
+{
+    double sorted[REPEATS_MAX];
+    for (size_t i = 0; i < n; i++) {
+        size_t at = i;
+        for (; at > 0 && sorted[at - 1] > values[i]; at--)
+            sorted[at] = sorted[at - 1];
+        sorted[at] = values[i];
+    }
+    return n == 0 ? 0 : sorted[(size_t)(share * (double)(n - 1) + .5)];
+}
+
+typedef struct contender {
+    bm_signer *signer;
+    double rate, cpu; /* of the last run */
+} contender;
+
+static void run(contender *c, const bm_str *texts, size_t n, const bm_signer_out *out)
+{
+    bm_error err;
+    size_t bytes = 0;
+    for (size_t i = 0; i < n; i++)
+        bytes += texts[i].len;
+    const double wall = seconds_on(CLOCK_MONOTONIC), busy = seconds_on(CLOCK_PROCESS_CPUTIME_ID);
+    if (bm_signer_sign_texts(c->signer, texts, n, out, &err) != BM_OK)
+        die("sign", err.message);
+    const double took = seconds_on(CLOCK_MONOTONIC) - wall;
+    c->cpu = (seconds_on(CLOCK_PROCESS_CPUTIME_ID) - busy) / took;
+    c->rate = (double)bytes / took * 1e-6;
+}
+
+static uint64_t checksum(const uint32_t *words, size_t n)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += words[i] * (2 * (uint64_t)i + 1);
+    return sum;
+}
+
+static void print(const figures *all, size_t n, uint32_t threads)
+{
+    double rates[2][REPEATS_MAX], ratios[REPEATS_MAX], quiet[REPEATS_MAX], cpu_ratios[REPEATS_MAX];
+    size_t n_quiet = 0;
+    for (size_t i = 0; i < n; i++) {
+        const figures *f = &all[i];
+        rates[0][i] = f->rate[0];
+        rates[1][i] = f->rate[1];
+        ratios[i] = f->rate[1] / f->rate[0];
+        cpu_ratios[i] = ratios[i] * f->cpu[0] / f->cpu[1];
+        if (f->cpu[0] >= QUIET && f->cpu[1] >= QUIET * threads)
+            quiet[n_quiet++] = ratios[i];
+    }
+    printf(
+        " \"rate_1\": {\"median\": %.1f, \"max\": %.1f}, \"rate_%u\": {\"median\": %.1f, \"max\": "
+        "%.1f},\n",
+        by_value(rates[0], n, .5), by_value(rates[0], n, 1), threads, by_value(rates[1], n, .5),
+        by_value(rates[1], n, 1));
+    printf(" \"ratio\": {\"median\": %.3f, \"min\": %.3f, \"max\": %.3f}, \"ratio_of_best_rates\": "
+           "%.3f,\n",
+           by_value(ratios, n, .5), by_value(ratios, n, 0), by_value(ratios, n, 1),
+           by_value(rates[1], n, 1) / by_value(rates[0], n, 1));
+    printf(" \"ratio_quiet\": {\"median\": %.3f, \"repeats\": %zu}, \"ratio_by_cpu_time\": %.3f}\n",
+           by_value(quiet, n_quiet, .5), n_quiet, by_value(cpu_ratios, n, .5));
+}
+
+int main(int argc, char **argv)
+{
+    static figures all[REPEATS_MAX];
+    size_t repeats = 15, len, n;
+    uint32_t threads = 2, perms = BM_PERMS_DEFAULT;
+    const char *path = NULL;
+    for (int i = 1; i < argc; i++) {
+        unsigned long value = i + 1 < argc ? strtoul(argv[i + 1], NULL, 10) : 0;
+        if (strcmp(argv[i], "--repeats") == 0 && value > 0 && value <= REPEATS_MAX)
+            repeats = value, i++;
+        else if (strcmp(argv[i], "--threads") == 0 && value > 1 && value <= BM_THREADS_MAX)
+            threads = (uint32_t)value, i++;
+        else if (strcmp(argv[i], "--perms") == 0 && value > 0 && value <= BM_PERMS_MAX)
+            perms = (uint32_t)value, i++;
+        else
+            path = argv[i];
+    }
+    if (path == NULL)
+        die("usage", "signer_rate [--repeats N] [--threads N] [--perms K] FILE");
+    char *data = read_file(path, &len);
+    bm_str *texts = cut_lines(data, len, &n);
+    uint32_t *words = calloc(n * perms + 1, sizeof *words);
+    if (words == NULL)
+        die("words", "out of memory");
+    const bm_signer_out out = {.struct_size = sizeof out, .words = words};
+    contender contenders[] = {{.signer = open_signer(1, perms)},
+                              {.signer = open_signer(threads, perms)}};
+    uint64_t sums[2];
+    for (int k = 0; k < 2; k++) { /* warm up */
+        run(&contenders[k], texts, n, &out);
+        sums[k] = checksum(words, n * perms);
+    }
+    if (sums[0] != sums[1])
+        die("checksum", "one thread and several sign otherwise");
+    for (size_t i = 0; i < 2 * repeats; i++) {
+        const size_t k = (i + i / 2) % 2;
+        run(&contenders[k], texts, n, &out);
+        all[i / 2].rate[k] = contenders[k].rate;
+        all[i / 2].cpu[k] = contenders[k].cpu;
+    }
+    printf(
+        "{\"documents\": %zu, \"bytes\": %zu, \"perms\": %u, \"threads\": %u, \"repeats\": %zu,\n "
+        "\"checksum\": \"%016" PRIx64 "\",\n",
+        n, len, perms, threads, repeats, sums[0]);
+    print(all, repeats, threads);
+    bm_signer_close(contenders[0].signer);
+    bm_signer_close(contenders[1].signer);
+    free(words);
+    free(texts);
+    free(data);
+    return 0;
+}

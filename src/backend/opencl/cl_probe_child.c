@@ -1,0 +1,72 @@
+/* cl_probe_child.c -- the other side of cl_probe.h, in the process of the trial run: read what is
+ * to be opened, open it and close it.
+ *
+ * Tests: tests/unit/opencl/test_cl_probe.c, tests/parity/test_probe_opencl.c */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/opencl/cl_backend.h"
+#include "backend/opencl/opencl_backend.h"
+#include "base/error.h"
+#include "sketch/scheme.h"
+
+/* What DEVICE says. */
+typedef struct request {
+    char spec[32], scheme[16];
+    bm_backend_cfg cfg;
+    bm_text_options text;
+    bm_device_settings settings;
+} request;
+
+/* The parts in brackets, from `p` to the end. */
+static bool read_rest(const char *p, request *out)
+{
+    uint32_t kind = 0;
+    int n = 0;
+    if (sscanf(p, "+%" SCNu32 ":%" SCNu32 "%n", &kind, &out->text.shingle_k, &n) == 2) {
+        if (kind > BM_SHINGLE_BYTE)
+            return false;
+        out->text.shingle = (bm_shingle_kind)kind;
+        out->cfg.text = &out->text;
+        p += n;
+    }
+    if (sscanf(p, "/%" SCNu64 "%n", &out->settings.buffer_limit_bytes, &n) == 1)
+        p += n;
+    if (*p == '=') {
+        out->settings.kernel_params = p + 1;
+        return true;
+    }
+    return *p == '\0';
+}
+
+static bool read_request(const char *device, request *out)
+{
+    int n = 0;
+    *out = (request){.cfg = {.device = out->spec, .settings = &out->settings}};
+    bm_sketch_options *sketch = &out->cfg.sketch;
+    if (sscanf(device, "%31[^@]@%15[^,],%" SCNu32 ",%" SCNu32 ",%" SCNu32 ",%" SCNu32 "%n",
+               out->spec, out->scheme, &sketch->perms, &out->cfg.bands, &out->cfg.rows,
+               &sketch->seed, &n) != 6)
+        return false;
+    const bm_scheme_ops *scheme = bm_scheme_find(out->scheme);
+    if (scheme == NULL)
+        return false;
+    sketch->scheme = scheme->scheme;
+    return read_rest(device + n, out);
+}
+
+bm_status bm_backend_opencl_try(const char *device, const char *cache_dir, bm_error *err)
+{
+    request what;
+    if (!read_request(device, &what))
+        return bm_fail(err, BM_ERR_USAGE,
+                       "%s: not opencl:P.D@SCHEME,PERMS,BANDS,ROWS,SEED[+KIND:K]", device);
+    what.cfg.cache_dir = cache_dir;
+    bm_backend *backend = NULL;
+    bm_status status =
+        bm_cl_backend_open(&what.cfg, &(bm_cl_open_options){.no_probe = true}, &backend, err);
+    bm_backend_close(backend);
+    return status;
+}

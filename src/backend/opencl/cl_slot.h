@@ -1,0 +1,58 @@
+/* cl_slot.h -- what a stream of batches holds, for those who fill it (cl_text.c), start its kernels
+ * (cl_launch.c) and bring results back (cl_stream.c).
+ *
+ * A ring of slots, each with an in-order queue and buffers of its own, so that one slot's copies
+ * run beside another's kernels. */
+#ifndef BM_BACKEND_OPENCL_CL_SLOT_H
+#define BM_BACKEND_OPENCL_CL_SLOT_H
+
+#include "backend/opencl/cl_buffer.h"
+#include "backend/opencl/cl_chunks.h"
+#include "backend/opencl/cl_program.h"
+
+#define BM_CL_DEPTH 3u /* batches under way */
+
+/* A batch on its way. */
+typedef struct bm_cl_slot {
+    bm_cl_queue queue;
+    bm_cl_buffer in, out;
+    bm_cl_plan plan;
+    bm_sign_task *task; /* NULL: free */
+    cl_event done;      /* of the last command */
+    bool want_keys;     /* keys are made on the device */
+    /* Of the task, where it is used as it is. */
+    bm_cl_zero_copy task_hashes, task_words, task_keys;
+    size_t words_at, read_begin, read_end; /* bytes into `out`; begin = end: nothing */
+    cl_event kernel;                       /* of bm_sign, for profiling */
+    bool text;                             /* the task is one of texts: */
+    bm_cl_scratch hashes, table;           /* made and used on the device */
+    bm_cl_buffer counts;                   /* a uint a document */
+} bm_cl_slot;
+
+typedef struct bm_cl_stream {
+    const bm_cl_api *api;
+    const bm_cl_device *device;
+    const bm_cl_program *program;
+    const bm_cl_shape *shape;
+    const bm_scheme_params *params; /* of the shape's scheme, with their plan */
+    cl_context context;
+    cl_mem coef;
+    bm_cl_cut cut;
+    size_t limit_bytes; /* of a buffer; halved when memory runs out */
+    bm_cl_slot slots[BM_CL_DEPTH];
+    uint32_t head, n_busy; /* the oldest busy slot, and how many are */
+    uint32_t *sliced;      /* words of a document that comes in slices */
+    uint64_t factor; /* odd, drawn at random: where hashes lie in the tables of text_count.cl */
+    double kernel_seconds;   /* by the device's clock, if `profile` */
+    bool profile, zero_copy; /* zero_copy: the task's memory is used as it is */
+} bm_cl_stream;
+
+/* Where the parts of a batch lie in its buffers (kernels/band_keys.cl, kernels/text_hash.cl). */
+typedef struct bm_cl_layout {
+    uint32_t docs_at, bases_at, starts_at;    /* of texts: quads into `in`; the text at 0 */
+    uint32_t offsets_at, chunks_at, split_at; /* quads into `in`; hashes or text, if there, at 0 */
+    uint32_t words_at;                        /* uints into `out`; keys, if there, at 0 */
+    size_t in_bytes, out_bytes;
+} bm_cl_layout;
+
+#endif

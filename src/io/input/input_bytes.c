@@ -1,0 +1,288 @@
+/* input_bytes.c -- from a file, a pipe or the spool to the bytes that the reader sees.
+ *
+ *     a file                      .-> digest
+ *     a pipe, its held head first --+-> decompressor, or nothing -> the caller
+ *     the spool of a pipe           '-> spool, when a pipe is read for the first time
+ *
+ * Bytes that are not compressed go straight into the caller's buffer.
+ * Tested by test_input_set.c and test_reader.c. */
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "io/input/input_bytes.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/wait_readable.h"
+#include "io/input/decompress.h"
+#include "io/input/input_set_probe.h"
+#include "io/input/input_set_state.h"
+
+#define STORED_BLOCK ((size_t)256 << 10)
+#define ADVISE_BYTES ((uint64_t)1 << 20) /* a smaller file is not worth the system call */
+
+struct bm_input_bytes {
+    XXH3_state_t hash; /* first: it needs 64-byte alignment */
+    bm_input_set *set;
+    bm_source *source;
+    bm_held *held;   /* NULL: a regular file */
+    int fd;          /* -1: none open */
+    bool close_fd;   /* fd is ours */
+    bool spooling;   /* what is read is copied to the spool */
+    size_t head_pos; /* bytes of the held head that were read again */
+    off_t spool_pos; /* where a second reader stands in the spool */
+    uint64_t stored; /* bytes as stored: of this source so far, */
+    uint64_t done;   /* of all sources before it */
+
+    bm_decompress *decompress[BM_COMPRESSIONS]; /* opened when first needed */
+    char *block;                                /* compressed bytes */
+    size_t block_pos, block_len;                /* bytes of it that were used; that are there */
+    bool block_end;                             /* there are no more compressed bytes */
+    char peek[BM_PROBE_BYTES];                  /* the first bytes that came out of them */
+    size_t peek_pos, peek_len;
+};
+
+bm_status bm_input_bytes_open(bm_input_set *set, bm_input_bytes **out, bm_error *err)
+{
+    bm_input_bytes *bytes = bm_alloc_aligned(1, sizeof *bytes);
+    if (bytes == NULL)
+        return bm_fail_nomem(err, sizeof *bytes);
+    memset(bytes, 0, sizeof *bytes);
+    bytes->set = set;
+    bytes->fd = -1;
+    *out = bytes;
+    return BM_OK;
+}
+
+static void leave(bm_input_bytes *bytes)
+{
+    if (bytes->fd >= 0 && bytes->close_fd)
+        close(bytes->fd);
+    bytes->fd = -1;
+}
+
+void bm_input_bytes_close(bm_input_bytes *bytes)
+{
+    if (bytes == NULL)
+        return;
+    leave(bytes);
+    for (size_t i = 0; i < BM_COMPRESSIONS; i++)
+        bm_decompress_close(bytes->decompress[i]);
+    bm_free(bytes->block);
+    bm_free(bytes);
+}
+
+uint64_t bm_input_bytes_stored(const bm_input_bytes *bytes)
+{
+    return bytes->done + bytes->stored;
+}
+
+/* Open a new file in `dir` that has no name any more. */
+static bm_status open_spool(const char *dir, int *fd, bm_error *err)
+{
+    *fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (*fd >= 0)
+        return BM_OK;
+    size_t cap = strlen(dir) + sizeof "/bandmill-stdin-XXXXXX";
+    char *path = bm_alloc(cap, 1);
+    if (path == NULL)
+        return bm_fail_nomem(err, cap);
+    snprintf(path, cap, "%s/bandmill-stdin-XXXXXX", dir);
+    *fd = mkostemp(path, O_CLOEXEC);
+    bm_status status = BM_OK;
+    if (*fd < 0)
+        status = bm_fail_errno(err, errno, dir, "cannot make a copy of the standard input here");
+    else
+        unlink(path);
+    bm_free(path);
+    return status;
+}
+
+static bm_status begin_held(bm_input_bytes *bytes, bm_error *err)
+{
+    bm_held *held = bytes->held;
+    bytes->fd = held->fd;
+    bytes->close_fd = false;
+    bytes->head_pos = 0;
+    bytes->spool_pos = 0;
+    if (held->spooled)
+        return BM_OK;
+    if (held->taken)
+        return bm_fail_at(err, BM_ERR_IO, bytes->source->name, 0,
+                          "this input can be read only once, and was");
+    held->taken = true;
+    bytes->spooling = bytes->set->spool_dir != NULL;
+    return bytes->spooling ? open_spool(bytes->set->spool_dir, &held->spool_fd, err) : BM_OK;
+}
+
+static bm_status begin_file(bm_input_bytes *bytes, bm_error *err)
+{
+    bytes->fd = open(bytes->source->path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    bytes->close_fd = true;
+    if (bytes->fd < 0)
+        return bm_fail_errno(err, errno, bytes->source->name, "cannot open");
+    if (bytes->source->size >= ADVISE_BYTES)
+        (void)posix_fadvise(bytes->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+    return BM_OK;
+}
+
+static bm_status write_spool(bm_input_bytes *bytes, const char *data, size_t len, bm_error *err)
+{
+    while (len > 0) {
+        ssize_t n = write(bytes->held->spool_fd, data, len);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return bm_fail_errno(err, errno, bytes->set->spool_dir,
+                                 "cannot write the copy of the standard input");
+        data += n;
+        len -= (size_t)n;
+    }
+    return BM_OK;
+}
+
+/* The source has been read to its end: note its digest, or, if it was read before, compare it. */
+static bm_status finish(bm_input_bytes *bytes, bm_error *err)
+{
+    bm_source *source = bytes->source;
+    XXH128_hash_t sum = XXH3_128bits_digest(&bytes->hash);
+    bm_hash128 digest = {.lo = sum.low64, .hi = sum.high64};
+    bool first = source->digest.lo == 0 && source->digest.hi == 0;
+    leave(bytes);
+    if (bytes->held != NULL && bytes->spooling)
+        bytes->held->spooled = true;
+    bytes->spooling = false;
+    if (!first && (digest.lo != source->digest.lo || digest.hi != source->digest.hi ||
+                   bytes->stored != source->bytes_read))
+        return bm_fail_at(err, BM_ERR_INPUT, source->name, 0,
+                          "the file changed while the job read it");
+    source->digest = digest;
+    source->bytes_read = bytes->stored;
+    return BM_OK;
+}
+
+/* Bytes as stored; *got 0 at the end. */
+static bm_status read_stored(bm_input_bytes *bytes, char *out, size_t cap, size_t *got,
+                             bm_error *err)
+{
+    bm_held *held = bytes->held;
+    *got = 0;
+    if (bytes->fd < 0)
+        return BM_OK;
+    if (held != NULL && !held->spooled && bytes->head_pos < held->head.len) {
+        size_t left = held->head.len - bytes->head_pos;
+        *got = left < cap ? left : cap;
+        memcpy(out, held->head.bytes + bytes->head_pos, *got);
+        bytes->head_pos += *got;
+    } else {
+        ssize_t n;
+        bm_status status = held != NULL && !held->spooled
+                               ? bm_wait_readable(bytes->set->callbacks, bytes->fd, err)
+                               : BM_OK;
+        if (status != BM_OK)
+            return status;
+        do
+            n = held != NULL && held->spooled ? pread(held->spool_fd, out, cap, bytes->spool_pos)
+                                              : read(bytes->fd, out, cap);
+        while (n < 0 && errno == EINTR);
+        if (n < 0)
+            return bm_fail_errno(err, errno, bytes->source->name, "cannot read");
+        *got = (size_t)n;
+        bytes->spool_pos += n;
+    }
+    if (*got == 0)
+        return finish(bytes, err);
+    bytes->stored += *got;
+    XXH3_128bits_update(&bytes->hash, out, *got);
+    return bytes->spooling ? write_spool(bytes, out, *got, err) : BM_OK;
+}
+
+static bm_status read_decompressed(bm_input_bytes *bytes, char *out, size_t cap, size_t *got,
+                                   bm_error *err)
+{
+    bm_decompress *d = bytes->decompress[bytes->source->compression];
+    *got = 0;
+    for (;;) {
+        bm_decompress_step step = {.in = {.data = bytes->block, .len = bytes->block_len},
+                                   .used = bytes->block_pos,
+                                   .out = out,
+                                   .out_cap = cap};
+        bm_status status = bm_decompress_run(d, &step, err);
+        bytes->block_pos = step.used;
+        *got = step.n_out;
+        if (status != BM_OK || *got > 0)
+            return status;
+        if (bytes->block_end)
+            return bm_decompress_end(d, err);
+        bytes->block_pos = 0;
+        status = read_stored(bytes, bytes->block, STORED_BLOCK, &bytes->block_len, err);
+        if (status != BM_OK)
+            return status;
+        bytes->block_end = bytes->block_len == 0;
+    }
+}
+
+/* A compressed tar or Parquet file is refused like a plain one: look at what comes out first. */
+static bm_status begin_decompressed(bm_input_bytes *bytes, bm_error *err)
+{
+    bm_compression kind = bytes->source->compression;
+    bm_status status = BM_OK;
+    if (bytes->decompress[kind] == NULL)
+        status = bm_decompress_open(kind, &bytes->decompress[kind], err);
+    if (status == BM_OK && bytes->block == NULL &&
+        (bytes->block = bm_alloc(STORED_BLOCK, 1)) == NULL)
+        status = bm_fail_nomem(err, STORED_BLOCK);
+    if (status == BM_OK)
+        status = bm_decompress_begin(bytes->decompress[kind], bytes->source->name, err);
+    bytes->block_pos = bytes->block_len = 0;
+    bytes->block_end = false;
+    size_t got = 1;
+    while (status == BM_OK && got > 0 && bytes->peek_len < sizeof bytes->peek) {
+        status = read_decompressed(bytes, bytes->peek + bytes->peek_len,
+                                   sizeof bytes->peek - bytes->peek_len, &got, err);
+        bytes->peek_len += status == BM_OK ? got : 0;
+    }
+    if (status == BM_OK)
+        status = bm_probe_refused(bytes->source->name, bytes->peek, bytes->peek_len, err);
+    return status;
+}
+
+bm_status bm_input_bytes_begin(bm_input_bytes *bytes, size_t source, bm_error *err)
+{
+    leave(bytes);
+    bytes->done += bytes->stored;
+    bytes->stored = 0;
+    bytes->source = bm_input_set_source(bytes->set, source);
+    bytes->held = bm_input_set_held(bytes->set, source);
+    bytes->spooling = false;
+    bytes->peek_pos = bytes->peek_len = 0;
+    XXH3_128bits_reset(&bytes->hash);
+    bm_status status = bytes->held != NULL ? begin_held(bytes, err) : begin_file(bytes, err);
+    if (status == BM_OK && bytes->source->compression != BM_COMPRESSION_NONE)
+        status = begin_decompressed(bytes, err);
+    if (status != BM_OK)
+        leave(bytes);
+    return status;
+}
+
+bm_status bm_input_bytes_read(bm_input_bytes *bytes, char *out, size_t cap, size_t *got,
+                              bm_error *err)
+{
+    if (bytes->source->compression == BM_COMPRESSION_NONE)
+        return read_stored(bytes, out, cap, got, err);
+    if (bytes->peek_pos < bytes->peek_len) {
+        size_t left = bytes->peek_len - bytes->peek_pos;
+        *got = left < cap ? left : cap;
+        memcpy(out, bytes->peek + bytes->peek_pos, *got);
+        bytes->peek_pos += *got;
+        return BM_OK;
+    }
+    return read_decompressed(bytes, out, cap, got, err);
+}

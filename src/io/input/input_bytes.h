@@ -1,0 +1,25 @@
+/* input_bytes.h -- the bytes of the inputs, one source after another: read, digested, decompressed.
+ *
+ * The digest (XXH3, 128 bits) is of the bytes as stored. When a source is read a second time and
+ * its digest or length differs from the first time, the read fails: its file changed under the job.
+ */
+#ifndef BM_IO_INPUT_INPUT_BYTES_H
+#define BM_IO_INPUT_INPUT_BYTES_H
+
+#include "io/input/input_set.h"
+
+typedef struct bm_input_bytes bm_input_bytes;
+
+bm_status bm_input_bytes_open(bm_input_set *set, bm_input_bytes **out, bm_error *err);
+void bm_input_bytes_close(bm_input_bytes *bytes); /* NULL is fine */
+
+/* Go to a source. BM_ERR_IO: it cannot be opened, or can be read only once and was. */
+bm_status bm_input_bytes_begin(bm_input_bytes *bytes, size_t source, bm_error *err);
+/* Read 1 … cap bytes; *got 0 at the end, when the source's digest and bytes_read are set and its
+ * file is closed. */
+bm_status bm_input_bytes_read(bm_input_bytes *bytes, char *out, size_t cap, size_t *got,
+                              bm_error *err);
+/* Bytes as stored, of all sources so far. */
+uint64_t bm_input_bytes_stored(const bm_input_bytes *bytes);
+
+#endif

@@ -1,0 +1,92 @@
+/* input_set_open.c -- expand the paths, settle one format, look at the first bytes.
+ * Tested by test_input_set.c. */
+#include "io/input/input_set_open.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "io/input/input_set_paths.h"
+#include "io/input/input_set_probe.h"
+#include "io/input/input_set_state.h"
+#include "io/input/record_formats.h"
+
+static bm_format format_of_source(const bm_source *source)
+{
+    if (strcmp(source->path, "-") == 0)
+        return BM_FORMAT_JSONL;
+    size_t len = strlen(source->name);
+    (void)bm_compression_of_name(source->name, &len);
+    return bm_format_of_name(source->name, len);
+}
+
+static bm_status settle_format(bm_input_set *set, bm_error *err)
+{
+    set->format = set->options.format;
+    if (set->format != BM_FORMAT_AUTO)
+        return BM_OK;
+    bm_format first = format_of_source(&set->sources[0]);
+    for (size_t i = 1; i < set->n_sources; i++) {
+        bm_format other = format_of_source(&set->sources[i]);
+        if (other != first)
+            return bm_fail(err, BM_ERR_USAGE,
+                           "inputs differ in format: %.300s is %s, %.300s is %s (one --format for "
+                           "all)",
+                           set->sources[0].name, bm_format_name(first), set->sources[i].name,
+                           bm_format_name(other));
+    }
+    set->format = first;
+    return BM_OK;
+}
+
+static bm_status fill_set(bm_input_set *set, bm_error *err)
+{
+    if (set->options.n_paths == 0 && set->options.files_from == NULL)
+        return bm_fail(err, BM_ERR_USAGE, "no input (files, directories, or - for stdin)");
+    bm_status status = bm_input_set_expand(set, err);
+    if (status != BM_OK)
+        return status;
+    if (set->n_sources == 0) {
+        const char *where =
+            set->options.n_paths > 0 ? set->options.paths[0] : set->options.files_from;
+        return bm_fail_at(err, BM_ERR_INPUT, where, 0,
+                          "no files there (%llu names that begin with . or _ were left out)",
+                          (unsigned long long)set->n_hidden);
+    }
+    status = settle_format(set, err);
+    if (status == BM_OK)
+        status = bm_fields_init(&set->options, set->format, &set->fields, err);
+    /* What holds no records, arrays of hashes, is looked at by its own reader. */
+    if (status == BM_OK && bm_record_format_of(set->format) != NULL)
+        status = bm_input_set_probe(set, err);
+    return status;
+}
+
+bm_status bm_input_set_open(const bm_input_options *options, const char *spool_dir,
+                            bm_input_set **out, bm_error *err)
+{
+    return bm_input_set_open_watched(options, spool_dir, NULL, out, err);
+}
+
+bm_status bm_input_set_open_watched(const bm_input_options *options, const char *spool_dir,
+                                    const bm_callbacks *callbacks, bm_input_set **out,
+                                    bm_error *err)
+{
+    bm_input_set *set = bm_alloc_zero(1, sizeof *set);
+    if (set == NULL)
+        return bm_fail_nomem(err, sizeof *set);
+    set->options = *options;
+    set->callbacks = callbacks;
+    if (set->options.max_doc_bytes == 0)
+        set->options.max_doc_bytes = UINT64_MAX;
+    bm_status status = BM_OK;
+    if (spool_dir != NULL && (set->spool_dir = bm_strdup(spool_dir)) == NULL)
+        status = bm_fail_nomem(err, strlen(spool_dir));
+    if (status == BM_OK)
+        status = fill_set(set, err);
+    if (status == BM_OK)
+        *out = set;
+    else
+        bm_input_set_close(set);
+    return status;
+}

@@ -1,0 +1,48 @@
+/* input_set_state.h -- the inputs of a job as the files of this room see them: those that fill the
+ * set (input_set_paths, input_set_probe, input_set_open) and those that read from it.
+ *
+ * A source that can be read only once (standard input, a pipe) is *held*: its descriptor stays open
+ * from the first look at its bytes, and those bytes are kept for the reader. With a spool directory
+ * the first reader copies what it reads to an unlinked file, from which later readers read. */
+#ifndef BM_IO_INPUT_INPUT_SET_STATE_H
+#define BM_IO_INPUT_INPUT_SET_STATE_H
+
+#include <bandmill/job.h>
+
+#include "io/input/input_source.h"
+#include "io/input/record_fields.h"
+
+#define BM_PROBE_BYTES 512u /* enough for the mark of tar, at 257 */
+
+/* The first bytes of a source. */
+typedef struct bm_head {
+    char bytes[BM_PROBE_BYTES];
+    size_t len;
+} bm_head;
+
+typedef struct bm_held {
+    size_t source;
+    int fd;
+    int spool_fd; /* -1: none */
+    bm_head head;
+    bool taken;   /* a reader has begun to read it */
+    bool spooled; /* all of it is in the spool */
+} bm_held;
+
+struct bm_input_set {
+    bm_input_options options;
+    bm_format format;
+    bm_fields fields;
+    bm_source *sources; /* path and name are owned here, and the same string */
+    size_t n_sources, cap_sources;
+    bm_held *held;
+    size_t n_held, cap_held;
+    uint64_t total_bytes;
+    uint64_t n_hidden; /* names left out because they begin with . or _ */
+    bool unknown_size; /* there is standard input or a pipe */
+    bool stdin_taken;  /* standard input was named */
+    char *spool_dir;
+    const bm_callbacks *callbacks; /* NULL: nobody asks to stop */
+};
+
+#endif

@@ -1,0 +1,19 @@
+/* input_source.h -- one file of the inputs, or standard input. */
+#ifndef BM_IO_INPUT_INPUT_SOURCE_H
+#define BM_IO_INPUT_INPUT_SOURCE_H
+
+#include <stdint.h>
+
+#include "io/input/compression.h"
+#include "model/shingle_batch.h" /* bm_hash128 */
+
+typedef struct bm_source {
+    const char *path; /* to open; "-" for standard input */
+    const char *name; /* as given or found: what ids and messages show */
+    bm_compression compression;
+    uint64_t size;       /* of the file in bytes; 0 for standard input and pipes */
+    bm_hash128 digest;   /* XXH3 128 of the bytes as stored; zeros until all of them were read */
+    uint64_t bytes_read; /* as stored, likewise */
+} bm_source;
+
+#endif

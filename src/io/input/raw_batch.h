@@ -1,0 +1,36 @@
+/* raw_batch.h -- what the reader hands to a parser: whole records, cut but not parsed.
+ *
+ *     data     [piece of file 0][piece of file 1][piece of file 2]  zeros
+ *     pieces   begin, end, first line of each */
+#ifndef BM_IO_INPUT_RAW_BATCH_H
+#define BM_IO_INPUT_RAW_BATCH_H
+
+#include <bandmill/types.h>
+
+#include "io/json/json_simd.h"
+
+#define BM_READ_PADDING BM_JSON_PADDING /* zero bytes that may be read behind a raw batch's data */
+
+typedef struct bm_raw_piece {
+    uint32_t file;       /* index into the input set */
+    uint64_t first_line; /* of the piece in its file, 1 is the first */
+    size_t begin, end;   /* in bm_raw_batch.data; whole records */
+    /* The piece is the first, the last of its file. A file without records has one empty piece; a
+     * last piece may be empty. */
+    bool file_begin, file_end;
+    bool cut; /* one record, longer than max_doc_bytes, of which only the first bytes are here */
+    size_t columns; /* index into bm_raw_batch.columns (tsv, csv) */
+} bm_raw_piece;
+
+typedef struct bm_raw_batch {
+    uint64_t sequence; /* 0, 1, 2 … in reading order */
+    char *data;        /* len bytes, then BM_READ_PADDING zero bytes */
+    size_t len, cap;
+    bm_raw_piece *pieces;
+    size_t n_pieces, cap_pieces;
+    uint64_t bytes_read; /* as stored, so far, for progress */
+    uint32_t *columns;   /* of each file: the id's, then one a text field (record_fields.h) */
+    size_t n_columns, cap_columns;
+} bm_raw_batch;
+
+#endif

@@ -1,0 +1,32 @@
+/* record.h -- one record of the inputs, as it is handed to whoever reads them.
+ *
+ * A record is a line, a row, a file; read in full it is a document with an id and a text (or, from
+ * arrays of hashes, with its shingle hashes), or it is bad. */
+#ifndef BM_IO_INPUT_RECORD_H
+#define BM_IO_INPUT_RECORD_H
+
+#include <bandmill/status.h>
+#include <bandmill/types.h>
+
+/* Every pointer is valid during the callback only. */
+typedef struct bm_record {
+    uint32_t file;
+    uint64_t line;          /* where the record begins, from 1; of a table its row */
+    bm_str raw;             /* its bytes as read, with its line ending if it has one (of a record
+                            longer than max_doc_bytes its first bytes only); data NULL where the
+                            source has no such bytes */
+    bool is_header;         /* a header row (split only; never given in full parsing) */
+    bool bad;               /* a bad record: only file, line, raw and reason are set */
+    const char *reason;     /* "what is wrong (what was expected)" */
+    bm_str id;              /* valid UTF-8, unescaped; FILE:LINE where it has none of its own */
+    bm_str text;            /* valid UTF-8 */
+    uint64_t text_bytes;    /* of the text as read (JSON: after unescaping), before repair */
+    uint64_t n_invalid;     /* U+FFFD written in place of invalid bytes */
+    const uint64_t *hashes; /* instead of a text, from sources without texts: its shingle hashes, */
+    size_t n_hashes;        /* in order, with repeats */
+} bm_record;
+
+/* Anything but BM_OK stops the parser, which returns it. */
+typedef bm_status (*bm_record_fn)(void *ctx, const bm_record *record, bm_error *err);
+
+#endif

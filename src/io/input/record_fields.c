@@ -1,0 +1,159 @@
+/* record_fields.c -- field names and numbers become columns. Tested by test_parser.c. */
+#include "io/input/record_fields.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "io/input/parse_row.h"
+
+static const char *const default_text[] = {"text"};
+
+/* Is it the number of a column, of any size: nothing but digits? */
+static bool is_number(const char *name)
+{
+    return name[0] != '\0' && name[strspn(name, "0123456789")] == '\0';
+}
+
+/* The column, from 0, that a number from 1 names; BM_NO_COLUMN for 0 and for more than any table
+ * has. */
+static uint32_t column_of_number(const char *name)
+{
+    uint64_t value = 0;
+    for (const char *p = name; *p != '\0'; p++) {
+        value = value * 10 + (uint64_t)(*p - '0');
+        if (value > BM_NO_COLUMN)
+            return BM_NO_COLUMN;
+    }
+    return value == 0 ? BM_NO_COLUMN : (uint32_t)(value - 1);
+}
+
+static bool all_given_are_numbers(const bm_input_options *options, const bm_fields *fields)
+{
+    if (options->n_text_fields == 0 && !fields->id_given)
+        return false;
+    for (size_t i = 0; i < options->n_text_fields; i++)
+        if (!is_number(options->text_fields[i]))
+            return false;
+    return !fields->id_given || is_number(fields->id);
+}
+
+/* Every field of a table without header must be a number from 1. `whose` is said behind the name of
+ * the field. */
+static bm_status check_number(const char *field, const char *whose, bm_error *err)
+{
+    if (!is_number(field))
+        return bm_fail(err, BM_ERR_USAGE,
+                       "field '%s'%s is a name, but the input has no header (a number from 1, or "
+                       "--header yes)",
+                       field, whose);
+    if (column_of_number(field) == BM_NO_COLUMN)
+        return bm_fail(err, BM_ERR_USAGE, "field '%s' is no column (a number from 1)", field);
+    return BM_OK;
+}
+
+bm_status bm_fields_init(const bm_input_options *options, bm_format format, bm_fields *out,
+                         bm_error *err)
+{
+    bm_fields fields = {.text = options->text_fields, .n_text = options->n_text_fields};
+    bool text_given = options->text_fields != NULL && options->n_text_fields > 0;
+    if (!text_given) {
+        fields.text = default_text;
+        fields.n_text = 1;
+    }
+    fields.id = "id";
+    if (options->id_field != NULL) {
+        fields.id = strcmp(options->id_field, "none") == 0 ? NULL : options->id_field;
+        fields.id_given = fields.id != NULL;
+    }
+    if (format == BM_FORMAT_TSV || format == BM_FORMAT_CSV) {
+        fields.header = options->header != BM_HEADER_BY_FIELDS
+                            ? options->header == BM_HEADER_YES
+                            : !all_given_are_numbers(options, &fields);
+        bm_status status = BM_OK;
+        for (size_t i = 0; i < fields.n_text && status == BM_OK && !fields.header; i++)
+            status = check_number(fields.text[i], text_given ? "" : " (the default)", err);
+        if (status == BM_OK && !fields.header && fields.id_given)
+            status = check_number(fields.id, "", err);
+        if (status != BM_OK)
+            return status;
+    }
+    *out = fields;
+    return BM_OK;
+}
+
+void bm_fields_from_numbers(const bm_fields *fields, uint32_t *columns)
+{
+    columns[0] = fields->id_given ? column_of_number(fields->id) : BM_NO_COLUMN;
+    for (size_t i = 0; i < fields->n_text; i++)
+        columns[1 + i] = column_of_number(fields->text[i]);
+}
+
+/* The column named `field`; BM_NO_COLUMN: none. *n_columns: how many the row has. */
+static bm_status find_name(const bm_header_row *header, const char *field, uint32_t *column,
+                           uint32_t *n_columns, bm_error *err)
+{
+    bm_row row = bm_row_begin(header->row, header->quoted);
+    bm_cell cell;
+    bm_buf plain = {0};
+    bm_status status = BM_OK;
+    size_t len = strlen(field);
+    *column = BM_NO_COLUMN;
+    *n_columns = 0;
+    while (status == BM_OK && bm_row_next(&row, &cell)) {
+        bm_str name = cell.value;
+        if (cell.doubled)
+            status = bm_cell_plain(&cell, &plain, &name, err);
+        if (status == BM_OK && name.len == len && memcmp(name.data, field, len) == 0) {
+            if (*column != BM_NO_COLUMN)
+                status = bm_fail_at(
+                    err, BM_ERR_INPUT, header->file, 1,
+                    "column '%s' stands twice in the header (name it by its number)", field);
+            *column = *n_columns;
+        }
+        ++*n_columns;
+    }
+    if (status == BM_OK && row.broken != NULL)
+        status = bm_fail_at(err, BM_ERR_INPUT, header->file, 1, "broken header: %s", row.broken);
+    bm_buf_reset(&plain);
+    return status;
+}
+
+/* The column of a field: by its name, else by its number; BM_NO_COLUMN: neither. */
+static bm_status find_column(const bm_header_row *header, const char *field, uint32_t *column,
+                             uint32_t *n_columns, bm_error *err)
+{
+    bm_status status = find_name(header, field, column, n_columns, err);
+    if (status == BM_OK && *column == BM_NO_COLUMN && is_number(field) &&
+        column_of_number(field) < *n_columns)
+        *column = column_of_number(field);
+    return status;
+}
+
+/* The same, where the field has to be there. */
+static bm_status need_column(const bm_header_row *header, const char *field, uint32_t *column,
+                             bm_error *err)
+{
+    uint32_t n_columns;
+    bm_status status = find_column(header, field, column, &n_columns, err);
+    if (status == BM_OK && *column == BM_NO_COLUMN)
+        status = bm_fail_at(err, BM_ERR_INPUT, header->file, 1,
+                            "no field '%s' in the header (the name of one of its %u columns, or a "
+                            "number from 1)",
+                            field, n_columns);
+    return status;
+}
+
+bm_status bm_fields_from_header(const bm_fields *fields, const bm_header_row *header,
+                                uint32_t *columns, bm_error *err)
+{
+    uint32_t n_columns;
+    columns[0] = BM_NO_COLUMN;
+    bm_status status = BM_OK;
+    for (size_t i = 0; i < fields->n_text && status == BM_OK; i++)
+        status = need_column(header, fields->text[i], &columns[1 + i], err);
+    if (status != BM_OK || fields->id == NULL)
+        return status;
+    return fields->id_given ? need_column(header, fields->id, &columns[0], err)
+                            : find_column(header, fields->id, &columns[0], &n_columns, err);
+}

@@ -1,0 +1,81 @@
+/* record_format.h -- what a format of records is: where a record ends, and how its bytes become a
+ * document. record_formats.c has a row for each.
+ *
+ * `record_end` serves the reader (which cuts) and the parser alike, so both see the same records.
+ * It can stop and go on at any byte: `scan` carries what it knows of the record that has begun.
+ * `parse` turns the bytes of one record into id and text. */
+#ifndef BM_IO_INPUT_RECORD_FORMAT_H
+#define BM_IO_INPUT_RECORD_FORMAT_H
+
+#include <bandmill/job.h>
+
+#include "io/input/record.h"
+
+struct bm_parser;
+
+typedef struct bm_scan {
+    unsigned state;
+} bm_scan; /* {0}: at the beginning of a record */
+
+#define BM_SCAN_MORE SIZE_MAX
+
+/* Bytes data[from … to-1] follow those seen before. Returns the offset just behind the record's
+ * line ending (and scan is {0} again), or BM_SCAN_MORE: the record does not end here. */
+typedef size_t (*bm_record_end_fn)(bm_scan *scan, const char *data, size_t from, size_t to);
+
+/* `content` is the record without its line ending and BOM. Sets id, text, text_bytes, n_invalid of
+ * `record`, or bad and reason. Fails only for want of memory. */
+typedef bm_status (*bm_parse_fn)(struct bm_parser *parser, bm_str content, bm_record *record,
+                                 bm_error *err);
+
+typedef struct bm_record_format {
+    bm_format format;
+    const char *name;       /* what --format takes */
+    const char *endings[3]; /* of the names that mean this format */
+    bool newline_ends;      /* every newline ends a record */
+    bool whole_file;        /* a record is a file, an empty file too */
+    bool table;             /* rows of fields, perhaps with a header */
+    bool quoted;            /* of them: fields may stand in quotes (RFC 4180) */
+    bool skip_blank;        /* a line of nothing but JSON white space is no record */
+    bool json;              /* a record is a JSON object */
+    bm_record_end_fn record_end;
+    bm_parse_fn parse;
+} bm_record_format;
+
+size_t bm_line_end(bm_scan *scan, const char *data, size_t from, size_t to);
+size_t bm_csv_end(bm_scan *scan, const char *data, size_t from, size_t to);
+size_t bm_file_end(bm_scan *scan, const char *data, size_t from, size_t to);
+bm_status bm_parse_jsonl(struct bm_parser *parser, bm_str content, bm_record *record,
+                         bm_error *err);
+bm_status bm_parse_table(struct bm_parser *parser, bm_str content, bm_record *record,
+                         bm_error *err);
+bm_status bm_parse_line(struct bm_parser *parser, bm_str content, bm_record *record, bm_error *err);
+bm_status bm_parse_file(struct bm_parser *parser, bm_str content, bm_record *record, bm_error *err);
+
+/* Bytes of a byte order mark at data[0]: 0 or 3. */
+static inline size_t bm_bom_bytes(const char *data, size_t len)
+{
+    return len >= 3 && (unsigned char)data[0] == 0xEF && (unsigned char)data[1] == 0xBB &&
+                   (unsigned char)data[2] == 0xBF
+               ? 3
+               : 0;
+}
+
+/* `row` without "\n" or "\r\n" at its end. */
+static inline bm_str bm_without_line_end(bm_str row)
+{
+    if (row.len > 0 && row.data[row.len - 1] == '\n') {
+        row.len--;
+        if (row.len > 0 && row.data[row.len - 1] == '\r')
+            row.len--;
+    }
+    return row;
+}
+
+/* A record longer than max_doc_bytes is known by its first bytes: so many, wherever it was cut. */
+static inline size_t bm_too_long_prefix(uint64_t max_doc_bytes)
+{
+    return max_doc_bytes < 255 ? (size_t)max_doc_bytes + 1 : 256;
+}
+
+#endif

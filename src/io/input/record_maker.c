@@ -1,0 +1,96 @@
+/* record_maker.c -- see the header. "FILE:" is made once a file; the line is written behind it.
+ * Tested by test_parser.c. */
+#include "io/input/record_maker.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/utf8.h"
+
+#define LINE_DIGITS 20u
+
+void bm_record_maker_reset(bm_record_maker *maker)
+{
+    bm_buf_reset(&maker->place);
+    maker->place_name = NULL;
+}
+
+void bm_record_bad(bm_record_maker *maker, bm_record *record, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(maker->reason, sizeof maker->reason, format, args);
+    va_end(args);
+    record->bad = true;
+    record->reason = maker->reason;
+}
+
+/* "FILE:" of the current file; invalid bytes of a name become U+FFFD. */
+static bm_status set_place(bm_record_maker *maker, bm_error *err)
+{
+    if (maker->place_name == maker->file_name)
+        return BM_OK;
+    const char *name = maker->file_name;
+    uint64_t n = 0;
+    maker->place.len = 0;
+    maker->place_name = NULL;
+    bm_status status = bm_utf8_repair(name, strlen(name), &maker->place, &n, err);
+    if (status == BM_OK)
+        status = bm_buf_add(&maker->place, ":", 1, err);
+    if (status == BM_OK)
+        status = bm_buf_reserve(&maker->place, LINE_DIGITS, err);
+    if (status != BM_OK)
+        return status;
+    maker->place_len = maker->place.len;
+    maker->place_name = name;
+    return BM_OK;
+}
+
+bm_status bm_record_place_id(bm_record_maker *maker, bm_record *record, bm_error *err)
+{
+    bm_status status = set_place(maker, err);
+    if (status != BM_OK)
+        return status;
+    char digits[LINE_DIGITS];
+    size_t n = 0;
+    for (uint64_t line = record->line; line > 0 || n == 0; line /= 10)
+        digits[LINE_DIGITS - ++n] = (char)('0' + line % 10);
+    memcpy(maker->place.data + maker->place_len, digits + LINE_DIGITS - n, n);
+    record->id = (bm_str){.data = maker->place.data, .len = maker->place_len + n};
+    return BM_OK;
+}
+
+bm_status bm_record_file_id(bm_record_maker *maker, bm_record *record, bm_error *err)
+{
+    bm_status status = set_place(maker, err);
+    if (status == BM_OK)
+        record->id = (bm_str){.data = maker->place.data, .len = maker->place_len - 1};
+    return status;
+}
+
+bool bm_record_count_invalid(bm_record_maker *maker, bm_record *record, uint64_t n,
+                             const char *what)
+{
+    record->n_invalid += n;
+    if (n > 0 && maker->invalid_is_error)
+        bm_record_bad(maker, record, "invalid UTF-8 in the %.64s, %llu times (--invalid-utf8)",
+                      what, (unsigned long long)n);
+    return !record->bad;
+}
+
+bm_status bm_record_make_valid(bm_record_maker *maker, bm_record *record,
+                               const bm_utf8_value *field, bm_error *err)
+{
+    bm_str bytes = *field->value;
+    if (maker->all_valid || bm_utf8_valid_prefix(bytes.data, bytes.len) == bytes.len)
+        return BM_OK;
+    uint64_t n = 0;
+    field->buf->len = 0;
+    bm_status status = bm_utf8_repair(bytes.data, bytes.len, field->buf, &n, err);
+    if (status != BM_OK)
+        return status;
+    *field->value = (bm_str){.data = field->buf->data, .len = field->buf->len};
+    bm_record_count_invalid(maker, record, n, field->what);
+    return BM_OK;
+}

@@ -1,0 +1,374 @@
+/* source_columns.c -- streams of Arrow arrays as batches of rows.
+ *
+ *     stream  ->  chunk (an array and its columns)  ->  batch: rows first … first + n - 1 of it
+ *
+ * A chunk is as large as whoever made the table liked, so batches are runs of its rows. It is
+ * shared by them and by the source, and counted. */
+#include "io/input/source_columns.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "io/input/input_set_state.h"
+#include "io/input/record_maker.h"
+#include "io/input/table_stream.h"
+
+typedef struct columns {
+    bm_batch_source base;
+    const bm_column_provider *provider; /* NULL: one stream, in memory */
+    bm_fields fields;
+    uint64_t max_doc_bytes;
+    bool invalid_is_error;
+    bm_batch_limits limits;
+    struct ArrowArrayStream in_memory; /* until it is begun; provider NULL */
+    bm_table_stream stream;
+    bool inside; /* the stream is open */
+    size_t file; /* of the stream, or the next to open */
+    bool begun;
+    bm_table_chunk *chunk; /* NULL: ask the stream */
+    size_t row;            /* the next of the chunk */
+    uint64_t line;         /* its number in its file, from 1 */
+    uint64_t bytes_read;
+} columns;
+
+typedef struct columns_batch {
+    bm_source_batch base;
+    bm_table_chunk *chunk;
+    size_t first, n;
+    uint32_t file;
+    uint64_t first_line;
+} columns_batch;
+
+typedef struct columns_parser {
+    bm_batch_parser base;
+    const columns *source;
+    bm_record_maker maker;
+    bm_buf joined, repaired, repaired_id;
+    char digits[BM_COLUMN_DIGITS]; /* of an id that is an integer */
+} columns_parser;
+
+/* --- the source and its streams --- */
+
+static void columns_end(bm_batch_source *base)
+{
+    columns *source = (columns *)base;
+    bm_table_chunk_release(source->chunk);
+    source->chunk = NULL;
+    bm_table_stream_close(&source->stream);
+    source->inside = false;
+}
+
+static void columns_close(bm_batch_source *base)
+{
+    columns *source = (columns *)base;
+    columns_end(base);
+    if (source->in_memory.release != NULL)
+        source->in_memory.release(&source->in_memory);
+    bm_free(source);
+}
+
+static bm_status make_source(const bm_input_options *options, columns **out, bm_error *err)
+{
+    columns *source = bm_alloc_zero(1, sizeof *source);
+    if (source == NULL)
+        return bm_fail_nomem(err, sizeof *source);
+    source->base.ops = &bm_source_columns;
+    source->max_doc_bytes = options->max_doc_bytes != 0 ? options->max_doc_bytes : UINT64_MAX;
+    source->invalid_is_error = options->invalid_utf8 == BM_INVALID_UTF8_ERROR;
+    bm_status status = bm_fields_init(options, BM_FORMAT_AUTO, &source->fields, err);
+    if (status == BM_OK)
+        *out = source;
+    else
+        columns_close(&source->base);
+    return status;
+}
+
+bm_status bm_source_columns_open_files(bm_input_set *inputs, const bm_column_provider *provider,
+                                       bm_batch_source **out, bm_error *err)
+{
+    columns *source = NULL;
+    bm_status status = make_source(&inputs->options, &source, err);
+    if (status != BM_OK)
+        return status;
+    source->base.inputs = inputs;
+    source->provider = provider;
+    *out = &source->base;
+    return BM_OK;
+}
+
+bm_status bm_source_columns_open_stream(struct ArrowArrayStream *stream, const char *name,
+                                        const bm_input_options *options, bm_batch_source **out,
+                                        bm_error *err)
+{
+    columns *source = NULL;
+    bm_status status = make_source(options, &source, err);
+    if (status != BM_OK) {
+        stream->release(stream);
+        return status;
+    }
+    source->base.name = name;
+    source->in_memory = *stream;
+    stream->release = NULL; /* moved */
+    *out = &source->base;
+    return BM_OK;
+}
+
+/* Inputs have no format that stands for tables yet: they are opened by the functions above. */
+static bool columns_reads(bm_format format)
+{
+    (void)format;
+    return false;
+}
+
+static bm_status columns_open(bm_input_set *inputs, bm_batch_source **out, bm_error *err)
+{
+    (void)inputs;
+    (void)out;
+    return bm_fail(err, BM_ERR_UNSUPPORTED, "there is no reader of tables");
+}
+
+static bm_status columns_begin(bm_batch_source *base, const bm_batch_limits *limits, bm_error *err)
+{
+    columns *source = (columns *)base;
+    if (source->provider == NULL && source->begun)
+        return bm_fail_at(err, BM_ERR_IO, base->name, 0,
+                          "this input can be read only once, and was");
+    columns_end(base);
+    source->begun = true;
+    source->limits = *limits;
+    source->file = 0;
+    source->bytes_read = 0;
+    return BM_OK;
+}
+
+/* --- from streams to batches --- */
+
+/* Open the stream of the next file, or begin the one in memory. *more is false where there is
+ * none. */
+static bm_status begin_stream(columns *source, bool *more, bm_error *err)
+{
+    const bm_column_provider *provider = source->provider;
+    size_t n_files = provider != NULL ? bm_input_set_count(source->base.inputs) : 1;
+    *more = source->file < n_files;
+    if (!*more)
+        return BM_OK;
+    struct ArrowArrayStream stream = source->in_memory;
+    source->in_memory.release = NULL; /* moved */
+    if (provider != NULL) {
+        const bm_source *file = bm_input_set_source(source->base.inputs, source->file);
+        bm_status status = provider->open(provider->ctx, file->path, &stream, err);
+        if (status != BM_OK)
+            return status;
+    }
+    source->stream =
+        (bm_table_stream){.fields = &source->fields,
+                          .name = bm_batch_source_file(&source->base, (uint32_t)source->file),
+                          .stream = stream};
+    source->inside = true;
+    source->line = 1;
+    return bm_table_stream_begin(&source->stream, err);
+}
+
+static void end_stream(columns *source)
+{
+    if (source->provider != NULL)
+        source->bytes_read += bm_input_set_source(source->base.inputs, source->file)->size;
+    bm_table_stream_close(&source->stream);
+    source->inside = false;
+    source->file++;
+}
+
+/* Rows that have not been given out are in the chunk; NULL where there are no more. */
+static bm_status find_rows(columns *source, bm_error *err)
+{
+    bm_status status = BM_OK;
+    bool more = true;
+    while (status == BM_OK && more) {
+        if (source->chunk != NULL && source->row < source->chunk->n_rows)
+            return BM_OK;
+        bm_table_chunk_release(source->chunk);
+        source->chunk = NULL;
+        source->row = 0;
+        if (!source->inside) {
+            status = begin_stream(source, &more, err);
+        } else {
+            status = bm_table_stream_next(&source->stream, &source->chunk, err);
+            if (status == BM_OK && source->chunk == NULL)
+                end_stream(source);
+        }
+    }
+    return status;
+}
+
+static size_t text_bytes(const columns *source, const bm_table_chunk *c, size_t row)
+{
+    size_t n = 0;
+    for (size_t i = 1; i <= source->fields.n_text; i++)
+        if (!bm_column_is_null(&c->columns[i], row))
+            n += bm_column_bytes(&c->columns[i], row).len;
+    return n;
+}
+
+static bm_status columns_next(bm_batch_source *base, bm_source_batch **out, bm_error *err)
+{
+    columns *source = (columns *)base;
+    *out = NULL;
+    bm_status status = find_rows(source, err);
+    bm_table_chunk *c = source->chunk;
+    if (status != BM_OK || c == NULL)
+        return status;
+    columns_batch *batch = bm_alloc_zero(1, sizeof *batch);
+    if (batch == NULL)
+        return bm_fail_nomem(err, sizeof *batch);
+    size_t bytes = 0, most = c->n_rows - source->row;
+    if (source->limits.docs != 0 && most > source->limits.docs)
+        most = source->limits.docs;
+    while (batch->n < most && (batch->n == 0 || bytes < source->limits.bytes))
+        bytes += text_bytes(source, c, source->row + batch->n++);
+    bm_table_chunk_use(c);
+    batch->chunk = c;
+    batch->first = source->row;
+    batch->file = (uint32_t)source->file;
+    batch->first_line = source->line;
+    source->row += batch->n;
+    source->line += batch->n;
+    if (source->provider == NULL)
+        source->bytes_read += bytes;
+    batch->base.bytes_read = source->bytes_read;
+    *out = &batch->base;
+    return BM_OK;
+}
+
+static bm_status columns_count(bm_batch_source *base, const bm_source_batch *batch, uint64_t *n,
+                               bm_error *err)
+{
+    (void)base;
+    (void)err;
+    *n = ((const columns_batch *)batch)->n;
+    return BM_OK;
+}
+
+static void columns_free_batch(bm_source_batch *base)
+{
+    bm_table_chunk_release(((columns_batch *)base)->chunk);
+    bm_free(base);
+}
+
+/* --- from rows to documents --- */
+
+static bm_status columns_open_parser(const bm_batch_source *base, bm_batch_parser **out,
+                                     bm_error *err)
+{
+    const columns *source = (const columns *)base;
+    columns_parser *parser = bm_alloc_zero(1, sizeof *parser);
+    if (parser == NULL)
+        return bm_fail_nomem(err, sizeof *parser);
+    parser->base.ops = &bm_source_columns;
+    parser->source = source;
+    parser->maker.max_doc_bytes = source->max_doc_bytes;
+    parser->maker.invalid_is_error = source->invalid_is_error;
+    *out = &parser->base;
+    return BM_OK;
+}
+
+static void columns_close_parser(bm_batch_parser *base)
+{
+    columns_parser *parser = (columns_parser *)base;
+    bm_record_maker_reset(&parser->maker);
+    bm_buf_reset(&parser->joined);
+    bm_buf_reset(&parser->repaired);
+    bm_buf_reset(&parser->repaired_id);
+    bm_free(parser);
+}
+
+/* All text cells of a row, joined by newlines; null is empty. */
+static bm_status join_cells(columns_parser *parser, const bm_table_chunk *c, size_t row,
+                            bm_str *out, bm_error *err)
+{
+    size_t n = parser->source->fields.n_text;
+    bm_status status = BM_OK;
+    parser->joined.len = 0;
+    for (size_t i = 1; i <= n && status == BM_OK; i++) {
+        const bm_column *column = &c->columns[i];
+        *out = bm_column_is_null(column, row) ? (bm_str){.data = ""} : bm_column_bytes(column, row);
+        if (n == 1)
+            return BM_OK;
+        if (i > 1)
+            status = bm_buf_add(&parser->joined, "\n", 1, err);
+        if (status == BM_OK)
+            status = bm_buf_add(&parser->joined, out->data, out->len, err);
+    }
+    *out = (bm_str){.data = parser->joined.data, .len = parser->joined.len};
+    return status;
+}
+
+static bm_status take_text(columns_parser *parser, const bm_table_chunk *c, size_t row,
+                           bm_record *record, bm_error *err)
+{
+    bm_record_maker *maker = &parser->maker;
+    bm_status status = join_cells(parser, c, row, &record->text, err);
+    if (status != BM_OK)
+        return status;
+    record->text_bytes = record->text.len;
+    if (record->text_bytes > maker->max_doc_bytes) {
+        bm_record_bad(maker, record, "the text is longer than %llu bytes (--max-doc-bytes)",
+                      (unsigned long long)maker->max_doc_bytes);
+        return BM_OK;
+    }
+    const bm_utf8_value field = {"text", &parser->repaired, &record->text};
+    return bm_record_make_valid(maker, record, &field, err);
+}
+
+static bm_status parse_row(columns_parser *parser, const bm_table_chunk *c, size_t row,
+                           bm_record *record, bm_error *err)
+{
+    const bm_fields *fields = &parser->source->fields;
+    bm_status status = take_text(parser, c, row, record, err);
+    if (status != BM_OK || record->bad)
+        return status;
+    if (!c->has_id || (bm_column_is_null(&c->columns[0], row) && !fields->id_given))
+        return bm_record_place_id(&parser->maker, record, err);
+    if (bm_column_is_null(&c->columns[0], row)) {
+        bm_record_bad(&parser->maker, record, "column '%.64s' is null (a text or an integer)",
+                      fields->id);
+        return BM_OK;
+    }
+    if (c->columns[0].type.kind != BM_COLUMN_BYTES) {
+        record->id = bm_column_decimal(&c->columns[0], row, parser->digits);
+        return BM_OK;
+    }
+    record->id = bm_column_bytes(&c->columns[0], row);
+    const bm_utf8_value field = {"id", &parser->repaired_id, &record->id};
+    return bm_record_make_valid(&parser->maker, record, &field, err);
+}
+
+static bm_status columns_parse(bm_batch_parser *base, const bm_source_batch *base_batch,
+                               bm_record_fn fn, void *ctx, bm_error *err)
+{
+    columns_parser *parser = (columns_parser *)base;
+    const columns_batch *batch = (const columns_batch *)base_batch;
+    bm_status status = BM_OK;
+    parser->maker.file_name = bm_batch_source_file(&parser->source->base, batch->file);
+    for (size_t i = 0; i < batch->n && status == BM_OK; i++) {
+        bm_record record = {.file = batch->file, .line = batch->first_line + i};
+        status = parse_row(parser, batch->chunk, batch->first + i, &record, err);
+        if (status == BM_OK)
+            status = fn(ctx, &record, err);
+    }
+    return status;
+}
+
+const bm_batch_source_ops bm_source_columns = {
+    .name = "columns",
+    .has_text = true,
+    .reads = columns_reads,
+    .open = columns_open,
+    .begin = columns_begin,
+    .next = columns_next,
+    .count = columns_count,
+    .end = columns_end,
+    .free_batch = columns_free_batch,
+    .close = columns_close,
+    .open_parser = columns_open_parser,
+    .parse = columns_parse,
+    .close_parser = columns_close_parser,
+};

@@ -1,0 +1,152 @@
+/* source_hashes.c -- blocks of the arrays as batches; "parsing" is a walk over their documents.
+ * Tested by test_batch_sources.c. */
+#include "io/input/source_hashes.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "io/input/hash_input.h"
+#include "io/input/input_set_state.h"
+
+typedef struct hashes {
+    bm_batch_source base;
+    bm_hash_input *input;
+    bm_hash_limits limits;
+} hashes;
+
+typedef struct hashes_batch {
+    bm_source_batch base;
+    bm_hash_block block;
+} hashes_batch;
+
+static bool hashes_reads(bm_format format)
+{
+    return format == BM_FORMAT_HASHES;
+}
+
+static bm_status hashes_open(bm_input_set *inputs, bm_batch_source **out, bm_error *err)
+{
+    const char *offsets_path = inputs->options.offsets_path;
+    if (bm_input_set_count(inputs) != 1)
+        return bm_fail(err, BM_ERR_USAGE, "--format hashes takes one .npy file (%zu given)",
+                       bm_input_set_count(inputs));
+    if (offsets_path == NULL)
+        return bm_fail(err, BM_ERR_USAGE, "--format hashes needs --offsets FILE");
+    hashes *source = bm_alloc_zero(1, sizeof *source);
+    if (source == NULL)
+        return bm_fail_nomem(err, sizeof *source);
+    source->base =
+        (bm_batch_source){.ops = &bm_source_hashes, .inputs = inputs, .extra_path = offsets_path};
+    bm_status status =
+        bm_hash_input_open(bm_input_set_source(inputs, 0)->path, offsets_path, &source->input, err);
+    if (status == BM_OK)
+        *out = &source->base;
+    else
+        bm_free(source);
+    return status;
+}
+
+static bm_status hashes_begin(bm_batch_source *base, const bm_batch_limits *limits, bm_error *err)
+{
+    (void)err;
+    hashes *source = (hashes *)base;
+    source->limits = (bm_hash_limits){.docs = limits->docs != 0 ? limits->docs : SIZE_MAX,
+                                      .hashes = limits->hashes};
+    bm_hash_input_rewind(source->input);
+    return BM_OK;
+}
+
+static void hashes_free_batch(bm_source_batch *base)
+{
+    bm_hash_block_reset(&((hashes_batch *)base)->block);
+    bm_free(base);
+}
+
+static bm_status hashes_next(bm_batch_source *base, bm_source_batch **out, bm_error *err)
+{
+    hashes *source = (hashes *)base;
+    *out = NULL;
+    hashes_batch *batch = bm_alloc_zero(1, sizeof *batch);
+    if (batch == NULL)
+        return bm_fail_nomem(err, sizeof *batch);
+    bm_status status = bm_hash_input_next(source->input, &source->limits, &batch->block, err);
+    if (status == BM_OK && batch->block.n_docs > 0)
+        *out = &batch->base;
+    else
+        hashes_free_batch(&batch->base);
+    return status;
+}
+
+static bm_status hashes_count(bm_batch_source *base, const bm_source_batch *batch, uint64_t *n,
+                              bm_error *err)
+{
+    (void)base;
+    (void)err;
+    *n = ((const hashes_batch *)batch)->block.n_docs;
+    return BM_OK;
+}
+
+static void hashes_end(bm_batch_source *base)
+{
+    (void)base; /* nothing is held between batches but the two open files */
+}
+
+static void hashes_close(bm_batch_source *base)
+{
+    bm_hash_input_close(((hashes *)base)->input);
+    bm_free(base);
+}
+
+static bm_status hashes_open_parser(const bm_batch_source *base, bm_batch_parser **out,
+                                    bm_error *err)
+{
+    (void)base;
+    *out = bm_alloc_zero(1, sizeof **out);
+    if (*out == NULL)
+        return bm_fail_nomem(err, sizeof **out);
+    (*out)->ops = &bm_source_hashes;
+    return BM_OK;
+}
+
+static bm_status hashes_parse(bm_batch_parser *parser, const bm_source_batch *batch,
+                              bm_record_fn fn, void *ctx, bm_error *err)
+{
+    (void)parser;
+    const bm_hash_block *block = &((const hashes_batch *)batch)->block;
+    bm_status status = BM_OK;
+    for (size_t i = 0; i < block->n_docs && status == BM_OK; i++) {
+        char id[24];
+        uint64_t row = block->first_doc + i;
+        int len = snprintf(id, sizeof id, "%" PRIu64, row);
+        size_t n_hashes = (size_t)(block->offsets[i + 1] - block->offsets[i]);
+        bm_record record = {.line = row + 1,
+                            .id = {.data = id, .len = (size_t)len},
+                            .text_bytes = n_hashes * sizeof *block->hashes,
+                            .hashes = block->hashes + block->offsets[i],
+                            .n_hashes = n_hashes};
+        status = fn(ctx, &record, err);
+    }
+    return status;
+}
+
+static void hashes_close_parser(bm_batch_parser *parser)
+{
+    bm_free(parser);
+}
+
+const bm_batch_source_ops bm_source_hashes = {
+    .name = "hashes",
+    .reads = hashes_reads,
+    .open = hashes_open,
+    .begin = hashes_begin,
+    .next = hashes_next,
+    .count = hashes_count,
+    .end = hashes_end,
+    .free_batch = hashes_free_batch,
+    .close = hashes_close,
+    .open_parser = hashes_open_parser,
+    .parse = hashes_parse,
+    .close_parser = hashes_close_parser,
+};

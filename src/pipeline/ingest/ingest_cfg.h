@@ -1,0 +1,76 @@
+/* ingest_cfg.h -- what the files of the ingest, and those who call it, pass to each other: a batch
+ * of documents, the order to read, and where the time went. */
+#ifndef BM_INGEST_INGEST_CFG_H
+#define BM_INGEST_INGEST_CFG_H
+
+#include <bandmill/job.h>
+
+#include "base/meter.h"
+#include "io/input/batch_source.h"
+#include "model/doc_table.h"
+#include "model/shingle_batch.h"
+#include "model/text_batch.h"
+#include "pipeline/devices/device_set.h"
+#include "pipeline/ingest/budget.h"
+#include "pipeline/ingest/ingest_times.h"
+
+typedef struct bm_ingest_doc {
+    bm_doc_row row;
+    uint64_t id_hash;
+    size_t id_begin, id_len; /* in bm_ingest_batch.ids */
+} bm_ingest_doc;
+
+/* How many elements the arrays of a batch have room for. */
+typedef struct bm_ingest_room {
+    size_t docs, skipped, n_shingles, words, keys;
+} bm_ingest_room;
+
+typedef struct bm_ingest_batch {
+    uint64_t sequence, bytes_read;
+    bm_source_batch *raw; /* until it is parsed */
+    bm_ingest_doc *docs;
+    size_t n_docs;
+    bm_buf ids;
+    bm_skipped *skipped;
+    size_t n_skipped;
+    uint64_t n_invalid;
+    bm_shingle_batch shingles; /* as_text: of the documents that were left to the host */
+    bool as_text;              /* a device is to cut and hash the documents */
+    bm_text_batch text;
+    uint32_t *n_shingles; /* as_text: filled by the device, n_docs */
+    uint32_t *words;      /* n_docs * perms in use; NULL where not wanted */
+    uint64_t *keys;       /* n_docs * bands */
+    bm_ingest_room room;
+    bm_sign_task task;
+    bool shared_with_device; /* a stuck device may read shingles and text for ever: never freed */
+    bm_status status;        /* what came after the documents: a bad record, a failure */
+    bm_error error;
+} bm_ingest_batch; /* {0} is empty */
+
+/* Called in input order, one at a time; the batch's first document is row `first_row`. Borrows the
+ * batch. */
+typedef bm_status (*bm_ingest_sink)(void *ctx, const bm_ingest_batch *batch, size_t first_row,
+                                    bm_error *err);
+
+typedef struct bm_ingest_cfg {
+    bm_batch_source *source;
+    const bm_input_options *input; /* what to do about bad records */
+    const bm_text_options *text;
+    const char *cpu; /* instruction set of the fast paths; NULL: the best here */
+    uint32_t threads, batch_docs;
+    const bm_budget *budget; /* bounds the size of batches; NULL: nothing does */
+    /* So many records at the beginning of the inputs were delivered by an earlier run: bad ones
+     * that were skipped count, header rows and blank lines do not. They are read again, for digests
+     * and bytes_read, but neither parsed nor delivered. */
+    uint64_t skip_records;
+    bm_device_set *device_set; /* NULL: nothing is signed */
+    bool want_words, want_keys;
+    bm_meter *meter;
+    bm_doc_table *docs;
+    bm_counts *counts;
+    bm_ingest_sink sink; /* NULL: none */
+    void *sink_ctx;
+    bm_ingest_times *times; /* filled; NULL: not wanted */
+} bm_ingest_cfg;
+
+#endif

@@ -1,0 +1,73 @@
+/* ingest_deliver.c -- see the header. Tested by test_ingest_read.c. */
+#include "pipeline/ingest/ingest_deliver.h"
+
+#include <inttypes.h>
+
+#include "base/error.h"
+
+#define IDS_AHEAD 16u /* documents between fetching from the table of ids and looking */
+
+static bm_status deliver_docs(const bm_ingest_cfg *cfg, const bm_ingest_batch *batch,
+                              uint64_t *n_shingles, bm_error *err)
+{
+    *n_shingles = 0;
+    for (size_t i = 0; i < batch->n_docs; i++) {
+        const bm_ingest_doc *doc = &batch->docs[i];
+        if (i + IDS_AHEAD < batch->n_docs)
+            bm_doc_table_expect(cfg->docs, batch->docs[i + IDS_AHEAD].id_hash);
+        *n_shingles += doc->row.n_shingles;
+        bm_str id = {batch->ids.data + doc->id_begin, doc->id_len};
+        bm_status status = bm_doc_table_add(cfg->docs, &doc->row, id, doc->id_hash,
+                                            bm_batch_source_file(cfg->source, doc->row.file), err);
+        if (status != BM_OK)
+            return status;
+    }
+    return BM_OK;
+}
+
+static bm_status deliver_skipped(const bm_ingest_cfg *cfg, bm_ingest_batch *batch, bm_error *err)
+{
+    for (size_t i = 0; i < batch->n_skipped; i++) {
+        bm_skipped *skipped = &batch->skipped[i];
+        if (cfg->counts->skipped >= cfg->input->max_errors)
+            return bm_fail_at(err, BM_ERR_INPUT, bm_batch_source_file(cfg->source, skipped->file),
+                              skipped->line,
+                              "%s (more than %" PRIu64 " bad records, see --max-errors)",
+                              skipped->reason, cfg->input->max_errors);
+        bm_status status = bm_doc_table_skip(cfg->docs, skipped, err);
+        if (status != BM_OK)
+            return status;
+        skipped->reason = NULL; /* taken */
+        cfg->counts->skipped++;
+        cfg->counts->records++;
+    }
+    return BM_OK;
+}
+
+bm_status bm_ingest_batch_deliver(const bm_ingest_cfg *cfg, bm_ingest_batch *batch, bm_error *err)
+{
+    size_t first_row = cfg->docs->n;
+    uint64_t n_shingles;
+    bm_status status = deliver_docs(cfg, batch, &n_shingles, err);
+    if (status == BM_OK)
+        status = deliver_skipped(cfg, batch, err);
+    if (status != BM_OK)
+        return status;
+    if (batch->status != BM_OK) {
+        if (err != NULL)
+            *err = batch->error;
+        return batch->status;
+    }
+    bm_counts *counts = cfg->counts;
+    counts->records += batch->n_docs;
+    counts->documents += batch->n_docs;
+    counts->empty += batch->shingles.n_empty + batch->text.n_empty;
+    counts->short_docs += batch->shingles.n_short + batch->text.n_short;
+    counts->invalid_utf8 += batch->n_invalid;
+    counts->shingles += n_shingles;
+    if (cfg->sink != NULL)
+        status = cfg->sink(cfg->sink_ctx, batch, first_row, err);
+    bm_meter_progress(cfg->meter, batch->bytes_read, bm_batch_source_total_bytes(cfg->source),
+                      cfg->docs->n);
+    return status;
+}

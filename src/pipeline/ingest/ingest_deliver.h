@@ -1,0 +1,12 @@
+/* ingest_deliver.h -- the ordered end of the ingest, for one batch. */
+#ifndef BM_INGEST_INGEST_DELIVER_H
+#define BM_INGEST_INGEST_DELIVER_H
+
+#include "pipeline/ingest/ingest_cfg.h"
+
+/* Its rows and ids to the document table, its bad records to the list of skipped ones, its counts,
+ * then the sink. Ends with the batch's own status where that is no BM_OK. One batch at a time, in
+ * input order. */
+bm_status bm_ingest_batch_deliver(const bm_ingest_cfg *cfg, bm_ingest_batch *batch, bm_error *err);
+
+#endif

@@ -1,0 +1,112 @@
+/* ingest_order.c -- see the header. Tested by test_ingest_read.c. */
+#include "pipeline/ingest/ingest_order.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "pipeline/ingest/ingest_batch.h"
+#include "pipeline/ingest/ingest_deliver.h"
+
+bm_status bm_ingest_order_open(const bm_ingest_cfg *cfg, uint64_t window, bm_ingest_order *out,
+                               bm_error *err)
+{
+    memset(out, 0, sizeof *out);
+    out->cfg = cfg;
+    out->window = window;
+    pthread_mutex_init(&out->lock, NULL);
+    pthread_cond_init(&out->moved, NULL);
+    out->ring = bm_alloc_zero(window, sizeof *out->ring);
+    out->free = bm_alloc_zero(window, sizeof *out->free);
+    if (out->ring == NULL || out->free == NULL)
+        return bm_fail_nomem(err, window * sizeof *out->ring);
+    return BM_OK;
+}
+
+void bm_ingest_order_close(bm_ingest_order *order)
+{
+    for (uint64_t i = 0; order->ring != NULL && i < order->window; i++)
+        bm_ingest_batch_free(order->ring[i]);
+    for (size_t i = 0; i < order->n_free; i++)
+        bm_ingest_batch_free(order->free[i]);
+    bm_free(order->ring);
+    bm_free(order->free);
+    pthread_cond_destroy(&order->moved);
+    pthread_mutex_destroy(&order->lock);
+}
+
+void bm_ingest_order_fail(bm_ingest_order *order, bm_status status, const bm_error *error)
+{
+    pthread_mutex_lock(&order->lock);
+    if (order->status == BM_OK) {
+        order->status = status;
+        order->error = *error;
+    }
+    order->stop = true;
+    pthread_cond_broadcast(&order->moved);
+    pthread_mutex_unlock(&order->lock);
+    if (order->queue != NULL)
+        bm_queue_abort(order->queue);
+}
+
+bm_ingest_batch *bm_ingest_order_new_batch(bm_ingest_order *order)
+{
+    bm_ingest_batch *batch = NULL;
+    pthread_mutex_lock(&order->lock);
+    if (order->n_free > 0)
+        batch = order->free[--order->n_free];
+    pthread_mutex_unlock(&order->lock);
+    return batch != NULL ? batch : bm_alloc_zero(1, sizeof *batch);
+}
+
+/* The lock is held. */
+static void put_back(bm_ingest_order *order, bm_ingest_batch *batch)
+{
+    bm_ingest_batch_clear(batch);
+    if (order->n_free < order->window)
+        order->free[order->n_free++] = batch;
+    else
+        bm_ingest_batch_free(batch);
+}
+
+bool bm_ingest_order_wait(bm_ingest_order *order, uint64_t n)
+{
+    pthread_mutex_lock(&order->lock);
+    while (!order->stop && n - order->next >= order->window)
+        pthread_cond_wait(&order->moved, &order->lock);
+    bool go = !order->stop;
+    pthread_mutex_unlock(&order->lock);
+    return go;
+}
+
+void bm_ingest_order_deliver(bm_ingest_order *order, bm_ingest_batch *batch)
+{
+    pthread_mutex_lock(&order->lock);
+    order->ring[batch->sequence % order->window] = batch;
+    while (!order->delivering && !order->stop && order->ring[order->next % order->window] != NULL) {
+        bm_ingest_batch *now = order->ring[order->next % order->window];
+        order->ring[order->next % order->window] = NULL;
+        order->delivering = true;
+        pthread_mutex_unlock(&order->lock);
+        bm_error error = {0};
+        double mark = bm_clock_seconds(), spent = 0;
+        bm_status status = bm_ingest_batch_deliver(order->cfg, now, &error);
+        if (status != BM_OK)
+            bm_ingest_order_fail(order, status, &error);
+        bm_ingest_lap(&spent, &mark);
+        pthread_mutex_lock(&order->lock);
+        order->times.deliver += spent;
+        put_back(order, now);
+        order->delivering = false;
+        order->next++;
+        pthread_cond_broadcast(&order->moved);
+    }
+    pthread_mutex_unlock(&order->lock);
+}
+
+void bm_ingest_order_add_times(bm_ingest_order *order, const bm_ingest_times *times)
+{
+    pthread_mutex_lock(&order->lock);
+    bm_ingest_times_add(&order->times, times);
+    pthread_mutex_unlock(&order->lock);
+}

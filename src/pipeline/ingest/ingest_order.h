@@ -1,0 +1,52 @@
+/* ingest_order.h -- batches come back in reading order, whoever finished them.
+ *
+ *     ring      [ 7 ][   ][   ][ 6 ]      `window` places; batch n has place n % window
+ *                          ^ next: 5 is still being made, 6 and 7 wait for it
+ *
+ * Whoever brings the batch whose turn it is delivers it and all that follow it in the ring; others
+ * only put theirs down. A batch that fails carries its failure to its turn, so the first failure in
+ * input order is the one that is reported. A failure that belongs to no batch stops the ingest at
+ * once.
+ *
+ * Threads: any. A batch is owned by exactly one of: the list of free ones, the worker that reads,
+ * parses and signs it, the queue to the devices, a device worker, the ring. */
+#ifndef BM_INGEST_INGEST_ORDER_H
+#define BM_INGEST_INGEST_ORDER_H
+
+#include <pthread.h>
+
+#include "base/queue.h"
+#include "pipeline/ingest/ingest_cfg.h"
+
+typedef struct bm_ingest_order {
+    const bm_ingest_cfg *cfg;
+    bm_queue *queue; /* to the device workers: aborted by a failure; borrowed; NULL: none */
+    uint64_t window;
+    pthread_mutex_t lock; /* of all below */
+    pthread_cond_t moved; /* `next` moved, or `stop` was set */
+    bm_ingest_batch **ring;
+    uint64_t next; /* to deliver */
+    bool delivering, stop;
+    bm_ingest_batch **free;
+    size_t n_free;
+    bm_status status; /* the first failure */
+    bm_error error;
+    bm_ingest_times times; /* of the threads that have ended */
+} bm_ingest_order;
+
+/* `out` is good for close whatever the status. */
+bm_status bm_ingest_order_open(const bm_ingest_cfg *cfg, uint64_t window, bm_ingest_order *out,
+                               bm_error *err);
+void bm_ingest_order_close(bm_ingest_order *order); /* frees the batches in it */
+/* An empty batch; NULL: no memory. */
+bm_ingest_batch *bm_ingest_order_new_batch(bm_ingest_order *order);
+/* Wait until batch number `n` has a place in the ring; false: the ingest stops. */
+bool bm_ingest_order_wait(bm_ingest_order *order, uint64_t n);
+/* Hand a finished batch over to its place. */
+void bm_ingest_order_deliver(bm_ingest_order *order, bm_ingest_batch *batch);
+/* The ingest ends with this, unless it has failed before. */
+void bm_ingest_order_fail(bm_ingest_order *order, bm_status status, const bm_error *error);
+/* A thread ends, and took so long for what it did. */
+void bm_ingest_order_add_times(bm_ingest_order *order, const bm_ingest_times *times);
+
+#endif

@@ -1,0 +1,120 @@
+/* ingest_parse.c -- see the header. A bad record ends the batch under `--on-error fail`: the
+ * documents before it stay, since an earlier repeated id must be reported first.
+ * Tested by test_ingest_read.c. */
+#include "pipeline/ingest/ingest_parse.h"
+
+#include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "pipeline/ingest/ingest_batch.h"
+#include "pipeline/ingest/ingest_text.h"
+
+bm_status bm_ingest_worker_open(const bm_ingest_cfg *cfg, bm_ingest_worker *out, bm_error *err)
+{
+    memset(out, 0, sizeof *out);
+    out->cfg = cfg;
+    bm_status status = bm_batch_parser_open(cfg->source, &out->parser, err);
+    if (status == BM_OK && cfg->source->ops->has_text)
+        status = bm_shingler_open(cfg->text, cfg->cpu, &out->shingler, err);
+    if (status != BM_OK)
+        bm_ingest_worker_close(out);
+    return status;
+}
+
+void bm_ingest_worker_close(bm_ingest_worker *worker)
+{
+    bm_batch_parser_close(worker->parser);
+    bm_shingler_close(worker->shingler);
+    bm_distinct_reset(&worker->distinct);
+    worker->parser = NULL;
+    worker->shingler = NULL;
+}
+
+static bm_status add_doc(bm_ingest_batch *batch, const bm_doc_row *row, bm_str id, bm_error *err)
+{
+    bm_status status =
+        bm_grow(&batch->docs, &batch->room.docs, batch->n_docs + 1, sizeof *batch->docs, err);
+    size_t begin = batch->ids.len;
+    if (status == BM_OK)
+        status = bm_buf_add(&batch->ids, id.data, id.len, err);
+    if (status != BM_OK)
+        return status;
+    bm_ingest_doc *doc = &batch->docs[batch->n_docs++];
+    doc->row = *row;
+    doc->id_hash = XXH3_64bits(id.data, id.len);
+    doc->id_begin = begin;
+    doc->id_len = id.len;
+    return BM_OK;
+}
+
+static bm_status skip_record(bm_ingest_worker *worker, const bm_record *record, bm_error *err)
+{
+    bm_ingest_batch *batch = worker->batch;
+    const bm_ingest_cfg *cfg = worker->cfg;
+    if (cfg->input->on_error == BM_ON_ERROR_FAIL)
+        return bm_fail_at(err, BM_ERR_INPUT, bm_batch_source_file(cfg->source, record->file),
+                          record->line, "%s", record->reason);
+    bm_status status = bm_grow(&batch->skipped, &batch->room.skipped, batch->n_skipped + 1,
+                               sizeof *batch->skipped, err);
+    if (status != BM_OK)
+        return status;
+    char *reason = bm_strdup(record->reason);
+    if (reason == NULL)
+        return bm_fail_nomem(err, strlen(record->reason));
+    batch->skipped[batch->n_skipped++] =
+        (bm_skipped){.line = record->line, .file = record->file, .reason = reason};
+    return BM_OK;
+}
+
+/* Add the shingles of a document to the batch, or its text where a device will make them. */
+static bm_status add_shingles(bm_ingest_worker *worker, const bm_record *record, bm_error *err)
+{
+    bm_ingest_batch *batch = worker->batch;
+    if (batch->as_text)
+        return bm_unit_text_add(worker->shingler, record->text, &batch->text, err);
+    if (worker->shingler != NULL)
+        return bm_shingler_add(worker->shingler, record->text, &batch->shingles, err);
+    return bm_shingle_set_add(&worker->distinct, record->hashes, record->n_hashes, &batch->shingles,
+                              err);
+}
+
+static bm_status on_record(void *ctx, const bm_record *record, bm_error *err)
+{
+    bm_ingest_worker *worker = ctx;
+    if (record->bad)
+        return skip_record(worker, record, err);
+    bm_ingest_batch *batch = worker->batch;
+    bm_status status = add_shingles(worker, record, err);
+    if (status != BM_OK)
+        return status;
+    bm_doc_row row = {.line = record->line,
+                      .text_bytes = record->text_bytes,
+                      .file = record->file,
+                      .n_shingles = batch->as_text ? 0 : bm_shingle_batch_last(&batch->shingles)};
+    batch->n_invalid += record->n_invalid;
+    return add_doc(batch, &row, record->id, err);
+}
+
+void bm_ingest_batch_parse(bm_ingest_worker *worker, bm_ingest_batch *batch)
+{
+    const bm_ingest_cfg *cfg = worker->cfg;
+    worker->batch = batch;
+    batch->text.options = *cfg->text;
+    batch->as_text =
+        cfg->source->ops->has_text && cfg->device_set != NULL && cfg->device_set->path.taken;
+    batch->status =
+        bm_batch_parser_run(worker->parser, batch->raw, on_record, worker, &batch->error);
+    if (batch->as_text && bm_ingest_text_pointless(batch)) {
+        bm_error error = {0};
+        bm_status status = bm_ingest_text_hash(batch, worker->shingler, &error);
+        if (status != BM_OK) {
+            batch->status = status;
+            batch->error = error;
+        }
+    }
+    bm_ingest_batch_drop_raw(cfg, batch);
+}

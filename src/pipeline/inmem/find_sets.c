@@ -1,0 +1,202 @@
+/* find_sets.c -- from texts or hashes to sorted sets of distinct hashes, and to band keys.
+ *
+ * Only the bands*rows words that the plan needs are computed, and none is stored unless signatures
+ * verify. Band keys come out of the backend a document after another and are turned band by band
+ * while a range is in cache.
+ *
+ * Tests: tests/unit/inmem/test_find_pairs.c */
+#include <string.h>
+
+#include "backend/cpu/cpu_backend.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "lsh/verify.h"
+#include "pipeline/inmem/finder.h"
+#include "sketch/scheme.h"
+
+#define DOC_GRAIN 256u /* documents a range */
+
+bm_status bm_finder_reserve(bm_finder *finder, uint64_t bytes, bm_error *err)
+{
+    const uint64_t memory = finder->options->resources.memory;
+    finder->bytes += bytes;
+    if (memory != 0 && finder->bytes > memory)
+        return bm_fail(err, BM_ERR_NOMEM, "%llu bytes are needed (`memory` is %llu)",
+                       (unsigned long long)finder->bytes, (unsigned long long)memory);
+    return BM_OK;
+}
+
+/* Whether to go on, asked on the caller's thread alone. */
+static bm_status look_up(bm_finder *f, uint32_t thread, size_t n_done, bm_error *err)
+{
+    if (thread != 0)
+        return BM_OK;
+    bm_meter_progress(&f->meter, n_done, f->sets.n_docs, n_done);
+    return bm_meter_check(&f->meter, err);
+}
+
+/* --- sets --- */
+
+/* Of hashes that the caller brought: a copy. */
+static void copy_set(bm_finder *f, size_t doc, uint64_t *scratch)
+{
+    const uint64_t *offsets = f->sets.offsets;
+    size_t n = (size_t)(offsets[doc + 1] - offsets[doc]);
+    uint64_t *set = f->sets.hashes + offsets[doc];
+    if (n != 0)
+        memcpy(set, f->input.hashes + offsets[doc], n * sizeof *set);
+    bm_hashes_sort(set, n, scratch);
+}
+
+static bm_status prepare_range(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
+{
+    bm_finder *f = ctx;
+    const bool copied = f->input.texts == NULL;
+    const uint64_t *offsets = f->sets.offsets;
+    size_t longest = 0;
+    bm_status status = look_up(f, thread, begin, err);
+    if (status != BM_OK)
+        return status;
+    for (size_t i = begin; copied && i < end; i++) {
+        size_t n = (size_t)(offsets[i + 1] - offsets[i]);
+        longest = n > longest ? n : longest;
+    }
+    uint64_t *scratch = bm_alloc(longest, sizeof *scratch);
+    if (scratch == NULL)
+        return bm_fail_nomem(err, longest * sizeof *scratch);
+    for (size_t i = begin; i < end; i++) {
+        size_t n = (size_t)(offsets[i + 1] - offsets[i]);
+        if (copied)
+            copy_set(f, i, scratch);
+        f->docs[i] = f->sets.hashes + offsets[i];
+        f->sizes[i] = (uint32_t)(copied ? bm_hashes_distinct(f->sets.hashes + offsets[i], n) : n);
+        f->skip[i] = n == 0;
+    }
+    bm_free(scratch);
+    return BM_OK;
+}
+
+/* Sets of the input's own offsets. */
+static bm_status copy_offsets(bm_finder *f, bm_error *err)
+{
+    const size_t n = f->input.n_docs, n_hashes = n == 0 ? 0 : (size_t)f->input.offsets[n];
+    bm_status status = bm_finder_reserve(f, (n_hashes + n) * sizeof(uint64_t), err);
+    if (status != BM_OK)
+        return status;
+    f->sets.n_docs = n;
+    f->sets.hashes = bm_alloc(n_hashes, sizeof *f->sets.hashes);
+    f->sets.offsets = bm_alloc(n + 1, sizeof *f->sets.offsets);
+    if (f->sets.hashes == NULL || f->sets.offsets == NULL)
+        return bm_fail_nomem(err, (n_hashes + n) * sizeof *f->sets.hashes);
+    f->sets.offsets[0] = 0;
+    if (n != 0)
+        memcpy(f->sets.offsets, f->input.offsets, (n + 1) * sizeof *f->sets.offsets);
+    return BM_OK;
+}
+
+static bm_status make_sets(bm_finder *f, bm_error *err)
+{
+    if (f->input.texts == NULL)
+        return copy_offsets(f, err);
+    bm_hash_sets_job job = {.docs = &f->input,
+                            .work = f->work,
+                            .text = &f->options->text,
+                            .cpu = f->options->cpu,
+                            .sorted = true,
+                            .memory = f->options->resources.memory,
+                            .pool = f->pool,
+                            .meter = &f->meter};
+    bm_status status = bm_hash_sets_make(&job, &f->sets, err);
+    if (status != BM_OK)
+        return status;
+    const uint64_t n_hashes = f->sets.offsets[f->sets.n_docs];
+    return bm_finder_reserve(f, (n_hashes + f->sets.n_docs) * sizeof(uint64_t), err);
+}
+
+bm_status bm_finder_prepare(bm_finder *finder, bm_error *err)
+{
+    bm_finder *f = finder;
+    const size_t n = f->input.n_docs, row = f->options->sketch.perms * sizeof *f->words;
+    const bool words = f->options->verify == BM_VERIFY_SIGNATURE;
+    const size_t a_doc = sizeof *f->docs + sizeof *f->sizes + sizeof *f->skip + (words ? row : 0);
+    bm_status status = make_sets(f, err);
+    if (status == BM_OK)
+        status = bm_finder_reserve(f, (uint64_t)n * a_doc, err);
+    if (status != BM_OK)
+        return status;
+    f->docs = bm_alloc(n, sizeof *f->docs);
+    f->sizes = bm_alloc(n, sizeof *f->sizes);
+    f->skip = bm_alloc(n, sizeof *f->skip);
+    f->words = words ? bm_alloc(n, row) : NULL;
+    if (f->docs == NULL || f->sizes == NULL || f->skip == NULL || (words && f->words == NULL))
+        return bm_fail_nomem(err, n * a_doc);
+    bm_meter_stage(&f->meter, "prepare", "documents");
+    status = bm_pool_for(f->pool, n, DOC_GRAIN, prepare_range, f, err);
+    for (size_t i = 0; status == BM_OK && i < n; i++) {
+        f->out->stats.shingles += f->sizes[i];
+        f->out->stats.empty += f->skip[i];
+    }
+    f->out->stats.documents = n;
+    return status;
+}
+
+/* --- band keys, and words where they are compared --- */
+
+static bm_status sign_range(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
+{
+    bm_finder *f = ctx;
+    const size_t n = end - begin;
+    const uint32_t bands = f->out->plan.bands;
+    bm_status status = look_up(f, thread, begin, err);
+    if (status != BM_OK)
+        return status;
+    uint64_t *keys = bm_alloc(n * bands, sizeof *keys);
+    if (keys == NULL)
+        return bm_fail_nomem(err, n * bands * sizeof *keys);
+    bm_sign_task task = {.offsets = f->sets.offsets + begin,
+                         .hashes = f->input.texts == NULL ? f->input.hashes : f->sets.hashes,
+                         .n_docs = n,
+                         .keys = bands == 0 ? NULL : keys,
+                         .words = f->words};
+    if (f->words != NULL)
+        task.words += begin * f->options->sketch.perms;
+    status = f->backend->ops->submit(f->backend, &task, err);
+    if (status == BM_OK)
+        status = f->backend->ops->wait(f->backend, &task, err);
+    for (uint32_t band = 0; status == BM_OK && band < bands; band++)
+        for (size_t i = 0; i < n; i++)
+            f->keys[band][begin + i] = keys[i * bands + band];
+    bm_free(keys);
+    return status;
+}
+
+bm_status bm_finder_sign(bm_finder *finder, bm_error *err)
+{
+    bm_finder *f = finder;
+    const size_t n = f->sets.n_docs;
+    const uint32_t bands = f->out->plan.bands, rows = f->out->plan.rows;
+    if (bands == 0 && f->words == NULL)
+        return BM_OK;
+    bm_backend_cfg cfg = {
+        .sketch = f->options->sketch,
+        .perms_used = f->words == NULL ? bm_scheme_words(&f->options->sketch, bands * rows) : 0,
+        .bands = bands,
+        .rows = rows,
+        .device = "cpu",
+        .cpu = f->options->cpu,
+        .cache_dir = ""};
+    bm_status status = bm_finder_reserve(f, (uint64_t)n * bands * sizeof **f->keys, err);
+    if (status != BM_OK)
+        return status;
+    f->keys = bm_alloc_zero(bands, sizeof *f->keys);
+    if (f->keys == NULL)
+        return bm_fail_nomem(err, bands * sizeof *f->keys);
+    for (uint32_t band = 0; band < bands; band++) {
+        f->keys[band] = bm_alloc(n, sizeof *f->keys[band]);
+        if (f->keys[band] == NULL)
+            return bm_fail_nomem(err, n * sizeof *f->keys[band]);
+    }
+    bm_meter_stage(&f->meter, "sign", "documents");
+    status = bm_backend_cpu.open(&cfg, &f->backend, err);
+    return status == BM_OK ? bm_pool_for(f->pool, n, DOC_GRAIN, sign_range, f, err) : status;
+}

@@ -1,0 +1,226 @@
+/* group_pairs.c -- bm_group_pairs: labels, the document that is kept of each group, and the members
+ * of each.
+ *
+ * The rules are those of `dedup` (docs/pairing.md), and so is the result, where the pairs are the
+ * same. Memory: some 24 bytes a document, and what group.c needs. One thread.
+ *
+ * Tests: tests/unit/inmem/test_group_pairs.c */
+#include <stdlib.h>
+
+#include <bandmill/sketch.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/sized_struct.h"
+#include "model/option_names.h"
+#include "pipeline/inmem/group.h"
+
+struct bm_groups {
+    uint32_t *kept, *labels;
+    uint64_t *offsets;
+    uint32_t *members;
+    bm_group_stats stats;
+};
+
+static const bm_group_options group_defaults = {.n_docs = 0};
+
+void bm_group_options_init_sized(bm_group_options *options, size_t struct_size)
+{
+    bm_sized_init(options, struct_size, &group_defaults, sizeof group_defaults);
+}
+
+/* Is x preferred to y? Ties go to the first. */
+static bool preferred(const bm_group_options *options, uint32_t x, uint32_t y)
+{
+    const uint64_t *sizes = options->sizes;
+    if (options->keep == BM_KEEP_LAST)
+        return x > y;
+    if (options->keep == BM_KEEP_LONGEST && sizes[x] != sizes[y])
+        return sizes[x] > sizes[y];
+    if (options->keep == BM_KEEP_SHORTEST && sizes[x] != sizes[y])
+        return sizes[x] < sizes[y];
+    return x < y;
+}
+
+static int by_preference(const void *x, const void *y, void *ctx)
+{
+    const uint32_t a = *(const uint32_t *)x, b = *(const uint32_t *)y;
+    return a == b ? 0 : preferred(ctx, a, b) ? -1 : 1;
+}
+
+/* kept[i]: any document of the group, the same for all -> the preferred one. `best` holds n_docs. */
+static void prefer(const bm_group_options *options, uint32_t *kept, uint32_t *best)
+{
+    for (size_t i = 0; i < options->n_docs; i++)
+        best[i] = UINT32_MAX;
+    for (size_t i = 0; i < options->n_docs; i++) {
+        uint32_t *b = &best[kept[i]];
+        if (*b == UINT32_MAX || preferred(options, (uint32_t)i, *b))
+            *b = (uint32_t)i;
+    }
+    for (size_t i = 0; i < options->n_docs; i++)
+        kept[i] = best[kept[i]];
+}
+
+/* labels[i]: the smallest document of those with the same kept[i]. */
+static void label(const bm_group_options *options, bm_groups *g, uint32_t *first)
+{
+    for (size_t i = 0; i < options->n_docs; i++)
+        first[i] = UINT32_MAX;
+    for (size_t i = 0; i < options->n_docs; i++) {
+        uint32_t *f = &first[g->kept[i]];
+        *f = *f == UINT32_MAX ? (uint32_t)i : *f;
+        g->labels[i] = *f;
+    }
+}
+
+/* Members by counting. size: n_docs zeroes; place: n_docs. */
+static void gather(const bm_group_options *options, bm_groups *g, uint32_t *size, uint64_t *place)
+{
+    uint64_t total = 0;
+    g->stats = (bm_group_stats){0};
+    for (size_t i = 0; i < options->n_docs; i++) {
+        size[g->labels[i]]++;
+        g->stats.removed += g->kept[i] != i;
+    }
+    for (size_t i = 0; i < options->n_docs; i++) {
+        if (size[i] < 2)
+            continue;
+        g->offsets[g->stats.groups++] = place[i] = total;
+        total += size[i];
+        g->stats.largest = size[i] > g->stats.largest ? size[i] : g->stats.largest;
+    }
+    g->offsets[g->stats.groups] = total;
+    for (size_t i = 0; i < options->n_docs; i++)
+        if (size[g->labels[i]] >= 2)
+            g->members[place[g->labels[i]]++] = (uint32_t)i;
+}
+
+static bm_status find_kept(const bm_group_options *options, const bm_pair *pairs, size_t n_pairs,
+                           bm_groups *g, bm_error *err)
+{
+    const size_t n = options->n_docs;
+    bm_group_options used = *options;
+    if (options->cluster == BM_CLUSTER_COMPONENTS) {
+        bm_status status = bm_group_components(pairs, n_pairs, n, g->kept, err);
+        if (status == BM_OK)
+            prefer(options, g->kept, g->labels);
+        return status;
+    }
+    uint32_t *order = bm_alloc(n, sizeof *order);
+    if (order == NULL)
+        return bm_fail_nomem(err, n * sizeof *order);
+    for (size_t i = 0; i < n; i++)
+        order[i] = (uint32_t)i;
+    if (n > 1 && options->keep != BM_KEEP_FIRST)
+        qsort_r(order, n, sizeof *order, by_preference, &used);
+    bm_status status = bm_group_stars(pairs, n_pairs, n, order, g->kept, err);
+    bm_free(order);
+    return status;
+}
+
+static bm_status make(const bm_group_options *options, const bm_pair *pairs, size_t n_pairs,
+                      bm_groups *g, bm_error *err)
+{
+    const size_t n = options->n_docs;
+    g->kept = bm_alloc(n, sizeof *g->kept);
+    g->labels = bm_alloc(n, sizeof *g->labels);
+    g->members = bm_alloc(n, sizeof *g->members);
+    g->offsets = bm_alloc(n / 2 + 1, sizeof *g->offsets);
+    uint32_t *size = bm_alloc_zero(n, sizeof *size);
+    uint64_t *place = bm_alloc(n, sizeof *place);
+    bm_status status = BM_OK;
+    if (g->kept == NULL || g->labels == NULL || g->members == NULL || g->offsets == NULL ||
+        size == NULL || place == NULL)
+        status = bm_fail_nomem(err, n * 28);
+    if (status == BM_OK)
+        status = find_kept(options, pairs, n_pairs, g, err);
+    if (status == BM_OK) {
+        label(options, g, g->members);
+        gather(options, g, size, place);
+    }
+    bm_free(size);
+    bm_free(place);
+    return status;
+}
+
+static bm_status take_options(const bm_group_options *options, bm_group_options *used,
+                              bm_error *err)
+{
+    *used = group_defaults;
+    bm_status status =
+        bm_sized_take(options, "bm_group_options", used, sizeof *used, sizeof *used, err);
+    if (status == BM_OK)
+        status = bm_option_check(BM_OPTION_CLUSTER, used->cluster, err);
+    if (status == BM_OK)
+        status = bm_option_check(BM_OPTION_KEEP, used->keep, err);
+    if (status != BM_OK)
+        return status;
+    if (used->n_docs > BM_DOCS_MAX)
+        return bm_fail_field(err, "n_docs", "%zu documents are too many (at most %u)", used->n_docs,
+                             BM_DOCS_MAX);
+    const bool by_size = used->keep == BM_KEEP_LONGEST || used->keep == BM_KEEP_SHORTEST;
+    if (by_size && used->sizes == NULL && used->n_docs != 0)
+        return bm_fail_field(err, "sizes", "`sizes` is NULL (`keep` is by size)");
+    return BM_OK;
+}
+
+bm_status bm_group_pairs(const bm_group_options *options, const bm_pair *pairs, size_t n_pairs,
+                         bm_groups **out, bm_error *err)
+{
+    bm_group_options used;
+    bm_status status = take_options(options, &used, err);
+    if (status == BM_OK && pairs == NULL && n_pairs != 0)
+        status = bm_fail_field(err, "pairs", "`pairs` is NULL and has %zu entries", n_pairs);
+    if (status == BM_OK && out == NULL)
+        status = bm_fail_field(err, "out", "no place for the groups given");
+    if (status != BM_OK)
+        return status;
+    bm_groups *groups = bm_alloc_zero(1, sizeof *groups);
+    if (groups == NULL)
+        return bm_fail_nomem(err, sizeof *groups);
+    status = make(&used, pairs, n_pairs, groups, err);
+    if (status == BM_OK)
+        *out = groups;
+    else
+        bm_groups_free(groups);
+    return status;
+}
+
+/* --- the result --- */
+
+const uint32_t *bm_groups_kept(const bm_groups *groups)
+{
+    return groups != NULL ? groups->kept : NULL;
+}
+
+const uint32_t *bm_groups_labels(const bm_groups *groups)
+{
+    return groups != NULL ? groups->labels : NULL;
+}
+
+const uint64_t *bm_groups_offsets(const bm_groups *groups)
+{
+    return groups != NULL ? groups->offsets : NULL;
+}
+
+const uint32_t *bm_groups_members(const bm_groups *groups)
+{
+    return groups != NULL ? groups->members : NULL;
+}
+
+const bm_group_stats *bm_groups_stats(const bm_groups *groups)
+{
+    return groups != NULL ? &groups->stats : NULL;
+}
+
+void bm_groups_free(bm_groups *groups)
+{
+    if (groups == NULL)
+        return;
+    bm_free(groups->kept);
+    bm_free(groups->labels);
+    bm_free(groups->offsets);
+    bm_free(groups->members);
+    bm_free(groups);
+}

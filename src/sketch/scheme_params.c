@@ -1,0 +1,55 @@
+/* scheme_params.c -- room for coefficients. See scheme_params.h.
+ *
+ * Tests: tests/unit/sketch/test_scheme_affine32.c, tests/unit/sketch/test_scheme_oph.c */
+#include "sketch/scheme_params.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+
+static uint32_t padded(uint32_t n)
+{
+    return (n + BM_SCHEME_PADDING - 1) / BM_SCHEME_PADDING * BM_SCHEME_PADDING;
+}
+
+bm_status bm_scheme_check_perms(uint32_t perms, bm_error *err)
+{
+    if (perms == 0 || perms > BM_PERMS_MAX)
+        return bm_fail(err, BM_ERR_USAGE, "%u permutations (1 to %u)", perms, BM_PERMS_MAX);
+    return BM_OK;
+}
+
+bm_status bm_scheme_params_init(const bm_scheme_ops *ops, const bm_sketch_options *options,
+                                uint32_t n, bm_scheme_params *out, bm_error *err)
+{
+    bm_status status = bm_scheme_check_perms(options->perms, err);
+    if (status != BM_OK)
+        return status;
+    const size_t words = padded(n);
+    uint32_t *a = bm_alloc_aligned(words, sizeof *a);
+    uint32_t *b = bm_alloc_aligned(words, sizeof *b);
+    if (a == NULL || b == NULL) {
+        bm_free(a);
+        bm_free(b);
+        return bm_fail_nomem(err, 2 * words * sizeof *a);
+    }
+    memset(a, 0, words * sizeof *a);
+    memset(b, 0, words * sizeof *b);
+    *out = (bm_scheme_params){.ops = ops,
+                              .perms = options->perms,
+                              .perms_padded = padded(options->perms),
+                              .seed = options->seed,
+                              .a = a,
+                              .b = b};
+    return BM_OK;
+}
+
+void bm_scheme_params_reset(bm_scheme_params *params)
+{
+    if (params->plan != NULL)
+        params->ops->plan_free(params->plan);
+    bm_free(params->a);
+    bm_free(params->b);
+    memset(params, 0, sizeof *params);
+}

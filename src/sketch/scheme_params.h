@@ -1,0 +1,21 @@
+/* scheme_params.h -- room for what a scheme draws; for the rows of schemes, and for whoever is done
+ * with it. */
+#ifndef BM_SKETCH_SCHEME_PARAMS_H
+#define BM_SKETCH_SCHEME_PARAMS_H
+
+#include <bandmill/status.h>
+#include <bandmill/types.h>
+
+#include "sketch/scheme_row.h"
+
+#define BM_SCHEME_PADDING 64u /* words; whole registers for every instruction set and kernel */
+
+/* Room for n coefficients a and b each, all 0; perms, seed and row set. BM_ERR_USAGE: a number of
+ * permutations that no signature can have. */
+bm_status bm_scheme_params_init(const bm_scheme_ops *ops, const bm_sketch_options *options,
+                                uint32_t n, bm_scheme_params *out, bm_error *err);
+void bm_scheme_params_reset(bm_scheme_params *params); /* {0} is fine */
+/* BM_ERR_USAGE unless perms is 1 … BM_PERMS_MAX. */
+bm_status bm_scheme_check_perms(uint32_t perms, bm_error *err);
+
+#endif

@@ -1,0 +1,67 @@
+/* scheme_row.h -- what a signature scheme is: one row, in its own file scheme_NAME.c.
+ *
+ * A row says all that is particular to a scheme, for the host and for devices. Nobody asks which
+ * scheme it is: whoever signs reads the row. What stands in it is data, and functions over plain
+ * memory; of OpenCL it knows the names of files in kernels/ and no call. The loops of the native
+ * CPU, which are compiled for instruction sets, are rows of their own (backend/cpu/native_row.h).
+ *
+ * A new scheme: scheme_NAME.c with its row, the row in scheme.c, a kernel for each of the two
+ * families of devices, backend/cpu/native_NAME.c, and its value in the public enum. */
+#ifndef BM_SKETCH_SCHEME_ROW_H
+#define BM_SKETCH_SCHEME_ROW_H
+
+#include <bandmill/status.h>
+#include <bandmill/types.h>
+
+/* What is drawn for one scheme, seed and number of words; read only afterwards. */
+typedef struct bm_scheme_params {
+    const struct bm_scheme_ops *ops; /* the row of the scheme that they were drawn for */
+    uint32_t perms;                  /* words of a signature; may be lowered for a prefix scheme */
+    uint32_t perms_padded;           /* `perms` as drawn, up to a multiple of BM_SCHEME_PADDING */
+    uint32_t seed;
+    uint32_t *a, *b;               /* coefficients, aligned to 64 bytes and padded with zeros */
+    uint64_t donor_mul, donor_add; /* oph: of the hash that chooses donors */
+    void *plan; /* what bm_scheme_plan worked out of all this; NULL: nothing, or not yet */
+} bm_scheme_params;
+
+#define BM_SCHEME_FILES 3u /* with the NULL behind the last */
+
+/* How devices sign by a scheme. Parts: a document that is too long for one work-group, or for one
+ * batch, is signed in parts, whose words are merged: by atomic_min on the device within a batch, by
+ * `merge` on the host from batch to batch. */
+typedef struct bm_scheme_device {
+    /* Files of kernels/, in their order behind affine32.h and band_keys.cl; then the kernel bm_sign
+     * of the device's family. */
+    const char *files[BM_SCHEME_FILES], *sign_cpu, *sign_gpu;
+    const char *options; /* further -D for the compiler; NULL: none */
+    bool fills;          /* bm_split_fill ends the words of documents that were signed in parts */
+    /* What the kernels read as `coef`: *out (bm_free) of *bytes. `padded`: coefficients that a
+     * kernel reads, at least params->perms. `params` have their plan. */
+    bm_status (*upload)(const bm_scheme_params *params, uint32_t padded, void **out, size_t *bytes,
+                        bm_error *err);
+    /* Take the words of another part into `words`, which begin as all one bits. */
+    void (*merge)(const bm_scheme_params *params, const void *part, void *words);
+    /* After the last part; NULL: nothing is left to do. */
+    void (*finish)(const bm_scheme_params *params, void *words);
+} bm_scheme_device;
+
+typedef struct bm_scheme_ops {
+    const char *name; /* what --scheme takes */
+    bm_scheme scheme;
+    uint32_t word_bytes;
+    bool prefix; /* the first words do not depend on K: fewer may be computed than are drawn */
+    bm_status (*draw)(const bm_sketch_options *options, bm_scheme_params *out, bm_error *err);
+    /* The scalar reference, which is the definition of the scheme: every backend must equal it word
+     * for word. One document: n 64-bit hashes, of which the low 32 bits count; `words` (perms,
+     * filled). n = 0: all one bits. Needs no plan. */
+    void (*sign)(const bm_scheme_params *params, const uint64_t *hashes, size_t n, void *words);
+    /* What is worth working out once for many documents; both NULL: nothing. */
+    bm_status (*plan)(const bm_scheme_params *params, void **out, bm_error *err);
+    void (*plan_free)(void *plan);
+    bm_scheme_device device;
+    const uint32_t *test_perms; /* numbers of words that a device's self-test tries; 0 ends them */
+} bm_scheme_ops;
+
+extern const bm_scheme_ops bm_scheme_affine32, bm_scheme_oph;
+
+#endif

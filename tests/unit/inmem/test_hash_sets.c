@@ -1,0 +1,149 @@
+/* bm_shingle_texts against XXH3 of shingles that are known, and against itself: order, threads,
+ * limits. */
+#include <criterion/criterion.h>
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <bandmill/sketch.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+static bm_str text(const char *s)
+{
+    return (bm_str){s, strlen(s)};
+}
+
+static bm_shingle_options defaults(void)
+{
+    bm_shingle_options options;
+    bm_shingle_options_init(&options);
+    return options;
+}
+
+static uint64_t xxh(const char *s)
+{
+    return XXH3_64bits(s, strlen(s));
+}
+
+Test(hash_sets, hashes_are_xxh3_of_the_shingles_each_once_in_order_of_first_occurrence)
+{
+    bm_shingle_options options = defaults();
+    options.text.shingle_k = 2;
+    bm_str texts[] = {text("To be, or not TO BE"), {NULL, 0}, text("one"), text("\xFF x")};
+    const uint64_t wanted[] = {xxh("to be"),  xxh("be or"), xxh("or not"),
+                               xxh("not to"), xxh("one"),   xxh("x")};
+    static const uint64_t offsets[] = {0, 4, 4, 5, 6};
+    bm_hash_sets *sets = NULL;
+    cr_assert_eq(bm_shingle_texts(&options, texts, 4, &sets, NULL), BM_OK);
+    cr_assert_eq(bm_hash_sets_count(sets), 4);
+    cr_assert(memcmp(bm_hash_sets_offsets(sets), offsets, sizeof offsets) == 0);
+    cr_assert(memcmp(bm_hash_sets_hashes(sets), wanted, sizeof wanted) == 0);
+    bm_hash_sets_free(sets);
+}
+
+enum { N = 5000 };
+static char *data;
+static bm_str texts[N];
+
+/* Of 0 … 2000 words out of few, so that they repeat; one is a megabyte. */
+static void make(void)
+{
+    uint64_t state = 3;
+    size_t at = 0;
+    data = malloc(((size_t)N * 300 + (1 << 20)) * 2);
+    for (size_t i = 0; i < N; i++) {
+        size_t words = i == 4321 ? 200000 : i % 10 == 0 ? 0 : i % 97 * 3, begin = at;
+        for (size_t w = 0; w < words; w++) {
+            state = state * 6364136223846793005u + 1442695040888963407u;
+            at += (size_t)sprintf(data + at, "%d ", (int)(state >> 33) % 1000);
+        }
+        texts[i] = (bm_str){data + begin, at - begin};
+    }
+}
+
+static int by_value(const void *p, const void *q)
+{
+    uint64_t x = *(const uint64_t *)p, y = *(const uint64_t *)q;
+    return (x > y) - (x < y);
+}
+
+Test(hash_sets, any_threads_make_the_same_and_sorted_is_the_same_sorted)
+{
+    make();
+    bm_shingle_options options = defaults();
+    options.text.shingle_k = 1;
+    options.resources.threads = 1;
+    bm_hash_sets *one = NULL, *other = NULL;
+    cr_assert_eq(bm_shingle_texts(&options, texts, N, &one, NULL), BM_OK);
+    const uint64_t *offsets = bm_hash_sets_offsets(one);
+    uint64_t *hashes = malloc(offsets[N] * 8 + 8);
+    memcpy(hashes, bm_hash_sets_hashes(one), offsets[N] * 8);
+    for (int sorted = 0; sorted < 2; sorted++) {
+        options.sorted = sorted == 1;
+        for (size_t i = 0; sorted && i < N; i++)
+            qsort(hashes + offsets[i], (size_t)(offsets[i + 1] - offsets[i]), 8, by_value);
+        for (uint32_t threads = 1; threads <= 8; threads++) {
+            options.resources.threads = threads;
+            cr_assert_eq(bm_shingle_texts(&options, texts, N, &other, NULL), BM_OK);
+            cr_assert(memcmp(bm_hash_sets_offsets(other), offsets, (N + 1) * 8) == 0);
+            cr_assert(memcmp(bm_hash_sets_hashes(other), hashes, offsets[N] * 8) == 0);
+            bm_hash_sets_free(other);
+        }
+    }
+    bm_hash_sets_free(one);
+    free(hashes);
+    free(data);
+}
+
+Test(hash_sets, no_texts_make_an_empty_set_of_sets)
+{
+    bm_shingle_options options = defaults();
+    bm_hash_sets *sets = NULL;
+    cr_assert_eq(bm_shingle_texts(&options, NULL, 0, &sets, NULL), BM_OK);
+    cr_assert(bm_hash_sets_count(sets) == 0 && bm_hash_sets_offsets(sets)[0] == 0);
+    bm_hash_sets_free(sets);
+    bm_hash_sets_free(NULL);
+    cr_assert(bm_hash_sets_count(NULL) == 0 && bm_hash_sets_offsets(NULL) == NULL &&
+              bm_hash_sets_hashes(NULL) == NULL);
+}
+
+typedef struct asked {
+    int left; /* answers of no */
+    pthread_t by;
+    bool other;
+} asked;
+
+static bool stop(void *ctx)
+{
+    asked *a = ctx;
+    a->other = a->other || !pthread_equal(a->by, pthread_self());
+    return a->left-- <= 0;
+}
+
+Test(hash_sets, cancelled_or_too_large_they_leave_nothing)
+{
+    make();
+    bm_shingle_options options = defaults();
+    bm_hash_sets *sets = NULL;
+    options.resources.threads = 3;
+    options.resources.memory = 10000;
+    cr_assert_eq(bm_shingle_texts(&options, texts, N, &sets, NULL), BM_ERR_NOMEM);
+    cr_assert_null(sets);
+    options.resources.memory = 0;
+    options.callbacks.cancelled = stop;
+    int cancelled = 0;
+    for (int at = 0; sets == NULL; at++) {
+        asked a = {.left = at, .by = pthread_self()};
+        options.callbacks.ctx = &a;
+        bm_status status = bm_shingle_texts(&options, texts, N, &sets, NULL);
+        cr_assert(status == (sets == NULL ? BM_ERR_CANCELLED : BM_OK) && !a.other);
+        cancelled += status != BM_OK;
+    }
+    cr_assert_gt(cancelled, 0);
+    bm_hash_sets_free(sets);
+    free(data);
+}

@@ -1,0 +1,48 @@
+/* test_compression.c -- kinds by the first bytes and by the endings of names, as docs/inputs.md 2
+ * has them. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "io/input/compression.h"
+
+Test(compression, the_first_bytes_tell_the_kind)
+{
+    static const struct {
+        const char *bytes;
+        size_t len;
+        bm_compression kind;
+    } cases[] = {
+        {"\x1F\x8B", 2, BM_COMPRESSION_GZ},           {"\x1F", 1, BM_COMPRESSION_NONE},
+        {"\x28\xB5\x2F\xFD", 4, BM_COMPRESSION_ZST},  {"\x28\xB5\x2F", 3, BM_COMPRESSION_NONE},
+        {"\x50\x2A\x4D\x18", 4, BM_COMPRESSION_ZST},  {"\x5F\x2A\x4D\x18", 4, BM_COMPRESSION_ZST},
+        {"\x60\x2A\x4D\x18", 4, BM_COMPRESSION_NONE}, {"\x50\x2A\x4D", 3, BM_COMPRESSION_NONE},
+        {"{\"id\"", 5, BM_COMPRESSION_NONE},          {"", 0, BM_COMPRESSION_NONE}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        cr_expect_eq(bm_compression_of_bytes(cases[i].bytes, cases[i].len), cases[i].kind, "%zu",
+                     i);
+}
+
+Test(compression, the_ending_of_a_name_promises_a_kind_and_is_taken_off)
+{
+    static const struct {
+        const char *name;
+        bm_compression kind;
+        size_t len;
+    } cases[] = {{"a.jsonl.gz", BM_COMPRESSION_GZ, 7}, {"a.zst", BM_COMPRESSION_ZST, 1},
+                 {".gz", BM_COMPRESSION_GZ, 0},        {"a.gz.zst", BM_COMPRESSION_ZST, 4},
+                 {"a.jsonl", BM_COMPRESSION_NONE, 7},  {"gz", BM_COMPRESSION_NONE, 2},
+                 {"a.GZ", BM_COMPRESSION_NONE, 4},     {"", BM_COMPRESSION_NONE, 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        size_t len = strlen(cases[i].name);
+        cr_expect_eq(bm_compression_of_name(cases[i].name, &len), cases[i].kind, "%s",
+                     cases[i].name);
+        cr_expect_eq(len, cases[i].len, "%s", cases[i].name);
+    }
+}
+
+Test(compression, each_kind_has_a_name_for_people)
+{
+    cr_assert_null(bm_compression_name(BM_COMPRESSION_NONE));
+    cr_assert_str_eq(bm_compression_name(BM_COMPRESSION_GZ), "gzip");
+    cr_assert_str_eq(bm_compression_name(BM_COMPRESSION_ZST), "Zstandard");
+}
