@@ -129,6 +129,7 @@ typedef struct bm_counts {
 } bm_counts;
 
 typedef struct bm_summary bm_summary;
+/* Of NULL: NULL or 0. */
 BM_API const bm_counts *bm_summary_counts(const bm_summary *summary);
 /* The plan used; bands 0 where the job had none. */
 BM_API const bm_band_plan *bm_summary_plan(const bm_summary *summary);

@@ -65,8 +65,8 @@ BM_API const char *bm_status_string(bm_status status);
 BM_API int bm_status_exit_code(bm_status status);
 /* Free a string that a call of the library gave away; NULL is fine. */
 BM_API void bm_string_free(char *string);
-/* Write "FILE:LINE: message" (or as much of it as is known) to `out`, ended by NUL, cut short at
- * `cap`. */
+/* Write "FILE:LINE: message" (or as much of it as is known; nothing where `err` is NULL) to `out`,
+ * ended by NUL, cut short at `cap`. */
 BM_API void bm_error_format(const bm_error *err, char *out, size_t cap);
 
 #if defined(__cplusplus)

@@ -21,6 +21,7 @@ typedef struct bm_version_info {
     uint32_t format;              /* of manifest.json and report.json */
 } bm_version_info;
 
+/* `out` is filled; NULL is fine. The struct never changes. */
 BM_API void bm_version(bm_version_info *out);
 
 #if defined(__cplusplus)

@@ -93,7 +93,11 @@ int bm_status_exit_code(bm_status status)
 
 void bm_error_format(const bm_error *err, char *out, size_t cap)
 {
-    if (err->file[0] == '\0')
+    if (out == NULL || cap == 0)
+        return;
+    if (err == NULL)
+        out[0] = '\0';
+    else if (err->file[0] == '\0')
         snprintf(out, cap, "%s", err->message);
     else if (err->line == 0)
         snprintf(out, cap, "%s: %s", err->file, err->message);

@@ -1,4 +1,6 @@
-/* sized_struct.c -- copying no more than both sides know. */
+/* sized_struct.c -- copying no more than both sides know.
+ *
+ * Tests: tests/unit/base/test_sized_struct.c */
 #include "base/sized_struct.h"
 
 #include <stdarg.h>
@@ -23,7 +25,7 @@ void bm_sized_init(void *caller, size_t struct_size, const void *defaults, size_
     memcpy(caller, &struct_size, sizeof struct_size);
 }
 
-static bm_status check_size(const void *caller, const char *name, size_t least, bm_error *err)
+bm_status bm_sized_check(const void *caller, const char *name, size_t least, bm_error *err)
 {
     if (caller == NULL)
         return bm_fail_field(err, name, "no %s given", name);
@@ -36,7 +38,7 @@ static bm_status check_size(const void *caller, const char *name, size_t least, 
 bm_status bm_sized_take(const void *caller, const char *name, void *out, size_t whole, size_t least,
                         bm_error *err)
 {
-    bm_status status = check_size(caller, name, least, err);
+    bm_status status = bm_sized_check(caller, name, least, err);
     if (status != BM_OK)
         return status;
     const size_t size = size_of(caller);
@@ -56,7 +58,7 @@ bm_status bm_sized_give(const void *in, size_t whole, const char *name, void *ca
 {
     if (caller == NULL)
         return BM_OK;
-    bm_status status = check_size(caller, name, least, err);
+    bm_status status = bm_sized_check(caller, name, least, err);
     if (status != BM_OK)
         return status;
     const size_t size = size_of(caller), n = size < whole ? size : whole;

@@ -17,6 +17,10 @@
  * What is there beyond `whole`, of a program newer than this library, becomes zero. NULL is fine. */
 void bm_sized_init(void *caller, size_t struct_size, const void *defaults, size_t whole);
 
+/* BM_ERR_USAGE: there is no struct, or its struct_size is less than `least` (so it was not
+ * initialised). `name` is that of the type. */
+bm_status bm_sized_check(const void *caller, const char *name, size_t least, bm_error *err);
+
 /* A struct that comes in: `out` (`whole` bytes) holds the defaults and receives what the caller's
  * struct has. BM_ERR_USAGE: none was given, its struct_size is less than `least` (of the first
  * version that had it; so it was not initialised), or something is set that this version does not

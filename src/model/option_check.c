@@ -27,10 +27,10 @@ static void check_reserved(check *c, const char *field, const uint64_t *words, s
         c->status = bm_reserved_check(field, words, n, c->err);
 }
 
-static void check_list(check *c, const char *field, const void *list, size_t n)
+static void check_list(check *c, const char *field, const char *const *list, size_t n)
 {
-    if (c->status == BM_OK && list == NULL && n > 0)
-        c->status = bm_fail_field(c->err, field, "`%s` is NULL and has %zu entries", field, n);
+    if (c->status == BM_OK)
+        c->status = bm_option_list_check(field, list, n, c->err);
 }
 
 static void check_input(check *c, const bm_input_options *input)
@@ -62,9 +62,8 @@ static void check_sketch(check *c, const bm_sketch_options *sketch)
 
 static void check_resources(check *c, const bm_resource_options *resources)
 {
-    if (c->status == BM_OK && resources->threads > BM_THREADS_MAX)
-        c->status = bm_fail_field(c->err, "threads", "%u threads (at most %u)", resources->threads,
-                                  BM_THREADS_MAX);
+    if (c->status == BM_OK)
+        c->status = bm_option_threads_check(resources->threads, c->err);
     if (c->status == BM_OK && resources->checkpoint_seconds != resources->checkpoint_seconds)
         c->status =
             bm_fail_field(c->err, "checkpoint_seconds", "`checkpoint_seconds` is no number");
@@ -115,6 +114,23 @@ static void check_device(check *c, const bm_device_options *device)
     if (c->status == BM_OK && device->reserved_flags != 0)
         check_reserved(c, "device", &(uint64_t){device->reserved_flags}, 1);
     check_reserved(c, "device", device->reserved, N_OF(device->reserved));
+}
+
+bm_status bm_option_list_check(const char *field, const char *const *list, size_t n, bm_error *err)
+{
+    if (list == NULL && n > 0)
+        return bm_fail_field(err, field, "`%s` is NULL and has %zu entries", field, n);
+    for (size_t i = 0; i < n; i++)
+        if (list[i] == NULL)
+            return bm_fail_field(err, field, "entry %zu of `%s` is NULL", i, field);
+    return BM_OK;
+}
+
+bm_status bm_option_threads_check(uint32_t threads, bm_error *err)
+{
+    if (threads <= BM_THREADS_MAX)
+        return BM_OK;
+    return bm_fail_field(err, "threads", "%u threads (at most %u)", threads, BM_THREADS_MAX);
 }
 
 bm_status bm_option_parts_check(const bm_option_parts *parts, bm_error *err)

@@ -21,5 +21,8 @@ typedef struct bm_option_parts {
 /* BM_ERR_USAGE naming the field: an enum out of range, a number out of range, an array that is NULL
  * with a length, a reserved word that is set. */
 bm_status bm_option_parts_check(const bm_option_parts *parts, bm_error *err);
+/* The same of a list of texts, none of which may be NULL; and of a number of threads. */
+bm_status bm_option_list_check(const char *field, const char *const *list, size_t n, bm_error *err);
+bm_status bm_option_threads_check(uint32_t threads, bm_error *err);
 
 #endif

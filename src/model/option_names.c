@@ -48,7 +48,7 @@ static const struct {
     LIST("normalize", normalize),
     LIST("words", words),
     LIST("shingle", shingles),
-    LIST("short", shorts),
+    LIST("short_rule", shorts),
     LIST("scheme", schemes),
     LIST("candidates", candidates),
     LIST("verify", verify),
@@ -69,7 +69,9 @@ const char *bm_option_word(bm_option option, unsigned value)
 
 bool bm_option_value(bm_option option, const char *word, size_t len, unsigned *value)
 {
-    for (unsigned i = 0; (unsigned)option < BM_N_OPTIONS && len > 0 && i < lists[option].n; i++) {
+    if ((unsigned)option >= BM_N_OPTIONS || word == NULL || value == NULL || len == 0)
+        return false;
+    for (unsigned i = 0; i < lists[option].n; i++) {
         const char *known = lists[option].words[i];
         if (strlen(known) == len && memcmp(known, word, len) == 0) {
             *value = i;

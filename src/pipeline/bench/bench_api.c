@@ -33,6 +33,10 @@ bm_status bm_bench_run(const bm_bench_options *options, bm_bench_result **out, b
                                                           .device = &used.device,
                                                           .callbacks = &used.callbacks},
                                        err);
+    if (status == BM_OK)
+        status = bm_option_list_check("paths", used.paths, used.n_paths, err);
+    if (status == BM_OK)
+        status = bm_option_threads_check(used.threads, err);
     if (status == BM_OK && out == NULL)
         status = bm_fail_field(err, "out", "no place for the result given");
     if (status != BM_OK)

@@ -279,8 +279,8 @@ bm_status bm_settings_of_filter(const bm_filter_options *options, bm_settings *o
     if (status == BM_OK && o.path == NULL)
         status = bm_fail_field(err, "path",
                                "no input given (a directory that dedup wrote, then its inputs)");
-    if (status == BM_OK && o.paths == NULL && o.n_paths > 0)
-        status = bm_fail_field(err, "paths", "`paths` is NULL and has %zu entries", o.n_paths);
+    if (status == BM_OK)
+        status = bm_option_list_check("paths", o.paths, o.n_paths, err);
     if (status == BM_OK)
         status = bm_option_check(BM_OPTION_KEPT, o.kept, err);
     if (status == BM_OK && o.kept == BM_KEPT_NO)

@@ -50,6 +50,8 @@ static void find_digest(void)
 
 void bm_version(bm_version_info *out)
 {
+    if (out == NULL)
+        return;
     pthread_once(&digest_once, find_digest);
     out->version = VERSION_TEXT;
     out->compiler = COMPILER_TEXT;

@@ -217,6 +217,9 @@ bm_status bm_explain(const bm_explain_options *options, bm_explain_summary *out,
                                BM_SIZE_UP_TO(bm_explain_options, callbacks), err);
     if (status == BM_OK)
         status = check_options(&used, err);
+    if (status == BM_OK && out != NULL)
+        status = bm_sized_check(out, "bm_explain_summary",
+                                BM_SIZE_UP_TO(bm_explain_summary, articulation_points), err);
     bm_explainer e = {.options = &used, .settings = &settings, .answer = {.similarity = NAN}};
     return status == BM_OK ? run_job(&e, out, err) : status;
 }

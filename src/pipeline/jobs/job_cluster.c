@@ -78,8 +78,8 @@ static bm_status open_levels(cluster *c, bm_error *err)
     for (size_t i = 0; i < o->n_thresholds; i++) {
         c->levels[i] = (level){.threshold = o->thresholds[i], .place = i};
         if (!(o->thresholds[i] > 0.0 && o->thresholds[i] <= 1.0))
-            return bm_fail(err, BM_ERR_USAGE, "threshold %g (more than 0, at most 1)",
-                           o->thresholds[i]);
+            return bm_fail_field(err, "thresholds", "threshold %g (more than 0, at most 1)",
+                                 o->thresholds[i]);
     }
     qsort(c->levels, c->n_levels, sizeof *c->levels, highest_first);
     return BM_OK;
@@ -369,6 +369,9 @@ bm_status bm_cluster_pairs(const bm_cluster_options *options, bm_cluster_summary
                                      BM_SIZE_UP_TO(bm_cluster_options, callbacks), err);
     if (status == BM_OK)
         status = check_options(&used, err);
+    if (status == BM_OK && out != NULL)
+        status = bm_sized_check(out, "bm_cluster_summary", BM_SIZE_UP_TO(bm_cluster_summary, first),
+                                err);
     if (status != BM_OK)
         return status;
     cluster c = {.options = &used, .star = used.cluster == BM_CLUSTER_STAR};

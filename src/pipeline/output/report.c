@@ -25,27 +25,27 @@ struct bm_summary {
 
 const bm_counts *bm_summary_counts(const bm_summary *summary)
 {
-    return &summary->counts;
+    return summary != NULL ? &summary->counts : NULL;
 }
 
 const bm_band_plan *bm_summary_plan(const bm_summary *summary)
 {
-    return &summary->plan;
+    return summary != NULL ? &summary->plan : NULL;
 }
 
 const char *bm_summary_json(const bm_summary *summary)
 {
-    return summary->json;
+    return summary != NULL ? summary->json : NULL;
 }
 
 const char *bm_summary_device(const bm_summary *summary)
 {
-    return summary->device;
+    return summary != NULL ? summary->device : NULL;
 }
 
 double bm_summary_seconds(const bm_summary *summary)
 {
-    return summary->seconds;
+    return summary != NULL ? summary->seconds : 0;
 }
 
 void bm_summary_free(bm_summary *summary)

@@ -8,7 +8,7 @@ static bm_bench_options quick(const char *device)
 {
     bm_bench_options options;
     bm_bench_options_init(&options);
-    options.device = device;
+    options.device.device = device;
     options.threads = 2;
     options.repeats = 2;
     options.min_seconds = .005;
@@ -25,13 +25,16 @@ Test(bench_run, the_native_cpu_has_a_limit_resident_hashes_all_text_rows_and_bot
                                            "documents of 500, oph"};
     bm_bench_options options = quick("cpu");
     options.long_doc = 500;
-    bm_bench_row *rows = NULL;
-    size_t n = 0;
-    char *json = NULL;
+    bm_bench_result *result = NULL;
     bm_error err = {0};
-    cr_assert_eq(bm_bench_run(&options, &rows, &n, &json, &err), BM_OK, "%s", err.message);
+    cr_assert_eq(bm_bench_run(&options, &result, &err), BM_OK, "%s", err.message);
+    const size_t n = bm_bench_result_count(result);
+    const char *json = bm_bench_result_json(result);
+    bm_bench_row rows[ROWS];
     cr_assert_eq(n, ROWS);
+    cr_expect_null(bm_bench_result_row(result, n));
     for (size_t i = 0; i < n; i++) {
+        rows[i] = *bm_bench_result_row(result, i);
         cr_expect_str_eq(rows[i].device, "cpu");
         cr_expect_str_eq(rows[i].what, what[i]);
         cr_expect_str_eq(rows[i].unit, i >= FIRST_TEXT && i < FIRST_LONG ? "MB/s" : "Mshingles/s");
@@ -50,35 +53,34 @@ Test(bench_run, the_native_cpu_has_a_limit_resident_hashes_all_text_rows_and_bot
     cr_expect_not_null(strstr(json, version.version));
     cr_expect_not_null(strstr(json, "\"processor\""));
     cr_expect_not_null(strstr(json, "\"compiler\""));
-    bm_bench_free(rows);
-    bm_string_free(json);
+    bm_bench_result_free(result);
 }
 
-Test(bench_run, rows_and_json_may_both_be_left_out)
+Test(bench_run, the_scalar_loops_have_the_same_rows)
 {
     bm_bench_options options = quick("cpu");
-    options.cpu = "scalar";
+    bm_bench_result *result = NULL;
+    options.device.cpu = "scalar";
     options.sketch.perms = 16;
-    cr_expect_eq(bm_bench_run(&options, NULL, NULL, NULL, NULL), BM_OK);
+    cr_expect_eq(bm_bench_run(&options, &result, NULL), BM_OK);
+    cr_expect_eq(bm_bench_result_count(result), 9);
+    bm_bench_result_free(result);
 }
 
 Test(bench_run, bad_settings_are_refused_and_nothing_is_filled)
 {
-    bm_bench_options bad[4];
-    for (size_t i = 0; i < 4; i++)
+    bm_bench_options bad[3];
+    for (size_t i = 0; i < 3; i++)
         bad[i] = quick("cpu");
-    bad[0].device = "no such device";
-    bad[1].sketch.perms = 0;
-    bad[2].sketch.perms = BM_PERMS_MAX + 1;
-    bad[3].min_seconds = 1e9;
-    for (size_t i = 0; i < 4; i++) {
-        bm_bench_row *rows = NULL;
-        size_t n = 7;
-        char *json = NULL;
+    bad[0].device.device = "no such device";
+    bad[1].sketch.perms = BM_PERMS_MAX + 1;
+    bad[2].min_seconds = 1e9;
+    for (size_t i = 0; i < 3; i++) {
+        bm_bench_result *result = NULL;
         bm_error err = {0};
-        cr_expect_eq(bm_bench_run(&bad[i], &rows, &n, &json, &err),
-                     i == 0 ? BM_ERR_DEVICE : BM_ERR_USAGE, "setting %zu", i);
-        cr_expect(rows == NULL && n == 7 && json == NULL);
+        cr_expect_eq(bm_bench_run(&bad[i], &result, &err), i == 0 ? BM_ERR_DEVICE : BM_ERR_USAGE,
+                     "setting %zu", i);
+        cr_expect_null(result);
         cr_expect_neq(err.message[0], '\0');
     }
 }
@@ -92,6 +94,8 @@ static bool yes(void *ctx)
 Test(bench_run, it_stops_when_asked_to)
 {
     bm_bench_options options = quick("cpu");
+    bm_bench_result *result = NULL;
     options.callbacks.cancelled = yes;
-    cr_expect_eq(bm_bench_run(&options, NULL, NULL, NULL, NULL), BM_ERR_CANCELLED);
+    cr_expect_eq(bm_bench_run(&options, &result, NULL), BM_ERR_CANCELLED);
+    cr_expect_null(result);
 }

@@ -49,8 +49,8 @@ static const bm_backend_ops fake_ops = {
 
 static void open(fake *f, bm_kernel_tune_corpus *corpus)
 {
-    bm_bench_options options;
-    bm_bench_options_init(&options);
+    bm_kernel_tune_options options;
+    bm_kernel_tune_options_init(&options);
     options.sketch.perms = 20;
     memset(f, 0, sizeof *f);
     f->base = (bm_backend){.ops = &fake_ops, .depth = 3, .batch_hashes = 20000};

@@ -1,9 +1,10 @@
-/* test_saved_docs.c -- a corpus that is left and taken up again, any number of times, is the corpus
+/* test_checkpoint_documents.c -- a corpus that is left and taken up again, any number of times, is the corpus
  * that was never left. The model is the documents as they were drawn. */
 #include "pipeline/checkpoint/checkpoint_documents.h"
 
 #include "tests/unit/corpus/corpus_world.h"
 
+#include <bandmill/job.h>
 #include <unistd.h>
 
 #define XXH_INLINE_ALL
@@ -35,8 +36,8 @@ static bm_checkpoint_documents what(job *j)
 /* The corpus has room for its own documents only: the table is not counted. */
 static void open_job(world *w, const bm_corpus_cfg *cfg, job *j)
 {
-    bm_job options;
-    bm_job_init(&options);
+    bm_sign_options options;
+    bm_sign_options_init(&options);
     memset(j, 0, sizeof *j);
     j->w = w;
     j->cfg = *cfg;

@@ -1,20 +1,18 @@
-/* test_work.c -- a job that is interrupted at any place where it asks whether to stop goes on to
+/* test_checkpoint.c -- a job that is interrupted at any place where it asks whether to stop goes on to
  * the bytes of one that nobody interrupted: at every such place in turn, without luck. */
 #include "pipeline/checkpoint/checkpoint.h"
 
 #include <criterion/criterion.h>
+#include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <bandmill/job.h>
-
 #include "tests/unit/base/scratch.h"
+#include "tests/unit/jobs/whole_job.h"
 
 #define N_DOCS 700u
-
-typedef bm_status (*run_fn)(const bm_job *job, bm_summary **out, bm_error *err);
 
 typedef struct kind {
     run_fn run;
@@ -25,7 +23,7 @@ typedef struct kind {
 } kind;
 
 static const kind kinds[] = {
-    {bm_job_sign,
+    {sign_with_keys,
      false,
      BM_VERIFY_AUTO,
      BM_CLUSTER_COMPONENTS,
@@ -89,7 +87,7 @@ typedef struct bench {
     scratch s;
     char input[300], out[300];
     const char *paths[1];
-    bm_job job;
+    bm_dedup_options job;
     const kind *kind;
     char *wanted[6];
     size_t lens[6];
@@ -139,18 +137,13 @@ static void open_bench(const kind *k, bench *b)
     snprintf(b->out, sizeof b->out, "%s/out", b->s.root);
     b->paths[0] = b->input;
     b->kind = k;
-    bm_job_init(&b->job);
-    b->job.input.paths = b->paths;
-    b->job.input.n_paths = 1;
-    b->job.input.skip_errors = true;
-    b->job.output = b->out;
-    b->job.device = "cpu";
-    b->job.threads = 1; /* so that it asks at the same places every time */
-    b->job.batch_docs = 100;
-    b->job.band_keys = k->run == bm_job_sign;
+    whole_job_init(&b->job, b->paths, b->out);
+    b->job.input.on_error = BM_ON_ERROR_SKIP;
+    b->job.resources.threads = 1; /* so that it asks at the same places every time */
+    b->job.resources.batch_docs = 100;
     b->job.write_pairs = k->pairs;
-    b->job.lsh.verify = k->verify;
-    b->job.lsh.cluster = k->cluster;
+    b->job.verify = k->verify;
+    b->job.cluster = k->cluster;
     bm_error err = {0};
     cr_assert_eq(run(b, -1, false, &asked, &err), BM_OK, "%s", err.message);
     for (size_t i = 0; k->names[i] != NULL; i++)
@@ -227,12 +220,12 @@ Test(checkpoint, dedup_goes_on_wherever_it_was_interrupted)
 /* Sealed after each batch, interrupted again and again, each time one question later. */
 Test(checkpoint, a_job_may_be_interrupted_any_number_of_times)
 {
-    setenv("BANDMILL_SEAL_SECONDS", "0", 1);
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         bench b;
         bm_status status = BM_ERR_CANCELLED;
         unsigned long before = 0;
         open_bench(&kinds[i], &b);
+        b.job.resources.checkpoint_seconds = 0;
         for (int at = 1; status != BM_OK; at++) {
             bm_error err = {0};
             int asked;
@@ -245,21 +238,21 @@ Test(checkpoint, a_job_may_be_interrupted_any_number_of_times)
         expect_outputs(&b, -1);
         close_bench(&b);
     }
-    unsetenv("BANDMILL_SEAL_SECONDS");
 }
 
-Test(checkpoint, a_wrong_number_of_seconds_is_refused)
+/* The words that BANDMILL_SEAL_SECONDS may not have are the program's: tests/cli. */
+Test(checkpoint, seconds_that_are_no_number_are_refused)
 {
-    static const char *const wrong[] = {"often", "-1", "1s", "nan"};
+    static const double wrong[] = {NAN, -NAN};
     bench b;
     open_bench(&kinds[1], &b);
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         bm_error err = {0};
         int asked;
-        setenv("BANDMILL_SEAL_SECONDS", wrong[i], 1);
-        cr_assert_eq(run(&b, -1, false, &asked, &err), BM_ERR_USAGE, "%s", wrong[i]);
-        cr_assert_not_null(strstr(err.message, "BANDMILL_SEAL_SECONDS"));
+        b.job.resources.checkpoint_seconds = wrong[i];
+        cr_assert_eq(run(&b, -1, false, &asked, &err), BM_ERR_USAGE);
+        cr_assert_str_eq(err.field, "checkpoint_seconds");
+        cr_assert_not_null(strstr(err.message, "checkpoint_seconds"));
     }
-    unsetenv("BANDMILL_SEAL_SECONDS");
     close_bench(&b);
 }

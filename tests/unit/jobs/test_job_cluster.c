@@ -188,6 +188,16 @@ static void expected_row(const model *m, double threshold, text *out)
         largest, removed);
 }
 
+static bm_cluster_options cluster_options(const char *path, text *to)
+{
+    bm_cluster_options o;
+    bm_cluster_options_init(&o);
+    o.path = path;
+    o.write = take;
+    o.write_ctx = to;
+    return o;
+}
+
 static const bm_cluster ways[] = {BM_CLUSTER_COMPONENTS, BM_CLUSTER_STAR};
 static const bm_keep keeps[] = {BM_KEEP_FIRST, BM_KEEP_LAST};
 
@@ -201,14 +211,12 @@ Test(job_cluster, groups_are_those_of_the_rows_that_count)
         make(&m, 2 + draw(&m, DOCS - 1), draw(&m, ROWS), &s);
         double threshold = (50 + draw(&m, 52)) / 100.0;
         bool all = round % 5 == 0 || threshold > 1;
-        bm_cluster_options o = {.path = scratch_at(&s, "p.tsv"),
-                                .thresholds = &threshold,
-                                .n_thresholds = all ? 0 : 1,
-                                .cluster = ways[round % 2],
-                                .keep = keeps[round / 2 % 2],
-                                .write = take,
-                                .write_ctx = &got};
-        bm_cluster_summary summary;
+        bm_cluster_options o = cluster_options(scratch_at(&s, "p.tsv"), &got);
+        o.thresholds = &threshold;
+        o.n_thresholds = all ? 0 : 1;
+        o.cluster = ways[round % 2];
+        o.keep = keeps[round / 2 % 2];
+        bm_cluster_summary summary = {.struct_size = sizeof summary};
         bm_error err = {0};
         got.len = 0;
         got.data[0] = '\0';
@@ -234,14 +242,12 @@ Test(job_cluster, the_table_has_for_each_threshold_what_it_has_alone)
         make(&m, 2 + draw(&m, DOCS - 1), draw(&m, ROWS), &s);
         for (size_t i = 0; i < LEVELS; i++) /* in no order, some twice */
             thresholds[i] = (50 + draw(&m, 51)) / 100.0;
-        bm_cluster_options o = {.path = scratch_at(&s, "p.tsv"),
-                                .thresholds = thresholds,
-                                .n_thresholds = 2 + draw(&m, LEVELS - 1),
-                                .cluster = ways[round % 2],
-                                .keep = keeps[round / 2 % 2],
-                                .write = take,
-                                .write_ctx = &got};
-        bm_cluster_summary summary;
+        bm_cluster_options o = cluster_options(scratch_at(&s, "p.tsv"), &got);
+        o.thresholds = thresholds;
+        o.n_thresholds = 2 + draw(&m, LEVELS - 1);
+        o.cluster = ways[round % 2];
+        o.keep = keeps[round / 2 % 2];
+        bm_cluster_summary summary = {.struct_size = sizeof summary};
         got.len = wanted.len = 0;
         got.room = sizeof got.data - 1;
         cr_assert_eq(bm_cluster_pairs(&o, &summary, NULL), BM_OK);
@@ -261,8 +267,8 @@ Test(job_cluster, the_table_has_for_each_threshold_what_it_has_alone)
 static bm_status cluster(scratch *s, const char *rows, bm_error *err)
 {
     static text got;
-    bm_cluster_summary summary;
-    bm_cluster_options o = {.path = scratch_at(s, "p.tsv"), .write = take, .write_ctx = &got};
+    bm_cluster_summary summary = {.struct_size = sizeof summary};
+    const bm_cluster_options o = cluster_options(scratch_at(s, "p.tsv"), &got);
     got.len = 0;
     got.room = sizeof got.data - 1;
     memset(err, 0, sizeof *err);
@@ -307,11 +313,10 @@ Test(job_cluster, options_that_pairs_cannot_meet_are_refused)
     scratch s;
     static text got;
     double wrong[] = {.5, 0}, high = 1.5;
-    bm_cluster_summary summary;
+    bm_cluster_summary summary = {.struct_size = sizeof summary};
     scratch_open(&s);
     scratch_put_text(&s, "p.tsv", "id_a\tid_b\tjaccard\na\tb\t1\n");
-    const bm_cluster_options fine = {
-        .path = scratch_at(&s, "p.tsv"), .write = take, .write_ctx = &got};
+    const bm_cluster_options fine = cluster_options(scratch_at(&s, "p.tsv"), &got);
     bm_cluster_options o = fine;
     o.path = NULL;
     cr_expect_eq(bm_cluster_pairs(&o, &summary, NULL), BM_ERR_USAGE);

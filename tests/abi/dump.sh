@@ -1,0 +1,15 @@
+#!/bin/sh
+# dump.sh [INCLUDE] [OUT] -- write down the interface of the public headers: tests/abi/bandmill-MAJOR.MINOR.abi, which check.sh holds
+# later headers to. On purpose only: docs/abi.md says when. Needs abidw (Debian: abigail-tools).
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+include=${1:-$here/../../include}
+number() { sed -n "s/^#define BM_VERSION_$1 \([0-9]*\)$/\1/p" "$include/bandmill/version.h"; }
+soversion=$(number MAJOR).$(number MINOR)
+out=${2:-$here/bandmill-$soversion.abi}
+room=$(mktemp -d)
+trap 'rm -rf "$room"' EXIT
+sh "$here/surface.sh" "$include" "$room/surface.so" "libbandmill.so.$soversion"
+(cd "$room" && abidw --no-architecture --no-corpus-path --no-comp-dir-path --no-show-locs --no-elf-needed --no-parameter-names \
+    --out-file surface.abi surface.so)
+sed "s|path='[^']*'|path='include/bandmill'|" "$room/surface.abi" > "$out"

@@ -1,0 +1,121 @@
+#!/bin/sh
+# test_abi_catches.sh -- check.sh refuses what would break a program that was built before, and lets pass what would not: copies of the
+# headers, each with one change, against a dump of the headers as they are. Exit 77 without abidiff.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+headers=$here/../../include/bandmill
+if ! command -v abidiff > /dev/null; then
+    [ "${CI:-}" = true ] && exit 1
+    exit 77
+fi
+room=$(mktemp -d)
+trap 'rm -rf "$room"' EXIT
+mkdir "$room/dumps"
+number() { sed -n "s/^#define BM_VERSION_$1 \([0-9]*\)$/\1/p" "$headers/version.h"; }
+sh "$here/dump.sh" "$here/../../include" "$room/dumps/bandmill-$(number MAJOR).$(number MINOR).abi"
+failed=0 n=0
+
+# try EXPECTED NAME FILE SED... -- EXPECTED: `fine`, or words that the refusal has.
+try() {
+    expected=$1 name=$2 file=$3
+    shift 3
+    n=$((n + 1))
+    rm -rf "$room/include"
+    mkdir "$room/include"
+    cp -r "$headers" "$room/include/"
+    for expression in "$@"; do
+        cp "$room/include/bandmill/$file" "$room/before"
+        sed -i -E "$expression" "$room/include/bandmill/$file"
+        if cmp -s "$room/before" "$room/include/bandmill/$file"; then
+            echo "$name: '$expression' changes nothing in $file: the test has to follow the headers"
+            failed=1
+            return
+        fi
+    done
+    if BM_ABI_DUMPS=$room/dumps sh "$here/check.sh" "$room/include" > "$room/out" 2>&1; then
+        answer=fine
+    else
+        answer=$(cat "$room/out")
+    fi
+    case $answer in
+    *"$expected"*) ;;
+    *)
+        printf '%s: expected "%s", got:\n%s\n' "$name" "$expected" "$answer"
+        failed=1
+        ;;
+    esac
+}
+
+parts='/^typedef struct bm_text_options/,/^\}/'
+sign='/^typedef struct bm_sign_options/,/^\}/'
+
+# --- what a program built before does not notice ---
+try fine 'a new function' job.h 's/^BM_API bm_status bm_inspect/BM_API int bm_more(int x);\n&/'
+try fine 'a field at the end of options' job.h '/^\} bm_sign_options;/i uint64_t later;'
+try fine 'two of them' job.h '/^\} bm_sign_options;/i uint64_t later; bool last;'
+try fine 'a field at the end of a summary' explain.h '/^\} bm_explain_summary;/i uint64_t later;'
+try fine 'a field at the end of what the library makes' job.h '/^\} bm_counts;/i uint64_t later;'
+try fine 'a reserved word becomes a field' types.h "$parts s/uint64_t reserved\[8\];/uint64_t later; uint64_t reserved[7];/"
+try fine 'all of them do' types.h "$parts s/uint64_t reserved\[8\];/double later[8];/"
+try fine 'reserved flags become a field' types.h "$parts s/reserved_flags/flags/"
+try fine 'a new value behind the others' types.h 's/BM_KEEP_SHORTEST \}/BM_KEEP_SHORTEST, BM_KEEP_NEWEST }/'
+try fine 'a new option before their number' words.h 's/BM_OPTION_OFFLOAD,/&\n    BM_OPTION_LATER,/'
+try fine 'a new constant' types.h 's/^#define BM_PERMS_MAX .*/&\n#define BM_LATER_MAX 7u/'
+try fine 'a new type and a function that takes it' device.h \
+    's/^BM_API void bm_device_list_close/typedef struct bm_later { int x; } bm_later;\nBM_API int bm_later_x(const bm_later *later);\n&/'
+try fine 'another name of a parameter' job.h 's/bm_inspect\(const char \*path/bm_inspect(const char *where/'
+
+# --- what breaks it ---
+try 'gone: [F	bm_inspect' 'a function is gone' job.h '/^BM_API bm_status bm_inspect/d'
+try 'bm_status (char const*, char**)' 'a parameter less' job.h 's/(bm_inspect\(const char \*path, char \*\*json), bm_error \*err/\1/'
+try 'float (bm_summary const*)' 'another type comes back' job.h 's/^BM_API double bm_summary_seconds/BM_API float bm_summary_seconds/'
+try 'resume' 'a field in the midst of options' job.h "$sign s/^    bool resume;/    uint64_t early;\n&/"
+try 'field early of struct bm_sign_options' 'a field where the compiler leaves bytes unused' job.h "$sign s/^    bool band_keys;/&\n    bool early;/"
+try 'bm_sign_options.band_keys' 'a field is gone' job.h "$sign s/^    bool band_keys;.*//"
+try 'band_keys' 'a field of another type, with one at the end' job.h "$sign s/^    bool band_keys;/    int8_t band_keys;/" \
+    '/^\} bm_sign_options;/i uint64_t later;'
+try 'field early of struct bm_sign_options' 'one between, with one at the end' job.h "$sign s/^    bool band_keys;/&\n    bool early;/" \
+    '/^\} bm_sign_options;/i uint64_t later;'
+try 'recall' 'fields in another order' types.h 's/double threshold, recall;/double recall, threshold;/'
+try 'bm_text_options has 96 bytes (88)' 'a part grows' types.h "$parts s/reserved\[8\]/reserved[9]/"
+try 'bm_text_options has 80 bytes (88)' 'a part shrinks' types.h "$parts s/reserved\[8\]/reserved[7]/"
+try 'is new, and not in reserved words' 'a field in the unused bytes of a part' types.h 's/^    bool files_from_nul;.*/&\n    bool early;/'
+try 'words' 'a reserved word moves to the front' types.h "$parts s/uint32_t reserved_flags;//" "$parts s/^    bm_words words;/uint32_t early;\n&/"
+try 'bm_str has 24 bytes (16)' 'a struct that never changes' types.h '/^\} bm_str;/i size_t later;'
+try 'bm_cluster_result has 48 bytes (40)' 'a struct at the end of another' cluster.h 's/groups, largest, removed; /groups, largest, removed, later; /'
+try 'bm_error has' 'a longer message' status.h 's/char message\[1024\]/char message[2048]/'
+try 'BM_KEEP_LAST' 'values change places' types.h 's/BM_KEEP_FIRST, BM_KEEP_LAST/BM_KEEP_LAST, BM_KEEP_FIRST/'
+try 'BM_KEEP_LONGEST' 'a value between' types.h 's/BM_KEEP_FIRST, BM_KEEP_LAST/BM_KEEP_FIRST, BM_KEEP_LAST, BM_KEEP_NEWEST/'
+try 'BM_VERIFY_NONE' 'a value is gone' types.h 's/^    BM_VERIFY_SIGNATURE,$/    BM_VERIFY_SIGNATURE/' 's/^    BM_VERIFY_NONE$//'
+try 'BM_ERR_PIPE' 'a status has another number' status.h 's/X\(BM_ERR_PIPE, 11,/X(BM_ERR_PIPE, 21,/'
+try 'BM_OPTION_KEEP' 'a new option in the midst' words.h 's/^    BM_OPTION_KEEP,/    BM_OPTION_LATER,\n&/'
+try 'BM_NORM_NFKC' 'a bit changes' types.h 's/BM_NORM_NFKC = 1u << 1/BM_NORM_NFKC = 1u << 7/'
+try 'BM_PERMS_MAX' 'a limit changes' types.h 's/^#define BM_PERMS_MAX .*/#define BM_PERMS_MAX 2048u/'
+try 'cancelled' 'a callback takes more' types.h 's/\(\*cancelled\)\(void \*ctx\)/(*cancelled)(void *ctx, int n)/'
+try 'bm_write_fn' 'a callback type gives back another type' types.h 's/typedef int \(\*bm_write_fn\)/typedef long (*bm_write_fn)/'
+try 'struct bm_summary was opaque' 'an opaque struct is opened' job.h 's/^typedef struct bm_summary bm_summary;/typedef struct bm_summary { int x; } bm_summary;/'
+try 'bm_later_options has a struct_size and is not in the list' 'options that nobody listed' job.h \
+    's/^BM_API bm_status bm_inspect/typedef struct bm_later_options { size_t struct_size; } bm_later_options;\nBM_API void bm_later(const bm_later_options *options);\n&/'
+try 'there is none for libbandmill.so' 'another SOVERSION without a dump' version.h 's/BM_VERSION_MINOR .*/BM_VERSION_MINOR 99/'
+
+# --- and the symbols of the library itself ---
+sh "$here/surface.sh" "$here/../../include" "$room/whole.so" "libbandmill.so.$(number MAJOR).$(number MINOR)"
+sed '/ bm_inspect(/d' "$room/whole.so.c" > "$room/less.c"
+sed 's/ bm_inspect(/ bm_undeclared(/' "$room/whole.so.c" > "$room/other.c"
+for kind in whole.so less other; do
+    library=$room/$kind
+    [ "$kind" = whole.so ] || "${CC:-cc}" -w -shared -nostdlib -fPIC -fvisibility=hidden -I "$here/../../include" \
+        "-Wl,-soname,libbandmill.so.$(number MAJOR).$(number MINOR)" "$room/$kind.c" -o "$library"
+    n=$((n + 1))
+    if BM_ABI_DUMPS=$room/dumps sh "$here/check.sh" "$here/../../include" "$library" > "$room/out" 2>&1; then
+        [ "$kind" = whole.so ] || { echo "a library with $kind functions passes"; failed=1; }
+    elif [ "$kind" = whole.so ]; then
+        cat "$room/out"
+        failed=1
+    elif ! grep -q "^< bm_inspect$" "$room/out"; then
+        echo "a library with $kind functions: bm_inspect is not named"
+        failed=1
+    fi
+done
+echo "$n changes"
+exit "$failed"

@@ -1,0 +1,195 @@
+/* public_api.h -- one call of the library with options, whichever it is: what every such call has
+ * promised of its options (include/bandmill/types.h), asked of it. */
+#ifndef BM_TESTS_PUBLIC_API_H
+#define BM_TESTS_PUBLIC_API_H
+
+#include <criterion/criterion.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <bandmill/bandmill.h>
+
+#define N_OF(array) (sizeof(array) / sizeof(array)[0])
+
+/* An enum with `n` values, or words that are reserved (`n` of `size` bytes). `field`: as the error
+ * names it. */
+typedef struct api_field {
+    const char *field;
+    size_t offset, n, size;
+} api_field;
+
+#define ENUM(type, member, last, field)                                                            \
+    {                                                                                              \
+        field, offsetof(type, member), (size_t)(last) + 1, sizeof(unsigned)                        \
+    }
+#define RESERVED(type, member, field)                                                              \
+    {                                                                                              \
+        field, offsetof(type, member), sizeof(((type *)0)->member) / sizeof(uint64_t),             \
+            sizeof(uint64_t)                                                                       \
+    }
+#define RESERVED_FLAGS(type, member, field)                                                        \
+    {                                                                                              \
+        field, offsetof(type, member), 1, sizeof(uint32_t)                                         \
+    }
+
+/* The parts, as members of the same names. */
+#define INPUT_ENUMS(type)                                                                          \
+    ENUM(type, input.format, BM_FORMAT_HASHES, "format"),                                          \
+        ENUM(type, input.header, BM_HEADER_NO, "header"),                                          \
+        ENUM(type, input.duplicate_ids, BM_DUPLICATE_IDS_NUMBER, "duplicate_ids"),                 \
+        ENUM(type, input.on_error, BM_ON_ERROR_SKIP, "on_error"),                                  \
+        ENUM(type, input.invalid_utf8, BM_INVALID_UTF8_ERROR, "invalid_utf8")
+#define TEXT_ENUMS(type)                                                                           \
+    ENUM(type, text.words, BM_WORDS_SPACE, "words"),                                               \
+        ENUM(type, text.shingle, BM_SHINGLE_BYTE, "shingle"),                                      \
+        ENUM(type, text.short_rule, BM_SHORT_SKIP, "short_rule")
+#define SKETCH_ENUMS(type) ENUM(type, sketch.scheme, BM_SCHEME_OPH, "scheme")
+#define DEVICE_ENUMS(type) ENUM(type, device.text_offload, BM_OFFLOAD_ON, "text_offload")
+#define TEXT_RESERVED(type)                                                                        \
+    RESERVED(type, text.reserved, "text"), RESERVED_FLAGS(type, text.reserved_flags, "text")
+#define SKETCH_RESERVED(type)                                                                      \
+    RESERVED(type, sketch.reserved, "sketch"), RESERVED_FLAGS(type, sketch.reserved_flags, "sketch")
+#define DEVICE_RESERVED(type)                                                                      \
+    RESERVED(type, device.reserved, "device"), RESERVED_FLAGS(type, device.reserved_flags, "device")
+
+/* A way to make good options bad; `field` as the error names it. */
+typedef struct api_mistake {
+    const char *field;
+    void (*make)(void *options);
+} api_mistake;
+
+typedef struct api_call {
+    const char *type; /* "bm_sign_options" */
+    size_t size;
+    void (*init)(void *options, size_t struct_size);
+    void (*fill)(void *options); /* what the call needs, so that `passes` comes of it: */
+    bm_status passes; /* an input or a device that is not there: the options were taken */
+    bm_status (*call)(const void *options, bm_error *err);
+    const api_field *enums, *reserved;
+    size_t n_enums, n_reserved;
+    const api_mistake *mistakes;
+    size_t n_mistakes;
+} api_call;
+
+/* An initialised and filled struct with `more` zeros behind; struct_size counts them. free. */
+static inline unsigned char *api_options(const api_call *c, size_t more)
+{
+    unsigned char *options = malloc(c->size + more);
+    cr_assert_not_null(options);
+    c->init(options, c->size + more);
+    c->fill(options);
+    return options;
+}
+
+static inline void api_expect_usage(const api_call *c, const void *options, const char *field)
+{
+    bm_error err = {0};
+    cr_expect_eq(c->call(options, &err), BM_ERR_USAGE, "%s %s: %s", c->type, field, err.message);
+    cr_expect_str_eq(err.field, field, "%s %s: %s", c->type, field, err.message);
+    cr_expect_eq(err.status, BM_ERR_USAGE);
+    cr_expect_neq(err.message[0], '\0');
+    cr_expect_eq(c->call(options, NULL), BM_ERR_USAGE, "%s %s", c->type, field);
+}
+
+static inline void api_expect_passes(const api_call *c, const void *options, const char *what)
+{
+    bm_error err = {0};
+    cr_expect_eq(c->call(options, &err), c->passes, "%s %s: %s: %s", c->type, what, err.field,
+                 err.message);
+    cr_expect_eq(c->call(options, NULL), c->passes);
+}
+
+/* init fills as much as there is, what is behind becomes zero, and nothing beyond is touched. */
+static inline void api_check_init(const api_call *c)
+{
+    enum { BEHIND = 64, GUARD = 0x5A };
+    unsigned char whole[4096], some[4096];
+    cr_assert_lt(c->size + 2 * BEHIND, sizeof whole);
+    c->init(NULL, c->size);
+    c->init(whole, c->size);
+    for (size_t size = sizeof size; size <= c->size + BEHIND; size += 4) {
+        memset(some, GUARD, sizeof some);
+        c->init(some, size);
+        cr_assert_eq(memcmp(some, &size, sizeof size), 0, "%s: struct_size", c->type);
+        for (size_t i = sizeof size; i < size + BEHIND; i++) {
+            const unsigned char wanted = i >= size ? GUARD : i >= c->size ? 0 : whole[i];
+            cr_assert_eq(some[i], wanted, "%s of %zu bytes: byte %zu", c->type, size, i);
+        }
+    }
+}
+
+static inline void api_check_sizes(const api_call *c)
+{
+    const size_t more = 24;
+    bm_error err = {0};
+    cr_expect_eq(c->call(NULL, &err), BM_ERR_USAGE, "%s", c->type);
+    cr_expect_str_eq(err.field, c->type);
+    cr_expect_eq(c->call(NULL, NULL), BM_ERR_USAGE);
+    unsigned char *options = api_options(c, more);
+    api_expect_passes(c, options, "with zeros behind");
+    for (size_t i = 0; i < more; i++) {
+        options[c->size + i] = 1;
+        api_expect_usage(c, options, "struct_size");
+        options[c->size + i] = 0;
+    }
+    free(options);
+    options = api_options(c, 0);
+    api_expect_passes(c, options, "as it is");
+    for (size_t size = 0; size < c->size; size++) {
+        memcpy(options, &size, sizeof size);
+        api_expect_usage(c, options, "struct_size");
+    }
+    memset(options, 0, c->size);
+    api_expect_usage(c, options, "struct_size");
+    free(options);
+}
+
+static inline void api_check_fields(const api_call *c)
+{
+    unsigned char *options = api_options(c, 0);
+    for (size_t i = 0; i < c->n_enums; i++) {
+        const api_field *f = &c->enums[i];
+        const unsigned n = (unsigned)f->n;
+        const unsigned wrong[] = {n, n + 1, 4000, (unsigned)-1};
+        unsigned right;
+        memcpy(&right, options + f->offset, sizeof right);
+        cr_assert_lt(right, n);
+        for (size_t k = 0; k < N_OF(wrong); k++) {
+            memcpy(options + f->offset, &wrong[k], sizeof wrong[k]);
+            api_expect_usage(c, options, f->field);
+        }
+        memcpy(options + f->offset, &right, sizeof right);
+    }
+    for (size_t i = 0; i < c->n_reserved; i++) {
+        const api_field *f = &c->reserved[i];
+        for (size_t byte = 0; byte < f->n * f->size; byte++) {
+            cr_assert_eq(options[f->offset + byte], 0);
+            options[f->offset + byte] = 0x80;
+            api_expect_usage(c, options, f->field);
+            options[f->offset + byte] = 0;
+        }
+    }
+    api_expect_passes(c, options, "put right again");
+    free(options);
+}
+
+static inline void api_check_mistakes(const api_call *c)
+{
+    for (size_t i = 0; i < c->n_mistakes; i++) {
+        unsigned char *options = api_options(c, 0);
+        c->mistakes[i].make(options);
+        api_expect_usage(c, options, c->mistakes[i].field);
+        free(options);
+    }
+}
+
+static inline void api_check(const api_call *c)
+{
+    api_check_init(c);
+    api_check_sizes(c);
+    api_check_fields(c);
+    api_check_mistakes(c);
+}
+
+#endif

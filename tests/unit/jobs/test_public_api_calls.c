@@ -1,0 +1,349 @@
+/* bandmill/cluster.h, explain.h, device.h and bench.h: every call with options that are too short,
+ * too long, of no value that there is, or with pointers missing. */
+#include "tests/unit/jobs/public_api.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <unistd.h>
+
+static int take_nothing(void *ctx, const char *data, size_t len)
+{
+    (void)ctx, (void)data, (void)len;
+    return 0;
+}
+
+#define MISTAKE(type, name, statement)                                                             \
+    static void type##_##name(void *options)                                                       \
+    {                                                                                              \
+        type *o = options;                                                                         \
+        statement;                                                                                 \
+    }
+#define INIT(type)                                                                                 \
+    static void init_##type(void *options, size_t struct_size)                                     \
+    {                                                                                              \
+        type##_init_sized((type *)options, struct_size);                                           \
+    }
+
+/* --- cluster --- */
+
+INIT(bm_cluster_options)
+
+static void fill_cluster(void *options)
+{
+    bm_cluster_options *o = options;
+    o->path = "/nonexistent/pairs.tsv";
+    o->write = take_nothing;
+}
+
+static bm_status call_cluster(const void *options, bm_error *err)
+{
+    return bm_cluster_pairs((const bm_cluster_options *)options, NULL, err);
+}
+
+static const double over[] = {0.5, 1.5}, none[] = {NAN};
+MISTAKE(bm_cluster_options, no_input, o->path = NULL)
+MISTAKE(bm_cluster_options, no_thresholds, o->n_thresholds = 2)
+MISTAKE(bm_cluster_options, high_threshold, (o->thresholds = over, o->n_thresholds = 2))
+MISTAKE(bm_cluster_options, no_number, (o->thresholds = none, o->n_thresholds = 1))
+MISTAKE(bm_cluster_options, keep_longest, o->keep = BM_KEEP_LONGEST)
+MISTAKE(bm_cluster_options, keep_shortest, o->keep = BM_KEEP_SHORTEST)
+MISTAKE(bm_cluster_options, no_place, o->write = NULL)
+
+static const api_field cluster_enums[] = {
+    ENUM(bm_cluster_options, cluster, BM_CLUSTER_STAR, "cluster"),
+    ENUM(bm_cluster_options, keep, BM_KEEP_SHORTEST, "keep")};
+static const api_field cluster_reserved[] = {
+    RESERVED(bm_cluster_options, output.reserved, "output"),
+    RESERVED(bm_cluster_options, callbacks.reserved, "callbacks")};
+static const api_mistake cluster_mistakes[] = {{"path", bm_cluster_options_no_input},
+                                               {"thresholds", bm_cluster_options_no_thresholds},
+                                               {"thresholds", bm_cluster_options_high_threshold},
+                                               {"thresholds", bm_cluster_options_no_number},
+                                               {"keep", bm_cluster_options_keep_longest},
+                                               {"keep", bm_cluster_options_keep_shortest},
+                                               {"write", bm_cluster_options_no_place}};
+
+Test(public_api_calls, cluster_checks_its_options)
+{
+    const api_call call = {.type = "bm_cluster_options",
+                           .size = sizeof(bm_cluster_options),
+                           .init = init_bm_cluster_options,
+                           .fill = fill_cluster,
+                           .passes = BM_ERR_IO,
+                           .call = call_cluster,
+                           .enums = cluster_enums,
+                           .n_enums = N_OF(cluster_enums),
+                           .reserved = cluster_reserved,
+                           .n_reserved = N_OF(cluster_reserved),
+                           .mistakes = cluster_mistakes,
+                           .n_mistakes = N_OF(cluster_mistakes)};
+    api_check(&call);
+}
+
+/* --- explain --- */
+
+INIT(bm_explain_options)
+
+static void fill_explain(void *options)
+{
+    bm_explain_options *o = options;
+    o->path = "/nonexistent/dedup";
+    o->group = 1;
+    o->write = take_nothing;
+}
+
+static bm_status call_explain(const void *options, bm_error *err)
+{
+    return bm_explain((const bm_explain_options *)options, NULL, err);
+}
+
+MISTAKE(bm_explain_options, no_input, o->path = NULL)
+MISTAKE(bm_explain_options, no_place, o->write = NULL)
+MISTAKE(bm_explain_options, many_threads, o->resources.threads = BM_THREADS_MAX + 1)
+
+static const api_field explain_enums[] = {
+    ENUM(bm_explain_options, form, BM_EXPLAIN_DOT, "form"),
+    ENUM(bm_explain_options, device.text_offload, BM_OFFLOAD_ON, "text_offload")};
+static const api_field explain_reserved[] = {
+    DEVICE_RESERVED(bm_explain_options),
+    RESERVED(bm_explain_options, resources.reserved, "resources"),
+    RESERVED(bm_explain_options, output.reserved, "output"),
+    RESERVED(bm_explain_options, callbacks.reserved, "callbacks")};
+static const api_mistake explain_mistakes[] = {{"path", bm_explain_options_no_input},
+                                               {"write", bm_explain_options_no_place},
+                                               {"threads", bm_explain_options_many_threads}};
+
+Test(public_api_calls, explain_checks_its_options)
+{
+    const api_call call = {.type = "bm_explain_options",
+                           .size = sizeof(bm_explain_options),
+                           .init = init_bm_explain_options,
+                           .fill = fill_explain,
+                           .passes = BM_ERR_FORMAT,
+                           .call = call_explain,
+                           .enums = explain_enums,
+                           .n_enums = N_OF(explain_enums),
+                           .reserved = explain_reserved,
+                           .n_reserved = N_OF(explain_reserved),
+                           .mistakes = explain_mistakes,
+                           .n_mistakes = N_OF(explain_mistakes)};
+    api_check(&call);
+}
+
+/* A document twice, one of two, both ways at once, neither. */
+Test(public_api_calls, explain_is_asked_for_two_documents_or_a_group)
+{
+    static const struct {
+        const char *a, *b;
+        uint64_t group;
+    } wrong[] = {{NULL, NULL, 0}, {"a", NULL, 0}, {NULL, "b", 0},
+                 {"a", NULL, 1},  {"a", "b", 1},  {"a", "a", 0}};
+    for (size_t i = 0; i < N_OF(wrong); i++) {
+        bm_explain_options o;
+        bm_error err = {0};
+        bm_explain_options_init(&o);
+        fill_explain(&o);
+        o.id_a = wrong[i].a;
+        o.id_b = wrong[i].b;
+        o.group = wrong[i].group;
+        cr_expect_eq(bm_explain(&o, NULL, &err), BM_ERR_USAGE, "%zu", i);
+        cr_expect_neq(err.message[0], '\0');
+    }
+}
+
+/* A place for the summary that says no size is seen before anything is read or written. */
+Test(public_api_calls, a_summary_that_was_not_initialised_is_refused_before_the_work)
+{
+    char path[] = "/tmp/bm_pairs_XXXXXX";
+    char output[64];
+    const int fd = mkstemp(path);
+    cr_assert(fd >= 0 && dprintf(fd, "id_a\tid_b\tjaccard\na\tb\t1\n") > 0 && close(fd) == 0);
+    snprintf(output, sizeof output, "%s.out", path);
+    bm_cluster_options cluster;
+    bm_cluster_summary pairs = {0};
+    bm_error err = {0};
+    bm_cluster_options_init(&cluster);
+    cluster.path = path;
+    cluster.output.path = output;
+    for (size_t size = 0; size < sizeof pairs; size += 8) {
+        pairs.struct_size = size;
+        cr_expect_eq(bm_cluster_pairs(&cluster, &pairs, &err), BM_ERR_USAGE);
+        cr_expect_str_eq(err.field, "struct_size");
+        cr_expect_eq(pairs.pairs, 0);
+        cr_assert_neq(access(output, F_OK), 0, "something was written");
+    }
+    pairs.struct_size = sizeof pairs;
+    cr_expect_eq(bm_cluster_pairs(&cluster, &pairs, &err), BM_OK, "%s", err.message);
+    cr_expect_eq(pairs.pairs, 1);
+    unlink(output);
+    unlink(path);
+    bm_explain_options explain;
+    bm_explain_summary answer = {0};
+    bm_explain_options_init(&explain);
+    fill_explain(&explain); /* of a directory that is not there: that is seen later */
+    cr_expect_eq(bm_explain(&explain, &answer, &err), BM_ERR_USAGE);
+    cr_expect_str_eq(err.field, "struct_size");
+    answer.struct_size = sizeof answer;
+    cr_expect_eq(bm_explain(&explain, &answer, &err), BM_ERR_FORMAT);
+}
+
+/* --- devices --- */
+
+INIT(bm_self_test_options)
+
+static void fill_self_test(void *options)
+{
+    ((bm_self_test_options *)options)->device.device = "no such device";
+}
+
+static bm_status call_self_test(const void *options, bm_error *err)
+{
+    return bm_device_self_test((const bm_self_test_options *)options, NULL, err);
+}
+
+static const api_field self_test_enums[] = {DEVICE_ENUMS(bm_self_test_options)};
+static const api_field self_test_reserved[] = {DEVICE_RESERVED(bm_self_test_options)};
+
+Test(public_api_calls, the_self_test_checks_its_options)
+{
+    const api_call call = {.type = "bm_self_test_options",
+                           .size = sizeof(bm_self_test_options),
+                           .init = init_bm_self_test_options,
+                           .fill = fill_self_test,
+                           .passes = BM_ERR_DEVICE,
+                           .call = call_self_test,
+                           .enums = self_test_enums,
+                           .n_enums = N_OF(self_test_enums),
+                           .reserved = self_test_reserved,
+                           .n_reserved = N_OF(self_test_reserved)};
+    api_check(&call);
+}
+
+Test(public_api_calls, a_list_of_devices_ends_and_may_be_none)
+{
+    bm_device_list *list = NULL;
+    bm_error err = {0};
+    setenv("OCL_ICD_VENDORS", "/nonexistent/", 1);
+    cr_expect_eq(bm_device_list_open(NULL, &err), BM_ERR_USAGE);
+    cr_expect_str_eq(err.field, "out");
+    cr_expect_eq(bm_device_list_open(NULL, NULL), BM_ERR_USAGE);
+    cr_assert_eq(bm_device_list_open(&list, NULL), BM_OK);
+    const size_t n = bm_device_list_count(list);
+    cr_assert_geq(n, 1);
+    cr_expect_eq(bm_device_list_at(list, 0)->kind, BM_DEVICE_NATIVE);
+    cr_expect_null(bm_device_list_at(list, n));
+    cr_expect_null(bm_device_list_at(list, SIZE_MAX));
+    cr_expect_not_null(bm_device_list_note(list));
+    bm_device_list_close(list);
+    cr_expect_eq(bm_device_list_count(NULL), 0);
+    cr_expect_null(bm_device_list_at(NULL, 0));
+    cr_expect_str_eq(bm_device_list_note(NULL), "");
+    bm_device_list_close(NULL);
+}
+
+/* --- bench --- */
+
+INIT(bm_bench_options)
+
+static const char *const hole[] = {NULL};
+
+static void fill_bench(void *options)
+{
+    ((bm_bench_options *)options)->device.device = "no such device";
+}
+
+static bm_status call_bench(const void *options, bm_error *err)
+{
+    bm_bench_result *const before = (bm_bench_result *)(uintptr_t)0x10;
+    bm_bench_result *result = before;
+    bm_status status = bm_bench_run((const bm_bench_options *)options, &result, err);
+    cr_expect_neq(status, BM_OK);
+    cr_expect_eq(result, before);
+    return status;
+}
+
+MISTAKE(bm_bench_options, many_perms, o->sketch.perms = BM_PERMS_MAX + 1)
+MISTAKE(bm_bench_options, no_shingles, o->text.shingle_k = 0)
+MISTAKE(bm_bench_options, no_paths, o->n_paths = 1)
+MISTAKE(bm_bench_options, hole_in_paths, (o->paths = hole, o->n_paths = 1))
+MISTAKE(bm_bench_options, many_threads, o->threads = BM_THREADS_MAX + 1)
+
+static const api_field bench_enums[] = {
+    TEXT_ENUMS(bm_bench_options), SKETCH_ENUMS(bm_bench_options), DEVICE_ENUMS(bm_bench_options)};
+static const api_field bench_reserved[] = {
+    TEXT_RESERVED(bm_bench_options), SKETCH_RESERVED(bm_bench_options),
+    DEVICE_RESERVED(bm_bench_options), RESERVED(bm_bench_options, callbacks.reserved, "callbacks")};
+static const api_mistake bench_mistakes[] = {{"perms", bm_bench_options_many_perms},
+                                             {"shingle_k", bm_bench_options_no_shingles},
+                                             {"paths", bm_bench_options_no_paths},
+                                             {"paths", bm_bench_options_hole_in_paths},
+                                             {"threads", bm_bench_options_many_threads}};
+
+Test(public_api_calls, bench_checks_its_options)
+{
+    const api_call call = {.type = "bm_bench_options",
+                           .size = sizeof(bm_bench_options),
+                           .init = init_bm_bench_options,
+                           .fill = fill_bench,
+                           .passes = BM_ERR_DEVICE,
+                           .call = call_bench,
+                           .enums = bench_enums,
+                           .n_enums = N_OF(bench_enums),
+                           .reserved = bench_reserved,
+                           .n_reserved = N_OF(bench_reserved),
+                           .mistakes = bench_mistakes,
+                           .n_mistakes = N_OF(bench_mistakes)};
+    bm_bench_options options;
+    bm_error err = {0};
+    api_check(&call);
+    bm_bench_options_init(&options);
+    cr_expect_eq(bm_bench_run(&options, NULL, &err), BM_ERR_USAGE);
+    cr_expect_str_eq(err.field, "out");
+}
+
+Test(public_api_calls, a_result_of_bench_that_is_none_has_nothing)
+{
+    cr_expect_eq(bm_bench_result_count(NULL), 0);
+    cr_expect_null(bm_bench_result_row(NULL, 0));
+    cr_expect_null(bm_bench_result_row(NULL, SIZE_MAX));
+    cr_expect_null(bm_bench_result_json(NULL));
+    bm_bench_result_free(NULL);
+}
+
+INIT(bm_kernel_tune_options)
+
+static void fill_kernel_tune(void *options)
+{
+    ((bm_kernel_tune_options *)options)->device.device = "no such device";
+}
+
+static bm_status call_kernel_tune(const void *options, bm_error *err)
+{
+    return bm_kernel_tune((const bm_kernel_tune_options *)options, NULL, NULL, err);
+}
+
+MISTAKE(bm_kernel_tune_options, many_perms, o->sketch.perms = BM_PERMS_MAX + 1)
+
+static const api_field tune_enums[] = {SKETCH_ENUMS(bm_kernel_tune_options),
+                                       DEVICE_ENUMS(bm_kernel_tune_options)};
+static const api_field tune_reserved[] = {
+    SKETCH_RESERVED(bm_kernel_tune_options), DEVICE_RESERVED(bm_kernel_tune_options),
+    RESERVED(bm_kernel_tune_options, callbacks.reserved, "callbacks")};
+static const api_mistake tune_mistakes[] = {{"perms", bm_kernel_tune_options_many_perms}};
+
+Test(public_api_calls, kernel_tune_checks_its_options)
+{
+    const api_call call = {.type = "bm_kernel_tune_options",
+                           .size = sizeof(bm_kernel_tune_options),
+                           .init = init_bm_kernel_tune_options,
+                           .fill = fill_kernel_tune,
+                           .passes = BM_ERR_DEVICE,
+                           .call = call_kernel_tune,
+                           .enums = tune_enums,
+                           .n_enums = N_OF(tune_enums),
+                           .reserved = tune_reserved,
+                           .n_reserved = N_OF(tune_reserved),
+                           .mistakes = tune_mistakes,
+                           .n_mistakes = N_OF(tune_mistakes)};
+    api_check(&call);
+}
