@@ -208,7 +208,7 @@ Test(source_columns, bad_records_are_told_with_their_rows)
     bm_input_options o = test_options(NULL, 0, BM_FORMAT_AUTO);
     o.id_field = "id";
     o.max_doc_bytes = 5;
-    o.invalid_utf8_is_error = true;
+    o.invalid_utf8 = BM_INVALID_UTF8_ERROR;
     CLEANED records r = read_stream(&array, 1, 2, &o);
     cr_assert_eq(r.n, 4);
     assert_bad(r.all[0], "column 'id' is null");
