@@ -25,7 +25,7 @@ find $folders -type f \( -name '*.[ch]' -o -name '*.cpp' -o -name '*.cl' \) | LC
 
 # Paths of one machine have no place in the project.
 places='/wor[k]/|/opt/ven[v]|/roo[t]/|/tmp/build[-]'
-if grep -rnIE "$places" --exclude-dir=build --exclude-dir=.venv --exclude-dir=.git --exclude-dir='build-*' . | sed 's|^\./||; s|$| (path of one machine)|' | grep .; then
+if grep -rnIE "$places" --exclude-dir=build --exclude-dir=.venv --exclude-dir=.git --exclude=.git --exclude-dir='build-*' . | sed 's|^\./||; s|$| (path of one machine)|' | grep .; then
     status=1
 fi
 exit $status
