@@ -140,14 +140,15 @@ calls_of_listing() {
 
 # --- every call of a small job fails, one run after another, until a run has no fault. Small buffers: several batches under way. ---
 
-# in_turn MODE DEVICE CODE FIRST [COMMAND STEP]
+# in_turn MODE DEVICE CODE FIRST [COMMAND STEP]; in the small size one call in five
 in_turn() {
-    n=$4
+    n=$4 step=${6:-1}
+    [ "${BANDMILL_TEST_SIZE:-normal}" != small ] || step=$((step * 5))
     while [ "$n" -le 5000 ]; do
         job "$1" "${5:-dedup}" few "$2" "CL_SHIM_FAIL=any:$n:$3" BANDMILL_PROBE= BANDMILL_CL_LIMIT=65536
         grep -q '^fault' log || break
         if [ "$2" != auto ] && [ "$rc" != 0 ]; then refused ''; else right_bytes; fi
-        n=$((n + ${6:-1}))
+        n=$((n + step))
     done
     right_bytes
     check [ "$n" -gt 80 ] || fail "only $((n - 1)) calls were made"
