@@ -36,12 +36,13 @@ def differing(got, wanted):
 
 
 def opencl_environment():
-    """Where OpenCL's implementations are, if nobody said."""
-    venv = os.path.join(harness.ROOT, ".venv")
+    """Where OpenCL's implementations are, if nobody said. PoCL compiles a kernel twice: for the launch, and for launches of any
+    size, which is what the program keeps. The second alone here, a quarter less time; the tests of parity/ compile the first."""
+    venv, once = os.path.join(harness.ROOT, ".venv"), {"POCL_WORK_GROUP_SPECIALIZATION": "0"}
     if "OCL_ICD_VENDORS" in os.environ or not os.path.isdir(os.path.join(venv, "vendors")):
-        return {}
+        return once
     libraries = [os.path.join(venv, "lib"), os.environ.get("LD_LIBRARY_PATH", "")]
-    return {"OCL_ICD_VENDORS": os.path.join(venv, "vendors"), "LD_LIBRARY_PATH": ":".join(filter(None, libraries))}
+    return {**once, "OCL_ICD_VENDORS": os.path.join(venv, "vendors"), "LD_LIBRARY_PATH": ":".join(filter(None, libraries))}
 
 
 def devices(bandmill, env):
