@@ -1,32 +1,39 @@
 #!/usr/bin/env bash
-# build.sh DIR [cmake options] [-- targets] -- configure and build into DIR, with Ninja and ccache where they are installed. Says little
-# unless it fails.
+# build.sh DIR [cmake options] [-- targets]          configure and build into DIR
+# build.sh --preset NAME [cmake options] [-- targets]   likewise a preset of CMakePresets.json, into build/NAME
+#
+# With Ninja and ccache where they are installed, and as many jobs as there are processors. Says little unless it fails.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-dir=${1:?usage: build.sh DIR [cmake options] [-- targets]}
+dir=${1:?usage: build.sh DIR|--preset NAME [cmake options] [-- targets]}
 shift
-options=() targets=()
+if [[ $dir == --preset ]]; then
+    preset=${1:?usage: build.sh --preset NAME [cmake options] [-- targets]}
+    shift
+    cd "$root"
+    dir=build/$preset
+    configure=(--preset "$preset") build=(--build --preset "$preset")
+else
+    configure=(-S "$root" -B "$dir") build=(--build "$dir")
+fi
+targets=()
 while (($# > 0)) && [[ $1 != -- ]]; do
-    options+=("$1")
+    configure+=("$1")
     shift
 done
-if (($# > 0)); then
+if (($# > 1)); then
     shift
-    targets=("$@")
+    targets=(--target "$@")
 fi
-if [[ ! -e $dir/CMakeCache.txt ]] && command -v ninja > /dev/null; then
-    options+=(-G Ninja)
+if [[ ! -e $dir/CMakeCache.txt && -z ${CMAKE_GENERATOR:-} ]] && command -v ninja > /dev/null; then
+    export CMAKE_GENERATOR=Ninja
 fi
 if command -v ccache > /dev/null; then
-    options+=(-DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
+    configure+=(-DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
 fi
 mkdir -p "$dir"
 log=$dir/build.log
-arguments=(--build "$dir" --parallel "$(nproc)")
-if ((${#targets[@]} > 0)); then
-    arguments+=(--target "${targets[@]}")
-fi
-if ! { cmake -S "$root" -B "$dir" "${options[@]}" && cmake "${arguments[@]}"; } > "$log" 2>&1; then
+if ! { cmake "${configure[@]}" && cmake "${build[@]}" --parallel "$(nproc)" "${targets[@]}"; } > "$log" 2>&1; then
     grep -E -B2 -A12 'error|Error|FAILED' "$log" | head -n 80 >&2 || tail -n 80 "$log" >&2
     echo "build.sh: the build in $dir failed; all of it is in $log" >&2
     exit 1

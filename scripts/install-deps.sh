@@ -14,9 +14,9 @@ if [[ $(uname -m) == x86_64 ]]; then
     test_packages+=(gcc-aarch64-linux-gnu libc6-dev-arm64-cross)
 fi
 
-# What scripts/inspect-kernels.sh compiles kernels with, and the version that formats the sources; their checks skip elsewhere.
+# What scripts/inspect-kernels.sh compiles kernels with, and the versions that format and check the sources; their tests skip elsewhere.
 if grep -qs '^VERSION_CODENAME=bookworm' /etc/os-release; then
-    test_packages+=(libclc-14 clang-format-14)
+    test_packages+=(libclc-14 clang-format-14 clang-tidy-14)
 fi
 
 say() { printf '== %s\n' "$*"; }

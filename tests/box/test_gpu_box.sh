@@ -1,12 +1,24 @@
 #!/usr/bin/env bash
-# test_gpu_box.sh ROOT BUILD -- scripts/gpu-box.sh in its short form, with PoCL as the device, without a network where that can be had:
-# every step passes and the JSON says so; a device that is not there fails the steps that need it and no others; a driver that no ICD file
-# names is found; wrong arguments are refused.
+# test_gpu_box.sh ROOT BUILD PART -- scripts/gpu-box.sh in its short form, with PoCL as the device, without a network where that can be had:
+#
+#   steps     every step passes and the JSON says so; a step of its own later leaves the others
+#   troubles  a device that is not there fails the steps that need it and no others; a driver that no ICD file names is found; wrong
+#             arguments are refused
 set -u
-root=$1 build=$2 failures=0 checks=0
+root=$1 build=$2 part=$3 failures=0 checks=0
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
-box=("$root/scripts/gpu-box.sh" --program-dir "$build")
+# The programs, but for those of parity: they are run by this suite anyway, so a test of theirs is enough for a program here.
+programs=$work/programs
+mkdir -p "$programs/bench" "$programs/tests/parity"
+ln -s "$build/bandmill" "$programs/bandmill"
+ln -s "$build/bench/planted" "$programs/bench/planted"
+few=(tasks_in_flight a_device_that_is_not_there)
+for name in "${few[@]}"; do
+    printf '#!/bin/sh\nexec "%s" --filter "parity_opencl/%s*"\n' "$build/tests/parity/test_parity_opencl" "$name" > "$programs/tests/parity/test_parity_$name"
+    [ -x "$build/tests/parity/test_parity_opencl" ] && chmod +x "$programs/tests/parity/test_parity_$name"
+done
+box=("$root/scripts/gpu-box.sh" --program-dir "$programs")
 unshare -rn true 2> /dev/null && box=(unshare -rn "${box[@]}")
 
 fail() {
@@ -41,8 +53,8 @@ if ! "$build/bandmill" devices | grep -q 'Portable Computing Language'; then
     [ -n "${BANDMILL_REQUIRE_OPENCL:-}" ] && exit 1
     exit 77
 fi
+if [ "$part" = steps ]; then
 
-# All steps. The parity tests themselves are run by this suite anyway; one device of theirs is enough here.
 wanted="setup build self-test identity text bench job"
 [ -x "$build/tests/parity/test_parity_opencl" ] && wanted="setup build self-test parity identity text bench job"
 run 0 --quick --device pocl --work "$work/all" --steps "${wanted// /,}"
@@ -55,17 +67,24 @@ for key in '"platform": "Portable Computing Language"' '"resident_mshingles_s": 
     check grep -q "$key" "$work/all/result.json" || fail "no $key"
 done
 
+if [[ $wanted == *parity* ]]; then
+    check grep -q "{\"programs\": ${#few[@]}, \"passed\": ${#few[@]}}" "$work/all/result.json" || fail "not all programs of parity were run"
+fi
+
 # A step of its own later: the others stay in the JSON.
 run 0 --quick --device pocl --work "$work/all" --steps bench --commit 0123abc
 check [ "$(steps "$work/all/result.json" | wc -l)" -eq "$(echo "$wanted" | wc -w)" ] || fail "the steps of the first call are gone"
 check grep -q '"commit": "0123abc"' "$work/all/result.json" || fail "no commit"
+
+else # troubles
 
 # A device that is not there.
 run 1 --quick --device no-such-device --work "$work/none" --steps setup,build,self-test,bench --out "$work/none.json"
 json "$work/none.json"
 check cmp <(steps "$work/none.json") <(printf '%s\n' 'setup true' 'build true' 'self-test false' 'bench false') || fail "the wrong steps failed"
 check grep -q '"why": "no device matches --device no-such-device' "$work/none.json" || fail "no reason"
-run 1 --quick --program-dir "$work" --work "$work/no-program" --steps build,self-test --out "$work/none.json"
+mkdir "$work/empty"
+run 1 --quick --program-dir "$work/empty" --work "$work/no-program" --steps build,self-test --out "$work/none.json"
 check grep -q '"why": "no bandmill in --program-dir"' "$work/none.json" || fail "no word of the missing program"
 
 # A driver by NVIDIA's name that nothing points to; it is PoCL, whose own files lie beside it.
@@ -87,5 +106,6 @@ for arguments in '--nothing' '--device' '--steps all' '--from /no/such/folder'; 
     # shellcheck disable=SC2086 # options are words
     run 2 $arguments
 done
-echo "gpu_box_script: $checks checks, $failures failed"
+fi
+echo "gpu_box $part: $checks checks, $failures failed"
 [ "$failures" -eq 0 ]

@@ -7,6 +7,18 @@
 
 #define OUT_MAX ((size_t)4 << 20)
 
+/* sum * 31 + byte for each byte; of eight at once, since it takes nearly all of the time. */
+static uint64_t sum_of(uint64_t sum, const unsigned char *at, size_t n)
+{
+    for (; n >= 8; n -= 8, at += 8)
+        sum = sum * UINT64_C(852891037441) + at[0] * UINT64_C(27512614111) +
+              at[1] * UINT64_C(887503681) + at[2] * UINT64_C(28629151) + at[3] * UINT64_C(923521) +
+              at[4] * UINT64_C(29791) + at[5] * UINT64_C(961) + at[6] * UINT64_C(31) + at[7];
+    for (; n > 0; n--)
+        sum = sum * 31 + *at++;
+    return sum;
+}
+
 static bm_status unpack(bm_compression kind, const uint8_t *data, size_t size, size_t step,
                         uint64_t *sum)
 {
@@ -25,8 +37,8 @@ static bm_status unpack(bm_compression kind, const uint8_t *data, size_t size, s
         while (status == BM_OK && s.n_out > 0 && total < OUT_MAX) {
             status = bm_decompress_run(d, &s, &err);
             CHECK(s.used <= n && s.n_out <= sizeof out);
-            for (size_t i = 0; i < s.n_out && status == BM_OK; i++)
-                *sum = *sum * 31 + (unsigned char)out[i];
+            if (status == BM_OK)
+                *sum = sum_of(*sum, (const unsigned char *)out, s.n_out);
             total += s.n_out;
         }
         CHECK(status != BM_OK || total >= OUT_MAX || s.used == n);

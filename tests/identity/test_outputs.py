@@ -12,9 +12,10 @@ over the paths, so that each meets each device. Sizes:
   normal  all shingles x K in {1, 16, 100, 128, 256}, each on two corpora; the corpora take turns; the largest are cut
   full    the same on every corpus, whole
 
-Batches of one document only on corpora of at most 1,200: each is a launch. OpenCL devices are those that `bandmill devices
---json` calls usable, by .venv/vendors where it is there and OCL_ICD_VENDORS is not set. BANDMILL_REQUIRE_OPENCL=2 makes
-fewer than two implementations (platforms) a failure. Python's standard library only."""
+Batches of one document only on corpora of at most 1,200: each is a launch. `--perms K` runs the jobs of that K, as many as
+a test of ctest. OpenCL devices are those that `bandmill devices --json` calls usable, by .venv/vendors where it is there and
+OCL_ICD_VENDORS is not set. Every sixth job sees all implementations at once, the others the one that they are to use.
+BANDMILL_REQUIRE_OPENCL=2 makes fewer than two implementations (platforms) a failure. Python's standard library only."""
 import json
 import os
 import platform
@@ -25,7 +26,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "reference"))
 import harness
-from outputs import REPORTS, devices, differing, digests, opencl_environment
+from outputs import REPORTS, alone, devices, differing, digests, opencl_environment
 
 PERMS = (1, 16, 100, 128, 256)
 SHINGLES = (["--shingle", "word:5"], ["--shingle", "word:3", "--words", "space", "--normalize", "none"],
@@ -111,28 +112,37 @@ def instruction_sets():
 
 
 class Path:
-    """One way to the same bytes: a name, arguments, environment, the device that the report must name (None: any), the form in
-    which it must have had its documents, the commands that it is a way for, and the jobs that it meets: (one in so many, from)."""
+    """One way to the same bytes: a name, a spec and environment, the device that the report must name (None: any), the form in
+    which it must have had its documents, the commands that it is a way for, and the jobs that it meets: (one in so many, from).
+    `only`: spec and environment in which no other implementation is loaded."""
 
-    def __init__(self, name, arguments, env, device=None, form=None, commands=("sign", "dedup"), jobs=(1, 0)):
-        self.name, self.arguments, self.env, self.device = name, arguments, env, device
-        self.form, self.commands, self.jobs = form, commands, jobs
+    def __init__(self, name, spec, env, device=None, form=None, commands=("sign", "dedup"), jobs=(1, 0), only=None):
+        self.name, self.device, self.form, self.commands, self.jobs = name, device, form, commands, jobs
+        only_spec, only_env = only or (spec, env)
+        self.in_company, self.alone = (spec, env), (only_spec, {**env, **only_env})
+
+    def way(self, number):
+        """Arguments and environment of a job by its number."""
+        spec, env = self.alone if number % 6 else self.in_company
+        return ["--device", spec], env
 
 
-def paths(claims, bandmill):
+def paths(claims, bandmill, folder):
     env = opencl_environment()
-    native = [Path(f"cpu {isa}", ["--device", "cpu"], {"BANDMILL_CPU": isa}) for isa in ["scalar"] + instruction_sets()]
+    native = [Path(f"cpu {isa}", "cpu", {"BANDMILL_CPU": isa}) for isa in ["scalar"] + instruction_sets()]
     found = devices(bandmill, env)
     wanted = int(os.environ.get("BANDMILL_REQUIRE_OPENCL") or 0)
     n = len({platform_name for _, platform_name, _ in found})
     if wanted or n:
         claims.check(f"{n} OpenCL implementations, {wanted} required", n >= wanted)
-    hashes = [Path(f"{spec} ({platform_name})", ["--device", spec], {**env, "BANDMILL_CL_TEXT": "off"}, device)
-              for spec, platform_name, device in found]
+    only = alone(bandmill, env, folder)
+    hashes = [Path(f"{spec} ({platform_name})", spec, {**env, "BANDMILL_CL_TEXT": "off"}, device,
+                   only=only.get((platform_name, device))) for spec, platform_name, device in found]
     # A program is built for each shingle and K, so texts meet a quarter of the jobs on each device; every other time in the
     # shape for GPUs.
-    texts = [Path(f"{spec} ({platform_name}) given texts, shape {shape}", ["--device", spec],
-                  {**env, "BANDMILL_CL_TEXT": "on", "BANDMILL_CL_SHAPE": shape}, device, "text", ("sign",), (8, i + 4 * half))
+    texts = [Path(f"{spec} ({platform_name}) given texts, shape {shape}", spec,
+                  {**env, "BANDMILL_CL_TEXT": "on", "BANDMILL_CL_SHAPE": shape}, device, "text", ("sign",), (8, i + 4 * half),
+                  only.get((platform_name, device)))
              for i, (spec, platform_name, device) in enumerate(found) for half, shape in enumerate(("cpu", "gpu"))]
     return native + hashes + texts
 
@@ -155,14 +165,15 @@ class Runner:
     def __init__(self, bandmill, folder):
         self.bandmill, self.folder, self.n = bandmill, folder, 0
 
-    def outputs(self, command, job, path, more):
+    def outputs(self, command, job, number, path, more):
         """The digests of one run, which must have been on the path's device; its folder is removed."""
         corpus, shingle, perms = job
+        device, env = path.way(number)
         self.n += 1
         target = os.path.join(self.folder, f"out-{self.n}")
         self.bandmill.run(command, *shingle, "--perms", perms, *band_arguments(perms),
-                          "--band-keys" if command == "sign" else "--pairs", *path.arguments, *more, "-q", "-o", target,
-                          *corpus.arguments, env=path.env)
+                          "--band-keys" if command == "sign" else "--pairs", *device, *more, "-q", "-o", target,
+                          *corpus.arguments, env=env)
         found = digests(target)
         run = json.loads(harness.read_file(target, REPORTS[command == "dedup"]))["run"]
         if path.device and run["device"] != path.device:
@@ -194,7 +205,7 @@ def check_job(claims, runner, job, all_paths, number):
     corpus, shingle, perms = job
     name = f"{corpus.name} ({corpus.n_docs} documents), {' '.join(shingle)}, K={perms}"
     try:
-        base = {command: runner.outputs(command, job, all_paths[0], ["--threads", 1]) for command in ("sign", "dedup")}
+        base = {command: runner.outputs(command, job, number, all_paths[0], ["--threads", 1]) for command in ("sign", "dedup")}
     except harness.ProgramFailed as error:
         claims.check(f"{name}: scalar, one thread", False, error)
         return
@@ -211,19 +222,20 @@ def check_job(claims, runner, job, all_paths, number):
         more = ["--threads", threads] + (["--batch-docs", batch] if batch else [])
         for command, wanted in ((command, base[command]) for command in path.commands):
             claims.attempt(f"{name}: {command} on {path.name}, {threads} threads, batches of {batch or 'any'}",
-                           lambda: wrong(runner.outputs(command, job, path, more), wanted))
+                           lambda: wrong(runner.outputs(command, job, number, path, more), wanted))
 
 
 def main():
-    args = harness.arguments("the same bytes on every path")
+    args = harness.arguments("the same bytes on every path", ("--perms", {"type": int, "choices": PERMS}))
     harness.need_corpora()
     claims, bandmill, started = harness.Claims(), harness.Program(args.program), time.monotonic()
     with harness.scratch() as folder:
-        all_paths = paths(claims, bandmill)
+        all_paths = paths(claims, bandmill, folder)
         made = corpora(folder, args.size == "full")
         print("corpora:", ", ".join(f"{corpus.name} {corpus.n_docs}" for corpus in made))
-        jobs, runner = make_jobs(made, args.size), Runner(bandmill, folder)
-        for number, job in enumerate(jobs):
+        jobs, runner = list(enumerate(make_jobs(made, args.size))), Runner(bandmill, folder)
+        jobs = [(number, job) for number, job in jobs if args.perms in (None, job[2])]
+        for number, job in jobs:
             check_job(claims, runner, job, all_paths, number)
         print(f"{len(jobs)} jobs on {len(all_paths)} paths, {runner.n} runs, {time.monotonic() - started:.0f} s")
     claims.end()

@@ -16,7 +16,7 @@ leg is a corpus with options for its documents:
 
 That a job of 128M did spill, and one of 8G did not, is a claim of its own, as is the device that signed. A device that is not
 here is said and its cells are left out; BANDMILL_REQUIRE_OPENCL=2 makes that a failure. --size small (sanitizers): nine cells
-of `real`, one of `sets`.
+of `real`, one of `sets`. `--leg real:dedup` runs one leg, of its commands that one alone where it is said.
 
 The larger form, by hand (6 minutes on two cores, 1 GB below $TMPDIR):
 
@@ -39,7 +39,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "reference"))
 import harness
-from outputs import devices, differing, digests, opencl_environment
+from outputs import alone, devices, differing, digests, opencl_environment
 
 MEMORIES = ("128M", "512M", "8G")
 THREADS = (1, 2, 8)
@@ -62,16 +62,21 @@ class Cell:
         self.memory, self.threads, self.batch, self.device = memory, threads, batch, device
 
     def arguments(self):
+        """Of the command line, and the environment. One in nine sees all OpenCL implementations, the others that of their device."""
         more = ["--batch-docs", self.batch] if self.batch else []
-        return ["--memory", self.memory, "--threads", self.threads, "--device", self.device.spec, *more]
+        spec, env = self.device.in_company if (self.memory, self.threads) == ("8G", 1) else self.device.alone
+        return ["--memory", self.memory, "--threads", self.threads, "--device", spec, *more], env
 
     def __str__(self):
         return f"{self.memory}, {self.threads} threads, batches of {self.batch or 'any'}, {self.device.name}"
 
 
 class Device:
-    def __init__(self, spec, name, reported):
+    """`only`: spec and environment in which no other implementation is loaded."""
+
+    def __init__(self, spec, name, reported, env, only=None):
         self.spec, self.name, self.reported = spec, name, reported
+        self.in_company, self.alone = (spec, env), only or (spec, env)
 
 
 def product(made):
@@ -84,12 +89,13 @@ def nine(made):
             for i in range(3) for j, device in enumerate(made) if device]
 
 
-def find_devices(claims, bandmill, env):
+def find_devices(claims, bandmill, env, folder):
     """The three devices in the order of PLATFORMS; None for one that is not here."""
-    found, made = devices(bandmill, env), [Device("cpu", "native CPU", None)]
+    found, made = devices(bandmill, env), [Device("cpu", "native CPU", None, env)]
+    only = alone(bandmill, env, folder)
     for platform in PLATFORMS[1:]:
-        spec, _, name = next((row for row in found if platform in row[1]), (None, None, None))
-        made.append(Device(spec, platform, name) if spec else None)
+        spec, full, name = next((row for row in found if platform in row[1]), (None, None, None))
+        made.append(Device(spec, platform, name, env, only.get((full, name))) if spec else None)
         if not spec:
             print(f"SKIPPED: the cells of {platform}, which is not here", flush=True)
     wanted = int(os.environ.get("BANDMILL_REQUIRE_OPENCL") or 0)
@@ -140,37 +146,61 @@ def sets_leg(corpora, cells, commands):
                {command: ["set_bytes"] for command in ("dedup", "pairs", "star")}, commands)
 
 
-def normal_legs(corpora, made):
-    here = [device for device in made if device]
-    yield Leg("real", corpora.real(), ["--threshold", "0.6"], product(here))
-    # Of large legs, batches of one on the native CPU only: elsewhere they are a launch a document, seconds.
-    some = [cell for cell in nine(made) if cell.batch > 1 or cell.device.spec == "cpu"]
-    yield sets_leg(corpora, some, ("dedup", "pairs", "sign"))
-    yield Leg("edges", corpora.made("edges.jsonl", (2000, "one-word")), ["--threshold", "0.7"], some,
-              {"pairs": ["edge_bytes"], "star": ["edge_bytes"]}, ("pairs", "star"))
-    yield Leg("keys", corpora.made("keys.jsonl", (12000, "clusters")), ["--bands", "1000", "--rows", "1"], some,
-              {"dedup": ["set_bytes", "key_bytes"]}, ("dedup",))
-    cells = [Cell("512M", 2, batch, device) for device in here for batch in BATCHES[1:]]
-    yield Leg("tiny", corpora.tiny(), ["--format", "lines", "--shingle", "char:2", "--bands", "4", "--rows", "4"], cells,
-              None, ("pairs", "sign"))
+def some(made):
+    """Of large legs, batches of one on the native CPU only: elsewhere they are a launch a document, seconds."""
+    return [cell for cell in nine(made) if cell.batch > 1 or cell.device.spec == "cpu"]
 
 
-def small_legs(corpora, made):
-    yield Leg("real", corpora.real(), ["--threshold", "0.6"], nine(made))
-    yield sets_leg(corpora, [Cell("128M", 2, 1000, made[0])], ("pairs",))
+def real(corpora, made):
+    return Leg("real", corpora.real(), ["--threshold", "0.6"], product([device for device in made if device]))
 
 
-def full_legs(corpora, made):
+def sets(corpora, made):
+    return sets_leg(corpora, some(made), ("dedup", "pairs", "sign"))
+
+
+def edges(corpora, made):
+    return Leg("edges", corpora.made("edges.jsonl", (2000, "one-word")), ["--threshold", "0.7"], some(made),
+               {"pairs": ["edge_bytes"], "star": ["edge_bytes"]}, ("pairs", "star"))
+
+
+def keys(corpora, made):
+    return Leg("keys", corpora.made("keys.jsonl", (12000, "clusters")), ["--bands", "1000", "--rows", "1"], some(made),
+               {"dedup": ["set_bytes", "key_bytes"]}, ("dedup",))
+
+
+def tiny(corpora, made):
+    cells = [Cell("512M", 2, batch, device) for device in made if device for batch in BATCHES[1:]]
+    return Leg("tiny", corpora.tiny(), ["--format", "lines", "--shingle", "char:2", "--bands", "4", "--rows", "4"], cells,
+               None, ("pairs", "sign"))
+
+
+def small_real(corpora, made):
+    return Leg("real", corpora.real(), ["--threshold", "0.6"], nine(made))
+
+
+def small_sets(corpora, made):
+    return sets_leg(corpora, [Cell("128M", 2, 1000, made[0])], ("pairs",))
+
+
+def full(corpora, made):
     cells = product(made[:1]) + [cell for cell in nine(made) if cell.device.spec != "cpu"]
     both = {"dedup": ["set_bytes"], "pairs": ["set_bytes", "edge_bytes"], "star": ["set_bytes", "edge_bytes"]}
-    yield Leg("full", corpora.made("full.jsonl", (150000, "clusters"), (2500, "one-word")), ["--threshold", "0.7"], cells, both)
+    return Leg("full", corpora.made("full.jsonl", (150000, "clusters"), (2500, "one-word")), ["--threshold", "0.7"], cells, both)
+
+
+LEGS = {
+    "small": {"real": small_real, "sets": small_sets},
+    "normal": {"real": real, "sets": sets, "edges": edges, "keys": keys, "tiny": tiny},
+    "full": {"full": full},
+}
 
 
 # --- runs ---
 
 class Runner:
-    def __init__(self, bandmill, folder, env):
-        self.bandmill, self.folder, self.env = bandmill, folder, env
+    def __init__(self, bandmill, folder):
+        self.bandmill, self.folder = bandmill, folder
         self.lock, self.n = threading.Lock(), 0
 
     def outputs(self, leg, command, cell):
@@ -178,7 +208,8 @@ class Runner:
         with self.lock:
             self.n += 1
             target = os.path.join(self.folder, f"out-{self.n}")
-        self.bandmill.run(*COMMANDS[command][0], *leg.options, *cell.arguments(), "-q", "-o", target, leg.path, env=self.env)
+        arguments, env = cell.arguments()
+        self.bandmill.run(*COMMANDS[command][0], *leg.options, *arguments, "-q", "-o", target, leg.path, env=env)
         found = digests(target)
         run = json.loads(harness.read_file(target, "manifest.json" if command == "sign" else "report.json"))["run"]
         shutil.rmtree(target)
@@ -226,15 +257,29 @@ def check_leg(claims, runner, leg, base, workers):
             claims.attempt(f"{leg.name}: {command}, {cell}", job.result)
 
 
+def chosen(size, choice, corpora, made):
+    """The legs of a size; of `--leg NAME[:COMMAND]` the one, if this size has it."""
+    name, _, command = (choice or "").partition(":")
+    if choice and name not in LEGS[size]:
+        harness.skip(f"size {size} has no leg {name}", "BANDMILL_REQUIRE_LEGS")
+    for make in [LEGS[size][name]] if choice else LEGS[size].values():
+        leg = make(corpora, made)
+        leg.commands = tuple(one for one in leg.commands if not command or one == command)
+        if not leg.commands:
+            harness.skip(f"size {size} has no {choice}", "BANDMILL_REQUIRE_LEGS")
+        yield leg
+
+
 def main():
-    args = harness.arguments("the same bytes for every memory, threads, batch and device", ("--planted", {"required": True}))
+    args = harness.arguments("the same bytes for every memory, threads, batch and device", ("--planted", {"required": True}),
+                             ("--leg", {}))
     claims, bandmill, env = harness.Claims(), harness.Program(args.program), opencl_environment()
-    full = os.environ.get("IDENTITY_FULL") == "1" or args.size == "full"
-    legs = full_legs if full else small_legs if args.size == "small" else normal_legs
-    with harness.scratch() as folder, concurrent.futures.ThreadPoolExecutor(1 if full else 2) as workers:
-        made = find_devices(claims, bandmill, env)
-        runner = Runner(bandmill, folder, env)
-        for leg in legs(Corpora(folder, os.path.abspath(args.planted)), made):
+    size = "full" if os.environ.get("IDENTITY_FULL") == "1" else args.size
+    n_workers = 1 if args.leg or size == "full" else 2
+    with harness.scratch() as folder, concurrent.futures.ThreadPoolExecutor(n_workers) as workers:
+        made = find_devices(claims, bandmill, env, folder)
+        runner = Runner(bandmill, folder)
+        for leg in chosen(size, args.leg, Corpora(folder, os.path.abspath(args.planted)), made):
             began, n = time.monotonic(), runner.n
             check_leg(claims, runner, leg, Cell("8G", 1, None, made[0]), workers)
             print(f"{leg.name}: {runner.n - n} runs, {time.monotonic() - began:.0f} s", flush=True)

@@ -1,0 +1,40 @@
+# Wrong answers. They are looked for where the program promises to look: in all known answers at open, and in one document of 1,024 of each
+# batch. So bits are flipped in the known answers, in every row of a batch, and in the one row that is looked at; a flip in another row
+# alone would pass, by design. A part of harness.sh.
+# shellcheck shell=sh disable=SC2034,SC2154
+
+for mode in copied mapped lent; do
+    for command in sign dedup; do
+        opening=$(opening_reads "$mode" "$command")
+        all=$(reads "$mode" "$command" many)
+        # One bit of the known answers, at every start: neither the cached program nor the one made again is used.
+        job "$mode" "$command" many auto CL_SHIM_WHERE=job CL_SHIM_FLIP=1+:0:0
+        injected
+        saved 'left out: .*self-test'
+        # One bit, once: the program is made again, and then it is right.
+        n=1
+        while [ "$n" -le "$opening" ]; do
+            job "$mode" "$command" many auto CL_SHIM_WHERE=job "CL_SHIM_FLIP=$n:0:0"
+            injected
+            right_bytes
+            check grep -q 'warning: .*opencl:0\.0: the cached program is made again: self-test' err || fail "no word of it"
+            n=$((n + 1))
+        done
+        # A bit in every row of one batch, for each batch.
+        n=$((opening + 1))
+        while [ "$n" -le "$all" ]; do
+            job "$mode" "$command" many auto "CL_SHIM_FLIP=$n:3:64" BANDMILL_PROBE=
+            injected
+            saved 'computed a wrong signature'
+            n=$((n + 1))
+        done
+        both "$mode" "$command" 'computed a wrong signature' "CL_SHIM_FLIP=$((opening + 1))+:3:64"
+    done
+    job "$mode" sign many opencl:0.0 CL_SHIM_WHERE=job CL_SHIM_FLIP=1+:0:0
+    refused 'self-test'
+    # One bit of the one row that is looked at: of 400 rows of 128 words, word 5 of row 200.
+    both "$mode" sign 'computed a wrong signature' "CL_SHIM_FLIP=$(($(opening_reads "$mode" sign) + 2)):$((200 * 512 + 20)):0"
+    # A kernel that was never run, and no call that says so.
+    both "$mode" sign 'computed a wrong signature' \
+        "CL_SHIM_FAIL=clEnqueueNDRangeKernel:$(late "$mode" sign clEnqueueNDRangeKernel)+:skip"
+done

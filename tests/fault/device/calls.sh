@@ -1,0 +1,51 @@
+# A call of the driver fails: at open, in the middle of the job, once or from then on; and a device that is lost. A part of harness.sh.
+# shellcheck shell=sh disable=SC2034,SC2154
+
+# At open.
+while read -r mode command call n code; do
+    both "$mode" "$command" "\($code\)" CL_SHIM_WHERE=job "CL_SHIM_FAIL=$call:$n:$code"
+done << 'FAULTS'
+copied sign clCreateContext 1 -2
+mapped dedup clCreateContext 1 -6
+lent sign clCreateContext 1 -5
+copied dedup clCreateCommandQueue 2 -35
+lent sign clCreateCommandQueue 3 -6
+mapped sign clCreateBuffer 1 -61
+copied sign clBuildProgram 1+ -11
+lent dedup clBuildProgram 1+ -11
+mapped sign clCreateKernel 1+ -46
+FAULTS
+
+# In the middle, once or from then on.
+while read -r mode command call ever code; do
+    both "$mode" "$command" "\($code\)" "CL_SHIM_FAIL=$call:$(late "$mode" "$command" "$call")${ever#-}:$code"
+done << 'FAULTS'
+copied sign clSetKernelArg - -50
+mapped dedup clSetKernelArg - -38
+lent sign clSetKernelArg - -48
+copied dedup clEnqueueNDRangeKernel - -54
+mapped sign clEnqueueNDRangeKernel + -5
+lent sign clEnqueueNDRangeKernel + -4
+copied sign clEnqueueWriteBuffer - -36
+copied sign clEnqueueWriteBuffer + -4
+copied dedup clEnqueueReadBuffer - -36
+copied sign clEnqueueReadBuffer + -5
+mapped sign clEnqueueMapBuffer - -12
+mapped dedup clEnqueueMapBuffer + -4
+lent dedup clEnqueueMapBuffer - -12
+lent sign clCreateBuffer - -37
+lent dedup clCreateBuffer + -61
+mapped sign clFlush - -36
+copied sign clWaitForEvents - -14
+mapped dedup clWaitForEvents - -5
+lent sign clWaitForEvents + -36
+FAULTS
+
+# A device that is lost: from some call on, nothing works.
+for n in 60 90 120 150; do
+    for mode in copied mapped lent; do
+        job "$mode" sign many auto "CL_SHIM_FAIL=any:$n+:-5"
+        injected
+        saved ''
+    done
+done

@@ -1,0 +1,92 @@
+# The driver ends the process, or never returns. A part of harness.sh.
+# Most of the time is waiting for the limits of the program, so that lanes go side by side, each in a folder of its own.
+# shellcheck shell=sh disable=SC2034,SC2154
+
+# lane NAME FUNCTION: in the background; its counts are added up by `lanes_end`.
+lane() {
+    mkdir "lane.$1"
+    ln -s "$top"/*.jsonl "$top"/right.* "$top"/log.* "lane.$1/"
+    (
+        cd "lane.$1" || exit 1
+        export CL_SHIM_LOG="$PWD/log"
+        checks=0 failures=0
+        "$2" "$1" > said
+        echo "$checks $failures" > counts
+    ) &
+}
+lanes_end() {
+    wait
+    for counted in lane.*; do
+        cat "$counted/said"
+        what=$counted
+        check [ -s "$counted/counts" ] || { fail "the lane did not end"; continue; }
+        read -r more bad < "$counted/counts"
+        checks=$((checks + more)) failures=$((failures + bad))
+    done
+}
+
+# --- in the trial run ---
+
+deaths() {
+    while read -r action says; do
+        both mapped sign "a trial run .*$says" CL_SHIM_WHERE=trial "CL_SHIM_FAIL=clBuildProgram:1+:$action" BANDMILL_PROBE_SECONDS=1
+    done << 'DEATHS'
+abort signal 6
+exit exit code 1
+hang did not end within 1 second
+-11 exit code 5: .*\(-11\)
+DEATHS
+    both lent dedup 'a trial run .*exit code' CL_SHIM_WHERE=trial CL_SHIM_FLIP=1+:0:0
+}
+
+# PoCL itself aborts on a broken file in its own cache.
+broken_cache() {
+    cp -R "$top/pocl" broken
+    job lent sign few auto POCL_CACHE_DIR="$PWD/broken" BANDMILL_CACHE_DIR="$PWD/empty"
+    right_bytes
+    find broken -type f -size +0 -exec truncate -s 10 {} +
+    job lent sign few auto POCL_CACHE_DIR="$PWD/broken" BANDMILL_CACHE_DIR="$PWD/empty"
+    saved 'signal'
+    job lent sign few opencl:0.0 POCL_CACHE_DIR="$PWD/broken" BANDMILL_CACHE_DIR="$PWD/empty"
+    refused 'signal'
+}
+
+# --- in the job. The limit is short here; the trial run has its own. ---
+
+# CALL N: in the middle of the job (late), in its known answers (a number), or at its end.
+cat > hangs << 'HANGS'
+copied sign clWaitForEvents late
+copied dedup clEnqueueReadBuffer late
+copied sign clEnqueueWriteBuffer late
+mapped sign clEnqueueMapBuffer late
+mapped dedup clFlush late
+lent sign clWaitForEvents late
+lent dedup clEnqueueNDRangeKernel late
+copied sign clCreateContext 1
+lent sign clWaitForEvents 1
+HANGS
+# hanging LANE: every third line of them
+hanging() {
+    awk -v lane="$1" 'NR % 3 == lane' ../hangs > mine
+    while read -r mode command call n; do
+        [ "$n" = late ] && n=$(late "$mode" "$command" "$call")
+        both "$mode" "$command" 'did not answer within 1 seconds' CL_SHIM_WHERE=job "CL_SHIM_FAIL=$call:$n:hang" BANDMILL_DEVICE_SECONDS=1
+    done < mine
+}
+# A device that hangs when it is let go: the job is done, and nothing is lost.
+hanging_at_the_end() {
+    for mode in copied lent; do
+        job "$mode" sign many opencl:0.0 CL_SHIM_WHERE=job CL_SHIM_FAIL=clReleaseContext:1:hang BANDMILL_DEVICE_SECONDS=1
+        injected
+        right_bytes
+    done
+}
+
+deaths_of_trial_runs() {
+    deaths
+    broken_cache
+    hanging_at_the_end
+}
+for n in 0 1 2; do lane $n hanging; done
+lane trial deaths_of_trial_runs
+lanes_end

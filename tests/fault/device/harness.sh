@@ -1,0 +1,162 @@
+#!/bin/sh
+# harness.sh PROGRAM SHIM_DIR FOLDER PART.sh -- the program under an OpenCL driver that fails, lies, dies or hangs: one part of it.
+#
+# SHIM_DIR holds the libOpenCL.so.1 of cl_shim.c. Behind it stands PoCL (its .icd from OCL_ICD_VENDORS or /etc/OpenCL/vendors), whose one
+# device it shows as a GPU, since `--device auto` takes nothing else. Three ways in which results come back are walked:
+#
+#   copied   a GPU with memory of its own: pinned buffers, clEnqueueWriteBuffer and clEnqueueReadBuffer
+#   mapped   a GPU that shares the host's memory: buffers are mapped
+#   lent     a CPU (a GPU in the listing only): kernels work in the caller's memory
+#
+# Whatever is injected, a job on `auto` must end with 0, a warning that names the device, and the bytes that `--device cpu` gives; a job on
+# a device asked for by name with 5, one line of error that names the device, and nothing at its target. Never may wrong bytes be
+# written, nor a signal end it.
+#
+# The part `ways` comes first. It runs without faults and leaves in FOLDER what the others begin with, each in a copy of its own: documents,
+# what must come out, the calls of a job that has no fault, and compiled kernels, which cost a second each.
+#
+# Exit code: 0 all held, 1 something did not, 77 no PoCL here (a failure where BANDMILL_REQUIRE_OPENCL is set).
+set -u
+PROGRAM=$(realpath "$1") && SHIM=$(realpath "$2") && PART=$(realpath "$4") || exit 1
+FOLDER=$3
+name=$(basename "$PART" .sh)
+here=${OCL_ICD_VENDORS:-/etc/OpenCL/vendors}
+top=$(mktemp -d) || exit 1
+trap 'rm -rf "$top"' EXIT
+trap 'exit 1' INT TERM
+cd "$top" || exit 1
+if [ "$name" = ways ]; then mkdir cache pocl; else cp -R "$FOLDER/." . 2> /dev/null; fi
+mkdir vendors
+cp "$here"/pocl*.icd vendors/ 2>/dev/null || cp /etc/OpenCL/vendors/pocl*.icd vendors/ 2>/dev/null
+unset BANDMILL_CPU BANDMILL_DEVICE BANDMILL_CL_SHAPE BANDMILL_CL_LIMIT BANDMILL_PROBE BANDMILL_PROBE_SECONDS OPENCL_VENDOR_PATH
+export BANDMILL_CL_TEXT=off # hashes go to the device; the parts on texts say otherwise
+export LC_ALL=C OCL_ICD_VENDORS="$top/vendors" BANDMILL_CACHE_DIR="$top/cache" POCL_CACHE_DIR="$top/pocl"
+export LD_LIBRARY_PATH="$SHIM${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" CL_SHIM_LOG="$top/log"
+failures=0
+checks=0
+options=
+
+"$PROGRAM" devices > listing || exit 1
+if ! grep -q '^opencl:0\.0 ' listing; then
+    echo "SKIPPED: no PoCL device"
+    [ -n "${BANDMILL_REQUIRE_OPENCL:-}" ] && exit 1
+    exit 77
+fi
+[ "$name" = ways ] || [ -d right.dedup.many ] || { echo "$FOLDER is not what the part \`ways\` leaves"; exit 1; }
+
+# --- running and judging ---
+
+# job MODE COMMAND INPUT DEVICE [VAR=VALUE...]
+job() {
+    mode=$1 command=$2 input=$3 device=$4
+    shift 4
+    what="$mode $command $input --device $device $*"
+    case $mode in
+    copied) set -- CL_SHIM_TYPE=gpu CL_SHIM_SEPARATE=1 "$@" ;;
+    mapped) set -- CL_SHIM_TYPE=gpu "$@" ;;
+    lent) set -- CL_SHIM_TYPE=listed "$@" ;;
+    esac
+    rm -rf out out.* log
+    # shellcheck disable=SC2086 # options are words
+    timeout -k 5 60 env "$@" "$PROGRAM" "$command" "$input.jsonl" --device "$device" --batch-docs 400 $options -o out > stdout 2> err
+    rc=$?
+}
+
+fail() {
+    failures=$((failures + 1))
+    printf 'FAILED: %s\n  job: %s\n  exit code: %s\n  faults: %s\n  stderr: %s\n' "$1" "$what" "$rc" \
+        "$(grep '^fault' log 2>/dev/null | head -n 3 | tr '\n' ';')" "$(head -c 900 err)"
+}
+
+check() {
+    checks=$((checks + 1))
+    "$@" > /dev/null 2>&1
+}
+
+injected() { check grep -q '^fault' log || fail "no fault was injected"; }
+
+right_bytes() {
+    files="removed.tsv groups.jsonl kept.jsonl"
+    [ "$command" = dedup ] || files="signatures.npy n_shingles.npy ids.txt"
+    check [ "$rc" = 0 ] || fail "exit code $rc, expected 0"
+    for file in $files; do
+        check cmp "out/$file" "right.$command.$input/$file" || fail "$file is not what the CPU gives"
+    done
+    ! check grep -qv '^bandmill: ' err || fail "a line on stderr that is not the program's"
+}
+
+# saved 'ERE': the CPU ended the job, and a warning that names the device says why.
+saved() {
+    right_bytes
+    check grep -qE "^bandmill: warning: device opencl:0\.0 .*$1" err || fail "no warning for: $1"
+}
+
+# refused 'ERE': no result rather than another device's.
+refused() {
+    check [ "$rc" = 5 ] || fail "exit code $rc, expected 5"
+    grep -v '^bandmill: warning: ' err > error
+    check [ "$(wc -l < error)" -eq 1 ] || fail "not one line beside warnings on stderr"
+    check grep -qE '^bandmill: .*opencl:0\.0' error || fail "the error does not name the device"
+    check grep -qE "$1" error || fail "the error does not say: $1"
+    for left in out out.*; do
+        ! check [ -e "$left" ] || fail "$left was left over"
+    done
+}
+
+# both MODE COMMAND 'ERE' VAR=VALUE...: the same fault on `auto` and by name.
+both() {
+    b_mode=$1 b_command=$2 b_says=$3
+    shift 3
+    job "$b_mode" "$b_command" many auto "$@"
+    injected
+    saved "$b_says"
+    job "$b_mode" "$b_command" many opencl:0.0 "$@"
+    injected
+    refused "$b_says"
+}
+
+# --- what a job without faults calls: the logs of `ways` ---
+
+# calls MODE COMMAND INPUT CALL: how often.
+calls() { sed -n "s/^calls $4 //p" "log.$1.$2.$3" | grep . || echo 0; }
+# late MODE COMMAND CALL: the number of one in the middle of the job, behind those of opening.
+late() {
+    opening=$(calls "$1" "$2" one "$3")
+    all=$(calls "$1" "$2" many "$3")
+    echo $((opening + (all - opening + 1) / 2))
+}
+# reads MODE COMMAND INPUT: read-backs. The last "read" is the job's: the trial run comes before.
+reads() { sed -n 's/^read //p' "log.$1.$2.$3" | tail -n 1; }
+# opening_reads MODE COMMAND: those of the known answers. `many` has 8 batches, `one` has 1, each is read back alike.
+opening_reads() { echo $(($(reads "$1" "$2" one) - ($(reads "$1" "$2" many) - $(reads "$1" "$2" one)) / 7)); }
+# calls_of_listing: those that list devices, which come first.
+calls_of_listing() {
+    listed=0
+    for call in clGetPlatformIDs clGetPlatformInfo clGetDeviceIDs clGetDeviceInfo; do
+        listed=$((listed + $(calls lent sign one "$call")))
+    done
+    echo "$listed"
+}
+
+# --- every call of a small job fails, one run after another, until a run has no fault. Small buffers: several batches under way. ---
+
+# in_turn MODE DEVICE CODE FIRST [COMMAND STEP]; in the small size one call in five
+in_turn() {
+    n=$4 step=${6:-1}
+    [ "${BANDMILL_TEST_SIZE:-normal}" != small ] || step=$((step * 5))
+    while [ "$n" -le 5000 ]; do
+        job "$1" "${5:-dedup}" few "$2" "CL_SHIM_FAIL=any:$n:$3" BANDMILL_PROBE= BANDMILL_CL_LIMIT=65536
+        grep -q '^fault' log || break
+        if [ "$2" != auto ] && [ "$rc" != 0 ]; then refused ''; else right_bytes; fi
+        n=$((n + step))
+    done
+    right_bytes
+    check [ "$n" -gt 80 ] || fail "only $((n - 1)) calls were made"
+    echo "calls $4 to $((n - 1)), $1, $2, $3"
+}
+
+# shellcheck disable=SC1090
+. "$PART"
+
+echo "$name: $checks checks, $failures failed"
+[ "$checks" -gt 0 ] && [ "$failures" -eq 0 ]

@@ -1,0 +1,11 @@
+# Texts go to the device, and its calls fail in turn. A part of harness.sh.
+# shellcheck shell=sh disable=SC2034,SC2154
+
+BANDMILL_CL_TEXT=on
+listed=$(calls_of_listing)
+in_turn copied auto -36 $((listed + 1)) sign 5
+in_turn lent opencl:0.0 -5 $((listed + 2)) sign 5
+# And where both ways are tried.
+BANDMILL_CL_TEXT=auto
+in_turn mapped auto -5 $((listed + 3)) sign 37
+in_turn copied opencl:0.0 -4 $((listed + 4)) sign 37

@@ -1,0 +1,63 @@
+# Without faults: the device is used, and each way is the one meant. A part of harness.sh, and the first: it makes the documents, and
+# leaves them in $FOLDER with what must come out, the log of each way's calls, and the compiled kernels.
+# shellcheck shell=sh disable=SC2034,SC2154
+
+# documents N: every fifth is an earlier one with a word changed.
+documents() {
+    awk -v n="$1" 'BEGIN {
+        srand(7)
+        for (i = 0; i < n; i++) {
+            if (i % 5 == 4) {
+                k = split(texts[int(i / 2)], w, " "); w[1 + int(rand() * k)] = "edited"
+            } else {
+                k = 20 + int(rand() * 80); for (j = 1; j <= k; j++) w[j] = sprintf("w%x", int(rand() * 3000))
+            }
+            text = w[1]; for (j = 2; j <= k; j++) text = text " " w[j]
+            texts[i] = text
+            printf "{\"id\":\"d%d\",\"text\":\"%s\"}\n", i, text
+        }
+    }'
+}
+documents 3000 > many.jsonl
+documents 40 > few.jsonl
+documents 1 > one.jsonl
+for input in many few one; do
+    for command in sign dedup; do
+        "$PROGRAM" "$command" "$input.jsonl" --device cpu -q -o "right.$command.$input" || exit 1
+    done
+done
+[ "$(wc -l < right.dedup.many/removed.tsv)" -gt 300 ] || { echo "the documents hold too few duplicates"; exit 1; }
+
+for mode in copied mapped lent; do
+    for command in sign dedup; do
+        for input in many one; do
+            job "$mode" "$command" "$input" auto
+            right_bytes
+            ! check grep -q warning err || fail "a warning without a fault"
+            cp log "log.$mode.$command.$input"
+        done
+    done
+    job "$mode" sign few opencl:0.0
+    right_bytes
+done
+
+what="the three ways" rc=0
+: > err
+check [ "$(calls copied sign many clEnqueueReadBuffer)" -gt 8 ] || fail "copied: results are not copied"
+check [ "$(calls mapped sign many clEnqueueReadBuffer)" -eq 0 ] || fail "mapped: results are copied"
+check [ "$(calls lent sign many clCreateBuffer)" -gt "$(calls mapped sign many clCreateBuffer)" ] || fail "lent: nothing is lent"
+
+# Texts go to the device: logs under the name of a command, `text`.
+BANDMILL_CL_TEXT=on
+for mode in copied mapped lent; do
+    for input in many one; do
+        job "$mode" sign "$input" auto
+        right_bytes
+        ! check grep -q warning err || fail "a warning without a fault"
+        cp log "log.$mode.text.$input"
+    done
+    check [ "$(calls "$mode" text many clEnqueueNDRangeKernel)" -ge $((3 * 8)) ] || fail "no texts were given to the device"
+done
+
+rm -rf "$FOLDER"
+mkdir -p "$FOLDER" && cp -R ./*.jsonl right.* log.* cache pocl "$FOLDER/" || fail "$FOLDER cannot be written"
