@@ -289,7 +289,7 @@ static bm_status share_memory(search *s, uint64_t *block, bm_error *err)
         return BM_OK;
     if (memory < least)
         return bm_fail(err, BM_ERR_NOMEM,
-                       "comparing all pairs needs %llu MiB beside the documents, and --memory "
+                       "comparing all pairs needs %llu MiB beside the documents, and `memory` "
                        "leaves %llu MiB",
                        (unsigned long long)(least >> 20) + 1, (unsigned long long)(memory >> 20));
     s->full = FULL_MIN + (size_t)((memory - least) / 8 / A_PAIR);

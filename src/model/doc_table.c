@@ -48,7 +48,7 @@ bm_str bm_doc_table_id(const bm_doc_table *table, size_t row)
 static bm_status too_large(const bm_doc_table *table, bm_error *err)
 {
     return bm_fail(err, BM_ERR_NOMEM,
-                   "the rows and ids of %zu documents need more than --memory allows", table->n);
+                   "the rows and ids of %zu documents need more than `memory` allows", table->n);
 }
 
 static bm_status rehash(bm_doc_table *table, bm_error *err)
@@ -141,7 +141,7 @@ bm_status bm_doc_table_add(bm_doc_table *table, const bm_doc_row *row, bm_doc_id
     if (!table->number_duplicates)
         return bm_fail_at(
             err, BM_ERR_INPUT, file_name, row->line,
-            "the id '%.*s' was seen before (ids must differ; --duplicate-ids number makes them so)",
+            "the id '%.*s' was seen before (ids must differ; `duplicate_ids` number makes them so)",
             (int)(id.text.len > 200 ? 200 : id.text.len), id.text.data);
     bm_buf text = {0};
     bm_doc_id numbered;

@@ -274,7 +274,7 @@ static bm_status spill(bm_sorted_runs *runs, bm_error *err)
 {
     run *r;
     if (runs->dir == NULL)
-        return bm_fail(err, BM_ERR_NOMEM, "%zu records to sort are more than --memory allows",
+        return bm_fail(err, BM_ERR_NOMEM, "%zu records to sort are more than `memory` allows",
                        runs->n);
     bm_status status = sort_memory(runs, err);
     if (status == BM_OK)

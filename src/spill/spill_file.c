@@ -17,7 +17,7 @@
 #include "base/memory.h"
 #include "spill/spill_record.h"
 
-#define SHOWN       "temporary file under --temp-dir"
+#define SHOWN       "temporary file under `temp_dir`"
 #define SMALL_BYTES 4080u /* a head and a payload of these are read in one call */
 
 /* --- opening --- */
@@ -220,6 +220,6 @@ bm_status bm_spill_room(const char *dir, uint64_t bytes, bm_error *err)
         return BM_OK;
     return bm_fail_at(err, BM_ERR_IO, dir, 0,
                       "%llu MiB are needed for temporary files and %llu MiB are free (see "
-                      "--temp-dir, --memory)",
+                      "`temp_dir`, `memory`)",
                       (unsigned long long)(bytes >> 20), (unsigned long long)(room >> 20));
 }

@@ -92,7 +92,7 @@ bm_status bm_hash_input_open(const char *hashes_path, const char *offsets_path, 
 {
     if (offsets_path == NULL)
         return bm_fail_at(err, BM_ERR_USAGE, hashes_path, 0,
-                          "hashes need --offsets FILE (.npy <i8, N+1 of them)");
+                          "hashes need `offsets` FILE (.npy <i8, N+1 of them)");
     bm_hash_input *input = bm_alloc_zero(1, sizeof *input);
     if (input == NULL)
         return bm_fail_nomem(err, sizeof *input);

@@ -30,7 +30,7 @@ static bm_status settle_format(bm_input_set *set, bm_error *err)
         bm_format other = format_of_source(&set->sources[i]);
         if (other != first)
             return bm_fail(err, BM_ERR_USAGE,
-                           "inputs differ in format: %.300s is %s, %.300s is %s (one --format for "
+                           "inputs differ in format: %.300s is %s, %.300s is %s (one `format` for "
                            "all)",
                            set->sources[0].name, bm_format_name(first), set->sources[i].name,
                            bm_format_name(other));

@@ -282,7 +282,7 @@ static bm_status read_header(bm_reader *reader, const cutter *c, bm_error *err)
         end = c->cut;
     bm_str row = bm_without_line_end((bm_str){.data = data + begin, .len = end - begin});
     if (row.len > reader->max_record)
-        return bm_fail_at(err, BM_ERR_INPUT, name, 1, "the header is longer than --max-doc-bytes");
+        return bm_fail_at(err, BM_ERR_INPUT, name, 1, "the header is longer than `max_doc_bytes`");
     const bm_header_row header = {.row = row, .quoted = reader->format->quoted, .file = name};
     return bm_fields_from_header(reader->fields, &header, reader->columns, err);
 }
@@ -316,7 +316,7 @@ static bm_status take_too_long(bm_reader *reader, cutter *c, bm_error *err)
 {
     if (reader->format->table && reader->fields->header && !reader->begun)
         return bm_fail_at(err, BM_ERR_INPUT, bm_input_set_source(reader->set, reader->file)->name,
-                          1, "the header is longer than --max-doc-bytes");
+                          1, "the header is longer than `max_doc_bytes`");
     bm_raw_piece piece = {.begin = c->begin, .cut = true};
     piece.end = c->begin + bm_bom_bytes(c->batch->data + c->begin, reader->begun ? 0 : 3) +
                 bm_too_long_prefix(reader->max_record);

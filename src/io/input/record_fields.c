@@ -45,7 +45,7 @@ static bm_status check_number(const char *field, const char *whose, bm_error *er
     if (!is_number(field))
         return bm_fail(err, BM_ERR_USAGE,
                        "field '%s'%s is a name, but the input has no header (a number from 1, or "
-                       "--header yes)",
+                       "`header` yes)",
                        field, whose);
     if (column_of_number(field) == BM_NO_COLUMN)
         return bm_fail(err, BM_ERR_USAGE, "field '%s' is no column (a number from 1)", field);

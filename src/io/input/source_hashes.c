@@ -30,10 +30,10 @@ static bm_status hashes_open(bm_input_set *inputs, bm_batch_source **out, bm_err
 {
     const char *offsets_path = inputs->options.offsets_path;
     if (bm_input_set_count(inputs) != 1)
-        return bm_fail(err, BM_ERR_USAGE, "--format hashes takes one .npy file (%zu given)",
+        return bm_fail(err, BM_ERR_USAGE, "`format` hashes takes one .npy file (%zu given)",
                        bm_input_set_count(inputs));
     if (offsets_path == NULL)
-        return bm_fail(err, BM_ERR_USAGE, "--format hashes needs --offsets FILE");
+        return bm_fail(err, BM_ERR_USAGE, "`format` hashes needs `offsets` FILE");
     hashes *source = bm_alloc_zero(1, sizeof *source);
     if (source == NULL)
         return bm_fail_nomem(err, sizeof *source);

@@ -84,7 +84,7 @@ static bm_status check_kept_entry(const bm_manifest *manifest, const char *root,
     if (S_ISREG(info->st_mode) && bm_manifest_output(manifest, name) != NULL)
         return BM_OK;
     return bm_fail_at(err, BM_ERR_USAGE, root, 0,
-                      "holds %s, which its report does not list (--force replaces outputs of "
+                      "holds %s, which its report does not list (`force` replaces outputs of "
                       "bandmill only)",
                       name);
 }
@@ -128,7 +128,7 @@ out:
 static bm_status not_ours(const char *path, const char *why, bm_error *err)
 {
     return bm_fail_at(err, BM_ERR_USAGE, path, 0,
-                      "%s (--force replaces outputs of bandmill only; remove it by hand)", why);
+                      "%s (`force` replaces outputs of bandmill only; remove it by hand)", why);
 }
 
 /* BM_OK: the directory at `path` is an output of ours. BM_ERR_USAGE says why it is none. */
@@ -227,7 +227,7 @@ static bm_status check_target(const char *target, output_kind kind, bm_out_exist
                                           "standard output");
     if (existing == BM_OUT_REFUSE)
         return bm_fail_at(err, BM_ERR_USAGE, target, 0,
-                          "the output exists already (--force replaces it)");
+                          "the output exists already (`force` replaces it)");
     return kind == A_DIR ? check_ours(target, err) : BM_OK;
 }
 

@@ -195,7 +195,7 @@ static bm_status check_distinct(char *const *names, size_t n, bm_error *err)
     }
     if (clash != NULL)
         status = bm_fail(err, BM_ERR_USAGE,
-                         "two inputs would both be kept as %s (leave one out, or use --kept same, "
+                         "two inputs would both be kept as %s (leave one out, or use `kept` same, "
                          "or no)",
                          clash);
     bm_free(sorted);

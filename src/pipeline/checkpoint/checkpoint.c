@@ -172,7 +172,7 @@ static bm_status take_up(bm_checkpoint *checkpoint, bool found, bool saves, bm_e
     }
     if (!checkpoint->job->settings->resume || !saves) {
         bm_meter_log(meter, BM_LOG_WARNING,
-                     "%s: the work of an interrupted job is begun anew (--resume would go on with "
+                     "%s: the work of an interrupted job is begun anew (`resume` would go on with "
                      "it)",
                      where);
         return begin_anew(checkpoint, err);
@@ -196,7 +196,7 @@ bm_status bm_checkpoint_open(bm_job_context *job, bool saves, bm_checkpoint *out
     out->can_save = saves && bm_input_set_stays(job->inputs.set);
     if (settings->resume && saves && !out->can_save)
         return bm_fail(err, BM_ERR_USAGE,
-                       "--resume needs inputs that can be read again (regular files, not standard "
+                       "`resume` needs inputs that can be read again (regular files, not standard "
                        "input or a pipe)");
     bm_status status = bm_out_dir_open_again(
         settings->output.path, bm_out_existing_of(settings->output.force), &out->dir, &found, err);
@@ -257,7 +257,7 @@ bm_status bm_checkpoint_load(bm_checkpoint *checkpoint, bm_corpus *corpus, bm_er
         (job->docs.n != checkpoint->saved.docs || job->docs.n_skipped != checkpoint->saved.skipped))
         status = bm_fail_at(err, BM_ERR_FORMAT, bm_out_dir_work(checkpoint->dir), 0,
                             "%zu documents are saved, %" PRIu64 " in the journal (begin anew "
-                            "without --resume)",
+                            "without `resume`)",
                             job->docs.n, checkpoint->saved.docs);
     if (status == BM_OK)
         status = clear_outputs(checkpoint, err);
@@ -363,7 +363,7 @@ static void say_kept(const bm_checkpoint *checkpoint, bm_status status, bm_error
     char kept[SHOWN_BYTES + 200];
     const bm_checkpoint_saved *s = &checkpoint->saved;
     snprintf(kept, sizeof kept,
-             "%" PRIu64 " documents%s are sealed in %.*s: the same command with --resume goes on "
+             "%" PRIu64 " documents%s are sealed in %.*s: the same command with `resume` goes on "
              "from there",
              s->docs,
              s->matched    ? ", all that there are, matched,"

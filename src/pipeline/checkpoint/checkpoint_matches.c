@@ -193,7 +193,7 @@ bm_status bm_checkpoint_matches_load(bm_match *match, const bm_spill_file *file,
     bm_match_end(match);
     if (match->result.counts.not_compared > 0)
         bm_meter_log(match->settings.meter, BM_LOG_WARNING,
-                     "up to %llu pairs of crowded buckets were not compared (--pairs compares all)",
+                     "up to %llu pairs of crowded buckets were not compared (`pairs` compares all)",
                      (unsigned long long)match->result.counts.not_compared);
     return match->settings.verify == BM_VERIFY_NONE /* grouping asks for common bands */
                ? bm_corpus_keyset(match->settings.corpus, match->settings.pool, &match->result.keys,

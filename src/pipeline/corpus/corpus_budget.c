@@ -81,7 +81,7 @@ bm_status bm_corpus_check_matching(const bm_corpus *corpus, uint64_t more, bm_er
 bm_status bm_corpus_too_large(const bm_corpus *corpus, size_t n, uint64_t needed, bm_error *err)
 {
     return bm_fail(err, BM_ERR_NOMEM,
-                   "the job needs more than --memory allows (%llu MiB; its first %llu documents "
+                   "the job needs more than `memory` allows (%llu MiB; its first %llu documents "
                    "need %llu MiB)",
                    (unsigned long long)(corpus->cfg.memory >> 20), (unsigned long long)n,
                    (unsigned long long)(needed >> 20) + 1);

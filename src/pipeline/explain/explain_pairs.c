@@ -40,7 +40,7 @@ static bm_status too_many(const bm_explainer *e, bm_error *err)
 {
     return bm_fail(err, BM_ERR_NOMEM,
                    "the pairs of the group's %zu documents do not fit into %" PRIu64
-                   " bytes (--memory; %" PRIu64 " of them do)",
+                   " bytes (`memory`; %" PRIu64 " of them do)",
                    e->ids.n, e->settings->memory, e->settings->memory / BYTES_A_PAIR);
 }
 

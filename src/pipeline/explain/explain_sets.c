@@ -32,7 +32,7 @@ static bm_status make_room(const keeper *k, size_t n_hashes, bm_error *err)
     if (k->memory != 0 && bytes > k->memory)
         return bm_fail(err, BM_ERR_NOMEM,
                        "the shingles of the group's documents do not fit into %" PRIu64
-                       " bytes (--memory; dedup --pairs writes the pairs, which need less)",
+                       " bytes (`memory`; dedup `pairs` writes the pairs, which need less)",
                        k->memory);
     void *hashes = s->hashes, *numbers = s->numbers;
     bm_status status = bm_grow(&hashes, &s->cap_hashes, have + n_hashes, sizeof *s->hashes, err);

@@ -49,7 +49,7 @@ bm_status bm_budget_make(uint64_t total, uint32_t threads, uint32_t devices, bm_
     if (total < least * MIB)
         return bm_fail(
             err, BM_ERR_NOMEM,
-            "--memory of %llu KiB is too small to work (at least %lluM with %u thread%s)",
+            "`memory` of %llu KiB is too small to work (at least %lluM with %u thread%s)",
             (unsigned long long)(total >> 10), (unsigned long long)least, threads,
             threads == 1 ? "" : "s");
     out->batches = total / 4 > batches_least ? total / 4 : batches_least;

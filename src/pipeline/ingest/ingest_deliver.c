@@ -32,7 +32,7 @@ static bm_status deliver_skipped(const bm_ingest_cfg *cfg, bm_ingest_batch *batc
         if (cfg->counts->skipped >= cfg->input->max_errors)
             return bm_fail_at(err, BM_ERR_INPUT, bm_batch_source_file(cfg->source, skipped->file),
                               skipped->line,
-                              "%s (more than %" PRIu64 " bad records, see --max-errors)",
+                              "%s (more than %" PRIu64 " bad records, see `max_errors`)",
                               skipped->reason, cfg->input->max_errors);
         bm_status status = bm_doc_table_skip(cfg->docs, skipped, err);
         if (status != BM_OK)

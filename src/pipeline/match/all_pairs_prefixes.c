@@ -89,7 +89,7 @@ static bm_status share_memory(making *m, unsigned *table_bits, bm_error *err)
         least = bytes < least ? bytes : least;
     }
     return bm_fail(err, BM_ERR_NOMEM,
-                   "comparing all pairs needs %llu MiB beside the documents, and --memory leaves "
+                   "comparing all pairs needs %llu MiB beside the documents, and `memory` leaves "
                    "%llu MiB",
                    (unsigned long long)(least >> 20) + 1, (unsigned long long)(memory >> 20));
 }

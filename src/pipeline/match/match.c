@@ -20,7 +20,7 @@ static void say_cut(const bm_match *match, const bm_join_stats *stats)
         return;
     bm_meter_log(match->settings.meter, BM_LOG_WARNING,
                  "%llu crowded buckets were refined: up to %llu pairs in them were not compared "
-                 "(more rows a band make smaller buckets; --pairs compares all)",
+                 "(more rows a band make smaller buckets; `pairs` compares all)",
                  (unsigned long long)stats->n_cut, (unsigned long long)stats->n_not_compared);
 }
 

@@ -66,7 +66,7 @@ static bm_status search(bm_match *match, const bm_all_pairs_job *job, bm_error *
     if (status == BM_OK && stats.n_blocks > 1)
         bm_meter_log(match->settings.meter, BM_LOG_INFO,
                      "documents were compared through %llu indexes, one after another, to stay "
-                     "within --memory",
+                     "within `memory`",
                      (unsigned long long)stats.n_blocks);
     return status;
 }
