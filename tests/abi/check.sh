@@ -21,6 +21,10 @@ fi
 room=$(mktemp -d)
 trap 'rm -rf "$room"' EXIT
 failed=0
+if [ "$(getconf LONG_BIT)" != 64 ]; then
+    echo "check.sh: the dump is of a machine with pointers of 64 bits"
+    exit 77
+fi
 sh "$here/surface.sh" "$include" "$room/surface.so" "$soname"
 
 # The library has the functions of the headers.
@@ -46,7 +50,7 @@ if ! abidiff --leaf-changes-only --no-architecture --no-show-locs --no-added-sym
     failed=1
 fi
 growing=$(sed -n 's/^  name_regexp = ^(\(.*\))\$$/\1/p' "$here/growing.suppr" | head -n 1 | tr '|' ' ')
-sh "$here/dump.sh" "$include" "$room/now.abi"
+sh "$here/dump.sh" "$include" "$room/now.abi" "$room/surface.so"
 awk -f "$here/contents.awk" "$dump" > "$room/then.txt"
 awk -f "$here/contents.awk" "$room/now.abi" > "$room/now.txt"
 awk -v growing="$growing" -v named="$(basename "$dump")" -f "$here/compare.awk" "$room/then.txt" "$room/now.txt" || failed=1

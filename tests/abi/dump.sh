@@ -1,6 +1,7 @@
 #!/bin/sh
-# dump.sh [INCLUDE] [OUT] -- write down the interface of the public headers: tests/abi/bandmill-MAJOR.MINOR.abi, which check.sh holds
-# later headers to. On purpose only: docs/abi.md says when. Needs abidw (Debian: abigail-tools).
+# dump.sh [INCLUDE [OUT [SURFACE]]] -- write down the interface of the public headers: tests/abi/bandmill-MAJOR.MINOR.abi, which check.sh
+# holds later headers to. On purpose only: docs/abi.md says when. SURFACE: what surface.sh made of them already. Needs abidw (Debian:
+# abigail-tools).
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 include=${1:-$here/../../include}
@@ -9,7 +10,8 @@ soversion=$(number MAJOR).$(number MINOR)
 out=${2:-$here/bandmill-$soversion.abi}
 room=$(mktemp -d)
 trap 'rm -rf "$room"' EXIT
-sh "$here/surface.sh" "$include" "$room/surface.so" "libbandmill.so.$soversion"
-(cd "$room" && abidw --no-architecture --no-corpus-path --no-comp-dir-path --no-show-locs --no-elf-needed --no-parameter-names \
-    --out-file surface.abi surface.so)
+surface=${3:-$room/surface.so}
+[ -e "$surface" ] || sh "$here/surface.sh" "$include" "$surface" "libbandmill.so.$soversion"
+abidw --no-architecture --no-corpus-path --no-comp-dir-path --no-show-locs --no-elf-needed --no-parameter-names \
+    --out-file "$room/surface.abi" "$surface"
 sed "s|path='[^']*'|path='include/bandmill'|" "$room/surface.abi" > "$out"

@@ -11,10 +11,11 @@ source=$out.c
 cc=${CC:-cc}
 whole='#include <bandmill/bandmill.h>'
 
-# The text of the headers alone: what stands in other files is left out by the line markers.
-plain=$(printf '%s\n' "$whole" | "$cc" -E -x c -I "$include" - | awk -v dir="$include/bandmill/" '
+# The headers alone, macros and all: what stands in other files is left out by the line markers.
+text=$(printf '%s\n' "$whole" | "$cc" -E -dD -x c -I "$include" - | awk -v dir="$include/bandmill/" '
     /^# [0-9]+ "/ { ours = index($0, dir) > 0; next }
     ours')
+plain=$(printf '%s\n' "$text" | grep -v '^#')
 {
     printf '%s\n' "$whole"
     # Declarations that are exported, each with a body.
@@ -27,7 +28,7 @@ plain=$(printf '%s\n' "$whole" | "$cc" -E -x c -I "$include" - | awk -v dir="$in
     printf 'enum bm_abi_constants {\n'
     {
         printf '%s\n' "$plain" | grep -oE '\bBM_[A-Z0-9_]+\b'
-        printf '%s\n' "$whole" | "$cc" -dM -E -x c -I "$include" - | sed -nE 's/^#define (BM_[A-Z0-9_]+) .*[0-9].*$/\1/p'
+        printf '%s\n' "$text" | sed -nE 's/^#define (BM_[A-Z0-9_]+) .*[0-9].*$/\1/p'
     } | grep -vE '^BM_(API|VERSION_.*|N_.*)$' | sort -u | sed 's/.*/    abi_& = &,/'
     printf '};\n__attribute__((visibility("default"))) void bm_abi_constants(enum bm_abi_constants constants) { (void)constants; }\n'
 } > "$source"
