@@ -25,43 +25,41 @@ void bm_sized_init(void *caller, size_t struct_size, const void *defaults, size_
     memcpy(caller, &struct_size, sizeof struct_size);
 }
 
-bm_status bm_sized_check(const void *caller, const char *name, size_t least, bm_error *err)
+bm_status bm_sized_check(const void *caller, bm_sized_type type, bm_error *err)
 {
     if (caller == NULL)
-        return bm_fail_field(err, name, "no %s given", name);
-    if (size_of(caller) < least)
+        return bm_fail_field(err, type.name, "no %s given", type.name);
+    if (size_of(caller) < type.least)
         return bm_fail_field(err, "struct_size", "struct_size of %s is %zu (at least %zu, as %s)",
-                             name, size_of(caller), least, "the _init function sets it");
+                             type.name, size_of(caller), type.least, "the _init function sets it");
     return BM_OK;
 }
 
-bm_status bm_sized_take(const void *caller, const char *name, void *out, size_t whole, size_t least,
-                        bm_error *err)
+bm_status bm_sized_take(const void *caller, bm_sized_type type, void *out, bm_error *err)
 {
-    bm_status status = bm_sized_check(caller, name, least, err);
+    bm_status status = bm_sized_check(caller, type, err);
     if (status != BM_OK)
         return status;
     const size_t size = size_of(caller);
     const unsigned char *bytes = caller;
-    for (size_t i = whole; i < size; i++)
+    for (size_t i = type.whole; i < size; i++)
         if (bytes[i] != 0)
             return bm_fail_field(err, "struct_size",
                                  "%s has fields set that this version does not know (%zu bytes, "
                                  "of which it knows %zu)",
-                                 name, size, whole);
-    memcpy(out, caller, size < whole ? size : whole);
+                                 type.name, size, type.whole);
+    memcpy(out, caller, size < type.whole ? size : type.whole);
     return BM_OK;
 }
 
-bm_status bm_sized_give(const void *in, size_t whole, const char *name, void *caller, size_t least,
-                        bm_error *err)
+bm_status bm_sized_give(const void *in, bm_sized_type type, void *caller, bm_error *err)
 {
     if (caller == NULL)
         return BM_OK;
-    bm_status status = bm_sized_check(caller, name, least, err);
+    bm_status status = bm_sized_check(caller, type, err);
     if (status != BM_OK)
         return status;
-    const size_t size = size_of(caller), n = size < whole ? size : whole;
+    const size_t size = size_of(caller), n = size < type.whole ? size : type.whole;
     memcpy((char *)caller + sizeof size, (const char *)in + sizeof size, n - sizeof size);
     return BM_OK;
 }

@@ -25,8 +25,8 @@ void bm_bench_options_init_sized(bm_bench_options *options, size_t struct_size)
 bm_status bm_bench_run(const bm_bench_options *options, bm_bench_result **out, bm_error *err)
 {
     bm_bench_options used = bench_defaults;
-    bm_status status = bm_sized_take(options, "bm_bench_options", &used, sizeof used,
-                                     BM_SIZE_UP_TO(bm_bench_options, callbacks), err);
+    bm_status status =
+        bm_sized_take(options, BM_SIZED_TYPE(bm_bench_options, callbacks), &used, err);
     if (status == BM_OK)
         status = bm_option_parts_check(&(bm_option_parts){.text = &used.text,
                                                           .sketch = &used.sketch,
@@ -92,8 +92,8 @@ bm_status bm_kernel_tune(const bm_kernel_tune_options *options, char **csv, char
                          bm_error *err)
 {
     bm_kernel_tune_options used = tune_defaults;
-    bm_status status = bm_sized_take(options, "bm_kernel_tune_options", &used, sizeof used,
-                                     BM_SIZE_UP_TO(bm_kernel_tune_options, callbacks), err);
+    bm_status status =
+        bm_sized_take(options, BM_SIZED_TYPE(bm_kernel_tune_options, callbacks), &used, err);
     if (status == BM_OK)
         status = bm_option_parts_check(&(bm_option_parts){.sketch = &used.sketch,
                                                           .device = &used.device,

@@ -174,8 +174,7 @@ static bm_status check_has_output(const bm_settings *s, bm_error *err)
 bm_status bm_settings_of_sign(const bm_sign_options *options, bm_settings *out, bm_error *err)
 {
     bm_sign_options o = sign_defaults;
-    bm_status status = bm_sized_take(options, "bm_sign_options", &o, sizeof o,
-                                     BM_SIZE_UP_TO(bm_sign_options, callbacks), err);
+    bm_status status = bm_sized_take(options, BM_SIZED_TYPE(bm_sign_options, callbacks), &o, err);
     if (status != BM_OK)
         return status;
     *out = (bm_settings){.kind = BM_JOB_SIGN,
@@ -197,8 +196,7 @@ bm_status bm_settings_of_sign(const bm_sign_options *options, bm_settings *out, 
 bm_status bm_settings_of_dedup(const bm_dedup_options *options, bm_settings *out, bm_error *err)
 {
     bm_dedup_options o = dedup_defaults;
-    bm_status status = bm_sized_take(options, "bm_dedup_options", &o, sizeof o,
-                                     BM_SIZE_UP_TO(bm_dedup_options, callbacks), err);
+    bm_status status = bm_sized_take(options, BM_SIZED_TYPE(bm_dedup_options, callbacks), &o, err);
     if (status != BM_OK)
         return status;
     *out = (bm_settings){.kind = BM_JOB_DEDUP,
@@ -223,8 +221,7 @@ bm_status bm_settings_of_dedup(const bm_dedup_options *options, bm_settings *out
 bm_status bm_settings_of_pairs(const bm_pairs_options *options, bm_settings *out, bm_error *err)
 {
     bm_pairs_options o = pairs_defaults;
-    bm_status status = bm_sized_take(options, "bm_pairs_options", &o, sizeof o,
-                                     BM_SIZE_UP_TO(bm_pairs_options, callbacks), err);
+    bm_status status = bm_sized_take(options, BM_SIZED_TYPE(bm_pairs_options, callbacks), &o, err);
     if (status != BM_OK)
         return status;
     *out = (bm_settings){.kind = BM_JOB_PAIRS,
@@ -260,8 +257,7 @@ bm_status bm_settings_of_pairs(const bm_pairs_options *options, bm_settings *out
 bm_status bm_settings_of_filter(const bm_filter_options *options, bm_settings *out, bm_error *err)
 {
     bm_filter_options o = filter_defaults;
-    bm_status status = bm_sized_take(options, "bm_filter_options", &o, sizeof o,
-                                     BM_SIZE_UP_TO(bm_filter_options, callbacks), err);
+    bm_status status = bm_sized_take(options, BM_SIZED_TYPE(bm_filter_options, callbacks), &o, err);
     if (status != BM_OK)
         return status;
     *out = (bm_settings){.kind = BM_JOB_FILTER,
@@ -292,8 +288,8 @@ bm_status bm_settings_of_filter(const bm_filter_options *options, bm_settings *o
 bm_status bm_settings_of_explain(const bm_explain_options *options, bm_settings *out, bm_error *err)
 {
     bm_explain_options o = explain_defaults;
-    bm_status status = bm_sized_take(options, "bm_explain_options", &o, sizeof o,
-                                     BM_SIZE_UP_TO(bm_explain_options, callbacks), err);
+    bm_status status =
+        bm_sized_take(options, BM_SIZED_TYPE(bm_explain_options, callbacks), &o, err);
     if (status != BM_OK)
         return status;
     *out = (bm_settings){.kind = BM_JOB_EXPLAIN,

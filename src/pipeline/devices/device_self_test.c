@@ -148,8 +148,8 @@ bm_status bm_device_self_test(const bm_self_test_options *options, uint32_t *n_c
     bm_self_test_options used = {0};
     bm_device_pick pick = {0};
     uint32_t checks = 0;
-    bm_status status = bm_sized_take(options, "bm_self_test_options", &used, sizeof used,
-                                     BM_SIZE_UP_TO(bm_self_test_options, device), err);
+    bm_status status =
+        bm_sized_take(options, BM_SIZED_TYPE(bm_self_test_options, device), &used, err);
     if (status == BM_OK)
         status = bm_option_parts_check(&(bm_option_parts){.device = &used.device}, err);
     if (status != BM_OK)

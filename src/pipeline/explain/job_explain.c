@@ -179,8 +179,8 @@ static bm_status give_summary(const bm_explainer *e, bm_explain_summary *out, bm
                                   .articulation_points = e->answer.bridges.n_articulation_points};
     if (e->answer.chain.n_links > 0)
         summary.weakest = e->pairs[e->answer.chain.pairs[e->answer.chain.weakest]].similarity;
-    return bm_sized_give(&summary, sizeof summary, "bm_explain_summary", out,
-                         BM_SIZE_UP_TO(bm_explain_summary, articulation_points), err);
+    return bm_sized_give(&summary, BM_SIZED_TYPE(bm_explain_summary, articulation_points), out,
+                         err);
 }
 
 static bm_status run_job(bm_explainer *e, bm_explain_summary *out, bm_error *err)
@@ -213,13 +213,11 @@ bm_status bm_explain(const bm_explain_options *options, bm_explain_summary *out,
     bm_explain_options used = {0};
     bm_status status = bm_settings_of_explain(options, &settings, err);
     if (status == BM_OK)
-        status = bm_sized_take(options, "bm_explain_options", &used, sizeof used,
-                               BM_SIZE_UP_TO(bm_explain_options, callbacks), err);
+        status = bm_sized_take(options, BM_SIZED_TYPE(bm_explain_options, callbacks), &used, err);
     if (status == BM_OK)
         status = check_options(&used, err);
     if (status == BM_OK && out != NULL)
-        status = bm_sized_check(out, "bm_explain_summary",
-                                BM_SIZE_UP_TO(bm_explain_summary, articulation_points), err);
+        status = bm_sized_check(out, BM_SIZED_TYPE(bm_explain_summary, articulation_points), err);
     bm_explainer e = {.options = &used, .settings = &settings, .answer = {.similarity = NAN}};
     return status == BM_OK ? run_job(&e, out, err) : status;
 }

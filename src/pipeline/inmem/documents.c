@@ -59,7 +59,7 @@ bm_status bm_documents_take(const bm_documents *documents, bm_documents *out, ui
 {
     *out = (bm_documents){0};
     *work = 0;
-    bm_status status = bm_sized_take(documents, "bm_documents", out, sizeof *out, sizeof *out, err);
+    bm_status status = bm_sized_take(documents, BM_SIZED_TYPE(bm_documents, hashes32), out, err);
     if (status != BM_OK || out->n_docs == 0)
         return status;
     if ((out->texts != NULL) + (out->hashes != NULL) + (out->hashes32 != NULL) > 1)

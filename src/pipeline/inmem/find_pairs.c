@@ -38,8 +38,7 @@ void bm_find_options_init_sized(bm_find_options *options, size_t struct_size)
 static bm_status take_options(const bm_find_options *options, bm_find_options *used, bm_error *err)
 {
     *used = find_defaults;
-    bm_status status =
-        bm_sized_take(options, "bm_find_options", used, sizeof *used, sizeof *used, err);
+    bm_status status = bm_sized_take(options, BM_SIZED_TYPE(bm_find_options, callbacks), used, err);
     if (status == BM_OK)
         status = bm_option_parts_check(&(bm_option_parts){.text = &used->text,
                                                           .sketch = &used->sketch,

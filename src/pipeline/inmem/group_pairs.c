@@ -148,8 +148,7 @@ static bm_status take_options(const bm_group_options *options, bm_group_options 
                               bm_error *err)
 {
     *used = group_defaults;
-    bm_status status =
-        bm_sized_take(options, "bm_group_options", used, sizeof *used, sizeof *used, err);
+    bm_status status = bm_sized_take(options, BM_SIZED_TYPE(bm_group_options, sizes), used, err);
     if (status == BM_OK)
         status = bm_option_check(BM_OPTION_CLUSTER, used->cluster, err);
     if (status == BM_OK)

@@ -230,7 +230,7 @@ bm_status bm_shingle_texts(const bm_shingle_options *options, const bm_str *text
     bm_documents docs, given = bm_documents_of_texts(texts, n_docs);
     uint64_t work;
     bm_status status =
-        bm_sized_take(options, "bm_shingle_options", &used, sizeof used, sizeof used, err);
+        bm_sized_take(options, BM_SIZED_TYPE(bm_shingle_options, callbacks), &used, err);
     if (status == BM_OK)
         status = bm_option_parts_check(&(bm_option_parts){.text = &used.text,
                                                           .resources = &used.resources,

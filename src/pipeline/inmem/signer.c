@@ -39,7 +39,7 @@ static bm_status take_options(const bm_signer_options *options, bm_signer_option
 {
     *used = signer_defaults;
     bm_status status =
-        bm_sized_take(options, "bm_signer_options", used, sizeof *used, sizeof *used, err);
+        bm_sized_take(options, BM_SIZED_TYPE(bm_signer_options, callbacks), used, err);
     if (status != BM_OK)
         return status;
     const uint64_t n_keyed = (uint64_t)used->bands * used->rows;
@@ -195,7 +195,7 @@ static bm_status take_call(const bm_signer *signer, const bm_documents *document
     if (signer == NULL)
         return bm_fail_field(err, "signer", "no signer given");
     bm_status status =
-        bm_sized_take(out, "bm_signer_out", &call->out, sizeof call->out, sizeof call->out, err);
+        bm_sized_take(out, BM_SIZED_TYPE(bm_signer_out, n_shingles), &call->out, err);
     if (status == BM_OK)
         status = bm_documents_take(documents, &call->docs, &call->work, err);
     if (status == BM_OK && call->out.keys != NULL && signer->info.bands == 0)

@@ -365,13 +365,12 @@ bm_status bm_cluster_pairs(const bm_cluster_options *options, bm_cluster_summary
                            bm_error *err)
 {
     bm_cluster_options used = defaults;
-    bm_status status = bm_sized_take(options, "bm_cluster_options", &used, sizeof used,
-                                     BM_SIZE_UP_TO(bm_cluster_options, callbacks), err);
+    bm_status status =
+        bm_sized_take(options, BM_SIZED_TYPE(bm_cluster_options, callbacks), &used, err);
     if (status == BM_OK)
         status = check_options(&used, err);
     if (status == BM_OK && out != NULL)
-        status = bm_sized_check(out, "bm_cluster_summary", BM_SIZE_UP_TO(bm_cluster_summary, first),
-                                err);
+        status = bm_sized_check(out, BM_SIZED_TYPE(bm_cluster_summary, first), err);
     if (status != BM_OK)
         return status;
     cluster c = {.options = &used, .star = used.cluster == BM_CLUSTER_STAR};
@@ -382,8 +381,7 @@ bm_status bm_cluster_pairs(const bm_cluster_options *options, bm_cluster_summary
                                                      .documents = c.ids.n,
                                                      .unknown = c.n_unknown,
                                                      .first = c.results[0]},
-                               sizeof *out, "bm_cluster_summary", out,
-                               BM_SIZE_UP_TO(bm_cluster_summary, first), err);
+                               BM_SIZED_TYPE(bm_cluster_summary, first), out, err);
     for (size_t i = 0; c.levels != NULL && i < c.n_levels; i++)
         bm_free(c.levels[i].sets.parent);
     bm_free(c.levels);

@@ -27,6 +27,7 @@ typedef struct third {
 } third;
 
 #define LEAST BM_SIZE_UP_TO(first, seed)
+#define TYPE  ((bm_sized_type){"options", sizeof(second), LEAST})
 #define GUARD 0x5A
 
 static const second defaults = {.threads = 3, .seed = 7, .seconds = 0.5, .name = "default"};
@@ -42,7 +43,7 @@ static void *block(size_t size, int byte)
 static bm_status take(const void *caller, second *out, bm_error *err)
 {
     *out = defaults;
-    return bm_sized_take(caller, "options", out, sizeof *out, LEAST, err);
+    return bm_sized_take(caller, TYPE, out, err);
 }
 
 Test(sized_struct, init_of_an_older_program_fills_its_struct_and_not_a_byte_more)
@@ -152,7 +153,15 @@ static const second answer = {.threads = 21, .seed = 22, .seconds = 23, .name = 
 
 static bm_status give(void *caller, bm_error *err)
 {
-    return bm_sized_give(&answer, sizeof answer, "summary", caller, LEAST, err);
+    return bm_sized_give(&answer, TYPE, caller, err);
+}
+
+Test(sized_struct, a_type_has_its_name_its_size_and_the_end_of_its_first_version)
+{
+    const bm_sized_type type = BM_SIZED_TYPE(third, seed);
+    cr_expect_str_eq(type.name, "third");
+    cr_expect_eq(type.whole, sizeof(third));
+    cr_expect_eq(type.least, sizeof(first));
 }
 
 Test(sized_struct, give_to_an_older_program_fills_its_struct_and_not_a_byte_more)

@@ -53,15 +53,30 @@ typedef struct api_field {
 #define DEVICE_RESERVED(type)                                                                      \
     RESERVED(type, device.reserved, "device"), RESERVED_FLAGS(type, device.reserved_flags, "device")
 
-/* A way to make good options bad; `field` as the error names it. */
+/* A member is set to a value. */
+typedef struct api_set {
+    size_t offset, size;
+    const void *value;
+} api_set;
+
+#define SET(type, member, value)                                                                   \
+    {                                                                                              \
+        offsetof(type, member), sizeof(((type *)0)->member),                                       \
+            &(const __typeof__(((type *)0)->member))                                               \
+        {                                                                                          \
+            value                                                                                  \
+        }                                                                                          \
+    }
+
+/* What makes good options bad: one member set, or two; `field` as the error names it. */
 typedef struct api_mistake {
     const char *field;
-    void (*make)(void *options);
+    api_set set[2];
 } api_mistake;
 
 typedef struct api_call {
-    const char *type; /* "bm_sign_options" */
-    size_t size;
+    const char *type;   /* "bm_sign_options" */
+    size_t size, least; /* least: bytes in version 0.1, on 64 bits: a number, for ever */
     void (*init)(void *options, size_t struct_size);
     void (*fill)(void *options); /* what the call needs, so that `passes` comes of it: */
     bm_status passes; /* an input or a device that is not there: the options were taken */
@@ -136,9 +151,13 @@ static inline void api_check_sizes(const api_call *c)
     free(options);
     options = api_options(c, 0);
     api_expect_passes(c, options, "as it is");
-    for (size_t size = 0; size < c->size; size++) {
+    for (size_t size = 0; size < c->least; size++) {
         memcpy(options, &size, sizeof size);
         api_expect_usage(c, options, "struct_size");
+    }
+    for (size_t size = c->least; size <= c->size; size++) {
+        memcpy(options, &size, sizeof size);
+        api_expect_passes(c, options, "of an older program");
     }
     memset(options, 0, c->size);
     api_expect_usage(c, options, "struct_size");
@@ -178,7 +197,10 @@ static inline void api_check_mistakes(const api_call *c)
 {
     for (size_t i = 0; i < c->n_mistakes; i++) {
         unsigned char *options = api_options(c, 0);
-        c->mistakes[i].make(options);
+        for (size_t k = 0; k < 2 && c->mistakes[i].set[k].size > 0; k++) {
+            const api_set *set = &c->mistakes[i].set[k];
+            memcpy(options + set->offset, set->value, set->size);
+        }
         api_expect_usage(c, options, c->mistakes[i].field);
         free(options);
     }

@@ -12,21 +12,12 @@ static int take_nothing(void *ctx, const char *data, size_t len)
     return 0;
 }
 
-#define MISTAKE(type, name, statement)                                                             \
-    static void type##_##name(void *options)                                                       \
-    {                                                                                              \
-        type *o = options;                                                                         \
-        statement;                                                                                 \
-    }
-#define INIT(type)                                                                                 \
-    static void init_##type(void *options, size_t struct_size)                                     \
-    {                                                                                              \
-        type##_init_sized((type *)options, struct_size);                                           \
-    }
-
 /* --- cluster --- */
 
-INIT(bm_cluster_options)
+static void init_cluster(void *options, size_t struct_size)
+{
+    bm_cluster_options_init_sized(options, struct_size);
+}
 
 static void fill_cluster(void *options)
 {
@@ -41,33 +32,29 @@ static bm_status call_cluster(const void *options, bm_error *err)
 }
 
 static const double over[] = {0.5, 1.5}, none[] = {NAN};
-MISTAKE(bm_cluster_options, no_input, o->path = NULL)
-MISTAKE(bm_cluster_options, no_thresholds, o->n_thresholds = 2)
-MISTAKE(bm_cluster_options, high_threshold, (o->thresholds = over, o->n_thresholds = 2))
-MISTAKE(bm_cluster_options, no_number, (o->thresholds = none, o->n_thresholds = 1))
-MISTAKE(bm_cluster_options, keep_longest, o->keep = BM_KEEP_LONGEST)
-MISTAKE(bm_cluster_options, keep_shortest, o->keep = BM_KEEP_SHORTEST)
-MISTAKE(bm_cluster_options, no_place, o->write = NULL)
-
 static const api_field cluster_enums[] = {
     ENUM(bm_cluster_options, cluster, BM_CLUSTER_STAR, "cluster"),
     ENUM(bm_cluster_options, keep, BM_KEEP_SHORTEST, "keep")};
 static const api_field cluster_reserved[] = {
     RESERVED(bm_cluster_options, output.reserved, "output"),
     RESERVED(bm_cluster_options, callbacks.reserved, "callbacks")};
-static const api_mistake cluster_mistakes[] = {{"path", bm_cluster_options_no_input},
-                                               {"thresholds", bm_cluster_options_no_thresholds},
-                                               {"thresholds", bm_cluster_options_high_threshold},
-                                               {"thresholds", bm_cluster_options_no_number},
-                                               {"keep", bm_cluster_options_keep_longest},
-                                               {"keep", bm_cluster_options_keep_shortest},
-                                               {"write", bm_cluster_options_no_place}};
+static const api_mistake cluster_mistakes[] = {
+    {"path", {SET(bm_cluster_options, path, NULL)}},
+    {"thresholds", {SET(bm_cluster_options, n_thresholds, 2)}},
+    {"thresholds",
+     {SET(bm_cluster_options, thresholds, over), SET(bm_cluster_options, n_thresholds, 2)}},
+    {"thresholds",
+     {SET(bm_cluster_options, thresholds, none), SET(bm_cluster_options, n_thresholds, 1)}},
+    {"keep", {SET(bm_cluster_options, keep, BM_KEEP_LONGEST)}},
+    {"keep", {SET(bm_cluster_options, keep, BM_KEEP_SHORTEST)}},
+    {"write", {SET(bm_cluster_options, write, NULL)}}};
 
 Test(public_api_calls, cluster_checks_its_options)
 {
     const api_call call = {.type = "bm_cluster_options",
                            .size = sizeof(bm_cluster_options),
-                           .init = init_bm_cluster_options,
+                           .least = 184,
+                           .init = init_cluster,
                            .fill = fill_cluster,
                            .passes = BM_ERR_IO,
                            .call = call_cluster,
@@ -82,7 +69,10 @@ Test(public_api_calls, cluster_checks_its_options)
 
 /* --- explain --- */
 
-INIT(bm_explain_options)
+static void init_explain(void *options, size_t struct_size)
+{
+    bm_explain_options_init_sized(options, struct_size);
+}
 
 static void fill_explain(void *options)
 {
@@ -97,10 +87,6 @@ static bm_status call_explain(const void *options, bm_error *err)
     return bm_explain((const bm_explain_options *)options, NULL, err);
 }
 
-MISTAKE(bm_explain_options, no_input, o->path = NULL)
-MISTAKE(bm_explain_options, no_place, o->write = NULL)
-MISTAKE(bm_explain_options, many_threads, o->resources.threads = BM_THREADS_MAX + 1)
-
 static const api_field explain_enums[] = {
     ENUM(bm_explain_options, form, BM_EXPLAIN_DOT, "form"),
     ENUM(bm_explain_options, device.text_offload, BM_OFFLOAD_ON, "text_offload")};
@@ -109,15 +95,17 @@ static const api_field explain_reserved[] = {
     RESERVED(bm_explain_options, resources.reserved, "resources"),
     RESERVED(bm_explain_options, output.reserved, "output"),
     RESERVED(bm_explain_options, callbacks.reserved, "callbacks")};
-static const api_mistake explain_mistakes[] = {{"path", bm_explain_options_no_input},
-                                               {"write", bm_explain_options_no_place},
-                                               {"threads", bm_explain_options_many_threads}};
+static const api_mistake explain_mistakes[] = {
+    {"path", {SET(bm_explain_options, path, NULL)}},
+    {"write", {SET(bm_explain_options, write, NULL)}},
+    {"threads", {SET(bm_explain_options, resources.threads, BM_THREADS_MAX + 1)}}};
 
 Test(public_api_calls, explain_checks_its_options)
 {
     const api_call call = {.type = "bm_explain_options",
                            .size = sizeof(bm_explain_options),
-                           .init = init_bm_explain_options,
+                           .least = 416,
+                           .init = init_explain,
                            .fill = fill_explain,
                            .passes = BM_ERR_FORMAT,
                            .call = call_explain,
@@ -189,7 +177,10 @@ Test(public_api_calls, a_summary_that_was_not_initialised_is_refused_before_the_
 
 /* --- devices --- */
 
-INIT(bm_self_test_options)
+static void init_self_test(void *options, size_t struct_size)
+{
+    bm_self_test_options_init_sized(options, struct_size);
+}
 
 static void fill_self_test(void *options)
 {
@@ -208,7 +199,8 @@ Test(public_api_calls, the_self_test_checks_its_options)
 {
     const api_call call = {.type = "bm_self_test_options",
                            .size = sizeof(bm_self_test_options),
-                           .init = init_bm_self_test_options,
+                           .least = 176,
+                           .init = init_self_test,
                            .fill = fill_self_test,
                            .passes = BM_ERR_DEVICE,
                            .call = call_self_test,
@@ -243,7 +235,10 @@ Test(public_api_calls, a_list_of_devices_ends_and_may_be_none)
 
 /* --- bench --- */
 
-INIT(bm_bench_options)
+static void init_bench(void *options, size_t struct_size)
+{
+    bm_bench_options_init_sized(options, struct_size);
+}
 
 static const char *const hole[] = {NULL};
 
@@ -262,28 +257,24 @@ static bm_status call_bench(const void *options, bm_error *err)
     return status;
 }
 
-MISTAKE(bm_bench_options, many_perms, o->sketch.perms = BM_PERMS_MAX + 1)
-MISTAKE(bm_bench_options, no_shingles, o->text.shingle_k = 0)
-MISTAKE(bm_bench_options, no_paths, o->n_paths = 1)
-MISTAKE(bm_bench_options, hole_in_paths, (o->paths = hole, o->n_paths = 1))
-MISTAKE(bm_bench_options, many_threads, o->threads = BM_THREADS_MAX + 1)
-
 static const api_field bench_enums[] = {
     TEXT_ENUMS(bm_bench_options), SKETCH_ENUMS(bm_bench_options), DEVICE_ENUMS(bm_bench_options)};
 static const api_field bench_reserved[] = {
     TEXT_RESERVED(bm_bench_options), SKETCH_RESERVED(bm_bench_options),
     DEVICE_RESERVED(bm_bench_options), RESERVED(bm_bench_options, callbacks.reserved, "callbacks")};
-static const api_mistake bench_mistakes[] = {{"perms", bm_bench_options_many_perms},
-                                             {"shingle_k", bm_bench_options_no_shingles},
-                                             {"paths", bm_bench_options_no_paths},
-                                             {"paths", bm_bench_options_hole_in_paths},
-                                             {"threads", bm_bench_options_many_threads}};
+static const api_mistake bench_mistakes[] = {
+    {"perms", {SET(bm_bench_options, sketch.perms, BM_PERMS_MAX + 1)}},
+    {"shingle_k", {SET(bm_bench_options, text.shingle_k, 0)}},
+    {"paths", {SET(bm_bench_options, n_paths, 1)}},
+    {"paths", {SET(bm_bench_options, paths, hole), SET(bm_bench_options, n_paths, 1)}},
+    {"threads", {SET(bm_bench_options, threads, BM_THREADS_MAX + 1)}}};
 
 Test(public_api_calls, bench_checks_its_options)
 {
     const api_call call = {.type = "bm_bench_options",
                            .size = sizeof(bm_bench_options),
-                           .init = init_bm_bench_options,
+                           .least = 416,
+                           .init = init_bench,
                            .fill = fill_bench,
                            .passes = BM_ERR_DEVICE,
                            .call = call_bench,
@@ -310,7 +301,10 @@ Test(public_api_calls, a_result_of_bench_that_is_none_has_nothing)
     bm_bench_result_free(NULL);
 }
 
-INIT(bm_kernel_tune_options)
+static void init_kernel_tune(void *options, size_t struct_size)
+{
+    bm_kernel_tune_options_init_sized(options, struct_size);
+}
 
 static void fill_kernel_tune(void *options)
 {
@@ -322,20 +316,20 @@ static bm_status call_kernel_tune(const void *options, bm_error *err)
     return bm_kernel_tune((const bm_kernel_tune_options *)options, NULL, NULL, err);
 }
 
-MISTAKE(bm_kernel_tune_options, many_perms, o->sketch.perms = BM_PERMS_MAX + 1)
-
 static const api_field tune_enums[] = {SKETCH_ENUMS(bm_kernel_tune_options),
                                        DEVICE_ENUMS(bm_kernel_tune_options)};
 static const api_field tune_reserved[] = {
     SKETCH_RESERVED(bm_kernel_tune_options), DEVICE_RESERVED(bm_kernel_tune_options),
     RESERVED(bm_kernel_tune_options, callbacks.reserved, "callbacks")};
-static const api_mistake tune_mistakes[] = {{"perms", bm_kernel_tune_options_many_perms}};
+static const api_mistake tune_mistakes[] = {
+    {"perms", {SET(bm_kernel_tune_options, sketch.perms, BM_PERMS_MAX + 1)}}};
 
 Test(public_api_calls, kernel_tune_checks_its_options)
 {
     const api_call call = {.type = "bm_kernel_tune_options",
                            .size = sizeof(bm_kernel_tune_options),
-                           .init = init_bm_kernel_tune_options,
+                           .least = 304,
+                           .init = init_kernel_tune,
                            .fill = fill_kernel_tune,
                            .passes = BM_ERR_DEVICE,
                            .call = call_kernel_tune,

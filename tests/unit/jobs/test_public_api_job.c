@@ -2,6 +2,8 @@
  * or with pointers missing; and what is read of a summary that is none. */
 #include "tests/unit/jobs/public_api.h"
 
+#include <math.h>
+
 static const char *const nowhere[] = {"/nonexistent/in.jsonl"};
 static const char *const hole[] = {"/nonexistent/in.jsonl", NULL};
 
@@ -12,36 +14,23 @@ static int take_nothing(void *ctx, const char *data, size_t len)
 }
 
 /* Mistakes of parts, wherever the options have them. */
-#define MISTAKE(type, name, statement)                                                             \
-    static void type##_##name(void *options)                                                       \
-    {                                                                                              \
-        type *o = options;                                                                         \
-        statement;                                                                                 \
-    }
 #define INPUT_MISTAKES(type)                                                                       \
-    MISTAKE(type, no_input, o->input.n_paths = 0)                                                  \
-    MISTAKE(type, no_paths, o->input.paths = NULL)                                                 \
-    MISTAKE(type, hole_in_paths, (o->input.paths = hole, o->input.n_paths = 2))                    \
-    MISTAKE(type, no_text_fields, o->input.n_text_fields = 1)                                      \
-    MISTAKE(type, hole_in_text_fields, (o->input.text_fields = hole, o->input.n_text_fields = 2))  \
-    MISTAKE(type, no_shingles, o->text.shingle_k = 0)                                              \
-    MISTAKE(type, unknown_step, o->text.normalize = 1u << 31)                                      \
-    MISTAKE(type, many_perms, o->sketch.perms = BM_PERMS_MAX + 1)                                  \
-    MISTAKE(type, high_threshold, o->bands.threshold = 1.5)                                        \
-    MISTAKE(type, full_recall, o->bands.recall = 1)                                                \
-    MISTAKE(type, only_bands, o->bands.bands = 4)                                                  \
-    MISTAKE(type, only_rows, o->bands.rows = 4)                                                    \
-    MISTAKE(type, many_threads, o->resources.threads = BM_THREADS_MAX + 1)                         \
-    MISTAKE(type, no_number, o->resources.checkpoint_seconds = (double)(0.0f / 0.0f))
-#define INPUT_MISTAKE_ROWS(type)                                                                   \
-    {"paths", type##_no_input}, {"paths", type##_no_paths}, {"paths", type##_hole_in_paths},       \
-        {"text_fields", type##_no_text_fields}, {"text_fields", type##_hole_in_text_fields},       \
-        {"shingle_k", type##_no_shingles}, {"normalize", type##_unknown_step},                     \
-        {"perms", type##_many_perms}, {"threshold", type##_high_threshold},                        \
-        {"recall", type##_full_recall}, {"bands", type##_only_bands}, {"rows", type##_only_rows},  \
-        {"threads", type##_many_threads},                                                          \
+    {"paths", {SET(type, input.n_paths, 0)}}, {"paths", {SET(type, input.paths, NULL)}},           \
+        {"paths", {SET(type, input.paths, hole), SET(type, input.n_paths, 2)}},                    \
+        {"text_fields", {SET(type, input.n_text_fields, 1)}},                                      \
+        {"text_fields", {SET(type, input.text_fields, hole), SET(type, input.n_text_fields, 2)}},  \
+        {"shingle_k", {SET(type, text.shingle_k, 0)}},                                             \
+        {"normalize", {SET(type, text.normalize, 1u << 31)}},                                      \
+        {"perms", {SET(type, sketch.perms, BM_PERMS_MAX + 1)}},                                    \
+        {"threshold", {SET(type, bands.threshold, 1.5)}},                                          \
+        {"recall", {SET(type, bands.recall, 1)}}, {"bands", {SET(type, bands.bands, 4)}},          \
+        {"rows", {SET(type, bands.rows, 4)}},                                                      \
+        {"threads", {SET(type, resources.threads, BM_THREADS_MAX + 1)}},                           \
     {                                                                                              \
-        "checkpoint_seconds", type##_no_number                                                     \
+        "checkpoint_seconds",                                                                      \
+        {                                                                                          \
+            SET(type, resources.checkpoint_seconds, NAN)                                           \
+        }                                                                                          \
     }
 
 #define JOB_ENUMS(type) INPUT_ENUMS(type), TEXT_ENUMS(type), SKETCH_ENUMS(type), DEVICE_ENUMS(type)
@@ -51,51 +40,54 @@ static int take_nothing(void *ctx, const char *data, size_t len)
         RESERVED(type, resources.reserved, "resources"),                                           \
         RESERVED(type, output.reserved, "output"), RESERVED(type, callbacks.reserved, "callbacks")
 
-/* A call that gives a summary leaves the place for it as it was when it fails. */
-#define CALL(function, type)                                                                       \
-    static bm_status call_##function(const void *options, bm_error *err)                           \
-    {                                                                                              \
-        bm_summary *const before = (bm_summary *)(uintptr_t)0x10;                                  \
-        bm_summary *summary = before;                                                              \
-        bm_status status = function((const type *)options, &summary, err);                         \
-        cr_expect_neq(status, BM_OK);                                                              \
-        cr_expect_eq(summary, before);                                                             \
-        return status;                                                                             \
-    }                                                                                              \
-    static void init_##function(void *options, size_t struct_size)                                 \
-    {                                                                                              \
-        type##_init_sized((type *)options, struct_size);                                           \
-    }
-#define FILL(function, type)                                                                       \
-    static void fill_##function(void *options)                                                     \
-    {                                                                                              \
-        type *o = options;                                                                         \
-        o->input.paths = nowhere;                                                                  \
-        o->input.n_paths = 1;                                                                      \
-        o->output.path = "/tmp/bm_never_made";                                                     \
-        o->device.device = "cpu";                                                                  \
-    }
+/* A place for a summary, which a call that fails leaves as it was. */
+#define PLACE ((bm_summary *)(uintptr_t)0x10)
+
+static void fill_parts(bm_input_options *input, bm_output_options *output,
+                       bm_device_options *device)
+{
+    input->paths = nowhere;
+    input->n_paths = 1;
+    output->path = "/tmp/bm_never_made";
+    device->device = "cpu";
+}
 
 /* --- sign --- */
 
-CALL(bm_job_sign, bm_sign_options)
-FILL(bm_job_sign, bm_sign_options)
-INPUT_MISTAKES(bm_sign_options)
-MISTAKE(bm_sign_options, no_output, o->output.path = NULL)
+static void init_sign(void *options, size_t struct_size)
+{
+    bm_sign_options_init_sized(options, struct_size);
+}
+
+static bm_status call_sign(const void *options, bm_error *err)
+{
+    bm_summary *summary = PLACE;
+    bm_status status = bm_job_sign(options, &summary, err);
+    cr_expect_neq(status, BM_OK);
+    cr_expect_eq(summary, PLACE);
+    return status;
+}
+
+static void fill_sign(void *options)
+{
+    bm_sign_options *o = options;
+    fill_parts(&o->input, &o->output, &o->device);
+}
 
 static const api_field sign_enums[] = {JOB_ENUMS(bm_sign_options)};
 static const api_field sign_reserved[] = {JOB_RESERVED(bm_sign_options)};
-static const api_mistake sign_mistakes[] = {INPUT_MISTAKE_ROWS(bm_sign_options),
-                                            {"output", bm_sign_options_no_output}};
+static const api_mistake sign_mistakes[] = {INPUT_MISTAKES(bm_sign_options),
+                                            {"output", {SET(bm_sign_options, output.path, NULL)}}};
 
 Test(public_api_job, sign_checks_its_options)
 {
     const api_call call = {.type = "bm_sign_options",
                            .size = sizeof(bm_sign_options),
-                           .init = init_bm_job_sign,
-                           .fill = fill_bm_job_sign,
+                           .least = 728,
+                           .init = init_sign,
+                           .fill = fill_sign,
                            .passes = BM_ERR_IO,
-                           .call = call_bm_job_sign,
+                           .call = call_sign,
                            .enums = sign_enums,
                            .n_enums = N_OF(sign_enums),
                            .reserved = sign_reserved,
@@ -107,10 +99,25 @@ Test(public_api_job, sign_checks_its_options)
 
 /* --- dedup --- */
 
-CALL(bm_job_dedup, bm_dedup_options)
-FILL(bm_job_dedup, bm_dedup_options)
-INPUT_MISTAKES(bm_dedup_options)
-MISTAKE(bm_dedup_options, no_output, o->output.path = NULL)
+static void init_dedup(void *options, size_t struct_size)
+{
+    bm_dedup_options_init_sized(options, struct_size);
+}
+
+static bm_status call_dedup(const void *options, bm_error *err)
+{
+    bm_summary *summary = PLACE;
+    bm_status status = bm_job_dedup(options, &summary, err);
+    cr_expect_neq(status, BM_OK);
+    cr_expect_eq(summary, PLACE);
+    return status;
+}
+
+static void fill_dedup(void *options)
+{
+    bm_dedup_options *o = options;
+    fill_parts(&o->input, &o->output, &o->device);
+}
 
 static const api_field dedup_enums[] = {
     JOB_ENUMS(bm_dedup_options), ENUM(bm_dedup_options, verify, BM_VERIFY_NONE, "verify"),
@@ -118,17 +125,18 @@ static const api_field dedup_enums[] = {
     ENUM(bm_dedup_options, keep, BM_KEEP_SHORTEST, "keep"), /* 4000 crashed once */
     ENUM(bm_dedup_options, kept, BM_KEPT_NO, "kept")};
 static const api_field dedup_reserved[] = {JOB_RESERVED(bm_dedup_options)};
-static const api_mistake dedup_mistakes[] = {INPUT_MISTAKE_ROWS(bm_dedup_options),
-                                             {"output", bm_dedup_options_no_output}};
+static const api_mistake dedup_mistakes[] = {
+    INPUT_MISTAKES(bm_dedup_options), {"output", {SET(bm_dedup_options, output.path, NULL)}}};
 
 Test(public_api_job, dedup_checks_its_options)
 {
     const api_call call = {.type = "bm_dedup_options",
                            .size = sizeof(bm_dedup_options),
-                           .init = init_bm_job_dedup,
-                           .fill = fill_bm_job_dedup,
+                           .least = 744,
+                           .init = init_dedup,
+                           .fill = fill_dedup,
                            .passes = BM_ERR_IO,
-                           .call = call_bm_job_dedup,
+                           .call = call_dedup,
                            .enums = dedup_enums,
                            .n_enums = N_OF(dedup_enums),
                            .reserved = dedup_reserved,
@@ -140,12 +148,25 @@ Test(public_api_job, dedup_checks_its_options)
 
 /* --- pairs --- */
 
-CALL(bm_job_pairs, bm_pairs_options)
-FILL(bm_job_pairs, bm_pairs_options)
-INPUT_MISTAKES(bm_pairs_options)
-MISTAKE(bm_pairs_options, no_place, o->output.path = NULL)
-MISTAKE(bm_pairs_options, all_by_signature,
-        (o->candidates = BM_CANDIDATES_ALL, o->verify = BM_VERIFY_SIGNATURE))
+static void init_pairs(void *options, size_t struct_size)
+{
+    bm_pairs_options_init_sized(options, struct_size);
+}
+
+static bm_status call_pairs(const void *options, bm_error *err)
+{
+    bm_summary *summary = PLACE;
+    bm_status status = bm_job_pairs(options, &summary, err);
+    cr_expect_neq(status, BM_OK);
+    cr_expect_eq(summary, PLACE);
+    return status;
+}
+
+static void fill_pairs(void *options)
+{
+    bm_pairs_options *o = options;
+    fill_parts(&o->input, &o->output, &o->device);
+}
 
 static const api_field pairs_enums[] = {
     JOB_ENUMS(bm_pairs_options),
@@ -153,18 +174,22 @@ static const api_field pairs_enums[] = {
     ENUM(bm_pairs_options, verify, BM_VERIFY_NONE, "verify"),
     ENUM(bm_pairs_options, identical, BM_IDENTICAL_CHAIN, "identical")};
 static const api_field pairs_reserved[] = {JOB_RESERVED(bm_pairs_options)};
-static const api_mistake pairs_mistakes[] = {INPUT_MISTAKE_ROWS(bm_pairs_options),
-                                             {"write", bm_pairs_options_no_place},
-                                             {"verify", bm_pairs_options_all_by_signature}};
+static const api_mistake pairs_mistakes[] = {
+    INPUT_MISTAKES(bm_pairs_options),
+    {"write", {SET(bm_pairs_options, output.path, NULL)}},
+    {"verify",
+     {SET(bm_pairs_options, candidates, BM_CANDIDATES_ALL),
+      SET(bm_pairs_options, verify, BM_VERIFY_SIGNATURE)}}};
 
 Test(public_api_job, pairs_checks_its_options)
 {
     const api_call call = {.type = "bm_pairs_options",
                            .size = sizeof(bm_pairs_options),
-                           .init = init_bm_job_pairs,
-                           .fill = fill_bm_job_pairs,
+                           .least = 784,
+                           .init = init_pairs,
+                           .fill = fill_pairs,
                            .passes = BM_ERR_IO,
-                           .call = call_bm_job_pairs,
+                           .call = call_pairs,
                            .enums = pairs_enums,
                            .n_enums = N_OF(pairs_enums),
                            .reserved = pairs_reserved,
@@ -176,21 +201,26 @@ Test(public_api_job, pairs_checks_its_options)
 
 /* --- filter --- */
 
-CALL(bm_job_filter, bm_filter_options)
+static void init_filter(void *options, size_t struct_size)
+{
+    bm_filter_options_init_sized(options, struct_size);
+}
 
-static void fill_bm_job_filter(void *options)
+static bm_status call_filter(const void *options, bm_error *err)
+{
+    bm_summary *summary = PLACE;
+    bm_status status = bm_job_filter(options, &summary, err);
+    cr_expect_neq(status, BM_OK);
+    cr_expect_eq(summary, PLACE);
+    return status;
+}
+
+static void fill_filter(void *options)
 {
     bm_filter_options *o = options;
     o->path = "/nonexistent/dedup";
     o->output.path = "/tmp/bm_never_made";
 }
-
-MISTAKE(bm_filter_options, no_directory, o->path = NULL)
-MISTAKE(bm_filter_options, no_paths, o->n_paths = 1)
-MISTAKE(bm_filter_options, hole_in_paths, (o->paths = hole, o->n_paths = 2))
-MISTAKE(bm_filter_options, nothing_to_write, o->kept = BM_KEPT_NO)
-MISTAKE(bm_filter_options, no_output, o->output.path = NULL)
-MISTAKE(bm_filter_options, many_threads, o->resources.threads = BM_THREADS_MAX + 1)
 
 static const api_field filter_enums[] = {ENUM(bm_filter_options, kept, BM_KEPT_NO, "kept")};
 static const api_field filter_reserved[] = {
@@ -198,18 +228,22 @@ static const api_field filter_reserved[] = {
     RESERVED(bm_filter_options, output.reserved, "output"),
     RESERVED(bm_filter_options, callbacks.reserved, "callbacks")};
 static const api_mistake filter_mistakes[] = {
-    {"path", bm_filter_options_no_directory},   {"paths", bm_filter_options_no_paths},
-    {"paths", bm_filter_options_hole_in_paths}, {"kept", bm_filter_options_nothing_to_write},
-    {"output", bm_filter_options_no_output},    {"threads", bm_filter_options_many_threads}};
+    {"path", {SET(bm_filter_options, path, NULL)}},
+    {"paths", {SET(bm_filter_options, n_paths, 1)}},
+    {"paths", {SET(bm_filter_options, paths, hole), SET(bm_filter_options, n_paths, 2)}},
+    {"kept", {SET(bm_filter_options, kept, BM_KEPT_NO)}},
+    {"output", {SET(bm_filter_options, output.path, NULL)}},
+    {"threads", {SET(bm_filter_options, resources.threads, BM_THREADS_MAX + 1)}}};
 
 Test(public_api_job, filter_checks_its_options)
 {
     const api_call call = {.type = "bm_filter_options",
                            .size = sizeof(bm_filter_options),
-                           .init = init_bm_job_filter,
-                           .fill = fill_bm_job_filter,
+                           .least = 232,
+                           .init = init_filter,
+                           .fill = fill_filter,
                            .passes = BM_ERR_FORMAT,
-                           .call = call_bm_job_filter,
+                           .call = call_filter,
                            .enums = filter_enums,
                            .n_enums = N_OF(filter_enums),
                            .reserved = filter_reserved,
@@ -232,10 +266,10 @@ Test(public_api_job, a_call_without_a_place_for_its_summary_is_refused)
     bm_dedup_options_init(&dedup);
     bm_pairs_options_init(&pairs);
     bm_filter_options_init(&filter);
-    fill_bm_job_sign(&sign);
-    fill_bm_job_dedup(&dedup);
-    fill_bm_job_pairs(&pairs);
-    fill_bm_job_filter(&filter);
+    fill_sign(&sign);
+    fill_dedup(&dedup);
+    fill_pairs(&pairs);
+    fill_filter(&filter);
     pairs.write = take_nothing;
     cr_expect_eq(bm_job_sign(&sign, NULL, &err), BM_ERR_USAGE);
     cr_expect_str_eq(err.field, "out");

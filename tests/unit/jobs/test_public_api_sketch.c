@@ -1,0 +1,162 @@
+/* bandmill/sketch.h: what its structs promise to programs of other versions (their enums, reserved
+ * words and pointers are in tests/unit/inmem/test_sketch_usage.c). */
+#include "tests/unit/jobs/public_api.h"
+
+static const bm_str texts[] = {{"a b", 3}, {"a b", 3}};
+
+/* Structs that have no _init of their own are zero but for their size. */
+static void init_zero(void *options, size_t struct_size)
+{
+    memset(options, 0, struct_size);
+    memcpy(options, &struct_size, sizeof struct_size);
+}
+
+static void fill_nothing(void *options)
+{
+    (void)options;
+}
+
+/* --- signer --- */
+
+static void init_signer(void *options, size_t struct_size)
+{
+    bm_signer_options_init_sized(options, struct_size);
+}
+
+static void fill_signer(void *options)
+{
+    ((bm_signer_options *)options)->resources.threads = 1;
+}
+
+static bm_status call_signer(const void *options, bm_error *err)
+{
+    bm_signer *signer = NULL;
+    bm_status status = bm_signer_open((const bm_signer_options *)options, &signer, err);
+    bm_signer_close(signer);
+    return status;
+}
+
+/* --- texts to hashes --- */
+
+static void init_shingle(void *options, size_t struct_size)
+{
+    bm_shingle_options_init_sized(options, struct_size);
+}
+
+static bm_status call_shingle(const void *options, bm_error *err)
+{
+    bm_hash_sets *sets = NULL;
+    bm_status status = bm_shingle_texts((const bm_shingle_options *)options, texts, 2, &sets, err);
+    bm_hash_sets_free(sets);
+    return status;
+}
+
+/* --- documents to pairs, and to groups --- */
+
+static void init_find(void *options, size_t struct_size)
+{
+    bm_find_options_init_sized(options, struct_size);
+}
+
+static bm_status call_find(const void *options, bm_error *err)
+{
+    const bm_documents documents = bm_documents_of_texts(texts, 2);
+    bm_pair_set *pairs = NULL;
+    bm_status status = bm_find_pairs((const bm_find_options *)options, &documents, &pairs, err);
+    bm_pair_set_free(pairs);
+    return status;
+}
+
+static void init_group(void *options, size_t struct_size)
+{
+    bm_group_options_init_sized(options, struct_size);
+}
+
+static bm_status call_group(const void *options, bm_error *err)
+{
+    bm_groups *groups = NULL;
+    bm_status status = bm_group_pairs((const bm_group_options *)options, NULL, 0, &groups, err);
+    bm_groups_free(groups);
+    return status;
+}
+
+/* --- what a signer is given and fills --- */
+
+static void fill_documents(void *options)
+{
+    bm_documents *documents = options;
+    documents->texts = texts;
+    documents->n_docs = 2;
+}
+
+static bm_status sign(const bm_documents *documents, const bm_signer_out *out, bm_error *err)
+{
+    bm_signer_options options;
+    bm_signer *signer = NULL;
+    bm_signer_options_init(&options);
+    options.resources.threads = 1;
+    cr_assert_eq(bm_signer_open(&options, &signer, NULL), BM_OK);
+    bm_status status = bm_signer_sign(signer, documents, out, err);
+    bm_signer_close(signer);
+    return status;
+}
+
+static bm_status call_documents(const void *options, bm_error *err)
+{
+    const bm_signer_out out = {.struct_size = sizeof out};
+    return sign((const bm_documents *)options, &out, err);
+}
+
+static bm_status call_out(const void *options, bm_error *err)
+{
+    const bm_documents documents = bm_documents_of_texts(texts, 2);
+    return sign(&documents, (const bm_signer_out *)options, err);
+}
+
+static const api_call calls[] = {
+    {.type = "bm_signer_options",
+     .size = sizeof(bm_signer_options),
+     .least = 448,
+     .init = init_signer,
+     .fill = fill_signer,
+     .call = call_signer},
+    {.type = "bm_shingle_options",
+     .size = sizeof(bm_shingle_options),
+     .least = 240,
+     .init = init_shingle,
+     .fill = fill_nothing,
+     .call = call_shingle},
+    {.type = "bm_find_options",
+     .size = sizeof(bm_find_options),
+     .least = 352,
+     .init = init_find,
+     .fill = fill_nothing,
+     .call = call_find},
+    {.type = "bm_group_options",
+     .size = sizeof(bm_group_options),
+     .least = 32,
+     .init = init_group,
+     .fill = fill_nothing,
+     .call = call_group},
+    {.type = "bm_documents",
+     .size = sizeof(bm_documents),
+     .least = 48,
+     .init = init_zero,
+     .fill = fill_documents,
+     .call = call_documents},
+    {.type = "bm_signer_out",
+     .size = sizeof(bm_signer_out),
+     .least = 32,
+     .init = init_zero,
+     .fill = fill_nothing,
+     .call = call_out},
+};
+
+Test(public_api_sketch, structs_of_other_versions_are_taken_or_refused_by_their_size)
+{
+    for (size_t i = 0; i < N_OF(calls); i++) {
+        if (calls[i].init != init_zero)
+            api_check_init(&calls[i]);
+        api_check_sizes(&calls[i]);
+    }
+}
