@@ -196,7 +196,7 @@ Test(sample, more_than_the_corpus_may_hold_is_an_error)
         status = bm_sample_add(&sample, &batch, n++, &err);
     cr_assert_eq(status, BM_ERR_NOMEM);
     cr_assert(n <= 22, "%zu documents", n);
-    cr_assert(strstr(err.message, "--memory") != NULL, "%s", err.message);
+    cr_assert(strstr(err.message, "`memory`") != NULL, "%s", err.message);
     bm_sample_reset(&sample);
     bm_corpus_reset(&corpus);
     bm_shingle_batch_reset(&shingles);

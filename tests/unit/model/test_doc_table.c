@@ -89,7 +89,7 @@ Test(doc_table, more_rows_than_the_memory_holds_are_an_error_and_those_before_st
         status = add(&table, id, (uint64_t)n + 1, &err);
     }
     cr_assert_eq(status, BM_ERR_NOMEM);
-    cr_assert_not_null(strstr(err.message, "--memory"));
+    cr_assert_not_null(strstr(err.message, "`memory`"));
     cr_assert_gt(n, 5000, "a row takes 32 bytes, an id 10, its slot 21 at most");
     cr_assert_leq(bm_doc_table_bytes(&table), (1 << 20) + 1024 * 64);
     assert_id(&table, 4321, "doc-4321");

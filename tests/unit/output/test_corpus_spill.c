@@ -154,7 +154,7 @@ Test(corpus_spill, without_a_directory_the_budget_ends_the_job)
     bm_corpus_cfg cfg = in_memory();
     cfg.memory = 1000000;
     cr_assert_eq(fill(w, &cfg, &corpus, &err), BM_ERR_NOMEM);
-    cr_assert_not_null(strstr(err.message, "--memory"));
+    cr_assert_not_null(strstr(err.message, "`memory`"));
     bm_corpus_reset(&corpus);
     cfg.temp_dir = "/nonexistent";
     cr_assert_eq(fill(w, &cfg, &corpus, &err), BM_ERR_IO);
