@@ -7,7 +7,10 @@
  * there.
  *
  * A group whose pairs do not fit into the memory of the job is refused: 24 bytes a pair here, and
- * 64 in the graph while it is built. */
+ * 64 in the graph while it is built.
+ *
+ * Tests: tests/unit/jobs/test_job_explain.c, tests/reference/test_groups.py
+ * Tests: tests/fault/explain_calls.c */
 #include "pipeline/explain/explainer.h"
 
 #include <inttypes.h>

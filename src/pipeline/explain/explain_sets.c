@@ -2,7 +2,10 @@
  *
  * Everything is read, whatever is wanted: ids are settled by all that stands before them, and only
  * a whole read shows that an input is the same as it was. Sizes are looked at first, so that most
- * changed inputs are refused before anything is read. */
+ * changed inputs are refused before anything is read.
+ *
+ * Tests: tests/unit/jobs/test_job_explain.c, tests/reference/test_groups.py
+ * Tests: tests/fault/explain_calls.c */
 #include "pipeline/explain/explain_sets.h"
 
 #include <inttypes.h>

@@ -2,7 +2,9 @@
  *
  * Text and graph are read by people: control characters in ids are shown as \xHH, so that a hostile
  * id cannot drive a terminal or break out of a label. JSON has ids as groups.jsonl has them. Rows
- * are flushed as they are written; nothing here grows with the group but one row. */
+ * are flushed as they are written; nothing here grows with the group but one row.
+ *
+ * Tests: tests/cli/cases/explain.sh, tests/reference/test_groups.py */
 #include "pipeline/explain/explainer.h"
 
 #include <inttypes.h>

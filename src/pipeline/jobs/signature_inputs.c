@@ -1,6 +1,6 @@
 /* signature_inputs.c -- opening the directories, and what a job takes from them.
  *
- * Tests: tests/unit/jobs/test_jobs.c, tests/cli/cases (signatures) */
+ * Tests: tests/unit/jobs/test_jobs.c, tests/cli/cases/dedup.sh */
 #include "pipeline/jobs/signature_inputs.h"
 
 #include <stdlib.h>

@@ -6,7 +6,9 @@
  * gathered, sorted and written, so the memory is that of one document's row.
  *
  * Where edges lie in files, every row goes through sorted runs instead: the same rows, since no
- * pair of documents stands for two edges. */
+ * pair of documents stands for two edges.
+ *
+ * Tests: tests/unit/output/test_corpus_spill.c, tests/cli/cases/pairs.sh */
 #include "pipeline/output/rows.h"
 
 #include <math.h>
