@@ -133,7 +133,7 @@ void bm_signature_inputs_say(const bm_signature_inputs *inputs, bm_meter *meter)
 /* --- words and keys --- */
 
 typedef struct block {
-    uint64_t first; /* row of the directory */
+    uint64_t first; /* its first row in the directory's arrays */
     size_t n;
     uint32_t *words, *n_shingles;
     uint64_t *keys;
