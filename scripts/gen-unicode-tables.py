@@ -109,7 +109,9 @@ def main():
     row = {delta: i for i, delta in enumerate(deltas)}
     lower1, lower2 = trie([row[lower.get(code, code) - code] for code in range(LAST)])
     print("/* unicode_tables.c -- made by scripts/gen-unicode-tables.py from the Unicode Character\n"
-          " * Database; do not edit. What the numbers mean stands in unicode_tables.h. */\n"
+          " * Database; do not edit. What the numbers mean stands in unicode_tables.h.\n"
+          " *\n"
+          " * Tests: tests/unit/text/test_normalize.c */\n"
           "/* clang-format off */\n"
           '#include "text/unicode_tables.h"\n')
     print(f'const char bm_unicode_tables_version[] = "{version(f"{ucd}/PropList.txt")}";\n')

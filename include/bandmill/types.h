@@ -182,7 +182,7 @@ typedef struct bm_device_options {
     const char *kernel_family; /* "cpu" or "gpu" kernels; NULL: by the table */
     const char *kernel_params; /* a line as in kernels/tuning/opencl.csv instead of the table */
     uint64_t buffer_limit_bytes; /* of a buffer on a device; 0: the device's own */
-    bm_offload text_offload; /* texts go to the device to be cut there */
+    bm_offload text_offload;     /* texts go to the device to be cut there */
     /* Counted up (atomically) for each device that stopped answering and holds a thread in its
      * driver for ever: a process that has some should end by _exit once its output is written, for
      * exit handlers of the driver may wait for them. Valid as long as a device is open; NULL:

@@ -1,4 +1,4 @@
-/* band_plan.c -- choosing bands and rows for a threshold and a recall (design.md 6).
+/* band_plan.c -- choosing bands and rows for a threshold and a recall (docs/pairing.md).
  *
  * Two documents of similarity s agree in one band of r rows with probability s^r, and in at least
  * one of b bands with P = 1 - (1 - s^r)^b. P is computed as -expm1(b * log1p(-s^r)), which keeps

@@ -1,4 +1,4 @@
-/* band_plan.h -- choosing bands and rows (design.md 6). The public functions of sketch.h,
+/* band_plan.h -- choosing bands and rows (docs/pairing.md). The public functions of sketch.h,
  * bm_band_probability and bm_band_plan_choose, live in band_plan.c. */
 #ifndef BM_LSH_BAND_PLAN_H
 #define BM_LSH_BAND_PLAN_H

@@ -1,4 +1,6 @@
-/* candidate_walk.c -- handing a chunk of candidates on, and stopping in time. */
+/* candidate_walk.c -- handing a chunk of candidates on, and stopping in time.
+ *
+ * Tests: tests/unit/lsh/test_candidates.c, tests/unit/lsh/test_bucket_join.c */
 #include "lsh/candidate_walk.h"
 
 #include "base/error.h"

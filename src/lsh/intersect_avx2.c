@@ -2,7 +2,9 @@
  *
  * Each of the four of x is compared with each of the four of y (four compares, three permutations
  * across lanes), and the block whose last element is smaller is left behind. The last, incomplete
- * blocks are left to the scalar merge. */
+ * blocks are left to the scalar merge.
+ *
+ * Tests: tests/unit/lsh/test_intersect.c */
 #include "lsh/intersect_loops.h"
 
 #include <immintrin.h>

@@ -7,7 +7,9 @@
  * smaller is left behind (both, where they are equal), so every equal pair meets in exactly one
  * pair of blocks: hashes are distinct within a set. About 20 operations take eight or sixteen
  * elements off, where the scalar merge needs six to seven dependent cycles for one or two.
- * The last, incomplete blocks are left to the scalar merge. */
+ * The last, incomplete blocks are left to the scalar merge.
+ *
+ * Tests: tests/unit/lsh/test_intersect.c */
 #include "lsh/intersect_loops.h"
 
 #include <immintrin.h>

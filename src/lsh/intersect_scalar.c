@@ -7,7 +7,9 @@
  * bounds check; between such runs it is asked whether the rest can still reach `least`.
  *
  * Galloping: for each element of the shorter array, step 1, 2, 4 ... ahead in the longer, then
- * bisect: n_short * log(n_long / n_short) instead of n_short + n_long. */
+ * bisect: n_short * log(n_long / n_short) instead of n_short + n_long.
+ *
+ * Tests: tests/unit/lsh/test_intersect.c */
 #include "lsh/intersect_loops.h"
 
 #define RUN 32u /* steps between two looks at the bound */

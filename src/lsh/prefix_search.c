@@ -12,7 +12,9 @@
  *              smaller than that by 1e-12 of it, which is more: rounding loses nothing, and the
  *              few that are just below are compared.
  *
- * Proofs that nobody else is missed are in rare_prefix.c. One finder a thread. */
+ * Proofs that nobody else is missed are in rare_prefix.c. One finder a thread.
+ *
+ * Tests: tests/unit/lsh/test_prefix_index.c, tests/unit/lsh/test_all_pairs.c */
 #include "lsh/prefix_search.h"
 
 #include <string.h>

@@ -1,4 +1,6 @@
-/* text_batch.c -- the memory of a batch of texts. */
+/* text_batch.c -- the memory of a batch of texts.
+ *
+ * Tests: tests/unit/text/test_unit_text.c */
 #include "model/text_batch.h"
 
 #include <string.h>

@@ -1,4 +1,7 @@
-/* spill_record.c -- the bytes of a temporary file: written and read as a whole, and checked. */
+/* spill_record.c -- the bytes of a temporary file: written and read as a whole, and checked.
+ *
+ * Tests: tests/unit/spill/test_spill_file.c, tests/unit/spill/test_spill_saved.c
+ * Tests: tests/fault/spill_calls.c */
 #include "spill/spill_record.h"
 
 #include <errno.h>

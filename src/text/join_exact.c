@@ -4,7 +4,9 @@
  * it, and makes a word together with the marks that follow; any other letter or number after it
  * begins the next one. A mark belongs to the word it follows, of whatever script either is; a mark
  * that follows no word begins one, which takes in letters after it, unless the mark is itself of a
- * split script. */
+ * split script.
+ *
+ * Tests: tests/unit/text/test_shingler.c */
 #include "text/join_exact.h"
 
 #include <string.h>

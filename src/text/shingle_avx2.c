@@ -1,5 +1,7 @@
 /* shingle_avx2.c -- the loops of the shingler with AVX2 and BMI2: a block is two registers.
- * Unsigned compares are a saturating subtraction and a compare with zero. */
+ * Unsigned compares are a saturating subtraction and a compare with zero.
+ *
+ * Tests: tests/unit/text/test_shingler.c */
 #include <immintrin.h>
 
 #include "text/shingle_ops.h"

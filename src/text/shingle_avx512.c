@@ -1,5 +1,7 @@
 /* shingle_avx512.c -- the loops of the shingler with AVX-512 F, BW, DQ, VL: a block is one
- * register, a mask is one compare. */
+ * register, a mask is one compare.
+ *
+ * Tests: tests/unit/text/test_shingler.c */
 #include <immintrin.h>
 
 #include "text/shingle_ops.h"

@@ -3,7 +3,9 @@
  *
  * It shares nothing with the fast path but the Unicode tables and the final hash function: there is
  * no joined text, no block, no stretch and no table of hashes. Each hash is compared with all
- * before it, which is quadratic in the length of a document: for tests only. */
+ * before it, which is quadratic in the length of a document: for tests only.
+ *
+ * Tests: tests/unit/text/test_shingler.c */
 #include "text/shingle_exact.h"
 
 #define XXH_INLINE_ALL

@@ -1,6 +1,8 @@
 /* shingle_neon.c -- the loops of the shingler with NEON (part of every AArch64): a block is four
  * registers. NEON has no movemask; a mask of 64 bits is four registers of all-ones bytes, cut to
- * one bit a byte and added pairwise three times. */
+ * one bit a byte and added pairwise three times.
+ *
+ * Tests: tests/unit/text/shingle_ops_check.c */
 #include <arm_neon.h>
 
 #include "text/shingle_ops.h"

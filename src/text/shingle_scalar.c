@@ -3,7 +3,9 @@
  * against.
  *
  * A comparison leaves its answer in the top bit of each byte; a multiplication gathers the eight
- * top bits. Little-endian, as the whole library. */
+ * top bits. Little-endian, as the whole library.
+ *
+ * Tests: tests/unit/text/test_shingler.c, tests/unit/text/shingle_ops_check.c */
 #include <string.h>
 
 #include "text/shingle_ops.h"

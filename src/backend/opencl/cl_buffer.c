@@ -1,7 +1,8 @@
 /* cl_buffer.c -- see the header. One queue at a time uses a buffer; the queue is in order, so a map
  * waits for the commands before it.
  *
- * Tests: tests/parity/test_parity_opencl.c, tests/fault/device_faults.sh */
+ * Tests: tests/parity/test_parity_opencl.c, tests/fault/device/each_copied.sh
+ * Tests: tests/fault/device/each_mapped.sh, tests/fault/device/each_lent.sh */
 #include "backend/opencl/cl_buffer.h"
 
 #define ROUND ((size_t)64 << 10)

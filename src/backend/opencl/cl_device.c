@@ -4,7 +4,7 @@
  * gives them. A platform that fails to answer has no devices and is named in the note (PoCL without
  * a cache directory answers -1); the others are still listed.
  *
- * Tests: tests/parity/test_parity_opencl.c, tests/fault/device_faults.sh */
+ * Tests: tests/parity/test_parity_opencl.c, tests/fault/device/each_copied.sh */
 #include "backend/opencl/cl_device.h"
 
 #include <stdio.h>

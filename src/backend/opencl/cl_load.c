@@ -4,7 +4,7 @@
  * after the last close: drivers leave threads and exit handlers behind, which must not lose their
  * code.
  *
- * Tests: tests/parity/test_parity_opencl.c, tests/fault/device_faults.sh */
+ * Tests: tests/parity/test_parity_opencl.c, tests/fault/device/calls.sh */
 #include "backend/opencl/cl_load.h"
 
 #include <dlfcn.h>

@@ -6,7 +6,7 @@
  * shingle, quads that are not full, packing, a document of its own chunk, one in parts. For the
  * last the cut is lowered while the test runs.
  *
- * Tests: tests/parity/test_parity_opencl.c, tests/fault/device_faults.sh */
+ * Tests: tests/parity/test_parity_opencl.c, tests/fault/device/answers.sh */
 #include "backend/opencl/cl_selftest.h"
 
 #include <string.h>

@@ -3,7 +3,8 @@
  * To pass over a record its bounds are enough, so it is counted and not parsed. Nothing is sought:
  * the digest of an input is of all its bytes, and a compressed one has to be read from its
  * beginning anyhow.
- * Tested by test_batch_sources.c. */
+ *
+ * Tests: tests/unit/io_input/test_batch_sources.c */
 #include "io/input/batch_source.h"
 
 #include <inttypes.h>

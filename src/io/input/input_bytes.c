@@ -5,7 +5,8 @@
  *     the spool of a pipe           '-> spool, when a pipe is read for the first time
  *
  * Bytes that are not compressed go straight into the caller's buffer.
- * Tested by test_input_set.c and test_reader.c. */
+ *
+ * Tests: tests/unit/io_input/test_input_set.c, tests/unit/io_input/test_reader.c */
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 

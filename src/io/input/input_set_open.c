@@ -1,5 +1,6 @@
 /* input_set_open.c -- expand the paths, settle one format, look at the first bytes.
- * Tested by test_input_set.c. */
+ *
+ * Tests: tests/unit/io_input/test_input_set.c */
 #include "io/input/input_set_open.h"
 
 #include <string.h>

@@ -2,7 +2,8 @@
  *
  * A directory is walked with a stack of paths, not by recursion, so depth costs memory only. Its
  * files are sorted by the bytes of their paths at the end; the order does not depend on readdir.
- * Tested by test_input_set.c. */
+ *
+ * Tests: tests/unit/io_input/test_input_set.c */
 #include "io/input/input_set_paths.h"
 
 #include <dirent.h>

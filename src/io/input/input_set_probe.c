@@ -2,7 +2,8 @@
  *
  * Regular files are opened, looked at and closed again: ten thousand inputs need no ten thousand
  * descriptors. Standard input and pipes are held, with the bytes that were looked at.
- * Tested by test_input_set.c. */
+ *
+ * Tests: tests/unit/io_input/test_input_set.c */
 #include "io/input/input_set_probe.h"
 
 #include <errno.h>

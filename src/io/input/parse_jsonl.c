@@ -1,5 +1,6 @@
 /* parse_jsonl.c -- a JSON object to id and text: what counts as missing, as empty, as bad.
- * Tested by test_parser.c. */
+ *
+ * Tests: tests/unit/io_input/test_parser.c */
 #include <string.h>
 
 #include "io/input/parser_state.h"

@@ -1,4 +1,6 @@
-/* parse_lines.c -- a line, or a whole file, is the text of a document. Tested by test_parser.c. */
+/* parse_lines.c -- a line, or a whole file, is the text of a document.
+ *
+ * Tests: tests/unit/io_input/test_parser.c */
 #include "io/input/parser_state.h"
 
 static bm_status take_text(struct bm_parser *parser, bm_str content, bm_record *record,

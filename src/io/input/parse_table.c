@@ -3,7 +3,8 @@
  * A row of tsv is read up to the last column that is needed; a row of csv to its end, since broken
  * quoting anywhere makes it a bad record. A cell is copied only where it holds a doubled quote or
  * invalid UTF-8. An empty row is a row of one empty cell.
- * Tested by test_parser.c. */
+ *
+ * Tests: tests/unit/io_input/test_parser.c */
 #include <string.h>
 
 #include "base/error.h"

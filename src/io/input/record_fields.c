@@ -1,4 +1,6 @@
-/* record_fields.c -- field names and numbers become columns. Tested by test_parser.c. */
+/* record_fields.c -- field names and numbers become columns.
+ *
+ * Tests: tests/unit/io_input/test_parser.c */
 #include "io/input/record_fields.h"
 
 #include <string.h>

@@ -1,4 +1,6 @@
-/* record_formats.c -- the rows. Tested by test_input_set.c and test_parser.c. */
+/* record_formats.c -- the rows.
+ *
+ * Tests: tests/unit/io_input/test_input_set.c, tests/unit/io_input/test_parser.c */
 #include "io/input/record_formats.h"
 
 #include <string.h>

@@ -1,5 +1,6 @@
 /* record_maker.c -- see the header. "FILE:" is made once a file; the line is written behind it.
- * Tested by test_parser.c. */
+ *
+ * Tests: tests/unit/io_input/test_parser.c */
 #include "io/input/record_maker.h"
 
 #include <stdarg.h>

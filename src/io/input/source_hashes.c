@@ -1,5 +1,6 @@
 /* source_hashes.c -- blocks of the arrays as batches; "parsing" is a walk over their documents.
- * Tested by test_batch_sources.c. */
+ *
+ * Tests: tests/unit/io_input/test_batch_sources.c */
 #include "io/input/source_hashes.h"
 
 #include <inttypes.h>

@@ -10,7 +10,8 @@
  * (parse_row.c says so); here they only must not move the bounds of the rows around it. The place
  * of the next newline is remembered until it is passed, so that each byte is searched by memchr a
  * bounded number of times.
- * Tested by test_reader.c. */
+ *
+ * Tests: tests/unit/io_input/test_reader.c */
 #include <string.h>
 
 #include "io/input/record_format.h"

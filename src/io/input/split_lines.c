@@ -1,5 +1,6 @@
 /* split_lines.c -- where a record ends if it is a line, or a whole file.
- * Tested by test_reader.c. */
+ *
+ * Tests: tests/unit/io_input/test_reader.c */
 #include <string.h>
 
 #include "io/input/record_format.h"

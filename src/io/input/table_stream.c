@@ -1,4 +1,6 @@
-/* table_stream.c -- see the header. Tested by test_source_columns.c. */
+/* table_stream.c -- see the header.
+ *
+ * Tests: tests/unit/io_input/test_source_columns.c */
 #include "io/input/table_stream.h"
 
 #include <errno.h>

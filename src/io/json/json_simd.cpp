@@ -1,10 +1,13 @@
-// json_simd.cpp -- simdjson's DOM, called from C.
-//
-// The DOM validates all of a line (the On-Demand interface would not), and walking an object shows
-// every key, so that the last of equal keys can count. Refused, though simdjson may accept them:
-//   a line that begins with a byte order mark        (later versions skip it)
-//   a string with an unpaired surrogate              (some versions let the low half through)
-//   a number whose source text is wanted but cannot be told from its value        (-0, doubles)
+/* json_simd.cpp -- simdjson's DOM, called from C.
+ *
+ * The DOM validates all of a line (the On-Demand interface would not), and walking an object shows
+ * every key, so that the last of equal keys can count. Refused, though simdjson may accept them:
+ *   a line that begins with a byte order mark        (later versions skip it)
+ *   a string with an unpaired surrogate              (some versions let the low half through)
+ *   a number whose source text is wanted but cannot be told from its value        (-0, doubles)
+ *
+ * Tests: tests/unit/io_json/test_json_read.c, tests/unit/io_json/test_json_exact.c
+ * Tests: tests/fuzz/fuzz_json.c */
 #include "io/json/json_simd.h"
 
 #include <charconv>

@@ -1,7 +1,10 @@
 /* json_string.c -- strings are scanned eight bytes at a time, and unescaped run by run.
  *
  * A run between two escapes is repaired for itself: no UTF-8 sequence goes on past a backslash, so
- * the result is that of the whole string. */
+ * the result is that of the whole string.
+ *
+ * Tests: tests/unit/io_json/test_json_read.c, tests/unit/io_json/test_json_exact.c
+ * Tests: tests/fuzz/fuzz_json.c */
 #include "io/json/json_string.h"
 
 #include <string.h>

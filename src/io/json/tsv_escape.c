@@ -1,4 +1,4 @@
-/* tsv_escape.c -- ids and paths in tab-separated text (cli.md 5), and back.
+/* tsv_escape.c -- ids and paths in tab-separated text (docs/formats.md), and back.
  *
  * Runs of bytes that need no escape are copied whole. Bytes that are not UTF-8 can only come from a
  * path; each is written as \xhh, lower case, so that the file is UTF-8 and the path can be had back

@@ -1,7 +1,9 @@
 /* compress.c -- gz by zlib (level 6), zst by libzstd (level 3, with a checksum).
  *
  * A gz header carries no name and no time, so the same bytes in give the same bytes out (for one
- * version of the library). */
+ * version of the library).
+ *
+ * Tests: tests/unit/io_output/test_out_file.c, tests/unit/io_results/test_kept_writer.c */
 #include "io/output/compress.h"
 
 #include <zlib.h>

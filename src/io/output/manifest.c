@@ -2,7 +2,10 @@
  *
  * The parser of json_read.h must accept the file; then json_scan.h walks through its text. Whatever
  * is not as expected is BM_ERR_FORMAT with the file and the field. All strings are on one list,
- * which close frees. */
+ * which close frees.
+ *
+ * Tests: tests/unit/io_arrays/test_sign_dir.c, tests/unit/jobs/test_inspect.c
+ * Tests: tests/cli/cases/bad_output.sh */
 #include "io/output/manifest.h"
 
 #include <errno.h>

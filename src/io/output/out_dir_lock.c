@@ -7,7 +7,10 @@
  * rest goes on as it should.
  *
  * Between opening the marker and locking it, the job that held it may have removed it, and renamed
- * its directory or made it anew. So a lock counts only while the marker still has its name. */
+ * its directory or made it anew. So a lock counts only while the marker still has its name.
+ *
+ * Tests: tests/unit/io_output/test_out_dir.c, tests/unit/io_output/test_out_dir_resume.c
+ * Tests: tests/cli/cases/two_jobs.sh */
 #include "io/output/out_dir_lock.h"
 
 #include <errno.h>

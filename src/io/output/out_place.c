@@ -4,7 +4,9 @@
  * its new name and unlinked under the old one; a directory is renamed after a look that nothing has
  * the name, which can at worst replace an empty directory; and an exchange is three renames, the
  * first of which is undone if the second fails. So the old output is complete at all times, under
- * one of two names. */
+ * one of two names.
+ *
+ * Tests: tests/unit/io_output/test_out_dir.c, tests/fault/full_disk_calls.c */
 #include "io/output/out_place.h"
 
 #include <dirent.h>

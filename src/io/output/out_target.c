@@ -3,7 +3,9 @@
  * A directory is ours if it holds a manifest.json or report.json that says so, if each name in it
  * is one that we write, and if each file below kept/ stands in that report's list of outputs. Paths
  * are compared after links are resolved, and by device and inode where both exist (hard links, bind
- * mounts). */
+ * mounts).
+ *
+ * Tests: tests/unit/io_output/test_out_dir.c */
 #include "io/output/out_target.h"
 
 #include <dirent.h>

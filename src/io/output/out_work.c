@@ -1,4 +1,7 @@
-/* out_work.c -- the folders of a work directory, and walking through it to remove what is to go. */
+/* out_work.c -- the folders of a work directory, and walking through it to remove what is to go.
+ *
+ * Tests: tests/unit/io_output/test_out_dir.c, tests/unit/io_output/test_out_dir_resume.c
+ * Tests: tests/fault/resume_calls.c */
 #include "io/output/out_work.h"
 
 #include <dirent.h>

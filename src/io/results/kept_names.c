@@ -2,7 +2,9 @@
  *
  * A path is made absolute and plain first ("." and ".." taken out by its text, links not followed),
  * so what is left below the common directory can hold no "..": a kept file cannot leave the output
- * whatever its input is called. */
+ * whatever its input is called.
+ *
+ * Tests: tests/unit/io_results/test_kept_writer.c */
 #include "io/results/kept_names.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* kept_records.c -- kept records byte for byte, one kept file at a time, in the order of the inputs;
- * names from kept_names.c.
+/* kept_records.c -- kept records byte for byte, one kept file at a time, in the order of the inputs.
+ * Names come from kept_names.c.
  *
  * Tests: tests/unit/io_results/test_kept_writer.c */
 #include <errno.h>

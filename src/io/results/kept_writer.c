@@ -1,4 +1,4 @@
-/* kept_writer.c -- which way of keeping each format has.
+/* kept_writer.c -- which way of writing kept documents each format has.
  *
  * Tests: tests/unit/io_results/test_kept_writer.c */
 #include "io/results/kept_writer.h"

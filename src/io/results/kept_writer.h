@@ -1,4 +1,4 @@
-/* kept_writer.h -- the kept documents, back in files like the ones they came from (cli.md 2, 5).
+/* kept_writer.h -- the kept documents, back in files like the ones they came from (docs/formats.md).
  *
  * One input: `kept` and that file's own ending (a.jsonl.zst -> kept.jsonl.zst). Several: kept/PATH,
  * a file for each input under its own name, relative to the deepest common directory. A file

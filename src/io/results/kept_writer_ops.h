@@ -1,5 +1,5 @@
-/* kept_writer_ops.h -- the table of writers of kept documents: a row is a way of keeping them, and each
- * input format has one (kept_writer.c). To add a way is a new file and a row. */
+/* kept_writer_ops.h -- the table of writers of kept documents: a row is a way of writing them, and
+ * each input format has one (kept_writer.c). To add a way is a new file and a row. */
 #ifndef BM_IO_RESULTS_KEPT_WRITER_OPS_H
 #define BM_IO_RESULTS_KEPT_WRITER_OPS_H
 

@@ -2,8 +2,8 @@
  *
  * A number is checked against the grammar digits [. digits] [e [+-] digits] before it is read, so
  * that "nan", "0x1" and " 1" are bad rows; then strtod_l reads it in the C locale, whatever the
- * program's is. Rounding is exact, so a
- * similarity that equals the threshold as written equals it as read. */
+ * program's is. Rounding is exact, so a similarity that equals the threshold as written equals it as
+ * read. */
 #include "io/results/pair_file.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
-/* result_tables.h -- the tables and rows that bandmill writes, each said once: header, columns, and the
- * form of a row (docs/formats.md). Readers and writers of them are built on this.
+/* result_tables.h -- the tables and rows that bandmill writes, each defined once: header, columns,
+ * and the form of a row (docs/formats.md). Readers and writers of them are built on this.
  *
  * Text files: UTF-8, fields parted by tabs, LF at the end; in ids, paths and reasons backslash, tab,
  * newline, carriage return are written \\ \t \n \r. A number that is not known is an empty field. */

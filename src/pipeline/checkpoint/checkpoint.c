@@ -30,7 +30,7 @@
 
 /* --- where sets lie --- */
 
-/* WORK/.bandmill-sets, or TEMP/.bandmill-HASH-sets. */
+/* OUTPUT.partial/.bandmill-sets, or TEMP/.bandmill-HASH-sets. */
 static bm_status find_sets_path(bm_checkpoint *checkpoint, bm_error *err)
 {
     const char *temp_dir = checkpoint->job->settings->resources.temp_dir;
@@ -94,7 +94,7 @@ static bm_status take_sets_path(bm_checkpoint *checkpoint, const char *line, bm_
 
 /* --- the state of an earlier job --- */
 
-/* All of it: the job begins anew. */
+/* Remove all of it: the job begins anew. */
 static bm_status begin_anew(bm_checkpoint *checkpoint, bm_error *err)
 {
     char *path = NULL;
@@ -121,8 +121,8 @@ static bm_status begin_anew(bm_checkpoint *checkpoint, bm_error *err)
     return status;
 }
 
-/* False: a job that was killed before it first saved, maybe in the midst of saying what it is, or
- * at its very end. */
+/* False: the job was killed before its first checkpoint, maybe while it wrote what it is, or at its
+ * very end. */
 static bool is_saved(const bm_journal *journal)
 {
     bm_checkpoint_saved saved = {0};
@@ -285,7 +285,7 @@ static bm_status on_batch(void *ctx, const bm_ingest_batch *batch, size_t first_
 {
     const saving_sink *s = ctx;
     bm_status status = s->sink(s->ctx, batch, first_row, err);
-    s->checkpoint->loading = false; /* from here on the work is this job's own */
+    s->checkpoint->loading = false; /* from here on what is done is this job's own */
     if (status == BM_OK)
         bm_checkpoint_save_if_due(s->checkpoint);
     return status;
@@ -322,7 +322,7 @@ bm_status bm_checkpoint_match(bm_checkpoint *checkpoint, bm_match *match, bm_err
     }
     if (status != BM_OK)
         return status;
-    checkpoint->loading = false; /* from here on the work is this job's own */
+    checkpoint->loading = false; /* from here on what is done is this job's own */
     checkpoint->match = match;
     bm_checkpoint_save_if_due(checkpoint);
     return BM_OK;
@@ -358,7 +358,7 @@ static bool may_go_on(bm_status status)
 
 /* Say what is saved of a job that has ended before its time: in the error where it was interrupted,
  * else before it. */
-static void say_kept(const bm_checkpoint *checkpoint, bm_status status, bm_error *err)
+static void say_saved(const bm_checkpoint *checkpoint, bm_status status, bm_error *err)
 {
     char kept[SHOWN_BYTES + 200];
     const bm_checkpoint_saved *s = &checkpoint->saved;
@@ -382,14 +382,14 @@ void bm_checkpoint_close(bm_checkpoint *checkpoint, bm_status status, bm_error *
     if (checkpoint->dir != NULL && status != BM_OK && !checkpoint->loading) {
         if (status == BM_ERR_CANCELLED)
             bm_checkpoint_save_now(checkpoint);
-        bool keep = may_go_on(status) && checkpoint->saved.docs_records > 0;
-        bm_out_dir_preserve(checkpoint->dir, keep);
+        bool stays = may_go_on(status) && checkpoint->saved.docs_records > 0;
+        bm_out_dir_preserve(checkpoint->dir, stays);
         if (may_go_on(status))
-            say_kept(checkpoint, status, err);
-        if (!keep && checkpoint->corpus != NULL && bm_corpus_sets_have_name(checkpoint->corpus))
+            say_saved(checkpoint, status, err);
+        if (!stays && checkpoint->corpus != NULL && bm_corpus_sets_have_name(checkpoint->corpus))
             (void)unlink(checkpoint->sets_path);
     } else if (checkpoint->dir != NULL && status == BM_ERR_CANCELLED) {
-        say_kept(checkpoint, status, err);
+        say_saved(checkpoint, status, err);
     }
     bm_journal_close(checkpoint->journal);
     bm_spill_close(checkpoint->docs_file);

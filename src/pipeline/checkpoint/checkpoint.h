@@ -1,14 +1,14 @@
 /* checkpoint.h -- a job that can be interrupted and resumed: what it has done lies in its work
  * directory (checkpoint_state.h).
  *
- * A stage is saved by one line of the journal, written when all it speaks of is with the system:
- * a process may be killed at any time, and the line says how much of each file counts. Nothing is
+ * A stage is saved by one line of the journal, written when all it speaks of has been handed to the
+ * system: a process may be killed at any time, and the line says how much of each file counts. Nothing is
  * synced: after a crash of the machine what is missing is found by checksums and lengths, and
  * refused.
  *
  * When: at the first signal whatever it costs; else once the seconds of work since the last
- * checkpoint are 20 times what saving is foreseen to take, and 10 at least. So a job of some seconds
- * writes nothing at all, and none spends more than about a twentieth of its time. Or every N seconds
+ * checkpoint are 20 times what saving is foreseen to take, and 10 at least. So a job of some
+ * seconds writes nothing at all, and none spends more than about a twentieth of its time. Or every N seconds
  * of work, 0 after each batch (bm_resource_options.checkpoint_seconds).
  *
  * Threads: one at a time, as the ordered end of ingesting is. */
@@ -32,9 +32,9 @@ bm_status bm_checkpoint_ingest(bm_checkpoint *checkpoint, const bm_ingest_wish *
 bm_status bm_checkpoint_match(bm_checkpoint *checkpoint, bm_match *match, bm_error *err);
 /* Remove the checkpoint, rename the directory into place. */
 bm_status bm_checkpoint_commit(bm_checkpoint *checkpoint, bm_error *err);
-/* `status` and `err`: how the job ended. Work that may be resumed is saved (if the job was
- * cancelled), left there and said, in `err` where it was cancelled; else it is removed. {0} is fine.
- */
+/* `status` and `err`: how the job ended. If it may be resumed, its checkpoint stays (brought up to
+ * date if the job was cancelled), and a message says so, in `err` where the job was cancelled; else
+ * the directory is removed. {0} is fine. */
 void bm_checkpoint_close(bm_checkpoint *checkpoint, bm_status status, bm_error *err);
 
 #endif

@@ -1,5 +1,5 @@
-/* checkpoint_documents.c -- blocks of documents, each a record that describes itself: lengths in its header
- * are compared with the record's before anything is believed. */
+/* checkpoint_documents.c -- blocks of documents, each a record that describes itself: the lengths in
+ * its header are compared with the record's own before anything is believed. */
 #include "pipeline/checkpoint/checkpoint_documents.h"
 
 #include <string.h>

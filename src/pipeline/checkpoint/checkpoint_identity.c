@@ -1,4 +1,6 @@
-/* checkpoint_identity.c -- the lines are made anew for the job at hand, and compared one by one. */
+/* checkpoint_identity.c -- the lines are made anew for the job at hand, and compared one by one.
+ *
+ * Tests: tests/unit/jobs/test_checkpoint.c, tests/cli/cases/resume.sh */
 #include "pipeline/checkpoint/checkpoint_identity.h"
 
 #include <errno.h>

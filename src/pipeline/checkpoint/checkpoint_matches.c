@@ -1,5 +1,5 @@
-/* checkpoint_matches.c -- edges come back through the door by which matching keeps them, so that they go
- * to memory or to files as --memory allows now. */
+/* checkpoint_matches.c -- edges are loaded by the call with which matching stores those it finds, so
+ * that they go to memory or to files as --memory allows now. */
 #include "pipeline/checkpoint/checkpoint_matches.h"
 
 #include <string.h>

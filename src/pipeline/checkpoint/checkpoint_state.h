@@ -1,6 +1,6 @@
 /* checkpoint_state.h -- what a checkpoint knows of itself, and the names of its files.
  *
- *     OUTPUT.partial/ .bandmill-journal     what the job is, then a line a saved stage (journal.h)
+ *     OUTPUT.partial/ .bandmill-journal     what the job is, then a line for each saved stage (journal.h)
  *                     .bandmill-documents   rows, ids, columns (checkpoint_documents.h)
  *                     .bandmill-sets        shingle sets (corpus_save.h); with --temp-dir there,
  *                                           as .bandmill-HASH-sets, HASH of the output's path

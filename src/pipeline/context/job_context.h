@@ -52,7 +52,7 @@ typedef struct bm_job_story {
     double verify_seconds;        /* of comparing candidates */
     const bm_corpus *corpus;      /* of the pairing, while there is one: what went to files */
     uint64_t edge_bytes;          /* of edges in files */
-    uint64_t n_resumed;           /* documents that an earlier run of the job has left */
+    uint64_t n_resumed;           /* documents taken from the checkpoint of an interrupted job */
     /* of the pairs written, BM_HISTOGRAM_BINS; NULL: not counted */
     const uint64_t *similarities;
 } bm_job_story;
@@ -67,7 +67,7 @@ typedef struct bm_job_context {
     bm_job_devices devices;
     bm_doc_table docs;
     bm_counts counts;
-    uint64_t skip_records; /* that an earlier run of the job has delivered */
+    uint64_t skip_records; /* that an interrupted job has delivered already */
     bm_stage_clock clock;
     bm_job_story story;
 } bm_job_context;

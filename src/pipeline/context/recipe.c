@@ -1,6 +1,6 @@
 /* recipe.c -- from the words of a manifest back to options.
  *
- * Tests: tests/unit/jobs/test_jobs.c, tests/cli/cases (signatures, filter, explain) */
+ * Tests: tests/unit/jobs/test_jobs.c, tests/cli/cases/dedup.sh, tests/cli/cases/explain.sh */
 #include "pipeline/context/recipe.h"
 
 #include <inttypes.h>

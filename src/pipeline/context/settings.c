@@ -1,6 +1,6 @@
 /* settings.c -- options of the public calls to settings: checked once, in one place.
  *
- * Tests: tests/unit/jobs/test_jobs.c, tests/unit/jobs/test_public_api.c */
+ * Tests: tests/unit/context/test_settings.c, tests/unit/jobs/test_public_api_job.c */
 #include "pipeline/context/settings.h"
 
 #include <stdio.h>

@@ -3,8 +3,8 @@
  *
  * bm_settings_of_NAME takes the options of a public call. Where the inputs are directories of ours,
  * how their documents were read and signed stands in their manifests: bm_recipe_settle (recipe.h)
- * puts that into the settings. bm_settings_plan and bm_settings_resources settle the rest. After
- * that the settings are only read. Not public. */
+ * puts that into the settings. bm_settings_plan settles the bands. After that the settings are only
+ * read. Not public. */
 #ifndef BM_CONTEXT_SETTINGS_H
 #define BM_CONTEXT_SETTINGS_H
 

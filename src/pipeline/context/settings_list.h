@@ -1,5 +1,6 @@
-/* settings_list.h -- the settings that decide a job's results, one after another, by their names and words:
- * what a report tells, and what an interrupted job must have in common with the one that resumes it. */
+/* settings_list.h -- the settings that decide a job's results, one after another, by their names and
+ * words: what a report tells, and what an interrupted job must have in common with the one that
+ * resumes it. */
 #ifndef BM_CONTEXT_SETTINGS_LIST_H
 #define BM_CONTEXT_SETTINGS_LIST_H
 

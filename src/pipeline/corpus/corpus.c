@@ -1,6 +1,8 @@
 /* corpus.c -- adding documents: room for them, then their sizes, which are copies, their sets,
  * words and keys. A representative's set is copied once, and never moved while pointers to it
- * exist. */
+ * exist.
+ *
+ * Tests: tests/unit/output/test_corpus_spill.c, tests/unit/match/test_grouping.c */
 #include "pipeline/corpus/corpus.h"
 
 #include <string.h>

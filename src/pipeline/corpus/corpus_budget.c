@@ -4,7 +4,9 @@
  *
  *     reading    columns + sequences + tables + sets + keys + batches in flight
  *     matching   columns + sets + keys (or labels) + buckets, groups + sets read back
- *     grouping   columns + sets + labels of groups, members, similarities + sets read back */
+ *     grouping   columns + sets + labels of groups, members, similarities + sets read back
+ *
+ * Tests: tests/unit/output/test_corpus_spill.c, tests/unit/match/test_match_all_pairs.c */
 #include "pipeline/corpus/corpus_budget.h"
 
 #if defined(__GLIBC__)

@@ -9,7 +9,9 @@
  *
  * Reading a set again costs less than making it again from its text, which would have to be found,
  * read, parsed and hashed; and a stream cannot be read twice. The pages read were mostly written a
- * moment ago and are still in the system's cache, which is not the process's memory. */
+ * moment ago and are still in the system's cache, which is not the process's memory.
+ *
+ * Tests: tests/unit/output/test_corpus_spill.c */
 #include <math.h>
 #include <string.h>
 

@@ -1,5 +1,7 @@
 /* corpus_copies.c -- an open-addressing table of sequences. It holds row numbers only, and compares
- * all 128 bits. */
+ * all 128 bits.
+ *
+ * Tests: tests/unit/output/test_corpus_spill.c, tests/unit/match/test_grouping.c */
 #include "pipeline/corpus/corpus_copies.h"
 
 #include "base/error.h"

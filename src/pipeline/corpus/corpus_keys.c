@@ -3,7 +3,10 @@
  *     file   [ block 0: band 0 | band 1 | … ][ block 1: … ]       a record a band of block_rows
  *
  * Keys come back band by band, are bucketed, and stay as labels of 4 bytes (lsh/band_buckets.h), so
- * that the whole of them is never held. */
+ * that the whole of them is never held.
+ *
+ * Tests: tests/unit/output/test_corpus_spill.c
+ * Tests: tests/unit/checkpoint/test_checkpoint_documents.c */
 #include "pipeline/corpus/corpus_keys.h"
 
 #include <assert.h>

@@ -2,7 +2,9 @@
  *
  * Where the job at its fullest (corpus_budget.c) would pass --memory, sets go first, being by far
  * the largest (8 bytes a shingle), then band keys (8 bytes a band). A document without both costs
- * what docs/memory.md says. */
+ * what docs/memory.md says.
+ *
+ * Tests: tests/unit/output/test_corpus_spill.c */
 #include "pipeline/corpus/corpus_room.h"
 
 #include "base/error.h"

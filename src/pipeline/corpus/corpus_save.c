@@ -1,4 +1,6 @@
-/* corpus_save.c -- rows of a corpus that was saved, taken back. */
+/* corpus_save.c -- rows of a corpus that was saved, taken back.
+ *
+ * Tests: tests/unit/checkpoint/test_checkpoint_documents.c */
 #include "pipeline/corpus/corpus_save.h"
 
 #include "base/error.h"

@@ -4,7 +4,10 @@
  *     file     [ record of 0 | of 1 | of 4 | … ]          representatives, in input order
  *
  * In memory every row has words of its own, in the file representatives only. Saved records stand
- * at the beginning of the file, side by side: the sizes of the documents tell every place. */
+ * at the beginning of the file, side by side: the sizes of the documents tell every place.
+ *
+ * Tests: tests/unit/output/test_corpus_spill.c
+ * Tests: tests/unit/checkpoint/test_checkpoint_documents.c */
 #include "pipeline/corpus/corpus_sets.h"
 
 #include <assert.h>

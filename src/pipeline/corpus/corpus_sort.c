@@ -1,5 +1,7 @@
 /* corpus_sort.c -- sets in memory are sorted when somebody first needs them, since most documents
- * are never a candidate. */
+ * are never a candidate.
+ *
+ * Tests: tests/unit/output/test_corpus_spill.c, tests/unit/match/test_match_all_pairs.c */
 #include "base/error.h"
 #include "lsh/verify.h"
 #include "pipeline/corpus/corpus.h"

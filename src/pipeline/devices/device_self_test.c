@@ -1,10 +1,10 @@
-/* devices.c -- the self-test: known answers on a device, asked from outside.
+/* device_self_test.c -- the self-test: known answers on a device, asked from outside.
  *
  * The self-test signs documents whose words are known from the scalar reference, the definition of
  * the scheme, through the very calls that a job makes: sizes of 0, 1 and around each block size,
  * each scheme with several numbers of permutations, words and keys.
  *
- * Tests: tests/cli/cases/devices.sh, tests/fault/device_faults.sh */
+ * Tests: tests/cli/cases/devices.sh, tests/fault/device/answers.sh */
 #include <bandmill/device.h>
 
 #include <string.h>

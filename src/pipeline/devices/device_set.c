@@ -1,6 +1,7 @@
 /* device_set.c -- opening the chosen devices, checking what they say, giving up on those that lie.
  *
- * Tests: tests/fault/device_faults.sh, tests/cli/cases/devices.sh, tests/identity */
+ * Tests: tests/fault/device/calls.sh, tests/fault/device/answers.sh, tests/cli/cases/devices.sh
+ * Tests: tests/cli/cases/devices_together.sh, tests/identity/test_outputs.py */
 #include "pipeline/devices/device_set.h"
 
 #include <stdio.h>

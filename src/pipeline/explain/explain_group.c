@@ -1,7 +1,10 @@
 /* explain_group.c -- from a directory that dedup wrote to the members of one group.
  *
  * groups.jsonl is walked once to find the group and once more to load it: ids are looked at where
- * they lie, so only one group is ever held. */
+ * they lie, so only one group is ever held.
+ *
+ * Tests: tests/unit/jobs/test_job_explain.c, tests/cli/cases/explain.sh
+ * Tests: tests/fault/explain_calls.c */
 #include "pipeline/explain/explainer.h"
 
 #include <inttypes.h>

@@ -7,7 +7,10 @@
  * there.
  *
  * A group whose pairs do not fit into the memory of the job is refused: 24 bytes a pair here, and
- * 64 in the graph while it is built. */
+ * 64 in the graph while it is built.
+ *
+ * Tests: tests/unit/jobs/test_job_explain.c, tests/reference/test_groups.py
+ * Tests: tests/fault/explain_calls.c */
 #include "pipeline/explain/explainer.h"
 
 #include <inttypes.h>
@@ -172,11 +175,11 @@ bm_status bm_explain_similarity(bm_explainer *e, bm_error *err)
 /* --- from the inputs --- */
 
 /* Documents by what is in them, copies in input order. */
-static int by_shape(const void *x, const void *y, void *ctx)
+static int by_sequence(const void *x, const void *y, void *ctx)
 {
-    const bm_hash128 *shapes = ctx;
+    const bm_hash128 *sequences = ctx;
     uint32_t a = *(const uint32_t *)x, b = *(const uint32_t *)y;
-    const bm_hash128 *p = &shapes[a], *q = &shapes[b];
+    const bm_hash128 *p = &sequences[a], *q = &sequences[b];
     if (p->hi != q->hi)
         return p->hi < q->hi ? -1 : 1;
     if (p->lo != q->lo)
@@ -194,10 +197,10 @@ static bm_status link_copies(bm_explainer *e, uint8_t *copy, bm_error *err)
         return bm_fail_nomem(err, s->n * sizeof *order);
     for (size_t i = 0; i < s->n; i++)
         order[i] = (uint32_t)i;
-    qsort_r(order, s->n, sizeof *order, by_shape, s->shapes);
+    qsort_r(order, s->n, sizeof *order, by_sequence, s->sequences);
     bm_status status = BM_OK;
     for (size_t i = 1, first = 0; status == BM_OK && i < s->n; i++) {
-        const bm_hash128 *x = &s->shapes[order[first]], *y = &s->shapes[order[i]];
+        const bm_hash128 *x = &s->sequences[order[first]], *y = &s->sequences[order[i]];
         if (x->hi != y->hi || x->lo != y->lo) {
             first = i;
             continue;

@@ -1,8 +1,11 @@
-/* explain_sets.c -- the flow of the other jobs without signing; its sink keeps what is wanted.
+/* explain_sets.c -- the ingest of the other jobs without signing; its sink takes what is wanted.
  *
  * Everything is read, whatever is wanted: ids are settled by all that stands before them, and only
  * a whole read shows that an input is the same as it was. Sizes are looked at first, so that most
- * changed inputs are refused before anything is read. */
+ * changed inputs are refused before anything is read.
+ *
+ * Tests: tests/unit/jobs/test_job_explain.c, tests/reference/test_groups.py
+ * Tests: tests/fault/explain_calls.c */
 #include "pipeline/explain/explain_sets.h"
 
 #include <inttypes.h>
@@ -14,21 +17,21 @@
 #include "base/memory.h"
 #include "pipeline/context/recipe.h"
 
-typedef struct keeper {
+typedef struct collector {
     const bm_doc_table *docs;
     const bm_id_set *wanted;
     uint64_t memory;
     bm_explain_sets *out;
-} keeper;
+} collector;
 
 /* One document more, with so many hashes. Growing by half at a time, so the memory asked for is at
  * most half as much again as what is counted. */
-static bm_status make_room(const keeper *k, size_t n_hashes, bm_error *err)
+static bm_status make_room(const collector *k, size_t n_hashes, bm_error *err)
 {
     bm_explain_sets *s = k->out;
     size_t cap = s->cap, have = s->n == 0 ? 0 : (size_t)s->offsets[s->n];
     uint64_t bytes = bm_doc_table_bytes(k->docs) + (have + n_hashes) * sizeof *s->hashes +
-                     (s->n + 1) * (sizeof *s->offsets + sizeof *s->shapes + sizeof *s->numbers);
+                     (s->n + 1) * (sizeof *s->offsets + sizeof *s->sequences + sizeof *s->numbers);
     if (k->memory != 0 && bytes > k->memory)
         return bm_fail(err, BM_ERR_NOMEM,
                        "the shingles of the group's documents do not fit into %" PRIu64
@@ -44,10 +47,10 @@ static bm_status make_room(const keeper *k, size_t n_hashes, bm_error *err)
         return status;
     uint64_t *offsets = bm_resize(s->offsets, cap + 1, sizeof *offsets);
     s->offsets = offsets != NULL ? offsets : s->offsets;
-    bm_hash128 *shapes = bm_resize(s->shapes, cap, sizeof *shapes);
-    s->shapes = shapes != NULL ? shapes : s->shapes;
-    if (offsets == NULL || shapes == NULL)
-        return bm_fail_nomem(err, cap * sizeof *shapes);
+    bm_hash128 *sequences = bm_resize(s->sequences, cap, sizeof *sequences);
+    s->sequences = sequences != NULL ? sequences : s->sequences;
+    if (offsets == NULL || sequences == NULL)
+        return bm_fail_nomem(err, cap * sizeof *sequences);
     s->cap = cap;
     return BM_OK;
 }
@@ -55,7 +58,7 @@ static bm_status make_room(const keeper *k, size_t n_hashes, bm_error *err)
 static bm_status keep_wanted(void *ctx, const bm_ingest_batch *batch, size_t first_row,
                              bm_error *err)
 {
-    keeper *k = ctx;
+    collector *k = ctx;
     bm_explain_sets *s = k->out;
     const bm_shingle_batch *shingles = &batch->shingles;
     for (size_t i = 0; i < batch->n_docs; i++) {
@@ -72,7 +75,7 @@ static bm_status keep_wanted(void *ctx, const bm_ingest_batch *batch, size_t fir
             memcpy(s->hashes + s->offsets[s->n], shingles->hashes + begin,
                    (size_t)n * sizeof *s->hashes);
         s->offsets[s->n + 1] = s->offsets[s->n] + n;
-        s->shapes[s->n] = shingles->sequence[i];
+        s->sequences[s->n] = shingles->sequence[i];
         s->numbers[s->n] = number;
         s->place[number] = (uint32_t)s->n++;
     }
@@ -105,7 +108,7 @@ static bm_status check_sizes(const bm_manifest *manifest, bm_error *err)
 }
 
 static bm_status read_inputs(const bm_settings *settings, const bm_manifest *manifest,
-                             bm_recipe *recipe, keeper *k, bm_error *err)
+                             bm_recipe *recipe, collector *k, bm_error *err)
 {
     bm_job_context context;
     const bm_ingest_wish wish = {.sink = keep_wanted, .sink_ctx = k};
@@ -132,7 +135,7 @@ bm_status bm_explain_sets_read(const bm_settings *settings, const bm_manifest *m
     bm_settings reading = *settings; /* as dedup read its inputs */
     bm_recipe recipe = {.manifests = &manifest, .n = 1};
     bm_explain_sets sets = {0};
-    keeper k = {.wanted = wanted, .memory = settings->memory, .out = &sets};
+    collector k = {.wanted = wanted, .memory = settings->memory, .out = &sets};
     bm_status status = check_sizes(manifest, err);
     if (status != BM_OK)
         return status;
@@ -157,7 +160,7 @@ void bm_explain_sets_reset(bm_explain_sets *sets)
     bm_free(sets->numbers);
     bm_free(sets->place);
     bm_free(sets->offsets);
-    bm_free(sets->shapes);
+    bm_free(sets->sequences);
     bm_free(sets->hashes);
     memset(sets, 0, sizeof *sets);
 }

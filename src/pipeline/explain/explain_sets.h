@@ -7,17 +7,17 @@
 #include "pipeline/context/job_context.h"
 
 typedef struct bm_explain_sets {
-    size_t n;           /* documents met, in input order */
-    uint32_t *numbers;  /* of each in the set of ids that was wanted */
-    uint32_t *place;    /* of each wanted one in the above; BM_ID_NONE: it is not in the inputs */
-    uint64_t *offsets;  /* n + 1, into hashes */
-    bm_hash128 *shapes; /* of each: equal for identical documents */
+    size_t n;          /* documents met, in input order */
+    uint32_t *numbers; /* of each in the set of ids that was wanted */
+    uint32_t *place;   /* of each wanted one in the above; BM_ID_NONE: it is not in the inputs */
+    uint64_t *offsets; /* n + 1, into hashes */
+    bm_hash128 *sequences; /* of each: equal for identical documents */
     uint64_t *hashes;
     size_t cap, cap_hashes;
 } bm_explain_sets; /* {0} is empty */
 
-/* Read all inputs of the manifest, in the way it says, and keep the wanted documents; `settings`:
- * threads, memory and callbacks. BM_ERR_FORMAT names an input that is not the one that the manifest
+/* Read all inputs of the manifest, in the way it says, and fill *out with the wanted documents;
+ * `settings`: threads, memory and callbacks. BM_ERR_FORMAT names an input that is not the one that the manifest
  * was made from; BM_ERR_IO one that is gone; BM_ERR_NOMEM past the memory. */
 bm_status bm_explain_sets_read(const bm_settings *settings, const bm_manifest *manifest,
                                const bm_id_set *wanted, bm_explain_sets *out, bm_error *err);

@@ -1,8 +1,10 @@
 /* explain_write.c -- the answer of `explain`, in three forms.
  *
  * Text and graph are read by people: control characters in ids are shown as \xHH, so that a hostile
- * id cannot drive a terminal or break out of a label. JSON has ids as groups.jsonl has them. Rows
- * are flushed as they are written; nothing here grows with the group but one row. */
+ * id cannot drive a terminal or break out of a label. JSON has ids as groups.jsonl has them. What is
+ * written goes out line by line; nothing here grows with the group but one line.
+ *
+ * Tests: tests/cli/cases/explain.sh, tests/reference/test_groups.py */
 #include "pipeline/explain/explainer.h"
 
 #include <inttypes.h>
@@ -60,7 +62,7 @@ static void put_similarity(page *p, double similarity)
         p->status = bm_buf_add_format(&p->rows->buf, p->err, "%.6f", similarity);
 }
 
-/* The end of a row, which may go out. */
+/* The end of a line: what has gathered may go out. */
 static void end_row(page *p)
 {
     put(p, "\n");

@@ -3,7 +3,10 @@
  *     report, groups.jsonl -> the group -> its pairs -> chain and cut, or bridges -> the answer
  *
  * Everything works on one group: memory is that of its ids and pairs, and, where pairs must be
- * computed again, of its shingles. Threads are used while inputs are read and pairs verified. */
+ * computed again, of its shingles. Threads are used while inputs are read and pairs verified.
+ *
+ * Tests: tests/unit/jobs/test_job_explain.c, tests/cli/cases/explain.sh
+ * Tests: tests/fault/explain_calls.c */
 #include <bandmill/explain.h>
 
 #include <inttypes.h>

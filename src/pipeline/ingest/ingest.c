@@ -3,7 +3,8 @@
  *
  * One mutex guards the reading, another the order (ingest_order.h). A failure to read becomes a
  * batch of its own that fails in its turn, behind what was read before.
- * Tested by test_ingest_read.c. */
+ *
+ * Tests: tests/unit/ingest/test_ingest_read.c, tests/unit/ingest/test_ingest_columns.c */
 #include "pipeline/ingest/ingest.h"
 
 #include <pthread.h>

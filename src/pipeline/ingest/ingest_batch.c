@@ -1,4 +1,6 @@
-/* ingest_batch.c -- see the header. Tested by test_ingest_read.c. */
+/* ingest_batch.c -- see the header.
+ *
+ * Tests: tests/unit/ingest/test_ingest_read.c */
 #include "pipeline/ingest/ingest_batch.h"
 
 #include <string.h>

@@ -1,4 +1,6 @@
-/* ingest_deliver.c -- see the header. Tested by test_ingest_read.c. */
+/* ingest_deliver.c -- see the header.
+ *
+ * Tests: tests/unit/ingest/test_ingest_read.c */
 #include "pipeline/ingest/ingest_deliver.h"
 
 #include <inttypes.h>

@@ -1,6 +1,7 @@
 /* ingest_parse.c -- see the header. A bad record ends the batch under `--on-error fail`: the
  * documents before it stay, since an earlier repeated id must be reported first.
- * Tested by test_ingest_read.c. */
+ *
+ * Tests: tests/unit/ingest/test_ingest_read.c, tests/unit/ingest/test_ingest_columns.c */
 #include "pipeline/ingest/ingest_parse.h"
 
 #include <string.h>

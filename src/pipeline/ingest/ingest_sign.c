@@ -2,7 +2,8 @@
  *
  *     queue ->  in_flight [2] [1] [0]  -> delivered
  *                                 oldest: a device ends its tasks in the order they came
- * Tested by tests/fault and race_pipeline.c. */
+ *
+ * Tests: tests/fault/device/calls.sh, tests/fault/device/deaths.sh, tests/race/race_pipeline.c */
 #include "pipeline/ingest/ingest_sign.h"
 
 #include <string.h>

@@ -1,13 +1,13 @@
 /* job_cluster.c -- groups from any list of pairs, at one threshold or at several in one pass.
  *
- * Components: a union-find for each threshold, fed as the rows come; no row is kept. Groups nest:
- * two documents that are joined at a threshold are joined at every lower one. So a row walks from
- * the highest threshold that it reaches down to the first at which its ends are joined already, and
- * the checkpoint is a look at each row and a link for each merge: it hardly grows with the number of
+ * Components: a union-find for each threshold, fed as the rows come; no row stays in memory. Groups
+ * nest: two documents that are joined at a threshold are joined at every lower one. So a row walks
+ * from the highest threshold that it reaches down to the first at which its ends are joined already.
+ * The whole cost is a look at each row and a link for each merge: it hardly grows with the number of
  * thresholds. Memory is the ids, and 4 bytes a document and threshold.
  *
- * Stars depend on all pairs of a document, so the rows are kept (16 bytes), sorted by similarity
- * once, and each threshold takes a prefix.
+ * Stars depend on all pairs of a document, so all rows stay in memory (16 bytes each), sorted by
+ * similarity once, and each threshold takes a prefix.
  *
  * Documents are numbered in the order in which the file first names them; a row without a
  * similarity counts at every threshold. One thread. */

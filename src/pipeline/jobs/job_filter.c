@@ -5,7 +5,7 @@
  * once and what they name is left out. Inputs stand for those of the report by position, so they
  * may have moved; their digests must be the same.
  *
- * Tests: tests/unit/jobs/test_jobs.c, tests/cli/cases (filter) */
+ * Tests: tests/unit/jobs/test_public_api_job.c, tests/cli/cases/dedup.sh */
 #include <bandmill/job.h>
 
 #include <stdio.h>

@@ -25,7 +25,7 @@ typedef struct bm_job {
 typedef enum bm_job_step {
     BM_STEP_INPUTS = 1u << 0,
     BM_STEP_DIRECTORY = 1u << 1,
-    BM_STEP_CHECKPOINTS = 1u << 2, /* the work in the directory can be saved and resumed */
+    BM_STEP_CHECKPOINTS = 1u << 2, /* the job can be saved and resumed */
     BM_STEP_DEVICES = 1u << 3,
     BM_STEP_KEYS = 1u << 4 /* the devices make band keys */
 } bm_job_step;

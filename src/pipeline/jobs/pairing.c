@@ -43,7 +43,7 @@ bm_status bm_pairing_settle(bm_settings *settings, bm_signature_inputs **signatu
 
 /* --- documents --- */
 
-/* Read all documents, keep a sample of them. */
+/* Read all documents; a sample of them goes to the corpus. */
 static bm_status read_sample(bm_job_context *context, bm_corpus *corpus, bm_ingest_wish *wish,
                              bm_error *err)
 {

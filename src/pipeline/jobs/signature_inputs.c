@@ -1,6 +1,6 @@
 /* signature_inputs.c -- opening the directories, and what a job takes from them.
  *
- * Tests: tests/unit/jobs/test_jobs.c, tests/cli/cases (signatures) */
+ * Tests: tests/unit/jobs/test_jobs.c, tests/cli/cases/dedup.sh */
 #include "pipeline/jobs/signature_inputs.h"
 
 #include <stdlib.h>
@@ -133,7 +133,7 @@ void bm_signature_inputs_say(const bm_signature_inputs *inputs, bm_meter *meter)
 /* --- words and keys --- */
 
 typedef struct block {
-    uint64_t first; /* row of the directory */
+    uint64_t first; /* its first row in the directory's arrays */
     size_t n;
     uint32_t *words, *n_shingles;
     uint64_t *keys;

@@ -1,5 +1,7 @@
 /* edges.c -- verification in parallel over one chunk at a time; edges and groups change between
- * chunks only. */
+ * chunks only.
+ *
+ * Tests: tests/unit/output/test_corpus_spill.c, tests/unit/match/test_match_all_pairs.c */
 #include "pipeline/match/edges.h"
 
 #include <math.h>

@@ -1,5 +1,7 @@
 /* match.c -- the candidates of bands, or all pairs; before them room for the groups, after them the
- * order of the edges. */
+ * order of the edges.
+ *
+ * Tests: tests/unit/match/test_match_all_pairs.c, tests/unit/match/test_grouping.c */
 #include "pipeline/match/match.h"
 
 #include <stdlib.h>

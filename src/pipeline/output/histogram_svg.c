@@ -13,7 +13,9 @@
  *       |     similarities, their name    |
  *   400 +---------------------------------+
  *
- * Numbers are written by integers only, so that no locale changes them. */
+ * Numbers are written by integers only, so that no locale changes them.
+ *
+ * Tests: tests/unit/output/test_histogram.c */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>

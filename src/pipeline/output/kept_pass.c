@@ -1,7 +1,10 @@
 /* kept_pass.c -- split only, no parsing: the pass runs at the speed of reading, finding line ends
  * and writing.
  *
- * Runs of kept records that lie side by side in a batch are written at once. */
+ * Runs of kept records that lie side by side in a batch are written at once.
+ *
+ * Tests: tests/unit/jobs/test_jobs.c, tests/unit/jobs/test_checkpoint.c
+ * Tests: tests/cli/cases/dedup.sh */
 #include "pipeline/output/kept_pass.h"
 
 #include <string.h>

@@ -14,7 +14,7 @@
 #define BM_REPORT_SCHEMA 1u
 #define BM_FILE_FORMAT   1u
 
-/* The report of a run that is about to end. `digests`: JSON object of the outputs' SHA-256, NULL:
+/* The report of a job that is about to end. `digests`: JSON object of the outputs' SHA-256, NULL:
  * none. grouping NULL: none. *out is the caller's (bm_summary_free). */
 bm_status bm_report_make(bm_job_context *job, const bm_grouping *grouping, const char *digests,
                          bm_summary **out, bm_error *err);

@@ -1,4 +1,4 @@
-/* report_ingest.c -- busy and waiting seconds, and the stage that bounds the flow. */
+/* report_ingest.c -- busy and waiting seconds, and the stage that bounds the ingest. */
 #include "pipeline/output/report_ingest.h"
 
 void bm_report_ingest(bm_json *json, const bm_ingest_times *times)

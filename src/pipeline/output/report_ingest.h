@@ -1,4 +1,4 @@
-/* report_ingest.h -- where the time of the flow went, as a member of a report's "run". */
+/* report_ingest.h -- where the time of the ingest went, as a member of a report's "run". */
 #ifndef BM_OUTPUT_REPORT_INGEST_H
 #define BM_OUTPUT_REPORT_INGEST_H
 

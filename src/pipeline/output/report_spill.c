@@ -1,4 +1,6 @@
-/* report_spill.c -- bytes of temporary files, and where verification took its sets from. */
+/* report_spill.c -- bytes of temporary files, and where verification took its sets from.
+ *
+ * Tests: tests/identity/test_product.py */
 #include "pipeline/output/report_spill.h"
 
 void bm_report_spill(bm_json *json, const bm_job_context *job)

@@ -1,6 +1,6 @@
 /* rows.h -- the text outputs of a job, row by row, into a file or the caller's write function.
  *
- * Formats: cli.md 5 (docs/formats.md). Rows gather in a buffer of about 256 KiB. Similarities have
+ * Formats: docs/formats.md. Rows gather in a buffer of about 256 KiB. Similarities have
  * six decimals, empty where they are not known. */
 #ifndef BM_OUTPUT_ROWS_H
 #define BM_OUTPUT_ROWS_H

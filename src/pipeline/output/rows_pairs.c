@@ -3,10 +3,12 @@
  * Edges join representatives. With `chain`, a copy adds one row, (representative, copy). Without it
  * every document stands for itself: the partners of a document are the copies of its representative
  * and, for each neighbour of that, the neighbour and all its copies. Partners of one document are
- * gathered, sorted and written, so the memory is that of one document's row.
+ * gathered, sorted and written, so the memory is that of one document's partners.
  *
  * Where edges lie in files, every row goes through sorted runs instead: the same rows, since no
- * pair of documents stands for two edges. */
+ * pair of documents stands for two edges.
+ *
+ * Tests: tests/unit/output/test_corpus_spill.c, tests/cli/cases/pairs.sh */
 #include "pipeline/output/rows.h"
 
 #include <math.h>

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/json/json_scan.h"
 #include "io/json/json_write.h"
 
 static void expect(bm_json *json, const char *text)
@@ -182,74 +181,4 @@ Test(json_write, running_out_of_room_sticks_until_the_end)
     bm_json_end_array(&json);
     cr_expect_eq(bm_json_finish(&json, &err), BM_ERR_NOMEM);
     bm_buf_reset(&json.buf);
-}
-
-/* --- the walk over it --- */
-
-Test(json_scan, members_and_elements_come_in_order_and_nest)
-{
-    const char *text = " { \"a\" : [ 1 , \"]\\\"\" , {\"b\":[]} ] ,\"c\":{\"d\":null}, \"a\":7 } ";
-    bm_str object = {text + 1, strlen(text) - 1}, key, value;
-    static const char *const keys[] = {"\"a\"", "\"c\"", "\"a\""};
-    static const char *const values[] = {"[ 1 , \"]\\\"\" , {\"b\":[]} ]", "{\"d\":null}", "7"};
-    size_t at = 0, n = 0;
-    for (; bm_json_scan_member(object, &at, &key, &value); n++) {
-        cr_assert_lt(n, 3u);
-        cr_expect(key.len == strlen(keys[n]) && memcmp(key.data, keys[n], key.len) == 0);
-        cr_expect(value.len == strlen(values[n]) && memcmp(value.data, values[n], value.len) == 0);
-    }
-    cr_expect_eq(n, 3u);
-    cr_assert(bm_json_scan_find(object, "a", &value));
-    cr_expect(value.len == 1 && value.data[0] == '7', "the last of equal keys counts");
-    cr_expect_not(bm_json_scan_find(object, "d", &value), "only this object's own keys");
-}
-
-Test(json_scan, strings_lose_their_escapes)
-{
-    const char *text = "\"\\\"\\\\\\/\\b\\f\\n\\r\\t\\u0041\\u00e4\\u20ac\\ud83d\\ude00\\ud800x\"";
-    bm_buf out = {0};
-    cr_assert_eq(bm_json_scan_string((bm_str){text, strlen(text)}, &out, NULL), BM_OK);
-    cr_assert_eq(bm_buf_end(&out, NULL), BM_OK);
-    cr_expect_str_eq(out.data, "\"\\/\b\f\n\r\tA\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80\xef\xbf\xbdx");
-    bm_buf_reset(&out);
-}
-
-Test(json_scan, no_prefix_of_an_object_makes_it_read_past_the_end)
-{
-    const char *text = "{\"a\":[1,{\"b\":\"x\\u12\"}],\"c\":\"\\\\\",\"d\":{\"e\":tru";
-    for (size_t len = 0; len <= strlen(text); len++) {
-        char *exact = malloc(len + 1); /* under a sanitizer: one byte too far is seen */
-        bm_str object = {exact, len}, key, value;
-        memcpy(exact, text, len);
-        exact = realloc(exact, len == 0 ? 1 : len);
-        object.data = exact;
-        size_t at = 0, n = 0;
-        bm_buf out = {0};
-        while (bm_json_scan_member(object, &at, &key, &value)) {
-            cr_assert_leq(value.data + value.len, exact + len);
-            (void)bm_json_scan_string(value, &out, NULL);
-            n++;
-        }
-        cr_expect_leq(n, 3u);
-        bm_buf_reset(&out);
-        free(exact);
-    }
-}
-
-Test(json_scan, a_copy_is_the_same_value_in_the_writers_layout)
-{
-    const char *text = "{\n \"a\": [1, 2.50, {\"b\": \"\\u00e4\"}],\n \"c\\\"d\": null\n}";
-    bm_json json = {0};
-    bm_json_scan_copy((bm_str){text, strlen(text)}, &json);
-    expect(&json, "{\"a\":[1,2.50,{\"b\":\"\\u00e4\"}],\"c\\\"d\":null}\n");
-}
-
-Test(json_scan, whole_numbers_are_read_to_the_last_and_no_further)
-{
-    uint64_t n;
-    cr_expect(bm_json_scan_uint((bm_str){"18446744073709551615", 20}, &n) && n == UINT64_MAX);
-    cr_expect_not(bm_json_scan_uint((bm_str){"18446744073709551616", 20}, &n));
-    cr_expect_not(bm_json_scan_uint((bm_str){"1.0", 3}, &n));
-    cr_expect_not(bm_json_scan_uint((bm_str){"-1", 2}, &n));
-    cr_expect_not(bm_json_scan_uint((bm_str){"", 0}, &n));
 }

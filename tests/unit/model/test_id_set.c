@@ -1,0 +1,93 @@
+/* test_id_set.c -- numbers of ids against a plain list that is looked through from its beginning. */
+#include <criterion/criterion.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/id_set.h"
+
+#define N_DRAWS 6000
+#define ID_MAX  4u
+
+typedef struct plain_id {
+    char bytes[ID_MAX];
+    size_t len;
+} plain_id;
+
+static bool same(plain_id a, bm_str b)
+{
+    return a.len == b.len && (a.len == 0 || memcmp(a.bytes, b.data, a.len) == 0);
+}
+
+static uint32_t place_of(const plain_id *list, uint32_t n, bm_str id)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        if (same(list[i], id))
+            return i;
+    }
+    return BM_ID_NONE;
+}
+
+/* Up to four bytes of a small alphabet with NUL: most ids are beginnings of others. */
+static plain_id draw(unsigned *seed)
+{
+    static const char alphabet[] = "\0ab\xff\n0";
+    plain_id id = {.len = (size_t)rand_r(seed) % (ID_MAX + 1)};
+    for (size_t i = 0; i < id.len; i++)
+        id.bytes[i] = alphabet[rand_r(seed) % 6];
+    return id;
+}
+
+Test(id_set, numbers_are_those_of_a_list_in_order_of_arrival)
+{
+    static plain_id list[N_DRAWS];
+    uint32_t n = 0, number;
+    unsigned seed = 1;
+    bm_id_set set = {0};
+    for (int i = 0; i < N_DRAWS; i++) {
+        const plain_id id = draw(&seed);
+        const bm_str text = {id.bytes, id.len};
+        const uint32_t place = place_of(list, n, text);
+        cr_assert_eq(bm_id_set_find(&set, text), place);
+        cr_assert_eq(bm_id_set_add(&set, text, &number, NULL), BM_OK);
+        cr_assert_eq(number, place == BM_ID_NONE ? n : place);
+        if (place == BM_ID_NONE)
+            list[n++] = id;
+        cr_assert_eq(set.n, n);
+    }
+    cr_expect_gt(n, 1024u, "the table has grown");
+    for (uint32_t i = 0; i < n; i++)
+        cr_assert(same(list[i], bm_id_set_id(&set, i)), "%u", i);
+    bm_id_set_reset(&set);
+}
+
+Test(id_set, ids_are_told_apart_by_where_they_end)
+{
+    static const bm_str ids[] = {{"", 0},  {"\0", 1},   {"\0\0", 2}, {"ab", 2},
+                                 {"a", 1}, {"abc", 3},  {"bc", 2},   {"b", 1},
+                                 {"c", 1}, {"\0ab", 3}, {"ab\0", 3}, {"cab", 3}};
+    bm_id_set set = {0};
+    uint32_t number;
+    for (int round = 0; round < 2; round++) {
+        for (uint32_t i = 0; i < sizeof ids / sizeof ids[0]; i++) {
+            cr_assert_eq(bm_id_set_add(&set, ids[i], &number, NULL), BM_OK);
+            cr_expect_eq(number, i, "%u is %u", i, number);
+        }
+    }
+    bm_id_set_reset(&set);
+}
+
+Test(id_set, an_empty_set_holds_nothing_and_can_be_used_again)
+{
+    bm_id_set set = {0};
+    uint32_t number = 9;
+    cr_expect_eq(bm_id_set_find(&set, (bm_str){"a", 1}), BM_ID_NONE);
+    bm_id_set_reset(&set);
+    cr_assert_eq(bm_id_set_add(&set, (bm_str){"a", 1}, &number, NULL), BM_OK);
+    cr_expect_eq(number, 0);
+    bm_id_set_reset(&set);
+    cr_expect_eq(bm_id_set_find(&set, (bm_str){"a", 1}), BM_ID_NONE);
+    cr_assert_eq(bm_id_set_add(&set, (bm_str){"b", 1}, &number, NULL), BM_OK);
+    cr_expect_eq(number, 0);
+    bm_id_set_reset(&set);
+}
