@@ -45,6 +45,19 @@ bm_status bm_fail_at(bm_error *err, bm_status status, const char *file, uint64_t
     return status;
 }
 
+bm_status bm_fail_field(bm_error *err, const char *field, const char *format, ...)
+{
+    char name[sizeof err->field]; /* first: `field` may point into err */
+    snprintf(name, sizeof name, "%s", field);
+    va_list args;
+    va_start(args, format);
+    fill(err, BM_ERR_USAGE, format, args);
+    va_end(args);
+    if (err != NULL)
+        memcpy(err->field, name, sizeof name);
+    return BM_ERR_USAGE;
+}
+
 bm_status bm_fail_errno(bm_error *err, int errnum, const char *file, const char *what)
 {
     bm_status status = errnum == ENOMEM ? BM_ERR_NOMEM : errnum == EPIPE ? BM_ERR_PIPE : BM_ERR_IO;

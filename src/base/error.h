@@ -11,6 +11,8 @@ bm_status bm_fail(bm_error *err, bm_status status, const char *format, ...) BM_P
 /* The same with a file and a line (0: none). */
 bm_status bm_fail_at(bm_error *err, bm_status status, const char *file, uint64_t line,
                      const char *format, ...) BM_PRINTF(5, 6);
+/* BM_ERR_USAGE, with the field of the options that is wrong. */
+bm_status bm_fail_field(bm_error *err, const char *field, const char *format, ...) BM_PRINTF(3, 4);
 /* A system call failed: BM_ERR_NOMEM for ENOMEM, BM_ERR_PIPE for EPIPE, else BM_ERR_IO. The message
  * is `what`, a colon and the system's words for `errnum`. */
 bm_status bm_fail_errno(bm_error *err, int errnum, const char *file, const char *what);

@@ -3,8 +3,6 @@
  * Tests: tests/unit/base/test_sized_struct.c */
 #include "base/sized_struct.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -79,17 +77,4 @@ bm_status bm_reserved_check(const char *field, const uint64_t *reserved, size_t 
             return bm_fail_field(err, field, "reserved words of `%s` are set (0 in this version)",
                                  field);
     return BM_OK;
-}
-
-bm_status bm_fail_field(bm_error *err, const char *field, const char *format, ...)
-{
-    char message[sizeof err->message];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(message, sizeof message, format, args);
-    va_end(args);
-    bm_status status = bm_fail(err, BM_ERR_USAGE, "%s", message);
-    if (err != NULL)
-        snprintf(err->field, sizeof err->field, "%s", field);
-    return status;
 }

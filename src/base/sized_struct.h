@@ -45,7 +45,5 @@ bm_status bm_sized_give(const void *in, bm_sized_type type, void *caller, bm_err
 bm_status bm_enum_check(const char *field, unsigned value, unsigned n, bm_error *err);
 /* BM_ERR_USAGE naming `field`, unless the n words of a part of options that are reserved are 0. */
 bm_status bm_reserved_check(const char *field, const uint64_t *reserved, size_t n, bm_error *err);
-/* bm_fail with BM_ERR_USAGE that also fills err->field. */
-bm_status bm_fail_field(bm_error *err, const char *field, const char *format, ...) BM_PRINTF(3, 4);
 
 #endif

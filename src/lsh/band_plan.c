@@ -14,7 +14,6 @@
 #include <math.h>
 
 #include "base/error.h"
-#include "base/sized_struct.h"
 
 /* Beyond this many bands nobody is helped by the exact number. */
 #define BANDS_MANY 1e15

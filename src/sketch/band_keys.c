@@ -6,7 +6,7 @@
  * less. Backends know the number of shingles and do not need the rule. */
 #include <bandmill/sketch.h>
 
-#include "base/sized_struct.h"
+#include "base/error.h"
 #include "kernels/affine32.h"
 #include "sketch/scheme.h"
 

@@ -13,7 +13,6 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/random.h"
-#include "base/sized_struct.h"
 #include "kernels/affine32.h"
 #include "sketch/scheme_params.h"
 

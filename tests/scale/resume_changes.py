@@ -39,7 +39,7 @@ REFUSED = [  # options, what the error must say
     (["--keep", "last"], '"keep": "first", .*"keep": "last"'),
     (["--kept", "none"], '"kept": "same", .*"kept": "none"'),
     (["--pairs"], '"pairs": 0, .*"pairs": 1'),
-    (["--text-field", "id"], '"text", .*"id"'),
+    (["--text-field", "id"], r'"text_fields": \["text"\], .*\["id"\]'),
     (["--id-field", "id"], '"id_field": null, .*"id_field": "id"'),
     (["--duplicate-ids", "number"], '"duplicate_ids": "error", .*"number"'),
     (["--on-error", "skip"], '"on_error": "fail", .*"skip"'),

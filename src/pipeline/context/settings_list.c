@@ -101,7 +101,6 @@ static void list_plan(const listing *l, const bm_band_plan *plan)
 
 static void list_output(const listing *l, const bm_settings *s)
 {
-    say_text(l, "command", bm_job_kind_name(s->kind));
     say_word(l, "kept", BM_OPTION_KEPT, s->results.kept);
     say_uint(l, "band_keys", s->results.band_keys);
     say_uint(l, "pairs", s->results.write_pairs);
@@ -110,7 +109,9 @@ static void list_output(const listing *l, const bm_settings *s)
 
 void bm_settings_list(const bm_settings *settings, bm_format format, bm_setting_fn fn, void *ctx)
 {
-    listing l = {.section = BM_SECTION_PROVENANCE, .fn = fn, .ctx = ctx};
+    listing l = {.section = BM_SECTION_OUTPUT, .fn = fn, .ctx = ctx};
+    say_text(&l, "command", bm_job_kind_name(settings->kind)); /* another job differs by it first */
+    l.section = BM_SECTION_PROVENANCE;
     list_provenance(&l, settings, format);
     l.section = BM_SECTION_PARAMETERS;
     list_parameters(&l, settings);

@@ -5,7 +5,6 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/sized_struct.h"
 #include "pipeline/devices/device_pick.h"
 
 struct bm_device_list {

@@ -10,7 +10,6 @@
 #include <strings.h>
 
 #include "base/error.h"
-#include "base/sized_struct.h"
 #include "pipeline/devices/device_pick.h"
 #include "pipeline/inmem/signer_state.h"
 

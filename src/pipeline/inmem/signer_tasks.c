@@ -6,7 +6,6 @@
  *
  * Tests: tests/unit/inmem/test_signer_tasks.c, tests/race/race_inmem.c */
 #include "base/error.h"
-#include "base/sized_struct.h"
 #include "base/thread.h"
 #include "pipeline/inmem/signer_state.h"
 

@@ -23,7 +23,6 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/sized_struct.h"
 #include "io/json/json_scan.h"
 #include "io/json/json_write.h"
 #include "io/output/manifest.h"

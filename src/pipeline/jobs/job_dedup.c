@@ -7,7 +7,6 @@
 #include <bandmill/job.h>
 
 #include "base/error.h"
-#include "base/sized_struct.h"
 #include "io/output/out_dir.h"
 #include "pipeline/jobs/pairing.h"
 #include "pipeline/match/grouping.h"

@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/sized_struct.h"
 #include "io/input/batch_sources.h"
 #include "io/output/manifest.h"
 #include "pipeline/output/kept_pass.h"

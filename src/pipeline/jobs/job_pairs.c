@@ -6,7 +6,6 @@
 #include <stdio.h>
 
 #include "base/error.h"
-#include "base/sized_struct.h"
 #include "io/output/out_dir.h"
 #include "pipeline/jobs/pairing.h"
 #include "pipeline/output/rows.h"

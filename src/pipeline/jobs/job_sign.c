@@ -10,7 +10,6 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/sized_struct.h"
 #include "io/arrays/npy.h"
 #include "pipeline/checkpoint/checkpoint_save.h"
 #include "pipeline/jobs/job_steps.h"

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/sized_struct.h"
 #include "pipeline/output/report.h"
 
 bm_status bm_job_open(const bm_settings *settings, bm_job *out, bm_error *err)

@@ -5,7 +5,6 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/sized_struct.h"
 #include "pipeline/corpus/sample.h"
 #include "pipeline/output/report_spill.h"
 #include "sketch/scheme.h"

@@ -9,7 +9,6 @@
 #include <bandmill/sketch.h>
 
 #include "base/error.h"
-#include "base/sized_struct.h"
 #include "io/arrays/sign_dir.h"
 #include "pipeline/context/recipe.h"
 

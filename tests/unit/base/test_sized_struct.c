@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "base/sized_struct.h"
 
 /* The same options, a version apart. */

@@ -395,7 +395,7 @@ Test(out_check, an_existing_output_is_refused_before_any_work)
     scratch_put_text(&s, "f", "x");
     cr_expect_eq(bm_out_dir_check(scratch_at(&s, "out"), BM_OUT_REFUSE, NULL, 0, &err),
                  BM_ERR_USAGE);
-    cr_expect(strstr(err.message, "--force") != NULL);
+    cr_expect(strstr(err.message, "`force`") != NULL);
     cr_expect_eq(bm_out_file_check(scratch_at(&s, "f"), BM_OUT_REFUSE, NULL, 0, &err),
                  BM_ERR_USAGE);
     cr_expect_eq(bm_out_file_check(scratch_at(&s, "f"), BM_OUT_REPLACE, NULL, 0, &err), BM_OK);

@@ -61,7 +61,7 @@ Test(out_file, an_existing_file_is_replaced_only_by_force)
     bm_error err = {0};
     scratch_put_text(&s, "a", "old");
     cr_expect_eq(write_file(scratch_at(&s, "a"), false, 0, "new", 3, &err), BM_ERR_USAGE);
-    cr_expect(strstr(err.message, "--force") != NULL);
+    cr_expect(strstr(err.message, "`force`") != NULL);
     cr_expect(scratch_holds(&s, "a", "old"));
     cr_expect_eq(write_file(scratch_at(&s, "a"), true, 0, "new", 3, &err), BM_OK);
     cr_expect(scratch_holds(&s, "a", "new"));
