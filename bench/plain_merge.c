@@ -235,45 +235,56 @@ static int by_size(const void *x, const void *y)
     return a < b ? -1 : a > b;
 }
 
-/* Median seconds of `repeats` passes. */
-static double time_pass(compare_fn fn, const corpus *c, const pair *pairs, size_t n, int repeats,
-                        double threshold, size_t *edges)
+typedef struct task {
+    corpus corpus;
+    pair *pairs;
+    size_t n;
+    int repeats;
+    double threshold;
+} task;
+
+/* Median seconds of the passes over all pairs. */
+static double time_pass(const task *t, compare_fn fn, size_t *edges)
 {
+    const set *sets = t->corpus.sets;
+    const pair *pairs = t->pairs;
+    const size_t n = t->n;
+    const double threshold = t->threshold;
     double times[REPEATS_MAX];
-    for (int r = 0; r < repeats; r++) {
+    for (int r = 0; r < t->repeats; r++) {
         double began = seconds();
         *edges = 0;
         for (size_t i = 0; i < n; i++)
-            *edges += fn(&c->sets[pairs[i].a], &c->sets[pairs[i].b], threshold);
+            *edges += fn(&sets[pairs[i].a], &sets[pairs[i].b], threshold);
         times[r] = seconds() - began;
     }
-    qsort(times, (size_t)repeats, sizeof *times, by_size);
-    return times[repeats / 2];
+    qsort(times, (size_t)t->repeats, sizeof *times, by_size);
+    return times[t->repeats / 2];
 }
 
 int main(int argc, char **argv)
 {
-    corpus c = {0};
-    size_t n, edges, edges_bounded;
-    int repeats =
-        argc == 6 && strcmp(argv[4], "--repeat") == 0 ? (int)strtol(argv[5], NULL, 10) : 3;
-    double threshold = argc >= 4 ? strtod(argv[3], NULL) : 0;
-    if ((argc != 4 && argc != 6) || !(threshold > 0 && threshold <= 1) || repeats < 1 ||
-        repeats > REPEATS_MAX) {
+    task t = {.repeats = 3};
+    size_t edges, edges_bounded;
+    if (argc == 6 && strcmp(argv[4], "--repeat") == 0)
+        t.repeats = (int)strtol(argv[5], NULL, 10);
+    t.threshold = argc >= 4 ? strtod(argv[3], NULL) : 0;
+    if ((argc != 4 && argc != 6) || !(t.threshold > 0 && t.threshold <= 1) || t.repeats < 1 ||
+        t.repeats > REPEATS_MAX) {
         fprintf(stderr, "usage: intersect CORPUS.tsv PAIRS.tsv THRESHOLD [--repeat N]\n");
         return 1;
     }
-    read_corpus(argv[1], &c);
-    pair *pairs = read_pairs(argv[2], &c, &n);
-    if (n == 0)
+    read_corpus(argv[1], &t.corpus);
+    t.pairs = read_pairs(argv[2], &t.corpus, &t.n);
+    if (t.n == 0)
         die("no pairs", argv[2]);
-    double plain = time_pass(merge, &c, pairs, n, repeats, threshold, &edges);
-    double bound = time_pass(bounded, &c, pairs, n, repeats, threshold, &edges_bounded);
+    double plain = time_pass(&t, merge, &edges);
+    double bound = time_pass(&t, bounded, &edges_bounded);
     if (edges != edges_bounded)
         die("the bound loses pairs", argv[2]);
     printf("{\"documents\": %zu, \"pairs\": %zu, \"edges\": %zu, \"merge_pairs_per_second\": %.0f, "
            "\"bounded_pairs_per_second\": %.0f}\n",
-           c.n, n, edges, (double)n / plain, (double)n / bound);
-    free(pairs);
+           t.corpus.n, t.n, edges, (double)t.n / plain, (double)t.n / bound);
+    free(t.pairs);
     return 0;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/command.h"
+#include "cli/job_callbacks.h"
 
 static void print_rows(cli_console *console, const bm_bench_result *result)
 {

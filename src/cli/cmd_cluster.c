@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "cli/command.h"
+#include "cli/job_callbacks.h"
 
 static void say_summary(cli_context *context, const bm_cluster_summary *s, bool table)
 {

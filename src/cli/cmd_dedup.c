@@ -1,7 +1,8 @@
 /* cmd_dedup.c -- bandmill dedup: find near-duplicates, group them, keep one of each group.
  *
  * Tests: tests/cli/cases/dedup.sh */
-#include "cli/command.h"
+#include "cli/cmd_job.h"
+#include "cli/job_callbacks.h"
 
 static void say_groups(cli_context *context, const bm_counts *counts)
 {

@@ -10,6 +10,7 @@
 
 #include "cli/command.h"
 #include "cli/field_names.h"
+#include "cli/interrupt.h"
 
 typedef struct device_verdict {
     bm_status status;

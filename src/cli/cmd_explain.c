@@ -2,6 +2,7 @@
  *
  * Tests: tests/cli/cases/explain.sh */
 #include "cli/command.h"
+#include "cli/job_callbacks.h"
 
 /* What was found goes to stdout; the form of it is all that the options decide. */
 bm_status cli_run_explain(cli_context *context, bm_error *err)

@@ -1,7 +1,8 @@
 /* cmd_filter.c -- bandmill filter: write the documents that an earlier dedup keeps.
  *
  * Tests: tests/cli/cases/dedup.sh */
-#include "cli/command.h"
+#include "cli/cmd_job.h"
+#include "cli/job_callbacks.h"
 
 /* Options that say how inputs are read are taken, and have nothing to say: the directory's report
  * says it. */

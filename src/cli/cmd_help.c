@@ -1,11 +1,14 @@
 /* cmd_help.c -- help, help COMMAND and --version: all made from the tables.
  *
  * Tests: tests/cli/cases/usage.sh */
+#include "cli/cmd_help.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/command.h"
+#include "cli/commands.h"
+#include "cli/options.h"
 
 void cli_print_help(cli_console *console)
 {

@@ -5,10 +5,10 @@
  * --report FILE).
  *
  * Tests: tests/cli/cases/dedup.sh, tests/cli/cases/pairs.sh */
+#include "cli/cmd_job.h"
+
 #include <inttypes.h>
 #include <string.h>
-
-#include "cli/command.h"
 
 void cli_say_plan(cli_context *context, const bm_summary *summary)
 {

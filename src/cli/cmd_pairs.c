@@ -1,7 +1,8 @@
 /* cmd_pairs.c -- bandmill pairs: list the pairs at or above a threshold.
  *
  * Tests: tests/cli/cases/pairs.sh */
-#include "cli/command.h"
+#include "cli/cmd_job.h"
+#include "cli/job_callbacks.h"
 
 static void fill_options(cli_context *context, bm_pairs_options *options)
 {

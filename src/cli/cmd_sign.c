@@ -1,7 +1,8 @@
 /* cmd_sign.c -- bandmill sign: write signatures (and band keys) of documents.
  *
  * Tests: tests/cli/cases/oph.sh, tests/cli/cases/resume.sh */
-#include "cli/command.h"
+#include "cli/cmd_job.h"
+#include "cli/job_callbacks.h"
 
 bm_status cli_run_sign(cli_context *context, bm_error *err)
 {

@@ -1,10 +1,9 @@
 /* commands.c -- the table of commands, and what is said about a name that is not in it.
  *
  * Tests: tests/cli/cases/usage.sh */
-#include <stdio.h>
-#include <string.h>
+#include "cli/commands.h"
 
-#include "cli/command.h"
+#include <string.h>
 
 const cli_command cli_commands[CLI_N_COMMANDS] = {
     [CLI_SIGN] =
@@ -60,7 +59,7 @@ const cli_command cli_commands[CLI_N_COMMANDS] = {
                    "runs. Text comes from INPUT, or from a seeded generator.",
                    cli_run_bench},
     [CLI_HELP] = {"help", "[COMMAND]", "this text, or the options of a command",
-                  "Without a command: the list of commands.", cli_run_help},
+                  "Without a command: the list of commands.", NULL},
 };
 
 bm_status cli_command_find(const char *name, cli_command_id *out, bm_error *err)

@@ -1,89 +1,18 @@
 /* main.c -- the program: find the command, read its options, run it, answer with the exit code of
- * the documentation.
- *
- * A first SIGINT or SIGTERM sets a flag that the job asks at each batch. A second one, of either
- * kind, ends the process at once, by that signal, so that a shell sees what happened; whatever the
- * threads are waiting for. SIGPIPE is ignored, so that a reader who goes away is a status like
- * others. The flag is the one global variable: a signal handler has no other way; it is atomic,
- * since a driver's threads may be given a signal beside the main one.
+ * the documentation. Signals are interrupt.c.
  *
  * Tests: tests/cli/cases/usage.sh, tests/cli/cases/interrupt.sh */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/command.h"
-
-static atomic_int stop_signal; /* the first that came; 0: none */
-
-static void on_stop(int number)
-{
-    int none = 0;
-    if (atomic_compare_exchange_strong(&stop_signal, &none, number))
-        return;
-    signal(number, SIG_DFL);
-    raise(number); /* blocked until this handler returns */
-}
-
-bool cli_interrupted(void)
-{
-    return atomic_load(&stop_signal) != 0;
-}
-
-/* The meter ends with the question's answer: what the job has to say from here on stands alone. */
-static bool callback_cancelled(void *ctx)
-{
-    cli_context *context = ctx;
-    if (!cli_interrupted())
-        return false;
-    cli_meter_end(&context->meter);
-    return true;
-}
-
-static void callback_log(void *ctx, bm_log_level level, const char *message)
-{
-    cli_context *context = ctx;
-    cli_say_log(&context->console, level, message);
-}
-
-static void callback_progress(void *ctx, const bm_progress *progress)
-{
-    cli_context *context = ctx;
-    cli_meter_update(&context->meter, progress, cli_now());
-}
-
-bm_callbacks cli_callbacks(cli_context *context)
-{
-    return (bm_callbacks){.ctx = context,
-                          .progress = callback_progress,
-                          .log = callback_log,
-                          .cancelled = callback_cancelled};
-}
-
-/* A signal that the caller had ignored (nohup, a job in the background) stays ignored. */
-static void catch_signal(int number)
-{
-    struct sigaction action, before;
-    if (sigaction(number, NULL, &before) == 0 && before.sa_handler == SIG_IGN)
-        return;
-    memset(&action, 0, sizeof action);
-    sigemptyset(&action.sa_mask);
-    sigaddset(&action.sa_mask, SIGINT);
-    sigaddset(&action.sa_mask, SIGTERM);
-    action.sa_handler = on_stop; /* no SA_RESTART: a read that waits must come back */
-    sigaction(number, &action, NULL);
-}
-
-static void catch_signals(void)
-{
-    catch_signal(SIGINT);
-    catch_signal(SIGTERM);
-    signal(SIGPIPE, SIG_IGN);
-}
+#include "cli/cmd_help.h"
+#include "cli/commands.h"
+#include "cli/interrupt.h"
+#include "cli/options.h"
 
 /* A descriptor of 0, 1, 2 that is closed must not become a file of ours: it is opened so that using
  * it fails as it would have failed. */
@@ -149,7 +78,7 @@ static bm_status run_command(cli_context *context, int argc, char **argv, bm_err
     if (when == CLI_PROGRESS_AUTO && messages->quiet)
         when = CLI_PROGRESS_NEVER;
     cli_meter_init(&context->meter, when, stderr, cli_now());
-    return cli_commands[id].run(context, err);
+    return id == CLI_HELP ? cli_run_help(context, err) : cli_commands[id].run(context, err);
 }
 
 /* The usual end; but not where a device left threads in its driver, for whose end its exit handlers
@@ -166,7 +95,7 @@ static int leave(const cli_context *context, int code)
 
 static int exit_code(bm_status status)
 {
-    if (status == BM_ERR_CANCELLED && atomic_load(&stop_signal) == SIGTERM)
+    if (status == BM_ERR_CANCELLED && cli_stop_signal() == SIGTERM)
         return 128 + SIGTERM;
     return bm_status_exit_code(status);
 }
@@ -181,7 +110,7 @@ int main(int argc, char **argv)
     hold_standard_descriptors();
     if (argc == 4 && strcmp(argv[1], "__probe-opencl") == 0)
         return cli_probe(argv[2], argv[3]);
-    catch_signals();
+    cli_catch_signals();
     context.console.err = stderr;
     context.console.out = stdout;
     context.console.meter = &context.meter;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/options.h"
+#include "cli/option_settings.h"
 
 /* "expected none, or a list of nfc nfkc ...". */
 static void expect_steps(char *why, size_t cap)

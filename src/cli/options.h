@@ -1,29 +1,11 @@
 /* options.h -- every option of every command: one table, and the settings it fills.
  *
  * An option that several commands share is one row with several command bits, so that it means the
- * same everywhere. The settings hold the parts of which the options of the library's calls are made;
- * their defaults come from the library, and each command fills the options of its own call. */
+ * same everywhere. */
 #ifndef BM_CLI_OPTIONS_H
 #define BM_CLI_OPTIONS_H
 
-#include <bandmill/bandmill.h>
-
-#include "cli/args.h"
-#include "cli/progress.h"
-
-typedef enum cli_command_id {
-    CLI_SIGN,
-    CLI_DEDUP,
-    CLI_PAIRS,
-    CLI_FILTER,
-    CLI_CLUSTER,
-    CLI_EXPLAIN,
-    CLI_INSPECT,
-    CLI_DEVICES,
-    CLI_BENCH,
-    CLI_HELP,
-    CLI_N_COMMANDS
-} cli_command_id;
+#include "cli/option_settings.h"
 
 typedef enum cli_group {
     CLI_GROUP_OUTPUT,
@@ -35,72 +17,6 @@ typedef enum cli_group {
     CLI_GROUP_GENERAL,
     CLI_N_GROUPS
 } cli_group;
-
-enum { CLI_OPTIONS_MAX = 128 };
-
-enum { CLI_THRESHOLDS_MAX = 64 };
-
-typedef struct cli_thresholds {
-    double values[CLI_THRESHOLDS_MAX];
-    size_t n;
-} cli_thresholds;
-
-/* What becomes a pair, and what of pairs. */
-typedef struct cli_match_settings {
-    bm_candidate_rule candidates;
-    bm_verify verify;
-    bm_identical identical;
-    bm_cluster cluster;
-    bm_keep keep;
-    uint64_t sample; /* 0: all */
-} cli_match_settings;
-
-/* What is written, and how. */
-typedef struct cli_result_settings {
-    bm_kept kept;
-    bool band_keys, write_pairs, resume;
-    const char *histogram, *histogram_svg;
-} cli_result_settings;
-
-typedef struct cli_explain_settings {
-    uint64_t group; /* 0: of two documents */
-    bool dot;
-} cli_explain_settings;
-
-/* 0: the default of the library. */
-typedef struct cli_bench_settings {
-    uint32_t repeats, long_doc;
-    double min_seconds;
-    bool tune;
-} cli_bench_settings;
-
-typedef struct cli_message_settings {
-    bool json, quiet;
-    uint32_t verbose;
-    cli_progress_when progress;
-} cli_message_settings;
-
-typedef struct cli_settings {
-    /* Parts of options; the lists of `input` point to `operands` and `text_fields`. */
-    bm_input_options input;
-    bm_text_options text;
-    bm_sketch_options sketch; /* perms 0: not given */
-    bm_band_options bands;
-    bm_device_options device;
-    bm_resource_options resources;
-    bm_output_options output;
-
-    cli_match_settings match;
-    cli_result_settings results;
-    cli_thresholds thresholds; /* cluster */
-    cli_explain_settings explain;
-    cli_bench_settings bench;
-    cli_message_settings messages;
-    bool help, self_test;
-    int only_one; /* --hash: nothing to choose yet */
-    arg_list operands, text_fields;
-    bool given[CLI_OPTIONS_MAX];
-} cli_settings;
 
 extern const arg_table cli_options;
 extern const char *const cli_group_titles[CLI_N_GROUPS];

@@ -2,6 +2,7 @@
  * signatures. A new scheme is a new file and a row here. */
 #include "sketch/scheme.h"
 
+#include <bandmill/words.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -11,10 +12,10 @@ enum { N_SCHEMES = sizeof schemes / sizeof schemes[0] };
 
 const bm_scheme_ops *bm_scheme_find(const char *name)
 {
-    for (size_t i = 0; i < N_SCHEMES; i++)
-        if (strcmp(schemes[i]->name, name) == 0)
-            return schemes[i];
-    return NULL;
+    unsigned scheme;
+    if (!bm_option_value(BM_OPTION_SCHEME, name, strlen(name), &scheme))
+        return NULL;
+    return bm_scheme_get((bm_scheme)scheme);
 }
 
 const bm_scheme_ops *bm_scheme_get(bm_scheme scheme)

@@ -9,7 +9,7 @@
 #include "sketch/scheme_params.h"
 #include "sketch/scheme_row.h"
 
-/* NULL where there is no such scheme. */
+/* By the word that --scheme takes, or by value. NULL where there is no such scheme. */
 const bm_scheme_ops *bm_scheme_find(const char *name);
 const bm_scheme_ops *bm_scheme_get(bm_scheme scheme);
 /* The rows one after the other, from 0 on; NULL behind the last. The first is the default. */

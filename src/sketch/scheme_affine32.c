@@ -78,8 +78,7 @@ static void affine32_merge(const bm_scheme_params *params, const void *part, voi
 
 static const uint32_t test_perms[] = {1, 16, 100, 128, 256, 0};
 
-const bm_scheme_ops bm_scheme_affine32 = {.name = "affine32",
-                                          .scheme = BM_SCHEME_AFFINE32,
+const bm_scheme_ops bm_scheme_affine32 = {.scheme = BM_SCHEME_AFFINE32,
                                           .word_bytes = 4,
                                           .prefix = true,
                                           .draw = affine32_draw,

@@ -6,7 +6,8 @@
  * CPU, which are compiled for instruction sets, are rows of their own (backend/cpu/native_row.h).
  *
  * A new scheme: scheme_NAME.c with its row, the row in scheme.c, a kernel for each of the two
- * families of devices, backend/cpu/native_NAME.c, and its value in the public enum. */
+ * families of devices, backend/cpu/native_NAME.c, its value in the public enum, and its word in
+ * model/option_names.c. */
 #ifndef BM_SKETCH_SCHEME_ROW_H
 #define BM_SKETCH_SCHEME_ROW_H
 
@@ -46,8 +47,7 @@ typedef struct bm_scheme_device {
 } bm_scheme_device;
 
 typedef struct bm_scheme_ops {
-    const char *name; /* what --scheme takes */
-    bm_scheme scheme;
+    bm_scheme scheme; /* its word is that of BM_OPTION_SCHEME (model/option_names.c) */
     uint32_t word_bytes;
     bool prefix; /* the first words do not depend on K: fewer may be computed than are drawn */
     bm_status (*draw)(const bm_sketch_options *options, bm_scheme_params *out, bm_error *err);

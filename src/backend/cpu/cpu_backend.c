@@ -6,6 +6,7 @@
  * each document's minima while these are in the first-level cache. */
 #include "backend/cpu/cpu_backend.h"
 
+#include <bandmill/words.h>
 #include <stdalign.h>
 #include <stdio.h>
 #include <string.h>
@@ -91,7 +92,7 @@ static bm_status choose(cpu_backend *cpu, const bm_backend_cfg *cfg, bm_isa isa,
     cpu->ops = bm_native_find(cpu->params.ops);
     if (cpu->ops == NULL)
         return bm_fail(err, BM_ERR_UNSUPPORTED, "the native CPU has no loops for %s",
-                       cpu->params.ops->name);
+                       bm_option_word(BM_OPTION_SCHEME, cpu->params.ops->scheme));
     return cfg->bands > 0 ? bm_key_plan_init(cfg->bands, cfg->rows, &cpu->keys, err) : BM_OK;
 }
 

@@ -68,8 +68,8 @@ static void judge(const bm_cl_api *api, cl_device_id id, bm_device_info *info)
 /* What is known of a device; its platform, its id and its spec are set. */
 static void describe(const bm_cl_api *api, bm_cl_device *out)
 {
-    const cl_platform_id platform = out->platform;
-    const cl_device_id id = out->id;
+    cl_platform_id platform = out->platform;
+    cl_device_id id = out->id;
     bm_device_info *info = &out->info;
     platform_text(api, platform, CL_PLATFORM_NAME, info->platform, sizeof info->platform);
     platform_text(api, platform, CL_PLATFORM_VERSION, out->platform_version,

@@ -20,7 +20,7 @@
 #include "backend/opencl/cl_cache.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "sketch/scheme.h"
+#include "model/option_names.h"
 
 extern char **environ; /* the child has ours */
 
@@ -135,11 +135,11 @@ static bm_status judge(int status, const char *name, char *said, bm_error *err)
 void bm_cl_probe_device(const bm_backend_cfg *cfg, const bm_kernel_params *row,
                         char out[BM_CL_PROBE_TEXT])
 {
-    const bm_scheme_ops *scheme = bm_scheme_get(cfg->sketch.scheme);
+    const char *scheme = bm_option_word_or(BM_OPTION_SCHEME, cfg->sketch.scheme, "");
     const uint32_t perms = cfg->perms_used > 0 ? cfg->perms_used : cfg->sketch.perms;
     size_t n = (size_t)snprintf(
         out, BM_CL_PROBE_TEXT, "%.31s@%s,%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%" PRIu32, cfg->device,
-        scheme != NULL ? scheme->name : "", perms, cfg->bands, cfg->rows, cfg->sketch.seed);
+        scheme, perms, cfg->bands, cfg->rows, cfg->sketch.seed);
     if (cfg->text != NULL)
         n += (size_t)snprintf(out + n, BM_CL_PROBE_TEXT - n, "+%u:%" PRIu32,
                               (unsigned)cfg->text->shingle, cfg->text->shingle_k);

@@ -145,7 +145,7 @@ static bm_status build_failed(const bm_cl_target *target, cl_program program, cl
                               bm_error *err)
 {
     const bm_cl_api *api = target->api;
-    const cl_device_id id = target->device->id;
+    cl_device_id id = target->device->id;
     char log[800] = "";
     size_t size = 0;
     if (api->clGetProgramBuildInfo(program, id, CL_PROGRAM_BUILD_LOG, 0, NULL, &size) ==
@@ -206,7 +206,7 @@ bm_status bm_cl_program_load(const bm_cl_target *target, const void *binary, siz
                              bm_cl_program *out, bm_error *err)
 {
     const bm_cl_api *api = target->api;
-    const cl_device_id id = target->device->id;
+    cl_device_id id = target->device->id;
     const unsigned char *bytes = binary;
     cl_int of_binary = CL_SUCCESS, code = CL_SUCCESS;
     memset(out, 0, sizeof *out);

@@ -2,9 +2,11 @@
  * by pread. */
 #include "io/arrays/sign_dir.h"
 
+#include <bandmill/words.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -155,11 +157,26 @@ static bm_status open_ids(bm_sign_dir *dir, bm_error *err)
     return status;
 }
 
-/* Schemes whose words are 32 bits wide. By name, since the room of schemes is not seen from
- * here. */
+/* The words of all schemes are 32 bits wide. */
 static bool known_scheme(const char *name)
 {
-    return strcmp(name, "affine32") == 0 || strcmp(name, "oph") == 0;
+    unsigned scheme;
+    return bm_option_value(BM_OPTION_SCHEME, name, strlen(name), &scheme);
+}
+
+static bm_status fail_scheme(const char *path, const char *name, bm_error *err)
+{
+    char known[256] = "";
+    const char *word;
+    size_t n = 0;
+    for (unsigned i = 0; (word = bm_option_word(BM_OPTION_SCHEME, i)) != NULL && n < sizeof known;
+         i++) {
+        const bool last = bm_option_word(BM_OPTION_SCHEME, i + 1) == NULL;
+        const char *before = i == 0 ? "" : last ? " or " : ", ";
+        n += (size_t)snprintf(known + n, sizeof known - n, "%s\"%s\"", before, word);
+    }
+    return bm_fail_at(err, BM_ERR_FORMAT, path, 0, "\"provenance.scheme\" is \"%s\" (expected %s)",
+                      name, known);
 }
 
 static bm_status open_manifest(bm_sign_dir *dir, bm_error *err)
@@ -175,9 +192,7 @@ static bm_status open_manifest(bm_sign_dir *dir, bm_error *err)
     if (status == BM_OK)
         status = bm_manifest_provenance(dir->manifest, &dir->provenance, err);
     if (status == BM_OK && !known_scheme(dir->provenance->scheme))
-        status = bm_fail_at(err, BM_ERR_FORMAT, path, 0,
-                            "\"provenance.scheme\" is \"%s\" (expected \"affine32\" or \"oph\")",
-                            dir->provenance->scheme);
+        status = fail_scheme(path, dir->provenance->scheme, err);
     if (status == BM_OK && (dir->provenance->perms < 1 || dir->provenance->perms > BM_PERMS_MAX))
         status = bm_fail_at(err, BM_ERR_FORMAT, path, 0,
                             "\"provenance.perms\" is %" PRIu64 " (expected 1 to %u)",

@@ -9,11 +9,11 @@
 #include <sys/utsname.h>
 
 #include <bandmill/version.h>
+#include <bandmill/words.h>
 
 #include "base/cpu.h"
 #include "base/error.h"
 #include "io/json/json_write.h"
-#include "sketch/scheme.h"
 
 static void write_machine(bm_json *json, const bm_bench_options *options)
 {
@@ -43,12 +43,12 @@ static void write_settings(bm_json *json, const bm_bench_report *report)
     bm_json_key(json, "settings");
     bm_json_begin_object(json);
     bm_json_key_uint(json, "threads", options->threads);
-    bm_json_key_text(json, "scheme", bm_scheme_get(options->sketch.scheme)->name);
+    bm_json_key_text(json, "scheme", bm_option_word(BM_OPTION_SCHEME, options->sketch.scheme));
     bm_json_key_uint(json, "perms", options->sketch.perms);
     bm_json_key_uint(json, "seed", options->sketch.seed);
     bm_json_key_uint(json, "repeats", options->repeats);
     bm_json_key_double(json, "min_seconds", options->min_seconds);
-    bm_json_key_text(json, "words", options->text.words == BM_WORDS_SPACE ? "space" : "alnum");
+    bm_json_key_text(json, "words", bm_option_word(BM_OPTION_WORDS, options->text.words));
     bm_json_key_uint(json, "normalize_bits", options->text.normalize);
     bm_json_key_text(json, "text", report->text_made ? "made" : "documents");
     bm_json_key_uint(json, "text_bytes", report->text_bytes);

@@ -16,6 +16,7 @@
  * warning; a device that was asked for must work. */
 #include "pipeline/bench/bench_run.h"
 
+#include <bandmill/words.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -217,7 +218,8 @@ static bm_status long_row(bench *b, const bm_device_info *info, const bm_scheme_
                           double *rate, bm_error *err)
 {
     char what[48];
-    snprintf(what, sizeof what, "documents of %" PRIu32 ", %s", b->options.long_doc, scheme->name);
+    snprintf(what, sizeof what, "documents of %" PRIu32 ", %s", b->options.long_doc,
+             bm_option_word(BM_OPTION_SCHEME, scheme->scheme));
     bm_bench_options options = b->options;
     options.sketch.scheme = scheme->scheme;
     bm_bench_device device;

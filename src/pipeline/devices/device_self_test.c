@@ -7,6 +7,7 @@
  * Tests: tests/cli/cases/devices.sh, tests/fault/device/answers.sh */
 #include <bandmill/device.h>
 
+#include <bandmill/words.h>
 #include <string.h>
 
 #include "backend/cpu/cpu_backend.h"
@@ -69,7 +70,8 @@ static bm_status case_compare(const test_case *test, const bm_device_info *devic
             return bm_fail_at(
                 err, BM_ERR_SELFTEST, device->spec, 0,
                 "wrong answer for a document of %u shingles, %u permutations of %s (device %s)",
-                test_sizes[d], test->perms, params->ops->name, device->name);
+                test_sizes[d], test->perms, bm_option_word(BM_OPTION_SCHEME, params->ops->scheme),
+                device->name);
         *n_checks += test->perms + test->bands;
     }
     return BM_OK;

@@ -11,31 +11,30 @@
 #include "lsh/stars.h"
 #include "lsh/union_find.h"
 
-static bm_status check_pairs(const bm_pair *pairs, size_t n_pairs, size_t n_docs, bm_error *err)
+static bm_status check_pairs(bm_pair_list list, bm_error *err)
 {
-    if (n_docs > BM_DOCS_MAX)
-        return bm_fail(err, BM_ERR_USAGE, "%zu documents are too many (at most %u)", n_docs,
+    if (list.n_docs > BM_DOCS_MAX)
+        return bm_fail(err, BM_ERR_USAGE, "%zu documents are too many (at most %u)", list.n_docs,
                        BM_DOCS_MAX);
-    for (size_t i = 0; i < n_pairs; i++)
-        if (pairs[i].a >= n_docs || pairs[i].b >= n_docs)
+    for (size_t i = 0; i < list.n; i++)
+        if (list.pairs[i].a >= list.n_docs || list.pairs[i].b >= list.n_docs)
             return bm_fail(err, BM_ERR_INPUT,
                            "pair %zu joins documents %u and %u (there are %zu, from 0)", i,
-                           pairs[i].a, pairs[i].b, n_docs);
+                           list.pairs[i].a, list.pairs[i].b, list.n_docs);
     return BM_OK;
 }
 
-bm_status bm_group_components(const bm_pair *pairs, size_t n_pairs, size_t n_docs, uint32_t *labels,
-                              bm_error *err)
+bm_status bm_group_components(bm_pair_list list, uint32_t *labels, bm_error *err)
 {
     bm_union_find sets;
-    bm_status status = check_pairs(pairs, n_pairs, n_docs, err);
+    bm_status status = check_pairs(list, err);
     if (status == BM_OK)
-        status = bm_union_find_init(&sets, n_docs, err);
+        status = bm_union_find_init(&sets, list.n_docs, err);
     if (status != BM_OK)
         return status;
-    for (size_t i = 0; i < n_pairs; i++)
-        bm_union_find_link(&sets, pairs[i].a, pairs[i].b);
-    for (size_t doc = 0; doc < n_docs; doc++)
+    for (size_t i = 0; i < list.n; i++)
+        bm_union_find_link(&sets, list.pairs[i].a, list.pairs[i].b);
+    for (size_t doc = 0; doc < list.n_docs; doc++)
         labels[doc] = bm_union_find_root(&sets, (uint32_t)doc);
     bm_union_find_reset(&sets);
     return BM_OK;
@@ -61,12 +60,10 @@ static bm_status check_order(const uint32_t *order, size_t n_docs, bm_error *err
     return status;
 }
 
-bm_status bm_group_stars(const bm_pair *pairs, size_t n_pairs, size_t n_docs, const uint32_t *order,
-                         uint32_t *labels, bm_error *err)
+bm_status bm_group_stars(bm_pair_list list, const uint32_t *order, uint32_t *labels, bm_error *err)
 {
-    bm_pair_list list = {.pairs = pairs, .n = n_pairs, .n_docs = n_docs};
-    bm_status status = check_pairs(pairs, n_pairs, n_docs, err);
+    bm_status status = check_pairs(list, err);
     if (status == BM_OK)
-        status = check_order(order, n_docs, err);
+        status = check_order(order, list.n_docs, err);
     return status == BM_OK ? bm_stars(list, order, labels, err) : status;
 }

@@ -8,14 +8,14 @@
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
-/* Connected components of the pairs: labels[i] (filled, n_docs) is the smallest document of i's
+#include "lsh/neighbours.h"
+
+/* Connected components of the pairs: labels[i] (filled, list.n_docs) is the smallest document of i's
  * group. */
-bm_status bm_group_components(const bm_pair *pairs, size_t n_pairs, size_t n_docs, uint32_t *labels,
-                              bm_error *err);
+bm_status bm_group_components(bm_pair_list list, uint32_t *labels, bm_error *err);
 /* Stars: in `order` (a permutation of the documents; NULL: as they are numbered) each document not
  * yet taken becomes the centre of its untaken neighbours; labels[i] is the centre. Each document
  * but the centres is itself a pair with its label. */
-bm_status bm_group_stars(const bm_pair *pairs, size_t n_pairs, size_t n_docs, const uint32_t *order,
-                         uint32_t *labels, bm_error *err);
+bm_status bm_group_stars(bm_pair_list list, const uint32_t *order, uint32_t *labels, bm_error *err);
 
 #endif

@@ -100,9 +100,10 @@ static bm_status find_kept(const bm_group_options *options, const bm_pair *pairs
                            bm_groups *g, bm_error *err)
 {
     const size_t n = options->n_docs;
+    const bm_pair_list list = {.pairs = pairs, .n = n_pairs, .n_docs = n};
     bm_group_options used = *options;
     if (options->cluster == BM_CLUSTER_COMPONENTS) {
-        bm_status status = bm_group_components(pairs, n_pairs, n, g->kept, err);
+        bm_status status = bm_group_components(list, g->kept, err);
         if (status == BM_OK)
             prefer(options, g->kept, g->labels);
         return status;
@@ -114,7 +115,7 @@ static bm_status find_kept(const bm_group_options *options, const bm_pair *pairs
         order[i] = (uint32_t)i;
     if (n > 1 && options->keep != BM_KEEP_FIRST)
         qsort_r(order, n, sizeof *order, by_preference, &used);
-    bm_status status = bm_group_stars(pairs, n_pairs, n, order, g->kept, err);
+    bm_status status = bm_group_stars(list, order, g->kept, err);
     bm_free(order);
     return status;
 }

@@ -12,7 +12,6 @@
 #include "pipeline/context/settings_list.h"
 
 #define BM_REPORT_SCHEMA 1u
-#define BM_FILE_FORMAT   1u
 
 /* The report of a job that is about to end. `digests`: JSON object of the outputs' SHA-256, NULL:
  * none. grouping NULL: none. *out is the caller's (bm_summary_free). */

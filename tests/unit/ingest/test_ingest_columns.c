@@ -29,8 +29,12 @@ static bm_status add_hashes(void *ctx, const bm_ingest_batch *batch, size_t firs
     return BM_OK;
 }
 
-static void run(bm_batch_source *source, const bm_input_options *input, uint32_t threads,
-                uint32_t batch_docs, uint64_t skip, result *out)
+typedef struct how {
+    uint32_t threads, batch_docs;
+    uint64_t skip;
+} how;
+
+static void run(bm_batch_source *source, const bm_input_options *input, how h, result *out)
 {
     const bm_text_options text = {.normalize = BM_NORM_LOWER, .shingle_k = 2};
     const bm_callbacks none = {0};
@@ -40,9 +44,9 @@ static void run(bm_batch_source *source, const bm_input_options *input, uint32_t
     bm_ingest_cfg cfg = {.source = source,
                          .input = input,
                          .text = &text,
-                         .threads = threads,
-                         .batch_docs = batch_docs,
-                         .skip_records = skip,
+                         .threads = h.threads,
+                         .batch_docs = h.batch_docs,
+                         .skip_records = h.skip,
                          .meter = &meter,
                          .docs = &out->docs,
                          .counts = &out->counts,
@@ -112,8 +116,8 @@ Test(ingest_columns, a_table_in_memory_is_what_its_records_are)
         struct ArrowArrayStream stream = test_stream(arrays, N_ARRAYS, 2, &alive);
         bm_batch_source *table = NULL;
         cr_assert_eq(bm_source_columns_open_stream(&stream, "t", &o, &table, NULL), BM_OK);
-        run(records, &o, 2, 0, skip, &right);
-        run(table, &o, threads[c / 3], batches[c % 3], skip, &got);
+        run(records, &o, (how){2, 0, skip}, &right);
+        run(table, &o, (how){threads[c / 3], batches[c % 3], skip}, &got);
         cr_assert_eq(got.docs.n, N_DOCS - skip);
         check_same(&got, &right);
         cr_assert_gt(got.sum, 0);

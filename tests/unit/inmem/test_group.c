@@ -45,7 +45,8 @@ Test(group, components_equal_a_breadth_first_search)
     for (uint64_t seed = 1; seed < 500; seed++) {
         corpus c = make(seed);
         uint32_t labels[N], wanted[N], queue[N];
-        cr_assert_eq(bm_group_components(c.pairs, c.n_pairs, N, labels, NULL), BM_OK);
+        cr_assert_eq(bm_group_components((bm_pair_list){c.pairs, c.n_pairs, N}, labels, NULL),
+                     BM_OK);
         memset(wanted, 0xFF, sizeof wanted);
         for (uint32_t doc = 0; doc < N; doc++) {
             if (wanted[doc] != UINT32_MAX)
@@ -72,9 +73,9 @@ Test(group, stars_equal_the_rule_and_each_document_is_itself_a_pair_of_its_centr
         corpus c = make(seed);
         for (int with_order = 0; with_order < 2; with_order++) {
             uint32_t labels[N], wanted[N];
-            cr_assert_eq(
-                bm_group_stars(c.pairs, c.n_pairs, N, with_order ? c.order : NULL, labels, NULL),
-                BM_OK);
+            cr_assert_eq(bm_group_stars((bm_pair_list){c.pairs, c.n_pairs, N},
+                                        with_order ? c.order : NULL, labels, NULL),
+                         BM_OK);
             memset(wanted, 0xFF, sizeof wanted);
             for (uint32_t i = 0; i < N; i++) {
                 uint32_t centre = with_order ? c.order[i] : i;
@@ -100,9 +101,9 @@ Test(group, stars_equal_the_rule_and_each_document_is_itself_a_pair_of_its_centr
 Test(group, no_documents_and_no_pairs_are_fine)
 {
     uint32_t labels[3];
-    cr_assert_eq(bm_group_components(NULL, 0, 0, NULL, NULL), BM_OK);
-    cr_assert_eq(bm_group_stars(NULL, 0, 0, NULL, NULL, NULL), BM_OK);
-    cr_assert_eq(bm_group_stars(NULL, 0, 3, NULL, labels, NULL), BM_OK);
+    cr_assert_eq(bm_group_components((bm_pair_list){NULL, 0, 0}, NULL, NULL), BM_OK);
+    cr_assert_eq(bm_group_stars((bm_pair_list){NULL, 0, 0}, NULL, NULL, NULL), BM_OK);
+    cr_assert_eq(bm_group_stars((bm_pair_list){NULL, 0, 3}, NULL, labels, NULL), BM_OK);
     for (uint32_t i = 0; i < 3; i++)
         cr_assert_eq(labels[i], i);
 }
@@ -112,9 +113,9 @@ Test(group, a_pair_of_no_document_is_bad_input_and_leaves_the_labels_alone)
     bm_pair pairs[] = {{0, 1, 1}, {1, 3, 1}};
     uint32_t labels[3] = {7, 7, 7};
     bm_error err = {0};
-    cr_assert_eq(bm_group_components(pairs, 2, 3, labels, &err), BM_ERR_INPUT);
+    cr_assert_eq(bm_group_components((bm_pair_list){pairs, 2, 3}, labels, &err), BM_ERR_INPUT);
     cr_assert(strstr(err.message, "pair 1 joins documents 1 and 3") != NULL, "%s", err.message);
-    cr_assert_eq(bm_group_stars(pairs, 2, 3, NULL, labels, &err), BM_ERR_INPUT);
+    cr_assert_eq(bm_group_stars((bm_pair_list){pairs, 2, 3}, NULL, labels, &err), BM_ERR_INPUT);
     for (int i = 0; i < 3; i++)
         cr_assert_eq(labels[i], 7);
 }
@@ -124,8 +125,8 @@ Test(group, an_order_that_is_no_permutation_is_bad_input)
     uint32_t labels[3] = {7, 7, 7};
     static const uint32_t twice[] = {0, 1, 1}, outside[] = {0, 1, 3};
     bm_error err = {0};
-    cr_assert_eq(bm_group_stars(NULL, 0, 3, twice, labels, &err), BM_ERR_INPUT);
+    cr_assert_eq(bm_group_stars((bm_pair_list){NULL, 0, 3}, twice, labels, &err), BM_ERR_INPUT);
     cr_assert(strstr(err.message, "place 2") != NULL, "%s", err.message);
-    cr_assert_eq(bm_group_stars(NULL, 0, 3, outside, labels, &err), BM_ERR_INPUT);
+    cr_assert_eq(bm_group_stars((bm_pair_list){NULL, 0, 3}, outside, labels, &err), BM_ERR_INPUT);
     cr_assert_eq(labels[0], 7);
 }

@@ -31,25 +31,35 @@ static size_t pack(bm_compression kind, const char *data, size_t len, char *out,
     return n;
 }
 
-/* Decompress `in`, `step` bytes in and `room` bytes out at a time. */
-static bm_status unpack(bm_compression kind, const char *in, size_t len, size_t step, size_t room,
-                        char *out, size_t cap, size_t *n_out, bm_error *err)
+/* What is decompressed: `step` bytes in and `room` bytes out at a time. */
+typedef struct packed_bytes {
+    bm_compression kind;
+    const char *in;
+    size_t len, step, room;
+} packed_bytes;
+
+typedef struct unpacked_bytes {
+    char *data;
+    size_t cap, n;
+} unpacked_bytes;
+
+static bm_status unpack(packed_bytes p, unpacked_bytes *out, bm_error *err)
 {
     bm_decompress *d;
-    cr_assert_eq(bm_decompress_open(kind, &d, NULL), BM_OK);
+    cr_assert_eq(bm_decompress_open(p.kind, &d, NULL), BM_OK);
     cr_assert_eq(bm_decompress_begin(d, "file.x", NULL), BM_OK);
     bm_status status = BM_OK;
-    *n_out = 0;
-    for (size_t at = 0; at < len && status == BM_OK;) {
-        size_t n = len - at < step ? len - at : step;
-        bm_decompress_step s = {.in = {in + at, n}, .n_out = 1};
+    out->n = 0;
+    for (size_t at = 0; at < p.len && status == BM_OK;) {
+        size_t n = p.len - at < p.step ? p.len - at : p.step;
+        bm_decompress_step s = {.in = {p.in + at, n}, .n_out = 1};
         while (status == BM_OK && s.n_out > 0) {
-            s.out = out + *n_out;
-            s.out_cap = cap - *n_out < room ? cap - *n_out : room;
+            s.out = out->data + out->n;
+            s.out_cap = out->cap - out->n < p.room ? out->cap - out->n : p.room;
             cr_assert_gt(s.out_cap, 0);
             status = bm_decompress_run(d, &s, err);
             cr_assert_leq(s.n_out, s.out_cap);
-            *n_out += status == BM_OK ? s.n_out : 0;
+            out->n += status == BM_OK ? s.n_out : 0;
         }
         cr_assert(status != BM_OK || s.used == n);
         at += n;
@@ -84,10 +94,10 @@ Test(decompress, members_and_frames_one_after_another_at_every_block_size)
         size_t steps[] = {1, 2, 3, 7, 64, 1000, n};
         for (size_t s = 0; s < 7; s++)
             for (size_t room = 1; room <= 4096; room = room * 3 + 1) {
-                size_t got;
-                cr_assert_eq(unpack(kinds[k], packed, n, steps[s], room, out, CAP, &got, NULL),
-                             BM_OK);
-                cr_assert_eq(got, LEN);
+                unpacked_bytes got = {out, CAP, 0};
+                cr_assert_eq(
+                    unpack((packed_bytes){kinds[k], packed, n, steps[s], room}, &got, NULL), BM_OK);
+                cr_assert_eq(got.n, LEN);
                 cr_assert_arr_eq(out, data, LEN);
             }
     }
@@ -101,9 +111,9 @@ Test(decompress, cut_anywhere_is_said_to_be_cut)
     for (int k = 0; k < 2; k++) {
         size_t n = pack(kinds[k], data, LEN, packed, CAP);
         for (size_t cut = 0; cut < n; cut++) {
-            size_t got;
+            unpacked_bytes got = {out, CAP, 0};
             bm_error err = {0};
-            cr_assert_eq(unpack(kinds[k], packed, cut, 100, CAP, out, CAP, &got, &err),
+            cr_assert_eq(unpack((packed_bytes){kinds[k], packed, cut, 100, CAP}, &got, &err),
                          BM_ERR_INPUT);
             cr_assert_str_eq(err.file, "file.x");
             cr_assert(strstr(err.message, "cut short"), "%s", err.message);
@@ -115,29 +125,33 @@ Test(decompress, cut_anywhere_is_said_to_be_cut)
 Test(decompress, zeros_behind_a_gzip_member_are_padding_and_other_bytes_are_not)
 {
     char packed[1000], out[1000];
-    size_t n = gz("hello", 5, packed, sizeof packed), got;
+    size_t n = gz("hello", 5, packed, sizeof packed);
+    unpacked_bytes got = {out, 1000, 0};
     memset(packed + n, 0, 100);
     for (size_t step = 1; step < 10; step += 4)
-        cr_assert_eq(unpack(BM_COMPRESSION_GZ, packed, n + 100, step, 64, out, 1000, &got, NULL),
-                     BM_OK);
-    cr_assert_eq(got, 5);
+        cr_assert_eq(
+            unpack((packed_bytes){BM_COMPRESSION_GZ, packed, n + 100, step, 64}, &got, NULL),
+            BM_OK);
+    cr_assert_eq(got.n, 5);
     bm_error err = {0};
     packed[n + 50] = 'x';
-    cr_assert_eq(unpack(BM_COMPRESSION_GZ, packed, n + 100, 3, 64, out, 1000, &got, &err),
+    cr_assert_eq(unpack((packed_bytes){BM_COMPRESSION_GZ, packed, n + 100, 3, 64}, &got, &err),
                  BM_ERR_INPUT);
     cr_assert(strstr(err.message, "behind the last gzip member"));
     packed[n] = 'x';
-    cr_assert_eq(unpack(BM_COMPRESSION_GZ, packed, n + 1, 300, 64, out, 1000, &got, &err),
+    cr_assert_eq(unpack((packed_bytes){BM_COMPRESSION_GZ, packed, n + 1, 300, 64}, &got, &err),
                  BM_ERR_INPUT);
 }
 
 Test(decompress, a_damaged_checksum_is_found)
 {
     char packed[1000], out[1000];
-    size_t n = gz("hello hello hello", 17, packed, sizeof packed), got;
+    size_t n = gz("hello hello hello", 17, packed, sizeof packed);
+    unpacked_bytes got = {out, 1000, 0};
     bm_error err = {0};
     packed[n - 6] ^= 1; /* CRC32 */
-    cr_assert_eq(unpack(BM_COMPRESSION_GZ, packed, n, n, 64, out, 1000, &got, &err), BM_ERR_INPUT);
+    cr_assert_eq(unpack((packed_bytes){BM_COMPRESSION_GZ, packed, n, n, 64}, &got, &err),
+                 BM_ERR_INPUT);
     cr_assert(strstr(err.message, "broken gzip data"), "%s", err.message);
 }
 
@@ -152,10 +166,10 @@ Test(decompress, a_window_over_2_to_the_27_is_refused_and_2_to_the_27_is_not)
         /* streamed with no size known, the header asks for the whole window */
         ZSTD_compressStream2(c, &to, &in, ZSTD_e_continue);
         cr_assert_eq(ZSTD_compressStream2(c, &to, &in, ZSTD_e_end), 0);
-        size_t got;
+        unpacked_bytes got = {out, 1000, 0};
         bm_error err = {0};
         bm_status status =
-            unpack(BM_COMPRESSION_ZST, packed, to.pos, to.pos, 64, out, 1000, &got, &err);
+            unpack((packed_bytes){BM_COMPRESSION_ZST, packed, to.pos, to.pos, 64}, &got, &err);
         cr_assert_eq(status, log == 27 ? BM_OK : BM_ERR_INPUT);
         ZSTD_freeCCtx(c);
     }
@@ -166,13 +180,14 @@ Test(decompress, any_single_damaged_byte_ends_in_a_status_and_never_in_more_than
     enum { LEN = 400, CAP = 1 << 20 };
     char *data = sample(LEN), packed[4000], *out = malloc(CAP);
     for (int k = 0; k < 2; k++) {
-        size_t n = pack(kinds[k], data, LEN, packed, sizeof packed), got;
+        size_t n = pack(kinds[k], data, LEN, packed, sizeof packed);
+        unpacked_bytes got = {out, CAP, 0};
         for (size_t i = 0; i < n; i++) {
             packed[i] ^= 0x41;
-            (void)unpack(kinds[k], packed, n, 50, 300, out, CAP, &got, NULL);
+            (void)unpack((packed_bytes){kinds[k], packed, n, 50, 300}, &got, NULL);
             packed[i] ^= 0x41;
         }
-        cr_assert_eq(unpack(kinds[k], packed, n, 50, 300, out, CAP, &got, NULL), BM_OK);
+        cr_assert_eq(unpack((packed_bytes){kinds[k], packed, n, 50, 300}, &got, NULL), BM_OK);
     }
     free(data);
     free(out);

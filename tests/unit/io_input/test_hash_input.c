@@ -7,25 +7,30 @@
 #include "io/arrays/npy.h"
 #include "tests/unit/base/scratch.h"
 
-static void put_array(scratch *s, const char *name, const char *type, uint64_t n_cols,
-                      const void *cells, uint64_t n)
+typedef struct array {
+    const char *type;
+    uint64_t n_cols; /* 0: one dimension */
+    const void *cells;
+    uint64_t n;
+} array;
+
+static void put_array(scratch *s, const char *name, array a)
 {
-    size_t bytes = (size_t)n * (size_t)(type[2] - '0');
+    size_t bytes = (size_t)a.n * (size_t)(a.type[2] - '0');
     char *file = malloc(BM_NPY_HEADER_BYTES + bytes + 1);
-    bm_npy_header_write(type, n_cols == 0 ? n : n / n_cols, n_cols, file);
-    memcpy(file + BM_NPY_HEADER_BYTES, cells, bytes);
+    bm_npy_header_write(a.type, a.n_cols == 0 ? a.n : a.n / a.n_cols, a.n_cols, file);
+    memcpy(file + BM_NPY_HEADER_BYTES, a.cells, bytes);
     scratch_put(s, name, file, BM_NPY_HEADER_BYTES + bytes);
     free(file);
 }
 
 /* All documents in batches; the hashes are compared with `expected`. */
 static void read_all(scratch *s, const uint64_t *expected, const int64_t *offsets, size_t n_docs,
-                     size_t max_docs, size_t max_hashes)
+                     bm_hash_limits limits)
 {
     bm_hash_input *input = NULL;
     bm_error err = {0};
     bm_hash_block block = {0};
-    const bm_hash_limits limits = {.docs = max_docs, .hashes = max_hashes};
     size_t doc = 0;
     cr_assert_eq(bm_hash_input_open(scratch_at(s, "h.npy"), scratch_at(s, "o.npy"), &input, &err),
                  BM_OK, "%s", err.message);
@@ -36,8 +41,8 @@ static void read_all(scratch *s, const uint64_t *expected, const int64_t *offset
         cr_assert_eq(block.first_doc, doc);
         if (n == 0)
             break;
-        cr_assert_leq(n, max_docs);
-        cr_assert(n == 1 || ends[n] <= max_hashes);
+        cr_assert_leq(n, limits.docs);
+        cr_assert(n == 1 || ends[n] <= limits.hashes);
         cr_assert_eq(ends[0], 0u);
         for (size_t i = 0; i < n; i++, doc++) {
             cr_assert_lt(doc, n_docs);
@@ -72,13 +77,14 @@ Test(hash_input, every_batch_size_gives_the_same_documents)
         uint64_t widened[HASHES];
         for (int i = 0; i < HASHES; i++)
             widened[i] = narrow[i];
-        put_array(&s, "o.npy", "<i8", 0, offsets, DOCS + 1);
+        put_array(&s, "o.npy", (array){"<i8", 0, offsets, DOCS + 1});
         if (type == 0)
-            put_array(&s, "h.npy", "<u4", 0, narrow, HASHES);
+            put_array(&s, "h.npy", (array){"<u4", 0, narrow, HASHES});
         else
-            put_array(&s, "h.npy", "<u8", 0, wide, HASHES);
+            put_array(&s, "h.npy", (array){"<u8", 0, wide, HASHES});
         for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
-            read_all(&s, type == 0 ? widened : wide, offsets, DOCS, sizes[i][0], sizes[i][1]);
+            read_all(&s, type == 0 ? widened : wide, offsets, DOCS,
+                     (bm_hash_limits){.docs = sizes[i][0], .hashes = sizes[i][1]});
     }
     scratch_close(&s);
 }
@@ -88,9 +94,9 @@ Test(hash_input, no_documents_are_no_error)
     scratch s;
     scratch_open(&s);
     const int64_t zero = 0;
-    put_array(&s, "h.npy", "<u8", 0, "", 0);
-    put_array(&s, "o.npy", "<i8", 0, &zero, 1);
-    read_all(&s, NULL, &zero, 0, 10, 10);
+    put_array(&s, "h.npy", (array){"<u8", 0, "", 0});
+    put_array(&s, "o.npy", (array){"<i8", 0, &zero, 1});
+    read_all(&s, NULL, &zero, 0, (bm_hash_limits){.docs = 10, .hashes = 10});
     scratch_close(&s);
 }
 
@@ -123,10 +129,10 @@ Test(hash_input, offsets_that_do_not_fit_are_refused_with_their_row)
         {{0, 1, 2, 7, 6}, "row 3 is 7"},        {{0, 1, 2, 3, 5}, "row 4, the last, is 5"},
         {{0, 1, 2, 3, 7}, "row 4 is 7"},        {{0, INT64_MAX, 2, 3, 6}, "row 1 is 92233720"},
         {{0, 1, INT64_MIN, 3, 6}, "row 2 is -"}};
-    put_array(&s, "h.npy", "<u8", 0, hashes, 6);
+    put_array(&s, "h.npy", (array){"<u8", 0, hashes, 6});
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         bm_error err = {0};
-        put_array(&s, "o.npy", "<i8", 0, cases[i].offsets, 5);
+        put_array(&s, "o.npy", (array){"<i8", 0, cases[i].offsets, 5});
         cr_expect_eq(read_through(&s, &err), BM_ERR_INPUT, "%zu", i);
         cr_expect(strstr(err.message, cases[i].row) != NULL, "%s", err.message);
         cr_expect(strstr(err.file, "o.npy") != NULL, "%s", err.file);
@@ -141,16 +147,16 @@ Test(hash_input, arrays_of_another_type_or_shape_are_refused)
     const uint64_t cells[6] = {0, 1, 2, 3, 4, 5};
     const int64_t offsets[2] = {0, 6};
     bm_error err = {0};
-    put_array(&s, "h.npy", "<u8", 0, cells, 6);
-    put_array(&s, "o.npy", "<u8", 0, cells, 6);
+    put_array(&s, "h.npy", (array){"<u8", 0, cells, 6});
+    put_array(&s, "o.npy", (array){"<u8", 0, cells, 6});
     cr_expect_eq(read_through(&s, &err), BM_ERR_INPUT, "offsets <u8");
-    put_array(&s, "o.npy", "<i8", 0, offsets, 0);
+    put_array(&s, "o.npy", (array){"<i8", 0, offsets, 0});
     cr_expect_eq(read_through(&s, &err), BM_ERR_INPUT, "no offsets");
     cr_expect(strstr(err.message, "N+1") != NULL);
-    put_array(&s, "o.npy", "<i8", 0, offsets, 2);
-    put_array(&s, "h.npy", "<i8", 0, cells, 6);
+    put_array(&s, "o.npy", (array){"<i8", 0, offsets, 2});
+    put_array(&s, "h.npy", (array){"<i8", 0, cells, 6});
     cr_expect_eq(read_through(&s, &err), BM_ERR_INPUT, "hashes <i8");
-    put_array(&s, "h.npy", "<u8", 2, cells, 6);
+    put_array(&s, "h.npy", (array){"<u8", 2, cells, 6});
     cr_expect_eq(read_through(&s, &err), BM_ERR_INPUT, "two dimensions");
     scratch_put_text(&s, "h.npy", "no array at all");
     cr_expect_eq(read_through(&s, &err), BM_ERR_INPUT, "no .npy");

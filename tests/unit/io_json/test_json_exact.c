@@ -213,17 +213,23 @@ Test(json_exact, nests_1024_levels_and_says_so_beyond)
     }
 }
 
-static void expect_string(const char *text, const char *path, const char *wanted, size_t len,
-                          uint64_t n_invalid, uint64_t len_bytes)
+/* What is wanted of a string: its bytes, how many of the source were invalid, and its length there. */
+typedef struct wanted_string {
+    const char *bytes;
+    size_t len;
+    uint64_t n_invalid, len_bytes;
+} wanted_string;
+
+static void expect_string(const char *text, const char *path, wanted_string wanted)
 {
     SETUP s = {0};
     start(&s, &path, 1);
     cr_assert(run_bytes(&s, text, strlen(text)), "%s: %s", text, s.broken);
     cr_assert_eq(s.fields[0].kind, BM_JSON_STRING, "%s", text);
-    cr_assert_eq(s.fields[0].value.len, len, "%s", text);
-    cr_assert_arr_eq(s.fields[0].value.data, wanted, len);
-    cr_assert_eq(s.fields[0].n_invalid, n_invalid, "%s", text);
-    cr_assert_eq(s.fields[0].len_bytes, len_bytes, "%s", text);
+    cr_assert_eq(s.fields[0].value.len, wanted.len, "%s", text);
+    cr_assert_arr_eq(s.fields[0].value.data, wanted.bytes, wanted.len);
+    cr_assert_eq(s.fields[0].n_invalid, wanted.n_invalid, "%s", text);
+    cr_assert_eq(s.fields[0].len_bytes, wanted.len_bytes, "%s", text);
 }
 
 #define FFFD "\xEF\xBF\xBD"
@@ -231,29 +237,32 @@ static void expect_string(const char *text, const char *path, const char *wanted
 Test(json_exact, escapes_become_characters)
 {
     expect_string("{\"t\":\"a\\n\\u00e9\\u20AC\\ud83d\\ude00\\u0000z\"}", "t",
-                  "a\n\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80\0z", 13, 0, 13);
-    expect_string("{\"t\":\"\\\"\\\\\\/\\b\\f\\r\\t\"}", "t", "\"\\/\b\f\r\t", 7, 0, 7);
+                  (wanted_string){"a\n\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80\0z", 13, 0, 13});
+    expect_string("{\"t\":\"\\\"\\\\\\/\\b\\f\\r\\t\"}", "t",
+                  (wanted_string){"\"\\/\b\f\r\t", 7, 0, 7});
 }
 
 Test(json_exact, each_lone_surrogate_and_maximal_invalid_subpart_becomes_one_replacement)
 {
-    expect_string("{\"t\":\"\\ud800\"}", "t", FFFD, 3, 1, 3);
-    expect_string("{\"t\":\"\\udc00x\"}", "t", FFFD "x", 4, 1, 4);
-    expect_string("{\"t\":\"\\ud800\\ud83d\\ude00\"}", "t", FFFD "\xF0\x9F\x98\x80", 7, 1, 7);
-    expect_string("{\"t\":\"\\ud800\\n\\udc00\"}", "t", FFFD "\n" FFFD, 7, 2, 7);
+    expect_string("{\"t\":\"\\ud800\"}", "t", (wanted_string){FFFD, 3, 1, 3});
+    expect_string("{\"t\":\"\\udc00x\"}", "t", (wanted_string){FFFD "x", 4, 1, 4});
+    expect_string("{\"t\":\"\\ud800\\ud83d\\ude00\"}", "t",
+                  (wanted_string){FFFD "\xF0\x9F\x98\x80", 7, 1, 7});
+    expect_string("{\"t\":\"\\ud800\\n\\udc00\"}", "t", (wanted_string){FFFD "\n" FFFD, 7, 2, 7});
     /* Unicode 15, table 3-8: F1 80 80 | E1 80 | C2, then 62 */
     expect_string("{\"t\":\"a\xF1\x80\x80\xE1\x80\xC2"
                   "b\"}",
-                  "t", "a" FFFD FFFD FFFD "b", 11, 3, 8);
-    expect_string("{\"t\":\"\xC3\\u00e9\"}", "t", FFFD "\xC3\xA9", 5, 1, 3);
+                  "t", (wanted_string){"a" FFFD FFFD FFFD "b", 11, 3, 8});
+    expect_string("{\"t\":\"\xC3\\u00e9\"}", "t", (wanted_string){FFFD "\xC3\xA9", 5, 1, 3});
 }
 
 Test(json_exact, last_of_equal_keys_counts_and_keys_compare_unescaped)
 {
-    expect_string("{\"t\":\"a\",\"t\":\"b\"}", "t", "b", 1, 0, 1);
-    expect_string("{\"t\":\"a\",\"\\u0074\":\"b\"}", "t", "b", 1, 0, 1);
-    expect_string("{\"te\\u0078t\":\"b\"}", "text", "b", 1, 0, 1);
-    expect_string("{\"a\":{\"b\":\"1\"},\"a\":{\"c\":0,\"b\":\"2\"}}", "a.b", "2", 1, 0, 1);
+    expect_string("{\"t\":\"a\",\"t\":\"b\"}", "t", (wanted_string){"b", 1, 0, 1});
+    expect_string("{\"t\":\"a\",\"\\u0074\":\"b\"}", "t", (wanted_string){"b", 1, 0, 1});
+    expect_string("{\"te\\u0078t\":\"b\"}", "text", (wanted_string){"b", 1, 0, 1});
+    expect_string("{\"a\":{\"b\":\"1\"},\"a\":{\"c\":0,\"b\":\"2\"}}", "a.b",
+                  (wanted_string){"2", 1, 0, 1});
 }
 
 static bm_json_kind kind_of(const char *text, const char *path)

@@ -9,16 +9,21 @@
 #include "io/output/out_dir.h"
 #include "tests/unit/base/scratch.h"
 
-static bm_status write_file(const char *target, bool force, int compression, const void *data,
-                            size_t len, bm_error *err)
+typedef struct content {
+    const void *data;
+    size_t len;
+    int compression;
+} content;
+
+static bm_status write_file(const char *target, bool force, content c, bm_error *err)
 {
     bm_out_file *file = NULL;
     bm_status status = bm_out_file_open(target, bm_out_existing_of(force), &file, err);
     if (status != BM_OK)
         return status;
-    status = bm_out_file_compress(file, compression, err);
+    status = bm_out_file_compress(file, c.compression, err);
     if (status == BM_OK)
-        status = bm_out_file_write(file, data, len, err);
+        status = bm_out_file_write(file, c.data, c.len, err);
     if (status != BM_OK) {
         bm_out_file_abort(file);
         return status;
@@ -60,10 +65,11 @@ Test(out_file, an_existing_file_is_replaced_only_by_force)
     scratch_open(&s);
     bm_error err = {0};
     scratch_put_text(&s, "a", "old");
-    cr_expect_eq(write_file(scratch_at(&s, "a"), false, 0, "new", 3, &err), BM_ERR_USAGE);
+    cr_expect_eq(write_file(scratch_at(&s, "a"), false, (content){"new", 3, 0}, &err),
+                 BM_ERR_USAGE);
     cr_expect(strstr(err.message, "`force`") != NULL);
     cr_expect(scratch_holds(&s, "a", "old"));
-    cr_expect_eq(write_file(scratch_at(&s, "a"), true, 0, "new", 3, &err), BM_OK);
+    cr_expect_eq(write_file(scratch_at(&s, "a"), true, (content){"new", 3, 0}, &err), BM_OK);
     cr_expect(scratch_holds(&s, "a", "new"));
     cr_expect_eq(scratch_count(&s, "."), 1u);
     scratch_close(&s);
@@ -106,7 +112,8 @@ Test(out_file, links_pipes_devices_and_directories_are_refused)
                              scratch_at(&s, "..")};
     for (size_t i = 0; i < sizeof targets / sizeof targets[0]; i++) {
         bm_error err = {0};
-        cr_expect_eq(write_file(targets[i], true, 0, "y", 1, &err), BM_ERR_USAGE, "%s", targets[i]);
+        cr_expect_eq(write_file(targets[i], true, (content){"y", 1, 0}, &err), BM_ERR_USAGE, "%s",
+                     targets[i]);
         cr_expect_neq(err.message[0], '\0');
     }
     cr_expect(scratch_holds(&s, "real", "x"));
@@ -117,7 +124,7 @@ Test(out_file, links_pipes_devices_and_directories_are_refused)
 Test(out_file, dev_stdout_is_refused_with_what_to_do)
 {
     bm_error err = {0};
-    cr_expect_eq(write_file("/dev/stdout", false, 0, "y", 1, &err), BM_ERR_USAGE);
+    cr_expect_eq(write_file("/dev/stdout", false, (content){"y", 1, 0}, &err), BM_ERR_USAGE);
     cr_expect(strstr(err.message, "without -o") != NULL, "%s", err.message);
 }
 
@@ -126,7 +133,7 @@ Test(out_file, a_folder_that_is_not_there_is_an_io_error)
     scratch s;
     scratch_open(&s);
     bm_error err = {0};
-    cr_expect_eq(write_file(scratch_at(&s, "no/a"), false, 0, "y", 1, &err), BM_ERR_IO);
+    cr_expect_eq(write_file(scratch_at(&s, "no/a"), false, (content){"y", 1, 0}, &err), BM_ERR_IO);
     cr_expect(strstr(err.file, "no/a") != NULL);
     scratch_close(&s);
 }
@@ -205,8 +212,9 @@ Test(out_file, gz_and_zst_come_back_for_any_size)
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         for (int compression = 1; compression <= 2; compression++) {
             size_t len, got;
-            cr_assert_eq(write_file(scratch_at(&s, "a"), true, compression, data, sizes[i], NULL),
-                         BM_OK);
+            cr_assert_eq(
+                write_file(scratch_at(&s, "a"), true, (content){data, sizes[i], compression}, NULL),
+                BM_OK);
             char *packed = scratch_get(&s, "a", &len);
             if (compression == 1) {
                 got = gunzip(packed, len, back, cap);

@@ -56,11 +56,16 @@ static bm_status verify(void *ctx, bm_pair *pairs, size_t n, bm_error *err)
     return BM_OK;
 }
 
+/* How alike documents are: the same of `colours`, and of `heights` (0: its number) at most `reach`
+ * apart. */
+typedef struct likeness {
+    uint32_t colours, heights, reach;
+} likeness;
+
 /* Keys: `distinct` of them a band. */
-static world make(uint32_t bands, size_t n, uint64_t distinct, uint32_t colours, uint32_t heights,
-                  uint32_t reach)
+static world make(uint32_t bands, size_t n, uint64_t distinct, likeness like)
 {
-    world w = {.bands = bands, .n = n, .reach = reach};
+    world w = {.bands = bands, .n = n, .reach = like.reach};
     w.keys = malloc(bands * sizeof *w.keys);
     w.colour = malloc((n + 1) * sizeof *w.colour);
     w.height = malloc((n + 1) * sizeof *w.height);
@@ -70,8 +75,8 @@ static world make(uint32_t bands, size_t n, uint64_t distinct, uint32_t colours,
             w.keys[b][i] = draw() % distinct;
     }
     for (size_t i = 0; i < n; i++) {
-        w.colour[i] = (uint32_t)(draw() % colours);
-        w.height[i] = heights == 0 ? (uint32_t)i : (uint32_t)(draw() % heights);
+        w.colour[i] = (uint32_t)(draw() % like.colours);
+        w.height[i] = like.heights == 0 ? (uint32_t)i : (uint32_t)(draw() % like.heights);
     }
     return w;
 }
@@ -127,8 +132,9 @@ Test(bucket_join, components_are_those_of_all_candidates_where_nothing_is_cut)
     static const uint64_t distinct[] = {1, 2, 5, 40};
     static const uint32_t colours[] = {1, 2, 9, 100}, heights[] = {1, 50, 400, 0};
     for (int round = 0; round < 4 * 4 * 4 * 3; round++) {
-        world w = make(1 + (uint32_t)(draw() % 4), draw() % 1000, distinct[round % 4],
-                       colours[round / 4 % 4], heights[round / 16 % 4], (uint32_t)(draw() % 4));
+        world w = make(
+            1 + (uint32_t)(draw() % 4), draw() % 1000, distinct[round % 4],
+            (likeness){colours[round / 4 % 4], heights[round / 16 % 4], (uint32_t)(draw() % 4)});
         bm_join_stats stats = run(&w, (uint32_t)round % 3, round % 5 == 0 ? 7 : 0);
         cr_assert_eq(stats.n_cut, 0);
         cr_assert_eq(stats.n_not_compared, 0);
@@ -141,7 +147,7 @@ Test(bucket_join, components_are_those_of_all_candidates_where_nothing_is_cut)
 Test(bucket_join, a_bucket_past_the_bound_joins_nothing_that_is_not_alike)
 {
     for (int round = 0; round < 4; round++) {
-        world w = make(3, 2500, round % 2 == 0 ? 1 : 2, 600, 0, 900);
+        world w = make(3, 2500, round % 2 == 0 ? 1 : 2, (likeness){600, 0, 900});
         run(&w, 2, 0);
         expect_components(&w, true);
         bm_union_find_reset(&w.groups);
@@ -151,7 +157,7 @@ Test(bucket_join, a_bucket_past_the_bound_joins_nothing_that_is_not_alike)
 
 Test(bucket_join, what_is_emitted_does_not_depend_on_threads)
 {
-    world w = make(4, 6000, 3, 700, 0, 500);
+    world w = make(4, 6000, 3, (likeness){700, 0, 500});
     bm_join_stats one = run(&w, 0, 0);
     uint64_t chunks = w.chunks, pairs = w.n_pairs;
     bm_union_find_reset(&w.groups);
@@ -167,7 +173,7 @@ Test(bucket_join, what_is_emitted_does_not_depend_on_threads)
 
 Test(bucket_join, copies_cost_one_comparison_each_in_the_first_band_and_none_after)
 {
-    world w = make(5, 100000, 1, 1, 1, 0);
+    world w = make(5, 100000, 1, (likeness){1, 1, 0});
     bm_join_stats stats = run(&w, 2, 0);
     cr_assert_eq(w.n_pairs, 99999);
     cr_assert_eq(stats.n_not_compared, 0);
@@ -179,7 +185,7 @@ Test(bucket_join, of_documents_that_share_one_band_every_pair_is_compared_or_cou
 {
     static const size_t sizes[] = {1000, 1025, 2000, 20000};
     for (size_t i = 0; i < 4; i++) {
-        world w = make(1, sizes[i], 1, 1, 0, 0);
+        world w = make(1, sizes[i], 1, (likeness){1, 0, 0});
         bm_join_stats stats = run(&w, 0, 0);
         uint64_t all = (uint64_t)sizes[i] * (sizes[i] - 1) / 2;
         cr_assert_eq(w.n_pairs + stats.n_not_compared, all);
@@ -193,7 +199,7 @@ Test(bucket_join, of_documents_that_share_one_band_every_pair_is_compared_or_cou
 Test(bucket_join, sub_buckets_find_what_agrees_in_a_later_band)
 {
     enum { N = 40000 };
-    world w = make(3, N, 1, N, 1, 0);
+    world w = make(3, N, 1, (likeness){N, 1, 0});
     for (uint32_t i = 0; i < N; i++) { /* pairs (i, i + N/2), far apart in order */
         w.colour[i] = i % (N / 2);
         w.keys[1][i] = draw();
@@ -242,7 +248,7 @@ Test(bucket_join, twice_the_documents_are_at_most_2_2_times_the_comparisons)
     for (size_t s = 0; s < 4; s++) {
         uint64_t before = 0;
         for (size_t n = 2000; n <= 64000; n *= 2) {
-            world w = make(4, n, 1, 1, 0, 0);
+            world w = make(4, n, 1, (likeness){1, 0, 0});
             shapes[s](&w);
             run(&w, 2, 0);
             cr_assert_leq(w.n_pairs, (uint64_t)bm_bucket_join_budget(n) * w.bands + n * 9);
@@ -263,7 +269,7 @@ static bool yes(void *ctx)
 
 Test(bucket_join, a_cancelled_job_ends_with_its_status)
 {
-    world w = make(2, 5000, 1, 1, 0, 0);
+    world w = make(2, 5000, 1, (likeness){1, 0, 0});
     for (int after = 0; after < 12; after++) {
         int left = after;
         bm_callbacks callbacks = {.ctx = &left, .cancelled = yes};
@@ -299,8 +305,8 @@ static uint32_t **first_with_key(const world *w)
 Test(bucket_join, labels_instead_of_keys_change_nothing)
 {
     for (int round = 0; round < 24; round++) {
-        world w = make(1 + (uint32_t)round % 5, 2000, 1 + draw() % 3, 1 + draw() % 300, draw() % 90,
-                       (uint32_t)round % 3);
+        world w = make(1 + (uint32_t)round % 5, 2000, 1 + draw() % 3,
+                       (likeness){1 + draw() % 300, draw() % 90, (uint32_t)round % 3});
         bm_join_stats with_keys = run(&w, 0, 100), with_labels;
         size_t n_pairs = w.n_pairs, chunks = w.chunks;
         bm_union_find groups = w.groups;

@@ -69,20 +69,26 @@ static void drop(corpus *c)
     free(c->skip);
 }
 
-static bm_status run(const corpus *c, bool skip, uint32_t threads, size_t chunk, list *out,
-                     const bm_callbacks *callbacks, bm_error *err)
+typedef struct how {
+    bool skip;
+    uint32_t threads;
+    size_t chunk;
+    const bm_callbacks *callbacks;
+} how;
+
+static bm_status run(const corpus *c, how h, list *out, bm_error *err)
 {
     bm_pool *pool = NULL;
-    if (threads != 0)
-        cr_assert_eq(bm_pool_open(threads, &pool, NULL), BM_OK);
-    bm_band_keyset keys = {c->bands, c->n, (const uint64_t *const *)c->keys, skip ? c->skip : NULL,
-                           NULL};
+    if (h.threads != 0)
+        cr_assert_eq(bm_pool_open(h.threads, &pool, NULL), BM_OK);
+    bm_band_keyset keys = {c->bands, c->n, (const uint64_t *const *)c->keys,
+                           h.skip ? c->skip : NULL, NULL};
     bm_status status = bm_candidates(&(bm_candidates_job){.keys = &keys,
                                                           .pool = pool,
-                                                          .chunk = chunk,
+                                                          .chunk = h.chunk,
                                                           .fn = append,
                                                           .ctx = out,
-                                                          .callbacks = callbacks},
+                                                          .callbacks = h.callbacks},
                                      err);
     bm_pool_close(pool);
     return status;
@@ -155,8 +161,9 @@ Test(candidates, equal_all_pairs_with_an_equal_key_each_once_in_the_promised_ord
                         shifts[round / 6 % 3]);
         for (int skip = 0; skip < 2; skip++) {
             list got = {0}, wanted = {0};
-            cr_assert_eq(run(&c, skip, (uint32_t)round % 3, 1 + draw() % 50, &got, NULL, NULL),
-                         BM_OK);
+            cr_assert_eq(
+                run(&c, (how){skip, (uint32_t)round % 3, 1 + draw() % 50, NULL}, &got, NULL),
+                BM_OK);
             naive(&c, skip, &wanted);
             expect_same(&got, &wanted);
             got.n = 0;
@@ -204,13 +211,13 @@ Test(candidates, chunks_are_the_same_for_no_pool_and_1_2_8_threads)
 {
     corpus c = make(4, 300000, 1u << 17, 0); /* many parts, several blocks */
     list one = {0};
-    cr_assert_eq(run(&c, false, 0, 1000, &one, NULL, NULL), BM_OK);
+    cr_assert_eq(run(&c, (how){false, 0, 1000, NULL}, &one, NULL), BM_OK);
     cr_assert_eq(one.n, count_by_sorting(&c));
     cr_assert_leq(one.longest, 1000);
     static const uint32_t threads[] = {1, 2, 8};
     for (int i = 0; i < 3; i++) {
         list other = {0};
-        cr_assert_eq(run(&c, false, threads[i], 1000, &other, NULL, NULL), BM_OK);
+        cr_assert_eq(run(&c, (how){false, threads[i], 1000, NULL}, &other, NULL), BM_OK);
         expect_same(&other, &one);
         cr_assert_eq(other.n_chunks, one.n_chunks);
         cr_assert(memcmp(other.ends, one.ends, sizeof one.ends) == 0);
@@ -226,7 +233,7 @@ Test(candidates, a_bucket_of_100000_documents_is_walked_without_holding_its_pair
     corpus c = make(3, N, 1, 0);
     list got = {.stop_at = 3 * 65536}; /* stop early: 5 * 10^9 pairs would follow */
     bm_error err = {0};
-    cr_assert_eq(run(&c, false, 0, 0, &got, NULL, &err), BM_ERR_IO);
+    cr_assert_eq(run(&c, (how){false, 0, 0, NULL}, &got, &err), BM_ERR_IO);
     cr_assert_str_eq(err.message, "stopped by the test");
     cr_assert_eq(got.n, 2 * 65536);
     for (size_t i = 0; i < got.n; i++) /* row 0: 99,999 pairs, then row 1 */
@@ -256,7 +263,7 @@ Test(candidates, a_cancelled_job_ends_with_its_status)
         int left = after;
         list got = {0};
         bm_callbacks callbacks = {.ctx = &left, .cancelled = yes, .progress = note};
-        cr_assert_eq(run(&c, false, 1, 100, &got, &callbacks, NULL), BM_ERR_CANCELLED);
+        cr_assert_eq(run(&c, (how){false, 1, 100, &callbacks}, &got, NULL), BM_ERR_CANCELLED);
         free(got.pairs);
     }
     drop(&c);
@@ -266,8 +273,8 @@ Test(candidates, no_documents_and_no_bands_are_no_pairs)
 {
     corpus c = make(2, 0, 1, 0), d = make(0, 10, 1, 0);
     list got = {0};
-    cr_assert_eq(run(&c, false, 2, 0, &got, NULL, NULL), BM_OK);
-    cr_assert_eq(run(&d, false, 2, 0, &got, NULL, NULL), BM_OK);
+    cr_assert_eq(run(&c, (how){false, 2, 0, NULL}, &got, NULL), BM_OK);
+    cr_assert_eq(run(&d, (how){false, 2, 0, NULL}, &got, NULL), BM_OK);
     cr_assert_eq(got.n, 0);
     drop(&c);
     drop(&d);

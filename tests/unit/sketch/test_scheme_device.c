@@ -1,5 +1,6 @@
 /* What devices are given by the row of each scheme: the buffer `coef`, word for word against what
  * the kernels' headers say of it, and words that are merged from parts. */
+#include <bandmill/words.h>
 #include <criterion/criterion.h>
 
 #include <string.h>
@@ -83,7 +84,7 @@ Test(scheme_device, words_merged_from_parts_and_finished_are_those_of_the_whole_
                 if (device->finish != NULL)
                     device->finish(&params, words);
                 cr_assert_arr_eq(words, whole, sizeof words, "%s, cut at %zu and %zu",
-                                 params.ops->name, x, y);
+                                 bm_option_word(BM_OPTION_SCHEME, params.ops->scheme), x, y);
             }
         bm_scheme_params_reset(&params);
     }

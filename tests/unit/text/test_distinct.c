@@ -22,20 +22,26 @@ static int by_value(const void *x, const void *y)
     return (a > b) - (a < b);
 }
 
+typedef struct hash_list {
+    const uint64_t *values;
+    size_t n;
+} hash_list;
+
 /* Put the document in `parts` equal parts; the values must be `expected`, in that order. */
-static void expect_set(bm_distinct *set, const uint64_t *run, size_t n, size_t parts,
-                       const uint64_t *expected, size_t n_expected)
+static void expect_set(bm_distinct *set, hash_list run, size_t parts, hash_list expected)
 {
+    const size_t n = run.n;
     uint64_t *values = malloc((n + 1) * sizeof *values);
     bm_distinct_list list = {values, 0};
     bm_error err = {0};
     bm_distinct_begin(set);
     for (size_t part = 0; part < parts; part++) {
         size_t from = n * part / parts, to = n * (part + 1) / parts;
-        cr_assert_eq(bm_distinct_add(set, run + from, to - from, &list, &err), BM_OK);
+        cr_assert_eq(bm_distinct_add(set, run.values + from, to - from, &list, &err), BM_OK);
     }
-    cr_assert_eq(list.n, n_expected, "%zu of %zu values in %zu parts", list.n, n_expected, parts);
-    cr_assert_eq(memcmp(values, expected, n_expected * sizeof *values), 0, "%zu parts", parts);
+    cr_assert_eq(list.n, expected.n, "%zu of %zu values in %zu parts", list.n, expected.n, parts);
+    cr_assert_eq(memcmp(values, expected.values, expected.n * sizeof *values), 0, "%zu parts",
+                 parts);
     free(values);
 }
 
@@ -61,7 +67,9 @@ Test(distinct, gives_first_occurrences_in_order)
         const uint64_t range = 1 + next_random() % (2 * n);
         for (size_t i = 0; i < n; i++) /* 0 is a value like any other */
             run[i] = next_random() % range * UINT64_C(0x9E3779B97F4A7C15);
-        expect_set(&set, run, n, 1 + next_random() % 4, expected, model(run, n, expected));
+        const size_t parts = 1 + next_random() % 4;
+        expect_set(&set, (hash_list){run, n}, parts,
+                   (hash_list){expected, model(run, n, expected)});
     }
     bm_distinct_reset(&set);
 }
@@ -100,7 +108,7 @@ Test(distinct, holds_documents_of_any_size_one_after_the_other)
             cr_assert_neq(expected[i], expected[i - 1]);
         const size_t n_expected = n % 2 == 0 ? n / 2 : n - n / 2 - (n > 1);
         for (size_t parts = 1; parts <= 10; parts += 3)
-            expect_set(&set, run, n, parts, run, n_expected);
+            expect_set(&set, (hash_list){run, n}, parts, (hash_list){run, n_expected});
     }
     bm_distinct_reset(&set);
 }
@@ -123,8 +131,8 @@ Test(distinct, is_not_slowed_or_misled_by_values_that_meet_in_one_slot)
     for (size_t n = 300; n <= MOST; n = n == 300 ? 4096 : n == 4096 ? MOST : MOST + 1) {
         for (size_t i = 0; i < n; i++)
             run[i] = (i + 1) * back;
-        expect_set(&set, run, n, 1, run, n);
-        expect_set(&set, run, n, 5, run, n);
+        expect_set(&set, (hash_list){run, n}, 1, (hash_list){run, n});
+        expect_set(&set, (hash_list){run, n}, 5, (hash_list){run, n});
     }
     bm_distinct_reset(&set);
 }

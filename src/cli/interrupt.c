@@ -1,0 +1,56 @@
+/* interrupt.c -- SIGINT, SIGTERM and SIGPIPE.
+ *
+ * A first SIGINT or SIGTERM sets a flag that the job asks at each batch. A second one, of either
+ * kind, ends the process at once, by that signal, so that a shell sees what happened; whatever the
+ * threads are waiting for. SIGPIPE is ignored, so that a reader who goes away is a status like
+ * others. The flag is the one global variable: a signal handler has no other way; it is atomic,
+ * since a driver's threads may be given a signal beside the main one.
+ *
+ * Tests: tests/cli/cases/interrupt.sh */
+#include "cli/interrupt.h"
+
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+
+static atomic_int stop_signal; /* the first that came; 0: none */
+
+static void on_stop(int number)
+{
+    int none = 0;
+    if (atomic_compare_exchange_strong(&stop_signal, &none, number))
+        return;
+    signal(number, SIG_DFL);
+    raise(number); /* blocked until this handler returns */
+}
+
+bool cli_interrupted(void)
+{
+    return atomic_load(&stop_signal) != 0;
+}
+
+int cli_stop_signal(void)
+{
+    return atomic_load(&stop_signal);
+}
+
+/* A signal that the caller had ignored (nohup, a job in the background) stays ignored. */
+static void catch_signal(int number)
+{
+    struct sigaction action, before;
+    if (sigaction(number, NULL, &before) == 0 && before.sa_handler == SIG_IGN)
+        return;
+    memset(&action, 0, sizeof action);
+    sigemptyset(&action.sa_mask);
+    sigaddset(&action.sa_mask, SIGINT);
+    sigaddset(&action.sa_mask, SIGTERM);
+    action.sa_handler = on_stop; /* no SA_RESTART: a read that waits must come back */
+    sigaction(number, &action, NULL);
+}
+
+void cli_catch_signals(void)
+{
+    catch_signal(SIGINT);
+    catch_signal(SIGTERM);
+    signal(SIGPIPE, SIG_IGN);
+}

@@ -1,0 +1,36 @@
+/* job_callbacks.c -- what a job asks and tells while it runs.
+ *
+ * Tests: tests/cli/cases/interrupt.sh, tests/cli/cases/dedup.sh */
+#include "cli/job_callbacks.h"
+
+#include "cli/interrupt.h"
+
+/* The meter ends with the question's answer: what the job has to say from here on stands alone. */
+static bool callback_cancelled(void *ctx)
+{
+    cli_context *context = ctx;
+    if (!cli_interrupted())
+        return false;
+    cli_meter_end(&context->meter);
+    return true;
+}
+
+static void callback_log(void *ctx, bm_log_level level, const char *message)
+{
+    cli_context *context = ctx;
+    cli_say_log(&context->console, level, message);
+}
+
+static void callback_progress(void *ctx, const bm_progress *progress)
+{
+    cli_context *context = ctx;
+    cli_meter_update(&context->meter, progress, cli_now());
+}
+
+bm_callbacks cli_callbacks(cli_context *context)
+{
+    return (bm_callbacks){.ctx = context,
+                          .progress = callback_progress,
+                          .log = callback_log,
+                          .cancelled = callback_cancelled};
+}
