@@ -30,7 +30,7 @@ cd "$root"
 # shellcheck disable=SC2046
 "$compiler" -std=c11 -O2 -static -D_GNU_SOURCE -Wall -Wextra -Wconversion -Wshadow -Wvla -Werror \
     -I. -Isrc -Iinclude -o "$work/neon_check" tests/cross/neon_check.c \
-    src/base/cpu.c src/base/error.c src/base/memory.c src/base/random.c \
+    src/base/cpu.c src/base/error.c src/base/memory.c src/base/random.c src/base/sized_struct.c src/model/option_names.c \
     $(ls src/sketch/*.c src/backend/cpu/*.c | grep -Ev '_(avx2|avx512)\.c$') -lm
 # The header of xxHash lies among the machine's own; alone in a folder it cannot hide the cross compiler's.
 for folder in /usr/include /usr/local/include; do

@@ -12,6 +12,7 @@ extern "C" {
 #define BM_VERSION_MINOR 1
 #define BM_VERSION_PATCH 0
 
+/* Made by the library; new fields come at the end. */
 typedef struct bm_version_info {
     const char *version;          /* "0.1.0" */
     const char *compiler;         /* that built the library */
@@ -21,8 +22,8 @@ typedef struct bm_version_info {
     uint32_t format;              /* of manifest.json and report.json */
 } bm_version_info;
 
-/* `out` is filled; NULL is fine. The struct never changes. */
-BM_API void bm_version(bm_version_info *out);
+/* Never NULL; the same at each call, from any thread, for as long as the library is loaded. */
+BM_API const bm_version_info *bm_version(void);
 
 #if defined(__cplusplus)
 }

@@ -70,27 +70,26 @@ void cli_print_command_help(cli_console *console, cli_command_id id)
 
 void cli_print_version(cli_console *console)
 {
-    bm_version_info info;
-    bm_version(&info);
+    const bm_version_info *info = bm_version();
     if (console->json) {
         cli_print(console, "{\"schema\":1,\"version\":");
-        cli_json_string(console->out, info.version);
+        cli_json_string(console->out, info->version);
         cli_print(console, ",\"compiler\":");
-        cli_json_string(console->out, info.compiler);
+        cli_json_string(console->out, info->compiler);
         cli_print(console, ",\"kernels\":");
-        cli_json_string(console->out, info.kernels);
+        cli_json_string(console->out, info->kernels);
         cli_print(console, ",\"unicode\":");
-        cli_json_string(console->out, info.unicode);
+        cli_json_string(console->out, info->unicode);
         cli_print(console, ",\"utf8proc_unicode\":");
-        cli_json_string(console->out, info.utf8proc_unicode);
-        cli_print(console, ",\"format\":%" PRIu32 "}\n", info.format);
+        cli_json_string(console->out, info->utf8proc_unicode);
+        cli_print(console, ",\"format\":%" PRIu32 "}\n", info->format);
         return;
     }
     cli_print(console,
               "bandmill %s\nbuilt with  %s\nkernels     %s\nUnicode     %s (own tables), %s "
               "(utf8proc)\nformat      %" PRIu32 "\n",
-              info.version, info.compiler, info.kernels, info.unicode, info.utf8proc_unicode,
-              info.format);
+              info->version, info->compiler, info->kernels, info->unicode, info->utf8proc_unicode,
+              info->format);
 }
 
 bm_status cli_run_help(cli_context *context, bm_error *err)

@@ -8,7 +8,7 @@ The truth files hold every pair at or above a similarity, computed elsewhere, ex
   recall   the mean over the seeds lies within 3 standard errors of what the S-curve 1-(1-s^r)^b predicts from the truth's
            similarities (identical documents count as found). Pairs share documents, so that the pairs of one seed are not
            independent: the standard error is that of the mean of the seeds, from their spread, and not one from the count
-           of pairs. The number of seeds is 100 with --size normal and full, 12 with --size small; below 100 the 3 becomes
+           of pairs. The number of seeds is 100 with --size full, 40 with normal, 12 with small; below 100 the 3 becomes
            Student's quantile of the same probability.
   articles every planted pair and no other. At which thresholds follows from SOURCE.txt: planted pairs have 0.977 and more
            over word 3-shingles, no other pair reaches 0.3. So word:3 at 0.95, and all candidates at 0.3.
@@ -114,12 +114,11 @@ def check_recall(claims, bandmill, corpus, folder, n_seeds):
     claims.check(f"{corpus.name}: seed 1 finds {recalls[0]:.4f} of {len(corpus.truth)} pairs (at least .95)", recalls[0] >= 0.95)
     with open(report, encoding="utf-8") as file:
         plan = json.load(file).get("plan", {})
-    claims.check(f"{corpus.name}: the plan is {bands} x {rows}, as design.md 6 chooses",
+    claims.check(f"{corpus.name}: the plan is {bands} x {rows}, as docs/pairing.md chooses",
                  (plan.get("bands"), plan.get("rows")) == (bands, rows), plan)
     mean, wanted = statistics.fmean(recalls), predicted(corpus, bands, rows)
     error = statistics.stdev(recalls) / math.sqrt(n_seeds)
-    # Student's t of the probability that 3 is of with 99 degrees of freedom (two-sided .0034): 3.71 with 11.
-    limit = 3.0 if n_seeds >= 100 else 3.71
+    limit = T_LIMITS[n_seeds]
     claims.check(f"{corpus.name}: mean recall {mean:.5f} over {n_seeds} seeds, predicted {wanted:.5f}, standard error "
                  f"{error:.5f}", abs(mean - wanted) <= limit * error, f"{(mean - wanted) / error:.2f} standard errors")
 
@@ -142,6 +141,9 @@ def check_articles(claims, bandmill, folder):
                      f"missing {[sorted(p) for p in planted - found]}, more {[sorted(p) for p in found - planted][:5]}")
 
 
+SEEDS = {"small": 12, "normal": 40, "full": 100}
+# Student's t of the probability that 3 is of with 99 degrees of freedom (two-sided .0034), for a number of seeds.
+T_LIMITS = {12: 3.71, 40: 3.12, 100: 3.0}
 CORPORA = {"scancode_rules": scancode_rules, "spdx_texts": spdx_texts, "minhash_articles": None}
 
 
@@ -157,7 +159,7 @@ def main():
             corpus = CORPORA[name](folder)
             if corpus:
                 check_all(claims, bandmill, corpus)
-                check_recall(claims, bandmill, corpus, folder, {"small": 12}.get(args.size, 100))
+                check_recall(claims, bandmill, corpus, folder, SEEDS[args.size])
     claims.end()
 
 

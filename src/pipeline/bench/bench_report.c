@@ -98,14 +98,13 @@ static void write_rows(bm_json *json, const bm_bench_report *report)
 
 bm_status bm_bench_report_write(const bm_bench_report *report, char **json, bm_error *err)
 {
-    bm_version_info version;
-    bm_version(&version);
+    const bm_version_info *version = bm_version();
     bm_json out = {.pretty = true};
     bm_json_begin_object(&out);
     bm_json_key_uint(&out, "schema", 1);
-    bm_json_key_text(&out, "version", version.version);
-    bm_json_key_text(&out, "compiler", version.compiler);
-    bm_json_key_text(&out, "kernels", version.kernels);
+    bm_json_key_text(&out, "version", version->version);
+    bm_json_key_text(&out, "compiler", version->compiler);
+    bm_json_key_text(&out, "kernels", version->kernels);
     write_machine(&out, report->options);
     write_settings(&out, report);
     write_devices(&out, report);

@@ -99,13 +99,12 @@ static void write_result(bm_json *json, const bm_kernel_tune_result *r)
 static bm_status write_json(const bm_kernel_tune_report *report, char **text, bm_error *err)
 {
     const bm_kernel_tune_options *options = report->options;
-    bm_version_info version;
-    bm_version(&version);
+    const bm_version_info *version = bm_version();
     bm_json json = {.pretty = true};
     bm_json_begin_object(&json);
     bm_json_key_uint(&json, "schema", 1);
-    bm_json_key_text(&json, "version", version.version);
-    bm_json_key_text(&json, "kernels", version.kernels);
+    bm_json_key_text(&json, "version", version->version);
+    bm_json_key_text(&json, "kernels", version->kernels);
     bm_json_key_uint(&json, "perms", options->sketch.perms);
     bm_json_key_uint(&json, "repeats", options->repeats);
     bm_json_key_double(&json, "min_seconds", options->min_seconds);

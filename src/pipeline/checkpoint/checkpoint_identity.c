@@ -129,11 +129,10 @@ static bm_status each_setting(const bm_job_context *job, line_fn *fn, void *ctx,
 
 static bm_status each_line(const bm_job_context *job, line_fn *fn, void *ctx, bm_error *err)
 {
-    bm_version_info version;
+    const bm_version_info *version = bm_version();
     bm_buf line = {0};
-    bm_version(&version);
     bm_status status =
-        bm_buf_add_format(&line, err, "program\t%s\t%s", version.version, version.kernels);
+        bm_buf_add_format(&line, err, "program\t%s\t%s", version->version, version->kernels);
     if (status == BM_OK)
         status = bm_buf_end(&line, err);
     if (status == BM_OK)

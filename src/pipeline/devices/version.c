@@ -32,8 +32,9 @@
 #define COMPILER_TEXT "unknown"
 #endif
 
-static pthread_once_t digest_once = PTHREAD_ONCE_INIT;
+static pthread_once_t info_once = PTHREAD_ONCE_INIT;
 static char digest_text[17];
+static bm_version_info info;
 
 static void find_digest(void)
 {
@@ -48,15 +49,19 @@ static void find_digest(void)
     snprintf(digest_text, sizeof digest_text, "%016" PRIx64, (uint64_t)XXH3_64bits_digest(&state));
 }
 
-void bm_version(bm_version_info *out)
+static void fill_info(void)
 {
-    if (out == NULL)
-        return;
-    pthread_once(&digest_once, find_digest);
-    out->version = VERSION_TEXT;
-    out->compiler = COMPILER_TEXT;
-    out->kernels = digest_text;
-    out->unicode = bm_unicode_version();
-    out->utf8proc_unicode = utf8proc_unicode_version();
-    out->format = REPORT_FORMAT;
+    find_digest();
+    info.version = VERSION_TEXT;
+    info.compiler = COMPILER_TEXT;
+    info.kernels = digest_text;
+    info.unicode = bm_unicode_version();
+    info.utf8proc_unicode = utf8proc_unicode_version();
+    info.format = REPORT_FORMAT;
+}
+
+const bm_version_info *bm_version(void)
+{
+    pthread_once(&info_once, fill_info);
+    return &info;
 }

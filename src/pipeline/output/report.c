@@ -244,8 +244,7 @@ static void write_run(bm_json *json, const bm_job_context *job, double seconds)
 bm_status bm_report_make(bm_job_context *job, const bm_grouping *grouping, const char *digests,
                          bm_summary **out, bm_error *err)
 {
-    bm_version_info version;
-    bm_version(&version);
+    const bm_version_info *version = bm_version();
     bm_job_context_stage(job, NULL, NULL);
     double seconds = bm_clock_seconds() - job->clock.began;
     bm_json json = {.pretty = true};
@@ -254,7 +253,7 @@ bm_status bm_report_make(bm_job_context *job, const bm_grouping *grouping, const
     bm_json_key_uint(&json, "schema", BM_REPORT_SCHEMA);
     bm_json_key_text(&json, "tool", "bandmill");
     bm_json_key_text(&json, "kind", bm_job_kind_name(job->settings->kind));
-    bm_json_key_text(&json, "version", version.version);
+    bm_json_key_text(&json, "version", version->version);
     write_settings(&json, job);
     write_sample(&json, job);
     write_counts(&json, &job->counts, job->settings->kind != BM_JOB_SIGN);

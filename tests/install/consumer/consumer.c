@@ -109,12 +109,11 @@ static int check_refusals(void)
 int main(int argc, char **argv)
 {
     bm_error err;
-    bm_version_info info;
+    const bm_version_info *info = bm_version();
 
     memset(&err, 0, sizeof err);
-    bm_version(&info);
-    if (argc != 4 || strcmp(info.version, argv[1]) != 0) {
-        fprintf(stderr, "version %s\n", info.version);
+    if (argc != 4 || strcmp(info->version, argv[1]) != 0) {
+        fprintf(stderr, "version %s\n", info->version);
         return 1;
     }
     return check_signer(&err) || check_pairs(&err) || check_job(argv[2], argv[3], &err) ||
