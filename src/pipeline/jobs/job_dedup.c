@@ -92,36 +92,11 @@ static bm_status group_and_write(const bm_pairing *pairing, bm_error *err)
     return status;
 }
 
-static bm_status run_job(const bm_settings *settings, const bm_signature_inputs *signatures,
-                         bm_summary **out, bm_error *err)
-{
-    bm_job job;
-    const bool components = settings->pairs.cluster == BM_CLUSTER_COMPONENTS;
-    bm_pairing pairing = {.job = &job,
-                          .signatures = signatures,
-                          .only_groups = components && !settings->results.write_pairs};
-    bm_status status = bm_job_open(settings, &job, err);
-    if (status != BM_OK)
-        return status;
-    status = bm_pairing_run(&pairing, err);
-    if (status == BM_OK)
-        status = group_and_write(&pairing, err);
-    bm_checkpoint_close(&job.checkpoint, status, err);
-    bm_pairing_reset(&pairing);
-    return bm_job_close(&job, status, out);
-}
-
 bm_status bm_job_dedup(const bm_dedup_options *options, bm_summary **out, bm_error *err)
 {
     bm_settings settings;
-    bm_signature_inputs *signatures = NULL;
     if (out == NULL)
         return bm_fail_field(err, "out", "no place for the summary given");
     bm_status status = bm_settings_of_dedup(options, &settings, err);
-    if (status == BM_OK)
-        status = bm_pairing_settle(&settings, &signatures, err);
-    if (status == BM_OK)
-        status = run_job(&settings, signatures, out, err);
-    bm_signature_inputs_close(signatures);
-    return status;
+    return status == BM_OK ? bm_pairing_job(&settings, group_and_write, out, err) : status;
 }

@@ -89,37 +89,17 @@ static bm_status write_pairs(const bm_pairing *pairing, bm_error *err)
         bm_out_file_abort(rows.file);
     else if (rows.file != NULL)
         status = bm_out_file_close(rows.file, err);
-    return status == BM_OK ? write_histogram(context, histogram, err) : status;
-}
-
-static bm_status run_job(const bm_settings *settings, const bm_signature_inputs *signatures,
-                         bm_summary **out, bm_error *err)
-{
-    bm_job job;
-    bm_pairing pairing = {.job = &job, .signatures = signatures};
-    bm_status status = bm_job_open(settings, &job, err);
-    if (status != BM_OK)
-        return status;
-    status = bm_pairing_run(&pairing, err);
     if (status == BM_OK)
-        status = write_pairs(&pairing, err);
-    if (status == BM_OK)
-        status = bm_job_finish(&job, &(bm_job_ending){.dir = NULL}, err);
-    bm_pairing_reset(&pairing);
-    return bm_job_close(&job, status, out);
+        status = write_histogram(context, histogram, err);
+    return status == BM_OK ? bm_job_finish(pairing->job, &(bm_job_ending){.dir = NULL}, err)
+                           : status;
 }
 
 bm_status bm_job_pairs(const bm_pairs_options *options, bm_summary **out, bm_error *err)
 {
     bm_settings settings;
-    bm_signature_inputs *signatures = NULL;
     if (out == NULL)
         return bm_fail_field(err, "out", "no place for the summary given");
     bm_status status = bm_settings_of_pairs(options, &settings, err);
-    if (status == BM_OK)
-        status = bm_pairing_settle(&settings, &signatures, err);
-    if (status == BM_OK)
-        status = run_job(&settings, signatures, out, err);
-    bm_signature_inputs_close(signatures);
-    return status;
+    return status == BM_OK ? bm_pairing_job(&settings, write_pairs, out, err) : status;
 }

@@ -27,7 +27,7 @@ static bm_status settle_documents(bm_settings *s, bm_error *err)
     return status;
 }
 
-bm_status bm_pairing_settle(bm_settings *settings, bm_signature_inputs **signatures, bm_error *err)
+static bm_status settle(bm_settings *settings, bm_signature_inputs **signatures, bm_error *err)
 {
     bool is_signatures = false;
     *signatures = NULL;
@@ -178,7 +178,7 @@ static bm_status find_edges(bm_pairing *pairing, bm_error *err)
     return status;
 }
 
-bm_status bm_pairing_run(bm_pairing *pairing, bm_error *err)
+static bm_status pair(bm_pairing *pairing, bm_error *err)
 {
     pairing->has_text = pairing->signatures == NULL;
     bm_status status =
@@ -190,8 +190,34 @@ bm_status bm_pairing_run(bm_pairing *pairing, bm_error *err)
     return status;
 }
 
-void bm_pairing_reset(bm_pairing *pairing)
+static bm_status run(const bm_settings *settings, const bm_signature_inputs *signatures,
+                     bm_pairing_end_fn *end, bm_summary **out, bm_error *err)
 {
-    bm_match_reset(&pairing->match);
-    bm_corpus_reset(&pairing->corpus);
+    bm_job job;
+    const bool components = settings->pairs.cluster == BM_CLUSTER_COMPONENTS;
+    bm_pairing pairing = {.job = &job,
+                          .signatures = signatures,
+                          .only_groups = settings->kind == BM_JOB_DEDUP && components &&
+                                         !settings->results.write_pairs};
+    bm_status status = bm_job_open(settings, &job, err);
+    if (status != BM_OK)
+        return status;
+    status = pair(&pairing, err);
+    if (status == BM_OK)
+        status = end(&pairing, err);
+    bm_checkpoint_close(&job.checkpoint, status, err);
+    bm_match_reset(&pairing.match); /* now that the checkpoint looks at neither */
+    bm_corpus_reset(&pairing.corpus);
+    return bm_job_close(&job, status, out);
+}
+
+bm_status bm_pairing_job(bm_settings *settings, bm_pairing_end_fn *end, bm_summary **out,
+                         bm_error *err)
+{
+    bm_signature_inputs *signatures = NULL;
+    bm_status status = settle(settings, &signatures, err);
+    if (status == BM_OK)
+        status = run(settings, signatures, end, out, err);
+    bm_signature_inputs_close(signatures);
+    return status;
 }

@@ -16,12 +16,13 @@ typedef struct bm_pairing {
     bool has_text;    /* inputs were read: lines are known, kept documents can be copied */
 } bm_pairing;
 
-/* Settle the plan and how pairs are verified; where the inputs are directories that `sign` wrote,
- * open them into *signatures (the caller's, bm_signature_inputs_close), else NULL. */
-bm_status bm_pairing_settle(bm_settings *settings, bm_signature_inputs **signatures, bm_error *err);
-/* Take the steps of the job up to its edges. `pairing` is {0} but for job, signatures and
- * only_groups; it is to be reset after bm_checkpoint_close, whatever the status. */
-bm_status bm_pairing_run(bm_pairing *pairing, bm_error *err);
-void bm_pairing_reset(bm_pairing *pairing);
+/* What a command makes of the edges: it writes, and finishes the job (bm_job_finish). */
+typedef bm_status bm_pairing_end_fn(const bm_pairing *pairing, bm_error *err);
+
+/* The whole of such a job. `settings` are those of its options; the plan, and how pairs are
+ * verified, are settled here, from the manifests where the inputs are directories that `sign`
+ * wrote. */
+bm_status bm_pairing_job(bm_settings *settings, bm_pairing_end_fn *end, bm_summary **out,
+                         bm_error *err);
 
 #endif
