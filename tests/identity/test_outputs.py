@@ -12,9 +12,11 @@ over the paths, so that each meets each device. Sizes:
   normal  all shingles x K in {1, 16, 100, 128, 256}, each on two corpora; the corpora take turns; the largest are cut
   full    the same on every corpus, whole
 
+A path meets `sign` on one of the two corpora of a shingle and K, and `dedup` on the other.
+
 Batches of one document only on corpora of at most 1,200: each is a launch. `--perms K` runs the jobs of that K, as many as
 a test of ctest. OpenCL devices are those that `bandmill devices --json` calls usable, by .venv/vendors where it is there and
-OCL_ICD_VENDORS is not set. Every sixth job sees all implementations at once, the others the one that they are to use.
+OCL_ICD_VENDORS is not set. Every seventh job sees all implementations at once, the others the one that they are to use.
 BANDMILL_REQUIRE_OPENCL=2 makes fewer than two implementations (platforms) a failure. Python's standard library only."""
 import json
 import os
@@ -123,7 +125,7 @@ class Path:
 
     def way(self, number):
         """Arguments and environment of a job by its number."""
-        spec, env = self.alone if number % 6 else self.in_company
+        spec, env = self.alone if number % 7 else self.in_company
         return ["--device", spec], env
 
 
@@ -220,9 +222,9 @@ def check_job(claims, runner, job, all_paths, number):
         if batch == 1 and corpus.n_docs > SMALL_DOCS:
             batch = 7
         more = ["--threads", threads] + (["--batch-docs", batch] if batch else [])
-        for command, wanted in ((command, base[command]) for command in path.commands):
-            claims.attempt(f"{name}: {command} on {path.name}, {threads} threads, batches of {batch or 'any'}",
-                           lambda: wrong(runner.outputs(command, job, number, path, more), wanted))
+        command = path.commands[(i + number) % len(path.commands)]
+        claims.attempt(f"{name}: {command} on {path.name}, {threads} threads, batches of {batch or 'any'}",
+                       lambda: wrong(runner.outputs(command, job, number, path, more), base[command]))
 
 
 def main():
