@@ -80,8 +80,10 @@ static void make(test_array *arrays, char (*texts)[80], char **jsonl)
     for (size_t i = 0; i < N_DOCS; i++) {
         test_array *array = &arrays[i / TEST_ROWS_MAX];
         const bool empty = i % 7 == 3;
-        snprintf(texts[i], sizeof texts[i], empty ? "" : "The cat number %zu sat on mat %zu%s", i,
-                 i % 10, i % 11 == 5 ? "\xFE" : "");
+        texts[i][0] = '\0';
+        if (!empty)
+            snprintf(texts[i], sizeof texts[i], "The cat number %zu sat on mat %zu%s", i, i % 10,
+                     i % 11 == 5 ? "\xFE" : "");
         array->n_rows = TEST_ROWS_MAX;
         array->lead = i / TEST_ROWS_MAX % 3;
         array->columns[0].name = "id";

@@ -4,7 +4,7 @@
 
 #include "backend/opencl/opencl_backend.h"
 
-/* What happens when a driver hangs is shown by tests/fault/device_faults.sh, with the program. */
+/* What happens when a driver hangs is shown by tests/fault/device/deaths.sh, with the program. */
 
 Test(cl_watchdog, an_open_that_fails_tells_why_and_leaves_nobody_behind)
 {
