@@ -154,7 +154,8 @@ static bm_status run_dedup(const variant *v, const char *output)
     options.resources.batch_docs = v->batch_docs;
     options.cluster = v->cluster;
     options.callbacks = callbacks_of(v, &asked);
-    return end_job(bm_job_dedup(&options, &summary, &err), summary, &err);
+    const bm_status status = bm_job_dedup(&options, &summary, &err);
+    return end_job(status, summary, &err);
 }
 
 static bm_status run_sign(const variant *v, const char *output)
@@ -173,7 +174,8 @@ static bm_status run_sign(const variant *v, const char *output)
     options.resources.threads = v->threads;
     options.resources.batch_docs = v->batch_docs;
     options.callbacks = callbacks_of(v, &asked);
-    return end_job(bm_job_sign(&options, &summary, &err), summary, &err);
+    const bm_status status = bm_job_sign(&options, &summary, &err);
+    return end_job(status, summary, &err);
 }
 
 static bool same_files(const char *x, const char *y, const char *name)
