@@ -151,7 +151,9 @@ bm_status bm_job_sign(const bm_sign_options *options, bm_summary **out, bm_error
     bm_status status = bm_settings_of_sign(options, &settings, err);
     if (status == BM_OK && (settings.results.band_keys || settings.bands.bands != 0))
         status = bm_settings_plan(&settings, err);
+    if (status != BM_OK)
+        return status;
     if (settings.sketch.perms == 0)
         settings.sketch.perms = BM_PERMS_DEFAULT;
-    return status == BM_OK ? run_job(&settings, out, err) : status;
+    return run_job(&settings, out, err);
 }
