@@ -160,12 +160,7 @@ static bm_status write_answer(bm_explainer *e, bm_error *err)
             bm_out_file_open(o->output.path, bm_out_existing_of(o->output.force), &rows.file, err);
     if (status == BM_OK)
         status = bm_explain_write(e, &rows, err);
-    bm_rows_reset(&rows);
-    if (rows.file != NULL && status != BM_OK)
-        bm_out_file_abort(rows.file);
-    else if (rows.file != NULL)
-        status = bm_out_file_close(rows.file, err);
-    return status;
+    return bm_rows_end(&rows, status, err);
 }
 
 static bm_status give_summary(const bm_explainer *e, bm_explain_summary *out, bm_error *err)

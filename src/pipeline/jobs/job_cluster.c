@@ -325,12 +325,7 @@ static bm_status run(cluster *c, bm_error *err)
         status = o->json ? write_json(c, &rows, err) : write_table(c, &rows, err);
     if (status == BM_OK)
         status = bm_rows_flush(&rows, true, err);
-    bm_rows_reset(&rows);
-    if (rows.file != NULL && status != BM_OK)
-        bm_out_file_abort(rows.file);
-    else if (rows.file != NULL)
-        status = bm_out_file_close(rows.file, err);
-    return status;
+    return bm_rows_end(&rows, status, err);
 }
 
 static const bm_cluster_options defaults = {0};

@@ -83,12 +83,8 @@ static bm_status write_pairs(const bm_pairing *pairing, bm_error *err)
     if (status != BM_OK)
         return status;
     status = bm_rows_pairs(&rows, &pairs, err);
-    bm_rows_reset(&rows);
     context->counts.edges = pairs.n_written;
-    if (rows.file != NULL && status != BM_OK)
-        bm_out_file_abort(rows.file);
-    else if (rows.file != NULL)
-        status = bm_out_file_close(rows.file, err);
+    status = bm_rows_end(&rows, status, err);
     if (status == BM_OK)
         status = write_histogram(context, histogram, err);
     return status == BM_OK ? bm_job_finish(pairing->job, &(bm_job_ending){.dir = NULL}, err)

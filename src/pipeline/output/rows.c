@@ -28,6 +28,17 @@ void bm_rows_reset(bm_rows *rows)
     bm_buf_reset(&rows->buf);
 }
 
+bm_status bm_rows_end(bm_rows *rows, bm_status status, bm_error *err)
+{
+    bm_rows_reset(rows);
+    if (rows->file == NULL)
+        return status;
+    if (status == BM_OK)
+        return bm_out_file_close(rows->file, err);
+    bm_out_file_abort(rows->file);
+    return status;
+}
+
 /* Open a file of the directory, let `fill` write it, close it. */
 typedef bm_status (*fill_fn)(bm_rows *rows, const void *ctx, bm_error *err);
 

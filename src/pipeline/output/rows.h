@@ -23,6 +23,9 @@ typedef struct bm_rows {
 /* Send what is gathered on its way when it is much, or in any case. */
 bm_status bm_rows_flush(bm_rows *rows, bool now, bm_error *err);
 void bm_rows_reset(bm_rows *rows);
+/* Reset, and close the file, if there is one, or abort it where `status` is a failure.
+ * Returns `status`, or that of closing. */
+bm_status bm_rows_end(bm_rows *rows, bm_status status, bm_error *err);
 
 /* Files of a directory, written whole. */
 bm_status bm_rows_ids(bm_out_dir *dir, const bm_doc_table *docs, bm_error *err);
