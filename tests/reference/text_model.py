@@ -5,10 +5,12 @@ were assigned in Unicode 3.2 (a copy of which every Python holds) or, where Pyth
 Python's: they exist in every version that can meet here. Scripts are not in unicodedata; SPLIT_SCRIPTS is from Scripts.txt
 15.0. Simple lower case: Python has the full mapping, which differs for one character alone, U+0130."""
 import bisect
+import re
 import unicodedata
 
 WHITE_SPACE = frozenset([*range(0x09, 0x0E), 0x20, 0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F,
                          0x3000])
+BETWEEN_WORDS = re.compile("[" + "".join(map(chr, sorted(WHITE_SPACE))) + "]+")
 # Script Han, Hiragana, Katakana, Thai, Lao, Khmer, Myanmar: first and last code point of each run.
 SPLIT_SCRIPTS = [
     (0x0E01, 0x0E3A), (0x0E40, 0x0E5B), (0x0E81, 0x0E82), (0x0E84, 0x0E84), (0x0E86, 0x0E8A), (0x0E8C, 0x0EA3),
@@ -56,15 +58,7 @@ def normalize(text, rules):
 
 
 def split_space(text):
-    words, word = [], []
-    for char in text + " ":
-        if ord(char) in WHITE_SPACE:
-            if word:
-                words.append("".join(word))
-            word = []
-        else:
-            word.append(char)
-    return words
+    return [word for word in BETWEEN_WORDS.split(text) if word]
 
 
 def split_alnum(text):
