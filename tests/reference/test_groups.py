@@ -12,6 +12,7 @@
 
 The corpora are scancode_rules (35,324 licence texts; groups of up to 1,501 documents, most of them chained) and families of
 documents made here, each a copy of another with a few words changed, whose groups are long and thin."""
+import bisect
 import collections
 import json
 import os
@@ -309,10 +310,12 @@ def wrong_histogram(bins, similarities):
         return "bins that overlap or do not ascend"
     if sum(x["pairs"] for x in bins) != len(similarities):
         return f"{sum(x['pairs'] for x in bins)} pairs in bins"
+    ordered = sorted(similarities)
     for x in bins:
         last = x["high"] == 1
-        least = sum(x["low"] < s and (s < x["high"] or last) for s in similarities)
-        most = sum(x["low"] <= s <= x["high"] for s in similarities)
+        from_low, to_high = bisect.bisect_left(ordered, x["low"]), bisect.bisect_right(ordered, x["high"])
+        inside = bisect.bisect_right(ordered, x["low"]), to_high if last else bisect.bisect_left(ordered, x["high"])
+        least, most = max(inside[1] - inside[0], 0), to_high - from_low
         if not least <= x["pairs"] <= most:
             return f"{x}: {least} to {most} rows"
     return ""
