@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "fuzz_check.h"
-#include "io/input/decompress.h"
+#include "io/bytes/decompress.h"
 
 #define OUT_MAX ((size_t)4 << 20)
 

@@ -4,7 +4,7 @@
  * the digest of an input is of all its bytes, and a compressed one has to be read from its
  * beginning anyhow.
  *
- * Tests: tests/unit/io_input/test_batch_sources.c */
+ * Tests: tests/unit/io_sources/test_batch_sources.c */
 #include "io/input/batch_source.h"
 
 #include <inttypes.h>

@@ -22,7 +22,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/wait_readable.h"
-#include "io/input/decompress.h"
+#include "io/bytes/decompress.h"
 #include "io/input/input_set_probe.h"
 #include "io/input/input_set_state.h"
 

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "io/input/compression_kinds.h"
+#include "io/bytes/compression_kinds.h"
 #include "model/shingle_batch.h" /* bm_hash128 */
 
 typedef struct bm_source {

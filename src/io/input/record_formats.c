@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "io/input/name_ending.h"
+#include "io/bytes/name_ending.h"
 
 static const bm_record_format formats[] = {
     {.format = BM_FORMAT_JSONL,

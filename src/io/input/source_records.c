@@ -1,6 +1,6 @@
 /* source_records.c -- the reader and the parser (reader.h, parser.h) as a batch source.
  *
- * Tests: tests/unit/io_input/test_batch_sources.c */
+ * Tests: tests/unit/io_sources/test_batch_sources.c */
 #include "io/input/source_records.h"
 
 #include "base/error.h"

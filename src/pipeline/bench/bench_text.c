@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "model/option_defaults.h"
 #include "base/random.h"
-#include "io/input/batch_sources.h"
+#include "io/sources/batch_sources.h"
 #include "io/input/input_set_open.h"
 
 enum {

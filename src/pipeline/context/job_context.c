@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "io/input/batch_sources.h"
+#include "io/sources/batch_sources.h"
 #include "io/input/input_set_open.h"
 #include "io/output/out_dir.h"
 

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 
 #include "base/error.h"
-#include "io/input/batch_sources.h"
+#include "io/sources/batch_sources.h"
 #include "base/memory.h"
 #include "pipeline/context/recipe.h"
 

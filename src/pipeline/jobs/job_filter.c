@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "io/input/batch_sources.h"
+#include "io/sources/batch_sources.h"
 #include "io/output/manifest.h"
 #include "pipeline/output/kept_pass.h"
 #include "pipeline/context/recipe.h"

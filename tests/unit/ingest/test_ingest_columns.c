@@ -1,11 +1,11 @@
 /* test_ingest_columns.c -- a table in memory goes through the whole ingest: the same documents and
  * shingles as the same texts in a file of records, for any number of threads and size of batches. */
-#include "io/input/batch_sources.h"
+#include "io/sources/batch_sources.h"
 #include "io/input/input_set_open.h"
-#include "io/input/source_columns.h"
+#include "io/sources/source_columns.h"
 #include "pipeline/ingest/ingest.h"
 #include "tests/unit/base/scratch.h"
-#include "tests/unit/io_input/arrow_table.h"
+#include "tests/unit/io_sources/arrow_table.h"
 
 #define N_ARRAYS 150u
 #define N_DOCS   (N_ARRAYS * TEST_ROWS_MAX)

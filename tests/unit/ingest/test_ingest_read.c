@@ -12,7 +12,7 @@
 
 #include "tests/unit/base/scratch.h"
 #include "io/arrays/npy.h"
-#include "io/input/batch_sources.h"
+#include "io/sources/batch_sources.h"
 #include "io/input/input_set_open.h"
 #include "pipeline/ingest/ingest.h"
 

@@ -1,9 +1,9 @@
 /* compression_kinds.c -- a row a kind: its name, the ending of a file's name, and its first bytes. */
-#include "io/input/compression_kinds.h"
+#include "io/bytes/compression_kinds.h"
 
 #include <string.h>
 
-#include "io/input/name_ending.h"
+#include "io/bytes/name_ending.h"
 
 static const struct {
     const char *name, *ending;

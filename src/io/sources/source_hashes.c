@@ -1,14 +1,14 @@
 /* source_hashes.c -- blocks of the arrays as batches; "parsing" is a walk over their documents.
  *
- * Tests: tests/unit/io_input/test_batch_sources.c */
-#include "io/input/source_hashes.h"
+ * Tests: tests/unit/io_sources/test_batch_sources.c */
+#include "io/sources/source_hashes.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "io/input/hash_input.h"
+#include "io/sources/hash_input.h"
 #include "io/input/input_set_state.h"
 
 typedef struct hashes {

@@ -3,7 +3,7 @@
  * Both files are read by pread in blocks, so memory is that of one block (at least one document)
  * whatever the files' size; 32-bit hashes are widened in place, from the end. An offset is compared
  * with the one before it and with the number of hashes before anything is allocated by it. */
-#include "io/input/hash_input.h"
+#include "io/sources/hash_input.h"
 
 #include <errno.h>
 #include <fcntl.h>

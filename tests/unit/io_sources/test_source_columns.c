@@ -2,8 +2,8 @@
  * that stand in them; also covers table_stream.c. */
 #include "arrow_table.h"
 #include "io/input/input_set_open.h"
-#include "io/input/source_columns.h"
-#include "read_records.h"
+#include "io/sources/source_columns.h"
+#include "tests/unit/io_input/read_records.h"
 
 static const test_array two_arrays[] = {
     {.n_rows = 4,

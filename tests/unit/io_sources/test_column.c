@@ -1,7 +1,7 @@
 /* test_column.c -- arrays that cannot be what they say are refused. What cells hold is tested with
  * whole streams in test_source_columns.c. */
 #include "arrow_table.h"
-#include "io/input/column.h"
+#include "io/sources/column.h"
 
 static const test_array array = {
     .n_rows = 3,

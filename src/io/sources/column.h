@@ -4,12 +4,12 @@
  *
  *     utf8, binary   buffers: validity, offsets, bytes; cell c is bytes offsets[c] … offsets[c+1]-1
  *     integers       buffers: validity, values */
-#ifndef BM_IO_INPUT_COLUMN_H
-#define BM_IO_INPUT_COLUMN_H
+#ifndef BM_IO_SOURCES_COLUMN_H
+#define BM_IO_SOURCES_COLUMN_H
 
 #include <bandmill/types.h>
 
-#include "io/input/arrow_abi.h"
+#include "io/sources/arrow_abi.h"
 
 typedef enum bm_column_kind {
     BM_COLUMN_OTHER, /* what is not read here */

@@ -4,13 +4,13 @@
  *
  * A chunk is as large as whoever made the table liked, so batches are runs of its rows. It is
  * shared by them and by the source, and counted. */
-#include "io/input/source_columns.h"
+#include "io/sources/source_columns.h"
 
 #include "base/error.h"
 #include "base/memory.h"
 #include "io/input/input_set_state.h"
 #include "io/input/record_maker.h"
-#include "io/input/table_stream.h"
+#include "io/sources/table_stream.h"
 
 typedef struct columns {
     bm_batch_source base;

@@ -1,7 +1,7 @@
 /* table_stream.c -- see the header.
  *
- * Tests: tests/unit/io_input/test_source_columns.c */
-#include "io/input/table_stream.h"
+ * Tests: tests/unit/io_sources/test_source_columns.c */
+#include "io/sources/table_stream.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -4,8 +4,8 @@
  * Layout and names are those of the specification (arrow.apache.org/docs/format/CDataInterface.html
  * and CStreamInterface.html), which asks for these guards, so that several headers that declare
  * them live together. A struct whose `release` is NULL has been released. */
-#ifndef BM_IO_INPUT_ARROW_ABI_H
-#define BM_IO_INPUT_ARROW_ABI_H
+#ifndef BM_IO_SOURCES_ARROW_ABI_H
+#define BM_IO_SOURCES_ARROW_ABI_H
 
 #include <stdint.h>
 

@@ -1,5 +1,5 @@
 /* decompress.c -- zlib and libzstd behind one small interface. */
-#include "io/input/decompress.h"
+#include "io/bytes/decompress.h"
 
 #include <limits.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
-#include "io/input/decompress.h"
+#include "io/bytes/decompress.h"
 
 static size_t gz(const char *data, size_t len, char *out, size_t cap)
 {

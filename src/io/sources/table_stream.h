@@ -1,13 +1,13 @@
 /* table_stream.h -- a stream of Arrow arrays as chunks of rows, with the columns that are wanted of
  * them found by their names. */
-#ifndef BM_IO_INPUT_TABLE_STREAM_H
-#define BM_IO_INPUT_TABLE_STREAM_H
+#ifndef BM_IO_SOURCES_TABLE_STREAM_H
+#define BM_IO_SOURCES_TABLE_STREAM_H
 
 #include <stdatomic.h>
 
 #include <bandmill/status.h>
 
-#include "io/input/column.h"
+#include "io/sources/column.h"
 #include "io/input/record_fields.h"
 
 /* Where a stream has a column that is wanted. */

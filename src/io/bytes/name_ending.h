@@ -1,6 +1,6 @@
 /* name_ending.h -- how the name of a file ends: what tells its format and its compression. */
-#ifndef BM_IO_INPUT_NAME_ENDING_H
-#define BM_IO_INPUT_NAME_ENDING_H
+#ifndef BM_IO_BYTES_NAME_ENDING_H
+#define BM_IO_BYTES_NAME_ENDING_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -17,10 +17,10 @@
  *
  * Threads: the stream is called by the one thread that reads. An array is released by whichever
  * thread is the last to have used it, at the latest when the source is closed. */
-#ifndef BM_IO_INPUT_SOURCE_COLUMNS_H
-#define BM_IO_INPUT_SOURCE_COLUMNS_H
+#ifndef BM_IO_SOURCES_SOURCE_COLUMNS_H
+#define BM_IO_SOURCES_SOURCE_COLUMNS_H
 
-#include "io/input/arrow_abi.h"
+#include "io/sources/arrow_abi.h"
 #include "io/input/batch_source.h"
 
 extern const bm_batch_source_ops bm_source_columns;

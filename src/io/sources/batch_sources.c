@@ -1,9 +1,9 @@
 /* batch_sources.c -- the rows. */
-#include "io/input/batch_sources.h"
+#include "io/sources/batch_sources.h"
 
 #include "base/error.h"
-#include "io/input/source_columns.h"
-#include "io/input/source_hashes.h"
+#include "io/sources/source_columns.h"
+#include "io/sources/source_hashes.h"
 #include "io/input/source_records.h"
 
 static const bm_batch_source_ops *const rows[] = {&bm_source_records, &bm_source_hashes,

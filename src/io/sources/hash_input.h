@@ -3,8 +3,8 @@
  *
  * Opening checks the headers. Reading checks that offsets begin at 0, never fall and end at the
  * number of hashes: else BM_ERR_INPUT names the file and the row. */
-#ifndef BM_IO_INPUT_HASH_INPUT_H
-#define BM_IO_INPUT_HASH_INPUT_H
+#ifndef BM_IO_SOURCES_HASH_INPUT_H
+#define BM_IO_SOURCES_HASH_INPUT_H
 
 #include <bandmill/status.h>
 #include <bandmill/types.h>

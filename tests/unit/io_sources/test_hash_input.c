@@ -3,7 +3,7 @@
 #include <criterion/criterion.h>
 #include <stdint.h>
 
-#include "io/input/hash_input.h"
+#include "io/sources/hash_input.h"
 #include "io/arrays/npy.h"
 #include "tests/unit/base/scratch.h"
 

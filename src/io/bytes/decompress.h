@@ -5,13 +5,13 @@
  * header cannot ask for more. Memory does not depend on what the stream says of its size.
  *
  * One handle serves many files (begin for each); one thread at a time. */
-#ifndef BM_IO_INPUT_DECOMPRESS_H
-#define BM_IO_INPUT_DECOMPRESS_H
+#ifndef BM_IO_BYTES_DECOMPRESS_H
+#define BM_IO_BYTES_DECOMPRESS_H
 
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
-#include "io/input/compression_kinds.h"
+#include "io/bytes/compression_kinds.h"
 
 typedef struct bm_decompress bm_decompress;
 

@@ -2,8 +2,8 @@
  * again, and passes over. Covers batch_source.c, source_records.c and source_hashes.c; columns have
  * a test of their own, whole runs are in tests/unit/ingest/test_ingest_read.c. */
 #include "io/arrays/npy.h"
-#include "io/input/batch_sources.h"
-#include "read_records.h"
+#include "io/sources/batch_sources.h"
+#include "tests/unit/io_input/read_records.h"
 
 typedef struct opened {
     char *dir, *path, *extra;

@@ -1,7 +1,7 @@
 /* batch_sources.h -- the table of batch sources. To add one: a source_*.c file that fills a
  * bm_batch_source_ops, and a row. */
-#ifndef BM_IO_INPUT_BATCH_SOURCES_H
-#define BM_IO_INPUT_BATCH_SOURCES_H
+#ifndef BM_IO_SOURCES_BATCH_SOURCES_H
+#define BM_IO_SOURCES_BATCH_SOURCES_H
 
 #include "io/input/batch_source.h"
 

@@ -1,6 +1,6 @@
 /* column.c -- see the header. Buffers have no lengths in this interface, so a table is trusted to
  * have as many cells as it says; offsets are checked, since they lead anywhere. */
-#include "io/input/column.h"
+#include "io/sources/column.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* compression_kinds.h -- the kinds of compression that are taken off: how a name promises one, and how
  * the first bytes tell it. */
-#ifndef BM_IO_INPUT_COMPRESSION_KINDS_H
-#define BM_IO_INPUT_COMPRESSION_KINDS_H
+#ifndef BM_IO_BYTES_COMPRESSION_KINDS_H
+#define BM_IO_BYTES_COMPRESSION_KINDS_H
 
 #include <stddef.h>
 

@@ -3,7 +3,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "io/input/compression_kinds.h"
+#include "io/bytes/compression_kinds.h"
 
 Test(compression_kinds, the_first_bytes_tell_the_kind)
 {
