@@ -154,7 +154,7 @@ def main():
         shutil.copytree(plain.job.work, at("saved"))
         claims.check("twice: some work is there to go on from", os.path.exists(os.path.join(at("saved"), ".bandmill-journal")))
         Case(whole, plain.job, ["--resume"], saved=at("saved")).check(claims, "twice", step)
-        Case(whole, plain.job, ["--quiet"], saved=at("saved")).check(claims, "begun anew over sealed work", step)
+        Case(whole, plain.job, ["--quiet", "--force"], saved=at("saved")).check(claims, "begun anew over sealed work", step)
         many = Job("once", ["dedup", "--cluster", "star", "--threads", "1", "--batch-docs", "10", "-q"],
                    [put(folder, "many.jsonl", planted(os.path.abspath(args.planted), 8000))], at("once"))
         check_once(claims, whole, many, 50)

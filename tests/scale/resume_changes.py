@@ -222,9 +222,12 @@ def check_allowed(bench):
             bench.claims.check(f"goes on from {killed} with {' '.join(map(str, more))}", not wrong, wrong)
             empty(job.output, job.work)
             shutil.copytree(bench.at("saved"), job.work)
-        done = bench.run(job)
+        refused = bench.run(job)
+        wrong = refused.returncode != 2 or not re.search(rb"sealed there .*--resume.*--force", refused.stderr) or differing(digests(job.work), digests(bench.at("saved")))
+        bench.claims.check(f"without --resume the work of {killed} is refused with 2, and stays", not wrong, refused.stderr)
+        done = bench.run(job, "--force")
         wrong = bench.same(job, done.returncode, done.stderr) or (b"begun anew" not in done.stderr and done.stderr)
-        bench.claims.check(f"without --resume the work of {killed} is begun anew, and that is said", not wrong, wrong)
+        bench.claims.check(f"with --force the work of {killed} is begun anew, and that is said", not wrong, wrong)
         empty(job.output, bench.at("saved"))
 
 
@@ -260,7 +263,7 @@ def check_state(bench):
             if done.returncode == 7:
                 wrong = None if job.work.encode() in done.stderr.splitlines()[-1] else done.stderr
                 told += 1
-                again = bench.run(job)
+                again = bench.run(job, "--force")
                 wrong = wrong or bench.same(job, again.returncode, again.stderr)
             else:
                 wrong = bench.same(job, done.returncode, done.stderr)

@@ -121,30 +121,36 @@ static bm_status begin_anew(bm_checkpoint *checkpoint, bm_error *err)
     return status;
 }
 
-/* False: the job was killed before its first checkpoint, maybe while it wrote what it is, or at its
- * very end. */
-static bool is_saved(const bm_journal *journal)
+/* What the journal says is saved. Nothing (docs_records 0): the job was killed before its first
+ * checkpoint, maybe while it wrote what it is, or at its very end. */
+static bm_checkpoint_saved saved_in(const bm_journal *journal)
 {
     bm_checkpoint_saved saved = {0};
     for (size_t i = 0; i < bm_journal_count(journal); i++) {
         const char *line = bm_journal_line(journal, i);
         if (strcmp(line, BM_CHECKPOINT_ENDING) == 0)
-            return false;
+            return (bm_checkpoint_saved){0};
         (void)bm_checkpoint_line_read(line, &saved);
     }
-    return saved.docs_records > 0;
+    return saved;
+}
+
+static bm_status open_journal(bm_checkpoint *checkpoint, bm_error *err)
+{
+    char *path = NULL;
+    bm_status status = bm_out_dir_state_path(checkpoint->dir, BM_OUT_JOURNAL, &path, err);
+    if (status == BM_OK)
+        status = bm_journal_open(path, &checkpoint->journal, err);
+    bm_free(path);
+    return status;
 }
 
 /* Is it this job's, and how far did it come? */
 static bm_status read_journal(bm_checkpoint *checkpoint, bm_error *err)
 {
-    char *path = NULL;
     size_t n = 0;
-    bm_status status = bm_out_dir_state_path(checkpoint->dir, BM_OUT_JOURNAL, &path, err);
-    if (status == BM_OK)
-        status = bm_journal_open(path, &checkpoint->journal, err);
-    bm_free(path);
-    if (status == BM_OK && !is_saved(checkpoint->journal))
+    bm_status status = open_journal(checkpoint, err);
+    if (status == BM_OK && saved_in(checkpoint->journal).docs_records == 0)
         return BM_OK;
     if (status == BM_OK)
         status = bm_checkpoint_identity_check(checkpoint->job, checkpoint->journal, &n, err);
@@ -156,6 +162,32 @@ static bm_status read_journal(bm_checkpoint *checkpoint, bm_error *err)
             status = take_sets_path(checkpoint, line, err);
     }
     return status;
+}
+
+/* The job is not to go on from what lies there: sealed documents are discarded only with `force`.
+ * A journal that cannot be read is of no use to anybody. */
+static bm_status discard(bm_checkpoint *checkpoint, bm_error *err)
+{
+    const char *where = bm_out_dir_work(checkpoint->dir);
+    bm_checkpoint_saved saved = {0};
+    bm_error inner = {0};
+    bm_status status = open_journal(checkpoint, &inner);
+    if (status == BM_OK) {
+        saved = saved_in(checkpoint->journal);
+    } else if (status != BM_ERR_FORMAT) {
+        if (err != NULL)
+            *err = inner;
+        return status;
+    }
+    if (saved.docs_records > 0 && !checkpoint->job->settings->output.force)
+        return bm_fail_at(err, BM_ERR_USAGE, where, 0,
+                          "%" PRIu64 " documents of an interrupted job are sealed there (`resume` "
+                          "goes on with them, `force` discards them)",
+                          saved.docs);
+    bm_meter_log(&checkpoint->job->meter, BM_LOG_WARNING,
+                 "%s: the work of an interrupted job is begun anew%s", where,
+                 saved.docs_records > 0 ? ", which discards what was sealed" : "");
+    return begin_anew(checkpoint, err);
 }
 
 static bm_status take_up(bm_checkpoint *checkpoint, bool found, bool saves, bm_error *err)
@@ -170,13 +202,8 @@ static bm_status take_up(bm_checkpoint *checkpoint, bool found, bool saves, bm_e
                 checkpoint->sets_path); /* of a job for this output that was killed at its end */
         return BM_OK;
     }
-    if (!checkpoint->job->settings->resume || !saves) {
-        bm_meter_log(meter, BM_LOG_WARNING,
-                     "%s: the work of an interrupted job is begun anew (`resume` would go on with "
-                     "it)",
-                     where);
-        return begin_anew(checkpoint, err);
-    }
+    if (!checkpoint->job->settings->resume || !saves)
+        return discard(checkpoint, err);
     bm_status status = read_journal(checkpoint, err);
     if (status == BM_OK && checkpoint->saved.docs_records == 0) {
         bm_meter_log(meter, BM_LOG_INFO, "%s: nothing was sealed there: beginning", where);
@@ -257,7 +284,7 @@ bm_status bm_checkpoint_load(bm_checkpoint *checkpoint, bm_corpus *corpus, bm_er
         (job->docs.n != checkpoint->saved.docs || job->docs.n_skipped != checkpoint->saved.skipped))
         status = bm_fail_at(err, BM_ERR_FORMAT, bm_out_dir_work(checkpoint->dir), 0,
                             "%zu documents are saved, %" PRIu64 " in the journal (begin anew "
-                            "without `resume`)",
+                            "with `force`)",
                             job->docs.n, checkpoint->saved.docs);
     if (status == BM_OK)
         status = clear_outputs(checkpoint, err);

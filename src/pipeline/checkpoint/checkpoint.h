@@ -18,8 +18,9 @@
 #include "pipeline/checkpoint/checkpoint_state.h"
 
 /* Open the output directory. With settings->resume what lies there is checked against the job,
- * whose inputs are open and whose settings are settled; without, it is cleared. `saves`: this kind
- * of job can be saved. BM_ERR_FORMAT: what lies there is of another job, and stays; BM_ERR_USAGE,
+ * whose inputs are open and whose settings are settled; without, sealed documents that lie there are
+ * BM_ERR_USAGE unless settings->output.force discards them, and what holds none is cleared. `saves`:
+ * this kind of job can be saved. BM_ERR_FORMAT: what lies there is of another job, and stays;
  * BM_ERR_LOCKED, BM_ERR_IO. On failure nothing is to be closed. */
 bm_status bm_checkpoint_open(bm_job_context *job, bool saves, bm_checkpoint *out, bm_error *err);
 /* Load what was saved: documents and counts into the job and `corpus` (empty; NULL: none). Nothing

@@ -181,11 +181,11 @@ static bm_status say_input(const char *was, const char *is, bm_error *err)
     if (!is_kind(was, "input") || !same_name(was, is))
         return bm_fail(err, BM_ERR_FORMAT,
                        "the input %.*s is not that of the interrupted job, or has another place "
-                       "in the list (the same inputs, or begin anew without `resume`)",
+                       "in the list (the same inputs, or begin anew with `force`)",
                        len, name);
     return bm_fail(err, BM_ERR_FORMAT,
                    "the input %.*s has changed since the job was interrupted (size, time and ends "
-                   "of the file were%s; begin anew without `resume`)",
+                   "of the file were%s; begin anew with `force`)",
                    len, name, was + strlen("input\t") + len);
 }
 
@@ -196,11 +196,11 @@ static bm_status say_difference(const char *was, const char *is, bm_error *err)
     if (is_kind(is, "setting") && is_kind(was, "setting"))
         return bm_fail(err, BM_ERR_FORMAT,
                        "the interrupted job had %s, this one has %s (the same options, or begin "
-                       "anew without `resume`)",
+                       "anew with `force`)",
                        was + strlen("setting\t"), is + strlen("setting\t"));
     return bm_fail(err, BM_ERR_FORMAT,
                    "the interrupted job was another: it had '%s', this one has '%s' (begin anew "
-                   "without `resume`)",
+                   "with `force`)",
                    was, is);
 }
 
@@ -225,7 +225,7 @@ bm_status bm_checkpoint_identity_check(const bm_job_context *job, const bm_journ
     return is_kind(more, "input")
                ? bm_fail(err, BM_ERR_FORMAT,
                          "the interrupted job had one more input: %s (the same inputs, or begin "
-                         "anew without `resume`)",
+                         "anew with `force`)",
                          more + strlen("input\t"))
                : BM_OK;
 }

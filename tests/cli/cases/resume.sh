@@ -83,11 +83,28 @@ for command in sign dedup; do
     rm -r out whole
 done
 
-# nothing to go on with: from the beginning. Not resumed: from the beginning too, with a word.
+# nothing to go on with: from the beginning. Sealed documents are discarded only with --force, which says so; --resume goes before it.
 bm dedup in.jsonl --on-error skip -o whole; exits 0
 bm dedup in.jsonl --on-error skip -o out --resume; exits 0; the_same whole
 start_and_stop TERM dedup in.jsonl --on-error skip -o out; exits 143
-bm dedup in.jsonl --on-error skip -o out; exits 0; says ../err '^bandmill: warning: .*out.partial'; the_same whole
+find out.partial -type f -exec cksum {} + > ../before
+bm dedup in.jsonl --on-error skip -o out; refused 2 'out.partial: [0-9]+ documents .*sealed.*--resume.*--force'
+bm dedup in.jsonl --on-error skip --seed 3 -o out; refused 2 'out.partial: [0-9]+ documents .*sealed.*--resume.*--force'
+find out.partial -type f -exec cksum {} + > ../after
+cmp -s ../before ../after || fail "a refused job changed the work"
+bm dedup in.jsonl --on-error skip -o out --resume --force; exits 0; says ../err 'resuming behind'; the_same whole
+rm -r out
+start_and_stop TERM dedup in.jsonl --on-error skip -o out; exits 143
+bm dedup in.jsonl --on-error skip -o out --force; exits 0; says ../err '^bandmill: warning: .*out.partial.*discards'; the_same whole
+rm -r out
+# what a job left that has sealed nothing is cleared, and so is what nobody can go on from
+mkdir out.partial
+: > out.partial/.bandmill-work
+bm dedup in.jsonl --on-error skip -o out -q; exits 0; the_same whole
+mkdir out.partial
+: > out.partial/.bandmill-work
+echo 'no line of ours' > out.partial/.bandmill-journal
+bm dedup in.jsonl --on-error skip -o out --force; exits 0; the_same whole
 rm -r out
 
 # names that a journal of lines and tabs must not take for its own: the work is gone on with, or begun anew without a trace of the old one
@@ -100,7 +117,7 @@ start_and_stop TERM dedup "$odd.jsonl" --on-error skip --memory 64M --temp-dir "
 bm dedup "$odd.jsonl" --on-error skip --temp-dir . -o out --resume; exits 0; the_same whole
 [ ! "$(ls -A "$odd")" ] || fail "sets are left in --temp-dir"
 start_and_stop TERM dedup "$odd.jsonl" --on-error skip --memory 64M --temp-dir "$odd" -o out; exits 143
-bm dedup "$odd.jsonl" --on-error skip -o out; exits 0; the_same whole
+bm dedup "$odd.jsonl" --on-error skip -o out --force; exits 0; the_same whole
 [ ! "$(ls -A "$odd")" ] || fail "sets are left in --temp-dir"
 rm -r out
 
