@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # install-deps.sh [--tests] -- install what building needs (Debian 12, Ubuntu 24.04); with --tests also what the tests need: Criterion,
-# two OpenCL implementations and oclgrind, clang, libabigail, a cross compiler and emulator for AArch64, and .venv with the Python packages of
+# two OpenCL implementations and oclgrind, clang, libabigail, jq and PostgreSQL (no server is left running), a cross compiler and emulator for AArch64, and .venv with the Python packages of
 # scripts/test-requirements.txt.
 #
 # What is there already is left alone: then nothing is downloaded and no root is needed.
@@ -9,7 +9,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
 build_packages=(gcc g++ make cmake pkgconf libsimdjson-dev libzstd-dev zlib1g-dev libutf8proc-dev libssl-dev libxxhash-dev
     opencl-c-headers ocl-icd-libopencl1)
-test_packages=(libcriterion-dev pocl-opencl-icd oclgrind clang python3-venv zstd qemu-user-static abigail-tools)
+test_packages=(libcriterion-dev pocl-opencl-icd oclgrind clang python3-venv zstd qemu-user-static abigail-tools jq postgresql)
 if [[ $(uname -m) == x86_64 ]]; then
     test_packages+=(gcc-aarch64-linux-gnu libc6-dev-arm64-cross)
 fi
@@ -55,6 +55,11 @@ install_packages() {
         as_root=(sudo)
     fi
     say "packages: installing ${missing[*]}"
+    # PostgreSQL's package would make a database of its own and start it; the tests start theirs.
+    if [[ " ${missing[*]} " == *" postgresql "* && ! -e /etc/postgresql-common/createcluster.conf ]]; then
+        "${as_root[@]}" mkdir -p /etc/postgresql-common
+        echo 'create_main_cluster = false' | "${as_root[@]}" tee /etc/postgresql-common/createcluster.conf > /dev/null
+    fi
     "${as_root[@]}" apt-get update -q
     "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "${missing[@]}"
 }

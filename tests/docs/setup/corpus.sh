@@ -1,0 +1,2 @@
+# A corpus under the name that docs/pairing.md uses.
+cp docs/examples/articles.jsonl corpus.jsonl
