@@ -91,6 +91,8 @@ typedef struct bm_filter_options {
     bm_resource_options resources;
     bm_output_options output;
     bm_callbacks callbacks;
+    const char *const *include, *const *exclude; /* as in bm_input_options, for `paths` */
+    uint32_t n_include, n_exclude;
 } bm_filter_options;
 
 /* Every default of the documentation. */

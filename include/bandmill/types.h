@@ -78,7 +78,11 @@ typedef struct bm_input_options {
     uint64_t max_errors; /* bad records that BM_ON_ERROR_SKIP lets pass; UINT64_MAX: no limit */
     bm_invalid_utf8 invalid_utf8;
     uint64_t max_doc_bytes; /* a longer document is a bad record; 0: 1 GiB */
-    uint64_t reserved[8];
+    /* Patterns (docs/inputs.md) of the files of a directory, against the path below it: one of
+     * `include` must match, where there are some, and none of `exclude`. */
+    const char *const *include, *const *exclude;
+    uint32_t n_include, n_exclude;
+    uint64_t reserved[5];
 } bm_input_options;
 
 /* --- from text to shingles (docs/text.md) --- */

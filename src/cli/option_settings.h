@@ -68,8 +68,14 @@ typedef struct cli_message_settings {
     cli_progress_when progress;
 } cli_message_settings;
 
+/* Which files of a directory. */
+typedef struct cli_file_choice {
+    arg_list include, exclude;
+} cli_file_choice;
+
 typedef struct cli_settings {
-    /* Parts of options; the lists of `input` point to `operands` and `text_fields`. */
+    /* Parts of options; the lists of `input` point to `operands`, `text_fields`
+     * and `files`. */
     bm_input_options input;
     bm_text_options text;
     bm_sketch_options sketch; /* perms 0: not given */
@@ -87,6 +93,7 @@ typedef struct cli_settings {
     bool help, self_test;
     int only_one; /* --hash: nothing to choose yet */
     arg_list operands, text_fields;
+    cli_file_choice files;
     bool given[CLI_OPTIONS_MAX];
 } cli_settings;
 

@@ -107,6 +107,20 @@ static const arg_option rows[] = {
      .group = CLI_GROUP_INPUT,
      .help = "paths of --files-from end in NUL",
      FIELD(input.files_from_nul)},
+    {.name = "include",
+     .type = ARG_LIST,
+     .commands = READS,
+     .group = CLI_GROUP_INPUT,
+     .value = "GLOB",
+     .help = "of a directory only files whose path below it matches; may be repeated",
+     FIELD(files.include)},
+    {.name = "exclude",
+     .type = ARG_LIST,
+     .commands = READS,
+     .group = CLI_GROUP_INPUT,
+     .value = "GLOB",
+     .help = "of a directory no files whose path below it matches; may be repeated",
+     FIELD(files.exclude)},
     CHOICE("format", READS, CLI_GROUP_INPUT, input.format, BM_OPTION_FORMAT, BM_FORMAT_AUTO,
            "what a document is (auto: by name)"),
     {.name = "text-field",
@@ -370,6 +384,10 @@ static bm_status check_operands(cli_settings *s, cli_command_id command, bm_erro
         s->input.text_fields = s->text_fields.items;
         s->input.n_text_fields = s->text_fields.n;
     }
+    s->input.include = s->files.include.items;
+    s->input.n_include = (uint32_t)s->files.include.n;
+    s->input.exclude = s->files.exclude.items;
+    s->input.n_exclude = (uint32_t)s->files.exclude.n;
     return BM_OK;
 }
 
@@ -401,11 +419,14 @@ bm_status cli_settings_read(cli_settings *settings, cli_command_id command, int 
     set_defaults(settings);
     cli_environment_device(&settings->device);
     size_t room = (size_t)argc + 1;
-    settings->operands.items = calloc(room, sizeof(const char *));
-    settings->text_fields.items = calloc(room, sizeof(const char *));
-    if (settings->operands.items == NULL || settings->text_fields.items == NULL) {
-        args_fail(err, "out of memory");
-        return err->status = BM_ERR_NOMEM;
+    arg_list *const lists[] = {&settings->operands, &settings->text_fields,
+                               &settings->files.include, &settings->files.exclude};
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
+        lists[i]->items = calloc(room, sizeof(const char *));
+        if (lists[i]->items == NULL) {
+            args_fail(err, "out of memory");
+            return err->status = BM_ERR_NOMEM;
+        }
     }
     arg_request request = {&cli_options, (unsigned)command, settings, settings->given,
                            &settings->operands};
@@ -422,7 +443,10 @@ bm_status cli_settings_read(cli_settings *settings, cli_command_id command, int 
 
 void cli_settings_free(cli_settings *settings)
 {
-    free(settings->operands.items);
-    free(settings->text_fields.items);
-    settings->operands.items = settings->text_fields.items = NULL;
+    arg_list *const lists[] = {&settings->operands, &settings->text_fields,
+                               &settings->files.include, &settings->files.exclude};
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
+        free(lists[i]->items);
+        lists[i]->items = NULL;
+    }
 }

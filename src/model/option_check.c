@@ -41,6 +41,8 @@ static void check_input(check *c, const bm_input_options *input)
                                   "standard input)");
     check_list(c, "paths", input->paths, input->n_paths);
     check_list(c, "text_fields", input->text_fields, input->n_text_fields);
+    check_list(c, "include", input->include, input->n_include);
+    check_list(c, "exclude", input->exclude, input->n_exclude);
     check_enum(c, BM_OPTION_FORMAT, input->format);
     check_enum(c, BM_OPTION_HEADER, input->header);
     check_enum(c, BM_OPTION_DUPLICATE_IDS, input->duplicate_ids);

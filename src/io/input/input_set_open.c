@@ -50,6 +50,11 @@ static bm_status fill_set(bm_input_set *set, bm_error *err)
     if (set->n_sources == 0) {
         const char *where =
             set->options.n_paths > 0 ? set->options.paths[0] : set->options.files_from;
+        if (set->n_left_out > 0)
+            return bm_fail_at(err, BM_ERR_INPUT, where, 0,
+                              "no files there that `include` and `exclude` choose (%llu were left "
+                              "out)",
+                              (unsigned long long)set->n_left_out);
         return bm_fail_at(err, BM_ERR_INPUT, where, 0,
                           "no files there (%llu names that begin with . or _ were left out)",
                           (unsigned long long)set->n_hidden);

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/glob.h"
 #include "base/memory.h"
 #include "io/input/input_set_state.h"
 
@@ -52,9 +53,29 @@ static char *join(const char *dir, const char *name)
 
 typedef struct walk {
     struct bm_input_set *set;
-    char **dirs; /* still to read; owned */
+    size_t root_len; /* of the directory given, without slashes at its end */
+    char **dirs;     /* still to read; owned */
     size_t n, cap;
 } walk;
+
+static bool matches_one(const char *const *patterns, size_t n, const char *path)
+{
+    for (size_t i = 0; i < n; i++)
+        if (bm_glob_match(patterns[i], path))
+            return true;
+    return false;
+}
+
+/* Is this file, found by the walk, one of those asked for? */
+static bool is_chosen(const walk *w, const char *path)
+{
+    const bm_input_options *o = &w->set->options;
+    const char *below = path + w->root_len;
+    while (*below == '/')
+        below++;
+    return (o->n_include == 0 || matches_one(o->include, o->n_include, below)) &&
+           !matches_one(o->exclude, o->n_exclude, below);
+}
 
 /* `path` is taken. */
 static bm_status push_dir(walk *w, char *path, bm_error *err)
@@ -104,7 +125,13 @@ static bm_status take_entry(walk *w, DIR *stream, const char *dir, const struct 
     char *path = join(dir, entry->d_name);
     if (path == NULL)
         return bm_fail_nomem(err, strlen(dir));
-    return type == DT_DIR ? push_dir(w, path, err) : add_source(w->set, path, err);
+    if (type == DT_DIR)
+        return push_dir(w, path, err);
+    if (is_chosen(w, path))
+        return add_source(w->set, path, err);
+    w->set->n_left_out++;
+    bm_free(path);
+    return BM_OK;
 }
 
 static bm_status read_dir(walk *w, const char *dir, bm_error *err)
@@ -129,8 +156,10 @@ static bm_status read_dir(walk *w, const char *dir, bm_error *err)
 
 static bm_status add_dir(struct bm_input_set *set, const char *path, bm_error *err)
 {
-    walk w = {.set = set};
+    walk w = {.set = set, .root_len = strlen(path)};
     size_t first = set->n_sources;
+    while (w.root_len > 0 && path[w.root_len - 1] == '/')
+        w.root_len--;
     char *root = bm_strdup(path);
     if (root == NULL)
         return bm_fail_nomem(err, strlen(path));

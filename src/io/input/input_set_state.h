@@ -38,9 +38,10 @@ struct bm_input_set {
     bm_held *held;
     size_t n_held, cap_held;
     uint64_t total_bytes;
-    uint64_t n_hidden; /* names left out because they begin with . or _ */
-    bool unknown_size; /* there is standard input or a pipe */
-    bool stdin_taken;  /* standard input was named */
+    uint64_t n_hidden;   /* names left out because they begin with . or _ */
+    uint64_t n_left_out; /* files left out by `include` and `exclude` */
+    bool unknown_size;   /* there is standard input or a pipe */
+    bool stdin_taken;    /* standard input was named */
     char *spool_dir;
     const bm_callbacks *callbacks; /* NULL: nobody asks to stop */
 };

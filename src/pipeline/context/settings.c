@@ -269,6 +269,10 @@ bm_status bm_settings_of_filter(const bm_filter_options *options, bm_settings *o
                          .resources = o.resources,
                          .output = o.output,
                          .callbacks = o.callbacks};
+    out->input.include = o.include;
+    out->input.n_include = o.n_include;
+    out->input.exclude = o.exclude;
+    out->input.n_exclude = o.n_exclude;
     const bm_option_parts parts = {
         .resources = &o.resources, .output = &o.output, .callbacks = &o.callbacks};
     status = check_has_output(out, err);
@@ -277,6 +281,10 @@ bm_status bm_settings_of_filter(const bm_filter_options *options, bm_settings *o
                                "no input given (a directory that dedup wrote, then its inputs)");
     if (status == BM_OK)
         status = bm_option_list_check("paths", o.paths, o.n_paths, err);
+    if (status == BM_OK)
+        status = bm_option_list_check("include", o.include, o.n_include, err);
+    if (status == BM_OK)
+        status = bm_option_list_check("exclude", o.exclude, o.n_exclude, err);
     if (status == BM_OK)
         status = bm_option_check(BM_OPTION_KEPT, o.kept, err);
     if (status == BM_OK && o.kept == BM_KEPT_NO)

@@ -1,0 +1,105 @@
+/* glob.c -- one pass over both, going back to the last star: an earlier one need take no more than it
+ * has, for what stood behind it has been found.
+ *
+ * Tests: tests/unit/base/test_glob.c */
+#include "base/glob.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define INVALID_BYTE UINT32_C(0x110000) /* + the byte: beyond the code points */
+
+/* The character at *text, which is moved behind it; not called at the end. */
+static uint32_t next_char(const char **text)
+{
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    const unsigned char *at = (const unsigned char *)*text;
+    unsigned n = at[0] < 0x80       ? 1
+                 : at[0] >> 5 == 6  ? 2
+                 : at[0] >> 4 == 14 ? 3
+                 : at[0] >> 3 == 30 ? 4
+                                    : 0;
+    uint32_t value = n == 1 ? at[0] : at[0] & (0x7Fu >> n);
+    for (unsigned i = 1; i < n; i++) {
+        if ((at[i] & 0xC0) != 0x80) {
+            n = 0;
+            break;
+        }
+        value = value << 6 | (at[i] & 0x3Fu);
+    }
+    if (n == 0 || value < least[n] || value > 0x10FFFF || (value >= 0xD800 && value <= 0xDFFF)) {
+        *text += 1;
+        return INVALID_BYTE + at[0];
+    }
+    *text += n;
+    return value;
+}
+
+/* Is `c` in the set that begins behind the "[" of *pattern? *pattern is moved behind its "]"; it stays
+ * where there is none. */
+static bool in_set(const char **pattern, uint32_t c, bool *is_set)
+{
+    const char *at = *pattern;
+    const bool negated = *at == '!' || *at == '^';
+    bool found = false;
+    at += negated;
+    for (bool first = true; *at != '\0' && (first || *at != ']'); first = false) {
+        at += *at == '\\' && at[1] != '\0';
+        uint32_t low = next_char(&at), high = low;
+        if (*at == '-' && at[1] != ']' && at[1] != '\0') {
+            at++;
+            at += *at == '\\' && at[1] != '\0';
+            high = next_char(&at);
+        }
+        found |= c >= low && c <= high;
+    }
+    *is_set = *at == ']';
+    if (*is_set)
+        *pattern = at + 1;
+    return found != negated;
+}
+
+/* Does the element of the pattern that begins at *pattern, no star, take the character at *path? Both
+ * are moved. */
+static bool take_one(const char **pattern, const char **path)
+{
+    uint32_t c = next_char(path);
+    if (**pattern == '\0')
+        return false;
+    if (**pattern == '?') {
+        ++*pattern;
+        return true;
+    }
+    if (**pattern == '[') {
+        bool is_set;
+        const char *behind = *pattern + 1;
+        bool found = in_set(&behind, c, &is_set);
+        if (is_set) {
+            *pattern = behind;
+            return found;
+        }
+    }
+    if (**pattern == '\\' && (*pattern)[1] != '\0')
+        ++*pattern;
+    return next_char(pattern) == c;
+}
+
+bool bm_glob_match(const char *pattern, const char *path)
+{
+    const char *star = NULL, *from = NULL; /* behind the last star; what it does not take yet */
+    while (*path != '\0') {
+        if (*pattern == '*') {
+            star = ++pattern;
+            from = path;
+        } else if (!take_one(&pattern, &path)) {
+            if (star == NULL)
+                return false;
+            pattern = star;
+            (void)next_char(&from);
+            path = from;
+        }
+    }
+    while (*pattern == '*')
+        pattern++;
+    return *pattern == '\0';
+}

@@ -1,0 +1,19 @@
+/* glob.h -- patterns of paths, as --include and --exclude take them.
+ *
+ *     *       any run of bytes, also of none, a slash among them
+ *     ?       one character
+ *     [a-z]   one of these characters; [!a-z] one that is none of them. A ] stands first, a - first or
+ *             last. A [ that nothing closes is itself
+ *     \c      c itself
+ *
+ * A pattern is for the whole path. A character is one of UTF-8, or a byte that is not part of valid
+ * UTF-8. Nothing depends on the locale. */
+#ifndef BM_BASE_GLOB_H
+#define BM_BASE_GLOB_H
+
+#include <stdbool.h>
+
+/* Work at most the product of both lengths. */
+bool bm_glob_match(const char *pattern, const char *path);
+
+#endif
