@@ -105,7 +105,7 @@ void args_expected(const arg_option *option, char *out, size_t cap)
                  (option->open & ARG_OPEN_HIGH) ? "below" : "at most", option->high);
         break;
     case ARG_SIZE:
-        snprintf(out, cap, "a size in bytes of at least %" PRIu64 ", such as 512M or 4G",
+        snprintf(out, cap, "a size in bytes of at least %" PRIu64 ", such as 512M, 4GB or 4GiB",
                  option->min);
         break;
     default:
@@ -137,17 +137,31 @@ static bool parse_digits(const char *text, uint64_t *out, const char **end)
     return true;
 }
 
+static bool same_letter(char c, char lower)
+{
+    return c == lower || c == lower - 'a' + 'A';
+}
+
+/* "", "B" or "iB", in any case: what may follow the letter of a unit. */
+static bool ends_unit(const char *at)
+{
+    at += same_letter(*at, 'i') && at[1] != '\0';
+    at += same_letter(*at, 'b');
+    return *at == '\0';
+}
+
 static bool parse_size(const char *text, uint64_t *out)
 {
+    static const char units[] = "KkMmGgTt";
     const char *end;
     if (!parse_digits(text, out, &end))
         return false;
     unsigned shift = 0;
     if (*end != '\0') {
-        const char *unit = strchr("KkMmGgTt", *end);
-        if (unit == NULL || end[1] != '\0')
+        const char *unit = strchr(units, *end);
+        if (unit == NULL || !ends_unit(end + 1))
             return false;
-        shift = 10u * (1u + (unsigned)(unit - "KkMmGgTt") / 2u);
+        shift = 10u * (1u + (unsigned)(unit - units) / 2u);
     }
     if (*out > (UINT64_MAX >> shift))
         return false;
@@ -262,12 +276,48 @@ static bm_status set_value(const arg_option *option, const char *text, void *tar
     return args_fail(err, "--%s is not in this version (its name is reserved)", option->name);
 }
 
+/* Whether the command takes the option; before the command is known, any may. */
+static bool takes(const arg_request *request, const arg_option *option)
+{
+    return request->command >= request->table->n_commands ||
+           (option->commands & (1u << request->command)) != 0;
+}
+
+/* Equal but for case, and for '_' in place of '-'. */
+static bool same_word(const char *given, const char *word)
+{
+    for (; *given != '\0' && *word != '\0'; given++, word++) {
+        if (*given != *word && !same_letter(*given, *word) && !(*given == '_' && *word == '-'))
+            return false;
+    }
+    return *given == *word;
+}
+
+/* What to write for a word of other tools, where the command takes that; else NULL. */
+static const char *foreign_word(const arg_request *request, const char *name)
+{
+    const arg_table *table = request->table;
+    for (size_t i = 0; i < table->n_foreign; i++) {
+        const arg_foreign *row = &table->foreign[i];
+        if (!same_word(name, row->word))
+            continue;
+        if (row->option == NULL)
+            return row->instead;
+        for (size_t k = 0; k < table->n; k++)
+            if (strcmp(table->options[k].name, row->option) == 0 &&
+                takes(request, &table->options[k]))
+                return row->instead;
+    }
+    return NULL;
+}
+
 /* An option that no command, or only other commands, know. */
 static bm_status unknown_option(const arg_request *request, const arg_option *elsewhere,
                                 const char *name, bm_error *err)
 {
     const arg_table *table = request->table;
-    const char *command = table->commands[request->command];
+    const bool known = request->command < table->n_commands;
+    const char *command = known ? table->commands[request->command] : "";
     if (elsewhere != NULL) {
         for (unsigned c = 0; c < table->n_commands; c++) {
             if (elsewhere->commands & (1u << c))
@@ -277,19 +327,22 @@ static bm_status unknown_option(const arg_request *request, const arg_option *el
                                  elsewhere->name, table->commands[c], command, command);
         }
     }
+    const char *dashes = strlen(name) == 1 ? "-" : "--";
+    const char *foreign = foreign_word(request, name);
+    if (foreign != NULL)
+        return args_fail(err, "unknown option %s%.200s (here it is %s)", dashes, name, foreign);
     const char *names[128];
     size_t n = 0;
     for (size_t i = 0; i < table->n && n < 128; i++) {
-        if (table->options[i].commands & (1u << request->command))
+        if (takes(request, &table->options[i]))
             names[n++] = table->options[i].name;
     }
     const char *nearest = args_nearest(name, names, n);
-    const char *dashes = strlen(name) == 1 ? "-" : "--";
     if (nearest != NULL && strlen(name) > 1)
         return args_fail(err, "unknown option %s%.200s (did you mean --%s?)", dashes, name,
                          nearest);
     return args_fail(err, "unknown option %s%.200s (bandmill help %s lists what it takes)", dashes,
-                     name, command);
+                     name, known ? command : "COMMAND");
 }
 
 /* The row of a long name (len bytes) or, with `letter`, of a letter, that the command takes; else
@@ -305,7 +358,7 @@ static const arg_option *find_option(const arg_request *request, const char *nam
                         : strncmp(option->name, name, len) == 0 && option->name[len] == '\0';
         if (!same)
             continue;
-        if (option->commands & (1u << request->command))
+        if (takes(request, option))
             return option;
         *elsewhere = option;
     }
@@ -395,6 +448,52 @@ bm_status args_parse(const arg_request *request, int argc, const char *const *ar
             return status;
     }
     return BM_OK;
+}
+
+/* The option at argv[*at], of whatever command, and its value where that is an argument of its own. */
+static bm_status pass_option(const arg_request *any, int argc, const char *const *argv, int *at,
+                             bm_error *err)
+{
+    const char *arg = argv[*at];
+    const bool is_long = arg[1] == '-';
+    const arg_option *option = NULL, *elsewhere;
+    bool attached = false;
+    for (const char *c = arg + 1; !attached && *c != '\0'; c++) {
+        const char *name = is_long ? arg + 2 : c;
+        const size_t len = is_long ? strcspn(name, "=") : 1;
+        option = find_option(any, name, len, is_long ? '\0' : *c, &elsewhere);
+        if (option == NULL) {
+            char word[256];
+            snprintf(word, sizeof word, "%.*s", (int)smaller(len, 200), name);
+            return unknown_option(any, NULL, word, err);
+        }
+        if (is_long || takes_value(option->type)) {
+            attached = name[len] != '\0';
+            break;
+        }
+    }
+    const char *next = *at + 1 < argc ? argv[*at + 1] : NULL;
+    if (takes_value(option->type) && !attached && next != NULL && strncmp(next, "--", 2) != 0)
+        ++*at;
+    return BM_OK;
+}
+
+bm_status args_find_operand(const arg_table *table, int argc, const char *const *argv, int *out,
+                            bm_error *err)
+{
+    const arg_request any = {.table = table, .command = (unsigned)table->n_commands};
+    bm_status status = BM_OK;
+    int at = 0;
+    for (; at < argc && status == BM_OK; at++) {
+        if (argv[at][0] != '-' || argv[at][1] == '\0')
+            break;
+        if (strcmp(argv[at], "--") == 0)
+            at = argc - 1;
+        else
+            status = pass_option(&any, argc, argv, &at, err);
+    }
+    *out = at;
+    return status;
 }
 
 bool args_given(const arg_table *table, const bool *given, const char *name)

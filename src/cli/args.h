@@ -23,7 +23,7 @@ typedef enum arg_type {
     ARG_LIST,   /* arg_list: one more text each time */
     ARG_CHOICE, /* int, an enum or bool (by size): the value of a word of args_choice */
     ARG_WHOLE,  /* uint32_t or uint64_t (by size): min … max */
-    ARG_SIZE,   /* uint64_t: bytes, with K, M, G or T for powers of 1024; min … max */
+    ARG_SIZE,   /* uint64_t: bytes, with K, KB, KiB, M … T for powers of 1024; min … max */
     ARG_REAL,   /* double: low … high, the ends by `open` */
     ARG_PARSED, /* whatever `parse` fills */
     ARG_LATER   /* a name of a later version: always an error that says so */
@@ -63,11 +63,20 @@ typedef struct arg_option {
     bool (*parse)(const char *text, void *field, char *why, size_t cap);
 } arg_option;
 
+/* What other tools call something, for those who come from them. */
+typedef struct arg_foreign {
+    const char *word;    /* without "--"; in any case, with '_' for '-' too */
+    const char *option;  /* the name of ours; NULL: it is none */
+    const char *instead; /* what to write: "--shingle word:N" */
+} arg_foreign;
+
 typedef struct arg_table {
     const arg_option *options;
     size_t n;
     const char *const *commands; /* names by bit, for "an option of ..." */
     size_t n_commands;
+    const arg_foreign *foreign;
+    size_t n_foreign;
 } arg_table;
 
 typedef struct arg_request {
@@ -81,6 +90,10 @@ typedef struct arg_request {
 /* argv[0] is the first argument after the command. BM_OK or BM_ERR_USAGE; the target may then be
  * half filled. */
 bm_status args_parse(const arg_request *request, int argc, const char *const *argv, bm_error *err);
+/* *out: where the first argument stands that is neither an option, of whatever command, nor its
+ * value: the command. argc: there is none. BM_ERR_USAGE: an option before it that no command has. */
+bm_status args_find_operand(const arg_table *table, int argc, const char *const *argv, int *out,
+                            bm_error *err);
 /* Whether the option of this name was given. */
 bool args_given(const arg_table *table, const bool *given, const char *name);
 /* The candidate nearest to `word` (edit distance at most a third of its length), or NULL. */

@@ -97,7 +97,9 @@ bm_status cli_run_help(cli_context *context, bm_error *err)
     const arg_list *words = &context->settings.operands;
     if (words->n > 1)
         return args_fail(err, "help takes one command (got \"%.200s\" too)", words->items[1]);
-    if (words->n == 0) {
+    if (context->settings.version) {
+        cli_print_version(&context->console);
+    } else if (words->n == 0) {
         cli_print_help(&context->console);
     } else {
         cli_command_id id;

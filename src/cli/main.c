@@ -1,7 +1,7 @@
 /* main.c -- the program: find the command, read its options, run it, answer with the exit code of
  * the documentation. Signals are interrupt.c.
  *
- * Tests: tests/cli/cases/usage.sh, tests/cli/cases/interrupt.sh */
+ * Tests: tests/cli/cases/usage.sh, tests/cli/cases/before_command.sh, tests/cli/cases/interrupt.sh */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -26,51 +26,31 @@ static void hold_standard_descriptors(void)
     }
 }
 
-/* --json counts for errors in the options too, so it is looked for before they are read. */
-static bool asks_for_json(int argc, char **argv)
+/* Whether the word is among argv[1] to argv[end - 1]. */
+static bool has_word(char **argv, int end, const char *word)
 {
-    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
-        if (strcmp(argv[i], "--json") == 0)
+    for (int i = 1; i < end && strcmp(argv[i], "--") != 0; i++) {
+        if (strcmp(argv[i], word) == 0)
             return true;
     }
     return false;
 }
 
-/* --help, --version or nothing in place of a command. True: *status is the answer. */
-static bool answer_without_command(cli_context *context, const char *word, bm_status *status,
-                                   bm_error *err)
+/* --help, --version or nothing at all in place of a command. */
+static bm_status answer_without_command(cli_context *context, int end, char **argv, bm_error *err)
 {
-    if (word == NULL) {
-        *status = args_fail(err, "no command (bandmill help lists the commands)");
-        return true;
-    }
-    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
-        cli_print_help(&context->console);
-    else if (strcmp(word, "--version") == 0)
+    if (has_word(argv, end, "--version"))
         cli_print_version(&context->console);
+    else if (has_word(argv, end, "--help") || has_word(argv, end, "-h"))
+        cli_print_help(&context->console);
     else
-        return false;
-    *status = cli_finish(&context->console, err);
-    return true;
+        return args_fail(err, "no command (bandmill help lists the commands)");
+    return cli_finish(&context->console, err);
 }
 
-static bm_status run_command(cli_context *context, int argc, char **argv, bm_error *err)
+static void begin_messages(cli_context *context)
 {
-    cli_command_id id;
-    cli_settings *settings = &context->settings;
-    bm_status status = cli_command_find(argv[1], &id, err);
-    if (status != BM_OK)
-        return status;
-    context->console.command = id;
-    status = cli_settings_read(settings, id, argc - 2, (const char *const *)(argv + 2), err);
-    if (status != BM_OK)
-        return status;
-    settings->device.n_stuck = &context->n_stuck;
-    if (settings->help) {
-        cli_print_command_help(&context->console, id);
-        return cli_finish(&context->console, err);
-    }
-    const cli_message_settings *messages = &settings->messages;
+    const cli_message_settings *messages = &context->settings.messages;
     context->console.json = messages->json;
     context->console.quiet = messages->quiet;
     context->console.verbose = messages->verbose;
@@ -78,7 +58,53 @@ static bm_status run_command(cli_context *context, int argc, char **argv, bm_err
     if (when == CLI_PROGRESS_AUTO && messages->quiet)
         when = CLI_PROGRESS_NEVER;
     cli_meter_init(&context->meter, when, stderr, cli_now());
+}
+
+/* `args`: all that was given but the command. */
+static bm_status run_command(cli_context *context, const char *name, int n, const char *const *args,
+                             bm_error *err)
+{
+    cli_command_id id;
+    cli_settings *settings = &context->settings;
+    bm_status status = cli_command_find(name, &id, err);
+    if (status != BM_OK)
+        return status;
+    context->console.command = id;
+    status = cli_settings_read(settings, id, n, args, err);
+    if (status != BM_OK)
+        return status;
+    settings->device.n_stuck = &context->n_stuck;
+    if (settings->help) {
+        cli_print_command_help(&context->console, id);
+        return cli_finish(&context->console, err);
+    }
+    begin_messages(context);
     return id == CLI_HELP ? cli_run_help(context, err) : cli_commands[id].run(context, err);
+}
+
+/* Find the command, before which options may stand, and run it. */
+static bm_status answer(cli_context *context, int argc, char **argv, bm_error *err)
+{
+    int at;
+    bm_status status =
+        args_find_operand(&cli_options, argc - 1, (const char *const *)(argv + 1), &at, err);
+    if (status != BM_OK)
+        return status;
+    at++; /* in argv */
+    if (at == argc || has_word(argv, at, "--version"))
+        return answer_without_command(context, at, argv, err);
+    const char **args = malloc((size_t)argc * sizeof *args);
+    if (args == NULL) {
+        args_fail(err, "out of memory");
+        return err->status = BM_ERR_NOMEM;
+    }
+    int n = 0;
+    for (int i = 1; i < argc; i++)
+        if (i != at)
+            args[n++] = argv[i];
+    status = run_command(context, argv[at], n, args, err);
+    free(args);
+    return status;
 }
 
 /* The usual end; but not where a device left threads in its driver, for whose end its exit handlers
@@ -115,12 +141,15 @@ int main(int argc, char **argv)
     context.console.out = stdout;
     context.console.meter = &context.meter;
     context.console.command = CLI_N_COMMANDS;
-    context.console.json = asks_for_json(argc, argv);
+    context.console.json = has_word(argv, argc, "--json"); /* for errors in the options too */
     setvbuf(stdout, NULL, _IOFBF, 1 << 16);
 
-    const char *word = argc > 1 ? argv[1] : NULL;
-    if (!answer_without_command(&context, word, &status, &err))
-        status = run_command(&context, argc, argv, &err);
+    if (argc < 2) { /* the list of commands, for whoever looks what there is */
+        context.console.out = stderr;
+        cli_print_help(&context.console);
+        return bm_status_exit_code(BM_ERR_USAGE);
+    }
+    status = answer(&context, argc, argv, &err);
     cli_settings_free(&context.settings);
     if (status != BM_OK && status != BM_ERR_PIPE) {
         err.status = status;

@@ -90,7 +90,7 @@ typedef struct cli_settings {
     cli_explain_settings explain;
     cli_bench_settings bench;
     cli_message_settings messages;
-    bool help, self_test;
+    bool help, version, self_test;
     int only_one; /* --hash: nothing to choose yet */
     arg_list operands, text_fields;
     cli_file_choice files;

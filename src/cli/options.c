@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cli/environment.h"
+#include "cli/foreign_options.h"
 #include "cli/option_values.h"
 
 #define BIT(command) (1u << (command))
@@ -294,6 +295,7 @@ static const arg_option rows[] = {
      .group = CLI_GROUP_GENERAL,
      .help = "this text",
      FIELD(help)},
+    FLAG("version", BIT(CLI_HELP), CLI_GROUP_GENERAL, version, "what was built"),
     LATER("bag"),
     LATER("shard"),
     LATER("against"),
@@ -307,7 +309,8 @@ static const char *const command_names[CLI_N_COMMANDS] = {
     "sign",    "dedup",   "pairs",   "filter", "cluster",
     "explain", "inspect", "devices", "bench",  "help"};
 
-const arg_table cli_options = {rows, sizeof rows / sizeof rows[0], command_names, CLI_N_COMMANDS};
+const arg_table cli_options = {rows,           sizeof rows / sizeof rows[0], command_names,
+                               CLI_N_COMMANDS, cli_foreign_options,          CLI_N_FOREIGN_OPTIONS};
 
 const char *const cli_group_titles[CLI_N_GROUPS] = {
     "Output", "Input", "Text", "Signatures", "Pairs and groups", "Machine", "General"};

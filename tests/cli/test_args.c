@@ -78,7 +78,12 @@ static const arg_option options[] = {
     {.name = "resume", .type = ARG_LATER, .commands = 3},
 };
 static const char *const names[] = {"first", "second"};
-static const arg_table table = {options, sizeof options / sizeof options[0], names, 2};
+static const arg_foreign foreign[] = {{"num-thing", "narrow", "--narrow N"},
+                                      {"second-thing", "second-only", "--second-only"},
+                                      {"path", NULL, "an argument of its own"},
+                                      {"x", "narrow", "--narrow N"}};
+static const arg_table table = {options, sizeof options / sizeof options[0], names, 2,
+                                foreign, sizeof foreign / sizeof foreign[0]};
 
 static const char *operand_room[16], *field_room[16];
 static arg_list operands;
@@ -168,13 +173,27 @@ Test(args, reads_sizes_in_powers_of_1024)
     const struct {
         const char *text;
         uint64_t bytes;
-    } good[] = {{"1", 1},     {"512M", 536870912},   {"4G", 4294967296},
-                {"3k", 3072}, {"2T", 2199023255552}, {"16777215T", 18446742974197923840u}};
+    } good[] = {{"4GB", 4294967296},
+                {"4GiB", 4294967296},
+                {"4gib", 4294967296},
+                {"4gB", 4294967296},
+                {"1KB", 1024},
+                {"2TiB", 2199023255552},
+                {"3kIb", 3072},
+                {"1mb", 1048576},
+                {"1", 1},
+                {"512M", 536870912},
+                {"4G", 4294967296},
+                {"3k", 3072},
+                {"2T", 2199023255552},
+                {"16777215T", 18446742974197923840u}};
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
         cr_assert_eq(PARSE("--size", good[i].text), BM_OK);
         cr_assert_eq(got.size, good[i].bytes, "%s", good[i].text);
     }
-    const char *const bad[] = {"0", "M", "4GB", "4 G", "1.5G", "16777216T", "-4G", "4P", "0M"};
+    const char *const bad[] = {"0",    "M",         "4GX", "4Gi",  "4iB",         "4B",
+                               "4GBB", "4GiBs",     "GB",  "4 GB", "16777216TiB", "4 G",
+                               "1.5G", "16777216T", "-4G", "4P",   "0M"};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         cr_assert_eq(PARSE("--size", bad[i]), BM_ERR_USAGE, "%s", bad[i]);
         refuse("512M");
@@ -263,4 +282,52 @@ Test(args, survives_words_of_any_length)
     cr_assert_eq(PARSE(word), BM_ERR_USAGE);
     cr_assert_eq(PARSE("--narrow", word + 4), BM_ERR_USAGE);
     refuse("a whole number");
+}
+
+/* Where the first operand of these arguments stands; -1: refused. */
+static int find(const char *const *argv)
+{
+    int argc = 0, at = 0;
+    while (argv[argc] != NULL)
+        argc++;
+    memset(&error, 0, sizeof error);
+    return args_find_operand(&table, argc, argv, &at, &error) == BM_OK ? at : -1;
+}
+#define FIND(...) find((const char *const[]){__VA_ARGS__, NULL})
+
+Test(args, finds_the_command_behind_options_of_any_command_and_their_values)
+{
+    cr_assert_eq(FIND("first", "--flag"), 0);
+    cr_assert_eq(FIND("-f", "first"), 1);
+    cr_assert_eq(FIND("--narrow", "4", "first", "x"), 2);
+    cr_assert_eq(FIND("--narrow=4", "first"), 1);
+    cr_assert_eq(FIND("-o", "DIR", "first"), 2);
+    cr_assert_eq(FIND("-oDIR", "first"), 1);
+    cr_assert_eq(FIND("-fo", "DIR", "--second-only", "second"), 3);
+    cr_assert_eq(FIND("-n", "7", "-cc", "first"), 3);
+    cr_assert_eq(FIND("-o", "-x", "first"), 2, "a value may start with one dash");
+    cr_assert_eq(FIND("--narrow", "--flag", "first"), 2, "but not with two");
+    cr_assert_eq(FIND("-f", "--narrow", "4"), 3, "no command");
+    cr_assert_eq(FIND("-f", "--", "first"), 3, "no command among the options");
+    cr_assert_eq(FIND("--narrow"), 1);
+    cr_assert_eq(FIND("-f", "-", "first"), 1);
+    cr_assert_eq(FIND("--unheard-of", "first"), -1);
+    refuse("unknown option --unheard-of");
+    cr_assert_eq(FIND("--num_thing=128", "first"), -1);
+    refuse("here it is --narrow N");
+    cr_assert_eq(FIND("-fz", "first"), -1);
+    refuse("-z");
+}
+
+Test(args, answers_words_of_others_with_ours)
+{
+    const char *const words[] = {"--num-thing", "--num_thing", "--NUM_THING=4", "-x"};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        cr_assert_eq(PARSE(words[i]), BM_ERR_USAGE);
+        refuse("here it is --narrow N");
+    }
+    PARSE("--path");
+    refuse("here it is an argument of its own");
+    PARSE("--second-thing"); /* of another command: no help here */
+    cr_assert_null(strstr(error.message, "here it is"));
 }

@@ -53,6 +53,25 @@ Test(options, every_row_is_complete_and_no_two_clash)
     }
 }
 
+Test(options, words_of_others_lead_to_options_that_are_there_and_are_none_of_ours)
+{
+    for (size_t i = 0; i < cli_options.n_foreign; i++) {
+        const arg_foreign *row = &cli_options.foreign[i];
+        const arg_option *ours = NULL;
+        for (size_t k = 0; k < cli_options.n; k++) {
+            const arg_option *option = &cli_options.options[k];
+            cr_assert_str_neq(option->name, row->word);
+            cr_assert(row->word[1] != '\0' || row->word[0] != option->letter, "-%s", row->word);
+            if (row->option != NULL && strcmp(option->name, row->option) == 0)
+                ours = option;
+        }
+        cr_assert(row->option == NULL || ours != NULL, "%s", row->word);
+        cr_assert(row->instead != NULL && strchr(row->word, '_') == NULL);
+        for (size_t k = 0; k < i; k++)
+            cr_assert_str_neq(cli_options.foreign[k].word, row->word);
+    }
+}
+
 /* The whole of a text file. */
 static const char *text_of(const char *path)
 {

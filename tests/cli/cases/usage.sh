@@ -2,7 +2,9 @@
 # shellcheck shell=sh disable=SC2034,SC2154
 printf '{"id":"a","text":"one two three"}\n' > a.jsonl
 
-bm; refused 2 'no command'
+bm; exits 2; silent ../out; says ../err '^  dedup +[a-z]'; says ../err '^Usage: bandmill COMMAND'
+bm --json; exits 2; silent ../out; says ../err '^\{"error":\{"exit":2,"status":"usage","file":null,"line":null,"message":"no command'
+bm -q; refused 2 'no command'
 bm --help; exits 0; says ../out '^  dedup '; silent ../err
 bm help; exits 0; says ../out 'bandmill COMMAND'
 for command in sign dedup pairs filter inspect devices bench help; do
@@ -44,10 +46,16 @@ bm dedup a.jsonl -o --force; refused 2 '--output needs a value'
 
 for bad in --perms=0 --perms=1025 --perms=12x --perms= --seed=-1 --seed=4294967296 --threshold=0 --threshold=1.5 --threshold=x --recall=1 \
     --recall=0 --shingle=word --shingle=word:0 --shingle=word:1025 --normalize=upper --words=all --short=no --verify=maybe --cluster=none \
-    --keep=best --kept=bz2 --threads=0 --threads=5000 --memory=4GB --memory=0 --max-doc-bytes=-1 --max-errors=x --on-error=no --header=2 \
+    --keep=best --kept=bz2 --threads=0 --threads=5000 --memory=4GX --memory=0 --max-doc-bytes=-1 --max-errors=x --on-error=no --header=2 \
     --format=xml --duplicate-ids=ok --invalid-utf8=skip --batch-docs=0 --progress=sometimes --force=yes; do
     bm dedup a.jsonl -o out "$bad"
     refused 2 "${bad%%=*}.*(expected|takes no value)"
+done
+for size in 512M 4G 4GB 4GiB 4gib 524288KB 1TiB; do
+    bm dedup a.jsonl -o out --force --memory "$size"; exits 0
+    case $size in 512M | 524288KB) bytes=536870912 ;; 1TiB) bytes=1099511627776 ;; *) bytes=4294967296 ;; esac
+    says out/report.json "\"memory_limit_bytes\": $bytes\b"
+    rm -r out
 done
 bm dedup a.jsonl -o out --bands 4; refused 2 '--bands without --rows'
 bm dedup a.jsonl -o out --bands 64 --rows 4 --perms 128; refused 2 '--bands 64 --rows 4 use 256 permutations \(expected at most 128\)'
