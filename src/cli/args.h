@@ -12,56 +12,7 @@
 #ifndef BM_CLI_ARGS_H
 #define BM_CLI_ARGS_H
 
-#include <bandmill/status.h>
-#include <bandmill/types.h>
-#include <bandmill/words.h>
-
-typedef enum arg_type {
-    ARG_FLAG,   /* bool: set */
-    ARG_COUNT,  /* uint32_t: one more each time */
-    ARG_TEXT,   /* const char *: not empty */
-    ARG_LIST,   /* arg_list: one more text each time */
-    ARG_CHOICE, /* int, an enum or bool (by size): the value of a word of args_choice */
-    ARG_WHOLE,  /* uint32_t or uint64_t (by size): min … max */
-    ARG_SIZE,   /* uint64_t: bytes, with K, KB, KiB, M … T for powers of 1024; min … max */
-    ARG_REAL,   /* double: low … high, the ends by `open` */
-    ARG_PARSED, /* whatever `parse` fills */
-    ARG_LATER   /* a name of a later version: always an error that says so */
-} arg_type;
-
-enum { ARG_OPEN_LOW = 1, ARG_OPEN_HIGH = 2 }; /* the end itself is not allowed */
-
-/* Borrowed texts; `items` has room for every argument. */
-typedef struct arg_list {
-    const char **items;
-    size_t n;
-} arg_list;
-
-/* A list of words that are the program's own; the library's come from bm_option_word. */
-typedef struct arg_choice {
-    const char *name; /* NULL ends the list */
-    unsigned value;
-} arg_choice;
-
-typedef struct arg_option {
-    const char *name; /* without "--" */
-    char letter;      /* 0: none */
-    arg_type type;
-    uint32_t commands; /* bit c: command c takes it */
-    int group;         /* of the help text */
-    const char *value; /* name of the value in the help text; NULL: by type */
-    const char *help;
-    const char *member;  /* the field's name in the target, as "text.short_rule" */
-    size_t offset, size; /* of the field in the target */
-    uint64_t min, max; /* min: of a choice of `words` too, the first value that may be asked for */
-    double low, high;
-    int open;
-    const arg_choice *choices; /* NULL: the library's, of `words` */
-    bm_option words;
-    const char *const *later; /* choices of a later version, ended by NULL; NULL: none */
-    /* Fill `field` from `text`, or return false and what was expected in `why`. */
-    bool (*parse)(const char *text, void *field, char *why, size_t cap);
-} arg_option;
+#include "cli/args_value.h"
 
 /* What other tools call something, for those who come from them. */
 typedef struct arg_foreign {
@@ -98,11 +49,5 @@ bm_status args_find_operand(const arg_table *table, int argc, const char *const 
 bool args_given(const arg_table *table, const bool *given, const char *name);
 /* The candidate nearest to `word` (edit distance at most a third of its length), or NULL. */
 const char *args_nearest(const char *word, const char *const *candidates, size_t n);
-/* The words of a choice, by index, with the value of each; NULL: there are no more. */
-const char *args_choice(const arg_option *option, unsigned index, unsigned *value);
-/* "K" or "a whole number from 1 to 1024": what the option expects, for messages and help. */
-void args_expected(const arg_option *option, char *out, size_t cap);
-/* Fill *err with a usage error. Returns BM_ERR_USAGE. */
-bm_status args_fail(bm_error *err, const char *format, ...) BM_PRINTF(2, 3);
 
 #endif

@@ -70,7 +70,7 @@ static const arg_option rows[] = {
      .commands = DIRS,
      .group = CLI_GROUP_OUTPUT,
      .value = "DIR",
-     .help = "directory to write; must not exist",
+     .help = "directory to write; must not exist, or be empty",
      FIELD(output.path)},
     {.name = "output",
      .letter = 'o',
