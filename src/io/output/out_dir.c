@@ -11,7 +11,7 @@
  * thousand fsyncs find nothing left to do.
  *
  * Commit: remove state and marker, sync every directory, rename (or exchange with the old output,
- * which is removed then), sync the parent. */
+ * which is removed then), sync the parent, and those above it that were made. */
 #include "io/output/out_dir.h"
 
 #include <errno.h>
@@ -28,10 +28,12 @@
 #include "io/output/digest.h"
 #include "io/output/out_dir_lock.h"
 #include "io/output/out_file_inside.h"
+#include "io/output/out_parents.h"
 #include "io/output/out_place.h"
 #include "io/output/out_work.h"
 
-#define HELD_FILES 64u
+#define HELD_FILES   64u
+#define PARENT_TRIES 8u /* where other jobs remove the folders that they have made */
 
 /* A file that was closed. */
 typedef struct entry {
@@ -51,11 +53,30 @@ struct bm_out_dir {
     size_t n, cap;
     unsigned n_held; /* entries with a descriptor */
     bm_out_folders folders;
+    bm_out_parents parents;
     bool finished;
     bm_json digests;
 };
 
 /* --- open --- */
+
+/* Make the folders above the target, and the work directory, and lock that. */
+static bm_status lock_work(bm_out_dir *dir, bm_out_leavings leavings, bm_error *err)
+{
+    bm_error why;
+    bm_status status;
+    unsigned tried = 0;
+    do {
+        memset(&why, 0, sizeof why);
+        status = bm_out_parents_make(&dir->parents, dir->target, &why);
+        if (status == BM_OK)
+            status = bm_out_dir_lock(dir->work, leavings, &dir->lock, &why);
+    } while (status == BM_ERR_IO && why.code == ENOENT && !dir->lock.made &&
+             ++tried < PARENT_TRIES);
+    if (status != BM_OK && err != NULL)
+        *err = why;
+    return status;
+}
 
 static bm_status open_dir(const char *target, bm_out_existing existing, bm_out_leavings leavings,
                           bm_out_dir **out, bm_error *err)
@@ -78,7 +99,7 @@ static bm_status open_dir(const char *target, bm_out_existing existing, bm_out_l
     if (status == BM_OK)
         status = bm_place_parent(dir->target, &dir->parent, err);
     if (status == BM_OK)
-        status = bm_out_dir_lock(dir->work, leavings, &dir->lock, err);
+        status = lock_work(dir, leavings, err);
     if (status != BM_OK) {
         bm_out_dir_close(dir);
         return status;
@@ -382,6 +403,8 @@ bm_status bm_out_dir_commit(bm_out_dir *dir, bm_error *err)
         return status;
     dir->committed = true;
     status = bm_place_sync_folder(dir->parent, err);
+    if (status == BM_OK)
+        status = bm_out_parents_sync(&dir->parents, err);
     /* The new output stands. An old one that cannot be removed is cleared by the next job here. */
     if (status == BM_OK && replaces)
         (void)bm_place_remove(dir->work, NULL);
@@ -401,6 +424,10 @@ void bm_out_dir_close(bm_out_dir *dir)
         (void)bm_out_work_remove(dir->work, NULL);
     if (dir->lock.fd >= 0)
         close(dir->lock.fd);
+    if (dir->committed)
+        bm_out_parents_reset(&dir->parents);
+    else
+        bm_out_parents_remove(&dir->parents);
     bm_out_folders_reset(&dir->folders);
     bm_free(dir->entries);
     bm_buf_reset(&dir->digests.buf);

@@ -3,7 +3,8 @@
  * Its files are written in a work directory beside the target, TARGET.partial, and synced there;
  * then one rename puts it in place. While a job works there, a marker in it is locked: a second job
  * for the same target gets BM_ERR_LOCKED, and what a killed job left is told from a directory of
- * somebody else. Without commit, close removes what was begun.
+ * somebody else. Folders above the target that are missing are made. Without commit, close removes
+ * what was begun, those folders too.
  *
  * A work directory can also outlive its job, to be gone on with. What the job notes about itself
  * lies in files of state beside the outputs (bm_out_dir_state_path), the chief of them the journal;

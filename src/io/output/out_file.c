@@ -24,6 +24,7 @@
 #define WRITE_MAX    ((size_t)1 << 30)   /* in one call of the system */
 #define FOLLOW_BYTES ((uint64_t)4 << 20) /* below, hashing at the end is quicker than a thread */
 #define NAMES_MAX    1000u               /* temporary names that are tried */
+#define PARENT_TRIES 8u                  /* where others remove the folders that they have made */
 
 /* What messages call the file. */
 static const char *shown(const bm_out_file *file)
@@ -117,6 +118,7 @@ static void free_file(bm_out_file *file)
     bm_free(file->target);
     bm_free(file->name);
     bm_free(file->buf);
+    bm_out_parents_reset(&file->parents);
     bm_free(file);
 }
 
@@ -216,13 +218,36 @@ static bm_status create_beside(const char *target, bm_out_file **out, bm_error *
     return bm_fail_at(err, status, target, 0, "%s", why.message);
 }
 
+/* The same, in folders that are made where they are missing. */
+static bm_status create_in_parents(const char *target, bm_out_file **out, bm_error *err)
+{
+    bm_out_parents parents = {0};
+    bm_error why;
+    bm_status status;
+    unsigned tried = 0;
+    do {
+        memset(&why, 0, sizeof why);
+        status = bm_out_parents_make(&parents, target, &why);
+        if (status == BM_OK)
+            status = create_beside(target, out, &why);
+    } while (status == BM_ERR_IO && why.code == ENOENT && ++tried < PARENT_TRIES);
+    if (status == BM_OK) {
+        (*out)->parents = parents;
+        return BM_OK;
+    }
+    bm_out_parents_remove(&parents);
+    if (err != NULL)
+        *err = why;
+    return status;
+}
+
 bm_status bm_out_file_open(const char *target, bm_out_existing existing, bm_out_file **out,
                            bm_error *err)
 {
     bm_out_file *file = NULL;
     bm_status status = bm_out_target_file(target, existing, err);
     if (status == BM_OK)
-        status = create_beside(target, &file, err);
+        status = create_in_parents(target, &file, err);
     if (status != BM_OK)
         return status;
     file->existing = existing;
@@ -343,6 +368,8 @@ static bm_status place_file(bm_out_file *file, bm_error *err)
         bm_free(file->path); /* nothing to remove any more */
         file->path = NULL;
         status = bm_place_sync_folder(parent, err);
+        if (status == BM_OK)
+            status = bm_out_parents_sync(&file->parents, err);
     }
     bm_free(parent);
     return status;
@@ -382,6 +409,7 @@ void bm_out_file_abort(bm_out_file *file)
         return;
     if (file->path != NULL && (file->owner.preserves == NULL || !*file->owner.preserves))
         unlink(file->path);
+    bm_out_parents_remove(&file->parents);
     free_file(file);
 }
 

@@ -16,7 +16,7 @@
 
 typedef struct bm_out_file bm_out_file;
 
-/* A single file. */
+/* A single file. Folders above it that are missing are made; abort removes them again. */
 bm_status bm_out_file_open(const char *target, bm_out_existing existing, bm_out_file **out,
                            bm_error *err);
 /* To be chosen before the first write (else BM_ERR_INTERNAL). */

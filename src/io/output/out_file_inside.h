@@ -4,6 +4,7 @@
 
 #include "io/output/compress.h"
 #include "io/output/digest_follow.h"
+#include "io/output/out_parents.h"
 #include "io/output/out_target.h"
 
 struct bm_out_file;
@@ -23,6 +24,7 @@ struct bm_out_file {
     char *name;   /* for the owner */
     bm_out_owner owner;
     bm_out_existing existing; /* at `target` */
+    bm_out_parents parents;   /* of a single file */
     char *buf;                /* bytes that are not written yet */
     size_t len;
     uint64_t accepted;         /* bytes given to bm_out_file_write */

@@ -1,8 +1,7 @@
 /* out_place.c -- renames that replace nothing, exchanges, and removal.
  *
  * renameat2 does either rename in one step. Where the file system lacks it, a file is linked under
- * its new name and unlinked under the old one; a directory is renamed after a look that nothing has
- * the name, which can at worst replace an empty directory; and an exchange is three renames, the
+ * its new name and unlinked under the old one; and an exchange is three renames, the
  * first of which is undone if the second fails. So the old output is complete at all times, under
  * one of two names.
  *
@@ -47,11 +46,12 @@ static bool lacks_renameat2(int code)
     return code == EINVAL || code == ENOSYS || code == ENOTSUP;
 }
 
-/* 0, or -1 and errno, as rename; EEXIST where `to` is there. */
+/* 0, or -1 and errno, as rename, which replaces an empty directory; EEXIST where anything else is at
+ * `to`. */
 static int rename_dir_slowly(const char *from, const char *to)
 {
     struct stat there;
-    if (lstat(to, &there) == 0) {
+    if (lstat(to, &there) == 0 && !S_ISDIR(there.st_mode)) {
         errno = EEXIST;
         return -1;
     }
@@ -64,31 +64,40 @@ static int rename_file_slowly(const char *from, const char *to)
         unlink(from);
         return 0;
     }
-    /* A file system without links is treated as with directories. */
-    return errno == EPERM || errno == ENOTSUP ? rename_dir_slowly(from, to) : -1;
+    if (errno != EPERM && errno != ENOTSUP)
+        return -1;
+    struct stat there; /* a file system without links */
+    if (lstat(to, &there) == 0) {
+        errno = EEXIST;
+        return -1;
+    }
+    return rename(from, to);
 }
 
-static bm_status place(const char *from, const char *to,
-                       int (*rename_slowly)(const char *, const char *), bm_error *err)
+/* `code`: that of the rename. */
+static bm_status placed(int code, const char *to, bm_error *err)
 {
-    int code = renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE);
-    if (code != 0 && lacks_renameat2(errno))
-        code = rename_slowly(from, to);
     if (code == 0)
         return BM_OK;
-    if (errno == EEXIST || errno == ENOTEMPTY)
+    if (errno == EEXIST || errno == ENOTEMPTY || errno == ENOTDIR)
         return bm_fail_at(err, BM_ERR_USAGE, to, 0, "the output appeared while the job ran");
     return bm_fail_errno(err, errno, to, "cannot rename the new output into place");
 }
 
 bm_status bm_place_file(const char *from, const char *to, bm_error *err)
 {
-    return place(from, to, rename_file_slowly, err);
+    int code = renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE);
+    if (code != 0 && lacks_renameat2(errno))
+        code = rename_file_slowly(from, to);
+    return placed(code, to, err);
 }
 
 bm_status bm_place_dir(const char *from, const char *to, bm_error *err)
 {
-    return place(from, to, rename_dir_slowly, err);
+    int code = renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE);
+    if (code != 0 && (lacks_renameat2(errno) || errno == EEXIST))
+        code = rename_dir_slowly(from, to);
+    return placed(code, to, err);
 }
 
 static bm_status exchange_slowly(const char *from, const char *to, bm_error *err)

@@ -8,7 +8,8 @@
 /* *out: the folder that `path` lies in, the caller's to free. */
 bm_status bm_place_parent(const char *path, char **out, bm_error *err);
 bm_status bm_place_sync_folder(const char *path, bm_error *err);
-/* Rename a file, or a directory, without replacing anything: BM_ERR_USAGE where `to` is there. */
+/* Rename a file, or a directory, without replacing anything but, by a directory, an empty one:
+ * BM_ERR_USAGE where `to` is there. */
 bm_status bm_place_file(const char *from, const char *to, bm_error *err);
 bm_status bm_place_dir(const char *from, const char *to, bm_error *err);
 /* Exchange `from` (new) and `to` (old): afterwards the old one lies at `from`. */

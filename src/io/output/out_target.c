@@ -21,6 +21,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "io/output/manifest.h"
+#include "io/output/out_parents.h"
 #include "io/output/out_place.h"
 #include "io/output/out_state.h"
 #include "model/file_names.h"
@@ -202,6 +203,40 @@ static bool has_name(const char *path, size_t len)
     return n != 0 && !(n == 1 && base[0] == '.') && !(n == 2 && base[0] == '.' && base[1] == '.');
 }
 
+/* Is the directory empty? One that cannot be looked into is not. */
+static bool is_empty(const char *path)
+{
+    DIR *folder = opendir(path);
+    struct dirent *entry;
+    if (folder == NULL)
+        return false;
+    while ((errno = 0, entry = readdir(folder)) != NULL)
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            break;
+    const bool empty = entry == NULL && errno == 0;
+    closedir(folder);
+    return empty;
+}
+
+/* An empty directory stands at the target: the new one is renamed over it, which a mount point does
+ * not allow. */
+static bm_status check_empty(const char *target, const struct stat *info, bm_error *err)
+{
+    struct stat above;
+    char *parent = NULL, *plain = bm_strndup(target, plain_len(target));
+    bm_status status = plain != NULL ? bm_place_parent(plain, &parent, err)
+                                     : bm_fail_nomem(err, strlen(target) + 1);
+    if (status == BM_OK && stat(parent, &above) != 0)
+        status = bm_fail_errno(err, errno, parent, "cannot look at");
+    else if (status == BM_OK && above.st_dev != info->st_dev)
+        status =
+            bm_fail_at(err, BM_ERR_USAGE, target, 0,
+                       "is a mount point, which no output can replace (expected a name in it)");
+    bm_free(parent);
+    bm_free(plain);
+    return status;
+}
+
 static bm_status check_target(const char *target, output_kind kind, bm_out_existing existing,
                               bm_error *err)
 {
@@ -227,6 +262,8 @@ static bm_status check_target(const char *target, output_kind kind, bm_out_exist
                           kind == A_DIR ? "the name of a new directory"
                                         : "the name of a new regular file; without -o rows go to "
                                           "standard output");
+    if (kind == A_DIR && is_empty(target))
+        return check_empty(target, &info, err);
     if (existing == BM_OUT_REFUSE)
         return bm_fail_at(err, BM_ERR_USAGE, target, 0,
                           "the output exists already (`force` replaces it)");
@@ -245,26 +282,20 @@ bm_status bm_out_target_file(const char *target, bm_out_existing existing, bm_er
 
 /* --- and the inputs --- */
 
-/* The absolute path of a target that may not exist: its folder resolved, its name as it is. */
+/* The absolute path of a target that may not exist: its folder, which may not either, resolved, its
+ * name as it is. */
 static bm_status resolve_target(const char *target, char **out, bm_error *err)
 {
-    char *plain = bm_strndup(target, plain_len(target)), *parent = NULL, *folder = NULL;
+    char *plain = bm_strndup(target, plain_len(target)), *folder = NULL;
     if (plain == NULL)
         return bm_fail_nomem(err, strlen(target) + 1);
-    bm_status status = bm_place_parent(plain, &parent, err);
-    if (status != BM_OK)
-        goto out;
-    folder = realpath(parent, NULL);
-    if (folder == NULL) {
-        status = bm_fail_errno(err, errno, target, "no directory to write the output into");
-        goto out;
+    bm_status status = bm_out_parents_resolve(plain, &folder, err);
+    if (status == BM_OK) {
+        const char *slash = strrchr(plain, '/');
+        status = bm_string_format(out, err, "%s/%s", strcmp(folder, "/") == 0 ? "" : folder,
+                                  slash != NULL ? slash + 1 : plain);
     }
-    const char *slash = strrchr(plain, '/');
-    status = bm_string_format(out, err, "%s/%s", strcmp(folder, "/") == 0 ? "" : folder,
-                              slash != NULL ? slash + 1 : plain);
-out:
-    free(folder);
-    bm_free(parent);
+    bm_free(folder);
     bm_free(plain);
     return status;
 }

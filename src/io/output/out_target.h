@@ -7,7 +7,7 @@
 
 /* What happens to something that stands there already. A file is replaced if it is a regular file;
  * a directory only if it holds our manifest.json or report.json and nothing that we do not write
- * (model/file_names.h). */
+ * (model/file_names.h). An empty directory counts as nothing, but for a mount point. */
 typedef enum bm_out_existing { BM_OUT_REFUSE, BM_OUT_REPLACE } bm_out_existing;
 
 static inline bm_out_existing bm_out_existing_of(bool force)

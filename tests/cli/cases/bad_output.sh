@@ -30,7 +30,8 @@ printf 'mine\n' | holds file
 bm pairs a.jsonl -o file; refused 2 'file'
 printf 'mine\n' | holds file
 mkdir void
-bm dedup a.jsonl -o void --force; exits 2
+bm dedup in -o void/../in; exits 2
+bm dedup void -o void; refused 2 'void: the output is the input void'
 ln -s nowhere link
 bm dedup a.jsonl -o link; refused 2 'link'
 [ -L link ] || fail "the link went away"
@@ -55,7 +56,7 @@ ln -s in alias
 bm dedup in -o alias/out; exits 2
 [ "$(ls -A in)" = a.jsonl ] || fail "something was left in the input, through a link"
 bm pairs a.jsonl -o a.jsonl --force; refused 2 'a\.jsonl'; untouched a.jsonl
-bm dedup a.jsonl -o missing/out; refused 4 'missing'; absent missing
+bm dedup a.jsonl -o a.jsonl/x/out; refused 4 'a\.jsonl/x'; untouched a.jsonl
 
 # a report or histogram over an input
 bm pairs a.jsonl -o p.tsv --report a.jsonl; exits 2; untouched a.jsonl

@@ -142,6 +142,7 @@ Test(out_dir, an_existing_target_is_refused_and_left_alone)
     scratch_open(&s);
     bm_error err = {0};
     scratch_folder(&s, "out");
+    scratch_put_text(&s, "out/theirs", "x");
     cr_expect_eq(write_output(scratch_at(&s, "out"), false, "x", &err), BM_ERR_USAGE);
     scratch_put_text(&s, "file", "mine");
     cr_assert_eq(symlink("out", scratch_at(&s, "link")), 0);
@@ -152,7 +153,7 @@ Test(out_dir, an_existing_target_is_refused_and_left_alone)
         cr_expect_eq(write_output(scratch_at(&s, names[i]), true, "x", &err), BM_ERR_USAGE, "%s",
                      names[i]);
     cr_expect_eq(write_output("/dev/null", true, "x", &err), BM_ERR_USAGE);
-    cr_expect_eq(write_output(scratch_at(&s, "no/out"), false, "x", &err), BM_ERR_IO);
+    cr_expect_eq(write_output(scratch_at(&s, "file/out"), false, "x", &err), BM_ERR_IO);
     cr_expect_eq(scratch_count(&s, "."), 5u, "no .partial is left anywhere");
     cr_expect(scratch_holds(&s, "file", "mine"));
     scratch_close(&s);
@@ -392,6 +393,7 @@ Test(out_check, an_existing_output_is_refused_before_any_work)
     scratch_open(&s);
     bm_error err = {0};
     scratch_folder(&s, "out");
+    scratch_put_text(&s, "out/theirs", "x");
     scratch_put_text(&s, "f", "x");
     cr_expect_eq(bm_out_dir_check(scratch_at(&s, "out"), BM_OUT_REFUSE, NULL, 0, &err),
                  BM_ERR_USAGE);
@@ -399,7 +401,132 @@ Test(out_check, an_existing_output_is_refused_before_any_work)
     cr_expect_eq(bm_out_file_check(scratch_at(&s, "f"), BM_OUT_REFUSE, NULL, 0, &err),
                  BM_ERR_USAGE);
     cr_expect_eq(bm_out_file_check(scratch_at(&s, "f"), BM_OUT_REPLACE, NULL, 0, &err), BM_OK);
-    cr_expect_eq(bm_out_dir_check(scratch_at(&s, "no/out"), BM_OUT_REFUSE, NULL, 0, &err),
+    cr_expect_eq(bm_out_dir_check(scratch_at(&s, "f/out"), BM_OUT_REFUSE, NULL, 0, &err),
                  BM_ERR_IO);
+    cr_expect_eq(bm_out_dir_check(scratch_at(&s, "no/such/out"), BM_OUT_REFUSE, NULL, 0, &err),
+                 BM_OK, "its folders are made later");
+    cr_expect_not(scratch_has(&s, "no"));
+    scratch_close(&s);
+}
+
+/* --- folders above the target, and an empty one at it --- */
+
+Test(out_places, folders_above_the_target_are_made)
+{
+    scratch s;
+    scratch_open(&s);
+    bm_error err = {0};
+    cr_expect_eq(write_output(scratch_at(&s, "a/b/../c/out"), false, "x", &err), BM_OK, "%s",
+                 err.message);
+    cr_expect(scratch_holds(&s, "a/c/out/ids.txt", "x"));
+    cr_expect_eq(scratch_count(&s, "a/c"), 1u);
+    cr_expect_eq(scratch_count(&s, "a/b"), 0u, "made on the way, as mkdir -p does");
+    scratch_close(&s);
+}
+
+Test(out_places, folders_that_were_made_go_again_with_the_output_but_no_others)
+{
+    scratch s;
+    scratch_open(&s);
+    bm_out_dir *dir = NULL;
+    scratch_folder(&s, "mine");
+    cr_assert_eq(bm_out_dir_open(scratch_at(&s, "mine/a/b/out"), BM_OUT_REFUSE, &dir, NULL), BM_OK);
+    cr_expect(scratch_has(&s, "mine/a/b/out.partial"));
+    bm_out_dir_close(dir);
+    cr_expect_eq(scratch_count(&s, "mine"), 0u);
+
+    cr_assert_eq(bm_out_dir_open(scratch_at(&s, "mine/a/b/out"), BM_OUT_REFUSE, &dir, NULL), BM_OK);
+    scratch_put_text(&s, "mine/a/theirs", "x"); /* somebody else has found the folder useful */
+    bm_out_dir_close(dir);
+    cr_expect(scratch_holds(&s, "mine/a/theirs", "x"));
+    cr_expect_not(scratch_has(&s, "mine/a/b"));
+
+    cr_assert_eq(bm_out_dir_open(scratch_at(&s, "mine/x/out"), BM_OUT_REFUSE, &dir, NULL), BM_OK);
+    cr_assert_eq(rename(scratch_at(&s, "mine/x"), scratch_at(&s, "mine/y")), 0);
+    scratch_folder(&s, "mine/x"); /* another one under the name of ours */
+    bm_out_dir_close(dir);
+    cr_expect(scratch_has(&s, "mine/x"));
+    scratch_close(&s);
+}
+
+Test(out_places, two_jobs_in_one_new_folder_do_not_take_it_from_each_other)
+{
+    scratch s;
+    scratch_open(&s);
+    bm_out_dir *first = NULL, *second = NULL;
+    cr_assert_eq(bm_out_dir_open(scratch_at(&s, "new/a"), BM_OUT_REFUSE, &first, NULL), BM_OK);
+    cr_assert_eq(bm_out_dir_open(scratch_at(&s, "new/b"), BM_OUT_REFUSE, &second, NULL), BM_OK);
+    bm_out_dir_close(first); /* it made the folder, and fails */
+    add_file(second, "ids.txt", "b");
+    cr_assert_eq(bm_out_dir_finish(second, NULL), BM_OK);
+    cr_expect_eq(bm_out_dir_commit(second, NULL), BM_OK);
+    bm_out_dir_close(second);
+    cr_expect(scratch_holds(&s, "new/b/ids.txt", "b"));
+    cr_expect_eq(scratch_count(&s, "new"), 1u);
+    scratch_close(&s);
+}
+
+Test(out_places, an_empty_directory_counts_as_nothing)
+{
+    for (int force = 0; force < 2; force++) {
+        scratch s;
+        scratch_open(&s);
+        bm_error err = {0};
+        scratch_folder(&s, "out");
+        cr_expect_eq(
+            bm_out_dir_check(scratch_at(&s, "out"), bm_out_existing_of(force), NULL, 0, &err),
+            BM_OK, "%s", err.message);
+        cr_expect_eq(write_output(scratch_at(&s, "out/"), force, "x", &err), BM_OK, "%s",
+                     err.message);
+        cr_expect(scratch_holds(&s, "out/ids.txt", "x"));
+        cr_expect_eq(scratch_count(&s, "."), 1u);
+        scratch_close(&s);
+    }
+}
+
+Test(out_places, a_directory_that_fills_meanwhile_and_a_link_to_an_empty_one_stay)
+{
+    scratch s;
+    scratch_open(&s);
+    bm_error err = {0};
+    bm_out_dir *dir = NULL;
+    scratch_folder(&s, "out");
+    cr_assert_eq(bm_out_dir_open(scratch_at(&s, "out"), BM_OUT_REFUSE, &dir, NULL), BM_OK);
+    scratch_put_text(&s, "out/theirs", "x");
+    cr_expect_eq(bm_out_dir_commit(dir, &err), BM_ERR_USAGE);
+    bm_out_dir_close(dir);
+    cr_expect(scratch_holds(&s, "out/theirs", "x"));
+    scratch_folder(&s, "empty");
+    cr_assert_eq(symlink("empty", scratch_at(&s, "link")), 0);
+    cr_expect_eq(write_output(scratch_at(&s, "link"), true, "x", &err), BM_ERR_USAGE);
+    const char *inputs[] = {scratch_at(&s, "empty")};
+    cr_expect_eq(bm_out_dir_check(scratch_at(&s, "empty"), BM_OUT_REFUSE, inputs, 1, &err),
+                 BM_ERR_USAGE, "an input");
+    cr_expect_eq(scratch_count(&s, "empty"), 0u);
+    cr_expect_eq(scratch_count(&s, "."), 3u);
+    scratch_close(&s);
+}
+
+Test(out_places, an_output_that_would_lie_in_an_input_is_refused_whatever_is_still_missing)
+{
+    scratch s;
+    scratch_open(&s);
+    scratch_folder(&s, "data");
+    scratch_put_text(&s, "data/a.jsonl", "{}");
+    cr_assert_eq(symlink("data", scratch_at(&s, "alias")), 0);
+    static const char *const inside[] = {"data/new/out", "alias/x/y/out", "data/new/../out",
+                                         "no/such/../../data/out"};
+    static const char *const beside[] = {"data/../new/out", "new/data/out", "alias.d/out",
+                                         "data/x/../../out"};
+    const char *inputs[] = {scratch_at(&s, "data")};
+    for (size_t i = 0; i < 4; i++) {
+        bm_error err = {0};
+        cr_expect_eq(bm_out_dir_check(scratch_at(&s, inside[i]), BM_OUT_REFUSE, inputs, 1, &err),
+                     BM_ERR_USAGE, "%s", inside[i]);
+        cr_expect(strstr(err.message, "lies in the input") != NULL, "%s", err.message);
+        cr_expect_eq(bm_out_dir_check(scratch_at(&s, beside[i]), BM_OUT_REFUSE, inputs, 1, &err),
+                     BM_OK, "%s: %s", beside[i], err.message);
+    }
+    cr_expect_eq(scratch_count(&s, "."), 2u, "nothing was made");
     scratch_close(&s);
 }

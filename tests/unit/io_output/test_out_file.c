@@ -128,13 +128,32 @@ Test(out_file, dev_stdout_is_refused_with_what_to_do)
     cr_expect(strstr(err.message, "without -o") != NULL, "%s", err.message);
 }
 
-Test(out_file, a_folder_that_is_not_there_is_an_io_error)
+Test(out_file, a_file_in_place_of_a_folder_is_an_io_error)
 {
     scratch s;
     scratch_open(&s);
     bm_error err = {0};
-    cr_expect_eq(write_file(scratch_at(&s, "no/a"), false, (content){"y", 1, 0}, &err), BM_ERR_IO);
-    cr_expect(strstr(err.file, "no/a") != NULL);
+    scratch_put_text(&s, "file", "mine");
+    cr_expect_eq(write_file(scratch_at(&s, "file/a"), false, (content){"y", 1, 0}, &err),
+                 BM_ERR_IO);
+    cr_expect(strstr(err.file, "file/a") != NULL);
+    cr_expect(scratch_holds(&s, "file", "mine"));
+    scratch_close(&s);
+}
+
+Test(out_file, folders_above_are_made_and_go_again_with_a_file_that_is_given_up)
+{
+    scratch s;
+    scratch_open(&s);
+    bm_error err = {0};
+    bm_out_file *file = NULL;
+    cr_assert_eq(bm_out_file_open(scratch_at(&s, "a/b/c"), BM_OUT_REFUSE, &file, &err), BM_OK, "%s",
+                 err.message);
+    bm_out_file_abort(file);
+    cr_expect_eq(scratch_count(&s, "."), 0u);
+    cr_expect_eq(write_file(scratch_at(&s, "a/b/c"), false, (content){"y", 1, 0}, &err), BM_OK);
+    cr_expect(scratch_holds(&s, "a/b/c", "y"));
+    cr_expect_eq(scratch_count(&s, "a/b"), 1u);
     scratch_close(&s);
 }
 
