@@ -97,7 +97,7 @@ bm_status cli_run_help(cli_context *context, bm_error *err)
     const arg_list *words = &context->settings.operands;
     if (words->n > 1)
         return args_fail(err, "help takes one command (got \"%.200s\" too)", words->items[1]);
-    if (context->settings.version) {
+    if (context->settings.messages.version) {
         cli_print_version(&context->console);
     } else if (words->n == 0) {
         cli_print_help(&context->console);

@@ -63,7 +63,7 @@ typedef struct cli_bench_settings {
 } cli_bench_settings;
 
 typedef struct cli_message_settings {
-    bool json, quiet;
+    bool json, quiet, version;
     uint32_t verbose;
     cli_progress_when progress;
 } cli_message_settings;
@@ -90,7 +90,7 @@ typedef struct cli_settings {
     cli_explain_settings explain;
     cli_bench_settings bench;
     cli_message_settings messages;
-    bool help, version, self_test;
+    bool help, self_test;
     int only_one; /* --hash: nothing to choose yet */
     arg_list operands, text_fields;
     cli_file_choice files;

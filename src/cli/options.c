@@ -295,7 +295,7 @@ static const arg_option rows[] = {
      .group = CLI_GROUP_GENERAL,
      .help = "this text",
      FIELD(help)},
-    FLAG("version", BIT(CLI_HELP), CLI_GROUP_GENERAL, version, "what was built"),
+    FLAG("version", BIT(CLI_HELP), CLI_GROUP_GENERAL, messages.version, "what was built"),
     LATER("bag"),
     LATER("shard"),
     LATER("against"),
