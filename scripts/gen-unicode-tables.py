@@ -4,13 +4,16 @@
     scripts/gen-unicode-tables.py [UCD_DIR] > src/text/unicode_tables.c
 
 UCD_DIR (default /usr/share/unicode, the Debian package unicode-data) must hold UnicodeData.txt,
-PropList.txt and Scripts.txt. The result is committed, so that a build needs neither Python nor the
+PropList.txt, Scripts.txt and DerivedAge.txt. The result is committed, so that a build needs neither Python nor the
 database, and so that signatures do not depend on what a machine has installed.
 
 Two tries of two levels: stage 1 is indexed by code point / 128 and gives a block, stage 2 by block
 and code point % 128.
   class   one byte, the BM_CLASS_* and BM_IS_* values of unicode_tables.h
   lower   a row of a table of differences: simple lower-case mapping (field 13) - code point
+  ccc     one byte, the canonical combining class
+And a list, by code point: compatibility decompositions of characters that are newer than 13.0, the
+oldest version that a utf8proc may have. All are one code point to one, and none is canonical.
 """
 import re
 import sys
@@ -20,14 +23,15 @@ LAST = 0x110000
 SPLIT_SCRIPTS = {"Han", "Hiragana", "Katakana", "Thai", "Lao", "Khmer", "Myanmar"}
 # The same values as in unicode_tables.h.
 OTHER, SPACE, WORD, SPLIT, MARK, SPLIT_MARK = range(6)
-IS_MN, IS_ND = 0x10, 0x20
+IS_MN, IS_ND, IS_P, IS_CN = 0x10, 0x20, 0x40, 0x80
+OLDEST = (13, 0)
 
 
 def ranges(path):
     """(first, last, property) of each line of a file in the format of PropList.txt."""
     with open(path, encoding="utf-8") as file:
         for line in file:
-            match = re.match(r"([0-9A-F]+)(?:\.\.([0-9A-F]+))?\s*;\s*(\w+)", line)
+            match = re.match(r"([0-9A-F]+)(?:\.\.([0-9A-F]+))?\s*;\s*([\w.]+)", line)
             if match:
                 first = int(match[1], 16)
                 yield first, int(match[2], 16) if match[2] else first, match[3]
@@ -39,8 +43,9 @@ def version(path):
 
 
 def unicode_data(path):
-    """Category of every code point and the simple lower-case mappings."""
-    category, lower = ["Cn"] * LAST, {}
+    """Of every code point: category and combining class; and the simple lower-case mappings and the
+    decompositions."""
+    category, ccc, lower, decomposed = ["Cn"] * LAST, bytearray(LAST), {}, {}
     first = None
     with open(path, encoding="utf-8") as file:
         for line in file:
@@ -51,10 +56,27 @@ def unicode_data(path):
                 continue
             for each in range(first if first is not None else code, code + 1):
                 category[each] = fields[2]
+                ccc[each] = int(fields[3])
             first = None
+            if fields[5]:
+                decomposed[code] = fields[5].split()
             if fields[13]:
                 lower[code] = int(fields[13], 16)
-    return category, lower
+    return category, ccc, lower, decomposed
+
+
+def late_compat(decomposed, ages):
+    """(code point, what it becomes) of the compatibility decompositions newer than OLDEST."""
+    age = {code: tuple(map(int, name.split("."))) for first, last, name in ages
+           for code in range(first, last + 1)}
+    rows = []
+    for code, words in sorted(decomposed.items()):
+        if age[code] > OLDEST:
+            assert words[0][0] == "<" and len(words) == 2
+            to = int(words[1], 16)
+            assert to not in decomposed
+            rows.append((code, to))
+    return rows
 
 
 def classes(category, spaces, split):
@@ -71,6 +93,10 @@ def classes(category, spaces, split):
             out[code] |= IS_MN
         if name == "Nd":
             out[code] |= IS_ND
+        if name[0] == "P":
+            out[code] |= IS_P
+        if name == "Cn":
+            out[code] |= IS_CN
     return out
 
 
@@ -99,12 +125,14 @@ def array(declaration, values):
 
 def main():
     ucd = sys.argv[1] if len(sys.argv) > 1 else "/usr/share/unicode"
-    category, lower = unicode_data(f"{ucd}/UnicodeData.txt")
+    category, ccc, lower, decomposed = unicode_data(f"{ucd}/UnicodeData.txt")
     spaces = {c for a, b, name in ranges(f"{ucd}/PropList.txt") if name == "White_Space"
               for c in range(a, b + 1)}
     split = {c for a, b, name in ranges(f"{ucd}/Scripts.txt") if name in SPLIT_SCRIPTS
              for c in range(a, b + 1)}
     class1, class2 = trie(classes(category, spaces, split))
+    ccc1, ccc2 = trie(ccc)
+    late = late_compat(decomposed, ranges(f"{ucd}/DerivedAge.txt"))
     deltas = [0] + sorted({to - code for code, to in lower.items()})
     row = {delta: i for i, delta in enumerate(deltas)}
     lower1, lower2 = trie([row[lower.get(code, code) - code] for code in range(LAST)])
@@ -119,7 +147,10 @@ def main():
     print(array("const uint8_t bm_class_stage2", class2))
     print(array("const int32_t bm_lower_deltas", deltas))
     print(array("const uint8_t bm_lower_stage1", lower1))
-    print(array("const uint8_t bm_lower_stage2", lower2), end="")
+    print(array("const uint8_t bm_lower_stage2", lower2))
+    print(array("const uint8_t bm_ccc_stage1", ccc1))
+    print(array("const uint8_t bm_ccc_stage2", ccc2))
+    print(array("const uint32_t bm_late_compat", [code for row in late for code in row]), end="")
 
 
 main()

@@ -92,7 +92,8 @@ enum { /* bits of bm_text_options.normalize, applied in this order */
        BM_NORM_NFKC = 1u << 1, /* instead of NFC */
        BM_NORM_LOWER = 1u << 2,
        BM_NORM_STRIP_ACCENTS = 1u << 3,
-       BM_NORM_DIGITS = 1u << 4
+       BM_NORM_DIGITS = 1u << 4,
+       BM_NORM_PUNCT = 1u << 5 /* drops each character of category P */
 };
 typedef enum bm_words { BM_WORDS_ALNUM, BM_WORDS_SPACE } bm_words;
 typedef enum bm_shingle_kind { BM_SHINGLE_WORD, BM_SHINGLE_CHAR, BM_SHINGLE_BYTE } bm_shingle_kind;

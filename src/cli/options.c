@@ -154,7 +154,7 @@ static const arg_option rows[] = {
      .group = CLI_GROUP_TEXT,
      .value = "LIST",
      .parse = cli_parse_normalize,
-     .help = "none, or some of nfc nfkc lower strip-accents digits (lower)",
+     .help = "none, or some of nfc nfkc lower strip-accents digits punct (lower)",
      FIELD(text.normalize)},
     CHOICE("words", SIGNS, CLI_GROUP_TEXT, text.words, BM_OPTION_WORDS, BM_WORDS_ALNUM,
            "runs of letters, marks and numbers, or between white space (alnum)"),

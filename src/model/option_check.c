@@ -80,7 +80,7 @@ static void check_text(check *c, const bm_text_options *text)
     if (c->status == BM_OK && (text->shingle_k < 1 || text->shingle_k > BM_SHINGLE_K_MAX))
         c->status = bm_fail_field(c->err, "shingle_k", "shingles of %u units (1 to %u)",
                                   text->shingle_k, BM_SHINGLE_K_MAX);
-    if (c->status == BM_OK && text->normalize >= 2 * BM_NORM_DIGITS)
+    if (c->status == BM_OK && text->normalize >= 2 * BM_NORM_PUNCT)
         c->status = bm_fail_field(c->err, "normalize", "`normalize` is %#x (BM_NORM_* bits)",
                                   text->normalize);
     const uint32_t both = BM_NORM_NFC | BM_NORM_NFKC;

@@ -173,6 +173,7 @@ join_codes(const bm_join_rules *rules, const bm_join_rule rule, bm_str rest, pla
     const char *const text = rest.data, *const end = rest.data + rest.len;
     const char *const most = end - text < (ptrdiff_t)STRETCH ? end : text + STRETCH;
     const bool lower = rules->lower, digits = rules->digits;
+    const bool punct = rules->punct;
     place to = *joined;
     const char *at = text;
     while (at < most) {
@@ -190,6 +191,8 @@ join_codes(const bm_join_rules *rules, const bm_join_rule rule, bm_str rest, pla
         }
         if (digits && (bm_char_info(code) & BM_IS_ND) != 0)
             code = '0';
+        if (punct && (bm_char_info(code) & BM_IS_P) != 0)
+            continue;
         add(rule, &to, code);
     }
     *joined = to;

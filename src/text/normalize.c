@@ -1,10 +1,22 @@
-/* normalize.c -- nfc, nfkc, lower, strip-accents, digits, in this order.
+/* normalize.c -- nfc, nfkc, lower, strip-accents, digits, punct, in this order.
  *
- * Lower case, Mn and Nd are from our tables; decomposition and composition are utf8proc's, code
+ * Lower case, Mn, Nd and P are from our tables; decomposition and composition are utf8proc's, code
  * point by code point. The canonical ordering between the two is ours: utf8proc sorts by exchanging
  * neighbours, which is quadratic in the length of a run of marks, and a text may be nothing but
  * marks. A stable merge sort, of short pieces that are sorted by insertion, gives the same order in
- * n log n. */
+ * n log n.
+ *
+ * The result is that of UAX #15 for the Unicode version of our tables, whatever utf8proc's version.
+ * Normal forms of assigned characters never change, so that utf8proc is asked about these alone:
+ *
+ *     not assigned in our version    a starter that stays as it is and composes with nothing
+ *     compatibility decompositions   those newer than 13.0, and combining classes, are from our
+ *                                    tables: utf8proc may be older
+ *     U+11A7                         composes with nothing: utf8proc up to 2.11 took it for the
+ *                                    first trailing consonant and dropped it behind an LV syllable
+ *
+ * Dropping a mark can put others out of order: U+1712 is a mark of class 0, before and behind which
+ * marks are in order each for themselves. So they are put in order again. */
 #include "text/normalize.h"
 
 #include <stdlib.h>
@@ -38,7 +50,7 @@ static bm_status refused(utf8proc_ssize_t code, bm_error *err)
 
 static int combining_class(int32_t code)
 {
-    return code < 0x300 ? 0 : utf8proc_get_property(code)->combining_class;
+    return code < 0x300 ? 0 : (int)bm_char_ccc((uint32_t)code);
 }
 
 static void insertion_sort(int32_t *codes, size_t n)
@@ -92,11 +104,44 @@ static bm_status order_marks(bm_codes *codes, bm_codes *spare, bm_error *err)
 
 /* --- decomposition and composition --- */
 
+static bool is_assigned(int32_t code)
+{
+    return (bm_char_info((uint32_t)code) & BM_IS_CN) == 0;
+}
+
+/* Does it compose with nothing, neither before nor behind it, whatever utf8proc thinks? */
+static bool stands_alone(int32_t code)
+{
+    return code >= 0x378 && (code == 0x11A7 || !is_assigned(code)); /* U+0378: the first */
+}
+
+/* What a code point becomes under compatibility where an old utf8proc may not know it; else the
+ * same. */
+static int32_t late_compat(int32_t code)
+{
+    size_t low = 0, high = BM_N_LATE_COMPAT;
+    if ((uint32_t)code < bm_late_compat[0])
+        return code;
+    while (low < high) {
+        const size_t middle = (low + high) / 2;
+        const uint32_t *row = bm_late_compat + 2 * middle;
+        if (row[0] == (uint32_t)code)
+            return (int32_t)row[1];
+        if (row[0] < (uint32_t)code)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return code;
+}
+
 /* Append the decomposition of a code point; marks are put in order later. */
 static bm_status add_decomposed(bm_codes *codes, int32_t code, utf8proc_option_t options,
                                 bm_error *err)
 {
-    if (code < 0x80) {
+    if (options & UTF8PROC_COMPAT)
+        code = late_compat(code);
+    if (code < 0x80 || !is_assigned(code)) {
         bm_status status = codes_reserve(codes, 1, err);
         if (status == BM_OK)
             codes->data[codes->len++] = code;
@@ -119,13 +164,27 @@ static bm_status add_decomposed(bm_codes *codes, int32_t code, utf8proc_option_t
     }
 }
 
+/* Compose what lies between the code points that stand alone. */
 static bm_status compose(bm_codes *codes, bm_error *err)
 {
-    utf8proc_ssize_t n = utf8proc_normalize_utf32(codes->data, (utf8proc_ssize_t)codes->len,
-                                                  UTF8PROC_STABLE | UTF8PROC_COMPOSE);
-    if (n < 0)
-        return refused(n, err);
-    codes->len = (size_t)n;
+    int32_t *data = codes->data;
+    size_t out = 0;
+    for (size_t at = 0; at < codes->len;) {
+        size_t end = at;
+        while (end < codes->len && !stands_alone(data[end]))
+            end++;
+        utf8proc_ssize_t n = utf8proc_normalize_utf32(data + at, (utf8proc_ssize_t)(end - at),
+                                                      UTF8PROC_STABLE | UTF8PROC_COMPOSE);
+        if (n < 0)
+            return refused(n, err);
+        if (out != at)
+            memmove(data + out, data + at, (size_t)n * sizeof *data);
+        out += (size_t)n;
+        if (end < codes->len)
+            data[out++] = data[end];
+        at = end + 1;
+    }
+    codes->len = out;
     return BM_OK;
 }
 
@@ -148,16 +207,17 @@ static void digits_to_zero(bm_codes *codes)
             codes->data[i] = '0';
 }
 
-static void drop_mn(bm_codes *codes)
+/* Drop the code points that have one of these BM_IS_ bits. */
+static void drop(bm_codes *codes, uint32_t bits)
 {
     size_t n = 0;
     for (size_t i = 0; i < codes->len; i++)
-        if (!(bm_char_info((uint32_t)codes->data[i]) & BM_IS_MN))
+        if (!(bm_char_info((uint32_t)codes->data[i]) & bits))
             codes->data[n++] = codes->data[i];
     codes->len = n;
 }
 
-/* NFD, drop Mn, NFC. Dropping leaves the order of the others as it is. */
+/* NFD, drop Mn, NFC. */
 static bm_status strip_accents(bm_codes *codes, bm_codes *spare, bm_error *err)
 {
     bm_codes from = *codes;
@@ -171,8 +231,9 @@ static bm_status strip_accents(bm_codes *codes, bm_codes *spare, bm_error *err)
         status = order_marks(codes, spare, err);
     if (status != BM_OK)
         return status;
-    drop_mn(codes);
-    return compose(codes, err);
+    drop(codes, BM_IS_MN);
+    status = order_marks(codes, spare, err);
+    return status == BM_OK ? compose(codes, err) : status;
 }
 
 bm_status bm_normalize_run(bm_str text, uint32_t normalize, bm_codes *codes, bm_codes *spare,
@@ -200,13 +261,15 @@ bm_status bm_normalize_run(bm_str text, uint32_t normalize, bm_codes *codes, bm_
         status = strip_accents(codes, spare, err);
     if (status == BM_OK && normalize & BM_NORM_DIGITS)
         digits_to_zero(codes);
+    if (status == BM_OK && normalize & BM_NORM_PUNCT)
+        drop(codes, BM_IS_P);
     return status;
 }
 
 /* --- the exact path --- */
 
-/* Fill `codes` with the code points of utf8proc's normal form of UTF-8 text. */
-static bm_status map_whole(bm_str text, int form, bm_codes *codes, bm_error *err)
+/* Append the code points of utf8proc's normal form of UTF-8 text. */
+static bm_status map_part(bm_str text, int form, bm_codes *codes, bm_error *err)
 {
     const utf8proc_uint8_t *bytes = (const utf8proc_uint8_t *)text.data;
     utf8proc_uint8_t *mapped = NULL;
@@ -217,8 +280,7 @@ static bm_status map_whole(bm_str text, int form, bm_codes *codes, bm_error *err
             return refused(n, err);
         bytes = mapped;
     }
-    codes->len = 0;
-    bm_status status = codes_reserve(codes, (size_t)n, err);
+    bm_status status = codes_reserve(codes, (size_t)n + 1, err);
     for (utf8proc_ssize_t at = 0; status == BM_OK && at < n;) {
         utf8proc_ssize_t taken = utf8proc_iterate(bytes + at, n - at, &codes->data[codes->len]);
         if (taken < 1) {
@@ -229,6 +291,28 @@ static bm_status map_whole(bm_str text, int form, bm_codes *codes, bm_error *err
         at += taken;
     }
     free(mapped); /* utf8proc's, from malloc */
+    return status;
+}
+
+/* Fill `codes` with the normal form: utf8proc's, between the code points that stand alone. */
+static bm_status map_whole(bm_str text, int form, bm_codes *codes, bm_error *err)
+{
+    const char *at = text.data, *const end = text.data + text.len;
+    bm_status status = BM_OK;
+    codes->len = 0;
+    while (at < end && status == BM_OK) {
+        const char *const begin = at, *last = at;
+        int32_t code = 0;
+        while (at < end && !stands_alone(code)) {
+            last = at;
+            code = (int32_t)bm_utf8_next(&at, end);
+        }
+        const bool alone = stands_alone(code);
+        const bm_str part = {begin, (size_t)((alone ? last : end) - begin)};
+        status = map_part(part, form, codes, err);
+        if (status == BM_OK && alone)
+            codes->data[codes->len++] = code;
+    }
     return status;
 }
 
@@ -254,7 +338,7 @@ static bm_status strip_accents_exact(bm_codes *codes, bm_error *err)
         status = map_whole((bm_str){bytes.data, bytes.len}, decompose, codes, err);
     if (status != BM_OK)
         goto out;
-    drop_mn(codes);
+    drop(codes, BM_IS_MN);
     status = encode(codes, &bytes, err);
     if (status == BM_OK)
         status = map_whole((bm_str){bytes.data, bytes.len}, compose_again, codes, err);
@@ -275,6 +359,8 @@ bm_status bm_normalize_exact(bm_str text, uint32_t normalize, bm_codes *codes, b
         status = strip_accents_exact(codes, err);
     if (status == BM_OK && normalize & BM_NORM_DIGITS)
         digits_to_zero(codes);
+    if (status == BM_OK && normalize & BM_NORM_PUNCT)
+        drop(codes, BM_IS_P);
     return status;
 }
 
@@ -285,11 +371,9 @@ static uint32_t normaliser(const char *name, size_t len)
     static const struct {
         const char *name;
         uint32_t bit;
-    } all[] = {{"nfc", BM_NORM_NFC},
-               {"nfkc", BM_NORM_NFKC},
-               {"lower", BM_NORM_LOWER},
-               {"strip-accents", BM_NORM_STRIP_ACCENTS},
-               {"digits", BM_NORM_DIGITS}};
+    } all[] = {{"nfc", BM_NORM_NFC},       {"nfkc", BM_NORM_NFKC},
+               {"lower", BM_NORM_LOWER},   {"strip-accents", BM_NORM_STRIP_ACCENTS},
+               {"digits", BM_NORM_DIGITS}, {"punct", BM_NORM_PUNCT}};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         if (strlen(all[i].name) == len && memcmp(all[i].name, name, len) == 0)
             return all[i].bit;
@@ -309,7 +393,7 @@ bm_status bm_normalize_parse(const char *list, uint32_t *out, bm_error *err)
         if (bit == 0)
             return bm_fail(err, BM_ERR_USAGE,
                            "unknown normaliser '%.*s' (nfc or nfkc, lower, strip-accents, digits, "
-                           "separated by commas; or none)",
+                           "punct, separated by commas; or none)",
                            (int)(len < 100 ? len : 100), at);
         bits |= bit;
         at += len;

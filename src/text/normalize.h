@@ -1,4 +1,5 @@
-/* normalize.h -- the normalisers: nfc, nfkc, lower, strip-accents and digits over code points. */
+/* normalize.h -- the normalisers: nfc, nfkc, lower, strip-accents, digits and punct over code
+ * points. */
 #ifndef BM_TEXT_NORMALIZE_H
 #define BM_TEXT_NORMALIZE_H
 
@@ -20,7 +21,7 @@ typedef struct bm_codes {
  * before them. BM_ERR_NOMEM; BM_ERR_INPUT where utf8proc refuses the text. */
 bm_status bm_normalize_run(bm_str text, uint32_t normalize, bm_codes *codes, bm_codes *spare,
                            bm_error *err);
-/* The same by utf8proc's own functions over the whole text, to test against. */
+/* The same by utf8proc's own functions over long parts of the text, to test against. */
 bm_status bm_normalize_exact(bm_str text, uint32_t normalize, bm_codes *codes, bm_error *err);
 void bm_codes_reset(bm_codes *codes); /* frees */
 

@@ -92,6 +92,21 @@ static inline uint64_t block_cut(bm_block *b, bm_join_rule rule)
     return block_high(sep);
 }
 
+static inline __m256i punct(__m256i v)
+{
+    const __m256i by_low = _mm256_broadcastsi128_si256(_mm_setr_epi8(BM_PUNCT_BY_LOW));
+    const __m256i by_high = _mm256_broadcastsi128_si256(_mm_setr_epi8(BM_PUNCT_BY_HIGH));
+    __m256i high = _mm256_and_si256(_mm256_srli_epi16(v, 4), _mm256_set1_epi8(0x0F));
+    __m256i both = _mm256_and_si256(_mm256_shuffle_epi8(by_low, v), /* 0 for bytes >= 0x80 */
+                                    _mm256_shuffle_epi8(by_high, high));
+    return _mm256_cmpgt_epi8(both, _mm256_setzero_si256());
+}
+
+static inline uint64_t block_punct(bm_block b)
+{
+    return block_high((bm_block){punct(b.low), punct(b.high)});
+}
+
 static inline __m256i fold(__m256i v, bool lower, bool digits)
 {
     if (lower)

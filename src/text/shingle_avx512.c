@@ -72,6 +72,15 @@ static inline uint64_t block_cut(bm_block *b, bm_join_rule rule)
     return sep;
 }
 
+static inline uint64_t block_punct(bm_block b)
+{
+    const __m512i by_low = _mm512_broadcast_i32x4(_mm_setr_epi8(BM_PUNCT_BY_LOW));
+    const __m512i by_high = _mm512_broadcast_i32x4(_mm_setr_epi8(BM_PUNCT_BY_HIGH));
+    __m512i high = _mm512_and_si512(_mm512_srli_epi16(b, 4), _mm512_set1_epi8(0x0F));
+    return _mm512_test_epi8_mask(_mm512_shuffle_epi8(by_low, b), /* 0 for bytes >= 0x80 */
+                                 _mm512_shuffle_epi8(by_high, high));
+}
+
 static inline bm_block block_fold(bm_block b, bool lower, bool digits)
 {
     if (lower)

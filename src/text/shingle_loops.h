@@ -12,6 +12,7 @@
  *     block_equal(b, byte), block_lead(b)       masks: equal; not a continuation byte
  *     block_9x(b)                               mask of bytes 90 to 9F
  *     block_cut(&b, rule)                       mask of ASCII separators, and 0x20 in their place
+ *     block_punct(b)                            mask of ASCII bytes of category P
  *     block_fold(b, lower, digits)              A-Z to a-z; 0-9 to 0
  *     block_hash_slices(slices, n)              as hash_slices and hash_windows, for the first
  *     block_hash_windows(p, n, k, hashes)       so many of n; return how many they did
@@ -85,7 +86,33 @@ static inline size_t takeable(uint64_t stop, size_t left, bool composes, bool *l
     return composes && !*last ? n - 1 : n;
 }
 
-static size_t join(const bm_join_rules *rules, const char *in, size_t len, bm_joined *joined)
+/* What of a block goes, and what is known behind it. */
+typedef struct bm_dropped {
+    uint64_t mask;      /* bytes that are dropped */
+    uint64_t after_sep; /* 1: the last byte that is not punctuation is a separator, or there is none
+                         * and it was so before the block */
+} bm_dropped;
+
+/* For n bytes with separators `sep`, of which some are `punct`, which is dropped before words are
+ * cut: a separator goes where the last byte before it that is no punctuation is one. What is true
+ * before a run of punctuation is carried to the end of the run by an addition, as a carry runs
+ * through ones. */
+static inline bm_dropped dropped_with_punct(uint64_t sep, uint64_t punct, size_t n,
+                                            uint64_t after_sep)
+{
+    sep &= ~punct;
+    uint64_t behind = sep << 1 | after_sep, carried;
+    const bool out = __builtin_add_overflow(behind & punct, punct, &carried);
+    behind |= carried & ~punct;
+    const uint64_t last = n < 64 ? behind >> n & 1 : (sep >> 63 | out);
+    return (bm_dropped){.mask = (sep & behind) | punct, .after_sep = last};
+}
+
+/* Inlined, so that without `drops_punct` nothing is left of it. */
+static inline __attribute__((always_inline)) size_t join_blocks(const bm_join_rules *rules,
+                                                                const bool drops_punct,
+                                                                const char *in, size_t len,
+                                                                bm_joined *joined)
 {
     char *out = joined->data + joined->len;
     uint64_t after_sep = joined->after_sep, high = 0;
@@ -97,21 +124,23 @@ static size_t join(const bm_join_rules *rules, const char *in, size_t len, bm_jo
         size_t n = takeable(block_stop(b, rules), left, rules->composes, &last);
         if (n == 0)
             break;
-        if (split) {
+        const uint64_t punct = drops_punct ? block_punct(b) & low_bits(n) : 0;
+        if (split && (!drops_punct || punct != low_bits(n))) {
             *out++ = ' ';
             split = false;
             after_sep = 1;
         }
         high |= block_high(b) & low_bits(n);
         uint64_t sep = block_cut(&b, rules->rule) & low_bits(n);
-        uint64_t drop = sep & (sep << 1 | after_sep);
+        const bm_dropped with = dropped_with_punct(sep, punct, n, after_sep);
+        const uint64_t drop = drops_punct ? with.mask : sep & (sep << 1 | after_sep);
         if (drop == 0) {
             block_store(out, block_fold(b, rules->lower, rules->digits));
             out += n;
         } else {
             out = copy_runs(rules, in + at, left, low_bits(n) & ~drop, out);
         }
-        after_sep = sep >> (n - 1);
+        after_sep = drops_punct ? with.after_sep : sep >> (n - 1);
         at += n;
     }
     joined->len = (size_t)(out - joined->data);
@@ -119,6 +148,18 @@ static size_t join(const bm_join_rules *rules, const char *in, size_t len, bm_jo
     joined->split = split;
     joined->ascii = joined->ascii && high == 0;
     return at;
+}
+
+static __attribute__((noinline)) size_t
+join_without_punct(const bm_join_rules *rules, const char *in, size_t len, bm_joined *joined)
+{
+    return join_blocks(rules, true, in, len, joined);
+}
+
+static size_t join(const bm_join_rules *rules, const char *in, size_t len, bm_joined *joined)
+{
+    return rules->punct ? join_without_punct(rules, in, len, joined)
+                        : join_blocks(rules, false, in, len, joined);
 }
 
 /* Write base + i for each bit i of the mask, eight at a time, so that the branch is the same for

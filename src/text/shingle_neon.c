@@ -99,6 +99,15 @@ static inline uint64_t block_cut(bm_block *b, bm_join_rule rule)
     return mask_of(sep);
 }
 
+static inline uint64_t block_punct(bm_block b)
+{
+    const uint8x16_t by_low = {BM_PUNCT_BY_LOW}, by_high = {BM_PUNCT_BY_HIGH};
+    for (int i = 0; i < 4; i++)
+        b.val[i] = vtstq_u8(vqtbl1q_u8(by_low, vandq_u8(b.val[i], vdupq_n_u8(0x0F))),
+                            vqtbl1q_u8(by_high, vshrq_n_u8(b.val[i], 4)));
+    return mask_of(b);
+}
+
 static inline bm_block block_fold(bm_block b, bool lower, bool digits)
 {
     for (int i = 0; lower && i < 4; i++)

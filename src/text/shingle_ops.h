@@ -27,12 +27,17 @@ typedef enum bm_join_rule {
 
 typedef struct bm_join_rules {
     bm_join_rule rule;
-    uint32_t normalize; /* BM_NORM_* */
-    bool lower, digits; /* of `normalize` */
-    bool composes;      /* nfc, nfkc or strip-accents: a character depends on what follows it */
+    uint32_t normalize;        /* BM_NORM_* */
+    bool lower, digits, punct; /* of `normalize` */
+    bool composes; /* nfc, nfkc or strip-accents: a character depends on what follows it */
     /* No normaliser and not alnum: a byte >= 0x80 is plain unless it may begin a White_Space. */
     bool high_is_plain;
 } bm_join_rules;
+
+/* Which bytes are ASCII of category P: those for which the entry of the low half and that of the high
+ * half have a bit in common. A bit stands for a high half: 2, 3, 4, 5, 7. */
+#define BM_PUNCT_BY_LOW  4, 1, 1, 1, 0, 1, 1, 1, 1, 1, 3, 26, 9, 25, 1, 11
+#define BM_PUNCT_BY_HIGH 0, 0, 1, 2, 4, 8, 0, 16, 0, 0, 0, 0, 0, 0, 0, 0
 
 /* Joined text, which grows. BM_JOIN_MARGIN bytes before `data` may be read, and as many behind its
  * capacity read and written: whole vectors are moved at both ends. */

@@ -124,6 +124,21 @@ static inline uint64_t block_cut(bm_block *b, bm_join_rule rule)
     return mask;
 }
 
+static inline uint64_t block_punct(bm_block b)
+{
+    /* First byte and how many, of each run of category P. */
+    static const unsigned char runs[][2] = {{'!', 3}, {'%', 6}, {',', 4}, {':', 2}, {'?', 2},
+                                            {'[', 3}, {'_', 1}, {'{', 1}, {'}', 1}};
+    uint64_t mask = 0;
+    for (unsigned i = 0; i < 8; i++) {
+        uint64_t tops = 0;
+        for (unsigned run = 0; run < sizeof runs / sizeof runs[0]; run++)
+            tops |= within(b.word[i], runs[run][0], runs[run][1]);
+        mask |= gather(tops) << 8 * i;
+    }
+    return mask;
+}
+
 static inline bm_block block_fold(bm_block b, bool lower, bool digits)
 {
     for (unsigned i = 0; lower && i < 8; i++)

@@ -48,8 +48,8 @@ typedef struct document {
 
 static bm_status check(const bm_text_options *options, bm_error *err)
 {
-    const uint32_t known =
-        BM_NORM_NFC | BM_NORM_NFKC | BM_NORM_LOWER | BM_NORM_STRIP_ACCENTS | BM_NORM_DIGITS;
+    const uint32_t known = BM_NORM_NFC | BM_NORM_NFKC | BM_NORM_LOWER | BM_NORM_STRIP_ACCENTS |
+                           BM_NORM_DIGITS | BM_NORM_PUNCT;
     if (options->shingle_k < 1 || options->shingle_k > 1024)
         return bm_fail(err, BM_ERR_USAGE, "shingles of %u units (1 to 1024)", options->shingle_k);
     if ((options->normalize & ~known) != 0)
@@ -72,6 +72,7 @@ static bm_join_rules rules_of(const bm_text_options *options)
         rules.rule = BM_JOIN_ALNUM;
     rules.lower = (options->normalize & BM_NORM_LOWER) != 0;
     rules.digits = (options->normalize & BM_NORM_DIGITS) != 0;
+    rules.punct = (options->normalize & BM_NORM_PUNCT) != 0;
     rules.composes = (options->normalize & BM_NORM_COMPOSING) != 0;
     rules.high_is_plain = options->normalize == 0 && rules.rule != BM_JOIN_ALNUM;
     return rules;

@@ -281,6 +281,7 @@ static void check_kind(bm_shingle_kind kind, const uint32_t *ks)
     for (int turn = 0; *ks != 0; ++ks, ++turn) {
         bm_text_options options = {.normalize = BM_NORM_LOWER, .shingle = kind, .shingle_k = *ks};
         options.short_rule = *ks % 2 == 0 ? BM_SHORT_SKIP : BM_SHORT_WHOLE;
+        options.normalize |= *ks % 5 == 0 ? BM_NORM_PUNCT : 0;
         options.words = *ks % 3 == 0 ? BM_WORDS_ALNUM : BM_WORDS_SPACE;
         check_options(infos, n, &options,
                       *ks == 5 || getenv("BANDMILL_TEST_DEVICE") != NULL ? -1 : turn);

@@ -355,7 +355,8 @@ def all_options():
     kinds = [("word", k, words) for k in (1, 2, 3, 5) for words in ("alnum", "space")] + \
         [("char", k, "alnum") for k in (1, 3, 5, 9)] + [("byte", k, "alnum") for k in (1, 4, 8)]
     forms = [(), ("nfc",), ("nfkc",)]
-    rest = [c for n in range(4) for c in itertools.combinations(("lower", "strip-accents", "digits"), n)]
+    rest = [c for n in range(5) for c in
+            itertools.combinations(("lower", "strip-accents", "digits", "punct"), n)]
     return [text_model.text_options(form + more, words, kind, k, short) for (kind, k, words), form, more, short in
             itertools.product(kinds, forms, rest, ("whole", "skip"))]
 

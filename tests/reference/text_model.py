@@ -43,7 +43,7 @@ def lower(char):
 
 
 def normalize(text, rules):
-    """`rules`: a set of nfc nfkc lower strip-accents digits; always applied in this order."""
+    """`rules`: a set of nfc nfkc lower strip-accents digits punct; always applied in this order."""
     for form in ("nfc", "nfkc"):
         if form in rules:
             text = unicodedata.normalize(form.upper(), text)
@@ -54,6 +54,8 @@ def normalize(text, rules):
         text = unicodedata.normalize("NFC", "".join(c for c in apart if unicodedata.category(c) != "Mn"))
     if "digits" in rules:
         text = "".join("0" if unicodedata.category(c) == "Nd" else c for c in text)
+    if "punct" in rules:
+        text = "".join(c for c in text if unicodedata.category(c)[0] != "P")
     return text
 
 

@@ -22,7 +22,10 @@ static const list lists[] = {
     {BM_OPTION_DUPLICATE_IDS, "duplicate_ids", BM_DUPLICATE_IDS_ERROR, {"error", "number"}},
     {BM_OPTION_ON_ERROR, "on_error", BM_ON_ERROR_FAIL, {"fail", "skip"}},
     {BM_OPTION_INVALID_UTF8, "invalid_utf8", BM_INVALID_UTF8_REPLACE, {"replace", "error"}},
-    {BM_OPTION_NORMALIZE, "normalize", 0, {"nfc", "nfkc", "lower", "strip-accents", "digits"}},
+    {BM_OPTION_NORMALIZE,
+     "normalize",
+     0,
+     {"nfc", "nfkc", "lower", "strip-accents", "digits", "punct"}},
     {BM_OPTION_WORDS, "words", BM_WORDS_ALNUM, {"alnum", "space"}},
     {BM_OPTION_SHINGLE, "shingle", BM_SHINGLE_WORD, {"word", "char", "byte"}},
     {BM_OPTION_SHORT, "short_rule", BM_SHORT_WHOLE, {"whole", "skip"}},
@@ -110,7 +113,8 @@ Test(option_names, steps_of_normalisation_are_listed_in_their_order_and_read_bac
                  {BM_NORM_LOWER, "lower"},
                  {BM_NORM_NFKC | BM_NORM_DIGITS, "nfkc,digits"},
                  {BM_NORM_NFC | BM_NORM_LOWER | BM_NORM_STRIP_ACCENTS | BM_NORM_DIGITS,
-                  "nfc,lower,strip-accents,digits"}};
+                  "nfc,lower,strip-accents,digits"},
+                 {BM_NORM_LOWER | BM_NORM_PUNCT, "lower,punct"}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char out[64];
         uint32_t bits = 99;

@@ -54,6 +54,7 @@ static void check_join(const bm_shingle_ops *ops, const char *text, size_t len)
     bm_join_rules rules = {.rule = (bm_join_rule)(r % 3),
                            .lower = r >> 8 & 1,
                            .digits = r >> 9 & 1,
+                           .punct = r >> 14 & 1,
                            .composes = r >> 10 & 1,
                            .high_is_plain = r >> 11 & 1};
     bm_joined out[2];

@@ -184,6 +184,28 @@ Test(shingler, strips_accents_and_maps_digits)
            "ae|00");
 }
 
+Test(shingler, drops_each_punctuation_before_words_are_cut)
+{
+    const uint32_t punct = BM_NORM_PUNCT;
+    expect(word(1, punct, BM_WORDS_ALNUM), "Don't stop: e.g. (re-do)!", "Dont|stop|eg|redo");
+    expect(word(1, punct, BM_WORDS_SPACE), "a - b ... !c! \"d\"", "a|b|c|d");
+    expect(word(1, punct, BM_WORDS_SPACE), "$5+3<=>`^~", "$5+3<=>`^~"); /* S stay */
+    expect(word(1, punct, BM_WORDS_SPACE), "!\"#%&'()*,-./:;?@[\\]_{}x", "x");
+    expect(word(1, punct, BM_WORDS_ALNUM), "«Où», l’été—là",
+           "Où|lété"
+           "là");
+    expect(word(1, punct, BM_WORDS_ALNUM), "中。文・字x!y", "中|文|字|xy");
+    expect(word(1, punct | LOWER | BM_NORM_DIGITS, BM_WORDS_ALNUM), "A-1.5", "a00");
+    expect(word(1, punct | BM_NORM_NFKC, BM_WORDS_SPACE), "a… b．", "a|b"); /* dots, once apart */
+    expect(word(1, punct, BM_WORDS_ALNUM), "...?!", "");
+    /* A mark behind dropped punctuation follows the letter before it, but composes no more. */
+    expect(word(1, punct, BM_WORDS_ALNUM), "中!\xCC\x81", "中\xCC\x81");
+    expect(word(1, punct, BM_WORDS_ALNUM), "ก.่x", "ก่|x");
+    expect(word(1, punct | BM_NORM_NFC, BM_WORDS_SPACE), "e.\xCC\x81", "e\xCC\x81");
+    expect(other(BM_SHINGLE_CHAR, 3, punct), " a. -. b'c ", "a b| bc");
+    expect(other(BM_SHINGLE_BYTE, 3, punct), " a. -. b'c", " a |a  |  b| bc");
+}
+
 Test(shingler, cuts_characters_with_white_space_collapsed)
 {
     expect(other(BM_SHINGLE_CHAR, 3, 0), "  ab \n\xC2\xA0 c.\t", "ab |b c| c.");
@@ -261,10 +283,11 @@ static uint64_t next_random(uint64_t *state)
 }
 
 static const char *const pieces[] = {
-    /* ASCII first: some texts use only these 24 */
+    /* ASCII first: some texts use only these 30 */
     "a", "b", "Z", "A9", "7", " ", " ", "  ", "\n", "\t\v", "x.y", ",", "\x01", "\x1f", "\x7f",
     "the ", "quick ", "BROWN ", "fox", "_", "                        ",
-    "averyverylongwordwithoutanyend", "\f\r", "'s ",
+    "averyverylongwordwithoutanyend", "\f\r", "'s ", "...", " - ", "(\"", "?!", "+$^`|~<=>",
+    "!\"#%&'()*,-./:;?@[\\]_{}!\"#%&'()*,-./:;?@[\\]_{}!\"#%&'()*,-./:;",
     /* the rest */
     "é", "e\xCC\x81", "İ", "Σ", "ß", "ﬁ", "中", "国", "ー", "カ", "か\xE3\x82\x99", "ก", "ั", "้",
     "ກ", "ມ", "က", "ျ", "ខ", "្", "😀", "\xCC\x81", "\xCC\xA7", "\xC2\x85", "\xC2\xA0",
@@ -272,7 +295,7 @@ static const char *const pieces[] = {
     "ᄀ", "ᅡ", "ᆨ", "\xE2\x84\xAA", "Å", "Привет ", "\xEF\xB7\xBA", "\xF0\xAA\x98\x80",
     "\xF3\xA0\x84\x80", "。", "，", "\xCC\xB8", "=", "\xE0\xA6\xBE", "\xE0\xA7\x87"};
 #define N_PIECES (sizeof pieces / sizeof pieces[0])
-#define N_ASCII  24
+#define N_ASCII  30
 
 static size_t random_text(uint64_t *state, char *out, size_t cap)
 {
@@ -319,7 +342,7 @@ Test(shingler, gives_on_every_path_what_the_exact_path_gives)
     static char text[64 * 1024];
     uint64_t state = 20240611;
     for (int round = 0; round < 4; round++)
-        for (uint32_t each = 0; each < 24; each++)
+        for (uint32_t each = 0; each < 48; each++)
             for (uint32_t kind = 0; kind < 4; kind++)
                 for (uint32_t k = 0; k < 5; k++) {
                     bm_text_options options = {
@@ -344,7 +367,8 @@ Test(shingler, cuts_long_stretches_where_nothing_changes)
         memcpy(text + len, piece, strlen(piece));
         len += strlen(piece);
     }
-    const uint32_t all = BM_NORM_NFKC | LOWER | BM_NORM_STRIP_ACCENTS | BM_NORM_DIGITS;
+    const uint32_t all =
+        BM_NORM_NFKC | LOWER | BM_NORM_STRIP_ACCENTS | BM_NORM_DIGITS | BM_NORM_PUNCT;
     compare_paths(word(3, 0, BM_WORDS_ALNUM), (bm_str){text, len});
     compare_paths(word(3, all, BM_WORDS_ALNUM), (bm_str){text, len});
     compare_paths(other(BM_SHINGLE_CHAR, 5, BM_NORM_NFC), (bm_str){text, len});
@@ -483,7 +507,7 @@ Test(shingler, refuses_options_out_of_range)
 {
     bm_text_options options[] = {
         word(0, 0, BM_WORDS_SPACE),       word(1025, 0, BM_WORDS_SPACE),
-        word(5, 1u << 5, BM_WORDS_SPACE), word(5, BM_NORM_NFC | BM_NORM_NFKC, BM_WORDS_SPACE),
+        word(5, 1u << 6, BM_WORDS_SPACE), word(5, BM_NORM_NFC | BM_NORM_NFKC, BM_WORDS_SPACE),
         word(5, 0, (bm_words)2),          other((bm_shingle_kind)3, 5, 0)};
     bm_shingler *shingler = NULL;
     bm_error err;

@@ -162,6 +162,7 @@ Test(unit_text, slots_hash_to_the_shingles_of_the_exact_path)
             for (int more = 0; more < 8; more++) {
                 bm_text_options options = {.shingle = (bm_shingle_kind)kind, .shingle_k = ks[i]};
                 options.normalize = more & 1 ? BM_NORM_LOWER : BM_NORM_NFC | BM_NORM_STRIP_ACCENTS;
+                options.normalize |= more % 3 == 0 ? BM_NORM_PUNCT : 0;
                 options.words = more & 2 ? BM_WORDS_SPACE : BM_WORDS_ALNUM;
                 options.short_rule = more & 4 ? BM_SHORT_SKIP : BM_SHORT_WHOLE;
                 if (bm_text_batch_able(&options))

@@ -1,0 +1,111 @@
+"""nfc, nfkc and strip-accents are those of UAX #15, whatever utf8proc is below: each text is normalised by the program and,
+apart from it, by Python's unicodedata (text_model.py), and both are signed as one byte shingle of the whole text.
+
+Over the code points that every version has: all of them alone and between marks; U+11A6 to U+11C3 behind every LV and LVT
+syllable's kind; all pairs and random sequences of marks, of which some are dropped (Mn) and some stay (Mc, Me), with
+starters, syllables and U+1712, a mark of class 0, between them."""
+import json
+import os
+import random
+import time
+import unicodedata
+
+import harness
+
+np = harness.need_modules("numpy")
+import text_model
+
+FORMS = [("nfc",), ("nfkc",), ("strip-accents",), ("nfkc", "lower", "strip-accents", "digits", "punct")]
+ALWAYS = ["--shingle", "byte:1024", "--perms", "2", "--id-field", "none", "--device", "cpu"]
+
+
+class Signer:
+    """Signatures of texts as the program makes them."""
+
+    def __init__(self, bandmill, folder):
+        self.bandmill, self.folder, self.n = bandmill, folder, 0
+
+    def sign(self, texts, normalize):
+        self.n += 1
+        path, target = (os.path.join(self.folder, f"{self.n}{ending}") for ending in (".jsonl", ""))
+        with open(path, "w", encoding="utf-8", newline="\n") as file:
+            for text in texts:
+                file.write(json.dumps({"text": text}, ensure_ascii=False) + "\n")
+        self.bandmill.run("sign", path, "-o", target, "--normalize", normalize, *ALWAYS)
+        words = np.load(os.path.join(target, "signatures.npy"))
+        os.remove(path)
+        assert len(words) == len(texts)
+        return words
+
+    def differing(self, texts, form):
+        """What is wrong for these texts, or nothing."""
+        assert max(map(len, texts)) * 4 * 18 < 1 << 20
+        wanted = [text_model.normalize(text, form) for text in texts]
+        short = [i for i, text in enumerate(wanted) if len(text.encode("utf-8")) < 1024]
+        ours = self.sign([texts[i] for i in short], ",".join(form))
+        right = self.sign([wanted[i] for i in short], "none")
+        wrong = np.flatnonzero((ours != right).any(axis=1))
+        if len(wrong):
+            first = short[wrong[0]]
+            return f"{len(wrong)} of {len(short)} differ, first {points(texts[first])}, which becomes {points(wanted[first])}"
+        return "" if len(short) * 10 >= len(texts) * 9 else f"{len(short)} of {len(texts)} texts are short enough"
+
+
+def points(text):
+    return " ".join(f"U+{ord(char):04X}" for char in text)
+
+
+def single_code_points(common):
+    return [chr(cp) for cp in common] + [f"o\u0301{chr(cp)}\u0323\u11a8" for cp in common]
+
+
+def hangul():
+    """Every LV, and every 28th LVT, before each of U+11A6 to U+11C3 and U+D7FB, alone and with more behind; L before V."""
+    first = range(0xAC00, 0xD7A4, 28)
+    behind = [*range(0x11A6, 0x11C5), 0xD7FB, 0x1161, 0x1100, 0x0301]
+    texts = [chr(lv + t) + chr(b) + more for lv in first for t in (0, 5) for b in behind for more in ("", "\u11a8")]
+    texts += [chr(lead) + chr(v) + chr(t) for lead in range(0x10FF, 0x1114) for v in range(0x1160, 0x1178)
+              for t in range(0x11A6, 0x11C5)]
+    return texts
+
+
+def pairs_of_marks(marks):
+    return [f"o{first}{second}" for first in marks for second in marks]
+
+
+def random_sequences(rng, common, n):
+    marks = [chr(cp) for cp in common if unicodedata.category(chr(cp))[0] == "M"]
+    ordered = [mark for mark in marks if unicodedata.combining(mark)]
+    spacing = [mark for mark in ordered if unicodedata.category(mark) != "Mn"]
+    loose = [mark for mark in marks if not unicodedata.combining(mark) and unicodedata.category(mark) == "Mn"]
+    composed = [chr(cp) for cp in common if unicodedata.decomposition(chr(cp))]
+    starters = list("aeioA=<>\u09c7\u0dd9\u1100\u1161\u11a7\u11a8\uac00\uac01\U00011131\U0001d157 .\u3002")
+    kinds = (ordered, ordered, spacing, spacing, loose, marks, starters, composed)
+    return ["".join(rng.choice(rng.choice(kinds)) for _ in range(rng.randint(2, 9))) for _ in range(n)]
+
+
+def main():
+    args = harness.arguments("normal forms against Python's", ("--seed", {"type": int, "default": 15}))
+    claims, bandmill = harness.Claims(), harness.Program(args.program)
+    rng, started, common = random.Random(args.seed), time.monotonic(), text_model.common_code_points()
+    n_random = {"small": 20000, "normal": 250000, "full": 2500000}[args.size]
+    print(f"seed {args.seed}, Unicode {unicodedata.unidata_version} in Python, {len(common)} code points")
+    marks = [chr(cp) for cp in common if unicodedata.combining(chr(cp))]
+    if args.size != "full":
+        # One of each class and category, and a few more: the pairs of all are 800,000.
+        kinds = {(unicodedata.combining(mark), unicodedata.category(mark)): mark for mark in marks}
+        marks = [*kinds.values(), *rng.sample(marks, 100)]
+    with harness.scratch() as folder:
+        signer = Signer(bandmill, folder)
+        for form in FORMS:
+            name = ",".join(form)
+            for what, texts in (("all code points", single_code_points(common)), ("Hangul", hangul()),
+                                ("pairs of marks", pairs_of_marks(marks)),
+                                ("random sequences", random_sequences(rng, common, n_random))):
+                claims.attempt(f"{name}: {what}, {len(texts)} texts", lambda: signer.differing(texts, form))
+    print(f"{time.monotonic() - started:.0f} s")
+    claims.end()
+
+
+if __name__ == "__main__":
+    main()
