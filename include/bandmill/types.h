@@ -50,7 +50,8 @@ typedef enum bm_format {
     BM_FORMAT_CSV,
     BM_FORMAT_LINES,
     BM_FORMAT_FILES,
-    BM_FORMAT_HASHES
+    BM_FORMAT_HASHES,
+    BM_FORMAT_JSON /* the objects of one array */
 } bm_format;
 
 typedef enum bm_header {

@@ -11,7 +11,8 @@
 #include "base/error.h"
 #include "base/sized_struct.h"
 
-static const char *const formats[] = {"auto", "jsonl", "tsv", "csv", "lines", "files", "hashes"};
+static const char *const formats[] = {"auto",  "jsonl", "tsv",    "csv",
+                                      "lines", "files", "hashes", "json"};
 static const char *const headers[] = {"", "yes", "no"};
 static const char *const duplicate_ids[] = {"error", "number"};
 static const char *const on_errors[] = {"fail", "skip"};

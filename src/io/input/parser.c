@@ -100,7 +100,8 @@ typedef struct walker {
     bm_parser *parser;
     const bm_raw_batch *batch;
     const bm_raw_piece *piece;
-    bool full; /* parse the records; else only tell their bounds */
+    bool full;  /* parse the records; else only tell their bounds */
+    bool parse; /* full, or elements of an array, of which several may begin on a line */
     bm_record_fn fn;
     void *ctx;
 } walker;
@@ -131,16 +132,27 @@ static bm_status take(const walker *w, bm_record *record, size_t bom, bm_error *
         return BM_OK;
     if (cut) {
         too_long(parser, record, bom);
-    } else if (w->full) {
+    } else if (w->parse) {
         bm_status status = parser->format->parse(parser, content, record, err);
         if (status != BM_OK)
             return status;
     }
-    if (!w->full) {
+    if (!w->parse) {
         record->bad = false;
         record->reason = NULL;
     }
     return w->fn(w->ctx, record, err);
+}
+
+/* The byte order mark of an array stands before its bracket and belongs to no element: it is handed
+ * over like a header row. */
+static bm_status take_mark(const walker *w, bm_error *err)
+{
+    bm_record record = {.file = w->piece->file,
+                        .line = w->piece->first_line,
+                        .raw = {.data = w->batch->data + w->piece->begin, .len = 3},
+                        .is_header = true};
+    return w->fn(w->ctx, &record, err);
 }
 
 static bm_status walk_piece(const walker *w, bm_error *err)
@@ -152,13 +164,22 @@ static bm_status walk_piece(const walker *w, bm_error *err)
     uint64_t line = w->piece->first_line;
     bm_status status = BM_OK;
     bool whole = format->whole_file; /* a file without bytes is a record too */
+    bm_scan scan = {.state = w->piece->state};
+    if (format->elements && bom > 0 && !w->full)
+        status = take_mark(w, err);
     if (bom == end - pos && !whole)
-        return BM_OK; /* a file without records */
+        return status; /* a file without records */
     while (status == BM_OK && (pos < end || whole)) {
-        bm_scan scan = {0};
         size_t next = w->piece->cut ? end : format->record_end(&scan, data, pos + bom, end);
+        if (next == BM_SCAN_MORE && format->elements && scan.begin == BM_SCAN_MORE)
+            break; /* what stands behind the last element */
         if (next == BM_SCAN_MORE)
             next = end;
+        if (format->elements && !w->piece->cut) {
+            line += lines_of((bm_str){.data = data + pos, .len = scan.begin - pos});
+            pos = scan.begin;
+            bom = 0;
+        }
         bm_record record = {
             .file = w->piece->file, .line = line, .raw = {.data = data + pos, .len = next - pos}};
         line += format->newline_ends || whole ? 1 : lines_of(record.raw);
@@ -191,13 +212,17 @@ static bm_status walk_batch(walker *w, bm_error *err)
 bm_status bm_parser_run(bm_parser *parser, const bm_raw_batch *batch, bm_record_fn fn, void *ctx,
                         bm_error *err)
 {
-    walker w = {.parser = parser, .batch = batch, .full = true, .fn = fn, .ctx = ctx};
+    walker w = {.parser = parser, .batch = batch, .full = true, .parse = true, .fn = fn, .ctx = ctx};
     return walk_batch(&w, err);
 }
 
 bm_status bm_parser_split(bm_parser *parser, const bm_raw_batch *batch, bm_record_fn fn, void *ctx,
                           bm_error *err)
 {
-    walker w = {.parser = parser, .batch = batch, .fn = fn, .ctx = ctx};
+    walker w = {.parser = parser,
+                .batch = batch,
+                .parse = parser->format->elements,
+                .fn = fn,
+                .ctx = ctx};
     return walk_batch(&w, err);
 }

@@ -18,6 +18,7 @@ typedef struct bm_raw_piece {
     /* The piece is the first, the last of its file. A file without records has one empty piece; a
      * last piece may be empty. */
     bool file_begin, file_end;
+    unsigned state; /* of the scan (record_format.h) at its beginning */
     bool cut; /* one record, longer than max_doc_bytes, of which only the first bytes are here */
     size_t columns; /* index into bm_raw_batch.columns (tsv, csv) */
 } bm_raw_piece;

@@ -22,6 +22,7 @@
 #include "base/memory.h"
 #include "io/input/input_bytes.h"
 #include "io/input/input_set_state.h"
+#include "io/input/newlines.h"
 #include "io/input/record_formats.h"
 
 #define PIECES_MAX 65536u /* in a batch, each of another file */
@@ -42,12 +43,15 @@ struct bm_reader {
     bool open, file_end; /* a file is open; all of it has been read */
     bool begun;          /* a piece of the current file has been made */
     uint64_t line;       /* on which the next piece begins */
+    unsigned state;      /* of the scan there */
     bm_buf carry;        /* the beginning of the next batch */
     uint32_t *columns;   /* of the current file (record_fields.h) */
     uint64_t sequence;
     double mean_bytes;  /* of the records so far, the last ones counting most */
     uint64_t n_records; /* in the batch being made */
     bm_status failed;   /* not BM_OK: it can only be closed */
+    bm_status later;    /* not BM_OK: to be returned next, when what stood before is handed out */
+    bm_error later_error;
 };
 
 /* The search for a cut in the current piece. */
@@ -58,7 +62,8 @@ typedef struct cutter {
     size_t seen;  /* looked at so far */
     size_t cut;   /* behind the last whole record; begin: none yet */
     bm_scan scan;
-    bool full; /* the batch must end at `cut` */
+    unsigned state; /* of the scan at `cut` */
+    bool full;      /* the batch must end at `cut` */
 } cutter;
 
 bm_status bm_reader_open(bm_input_set *set, size_t batch_bytes, uint32_t batch_records,
@@ -113,26 +118,6 @@ void bm_raw_batch_free(bm_raw_batch *batch)
     bm_free(batch);
 }
 
-/* Newlines in a run of bytes, by 64 counters of a byte each, one for each place in a block of 64
- * bytes; they are summed before they can overflow. Compilers turn this into vector code. */
-static uint64_t count_newlines(const char *data, size_t len)
-{
-    uint64_t n = 0;
-    size_t i = 0;
-    while (len - i >= 64) {
-        uint8_t counters[64] = {0};
-        size_t blocks = (len - i) / 64 < 255 ? (len - i) / 64 : 255;
-        for (size_t b = 0; b < blocks; b++, i += 64)
-            for (size_t j = 0; j < 64; j++)
-                counters[j] = (uint8_t)(counters[j] + (data[i + j] == '\n'));
-        for (size_t j = 0; j < 64; j++)
-            n += counters[j];
-    }
-    for (; i < len; i++)
-        n += data[i] == '\n';
-    return n;
-}
-
 static bm_status reserve(bm_raw_batch *batch, size_t len, bm_error *err)
 {
     size_t need;
@@ -169,6 +154,15 @@ static void cut_at_newline(const bm_reader *reader, cutter *c)
     c->full = c->cut > c->begin && c->end >= reader->batch_bytes;
 }
 
+/* Bytes between elements, and those before an element that has begun, may go with what is before
+ * them: so a run of white space of any length needs no memory. */
+static void cut_between_elements(cutter *c)
+{
+    bool begun = c->scan.begin != BM_SCAN_MORE;
+    c->cut = begun ? c->scan.begin : c->end;
+    c->state = begun ? c->scan.before : c->scan.state;
+}
+
 /* Walk from record to record until the batch is full. */
 static void cut_by_records(bm_reader *reader, cutter *c)
 {
@@ -176,6 +170,10 @@ static void cut_by_records(bm_reader *reader, cutter *c)
         size_t at = reader->format->record_end(&c->scan, c->batch->data, c->seen, c->end);
         if (at == BM_SCAN_MORE) {
             c->seen = c->end;
+            if (c->scan.broken != NULL)
+                return;
+            if (reader->format->elements)
+                cut_between_elements(c);
             c->full = c->cut > c->begin && c->end >= reader->batch_bytes;
             return;
         }
@@ -185,6 +183,7 @@ static void cut_by_records(bm_reader *reader, cutter *c)
         }
         reader->mean_bytes += ((double)(at - c->cut) - reader->mean_bytes) / 16;
         c->cut = c->seen = at;
+        c->state = c->scan.state;
         reader->n_records++;
         c->full = at >= reader->batch_bytes ||
                   (reader->batch_records != 0 && reader->n_records >= reader->batch_records);
@@ -255,6 +254,7 @@ static bm_status add_piece(bm_reader *reader, bm_raw_batch *batch, bm_raw_piece 
 {
     piece.file = (uint32_t)reader->file;
     piece.first_line = reader->line;
+    piece.state = reader->state;
     piece.file_begin = !reader->begun;
     bm_status status = bm_grow(&batch->pieces, &batch->cap_pieces, batch->n_pieces + 1,
                                sizeof *batch->pieces, err);
@@ -287,12 +287,21 @@ static bm_status read_header(bm_reader *reader, const cutter *c, bm_error *err)
     return bm_fields_from_header(reader->fields, &header, reader->columns, err);
 }
 
+/* The file is broken on this line: once what stands before is handed out, that is the end. */
+static void break_off(bm_reader *reader, uint64_t line, const char *why)
+{
+    const char *name = bm_input_set_source(reader->set, reader->file)->name;
+    reader->later =
+        bm_fail_at(&reader->later_error, BM_ERR_INPUT, name, line, "broken JSON: %s", why);
+    reader->file_end = false;
+}
+
 /* Read over the rest of a record that is too long, behind the bytes that are shown of it; what
  * follows the record goes to carry. */
 static bm_status skip_record(bm_reader *reader, cutter *c, size_t shown, uint64_t *lines,
                              bm_error *err)
 {
-    *lines = count_newlines(c->batch->data + c->begin, c->end - c->begin);
+    *lines = bm_count_newlines(c->batch->data + c->begin, c->end - c->begin);
     bm_status status = reserve(c->batch, shown + SKIP_BLOCK, err);
     char *rest = c->batch->data + shown;
     while (status == BM_OK) {
@@ -305,10 +314,17 @@ static bm_status skip_record(bm_reader *reader, cutter *c, size_t shown, uint64_
             break;
         }
         size_t at = reader->format->record_end(&c->scan, rest, 0, got);
-        *lines += count_newlines(rest, at == BM_SCAN_MORE ? got : at);
+        if (c->scan.broken != NULL) {
+            break_off(reader, reader->line + *lines + bm_count_newlines(rest, c->scan.at),
+                      c->scan.broken);
+            return BM_OK;
+        }
+        *lines += bm_count_newlines(rest, at == BM_SCAN_MORE ? got : at);
         if (at != BM_SCAN_MORE)
             return bm_buf_add(&reader->carry, rest + at, got - at, err);
     }
+    if (status == BM_OK && reader->format->elements)
+        break_off(reader, reader->line, bm_elements_unclosed(&c->scan));
     return status;
 }
 
@@ -325,8 +341,11 @@ static bm_status take_too_long(bm_reader *reader, cutter *c, bm_error *err)
     if (status != BM_OK)
         return status;
     piece.file_end = reader->file_end;
+    if (reader->later != BM_OK) /* an element without an end is no record */
+        piece = (bm_raw_piece){.begin = c->begin, .end = c->begin};
     status = add_piece(reader, c->batch, piece, err);
     reader->line += lines;
+    reader->state = c->scan.state;
     reader->n_records++;
     return status;
 }
@@ -350,8 +369,34 @@ static bm_status take_records(bm_reader *reader, cutter *c, bm_error *err)
     piece.file_end = reader->file_end && c->cut == c->end;
     status = add_piece(reader, batch, piece, err);
     if (status == BM_OK && !piece.file_end)
-        reader->line += count_newlines(batch->data + c->begin, c->cut - c->begin);
+        reader->line += bm_count_newlines(batch->data + c->begin, c->cut - c->begin);
+    reader->state = c->state;
     return status;
+}
+
+/* Is the array broken where the bytes read so far end, or before? Then the piece ends before that
+ * place. */
+static bool is_broken(const bm_reader *reader, const cutter *c)
+{
+    return c->scan.broken != NULL ||
+           (reader->format->elements && reader->file_end && c->seen == c->end &&
+            (reader->begun || c->end > c->begin + bm_bom_bytes(c->batch->data + c->begin,
+                                                               c->end - c->begin)) &&
+            bm_elements_unclosed(&c->scan) != NULL);
+}
+
+static bm_status take_before_break(bm_reader *reader, const cutter *c, bm_error *err)
+{
+    const char *data = c->batch->data;
+    const char *why = c->scan.broken;
+    size_t at = c->scan.at;
+    if (why == NULL) {
+        why = bm_elements_unclosed(&c->scan);
+        at = c->scan.begin != BM_SCAN_MORE ? c->scan.begin : c->end - (c->end > c->begin);
+    }
+    break_off(reader, reader->line + bm_count_newlines(data + c->begin, at - c->begin), why);
+    bm_raw_piece piece = {.begin = c->begin, .end = c->cut};
+    return add_piece(reader, c->batch, piece, err);
 }
 
 /* Make one piece of the current file: read until the batch is full or the file ends. */
@@ -365,6 +410,7 @@ static bm_status take_piece(bm_reader *reader, bm_raw_batch *batch, bm_error *er
         memcpy(batch->data + c.begin, reader->carry.data, reader->carry.len);
     reader->carry.len = 0;
     c.cut = c.seen = c.begin;
+    c.state = c.scan.state = reader->state;
     bool walk = reader->batch_records != 0 || !reader->format->newline_ends;
     if (!reader->begun) { /* a byte order mark is no part of the first field */
         while (status == BM_OK && c.end - c.begin < 3 && !reader->file_end)
@@ -376,6 +422,8 @@ static bm_status take_piece(bm_reader *reader, bm_raw_batch *batch, bm_error *er
             cut_by_records(reader, &c);
         else
             cut_at_newline(reader, &c);
+        if (is_broken(reader, &c))
+            return take_before_break(reader, &c, err);
         if (c.full || reader->file_end)
             return take_records(reader, &c, err);
         size_t bom = !reader->begun && c.cut == c.begin ? 3 : 0;
@@ -404,6 +452,7 @@ static bm_status fill_batch(bm_reader *reader, bm_raw_batch *batch, bm_error *er
             reader->open = status == BM_OK;
             reader->file_end = reader->begun = false;
             reader->line = 1;
+            reader->state = 0;
         } else {
             status = take_piece(reader, batch, err);
             if (status != BM_OK)
@@ -422,6 +471,11 @@ bm_status bm_reader_next(bm_reader *reader, bm_raw_batch **out, bm_error *err)
     *out = NULL;
     if (reader->failed != BM_OK)
         return bm_fail(err, reader->failed, "the reader has failed before");
+    if (reader->later != BM_OK) {
+        if (err != NULL)
+            *err = reader->later_error;
+        return reader->failed = reader->later;
+    }
     if (!reader->open && reader->file == bm_input_set_count(reader->set))
         return BM_OK;
     bm_raw_batch *batch = bm_alloc_zero(1, sizeof *batch);

@@ -15,7 +15,8 @@ typedef struct bm_record {
     bm_str raw;             /* its bytes as read, with its line ending if it has one (of a record
                             longer than max_doc_bytes its first bytes only); data NULL where the
                             source has no such bytes */
-    bool is_header;         /* a header row (split only; never given in full parsing) */
+    bool is_header;         /* a header row, or the byte order mark of an array (split only; never
+                            given in full parsing) */
     bool bad;               /* a bad record: only file, line, raw and reason are set */
     const char *reason;     /* "what is wrong (what was expected)" */
     bm_str id;              /* valid UTF-8, unescaped; FILE:LINE where it has none of its own */

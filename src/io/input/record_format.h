@@ -10,17 +10,26 @@
 #include <bandmill/job.h>
 
 #include "io/input/record.h"
+#include "io/json/json_exact.h" /* BM_JSON_DEPTH_MAX */
 
 struct bm_parser;
 
 typedef struct bm_scan {
-    unsigned state;
-} bm_scan; /* {0}: at the beginning of a record */
+    unsigned state; /* 0 at the beginning of a file and, but for json, of each record */
+    /* json only: */
+    unsigned before;    /* the state in which the element began */
+    size_t begin;       /* where in data it does; BM_SCAN_MORE: not yet */
+    size_t at;          /* the file is broken from data[at] on, ... */
+    const char *broken; /* ... because of this; NULL: nothing found so far */
+    uint32_t depth;     /* of brackets in the element */
+    uint8_t objects[BM_JSON_DEPTH_MAX / 8]; /* a bit a level: opened by a brace */
+} bm_scan;                                  /* {0} at the beginning of a file */
 
 #define BM_SCAN_MORE SIZE_MAX
 
-/* Bytes data[from … to-1] follow those seen before. Returns the offset just behind the record's
- * line ending (and scan is {0} again), or BM_SCAN_MORE: the record does not end here. */
+/* Bytes data[from … to-1] follow those seen before. Returns the offset just behind the record and
+ * its line ending (and scan is ready for the next), or BM_SCAN_MORE: the record does not end here.
+ */
 typedef size_t (*bm_record_end_fn)(bm_scan *scan, const char *data, size_t from, size_t to);
 
 /* `content` is the record without its line ending and BOM. Sets id, text, text_bytes, n_invalid of
@@ -38,6 +47,7 @@ typedef struct bm_record_format {
     bool quoted;            /* of them: fields may stand in quotes (RFC 4180) */
     bool skip_blank;        /* a line of nothing but JSON white space is no record */
     bool json;              /* a record is a JSON object */
+    bool elements;          /* of one array: what stands between them is no part of a record */
     bm_record_end_fn record_end;
     bm_parse_fn parse;
 } bm_record_format;
@@ -45,6 +55,11 @@ typedef struct bm_record_format {
 size_t bm_line_end(bm_scan *scan, const char *data, size_t from, size_t to);
 size_t bm_csv_end(bm_scan *scan, const char *data, size_t from, size_t to);
 size_t bm_file_end(bm_scan *scan, const char *data, size_t from, size_t to);
+/* scan->begin says where the element begins that ends. What breaks the array itself, or leaves open
+ * where an element ends, is BM_SCAN_MORE with scan->broken. */
+size_t bm_element_end(bm_scan *scan, const char *data, size_t from, size_t to);
+/* All bytes of the file were seen: NULL, or why they are no array. */
+const char *bm_elements_unclosed(const bm_scan *scan);
 bm_status bm_parse_jsonl(struct bm_parser *parser, bm_str content, bm_record *record,
                          bm_error *err);
 bm_status bm_parse_table(struct bm_parser *parser, bm_str content, bm_record *record,

@@ -39,6 +39,8 @@ static const char *format_ending(bm_format format)
         return ".csv";
     case BM_FORMAT_LINES:
         return ".txt";
+    case BM_FORMAT_JSON:
+        return ".json";
     default:
         return ".jsonl";
     }

@@ -1,5 +1,6 @@
 /* kept_records.c -- kept records byte for byte, one kept file at a time, in the order of the inputs.
- * Names come from kept_names.c.
+ * Names come from kept_names.c. Elements of an array become an array again, an element after
+ * another; a byte order mark stays before its bracket.
  *
  * Tests: tests/unit/io_results/test_kept_writer.c */
 #include <errno.h>
@@ -8,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "io/input/record_format.h"
 #include "io/results/kept_names.h"
 #include "io/results/kept_writer_ops.h"
 
@@ -19,6 +21,9 @@ typedef struct records {
     unsigned char *compressions; /* as bm_out_file_compress takes them */
     size_t next;                 /* inputs below it have their file */
     bm_out_file *file;
+    bool array;        /* records are elements of one */
+    uint64_t elements; /* in the file that is open */
+    bool marked;       /* that file begins with a byte order mark */
 } records;
 
 static unsigned char compression_of(bm_kept kept, bm_compression own)
@@ -90,6 +95,7 @@ static bm_status records_open(const bm_kept_cfg *cfg, void **state, bm_error *er
         return bm_fail_nomem(err, sizeof *r);
     r->dir = cfg->dir;
     r->kept = cfg->kept;
+    r->array = bm_input_set_format(cfg->set) == BM_FORMAT_JSON;
     bm_status status = name_files(r, cfg->set, err);
     if (status == BM_OK)
         *state = r;
@@ -98,12 +104,25 @@ static bm_status records_open(const bm_kept_cfg *cfg, void **state, bm_error *er
     return status;
 }
 
+static bm_status write_text(records *r, const char *text, bm_error *err)
+{
+    return bm_out_file_write(r->file, text, strlen(text), err);
+}
+
 static bm_status records_end_file(void *state, bm_error *err)
 {
     records *r = state;
+    if (r->file == NULL)
+        return BM_OK;
+    bm_status status = BM_OK;
+    if (r->array)
+        status = write_text(r, r->elements > 0 ? "\n]\n" : "[]\n", err);
     bm_out_file *file = r->file;
     r->file = NULL;
-    return file != NULL ? bm_out_file_close(file, err) : BM_OK;
+    if (status == BM_OK)
+        return bm_out_file_close(file, err);
+    bm_out_file_abort(file);
+    return status;
 }
 
 static bm_status records_begin_file(void *state, size_t index, bm_error *err)
@@ -120,6 +139,8 @@ static bm_status records_begin_file(void *state, size_t index, bm_error *err)
         if (status != BM_OK)
             return status;
         bm_out_file_digest_early(r->file);
+        r->elements = 0;
+        r->marked = false;
     }
     return BM_OK;
 }
@@ -129,6 +150,14 @@ static bm_status records_write(void *state, bm_str raw, bm_error *err)
     records *r = state;
     if (r->file == NULL)
         return bm_fail(err, BM_ERR_INTERNAL, "a kept record without a file");
+    bool mark = r->array && r->elements == 0 && !r->marked && bm_bom_bytes(raw.data, raw.len) == raw.len;
+    if (mark)
+        r->marked = true;
+    else if (r->array) {
+        bm_status status = write_text(r, r->elements++ > 0 ? ",\n" : "[\n", err);
+        if (status != BM_OK)
+            return status;
+    }
     return bm_out_file_write(r->file, raw.data, raw.len, err);
 }
 

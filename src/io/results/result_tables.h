@@ -22,7 +22,13 @@ typedef enum bm_table {
 } bm_table;
 
 /* Places of the columns that readers ask for. */
-enum { BM_REMOVED_FILE = 4, BM_REMOVED_LINE = 5, BM_SKIPPED_FILE = 0, BM_SKIPPED_LINE = 1 };
+enum {
+    BM_REMOVED_ID = 0,
+    BM_REMOVED_FILE = 4,
+    BM_REMOVED_LINE = 5,
+    BM_SKIPPED_FILE = 0,
+    BM_SKIPPED_LINE = 1
+};
 
 /* The column names, parted by tabs, without a newline. */
 const char *bm_table_header(bm_table table);

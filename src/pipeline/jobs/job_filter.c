@@ -2,7 +2,8 @@
  * and removing as two steps.
  *
  * removed.tsv and skipped.tsv name records by file and line, in input order; the inputs are walked
- * once and what they name is left out. Inputs stand for those of the report by position, so they
+ * once and what they name is left out. Where a line may hold several records, those removed are
+ * known by their ids. Inputs stand for those of the report by position, so they
  * may have moved; their digests must be the same.
  *
  * Tests: tests/unit/jobs/test_public_api_job.c, tests/cli/cases/dedup.sh */
@@ -11,6 +12,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 #include "base/error.h"
 #include "io/sources/batch_sources.h"
@@ -25,6 +29,8 @@
 typedef struct drop {
     uint32_t file;
     uint64_t line;
+    size_t order;     /* among all of them, as read */
+    uint64_t id_hash; /* of a removed document; of a skipped record 0 */
 } drop;
 
 typedef struct filter {
@@ -34,7 +40,11 @@ typedef struct filter {
     bm_recipe recipe;
     drop *drops; /* ordered by file, then line */
     size_t n_drops, cap_drops, next;
-    uint64_t n_removed;
+    size_t n_removed;
+    /* Several records may begin on a line, as elements of an array do, so that the id says which is
+     * meant: the removed stand before the skipped then, each ordered for themselves. */
+    bool by_id;
+    size_t next_skipped;
 } filter;
 
 /* --- what to leave out --- */
@@ -81,6 +91,10 @@ static bm_status load_rows(filter *f, const drop_table *what, bm_tsv_table *tabl
         if (status != BM_OK)
             return status;
         next.file = file;
+        next.order = f->n_drops;
+        if (what->table == BM_TABLE_REMOVED)
+            next.id_hash = XXH3_64bits(table->fields[BM_REMOVED_ID].data,
+                                       table->fields[BM_REMOVED_ID].len);
         f->drops[f->n_drops++] = next;
     }
     return status;
@@ -110,7 +124,15 @@ static int by_place(const void *x, const void *y)
     const drop *a = x, *b = y;
     if (a->file != b->file)
         return a->file < b->file ? -1 : 1;
-    return a->line < b->line ? -1 : a->line > b->line;
+    if (a->line != b->line)
+        return a->line < b->line ? -1 : 1;
+    return a->order < b->order ? -1 : a->order > b->order;
+}
+
+static void sort(drop *drops, size_t n)
+{
+    if (n > 1)
+        qsort(drops, n, sizeof *drops, by_place);
 }
 
 static bm_status load_all_drops(filter *f, bm_error *err)
@@ -123,30 +145,76 @@ static bm_status load_all_drops(filter *f, bm_error *err)
     f->n_removed = f->n_drops;
     if (status == BM_OK)
         status = load_drops(f, &skipped, err);
-    if (status == BM_OK && f->n_drops > 1)
-        qsort(f->drops, f->n_drops, sizeof *f->drops, by_place);
+    f->next_skipped = f->n_removed;
+    sort(f->drops, f->by_id ? f->n_removed : f->n_drops);
+    if (f->by_id && f->n_drops > 0)
+        sort(f->drops + f->n_removed, f->n_drops - f->n_removed);
     return status;
 }
 
 /* --- copying --- */
 
+static bool is_at(const drop *at, uint32_t file, uint64_t line)
+{
+    return at->file == file && at->line == line;
+}
+
 static bool dropped(filter *f, uint32_t file, uint64_t line)
 {
-    drop here = {file, line};
-    if (f->next >= f->n_drops || by_place(&f->drops[f->next], &here) != 0)
+    if (f->next >= f->n_drops || !is_at(&f->drops[f->next], file, line))
         return false;
     f->next++;
     return true;
 }
 
-static bm_status keep_record(void *ctx, uint32_t file, uint64_t line, bool *keep, bm_error *err)
+/* The id of the record as dedup had it, hashed: numbered, where it repeats. */
+static bm_status hash_id(filter *f, const bm_record *record, uint64_t *hash, bm_error *err)
 {
-    (void)err;
-    filter *f = ctx;
-    *keep = !dropped(f, file, line);
-    f->job->context.counts.records++;
-    f->job->context.counts.kept += *keep;
+    bm_doc_table *docs = &f->job->context.docs;
+    *hash = XXH3_64bits(record->id.data, record->id.len);
+    if (!docs->number_duplicates)
+        return BM_OK;
+    const bm_doc_row row = {.file = record->file, .line = record->line};
+    bm_status status = bm_doc_table_add(
+        docs, &row, (bm_doc_id){record->id, *hash},
+        bm_input_set_source(f->job->context.inputs.set, record->file)->name, err);
+    if (status != BM_OK)
+        return status;
+    bm_str id = bm_doc_table_id(docs, docs->n - 1);
+    *hash = XXH3_64bits(id.data, id.len);
     return BM_OK;
+}
+
+static bm_status dropped_by_id(filter *f, const bm_record *record, bool *drop_it, bm_error *err)
+{
+    uint64_t hash = 0;
+    size_t *next = record->bad ? &f->next_skipped : &f->next;
+    size_t end = record->bad ? f->n_drops : f->n_removed;
+    bm_status status = record->bad ? BM_OK : hash_id(f, record, &hash, err);
+    *drop_it = status == BM_OK && *next < end && f->drops[*next].id_hash == hash &&
+               is_at(&f->drops[*next], record->file, record->line);
+    *next += *drop_it;
+    return status;
+}
+
+static void count_record(filter *f, bool keep)
+{
+    f->job->context.counts.records++;
+    f->job->context.counts.kept += keep;
+}
+
+static bm_status keep_record(void *ctx, const bm_record *record, bool *keep, bm_error *err)
+{
+    filter *f = ctx;
+    bm_status status = BM_OK;
+    bool drop_it;
+    if (f->by_id)
+        status = dropped_by_id(f, record, &drop_it, err);
+    else
+        drop_it = dropped(f, record->file, record->line);
+    *keep = !drop_it;
+    count_record(f, *keep);
+    return status;
 }
 
 /* Formats without records: `files`, one document a file, by its number and line 1. */
@@ -154,9 +222,9 @@ static bm_status keep_ids(filter *f, bm_kept_writer *writer, bm_error *err)
 {
     bm_status status = BM_OK;
     for (size_t i = 0; status == BM_OK && i < bm_input_set_count(f->job->context.inputs.set); i++) {
-        bool keep;
         const char *name = bm_input_set_source(f->job->context.inputs.set, i)->name;
-        keep_record(f, (uint32_t)i, 1, &keep, NULL);
+        const bool keep = !dropped(f, (uint32_t)i, 1);
+        count_record(f, keep);
         if (keep)
             status = bm_kept_writer_id(writer, (bm_str){name, strlen(name)}, err);
     }
@@ -178,10 +246,11 @@ static bm_status copy_kept(filter *f, bm_out_dir *dir, bm_error *err)
     bm_kept_writer_close(writer);
     if (status == BM_OK && !ids)
         status = bm_recipe_check_inputs(&f->recipe, context->inputs.set, err);
-    if (status == BM_OK && f->next != f->n_drops)
+    const size_t found = f->by_id ? f->next + f->next_skipped - f->n_removed : f->next;
+    if (status == BM_OK && found != f->n_drops)
         status = bm_fail_at(err, BM_ERR_FORMAT, bm_manifest_path(f->manifest), 0,
                             "%zu of its %zu removed and skipped records are not in the inputs",
-                            f->n_drops - f->next, f->n_drops);
+                            f->n_drops - found, f->n_drops);
     return status;
 }
 
@@ -223,6 +292,7 @@ static bm_status settle(filter *f, const bm_filter_options *options, bm_settings
         settings->input.files_from = options->files_from;
         settings->input.files_from_nul = options->files_from_nul;
     }
+    f->by_id = settings->input.format == BM_FORMAT_JSON;
     return status == BM_OK ? load_all_drops(f, err) : status;
 }
 

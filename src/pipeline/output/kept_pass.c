@@ -1,5 +1,5 @@
-/* kept_pass.c -- split only, no parsing: the pass runs at the speed of reading, finding line ends
- * and writing.
+/* kept_pass.c -- split only, no parsing (but of arrays): the pass runs at the speed of reading,
+ * finding line ends and writing.
  *
  * Runs of kept records that lie side by side in a batch are written at once.
  *
@@ -50,7 +50,7 @@ static bm_status on_record(void *ctx, const bm_record *record, bm_error *err)
     if (record->file != c->file)
         status = switch_file(c, record->file, err);
     if (status == BM_OK && !record->is_header)
-        status = c->fn(c->ctx, record->file, record->line, &keep, err);
+        status = c->fn(c->ctx, record, &keep, err);
     if (status != BM_OK || !keep)
         return status;
     if (c->pending.len != 0 && c->pending.data + c->pending.len == record->raw.data) {
@@ -114,12 +114,14 @@ static bm_status changed(const bm_job_context *job, uint32_t file, uint64_t line
                       "the file changed while it was read (the same records twice)");
 }
 
-static bm_status keep_document(void *ctx, uint32_t file, uint64_t line, bool *keep, bm_error *err)
+static bm_status keep_document(void *ctx, const bm_record *record, bool *keep, bm_error *err)
 {
     walk *w = ctx;
+    const uint32_t file = record->file;
+    const uint64_t line = record->line;
     const bm_doc_table *docs = &w->job->docs;
     *keep = false;
-    if (w->doc < docs->n && docs->rows[w->doc].file == file && docs->rows[w->doc].line == line) {
+    if (!record->bad && w->doc < docs->n && docs->rows[w->doc].file == file && docs->rows[w->doc].line == line) {
         *keep = w->dropped[w->doc++] == 0;
         return BM_OK;
     }

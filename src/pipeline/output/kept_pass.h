@@ -9,8 +9,9 @@
 #include "io/results/kept_writer.h"
 #include "pipeline/context/job_context.h"
 
-/* Is the record kept? Asked for each in input order. Anything but BM_OK ends the pass. */
-typedef bm_status (*bm_keep_fn)(void *ctx, uint32_t file, uint64_t line, bool *keep, bm_error *err);
+/* Is the record kept? Asked for each in input order. Records are only split (parser.h); elements
+ * of an array, whose line others may share, have `bad` and `id` too. Anything but BM_OK ends the pass. */
+typedef bm_status (*bm_keep_fn)(void *ctx, const bm_record *record, bool *keep, bm_error *err);
 
 /* Copy the records that `fn` keeps; header rows always. Digests of the sources are computed again.
  */

@@ -86,8 +86,11 @@ static inline void test_read_set(bm_input_set *set, size_t batch_bytes, uint32_t
         size_t before = out->n;
         out->status =
             (split ? bm_parser_split : bm_parser_run)(parser, batch, test_collect, out, &out->err);
+        size_t marks = 0; /* byte order marks of arrays are handed out, and are no records */
+        for (size_t i = before; i < out->n; i++)
+            marks += out->all[i].is_header && bm_input_set_format(set) == BM_FORMAT_JSON;
         if (batch_records != 0)
-            cr_assert_leq(out->n - before, batch_records);
+            cr_assert_leq(out->n - before - marks, batch_records);
         bm_raw_batch_free(batch);
     }
     bm_parser_close(parser);

@@ -14,6 +14,10 @@
 static void assert_same(const records *a, const records *b, const char *what, size_t size)
 {
     cr_assert_eq(a->status, b->status, "%s %zu: %s", what, size, b->err.message);
+    if (a->status != BM_OK) {
+        cr_assert_str_eq(a->err.message, b->err.message);
+        cr_assert_eq(a->err.line, b->err.line);
+    }
     cr_assert_eq(a->n, b->n, "%s %zu: %zu records for %zu", what, size, b->n, a->n);
     for (size_t i = 0; i < a->n; i++) {
         const record *x = &a->all[i], *y = &b->all[i];
@@ -58,6 +62,14 @@ static const sample samples[] = {
     SAMPLE(BM_FORMAT_TSV, "\xEF\xBB\xBFtext\n"),
     SAMPLE(BM_FORMAT_LINES, "\n"),
     SAMPLE(BM_FORMAT_LINES, ""),
+    SAMPLE(BM_FORMAT_JSON,
+           "\xEF\xBB\xBF \n[{\"id\":1,\"text\":\"o,]\"}\r\n,\n\n {\"text\":\n\"\\\"\"},7 ,"
+           "{\"text\":tru},\n[[{}]] ,{\"text\":\"long enough\",\"x\":[{}]}\n ] \n\n"),
+    SAMPLE(BM_FORMAT_JSON, "[]"),
+    SAMPLE(BM_FORMAT_JSON, "[{\"text\":\"a\"},\n{\"text\":\"b\"}\n\n x,{}]"),
+    SAMPLE(BM_FORMAT_JSON, "[{\"text\":\"a\"},\n{\"text\":\"b\"},\n\n  {\"te\nxt\":\"b"),
+    SAMPLE(BM_FORMAT_JSON, "\n[{\"text\":\"a\",\n{\"text\":[1},\n\n  {}]"),
+    SAMPLE(BM_FORMAT_JSON, "[ {} ,\n"),
 };
 
 Test(reader, records_are_the_same_for_every_batch_size_and_every_limit_of_records)

@@ -17,7 +17,7 @@ static const list lists[] = {
     {BM_OPTION_FORMAT,
      "format",
      BM_FORMAT_AUTO,
-     {"auto", "jsonl", "tsv", "csv", "lines", "files", "hashes"}},
+     {"auto", "jsonl", "tsv", "csv", "lines", "files", "hashes", "json"}},
     {BM_OPTION_HEADER, "header", BM_HEADER_YES, {"yes", "no"}},
     {BM_OPTION_DUPLICATE_IDS, "duplicate_ids", BM_DUPLICATE_IDS_ERROR, {"error", "number"}},
     {BM_OPTION_ON_ERROR, "on_error", BM_ON_ERROR_FAIL, {"fail", "skip"}},
