@@ -212,17 +212,15 @@ static bm_status walk_batch(walker *w, bm_error *err)
 bm_status bm_parser_run(bm_parser *parser, const bm_raw_batch *batch, bm_record_fn fn, void *ctx,
                         bm_error *err)
 {
-    walker w = {.parser = parser, .batch = batch, .full = true, .parse = true, .fn = fn, .ctx = ctx};
+    walker w = {
+        .parser = parser, .batch = batch, .full = true, .parse = true, .fn = fn, .ctx = ctx};
     return walk_batch(&w, err);
 }
 
 bm_status bm_parser_split(bm_parser *parser, const bm_raw_batch *batch, bm_record_fn fn, void *ctx,
                           bm_error *err)
 {
-    walker w = {.parser = parser,
-                .batch = batch,
-                .parse = parser->format->elements,
-                .fn = fn,
-                .ctx = ctx};
+    walker w = {
+        .parser = parser, .batch = batch, .parse = parser->format->elements, .fn = fn, .ctx = ctx};
     return walk_batch(&w, err);
 }

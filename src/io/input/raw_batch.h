@@ -5,6 +5,7 @@
 #ifndef BM_IO_INPUT_RAW_BATCH_H
 #define BM_IO_INPUT_RAW_BATCH_H
 
+#include <bandmill/status.h>
 #include <bandmill/types.h>
 
 #include "io/json/json_simd.h"
@@ -33,5 +34,9 @@ typedef struct bm_raw_batch {
     uint32_t *columns;   /* of each file: the id's, then one a text field (record_fields.h) */
     size_t n_columns, cap_columns;
 } bm_raw_batch;
+
+void bm_raw_batch_free(bm_raw_batch *batch); /* NULL is fine */
+/* Room for len bytes and the padding behind them. */
+bm_status bm_raw_batch_reserve(bm_raw_batch *batch, size_t len, bm_error *err);
 
 #endif

@@ -50,8 +50,7 @@ struct bm_reader {
     double mean_bytes;  /* of the records so far, the last ones counting most */
     uint64_t n_records; /* in the batch being made */
     bm_status failed;   /* not BM_OK: it can only be closed */
-    bm_status later;    /* not BM_OK: to be returned next, when what stood before is handed out */
-    bm_error later_error;
+    bm_error later;     /* not BM_OK: to be returned next, when what stood before is handed out */
 };
 
 /* The search for a cut in the current piece. */
@@ -106,31 +105,6 @@ void bm_reader_close(bm_reader *reader)
     bm_buf_reset(&reader->carry);
     bm_free(reader->columns);
     bm_free(reader);
-}
-
-void bm_raw_batch_free(bm_raw_batch *batch)
-{
-    if (batch == NULL)
-        return;
-    bm_free(batch->data);
-    bm_free(batch->pieces);
-    bm_free(batch->columns);
-    bm_free(batch);
-}
-
-static bm_status reserve(bm_raw_batch *batch, size_t len, bm_error *err)
-{
-    size_t need;
-    if (__builtin_add_overflow(len, (size_t)BM_READ_PADDING, &need))
-        return bm_fail_nomem(err, SIZE_MAX);
-    if (need <= batch->cap)
-        return BM_OK;
-    char *data = bm_resize(batch->data, need, 1);
-    if (data == NULL)
-        return bm_fail_nomem(err, need);
-    batch->data = data;
-    batch->cap = need;
-    return BM_OK;
 }
 
 /* Cut behind the last newline within the batch's size; where it has none, behind the first one that
@@ -217,7 +191,7 @@ static size_t read_size(const bm_reader *reader, const cutter *c)
 
 static bm_status read_more(bm_reader *reader, cutter *c, size_t n, bm_error *err)
 {
-    bm_status status = reserve(c->batch, c->end + n, err);
+    bm_status status = bm_raw_batch_reserve(c->batch, c->end + n, err);
     size_t got = 0;
     if (status == BM_OK)
         status = bm_input_bytes_read(reader->bytes, c->batch->data + c->end, n, &got, err);
@@ -291,8 +265,7 @@ static bm_status read_header(bm_reader *reader, const cutter *c, bm_error *err)
 static void break_off(bm_reader *reader, uint64_t line, const char *why)
 {
     const char *name = bm_input_set_source(reader->set, reader->file)->name;
-    reader->later =
-        bm_fail_at(&reader->later_error, BM_ERR_INPUT, name, line, "broken JSON: %s", why);
+    (void)bm_fail_at(&reader->later, BM_ERR_INPUT, name, line, "broken JSON: %s", why);
     reader->file_end = false;
 }
 
@@ -302,7 +275,7 @@ static bm_status skip_record(bm_reader *reader, cutter *c, size_t shown, uint64_
                              bm_error *err)
 {
     *lines = bm_count_newlines(c->batch->data + c->begin, c->end - c->begin);
-    bm_status status = reserve(c->batch, shown + SKIP_BLOCK, err);
+    bm_status status = bm_raw_batch_reserve(c->batch, shown + SKIP_BLOCK, err);
     char *rest = c->batch->data + shown;
     while (status == BM_OK) {
         size_t got = 0;
@@ -341,7 +314,7 @@ static bm_status take_too_long(bm_reader *reader, cutter *c, bm_error *err)
     if (status != BM_OK)
         return status;
     piece.file_end = reader->file_end;
-    if (reader->later != BM_OK) /* an element without an end is no record */
+    if (reader->later.status != BM_OK) /* an element without an end is no record */
         piece = (bm_raw_piece){.begin = c->begin, .end = c->begin};
     status = add_piece(reader, c->batch, piece, err);
     reader->line += lines;
@@ -380,8 +353,8 @@ static bool is_broken(const bm_reader *reader, const cutter *c)
 {
     return c->scan.broken != NULL ||
            (reader->format->elements && reader->file_end && c->seen == c->end &&
-            (reader->begun || c->end > c->begin + bm_bom_bytes(c->batch->data + c->begin,
-                                                               c->end - c->begin)) &&
+            (reader->begun ||
+             c->end > c->begin + bm_bom_bytes(c->batch->data + c->begin, c->end - c->begin)) &&
             bm_elements_unclosed(&c->scan) != NULL);
 }
 
@@ -392,7 +365,7 @@ static bm_status take_before_break(bm_reader *reader, const cutter *c, bm_error 
     size_t at = c->scan.at;
     if (why == NULL) {
         why = bm_elements_unclosed(&c->scan);
-        at = c->scan.begin != BM_SCAN_MORE ? c->scan.begin : c->end - (c->end > c->begin);
+        at = c->scan.begin != BM_SCAN_MORE ? c->scan.begin : c->end;
     }
     break_off(reader, reader->line + bm_count_newlines(data + c->begin, at - c->begin), why);
     bm_raw_piece piece = {.begin = c->begin, .end = c->cut};
@@ -403,7 +376,7 @@ static bm_status take_before_break(bm_reader *reader, const cutter *c, bm_error 
 static bm_status take_piece(bm_reader *reader, bm_raw_batch *batch, bm_error *err)
 {
     cutter c = {.batch = batch, .begin = batch->len, .end = batch->len + reader->carry.len};
-    bm_status status = reserve(batch, c.end, err);
+    bm_status status = bm_raw_batch_reserve(batch, c.end, err);
     if (status != BM_OK)
         return status;
     if (reader->carry.len > 0)
@@ -471,10 +444,10 @@ bm_status bm_reader_next(bm_reader *reader, bm_raw_batch **out, bm_error *err)
     *out = NULL;
     if (reader->failed != BM_OK)
         return bm_fail(err, reader->failed, "the reader has failed before");
-    if (reader->later != BM_OK) {
+    if (reader->later.status != BM_OK) {
         if (err != NULL)
-            *err = reader->later_error;
-        return reader->failed = reader->later;
+            *err = reader->later;
+        return reader->failed = reader->later.status;
     }
     if (!reader->open && reader->file == bm_input_set_count(reader->set))
         return BM_OK;
@@ -482,11 +455,11 @@ bm_status bm_reader_next(bm_reader *reader, bm_raw_batch **out, bm_error *err)
     if (batch == NULL)
         return bm_fail_nomem(err, sizeof *batch);
     reader->n_records = 0;
-    bm_status status = reserve(batch, reader->batch_bytes, err);
+    bm_status status = bm_raw_batch_reserve(batch, reader->batch_bytes, err);
     if (status == BM_OK)
         status = fill_batch(reader, batch, err);
     if (status == BM_OK)
-        status = reserve(batch, batch->len, err);
+        status = bm_raw_batch_reserve(batch, batch->len, err);
     if (status != BM_OK) {
         reader->failed = status;
         bm_raw_batch_free(batch);

@@ -19,7 +19,6 @@ bm_status bm_reader_open(bm_input_set *set, size_t batch_bytes, uint32_t batch_r
                          bm_reader **out, bm_error *err);
 /* *out is taken by the caller (bm_raw_batch_free); NULL at the end. */
 bm_status bm_reader_next(bm_reader *reader, bm_raw_batch **out, bm_error *err);
-void bm_reader_close(bm_reader *reader);     /* NULL is fine */
-void bm_raw_batch_free(bm_raw_batch *batch); /* NULL is fine */
+void bm_reader_close(bm_reader *reader); /* NULL is fine */
 
 #endif

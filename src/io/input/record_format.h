@@ -17,11 +17,11 @@ struct bm_parser;
 typedef struct bm_scan {
     unsigned state; /* 0 at the beginning of a file and, but for json, of each record */
     /* json only: */
-    unsigned before;    /* the state in which the element began */
-    size_t begin;       /* where in data it does; BM_SCAN_MORE: not yet */
-    size_t at;          /* the file is broken from data[at] on, ... */
-    const char *broken; /* ... because of this; NULL: nothing found so far */
-    uint32_t depth;     /* of brackets in the element */
+    unsigned before;                        /* the state in which the element began */
+    size_t begin;                           /* where in data it does; BM_SCAN_MORE: not yet */
+    size_t at;                              /* the file is broken from data[at] on, ... */
+    const char *broken;                     /* ... because of this; NULL: nothing found so far */
+    uint32_t depth;                         /* of brackets in the element */
     uint8_t objects[BM_JSON_DEPTH_MAX / 8]; /* a bit a level: opened by a brace */
 } bm_scan;                                  /* {0} at the beginning of a file */
 

@@ -150,7 +150,8 @@ static bm_status records_write(void *state, bm_str raw, bm_error *err)
     records *r = state;
     if (r->file == NULL)
         return bm_fail(err, BM_ERR_INTERNAL, "a kept record without a file");
-    bool mark = r->array && r->elements == 0 && !r->marked && bm_bom_bytes(raw.data, raw.len) == raw.len;
+    bool mark =
+        r->array && r->elements == 0 && !r->marked && bm_bom_bytes(raw.data, raw.len) == raw.len;
     if (mark)
         r->marked = true;
     else if (r->array) {

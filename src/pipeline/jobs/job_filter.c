@@ -93,8 +93,8 @@ static bm_status load_rows(filter *f, const drop_table *what, bm_tsv_table *tabl
         next.file = file;
         next.order = f->n_drops;
         if (what->table == BM_TABLE_REMOVED)
-            next.id_hash = XXH3_64bits(table->fields[BM_REMOVED_ID].data,
-                                       table->fields[BM_REMOVED_ID].len);
+            next.id_hash =
+                XXH3_64bits(table->fields[BM_REMOVED_ID].data, table->fields[BM_REMOVED_ID].len);
         f->drops[f->n_drops++] = next;
     }
     return status;
@@ -175,9 +175,9 @@ static bm_status hash_id(filter *f, const bm_record *record, uint64_t *hash, bm_
     if (!docs->number_duplicates)
         return BM_OK;
     const bm_doc_row row = {.file = record->file, .line = record->line};
-    bm_status status = bm_doc_table_add(
-        docs, &row, (bm_doc_id){record->id, *hash},
-        bm_input_set_source(f->job->context.inputs.set, record->file)->name, err);
+    bm_status status =
+        bm_doc_table_add(docs, &row, (bm_doc_id){record->id, *hash},
+                         bm_input_set_source(f->job->context.inputs.set, record->file)->name, err);
     if (status != BM_OK)
         return status;
     bm_str id = bm_doc_table_id(docs, docs->n - 1);

@@ -121,7 +121,8 @@ static bm_status keep_document(void *ctx, const bm_record *record, bool *keep, b
     const uint64_t line = record->line;
     const bm_doc_table *docs = &w->job->docs;
     *keep = false;
-    if (!record->bad && w->doc < docs->n && docs->rows[w->doc].file == file && docs->rows[w->doc].line == line) {
+    if (!record->bad && w->doc < docs->n && docs->rows[w->doc].file == file &&
+        docs->rows[w->doc].line == line) {
         *keep = w->dropped[w->doc++] == 0;
         return BM_OK;
     }

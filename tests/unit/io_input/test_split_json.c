@@ -41,10 +41,19 @@ static places scan_all(const char *text, size_t len, size_t step)
 Test(split_json, elements_begin_and_end_where_they_were_put_whatever_the_pieces)
 {
     static const char *const elements[] = {
-        "{}",      "{\"a\":\"x\"}", "{\"a\":[1,{\"b\":\"]}\"}],\"c\":\"\\\"}\"}", "[[],[[{}]]]",
-        "1",       "-0.5e+7",       "null",
-        "\"a]\"",  "\"\\\\\"",      "{\"long\":\"0123456789 0123456789\\\\\"}",
-        "tru",     "{\"a\" 1,,}",   "{\"a\":\"\n[\"}",
+        "{}",
+        "{\"a\":\"x\"}",
+        "{\"a\":[1,{\"b\":\"]}\"}],\"c\":\"\\\"}\"}",
+        "[[],[[{}]]]",
+        "1",
+        "-0.5e+7",
+        "null",
+        "\"a]\"",
+        "\"\\\\\"",
+        "{\"long\":\"0123456789 0123456789\\\\\"}",
+        "tru",
+        "{\"a\" 1,,}",
+        "{\"a\":\"\n[\"}",
     };
     static const char *const spaces[] = {"", " ", "\n", "\r\n\t", "  \n  "};
     uint32_t x = 5;

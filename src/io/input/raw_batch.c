@@ -1,0 +1,32 @@
+/* raw_batch.c -- see the header.
+ *
+ * Tests: tests/unit/io_input/test_reader.c */
+#include "io/input/raw_batch.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+
+void bm_raw_batch_free(bm_raw_batch *batch)
+{
+    if (batch == NULL)
+        return;
+    bm_free(batch->data);
+    bm_free(batch->pieces);
+    bm_free(batch->columns);
+    bm_free(batch);
+}
+
+bm_status bm_raw_batch_reserve(bm_raw_batch *batch, size_t len, bm_error *err)
+{
+    size_t need;
+    if (__builtin_add_overflow(len, (size_t)BM_READ_PADDING, &need))
+        return bm_fail_nomem(err, SIZE_MAX);
+    if (need <= batch->cap)
+        return BM_OK;
+    char *data = bm_resize(batch->data, need, 1);
+    if (data == NULL)
+        return bm_fail_nomem(err, need);
+    batch->data = data;
+    batch->cap = need;
+    return BM_OK;
+}
