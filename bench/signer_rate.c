@@ -11,9 +11,16 @@
  * a machine with nothing else to do it is the number of threads, and a repeat in which it is less
  * than 97 % of that had to share its processors. `ratio_quiet` is the median over the repeats
  * without these. `checksum` of the signatures is the same for both. Any error is one line on stderr
- * and exit code 1. */
+ * and exit code 1.
+ *
+ * `control` is what the machine itself brings: right after each run, as many threads multiply, each
+ * over its share of the same bytes, with nothing in common and nothing written. Where two of them
+ * are not twice as fast as one, the two processors are not two (siblings of one core, a guest whose
+ * processors are moved, a clock that falls), and no program can be; `ratio_of_control` is the
+ * median of the repeats' ratios, each over that of its control, times the threads. */
 #include <errno.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +35,7 @@
 typedef struct figures {
     double rate[2]; /* MB/s of one thread and of several */
     double cpu[2];
+    double control[2]; /* GB/s */
 } figures;
 
 static void die(const char *what, const char *why)
@@ -122,6 +130,52 @@ static void run(contender *c, const bm_str *texts, size_t n, const bm_signer_out
     c->rate = (double)bytes / took * 1e-6;
 }
 
+/* --- the control --- */
+
+typedef struct share {
+    pthread_t thread;
+    const char *begin, *end;
+    uint64_t sum;
+} share;
+
+static void *multiply(void *arg)
+{
+    share *own = arg;
+    uint64_t lanes[4] = {1, 2, 3, 4};
+    for (const char *p = own->begin; own->end - p >= 32; p += 32) {
+        uint64_t in[4];
+        memcpy(in, p, sizeof in);
+        for (int round = 0; round < 8; round++) /* enough for memory not to matter */
+            for (int i = 0; i < 4; i++)
+                lanes[i] = (lanes[i] ^ in[i]) * UINT64_C(0x9E3779B97F4A7C15);
+    }
+    own->sum = lanes[0] + lanes[1] + lanes[2] + lanes[3];
+    return NULL;
+}
+
+static double control(const char *data, size_t len, uint32_t threads)
+{
+    static volatile uint64_t kept; /* so that the work is done */
+    share *shares = calloc(threads, sizeof *shares);
+    if (shares == NULL)
+        die("control", "out of memory");
+    const double start = seconds_on(CLOCK_MONOTONIC);
+    for (uint32_t i = 0; i < threads; i++) {
+        shares[i].begin = data + len / threads * i;
+        shares[i].end = data + len / threads * (i + 1);
+        if (i > 0 && pthread_create(&shares[i].thread, NULL, multiply, &shares[i]) != 0)
+            die("control", "cannot start a thread");
+    }
+    multiply(&shares[0]);
+    for (uint32_t i = 1; i < threads; i++)
+        pthread_join(shares[i].thread, NULL);
+    const double took = seconds_on(CLOCK_MONOTONIC) - start;
+    for (uint32_t i = 0; i < threads; i++)
+        kept += shares[i].sum;
+    free(shares);
+    return (double)len / took * 1e-9;
+}
+
 static uint64_t checksum(const uint32_t *words, size_t n)
 {
     uint64_t sum = 0;
@@ -133,12 +187,15 @@ static uint64_t checksum(const uint32_t *words, size_t n)
 static void print(const figures *all, size_t n, uint32_t threads)
 {
     double rates[2][REPEATS_MAX], ratios[REPEATS_MAX], quiet[REPEATS_MAX], cpu_ratios[REPEATS_MAX];
+    double controls[REPEATS_MAX], of_control[REPEATS_MAX];
     size_t n_quiet = 0;
     for (size_t i = 0; i < n; i++) {
         const figures *f = &all[i];
         rates[0][i] = f->rate[0];
         rates[1][i] = f->rate[1];
         ratios[i] = f->rate[1] / f->rate[0];
+        controls[i] = f->control[1] / f->control[0];
+        of_control[i] = ratios[i] / controls[i] * threads;
         cpu_ratios[i] = ratios[i] * f->cpu[0] / f->cpu[1];
         if (f->cpu[0] >= QUIET && f->cpu[1] >= QUIET * threads)
             quiet[n_quiet++] = ratios[i];
@@ -152,8 +209,12 @@ static void print(const figures *all, size_t n, uint32_t threads)
            "%.3f,\n",
            by_value(ratios, n, .5), by_value(ratios, n, 0), by_value(ratios, n, 1),
            by_value(rates[1], n, 1) / by_value(rates[0], n, 1));
-    printf(" \"ratio_quiet\": {\"median\": %.3f, \"repeats\": %zu}, \"ratio_by_cpu_time\": %.3f}\n",
+    printf(" \"ratio_quiet\": {\"median\": %.3f, \"repeats\": %zu}, \"ratio_by_cpu_time\": %.3f,\n",
            by_value(quiet, n_quiet, .5), n_quiet, by_value(cpu_ratios, n, .5));
+    printf(" \"control\": {\"median\": %.3f, \"min\": %.3f, \"max\": %.3f}, \"ratio_of_control\": "
+           "%.3f}\n",
+           by_value(controls, n, .5), by_value(controls, n, 0), by_value(controls, n, 1),
+           by_value(of_control, n, .5));
 }
 
 int main(int argc, char **argv)
@@ -195,6 +256,7 @@ int main(int argc, char **argv)
         run(&contenders[k], texts, n, &out);
         all[i / 2].rate[k] = contenders[k].rate;
         all[i / 2].cpu[k] = contenders[k].cpu;
+        all[i / 2].control[k] = control(data, len, k == 0 ? 1 : threads);
     }
     printf(
         "{\"documents\": %zu, \"bytes\": %zu, \"perms\": %u, \"threads\": %u, \"repeats\": %zu,\n "
