@@ -129,7 +129,8 @@ static const arg_option rows[] = {
      .commands = READS,
      .group = CLI_GROUP_INPUT,
      .value = "NAME",
-     .help = "field of the text (text); several are joined by a newline",
+     .help =
+         "field of the text (text), such as messages[].content; several are joined by a newline",
      FIELD(text_fields)},
     TEXT("id-field", READS, CLI_GROUP_INPUT, input.id_field, "NAME",
          "field of the id (id), or none"),

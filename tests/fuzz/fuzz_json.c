@@ -9,8 +9,11 @@
 #include "io/input/raw_batch.h"
 
 static const bm_str parts[] = {{"text", 4}, {"a", 1}, {"b", 1}, {"id", 2}};
-static const bm_json_path paths[] = {{parts, 1}, {parts + 1, 2}, {parts + 3, 1}};
-static const bm_json_paths wanted = {paths, 3, 2};
+static const bm_str through[] = {{"a", 1}, {NULL, 0}, {"b", 1}, {NULL, 0}};
+static const bm_json_path paths[] = {
+    {parts, 1}, {parts + 1, 2}, {parts + 3, 1}, {through, 2}, {through, 4}};
+#define N_PATHS 5
+static const bm_json_paths wanted = {paths, N_PATHS, 2};
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -21,19 +24,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         memcpy(bare, data, size);
     }
     bm_json_exact *exact;
-    bm_json_field slow[3], fast[3];
+    bm_json_field slow[N_PATHS], fast[N_PATHS];
     const char *broken;
     bm_simd *simd = bm_simd_open();
-    CHECK(simd != NULL && bm_json_exact_open(paths, 3, &exact, NULL) == BM_OK);
+    CHECK(simd != NULL && bm_json_exact_open(paths, N_PATHS, &exact, NULL) == BM_OK);
     CHECK(bm_json_exact_run(exact, (bm_str){bare, size}, slow, &broken, NULL) == BM_OK);
     bool taken = bm_simd_line(simd, (bm_str){padded, size}, &wanted, fast);
     CHECK(!taken || broken == NULL);
-    for (int i = 0; i < 3 && broken == NULL; i++) {
+    for (int i = 0; i < N_PATHS && broken == NULL; i++) {
         CHECK(slow[i].kind != BM_JSON_STRING ||
               bm_utf8_valid_prefix(slow[i].value.data, slow[i].value.len) == slow[i].value.len);
         if (!taken)
             continue;
-        CHECK(fast[i].kind == slow[i].kind);
+        CHECK(fast[i].kind == slow[i].kind && fast[i].place == slow[i].place);
         if (fast[i].kind != BM_JSON_STRING && !(fast[i].kind == BM_JSON_NUMBER && i == 2))
             continue;
         CHECK(fast[i].value.len == slow[i].value.len);

@@ -31,9 +31,14 @@ static bool check_text(struct bm_parser *parser, size_t i, bm_record *record)
 {
     const bm_json_field *field = &parser->json_fields[i];
     const char *name = parser->fields->text[i];
-    if (field->kind == BM_JSON_MISSING)
+    const bool fine = field->kind == BM_JSON_STRING || field->kind == BM_JSON_NULL;
+    if (!fine && field->place > 0)
+        bm_record_bad(&parser->maker, record,
+                      "value %llu of field '%.64s' is %s (a string or null)",
+                      (unsigned long long)field->place, name, kind_name(field->kind));
+    else if (field->kind == BM_JSON_MISSING)
         bm_record_bad(&parser->maker, record, "no field '%.64s' (a string or null)", name);
-    else if (field->kind != BM_JSON_STRING && field->kind != BM_JSON_NULL)
+    else if (!fine)
         bm_record_bad(&parser->maker, record, "field '%.64s' is %s (a string or null)", name,
                       kind_name(field->kind));
     else

@@ -54,6 +54,18 @@ static bm_status check_number(const char *field, const char *whose, bm_error *er
     return BM_OK;
 }
 
+/* An id is one value. */
+static bm_status check_id_path(const char *id, bm_error *err)
+{
+    for (const char *at = id; (at = strstr(at, "[]")) != NULL; at += 2)
+        if (at > id && at[-1] != '.' && (at[2] == '.' || at[2] == '\0'))
+            return bm_fail_field(err, "id_field",
+                                 "field '%s' leads to all elements of an array (one value: [] is "
+                                 "for `text_fields`)",
+                                 id);
+    return BM_OK;
+}
+
 bm_status bm_fields_init(const bm_input_options *options, bm_format format, bm_fields *out,
                          bm_error *err)
 {
@@ -67,6 +79,11 @@ bm_status bm_fields_init(const bm_input_options *options, bm_format format, bm_f
     if (options->id_field != NULL) {
         fields.id = strcmp(options->id_field, "none") == 0 ? NULL : options->id_field;
         fields.id_given = fields.id != NULL;
+    }
+    if ((format == BM_FORMAT_JSONL || format == BM_FORMAT_JSON) && fields.id_given) {
+        bm_status status = check_id_path(fields.id, err);
+        if (status != BM_OK)
+            return status;
     }
     if (format == BM_FORMAT_TSV || format == BM_FORMAT_CSV) {
         fields.header = options->header != BM_HEADER_BY_FIELDS

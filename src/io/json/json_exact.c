@@ -4,10 +4,10 @@
  *       '--{--> KEY or }     '--} ]--> AFTER, DONE at depth 0
  *       '--[--> VALUE or ]
  *
- * Paths are followed while the text is read: `matched` of a path's parts name the objects that
- * enclose the value now being read (parts[0] at depth 1). A key at depth d can go on with a path
- * only when d-1 of its parts are matched; a second key of the same name forgets what the first one
- * held. Arrays add a depth that no part can match, so paths do not reach into them. */
+ * Paths are followed while the text is read. A path leads through the outermost `on` of the objects
+ * and arrays that are open: in the one at depth d its part d-1 is looked for. That part is a key, or
+ * every element of an array. A second key of the same name forgets what the first one held; what a
+ * path through arrays has gathered goes back to what it was when the object began. */
 #include "io/json/json_exact.h"
 
 #include <stdio.h>
@@ -20,18 +20,33 @@
 
 typedef enum state { VALUE, VALUE_OR_END, KEY, KEY_OR_END, COLON, AFTER, DONE } state;
 
+/* What a path through arrays has brought together: its text is follow.text. */
+typedef struct gathered {
+    size_t len; /* of the text */
+    uint64_t n; /* values */
+    uint64_t len_bytes, n_invalid;
+    bm_json_kind wrong; /* the first value that is neither string nor null, ... */
+    uint64_t wrong_at;  /* ... which it is, from 1; 0: there is none ... */
+    bool in_array;      /* ... and whether it lies in an array */
+} gathered;
+
 /* How far a path has been followed. */
 typedef struct follow {
-    size_t matched;
-    bool wanted;       /* the value that comes next is the path's */
-    bool in_out;       /* its string was rewritten, and lies in exact->out ... */
+    size_t on;   /* of the open objects and arrays, from the outermost, it leads through so many */
+    bool hit;    /* the key of the value that comes next is its part */
+    bool wanted; /* it ends at the string that is being read */
+    bool in_out; /* its string was rewritten, and lies in exact->out ... */
     size_t out_offset; /* ... from here on */
+    gathered *begun;   /* NULL: it leads to one value; else `all` as the object at depth d began */
+    gathered all;
+    bm_buf text;
 } follow;
 
 struct bm_json_exact {
     const bm_json_path *paths;
     size_t n_paths;
     follow *follows;
+    gathered *begun;       /* of all paths */
     bm_json_field *fields; /* to be filled by this run */
     bm_str text;
     size_t pos;
@@ -48,16 +63,26 @@ struct bm_json_exact {
 bm_status bm_json_exact_open(const bm_json_path *paths, size_t n_paths, bm_json_exact **out,
                              bm_error *err)
 {
+    size_t n_begun = 0;
+    for (size_t i = 0; i < n_paths; i++)
+        n_begun += paths[i].n_parts;
     bm_json_exact *exact = bm_alloc_zero(1, sizeof *exact);
     follow *follows = bm_alloc_zero(n_paths, sizeof *follows);
-    if (exact == NULL || follows == NULL) {
+    gathered *begun = bm_alloc_zero(n_begun, sizeof *begun);
+    if (exact == NULL || follows == NULL || begun == NULL) {
         bm_free(exact);
         bm_free(follows);
-        return bm_fail_nomem(err, sizeof *exact + n_paths * sizeof *follows);
+        bm_free(begun);
+        return bm_fail_nomem(err,
+                             sizeof *exact + n_paths * sizeof *follows + n_begun * sizeof *begun);
     }
     exact->paths = paths;
     exact->n_paths = n_paths;
     exact->follows = follows;
+    exact->begun = begun;
+    for (size_t i = 0; i < n_paths; begun += paths[i++].n_parts)
+        if (bm_json_path_is_many(&paths[i], paths[i].n_parts))
+            follows[i].begun = begun;
     *out = exact;
     return BM_OK;
 }
@@ -66,9 +91,12 @@ void bm_json_exact_close(bm_json_exact *exact)
 {
     if (exact == NULL)
         return;
+    for (size_t i = 0; i < exact->n_paths; i++)
+        bm_buf_reset(&exact->follows[i].text);
     bm_buf_reset(&exact->out);
     bm_buf_reset(&exact->key);
     bm_free(exact->follows);
+    bm_free(exact->begun);
     bm_free(exact);
 }
 
@@ -109,25 +137,68 @@ static bool enter(bm_json_exact *x, bool object)
 
 static void leave(bm_json_exact *x)
 {
+    for (size_t i = 0; i < x->n_paths; i++)
+        if (x->follows[i].on == x->depth)
+            x->follows[i].on--;
     x->pos++;
     x->depth--;
     x->state = x->depth == 0 ? DONE : AFTER;
 }
 
-/* A value of this kind begins: fill the fields of the paths that want it. True: there are some. */
+/* One more value of a path through arrays, of this kind; what a string says is still to come. */
+static bool gather(bm_json_exact *x, size_t path, bm_json_kind kind)
+{
+    follow *f = &x->follows[path];
+    f->all.n++;
+    if (kind != BM_JSON_STRING && kind != BM_JSON_NULL && f->all.wrong_at == 0) {
+        f->all.wrong = kind;
+        f->all.wrong_at = f->all.n;
+        f->all.in_array = bm_json_path_is_many(&x->paths[path], x->depth);
+    }
+    if (f->all.n == 1)
+        return true;
+    f->text.len = f->all.len;
+    bm_status status = bm_buf_add(&f->text, "\n", 1, x->err);
+    f->all.len = f->text.len;
+    f->all.len_bytes++;
+    return status == BM_OK || no_memory(x, status);
+}
+
+/* A value of this kind begins, and the path leads to it. */
+static bool reach(bm_json_exact *x, size_t path, bm_json_kind kind, bm_str source)
+{
+    follow *f = &x->follows[path];
+    const bool many = f->begun != NULL;
+    if (x->depth == x->paths[path].n_parts) {
+        f->wanted = kind == BM_JSON_STRING;
+        if (many)
+            return gather(x, path, kind);
+        x->fields[path] = (bm_json_field){.kind = kind, .value = source};
+        f->in_out = false;
+        return true;
+    }
+    const bool array = bm_json_part_is_array(&x->paths[path].parts[x->depth]);
+    if (kind == (array ? BM_JSON_ARRAY : BM_JSON_OBJECT)) {
+        f->on = x->depth + 1;
+        if (array || !many)
+            return true;
+        f->begun[x->depth] = f->all; /* the key is missing until it is there */
+    }
+    return !many || gather(x, path, BM_JSON_MISSING);
+}
+
+/* A value of this kind begins: tell the paths that lead to it. False: no memory. */
 static bool settle(bm_json_exact *x, bm_json_kind kind, bm_str source)
 {
-    bool wanted = false;
     for (size_t i = 0; i < x->n_paths; i++) {
-        if (!x->follows[i].wanted)
-            continue;
-        x->fields[i] = (bm_json_field){.kind = kind, .value = source};
-        x->follows[i].in_out = false;
-        wanted = true;
-        if (kind != BM_JSON_STRING)
-            x->follows[i].wanted = false;
+        follow *f = &x->follows[i];
+        bool leads = f->on == x->depth && (x->depth == 0 || f->hit ||
+                                           bm_json_part_is_array(&x->paths[i].parts[x->depth - 1]));
+        f->hit = f->wanted = false;
+        if (leads && !reach(x, i, kind, source))
+            return false;
     }
-    return wanted;
+    return true;
 }
 
 static bool take_key(bm_json_exact *x, const bm_json_span *span)
@@ -141,22 +212,32 @@ static bool take_key(bm_json_exact *x, const bm_json_span *span)
             return no_memory(x, status);
         key = (bm_str){.data = x->key.data, .len = x->key.len};
     }
-    for (size_t i = 0; i < x->n_paths; i++) {
+    for (size_t i = 0; i < x->n_paths && repair.n_invalid == 0; i++) {
         follow *f = &x->follows[i];
-        const bm_json_path *path = &x->paths[i];
-        if (f->matched >= x->depth)
-            f->matched = x->depth - 1; /* of the key before */
-        if (f->matched != x->depth - 1 || x->depth > path->n_parts || repair.n_invalid > 0)
+        if (f->on != x->depth)
             continue;
-        const bm_str *part = &path->parts[x->depth - 1];
+        const bm_str *part = &x->paths[i].parts[x->depth - 1];
         if (part->len != key.len || (key.len > 0 && memcmp(part->data, key.data, key.len) != 0))
             continue;
-        x->fields[i] = (bm_json_field){.kind = BM_JSON_MISSING};
-        if (x->depth == path->n_parts)
-            f->wanted = true;
+        f->hit = true;
+        if (f->begun != NULL)
+            f->all = f->begun[x->depth - 1];
         else
-            f->matched = x->depth;
+            x->fields[i] = (bm_json_field){.kind = BM_JSON_MISSING};
     }
+    return true;
+}
+
+/* What the string says that `follow` wants; `said` is a view that lives until more is rewritten. */
+static bool gather_string(bm_json_exact *x, follow *f, bm_str said, const bm_json_repair *repair)
+{
+    f->text.len = f->all.len;
+    bm_status status = bm_buf_add(&f->text, said.data, said.len, x->err);
+    if (status != BM_OK)
+        return no_memory(x, status);
+    f->all.len = f->text.len;
+    f->all.len_bytes += repair->len_bytes;
+    f->all.n_invalid += repair->n_invalid;
     return true;
 }
 
@@ -165,6 +246,11 @@ static bool take_string(bm_json_exact *x, const bm_json_span *span)
 {
     bm_str raw = {.data = x->text.data + span->begin, .len = span->end - span->begin};
     if (!settle(x, BM_JSON_STRING, raw))
+        return false;
+    bool wanted = false;
+    for (size_t i = 0; i < x->n_paths; i++)
+        wanted = wanted || x->follows[i].wanted;
+    if (!wanted)
         return true;
     bool rewrite =
         span->escapes || (span->beyond_ascii && bm_utf8_valid_prefix(raw.data, raw.len) != raw.len);
@@ -181,6 +267,12 @@ static bool take_string(bm_json_exact *x, const bm_json_span *span)
         if (!f->wanted)
             continue;
         f->wanted = false;
+        if (f->begun != NULL) {
+            bm_str said = rewrite ? (bm_str){x->out.data + offset, x->out.len - offset} : raw;
+            if (!gather_string(x, f, said, &repair))
+                return false;
+            continue;
+        }
         f->in_out = rewrite;
         f->out_offset = offset;
         x->fields[i].len_bytes = repair.len_bytes;
@@ -231,9 +323,8 @@ static bool read_number(bm_json_exact *x)
         if (pos == from)
             return broken(x, pos, "a digit was expected in the exponent");
     }
-    settle(x, BM_JSON_NUMBER, (bm_str){.data = t.data + begin, .len = pos - begin});
     x->pos = pos;
-    return true;
+    return settle(x, BM_JSON_NUMBER, (bm_str){.data = t.data + begin, .len = pos - begin});
 }
 
 static bool read_word(bm_json_exact *x, const char *word, bm_json_kind kind)
@@ -241,9 +332,8 @@ static bool read_word(bm_json_exact *x, const char *word, bm_json_kind kind)
     size_t n = strlen(word);
     if (x->text.len - x->pos < n || memcmp(x->text.data + x->pos, word, n) != 0)
         return broken(x, x->pos, "a value was expected");
-    settle(x, kind, (bm_str){.data = "", .len = 0});
     x->pos += n;
-    return true;
+    return settle(x, kind, (bm_str){.data = "", .len = 0});
 }
 
 static bool read_scalar(bm_json_exact *x, char byte)
@@ -268,8 +358,8 @@ static bool read_scalar(bm_json_exact *x, char byte)
 static bool read_value(bm_json_exact *x, char byte)
 {
     if (byte == '{' || byte == '[') {
-        settle(x, byte == '{' ? BM_JSON_OBJECT : BM_JSON_ARRAY, (bm_str){.data = "", .len = 0});
-        return enter(x, byte == '{');
+        return settle(x, byte == '{' ? BM_JSON_OBJECT : BM_JSON_ARRAY, (bm_str){"", 0}) &&
+               enter(x, byte == '{');
     }
     x->state = x->depth == 0 ? DONE : AFTER;
     return read_scalar(x, byte);
@@ -353,6 +443,18 @@ static bool read_text(bm_json_exact *x)
     return true;
 }
 
+/* The field of a path through arrays. */
+static bm_json_field all_of(const follow *f)
+{
+    if (f->all.wrong_at != 0)
+        return (bm_json_field){.kind = f->all.wrong,
+                               .place = f->all.in_array ? f->all.wrong_at : 0};
+    return (bm_json_field){.kind = BM_JSON_STRING,
+                           .value = {f->text.data, f->all.len},
+                           .len_bytes = f->all.len_bytes,
+                           .n_invalid = f->all.n_invalid};
+}
+
 bm_status bm_json_exact_run(bm_json_exact *exact, bm_str text, bm_json_field *fields,
                             const char **broken_why, bm_error *err)
 {
@@ -365,15 +467,22 @@ bm_status bm_json_exact_run(bm_json_exact *exact, bm_str text, bm_json_field *fi
     exact->status = BM_OK;
     exact->err = err;
     for (size_t i = 0; i < exact->n_paths; i++) {
-        exact->follows[i] = (follow){0};
+        follow *f = &exact->follows[i];
+        f->on = 0;
+        f->hit = f->wanted = f->in_out = false;
+        f->all = (gathered){0};
+        f->text.len = 0;
         fields[i] = (bm_json_field){.kind = BM_JSON_MISSING};
     }
     *broken_why = read_text(exact) ? NULL : exact->reason;
     if (exact->status != BM_OK)
         return exact->status;
     for (size_t i = 0; i < exact->n_paths; i++) {
-        if (fields[i].kind == BM_JSON_STRING && exact->follows[i].in_out)
-            fields[i].value.data = exact->out.data + exact->follows[i].out_offset;
+        const follow *f = &exact->follows[i];
+        if (f->begun != NULL)
+            fields[i] = all_of(f);
+        else if (fields[i].kind == BM_JSON_STRING && f->in_out)
+            fields[i].value.data = exact->out.data + f->out_offset;
         if (fields[i].value.data == NULL)
             fields[i].value.data = "";
     }

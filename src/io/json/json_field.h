@@ -4,11 +4,26 @@
 
 #include <bandmill/types.h>
 
-/* A dotted path, taken apart at its dots: each part names a member of the object before. */
+/* A dotted path, taken apart at its dots: each part names a member of the object before. A part
+ * without data stands for "[]", every element of the array before: "a[].b" is a, [], b. */
 typedef struct bm_json_path {
     const bm_str *parts;
     size_t n_parts;
 } bm_json_path;
+
+static inline bool bm_json_part_is_array(const bm_str *part)
+{
+    return part->data == NULL;
+}
+
+/* Does the path lead through arrays, to any number of values, within its first n parts? */
+static inline bool bm_json_path_is_many(const bm_json_path *path, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (bm_json_part_is_array(&path->parts[i]))
+            return true;
+    return false;
+}
 
 typedef struct bm_json_paths {
     const bm_json_path *paths;
@@ -26,12 +41,16 @@ typedef enum bm_json_kind {
     BM_JSON_OBJECT
 } bm_json_kind;
 
-/* The value at one path. */
+/* The value at one path. Of a path through arrays: a string, all its values joined by newlines
+ * (null: an empty one); or the first value that is something else. Where an object on the way lacks
+ * the path's next part, or what stands there is no object or array, that value is missing. */
 typedef struct bm_json_field {
     bm_json_kind kind;
     bm_str value; /* string: unescaped, valid UTF-8; number: its source text where asked for */
     uint64_t len_bytes; /* of a string, unescaped, before repair (an unpaired surrogate counts 3) */
     uint64_t n_invalid; /* U+FFFD written for invalid subparts and unpaired surrogates */
+    uint64_t place;     /* which of the path's values it is that is no string, from 1, where it lies
+                           in an array; else 0 */
 } bm_json_field;
 
 #endif

@@ -30,6 +30,19 @@ static void free_paths(path_set *set)
     *set = (path_set){0};
 }
 
+/* One part of a path, "name" or "name[][]…", as parts from `part` on; returns one past them. A part
+ * of nothing but brackets is a name. */
+static bm_str *split_part(bm_str text, bm_str *part)
+{
+    size_t n_arrays = 0;
+    for (; text.len > 2 && memcmp(text.data + text.len - 2, "[]", 2) == 0; n_arrays++)
+        text.len -= 2;
+    *part++ = text;
+    for (; n_arrays > 0; n_arrays--)
+        *part++ = (bm_str){NULL, 0};
+    return part;
+}
+
 static bm_status split_paths(const char *const *paths, size_t n, path_set *out, bm_error *err)
 {
     size_t n_parts = 0, n_bytes = 0;
@@ -37,7 +50,7 @@ static bm_status split_paths(const char *const *paths, size_t n, path_set *out, 
         n_bytes += strlen(paths[i]);
         n_parts++;
         for (const char *p = paths[i]; *p != '\0'; p++)
-            n_parts += *p == '.';
+            n_parts += *p == '.' || *p == '[';
     }
     path_set set = {.paths = bm_alloc(n, sizeof *set.paths),
                     .n = n,
@@ -56,7 +69,7 @@ static bm_status split_paths(const char *const *paths, size_t n, path_set *out, 
         char *begin = text, *end = text + len;
         for (char *p = text; p <= end; p++)
             if (p == end || *p == '.') {
-                *part++ = (bm_str){.data = begin, .len = (size_t)(p - begin)};
+                part = split_part((bm_str){.data = begin, .len = (size_t)(p - begin)}, part);
                 begin = p + 1;
             }
         set.paths[i].n_parts = (size_t)(part - set.paths[i].parts);

@@ -25,8 +25,8 @@ bm_status bm_json_doc_double(const bm_json_doc *doc, const char *field, double *
 /* --- records: some fields of one object a line --- */
 typedef struct bm_json_line bm_json_line;
 
-/* `paths`: n dotted paths, copied. A dot always means nesting: a key that holds a dot cannot be
- * named. `number_path`: index of the path whose numbers are wanted as source text (SIZE_MAX:
+/* `paths`: n dotted paths, copied. A dot always means nesting, and [] at the end of a part every
+ * element of an array: a key that holds a dot, or ends so, cannot be named. `number_path`: index of the path whose numbers are wanted as source text (SIZE_MAX:
  * none). */
 bm_status bm_json_line_open(const char *const *paths, size_t n, size_t number_path,
                             bm_json_line **out, bm_error *err);

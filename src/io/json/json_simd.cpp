@@ -14,12 +14,15 @@
 #include <cstring>
 #include <new>
 #include <simdjson.h>
+#include <string>
+#include <vector>
 
 static_assert(BM_JSON_PADDING >= simdjson::SIMDJSON_PADDING, "simdjson reads behind a batch");
 
 struct bm_simd {
     simdjson::dom::parser parser{BM_SIMD_MAX_BYTES};
     char digits[24];
+    std::vector<std::string> joined; // of each path that leads through arrays
 };
 
 namespace
@@ -123,6 +126,92 @@ bool take_value(bm_simd *simd, const element &value, bool want_number, bm_json_f
     }
     return false;
 }
+// Gathers the values of a path through arrays.
+struct gatherer {
+    const bm_json_path *path;
+    std::string *text;
+    uint64_t n, wrong_at;
+    bm_json_kind wrong;
+    bool in_array;
+
+    bool add(bm_json_kind kind, std::string_view said, bool inside)
+    {
+        if (++n > 1)
+            text->push_back('\n');
+        if (kind == BM_JSON_STRING)
+            text->append(said);
+        else if (kind != BM_JSON_NULL && wrong_at == 0) {
+            wrong = kind;
+            wrong_at = n;
+            in_array = inside;
+        }
+        return true;
+    }
+
+    // `value` is where the first `i` parts lead. False: a string that the exact parser must read.
+    bool walk(bm_simd *simd, const element &value, size_t i, bool inside)
+    {
+        bm_json_field field{};
+        if (i == path->n_parts) {
+            if (!take_value(simd, value, false, &field))
+                return false;
+            return add(field.kind, {field.value.data, field.value.len}, inside);
+        }
+        if (bm_json_part_is_array(&path->parts[i])) {
+            simdjson::dom::array array;
+            if (value.get_array().get(array) != simdjson::SUCCESS)
+                return add(BM_JSON_MISSING, {}, inside);
+            for (element child : array)
+                if (!walk(simd, child, i + 1, true))
+                    return false;
+            return true;
+        }
+        simdjson::dom::object object;
+        element member;
+        if (value.get_object().get(object) != simdjson::SUCCESS ||
+            !find_key(object, path->parts[i], &member))
+            return add(BM_JSON_MISSING, {}, inside);
+        return walk(simd, member, i + 1, inside);
+    }
+};
+
+bool take_all(bm_simd *simd, const element &root, const bm_json_path &path, std::string *text,
+              bm_json_field *field)
+{
+    gatherer all{&path, text, 0, 0, BM_JSON_MISSING, false};
+    text->clear();
+    if (!all.walk(simd, root, 0, false))
+        return false;
+    if (all.wrong_at != 0) {
+        field->kind = all.wrong;
+        field->place = all.in_array ? all.wrong_at : 0;
+        return true;
+    }
+    field->kind = BM_JSON_STRING;
+    field->value = {text->data(), text->size()};
+    field->len_bytes = text->size();
+    return true;
+}
+
+bool take_paths(bm_simd *simd, const element &root, const simdjson::dom::object &object,
+                const bm_json_paths *paths, bm_json_field *fields)
+{
+    if (simd->joined.size() < paths->n)
+        simd->joined.resize(paths->n);
+    for (size_t i = 0; i < paths->n; i++) {
+        element value;
+        const bm_json_path &path = paths->paths[i];
+        fields[i] = {BM_JSON_MISSING, {"", 0}, 0, 0, 0};
+        if (bm_json_path_is_many(&path, path.n_parts)) {
+            if (!take_all(simd, root, path, &simd->joined[i], &fields[i]))
+                return false;
+        } else if (find_path(object, path, &value) &&
+                   !take_value(simd, value, i == paths->number_path, &fields[i])) {
+            return false;
+        }
+    }
+    return true;
+}
 } // namespace
 
 extern "C" bool bm_simd_utf8_valid(const char *data, size_t len)
@@ -157,12 +246,9 @@ extern "C" bool bm_simd_line(bm_simd *simd, bm_str text, const bm_json_paths *pa
     if (simd->parser.parse(text.data, text.len, false).get(root) != simdjson::SUCCESS ||
         root.get_object().get(object) != simdjson::SUCCESS)
         return false;
-    for (size_t i = 0; i < paths->n; i++) {
-        element value;
-        fields[i] = {BM_JSON_MISSING, {"", 0}, 0, 0};
-        if (find_path(object, paths->paths[i], &value) &&
-            !take_value(simd, value, i == paths->number_path, &fields[i]))
-            return false;
+    try {
+        return take_paths(simd, root, object, paths, fields);
+    } catch (const std::bad_alloc &) {
+        return false;
     }
-    return true;
 }
