@@ -124,6 +124,26 @@ static bm_status append(bm_doc_table *table, const bm_doc_row *row, bm_doc_id id
     return BM_OK;
 }
 
+/* The row's id is that of the row `first`. */
+static bm_status repeated(const bm_doc_table *table, const bm_doc_row *row, uint64_t first,
+                          const char *file_name, bm_error *err)
+{
+    const bm_doc_row *other = &table->rows[first];
+    const bm_str id = bm_doc_table_id(table, first);
+    const int len = (int)(id.len > 200 ? 200 : id.len);
+    char place[400] = "before";
+    if (table->files != NULL && other->file < table->files->n) {
+        const char *name = table->files->names[other->file];
+        int used = snprintf(place, sizeof place, "before, at %.350s", name);
+        if (other->line > 0)
+            snprintf(place + used, sizeof place - (size_t)used, ":%" PRIu64, other->line);
+    }
+    return bm_fail_at(err, BM_ERR_INPUT, file_name, row->line,
+                      "the id '%.*s' was seen %s (ids must differ; `duplicate_ids` number makes "
+                      "them so)",
+                      len, id.data, place);
+}
+
 bm_status bm_doc_table_add(bm_doc_table *table, const bm_doc_row *row, bm_doc_id id,
                            const char *file_name, bm_error *err)
 {
@@ -139,10 +159,7 @@ bm_status bm_doc_table_add(bm_doc_table *table, const bm_doc_row *row, bm_doc_id
     if (table->slots[slot] == 0)
         return append(table, row, id, slot, err);
     if (!table->number_duplicates)
-        return bm_fail_at(
-            err, BM_ERR_INPUT, file_name, row->line,
-            "the id '%.*s' was seen before (ids must differ; `duplicate_ids` number makes them so)",
-            (int)(id.text.len > 200 ? 200 : id.text.len), id.text.data);
+        return repeated(table, row, (table->slots[slot] & ~TAG_MASK) - 1, file_name, err);
     bm_buf text = {0};
     bm_doc_id numbered;
     bm_status status = next_free(table, id.text, &text, &numbered, err);

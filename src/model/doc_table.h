@@ -18,6 +18,12 @@ typedef struct bm_doc_row {
     uint32_t n_shingles;
 } bm_doc_row;
 
+/* The names of the inputs; bm_doc_row.file is an index into them. */
+typedef struct bm_file_names {
+    const char **names;
+    size_t n;
+} bm_file_names;
+
 typedef struct bm_skipped {
     uint64_t line;
     uint32_t file;
@@ -32,9 +38,10 @@ typedef struct bm_doc_table {
     size_t n_slots;
     bm_skipped *skipped;
     size_t n_skipped, cap_skipped;
-    bool number_duplicates; /* a repeated id becomes the next free id#N; else it is an error */
-    uint64_t memory;        /* bytes at most; 0: no limit */
-} bm_doc_table;             /* {0} is empty */
+    bool number_duplicates;     /* a repeated id becomes the next free id#N; else it is an error */
+    uint64_t memory;            /* bytes at most; 0: no limit */
+    const bm_file_names *files; /* borrowed, for messages; NULL: they name no other place */
+} bm_doc_table;                 /* {0} is empty */
 
 /* An id, and XXH3_64bits of it. */
 typedef struct bm_doc_id {
@@ -50,18 +57,12 @@ void bm_doc_table_end_adding(bm_doc_table *table);
 /* The id of a row, as given (unescaped). */
 bm_str bm_doc_table_id(const bm_doc_table *table, size_t row);
 /* Append a document; the table fills in id_end itself. BM_ERR_INPUT names `file_name` and the line
- * where the id is repeated and not numbered. BM_ERR_NOMEM past table->memory too. */
+ * where the id is repeated and not numbered, and the place where it was first. BM_ERR_NOMEM past table->memory too. */
 bm_status bm_doc_table_add(bm_doc_table *table, const bm_doc_row *row, bm_doc_id id,
                            const char *file_name, bm_error *err);
 /* A document whose id has this hash will soon be added: prefetch the slot. */
 void bm_doc_table_expect(const bm_doc_table *table, uint64_t id_hash);
 /* Append a document that was left out; on BM_OK skipped->reason is taken. */
 bm_status bm_doc_table_skip(bm_doc_table *table, const bm_skipped *skipped, bm_error *err);
-
-/* The names of the inputs; bm_doc_row.file is an index into them. */
-typedef struct bm_file_names {
-    const char **names;
-    size_t n;
-} bm_file_names;
 
 #endif

@@ -3,6 +3,7 @@
  * Tests: tests/unit/io_input/test_parser.c */
 #include <string.h>
 
+#include "io/input/name_list.h"
 #include "io/input/parser_state.h"
 
 static const char *kind_name(bm_json_kind kind)
@@ -26,31 +27,41 @@ static const char *kind_name(bm_json_kind kind)
     return "unknown";
 }
 
-/* A text field must be there, and be a string or null; its invalid bytes are counted. */
-static bool check_text(struct bm_parser *parser, size_t i, bm_record *record)
+/* The field of this name is not there (what was expected): say which are. */
+static void missing(struct bm_parser *parser, bm_str content, const char *name,
+                    const char *expected, bm_record *record)
 {
+    bm_name_list names = {0};
+    bm_name_list_json(&names, content, name);
+    bm_record_bad(&parser->maker, record, "no field '%.64s' (%s; the record has %s)", name,
+                  expected, bm_name_list_words(&names));
+}
+
+/* A text field must be there, and be a string or null; its invalid bytes are counted. */
+static bool check_text(struct bm_parser *parser, bm_str content, size_t i, bm_record *record)
+{
+    static const char expected[] = "a string or null";
     const bm_json_field *field = &parser->json_fields[i];
     const char *name = parser->fields->text[i];
-    const bool fine = field->kind == BM_JSON_STRING || field->kind == BM_JSON_NULL;
-    if (!fine && field->place > 0)
-        bm_record_bad(&parser->maker, record,
-                      "value %llu of field '%.64s' is %s (a string or null)",
-                      (unsigned long long)field->place, name, kind_name(field->kind));
-    else if (field->kind == BM_JSON_MISSING)
-        bm_record_bad(&parser->maker, record, "no field '%.64s' (a string or null)", name);
-    else if (!fine)
-        bm_record_bad(&parser->maker, record, "field '%.64s' is %s (a string or null)", name,
-                      kind_name(field->kind));
-    else
+    if (field->kind == BM_JSON_STRING || field->kind == BM_JSON_NULL)
         return bm_record_count_invalid(&parser->maker, record, field->n_invalid, "text");
+    if (field->place > 0)
+        bm_record_bad(&parser->maker, record, "value %llu of field '%.64s' is %s (%s)",
+                      (unsigned long long)field->place, name, kind_name(field->kind), expected);
+    else if (field->kind == BM_JSON_MISSING)
+        missing(parser, content, name, expected, record);
+    else
+        bm_record_bad(&parser->maker, record, "field '%.64s' is %s (%s)", name,
+                      kind_name(field->kind), expected);
     return false;
 }
 
-static bm_status take_text(struct bm_parser *parser, bm_record *record, bm_error *err)
+static bm_status take_text(struct bm_parser *parser, bm_str content, bm_record *record,
+                           bm_error *err)
 {
     size_t n = parser->fields->n_text;
     for (size_t i = 0; i < n; i++) {
-        if (!check_text(parser, i, record))
+        if (!check_text(parser, content, i, record))
             return BM_OK;
         record->text_bytes += parser->json_fields[i].len_bytes + (i > 0);
     }
@@ -71,7 +82,7 @@ static bm_status take_text(struct bm_parser *parser, bm_record *record, bm_error
     return status;
 }
 
-static bm_status take_id(struct bm_parser *parser, bm_record *record, bm_error *err)
+static bm_status take_id(struct bm_parser *parser, bm_str content, bm_record *record, bm_error *err)
 {
     const bm_fields *fields = parser->fields;
     if (fields->id == NULL)
@@ -90,8 +101,7 @@ static bm_status take_id(struct bm_parser *parser, bm_record *record, bm_error *
         if (!fields->id_given)
             return bm_record_place_id(&parser->maker, record, err);
         if (field->kind == BM_JSON_MISSING) {
-            bm_record_bad(&parser->maker, record, "no field '%.64s' (a string or a number)",
-                          fields->id);
+            missing(parser, content, fields->id, "a string or a number", record);
             return BM_OK;
         }
         break;
@@ -115,8 +125,8 @@ bm_status bm_parse_jsonl(struct bm_parser *parser, bm_str content, bm_record *re
         bm_record_bad(&parser->maker, record, "%s", broken);
         return BM_OK;
     }
-    status = take_text(parser, record, err);
+    status = take_text(parser, content, record, err);
     if (status == BM_OK && !record->bad)
-        status = take_id(parser, record, err);
+        status = take_id(parser, content, record, err);
     return status;
 }

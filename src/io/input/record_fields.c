@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "io/input/name_list.h"
 #include "io/input/parse_row.h"
 
 static const char *const default_text[] = {"text"};
@@ -149,18 +150,41 @@ static bm_status find_column(const bm_header_row *header, const char *field, uin
     return status;
 }
 
+static bm_status list_names(const bm_header_row *header, bm_name_list *names, bm_error *err)
+{
+    bm_row row = bm_row_begin(header->row, header->quoted);
+    bm_cell cell;
+    bm_buf plain = {0};
+    bm_status status = BM_OK;
+    while (status == BM_OK && bm_row_next(&row, &cell)) {
+        bm_str name = cell.value;
+        plain.len = 0;
+        if (cell.doubled)
+            status = bm_cell_plain(&cell, &plain, &name, err);
+        if (status == BM_OK)
+            bm_name_list_add(names, (bm_str){0}, name);
+    }
+    bm_buf_reset(&plain);
+    return status;
+}
+
 /* The same, where the field has to be there. */
 static bm_status need_column(const bm_header_row *header, const char *field, uint32_t *column,
                              bm_error *err)
 {
     uint32_t n_columns;
     bm_status status = find_column(header, field, column, &n_columns, err);
-    if (status == BM_OK && *column == BM_NO_COLUMN)
-        status = bm_fail_at(err, BM_ERR_INPUT, header->file, 1,
-                            "no field '%s' in the header (the name of one of its %u columns, or a "
-                            "number from 1)",
-                            field, n_columns);
-    return status;
+    if (status != BM_OK || *column != BM_NO_COLUMN)
+        return status;
+    bm_name_list names = {0};
+    status = list_names(header, &names, err);
+    return status != BM_OK
+               ? status
+               : bm_fail_at(
+                     err, BM_ERR_INPUT, header->file, 1,
+                     "no field '%s' in the header (one of its %u columns, by name or number: "
+                     "%s)",
+                     field, n_columns, bm_name_list_words(&names));
 }
 
 bm_status bm_fields_from_header(const bm_fields *fields, const bm_header_row *header,

@@ -14,7 +14,7 @@ typedef struct bm_record_maker {
     bm_buf place;           /* "FILE:" of place_name, then room for the line */
     size_t place_len;       /* of "FILE:" */
     const char *place_name; /* the file_name of which `place` was made; NULL: none yet */
-    char reason[320];
+    char reason[640];
 } bm_record_maker; /* {0}, then max_doc_bytes and invalid_is_error */
 
 void bm_record_maker_reset(bm_record_maker *maker);

@@ -90,3 +90,28 @@ bm sign c.csv -o out; refused 3 'c\.csv:2: '; absent out
 printf 'id,text\na,"x"y\n' > q.csv
 bm sign q.csv -o out; refused 3 'q\.csv:2: '; absent out
 bm sign t.tsv --text-field body -o out; exits 3; says ../err 't\.tsv:?1?:? .*body'; absent out
+
+# a repeated id names both places
+printf '{"id":"a","text":"x"}\n{"id":"b","text":"y"}\n' > ids1.jsonl
+printf '\n{"id":"c","text":"z"}\n\n{"id":"b","text":"y"}\n' > ids2.jsonl
+for command in sign dedup; do
+    bm "$command" ids1.jsonl ids2.jsonl -o out; refused 3 "ids2\\.jsonl:4: the id 'b' was seen before, at ids1\\.jsonl:2 \\(.*--duplicate-ids number"
+    absent out
+done
+bm pairs ids1.jsonl ids2.jsonl; refused 3 "ids2\\.jsonl:4: .*ids1\\.jsonl:2"
+
+# a field that is missing: the message has those that are there
+printf '{"id":"a","body":"x","meta":{"lang":"de","title":"t"}}\n' > fields.jsonl
+bm sign fields.jsonl -o out; refused 3 "fields\\.jsonl:1: no field 'text' \\(.*'id', 'body', 'meta'\\)"; absent out
+bm sign fields.jsonl --text-field meta.text -o out; refused 3 "fields\\.jsonl:1: no field 'meta\\.text' \\(.*'meta\\.lang', 'meta\\.title'\\)"
+bm sign fields.jsonl --text-field body --id-field key -o out; refused 3 "fields\\.jsonl:1: no field 'key' \\(.*'id', 'body', 'meta'\\)"
+printf '{}\n' > nothing.jsonl
+bm sign nothing.jsonl -o out; refused 3 "nothing\\.jsonl:1: no field 'text' \\(.*no fields\\)"
+awk 'BEGIN { printf "{"; for (i = 0; i < 5000; i++) printf "%s\"f%d\":1", i ? "," : "", i; print "}" }' > many.jsonl
+bm sign many.jsonl -o out; refused 3 "many\\.jsonl:1: no field 'text' \\(.*'f0', .*'f9' and 4990 more\\)"
+printf '{"\033[31mred":1}\n' | sed 's/\x1b/\\u001b/' > control.jsonl
+bm sign control.jsonl -o out; refused 3 "control\\.jsonl:1: .*'\\\\u001b\\[31mred'"
+printf 'key,"a ""title""",body\n1,2,3\n' > fields.csv
+bm sign fields.csv -o out; refused 3 "fields\\.csv:1: no field 'text' in the header \\(.*'key', 'a \"title\"', 'body'\\)"; absent out
+printf 'key\tti\033tle\n1\t2\n' > fields.tsv
+bm sign fields.tsv -o out; refused 3 "fields\\.tsv:1: no field 'text' in the header \\(.*'key', 'ti\\\\x1[bB]tle'\\)"

@@ -95,3 +95,20 @@ Test(doc_table, more_rows_than_the_memory_holds_are_an_error_and_those_before_st
     assert_id(&table, 4321, "doc-4321");
     bm_doc_table_reset(&table);
 }
+
+Test(doc_table, a_repeated_id_names_both_places)
+{
+    const char *const names[] = {"first.jsonl", "second.jsonl"};
+    const bm_file_names files = {(const char **)names, 2};
+    bm_doc_table table = {.files = &files};
+    bm_error err = {0};
+    const bm_doc_id x = {{"x", 1}, XXH3_64bits("x", 1)};
+    const bm_doc_row here = {.line = 7, .file = 0}, there = {.line = 9, .file = 1};
+    cr_assert_eq(bm_doc_table_add(&table, &here, x, names[0], &err), BM_OK);
+    cr_assert_eq(bm_doc_table_add(&table, &there, x, names[1], &err), BM_ERR_INPUT);
+    cr_assert_str_eq(err.file, "second.jsonl");
+    cr_assert_eq(err.line, 9);
+    cr_assert_not_null(strstr(err.message, "'x' was seen before, at first.jsonl:7 ("), "%s",
+                       err.message);
+    bm_doc_table_reset(&table);
+}
