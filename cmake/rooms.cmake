@@ -4,16 +4,6 @@
 # libraries; BM_BELOW_<room>: the rooms it is linked with, itself first, then those that it sees and all that they see.
 # A file for one instruction set says so at the end of its name (_avx2.c, _avx512.c, _neon.c) and gets that set's flags; files of
 # another architecture are left out.
-find_package(Threads REQUIRED)
-find_package(PkgConfig REQUIRED)
-pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
-pkg_check_modules(UTF8PROC REQUIRED IMPORTED_TARGET libutf8proc)
-pkg_check_modules(CRYPTO REQUIRED IMPORTED_TARGET libcrypto)
-pkg_check_modules(SIMDJSON REQUIRED IMPORTED_TARGET simdjson)
-find_package(ZLIB REQUIRED)
-find_path(BM_XXHASH_DIR xxhash.h REQUIRED)
-find_path(BM_OPENCL_DIR CL/cl.h REQUIRED)
-
 # The words of the table's column "libraries": what each links, and the folder of one that is headers only.
 set(BM_LIBRARY_threads Threads::Threads)
 set(BM_LIBRARY_dl ${CMAKE_DL_LIBS})

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # install-deps.sh [--tests] -- install what building needs (Debian 12, Ubuntu 24.04); with --tests also what the tests need: Criterion,
-# two OpenCL implementations and oclgrind, clang, libabigail, jq and PostgreSQL (no server is left running), a cross compiler and emulator for AArch64, and .venv with the Python packages of
-# scripts/test-requirements.txt.
+# two OpenCL implementations and oclgrind, clang, gcc 11, libabigail, jq and PostgreSQL (no server is left running), a cross compiler and
+# emulator for AArch64, and .venv with the Python packages of scripts/test-requirements.txt.
 #
 # What is there already is left alone: then nothing is downloaded and no root is needed.
 set -euo pipefail
@@ -14,9 +14,10 @@ if [[ $(uname -m) == x86_64 ]]; then
     test_packages+=(gcc-aarch64-linux-gnu libc6-dev-arm64-cross)
 fi
 
-# What scripts/inspect-kernels.sh compiles kernels with, and the versions that format and check the sources; their tests skip elsewhere.
+# What scripts/inspect-kernels.sh compiles kernels with, and the versions that format and check the sources; their tests skip elsewhere. And
+# the compiler of Ubuntu 22.04, for its warnings.
 if grep -qs '^VERSION_CODENAME=bookworm' /etc/os-release; then
-    test_packages+=(libclc-14 clang-format-14 clang-tidy-14)
+    test_packages+=(libclc-14 clang-format-14 clang-tidy-14 gcc-11 g++-11)
 fi
 
 say() { printf '== %s\n' "$*"; }

@@ -29,7 +29,7 @@ fi
 echo "== building into build/release"
 tests=OFF
 if [[ -e $root/build/release/CMakeCache.txt ]]; then
-    tests=$(sed -n 's/^BM_TESTS:BOOL=//p' "$root/build/release/CMakeCache.txt") # as it was configured before
+    tests=$(sed -n 's/^BM_TESTS:[A-Z]*=//p' "$root/build/release/CMakeCache.txt") # as it was configured before
 fi
 "$root/scripts/build.sh" "$root/build/release" -DCMAKE_BUILD_TYPE=Release "-DBM_TESTS=${tests:-OFF}" -- bandmill
 program=$root/build/release/bandmill

@@ -4,7 +4,7 @@
 #   all (default)  clang asan tsan release
 #   quick          release build, without the tests that have the label `long`: they take more than two seconds or so
 #   release        gcc, the whole suite
-#   clang          clang with -Werror, build only
+#   clang          clang and, where it is installed, gcc 11, with -Werror, build only
 #   asan           the suite under AddressSanitizer and UndefinedBehaviorSanitizer
 #   tsan           what runs on several threads, under ThreadSanitizer
 #
@@ -41,7 +41,15 @@ say() { printf '== %s (%d s)\n' "$1" "$SECONDS"; }
 for step in "${steps[@]}"; do
     say "$step: build"
     scripts/build.sh --preset "${step/quick/release}"
-    [[ $step == clang ]] && continue
+    if [[ $step == clang ]]; then
+        if command -v gcc-11 > /dev/null && command -v g++-11 > /dev/null; then
+            say "gcc 11: build"
+            scripts/build.sh --preset gcc-11
+        else
+            say "gcc 11: left out, it is not installed"
+        fi
+        continue
+    fi
     say "$step: tests"
     # Criterion does not start under ThreadSanitizer: the presets build and run the program and plain programs only.
     # One more than there are cores: some tests wait for a limit of time.

@@ -77,7 +77,8 @@ void cli_status_word(bm_status status, char *out, size_t cap)
         BM_STATUS_LIST(NAME_OF)
 #undef NAME_OF
     }
-    name += strncmp(name, "BM_ERR_", 7) == 0 ? 7 : strncmp(name, "BM_", 3) == 0 ? 3 : 0;
+    if (*name != '\0')
+        name += strncmp(name, "BM_ERR_", 7) == 0 ? 7 : strlen("BM_");
     snprintf(out, cap, "%s", name);
     for (char *c = out; *c != '\0'; c++)
         *c = (char)tolower((unsigned char)*c);

@@ -4,6 +4,7 @@
  * every key, so that the last of equal keys can count. Refused, though simdjson may accept them:
  *   a line that begins with a byte order mark        (later versions skip it)
  *   a string with an unpaired surrogate              (some versions let the low half through)
+ *   a surrogate escape, before simdjson 3.0          (any escape behind a high half was its low half)
  *   a number whose source text is wanted but cannot be told from its value        (-0, doubles)
  *
  * Tests: tests/unit/io_json/test_json_read.c, tests/unit/io_json/test_json_exact.c
@@ -47,6 +48,16 @@ bool has_surrogate(std::string_view text)
         if (pos + 1 < end && static_cast<unsigned char>(pos[1]) >= 0xA0)
             return true;
         pos++;
+    }
+    return false;
+}
+
+// Before 3.0 simdjson takes any \u escape behind a high half for the low half.
+bool may_have_wrong_pair(const bm_str &text)
+{
+    if constexpr (simdjson::SIMDJSON_VERSION_MAJOR < 3) {
+        const std::string_view view(text.data, text.len);
+        return view.find("\\ud") != view.npos || view.find("\\uD") != view.npos;
     }
     return false;
 }
@@ -239,7 +250,8 @@ extern "C" void bm_simd_close(bm_simd *simd)
 extern "C" bool bm_simd_line(bm_simd *simd, bm_str text, const bm_json_paths *paths,
                              bm_json_field *fields)
 {
-    if (text.len == 0 || text.len > BM_SIMD_MAX_BYTES || text.data[0] == '\xEF')
+    if (text.len == 0 || text.len > BM_SIMD_MAX_BYTES || text.data[0] == '\xEF' ||
+        may_have_wrong_pair(text))
         return false;
     element root;
     simdjson::dom::object object;

@@ -1,6 +1,6 @@
 /* json_simd.h -- simdjson behind C functions. json_simd.cpp is the only C++ source of the library.
  *
- * Relied on is only what is the same in simdjson 3.0 and later: what it accepts without doubt is
+ * Relied on is only what is the same in simdjson 1.0 and later: what it accepts without doubt is
  * taken; everything else is "refused" and goes to the exact parser, which alone decides what is
  * broken. So results depend neither on simdjson's version nor on the processor. No C++ exception
  * leaves these functions. */

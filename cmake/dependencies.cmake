@@ -1,0 +1,54 @@
+# dependencies.cmake -- finds the libraries below ours. What is missing is told in one message that names all of it, with the packages of
+# Debian and Ubuntu. Each library is a line: bm_module(prefix, pkg-config's name, package) or a find_ of its own and bm_found().
+#
+# Sets BM_XXHASH_DIR and BM_OPENCL_DIR (headers only), and BM_BUILD_TESTS: whether Criterion is there and the tests are wanted.
+find_package(Threads REQUIRED)
+find_package(PkgConfig QUIET)
+set(bm_missing "")
+set(bm_missing_packages "")
+
+# bm_found(name package variable): notes what is missing where the variable is false.
+macro(bm_found name package variable)
+    if(NOT ${variable})
+        list(APPEND bm_missing "${name}")
+        list(APPEND bm_missing_packages "${package}")
+    endif()
+endmacro()
+
+# bm_module(prefix "module" package): a library that pkg-config knows, as PkgConfig::prefix.
+macro(bm_module prefix module package)
+    set(${prefix}_FOUND FALSE)
+    pkg_check_modules(${prefix} QUIET IMPORTED_TARGET "${module}")
+    bm_found("${module}" ${package} ${prefix}_FOUND)
+endmacro()
+
+bm_found(pkg-config pkgconf PKG_CONFIG_FOUND)
+bm_module(ZSTD libzstd libzstd-dev)
+bm_module(UTF8PROC "libutf8proc>=2.5" libutf8proc-dev) # Unicode 13: see src/text/normalize.c
+bm_module(CRYPTO libcrypto libssl-dev)
+bm_module(SIMDJSON simdjson libsimdjson-dev)
+find_package(ZLIB QUIET)
+bm_found(zlib zlib1g-dev ZLIB_FOUND)
+find_path(BM_XXHASH_DIR xxhash.h)
+bm_found(xxhash.h libxxhash-dev BM_XXHASH_DIR)
+find_path(BM_OPENCL_DIR CL/cl.h)
+bm_found(CL/cl.h opencl-c-headers BM_OPENCL_DIR)
+
+set(BM_BUILD_TESTS ${BM_TESTS})
+if(BM_TESTS STREQUAL "AUTO")
+    pkg_check_modules(CRITERION QUIET IMPORTED_TARGET criterion)
+    set(BM_BUILD_TESTS "${CRITERION_FOUND}")
+    if(NOT CRITERION_FOUND)
+        message(STATUS "The tests are left out: Criterion was not found (Debian, Ubuntu: apt-get install libcriterion-dev; "
+            "scripts/install-deps.sh --tests installs all that tests need)")
+    endif()
+elseif(BM_TESTS)
+    bm_module(CRITERION criterion libcriterion-dev)
+endif()
+
+if(bm_missing)
+    list(JOIN bm_missing ", " bm_missing)
+    list(JOIN bm_missing_packages " " bm_missing_packages)
+    message(FATAL_ERROR "Not found: ${bm_missing}\nOn Debian and Ubuntu:\n    apt-get install ${bm_missing_packages}\n"
+        "scripts/install-deps.sh installs all that is needed.\n")
+endif()
