@@ -27,12 +27,49 @@ void bm_meter_reset(bm_meter *meter)
     pthread_mutex_destroy(&meter->lock);
 }
 
+/* Call back, with the lock held. The rest of the job is looked at with what is known of the stage:
+ * `done` of `total`. */
+static void tell(bm_meter *meter, bm_progress *progress, double now)
+{
+    const double share =
+        progress->total > 0 ? (double)progress->done / (double)progress->total : -1;
+    const bm_forecast_view view = bm_forecast_look(&meter->forecast, share, now);
+    progress->elapsed_s = now - meter->stage_begin;
+    progress->stage_number = view.number;
+    progress->n_stages = view.n;
+    progress->job_done = view.done;
+    progress->job_elapsed_s = view.elapsed_s;
+    progress->job_left_s = view.left_s;
+    meter->callbacks.progress(meter->callbacks.ctx, progress);
+}
+
+void bm_meter_plan(bm_meter *meter, const bm_forecast_step *steps, uint32_t n)
+{
+    pthread_mutex_lock(&meter->lock);
+    bm_forecast_plan(&meter->forecast, steps, n, bm_clock_seconds());
+    pthread_mutex_unlock(&meter->lock);
+}
+
 void bm_meter_stage(bm_meter *meter, const char *stage, const char *unit)
 {
     pthread_mutex_lock(&meter->lock);
+    const double now = bm_clock_seconds();
     meter->stage = stage;
     meter->unit = unit;
-    meter->stage_begin = bm_clock_seconds();
+    meter->stage_begin = now;
+    atomic_store(&meter->next_call, 0.0);
+    bm_forecast_stage(&meter->forecast, stage, now);
+    if (meter->forecast.n > 0 && meter->callbacks.progress != NULL)
+        tell(meter, &(bm_progress){.stage = stage, .unit = unit}, now);
+    pthread_mutex_unlock(&meter->lock);
+}
+
+void bm_meter_aside(bm_meter *meter, const char *what, uint64_t n_docs)
+{
+    if (meter->callbacks.progress == NULL)
+        return;
+    pthread_mutex_lock(&meter->lock);
+    tell(meter, &(bm_progress){.stage = what, .unit = "", .n_docs = n_docs}, bm_clock_seconds());
     atomic_store(&meter->next_call, 0.0);
     pthread_mutex_unlock(&meter->lock);
 }
@@ -47,13 +84,13 @@ void bm_meter_progress(bm_meter *meter, uint64_t done, uint64_t total, uint64_t 
     pthread_mutex_lock(&meter->lock);
     if (now >= atomic_load(&meter->next_call)) {
         atomic_store(&meter->next_call, now + SECONDS_BETWEEN_CALLS);
-        bm_progress progress = {.stage = meter->stage,
-                                .done = done,
-                                .total = total,
-                                .unit = meter->unit,
-                                .n_docs = n_docs,
-                                .elapsed_s = now - meter->stage_begin};
-        meter->callbacks.progress(meter->callbacks.ctx, &progress);
+        tell(meter,
+             &(bm_progress){.stage = meter->stage,
+                            .done = done,
+                            .total = total,
+                            .unit = meter->unit,
+                            .n_docs = n_docs},
+             now);
     }
     pthread_mutex_unlock(&meter->lock);
 }

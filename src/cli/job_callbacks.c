@@ -5,14 +5,10 @@
 
 #include "cli/interrupt.h"
 
-/* The meter ends with the question's answer: what the job has to say from here on stands alone. */
 static bool callback_cancelled(void *ctx)
 {
-    cli_context *context = ctx;
-    if (!cli_interrupted())
-        return false;
-    cli_meter_end(&context->meter);
-    return true;
+    (void)ctx;
+    return cli_interrupted();
 }
 
 static void callback_log(void *ctx, bm_log_level level, const char *message)

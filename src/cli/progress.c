@@ -7,6 +7,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#define LEAST_SECONDS 0.3 /* before that a pace tells nothing */
+
 double cli_now(void)
 {
     struct timespec t;
@@ -40,56 +42,124 @@ char *cli_format_bytes(double bytes, char *out, size_t cap)
     return out;
 }
 
-static void format_left(double seconds, char *out, size_t cap)
+/* "0:30". */
+static void format_time(double seconds, char *out, size_t cap)
 {
     unsigned s = seconds < 1e6 ? (unsigned)(seconds + 0.5) : 1000000; /* eleven days: enough said */
     if (s >= 3600)
-        snprintf(out, cap, "%u:%02u:%02u left", s / 3600, s / 60 % 60, s % 60);
+        snprintf(out, cap, "%u:%02u:%02u", s / 3600, s / 60 % 60, s % 60);
     else
-        snprintf(out, cap, "%u:%02u left", s / 60, s % 60);
+        snprintf(out, cap, "%u:%02u", s / 60, s % 60);
 }
 
-void cli_meter_format(const bm_progress *p, char *out, size_t cap)
+/* The parts of the line, in their order; empty where they are not known. */
+enum { PART_STAGE, PART_PERCENT, PART_RATE, PART_DOCS, PART_LEFT, PART_JOB, N_PARTS };
+
+typedef struct parts {
+    char text[N_PARTS][80];
+} parts;
+
+static void format_rate(const bm_progress *p, uint64_t done, parts *out)
 {
-    char percent[16] = "", rate[64] = "", left[64] = "", docs[64] = "", number[32];
+    char number[32];
     const char *unit = p->unit != NULL ? p->unit : "";
-    uint64_t done = p->total > 0 && p->done > p->total ? p->total : p->done;
+    if (!(p->elapsed_s > 0) || unit[0] == '\0' || done == 0)
+        return;
+    const double per_s = (double)done / p->elapsed_s;
+    if (strcmp(unit, "bytes") == 0)
+        snprintf(out->text[PART_RATE], sizeof out->text[0], "  %s/s",
+                 cli_format_bytes(per_s, number, sizeof number));
+    else
+        snprintf(out->text[PART_RATE], sizeof out->text[0], "  %s %.24s/s",
+                 cli_format_count((uint64_t)per_s, number, sizeof number), unit);
+}
+
+static void format_parts(const bm_progress *p, parts *out)
+{
+    const size_t cap = sizeof out->text[0];
+    const uint64_t done = p->total > 0 && p->done > p->total ? p->total : p->done;
+    const char *stage = p->stage != NULL ? p->stage : "work";
+    char number[32];
+    memset(out, 0, sizeof *out);
+    if (p->stage_number > 0)
+        snprintf(out->text[PART_STAGE], cap, "%.24s %" PRIu32 " of %" PRIu32, stage,
+                 p->stage_number, p->n_stages);
+    else
+        snprintf(out->text[PART_STAGE], cap, "%.24s", stage);
     if (p->total > 0)
-        snprintf(percent, sizeof percent, "  %3u %%",
+        snprintf(out->text[PART_PERCENT], cap, "  %3u %%",
                  (unsigned)(100.0 * (double)done / (double)p->total));
-    if (p->elapsed_s > 0) {
-        double per_s = (double)done / p->elapsed_s;
-        if (strcmp(unit, "bytes") == 0)
-            snprintf(rate, sizeof rate, "  %s/s", cli_format_bytes(per_s, number, sizeof number));
-        else
-            snprintf(rate, sizeof rate, "  %s %.24s/s",
-                     cli_format_count((uint64_t)per_s, number, sizeof number), unit);
-    }
+    format_rate(p, done, out);
     if (p->n_docs > 0)
-        snprintf(docs, sizeof docs, "  %s documents",
+        snprintf(out->text[PART_DOCS], cap, "  %s documents",
                  cli_format_count(p->n_docs, number, sizeof number));
-    if (p->total > 0 && done > 0 && p->elapsed_s > 0) {
-        char time_left[48];
-        format_left(p->elapsed_s * (double)(p->total - done) / (double)done, time_left,
-                    sizeof time_left);
-        snprintf(left, sizeof left, "  %s", time_left);
+    if (p->total > 0 && done > 0 && p->elapsed_s >= LEAST_SECONDS) {
+        format_time(p->elapsed_s * (double)(p->total - done) / (double)done, number, sizeof number);
+        snprintf(out->text[PART_LEFT], cap, "  %s left", number);
     }
-    snprintf(out, cap, "%.24s%s%s%s%s", p->stage != NULL ? p->stage : "work", percent, rate, docs,
-             left);
+    if (p->n_stages > 0 && p->job_left_s >= 0 && p->job_elapsed_s >= LEAST_SECONDS) {
+        format_time(p->job_left_s, number, sizeof number);
+        snprintf(out->text[PART_JOB], cap, "  job %s left", number);
+    }
+}
+
+/* Columns of UTF-8: a character each, which holds for the words that we and the library use. */
+static size_t columns_of(const char *text)
+{
+    size_t n = 0;
+    for (; *text != '\0'; text++)
+        n += ((unsigned char)*text & 0xC0) != 0x80;
+    return n;
+}
+
+/* Cut to so many columns, not within a character. */
+static void clip(char *text, size_t columns)
+{
+    for (; *text != '\0'; text++) {
+        if (((unsigned char)*text & 0xC0) == 0x80)
+            continue;
+        if (columns == 0)
+            break;
+        columns--;
+    }
+    *text = '\0';
+}
+
+void cli_meter_format_within(const bm_progress *progress, size_t columns, char *out, size_t cap)
+{
+    static const int order[] = {PART_DOCS, PART_RATE, PART_LEFT, PART_PERCENT, PART_JOB};
+    parts p;
+    format_parts(progress, &p);
+    for (size_t dropped = 0;; dropped++) {
+        snprintf(out, cap, "%s%s%s%s%s%s", p.text[PART_STAGE], p.text[PART_PERCENT],
+                 p.text[PART_RATE], p.text[PART_DOCS], p.text[PART_LEFT], p.text[PART_JOB]);
+        if (columns_of(out) <= columns || dropped == sizeof order / sizeof order[0])
+            break;
+        p.text[order[dropped]][0] = '\0';
+    }
+    clip(out, columns);
+}
+
+void cli_meter_format(const bm_progress *progress, char *out, size_t cap)
+{
+    cli_meter_format_within(progress, SIZE_MAX, out, cap);
+}
+
+/* Of the terminal, now; 80 where it does not say. */
+static size_t terminal_columns(const cli_meter *meter)
+{
+    struct winsize size;
+    return ioctl(fileno(meter->to), TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
 
 void cli_meter_init(cli_meter *meter, cli_progress_when when, FILE *to, double now_s)
 {
     memset(meter, 0, sizeof *meter);
     int fd = fileno(to);
-    struct winsize size;
     meter->to = to;
     meter->terminal = fd >= 0 && isatty(fd) == 1;
     meter->on = when == CLI_PROGRESS_ALWAYS || (when == CLI_PROGRESS_AUTO && meter->terminal);
     meter->after_s = when == CLI_PROGRESS_AUTO ? 0.5 : 0;
-    meter->columns = 80;
-    if (meter->terminal && ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
-        meter->columns = size.ws_col;
     meter->start_s = now_s;
     meter->drawn_s = -1e9;
 }
@@ -124,7 +194,9 @@ void cli_meter_update(cli_meter *meter, const bm_progress *progress, double now_
     bool due = next_stage || now_s - meter->drawn_s >= gap;
     if (!due && meter->terminal)
         return;
-    cli_meter_format(progress, meter->last, sizeof meter->last);
+    /* The last column stays free: a terminal may wrap behind it. */
+    const size_t columns = meter->terminal ? terminal_columns(meter) - 1 : SIZE_MAX;
+    cli_meter_format_within(progress, columns, meter->last, sizeof meter->last);
     if (!due)
         return; /* kept: it may be the last of its stage */
     meter->drawn_s = now_s;
@@ -132,8 +204,7 @@ void cli_meter_update(cli_meter *meter, const bm_progress *progress, double now_
         print_plain(meter);
         return;
     }
-    size_t len = strnlen(meter->last, meter->columns - 1);
-    fprintf(meter->to, "\r%.*s\033[K", (int)len, meter->last);
+    fprintf(meter->to, "\r%s\033[K", meter->last);
     fflush(meter->to);
     meter->drawn = true;
 }

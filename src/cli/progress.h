@@ -1,6 +1,7 @@
 /* progress.h -- the meter: stage, percentage, rate, documents and time left, on stderr.
  *
- * On a terminal it is one line, redrawn at most ten times a second and gone at the end. Elsewhere
+ * On a terminal it is one line, redrawn at most ten times a second and gone at the end. The width is
+ * asked for each time, and the line is never as long: parts are left out, then it is cut. Elsewhere
  * (--progress always) it is a plain line a second and one at the end of each stage. `auto` shows it
  * on a terminal only, and only once a run has lasted half a second. Any other message clears it
  * first. Times come from the caller, so that it can be tested without a clock. */
@@ -20,7 +21,6 @@ typedef enum cli_progress_when {
 typedef struct cli_meter {
     FILE *to;
     bool on, terminal, drawn;
-    unsigned columns; /* of the terminal */
     double start_s, drawn_s;
     double after_s; /* nothing is drawn before start_s + after_s */
     char stage[32], last[256];
@@ -33,8 +33,12 @@ void cli_meter_clear(cli_meter *meter);
 /* The run is over. */
 void cli_meter_end(cli_meter *meter);
 
-/* "read  45 %  120 MB/s  12,345 documents  0:12 left". Filled, cut at cap. */
+/* "read  45 %  120 MB/s  12,345 documents  0:12 left", and of a job that has a plan
+ * "sign 1 of 5  45 %  120 MB/s  12,345 documents  0:12 left  job 0:30 left". Filled, cut at cap. */
 void cli_meter_format(const bm_progress *progress, char *out, size_t cap);
+/* The same in at most `columns`: the documents go first, then the rate, the percentage, the time of
+ * the stage, the time of the job; what is still too long is cut. */
+void cli_meter_format_within(const bm_progress *progress, size_t columns, char *out, size_t cap);
 /* 1234567 as "1,234,567". Returns out. */
 char *cli_format_count(uint64_t n, char *out, size_t cap);
 /* Bytes as "1.5 GB" (powers of 1000). Returns out. */

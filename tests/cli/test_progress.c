@@ -1,6 +1,11 @@
 /* test_progress.c -- what the meter says, and when. */
+#include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <unistd.h>
 
 #include <criterion/criterion.h>
 
@@ -95,4 +100,135 @@ Test(progress, off_a_terminal_is_a_plain_line_a_second_and_the_end_of_each_stage
         lines += *c == '\n';
     cr_assert_eq(lines, 10 + 1 + 1, "%zu lines:\n%s", lines, out);
     cr_assert_not_null(strstr(out, "\nwrite"));
+}
+
+static bm_progress of_a_job(void)
+{
+    bm_progress p = bytes_read(50000000, 200000000, 10);
+    p.stage_number = 2;
+    p.n_stages = 4;
+    p.job_done = 0.25;
+    p.job_elapsed_s = 35;
+    p.job_left_s = 105;
+    return p;
+}
+
+Test(progress, says_which_stage_of_the_job_it_is_and_the_time_left_of_the_whole)
+{
+    char line[256];
+    bm_progress p = of_a_job();
+    cli_meter_format(&p, line, sizeof line);
+    cr_assert_str_eq(line,
+                     "read 2 of 4   25 %  5.0 MB/s  12,345 documents  0:30 left  job 1:45 left");
+    p.job_left_s = -1; /* not known */
+    cli_meter_format(&p, line, sizeof line);
+    cr_assert_str_eq(line, "read 2 of 4   25 %  5.0 MB/s  12,345 documents  0:30 left");
+    p = (bm_progress){.stage = "seal", .stage_number = 4, .n_stages = 4, .job_elapsed_s = 9};
+    cli_meter_format(&p, line, sizeof line);
+    cr_assert_str_eq(line, "seal 4 of 4  job 0:00 left");
+}
+
+Test(progress, a_narrow_line_leaves_parts_out_and_then_is_cut)
+{
+    static const struct {
+        size_t columns;
+        const char *line;
+    } rows[] = {{72, "read 2 of 4   25 %  5.0 MB/s  12,345 documents  0:30 left  job 1:45 left"},
+                {71, "read 2 of 4   25 %  5.0 MB/s  0:30 left  job 1:45 left"},
+                {54, "read 2 of 4   25 %  5.0 MB/s  0:30 left  job 1:45 left"},
+                {53, "read 2 of 4   25 %  0:30 left  job 1:45 left"},
+                {44, "read 2 of 4   25 %  0:30 left  job 1:45 left"},
+                {43, "read 2 of 4   25 %  job 1:45 left"},
+                {32, "read 2 of 4  job 1:45 left"},
+                {25, "read 2 of 4"},
+                {11, "read 2 of 4"},
+                {7, "read 2 "},
+                {0, ""}};
+    const bm_progress p = of_a_job();
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char line[256];
+        cli_meter_format_within(&p, rows[i].columns, line, sizeof line);
+        cr_assert_str_eq(line, rows[i].line, "%zu columns: \"%s\"", rows[i].columns, line);
+    }
+}
+
+/* --- a terminal --- */
+
+typedef struct terminal {
+    int host; /* what the terminal shows comes out here */
+    FILE *to;
+} terminal;
+
+static void resize(const terminal *t, unsigned short columns)
+{
+    const struct winsize size = {.ws_row = 24, .ws_col = columns};
+    cr_assert_eq(ioctl(t->host, TIOCSWINSZ, &size), 0);
+}
+
+static void open_terminal(terminal *t, unsigned short columns)
+{
+    t->host = posix_openpt(O_RDWR | O_NOCTTY);
+    cr_assert(t->host >= 0 && grantpt(t->host) == 0 && unlockpt(t->host) == 0);
+    int fd = open(ptsname(t->host), O_RDWR | O_NOCTTY);
+    cr_assert_geq(fd, 0);
+    t->to = fdopen(fd, "w");
+    cr_assert_not_null(t->to);
+    struct termios mode;
+    cr_assert_eq(tcgetattr(fileno(t->to), &mode), 0);
+    cfmakeraw(&mode);
+    cr_assert_eq(tcsetattr(fileno(t->to), TCSANOW, &mode), 0);
+    cr_assert_eq(fcntl(t->host, F_SETFL, O_NONBLOCK), 0);
+    resize(t, columns);
+}
+
+/* What has come since the last call. */
+static const char *shown(const terminal *t)
+{
+    static char text[4096];
+    ssize_t n = read(t->host, text, sizeof text - 1);
+    text[n > 0 ? n : 0] = '\0';
+    return text;
+}
+
+Test(progress, on_a_terminal_one_line_that_fits_whatever_its_width_becomes)
+{
+    static const struct {
+        unsigned short columns;
+        const char *line;
+    } rows[] = {{80, "read 2 of 4   25 %  5.0 MB/s  12,345 documents  0:30 left  job 1:45 left"},
+                {73, "read 2 of 4   25 %  5.0 MB/s  12,345 documents  0:30 left  job 1:45 left"},
+                {72, "read 2 of 4   25 %  5.0 MB/s  0:30 left  job 1:45 left"},
+                {30, "read 2 of 4  job 1:45 left"},
+                {6, "read "},
+                {1, ""},
+                {0, "read 2 of 4   25 %  5.0 MB/s  12,345 documents  0:30 left  job 1:45 left"},
+                {120, "read 2 of 4   25 %  5.0 MB/s  12,345 documents  0:30 left  job 1:45 left"}};
+    terminal t;
+    cli_meter meter;
+    double now = 0;
+    const bm_progress p = of_a_job();
+    open_terminal(&t, 80);
+    cli_meter_init(&meter, CLI_PROGRESS_AUTO, t.to, now);
+    cli_meter_update(&meter, &p, 0.4);
+    cr_assert_str_eq(shown(&t), "", "nothing before half a second");
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char expected[256];
+        resize(&t, rows[i].columns);
+        cli_meter_update(&meter, &p, now += 1);
+        snprintf(expected, sizeof expected, "\r%s\033[K", rows[i].line);
+        cr_assert_str_eq(shown(&t), expected, "%u columns", rows[i].columns);
+    }
+    cli_meter_update(&meter, &p, now + 0.05);
+    cr_assert_str_eq(shown(&t), "", "at most ten times a second");
+    bm_progress sealing = p;
+    sealing.stage = "seal";
+    sealing.total = 0;
+    sealing.unit = "";
+    cli_meter_update(&meter, &sealing, now + 0.06);
+    cr_assert_str_eq(shown(&t), "\rseal 2 of 4  12,345 documents  job 1:45 left\033[K",
+                     "but what is new at once");
+    cli_meter_end(&meter);
+    cr_assert_str_eq(shown(&t), "\r\033[K");
+    fclose(t.to);
+    close(t.host);
 }

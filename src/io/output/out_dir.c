@@ -55,6 +55,8 @@ struct bm_out_dir {
     bm_out_folders folders;
     bm_out_parents parents;
     bool finished;
+    bm_meter *meter; /* NULL: nobody watches */
+    size_t n_told;   /* of what finish has done */
     bm_json digests;
 };
 
@@ -281,6 +283,8 @@ static bm_status for_each_entry(bm_out_dir *dir, step_fn *step, bm_error *err)
         if (fd >= 0 && fd != e->fd)
             close(fd);
         bm_free(path);
+        if (dir->meter != NULL && !dir->finished)
+            bm_meter_progress(dir->meter, ++dir->n_told, 2 * dir->n, 0);
     }
     return status;
 }
@@ -337,6 +341,11 @@ static bm_status write_digests(bm_out_dir *dir, bm_error *err)
     if (status == BM_OK)
         dir->digests.buf.data[--dir->digests.buf.len] = '\0'; /* the newline */
     return status;
+}
+
+void bm_out_dir_watch(bm_out_dir *dir, bm_meter *meter)
+{
+    dir->meter = meter;
 }
 
 bm_status bm_out_dir_finish(bm_out_dir *dir, bm_error *err)

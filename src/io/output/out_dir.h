@@ -19,6 +19,7 @@
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
+#include "base/meter.h"
 #include "io/output/out_file.h"
 #include "io/output/out_state.h"
 #include "io/output/out_target.h"
@@ -37,6 +38,8 @@ bm_status bm_out_dir_file(bm_out_dir *dir, const char *name, bm_out_file **out, 
 /* Digest and sync all files that were closed. Once: a file that is closed later (the report, which
  * lists the digests) is synced by commit, and not digested. */
 bm_status bm_out_dir_finish(bm_out_dir *dir, bm_error *err);
+/* Finish tells it how many files are done, of twice as many: each is digested, then synced. */
+void bm_out_dir_watch(bm_out_dir *dir, bm_meter *meter);
 /* After finish: {"name": "SHA-256", …} sorted by name. The directory's own, until close. */
 bm_status bm_out_dir_digests(bm_out_dir *dir, const char **json, bm_error *err);
 /* The first steps of commit, for a caller who has something to do before the rest: all files are on

@@ -237,6 +237,13 @@ bm_status bm_checkpoint_open(bm_job_context *job, bool saves, bm_checkpoint *out
     return status;
 }
 
+bm_job_start bm_checkpoint_start(const bm_checkpoint *checkpoint)
+{
+    if (!checkpoint->loading)
+        return BM_START_DOCUMENTS;
+    return checkpoint->saved.complete ? BM_START_RESUMED_WHOLE : BM_START_RESUMED;
+}
+
 /* --- loading --- */
 
 /* A file of state, as long as the journal says. */
@@ -272,7 +279,7 @@ bm_status bm_checkpoint_load(bm_checkpoint *checkpoint, bm_corpus *corpus, bm_er
     checkpoint->corpus = corpus;
     if (!checkpoint->loading)
         return BM_OK;
-    bm_job_context_stage(job, "load", "bytes");
+    bm_job_context_stage(job, BM_STAGE_LOAD, "bytes");
     bm_checkpoint_documents what = bm_checkpoint_docs(checkpoint);
     bm_status status = reopen(checkpoint, BM_SPILL_ROWS, &checkpoint->docs_file, err);
     if (status == BM_OK && corpus != NULL)

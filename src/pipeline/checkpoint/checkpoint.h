@@ -16,6 +16,7 @@
 #define BM_CHECKPOINT_CHECKPOINT_H
 
 #include "pipeline/checkpoint/checkpoint_state.h"
+#include "pipeline/context/job_stages.h"
 
 /* Open the output directory. With settings->resume what lies there is checked against the job,
  * whose inputs are open and whose settings are settled; without, sealed documents that lie there are
@@ -23,6 +24,8 @@
  * this kind of job can be saved. BM_ERR_FORMAT: what lies there is of another job, and stays;
  * BM_ERR_LOCKED, BM_ERR_IO. On failure nothing is to be closed. */
 bm_status bm_checkpoint_open(bm_job_context *job, bool saves, bm_checkpoint *out, bm_error *err);
+/* What the job begins with, for bm_job_context_plan. */
+bm_job_start bm_checkpoint_start(const bm_checkpoint *checkpoint);
 /* Load what was saved: documents and counts into the job and `corpus` (empty; NULL: none). Nothing
  * saved: BM_OK. */
 bm_status bm_checkpoint_load(bm_checkpoint *checkpoint, bm_corpus *corpus, bm_error *err);

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "io/json/json_write.h"
+#include "pipeline/context/job_stages.h"
 #include "pipeline/corpus/corpus_save.h"
 #include "pipeline/checkpoint/checkpoint_matches.h"
 #include "pipeline/checkpoint/checkpoint_identity.h"
@@ -209,6 +210,7 @@ void bm_checkpoint_save_now(bm_checkpoint *checkpoint)
         return;
     uint64_t bytes = bytes_to_write(checkpoint);
     double began = bm_clock_seconds();
+    bm_meter_aside(&checkpoint->job->meter, BM_STAGE_SEAL, checkpoint->job->docs.n);
     bm_status status = save(checkpoint, &err);
     checkpoint->last = bm_clock_seconds();
     if (bytes >= TIMED_BYTES)

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "io/output/out_dir.h"
+#include "pipeline/context/job_stages.h"
 #include "pipeline/jobs/pairing.h"
 #include "pipeline/match/grouping.h"
 #include "pipeline/output/kept_pass.h"
@@ -50,7 +51,7 @@ static bm_status write_files(const bm_pairing *pairing, const bm_grouping *group
     const bm_doc_table *docs = &context->docs;
     const bm_file_names *names = &context->inputs.names;
     bm_out_dir *dir = pairing->job->checkpoint.dir;
-    bm_job_context_stage(context, "write", "bytes");
+    bm_job_context_stage(context, BM_STAGE_WRITE, "bytes");
     bm_status status = bm_rows_sources(dir, docs, grouping, names, err);
     if (status == BM_OK)
         status = bm_rows_removed(dir, docs, grouping, names, err);
@@ -75,7 +76,7 @@ static bm_status group_and_write(const bm_pairing *pairing, bm_error *err)
         .docs = &job->context.docs, .cluster = asked->cluster, .keep = asked->keep};
     bm_grouping grouping;
     uint64_t histogram[BM_HISTOGRAM_BINS] = {0};
-    bm_job_context_stage(&job->context, "group", "documents");
+    bm_job_context_stage(&job->context, BM_STAGE_GROUP, "documents");
     bm_status status = bm_grouping_make(&pairing->match, &options, &grouping, err);
     if (status != BM_OK)
         return status;

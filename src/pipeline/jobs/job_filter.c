@@ -21,6 +21,7 @@
 #include "io/output/manifest.h"
 #include "pipeline/output/kept_pass.h"
 #include "pipeline/context/recipe.h"
+#include "pipeline/context/job_stages.h"
 #include "pipeline/jobs/job_steps.h"
 #include "io/results/result_tables.h"
 #include "io/results/tsv_table.h"
@@ -257,7 +258,8 @@ static bm_status copy_kept(filter *f, bm_out_dir *dir, bm_error *err)
 static bm_status write_all(filter *f, bm_out_dir *dir, bm_error *err)
 {
     bm_counts *counts = &f->job->context.counts;
-    bm_job_context_stage(&f->job->context, "copy", "bytes");
+    bm_job_context_plan(&f->job->context, BM_START_DOCUMENTS);
+    bm_job_context_stage(&f->job->context, BM_STAGE_COPY, "bytes");
     bm_status status = copy_kept(f, dir, err);
     counts->removed = f->n_removed;
     counts->skipped = f->n_drops - f->n_removed;

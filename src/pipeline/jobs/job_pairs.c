@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "io/output/out_dir.h"
+#include "pipeline/context/job_stages.h"
 #include "pipeline/jobs/pairing.h"
 #include "pipeline/output/rows.h"
 
@@ -76,7 +77,7 @@ static bm_status write_pairs(const bm_pairing *pairing, bm_error *err)
                           .json = s->results.json && s->output.path == NULL,
                           .histogram = histogram};
     bm_status status = BM_OK;
-    bm_job_context_stage(context, "write", "pairs");
+    bm_job_context_stage(context, BM_STAGE_WRITE, "pairs");
     if (s->output.path != NULL)
         status =
             bm_out_file_open(s->output.path, bm_out_existing_of(s->output.force), &rows.file, err);

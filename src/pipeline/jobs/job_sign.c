@@ -12,6 +12,7 @@
 #include "base/memory.h"
 #include "io/arrays/npy.h"
 #include "pipeline/checkpoint/checkpoint_save.h"
+#include "pipeline/context/job_stages.h"
 #include "pipeline/jobs/job_steps.h"
 #include "pipeline/output/rows.h"
 #include "model/file_names.h"
@@ -85,8 +86,9 @@ static bm_status write_arrays(bm_job *job, bm_error *err)
     const bm_npy_array words = {BM_FILE_SIGNATURES, "<u4", s->sketch.perms};
     const bm_npy_array band_keys = {BM_FILE_BAND_KEYS, "<u8", s->plan.bands};
     const bm_ingest_wish wish = {.words = true, .keys = keys, .sink = on_batch, .sink_ctx = &out};
+    bm_job_context_plan(&job->context, bm_checkpoint_start(checkpoint));
     bm_status status = bm_checkpoint_load(checkpoint, NULL, err);
-    bm_job_context_stage(&job->context, "sign", "bytes");
+    bm_job_context_stage(&job->context, BM_STAGE_SIGN, "bytes");
     if (status == BM_OK)
         status = open_array(checkpoint, &words, &out.words, err);
     if (status == BM_OK && keys)
@@ -110,7 +112,7 @@ static bm_status write_all(bm_job *job, bm_error *err)
     context->counts.kept = context->counts.documents;
     if (status != BM_OK)
         return status;
-    bm_job_context_stage(context, "write", "files");
+    bm_job_context_stage(context, BM_STAGE_WRITE, "files");
     status = bm_rows_ids(dir, &context->docs, err);
     if (status == BM_OK)
         status = write_n_shingles(dir, &context->docs, err);

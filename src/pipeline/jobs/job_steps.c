@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "pipeline/context/job_stages.h"
 #include "pipeline/output/report.h"
 
 bm_status bm_job_open(const bm_settings *settings, bm_job *out, bm_error *err)
@@ -33,7 +34,8 @@ bm_status bm_job_finish(bm_job *job, const bm_job_ending *ending, bm_error *err)
     const char *digests = NULL;
     bm_status status = BM_OK;
     if (ending->dir != NULL) {
-        bm_job_context_stage(context, "seal", "files");
+        bm_job_context_stage(context, BM_STAGE_SEAL, "files");
+        bm_out_dir_watch(ending->dir, &context->meter);
         status = bm_out_dir_finish(ending->dir, err);
         if (status == BM_OK)
             status = bm_out_dir_digests(ending->dir, &digests, err);

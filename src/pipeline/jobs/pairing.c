@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "pipeline/context/job_stages.h"
 #include "pipeline/corpus/sample.h"
 #include "pipeline/output/report_spill.h"
 #include "sketch/scheme.h"
@@ -94,9 +95,10 @@ static bm_status read_documents(bm_pairing *pairing, bm_error *err)
         return status;
     const bm_corpus_cfg cfg = corpus_cfg(pairing);
     bm_corpus_init(corpus, &cfg);
+    bm_job_context_plan(context, bm_checkpoint_start(&job->checkpoint));
     if (job->checkpoint.dir != NULL) /* what an interrupted job has left comes first */
         status = bm_checkpoint_load(&job->checkpoint, corpus, err);
-    bm_job_context_stage(context, signs ? "sign" : "read", "bytes");
+    bm_job_context_stage(context, signs ? BM_STAGE_SIGN : BM_STAGE_READ, "bytes");
     if (status != BM_OK)
         return status;
     bm_ingest_wish wish = {
@@ -115,7 +117,7 @@ static bm_status read_texts(bm_pairing *pairing, bm_error *err)
     bm_job_context *context = &pairing->job->context;
     bm_corpus *corpus = &pairing->corpus;
     const bm_ingest_wish wish = {.sink = bm_corpus_fill_hashes, .sink_ctx = corpus};
-    bm_job_context_stage(context, "read", "bytes");
+    bm_job_context_stage(context, BM_STAGE_READ, "bytes");
     bm_status status = bm_job_context_ingest(context, &wish, err);
     if (status == BM_OK)
         status = bm_signature_inputs_check(pairing->signatures, context, corpus->n, err);
@@ -136,7 +138,8 @@ static bm_status read_signatures(bm_pairing *pairing, bm_error *err)
         return status;
     const bm_corpus_cfg cfg = corpus_cfg(pairing);
     bm_corpus_init(&pairing->corpus, &cfg);
-    bm_job_context_stage(context, "load", "documents");
+    bm_job_context_plan(context, texts ? BM_START_SIGNATURES_AND_TEXTS : BM_START_SIGNATURES);
+    bm_job_context_stage(context, BM_STAGE_LOAD, "documents");
     status = bm_signature_inputs_words(pairing->signatures, context, &pairing->corpus, err);
     if (status == BM_OK)
         status = texts ? read_texts(pairing, err)
@@ -153,7 +156,7 @@ static bm_status find_edges(bm_pairing *pairing, bm_error *err)
     bm_job_context *context = &job->context;
     const bm_settings *s = context->settings;
     bm_doc_table_end_adding(&context->docs);
-    bm_job_context_stage(context, "match", "bands");
+    bm_job_context_stage(context, BM_STAGE_MATCH, "bands");
     pairing->match =
         (bm_match){.settings = {.corpus = &pairing->corpus,
                                 .pool = context->pool,

@@ -139,7 +139,7 @@ for pair in TERM:143 INT:130; do
 done
 
 # the line of an error stands alone behind those of the meter, in the midst of work too
-meter='[a-z ]+( +[0-9]+ %)?( .*/s)?( +[0-9,]+ documents)?( .*left)?'
+meter='[a-z]+( [1-9] of [1-9])?( +[0-9]+ %)?( .*/s)?( +[0-9,]+ documents)?( .*left)?'
 for pair in TERM:143 INT:130; do
     signal=${pair%%:*}
     command_line="kill -$signal bandmill dedup - --progress always -o out"
