@@ -186,10 +186,10 @@ step_setup() {
 # Does the system have all that building needs?
 system_builds() {
     local package header
-    for package in libzstd libutf8proc libcrypto simdjson zlib; do
+    for package in libzstd liblzma liblz4 libutf8proc libcrypto simdjson zlib; do
         pkg-config --exists "$package" 2>> "$log" || return 1
     done
-    for header in xxhash.h CL/cl.h; do
+    for header in xxhash.h bzlib.h CL/cl.h; do
         printf '#include <%s>\n' "$header" | "${CC:-cc}" -E - > /dev/null 2>> "$log" || return 1
     done
 }

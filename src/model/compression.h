@@ -5,7 +5,12 @@
 typedef enum bm_compression {
     BM_COMPRESSION_NONE,
     BM_COMPRESSION_GZ,
-    BM_COMPRESSION_ZST
+    BM_COMPRESSION_ZST,
+    BM_COMPRESSION_XZ,
+    BM_COMPRESSION_BZ2,
+    BM_COMPRESSION_LZ4
 } bm_compression;
+
+#define BM_COMPRESSIONS 6u /* values of bm_compression */
 
 #endif

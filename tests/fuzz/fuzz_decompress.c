@@ -1,5 +1,5 @@
-/* fuzz_decompress.c -- any bytes as gzip and as Zstandard: at most what was asked for comes out,
- * and small steps end as large ones do. At most 4 MiB are unpacked. */
+/* fuzz_decompress.c -- any bytes as each kind of compression: at most what was asked for comes
+ * out, and small steps give the same bytes, and end, as large ones do, also before damage. At most 4 MiB are unpacked. */
 #include <string.h>
 
 #include "fuzz_check.h"
@@ -27,13 +27,18 @@ static bm_status unpack(bm_compression kind, const uint8_t *data, size_t size, s
     bm_error err = {0};
     size_t total = 0;
     CHECK(bm_decompress_open(kind, &d, NULL) == BM_OK);
-    CHECK(bm_decompress_begin(d, "fuzz", NULL) == BM_OK);
+    bm_decompress_begin(d, "fuzz");
     bm_status status = BM_OK;
     *sum = 0;
-    for (size_t at = 0; at < size && status == BM_OK && total < OUT_MAX;) {
+    bool end = false;
+    for (size_t at = 0; !end && status == BM_OK && total < OUT_MAX;) {
         size_t n = size - at < step ? size - at : step;
-        bm_decompress_step s = {
-            .in = {(const char *)data + at, n}, .out = out, .out_cap = sizeof out, .n_out = 1};
+        end = n == 0;
+        bm_decompress_step s = {.in = {(const char *)data + at, n},
+                                .end = end,
+                                .out = out,
+                                .out_cap = sizeof out,
+                                .n_out = 1};
         while (status == BM_OK && s.n_out > 0 && total < OUT_MAX) {
             status = bm_decompress_run(d, &s, &err);
             CHECK(s.used <= n && s.n_out <= sizeof out);
@@ -54,13 +59,12 @@ static bm_status unpack(bm_compression kind, const uint8_t *data, size_t size, s
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const bm_compression kinds[] = {BM_COMPRESSION_GZ, BM_COMPRESSION_ZST};
-    for (int i = 0; i < 2; i++) {
+    for (unsigned kind = 1; kind < BM_COMPRESSIONS; kind++) {
         uint64_t one, many;
-        bm_status a = unpack(kinds[i], data, size, size + 1, &one);
-        bm_status b = unpack(kinds[i], data, size, 7, &many);
+        bm_status a = unpack((bm_compression)kind, data, size, size + 1, &one);
+        bm_status b = unpack((bm_compression)kind, data, size, 7, &many);
         CHECK(a == b);
-        CHECK(a != BM_OK || one == many);
+        CHECK(one == many);
     }
     return 0;
 }

@@ -7,13 +7,16 @@
 
 #include "model/compression.h"
 
-#define BM_COMPRESSIONS 3u /* values of bm_compression */
-
-/* What these first bytes of a file begin. */
-bm_compression bm_compression_of_bytes(const char *head, size_t len);
-/* What the ending of a name promises. *len, the length of the name, is shortened by that ending. */
+/* What these first bytes of a file begin. Zstandard and LZ4 share their skippable frames, with which
+ * a file of either may begin: then it is what follows them, where that is among these bytes, else
+ * what the name promised. */
+bm_compression bm_compression_of_bytes(const char *head, size_t len, bm_compression promised);
+/* What the ending of a name promises, in either case. *len, the length of the name, is shortened by
+ * that ending. */
 bm_compression bm_compression_of_name(const char *name, size_t *len);
 /* For people: "gzip", "Zstandard"; NULL for NONE. */
 const char *bm_compression_name(bm_compression kind);
+/* Of names: ".gz"; "" for NONE. */
+const char *bm_compression_ending(bm_compression kind);
 
 #endif

@@ -6,11 +6,19 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Do the first `len` bytes of `name` end in `ending`? */
+/* Do the first `len` bytes of `name` end in `ending` (in small letters), in capitals or small
+ * letters of ASCII? */
 static inline bool bm_name_ends(const char *name, size_t len, const char *ending)
 {
     size_t n = strlen(ending);
-    return len >= n && memcmp(name + len - n, ending, n) == 0;
+    if (len < n)
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        char c = name[len - n + i];
+        if ((c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c) != ending[i])
+            return false;
+    }
+    return true;
 }
 
 #endif

@@ -213,6 +213,7 @@ static bm_status read_decompressed(bm_input_bytes *bytes, char *out, size_t cap,
     for (;;) {
         bm_decompress_step step = {.in = {.data = bytes->block, .len = bytes->block_len},
                                    .used = bytes->block_pos,
+                                   .end = bytes->block_end,
                                    .out = out,
                                    .out_cap = cap};
         bm_status status = bm_decompress_run(d, &step, err);
@@ -241,7 +242,7 @@ static bm_status begin_decompressed(bm_input_bytes *bytes, bm_error *err)
         (bytes->block = bm_alloc(STORED_BLOCK, 1)) == NULL)
         status = bm_fail_nomem(err, STORED_BLOCK);
     if (status == BM_OK)
-        status = bm_decompress_begin(bytes->decompress[kind], bytes->source->name, err);
+        bm_decompress_begin(bytes->decompress[kind], bytes->source->name);
     bytes->block_pos = bytes->block_len = 0;
     bytes->block_end = false;
     size_t got = 1;

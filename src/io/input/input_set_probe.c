@@ -29,22 +29,12 @@ typedef struct mark {
 static const mark refused[] = {
     {0, "PAR1", 4, "a Parquet file", "write it as JSON Lines first, with DuckDB or pandas"},
     {0, "ARROW1", 6, "an Arrow file", "write it as JSON Lines first, with pyarrow or pandas"},
-    {0,
-     "\xFD"
-     "7zXZ\0",
-     6, "an xz file", "xz -dc FILE | bandmill … -, or recompress it with zstd"},
     {0, "PK\x03\x04", 4, "a zip archive", "unzip it and name the directory"},
     {0, "PK\x05\x06", 4, "an empty zip archive", "unzip it and name the directory"},
     {0, "PK\x07\x08", 4, "a zip archive", "unzip it and name the directory"},
     {257, "ustar", 5, "a tar archive", "unpack it and name the directory"},
+    {0, "\x02\x21\x4C\x18", 4, "an LZ4 file of the old format", "lz4 -dc FILE | lz4 > NEW.lz4"},
 };
-
-/* "BZh", a digit, and the magic of a block or of the end: three letters alone may begin a text. */
-static bool is_bzip2(const char *head, size_t len)
-{
-    return len >= 10 && memcmp(head, "BZh", 3) == 0 && head[3] >= '1' && head[3] <= '9' &&
-           (memcmp(head + 4, "1AY&SY", 6) == 0 || memcmp(head + 4, "\x17rE8P\x90", 6) == 0);
-}
 
 bm_status bm_probe_refused(const char *name, const char *head, size_t len, bm_error *err)
 {
@@ -54,10 +44,6 @@ bm_status bm_probe_refused(const char *name, const char *head, size_t len, bm_er
             return bm_fail_at(err, BM_ERR_INPUT, name, 0, "this is %s, which is not read (%s)",
                               m->what, m->hint);
     }
-    if (is_bzip2(head, len))
-        return bm_fail_at(err, BM_ERR_INPUT, name, 0,
-                          "this is a bzip2 file, which is not read (bzip2 -dc FILE | bandmill … -, "
-                          "or recompress it with zstd)");
     return BM_OK;
 }
 
@@ -66,7 +52,7 @@ static bm_status judge(bm_source *source, const bm_head *head, bm_error *err)
 {
     size_t name_len = strlen(source->name);
     bm_compression promised = bm_compression_of_name(source->name, &name_len);
-    source->compression = bm_compression_of_bytes(head->bytes, head->len);
+    source->compression = bm_compression_of_bytes(head->bytes, head->len, promised);
     bm_status status = bm_probe_refused(source->name, head->bytes, head->len, err);
     if (status == BM_OK && promised != BM_COMPRESSION_NONE && source->compression != promised)
         status = bm_fail_at(err, BM_ERR_INPUT, source->name, 0,

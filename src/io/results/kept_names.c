@@ -12,23 +12,8 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "io/bytes/compression_kinds.h"
 #include "model/file_names.h"
-
-static bool ends_with(const char *text, size_t len, const char *end)
-{
-    size_t n = strlen(end);
-    return len > n && memcmp(text + len - n, end, n) == 0;
-}
-
-/* Length of a file name without .gz or .zst. */
-static size_t without_compression(const char *name, size_t len)
-{
-    if (ends_with(name, len, ".gz"))
-        return len - 3;
-    if (ends_with(name, len, ".zst"))
-        return len - 4;
-    return len;
-}
 
 static const char *format_ending(bm_format format)
 {
@@ -52,9 +37,9 @@ static const char *compression_ending(bm_kept kept, const char *own)
 {
     switch (kept) {
     case BM_KEPT_GZ:
-        return ".gz";
+        return bm_compression_ending(BM_COMPRESSION_GZ);
     case BM_KEPT_ZST:
-        return ".zst";
+        return bm_compression_ending(BM_COMPRESSION_ZST);
     case BM_KEPT_SAME:
         return own;
     default:
@@ -72,10 +57,12 @@ typedef struct naming {
 static bm_status add_file_name(bm_buf *out, const char *name, const bm_kept_source *source,
                                const naming *how, bm_error *err)
 {
-    static const char *const endings[] = {"", ".gz", ".zst"};
     bool is_stdin = strcmp(source->name, "-") == 0;
-    size_t len = strlen(name), plain = without_compression(name, len);
-    const char *own = is_stdin ? endings[source->compression] : name + plain;
+    size_t plain = strlen(name);
+    (void)bm_compression_of_name(name, &plain);
+    if (plain == 0) /* ".gz": all of it is the name */
+        plain = strlen(name);
+    const char *own = is_stdin ? bm_compression_ending(source->compression) : name + plain;
     const char *ending = format_ending(how->asked.format);
     size_t ending_len = strlen(ending), stem = plain;
     if (!is_stdin) {

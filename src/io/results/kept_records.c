@@ -18,25 +18,25 @@ typedef struct records {
     bm_kept kept;
     size_t n;
     char **names;
-    unsigned char *compressions; /* as bm_out_file_compress takes them */
-    size_t next;                 /* inputs below it have their file */
+    bm_compression *compressions; /* of each kept file */
+    size_t next;                  /* inputs below it have their file */
     bm_out_file *file;
     bool array;        /* records are elements of one */
     uint64_t elements; /* in the file that is open */
     bool marked;       /* that file begins with a byte order mark */
 } records;
 
-static unsigned char compression_of(bm_kept kept, bm_compression own)
+static bm_compression compression_of(bm_kept kept, bm_compression own)
 {
     switch (kept) {
     case BM_KEPT_GZ:
-        return 1;
+        return BM_COMPRESSION_GZ;
     case BM_KEPT_ZST:
-        return 2;
+        return BM_COMPRESSION_ZST;
     case BM_KEPT_SAME:
-        return own == BM_COMPRESSION_GZ ? 1 : own == BM_COMPRESSION_ZST ? 2 : 0;
+        return own;
     default:
-        return 0;
+        return BM_COMPRESSION_NONE;
     }
 }
 
@@ -47,7 +47,7 @@ static bm_status name_files(records *r, const bm_input_set *set, bm_error *err)
     bm_status status = BM_OK;
     char *cwd = NULL;
     r->names = bm_alloc_zero(n, sizeof *r->names);
-    r->compressions = bm_alloc_zero(n, 1);
+    r->compressions = bm_alloc_zero(n, sizeof *r->compressions);
     if (sources == NULL || r->names == NULL || r->compressions == NULL) {
         status = bm_fail_nomem(err, n * sizeof *sources);
         goto out;

@@ -5,8 +5,8 @@
  * without an ending, and stdin, get that of the format: .jsonl .tsv .csv, .txt for lines; stdin
  * among several is kept/stdin.jsonl.
  *
- * Compression: `same` keeps what each input has, and its name; `none` takes .gz and .zst off the
- * name; `gz` and `zst` put their own in their place. Two inputs that would get one name (a.jsonl
+ * Compression: `same` keeps what each input has, and its name; `none` takes .gz, .zst, .xz,
+ * .bz2 and .lz4 off the name; `gz` and `zst` put their own in their place. Two inputs that would get one name (a.jsonl
  * and a.jsonl.gz under `none`, or one file given twice) are BM_ERR_USAGE at open, before any work.
  *
  * Formats files and hashes have no records to copy: their ids go to kept_ids.txt, a line each.

@@ -1,6 +1,9 @@
 /* test_out_file.c -- a single output: whole or not at all, plain and compressed. */
+#include <bzlib.h>
 #include <criterion/criterion.h>
 #include <fcntl.h>
+#include <lz4frame.h>
+#include <lzma.h>
 #include <stdint.h>
 #include <sys/stat.h>
 #include <zlib.h>
@@ -216,39 +219,120 @@ static size_t gunzip(const char *packed, size_t len, char *out, size_t cap)
     return cap - z.avail_out;
 }
 
-Test(out_file, gz_and_zst_come_back_for_any_size)
+/* What the library itself makes of the bytes. */
+static size_t unpack(bm_compression kind, const char *packed, size_t len, char *out, size_t cap)
 {
-    scratch s;
-    scratch_open(&s);
-    static const size_t sizes[] = {0, 1, 1000, (256u << 10) - 1, 256u << 10, (2u << 20) + 7};
-    size_t cap = (2u << 20) + 100;
-    char *data = malloc(cap), *back = malloc(cap);
+    size_t used = 0, n = 0;
+    uint64_t limit = UINT64_MAX;
+    unsigned n_bz2 = (unsigned)cap;
+    LZ4F_dctx *lz4;
+    switch (kind) {
+    case BM_COMPRESSION_GZ:
+        cr_expect_eq(memcmp(packed + 4, "\0\0\0\0", 4), 0, "no time in the header");
+        return gunzip(packed, len, out, cap);
+    case BM_COMPRESSION_ZST:
+        n = ZSTD_decompress(out, cap, packed, len);
+        cr_assert_not(ZSTD_isError(n));
+        cr_expect(packed[4] & 4, "with a checksum");
+        return n;
+    case BM_COMPRESSION_XZ:
+        cr_assert_eq(lzma_stream_buffer_decode(&limit, 0, NULL, (const uint8_t *)packed, &used, len,
+                                               (uint8_t *)out, &n, cap),
+                     LZMA_OK);
+        cr_expect_eq(packed[7], LZMA_CHECK_CRC64);
+        cr_expect_eq(used, len);
+        return n;
+    case BM_COMPRESSION_BZ2:
+        cr_assert_eq(BZ2_bzBuffToBuffDecompress(out, &n_bz2, (char *)packed, (unsigned)len, 0, 0),
+                     BZ_OK);
+        return n_bz2;
+    default:
+        cr_assert_not(LZ4F_isError(LZ4F_createDecompressionContext(&lz4, LZ4F_VERSION)));
+        for (size_t left = 1; left > 0;) {
+            size_t room = cap - n, in = len - used;
+            left = LZ4F_decompress(lz4, out + n, &room, packed + used, &in, NULL);
+            cr_assert_not(LZ4F_isError(left));
+            used += in;
+            n += room;
+            cr_assert(left == 0 || in + room > 0, "cut short");
+        }
+        cr_expect_eq(used, len);
+        cr_expect(packed[4] & 4, "with a checksum");
+        LZ4F_freeDecompressionContext(lz4);
+        return n;
+    }
+}
+
+static char *compressible(size_t len)
+{
+    char *data = malloc(len);
     uint32_t state = 5;
-    for (size_t i = 0; i < cap; i++) { /* half of it does not compress */
+    for (size_t i = 0; i < len; i++) { /* half of it does not compress */
         state = state * 1664525u + 1013904223u;
         data[i] = (char)(i % 8192 < 4096 ? state >> 24 : 'a' + i % 7);
     }
+    return data;
+}
+
+Test(out_file, what_is_compressed_comes_back_for_any_size)
+{
+    scratch s;
+    scratch_open(&s);
+    static const size_t sizes[] = {0,          1,        1000,          (256u << 10) - 1,
+                                   256u << 10, 1u << 20, (2u << 20) + 7};
+    size_t cap = (2u << 20) + 100;
+    char *data = compressible(cap), *back = malloc(cap);
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-        for (int compression = 1; compression <= 2; compression++) {
-            size_t len, got;
+        for (int kind = 1; kind < (int)BM_COMPRESSIONS; kind++) {
+            size_t len;
             cr_assert_eq(
-                write_file(scratch_at(&s, "a"), true, (content){data, sizes[i], compression}, NULL),
+                write_file(scratch_at(&s, "a"), true, (content){data, sizes[i], kind}, NULL),
                 BM_OK);
             char *packed = scratch_get(&s, "a", &len);
-            if (compression == 1) {
-                got = gunzip(packed, len, back, cap);
-                cr_expect_eq(memcmp(packed + 4, "\0\0\0\0", 4), 0, "no time in the header");
-            } else {
-                got = ZSTD_decompress(back, cap, packed, len);
-                cr_assert_not(ZSTD_isError(got));
-                cr_expect(packed[4] & 4, "with a checksum");
-            }
-            cr_expect(got == sizes[i] && memcmp(back, data, got) == 0);
+            size_t got = unpack((bm_compression)kind, packed, len, back, cap);
+            cr_expect(got == sizes[i] && memcmp(back, data, got) == 0, "kind %d, %zu bytes", kind,
+                      sizes[i]);
             free(packed);
         }
     }
     free(data);
     free(back);
+    scratch_close(&s);
+}
+
+Test(out_file, compressed_bytes_do_not_depend_on_how_much_is_written_at_a_time)
+{
+    scratch s;
+    scratch_open(&s);
+    static const size_t steps[] = {1 << 30, 1 << 20, 262145, 4096, 999};
+    const size_t len = (2u << 20) + 4321;
+    char *data = compressible(len);
+    for (int kind = 1; kind < (int)BM_COMPRESSIONS; kind++) {
+        char *first = NULL;
+        size_t n_first = 0;
+        for (size_t k = 0; k < sizeof steps / sizeof steps[0]; k++) {
+            bm_out_file *file = NULL;
+            size_t got;
+            cr_assert_eq(bm_out_file_open(scratch_at(&s, "a"), BM_OUT_REPLACE, &file, NULL), BM_OK);
+            cr_assert_eq(bm_out_file_compress(file, (bm_compression)kind, NULL), BM_OK);
+            for (size_t at = 0; at < len; at += steps[k])
+                cr_assert_eq(bm_out_file_write(file, data + at,
+                                               len - at < steps[k] ? len - at : steps[k], NULL),
+                             BM_OK);
+            cr_assert_eq(bm_out_file_close(file, NULL), BM_OK);
+            char *packed = scratch_get(&s, "a", &got);
+            if (first == NULL) {
+                first = packed;
+                n_first = got;
+                continue;
+            }
+            cr_expect(got == n_first && memcmp(packed, first, got) == 0, "kind %d, step %zu", kind,
+                      steps[k]);
+            free(packed);
+        }
+        free(first);
+    }
+    free(data);
     scratch_close(&s);
 }
 

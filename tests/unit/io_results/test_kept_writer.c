@@ -34,6 +34,11 @@ Test(kept_names, one_input_is_kept_with_its_own_ending)
     expect_name("a.jsonl.zst", zst, BM_FORMAT_JSONL, BM_KEPT_GZ, "kept.jsonl.gz");
     expect_name("a.tsv.gz", gz, BM_FORMAT_TSV, BM_KEPT_GZ, "kept.tsv.gz");
     expect_name("a.tsv.gz", gz, BM_FORMAT_TSV, BM_KEPT_ZST, "kept.tsv.zst");
+    expect_name("a.tsv.XZ", BM_COMPRESSION_XZ, BM_FORMAT_TSV, BM_KEPT_SAME, "kept.tsv.XZ");
+    expect_name("a.tsv.xz", BM_COMPRESSION_XZ, BM_FORMAT_TSV, BM_KEPT_GZ, "kept.tsv.gz");
+    expect_name("a.tsv.bz2", BM_COMPRESSION_BZ2, BM_FORMAT_TSV, BM_KEPT_NONE, "kept.tsv");
+    expect_name("a.lz4", BM_COMPRESSION_LZ4, BM_FORMAT_JSONL, BM_KEPT_SAME, "kept.jsonl.lz4");
+    expect_name("-", BM_COMPRESSION_BZ2, BM_FORMAT_JSONL, BM_KEPT_SAME, "kept.jsonl.bz2");
     expect_name("a.csv", none, BM_FORMAT_CSV, BM_KEPT_ZST, "kept.csv.zst");
     expect_name("a.log", none, BM_FORMAT_LINES, BM_KEPT_SAME, "kept.log");
     expect_name("a.jsonl", gz, BM_FORMAT_JSONL, BM_KEPT_SAME, "kept.jsonl");

@@ -1,0 +1,104 @@
+/* unpack_xz.c -- streams of xz, by liblzma, whose memory is bounded: a dictionary of at most 2^27 bytes and
+ * 1 MiB for all else. A check that liblzma does not know is refused, since nothing would tell damage.
+ *
+ * The decoder of LZMA2 reads on behind the end of a damaged chunk, as far as it has input and room, and
+ * only then compares what it has read with what the chunk's header says: hence `pieces`.
+ *
+ * Tests: tests/unit/io_bytes/test_decompress.c */
+#include <lzma.h>
+
+#include "base/memory.h"
+#include "io/bytes/unpack.h"
+
+#define MEMORY_MAX ((UINT64_C(1) << BM_WINDOW_LOG_MAX) + (UINT64_C(1) << 20))
+
+typedef struct xz {
+    lzma_stream stream;
+    lzma_allocator allocator;
+} xz;
+
+static void *xz_alloc(void *opaque, size_t n, size_t size)
+{
+    (void)opaque;
+    return bm_alloc(n, size);
+}
+
+static void xz_free(void *opaque, void *block)
+{
+    (void)opaque;
+    bm_free(block);
+}
+
+static void xz_close(void *state)
+{
+    xz *x = state;
+    if (x == NULL)
+        return;
+    lzma_end(&x->stream);
+    bm_free(x);
+}
+
+static void *xz_open(void)
+{
+    xz *x = bm_alloc_zero(1, sizeof *x);
+    if (x == NULL)
+        return NULL;
+    x->stream = (lzma_stream)LZMA_STREAM_INIT;
+    x->allocator = (lzma_allocator){.alloc = xz_alloc, .free = xz_free};
+    x->stream.allocator = &x->allocator;
+    return x;
+}
+
+static bool xz_reset(void *state)
+{
+    return lzma_stream_decoder(&((xz *)state)->stream, MEMORY_MAX, LZMA_TELL_UNSUPPORTED_CHECK) ==
+           LZMA_OK;
+}
+
+static const char *words_of(lzma_ret rc)
+{
+    switch (rc) {
+    case LZMA_FORMAT_ERROR:
+        return "no stream begins here";
+    case LZMA_OPTIONS_ERROR:
+        return "it was made with options that are not known";
+    case LZMA_UNSUPPORTED_CHECK:
+        return "its checksum is of a kind that is not known";
+    default:
+        return "a checksum or a block is wrong";
+    }
+}
+
+static bm_unpacked xz_run(void *state, bm_decompress_step *step)
+{
+    lzma_stream *s = &((xz *)state)->stream;
+    s->next_in = (const uint8_t *)step->in.data + step->used;
+    s->avail_in = step->in.len - step->used;
+    s->next_out = (uint8_t *)step->out + step->n_out;
+    s->avail_out = step->out_cap - step->n_out;
+    lzma_ret rc = lzma_code(s, LZMA_RUN);
+    step->used = step->in.len - s->avail_in;
+    step->n_out = step->out_cap - s->avail_out;
+    switch (rc) {
+    case LZMA_OK:
+    case LZMA_BUF_ERROR: /* neither input nor room */
+        return (bm_unpacked){BM_UNPACK_MORE, NULL};
+    case LZMA_STREAM_END:
+        return (bm_unpacked){BM_UNPACK_END, NULL};
+    case LZMA_MEM_ERROR:
+        return (bm_unpacked){BM_UNPACK_NO_MEMORY, NULL};
+    case LZMA_MEMLIMIT_ERROR:
+        return (bm_unpacked){BM_UNPACK_TOO_LARGE, NULL};
+    default:
+        return (bm_unpacked){BM_UNPACK_BROKEN, words_of(rc)};
+    }
+}
+
+const bm_unpack_ops bm_unpack_xz = {.members = "stream",
+                                    .first_byte = 0xFD,
+                                    .padding = 4,
+                                    .pieces = true,
+                                    .open = xz_open,
+                                    .reset = xz_reset,
+                                    .run = xz_run,
+                                    .close = xz_close};

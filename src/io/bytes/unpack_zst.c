@@ -1,0 +1,86 @@
+/* unpack_zst.c -- frames of Zstandard, by libzstd, with a window of at most 2^27 bytes: a hostile header
+ * cannot ask for more.
+ *
+ * ZSTD_decompressStream() does not say, with an error, what it had written before it in the same call.
+ * So it is given what it asked for less the header of the block that follows, which it asks for too:
+ * a call decodes one block at most, or reads a header, never both. At the beginning of a frame it is
+ * given single bytes, or it would decode a small frame whole.
+ *
+ * Tests: tests/unit/io_bytes/test_decompress.c */
+#include <zstd.h>
+#include <zstd_errors.h>
+
+#include "base/memory.h"
+#include "io/bytes/unpack.h"
+
+#define HEADER_BYTES 3u /* of a block */
+
+typedef struct zst {
+    ZSTD_DCtx *context;
+    size_t wanted; /* what it asked for */
+    bool full;     /* the room was used up: it may hold more */
+} zst;
+
+static void zst_close(void *state)
+{
+    zst *z = state;
+    if (z == NULL)
+        return;
+    ZSTD_freeDCtx(z->context);
+    bm_free(z);
+}
+
+static void *zst_open(void)
+{
+    zst *z = bm_alloc_zero(1, sizeof *z);
+    if (z == NULL)
+        return NULL;
+    z->context = ZSTD_createDCtx();
+    if (z->context != NULL &&
+        !ZSTD_isError(ZSTD_DCtx_setParameter(z->context, ZSTD_d_windowLogMax, BM_WINDOW_LOG_MAX)))
+        return z;
+    zst_close(z);
+    return NULL;
+}
+
+static bool zst_reset(void *state)
+{
+    zst *z = state;
+    z->wanted = 0;
+    z->full = false;
+    return !ZSTD_isError(ZSTD_DCtx_reset(z->context, ZSTD_reset_session_only));
+}
+
+static bm_unpacked zst_run(void *state, bm_decompress_step *step)
+{
+    zst *z = state;
+    size_t n = step->in.len - step->used;
+    size_t one = z->wanted > HEADER_BYTES ? z->wanted - HEADER_BYTES : 1;
+    if (z->full)
+        n = 0;
+    ZSTD_inBuffer in = {.src = step->in.data + step->used, .size = n < one ? n : one};
+    ZSTD_outBuffer out = {.dst = step->out, .size = step->out_cap, .pos = step->n_out};
+    size_t rc = ZSTD_decompressStream(z->context, &out, &in);
+    switch (ZSTD_getErrorCode(rc)) {
+    case ZSTD_error_no_error:
+        break;
+    case ZSTD_error_memory_allocation:
+        return (bm_unpacked){BM_UNPACK_NO_MEMORY, NULL};
+    case ZSTD_error_frameParameter_windowTooLarge:
+        return (bm_unpacked){BM_UNPACK_TOO_LARGE, NULL};
+    default:
+        return (bm_unpacked){BM_UNPACK_BROKEN, ZSTD_getErrorName(rc)};
+    }
+    step->used += in.pos;
+    step->n_out = out.pos;
+    z->full = out.pos == out.size;
+    z->wanted = rc;
+    return (bm_unpacked){rc == 0 ? BM_UNPACK_END : BM_UNPACK_MORE, NULL};
+}
+
+const bm_unpack_ops bm_unpack_zst = {.members = "frame",
+                                     .first_byte = -1,
+                                     .open = zst_open,
+                                     .reset = zst_reset,
+                                     .run = zst_run,
+                                     .close = zst_close};

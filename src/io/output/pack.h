@@ -1,0 +1,28 @@
+/* pack.h -- one library that compresses, as compress.c sees it: a table of functions a library, in
+ * pack_NAME.c. The same bytes in give the same bytes out, whatever the sizes of the steps (for one version
+ * of the library). */
+#ifndef BM_IO_OUTPUT_PACK_H
+#define BM_IO_OUTPUT_PACK_H
+
+#include "io/output/compress_step.h"
+
+typedef struct bm_pack_ops {
+    const char *name;    /* "gz", for messages */
+    void *(*open)(void); /* NULL: no memory */
+    /* As bm_compressor_run. NULL, or what went wrong, in the library's words. */
+    const char *(*run)(void *state, bm_compress_step *step);
+    void (*close)(void *state); /* NULL is fine */
+} bm_pack_ops;
+
+extern const bm_pack_ops bm_pack_gz, bm_pack_zst, bm_pack_xz, bm_pack_bz2, bm_pack_lz4;
+
+/* n bytes of step->in were taken. */
+static inline void bm_pack_took(bm_compress_step *step, size_t n)
+{
+    if (n == 0)
+        return;
+    step->in.data += n;
+    step->in.len -= n;
+}
+
+#endif
