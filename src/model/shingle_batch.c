@@ -16,10 +16,10 @@ bm_status bm_shingle_batch_reserve(bm_shingle_batch *batch, size_t more_docs, si
         if (status != BM_OK)
             return status;
         batch->offsets[batch->n_docs] = bm_shingle_batch_hashes(batch);
-        bm_hash128 *sequence = bm_resize(batch->sequence, cap, sizeof *sequence);
-        if (sequence == NULL)
-            return bm_fail_nomem(err, cap * sizeof *sequence);
-        batch->sequence = sequence;
+        bm_hash128 *content = bm_resize(batch->content, cap, sizeof *content);
+        if (content == NULL)
+            return bm_fail_nomem(err, cap * sizeof *content);
+        batch->content = content;
         batch->cap_docs = cap;
     }
     return bm_grow_array(&batch->hashes, &batch->cap_hashes,
@@ -37,7 +37,7 @@ void bm_shingle_batch_clear(bm_shingle_batch *batch)
 void bm_shingle_batch_reset(bm_shingle_batch *batch)
 {
     bm_free(batch->offsets);
-    bm_free(batch->sequence);
+    bm_free(batch->content);
     bm_free(batch->hashes);
     memset(batch, 0, sizeof *batch);
 }

@@ -5,8 +5,8 @@
  *
  * A hash is 64 bits: XXH3_64bits(shingle bytes, seed 0), or what an input of hashes brought. Its
  * low 32 bits are the token hash x of the scheme affine32. Each hash stands once in a document, in
- * order of first occurrence. The sequence hash of a document is the 128-bit XXH3 of all its shingle
- * hashes as they follow each other, with repeats: it is equal for identical documents.
+ * order of first occurrence. The content hash of a document (model/content_hash.h) is one of all its
+ * shingle hashes as they follow each other, with repeats: it is equal for identical documents.
  *
  * A batch belongs to one thread at a time. */
 #ifndef BM_MODEL_SHINGLE_BATCH_H
@@ -15,15 +15,13 @@
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
-typedef struct bm_hash128 {
-    uint64_t lo, hi;
-} bm_hash128;
+#include "model/content_hash.h"
 
 typedef struct bm_shingle_batch {
     size_t n_docs, cap_docs;
-    uint64_t *offsets;    /* n_docs + 1; NULL while nothing was reserved */
-    bm_hash128 *sequence; /* n_docs sequence hashes */
-    uint64_t *hashes;     /* offsets[n_docs] */
+    uint64_t *offsets;   /* n_docs + 1; NULL while nothing was reserved */
+    bm_hash128 *content; /* n_docs content hashes */
+    uint64_t *hashes;    /* offsets[n_docs] */
     size_t cap_hashes;
     uint64_t n_empty; /* documents without units */
     uint64_t n_short; /* documents of 1 <= n < K units */

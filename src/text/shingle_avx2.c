@@ -4,6 +4,8 @@
  * Tests: tests/unit/text/test_shingler.c */
 #include <immintrin.h>
 
+#include "kernels/affine32.h"
+#include "kernels/content_hash.h"
 #include "text/shingle_ops.h"
 #include "text/slice_steps.h"
 
@@ -242,6 +244,74 @@ static inline size_t block_hash_slices(const bm_slices *s, size_t n)
     return hash_slices_in_steps(s, n, 4, begin_slices, finish_slices);
 }
 
+static inline __m256i fmix64_four(__m256i k)
+{
+    k = multiply(_mm256_xor_si256(k, _mm256_srli_epi64(k, 33)), UINT64_C(0xFF51AFD7ED558CCD));
+    k = multiply(_mm256_xor_si256(k, _mm256_srli_epi64(k, 33)), UINT64_C(0xC4CEB9FE1A85EC53));
+    return _mm256_xor_si256(k, _mm256_srli_epi64(k, 33));
+}
+
+/* A and B of four blocks, a lane each. */
+typedef struct content_lanes {
+    __m256i a, b;
+} content_lanes;
+
+static inline __attribute__((always_inline)) void content_row(content_lanes *to, __m256i hashes,
+                                                              unsigned r)
+{
+    const __m256i a = _mm256_set1_epi64x(bm_content_a[r]), b = _mm256_set1_epi64x(bm_content_b[r]);
+    const __m256i folded = _mm256_xor_si256(hashes, _mm256_srli_epi64(hashes, 32));
+    to->a = _mm256_add_epi64(to->a, _mm256_mul_epu32(hashes, a));
+    to->b = _mm256_add_epi64(to->b, _mm256_mul_epu32(folded, b));
+}
+
+/* Four lanes of the n >= 1 hashes of a stretch, from the first of these lanes on. Returns all ones
+ * in the lanes that have a block. */
+static inline __m256i content_half(content_lanes *to, const uint64_t *run, size_t n)
+{
+    unsigned r = 0;
+    to->a = to->b = _mm256_setzero_si256();
+    for (; 8 * r + 4 <= n && r < BM_CONTENT_ROWS; r++)
+        content_row(to, _mm256_loadu_si256((const void *)(run + 8 * (size_t)r)), r);
+    if (8 * r >= n)
+        return _mm256_set1_epi64x(-1);
+    const __m256i lanes =
+        _mm256_cmpgt_epi64(_mm256_set1_epi64x((int64_t)(n - 8 * r)), _mm256_set_epi64x(3, 2, 1, 0));
+    content_row(to, _mm256_maskload_epi64((const void *)(run + 8 * (size_t)r), lanes), r);
+    return r > 0 ? _mm256_set1_epi64x(-1) : lanes;
+}
+
+static inline uint64_t sum_of_four(__m256i v)
+{
+    __m128i two = _mm_add_epi64(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
+    return (uint64_t)_mm_extract_epi64(two, 0) + (uint64_t)_mm_extract_epi64(two, 1);
+}
+
+static void vector_add_content(const uint64_t *run, size_t n, uint64_t at, bm_content_sums *sums)
+{
+    const __m256i step = _mm256_set1_epi64x((int64_t)(4 * BM_CONTENT_STEP));
+    const __m256i lanes = _mm256_add_epi64(_mm256_set_epi64x(4, 3, 2, 1),
+                                           _mm256_set1_epi64x((int64_t)(at / BM_CONTENT_ROWS)));
+    __m256i c = _mm256_setzero_si256(), d = c; /* j: of the lanes' blocks, (j+1) * G */
+    __m256i j = multiply(lanes, BM_CONTENT_STEP);
+    for (size_t begin = 0; begin < n; begin += BM_CONTENT_STRETCH) {
+        const size_t size = n - begin < BM_CONTENT_STRETCH ? n - begin : BM_CONTENT_STRETCH;
+        for (size_t lane = 0; lane < BM_CONTENT_LANES && lane < size; lane += 4) {
+            content_lanes block;
+            const __m256i live = content_half(&block, run + begin + lane, size - lane);
+            const __m256i v = fmix64_four(_mm256_add_epi64(block.b, j));
+            const __m256i u = fmix64_four(_mm256_add_epi64(block.a, v));
+            const __m256i turned = _mm256_shuffle_epi32(u, 0xB1);
+            c = _mm256_add_epi64(c, _mm256_and_si256(live, u));
+            d = _mm256_add_epi64(d, _mm256_and_si256(live, _mm256_xor_si256(v, turned)));
+            j = _mm256_add_epi64(j, step);
+        }
+    }
+    sums->c += sum_of_four(c);
+    sums->d += sum_of_four(d);
+}
+
+#define BM_ADD_CONTENT vector_add_content
 #include "text/shingle_loops.h"
 
 const bm_shingle_ops bm_shingle_ops_avx2 = BM_SHINGLE_OPS_OF(BM_ISA_AVX2);

@@ -4,6 +4,8 @@
  * Tests: tests/unit/text/test_shingler.c */
 #include <immintrin.h>
 
+#include "kernels/affine32.h"
+#include "kernels/content_hash.h"
 #include "text/shingle_ops.h"
 #include "text/slice_steps.h"
 
@@ -216,6 +218,70 @@ static inline size_t block_hash_slices(const bm_slices *s, size_t n)
     return hash_slices_in_steps(s, n, 8, begin_slices, finish_slices);
 }
 
+static inline __m512i fmix64_eight(__m512i k)
+{
+    k = _mm512_xor_si512(k, _mm512_srli_epi64(k, 33));
+    k = _mm512_mullo_epi64(k, _mm512_set1_epi64((int64_t)0xFF51AFD7ED558CCD));
+    k = _mm512_xor_si512(k, _mm512_srli_epi64(k, 33));
+    k = _mm512_mullo_epi64(k, _mm512_set1_epi64((int64_t)0xC4CEB9FE1A85EC53));
+    return _mm512_xor_si512(k, _mm512_srli_epi64(k, 33));
+}
+
+/* A and B of eight blocks, a lane each. */
+typedef struct content_lanes {
+    __m512i a, b;
+} content_lanes;
+
+static inline __attribute__((always_inline)) void content_row(content_lanes *to, __m512i hashes,
+                                                              unsigned r)
+{
+    const __m512i a = _mm512_set1_epi64(bm_content_a[r]), b = _mm512_set1_epi64(bm_content_b[r]);
+    const __m512i folded = _mm512_xor_si512(hashes, _mm512_srli_epi64(hashes, 32));
+    to->a = _mm512_add_epi64(to->a, _mm512_mul_epu32(hashes, a));
+    to->b = _mm512_add_epi64(to->b, _mm512_mul_epu32(folded, b));
+}
+
+/* The hashes that begin a stretch: all of it, or n. Returns the lanes that have a block. */
+static inline __mmask8 content_stretch(content_lanes *to, const uint64_t *run, size_t n)
+{
+    unsigned r = 0;
+    to->a = to->b = _mm512_setzero_si512();
+    if (n >= BM_CONTENT_STRETCH) {
+#pragma GCC unroll 16
+        for (r = 0; r < BM_CONTENT_ROWS; r++)
+            content_row(to, _mm512_loadu_si512(run + 8 * (size_t)r), r);
+        return 0xFF;
+    }
+    for (; n >= 8; n -= 8, r++)
+        content_row(to, _mm512_loadu_si512(run + 8 * (size_t)r), r);
+    const __mmask8 lanes = (__mmask8)((1u << n) - 1);
+    if (n > 0)
+        content_row(to, _mm512_maskz_loadu_epi64(lanes, run + 8 * (size_t)r), r);
+    return r > 0 ? 0xFF : lanes;
+}
+
+static void vector_add_content(const uint64_t *run, size_t n, uint64_t at, bm_content_sums *sums)
+{
+    const __m512i step = _mm512_set1_epi64((int64_t)(8 * BM_CONTENT_STEP));
+    const __m512i lanes = _mm512_set_epi64(8, 7, 6, 5, 4, 3, 2, 1);
+    __m512i c = _mm512_setzero_si512(), d = c; /* j: of the lanes' blocks, (j+1) * G */
+    __m512i j = _mm512_mullo_epi64(
+        _mm512_add_epi64(lanes, _mm512_set1_epi64((int64_t)(at / BM_CONTENT_ROWS))),
+        _mm512_set1_epi64((int64_t)BM_CONTENT_STEP));
+    for (size_t begin = 0; begin < n; begin += BM_CONTENT_STRETCH) {
+        content_lanes block;
+        const __mmask8 live = content_stretch(&block, run + begin, n - begin);
+        const __m512i v = fmix64_eight(_mm512_add_epi64(block.b, j));
+        const __m512i u = fmix64_eight(_mm512_add_epi64(block.a, v));
+        c = _mm512_mask_add_epi64(c, live, c, u);
+        d = _mm512_mask_add_epi64(d, live, d, _mm512_xor_si512(v, _mm512_rol_epi64(u, 32)));
+        j = _mm512_add_epi64(j, step);
+    }
+    sums->c += (uint64_t)_mm512_reduce_add_epi64(c);
+    sums->d += (uint64_t)_mm512_reduce_add_epi64(d);
+}
+
+#define BM_ADD_CONTENT vector_add_content
 static size_t vector_word_starts(const char *joined, size_t begin, size_t end, size_t *starts);
 static size_t vector_char_starts(const char *joined, size_t begin, size_t end, size_t *starts);
 #define BM_WORD_STARTS vector_word_starts

@@ -189,9 +189,10 @@ static bm_status append(const exact *x, bm_shingle_batch *batch, bm_error *err)
         if (known == n)
             hashes[n++] = run[i];
     }
-    XXH128_hash_t sequence = XXH3_128bits(run, x->run.len);
+    bm_content_sums sums = {0};
+    bm_content_add(run, n_run, 0, &sums);
     batch->offsets[batch->n_docs + 1] = batch->offsets[batch->n_docs] + n;
-    batch->sequence[batch->n_docs] = (bm_hash128){sequence.low64, sequence.high64};
+    batch->content[batch->n_docs] = bm_content_end(&sums, n_run);
     batch->n_docs++;
     batch->n_empty += x->n_units == 0;
     batch->n_short += x->n_units > 0 && x->n_units < x->options->shingle_k;

@@ -218,16 +218,14 @@ static void hash_windows(const char *p, size_t n, size_t k, uint64_t *hashes)
         hashes[i] = bm_xxh3_slice(p + i, k);
 }
 
-static bm_hash128 hash_run(const uint64_t *run, size_t n)
-{
-    XXH128_hash_t hash = XXH3_128bits(run, n * sizeof *run);
-    return (bm_hash128){.lo = hash.low64, .hi = hash.high64};
-}
+#if !defined(BM_ADD_CONTENT)
+#define BM_ADD_CONTENT bm_content_add
+#endif
 
 #define BM_SHINGLE_OPS_OF(set)                                                                     \
     {                                                                                              \
         .isa = set, .join = join, .word_starts = BM_WORD_STARTS, .char_starts = BM_CHAR_STARTS,    \
-        .hash_slices = hash_slices, .hash_windows = hash_windows, .hash_run = hash_run             \
+        .hash_slices = hash_slices, .hash_windows = hash_windows, .add_content = BM_ADD_CONTENT    \
     }
 
 #endif

@@ -74,8 +74,7 @@ typedef struct bm_shingle_ops {
     void (*hash_slices)(const bm_slices *slices, size_t n);
     /* XXH3_64bits of the n windows of k bytes that begin at p, p+1, … */
     void (*hash_windows)(const char *p, size_t n, size_t k, uint64_t *hashes);
-    /* XXH3_128bits of n words. */
-    bm_hash128 (*hash_run)(const uint64_t *run, size_t n);
+    bm_content_add_fn *add_content; /* model/content_hash.h */
 } bm_shingle_ops;
 
 extern const bm_shingle_ops bm_shingle_ops_scalar;

@@ -31,17 +31,17 @@ struct bm_shingler {
     bm_joined joined;
     bm_codes codes[2];
     bm_distinct distinct;
-    XXH3_state_t *sequence; /* the sequence hash of a document of several windows */
-    size_t *starts;         /* of the units of a window: shingle_k + WINDOW + 17 */
-    uint64_t *run;          /* the hashes of a window, with repeats: WINDOW + 1 */
+    bm_content_parts *content; /* of a document of several windows */
+    size_t *starts;            /* of the units of a window: shingle_k + WINDOW + 17 */
+    uint64_t *run;             /* the hashes of a window, with repeats: WINDOW + 1 */
 };
 
 /* The document that is being added. */
 typedef struct document {
     bm_shingle_batch *batch;
     size_t n_distinct, n_run; /* hashes so far: distinct ones, and all */
-    bm_hash128 sequence;      /* the sequence hash, where the document is one window */
-    bool streamed;            /* it is more, and shingler->sequence has it */
+    bm_content_sums content;  /* where the document is one window */
+    bool streamed;            /* it is more, and shingler->content has it */
 } document;
 
 /* --- open and close --- */
@@ -96,8 +96,8 @@ bm_status bm_shingler_open(const bm_text_options *options, const char *cpu, bm_s
     const size_t n_starts = options->shingle_k + WINDOW + 17;
     shingler->starts = bm_alloc_aligned(n_starts, sizeof *shingler->starts);
     shingler->run = bm_alloc_aligned(WINDOW + 1, sizeof *shingler->run);
-    shingler->sequence = bm_alloc_aligned(1, sizeof *shingler->sequence);
-    if (shingler->starts == NULL || shingler->run == NULL || shingler->sequence == NULL) {
+    shingler->content = bm_alloc_aligned(1, sizeof *shingler->content);
+    if (shingler->starts == NULL || shingler->run == NULL || shingler->content == NULL) {
         bm_shingler_close(shingler);
         return bm_fail_nomem(err, n_starts * sizeof *shingler->starts);
     }
@@ -113,7 +113,7 @@ void bm_shingler_close(bm_shingler *shingler)
     bm_codes_reset(&shingler->codes[0]);
     bm_codes_reset(&shingler->codes[1]);
     bm_distinct_reset(&shingler->distinct);
-    bm_free(shingler->sequence);
+    bm_free(shingler->content);
     bm_free(shingler->starts);
     bm_free(shingler->run);
     bm_free(shingler);
@@ -160,11 +160,11 @@ static bm_status join_text(bm_shingler *shingler, bm_str text, bm_error *err)
 static bm_status take(bm_shingler *shingler, document *doc, size_t n, bool whole, bm_error *err)
 {
     if (whole && !doc->streamed) {
-        doc->sequence = shingler->ops->hash_run(shingler->run, n);
+        shingler->ops->add_content(shingler->run, n, 0, &doc->content);
     } else {
         if (!doc->streamed)
-            XXH3_128bits_reset(shingler->sequence);
-        XXH3_128bits_update(shingler->sequence, shingler->run, n * sizeof *shingler->run);
+            bm_content_parts_begin(shingler->content);
+        bm_content_parts_add(shingler->content, shingler->ops->add_content, shingler->run, n);
         doc->streamed = true;
     }
     doc->n_run += n;
@@ -244,10 +244,10 @@ static bm_status hash_joined(bm_shingler *shingler, document *doc, size_t *n_uni
 /* --- a document --- */
 
 /* The document is complete: make it part of the batch. Room for it is there. */
-static void commit(bm_shingle_batch *batch, size_t n_distinct, bm_hash128 sequence)
+static void commit(bm_shingle_batch *batch, size_t n_distinct, bm_hash128 content)
 {
     batch->offsets[batch->n_docs + 1] = batch->offsets[batch->n_docs] + n_distinct;
-    batch->sequence[batch->n_docs] = sequence;
+    batch->content[batch->n_docs] = content;
     batch->n_docs++;
 }
 
@@ -269,15 +269,11 @@ static bm_status add_document(bm_shingler *shingler, bm_shingle_batch *batch, bm
     }
     if (status != BM_OK)
         return status;
-    if (doc.n_run == 0)
-        doc.sequence = shingler->ops->hash_run(shingler->run, 0);
-    if (doc.streamed) {
-        XXH128_hash_t hash = XXH3_128bits_digest(shingler->sequence);
-        doc.sequence = (bm_hash128){.lo = hash.low64, .hi = hash.high64};
-    }
     batch->n_empty += n_units == 0;
     batch->n_short += is_short;
-    commit(batch, doc.n_distinct, doc.sequence);
+    commit(batch, doc.n_distinct,
+           doc.streamed ? bm_content_parts_end(shingler->content, shingler->ops->add_content)
+                        : bm_content_end(&doc.content, doc.n_run));
     return BM_OK;
 }
 
@@ -328,20 +324,22 @@ bm_status bm_shingler_add_exact(bm_shingler *shingler, bm_str text, bm_shingle_b
     return bm_shingle_exact_add(&shingler->options, text, batch, err);
 }
 
-bm_status bm_shingle_set_add(bm_distinct *scratch, const uint64_t *hashes, size_t n,
+bm_status bm_shingle_set_add(bm_set_shingler *shingler, const uint64_t *hashes, size_t n,
                              bm_shingle_batch *batch, bm_error *err)
 {
     bm_status status = bm_shingle_batch_reserve(batch, 1, n, err);
     if (status != BM_OK)
         return status;
     bm_distinct_list list = {batch->hashes + bm_shingle_batch_hashes(batch), 0};
-    bm_distinct_begin(scratch);
+    bm_distinct_begin(&shingler->distinct);
     if (n > 0)
-        status = bm_distinct_add(scratch, hashes, n, &list, err);
+        status = bm_distinct_add(&shingler->distinct, hashes, n, &list, err);
     if (status != BM_OK)
         return status;
-    XXH128_hash_t hash = XXH3_128bits(hashes, n * sizeof *hashes);
+    bm_content_sums content = {0};
+    if (n > 0)
+        bm_shingle_ops_of(shingler->isa)->add_content(hashes, n, 0, &content);
     batch->n_empty += n == 0;
-    commit(batch, list.n, (bm_hash128){.lo = hash.low64, .hi = hash.high64});
+    commit(batch, list.n, bm_content_end(&content, n));
     return BM_OK;
 }

@@ -9,6 +9,7 @@
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
+#include "base/cpu.h"
 #include "model/shingle_batch.h"
 #include "text/distinct.h"
 
@@ -36,9 +37,15 @@ const struct bm_shingle_ops *bm_shingler_ops(const bm_shingler *shingler);
 bm_status bm_shingler_add_joined(bm_shingler *shingler, bm_str joined, bm_shingle_batch *batch,
                                  bm_error *err);
 
-/* Append a document that is given by its hashes: repeats are dropped. `scratch` ({0} at first)
- * serves one document after another; bm_distinct_reset frees it. */
-bm_status bm_shingle_set_add(bm_distinct *scratch, const uint64_t *hashes, size_t n,
+/* For documents that are given by their hashes, one after another. {0}: scalar loops, no scratch
+ * yet; bm_distinct_reset frees that. */
+typedef struct bm_set_shingler {
+    bm_distinct distinct;
+    bm_isa isa;
+} bm_set_shingler;
+
+/* Append such a document: repeats are dropped. */
+bm_status bm_shingle_set_add(bm_set_shingler *shingler, const uint64_t *hashes, size_t n,
                              bm_shingle_batch *batch, bm_error *err);
 
 /* For tests: what bm_shingler_add does, by the slow way (shingle_exact.h). */

@@ -287,11 +287,11 @@ static bool fill_corpus(bm_corpus *corpus)
     bool ok = true;
     for (uint64_t i = 0; ok && i < FILE_DOCS; i++) {
         uint64_t offsets[2] = {0, 400 + i % 300};
-        bm_hash128 sequence = {i, i};
+        bm_hash128 content = {i, i};
         for (uint64_t k = 0; k < offsets[1]; k++)
             hashes[k] = k << 32 | (k % 4 == 0 ? i : k % 4 == 1 ? 7 : i / 5);
         bm_ingest_batch batch = {
-            .shingles = {.n_docs = 1, .offsets = offsets, .hashes = hashes, .sequence = &sequence}};
+            .shingles = {.n_docs = 1, .offsets = offsets, .hashes = hashes, .content = &content}};
         ok = bm_corpus_add(corpus, &batch, (size_t)i, NULL) == BM_OK;
     }
     return ok && bm_corpus_end_adding(corpus, NULL) == BM_OK;

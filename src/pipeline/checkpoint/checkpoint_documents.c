@@ -15,7 +15,7 @@
 #define BLOCK_LEAST 64u               /* documents */
 #define BLOCK_MOST  8192u
 
-typedef enum copies_as { COPIES_NONE, COPIES_SEQUENCE, COPIES_REP } copies_as;
+typedef enum copies_as { COPIES_NONE, COPIES_CONTENT, COPIES_REP } copies_as;
 
 typedef struct block_header {
     uint64_t first, n, id_bytes, n_skipped, skipped_bytes, n_sources;
@@ -45,7 +45,7 @@ static copies_as copies_of(const bm_corpus *corpus)
 {
     if (corpus == NULL)
         return COPIES_NONE;
-    return corpus->copies.sequence != NULL ? COPIES_SEQUENCE : COPIES_REP;
+    return corpus->copies.content != NULL ? COPIES_CONTENT : COPIES_REP;
 }
 
 static size_t column_bytes(const bm_checkpoint_documents *what)
@@ -94,9 +94,9 @@ static bm_status put_copies(const bm_corpus *corpus, const block_header *h, bm_b
                             bm_error *err)
 {
     size_t n = (size_t)h->n;
-    if (h->copies == COPIES_SEQUENCE)
-        return bm_buf_add(out, corpus->copies.sequence + h->first,
-                          n * sizeof *corpus->copies.sequence, err);
+    if (h->copies == COPIES_CONTENT)
+        return bm_buf_add(out, corpus->copies.content + h->first,
+                          n * sizeof *corpus->copies.content, err);
     if (h->copies == COPIES_REP)
         return bm_buf_add(out, corpus->rep + h->first, n * sizeof *corpus->rep, err);
     return BM_OK;
@@ -288,7 +288,7 @@ static bm_status load_skipped(loading *l, const block_header *h, bm_error *err)
 static bm_status load_columns(loading *l, const block_header *h, uint64_t place, bm_error *err)
 {
     bm_corpus *corpus = l->what->corpus;
-    size_t one = h->copies == COPIES_SEQUENCE ? sizeof(bm_hash128)
+    size_t one = h->copies == COPIES_CONTENT ? sizeof(bm_hash128)
                  : h->copies == COPIES_REP    ? sizeof(uint32_t)
                                               : 0;
     const void *copies = next(l, h->n * one, true);
@@ -301,7 +301,7 @@ static bm_status load_columns(loading *l, const block_header *h, uint64_t place,
         return not_saved(place, "columns", err);
     bm_corpus_rows rows = {.n = (size_t)h->n,
                            .docs = l->rows,
-                           .sequence = h->copies == COPIES_SEQUENCE ? copies : NULL,
+                           .content = h->copies == COPIES_CONTENT ? copies : NULL,
                            .rep = h->copies == COPIES_REP ? copies : NULL,
                            .keys = keys};
     return h->n == 0 ? BM_OK : bm_corpus_restore_rows(corpus, &rows, err);

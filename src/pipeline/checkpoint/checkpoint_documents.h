@@ -1,7 +1,7 @@
 /* checkpoint_documents.h -- the documents that a job has read, in a file: rows, ids, counts, and the
  * columns of the corpus (but for sets, corpus_save.h).
  *
- *     record   header | rows | ids | sequences or representatives | band keys | skipped records |
+ *     record   header | rows | ids | content hashes or representatives | band keys | skipped records |
  *              digests of the inputs          (one block of documents; spill_file.h)
  *
  * Integers as they lie in memory: the file is for the same program on the same machine, which the

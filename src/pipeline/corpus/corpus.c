@@ -36,7 +36,7 @@ static void set_sizes(bm_corpus *corpus, const bm_shingle_batch *shingles, size_
         size_t row = first + i;
         corpus->sizes[row] = (uint32_t)(shingles->offsets[i + 1] - shingles->offsets[i]);
         if (corpus->cfg.find_identical)
-            corpus->copies.sequence[row] = shingles->sequence[i];
+            corpus->copies.content[row] = shingles->content[i];
     }
     bm_corpus_sets_clear(corpus, first, shingles->n_docs);
 }

@@ -2,7 +2,7 @@
  *
  * Added up for the documents so far and those of the next batch:
  *
- *     reading    columns + sequences + tables + sets + keys + batches in flight
+ *     reading    columns + content hashes + tables + sets + keys + batches in flight
  *     matching   columns + sets + keys (or labels) + buckets, groups + sets read back
  *     grouping   columns + sets + labels of groups, members, similarities + sets read back
  *
@@ -58,7 +58,7 @@ static stretches bytes_of(const bm_corpus *corpus, size_t n, uint64_t set_bytes)
     arena = (sets_in_file ? budget->arena : 0) + (cfg->edges ? budget->arena : 0);
     uint64_t adding = ids + ids / 2; /* tables grow by making one of twice the size */
     if (cfg->find_identical)
-        adding += n * sizeof *corpus->copies.sequence +
+        adding += n * sizeof *corpus->copies.content +
                   corpus->copies.n_slots * sizeof *corpus->copies.slots * 3 / 2;
     uint64_t held = columns + set_bytes + budget->fixed;
     return (stretches){.reading = held + keys + adding + budget->batches,

@@ -1,4 +1,4 @@
-/* corpus_copies.c -- an open-addressing table of sequences. It holds row numbers only, and compares
+/* corpus_copies.c -- an open-addressing table of content hashes. It holds row numbers only, and compares
  * all 128 bits.
  *
  * Tests: tests/unit/output/test_corpus_spill.c, tests/unit/match/test_grouping.c */
@@ -8,13 +8,13 @@
 
 #define ROWS_AHEAD 8u /* rows between two steps of fetching */
 
-/* Where the sequence is in the table, or the free slot where it would go. */
-static size_t slot_of(const bm_corpus_copies *copies, bm_hash128 sequence)
+/* Where the content hash is in the table, or the free slot where it would go. */
+static size_t slot_of(const bm_corpus_copies *copies, bm_hash128 content)
 {
-    size_t at = (size_t)sequence.lo & (copies->n_slots - 1);
+    size_t at = (size_t)content.lo & (copies->n_slots - 1);
     for (; copies->slots[at] != 0; at = (at + 1) & (copies->n_slots - 1)) {
-        const bm_hash128 *other = &copies->sequence[copies->slots[at] - 1];
-        if (other->lo == sequence.lo && other->hi == sequence.hi)
+        const bm_hash128 *other = &copies->content[copies->slots[at] - 1];
+        if (other->lo == content.lo && other->hi == content.hi)
             break;
     }
     return at;
@@ -33,12 +33,12 @@ static bm_status double_table(bm_corpus_copies *copies, bm_error *err)
     copies->n_slots = n_slots;
     for (size_t i = 0; i < n_old; i++)
         if (old[i] != 0)
-            copies->slots[slot_of(copies, copies->sequence[old[i] - 1])] = old[i];
+            copies->slots[slot_of(copies, copies->content[old[i] - 1])] = old[i];
     bm_free(old);
     return BM_OK;
 }
 
-/* Set the representative of `row`, whose sequence is set. */
+/* Set the representative of `row`, whose content hash is set. */
 static bm_status find_rep(bm_corpus *corpus, uint32_t row, bm_error *err)
 {
     bm_corpus_copies *copies = &corpus->copies;
@@ -50,7 +50,7 @@ static bm_status find_rep(bm_corpus *corpus, uint32_t row, bm_error *err)
         if (status != BM_OK)
             return status;
     }
-    size_t at = slot_of(copies, copies->sequence[row]);
+    size_t at = slot_of(copies, copies->content[row]);
     if (copies->slots[at] == 0) {
         copies->slots[at] = row + 1;
         return BM_OK;
@@ -61,19 +61,19 @@ static bm_status find_rep(bm_corpus *corpus, uint32_t row, bm_error *err)
 }
 
 /* The table is larger than any cache: fetch the slot of a row to come, and for a nearer one, whose
- * slot is there by now, the sequence that it points to. */
+ * slot is there by now, the content hash that it points to. */
 static void expect_rows(const bm_corpus_copies *copies, size_t row, size_t end)
 {
     if (copies->n_slots == 0)
         return;
     size_t mask = copies->n_slots - 1;
     if (row + 2 * ROWS_AHEAD < end)
-        __builtin_prefetch(&copies->slots[(size_t)copies->sequence[row + 2 * ROWS_AHEAD].lo & mask],
+        __builtin_prefetch(&copies->slots[(size_t)copies->content[row + 2 * ROWS_AHEAD].lo & mask],
                            1);
     if (row + ROWS_AHEAD < end) {
-        uint32_t slot = copies->slots[(size_t)copies->sequence[row + ROWS_AHEAD].lo & mask];
+        uint32_t slot = copies->slots[(size_t)copies->content[row + ROWS_AHEAD].lo & mask];
         if (slot != 0)
-            __builtin_prefetch(&copies->sequence[slot - 1]);
+            __builtin_prefetch(&copies->content[slot - 1]);
     }
 }
 
@@ -91,7 +91,7 @@ bm_status bm_corpus_find_copies(bm_corpus *corpus, size_t first, size_t n, bm_er
 
 void bm_corpus_copies_reset(bm_corpus_copies *copies)
 {
-    bm_free(copies->sequence);
+    bm_free(copies->content);
     bm_free(copies->slots);
     *copies = (bm_corpus_copies){0};
 }

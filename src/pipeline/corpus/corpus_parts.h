@@ -21,7 +21,7 @@
 
 typedef struct bm_corpus_cfg {
     bool hashes;              /* hold shingle hashes */
-    bool find_identical;      /* by the hash of the shingle sequence */
+    bool find_identical;      /* by their content hashes */
     uint32_t bands;           /* of the keys to hold; 0: none */
     uint32_t perms;           /* of the words to hold; 0: none */
     uint64_t memory;          /* bytes at most, with those of `docs`; 0: no limit */
@@ -33,10 +33,10 @@ typedef struct bm_corpus_cfg {
     uint64_t input_bytes;     /* of all inputs, to foresee the files' size; 0: not known */
 } bm_corpus_cfg;
 
-/* The hashes of shingle sequences, to find identical documents. Freed when adding ends. */
+/* Content hashes, to find identical documents. Freed when adding ends. */
 typedef struct bm_corpus_copies {
-    bm_hash128 *sequence; /* of each document */
-    uint32_t *slots;      /* an open-addressing table of them: row + 1; 0: free */
+    bm_hash128 *content; /* of each document */
+    uint32_t *slots;     /* an open-addressing table of them: row + 1; 0: free */
     size_t n_slots;
 } bm_corpus_copies;
 
@@ -94,7 +94,7 @@ typedef struct bm_corpus_keys {
 typedef struct bm_corpus {
     bm_corpus_cfg cfg;
     size_t n, cap;
-    uint32_t *rep;        /* first document with the same shingle sequence; itself: none before */
+    uint32_t *rep;        /* first document with the same content hash; itself: none before */
     uint8_t *skip;        /* copy or empty: no candidate */
     uint32_t *sizes;      /* distinct shingles */
     uint64_t n_identical; /* copies */

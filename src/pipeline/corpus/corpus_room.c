@@ -25,7 +25,7 @@ static bm_status grow(bm_corpus *corpus, size_t need, bm_error *err)
         status = bm_corpus_column(&corpus->sizes, cap, sizeof *corpus->sizes, err);
     if (status == BM_OK && corpus->cfg.find_identical)
         status =
-            bm_corpus_column(&corpus->copies.sequence, cap, sizeof *corpus->copies.sequence, err);
+            bm_corpus_column(&corpus->copies.content, cap, sizeof *corpus->copies.content, err);
     if (status == BM_OK)
         status = bm_corpus_sets_grow(corpus, cap, err);
     if (status == BM_OK)

@@ -10,8 +10,8 @@
 static bm_status restore_copies(bm_corpus *corpus, const bm_corpus_rows *rows, bm_error *err)
 {
     size_t first = corpus->n;
-    for (size_t i = 0; i < rows->n && rows->sequence != NULL; i++)
-        corpus->copies.sequence[first + i] = rows->sequence[i];
+    for (size_t i = 0; i < rows->n && rows->content != NULL; i++)
+        corpus->copies.content[first + i] = rows->content[i];
     if (rows->rep == NULL)
         return bm_corpus_find_copies(corpus, first, rows->n, err);
     for (size_t i = 0; i < rows->n; i++) {

@@ -21,10 +21,10 @@ static inline bool bm_corpus_can_save(const bm_corpus *corpus)
 /* The next n documents of a corpus that is restored. */
 typedef struct bm_corpus_rows {
     size_t n;
-    const bm_doc_row *docs;     /* for their sizes */
-    const bm_hash128 *sequence; /* or, where nothing will be added any more, */
-    const uint32_t *rep;        /* this; the other is NULL */
-    const uint64_t *keys;       /* bands of each side by side; NULL without bands */
+    const bm_doc_row *docs;    /* for their sizes */
+    const bm_hash128 *content; /* or, where nothing will be added any more, */
+    const uint32_t *rep;       /* this; the other is NULL */
+    const uint64_t *keys;      /* bands of each side by side; NULL without bands */
 } bm_corpus_rows;
 
 /* After bm_corpus_restore_sets. BM_ERR_FORMAT where they do not fit what came before. */

@@ -85,7 +85,7 @@ static bm_status copy(const bm_sample *sample, const bm_ingest_batch *batch, siz
     const bm_shingle_batch *shingles = &batch->shingles;
     size_t n = (size_t)(shingles->offsets[i + 1] - shingles->offsets[i]);
     out->n_hashes = n;
-    out->sequence = shingles->sequence[i];
+    out->content = shingles->content[i];
     out->data = bm_alloc(n_words64(sample, n), sizeof *out->data);
     if (out->data == NULL)
         return bm_fail_nomem(err, n_words64(sample, n) * sizeof *out->data);
@@ -198,7 +198,7 @@ static void fill_batch(bm_sample *sample, size_t first, size_t end, bm_ingest_ba
         if (n > 0)
             memcpy(shingles->hashes + shingles->offsets[at], doc->data, n * sizeof *doc->data);
         shingles->offsets[at + 1] = shingles->offsets[at] + n;
-        shingles->sequence[at] = doc->sequence;
+        shingles->content[at] = doc->content;
         if (cfg->bands > 0)
             memcpy(batch->keys + at * cfg->bands, doc->data + n, cfg->bands * sizeof *batch->keys);
         if (cfg->perms > 0)

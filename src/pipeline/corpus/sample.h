@@ -14,7 +14,7 @@
 
 typedef struct bm_sampled {
     uint64_t priority, row;
-    bm_hash128 sequence;
+    bm_hash128 content;
     size_t n_hashes;
     uint64_t *data; /* hashes, keys, words: as the corpus wants them; owned */
 } bm_sampled;

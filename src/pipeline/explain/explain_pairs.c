@@ -175,11 +175,11 @@ bm_status bm_explain_similarity(bm_explainer *e, bm_error *err)
 /* --- from the inputs --- */
 
 /* Documents by what is in them, copies in input order. */
-static int by_sequence(const void *x, const void *y, void *ctx)
+static int by_content(const void *x, const void *y, void *ctx)
 {
-    const bm_hash128 *sequences = ctx;
+    const bm_hash128 *contents = ctx;
     uint32_t a = *(const uint32_t *)x, b = *(const uint32_t *)y;
-    const bm_hash128 *p = &sequences[a], *q = &sequences[b];
+    const bm_hash128 *p = &contents[a], *q = &contents[b];
     if (p->hi != q->hi)
         return p->hi < q->hi ? -1 : 1;
     if (p->lo != q->lo)
@@ -197,10 +197,10 @@ static bm_status link_copies(bm_explainer *e, uint8_t *copy, bm_error *err)
         return bm_fail_nomem(err, s->n * sizeof *order);
     for (size_t i = 0; i < s->n; i++)
         order[i] = (uint32_t)i;
-    qsort_r(order, s->n, sizeof *order, by_sequence, s->sequences);
+    qsort_r(order, s->n, sizeof *order, by_content, s->contents);
     bm_status status = BM_OK;
     for (size_t i = 1, first = 0; status == BM_OK && i < s->n; i++) {
-        const bm_hash128 *x = &s->sequences[order[first]], *y = &s->sequences[order[i]];
+        const bm_hash128 *x = &s->contents[order[first]], *y = &s->contents[order[i]];
         if (x->hi != y->hi || x->lo != y->lo) {
             first = i;
             continue;

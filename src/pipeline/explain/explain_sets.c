@@ -31,7 +31,7 @@ static bm_status make_room(const collector *k, size_t n_hashes, bm_error *err)
     bm_explain_sets *s = k->out;
     size_t cap = s->cap, have = s->n == 0 ? 0 : (size_t)s->offsets[s->n];
     uint64_t bytes = bm_doc_table_bytes(k->docs) + (have + n_hashes) * sizeof *s->hashes +
-                     (s->n + 1) * (sizeof *s->offsets + sizeof *s->sequences + sizeof *s->numbers);
+                     (s->n + 1) * (sizeof *s->offsets + sizeof *s->contents + sizeof *s->numbers);
     if (k->memory != 0 && bytes > k->memory)
         return bm_fail(err, BM_ERR_NOMEM,
                        "the shingles of the group's documents do not fit into %" PRIu64
@@ -47,10 +47,10 @@ static bm_status make_room(const collector *k, size_t n_hashes, bm_error *err)
         return status;
     uint64_t *offsets = bm_resize(s->offsets, cap + 1, sizeof *offsets);
     s->offsets = offsets != NULL ? offsets : s->offsets;
-    bm_hash128 *sequences = bm_resize(s->sequences, cap, sizeof *sequences);
-    s->sequences = sequences != NULL ? sequences : s->sequences;
-    if (offsets == NULL || sequences == NULL)
-        return bm_fail_nomem(err, cap * sizeof *sequences);
+    bm_hash128 *contents = bm_resize(s->contents, cap, sizeof *contents);
+    s->contents = contents != NULL ? contents : s->contents;
+    if (offsets == NULL || contents == NULL)
+        return bm_fail_nomem(err, cap * sizeof *contents);
     s->cap = cap;
     return BM_OK;
 }
@@ -75,7 +75,7 @@ static bm_status keep_wanted(void *ctx, const bm_ingest_batch *batch, size_t fir
             memcpy(s->hashes + s->offsets[s->n], shingles->hashes + begin,
                    (size_t)n * sizeof *s->hashes);
         s->offsets[s->n + 1] = s->offsets[s->n] + n;
-        s->sequences[s->n] = shingles->sequence[i];
+        s->contents[s->n] = shingles->content[i];
         s->numbers[s->n] = number;
         s->place[number] = (uint32_t)s->n++;
     }
@@ -160,7 +160,7 @@ void bm_explain_sets_reset(bm_explain_sets *sets)
     bm_free(sets->numbers);
     bm_free(sets->place);
     bm_free(sets->offsets);
-    bm_free(sets->sequences);
+    bm_free(sets->contents);
     bm_free(sets->hashes);
     memset(sets, 0, sizeof *sets);
 }

@@ -7,11 +7,11 @@
 #include "pipeline/context/job_context.h"
 
 typedef struct bm_explain_sets {
-    size_t n;          /* documents met, in input order */
-    uint32_t *numbers; /* of each in the set of ids that was wanted */
-    uint32_t *place;   /* of each wanted one in the above; BM_ID_NONE: it is not in the inputs */
-    uint64_t *offsets; /* n + 1, into hashes */
-    bm_hash128 *sequences; /* of each: equal for identical documents */
+    size_t n;             /* documents met, in input order */
+    uint32_t *numbers;    /* of each in the set of ids that was wanted */
+    uint32_t *place;      /* of each wanted one in the above; BM_ID_NONE: it is not in the inputs */
+    uint64_t *offsets;    /* n + 1, into hashes */
+    bm_hash128 *contents; /* of each: equal for identical documents */
     uint64_t *hashes;
     size_t cap, cap_hashes;
 } bm_explain_sets; /* {0} is empty */

@@ -19,6 +19,8 @@ bm_status bm_ingest_worker_open(const bm_ingest_cfg *cfg, bm_ingest_worker *out,
     memset(out, 0, sizeof *out);
     out->cfg = cfg;
     bm_status status = bm_batch_parser_open(cfg->source, &out->parser, err);
+    if (status == BM_OK)
+        status = bm_isa_choose(cfg->cpu, &out->sets.isa, err);
     if (status == BM_OK && cfg->source->ops->has_text)
         status = bm_shingler_open(cfg->text, cfg->cpu, &out->shingler, err);
     if (status != BM_OK)
@@ -30,7 +32,7 @@ void bm_ingest_worker_close(bm_ingest_worker *worker)
 {
     bm_batch_parser_close(worker->parser);
     bm_shingler_close(worker->shingler);
-    bm_distinct_reset(&worker->distinct);
+    bm_distinct_reset(&worker->sets.distinct);
     worker->parser = NULL;
     worker->shingler = NULL;
 }
@@ -79,7 +81,7 @@ static bm_status add_shingles(bm_ingest_worker *worker, const bm_record *record,
         return bm_unit_text_add(worker->shingler, record->text, &batch->text, err);
     if (worker->shingler != NULL)
         return bm_shingler_add(worker->shingler, record->text, &batch->shingles, err);
-    return bm_shingle_set_add(&worker->distinct, record->hashes, record->n_hashes, &batch->shingles,
+    return bm_shingle_set_add(&worker->sets, record->hashes, record->n_hashes, &batch->shingles,
                               err);
 }
 

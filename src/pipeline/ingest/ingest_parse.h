@@ -10,7 +10,7 @@ typedef struct bm_ingest_worker {
     const bm_ingest_cfg *cfg;
     bm_batch_parser *parser;
     bm_shingler *shingler;  /* NULL where the source has no texts */
-    bm_distinct distinct;   /* of shingle hashes that were read */
+    bm_set_shingler sets;   /* of shingle hashes that were read */
     bm_ingest_batch *batch; /* being filled by the parser's callback */
 } bm_ingest_worker;
 

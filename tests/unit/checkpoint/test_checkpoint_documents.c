@@ -265,7 +265,7 @@ Test(saved_docs, words_come_back)
     close_world(w);
 }
 
-Test(saved_docs, documents_that_are_all_read_come_back_without_their_sequences)
+Test(saved_docs, documents_that_are_all_read_come_back_without_their_content_hashes)
 {
     world *w = open_world(25);
     bm_corpus_cfg cfg = in_memory();
@@ -278,7 +278,7 @@ Test(saved_docs, documents_that_are_all_read_come_back_without_their_sequences)
     source->digest = (bm_hash128){77, 88};
     source->bytes_read = 99;
     cr_assert_eq(bm_corpus_end_adding(&a.corpus, NULL), BM_OK);
-    cr_assert_null(a.corpus.copies.sequence);
+    cr_assert_null(a.corpus.copies.content);
     save(&a, 0, 0, true);
     leave_job(&a);
     cr_assert_eq(load(w, &a, &b, NULL), BM_OK);

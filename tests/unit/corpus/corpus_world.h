@@ -99,7 +99,7 @@ static inline bm_status add_batch(world *w, bm_corpus *corpus, uint32_t first, u
         cr_assert_eq(bm_shingle_batch_reserve(s, 1, w->sizes[i], NULL), BM_OK);
         if (w->sizes[i] > 0) /* else there may be no array yet */
             memcpy(s->hashes + s->offsets[s->n_docs], w->sets[i], w->sizes[i] * sizeof(uint64_t));
-        s->sequence[s->n_docs] = (bm_hash128){w->identity[i] * 77u, 5};
+        s->content[s->n_docs] = (bm_hash128){w->identity[i] * 77u, 5};
         s->offsets[s->n_docs + 1] = s->offsets[s->n_docs] + w->sizes[i];
         s->n_docs++;
     }

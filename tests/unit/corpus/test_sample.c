@@ -55,7 +55,7 @@ static void add_documents(input *in, bm_sample *sample, size_t first, size_t end
         for (size_t k = 0; k < shingles_of(i); k++)
             b->shingles.hashes[at++] = shingle_of(i, k);
         b->shingles.offsets[i - first + 1] = at;
-        b->shingles.sequence[i - first] = (bm_hash128){i % 10 == 9 ? i - 9 : i, 5};
+        b->shingles.content[i - first] = (bm_hash128){i % 10 == 9 ? i - 9 : i, 5};
         for (size_t k = 0; k < BANDS; k++)
             b->keys[(i - first) * BANDS + k] = i * 100 + k;
         for (size_t k = 0; k < PERMS; k++)
@@ -186,7 +186,7 @@ Test(sample, more_than_the_corpus_may_hold_is_an_error)
         shingles.hashes[k] = k;
     shingles.offsets[0] = 0;
     shingles.offsets[1] = LONG;
-    shingles.sequence[0] = (bm_hash128){1, 2};
+    shingles.content[0] = (bm_hash128){1, 2};
     shingles.n_docs = 1;
     bm_ingest_batch batch = {.shingles = shingles, .n_docs = 1};
     bm_error err = {0};

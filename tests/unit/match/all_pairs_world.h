@@ -88,7 +88,7 @@ static inline bm_status put(const drawn *s, bm_corpus *corpus, size_t first, siz
         cr_assert_eq(bm_shingle_batch_reserve(b, 1, n, NULL), BM_OK);
         for (size_t k = 0; k < n; k++)
             b->hashes[b->offsets[b->n_docs] + k] = s->docs[i][n - 1 - k];
-        b->sequence[b->n_docs] = (bm_hash128){s->same_as[i] * UINT64_C(77), 5};
+        b->content[b->n_docs] = (bm_hash128){s->same_as[i] * UINT64_C(77), 5};
         b->offsets[b->n_docs + 1] = b->offsets[b->n_docs] + n;
         b->n_docs++;
     }

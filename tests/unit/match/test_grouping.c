@@ -69,7 +69,7 @@ static void fill_corpus(world *w)
         bm_shingle_batch *s = &batch.shingles;
         cr_assert_eq(bm_shingle_batch_reserve(s, 1, w->sizes[i], NULL), BM_OK);
         memcpy(s->hashes + s->offsets[s->n_docs], w->sets[i], w->sizes[i] * sizeof(uint64_t));
-        s->sequence[s->n_docs] = (bm_hash128){w->identity[i] * 77u, 5};
+        s->content[s->n_docs] = (bm_hash128){w->identity[i] * 77u, 5};
         s->offsets[s->n_docs + 1] = s->offsets[s->n_docs] + w->sizes[i];
         s->n_docs++;
         bm_scheme_affine32.sign(&params, w->sets[i], w->sizes[i], words);

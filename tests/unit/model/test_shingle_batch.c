@@ -8,7 +8,7 @@ static void add(bm_shingle_batch *batch, size_t n, uint64_t base)
     size_t begin = bm_shingle_batch_hashes(batch);
     for (size_t i = 0; i < n; i++)
         batch->hashes[begin + i] = base + i;
-    batch->sequence[batch->n_docs] = (bm_hash128){base, n};
+    batch->content[batch->n_docs] = (bm_hash128){base, n};
     batch->n_docs++;
     batch->offsets[batch->n_docs] = begin + n;
 }
@@ -21,7 +21,7 @@ Test(shingle_batch, documents_keep_their_hashes_while_the_batch_grows)
     cr_assert_eq(batch.n_docs, 3000);
     for (uint64_t d = 0; d < 3000; d++) {
         cr_assert_eq(batch.offsets[d + 1] - batch.offsets[d], d % 7);
-        cr_assert_eq(batch.sequence[d].lo, d * 100);
+        cr_assert_eq(batch.content[d].lo, d * 100);
         for (uint64_t i = 0; i < d % 7; i++)
             cr_assert_eq(batch.hashes[batch.offsets[d] + i], d * 100 + i);
     }

@@ -1,0 +1,271 @@
+/* test_content_hash.c -- known answers by tests/reference/content_model.py; parts against the whole;
+ * and sequences with structure, whose hashes must collide no more than those of chance would. */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/content_hash.h"
+
+static uint64_t draw(uint64_t *state)
+{
+    uint64_t z = (*state += UINT64_C(0x9E3779B97F4A7C15)); /* SplitMix64 */
+    z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
+    z = (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB);
+    return z ^ z >> 31;
+}
+
+static bm_hash128 hash_of(const uint64_t *run, size_t n)
+{
+    bm_content_sums sums = {0};
+    bm_content_add(run, n, 0, &sums);
+    return bm_content_end(&sums, n);
+}
+
+static const struct {
+    size_t n;
+    bm_hash128 hash;
+} known[] = {
+    {0, {UINT64_C(0x0000000000000000), UINT64_C(0x0000000000000000)}},
+    {1, {UINT64_C(0x42E7AFB46DBF3271), UINT64_C(0x4913548F693D0C02)}},
+    {2, {UINT64_C(0xAB2E47781EFFB20C), UINT64_C(0xAC089649D16AC163)}},
+    {7, {UINT64_C(0x1BDF570769CEB56A), UINT64_C(0x48F964B2EDC8B05D)}},
+    {8, {UINT64_C(0xBF8EEB31355DE664), UINT64_C(0x035BFB82978706B6)}},
+    {9, {UINT64_C(0xDE22DCF729E8B891), UINT64_C(0xC4D1B7F290EA3ABB)}},
+    {16, {UINT64_C(0x1923A1DF1876F59F), UINT64_C(0xB8D7DB23FC3B4AC7)}},
+    {100, {UINT64_C(0xFD23DB406FECE89A), UINT64_C(0xCF56874DA5740AA3)}},
+    {127, {UINT64_C(0x18A52120DB9CC3F0), UINT64_C(0x708C741A60E4D396)}},
+    {128, {UINT64_C(0x9D0DE336DE6FD285), UINT64_C(0x1F863E5031385ECE)}},
+    {129, {UINT64_C(0x6BABF6090B6DA666), UINT64_C(0x6DE723178C1DA02A)}},
+    {1000, {UINT64_C(0x459ECB5C4BCE80DC), UINT64_C(0x416194415B8B1E6D)}},
+    {5000, {UINT64_C(0x1A574F3D8CFED98C), UINT64_C(0xA1A014E5F35B370F)}},
+};
+
+Test(content_hash, has_the_known_answers)
+{
+    static uint64_t run[5000];
+    uint64_t state = 1;
+    for (size_t i = 0; i < 5000; i++)
+        run[i] = draw(&state);
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        const bm_hash128 hash = hash_of(run, known[i].n);
+        cr_expect_arr_eq(&hash, &known[i].hash, sizeof hash, "%zu shingles", known[i].n);
+    }
+}
+
+Test(content_hash, is_the_same_in_parts_of_any_size)
+{
+    static uint64_t run[3000];
+    static bm_content_parts parts;
+    uint64_t state = 7;
+    for (size_t i = 0; i < 3000; i++)
+        run[i] = draw(&state);
+    for (int round = 0; round < 300; round++) {
+        const size_t n = draw(&state) % 3000, most = 1 + draw(&state) % 700;
+        bm_content_parts_begin(&parts);
+        for (size_t at = 0, take; at < n; at += take) {
+            take = draw(&state) % (most + 1);
+            take = take < n - at ? take : n - at;
+            bm_content_parts_add(&parts, bm_content_add, run + at, take);
+        }
+        const bm_hash128 whole = hash_of(run, n),
+                         hash = bm_content_parts_end(&parts, bm_content_add);
+        cr_assert_arr_eq(&hash, &whole, sizeof hash, "%zu shingles", n);
+    }
+}
+
+/* --- collisions --- */
+
+#define MOST 70000u
+
+typedef struct family {
+    bm_hash128 hashes[MOST];
+    uint32_t folded[MOST];
+    size_t n;
+} family;
+
+static void add(family *f, const uint64_t *run, size_t n)
+{
+    cr_assert_lt(f->n, MOST);
+    f->hashes[f->n++] = hash_of(run, n);
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* Neighbours in order that are equal. */
+static size_t collisions(family *f)
+{
+    size_t found = 0;
+    qsort(f->folded, f->n, sizeof *f->folded, by_value);
+    for (size_t i = 1; i < f->n; i++)
+        found += f->folded[i] == f->folded[i - 1];
+    return found;
+}
+
+/* Every 28 bits of the hash collide as often as chance has it: n^2 / 2^29 times, give or take six
+ * standard deviations (and two). All sequences of the family differ. */
+static void expect_chance(family *f, const char *what)
+{
+    const double mean = (double)f->n * (double)f->n / (double)(1u << 29);
+    const double most = mean + 6 * sqrt(mean) + 2;
+    for (unsigned at = 0; at <= 100; at += 4) {
+        for (size_t i = 0; i < f->n; i++) {
+            const bm_hash128 h = f->hashes[i];
+            const uint64_t bits =
+                at < 64 ? h.lo >> at | (at > 0 ? h.hi << (64 - at) : 0) : h.hi >> (at - 64);
+            f->folded[i] = (uint32_t)bits & 0xFFFFFFF;
+        }
+        const size_t found = collisions(f);
+        cr_expect_leq((double)found, most, "%s: %zu collisions in bits %u to %u of %zu hashes",
+                      what, found, at, at + 27, f->n);
+    }
+    f->n = 0;
+}
+
+static family hashes_of;
+
+static void swap(uint64_t *a, uint64_t *b)
+{
+    const uint64_t c = *a;
+    *a = *b;
+    *b = c;
+}
+
+Test(content_hash, of_sequences_of_every_length)
+{
+    static uint64_t run[20000];
+    uint64_t state = 3;
+    for (size_t i = 0; i < 20000; i++)
+        run[i] = draw(&state);
+    for (size_t n = 0; n < 20000; n += 1 + n / 300)
+        add(&hashes_of, run, n);
+    expect_chance(&hashes_of, "random");
+    for (size_t i = 0; i < 20000; i++)
+        run[i] = run[0];
+    for (size_t n = 0; n < 20000; n += 1 + n / 300)
+        add(&hashes_of, run, n);
+    expect_chance(&hashes_of, "one shingle again and again");
+    memset(run, 0, sizeof run);
+    for (size_t n = 0; n < 20000; n += 1 + n / 300)
+        add(&hashes_of, run, n);
+    expect_chance(&hashes_of, "zeros");
+}
+
+/* `n` shingles, and each with two of them swapped. */
+static void add_swaps(uint64_t *run, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = i + 1; j < n; j++) {
+            swap(&run[i], &run[j]);
+            add(&hashes_of, run, n);
+            swap(&run[i], &run[j]);
+        }
+}
+
+Test(content_hash, of_swaps_and_rotations)
+{
+    uint64_t run[600], state = 5;
+    for (size_t i = 0; i < 600; i++)
+        run[i] = draw(&state);
+    add_swaps(run, 370);
+    expect_chance(&hashes_of, "two swapped");
+    for (size_t n = 2; n < 300; n++) {
+        for (size_t turn = 0; turn < n; turn++) {
+            const uint64_t first = run[0];
+            add(&hashes_of, run, n);
+            memmove(run, run + 1, (n - 1) * sizeof *run);
+            run[n - 1] = first;
+        }
+    }
+    expect_chance(&hashes_of, "rotations");
+    /* blocks and stretches that change places, and one that moves */
+    static uint64_t moved[8 * 128], blocks[8 * 128];
+    for (size_t i = 0; i < 8 * 128; i++)
+        blocks[i] = draw(&state);
+    for (size_t size = 1; size <= 512; size *= 2)
+        for (size_t from = 0; from < 1024; from += size)
+            for (size_t to = from + size; to < 1024; to += size) {
+                if (size < 32 && (to - from) % (32 * size) != 0)
+                    continue;
+                memcpy(moved, blocks, sizeof moved);
+                memcpy(moved + from, blocks + to, size * sizeof *moved);
+                memcpy(moved + to, blocks + from, size * sizeof *moved);
+                add(&hashes_of, moved, 1024);
+            }
+    expect_chance(&hashes_of, "blocks that change places");
+}
+
+/* All arrangements of two shingles in 16 places, `step` apart. */
+static void add_arrangements(size_t step, uint64_t x, uint64_t y)
+{
+    static uint64_t run[16 * 128];
+    const size_t n = 15 * step + 1;
+    for (uint32_t mask = 0; mask < 1u << 16; mask++) {
+        for (size_t i = 0; i < n; i++)
+            run[i] = y;
+        for (size_t i = 0; i < 16; i++)
+            run[i * step] = mask >> i & 1 ? x : y;
+        add(&hashes_of, run, n);
+    }
+}
+
+Test(content_hash, of_arrangements_of_two_shingles, .timeout = 120)
+{
+    uint64_t state = 11;
+    const uint64_t x = draw(&state), y = draw(&state);
+    add_arrangements(1, x, y);
+    expect_chance(&hashes_of, "neighbours");
+    add_arrangements(8, x, y);
+    expect_chance(&hashes_of, "places of one block");
+    add_arrangements(8, x, x ^ 1u);
+    expect_chance(&hashes_of, "places of one block, hashes of one bit's difference");
+    add_arrangements(8, 0, UINT64_C(1) << 63);
+    expect_chance(&hashes_of, "places of one block, nothing and the highest bit");
+    add_arrangements(8, 1, 2);
+    expect_chance(&hashes_of, "places of one block, small numbers");
+    add_arrangements(128, x, y);
+    expect_chance(&hashes_of, "places of sixteen stretches");
+}
+
+Test(content_hash, of_patterns_that_repeat)
+{
+    static uint64_t run[2048];
+    uint64_t state = 13;
+    const uint64_t x = draw(&state), y = draw(&state);
+    /* Thue-Morse, its complement, and each with a stretch of it turned over */
+    for (size_t n = 16; n <= 2048; n *= 2)
+        for (size_t begin = 0; begin < n; begin += 1 + n / 64)
+            for (size_t end = begin + 1; end <= n; end += 1 + n / 64) {
+                for (size_t i = 0; i < n; i++)
+                    run[i] = (__builtin_popcountll(i) + (i >= begin && i < end)) % 2 ? x : y;
+                if (begin > 0 || end < n || n > 16)
+                    add(&hashes_of, run, n);
+            }
+    expect_chance(&hashes_of, "Thue-Morse");
+    for (size_t period = 1; period <= 160; period++)
+        for (size_t n = period; n < 2048; n += 1 + period) {
+            for (size_t i = 0; i < n; i++)
+                run[i] = i % period == period - 1 ? x : y;
+            if (n >= 2 * period && hashes_of.n + 1 < MOST)
+                add(&hashes_of, run, n);
+        }
+    expect_chance(&hashes_of, "periods");
+}
+
+Test(content_hash, of_one_shingle_changed)
+{
+    uint64_t run[300], state = 17;
+    for (size_t i = 0; i < 300; i++)
+        run[i] = draw(&state);
+    for (size_t i = 0; i < 300; i++)
+        for (unsigned bit = 0; bit < 64; bit++) {
+            run[i] ^= UINT64_C(1) << bit;
+            add(&hashes_of, run, 300);
+            run[i] ^= UINT64_C(1) << bit;
+        }
+    expect_chance(&hashes_of, "one bit turned");
+}
