@@ -312,7 +312,7 @@ step_text() {
                 run 300 /dev/null env "BANDMILL_CL_TEXT=$form" "$build/bandmill" sign "$work/$n.jsonl" -q --force --shingle "$shingle" \
                     --device "$spec" -o "$work/text-$form" || fail "sign --shingle $shingle fails with BANDMILL_CL_TEXT=$form" || return
                 awk -v a="$begin" -v b="$(date +%s.%N)" 'BEGIN { printf "%.3f\n", b - a }' >> "$work/text-seconds-$form"
-                for file in signatures.npy n_shingles.npy; do
+                for file in signatures.npy n_shingles.npy content_hash.npy; do
                     cmp -s "$work/text-cpu/$file" "$work/text-$form/$file" ||
                         fail "sign --shingle $shingle, BANDMILL_CL_TEXT=$form: $file differs from the CPU's"
                 done

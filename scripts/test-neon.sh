@@ -37,7 +37,7 @@ for folder in /usr/include /usr/local/include; do
     [ -f "$folder/xxhash.h" ] && mkdir -p "$work/xxhash" && cp "$folder"/xxhash.h "$work/xxhash/"
 done
 "$compiler" -std=c11 -O2 -static -D_GNU_SOURCE -I. -Isrc -Iinclude -isystem "$work/xxhash" \
-    -o "$work/text_check" tests/unit/text/shingle_ops_check.c src/text/shingle_choose.c src/model/content_hash.c \
+    -o "$work/text_check" tests/unit/text/shingle_ops_check.c src/text/shingle_choose.c src/model/content_sums.c \
     src/text/shingle_scalar.c src/text/shingle_neon.c
 $emulator "$work/text_check"
 $emulator "$work/neon_check"

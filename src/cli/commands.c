@@ -8,9 +8,10 @@
 const cli_command cli_commands[CLI_N_COMMANDS] = {
     [CLI_SIGN] =
         {"sign", "INPUT...", "write MinHash signatures of documents to a directory",
-         "Reads documents and writes signatures.npy, ids.txt, n_shingles.npy, sources.tsv "
-         "and manifest.json\nto the output directory; with --band-keys also band_keys.npy. "
-         "dedup and pairs take such a directory\nin place of documents.",
+         "Reads documents and writes signatures.npy, ids.txt, n_shingles.npy, n_bytes.npy, "
+         "content_hash.npy,\nsources.tsv and manifest.json to the output directory; with "
+         "--band-keys also band_keys.npy. dedup and\npairs take such a directory in place of "
+         "documents.",
          cli_run_sign},
     [CLI_DEDUP] = {"dedup", "INPUT...", "find near-duplicates and keep one document of each group",
                    "Reads documents (or directories that sign wrote), verifies each pair that the "

@@ -5,7 +5,7 @@
  *
  * A hash is 64 bits: XXH3_64bits(shingle bytes, seed 0), or what an input of hashes brought. Its
  * low 32 bits are the token hash x of the scheme affine32. Each hash stands once in a document, in
- * order of first occurrence. The content hash of a document (model/content_hash.h) is one of all its
+ * order of first occurrence. The content hash of a document (model/content_sums.h) is one of all its
  * shingle hashes as they follow each other, with repeats: it is equal for identical documents.
  *
  * A batch belongs to one thread at a time. */
@@ -15,7 +15,7 @@
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
-#include "model/content_hash.h"
+#include "model/content_sums.h"
 
 typedef struct bm_shingle_batch {
     size_t n_docs, cap_docs;

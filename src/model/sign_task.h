@@ -13,6 +13,7 @@
 
 #include <bandmill/types.h>
 
+#include "model/content_sums.h"
 #include "model/text_batch.h"
 
 typedef struct bm_sign_task {
@@ -23,6 +24,7 @@ typedef struct bm_sign_task {
     uint32_t *words;      /* filled: n_docs * perms, document after document; NULL: not wanted */
     uint64_t *keys;       /* filled: n_docs * bands, document after document; NULL: not wanted */
     uint32_t *n_shingles; /* filled where there is text: n_docs, distinct hashes */
+    bm_hash128 *content;  /* filled where there is text: n_docs content hashes; NULL: not wanted */
 } bm_sign_task;
 
 #endif

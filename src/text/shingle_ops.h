@@ -74,7 +74,7 @@ typedef struct bm_shingle_ops {
     void (*hash_slices)(const bm_slices *slices, size_t n);
     /* XXH3_64bits of the n windows of k bytes that begin at p, p+1, … */
     void (*hash_windows)(const char *p, size_t n, size_t k, uint64_t *hashes);
-    bm_content_add_fn *add_content; /* model/content_hash.h */
+    bm_content_add_fn *add_content; /* model/content_sums.h */
 } bm_shingle_ops;
 
 extern const bm_shingle_ops bm_shingle_ops_scalar;

@@ -51,7 +51,8 @@ COMMANDS = {
     "pairs": (["dedup", "--pairs"], DEDUP | {"pairs.tsv"}),
     "star": (["dedup", "--cluster", "star", "--keep", "longest"], DEDUP),
     "sign": (["sign", "--band-keys"],
-             {"signatures.npy", "band_keys.npy", "n_shingles.npy", "ids.txt", "sources.tsv", "manifest.json"}),
+             {"signatures.npy", "band_keys.npy", "n_shingles.npy", "n_bytes.npy", "content_hash.npy", "ids.txt", "sources.tsv",
+              "manifest.json"}),
 }
 
 

@@ -1,6 +1,6 @@
 """content_model.py -- the content hash of kernels/content_hash.h again, from its head comment alone, in Python's integers.
 
-As a program it prints the known answers of tests/unit/model/test_content_hash.c: of sequences of n numbers of SplitMix64 from
+As a program it prints the known answers of tests/unit/model/test_content_sums.c: of sequences of n numbers of SplitMix64 from
 state 1."""
 MASK = (1 << 64) - 1
 STEP = 0x9E3779B97F4A7C15

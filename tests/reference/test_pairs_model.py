@@ -1,6 +1,6 @@
 """Small random corpora under all text options against a model of cli.md in plain Python: sets, pairs, groups, what is kept.
 
-For each combination of normaliser, word rule, shingle and short rule: n_shingles and every signature word (`sign`), every
+For each combination of normaliser, word rule, shingle and short rule: n_shingles, every signature word and content hash (`sign`), every
 pair in order with its six decimals (`pairs --candidates all`, `--identical all` and `chain`). For each combination of
 threshold, keep rule and clustering: groups.jsonl, removed.tsv with its reasons, pairs.tsv, the kept files byte for byte, the
 counts of the report (`dedup`, with bands of one row, so that a missed pair has a probability below 1e-6 a run).
@@ -18,6 +18,7 @@ import unicodedata
 import harness
 
 np, xxhash = harness.need_modules("numpy", "xxhash")
+import content_model
 import minhash_model
 import text_model
 
@@ -296,8 +297,16 @@ class Runs:
         got_words = np.load(os.path.join(target, "signatures.npy"))
         wrong = first_difference(ids, corpus.ids) or self.document(
             corpus, [i for i in range(model.n) if got_counts[i] != len(model.sets[i])], "n_shingles", got_counts) or \
-            self.document(corpus, np.flatnonzero((got_words != words).any(axis=1)).tolist(), "words", got_counts)
+            self.document(corpus, np.flatnonzero((got_words != words).any(axis=1)).tolist(), "words", got_counts) or \
+            self.document(corpus, self.other_contents(model, target), "content_hash", got_counts)
         return wrong and f"sign: {wrong}"
+
+    @staticmethod
+    def other_contents(model, target):
+        """The documents whose row of content_hash.npy is not the model's."""
+        rows = np.load(os.path.join(target, "content_hash.npy")).tolist()
+        return [i for i, shingles in enumerate(model.sequences)
+                if tuple(rows[i]) != content_model.content_hash([xxhash.xxh3_64_intdigest(s) for s in shingles])]
 
     @staticmethod
     def document(corpus, rows, what, counts):

@@ -1,4 +1,4 @@
-/* sign_dir.c -- the three files of a directory of signatures, checked against its manifest and read
+/* sign_dir.c -- the files of a directory of signatures, checked against its manifest and read
  * by pread. */
 #include "io/arrays/sign_dir.h"
 
@@ -31,7 +31,7 @@ struct bm_sign_dir {
     char *path;
     bm_manifest *manifest;
     const bm_provenance *provenance;
-    part words, counts, ids;
+    part words, counts, bytes, content, ids; /* bytes, content: not open in an older form */
     uint64_t n_docs;
     uint32_t perms;
     uint64_t *places; /* in ids.txt, in bytes: of row 0, 1024, 2048 …, and of the end */
@@ -70,10 +70,16 @@ static bm_status open_part(const bm_sign_dir *dir, const char *name, part *out, 
     return out->fd < 0 ? bm_fail_errno(err, errno, out->path, "cannot open") : BM_OK;
 }
 
-static bm_status open_array(const bm_sign_dir *dir, const char *name, uint64_t columns, part *out,
-                            bm_error *err)
+/* What an array must be. */
+typedef struct array_form {
+    const char *name, *type;
+    uint64_t columns; /* 0: one dimension */
+} array_form;
+
+static bm_status open_array(const bm_sign_dir *dir, array_form form, part *out, bm_error *err)
 {
-    bm_status status = open_part(dir, name, out, err);
+    const uint64_t columns = form.columns;
+    bm_status status = open_part(dir, form.name, out, err);
     if (status != BM_OK)
         return status;
     status = bm_npy_header_read(out->fd, out->path, &out->header, err);
@@ -85,8 +91,9 @@ static bm_status open_array(const bm_sign_dir *dir, const char *name, uint64_t c
     if (status != BM_OK)
         return status;
     const bm_npy_header *h = &out->header;
-    if (strcmp(h->type, "<u4") != 0)
-        return bm_fail_at(err, BM_ERR_FORMAT, out->path, 0, "descr is %s (expected <u4)", h->type);
+    if (strcmp(h->type, form.type) != 0)
+        return bm_fail_at(err, BM_ERR_FORMAT, out->path, 0, "descr is %s (expected %s)", h->type,
+                          form.type);
     if (h->shape[0] != dir->n_docs)
         return bm_fail_at(err, BM_ERR_FORMAT, out->path, 0,
                           "shape has %" PRIu64 " rows (expected %" PRIu64
@@ -97,6 +104,14 @@ static bm_status open_array(const bm_sign_dir *dir, const char *name, uint64_t c
                           "shape has another width (expected %" PRIu64 ")",
                           columns == 0 ? 1 : columns);
     return BM_OK;
+}
+
+/* An array that directories of an older form do not have: there where the manifest lists it. */
+static bm_status open_later_array(const bm_sign_dir *dir, array_form form, part *out, bm_error *err)
+{
+    if (bm_manifest_output(dir->manifest, form.name) == NULL)
+        return BM_OK;
+    return open_array(dir, form, out, err);
 }
 
 static bm_status add_place(bm_sign_dir *dir, uint64_t place, bm_error *err)
@@ -221,15 +236,20 @@ bm_status bm_sign_dir_open(const char *path, bm_sign_dir **out, bm_error *err)
     bm_sign_dir *dir = bm_alloc_zero(1, sizeof *dir);
     if (dir == NULL)
         return bm_fail_nomem(err, sizeof *dir);
-    dir->words.fd = dir->counts.fd = dir->ids.fd = -1;
+    dir->words.fd = dir->counts.fd = dir->bytes.fd = dir->content.fd = dir->ids.fd = -1;
     dir->path = bm_strdup(path);
     bm_status status = dir->path == NULL ? bm_fail_nomem(err, strlen(path) + 1) : BM_OK;
     if (status == BM_OK)
         status = open_manifest(dir, err);
     if (status == BM_OK)
-        status = open_array(dir, BM_FILE_SIGNATURES, dir->perms, &dir->words, err);
+        status =
+            open_array(dir, (array_form){BM_FILE_SIGNATURES, "<u4", dir->perms}, &dir->words, err);
     if (status == BM_OK)
-        status = open_array(dir, BM_FILE_N_SHINGLES, 0, &dir->counts, err);
+        status = open_array(dir, (array_form){BM_FILE_N_SHINGLES, "<u4", 0}, &dir->counts, err);
+    if (status == BM_OK)
+        status = open_later_array(dir, (array_form){BM_FILE_N_BYTES, "<u8", 0}, &dir->bytes, err);
+    if (status == BM_OK)
+        status = open_later_array(dir, (array_form){BM_FILE_CONTENT, "<u8", 2}, &dir->content, err);
     if (status == BM_OK)
         status = open_ids(dir, err);
     if (status != BM_OK) {
@@ -244,8 +264,8 @@ void bm_sign_dir_close(bm_sign_dir *dir)
 {
     if (dir == NULL)
         return;
-    part *parts[] = {&dir->words, &dir->counts, &dir->ids};
-    for (int i = 0; i < 3; i++) {
+    part *parts[] = {&dir->words, &dir->counts, &dir->bytes, &dir->content, &dir->ids};
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         if (parts[i]->fd >= 0)
             close(parts[i]->fd);
         bm_free(parts[i]->path);
@@ -293,25 +313,53 @@ static bm_status check_range(const bm_sign_dir *dir, uint64_t first, size_t n, b
     return bm_fail_at(err, BM_ERR_INTERNAL, dir->path, 0, "rows that are not there were asked for");
 }
 
+/* Rows of an array. */
+typedef struct range {
+    uint64_t first;
+    size_t n, row_bytes;
+} range;
+
+static bm_status read_rows(const bm_sign_dir *dir, const part *from, range rows, void *out,
+                           bm_error *err)
+{
+    bm_status status = check_range(dir, rows.first, rows.n, err);
+    return status == BM_OK ? read_bytes(from, out, rows.n * rows.row_bytes,
+                                        from->header.data_offset + rows.first * rows.row_bytes, err)
+                           : status;
+}
+
 bm_status bm_sign_dir_rows(const bm_sign_dir *dir, uint64_t first, size_t n, uint32_t *words,
                            bm_error *err)
 {
-    size_t row = (size_t)dir->perms * sizeof(uint32_t);
-    bm_status status = check_range(dir, first, n, err);
-    if (status == BM_OK)
-        status = read_bytes(&dir->words, words, n * row,
-                            dir->words.header.data_offset + first * row, err);
-    return status;
+    return read_rows(dir, &dir->words, (range){first, n, dir->perms * sizeof *words}, words, err);
 }
 
 bm_status bm_sign_dir_n_shingles(const bm_sign_dir *dir, uint64_t first, size_t n, uint32_t *out,
                                  bm_error *err)
 {
-    bm_status status = check_range(dir, first, n, err);
-    if (status == BM_OK)
-        status = read_bytes(&dir->counts, out, n * sizeof *out,
-                            dir->counts.header.data_offset + first * sizeof *out, err);
-    return status;
+    return read_rows(dir, &dir->counts, (range){first, n, sizeof *out}, out, err);
+}
+
+bool bm_sign_dir_has_bytes(const bm_sign_dir *dir)
+{
+    return dir->bytes.fd >= 0;
+}
+
+bool bm_sign_dir_has_content(const bm_sign_dir *dir)
+{
+    return dir->content.fd >= 0;
+}
+
+bm_status bm_sign_dir_n_bytes(const bm_sign_dir *dir, uint64_t first, size_t n, uint64_t *out,
+                              bm_error *err)
+{
+    return read_rows(dir, &dir->bytes, (range){first, n, sizeof *out}, out, err);
+}
+
+bm_status bm_sign_dir_content(const bm_sign_dir *dir, uint64_t first, size_t n, bm_hash128 *out,
+                              bm_error *err)
+{
+    return read_rows(dir, &dir->content, (range){first, n, sizeof *out}, out, err);
 }
 
 /* Lines skip … skip+n-1 of those in `lines`, which begin at row `row` of the file. */

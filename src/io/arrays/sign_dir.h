@@ -2,7 +2,9 @@
  *
  * Opening checks that manifest.json is ours and of kind "signatures", and with N its count of
  * documents and K the permutations of its provenance, that signatures.npy is <u4 (N, K),
- * n_shingles.npy <u4 (N), and ids.txt has N lines: else BM_ERR_FORMAT names the file and the field.
+ * n_shingles.npy <u4 (N), n_bytes.npy <u8 (N), content_hash.npy <u8 (N, 2), and ids.txt has N
+ * lines: else BM_ERR_FORMAT names the file and the field. The manifests of earlier versions do not
+ * list n_bytes.npy and content_hash.npy: such a directory is read without them.
  * SHA-256 digests are checked only on request (bm_manifest_check), since that reads everything.
  * Rows are read from the files as they are asked for. For the ids, a table holds the place of every
  * 1,024th line (8 bytes each), so that reading can begin at any row.
@@ -16,6 +18,7 @@
 
 #include "base/memory.h"
 #include "io/output/manifest.h"
+#include "model/content_sums.h"
 
 typedef struct bm_sign_dir bm_sign_dir;
 
@@ -38,6 +41,15 @@ bm_status bm_sign_dir_rows(const bm_sign_dir *dir, uint64_t first, size_t n, uin
 /* Their numbers of distinct shingles. */
 bm_status bm_sign_dir_n_shingles(const bm_sign_dir *dir, uint64_t first, size_t n, uint32_t *out,
                                  bm_error *err);
+/* Does the directory have these? Else they must not be asked for. */
+bool bm_sign_dir_has_bytes(const bm_sign_dir *dir);
+bool bm_sign_dir_has_content(const bm_sign_dir *dir);
+/* The bytes of their texts. */
+bm_status bm_sign_dir_n_bytes(const bm_sign_dir *dir, uint64_t first, size_t n, uint64_t *out,
+                              bm_error *err);
+/* Their content hashes. */
+bm_status bm_sign_dir_content(const bm_sign_dir *dir, uint64_t first, size_t n, bm_hash128 *out,
+                              bm_error *err);
 
 /* Where ids go: appended to `text`, unescaped; ends[i] is filled with the place where id i ends. */
 typedef struct bm_sign_ids {

@@ -269,8 +269,9 @@ static bm_status reopen(const bm_checkpoint *checkpoint, bm_spill_kind kind, bm_
 /* What the killed job wrote beside its state is written anew, but for the arrays of sign. */
 static bm_status clear_outputs(bm_checkpoint *checkpoint, bm_error *err)
 {
-    static const char *const arrays[] = {BM_FILE_SIGNATURES, BM_FILE_BAND_KEYS};
-    return bm_out_dir_clear(checkpoint->dir, arrays, checkpoint->corpus == NULL ? 2 : 0, err);
+    static const char *const arrays[] = {BM_FILE_SIGNATURES, BM_FILE_CONTENT, BM_FILE_BAND_KEYS};
+    const size_t n = checkpoint->corpus == NULL ? sizeof arrays / sizeof arrays[0] : 0;
+    return bm_out_dir_clear(checkpoint->dir, arrays, n, err);
 }
 
 bm_status bm_checkpoint_load(bm_checkpoint *checkpoint, bm_corpus *corpus, bm_error *err)

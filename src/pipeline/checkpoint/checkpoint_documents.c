@@ -289,8 +289,8 @@ static bm_status load_columns(loading *l, const block_header *h, uint64_t place,
 {
     bm_corpus *corpus = l->what->corpus;
     size_t one = h->copies == COPIES_CONTENT ? sizeof(bm_hash128)
-                 : h->copies == COPIES_REP    ? sizeof(uint32_t)
-                                              : 0;
+                 : h->copies == COPIES_REP   ? sizeof(uint32_t)
+                                             : 0;
     const void *copies = next(l, h->n * one, true);
     const void *keys = next(l, h->n * h->bands * sizeof(uint64_t), true);
     if (copies == NULL || keys == NULL)

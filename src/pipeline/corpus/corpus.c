@@ -84,19 +84,33 @@ bm_status bm_corpus_add_words(bm_corpus *corpus, const bm_signed_docs *docs, bm_
     bm_status status = bm_corpus_make_room(corpus, &more, err);
     if (status != BM_OK)
         return status;
+    corpus->copies.given = corpus->cfg.find_identical && docs->content != NULL;
     for (size_t i = 0; i < n; i++) {
         corpus->rep[first + i] = (uint32_t)(first + i);
         corpus->sizes[first + i] = docs->n_shingles[i];
         corpus->skip[first + i] = docs->n_shingles[i] == 0;
+        if (corpus->copies.given)
+            corpus->copies.content[first + i] = docs->content[i];
     }
     bm_corpus_sets_clear(corpus, first, n);
-    if (corpus->cfg.perms > 0)
+    if (corpus->copies.given)
+        status = bm_corpus_find_copies(corpus, first, n, err);
+    if (status == BM_OK && corpus->cfg.perms > 0)
         status = bm_corpus_add_word_rows(corpus, docs->words, first, n, err);
     if (status == BM_OK)
         status = bm_corpus_add_keys(corpus, docs->keys, first, n, err);
     if (status == BM_OK)
         corpus->n += n;
     return status;
+}
+
+/* Is the text of row `row` the one that was signed, as far as is known? */
+static bool as_signed(const bm_corpus *corpus, size_t row, const bm_shingle_batch *shingles,
+                      size_t i)
+{
+    const bm_hash128 *content = &shingles->content[i], *given = &corpus->copies.content[row];
+    return corpus->sizes[row] == shingles->offsets[i + 1] - shingles->offsets[i] &&
+           (!corpus->copies.given || (content->lo == given->lo && content->hi == given->hi));
 }
 
 bm_status bm_corpus_fill_hashes(void *ctx, const bm_ingest_batch *batch, size_t first_row,
@@ -109,7 +123,7 @@ bm_status bm_corpus_fill_hashes(void *ctx, const bm_ingest_batch *batch, size_t 
                        "the inputs hold more documents than were signed (%llu were)",
                        (unsigned long long)corpus->n);
     for (size_t i = 0; i < shingles->n_docs; i++)
-        if (corpus->sizes[first_row + i] != shingles->offsets[i + 1] - shingles->offsets[i])
+        if (!as_signed(corpus, first_row + i, shingles, i))
             return bm_fail(err, BM_ERR_FORMAT,
                            "document %llu is not the one that was signed (its shingles differ)",
                            (unsigned long long)(first_row + i));
@@ -118,8 +132,10 @@ bm_status bm_corpus_fill_hashes(void *ctx, const bm_ingest_batch *batch, size_t 
     bm_status status = bm_corpus_make_room(corpus, &more, err);
     if (status != BM_OK)
         return status;
-    set_sizes(corpus, shingles, first_row);
-    status = bm_corpus_find_copies(corpus, first_row, shingles->n_docs, err);
+    if (!corpus->copies.given) {
+        set_sizes(corpus, shingles, first_row);
+        status = bm_corpus_find_copies(corpus, first_row, shingles->n_docs, err);
+    }
     return status == BM_OK ? bm_corpus_add_hashes(corpus, shingles, first_row, err) : status;
 }
 

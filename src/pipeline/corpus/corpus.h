@@ -30,6 +30,7 @@ typedef struct bm_signed_docs {
     const uint32_t *words;      /* cfg.perms each */
     const uint64_t *keys;       /* cfg.bands each, side by side */
     const uint32_t *n_shingles; /* of each */
+    const bm_hash128 *content;  /* of each; NULL: not known, so that none counts as identical */
 } bm_signed_docs;
 
 bm_status bm_corpus_add_words(bm_corpus *corpus, const bm_signed_docs *docs, bm_error *err);

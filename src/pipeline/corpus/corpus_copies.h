@@ -1,4 +1,4 @@
-/* corpus_copies.h -- identical documents: those whose content hashes are equal (model/content_hash.h). */
+/* corpus_copies.h -- identical documents: those whose content hashes are equal (model/content_sums.h). */
 #ifndef BM_CORPUS_CORPUS_COPIES_H
 #define BM_CORPUS_CORPUS_COPIES_H
 

@@ -36,6 +36,7 @@ typedef struct bm_corpus_cfg {
 /* Content hashes, to find identical documents. Freed when adding ends. */
 typedef struct bm_corpus_copies {
     bm_hash128 *content; /* of each document */
+    bool given;          /* by signatures: texts that are read again must have the same */
     uint32_t *slots;     /* an open-addressing table of them: row + 1; 0: free */
     size_t n_slots;
 } bm_corpus_copies;

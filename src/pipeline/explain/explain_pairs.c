@@ -191,7 +191,6 @@ static int by_content(const void *x, const void *y, void *ctx)
 static bm_status link_copies(bm_explainer *e, uint8_t *copy, bm_error *err)
 {
     const bm_explain_sets *s = &e->sets;
-    double similarity = e->find.verify == BM_VERIFY_NONE ? NAN : 1.0;
     uint32_t *order = bm_alloc(s->n, sizeof *order);
     if (order == NULL)
         return bm_fail_nomem(err, s->n * sizeof *order);
@@ -206,8 +205,7 @@ static bm_status link_copies(bm_explainer *e, uint8_t *copy, bm_error *err)
             continue;
         }
         copy[order[i]] = 1;
-        status =
-            add_pair(e, (bm_pair){s->numbers[order[first]], s->numbers[order[i]], similarity}, err);
+        status = add_pair(e, (bm_pair){s->numbers[order[first]], s->numbers[order[i]], 1.0}, err);
     }
     bm_free(order);
     return status;

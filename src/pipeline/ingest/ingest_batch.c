@@ -39,7 +39,8 @@ void bm_ingest_batch_free(bm_ingest_batch *batch)
     bm_buf_reset(&batch->ids);
     bm_shingle_batch_reset(&batch->shingles);
     bm_text_batch_reset(&batch->text);
-    bm_free(batch->n_shingles);
+    bm_free(batch->made.n_shingles);
+    bm_free(batch->made.content);
     bm_free(batch->docs);
     bm_free(batch->skipped);
     bm_free(batch->words);
@@ -59,12 +60,16 @@ bm_status bm_ingest_batch_make_task(const bm_ingest_cfg *cfg, bm_ingest_batch *b
         status = bm_grow(&batch->keys, &batch->room.keys, batch->n_docs * device_set->bands,
                          sizeof *batch->keys, err);
     if (status == BM_OK && as_text)
-        status = bm_grow(&batch->n_shingles, &batch->room.n_shingles, batch->n_docs,
-                         sizeof *batch->n_shingles, err);
+        status = bm_grow(&batch->made.n_shingles, &batch->room.n_shingles, batch->n_docs,
+                         sizeof *batch->made.n_shingles, err);
+    if (status == BM_OK && as_text)
+        status = bm_grow(&batch->made.content, &batch->room.content, batch->n_docs,
+                         sizeof *batch->made.content, err);
     batch->task = (bm_sign_task){.offsets = as_text ? batch->text.slots : batch->shingles.offsets,
                                  .hashes = as_text ? NULL : batch->shingles.hashes,
                                  .text = as_text ? &batch->text : NULL,
-                                 .n_shingles = batch->n_shingles,
+                                 .n_shingles = batch->made.n_shingles,
+                                 .content = as_text ? batch->made.content : NULL,
                                  .n_docs = batch->n_docs,
                                  .words = cfg->want_words ? batch->words : NULL,
                                  .keys = cfg->want_keys ? batch->keys : NULL};
@@ -79,8 +84,8 @@ bm_ingest_batch *bm_ingest_batch_leave_to_device(const bm_ingest_batch *batch)
     *other = *batch;
     other->words = NULL;
     other->keys = NULL;
-    other->n_shingles = NULL;
-    other->room.words = other->room.keys = other->room.n_shingles = 0;
+    other->made = (bm_ingest_made){0};
+    other->room.words = other->room.keys = other->room.n_shingles = other->room.content = 0;
     other->shared_with_device = true;
     return other;
 }

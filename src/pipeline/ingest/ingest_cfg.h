@@ -22,8 +22,14 @@ typedef struct bm_ingest_doc {
 
 /* How many elements the arrays of a batch have room for. */
 typedef struct bm_ingest_room {
-    size_t docs, skipped, n_shingles, words, keys;
+    size_t docs, skipped, n_shingles, content, words, keys;
 } bm_ingest_room;
+
+/* What a device makes of texts beside words and keys, n_docs each. */
+typedef struct bm_ingest_made {
+    uint32_t *n_shingles;
+    bm_hash128 *content;
+} bm_ingest_made;
 
 typedef struct bm_ingest_batch {
     uint64_t sequence, bytes_read;
@@ -37,15 +43,21 @@ typedef struct bm_ingest_batch {
     bm_shingle_batch shingles; /* as_text: of the documents that were left to the host */
     bool as_text;              /* a device is to cut and hash the documents */
     bm_text_batch text;
-    uint32_t *n_shingles; /* as_text: filled by the device, n_docs */
-    uint32_t *words;      /* n_docs * perms in use; NULL where not wanted */
-    uint64_t *keys;       /* n_docs * bands */
+    bm_ingest_made made; /* as_text */
+    uint32_t *words;     /* n_docs * perms in use; NULL where not wanted */
+    uint64_t *keys;      /* n_docs * bands */
     bm_ingest_room room;
     bm_sign_task task;
     bool shared_with_device; /* a stuck device may read shingles and text for ever: never freed */
     bm_status status;        /* what came after the documents: a bad record, a failure */
     bm_error error;
 } bm_ingest_batch; /* {0} is empty */
+
+/* The content hashes of its documents, which are signed. */
+static inline const bm_hash128 *bm_ingest_content(const bm_ingest_batch *batch)
+{
+    return batch->as_text ? batch->made.content : batch->shingles.content;
+}
 
 /* Called in input order, one at a time; the batch's first document is row `first_row`. Borrows the
  * batch. */

@@ -1,7 +1,7 @@
 /* job_sign.c -- documents to a directory of signatures.
  *
- * Rows go to signatures.npy (and band_keys.npy) as their batches come round in input order; ids and
- * counts of shingles are small and written at the end. The directory appears whole, by one rename.
+ * Rows go to signatures.npy, content_hash.npy (and band_keys.npy) as their batches come round in
+ * input order; ids, bytes and counts of shingles are known to the end and written there. The directory appears whole, by one rename.
  *
  * Tests: tests/unit/jobs/test_jobs.c */
 #include <bandmill/job.h>
@@ -19,13 +19,15 @@
 
 typedef struct sign_out {
     const bm_settings *settings;
-    bm_npy_writer words, keys; /* keys: no file where none are asked for */
+    bm_npy_writer words, content, keys; /* keys: no file where none are asked for */
 } sign_out;
 
 static bm_status flush(void *ctx, bm_error *err)
 {
     sign_out *out = ctx;
     bm_status status = bm_npy_writer_flush(&out->words, err);
+    if (status == BM_OK)
+        status = bm_npy_writer_flush(&out->content, err);
     return status == BM_OK ? bm_npy_writer_flush(&out->keys, err) : status;
 }
 
@@ -47,6 +49,9 @@ static bm_status on_batch(void *ctx, const bm_ingest_batch *batch, size_t first_
         return BM_OK;
     bm_status status = bm_npy_writer_rows(&out->words, batch->words, n,
                                           out->settings->sketch.perms * sizeof *batch->words, err);
+    if (status == BM_OK)
+        status =
+            bm_npy_writer_rows(&out->content, bm_ingest_content(batch), n, sizeof(bm_hash128), err);
     if (status == BM_OK && out->keys.file != NULL)
         status = bm_npy_writer_rows(&out->keys, batch->keys, n,
                                     out->settings->plan.bands * sizeof *batch->keys, err);
@@ -77,6 +82,23 @@ static bm_status write_n_shingles(bm_out_dir *dir, const bm_doc_table *docs, bm_
     return close_array(&writer, status, err);
 }
 
+static bm_status write_n_bytes(bm_out_dir *dir, const bm_doc_table *docs, bm_error *err)
+{
+    bm_npy_writer writer;
+    uint64_t block[2048];
+    bm_status status = bm_npy_writer_open(
+        dir, &(bm_npy_array){.name = BM_FILE_N_BYTES, .type = "<u8"}, &writer, err);
+    if (status != BM_OK)
+        return status;
+    for (size_t i = 0; status == BM_OK && i < docs->n;) {
+        size_t n = 0;
+        while (n < sizeof block / sizeof block[0] && i < docs->n)
+            block[n++] = docs->rows[i++].text_bytes;
+        status = bm_npy_writer_rows(&writer, block, n, sizeof block[0], err);
+    }
+    return close_array(&writer, status, err);
+}
+
 static bm_status write_arrays(bm_job *job, bm_error *err)
 {
     bm_checkpoint *checkpoint = &job->checkpoint;
@@ -84,6 +106,7 @@ static bm_status write_arrays(bm_job *job, bm_error *err)
     const bool keys = s->results.band_keys;
     sign_out out = {.settings = s};
     const bm_npy_array words = {BM_FILE_SIGNATURES, "<u4", s->sketch.perms};
+    const bm_npy_array content = {BM_FILE_CONTENT, "<u8", 2};
     const bm_npy_array band_keys = {BM_FILE_BAND_KEYS, "<u8", s->plan.bands};
     const bm_ingest_wish wish = {.words = true, .keys = keys, .sink = on_batch, .sink_ctx = &out};
     bm_job_context_plan(&job->context, bm_checkpoint_start(checkpoint));
@@ -91,6 +114,8 @@ static bm_status write_arrays(bm_job *job, bm_error *err)
     bm_job_context_stage(&job->context, BM_STAGE_SIGN, "bytes");
     if (status == BM_OK)
         status = open_array(checkpoint, &words, &out.words, err);
+    if (status == BM_OK)
+        status = open_array(checkpoint, &content, &out.content, err);
     if (status == BM_OK && keys)
         status = open_array(checkpoint, &band_keys, &out.keys, err);
     checkpoint->flush = flush;
@@ -101,6 +126,7 @@ static bm_status write_arrays(bm_job *job, bm_error *err)
         bm_checkpoint_save_now(checkpoint); /* while the arrays are open */
     checkpoint->flush = NULL;
     status = close_array(&out.words, status, err);
+    status = close_array(&out.content, status, err);
     return close_array(&out.keys, status, err);
 }
 
@@ -116,6 +142,8 @@ static bm_status write_all(bm_job *job, bm_error *err)
     status = bm_rows_ids(dir, &context->docs, err);
     if (status == BM_OK)
         status = write_n_shingles(dir, &context->docs, err);
+    if (status == BM_OK)
+        status = write_n_bytes(dir, &context->docs, err);
     if (status == BM_OK)
         status = bm_rows_sources(dir, &context->docs, NULL, &context->inputs.names, err);
     if (status == BM_OK && context->settings->input.on_error == BM_ON_ERROR_SKIP)

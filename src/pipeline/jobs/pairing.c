@@ -66,7 +66,8 @@ static bm_corpus_cfg corpus_cfg(const bm_pairing *pairing)
     const bm_settings *s = context->settings;
     return (bm_corpus_cfg){
         .hashes = s->pairs.verify == BM_VERIFY_EXACT,
-        .find_identical = pairing->signatures == NULL || s->pairs.verify == BM_VERIFY_EXACT,
+        .find_identical = pairing->signatures == NULL || s->pairs.verify == BM_VERIFY_EXACT ||
+                          bm_signature_inputs_know_identical(pairing->signatures),
         .bands = s->pairs.candidates == BM_CANDIDATES_ALL ? 0 : s->plan.bands,
         .perms = s->pairs.verify == BM_VERIFY_SIGNATURE ? s->sketch.perms : 0,
         .memory = s->memory,
@@ -132,7 +133,7 @@ static bm_status read_signatures(bm_pairing *pairing, bm_error *err)
     unsigned steps = texts ? BM_STEP_INPUTS : 0;
     if (s->kind == BM_JOB_DEDUP)
         steps |= BM_STEP_DIRECTORY;
-    bm_signature_inputs_say(pairing->signatures, &context->meter);
+    bm_signature_inputs_say(pairing->signatures, s, &context->meter);
     bm_status status = bm_job_begin(pairing->job, steps, err);
     if (status != BM_OK)
         return status;

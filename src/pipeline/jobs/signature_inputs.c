@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "io/arrays/sign_dir.h"
+#include "model/file_names.h"
 #include "pipeline/context/recipe.h"
 
 #define XXH_INLINE_ALL
@@ -23,6 +24,8 @@ struct bm_signature_inputs {
     size_t n;
     bm_recipe recipe;
     bool by_signature; /* since inputs are not there */
+    bool no_content;   /* one of them is of an older form, without content hashes: */
+    size_t older;      /* this one */
 };
 
 bm_status bm_signature_inputs_are(const bm_input_options *input, bool *out, bm_error *err)
@@ -63,6 +66,10 @@ static bm_status open_dirs(const bm_input_options *input, bm_signature_inputs *o
             return status;
         out->n = i + 1;
         out->manifests[i] = bm_sign_dir_manifest(out->dirs[i]);
+        if (!out->no_content && !bm_sign_dir_has_content(out->dirs[i])) {
+            out->no_content = true;
+            out->older = i;
+        }
         if (!bm_sign_dir_same_provenance(out->dirs[0], out->dirs[i], &field))
             return bm_fail_at(err, BM_ERR_FORMAT, input->paths[i], 0,
                               "provenance.%s differs from that of %s (signatures made alike)",
@@ -100,6 +107,18 @@ static bm_status settle(bm_signature_inputs *inputs, uint32_t asked_perms, bm_se
     return BM_OK;
 }
 
+/* Where no texts are read, the longest is known from n_bytes.npy only. */
+static bm_status check_keep(const bm_signature_inputs *inputs, const bm_settings *s, bm_error *err)
+{
+    const bool by_length = s->pairs.keep == BM_KEEP_LONGEST || s->pairs.keep == BM_KEEP_SHORTEST;
+    for (size_t i = 0; by_length && s->pairs.verify != BM_VERIFY_EXACT && i < inputs->n; i++)
+        if (!bm_sign_dir_has_bytes(inputs->dirs[i]))
+            return bm_fail_at(err, BM_ERR_FORMAT, bm_sign_dir_path(inputs->dirs[i]), 0,
+                              "has no " BM_FILE_N_BYTES
+                              ": `keep` cannot go by length (sign the documents again)");
+    return BM_OK;
+}
+
 bm_status bm_signature_inputs_open(bm_settings *settings, bm_signature_inputs **out, bm_error *err)
 {
     const uint32_t asked_perms = settings->sketch.perms;
@@ -115,18 +134,31 @@ bm_status bm_signature_inputs_open(bm_settings *settings, bm_signature_inputs **
     if (status == BM_OK)
         status = settle(inputs, asked_perms, settings, err);
     if (status == BM_OK)
+        status = check_keep(inputs, settings, err);
+    if (status == BM_OK)
         *out = inputs;
     else
         bm_signature_inputs_close(inputs);
     return status;
 }
 
-void bm_signature_inputs_say(const bm_signature_inputs *inputs, bm_meter *meter)
+void bm_signature_inputs_say(const bm_signature_inputs *inputs, const bm_settings *settings,
+                             bm_meter *meter)
 {
+    if (inputs->no_content && settings->pairs.verify != BM_VERIFY_EXACT)
+        bm_meter_log(meter, BM_LOG_WARNING,
+                     "%s has no " BM_FILE_CONTENT
+                     ": identical documents are not told from near ones (sign again)",
+                     bm_sign_dir_path(inputs->dirs[inputs->older]));
     if (inputs->by_signature)
         bm_meter_log(meter, BM_LOG_WARNING,
                      "the inputs of the signatures are not there or changed: pairs are "
                      "verified by signature only");
+}
+
+bool bm_signature_inputs_know_identical(const bm_signature_inputs *inputs)
+{
+    return !inputs->no_content;
 }
 
 /* --- words and keys --- */
@@ -136,6 +168,7 @@ typedef struct block {
     size_t n;
     uint32_t *words, *n_shingles;
     uint64_t *keys;
+    bm_hash128 *content; /* NULL: not known of all directories */
 } block;
 
 static bm_status load_block(const bm_settings *s, const bm_sign_dir *dir, const block *b,
@@ -147,13 +180,18 @@ static bm_status load_block(const bm_settings *s, const bm_sign_dir *dir, const 
     bm_status status = bm_sign_dir_rows(dir, b->first, n, b->words, err);
     if (status == BM_OK)
         status = bm_sign_dir_n_shingles(dir, b->first, n, b->n_shingles, err);
+    if (status == BM_OK && b->content != NULL)
+        status = bm_sign_dir_content(dir, b->first, n, b->content, err);
     if (status == BM_OK && bands > 0)
         status = bm_band_keys(b->words, n, &plan, b->keys, err);
     for (size_t i = 0; status == BM_OK && i < n; i++)
         for (uint32_t j = 0; b->n_shingles[i] == 0 && j < bands; j++)
             b->keys[i * bands + j] = BM_NO_BAND_KEY;
-    const bm_signed_docs docs = {
-        .n = n, .words = b->words, .keys = b->keys, .n_shingles = b->n_shingles};
+    const bm_signed_docs docs = {.n = n,
+                                 .words = b->words,
+                                 .keys = b->keys,
+                                 .n_shingles = b->n_shingles,
+                                 .content = b->content};
     return status == BM_OK ? bm_corpus_add_words(corpus, &docs, err) : status;
 }
 
@@ -165,8 +203,11 @@ bm_status bm_signature_inputs_words(const bm_signature_inputs *inputs, bm_job_co
     block b = {.words = bm_alloc(BLOCK_ROWS * (size_t)perms, sizeof *b.words),
                .n_shingles = bm_alloc(BLOCK_ROWS, sizeof *b.n_shingles),
                .keys = bm_alloc(BLOCK_ROWS * (size_t)s->plan.bands, sizeof *b.keys)};
+    const bool content = bm_signature_inputs_know_identical(inputs);
     bm_status status = BM_OK;
-    if (b.words == NULL || b.n_shingles == NULL || b.keys == NULL)
+    if (content)
+        b.content = bm_alloc(BLOCK_ROWS, sizeof *b.content);
+    if (b.words == NULL || b.n_shingles == NULL || b.keys == NULL || (content && !b.content))
         status = bm_fail_nomem(err, BLOCK_ROWS * (size_t)perms * sizeof *b.words);
     for (size_t d = 0; status == BM_OK && d < inputs->n; d++) {
         uint64_t n_docs = bm_sign_dir_docs(inputs->dirs[d]);
@@ -181,6 +222,7 @@ bm_status bm_signature_inputs_words(const bm_signature_inputs *inputs, bm_job_co
     bm_free(b.words);
     bm_free(b.n_shingles);
     bm_free(b.keys);
+    bm_free(b.content);
     return status;
 }
 
@@ -191,6 +233,7 @@ static bm_status load_ids(bm_job_context *context, const bm_sign_dir *dir, uint3
 {
     size_t ends[256];
     uint32_t sizes[256];
+    uint64_t bytes[256] = {0};
     bm_buf text = {0};
     bm_status status = BM_OK;
     uint64_t n_docs = bm_sign_dir_docs(dir);
@@ -200,10 +243,12 @@ static bm_status load_ids(bm_job_context *context, const bm_sign_dir *dir, uint3
         status = bm_sign_dir_ids(dir, at, n, &(bm_sign_ids){&text, ends}, err);
         if (status == BM_OK)
             status = bm_sign_dir_n_shingles(dir, at, n, sizes, err);
+        if (status == BM_OK && bm_sign_dir_has_bytes(dir))
+            status = bm_sign_dir_n_bytes(dir, at, n, bytes, err);
         for (size_t i = 0; status == BM_OK && i < n; i++) {
             size_t begin = i == 0 ? 0 : ends[i - 1];
             bm_str id = {text.data + begin, ends[i] - begin};
-            bm_doc_row row = {.file = file, .n_shingles = sizes[i]};
+            bm_doc_row row = {.file = file, .n_shingles = sizes[i], .text_bytes = bytes[i]};
             status = bm_doc_table_add(&context->docs, &row,
                                       (bm_doc_id){id, XXH3_64bits(id.data, id.len)},
                                       context->inputs.names.names[file], err);

@@ -1,7 +1,9 @@
 /* signature_inputs.h -- directories that `sign` wrote as the input of dedup and pairs.
  *
  * Words come from signatures.npy, keys are computed here; texts are read again only for exact
- * verification, from the inputs that the manifests name. Where it was not asked how to verify:
+ * verification, from the inputs that the manifests name. Identical documents are
+ * known from content_hash.npy, lengths from n_bytes.npy; an older form of directory has neither.
+ * Where it was not asked how to verify:
  * exact if every input is still there with its size, else by signature, and a line says so. */
 #ifndef BM_JOBS_SIGNATURE_INPUTS_H
 #define BM_JOBS_SIGNATURE_INPUTS_H
@@ -19,7 +21,10 @@ bm_status bm_signature_inputs_are(const bm_input_options *input, bool *out, bm_e
 bm_status bm_signature_inputs_open(bm_settings *settings, bm_signature_inputs **out, bm_error *err);
 void bm_signature_inputs_close(bm_signature_inputs *inputs); /* NULL is fine */
 /* Say what was settled, where nobody asked for it. */
-void bm_signature_inputs_say(const bm_signature_inputs *inputs, bm_meter *meter);
+void bm_signature_inputs_say(const bm_signature_inputs *inputs, const bm_settings *settings,
+                             bm_meter *meter);
+/* Do all of them have content hashes? */
+bool bm_signature_inputs_know_identical(const bm_signature_inputs *inputs);
 /* Words and keys of all documents into the corpus. */
 bm_status bm_signature_inputs_words(const bm_signature_inputs *inputs, bm_job_context *context,
                                     bm_corpus *corpus, bm_error *err);

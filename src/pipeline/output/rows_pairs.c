@@ -93,8 +93,7 @@ static bm_status gather(partners *p, uint32_t doc, bm_error *err)
     p->n_row = 0;
     if (chain && rep != doc)
         return BM_OK; /* a copy has the row (representative, copy) only */
-    double same = p->rows->match->settings.verify == BM_VERIFY_NONE ? NAN : 1.0;
-    bm_status status = add_copies(p, doc, rep, same, err);
+    bm_status status = add_copies(p, doc, rep, 1.0, err);
     const bm_neighbours *n = &p->neighbours;
     for (size_t i = n->begins[rep]; status == BM_OK && i < n->begins[rep + (size_t)1]; i++) {
         double similarity = p->rows->match->result.edges.list[n->pairs[i]].similarity;
@@ -151,7 +150,7 @@ static bm_status sort_edge(const partners *p, const bm_run_record *edge, bm_sort
 static bm_status sort_copies(const partners *p, uint32_t doc, bm_sorted_runs *sorted, bm_error *err)
 {
     uint32_t rep = p->rows->match->settings.corpus->rep[doc];
-    uint64_t same = bm_edge_bits(p->rows->match->settings.verify == BM_VERIFY_NONE ? NAN : 1.0);
+    uint64_t same = bm_edge_bits(1.0);
     bm_status status = BM_OK;
     if (p->rows->chain)
         return rep == doc ? BM_OK : add_sorted(sorted, rep, doc, same, err);

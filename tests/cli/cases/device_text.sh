@@ -40,7 +40,7 @@ same() {
         --device "${devices:-$device}" -o out > ../out 2> ../err
     rc=$?
     exits 0
-    for file in signatures.npy band_keys.npy n_shingles.npy ids.txt sources.tsv; do
+    for file in signatures.npy band_keys.npy n_shingles.npy n_bytes.npy content_hash.npy ids.txt sources.tsv; do
         holds out/$file < "cpu.$input.$shingle/$file"
     done
     without_run out/manifest.json > got

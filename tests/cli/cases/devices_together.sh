@@ -21,7 +21,7 @@ bm sign in.jsonl --device cpu --band-keys -o alone; exits 0
 bm dedup in.jsonl --device cpu --pairs -o alone.groups; exits 0
 for batch in 1 50; do
     bm sign in.jsonl --device "$together" --band-keys --batch-docs $batch -o "out.$batch"; exits 0
-    for file in signatures.npy band_keys.npy n_shingles.npy ids.txt; do
+    for file in signatures.npy band_keys.npy n_shingles.npy n_bytes.npy content_hash.npy ids.txt; do
         holds "out.$batch/$file" < "alone/$file"
     done
     documents "out.$batch/manifest.json" > ../who

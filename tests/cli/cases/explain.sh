@@ -161,8 +161,10 @@ says ../out 'label="t\\\\ta\\\\\\\\b\\"\\\\x1b\[31m\\\\xc2\\\\x85"'
 
 # pairs that were not verified have no similarity; they are links all the same
 bm dedup in.jsonl $options -q --verify none -o none; exits 0
-bm explain none a copy; exits 0
+bm explain none a b; exits 0
 says ../out 'not known'
+bm explain none a copy; exits 0 # but identical documents have
+says ../out 'themselves: 1.000000'
 # by signature: an agreement of words, which comes from the inputs again
 bm dedup in.jsonl $options -q --verify signature --pairs -o signature; exits 0
 bm explain signature --group 2 --json; exits 0

@@ -46,7 +46,7 @@ earlier() {
 for command in dedup sign; do
     case $command in
     dedup) files='kept.jsonl removed.tsv groups.jsonl' ;;
-    sign) files='signatures.npy n_shingles.npy ids.txt' ;;
+    sign) files='signatures.npy n_shingles.npy n_bytes.npy content_hash.npy ids.txt' ;;
     esac
     bm "$command" - -o alone -q < in.jsonl; exits 0
 

@@ -77,7 +77,7 @@ injected() { check grep -q '^fault' log || fail "no fault was injected"; }
 
 right_bytes() {
     files="removed.tsv groups.jsonl kept.jsonl"
-    [ "$command" = dedup ] || files="signatures.npy n_shingles.npy ids.txt"
+    [ "$command" = dedup ] || files="signatures.npy n_shingles.npy n_bytes.npy content_hash.npy ids.txt"
     check [ "$rc" = 0 ] || fail "exit code $rc, expected 0"
     for file in $files; do
         check cmp "out/$file" "right.$command.$input/$file" || fail "$file is not what the CPU gives"

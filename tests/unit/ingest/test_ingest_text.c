@@ -45,7 +45,7 @@ static void begin(setting *s)
     batch->text.options = options;
     batch->n_docs = N;
     batch->docs = calloc(N, sizeof *batch->docs);
-    batch->n_shingles = s->n_shingles;
+    batch->made.n_shingles = s->n_shingles;
     for (size_t i = 0; i < N; ++i) {
         cr_assert_eq(bm_unit_text_add(s->shingler, text_of(i), &batch->text, NULL), BM_OK);
         cr_assert_eq(bm_shingler_add(s->shingler, text_of(i), &s->right, NULL), BM_OK);

@@ -236,6 +236,68 @@ Test(sign_dir, files_that_do_not_fit_the_manifest_are_refused)
     scratch_close(&s);
 }
 
+static void put_wide_array(scratch *s, const char *name, uint64_t n_cols, const uint64_t *cells,
+                           uint64_t n)
+{
+    char *file = malloc(BM_NPY_HEADER_BYTES + n * 8);
+    bm_npy_header_write("<u8", n_cols == 0 ? n : n / n_cols, n_cols, file);
+    memcpy(file + BM_NPY_HEADER_BYTES, cells, n * 8);
+    scratch_put(s, name, file, BM_NPY_HEADER_BYTES + n * 8);
+    free(file);
+}
+
+#define LIST_LATER                                                                                 \
+    "\"outputs\": {\"n_bytes.npy\": \"00\", \"content_hash.npy\": \"00\", \"ids.txt\""
+
+Test(sign_dir, bytes_and_content_hashes_come_back_where_the_manifest_lists_them)
+{
+    const uint64_t cells[8] = {1, UINT64_MAX, 3, 4, 5, 6, 7, 8};
+    uint64_t bytes[2];
+    bm_hash128 content[2];
+    scratch s;
+    scratch_open(&s);
+    bm_sign_dir *dir = NULL;
+    put_signatures(&s, 4);
+    put_wide_array(&s, "sig/n_bytes.npy", 0, cells, 4);
+    put_wide_array(&s, "sig/content_hash.npy", 2, cells, 8);
+    cr_assert_eq(bm_sign_dir_open(scratch_at(&s, "sig"), &dir, NULL), BM_OK);
+    cr_expect_not(bm_sign_dir_has_bytes(dir), "an older manifest does not list it");
+    cr_expect_not(bm_sign_dir_has_content(dir));
+    bm_sign_dir_close(dir);
+    change_manifest(&s, "\"outputs\": {\"ids.txt\"", LIST_LATER);
+    cr_assert_eq(bm_sign_dir_open(scratch_at(&s, "sig"), &dir, NULL), BM_OK);
+    cr_assert(bm_sign_dir_has_bytes(dir) && bm_sign_dir_has_content(dir));
+    cr_assert_eq(bm_sign_dir_n_bytes(dir, 1, 2, bytes, NULL), BM_OK);
+    cr_expect_arr_eq(bytes, cells + 1, sizeof bytes);
+    cr_assert_eq(bm_sign_dir_content(dir, 2, 2, content, NULL), BM_OK);
+    cr_expect_arr_eq(content, cells + 4, sizeof content);
+    cr_expect_eq(bm_sign_dir_content(dir, 3, 2, content, NULL), BM_ERR_INTERNAL);
+    bm_sign_dir_close(dir);
+    scratch_close(&s);
+}
+
+Test(sign_dir, bytes_and_content_hashes_that_do_not_fit_are_refused)
+{
+    const uint64_t cells[10] = {0};
+    const uint32_t narrow[8] = {0};
+    scratch s;
+    scratch_open(&s);
+    put_signatures(&s, 4);
+    change_manifest(&s, "\"outputs\": {\"ids.txt\"", LIST_LATER);
+    expect_refused(&s, "n_bytes.npy", "missing");
+    put_array(&s, "sig/n_bytes.npy", 0, narrow, 4);
+    expect_refused(&s, "n_bytes.npy", "<u8");
+    put_wide_array(&s, "sig/n_bytes.npy", 0, cells, 5);
+    expect_refused(&s, "n_bytes.npy", "5 rows");
+    put_wide_array(&s, "sig/n_bytes.npy", 0, cells, 4);
+    expect_refused(&s, "content_hash.npy", "missing");
+    put_wide_array(&s, "sig/content_hash.npy", 0, cells, 4);
+    expect_refused(&s, "content_hash.npy", "width");
+    put_wide_array(&s, "sig/content_hash.npy", 2, cells, 10);
+    expect_refused(&s, "content_hash.npy", "5 rows");
+    scratch_close(&s);
+}
+
 Test(sign_dir, a_broken_escape_in_an_id_names_its_line)
 {
     scratch s;

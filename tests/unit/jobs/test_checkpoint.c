@@ -19,7 +19,7 @@ typedef struct kind {
     bool pairs;
     bm_verify verify;
     bm_cluster cluster;
-    const char *names[6];
+    const char *names[8];
 } kind;
 
 static const kind kinds[] = {
@@ -27,7 +27,8 @@ static const kind kinds[] = {
      false,
      BM_VERIFY_AUTO,
      BM_CLUSTER_COMPONENTS,
-     {"signatures.npy", "band_keys.npy", "n_shingles.npy", "ids.txt", "sources.tsv", NULL}},
+     {"signatures.npy", "band_keys.npy", "n_shingles.npy", "n_bytes.npy", "content_hash.npy",
+      "ids.txt", "sources.tsv", NULL}},
     {bm_job_dedup,
      false,
      BM_VERIFY_AUTO,
@@ -89,8 +90,8 @@ typedef struct bench {
     const char *paths[1];
     bm_dedup_options job;
     const kind *kind;
-    char *wanted[6];
-    size_t lens[6];
+    char *wanted[8];
+    size_t lens[8];
 } bench;
 
 static char *slurp(const char *folder, const char *name, size_t *len)

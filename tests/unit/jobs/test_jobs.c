@@ -114,9 +114,10 @@ static void same_for_all(run_fn run, const char *const *names, size_t n_names)
 
 Test(jobs, sign_writes_the_same_bytes_for_any_threads_and_batches)
 {
-    static const char *const names[] = {"signatures.npy", "band_keys.npy", "n_shingles.npy",
-                                        "ids.txt", "sources.tsv"};
-    same_for_all(sign_with_keys, names, 5);
+    static const char *const names[] = {"signatures.npy", "band_keys.npy",    "n_shingles.npy",
+                                        "n_bytes.npy",    "content_hash.npy", "ids.txt",
+                                        "sources.tsv"};
+    same_for_all(sign_with_keys, names, 7);
 }
 
 Test(jobs, dedup_writes_the_same_bytes_for_any_threads_and_batches)
@@ -158,7 +159,7 @@ static bool left_work(const place *p)
 
 Test(jobs, a_cancelled_job_ends_so_and_is_gone_on_with)
 {
-    static const char *const names[] = {"n_shingles.npy", "groups.jsonl"};
+    static const char *const names[] = {"content_hash.npy", "groups.jsonl"};
     place p;
     make_place(&p);
     const char *paths[] = {p.input};

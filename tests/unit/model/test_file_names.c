@@ -11,6 +11,8 @@ Test(file_names, each_file_of_ours_is_known_by_its_name)
         {"signatures.npy", BM_FILE_KIND_ARRAY},
         {"band_keys.npy", BM_FILE_KIND_ARRAY},
         {"n_shingles.npy", BM_FILE_KIND_ARRAY},
+        {"n_bytes.npy", BM_FILE_KIND_ARRAY},
+        {"content_hash.npy", BM_FILE_KIND_ARRAY},
         {"ids.txt", BM_FILE_KIND_IDS},
         {"kept_ids.txt", BM_FILE_KIND_IDS},
         {"sources.tsv", BM_FILE_KIND_TABLE},

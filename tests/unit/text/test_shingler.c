@@ -47,7 +47,7 @@ static bm_shingle_batch shingle(bm_text_options options, const char *isa, bm_str
     return batch;
 }
 
-/* By the definition, which tests/unit/model/test_content_hash.c holds against an independent one. */
+/* By the definition, which tests/unit/model/test_content_sums.c holds against an independent one. */
 static bm_hash128 content_of(const uint64_t *run, size_t n)
 {
     bm_content_sums sums = {0};

@@ -1,7 +1,7 @@
-/* content_hash.h -- the hash by which identical documents are known: the scalar definition, and
+/* content_sums.h -- the hash by which identical documents are known: the scalar definition, and
  * taking a document in by parts. The formula and the argument for it: kernels/content_hash.h. */
-#ifndef BM_MODEL_CONTENT_HASH_H
-#define BM_MODEL_CONTENT_HASH_H
+#ifndef BM_MODEL_CONTENT_SUMS_H
+#define BM_MODEL_CONTENT_SUMS_H
 
 #include <stddef.h>
 #include <stdint.h>

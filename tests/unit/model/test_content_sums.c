@@ -1,11 +1,11 @@
-/* test_content_hash.c -- known answers by tests/reference/content_model.py; parts against the whole;
+/* test_content_sums.c -- known answers by tests/reference/content_model.py; parts against the whole;
  * and sequences with structure, whose hashes must collide no more than those of chance would. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/content_hash.h"
+#include "model/content_sums.h"
 
 static uint64_t draw(uint64_t *state)
 {
