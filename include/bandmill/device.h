@@ -47,6 +47,9 @@ BM_API void bm_device_list_close(bm_device_list *list); /* NULL is fine */
 typedef struct bm_self_test_options {
     size_t struct_size;
     bm_device_options device; /* `device`: one, by its spec or name; NULL: "cpu" */
+    /* `log`: what is worth knowing of a device that passes, such as a shape of the kernels that its
+     * compiler fails. The others are not called. */
+    bm_callbacks callbacks;
 } bm_self_test_options;
 
 BM_API void bm_self_test_options_init_sized(bm_self_test_options *options, size_t struct_size);

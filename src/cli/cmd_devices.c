@@ -3,7 +3,7 @@
  * With --self-test every usable device runs its known answers, each in turn, and a failure does not
  * keep the others from being tried: exit 8 if any answered wrongly, else 5 if any could not run.
  *
- * Tests: tests/cli/cases/devices.sh */
+ * Tests: tests/cli/cases/devices.sh, tests/fault/device/shapes.sh */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,6 +17,8 @@ typedef struct device_verdict {
     bool tested;
     uint32_t n_checks;
     bm_error error;
+    const char *spec;
+    char note[1024]; /* what the library logged first while it tested the device; "": nothing */
 } device_verdict;
 
 static const char *kind_name(bm_device_kind kind)
@@ -61,6 +63,8 @@ static void print_json_row(cli_console *console, const bm_device_info *device,
                   verdict->status == BM_OK ? "passed" : "failed", verdict->n_checks);
         if (verdict->status != BM_OK)
             print_json_field(console, "self_test_error", verdict->error.message);
+        if (verdict->note[0] != '\0')
+            print_json_field(console, "self_test_note", verdict->note);
     }
     cli_print(console, "}");
 }
@@ -83,7 +87,20 @@ static void print_row(cli_console *console, const bm_device_info *device,
         cli_print(console, "  self-test passed, %" PRIu32 " answers", verdict->n_checks);
     else if (verdict->tested)
         cli_print(console, "  SELF-TEST FAILED: %s", verdict->error.message);
+    if (verdict->note[0] != '\0')
+        cli_print(console, "; %s", verdict->note);
     cli_print(console, "\n");
+}
+
+static void keep_note(void *ctx, bm_log_level level, const char *message)
+{
+    device_verdict *verdict = ctx;
+    const size_t spec = strlen(verdict->spec);
+    (void)level;
+    if (strncmp(message, verdict->spec, spec) == 0 && strncmp(message + spec, ": ", 2) == 0)
+        message += spec + 2; /* the row names the device */
+    if (verdict->note[0] == '\0')
+        snprintf(verdict->note, sizeof verdict->note, "%s", message);
 }
 
 static void self_test(cli_context *context, const bm_device_info *device, device_verdict *verdict)
@@ -95,6 +112,8 @@ static void self_test(cli_context *context, const bm_device_info *device, device
     bm_self_test_options_init(&options);
     options.device = context->settings.device;
     options.device.device = device->spec;
+    options.callbacks = (bm_callbacks){.ctx = verdict, .log = keep_note};
+    verdict->spec = device->spec;
     options.device.cpu = NULL; /* the best that is here, which the list names */
     verdict->status = bm_device_self_test(&options, &verdict->n_checks, &verdict->error);
     char shown[sizeof verdict->error.message];

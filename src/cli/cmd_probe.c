@@ -2,8 +2,8 @@
  * process of its own, before it trusts an OpenCL driver with ours.
  *
  * A driver's compiler may abort, hang or call exit; here it takes down only the probe. The error
- * goes to stderr as one bare line, which the parent quotes. It leaves with _exit, so that no
- * exit handler of a driver can change the answer.
+ * goes to stderr as a line of its own, behind whatever the driver wrote there, and the parent quotes
+ * it. It leaves with _exit, so that no exit handler of a driver can change the answer.
  *
  * Tests: tests/unit/opencl/test_cl_probe.c */
 #include <stdio.h>
@@ -17,9 +17,7 @@ int cli_probe(const char *device, const char *cache_dir)
     bm_error err = {0};
     bm_status status = bm_device_probe(device, cache_dir, &err);
     if (status != BM_OK) {
-        char text[sizeof err.file + sizeof err.message + 32];
-        bm_error_format(&err, text, sizeof text);
-        fprintf(stderr, "%s\n", text);
+        fprintf(stderr, "\n%s\n", err.message);
         fflush(stderr);
     }
     _exit(bm_status_exit_code(status));

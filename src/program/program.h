@@ -9,7 +9,8 @@
 #include <bandmill/status.h>
 
 /* Build the kernels of one OpenCL device and compare one known answer: what `bandmill
- * __probe-opencl DEVICE CACHE_DIR` runs. `device` is that command's own language (cl_probe.c). */
+ * __probe-opencl DEVICE CACHE_DIR` runs. `device` is that command's own language (cl_probe.c). The
+ * error's message is the line that the library reads from that process's stderr. */
 bm_status bm_device_probe(const char *device, const char *cache_dir, bm_error *err);
 
 #endif

@@ -14,10 +14,16 @@
  *     CL_SHIM_TYPE=gpu | listed     devices are GPUs: always, or only the first time the process
  *                                   asks, which is the listing that `--device auto` chooses from
  *     CL_SHIM_SEPARATE=1            devices do not share the host's memory
+ *     CL_SHIM_VERSION=TEXT          devices say this CL_DEVICE_VERSION
+ *     CL_SHIM_COMPILER=SHAPE:WHAT   a compiler that cannot do one shape of the kernels, `cpu`,
+ *                                   `gpu` or `both` (told by the options of a build): `fail` with a log of
+ *                                   its own, `empty` with none, `abort`, or `wrong`: it builds, and
+ *                                   bits of all that its kernels give back are others
  *     CL_SHIM_WHERE=job | trial     misbehave only in the job, or only in its trial run (a process
  *                                   of its own, `__probe-opencl`); unset: in both
- *     CL_SHIM_LOG=FILE              append "fault CALL N" for each fault, "read N BYTES" for each
- *                                   read-back, and, when the process ends, "calls CALL N"
+ *     CL_SHIM_LOG=FILE              append "fault CALL N" for each fault, "read N" for each
+ *                                   read-back, "map FLAGS" for each map, and, when the process
+ *                                   ends, "calls CALL N"
  *
  * A read-back is clEnqueueReadBuffer, or a map for reading alone. What it brought counts as arrived
  * when its event, a later one of its queue or the queue itself was waited for. The list of calls is
@@ -74,7 +80,15 @@ static struct shim {
     which fail, flip;
     char fail_what[16];
     size_t flip_byte, flip_step;
-    bool gpu, listed, separate;
+    struct {
+        bool gpu, listed, separate;
+        const char *version;
+    } lies; /* about the device */
+    struct {
+        char shape[8], what[8]; /* "": the compiler is fine */
+        const char *built;      /* the shape of the last build */
+        bool failed;            /* which it cannot do */
+    } compiler;
     read_back reads[MAX_READS];
     size_t n_pending;
 } shim = {.once = PTHREAD_ONCE_INIT, .lock = PTHREAD_MUTEX_INITIALIZER, .log = -1};
@@ -117,6 +131,12 @@ static void parse_flip(const char *text)
     shim.flip.on = plus[0] == '+';
 }
 
+static void parse_compiler(const char *text)
+{
+    if (sscanf(text, "%7[^:]:%7s", shim.compiler.shape, shim.compiler.what) != 2)
+        die("CL_SHIM_COMPILER", text);
+}
+
 static bool in_trial(void)
 {
     char args[4096];
@@ -141,7 +161,7 @@ static void load(void)
 #undef FIND
     const char *where = getenv("CL_SHIM_WHERE"), *type = getenv("CL_SHIM_TYPE");
     const char *fail = getenv("CL_SHIM_FAIL"), *flip = getenv("CL_SHIM_FLIP");
-    const char *log = getenv("CL_SHIM_LOG");
+    const char *log = getenv("CL_SHIM_LOG"), *compiler = getenv("CL_SHIM_COMPILER");
     const bool trial = in_trial();
     const bool here = where == NULL || strcmp(where, trial ? "trial" : "job") == 0;
     if (log != NULL && (shim.log = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600)) < 0)
@@ -150,9 +170,12 @@ static void load(void)
         parse_fail(fail);
     if (here && flip != NULL)
         parse_flip(flip);
-    shim.gpu = type != NULL && strcmp(type, "gpu") == 0;
-    shim.listed = type != NULL && strcmp(type, "listed") == 0 && !trial;
-    shim.separate = getenv("CL_SHIM_SEPARATE") != NULL;
+    if (here && compiler != NULL)
+        parse_compiler(compiler);
+    shim.lies.version = getenv("CL_SHIM_VERSION");
+    shim.lies.gpu = type != NULL && strcmp(type, "gpu") == 0;
+    shim.lies.listed = type != NULL && strcmp(type, "listed") == 0 && !trial;
+    shim.lies.separate = getenv("CL_SHIM_SEPARATE") != NULL;
 }
 
 static const bm_cl_api *real(void)
@@ -208,6 +231,10 @@ static void reading(cl_command_queue queue, cl_event event, void *data, size_t l
 
 static void flip_bits(const read_back *r)
 {
+    if (shim.compiler.failed) {
+        say("fault", "wrong", r->number);
+        r->data[0] ^= 0x10;
+    }
     if (!hits(shim.flip, r->number) || shim.flip_byte >= r->len)
         return;
     for (size_t at = shim.flip_byte; at < r->len; at += shim.flip_step) {
@@ -256,14 +283,6 @@ CODE(clGetDeviceIDs,
      (platform, type, n, out, n_out))
 CODE(clReleaseContext, (cl_context context), (context))
 CODE(clReleaseCommandQueue, (cl_command_queue queue), (queue))
-CODE(clBuildProgram,
-     (cl_program program, cl_uint n, const cl_device_id *devices, const char *options,
-      void(CL_CALLBACK *done)(cl_program, void *), void *ctx),
-     (program, n, devices, options, done, ctx))
-CODE(clGetProgramBuildInfo,
-     (cl_program program, cl_device_id device, cl_program_build_info what, size_t cap, void *out,
-      size_t *len),
-     (program, device, what, cap, out, len))
 CODE(clGetProgramInfo,
      (cl_program program, cl_program_info what, size_t cap, void *out, size_t *len),
      (program, what, cap, out, len))
@@ -291,6 +310,52 @@ CODE(clGetEventProfilingInfo,
      (event, what, cap, out, len))
 CODE(clReleaseEvent, (cl_event event), (event))
 
+cl_int CL_API_CALL clBuildProgram(cl_program program, cl_uint n, const cl_device_id *devices,
+                                  const char *options, void(CL_CALLBACK *done)(cl_program, void *),
+                                  void *ctx)
+{
+    cl_int code;
+    if (faulty(AT_clBuildProgram, &code))
+        return code;
+    const char *what = shim.compiler.what, *shape = shim.compiler.shape;
+    const char *built = strstr(options, "-DBM_TEAM=") != NULL    ? "gpu"
+                        : strstr(options, "-DBM_LANES=") != NULL ? "cpu"
+                                                                 : "none: a binary";
+    pthread_mutex_lock(&shim.lock);
+    shim.compiler.built = built;
+    shim.compiler.failed =
+        what[0] != '\0' && (strcmp(shape, "both") == 0 || strcmp(shape, built) == 0);
+    if (shim.compiler.failed)
+        say("fault", "compiler", shim.n_of[AT_clBuildProgram]);
+    pthread_mutex_unlock(&shim.lock);
+    if (!shim.compiler.failed || strcmp(what, "wrong") == 0)
+        return real()->clBuildProgram(program, n, devices, options, done, ctx);
+    if (strcmp(what, "abort") == 0) {
+        fputs("noise of a driver\nLLVM ERROR: the shim cannot do this shape\n", stderr);
+        abort();
+    }
+    return CL_BUILD_PROGRAM_FAILURE;
+}
+
+cl_int CL_API_CALL clGetProgramBuildInfo(cl_program program, cl_device_id device,
+                                         cl_program_build_info what, size_t cap, void *out,
+                                         size_t *len)
+{
+    cl_int code;
+    if (faulty(AT_clGetProgramBuildInfo, &code))
+        return code;
+    if (!shim.compiler.failed || what != CL_PROGRAM_BUILD_LOG)
+        return real()->clGetProgramBuildInfo(program, device, what, cap, out, len);
+    char log[64] = "\n";
+    if (strcmp(shim.compiler.what, "fail") == 0)
+        snprintf(log, sizeof log, "no %s shape here\n", shim.compiler.built);
+    if (len != NULL)
+        *len = strlen(log) + 1;
+    if (out != NULL)
+        memcpy(out, log, strlen(log) + 1 < cap ? strlen(log) + 1 : cap);
+    return CL_SUCCESS;
+}
+
 cl_int CL_API_CALL clGetDeviceInfo(cl_device_id device, cl_device_info what, size_t cap, void *out,
                                    size_t *len)
 {
@@ -301,10 +366,12 @@ cl_int CL_API_CALL clGetDeviceInfo(cl_device_id device, cl_device_info what, siz
     if (code != CL_SUCCESS || out == NULL)
         return code;
     pthread_mutex_lock(&shim.lock);
-    if (what == CL_DEVICE_TYPE && (shim.gpu || (shim.listed && shim.n_types++ == 0)))
+    if (what == CL_DEVICE_TYPE && (shim.lies.gpu || (shim.lies.listed && shim.n_types++ == 0)))
         *(cl_device_type *)out = CL_DEVICE_TYPE_GPU;
-    if (what == CL_DEVICE_HOST_UNIFIED_MEMORY && shim.separate)
+    if (what == CL_DEVICE_HOST_UNIFIED_MEMORY && shim.lies.separate)
         *(cl_bool *)out = CL_FALSE;
+    if (what == CL_DEVICE_VERSION && shim.lies.version != NULL)
+        snprintf(out, cap, "%s", shim.lies.version);
     pthread_mutex_unlock(&shim.lock);
     return code;
 }
@@ -392,6 +459,11 @@ void *CL_API_CALL clEnqueueMapBuffer(cl_command_queue queue, cl_mem mem, cl_bool
     }
     void *data =
         real()->clEnqueueMapBuffer(queue, mem, wait, flags, at, len, n_before, before, event, code);
+    if (data != NULL) {
+        pthread_mutex_lock(&shim.lock);
+        say("map", "", (unsigned long)flags);
+        pthread_mutex_unlock(&shim.lock);
+    }
     if (data != NULL && flags == CL_MAP_READ)
         reading(queue, event != NULL ? *event : NULL, data, len);
     if (data != NULL && flags == CL_MAP_READ && wait)

@@ -13,6 +13,6 @@ int main(int argc, char **argv)
         return 2;
     bm_status status = bm_backend_opencl_try(argv[2], argv[3], &err);
     if (status != BM_OK)
-        fprintf(stderr, "%s\n", err.message);
+        fprintf(stderr, "\n%s\n", err.message);
     _exit(status == BM_OK ? 0 : 5); /* a driver's exit handlers have no say */
 }

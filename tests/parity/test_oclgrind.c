@@ -65,8 +65,8 @@ static void sign_clean(const char *family, bm_scheme scheme, uint32_t perms, uin
     const bm_device_settings settings = {.kernel_family = family};
     cfg.settings = &settings;
     parity_make(&batch, &cfg, sizes, N, 4);
-    bm_status status =
-        bm_cl_backend_open(&cfg, &(bm_cl_open_options){.no_probe = true}, &backend, &err);
+    bm_status status = bm_cl_backend_open(
+        &cfg, &(bm_cl_open_options){.no_probe = true, .brief = true}, &backend, &err);
     cr_assert_eq(status, BM_OK, "%s", err.message);
     cr_assert_not_null(strstr(backend->info.platform, "Oclgrind"), "the platform is %s",
                        backend->info.platform);
@@ -117,8 +117,8 @@ Test(oclgrind, finds_nothing_in_the_kernels_of_texts)
                                   .cache_dir = ""};
             bm_error err = {0};
             bm_backend *backend = NULL;
-            bm_status status =
-                bm_cl_backend_open(&cfg, &(bm_cl_open_options){.no_probe = true}, &backend, &err);
+            bm_status status = bm_cl_backend_open(
+                &cfg, &(bm_cl_open_options){.no_probe = true, .brief = true}, &backend, &err);
             cr_assert_eq(status, BM_OK, "%s, kind %d: %s", families[s], kind, err.message);
             cr_assert_not_null(strstr(backend->info.platform, "Oclgrind"));
             cr_assert_gt(bm_cl_backend_checks(backend), 13u * (4 + 1));

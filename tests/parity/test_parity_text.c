@@ -14,6 +14,7 @@
 #include "base/memory.h"
 #include "base/utf8.h"
 #include "sketch/scheme.h"
+#include "tests/parity/parity_able.h"
 #include "text/unit_text.h"
 
 enum { PERMS = 20, BANDS = 5, ROWS = 4 };
@@ -253,6 +254,8 @@ static void check_options(const bm_device_info *infos, size_t n, const bm_text_o
     for (size_t i = 0; i < n; ++i)
         for (size_t s = 0; s < 2; ++s) {
             if (turn >= 0 && (i * 2 + s + (size_t)turn) % 4 != 0)
+                continue;
+            if (!parity_able(&infos[i], families[s]))
                 continue;
             char what[256];
             bm_error err = {0};

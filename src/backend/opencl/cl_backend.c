@@ -4,9 +4,12 @@
  *     program: cache, else build | known answers | store in the cache
  *
  * A cached program that does not load or gives wrong answers is made again from source. No compiled
- * program is used, and none is stored, before its known answers were right.
+ * program is used, and none is stored, before its known answers were right. A device whose compiler
+ * fails these kernels (they do not build or answer wrong, here or in the trial run) is opened once
+ * more with the other shape before it is given up. A driver that dies or hangs in the trial run is
+ * given up at once: what it leaves behind (PoCL's broken cache) should be mended, not worked round.
  *
- * Tests: tests/parity/test_parity_opencl.c */
+ * Tests: tests/parity/test_parity_opencl.c, tests/fault/device/shapes.sh */
 #include "backend/opencl/cl_backend.h"
 
 #include <stdio.h>
@@ -38,6 +41,7 @@ typedef struct cl_backend {
     /* During open only: */
     const bm_device_settings *settings; /* NULL: all as usual */
     const bm_callbacks *callbacks;
+    bool compiling; /* what fails now is the compiler's doing, with these kernels */
 } cl_backend;
 
 static bm_cl_target target_of(const cl_backend *be)
@@ -45,7 +49,7 @@ static bm_cl_target target_of(const cl_backend *be)
     return (bm_cl_target){&be->api, be->context, &be->device, &be->shape};
 }
 
-static void warn(const cl_backend *be, const char *what, const bm_error *why)
+static void say(const cl_backend *be, bm_log_level level, const char *what, const bm_error *why)
 {
     char text[1200];
     const bm_callbacks *calls = be->callbacks;
@@ -53,7 +57,12 @@ static void warn(const cl_backend *be, const char *what, const bm_error *why)
         return;
     snprintf(text, sizeof text, "%s: %s%s%s", be->device.info.spec, what,
              why->message[0] != '\0' ? ": " : "", why->message);
-    calls->log(calls->ctx, BM_LOG_WARNING, text);
+    calls->log(calls->ctx, level, text);
+}
+
+static void warn(const cl_backend *be, const char *what, const bm_error *why)
+{
+    say(be, BM_LOG_WARNING, what, why);
 }
 
 /* The program from the cache; BM_NOT_FOUND when it is to be built. */
@@ -123,7 +132,8 @@ static bm_status make_context(cl_backend *be, const bm_cl_open_options *options,
                                 .params = &be->params,
                                 .context = be->context,
                                 .profile = options->profile,
-                                .zero_copy = !options->no_zero_copy};
+                                .zero_copy = !options->no_zero_copy,
+                                .brief = options->brief};
     bm_status status = bm_cl_stream_open(&be->stream, err);
     const uint64_t bytes = be->settings != NULL ? be->settings->buffer_limit_bytes : 0;
     if (bytes >= BM_CL_MIN_LIMIT && bytes < be->stream.limit_bytes) {
@@ -234,6 +244,20 @@ static bm_status draw(cl_backend *be, const bm_backend_cfg *cfg, bm_error *err)
     return BM_OK;
 }
 
+static bm_status probe(cl_backend *be, const bm_backend_cfg *cfg, const bm_cl_open_options *options,
+                       bm_error *err)
+{
+    if (options->no_probe)
+        return BM_OK;
+    if (options->probing != NULL)
+        options->probing(options->probing_ctx, true);
+    bm_status status = bm_cl_probe_run(cfg, &be->kernel_params, be->device.info.name, err);
+    be->compiling = status != BM_OK && err->code == 0; /* it did not die or hang: it told why */
+    if (options->probing != NULL)
+        options->probing(options->probing_ctx, false);
+    return status;
+}
+
 /* Everything up to a context, and the trial run. */
 static bm_status prepare(cl_backend *be, const bm_backend_cfg *cfg,
                          const bm_cl_open_options *options, bm_error *err)
@@ -249,13 +273,76 @@ static bm_status prepare(cl_backend *be, const bm_backend_cfg *cfg,
         status = choose_kernels(be, cfg, err);
     if (status == BM_OK)
         status = draw(be, cfg, err);
-    if (status == BM_OK && !options->no_probe)
-        status = bm_cl_probe_run(cfg, &be->kernel_params, be->device.info.name, err);
-    if (status == BM_OK && options->after_probe != NULL)
-        options->after_probe(options->after_probe_ctx);
+    if (status == BM_OK)
+        status = probe(be, cfg, options, err);
     if (status == BM_OK && bm_cl_cache_open(&be->cache, cfg->cache_dir, &why) != BM_OK)
         warn(be, "programs are not kept", &why);
     return status;
+}
+
+/* Open the device with the kernels that `cfg` means. After a failure *out is only good for what it
+ * knows, and to be closed; NULL: not even that. */
+static bm_status open_once(const bm_backend_cfg *cfg, const bm_cl_open_options *options,
+                           cl_backend **out, bm_error *err)
+{
+    cl_backend *be = *out = bm_alloc_zero(1, sizeof *be);
+    if (be == NULL)
+        return bm_fail_nomem(err, sizeof *be);
+    be->cache.fd = -1;
+    be->settings = cfg->settings;
+    be->callbacks = cfg->callbacks;
+    bm_status status = prepare(be, cfg, options, err);
+    if (status == BM_OK)
+        status = make_context(be, options, err);
+    if (status == BM_OK) {
+        status = make_program(be, err);
+        be->compiling = status != BM_OK && (status != BM_ERR_NOMEM || err->code != 0);
+    }
+    bm_cl_cache_close(&be->cache);
+    return status;
+}
+
+/* `cfg` with the other shape of the kernels; false where it says which it wants. */
+static bool other_shape(const bm_backend_cfg *cfg, bool gpu, bm_device_settings *settings,
+                        bm_backend_cfg *out)
+{
+    *settings = cfg->settings != NULL ? *cfg->settings : (bm_device_settings){0};
+    if (settings->kernel_family != NULL || settings->kernel_params != NULL)
+        return false;
+    settings->kernel_family = gpu ? "cpu" : "gpu";
+    *out = *cfg;
+    out->settings = settings;
+    return true;
+}
+
+/* The device's compiler failed the kernels of *be, which is closed: try those of the other shape.
+ * `err` has the failure, and after another both. */
+static bm_status open_other(const bm_backend_cfg *cfg, const bm_cl_open_options *options,
+                            cl_backend **be, bm_error *err)
+{
+    const bool gpu = (*be)->shape.gpu;
+    bm_device_settings settings;
+    bm_backend_cfg other;
+    bm_error why = {0};
+    cl_close(&(*be)->base);
+    *be = NULL;
+    if (!other_shape(cfg, gpu, &settings, &other))
+        return err->status;
+    bm_status status = open_once(&other, options, be, &why);
+    if (status == BM_OK) {
+        say(*be, BM_LOG_DEBUG,
+            gpu ? "it gets the kernels for CPUs, since its compiler fails those for GPUs"
+                : "it gets the kernels for GPUs, since its compiler fails those for CPUs",
+            err);
+        return BM_OK;
+    }
+    if (strcmp(err->message, why.message) != 0) {
+        const bm_error first = *err;
+        bm_fail(err, first.status, "%.600s; with the kernels for %s: %s", first.message,
+                gpu ? "CPUs" : "GPUs", why.message);
+        err->code = first.code;
+    }
+    return err->status;
 }
 
 bm_status bm_cl_backend_open(const bm_backend_cfg *cfg, const bm_cl_open_options *options,
@@ -270,24 +357,19 @@ bm_status bm_cl_backend_open(const bm_backend_cfg *cfg, const bm_cl_open_options
     if (bm_scheme_words(&cfg->sketch, perms_used(cfg)) != perms_used(cfg))
         return bm_fail(err, BM_ERR_USAGE, "%u of %u words cannot be computed alone",
                        perms_used(cfg), cfg->sketch.perms);
-    cl_backend *be = bm_alloc_zero(1, sizeof *be);
-    if (be == NULL)
-        return bm_fail_nomem(err, sizeof *be);
-    be->cache.fd = -1;
-    be->settings = cfg->settings;
-    be->callbacks = cfg->callbacks;
-    bm_status status = prepare(be, cfg, options, err);
-    if (status == BM_OK)
-        status = make_context(be, options, err);
-    if (status == BM_OK)
-        status = make_program(be, err);
-    be->settings = NULL;
-    be->callbacks = NULL;
-    bm_cl_cache_close(&be->cache);
+    cl_backend *be = NULL;
+    bm_error why = {0};
+    bm_status status = open_once(cfg, options, &be, &why);
+    if (status != BM_OK && be != NULL && be->compiling)
+        status = open_other(cfg, options, &be, &why);
     if (status != BM_OK) {
-        cl_close(&be->base);
+        cl_close(be != NULL ? &be->base : NULL);
+        if (err != NULL)
+            *err = why;
         return status;
     }
+    be->settings = NULL;
+    be->callbacks = NULL;
     describe(be);
     be->stream.kernel_seconds = 0;
     *out = &be->base;

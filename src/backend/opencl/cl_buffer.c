@@ -2,8 +2,11 @@
  * waits for the commands before it.
  *
  * Tests: tests/parity/test_parity_opencl.c, tests/fault/device/each_copied.sh
- * Tests: tests/fault/device/each_mapped.sh, tests/fault/device/each_lent.sh */
+ * Tests: tests/fault/device/each_mapped.sh, tests/fault/device/each_lent.sh
+ * Tests: tests/fault/device/maps.sh */
 #include "backend/opencl/cl_buffer.h"
+
+#include <stdio.h>
 
 #define ROUND ((size_t)64 << 10)
 
@@ -22,6 +25,20 @@ static cl_int map(const bm_cl_queue *queue, region r, void **host, cl_event *eve
         queue->api->clEnqueueMapBuffer(queue->commands, r.mem, event == NULL ? CL_TRUE : CL_FALSE,
                                        r.flags, 0, r.bytes, 0, NULL, event, &code);
     return code;
+}
+
+cl_map_flags bm_cl_map_writing(const char *version)
+{
+    unsigned major = 0, minor = 0;
+    if (sscanf(version, "OpenCL %u.%u", &major, &minor) == 2 &&
+        (major < 1 || (major == 1 && minor < 2)))
+        return CL_MAP_WRITE;
+    return CL_MAP_WRITE_INVALIDATE_REGION;
+}
+
+static cl_map_flags flags_of_twin(const bm_cl_queue *queue, const bm_cl_buffer *buffer)
+{
+    return buffer->write_only ? queue->writing : CL_MAP_READ | CL_MAP_WRITE;
 }
 
 /* What a buffer of `bytes` is made with, so that it need not grow each time; 0: it cannot be. */
@@ -51,8 +68,8 @@ cl_int bm_cl_buffer_reserve(const bm_cl_queue *queue, bm_cl_buffer *buffer, size
     if (code == CL_SUCCESS && !buffer->unified)
         buffer->pinned = make(queue, CL_MEM_ALLOC_HOST_PTR, size, &code);
     if (code == CL_SUCCESS && !buffer->unified)
-        code = map(queue, (region){buffer->pinned, CL_MAP_READ | CL_MAP_WRITE, size}, &buffer->host,
-                   NULL);
+        code = map(queue, (region){buffer->pinned, flags_of_twin(queue, buffer), size},
+                   &buffer->host, NULL);
     if (code != CL_SUCCESS) {
         bm_cl_buffer_release(queue, buffer);
         return code;
@@ -74,15 +91,14 @@ void bm_cl_buffer_release(const bm_cl_queue *queue, bm_cl_buffer *buffer)
         api->clReleaseMemObject(buffer->pinned);
     if (buffer->device != NULL)
         api->clReleaseMemObject(buffer->device);
-    *buffer = (bm_cl_buffer){.unified = buffer->unified};
+    *buffer = (bm_cl_buffer){.unified = buffer->unified, .write_only = buffer->write_only};
 }
 
 cl_int bm_cl_buffer_begin_write(const bm_cl_queue *queue, bm_cl_buffer *buffer, size_t bytes)
 {
     if (!buffer->unified)
         return CL_SUCCESS;
-    return map(queue, (region){buffer->device, CL_MAP_WRITE_INVALIDATE_REGION, bytes},
-               &buffer->host, NULL);
+    return map(queue, (region){buffer->device, queue->writing, bytes}, &buffer->host, NULL);
 }
 
 cl_int bm_cl_buffer_end_write(const bm_cl_queue *queue, bm_cl_buffer *buffer, size_t bytes,

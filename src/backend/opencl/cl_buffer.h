@@ -2,7 +2,10 @@
  *
  * Where the device shares the host's memory, the buffer itself is mapped and nothing is copied.
  * Elsewhere a pinned twin (CL_MEM_ALLOC_HOST_PTR, mapped for good) stands between, so that copies
- * run at the link's speed beside the kernels. */
+ * run at the link's speed beside the kernels.
+ *
+ * What is mapped for writing alone says so (CL_MAP_WRITE_INVALIDATE_REGION): a driver that must
+ * bring the old contents for a map first would copy the whole buffer for nothing each time. */
 #ifndef BM_BACKEND_OPENCL_CL_BUFFER_H
 #define BM_BACKEND_OPENCL_CL_BUFFER_H
 
@@ -13,15 +16,21 @@ typedef struct bm_cl_queue {
     const bm_cl_api *api;
     cl_context context;
     cl_command_queue commands;
-    uint64_t max_alloc; /* bytes of a buffer; checked here, since not every driver does */
+    uint64_t max_alloc;   /* bytes of a buffer; checked here, since not every driver does */
+    cl_map_flags writing; /* bm_cl_map_writing */
 } bm_cl_queue;
+
+/* The flag of maps that only write, on a device that says `version` (CL_DEVICE_VERSION): OpenCL 1.2
+ * brought CL_MAP_WRITE_INVALIDATE_REGION, before it was CL_MAP_WRITE. */
+cl_map_flags bm_cl_map_writing(const char *version);
 
 typedef struct bm_cl_buffer {
     cl_mem device, pinned; /* pinned NULL: `device` itself is mapped */
     void *host;            /* NULL: not mapped now */
     size_t bytes;
     bool unified;
-} bm_cl_buffer; /* {0} but for `unified` is empty */
+    bool write_only; /* the host never reads it */
+} bm_cl_buffer;      /* {0} but for the last two is empty */
 
 /* Room for `bytes`; what is inside is lost when it grows. On failure the buffer is empty. */
 cl_int bm_cl_buffer_reserve(const bm_cl_queue *queue, bm_cl_buffer *buffer, size_t bytes);

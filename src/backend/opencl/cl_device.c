@@ -76,6 +76,7 @@ static void describe(const bm_cl_api *api, bm_cl_device *out)
                   sizeof out->platform_version);
     device_text(api, id, CL_DEVICE_NAME, info->name, sizeof info->name);
     device_text(api, id, CL_DEVICE_VENDOR, out->vendor, sizeof out->vendor);
+    device_text(api, id, CL_DEVICE_VERSION, out->version, sizeof out->version);
     device_text(api, id, CL_DRIVER_VERSION, info->driver, sizeof info->driver);
     out->type = device_number(api, id, CL_DEVICE_TYPE, sizeof(cl_device_type));
     info->kind = kind_of(out->type);

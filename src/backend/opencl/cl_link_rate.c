@@ -54,7 +54,9 @@ static bm_status measure(const bm_cl_api *api, const bm_cl_device *device, size_
 {
     const char *call = "clCreateContext";
     cl_int code = CL_SUCCESS;
-    bm_cl_queue queue = {.api = api, .max_alloc = device->info.max_alloc_bytes};
+    bm_cl_queue queue = {.api = api,
+                         .max_alloc = device->info.max_alloc_bytes,
+                         .writing = bm_cl_map_writing(device->version)};
     bm_cl_buffer buffer = {.unified = false}; /* a pinned twin, whatever the device */
     queue.context = api->clCreateContext(NULL, 1, &device->id, NULL, NULL, &code);
     if (code == CL_SUCCESS) {

@@ -1,7 +1,8 @@
 /* cl_probe.c -- run the probe, read what it says, and do not wait for ever.
  *
  * posix_spawn, since the parent may have threads. The child's stderr is read through a pipe; its
- * end of file, or the deadline, ends the wait. */
+ * end of file, or the deadline, ends the wait. Drivers write to it too: the reason is the line that
+ * carries our mark, wherever it stands, and only where there is none the last one. */
 #include "backend/opencl/cl_probe.h"
 
 #include <errno.h>
@@ -73,10 +74,41 @@ static bm_status spawn(char *const argv[], pid_t *pid, int *from_child, bm_error
     return BM_OK;
 }
 
-/* Read until end of file; the first bytes go to `out`. False: the deadline passed. */
-static bool read_until(int fd, double deadline, char *out, size_t cap)
+#define LINE_BYTES 800
+
+/* What the child wrote so far; each line is cut short to its beginning. */
+typedef struct child_words {
+    char line[LINE_BYTES]; /* the one under way */
+    size_t len;
+    char ours[LINE_BYTES]; /* behind our mark; "": no such line yet */
+    char last[LINE_BYTES]; /* of the others, the last that is not blank */
+} child_words;
+
+static void end_line(child_words *words)
 {
-    size_t len = 0;
+    const size_t mark = strlen(BM_CL_PROBE_MARK);
+    words->line[words->len] = '\0';
+    if (strncmp(words->line, BM_CL_PROBE_MARK, mark) == 0)
+        snprintf(words->ours, sizeof words->ours, "%s", words->line + mark);
+    else if (words->line[strspn(words->line, " ")] != '\0')
+        memcpy(words->last, words->line, words->len + 1);
+    words->len = 0;
+}
+
+static void add_words(child_words *words, const char *bytes, size_t n)
+{
+    for (size_t i = 0; i < n; ++i) {
+        const unsigned char c = (unsigned char)bytes[i];
+        if (c == '\n')
+            end_line(words);
+        else if (words->len < sizeof words->line - 1)
+            words->line[words->len++] = c < ' ' ? ' ' : (char)c;
+    }
+}
+
+/* Read until end of file. False: the deadline passed. */
+static bool read_until(int fd, double deadline, child_words *words)
+{
     for (;;) {
         double left = deadline - bm_clock_seconds();
         struct pollfd p = {.fd = fd, .events = POLLIN};
@@ -89,12 +121,11 @@ static bool read_until(int fd, double deadline, char *out, size_t cap)
         ssize_t n = ready < 0 ? -1 : read(fd, block, sizeof block);
         if (n < 0 && errno == EINTR)
             continue;
-        if (n <= 0)
+        if (n <= 0) {
+            end_line(words);
             return true;
-        size_t taken = (size_t)n < cap - 1 - len ? (size_t)n : cap - 1 - len;
-        memcpy(out + len, block, taken);
-        len += taken;
-        out[len] = '\0';
+        }
+        add_words(words, block, (size_t)n);
     }
 }
 
@@ -115,21 +146,26 @@ static bool reap(pid_t pid, double deadline, int *status)
     }
 }
 
-static bm_status judge(int status, const char *name, char *said, bm_error *err)
+static bm_status judge(int status, const char *name, const child_words *words, bm_error *err)
 {
-    said[strcspn(said, "\n")] = '\0';
+    const bool told = words->ours[0] != '\0';
+    const char *said = told ? words->ours : words->last;
+    const char *colon = said[0] != '\0' ? ": " : "";
     if (WIFSIGNALED(status)) {
         int number = WTERMSIG(status);
-        return bm_fail(
-            err, BM_ERR_DEVICE,
-            "the OpenCL driver of %s ended a trial run with signal %d (%s); its own cache "
-            "may be broken (PoCL: $POCL_CACHE_DIR or ~/.cache/pocl; remove it)%s%s",
-            name, number, sigabbrev_np(number), said[0] != '\0' ? ": " : "", said);
+        bm_fail(err, BM_ERR_DEVICE,
+                "the OpenCL driver of %s ended a trial run with signal %d (%s); its own cache "
+                "may be broken (PoCL: $POCL_CACHE_DIR or ~/.cache/pocl; remove it)%s%s",
+                name, number, sigabbrev_np(number), colon, said);
+    } else if (WEXITSTATUS(status) != 0) {
+        bm_fail(err, BM_ERR_DEVICE, "a trial run of %s failed with exit code %d%s%s", name,
+                WEXITSTATUS(status), colon, said);
+    } else {
+        return BM_OK;
     }
-    if (WEXITSTATUS(status) != 0)
-        return bm_fail(err, BM_ERR_DEVICE, "a trial run of %s failed with exit code %d%s%s", name,
-                       WEXITSTATUS(status), said[0] != '\0' ? ": " : "", said);
-    return BM_OK;
+    if (err != NULL)
+        err->code = told ? 0 : ECHILD;
+    return BM_ERR_DEVICE;
 }
 
 void bm_cl_probe_device(const bm_backend_cfg *cfg, const bm_kernel_params *row,
@@ -156,7 +192,8 @@ void bm_cl_probe_device(const bm_backend_cfg *cfg, const bm_kernel_params *row,
 bm_status bm_cl_probe_run(const bm_backend_cfg *cfg, const bm_kernel_params *row, const char *name,
                           bm_error *err)
 {
-    char program[PATH_MAX], device[BM_CL_PROBE_TEXT], cache[PATH_MAX], said[600] = "";
+    char program[PATH_MAX], device[BM_CL_PROBE_TEXT], cache[PATH_MAX];
+    child_words words = {.len = 0};
     if (!find_program(cfg->settings, program))
         return BM_OK;
     bm_cl_probe_device(cfg, row, device);
@@ -173,13 +210,16 @@ bm_status bm_cl_probe_run(const bm_backend_cfg *cfg, const bm_kernel_params *row
     }
     const double seconds = time_limit(cfg->settings);
     const double deadline = bm_clock_seconds() + seconds;
-    bool ended = read_until(fd, deadline, said, sizeof said) && reap(pid, deadline, &status);
+    bool ended = read_until(fd, deadline, &words) && reap(pid, deadline, &status);
     close(fd);
     if (!ended) {
         kill(pid, SIGKILL);
         waitpid(pid, &status, 0);
-        return bm_fail(err, BM_ERR_DEVICE, "a trial run of %s did not end within %.0f seconds",
-                       name, seconds);
+        bm_fail(err, BM_ERR_DEVICE, "a trial run of %s did not end within %.0f seconds", name,
+                seconds);
+        if (err != NULL)
+            err->code = ETIMEDOUT;
+        return BM_ERR_DEVICE;
     }
-    return judge(status, name, said, err);
+    return judge(status, name, &words, err);
 }

@@ -10,8 +10,9 @@
  *
  *     PROGRAM __probe-opencl DEVICE CACHE_DIR
  *
- * and must call bm_backend_opencl_try with the two, print the error as one line on stderr, and
- * leave with _exit(bm_status_exit_code(status)). It is bm_device_settings.probe_program ("" means:
+ * and must call bm_backend_opencl_try with the two, print the error's message as a line of its own
+ * on stderr (drivers write there too, so it begins with a mark), and leave with
+ * _exit(bm_status_exit_code(status)). It is bm_device_settings.probe_program ("" means:
  * none), else the running program if its file is named `bandmill`; any other program goes on
  * without a probe. CACHE_DIR "" means none. DEVICE says all that decides what is built (one line;
  * what is in brackets may be missing):
@@ -28,6 +29,7 @@
 #include "backend/backend.h"
 #include "backend/opencl/cl_kernel_params.h"
 
+#define BM_CL_PROBE_MARK    "bandmill-probe: "             /* that its last word begins with */
 #define BM_CL_PROBE_SECONDS 120.0                          /* where no limit is set */
 #define BM_CL_PROBE_TEXT    (BM_KERNEL_PARAMS_TEXT + 160u) /* bytes of DEVICE, at most */
 
@@ -36,8 +38,9 @@ void bm_cl_probe_device(const bm_backend_cfg *cfg, const bm_kernel_params *row,
                         char out[BM_CL_PROBE_TEXT]);
 
 /* Run the probe for what `cfg` opens, with these kernel parameters, and wait, at most
- * settings->probe_seconds. BM_OK: it succeeded, or there is no program to run. BM_ERR_DEVICE: it
- * failed, died or hung; the message says how. `name`: the device's, for the message. */
+ * settings->probe_seconds. BM_OK: it succeeded, or there is no program to run. BM_ERR_DEVICE, and
+ * the message says how: it failed and told why (err->code is 0), it died without a word (ECHILD), it
+ * hung (ETIMEDOUT), or it could not be run (errno). `name`: the device's, for the message. */
 bm_status bm_cl_probe_run(const bm_backend_cfg *cfg, const bm_kernel_params *row, const char *name,
                           bm_error *err);
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "backend/opencl/cl_backend.h"
+#include "backend/opencl/cl_probe.h"
 #include "backend/opencl/opencl_backend.h"
 #include "base/error.h"
 #include "sketch/scheme.h"
@@ -57,7 +58,7 @@ static bool read_request(const char *device, request *out)
     return read_rest(device + n, out);
 }
 
-bm_status bm_backend_opencl_try(const char *device, const char *cache_dir, bm_error *err)
+static bm_status try_it(const char *device, const char *cache_dir, bm_error *err)
 {
     request what;
     if (!read_request(device, &what))
@@ -68,5 +69,19 @@ bm_status bm_backend_opencl_try(const char *device, const char *cache_dir, bm_er
     bm_status status =
         bm_cl_backend_open(&what.cfg, &(bm_cl_open_options){.no_probe = true}, &backend, err);
     bm_backend_close(backend);
+    return status;
+}
+
+bm_status bm_backend_opencl_try(const char *device, const char *cache_dir, bm_error *err)
+{
+    bm_error why = {0};
+    char words[sizeof why.message];
+    bm_status status = try_it(device, cache_dir, &why);
+    if (status == BM_OK)
+        return BM_OK;
+    bm_error_format(&why, words, sizeof words);
+    bm_fail(err, status, BM_CL_PROBE_MARK "%s", words);
+    if (err != NULL)
+        err->code = why.code;
     return status;
 }

@@ -45,6 +45,7 @@ typedef struct bm_cl_stream {
     uint64_t factor; /* odd, drawn at random: where hashes lie in the tables of text_count.cl */
     double kernel_seconds;   /* by the device's clock, if `profile` */
     bool profile, zero_copy; /* zero_copy: the task's memory is used as it is */
+    bool brief;              /* known answers without the long document */
 } bm_cl_stream;
 
 /* Where the parts of a batch lie in its buffers (kernels/band_keys.cl, kernels/text_hash.cl). */

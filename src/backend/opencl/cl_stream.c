@@ -90,9 +90,11 @@ bm_status bm_cl_stream_open(bm_cl_stream *stream, bm_error *err)
         bm_cl_slot *slot = &stream->slots[i];
         cl_int code = CL_SUCCESS;
         slot->in.unified = slot->out.unified = slot->counts.unified = stream->device->unified;
+        slot->in.write_only = true;
         slot->queue = (bm_cl_queue){.api = stream->api,
                                     .context = stream->context,
-                                    .max_alloc = stream->device->info.max_alloc_bytes};
+                                    .max_alloc = stream->device->info.max_alloc_bytes,
+                                    .writing = bm_cl_map_writing(stream->device->version)};
         slot->queue.commands = stream->api->clCreateCommandQueue(
             stream->context, stream->device->id, stream->profile ? CL_QUEUE_PROFILING_ENABLE : 0,
             &code);

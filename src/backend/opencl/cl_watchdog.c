@@ -14,8 +14,8 @@
  * wait for them (bm_device_settings.n_stuck counts them).
  *
  * The limit: bm_device_settings.call_seconds, else 120 s + 1 us a hash under way + 20 times what
- * they would take at the slowest pace seen. To open a device includes its trial run, which has a
- * limit of its own; the limit of the call begins when the trial run is over.
+ * they would take at the slowest pace seen. To open a device includes its trial run (or two), which has
+ * a limit of its own; the limit of the call begins anew when a trial run is over.
  *
  * Threads: as bm_backend says, one at a time. */
 #include <errno.h>
@@ -118,12 +118,12 @@ static bool is_over(const struct timespec *deadline)
                                           : now.tv_nsec >= deadline->tv_nsec;
 }
 
-/* The trial run of an open is over: the limit begins. */
-static void after_probe(void *ctx)
+/* A trial run of an open begins: it has a limit of its own. Or is over: the limit begins. */
+static void probing(void *ctx, bool begins)
 {
     watchdog *w = ctx;
     pthread_mutex_lock(&w->lock);
-    w->deadline = deadline_in(limit_of(w));
+    w->deadline = deadline_in(limit_of(w) + (begins ? trial_limit_of(w) : 0));
     pthread_cond_signal(&w->answered); /* who waits looks at the deadline again */
     pthread_mutex_unlock(&w->lock);
 }
@@ -135,9 +135,9 @@ static bm_status perform(watchdog *w, what call, under_way *subject, bm_error *e
     const bm_backend_ops *ops = w->inner != NULL ? w->inner->ops : NULL;
     switch (call) {
     case OPEN:
-        return bm_cl_backend_open(
-            &w->with.cfg, &(bm_cl_open_options){.after_probe = after_probe, .after_probe_ctx = w},
-            &w->inner, err);
+        return bm_cl_backend_open(&w->with.cfg,
+                                  &(bm_cl_open_options){.probing = probing, .probing_ctx = w},
+                                  &w->inner, err);
     case SUBMIT:
         return ops->submit(w->inner, &subject->task, err);
     case WAIT:

@@ -15,7 +15,8 @@ bm_status bm_backend_opencl_list(bm_device_info **out, size_t *n, char *note, si
                                  bm_error *err);
 
 /* In the process of a trial run (cl_probe.h): open the device without a trial and close it again.
- * `device` is the text that the run was given. */
+ * `device` is the text that the run was given. The error's message is the line that the process must
+ * print; it holds all that the error says. */
 bm_status bm_backend_opencl_try(const char *device, const char *cache_dir, bm_error *err);
 
 #endif

@@ -4,7 +4,7 @@
  * the scheme, through the very calls that a job makes: sizes of 0, 1 and around each block size,
  * each scheme with several numbers of permutations, words and keys.
  *
- * Tests: tests/cli/cases/devices.sh, tests/fault/device/answers.sh */
+ * Tests: tests/cli/cases/devices.sh, tests/fault/device/answers.sh, tests/fault/device/shapes.sh */
 #include <bandmill/device.h>
 
 #include <bandmill/words.h>
@@ -35,6 +35,7 @@ typedef struct test_case {
     bool stuck; /* a device stopped answering: it may use all of this for ever */
     const char *cache_dir;
     bm_device_settings settings;
+    bm_callbacks callbacks;
 } test_case;
 
 static bm_status case_open(test_case *test, bm_error *err)
@@ -87,7 +88,8 @@ static bm_status case_run(test_case *test, const bm_device_info *device, uint32_
         .bands = test->bands,
         .rows = test->rows,
         .cache_dir = test->cache_dir,
-        .settings = &test->settings};
+        .settings = &test->settings,
+        .callbacks = &test->callbacks};
     bm_status status = test->scheme->draw(&cfg.sketch, &params, err);
     if (status == BM_OK)
         status = bm_device_open(device, &cfg, &backend, err);
@@ -161,6 +163,7 @@ bm_status bm_device_self_test(const bm_self_test_options *options, uint32_t *n_c
         return bm_fail_nomem(err, sizeof *test);
     test->cache_dir = used.device.cache_dir;
     test->settings = bm_device_settings_of(&used.device);
+    test->callbacks = used.callbacks;
     status = bm_device_pick_open(used.device.device != NULL ? used.device.device : "cpu",
                                  used.device.cpu, &pick, err);
     if (status == BM_OK)

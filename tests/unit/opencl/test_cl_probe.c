@@ -53,13 +53,31 @@ Test(cl_probe, is_told_what_to_open)
         BM_OK, "%s", err.message);
 }
 
-Test(cl_probe, that_fails_is_a_device_error_with_its_words)
+/* Drivers write to stderr before and behind the line that our child leaves there. */
+Test(cl_probe, that_fails_is_a_device_error_with_our_own_line_whatever_the_driver_wrote)
 {
     bm_error err = {0};
-    cr_assert_eq(run("echo 'no such luck' >&2; echo more >&2; exit 5", &err), BM_ERR_DEVICE);
+    cr_assert_eq(run("head -c 300000 /dev/zero | tr '\\0' 'x' >&2\n"
+                     "printf '\\nMESA: warning: noise\\n" BM_CL_PROBE_MARK
+                     "no such\\tluck\\nmore noise\\n' >&2; exit 5",
+                     &err),
+                 BM_ERR_DEVICE);
     cr_assert_not_null(strstr(err.message, "Some Device failed with exit code 5: no such luck"),
                        "%s", err.message);
+    cr_assert_null(strstr(err.message, "noise"), "%s", err.message);
     cr_assert_null(strchr(err.message, '\n'));
+}
+
+Test(cl_probe, that_leaves_no_line_of_ours_is_told_with_the_drivers_last_words)
+{
+    bm_error err = {0};
+    cr_assert_eq(run("echo 'noise at the start' >&2; echo 'LLVM ERROR: out of luck' >&2\n"
+                     "printf '\\n  \\n' >&2; kill -ABRT $$",
+                     &err),
+                 BM_ERR_DEVICE);
+    cr_assert_not_null(strstr(err.message, "signal 6 (ABRT)"), "%s", err.message);
+    cr_assert_not_null(strstr(err.message, ": LLVM ERROR: out of luck"), "%s", err.message);
+    cr_assert_null(strstr(err.message, "noise"), "%s", err.message);
 }
 
 Test(cl_probe, that_dies_is_a_device_error_with_the_signal)
