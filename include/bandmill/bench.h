@@ -1,4 +1,4 @@
-/* bench.h -- how fast each device is on this machine, against the machine's own limit.
+/* bench.h -- how fast each device is on this machine, against its own limit.
  *
  * All figures are medians over `repeats` runs after one warm-up, with minimum and maximum; ratios
  * are taken in the same run. */
@@ -32,8 +32,10 @@ typedef struct bm_bench_row {
     char what[48]; /* "arithmetic limit", "resident hashes", "upload", "text word:5" … */
     char unit[16]; /* "Mshingles/s", "MB/s" */
     double median, min, max;
-    double ratio; /* to the row named in `ratio_to`; 0: none */
+    double ratio; /* to the row named in `ratio_to`, of the same device; 0: none */
     char ratio_to[48];
+    uint32_t threads;       /* of the host at work; 0: none */
+    uint32_t compute_units; /* of an OpenCL device at work; 0: none */
 } bm_bench_row;
 
 typedef struct bm_bench_result bm_bench_result;

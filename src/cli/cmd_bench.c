@@ -1,21 +1,35 @@
-/* cmd_bench.c -- bandmill bench: throughput of each device against the machine's own limit; with
+/* cmd_bench.c -- bandmill bench: throughput of each device against its own limit; with
  * --tune a search for better kernel parameters.
  *
  * Tests: tests/cli/cases/bench_tune.sh */
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/command.h"
 #include "cli/job_callbacks.h"
 
+/* Threads; of an OpenCL device its compute units, and the threads that feed it: "132+16". */
+static void say_cores(const bm_bench_row *row, char *out, size_t cap)
+{
+    if (row->compute_units == 0)
+        snprintf(out, cap, "%" PRIu32, row->threads);
+    else if (row->threads == 0)
+        snprintf(out, cap, "%" PRIu32, row->compute_units);
+    else
+        snprintf(out, cap, "%" PRIu32 "+%" PRIu32, row->compute_units, row->threads);
+}
+
 static void print_rows(cli_console *console, const bm_bench_result *result)
 {
-    cli_print(console, "%-12s %-28s %12s %-12s %12s %12s  %s\n", "DEVICE", "WHAT", "MEDIAN", "UNIT",
-              "MIN", "MAX", "RATIO");
+    cli_print(console, "%-12s %-28s %9s %12s %-12s %12s %12s  %s\n", "DEVICE", "WHAT", "CORES",
+              "MEDIAN", "UNIT", "MIN", "MAX", "RATIO");
     for (size_t i = 0; i < bm_bench_result_count(result); i++) {
         const bm_bench_row *row = bm_bench_result_row(result, i);
-        cli_print(console, "%-12s %-28s %12.2f %-12s %12.2f %12.2f", row->device, row->what,
-                  row->median, row->unit, row->min, row->max);
+        char cores[32];
+        say_cores(row, cores, sizeof cores);
+        cli_print(console, "%-12s %-28s %9s %12.2f %-12s %12.2f %12.2f", row->device, row->what,
+                  cores, row->median, row->unit, row->min, row->max);
         if (row->ratio > 0)
             cli_print(console, "  %.3f of %s", row->ratio, row->ratio_to);
         cli_print(console, "\n");

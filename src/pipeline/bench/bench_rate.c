@@ -77,29 +77,56 @@ static void summarise(double *rates, uint32_t n, bm_bench_rate *out)
     out->max = rates[n - 1];
 }
 
+/* Room for what the runs of a series give: shingles, then bytes; the last place of each is the
+ * warm-up's. */
+typedef struct found {
+    tally *tallies;
+    double *rates;
+} found;
+
+static bm_status run_series(const bm_bench_series *series, found *into, uint32_t n, uint32_t i,
+                            bm_error *err)
+{
+    const bm_callbacks *calls = series->plan.callbacks;
+    const uint32_t at = i == 0 ? n : i - 1;
+    run r = {.plan = &series->plan, .work = &series->work, .tallies = into->tallies};
+    if (calls != NULL && calls->cancelled != NULL && calls->cancelled(calls->ctx))
+        return bm_fail(err, BM_ERR_CANCELLED, "interrupted");
+    return run_once(&r, &into->rates[at], &into->rates[n + 1 + at], err);
+}
+
+bm_status bm_bench_measure_all(const bm_bench_series *series, size_t n_series, bm_error *err)
+{
+    const uint32_t n = series[0].plan.repeats;
+    bm_status status = BM_OK;
+    found *all = bm_alloc_zero(n_series, sizeof *all);
+    if (all == NULL)
+        return bm_fail_nomem(err, n_series * sizeof *all);
+    for (size_t s = 0; status == BM_OK && s < n_series; s++) {
+        all[s].tallies = bm_alloc_aligned(series[s].plan.threads, sizeof *all[s].tallies);
+        all[s].rates = bm_alloc((size_t)n * 2 + 2, sizeof *all[s].rates);
+        if (all[s].tallies == NULL || all[s].rates == NULL)
+            status = bm_fail_nomem(err, series[s].plan.threads * sizeof *all[s].tallies);
+    }
+    for (uint32_t i = 0; status == BM_OK && i <= n; i++)
+        for (size_t s = 0; status == BM_OK && s < n_series; s++)
+            status = run_series(&series[s], &all[s], n, i, err);
+    for (size_t s = 0; s < n_series; s++) {
+        if (status == BM_OK) {
+            summarise(all[s].rates, n, series[s].shingles);
+            summarise(all[s].rates + n + 1, n, series[s].bytes);
+        }
+        bm_free(all[s].tallies);
+        bm_free(all[s].rates);
+    }
+    bm_free(all);
+    return status;
+}
+
 bm_status bm_bench_measure(const bm_bench_plan *plan, const bm_bench_work *work,
                            bm_bench_rate *shingles, bm_bench_rate *bytes, bm_error *err)
 {
-    uint32_t n = plan->repeats;
-    run r = {.plan = plan, .work = work};
-    r.tallies = bm_alloc_aligned(plan->threads, sizeof *r.tallies);
-    double *rates = bm_alloc((size_t)n * 2 + 2, sizeof *rates); /* shingles, then bytes */
-    bm_status status = BM_OK;
-    if (r.tallies == NULL || rates == NULL)
-        status = bm_fail_nomem(err, plan->threads * sizeof *r.tallies);
-    for (uint32_t i = 0; status == BM_OK && i <= n; i++) { /* the last place: the warm-up's */
-        const bm_callbacks *calls = plan->callbacks;
-        uint32_t at = i == 0 ? n : i - 1;
-        if (calls != NULL && calls->cancelled != NULL && calls->cancelled(calls->ctx))
-            status = bm_fail(err, BM_ERR_CANCELLED, "interrupted");
-        else
-            status = run_once(&r, &rates[at], &rates[n + 1 + at], err);
-    }
-    if (status == BM_OK) {
-        summarise(rates, n, shingles);
-        summarise(rates + n + 1, n, bytes);
-    }
-    bm_free(r.tallies);
-    bm_free(rates);
-    return status;
+    const bm_bench_series series = {
+        .plan = *plan, .work = *work, .shingles = shingles, .bytes = bytes};
+    return bm_bench_measure_all(&series, 1, err);
 }

@@ -38,7 +38,17 @@ typedef struct bm_bench_rate {
     double median, min, max;
 } bm_bench_rate;
 
-/* Millions a second; either may be NULL. BM_ERR_CANCELLED, or what `work` answered. */
+/* One thing to measure. Either rate, in millions a second, may be NULL. */
+typedef struct bm_bench_series {
+    bm_bench_plan plan;
+    bm_bench_work work;
+    bm_bench_rate *shingles, *bytes; /* filled */
+} bm_bench_series;
+
+/* Run by run in turns, so that what disturbs the machine for a while disturbs all of them; repeats are
+ * those of the first. BM_ERR_CANCELLED, or what `work` answered. */
+bm_status bm_bench_measure_all(const bm_bench_series *series, size_t n, bm_error *err);
+/* One alone. */
 bm_status bm_bench_measure(const bm_bench_plan *plan, const bm_bench_work *work,
                            bm_bench_rate *shingles, bm_bench_rate *bytes, bm_error *err);
 

@@ -84,6 +84,8 @@ static void write_rows(bm_json *json, const bm_bench_report *report)
         bm_json_key_text(json, "device", row->device);
         bm_json_key_text(json, "what", row->what);
         bm_json_key_text(json, "unit", row->unit);
+        bm_json_key_uint(json, "threads", row->threads);
+        bm_json_key_uint(json, "compute_units", row->compute_units);
         bm_json_key_double(json, "median", row->median);
         bm_json_key_double(json, "min", row->min);
         bm_json_key_double(json, "max", row->max);

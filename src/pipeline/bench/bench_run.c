@@ -1,6 +1,6 @@
 /* bench_run.c -- which figures are taken on which device, and their rows.
  *
- *     once          arithmetic limit       the signature loop on all threads, no memory traffic
+ *     each          arithmetic limit       of its own processors: bench_limit.h
  *     native CPU    resident hashes        prepared batches through the backend
  *     OpenCL        resident hashes        the kernel alone, by the device's clock
  *                   hashes from the host   the same batches by the wall clock: copies, launches
@@ -10,9 +10,9 @@
  *                   and foreign word:5     made text that is not ASCII
  *     each          documents of N         resident hashes by each scheme, over the first one
  *
- * Ratios are to the arithmetic limit of the native CPU, in shingles, also for OpenCL devices: it is
- * the one figure that is the same for all, and says what a device gives over this machine's
- * processor. Without a device list every usable device is measured, and one that fails is a
+ * Ratios are to the arithmetic limit of the same device, in shingles, on as many processors; the
+ * resident hashes and their limit are measured in turns. A GPU's limit is computed; where that cannot
+ * be, its rows have no ratio. Each row says its threads and compute units. Without a device list every usable device is measured, and one that fails is a
  * warning; a device that was asked for must work. */
 #include "pipeline/bench/bench_run.h"
 
@@ -21,20 +21,20 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "backend/cpu/cpu_backend.h"
-#include "backend/cpu/sign_loops.h"
 #include "backend/opencl/cl_link_rate.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/meter.h"
+#include "pipeline/bench/bench_limit.h"
 #include "pipeline/bench/bench_report.h"
 #include "pipeline/bench/bench_work.h"
 #include "pipeline/devices/device_pick.h"
 #include "sketch/scheme.h"
 
-#define LINK_BYTES ((size_t)64 << 20)
-#define LIMIT_NAME "arithmetic limit"
-#define LONG_DOC   3000u /* shingles, of a long article or a chapter */
+#define LINK_BYTES     ((size_t)64 << 20)
+#define MEASURED_LIMIT "arithmetic limit"
+#define COMPUTED_LIMIT "arithmetic limit, computed"
+#define LONG_DOC       3000u /* shingles, of a long article or a chapter */
 
 typedef struct bench {
     bm_bench_options options; /* defaults filled in */
@@ -43,7 +43,8 @@ typedef struct bench {
     bm_pool *pool;
     bm_bench_text text, foreign;
     bm_device_pick pick;
-    double limit; /* M shingles/s */
+    double limit; /* of the device at hand, M shingles/s; 0: not known */
+    const char *limit_name;
     bm_bench_row *rows;
     size_t n_rows, cap_rows;
     uint64_t steps_done, steps;
@@ -77,8 +78,17 @@ static void set_rate(bm_bench_row *row, const bm_bench_rate *rate)
 
 static void set_ratio(const bench *b, bm_bench_row *row, double mshingles)
 {
-    row->ratio = b->limit > 0 ? mshingles / b->limit : 0;
-    snprintf(row->ratio_to, sizeof row->ratio_to, "%s", LIMIT_NAME);
+    if (b->limit <= 0)
+        return;
+    row->ratio = mshingles / b->limit;
+    snprintf(row->ratio_to, sizeof row->ratio_to, "%s", b->limit_name);
+}
+
+/* So many threads of the host, and the units of an OpenCL device. */
+static void set_cores(bm_bench_row *row, const bm_device_info *info, uint32_t threads)
+{
+    row->threads = threads;
+    row->compute_units = info->kind == BM_DEVICE_NATIVE ? 0 : info->compute_units;
 }
 
 static bm_bench_plan plan_of(const bench *b, uint32_t threads)
@@ -90,55 +100,89 @@ static bm_bench_plan plan_of(const bench *b, uint32_t threads)
                            .callbacks = &b->callbacks};
 }
 
-static bm_status limit_row(bench *b, bm_error *err)
+/* Rows of shingles a second. */
+typedef struct shingle_case {
+    const char *what;
+    const bm_bench_work *work;
+    uint32_t threads; /* of the host; 0: one, which only waits */
+} shingle_case;
+
+static bm_bench_series series_of(const bench *b, bm_bench_device *device, const shingle_case *c,
+                                 bm_bench_rate *rate)
 {
-    bm_isa isa;
-    bm_bench_limit limit = {0};
-    bm_bench_rate rate = {0};
-    bm_status status = bm_isa_choose(b->options.device.cpu, &isa, err);
-    if (status == BM_OK)
-        status = bm_scheme_affine32.draw(&b->options.sketch, &limit.params, err);
-    if (status != BM_OK)
-        return status;
-    limit.loops = bm_sign_loops_find(isa);
-    bm_bench_work work = bm_bench_work_limit;
-    work.ctx = &limit;
-    bm_bench_plan plan = plan_of(b, b->options.threads);
-    if (limit.loops == NULL)
-        status = bm_fail(err, BM_ERR_UNSUPPORTED, "this build has no %s loops", bm_isa_name(isa));
-    else
-        status = bm_bench_measure(&plan, &work, &rate, NULL, err);
-    bm_scheme_params_reset(&limit.params);
-    if (status != BM_OK)
-        return status;
-    bm_device_info native;
-    bm_backend_cpu_info(b->options.device.cpu, &native);
-    bm_bench_row *row = add_row(b, &native, LIMIT_NAME, "Mshingles/s", err);
+    bm_bench_series series = {
+        .plan = plan_of(b, c->threads > 0 ? c->threads : 1), .work = *c->work, .shingles = rate};
+    series.work.ctx = device;
+    return series;
+}
+
+static bm_status add_shingle_row(bench *b, const bm_device_info *info, const shingle_case *c,
+                                 const bm_bench_rate *rate, bm_error *err)
+{
+    bm_bench_row *row = add_row(b, info, c->what, "Mshingles/s", err);
     if (row == NULL)
         return BM_ERR_NOMEM;
-    set_rate(row, &rate);
-    b->limit = rate.median;
+    set_rate(row, rate);
+    set_ratio(b, row, rate->median);
+    set_cores(row, info, c->threads);
     return BM_OK;
 }
 
-/* A figure in shingles a second, of `threads` threads. */
-static bm_status shingle_row(bench *b, bm_bench_device *device, const bm_bench_work *kind,
-                             const char *what, bm_error *err)
+static bm_status shingle_row(bench *b, bm_bench_device *device, const shingle_case *c,
+                             bm_error *err)
 {
-    bool native = device->info->kind == BM_DEVICE_NATIVE;
     bm_bench_rate rate = {0};
-    bm_bench_work work = *kind;
-    work.ctx = device;
-    bm_bench_plan plan = plan_of(b, native ? b->options.threads : 1);
-    bm_status status = bm_bench_measure(&plan, &work, &rate, NULL, err);
-    if (status != BM_OK)
-        return status;
-    bm_bench_row *row = add_row(b, device->info, what, "Mshingles/s", err);
+    const bm_bench_series series = series_of(b, device, c, &rate);
+    bm_status status = bm_bench_measure_all(&series, 1, err);
+    return status == BM_OK ? add_shingle_row(b, device->info, c, &rate, err) : status;
+}
+
+/* The row of a limit; from now on ratios are to it. */
+static bm_status add_limit_row(bench *b, const bm_device_info *info, const bm_bench_rate *rate,
+                               uint32_t threads, bm_error *err)
+{
+    b->limit_name = threads > 0 ? MEASURED_LIMIT : COMPUTED_LIMIT;
+    bm_bench_row *row = add_row(b, info, b->limit_name, "Mshingles/s", err);
     if (row == NULL)
         return BM_ERR_NOMEM;
-    set_rate(row, &rate);
-    set_ratio(b, row, rate.median);
+    set_rate(row, rate);
+    set_cores(row, info, 0);
+    if (threads > 0) {
+        row->threads = threads;
+        row->compute_units = 0;
+    }
+    b->limit = rate->median;
     return BM_OK;
+}
+
+/* The device's limit, and its resident hashes in turns with it. */
+static bm_status limit_rows(bench *b, bm_bench_device *device, const shingle_case *c, bm_error *err)
+{
+    const bm_device_info *info = device->info;
+    const uint32_t threads = bm_bench_limit_threads(info, b->options.threads);
+    bm_bench_rate limit_rate = {0}, rate = {0};
+    bm_bench_series series[2] = {series_of(b, device, c, &rate)};
+    if (threads == 0) {
+        const double computed = bm_bench_limit_computed(info, b->options.sketch.perms);
+        limit_rate = (bm_bench_rate){computed, computed, computed};
+        bm_status status = BM_OK;
+        b->limit = 0;
+        if (computed > 0)
+            status = add_limit_row(b, info, &limit_rate, 0, err);
+        return status == BM_OK ? shingle_row(b, device, c, err) : status;
+    }
+    bm_bench_limit limit = {0};
+    bm_status status = bm_bench_limit_open(&b->options, info, &limit, err);
+    if (status != BM_OK)
+        return status;
+    series[1] = (bm_bench_series){
+        .plan = plan_of(b, threads), .work = bm_bench_work_limit, .shingles = &limit_rate};
+    series[1].work.ctx = &limit;
+    status = bm_bench_measure_all(series, 2, err);
+    bm_scheme_params_reset(&limit.params);
+    if (status == BM_OK)
+        status = add_limit_row(b, info, &limit_rate, threads, err);
+    return status == BM_OK ? add_shingle_row(b, info, c, &rate, err) : status;
 }
 
 /* A row of text in memory to words in memory. Documents are the caller's, unless `foreign`. */
@@ -194,6 +238,7 @@ static bm_status text_row(bench *b, bm_bench_device *device, const text_case *ro
         return BM_ERR_NOMEM;
     set_rate(row, &bytes);
     set_ratio(b, row, shingles.median);
+    set_cores(row, device->info, b->options.threads);
     return BM_OK;
 }
 
@@ -209,8 +254,17 @@ static bm_status link_rows(bench *b, const bm_device_info *info, bm_error *err)
         if (row == NULL)
             return BM_ERR_NOMEM;
         row->median = row->min = row->max = rates[i] * 1e-6;
+        row->threads = 1;
     }
     return status;
+}
+
+/* Hashes that lie on the device: by its own clock, where it has one. */
+static shingle_case resident_case(const bench *b, const bm_device_info *info, const char *what)
+{
+    if (info->kind == BM_DEVICE_NATIVE)
+        return (shingle_case){what, &bm_bench_work_resident, b->options.threads};
+    return (shingle_case){what, &bm_bench_work_kernel, 0};
 }
 
 /* A scheme over long documents, by a backend of its own; *rate: M shingles/s. */
@@ -220,6 +274,7 @@ static bm_status long_row(bench *b, const bm_device_info *info, const bm_scheme_
     char what[48];
     snprintf(what, sizeof what, "documents of %" PRIu32 ", %s", b->options.long_doc,
              bm_option_word(BM_OPTION_SCHEME, scheme->scheme));
+    const shingle_case resident = resident_case(b, info, what);
     bm_bench_options options = b->options;
     options.sketch.scheme = scheme->scheme;
     bm_bench_device device;
@@ -227,10 +282,7 @@ static bm_status long_row(bench *b, const bm_device_info *info, const bm_scheme_
     if (status == BM_OK)
         status = bm_bench_device_fill(&device, b->options.long_doc, err);
     if (status == BM_OK)
-        status = shingle_row(b, &device,
-                             info->kind == BM_DEVICE_NATIVE ? &bm_bench_work_resident
-                                                            : &bm_bench_work_kernel,
-                             what, err);
+        status = shingle_row(b, &device, &resident, err);
     if (status == BM_OK)
         *rate = b->rows[b->n_rows - 1].median;
     bm_bench_device_close(&device);
@@ -266,11 +318,12 @@ static bm_status device_rows(bench *b, const bm_device_info *info, bm_error *err
     bm_status status = bm_bench_device_open(&b->options, info, b->options.threads, &device, err);
     if (status == BM_OK)
         status = bm_bench_device_fill(&device, BM_BENCH_DOC, err);
+    const shingle_case resident = resident_case(b, info, "resident hashes");
+    const shingle_case from_host = {"hashes from the host", &bm_bench_work_resident, 1};
     if (status == BM_OK)
-        status = shingle_row(b, &device, native ? &bm_bench_work_resident : &bm_bench_work_kernel,
-                             "resident hashes", err);
+        status = limit_rows(b, &device, &resident, err);
     if (status == BM_OK && !native)
-        status = shingle_row(b, &device, &bm_bench_work_resident, "hashes from the host", err);
+        status = shingle_row(b, &device, &from_host, err);
     if (status == BM_OK && !native)
         status = link_rows(b, info, err);
     for (size_t i = 0; status == BM_OK && i < TEXT_CASES; i++)
@@ -302,11 +355,10 @@ static bm_status all_rows(bench *b, bm_error *err)
     uint64_t schemes = 0;
     while (bm_scheme_at((size_t)schemes) != NULL)
         schemes++;
-    b->steps = 1;
     for (size_t i = 0; i < b->pick.n; i++)
-        b->steps += schemes + (b->pick.devices[i].kind == BM_DEVICE_NATIVE ? 1 + TEXT_CASES : 6);
+        b->steps += schemes + (b->pick.devices[i].kind == BM_DEVICE_NATIVE ? 2 + TEXT_CASES : 7);
     bm_meter_stage(&b->meter, "bench", "figures");
-    bm_status status = limit_row(b, err);
+    bm_status status = BM_OK;
     for (size_t i = 0; status == BM_OK && i < b->pick.n; i++) {
         const bm_device_info *info = &b->pick.devices[i];
         bm_error why = {0};
@@ -343,8 +395,13 @@ static bm_status open_bench(const bm_bench_options *options, bench *b, bm_error 
         status = bm_bench_text_open(options->paths, options->n_paths, &b->callbacks, &b->text, err);
     if (status == BM_OK)
         status = bm_bench_text_foreign(&b->foreign, err);
+    uint32_t most = b->options.threads;
+    for (size_t i = 0; status == BM_OK && i < b->pick.n; i++) {
+        const uint32_t threads = bm_bench_limit_threads(&b->pick.devices[i], b->options.threads);
+        most = threads > most ? threads : most;
+    }
     if (status == BM_OK)
-        status = bm_pool_open(b->options.threads, &b->pool, err);
+        status = bm_pool_open(most, &b->pool, err);
     return status;
 }
 
