@@ -54,7 +54,7 @@ const cli_command cli_commands[CLI_N_COMMANDS] = {
                      "Lists the native CPU and every OpenCL device, with the name that --device "
                      "takes. A machine without\nOpenCL has no OpenCL devices, which is no error.",
                      cli_run_devices},
-    [CLI_BENCH] = {"bench", "[INPUT...]", "measure each device against the limit of the machine",
+    [CLI_BENCH] = {"bench", "[INPUT...]", "measure each device against its own limit",
                    "Measures the arithmetic alone (the limit), hashes that lie on the device, "
                    "upload and read-back, and text\nto signatures, each as the median of several "
                    "runs. Text comes from INPUT, or from a seeded generator.",
