@@ -120,6 +120,13 @@ static inline void bm_filter_options_init(bm_filter_options *options)
 
 /* --- what a job did --- */
 
+/* Of what a job wrote. */
+typedef struct bm_result_counts {
+    uint64_t pairs;             /* rows of pairs, those of identical documents too */
+    uint64_t identical_pairs;   /* these alone */
+    uint64_t removed_identical; /* of bm_counts.removed; `chained` is another part, the rest near */
+} bm_result_counts;
+
 /* Counts are in documents unless their name says otherwise. The library's own: read by pointer,
  * later versions may add fields behind. */
 typedef struct bm_counts {
@@ -128,6 +135,7 @@ typedef struct bm_counts {
     uint64_t identical, candidates, verified, edges, groups, removed, chained, kept, not_compared;
     uint64_t largest_group;
     uint64_t sampled; /* of `documents`, with bm_pairs_options.sample; else 0 */
+    bm_result_counts results;
 } bm_counts;
 
 typedef struct bm_summary bm_summary;

@@ -226,7 +226,10 @@ typedef struct bm_output_options {
     const char *path;   /* a directory or a file, as the call says */
     bool force;         /* replace an output of ours as a whole */
     const char *report; /* a second copy of the summary; NULL: none */
-    uint64_t reserved[4];
+    /* What was asked for, as the caller was asked, for "run" of the report: an argument each, ended
+     * by NULL. NULL: not known. */
+    const char *const *command;
+    uint64_t reserved[3];
 } bm_output_options;
 
 /* --- callbacks --- */

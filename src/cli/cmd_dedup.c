@@ -6,12 +6,18 @@
 
 static void say_groups(cli_context *context, const bm_counts *counts)
 {
-    char n[4][32];
-    cli_say_note(&context->console, "%s groups, the largest of %s; %s removed, %s kept",
+    const uint64_t near = counts->removed - counts->results.removed_identical - counts->chained;
+    char n[7][32];
+    cli_say_note(&context->console, "%s groups, the largest of %s",
                  cli_format_count(counts->groups, n[0], sizeof n[0]),
-                 cli_format_count(counts->largest_group, n[1], sizeof n[1]),
-                 cli_format_count(counts->removed, n[2], sizeof n[2]),
-                 cli_format_count(counts->kept, n[3], sizeof n[3]));
+                 cli_format_count(counts->largest_group, n[1], sizeof n[1]));
+    cli_say_note(&context->console,
+                 "%s kept, %s removed: %s identical to the kept one, %s near it, %s chained",
+                 cli_format_count(counts->kept, n[2], sizeof n[2]),
+                 cli_format_count(counts->removed, n[3], sizeof n[3]),
+                 cli_format_count(counts->results.removed_identical, n[4], sizeof n[4]),
+                 cli_format_count(near, n[5], sizeof n[5]),
+                 cli_format_count(counts->chained, n[6], sizeof n[6]));
     if (counts->chained > 0)
         cli_say_note(&context->console,
                      "%s of the removed are chained: below the threshold to the kept one, joined "

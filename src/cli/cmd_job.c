@@ -18,9 +18,13 @@ void cli_say_plan(cli_context *context, const bm_summary *summary)
     uint32_t used = plan->bands * plan->rows;
     cli_say_note(&context->console,
                  "plan: %" PRIu32 " bands of %" PRIu32 " rows, %" PRIu32 " of %" PRIu32
-                 " permutations; finds %.1f %% of the pairs at %g",
+                 " permutations; finds %.1f %% of the pairs at %g%s",
                  plan->bands, plan->rows, used, plan->perms, 100 * plan->predicted_recall,
-                 plan->threshold);
+                 plan->threshold,
+                 context->settings.sketch.scheme == BM_SCHEME_OPH
+                     ? " (an estimate for documents of fewer shingles than ten times the "
+                       "permutations)"
+                     : "");
 }
 
 void cli_say_documents(cli_context *context, const bm_summary *summary)
@@ -48,11 +52,31 @@ void cli_say_documents(cli_context *context, const bm_summary *summary)
 void cli_say_pairs(cli_context *context, const bm_summary *summary)
 {
     const bm_counts *counts = bm_summary_counts(summary);
-    char n[3][32];
-    cli_say_note(&context->console, "%s candidates, %s verified, %s at the threshold",
-                 cli_format_count(counts->candidates, n[0], sizeof n[0]),
-                 cli_format_count(counts->verified, n[1], sizeof n[1]),
-                 cli_format_count(counts->edges, n[2], sizeof n[2]));
+    char n[4][32];
+    if (counts->identical > 0)
+        cli_say_note(&context->console,
+                     "%s documents are identical to an earlier one (the same shingles in the same "
+                     "order), which stands for them among the candidates",
+                     cli_format_count(counts->identical, n[0], sizeof n[0]));
+    if (counts->verified == 0 && counts->candidates > 0)
+        cli_say_note(&context->console, "%s candidates, none verified: all of them count",
+                     cli_format_count(counts->candidates, n[0], sizeof n[0]));
+    else
+        cli_say_note(&context->console,
+                     "%s candidates, all verified: %s at the threshold, %s below",
+                     cli_format_count(counts->candidates, n[0], sizeof n[0]),
+                     cli_format_count(counts->edges, n[1], sizeof n[1]),
+                     cli_format_count(counts->verified - counts->edges, n[2], sizeof n[2]));
+    if (counts->not_compared > 0)
+        cli_say_note(&context->console,
+                     "up to %s pairs of crowded buckets are no candidates: they were not compared",
+                     cli_format_count(counts->not_compared, n[0], sizeof n[0]));
+    if (counts->results.pairs > 0)
+        cli_say_note(&context->console, "%s pairs written: %s of identical documents, %s others",
+                     cli_format_count(counts->results.pairs, n[0], sizeof n[0]),
+                     cli_format_count(counts->results.identical_pairs, n[1], sizeof n[1]),
+                     cli_format_count(counts->results.pairs - counts->results.identical_pairs, n[2],
+                                      sizeof n[2]));
 }
 
 void cli_say_end(cli_context *context, const char *verb, const bm_summary *summary)

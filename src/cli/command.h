@@ -9,6 +9,7 @@ typedef struct cli_context {
     cli_settings settings;
     cli_console console;
     cli_meter meter;
+    const char *const *command_line; /* all of it, ended by NULL */
     uint32_t n_stuck; /* threads that wait for ever in a driver; see bm_device_options */
 } cli_context;
 

@@ -74,6 +74,7 @@ static bm_status run_command(cli_context *context, const char *name, int n, cons
     if (status != BM_OK)
         return status;
     settings->device.n_stuck = &context->n_stuck;
+    settings->output.command = context->command_line;
     if (settings->help) {
         cli_print_command_help(&context->console, id);
         return cli_finish(&context->console, err);
@@ -149,6 +150,7 @@ int main(int argc, char **argv)
         cli_print_help(&context.console);
         return bm_status_exit_code(BM_ERR_USAGE);
     }
+    context.command_line = (const char *const *)argv;
     status = answer(&context, argc, argv, &err);
     cli_settings_free(&context.settings);
     if (status != BM_OK && status != BM_ERR_PIPE) {

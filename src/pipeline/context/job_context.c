@@ -16,6 +16,7 @@ bm_status bm_job_context_open(const bm_settings *settings, bm_job_context *out, 
     memset(out, 0, sizeof *out);
     out->settings = settings;
     out->clock.began = bm_clock_seconds();
+    out->clock.date = time(NULL);
     bm_meter_init(&out->meter, &settings->callbacks);
     out->callbacks = bm_meter_callbacks(&out->meter);
     bm_status status = bm_budget_make(settings->memory, settings->threads, 0, &out->budget, err);

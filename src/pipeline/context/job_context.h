@@ -7,6 +7,8 @@
 #ifndef BM_CONTEXT_JOB_CONTEXT_H
 #define BM_CONTEXT_JOB_CONTEXT_H
 
+#include <time.h>
+
 #include "base/meter.h"
 #include "base/pool.h"
 #include "io/input/batch_source.h"
@@ -29,6 +31,7 @@ typedef struct bm_stage {
 /* When the job and its stage began, and how long each stage took. */
 typedef struct bm_stage_clock {
     double began, stage_began;
+    time_t date;       /* when the job began */
     const char *stage; /* NULL: none now */
     bm_stage stages[BM_STAGES_MAX];
     size_t n_stages;

@@ -87,7 +87,9 @@ static void list_parameters(const listing *l, const bm_settings *s)
     say_word(l, "keep", BM_OPTION_KEEP, s->pairs.keep);
 }
 
-static void list_plan(const listing *l, const bm_band_plan *plan)
+/* The curve takes the words of a signature for independent; those of oph are so only where a document
+ * has many shingles for each of them. */
+static void list_plan(const listing *l, const bm_band_plan *plan, bm_scheme scheme)
 {
     if (plan->bands == 0) {
         l->fn(l->ctx, &(bm_setting){l->section, "plan", BM_SETTING_NULL, .text = NULL});
@@ -97,6 +99,8 @@ static void list_plan(const listing *l, const bm_band_plan *plan)
     say_uint(l, "rows", plan->rows);
     say_uint(l, "unused_perms", plan->perms - plan->bands * plan->rows);
     say_double(l, "predicted_recall", plan->predicted_recall);
+    say_text(l, "predicted_recall_is",
+             scheme == BM_SCHEME_OPH ? "an estimate for short documents" : "exact");
 }
 
 static void list_output(const listing *l, const bm_settings *s)
@@ -116,7 +120,7 @@ void bm_settings_list(const bm_settings *settings, bm_format format, bm_setting_
     l.section = BM_SECTION_PARAMETERS;
     list_parameters(&l, settings);
     l.section = BM_SECTION_PLAN;
-    list_plan(&l, &settings->plan);
+    list_plan(&l, &settings->plan, settings->sketch.scheme);
     l.section = BM_SECTION_OUTPUT;
     list_output(&l, settings);
 }

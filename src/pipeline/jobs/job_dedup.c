@@ -21,6 +21,7 @@ static void fill_counts(bm_counts *counts, const bm_grouping *grouping)
     counts->groups = grouping->n_groups;
     counts->removed = grouping->n_removed;
     counts->chained = grouping->n_chained;
+    counts->results.removed_identical = grouping->n_identical;
     counts->kept = counts->documents - counts->removed;
     counts->largest_group = grouping->largest;
 }
@@ -38,6 +39,8 @@ static bm_status write_pairs_file(const bm_pairing *pairing, uint64_t *histogram
     if (status != BM_OK)
         return status;
     status = bm_rows_pairs(&rows, &pairs, err);
+    pairing->job->context.counts.results.pairs = pairs.n_written;
+    pairing->job->context.counts.results.identical_pairs = pairs.n_identical;
     bm_rows_reset(&rows);
     bm_status closed = bm_out_file_close(rows.file, status == BM_OK ? err : NULL);
     return status != BM_OK ? status : closed;

@@ -48,7 +48,7 @@ static bm_status write_histogram(const bm_job_context *context, const uint64_t *
     bm_histogram_picture picture = {.bins = histogram,
                                     .threshold = s->bands.threshold,
                                     .n_documents = context->docs.n,
-                                    .n_pairs = context->counts.edges,
+                                    .n_pairs = context->counts.results.pairs,
                                     .what = how};
     bm_status status = BM_OK;
     if (s->results.histogram != NULL) {
@@ -84,7 +84,8 @@ static bm_status write_pairs(const bm_pairing *pairing, bm_error *err)
     if (status != BM_OK)
         return status;
     status = bm_rows_pairs(&rows, &pairs, err);
-    context->counts.edges = pairs.n_written;
+    context->counts.results.pairs = pairs.n_written;
+    context->counts.results.identical_pairs = pairs.n_identical;
     status = bm_rows_end(&rows, status, err);
     if (status == BM_OK)
         status = write_histogram(context, histogram, err);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <time.h>
 
 #include <bandmill/version.h>
 
@@ -155,8 +156,21 @@ static void write_counts(bm_json *json, const bm_counts *c, bool grouped)
         bm_json_key_uint(json, "chained", c->chained);
         bm_json_key_uint(json, "kept", c->kept);
         bm_json_key_uint(json, "not_compared", c->not_compared);
+        bm_json_key_uint(json, "pairs", c->results.pairs);
+        bm_json_key_uint(json, "identical_pairs", c->results.identical_pairs);
+        bm_json_key_uint(json, "removed_identical", c->results.removed_identical);
     }
     bm_json_end_object(json);
+}
+
+/* A name, or an argument, whose bytes may be any. */
+static void write_escaped(bm_json *json, const char *text)
+{
+    bm_buf escaped = {0};
+    if (bm_tsv_escape(&escaped, (bm_str){text, strlen(text)}, NULL) != BM_OK)
+        json->status = BM_ERR_NOMEM;
+    bm_json_string(json, (bm_str){escaped.data, escaped.len});
+    bm_buf_reset(&escaped);
 }
 
 static void write_inputs(bm_json *json, const bm_job_context *job)
@@ -170,11 +184,7 @@ static void write_inputs(bm_json *json, const bm_job_context *job)
                  (unsigned long long)source->digest.lo);
         bm_json_begin_object(json);
         bm_json_key(json, "file");
-        bm_buf name = {0};
-        if (bm_tsv_escape(&name, (bm_str){source->name, strlen(source->name)}, NULL) != BM_OK)
-            json->status = BM_ERR_NOMEM;
-        bm_json_string(json, (bm_str){name.data, name.len});
-        bm_buf_reset(&name);
+        write_escaped(json, source->name);
         bm_json_key_uint(json, "bytes", source->bytes_read);
         bm_json_key_text(json, "xxh3_128", digest);
         bm_json_end_object(json);
@@ -206,6 +216,24 @@ static void write_devices(bm_json *json, const bm_job_context *job)
     bm_json_end_array(json);
 }
 
+/* What was asked for, and when the job began, in UTC. */
+static void write_origin(bm_json *json, const bm_job_context *job)
+{
+    char date[32] = "";
+    struct tm utc;
+    if (gmtime_r(&job->clock.date, &utc) != NULL &&
+        strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &utc) > 0)
+        bm_json_key_text(json, "date", date);
+    const char *const *word = job->settings->output.command;
+    if (word == NULL)
+        return;
+    bm_json_key(json, "command");
+    bm_json_begin_array(json);
+    for (; *word != NULL; word++)
+        write_escaped(json, *word);
+    bm_json_end_array(json);
+}
+
 static void write_run(bm_json *json, const bm_job_context *job, double seconds)
 {
     struct rusage usage = {0};
@@ -214,6 +242,7 @@ static void write_run(bm_json *json, const bm_job_context *job, double seconds)
     bm_cpu_name(cpu, sizeof cpu);
     bm_json_key(json, "run");
     bm_json_begin_object(json);
+    write_origin(json, job);
     bm_json_key_double(json, "seconds", seconds);
     bm_json_key_text(json, "device", job->devices.open ? job->devices.set.names : NULL);
     write_devices(json, job);

@@ -49,8 +49,8 @@ typedef struct bm_pair_rows {
     bool chain; /* each copy with the first only; else every pair of copies and of their neighbours
                  */
     bool json;
-    uint64_t n_written;
-    uint64_t *histogram; /* BM_HISTOGRAM_BINS of similarities written; NULL: none */
+    uint64_t n_written, n_identical; /* rows; those of identical documents */
+    uint64_t *histogram;             /* BM_HISTOGRAM_BINS of similarities written; NULL: none */
 } bm_pair_rows;
 
 bm_status bm_rows_pairs(bm_rows *rows, bm_pair_rows *pairs, bm_error *err);

@@ -108,6 +108,7 @@ static bm_status gather(partners *p, uint32_t doc, bm_error *err)
 static bm_status write_row(bm_rows *rows, bm_pair_rows *pairs, const partners *p, uint32_t doc,
                            bm_error *err)
 {
+    const uint32_t *rep = pairs->match->settings.corpus->rep;
     bm_status status = BM_OK;
     for (size_t i = 0; status == BM_OK && i < p->n_row; i++) {
         const partner *other = &p->row[i];
@@ -120,6 +121,7 @@ static bm_status write_row(bm_rows *rows, bm_pair_rows *pairs, const partners *p
         if (pairs->histogram != NULL && !isnan(other->similarity))
             pairs->histogram[bm_histogram_bin(other->similarity)]++;
         pairs->n_written++;
+        pairs->n_identical += rep[doc] == rep[other->doc];
     }
     return status;
 }

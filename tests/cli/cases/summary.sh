@@ -1,0 +1,87 @@
+# What a job says when it is done: numbers that a reader can add, the same as those of the report; and where a report comes from.
+# shellcheck shell=sh disable=SC2034,SC2154
+i=0
+: > docs.jsonl
+while [ $i -lt 600 ]; do
+    j=$((i % 7 < 4 ? i / 7 : i)) # some documents are equal, some alike, most neither
+    k=$((i % 7 == 1 || i % 7 == 2 ? 0 : i % 7))
+    echo "{\"id\":\"d$i\",\"text\":\"words of text $j $((j * 7919)) $((j * 104729)) and then $((j * 31)) some more $((j * 17)) of it $((j + 5)) $((j + 9)) with $k at its end\"}"
+    i=$((i + 1))
+done >> docs.jsonl
+echo '{"id":"e","text":""}' >> docs.jsonl
+echo 'no record' >> docs.jsonl
+
+# number 'ERE': that of the first line of the summary on stderr which matches; N stands for it.
+number() {
+    sed -nE "s/^bandmill: (.*[^0-9,]|)$(printf '%s' "$1" | sed 's/N/([0-9,]+)/')\\b.*\$/\\2/p" ../err | head -n 1 | tr -d ,
+}
+
+# count FILE NAME: from the counts of a report.
+count() { grep -oE "\"$2\": [0-9]+" "$1" | head -n 1 | grep -oE '[0-9]+'; }
+
+# adds TOTAL PART...: and none of them is empty.
+adds() {
+    checks=$((checks + 1))
+    total=$1
+    shift
+    sum=0
+    for part in "$@"; do
+        [ -n "$part" ] || fail "a number is missing: $total = $*"
+        sum=$((sum + part))
+    done
+    [ "$total" = "$sum" ] || fail "$total is not the sum of $*"
+}
+
+# numbers REPORT: those of the summary, against each other and against the report.
+numbers() {
+    report=$1
+    adds "$(count "$report" records)" "$(number 'N documents \([0-9]')" "$(number 'N records skipped')"
+    adds "$(count "$report" identical)" "$(number 'N documents are identical to an earlier one \(the same shingles in the same order')"
+    adds "$(number 'N candidates, all verified')" "$(number 'N at the threshold')" "$(number 'N below')"
+    adds "$(count "$report" candidates)" "$(count "$report" verified)"
+    adds "$(count "$report" edges)" "$(number 'N at the threshold')"
+}
+
+for cluster in components star; do
+    bm dedup docs.jsonl -o "$cluster" --on-error skip --threshold 0.6 --pairs --cluster "$cluster"; exits 0
+    numbers "$cluster/report.json"
+    adds "$(number 'N documents \([0-9]')" "$(number 'N kept')" "$(number 'N removed')"
+    adds "$(number 'N removed')" "$(number 'N identical to the kept one')" "$(number 'N near it')" "$(number 'N chained')"
+    for reason in identical near chained; do
+        adds "$(awk -F '\t' -v r=$reason '$4 == r' "$cluster/removed.tsv" | wc -l)" "$(number "N $reason")"
+    done
+    adds "$(number 'N pairs written')" "$(number 'N of identical documents')" "$(number 'N others')"
+    adds "$(tail -n +2 "$cluster/pairs.tsv" | wc -l)" "$(number 'N pairs written')"
+    adds "$(awk -F '\t' '$3 == "1.000000"' "$cluster/pairs.tsv" | wc -l)" "$(number 'N of identical documents')"
+done
+[ "$(number 'N documents are identical')" -gt 20 ] && [ "$(number 'N at the threshold')" -gt 20 ] || fail "the documents show nothing"
+
+for how in 'lsh' 'all' 'lsh --identical chain'; do
+    # shellcheck disable=SC2086
+    bm pairs docs.jsonl -o "pairs.tsv" --force --on-error skip --threshold 0.6 --report pairs.json --candidates $how; exits 0
+    numbers pairs.json
+    adds "$(tail -n +2 pairs.tsv | wc -l)" "$(number 'N of identical documents')" "$(number 'N others')"
+    adds "$(count pairs.json pairs)" "$(number 'N pairs written')"
+done
+bm dedup docs.jsonl -o unverified --on-error skip --verify none; exits 0
+says ../err '^bandmill: [0-9,]+ candidates, none verified: all of them count$'
+bm filter components -o filtered; exits 0
+adds "$(count components/report.json records)" "$(number 'N kept')" "$(number 'N removed')" "$(number 'N records skipped')"
+
+# the command as it was given, and when: under "run", where all is that varies
+bm --threads 2 dedup docs.jsonl -o 'a "name"' --on-error skip; exits 0
+tr -d '\n' < 'a "name"/report.json' > ../flat
+says ../flat '"run": *\{ *"date": *"20[0-9][0-9]-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-6][0-9]Z", *"command": *\[ *"[^"]*bandmill", *"--threads", *"2", *"dedup", *"docs.jsonl", *"-o", *"a \\"name\\"", *"--on-error", *"skip" *\]'
+began=$(date -u +%Y-%m-%dT%H:%M:%SZ)
+bm sign docs.jsonl -o sig --on-error skip; exits 0
+said=$(grep -oE '"date": "[^"]*"' sig/manifest.json | cut -d '"' -f 4)
+checks=$((checks + 1))
+[ "$(printf '%s\n%s\n%s\n' "$began" "$said" "$(date -u +%Y-%m-%dT%H:%M:%SZ)" | sort | sed -n 2p)" = "$said" ] || fail "not the date: $said"
+
+# what the plan predicts is no more than an estimate for short documents under oph
+bm sign docs.jsonl -o plan --on-error skip --band-keys; exits 0
+says plan/manifest.json '"predicted_recall_is": "exact"'
+says ../err '^bandmill: plan: .* at 0\.8$'
+bm sign docs.jsonl -o oph --on-error skip --band-keys --scheme oph; exits 0
+says oph/manifest.json '"predicted_recall_is": "an estimate for short documents"'
+says ../err '^bandmill: plan: .* at 0\.8 \(an estimate for documents of fewer shingles than ten times the permutations\)$'
