@@ -63,6 +63,13 @@ typedef enum bm_duplicate_ids { BM_DUPLICATE_IDS_ERROR, BM_DUPLICATE_IDS_NUMBER 
 typedef enum bm_on_error { BM_ON_ERROR_FAIL, BM_ON_ERROR_SKIP } bm_on_error;
 typedef enum bm_invalid_utf8 { BM_INVALID_UTF8_REPLACE, BM_INVALID_UTF8_ERROR } bm_invalid_utf8;
 
+/* Patterns (docs/inputs.md) of the files of a directory, against the path below it: one of
+ * `include` must match, where there are some, and none of `exclude`. */
+typedef struct bm_name_patterns {
+    const char *const *include, *const *exclude;
+    uint32_t n_include, n_exclude;
+} bm_name_patterns;
+
 typedef struct bm_input_options {
     const char *const *paths; /* borrowed; "-" is standard input */
     size_t n_paths;
@@ -79,11 +86,9 @@ typedef struct bm_input_options {
     uint64_t max_errors; /* bad records that BM_ON_ERROR_SKIP lets pass; UINT64_MAX: no limit */
     bm_invalid_utf8 invalid_utf8;
     uint64_t max_doc_bytes; /* a longer document is a bad record; 0: 1 GiB */
-    /* Patterns (docs/inputs.md) of the files of a directory, against the path below it: one of
-     * `include` must match, where there are some, and none of `exclude`. */
-    const char *const *include, *const *exclude;
-    uint32_t n_include, n_exclude;
-    uint64_t reserved[5];
+    bm_name_patterns patterns;
+    char delimiter; /* of tsv and csv: ASCII, no quote, no line ending; 0: a tab, a comma */
+    uint64_t reserved[4];
 } bm_input_options;
 
 /* --- from text to shingles (docs/text.md) --- */

@@ -17,10 +17,10 @@ bm_status cli_run_filter(cli_context *context, bm_error *err)
     options.n_paths = settings->operands.n - 1;
     options.files_from = settings->input.files_from;
     options.files_from_nul = settings->input.files_from_nul;
-    options.include = settings->input.include;
-    options.n_include = settings->input.n_include;
-    options.exclude = settings->input.exclude;
-    options.n_exclude = settings->input.n_exclude;
+    options.include = settings->input.patterns.include;
+    options.n_include = settings->input.patterns.n_include;
+    options.exclude = settings->input.patterns.exclude;
+    options.n_exclude = settings->input.patterns.n_exclude;
     options.kept = settings->results.kept;
     options.resources = settings->resources;
     options.output = settings->output;

@@ -42,6 +42,18 @@ bool cli_parse_normalize(const char *text, void *field, char *why, size_t cap)
     return true;
 }
 
+bool cli_parse_delimiter(const char *text, void *field, char *why, size_t cap)
+{
+    snprintf(why, cap,
+             "expected one character of ASCII that is no quote and no line ending, or \\t");
+    if (strcmp(text, "\\t") == 0)
+        text = "\t";
+    if (strlen(text) != 1 || (unsigned char)text[0] >= 0x80 || strchr("\"\r\n", text[0]) != NULL)
+        return false;
+    *(char *)field = text[0];
+    return true;
+}
+
 /* Append "word:K, char:K or byte:K". */
 static void append_kinds(char *why, size_t cap)
 {

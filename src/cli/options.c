@@ -136,6 +136,14 @@ static const arg_option rows[] = {
          "field of the id (id), or none"),
     CHOICE("header", READS, CLI_GROUP_INPUT, input.header, BM_OPTION_HEADER, BM_HEADER_YES,
            "whether tsv and csv start with names (unless all fields are numbers)"),
+    {.name = "delimiter",
+     .type = ARG_PARSED,
+     .commands = JOBS,
+     .group = CLI_GROUP_INPUT,
+     .value = "C",
+     .parse = cli_parse_delimiter,
+     .help = "character between fields of csv and tsv, or \\t (a comma, a tab)",
+     FIELD(input.delimiter)},
     TEXT("offsets", READS, CLI_GROUP_INPUT, input.offsets_path, "FILE",
          "offsets of --format hashes"),
     CHOICE("duplicate-ids", READS, CLI_GROUP_INPUT, input.duplicate_ids, BM_OPTION_DUPLICATE_IDS,
@@ -388,10 +396,10 @@ static bm_status check_operands(cli_settings *s, cli_command_id command, bm_erro
         s->input.text_fields = s->text_fields.items;
         s->input.n_text_fields = s->text_fields.n;
     }
-    s->input.include = s->files.include.items;
-    s->input.n_include = (uint32_t)s->files.include.n;
-    s->input.exclude = s->files.exclude.items;
-    s->input.n_exclude = (uint32_t)s->files.exclude.n;
+    s->input.patterns.include = s->files.include.items;
+    s->input.patterns.n_include = (uint32_t)s->files.include.n;
+    s->input.patterns.exclude = s->files.exclude.items;
+    s->input.patterns.n_exclude = (uint32_t)s->files.exclude.n;
     return BM_OK;
 }
 

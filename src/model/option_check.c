@@ -33,6 +33,12 @@ static void check_list(check *c, const char *field, const char *const *list, siz
         c->status = bm_option_list_check(field, list, n, c->err);
 }
 
+/* 0 too: that of the format. */
+static bool is_delimiter(char byte)
+{
+    return (unsigned char)byte < 0x80 && byte != '"' && byte != '\r' && byte != '\n';
+}
+
 static void check_input(check *c, const bm_input_options *input)
 {
     if (c->status == BM_OK && input->n_paths == 0 && input->files_from == NULL)
@@ -41,13 +47,18 @@ static void check_input(check *c, const bm_input_options *input)
                                   "standard input)");
     check_list(c, "paths", input->paths, input->n_paths);
     check_list(c, "text_fields", input->text_fields, input->n_text_fields);
-    check_list(c, "include", input->include, input->n_include);
-    check_list(c, "exclude", input->exclude, input->n_exclude);
+    check_list(c, "include", input->patterns.include, input->patterns.n_include);
+    check_list(c, "exclude", input->patterns.exclude, input->patterns.n_exclude);
     check_enum(c, BM_OPTION_FORMAT, input->format);
     check_enum(c, BM_OPTION_HEADER, input->header);
     check_enum(c, BM_OPTION_DUPLICATE_IDS, input->duplicate_ids);
     check_enum(c, BM_OPTION_ON_ERROR, input->on_error);
     check_enum(c, BM_OPTION_INVALID_UTF8, input->invalid_utf8);
+    if (c->status == BM_OK && !is_delimiter(input->delimiter))
+        c->status = bm_fail_field(c->err, "delimiter",
+                                  "the delimiter is byte %u (ASCII, but no quote, carriage return "
+                                  "or newline)",
+                                  (unsigned)(unsigned char)input->delimiter);
     check_reserved(c, "input", input->reserved, N_OF(input->reserved));
 }
 

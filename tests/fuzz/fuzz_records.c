@@ -76,23 +76,24 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size < 2)
         return 0;
-    static const bm_format formats[] = {BM_FORMAT_JSONL, BM_FORMAT_TSV, BM_FORMAT_CSV,
-                                        BM_FORMAT_LINES, BM_FORMAT_FILES};
+    static const bm_format formats[] = {BM_FORMAT_JSONL, BM_FORMAT_TSV,   BM_FORMAT_CSV,
+                                        BM_FORMAT_LINES, BM_FORMAT_FILES, BM_FORMAT_JSON};
     static const char *const second[] = {"2"};
     char path[64];
     int fd = memfd_create("fuzz", 0);
     CHECK(fd >= 0 && write(fd, data + 2, size - 2) == (ssize_t)(size - 2));
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     const char *paths[] = {path, path};
-    bm_input_options o = {.paths = paths,
-                          .n_paths = 2,
-                          .format = formats[(data[0] & 7) % 5],
-                          .header = BM_HEADER_BY_FIELDS,
-                          .max_doc_bytes = data[0] & 8 ? 20 : 1 << 20,
-                          .invalid_utf8 =
-                              (data[0] & 16) != 0 ? BM_INVALID_UTF8_ERROR : BM_INVALID_UTF8_REPLACE,
-                          .text_fields = second,
-                          .n_text_fields = data[0] & 32 ? 1 : 0};
+    bm_input_options o = {
+        .paths = paths,
+        .n_paths = 2,
+        .format = formats[(data[0] & 7) % 6],
+        .header = BM_HEADER_BY_FIELDS,
+        .max_doc_bytes = data[0] & 8 ? 20 : 1 << 20,
+        .invalid_utf8 = (data[0] & 16) != 0 ? BM_INVALID_UTF8_ERROR : BM_INVALID_UTF8_REPLACE,
+        .delimiter = (data[0] & 64) != 0 && ((data[0] & 7) == 1 || (data[0] & 7) == 2) ? ';' : '\0',
+        .text_fields = second,
+        .n_text_fields = data[0] & 32 ? 1 : 0};
     digest one, many;
     bm_status a = read_all(&o, (size_t)1 << 20, 0, &one);
     bm_status b = read_all(&o, 1 + data[1] % 64, data[1] / 64, &many);

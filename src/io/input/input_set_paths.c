@@ -73,8 +73,9 @@ static bool is_chosen(const walk *w, const char *path)
     const char *below = path + w->root_len;
     while (*below == '/')
         below++;
-    return (o->n_include == 0 || matches_one(o->include, o->n_include, below)) &&
-           !matches_one(o->exclude, o->n_exclude, below);
+    return (o->patterns.n_include == 0 ||
+            matches_one(o->patterns.include, o->patterns.n_include, below)) &&
+           !matches_one(o->patterns.exclude, o->patterns.n_exclude, below);
 }
 
 /* `path` is taken. */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "io/input/newlines.h"
 #include "io/input/parse_row.h"
 #include "io/input/parser_state.h"
 
@@ -36,7 +37,7 @@ static bm_status find_cells(row_job *job, bm_str content, bm_error *err)
     bool csv = parser->format->quoted;
     uint32_t last = csv ? UINT32_MAX : last_column(parser), n = 0;
     size_t n_text = parser->fields->n_text;
-    bm_row row = bm_row_begin(content, csv);
+    bm_row row = bm_row_begin(content, parser->fields->syntax);
     bm_cell cell;
     bm_status status = BM_OK;
     for (size_t i = 0; i < n_text; i++)
@@ -64,8 +65,14 @@ static bm_status find_cells(row_job *job, bm_str content, bm_error *err)
         n++;
     }
     job->n_cells = n;
-    if (status == BM_OK && row.broken != NULL)
-        bm_record_bad(&parser->maker, job->record, "broken row: %s", row.broken);
+    if (status == BM_OK && row.broken != NULL) {
+        char why[320];
+        const bm_row_place place = {.begin = content.data,
+                                    .line = job->record->line,
+                                    .n_behind = bm_count_newlines(content.data, content.len)};
+        bm_row_explain(&row, &place, why, sizeof why);
+        bm_record_bad(&parser->maker, job->record, "broken row: %s", why);
+    }
     return status;
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "io/input/input_set_state.h"
+#include "io/input/newlines.h"
 #include "io/input/parser_state.h"
 #include "io/input/record_formats.h"
 #include "io/json/json_simd.h"
@@ -106,13 +107,42 @@ typedef struct walker {
     void *ctx;
 } walker;
 
-static void too_long(bm_parser *parser, bm_record *record, size_t bom)
+/* Of a row in quotes that is too long: the field that swallowed the lines behind its own, as far as
+ * the bytes tell that are shown of every such record. */
+static void explain_too_long(const walker *w, bm_str shown, uint64_t n_behind, bm_record *record)
 {
-    size_t shown = bom + bm_too_long_prefix(parser->maker.max_doc_bytes);
-    if (record->raw.len > shown)
-        record->raw.len = shown;
-    bm_record_bad(&parser->maker, record, "the record is longer than %llu bytes (--max-doc-bytes)",
-                  (unsigned long long)parser->maker.max_doc_bytes);
+    bm_parser *parser = w->parser;
+    const bm_row_place place = {.begin = shown.data, .line = record->line, .n_behind = n_behind};
+    bm_row row = bm_row_begin(shown, parser->fields->syntax);
+    bm_cell cell;
+    char why[320] = "";
+    while (bm_row_next(&row, &cell))
+        ;
+    row.broken = "it goes on in quotes";
+    row.expected = "a quote at the end of the field";
+    if (row.opened != NULL)
+        bm_row_explain(&row, &place, why, sizeof why);
+    bm_record_bad(&parser->maker, record,
+                  "the record is longer than %llu bytes (--max-doc-bytes) and has the %llu lines "
+                  "behind this one%s%s",
+                  (unsigned long long)parser->maker.max_doc_bytes, (unsigned long long)n_behind,
+                  why[0] != '\0' ? "; " : "", why);
+}
+
+static void too_long(const walker *w, bm_record *record, bm_str content, size_t bom)
+{
+    bm_parser *parser = w->parser;
+    const size_t prefix = bm_too_long_prefix(parser->maker.max_doc_bytes);
+    const uint64_t n_behind =
+        w->piece->cut ? w->piece->n_behind : bm_count_newlines(content.data, content.len);
+    if (record->raw.len > bom + prefix)
+        record->raw.len = bom + prefix;
+    if (parser->format->quoted && n_behind > 0)
+        explain_too_long(w, (bm_str){content.data, prefix}, n_behind, record);
+    else
+        bm_record_bad(&parser->maker, record,
+                      "the record is longer than %llu bytes (--max-doc-bytes)",
+                      (unsigned long long)parser->maker.max_doc_bytes);
 }
 
 /* Hand one record over. Its bytes are record->raw, with the byte order mark (`bom` bytes) before it
@@ -131,7 +161,7 @@ static bm_status take(const walker *w, bm_record *record, size_t bom, bm_error *
     if (record->is_header && w->full)
         return BM_OK;
     if (cut) {
-        too_long(parser, record, bom);
+        too_long(w, record, content, bom);
     } else if (w->parse) {
         bm_status status = parser->format->parse(parser, content, record, err);
         if (status != BM_OK)
@@ -164,7 +194,7 @@ static bm_status walk_piece(const walker *w, bm_error *err)
     uint64_t line = w->piece->first_line;
     bm_status status = BM_OK;
     bool whole = format->whole_file; /* a file without bytes is a record too */
-    bm_scan scan = {.state = w->piece->state};
+    bm_scan scan = {.state = w->piece->state, .delimiter = w->parser->fields->syntax.delimiter};
     if (format->elements && bom > 0 && !w->full)
         status = take_mark(w, err);
     if (bom == end - pos && !whole)

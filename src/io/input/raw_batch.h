@@ -21,7 +21,8 @@ typedef struct bm_raw_piece {
     bool file_begin, file_end;
     unsigned state; /* of the scan (record_format.h) at its beginning */
     bool cut; /* one record, longer than max_doc_bytes, of which only the first bytes are here */
-    size_t columns; /* index into bm_raw_batch.columns (tsv, csv) */
+    uint64_t n_behind; /* of such a record: its lines behind the first */
+    size_t columns;    /* index into bm_raw_batch.columns (tsv, csv) */
 } bm_raw_piece;
 
 typedef struct bm_raw_batch {

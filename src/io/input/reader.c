@@ -250,14 +250,14 @@ static bm_status read_header(bm_reader *reader, const cutter *c, bm_error *err)
     size_t begin = c->begin + bm_bom_bytes(data + c->begin, c->cut - c->begin);
     if (begin == c->cut)
         return BM_OK; /* an empty file: no documents */
-    bm_scan scan = {0};
+    bm_scan scan = {.delimiter = reader->fields->syntax.delimiter};
     size_t end = reader->format->record_end(&scan, data, begin, c->cut);
     if (end == BM_SCAN_MORE)
         end = c->cut;
     bm_str row = bm_without_line_end((bm_str){.data = data + begin, .len = end - begin});
     if (row.len > reader->max_record)
         return bm_fail_at(err, BM_ERR_INPUT, name, 1, "the header is longer than `max_doc_bytes`");
-    const bm_header_row header = {.row = row, .quoted = reader->format->quoted, .file = name};
+    const bm_header_row header = {.row = row, .syntax = reader->fields->syntax, .file = name};
     return bm_fields_from_header(reader->fields, &header, reader->columns, err);
 }
 
@@ -269,12 +269,19 @@ static void break_off(bm_reader *reader, uint64_t line, const char *why)
     reader->file_end = false;
 }
 
+/* The newlines of a record that is too long; does it end with one? */
+typedef struct skipped {
+    uint64_t lines;
+    bool line_end;
+} skipped;
+
 /* Read over the rest of a record that is too long, behind the bytes that are shown of it; what
  * follows the record goes to carry. */
-static bm_status skip_record(bm_reader *reader, cutter *c, size_t shown, uint64_t *lines,
+static bm_status skip_record(bm_reader *reader, cutter *c, size_t shown, skipped *out,
                              bm_error *err)
 {
-    *lines = bm_count_newlines(c->batch->data + c->begin, c->end - c->begin);
+    out->lines = bm_count_newlines(c->batch->data + c->begin, c->end - c->begin);
+    out->line_end = c->batch->data[c->end - 1] == '\n';
     bm_status status = bm_raw_batch_reserve(c->batch, shown + SKIP_BLOCK, err);
     char *rest = c->batch->data + shown;
     while (status == BM_OK) {
@@ -288,11 +295,13 @@ static bm_status skip_record(bm_reader *reader, cutter *c, size_t shown, uint64_
         }
         size_t at = reader->format->record_end(&c->scan, rest, 0, got);
         if (c->scan.broken != NULL) {
-            break_off(reader, reader->line + *lines + bm_count_newlines(rest, c->scan.at),
+            break_off(reader, reader->line + out->lines + bm_count_newlines(rest, c->scan.at),
                       c->scan.broken);
             return BM_OK;
         }
-        *lines += bm_count_newlines(rest, at == BM_SCAN_MORE ? got : at);
+        const size_t seen = at == BM_SCAN_MORE ? got : at;
+        out->lines += bm_count_newlines(rest, seen);
+        out->line_end = rest[seen - 1] == '\n';
         if (at != BM_SCAN_MORE)
             return bm_buf_add(&reader->carry, rest + at, got - at, err);
     }
@@ -309,15 +318,16 @@ static bm_status take_too_long(bm_reader *reader, cutter *c, bm_error *err)
     bm_raw_piece piece = {.begin = c->begin, .cut = true};
     piece.end = c->begin + bm_bom_bytes(c->batch->data + c->begin, reader->begun ? 0 : 3) +
                 bm_too_long_prefix(reader->max_record);
-    uint64_t lines;
-    bm_status status = skip_record(reader, c, piece.end, &lines, err);
+    skipped over;
+    bm_status status = skip_record(reader, c, piece.end, &over, err);
     if (status != BM_OK)
         return status;
+    piece.n_behind = over.lines - over.line_end;
     piece.file_end = reader->file_end;
     if (reader->later.status != BM_OK) /* an element without an end is no record */
         piece = (bm_raw_piece){.begin = c->begin, .end = c->begin};
     status = add_piece(reader, c->batch, piece, err);
-    reader->line += lines;
+    reader->line += over.lines;
     reader->state = c->scan.state;
     reader->n_records++;
     return status;
@@ -384,6 +394,7 @@ static bm_status take_piece(bm_reader *reader, bm_raw_batch *batch, bm_error *er
     reader->carry.len = 0;
     c.cut = c.seen = c.begin;
     c.state = c.scan.state = reader->state;
+    c.scan.delimiter = reader->fields->syntax.delimiter;
     bool walk = reader->batch_records != 0 || !reader->format->newline_ends;
     if (!reader->begun) { /* a byte order mark is no part of the first field */
         while (status == BM_OK && c.end - c.begin < 3 && !reader->file_end)

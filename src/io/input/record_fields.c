@@ -8,7 +8,9 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "io/input/name_list.h"
+#include "io/input/newlines.h"
 #include "io/input/parse_row.h"
+#include "model/option_names.h"
 
 static const char *const default_text[] = {"text"};
 
@@ -86,7 +88,15 @@ bm_status bm_fields_init(const bm_input_options *options, bm_format format, bm_f
         if (status != BM_OK)
             return status;
     }
-    if (format == BM_FORMAT_TSV || format == BM_FORMAT_CSV) {
+    const bool table = format == BM_FORMAT_TSV || format == BM_FORMAT_CSV;
+    if (!table && options->delimiter != '\0')
+        return bm_fail_field(err, "delimiter", "`delimiter` with inputs of %s (tsv or csv)",
+                             bm_option_word_or(BM_OPTION_FORMAT, format, "another format"));
+    if (table) {
+        fields.syntax.quoted = format == BM_FORMAT_CSV;
+        fields.syntax.delimiter = options->delimiter != '\0' ? options->delimiter
+                                  : fields.syntax.quoted     ? ','
+                                                             : '\t';
         fields.header = options->header != BM_HEADER_BY_FIELDS
                             ? options->header == BM_HEADER_YES
                             : !all_given_are_numbers(options, &fields);
@@ -109,11 +119,21 @@ void bm_fields_from_numbers(const bm_fields *fields, uint32_t *columns)
         columns[1 + i] = column_of_number(fields->text[i]);
 }
 
+static bm_status broken_header(const bm_header_row *header, const bm_row *row, bm_error *err)
+{
+    char why[320];
+    const bm_row_place place = {.begin = header->row.data,
+                                .line = 1,
+                                .n_behind = bm_count_newlines(header->row.data, header->row.len)};
+    bm_row_explain(row, &place, why, sizeof why);
+    return bm_fail_at(err, BM_ERR_INPUT, header->file, 1, "broken header: %s", why);
+}
+
 /* The column named `field`; BM_NO_COLUMN: none. *n_columns: how many the row has. */
 static bm_status find_name(const bm_header_row *header, const char *field, uint32_t *column,
                            uint32_t *n_columns, bm_error *err)
 {
-    bm_row row = bm_row_begin(header->row, header->quoted);
+    bm_row row = bm_row_begin(header->row, header->syntax);
     bm_cell cell;
     bm_buf plain = {0};
     bm_status status = BM_OK;
@@ -134,7 +154,7 @@ static bm_status find_name(const bm_header_row *header, const char *field, uint3
         ++*n_columns;
     }
     if (status == BM_OK && row.broken != NULL)
-        status = bm_fail_at(err, BM_ERR_INPUT, header->file, 1, "broken header: %s", row.broken);
+        status = broken_header(header, &row, err);
     bm_buf_reset(&plain);
     return status;
 }
@@ -152,7 +172,7 @@ static bm_status find_column(const bm_header_row *header, const char *field, uin
 
 static bm_status list_names(const bm_header_row *header, bm_name_list *names, bm_error *err)
 {
-    bm_row row = bm_row_begin(header->row, header->quoted);
+    bm_row row = bm_row_begin(header->row, header->syntax);
     bm_cell cell;
     bm_buf plain = {0};
     bm_status status = BM_OK;

@@ -11,14 +11,17 @@
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
+#include "io/input/parse_row.h"
+
 #define BM_NO_COLUMN UINT32_MAX
 
 typedef struct bm_fields {
     const char *const *text; /* n_text names; "text" where none was given */
     size_t n_text;
-    const char *id; /* NULL: always FILE:LINE */
-    bool id_given;  /* by the user: it must then be there */
-    bool header;    /* tsv, csv: the first row names the columns */
+    const char *id;       /* NULL: always FILE:LINE */
+    bool id_given;        /* by the user: it must then be there */
+    bool header;          /* tsv, csv: the first row names the columns */
+    bm_row_syntax syntax; /* of their rows */
 } bm_fields;
 
 /* Fill `out` from the options. BM_ERR_USAGE: a name where there is no header, a number that cannot
@@ -32,8 +35,8 @@ static inline size_t bm_fields_columns(const bm_fields *fields)
 
 /* The first row of a table's file. */
 typedef struct bm_header_row {
-    bm_str row;       /* its line ending taken off */
-    bool quoted;      /* fields may stand in quotes */
+    bm_str row; /* its line ending taken off */
+    bm_row_syntax syntax;
     const char *file; /* its name, for messages */
 } bm_header_row;
 

@@ -16,6 +16,7 @@ struct bm_parser;
 
 typedef struct bm_scan {
     unsigned state; /* 0 at the beginning of a file and, but for json, of each record */
+    char delimiter; /* csv: between fields */
     /* json only: */
     unsigned before;                        /* the state in which the element began */
     size_t begin;                           /* where in data it does; BM_SCAN_MORE: not yet */
@@ -23,7 +24,7 @@ typedef struct bm_scan {
     const char *broken;                     /* ... because of this; NULL: nothing found so far */
     uint32_t depth;                         /* of brackets in the element */
     uint8_t objects[BM_JSON_DEPTH_MAX / 8]; /* a bit a level: opened by a brace */
-} bm_scan;                                  /* {0} at the beginning of a file */
+} bm_scan; /* {0}, but for `delimiter`, at the beginning of a file */
 
 #define BM_SCAN_MORE SIZE_MAX
 

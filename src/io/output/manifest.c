@@ -194,12 +194,19 @@ static bm_status read_provenance(bm_manifest *manifest, bm_str object, bm_error 
     bm_str value;
     if (bm_json_scan_find(object, "id_field", &value) && !is_word(value, "null"))
         status = member_string(manifest, object, "id_field", &p->id_field, err);
-    p->header = -1;
+    p->table.header = -1;
     if (status == BM_OK && bm_json_scan_find(object, "header", &value) && !is_word(value, "null")) {
         if (!is_word(value, "\"yes\"") && !is_word(value, "\"no\""))
             return bad(manifest, "header", "expected \"yes\", \"no\" or null", err);
-        p->header = value.len == 5;
+        p->table.header = value.len == 5;
     }
+    const char *delimiter = "";
+    if (status == BM_OK && bm_json_scan_find(object, "delimiter", &value) &&
+        !is_word(value, "null"))
+        status = member_string(manifest, object, "delimiter", &delimiter, err);
+    if (status == BM_OK && strlen(delimiter) > 1)
+        status = bad(manifest, "delimiter", "expected one character or null", err);
+    p->table.delimiter = delimiter[0];
     return status;
 }
 

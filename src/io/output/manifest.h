@@ -23,7 +23,10 @@ typedef struct bm_provenance {
     const char *const *text_fields;
     size_t n_text_fields;
     const char *id_field; /* NULL: not given */
-    int header;           /* is there one? 1 yes; 0 no; -1 as the fields say */
+    struct bm_table_reading {
+        int header;     /* is there one? 1 yes; 0 no; -1 as the fields say */
+        char delimiter; /* 0: not given */
+    } table;            /* of tsv and csv */
     uint64_t max_doc_bytes;
 } bm_provenance;
 

@@ -61,7 +61,8 @@ static void read_input(word_reader *r, const bm_provenance *p, bm_input_options 
     out->text_fields = p->text_fields;
     out->n_text_fields = p->n_text_fields;
     out->id_field = p->id_field;
-    out->header = headers[p->header + 1];
+    out->header = headers[p->table.header + 1];
+    out->delimiter = p->table.delimiter;
     out->duplicate_ids =
         strcmp(p->duplicate_ids, "number") == 0 ? BM_DUPLICATE_IDS_NUMBER : BM_DUPLICATE_IDS_ERROR;
     out->on_error = strcmp(p->on_error, "skip") == 0 ? BM_ON_ERROR_SKIP : BM_ON_ERROR_FAIL;
@@ -89,8 +90,10 @@ static const char *reading_differs(const bm_provenance *a, const bm_provenance *
         return "on_error";
     if (!same_text(a->invalid_utf8, b->invalid_utf8))
         return "invalid_utf8";
-    if (a->header != b->header)
+    if (a->table.header != b->table.header)
         return "header";
+    if (a->table.delimiter != b->table.delimiter)
+        return "delimiter";
     if (a->max_doc_bytes != b->max_doc_bytes)
         return "max_doc_bytes";
     if (a->n_text_fields != b->n_text_fields)

@@ -269,10 +269,10 @@ bm_status bm_settings_of_filter(const bm_filter_options *options, bm_settings *o
                          .resources = o.resources,
                          .output = o.output,
                          .callbacks = o.callbacks};
-    out->input.include = o.include;
-    out->input.n_include = o.n_include;
-    out->input.exclude = o.exclude;
-    out->input.n_exclude = o.n_exclude;
+    out->input.patterns.include = o.include;
+    out->input.patterns.n_include = o.n_include;
+    out->input.patterns.exclude = o.exclude;
+    out->input.patterns.n_exclude = o.n_exclude;
     const bm_option_parts parts = {
         .resources = &o.resources, .output = &o.output, .callbacks = &o.callbacks};
     status = check_has_output(out, err);

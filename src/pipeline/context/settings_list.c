@@ -58,6 +58,7 @@ static void list_input(const listing *l, const bm_input_options *input, bm_forma
                                 .n_texts = fields ? input->n_text_fields : 1});
     say_text(l, "id_field", input->id_field);
     say_word(l, "header", BM_OPTION_HEADER, input->header);
+    say_text(l, "delimiter", input->delimiter != '\0' ? (char[]){input->delimiter, '\0'} : NULL);
     say_word(l, "duplicate_ids", BM_OPTION_DUPLICATE_IDS, input->duplicate_ids);
     say_word(l, "on_error", BM_OPTION_ON_ERROR, input->on_error);
     say_word(l, "invalid_utf8", BM_OPTION_INVALID_UTF8, input->invalid_utf8);

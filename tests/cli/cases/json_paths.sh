@@ -13,11 +13,12 @@ says out/report.json '"messages\[\]\.content"'
 bm filter out -o again; exits 0
 holds again/kept.jsonl < out/kept.jsonl
 # the same in an array, and where the records are too long for the fast parser
-awk 'BEGIN { printf "[" } { printf "%s%s", NR > 1 ? ",\n" : "", $0 } END { print "]" }' chat.jsonl > chat.json
+awk 'BEGIN { printf "[" } { printf "%s%s", (NR > 1 ? ",\n" : ""), $0 } END { print "]" }' chat.jsonl > chat.json
 bm dedup chat.json --format json --text-field 'messages[].content' -o array; exits 0
 cut -f 1-4 out/removed.tsv > ../wanted
 cut -f 1-4 array/removed.tsv | holds ../wanted
-awk '{ sub(/}$/, sprintf("%300000s}", "")); print }' chat.jsonl > wide.jsonl
+head -c 300000 /dev/zero | tr '\000' ' ' > spaces
+while IFS= read -r line; do printf '%s' "${line%\}}"; cat spaces; printf '}\n'; done < chat.jsonl > wide.jsonl
 bm dedup wide.jsonl --text-field 'messages[].content' -o wide; exits 0
 cut -f 1-4 wide/removed.tsv | holds ../wanted
 

@@ -8,7 +8,7 @@
 /* The cells of a row, each in <>; "!" where the row is broken. */
 static void cells(const char *text, bool csv, char *out)
 {
-    bm_row row = bm_row_begin((bm_str){text, strlen(text)}, csv);
+    bm_row row = bm_row_begin((bm_str){text, strlen(text)}, (bm_row_syntax){csv ? ',' : '\t', csv});
     bm_cell cell;
     bm_buf buf = {0};
     *out = '\0';

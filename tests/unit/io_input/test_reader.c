@@ -543,3 +543,49 @@ Test(reader, ten_million_empty_lines_are_nothing_in_jsonl)
     test_free(&r);
     free(data);
 }
+
+/* A table in which the comma and another byte have changed places, in its syntax too, is the same
+ * table but for these bytes. */
+Test(reader, another_delimiter_only_changes_places_with_the_comma)
+{
+    char *dir = test_dir();
+    uint32_t x = 3;
+    static const char bytes[] = "\"\"\",,,\n\n\r ab;;", delimiters[] = ";|\t :\x01";
+    for (int round = 0; round < 200; round++) {
+        const char other = delimiters[round % (int)(sizeof delimiters - 1)];
+        char text[200], swapped[200];
+        size_t len = 20 + (size_t)round % 150;
+        for (size_t i = 0; i < len; i++) {
+            x = x * 1664525 + 1013904223;
+            text[i] = bytes[(x >> 20) % (sizeof bytes - 1)];
+            if (text[i] == ';')
+                text[i] = other;
+            swapped[i] = text[i] == ',' ? other : text[i] == other ? ',' : text[i];
+        }
+        char *a = test_file(dir, "a.csv", text, len);
+        const char *paths[] = {a}, *two[] = {"2"};
+        bm_input_options o = test_options(paths, 1, BM_FORMAT_CSV);
+        o.text_fields = two;
+        o.n_text_fields = 1;
+        records commas = test_read(&o, 1 << 16, 0, false);
+        free(test_file(dir, "a.csv", swapped, len));
+        o.delimiter = other;
+        for (size_t size = 1; size <= len + 1; size += 1 + size / 4) {
+            records r = test_read(&o, size, 0, false);
+            cr_assert_eq(r.n, commas.n);
+            for (size_t i = 0; i < r.n; i++) {
+                const record *p = &commas.all[i], *q = &r.all[i];
+                cr_assert(p->line == q->line && p->bad == q->bad && p->raw.len == q->raw.len &&
+                          p->text.len == q->text.len);
+                for (size_t j = 0; j < p->text.len; j++) {
+                    char c = p->text.data[j];
+                    cr_assert_eq(q->text.data[j], c == ',' ? other : c == other ? ',' : c);
+                }
+            }
+            test_free(&r);
+        }
+        test_free(&commas);
+        free(a);
+    }
+    test_dir_remove(dir);
+}

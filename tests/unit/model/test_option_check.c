@@ -95,6 +95,18 @@ Test(option_check, inputs_are_a_list_of_paths_or_a_file_of_them)
     EXPECT_WRONG(w, "text_fields");
 }
 
+Test(option_check, a_delimiter_is_ascii_and_no_quote_or_line_ending)
+{
+    for (unsigned byte = 0; byte < 256; byte++) {
+        world w = make();
+        w.input.delimiter = (char)byte;
+        if (byte < 0x80 && byte != '"' && byte != '\r' && byte != '\n')
+            EXPECT_FINE(w);
+        else
+            EXPECT_WRONG(w, "delimiter");
+    }
+}
+
 Test(option_check, numbers_of_signatures_and_threads_have_their_ends)
 {
     world w = make();
