@@ -34,6 +34,19 @@ bm_source *bm_input_set_source(const bm_input_set *set, size_t index)
     return &set->sources[index];
 }
 
+bm_source *bm_input_set_offsets(bm_input_set *set)
+{
+    return set->offsets.path != NULL ? &set->offsets : NULL;
+}
+
+void bm_input_set_rename(bm_input_set *set, const char *const *names, const char *offsets)
+{
+    for (size_t i = 0; i < set->n_sources; i++)
+        set->sources[i].name = names[i];
+    if (offsets != NULL)
+        set->offsets.name = offsets;
+}
+
 bm_format bm_input_set_format(const bm_input_set *set)
 {
     return set->format;

@@ -15,6 +15,11 @@ struct bm_held;
 void bm_input_set_close(bm_input_set *set); /* NULL is fine */
 size_t bm_input_set_count(const bm_input_set *set);
 bm_source *bm_input_set_source(const bm_input_set *set, size_t index);
+/* The file of offsets beside an array of hashes; NULL: none. */
+bm_source *bm_input_set_offsets(bm_input_set *set);
+/* Where files are not where they once were: their names, one for each source, as ids and messages
+ * shall show them; `offsets` NULL: none. Borrowed until close. */
+void bm_input_set_rename(bm_input_set *set, const char *const *names, const char *offsets);
 bm_format bm_input_set_format(const bm_input_set *set);     /* never AUTO */
 uint64_t bm_input_set_total_bytes(const bm_input_set *set); /* 0: not known (standard input) */
 /* Are all of them regular files, which another process can read again? Not standard input, no

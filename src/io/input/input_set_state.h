@@ -33,8 +33,9 @@ struct bm_input_set {
     bm_input_options options;
     bm_format format;
     bm_fields fields;
-    bm_source *sources; /* path and name are owned here, and the same string */
+    bm_source *sources; /* paths are owned here; names are the same strings, or lent */
     size_t n_sources, cap_sources;
+    bm_source offsets; /* of arrays of hashes, borrowed; path NULL: none */
     bm_held *held;
     size_t n_held, cap_held;
     uint64_t total_bytes;

@@ -17,7 +17,6 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "io/output/digest.h"
 #include "io/json/json_read.h"
 #include "io/json/json_scan.h"
 #include "model/file_names.h"
@@ -34,6 +33,7 @@ struct bm_manifest {
     bool has_provenance;
     bm_manifest_input *inputs;
     size_t n_inputs, cap_inputs;
+    bm_manifest_input offsets;       /* file NULL: none */
     bm_manifest_output_row *outputs; /* sorted by name */
     size_t n_outputs, cap_outputs;
     char **strings;
@@ -210,9 +210,24 @@ static bm_status read_provenance(bm_manifest *manifest, bm_str object, bm_error 
     return status;
 }
 
+static bm_status read_input(bm_manifest *manifest, bm_str item, bm_manifest_input *out,
+                            bm_error *err)
+{
+    bm_str file;
+    if (!bm_json_scan_find(item, "file", &file))
+        return bad(manifest, "inputs", "expected a file in each", err);
+    bm_status status = own_string(manifest, file, true, &out->file, err);
+    if (status == BM_ERR_FORMAT)
+        return bad(manifest, "inputs", "expected a file in each", err);
+    if (status == BM_OK)
+        status = member_uint(manifest, item, "bytes", &out->bytes, err);
+    return status == BM_OK ? member_string(manifest, item, "xxh3_128", &out->xxh3_128, err)
+                           : status;
+}
+
 static bm_status read_inputs(bm_manifest *manifest, bm_str list, bm_error *err)
 {
-    bm_str item, file;
+    bm_str item, offsets;
     size_t at = 0;
     while (bm_json_scan_element(list, &at, &item)) {
         bm_status status =
@@ -221,20 +236,32 @@ static bm_status read_inputs(bm_manifest *manifest, bm_str list, bm_error *err)
             return status;
         bm_manifest_input *input = &manifest->inputs[manifest->n_inputs];
         memset(input, 0, sizeof *input);
-        if (!bm_json_scan_find(item, "file", &file))
-            return bad(manifest, "inputs", "expected a file in each", err);
-        status = own_string(manifest, file, true, &input->file, err);
-        if (status == BM_ERR_FORMAT)
-            return bad(manifest, "inputs", "expected a file in each", err);
-        if (status == BM_OK)
-            status = member_uint(manifest, item, "bytes", &input->bytes, err);
-        if (status == BM_OK)
-            status = member_string(manifest, item, "xxh3_128", &input->xxh3_128, err);
+        status = read_input(manifest, item, input, err);
+        if (status == BM_OK && bm_json_scan_find(item, BM_INPUT_OFFSETS, &offsets))
+            status = read_input(manifest, offsets, &manifest->offsets, err);
         if (status != BM_OK)
             return status;
         manifest->n_inputs++;
     }
     return BM_OK;
+}
+
+/* Where the inputs were read, those that were elsewhere: in their order, the offsets last. */
+static bm_status read_found(bm_manifest *manifest, bm_error *err)
+{
+    bm_str run, list, item;
+    size_t at = 0, n = 0;
+    bm_status status = BM_OK;
+    if (!bm_json_scan_find(manifest->root, "run", &run) ||
+        !bm_json_scan_find(run, BM_RUN_FOUND, &list))
+        return BM_OK;
+    for (; status == BM_OK && bm_json_scan_element(list, &at, &item); n++) {
+        bm_manifest_input *input =
+            n < manifest->n_inputs ? &manifest->inputs[n] : &manifest->offsets;
+        if (!is_word(item, "null"))
+            status = own_string(manifest, item, true, &input->found, err);
+    }
+    return status == BM_ERR_FORMAT ? bad(manifest, BM_RUN_FOUND, "expected names", err) : status;
 }
 
 static int by_name(const void *a, const void *b)
@@ -291,6 +318,8 @@ static bm_status read_members(bm_manifest *manifest, bm_error *err)
     }
     if (status == BM_OK && bm_json_scan_find(manifest->root, "inputs", &value))
         status = read_inputs(manifest, value, err);
+    if (status == BM_OK)
+        status = read_found(manifest, err);
     if (status == BM_OK && bm_json_scan_find(manifest->root, "outputs", &value))
         status = read_outputs(manifest, value, err);
     return status;
@@ -411,6 +440,11 @@ const bm_manifest_input *bm_manifest_input_at(const bm_manifest *manifest, size_
     return &manifest->inputs[index];
 }
 
+const bm_manifest_input *bm_manifest_offsets(const bm_manifest *manifest)
+{
+    return manifest->offsets.file != NULL ? &manifest->offsets : NULL;
+}
+
 size_t bm_manifest_n_outputs(const bm_manifest *manifest)
 {
     return manifest->n_outputs;
@@ -429,60 +463,4 @@ const char *bm_manifest_output(const bm_manifest *manifest, const char *name)
     const bm_manifest_output_row *row = bsearch(&wanted, manifest->outputs, manifest->n_outputs,
                                                 sizeof *manifest->outputs, by_name);
     return row != NULL ? row->sha256 : NULL;
-}
-
-static bm_status check_digest(const char *path, const char *sha256, bm_error *err)
-{
-    char hex[BM_SHA256_HEX];
-    bm_error inner = {0};
-    bm_status status = bm_sha256_file(path, hex, &inner);
-    if (status == BM_ERR_IO && inner.code == ENOENT)
-        return bm_fail_at(err, BM_ERR_FORMAT, path, 0, "is missing (the manifest lists it)");
-    if (status != BM_OK && err != NULL)
-        *err = inner;
-    if (status == BM_OK && strcmp(hex, sha256) != 0)
-        status = bm_fail_at(err, BM_ERR_FORMAT, path, 0, "SHA-256 is %s (the manifest lists %s)",
-                            hex, sha256);
-    return status;
-}
-
-bm_status bm_manifest_check(const bm_manifest *manifest, const char *folder, bm_error *err)
-{
-    bm_status status = BM_OK;
-    for (size_t i = 0; i < manifest->n_outputs && status == BM_OK; i++) {
-        const bm_manifest_output_row *row = &manifest->outputs[i];
-        char *path = NULL;
-        status = bm_string_format(&path, err, "%s/%s", folder, row->name);
-        if (status == BM_OK)
-            status = check_digest(path, row->sha256, err);
-        bm_free(path);
-    }
-    return status;
-}
-
-bool bm_provenance_same(const bm_provenance *a, const bm_provenance *b, const char **field)
-{
-    const struct {
-        const char *name, *a, *b;
-    } texts[] = {
-        {"scheme", a->scheme, b->scheme},
-        {"hash", a->hash, b->hash},
-        {"normalize", a->normalize, b->normalize},
-        {"words", a->words, b->words},
-        {"shingle", a->shingle, b->shingle},
-        {"short", a->short_rule, b->short_rule},
-        {"unicode", a->unicode, b->unicode},
-        {"utf8proc_unicode", a->utf8proc_unicode, b->utf8proc_unicode},
-    };
-    *field = NULL;
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0] && *field == NULL; i++)
-        if (strcmp(texts[i].a, texts[i].b) != 0)
-            *field = texts[i].name;
-    if (*field == NULL && a->seed != b->seed)
-        *field = "seed";
-    if (*field == NULL && a->perms != b->perms)
-        *field = "perms";
-    if (*field == NULL && a->format != b->format)
-        *field = "format";
-    return *field == NULL;
 }

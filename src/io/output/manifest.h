@@ -12,6 +12,10 @@
 
 #define BM_MANIFEST_FORMAT 1u /* the only value of provenance.format that this reader knows */
 
+/* Members of a report that its reader asks for. */
+#define BM_INPUT_OFFSETS "offsets" /* of an input that is an array of hashes */
+#define BM_RUN_FOUND     "inputs_found"
+
 /* How a job's documents were signed and read. Strings are the manifest's own. */
 typedef struct bm_provenance {
     /* signed: what must be equal where signatures are compared */
@@ -34,6 +38,7 @@ typedef struct bm_manifest_input {
     const char *file; /* as given, unescaped */
     uint64_t bytes;
     const char *xxh3_128; /* 32 hex digits */
+    const char *found;    /* where it was read, if that was elsewhere; NULL: there */
 } bm_manifest_input;
 
 typedef struct bm_manifest_output_row {
@@ -62,6 +67,8 @@ bm_status bm_manifest_count(const bm_manifest *manifest, const char *name, uint6
                             bm_error *err);
 size_t bm_manifest_n_inputs(const bm_manifest *manifest);
 const bm_manifest_input *bm_manifest_input_at(const bm_manifest *manifest, size_t index);
+/* Of arrays of hashes, the file of offsets; NULL: the manifest names none. */
+const bm_manifest_input *bm_manifest_offsets(const bm_manifest *manifest);
 size_t bm_manifest_n_outputs(const bm_manifest *manifest);
 const bm_manifest_output_row *bm_manifest_output_at(const bm_manifest *manifest, size_t index);
 /* SHA-256 of an output, NULL if it is not listed. */

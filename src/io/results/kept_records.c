@@ -40,10 +40,24 @@ static bm_compression compression_of(bm_kept kept, bm_compression own)
     }
 }
 
+/* Inputs of several machines may have had one name; where they are now may tell them apart. False:
+ * all are where their names say. */
+static bool name_by_path(bm_kept_source *sources, const bm_input_set *set)
+{
+    bool other = false;
+    for (size_t i = 0; i < bm_input_set_count(set); i++) {
+        const bm_source *source = bm_input_set_source(set, i);
+        other = other || strcmp(source->path, sources[i].name) != 0;
+        sources[i].name = source->path;
+    }
+    return other;
+}
+
 static bm_status name_files(records *r, const bm_input_set *set, bm_error *err)
 {
     size_t n = bm_input_set_count(set);
     bm_kept_source *sources = bm_alloc_zero(n, sizeof *sources);
+    bm_kept_naming naming;
     bm_status status = BM_OK;
     char *cwd = NULL;
     r->names = bm_alloc_zero(n, sizeof *r->names);
@@ -63,10 +77,14 @@ static bm_status name_files(records *r, const bm_input_set *set, bm_error *err)
         status = bm_fail_errno(err, errno, ".", "cannot tell the current directory");
         goto out;
     }
-    status = bm_kept_names(
-        sources, n,
-        &(bm_kept_naming){.format = bm_input_set_format(set), .kept = r->kept, .cwd = cwd},
-        r->names, err);
+    naming = (bm_kept_naming){.format = bm_input_set_format(set), .kept = r->kept, .cwd = cwd};
+    status = bm_kept_names(sources, n, &naming, r->names, err);
+    if (status == BM_ERR_USAGE && name_by_path(sources, set)) {
+        bm_error again = {0};
+        status = bm_kept_names(sources, n, &naming, r->names, &again);
+        if (status != BM_OK && status != BM_ERR_USAGE && err != NULL)
+            *err = again;
+    }
     if (status == BM_OK)
         r->n = n;
 out:

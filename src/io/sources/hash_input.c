@@ -3,6 +3,9 @@
  * Both files are read by pread in blocks, so memory is that of one block (at least one document)
  * whatever the files' size; 32-bit hashes are widened in place, from the end. An offset is compared
  * with the one before it and with the number of hashes before anything is allocated by it. */
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 #include "io/sources/hash_input.h"
 
 #include <errno.h>
@@ -17,11 +20,14 @@
 
 #define DOCS_MAX   ((size_t)1 << 16) /* a block, whatever the caller asks for */
 #define DOCS_LEAST 64.0              /* offsets that are always looked at */
+#define HASH_CELLS 512u              /* offsets that are digested at a time */
 
 typedef struct array_file {
     int fd;
     char *path;
     bm_npy_header header;
+    XXH3_state_t *digest; /* of its bytes so far */
+    uint64_t n_digested;
 } array_file;
 
 struct bm_hash_input {
@@ -45,11 +51,10 @@ static bm_status open_array(array_file *file, const char *path, bm_error *err)
     return status;
 }
 
-static bm_status read_cells(const array_file *file, uint64_t first, size_t n, void *out,
+static bm_status read_bytes(const array_file *file, uint64_t from, size_t left, void *out,
                             bm_error *err)
 {
-    size_t cell = (size_t)(file->header.type[2] - '0'), left = n * cell;
-    off_t at = (off_t)(file->header.data_offset + first * cell);
+    off_t at = (off_t)from;
     char *to = out;
     while (left > 0) {
         ssize_t got = pread(file->fd, to, left < (1u << 30) ? left : 1u << 30, at);
@@ -65,6 +70,64 @@ static bm_status read_cells(const array_file *file, uint64_t first, size_t n, vo
     }
     return BM_OK;
 }
+
+static bm_status read_cells(const array_file *file, uint64_t first, size_t n, void *out,
+                            bm_error *err)
+{
+    size_t cell = (size_t)(file->header.type[2] - '0');
+    return read_bytes(file, file->header.data_offset + first * cell, n * cell, out, err);
+}
+
+/* --- digests --- */
+
+static void digest(array_file *file, const void *bytes, size_t len)
+{
+    XXH3_128bits_update(file->digest, bytes, len);
+    file->n_digested += len;
+}
+
+/* Begin anew with the header, and `cells` cells behind it. */
+static bm_status digest_begin(array_file *file, size_t cells, bm_error *err)
+{
+    size_t len = (size_t)file->header.data_offset + cells * (size_t)(file->header.type[2] - '0');
+    if (file->digest == NULL)
+        file->digest = bm_alloc_aligned(1, sizeof *file->digest);
+    char *bytes = bm_alloc(len, 1);
+    bm_status status = file->digest == NULL || bytes == NULL ? bm_fail_nomem(err, len) : BM_OK;
+    if (status == BM_OK)
+        status = read_bytes(file, 0, len, bytes, err);
+    if (status == BM_OK) {
+        XXH3_128bits_reset(file->digest);
+        file->n_digested = 0;
+        digest(file, bytes, len);
+    }
+    bm_free(bytes);
+    return status;
+}
+
+/* The offsets of the block's documents, as they stand in the file. */
+static void digest_offsets(bm_hash_input *input, const bm_hash_block *block)
+{
+    uint64_t cells[HASH_CELLS];
+    for (size_t i = 0; i < block->n_docs;) {
+        size_t n = 0;
+        while (n < HASH_CELLS && i < block->n_docs)
+            cells[n++] = block->offsets[++i] + input->next_hash;
+        digest(&input->offsets, cells, n * sizeof cells[0]);
+    }
+}
+
+void bm_hash_input_files(const bm_hash_input *input, bm_hash_file files[2])
+{
+    const array_file *read[] = {&input->hashes, &input->offsets};
+    for (int i = 0; i < 2; i++) {
+        const XXH128_hash_t sum = XXH3_128bits_digest(read[i]->digest);
+        files[i] = (bm_hash_file){.bytes = read[i]->n_digested,
+                                  .digest = {.lo = sum.low64, .hi = sum.high64}};
+    }
+}
+
+/* --- documents --- */
 
 /* Types of both arrays, their lengths as far as the headers tell, and the first offset. */
 static bm_status check_arrays(const bm_hash_input *input, bm_error *err)
@@ -161,8 +224,7 @@ static bm_status take_docs(const bm_hash_input *input, size_t n, size_t max_hash
     return BM_OK;
 }
 
-static bm_status take_hashes(const bm_hash_input *input, uint64_t n, bm_hash_block *block,
-                             bm_error *err)
+static bm_status take_hashes(bm_hash_input *input, uint64_t n, bm_hash_block *block, bm_error *err)
 {
     if (n > SIZE_MAX / sizeof(uint64_t))
         return bm_fail_nomem(err, SIZE_MAX);
@@ -170,12 +232,18 @@ static bm_status take_hashes(const bm_hash_input *input, uint64_t n, bm_hash_blo
         bm_grow(&block->hashes, &block->cap_hashes, (size_t)n, sizeof *block->hashes, err);
     if (status != BM_OK)
         return status;
-    if (input->hashes.header.type[2] == '8')
-        return read_cells(&input->hashes, input->next_hash, (size_t)n, block->hashes, err);
+    if (input->hashes.header.type[2] == '8') {
+        status = read_cells(&input->hashes, input->next_hash, (size_t)n, block->hashes, err);
+        if (status == BM_OK)
+            digest(&input->hashes, block->hashes, (size_t)n * 8);
+        return status;
+    }
     /* 32 bits: read into the upper half of the block, then widened from the front. Word i is
      * written to bytes 8i … 8i+7; the words that are still to be widened lie behind these. */
     char *narrow = (char *)block->hashes + (size_t)n * 4;
     status = read_cells(&input->hashes, input->next_hash, (size_t)n, narrow, err);
+    if (status == BM_OK)
+        digest(&input->hashes, narrow, (size_t)n * 4);
     for (size_t i = 0; i < (size_t)n && status == BM_OK; i++) {
         uint32_t word;
         memcpy(&word, narrow + i * 4, 4);
@@ -204,20 +272,28 @@ bm_status bm_hash_input_next(bm_hash_input *input, const bm_hash_limits *limits,
     size_t n = docs_to_try(input, limits);
     if (n > input->n_docs - input->next_doc)
         n = (size_t)(input->n_docs - input->next_doc);
+    bm_status status = BM_OK;
     block->n_docs = 0;
     block->first_doc = input->next_doc;
+    if (input->next_doc == 0)
+        status = digest_begin(&input->hashes, 0, err);
+    if (status == BM_OK && input->next_doc == 0)
+        status = digest_begin(&input->offsets, 1, err);
+    if (status != BM_OK)
+        return status;
     if (n == 0) {
         if (input->n_docs == 0 && input->n_hashes != 0)
             return check_offset(input, 0, 0, 0, err);
         return BM_OK;
     }
-    bm_status status = take_docs(input, n, limits->hashes, block, err);
+    status = take_docs(input, n, limits->hashes, block, err);
     if (status == BM_OK)
         status = take_hashes(input, block->offsets[block->n_docs], block, err);
     if (status != BM_OK) {
         block->n_docs = 0;
         return status;
     }
+    digest_offsets(input, block);
     input->next_doc += block->n_docs;
     input->next_hash += block->offsets[block->n_docs];
     return BM_OK;
@@ -244,6 +320,7 @@ void bm_hash_input_close(bm_hash_input *input)
         if (files[i]->fd >= 0)
             close(files[i]->fd);
         bm_free(files[i]->path);
+        bm_free(files[i]->digest);
     }
     bm_free(input);
 }

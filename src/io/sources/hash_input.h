@@ -1,6 +1,8 @@
 /* hash_input.h -- `--format hashes`: shingle hashes made elsewhere. Two arrays of NumPy: hashes,
  * <u4 or <u8, and N + 1 offsets, <i8, for N documents.
  *
+ * Both files are digested as they are read, once each from their first byte to their last.
+ *
  * Opening checks the headers. Reading checks that offsets begin at 0, never fall and end at the
  * number of hashes: else BM_ERR_INPUT names the file and the row. */
 #ifndef BM_IO_SOURCES_HASH_INPUT_H
@@ -8,6 +10,8 @@
 
 #include <bandmill/status.h>
 #include <bandmill/types.h>
+
+#include "model/shingle_batch.h" /* bm_hash128 */
 
 typedef struct bm_hash_input bm_hash_input;
 
@@ -31,6 +35,14 @@ bm_status bm_hash_input_open(const char *hashes_path, const char *offsets_path, 
 /* Read the next documents into `block`. n_docs is 0 at the end. */
 bm_status bm_hash_input_next(bm_hash_input *input, const bm_hash_limits *limits,
                              bm_hash_block *block, bm_error *err);
+/* One of the two files, read to its end. */
+typedef struct bm_hash_file {
+    uint64_t bytes;
+    bm_hash128 digest; /* XXH3 128 */
+} bm_hash_file;
+/* Once bm_hash_input_next has come to the end: fills what was read of the hashes and the offsets.
+ */
+void bm_hash_input_files(const bm_hash_input *input, bm_hash_file files[2]);
 /* The next call begins with the first document again. */
 void bm_hash_input_rewind(bm_hash_input *input);
 void bm_hash_block_reset(bm_hash_block *block); /* frees */

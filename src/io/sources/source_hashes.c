@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -42,6 +43,7 @@ static bm_status hashes_open(bm_input_set *inputs, bm_batch_source **out, bm_err
         (bm_batch_source){.ops = &bm_source_hashes, .inputs = inputs, .extra_path = offsets_path};
     bm_status status =
         bm_hash_input_open(bm_input_set_source(inputs, 0)->path, offsets_path, &source->input, err);
+    inputs->offsets = (bm_source){.path = offsets_path, .name = offsets_path};
     if (status == BM_OK)
         *out = &source->base;
     else
@@ -65,6 +67,27 @@ static void hashes_free_batch(bm_source_batch *base)
     bm_free(base);
 }
 
+/* What was read of a file, or, if it was read before, whether it is the same. */
+static bm_status note_digest(bm_source *source, const bm_hash_file *read, bm_error *err)
+{
+    const bool first = source->digest.lo == 0 && source->digest.hi == 0;
+    if (!first && memcmp(&source->digest, &read->digest, sizeof read->digest) != 0)
+        return bm_fail_at(err, BM_ERR_INPUT, source->name, 0,
+                          "the file changed while the job read it");
+    source->digest = read->digest;
+    source->bytes_read = read->bytes;
+    return BM_OK;
+}
+
+static bm_status note_end(const hashes *source, bm_error *err)
+{
+    bm_hash_file read[2];
+    bm_input_set *inputs = source->base.inputs;
+    bm_hash_input_files(source->input, read);
+    bm_status status = note_digest(bm_input_set_source(inputs, 0), &read[0], err);
+    return status == BM_OK ? note_digest(&inputs->offsets, &read[1], err) : status;
+}
+
 static bm_status hashes_next(bm_batch_source *base, bm_source_batch **out, bm_error *err)
 {
     hashes *source = (hashes *)base;
@@ -73,11 +96,12 @@ static bm_status hashes_next(bm_batch_source *base, bm_source_batch **out, bm_er
     if (batch == NULL)
         return bm_fail_nomem(err, sizeof *batch);
     bm_status status = bm_hash_input_next(source->input, &source->limits, &batch->block, err);
-    if (status == BM_OK && batch->block.n_docs > 0)
+    if (status == BM_OK && batch->block.n_docs > 0) {
         *out = &batch->base;
-    else
-        hashes_free_batch(&batch->base);
-    return status;
+        return BM_OK;
+    }
+    hashes_free_batch(&batch->base);
+    return status == BM_OK ? note_end(source, err) : status;
 }
 
 static bm_status hashes_count(bm_batch_source *base, const bm_source_batch *batch, uint64_t *n,

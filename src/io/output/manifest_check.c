@@ -1,0 +1,68 @@
+/* manifest_check.c -- what is asked of a manifest once it is read: are the outputs those that it
+ * lists, and may two sets of signatures be used together?
+ *
+ * Tests: tests/unit/io_arrays/test_sign_dir.c, tests/unit/jobs/test_inspect.c */
+#include "io/output/manifest.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "io/output/digest.h"
+
+static bm_status check_digest(const char *path, const char *sha256, bm_error *err)
+{
+    char hex[BM_SHA256_HEX];
+    bm_error inner = {0};
+    bm_status status = bm_sha256_file(path, hex, &inner);
+    if (status == BM_ERR_IO && inner.code == ENOENT)
+        return bm_fail_at(err, BM_ERR_FORMAT, path, 0, "is missing (the manifest lists it)");
+    if (status != BM_OK && err != NULL)
+        *err = inner;
+    if (status == BM_OK && strcmp(hex, sha256) != 0)
+        status = bm_fail_at(err, BM_ERR_FORMAT, path, 0, "SHA-256 is %s (the manifest lists %s)",
+                            hex, sha256);
+    return status;
+}
+
+bm_status bm_manifest_check(const bm_manifest *manifest, const char *folder, bm_error *err)
+{
+    bm_status status = BM_OK;
+    for (size_t i = 0; i < bm_manifest_n_outputs(manifest) && status == BM_OK; i++) {
+        const bm_manifest_output_row *row = bm_manifest_output_at(manifest, i);
+        char *path = NULL;
+        status = bm_string_format(&path, err, "%s/%s", folder, row->name);
+        if (status == BM_OK)
+            status = check_digest(path, row->sha256, err);
+        bm_free(path);
+    }
+    return status;
+}
+
+bool bm_provenance_same(const bm_provenance *a, const bm_provenance *b, const char **field)
+{
+    const struct {
+        const char *name, *a, *b;
+    } texts[] = {
+        {"scheme", a->scheme, b->scheme},
+        {"hash", a->hash, b->hash},
+        {"normalize", a->normalize, b->normalize},
+        {"words", a->words, b->words},
+        {"shingle", a->shingle, b->shingle},
+        {"short", a->short_rule, b->short_rule},
+        {"unicode", a->unicode, b->unicode},
+        {"utf8proc_unicode", a->utf8proc_unicode, b->utf8proc_unicode},
+    };
+    *field = NULL;
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0] && *field == NULL; i++)
+        if (strcmp(texts[i].a, texts[i].b) != 0)
+            *field = texts[i].name;
+    if (*field == NULL && a->seed != b->seed)
+        *field = "seed";
+    if (*field == NULL && a->perms != b->perms)
+        *field = "perms";
+    if (*field == NULL && a->format != b->format)
+        *field = "format";
+    return *field == NULL;
+}
