@@ -29,6 +29,7 @@ typedef struct bm_explain_options {
     bm_device_options device;      /* `cpu` alone counts: what is read again is signed on the CPU */
     bm_resource_options resources; /* threads and memory */
     bm_callbacks callbacks;
+    const char *sources; /* the inputs of the report may lie below this directory now; NULL: none */
 } bm_explain_options;
 
 typedef struct bm_explain_summary {

@@ -52,6 +52,8 @@ typedef struct bm_dedup_options {
     bool resume;
     bool write_pairs; /* write pairs.tsv too */
     bm_callbacks callbacks;
+    uint64_t set_fields; /* BM_FIELD_* bits (types.h) */
+    const char *sources; /* of signatures: inputs may lie below this directory now; NULL: none */
 } bm_dedup_options;
 
 /* The same inputs to pairs. */
@@ -75,6 +77,8 @@ typedef struct bm_pairs_options {
     const char *histogram;     /* file; NULL: none */
     const char *histogram_svg; /* file, the same as a picture; NULL: none */
     bm_callbacks callbacks;
+    uint64_t set_fields; /* as in bm_dedup_options, like `sources` */
+    const char *sources;
 } bm_pairs_options;
 
 /* The kept documents of a directory that a dedup job wrote. */
@@ -93,6 +97,7 @@ typedef struct bm_filter_options {
     bm_callbacks callbacks;
     const char *const *include, *const *exclude; /* as in bm_input_options, for `paths` */
     uint32_t n_include, n_exclude;
+    const char *sources; /* the inputs of the report may lie below this directory now; NULL: none */
 } bm_filter_options;
 
 /* Every default of the documentation. */

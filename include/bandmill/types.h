@@ -130,6 +130,32 @@ typedef struct bm_sketch_options {
     uint64_t reserved[4];
 } bm_sketch_options;
 
+/* --- fields set on purpose --- */
+
+/* Directories of signatures say themselves how their documents were read, cut and signed. A call
+ * that may be given some refuses fields of `input`, `text` and `sketch` that ask for something else
+ * (BM_ERR_USAGE names the field). A field asks for something where it differs from its default, and
+ * where its bit is set in the `set_fields` of the call: so a program tells a default that somebody
+ * wants from one that nobody has touched. Where documents are read, `set_fields` means nothing. */
+enum {
+    BM_FIELD_FORMAT = 1u << 0,
+    BM_FIELD_TEXT_FIELDS = 1u << 1,
+    BM_FIELD_ID_FIELD = 1u << 2,
+    BM_FIELD_HEADER = 1u << 3,
+    BM_FIELD_DUPLICATE_IDS = 1u << 4,
+    BM_FIELD_ON_ERROR = 1u << 5,
+    BM_FIELD_MAX_ERRORS = 1u << 6,
+    BM_FIELD_INVALID_UTF8 = 1u << 7,
+    BM_FIELD_MAX_DOC_BYTES = 1u << 8,
+    BM_FIELD_NORMALIZE = 1u << 9,
+    BM_FIELD_WORDS = 1u << 10,
+    BM_FIELD_SHINGLE = 1u << 11, /* and shingle_k */
+    BM_FIELD_SHORT_RULE = 1u << 12,
+    BM_FIELD_HASH = 1u << 13, /* the hash of a shingle, XXH3: no field, since there is no other */
+    BM_FIELD_SCHEME = 1u << 14,
+    BM_FIELD_SEED = 1u << 15
+};
+
 /* --- bands, verification, groups --- */
 
 typedef struct bm_band_options {

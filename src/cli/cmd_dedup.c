@@ -3,6 +3,7 @@
  * Tests: tests/cli/cases/dedup.sh */
 #include "cli/cmd_job.h"
 #include "cli/job_callbacks.h"
+#include "cli/set_fields.h"
 
 static void say_groups(cli_context *context, const bm_counts *counts)
 {
@@ -43,6 +44,8 @@ static void fill_options(cli_context *context, bm_dedup_options *options)
     options->resume = settings->results.resume;
     options->write_pairs = settings->results.write_pairs;
     options->callbacks = cli_callbacks(context);
+    options->set_fields = cli_set_fields(settings);
+    options->sources = settings->files.sources;
 }
 
 bm_status cli_run_dedup(cli_context *context, bm_error *err)

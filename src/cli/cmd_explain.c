@@ -23,6 +23,7 @@ bm_status cli_run_explain(cli_context *context, bm_error *err)
     options.device.cpu = settings->device.cpu;
     options.resources = settings->resources;
     options.callbacks = cli_callbacks(context);
+    options.sources = settings->files.sources;
     if (operands->n == 3) {
         options.id_a = operands->items[1];
         options.id_b = operands->items[2];

@@ -25,6 +25,7 @@ bm_status cli_run_filter(cli_context *context, bm_error *err)
     options.resources = settings->resources;
     options.output = settings->output;
     options.callbacks = cli_callbacks(context);
+    options.sources = settings->files.sources;
     bm_status status = bm_job_filter(&options, &summary, err);
     status = cli_end_job(context, status, summary, err);
     if (status == BM_OK) {

@@ -3,6 +3,7 @@
  * Tests: tests/cli/cases/pairs.sh */
 #include "cli/cmd_job.h"
 #include "cli/job_callbacks.h"
+#include "cli/set_fields.h"
 
 static void fill_options(cli_context *context, bm_pairs_options *options)
 {
@@ -25,6 +26,8 @@ static void fill_options(cli_context *context, bm_pairs_options *options)
     options->histogram = settings->results.histogram;
     options->histogram_svg = settings->results.histogram_svg;
     options->callbacks = cli_callbacks(context);
+    options->set_fields = cli_set_fields(settings);
+    options->sources = settings->files.sources;
 }
 
 bm_status cli_run_pairs(cli_context *context, bm_error *err)

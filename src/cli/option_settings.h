@@ -68,9 +68,10 @@ typedef struct cli_message_settings {
     cli_progress_when progress;
 } cli_message_settings;
 
-/* Which files of a directory. */
+/* Which files of a directory, and where files lie now. */
 typedef struct cli_file_choice {
     arg_list include, exclude;
+    const char *sources; /* NULL: not given */
 } cli_file_choice;
 
 typedef struct cli_settings {

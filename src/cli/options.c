@@ -122,6 +122,8 @@ static const arg_option rows[] = {
      .value = "GLOB",
      .help = "of a directory no files whose path below it matches; may be repeated",
      FIELD(files.exclude)},
+    TEXT("sources", FINDS | BIT(CLI_FILTER) | BIT(CLI_EXPLAIN), CLI_GROUP_INPUT, files.sources,
+         "DIR", "where the inputs lie now that signatures, or a result, were made from"),
     CHOICE("format", READS, CLI_GROUP_INPUT, input.format, BM_OPTION_FORMAT, BM_FORMAT_AUTO,
            "what a document is (auto: by name)"),
     {.name = "text-field",

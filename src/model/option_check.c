@@ -168,3 +168,12 @@ bm_status bm_option_parts_check(const bm_option_parts *parts, bm_error *err)
                        N_OF(parts->callbacks->reserved));
     return c.status;
 }
+
+bm_status bm_option_set_fields_check(uint64_t set_fields, bm_error *err)
+{
+    const uint64_t known = 2 * (uint64_t)BM_FIELD_SEED - 1;
+    if ((set_fields & ~known) != 0)
+        return bm_fail_field(err, "set_fields",
+                             "`set_fields` has bits that this version does not know (BM_FIELD_*)");
+    return BM_OK;
+}

@@ -25,4 +25,7 @@ bm_status bm_option_parts_check(const bm_option_parts *parts, bm_error *err);
 bm_status bm_option_list_check(const char *field, const char *const *list, size_t n, bm_error *err);
 bm_status bm_option_threads_check(uint32_t threads, bm_error *err);
 
+/* BM_ERR_USAGE: bits that are no BM_FIELD_*. */
+bm_status bm_option_set_fields_check(uint64_t set_fields, bm_error *err);
+
 #endif

@@ -111,13 +111,17 @@ bm_status bm_job_context_inputs(bm_job_context *job, bm_error *err)
     bm_status status = bm_job_context_check_outputs(s, s->input.paths, s->input.n_paths, err);
     if (status != BM_OK)
         return status;
-    const bool twice = s->kind == BM_JOB_DEDUP && s->results.kept != BM_KEPT_NO;
+    const bool twice =
+        (s->kind == BM_JOB_DEDUP && s->results.kept != BM_KEPT_NO) || s->recorded.read_twice;
     status = bm_input_set_open_watched(&s->input, twice ? s->temp_dir : NULL, &job->callbacks,
                                        &job->inputs.set, err);
     if (status == BM_OK)
         status = check_against_files(job, err);
     if (status == BM_OK)
         status = bm_batch_source_open(job->inputs.set, &job->inputs.source, err);
+    if (status == BM_OK && s->recorded.names != NULL &&
+        s->recorded.n_names == bm_input_set_count(job->inputs.set))
+        bm_input_set_rename(job->inputs.set, s->recorded.names, s->recorded.offsets_name);
     if (status == BM_OK)
         status = take_names(job, err);
     if (status == BM_OK)

@@ -3,14 +3,14 @@
  * Tests: tests/unit/jobs/test_jobs.c, tests/cli/cases/dedup.sh, tests/cli/cases/explain.sh */
 #include "pipeline/context/recipe.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "io/input/input_digest.h"
 #include "model/option_names.h"
+#include "pipeline/context/input_finder.h"
 
 /* Words of a manifest that become options; the first that is not known decides. */
 typedef struct word_reader {
@@ -114,35 +114,41 @@ static bm_status check_alike(const bm_recipe *recipe, bm_error *err)
         const char *field = status == BM_OK ? reading_differs(first, other) : NULL;
         if (field != NULL)
             status = bm_fail_at(err, BM_ERR_FORMAT, bm_manifest_path(manifests[i]), 0,
-                                "provenance.%s differs from that of %s (signatures that are read "
-                                "again together must have been read in one way; `verify` signature "
-                                "needs no texts)",
+                                "provenance.%s differs from that of %s (documents of one run are "
+                                "read in one way)",
                                 field, bm_manifest_path(manifests[0]));
     }
     return status;
 }
 
-static bm_status list_paths(bm_recipe *recipe, bm_error *err)
+static bm_status list_names(bm_recipe *recipe, bm_error *err)
 {
-    size_t at = 0;
+    size_t n = 0;
     for (size_t i = 0; i < recipe->n; i++)
-        recipe->n_paths += bm_manifest_n_inputs(recipe->manifests[i]);
-    recipe->paths = bm_alloc(recipe->n_paths, sizeof *recipe->paths);
-    if (recipe->paths == NULL)
-        return bm_fail_nomem(err, recipe->n_paths * sizeof *recipe->paths);
-    for (size_t i = 0; i < recipe->n; i++)
-        for (size_t j = 0; j < bm_manifest_n_inputs(recipe->manifests[i]); j++)
-            recipe->paths[at++] = bm_manifest_input_at(recipe->manifests[i], j)->file;
+        n += bm_manifest_n_inputs(recipe->manifests[i]);
+    recipe->inputs = bm_alloc(n, sizeof *recipe->inputs);
+    recipe->names = bm_alloc(n, sizeof *recipe->names);
+    recipe->paths = bm_alloc_zero(n, sizeof *recipe->paths);
+    if (recipe->inputs == NULL || recipe->names == NULL || recipe->paths == NULL)
+        return bm_fail_nomem(err, n * sizeof *recipe->paths);
+    for (size_t i = 0; i < recipe->n; i++) {
+        for (size_t j = 0; j < bm_manifest_n_inputs(recipe->manifests[i]); j++) {
+            const bm_manifest_input *input = bm_manifest_input_at(recipe->manifests[i], j);
+            recipe->inputs[recipe->n_inputs] = input;
+            recipe->names[recipe->n_inputs++] = input->file;
+        }
+    }
     return BM_OK;
 }
 
 bm_status bm_recipe_settle(bm_recipe *recipe, bm_settings *settings, bm_error *err)
 {
     const bm_provenance *p;
-    word_reader r = {.manifest = recipe->manifests[0], .err = err};
+    const bm_manifest *first = recipe->manifests[0];
+    word_reader r = {.manifest = first, .err = err};
     bm_status status = check_alike(recipe, err);
     if (status == BM_OK)
-        status = bm_manifest_provenance(recipe->manifests[0], &p, err);
+        status = bm_manifest_provenance(first, &p, err);
     if (status != BM_OK)
         return status;
     read_text(&r, p, &settings->text);
@@ -151,55 +157,136 @@ bm_status bm_recipe_settle(bm_recipe *recipe, bm_settings *settings, bm_error *e
         .perms = (uint32_t)p->perms,
         .seed = (uint32_t)p->seed,
         .scheme = (bm_scheme)read_word(&r, BM_OPTION_SCHEME, "provenance.scheme", p->scheme)};
+    settings->hash_name = p->hash;
     if (r.status == BM_OK)
-        r.status = list_paths(recipe, err);
-    settings->input.paths = recipe->paths;
-    settings->input.n_paths = recipe->n_paths;
+        r.status = list_names(recipe, err);
+    settings->recorded.names = settings->input.paths = recipe->names;
+    settings->recorded.n_names = settings->input.n_paths = recipe->n_inputs;
+    const bm_manifest_input *offsets = bm_manifest_offsets(first);
+    settings->recorded.offsets_name = settings->input.offsets_path =
+        offsets != NULL ? offsets->file : NULL;
     return r.status;
+}
+
+/* Arrays of hashes have a second file, and are read one at a time. */
+bm_status bm_recipe_find_offsets(bm_recipe *recipe, bm_settings *settings, bm_error *err)
+{
+    const bm_manifest *first = recipe->manifests[0];
+    const bm_manifest_input *offsets = bm_manifest_offsets(first);
+    const bm_input_places places = {.manifest = bm_manifest_path(first),
+                                    .sources = settings->recorded.sources,
+                                    .callbacks = &settings->callbacks};
+    if (settings->input.format != BM_FORMAT_HASHES)
+        return BM_OK;
+    if (offsets == NULL)
+        return bm_fail_at(err, BM_ERR_FORMAT, bm_manifest_path(first), 0,
+                          "its inputs are arrays of hashes, whose offsets it does not name");
+    if (recipe->n_inputs != 1)
+        return bm_fail_at(err, BM_ERR_FORMAT, bm_manifest_path(recipe->manifests[1]), 0,
+                          "arrays of hashes of several directories are not read together");
+    bm_status status = bm_input_find(offsets, &places, &recipe->offsets, err);
+    if (status == BM_OK)
+        settings->input.offsets_path = recipe->offsets;
+    return status;
+}
+
+bm_status bm_recipe_find(bm_recipe *recipe, bm_settings *settings, bm_error *err)
+{
+    bm_input_places places = {.sources = settings->recorded.sources,
+                              .callbacks = &settings->callbacks};
+    bm_status status = BM_OK;
+    size_t at = 0;
+    for (size_t i = 0; status == BM_OK && i < recipe->n; i++) {
+        const bm_manifest *manifest = recipe->manifests[i];
+        const size_t n = bm_manifest_n_inputs(manifest);
+        places.manifest = bm_manifest_path(manifest);
+        if (n == 0)
+            status = bm_fail_at(err, BM_ERR_FORMAT, places.manifest, 0, "it names no inputs");
+        for (size_t j = 0; status == BM_OK && j < n; j++, at++)
+            status =
+                bm_input_find(bm_manifest_input_at(manifest, j), &places, &recipe->paths[at], err);
+    }
+    if (status == BM_OK)
+        status = bm_recipe_find_offsets(recipe, settings, err);
+    if (status == BM_OK)
+        settings->input.paths = (const char *const *)recipe->paths;
+    return status;
 }
 
 void bm_recipe_reset(bm_recipe *recipe)
 {
+    for (size_t i = 0; i < recipe->n_inputs; i++)
+        bm_free(recipe->paths[i]);
+    bm_free(recipe->inputs);
+    bm_free(recipe->names);
     bm_free(recipe->paths);
+    bm_free(recipe->offsets);
+    recipe->inputs = NULL;
+    recipe->names = NULL;
     recipe->paths = NULL;
-    recipe->n_paths = 0;
+    recipe->offsets = NULL;
+    recipe->n_inputs = 0;
 }
 
-bool bm_recipe_inputs_there(const bm_recipe *recipe)
+/* --- are they what they were? --- */
+
+static bm_status check_digest(const bm_recipe *recipe, size_t index, const char *path,
+                              bm_hash128 digest, bm_error *err)
 {
-    for (size_t i = 0; i < recipe->n; i++) {
-        for (size_t j = 0; j < bm_manifest_n_inputs(recipe->manifests[i]); j++) {
-            const bm_manifest_input *input = bm_manifest_input_at(recipe->manifests[i], j);
-            struct stat st;
-            if (stat(input->file, &st) != 0 || !S_ISREG(st.st_mode) ||
-                (uint64_t)st.st_size != input->bytes)
-                return false;
-        }
-    }
-    return true;
+    const bm_manifest_input *input = index < recipe->n_inputs
+                                         ? recipe->inputs[index]
+                                         : bm_manifest_offsets(recipe->manifests[0]);
+    size_t i = 0, n = 0;
+    char hex[BM_INPUT_DIGEST_HEX];
+    bm_input_digest_hex(digest, hex);
+    if (input == NULL || strcmp(hex, input->xxh3_128) == 0)
+        return BM_OK;
+    while (i + 1 < recipe->n && index >= n + bm_manifest_n_inputs(recipe->manifests[i]))
+        n += bm_manifest_n_inputs(recipe->manifests[i++]);
+    return bm_fail_at(err, BM_ERR_FORMAT, path, 0,
+                      "the file is not the one that %s was made from (its bytes differ)",
+                      bm_manifest_path(recipe->manifests[i]));
 }
 
-bm_status bm_recipe_check_inputs(const bm_recipe *recipe, const bm_input_set *inputs, bm_error *err)
+/* The offsets stand behind the inputs. */
+static const bm_source *source_at(bm_input_set *inputs, size_t index)
 {
-    const bm_manifest *const *manifests = recipe->manifests;
-    size_t at = 0, n_sources = bm_input_set_count(inputs);
-    for (size_t i = 0; i < recipe->n; i++) {
-        for (size_t j = 0; j < bm_manifest_n_inputs(manifests[i]); j++, at++) {
-            if (at >= n_sources)
-                return bm_fail_at(err, BM_ERR_FORMAT, bm_manifest_path(manifests[i]), 0,
-                                  "it names more inputs than there are now (%zu)", n_sources);
-            const bm_source *source = bm_input_set_source(inputs, at);
-            char digest[33];
-            snprintf(digest, sizeof digest, "%016" PRIx64 "%016" PRIx64, source->digest.hi,
-                     source->digest.lo);
-            if (strcmp(digest, bm_manifest_input_at(manifests[i], j)->xxh3_128) != 0)
-                return bm_fail_at(err, BM_ERR_FORMAT, source->name, 0,
-                                  "the file is not the one that %s was made from",
-                                  bm_manifest_path(manifests[i]));
-        }
+    return index < bm_input_set_count(inputs) ? bm_input_set_source(inputs, index)
+                                              : bm_input_set_offsets(inputs);
+}
+
+bm_status bm_recipe_check_inputs(const bm_recipe *recipe, bm_input_set *inputs, bm_error *err)
+{
+    const size_t n = bm_input_set_count(inputs);
+    bm_status status = BM_OK;
+    if (n != recipe->n_inputs)
+        return bm_fail_at(err, BM_ERR_FORMAT, bm_manifest_path(recipe->manifests[0]), 0,
+                          "it names %zu inputs, %zu are given", recipe->n_inputs, n);
+    for (size_t i = 0; status == BM_OK && i <= n; i++) {
+        const bm_source *source = source_at(inputs, i);
+        if (source != NULL)
+            status = check_digest(recipe, i, source->path, source->digest, err);
     }
-    if (at != n_sources)
-        return bm_fail_at(err, BM_ERR_FORMAT, bm_manifest_path(manifests[0]), 0,
-                          "it names %zu inputs and %zu are given", at, n_sources);
-    return BM_OK;
+    return status;
+}
+
+bm_status bm_recipe_blame(const bm_recipe *recipe, bm_input_set *inputs,
+                          const bm_callbacks *callbacks, bm_status status, bm_error *err)
+{
+    if (inputs == NULL || bm_input_set_count(inputs) != recipe->n_inputs ||
+        (status != BM_ERR_INPUT && status != BM_ERR_IO && status != BM_ERR_FORMAT))
+        return status;
+    for (size_t i = 0; i <= recipe->n_inputs; i++) {
+        bm_hash128 digest;
+        bm_error changed = {0};
+        const bm_source *source = source_at(inputs, i);
+        if (source == NULL || bm_input_set_held(inputs, i) != NULL ||
+            bm_input_digest_file(source->path, callbacks, &digest, NULL) != BM_OK ||
+            check_digest(recipe, i, source->path, digest, &changed) == BM_OK)
+            continue;
+        if (err != NULL)
+            *err = changed;
+        return BM_ERR_FORMAT;
+    }
+    return status;
 }

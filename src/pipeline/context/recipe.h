@@ -11,19 +11,29 @@
 typedef struct bm_recipe {
     const bm_manifest *const *manifests;
     size_t n;
-    const char **paths; /* of their inputs, once settled: names are the manifests' own */
-    size_t n_paths;
+    const bm_manifest_input **inputs; /* of all of them, once settled: the manifests' own, */
+    const char **names;               /* and their names */
+    char **paths;                     /* where they are, once they are found */
+    size_t n_inputs;
+    char *offsets; /* of arrays of hashes, once they are found */
 } bm_recipe;
 
 /* Put input, text and sketch options of the manifests into the settings, which borrow from the
- * recipe until its reset. They must have been read in one way: else BM_ERR_FORMAT naming the field.
- */
+ * recipe until its reset, and the names of the inputs. They must have been read in one way: else
+ * BM_ERR_FORMAT naming the field. */
 bm_status bm_recipe_settle(bm_recipe *recipe, bm_settings *settings, bm_error *err);
+/* Find the inputs (input_finder.h), and put their paths into the settings. BM_ERR_IO or
+ * BM_ERR_FORMAT names the first that is missing or has another size. */
+bm_status bm_recipe_find(bm_recipe *recipe, bm_settings *settings, bm_error *err);
+/* The same for the offsets alone, of inputs that are arrays of hashes; of others nothing. */
+bm_status bm_recipe_find_offsets(bm_recipe *recipe, bm_settings *settings, bm_error *err);
 void bm_recipe_reset(bm_recipe *recipe);
-/* Are all inputs still there, with the sizes they had? */
-bool bm_recipe_inputs_there(const bm_recipe *recipe);
 /* After reading: are they the same bytes? BM_ERR_FORMAT names the first that changed. */
-bm_status bm_recipe_check_inputs(const bm_recipe *recipe, const bm_input_set *inputs,
-                                 bm_error *err);
+bm_status bm_recipe_check_inputs(const bm_recipe *recipe, bm_input_set *inputs, bm_error *err);
+/* Reading them ended with `status`, and *err says why. Where that may be because an input is not
+ * what it was, their bytes are looked at: BM_ERR_FORMAT in place of `status` names the one. `inputs`
+ * NULL: they were never opened. */
+bm_status bm_recipe_blame(const bm_recipe *recipe, bm_input_set *inputs,
+                          const bm_callbacks *callbacks, bm_status status, bm_error *err);
 
 #endif

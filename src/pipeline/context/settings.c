@@ -162,6 +162,8 @@ static bm_status check_pairs(const bm_settings *s, bm_error *err)
         status = bm_option_check(BM_OPTION_CLUSTER, s->pairs.cluster, err);
     if (status == BM_OK)
         status = bm_option_check(BM_OPTION_KEEP, s->pairs.keep, err);
+    if (status == BM_OK)
+        status = bm_option_set_fields_check(s->recorded.set_fields, err);
     return status == BM_OK ? bm_option_check(BM_OPTION_KEPT, s->results.kept, err) : status;
 }
 
@@ -210,7 +212,8 @@ bm_status bm_settings_of_dedup(const bm_dedup_options *options, bm_settings *out
                          .resources = o.resources,
                          .output = o.output,
                          .resume = o.resume,
-                         .callbacks = o.callbacks};
+                         .callbacks = o.callbacks,
+                         .recorded = {.set_fields = o.set_fields, .sources = o.sources}};
     const bm_option_parts parts = parts_of(out);
     status = check_has_output(out, err);
     if (status == BM_OK)
@@ -241,7 +244,8 @@ bm_status bm_settings_of_pairs(const bm_pairs_options *options, bm_settings *out
                          .device = o.device,
                          .resources = o.resources,
                          .output = o.output,
-                         .callbacks = o.callbacks};
+                         .callbacks = o.callbacks,
+                         .recorded = {.set_fields = o.set_fields, .sources = o.sources}};
     const bm_option_parts parts = parts_of(out);
     status = check_pairs(out, err);
     if (status == BM_OK)
@@ -268,7 +272,8 @@ bm_status bm_settings_of_filter(const bm_filter_options *options, bm_settings *o
                          .results = {.kept = o.kept},
                          .resources = o.resources,
                          .output = o.output,
-                         .callbacks = o.callbacks};
+                         .callbacks = o.callbacks,
+                         .recorded = {.sources = o.sources}};
     out->input.patterns.include = o.include;
     out->input.patterns.n_include = o.n_include;
     out->input.patterns.exclude = o.exclude;
@@ -308,7 +313,8 @@ bm_status bm_settings_of_explain(const bm_explain_options *options, bm_settings 
                          .device = o.device,
                          .resources = o.resources,
                          .output = o.output,
-                         .callbacks = o.callbacks};
+                         .callbacks = o.callbacks,
+                         .recorded = {.sources = o.sources}};
     const bm_option_parts parts = {.device = &o.device,
                                    .resources = &o.resources,
                                    .output = &o.output,

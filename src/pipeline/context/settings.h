@@ -39,6 +39,16 @@ typedef struct bm_result_settings {
     const char *histogram, *histogram_svg;
 } bm_result_settings;
 
+/* Where the inputs stand in manifests. */
+typedef struct bm_recorded_inputs {
+    uint64_t set_fields;      /* BM_FIELD_* bits: what was asked for on purpose */
+    const char *sources;      /* they may lie below this directory now; NULL: none */
+    const char *const *names; /* of the files, as ids and outputs have them; NULL: as found */
+    size_t n_names;
+    const char *offsets_name; /* likewise, of the offsets of arrays of hashes */
+    bool read_twice;          /* so standard input is copied to a file on the way */
+} bm_recorded_inputs;
+
 typedef struct bm_settings {
     bm_job_kind kind;
     bm_input_options input;
@@ -52,6 +62,7 @@ typedef struct bm_settings {
     bm_output_options output;
     bool resume;
     bm_callbacks callbacks;
+    bm_recorded_inputs recorded;
     /* settled */
     bm_band_plan plan;     /* bands 0: none */
     uint32_t perms_used;   /* words of a signature that are computed; 0: all */

@@ -10,10 +10,8 @@
 
 #include <inttypes.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/error.h"
-#include "io/sources/batch_sources.h"
 #include "base/memory.h"
 #include "pipeline/context/recipe.h"
 
@@ -82,39 +80,11 @@ static bm_status keep_wanted(void *ctx, const bm_ingest_batch *batch, size_t fir
     return BM_OK;
 }
 
-/* An input of another size cannot be the same. One that is missing is left to those who open it. */
-static bm_status check_sizes(const bm_manifest *manifest, bm_error *err)
-{
-    size_t n = bm_manifest_n_inputs(manifest);
-    if (n == 0)
-        return bm_fail_at(err, BM_ERR_FORMAT, bm_manifest_path(manifest), 0,
-                          "it names no inputs (documents that were compared by their signatures "
-                          "alone)");
-    for (size_t i = 0; i < n; i++) {
-        const bm_manifest_input *input = bm_manifest_input_at(manifest, i);
-        struct stat st;
-        if (strcmp(input->file, "-") == 0)
-            return bm_fail_at(err, BM_ERR_FORMAT, bm_manifest_path(manifest), 0,
-                              "its input was standard input, which cannot be read again");
-        if (stat(input->file, &st) == 0 && S_ISREG(st.st_mode) &&
-            (uint64_t)st.st_size != input->bytes)
-            return bm_fail_at(err, BM_ERR_FORMAT, input->file, 0,
-                              "the file is not the one that %s was made from (it has %llu bytes, "
-                              "had %" PRIu64 ")",
-                              bm_manifest_path(manifest), (unsigned long long)st.st_size,
-                              input->bytes);
-    }
-    return BM_OK;
-}
-
-static bm_status read_inputs(const bm_settings *settings, const bm_manifest *manifest,
-                             bm_recipe *recipe, collector *k, bm_error *err)
+static bm_status read_inputs(const bm_settings *settings, const bm_recipe *recipe, collector *k,
+                             bm_error *err)
 {
     bm_job_context context;
     const bm_ingest_wish wish = {.sink = keep_wanted, .sink_ctx = k};
-    if (!bm_format_has_text(settings->input.format))
-        return bm_fail_at(err, BM_ERR_FORMAT, bm_manifest_path(manifest), 0,
-                          "its inputs are arrays of hashes, whose offsets it does not name");
     bm_status status = bm_job_context_open(settings, &context, err);
     if (status != BM_OK)
         return status;
@@ -125,6 +95,8 @@ static bm_status read_inputs(const bm_settings *settings, const bm_manifest *man
         status = bm_job_context_ingest(&context, &wish, err);
     if (status == BM_OK)
         status = bm_recipe_check_inputs(recipe, context.inputs.set, err);
+    else
+        status = bm_recipe_blame(recipe, context.inputs.set, &context.callbacks, status, err);
     bm_job_context_close(&context);
     return status;
 }
@@ -136,9 +108,7 @@ bm_status bm_explain_sets_read(const bm_settings *settings, const bm_manifest *m
     bm_recipe recipe = {.manifests = &manifest, .n = 1};
     bm_explain_sets sets = {0};
     collector k = {.wanted = wanted, .memory = settings->memory, .out = &sets};
-    bm_status status = check_sizes(manifest, err);
-    if (status != BM_OK)
-        return status;
+    bm_status status = BM_OK;
     sets.place = bm_alloc(wanted->n, sizeof *sets.place);
     if (sets.place == NULL)
         return bm_fail_nomem(err, wanted->n * sizeof *sets.place);
@@ -146,7 +116,9 @@ bm_status bm_explain_sets_read(const bm_settings *settings, const bm_manifest *m
     status = bm_recipe_settle(&recipe, &reading, err);
     reading.output = (bm_output_options){0};
     if (status == BM_OK)
-        status = read_inputs(&reading, manifest, &recipe, &k, err);
+        status = bm_recipe_find(&recipe, &reading, err);
+    if (status == BM_OK)
+        status = read_inputs(&reading, &recipe, &k, err);
     bm_recipe_reset(&recipe);
     if (status == BM_OK)
         *out = sets;

@@ -122,6 +122,8 @@ static bm_status read_texts(bm_pairing *pairing, bm_error *err)
     bm_status status = bm_job_context_ingest(context, &wish, err);
     if (status == BM_OK)
         status = bm_signature_inputs_check(pairing->signatures, context, corpus->n, err);
+    else
+        status = bm_signature_inputs_blame(pairing->signatures, context, status, err);
     return status;
 }
 
@@ -194,7 +196,7 @@ static bm_status pair(bm_pairing *pairing, bm_error *err)
     return status;
 }
 
-static bm_status run(const bm_settings *settings, const bm_signature_inputs *signatures,
+static bm_status run(const bm_settings *settings, bm_signature_inputs *signatures,
                      bm_pairing_end_fn *end, bm_summary **out, bm_error *err)
 {
     bm_job job;
@@ -219,9 +221,15 @@ bm_status bm_pairing_job(bm_settings *settings, bm_pairing_end_fn *end, bm_summa
                          bm_error *err)
 {
     bm_signature_inputs *signatures = NULL;
+    bm_error why = {0};
     bm_status status = settle(settings, &signatures, err);
-    if (status == BM_OK)
-        status = run(settings, signatures, end, out, err);
+    if (status == BM_OK) {
+        status = run(settings, signatures, end, out, &why);
+        if (signatures != NULL && bm_signature_inputs_give_way(signatures, settings, status, &why))
+            status = run(settings, signatures, end, out, &why);
+        if (status != BM_OK && err != NULL)
+            *err = why;
+    }
     bm_signature_inputs_close(signatures);
     return status;
 }

@@ -9,7 +9,7 @@
 
 typedef struct bm_pairing {
     bm_job *job;
-    const bm_signature_inputs *signatures; /* NULL: documents */
+    bm_signature_inputs *signatures; /* NULL: documents */
     bm_corpus corpus;
     bm_match match;
     bool only_groups; /* as in bm_match */

@@ -1,6 +1,7 @@
-/* signature_inputs.c -- opening the directories, and what a job takes from them.
+/* signature_inputs.c -- opening the directories, what is settled by them, and what a job takes from
+ * their arrays.
  *
- * Tests: tests/unit/jobs/test_jobs.c, tests/cli/cases/dedup.sh */
+ * Tests: tests/unit/jobs/test_jobs.c, tests/cli/cases/dedup.sh, tests/cli/cases/staged.sh */
 #include "pipeline/jobs/signature_inputs.h"
 
 #include <stdlib.h>
@@ -9,24 +10,11 @@
 #include <bandmill/sketch.h>
 
 #include "base/error.h"
-#include "io/arrays/sign_dir.h"
 #include "model/file_names.h"
-#include "pipeline/context/recipe.h"
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
+#include "pipeline/jobs/signature_inputs_state.h"
+#include "pipeline/jobs/signature_options.h"
 
 #define BLOCK_ROWS 4096u
-
-struct bm_signature_inputs {
-    bm_sign_dir **dirs;
-    const bm_manifest **manifests;
-    size_t n;
-    bm_recipe recipe;
-    bool by_signature; /* since inputs are not there */
-    bool no_content;   /* one of them is of an older form, without content hashes: */
-    size_t older;      /* this one */
-};
 
 bm_status bm_signature_inputs_are(const bm_input_options *input, bool *out, bm_error *err)
 {
@@ -79,6 +67,38 @@ static bm_status open_dirs(const bm_input_options *input, bm_signature_inputs *o
     return BM_OK;
 }
 
+/* Exact verification reads the inputs again. Where nobody asked for it, it gives way. */
+static bm_status settle_verify(bm_signature_inputs *inputs, bm_settings *s, bm_error *err)
+{
+    const bool asked = s->pairs.verify != BM_VERIFY_AUTO;
+    bm_error why = {0};
+    if (asked && s->pairs.verify != BM_VERIFY_EXACT)
+        return BM_OK;
+    inputs->may_give_way = !asked && s->pairs.candidates != BM_CANDIDATES_ALL;
+    s->pairs.verify = BM_VERIFY_EXACT;
+    bm_status status = bm_recipe_find(&inputs->recipe, s, &why);
+    if (status == BM_OK)
+        return BM_OK;
+    if (status == BM_ERR_IO) /* of files that our own name */
+        status = why.status = BM_ERR_FORMAT;
+    if (bm_signature_inputs_give_way(inputs, s, status, &why))
+        return BM_OK;
+    if (err != NULL)
+        *err = why;
+    return status;
+}
+
+bool bm_signature_inputs_give_way(bm_signature_inputs *inputs, bm_settings *settings,
+                                  bm_status status, const bm_error *why)
+{
+    if (!inputs->may_give_way || status != BM_ERR_FORMAT)
+        return false;
+    inputs->may_give_way = false;
+    inputs->why = *why;
+    settings->pairs.verify = BM_VERIFY_SIGNATURE;
+    return true;
+}
+
 /* Plan and verification, from what the signatures are and what is still there. */
 static bm_status settle(bm_signature_inputs *inputs, uint32_t asked_perms, bm_settings *s,
                         bm_error *err)
@@ -97,18 +117,11 @@ static bm_status settle(bm_signature_inputs *inputs, uint32_t asked_perms, bm_se
                              "%u bands of %u rows need more words than the signatures have (%u)",
                              s->plan.bands, s->plan.rows, perms);
     s->sketch.perms = s->plan.perms = perms;
-    s->hash_name = bm_sign_dir_provenance(inputs->dirs[0])->hash;
-    if (s->pairs.verify != BM_VERIFY_AUTO)
-        return BM_OK;
-    const bool there = bm_recipe_inputs_there(&inputs->recipe);
-    const bool all = s->pairs.candidates == BM_CANDIDATES_ALL;
-    s->pairs.verify = there || all ? BM_VERIFY_EXACT : BM_VERIFY_SIGNATURE;
-    inputs->by_signature = !there;
-    return BM_OK;
+    return settle_verify(inputs, s, err);
 }
 
-/* Where no texts are read, the longest is known from n_bytes.npy only. */
-static bm_status check_keep(const bm_signature_inputs *inputs, const bm_settings *s, bm_error *err)
+bm_status bm_signature_inputs_check_keep(const bm_signature_inputs *inputs, const bm_settings *s,
+                                         bm_error *err)
 {
     const bool by_length = s->pairs.keep == BM_KEEP_LONGEST || s->pairs.keep == BM_KEEP_SHORTEST;
     for (size_t i = 0; by_length && s->pairs.verify != BM_VERIFY_EXACT && i < inputs->n; i++)
@@ -121,20 +134,22 @@ static bm_status check_keep(const bm_signature_inputs *inputs, const bm_settings
 
 bm_status bm_signature_inputs_open(bm_settings *settings, bm_signature_inputs **out, bm_error *err)
 {
-    const uint32_t asked_perms = settings->sketch.perms;
-    const bm_input_options asked = settings->input;
+    const bm_settings asked = *settings;
     bm_signature_inputs *inputs = bm_alloc_zero(1, sizeof *inputs);
     if (inputs == NULL)
         return bm_fail_nomem(err, sizeof *inputs);
-    bm_status status = bm_job_context_check_outputs(settings, asked.paths, asked.n_paths, err);
+    bm_status status =
+        bm_job_context_check_outputs(settings, asked.input.paths, asked.input.n_paths, err);
     if (status == BM_OK)
-        status = open_dirs(&asked, inputs, err);
+        status = open_dirs(&asked.input, inputs, err);
     if (status == BM_OK)
         status = bm_recipe_settle(&inputs->recipe, settings, err);
     if (status == BM_OK)
-        status = settle(inputs, asked_perms, settings, err);
+        status = bm_signature_options_check(&asked, settings, asked.input.paths[0], err);
     if (status == BM_OK)
-        status = check_keep(inputs, settings, err);
+        status = settle(inputs, asked.sketch.perms, settings, err);
+    if (status == BM_OK)
+        status = bm_signature_inputs_check_keep(inputs, settings, err);
     if (status == BM_OK)
         *out = inputs;
     else
@@ -145,15 +160,16 @@ bm_status bm_signature_inputs_open(bm_settings *settings, bm_signature_inputs **
 void bm_signature_inputs_say(const bm_signature_inputs *inputs, const bm_settings *settings,
                              bm_meter *meter)
 {
+    char why[2100];
     if (inputs->no_content && settings->pairs.verify != BM_VERIFY_EXACT)
         bm_meter_log(meter, BM_LOG_WARNING,
                      "%s has no " BM_FILE_CONTENT
                      ": identical documents are not told from near ones (sign again)",
                      bm_sign_dir_path(inputs->dirs[inputs->older]));
-    if (inputs->by_signature)
-        bm_meter_log(meter, BM_LOG_WARNING,
-                     "the inputs of the signatures are not there or changed: pairs are "
-                     "verified by signature only");
+    if (inputs->why.status == BM_OK)
+        return;
+    bm_error_format(&inputs->why, why, sizeof why);
+    bm_meter_log(meter, BM_LOG_WARNING, "%s: pairs are verified by signature only", why);
 }
 
 bool bm_signature_inputs_know_identical(const bm_signature_inputs *inputs)
@@ -226,56 +242,6 @@ bm_status bm_signature_inputs_words(const bm_signature_inputs *inputs, bm_job_co
     return status;
 }
 
-/* --- without texts: ids and files from the directories --- */
-
-static bm_status load_ids(bm_job_context *context, const bm_sign_dir *dir, uint32_t file,
-                          bm_error *err)
-{
-    size_t ends[256];
-    uint32_t sizes[256];
-    uint64_t bytes[256] = {0};
-    bm_buf text = {0};
-    bm_status status = BM_OK;
-    uint64_t n_docs = bm_sign_dir_docs(dir);
-    for (uint64_t at = 0; status == BM_OK && at < n_docs; at += 256) {
-        size_t n = n_docs - at < 256 ? (size_t)(n_docs - at) : 256;
-        text.len = 0;
-        status = bm_sign_dir_ids(dir, at, n, &(bm_sign_ids){&text, ends}, err);
-        if (status == BM_OK)
-            status = bm_sign_dir_n_shingles(dir, at, n, sizes, err);
-        if (status == BM_OK && bm_sign_dir_has_bytes(dir))
-            status = bm_sign_dir_n_bytes(dir, at, n, bytes, err);
-        for (size_t i = 0; status == BM_OK && i < n; i++) {
-            size_t begin = i == 0 ? 0 : ends[i - 1];
-            bm_str id = {text.data + begin, ends[i] - begin};
-            bm_doc_row row = {.file = file, .n_shingles = sizes[i], .text_bytes = bytes[i]};
-            status = bm_doc_table_add(&context->docs, &row,
-                                      (bm_doc_id){id, XXH3_64bits(id.data, id.len)},
-                                      context->inputs.names.names[file], err);
-            context->counts.empty += sizes[i] == 0;
-            context->counts.shingles += sizes[i];
-        }
-    }
-    bm_buf_reset(&text);
-    return status;
-}
-
-bm_status bm_signature_inputs_documents(const bm_signature_inputs *inputs, bm_job_context *context,
-                                        bm_error *err)
-{
-    bm_file_names *names = &context->inputs.names;
-    names->names = bm_alloc(inputs->n, sizeof *names->names);
-    if (names->names == NULL)
-        return bm_fail_nomem(err, inputs->n * sizeof *names->names);
-    bm_status status = BM_OK;
-    for (size_t d = 0; status == BM_OK && d < inputs->n; d++) {
-        names->names[names->n++] = bm_sign_dir_path(inputs->dirs[d]);
-        status = load_ids(context, inputs->dirs[d], (uint32_t)d, err);
-    }
-    context->counts.documents = context->counts.records = context->docs.n;
-    return status;
-}
-
 /* --- with texts --- */
 
 bm_status bm_signature_inputs_check(const bm_signature_inputs *inputs,
@@ -287,4 +253,10 @@ bm_status bm_signature_inputs_check(const bm_signature_inputs *inputs,
                             "%zu documents were signed and the inputs hold %zu", n_docs,
                             context->docs.n);
     return status;
+}
+
+bm_status bm_signature_inputs_blame(const bm_signature_inputs *inputs,
+                                    const bm_job_context *context, bm_status status, bm_error *err)
+{
+    return bm_recipe_blame(&inputs->recipe, context->inputs.set, &context->callbacks, status, err);
 }

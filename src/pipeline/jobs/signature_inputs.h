@@ -1,10 +1,10 @@
 /* signature_inputs.h -- directories that `sign` wrote as the input of dedup and pairs.
  *
  * Words come from signatures.npy, keys are computed here; texts are read again only for exact
- * verification, from the inputs that the manifests name. Identical documents are
- * known from content_hash.npy, lengths from n_bytes.npy; an older form of directory has neither.
- * Where it was not asked how to verify:
- * exact if every input is still there with its size, else by signature, and a line says so. */
+ * verification, from the inputs that the manifests name, wherever they are now (input_finder.h).
+ * Identical documents are known from content_hash.npy, lengths from n_bytes.npy; an older form of
+ * directory has neither. Where it was not asked how to verify: exact if every input is there as it
+ * was, else by signature, and a line says which is not. */
 #ifndef BM_JOBS_SIGNATURE_INPUTS_H
 #define BM_JOBS_SIGNATURE_INPUTS_H
 
@@ -20,6 +20,10 @@ bm_status bm_signature_inputs_are(const bm_input_options *input, bool *out, bm_e
  * not fit the signatures. */
 bm_status bm_signature_inputs_open(bm_settings *settings, bm_signature_inputs **out, bm_error *err);
 void bm_signature_inputs_close(bm_signature_inputs *inputs); /* NULL is fine */
+/* Exact verification cannot be had, as *why says: is it by signature now, which nobody has to have
+ * asked for? False: no. */
+bool bm_signature_inputs_give_way(bm_signature_inputs *inputs, bm_settings *settings,
+                                  bm_status status, const bm_error *why);
 /* Say what was settled, where nobody asked for it. */
 void bm_signature_inputs_say(const bm_signature_inputs *inputs, const bm_settings *settings,
                              bm_meter *meter);
@@ -28,10 +32,14 @@ bool bm_signature_inputs_know_identical(const bm_signature_inputs *inputs);
 /* Words and keys of all documents into the corpus. */
 bm_status bm_signature_inputs_words(const bm_signature_inputs *inputs, bm_job_context *context,
                                     bm_corpus *corpus, bm_error *err);
-/* Ids and sizes of all documents into the job's table, where texts are not read: a directory itself
- * is then the file that its documents come from. */
+/* Ids and sizes of all documents into the job's table, where texts are not read, with the inputs
+ * that they came from; their lines are not known. Of records that were skipped, all. */
 bm_status bm_signature_inputs_documents(const bm_signature_inputs *inputs, bm_job_context *context,
                                         bm_error *err);
+/* Reading the texts ended with `status`: is it that an input is not what it was? As bm_recipe_blame.
+ */
+bm_status bm_signature_inputs_blame(const bm_signature_inputs *inputs,
+                                    const bm_job_context *context, bm_status status, bm_error *err);
 /* The texts were read: are they those that were signed, n_docs documents? Else BM_ERR_FORMAT. */
 bm_status bm_signature_inputs_check(const bm_signature_inputs *inputs,
                                     const bm_job_context *context, size_t n_docs, bm_error *err);

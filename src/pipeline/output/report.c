@@ -17,6 +17,7 @@
 #include "io/json/json_write.h"
 #include "pipeline/output/report_ingest.h"
 #include "pipeline/output/report_groups.h"
+#include "pipeline/output/report_inputs.h"
 #include "pipeline/output/report_spill.h"
 
 struct bm_summary {
@@ -163,35 +164,6 @@ static void write_counts(bm_json *json, const bm_counts *c, bool grouped)
     bm_json_end_object(json);
 }
 
-/* A name, or an argument, whose bytes may be any. */
-static void write_escaped(bm_json *json, const char *text)
-{
-    bm_buf escaped = {0};
-    if (bm_tsv_escape(&escaped, (bm_str){text, strlen(text)}, NULL) != BM_OK)
-        json->status = BM_ERR_NOMEM;
-    bm_json_string(json, (bm_str){escaped.data, escaped.len});
-    bm_buf_reset(&escaped);
-}
-
-static void write_inputs(bm_json *json, const bm_job_context *job)
-{
-    bm_json_key(json, "inputs");
-    bm_json_begin_array(json);
-    for (size_t i = 0; job->inputs.set != NULL && i < bm_input_set_count(job->inputs.set); i++) {
-        const bm_source *source = bm_input_set_source(job->inputs.set, i);
-        char digest[33];
-        snprintf(digest, sizeof digest, "%016llx%016llx", (unsigned long long)source->digest.hi,
-                 (unsigned long long)source->digest.lo);
-        bm_json_begin_object(json);
-        bm_json_key(json, "file");
-        write_escaped(json, source->name);
-        bm_json_key_uint(json, "bytes", source->bytes_read);
-        bm_json_key_text(json, "xxh3_128", digest);
-        bm_json_end_object(json);
-    }
-    bm_json_end_array(json);
-}
-
 static void write_device(bm_json *json, const bm_device_info *device, uint64_t n_docs)
 {
     bm_json_begin_object(json);
@@ -230,7 +202,7 @@ static void write_origin(bm_json *json, const bm_job_context *job)
     bm_json_key(json, "command");
     bm_json_begin_array(json);
     for (; *word != NULL; word++)
-        write_escaped(json, *word);
+        bm_report_text(json, *word);
     bm_json_end_array(json);
 }
 
@@ -255,6 +227,7 @@ static void write_run(bm_json *json, const bm_job_context *job, double seconds)
     bm_report_ingest(json, &job->story.ingest_times);
     if (job->devices.open)
         bm_report_text_offload(json, &job->devices.set.path);
+    bm_report_inputs_found(json, job);
     bm_report_spill(json, job);
     if (job->counts.verified > 0)
         bm_json_key_double(json, "verify_seconds", job->story.verify_seconds);
@@ -290,7 +263,7 @@ bm_status bm_report_make(bm_job_context *job, const bm_grouping *grouping, const
         status = bm_report_groups(&json, grouping, &job->docs, err);
     if (job->story.similarities != NULL)
         bm_report_similarities(&json, job->story.similarities);
-    write_inputs(&json, job);
+    bm_report_inputs(&json, job);
     bm_json_key(&json, "outputs");
     bm_json_raw(&json, digests != NULL ? digests : "{}");
     write_run(&json, job, seconds);

@@ -1,0 +1,42 @@
+/* filter_drops.h -- the records that a directory of `dedup` leaves out: those that it removed, and
+ * those that were skipped.
+ *
+ * removed.tsv and skipped.tsv have them in input order, as many of each input as sources.tsv counts;
+ * so it is known which input a row is of, even if two have one name. A record is known
+ *
+ *     by its line, which says enough where no two records begin in one;
+ *     by its id (`by_id`) where they do, where there are no lines (dedup had only signatures), and
+ *     where ids are all that is kept. Then the inputs are read once for their ids (filter_ids.h), and
+ *     a place is the number of a record, from 0, among those of all inputs. */
+#ifndef BM_JOBS_FILTER_DROPS_H
+#define BM_JOBS_FILTER_DROPS_H
+
+#include "io/output/manifest.h"
+#include "model/id_set.h"
+
+typedef struct bm_drop {
+    uint32_t file;  /* number of the input */
+    uint64_t place; /* line, or number */
+} bm_drop;
+
+typedef struct bm_drops {
+    bool by_id;
+    bm_drop *rows; /* ordered by file and place once all are there; by id: filled by reading */
+    size_t n, cap, next;
+    bm_id_set ids; /* by id: of the removed documents */
+    uint64_t n_removed, n_skipped;
+} bm_drops; /* {0} is empty */
+
+/* Read the tables of the directory, whose report is open. out->by_id: ids are wanted whatever the
+ * tables say. BM_ERR_FORMAT names file and line. */
+bm_status bm_drops_load(const char *folder, const bm_manifest *manifest, bm_drops *out,
+                        bm_error *err);
+void bm_drops_reset(bm_drops *drops); /* frees */
+/* One more, behind those before it. */
+bm_status bm_drops_add(bm_drops *drops, bm_drop drop, bm_error *err);
+/* Is this record left out? Asked for records in input order. */
+bool bm_drops_take(bm_drops *drops, bm_drop here);
+/* Is a document of this id removed? */
+bool bm_drops_has_id(const bm_drops *drops, bm_str id);
+
+#endif

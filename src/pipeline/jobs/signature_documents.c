@@ -1,0 +1,232 @@
+/* signature_documents.c -- what is known of the documents of signatures without their texts: ids and
+ * sizes from the arrays; from which input they came, and what was skipped there, from the tables
+ * that lie beside these. In which line a document stood is not known.
+ *
+ * Tests: tests/cli/cases/staged.sh */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "io/results/result_tables.h"
+#include "io/results/tsv_table.h"
+#include "model/file_names.h"
+#include "pipeline/jobs/signature_inputs.h"
+#include "pipeline/jobs/signature_inputs_state.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#define IDS_BLOCK 256u
+
+/* The inputs of one directory: file numbers first … first+n-1 of the job. */
+typedef struct sources {
+    const bm_sign_dir *dir;
+    bm_job_context *context;
+    uint32_t first, n;
+    uint64_t *documents, *skipped; /* of each */
+} sources;
+
+/* --- sources.tsv and skipped.tsv --- */
+
+static bool is_name(bm_str field, const char *name)
+{
+    return strlen(name) == field.len && memcmp(name, field.data, field.len) == 0;
+}
+
+static bm_status read_source(sources *s, const bm_tsv_table *table, size_t i, bm_error *err)
+{
+    if (i >= s->n ||
+        !is_name(table->fields[BM_SOURCES_FILE], s->context->inputs.names.names[s->first + i]))
+        return bm_fail_at(err, BM_ERR_FORMAT, table->path, table->line,
+                          "not the inputs that the manifest names");
+    bm_status status = bm_tsv_table_uint(table, BM_SOURCES_DOCUMENTS, &s->documents[i], err);
+    return status == BM_OK ? bm_tsv_table_uint(table, BM_SOURCES_SKIPPED, &s->skipped[i], err)
+                           : status;
+}
+
+static bm_status read_sources(sources *s, bm_error *err)
+{
+    char *path = NULL;
+    bm_tsv_table table = {0};
+    uint64_t n_docs = 0;
+    bool end = false;
+    size_t n = 0;
+    bm_status status =
+        bm_string_format(&path, err, "%s/" BM_FILE_SOURCES, bm_sign_dir_path(s->dir));
+    if (status == BM_OK)
+        status = bm_tsv_table_open(path, bm_table_header(BM_TABLE_SOURCES), &table, err);
+    while (status == BM_OK) {
+        status = bm_tsv_table_next(&table, &end, err);
+        if (status != BM_OK || end)
+            break;
+        status = read_source(s, &table, n, err);
+        if (status == BM_OK)
+            n_docs += s->documents[n++];
+    }
+    if (status == BM_OK && (n != s->n || n_docs != bm_sign_dir_docs(s->dir)))
+        status = bm_fail_at(err, BM_ERR_FORMAT, path, 0,
+                            "%zu inputs with %" PRIu64 " documents (the manifest has %" PRIu32
+                            " with %" PRIu64 ")",
+                            n, n_docs, s->n, bm_sign_dir_docs(s->dir));
+    bm_tsv_table_close(&table);
+    bm_free(path);
+    return status;
+}
+
+static bm_status add_skipped(sources *s, const bm_tsv_table *table, uint32_t file, bm_error *err)
+{
+    const bm_str reason = table->fields[BM_SKIPPED_REASON];
+    bm_skipped skipped = {.file = s->first + file};
+    bm_status status = bm_tsv_table_uint(table, BM_SKIPPED_LINE, &skipped.line, err);
+    if (status != BM_OK)
+        return status;
+    skipped.reason = bm_strndup(reason.data, reason.len);
+    if (skipped.reason == NULL)
+        return bm_fail_nomem(err, reason.len + 1);
+    status = bm_doc_table_skip(&s->context->docs, &skipped, err);
+    if (status != BM_OK)
+        bm_free(skipped.reason);
+    return status;
+}
+
+/* Rows come in input order, as many of each input as sources.tsv counts. */
+static bm_status read_skipped(sources *s, bm_error *err)
+{
+    char *path = NULL;
+    bm_tsv_table table = {0};
+    bool end = false;
+    uint64_t left = 0;
+    uint32_t file = 0;
+    for (uint32_t i = 0; i < s->n; i++)
+        left += s->skipped[i];
+    if (left == 0)
+        return BM_OK;
+    bm_status status =
+        bm_string_format(&path, err, "%s/" BM_FILE_SKIPPED, bm_sign_dir_path(s->dir));
+    if (status == BM_OK)
+        status = bm_tsv_table_open(path, bm_table_header(BM_TABLE_SKIPPED), &table, err);
+    for (; status == BM_OK && left > 0; left--) {
+        while (s->skipped[file] == 0)
+            file++;
+        s->skipped[file]--;
+        status = bm_tsv_table_next(&table, &end, err);
+        if (status == BM_OK && (end || !is_name(table.fields[BM_SKIPPED_FILE],
+                                                s->context->inputs.names.names[s->first + file])))
+            status = bm_fail_at(err, BM_ERR_FORMAT, path, table.line,
+                                "not the rows that " BM_FILE_SOURCES " counts");
+        if (status == BM_OK)
+            status = add_skipped(s, &table, file, err);
+    }
+    bm_tsv_table_close(&table);
+    bm_free(path);
+    return status;
+}
+
+/* --- documents --- */
+
+static bm_status add_document(sources *s, bm_doc_row *row, bm_str id, bm_error *err)
+{
+    bm_job_context *context = s->context;
+    while (s->documents[row->file] == 0)
+        row->file++;
+    s->documents[row->file]--;
+    bm_doc_row known = *row;
+    known.file += s->first;
+    context->counts.empty += row->n_shingles == 0;
+    context->counts.shingles += row->n_shingles;
+    return bm_doc_table_add(&context->docs, &known, (bm_doc_id){id, XXH3_64bits(id.data, id.len)},
+                            context->inputs.names.names[known.file], err);
+}
+
+static bm_status load_documents(sources *s, bm_error *err)
+{
+    size_t ends[IDS_BLOCK];
+    uint32_t sizes[IDS_BLOCK];
+    uint64_t bytes[IDS_BLOCK] = {0};
+    bm_buf text = {0};
+    bm_doc_row row = {0}; /* its file from document to document */
+    bm_status status = BM_OK;
+    uint64_t n_docs = bm_sign_dir_docs(s->dir);
+    for (uint64_t at = 0; status == BM_OK && at < n_docs; at += IDS_BLOCK) {
+        size_t n = n_docs - at < IDS_BLOCK ? (size_t)(n_docs - at) : IDS_BLOCK;
+        text.len = 0;
+        status = bm_sign_dir_ids(s->dir, at, n, &(bm_sign_ids){&text, ends}, err);
+        if (status == BM_OK)
+            status = bm_sign_dir_n_shingles(s->dir, at, n, sizes, err);
+        if (status == BM_OK && bm_sign_dir_has_bytes(s->dir))
+            status = bm_sign_dir_n_bytes(s->dir, at, n, bytes, err);
+        for (size_t i = 0; status == BM_OK && i < n; i++) {
+            size_t begin = i == 0 ? 0 : ends[i - 1];
+            row.n_shingles = sizes[i];
+            row.text_bytes = bytes[i];
+            status = add_document(s, &row, (bm_str){text.data + begin, ends[i] - begin}, err);
+        }
+    }
+    bm_buf_reset(&text);
+    return status;
+}
+
+static bm_status load_dir(sources *s, bm_error *err)
+{
+    s->n = (uint32_t)bm_manifest_n_inputs(bm_sign_dir_manifest(s->dir));
+    s->documents = bm_alloc_zero(s->n, sizeof *s->documents);
+    s->skipped = bm_alloc_zero(s->n, sizeof *s->skipped);
+    bm_status status = BM_OK;
+    if (s->documents == NULL || s->skipped == NULL)
+        status = bm_fail_nomem(err, s->n * sizeof *s->skipped);
+    if (status == BM_OK)
+        status = read_sources(s, err);
+    if (status == BM_OK)
+        status = load_documents(s, err);
+    if (status == BM_OK)
+        status = read_skipped(s, err);
+    bm_free(s->documents);
+    bm_free(s->skipped);
+    s->first += s->n;
+    return status;
+}
+
+/* --- the job --- */
+
+static bm_status add_counts(const bm_manifest *manifest, bm_counts *counts, bm_error *err)
+{
+    const struct {
+        const char *name;
+        uint64_t *sum;
+    } rows[] = {{"records", &counts->records},
+                {"short", &counts->short_docs},
+                {"skipped", &counts->skipped},
+                {"invalid_utf8", &counts->invalid_utf8},
+                {"hidden_files", &counts->hidden_files}};
+    bm_status status = BM_OK;
+    for (size_t i = 0; status == BM_OK && i < sizeof rows / sizeof rows[0]; i++) {
+        uint64_t n = 0;
+        status = bm_manifest_count(manifest, rows[i].name, &n, err);
+        *rows[i].sum += n;
+    }
+    return status;
+}
+
+bm_status bm_signature_inputs_documents(const bm_signature_inputs *inputs, bm_job_context *context,
+                                        bm_error *err)
+{
+    const bm_recipe *recipe = &inputs->recipe;
+    bm_file_names *names = &context->inputs.names;
+    sources s = {.context = context};
+    names->names = bm_alloc(recipe->n_inputs, sizeof *names->names);
+    if (names->names == NULL)
+        return bm_fail_nomem(err, recipe->n_inputs * sizeof *names->names);
+    for (names->n = 0; names->n < recipe->n_inputs; names->n++)
+        names->names[names->n] = recipe->names[names->n];
+    context->inputs.recorded = recipe;
+    bm_status status = bm_signature_inputs_check_keep(inputs, context->settings, err);
+    for (size_t d = 0; status == BM_OK && d < inputs->n; d++) {
+        s.dir = inputs->dirs[d];
+        status = load_dir(&s, err);
+        if (status == BM_OK)
+            status = add_counts(inputs->manifests[d], &context->counts, err);
+    }
+    context->counts.documents = context->docs.n;
+    return status;
+}

@@ -1,0 +1,14 @@
+/* signature_options.h -- options that contradict signatures. */
+#ifndef BM_JOBS_SIGNATURE_OPTIONS_H
+#define BM_JOBS_SIGNATURE_OPTIONS_H
+
+#include "pipeline/context/settings.h"
+
+/* `asked`: as the caller set them; `are`: as the signatures in `dir` were made and their documents
+ * read. BM_ERR_USAGE names the first field of the parts input, text and sketch (but for its number
+ * of permutations) that asks for something else. A field asks where it differs from its default or
+ * has its bit in asked->recorded.set_fields. */
+bm_status bm_signature_options_check(const bm_settings *asked, const bm_settings *are,
+                                     const char *dir, bm_error *err);
+
+#endif

@@ -1,0 +1,15 @@
+/* report_inputs.h -- the inputs in a report: names, bytes, digests; and where they were read. */
+#ifndef BM_OUTPUT_REPORT_INPUTS_H
+#define BM_OUTPUT_REPORT_INPUTS_H
+
+#include "io/json/json_write.h"
+#include "pipeline/context/job_context.h"
+
+/* A name, or an argument, whose bytes may be any: escaped as in TSV. */
+void bm_report_text(bm_json *json, const char *text);
+/* The member "inputs". */
+void bm_report_inputs(bm_json *json, const bm_job_context *job);
+/* Of "run": where the inputs were found, if that was not where their names say; else nothing. */
+void bm_report_inputs_found(bm_json *json, const bm_job_context *job);
+
+#endif
