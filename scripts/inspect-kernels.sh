@@ -1,31 +1,33 @@
 #!/usr/bin/env bash
-# inspect-kernels.sh [--json] [--check] [--docs] [--perms K] [--kernels DIR] [--row ROW] [--keep DIR] -- what the compilers of GPUs make of the kernels, without a GPU.
+# inspect-kernels.sh [--json] [--check] [--docs] [--tools] [--perms K] [--kernels DIR] [--row ROW] [--keep DIR] -- what the compilers of GPUs make of the kernels, without a GPU.
 #
 #   NVIDIA  clang (nvptx64-nvidia-nvcl, sm_80) with libclc -> PTX -> ptxas for sm_80 and sm_90 -> nvdisasm
 #   AMD     clang (amdgcn-amd-amdhsa, gfx90a) with libclc -> assembly
 #
 # Prints a table (--json: one JSON object); --docs writes it between the marks of docs/kernels.md; --check exits with 1 where a kernel
 # calls, spills or has scratch, or where the signature loop on sm_90 takes more than 1.6 instructions a shingle and permutation or reads
-# shingles in less than 128 bits. Exits with 77 where a tool is missing. Parameters are those of tuning/opencl.csv, or --row ROW, a line as
-# there; kernels are those of kernels/ or --kernels DIR.
+# shingles in less than 128 bits; --tools prints the tools alone. Exits with 77 where a tool is missing. Parameters are those of
+# tuning/opencl.csv, or --row ROW, a line as there; kernels are those of kernels/ or --kernels DIR.
 #
 # clang 14 knows no sm_90, hence PTX for sm_80. Tools come from PATH, $CUDA_HOME or /usr/local/cuda, .venv (PyPI nvidia-cuda-nvdisasm), or
-# $BM_CLANG $BM_PTXAS $BM_NVDISASM $BM_LIBCLC.
+# $BM_CLANG $BM_PTXAS $BM_NVDISASM $BM_LIBCLC. clang and libclc must be of one LLVM version, since bitcode is not read by an older one
+# ("Opaque pointers"): of those that are here ($BM_SYSTEM_ROOT stands before /usr, for tests) the first pair that fits is taken.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-json=no check=no docs=no perms=128 keep='' kernels=$root/kernels given_row=''
+json=no check=no docs=no tools=no perms=128 keep='' kernels=$root/kernels given_row=''
 
 while (($#)); do
     case $1 in
     --json) json=yes ;;
     --check) check=yes ;;
     --docs) docs=yes ;;
+    --tools) tools=yes ;;
     --perms) perms=${2:?--perms needs a number} && shift ;;
     --kernels) kernels=${2:?--kernels needs a folder} && shift ;;
     --row) given_row=${2:?--row needs a row} && shift ;;
     --keep) keep=${2:?--keep needs a folder} && shift ;;
     -h | --help)
-        sed -n '2,15s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+        sed -n '2,16s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
         exit 0
         ;;
     *)
@@ -52,15 +54,68 @@ find_tool() {
     return 1
 }
 
+# clangs: each that is here, once, the one in PATH first.
+clangs() {
+    local name folder
+    if [[ -n ${BM_CLANG:-} ]]; then
+        echo "$BM_CLANG"
+        return
+    fi
+    {
+        command -v clang || true
+        for ((name = 30; name > 10; name--)); do command -v "clang-$name" || true; done
+        for folder in "${BM_SYSTEM_ROOT:-}"/usr/lib{,64}/llvm*/bin; do
+            [[ -x $folder/clang ]] && echo "$folder/clang"
+        done
+    } | awk '!seen[$0]++'
+}
+# libclcs: each folder that has what is linked here.
+libclcs() {
+    local folder system=${BM_SYSTEM_ROOT:-} folders
+    folders=("$system"/usr/lib{,64}/clc "$system"/usr/share/clc "$system"/usr/lib{,64}/llvm*/{share,lib}/clc)
+    [[ -z ${BM_LIBCLC:-} ]] || folders=("$BM_LIBCLC")
+    for folder in "${folders[@]}"; do
+        [[ -r $folder/nvptx64--nvidiacl.bc && -r $folder/amdgcn--amdhsa.bc ]] && echo "$folder"
+    done
+    return 0
+}
+# llvm_of PROGRAM | FILE.bc: the version of LLVM that it says.
+llvm_of() {
+    if [[ $1 == *.bc ]]; then
+        grep -aoE -m 1 'clang version [0-9.]+[0-9]' "$1" || true
+    else
+        "$1" --version 2> /dev/null || true
+    fi | sed -nE '1s/.*clang version ([0-9.]+[0-9]).*/\1/p'
+}
+# choose_llvm: clang and libclc, with their versions.
+choose_llvm() {
+    local seen=''
+    while read -r libclc; do
+        libclc_version=$(llvm_of "$libclc/nvptx64--nvidiacl.bc")
+        seen+="${seen:+, }libclc ${libclc_version:-of an unknown version} ($libclc)"
+    done < <(libclcs)
+    [[ -n $seen ]] || skip "no libclc with nvptx64--nvidiacl.bc and amdgcn--amdhsa.bc (package libclc-15, say)"
+    while read -r clang; do
+        clang_version=$(llvm_of "$clang")
+        seen="clang ${clang_version:-of an unknown version} ($clang), $seen"
+        while read -r libclc; do
+            libclc_version=$(llvm_of "$libclc/nvptx64--nvidiacl.bc")
+            [[ -n $clang_version && ${clang_version%%.*} == "${libclc_version%%.*}" ]] && return
+        done < <(libclcs)
+    done < <(clangs)
+    [[ $seen == clang* ]] || skip "no clang"
+    skip "no clang and libclc of one LLVM version: $seen"
+}
+
 cuda=${CUDA_HOME:-/usr/local/cuda}/bin
-clang=$(find_tool BM_CLANG clang /usr/lib/llvm-14/bin) || skip "no clang"
+choose_llvm
 ptxas=$(find_tool BM_PTXAS ptxas "$cuda") || skip "no ptxas (CUDA toolkit)"
 nvdisasm=$(find_tool BM_NVDISASM nvdisasm "$cuda" "$root"/.venv/lib/python3*/site-packages/nvidia/*/bin) ||
     skip "no nvdisasm (CUDA toolkit, or PyPI nvidia-cuda-nvdisasm in .venv)"
-libclc=${BM_LIBCLC:-/usr/lib/clc}
-for library in nvptx64--nvidiacl.bc amdgcn--amdhsa.bc; do
-    [[ -r $libclc/$library ]] || skip "no $libclc/$library (package libclc-14)"
-done
+if [[ $tools == yes ]]; then
+    printf 'clang\t%s\t%s\nlibclc\t%s\t%s\nptxas\t%s\nnvdisasm\t%s\n' "$clang_version" "$clang" "$libclc_version" "$libclc" "$ptxas" "$nvdisasm"
+    exit 0
+fi
 
 work=$keep
 [[ -n $work ]] || { work=$(mktemp -d) && trap 'rm -rf "$work"' EXIT; }
@@ -121,7 +176,7 @@ done
 awk -v arch=gfx90a -v each="$(each_of AMD)" -f "$root/scripts/inspect-amd.awk" "$work/amd.s" >> "$rows"
 
 status=0
-awk -F'\t' -v json=$json -v check=$check -v perms="$perms" -v clang="$("$clang" --version | head -n 1)" \
+awk -F'\t' -v json=$json -v check=$check -v perms="$perms" -v clang="$("$clang" --version | head -n 1)" -v libclc="$libclc_version" \
     -v ptxas="$("$ptxas" --version | tail -n 2 | head -n 1)" -f "$root/scripts/inspect-report.awk" "$rows" > "$work/report" || status=$?
 if [[ $docs == yes ]]; then
     awk -v report="$work/report" '

@@ -3,9 +3,9 @@
 function complain(what) { print "inspect-kernels.sh: " $1 " for " $2 ": " what > "/dev/stderr"; bad = 1 }
 BEGIN {
     if (json == "yes")
-        printf "{\"schema\": 1, \"perms\": %d, \"clang\": \"%s\", \"ptxas\": \"%s\", \"kernels\": [", perms, clang, ptxas
+        printf "{\"schema\": 1, \"perms\": %d, \"clang\": \"%s\", \"libclc\": \"%s\", \"ptxas\": \"%s\", \"kernels\": [", perms, clang, libclc, ptxas
     else {
-        print "Permutations: " perms ". Made with " clang "; ptxas: " ptxas "."
+        print "Permutations: " perms ". Made with " clang "; libclc " libclc "; ptxas: " ptxas "."
         print ""
         print "| kernel | for | registers | spilled | scratch | local memory | occupancy | calls | loop: instructions / ops | per op |"
         print "|---|---|---|---|---|---|---|---|---|---|"

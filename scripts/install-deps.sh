@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # install-deps.sh [--tests] -- install what building needs (Debian 12, Ubuntu 24.04); with --tests also what the tests need: Criterion,
-# two OpenCL implementations and oclgrind, clang, gcc 11, libabigail, jq and PostgreSQL (no server is left running), a cross compiler and
+# three OpenCL implementations and oclgrind, clang, gcc 11, libabigail, jq and PostgreSQL (no server is left running), a cross compiler and
 # emulator for AArch64, and .venv with the Python packages of scripts/test-requirements.txt.
 #
 # What is there already is left alone: then nothing is downloaded and no root is needed.
@@ -9,15 +9,16 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
 build_packages=(gcc g++ make cmake pkgconf libsimdjson-dev libzstd-dev zlib1g-dev liblzma-dev libbz2-dev liblz4-dev libutf8proc-dev libssl-dev libxxhash-dev
     opencl-c-headers ocl-icd-libopencl1)
-test_packages=(libcriterion-dev pocl-opencl-icd oclgrind clang python3-venv zstd xz-utils bzip2 lz4 qemu-user-static abigail-tools jq postgresql)
+test_packages=(libcriterion-dev pocl-opencl-icd mesa-opencl-icd oclgrind clang python3-venv zstd xz-utils bzip2 lz4 qemu-user-static abigail-tools jq postgresql)
 if [[ $(uname -m) == x86_64 ]]; then
     test_packages+=(gcc-aarch64-linux-gnu libc6-dev-arm64-cross)
 fi
 
-# What scripts/inspect-kernels.sh compiles kernels with, and the versions that format and check the sources; their tests skip elsewhere. And
-# the compiler of Ubuntu 22.04, for its warnings.
+# What scripts/inspect-kernels.sh compiles kernels with (one libclc at a time can be installed, and Mesa needs this one), and the versions
+# that format and check the sources; their tests skip elsewhere. And the compiler of Ubuntu
+# 22.04, for its warnings.
 if grep -qs '^VERSION_CODENAME=bookworm' /etc/os-release; then
-    test_packages+=(libclc-14 clang-format-14 clang-tidy-14 gcc-11 g++-11)
+    test_packages+=(libclc-15 clang-15 clang-format-14 clang-tidy-14 gcc-11 g++-11)
 fi
 
 say() { printf '== %s\n' "$*"; }
@@ -77,12 +78,16 @@ make_venv() {
     else
         say "Python packages: .venv is as wanted"
     fi
-    # The OpenCL implementations of the tests, and no others: OCL_ICD_VENDORS points here.
-    local vendors=$venv/vendors intel=$venv/lib/libintelocl.so
-    mkdir -p "$vendors"
+    # The OpenCL implementations of the tests, and no others: OCL_ICD_VENDORS points here. Mesa's, which few tests load, in a folder of its
+    # own (tests/parity/test_mesa.sh).
+    local vendors=$venv/vendors intel=$venv/lib/libintelocl.so mesa=/etc/OpenCL/vendors/rusticl.icd
+    mkdir -p "$vendors" "$venv/vendors-mesa"
     cp /etc/OpenCL/vendors/pocl.icd "$vendors/pocl.icd"
     if [[ -e $intel ]]; then
         echo "$intel" > "$vendors/intel.icd"
+    fi
+    if [[ -e $mesa ]]; then
+        cp "$mesa" "$venv/vendors-mesa/rusticl.icd"
     fi
 }
 
