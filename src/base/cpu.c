@@ -74,13 +74,14 @@ bm_status bm_isa_choose(const char *name, bm_isa *out, bm_error *err)
         if (strcmp(name, bm_isa_name(all[i])) != 0)
             continue;
         if (!bm_isa_available(all[i]))
-            return bm_fail(err, BM_ERR_USAGE, "this processor has no %s (the best here is %s)",
-                           name, bm_isa_name(bm_isa_best()));
+            return bm_fail_field(err, "cpu",
+                                 "`cpu`: this processor has no %s (the best here is %s)", name,
+                                 bm_isa_name(bm_isa_best()));
         *out = all[i];
         return BM_OK;
     }
-    return bm_fail(err, BM_ERR_USAGE, "unknown instruction set '%s' (scalar, avx2, avx512 or neon)",
-                   name);
+    return bm_fail_field(
+        err, "cpu", "`cpu`: unknown instruction set '%s' (scalar, avx2, avx512 or neon)", name);
 }
 
 static uint32_t cgroup_cpus(void)
