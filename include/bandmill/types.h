@@ -274,7 +274,7 @@ typedef struct bm_progress {
     const char *unit;     /* "bytes", "documents", "bands", "pairs" */
     uint64_t n_docs;      /* documents so far */
     double elapsed_s;     /* since the stage began */
-    /* Of the whole job, where it has a plan (n_stages 0: none): sign, dedup, pairs, filter. */
+    /* Of the whole job, where it has a plan (n_stages 0: none): sign, dedup, pairs, filter, cluster. */
     uint32_t stage_number, n_stages; /* "2 of 4"; number 0: before the first */
     double job_done;                 /* share, 0 … 1; never less than before */
     double job_elapsed_s;

@@ -309,7 +309,9 @@ static bm_status write_json(const cluster *c, bm_rows *rows, bm_error *err)
 static bm_status run(cluster *c, bm_error *err)
 {
     const bm_cluster_options *o = c->options;
+    static const bm_forecast_step stages[] = {{"read", 1, NULL}, {"group", 0.5, NULL}};
     bm_rows rows = {.write = o->write, .write_ctx = o->write_ctx};
+    bm_meter_plan(&c->meter, stages, sizeof stages / sizeof stages[0]);
     bm_status status = open_levels(c, err);
     if (status == BM_OK && o->output.path != NULL)
         status = bm_out_file_check(o->output.path, bm_out_existing_of(o->output.force), &o->path,

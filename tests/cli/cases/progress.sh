@@ -22,6 +22,7 @@ bm dedup sig -o staged --verify signature --progress always; exits 0; stages 5 '
 bm dedup sig -o texts --verify exact --progress always; exits 0; stages 6 'load 1' 'read 2' 'match 3' 'group 4' 'write 5' 'seal 6'
 bm pairs many.jsonl -o p.tsv --progress always; exits 0; stages 3 'sign 1' 'match 2' 'write 3'
 bm pairs many.jsonl -o all.tsv --candidates all --progress always; exits 0; stages 3 'read 1' 'match 2' 'compare 2' 'write 3'
+bm cluster p.tsv --progress always; exits 0; stages 2 'read 1' 'group 2'
 bm filter out -o filtered --progress always; exits 0; stages 2 'copy 1' 'seal 2'
 
 # work that is sealed on the way, and at a signal: a line of its own
