@@ -83,6 +83,27 @@ for command in sign dedup; do
     rm -r out whole
 done
 
+# elements of an array, several on a line and bad ones among them; and another delimiter is another job
+awk 'BEGIN { printf "[" } $0 != "" { sub(/^{broken/, "{\"broken\":tru}"); printf "%s%s", (NR > 1 ? "," : ""), $0 } NR % 7 == 0 { print "" } END { print "]" }' \
+    in.jsonl > in.json
+array='--format json --on-error skip'
+# shellcheck disable=SC2086
+bm dedup in.json $array -o whole; exits 0
+says whole/report.json '"skipped": ?40\b'
+# shellcheck disable=SC2086
+start_and_stop TERM dedup in.json $array -o out; exits 143
+bm dedup in.json --format jsonl --on-error skip -o out --resume; refused 7 'out.partial: .*format'
+# shellcheck disable=SC2086
+bm dedup in.json $array -o out --resume; exits 0; says ../err 'resuming behind'; the_same whole
+rm -r out whole
+sed 's/^{"id":\([0-9]*\),"text":/\1;/; s/}$//; /broken/d; /^$/d; 1s/^/id;text\n/' in.jsonl > in.csv
+bm dedup in.csv --delimiter ';' -o whole; exits 0
+start_and_stop TERM dedup in.csv --delimiter ';' -o out; exits 143
+bm dedup in.csv --text-field 'id;text' -o out --resume; refused 7 'out.partial: .*(delimiter|text.field)'
+bm dedup in.csv --delimiter '|' -o out --resume; refused 7 'out.partial: .*delimiter'
+bm dedup in.csv --delimiter ';' -o out --resume; exits 0; the_same whole
+rm -r out whole
+
 # nothing to go on with: from the beginning. Sealed documents are discarded only with --force, which says so; --resume goes before it.
 bm dedup in.jsonl --on-error skip -o whole; exits 0
 bm dedup in.jsonl --on-error skip -o out --resume; exits 0; the_same whole

@@ -36,7 +36,7 @@ Test(name_list, of_a_path_the_object_is_named_in_which_it_breaks_off)
 Test(name_list, ten_are_shown_and_the_others_counted)
 {
     bm_name_list list = {0};
-    char name[8];
+    char name[16];
     for (int i = 0; i < 1000; i++) {
         sprintf(name, "f%d", i);
         bm_name_list_add(&list, (bm_str){0}, (bm_str){name, strlen(name)});
