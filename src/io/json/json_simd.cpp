@@ -62,8 +62,9 @@ bool may_have_wrong_pair(const bm_str &text)
     return false;
 }
 
-// The last value of the key in an object.
-bool find_key(const simdjson::dom::object &object, const bm_str &part, element *out)
+// The last value of the key in an object. Inlined where it is called: a record comes this way once a field.
+[[gnu::always_inline]] inline bool find_key(const simdjson::dom::object &object, const bm_str &part,
+                                            element *out)
 {
     bool found = false;
     for (auto field : object)
@@ -105,7 +106,8 @@ bool take_number(bm_simd *simd, const element &value, bm_json_field *field)
     return false;
 }
 
-bool take_value(bm_simd *simd, const element &value, bool want_number, bm_json_field *field)
+[[gnu::always_inline]] inline bool take_value(bm_simd *simd, const element &value, bool want_number,
+                                              bm_json_field *field)
 {
     switch (value.type()) {
     case element_type::STRING: {
