@@ -5,6 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
 
 #include <bandmill/status.h>
 
@@ -48,6 +51,13 @@ void *bm_resize(void *block, size_t n, size_t size)
 void bm_free(void *block)
 {
     free(block);
+}
+
+void bm_memory_trim(void)
+{
+#if defined(__GLIBC__)
+    malloc_trim(0);
+#endif
 }
 
 char *bm_strndup(const char *text, size_t len)

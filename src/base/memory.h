@@ -18,6 +18,8 @@ void *bm_alloc_aligned(size_t n, size_t size);
 /* realloc: on NULL the old block is as it was. Not for aligned blocks. */
 void *bm_resize(void *block, size_t n, size_t size);
 void bm_free(void *block); /* NULL is fine */
+/* Give freed pages back to the system, as far as the allocator can. */
+void bm_memory_trim(void);
 /* Copies ended by NUL; NULL: no memory. */
 char *bm_strdup(const char *text);
 char *bm_strndup(const char *text, size_t len);

@@ -8,11 +8,24 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
 
 #include "cli/cmd_help.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
 #include "cli/options.h"
+
+/* Blocks of 8 MiB and more are mapped for themselves, so that what a long document needed goes back
+ * to the system when it is freed; left alone, the allocator would raise that to 32 MiB by and by. */
+static void settle_allocator(void)
+{
+#if defined(__GLIBC__)
+    (void)mallopt(M_MMAP_THRESHOLD, 8 << 20);
+    (void)mallopt(M_TRIM_THRESHOLD, 16 << 20);
+#endif
+}
 
 /* A descriptor of 0, 1, 2 that is closed must not become a file of ours: it is opened so that using
  * it fails as it would have failed. */
@@ -135,6 +148,7 @@ int main(int argc, char **argv)
     memset(&context, 0, sizeof context);
     memset(&err, 0, sizeof err);
     hold_standard_descriptors();
+    settle_allocator();
     if (argc == 4 && strcmp(argv[1], "__probe-opencl") == 0)
         return cli_probe(argv[2], argv[3]);
     cli_catch_signals();

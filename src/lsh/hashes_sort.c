@@ -14,6 +14,10 @@
  * input.
  *
  * For n >= 2^17 the digit has 9 bits, so that its write streams stay within the caches and the TLB.
+ * A set of more than its scratch holds is parted in place first: each hash is put where its digit
+ * belongs, and the one that lay there goes on in turn, until the circle closes (the American flag
+ * sort). The parts are then sorted with the scratch that there is.
+ *
  * The constants are the best of a few dozen tried: 5 ns a hash at n = 118, 6 at 3,000, 13 at 10^7.
  * No state, any thread. n below 2^32. */
 #include "lsh/verify.h"
@@ -111,4 +115,50 @@ static void sort_part(uint64_t *from, uint64_t *to, size_t n, bool swap)
 void bm_hashes_sort(uint64_t *hashes, size_t n, uint64_t *scratch)
 {
     sort_part(hashes, scratch, n, false);
+}
+
+/* Part the hashes by the digit in place; end[k] is then where part k ends. */
+static void part_in_place(uint64_t *v, size_t n, digit d, uint32_t *end)
+{
+    uint32_t next[1u << WIDTH_MAX], sum = 0;
+    memset(next, 0, d.n_values * sizeof *next);
+    for (size_t i = 0; i < n; i++)
+        next[(v[i] >> d.shift) & d.mask]++;
+    for (size_t k = 0; k < d.n_values; k++) {
+        const uint32_t count = next[k];
+        next[k] = sum;
+        sum += count;
+        end[k] = sum;
+    }
+    for (size_t k = 0; k < d.n_values; k++) {
+        while (next[k] < end[k]) {
+            uint64_t x = v[next[k]];
+            size_t to = (x >> d.shift) & d.mask;
+            while (to != k) {
+                const uint64_t other = v[next[to]];
+                v[next[to]++] = x;
+                x = other;
+                to = (x >> d.shift) & d.mask;
+            }
+            v[next[k]++] = x;
+        }
+    }
+}
+
+void bm_hashes_sort_within(uint64_t *hashes, size_t n, uint64_t *scratch, size_t cap)
+{
+    digit d;
+    if (n <= cap) {
+        sort_part(hashes, scratch, n, false);
+        return;
+    }
+    if (!choose_digit(hashes, n, &d))
+        return;
+    uint32_t end[1u << WIDTH_MAX];
+    part_in_place(hashes, n, d, end);
+    size_t begin = 0;
+    for (size_t k = 0; k < d.n_values && d.shift != 0; k++) {
+        bm_hashes_sort_within(hashes + begin, end[k] - begin, scratch, cap);
+        begin = end[k];
+    }
 }

@@ -7,6 +7,9 @@
 
 /* Sort a document's hashes ascending (repeats are allowed); scratch of n words, n below 2^32. */
 void bm_hashes_sort(uint64_t *hashes, size_t n, uint64_t *scratch);
+/* The same with scratch of `cap` words, 16 at least, however many hashes there are. */
+void bm_hashes_sort_within(uint64_t *hashes, size_t n, uint64_t *scratch, size_t cap);
+#define BM_SORT_SCRATCH ((size_t)1 << 19) /* words that long sets are sorted with */
 /* Drop the repeats of a sorted array in place; what is left. */
 size_t bm_hashes_distinct(uint64_t *hashes, size_t n);
 /* |x and y| of two sorted distinct sets. */

@@ -34,6 +34,21 @@
 #define LARGE        (UINT64_C(1) << 18) /* slots: 1 MiB */
 #define FIRST_FACTOR UINT64_C(0x9E3779B97F4A7C15)
 
+static unsigned bits_for(size_t n, bool near)
+{
+    const size_t wanted = near ? n * NEAR_SLOTS : n * 2;
+    unsigned bits = NEAR_BITS;
+    while ((size_t)1 << bits < wanted)
+        bits++;
+    return bits;
+}
+
+uint64_t bm_distinct_bytes(uint64_t n)
+{
+    return n <= SMALL ? NEAR_CAP * sizeof(uint32_t)
+                      : ((uint64_t)1 << bits_for((size_t)n, false)) * sizeof(uint32_t);
+}
+
 void bm_distinct_begin(bm_distinct *set)
 {
     set->n_slots = 0;
@@ -106,13 +121,13 @@ static bm_status reserve_far(bm_distinct *set, size_t n_slots, bm_error *err)
 {
     if (n_slots <= set->cap_far)
         return BM_OK;
-    uint32_t *slots = bm_alloc_aligned(n_slots, sizeof *slots);
-    if (slots == NULL)
-        return bm_fail_nomem(err, n_slots * sizeof *slots);
-    bm_free(set->far);
-    set->far = slots;
-    set->cap_far = n_slots;
-    return BM_OK;
+    bm_free(set->far); /* first: two of them together would be half as much again */
+    set->far = bm_alloc_aligned(n_slots, sizeof *set->far);
+    set->cap_far = set->far != NULL ? n_slots : 0;
+    if (set->far != NULL)
+        return BM_OK;
+    set->n_slots = 0;
+    return bm_fail_nomem(err, n_slots * sizeof *set->far);
 }
 
 /* Room for `need` values in all. */
@@ -126,9 +141,7 @@ static bm_status make_room(bm_distinct *set, size_t need, const bm_distinct_list
     if (need > UINT32_MAX - 1)
         return bm_fail(err, BM_ERR_INPUT, "more than %u distinct shingles in one document",
                        UINT32_MAX - 1);
-    unsigned bits = NEAR_BITS;
-    while ((size_t)1 << bits < wanted)
-        bits++;
+    const unsigned bits = bits_for(need, near);
     const size_t n_slots = (size_t)1 << bits;
     bm_status status = near ? reserve_near(set, err) : reserve_far(set, n_slots, err);
     if (status != BM_OK)

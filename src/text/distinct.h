@@ -23,6 +23,8 @@ typedef struct bm_distinct_list {
     size_t n;
 } bm_distinct_list;
 
+/* Bytes of the table for n values. */
+uint64_t bm_distinct_bytes(uint64_t n);
 /* A new document begins. */
 void bm_distinct_begin(bm_distinct *set);
 /* Append to the document's list those of run[0 … n-1] that are not in it yet. It has room for n

@@ -34,6 +34,8 @@ struct bm_shingler {
     bm_content_parts *content; /* of a document of several windows */
     size_t *starts;            /* of the units of a window: shingle_k + WINDOW + 17 */
     uint64_t *run;             /* the hashes of a window, with repeats: WINDOW + 1 */
+    uint64_t limit;            /* bytes of a document at most; 0: any */
+    uint64_t needed;           /* bytes that a document over the limit would have needed */
 };
 
 /* The document that is being added. */
@@ -130,15 +132,75 @@ static void give_back(bm_shingler *shingler)
             bm_codes_reset(&shingler->codes[i]);
 }
 
+/* --- a limit --- */
+
+void bm_shingler_limit(bm_shingler *shingler, uint64_t bytes)
+{
+    shingler->limit = bytes;
+    shingler->needed = 0;
+}
+
+uint64_t bm_shingler_needed(const bm_shingler *shingler)
+{
+    return shingler->needed;
+}
+
+uint64_t bm_shingler_bytes(uint64_t joined, uint64_t n_hashes)
+{
+    return joined + n_hashes * sizeof(uint64_t) + bm_distinct_bytes(n_hashes);
+}
+
+static bm_status over_limit(bm_shingler *shingler, uint64_t needed, bm_error *err)
+{
+    shingler->needed = needed;
+    return bm_fail(err, BM_ERR_NOMEM, "a document needs %llu bytes, and has %llu",
+                   (unsigned long long)needed, (unsigned long long)shingler->limit);
+}
+
+/* Units of the joined text, at most. */
+static uint64_t count_units(const bm_shingler *shingler)
+{
+    const bm_joined *joined = &shingler->joined;
+    if (shingler->options.shingle != BM_SHINGLE_WORD)
+        return joined->len;
+    uint64_t n = 1;
+    for (size_t i = 0; i < joined->len; i++)
+        n += joined->data[i] == ' ';
+    return n;
+}
+
+/* Does the document fit with `n` hashes? What it would need is told for all of it. */
+static bm_status check_hashes(bm_shingler *shingler, const document *doc, size_t n, bm_error *err)
+{
+    const uint64_t joined = shingler->joined.len;
+    if (shingler->limit == 0 || bm_shingler_bytes(joined, n) <= shingler->limit)
+        return BM_OK;
+    const uint64_t left = count_units(shingler) - doc->n_run;
+    return over_limit(shingler, bm_shingler_bytes(joined, doc->n_distinct + left + WINDOW), err);
+}
+
+/* Does joined text fit, of which `left` of `len` bytes of text are still to come? */
+static bm_status check_joined(bm_shingler *shingler, size_t left, size_t len, bm_error *err)
+{
+    const double joined = (double)shingler->joined.len, done = (double)(len - left);
+    if (shingler->limit == 0 || shingler->joined.len + left <= shingler->limit)
+        return BM_OK;
+    return over_limit(shingler, (uint64_t)(joined / (done > 0 ? done : 1) * 1.25 * (double)len),
+                      err);
+}
+
 /* --- text to joined text --- */
 
 static bm_status join_text(bm_shingler *shingler, bm_str text, bm_error *err)
 {
     const bm_join_rules *rules = &shingler->rules;
     bm_joined *joined = &shingler->joined;
+    const size_t len = text.len;
     bm_joined_begin(joined);
     while (text.len > 0) {
-        bm_status status = bm_joined_reserve(joined, text.len + 1, err);
+        bm_status status = check_joined(shingler, text.len, len, err);
+        if (status == BM_OK)
+            status = bm_joined_reserve(joined, text.len + 1, err);
         if (status != BM_OK)
             return status;
         size_t n = shingler->ops->join(rules, text.data, text.len, joined);
@@ -167,8 +229,10 @@ static bm_status take(bm_shingler *shingler, document *doc, size_t n, bool whole
         bm_content_parts_add(shingler->content, shingler->ops->add_content, shingler->run, n);
         doc->streamed = true;
     }
+    bm_status status = check_hashes(shingler, doc, doc->n_distinct + n, err);
     doc->n_run += n;
-    bm_status status = bm_shingle_batch_reserve(doc->batch, 0, doc->n_distinct + n, err);
+    if (status == BM_OK)
+        status = bm_shingle_batch_reserve(doc->batch, 0, doc->n_distinct + n, err);
     if (status != BM_OK)
         return status;
     bm_distinct_list list = {doc->batch->hashes + bm_shingle_batch_hashes(doc->batch),
@@ -292,6 +356,13 @@ bm_status bm_shingler_join(bm_shingler *shingler, bm_str text, const bm_joined *
     give_back(shingler); /* of the document before */
     *out = &shingler->joined;
     return join_text(shingler, text, err);
+}
+
+bm_status bm_shingler_add_last_joined(bm_shingler *shingler, bm_shingle_batch *batch, bm_error *err)
+{
+    bm_status status = add_document(shingler, batch, err);
+    give_back(shingler);
+    return status;
 }
 
 const bm_shingle_ops *bm_shingler_ops(const bm_shingler *shingler)

@@ -31,6 +31,17 @@ bm_status bm_shingler_add(bm_shingler *shingler, bm_str text, bm_shingle_batch *
  * borrowed until the shingler is used again. */
 bm_status bm_shingler_join(bm_shingler *shingler, bm_str text, const struct bm_joined **out,
                            bm_error *err);
+/* Append as a document what bm_shingler_join has joined last; the text itself may be gone. */
+bm_status bm_shingler_add_last_joined(bm_shingler *shingler, bm_shingle_batch *batch,
+                                      bm_error *err);
+
+/* From now on a document takes so many bytes at most, as joined text, table and hashes; 0: any
+ * number. One that needs more is BM_ERR_NOMEM, and bm_shingler_needed says how many would do, at
+ * least where text does not become longer by normalising; 0: that was not the reason. */
+void bm_shingler_limit(bm_shingler *shingler, uint64_t bytes);
+uint64_t bm_shingler_needed(const bm_shingler *shingler);
+/* Bytes that a document takes: of so much joined text, with so many distinct shingles. */
+uint64_t bm_shingler_bytes(uint64_t joined, uint64_t n_hashes);
 /* The inner loops of the shingler's instruction set. */
 const struct bm_shingle_ops *bm_shingler_ops(const bm_shingler *shingler);
 /* Append the document that `joined` was made of, as bm_shingler_add would from its text. */

@@ -22,6 +22,7 @@
 #include <bandmill/job.h>
 
 #include "io/input/input_set.h"
+#include "io/input/long_gate.h"
 #include "io/input/record.h"
 
 /* What a source has read and a parser is to turn into documents. Its row's own batch begins with
@@ -36,6 +37,8 @@ typedef struct bm_batch_limits {
     size_t bytes;  /* of records or texts */
     size_t hashes; /* of sources without texts */
     uint32_t docs; /* 0: no limit */
+    const bm_long_gate
+        *gate; /* asked about a document longer than `bytes`; NULL: any may be held */
 } bm_batch_limits;
 
 typedef struct bm_batch_source bm_batch_source;

@@ -13,6 +13,8 @@
 #include "io/input/record_formats.h"
 #include "io/json/json_simd.h"
 
+#define SCRATCH_MAX ((size_t)4 << 20) /* bytes of each buffer that stay allocated */
+
 static bm_status open_json(bm_parser *parser, bm_error *err)
 {
     const bm_fields *fields = parser->fields;
@@ -239,12 +241,25 @@ static bm_status walk_batch(walker *w, bm_error *err)
     return status;
 }
 
+/* No thread keeps the scratch that a long record needed. */
+static void give_back(bm_parser *parser)
+{
+    bm_buf *const buffers[] = {&parser->text, &parser->joined, &parser->repaired};
+    for (size_t i = 0; i < sizeof buffers / sizeof buffers[0]; i++)
+        if (buffers[i]->cap > SCRATCH_MAX)
+            bm_buf_reset(buffers[i]);
+    if (parser->json != NULL)
+        bm_json_line_give_back(parser->json, SCRATCH_MAX);
+}
+
 bm_status bm_parser_run(bm_parser *parser, const bm_raw_batch *batch, bm_record_fn fn, void *ctx,
                         bm_error *err)
 {
     walker w = {
         .parser = parser, .batch = batch, .full = true, .parse = true, .fn = fn, .ctx = ctx};
-    return walk_batch(&w, err);
+    bm_status status = walk_batch(&w, err);
+    give_back(parser);
+    return status;
 }
 
 bm_status bm_parser_split(bm_parser *parser, const bm_raw_batch *batch, bm_record_fn fn, void *ctx,

@@ -23,47 +23,17 @@
 #include "io/input/input_bytes.h"
 #include "io/input/input_set_state.h"
 #include "io/input/newlines.h"
+#include "io/input/reader_piece.h"
 #include "io/input/record_formats.h"
 
 #define PIECES_MAX 65536u /* in a batch, each of another file */
 #define SKIP_BLOCK ((size_t)64 << 10)
 #define READ_AHEAD 4096u /* bytes more than records of the mean length have */
 #define GROWTH_MAX ((size_t)64 << 20)
-#define FIRST_MEAN 512.0 /* bytes of a record, before any was seen */
-
-struct bm_reader {
-    bm_input_set *set;
-    const bm_record_format *format;
-    const bm_fields *fields;
-    size_t batch_bytes;
-    uint32_t batch_records;
-    uint64_t max_record;
-    bm_input_bytes *bytes;
-    size_t file;         /* the current file, or the next to open */
-    bool open, file_end; /* a file is open; all of it has been read */
-    bool begun;          /* a piece of the current file has been made */
-    uint64_t line;       /* on which the next piece begins */
-    unsigned state;      /* of the scan there */
-    bm_buf carry;        /* the beginning of the next batch */
-    uint32_t *columns;   /* of the current file (record_fields.h) */
-    uint64_t sequence;
-    double mean_bytes;  /* of the records so far, the last ones counting most */
-    uint64_t n_records; /* in the batch being made */
-    bm_status failed;   /* not BM_OK: it can only be closed */
-    bm_error later;     /* not BM_OK: to be returned next, when what stood before is handed out */
-};
-
-/* The search for a cut in the current piece. */
-typedef struct cutter {
-    bm_raw_batch *batch;
-    size_t begin; /* of the piece, in the batch */
-    size_t end;   /* of the bytes read */
-    size_t seen;  /* looked at so far */
-    size_t cut;   /* behind the last whole record; begin: none yet */
-    bm_scan scan;
-    unsigned state; /* of the scan at `cut` */
-    bool full;      /* the batch must end at `cut` */
-} cutter;
+#define AHEAD_PART 16u /* of a long record: no more than this part is read behind it */
+#define CARRY_MAX  ((size_t)1 << 20) /* of its memory that stays */
+#define END_BYTES  5u                /* a byte order mark and a line ending are not of a record */
+#define FIRST_MEAN 512.0             /* bytes of a record, before any was seen */
 
 bm_status bm_reader_open(bm_input_set *set, size_t batch_bytes, uint32_t batch_records,
                          bm_reader **out, bm_error *err)
@@ -97,6 +67,11 @@ bm_status bm_reader_open(bm_input_set *set, size_t batch_bytes, uint32_t batch_r
     return BM_OK;
 }
 
+void bm_reader_set_gate(bm_reader *reader, const bm_long_gate *gate)
+{
+    reader->gate = gate;
+}
+
 void bm_reader_close(bm_reader *reader)
 {
     if (reader == NULL)
@@ -109,7 +84,7 @@ void bm_reader_close(bm_reader *reader)
 
 /* Cut behind the last newline within the batch's size; where it has none, behind the first one that
  * follows. */
-static void cut_at_newline(const bm_reader *reader, cutter *c)
+static void cut_at_newline(const bm_reader *reader, bm_cutter *c)
 {
     const char *data = c->batch->data;
     size_t limit = c->end < reader->batch_bytes ? c->end : reader->batch_bytes;
@@ -130,7 +105,7 @@ static void cut_at_newline(const bm_reader *reader, cutter *c)
 
 /* Bytes between elements, and those before an element that has begun, may go with what is before
  * them: so a run of white space of any length needs no memory. */
-static void cut_between_elements(cutter *c)
+static void cut_between_elements(bm_cutter *c)
 {
     bool begun = c->scan.begin != BM_SCAN_MORE;
     c->cut = begun ? c->scan.begin : c->end;
@@ -138,7 +113,7 @@ static void cut_between_elements(cutter *c)
 }
 
 /* Walk from record to record until the batch is full. */
-static void cut_by_records(bm_reader *reader, cutter *c)
+static void cut_by_records(bm_reader *reader, bm_cutter *c)
 {
     while (!c->full) {
         size_t at = reader->format->record_end(&c->scan, c->batch->data, c->seen, c->end);
@@ -165,7 +140,7 @@ static void cut_by_records(bm_reader *reader, cutter *c)
 }
 
 /* How many bytes to read next. */
-static size_t read_size(const bm_reader *reader, const cutter *c)
+static size_t read_size(const bm_reader *reader, const bm_cutter *c)
 {
     if (c->end < reader->batch_bytes) {
         size_t n = reader->batch_bytes - c->end;
@@ -177,11 +152,9 @@ static size_t read_size(const bm_reader *reader, const cutter *c)
         }
         return n;
     }
-    size_t n =
-        c->end -
-        c->begin; /* one long record: double what there is of it, so that the work stays linear */
-    if (n > GROWTH_MAX)
-        n = GROWTH_MAX;
+    /* One long record: what is read behind its end has to be held and moved. */
+    size_t n = (c->end - c->begin) / AHEAD_PART;
+    n = n > reader->batch_bytes ? n : reader->batch_bytes;
     uint64_t held = c->end - c->cut;
     if (reader->max_record < SIZE_MAX / 2 && n > reader->max_record + 6 - held)
         n = (size_t)(reader->max_record + 6 -
@@ -189,9 +162,14 @@ static size_t read_size(const bm_reader *reader, const cutter *c)
     return n > 0 ? n : 1;
 }
 
-static bm_status read_more(bm_reader *reader, cutter *c, size_t n, bm_error *err)
+static bm_status read_more(bm_reader *reader, bm_cutter *c, size_t n, bm_error *err)
 {
-    bm_status status = bm_raw_batch_reserve(c->batch, c->end + n, err);
+    /* A long record gets room for double of it, so that the work stays linear; what is never
+     * written is no memory of the process. */
+    size_t room = c->end + n;
+    if (c->end >= reader->batch_bytes && room + BM_READ_PADDING > c->batch->cap)
+        room += c->end < GROWTH_MAX ? c->end : GROWTH_MAX;
+    bm_status status = bm_raw_batch_reserve(c->batch, room, err);
     size_t got = 0;
     if (status == BM_OK)
         status = bm_input_bytes_read(reader->bytes, c->batch->data + c->end, n, &got, err);
@@ -202,65 +180,6 @@ static bm_status read_more(bm_reader *reader, cutter *c, size_t n, bm_error *err
     return status;
 }
 
-/* The columns of a file stand once in a batch, before the first of its pieces there. */
-static bm_status add_columns(bm_reader *reader, bm_raw_batch *batch, bm_raw_piece *piece,
-                             bm_error *err)
-{
-    const bm_raw_piece *last = batch->n_pieces > 0 ? &batch->pieces[batch->n_pieces - 1] : NULL;
-    if (last != NULL && last->file == piece->file) {
-        piece->columns = last->columns;
-        return BM_OK;
-    }
-    size_t n = bm_fields_columns(reader->fields);
-    bm_status status = bm_grow(&batch->columns, &batch->cap_columns, batch->n_columns + n,
-                               sizeof *batch->columns, err);
-    if (status != BM_OK)
-        return status;
-    memcpy(batch->columns + batch->n_columns, reader->columns, n * sizeof *reader->columns);
-    piece->columns = batch->n_columns;
-    batch->n_columns += n;
-    return BM_OK;
-}
-
-/* data[begin … end-1] of the batch becomes a piece of the current file. */
-static bm_status add_piece(bm_reader *reader, bm_raw_batch *batch, bm_raw_piece piece,
-                           bm_error *err)
-{
-    piece.file = (uint32_t)reader->file;
-    piece.first_line = reader->line;
-    piece.state = reader->state;
-    piece.file_begin = !reader->begun;
-    bm_status status = bm_grow(&batch->pieces, &batch->cap_pieces, batch->n_pieces + 1,
-                               sizeof *batch->pieces, err);
-    if (status == BM_OK && reader->format->table)
-        status = add_columns(reader, batch, &piece, err);
-    if (status != BM_OK)
-        return status;
-    batch->pieces[batch->n_pieces++] = piece;
-    batch->len = piece.end;
-    reader->begun = true;
-    return BM_OK;
-}
-
-/* The current file begins with the current piece: its header row says where its columns are. */
-static bm_status read_header(bm_reader *reader, const cutter *c, bm_error *err)
-{
-    const char *name = bm_input_set_source(reader->set, reader->file)->name;
-    const char *data = c->batch->data;
-    size_t begin = c->begin + bm_bom_bytes(data + c->begin, c->cut - c->begin);
-    if (begin == c->cut)
-        return BM_OK; /* an empty file: no documents */
-    bm_scan scan = {.delimiter = reader->fields->syntax.delimiter};
-    size_t end = reader->format->record_end(&scan, data, begin, c->cut);
-    if (end == BM_SCAN_MORE)
-        end = c->cut;
-    bm_str row = bm_without_line_end((bm_str){.data = data + begin, .len = end - begin});
-    if (row.len > reader->max_record)
-        return bm_fail_at(err, BM_ERR_INPUT, name, 1, "the header is longer than `max_doc_bytes`");
-    const bm_header_row header = {.row = row, .syntax = reader->fields->syntax, .file = name};
-    return bm_fields_from_header(reader->fields, &header, reader->columns, err);
-}
-
 /* The file is broken on this line: once what stands before is handed out, that is the end. */
 static void break_off(bm_reader *reader, uint64_t line, const char *why)
 {
@@ -269,19 +188,28 @@ static void break_off(bm_reader *reader, uint64_t line, const char *why)
     reader->file_end = false;
 }
 
-/* The newlines of a record that is too long; does it end with one? */
-typedef struct skipped {
-    uint64_t lines;
-    bool line_end;
-} skipped;
+/* What is known of a record that was read over. */
+typedef struct skipped_record {
+    uint64_t lines, bytes, words;
+    bool wants_words; /* they take a while to count */
+    bool line_end;    /* it ends with a newline */
+} skipped_record;
+
+static void count_bytes(skipped_record *record, const char *data, size_t len)
+{
+    record->lines += bm_count_newlines(data, len);
+    record->bytes += len;
+    record->line_end = len > 0 && data[len - 1] == '\n';
+    if (record->wants_words)
+        record->words += bm_long_words(data, len);
+}
 
 /* Read over the rest of a record that is too long, behind the bytes that are shown of it; what
  * follows the record goes to carry. */
-static bm_status skip_record(bm_reader *reader, cutter *c, size_t shown, skipped *out,
+static bm_status skip_record(bm_reader *reader, bm_cutter *c, size_t shown, skipped_record *out,
                              bm_error *err)
 {
-    out->lines = bm_count_newlines(c->batch->data + c->begin, c->end - c->begin);
-    out->line_end = c->batch->data[c->end - 1] == '\n';
+    count_bytes(out, c->batch->data + c->begin, c->end - c->begin);
     bm_status status = bm_raw_batch_reserve(c->batch, shown + SKIP_BLOCK, err);
     char *rest = c->batch->data + shown;
     while (status == BM_OK) {
@@ -299,9 +227,7 @@ static bm_status skip_record(bm_reader *reader, cutter *c, size_t shown, skipped
                       c->scan.broken);
             return BM_OK;
         }
-        const size_t seen = at == BM_SCAN_MORE ? got : at;
-        out->lines += bm_count_newlines(rest, seen);
-        out->line_end = rest[seen - 1] == '\n';
+        count_bytes(out, rest, at == BM_SCAN_MORE ? got : at);
         if (at != BM_SCAN_MORE)
             return bm_buf_add(&reader->carry, rest + at, got - at, err);
     }
@@ -310,30 +236,37 @@ static bm_status skip_record(bm_reader *reader, cutter *c, size_t shown, skipped
     return status;
 }
 
-static bm_status take_too_long(bm_reader *reader, cutter *c, bm_error *err)
+/* The record that has begun is longer than max_doc_bytes, or else (`to_refuse`) the gate will not
+ * have it held, and how long it is has yet to be seen. */
+static bm_status take_too_long(bm_reader *reader, bm_cutter *c, bool to_refuse, bm_error *err)
 {
-    if (reader->format->table && reader->fields->header && !reader->begun)
-        return bm_fail_at(err, BM_ERR_INPUT, bm_input_set_source(reader->set, reader->file)->name,
-                          1, "the header is longer than `max_doc_bytes`");
+    const char *name = bm_input_set_source(reader->set, reader->file)->name;
     bm_raw_piece piece = {.begin = c->begin, .cut = true};
     piece.end = c->begin + bm_bom_bytes(c->batch->data + c->begin, reader->begun ? 0 : 3) +
                 bm_too_long_prefix(reader->max_record);
-    skipped over;
-    bm_status status = skip_record(reader, c, piece.end, &over, err);
+    skipped_record skipped = {.wants_words = to_refuse};
+    bm_status status = skip_record(reader, c, piece.end, &skipped, err);
     if (status != BM_OK)
         return status;
-    piece.n_behind = over.lines - over.line_end;
+    const bool broken = reader->later.status != BM_OK;
+    if (to_refuse && !broken && skipped.bytes - END_BYTES <= reader->max_record) {
+        const bm_long_record record = {name, reader->line, skipped.bytes, skipped.words};
+        return reader->gate->refuse(reader->gate->ctx, &record, err);
+    }
+    piece.n_behind = skipped.lines - skipped.line_end;
+    if (reader->format->table && reader->fields->header && !reader->begun)
+        return bm_fail_at(err, BM_ERR_INPUT, name, 1, "the header is longer than `max_doc_bytes`");
     piece.file_end = reader->file_end;
-    if (reader->later.status != BM_OK) /* an element without an end is no record */
+    if (broken) /* an element without an end is no record */
         piece = (bm_raw_piece){.begin = c->begin, .end = c->begin};
-    status = add_piece(reader, c->batch, piece, err);
-    reader->line += over.lines;
+    status = bm_reader_add_piece(reader, c->batch, piece, err);
+    reader->line += skipped.lines;
     reader->state = c->scan.state;
     reader->n_records++;
     return status;
 }
 
-static bm_status take_records(bm_reader *reader, cutter *c, bm_error *err)
+static bm_status take_records(bm_reader *reader, bm_cutter *c, bm_error *err)
 {
     bm_raw_batch *batch = c->batch;
     bm_status status = BM_OK;
@@ -343,14 +276,14 @@ static bm_status take_records(bm_reader *reader, cutter *c, bm_error *err)
         c->cut = c->end;
     }
     if (header && !reader->begun)
-        status = read_header(reader, c, err);
+        status = bm_reader_header(reader, c, err);
     if (status == BM_OK && c->cut < c->end)
         status = bm_buf_add(&reader->carry, batch->data + c->cut, c->end - c->cut, err);
     if (status != BM_OK)
         return status;
     bm_raw_piece piece = {.begin = c->begin, .end = c->cut};
     piece.file_end = reader->file_end && c->cut == c->end;
-    status = add_piece(reader, batch, piece, err);
+    status = bm_reader_add_piece(reader, batch, piece, err);
     if (status == BM_OK && !piece.file_end)
         reader->line += bm_count_newlines(batch->data + c->begin, c->cut - c->begin);
     reader->state = c->state;
@@ -359,7 +292,7 @@ static bm_status take_records(bm_reader *reader, cutter *c, bm_error *err)
 
 /* Is the array broken where the bytes read so far end, or before? Then the piece ends before that
  * place. */
-static bool is_broken(const bm_reader *reader, const cutter *c)
+static bool is_broken(const bm_reader *reader, const bm_cutter *c)
 {
     return c->scan.broken != NULL ||
            (reader->format->elements && reader->file_end && c->seen == c->end &&
@@ -368,7 +301,7 @@ static bool is_broken(const bm_reader *reader, const cutter *c)
             bm_elements_unclosed(&c->scan) != NULL);
 }
 
-static bm_status take_before_break(bm_reader *reader, const cutter *c, bm_error *err)
+static bm_status take_before_break(bm_reader *reader, const bm_cutter *c, bm_error *err)
 {
     const char *data = c->batch->data;
     const char *why = c->scan.broken;
@@ -379,19 +312,31 @@ static bm_status take_before_break(bm_reader *reader, const cutter *c, bm_error 
     }
     break_off(reader, reader->line + bm_count_newlines(data + c->begin, at - c->begin), why);
     bm_raw_piece piece = {.begin = c->begin, .end = c->cut};
-    return add_piece(reader, c->batch, piece, err);
+    return bm_reader_add_piece(reader, c->batch, piece, err);
+}
+
+/* May n bytes more be held? Only a record longer than a batch is asked about. */
+static bm_status ask_gate(const bm_reader *reader, const bm_cutter *c, size_t n, bool *may,
+                          bm_error *err)
+{
+    *may = reader->gate == NULL || c->end < reader->batch_bytes;
+    return *may
+               ? BM_OK
+               : reader->gate->hold(reader->gate->ctx, (uint64_t)(c->end - c->begin) + n, may, err);
 }
 
 /* Make one piece of the current file: read until the batch is full or the file ends. */
 static bm_status take_piece(bm_reader *reader, bm_raw_batch *batch, bm_error *err)
 {
-    cutter c = {.batch = batch, .begin = batch->len, .end = batch->len + reader->carry.len};
+    bm_cutter c = {.batch = batch, .begin = batch->len, .end = batch->len + reader->carry.len};
     bm_status status = bm_raw_batch_reserve(batch, c.end, err);
     if (status != BM_OK)
         return status;
     if (reader->carry.len > 0)
         memcpy(batch->data + c.begin, reader->carry.data, reader->carry.len);
     reader->carry.len = 0;
+    if (reader->carry.cap > CARRY_MAX)
+        bm_buf_reset(&reader->carry);
     c.cut = c.seen = c.begin;
     c.state = c.scan.state = reader->state;
     c.scan.delimiter = reader->fields->syntax.delimiter;
@@ -413,8 +358,14 @@ static bm_status take_piece(bm_reader *reader, bm_raw_batch *batch, bm_error *er
         size_t bom = !reader->begun && c.cut == c.begin ? 3 : 0;
         if (c.cut == c.begin && c.end >= reader->batch_bytes && reader->max_record < SIZE_MAX / 2 &&
             c.end - c.begin > reader->max_record + 2 + bom)
-            return take_too_long(reader, &c, err);
-        status = read_more(reader, &c, read_size(reader, &c), err);
+            return take_too_long(reader, &c, false, err);
+        const size_t n = read_size(reader, &c);
+        bool may;
+        status = ask_gate(reader, &c, n, &may, err);
+        if (status == BM_OK && !may)
+            return take_too_long(reader, &c, true, err);
+        if (status == BM_OK)
+            status = read_more(reader, &c, n, err);
     }
     return status;
 }
@@ -453,12 +404,12 @@ static bm_status fill_batch(bm_reader *reader, bm_raw_batch *batch, bm_error *er
 bm_status bm_reader_next(bm_reader *reader, bm_raw_batch **out, bm_error *err)
 {
     *out = NULL;
-    if (reader->failed != BM_OK)
-        return bm_fail(err, reader->failed, "the reader has failed before");
+    if (reader->batches.failed != BM_OK)
+        return bm_fail(err, reader->batches.failed, "the reader has failed before");
     if (reader->later.status != BM_OK) {
         if (err != NULL)
             *err = reader->later;
-        return reader->failed = reader->later.status;
+        return reader->batches.failed = reader->later.status;
     }
     if (!reader->open && reader->file == bm_input_set_count(reader->set))
         return BM_OK;
@@ -472,12 +423,12 @@ bm_status bm_reader_next(bm_reader *reader, bm_raw_batch **out, bm_error *err)
     if (status == BM_OK)
         status = bm_raw_batch_reserve(batch, batch->len, err);
     if (status != BM_OK) {
-        reader->failed = status;
+        reader->batches.failed = status;
         bm_raw_batch_free(batch);
         return status;
     }
     memset(batch->data + batch->len, 0, BM_READ_PADDING);
-    batch->sequence = reader->sequence++;
+    batch->sequence = reader->batches.n++;
     batch->bytes_read = bm_input_bytes_stored(reader->bytes);
     *out = batch;
     return BM_OK;

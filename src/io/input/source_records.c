@@ -57,7 +57,11 @@ static bm_status records_begin(bm_batch_source *base, const bm_batch_limits *lim
 {
     records *source = (records *)base;
     records_end(base);
-    return bm_reader_open(base->inputs, limits->bytes, limits->docs, &source->reader, err);
+    bm_status status =
+        bm_reader_open(base->inputs, limits->bytes, limits->docs, &source->reader, err);
+    if (status == BM_OK)
+        bm_reader_set_gate(source->reader, limits->gate);
+    return status;
 }
 
 static void records_free_batch(bm_source_batch *base)

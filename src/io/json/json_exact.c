@@ -100,6 +100,14 @@ void bm_json_exact_close(bm_json_exact *exact)
     bm_free(exact);
 }
 
+void bm_json_exact_give_back(bm_json_exact *exact, size_t keep)
+{
+    if (exact->out.cap > keep)
+        bm_buf_reset(&exact->out);
+    if (exact->key.cap > keep)
+        bm_buf_reset(&exact->key);
+}
+
 /* The text is broken at `pos`; bytes are counted from 1. Always false. */
 static bool broken(bm_json_exact *x, size_t pos, const char *why)
 {

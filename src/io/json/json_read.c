@@ -116,6 +116,11 @@ void bm_json_line_close(bm_json_line *line)
     bm_free(line);
 }
 
+void bm_json_line_give_back(bm_json_line *line, size_t keep)
+{
+    bm_json_exact_give_back(line->exact, keep);
+}
+
 bm_status bm_json_line_run(bm_json_line *line, bm_str text, bm_json_field *fields,
                            const char **broken, bm_error *err)
 {

@@ -30,6 +30,9 @@ typedef struct bm_json_line bm_json_line;
  * none). */
 bm_status bm_json_line_open(const char *const *paths, size_t n, size_t number_path,
                             bm_json_line **out, bm_error *err);
+/* Free what the last line needed, where it is more than `keep` bytes; fields that it filled are gone
+ * then. */
+void bm_json_line_give_back(bm_json_line *line, size_t keep);
 void bm_json_line_close(bm_json_line *line); /* NULL is fine */
 /* Parse all of `text`, behind which BM_JSON_PADDING bytes must be readable (json_simd.h). Fills
  * fields[n]; they are valid until the next call. *broken is NULL, or says, until the next call, why

@@ -208,6 +208,27 @@ static size_t text_bytes(const columns *source, const bm_table_chunk *c, size_t 
     return n;
 }
 
+/* The next n rows have so many bytes of text, the last of them most: may they be held? */
+static bm_status ask_gate(const columns *source, size_t n, uint64_t bytes, bm_error *err)
+{
+    const bm_long_gate *gate = source->limits.gate;
+    const size_t last = source->row + n - 1;
+    bool may = true;
+    bm_status status = gate != NULL ? gate->hold(gate->ctx, bytes, &may, err) : BM_OK;
+    if (status != BM_OK || may)
+        return status;
+    bm_long_record record = {.file = bm_batch_source_file(&source->base, (uint32_t)source->file),
+                             .line = source->line + n - 1,
+                             .bytes = text_bytes(source, source->chunk, last)};
+    for (size_t i = 1; i <= source->fields.n_text; i++) {
+        const bm_column *column = &source->chunk->columns[i];
+        const bool null = bm_column_is_null(column, last);
+        const bm_str text = null ? (bm_str){0} : bm_column_bytes(column, last);
+        record.words += bm_long_words(text.data, text.len);
+    }
+    return gate->refuse(gate->ctx, &record, err);
+}
+
 static bm_status columns_next(bm_batch_source *base, bm_source_batch **out, bm_error *err)
 {
     columns *source = (columns *)base;
@@ -224,6 +245,12 @@ static bm_status columns_next(bm_batch_source *base, bm_source_batch **out, bm_e
         most = source->limits.docs;
     while (batch->n < most && (batch->n == 0 || bytes < source->limits.bytes))
         bytes += text_bytes(source, c, source->row + batch->n++);
+    if (bytes > source->limits.bytes)
+        status = ask_gate(source, batch->n, bytes, err);
+    if (status != BM_OK) {
+        bm_free(batch);
+        return status;
+    }
     bm_table_chunk_use(c);
     batch->chunk = c;
     batch->first = source->row;

@@ -332,8 +332,9 @@ bm_status bm_checkpoint_ingest(bm_checkpoint *checkpoint, const bm_ingest_wish *
     if (checkpoint->read_all)
         return BM_OK;
     checkpoint->job->skip_records = checkpoint->job->counts.records;
-    const bm_ingest_wish saving = {
-        .words = wish->words, .keys = wish->keys, .sink = on_batch, .sink_ctx = &s};
+    bm_ingest_wish saving = *wish;
+    saving.sink = on_batch;
+    saving.sink_ctx = &s;
     bm_status status = bm_job_context_ingest(checkpoint->job, &saving, err);
     if (status != BM_OK)
         return status;

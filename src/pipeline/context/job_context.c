@@ -201,6 +201,8 @@ bm_status bm_job_context_ingest(bm_job_context *job, const bm_ingest_wish *wish,
                          .counts = &job->counts,
                          .sink = wish->sink,
                          .sink_ctx = wish->sink_ctx,
+                         .room = wish->room,
+                         .room_ctx = wish->room_ctx,
                          .times = &job->story.ingest_times};
     bm_status status = bm_ingest_run(&cfg, err);
     bm_meter_log(&job->meter, BM_LOG_DEBUG, "the flow was bound by: %s",

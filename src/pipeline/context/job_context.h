@@ -98,6 +98,9 @@ typedef struct bm_ingest_wish {
     bool words, keys;
     bm_ingest_sink sink;
     void *sink_ctx;
+    /* As that of bm_ingest_cfg; its ctx is room_ctx. */
+    bm_status (*room)(void *ctx, uint64_t wanted, uint64_t *free, bm_error *err);
+    void *room_ctx;
 } bm_ingest_wish;
 
 /* Documents through the devices into the job's document table and the sink, in input order. */

@@ -47,9 +47,15 @@ static bm_corpus_more more_of(const bm_corpus *corpus, const bm_ingest_batch *ba
     const bm_shingle_batch *shingles = &batch->shingles;
     uint64_t hashes = corpus->cfg.hashes ? bm_shingle_batch_hashes(shingles) : 0;
     uint64_t words = (uint64_t)shingles->n_docs * corpus->cfg.perms;
+    uint64_t longest = 0;
+    for (size_t i = 0; i < batch->n_docs; i++)
+        if (batch->docs != NULL && batch->docs[i].row.text_bytes > longest)
+            longest = batch->docs[i].row.text_bytes;
     return (bm_corpus_more){.docs = shingles->n_docs,
                             .set_bytes = hashes * sizeof(uint64_t) + words * sizeof(uint32_t),
-                            .input_bytes_read = batch->bytes_read};
+                            .batch_bytes = bm_shingle_batch_hashes(shingles) * sizeof(uint64_t),
+                            .longest = longest,
+                            .input_bytes_read = batch->turn.bytes_read};
 }
 
 bm_status bm_corpus_add(void *ctx, const bm_ingest_batch *batch, size_t first_row, bm_error *err)
@@ -142,7 +148,7 @@ bm_status bm_corpus_fill_hashes(void *ctx, const bm_ingest_batch *batch, size_t 
 bm_status bm_corpus_end_adding(bm_corpus *corpus, bm_error *err)
 {
     bm_corpus_copies_reset(&corpus->copies);
-    bm_corpus_trim();
+    bm_memory_trim();
     bm_status status = bm_corpus_sets_end(corpus, err);
     return status == BM_OK ? bm_corpus_keys_end(corpus, err) : status;
 }

@@ -9,21 +9,10 @@
  * Tests: tests/unit/output/test_corpus_spill.c, tests/unit/match/test_match_all_pairs.c */
 #include "pipeline/corpus/corpus_budget.h"
 
-#if defined(__GLIBC__)
-#include <malloc.h>
-#endif
-
 #include "base/error.h"
 
 #define MATCH_BYTES 33u /* a document: buckets 13, groups 16, places of crowded buckets 4 */
 #define GROUP_BYTES 54u /* grouping.c: 38; groups of matching 16 */
-
-void bm_corpus_trim(void)
-{
-#if defined(__GLIBC__)
-    malloc_trim(0);
-#endif
-}
 
 static uint64_t greater(uint64_t x, uint64_t y)
 {
@@ -61,9 +50,18 @@ static stretches bytes_of(const bm_corpus *corpus, size_t n, uint64_t set_bytes)
         adding += n * sizeof *corpus->copies.content +
                   corpus->copies.n_slots * sizeof *corpus->copies.slots * 3 / 2;
     uint64_t held = columns + set_bytes + budget->fixed;
-    return (stretches){.reading = held + keys + adding + budget->batches,
-                       .matching = held + labels + n * MATCH_BYTES + arena,
-                       .grouping = held + n * GROUP_BYTES + arena};
+    return (stretches){
+        .reading = held + keys + adding + greater(budget->batches, corpus->batch_bytes),
+        .matching = held + labels + n * MATCH_BYTES + arena,
+        .grouping = held + n * GROUP_BYTES + greater(arena, corpus->longest + corpus->longest / 8)};
+}
+
+uint64_t bm_corpus_free_bytes(const bm_corpus *corpus)
+{
+    const uint64_t memory = corpus->cfg.memory,
+                   held = bytes_of(corpus, corpus->n, corpus->sets.bytes).reading -
+                          greater(corpus->cfg.budget.batches, corpus->batch_bytes);
+    return memory > held ? memory - held : 0;
 }
 
 uint64_t bm_corpus_bytes_needed(const bm_corpus *corpus, size_t n, uint64_t set_bytes)

@@ -9,6 +9,8 @@
 
 /* Bytes of the job at its fullest, with `n` documents and `set_bytes` of sets in memory. */
 uint64_t bm_corpus_bytes_needed(const bm_corpus *corpus, size_t n, uint64_t set_bytes);
+/* Bytes of cfg.memory that nothing holds while documents are added, but for batches. */
+uint64_t bm_corpus_free_bytes(const bm_corpus *corpus);
 /* BM_ERR_NOMEM when what is held and `more` bytes pass cfg.memory. */
 bm_status bm_corpus_check_memory(const bm_corpus *corpus, uint64_t more, bm_error *err);
 /* The same for the time of matching alone, which needs no room for grouping. */
@@ -20,8 +22,5 @@ bm_status bm_corpus_too_large(const bm_corpus *corpus, size_t n, uint64_t needed
  * end: as far as the share of the input that was read tells. */
 bm_status bm_corpus_check_disk(const bm_corpus *corpus, uint64_t bytes, uint64_t input_bytes_read,
                                bm_error *err);
-
-/* Give freed pages back to the system, as far as the allocator can. */
-void bm_corpus_trim(void);
 
 #endif

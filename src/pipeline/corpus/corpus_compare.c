@@ -136,9 +136,11 @@ static bm_status read_sets(void *ctx, uint32_t thread, size_t begin, size_t end,
     for (size_t i = begin; i < end; i++)
         largest = set_len(c, c->docs[i]) > largest ? set_len(c, c->docs[i]) : largest;
     bool sorts = c->verify != BM_VERIFY_SIGNATURE;
-    uint64_t *scratch = bm_alloc(sorts ? largest : 1, 1);
+    size_t cap = largest / sizeof(uint64_t);
+    cap = !sorts ? 1 : cap < BM_SORT_SCRATCH ? cap : BM_SORT_SCRATCH;
+    uint64_t *scratch = bm_alloc(cap, sizeof *scratch);
     if (scratch == NULL)
-        return bm_fail_nomem(err, largest);
+        return bm_fail_nomem(err, cap * sizeof *scratch);
     bm_status status = BM_OK;
     for (size_t i = begin; status == BM_OK && i < end; i++) {
         size_t len = set_len(c, c->docs[i]);
@@ -146,7 +148,7 @@ static bm_status read_sets(void *ctx, uint32_t thread, size_t begin, size_t end,
         if (len > 0)
             status = bm_corpus_read_set(c->corpus, c->docs[i], to, len, err);
         if (status == BM_OK && sorts)
-            bm_hashes_sort(to, len / sizeof *scratch, scratch);
+            bm_hashes_sort_within(to, len / sizeof *scratch, scratch, cap);
     }
     bm_free(scratch);
     return status;
@@ -155,8 +157,15 @@ static bm_status read_sets(void *ctx, uint32_t thread, size_t begin, size_t end,
 static bm_status load(comparison *c, uint64_t bytes, bm_error *err)
 {
     bm_corpus_sets *sets = &c->corpus->sets;
+    const uint64_t arena = c->corpus->cfg.budget.arena;
+    if (bytes > arena && arena != 0) { /* two long documents */
+        bm_status status = bm_corpus_check_matching(c->corpus, bytes - arena, err);
+        if (status != BM_OK)
+            return status;
+    }
     if (bytes > sets->cap_arena) {
         bm_free(sets->arena);
+        sets->arena = NULL;
         sets->cap_arena = 0;
         sets->arena = bm_alloc((size_t)bytes, 1);
         if (sets->arena == NULL)

@@ -147,7 +147,7 @@ bm_status bm_corpus_move_keys(bm_corpus *corpus, uint64_t input_bytes_read, bm_e
     if (status != BM_OK)
         return status;
     free_columns(keys, bands);
-    bm_corpus_trim();
+    bm_memory_trim();
     return BM_OK;
 }
 

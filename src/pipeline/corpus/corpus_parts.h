@@ -99,6 +99,8 @@ typedef struct bm_corpus {
     uint8_t *skip;        /* copy or empty: no candidate */
     uint32_t *sizes;      /* distinct shingles */
     uint64_t n_identical; /* copies */
+    uint64_t longest;     /* bytes of the longest text, which will be read again to be copied */
+    uint64_t batch_bytes; /* of hashes of the batch being added */
     bm_corpus_copies copies;
     bm_corpus_sets sets;
     bm_corpus_keys keys;

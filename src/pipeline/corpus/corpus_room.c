@@ -58,12 +58,27 @@ static bm_status spill(bm_corpus *corpus, size_t n, uint64_t set_bytes, uint64_t
     return bm_corpus_too_large(corpus, n, bm_corpus_bytes_needed(corpus, n, set_bytes), err);
 }
 
+bm_status bm_corpus_room(void *ctx, uint64_t wanted, uint64_t *free, bm_error *err)
+{
+    bm_corpus *corpus = ctx;
+    const bm_corpus_cfg *cfg = &corpus->cfg;
+    bm_status status = BM_OK;
+    corpus->batch_bytes = 0;
+    *free = bm_corpus_free_bytes(corpus);
+    if (*free < wanted && cfg->temp_dir != NULL && corpus->sets.bytes > BM_SETS_BUFFER)
+        status = bm_corpus_move_sets(corpus, corpus->sets.bytes, cfg->input_bytes, err);
+    *free = bm_corpus_free_bytes(corpus);
+    return status;
+}
+
 bm_status bm_corpus_make_room(bm_corpus *corpus, const bm_corpus_more *more, bm_error *err)
 {
     size_t n = corpus->n + more->docs;
     if (n > BM_DOCS_MAX)
         return bm_fail(err, BM_ERR_INPUT, "more than %u documents in one run",
                        (unsigned)BM_DOCS_MAX);
+    corpus->batch_bytes = more->batch_bytes;
+    corpus->longest = corpus->longest > more->longest ? corpus->longest : more->longest;
     bm_status status =
         spill(corpus, n, corpus->sets.bytes + more->set_bytes, more->input_bytes_read, err);
     return status == BM_OK ? grow(corpus, n, err) : status;

@@ -251,7 +251,7 @@ bm_status bm_corpus_move_sets(bm_corpus *corpus, uint64_t bytes, uint64_t input_
     if (status != BM_OK)
         return status;
     free_memory(sets);
-    bm_corpus_trim();
+    bm_memory_trim();
     return BM_OK;
 }
 

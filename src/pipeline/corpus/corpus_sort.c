@@ -22,11 +22,13 @@ static bm_status sort_range(void *ctx, uint32_t thread, size_t begin, size_t end
     size_t largest = 0;
     for (size_t i = begin; i < end; i++)
         largest = corpus->sizes[job->docs[i]] > largest ? corpus->sizes[job->docs[i]] : largest;
-    uint64_t *scratch = bm_alloc(largest, sizeof *scratch);
+    const size_t cap = largest < BM_SORT_SCRATCH ? largest : BM_SORT_SCRATCH;
+    uint64_t *scratch = bm_alloc(cap, sizeof *scratch);
     if (scratch == NULL)
-        return bm_fail_nomem(err, largest * sizeof *scratch);
+        return bm_fail_nomem(err, cap * sizeof *scratch);
     for (size_t i = begin; i < end; i++)
-        bm_hashes_sort(corpus->sets.hashes[job->docs[i]], corpus->sizes[job->docs[i]], scratch);
+        bm_hashes_sort_within(corpus->sets.hashes[job->docs[i]], corpus->sizes[job->docs[i]],
+                              scratch, cap);
     bm_free(scratch);
     return BM_OK;
 }

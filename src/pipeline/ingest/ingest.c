@@ -15,6 +15,7 @@
 #include "base/memory.h"
 #include "base/pool.h"
 #include "pipeline/ingest/ingest_batch.h"
+#include "pipeline/ingest/ingest_long.h"
 #include "pipeline/ingest/ingest_order.h"
 #include "pipeline/ingest/ingest_parse.h"
 #include "pipeline/ingest/ingest_read.h"
@@ -23,9 +24,10 @@
 typedef struct ingest {
     const bm_ingest_cfg *cfg;
     bm_ingest_order order;
-    pthread_mutex_t read_lock; /* of the source and the two below */
+    pthread_mutex_t read_lock; /* of the source and the three below */
     bool read_end;
-    uint64_t n_read; /* batches to parse: their numbers are 0 … n_read - 1 */
+    bm_ingest_long now; /* what the batch being read may hold */
+    uint64_t n_read;    /* batches to parse: their numbers are 0 … n_read - 1 */
 
     bm_queue *queue; /* to the device workers; NULL: there are none */
     uint32_t n_workers, n_device_workers;
@@ -49,8 +51,12 @@ static bm_status read_batch(ingest *in, bm_ingest_batch **out, bm_error *err)
     while (status == BM_OK && got == BM_BATCH_PASSED &&
            bm_ingest_order_wait(&in->order, in->n_read)) {
         status = bm_meter_check(in->cfg->meter, err);
+        bm_ingest_long_begin(&in->now, in->n_read);
         if (status == BM_OK)
             status = bm_ingest_read_next(in->cfg, batch, &got, err);
+        if (got == BM_BATCH_PASSED) /* dropped: what it held is free again */
+            bm_ingest_order_leave(&in->order, &in->now.share);
+        batch->turn.share = in->now.share;
     }
     in->read_end = status != BM_OK || got != BM_BATCH_READ;
     if (in->read_end) {
@@ -70,7 +76,7 @@ static void deliver_failure(ingest *in, uint64_t sequence, bm_status status, con
         bm_ingest_order_fail(&in->order, status, error);
         return;
     }
-    last->sequence = sequence;
+    last->turn.sequence = sequence;
     last->status = status;
     last->error = *error;
     bm_ingest_order_deliver(&in->order, last);
@@ -90,7 +96,7 @@ static bm_ingest_batch *read_next(host_worker *w)
         status = read_batch(in, &batch, &error);
         sequence = in->n_read++;
         if (batch != NULL)
-            batch->sequence = sequence;
+            batch->turn.sequence = sequence;
         bm_ingest_lap(&w->times.read, &w->mark);
     }
     pthread_mutex_unlock(&in->read_lock);
@@ -109,7 +115,8 @@ static bool sign(host_worker *w, bm_ingest_batch *batch)
     batch->status = bm_ingest_batch_make_task(in->cfg, batch, &batch->error);
     if (batch->status != BM_OK)
         return true;
-    if (in->queue != NULL) {
+    if (in->queue != NULL &&
+        !batch->turn.share.alone) { /* else the CPU signs: it needs no staging */
         bool taken = device_set->use_cpu ? bm_queue_try_push(in->queue, batch)
                                          : bm_queue_push(in->queue, batch);
         bm_ingest_lap(&w->times.wait, &w->mark);
@@ -170,8 +177,9 @@ static bm_status ingest_open(const bm_ingest_cfg *cfg, ingest *in, bm_error *err
     if (status == BM_OK && in->n_device_workers > 0)
         status = bm_queue_open(2 * (size_t)in->n_device_workers, &in->queue, err);
     in->order.queue = in->queue;
+    bm_ingest_long_init(cfg, &in->order, &in->now);
     if (status == BM_OK)
-        status = bm_ingest_read_begin(cfg, window, err);
+        status = bm_ingest_read_begin(cfg, &in->now.gate, window, err);
     return status;
 }
 

@@ -31,8 +31,22 @@ typedef struct bm_ingest_made {
     bm_hash128 *content;
 } bm_ingest_made;
 
+/* What a batch with a document that is longer than a batch may use (ingest_long.h). */
+typedef struct bm_ingest_share {
+    uint64_t cost; /* of the share of batches; 0: a batch like others */
+    bool alone;    /* nothing else is in flight, and it may use ... */
+    uint64_t free; /* ... so many bytes */
+} bm_ingest_share;
+
+/* Which batch it is, in reading order. */
+typedef struct bm_ingest_turn {
+    uint64_t sequence;   /* 0, 1, 2 ... */
+    uint64_t bytes_read; /* of the inputs, as stored, up to its end */
+    bm_ingest_share share;
+} bm_ingest_turn;
+
 typedef struct bm_ingest_batch {
-    uint64_t sequence, bytes_read;
+    bm_ingest_turn turn;
     bm_source_batch *raw; /* until it is parsed */
     bm_ingest_doc *docs;
     size_t n_docs;
@@ -82,6 +96,11 @@ typedef struct bm_ingest_cfg {
     bm_counts *counts;
     bm_ingest_sink sink; /* NULL: none */
     void *sink_ctx;
+    /* Asked about a long document while nothing is in flight: how many bytes are free? Where that
+     * is less than `wanted`, what can go to a file goes there. NULL: all but the rows of
+     * documents. */
+    bm_status (*room)(void *ctx, uint64_t wanted, uint64_t *free, bm_error *err);
+    void *room_ctx;
     bm_ingest_times *times; /* filled; NULL: not wanted */
 } bm_ingest_cfg;
 

@@ -69,7 +69,7 @@ bm_status bm_ingest_batch_deliver(const bm_ingest_cfg *cfg, bm_ingest_batch *bat
     counts->shingles += n_shingles;
     if (cfg->sink != NULL)
         status = cfg->sink(cfg->sink_ctx, batch, first_row, err);
-    bm_meter_progress(cfg->meter, batch->bytes_read, bm_batch_source_total_bytes(cfg->source),
+    bm_meter_progress(cfg->meter, batch->turn.bytes_read, bm_batch_source_total_bytes(cfg->source),
                       cfg->docs->n);
     return status;
 }

@@ -18,6 +18,9 @@ bm_status bm_ingest_order_open(const bm_ingest_cfg *cfg, uint64_t window, bm_ing
     out->window = window;
     pthread_mutex_init(&out->lock, NULL);
     pthread_cond_init(&out->moved, NULL);
+    if (cfg->budget != NULL && cfg->budget->total != 0)
+        out->shares =
+            (bm_ingest_shares){.all = cfg->budget->batches, .batch = cfg->budget->batches / window};
     out->ring = bm_alloc_zero(window, sizeof *out->ring);
     out->free = bm_alloc_zero(window, sizeof *out->free);
     if (out->ring == NULL || out->free == NULL)
@@ -62,29 +65,95 @@ bm_ingest_batch *bm_ingest_order_new_batch(bm_ingest_order *order)
 }
 
 /* The lock is held. */
+static void leave(bm_ingest_order *order, bm_ingest_share *share)
+{
+    order->shares.taken -= share->cost;
+    if (share->alone)
+        order->shares.alone = 0;
+    *share = (bm_ingest_share){0};
+}
+
+/* The lock is held. */
 static void put_back(bm_ingest_order *order, bm_ingest_batch *batch)
 {
+    const bm_ingest_share *share = &batch->turn.share;
+    const bool stays = !share->alone && share->cost <= order->shares.batch;
+    leave(order, &batch->turn.share);
     bm_ingest_batch_clear(batch);
-    if (order->n_free < order->window)
+    if (order->n_free < order->window && stays)
         order->free[order->n_free++] = batch;
     else
         bm_ingest_batch_free(batch);
 }
 
+/* Do so many bytes of the share of batches fit beside what is in flight before batch number n? Who
+ * is first always fits. The lock is held. */
+static bool fits(const bm_ingest_order *order, uint64_t n, uint64_t bytes)
+{
+    const bm_ingest_shares *shares = &order->shares;
+    return n == order->next || shares->all == 0 ||
+           (n - order->next) * shares->batch + shares->taken + bytes <= shares->all;
+}
+
+/* May batch number n be read now? The lock is held. */
+static bool may_read(const bm_ingest_order *order, uint64_t n)
+{
+    const bm_ingest_shares *shares = &order->shares;
+    return n - order->next < order->window &&
+           (shares->taken == 0 || fits(order, n, shares->batch)) &&
+           (shares->alone == 0 || n < shares->alone);
+}
+
 bool bm_ingest_order_wait(bm_ingest_order *order, uint64_t n)
 {
     pthread_mutex_lock(&order->lock);
-    while (!order->stop && n - order->next >= order->window)
+    while (!order->stop && !may_read(order, n))
         pthread_cond_wait(&order->moved, &order->lock);
     bool go = !order->stop;
     pthread_mutex_unlock(&order->lock);
     return go;
 }
 
+bool bm_ingest_order_share(bm_ingest_order *order, uint64_t n, bm_ingest_share *share,
+                           uint64_t cost)
+{
+    const uint64_t more = cost > share->cost ? cost - share->cost : 0;
+    pthread_mutex_lock(&order->lock);
+    while (!order->stop && !fits(order, n, more))
+        pthread_cond_wait(&order->moved, &order->lock);
+    bool go = !order->stop;
+    order->shares.taken += more;
+    share->cost += more;
+    pthread_mutex_unlock(&order->lock);
+    return go;
+}
+
+bool bm_ingest_order_alone(bm_ingest_order *order, uint64_t n, bm_ingest_share *share)
+{
+    pthread_mutex_lock(&order->lock);
+    while (!order->stop && order->next != n)
+        pthread_cond_wait(&order->moved, &order->lock);
+    bool go = !order->stop;
+    order->shares.taken -= share->cost;
+    order->shares.alone = n + 1;
+    *share = (bm_ingest_share){.alone = true};
+    while (order->n_free > 0)
+        bm_ingest_batch_free(order->free[--order->n_free]);
+    pthread_mutex_unlock(&order->lock);
+    return go;
+}
+
+void bm_ingest_order_leave(bm_ingest_order *order, bm_ingest_share *share)
+{
+    pthread_mutex_lock(&order->lock);
+    leave(order, share);
+    pthread_mutex_unlock(&order->lock);
+}
+
 void bm_ingest_order_deliver(bm_ingest_order *order, bm_ingest_batch *batch)
 {
     pthread_mutex_lock(&order->lock);
-    order->ring[batch->sequence % order->window] = batch;
+    order->ring[batch->turn.sequence % order->window] = batch;
     while (!order->delivering && !order->stop && order->ring[order->next % order->window] != NULL) {
         bm_ingest_batch *now = order->ring[order->next % order->window];
         order->ring[order->next % order->window] = NULL;

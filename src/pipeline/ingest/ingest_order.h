@@ -18,6 +18,14 @@
 #include "base/queue.h"
 #include "pipeline/ingest/ingest_cfg.h"
 
+/* The share of batches, and who holds how much of it. */
+typedef struct bm_ingest_shares {
+    uint64_t all;   /* bytes; 0: no limit */
+    uint64_t batch; /* of a batch like others */
+    uint64_t taken; /* of batches with long documents, beyond that */
+    uint64_t alone; /* 1 + the number of the batch that is alone; 0: none is */
+} bm_ingest_shares;
+
 typedef struct bm_ingest_order {
     const bm_ingest_cfg *cfg;
     bm_queue *queue; /* to the device workers: aborted by a failure; borrowed; NULL: none */
@@ -27,6 +35,7 @@ typedef struct bm_ingest_order {
     bm_ingest_batch **ring;
     uint64_t next; /* to deliver */
     bool delivering, stop;
+    bm_ingest_shares shares;
     bm_ingest_batch **free;
     size_t n_free;
     bm_status status; /* the first failure */
@@ -42,6 +51,15 @@ void bm_ingest_order_close(bm_ingest_order *order); /* frees the batches in it *
 bm_ingest_batch *bm_ingest_order_new_batch(bm_ingest_order *order);
 /* Wait until batch number `n` has a place in the ring; false: the ingest stops. */
 bool bm_ingest_order_wait(bm_ingest_order *order, uint64_t n);
+/* Batch number n, which is being read, takes `cost` of the share of batches, of which it has
+ * share->cost already: wait until that is free. False: the ingest stops. */
+bool bm_ingest_order_share(bm_ingest_order *order, uint64_t n, bm_ingest_share *share,
+                           uint64_t cost);
+/* Wait until all before batch number n, which is being read, is delivered; nothing behind it is
+ * read before it is delivered too. Batches without an owner are freed. */
+bool bm_ingest_order_alone(bm_ingest_order *order, uint64_t n, bm_ingest_share *share);
+/* The batch that is being read was dropped: its share is free again, and {0}. */
+void bm_ingest_order_leave(bm_ingest_order *order, bm_ingest_share *share);
 /* Hand a finished batch over to its place. */
 void bm_ingest_order_deliver(bm_ingest_order *order, bm_ingest_batch *batch);
 /* The ingest ends with this, unless it has failed before. */

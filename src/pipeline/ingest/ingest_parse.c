@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "pipeline/ingest/ingest_batch.h"
+#include "pipeline/ingest/ingest_long.h"
 #include "pipeline/ingest/ingest_text.h"
 
 bm_status bm_ingest_worker_open(const bm_ingest_cfg *cfg, bm_ingest_worker *out, bm_error *err)
@@ -73,6 +74,71 @@ static bm_status skip_record(bm_ingest_worker *worker, const bm_record *record, 
     return BM_OK;
 }
 
+/* --- a batch that is alone (ingest_long.h) --- */
+
+/* A document does not fit, if that is why the shingler has failed; `held` bytes of its record are
+ * still held. */
+static bm_status say_too_long(bm_ingest_worker *worker, const bm_ingest_doc *doc, uint64_t held,
+                              bm_error *err)
+{
+    const uint64_t needed = bm_shingler_needed(worker->shingler);
+    const bm_long_record record = {.file = bm_batch_source_file(worker->cfg->source, doc->row.file),
+                                   .line = doc->row.line,
+                                   .bytes = doc->row.text_bytes};
+    return needed == 0 ? BM_ERR_NOMEM
+                       : bm_ingest_long_refuse(worker->cfg, &worker->batch->turn.share, &record,
+                                               needed + held, err);
+}
+
+/* Hash the document that was joined, if there is one; `held` bytes of its record are still held. */
+static bm_status hash_joined(bm_ingest_worker *worker, uint64_t held, bm_error *err)
+{
+    bm_ingest_batch *batch = worker->batch;
+    if (worker->joined == 0)
+        return BM_OK;
+    bm_ingest_doc *doc = &batch->docs[worker->joined - 1];
+    worker->joined = 0;
+    bm_shingler_limit(worker->shingler, bm_ingest_long_limit(&batch->turn.share, held));
+    bm_status status = bm_shingler_add_last_joined(worker->shingler, &batch->shingles, err);
+    if (status == BM_ERR_NOMEM)
+        status = say_too_long(worker, doc, held, err);
+    if (status == BM_OK)
+        doc->row.n_shingles = bm_shingle_batch_last(&batch->shingles);
+    bm_shingler_limit(worker->shingler, 0);
+    return status;
+}
+
+/* The text of a record, whose row was added last, becomes joined text; it is hashed when the record
+ * is no longer held, or when another one follows. */
+static bm_status join_alone(bm_ingest_worker *worker, const bm_record *record, bm_error *err)
+{
+    bm_ingest_batch *batch = worker->batch;
+    const struct bm_joined *joined;
+    const uint64_t held = bm_ingest_long_held(record->raw.len) + record->text.len;
+    bm_shingler_limit(worker->shingler, bm_ingest_long_limit(&batch->turn.share, held));
+    bm_status status = bm_shingler_join(worker->shingler, record->text, &joined, err);
+    if (status == BM_ERR_NOMEM)
+        return say_too_long(worker, &batch->docs[batch->n_docs - 1], held, err);
+    worker->joined = batch->n_docs;
+    return status;
+}
+
+/* The batch was parsed, and its record is no longer wanted. */
+static void end_alone(bm_ingest_worker *worker)
+{
+    bm_ingest_batch *batch = worker->batch;
+    bm_error error = {0};
+    bm_memory_trim();
+    bm_status status = hash_joined(worker, 0, &error);
+    bm_memory_trim();
+    if (status == BM_OK || batch->status != BM_OK)
+        return;
+    batch->status = status;
+    batch->error = error;
+}
+
+/* --- any batch --- */
+
 /* Add the shingles of a document to the batch, or its text where a device will make them. */
 static bm_status add_shingles(bm_ingest_worker *worker, const bm_record *record, bm_error *err)
 {
@@ -91,15 +157,19 @@ static bm_status on_record(void *ctx, const bm_record *record, bm_error *err)
     if (record->bad)
         return skip_record(worker, record, err);
     bm_ingest_batch *batch = worker->batch;
-    bm_status status = add_shingles(worker, record, err);
+    const bool joins = batch->turn.share.alone && worker->shingler != NULL;
+    bm_status status = joins ? hash_joined(worker, bm_ingest_long_held(record->raw.len), err)
+                             : add_shingles(worker, record, err);
     if (status != BM_OK)
         return status;
     bm_doc_row row = {.line = record->line,
                       .text_bytes = record->text_bytes,
                       .file = record->file,
-                      .n_shingles = batch->as_text ? 0 : bm_shingle_batch_last(&batch->shingles)};
+                      .n_shingles =
+                          batch->as_text || joins ? 0 : bm_shingle_batch_last(&batch->shingles)};
     batch->n_invalid += record->n_invalid;
-    return add_doc(batch, &row, record->id, err);
+    status = add_doc(batch, &row, record->id, err);
+    return status == BM_OK && joins ? join_alone(worker, record, err) : status;
 }
 
 void bm_ingest_batch_parse(bm_ingest_worker *worker, bm_ingest_batch *batch)
@@ -107,8 +177,9 @@ void bm_ingest_batch_parse(bm_ingest_worker *worker, bm_ingest_batch *batch)
     const bm_ingest_cfg *cfg = worker->cfg;
     worker->batch = batch;
     batch->text.options = *cfg->text;
-    batch->as_text =
-        cfg->source->ops->has_text && cfg->device_set != NULL && cfg->device_set->path.taken;
+    worker->joined = 0;
+    batch->as_text = cfg->source->ops->has_text && cfg->device_set != NULL &&
+                     cfg->device_set->path.taken && !batch->turn.share.alone;
     batch->status =
         bm_batch_parser_run(worker->parser, batch->raw, on_record, worker, &batch->error);
     if (batch->as_text && bm_ingest_text_pointless(batch)) {
@@ -120,4 +191,6 @@ void bm_ingest_batch_parse(bm_ingest_worker *worker, bm_ingest_batch *batch)
         }
     }
     bm_ingest_batch_drop_raw(cfg, batch);
+    if (batch->turn.share.alone)
+        end_alone(worker);
 }

@@ -12,6 +12,7 @@ typedef struct bm_ingest_worker {
     bm_shingler *shingler;  /* NULL where the source has no texts */
     bm_set_shingler sets;   /* of shingle hashes that were read */
     bm_ingest_batch *batch; /* being filled by the parser's callback */
+    size_t joined; /* 1 + the document that is joined and not yet hashed; 0: there is none */
 } bm_ingest_worker;
 
 bm_status bm_ingest_worker_open(const bm_ingest_cfg *cfg, bm_ingest_worker *out, bm_error *err);

@@ -17,13 +17,15 @@ static size_t batch_bytes(const bm_ingest_cfg *cfg, uint64_t window)
     return bytes > most ? most : bytes;
 }
 
-bm_status bm_ingest_read_begin(const bm_ingest_cfg *cfg, uint64_t window, bm_error *err)
+bm_status bm_ingest_read_begin(const bm_ingest_cfg *cfg, const bm_long_gate *gate, uint64_t window,
+                               bm_error *err)
 {
     const bm_batch_limits limits = {.bytes = batch_bytes(cfg, window),
                                     .hashes = cfg->device_set != NULL
                                                   ? bm_device_set_batch_hashes(cfg->device_set)
                                                   : HASHES_WITHOUT_DEVICE,
-                                    .docs = cfg->batch_docs};
+                                    .docs = cfg->batch_docs,
+                                    .gate = gate};
     return bm_batch_source_begin(cfg->source, &limits, cfg->skip_records, err);
 }
 
@@ -34,7 +36,7 @@ bm_status bm_ingest_read_next(const bm_ingest_cfg *cfg, bm_ingest_batch *batch, 
     bm_status status = bm_batch_source_next(cfg->source, &next, err);
     *got = next.got;
     batch->raw = next.batch;
-    batch->bytes_read = next.bytes_read;
+    batch->turn.bytes_read = next.bytes_read;
     if (status == BM_OK && next.got == BM_BATCH_PASSED)
         bm_meter_progress(cfg->meter, next.bytes_read, bm_batch_source_total_bytes(cfg->source),
                           cfg->docs->n);

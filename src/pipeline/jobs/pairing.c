@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "pipeline/context/job_stages.h"
+#include "pipeline/corpus/corpus_room.h"
 #include "pipeline/corpus/sample.h"
 #include "pipeline/output/report_spill.h"
 #include "sketch/scheme.h"
@@ -52,6 +53,7 @@ static bm_status read_sample(bm_job_context *context, bm_corpus *corpus, bm_inge
     bm_sample_init(&sample, (size_t)s->pairs.sample, s->sketch.seed, corpus);
     wish->sink = bm_sample_add;
     wish->sink_ctx = &sample;
+    wish->room = NULL;
     bm_status status = bm_job_context_ingest(context, wish, err);
     if (status == BM_OK)
         status = bm_sample_finish(&sample, &context->docs, err);
@@ -102,8 +104,12 @@ static bm_status read_documents(bm_pairing *pairing, bm_error *err)
     bm_job_context_stage(context, signs ? BM_STAGE_SIGN : BM_STAGE_READ, "bytes");
     if (status != BM_OK)
         return status;
-    bm_ingest_wish wish = {
-        .words = cfg.perms > 0, .keys = cfg.bands > 0, .sink = bm_corpus_add, .sink_ctx = corpus};
+    bm_ingest_wish wish = {.words = cfg.perms > 0,
+                           .keys = cfg.bands > 0,
+                           .sink = bm_corpus_add,
+                           .sink_ctx = corpus,
+                           .room = bm_corpus_room,
+                           .room_ctx = corpus};
     if (s->pairs.sample > 0)
         return read_sample(context, corpus, &wish, err);
     if (job->checkpoint.dir != NULL)
@@ -117,7 +123,10 @@ static bm_status read_texts(bm_pairing *pairing, bm_error *err)
 {
     bm_job_context *context = &pairing->job->context;
     bm_corpus *corpus = &pairing->corpus;
-    const bm_ingest_wish wish = {.sink = bm_corpus_fill_hashes, .sink_ctx = corpus};
+    const bm_ingest_wish wish = {.sink = bm_corpus_fill_hashes,
+                                 .sink_ctx = corpus,
+                                 .room = bm_corpus_room,
+                                 .room_ctx = corpus};
     bm_job_context_stage(context, BM_STAGE_READ, "bytes");
     bm_status status = bm_job_context_ingest(context, &wish, err);
     if (status == BM_OK)

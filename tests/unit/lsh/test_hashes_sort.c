@@ -51,16 +51,29 @@ static uint64_t make(int shape, size_t i)
 
 static void check(int shape, size_t n)
 {
-    uint64_t *got = malloc((n + 1) * 8), *wanted = malloc((n + 1) * 8),
+    uint64_t *got = malloc((n + 1) * 8), *wanted = malloc((n + 1) * 8), *made = malloc((n + 1) * 8),
              *scratch = malloc(n * 8 + 1);
     for (size_t i = 0; i < n; i++)
-        got[i] = wanted[i] = make(shape, i);
+        got[i] = wanted[i] = made[i] = make(shape, i);
     got[n] = 0xFEEDFACE;
     bm_hashes_sort(got, n, scratch);
     qsort(wanted, n, 8, by_value);
     cr_assert(memcmp(got, wanted, n * 8) == 0, "shape %d, n %zu", shape, n);
     cr_assert_eq(got[n], 0xFEEDFACE);
+    const size_t caps[] = {16, 100, n / 2 + 16};
+    for (size_t c = 0; c < sizeof caps / sizeof caps[0]; c++) {
+        if (caps[c] >= n)
+            continue;
+        memcpy(got, made, n * 8);
+        uint64_t *less = malloc(caps[c] * 8); /* no more: sanitizers watch its end */
+        bm_hashes_sort_within(got, n, less, caps[c]);
+        free(less);
+        cr_assert(memcmp(got, wanted, n * 8) == 0, "shape %d, n %zu, within %zu", shape, n,
+                  caps[c]);
+        cr_assert_eq(got[n], 0xFEEDFACE);
+    }
     free(got);
+    free(made);
     free(wanted);
     free(scratch);
 }

@@ -1,6 +1,7 @@
 /* test_shingler.c -- shingles written down by hand from the rules and hashed here with the xxHash
  * library, and the fast path against the exact one on random text. */
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -523,4 +524,38 @@ Test(shingler, refuses_options_out_of_range)
     cr_expect_eq(bm_shingler_open(&options[0], "sse9", &shingler, &err), BM_ERR_USAGE);
     cr_expect_null(shingler);
     bm_shingler_close(NULL);
+}
+
+/* --- a limit --- */
+
+Test(shingler, a_document_over_the_limit_says_what_is_enough)
+{
+    static char text[400000];
+    size_t len = 0;
+    for (unsigned i = 0; len < sizeof text - 16; i++)
+        len += (size_t)snprintf(text + len, 16, "%u ", i * 2654435761u);
+    const bm_text_options kinds[] = {other(BM_SHINGLE_WORD, 5, 0), other(BM_SHINGLE_CHAR, 5, 0),
+                                     other(BM_SHINGLE_BYTE, 8, 0)};
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        bm_shingler *shingler = NULL;
+        bm_shingle_batch batch = {0}, whole = shingle(kinds[i], NULL, (bm_str){text, len}, false);
+        const struct bm_joined *joined;
+        cr_assert_eq(bm_shingler_open(&kinds[i], NULL, &shingler, NULL), BM_OK);
+        bm_shingler_limit(shingler, len / 2);
+        cr_assert_eq(bm_shingler_add(shingler, (bm_str){text, len}, &batch, NULL), BM_ERR_NOMEM);
+        bm_shingler_limit(shingler, len + 100000);
+        cr_assert_eq(bm_shingler_add(shingler, (bm_str){text, len}, &batch, NULL), BM_ERR_NOMEM);
+        const uint64_t needed = bm_shingler_needed(shingler);
+        cr_assert_gt(needed, len + 100000);
+        cr_assert_eq(batch.n_docs, 0, "the batch is as before");
+        bm_shingler_limit(shingler, needed);
+        cr_assert_eq(bm_shingler_join(shingler, (bm_str){text, len}, &joined, NULL), BM_OK);
+        cr_assert_eq(bm_shingler_add_last_joined(shingler, &batch, NULL), BM_OK);
+        cr_assert_eq(batch.n_docs, 1);
+        cr_assert_eq(batch.offsets[1], whole.offsets[1]);
+        cr_assert_eq(memcmp(batch.hashes, whole.hashes, whole.offsets[1] * 8), 0);
+        bm_shingler_close(shingler);
+        bm_shingle_batch_reset(&batch);
+        bm_shingle_batch_reset(&whole);
+    }
 }

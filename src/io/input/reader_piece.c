@@ -1,0 +1,67 @@
+/* reader_piece.c -- see the header.
+ *
+ * Tests: tests/unit/io_input/test_reader.c */
+#include "io/input/reader_piece.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "io/input/input_set_state.h"
+#include "io/input/record_formats.h"
+
+/* The columns of a file stand once in a batch, before the first of its pieces there. */
+static bm_status add_columns(struct bm_reader *reader, bm_raw_batch *batch, bm_raw_piece *piece,
+                             bm_error *err)
+{
+    const bm_raw_piece *last = batch->n_pieces > 0 ? &batch->pieces[batch->n_pieces - 1] : NULL;
+    if (last != NULL && last->file == piece->file) {
+        piece->columns = last->columns;
+        return BM_OK;
+    }
+    size_t n = bm_fields_columns(reader->fields);
+    bm_status status = bm_grow(&batch->columns, &batch->cap_columns, batch->n_columns + n,
+                               sizeof *batch->columns, err);
+    if (status != BM_OK)
+        return status;
+    memcpy(batch->columns + batch->n_columns, reader->columns, n * sizeof *reader->columns);
+    piece->columns = batch->n_columns;
+    batch->n_columns += n;
+    return BM_OK;
+}
+
+bm_status bm_reader_add_piece(struct bm_reader *reader, bm_raw_batch *batch, bm_raw_piece piece,
+                              bm_error *err)
+{
+    piece.file = (uint32_t)reader->file;
+    piece.first_line = reader->line;
+    piece.state = reader->state;
+    piece.file_begin = !reader->begun;
+    bm_status status = bm_grow(&batch->pieces, &batch->cap_pieces, batch->n_pieces + 1,
+                               sizeof *batch->pieces, err);
+    if (status == BM_OK && reader->format->table)
+        status = add_columns(reader, batch, &piece, err);
+    if (status != BM_OK)
+        return status;
+    batch->pieces[batch->n_pieces++] = piece;
+    batch->len = piece.end;
+    reader->begun = true;
+    return BM_OK;
+}
+
+bm_status bm_reader_header(struct bm_reader *reader, const bm_cutter *c, bm_error *err)
+{
+    const char *name = bm_input_set_source(reader->set, reader->file)->name;
+    const char *data = c->batch->data;
+    size_t begin = c->begin + bm_bom_bytes(data + c->begin, c->cut - c->begin);
+    if (begin == c->cut)
+        return BM_OK; /* an empty file: no documents */
+    bm_scan scan = {.delimiter = reader->fields->syntax.delimiter};
+    size_t end = reader->format->record_end(&scan, data, begin, c->cut);
+    if (end == BM_SCAN_MORE)
+        end = c->cut;
+    bm_str row = bm_without_line_end((bm_str){.data = data + begin, .len = end - begin});
+    if (row.len > reader->max_record)
+        return bm_fail_at(err, BM_ERR_INPUT, name, 1, "the header is longer than `max_doc_bytes`");
+    const bm_header_row header = {.row = row, .syntax = reader->fields->syntax, .file = name};
+    return bm_fields_from_header(reader->fields, &header, reader->columns, err);
+}

@@ -1,0 +1,118 @@
+/* ingest_long.c -- see the header.
+ *
+ * Tests: tests/scale/long_documents.sh */
+#include "pipeline/ingest/ingest_long.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+
+#define MIB ((uint64_t)1 << 20)
+
+/* Bytes for one of a record in the worst case: itself, two copies on the way to joined text, and 8
+ * for the hash and at most 16 for the table of each shingle, of which words have one for two bytes.
+ */
+#define WORD_FOLD 16u
+#define BYTE_FOLD 28u
+
+/* What normalising adds to a text is rare: it is counted when it happens. */
+static uint64_t least_bytes(const bm_ingest_cfg *cfg, uint64_t record_bytes)
+{
+    const uint64_t copies = cfg->input->n_text_fields > 1 ? 2 : 1;
+    return bm_ingest_long_held(record_bytes) + (copies + 1) * record_bytes + MIB;
+}
+
+uint64_t bm_ingest_long_held(uint64_t record_bytes)
+{
+    return record_bytes + record_bytes / 8;
+}
+
+/* A device keeps staging of about a batch for each that is in flight. */
+static uint64_t device_part(const bm_ingest_cfg *cfg, uint64_t total)
+{
+    return cfg->device_set != NULL && cfg->device_set->n_device_workers > 0 ? total / 16 : 0;
+}
+
+static bm_status free_bytes(const bm_ingest_cfg *cfg, uint64_t wanted, uint64_t *out, bm_error *err)
+{
+    const bm_budget *budget = cfg->budget;
+    const uint64_t device = device_part(cfg, budget->total);
+    uint64_t all = 0;
+    bm_status status = BM_OK;
+    if (cfg->room != NULL) {
+        status = cfg->room(cfg->room_ctx, wanted + device, &all, err);
+    } else {
+        const uint64_t held = budget->fixed + bm_doc_table_bytes(cfg->docs);
+        all = budget->total > held ? budget->total - held : 0;
+    }
+    *out = all > device ? all - device : 0;
+    return status;
+}
+
+static bm_status be_alone(bm_ingest_long *now, bm_error *err)
+{
+    if (!bm_ingest_order_alone(now->order, now->number, &now->share))
+        return bm_fail(err, BM_ERR_CANCELLED, "the ingest has ended");
+    bm_memory_trim();
+    return BM_OK;
+}
+
+static bm_status hold(void *ctx, uint64_t bytes, bool *may, bm_error *err)
+{
+    bm_ingest_long *now = ctx;
+    const bm_ingest_cfg *cfg = now->cfg;
+    const uint64_t cost = bytes * (cfg->text->shingle == BM_SHINGLE_WORD ? WORD_FOLD : BYTE_FOLD);
+    bm_status status = BM_OK;
+    *may = true;
+    if (cfg->budget == NULL || cfg->budget->total == 0)
+        return BM_OK;
+    if (!now->share.alone && cost <= cfg->budget->batches) {
+        if (!bm_ingest_order_share(now->order, now->number, &now->share, cost))
+            status = bm_fail(err, BM_ERR_CANCELLED, "the ingest has ended");
+        return status;
+    }
+    if (!now->share.alone)
+        status = be_alone(now, err);
+    if (status == BM_OK && now->share.free < cost) /* or there may be more */
+        status = free_bytes(cfg, cost, &now->share.free, err);
+    *may = least_bytes(cfg, bytes) <= now->share.free;
+    return status;
+}
+
+static bm_status refuse(void *ctx, const bm_long_record *record, bm_error *err)
+{
+    const bm_ingest_long *now = ctx;
+    const bool words = now->cfg->text->shingle == BM_SHINGLE_WORD;
+    const uint64_t least = least_bytes(now->cfg, record->bytes),
+                   needed = bm_shingler_bytes(record->bytes, words ? record->words : record->bytes);
+    return bm_ingest_long_refuse(now->cfg, &now->share, record, least > needed ? least : needed,
+                                 err);
+}
+
+bm_status bm_ingest_long_refuse(const bm_ingest_cfg *cfg, const bm_ingest_share *share,
+                                const bm_long_record *record, uint64_t needed, bm_error *err)
+{
+    const uint64_t total = cfg->budget->total, device = device_part(cfg, total);
+    uint64_t least = total - device - share->free + needed + MIB;
+    if (device != 0)
+        least += least / 15 + 1;
+    return bm_fail_at(err, BM_ERR_NOMEM, record->file, record->line,
+                      "a record of %llu bytes does not fit into `memory` of %lluM (at least %lluM)",
+                      (unsigned long long)record->bytes, (unsigned long long)(total / MIB),
+                      (unsigned long long)((least + MIB - 1) / MIB));
+}
+
+uint64_t bm_ingest_long_limit(const bm_ingest_share *share, uint64_t held_bytes)
+{
+    return share->free > held_bytes ? share->free - held_bytes : 1;
+}
+
+void bm_ingest_long_init(const bm_ingest_cfg *cfg, bm_ingest_order *order, bm_ingest_long *out)
+{
+    *out = (bm_ingest_long){.cfg = cfg, .order = order, .gate = {out, hold, refuse}};
+}
+
+void bm_ingest_long_begin(bm_ingest_long *now, uint64_t n)
+{
+    now->number = n;
+    now->share = (bm_ingest_share){0};
+}
