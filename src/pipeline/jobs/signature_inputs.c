@@ -146,6 +146,8 @@ bm_status bm_signature_inputs_open(bm_settings *settings, bm_signature_inputs **
         status = bm_recipe_settle(&inputs->recipe, settings, err);
     if (status == BM_OK)
         status = bm_signature_options_check(&asked, settings, asked.input.paths[0], err);
+    if (asked.input.duplicate_ids == BM_DUPLICATE_IDS_NUMBER)
+        settings->input.duplicate_ids = BM_DUPLICATE_IDS_NUMBER; /* over all directories */
     if (status == BM_OK)
         status = settle(inputs, asked.sketch.perms, settings, err);
     if (status == BM_OK)

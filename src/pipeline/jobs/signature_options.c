@@ -58,8 +58,6 @@ static void compare_choices(comparison *c)
     } rows[] = {
         {BM_OPTION_FORMAT, 0, in->format, was->format, BM_FORMAT_AUTO},
         {BM_OPTION_HEADER, 0, in->header, was->header, BM_HEADER_BY_FIELDS},
-        {BM_OPTION_DUPLICATE_IDS, BM_FIELD_DUPLICATE_IDS, in->duplicate_ids, was->duplicate_ids,
-         BM_DUPLICATE_IDS_ERROR},
         {BM_OPTION_ON_ERROR, BM_FIELD_ON_ERROR, in->on_error, was->on_error, BM_ON_ERROR_FAIL},
         {BM_OPTION_INVALID_UTF8, BM_FIELD_INVALID_UTF8, in->invalid_utf8, was->invalid_utf8,
          BM_INVALID_UTF8_REPLACE},
@@ -73,6 +71,10 @@ static void compare_choices(comparison *c)
                 rows[i].asked != rows[i].otherwise || is_set(c, rows[i].bit),
                 bm_option_word_or(rows[i].option, rows[i].asked, "as the fields say"),
                 bm_option_word_or(rows[i].option, rows[i].are, "as the fields say"));
+    compare(c, "duplicate_ids",
+            in->duplicate_ids == BM_DUPLICATE_IDS_ERROR && is_set(c, BM_FIELD_DUPLICATE_IDS),
+            bm_option_word(BM_OPTION_DUPLICATE_IDS, in->duplicate_ids),
+            bm_option_word(BM_OPTION_DUPLICATE_IDS, was->duplicate_ids));
 }
 
 /* --- numbers and texts --- */

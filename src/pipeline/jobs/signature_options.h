@@ -6,7 +6,8 @@
 
 /* `asked`: as the caller set them; `are`: as the signatures in `dir` were made and their documents
  * read. BM_ERR_USAGE names the first field of the parts input, text and sketch (but for its number
- * of permutations) that asks for something else. A field asks where it differs from its default or
+ * of permutations) that asks for something else. Ids may be numbered where those of each directory
+ * were not: they shall differ over all of them. A field asks where it differs from its default or
  * has its bit in asked->recorded.set_fields. */
 bm_status bm_signature_options_check(const bm_settings *asked, const bm_settings *are,
                                      const char *dir, bm_error *err);

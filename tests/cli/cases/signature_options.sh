@@ -40,7 +40,7 @@ contradicts '--text-field body' text
 agrees '--text-field text'
 contradicts '--id-field key' 'id, where there is one'
 contradicts '--header no' 'as the fields say'
-contradicts '--duplicate-ids number' error
+agrees '--duplicate-ids number' # of ids over all directories
 contradicts '--on-error skip' fail
 contradicts '--invalid-utf8 error' replace
 contradicts '--max-doc-bytes 1M' 1073741824

@@ -164,6 +164,15 @@ bm dedup r1/sig r2/sig $dedup --verify signature -q -o r.by; exits 0
 bm filter r.by r1/part.jsonl r2/part.jsonl -q -o r.by.kept; exits 0
 holds r.by.kept/kept/r2/part.jsonl < r.out/kept/r2/part.jsonl
 holds r.by.kept/kept/r1/part.jsonl < r1/part.jsonl
+# and without ids of their own: the lines of both have one name, unless they are numbered
+for r in r1 r2; do (cd $r && "$PROGRAM" sign part.jsonl --id-field none $sign -q -o lines) || fail sign; done
+bm dedup r1/lines r2/lines $dedup --verify exact -o no; refused 3 "part\.jsonl:1: the id 'part\.jsonl:1' was seen before"; absent no
+for verify in exact signature; do
+    bm dedup r1/lines r2/lines $dedup --verify $verify --duplicate-ids number -q -o numbered.$verify; exits 0
+    printf '{"group":1,"kept":"part.jsonl:1","size":2,"members":["part.jsonl:1","part.jsonl:1#2"]}\n' | holds numbered.$verify/groups.jsonl
+    bm filter numbered.$verify r1/part.jsonl r2/part.jsonl -q -o numbered.$verify.kept; exits 0
+    holds numbered.$verify.kept/kept/r2/part.jsonl < r.out/kept/r2/part.jsonl
+done
 
 # --- what does not go together ---
 (cd r2 && "$PROGRAM" sign part.jsonl $sign --seed 2 -q -o seeded; "$PROGRAM" sign part.jsonl $sign --id-field id -q -o other)

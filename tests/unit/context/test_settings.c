@@ -232,6 +232,14 @@ Test(settings, what_sign_is_asked_for_is_what_the_job_does)
     cr_expect(s.resume && s.results.band_keys);
 }
 
+/* What is asked of inputs that stand in manifests. */
+static void expect_recorded(const bm_settings *s, uint64_t set_fields)
+{
+    cr_expect_eq(s->recorded.set_fields, set_fields);
+    cr_expect_str_eq(s->recorded.sources, "there");
+    cr_expect(s->recorded.names == NULL && !s->recorded.read_twice);
+}
+
 Test(settings, what_dedup_is_asked_for_is_what_the_job_does)
 {
     bm_settings s;
@@ -251,7 +259,10 @@ Test(settings, what_dedup_is_asked_for_is_what_the_job_does)
     o.kept = BM_KEPT_ZST;
     o.resume = true;
     o.write_pairs = true;
+    o.set_fields = BM_FIELD_SEED | BM_FIELD_FORMAT;
+    o.sources = "there";
     cr_assert_eq(bm_settings_of_dedup(&o, &s, NULL), BM_OK);
+    expect_recorded(&s, BM_FIELD_SEED | BM_FIELD_FORMAT);
     expect_documents(&s);
     expect_device(&s);
     expect_surroundings(&s);
@@ -285,6 +296,8 @@ Test(settings, what_pairs_is_asked_for_is_what_the_job_does)
     o.json = true;
     o.histogram = "h.tsv";
     o.histogram_svg = "h.svg";
+    o.set_fields = BM_FIELD_SHINGLE;
+    o.sources = "there";
     cr_assert_eq(bm_settings_of_pairs(&o, &s, NULL), BM_OK);
     expect_documents(&s);
     expect_device(&s);
@@ -296,6 +309,7 @@ Test(settings, what_pairs_is_asked_for_is_what_the_job_does)
     cr_expect(s.results.write == take_nothing && s.results.write_ctx == &ctx && s.results.json);
     cr_expect_str_eq(s.results.histogram, "h.tsv");
     cr_expect_str_eq(s.results.histogram_svg, "h.svg");
+    expect_recorded(&s, BM_FIELD_SHINGLE);
 }
 
 Test(settings, what_filter_and_explain_are_asked_for_is_what_they_do)
@@ -309,7 +323,9 @@ Test(settings, what_filter_and_explain_are_asked_for_is_what_they_do)
     filter.resources = other_resources;
     filter.output = other_output;
     filter.callbacks = other_callbacks;
+    filter.sources = "there";
     cr_assert_eq(bm_settings_of_filter(&filter, &s, NULL), BM_OK);
+    expect_recorded(&s, 0);
     expect_surroundings(&s);
     cr_expect_eq(s.results.kept, BM_KEPT_GZ);
     bm_explain_options_init(&explain);
@@ -317,7 +333,9 @@ Test(settings, what_filter_and_explain_are_asked_for_is_what_they_do)
     explain.resources = other_resources;
     explain.output = other_output;
     explain.callbacks = other_callbacks;
+    explain.sources = "there";
     cr_assert_eq(bm_settings_of_explain(&explain, &s, NULL), BM_OK);
+    expect_recorded(&s, 0);
     expect_device(&s);
     expect_surroundings(&s);
 }

@@ -140,7 +140,7 @@ Test(sign_dir, provenance_and_inputs_are_read)
     cr_expect_eq(p->n_text_fields, 2u);
     cr_expect_str_eq(p->text_fields[1], "a.b");
     cr_expect_null(p->id_field);
-    cr_expect_eq(p->header, 1);
+    cr_expect_eq(p->table.header, 1);
     cr_expect_eq(p->max_doc_bytes, 1073741824u);
     const bm_manifest *manifest = bm_sign_dir_manifest(dir);
     cr_assert_eq(bm_manifest_n_inputs(manifest), 1u);

@@ -2,6 +2,10 @@
  * the offsets or the arrays do not fit. */
 #include <criterion/criterion.h>
 #include <stdint.h>
+#include <stdio.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 #include "io/sources/hash_input.h"
 #include "io/arrays/npy.h"
@@ -22,6 +26,24 @@ static void put_array(scratch *s, const char *name, array a)
     memcpy(file + BM_NPY_HEADER_BYTES, a.cells, bytes);
     scratch_put(s, name, file, BM_NPY_HEADER_BYTES + bytes);
     free(file);
+}
+
+/* At the end both files have the digest of their bytes, taken at once. */
+static void expect_digests(scratch *s, const bm_hash_input *input)
+{
+    static const char *const names[] = {"h.npy", "o.npy"};
+    bm_hash_file files[2];
+    bm_hash_input_files(input, files);
+    for (int i = 0; i < 2; i++) {
+        char bytes[65536];
+        FILE *file = fopen(scratch_at(s, names[i]), "rb");
+        size_t len = fread(bytes, 1, sizeof bytes, file);
+        fclose(file);
+        const XXH128_hash_t sum = XXH3_128bits(bytes, len);
+        cr_expect_eq(files[i].bytes, len);
+        cr_expect(files[i].digest.lo == sum.low64 && files[i].digest.hi == sum.high64, "%s",
+                  names[i]);
+    }
 }
 
 /* All documents in batches; the hashes are compared with `expected`. */
@@ -52,6 +74,7 @@ static void read_all(scratch *s, const uint64_t *expected, const int64_t *offset
         }
     }
     cr_expect_eq(doc, n_docs);
+    expect_digests(s, input);
     bm_hash_block_reset(&block);
     bm_hash_input_close(input);
 }

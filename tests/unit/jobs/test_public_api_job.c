@@ -126,7 +126,9 @@ static const api_field dedup_enums[] = {
     ENUM(bm_dedup_options, kept, BM_KEPT_NO, "kept")};
 static const api_field dedup_reserved[] = {JOB_RESERVED(bm_dedup_options)};
 static const api_mistake dedup_mistakes[] = {
-    INPUT_MISTAKES(bm_dedup_options), {"output", {SET(bm_dedup_options, output.path, NULL)}}};
+    INPUT_MISTAKES(bm_dedup_options),
+    {"output", {SET(bm_dedup_options, output.path, NULL)}},
+    {"set_fields", {SET(bm_dedup_options, set_fields, 2 * BM_FIELD_SEED)}}};
 
 Test(public_api_job, dedup_checks_its_options)
 {
@@ -177,6 +179,7 @@ static const api_field pairs_reserved[] = {JOB_RESERVED(bm_pairs_options)};
 static const api_mistake pairs_mistakes[] = {
     INPUT_MISTAKES(bm_pairs_options),
     {"write", {SET(bm_pairs_options, output.path, NULL)}},
+    {"set_fields", {SET(bm_pairs_options, set_fields, UINT64_C(1) << 63)}},
     {"verify",
      {SET(bm_pairs_options, candidates, BM_CANDIDATES_ALL),
       SET(bm_pairs_options, verify, BM_VERIFY_SIGNATURE)}}};

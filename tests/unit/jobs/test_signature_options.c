@@ -56,14 +56,14 @@ Test(signature_options, other_values_ask)
         const char *field;
         bm_settings asked;
     } rows[] = {
-        {"format", defaults()},       {"header", defaults()},       {"duplicate_ids", defaults()},
+        {"format", defaults()},       {"header", defaults()},       {"on_error", defaults()},
         {"text_fields", defaults()},  {"id_field", defaults()},     {"max_errors", defaults()},
         {"normalize", defaults()},    {"words", defaults()},        {"shingle", defaults()},
         {"short_rule", defaults()},   {"scheme", defaults()},       {"seed", defaults()},
         {"invalid_utf8", defaults()}, {"max_doc_bytes", defaults()}};
     rows[0].asked.input.format = BM_FORMAT_TSV;
     rows[1].asked.input.header = BM_HEADER_NO;
-    rows[2].asked.input.duplicate_ids = BM_DUPLICATE_IDS_NUMBER;
+    rows[2].asked.input.on_error = BM_ON_ERROR_SKIP;
     rows[3].asked.input.text_fields = fields;
     rows[3].asked.input.n_text_fields = 1;
     rows[4].asked.input.id_field = "key";
