@@ -84,7 +84,11 @@ BM_SHARED bm_u64 bm_content_u(bm_u64 a, bm_u64 v)
 
 BM_SHARED bm_u64 bm_content_d(bm_u64 v, bm_u64 u)
 {
+#if defined(__OPENCL_C_VERSION__)
+    return v ^ rotate(u, (bm_u64)32);
+#else
     return v ^ (u << 32 | u >> 32);
+#endif
 }
 
 BM_SHARED bm_u64 bm_content_lo(bm_u64 c, bm_u64 n)

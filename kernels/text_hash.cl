@@ -16,9 +16,16 @@
  * code point, once more: no minimum and no count of distinct hashes can tell, and no table of
  * characters needs to be sent. What fills a document's last quad is its last slot again.
  *
+ * The hash of slot i stands at place i, but for characters that are not all ASCII: there those of
+ * the code points come first, in order, as the content hash needs them (text_content.cl), and those
+ * from inside of code points fill the places behind them, from the last one down.
+ *
  *   text.x   quads: of each document a quad (its text's first byte; bytes it has, or words: its last
- *            entry of starts; slots; words: its first entry of starts, characters: 1 if all ASCII)
- *   text.y   quads: words: uints, what is to be added to each 256 entries of starts
+ *            entry of starts; slots; words: its first entry of starts, characters: BM_TEXT_ASCII if
+ *            all are, else how many code points begin a shingle)
+ *   text.y   quads: words: uints, what is to be added to each 256 entries of starts; characters:
+ *            uints, code points of the document that begin before each 64th byte of the text, where
+ *            that is in a document that is not all ASCII
  *   text.z   quads: words: ushorts, where each word begins, and one more behind the end
  *   text.w   units of the batch; in the GPU's shape `hashes` has so many quads of low halves, and so
  *            many of high halves behind them
@@ -37,6 +44,8 @@ typedef uint4 bm_text_quad;
 typedef ulong bm_text_quad;
 #endif
 
+#define BM_TEXT_ASCII 0xFFFFFFFFu
+
 #if BM_TEXT_KIND == 0
 BM_INLINE uint bm_text_start(__global const uint4 *in, uint4 text, uint entry)
 {
@@ -54,7 +63,7 @@ BM_INLINE uint2 bm_text_slice(__global const uint4 *in, uint4 text, uint4 doc, u
 #elif BM_TEXT_KIND == 1
     __global const uchar *bytes = (__global const uchar *)in;
     uint begin = doc.x + i;
-    if (doc.w != 0)
+    if (doc.w == BM_TEXT_ASCII)
         return (uint2)(begin, min((uint)BM_TEXT_K, doc.y));
     while ((bytes[begin] & 0xC0) == 0x80)
         --begin;
@@ -78,6 +87,36 @@ BM_INLINE ulong bm_text_hash_one(__global const uint4 *in, uint4 text, uint4 doc
 #endif
     return bm_xxh3((BM_TEXT)in, slice.x, slice.y);
 }
+
+#if BM_TEXT_KIND == 1
+BM_INLINE bool bm_text_leads(__global const uint4 *in, uint at)
+{
+    return (((__global const uchar *)in)[at] & 0xC0) != 0x80;
+}
+
+/* Code points of the document that begin before its byte i. */
+BM_INLINE uint bm_text_rank(__global const uint4 *in, uint4 text, uint4 doc, uint i)
+{
+    __global const uint *words = (__global const uint *)in;
+    const uint end = doc.x + i, block = end & ~63u, begin = max(block, doc.x);
+    uint n = block >= doc.x ? ((__global const uint *)(in + text.y))[block >> 6] : 0u;
+    for (uint at = begin & ~3u; at < end; at += 4u) {
+        uint lead = (~words[at >> 2] | words[at >> 2] << 1) & 0x80808080u; /* top bits of its bytes */
+        if (at < begin)
+            lead &= 0xFFFFFFFFu << 8u * (begin - at);
+        if (end - at < 4u)
+            lead &= (1u << 8u * (end - at)) - 1u;
+        n += popcount(lead);
+    }
+    return n;
+}
+
+/* Where the hash of slot i goes, of whose code points `rank` begin before it. */
+BM_INLINE uint bm_text_place(__global const uint4 *in, uint4 doc, uint i, uint rank)
+{
+    return bm_text_leads(in, doc.x + i) ? rank : doc.z - 1u - (i - rank);
+}
+#endif
 
 /* The document of a unit of the chunk. */
 BM_INLINE uint bm_text_doc_of(__global const uint *offsets, uint4 chunk, uint unit)
@@ -125,6 +164,21 @@ bm_text_hash(__global const uint4 *in, __global bm_text_quad *hashes, __global u
             low = (uint4)(low.yzw, (uint)hash);
             high = (uint4)(high.yzw, (uint)(hash >> 32));
         }
+#if BM_TEXT_KIND == 1
+        if (doc.w != BM_TEXT_ASCII) {
+            __global uint *halves = (__global uint *)hashes;
+            uint rank = bm_text_rank(in, text, doc, slot);
+            for (uint i = slot; i < slot + 4u; ++i) {
+                const size_t place = (size_t)offsets[at] * 4u + (i < doc.z ? bm_text_place(in, doc, i, rank) : i);
+                halves[place] = low.x;
+                halves[(size_t)text.w * 4u + place] = high.x;
+                low = low.yzwx;
+                high = high.yzwx;
+                rank += i < doc.z && bm_text_leads(in, doc.x + i) ? 1u : 0u;
+            }
+            continue;
+        }
+#endif
         hashes[unit] = low;
         hashes[(size_t)text.w + unit] = high;
     }
@@ -133,6 +187,16 @@ bm_text_hash(__global const uint4 *in, __global bm_text_quad *hashes, __global u
     for (uint at = chunk.x; at < last; ++at) {
         const uint4 doc = in[text.x + at];
         const uint base = offsets[at], end = min(offsets[at + 1], chunk.w);
+#if BM_TEXT_KIND == 1
+        if (doc.w != BM_TEXT_ASCII) {
+            uint i = max(base, chunk.z) - base, rank = bm_text_rank(in, text, doc, i);
+            for (; base + i < end; ++i) {
+                hashes[base + bm_text_place(in, doc, i, rank)] = bm_text_hash_one(in, text, doc, i);
+                rank += bm_text_leads(in, doc.x + i) ? 1u : 0u;
+            }
+            continue;
+        }
+#endif
         for (uint unit = max(base, chunk.z); unit < end; ++unit)
             hashes[unit] = bm_text_hash_one(in, text, doc, unit - base);
     }

@@ -152,7 +152,7 @@ compile() {
     shift 2
     read -r -a options <<< "$(options_of "$vendor")"
     {
-        printf '#include "%s"\n' "$kernels"/{affine32.h,band_keys.cl,sign_gpu.cl,xxh3.h,text_hash.cl,text_count.cl}
+        printf '#include "%s"\n' "$kernels"/{affine32.h,band_keys.cl,sign_gpu.cl,xxh3.h,text_hash.cl,text_count.cl,content_hash.h,text_content.cl}
         echo '#define bm_sign bm_sign_oph' # of another program, seen in the same run
         printf '#include "%s"\n' "$kernels"/{oph.h,oph_donors.cl,sign_oph_gpu.cl}
     } > "$work/program.cl"

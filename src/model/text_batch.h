@@ -32,6 +32,7 @@ typedef struct bm_text_doc {
     uint64_t first_start; /* in `starts`; never falling */
     uint64_t host_begin;  /* in `host_bytes`, where it is left to the host */
     uint64_t len;         /* bytes of its joined text; 0 where it has no shingles */
+    uint64_t n_shingles;  /* in order, with repeats; 0 where it is left to the host */
     uint32_t n_starts;    /* words: its entries in `starts`; the last is one behind its end */
     bool ascii, by_host;
 } bm_text_doc;

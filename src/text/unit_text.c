@@ -56,6 +56,15 @@ static bm_status add_starts(const bm_shingle_ops *ops, const bm_joined *joined,
     return BM_OK;
 }
 
+/* Code points that begin in the first n bytes. */
+static uint64_t count_leads(const char *text, size_t n)
+{
+    uint64_t leads = 0;
+    for (size_t i = 0; i < n; i++)
+        leads += ((unsigned char)text[i] & 0xC0) != 0x80;
+    return leads;
+}
+
 /* What a document comes to. */
 typedef struct extent {
     uint64_t n_slots;
@@ -150,6 +159,9 @@ bm_status bm_unit_text_add(bm_shingler *shingler, bm_str text, bm_text_batch *ba
     doc.by_host |= found.n_slots > 0 && found.longest > BM_TEXT_SHINGLE_MAX;
     if (doc.by_host)
         found.n_slots = 0;
+    doc.n_shingles = batch->options.shingle == BM_SHINGLE_CHAR && !joined->ascii
+                         ? count_leads(joined->data, (size_t)found.n_slots)
+                         : found.n_slots;
     if (status == BM_OK && (doc.by_host || found.n_slots > 0)) {
         doc.len = joined->len;
         status = add_bytes(batch, joined, doc.by_host, err);

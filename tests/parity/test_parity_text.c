@@ -1,5 +1,5 @@
-/* Texts cut and hashed on every OpenCL device here, in both shapes of the kernels: words, keys and
- * counts of distinct shingles equal the exact shingler's hashes under the scalar reference.
+/* Texts cut and hashed on every OpenCL device here, in both shapes of the kernels: words, keys, counts
+ * of distinct shingles and content hashes equal the exact shingler's hashes under the scalar reference.
  *
  * No device: the tests are skipped, with the reason. BANDMILL_REQUIRE_OPENCL=N: fewer than N
  * platforms is a failure. BANDMILL_TEST_DEVICE=opencl:P.D: that device alone, in both shapes with
@@ -135,6 +135,7 @@ typedef struct result {
     bm_text_batch text;
     uint32_t *words, *right_words, *counts;
     uint64_t *keys, *right_keys;
+    bm_hash128 *content;
     bm_shingle_batch right;
 } result;
 
@@ -150,6 +151,7 @@ static void make_result(result *r, const corpus *c, const bm_text_options *optio
     r->keys = malloc(c->n_docs * BANDS * sizeof *r->keys);
     r->right_keys = malloc(c->n_docs * BANDS * sizeof *r->keys);
     r->counts = malloc(c->n_docs * sizeof *r->counts);
+    r->content = malloc(c->n_docs * sizeof *r->content);
     cr_assert_eq(bm_shingler_open(options, NULL, &shingler, &err), BM_OK, "%s", err.message);
     cr_assert_eq(bm_scheme_affine32.draw(&sketch, &params, &err), BM_OK);
     for (size_t i = 0; i < c->n_docs; ++i) {
@@ -184,6 +186,7 @@ static void free_result(result *r)
     free(r->keys);
     free(r->right_keys);
     free(r->counts);
+    free(r->content);
 }
 
 static void compare(const result *r, bool words, bool keys, const char *what)
@@ -196,6 +199,9 @@ static void compare(const result *r, bool words, bool keys, const char *what)
         cr_assert_eq(r->counts[i], distinct,
                      "%s: document %zu of %llu bytes: %u distinct shingles, right are %llu", what,
                      i, (unsigned long long)doc->len, r->counts[i], (unsigned long long)distinct);
+        cr_assert_eq(memcmp(&r->content[i], &r->right.content[i], sizeof r->content[i]), 0,
+                     "%s: content hash of document %zu of %llu bytes", what, i,
+                     (unsigned long long)doc->len);
         if (words)
             cr_assert(memcmp(r->words + i * PERMS, r->right_words + i * PERMS,
                              PERMS * sizeof *r->words) == 0,
@@ -215,12 +221,14 @@ static bm_sign_task task_of(result *r, bool words, bool keys)
     memset(r->words, 0xA5, n * PERMS * sizeof *r->words);
     memset(r->keys, 0xA5, n * BANDS * sizeof *r->keys);
     memset(r->counts, 0xA5, n * sizeof *r->counts);
+    memset(r->content, 0xA5, n * sizeof *r->content);
     return (bm_sign_task){.offsets = r->text.slots,
                           .text = &r->text,
                           .n_docs = n,
                           .words = words ? r->words : NULL,
                           .keys = keys ? r->keys : NULL,
-                          .n_shingles = r->counts};
+                          .n_shingles = r->counts,
+                          .content = r->content};
 }
 
 static bm_backend *open_device(const char *spec, const bm_text_options *options, const char *family,

@@ -1,6 +1,6 @@
 /* cl_launch.c -- a table says which arguments each kernel takes; one loop sets them and starts it.
- * At most six kernels a batch: words of split documents to all ones, hashes of texts, their counts,
- * the chunks, then of split documents what the scheme does at their end, and their keys.
+ * At most seven kernels a batch: words of split documents to all ones, hashes of texts, their counts,
+ * their content hashes, the chunks, then of split documents what the scheme does at their end, and their keys.
  *
  * Tests: tests/parity/test_parity_opencl.c, tests/parity/test_oclgrind.c */
 #include "backend/opencl/cl_launch.h"
@@ -18,6 +18,7 @@ typedef enum argument {
     ARG_N_SPLIT,
     ARG_TABLE,
     ARG_COUNTS,
+    ARG_CONTENT,
     ARG_TEXT,
     ARG_FACTOR
 } argument;
@@ -35,6 +36,7 @@ static const struct {
     [BM_CL_TEXT_COUNT] = {7,
                           {ARG_IN, ARG_HASHES, ARG_TABLE, ARG_COUNTS, ARG_LAYOUT, ARG_TEXT,
                            ARG_FACTOR}},
+    [BM_CL_TEXT_CONTENT] = {5, {ARG_IN, ARG_HASHES, ARG_CONTENT, ARG_LAYOUT, ARG_TEXT}},
 };
 
 bm_cl_layout bm_cl_layout_of(const bm_cl_plan *plan, const bm_cl_shape *shape,
@@ -62,7 +64,7 @@ bm_cl_layout bm_cl_layout_of(const bm_cl_plan *plan, const bm_cl_shape *shape,
 static void grid_of(bm_cl_kernel_id id, const bm_cl_shape *shape, const bm_cl_plan *plan,
                     size_t *global, size_t *local)
 {
-    if (id == BM_CL_SIGN || id == BM_CL_TEXT_HASH || id == BM_CL_TEXT_COUNT) {
+    if (id == BM_CL_SIGN || id >= BM_CL_TEXT_HASH) {
         *local = shape->group;
         *global = plan->n_chunks * shape->group;
         return;
@@ -127,6 +129,8 @@ static cl_int set_argument(const launch *l, cl_uint index, argument what)
         return set_mem(l, index, slot->table.mem, NULL);
     case ARG_COUNTS:
         return set_mem(l, index, slot->counts.device, NULL);
+    case ARG_CONTENT:
+        return set_mem(l, index, slot->content.device, NULL);
     case ARG_TEXT:
         return set(l, index, &text, sizeof text);
     case ARG_FACTOR:
@@ -161,6 +165,8 @@ cl_int bm_cl_launch(bm_cl_stream *stream, bm_cl_slot *slot, const bm_cl_layout *
         code = launch_one(stream, slot, layout, BM_CL_TEXT_HASH);
     if (code == CL_SUCCESS && slot->text)
         code = launch_one(stream, slot, layout, BM_CL_TEXT_COUNT);
+    if (code == CL_SUCCESS && slot->want_content)
+        code = launch_one(stream, slot, layout, BM_CL_TEXT_CONTENT);
     if (code == CL_SUCCESS)
         code = launch_one(stream, slot, layout, BM_CL_SIGN);
     if (code == CL_SUCCESS && split && stream->shape->scheme->device.fills)

@@ -16,7 +16,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 
-#define MAX_FILES    8
+#define MAX_FILES    10
 #define BUILD_TRIES  3
 #define OPTIONS_SIZE 512
 
@@ -27,6 +27,7 @@ static const char *const kernel_names[BM_CL_N_KERNELS] = {
     [BM_CL_SPLIT_KEYS] = "bm_split_keys",
     [BM_CL_TEXT_HASH] = "bm_text_hash",
     [BM_CL_TEXT_COUNT] = "bm_text_count",
+    [BM_CL_TEXT_CONTENT] = "bm_text_content",
 };
 
 typedef struct source {
@@ -50,6 +51,8 @@ static size_t files_of(const bm_cl_shape *shape, const char *names[MAX_FILES])
         names[n++] = "xxh3.h";
         names[n++] = "text_hash.cl";
         names[n++] = "text_count.cl";
+        names[n++] = "content_hash.h";
+        names[n++] = "text_content.cl";
     }
     return n;
 }

@@ -14,6 +14,7 @@ typedef enum bm_cl_kernel_id {
     BM_CL_SPLIT_KEYS, /* only where there are bands */
     BM_CL_TEXT_HASH,  /* only where the shape has text */
     BM_CL_TEXT_COUNT, /* likewise */
+    BM_CL_TEXT_CONTENT,
     BM_CL_N_KERNELS
 } bm_cl_kernel_id;
 

@@ -25,8 +25,10 @@ typedef struct bm_cl_slot {
     size_t words_at, read_begin, read_end; /* bytes into `out`; begin = end: nothing */
     cl_event kernel;                       /* of bm_sign, for profiling */
     bool text;                             /* the task is one of texts: */
+    bool want_content;                     /* and content hashes are wanted */
     bm_cl_scratch hashes, table;           /* made and used on the device */
     bm_cl_buffer counts;                   /* a uint a document */
+    bm_cl_buffer content;                  /* sums (kernels/text_content.cl) */
 } bm_cl_slot;
 
 typedef struct bm_cl_stream {

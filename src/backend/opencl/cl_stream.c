@@ -89,7 +89,8 @@ bm_status bm_cl_stream_open(bm_cl_stream *stream, bm_error *err)
     for (uint32_t i = 0; i < BM_CL_DEPTH; ++i) {
         bm_cl_slot *slot = &stream->slots[i];
         cl_int code = CL_SUCCESS;
-        slot->in.unified = slot->out.unified = slot->counts.unified = stream->device->unified;
+        slot->in.unified = slot->out.unified = stream->device->unified;
+        slot->counts.unified = slot->content.unified = stream->device->unified;
         slot->in.write_only = true;
         slot->queue = (bm_cl_queue){.api = stream->api,
                                     .context = stream->context,
@@ -127,6 +128,7 @@ static void release_buffers(bm_cl_stream *stream)
         bm_cl_buffer_release(&slot->queue, &slot->in);
         bm_cl_buffer_release(&slot->queue, &slot->out);
         bm_cl_buffer_release(&slot->queue, &slot->counts);
+        bm_cl_buffer_release(&slot->queue, &slot->content);
         bm_cl_scratch_release(&slot->queue, &slot->hashes);
         bm_cl_scratch_release(&slot->queue, &slot->table);
     }
@@ -207,8 +209,7 @@ static cl_int read_back(bm_cl_slot *slot)
     const bm_cl_queue *queue = &slot->queue;
     cl_int code = CL_SUCCESS;
     if (slot->text)
-        code = bm_cl_buffer_begin_read(queue, &slot->counts, 0,
-                                       slot->plan.n_docs * sizeof(uint32_t), &slot->done);
+        code = bm_cl_text_begin_read(slot);
     if (code == CL_SUCCESS && slot->task_words.mem != NULL) {
         release_event(queue->api, &slot->done);
         code = bm_cl_zero_copy_begin_read(queue, &slot->task_words, &slot->done);
@@ -247,6 +248,7 @@ static bm_cl_layout lay_out(bm_cl_stream *stream, bm_cl_slot *slot, const bm_sig
         &slot->plan, stream->shape, task,
         (bm_cl_parts){.hashes = !stream->zero_copy, .keys = own_keys, .words = own_words});
     slot->text = task->text != NULL;
+    slot->want_content = slot->text && task->content != NULL;
     slot->words_at = (size_t)layout.words_at * sizeof(uint32_t);
     slot->read_begin = own_keys ? 0 : slot->words_at;
     slot->read_end = want_words && own_words ? layout.out_bytes : slot->words_at;
@@ -321,8 +323,7 @@ static void copy_out(bm_cl_stream *stream, const bm_cl_slot *slot)
     const bm_cl_plan *plan = &slot->plan;
     const char *host = slot->out.host;
     if (slot->text)
-        memcpy(slot->task->n_shingles + plan->first_doc, slot->counts.host,
-               plan->n_docs * sizeof(uint32_t));
+        bm_cl_text_copy_out(slot);
     if (slot->read_end == slot->read_begin)
         return; /* all of it is in the task's memory */
     const uint32_t *words = (const uint32_t *)(const void *)(host + slot->words_at);
@@ -354,7 +355,7 @@ static cl_int end_reads(bm_cl_slot *slot)
 {
     cl_int code = CL_SUCCESS;
     if (slot->text)
-        code = bm_cl_buffer_end_read(&slot->queue, &slot->counts);
+        code = bm_cl_text_end_read(slot);
     if (code == CL_SUCCESS && slot->read_end > slot->read_begin)
         code = bm_cl_buffer_end_read(&slot->queue, &slot->out);
     return code;

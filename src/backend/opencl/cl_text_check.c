@@ -28,6 +28,7 @@ typedef struct answers {
     uint64_t *hashes, *keys, *right_keys; /* hashes: of one document */
     uint32_t *words, *right_words, *counts;
     uint32_t right_counts[N_DOCS];
+    bm_hash128 *content, right_content[N_DOCS];
 } answers;
 
 static uint32_t draw(uint64_t *state, uint32_t below)
@@ -114,6 +115,20 @@ static uint64_t hash_slot(const bm_text_batch *text, size_t at, uint64_t i)
     return XXH3_64bits(data + begin, (size_t)(end - begin));
 }
 
+/* The hash of the sequence: of characters, of the slots that are not inside of a code point. */
+static bm_hash128 content_of(const answers *a, size_t doc, size_t n_slots, uint64_t *run)
+{
+    const char *text = a->text.bytes.data + a->text.docs[doc].begin;
+    bm_content_sums sums = {0};
+    size_t n = 0;
+    for (size_t i = 0; i < n_slots; ++i)
+        if (a->text.options.shingle != BM_SHINGLE_CHAR || begins_character(text + i))
+            run[n++] = hash_slot(&a->text, doc, i);
+    a->text.docs[doc].n_shingles = n;
+    bm_content_add(run, n, 0, &sums);
+    return bm_content_end(&sums, n);
+}
+
 static int by_value(const void *a, const void *b)
 {
     const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
@@ -125,6 +140,7 @@ static void answer(answers *a, size_t doc, const bm_cl_stream *stream)
     const bm_cl_shape *shape = stream->shape;
     const size_t n = (size_t)(a->text.slots[doc + 1] - a->text.slots[doc]);
     uint32_t *words = a->right_words + doc * shape->perms;
+    a->right_content[doc] = content_of(a, doc, n, a->hashes);
     for (size_t i = 0; i < n; ++i)
         a->hashes[i] = hash_slot(&a->text, doc, i);
     shape->scheme->sign(stream->params, a->hashes, n, words);
@@ -145,6 +161,7 @@ static void reset(answers *a)
     bm_free(a->words);
     bm_free(a->right_words);
     bm_free(a->counts);
+    bm_free(a->content);
 }
 
 static bm_status prepare(answers *a, const bm_cl_stream *stream, bm_error *err)
@@ -166,8 +183,9 @@ static bm_status prepare(answers *a, const bm_cl_stream *stream, bm_error *err)
     a->words = bm_alloc_zero(words, sizeof *a->words);
     a->right_words = bm_alloc_zero(words, sizeof *a->words);
     a->counts = bm_alloc_zero(N_DOCS, sizeof *a->counts);
+    a->content = bm_alloc_zero(N_DOCS, sizeof *a->content);
     if (!a->text.docs || !a->text.slots || !a->text.starts || !a->hashes || !a->keys ||
-        !a->right_keys || !a->words || !a->right_words || !a->counts)
+        !a->right_keys || !a->words || !a->right_words || !a->counts || !a->content)
         return bm_fail_nomem(err, units * 48 + words * 8 + keys * 16);
     uint64_t state = 20;
     for (size_t i = 0; i < N_DOCS; ++i) {
@@ -194,6 +212,8 @@ static bm_status compare(const answers *a, const bm_cl_shape *shape, bm_error *e
         else if (memcmp(a->keys + i * shape->bands, a->right_keys + i * shape->bands,
                         shape->bands * sizeof *a->keys) != 0)
             what = "a key";
+        else if (memcmp(&a->content[i], &a->right_content[i], sizeof a->content[i]) != 0)
+            what = "the content hash";
         if (what != NULL)
             return bm_fail(err, BM_ERR_SELFTEST,
                            "self-test: %s of a text of %llu bytes, %llu slots, is wrong (%u "
@@ -216,7 +236,8 @@ bm_status bm_cl_text_check(bm_cl_stream *stream, uint32_t *n_checks, bm_error *e
                              .n_docs = N_DOCS,
                              .words = a.words,
                              .keys = shape->bands > 0 ? a.keys : NULL,
-                             .n_shingles = a.counts};
+                             .n_shingles = a.counts,
+                             .content = a.content};
         status = bm_cl_stream_submit(stream, &task, err);
         if (status == BM_OK)
             status = bm_cl_stream_wait(stream, &task, err);
@@ -226,7 +247,7 @@ bm_status bm_cl_text_check(bm_cl_stream *stream, uint32_t *n_checks, bm_error *e
     if (status == BM_OK)
         status = compare(&a, shape, err);
     if (status == BM_OK && n_checks != NULL)
-        *n_checks += N_DOCS * (shape->perms + shape->bands + 1);
+        *n_checks += N_DOCS * (shape->perms + shape->bands + 2);
     reset(&a);
     return status;
 }

@@ -242,6 +242,7 @@ bm_status bm_device_set_sign_cpu(bm_device_set *set, bm_sign_task *task, bm_erro
 typedef struct doc_hashes {
     const uint64_t *hashes;
     size_t n;
+    bm_hash128 content; /* of a text */
 } doc_hashes;
 
 /* Those of document d, made again where the device had its text. */
@@ -256,11 +257,12 @@ static bm_status hashes_of(bm_device_worker *worker, const bm_sign_task *task, s
     bm_shingle_batch *made = &worker->checked;
     bm_shingle_batch_clear(made);
     bm_status status = bm_unit_text_hash(worker->shingler, task->text, d, made, err);
-    *out = (doc_hashes){made->hashes, bm_shingle_batch_hashes(made)};
+    if (status == BM_OK)
+        *out = (doc_hashes){made->hashes, bm_shingle_batch_hashes(made), made->content[0]};
     return status;
 }
 
-/* Do words, keys and count of document d equal those of the reference? */
+/* Do words, keys, count and content hash of document d equal those of the reference? */
 static bool is_right(const bm_device_set *set, const bm_sign_task *task, size_t d, doc_hashes doc)
 {
     uint32_t words[BM_PERMS_MAX];
@@ -271,6 +273,9 @@ static bool is_right(const bm_device_set *set, const bm_sign_task *task, size_t 
     if (task->words != NULL && memcmp(words, task->words + d * perms, perms * sizeof *words) != 0)
         return false;
     if (task->keys != NULL && memcmp(keys, task->keys + d * bands, bands * sizeof *keys) != 0)
+        return false;
+    if (task->text != NULL && task->content != NULL &&
+        memcmp(&doc.content, &task->content[d], sizeof doc.content) != 0)
         return false;
     return task->text == NULL || task->n_shingles[d] == doc.n;
 }

@@ -31,6 +31,7 @@ struct bm_text_trial {
     bm_text_batch text;
     bm_shingle_batch hashes;
     uint32_t *words, *counts;
+    bm_hash128 *content;
     uint64_t *keys;
     bm_sign_task task;                 /* a device that failed may hold it until it is closed */
     double join_seconds, hash_seconds; /* of one thread of the host */
@@ -87,8 +88,10 @@ bm_status bm_text_trial_open(const bm_text_trial_cfg *cfg, bm_text_trial **out, 
     t->words = bm_alloc(t->n_docs * cfg->perms_used, sizeof *t->words);
     t->keys = bm_alloc(t->n_docs * cfg->bands, sizeof *t->keys);
     t->counts = bm_alloc(t->n_docs, sizeof *t->counts);
+    t->content = bm_alloc(t->n_docs, sizeof *t->content);
     bm_status status = BM_OK;
-    if (t->bytes == NULL || t->words == NULL || t->keys == NULL || t->counts == NULL)
+    if (t->bytes == NULL || t->words == NULL || t->keys == NULL || t->counts == NULL ||
+        t->content == NULL)
         status = bm_fail_nomem(err, t->n_docs * DOC_BYTES);
     if (status == BM_OK) {
         fill_words(t->bytes, t->n_docs * DOC_BYTES);
@@ -115,6 +118,7 @@ void bm_text_trial_close(bm_text_trial *trial)
     bm_free(trial->words);
     bm_free(trial->keys);
     bm_free(trial->counts);
+    bm_free(trial->content);
     bm_free(trial);
 }
 
@@ -151,6 +155,7 @@ bm_status bm_text_trial_run(bm_text_trial *trial, bm_backend *backend, bm_error 
     trial->task.hashes = NULL;
     trial->task.text = &trial->text;
     trial->task.n_shingles = trial->counts;
+    trial->task.content = trial->content;
     status = time_task(trial, backend, &text_rate, err);
     trial->hash_rate += hash_rate;
     trial->text_rate += text_rate; /* a device that takes no such text: 0, hashes win */

@@ -47,25 +47,10 @@ static bm_status sign_one(bm_device_set *device_set, bm_ingest_batch *batch, siz
     return bm_device_set_sign_cpu(device_set, &task, err);
 }
 
-/* No device makes it yet. */
-static bm_status make_content(bm_ingest_batch *batch, bm_shingler *shingler, bm_error *err)
-{
-    bm_shingle_batch made = {0};
-    bm_status status = BM_OK;
-    for (size_t i = 0; i < batch->n_docs && batch->task.content != NULL && status == BM_OK; i++) {
-        bm_shingle_batch_clear(&made);
-        status = bm_unit_text_hash(shingler, &batch->text, i, &made, err);
-        if (status == BM_OK)
-            batch->task.content[i] = made.content[0];
-    }
-    bm_shingle_batch_reset(&made);
-    return status;
-}
-
 bm_status bm_ingest_text_finish(bm_device_set *device_set, bm_ingest_batch *batch,
                                 bm_shingler *shingler, bm_error *err)
 {
-    bm_status status = make_content(batch, shingler, err);
+    bm_status status = BM_OK;
     for (size_t i = 0; i < batch->n_docs && status == BM_OK; i++) {
         batch->docs[i].row.n_shingles = batch->made.n_shingles[i];
         if (batch->text.docs[i].by_host)

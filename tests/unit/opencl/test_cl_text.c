@@ -114,6 +114,81 @@ Test(cl_text, texts_starts_and_documents_are_read_back_as_the_kernels_read_them)
     }
 }
 
+/* Documents of characters of one to four bytes; every third is ASCII, every fifth empty. */
+static bm_text_batch make_characters(uint64_t seed)
+{
+    static const char *const units[] = {"a", " ", "\xC3\xA9", "\xE4\xB8\xAD", "\xF0\x9F\x98\x80"};
+    bm_text_batch text = {.options = {.shingle = BM_SHINGLE_CHAR, .shingle_k = 1}, .n_docs = N};
+    text.docs = calloc(N, sizeof *text.docs);
+    text.slots = calloc(N + 1, sizeof *text.slots);
+    for (size_t i = 0; i < N; ++i) {
+        bm_text_doc *doc = &text.docs[i];
+        *doc = (bm_text_doc){.begin = text.bytes.len, .ascii = i % 3 == 0};
+        const size_t n = i % 5 == 0 ? 0 : next(&seed) % 300;
+        for (size_t j = 0; j < n; ++j)
+            cr_assert_eq(
+                bm_buf_add_text(&text.bytes, units[next(&seed) % (doc->ascii ? 2 : 5)], NULL),
+                BM_OK);
+        doc->n_shingles = n;
+        doc->len = text.bytes.len - doc->begin;
+        text.slots[i + 1] = text.slots[i] + doc->len;
+    }
+    return text;
+}
+
+/* As kernels/text_hash.cl has it: the rank of each byte, from the count at the 64th byte before it
+ * or, where the document begins behind that, from its own first byte. */
+static void check_ranks(const bm_cl_plan *plan, const bm_text_batch *text)
+{
+    const bm_cl_shape shape = {.gpu = true, .unit = 4, .perms = 8};
+    const bm_sign_task task = {.offsets = text->slots, .text = text, .n_docs = N};
+    const bm_cl_layout at =
+        bm_cl_layout_of(plan, &shape, &task, (bm_cl_parts){.hashes = true, .words = true});
+    char *in = malloc(at.in_bytes);
+    memset(in, 0x5A, at.in_bytes);
+    bm_cl_text_fill(plan, text, &at, in);
+    const uint32_t *docs = (const uint32_t *)(const void *)(in + (size_t)at.docs_at * 16);
+    const uint32_t *ranks = (const uint32_t *)(const void *)(in + (size_t)at.bases_at * 16);
+    for (size_t i = 0; i < plan->n_docs; ++i) {
+        const bm_text_doc *doc = &text->docs[plan->first_doc + i];
+        const uint32_t *row = docs + 4 * i;
+        cr_assert_eq(row[3], doc->ascii ? UINT32_MAX : (uint32_t)doc->n_shingles);
+        uint32_t rank = 0;
+        for (uint32_t b = row[0]; b < row[0] + doc->len && !doc->ascii; ++b) {
+            const uint32_t block = b & ~63u;
+            uint32_t known = block >= row[0] ? ranks[block >> 6] : 0;
+            for (uint32_t c = block >= row[0] ? block : row[0]; c < b; ++c)
+                known += ((unsigned char)in[c] & 0xC0) != 0x80;
+            cr_assert_eq(known, rank, "document %zu, byte %u", i, b - row[0]);
+            rank += ((unsigned char)in[b] & 0xC0) != 0x80;
+        }
+    }
+    cr_assert_leq((size_t)at.bases_at * 16 + (at.docs_at * 16u / 64 + 1) * 4,
+                  (size_t)at.offsets_at * 16 + 16, "counts end before the offsets");
+    free(in);
+}
+
+Test(cl_text, code_points_are_counted_as_the_kernels_read_them)
+{
+    bm_text_batch text = make_characters(3);
+    const bm_sign_task task = {.offsets = text.slots, .text = &text, .n_docs = N};
+    const bm_cl_cut cut = {.unit = 4,
+                           .pack_units = 64,
+                           .whole_units = 64,
+                           .part_units = 64,
+                           .max_units = 3000,
+                           .max_docs = 90,
+                           .max_chunks = 1000,
+                           .max_text_bytes = 30000};
+    bm_cl_plan plan = {0};
+    for (bm_cl_cursor at = {0}; at.doc < N;) {
+        cr_assert_eq(bm_cl_plan_next(&plan, &cut, &task, &at, NULL), BM_OK);
+        check_ranks(&plan, &text);
+    }
+    bm_cl_plan_reset(&plan);
+    bm_text_batch_reset(&text);
+}
+
 Test(cl_text, a_text_that_no_batch_can_hold_is_unsupported_and_the_batch_before_it_is_not)
 {
     bm_text_batch text = make_words(9);
