@@ -14,9 +14,11 @@
 #   --bundle DIR       on a machine with a network and the same distribution: download into DIR what building needs; with --program-dir
 #                      also that folder's programs, for a machine without a compiler
 #
-# Every step is run, whatever became of the others; what failed stands in the JSON and on stderr, and the exit code is 1. 2: usage.
+# Every step is run, whatever became of the others; what failed stands in the JSON and on stderr, and the exit code is 1. 2: usage. Every
+# program that is called has a limit of time ($BM_BOX_SECONDS lowers all of them): drivers hang.
 #
-# A driver often brings libnvidia-opencl.so without telling any loader (containers): then a folder of ICD files is made here. No loader:
+# A driver often brings libnvidia-opencl.so without telling any loader (containers): then a folder of ICD files is made here. Its compiler
+# needs other libraries of the driver (libnvidia-nvvm, libnvidia-ptxjitcompiler), whose folder is put on the library path. No loader:
 # libOpenCL.so.1 is looked for in the bundle and in CUDA. $BM_DRIVER_DIRS: more folders with drivers, separated by colons.
 set -uo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -26,7 +28,7 @@ all_steps=(setup build self-test parity identity text bench job tune)
 device=gpu from='' given='' work=build/gpu-box out='' steps='' commit='' quick=no bundle=''
 
 usage() {
-    sed -n '2,24s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+    sed -n '2,26s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
     exit "$1"
 }
 while (($#)); do
@@ -88,16 +90,25 @@ shown() {
     text=${text//$root\//}
     printf '%s' "$text"
 }
+limit_of() { echo $(($1 < ${BM_BOX_SECONDS:-$1} ? $1 : ${BM_BOX_SECONDS:-$1})); }
+# briefly COMMAND...: what takes a moment, unless something is wrong.
+briefly() { timeout -k 5 "$(limit_of 60)" "$@"; }
+late='' # " (...)" where the last `run` was ended
 # run SECONDS OUT COMMAND...: its exit code; stdout to OUT, stderr to the step's log.
 run() {
-    local limit=$1 to=$2
+    local limit to=$2 rc
+    limit=$(limit_of "$1")
     shift 2
     commands+=("$(shown "$@")")
     printf '+ %s\n' "$*" >> "$log"
-    timeout -k 10 "$limit" "$@" > "$to" 2>> "$log"
+    timeout -k 5 "$limit" "$@" > "$to" 2>> "$log"
+    rc=$?
+    late=''
+    ((rc != 124 && rc != 137)) || late=" (it did not end within $limit s)"
+    return "$rc"
 }
 fail() {
-    why=${why:-$1}
+    why=${why:-$1$late}
     return 1
 }
 # figure FILE DEVICE WHAT: the median of a row of `bench --json`; DEVICE is a prefix.
@@ -121,7 +132,7 @@ number() { printf '%s' "${1:-null}"; }
 
 driver_dirs() {
     printf '%s\n' "${BM_DRIVER_DIRS:-}" "${LD_LIBRARY_PATH:-}" | tr ':' '\n'
-    ldconfig -p 2> /dev/null | sed -n 's/.* => \(.*\)\/[^/]*$/\1/p' | sort -u
+    briefly ldconfig -p 2> /dev/null | sed -n 's/.* => \(.*\)\/[^/]*$/\1/p' | sort -u
     printf '%s\n' /usr/lib/x86_64-linux-gnu /usr/lib64 /usr/lib /usr/lib/aarch64-linux-gnu /usr/local/nvidia/lib64 /usr/local/nvidia/lib \
         /usr/lib/wsl/lib /run/opengl-driver/lib /usr/local/cuda/compat /usr/local/cuda/lib64 /usr/local/cuda/targets/*/lib
 }
@@ -155,14 +166,45 @@ find_drivers() {
         export OCL_ICD_VENDORS=$work/vendors
         made_icd=true
     fi
-    if [[ -n $loader ]] && ! ldconfig -p 2> /dev/null | grep -q 'libOpenCL\.so\.1 '; then
+    if [[ -n $loader ]] && ! briefly ldconfig -p 2> /dev/null | grep -q 'libOpenCL\.so\.1 '; then
         LD_LIBRARY_PATH=${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$(dirname "$loader")
         export LD_LIBRARY_PATH
     fi
 }
-nvidia='' made_icd=false
+# The libraries that the compiler of NVIDIA's driver opens by their names: those beside the driver itself, or elsewhere; their folders go
+# on the library path, unless the loader knows these very files.
+find_helpers() {
+    local name folder file found
+    missing_helpers=()
+    [[ -n $nvidia ]] || return 0
+    for name in libnvidia-nvvm libnvidia-ptxjitcompiler; do
+        found=''
+        while read -r folder && [[ -z $found ]]; do
+            for file in ${folder:+"$folder/$name".so.*}; do
+                [[ -e $file ]] && found=$file && break
+            done
+        done < <(dirname "$nvidia"; dirname "$(realpath "$nvidia")"; driver_dirs)
+        folder=$(dirname "$found")
+        if [[ -z $found ]]; then
+            missing_helpers+=("$name")
+        elif [[ :${LD_LIBRARY_PATH:-}: != *:$folder:* ]] && ! briefly ldconfig -p 2> /dev/null | grep -qF " => $found"; then
+            LD_LIBRARY_PATH=${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$folder
+            export LD_LIBRARY_PATH
+        fi
+    done
+}
+# What to do about them, in words.
+helper_words() {
+    if ((${#missing_helpers[@]} > 0)); then
+        echo "the driver's ${missing_helpers[*]} is not here (package libnvidia-compute-VERSION of the same version, or \$BM_DRIVER_DIRS)"
+    else
+        echo "are libnvidia-nvvm and libnvidia-ptxjitcompiler there, and of the driver's version?"
+    fi
+}
+nvidia='' made_icd=false missing_helpers=()
 use_prefix
 find_drivers
+find_helpers
 
 # --- the steps. Each sets `result` to JSON; what fails says why. ---
 
@@ -171,13 +213,18 @@ step_setup() {
         run 300 /dev/null "$root/scripts/gpu-box-bundle.sh" --unpack "$from" "$prefix" || fail "the bundle cannot be unpacked" || return
         use_prefix
         find_drivers
+        find_helpers
     fi
     local smi=null
     if command -v nvidia-smi > /dev/null; then
         run 60 "$work/smi" nvidia-smi --query-gpu=name,driver_version,clocks.max.sm,clocks.max.mem,memory.total,pcie.link.gen.max,pcie.link.width.max --format=csv
-        smi=$(json_string "$(cat "$work/smi")")
+        smi=$(json_string "$(cat "$work/smi")$late")
+        [[ -z $late ]] || say "setup: nvidia-smi$late"
+        late=''
     fi
-    result="{\"libnvidia_opencl\": $([[ -n $nvidia ]] && echo true || echo false), \"icd_file_made_here\": $made_icd, \"nvidia_smi\": $smi}"
+    result="{\"libnvidia_opencl\": $([[ -n $nvidia ]] && echo true || echo false), \"icd_file_made_here\": $made_icd,
+  \"missing_helper_libraries\": $(json_string "${missing_helpers[*]}"), \"nvidia_smi\": $smi}"
+    ((${#missing_helpers[@]} == 0)) || say "setup: $(helper_words): kernels may not build, with an empty log"
     if [[ $device == gpu && -e /proc/driver/nvidia/version && -z $nvidia ]]; then
         fail "the NVIDIA driver here has no libnvidia-opencl.so.1 (package libnvidia-compute-VERSION or nvidia-opencl-icd of the same version)"
     fi
@@ -187,10 +234,10 @@ step_setup() {
 system_builds() {
     local package header
     for package in libzstd liblzma liblz4 libutf8proc libcrypto simdjson zlib; do
-        pkg-config --exists "$package" 2>> "$log" || return 1
+        briefly pkg-config --exists "$package" 2>> "$log" || return 1
     done
     for header in xxhash.h bzlib.h CL/cl.h; do
-        printf '#include <%s>\n' "$header" | "${CC:-cc}" -E - > /dev/null 2>> "$log" || return 1
+        printf '#include <%s>\n' "$header" | briefly "${CC:-cc}" -E - > /dev/null 2>> "$log" || return 1
     done
 }
 step_build() {
@@ -218,39 +265,74 @@ step_build() {
         export PKG_CONFIG_SYSROOT_DIR=$prefix PKG_CONFIG_LIBDIR
         export LIBRARY_PATH=$lib${LIBRARY_PATH:+:$LIBRARY_PATH}
     fi
-    pkg-config --exists criterion 2>> "$log" && options+=(-DBM_TESTS=ON) || options+=(-DBM_TESTS=OFF)
+    briefly pkg-config --exists criterion 2>> "$log" && options+=(-DBM_TESTS=ON) || options+=(-DBM_TESTS=OFF)
     run 1800 /dev/null "$root/scripts/build.sh" "$build" "${options[@]}" -- bandmill planted || fail "the build failed (log: $build/build.log)" || return
     if [[ ${options[*]} == *BM_TESTS=ON* ]]; then
         run 1800 /dev/null cmake --build "$build" --target test_parity_opencl || fail "the parity tests do not build" || return
     fi
-    result="{\"built\": true, \"libraries\": \"$source\", \"compiler\": $(json_string "$("${CC:-cc}" --version | head -n 1)")}"
+    result="{\"built\": true, \"libraries\": \"$source\", \"compiler\": $(json_string "$(briefly "${CC:-cc}" --version | head -n 1)")}"
 }
 
-# The first device that is meant: its row in the listing. The listing is kept for all steps.
+# list_devices: the listing, which is kept for all steps; one that fails is not asked for again.
+list_devices() {
+    [[ -s $work/devices.json ]] && return
+    [[ -z $no_device ]] || return
+    if run 120 "$work/devices.new" "$build/bandmill" devices --json; then
+        mv "$work/devices.new" "$work/devices.json"
+    else
+        no_device="the devices cannot be listed$late"
+    fi
+    [[ -z $no_device ]]
+}
+# The spec of the first device that --device means, of the listing, and whether it is usable.
+meant_device() {
+    tr '{' '\n' < "$work/devices.json" | awk -v list="$device" '
+        function member(key) { return match($0, "\"" key "\":\"[^\"]*\"") ? substr($0, RSTART + length(key) + 4, RLENGTH - length(key) - 5) : "" }
+        function fits(word) {
+            if (word == "gpu" || word == "all" || word == "auto") return kind == "gpu" && usable
+            if (word == "opencl") return usable
+            if (word ~ /^opencl:/) return word == spec
+            return word != "" && index(tolower(name "\n" platform), word)
+        }
+        BEGIN { n = split(tolower(list), words, ",") }
+        /"spec":"opencl:/ {
+            spec = member("spec"); kind = member("kind"); name = member("name"); platform = member("platform"); usable = /"usable":true/
+            for (i = 1; i <= n; i++) if (fits(words[i])) { print spec, usable ? "yes" : "no"; exit }
+        }'
+}
+# The first device that is meant: its row in the listing.
 choose_device() {
-    [[ -s $work/devices.json ]] || "$build/bandmill" devices --json > "$work/devices.json" 2>> "$log" || return 1
-    [[ -s $work/spec ]] || "$build/bandmill" bench --json --device "$device" --repeats 1 --min-seconds 0.001 2>> "$log" |
-        sed -n 's/.*"device": "\(opencl:[0-9.]*\)".*/\1/p' | head -n 1 > "$work/spec"
-    spec=$(cat "$work/spec")
-    [[ -n $spec ]] || return 1
+    local usable=''
+    list_devices && read -r spec usable < <(meant_device)
+    if [[ -z $no_device && -z $spec ]]; then
+        no_device="no device matches --device $device"
+    elif [[ -z $no_device && $usable == no ]]; then
+        no_device="$spec cannot be used: $(field "$work/devices.json" why "$spec")"
+    fi
+    late=''
+    [[ -z $no_device ]] || fail "$no_device" || return
     name=$(field "$work/devices.json" name "$spec") platform=$(field "$work/devices.json" platform "$spec")
     driver=$(field "$work/devices.json" driver "$spec") units=$(field "$work/devices.json" compute_units "$spec")
     clock=$(field "$work/devices.json" clock_mhz "$spec") kind=$(field "$work/devices.json" kind "$spec")
 }
+no_device='' spec=''
 
 step_self-test() {
-    rm -f "$work/devices.json" "$work/spec"
-    run 600 "$work/devices.json" "$build/bandmill" devices --self-test --json
-    local rc=$?
-    [[ -s $work/devices.json ]] && result=$(cat "$work/devices.json")
-    choose_device || fail "no device matches --device $device" || return
+    rm -f "$work/devices.json"
+    no_device='' spec=''
+    choose_device || return
+    run 600 "$work/tested.json" "$build/bandmill" devices --self-test --json
+    local rc=$? words
+    [[ -s $work/tested.json ]] && result=$(cat "$work/tested.json")
     [[ $rc == 0 ]] && return
-    [[ $(field "$work/devices.json" self_test "$spec") == passed ]] && return # another device failed; the JSON says so
-    fail "the self-test of $spec failed"
+    [[ $(field "$work/tested.json" self_test "$spec") == passed ]] && return # another device failed; the JSON says so
+    words=$(field "$work/tested.json" self_test_error "$spec")
+    [[ $words != *'left no log'* ]] || words+="; $(helper_words)"
+    fail "the self-test of $spec failed${words:+: $words}"
 }
 
 step_parity() {
-    choose_device || fail "no device" || return
+    choose_device || return
     local program n=0
     for program in "$build"/tests/parity/test_parity_*; do
         [[ -x $program && ! -d $program ]] || continue
@@ -275,7 +357,7 @@ documents() {
 }
 # The same bytes from the device as from the native CPU, through the program.
 step_identity() {
-    choose_device || fail "no device" || return
+    choose_device || return
     local n=20000 options checks=0 file on
     [[ $quick == yes ]] && n=1000
     documents "$n" || fail "the documents cannot be made" || return
@@ -298,7 +380,7 @@ step_identity() {
 
 # Texts to the device instead of hashes: the same bytes from either, how long each takes, and what the program's own trial says.
 step_text() {
-    choose_device || fail "no device" || return
+    choose_device || return
     local n=100000 repeats=3 shingles='char:5 byte:8 word:5' shingle form r file begin rows=''
     [[ $quick == yes ]] && n=1000 repeats=1 shingles=char:5
     documents "$n" || fail "the documents cannot be made" || return
@@ -330,7 +412,7 @@ step_text() {
 }
 
 step_bench() {
-    choose_device || fail "no device" || return
+    choose_device || return
     local options=() up down resident host words limit=null link
     [[ $quick == yes ]] && options=(--repeats 1 --min-seconds 0.02)
     run 900 "$work/bench.json" "$build/bandmill" bench --json --device "cpu,$spec" "${options[@]}" || fail "bench failed" || return
@@ -353,7 +435,7 @@ step_bench() {
 
 # The whole job, documents to groups, on the CPU and on the device in turns: median seconds of each, and the same groups.
 step_job() {
-    choose_device || fail "no device" || return
+    choose_device || return
     local n=300000 repeats=5 r on begin
     [[ $quick == yes ]] && n=1000 repeats=1
     documents "$n" || fail "the documents cannot be made" || return
@@ -372,25 +454,25 @@ step_job() {
     local cpu cl
     cpu=$(sort -n "$work/seconds-cpu" | sed -n "$(((repeats + 1) / 2))p") cl=$(sort -n "$work/seconds-opencl" | sed -n "$(((repeats + 1) / 2))p")
     result="{\"documents\": $n, \"bytes\": $(wc -c < "$work/$n.jsonl"), \"cpu_seconds\": $cpu, \"device_seconds\": $cl, \"cpu_over_device\": $(ratio "$cpu" "$cl"),
-  \"report\": $(cat "$work/job-opencl/report.json")}"
+  \"report\": $(shown "$(cat "$work/job-opencl/report.json")")}"
     [[ -z $why ]]
 }
 
 step_tune() {
-    choose_device || fail "no device" || return
+    choose_device || return
     run 1800 "$work/tune.json" "$build/bandmill" bench --tune --json --device "$spec" || fail "bench --tune failed" || return
     result=$(cat "$work/tune.json")
 }
 
 # --- run them, and put the parts together ---
 
-[[ -n $commit ]] || commit=$(git -C "$root" rev-parse HEAD 2> /dev/null) || commit=unknown
+[[ -n $commit ]] || commit=$(briefly git -C "$root" rev-parse HEAD 2> /dev/null) || commit=unknown
 [[ $quick == yes && -z $steps ]] && wanted=(setup build self-test parity identity text bench job)
 for step in "${wanted[@]}"; do
     log=$work/logs/$step.log why='' result=null commands=()
     : > "$log"
     say "$step"
-    begin=$SECONDS
+    begin=$SECONDS late=''
     "step_$step"
     rc=$?
     cd "$root" || exit 2
@@ -406,7 +488,7 @@ for step in "${wanted[@]}"; do
     } > "$work/parts/$step.json"
 done
 
-log=$work/logs/end.log name='' platform='' driver='' spec=''
+log=$work/logs/end.log why='' commands=() name='' platform='' driver=''
 choose_device
 if [[ -z $out ]]; then
     slug=$(printf '%s' "${name:-no-device}" | tr '[:upper:]' '[:lower:]' | sed 's/[^a-z0-9]\{1,\}/-/g; s/^-//; s/-$//')
@@ -417,7 +499,7 @@ mkdir -p "$(dirname "$out")"
 {
     printf '{"schema": 1, "device": %s, "platform": %s, "driver": %s, "selected_by": %s, "commit": %s, "quick": %s,\n' "$(json_string "$name")" \
         "$(json_string "$platform")" "$(json_string "$driver")" "$(json_string "$device")" "$(json_string "$commit")" "$([[ $quick == yes ]] && echo true || echo false)"
-    printf '"command": "scripts/gpu-box.sh", "version": %s,\n"steps": [\n' "$("$build/bandmill" --version --json 2>> "$log" || echo null)"
+    printf '"command": "scripts/gpu-box.sh", "version": %s,\n"steps": [\n' "$(briefly "$build/bandmill" --version --json 2>> "$log" || echo null)"
     comma=
     for step in "${all_steps[@]}"; do
         [[ -s $work/parts/$step.json ]] || continue

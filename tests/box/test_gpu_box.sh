@@ -2,8 +2,8 @@
 # test_gpu_box.sh ROOT BUILD PART -- scripts/gpu-box.sh in its short form, with PoCL as the device, without a network where that can be had:
 #
 #   steps     every step passes and the JSON says so; a step of its own later leaves the others
-#   troubles  a device that is not there fails the steps that need it and no others; a driver that no ICD file names is found; wrong
-#             arguments are refused
+#   troubles  a device that is not there fails the steps that need it and no others; a driver that no ICD file names is found, and the
+#             libraries that it opens; programs that hang are ended; a compiler without a log is explained; wrong arguments are refused
 set -u
 root=$1 build=$2 part=$3 failures=0 checks=0
 work=$(mktemp -d) || exit 1
@@ -53,6 +53,12 @@ if ! "$build/bandmill" devices | grep -q 'Portable Computing Language'; then
     [ -n "${BANDMILL_REQUIRE_OPENCL:-}" ] && exit 1
     exit 77
 fi
+# wrapped DIR 'SCRIPT': a folder of programs whose bandmill runs these lines first.
+wrapped() {
+    mkdir -p "$1"
+    printf '#!/bin/sh\n%s\nexec "%s" "$@"\n' "$2" "$build/bandmill" > "$1/bandmill"
+    chmod +x "$1/bandmill"
+}
 if [ "$part" = steps ]; then
 
 wanted="setup build self-test identity text bench job"
@@ -63,7 +69,7 @@ for step in $wanted; do
     check grep -qx "$step true" <(steps "$work/all/result.json") || fail "$step is not in the JSON as passed"
 done
 for key in '"platform": "Portable Computing Language"' '"resident_mshingles_s": [1-9]' '"upload_mb_s": [1-9]' '"host_of_link": 0\.' \
-    '"files_compared": 1[0-9]' '"text_seconds": [0-9]' '"text_device": [1-9]' '"cpu_over_device": [0-9]' '"device_seconds": [0-9]' '"quick": true' '"self_test":"passed"' '"commands": \["BUILD/'; do
+    '"files_compared": [1-9][0-9]' '"text_seconds": [0-9]' '"text_device": [1-9]' '"cpu_over_device": [0-9]' '"device_seconds": [0-9]' '"quick": true' '"self_test":"passed"' '"commands": \["BUILD/'; do
     check grep -q "$key" "$work/all/result.json" || fail "no $key"
 done
 
@@ -95,11 +101,53 @@ if [ -n "$pocl" ]; then
     ln -s "$pocl" "$driver/libnvidia-opencl.so.1"
     ln -s "$(dirname "$pocl")/pocl" "$driver/pocl"
     ln -s /usr/share/pocl "$work/usr/share/pocl"
+    vendors=${OCL_ICD_VENDORS:-/etc/OpenCL/vendors}
     export OCL_ICD_VENDORS="$work/no-vendors"
     run 1 --quick --device pocl --work "$work/driver-1" --steps setup,self-test
     BM_DRIVER_DIRS="$driver" run 0 --quick --device pocl --work "$work/driver-2" --steps setup,self-test
     check grep -q '"libnvidia_opencl": true, "icd_file_made_here": true' "$work/driver-2/result.json" || fail "the driver was not found"
     check [ "$(cat "$work/driver-2/vendors/nvidia.icd")" = "$driver/libnvidia-opencl.so.1" ] || fail "no ICD file"
+fi
+
+# What its compiler opens by name: said where it is missing; else its folders are on the library path, each once.
+if [ -n "$pocl" ] && ! ldconfig -p | grep -q libnvidia-nvvm; then
+    check grep -q "setup: the driver's libnvidia-nvvm libnvidia-ptxjitcompiler is not here (package libnvidia-compute-VERSION" "$work/err" ||
+        fail "no word of the missing libraries"
+    check grep -q '"missing_helper_libraries": "libnvidia-nvvm libnvidia-ptxjitcompiler"' "$work/driver-2/result.json" || fail "the JSON does not name them"
+    helpers=$work/usr/lib/helpers
+    mkdir -p "$helpers"
+    : > "$helpers/libnvidia-nvvm.so.4"
+    : > "$driver/libnvidia-ptxjitcompiler.so.1"
+    wrapped "$work/wrapped" "printf '%s\\n' \"\$LD_LIBRARY_PATH\" > '$work/path'"
+    BM_DRIVER_DIRS="$driver:$helpers" run 0 --quick --device pocl --work "$work/driver-3" --steps setup,self-test --program-dir "$work/wrapped"
+    check grep -q '"missing_helper_libraries": ""' "$work/driver-3/result.json" || fail "libraries that are there are missed"
+    for folder in "$helpers" "$driver"; do
+        check [ "$(tr ':' '\n' < "$work/path" | grep -cxF "$folder")" = 1 ] || fail "$folder is not on the library path once: $(cat "$work/path")"
+    done
+fi
+export OCL_ICD_VENDORS="${vendors:-${OCL_ICD_VENDORS:-/etc/OpenCL/vendors}}"
+
+# Programs that hang, in a driver: each call is ended. The listing is not asked for again, and the device is known without `bench`.
+wrapped "$work/no-list" 'case $1 in devices) exec sleep 600 ;; esac'
+begin=$SECONDS
+BM_BOX_SECONDS=2 run 1 --quick --device pocl --work "$work/hang-1" --steps setup,self-test,identity,bench --program-dir "$work/no-list"
+check [ $((SECONDS - begin)) -lt 20 ] || fail "it took $((SECONDS - begin)) s"
+check cmp <(steps "$work/hang-1/result.json") <(printf '%s\n' 'setup true' 'self-test false' 'identity false' 'bench false') || fail "the wrong steps failed"
+check [ "$(grep -c '"why": "the devices cannot be listed (it did not end within 2 s)"' "$work/hang-1/result.json")" = 3 ] || fail "no reason"
+wrapped "$work/no-bench" 'case $1 in bench) exec sleep 600 ;; esac'
+BM_BOX_SECONDS=40 run 0 --quick --device pocl --work "$work/hang-2" --steps self-test --program-dir "$work/no-bench"
+name=$("$build/bandmill" devices --json | tr '{' '\n' | grep 'Portable Computing Language' | head -n 1 | sed 's/.*"name":"\([^"]*\)".*/\1/')
+check grep -qF "{\"schema\": 1, \"device\": \"$name\"" "$work/hang-2/result.json" || fail "the device's name is not that of the listing"
+BM_BOX_SECONDS=2 run 1 --quick --device pocl --work "$work/hang-2" --steps bench --program-dir "$work/no-bench"
+check grep -q '"why": "bench failed (it did not end within 2 s)"' "$work/hang-2/result.json" || fail "no reason for bench"
+
+# A compiler that fails without a log.
+if [ -e "$build/tests/fault/cl_shim/libOpenCL.so.1" ]; then
+    export LD_LIBRARY_PATH="$build/tests/fault/cl_shim:${LD_LIBRARY_PATH:-}" CL_SHIM_COMPILER=both:empty
+    run 1 --quick --device pocl --work "$work/empty-log" --steps self-test
+    check grep -qE '"why": "the self-test of opencl:[0-9.]+ failed: .*its compiler left no log .*libnvidia-nvvm' "$work/empty-log/result.json" ||
+        fail "an empty log is not explained"
+    unset CL_SHIM_COMPILER
 fi
 
 for arguments in '--nothing' '--device' '--steps all' '--from /no/such/folder'; do
