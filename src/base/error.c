@@ -75,6 +75,11 @@ bm_status bm_fail_errno(bm_error *err, int errnum, const char *file, const char 
     return status;
 }
 
+bool bm_errno_is_of_file(int errnum)
+{
+    return errnum != ENOMEM && errnum != EMFILE && errnum != ENFILE && errnum != EINTR;
+}
+
 bm_status bm_fail_nomem(bm_error *err, size_t bytes)
 {
     return bm_fail(err, BM_ERR_NOMEM, "out of memory (%zu bytes were asked for)", bytes);

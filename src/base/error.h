@@ -4,6 +4,8 @@
 #ifndef BM_BASE_ERROR_H
 #define BM_BASE_ERROR_H
 
+#include <stdbool.h>
+
 #include <bandmill/status.h>
 
 /* `err` may be NULL, in each of these. */
@@ -16,6 +18,9 @@ bm_status bm_fail_field(bm_error *err, const char *field, const char *format, ..
 /* A system call failed: BM_ERR_NOMEM for ENOMEM, BM_ERR_PIPE for EPIPE, else BM_ERR_IO. The message
  * is `what`, a colon and the system's words for `errnum`. */
 bm_status bm_fail_errno(bm_error *err, int errnum, const char *file, const char *what);
+/* Does this error say something of the file (it is not there, may not be read, its disk fails), and not
+ * of the process (no memory, too many open files)? */
+bool bm_errno_is_of_file(int errnum);
 /* BM_ERR_NOMEM with the size that was asked for. */
 bm_status bm_fail_nomem(bm_error *err, size_t bytes);
 

@@ -29,6 +29,13 @@
 #define STORED_BLOCK ((size_t)256 << 10)
 #define ADVISE_BYTES ((uint64_t)1 << 20) /* a smaller file is not worth the system call */
 
+/* Was a failure the file's own? */
+typedef enum breakage {
+    NOT_BROKEN,
+    DAMAGED,   /* yes: what it holds is wrong, */
+    UNREADABLE /* or its bytes as stored cannot be read on */
+} breakage;
+
 struct bm_input_bytes {
     XXH3_state_t hash; /* first: it needs 64-byte alignment */
     bm_input_set *set;
@@ -37,6 +44,7 @@ struct bm_input_bytes {
     int fd;          /* -1: none open */
     bool close_fd;   /* fd is ours */
     bool spooling;   /* what is read is copied to the spool */
+    breakage broken; /* of the last failure */
     size_t head_pos; /* bytes of the held head that were read again */
     off_t spool_pos; /* where a second reader stands in the spool */
     uint64_t stored; /* bytes as stored: of this source so far, */
@@ -123,12 +131,19 @@ static bm_status begin_held(bm_input_bytes *bytes, bm_error *err)
     return bytes->spooling ? open_spool(bytes->set->spool_dir, &held->spool_fd, err) : BM_OK;
 }
 
+/* A system call on the source failed: is that its own fault? */
+static bm_status fail_source(bm_input_bytes *bytes, int errnum, const char *what, bm_error *err)
+{
+    bytes->broken = bm_errno_is_of_file(errnum) ? UNREADABLE : NOT_BROKEN;
+    return bm_fail_errno(err, errnum, bytes->source->name, what);
+}
+
 static bm_status begin_file(bm_input_bytes *bytes, bm_error *err)
 {
     bytes->fd = open(bytes->source->path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     bytes->close_fd = true;
     if (bytes->fd < 0)
-        return bm_fail_errno(err, errno, bytes->source->name, "cannot open");
+        return fail_source(bytes, errno, "cannot open", err);
     if (bytes->source->size >= ADVISE_BYTES)
         (void)posix_fadvise(bytes->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
     return BM_OK;
@@ -194,7 +209,7 @@ static bm_status read_stored(bm_input_bytes *bytes, char *out, size_t cap, size_
                                               : read(bytes->fd, out, cap);
         while (n < 0 && errno == EINTR);
         if (n < 0)
-            return bm_fail_errno(err, errno, bytes->source->name, "cannot read");
+            return fail_source(bytes, errno, "cannot read", err);
         *got = (size_t)n;
         bytes->spool_pos += n;
     }
@@ -219,10 +234,14 @@ static bm_status read_decompressed(bm_input_bytes *bytes, char *out, size_t cap,
         bm_status status = bm_decompress_run(d, &step, err);
         bytes->block_pos = step.used;
         *got = step.n_out;
-        if (status != BM_OK || *got > 0)
+        if (status == BM_OK && *got > 0)
+            return BM_OK;
+        if (status == BM_OK && bytes->block_end)
+            status = bm_decompress_end(d, err);
+        if (status != BM_OK || bytes->block_end) {
+            bytes->broken = status == BM_ERR_INPUT ? DAMAGED : NOT_BROKEN;
             return status;
-        if (bytes->block_end)
-            return bm_decompress_end(d, err);
+        }
         bytes->block_pos = 0;
         status = read_stored(bytes, bytes->block, STORED_BLOCK, &bytes->block_len, err);
         if (status != BM_OK)
@@ -232,6 +251,27 @@ static bm_status read_decompressed(bm_input_bytes *bytes, char *out, size_t cap,
 }
 
 /* A compressed tar or Parquet file is refused like a plain one: look at what comes out first. */
+static bm_status peek_at_decompressed(bm_input_bytes *bytes, bm_error *err)
+{
+    bm_error error;
+    bm_status status = BM_OK;
+    size_t got = 1;
+    while (status == BM_OK && got > 0 && bytes->peek_len < sizeof bytes->peek) {
+        status = read_decompressed(bytes, bytes->peek + bytes->peek_len,
+                                   sizeof bytes->peek - bytes->peek_len, &got, &error);
+        bytes->peek_len += status == BM_OK ? got : 0;
+    }
+    if (status != BM_OK && bytes->broken != DAMAGED) {
+        if (err != NULL)
+            *err = error;
+        return status;
+    }
+    /* Damage is told again, behind what came before it. */
+    status = bm_probe_refused(bytes->source->name, bytes->peek, bytes->peek_len, err);
+    bytes->broken = status == BM_OK ? NOT_BROKEN : DAMAGED;
+    return status;
+}
+
 static bm_status begin_decompressed(bm_input_bytes *bytes, bm_error *err)
 {
     bm_compression kind = bytes->source->compression;
@@ -245,15 +285,7 @@ static bm_status begin_decompressed(bm_input_bytes *bytes, bm_error *err)
         bm_decompress_begin(bytes->decompress[kind], bytes->source->name);
     bytes->block_pos = bytes->block_len = 0;
     bytes->block_end = false;
-    size_t got = 1;
-    while (status == BM_OK && got > 0 && bytes->peek_len < sizeof bytes->peek) {
-        status = read_decompressed(bytes, bytes->peek + bytes->peek_len,
-                                   sizeof bytes->peek - bytes->peek_len, &got, err);
-        bytes->peek_len += status == BM_OK ? got : 0;
-    }
-    if (status == BM_OK)
-        status = bm_probe_refused(bytes->source->name, bytes->peek, bytes->peek_len, err);
-    return status;
+    return status == BM_OK ? peek_at_decompressed(bytes, err) : status;
 }
 
 bm_status bm_input_bytes_begin(bm_input_bytes *bytes, size_t source, bm_error *err)
@@ -264,19 +296,43 @@ bm_status bm_input_bytes_begin(bm_input_bytes *bytes, size_t source, bm_error *e
     bytes->source = bm_input_set_source(bytes->set, source);
     bytes->held = bm_input_set_held(bytes->set, source);
     bytes->spooling = false;
+    bytes->broken = NOT_BROKEN;
     bytes->peek_pos = bytes->peek_len = 0;
     XXH3_128bits_reset(&bytes->hash);
+    if (bytes->source->unreadable != NULL) {
+        bytes->broken = UNREADABLE;
+        return bm_fail_at(err, BM_ERR_INPUT, bytes->source->name, 0, "%s",
+                          bytes->source->unreadable);
+    }
     bm_status status = bytes->held != NULL ? begin_held(bytes, err) : begin_file(bytes, err);
     if (status == BM_OK && bytes->source->compression != BM_COMPRESSION_NONE)
         status = begin_decompressed(bytes, err);
-    if (status != BM_OK)
+    if (status != BM_OK && bytes->broken == NOT_BROKEN)
         leave(bytes);
     return status;
+}
+
+bool bm_input_bytes_is_broken(const bm_input_bytes *bytes)
+{
+    return bytes->broken != NOT_BROKEN;
+}
+
+bm_status bm_input_bytes_pass_over(bm_input_bytes *bytes, bm_error *err)
+{
+    bm_status status = BM_OK;
+    if (bytes->block == NULL && (bytes->block = bm_alloc(STORED_BLOCK, 1)) == NULL)
+        return bm_fail_nomem(err, STORED_BLOCK);
+    size_t got = 1;
+    while (status == BM_OK && got > 0 && bytes->broken != UNREADABLE)
+        status = read_stored(bytes, bytes->block, STORED_BLOCK, &got, err);
+    leave(bytes);
+    return bytes->broken == UNREADABLE ? BM_OK : status;
 }
 
 bm_status bm_input_bytes_read(bm_input_bytes *bytes, char *out, size_t cap, size_t *got,
                               bm_error *err)
 {
+    bytes->broken = NOT_BROKEN;
     if (bytes->source->compression == BM_COMPRESSION_NONE)
         return read_stored(bytes, out, cap, got, err);
     if (bytes->peek_pos < bytes->peek_len) {

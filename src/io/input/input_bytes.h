@@ -19,6 +19,13 @@ bm_status bm_input_bytes_begin(bm_input_bytes *bytes, size_t source, bm_error *e
  * file is closed. */
 bm_status bm_input_bytes_read(bm_input_bytes *bytes, char *out, size_t cap, size_t *got,
                               bm_error *err);
+/* Was the last failure of begin or read that of the file itself: it cannot be opened or read, its
+ * compression is damaged, it holds a format that is not read? Then what came before has been given, and the
+ * next source may be begun. */
+bool bm_input_bytes_is_broken(const bm_input_bytes *bytes);
+/* Read what is left of a broken file as stored, as far as it can be read: its digest is known then.
+ * Fails where it has changed. */
+bm_status bm_input_bytes_pass_over(bm_input_bytes *bytes, bm_error *err);
 /* Bytes as stored, of all sources so far. */
 uint64_t bm_input_bytes_stored(const bm_input_bytes *bytes);
 

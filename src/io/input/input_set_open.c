@@ -26,17 +26,21 @@ static bm_status settle_format(bm_input_set *set, bm_error *err)
     set->format = set->options.format;
     if (set->format != BM_FORMAT_AUTO)
         return BM_OK;
-    bm_format first = format_of_source(&set->sources[0]);
-    for (size_t i = 1; i < set->n_sources; i++) {
-        bm_format other = format_of_source(&set->sources[i]);
-        if (other != first)
+    const bm_source *first = NULL;
+    for (size_t i = 0; i < set->n_sources; i++) {
+        const bm_source *source = &set->sources[i];
+        if (source->unreadable != NULL) /* whatever it may be */
+            continue;
+        if (first == NULL)
+            first = source;
+        bm_format one = format_of_source(first), other = format_of_source(source);
+        if (other != one)
             return bm_fail(err, BM_ERR_USAGE,
                            "inputs differ in format: %.300s is %s, %.300s is %s (one `format` for "
                            "all)",
-                           set->sources[0].name, bm_format_name(first), set->sources[i].name,
-                           bm_format_name(other));
+                           first->name, bm_format_name(one), source->name, bm_format_name(other));
     }
-    set->format = first;
+    set->format = format_of_source(first != NULL ? first : &set->sources[0]);
     return BM_OK;
 }
 
@@ -59,12 +63,13 @@ static bm_status fill_set(bm_input_set *set, bm_error *err)
                           "no files there (%llu names that begin with . or _ were left out)",
                           (unsigned long long)set->n_hidden);
     }
-    status = settle_format(set, err);
+    /* What holds no records, arrays of hashes, is looked at by its own reader. */
+    if (set->options.format == BM_FORMAT_AUTO || bm_record_format_of(set->options.format) != NULL)
+        status = bm_input_set_probe(set, err);
+    if (status == BM_OK)
+        status = settle_format(set, err);
     if (status == BM_OK)
         status = bm_fields_init(&set->options, set->format, &set->fields, err);
-    /* What holds no records, arrays of hashes, is looked at by its own reader. */
-    if (status == BM_OK && bm_record_format_of(set->format) != NULL)
-        status = bm_input_set_probe(set, err);
     return status;
 }
 

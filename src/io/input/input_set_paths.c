@@ -33,6 +33,18 @@ static bm_status add_source(struct bm_input_set *set, char *path, bm_error *err)
     return BM_OK;
 }
 
+static bm_status add_copy(struct bm_input_set *set, const char *path, bm_error *err)
+{
+    char *copy = bm_strdup(path);
+    return copy != NULL ? add_source(set, copy, err) : bm_fail_nomem(err, strlen(path));
+}
+
+/* What cannot be read is left to input_set_probe.c, which notes it as a bad record. */
+static bool is_skipped(const struct bm_input_set *set, int errnum)
+{
+    return set->options.on_error == BM_ON_ERROR_SKIP && bm_errno_is_of_file(errnum);
+}
+
 static int by_path(const void *a, const void *b)
 {
     return strcmp(((const bm_source *)a)->path, ((const bm_source *)b)->path);
@@ -138,6 +150,8 @@ static bm_status take_entry(walk *w, DIR *stream, const char *dir, const struct 
 static bm_status read_dir(walk *w, const char *dir, bm_error *err)
 {
     DIR *stream = opendir(dir);
+    if (stream == NULL && is_skipped(w->set, errno))
+        return add_copy(w->set, dir, err);
     if (stream == NULL)
         return bm_fail_errno(err, errno, dir, "cannot read the directory");
     bm_status status = BM_OK;
@@ -195,15 +209,13 @@ static bm_status add_path(struct bm_input_set *set, const char *path, bm_error *
             return status;
     } else {
         struct stat st;
-        if (stat(path, &st) != 0)
+        const bool there = stat(path, &st) == 0;
+        if (!there && !is_skipped(set, errno))
             return bm_fail_errno(err, errno, path, "cannot open");
-        if (S_ISDIR(st.st_mode))
+        if (there && S_ISDIR(st.st_mode))
             return add_dir(set, path, err);
     }
-    char *copy = bm_strdup(path);
-    if (copy == NULL)
-        return bm_fail_nomem(err, strlen(path));
-    return add_source(set, copy, err);
+    return add_copy(set, path, err);
 }
 
 /* A signal to stop came while the list waited for its writer. */

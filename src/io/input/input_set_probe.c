@@ -47,17 +47,28 @@ bm_status bm_probe_refused(const char *name, const char *head, size_t len, bm_er
     return BM_OK;
 }
 
-/* The first bytes of a source are here: what is it? Its name may promise a compression. */
-static bm_status judge(bm_source *source, const bm_head *head, bm_error *err)
+static bm_compression promised_by(const bm_source *source)
 {
     size_t name_len = strlen(source->name);
-    bm_compression promised = bm_compression_of_name(source->name, &name_len);
-    source->compression = bm_compression_of_bytes(head->bytes, head->len, promised);
+    return bm_compression_of_name(source->name, &name_len);
+}
+
+/* Does the name promise a compression that the first bytes do not have? */
+static bool breaks_promise(const bm_source *source)
+{
+    bm_compression promised = promised_by(source);
+    return promised != BM_COMPRESSION_NONE && source->compression != promised;
+}
+
+/* The first bytes of a source are here: what is it? */
+static bm_status judge(bm_source *source, const bm_head *head, bm_error *err)
+{
+    source->compression = bm_compression_of_bytes(head->bytes, head->len, promised_by(source));
     bm_status status = bm_probe_refused(source->name, head->bytes, head->len, err);
-    if (status == BM_OK && promised != BM_COMPRESSION_NONE && source->compression != promised)
+    if (status == BM_OK && breaks_promise(source))
         status = bm_fail_at(err, BM_ERR_INPUT, source->name, 0,
                             "the name promises %s, the first bytes are something else",
-                            bm_compression_name(promised));
+                            bm_compression_name(promised_by(source)));
     return status;
 }
 
@@ -125,6 +136,10 @@ static bm_status probe_one(struct bm_input_set *set, size_t index, bm_error *err
         close(fd);
         return status;
     }
+    if (S_ISDIR(st.st_mode)) { /* one that cannot be walked */
+        close(fd);
+        return bm_fail_errno(err, EISDIR, source->name, "cannot read");
+    }
     if (!S_ISREG(st.st_mode))
         return hold(set, index, fd, err);
     source->size = (uint64_t)st.st_size;
@@ -135,8 +150,51 @@ static bm_status probe_one(struct bm_input_set *set, size_t index, bm_error *err
     return status != BM_OK ? status : judge(source, &head, err);
 }
 
+/* Where bad records are skipped, a source that cannot be read is one: note why, and go on. */
+static bm_status note_unreadable(bm_source *source, bm_status status, const bm_error *why,
+                                 bm_error *err)
+{
+    if (status == BM_OK)
+        return BM_OK;
+    if (status != BM_ERR_INPUT && (status != BM_ERR_IO || !bm_errno_is_of_file((int)why->code))) {
+        if (err != NULL)
+            *err = *why;
+        return status;
+    }
+    source->compression = promised_by(source);
+    source->unreadable = bm_strdup(why->message);
+    return source->unreadable != NULL ? BM_OK : bm_fail_nomem(err, strlen(why->message));
+}
+
+/* That no source at all can be read is no matter of records: a name is misspelt, a format is not read. */
+static bm_status probe_skipping(struct bm_input_set *set, bm_error *err)
+{
+    bm_error first = {0}, why;
+    bm_status first_status = BM_OK;
+    size_t n_lost = 0;
+    for (size_t i = 0; i < set->n_sources; i++) {
+        bm_source *source = &set->sources[i];
+        why = (bm_error){0};
+        bm_status found = probe_one(set, i, &why);
+        if (found != BM_OK && !(found == BM_ERR_INPUT && breaks_promise(source)) && n_lost++ == 0) {
+            first = why;
+            first_status = found;
+        }
+        bm_status status = note_unreadable(source, found, &why, err);
+        if (status != BM_OK)
+            return status;
+    }
+    if (n_lost < set->n_sources)
+        return BM_OK;
+    if (err != NULL)
+        *err = first;
+    return first_status;
+}
+
 bm_status bm_input_set_probe(struct bm_input_set *set, bm_error *err)
 {
+    if (set->options.on_error == BM_ON_ERROR_SKIP)
+        return probe_skipping(set, err);
     bm_status status = BM_OK;
     for (size_t i = 0; i < set->n_sources && status == BM_OK; i++)
         status = probe_one(set, i, err);

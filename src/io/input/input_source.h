@@ -10,6 +10,9 @@
 typedef struct bm_source {
     const char *path; /* to open; "-" for standard input */
     const char *name; /* as given or found: what ids and messages show */
+    /* Not NULL: it was found to be unreadable when the inputs were opened, and bad records are skipped:
+     * why. Owned by the set. */
+    char *unreadable;
     bm_compression compression;
     uint64_t size;       /* of the file in bytes; 0 for standard input and pipes */
     bm_hash128 digest;   /* XXH3 128 of the bytes as stored; zeros until all of them were read */

@@ -187,8 +187,21 @@ static bm_status take_mark(const walker *w, bm_error *err)
     return w->fn(w->ctx, &record, err);
 }
 
+/* What is left of a file that cannot be read is a bad record, in full parsing or not. */
+static bm_status take_rest(const walker *w, bm_error *err)
+{
+    const bm_record record = {.file = w->piece->file,
+                              .line = w->piece->first_line,
+                              .raw = {.data = w->batch->data + w->piece->begin, .len = 0},
+                              .bad = true,
+                              .reason = w->piece->broken};
+    return w->fn(w->ctx, &record, err);
+}
+
 static bm_status walk_piece(const walker *w, bm_error *err)
 {
+    if (w->piece->broken != NULL)
+        return take_rest(w, err);
     const bm_record_format *format = w->parser->format;
     const char *data = w->batch->data;
     size_t pos = w->piece->begin, end = w->piece->end;

@@ -10,6 +10,8 @@ void bm_raw_batch_free(bm_raw_batch *batch)
 {
     if (batch == NULL)
         return;
+    for (size_t i = 0; i < batch->n_pieces; i++)
+        bm_free(batch->pieces[i].broken);
     bm_free(batch->data);
     bm_free(batch->pieces);
     bm_free(batch->columns);

@@ -20,6 +20,8 @@ typedef struct bm_raw_piece {
      * last piece may be empty. */
     bool file_begin, file_end;
     unsigned state; /* of the scan (record_format.h) at its beginning */
+    /* Not NULL: an empty piece, which stands for the rest of a file that cannot be read, and why. Owned. */
+    char *broken;
     bool cut; /* one record, longer than max_doc_bytes, of which only the first bytes are here */
     uint64_t n_behind; /* of such a record: its lines behind the first */
     size_t columns;    /* index into bm_raw_batch.columns (tsv, csv) */

@@ -12,7 +12,7 @@
  * limit of records) it is found by walking from record to record.
  *
  * A record longer than max_doc_bytes is not held: its first bytes become a piece of their own, the
- * rest is read and dropped. Limits: a batch holds at most max_doc_bytes and a batch's worth more.
+ * rest is read and dropped (reader_rest.c, as what cannot be read). Limits: a batch holds at most max_doc_bytes and a batch's worth more.
  * Threads: one. */
 #include "io/input/reader.h"
 
@@ -24,15 +24,14 @@
 #include "io/input/input_set_state.h"
 #include "io/input/newlines.h"
 #include "io/input/reader_piece.h"
+#include "io/input/reader_rest.h"
 #include "io/input/record_formats.h"
 
 #define PIECES_MAX 65536u /* in a batch, each of another file */
-#define SKIP_BLOCK ((size_t)64 << 10)
-#define READ_AHEAD 4096u /* bytes more than records of the mean length have */
+#define READ_AHEAD 4096u  /* bytes more than records of the mean length have */
 #define GROWTH_MAX ((size_t)64 << 20)
 #define AHEAD_PART 16u /* of a long record: no more than this part is read behind it */
 #define CARRY_MAX  ((size_t)1 << 20) /* of its memory that stays */
-#define END_BYTES  5u                /* a byte order mark and a line ending are not of a record */
 #define FIRST_MEAN 512.0             /* bytes of a record, before any was seen */
 
 bm_status bm_reader_open(bm_input_set *set, size_t batch_bytes, uint32_t batch_records,
@@ -172,97 +171,11 @@ static bm_status read_more(bm_reader *reader, bm_cutter *c, size_t n, bm_error *
     bm_status status = bm_raw_batch_reserve(c->batch, room, err);
     size_t got = 0;
     if (status == BM_OK)
-        status = bm_input_bytes_read(reader->bytes, c->batch->data + c->end, n, &got, err);
+        status = bm_reader_read(reader, c->batch->data + c->end, n, &got, err);
     if (status == BM_OK) {
         c->end += got;
         reader->file_end = got == 0;
     }
-    return status;
-}
-
-/* The file is broken on this line: once what stands before is handed out, that is the end. */
-static void break_off(bm_reader *reader, uint64_t line, const char *why)
-{
-    const char *name = bm_input_set_source(reader->set, reader->file)->name;
-    (void)bm_fail_at(&reader->later, BM_ERR_INPUT, name, line, "broken JSON: %s", why);
-    reader->file_end = false;
-}
-
-/* What is known of a record that was read over. */
-typedef struct skipped_record {
-    uint64_t lines, bytes, words;
-    bool wants_words; /* they take a while to count */
-    bool line_end;    /* it ends with a newline */
-} skipped_record;
-
-static void count_bytes(skipped_record *record, const char *data, size_t len)
-{
-    record->lines += bm_count_newlines(data, len);
-    record->bytes += len;
-    record->line_end = len > 0 && data[len - 1] == '\n';
-    if (record->wants_words)
-        record->words += bm_long_words(data, len);
-}
-
-/* Read over the rest of a record that is too long, behind the bytes that are shown of it; what
- * follows the record goes to carry. */
-static bm_status skip_record(bm_reader *reader, bm_cutter *c, size_t shown, skipped_record *out,
-                             bm_error *err)
-{
-    count_bytes(out, c->batch->data + c->begin, c->end - c->begin);
-    bm_status status = bm_raw_batch_reserve(c->batch, shown + SKIP_BLOCK, err);
-    char *rest = c->batch->data + shown;
-    while (status == BM_OK) {
-        size_t got = 0;
-        status = bm_input_bytes_read(reader->bytes, rest, SKIP_BLOCK, &got, err);
-        if (status != BM_OK)
-            break;
-        if (got == 0) {
-            reader->file_end = true;
-            break;
-        }
-        size_t at = reader->format->record_end(&c->scan, rest, 0, got);
-        if (c->scan.broken != NULL) {
-            break_off(reader, reader->line + out->lines + bm_count_newlines(rest, c->scan.at),
-                      c->scan.broken);
-            return BM_OK;
-        }
-        count_bytes(out, rest, at == BM_SCAN_MORE ? got : at);
-        if (at != BM_SCAN_MORE)
-            return bm_buf_add(&reader->carry, rest + at, got - at, err);
-    }
-    if (status == BM_OK && reader->format->elements)
-        break_off(reader, reader->line, bm_elements_unclosed(&c->scan));
-    return status;
-}
-
-/* The record that has begun is longer than max_doc_bytes, or else (`to_refuse`) the gate will not
- * have it held, and how long it is has yet to be seen. */
-static bm_status take_too_long(bm_reader *reader, bm_cutter *c, bool to_refuse, bm_error *err)
-{
-    const char *name = bm_input_set_source(reader->set, reader->file)->name;
-    bm_raw_piece piece = {.begin = c->begin, .cut = true};
-    piece.end = c->begin + bm_bom_bytes(c->batch->data + c->begin, reader->begun ? 0 : 3) +
-                bm_too_long_prefix(reader->max_record);
-    skipped_record skipped = {.wants_words = to_refuse};
-    bm_status status = skip_record(reader, c, piece.end, &skipped, err);
-    if (status != BM_OK)
-        return status;
-    const bool broken = reader->later.status != BM_OK;
-    if (to_refuse && !broken && skipped.bytes - END_BYTES <= reader->max_record) {
-        const bm_long_record record = {name, reader->line, skipped.bytes, skipped.words};
-        return reader->gate->refuse(reader->gate->ctx, &record, err);
-    }
-    piece.n_behind = skipped.lines - skipped.line_end;
-    if (reader->format->table && reader->fields->header && !reader->begun)
-        return bm_fail_at(err, BM_ERR_INPUT, name, 1, "the header is longer than `max_doc_bytes`");
-    piece.file_end = reader->file_end;
-    if (broken) /* an element without an end is no record */
-        piece = (bm_raw_piece){.begin = c->begin, .end = c->begin};
-    status = bm_reader_add_piece(reader, c->batch, piece, err);
-    reader->line += skipped.lines;
-    reader->state = c->scan.state;
-    reader->n_records++;
     return status;
 }
 
@@ -271,7 +184,9 @@ static bm_status take_records(bm_reader *reader, bm_cutter *c, bm_error *err)
     bm_raw_batch *batch = c->batch;
     bm_status status = BM_OK;
     bool header = reader->format->table && reader->fields->header;
-    if (reader->file_end && !c->full) { /* the last record may have no line ending */
+    if (reader->broken.rest && !c->full) {
+        c->end = c->cut;                       /* the record that has begun is part of the rest */
+    } else if (reader->file_end && !c->full) { /* the last record may have no line ending */
         reader->n_records += c->end > c->cut || reader->format->whole_file;
         c->cut = c->end;
     }
@@ -282,11 +197,15 @@ static bm_status take_records(bm_reader *reader, bm_cutter *c, bm_error *err)
     if (status != BM_OK)
         return status;
     bm_raw_piece piece = {.begin = c->begin, .end = c->cut};
-    piece.file_end = reader->file_end && c->cut == c->end;
-    status = bm_reader_add_piece(reader, batch, piece, err);
+    const bool rest = reader->broken.rest;
+    piece.file_end = reader->file_end && c->cut == c->end && !rest;
+    if (piece.end > piece.begin || !rest)
+        status = bm_reader_add_piece(reader, batch, piece, err);
     if (status == BM_OK && !piece.file_end)
         reader->line += bm_count_newlines(batch->data + c->begin, c->cut - c->begin);
     reader->state = c->state;
+    if (status == BM_OK && rest && !c->full)
+        status = bm_reader_add_rest(reader, batch, reader->line, err);
     return status;
 }
 
@@ -295,7 +214,8 @@ static bm_status take_records(bm_reader *reader, bm_cutter *c, bm_error *err)
 static bool is_broken(const bm_reader *reader, const bm_cutter *c)
 {
     return c->scan.broken != NULL ||
-           (reader->format->elements && reader->file_end && c->seen == c->end &&
+           (reader->format->elements && reader->file_end && !reader->broken.rest &&
+            c->seen == c->end &&
             (reader->begun ||
              c->end > c->begin + bm_bom_bytes(c->batch->data + c->begin, c->end - c->begin)) &&
             bm_elements_unclosed(&c->scan) != NULL);
@@ -310,9 +230,15 @@ static bm_status take_before_break(bm_reader *reader, const bm_cutter *c, bm_err
         why = bm_elements_unclosed(&c->scan);
         at = c->scan.begin != BM_SCAN_MORE ? c->scan.begin : c->end;
     }
-    break_off(reader, reader->line + bm_count_newlines(data + c->begin, at - c->begin), why);
+    const uint64_t line = reader->line + bm_count_newlines(data + c->begin, at - c->begin);
     bm_raw_piece piece = {.begin = c->begin, .end = c->cut};
-    return bm_reader_add_piece(reader, c->batch, piece, err);
+    bm_status status = bm_reader_break_off(reader, line, why, err);
+    const bool rest = reader->broken.rest;
+    if (status == BM_OK && (piece.end > piece.begin || !rest))
+        status = bm_reader_add_piece(reader, c->batch, piece, err);
+    if (status == BM_OK && rest)
+        status = bm_reader_add_rest(reader, c->batch, line, err);
+    return status;
 }
 
 /* May n bytes more be held? Only a record longer than a batch is asked about. */
@@ -358,12 +284,12 @@ static bm_status take_piece(bm_reader *reader, bm_raw_batch *batch, bm_error *er
         size_t bom = !reader->begun && c.cut == c.begin ? 3 : 0;
         if (c.cut == c.begin && c.end >= reader->batch_bytes && reader->max_record < SIZE_MAX / 2 &&
             c.end - c.begin > reader->max_record + 2 + bom)
-            return take_too_long(reader, &c, false, err);
+            return bm_reader_take_too_long(reader, &c, false, err);
         const size_t n = read_size(reader, &c);
         bool may;
         status = ask_gate(reader, &c, n, &may, err);
         if (status == BM_OK && !may)
-            return take_too_long(reader, &c, true, err);
+            return bm_reader_take_too_long(reader, &c, true, err);
         if (status == BM_OK)
             status = read_more(reader, &c, n, err);
     }
@@ -383,11 +309,8 @@ static bm_status fill_batch(bm_reader *reader, bm_raw_batch *batch, bm_error *er
         if (!reader->open) {
             if (reader->file == bm_input_set_count(reader->set) || is_full(reader, batch))
                 break;
-            status = bm_input_bytes_begin(reader->bytes, reader->file, err);
+            status = bm_reader_begin_file(reader, err);
             reader->open = status == BM_OK;
-            reader->file_end = reader->begun = false;
-            reader->line = 1;
-            reader->state = 0;
         } else {
             status = take_piece(reader, batch, err);
             if (status != BM_OK)
@@ -406,10 +329,10 @@ bm_status bm_reader_next(bm_reader *reader, bm_raw_batch **out, bm_error *err)
     *out = NULL;
     if (reader->batches.failed != BM_OK)
         return bm_fail(err, reader->batches.failed, "the reader has failed before");
-    if (reader->later.status != BM_OK) {
+    if (reader->broken.error.status != BM_OK && !reader->broken.rest) {
         if (err != NULL)
-            *err = reader->later;
-        return reader->batches.failed = reader->later.status;
+            *err = reader->broken.error;
+        return reader->batches.failed = reader->broken.error.status;
     }
     if (!reader->open && reader->file == bm_input_set_count(reader->set))
         return BM_OK;

@@ -18,6 +18,12 @@ typedef struct bm_reader_batches {
     bm_status failed; /* not BM_OK: there are no more, the reader can only be closed */
 } bm_reader_batches;
 
+/* The current file is broken. */
+typedef struct bm_reader_break {
+    bm_error error; /* not BM_OK: to be returned next, when what stood before is handed out; */
+    bool rest;      /* or, where bad records are skipped, what is left of the file is one of them */
+} bm_reader_break;
+
 struct bm_reader {
     struct bm_input_set *set;
     const bm_record_format *format;
@@ -35,7 +41,7 @@ struct bm_reader {
     uint32_t *columns;   /* of the current file (record_fields.h) */
     double mean_bytes;   /* of the records so far, the last ones counting most */
     uint64_t n_records;  /* in the batch being made */
-    bm_error later;      /* not BM_OK: to be returned next, when what stood before is handed out */
+    bm_reader_break broken;
     bm_reader_batches batches;
     const bm_long_gate *gate; /* borrowed; NULL: any record may be held */
 };

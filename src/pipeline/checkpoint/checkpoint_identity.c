@@ -77,8 +77,11 @@ static bm_status each_input(const bm_job_context *job, line_fn *fn, void *ctx, b
     for (size_t i = 0; status == BM_OK && i < n + (extra != NULL); i++) {
         const bm_source *source = i < n ? bm_input_set_source(job->inputs.set, i) : NULL;
         line.len = 0;
-        status = input_line(source != NULL ? source->path : extra,
-                            source != NULL ? source->name : extra, &line, err);
+        if (source != NULL && source->unreadable != NULL)
+            status = bm_buf_add_format(&line, err, "input\t%s\tunreadable", source->name);
+        else
+            status = input_line(source != NULL ? source->path : extra,
+                                source != NULL ? source->name : extra, &line, err);
         if (status == BM_OK)
             status = bm_buf_end(&line, err);
         if (status == BM_OK)
