@@ -185,6 +185,10 @@ bm_status bm_input_find(const bm_manifest_input *input, const bm_input_places *p
     if (strcmp(input->file, "-") == 0)
         return bm_fail_at(err, BM_ERR_FORMAT, places->manifest, 0,
                           "its input was standard input, which cannot be read again");
+    if (strspn(input->xxh3_128, "0") == BM_INPUT_DIGEST_HEX - 1) { /* it could not be read then */
+        *path = bm_strdup(input->file);
+        return *path != NULL ? BM_OK : bm_fail_nomem(err, strlen(input->file));
+    }
     const char *slash = strrchr(places->manifest, '/');
     s.beside = slash == NULL ? bm_strdup(".")
                              : bm_strndup(places->manifest, (size_t)(slash - places->manifest));
