@@ -17,7 +17,8 @@
 #include "tests/unit/base/scratch.h"
 #include "wrap_calls.h"
 
-static int n_files; /* beside the four that each output has */
+static int n_files;               /* beside the four that each output has */
+static const char *place = "out"; /* of the output, below the scratch folder */
 
 WRAP(ssize_t, write, (int fd, const void *data, size_t n), (fd, data, n), -1, false)
 WRAP(ssize_t, pwrite, (int fd, const void *data, size_t n, off_t at), (fd, data, n, at), -1, false)
@@ -134,17 +135,25 @@ static bm_status job(const char *target, bool force, const char *text, bm_error 
     return status;
 }
 
+/* The path of `name` in the output ("": of the output itself), below the scratch folder. */
+static const char *in_output(const char *name)
+{
+    static char path[100];
+    snprintf(path, sizeof path, "%s%s%s", place, name[0] != '\0' ? "/" : "", name);
+    return path;
+}
+
 /* One run in which call number n fails. False: there were not so many. */
 static bool run(scratch *s, long n, int code, bool memory, bool force)
 {
     bm_error err = {0};
     if (force)
-        cr_assert_eq(job(scratch_at(s, "out"), false, "old", &err), BM_OK, "%s", err.message);
+        cr_assert_eq(job(scratch_at(s, place), false, "old", &err), BM_OK, "%s", err.message);
     plan_call(n, code, memory);
-    bm_status status = job(scratch_at(s, "out"), force, "new", &err);
+    bm_status status = job(scratch_at(s, place), force, "new", &err);
     plan.armed = false;
-    const char *now = !scratch_has(s, "out") ? NULL : "new";
-    if (force && scratch_holds(s, "out/ids.txt", "old"))
+    const char *now = !scratch_has(s, place) ? NULL : "new";
+    if (force && scratch_holds(s, in_output("ids.txt"), "old"))
         now = "old";
     if (status == BM_OK) { /* a call whose failure harms nothing, or none failed */
         cr_assert(now != NULL && strcmp(now, "new") == 0, "%ld %s", n, plan.which);
@@ -155,9 +164,9 @@ static bool run(scratch *s, long n, int code, bool memory, bool force)
         cr_assert_neq(err.message[0], '\0');
     }
     if (now != NULL) {
-        cr_assert(scratch_holds(s, "out/ids.txt", now), "%ld %s", n, plan.which);
-        cr_assert_eq(scratch_count(s, "out"), 4u, "whole, old or new");
-        cr_assert_eq(scratch_count(s, "out/kept"), (size_t)n_files + 2);
+        cr_assert(scratch_holds(s, in_output("ids.txt"), now), "%ld %s", n, plan.which);
+        cr_assert_eq(scratch_count(s, place), 4u, "whole, old or new");
+        cr_assert_eq(scratch_count(s, in_output("kept")), (size_t)n_files + 2);
     }
     if (status != BM_OK && now != NULL && strcmp(now, "new") == 0)
         cr_assert(strcmp(plan.which, "fsync") == 0 || strcmp(plan.which, "open") == 0 || memory,
@@ -188,6 +197,13 @@ static void fail_each(int code, bool memory, bool force, long step)
 Test(full_disk_calls, each_call_that_finds_the_disk_full_leaves_nothing)
 {
     fail_each(ENOSPC, false, false, 1);
+}
+
+Test(full_disk_calls, nor_the_folders_that_were_made_above_it)
+{
+    place = "new/deep/out";
+    fail_each(ENOSPC, false, false, 1);
+    fail_each(0, true, false, 1);
 }
 
 Test(full_disk_calls, each_call_that_finds_the_disk_broken_leaves_the_earlier_output)
