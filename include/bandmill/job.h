@@ -148,6 +148,8 @@ typedef struct bm_summary bm_summary;
 BM_API const bm_counts *bm_summary_counts(const bm_summary *summary);
 /* The plan used; bands 0 where the job had none. */
 BM_API const bm_band_plan *bm_summary_plan(const bm_summary *summary);
+/* How the documents were signed. Of NULL: BM_SCHEME_AFFINE32. */
+BM_API bm_scheme bm_summary_scheme(const bm_summary *summary);
 /* The whole report as one JSON object ending in a newline; valid until bm_summary_free. */
 BM_API const char *bm_summary_json(const bm_summary *summary);
 /* The device that signed, for people. */

@@ -21,7 +21,7 @@ void cli_say_plan(cli_context *context, const bm_summary *summary)
                  " permutations; finds %.1f %% of the pairs at %g%s",
                  plan->bands, plan->rows, used, plan->perms, 100 * plan->predicted_recall,
                  plan->threshold,
-                 context->settings.sketch.scheme == BM_SCHEME_OPH
+                 bm_summary_scheme(summary) == BM_SCHEME_OPH
                      ? " (an estimate for documents of fewer shingles than ten times the "
                        "permutations)"
                      : "");

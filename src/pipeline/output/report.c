@@ -23,6 +23,7 @@
 struct bm_summary {
     bm_counts counts;
     bm_band_plan plan;
+    bm_scheme scheme;
     char *json;
     char device[512];
     double seconds;
@@ -36,6 +37,11 @@ const bm_counts *bm_summary_counts(const bm_summary *summary)
 const bm_band_plan *bm_summary_plan(const bm_summary *summary)
 {
     return summary != NULL ? &summary->plan : NULL;
+}
+
+bm_scheme bm_summary_scheme(const bm_summary *summary)
+{
+    return summary != NULL ? summary->scheme : BM_SCHEME_AFFINE32;
 }
 
 const char *bm_summary_json(const bm_summary *summary)
@@ -277,6 +283,7 @@ bm_status bm_report_make(bm_job_context *job, const bm_grouping *grouping, const
     }
     summary->counts = job->counts;
     summary->plan = job->settings->plan;
+    summary->scheme = job->settings->sketch.scheme;
     summary->json = json.buf.data; /* taken */
     summary->seconds = seconds;
     snprintf(summary->device, sizeof summary->device, "%s",

@@ -85,3 +85,6 @@ says ../err '^bandmill: plan: .* at 0\.8$'
 bm sign docs.jsonl -o oph --on-error skip --band-keys --scheme oph; exits 0
 says oph/manifest.json '"predicted_recall_is": "an estimate for short documents"'
 says ../err '^bandmill: plan: .* at 0\.8 \(an estimate for documents of fewer shingles than ten times the permutations\)$'
+bm dedup oph -o of-oph --verify signature; exits 0 # known from the signatures
+says of-oph/report.json '"predicted_recall_is": "an estimate for short documents"'
+says ../err '^bandmill: plan: .* \(an estimate for documents of fewer'

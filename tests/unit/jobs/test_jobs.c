@@ -220,6 +220,8 @@ typedef struct seen {
     atomic_int calls;
     uint64_t last_done, total;
     bool fell;
+    double job_done;
+    uint32_t stage_number, n_stages;
 } seen;
 
 static void on_progress(void *ctx, const bm_progress *progress)
@@ -231,6 +233,12 @@ static void on_progress(void *ctx, const bm_progress *progress)
         s->last_done = progress->done;
         s->total = progress->total;
     }
+    s->fell = s->fell || progress->job_done < s->job_done || progress->job_done > 1 ||
+              progress->stage_number < s->stage_number ||
+              (s->n_stages != 0 && progress->n_stages != s->n_stages);
+    s->job_done = progress->job_done;
+    s->stage_number = progress->stage_number;
+    s->n_stages = progress->n_stages;
 }
 
 Test(jobs, progress_never_falls_and_knows_the_total)
@@ -252,7 +260,34 @@ Test(jobs, progress_never_falls_and_knows_the_total)
     cr_assert_gt(atomic_load(&s.calls), 0);
     cr_assert_not(s.fell);
     cr_assert_eq(s.total, (uint64_t)st.st_size);
+    cr_assert(s.n_stages == 3 && s.stage_number == 3, "%u of %u", s.stage_number, s.n_stages);
     remove_place(&p);
+}
+
+Test(jobs, the_report_has_the_command_that_was_handed_in_and_else_none)
+{
+    static const char *const command[] = {"tool", "a b", "c\\d\te\xff\"", NULL};
+    for (int handed = 0; handed < 2; handed++) {
+        place p;
+        make_place(&p);
+        const char *paths[] = {p.input};
+        bm_dedup_options job;
+        bm_summary *summary = NULL;
+        init_job(&job, &p, paths);
+        job.output.command = handed != 0 ? command : NULL;
+        cr_assert_eq(bm_job_dedup(&job, &summary, NULL), BM_OK);
+        const char *json = bm_summary_json(summary), *at = strstr(json, "\"command\"");
+        cr_assert_not_null(strstr(json, "\"date\""));
+        cr_assert_eq(at != NULL, handed != 0);
+        if (handed != 0) { /* escaped like names, then as JSON */
+            cr_assert_lt(strstr(json, "\"run\""), at);
+            cr_assert_not_null(strstr(at, "\"tool\""));
+            cr_assert_not_null(strstr(at, "\"a b\""));
+            cr_assert_not_null(strstr(at, "\"c\\\\\\\\d\\\\te\\\\xff\\\"\""));
+        }
+        bm_summary_free(summary);
+        remove_place(&p);
+    }
 }
 
 Test(jobs, options_out_of_range_are_usage_errors_that_say_what_was_expected)

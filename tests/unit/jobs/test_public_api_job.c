@@ -291,6 +291,7 @@ Test(public_api_job, a_summary_that_is_none_has_nothing)
     cr_expect_null(bm_summary_counts(NULL));
     cr_expect_null(bm_summary_plan(NULL));
     cr_expect_null(bm_summary_json(NULL));
+    cr_expect_eq(bm_summary_scheme(NULL), BM_SCHEME_AFFINE32);
     cr_expect_null(bm_summary_device(NULL));
     cr_expect_eq(bm_summary_seconds(NULL), 0);
     bm_summary_free(NULL);
