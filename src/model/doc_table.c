@@ -179,7 +179,9 @@ bm_status bm_doc_table_skip(bm_doc_table *table, const bm_skipped *skipped, bm_e
 {
     bm_status status =
         bm_grow_array(&table->skipped, &table->cap_skipped, table->n_skipped + 1, err);
-    if (status == BM_OK)
-        table->skipped[table->n_skipped++] = *skipped;
-    return status;
+    if (status != BM_OK)
+        return status;
+    table->skipped[table->n_skipped++] = *skipped;
+    table->n_swallowing += skipped->n_behind > 0;
+    return BM_OK;
 }

@@ -27,7 +27,8 @@ typedef struct bm_file_names {
 typedef struct bm_skipped {
     uint64_t line;
     uint32_t file;
-    char *reason; /* owned by the table */
+    char *reason;      /* owned by the table */
+    uint64_t n_behind; /* lines behind that one which went with it (record.h) */
 } bm_skipped;
 
 typedef struct bm_doc_table {
@@ -38,8 +39,9 @@ typedef struct bm_doc_table {
     size_t n_slots;
     bm_skipped *skipped;
     size_t n_skipped, cap_skipped;
-    bool number_duplicates;     /* a repeated id becomes the next free id#N; else it is an error */
-    uint64_t memory;            /* bytes at most; 0: no limit */
+    size_t n_swallowing;    /* of those skipped now, not by an earlier run: lines went with them */
+    bool number_duplicates; /* a repeated id becomes the next free id#N; else it is an error */
+    uint64_t memory;        /* bytes at most; 0: no limit */
     const bm_file_names *files; /* borrowed, for messages; NULL: they name no other place */
 } bm_doc_table;                 /* {0} is empty */
 

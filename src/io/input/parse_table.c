@@ -71,6 +71,7 @@ static bm_status find_cells(row_job *job, bm_str content, bm_error *err)
                                     .line = job->record->line,
                                     .n_behind = bm_count_newlines(content.data, content.len)};
         bm_row_explain(&row, &place, why, sizeof why);
+        job->record->n_behind = row.opened != NULL ? place.n_behind : 0;
         bm_record_bad(&parser->maker, job->record, "broken row: %s", why);
     }
     return status;

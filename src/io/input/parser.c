@@ -139,12 +139,14 @@ static void too_long(const walker *w, bm_record *record, bm_str content, size_t 
         w->piece->cut ? w->piece->n_behind : bm_count_newlines(content.data, content.len);
     if (record->raw.len > bom + prefix)
         record->raw.len = bom + prefix;
-    if (parser->format->quoted && n_behind > 0)
+    if (parser->format->quoted && n_behind > 0) {
+        record->n_behind = n_behind;
         explain_too_long(w, (bm_str){content.data, prefix}, n_behind, record);
-    else
+    } else {
         bm_record_bad(&parser->maker, record,
                       "the record is longer than %llu bytes (--max-doc-bytes)",
                       (unsigned long long)parser->maker.max_doc_bytes);
+    }
 }
 
 /* Hand one record over. Its bytes are record->raw, with the byte order mark (`bom` bytes) before it
@@ -280,5 +282,20 @@ bm_status bm_parser_split(bm_parser *parser, const bm_raw_batch *batch, bm_recor
 {
     walker w = {
         .parser = parser, .batch = batch, .parse = parser->format->elements, .fn = fn, .ctx = ctx};
+    return walk_batch(&w, err);
+}
+
+static bm_status count_record(void *ctx, const bm_record *record, bm_error *err)
+{
+    (void)err;
+    uint64_t *n = ctx;
+    *n += !record->is_header;
+    return BM_OK;
+}
+
+bm_status bm_parser_count(bm_parser *parser, const bm_raw_batch *batch, uint64_t *n, bm_error *err)
+{
+    walker w = {.parser = parser, .batch = batch, .fn = count_record, .ctx = n};
+    *n = 0;
     return walk_batch(&w, err);
 }

@@ -23,6 +23,8 @@ bm_status bm_parser_run(bm_parser *parser, const bm_raw_batch *batch, bm_record_
  * begin on one line, so that file and line do not say which is which. */
 bm_status bm_parser_split(bm_parser *parser, const bm_raw_batch *batch, bm_record_fn fn, void *ctx,
                           bm_error *err);
+/* How many records a batch has, bad ones too, from their bounds alone. */
+bm_status bm_parser_count(bm_parser *parser, const bm_raw_batch *batch, uint64_t *n, bm_error *err);
 void bm_parser_close(bm_parser *parser); /* NULL is fine */
 
 #endif

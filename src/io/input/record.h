@@ -17,8 +17,9 @@ typedef struct bm_record {
                             source has no such bytes */
     bool is_header;         /* a header row, or the byte order mark of an array (split only; never
                             given in full parsing) */
-    bool bad;               /* a bad record: only file, line, raw and reason are set */
+    bool bad;               /* only file, line, raw, reason and n_behind are set */
     const char *reason;     /* "what is wrong (what was expected)" */
+    uint64_t n_behind;      /* of a bad row of csv: lines behind its first that a quote swallowed */
     bm_str id;              /* valid UTF-8, unescaped; FILE:LINE where it has none of its own */
     bm_str text;            /* valid UTF-8 */
     uint64_t text_bytes;    /* of the text as read (JSON: after unescaping), before repair */

@@ -89,14 +89,6 @@ static bm_status records_next(bm_batch_source *base, bm_source_batch **out, bm_e
     return BM_OK;
 }
 
-static bm_status count_record(void *ctx, const bm_record *record, bm_error *err)
-{
-    (void)err;
-    uint64_t *n = ctx;
-    *n += !record->is_header;
-    return BM_OK;
-}
-
 static bm_status records_count(bm_batch_source *base, const bm_source_batch *batch, uint64_t *n,
                                bm_error *err)
 {
@@ -106,8 +98,7 @@ static bm_status records_count(bm_batch_source *base, const bm_source_batch *bat
         status = bm_parser_open(base->inputs, &source->splitter, err);
     *n = 0;
     if (status == BM_OK)
-        status = bm_parser_split(source->splitter, ((const records_batch *)batch)->raw,
-                                 count_record, n, err);
+        status = bm_parser_count(source->splitter, ((const records_batch *)batch)->raw, n, err);
     return status;
 }
 

@@ -276,7 +276,8 @@ static bm_status load_skipped(loading *l, const block_header *h, bm_error *err)
         const char *reason = next(l, saved.len, false);
         if (reason == NULL || saved.file >= bm_input_set_count(l->what->inputs))
             return bm_fail(err, BM_ERR_FORMAT, "the saved list of skipped records is damaged");
-        bm_skipped skipped = {saved.line, saved.file, bm_strndup(reason, saved.len)};
+        bm_skipped skipped = {
+            .line = saved.line, .file = saved.file, .reason = bm_strndup(reason, saved.len)};
         status = skipped.reason == NULL ? bm_fail_nomem(err, saved.len)
                                         : bm_doc_table_skip(l->what->docs, &skipped, err);
         if (status != BM_OK)

@@ -7,7 +7,8 @@
 
 #include "base/error.h"
 
-#define IDS_AHEAD 16u /* documents between fetching from the table of ids and looking */
+#define WARNINGS_MAX 5u  /* of one kind */
+#define IDS_AHEAD    16u /* documents between fetching from the table of ids and looking */
 
 static bm_status deliver_docs(const bm_ingest_cfg *cfg, const bm_ingest_batch *batch,
                               uint64_t *n_shingles, bm_error *err)
@@ -27,6 +28,17 @@ static bm_status deliver_docs(const bm_ingest_cfg *cfg, const bm_ingest_batch *b
     return BM_OK;
 }
 
+/* One skipped record may be most of a file where a quote is never closed: so the first few are told
+ * at once. */
+static void warn_of_swallowed(const bm_ingest_cfg *cfg, const bm_skipped *skipped)
+{
+    if (skipped->n_behind == 0 || cfg->docs->n_swallowing > WARNINGS_MAX)
+        return;
+    bm_meter_log(cfg->meter, BM_LOG_WARNING, "%s:%" PRIu64 ": skipped: %s%s",
+                 bm_batch_source_file(cfg->source, skipped->file), skipped->line, skipped->reason,
+                 cfg->docs->n_swallowing == WARNINGS_MAX ? "; no more of these are told" : "");
+}
+
 static bm_status deliver_skipped(const bm_ingest_cfg *cfg, bm_ingest_batch *batch, bm_error *err)
 {
     for (size_t i = 0; i < batch->n_skipped; i++) {
@@ -39,6 +51,7 @@ static bm_status deliver_skipped(const bm_ingest_cfg *cfg, bm_ingest_batch *batc
         bm_status status = bm_doc_table_skip(cfg->docs, skipped, err);
         if (status != BM_OK)
             return status;
+        warn_of_swallowed(cfg, skipped);
         skipped->reason = NULL; /* taken */
         cfg->counts->skipped++;
         cfg->counts->records++;

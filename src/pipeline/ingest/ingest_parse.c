@@ -70,7 +70,7 @@ static bm_status skip_record(bm_ingest_worker *worker, const bm_record *record, 
     if (reason == NULL)
         return bm_fail_nomem(err, strlen(record->reason));
     batch->skipped[batch->n_skipped++] =
-        (bm_skipped){.line = record->line, .file = record->file, .reason = reason};
+        (bm_skipped){record->line, record->file, reason, record->n_behind};
     return BM_OK;
 }
 

@@ -63,6 +63,12 @@ bm sign stray.csv --on-error skip -o stray; exits 0
 printf '1\n6\n' | holds stray/ids.txt
 says stray/skipped.tsv '^stray\.csv	3	.* on line 3 and swallowed the 3 lines behind it'
 says stray/manifest.json '"skipped": ?1\b'
+bm dedup stray.csv --on-error skip -o stray_dedup; exits 0
+says ../err '^bandmill: warning: stray\.csv:3: skipped: .*swallowed the 3 lines behind it'
+awk 'BEGIN { print "id,text"; for (i = 0; i < 40; i++) printf "%d,\"stray\n%d,\"x\"\n", i, i }' > strays.csv
+bm sign strays.csv --on-error skip -o strays; exits 0
+checks=$((checks + 1)); [ "$(grep -c warning ../err)" = 5 ] || fail "not five warnings"
+says strays/manifest.json '"skipped": ?40\b'
 # never closed: to the end of the file
 printf 'id,text\n1,fine\n2,"stray\n3,lost\n4,lost\n' > open.csv
 bm sign open.csv -o out
