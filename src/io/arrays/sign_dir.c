@@ -220,15 +220,23 @@ static bm_status open_manifest(bm_sign_dir *dir, bm_error *err)
     return status;
 }
 
-bool bm_sign_dir_is(const char *path)
+bm_status bm_sign_dir_is(const char *path, bool *is, bm_error *err)
 {
     char *name = NULL;
     bm_manifest *manifest = NULL;
-    bool is = bm_string_format(&name, NULL, "%s/%s", path, BM_FILE_MANIFEST) == BM_OK &&
-              bm_manifest_open(name, &manifest, NULL) == BM_OK;
+    bm_error why = {0};
+    bm_status status = bm_string_format(&name, &why, "%s/%s", path, BM_FILE_MANIFEST);
+    if (status == BM_OK)
+        status = bm_manifest_open(name, &manifest, &why);
+    *is = status == BM_OK;
     bm_manifest_close(manifest);
     bm_free(name);
-    return is;
+    if (status == BM_ERR_FORMAT || /* not ours; not there */
+        (status == BM_ERR_IO && (why.code == ENOENT || why.code == ENOTDIR)))
+        return BM_OK;
+    if (status != BM_OK && err != NULL)
+        *err = why;
+    return status;
 }
 
 bm_status bm_sign_dir_open(const char *path, bm_sign_dir **out, bm_error *err)

@@ -23,7 +23,7 @@
 typedef struct bm_sign_dir bm_sign_dir;
 
 /* Does the directory hold a manifest.json of ours? Then it is signatures, and no documents. */
-bool bm_sign_dir_is(const char *path);
+bm_status bm_sign_dir_is(const char *path, bool *is, bm_error *err);
 bm_status bm_sign_dir_open(const char *path, bm_sign_dir **out, bm_error *err);
 void bm_sign_dir_close(bm_sign_dir *dir); /* NULL is fine */
 

@@ -278,15 +278,18 @@ bm_status bm_recipe_blame(const bm_recipe *recipe, bm_input_set *inputs,
         return status;
     for (size_t i = 0; i <= recipe->n_inputs; i++) {
         bm_hash128 digest;
-        bm_error changed = {0};
+        bm_error why = {0};
         const bm_source *source = source_at(inputs, i);
-        if (source == NULL || bm_input_set_held(inputs, i) != NULL ||
-            bm_input_digest_file(source->path, callbacks, &digest, NULL) != BM_OK ||
-            check_digest(recipe, i, source->path, digest, &changed) == BM_OK)
+        if (source == NULL || bm_input_set_held(inputs, i) != NULL)
+            continue;
+        bm_status looked = bm_input_digest_file(source->path, callbacks, &digest, &why);
+        if (looked == BM_OK)
+            looked = check_digest(recipe, i, source->path, digest, &why);
+        if (looked == BM_OK || looked == BM_ERR_IO)
             continue;
         if (err != NULL)
-            *err = changed;
-        return BM_ERR_FORMAT;
+            *err = why;
+        return looked;
     }
     return status;
 }

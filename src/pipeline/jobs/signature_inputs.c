@@ -19,8 +19,13 @@
 bm_status bm_signature_inputs_are(const bm_input_options *input, bool *out, bm_error *err)
 {
     size_t n = 0;
-    for (size_t i = 0; i < input->n_paths; i++)
-        n += bm_sign_dir_is(input->paths[i]);
+    for (size_t i = 0; i < input->n_paths; i++) {
+        bool is = false;
+        bm_status status = bm_sign_dir_is(input->paths[i], &is, err);
+        if (status != BM_OK)
+            return status;
+        n += is;
+    }
     *out = n > 0;
     if (n > 0 && (n < input->n_paths || input->files_from != NULL))
         return bm_fail(err, BM_ERR_USAGE,

@@ -1,0 +1,221 @@
+/* staged_calls.c -- each allocation and each system call of dedup from signatures, and of filter on
+ * its result, fails once, in turn, until a run has no failure.
+ *
+ * A run that fails says why, leaves nothing at its target or beside it, and keeps no block of memory
+ * and no open file. One that goes on all the same gives the right bytes; where nobody asked how to
+ * verify, it may go by the signatures instead, and warns. */
+#include <bandmill/job.h>
+
+#include "tests/unit/base/scratch.h"
+
+#include "held_blocks.h"
+
+enum { DOCS = 6 };
+
+/* --- what is there: an input, its signatures, a result without lines --- */
+
+static void make_input(scratch *s, const char *name)
+{
+    FILE *file = fopen(scratch_at(s, name), "w");
+    cr_assert_not_null(file);
+    for (int doc = 0; doc < DOCS; doc++) {
+        fprintf(file, "{\"id\":\"d%d\",\"text\":\"", doc);
+        for (int word = 0; word < 40; word++)
+            fprintf(file, "w%d ", 100 * (doc % 4) + word); /* d4 is d0 again, d5 is d1 */
+        fputs("\"}\n", file);
+    }
+    fputs("no object\n", file);
+    cr_assert_eq(fclose(file), 0);
+}
+
+static void sign(scratch *s)
+{
+    bm_sign_options options;
+    bm_summary *summary;
+    bm_error err = {0};
+    const char *paths[] = {"in.jsonl"};
+    bm_sign_options_init(&options);
+    options.input.paths = paths;
+    options.input.n_paths = 1;
+    options.input.on_error = BM_ON_ERROR_SKIP;
+    options.text.shingle_k = 1;
+    options.sketch.perms = 16;
+    options.device.device = "cpu";
+    options.resources.threads = 1;
+    options.output.path = scratch_at(s, "sig");
+    cr_assert_eq(bm_job_sign(&options, &summary, &err), BM_OK, "%s", err.message);
+    bm_summary_free(summary);
+}
+
+typedef struct task {
+    const char *sources; /* below which in.jsonl lies */
+    bm_verify verify;
+    bool filter;              /* of a result that signatures alone gave */
+    const char *file, *right; /* of the output, and what it holds */
+} task;
+
+static void count_warning(void *ctx, bm_log_level level, const char *text)
+{
+    (void)text;
+    *(size_t *)ctx += level == BM_LOG_WARNING;
+}
+
+static bm_status run_dedup(scratch *s, const task *t, const char *output, size_t *n_warnings,
+                           bm_error *err)
+{
+    bm_summary *summary = NULL;
+    bm_dedup_options o;
+    const char *paths[] = {scratch_at(s, "sig")};
+    bm_dedup_options_init(&o);
+    o.input.paths = paths;
+    o.input.n_paths = 1;
+    o.verify = t->verify;
+    o.sources = t->sources != NULL ? scratch_at(s, t->sources) : NULL;
+    o.output.path = scratch_at(s, output);
+    o.resources.threads = 1;
+    o.callbacks = (bm_callbacks){.log = count_warning, .ctx = n_warnings};
+    bm_status status = bm_job_dedup(&o, &summary, err);
+    bm_summary_free(summary);
+    return status;
+}
+
+static bm_status run_filter(scratch *s, const task *t, size_t *n_warnings, bm_error *err)
+{
+    bm_summary *summary = NULL;
+    bm_filter_options o;
+    bm_filter_options_init(&o);
+    o.path = scratch_at(s, "alone");
+    o.sources = scratch_at(s, t->sources);
+    o.output.path = scratch_at(s, "outputs/out");
+    o.resources.threads = 1;
+    o.callbacks = (bm_callbacks){.log = count_warning, .ctx = n_warnings};
+    bm_status status = bm_job_filter(&o, &summary, err);
+    bm_summary_free(summary);
+    return status;
+}
+
+static bm_status run(scratch *s, const task *t, size_t *n_warnings, bm_error *err)
+{
+    *n_warnings = 0;
+    return t->filter ? run_filter(s, t, n_warnings, err)
+                     : run_dedup(s, t, "outputs/out", n_warnings, err);
+}
+
+/* The input is signed, and moved to `there`; in `changed` lies one of the same size. */
+static void open_place(scratch *s)
+{
+    size_t n_warnings = 0;
+    bm_error err = {0};
+    scratch_open(s);
+    cr_assert_eq(chdir(s->root), 0);
+    make_input(s, "in.jsonl");
+    sign(s);
+    scratch_folder(s, "there");
+    scratch_folder(s, "changed");
+    scratch_folder(s, "outputs");
+    cr_assert_eq(rename("in.jsonl", "there/in.jsonl"), 0);
+    make_input(s, "changed/in.jsonl");
+    FILE *file = fopen("changed/in.jsonl", "r+");
+    fputs("[", file);
+    cr_assert_eq(fclose(file), 0);
+    const task alone = {.verify = BM_VERIFY_SIGNATURE};
+    cr_assert_eq(run_dedup(s, &alone, "alone", &n_warnings, &err), BM_OK, "%s", err.message);
+}
+
+/* --- each call in turn --- */
+
+/* A failing allocation is BM_ERR_NOMEM; a failing call whatever fits. */
+static bool fits(bool memory, bm_status status)
+{
+    if (memory)
+        return status == BM_ERR_NOMEM;
+    return status == BM_ERR_IO || status == BM_ERR_NOMEM || status == BM_ERR_FORMAT ||
+           status == BM_ERR_INPUT;
+}
+
+static void judge(scratch *s, const task *t, bm_status status, const char *why)
+{
+    char name[64];
+    if (status != BM_OK) {
+        size_t n = scratch_count(s, "outputs");
+        if (n == 0)
+            return;
+        /* all was done when the folder above would not be synced */
+        cr_assert(n == 1 && scratch_has(s, "outputs/out") && status == BM_ERR_IO, "%s", why);
+    }
+    snprintf(name, sizeof name, "outputs/out/%s", t->file);
+    cr_assert(scratch_holds(s, name, t->right), "%s: %s", name, why);
+    cr_assert_eq(system("rm -r outputs/out"), 0);
+}
+
+static long fail_each(scratch *s, const task *t, bool memory)
+{
+    size_t n_warnings, usual;
+    bm_error first = {0};
+    bm_status status = run(s, t, &usual, &first);
+    cr_assert_eq(status, BM_OK, "%s", first.message);
+    judge(s, t, status, "");
+    long n = 0;
+    for (plan.failed = true; plan.failed; n++) {
+        bm_error err = {0};
+        size_t n_files = open_files();
+        plan_call(n, EIO, memory);
+        status = run(s, t, &n_warnings, &err);
+        plan.armed = false;
+        const char *why = err.message;
+        cr_assert_eq(known.n, 0, "%s, call %ld: %zu blocks are kept (%s)", plan.which, n, known.n,
+                     why);
+        cr_assert_eq(open_files(), n_files, "%s, call %ld: a file stays open (%s)", plan.which, n,
+                     why);
+        cr_assert(status == BM_OK || (plan.failed && fits(memory, status)), "%s, call %ld: %d, %s",
+                  plan.which, n, (int)status, why);
+        cr_assert(status == BM_OK || why[0] != '\0', "%s, call %ld: no word of it", plan.which, n);
+        cr_assert(n_warnings == usual || t->verify == BM_VERIFY_AUTO, "%s, call %ld", plan.which,
+                  n);
+        judge(s, t, status, why);
+    }
+    return n;
+}
+
+#define REMOVED(x, y)                                                                              \
+    "id\tkept\tjaccard\treason\tfile\tline\n"                                                      \
+    "d4\td0\t1.000000\tidentical\tin.jsonl\t" x "\nd5\td1\t1.000000\tidentical\tin.jsonl\t" y "\n"
+#define GROUPS                                                                                     \
+    "{\"group\":1,\"kept\":\"d0\",\"size\":2,\"members\":[\"d0\",\"d4\"]}\n"                       \
+    "{\"group\":2,\"kept\":\"d1\",\"size\":2,\"members\":[\"d1\",\"d5\"]}\n"
+
+static const task tasks[] = {
+    {"there", BM_VERIFY_EXACT, false, "removed.tsv", REMOVED("5", "6")},
+    {NULL, BM_VERIFY_SIGNATURE, false, "removed.tsv", REMOVED("", "")},
+    {"there", BM_VERIFY_AUTO, false, "groups.jsonl", GROUPS},
+    {"changed", BM_VERIFY_AUTO, false, "groups.jsonl", GROUPS},
+    {"there", BM_VERIFY_NONE, true, "kept.jsonl", NULL},
+};
+enum { TASKS = sizeof tasks / sizeof tasks[0] };
+
+static void fail_all(bool memory)
+{
+    scratch s;
+    open_place(&s);
+    char *input = scratch_get(&s, "there/in.jsonl", NULL), *end = input;
+    for (int line = 0; line < 4; line++) /* d0 … d3 are kept */
+        end = strchr(end, '\n') + 1;
+    *end = '\0';
+    for (size_t i = 0; i < TASKS; i++) {
+        task t = tasks[i];
+        t.right = t.right != NULL ? t.right : input;
+        cr_assert_gt(fail_each(&s, &t, memory), 10, "task %zu", i);
+    }
+    free(input);
+    scratch_close(&s);
+}
+
+Test(staged_calls, every_failing_allocation_is_out_of_memory)
+{
+    fail_all(true);
+}
+
+Test(staged_calls, every_failing_call_is_an_error_or_makes_no_difference)
+{
+    fail_all(false);
+}
