@@ -98,6 +98,7 @@ typedef struct bm_filter_options {
     const char *const *include, *const *exclude; /* as in bm_input_options, for `paths` */
     uint32_t n_include, n_exclude;
     const char *sources; /* the inputs of the report may lie below this directory now; NULL: none */
+    bool annotate;       /* every document, each with its group; of jsonl, json, tsv and csv */
 } bm_filter_options;
 
 /* Every default of the documentation. */

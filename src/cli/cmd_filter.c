@@ -1,4 +1,5 @@
-/* cmd_filter.c -- bandmill filter: write the documents that an earlier dedup keeps.
+/* cmd_filter.c -- bandmill filter: write the documents that an earlier dedup keeps, or all of them, each
+ * with its group.
  *
  * Tests: tests/cli/cases/dedup.sh */
 #include "cli/cmd_job.h"
@@ -26,16 +27,18 @@ bm_status cli_run_filter(cli_context *context, bm_error *err)
     options.output = settings->output;
     options.callbacks = cli_callbacks(context);
     options.sources = settings->files.sources;
+    options.annotate = settings->results.annotate;
     bm_status status = bm_job_filter(&options, &summary, err);
     status = cli_end_job(context, status, summary, err);
     if (status == BM_OK) {
         char n[3][32];
         const bm_counts *counts = bm_summary_counts(summary);
-        cli_say_note(&context->console, "%s kept, %s removed, %s records skipped",
+        cli_say_note(&context->console, "%s kept, %s removed, %s records skipped%s",
                      cli_format_count(counts->kept, n[0], sizeof n[0]),
                      cli_format_count(counts->removed, n[1], sizeof n[1]),
-                     cli_format_count(counts->skipped, n[2], sizeof n[2]));
-        cli_say_end(context, "filtered", summary);
+                     cli_format_count(counts->skipped, n[2], sizeof n[2]),
+                     options.annotate ? "; each document is written with its group" : "");
+        cli_say_end(context, options.annotate ? "annotated" : "filtered", summary);
     }
     bm_summary_free(summary);
     return status;

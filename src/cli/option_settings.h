@@ -46,7 +46,7 @@ typedef struct cli_match_settings {
 /* What is written, and how. */
 typedef struct cli_result_settings {
     bm_kept kept;
-    bool band_keys, write_pairs, resume;
+    bool band_keys, write_pairs, annotate, resume;
     const char *histogram, *histogram_svg;
 } cli_result_settings;
 

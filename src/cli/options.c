@@ -87,6 +87,8 @@ static const arg_option rows[] = {
     FLAG("pairs", BIT(CLI_DEDUP), CLI_GROUP_OUTPUT, results.write_pairs, "write pairs.tsv too"),
     CHOICE("kept", BIT(CLI_DEDUP) | BIT(CLI_FILTER), CLI_GROUP_OUTPUT, results.kept, BM_OPTION_KEPT,
            BM_KEPT_SAME, "compression of the kept documents, or no: write none (same)"),
+    FLAG("annotate", BIT(CLI_FILTER), CLI_GROUP_OUTPUT, results.annotate,
+         "write every document, each with its group"),
     TEXT("histogram", BIT(CLI_PAIRS), CLI_GROUP_OUTPUT, results.histogram, "FILE",
          "write a histogram of the similarities"),
     TEXT("histogram-svg", BIT(CLI_PAIRS), CLI_GROUP_OUTPUT, results.histogram_svg, "FILE",
@@ -311,7 +313,6 @@ static const arg_option rows[] = {
     LATER("shard"),
     LATER("against"),
     LATER("containment"),
-    LATER("annotate"),
     LATER("max-group-size"),
     LATER("dry-run"),
     LATER("preset")};

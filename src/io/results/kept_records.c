@@ -180,6 +180,13 @@ static bm_status records_write(void *state, bm_str raw, bm_error *err)
     return bm_out_file_write(r->file, raw.data, raw.len, err);
 }
 
+static bm_status records_more(void *state, bm_str bytes, bm_error *err)
+{
+    records *r = state;
+    return r->file != NULL ? bm_out_file_write(r->file, bytes.data, bytes.len, err)
+                           : bm_fail(err, BM_ERR_INTERNAL, "more of a record without a file");
+}
+
 static bm_status records_finish(void *state, bm_error *err)
 {
     records *r = state;
@@ -192,6 +199,7 @@ static bm_status records_finish(void *state, bm_error *err)
 const bm_kept_writer_ops bm_kept_records = {.open = records_open,
                                             .begin_file = records_begin_file,
                                             .write = records_write,
+                                            .more = records_more,
                                             .end_file = records_end_file,
                                             .finish = records_finish,
                                             .close = records_close};

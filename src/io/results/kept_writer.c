@@ -53,6 +53,11 @@ bm_status bm_kept_writer_write(bm_kept_writer *writer, bm_str raw, bm_error *err
     return writer->ops->write != NULL ? writer->ops->write(writer->state, raw, err) : BM_OK;
 }
 
+bm_status bm_kept_writer_more(bm_kept_writer *writer, bm_str bytes, bm_error *err)
+{
+    return writer->ops->more != NULL ? writer->ops->more(writer->state, bytes, err) : BM_OK;
+}
+
 bm_status bm_kept_writer_end_file(bm_kept_writer *writer, bm_error *err)
 {
     return writer->ops->end_file != NULL ? writer->ops->end_file(writer->state, err) : BM_OK;

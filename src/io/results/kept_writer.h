@@ -38,6 +38,8 @@ bool bm_kept_writer_wants_ids(const bm_kept_writer *writer);
  * that is left out gets an empty file at finish. */
 bm_status bm_kept_writer_begin_file(bm_kept_writer *writer, size_t index, bm_error *err);
 bm_status bm_kept_writer_write(bm_kept_writer *writer, bm_str raw, bm_error *err);
+/* Further bytes of the record that was written last. */
+bm_status bm_kept_writer_more(bm_kept_writer *writer, bm_str bytes, bm_error *err);
 bm_status bm_kept_writer_end_file(bm_kept_writer *writer, bm_error *err);
 /* A kept id; nothing happens where records are kept. */
 bm_status bm_kept_writer_id(bm_kept_writer *writer, bm_str id, bm_error *err);

@@ -23,6 +23,7 @@ typedef struct bm_kept_writer_ops {
     /* The input of this number is the next of which something is kept; those between are empty. */
     bm_status (*begin_file)(void *state, size_t index, bm_error *err);
     bm_status (*write)(void *state, bm_str raw, bm_error *err);
+    bm_status (*more)(void *state, bm_str bytes, bm_error *err); /* of the record written last */
     bm_status (*end_file)(void *state, bm_error *err);
     bm_status (*id)(void *state, bm_str id, bm_error *err);
     bm_status (*finish)(void *state, bm_error *err);

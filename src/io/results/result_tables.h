@@ -22,7 +22,7 @@ typedef enum bm_table {
 } bm_table;
 
 /* Places of the columns that readers ask for. */
-enum { BM_REMOVED_ID = 0, BM_REMOVED_FILE = 4, BM_REMOVED_LINE = 5 };
+enum { BM_REMOVED_ID = 0, BM_REMOVED_JACCARD = 2, BM_REMOVED_FILE = 4, BM_REMOVED_LINE = 5 };
 enum { BM_SKIPPED_FILE = 0, BM_SKIPPED_LINE = 1, BM_SKIPPED_REASON = 2 };
 enum {
     BM_SOURCES_FILE = 0,

@@ -269,7 +269,7 @@ bm_status bm_settings_of_filter(const bm_filter_options *options, bm_settings *o
                          .text = BM_TEXT_DEFAULTS,
                          .sketch = BM_SKETCH_DEFAULTS,
                          .bands = BM_BAND_DEFAULTS,
-                         .results = {.kept = o.kept},
+                         .results = {.kept = o.kept, .annotate = o.annotate},
                          .resources = o.resources,
                          .output = o.output,
                          .callbacks = o.callbacks,

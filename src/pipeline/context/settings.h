@@ -33,7 +33,8 @@ typedef struct bm_pair_settings {
 typedef struct bm_result_settings {
     bm_kept kept;
     bool band_keys, write_pairs;
-    bool json; /* rows as JSON Lines, where they go to `write` */
+    bool annotate; /* every document, with its group */
+    bool json;     /* rows as JSON Lines, where they go to `write` */
     bm_write_fn write;
     void *write_ctx;
     const char *histogram, *histogram_svg;

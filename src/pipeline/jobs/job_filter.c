@@ -6,6 +6,8 @@
  * are all that is kept, the inputs are read for these first (filter_ids.h). Inputs stand for those of
  * the report by position, so they may have moved; their digests must be the same.
  *
+ * With `annotate` the removed ones are written too, each record with its group (annotation.h).
+ *
  * Tests: tests/unit/jobs/test_public_api_job.c, tests/cli/cases/dedup.sh
  * Tests: tests/cli/cases/staged.sh */
 #include <bandmill/job.h>
@@ -17,8 +19,10 @@
 #include "model/file_names.h"
 #include "pipeline/context/job_stages.h"
 #include "pipeline/context/recipe.h"
+#include "pipeline/jobs/annotation.h"
 #include "pipeline/jobs/filter_drops.h"
 #include "pipeline/jobs/filter_ids.h"
+#include "pipeline/jobs/group_labels.h"
 #include "pipeline/jobs/job_steps.h"
 #include "pipeline/output/kept_pass.h"
 
@@ -28,7 +32,16 @@ typedef struct filter {
     bm_manifest *manifest;
     bm_recipe recipe;
     bm_drops drops;
+    /* Where every document is written, with its group: */
+    bm_group_labels labels;
+    bm_annotation annotation;
+    size_t next_doc;
 } filter;
+
+static bool annotates(const filter *f)
+{
+    return f->job->context.settings->results.annotate;
+}
 
 /* --- copying --- */
 
@@ -47,6 +60,28 @@ static bm_status keep_record(void *ctx, const bm_record *record, bool *keep, bm_
         !bm_drops_take(&f->drops, (bm_drop){record->file, f->drops.by_id ? number : record->line});
     count_record(f, *keep);
     return BM_OK;
+}
+
+/* The group of a record that is written. Documents were read once before, and are asked for in the same
+ * order. */
+static bm_status insert_group(void *ctx, const bm_record *record, bm_insertion *out, bm_error *err)
+{
+    filter *f = ctx;
+    bm_job_context *context = &f->job->context;
+    const bm_doc_table *docs = &context->docs;
+    const char *name = context->inputs.names.names[record->file];
+    bm_annotated what = {.record = record, .file = name};
+    if (record->is_header)
+        return bm_annotation_find(&f->annotation, &what, out, err);
+    const size_t doc = f->next_doc++;
+    if (doc >= docs->n || docs->rows[doc].file != record->file ||
+        docs->rows[doc].line != record->line)
+        return bm_fail_at(err, BM_ERR_INPUT, name, record->line,
+                          "the file changed while it was read (the same records twice)");
+    const bm_group_label label = bm_group_labels_take(&f->labels, bm_doc_table_id(docs, doc));
+    context->counts.kept -= !label.kept; /* keep_record has counted it */
+    what.label = &label;
+    return bm_annotation_find(&f->annotation, &what, out, err);
 }
 
 /* Formats without records to copy: the ids of the documents. */
@@ -69,7 +104,11 @@ static bm_status keep_ids(filter *f, bm_kept_writer *writer, bm_error *err)
 /* All that was to be left out was there. */
 static bm_status check_drops(const filter *f, bm_error *err)
 {
-    const uint64_t all = f->drops.n_removed + f->drops.n_skipped;
+    const uint64_t all = (annotates(f) ? 0 : f->drops.n_removed) + f->drops.n_skipped;
+    if (annotates(f) && !bm_group_labels_done(&f->labels))
+        return bm_fail_at(err, BM_ERR_FORMAT, bm_manifest_path(f->manifest), 0,
+                          "%zu of the %zu members of its groups are in the inputs", f->labels.n_met,
+                          f->labels.ids.n);
     return f->drops.next == all
                ? BM_OK
                : bm_fail_at(err, BM_ERR_FORMAT, bm_manifest_path(f->manifest), 0,
@@ -86,8 +125,10 @@ static bm_status copy_records(filter *f, bm_kept_writer *writer, bm_error *err)
     if (status != BM_OK)
         return status;
     bm_job_context_stage(context, BM_STAGE_COPY, "bytes");
+    const bm_kept_rule rule = {
+        .keep = keep_record, .insert = annotates(f) ? insert_group : NULL, .ctx = f};
     status = bm_kept_writer_wants_ids(writer) ? keep_ids(f, writer, err)
-                                              : bm_kept_copy(context, writer, keep_record, f, err);
+                                              : bm_kept_copy(context, writer, &rule, err);
     if (status == BM_OK)
         status = bm_kept_writer_finish(writer, err);
     if (status == BM_OK)
@@ -146,9 +187,16 @@ static bm_status settle(filter *f, const bm_filter_options *options, bm_settings
     f->recipe = (bm_recipe){.manifests = (const bm_manifest *const *)&f->manifest, .n = 1};
     if (status == BM_OK)
         status = bm_recipe_settle(&f->recipe, settings, err);
-    f->drops.by_id = ids_tell(settings->input.format);
+    f->drops.by_id = ids_tell(settings->input.format) || settings->results.annotate;
+    if (status == BM_OK && settings->results.annotate)
+        status = bm_annotation_open(settings->input.format, settings->input.delimiter,
+                                    &f->annotation, err);
     if (status == BM_OK)
         status = bm_drops_load(path, f->manifest, &f->drops, err);
+    if (status == BM_OK && settings->results.annotate) {
+        bm_id_set_reset(&f->drops.ids); /* the removed are not left out */
+        status = bm_group_labels_load(path, settings->memory, &f->labels, err);
+    }
     if (status != BM_OK)
         return status;
     settings->recorded.read_twice = f->drops.by_id;
@@ -216,5 +264,7 @@ bm_status bm_job_filter(const bm_filter_options *options, bm_summary **out, bm_e
     bm_recipe_reset(&f.recipe);
     bm_manifest_close(f.manifest);
     bm_drops_reset(&f.drops);
+    bm_group_labels_reset(&f.labels);
+    bm_annotation_close(&f.annotation);
     return status;
 }

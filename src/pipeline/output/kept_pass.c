@@ -18,8 +18,7 @@
 typedef struct copy {
     bm_job_context *job;
     bm_kept_writer *writer;
-    bm_keep_fn fn;
-    void *ctx;
+    const bm_kept_rule *rule;
     uint32_t file;  /* open in the writer; NO_FILE: none */
     bm_str pending; /* kept records side by side, not yet written */
 } copy;
@@ -42,6 +41,19 @@ static bm_status switch_file(copy *c, uint32_t file, bm_error *err)
     return status;
 }
 
+/* Between two parts of the record. */
+static bm_status write_with(copy *c, bm_str raw, const bm_insertion *insertion, bm_error *err)
+{
+    const bm_str begin = {raw.data, insertion->at};
+    const bm_str end = {raw.data + insertion->at, raw.len - insertion->at};
+    bm_status status = write_pending(c, err);
+    if (status == BM_OK)
+        status = bm_kept_writer_write(c->writer, begin, err);
+    if (status == BM_OK)
+        status = bm_kept_writer_more(c->writer, insertion->text, err);
+    return status == BM_OK && end.len > 0 ? bm_kept_writer_more(c->writer, end, err) : status;
+}
+
 static bm_status on_record(void *ctx, const bm_record *record, bm_error *err)
 {
     copy *c = ctx;
@@ -50,9 +62,15 @@ static bm_status on_record(void *ctx, const bm_record *record, bm_error *err)
     if (record->file != c->file)
         status = switch_file(c, record->file, err);
     if (status == BM_OK && !record->is_header)
-        status = c->fn(c->ctx, record, &keep, err);
+        status = c->rule->keep(c->rule->ctx, record, &keep, err);
     if (status != BM_OK || !keep)
         return status;
+    if (c->rule->insert != NULL) {
+        bm_insertion insertion = {0};
+        status = c->rule->insert(c->rule->ctx, record, &insertion, err);
+        if (status != BM_OK || insertion.text.len > 0)
+            return status == BM_OK ? write_with(c, record->raw, &insertion, err) : status;
+    }
     if (c->pending.len != 0 && c->pending.data + c->pending.len == record->raw.data) {
         c->pending.len += record->raw.len;
         return BM_OK;
@@ -111,10 +129,10 @@ static bm_status refuse(void *ctx, const bm_long_record *record, bm_error *err)
                       (unsigned long long)(least >> 20) + 1);
 }
 
-bm_status bm_kept_copy(bm_job_context *job, bm_kept_writer *writer, bm_keep_fn fn, void *ctx,
+bm_status bm_kept_copy(bm_job_context *job, bm_kept_writer *writer, const bm_kept_rule *rule,
                        bm_error *err)
 {
-    copy c = {.job = job, .writer = writer, .fn = fn, .ctx = ctx, .file = NO_FILE};
+    copy c = {.job = job, .writer = writer, .rule = rule, .file = NO_FILE};
     const bm_long_gate gate = {job, hold, refuse};
     const bm_batch_limits limits = {.bytes = BATCH_BYTES, .gate = &gate};
     bm_batch_parser *parser = NULL;
@@ -186,7 +204,8 @@ static bm_status copy_documents(bm_job_context *job, const uint8_t *dropped, bm_
         return bm_fail_nomem(err, n * sizeof *before);
     for (size_t i = 0; i < n; i++)
         before[i] = bm_input_set_source(job->inputs.set, i)->digest;
-    bm_status status = bm_kept_copy(job, writer, keep_document, &w, err);
+    const bm_kept_rule rule = {.keep = keep_document, .ctx = &w};
+    bm_status status = bm_kept_copy(job, writer, &rule, err);
     if (status == BM_OK)
         status = check_unchanged(&w, before, err);
     bm_free(before);

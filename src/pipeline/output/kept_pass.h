@@ -13,9 +13,24 @@
  * of an array, whose line others may share, have `bad` and `id` too. Anything but BM_OK ends the pass. */
 typedef bm_status (*bm_keep_fn)(void *ctx, const bm_record *record, bool *keep, bm_error *err);
 
-/* Copy the records that `fn` keeps; header rows always. Digests of the sources are computed again.
- */
-bm_status bm_kept_copy(bm_job_context *job, bm_kept_writer *writer, bm_keep_fn fn, void *ctx,
+/* Bytes to put into a record before its byte `at`; none: it is written as it is. */
+typedef struct bm_insertion {
+    size_t at;
+    bm_str text; /* borrowed until the next record */
+} bm_insertion;
+
+/* What goes into a record that is kept, or a header row. */
+typedef bm_status (*bm_insert_fn)(void *ctx, const bm_record *record, bm_insertion *out,
+                                  bm_error *err);
+
+typedef struct bm_kept_rule {
+    bm_keep_fn keep;
+    bm_insert_fn insert; /* NULL: all is written byte for byte */
+    void *ctx;           /* of both */
+} bm_kept_rule;
+
+/* Copy the records that are kept; header rows always. Digests of the sources are computed again. */
+bm_status bm_kept_copy(bm_job_context *job, bm_kept_writer *writer, const bm_kept_rule *rule,
                        bm_error *err);
 
 /* After dedup: dropped[i] not 0: document i is not kept; skipped records are neither. Without text,

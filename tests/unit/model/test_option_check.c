@@ -189,34 +189,37 @@ Test(option_check, bands_and_rows_come_together_and_within_the_permutations)
     EXPECT_WRONG(w, "rows");
 }
 
+/* One of them after the other, as often as asked: parts have used up some of theirs. */
+#define RESERVED(part, i) (part).reserved[(i) % (sizeof(part).reserved / sizeof(part).reserved[0])]
+
 Test(option_check, each_reserved_word_is_zero)
 {
     for (size_t i = 0; i < 8; i++) {
         world w = make();
-        w.input.reserved[i % (sizeof w.input.reserved / sizeof w.input.reserved[0])] = 1;
+        RESERVED(w.input, i) = 1;
         EXPECT_WRONG(w, "input");
         w = make();
-        w.text.reserved[i] = UINT64_C(1) << 63;
+        RESERVED(w.text, i) = UINT64_C(1) << 63;
         EXPECT_WRONG(w, "text");
         w = make();
-        w.device.reserved[i] = 1;
+        RESERVED(w.device, i) = 1;
         EXPECT_WRONG(w, "device");
     }
     for (size_t i = 0; i < 4; i++) {
         world w = make();
-        w.sketch.reserved[i] = 1;
+        RESERVED(w.sketch, i) = 1;
         EXPECT_WRONG(w, "sketch");
         w = make();
-        w.bands.reserved[i] = 1;
+        RESERVED(w.bands, i) = 1;
         EXPECT_WRONG(w, "bands");
         w = make();
-        w.resources.reserved[i] = 1;
+        RESERVED(w.resources, i) = 1;
         EXPECT_WRONG(w, "resources");
         w = make();
-        w.output.reserved[i] = 1;
+        RESERVED(w.output, i) = 1;
         EXPECT_WRONG(w, "output");
         w = make();
-        w.callbacks.reserved[i] = 1;
+        RESERVED(w.callbacks, i) = 1;
         EXPECT_WRONG(w, "callbacks");
     }
     world w = make();

@@ -1,0 +1,211 @@
+/* annotation.c -- where a record's group goes, and its words. See annotation.h.
+ *
+ * Tests: tests/unit/jobs/test_annotation.c, tests/cli/cases/annotate.sh */
+#include "pipeline/jobs/annotation.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "io/input/record_format.h"
+#include "io/results/result_tables.h"
+
+#define FIELD   "bandmill"
+#define JACCARD "jaccard"
+
+static const char *const columns[] = {FIELD "_" BM_GROUP_NUMBER, FIELD "_" BM_GROUP_KEPT,
+                                      FIELD "_" JACCARD};
+enum { N_COLUMNS = sizeof columns / sizeof columns[0] };
+
+bm_status bm_annotation_open(bm_format format, char delimiter, bm_annotation *out, bm_error *err)
+{
+    static const char *const path[] = {FIELD};
+    const bool csv = format == BM_FORMAT_CSV;
+    *out = (bm_annotation){.table = csv || format == BM_FORMAT_TSV, .syntax.quoted = csv};
+    out->syntax.delimiter = delimiter != '\0' ? delimiter : csv ? ',' : '\t';
+    if (out->table)
+        return BM_OK;
+    if (format == BM_FORMAT_JSONL || format == BM_FORMAT_JSON)
+        return bm_json_line_open(path, 1, SIZE_MAX, &out->json, err);
+    return bm_fail_field(
+        err, "annotate",
+        "`annotate`: these records have no place for a group (jsonl, json, tsv or csv)");
+}
+
+void bm_annotation_close(bm_annotation *a)
+{
+    bm_json_line_close(a->json);
+    bm_buf_reset(&a->text);
+    memset(a, 0, sizeof *a);
+}
+
+/* "0.843750", or `unknown`. */
+static bm_status add_jaccard(bm_buf *out, uint32_t millionths, const char *unknown, bm_error *err)
+{
+    return millionths == BM_JACCARD_UNKNOWN
+               ? bm_buf_add_text(out, unknown, err)
+               : bm_buf_add_format(out, err, "%" PRIu32 ".%06" PRIu32, millionths / 1000000,
+                                   millionths % 1000000);
+}
+
+static bm_status add_group(bm_buf *out, uint64_t group, const char *none, bm_error *err)
+{
+    return group == 0 ? bm_buf_add_text(out, none, err)
+                      : bm_buf_add_format(out, err, "%" PRIu64, group);
+}
+
+static const char *truth(bool kept)
+{
+    return kept ? "true" : "false";
+}
+
+/* --- JSON --- */
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+static bm_status check_field(const bm_annotation *a, const bm_annotated *what, bm_error *err)
+{
+    const bm_record *record = what->record;
+    const size_t bom = bm_bom_bytes(record->raw.data, record->raw.len);
+    const bm_str text = {record->raw.data + bom, bm_without_line_end(record->raw).len - bom};
+    bm_json_field field;
+    const char *broken = NULL;
+    bm_status status = bm_json_line_run(a->json, text, &field, &broken, err);
+    if (status == BM_OK && broken != NULL)
+        return bm_fail_at(err, BM_ERR_INPUT, what->file, record->line, "%s", broken);
+    if (status == BM_OK && field.kind != BM_JSON_MISSING)
+        return bm_fail_at(err, BM_ERR_INPUT, what->file, record->line,
+                          "the record has a field '" FIELD "' already");
+    return status;
+}
+
+static bm_status add_object(bm_buf *out, const bm_group_label *label, bool first, bm_error *err)
+{
+    bm_status status = bm_buf_add_text(out, first ? "" : ",", err);
+    if (status == BM_OK)
+        status = bm_buf_add_text(out, "\"" FIELD "\":{\"" BM_GROUP_NUMBER "\":", err);
+    if (status == BM_OK)
+        status = add_group(out, label->group, "null", err);
+    if (status == BM_OK)
+        status = bm_buf_add_format(
+            out, err, ",\"" BM_GROUP_KEPT "\":%s,\"" JACCARD "\":", truth(label->kept));
+    if (status == BM_OK)
+        status = add_jaccard(out, label->millionths, "null", err);
+    return status == BM_OK ? bm_buf_add_text(out, "}", err) : status;
+}
+
+static bm_status annotate_object(bm_annotation *a, const bm_annotated *what, bm_insertion *out,
+                                 bm_error *err)
+{
+    const bm_record *record = what->record;
+    bm_status status = check_field(a, what, err);
+    if (status != BM_OK)
+        return status;
+    const char *const data = record->raw.data;
+    size_t at = record->raw.len; /* it is an object: the last brace closes it */
+    while (data[at - 1] != '}')
+        at--;
+    size_t before = --at;
+    while (is_blank(data[before - 1]))
+        before--;
+    out->at = at;
+    return add_object(&a->text, what->label, data[before - 1] == '{', err);
+}
+
+/* --- rows --- */
+
+static bool is_column(const bm_cell *cell)
+{
+    for (size_t i = 0; i < N_COLUMNS; i++)
+        if (strlen(columns[i]) == cell->value.len &&
+            memcmp(columns[i], cell->value.data, cell->value.len) == 0)
+            return true;
+    return false;
+}
+
+/* The cells of a row, and whether it fits those before it. */
+static bm_status count_cells(bm_annotation *a, const bm_annotated *what, size_t *n, bm_error *err)
+{
+    const bm_record *record = what->record;
+    const size_t bom = bm_bom_bytes(record->raw.data, record->raw.len);
+    const bm_str content = {record->raw.data + bom, bm_without_line_end(record->raw).len - bom};
+    bm_row row = bm_row_begin(content, a->syntax);
+    bm_cell cell;
+    for (*n = 0; bm_row_next(&row, &cell); ++*n)
+        if (record->is_header && is_column(&cell))
+            return bm_fail_at(err, BM_ERR_INPUT, what->file, record->line,
+                              "the header has a column '%.*s' already", (int)cell.value.len,
+                              cell.value.data);
+    if (row.broken != NULL)
+        return bm_fail_at(err, BM_ERR_INPUT, what->file, record->line, "broken row: %s",
+                          row.broken);
+    if (!a->begun || a->file != record->file) {
+        a->begun = true;
+        a->file = record->file;
+        a->n_columns = *n;
+    }
+    return *n <= a->n_columns
+               ? BM_OK
+               : bm_fail_at(err, BM_ERR_INPUT, what->file, record->line,
+                            "%zu fields, and %zu in the file's first row: the columns of a group "
+                            "would not stand below each other",
+                            *n, a->n_columns);
+}
+
+/* The separators before the first of our columns; `record` has n cells. */
+static bm_status begin_columns(bm_annotation *a, const bm_annotated *what, bm_insertion *out,
+                               bm_error *err)
+{
+    size_t n = 0;
+    bm_status status = count_cells(a, what, &n, err);
+    for (; status == BM_OK && n <= a->n_columns; n++)
+        status = bm_buf_add(&a->text, &a->syntax.delimiter, 1, err);
+    out->at = bm_without_line_end(what->record->raw).len;
+    return status;
+}
+
+static bm_status annotate_row(bm_annotation *a, const bm_annotated *what, bm_insertion *out,
+                              bm_error *err)
+{
+    const bm_group_label *label = what->label;
+    const char delimiter = a->syntax.delimiter;
+    bm_status status = begin_columns(a, what, out, err);
+    if (status == BM_OK)
+        status = add_group(&a->text, label->group, "", err);
+    if (status == BM_OK)
+        status =
+            bm_buf_add_format(&a->text, err, "%c%s%c", delimiter, truth(label->kept), delimiter);
+    return status == BM_OK ? add_jaccard(&a->text, label->millionths, "", err) : status;
+}
+
+static bm_status name_columns(bm_annotation *a, const bm_annotated *what, bm_insertion *out,
+                              bm_error *err)
+{
+    bm_status status = begin_columns(a, what, out, err);
+    for (size_t i = 0; status == BM_OK && i < N_COLUMNS; i++) {
+        if (i > 0)
+            status = bm_buf_add(&a->text, &a->syntax.delimiter, 1, err);
+        if (status == BM_OK)
+            status = bm_buf_add_text(&a->text, columns[i], err);
+    }
+    return status;
+}
+
+/* --- a record --- */
+
+bm_status bm_annotation_find(bm_annotation *a, const bm_annotated *what, bm_insertion *out,
+                             bm_error *err)
+{
+    bm_status status = BM_OK;
+    a->text.len = 0;
+    out->at = what->record->raw.len;
+    if (what->label == NULL)
+        status = a->table ? name_columns(a, what, out, err) : BM_OK;
+    else
+        status = a->table ? annotate_row(a, what, out, err) : annotate_object(a, what, out, err);
+    out->text = (bm_str){a->text.data, a->text.len};
+    return status;
+}

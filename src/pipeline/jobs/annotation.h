@@ -1,0 +1,46 @@
+/* annotation.h -- a record with its group: one field more at the end of a JSON object, three columns
+ * more at the end of a row of tsv or csv. All other bytes stay.
+ *
+ *     {"id":"a","text":"..."}  ->  {"id":"a","text":"...","bandmill":{"group":1,"kept":false,"jaccard":0.843750}}
+ *     id,text                  ->  id,text,bandmill_group,bandmill_kept,bandmill_jaccard
+ *     a,...                    ->  a,...,1,false,0.843750
+ *
+ * What is not known, and the group of a document that is in none, is null, or an empty field. A row
+ * that is shorter than the header (without a header, than its file's first row) gets empty fields
+ * before the columns; a longer one is BM_ERR_INPUT, and so is a record that has the field, or a header
+ * that has one of the columns. */
+#ifndef BM_JOBS_ANNOTATION_H
+#define BM_JOBS_ANNOTATION_H
+
+#include "io/input/parse_row.h"
+#include "io/input/record.h"
+#include "io/json/json_read.h"
+#include "base/memory.h"
+#include "pipeline/output/kept_pass.h"
+#include "pipeline/jobs/group_labels.h"
+
+typedef struct bm_annotation {
+    bool table;
+    bm_row_syntax syntax; /* of its rows */
+    bm_json_line *json;   /* of JSON: finds the field that must not be there */
+    bool begun;           /* n_columns is that of `file` */
+    uint32_t file;
+    size_t n_columns;
+    bm_buf text; /* what is put in */
+} bm_annotation;
+
+/* BM_ERR_USAGE: the format has no place for a group. `delimiter`: of tables, 0: the format's own. */
+bm_status bm_annotation_open(bm_format format, char delimiter, bm_annotation *out, bm_error *err);
+void bm_annotation_close(bm_annotation *a);
+/* A record that is written. */
+typedef struct bm_annotated {
+    const bm_record
+        *record;      /* a document that can be read; else a header row, or an array's mark */
+    const char *file; /* its name, for messages */
+    const bm_group_label *label; /* NULL: a header */
+} bm_annotated;
+
+bm_status bm_annotation_find(bm_annotation *a, const bm_annotated *what, bm_insertion *out,
+                             bm_error *err);
+
+#endif

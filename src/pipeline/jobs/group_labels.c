@@ -1,0 +1,152 @@
+/* group_labels.c -- members from groups.jsonl, similarities from removed.tsv.
+ *
+ * Tests: tests/cli/cases/annotate.sh */
+#include "pipeline/jobs/group_labels.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "io/results/group_file.h"
+#include "io/results/result_tables.h"
+#include "io/results/tsv_table.h"
+#include "model/file_names.h"
+
+static bm_str str_of(const bm_buf *buf)
+{
+    return (bm_str){buf->data, buf->len};
+}
+
+static bm_status add_member(bm_group_labels *out, const bm_group_file *file, bm_str id,
+                            bm_error *err)
+{
+    const size_t before = out->ids.n;
+    uint32_t number;
+    bm_status status = bm_id_set_add(&out->ids, id, &number, err);
+    if (status == BM_OK && out->ids.n == before)
+        status = bm_fail_at(err, BM_ERR_FORMAT, file->lines.name, file->lines.number,
+                            "a document is in two groups, or twice in one");
+    if (status == BM_OK)
+        status = bm_grow_array(&out->labels, &out->cap, out->ids.n, err);
+    if (status == BM_OK)
+        out->labels[number] =
+            (bm_group_label){.group = file->group, .millionths = BM_JACCARD_UNKNOWN};
+    return status;
+}
+
+/* The row read last; `id` is scratch. */
+static bm_status take_group(bm_group_labels *out, bm_group_file *file, bm_buf *id, bm_error *err)
+{
+    bool more = true;
+    bm_status status = bm_group_file_member(file, id, &more, err);
+    while (status == BM_OK && more) {
+        status = add_member(out, file, str_of(id), err);
+        if (status == BM_OK)
+            status = bm_group_file_member(file, id, &more, err);
+    }
+    if (status == BM_OK)
+        status = bm_group_file_id(file, file->kept, id, err);
+    if (status != BM_OK)
+        return status;
+    const uint32_t kept = bm_id_set_find(&out->ids, str_of(id));
+    if (kept == BM_ID_NONE || out->labels[kept].group != file->group)
+        return bm_fail_at(err, BM_ERR_FORMAT, file->lines.name, file->lines.number,
+                          "the kept document is no member");
+    out->labels[kept].kept = true;
+    out->labels[kept].millionths = 1000000;
+    return BM_OK;
+}
+
+static bm_status load_groups(const char *path, uint64_t memory, bm_group_labels *out, bm_error *err)
+{
+    bm_group_file file;
+    bm_buf id = {0};
+    bool more = true;
+    bm_status status = bm_group_file_open(path, memory, &file, err);
+    while (status == BM_OK && more) {
+        status = bm_group_file_next(&file, &more, err);
+        if (status == BM_OK && more)
+            status = take_group(out, &file, &id, err);
+    }
+    bm_group_file_close(&file);
+    bm_buf_reset(&id);
+    return status;
+}
+
+/* "0.843750" to 843750, nothing to unknown. */
+static bm_status read_jaccard(const bm_tsv_table *table, uint32_t *millionths, bm_error *err)
+{
+    const bm_str field = table->fields[BM_REMOVED_JACCARD];
+    uint32_t value = 0;
+    bool good = field.len == 8 && field.data[1] == '.';
+    for (size_t i = 0; good && i < field.len; i++) {
+        if (i == 1)
+            continue;
+        good = field.data[i] >= '0' && field.data[i] <= '9';
+        value = value * 10 + (uint32_t)(field.data[i] - '0');
+    }
+    if (field.len != 0 && (!good || value > 1000000))
+        return bm_fail_at(err, BM_ERR_FORMAT, table->path, table->line,
+                          "'%.*s' is no similarity (six decimals)", (int)field.len, field.data);
+    *millionths = field.len == 0 ? BM_JACCARD_UNKNOWN : value;
+    return BM_OK;
+}
+
+static bm_status load_removed(const char *path, bm_group_labels *out, bm_error *err)
+{
+    bm_tsv_table table = {0};
+    bool end = false;
+    bm_status status = bm_tsv_table_open(path, bm_table_header(BM_TABLE_REMOVED), &table, err);
+    while (status == BM_OK) {
+        status = bm_tsv_table_next(&table, &end, err);
+        if (status != BM_OK || end)
+            break;
+        const uint32_t number = bm_id_set_find(&out->ids, table.fields[BM_REMOVED_ID]);
+        if (number == BM_ID_NONE || out->labels[number].kept)
+            status =
+                bm_fail_at(err, BM_ERR_FORMAT, path, table.line,
+                           "'%.*s' is removed and no such member of a group",
+                           (int)table.fields[BM_REMOVED_ID].len, table.fields[BM_REMOVED_ID].data);
+        else
+            status = read_jaccard(&table, &out->labels[number].millionths, err);
+    }
+    bm_tsv_table_close(&table);
+    return status;
+}
+
+bm_status bm_group_labels_load(const char *folder, uint64_t memory, bm_group_labels *out,
+                               bm_error *err)
+{
+    char *groups = NULL, *removed = NULL;
+    bm_status status = bm_string_format(&groups, err, "%s/" BM_FILE_GROUPS, folder);
+    if (status == BM_OK)
+        status = bm_string_format(&removed, err, "%s/" BM_FILE_REMOVED, folder);
+    if (status == BM_OK)
+        status = load_groups(groups, memory, out, err);
+    if (status == BM_OK)
+        status = load_removed(removed, out, err);
+    bm_free(groups);
+    bm_free(removed);
+    return status;
+}
+
+void bm_group_labels_reset(bm_group_labels *labels)
+{
+    bm_id_set_reset(&labels->ids);
+    bm_free(labels->labels);
+    memset(labels, 0, sizeof *labels);
+}
+
+bm_group_label bm_group_labels_take(bm_group_labels *labels, bm_str id)
+{
+    const uint32_t number = labels->ids.n > 0 ? bm_id_set_find(&labels->ids, id) : BM_ID_NONE;
+    if (number == BM_ID_NONE)
+        return (bm_group_label){.millionths = BM_JACCARD_UNKNOWN, .kept = true};
+    labels->n_met++;
+    return labels->labels[number];
+}
+
+bool bm_group_labels_done(const bm_group_labels *labels)
+{
+    return labels->n_met == labels->ids.n;
+}

@@ -1,0 +1,35 @@
+/* group_labels.h -- what a directory of `dedup` says of each document that is in a group: from
+ * groups.jsonl and removed.tsv, by id. */
+#ifndef BM_JOBS_GROUP_LABELS_H
+#define BM_JOBS_GROUP_LABELS_H
+
+#include <bandmill/status.h>
+#include <bandmill/types.h>
+
+#include "model/id_set.h"
+
+#define BM_JACCARD_UNKNOWN UINT32_MAX
+
+typedef struct bm_group_label {
+    uint64_t group;      /* 0: in none */
+    uint32_t millionths; /* similarity to the kept one, of which a million; or unknown */
+    bool kept;
+} bm_group_label;
+
+typedef struct bm_group_labels {
+    bm_id_set ids;          /* of all members */
+    bm_group_label *labels; /* of each */
+    size_t cap, n_met;
+} bm_group_labels; /* {0} is empty */
+
+/* Read both files of the directory; `memory`: bytes of the longest row. BM_ERR_FORMAT names file and
+ * line. */
+bm_status bm_group_labels_load(const char *folder, uint64_t memory, bm_group_labels *out,
+                               bm_error *err);
+void bm_group_labels_reset(bm_group_labels *labels); /* frees */
+/* The label of a document; one of no group is kept. Each document is asked for once. */
+bm_group_label bm_group_labels_take(bm_group_labels *labels, bm_str id);
+/* Was every member asked for? */
+bool bm_group_labels_done(const bm_group_labels *labels);
+
+#endif
