@@ -262,7 +262,7 @@ extern "C" bool bm_simd_line(bm_simd *simd, bm_str text, const bm_json_paths *pa
         return false;
     try {
         return take_paths(simd, root, object, paths, fields);
-    } catch (const std::bad_alloc &) {
+    } catch (...) { // no memory
         return false;
     }
 }

@@ -119,12 +119,23 @@ Test(reader_memory, every_failed_allocation_is_an_error_or_harmless)
     cr_assert_gt(fail_each(&o, 2), 10);
     o = test_options(three, 1, BM_FORMAT_AUTO);
     cr_assert_gt(fail_each(&o, 3), 10);
+    const char json[] =
+        "[{\"id\":1,\"t\":[{\"u\":\"longer than a short string\"},{\"u\":\"another of these\"}]},\n"
+        "{\"id\":2,\"t\":[{\"u\":\"one with an escape\\n\"},{\"u\":\"and a byte \xFF that is "
+        "none\"},"
+        "{\"u\":null}]},7,\n{\"id\":3,\"t\":[]},{\"id\":4,\"v\":\"no such field\"}]";
+    const char *four[] = {test_file(dir, "_a.json", json, sizeof json - 1)}, *field[] = {"t[].u"};
+    o = test_options(four, 1, BM_FORMAT_JSON);
+    o.text_fields = field;
+    o.n_text_fields = 1;
+    cr_assert_gt(fail_each(&o, 3), 20);
     const char *whole[] = {dir};
     o = test_options(whole, 1, BM_FORMAT_LINES);
     cr_assert_gt(fail_each(&o, 3 + 3 + 3), 10);
     free((char *)one[0]);
     free((char *)two[0]);
     free((char *)three[0]);
+    free((char *)four[0]);
     test_dir_remove(dir);
 }
 #endif
