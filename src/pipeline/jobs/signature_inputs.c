@@ -64,9 +64,9 @@ static bm_status open_dirs(const bm_input_options *input, bm_signature_inputs *o
             out->older = i;
         }
         if (!bm_sign_dir_same_provenance(out->dirs[0], out->dirs[i], &field))
-            return bm_fail_at(err, BM_ERR_FORMAT, input->paths[i], 0,
+            return bm_fail_at(err, BM_ERR_FORMAT, bm_manifest_path(out->manifests[i]), 0,
                               "provenance.%s differs from that of %s (signatures made alike)",
-                              field, input->paths[0]);
+                              field, bm_manifest_path(out->manifests[0]));
     }
     out->recipe = (bm_recipe){.manifests = out->manifests, .n = n};
     return BM_OK;

@@ -176,7 +176,7 @@ done
 
 # --- what does not go together ---
 (cd r2 && "$PROGRAM" sign part.jsonl $sign --seed 2 -q -o seeded; "$PROGRAM" sign part.jsonl $sign --id-field id -q -o other)
-bm dedup r1/sig r2/seeded -o no; refused 7 'r2/seeded: provenance\.seed differs from that of r1/sig'; absent no
+bm dedup r1/sig r2/seeded -o no; refused 7 'r2/seeded/manifest\.json: provenance\.seed differs from that of r1/sig/manifest\.json'; absent no
 bm dedup r1/sig r2/other -o no; refused 7 'r2/other/manifest\.json: provenance\.id_field differs from that of r1/sig/manifest\.json'; absent no
 doc a x > r2/part.jsonl
 (cd r2 && rm -r sig && "$PROGRAM" sign part.jsonl $sign -q -o sig)
