@@ -251,34 +251,61 @@ static inline __m256i fmix64_four(__m256i k)
     return _mm256_xor_si256(k, _mm256_srli_epi64(k, 33));
 }
 
-/* A and B of four blocks, a lane each. */
+/* A and B of eight blocks, a lane each: of the first four, and of the others. */
 typedef struct content_lanes {
-    __m256i a, b;
+    __m256i a[2], b[2];
 } content_lanes;
 
-static inline __attribute__((always_inline)) void content_row(content_lanes *to, __m256i hashes,
-                                                              unsigned r)
+static inline __attribute__((always_inline)) void content_row(content_lanes *to,
+                                                              const __m256i hashes[2], unsigned r)
 {
-    const __m256i a = _mm256_set1_epi64x(bm_content_a[r]), b = _mm256_set1_epi64x(bm_content_b[r]);
-    const __m256i folded = _mm256_xor_si256(hashes, _mm256_srli_epi64(hashes, 32));
-    to->a = _mm256_add_epi64(to->a, _mm256_mul_epu32(hashes, a));
-    to->b = _mm256_add_epi64(to->b, _mm256_mul_epu32(folded, b));
+    const __m256i a = _mm256_set1_epi32((int)bm_content_a[r]); /* in the low halves, which count */
+    const __m256i b = _mm256_set1_epi32((int)bm_content_b[r]);
+    for (int i = 0; i < 2; i++) {
+        const __m256i folded = _mm256_xor_si256(hashes[i], _mm256_srli_epi64(hashes[i], 32));
+        to->a[i] = _mm256_add_epi64(to->a[i], _mm256_mul_epu32(hashes[i], a));
+        to->b[i] = _mm256_add_epi64(to->b[i], _mm256_mul_epu32(folded, b));
+    }
 }
 
-/* Four lanes of the n >= 1 hashes of a stretch, from the first of these lanes on. Returns all ones
- * in the lanes that have a block. */
-static inline __m256i content_half(content_lanes *to, const uint64_t *run, size_t n)
+static inline __attribute__((always_inline)) void content_whole_row(content_lanes *to,
+                                                                    const uint64_t *row, unsigned r)
+{
+    const __m256i hashes[2] = {_mm256_loadu_si256((const void *)row),
+                               _mm256_loadu_si256((const void *)(row + 4))};
+    content_row(to, hashes, r);
+}
+
+/* All ones in the first n of eight lanes. */
+static inline void content_first(size_t n, __m256i lanes[2])
+{
+    const __m256i all = _mm256_set1_epi64x((int64_t)n);
+    lanes[0] = _mm256_cmpgt_epi64(all, _mm256_set_epi64x(3, 2, 1, 0));
+    lanes[1] = _mm256_cmpgt_epi64(all, _mm256_set_epi64x(7, 6, 5, 4));
+}
+
+/* The hashes that begin a stretch: all of it, or n. `live`: all ones in lanes that have a block. */
+static inline void content_stretch(content_lanes *to, const uint64_t *run, size_t n,
+                                   __m256i live[2])
 {
     unsigned r = 0;
-    to->a = to->b = _mm256_setzero_si256();
-    for (; 8 * r + 4 <= n && r < BM_CONTENT_ROWS; r++)
-        content_row(to, _mm256_loadu_si256((const void *)(run + 8 * (size_t)r)), r);
-    if (8 * r >= n)
-        return _mm256_set1_epi64x(-1);
-    const __m256i lanes =
-        _mm256_cmpgt_epi64(_mm256_set1_epi64x((int64_t)(n - 8 * r)), _mm256_set_epi64x(3, 2, 1, 0));
-    content_row(to, _mm256_maskload_epi64((const void *)(run + 8 * (size_t)r), lanes), r);
-    return r > 0 ? _mm256_set1_epi64x(-1) : lanes;
+    to->a[0] = to->a[1] = to->b[0] = to->b[1] = _mm256_setzero_si256();
+    if (n >= BM_CONTENT_STRETCH) {
+#pragma GCC unroll 16
+        for (r = 0; r < BM_CONTENT_ROWS; r++)
+            content_whole_row(to, run + 8 * (size_t)r, r);
+        return;
+    }
+    content_first(n, live);
+    for (; n >= 8; n -= 8, r++)
+        content_whole_row(to, run + 8 * (size_t)r, r);
+    if (n == 0)
+        return;
+    __m256i lanes[2], hashes[2];
+    content_first(n, lanes);
+    for (int i = 0; i < 2; i++)
+        hashes[i] = _mm256_maskload_epi64((const void *)(run + 8 * (size_t)r + 4 * i), lanes[i]);
+    content_row(to, hashes, r);
 }
 
 static inline uint64_t sum_of_four(__m256i v)
@@ -287,24 +314,30 @@ static inline uint64_t sum_of_four(__m256i v)
     return (uint64_t)_mm_extract_epi64(two, 0) + (uint64_t)_mm_extract_epi64(two, 1);
 }
 
+/* Four multiples of G. */
+#define BM_CONTENT_STEPS(a, b, c, d)                                                               \
+    _mm256_set_epi64x((int64_t)(d * BM_CONTENT_STEP), (int64_t)(c * BM_CONTENT_STEP),              \
+                      (int64_t)(b * BM_CONTENT_STEP), (int64_t)(a * BM_CONTENT_STEP))
+
 static void vector_add_content(const uint64_t *run, size_t n, uint64_t at, bm_content_sums *sums)
 {
-    const __m256i step = _mm256_set1_epi64x((int64_t)(4 * BM_CONTENT_STEP));
-    const __m256i lanes = _mm256_add_epi64(_mm256_set_epi64x(4, 3, 2, 1),
-                                           _mm256_set1_epi64x((int64_t)(at / BM_CONTENT_ROWS)));
-    __m256i c = _mm256_setzero_si256(), d = c; /* j: of the lanes' blocks, (j+1) * G */
-    __m256i j = multiply(lanes, BM_CONTENT_STEP);
+    const __m256i step = _mm256_set1_epi64x((int64_t)(8 * BM_CONTENT_STEP));
+    const __m256i first = _mm256_set1_epi64x((int64_t)(at / BM_CONTENT_ROWS * BM_CONTENT_STEP));
+    __m256i c = _mm256_setzero_si256(), d = c;
+    __m256i live[2] = {_mm256_set1_epi64x(-1), _mm256_set1_epi64x(-1)};
+    __m256i j[2] = {/* of the lanes' blocks, (j+1) * G */
+                    _mm256_add_epi64(first, BM_CONTENT_STEPS(1, 2, 3, 4)),
+                    _mm256_add_epi64(first, BM_CONTENT_STEPS(5, 6, 7, 8))};
     for (size_t begin = 0; begin < n; begin += BM_CONTENT_STRETCH) {
-        const size_t size = n - begin < BM_CONTENT_STRETCH ? n - begin : BM_CONTENT_STRETCH;
-        for (size_t lane = 0; lane < BM_CONTENT_LANES && lane < size; lane += 4) {
-            content_lanes block;
-            const __m256i live = content_half(&block, run + begin + lane, size - lane);
-            const __m256i v = fmix64_four(_mm256_add_epi64(block.b, j));
-            const __m256i u = fmix64_four(_mm256_add_epi64(block.a, v));
+        content_lanes block;
+        content_stretch(&block, run + begin, n - begin, live);
+        for (int i = 0; i < 2; i++) {
+            const __m256i v = fmix64_four(_mm256_add_epi64(block.b[i], j[i]));
+            const __m256i u = fmix64_four(_mm256_add_epi64(block.a[i], v));
             const __m256i turned = _mm256_shuffle_epi32(u, 0xB1);
-            c = _mm256_add_epi64(c, _mm256_and_si256(live, u));
-            d = _mm256_add_epi64(d, _mm256_and_si256(live, _mm256_xor_si256(v, turned)));
-            j = _mm256_add_epi64(j, step);
+            c = _mm256_add_epi64(c, _mm256_and_si256(live[i], u));
+            d = _mm256_add_epi64(d, _mm256_and_si256(live[i], _mm256_xor_si256(v, turned)));
+            j[i] = _mm256_add_epi64(j[i], step);
         }
     }
     sums->c += sum_of_four(c);
