@@ -197,7 +197,10 @@ BM_API bm_status bm_shingle_texts(const bm_shingle_options *options, const bm_st
 BM_API size_t bm_hash_sets_count(const bm_hash_sets *sets);            /* documents */
 BM_API const uint64_t *bm_hash_sets_offsets(const bm_hash_sets *sets); /* count + 1 */
 BM_API const uint64_t *bm_hash_sets_hashes(const bm_hash_sets *sets);  /* offsets[count] */
-BM_API void bm_hash_sets_free(bm_hash_sets *sets);                     /* NULL is fine */
+/* count * 2: of each text the two halves of a hash of its shingle hashes, in order, with repeats, as
+ * content_hash.npy has them: equal for identical documents. 0, 0 where there are no shingles. */
+BM_API const uint64_t *bm_hash_sets_content(const bm_hash_sets *sets);
+BM_API void bm_hash_sets_free(bm_hash_sets *sets); /* NULL is fine */
 /* To go on with. */
 static inline bm_documents bm_hash_sets_documents(const bm_hash_sets *sets)
 {

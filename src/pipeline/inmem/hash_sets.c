@@ -48,6 +48,7 @@ void bm_hash_sets_reset(bm_hash_sets *sets)
 {
     bm_free(sets->offsets);
     bm_free(sets->hashes);
+    bm_free(sets->content);
     *sets = (bm_hash_sets){0};
 }
 
@@ -97,6 +98,10 @@ static bm_status make_chunk(maker *m, bm_text_hasher *hasher, bm_shingle_batch *
         status = bm_text_hasher_add(hasher, m->job->docs->texts[doc], batch, err);
         if (status == BM_OK)
             m->out->offsets[doc + 1] = bm_shingle_batch_last(batch);
+    }
+    for (size_t i = 0; status == BM_OK && m->out->content != NULL && i < batch->n_docs; i++) {
+        m->out->content[2 * (range[0] + i)] = batch->content[i].lo;
+        m->out->content[2 * (range[0] + i) + 1] = batch->content[i].hi;
     }
     if (status == BM_OK && m->job->sorted)
         status = sort_batch(batch, err);
@@ -171,8 +176,12 @@ bm_status bm_hash_sets_make(const bm_hash_sets_job *job, bm_hash_sets *out, bm_e
     const size_t n = job->docs->n_docs;
     *out = (bm_hash_sets){.n_docs = n};
     out->offsets = bm_alloc(n + 1, sizeof *out->offsets);
-    if (out->offsets == NULL)
-        return bm_fail_nomem(err, (n + 1) * sizeof *out->offsets);
+    if (job->content)
+        out->content = bm_alloc(n, 2 * sizeof *out->content);
+    if (out->offsets == NULL || (job->content && out->content == NULL)) {
+        bm_hash_sets_reset(out);
+        return bm_fail_nomem(err, (n + 1) * 2 * sizeof *out->content);
+    }
     out->offsets[0] = 0;
     maker m = {.job = job, .out = out};
     bm_range_size size = {bm_pool_size(job->pool), RANGE_WORK, LEAST_WORK};
@@ -211,6 +220,7 @@ static bm_status shingle(const bm_shingle_options *options, const bm_documents *
                             .text = &options->text,
                             .cpu = options->cpu,
                             .sorted = options->sorted,
+                            .content = true,
                             .memory = options->resources.memory,
                             .meter = &meter};
     const uint32_t threads = options->resources.threads;
@@ -253,6 +263,11 @@ bm_status bm_shingle_texts(const bm_shingle_options *options, const bm_str *text
     else
         bm_free(sets);
     return status;
+}
+
+const uint64_t *bm_hash_sets_content(const bm_hash_sets *sets)
+{
+    return sets != NULL ? sets->content : NULL;
 }
 
 size_t bm_hash_sets_count(const bm_hash_sets *sets)

@@ -11,6 +11,7 @@ struct bm_hash_sets {
     size_t n_docs;
     uint64_t *offsets; /* n_docs + 1 */
     uint64_t *hashes;  /* offsets[n_docs] */
+    uint64_t *content; /* n_docs * 2, lo and hi; NULL: not wanted */
 };
 
 typedef struct bm_hash_sets_job {
@@ -18,7 +19,7 @@ typedef struct bm_hash_sets_job {
     uint64_t work;            /* of all */
     const bm_text_options *text;
     const char *cpu;
-    bool sorted;
+    bool sorted, content;
     uint64_t memory; /* of the result; 0: no bound */
     bm_pool *pool;
     bm_meter *meter; /* asked on the caller's thread */

@@ -9,6 +9,8 @@
 
 #include <bandmill/sketch.h>
 
+#include "model/content_sums.h"
+
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -42,6 +44,30 @@ Test(hash_sets, hashes_are_xxh3_of_the_shingles_each_once_in_order_of_first_occu
     cr_assert_eq(bm_hash_sets_count(sets), 4);
     cr_assert(memcmp(bm_hash_sets_offsets(sets), offsets, sizeof offsets) == 0);
     cr_assert(memcmp(bm_hash_sets_hashes(sets), wanted, sizeof wanted) == 0);
+    bm_hash_sets_free(sets);
+}
+
+Test(hash_sets, content_hashes_are_of_all_shingles_in_order)
+{
+    bm_shingle_options options = defaults();
+    options.text.shingle_k = 1;
+    options.sorted = true;
+    bm_str texts[] = {text("To be, or not TO BE"),
+                      {NULL, 0},
+                      text("to be -- or not to be"),
+                      text("not to be or to be")};
+    const uint64_t run[] = {xxh("to"), xxh("be"), xxh("or"), xxh("not"), xxh("to"), xxh("be")};
+    bm_content_sums sums = {0};
+    bm_content_add(run, 6, 0, &sums);
+    const bm_hash128 right = bm_content_end(&sums, 6);
+    bm_hash_sets *sets = NULL;
+    cr_assert_eq(bm_shingle_texts(&options, texts, 4, &sets, NULL), BM_OK);
+    const uint64_t *found = bm_hash_sets_content(sets);
+    cr_expect_arr_eq(found, &right, sizeof right);
+    cr_expect_arr_eq(found + 4, &right, sizeof right);
+    cr_expect_arr_neq(found + 6, &right, sizeof right, "the same shingles in another order");
+    cr_expect(found[2] == 0 && found[3] == 0);
+    cr_expect_null(bm_hash_sets_content(NULL));
     bm_hash_sets_free(sets);
 }
 
