@@ -123,6 +123,10 @@ Test(progress, says_which_stage_of_the_job_it_is_and_the_time_left_of_the_whole)
     p.job_left_s = -1; /* not known */
     cli_meter_format(&p, line, sizeof line);
     cr_assert_str_eq(line, "read 2 of 4   25 %  5.0 MB/s  12,345 documents  0:30 left");
+    p.done = 1000000; /* a stage of a job that has only begun */
+    p.elapsed_s = 2;
+    cli_meter_format(&p, line, sizeof line);
+    cr_assert_str_eq(line, "read 2 of 4    0 %  500 kB/s  12,345 documents");
     p = (bm_progress){.stage = "seal", .stage_number = 4, .n_stages = 4, .job_elapsed_s = 9};
     cli_meter_format(&p, line, sizeof line);
     cr_assert_str_eq(line, "seal 4 of 4  job 0:00 left");
