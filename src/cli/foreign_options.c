@@ -57,7 +57,6 @@ const arg_foreign cli_foreign_options[CLI_N_FOREIGN_OPTIONS] = {
     {"sim-threshold", "threshold", "--threshold T"},
     {"min-similarity", "threshold", "--threshold T"},
     {"min-jaccard", "threshold", "--threshold T"},
-    {"t", "threshold", "--threshold T"},
     {"num-bands", "bands", "--bands B"},
     {"num-buckets", "bands", "--bands B"},
     {"n-bands", "bands", "--bands B"},
