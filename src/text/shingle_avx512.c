@@ -260,6 +260,14 @@ static inline __mmask8 content_stretch(content_lanes *to, const uint64_t *run, s
     return r > 0 ? 0xFF : lanes;
 }
 
+/* All lanes, mod 2^64. (_mm512_reduce_add_epi64 adds signed numbers, whose overflow is undefined.) */
+static inline uint64_t sum_lanes(__m512i v)
+{
+    __m256i half = _mm256_add_epi64(_mm512_castsi512_si256(v), _mm512_extracti64x4_epi64(v, 1));
+    __m128i two = _mm_add_epi64(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1));
+    return (uint64_t)_mm_cvtsi128_si64(two) + (uint64_t)_mm_extract_epi64(two, 1);
+}
+
 static void vector_add_content(const uint64_t *run, size_t n, uint64_t at, bm_content_sums *sums)
 {
     const __m512i step = _mm512_set1_epi64((int64_t)(8 * BM_CONTENT_STEP));
@@ -277,8 +285,8 @@ static void vector_add_content(const uint64_t *run, size_t n, uint64_t at, bm_co
         d = _mm512_mask_add_epi64(d, live, d, _mm512_xor_si512(v, _mm512_rol_epi64(u, 32)));
         j = _mm512_add_epi64(j, step);
     }
-    sums->c += (uint64_t)_mm512_reduce_add_epi64(c);
-    sums->d += (uint64_t)_mm512_reduce_add_epi64(d);
+    sums->c += sum_lanes(c);
+    sums->d += sum_lanes(d);
 }
 
 #define BM_ADD_CONTENT vector_add_content
