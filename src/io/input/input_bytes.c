@@ -54,7 +54,7 @@ struct bm_input_bytes {
     char *block;                                /* compressed bytes */
     size_t block_pos, block_len;                /* bytes of it that were used; that are there */
     bool block_end;                             /* there are no more compressed bytes */
-    char peek[BM_PROBE_BYTES];                  /* the first bytes that came out of them */
+    char peek[BM_HEAD_BYTES];                   /* the first bytes that came out of them */
     size_t peek_pos, peek_len;
 };
 

@@ -18,7 +18,28 @@ static bm_format format_of_source(const bm_source *source)
         return BM_FORMAT_JSONL;
     size_t len = strlen(source->name);
     (void)bm_compression_of_name(source->name, &len);
-    return bm_format_of_name(source->name, len);
+    bm_format format = bm_format_of_name(source->name, len);
+    return format == BM_FORMAT_JSON && source->beginning != BM_BEGINS_ARRAY ? BM_FORMAT_JSONL
+                                                                            : format;
+}
+
+/* Nothing is known of it: it cannot be read, or its name ends in .json and it is empty. */
+static bool may_be_any(const bm_source *source)
+{
+    size_t len = strlen(source->name);
+    (void)bm_compression_of_name(source->name, &len);
+    return source->unreadable != NULL || (source->beginning == BM_BEGINS_NOT &&
+                                          bm_format_of_name(source->name, len) == BM_FORMAT_JSON);
+}
+
+/* A name that says nothing means that the file is one document: not where it begins like JSON Lines. */
+static bm_status check_whole_file(const bm_source *source, bm_error *err)
+{
+    if (source->beginning != BM_BEGINS_OBJECT)
+        return BM_OK;
+    return bm_fail_at(err, BM_ERR_USAGE, source->name, 0,
+                      "its first line is a JSON object, and its name tells no format (`format` "
+                      "jsonl: a document a line; `format` files: all of it is one document)");
 }
 
 static bm_status settle_format(bm_input_set *set, bm_error *err)
@@ -29,7 +50,7 @@ static bm_status settle_format(bm_input_set *set, bm_error *err)
     const bm_source *first = NULL;
     for (size_t i = 0; i < set->n_sources; i++) {
         const bm_source *source = &set->sources[i];
-        if (source->unreadable != NULL) /* whatever it may be */
+        if (may_be_any(source))
             continue;
         if (first == NULL)
             first = source;
@@ -41,7 +62,10 @@ static bm_status settle_format(bm_input_set *set, bm_error *err)
                            first->name, bm_format_name(one), source->name, bm_format_name(other));
     }
     set->format = format_of_source(first != NULL ? first : &set->sources[0]);
-    return BM_OK;
+    bm_status status = BM_OK;
+    for (size_t i = 0; i < set->n_sources && status == BM_OK && set->format == BM_FORMAT_FILES; i++)
+        status = check_whole_file(&set->sources[i], err);
+    return status;
 }
 
 static bm_status fill_set(bm_input_set *set, bm_error *err)

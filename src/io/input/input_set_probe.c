@@ -15,36 +15,20 @@
 #include "base/error.h"
 #include "base/wait_readable.h"
 #include "base/memory.h"
+#include "io/bytes/refused_formats.h"
+#include "io/input/input_beginning.h"
 #include "io/input/input_set_state.h"
+#include "io/input/record_formats.h"
 
 #define PIPE_BYTES (1 << 20)
 
-typedef struct mark {
-    size_t at;
-    const char *bytes;
-    size_t len;
-    const char *what, *hint;
-} mark;
-
-static const mark refused[] = {
-    {0, "PAR1", 4, "a Parquet file", "write it as JSON Lines first, with DuckDB or pandas"},
-    {0, "ARROW1", 6, "an Arrow file", "write it as JSON Lines first, with pyarrow or pandas"},
-    {0, "PK\x03\x04", 4, "a zip archive", "unzip it and name the directory"},
-    {0, "PK\x05\x06", 4, "an empty zip archive", "unzip it and name the directory"},
-    {0, "PK\x07\x08", 4, "a zip archive", "unzip it and name the directory"},
-    {257, "ustar", 5, "a tar archive", "unpack it and name the directory"},
-    {0, "\x02\x21\x4C\x18", 4, "an LZ4 file of the old format", "lz4 -dc FILE | lz4 > NEW.lz4"},
-};
-
 bm_status bm_probe_refused(const char *name, const char *head, size_t len, bm_error *err)
 {
-    for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
-        const mark *m = &refused[i];
-        if (len >= m->at + m->len && memcmp(head + m->at, m->bytes, m->len) == 0)
-            return bm_fail_at(err, BM_ERR_INPUT, name, 0, "this is %s, which is not read (%s)",
-                              m->what, m->hint);
-    }
-    return BM_OK;
+    const bm_refused_format format = bm_refused_format_of(head, len);
+    return format.what == NULL
+               ? BM_OK
+               : bm_fail_at(err, BM_ERR_INPUT, name, 0, "this is %s, which is not read (%s)",
+                            format.what, format.hint);
 }
 
 static bm_compression promised_by(const bm_source *source)
@@ -60,8 +44,19 @@ static bool breaks_promise(const bm_source *source)
     return promised != BM_COMPRESSION_NONE && source->compression != promised;
 }
 
+/* Does its name leave open what it is? */
+static bool is_open(const struct bm_input_set *set, const bm_source *source)
+{
+    size_t len = strlen(source->name);
+    (void)bm_compression_of_name(source->name, &len);
+    const bm_format format = bm_format_of_name(source->name, len);
+    return set->options.format == BM_FORMAT_AUTO && strcmp(source->path, "-") != 0 &&
+           (format == BM_FORMAT_FILES || format == BM_FORMAT_JSON);
+}
+
 /* The first bytes of a source are here: what is it? */
-static bm_status judge(bm_source *source, const bm_head *head, bm_error *err)
+static bm_status judge(const struct bm_input_set *set, bm_source *source, const bm_head *head,
+                       bm_error *err)
 {
     source->compression = bm_compression_of_bytes(head->bytes, head->len, promised_by(source));
     bm_status status = bm_probe_refused(source->name, head->bytes, head->len, err);
@@ -69,6 +64,8 @@ static bm_status judge(bm_source *source, const bm_head *head, bm_error *err)
         status = bm_fail_at(err, BM_ERR_INPUT, source->name, 0,
                             "the name promises %s, the first bytes are something else",
                             bm_compression_name(promised_by(source)));
+    if (status == BM_OK && is_open(set, source))
+        status = bm_input_beginning(source, head, &source->beginning, err);
     return status;
 }
 
@@ -119,7 +116,7 @@ static bm_status hold(struct bm_input_set *set, size_t index, int fd, bm_error *
     set->unknown_size = true;
     widen(fd);
     status = read_head(set, fd, source->name, &h->head, err);
-    return status != BM_OK ? status : judge(source, &h->head, err);
+    return status != BM_OK ? status : judge(set, source, &h->head, err);
 }
 
 static bm_status probe_one(struct bm_input_set *set, size_t index, bm_error *err)
@@ -147,7 +144,7 @@ static bm_status probe_one(struct bm_input_set *set, size_t index, bm_error *err
     bm_head head;
     bm_status status = read_head(set, fd, source->name, &head, err);
     close(fd);
-    return status != BM_OK ? status : judge(source, &head, err);
+    return status != BM_OK ? status : judge(set, source, &head, err);
 }
 
 /* Where bad records are skipped, a source that cannot be read is one: note why, and go on. */

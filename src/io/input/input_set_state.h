@@ -9,14 +9,13 @@
 
 #include <bandmill/job.h>
 
+#include "io/bytes/refused_formats.h"
 #include "io/input/input_source.h"
 #include "io/input/record_fields.h"
 
-#define BM_PROBE_BYTES 512u /* enough for the mark of tar, at 257 */
-
 /* The first bytes of a source. */
 typedef struct bm_head {
-    char bytes[BM_PROBE_BYTES];
+    char bytes[BM_HEAD_BYTES];
     size_t len;
 } bm_head;
 

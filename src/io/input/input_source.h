@@ -7,6 +7,14 @@
 #include "io/bytes/compression_kinds.h"
 #include "model/shingle_batch.h" /* bm_hash128 */
 
+/* Of the first line, behind a byte order mark; an array's bracket may stand behind white space. */
+typedef enum bm_beginning {
+    BM_BEGINS_OTHERWISE, /* or it was not looked at */
+    BM_BEGINS_NOT,       /* there is nothing but white space */
+    BM_BEGINS_ARRAY,     /* the bracket of JSON's arrays */
+    BM_BEGINS_OBJECT     /* the line is an object of JSON */
+} bm_beginning;
+
 typedef struct bm_source {
     const char *path; /* to open; "-" for standard input */
     const char *name; /* as given or found: what ids and messages show */
@@ -14,9 +22,10 @@ typedef struct bm_source {
      * why. Owned by the set. */
     char *unreadable;
     bm_compression compression;
-    uint64_t size;       /* of the file in bytes; 0 for standard input and pipes */
-    bm_hash128 digest;   /* XXH3 128 of the bytes as stored; zeros until all of them were read */
-    uint64_t bytes_read; /* as stored, likewise */
+    bm_beginning beginning; /* where the format is told by the name */
+    uint64_t size;          /* of the file in bytes; 0 for standard input and pipes */
+    bm_hash128 digest;      /* XXH3 128 of the bytes as stored; zeros until all of them were read */
+    uint64_t bytes_read;    /* as stored, likewise */
 } bm_source;
 
 #endif

@@ -10,7 +10,7 @@
 static const bm_record_format formats[] = {
     {.format = BM_FORMAT_JSONL,
      .name = "jsonl",
-     .endings = {".jsonl", ".ndjson", ".json"},
+     .endings = {".jsonl", ".ndjson", ".ldjson"},
      .newline_ends = true,
      .skip_blank = true,
      .json = true,
@@ -18,6 +18,7 @@ static const bm_record_format formats[] = {
      .parse = bm_parse_jsonl},
     {.format = BM_FORMAT_JSON,
      .name = "json",
+     .endings = {".json"},
      .json = true,
      .elements = true,
      .record_end = bm_element_end,
