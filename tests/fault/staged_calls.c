@@ -52,6 +52,7 @@ typedef struct task {
     bm_verify verify;
     bool filter;              /* of a result that signatures alone gave */
     const char *file, *right; /* of the output, and what it holds */
+    bool annotate;            /* filter: every document, with its group */
 } task;
 
 static void count_warning(void *ctx, bm_log_level level, const char *text)
@@ -88,6 +89,7 @@ static bm_status run_filter(scratch *s, const task *t, size_t *n_warnings, bm_er
     o.sources = scratch_at(s, t->sources);
     o.output.path = scratch_at(s, "outputs/out");
     o.resources.threads = 1;
+    o.annotate = t->annotate;
     o.callbacks = (bm_callbacks){.log = count_warning, .ctx = n_warnings};
     bm_status status = bm_job_filter(&o, &summary, err);
     bm_summary_free(summary);
@@ -185,27 +187,49 @@ static long fail_each(scratch *s, const task *t, bool memory)
     "{\"group\":2,\"kept\":\"d1\",\"size\":2,\"members\":[\"d1\",\"d5\"]}\n"
 
 static const task tasks[] = {
-    {"there", BM_VERIFY_EXACT, false, "removed.tsv", REMOVED("5", "6")},
-    {NULL, BM_VERIFY_SIGNATURE, false, "removed.tsv", REMOVED("", "")},
-    {"there", BM_VERIFY_AUTO, false, "groups.jsonl", GROUPS},
-    {"changed", BM_VERIFY_AUTO, false, "groups.jsonl", GROUPS},
-    {"there", BM_VERIFY_NONE, true, "kept.jsonl", NULL},
+    {"there", BM_VERIFY_EXACT, false, "removed.tsv", REMOVED("5", "6"), false},
+    {NULL, BM_VERIFY_SIGNATURE, false, "removed.tsv", REMOVED("", ""), false},
+    {"there", BM_VERIFY_AUTO, false, "groups.jsonl", GROUPS, false},
+    {"changed", BM_VERIFY_AUTO, false, "groups.jsonl", GROUPS, false},
+    {"there", BM_VERIFY_NONE, true, "kept.jsonl", NULL, false},
+    {"there", BM_VERIFY_NONE, true, "kept.jsonl", NULL, true},
 };
 enum { TASKS = sizeof tasks / sizeof tasks[0] };
+
+/* The documents of the input, each with its group: d0 and d4 are one, d1 and d5 another. */
+static char *with_groups(const char *input)
+{
+    static const char *const groups[DOCS] = {
+        "1,\"kept\":true,\"jaccard\":1.000000",  "2,\"kept\":true,\"jaccard\":1.000000",
+        "null,\"kept\":true,\"jaccard\":null",   "null,\"kept\":true,\"jaccard\":null",
+        "1,\"kept\":false,\"jaccard\":1.000000", "2,\"kept\":false,\"jaccard\":1.000000"};
+    const size_t cap = strlen(input) + DOCS * 100;
+    char *out = malloc(cap);
+    size_t len = 0;
+    for (int doc = 0; doc < DOCS; doc++) {
+        const char *end = strchr(input, '\n');
+        len += (size_t)snprintf(out + len, cap - len, "%.*s,\"bandmill\":{\"group\":%s}}\n",
+                                (int)(end - 1 - input), input, groups[doc]);
+        input = end + 1;
+    }
+    return out;
+}
 
 static void fail_all(bool memory)
 {
     scratch s;
     open_place(&s);
     char *input = scratch_get(&s, "there/in.jsonl", NULL), *end = input;
+    char *annotated = with_groups(input);
     for (int line = 0; line < 4; line++) /* d0 … d3 are kept */
         end = strchr(end, '\n') + 1;
     *end = '\0';
     for (size_t i = 0; i < TASKS; i++) {
         task t = tasks[i];
-        t.right = t.right != NULL ? t.right : input;
+        t.right = t.right != NULL ? t.right : t.annotate ? annotated : input;
         cr_assert_gt(fail_each(&s, &t, memory), 10, "task %zu", i);
     }
+    free(annotated);
     free(input);
     scratch_close(&s);
 }
