@@ -15,7 +15,8 @@ import harness
 np = harness.need_modules("numpy")
 import text_model
 
-FORMS = [("nfc",), ("nfkc",), ("strip-accents",), ("nfkc", "lower", "strip-accents", "digits", "punct")]
+FORMS = {"nfc": ("nfc",), "nfkc": ("nfkc",), "strip": ("strip-accents",),
+         "all": ("nfkc", "lower", "strip-accents", "digits", "punct")}
 ALWAYS = ["--shingle", "byte:1024", "--perms", "2", "--id-field", "none", "--device", "cpu"]
 
 
@@ -85,7 +86,8 @@ def random_sequences(rng, common, n):
 
 
 def main():
-    args = harness.arguments("normal forms against Python's", ("--seed", {"type": int, "default": 15}))
+    args = harness.arguments("normal forms against Python's", ("--seed", {"type": int, "default": 15}),
+                             ("--form", {"choices": list(FORMS), "action": "append"}))
     claims, bandmill = harness.Claims(), harness.Program(args.program)
     rng, started, common = random.Random(args.seed), time.monotonic(), text_model.common_code_points()
     n_random = {"small": 20000, "normal": 250000, "full": 2500000}[args.size]
@@ -97,7 +99,7 @@ def main():
         marks = [*kinds.values(), *rng.sample(marks, 100)]
     with harness.scratch() as folder:
         signer = Signer(bandmill, folder)
-        for form in FORMS:
+        for form in [FORMS[name] for name in args.form or FORMS]:
             name = ",".join(form)
             for what, texts in (("all code points", single_code_points(common)), ("Hangul", hangul()),
                                 ("pairs of marks", pairs_of_marks(marks)),
