@@ -185,3 +185,11 @@ bm_status bm_doc_table_skip(bm_doc_table *table, const bm_skipped *skipped, bm_e
     table->n_swallowing += skipped->n_behind > 0;
     return BM_OK;
 }
+
+void bm_doc_table_cut(bm_doc_table *table, size_t n_rows, size_t n_skipped)
+{
+    while (table->n_skipped > n_skipped)
+        bm_free(table->skipped[--table->n_skipped].reason);
+    table->ids.len = n_rows == 0 ? 0 : (size_t)table->rows[n_rows - 1].id_end;
+    table->n = n_rows;
+}

@@ -66,5 +66,8 @@ bm_status bm_doc_table_add(bm_doc_table *table, const bm_doc_row *row, bm_doc_id
 void bm_doc_table_expect(const bm_doc_table *table, uint64_t id_hash);
 /* Append a document that was left out; on BM_OK skipped->reason is taken. */
 bm_status bm_doc_table_skip(bm_doc_table *table, const bm_skipped *skipped, bm_error *err);
+/* Take back the rows from `n_rows` and the skipped ones from `n_skipped` on; nothing is added
+ * afterwards, for the set of ids still holds theirs. */
+void bm_doc_table_cut(bm_doc_table *table, size_t n_rows, size_t n_skipped);
 
 #endif

@@ -21,6 +21,7 @@
 
 #include <bandmill/job.h>
 
+#include "io/input/content_place.h"
 #include "io/input/input_set.h"
 #include "io/input/long_gate.h"
 #include "io/input/record.h"
@@ -28,8 +29,9 @@
 /* What a source has read and a parser is to turn into documents. Its row's own batch begins with
  * this. */
 typedef struct bm_source_batch {
-    uint64_t bytes_read; /* of the inputs, as stored, up to here; 0: not known */
-    size_t passed_over;  /* records at its beginning that the parser does not give */
+    uint64_t bytes_read;    /* of the inputs, as stored, up to here; 0: not known */
+    size_t passed_over;     /* records at its beginning that the parser does not give */
+    bm_content_place place; /* behind its last record, where limits.places asks for it */
 } bm_source_batch;
 
 /* When a batch is full. One document is always taken, however long it is. */
@@ -37,8 +39,11 @@ typedef struct bm_batch_limits {
     size_t bytes;  /* of records or texts */
     size_t hashes; /* of sources without texts */
     uint32_t docs; /* 0: no limit */
-    const bm_long_gate
-        *gate; /* asked about a document longer than `bytes`; NULL: any may be held */
+    /* Asked about a document longer than `bytes`; NULL: any may be held. */
+    const bm_long_gate *gate;
+    /* Sources of records of text files: tell the place of each batch, or also (places->known)
+     * whether the inputs are the same before this place; borrowed; NULL: neither. */
+    const bm_content_place *places;
 } bm_batch_limits;
 
 typedef struct bm_batch_source bm_batch_source;

@@ -8,6 +8,7 @@
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
+#include "io/input/content_place.h"
 #include "io/json/json_simd.h"
 
 #define BM_READ_PADDING BM_JSON_PADDING /* zero bytes that may be read behind a raw batch's data */
@@ -36,6 +37,7 @@ typedef struct bm_raw_batch {
     uint64_t bytes_read; /* as stored, so far, for progress */
     uint32_t *columns;   /* of each file: the id's, then one a text field (record_fields.h) */
     size_t n_columns, cap_columns;
+    bm_content_place place; /* behind its last record, where the reader tracks it */
 } bm_raw_batch;
 
 void bm_raw_batch_free(bm_raw_batch *batch); /* NULL is fine */

@@ -68,7 +68,12 @@ bm_status bm_reader_open(bm_input_set *set, size_t batch_bytes, uint32_t batch_r
 
 void bm_reader_set_gate(bm_reader *reader, const bm_long_gate *gate)
 {
-    reader->gate = gate;
+    reader->watch.gate = gate;
+}
+
+bm_status bm_reader_track(bm_reader *reader, const bm_content_place *check, bm_error *err)
+{
+    return bm_content_tracker_open(check, &reader->watch.tracker, err);
 }
 
 void bm_reader_close(bm_reader *reader)
@@ -76,6 +81,7 @@ void bm_reader_close(bm_reader *reader)
     if (reader == NULL)
         return;
     bm_input_bytes_close(reader->bytes);
+    bm_content_tracker_close(reader->watch.tracker);
     bm_buf_reset(&reader->carry);
     bm_free(reader->columns);
     bm_free(reader);
@@ -199,7 +205,8 @@ static bm_status take_records(bm_reader *reader, bm_cutter *c, bm_error *err)
     bm_raw_piece piece = {.begin = c->begin, .end = c->cut};
     const bool rest = reader->broken.rest;
     piece.file_end = reader->file_end && c->cut == c->end && !rest;
-    if (piece.end > piece.begin || !rest)
+    status = bm_reader_saw(reader, batch->data + c->begin, c->cut - c->begin, err);
+    if (status == BM_OK && (piece.end > piece.begin || !rest))
         status = bm_reader_add_piece(reader, batch, piece, err);
     if (status == BM_OK && !piece.file_end)
         reader->line += bm_count_newlines(batch->data + c->begin, c->cut - c->begin);
@@ -232,7 +239,9 @@ static bm_status take_before_break(bm_reader *reader, const bm_cutter *c, bm_err
     }
     const uint64_t line = reader->line + bm_count_newlines(data + c->begin, at - c->begin);
     bm_raw_piece piece = {.begin = c->begin, .end = c->cut};
-    bm_status status = bm_reader_break_off(reader, line, why, err);
+    bm_status status = bm_reader_saw(reader, data + c->begin, c->cut - c->begin, err);
+    if (status == BM_OK)
+        status = bm_reader_break_off(reader, line, why, err);
     const bool rest = reader->broken.rest;
     if (status == BM_OK && (piece.end > piece.begin || !rest))
         status = bm_reader_add_piece(reader, c->batch, piece, err);
@@ -245,10 +254,10 @@ static bm_status take_before_break(bm_reader *reader, const bm_cutter *c, bm_err
 static bm_status ask_gate(const bm_reader *reader, const bm_cutter *c, size_t n, bool *may,
                           bm_error *err)
 {
-    *may = reader->gate == NULL || c->end < reader->batch_bytes;
-    return *may
-               ? BM_OK
-               : reader->gate->hold(reader->gate->ctx, (uint64_t)(c->end - c->begin) + n, may, err);
+    *may = reader->watch.gate == NULL || c->end < reader->batch_bytes;
+    return *may ? BM_OK
+                : reader->watch.gate->hold(reader->watch.gate->ctx,
+                                           (uint64_t)(c->end - c->begin) + n, may, err);
 }
 
 /* Make one piece of the current file: read until the batch is full or the file ends. */
@@ -317,8 +326,7 @@ static bm_status fill_batch(bm_reader *reader, bm_raw_batch *batch, bm_error *er
                 break;
             if (!batch->pieces[batch->n_pieces - 1].file_end)
                 break; /* the batch is full */
-            reader->open = false;
-            reader->file++;
+            status = bm_reader_end_file(reader, err);
         }
     }
     return status;
@@ -353,6 +361,8 @@ bm_status bm_reader_next(bm_reader *reader, bm_raw_batch **out, bm_error *err)
     memset(batch->data + batch->len, 0, BM_READ_PADDING);
     batch->sequence = reader->batches.n++;
     batch->bytes_read = bm_input_bytes_stored(reader->bytes);
+    if (reader->watch.tracker != NULL)
+        batch->place = bm_content_tracker_place(reader->watch.tracker);
     *out = batch;
     return BM_OK;
 }

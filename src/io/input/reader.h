@@ -8,6 +8,7 @@
 
 #include <bandmill/status.h>
 
+#include "io/input/content_place.h"
 #include "io/input/input_set.h"
 #include "io/input/long_gate.h"
 #include "io/input/raw_batch.h"
@@ -20,6 +21,9 @@ bm_status bm_reader_open(bm_input_set *set, size_t batch_bytes, uint32_t batch_r
                          bm_reader **out, bm_error *err);
 /* Ask before a record that is longer than a batch is held; borrowed; NULL: any may be. */
 void bm_reader_set_gate(bm_reader *reader, const bm_long_gate *gate);
+/* Tell the place behind each batch, and whether the bytes before `check` (copied), where it is known,
+ * are those that they were. */
+bm_status bm_reader_track(bm_reader *reader, const bm_content_place *check, bm_error *err);
 /* *out is taken by the caller (bm_raw_batch_free); NULL at the end. */
 bm_status bm_reader_next(bm_reader *reader, bm_raw_batch **out, bm_error *err);
 void bm_reader_close(bm_reader *reader); /* NULL is fine */

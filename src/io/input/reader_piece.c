@@ -65,3 +65,20 @@ bm_status bm_reader_header(struct bm_reader *reader, const bm_cutter *c, bm_erro
     const bm_header_row header = {.row = row, .syntax = reader->fields->syntax, .file = name};
     return bm_fields_from_header(reader->fields, &header, reader->columns, err);
 }
+
+bm_status bm_reader_saw(const struct bm_reader *reader, const char *data, size_t len, bm_error *err)
+{
+    if (reader->watch.tracker == NULL)
+        return BM_OK;
+    return bm_content_tracker_add(reader->watch.tracker, data, len,
+                                  bm_input_set_source(reader->set, reader->file)->name, err);
+}
+
+bm_status bm_reader_end_file(struct bm_reader *reader, bm_error *err)
+{
+    const char *name = bm_input_set_source(reader->set, reader->file)->name;
+    reader->open = false;
+    reader->file++;
+    return reader->watch.tracker == NULL ? BM_OK
+                                         : bm_content_tracker_end(reader->watch.tracker, name, err);
+}

@@ -11,5 +11,11 @@ bm_status bm_reader_add_piece(struct bm_reader *reader, bm_raw_batch *batch, bm_
                               bm_error *err);
 /* The current file begins with the current piece: its header row says where its columns are. */
 bm_status bm_reader_header(struct bm_reader *reader, const bm_cutter *c, bm_error *err);
+/* So many bytes more of the current file are taken in. BM_ERR_FORMAT: they are not those that stood
+ * before the place that is looked for. */
+bm_status bm_reader_saw(const struct bm_reader *reader, const char *data, size_t len,
+                        bm_error *err);
+/* All of the current file is read: the next one follows. BM_ERR_FORMAT: it ended before that place. */
+bm_status bm_reader_end_file(struct bm_reader *reader, bm_error *err);
 
 #endif

@@ -42,6 +42,8 @@ bm_status bm_reader_begin_file(struct bm_reader *reader, bm_error *err)
     reader->file_end = reader->begun = reader->broken.rest = false;
     reader->line = 1;
     reader->state = 0;
+    if (reader->watch.tracker != NULL)
+        bm_content_tracker_begin(reader->watch.tracker, reader->file);
     return settle(reader, bm_input_bytes_begin(reader->bytes, reader->file, &reader->broken.error),
                   err);
 }
@@ -67,6 +69,8 @@ bm_status bm_reader_add_rest(struct bm_reader *reader, bm_raw_batch *batch, uint
         return status;
     reader->line = line;
     reader->n_records++;
+    if (reader->watch.tracker != NULL)
+        bm_content_tracker_lose(reader->watch.tracker);
     bm_raw_piece piece = {.begin = batch->len, .end = batch->len, .broken = why, .file_end = true};
     status = bm_reader_add_piece(reader, batch, piece, err);
     if (status != BM_OK)
@@ -110,7 +114,9 @@ static bm_status skip_record(struct bm_reader *reader, bm_cutter *c, size_t show
                              skipped_record *out, bm_error *err)
 {
     count_bytes(out, c->batch->data + c->begin, c->end - c->begin);
-    bm_status status = bm_raw_batch_reserve(c->batch, shown + SKIP_BLOCK, err);
+    bm_status status = bm_reader_saw(reader, c->batch->data + c->begin, c->end - c->begin, err);
+    if (status == BM_OK)
+        status = bm_raw_batch_reserve(c->batch, shown + SKIP_BLOCK, err);
     char *rest = c->batch->data + shown;
     while (status == BM_OK) {
         size_t got = 0;
@@ -126,8 +132,10 @@ static bm_status skip_record(struct bm_reader *reader, bm_cutter *c, size_t show
             return bm_reader_break_off(
                 reader, reader->line + out->lines + bm_count_newlines(rest, c->scan.at),
                 c->scan.broken, err);
-        count_bytes(out, rest, at == BM_SCAN_MORE ? got : at);
-        if (at != BM_SCAN_MORE)
+        const size_t taken = at == BM_SCAN_MORE ? got : at;
+        count_bytes(out, rest, taken);
+        status = bm_reader_saw(reader, rest, taken, err);
+        if (status == BM_OK && at != BM_SCAN_MORE)
             return bm_buf_add(&reader->carry, rest + at, got - at, err);
     }
     if (status == BM_OK && reader->format->elements && !reader->broken.rest)
@@ -151,7 +159,7 @@ bm_status bm_reader_take_too_long(struct bm_reader *reader, bm_cutter *c, bool t
     const bool broken = reader->broken.error.status != BM_OK;
     if (to_refuse && !broken && skipped.bytes - END_BYTES <= reader->max_record) {
         const bm_long_record record = {name, reader->line, skipped.bytes, skipped.words};
-        return reader->gate->refuse(reader->gate->ctx, &record, err);
+        return reader->watch.gate->refuse(reader->watch.gate->ctx, &record, err);
     }
     piece.n_behind = skipped.lines - skipped.line_end;
     if (reader->format->table && reader->fields->header && !reader->begun)

@@ -4,6 +4,7 @@
 #define BM_IO_INPUT_READER_STATE_H
 
 #include "base/memory.h"
+#include "io/input/content_place.h"
 #include "io/input/input_bytes.h"
 #include "io/input/long_gate.h"
 #include "io/input/raw_batch.h"
@@ -24,6 +25,12 @@ typedef struct bm_reader_break {
     bool rest;      /* or, where bad records are skipped, what is left of the file is one of them */
 } bm_reader_break;
 
+/* Who is told of what is read. */
+typedef struct bm_reader_watch {
+    const bm_long_gate *gate;    /* borrowed; NULL: any record may be held */
+    bm_content_tracker *tracker; /* NULL: places are not wanted */
+} bm_reader_watch;
+
 struct bm_reader {
     struct bm_input_set *set;
     const bm_record_format *format;
@@ -43,7 +50,7 @@ struct bm_reader {
     uint64_t n_records;  /* in the batch being made */
     bm_reader_break broken;
     bm_reader_batches batches;
-    const bm_long_gate *gate; /* borrowed; NULL: any record may be held */
+    bm_reader_watch watch;
 };
 
 /* The search for a cut in the current piece. */

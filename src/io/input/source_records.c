@@ -61,6 +61,8 @@ static bm_status records_begin(bm_batch_source *base, const bm_batch_limits *lim
         bm_reader_open(base->inputs, limits->bytes, limits->docs, &source->reader, err);
     if (status == BM_OK)
         bm_reader_set_gate(source->reader, limits->gate);
+    if (status == BM_OK && limits->places != NULL)
+        status = bm_reader_track(source->reader, limits->places, err);
     return status;
 }
 
@@ -85,6 +87,7 @@ static bm_status records_next(bm_batch_source *base, bm_source_batch **out, bm_e
     }
     batch->raw = raw;
     batch->base.bytes_read = raw->bytes_read;
+    batch->base.place = raw->place;
     *out = &batch->base;
     return BM_OK;
 }

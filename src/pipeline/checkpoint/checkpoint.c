@@ -149,11 +149,15 @@ static bm_status open_journal(bm_checkpoint *checkpoint, bm_error *err)
 static bm_status read_journal(bm_checkpoint *checkpoint, bm_error *err)
 {
     size_t n = 0;
+    bm_checkpoint_saved saved = {0};
     bm_status status = open_journal(checkpoint, err);
-    if (status == BM_OK && saved_in(checkpoint->journal).docs_records == 0)
+    if (status == BM_OK)
+        saved = saved_in(checkpoint->journal);
+    if (status == BM_OK && saved.docs_records == 0)
         return BM_OK;
     if (status == BM_OK)
-        status = bm_checkpoint_identity_check(checkpoint->job, checkpoint->journal, &n, err);
+        status =
+            bm_checkpoint_identity_check(checkpoint->job, checkpoint->journal, &saved, &n, err);
     if (status == BM_ERR_FORMAT && err != NULL && err->file[0] == '\0')
         snprintf(err->file, sizeof err->file, "%s", bm_out_dir_work(checkpoint->dir));
     for (size_t i = n; status == BM_OK && i < bm_journal_count(checkpoint->journal); i++) {
@@ -161,6 +165,7 @@ static bm_status read_journal(bm_checkpoint *checkpoint, bm_error *err)
         if (!bm_checkpoint_line_read(line, &checkpoint->saved))
             status = take_sets_path(checkpoint, line, err);
     }
+    checkpoint->job->places.check = saved.place;
     return status;
 }
 
@@ -221,6 +226,7 @@ bm_status bm_checkpoint_open(bm_job_context *job, bool saves, bm_checkpoint *out
                            .rate = START_RATE,
                            .every = settings->resources.checkpoint_seconds};
     out->can_save = saves && bm_input_set_stays(job->inputs.set);
+    job->wants_places = out->can_save;
     if (settings->resume && saves && !out->can_save)
         return bm_fail(err, BM_ERR_USAGE,
                        "`resume` needs inputs that can be read again (regular files, not standard "
@@ -335,10 +341,11 @@ bm_status bm_checkpoint_ingest(bm_checkpoint *checkpoint, const bm_ingest_wish *
     bm_ingest_wish saving = *wish;
     saving.sink = on_batch;
     saving.sink_ctx = &s;
+    checkpoint->reading = true;
     bm_status status = bm_job_context_ingest(checkpoint->job, &saving, err);
     if (status != BM_OK)
         return status;
-    checkpoint->loading = false;
+    checkpoint->reading = checkpoint->loading = false;
     checkpoint->read_all = true;
     bm_checkpoint_save_if_due(checkpoint);
     return BM_OK;
@@ -388,12 +395,26 @@ bm_status bm_checkpoint_commit(bm_checkpoint *checkpoint, bm_error *err)
 
 static bool may_go_on(bm_status status)
 {
-    return status == BM_ERR_CANCELLED || status == BM_ERR_IO || status == BM_ERR_NOMEM ||
-           status == BM_ERR_DEVICE;
+    return status == BM_ERR_CANCELLED || status == BM_ERR_INPUT || status == BM_ERR_IO ||
+           status == BM_ERR_NOMEM || status == BM_ERR_DEVICE;
 }
 
-/* Say what is saved of a job that has ended before its time: in the error where it was interrupted,
- * else before it. */
+/* Behind what is wrong with an input: how to go on. */
+static void add_words(bm_error *err, uint64_t n_docs, const char *where)
+{
+    char words[SHOWN_BYTES + 200];
+    const int len = snprintf(words, sizeof words,
+                             "; %" PRIu64 " documents before it are sealed in %.*s: once it is "
+                             "repaired, the same command with `resume` goes on from there",
+                             n_docs, (int)SHOWN_BYTES, where);
+    size_t at = strnlen(err->message, sizeof err->message - 1);
+    if (len > 0 && at + (size_t)len >= sizeof err->message)
+        at = sizeof err->message - 1 - (size_t)len;
+    memcpy(err->message + at, words, (size_t)len + 1);
+}
+
+/* Say what is saved of a job that has ended before its time: in the error where it was interrupted
+ * or an input was broken, else before it. */
 static void say_saved(const bm_checkpoint *checkpoint, bm_status status, bm_error *err)
 {
     char kept[SHOWN_BYTES + 200];
@@ -409,6 +430,8 @@ static void say_saved(const bm_checkpoint *checkpoint, bm_status status, bm_erro
     if (status == BM_ERR_CANCELLED)
         bm_fail(err, status, "interrupted (%s)",
                 s->docs_records > 0 ? kept : "nothing was sealed, the job would begin anew");
+    else if (s->docs_records > 0 && s->broken && err != NULL)
+        add_words(err, s->docs, bm_out_dir_work(checkpoint->dir));
     else if (s->docs_records > 0)
         bm_meter_log(&checkpoint->job->meter, BM_LOG_WARNING, "%s", kept);
 }
@@ -416,16 +439,17 @@ static void say_saved(const bm_checkpoint *checkpoint, bm_status status, bm_erro
 void bm_checkpoint_close(bm_checkpoint *checkpoint, bm_status status, bm_error *err)
 {
     if (checkpoint->dir != NULL && status != BM_OK && !checkpoint->loading) {
-        if (status == BM_ERR_CANCELLED)
-            bm_checkpoint_save_now(checkpoint);
+        bm_checkpoint_save_ended(checkpoint, status);
         bool stays = may_go_on(status) && checkpoint->saved.docs_records > 0;
         bm_out_dir_preserve(checkpoint->dir, stays);
         if (may_go_on(status))
             say_saved(checkpoint, status, err);
         if (!stays && checkpoint->corpus != NULL && bm_corpus_sets_have_name(checkpoint->corpus))
             (void)unlink(checkpoint->sets_path);
-    } else if (checkpoint->dir != NULL && status == BM_ERR_CANCELLED) {
-        say_saved(checkpoint, status, err);
+    } else if (checkpoint->dir != NULL && (status == BM_ERR_CANCELLED || checkpoint->reading)) {
+        bm_checkpoint_note_broken(checkpoint, status); /* what was sealed is all that there is */
+        if (may_go_on(status))
+            say_saved(checkpoint, status, err);
     }
     bm_journal_close(checkpoint->journal);
     bm_spill_close(checkpoint->docs_file);

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -158,9 +159,13 @@ bm_status bm_checkpoint_identity_add(const bm_job_context *job, bm_journal *jour
     return each_line(job, add_line, journal, err);
 }
 
+#define REPAIRED "repaired\t"
+
 typedef struct comparing {
     const bm_journal *journal;
-    size_t n;
+    const bm_checkpoint_saved *saved;
+    size_t n, n_inputs;
+    bm_buf repaired; /* lines for the journal, ended by NUL */
 } comparing;
 
 static bool is_kind(const char *line, const char *kind)
@@ -194,8 +199,6 @@ static bm_status say_input(const char *was, const char *is, bm_error *err)
 
 static bm_status say_difference(const char *was, const char *is, bm_error *err)
 {
-    if (is_kind(is, "input"))
-        return say_input(was, is, err);
     if (is_kind(is, "setting") && is_kind(was, "setting"))
         return bm_fail(err, BM_ERR_FORMAT,
                        "the interrupted job had %s, this one has %s (the same options, or begin "
@@ -207,28 +210,73 @@ static bm_status say_difference(const char *was, const char *is, bm_error *err)
                    was, is);
 }
 
+/* The line of input `index`, as it was when the job last went on; NULL: as it was at first. */
+static const char *repaired_line(const bm_journal *journal, size_t index)
+{
+    for (size_t i = bm_journal_count(journal); i > 0; i--) {
+        const char *line = bm_journal_line(journal, i - 1);
+        char *end;
+        if (strncmp(line, REPAIRED, strlen(REPAIRED)) == 0 &&
+            strtoull(line + strlen(REPAIRED), &end, 10) == index && *end == '\t')
+            return end + 1;
+    }
+    return NULL;
+}
+
+/* An input is another one than it was: may it be? */
+static bm_status compare_input(comparing *c, size_t index, const char *was, const char *is,
+                               bm_error *err)
+{
+    const bm_checkpoint_saved *saved = c->saved;
+    const bool may = saved->broken && saved->place.known && index >= saved->place.file;
+    if (!may || !is_kind(was, "input") || !same_name(was, is))
+        return say_input(was, is, err);
+    bm_status status = bm_buf_add_format(&c->repaired, err, REPAIRED "%zu\t%s", index, is);
+    return status == BM_OK ? bm_buf_add(&c->repaired, "", 1, err) : status;
+}
+
 static bm_status compare_line(void *ctx, const char *line, bm_error *err)
 {
     comparing *c = ctx;
+    const bool input = is_kind(line, "input");
     const char *was =
         c->n < bm_journal_count(c->journal) ? bm_journal_line(c->journal, c->n) : "nothing";
+    const char *later = input ? repaired_line(c->journal, c->n_inputs) : NULL;
+    was = later != NULL && is_kind(was, "input") ? later : was;
     c->n++;
-    return strcmp(was, line) == 0 ? BM_OK : say_difference(was, line, err);
+    c->n_inputs += input;
+    if (strcmp(was, line) == 0)
+        return BM_OK;
+    return input ? compare_input(c, c->n_inputs - 1, was, line, err)
+                 : say_difference(was, line, err);
 }
 
-bm_status bm_checkpoint_identity_check(const bm_job_context *job, const bm_journal *journal,
-                                       size_t *n_lines, bm_error *err)
+/* Inputs that are others from now on. */
+static bm_status note_repaired(const bm_buf *lines, bm_journal *journal, bm_error *err)
 {
-    comparing c = {.journal = journal};
+    bm_status status = BM_OK;
+    for (size_t at = 0; status == BM_OK && at < lines->len; at += strlen(lines->data + at) + 1)
+        status = bm_journal_add(journal, lines->data + at, err);
+    return status;
+}
+
+bm_status bm_checkpoint_identity_check(const bm_job_context *job, bm_journal *journal,
+                                       const bm_checkpoint_saved *saved, size_t *n_lines,
+                                       bm_error *err)
+{
+    comparing c = {.journal = journal, .saved = saved};
     bm_status status = each_line(job, compare_line, &c, err);
     *n_lines = c.n;
-    if (status != BM_OK || c.n >= bm_journal_count(journal))
-        return status;
-    const char *more = bm_journal_line(journal, c.n);
-    return is_kind(more, "input")
-               ? bm_fail(err, BM_ERR_FORMAT,
-                         "the interrupted job had one more input: %s (the same inputs, or begin "
-                         "anew with `force`)",
-                         more + strlen("input\t"))
-               : BM_OK;
+    if (status == BM_OK && c.n < bm_journal_count(journal)) {
+        const char *more = bm_journal_line(journal, c.n);
+        if (is_kind(more, "input"))
+            status = bm_fail(err, BM_ERR_FORMAT,
+                             "the interrupted job had one more input: %s (the same inputs, or "
+                             "begin anew with `force`)",
+                             more + strlen("input\t"));
+    }
+    if (status == BM_OK)
+        status = note_repaired(&c.repaired, journal, err);
+    bm_buf_reset(&c.repaired);
+    return status;
 }

@@ -29,6 +29,13 @@ static fields fields_of_match(bm_checkpoint_saved *s)
     return (fields){"matched", {&s->match_bytes, &s->match_records}, 2};
 }
 
+static fields fields_of_place(bm_checkpoint_saved *s)
+{
+    bm_content_place *place = &s->place;
+    return (fields){
+        "place", {&place->file, &place->bytes, &place->digest.lo, &place->digest.hi}, 4};
+}
+
 static void write_fields(const fields *f, char out[BM_CHECKPOINT_LINE_BYTES])
 {
     int len = snprintf(out, BM_CHECKPOINT_LINE_BYTES, "%s", f->word);
@@ -64,6 +71,14 @@ void bm_checkpoint_line_of_documents(const bm_checkpoint_saved *saved,
     write_fields(&f, out);
 }
 
+void bm_checkpoint_line_of_place(const bm_checkpoint_saved *saved,
+                                 char out[BM_CHECKPOINT_LINE_BYTES])
+{
+    bm_checkpoint_saved s = *saved;
+    fields f = fields_of_place(&s);
+    write_fields(&f, out);
+}
+
 void bm_checkpoint_line_of_match(const bm_checkpoint_saved *saved,
                                  char out[BM_CHECKPOINT_LINE_BYTES])
 {
@@ -76,10 +91,15 @@ bool bm_checkpoint_line_read(const char *line, bm_checkpoint_saved *saved)
 {
     bm_checkpoint_saved s = *saved;
     uint64_t complete = 0;
-    fields documents = fields_of_documents(&s, &complete), match = fields_of_match(&s);
+    fields documents = fields_of_documents(&s, &complete), match = fields_of_match(&s),
+           place = fields_of_place(&s);
     if (read_fields(line, &documents)) {
         s.complete = complete != 0;
-        s.matched = false;
+        s.matched = s.broken = s.place.known = false;
+    } else if (read_fields(line, &place)) {
+        s.place.known = true;
+    } else if (strcmp(line, BM_CHECKPOINT_BROKEN) == 0) {
+        s.broken = true;
     } else if (read_fields(line, &match)) {
         s.matched = true;
     } else {

@@ -1,6 +1,8 @@
 /* checkpoint_line.h -- the lines of the journal that say how far a job has come.
  *
  *     documents  rows, skipped, complete, bytes and records of .bandmill-documents, the same of sets
+ *     place      input, bytes of its content, their XXH3: behind the last of these documents
+ *     broken     an input was broken behind the place
  *     matched    bytes and records of .bandmill-matches
  *
  * Fields are parted by tabs; a later line stands for all it says again. */
@@ -13,9 +15,11 @@
 
 void bm_checkpoint_line_of_documents(const bm_checkpoint_saved *saved,
                                      char out[BM_CHECKPOINT_LINE_BYTES]);
+void bm_checkpoint_line_of_place(const bm_checkpoint_saved *saved,
+                                 char out[BM_CHECKPOINT_LINE_BYTES]);
 void bm_checkpoint_line_of_match(const bm_checkpoint_saved *saved,
                                  char out[BM_CHECKPOINT_LINE_BYTES]);
-/* Is it one of the two? Then `saved` holds what it says, too. */
+/* Is it one of these? Then `saved` holds what it says, too. */
 bool bm_checkpoint_line_read(const char *line, bm_checkpoint_saved *saved);
 
 #endif

@@ -129,8 +129,14 @@ static bm_status save_documents(bm_checkpoint *checkpoint, bm_error *err)
         status = write_documents(checkpoint, &s, err);
     if (status != BM_OK)
         return status;
+    s.place = checkpoint->read_all ? (bm_content_place){0} : checkpoint->job->places.last;
+    s.broken = false;
     bm_checkpoint_line_of_documents(&s, line);
     status = bm_journal_add(checkpoint->journal, line, err);
+    if (status == BM_OK && s.place.known) {
+        bm_checkpoint_line_of_place(&s, line);
+        status = bm_journal_add(checkpoint->journal, line, err);
+    }
     if (status == BM_OK)
         checkpoint->saved = s;
     return status;
@@ -232,4 +238,31 @@ void bm_checkpoint_save_if_due(bm_checkpoint *checkpoint)
 {
     if (checkpoint->can_save && is_due(checkpoint, bm_clock_seconds()))
         bm_checkpoint_save_now(checkpoint);
+}
+
+void bm_checkpoint_note_broken(bm_checkpoint *checkpoint, bm_status status)
+{
+    bm_checkpoint_saved *s = &checkpoint->saved;
+    const bool input = status == BM_ERR_INPUT || status == BM_ERR_IO;
+    if (input && checkpoint->reading && !checkpoint->job->places.sink_failed && s->place.known &&
+        !s->complete && !s->broken && checkpoint->journal != NULL)
+        s->broken = bm_journal_add(checkpoint->journal, BM_CHECKPOINT_BROKEN, NULL) == BM_OK;
+}
+
+/* Is what the job has done worth being sealed though nobody has asked for it? */
+static bool is_worth(const bm_checkpoint *checkpoint)
+{
+    const double seconds = bm_clock_seconds() - checkpoint->last;
+    return checkpoint->saved.docs_records > 0 ||
+           seconds >= (checkpoint->every >= 0 ? checkpoint->every : SAVE_LEAST);
+}
+
+void bm_checkpoint_save_ended(bm_checkpoint *checkpoint, bm_status status)
+{
+    const bool mendable = status == BM_ERR_INPUT || status == BM_ERR_IO || status == BM_ERR_NOMEM;
+    if (status == BM_ERR_CANCELLED ||
+        (mendable && checkpoint->reading && !checkpoint->job->places.sink_failed &&
+         is_worth(checkpoint)))
+        bm_checkpoint_save_now(checkpoint);
+    bm_checkpoint_note_broken(checkpoint, status);
 }

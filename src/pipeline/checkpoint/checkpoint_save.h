@@ -11,5 +11,11 @@ bm_checkpoint_documents bm_checkpoint_docs(const bm_checkpoint *checkpoint);
 void bm_checkpoint_save_if_due(bm_checkpoint *checkpoint);
 /* The same now, whatever it costs. */
 void bm_checkpoint_save_now(bm_checkpoint *checkpoint);
+/* The job ends so: save what it has done, where it can go on from there once what was wrong is
+ * mended. */
+void bm_checkpoint_save_ended(bm_checkpoint *checkpoint, bm_status status);
+/* `status` is that of an input which is broken behind what is sealed: note that it may be repaired
+ * there (checkpoint_identity.h). */
+void bm_checkpoint_note_broken(bm_checkpoint *checkpoint, bm_status status);
 
 #endif

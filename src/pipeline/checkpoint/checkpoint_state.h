@@ -26,6 +26,7 @@
 #define BM_CHECKPOINT_SETS_AT     "sets\t"
 #define BM_CHECKPOINT_SETS_BESIDE BM_CHECKPOINT_SETS_AT "."
 #define BM_CHECKPOINT_ENDING      "ending"
+#define BM_CHECKPOINT_BROKEN      "broken" /* an input, behind the place that was sealed last */
 
 /* How far the journal says the job has come. */
 typedef struct bm_checkpoint_saved {
@@ -34,6 +35,8 @@ typedef struct bm_checkpoint_saved {
     uint64_t docs_bytes, docs_records, sets_bytes, sets_records;
     bool matched;
     uint64_t match_bytes, match_records;
+    bm_content_place place; /* behind the last of the documents */
+    bool broken;            /* an input was broken behind it, and may be repaired there */
 } bm_checkpoint_saved;
 
 typedef struct bm_checkpoint {
@@ -49,6 +52,7 @@ typedef struct bm_checkpoint {
     bm_spill_file *docs_file;
     char *sets_path;
     bm_checkpoint_saved saved;
+    bool reading;    /* documents are being ingested */
     bool read_all;   /* all documents were ingested */
     bm_match *match; /* once it has run */
     double last;     /* when something was last saved */

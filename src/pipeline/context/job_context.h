@@ -72,6 +72,8 @@ typedef struct bm_job_context {
     bm_doc_table docs;
     bm_counts counts;
     uint64_t skip_records; /* that an interrupted job has delivered already */
+    bm_ingest_places places;
+    bool wants_places;
     bm_stage_clock clock;
     bm_job_story story;
 } bm_job_context;

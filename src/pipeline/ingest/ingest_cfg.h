@@ -43,7 +43,15 @@ typedef struct bm_ingest_turn {
     uint64_t sequence;   /* 0, 1, 2 ... */
     uint64_t bytes_read; /* of the inputs, as stored, up to its end */
     bm_ingest_share share;
+    bm_content_place place; /* behind its last record, where ingest_cfg.places asks for it */
 } bm_ingest_turn;
+
+/* Places of an ingest that is sealed as it goes. */
+typedef struct bm_ingest_places {
+    bm_content_place check; /* known: the inputs must be as they were, up to here */
+    bm_content_place last;  /* filled: behind what was delivered last */
+    bool sink_failed;       /* filled: not the inputs */
+} bm_ingest_places;
 
 typedef struct bm_ingest_batch {
     bm_ingest_turn turn;
@@ -89,6 +97,7 @@ typedef struct bm_ingest_cfg {
      * that were skipped count, header rows and blank lines do not. They are read again, for digests
      * and bytes_read, but neither parsed nor delivered. */
     uint64_t skip_records;
+    bm_ingest_places *places;  /* NULL: not wanted, for they cost a hash of what is read */
     bm_device_set *device_set; /* NULL: nothing is signed */
     bool want_words, want_keys;
     bm_meter *meter;

@@ -61,17 +61,21 @@ static bm_status deliver_skipped(const bm_ingest_cfg *cfg, bm_ingest_batch *batc
 
 bm_status bm_ingest_batch_deliver(const bm_ingest_cfg *cfg, bm_ingest_batch *batch, bm_error *err)
 {
-    size_t first_row = cfg->docs->n;
+    const size_t first_row = cfg->docs->n, first_skipped = cfg->docs->n_skipped;
+    const bm_counts before = *cfg->counts;
     uint64_t n_shingles;
     bm_status status = deliver_docs(cfg, batch, &n_shingles, err);
     if (status == BM_OK)
         status = deliver_skipped(cfg, batch, err);
-    if (status != BM_OK)
-        return status;
-    if (batch->status != BM_OK) {
+    if (status == BM_OK && batch->status != BM_OK) {
+        status = batch->status;
         if (err != NULL)
             *err = batch->error;
-        return batch->status;
+    }
+    if (status != BM_OK) { /* what was delivered before can be sealed */
+        bm_doc_table_cut(cfg->docs, first_row, first_skipped);
+        *cfg->counts = before;
+        return status;
     }
     bm_counts *counts = cfg->counts;
     counts->records += batch->n_docs;
@@ -82,6 +86,10 @@ bm_status bm_ingest_batch_deliver(const bm_ingest_cfg *cfg, bm_ingest_batch *bat
     counts->shingles += n_shingles;
     if (cfg->sink != NULL)
         status = cfg->sink(cfg->sink_ctx, batch, first_row, err);
+    if (cfg->places != NULL && status == BM_OK)
+        cfg->places->last = batch->turn.place;
+    else if (cfg->places != NULL)
+        cfg->places->sink_failed = true;
     bm_meter_progress(cfg->meter, batch->turn.bytes_read, bm_batch_source_total_bytes(cfg->source),
                       cfg->docs->n);
     return status;

@@ -25,7 +25,8 @@ bm_status bm_ingest_read_begin(const bm_ingest_cfg *cfg, const bm_long_gate *gat
                                                   ? bm_device_set_batch_hashes(cfg->device_set)
                                                   : HASHES_WITHOUT_DEVICE,
                                     .docs = cfg->batch_docs,
-                                    .gate = gate};
+                                    .gate = gate,
+                                    .places = cfg->places != NULL ? &cfg->places->check : NULL};
     return bm_batch_source_begin(cfg->source, &limits, cfg->skip_records, err);
 }
 
@@ -37,6 +38,8 @@ bm_status bm_ingest_read_next(const bm_ingest_cfg *cfg, bm_ingest_batch *batch, 
     *got = next.got;
     batch->raw = next.batch;
     batch->turn.bytes_read = next.bytes_read;
+    if (next.batch != NULL)
+        batch->turn.place = next.batch->place;
     if (status == BM_OK && next.got == BM_BATCH_PASSED)
         bm_meter_progress(cfg->meter, next.bytes_read, bm_batch_source_total_bytes(cfg->source),
                           cfg->docs->n);

@@ -122,8 +122,8 @@ static bm_status write_arrays(bm_job *job, bm_error *err)
     checkpoint->flush_ctx = &out;
     if (status == BM_OK)
         status = bm_checkpoint_ingest(checkpoint, &wish, err);
-    if (status == BM_ERR_CANCELLED)
-        bm_checkpoint_save_now(checkpoint); /* while the arrays are open */
+    if (status != BM_OK && !checkpoint->loading)
+        bm_checkpoint_save_ended(checkpoint, status); /* while the arrays are open */
     checkpoint->flush = NULL;
     status = close_array(&out.words, status, err);
     status = close_array(&out.content, status, err);
