@@ -69,6 +69,14 @@ static bm_status input_line(const char *path, const char *name, bm_buf *line, bm
                                    info.st_mtim.tv_nsec, ends);
 }
 
+static bm_status unreadable_line(const char *name, bm_buf *line, bm_error *err)
+{
+    bm_status status = bm_buf_add_text(line, "input\t", err);
+    if (status == BM_OK)
+        status = bm_tsv_escape(line, (bm_str){name, strlen(name)}, err);
+    return status == BM_OK ? bm_buf_add_text(line, "\tunreadable", err) : status;
+}
+
 static bm_status each_input(const bm_job_context *job, line_fn *fn, void *ctx, bm_error *err)
 {
     bm_buf line = {0};
@@ -78,11 +86,9 @@ static bm_status each_input(const bm_job_context *job, line_fn *fn, void *ctx, b
     for (size_t i = 0; status == BM_OK && i < n + (extra != NULL); i++) {
         const bm_source *source = i < n ? bm_input_set_source(job->inputs.set, i) : NULL;
         line.len = 0;
-        if (source != NULL && source->unreadable != NULL)
-            status = bm_buf_add_format(&line, err, "input\t%s\tunreadable", source->name);
-        else
-            status = input_line(source != NULL ? source->path : extra,
-                                source != NULL ? source->name : extra, &line, err);
+        status = source == NULL               ? input_line(extra, extra, &line, err)
+                 : source->unreadable != NULL ? unreadable_line(source->name, &line, err)
+                                              : input_line(source->path, source->name, &line, err);
         if (status == BM_OK)
             status = bm_buf_end(&line, err);
         if (status == BM_OK)

@@ -171,3 +171,30 @@ adds_up out/report.json
 says out/report.json '"documents": ?3\b'
 says out/skipped.tsv '^cut\.json	3	the rest of the file cannot be read: broken JSON'
 rm -r out
+
+# --resume goes on behind a broken file
+gzip -c b.jsonl | head -c 150000 > cut.jsonl.gz
+set -- dedup cut.jsonl.gz missing.jsonl c.jsonl --on-error skip
+bm "$@" -o whole; exits 0
+sealed() { grep -c '^documents' out.partial/.bandmill-journal 2> /dev/null || true; }
+for try in 1 2 3; do
+    rm -rf out out.partial
+    command_line="kill -INT bandmill $*"
+    BANDMILL_SEAL_SECONDS=0 env --default-signal=INT "$PROGRAM" "$@" -o out --threads 1 --batch-docs 50 > ../out 2> ../err &
+    job=$!
+    while kill -STOP $job 2> /dev/null && [ ! -e out ] && [ "$(sealed)0" -lt 100 ]; do
+        kill -CONT $job
+        sleep 0.01
+    done
+    kill -INT $job 2> /dev/null
+    kill -CONT $job 2> /dev/null
+    wait $job
+    rc=$?
+    [ -e out ] || break # else it was done before anybody looked
+done
+exits 130
+printf '{"id":"now","text":"it is there"}\n' > missing.jsonl
+bm "$@" -o out --resume; refused 7 '.*the input missing\.jsonl'
+rm missing.jsonl
+bm "$@" -o out --resume; exits 0
+for file in skipped.tsv removed.tsv sources.tsv groups.jsonl kept/cut.jsonl.gz kept/c.jsonl; do holds "out/$file" < "whole/$file"; done
