@@ -130,12 +130,24 @@ static bm_status put_skipped(const bm_doc_table *docs, size_t first, bm_buf *out
     return status;
 }
 
-static bm_status put_sources(const bm_input_set *inputs, const block_header *h, bm_buf *out,
+/* The inputs, and behind them the file that is read beside them. */
+static size_t count_sources(bm_input_set *inputs)
+{
+    return bm_input_set_count(inputs) + (bm_input_set_offsets(inputs) != NULL);
+}
+
+static bm_source *source_at(bm_input_set *inputs, size_t i)
+{
+    return i < bm_input_set_count(inputs) ? bm_input_set_source(inputs, i)
+                                          : bm_input_set_offsets(inputs);
+}
+
+static bm_status put_sources(bm_input_set *inputs, const block_header *h, bm_buf *out,
                              bm_error *err)
 {
     bm_status status = BM_OK;
     for (size_t i = 0; status == BM_OK && i < h->n_sources; i++) {
-        const bm_source *source = bm_input_set_source(inputs, i);
+        const bm_source *source = source_at(inputs, i);
         saved_source saved = {source->digest, source->bytes_read};
         status = bm_buf_add(out, &saved, sizeof saved, err);
     }
@@ -175,7 +187,7 @@ static uint64_t sources_read(const bm_checkpoint_documents *what)
 {
     const bm_doc_table *docs = what->docs;
     if (what->complete)
-        return bm_input_set_count(what->inputs);
+        return count_sources(what->inputs);
     return docs->n > 0 ? docs->rows[docs->n - 1].file : 0;
 }
 
@@ -311,10 +323,10 @@ static bm_status load_columns(loading *l, const block_header *h, uint64_t place,
 static bm_status load_sources(loading *l, const block_header *h, uint64_t place, bm_error *err)
 {
     const saved_source *saved = next(l, h->n_sources * sizeof *saved, true);
-    if (saved == NULL || h->n_sources > bm_input_set_count(l->what->inputs))
+    if (saved == NULL || h->n_sources > count_sources(l->what->inputs))
         return not_saved(place, "inputs", err);
     for (size_t i = 0; i < h->n_sources; i++) {
-        bm_source *source = bm_input_set_source(l->what->inputs, i);
+        bm_source *source = source_at(l->what->inputs, i);
         source->digest = saved[i].digest;
         source->bytes_read = saved[i].bytes_read;
     }
