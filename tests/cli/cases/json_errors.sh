@@ -62,22 +62,23 @@ echo 'no array' > x.npy
 bm inspect x.npy --json; object 7 format '"x.npy"' null
 bm cluster "$(printf 'no\tfile')" --json; object 4 io '"no\\u0009file"' null
 # a lock, signals, and a reader that is gone
+for i in $(seq 300); do echo "{\"id\":$i,\"text\":\"text $i of some words, and a few more\"}"; done > long.jsonl
 mkfifo fifo
 # waits ARGS...: a job whose input has begun and does not end
 waits() {
     env --default-signal=INT "$PROGRAM" "$@" < fifo > ../job.out 2> ../job.err &
     job=$!
     exec 3> fifo
-    for i in $(seq 300); do echo "{\"id\":$i,\"text\":\"text $i of some words, and a few more\"}"; done >&3
-    for _ in $(seq 100); do [ -d locked.partial ] && break; sleep 0.05; done
+    cat long.jsonl >&3
+    for _ in $(seq 400); do [ -d locked.partial ] && break; sleep 0.05; done
 }
 waits sign - -o locked --json
 bm sign a.jsonl -o locked --json; object 9 locked '"locked.partial"' null
 command_line='kill -INT bandmill sign - -o locked --json'
 kill -INT $job
-exec 3>&-
 wait $job
 rc=$?
+exec 3>&- # not before: at its input's end the job might be done first
 cp ../job.out ../out
 cp ../job.err ../err
 object 130 cancelled null null
