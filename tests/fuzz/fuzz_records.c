@@ -92,6 +92,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         .max_doc_bytes = data[0] & 8 ? 20 : 1 << 20,
         .invalid_utf8 = (data[0] & 16) != 0 ? BM_INVALID_UTF8_ERROR : BM_INVALID_UTF8_REPLACE,
         .delimiter = (data[0] & 64) != 0 && ((data[0] & 7) == 1 || (data[0] & 7) == 2) ? ';' : '\0',
+        .on_error = (data[0] & 128) != 0 ? BM_ON_ERROR_SKIP : BM_ON_ERROR_FAIL,
         .text_fields = second,
         .n_text_fields = data[0] & 32 ? 1 : 0};
     digest one, many;

@@ -63,8 +63,8 @@ bm_status bm_reader_add_rest(struct bm_reader *reader, bm_raw_batch *batch, uint
 {
     char *why = NULL;
     bm_status status =
-        bm_string_format(&why, err, "the %sfile cannot be read: %s",
-                         reader->begun ? "rest of the " : "", reader->broken.error.message);
+        bm_string_format(&why, err, "the %sfile cannot be read: %s", line > 1 ? "rest of the " : "",
+                         reader->broken.error.message);
     if (status != BM_OK)
         return status;
     reader->line = line;
