@@ -90,3 +90,23 @@ bm filter all d20.jsonl d5.jsonl --memory 64M -o filtered -q; exits 0
 cmp -s filtered/kept/d20.jsonl all/kept/d20.jsonl || fail "filter keeps other bytes"
 bm filter all d20.jsonl d5.jsonl --memory 24M --threads 1 -o less -q; exits 6; says ../err '^bandmill: d20.jsonl:1: .*--memory'
 absent less
+
+# documents of hashes that were made elsewhere: two of 3,000,000
+"${BM_PYTHON:-python3}" -c 'import random, struct
+def npy(name, kind, n):
+    head = "{\"descr\": \"<%s\", \"fortran_order\": False, \"shape\": (%d,), }" % (kind, n)
+    head += " " * (-(len(head) + 11) % 64) + "\n"
+    file = open(name, "wb")
+    file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode())
+    return file
+file = npy("h.npy", "u8", 6000000)
+for i in range(6):
+    file.write(random.Random(i).randbytes(8000000))
+npy("o.npy", "i8", 3).write(struct.pack("<3q", 0, 3000000, 6000000))'
+for memory in 64M 128M; do
+    rm -rf out
+    peak dedup h.npy --format hashes --offsets o.npy --device cpu --threads 2 --memory $memory -o out
+    checks=$((checks + 1))
+    [ "$peak" -le $(((${memory%M} + 64) * 1024)) ] || fail "$peak kB resident with --memory $memory"
+    if [ $memory = 64M ]; then says ../err '^bandmill: h.npy:1: .* --memory .*at least [0-9]+M'; exits 6; else exits 0; fi
+done

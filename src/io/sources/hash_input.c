@@ -266,6 +266,17 @@ static size_t docs_to_try(const bm_hash_input *input, const bm_hash_limits *limi
     return n > 0 ? n : 1;
 }
 
+/* May the hashes of the next document, so many bytes, be held? */
+static bm_status ask_gate(const bm_hash_input *input, const bm_long_gate *gate, uint64_t bytes,
+                          bm_error *err)
+{
+    bool may = false;
+    const bm_long_record record = {
+        .file = input->hashes.path, .line = input->next_doc + 1, .bytes = bytes};
+    bm_status status = gate->hold(gate->ctx, bytes, &may, err);
+    return status != BM_OK || may ? status : gate->refuse(gate->ctx, &record, err);
+}
+
 bm_status bm_hash_input_next(bm_hash_input *input, const bm_hash_limits *limits,
                              bm_hash_block *block, bm_error *err)
 {
@@ -287,6 +298,9 @@ bm_status bm_hash_input_next(bm_hash_input *input, const bm_hash_limits *limits,
         return BM_OK;
     }
     status = take_docs(input, n, limits->hashes, block, err);
+    if (status == BM_OK && limits->gate != NULL && block->offsets[block->n_docs] > limits->hashes)
+        status =
+            ask_gate(input, limits->gate, block->offsets[block->n_docs] * sizeof(uint64_t), err);
     if (status == BM_OK)
         status = take_hashes(input, block->offsets[block->n_docs], block, err);
     if (status != BM_OK) {

@@ -12,6 +12,7 @@
 #include <bandmill/types.h>
 
 #include "model/shingle_batch.h" /* bm_hash128 */
+#include "io/input/long_gate.h"
 
 typedef struct bm_hash_input bm_hash_input;
 
@@ -28,6 +29,7 @@ typedef struct bm_hash_block {
  * it has. */
 typedef struct bm_hash_limits {
     size_t docs, hashes;
+    const bm_long_gate *gate; /* asked about a document of more hashes; NULL: any may be held */
 } bm_hash_limits;
 
 bm_status bm_hash_input_open(const char *hashes_path, const char *offsets_path, bm_hash_input **out,

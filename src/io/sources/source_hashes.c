@@ -56,7 +56,8 @@ static bm_status hashes_begin(bm_batch_source *base, const bm_batch_limits *limi
     (void)err;
     hashes *source = (hashes *)base;
     source->limits = (bm_hash_limits){.docs = limits->docs != 0 ? limits->docs : SIZE_MAX,
-                                      .hashes = limits->hashes};
+                                      .hashes = limits->hashes,
+                                      .gate = limits->gate};
     bm_hash_input_rewind(source->input);
     return BM_OK;
 }

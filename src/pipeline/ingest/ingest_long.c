@@ -13,11 +13,22 @@
  */
 #define WORD_FOLD 16u
 #define BYTE_FOLD 28u
+/* Of hashes as they are read: themselves, those that are distinct, and the table. */
+#define HASH_FOLD 4u
+
+static uint64_t fold_of(const bm_ingest_cfg *cfg)
+{
+    return !cfg->source->ops->has_text             ? HASH_FOLD
+           : cfg->text->shingle == BM_SHINGLE_WORD ? WORD_FOLD
+                                                   : BYTE_FOLD;
+}
 
 /* What normalising adds to a text is rare: it is counted when it happens. */
 static uint64_t least_bytes(const bm_ingest_cfg *cfg, uint64_t record_bytes)
 {
     const uint64_t copies = cfg->input->n_text_fields > 1 ? 2 : 1;
+    if (!cfg->source->ops->has_text)
+        return HASH_FOLD * record_bytes + MIB;
     return bm_ingest_long_held(record_bytes) + (copies + 1) * record_bytes + MIB;
 }
 
@@ -60,7 +71,7 @@ static bm_status hold(void *ctx, uint64_t bytes, bool *may, bm_error *err)
 {
     bm_ingest_long *now = ctx;
     const bm_ingest_cfg *cfg = now->cfg;
-    const uint64_t cost = bytes * (cfg->text->shingle == BM_SHINGLE_WORD ? WORD_FOLD : BYTE_FOLD);
+    const uint64_t cost = bytes * fold_of(cfg);
     bm_status status = BM_OK;
     *may = true;
     if (cfg->budget == NULL || cfg->budget->total == 0)
@@ -84,8 +95,8 @@ static bm_status refuse(void *ctx, const bm_long_record *record, bm_error *err)
     const bool words = now->cfg->text->shingle == BM_SHINGLE_WORD;
     const uint64_t least = least_bytes(now->cfg, record->bytes),
                    needed = bm_shingler_bytes(record->bytes, words ? record->words : record->bytes);
-    return bm_ingest_long_refuse(now->cfg, &now->share, record, least > needed ? least : needed,
-                                 err);
+    const bool more = now->cfg->source->ops->has_text && needed > least;
+    return bm_ingest_long_refuse(now->cfg, &now->share, record, more ? needed : least, err);
 }
 
 bm_status bm_ingest_long_refuse(const bm_ingest_cfg *cfg, const bm_ingest_share *share,

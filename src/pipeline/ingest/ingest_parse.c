@@ -128,6 +128,7 @@ static void end_alone(bm_ingest_worker *worker)
 {
     bm_ingest_batch *batch = worker->batch;
     bm_error error = {0};
+    bm_distinct_reset(&worker->sets.distinct); /* of hashes that were read: no worker keeps it */
     bm_memory_trim();
     bm_status status = hash_joined(worker, 0, &error);
     bm_memory_trim();
