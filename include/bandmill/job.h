@@ -2,9 +2,10 @@
  *
  * Fill the options of a job (its _init sets every default of the documentation), call the job, read
  * the summary. A job owns its threads and devices, holds nothing afterwards, and leaves nothing at
- * its target when it fails. One of sign or dedup that was cancelled, or ended by BM_ERR_IO,
- * BM_ERR_NOMEM or BM_ERR_DEVICE after a checkpoint, leaves that in OUTPUT.partial, for a job with
- * `resume`; another job for the same output removes it.
+ * its target when it fails. One of sign or dedup that was cancelled, or ended by BM_ERR_INPUT,
+ * BM_ERR_IO, BM_ERR_NOMEM or BM_ERR_DEVICE after a checkpoint, leaves that in OUTPUT.partial, for a
+ * job with `resume`; another job for the same output is BM_ERR_USAGE where documents are sealed
+ * there, and removes them with `force`.
  *
  * Threads: several jobs may run at once in different threads. The threads that a job starts take no
  * signals of the process (SIGTERM, SIGCHLD and the like): those are left to the program's own. */
@@ -30,7 +31,7 @@ typedef struct bm_sign_options {
     bm_device_options device;
     bm_resource_options resources;
     bm_output_options output;
-    bool resume; /* go on with what an interrupted job of the same options left; else begin anew */
+    bool resume;    /* go on with what an interrupted job of the same options left */
     bool band_keys; /* write band_keys.npy too */
     bm_callbacks callbacks;
 } bm_sign_options;
