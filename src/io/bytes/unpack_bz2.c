@@ -1,5 +1,6 @@
-/* unpack_bz2.c -- streams of bzip2, by libbz2: blocks of at most 900,000 bytes, 3.7 MB of memory. What it
- * gave before damage is whole blocks, whose bytes are given before their checksum is looked at.
+/* unpack_bz2.c -- streams of bzip2, by libbz2: blocks of at most 900,000 bytes, 3.7 MB of memory. The
+ * bytes of a block are given before its checksum is looked at; and how many a damaged block gives depends
+ * on the room for them, hence `pieces`.
  *
  * Tests: tests/unit/io_bytes/test_decompress.c */
 #include <bzlib.h>
@@ -90,6 +91,7 @@ static bm_unpacked bz2_run(void *state, bm_decompress_step *step)
 
 const bm_unpack_ops bm_unpack_bz2 = {.members = "stream",
                                      .first_byte = 'B',
+                                     .pieces = true,
                                      .open = bz2_open,
                                      .reset = bz2_reset,
                                      .run = bz2_run,

@@ -70,6 +70,7 @@ static bm_unpacked lz4_run(void *state, bm_decompress_step *step)
 
 const bm_unpack_ops bm_unpack_lz4 = {.members = "frame",
                                      .first_byte = -1,
+                                     .pieces = true,
                                      .open = lz4_open,
                                      .reset = lz4_reset,
                                      .run = lz4_run,

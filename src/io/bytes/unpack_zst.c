@@ -4,7 +4,8 @@
  * ZSTD_decompressStream() does not say, with an error, what it had written before it in the same call.
  * So it is given what it asked for less the header of the block that follows, which it asks for too:
  * a call decodes one block at most, or reads a header, never both. At the beginning of a frame it is
- * given single bytes, or it would decode a small frame whole.
+ * given single bytes, or it would decode a small frame whole. A block that is not compressed is handed
+ * on in parts, as they come, and only then found to be too large: hence `pieces`.
  *
  * Tests: tests/unit/io_bytes/test_decompress.c */
 #include <zstd.h>
@@ -80,6 +81,7 @@ static bm_unpacked zst_run(void *state, bm_decompress_step *step)
 
 const bm_unpack_ops bm_unpack_zst = {.members = "frame",
                                      .first_byte = -1,
+                                     .pieces = true,
                                      .open = zst_open,
                                      .reset = zst_reset,
                                      .run = zst_run,
