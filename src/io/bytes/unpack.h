@@ -5,8 +5,8 @@
  * LZ4), each whole in itself. Where damage is found all bytes that came before it have been given,
  * whatever the sizes of the steps: a file that breaks off is then the same for any batch. A library
  * that loses, with the error, what it had made in the same call is given no more than one block of its
- * own at a time (unpack_zst.c, unpack_lz4.c); one that goes on for a while with what is no part of its
- * data is given pieces of one size (`pieces`). */
+ * own at a time (unpack_zst.c, unpack_lz4.c). And all but zlib, which goes symbol by symbol, are given
+ * pieces of one size (`pieces`), since what they make of a damaged block depends on what they have. */
 #ifndef BM_IO_BYTES_UNPACK_H
 #define BM_IO_BYTES_UNPACK_H
 
