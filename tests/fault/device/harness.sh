@@ -140,7 +140,7 @@ calls_of_listing() {
 
 # --- every call of a small job fails, one run after another, until a run has no fault. Small buffers: several batches under way. ---
 
-# in_turn MODE DEVICE CODE FIRST [COMMAND STEP]; in the small size one call in five
+# in_turn MODE DEVICE CODE FIRST [COMMAND STEP]; in the small size one call in five of these
 in_turn() {
     n=$4 step=${6:-1}
     [ "${BANDMILL_TEST_SIZE:-normal}" != small ] || step=$((step * 5))

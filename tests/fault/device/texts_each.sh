@@ -3,8 +3,8 @@
 
 BANDMILL_CL_TEXT=on
 listed=$(calls_of_listing)
-in_turn copied auto -36 $((listed + 1)) sign 5
-in_turn lent opencl:0.0 -5 $((listed + 2)) sign 5
+in_turn copied auto -36 $((listed + 1)) sign 8
+in_turn lent opencl:0.0 -5 $((listed + 5)) sign 8
 # And where both ways are tried.
 BANDMILL_CL_TEXT=auto
 in_turn mapped auto -5 $((listed + 3)) sign 37
