@@ -17,12 +17,13 @@
 #include "cli/interrupt.h"
 #include "cli/options.h"
 
-/* Blocks of 8 MiB and more are mapped for themselves, so that what a long document needed goes back
- * to the system when it is freed; left alone, the allocator would raise that to 32 MiB by and by. */
+/* Blocks of 4 MiB and more are mapped for themselves: what a long document needed goes back to the
+ * system when it is freed, and arrays that grow move without a copy and leave no gap. Left alone, the
+ * allocator would raise that to 32 MiB by and by. */
 static void settle_allocator(void)
 {
 #if defined(__GLIBC__)
-    (void)mallopt(M_MMAP_THRESHOLD, 8 << 20);
+    (void)mallopt(M_MMAP_THRESHOLD, 4 << 20);
     (void)mallopt(M_TRIM_THRESHOLD, 16 << 20);
 #endif
 }
