@@ -146,11 +146,7 @@ static bm_status check(bm_cl_stream *stream, answers a, bm_error *err)
                              .n_docs = a.n_docs,
                              .words = a.words,
                              .keys = shape->bands > 0 ? a.keys : NULL};
-        status = bm_cl_stream_submit(stream, &task, err);
-        if (status == BM_OK)
-            status = bm_cl_stream_wait(stream, &task, err);
-        if (status != BM_OK)
-            bm_cl_stream_abandon(stream); /* what is under way would be copied to `task` later */
+        status = bm_cl_stream_run(stream, &task, err);
     }
     if (status == BM_OK)
         status = compare(&a, shape, err);

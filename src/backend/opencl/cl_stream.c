@@ -402,7 +402,8 @@ bm_status bm_cl_stream_wait(bm_cl_stream *stream, const bm_sign_task *task, bm_e
     }
 }
 
-void bm_cl_stream_abandon(bm_cl_stream *stream)
+/* End all that is under way, without results: it would be copied to tasks whose memory goes. */
+static void abandon(bm_cl_stream *stream)
 {
     settle(stream);
     for (uint32_t i = 0; i < BM_CL_DEPTH; ++i) {
@@ -452,4 +453,14 @@ bm_status bm_cl_stream_submit(bm_cl_stream *stream, bm_sign_task *task, bm_error
         }
     }
     return BM_OK;
+}
+
+bm_status bm_cl_stream_run(bm_cl_stream *stream, bm_sign_task *task, bm_error *err)
+{
+    bm_status status = bm_cl_stream_submit(stream, task, err);
+    if (status == BM_OK)
+        status = bm_cl_stream_wait(stream, task, err);
+    if (status != BM_OK)
+        abandon(stream);
+    return status;
 }

@@ -13,9 +13,9 @@ void bm_cl_stream_close(bm_cl_stream *stream); /* waits first; {0} is fine */
 bm_status bm_cl_stream_submit(bm_cl_stream *stream, bm_sign_task *task, bm_error *err);
 /* Until no batch of `task` (NULL: of any) is under way. */
 bm_status bm_cl_stream_wait(bm_cl_stream *stream, const bm_sign_task *task, bm_error *err);
-/* After a failure, before the memory of tasks goes away: end all that is under way, without
- * results. No task is touched after it. */
-void bm_cl_stream_abandon(bm_cl_stream *stream);
+/* Submit `task` and wait for it, where nothing else is under way. After a failure all that is under
+ * way has ended, without results: the task is not touched any more, and its memory may go. */
+bm_status bm_cl_stream_run(bm_cl_stream *stream, bm_sign_task *task, bm_error *err);
 
 /* How documents are cut under the stream's limits. */
 void bm_cl_stream_cut(bm_cl_stream *stream);

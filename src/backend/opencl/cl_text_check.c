@@ -238,11 +238,7 @@ bm_status bm_cl_text_check(bm_cl_stream *stream, uint32_t *n_checks, bm_error *e
                              .keys = shape->bands > 0 ? a.keys : NULL,
                              .n_shingles = a.counts,
                              .content = a.content};
-        status = bm_cl_stream_submit(stream, &task, err);
-        if (status == BM_OK)
-            status = bm_cl_stream_wait(stream, &task, err);
-        if (status != BM_OK)
-            bm_cl_stream_abandon(stream); /* what is under way would be copied to `task` later */
+        status = bm_cl_stream_run(stream, &task, err);
     }
     if (status == BM_OK)
         status = compare(&a, shape, err);
