@@ -6,6 +6,7 @@
  * Tests: tests/unit/jobs/test_jobs.c */
 #include <bandmill/job.h>
 
+#include <stddef.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -65,36 +66,33 @@ static bm_status close_array(bm_npy_writer *writer, bm_status status, bm_error *
     return status == BM_OK ? closed : status;
 }
 
-static bm_status write_n_shingles(bm_out_dir *dir, const bm_doc_table *docs, bm_error *err)
-{
-    bm_npy_writer writer;
-    uint32_t block[4096];
-    bm_status status = bm_npy_writer_open(
-        dir, &(bm_npy_array){.name = BM_FILE_N_SHINGLES, .type = "<u4"}, &writer, err);
-    if (status != BM_OK)
-        return status;
-    for (size_t i = 0; status == BM_OK && i < docs->n;) {
-        size_t n = 0;
-        while (n < sizeof block / sizeof block[0] && i < docs->n)
-            block[n++] = docs->rows[i++].n_shingles;
-        status = bm_npy_writer_rows(&writer, block, n, sizeof block[0], err);
-    }
-    return close_array(&writer, status, err);
-}
+/* A number that each row of the document table has, as an array of its own. */
+typedef struct row_column {
+    bm_npy_array array;
+    size_t at, bytes; /* in bm_doc_row */
+} row_column;
 
-static bm_status write_n_bytes(bm_out_dir *dir, const bm_doc_table *docs, bm_error *err)
+static const row_column columns[] = {
+    {{.name = BM_FILE_N_SHINGLES, .type = "<u4"},
+     offsetof(bm_doc_row, n_shingles),
+     sizeof(uint32_t)},
+    {{.name = BM_FILE_N_BYTES, .type = "<u8"}, offsetof(bm_doc_row, text_bytes), sizeof(uint64_t)}};
+
+static bm_status write_column(bm_out_dir *dir, const bm_doc_table *docs, const row_column *column,
+                              bm_error *err)
 {
     bm_npy_writer writer;
-    uint64_t block[2048];
-    bm_status status = bm_npy_writer_open(
-        dir, &(bm_npy_array){.name = BM_FILE_N_BYTES, .type = "<u8"}, &writer, err);
+    char block[16 << 10];
+    const size_t cap = sizeof block / column->bytes;
+    bm_status status = bm_npy_writer_open(dir, &column->array, &writer, err);
     if (status != BM_OK)
         return status;
     for (size_t i = 0; status == BM_OK && i < docs->n;) {
         size_t n = 0;
-        while (n < sizeof block / sizeof block[0] && i < docs->n)
-            block[n++] = docs->rows[i++].text_bytes;
-        status = bm_npy_writer_rows(&writer, block, n, sizeof block[0], err);
+        for (; n < cap && i < docs->n; n++, i++)
+            memcpy(block + n * column->bytes, (const char *)&docs->rows[i] + column->at,
+                   column->bytes);
+        status = bm_npy_writer_rows(&writer, block, n, column->bytes, err);
     }
     return close_array(&writer, status, err);
 }
@@ -140,10 +138,8 @@ static bm_status write_all(bm_job *job, bm_error *err)
         return status;
     bm_job_context_stage(context, BM_STAGE_WRITE, "files");
     status = bm_rows_ids(dir, &context->docs, err);
-    if (status == BM_OK)
-        status = write_n_shingles(dir, &context->docs, err);
-    if (status == BM_OK)
-        status = write_n_bytes(dir, &context->docs, err);
+    for (size_t i = 0; status == BM_OK && i < sizeof columns / sizeof columns[0]; i++)
+        status = write_column(dir, &context->docs, &columns[i], err);
     if (status == BM_OK)
         status = bm_rows_sources(dir, &context->docs, NULL, &context->inputs.names, err);
     if (status == BM_OK && context->settings->input.on_error == BM_ON_ERROR_SKIP)
