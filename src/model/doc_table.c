@@ -22,6 +22,7 @@ void bm_doc_table_reset(bm_doc_table *table)
     bm_free(table->skipped);
     bm_free(table->rows);
     bm_free(table->slots);
+    bm_next_numbers_reset(&table->next);
     bm_buf_reset(&table->ids);
     memset(table, 0, sizeof *table);
 }
@@ -29,7 +30,8 @@ void bm_doc_table_reset(bm_doc_table *table)
 uint64_t bm_doc_table_bytes(const bm_doc_table *table)
 {
     return table->n * sizeof *table->rows + table->ids.len + table->n_slots * sizeof *table->slots +
-           table->n_skipped * sizeof *table->skipped;
+           table->n_skipped * sizeof *table->skipped +
+           table->next.n_slots * sizeof *table->next.slots;
 }
 
 void bm_doc_table_end_adding(bm_doc_table *table)
@@ -37,6 +39,7 @@ void bm_doc_table_end_adding(bm_doc_table *table)
     bm_free(table->slots);
     table->slots = NULL;
     table->n_slots = 0;
+    bm_next_numbers_reset(&table->next);
 }
 
 bm_str bm_doc_table_id(const bm_doc_table *table, size_t row)
@@ -88,21 +91,26 @@ static size_t find(const bm_doc_table *table, bm_doc_id id)
     return at;
 }
 
-/* *out: the next free id#N, whose text lies in `text`. */
-static bm_status next_free(const bm_doc_table *table, bm_str id, bm_buf *text, bm_doc_id *out,
+/* *out: the next free id#N of the id of row `first`, whose text lies in `text`. */
+static bm_status next_free(bm_doc_table *table, uint32_t first, bm_buf *text, bm_doc_id *out,
                            bm_error *err)
 {
-    for (uint64_t n = 2;; n++) {
-        text->len = 0;
-        bm_status status = bm_buf_add(text, id.data, id.len, err);
-        if (status == BM_OK)
-            status = bm_buf_add_format(text, err, "#%" PRIu64, n);
+    const bm_str id = bm_doc_table_id(table, first);
+    uint32_t *number;
+    bm_status status = bm_next_numbers_of(&table->next, first, &number, err);
+    if (status == BM_OK)
+        status = bm_buf_add(text, id.data, id.len, err);
+    for (; status == BM_OK; (*number)++) {
+        text->len = id.len;
+        status = bm_buf_add_format(text, err, "#%" PRIu32, *number);
         if (status != BM_OK)
-            return status;
+            break;
         *out = (bm_doc_id){{text->data, text->len}, XXH3_64bits(text->data, text->len)};
+        table->n_tried++;
         if (table->slots[find(table, *out)] == 0)
-            return BM_OK;
+            break;
     }
+    return status;
 }
 
 /* `slot` is the free one where the id belongs. */
@@ -158,11 +166,12 @@ bm_status bm_doc_table_add(bm_doc_table *table, const bm_doc_row *row, bm_doc_id
     size_t slot = find(table, id);
     if (table->slots[slot] == 0)
         return append(table, row, id, slot, err);
+    const uint32_t first = (uint32_t)(table->slots[slot] & ~TAG_MASK) - 1;
     if (!table->number_duplicates)
-        return repeated(table, row, (table->slots[slot] & ~TAG_MASK) - 1, file_name, err);
+        return repeated(table, row, first, file_name, err);
     bm_buf text = {0};
     bm_doc_id numbered;
-    bm_status status = next_free(table, id.text, &text, &numbered, err);
+    bm_status status = next_free(table, first, &text, &numbered, err);
     if (status == BM_OK)
         status = append(table, row, numbered, find(table, numbered), err);
     bm_buf_reset(&text);

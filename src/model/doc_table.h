@@ -9,6 +9,7 @@
 #include <bandmill/job.h>
 
 #include "base/memory.h"
+#include "model/next_numbers.h"
 
 typedef struct bm_doc_row {
     uint64_t line;
@@ -41,6 +42,8 @@ typedef struct bm_doc_table {
     size_t n_skipped, cap_skipped;
     size_t n_swallowing;    /* of those skipped now, not by an earlier run: lines went with them */
     bool number_duplicates; /* a repeated id becomes the next free id#N; else it is an error */
+    bm_next_numbers next;   /* of those that were repeated */
+    uint64_t n_tried;       /* id#N that were looked up to find a free one */
     uint64_t memory;        /* bytes at most; 0: no limit */
     const bm_file_names *files; /* borrowed, for messages; NULL: they name no other place */
 } bm_doc_table;                 /* {0} is empty */

@@ -1,5 +1,6 @@
 #include <criterion/criterion.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define XXH_INLINE_ALL
@@ -63,6 +64,48 @@ Test(doc_table, numbering_takes_the_next_free_id)
         cr_assert_eq(add(&table, given[i], i + 1, NULL), BM_OK);
     for (size_t i = 0; i < 6; i++)
         assert_id(&table, i, expected[i]);
+    bm_doc_table_reset(&table);
+}
+
+/* The model of "the next number that is free": look from 2 on, among all ids so far. */
+Test(doc_table, numbers_are_those_of_a_search_from_two_on_whatever_the_ids)
+{
+    enum { N = 600 };
+    static char ids[N][64];
+    bm_doc_table table = {.number_duplicates = true};
+    unsigned seed = 3;
+    for (size_t i = 0; i < N; i++) {
+        char given[48], *expected = ids[i];
+        int used = snprintf(given, sizeof given, "%c", 'a' + rand_r(&seed) % 2);
+        for (int depth = rand_r(&seed) % 3; depth > 0; depth--) /* a#2, a#2#07, a#3#2 ... */
+            used += snprintf(given + used, sizeof given - (size_t)used, "#%s%d",
+                             rand_r(&seed) % 9 == 0 ? "0" : "", rand_r(&seed) % 12);
+        snprintf(expected, sizeof ids[i], "%s", given);
+        for (unsigned n = 2, taken = 1; taken != 0; n++) {
+            taken = 0;
+            for (size_t k = 0; k < i && taken == 0; k++)
+                taken = strcmp(ids[k], expected) == 0;
+            if (taken != 0)
+                snprintf(expected, sizeof ids[i], "%s#%u", given, n);
+        }
+        cr_assert_eq(add(&table, given, i + 1, NULL), BM_OK);
+        assert_id(&table, i, expected);
+    }
+    bm_doc_table_reset(&table);
+}
+
+Test(doc_table, numbering_takes_two_looks_an_id_at_most)
+{
+    enum { N = 20000 };
+    bm_doc_table table = {.number_duplicates = true};
+    char id[32];
+    for (int i = 2; i < N; i += 2) { /* every second number is taken before */
+        snprintf(id, sizeof id, "same#%d", i);
+        cr_assert_eq(add(&table, id, (uint64_t)i, NULL), BM_OK);
+    }
+    for (uint64_t i = 0; i < N; i++)
+        cr_assert_eq(add(&table, i % 3 == 0 ? "other" : "same", N + i + 1, NULL), BM_OK);
+    cr_expect_leq(table.n_tried, 2 * table.n, "%d looks for %zu ids", (int)table.n_tried, table.n);
     bm_doc_table_reset(&table);
 }
 
