@@ -297,7 +297,7 @@ static bm_status map_part(bm_str text, int form, bm_codes *codes, bm_error *err)
 /* Fill `codes` with the normal form: utf8proc's, between the code points that stand alone. */
 static bm_status map_whole(bm_str text, int form, bm_codes *codes, bm_error *err)
 {
-    const char *at = text.data, *const end = text.data + text.len;
+    const char *at = text.data, *const end = text.len > 0 ? text.data + text.len : at;
     bm_status status = BM_OK;
     codes->len = 0;
     while (at < end && status == BM_OK) {

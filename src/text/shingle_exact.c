@@ -180,7 +180,7 @@ static bm_status append(const exact *x, bm_shingle_batch *batch, bm_error *err)
     if (status != BM_OK)
         return status;
     const uint64_t *run = (const void *)x->run.data;
-    uint64_t *hashes = batch->hashes + bm_shingle_batch_hashes(batch);
+    uint64_t *hashes = n_run > 0 ? batch->hashes + bm_shingle_batch_hashes(batch) : NULL;
     size_t n = 0;
     for (size_t i = 0; i < n_run; i++) {
         size_t known = 0;

@@ -1,6 +1,7 @@
 /* compress.c -- the libraries that compress are behind pack.h.
  *
- * Tests: tests/unit/io_output/test_out_file.c, tests/unit/io_results/test_kept_writer.c */
+ * Tests: tests/unit/io_output/test_out_file.c, tests/unit/io_results/test_kept_writer.c
+ * Tests: tests/fault/compression_memory.c */
 #include "io/output/compress.h"
 
 #include "base/error.h"
@@ -19,6 +20,11 @@ static const bm_pack_ops *const rows[BM_COMPRESSIONS] = {
     [BM_COMPRESSION_LZ4] = &bm_pack_lz4,
 };
 
+static bm_status no_memory(const bm_pack_ops *ops, const char *shown, bm_error *err)
+{
+    return bm_fail_at(err, BM_ERR_NOMEM, shown, 0, "no memory for %s compression", ops->name);
+}
+
 bm_status bm_compressor_open(bm_compression compression, const char *shown, bm_compressor **out,
                              bm_error *err)
 {
@@ -29,9 +35,8 @@ bm_status bm_compressor_open(bm_compression compression, const char *shown, bm_c
     compressor->ops = rows[compression];
     compressor->state = compressor->ops->open();
     if (compressor->state == NULL) {
-        const char *name = compressor->ops->name;
         bm_free(compressor);
-        return bm_fail_at(err, BM_ERR_NOMEM, shown, 0, "no memory for %s compression", name);
+        return no_memory(rows[compression], shown, err);
     }
     *out = compressor;
     return BM_OK;
@@ -47,8 +52,11 @@ void bm_compressor_close(bm_compressor *compressor)
 
 bm_status bm_compressor_run(bm_compressor *compressor, bm_compress_step *step, bm_error *err)
 {
-    const char *why = compressor->ops->run(compressor->state, step);
-    return why == NULL ? BM_OK
-                       : bm_fail_at(err, BM_ERR_INTERNAL, compressor->shown, 0,
-                                    "%s compression failed: %s", compressor->ops->name, why);
+    const bm_packed packed = compressor->ops->run(compressor->state, step);
+    if (packed.no_memory)
+        return no_memory(compressor->ops, compressor->shown, err);
+    return packed.why == NULL
+               ? BM_OK
+               : bm_fail_at(err, BM_ERR_INTERNAL, compressor->shown, 0, "%s compression failed: %s",
+                            compressor->ops->name, packed.why);
 }

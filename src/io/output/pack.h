@@ -4,14 +4,20 @@
 #ifndef BM_IO_OUTPUT_PACK_H
 #define BM_IO_OUTPUT_PACK_H
 
+#include <stdbool.h>
+
 #include "io/output/compress_step.h"
 
+typedef struct bm_packed {
+    const char *why; /* NULL: all is well; else in the library's words */
+    bool no_memory;  /* that is why */
+} bm_packed;
+
 typedef struct bm_pack_ops {
-    const char *name;    /* "gz", for messages */
-    void *(*open)(void); /* NULL: no memory */
-    /* As bm_compressor_run. NULL, or what went wrong, in the library's words. */
-    const char *(*run)(void *state, bm_compress_step *step);
-    void (*close)(void *state); /* NULL is fine */
+    const char *name;                                      /* "gz", for messages */
+    void *(*open)(void);                                   /* NULL: no memory */
+    bm_packed (*run)(void *state, bm_compress_step *step); /* as bm_compressor_run */
+    void (*close)(void *state);                            /* NULL is fine */
 } bm_pack_ops;
 
 extern const bm_pack_ops bm_pack_gz, bm_pack_zst, bm_pack_xz, bm_pack_bz2, bm_pack_lz4;

@@ -30,14 +30,14 @@ static unsigned at_most(size_t n)
     return n < UINT_MAX ? (unsigned)n : UINT_MAX;
 }
 
-static const char *bz2_run(void *state, bm_compress_step *step)
+static bm_packed bz2_run(void *state, bm_compress_step *step)
 {
     bz_stream *bz2 = state;
     const unsigned given = at_most(step->in.len), room = at_most(step->cap - step->len);
     const bool last = step->end && given == step->in.len;
     step->done = given == 0 && !last;
     if (step->done) /* to run on nothing is an error to it */
-        return NULL;
+        return (bm_packed){NULL, false};
     bz2->next_in = (char *)(uintptr_t)step->in.data; /* it only reads */
     bz2->avail_in = given;
     bz2->next_out = step->out + step->len;
@@ -46,9 +46,9 @@ static const char *bz2_run(void *state, bm_compress_step *step)
     step->len += room - bz2->avail_out;
     bm_pack_took(step, given - bz2->avail_in);
     if (code != BZ_RUN_OK && code != BZ_FINISH_OK && code != BZ_STREAM_END)
-        return "libbz2 refused it";
+        return (bm_packed){"libbz2 refused it", code == BZ_MEM_ERROR};
     step->done = last ? code == BZ_STREAM_END : step->in.len == 0;
-    return NULL;
+    return (bm_packed){NULL, false};
 }
 
 const bm_pack_ops bm_pack_bz2 = {

@@ -26,7 +26,7 @@ static void gz_close(void *state)
     bm_free(state);
 }
 
-static const char *gz_run(void *state, bm_compress_step *step)
+static bm_packed gz_run(void *state, bm_compress_step *step)
 {
     z_stream *gz = state;
     const size_t given = step->in.len < IN_MAX ? step->in.len : IN_MAX;
@@ -39,9 +39,9 @@ static const char *gz_run(void *state, bm_compress_step *step)
     step->len = step->cap - gz->avail_out;
     bm_pack_took(step, given - gz->avail_in);
     if (code != Z_OK && code != Z_STREAM_END && code != Z_BUF_ERROR)
-        return zError(code);
+        return (bm_packed){zError(code), code == Z_MEM_ERROR};
     step->done = last ? code == Z_STREAM_END : step->in.len == 0 && gz->avail_out > 0;
-    return NULL;
+    return (bm_packed){NULL, false};
 }
 
 const bm_pack_ops bm_pack_gz = {.name = "gz", .open = gz_open, .run = gz_run, .close = gz_close};

@@ -91,22 +91,24 @@ static size_t pack_next(lz4 *l)
     return LZ4F_compressEnd(l->context, l->packed, l->packed_cap, NULL);
 }
 
-static const char *lz4_run(void *state, bm_compress_step *step)
+static bm_packed lz4_run(void *state, bm_compress_step *step)
 {
     lz4 *l = state;
     step->done = false;
     for (;;) {
         hand_on(l, step);
         if (l->packed_pos < l->packed_len)
-            return NULL; /* no room */
+            return (bm_packed){NULL, false}; /* no room */
         gather(l, step);
         const bool block_is_full = l->n_block == BLOCK_BYTES;
         step->done = l->stage == LZ4_ENDED || (!step->end && !block_is_full);
         if (step->done)
-            return NULL;
+            return (bm_packed){NULL, false};
         size_t n = pack_next(l);
-        if (LZ4F_isError(n))
-            return LZ4F_getErrorName(n);
+        if (LZ4F_isError(n)) {
+            const char *why = LZ4F_getErrorName(n);
+            return (bm_packed){why, strcmp(why, "ERROR_allocation_failed") == 0};
+        }
         l->packed_pos = 0;
         l->packed_len = n;
     }

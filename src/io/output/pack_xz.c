@@ -28,7 +28,7 @@ static void xz_close(void *state)
     bm_free(state);
 }
 
-static const char *xz_run(void *state, bm_compress_step *step)
+static bm_packed xz_run(void *state, bm_compress_step *step)
 {
     lzma_stream *xz = state;
     const size_t given = step->in.len;
@@ -39,12 +39,10 @@ static const char *xz_run(void *state, bm_compress_step *step)
     lzma_ret code = lzma_code(xz, step->end ? LZMA_FINISH : LZMA_RUN);
     step->len = step->cap - xz->avail_out;
     bm_pack_took(step, given - xz->avail_in);
-    if (code == LZMA_MEM_ERROR)
-        return "no memory";
     if (code != LZMA_OK && code != LZMA_STREAM_END && code != LZMA_BUF_ERROR)
-        return "liblzma refused it";
+        return (bm_packed){"liblzma refused it", code == LZMA_MEM_ERROR};
     step->done = step->end ? code == LZMA_STREAM_END : step->in.len == 0;
-    return NULL;
+    return (bm_packed){NULL, false};
 }
 
 const bm_pack_ops bm_pack_xz = {.name = "xz", .open = xz_open, .run = xz_run, .close = xz_close};

@@ -2,6 +2,7 @@
  *
  * Tests: tests/unit/io_output/test_out_file.c */
 #include <zstd.h>
+#include <zstd_errors.h>
 
 #include "io/output/pack.h"
 
@@ -22,7 +23,7 @@ static void zst_close(void *state)
     ZSTD_freeCCtx(state);
 }
 
-static const char *zst_run(void *state, bm_compress_step *step)
+static bm_packed zst_run(void *state, bm_compress_step *step)
 {
     ZSTD_inBuffer in = {step->in.data, step->in.len, 0};
     ZSTD_outBuffer out = {step->out, step->cap, step->len};
@@ -30,9 +31,10 @@ static const char *zst_run(void *state, bm_compress_step *step)
     step->len = out.pos;
     bm_pack_took(step, in.pos);
     if (ZSTD_isError(left))
-        return ZSTD_getErrorName(left);
+        return (bm_packed){ZSTD_getErrorName(left),
+                           ZSTD_getErrorCode(left) == ZSTD_error_memory_allocation};
     step->done = step->end ? left == 0 : step->in.len == 0;
-    return NULL;
+    return (bm_packed){NULL, false};
 }
 
 const bm_pack_ops bm_pack_zst = {

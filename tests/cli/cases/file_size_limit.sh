@@ -1,0 +1,54 @@
+# A limit on the size of files (RLIMIT_FSIZE) is a disk that is full: error 4, whichever output or temporary file meets it, and nothing is
+# left. The system says so by a signal that ends a process, unless the program ignores it, as ours does by itself.
+# shellcheck shell=sh disable=SC2034,SC2154
+i=0
+while [ $i -lt 600 ]; do
+    echo "{\"id\":\"document number $i\",\"text\":\"alike in many words of a text $((i / 2)) $((i / 2 * 7919)) and some more that follow it\"}"
+    i=$((i + 1))
+done > in.jsonl
+head -n 10 in.jsonl > few.jsonl
+bm dedup in.jsonl -o result --pairs; exits 0
+bm sign in.jsonl -o signatures; exits 0
+
+limited() { # limited BLOCKS ARGS…: with files of at most that many blocks of 512 bytes, rows of stdout in ../out
+    blocks=$1
+    shift
+    command_line="(ulimit -f $blocks) bandmill $*"
+    (ulimit -f "$blocks"; exec "$PROGRAM" "$@") > ../out 2> ../err
+    rc=$?
+}
+
+for command in sign dedup; do
+    limited 2 "$command" in.jsonl -o out; refused 4 'out.*[Ff]ile too large'; absent out
+done
+limited 2 dedup signatures -o out; refused 4 'out.*[Ff]ile too large'; absent out
+limited 2 filter result -o out; refused 4 'out.*[Ff]ile too large'; absent out
+limited 2 pairs in.jsonl -o rows.tsv; refused 4 'rows\.tsv: .*[Ff]ile too large'; absent rows.tsv
+limited 2 cluster result/pairs.tsv -o groups.jsonl; refused 4 'groups\.jsonl: .*[Ff]ile too large'; absent groups.jsonl
+limited 1 explain result --group 1 --json -o why.json
+[ "$rc" = 0 ] || refused 4 'why\.json: .*[Ff]ile too large'
+for kept in gz zst; do
+    limited 2 dedup in.jsonl -o out --kept $kept; refused 4 'out.*[Ff]ile too large'; absent out
+done
+
+# Rows on standard output, and what is written beside them.
+limited 1 pairs in.jsonl; exits 4; says ../err 'standard output: .*[Ff]ile too large'
+limited 1 pairs few.jsonl --histogram histogram.tsv; exits 4; says ../err 'histogram\.tsv: .*[Ff]ile too large'
+absent histogram.tsv
+limited 1 pairs few.jsonl --report report.json; exits 4; says ../err 'report\.json: .*[Ff]ile too large'
+absent report.json
+limited 1 pairs few.jsonl --histogram-svg histogram.svg; exits 4; says ../err 'histogram\.svg: .*[Ff]ile too large'
+absent histogram.svg
+
+# Temporary files: sets, keys and edges that do not fit into the memory.
+i=0
+while [ $i -lt 40 ]; do
+    cat in.jsonl
+    i=$((i + 1))
+done | awk '{ sub(/number/, NR); sub(/alike/, "alike " int(NR / 3)); print }' > many.jsonl
+mkdir temporary
+limited 200 dedup many.jsonl --bands 100 --rows 1 --memory 24M --threads 2 --temp-dir temporary -o out
+exits 4
+says ../err '[Ff]ile too large'
+[ -z "$(ls -A temporary)" ] || fail "left in the temporary directory: $(ls -A temporary)"
+[ ! -e out ] || fail "an output"
