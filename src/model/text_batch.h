@@ -69,9 +69,11 @@ static inline uint64_t bm_text_batch_starts_end(const bm_text_batch *batch, size
 static inline bm_str bm_text_batch_text(const bm_text_batch *batch, size_t doc)
 {
     const bm_text_doc *d = &batch->docs[doc];
+    if (d->len == 0)
+        return (bm_str){"", 0};
     const char *data =
         d->by_host ? batch->host_bytes.data + d->host_begin : batch->bytes.data + d->begin;
-    return (bm_str){d->len > 0 ? data : "", (size_t)d->len};
+    return (bm_str){data, (size_t)d->len};
 }
 
 #endif
