@@ -4,31 +4,38 @@
 # libraries; BM_BELOW_<room>: the rooms it is linked with, itself first, then those that it sees and all that they see.
 # A file for one instruction set says so at the end of its name (_avx2.c, _avx512.c, _neon.c) and gets that set's flags; files of
 # another architecture are left out.
-# The words of the table's column "libraries": what each links, and the folder of one that is headers only.
+# The words of the table's column "libraries": what each links, the folder of its headers where that says none.
 set(BM_LIBRARY_threads Threads::Threads)
 set(BM_LIBRARY_dl ${CMAKE_DL_LIBS})
 set(BM_LIBRARY_m m)
-set(BM_LIBRARY_zstd PkgConfig::ZSTD)
 set(BM_LIBRARY_utf8proc PkgConfig::UTF8PROC)
-set(BM_LIBRARY_crypto PkgConfig::CRYPTO)
 set(BM_LIBRARY_simdjson PkgConfig::SIMDJSON)
-set(BM_LIBRARY_zlib ZLIB::ZLIB)
-set(BM_LIBRARY_lzma PkgConfig::LZMA)
-set(BM_LIBRARY_bz2 BZip2::BZip2)
-set(BM_LIBRARY_lz4 PkgConfig::LZ4)
-# The files of those whose symbols tests/layers holds against the table.
-set(BM_FILES_zstd ${ZSTD_LINK_LIBRARIES})
-set(BM_FILES_utf8proc ${UTF8PROC_LINK_LIBRARIES})
-set(BM_FILES_crypto ${CRYPTO_LINK_LIBRARIES})
-set(BM_FILES_simdjson ${SIMDJSON_LINK_LIBRARIES})
-set(BM_FILES_zlib ${ZLIB_LIBRARIES})
-set(BM_FILES_lzma ${LZMA_LINK_LIBRARIES})
-set(BM_FILES_bz2 ${BZIP2_LIBRARIES})
-set(BM_FILES_lz4 ${LZ4_LINK_LIBRARIES})
+set(BM_LIBRARIES ${BM_LIBRARY_threads} ${BM_LIBRARY_dl} m PkgConfig::UTF8PROC PkgConfig::SIMDJSON)
 set(BM_HEADERS_xxhash "${BM_XXHASH_DIR}")
 set(BM_HEADERS_cl "${BM_OPENCL_DIR}")
-set(BM_LIBRARIES ${BM_LIBRARY_threads} ${BM_LIBRARY_dl} m PkgConfig::ZSTD PkgConfig::UTF8PROC PkgConfig::CRYPTO PkgConfig::SIMDJSON
-    PkgConfig::LZMA PkgConfig::LZ4 BZip2::BZip2 ZLIB::ZLIB)
+# The files of those whose symbols tests/layers holds against the table.
+set(BM_FILES_utf8proc ${UTF8PROC_LINK_LIBRARIES})
+set(BM_FILES_simdjson ${SIMDJSON_LINK_LIBRARIES})
+
+# bm_opened(word file... HEADERS folder...): a library that is opened when it is wanted (src/base/shared_library.h). Rooms that name it get
+# its headers and, as BM_SONAME_<WORD>, the name by which the dynamic linker finds it.
+function(bm_opened word)
+    cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "HEADERS")
+    list(GET arg_UNPARSED_ARGUMENTS 0 file)
+    execute_process(COMMAND "${CMAKE_OBJDUMP}" -p "${file}" OUTPUT_VARIABLE told ERROR_QUIET)
+    if(NOT told MATCHES "SONAME +([^ \n]+)")
+        message(FATAL_ERROR "${file} is no shared library: ${word} is opened when a job wants it")
+    endif()
+    string(TOUPPER ${word} WORD)
+    set(BM_SONAME_${word} "BM_SONAME_${WORD}=\"${CMAKE_MATCH_1}\"" PARENT_SCOPE)
+    set(BM_HEADERS_${word} ${arg_HEADERS} PARENT_SCOPE)
+endfunction()
+bm_opened(zlib ${ZLIB_LIBRARIES} HEADERS ${ZLIB_INCLUDE_DIRS})
+bm_opened(zstd ${ZSTD_LINK_LIBRARIES} HEADERS ${ZSTD_INCLUDE_DIRS})
+bm_opened(lzma ${LZMA_LINK_LIBRARIES} HEADERS ${LZMA_INCLUDE_DIRS})
+bm_opened(bz2 ${BZIP2_LIBRARIES} HEADERS ${BZIP2_INCLUDE_DIRS})
+bm_opened(lz4 ${LZ4_LINK_LIBRARIES} HEADERS ${LZ4_INCLUDE_DIRS})
+bm_opened(crypto ${CRYPTO_LINK_LIBRARIES} HEADERS ${CRYPTO_INCLUDE_DIRS})
 
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/rooms.tsv")
 file(STRINGS "${PROJECT_SOURCE_DIR}/src/rooms.tsv" rows REGEX "^[a-z]")
@@ -85,6 +92,7 @@ function(bm_room name)
         "${PROJECT_SOURCE_DIR}/include")
     foreach(library IN LISTS BM_USES_${name})
         target_include_directories(room_${name} SYSTEM PRIVATE ${BM_HEADERS_${library}})
+        target_compile_definitions(room_${name} PRIVATE ${BM_SONAME_${library}})
         target_link_libraries(room_${name} PRIVATE ${BM_LIBRARY_${library}})
     endforeach()
     target_compile_definitions(room_${name} PRIVATE _GNU_SOURCE)

@@ -42,12 +42,15 @@ bm_status bm_decompress_open(bm_compression kind, bm_decompress **out, bm_error 
         return bm_fail_nomem(err, sizeof *d);
     d->kind = kind;
     d->ops = rows[kind];
-    d->state = d->ops->open();
-    if (d->ops->pieces)
+    bm_status status = d->ops->open(&d->state, err);
+    if (status == BM_OK && d->ops->pieces) {
         d->pieces = bm_alloc(1, sizeof *d->pieces);
-    if (d->state == NULL || (d->ops->pieces && d->pieces == NULL)) {
+        if (d->pieces == NULL)
+            status = bm_fail_nomem(err, sizeof *d->pieces);
+    }
+    if (status != BM_OK) {
         bm_decompress_close(d);
-        return bm_fail_nomem(err, sizeof *d->pieces);
+        return status;
     }
     *out = d;
     return BM_OK;

@@ -37,7 +37,9 @@ typedef struct bm_unpack_ops {
     /* What it gives before damage depends on how much it has at a time: it reads and writes whole
      * pieces, the last of a file but for the end. */
     bool pieces;
-    void *(*open)(void);        /* NULL: no memory */
+    /* Opens the library too, which need not be there (base/shared_library.h). BM_ERR_NOMEM,
+     * BM_ERR_IO. */
+    bm_status (*open)(void **state, bm_error *err);
     bool (*reset)(void *state); /* to begin a member, whatever was before; false: no memory */
     /* Read from in.data[used …], write to out[n_out … out_cap-1], move both. At least one byte is
      * read or written where there is input and room, but once in a row. */

@@ -6,10 +6,21 @@
 #include <bzlib.h>
 #include <limits.h>
 
+#include "base/error.h"
 #include "base/memory.h"
+#include "base/shared_library.h"
 #include "io/bytes/unpack.h"
 
+#define FUNCTIONS(X) X(BZ2_bzDecompressInit) X(BZ2_bzDecompress) X(BZ2_bzDecompressEnd)
+
+typedef struct libbz2 {
+    FUNCTIONS(BM_LIBRARY_MEMBER)
+} libbz2;
+
+static const char *const names[] = {FUNCTIONS(BM_LIBRARY_NAME) NULL};
+
 typedef struct bz2 {
+    libbz2 lib;
     bz_stream stream;
     bool open;
 } bz2;
@@ -29,7 +40,7 @@ static void bz2_free(void *opaque, void *block)
 static void leave(bz2 *b)
 {
     if (b->open)
-        BZ2_bzDecompressEnd(&b->stream);
+        b->lib.BZ2_bzDecompressEnd(&b->stream);
     b->open = false;
 }
 
@@ -46,13 +57,15 @@ static bool bz2_reset(void *state)
     bz2 *b = state;
     leave(b);
     b->stream = (bz_stream){.bzalloc = bz2_alloc, .bzfree = bz2_free};
-    b->open = BZ2_bzDecompressInit(&b->stream, 0, 0) == BZ_OK;
+    b->open = b->lib.BZ2_bzDecompressInit(&b->stream, 0, 0) == BZ_OK;
     return b->open;
 }
 
-static void *bz2_open(void)
+static bm_status bz2_open(void **state, bm_error *err)
 {
-    return bm_alloc_zero(1, sizeof(bz2));
+    bz2 *b = *state = bm_alloc_zero(1, sizeof *b);
+    return b == NULL ? bm_fail_nomem(err, sizeof *b)
+                     : bm_shared_library_open(BM_SONAME_BZ2, names, &b->lib, err);
 }
 
 static const char *words_of(int rc)
@@ -67,14 +80,15 @@ static unsigned at_most(size_t n)
 
 static bm_unpacked bz2_run(void *state, bm_decompress_step *step)
 {
-    bz_stream *s = &((bz2 *)state)->stream;
+    bz2 *b = state;
+    bz_stream *s = &b->stream;
     const unsigned n_in = at_most(step->in.len - step->used);
     const unsigned n_out = at_most(step->out_cap - step->n_out);
     s->next_in = (char *)(uintptr_t)(step->in.data + step->used); /* it only reads */
     s->avail_in = n_in;
     s->next_out = step->out + step->n_out;
     s->avail_out = n_out;
-    int rc = BZ2_bzDecompress(s);
+    int rc = b->lib.BZ2_bzDecompress(s);
     step->used += n_in - s->avail_in;
     step->n_out += n_out - s->avail_out;
     switch (rc) {

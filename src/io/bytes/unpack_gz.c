@@ -5,10 +5,25 @@
 #include <limits.h>
 #include <zlib.h>
 
+#include "base/error.h"
 #include "base/memory.h"
+#include "base/shared_library.h"
 #include "io/bytes/unpack.h"
 
+#define FUNCTIONS(X) X(inflateInit2_) X(inflateReset) X(inflate) X(inflateEnd) X(zError)
+
 #define GZIP_ONLY (15 + 16) /* zlib's windowBits: the largest window, a gzip header */
+
+typedef struct zlib {
+    FUNCTIONS(BM_LIBRARY_MEMBER)
+} zlib;
+
+static const char *const names[] = {FUNCTIONS(BM_LIBRARY_NAME) NULL};
+
+typedef struct gz {
+    zlib lib;
+    z_stream stream;
+} gz;
 
 static voidpf zlib_alloc(voidpf opaque, uInt n, uInt size)
 {
@@ -24,28 +39,29 @@ static void zlib_free(voidpf opaque, voidpf block)
 
 static void gz_close(void *state)
 {
-    if (state == NULL)
-        return;
-    inflateEnd(state);
-    bm_free(state);
+    gz *g = state;
+    if (g != NULL && g->stream.state != NULL)
+        g->lib.inflateEnd(&g->stream);
+    bm_free(g);
 }
 
-static void *gz_open(void)
+static bm_status gz_open(void **state, bm_error *err)
 {
-    z_stream *z = bm_alloc_zero(1, sizeof *z);
-    if (z == NULL)
-        return NULL;
-    z->zalloc = zlib_alloc;
-    z->zfree = zlib_free;
-    if (inflateInit2(z, GZIP_ONLY) == Z_OK)
-        return z;
-    bm_free(z);
-    return NULL;
+    gz *g = *state = bm_alloc_zero(1, sizeof *g);
+    if (g == NULL)
+        return bm_fail_nomem(err, sizeof *g);
+    g->stream = (z_stream){.zalloc = zlib_alloc, .zfree = zlib_free};
+    bm_status status = bm_shared_library_open(BM_SONAME_ZLIB, names, &g->lib, err);
+    if (status == BM_OK &&
+        g->lib.inflateInit2_(&g->stream, GZIP_ONLY, ZLIB_VERSION, (int)sizeof g->stream) != Z_OK)
+        status = bm_fail_nomem(err, (size_t)1 << 15);
+    return status;
 }
 
 static bool gz_reset(void *state)
 {
-    return inflateReset(state) == Z_OK;
+    gz *g = state;
+    return g->lib.inflateReset(&g->stream) == Z_OK;
 }
 
 static uInt at_most(size_t n)
@@ -55,12 +71,13 @@ static uInt at_most(size_t n)
 
 static bm_unpacked gz_run(void *state, bm_decompress_step *step)
 {
-    z_stream *z = state;
+    gz *g = state;
+    z_stream *z = &g->stream;
     z->next_in = (z_const Bytef *)(step->in.data + step->used);
     z->avail_in = at_most(step->in.len - step->used);
     z->next_out = (Bytef *)(step->out + step->n_out);
     z->avail_out = at_most(step->out_cap - step->n_out);
-    int rc = inflate(z, Z_NO_FLUSH);
+    int rc = g->lib.inflate(z, Z_NO_FLUSH);
     step->used = (size_t)((const char *)z->next_in - step->in.data);
     step->n_out = (size_t)((char *)z->next_out - step->out);
     if (rc == Z_STREAM_END)
@@ -71,7 +88,7 @@ static bm_unpacked gz_run(void *state, bm_decompress_step *step)
         return (bm_unpacked){BM_UNPACK_NO_MEMORY, NULL};
     return (bm_unpacked){BM_UNPACK_BROKEN, z->msg != NULL      ? z->msg
                                            : rc == Z_NEED_DICT ? "it needs a dictionary"
-                                                               : zError(rc)};
+                                                               : g->lib.zError(rc)};
 }
 
 const bm_unpack_ops bm_unpack_gz = {.members = "member",

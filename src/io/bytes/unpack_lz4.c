@@ -8,12 +8,29 @@
 #include <lz4frame.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "base/memory.h"
+#include "base/shared_library.h"
 #include "io/bytes/unpack.h"
 
 #define FOLLOWING_BYTES 8u
 
+#define FUNCTIONS(X)                                                                               \
+    X(LZ4F_createDecompressionContext)                                                             \
+    X(LZ4F_freeDecompressionContext)                                                               \
+    X(LZ4F_resetDecompressionContext)                                                              \
+    X(LZ4F_decompress)                                                                             \
+    X(LZ4F_isError)                                                                                \
+    X(LZ4F_getErrorName)
+
+typedef struct liblz4 {
+    FUNCTIONS(BM_LIBRARY_MEMBER)
+} liblz4;
+
+static const char *const names[] = {FUNCTIONS(BM_LIBRARY_NAME) NULL};
+
 typedef struct lz4 {
+    liblz4 lib;
     LZ4F_dctx *context;
     size_t wanted; /* what it asked for */
     bool full;     /* the room was used up: it may hold more */
@@ -24,18 +41,21 @@ static void lz4_close(void *state)
     lz4 *l = state;
     if (l == NULL)
         return;
-    LZ4F_freeDecompressionContext(l->context);
+    if (l->context != NULL)
+        l->lib.LZ4F_freeDecompressionContext(l->context);
     bm_free(l);
 }
 
-static void *lz4_open(void)
+static bm_status lz4_open(void **state, bm_error *err)
 {
-    lz4 *l = bm_alloc_zero(1, sizeof *l);
-    if (l != NULL && LZ4F_isError(LZ4F_createDecompressionContext(&l->context, LZ4F_VERSION))) {
-        bm_free(l);
-        l = NULL;
-    }
-    return l;
+    lz4 *l = *state = bm_alloc_zero(1, sizeof *l);
+    if (l == NULL)
+        return bm_fail_nomem(err, sizeof *l);
+    bm_status status = bm_shared_library_open(BM_SONAME_LZ4, names, &l->lib, err);
+    if (status == BM_OK &&
+        l->lib.LZ4F_isError(l->lib.LZ4F_createDecompressionContext(&l->context, LZ4F_VERSION)))
+        status = bm_fail(err, BM_ERR_NOMEM, "the library found no memory");
+    return status;
 }
 
 static bool lz4_reset(void *state)
@@ -43,7 +63,7 @@ static bool lz4_reset(void *state)
     lz4 *l = state;
     l->wanted = 0;
     l->full = false;
-    LZ4F_resetDecompressionContext(l->context);
+    l->lib.LZ4F_resetDecompressionContext(l->context);
     return true;
 }
 
@@ -54,10 +74,10 @@ static bm_unpacked lz4_run(void *state, bm_decompress_step *step)
     size_t one = l->wanted > FOLLOWING_BYTES ? l->wanted - FOLLOWING_BYTES : 1;
     size_t n_in = l->full ? 0 : n < one ? n : one, n_out = step->out_cap - step->n_out;
     size_t room = n_out;
-    size_t rc = LZ4F_decompress(l->context, step->out + step->n_out, &n_out,
-                                step->in.data + step->used, &n_in, NULL);
-    if (LZ4F_isError(rc)) {
-        const char *why = LZ4F_getErrorName(rc);
+    size_t rc = l->lib.LZ4F_decompress(l->context, step->out + step->n_out, &n_out,
+                                       step->in.data + step->used, &n_in, NULL);
+    if (l->lib.LZ4F_isError(rc)) {
+        const char *why = l->lib.LZ4F_getErrorName(rc);
         const bool no_memory = strcmp(why, "ERROR_allocation_failed") == 0;
         return (bm_unpacked){no_memory ? BM_UNPACK_NO_MEMORY : BM_UNPACK_BROKEN, why};
     }

@@ -7,12 +7,23 @@
  * Tests: tests/unit/io_bytes/test_decompress.c */
 #include <lzma.h>
 
+#include "base/error.h"
 #include "base/memory.h"
+#include "base/shared_library.h"
 #include "io/bytes/unpack.h"
 
 #define MEMORY_MAX ((UINT64_C(1) << BM_WINDOW_LOG_MAX) + (UINT64_C(1) << 20))
 
+#define FUNCTIONS(X) X(lzma_stream_decoder) X(lzma_code) X(lzma_end)
+
+typedef struct liblzma {
+    FUNCTIONS(BM_LIBRARY_MEMBER)
+} liblzma;
+
+static const char *const names[] = {FUNCTIONS(BM_LIBRARY_NAME) NULL};
+
 typedef struct xz {
+    liblzma lib;
     lzma_stream stream;
     lzma_allocator allocator;
 } xz;
@@ -34,24 +45,26 @@ static void xz_close(void *state)
     xz *x = state;
     if (x == NULL)
         return;
-    lzma_end(&x->stream);
+    if (x->lib.lzma_end != NULL)
+        x->lib.lzma_end(&x->stream);
     bm_free(x);
 }
 
-static void *xz_open(void)
+static bm_status xz_open(void **state, bm_error *err)
 {
-    xz *x = bm_alloc_zero(1, sizeof *x);
+    xz *x = *state = bm_alloc_zero(1, sizeof *x);
     if (x == NULL)
-        return NULL;
+        return bm_fail_nomem(err, sizeof *x);
     x->stream = (lzma_stream)LZMA_STREAM_INIT;
     x->allocator = (lzma_allocator){.alloc = xz_alloc, .free = xz_free};
     x->stream.allocator = &x->allocator;
-    return x;
+    return bm_shared_library_open(BM_SONAME_LZMA, names, &x->lib, err);
 }
 
 static bool xz_reset(void *state)
 {
-    return lzma_stream_decoder(&((xz *)state)->stream, MEMORY_MAX, LZMA_TELL_UNSUPPORTED_CHECK) ==
+    xz *x = state;
+    return x->lib.lzma_stream_decoder(&x->stream, MEMORY_MAX, LZMA_TELL_UNSUPPORTED_CHECK) ==
            LZMA_OK;
 }
 
@@ -71,12 +84,13 @@ static const char *words_of(lzma_ret rc)
 
 static bm_unpacked xz_run(void *state, bm_decompress_step *step)
 {
-    lzma_stream *s = &((xz *)state)->stream;
+    xz *x = state;
+    lzma_stream *s = &x->stream;
     s->next_in = (const uint8_t *)step->in.data + step->used;
     s->avail_in = step->in.len - step->used;
     s->next_out = (uint8_t *)step->out + step->n_out;
     s->avail_out = step->out_cap - step->n_out;
-    lzma_ret rc = lzma_code(s, LZMA_RUN);
+    lzma_ret rc = x->lib.lzma_code(s, LZMA_RUN);
     step->used = step->in.len - s->avail_in;
     step->n_out = step->out_cap - s->avail_out;
     switch (rc) {

@@ -11,12 +11,31 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
+#include "base/error.h"
 #include "base/memory.h"
+#include "base/shared_library.h"
 #include "io/bytes/unpack.h"
 
 #define HEADER_BYTES 3u /* of a block */
 
+#define FUNCTIONS(X)                                                                               \
+    X(ZSTD_createDCtx)                                                                             \
+    X(ZSTD_freeDCtx)                                                                               \
+    X(ZSTD_DCtx_setParameter)                                                                      \
+    X(ZSTD_DCtx_reset)                                                                             \
+    X(ZSTD_decompressStream)                                                                       \
+    X(ZSTD_isError)                                                                                \
+    X(ZSTD_getErrorCode)                                                                           \
+    X(ZSTD_getErrorName)
+
+typedef struct libzstd {
+    FUNCTIONS(BM_LIBRARY_MEMBER)
+} libzstd;
+
+static const char *const names[] = {FUNCTIONS(BM_LIBRARY_NAME) NULL};
+
 typedef struct zst {
+    libzstd lib;
     ZSTD_DCtx *context;
     size_t wanted; /* what it asked for */
     bool full;     /* the room was used up: it may hold more */
@@ -27,21 +46,24 @@ static void zst_close(void *state)
     zst *z = state;
     if (z == NULL)
         return;
-    ZSTD_freeDCtx(z->context);
+    if (z->context != NULL)
+        z->lib.ZSTD_freeDCtx(z->context);
     bm_free(z);
 }
 
-static void *zst_open(void)
+static bm_status zst_open(void **state, bm_error *err)
 {
-    zst *z = bm_alloc_zero(1, sizeof *z);
+    zst *z = *state = bm_alloc_zero(1, sizeof *z);
     if (z == NULL)
-        return NULL;
-    z->context = ZSTD_createDCtx();
-    if (z->context != NULL &&
-        !ZSTD_isError(ZSTD_DCtx_setParameter(z->context, ZSTD_d_windowLogMax, BM_WINDOW_LOG_MAX)))
-        return z;
-    zst_close(z);
-    return NULL;
+        return bm_fail_nomem(err, sizeof *z);
+    bm_status status = bm_shared_library_open(BM_SONAME_ZSTD, names, &z->lib, err);
+    if (status != BM_OK)
+        return status;
+    z->context = z->lib.ZSTD_createDCtx();
+    if (z->context != NULL && !z->lib.ZSTD_isError(z->lib.ZSTD_DCtx_setParameter(
+                                  z->context, ZSTD_d_windowLogMax, BM_WINDOW_LOG_MAX)))
+        return BM_OK;
+    return bm_fail(err, BM_ERR_NOMEM, "the library found no memory");
 }
 
 static bool zst_reset(void *state)
@@ -49,7 +71,7 @@ static bool zst_reset(void *state)
     zst *z = state;
     z->wanted = 0;
     z->full = false;
-    return !ZSTD_isError(ZSTD_DCtx_reset(z->context, ZSTD_reset_session_only));
+    return !z->lib.ZSTD_isError(z->lib.ZSTD_DCtx_reset(z->context, ZSTD_reset_session_only));
 }
 
 static bm_unpacked zst_run(void *state, bm_decompress_step *step)
@@ -61,8 +83,8 @@ static bm_unpacked zst_run(void *state, bm_decompress_step *step)
         n = 0;
     ZSTD_inBuffer in = {.src = step->in.data + step->used, .size = n < one ? n : one};
     ZSTD_outBuffer out = {.dst = step->out, .size = step->out_cap, .pos = step->n_out};
-    size_t rc = ZSTD_decompressStream(z->context, &out, &in);
-    switch (ZSTD_getErrorCode(rc)) {
+    size_t rc = z->lib.ZSTD_decompressStream(z->context, &out, &in);
+    switch (z->lib.ZSTD_getErrorCode(rc)) {
     case ZSTD_error_no_error:
         break;
     case ZSTD_error_memory_allocation:
@@ -70,7 +92,7 @@ static bm_unpacked zst_run(void *state, bm_decompress_step *step)
     case ZSTD_error_frameParameter_windowTooLarge:
         return (bm_unpacked){BM_UNPACK_TOO_LARGE, NULL};
     default:
-        return (bm_unpacked){BM_UNPACK_BROKEN, ZSTD_getErrorName(rc)};
+        return (bm_unpacked){BM_UNPACK_BROKEN, z->lib.ZSTD_getErrorName(rc)};
     }
     step->used += in.pos;
     step->n_out = out.pos;

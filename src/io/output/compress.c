@@ -33,10 +33,12 @@ bm_status bm_compressor_open(bm_compression compression, const char *shown, bm_c
         return bm_fail_nomem(err, sizeof *compressor);
     compressor->shown = shown;
     compressor->ops = rows[compression];
-    compressor->state = compressor->ops->open();
-    if (compressor->state == NULL) {
-        bm_free(compressor);
-        return no_memory(rows[compression], shown, err);
+    bm_error why = {0};
+    bm_status status = compressor->ops->open(&compressor->state, &why);
+    if (status != BM_OK) {
+        bm_compressor_close(compressor);
+        return status == BM_ERR_NOMEM ? no_memory(rows[compression], shown, err)
+                                      : bm_fail_at(err, status, shown, 0, "%s", why.message);
     }
     *out = compressor;
     return BM_OK;

@@ -11,10 +11,26 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/shared_library.h"
 
 #define BLOCK_BYTES ((size_t)256 << 10)
 
+#define FUNCTIONS(X)                                                                               \
+    X(EVP_MD_CTX_new)                                                                              \
+    X(EVP_MD_CTX_free)                                                                             \
+    X(EVP_sha256)                                                                                  \
+    X(EVP_DigestInit_ex)                                                                           \
+    X(EVP_DigestUpdate)                                                                            \
+    X(EVP_DigestFinal_ex)
+
+typedef struct libcrypto {
+    FUNCTIONS(BM_LIBRARY_MEMBER)
+} libcrypto;
+
+static const char *const names[] = {FUNCTIONS(BM_LIBRARY_NAME) NULL};
+
 struct bm_sha256 {
+    libcrypto lib;
     EVP_MD_CTX *ctx;
     char block[BLOCK_BYTES];
 };
@@ -22,16 +38,17 @@ struct bm_sha256 {
 bm_status bm_sha256_open(bm_sha256 **out, bm_error *err)
 {
     bm_sha256 *sha = bm_alloc(1, sizeof *sha);
-    EVP_MD_CTX *ctx = EVP_MD_CTX_new();
-    if (sha == NULL || ctx == NULL) {
-        EVP_MD_CTX_free(ctx);
-        bm_free(sha);
+    if (sha == NULL)
         return bm_fail_nomem(err, sizeof *sha);
-    }
-    sha->ctx = ctx;
-    if (EVP_DigestInit_ex(ctx, EVP_sha256(), NULL) != 1) {
+    sha->ctx = NULL;
+    bm_status status = bm_shared_library_open(BM_SONAME_CRYPTO, names, &sha->lib, err);
+    if (status == BM_OK && (sha->ctx = sha->lib.EVP_MD_CTX_new()) == NULL)
+        status = bm_fail_nomem(err, sizeof *sha);
+    if (status == BM_OK && sha->lib.EVP_DigestInit_ex(sha->ctx, sha->lib.EVP_sha256(), NULL) != 1)
+        status = bm_fail(err, BM_ERR_INTERNAL, "SHA-256 is not available");
+    if (status != BM_OK) {
         bm_sha256_close(sha);
-        return bm_fail(err, BM_ERR_INTERNAL, "SHA-256 is not available");
+        return status;
     }
     *out = sha;
     return BM_OK;
@@ -41,7 +58,8 @@ void bm_sha256_close(bm_sha256 *sha)
 {
     if (sha == NULL)
         return;
-    EVP_MD_CTX_free(sha->ctx);
+    if (sha->ctx != NULL)
+        sha->lib.EVP_MD_CTX_free(sha->ctx);
     bm_free(sha);
 }
 
@@ -58,7 +76,7 @@ bm_status bm_sha256_add(bm_sha256 *sha, const bm_file_range *range, bm_error *er
             return bm_fail_errno(err, errno, shown, "cannot read");
         if (n == 0)
             return to == UINT64_MAX ? BM_OK : bm_fail_errno(err, EIO, shown, "cannot read");
-        if (EVP_DigestUpdate(sha->ctx, sha->block, (size_t)n) != 1)
+        if (sha->lib.EVP_DigestUpdate(sha->ctx, sha->block, (size_t)n) != 1)
             return bm_fail_at(err, BM_ERR_INTERNAL, shown, 0, "SHA-256 failed");
         from += (uint64_t)n;
     }
@@ -70,7 +88,7 @@ bm_status bm_sha256_hex(bm_sha256 *sha, const char *shown, char hex[BM_SHA256_HE
     static const char digits[] = "0123456789abcdef";
     unsigned char digest[EVP_MAX_MD_SIZE];
     unsigned len = 0;
-    if (EVP_DigestFinal_ex(sha->ctx, digest, &len) != 1 || len != 32)
+    if (sha->lib.EVP_DigestFinal_ex(sha->ctx, digest, &len) != 1 || len != 32)
         return bm_fail_at(err, BM_ERR_INTERNAL, shown, 0, "SHA-256 failed");
     for (unsigned i = 0; i < 32; i++) {
         hex[2 * i] = digits[digest[i] >> 4];

@@ -23,7 +23,7 @@ struct bm_digest_follow {
     uint64_t told;    /* the writer's: what the thread was last woken for */
     bool end;         /* no more will come */
     bool stop;        /* and no result is wanted */
-    bm_sha256 *sha;
+    bm_sha256 *sha;   /* the thread's, until it has ended */
     bm_status status;
     bm_error error;
 };
@@ -45,6 +45,7 @@ static void *loop(void *arg)
     bm_digest_follow *follow = arg;
     uint64_t at = 0;
     bool last = false;
+    follow->status = bm_sha256_open(&follow->sha, &follow->error); /* .6 ms the first time */
     while (!last && follow->status == BM_OK) {
         uint64_t to = wait_for(follow, at, &last);
         const bm_file_range range = {follow->fd, "output", at, to};
@@ -59,11 +60,6 @@ bm_status bm_digest_follow_open(int fd, bm_digest_follow **out, bm_error *err)
     bm_digest_follow *follow = bm_alloc_zero(1, sizeof *follow);
     if (follow == NULL)
         return bm_fail_nomem(err, sizeof *follow);
-    bm_status status = bm_sha256_open(&follow->sha, err);
-    if (status != BM_OK) {
-        bm_free(follow);
-        return status;
-    }
     follow->fd = fd;
     pthread_mutex_init(&follow->lock, NULL);
     pthread_cond_init(&follow->more, NULL);
@@ -71,7 +67,6 @@ bm_status bm_digest_follow_open(int fd, bm_digest_follow **out, bm_error *err)
     if (rc != 0) {
         pthread_cond_destroy(&follow->more);
         pthread_mutex_destroy(&follow->lock);
-        bm_sha256_close(follow->sha);
         bm_free(follow);
         return bm_fail_errno(err, rc, NULL, "cannot start a thread");
     }

@@ -6,9 +6,9 @@
  *
  * A file that is closed is not synced at once: the system begins to write it to the disk while it
  * is being written, and most of it is there by the end. Finish takes all digests first, from the
- * system's memory, and syncs then. The first HELD_FILES files keep their descriptors until then;
- * the others are opened again. With more files than that one syncfs goes first, so that ten
- * thousand fsyncs find nothing left to do.
+ * system's memory, while the system writes what is left of each, and syncs then. The first HELD_FILES
+ * files keep their descriptors until then; the others are opened again. With more files than that one
+ * syncfs goes first, so that ten thousand fsyncs find nothing left to do.
  *
  * Commit: remove state and marker, sync every directory, rename (or exchange with the old output,
  * which is removed then), sync the parent, and those above it that were made. */
@@ -246,8 +246,19 @@ bm_status bm_out_dir_file_again(bm_out_dir *dir, const char *name, uint64_t byte
 /* What is done with a file, which is open. */
 typedef bm_status step_fn(int fd, const char *path, entry *e, bm_error *err);
 
+/* So that all files are on their way to the disk when the first is waited for. Advice only. */
+static void start_writing(int fd)
+{
+#if defined(SYNC_FILE_RANGE_WRITE)
+    (void)sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE);
+#else
+    (void)fd;
+#endif
+}
+
 static bm_status digest_entry(int fd, const char *path, entry *e, bm_error *err)
 {
+    start_writing(fd);
     if (e->digested)
         return BM_OK;
     bm_status status = bm_sha256_fd(fd, path, e->hex, err);

@@ -14,8 +14,10 @@ typedef struct bm_packed {
 } bm_packed;
 
 typedef struct bm_pack_ops {
-    const char *name;                                      /* "gz", for messages */
-    void *(*open)(void);                                   /* NULL: no memory */
+    const char *name; /* "gz", for messages */
+    /* Opens the library too, which need not be there (base/shared_library.h). BM_ERR_NOMEM,
+     * BM_ERR_IO. */
+    bm_status (*open)(void **state, bm_error *err);
     bm_packed (*run)(void *state, bm_compress_step *step); /* as bm_compressor_run */
     void (*close)(void *state);                            /* NULL is fine */
 } bm_pack_ops;

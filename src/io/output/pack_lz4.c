@@ -9,14 +9,33 @@
 #include <lz4frame.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "base/memory.h"
+#include "base/shared_library.h"
 #include "io/output/pack.h"
 
 #define BLOCK_BYTES ((size_t)1 << 20)
 
+#define FUNCTIONS(X)                                                                               \
+    X(LZ4F_createCompressionContext)                                                               \
+    X(LZ4F_freeCompressionContext)                                                                 \
+    X(LZ4F_compressBound)                                                                          \
+    X(LZ4F_compressBegin)                                                                          \
+    X(LZ4F_compressUpdate)                                                                         \
+    X(LZ4F_compressEnd)                                                                            \
+    X(LZ4F_isError)                                                                                \
+    X(LZ4F_getErrorName)
+
+typedef struct liblz4 {
+    FUNCTIONS(BM_LIBRARY_MEMBER)
+} liblz4;
+
+static const char *const names[] = {FUNCTIONS(BM_LIBRARY_NAME) NULL};
+
 typedef enum lz4_stage { LZ4_BEGIN, LZ4_BLOCKS, LZ4_ENDED } lz4_stage;
 
 typedef struct lz4 {
+    liblz4 lib;
     LZ4F_cctx *context;
     LZ4F_preferences_t preferences;
     lz4_stage stage;
@@ -30,31 +49,34 @@ static void lz4_close(void *state)
     lz4 *l = state;
     if (l == NULL)
         return;
-    LZ4F_freeCompressionContext(l->context);
+    if (l->context != NULL)
+        l->lib.LZ4F_freeCompressionContext(l->context);
     bm_free(l->block);
     bm_free(l->packed);
     bm_free(l);
 }
 
-static void *lz4_open(void)
+static bm_status lz4_open(void **state, bm_error *err)
 {
-    lz4 *l = bm_alloc_zero(1, sizeof *l);
+    lz4 *l = *state = bm_alloc_zero(1, sizeof *l);
     if (l == NULL)
-        return NULL;
+        return bm_fail_nomem(err, sizeof *l);
+    bm_status status = bm_shared_library_open(BM_SONAME_LZ4, names, &l->lib, err);
+    if (status != BM_OK)
+        return status;
     l->preferences.frameInfo.blockSizeID = LZ4F_max1MB;
     l->preferences.frameInfo.blockMode = LZ4F_blockIndependent;
     l->preferences.frameInfo.contentChecksumFlag = LZ4F_contentChecksumEnabled;
     l->preferences.autoFlush = 1;
-    l->packed_cap = LZ4F_compressBound(BLOCK_BYTES, &l->preferences);
+    l->packed_cap = l->lib.LZ4F_compressBound(BLOCK_BYTES, &l->preferences);
     if (l->packed_cap < LZ4F_HEADER_SIZE_MAX)
         l->packed_cap = LZ4F_HEADER_SIZE_MAX;
     l->block = bm_alloc(BLOCK_BYTES, 1);
     l->packed = bm_alloc(l->packed_cap, 1);
     if (l->block != NULL && l->packed != NULL &&
-        !LZ4F_isError(LZ4F_createCompressionContext(&l->context, LZ4F_VERSION)))
-        return l;
-    lz4_close(l);
-    return NULL;
+        !l->lib.LZ4F_isError(l->lib.LZ4F_createCompressionContext(&l->context, LZ4F_VERSION)))
+        return BM_OK;
+    return bm_fail_nomem(err, l->packed_cap);
 }
 
 static void hand_on(lz4 *l, bm_compress_step *step)
@@ -80,15 +102,15 @@ static size_t pack_next(lz4 *l)
 {
     if (l->stage == LZ4_BEGIN) {
         l->stage = LZ4_BLOCKS;
-        return LZ4F_compressBegin(l->context, l->packed, l->packed_cap, &l->preferences);
+        return l->lib.LZ4F_compressBegin(l->context, l->packed, l->packed_cap, &l->preferences);
     }
     if (l->n_block > 0) {
         size_t n = l->n_block;
         l->n_block = 0;
-        return LZ4F_compressUpdate(l->context, l->packed, l->packed_cap, l->block, n, NULL);
+        return l->lib.LZ4F_compressUpdate(l->context, l->packed, l->packed_cap, l->block, n, NULL);
     }
     l->stage = LZ4_ENDED;
-    return LZ4F_compressEnd(l->context, l->packed, l->packed_cap, NULL);
+    return l->lib.LZ4F_compressEnd(l->context, l->packed, l->packed_cap, NULL);
 }
 
 static bm_packed lz4_run(void *state, bm_compress_step *step)
@@ -105,8 +127,8 @@ static bm_packed lz4_run(void *state, bm_compress_step *step)
         if (step->done)
             return (bm_packed){NULL, false};
         size_t n = pack_next(l);
-        if (LZ4F_isError(n)) {
-            const char *why = LZ4F_getErrorName(n);
+        if (l->lib.LZ4F_isError(n)) {
+            const char *why = l->lib.LZ4F_getErrorName(n);
             return (bm_packed){why, strcmp(why, "ERROR_allocation_failed") == 0};
         }
         l->packed_pos = 0;

@@ -4,41 +4,59 @@
  * Tests: tests/unit/io_output/test_out_file.c */
 #include <lzma.h>
 
+#include "base/error.h"
 #include "base/memory.h"
+#include "base/shared_library.h"
 #include "io/output/pack.h"
 
 #define PRESET 1
 
-static void *xz_open(void)
+#define FUNCTIONS(X) X(lzma_easy_encoder) X(lzma_code) X(lzma_end)
+
+typedef struct liblzma {
+    FUNCTIONS(BM_LIBRARY_MEMBER)
+} liblzma;
+
+static const char *const names[] = {FUNCTIONS(BM_LIBRARY_NAME) NULL};
+
+typedef struct xz {
+    liblzma lib;
+    lzma_stream stream;
+} xz;
+
+static bm_status xz_open(void **state, bm_error *err)
 {
-    lzma_stream *xz = bm_alloc_zero(1, sizeof *xz);
-    if (xz == NULL)
-        return NULL;
-    *xz = (lzma_stream)LZMA_STREAM_INIT;
-    if (lzma_easy_encoder(xz, PRESET, LZMA_CHECK_CRC64) == LZMA_OK)
-        return xz;
-    bm_free(xz);
-    return NULL;
+    xz *x = *state = bm_alloc_zero(1, sizeof *x);
+    if (x == NULL)
+        return bm_fail_nomem(err, sizeof *x);
+    x->stream = (lzma_stream)LZMA_STREAM_INIT;
+    bm_status status = bm_shared_library_open(BM_SONAME_LZMA, names, &x->lib, err);
+    if (status == BM_OK &&
+        x->lib.lzma_easy_encoder(&x->stream, PRESET, LZMA_CHECK_CRC64) != LZMA_OK)
+        status = bm_fail(err, BM_ERR_NOMEM, "the library found no memory");
+    return status;
 }
 
 static void xz_close(void *state)
 {
-    if (state != NULL)
-        lzma_end(state);
-    bm_free(state);
+    xz *x = state;
+    if (x != NULL && x->lib.lzma_end != NULL)
+        x->lib.lzma_end(&x->stream);
+    bm_free(x);
 }
 
 static bm_packed xz_run(void *state, bm_compress_step *step)
 {
-    lzma_stream *xz = state;
+    xz *x = state;
+    lzma_stream *s = &x->stream;
     const size_t given = step->in.len;
-    xz->next_in = (const uint8_t *)step->in.data;
-    xz->avail_in = given;
-    xz->next_out = (uint8_t *)step->out + step->len;
-    xz->avail_out = step->cap - step->len;
-    lzma_ret code = lzma_code(xz, step->end ? LZMA_FINISH : LZMA_RUN);
-    step->len = step->cap - xz->avail_out;
-    bm_pack_took(step, given - xz->avail_in);
+    s->next_in = (const uint8_t *)step->in.data;
+    s->avail_in = given;
+    s->next_out = (uint8_t *)step->out + step->len;
+    s->avail_out = step->cap - step->len;
+    lzma_ret code = x->lib.lzma_code(s, step->end ? LZMA_FINISH : LZMA_RUN);
+    step->len = step->cap - s->avail_out;
+    bm_pack_took(step, given - s->avail_in);
     if (code != LZMA_OK && code != LZMA_STREAM_END && code != LZMA_BUF_ERROR)
         return (bm_packed){"liblzma refused it", code == LZMA_MEM_ERROR};
     step->done = step->end ? code == LZMA_STREAM_END : step->in.len == 0;

@@ -4,35 +4,69 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/shared_library.h"
 #include "io/output/pack.h"
 
 #define LEVEL 3
 
-static void *zst_open(void)
+#define FUNCTIONS(X)                                                                               \
+    X(ZSTD_createCCtx)                                                                             \
+    X(ZSTD_freeCCtx)                                                                               \
+    X(ZSTD_CCtx_setParameter)                                                                      \
+    X(ZSTD_compressStream2)                                                                        \
+    X(ZSTD_getErrorCode)                                                                           \
+    X(ZSTD_isError)                                                                                \
+    X(ZSTD_getErrorName)
+
+typedef struct libzstd {
+    FUNCTIONS(BM_LIBRARY_MEMBER)
+} libzstd;
+
+static const char *const names[] = {FUNCTIONS(BM_LIBRARY_NAME) NULL};
+
+typedef struct zst {
+    libzstd lib;
+    ZSTD_CCtx *context;
+} zst;
+
+static bm_status zst_open(void **state, bm_error *err)
 {
-    ZSTD_CCtx *zst = ZSTD_createCCtx();
-    if (zst != NULL && !ZSTD_isError(ZSTD_CCtx_setParameter(zst, ZSTD_c_compressionLevel, LEVEL)) &&
-        !ZSTD_isError(ZSTD_CCtx_setParameter(zst, ZSTD_c_checksumFlag, 1)))
-        return zst;
-    ZSTD_freeCCtx(zst);
-    return NULL;
+    zst *z = *state = bm_alloc_zero(1, sizeof *z);
+    if (z == NULL)
+        return bm_fail_nomem(err, sizeof *z);
+    bm_status status = bm_shared_library_open(BM_SONAME_ZSTD, names, &z->lib, err);
+    if (status != BM_OK)
+        return status;
+    ZSTD_CCtx *c = z->context = z->lib.ZSTD_createCCtx();
+    if (c != NULL &&
+        !z->lib.ZSTD_isError(z->lib.ZSTD_CCtx_setParameter(c, ZSTD_c_compressionLevel, LEVEL)) &&
+        !z->lib.ZSTD_isError(z->lib.ZSTD_CCtx_setParameter(c, ZSTD_c_checksumFlag, 1)))
+        return BM_OK;
+    return bm_fail(err, BM_ERR_NOMEM, "the library found no memory");
 }
 
 static void zst_close(void *state)
 {
-    ZSTD_freeCCtx(state);
+    zst *z = state;
+    if (z != NULL && z->context != NULL)
+        z->lib.ZSTD_freeCCtx(z->context);
+    bm_free(z);
 }
 
 static bm_packed zst_run(void *state, bm_compress_step *step)
 {
+    zst *z = state;
     ZSTD_inBuffer in = {step->in.data, step->in.len, 0};
     ZSTD_outBuffer out = {step->out, step->cap, step->len};
-    size_t left = ZSTD_compressStream2(state, &out, &in, step->end ? ZSTD_e_end : ZSTD_e_continue);
+    size_t left = z->lib.ZSTD_compressStream2(z->context, &out, &in,
+                                              step->end ? ZSTD_e_end : ZSTD_e_continue);
     step->len = out.pos;
     bm_pack_took(step, in.pos);
-    if (ZSTD_isError(left))
-        return (bm_packed){ZSTD_getErrorName(left),
-                           ZSTD_getErrorCode(left) == ZSTD_error_memory_allocation};
+    if (z->lib.ZSTD_isError(left))
+        return (bm_packed){z->lib.ZSTD_getErrorName(left),
+                           z->lib.ZSTD_getErrorCode(left) == ZSTD_error_memory_allocation};
     step->done = step->end ? left == 0 : step->in.len == 0;
     return (bm_packed){NULL, false};
 }
