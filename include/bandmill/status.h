@@ -8,6 +8,7 @@
 #ifndef BANDMILL_STATUS_H
 #define BANDMILL_STATUS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -68,6 +69,15 @@ BM_API void bm_string_free(char *string);
 /* Write "FILE:LINE: message" (or as much of it as is known; nothing where `err` is NULL) to `out`,
  * ended by NUL, cut short at `cap`. */
 BM_API void bm_error_format(const bm_error *err, char *out, size_t cap);
+
+#define BM_NO_CHARACTER UINT32_MAX /* a byte that is not UTF-8 */
+
+/* A message may hold names of files, ids and words of drivers, as they are. Before a terminal gets
+ * them: the character at the beginning of `text`, which has `len` bytes, one at least. Returns how
+ * many bytes it takes. *hidden: it should be written in other words: control characters (U+0000 to
+ * U+001F, U+007F to U+009F), those that turn the direction of text or end a line (U+061C, U+200E,
+ * U+200F, U+2028 to U+202E, U+2066 to U+2069), and bytes that are not UTF-8, one by one. */
+BM_API size_t bm_text_next(const char *text, size_t len, uint32_t *code, bool *hidden);
 
 #if defined(__cplusplus)
 }

@@ -58,7 +58,7 @@ static bm_status run_rows(cli_context *context, bm_error *err)
         return status;
     const char *json = bm_bench_result_json(result);
     if (settings->messages.json)
-        cli_write(&context->console, json, strlen(json));
+        cli_write_json(&context->console, json, strlen(json));
     else
         print_rows(&context->console, result);
     bm_bench_result_free(result);

@@ -19,7 +19,7 @@ bm_status cli_run_inspect(cli_context *context, bm_error *err)
         while (len > 0 && json[len - 1] == '\n')
             json[--len] = '\0';
         if (context->settings.messages.json) {
-            cli_write(&context->console, json, len);
+            cli_write_json(&context->console, json, len);
             cli_write(&context->console, "\n", 1);
         } else {
             if (i > 0)

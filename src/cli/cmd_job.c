@@ -99,7 +99,7 @@ bm_status cli_end_job(cli_context *context, bm_status status, const bm_summary *
         return status;
     if (context->settings.messages.json && !rows) {
         const char *json = bm_summary_json(summary);
-        cli_write(&context->console, json, strlen(json));
+        cli_write_json(&context->console, json, strlen(json));
     }
     return cli_finish(&context->console, err);
 }

@@ -15,54 +15,44 @@
 
 #include "cli/field_names.h"
 
-/* Length of the valid UTF-8 sequence at `at`; 0: none. */
-static size_t utf8_length(const unsigned char *at)
+void cli_put_json(FILE *to, const char *text, size_t len)
 {
-    size_t n = at[0] < 0x80 ? 1 : at[0] >= 0xF0 ? 4 : at[0] >= 0xE0 ? 3 : 2;
-    if (n == 1)
-        return 1;
-    if (at[0] < 0xC2 || at[0] > 0xF4)
-        return 0;
-    for (size_t i = 1; i < n; i++) {
-        if ((at[i] & 0xC0) != 0x80)
-            return 0;
+    for (size_t at = 0; at < len;) {
+        uint32_t code;
+        bool hidden;
+        size_t bytes = bm_text_next(text + at, len - at, &code, &hidden);
+        if (hidden)
+            fprintf(to, "\\u%04x", code == BM_NO_CHARACTER ? 0xFFFDu : (unsigned)code);
+        else
+            fwrite(text + at, 1, bytes, to);
+        at += bytes;
     }
-    bool overlong = (at[0] == 0xE0 && at[1] < 0xA0) || (at[0] == 0xF0 && at[1] < 0x90);
-    bool beyond = (at[0] == 0xED && at[1] > 0x9F) || (at[0] == 0xF4 && at[1] > 0x8F);
-    return overlong || beyond ? 0 : n;
 }
 
 void cli_json_string(FILE *to, const char *text)
 {
-    const unsigned char *at = (const unsigned char *)text;
     fputc('"', to);
-    while (*at != '\0') {
-        size_t n = utf8_length(at);
-        if (n == 0)
-            fputs("\\ufffd", to);
-        else if (*at == '"' || *at == '\\')
-            fprintf(to, "\\%c", *at);
-        else if (*at < 0x20 || *at == 0x7F)
-            fprintf(to, "\\u%04x", *at);
-        else
-            fwrite(at, 1, n, to);
-        at += n > 0 ? n : 1;
+    for (const char *at = text; *at != '\0';) {
+        const size_t plain = strcspn(at, "\"\\");
+        cli_put_json(to, at, plain);
+        at += plain;
+        if (*at != '\0')
+            fprintf(to, "\\%c", *at++);
     }
     fputc('"', to);
 }
 
-/* The text with control characters as \xHH, those of U+0080 to U+009F too. */
-static void put_plain(FILE *to, const char *text)
+void cli_put_plain(FILE *to, const char *text, size_t len)
 {
-    for (const unsigned char *at = (const unsigned char *)text; *at != '\0'; at++) {
-        if (at[0] == 0xC2 && at[1] >= 0x80 && at[1] < 0xA0) {
-            fprintf(to, "\\xc2\\x%02x", at[1]);
-            at++;
-        } else if (*at < 0x20 || *at == 0x7F) {
-            fprintf(to, "\\x%02x", *at);
-        } else {
-            fputc(*at, to);
-        }
+    for (size_t at = 0; at < len;) {
+        uint32_t code;
+        bool hidden;
+        size_t bytes = bm_text_next(text + at, len - at, &code, &hidden);
+        if (!hidden)
+            fwrite(text + at, 1, bytes, to);
+        for (size_t i = 0; hidden && i < bytes; i++)
+            fprintf(to, "\\x%02x", (unsigned char)text[at + i]);
+        at += bytes;
     }
 }
 
@@ -137,7 +127,7 @@ void cli_say_error(cli_console *console, const bm_error *err, int exit_code)
     } else {
         bm_error_format(&words, text, sizeof text);
         fputs("bandmill: ", message.to);
-        put_plain(message.to, text);
+        cli_put_plain(message.to, text, strlen(text));
     }
     message_end(&message, console);
 }
@@ -154,7 +144,7 @@ static void say(cli_console *console, const char *kind, const char *text)
         fputs("}}", message.to);
     } else {
         fprintf(message.to, "bandmill: %s%s", kind, kind[0] != '\0' ? ": " : "");
-        put_plain(message.to, text);
+        cli_put_plain(message.to, text, strlen(text));
     }
     message_end(&message, console);
 }
@@ -183,6 +173,13 @@ void cli_say_log(void *ctx, bm_log_level level, const char *message)
     }
 }
 
+/* The first write to stdout that fails is the one that counts. */
+static void note_failure(cli_console *console)
+{
+    if (ferror(console->out) && console->out_errno == 0)
+        console->out_errno = errno != 0 ? errno : EIO;
+}
+
 int cli_write(void *ctx, const char *data, size_t len)
 {
     cli_console *console = ctx;
@@ -194,14 +191,50 @@ int cli_write(void *ctx, const char *data, size_t len)
     return console->out_errno != 0;
 }
 
+/* Each line through `put`, newlines as they are. */
+static void write_lines(cli_console *console, const char *text, size_t len,
+                        void (*put)(FILE *to, const char *text, size_t len))
+{
+    errno = 0;
+    for (size_t at = 0; at < len; at++) {
+        const char *newline = memchr(text + at, '\n', len - at);
+        const size_t line = newline != NULL ? (size_t)(newline - text) - at : len - at;
+        put(console->out, text + at, line);
+        at += line;
+        if (newline != NULL)
+            fputc('\n', console->out);
+    }
+    note_failure(console);
+}
+
+void cli_write_json(cli_console *console, const char *json, size_t len)
+{
+    write_lines(console, json, len, cli_put_json);
+}
+
+void cli_print_text(cli_console *console, const char *text, size_t len)
+{
+    errno = 0;
+    cli_put_plain(console->out, text, len);
+    note_failure(console);
+}
+
 void cli_print(cli_console *console, const char *format, ...)
 {
+    char *text = NULL;
+    size_t len;
+    FILE *to = open_memstream(&text, &len);
+    if (to == NULL) {
+        console->out_errno = console->out_errno != 0 ? console->out_errno : ENOMEM;
+        return;
+    }
     va_list args;
     va_start(args, format);
-    errno = 0;
-    if (vfprintf(console->out, format, args) < 0 && console->out_errno == 0)
-        console->out_errno = errno != 0 ? errno : EIO;
+    vfprintf(to, format, args);
     va_end(args);
+    if (fclose(to) == 0)
+        write_lines(console, text, len, cli_put_plain);
+    free(text);
 }
 
 bm_status cli_finish(cli_console *console, bm_error *err)

@@ -3,9 +3,11 @@
  * stderr carries one line a message, "bandmill: ...", or with --json one JSON object a line:
  *   {"error":{"exit":3,"status":"input","file":"a.jsonl","line":7,"message":"..."}}
  *   {"warning":{"message":"..."}}   {"info":{"message":"..."}}
- * Control characters of file names and texts never reach the terminal: they are written as \xHH.
- * The meter is taken away before each message. stdout carries data only; a reader that goes away is
- * exit 141 and no message. */
+ * Texts of strangers (names of files, ids, what a driver says) reach a terminal without the
+ * characters that bm_text_next hides: bytes of these are written as \xHH, in JSON as \uHHHH. The
+ * meter is taken away before each message. stdout carries data only, which goes through cli_write as
+ * it is, or what people asked to see, through the others; a reader that goes away is exit 141 and no
+ * message. */
 #ifndef BM_CLI_CONSOLE_H
 #define BM_CLI_CONSOLE_H
 
@@ -35,12 +37,20 @@ void cli_say_log(void *ctx, bm_log_level level, const char *message);
 
 /* bm_write_fn: data to stdout. ctx: the cli_console. Non-zero: the write failed. */
 int cli_write(void *ctx, const char *data, size_t len);
+/* For people, hidden characters but newlines as \xHH. */
 void cli_print(cli_console *console, const char *format, ...) BM_PRINTF(2, 3);
+/* The same for one text, newlines too. */
+void cli_print_text(cli_console *console, const char *text, size_t len);
+/* JSON text to stdout, the same value: hidden characters as \uHHHH. */
+void cli_write_json(cli_console *console, const char *json, size_t len);
 /* Everything is out. BM_OK, BM_ERR_PIPE or BM_ERR_IO with the reason; BM_ERR_CANCELLED where a
  * signal came while stdout could take no more. */
 bm_status cli_finish(cli_console *console, bm_error *err);
 
-/* `text` as a JSON string with quotes, on `to`; bytes that are not UTF-8 become U+FFFD. */
+/* The text with hidden characters as \xHH; as \uHHHH, bytes that are not UTF-8 as U+FFFD. */
+void cli_put_plain(FILE *to, const char *text, size_t len);
+void cli_put_json(FILE *to, const char *text, size_t len);
+/* `text` as a JSON string with quotes, on `to`; what it holds as cli_put_json does. */
 void cli_json_string(FILE *to, const char *text);
 /* "input" for BM_ERR_INPUT. Filled. */
 void cli_status_word(bm_status status, char *out, size_t cap);

@@ -17,15 +17,16 @@ static const char *skip_blanks(const char *at)
  * nothing. */
 static const char *print_string(cli_console *console, const char *at)
 {
-    for (at++; *at != '"'; at++) {
-        if (*at == '\0')
-            return NULL;
-        bool escape = *at == '\\' && at[1] != '\0';
-        if (escape && strchr("\"\\/", at[1]) == NULL && console != NULL)
-            cli_write(console, at, 1);
-        at += escape;
+    for (at++; *at != '"';) {
+        const bool escape = *at == '\\' && at[1] != '\0';
+        if (escape && strchr("\"\\/", at[1]) != NULL)
+            at++; /* behind the backslash stands what is meant */
+        const size_t len = escape ? 1 : strcspn(at, "\"\\");
+        if (len == 0)
+            return NULL; /* no end, or a backslash at it */
         if (console != NULL)
-            cli_write(console, at, 1);
+            cli_print_text(console, at, len);
+        at += len;
     }
     return at + 1;
 }

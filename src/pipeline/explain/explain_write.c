@@ -1,8 +1,8 @@
 /* explain_write.c -- the answer of `explain`, in three forms.
  *
- * Text and graph are read by people: control characters in ids are shown as \xHH, so that a hostile
- * id cannot drive a terminal or break out of a label. JSON has ids as groups.jsonl has them. What is
- * written goes out line by line; nothing here grows with the group but one line.
+ * Text and graph are read by people: hidden characters of ids (base/plain_text.h) are shown as \xHH,
+ * so that a hostile id cannot drive a terminal or break out of a label. JSON has ids as groups.jsonl
+ * has them. What is written goes out line by line; nothing here grows with the group but one line.
  *
  * Tests: tests/cli/cases/explain.sh, tests/reference/test_groups.py */
 #include "pipeline/explain/explainer.h"
@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/plain_text.h"
 #include "io/json/json_write.h"
 
 static bool chain_asked(const bm_explainer *e)
@@ -70,28 +71,21 @@ static void end_row(page *p)
         p->status = bm_rows_flush(p->rows, false, p->err);
 }
 
-/* Escaped as in our files, and control characters too. In a quoted string of Graphviz backslashes
- * are doubled and quotes escaped. */
+/* Escaped as in our files, and what is hidden from terminals too. In a quoted string of Graphviz
+ * backslashes are doubled and quotes escaped. */
 static void put_id(page *p, uint32_t doc, bool quoted)
 {
-    bm_buf plain = {0}, *out = &p->rows->buf;
-    bm_status status = bm_tsv_escape(&plain, id_of(p->e, doc), p->err);
+    bm_buf escaped = {0}, plain = {0}, *out = &p->rows->buf;
+    bm_status status = bm_tsv_escape(&escaped, id_of(p->e, doc), p->err);
+    if (status == BM_OK)
+        status = bm_buf_add_plain(&plain, (bm_str){escaped.data, escaped.len}, p->err);
     for (size_t i = 0; status == BM_OK && p->status == BM_OK && i < plain.len; i++) {
-        unsigned char c = (unsigned char)plain.data[i];
-        unsigned char next = i + 1 < plain.len ? (unsigned char)plain.data[i + 1] : 0;
-        const char *escape = quoted ? "\\\\x" : "\\x";
-        if (c < 0x20 || c == 0x7F) {
-            status = bm_buf_add_format(out, p->err, "%s%02x", escape, c);
-        } else if (c == 0xC2 && next >= 0x80 && next < 0xA0) { /* U+0080 to U+009F */
-            status = bm_buf_add_format(out, p->err, "%sc2%s%02x", escape, escape, next);
-            i++;
-        } else {
-            if (quoted && (c == '"' || c == '\\'))
-                status = bm_buf_add(out, "\\", 1, p->err);
-            if (status == BM_OK)
-                status = bm_buf_add(out, &c, 1, p->err);
-        }
+        if (quoted && (plain.data[i] == '"' || plain.data[i] == '\\'))
+            status = bm_buf_add(out, "\\", 1, p->err);
+        if (status == BM_OK)
+            status = bm_buf_add(out, &plain.data[i], 1, p->err);
     }
+    bm_buf_reset(&escaped);
     bm_buf_reset(&plain);
     p->status = p->status == BM_OK ? status : p->status;
 }
