@@ -16,6 +16,7 @@
 #include "cli/commands.h"
 #include "cli/interrupt.h"
 #include "cli/options.h"
+#include "cli/stdout_place.h"
 
 /* Blocks of 4 MiB and more are mapped for themselves: what a long document needed goes back to the
  * system when it is freed, and arrays that grow move without a copy and leave no gap. Left alone, the
@@ -93,6 +94,9 @@ static bm_status run_command(cli_context *context, const char *name, int n, cons
         cli_print_command_help(&context->console, id);
         return cli_finish(&context->console, err);
     }
+    status = cli_check_stdout(settings, id, err);
+    if (status != BM_OK)
+        return status;
     begin_messages(context);
     return id == CLI_HELP ? cli_run_help(context, err) : cli_commands[id].run(context, err);
 }

@@ -15,6 +15,8 @@
 #include "tests/unit/base/scratch.h"
 #include "held_blocks.h"
 
+#define OLD "group 9: 2 documents, an earlier answer\n"
+
 /* --- what is there: documents, what dedup made of them, with pairs and without --- */
 
 /* Neighbours share 35 of 45 words, the next but one 30 of 50. */
@@ -62,7 +64,7 @@ static void open_place(scratch *s)
     dedup(s, "plain", false);
     dedup(s, "pairs", true);
     scratch_folder(s, "answers");
-    scratch_put_text(s, "answers/answer", "old");
+    scratch_put_text(s, "answers/answer", OLD);
 }
 
 /* --- jobs --- */
@@ -138,11 +140,11 @@ static void judge(scratch *s, const task *t, const char *right, bm_status status
     if (status == BM_ERR_IO && right != NULL && strcmp(got, right) == 0)
         status = BM_OK; /* all was done when the directory would not be synced */
     if (status != BM_OK)
-        cr_assert_str_eq(got, "old", "the earlier output is gone");
+        cr_assert_str_eq(got, OLD, "the earlier output is gone");
     else if (strcmp(got, right) != 0)
         cr_assert(t->a != NULL && n_warnings == 1 && same_but_for_the_two(got, right), "%s", got);
     free(got);
-    scratch_put_text(s, "answers/answer", "old");
+    scratch_put_text(s, "answers/answer", OLD);
 }
 
 /* A failing allocation may be BM_ERR_NOMEM only; a failing call whatever fits. */

@@ -24,6 +24,7 @@
 #include "io/output/out_parents.h"
 #include "io/output/out_place.h"
 #include "io/output/out_state.h"
+#include "model/file_heads.h"
 #include "model/file_names.h"
 
 /* --- what is ours --- */
@@ -237,6 +238,22 @@ static bm_status check_empty(const char *target, const struct stat *info, bm_err
     return status;
 }
 
+/* BM_OK: the file that stands at `path` is empty or begins as one of ours does. */
+static bm_status check_our_file(const char *path, bm_error *err)
+{
+    char head[BM_FILE_HEAD_BYTES];
+    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    const ssize_t n = fd < 0 ? -1 : pread(fd, head, sizeof head, 0);
+    const int code = errno;
+    if (fd >= 0)
+        close(fd);
+    if (n < 0)
+        return bm_fail_errno(err, code, path, "cannot look at the output");
+    return bm_file_head_is_ours(head, (size_t)n)
+               ? BM_OK
+               : not_ours(path, "begins unlike a file that bandmill writes", err);
+}
+
 static bm_status check_target(const char *target, output_kind kind, bm_out_existing existing,
                               bm_error *err)
 {
@@ -267,7 +284,7 @@ static bm_status check_target(const char *target, output_kind kind, bm_out_exist
     if (existing == BM_OUT_REFUSE)
         return bm_fail_at(err, BM_ERR_USAGE, target, 0,
                           "the output exists already (`force` replaces it)");
-    return kind == A_DIR ? check_ours(target, err) : BM_OK;
+    return kind == A_DIR ? check_ours(target, err) : check_our_file(target, err);
 }
 
 bm_status bm_out_target_dir(const char *target, bm_out_existing existing, bm_error *err)
@@ -282,9 +299,7 @@ bm_status bm_out_target_file(const char *target, bm_out_existing existing, bm_er
 
 /* --- and the inputs --- */
 
-/* The absolute path of a target that may not exist: its folder, which may not either, resolved, its
- * name as it is. */
-static bm_status resolve_target(const char *target, char **out, bm_error *err)
+bm_status bm_out_target_resolve(const char *target, char **out, bm_error *err)
 {
     char *plain = bm_strndup(target, plain_len(target)), *folder = NULL;
     if (plain == NULL)
@@ -300,8 +315,7 @@ static bm_status resolve_target(const char *target, char **out, bm_error *err)
     return status;
 }
 
-/* Is `inner` equal to `outer` or below it? Both are absolute and resolved. */
-static bool lies_in(const char *inner, const char *outer)
+bool bm_out_lies_in(const char *inner, const char *outer)
 {
     size_t len = strlen(outer);
     if (len == 1) /* "/" */
@@ -315,20 +329,31 @@ typedef struct output {
     const struct stat *there; /* what stands there; NULL: nothing, or it does not matter */
 } output;
 
-static bm_status check_input(const output *out, const char *input, bm_error *err)
+/* Is it what stands at the output? "-" is standard input. */
+static bool is_there(const output *out, const char *input)
 {
     struct stat info;
-    char *path = realpath(input, NULL);
-    if (path == NULL)
+    if (out->there == NULL)
+        return false;
+    if ((strcmp(input, "-") == 0 ? fstat(STDIN_FILENO, &info) : stat(input, &info)) != 0)
+        return false;
+    return info.st_dev == out->there->st_dev && info.st_ino == out->there->st_ino;
+}
+
+static bm_status check_input(const output *out, const char *input, bm_error *err)
+{
+    const bool is_stdin = strcmp(input, "-") == 0;
+    char *path = is_stdin ? NULL : realpath(input, NULL);
+    if (path == NULL && !is_stdin)
         return errno == ENOMEM ? bm_fail_nomem(err, PATH_MAX) : BM_OK; /* the reader says why */
-    bool same_node = out->there != NULL && stat(path, &info) == 0 &&
-                     info.st_dev == out->there->st_dev && info.st_ino == out->there->st_ino;
     const char *what = NULL;
-    if (same_node || strcmp(out->resolved, path) == 0)
+    if (is_there(out, input) || (path != NULL && strcmp(out->resolved, path) == 0))
         what = "is";
-    else if (lies_in(out->resolved, path))
+    else if (path == NULL)
+        what = NULL;
+    else if (bm_out_lies_in(out->resolved, path))
         what = "lies in";
-    else if (lies_in(path, out->resolved))
+    else if (bm_out_lies_in(path, out->resolved))
         what = "lies above";
     free(path);
     if (what == NULL)
@@ -342,7 +367,7 @@ static bm_status check_inputs(const char *target, output_kind kind, const char *
 {
     struct stat info;
     char *resolved = NULL, *work = NULL;
-    bm_status status = resolve_target(target, &resolved, err);
+    bm_status status = bm_out_target_resolve(target, &resolved, err);
     if (status == BM_OK)
         status = bm_string_format(&work, err, "%s.partial", resolved);
     if (status != BM_OK)
@@ -351,8 +376,6 @@ static bm_status check_inputs(const char *target, output_kind kind, const char *
     const output new_output = {target, resolved, there ? &info : NULL};
     const output work_dir = {target, work, NULL}; /* what lies there would be cleared */
     for (size_t i = 0; i < n_inputs && status == BM_OK; i++) {
-        if (strcmp(inputs[i], "-") == 0)
-            continue;
         status = check_input(&new_output, inputs[i], err);
         if (status == BM_OK && kind == A_DIR)
             status = check_input(&work_dir, inputs[i], err);

@@ -5,8 +5,8 @@
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
-/* What happens to something that stands there already. A file is replaced if it is a regular file;
- * a directory only if it holds our manifest.json or report.json and nothing that we do not write
+/* What happens to something that stands there already. A file is replaced if it is a regular file
+ * that is empty or begins as ours do (model/file_heads.h); a directory only if it holds our manifest.json or report.json and nothing that we do not write
  * (model/file_names.h). An empty directory counts as nothing, but for a mount point. */
 typedef enum bm_out_existing { BM_OUT_REFUSE, BM_OUT_REPLACE } bm_out_existing;
 
@@ -17,7 +17,7 @@ static inline bm_out_existing bm_out_existing_of(bool force)
 
 /* Before a job begins. BM_ERR_USAGE: something stands at `target` that is not to be replaced, or
  * the output is one of the inputs, lies in one or above one. Inputs are paths of files and
- * directories ("-" is left out), compared after links are resolved. */
+ * directories ("-": standard input, which may be a file), compared after links are resolved. */
 bm_status bm_out_dir_check(const char *target, bm_out_existing existing, const char *const *inputs,
                            size_t n_inputs, bm_error *err);
 bm_status bm_out_file_check(const char *target, bm_out_existing existing, const char *const *inputs,
@@ -26,6 +26,12 @@ bm_status bm_out_file_check(const char *target, bm_out_existing existing, const 
 /* The same, without inputs. */
 bm_status bm_out_target_dir(const char *target, bm_out_existing existing, bm_error *err);
 bm_status bm_out_target_file(const char *target, bm_out_existing existing, bm_error *err);
+
+/* *out: the absolute path of a target that may not exist: its folder, which may not either, resolved,
+ * its name as it is. The caller's to free. */
+bm_status bm_out_target_resolve(const char *target, char **out, bm_error *err);
+/* Is `inner` equal to `outer` or below it? Both are absolute and resolved. */
+bool bm_out_lies_in(const char *inner, const char *outer);
 
 #define BM_OUT_NAME_BYTES 300u /* of a name in a directory, in messages */
 

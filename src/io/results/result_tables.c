@@ -8,15 +8,16 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "model/file_heads.h"
 
 static const struct {
     const char *kind, *header;
 } tables[BM_N_TABLES] = {
-    [BM_TABLE_PAIRS] = {"pairs", "id_a\tid_b\tjaccard"},
+    [BM_TABLE_PAIRS] = {"pairs", BM_HEAD_PAIRS},
     [BM_TABLE_REMOVED] = {"removed", "id\tkept\tjaccard\treason\tfile\tline"},
     [BM_TABLE_SOURCES] = {"sources", "file\tfirst_row\tdocuments\tskipped\tremoved\tkept"},
     [BM_TABLE_SKIPPED] = {"skipped", "file\tline\treason"},
-    [BM_TABLE_THRESHOLDS] = {"thresholds", "threshold\tpairs\tgroups\tlargest\tremoved"},
+    [BM_TABLE_THRESHOLDS] = {"thresholds", BM_HEAD_THRESHOLDS},
 };
 
 const char *bm_table_header(bm_table table)

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "io/sources/batch_sources.h"
 #include "io/input/input_set_open.h"
+#include "io/output/out_apart.h"
 #include "io/output/out_dir.h"
 
 bm_status bm_job_context_open(const bm_settings *settings, bm_job_context *out, bm_error *err)
@@ -45,6 +46,11 @@ void bm_job_context_close(bm_job_context *job)
 
 /* --- inputs --- */
 
+typedef struct path_list {
+    const char *const *paths;
+    size_t n;
+} path_list;
+
 /* Does the job write a directory? */
 static bool writes_directory(const bm_settings *settings)
 {
@@ -52,40 +58,68 @@ static bool writes_directory(const bm_settings *settings)
            settings->kind == BM_JOB_FILTER;
 }
 
+/* Each output against the other outputs and against the files of temporary work. */
+static bm_status check_apart(const bm_settings *settings, const bm_out_named *outputs, size_t n,
+                             bm_error *err)
+{
+    const char *temp_dir = settings->resources.temp_dir;
+    bm_status status = bm_out_apart(outputs, n, err);
+    for (size_t i = 0; status == BM_OK && temp_dir != NULL && i < n; i++)
+        if (outputs[i].is_dir)
+            status = bm_out_apart_from_temp(outputs[i].path, temp_dir, err);
+    return status;
+}
+
+/* Each output against the inputs. */
+static bm_status check_against(const bm_settings *settings, const bm_out_named *outputs, size_t n,
+                               const path_list *inputs, bm_error *err)
+{
+    const bm_out_existing existing = bm_out_existing_of(settings->output.force);
+    bm_status status = BM_OK;
+    for (size_t i = 0; status == BM_OK && i < n; i++)
+        status = (outputs[i].is_dir ? bm_out_dir_check : bm_out_file_check)(
+            outputs[i].path, existing, inputs->paths, inputs->n, err);
+    return status;
+}
+
 bm_status bm_job_context_check_outputs(const bm_settings *settings, const char *const *inputs,
                                        size_t n, bm_error *err)
 {
     const char *targets[] = {settings->output.path, settings->output.report,
                              settings->results.histogram, settings->results.histogram_svg};
-    bm_status status = BM_OK;
-    for (size_t i = 0; status == BM_OK && i < sizeof targets / sizeof targets[0]; i++) {
-        if (targets[i] == NULL)
-            continue;
-        for (size_t k = 0; status == BM_OK && k < i; k++)
-            if (targets[k] != NULL && strcmp(targets[k], targets[i]) == 0)
-                status = bm_fail_at(err, BM_ERR_USAGE, targets[i], 0,
-                                    "two outputs in one file (a file for each)");
-        if (status == BM_OK)
-            status = (i == 0 && writes_directory(settings) ? bm_out_dir_check : bm_out_file_check)(
-                targets[i], bm_out_existing_of(settings->output.force), inputs, n, err);
-    }
+    const char *lists[] = {settings->input.files_from, settings->input.offsets_path};
+    bm_out_named outputs[sizeof targets / sizeof targets[0]];
+    size_t n_outputs = 0;
+    const char **paths = bm_alloc(n + 2, sizeof *paths);
+    if (paths == NULL)
+        return bm_fail_nomem(err, (n + 2) * sizeof *paths);
+    for (size_t i = 0; i < sizeof targets / sizeof targets[0]; i++)
+        if (targets[i] != NULL)
+            outputs[n_outputs++] = (bm_out_named){targets[i], i == 0 && writes_directory(settings)};
+    for (size_t i = 0; i < n; i++)
+        paths[i] = inputs[i];
+    for (size_t i = 0; i < 2; i++)
+        if (lists[i] != NULL)
+            paths[n++] = lists[i];
+    bm_status status = check_against(settings, outputs, n_outputs, &(path_list){paths, n}, err);
+    if (status == BM_OK)
+        status = check_apart(settings, outputs, n_outputs, err);
+    bm_free(paths);
     return status;
 }
 
-/* The same against the files that directories hold, and the offsets. */
+/* The same against the files that directories hold. */
 static bm_status check_against_files(const bm_job_context *job, bm_error *err)
 {
     const bm_input_options *input = &job->settings->input;
     size_t n_sources = bm_input_set_count(job->inputs.set), n = 0;
-    const char **paths = bm_alloc(n_sources + input->n_paths + 1, sizeof *paths);
+    const char **paths = bm_alloc(n_sources + input->n_paths, sizeof *paths);
     if (paths == NULL)
-        return bm_fail_nomem(err, n_sources * sizeof *paths);
+        return bm_fail_nomem(err, (n_sources + input->n_paths) * sizeof *paths);
     for (size_t i = 0; i < input->n_paths; i++)
         paths[n++] = input->paths[i];
     for (size_t i = 0; i < n_sources; i++)
         paths[n++] = bm_input_set_source(job->inputs.set, i)->path;
-    if (input->offsets_path != NULL)
-        paths[n++] = input->offsets_path;
     bm_status status = bm_job_context_check_outputs(job->settings, paths, n, err);
     bm_free(paths);
     return status;

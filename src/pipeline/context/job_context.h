@@ -81,8 +81,9 @@ typedef struct bm_job_context {
 /* Start threads. `settings` is borrowed until close. On failure nothing is to be closed. */
 bm_status bm_job_context_open(const bm_settings *settings, bm_job_context *out, bm_error *err);
 void bm_job_context_close(bm_job_context *job);
-/* Refuse an output that is one of the inputs (and all other outputs, see out_dir.h). `inputs` are
- * the paths as given, before they are opened. */
+/* Refuse an output that is one of the inputs, is another output, or may not be replaced (out_target.h,
+ * out_apart.h). `inputs` are the paths as given, before they are opened; the lists and offsets that
+ * the settings name are among them. */
 bm_status bm_job_context_check_outputs(const bm_settings *settings, const char *const *inputs,
                                        size_t n, bm_error *err);
 /* Open the inputs, refuse an output that is one of them. Standard input is made readable again

@@ -114,9 +114,12 @@ bm_status bm_explain_sets_read(const bm_settings *settings, const bm_manifest *m
         return bm_fail_nomem(err, wanted->n * sizeof *sets.place);
     memset(sets.place, 0xFF, wanted->n * sizeof *sets.place);
     status = bm_recipe_settle(&recipe, &reading, err);
-    reading.output = (bm_output_options){0};
     if (status == BM_OK)
         status = bm_recipe_find(&recipe, &reading, err);
+    if (status == BM_OK) /* the answer must not go to one of them */
+        status =
+            bm_job_context_check_outputs(&reading, reading.input.paths, reading.input.n_paths, err);
+    reading.output = (bm_output_options){0};
     if (status == BM_OK)
         status = read_inputs(&reading, &recipe, &k, err);
     bm_recipe_reset(&recipe);

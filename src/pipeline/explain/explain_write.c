@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/plain_text.h"
 #include "io/json/json_write.h"
+#include "model/file_heads.h"
 
 static bool chain_asked(const bm_explainer *e)
 {
@@ -327,7 +328,7 @@ static void dot_chain(page *p)
 
 static void dot(page *p)
 {
-    put(p, "graph bandmill {\n  node [shape=box];\n");
+    put(p, BM_HEAD_GRAPH "\n  node [shape=box];\n");
     if (chain_asked(p->e))
         dot_chain(p);
     else

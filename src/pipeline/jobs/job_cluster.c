@@ -314,8 +314,8 @@ static bm_status run(cluster *c, bm_error *err)
     bm_meter_plan(&c->meter, stages, sizeof stages / sizeof stages[0]);
     bm_status status = open_levels(c, err);
     if (status == BM_OK && o->output.path != NULL)
-        status = bm_out_file_check(o->output.path, bm_out_existing_of(o->output.force), &o->path,
-                                   strcmp(o->path, "-") != 0, err);
+        status = bm_out_file_check(o->output.path, bm_out_existing_of(o->output.force), &o->path, 1,
+                                   err);
     if (status == BM_OK)
         status = read_rows(c, err);
     if (status == BM_OK && o->output.path != NULL)

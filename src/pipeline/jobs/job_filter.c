@@ -236,13 +236,16 @@ static bm_status run_job(filter *f, const bm_settings *settings, bm_summary **ou
 static bm_status check_outputs(const bm_filter_options *options, const bm_settings *settings,
                                bm_error *err)
 {
-    const char **paths = bm_alloc(options->n_paths + 1, sizeof *paths);
+    size_t n = 0;
+    const char **paths = bm_alloc(options->n_paths + 2, sizeof *paths);
     if (paths == NULL)
-        return bm_fail_nomem(err, (options->n_paths + 1) * sizeof *paths);
-    paths[0] = options->path;
+        return bm_fail_nomem(err, (options->n_paths + 2) * sizeof *paths);
+    paths[n++] = options->path;
     for (size_t i = 0; i < options->n_paths; i++)
-        paths[i + 1] = options->paths[i];
-    bm_status status = bm_job_context_check_outputs(settings, paths, options->n_paths + 1, err);
+        paths[n++] = options->paths[i];
+    if (options->files_from != NULL)
+        paths[n++] = options->files_from;
+    bm_status status = bm_job_context_check_outputs(settings, paths, n, err);
     bm_free(paths);
     return status;
 }

@@ -33,7 +33,10 @@ static bm_status settle(bm_settings *settings, bm_signature_inputs **signatures,
 {
     bool is_signatures = false;
     *signatures = NULL;
-    bm_status status = bm_signature_inputs_are(&settings->input, &is_signatures, err);
+    bm_status status =
+        bm_job_context_check_outputs(settings, settings->input.paths, settings->input.n_paths, err);
+    if (status == BM_OK)
+        status = bm_signature_inputs_are(&settings->input, &is_signatures, err);
     if (status == BM_OK && is_signatures && settings->pairs.sample > 0)
         status = bm_fail_field(err, "sample", "`sample` takes documents, not signatures");
     if (status != BM_OK)

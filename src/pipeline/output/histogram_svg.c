@@ -21,6 +21,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
+#include "model/file_heads.h"
 #include "pipeline/output/histogram.h"
 
 #define LEFT      88
@@ -124,9 +125,7 @@ static bm_status add_head(bm_buf *out, const bm_histogram_picture *p, const scal
 {
     bm_status status = bm_buf_add_format(
         out, err,
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 720 400\" width=\"720\" "
-        "height=\"400\" role=\"img\" aria-labelledby=\"title desc\">\n"
-        "<title id=\"title\">Similarities of pairs</title>\n"
+        BM_HEAD_PICTURE
         "<desc id=\"desc\">Histogram: %s pairs of %s documents by Jaccard similarity, in steps of "
         "0.01, at and above the threshold %s; %s scale.</desc>\n",
         with_commas(p->n_pairs).text, with_commas(p->n_documents).text,

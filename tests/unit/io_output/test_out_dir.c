@@ -400,6 +400,9 @@ Test(out_check, an_existing_output_is_refused_before_any_work)
     cr_expect(strstr(err.message, "`force`") != NULL);
     cr_expect_eq(bm_out_file_check(scratch_at(&s, "f"), BM_OUT_REFUSE, NULL, 0, &err),
                  BM_ERR_USAGE);
+    cr_expect_eq(bm_out_file_check(scratch_at(&s, "f"), BM_OUT_REPLACE, NULL, 0, &err),
+                 BM_ERR_USAGE, "it is none of ours");
+    scratch_put_text(&s, "f", "id_a\tid_b\tjaccard\n");
     cr_expect_eq(bm_out_file_check(scratch_at(&s, "f"), BM_OUT_REPLACE, NULL, 0, &err), BM_OK);
     cr_expect_eq(bm_out_dir_check(scratch_at(&s, "f/out"), BM_OUT_REFUSE, NULL, 0, &err),
                  BM_ERR_IO);

@@ -18,6 +18,8 @@ typedef struct content {
     int compression;
 } content;
 
+#define OURS "id_a\tid_b\tjaccard\nx\ty\t1.000000\n" /* so `force` replaces it */
+
 static bm_status write_file(const char *target, bool force, content c, bm_error *err)
 {
     bm_out_file *file = NULL;
@@ -67,13 +69,15 @@ Test(out_file, an_existing_file_is_replaced_only_by_force)
     scratch s;
     scratch_open(&s);
     bm_error err = {0};
-    scratch_put_text(&s, "a", "old");
+    scratch_put_text(&s, "a", OURS);
     cr_expect_eq(write_file(scratch_at(&s, "a"), false, (content){"new", 3, 0}, &err),
                  BM_ERR_USAGE);
     cr_expect(strstr(err.message, "`force`") != NULL);
-    cr_expect(scratch_holds(&s, "a", "old"));
+    cr_expect(scratch_holds(&s, "a", OURS));
     cr_expect_eq(write_file(scratch_at(&s, "a"), true, (content){"new", 3, 0}, &err), BM_OK);
     cr_expect(scratch_holds(&s, "a", "new"));
+    cr_expect_eq(write_file(scratch_at(&s, "a"), true, (content){"x", 1, 0}, &err), BM_ERR_USAGE);
+    cr_expect(scratch_holds(&s, "a", "new"), "it begins as none of ours");
     cr_expect_eq(scratch_count(&s, "."), 1u);
     scratch_close(&s);
 }
@@ -174,6 +178,7 @@ Test(out_file, any_sizes_of_writes_give_the_same_bytes)
     static const size_t steps[] = {1000, 262143, 262144, 262145, 1 << 20, 1 << 30};
     for (size_t k = 0; k < sizeof steps / sizeof steps[0]; k++) {
         bm_out_file *file = NULL;
+        scratch_put_text(&s, "a", "");
         cr_assert_eq(bm_out_file_open(scratch_at(&s, "a"), BM_OUT_REPLACE, &file, NULL), BM_OK);
         for (size_t at = 0; at < len; at += steps[k])
             cr_assert_eq(
@@ -285,6 +290,7 @@ Test(out_file, what_is_compressed_comes_back_for_any_size)
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         for (int kind = 1; kind < (int)BM_COMPRESSIONS; kind++) {
             size_t len;
+            scratch_put_text(&s, "a", "");
             cr_assert_eq(
                 write_file(scratch_at(&s, "a"), true, (content){data, sizes[i], kind}, NULL),
                 BM_OK);
@@ -313,6 +319,7 @@ Test(out_file, compressed_bytes_do_not_depend_on_how_much_is_written_at_a_time)
         for (size_t k = 0; k < sizeof steps / sizeof steps[0]; k++) {
             bm_out_file *file = NULL;
             size_t got;
+            scratch_put_text(&s, "a", "");
             cr_assert_eq(bm_out_file_open(scratch_at(&s, "a"), BM_OUT_REPLACE, &file, NULL), BM_OK);
             cr_assert_eq(bm_out_file_compress(file, (bm_compression)kind, NULL), BM_OK);
             for (size_t at = 0; at < len; at += steps[k])
