@@ -230,7 +230,7 @@ static bm_status take_hashes(bm_hash_input *input, uint64_t n, bm_hash_block *bl
         return bm_fail_nomem(err, SIZE_MAX);
     bm_status status =
         bm_grow(&block->hashes, &block->cap_hashes, (size_t)n, sizeof *block->hashes, err);
-    if (status != BM_OK)
+    if (status != BM_OK || n == 0) /* of no hashes there may be no array */
         return status;
     if (input->hashes.header.type[2] == '8') {
         status = read_cells(&input->hashes, input->next_hash, (size_t)n, block->hashes, err);
