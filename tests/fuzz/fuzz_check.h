@@ -2,10 +2,12 @@
 #ifndef TEST_FUZZ_CHECK_H
 #define TEST_FUZZ_CHECK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define CHECK(what)                                                                                \
     do {                                                                                           \
@@ -14,6 +16,12 @@
             abort();                                                                               \
         }                                                                                          \
     } while (0)
+
+/* The same bytes? Of none there may be no array. */
+static inline bool fuzz_same(const void *a, size_t n_a, const void *b, size_t n_b)
+{
+    return n_a == n_b && (n_a == 0 || memcmp(a, b, n_a) == 0);
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

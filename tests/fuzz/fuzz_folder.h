@@ -1,0 +1,71 @@
+/* fuzz_folder.h -- files for targets that read by path: a directory of the process's own, in memory
+ * where the system has such a place, gone when the process ends by itself. Header only. */
+#ifndef TEST_FUZZ_FOLDER_H
+#define TEST_FUZZ_FOLDER_H
+
+#include <fcntl.h>
+#include <ftw.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "fuzz_check.h"
+
+#define FUZZ_PATH 256u
+
+static char fuzz_folder_path[64];
+
+static inline int fuzz_remove_one(const char *path, const struct stat *info, int kind,
+                                  struct FTW *walk)
+{
+    (void)info, (void)kind, (void)walk;
+    return remove(path);
+}
+
+/* A file or a directory and all that is in it; nothing where it is not there. */
+static inline void fuzz_remove(const char *path)
+{
+    nftw(path, fuzz_remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+static inline void fuzz_folder_end(void)
+{
+    fuzz_remove(fuzz_folder_path);
+}
+
+/* "FOLDER/NAME" in `out`, which is returned. */
+static inline const char *fuzz_path(const char *name, char out[FUZZ_PATH])
+{
+    if (fuzz_folder_path[0] == '\0') {
+        const char *root = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
+        snprintf(fuzz_folder_path, sizeof fuzz_folder_path, "%s/bandmill-fuzz-XXXXXX", root);
+        CHECK(mkdtemp(fuzz_folder_path) != NULL);
+        atexit(fuzz_folder_end);
+    }
+    CHECK((size_t)snprintf(out, FUZZ_PATH, "%s/%s", fuzz_folder_path, name) < FUZZ_PATH);
+    return out;
+}
+
+/* The file of this path with these bytes and no others. */
+static inline void fuzz_write(const char *path, const void *data, size_t len)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    CHECK(fd >= 0 && write(fd, data, len) == (ssize_t)len && close(fd) == 0);
+}
+
+/* An input of two parts, which the line `---` parts; without one the second is empty. */
+typedef struct fuzz_parts {
+    const uint8_t *first, *second;
+    size_t n_first, n_second;
+} fuzz_parts;
+
+static inline fuzz_parts fuzz_split(const uint8_t *data, size_t size)
+{
+    const uint8_t *at = size == 0 ? NULL : memmem(data, size, "\n---\n", 5);
+    if (at == NULL)
+        return (fuzz_parts){data, data + size, size, 0};
+    const size_t n = (size_t)(at - data) + 1;
+    return (fuzz_parts){data, at + 5, n, size - n - 4};
+}
+
+#endif
