@@ -1,16 +1,14 @@
 /* content_place.c -- a running XXH3 of the current file.
  *
  * Tests: tests/unit/io_input/test_content_place.c */
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include "io/input/content_place.h"
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "model/stream_hash.h"
 
 struct bm_content_tracker {
-    XXH3_state_t hash; /* first: it needs 64-byte alignment */
+    bm_stream_hash *hash;
     uint64_t file, bytes;
     bm_content_place check;
     bool checks; /* the place has not been passed */
@@ -20,9 +18,14 @@ struct bm_content_tracker {
 bm_status bm_content_tracker_open(const bm_content_place *check, bm_content_tracker **out,
                                   bm_error *err)
 {
-    bm_content_tracker *tracker = bm_alloc_aligned(1, sizeof *tracker);
+    bm_content_tracker *tracker = bm_alloc(1, sizeof *tracker);
     if (tracker == NULL)
         return bm_fail_nomem(err, sizeof *tracker);
+    bm_status status = bm_stream_hash_open(bm_isa_best(), &tracker->hash, err);
+    if (status != BM_OK) {
+        bm_free(tracker);
+        return status;
+    }
     tracker->check = check != NULL ? *check : (bm_content_place){0};
     tracker->checks = tracker->check.known;
     bm_content_tracker_begin(tracker, 0);
@@ -32,12 +35,14 @@ bm_status bm_content_tracker_open(const bm_content_place *check, bm_content_trac
 
 void bm_content_tracker_close(bm_content_tracker *tracker)
 {
+    if (tracker != NULL)
+        bm_stream_hash_close(tracker->hash);
     bm_free(tracker);
 }
 
 void bm_content_tracker_begin(bm_content_tracker *tracker, size_t file)
 {
-    XXH3_128bits_reset(&tracker->hash);
+    bm_stream_hash_begin(tracker->hash);
     tracker->file = file;
     tracker->bytes = 0;
     tracker->lost = false;
@@ -50,9 +55,8 @@ void bm_content_tracker_lose(bm_content_tracker *tracker)
 
 bm_content_place bm_content_tracker_place(const bm_content_tracker *tracker)
 {
-    const XXH128_hash_t sum = XXH3_128bits_digest(&tracker->hash);
-    return (bm_content_place){
-        tracker->file, tracker->bytes, {sum.low64, sum.high64}, !tracker->lost};
+    return (bm_content_place){tracker->file, tracker->bytes, bm_stream_hash_end(tracker->hash),
+                              !tracker->lost};
 }
 
 static bm_status changed(const char *name, bm_error *err)
@@ -69,14 +73,14 @@ bm_status bm_content_tracker_add(bm_content_tracker *tracker, const char *data, 
     size_t first = 0;
     if (tracker->checks && tracker->file == check->file && len >= check->bytes - tracker->bytes) {
         first = (size_t)(check->bytes - tracker->bytes);
-        XXH3_128bits_update(&tracker->hash, data, first);
+        bm_stream_hash_add(tracker->hash, data, first);
         tracker->bytes += first;
         tracker->checks = false;
         const bm_content_place here = bm_content_tracker_place(tracker);
         if (here.digest.lo != check->digest.lo || here.digest.hi != check->digest.hi)
             return changed(name, err);
     }
-    XXH3_128bits_update(&tracker->hash, data + first, len - first);
+    bm_stream_hash_add(tracker->hash, data + first, len - first);
     tracker->bytes += len - first;
     return BM_OK;
 }

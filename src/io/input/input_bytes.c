@@ -7,9 +7,6 @@
  * Bytes that are not compressed go straight into the caller's buffer.
  *
  * Tests: tests/unit/io_input/test_input_set.c, tests/unit/io_input/test_reader.c */
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include "io/input/input_bytes.h"
 
 #include <errno.h>
@@ -25,6 +22,7 @@
 #include "io/bytes/decompress.h"
 #include "io/input/input_set_probe.h"
 #include "io/input/input_set_state.h"
+#include "model/stream_hash.h"
 
 #define STORED_BLOCK ((size_t)256 << 10)
 #define ADVISE_BYTES ((uint64_t)1 << 20) /* a smaller file is not worth the system call */
@@ -37,7 +35,7 @@ typedef enum breakage {
 } breakage;
 
 struct bm_input_bytes {
-    XXH3_state_t hash; /* first: it needs 64-byte alignment */
+    bm_stream_hash *hash; /* of the source as stored */
     bm_input_set *set;
     bm_source *source;
     bm_held *held;   /* NULL: a regular file */
@@ -60,12 +58,17 @@ struct bm_input_bytes {
 
 bm_status bm_input_bytes_open(bm_input_set *set, bm_input_bytes **out, bm_error *err)
 {
-    bm_input_bytes *bytes = bm_alloc_aligned(1, sizeof *bytes);
+    bm_input_bytes *bytes = bm_alloc(1, sizeof *bytes);
     if (bytes == NULL)
         return bm_fail_nomem(err, sizeof *bytes);
     memset(bytes, 0, sizeof *bytes);
     bytes->set = set;
     bytes->fd = -1;
+    bm_status status = bm_stream_hash_open(bm_isa_best(), &bytes->hash, err);
+    if (status != BM_OK) {
+        bm_free(bytes);
+        return status;
+    }
     *out = bytes;
     return BM_OK;
 }
@@ -85,6 +88,7 @@ void bm_input_bytes_close(bm_input_bytes *bytes)
     for (size_t i = 0; i < BM_COMPRESSIONS; i++)
         bm_decompress_close(bytes->decompress[i]);
     bm_free(bytes->block);
+    bm_stream_hash_close(bytes->hash);
     bm_free(bytes);
 }
 
@@ -168,8 +172,7 @@ static bm_status write_spool(bm_input_bytes *bytes, const char *data, size_t len
 static bm_status finish(bm_input_bytes *bytes, bm_error *err)
 {
     bm_source *source = bytes->source;
-    XXH128_hash_t sum = XXH3_128bits_digest(&bytes->hash);
-    bm_hash128 digest = {.lo = sum.low64, .hi = sum.high64};
+    const bm_hash128 digest = bm_stream_hash_end(bytes->hash);
     bool first = source->digest.lo == 0 && source->digest.hi == 0;
     leave(bytes);
     if (bytes->held != NULL && bytes->spooling)
@@ -216,7 +219,7 @@ static bm_status read_stored(bm_input_bytes *bytes, char *out, size_t cap, size_
     if (*got == 0)
         return finish(bytes, err);
     bytes->stored += *got;
-    XXH3_128bits_update(&bytes->hash, out, *got);
+    bm_stream_hash_add(bytes->hash, out, *got);
     return bytes->spooling ? write_spool(bytes, out, *got, err) : BM_OK;
 }
 
@@ -298,7 +301,7 @@ bm_status bm_input_bytes_begin(bm_input_bytes *bytes, size_t source, bm_error *e
     bytes->spooling = false;
     bytes->broken = NOT_BROKEN;
     bytes->peek_pos = bytes->peek_len = 0;
-    XXH3_128bits_reset(&bytes->hash);
+    bm_stream_hash_begin(bytes->hash);
     if (bytes->source->unreadable != NULL) {
         bytes->broken = UNREADABLE;
         return bm_fail_at(err, BM_ERR_INPUT, bytes->source->name, 0, "%s",

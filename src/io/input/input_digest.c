@@ -1,9 +1,6 @@
 /* input_digest.c -- large reads into one block, XXH3 128 of them.
  *
  * Tests: tests/unit/io_input/test_input_digest.c */
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include "io/input/input_digest.h"
 
 #include <errno.h>
@@ -14,11 +11,12 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "model/stream_hash.h"
 
 #define BLOCK_BYTES ((size_t)1 << 20)
 
 typedef struct work {
-    XXH3_state_t hash; /* first: it needs 64-byte alignment */
+    bm_stream_hash *hash;
     char block[BLOCK_BYTES];
 } work;
 
@@ -41,26 +39,29 @@ static bm_status read_all(int fd, const char *path, const bm_callbacks *callback
             return bm_fail_errno(err, errno, path, "cannot read");
         if (n == 0)
             return BM_OK;
-        XXH3_128bits_update(&w->hash, w->block, (size_t)n);
+        bm_stream_hash_add(w->hash, w->block, (size_t)n);
     }
 }
 
 bm_status bm_input_digest_file(const char *path, const bm_callbacks *callbacks, bm_hash128 *out,
                                bm_error *err)
 {
-    work *w = bm_alloc_aligned(1, sizeof *w);
+    work *w = bm_alloc(1, sizeof *w);
     if (w == NULL)
         return bm_fail_nomem(err, sizeof *w);
-    XXH3_128bits_reset(&w->hash);
+    bm_status status = bm_stream_hash_open(bm_isa_best(), &w->hash, err);
+    if (status != BM_OK) {
+        bm_free(w);
+        return status;
+    }
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    bm_status status = fd < 0 ? bm_fail_errno(err, errno, path, "cannot open")
-                              : read_all(fd, path, callbacks, w, err);
+    status = fd < 0 ? bm_fail_errno(err, errno, path, "cannot open")
+                    : read_all(fd, path, callbacks, w, err);
     if (fd >= 0)
         close(fd);
-    if (status == BM_OK) {
-        const XXH128_hash_t sum = XXH3_128bits_digest(&w->hash);
-        *out = (bm_hash128){.lo = sum.low64, .hi = sum.high64};
-    }
+    if (status == BM_OK)
+        *out = bm_stream_hash_end(w->hash);
+    bm_stream_hash_close(w->hash);
     bm_free(w);
     return status;
 }

@@ -1,0 +1,9 @@
+/* stream_hash_avx2.c -- xxHash as the compiler's flags for this file make it.
+ *
+ * Tests: tests/unit/model/test_stream_hash.c */
+#include "model/stream_hash_loops.h"
+
+void bm_stream_hash_add_avx2(XXH3_state_t *state, const void *data, size_t n)
+{
+    XXH3_128bits_update(state, data, n);
+}
