@@ -18,7 +18,6 @@
 #include "io/json/json_write.h"
 #include "io/results/result_tables.h"
 
-#define ROW_BYTES  ((size_t)64 << 20) /* of the longest row */
 #define NUMBER_MAX 64u
 
 static bm_status bad_row(const bm_pair_file *file, bm_error *err, const char *field,
@@ -44,8 +43,11 @@ bm_status bm_pair_file_open(const char *path, bm_status bad, const bm_callbacks 
     out->bad = bad;
     out->own_fd = strcmp(path, "-") != 0;
     const int fd = out->own_fd ? open(path, O_RDONLY | O_CLOEXEC) : STDIN_FILENO;
-    out->lines = (bm_line_file){
-        .fd = fd, .name = path, .longest = ROW_BYTES, .too_long = bad, .callbacks = callbacks};
+    out->lines = (bm_line_file){.fd = fd,
+                                .name = path,
+                                .longest = BM_TABLE_ROW_MAX,
+                                .too_long = bad,
+                                .callbacks = callbacks};
     if (fd < 0)
         return bm_fail_errno(err, errno, path, "cannot be opened");
     bool more = false;

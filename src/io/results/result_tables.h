@@ -21,6 +21,9 @@ typedef enum bm_table {
     BM_N_TABLES
 } bm_table;
 
+/* Bytes of the longest row that readers take, but for groups, which may have any number of members. */
+#define BM_TABLE_ROW_MAX ((size_t)64 << 20)
+
 /* Places of the columns that readers ask for. */
 enum { BM_REMOVED_ID = 0, BM_REMOVED_JACCARD = 2, BM_REMOVED_FILE = 4, BM_REMOVED_LINE = 5 };
 enum { BM_SKIPPED_FILE = 0, BM_SKIPPED_LINE = 1, BM_SKIPPED_REASON = 2 };

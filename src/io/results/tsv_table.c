@@ -1,44 +1,26 @@
-/* tsv_table.c -- one read, then fields in place. For files of ours, whose size is bounded by what a
- * job held in memory. */
+/* tsv_table.c -- a line at a time, its fields unescaped where they lie. */
 #include "io/results/tsv_table.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/memory.h"
 #include "io/json/json_write.h"
-
-static bm_status read_whole(bm_tsv_table *table, int fd, bm_error *err)
-{
-    struct stat st;
-    if (fstat(fd, &st) != 0)
-        return bm_fail_errno(err, errno, table->path, "cannot be read");
-    table->data = bm_alloc((size_t)st.st_size + 1, 1);
-    if (table->data == NULL)
-        return bm_fail_nomem(err, (size_t)st.st_size);
-    while (table->len < (size_t)st.st_size) {
-        ssize_t n = read(fd, table->data + table->len, (size_t)st.st_size - table->len);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return bm_fail_errno(err, errno, table->path, "cannot be read");
-        if (n == 0)
-            break;
-        table->len += (size_t)n;
-    }
-    return BM_OK;
-}
+#include "io/results/result_tables.h"
 
 static bm_status check_header(bm_tsv_table *table, const char *header, bm_error *err)
 {
-    size_t len = strlen(header);
-    if (table->len <= len || memcmp(table->data, header, len) != 0 || table->data[len] != '\n')
+    const size_t len = strlen(header);
+    bool more;
+    bm_status status = bm_line_file_next(&table->lines, &more, err);
+    const bool cut = status == BM_ERR_FORMAT; /* longer than any row of ours */
+    if (status != BM_OK && !cut)
+        return status;
+    if (cut || !table->lines.ended || table->lines.len != len ||
+        memcmp(table->lines.text, header, len) != 0)
         return bm_fail_at(err, BM_ERR_FORMAT, table->path, 1, "the header row is not ours");
-    table->at = len + 1;
     table->line = 1;
     table->n_columns = 1;
     for (const char *p = header; *p != '\0'; p++)
@@ -50,38 +32,42 @@ bm_status bm_tsv_table_open(const char *path, const char *header, bm_tsv_table *
 {
     memset(out, 0, sizeof *out);
     out->path = path;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return errno == ENOENT ? bm_fail_at(err, BM_ERR_FORMAT, path, 0, "the file is missing")
                                : bm_fail_errno(err, errno, path, "cannot be opened");
-    bm_status status = read_whole(out, fd, err);
-    close(fd);
-    if (status == BM_OK)
-        status = check_header(out, header, err);
-    if (status != BM_OK)
+    out->lines = (bm_line_file){
+        .fd = fd, .name = path, .longest = BM_TABLE_ROW_MAX, .too_long = BM_ERR_FORMAT};
+    bm_status status = check_header(out, header, err);
+    if (status != BM_OK) {
+        out->n_columns = 1;
         bm_tsv_table_close(out);
+    }
     return status;
 }
 
 void bm_tsv_table_close(bm_tsv_table *table)
 {
-    bm_free(table->data);
-    table->data = NULL;
+    if (table->n_columns == 0)
+        return;
+    close(table->lines.fd);
+    bm_line_file_reset(&table->lines);
+    table->n_columns = 0;
 }
 
 bm_status bm_tsv_table_next(bm_tsv_table *table, bool *end, bm_error *err)
 {
-    *end = table->at >= table->len;
-    if (*end)
-        return BM_OK;
-    table->line++;
-    char *row = table->data + table->at;
-    char *stop = memchr(row, '\n', table->len - table->at);
-    if (stop == NULL)
+    bool more = false;
+    bm_status status = bm_line_file_next(&table->lines, &more, err);
+    *end = !more;
+    if (status != BM_OK || !more)
+        return status;
+    table->line = table->lines.number;
+    if (!table->lines.ended)
         return bm_fail_at(err, BM_ERR_FORMAT, table->path, table->line, "the last row is cut off");
-    table->at = (size_t)(stop - table->data) + 1;
+    char *stop = table->lines.text + table->lines.len;
     size_t n = 0;
-    for (char *field = row; field <= stop && n < BM_TSV_FIELDS_MAX; n++) {
+    for (char *field = table->lines.text; field <= stop && n < BM_TSV_FIELDS_MAX; n++) {
         char *tab = memchr(field, '\t', (size_t)(stop - field));
         char *last = tab != NULL ? tab : stop;
         size_t len = bm_tsv_unescape(field, (size_t)(last - field));

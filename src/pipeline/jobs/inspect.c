@@ -32,8 +32,6 @@
 #include "io/results/result_tables.h"
 #include "model/file_names.h"
 
-#define ROW_BYTES ((size_t)64 << 20) /* of the longest row of a table */
-
 typedef struct target {
     const char *path;
     int fd;
@@ -116,7 +114,7 @@ static bm_status count_row(void *ctx, uint64_t number, bm_str line, bm_error *er
 static bm_status show_table(const target *t, bm_str header, bm_error *err)
 {
     table rows = {.t = t, .pairs = bm_table_of_header(header) == BM_TABLE_PAIRS};
-    bm_status status = each_line(t, ROW_BYTES, count_row, &rows, err);
+    bm_status status = each_line(t, BM_TABLE_ROW_MAX, count_row, &rows, err);
     if (status != BM_OK)
         return status;
     bm_json_key(t->json, "columns");
@@ -192,7 +190,7 @@ static bm_status count_id(void *ctx, uint64_t number, bm_str line, bm_error *err
 static bm_status show_ids(const target *t, bm_error *err)
 {
     uint64_t n = 0;
-    bm_status status = each_line(t, ROW_BYTES, count_id, &n, err);
+    bm_status status = each_line(t, BM_TABLE_ROW_MAX, count_id, &n, err);
     if (status != BM_OK)
         return status;
     bm_json_key(t->json, "ids");

@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 
 #include <string.h>
+#include <unistd.h>
 
 #include "io/results/tsv_table.h"
 #include "tests/unit/base/scratch.h"
@@ -180,5 +181,36 @@ Test(tsv_table, a_missing_file_is_a_broken_output_and_one_that_cannot_be_read_an
     cr_expect_eq(bm_tsv_table_open(f.path, HEADER, &f.table, &f.err), BM_ERR_FORMAT);
     cr_expect_str_eq(f.err.file, f.path);
     cr_expect_eq(bm_tsv_table_open(f.s.root, HEADER, &f.table, &f.err), BM_ERR_IO);
+    close_all(&f);
+}
+
+/* 8 MiB of rows, of which one block is held; a row past the bound, which nothing but a hole makes, is
+ * refused with its line and not held either. */
+Test(tsv_table, the_file_is_not_held)
+{
+    fixture f = {0};
+    bm_buf text = {0};
+    bool end = false;
+    uint64_t n = 0;
+    scratch_open(&f.s);
+    f.path = scratch_at(&f.s, "t.tsv");
+    cr_assert_eq(bm_buf_add_text(&text, HEADER "\n", NULL), BM_OK);
+    while (text.len < (size_t)8 << 20)
+        cr_assert_eq(bm_buf_add_text(&text, "some id\t12345\tand a note\n", NULL), BM_OK);
+    scratch_put(&f.s, "t.tsv", text.data, text.len);
+    cr_assert_eq(bm_tsv_table_open(f.path, HEADER, &f.table, &f.err), BM_OK);
+    while (bm_tsv_table_next(&f.table, &end, NULL) == BM_OK && !end)
+        n++;
+    cr_expect_eq(n, (text.len - strlen(HEADER "\n")) / strlen("some id\t12345\tand a note\n"));
+    cr_expect_leq(f.table.lines.block.cap, (size_t)4 << 20);
+    bm_tsv_table_close(&f.table);
+    cr_assert_eq(truncate(f.path, (off_t)3 << 30), 0); /* a row of zeros */
+    cr_assert_eq(bm_tsv_table_open(f.path, HEADER, &f.table, &f.err), BM_OK);
+    for (uint64_t i = 0; i < n; i++)
+        cr_assert_eq(bm_tsv_table_next(&f.table, &end, NULL), BM_OK);
+    cr_expect_eq(bm_tsv_table_next(&f.table, &end, &f.err), BM_ERR_FORMAT);
+    cr_expect_eq(f.err.line, n + 2);
+    cr_expect_leq(f.table.lines.block.len, (size_t)66 << 20);
+    bm_buf_reset(&text);
     close_all(&f);
 }
