@@ -60,6 +60,14 @@ static bm_status rehash(bm_id_set *set, bm_error *err)
     return BM_OK;
 }
 
+uint64_t bm_id_set_bytes(uint64_t n, uint64_t text_bytes)
+{
+    uint64_t n_slots = FIRST_SLOTS;
+    if (2 * n > n_slots)
+        n_slots = UINT64_C(1) << (64 - __builtin_clzll(2 * n - 1));
+    return text_bytes + n * sizeof(uint64_t) + n_slots * sizeof(uint64_t) * 3 / 2;
+}
+
 bm_status bm_id_set_add(bm_id_set *set, bm_str id, uint32_t *number, bm_error *err)
 {
     bm_status status = BM_OK;

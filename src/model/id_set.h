@@ -26,4 +26,7 @@ uint32_t bm_id_set_find(const bm_id_set *set, bm_str id);
 /* The id of a number, until the next add. */
 bm_str bm_id_set_id(const bm_id_set *set, uint32_t number);
 
+/* What a set of `n` ids of so many bytes takes, while it grows too. */
+uint64_t bm_id_set_bytes(uint64_t n, uint64_t text_bytes);
+
 #endif

@@ -27,6 +27,13 @@ uint64_t bm_budget_rows(const bm_budget *budget)
     return budget->total == 0 ? 0 : budget->total - budget->batches - budget->fixed;
 }
 
+uint64_t bm_budget_least(const bm_budget *budget, uint64_t rows)
+{
+    const uint64_t held = rows + budget->fixed, by_part = held + held / 3 + 1,
+                   by_least = held + budget->batches;
+    return by_part > by_least ? by_part : by_least;
+}
+
 size_t bm_budget_batch_bytes(const bm_budget *budget, uint64_t window)
 {
     if (budget->total == 0)

@@ -22,6 +22,8 @@ bm_status bm_budget_make(uint64_t total, uint32_t threads, uint32_t devices, bm_
                          bm_error *err);
 /* Bytes that rows and ids of documents may take while batches are in flight. */
 uint64_t bm_budget_rows(const bm_budget *budget);
+/* The `total` that would leave so many bytes for rows, which this one does not. */
+uint64_t bm_budget_least(const bm_budget *budget, uint64_t rows);
 /* Places in the ring of the ingest: batches that may exist at once. */
 uint64_t bm_budget_window(uint32_t threads, uint32_t devices);
 /* Bytes of text in a batch at most. */

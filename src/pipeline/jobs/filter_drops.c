@@ -3,7 +3,6 @@
  * Tests: tests/cli/cases/dedup.sh, tests/cli/cases/staged.sh, tests/cli/cases/filter.sh */
 #include "pipeline/jobs/filter_drops.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -11,6 +10,7 @@
 #include "io/results/result_tables.h"
 #include "io/results/tsv_table.h"
 #include "model/file_names.h"
+#include "pipeline/context/record_room.h"
 
 /* The rows of a table that are still to come of each input. */
 typedef struct counted_rows {
@@ -20,6 +20,14 @@ typedef struct counted_rows {
     size_t n;    /* inputs */
     size_t file; /* of the rows that come next */
 } counted_rows;
+
+/* One table after another, into the drops. */
+typedef struct loading {
+    counted_rows rows;
+    bool removed;             /* removed.tsv; else skipped.tsv */
+    uint64_t room;            /* bytes that there are; 0: no limit */
+    uint64_t n_ids, id_bytes; /* so far */
+} loading;
 
 static bool is_file(const counted_rows *rows, const bm_tsv_table *table, size_t field, size_t file)
 {
@@ -73,27 +81,65 @@ static bm_status take_row(counted_rows *rows, const bm_tsv_table *table, size_t 
     return BM_OK;
 }
 
-static bm_status load_row(bm_drops *out, const bm_tsv_table *table, uint32_t file, bool removed,
-                          bm_error *err)
+static int by_place(bm_drop a, bm_drop b)
 {
-    const size_t line = removed ? BM_REMOVED_LINE : BM_SKIPPED_LINE;
-    bm_drop drop = {.file = file};
-    uint32_t number;
-    if (removed && out->n == 0 && table->fields[line].len == 0)
-        out->by_id = true; /* no row has a line */
-    if (out->by_id)
-        return removed ? bm_id_set_add(&out->ids, table->fields[BM_REMOVED_ID], &number, err)
-                       : BM_OK;
-    bm_status status = bm_tsv_table_uint(table, line, &drop.place, err);
-    return status == BM_OK ? bm_drops_add(out, drop, err) : status;
+    if (a.file != b.file)
+        return a.file < b.file ? -1 : 1;
+    return a.place < b.place ? -1 : a.place > b.place;
 }
 
-static bm_status load_rows(counted_rows *rows, bool removed, bm_drops *out, bm_error *err)
+static bm_status add_drop(bm_drop_list *list, bm_drop drop, bm_error *err)
 {
+    bm_status status = bm_grow_array(&list->rows, &list->cap, list->n + 1, err);
+    if (status == BM_OK)
+        list->rows[list->n++] = drop;
+    return status;
+}
+
+/* Known once sources.tsv was read; ids come to that. */
+static uint64_t bytes_of_rows(const bm_drops *drops)
+{
+    return (drops->n_removed + drops->n_skipped) * sizeof(bm_drop);
+}
+
+/* An id, or its bytes only, once all of them are more than there is room for. */
+static bm_status load_id(bm_drops *out, loading *now, bm_str id, bm_error *err)
+{
+    uint32_t number;
+    now->n_ids++;
+    now->id_bytes += id.len;
+    out->bytes = bytes_of_rows(out) + bm_id_set_bytes(now->n_ids, now->id_bytes);
+    if (now->room != 0 && out->bytes > now->room) {
+        bm_id_set_reset(&out->ids);
+        return BM_OK;
+    }
+    return bm_id_set_add(&out->ids, id, &number, err);
+}
+
+static bm_status load_row(bm_drops *out, loading *now, const bm_tsv_table *table, bm_error *err)
+{
+    const size_t line = now->removed ? BM_REMOVED_LINE : BM_SKIPPED_LINE;
+    bm_drop_list *list = now->removed ? &out->removed : &out->skipped;
+    bm_drop drop = {.file = (uint32_t)now->rows.file};
+    if (now->removed && list->n == 0 && table->fields[line].len == 0)
+        out->by_id = true; /* no row has a line */
+    if (out->by_id)
+        return now->removed ? load_id(out, now, table->fields[BM_REMOVED_ID], err) : BM_OK;
+    bm_status status = bm_tsv_table_uint(table, line, &drop.place, err);
+    if (status == BM_OK && list->n > 0 && by_place(list->rows[list->n - 1], drop) > 0)
+        return bm_fail_at(err, BM_ERR_FORMAT, table->path, table->line,
+                          "the rows are not in the order of the inputs");
+    return status == BM_OK ? add_drop(list, drop, err) : status;
+}
+
+static bm_status load_rows(loading *now, bool removed, bm_drops *out, bm_error *err)
+{
+    counted_rows *rows = &now->rows;
     bm_tsv_table table = {0};
     char *path = NULL;
     bool end = false;
     uint64_t n = 0, expected = removed ? out->n_removed : out->n_skipped;
+    now->removed = removed;
     bm_status status = bm_string_format(&path, err, "%s/%s", rows->folder,
                                         removed ? BM_FILE_REMOVED : BM_FILE_SKIPPED);
     if (status == BM_OK)
@@ -105,7 +151,7 @@ static bm_status load_rows(counted_rows *rows, bool removed, bm_drops *out, bm_e
             break;
         status = take_row(rows, &table, removed ? BM_REMOVED_FILE : BM_SKIPPED_FILE, err);
         if (status == BM_OK)
-            status = load_row(out, &table, (uint32_t)rows->file, removed, err);
+            status = load_row(out, now, &table, err);
     }
     if (status == BM_OK && n != expected)
         status =
@@ -116,58 +162,79 @@ static bm_status load_rows(counted_rows *rows, bool removed, bm_drops *out, bm_e
     return status;
 }
 
-static int by_place(const void *x, const void *y)
+static bm_status check_room(bm_drops *out, const loading *now, bm_error *err)
 {
-    const bm_drop *a = x, *b = y;
-    if (a->file != b->file)
-        return a->file < b->file ? -1 : 1;
-    return a->place < b->place ? -1 : a->place > b->place;
+    if (out->bytes < bytes_of_rows(out))
+        out->bytes = bytes_of_rows(out);
+    return now->room == 0 || out->bytes <= now->room
+               ? BM_OK
+               : bm_table_room_refuse(out->settings, "the removed and skipped records", out->bytes,
+                                      err);
 }
 
 bm_status bm_drops_load(const char *folder, const bm_manifest *manifest, bm_drops *out,
                         bm_error *err)
 {
-    counted_rows rows = {
-        .folder = folder, .manifest = manifest, .n = bm_manifest_n_inputs(manifest)};
-    rows.left = bm_alloc_zero(rows.n, sizeof *rows.left);
-    if (rows.left == NULL)
-        return bm_fail_nomem(err, rows.n * sizeof *rows.left);
-    bm_status status = count_rows(&rows, BM_SOURCES_REMOVED, &out->n_removed, err);
+    loading now = {
+        .rows = {.folder = folder, .manifest = manifest, .n = bm_manifest_n_inputs(manifest)}};
+    counted_rows *rows = &now.rows;
+    rows->left = bm_alloc_zero(rows->n, sizeof *rows->left);
+    if (rows->left == NULL)
+        return bm_fail_nomem(err, rows->n * sizeof *rows->left);
+    bm_status status = bm_table_room(out->settings, &now.room, err);
+    if (status == BM_OK) /* both sums first: they say what the rows will take */
+        status = count_rows(rows, BM_SOURCES_SKIPPED, &out->n_skipped, err);
     if (status == BM_OK)
-        status = load_rows(&rows, true, out, err);
+        status = count_rows(rows, BM_SOURCES_REMOVED, &out->n_removed, err);
     if (status == BM_OK)
-        status = count_rows(&rows, BM_SOURCES_SKIPPED, &out->n_skipped, err);
+        status = check_room(out, &now, err);
+    if (status == BM_OK)
+        status = load_rows(&now, true, out, err);
+    if (status == BM_OK)
+        status = check_room(out, &now, err);
     if (status == BM_OK && out->n_skipped > 0)
-        status = load_rows(&rows, false, out, err);
-    bm_free(rows.left);
-    if (out->n > 1)
-        qsort(out->rows, out->n, sizeof *out->rows, by_place);
+        status = count_rows(rows, BM_SOURCES_SKIPPED, &out->n_skipped, err);
+    if (status == BM_OK && out->n_skipped > 0)
+        status = load_rows(&now, false, out, err);
+    bm_free(rows->left);
     return status;
 }
 
 void bm_drops_reset(bm_drops *drops)
 {
-    bm_free(drops->rows);
+    bm_free(drops->removed.rows);
+    bm_free(drops->skipped.rows);
     bm_id_set_reset(&drops->ids);
     memset(drops, 0, sizeof *drops);
 }
 
-/* --- the list --- */
+/* --- the lists --- */
 
-bm_status bm_drops_add(bm_drops *drops, bm_drop drop, bm_error *err)
+bm_status bm_drops_meet(bm_drops *drops, bm_drop drop, const char *name, bm_error *err)
 {
-    bm_status status = bm_grow_array(&drops->rows, &drops->cap, drops->n + 1, err);
-    if (status == BM_OK)
-        drops->rows[drops->n++] = drop;
-    return status;
+    if (drops->removed.n >= drops->n_removed + drops->n_skipped)
+        return bm_fail_at(err, BM_ERR_INPUT, name, 0,
+                          "the inputs hold more removed and skipped records than there were (%llu)",
+                          (unsigned long long)(drops->n_removed + drops->n_skipped));
+    return add_drop(&drops->removed, drop, err);
+}
+
+static bool take(bm_drop_list *list, bm_drop here)
+{
+    if (list->next >= list->n || by_place(list->rows[list->next], here) != 0)
+        return false;
+    list->next++;
+    return true;
 }
 
 bool bm_drops_take(bm_drops *drops, bm_drop here)
 {
-    if (drops->next >= drops->n || by_place(&drops->rows[drops->next], &here) != 0)
-        return false;
-    drops->next++;
-    return true;
+    return take(&drops->removed, here) || take(&drops->skipped, here);
+}
+
+uint64_t bm_drops_taken(const bm_drops *drops)
+{
+    return drops->removed.next + drops->skipped.next;
 }
 
 bool bm_drops_has_id(const bm_drops *drops, bm_str id)

@@ -13,29 +13,39 @@
 
 #include "io/output/manifest.h"
 #include "model/id_set.h"
+#include "pipeline/context/settings.h"
 
 typedef struct bm_drop {
     uint32_t file;  /* number of the input */
     uint64_t place; /* line, or number */
 } bm_drop;
 
+/* Records in input order. */
+typedef struct bm_drop_list {
+    bm_drop *rows;
+    size_t n, cap, next;
+} bm_drop_list;
+
 typedef struct bm_drops {
     bool by_id;
-    bm_drop *rows; /* ordered by file and place once all are there; by id: filled by reading */
-    size_t n, cap, next;
-    bm_id_set ids; /* by id: of the removed documents */
+    const bm_settings *settings;   /* borrowed: what says how much they may take */
+    bm_drop_list removed, skipped; /* by id: the first has both, filled by reading */
+    bm_id_set ids;                 /* by id: of the removed documents */
     uint64_t n_removed, n_skipped;
-} bm_drops; /* {0} is empty */
+    uint64_t bytes; /* that they will take at most */
+} bm_drops;         /* {0} is empty, but for `settings` */
 
 /* Read the tables of the directory, whose report is open. out->by_id: ids are wanted whatever the
- * tables say. BM_ERR_FORMAT names file and line. */
+ * tables say. BM_ERR_FORMAT names file and line; BM_ERR_NOMEM names a `memory` that is enough. */
 bm_status bm_drops_load(const char *folder, const bm_manifest *manifest, bm_drops *out,
                         bm_error *err);
 void bm_drops_reset(bm_drops *drops); /* frees */
-/* One more, behind those before it. */
-bm_status bm_drops_add(bm_drops *drops, bm_drop drop, bm_error *err);
+/* By id: reading has met one of them, in the input `name`. BM_ERR_INPUT: more than there were. */
+bm_status bm_drops_meet(bm_drops *drops, bm_drop drop, const char *name, bm_error *err);
 /* Is this record left out? Asked for records in input order. */
 bool bm_drops_take(bm_drops *drops, bm_drop here);
+/* How many were left out so far. */
+uint64_t bm_drops_taken(const bm_drops *drops);
 /* Is a document of this id removed? */
 bool bm_drops_has_id(const bm_drops *drops, bm_str id);
 

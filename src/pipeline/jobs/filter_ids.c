@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "pipeline/context/job_stages.h"
+#include "pipeline/context/record_room.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -32,11 +33,11 @@ static bm_status on_record(void *ctx, const bm_record *record, bm_error *err)
     const bm_doc_id id = {record->id, XXH3_64bits(record->id.data, record->id.len)};
     if (record->bad)
         return r->context->settings->input.on_error == BM_ON_ERROR_SKIP
-                   ? bm_drops_add(r->drops, here, err)
+                   ? bm_drops_meet(r->drops, here, name, err)
                    : bm_fail_at(err, BM_ERR_INPUT, name, record->line, "%s", record->reason);
     bm_status status = bm_doc_table_add(docs, &row, id, name, err);
     if (status == BM_OK && bm_drops_has_id(r->drops, bm_doc_table_id(docs, docs->n - 1)))
-        status = bm_drops_add(r->drops, here, err);
+        status = bm_drops_meet(r->drops, here, name, err);
     return status;
 }
 
@@ -62,7 +63,10 @@ static bm_status read_batches(reading *r, bm_batch_parser *parser, bm_error *err
 
 bm_status bm_filter_ids_read(bm_job_context *context, bm_drops *drops, bm_error *err)
 {
-    const bm_batch_limits limits = {.bytes = BATCH_BYTES, .hashes = BATCH_HASHES};
+    bm_record_room room;
+    bm_record_room_init(context, true, &room);
+    const bm_batch_limits limits = {
+        .bytes = BATCH_BYTES, .hashes = BATCH_HASHES, .gate = &room.gate};
     reading r = {.context = context, .drops = drops};
     bm_batch_parser *parser = NULL;
     bm_job_context_stage(context, BM_STAGE_READ, "bytes");

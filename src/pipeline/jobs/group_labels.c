@@ -11,10 +11,31 @@
 #include "io/results/result_tables.h"
 #include "io/results/tsv_table.h"
 #include "model/file_names.h"
+#include "pipeline/context/record_room.h"
 
 static bm_str str_of(const bm_buf *buf)
 {
     return (bm_str){buf->data, buf->len};
+}
+
+/* What is read so far; where there is no room for all of it, it is only counted any more. */
+typedef struct loading {
+    uint64_t room; /* bytes that there are; 0: no limit */
+    uint64_t n, id_bytes, longest_row;
+    bool too_many;
+} loading;
+
+static void count_member(bm_group_labels *out, loading *now, const bm_group_file *file, bm_str id)
+{
+    now->n++;
+    now->id_bytes += id.len;
+    if (file->lines.len > now->longest_row)
+        now->longest_row = file->lines.len;
+    out->bytes = bm_id_set_bytes(now->n, now->id_bytes) + now->n * sizeof *out->labels;
+    if (now->room != 0 && out->bytes + now->longest_row > now->room && !now->too_many) {
+        now->too_many = true;
+        bm_id_set_reset(&out->ids);
+    }
 }
 
 static bm_status add_member(bm_group_labels *out, const bm_group_file *file, bm_str id,
@@ -35,18 +56,21 @@ static bm_status add_member(bm_group_labels *out, const bm_group_file *file, bm_
 }
 
 /* The row read last; `id` is scratch. */
-static bm_status take_group(bm_group_labels *out, bm_group_file *file, bm_buf *id, bm_error *err)
+static bm_status take_group(bm_group_labels *out, loading *now, bm_group_file *file, bm_buf *id,
+                            bm_error *err)
 {
     bool more = true;
     bm_status status = bm_group_file_member(file, id, &more, err);
     while (status == BM_OK && more) {
-        status = add_member(out, file, str_of(id), err);
+        count_member(out, now, file, str_of(id));
+        if (!now->too_many)
+            status = add_member(out, file, str_of(id), err);
         if (status == BM_OK)
             status = bm_group_file_member(file, id, &more, err);
     }
     if (status == BM_OK)
         status = bm_group_file_id(file, file->kept, id, err);
-    if (status != BM_OK)
+    if (status != BM_OK || now->too_many)
         return status;
     const uint32_t kept = bm_id_set_find(&out->ids, str_of(id));
     if (kept == BM_ID_NONE || out->labels[kept].group != file->group)
@@ -57,17 +81,24 @@ static bm_status take_group(bm_group_labels *out, bm_group_file *file, bm_buf *i
     return BM_OK;
 }
 
-static bm_status load_groups(const char *path, uint64_t memory, bm_group_labels *out, bm_error *err)
+static bm_status load_groups(const char *path, bm_group_labels *out, bm_error *err)
 {
+    const uint64_t memory = out->settings->memory;
+    loading now = {0};
     bm_group_file file;
     bm_buf id = {0};
     bool more = true;
-    bm_status status = bm_group_file_open(path, memory, &file, err);
+    bm_status status = bm_group_file_open(path, memory > 0 ? memory : UINT64_MAX, &file, err);
+    if (status == BM_OK)
+        status = bm_table_room(out->settings, &now.room, err);
     while (status == BM_OK && more) {
         status = bm_group_file_next(&file, &more, err);
         if (status == BM_OK && more)
-            status = take_group(out, &file, &id, err);
+            status = take_group(out, &now, &file, &id, err);
     }
+    if (status == BM_OK && now.too_many)
+        status = bm_table_room_refuse(out->settings, "the members of groups",
+                                      out->bytes + now.longest_row, err);
     bm_group_file_close(&file);
     bm_buf_reset(&id);
     return status;
@@ -114,15 +145,14 @@ static bm_status load_removed(const char *path, bm_group_labels *out, bm_error *
     return status;
 }
 
-bm_status bm_group_labels_load(const char *folder, uint64_t memory, bm_group_labels *out,
-                               bm_error *err)
+bm_status bm_group_labels_load(const char *folder, bm_group_labels *out, bm_error *err)
 {
     char *groups = NULL, *removed = NULL;
     bm_status status = bm_string_format(&groups, err, "%s/" BM_FILE_GROUPS, folder);
     if (status == BM_OK)
         status = bm_string_format(&removed, err, "%s/" BM_FILE_REMOVED, folder);
     if (status == BM_OK)
-        status = load_groups(groups, memory, out, err);
+        status = load_groups(groups, out, err);
     if (status == BM_OK)
         status = load_removed(removed, out, err);
     bm_free(groups);

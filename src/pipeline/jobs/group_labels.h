@@ -7,6 +7,7 @@
 #include <bandmill/types.h>
 
 #include "model/id_set.h"
+#include "pipeline/context/settings.h"
 
 #define BM_JACCARD_UNKNOWN UINT32_MAX
 
@@ -17,15 +18,16 @@ typedef struct bm_group_label {
 } bm_group_label;
 
 typedef struct bm_group_labels {
-    bm_id_set ids;          /* of all members */
-    bm_group_label *labels; /* of each */
+    const bm_settings *settings; /* borrowed: what says how much they may take */
+    bm_id_set ids;               /* of all members */
+    bm_group_label *labels;      /* of each */
     size_t cap, n_met;
-} bm_group_labels; /* {0} is empty */
+    uint64_t bytes; /* that they take */
+} bm_group_labels;  /* {0} is empty, but for `settings` */
 
-/* Read both files of the directory; `memory`: bytes of the longest row. BM_ERR_FORMAT names file and
- * line. */
-bm_status bm_group_labels_load(const char *folder, uint64_t memory, bm_group_labels *out,
-                               bm_error *err);
+/* Read both files of the directory. BM_ERR_FORMAT names file and line; BM_ERR_NOMEM a `memory` that is
+ * enough. */
+bm_status bm_group_labels_load(const char *folder, bm_group_labels *out, bm_error *err);
 void bm_group_labels_reset(bm_group_labels *labels); /* frees */
 /* The label of a document; one of no group is kept. Each document is asked for once. */
 bm_group_label bm_group_labels_take(bm_group_labels *labels, bm_str id);

@@ -19,6 +19,7 @@
 #include "model/file_names.h"
 #include "pipeline/context/job_stages.h"
 #include "pipeline/context/recipe.h"
+#include "pipeline/context/record_room.h"
 #include "pipeline/jobs/annotation.h"
 #include "pipeline/jobs/filter_drops.h"
 #include "pipeline/jobs/filter_ids.h"
@@ -97,7 +98,7 @@ static bm_status keep_ids(filter *f, bm_kept_writer *writer, bm_error *err)
             status = bm_kept_writer_id(writer, id, err);
     }
     f->job->context.counts.records += f->drops.n_skipped;
-    f->drops.next = f->drops.n; /* as many as reading has met */
+    f->drops.removed.next = f->drops.removed.n; /* as many as reading has met */
     return status;
 }
 
@@ -109,11 +110,12 @@ static bm_status check_drops(const filter *f, bm_error *err)
         return bm_fail_at(err, BM_ERR_FORMAT, bm_manifest_path(f->manifest), 0,
                           "%zu of the %zu members of its groups are in the inputs", f->labels.n_met,
                           f->labels.ids.n);
-    return f->drops.next == all
+    const uint64_t taken = bm_drops_taken(&f->drops);
+    return taken == all
                ? BM_OK
                : bm_fail_at(err, BM_ERR_FORMAT, bm_manifest_path(f->manifest), 0,
-                            "%zu of its %llu removed and skipped records are in the inputs",
-                            f->drops.next, (unsigned long long)all);
+                            "%llu of its %llu removed and skipped records are in the inputs",
+                            (unsigned long long)taken, (unsigned long long)all);
 }
 
 static bm_status copy_records(filter *f, bm_kept_writer *writer, bm_error *err)
@@ -191,11 +193,13 @@ static bm_status settle(filter *f, const bm_filter_options *options, bm_settings
     if (status == BM_OK && settings->results.annotate)
         status = bm_annotation_open(settings->input.format, settings->input.delimiter,
                                     &f->annotation, err);
+    f->drops.settings = f->labels.settings = settings;
     if (status == BM_OK)
         status = bm_drops_load(path, f->manifest, &f->drops, err);
     if (status == BM_OK && settings->results.annotate) {
         bm_id_set_reset(&f->drops.ids); /* the removed are not left out */
-        status = bm_group_labels_load(path, settings->memory, &f->labels, err);
+        f->drops.bytes = f->drops.n_skipped * sizeof *f->drops.skipped.rows;
+        status = bm_group_labels_load(path, &f->labels, err);
     }
     if (status != BM_OK)
         return status;
@@ -217,6 +221,7 @@ static bm_status run_job(filter *f, const bm_settings *settings, bm_summary **ou
     if (status != BM_OK)
         return status;
     f->job = &job;
+    bm_table_room_take(&job.context, f->drops.bytes + f->labels.bytes);
     status = bm_job_begin(&job, BM_STEP_INPUTS, err);
     const size_t n = status == BM_OK ? bm_input_set_count(job.context.inputs.set) : 0;
     if (status == BM_OK && n != bm_manifest_n_inputs(f->manifest))

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "pipeline/context/record_room.h"
 #include "pipeline/output/rows.h"
 
 #define BATCH_BYTES (1u << 20)
@@ -100,41 +101,13 @@ static bm_status copy_batches(copy *c, bm_batch_parser *parser, bm_error *err)
     }
 }
 
-/* --- records longer than a batch --- */
-
-/* Bytes that the job may hold beside the rows of its documents; what dedup holds of a corpus makes
- * room for its longest record (corpus_budget.c). */
-static uint64_t free_bytes(const bm_job_context *job)
-{
-    const uint64_t held = job->budget.fixed + bm_doc_table_bytes(&job->docs);
-    return job->budget.total > held ? job->budget.total - held : 0;
-}
-
-static bm_status hold(void *ctx, uint64_t bytes, bool *may, bm_error *err)
-{
-    const bm_job_context *job = ctx;
-    (void)err;
-    *may = job->budget.total == 0 || bytes + bytes / 8 <= free_bytes(job);
-    return BM_OK;
-}
-
-static bm_status refuse(void *ctx, const bm_long_record *record, bm_error *err)
-{
-    const bm_job_context *job = ctx;
-    const uint64_t total = job->budget.total,
-                   least = total - free_bytes(job) + record->bytes + record->bytes / 8;
-    return bm_fail_at(err, BM_ERR_NOMEM, record->file, record->line,
-                      "a record of %llu bytes does not fit into `memory` of %lluM (at least %lluM)",
-                      (unsigned long long)record->bytes, (unsigned long long)(total >> 20),
-                      (unsigned long long)(least >> 20) + 1);
-}
-
 bm_status bm_kept_copy(bm_job_context *job, bm_kept_writer *writer, const bm_kept_rule *rule,
                        bm_error *err)
 {
     copy c = {.job = job, .writer = writer, .rule = rule, .file = NO_FILE};
-    const bm_long_gate gate = {job, hold, refuse};
-    const bm_batch_limits limits = {.bytes = BATCH_BYTES, .gate = &gate};
+    bm_record_room room;
+    bm_record_room_init(job, false, &room);
+    const bm_batch_limits limits = {.bytes = BATCH_BYTES, .gate = &room.gate};
     bm_batch_parser *parser = NULL;
     bm_status status = bm_batch_source_begin(job->inputs.source, &limits, 0, err);
     if (status == BM_OK)

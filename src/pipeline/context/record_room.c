@@ -1,0 +1,81 @@
+/* record_room.c -- see the header.
+ *
+ * Tests: tests/cli/cases/bounds.sh, tests/scale/long_documents.sh */
+#include "pipeline/context/record_room.h"
+
+#include "base/error.h"
+#include "io/input/input_set.h"
+
+/* Bytes that the job may hold beside the rows of its documents; what dedup holds of a corpus makes
+ * room for its longest record (corpus_budget.c). */
+static uint64_t free_bytes(const bm_job_context *job)
+{
+    const uint64_t held = job->budget.fixed + bm_doc_table_bytes(&job->docs);
+    return job->budget.total > held ? job->budget.total - held : 0;
+}
+
+/* Of a record that was read to its end. */
+static uint64_t needed_bytes(const bm_record_room *room, uint64_t record_bytes)
+{
+    return record_bytes + record_bytes / 8 + room->copies * record_bytes;
+}
+
+/* `bytes` are those of the record so far, and what may be read behind it: a sixteenth. */
+static bm_status hold(void *ctx, uint64_t bytes, bool *may, bm_error *err)
+{
+    const bm_record_room *room = ctx;
+    (void)err;
+    *may = room->job->budget.total == 0 ||
+           bytes + room->copies * (bytes - bytes / 17) <= free_bytes(room->job);
+    return BM_OK;
+}
+
+static bm_status refuse(void *ctx, const bm_long_record *record, bm_error *err)
+{
+    const bm_record_room *room = ctx;
+    const uint64_t total = room->job->budget.total,
+                   least = total - free_bytes(room->job) + needed_bytes(room, record->bytes);
+    return bm_fail_at(err, BM_ERR_NOMEM, record->file, record->line,
+                      "a record of %llu bytes does not fit into `memory` of %lluM (at least %lluM)",
+                      (unsigned long long)record->bytes, (unsigned long long)(total >> 20),
+                      (unsigned long long)(least >> 20) + 3);
+}
+
+void bm_record_room_init(const bm_job_context *job, bool parses, bm_record_room *out)
+{
+    const bool elements = bm_input_set_format(job->inputs.set) == BM_FORMAT_JSON;
+    *out = (bm_record_room){.job = job, .gate = {out, hold, refuse}};
+    if (parses || elements) /* elements of an array are parsed even where they are split */
+        out->copies = job->settings->input.n_text_fields > 1 ? 2 : 1;
+}
+
+bm_status bm_table_room(const bm_settings *settings, uint64_t *out, bm_error *err)
+{
+    bm_budget budget;
+    bm_status status = bm_budget_make(settings->memory, settings->threads, 0, &budget, err);
+    if (status == BM_OK)
+        *out = bm_budget_rows(&budget);
+    return status;
+}
+
+bm_status bm_table_room_refuse(const bm_settings *settings, const char *what, uint64_t bytes,
+                               bm_error *err)
+{
+    bm_budget budget;
+    bm_status status = bm_budget_make(settings->memory, settings->threads, 0, &budget, err);
+    if (status != BM_OK)
+        return status;
+    return bm_fail(err, BM_ERR_NOMEM, "%s do not fit into `memory` of %lluM (at least %lluM)", what,
+                   (unsigned long long)(settings->memory >> 20),
+                   (unsigned long long)(bm_budget_least(&budget, bytes) >> 20) + 1);
+}
+
+void bm_table_room_take(bm_job_context *job, uint64_t bytes)
+{
+    if (job->budget.total == 0)
+        return;
+    const uint64_t rows = bm_budget_rows(&job->budget);
+    bytes = bytes < rows ? bytes : rows - 1; /* 0 would be no limit */
+    job->budget.fixed += bytes;
+    job->docs.memory = bm_budget_rows(&job->budget);
+}
