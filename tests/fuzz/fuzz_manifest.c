@@ -97,7 +97,7 @@ static void check_inspect(const char *path, const bm_manifest *manifest)
         check_error(status, &err, path);
     if (manifest != NULL) {
         fuzz_write(fuzz_path("said.json", said), json, strlen(json));
-        CHECK(bm_manifest_open(said, &again, NULL) == BM_OK);
+        CHECK(bm_manifest_open(said, 0, &again, NULL) == BM_OK);
         check_same(manifest, again);
         bm_manifest_close(again);
     }
@@ -110,7 +110,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     bm_manifest *manifest = NULL;
     bm_error err = {0};
     fuzz_write(fuzz_path("manifest.json", path), data, size);
-    const bm_status status = bm_manifest_open(path, &manifest, &err);
+    const bm_status status = bm_manifest_open(path, 0, &manifest, &err);
     if (status != BM_OK)
         check_error(status, &err, path);
     /* `inspect` tells what it is by the first bytes */

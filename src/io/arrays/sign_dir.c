@@ -194,12 +194,12 @@ static bm_status fail_scheme(const char *path, const char *name, bm_error *err)
                       name, known);
 }
 
-static bm_status open_manifest(bm_sign_dir *dir, bm_error *err)
+static bm_status open_manifest(bm_sign_dir *dir, uint64_t memory, bm_error *err)
 {
     char *path = NULL;
     bm_status status = bm_string_format(&path, err, "%s/%s", dir->path, BM_FILE_MANIFEST);
     if (status == BM_OK)
-        status = bm_manifest_open(path, &dir->manifest, err);
+        status = bm_manifest_open(path, memory, &dir->manifest, err);
     if (status == BM_OK && strcmp(bm_manifest_kind(dir->manifest), "signatures") != 0)
         status =
             bm_fail_at(err, BM_ERR_FORMAT, path, 0, "\"kind\" is \"%s\" (expected \"signatures\")",
@@ -222,12 +222,17 @@ static bm_status open_manifest(bm_sign_dir *dir, bm_error *err)
 
 bm_status bm_sign_dir_is(const char *path, bool *is, bm_error *err)
 {
+    return bm_sign_dir_is_within(path, 0, is, err);
+}
+
+bm_status bm_sign_dir_is_within(const char *path, uint64_t memory, bool *is, bm_error *err)
+{
     char *name = NULL;
     bm_manifest *manifest = NULL;
     bm_error why = {0};
     bm_status status = bm_string_format(&name, &why, "%s/%s", path, BM_FILE_MANIFEST);
     if (status == BM_OK)
-        status = bm_manifest_open(name, &manifest, &why);
+        status = bm_manifest_open(name, memory, &manifest, &why);
     *is = status == BM_OK;
     bm_manifest_close(manifest);
     bm_free(name);
@@ -241,6 +246,12 @@ bm_status bm_sign_dir_is(const char *path, bool *is, bm_error *err)
 
 bm_status bm_sign_dir_open(const char *path, bm_sign_dir **out, bm_error *err)
 {
+    return bm_sign_dir_open_within(path, 0, out, err);
+}
+
+bm_status bm_sign_dir_open_within(const char *path, uint64_t memory, bm_sign_dir **out,
+                                  bm_error *err)
+{
     bm_sign_dir *dir = bm_alloc_zero(1, sizeof *dir);
     if (dir == NULL)
         return bm_fail_nomem(err, sizeof *dir);
@@ -248,7 +259,7 @@ bm_status bm_sign_dir_open(const char *path, bm_sign_dir **out, bm_error *err)
     dir->path = bm_strdup(path);
     bm_status status = dir->path == NULL ? bm_fail_nomem(err, strlen(path) + 1) : BM_OK;
     if (status == BM_OK)
-        status = open_manifest(dir, err);
+        status = open_manifest(dir, memory, err);
     if (status == BM_OK)
         status =
             open_array(dir, (array_form){BM_FILE_SIGNATURES, "<u4", dir->perms}, &dir->words, err);

@@ -25,6 +25,10 @@ typedef struct bm_sign_dir bm_sign_dir;
 /* Does the directory hold a manifest.json of ours? Then it is signatures, and no documents. */
 bm_status bm_sign_dir_is(const char *path, bool *is, bm_error *err);
 bm_status bm_sign_dir_open(const char *path, bm_sign_dir **out, bm_error *err);
+/* The same, of a manifest that may take so many bytes (bm_manifest_open). */
+bm_status bm_sign_dir_is_within(const char *path, uint64_t memory, bool *is, bm_error *err);
+bm_status bm_sign_dir_open_within(const char *path, uint64_t memory, bm_sign_dir **out,
+                                  bm_error *err);
 void bm_sign_dir_close(bm_sign_dir *dir); /* NULL is fine */
 
 const char *bm_sign_dir_path(const bm_sign_dir *dir);

@@ -9,19 +9,18 @@
 #include "io/output/manifest.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/error.h"
 #include "base/memory.h"
 #include "io/json/json_read.h"
 #include "io/json/json_scan.h"
+#include "io/output/manifest_text.h"
 #include "model/file_names.h"
 
-#define TEXT_MAX ((size_t)1 << 30)
+#define STRING_BYTES 96u /* of a string, and of what names it, beside its own */
 
 struct bm_manifest {
     char *path;
@@ -38,6 +37,8 @@ struct bm_manifest {
     size_t n_outputs, cap_outputs;
     char **strings;
     size_t n_strings, cap_strings;
+    uint64_t memory;       /* 0: no limit */
+    uint64_t string_bytes; /* of the strings, and of what names them */
 };
 
 static bm_status bad(const bm_manifest *manifest, const char *field, const char *expected,
@@ -47,45 +48,15 @@ static bm_status bad(const bm_manifest *manifest, const char *field, const char 
                       field, expected);
 }
 
-static bm_status read_text(const char *path, bm_buf *out, bm_error *err)
-{
-    bm_status status = BM_OK;
-    struct stat info;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0 || fstat(fd, &info) != 0) {
-        status = bm_fail_errno(err, errno, path, "cannot open");
-        goto out;
-    }
-    if (!S_ISREG(info.st_mode)) {
-        status = bm_fail_at(err, BM_ERR_FORMAT, path, 0, "is no regular file");
-        goto out;
-    }
-    out->max = TEXT_MAX;
-    for (;;) {
-        status = bm_buf_reserve(out, 65536, err);
-        if (status != BM_OK)
-            goto out;
-        ssize_t n = read(fd, out->data + out->len, 65536);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            status = bm_fail_errno(err, errno, path, "cannot read");
-        if (n <= 0)
-            goto out;
-        out->len += (size_t)n;
-    }
-out:
-    if (fd >= 0)
-        close(fd);
-    return status;
-}
-
 /* *out: what a JSON string says, as a C string that the manifest owns; with `escaped` it is
  * unescaped as in TSV, too. */
 static bm_status own_string(bm_manifest *manifest, bm_str value, bool escaped, const char **out,
                             bm_error *err)
 {
     bm_buf text = {0};
+    manifest->string_bytes += value.len + STRING_BYTES;
+    if (manifest->memory != 0 && bm_manifest_bytes(manifest) > manifest->memory)
+        return bm_manifest_too_large(manifest->path, manifest->text.len, true, err);
     bm_status status =
         bm_grow_array(&manifest->strings, &manifest->cap_strings, manifest->n_strings + 1, err);
     if (status == BM_OK)
@@ -325,20 +296,23 @@ static bm_status read_members(bm_manifest *manifest, bm_error *err)
     return status;
 }
 
-bm_status bm_manifest_open(const char *path, bm_manifest **out, bm_error *err)
+bm_status bm_manifest_open(const char *path, uint64_t memory, bm_manifest **out, bm_error *err)
 {
     bm_json_doc *doc = NULL;
-    bm_status status = bm_json_doc_open(path, &doc, err);
+    bm_status status = bm_manifest_check_size(path, memory, err);
+    if (status == BM_OK)
+        status = bm_json_doc_open(path, &doc, err);
     if (status != BM_OK)
         return status;
     bm_json_doc_close(doc);
     bm_manifest *manifest = bm_alloc_zero(1, sizeof *manifest);
     if (manifest == NULL)
         return bm_fail_nomem(err, sizeof *manifest);
+    manifest->memory = memory;
     manifest->path = bm_strdup(path);
     status = manifest->path == NULL ? bm_fail_nomem(err, strlen(path)) : BM_OK;
     if (status == BM_OK)
-        status = read_text(path, &manifest->text, err);
+        status = bm_manifest_read(path, &manifest->text, err);
     if (status == BM_OK) {
         size_t at = 0;
         while (at < manifest->text.len && manifest->text.data[at] != '{')
@@ -354,7 +328,8 @@ bm_status bm_manifest_open(const char *path, bm_manifest **out, bm_error *err)
     return BM_OK;
 }
 
-bm_status bm_manifest_open_dir(const char *folder, bm_manifest **out, bm_error *err)
+bm_status bm_manifest_open_dir(const char *folder, uint64_t memory, bm_manifest **out,
+                               bm_error *err)
 {
     static const char *const names[] = {BM_FILE_MANIFEST, BM_FILE_REPORT};
     for (int i = 0; i < 2; i++) {
@@ -365,7 +340,7 @@ bm_status bm_manifest_open_dir(const char *folder, bm_manifest **out, bm_error *
         if (status == BM_OK) {
             there = stat(path, &info) == 0;
             if (there)
-                status = bm_manifest_open(path, out, err);
+                status = bm_manifest_open(path, memory, out, err);
             else if (errno != ENOENT && errno != ENOTDIR)
                 status = bm_fail_errno(err, errno, path, "cannot be looked at");
         }
@@ -375,6 +350,11 @@ bm_status bm_manifest_open_dir(const char *folder, bm_manifest **out, bm_error *
     }
     return bm_fail_at(err, BM_ERR_FORMAT, folder, 0,
                       "no " BM_FILE_MANIFEST " and no " BM_FILE_REPORT " in it");
+}
+
+uint64_t bm_manifest_bytes(const bm_manifest *manifest)
+{
+    return manifest->text.len + manifest->string_bytes;
 }
 
 void bm_manifest_close(bm_manifest *manifest)

@@ -48,10 +48,14 @@ typedef struct bm_manifest_output_row {
 
 typedef struct bm_manifest bm_manifest;
 
-/* BM_ERR_FORMAT names the file and the field: no JSON, not ours, or of a later version. */
-bm_status bm_manifest_open(const char *path, bm_manifest **out, bm_error *err);
+/* BM_ERR_FORMAT names the file and the field: no JSON, not ours, or of a later version. `memory`: bytes
+ * that it may take; past them BM_ERR_NOMEM names what would do; 0: no limit. */
+bm_status bm_manifest_open(const char *path, uint64_t memory, bm_manifest **out, bm_error *err);
 /* The manifest.json of a directory, or else its report.json. */
-bm_status bm_manifest_open_dir(const char *folder, bm_manifest **out, bm_error *err);
+bm_status bm_manifest_open_dir(const char *folder, uint64_t memory, bm_manifest **out,
+                               bm_error *err);
+/* Bytes that it takes. */
+uint64_t bm_manifest_bytes(const bm_manifest *manifest);
 void bm_manifest_close(bm_manifest *manifest); /* NULL is fine */
 
 const char *bm_manifest_path(const bm_manifest *manifest);

@@ -148,7 +148,7 @@ static bm_status check_ours(const char *path, bm_error *err)
     }
     bm_manifest *manifest = NULL;
     bm_error inner = {0};
-    status = bm_manifest_open_dir(path, &manifest, &inner);
+    status = bm_manifest_open_dir(path, 0, &manifest, &inner);
     if (status == BM_ERR_NOMEM || status == BM_ERR_IO) { /* who knows whose it is */
         if (err != NULL)
             *err = inner;

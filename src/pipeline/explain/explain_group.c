@@ -110,7 +110,7 @@ bm_status bm_explain_open(bm_explainer *e, bm_error *err)
 {
     const char *dir = e->options->path;
     bm_json_doc *doc = NULL;
-    bm_status status = bm_manifest_open_dir(dir, &e->manifest, err);
+    bm_status status = bm_manifest_open_dir(dir, e->settings->memory, &e->manifest, err);
     if (status == BM_OK && strcmp(bm_manifest_kind(e->manifest), "dedup") != 0)
         return bm_fail_at(err, BM_ERR_FORMAT, dir, 0,
                           "it holds '%s' (a directory that dedup wrote)",

@@ -83,14 +83,14 @@ static bm_status take_group(bm_group_labels *out, loading *now, bm_group_file *f
 
 static bm_status load_groups(const char *path, bm_group_labels *out, bm_error *err)
 {
-    const uint64_t memory = out->settings->memory;
     loading now = {0};
     bm_group_file file;
     bm_buf id = {0};
     bool more = true;
-    bm_status status = bm_group_file_open(path, memory > 0 ? memory : UINT64_MAX, &file, err);
-    if (status == BM_OK)
-        status = bm_table_room(out->settings, &now.room, err);
+    bm_status status = bm_table_room(out->settings, &now.room, err);
+    if (status != BM_OK)
+        return status;
+    status = bm_group_file_open(path, now.room > 0 ? now.room : UINT64_MAX, &file, err);
     while (status == BM_OK && more) {
         status = bm_group_file_next(&file, &more, err);
         if (status == BM_OK && more)

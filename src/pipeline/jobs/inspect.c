@@ -285,7 +285,7 @@ static bm_status show_folder(const char *path, bm_json *json, bm_error *err)
 {
     bm_manifest *manifest = NULL;
     bm_sign_dir *signatures = NULL;
-    bm_status status = bm_manifest_open_dir(path, &manifest, err);
+    bm_status status = bm_manifest_open_dir(path, 0, &manifest, err);
     if (status != BM_OK)
         return status;
     show_manifest(manifest, json);
@@ -348,7 +348,7 @@ static bm_status show_file(const target *t, bm_error *err)
     bm_manifest *manifest = NULL;
     if (n == 0 || head[0] != '{')
         return bm_fail_at(err, BM_ERR_FORMAT, t->path, 0, "is no file that bandmill writes");
-    bm_status status = bm_manifest_open(t->path, &manifest, err);
+    bm_status status = bm_manifest_open(t->path, 0, &manifest, err);
     if (status != BM_OK)
         return status;
     show_manifest(manifest, t->json);

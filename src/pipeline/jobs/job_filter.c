@@ -181,7 +181,7 @@ static bm_status settle(filter *f, const bm_filter_options *options, bm_settings
                         bm_error *err)
 {
     const char *path = f->path;
-    bm_status status = bm_manifest_open_dir(path, &f->manifest, err);
+    bm_status status = bm_manifest_open_dir(path, settings->memory, &f->manifest, err);
     if (status == BM_OK && strcmp(bm_manifest_kind(f->manifest), "dedup") != 0)
         status =
             bm_fail_at(err, BM_ERR_FORMAT, path, 0, "it holds '%s' (a directory that dedup wrote)",
@@ -221,7 +221,8 @@ static bm_status run_job(filter *f, const bm_settings *settings, bm_summary **ou
     if (status != BM_OK)
         return status;
     f->job = &job;
-    bm_table_room_take(&job.context, f->drops.bytes + f->labels.bytes);
+    bm_table_room_take(&job.context,
+                       bm_manifest_bytes(f->manifest) + f->drops.bytes + f->labels.bytes);
     status = bm_job_begin(&job, BM_STEP_INPUTS, err);
     const size_t n = status == BM_OK ? bm_input_set_count(job.context.inputs.set) : 0;
     if (status == BM_OK && n != bm_manifest_n_inputs(f->manifest))

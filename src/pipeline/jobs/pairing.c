@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "pipeline/context/job_stages.h"
+#include "pipeline/context/record_room.h"
 #include "pipeline/corpus/corpus_room.h"
 #include "pipeline/corpus/sample.h"
 #include "pipeline/output/report_spill.h"
@@ -36,7 +37,7 @@ static bm_status settle(bm_settings *settings, bm_signature_inputs **signatures,
     bm_status status =
         bm_job_context_check_outputs(settings, settings->input.paths, settings->input.n_paths, err);
     if (status == BM_OK)
-        status = bm_signature_inputs_are(&settings->input, &is_signatures, err);
+        status = bm_signature_inputs_are(settings, &is_signatures, err);
     if (status == BM_OK && is_signatures && settings->pairs.sample > 0)
         status = bm_fail_field(err, "sample", "`sample` takes documents, not signatures");
     if (status != BM_OK)
@@ -220,6 +221,8 @@ static bm_status run(const bm_settings *settings, bm_signature_inputs *signature
     bm_status status = bm_job_open(settings, &job, err);
     if (status != BM_OK)
         return status;
+    if (signatures != NULL)
+        bm_table_room_take(&job.context, bm_signature_inputs_bytes(signatures));
     status = pair(&pairing, err);
     if (status == BM_OK)
         status = end(&pairing, err);

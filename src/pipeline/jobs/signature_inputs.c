@@ -16,12 +16,13 @@
 
 #define BLOCK_ROWS 4096u
 
-bm_status bm_signature_inputs_are(const bm_input_options *input, bool *out, bm_error *err)
+bm_status bm_signature_inputs_are(const bm_settings *settings, bool *out, bm_error *err)
 {
+    const bm_input_options *input = &settings->input;
     size_t n = 0;
     for (size_t i = 0; i < input->n_paths; i++) {
         bool is = false;
-        bm_status status = bm_sign_dir_is(input->paths[i], &is, err);
+        bm_status status = bm_sign_dir_is_within(input->paths[i], settings->memory, &is, err);
         if (status != BM_OK)
             return status;
         n += is;
@@ -45,8 +46,10 @@ void bm_signature_inputs_close(bm_signature_inputs *inputs)
     bm_free(inputs);
 }
 
-static bm_status open_dirs(const bm_input_options *input, bm_signature_inputs *out, bm_error *err)
+static bm_status open_dirs(const bm_settings *settings, bm_signature_inputs *out, bm_error *err)
 {
+    const bm_input_options *input = &settings->input;
+    uint64_t memory = settings->memory;
     size_t n = input->n_paths;
     out->dirs = bm_alloc_zero(n, sizeof *out->dirs);
     out->manifests = bm_alloc_zero(n, sizeof *out->manifests);
@@ -54,11 +57,14 @@ static bm_status open_dirs(const bm_input_options *input, bm_signature_inputs *o
         return bm_fail_nomem(err, n * sizeof *out->dirs);
     for (size_t i = 0; i < n; i++) {
         const char *field;
-        bm_status status = bm_sign_dir_open(input->paths[i], &out->dirs[i], err);
+        bm_status status = bm_sign_dir_open_within(input->paths[i], memory, &out->dirs[i], err);
         if (status != BM_OK)
             return status;
         out->n = i + 1;
         out->manifests[i] = bm_sign_dir_manifest(out->dirs[i]);
+        const uint64_t bytes = bm_manifest_bytes(out->manifests[i]);
+        out->bytes += bytes;
+        memory = memory > bytes + 1 ? memory - bytes : 1; /* 0 would be no limit */
         if (!out->no_content && !bm_sign_dir_has_content(out->dirs[i])) {
             out->no_content = true;
             out->older = i;
@@ -146,7 +152,7 @@ bm_status bm_signature_inputs_open(bm_settings *settings, bm_signature_inputs **
     bm_status status =
         bm_job_context_check_outputs(settings, asked.input.paths, asked.input.n_paths, err);
     if (status == BM_OK)
-        status = open_dirs(&asked.input, inputs, err);
+        status = open_dirs(&asked, inputs, err);
     if (status == BM_OK)
         status = bm_recipe_settle(&inputs->recipe, settings, err);
     if (status == BM_OK)
@@ -177,6 +183,11 @@ void bm_signature_inputs_say(const bm_signature_inputs *inputs, const bm_setting
         return;
     bm_error_format(&inputs->why, why, sizeof why);
     bm_meter_log(meter, BM_LOG_WARNING, "%s: pairs are verified by signature only", why);
+}
+
+uint64_t bm_signature_inputs_bytes(const bm_signature_inputs *inputs)
+{
+    return inputs->bytes;
 }
 
 bool bm_signature_inputs_know_identical(const bm_signature_inputs *inputs)

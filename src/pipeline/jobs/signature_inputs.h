@@ -14,7 +14,7 @@
 typedef struct bm_signature_inputs bm_signature_inputs;
 
 /* Are the inputs such directories? Some are and some are not: BM_ERR_USAGE. */
-bm_status bm_signature_inputs_are(const bm_input_options *input, bool *out, bm_error *err);
+bm_status bm_signature_inputs_are(const bm_settings *settings, bool *out, bm_error *err);
 /* Open them, and settle text, sketch, plan and verification from what they are; the settings borrow
  * from *out until its close. BM_ERR_FORMAT: provenance that differs; BM_ERR_USAGE: options that do
  * not fit the signatures. */
@@ -29,6 +29,8 @@ void bm_signature_inputs_say(const bm_signature_inputs *inputs, const bm_setting
                              bm_meter *meter);
 /* Do all of them have content hashes? */
 bool bm_signature_inputs_know_identical(const bm_signature_inputs *inputs);
+/* Bytes that their manifests take. */
+uint64_t bm_signature_inputs_bytes(const bm_signature_inputs *inputs);
 /* Words and keys of all documents into the corpus. */
 bm_status bm_signature_inputs_words(const bm_signature_inputs *inputs, bm_job_context *context,
                                     bm_corpus *corpus, bm_error *err);

@@ -15,6 +15,7 @@ struct bm_signature_inputs {
     bm_error why;      /* why it did */
     bool no_content;   /* one of them is of an older form, without content hashes: */
     size_t older;      /* this one */
+    uint64_t bytes;    /* that the manifests take */
 };
 
 /* Where no texts are read, the longest document is known from n_bytes.npy only: BM_ERR_FORMAT, one

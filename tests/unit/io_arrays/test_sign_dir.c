@@ -397,7 +397,7 @@ Test(sign_dir, a_changed_or_missing_output_fails_the_check_of_digests)
     change_manifest(&s, "\"ids.txt\": \"00\"",
                     "\"ids.txt\": "
                     "\"ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad\"");
-    cr_assert_eq(bm_manifest_open_dir(scratch_at(&s, "sig"), &manifest, &err), BM_OK);
+    cr_assert_eq(bm_manifest_open_dir(scratch_at(&s, "sig"), 0, &manifest, &err), BM_OK);
     cr_expect_eq(bm_manifest_check(manifest, scratch_at(&s, "sig"), &err), BM_OK, "%s",
                  err.message);
     scratch_put_text(&s, "sig/ids.txt", "abd");

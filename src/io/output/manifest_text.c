@@ -1,0 +1,84 @@
+/* manifest_text.c -- see the header.
+ *
+ * Tests: tests/cli/cases/bounds.sh, tests/cli/cases/bad_output.sh */
+#include "io/output/manifest_text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+
+#define TEXT_MAX ((size_t)1 << 30)
+
+/* A manifest takes about twice its file, once more while that is read; one that holds hardly anything
+ * but names of a letter takes more. */
+#define USUAL_FOLD    3u
+#define GREATEST_FOLD 32u
+
+bm_status bm_manifest_too_large(const char *path, uint64_t bytes, bool by_strings, bm_error *err)
+{
+    const uint64_t needed = bytes * (by_strings ? GREATEST_FOLD : USUAL_FOLD);
+    return bm_fail_at(err, BM_ERR_NOMEM, path, 0,
+                      "%llu bytes are more than fit into `memory` (at least %lluM)",
+                      (unsigned long long)bytes, (unsigned long long)(needed >> 20) + 1);
+}
+
+/* Does the beginning of a file have the name of the tool? In ours it stands in the second member. */
+static bool begins_as_ours(const char *path)
+{
+    char head[4096];
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    const ssize_t got = fd < 0 ? -1 : pread(fd, head, sizeof head, 0);
+    if (fd >= 0)
+        close(fd);
+    return got > 0 && memmem(head, (size_t)got, "\"bandmill\"", 10) != NULL;
+}
+
+bm_status bm_manifest_check_size(const char *path, uint64_t memory, bm_error *err)
+{
+    struct stat info;
+    if (memory == 0 || stat(path, &info) != 0 || !S_ISREG(info.st_mode))
+        return BM_OK; /* opening it says what is wrong */
+    const uint64_t bytes = (uint64_t)info.st_size;
+    if (bytes <= memory / USUAL_FOLD)
+        return BM_OK;
+    return begins_as_ours(path)
+               ? bm_manifest_too_large(path, bytes, false, err)
+               : bm_fail_at(err, BM_ERR_FORMAT, path, 0, "is no file that bandmill writes");
+}
+
+bm_status bm_manifest_read(const char *path, bm_buf *out, bm_error *err)
+{
+    bm_status status = BM_OK;
+    struct stat info;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0 || fstat(fd, &info) != 0) {
+        status = bm_fail_errno(err, errno, path, "cannot open");
+        goto out;
+    }
+    if (!S_ISREG(info.st_mode)) {
+        status = bm_fail_at(err, BM_ERR_FORMAT, path, 0, "is no regular file");
+        goto out;
+    }
+    out->max = TEXT_MAX;
+    for (;;) {
+        status = bm_buf_reserve(out, 65536, err);
+        if (status != BM_OK)
+            goto out;
+        ssize_t n = read(fd, out->data + out->len, 65536);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            status = bm_fail_errno(err, errno, path, "cannot read");
+        if (n <= 0)
+            goto out;
+        out->len += (size_t)n;
+    }
+out:
+    if (fd >= 0)
+        close(fd);
+    return status;
+}

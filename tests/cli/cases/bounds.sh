@@ -1,0 +1,78 @@
+# --memory holds for one record, one row and one file of ours as for many: within the bound, or an error that names what would do.
+# Here with small bounds and small bombs; tests/scale/bombs.sh has them in full size.
+# shellcheck shell=sh disable=SC2034,SC2154
+python=${BM_PYTHON:-python3}
+
+# peak MIB COMMAND…: its exit code in $rc; it was resident with MIB and 64 more at most.
+peak() {
+    bound=$1
+    shift
+    command_line="bandmill $*"
+    "$python" -c 'import resource, subprocess, sys
+code = subprocess.call(sys.argv[1:])
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+sys.exit(code)' "$PROGRAM" "$@" > ../out 2> ../err
+    rc=$?
+    resident=$(($(tail -n 1 ../out) / 1024))
+    sed -i '$d' ../out
+    checks=$((checks + 1))
+    [ "${BANDMILL_TEST_SIZE-}" = small ] || [ $resident -le $((bound + 64)) ] || fail "$resident MiB resident, --memory ${bound}M"
+}
+# named: the --memory that the last error names, in MiB
+named() { sed -n 's/.*(at least \([0-9]*\)M).*/\1/p' ../err; }
+
+# write BEGIN END FIRST LAST FORMAT: the format for each number, which stands for every %d
+write() {
+    "$python" -c 'import sys
+begin, end, first, last, form = sys.argv[1:]
+parts = form.split("%d")
+sys.stdout.write(begin + "".join(map(lambda n: str(n).join(parts), range(int(first), int(last) + 1))) + end)' "$@"
+}
+
+printf '{"id":"a","text":"one two three"}\n{"id":"b","text":"one two three"}\n{"id":"c","text":"other words"}\n' > docs.jsonl
+bm dedup docs.jsonl -q -o found; exits 0
+bm sign docs.jsonl -q -o signed; exits 0
+
+# --- files of ours ---
+# A manifest of 100 MB that holds little. The name that makes it ours stands at its beginning.
+padded() { # padded FILE: of 100 MB now
+    sed '$d' "$1" > head
+    { cat head; printf ',"more":"'; head -c 100000000 /dev/zero | tr '\0' a; printf '"}\n'; } > "$1"
+    rm head
+}
+cp -r found large; padded large/report.json
+peak 24 filter large docs.jsonl --memory 24M --threads 2 -q -o no; refused 6 'large/report\.json: .*--memory \(at least 287M\)'; absent no
+peak 24 explain large a b --memory 24M --threads 2 -q; refused 6 'large/report\.json: .*--memory \(at least 287M\)'
+cp -r signed large.signed; padded large.signed/manifest.json
+peak 24 dedup large.signed --memory 24M --threads 2 -q -o no; refused 6 'large\.signed/manifest\.json: .*--memory \(at least 287M\)'; absent no
+# a large document of that name in a folder of documents is one of them
+mkdir corpus; cp large.signed/manifest.json corpus/manifest.json; sed -i 's/"bandmill"/"another"/' corpus/manifest.json
+cp docs.jsonl corpus
+bm dedup corpus --format files --max-doc-bytes 1M --on-error skip --memory 24M --threads 2 -q -o documents; exits 0
+says documents/report.json '"records": 2'
+rm -r large large.signed corpus
+
+# Rows that nothing ends, and more rows than fit. As many are named as sources.tsv counts.
+cp -r found hole; truncate -s 3G hole/removed.tsv
+peak 24 filter hole docs.jsonl --memory 24M --threads 2 -q -o no; refused 7 'hole/removed\.tsv:3: the line is longer than'; absent no
+cp -r found rows
+printf 'file\tfirst_row\tdocuments\tskipped\tremoved\tkept\ndocs.jsonl\t0\t4000002\t0\t4000000\t2\n' > rows/sources.tsv
+write 'id	kept	jaccard	reason	file	line
+' '' 1 4000000 'b%d	a	1.000000	identical	docs.jsonl	%d
+' > rows/removed.tsv
+peak 24 filter rows docs.jsonl --memory 24M --threads 2 -q -o no; refused 6 '.* records do not fit into --memory of 24M \(at least [0-9]+M\)'; absent no
+memory=$(named)
+peak "$memory" filter rows docs.jsonl --memory "${memory}M" --threads 2 -q -o no; refused 7 'rows/report\.json: 3 of its 4000000 removed'; absent no
+rm -r hole rows
+
+# Members of groups, one in a row and all in one.
+cp -r found groups
+write '{"group":1,"kept":"0","size":600000,"members":["0"' ']}
+' 1 599999 ',"member number %d"' > groups/groups.jsonl
+peak 24 filter groups docs.jsonl --annotate --memory 24M --threads 2 -q -o no; refused 6 '.*--memory of 24M \(at least [0-9]+M\)|.*does not fit into --memory \(at least [0-9]+M\)'; absent no
+peak "$(named)" filter groups docs.jsonl --annotate --memory "$(named)M" --threads 2 -q -o no
+write '' '' 1 300000 '{"group":%d,"kept":"a%d","size":2,"members":["a%d","b%d"]}
+' > groups/groups.jsonl
+peak 24 filter groups docs.jsonl --annotate --memory 24M --threads 2 -q -o no; refused 6 'the members of groups do not fit into --memory of 24M \(at least [0-9]+M\)'; absent no
+peak "$(named)" filter groups docs.jsonl --annotate --memory "$(named)M" --threads 2 -q -o no; refused 7 'groups/removed\.tsv:2: '; absent no
+rm -r groups
