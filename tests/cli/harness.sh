@@ -68,6 +68,17 @@ says() {
     grep -qE -e "$2" "$1" || fail "$1 does not match: $2"
 }
 
+# relist DIR: its report lists the files as they are now, as an earlier version would have written it: without second digests.
+relist() {
+    report=$1/report.json
+    [ -e "$report" ] || report=$1/manifest.json
+    sed -i '/"outputs_xxh3_128"/d; s/"report_xxh3_128"/"was"/' "$report"
+    for file in "$1"/*; do
+        name=${file##*/}
+        [ -d "$file" ] || sed -i "/\"outputs\"/s/\"$name\":\"[0-9a-f]*\"/\"$name\":\"$(sha256sum < "$file" | cut -c 1-64)\"/" "$report"
+    done
+}
+
 silent() {
     checks=$((checks + 1))
     [ ! -s "$1" ] || fail "$1 is not empty"

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "io/json/json_write.h"
 #include "io/arrays/npy.h"
+#include "io/output/listed.h"
 #include "model/file_names.h"
 
 #define PLACE_ROWS  1024u
@@ -36,6 +37,8 @@ struct bm_sign_dir {
     uint32_t perms;
     uint64_t *places; /* in ids.txt, in bytes: of row 0, 1024, 2048 …, and of the end */
     size_t n_places, cap_places;
+    bm_listed *listed; /* signatures.npy, as far as its rows were read in order; or NULL */
+    uint64_t next;     /* the row that would be next */
 };
 
 /* That so many bytes are there was checked at open; that they are not means that the file
@@ -68,6 +71,14 @@ static bm_status open_part(const bm_sign_dir *dir, const char *name, part *out, 
     if (out->fd < 0 && errno == ENOENT)
         return bm_fail_at(err, BM_ERR_FORMAT, out->path, 0, "is missing (sign writes it)");
     return out->fd < 0 ? bm_fail_errno(err, errno, out->path, "cannot open") : BM_OK;
+}
+
+/* Is it the file that the manifest lists? Reads it to its end. */
+static bm_status check_part(const bm_sign_dir *dir, const char *name, const part *from,
+                            bm_error *err)
+{
+    const bm_file_range whole = {from->fd, from->path, 0, UINT64_MAX};
+    return bm_listed_check(dir->manifest, name, &whole, err);
 }
 
 /* What an array must be. */
@@ -106,12 +117,19 @@ static bm_status open_array(const bm_sign_dir *dir, array_form form, part *out, 
     return BM_OK;
 }
 
+/* An array of a few bytes a row, which is compared with the manifest before anything in it counts. */
+static bm_status open_small_array(const bm_sign_dir *dir, array_form form, part *out, bm_error *err)
+{
+    bm_status status = open_array(dir, form, out, err);
+    return status == BM_OK ? check_part(dir, form.name, out, err) : status;
+}
+
 /* An array that directories of an older form do not have: there where the manifest lists it. */
 static bm_status open_later_array(const bm_sign_dir *dir, array_form form, part *out, bm_error *err)
 {
-    if (bm_manifest_output(dir->manifest, form.name) == NULL)
+    if (bm_manifest_output_find(dir->manifest, form.name) == NULL)
         return BM_OK;
-    return open_array(dir, form, out, err);
+    return open_small_array(dir, form, out, err);
 }
 
 static bm_status add_place(bm_sign_dir *dir, uint64_t place, bm_error *err)
@@ -122,8 +140,9 @@ static bm_status add_place(bm_sign_dir *dir, uint64_t place, bm_error *err)
     return status;
 }
 
-/* Count the lines of ids.txt, note the place of each PLACE_ROWS-th. */
-static bm_status index_ids(bm_sign_dir *dir, char *block, bm_error *err)
+/* Count the lines of ids.txt, note the place of each PLACE_ROWS-th; and is it the file that is
+ * listed? */
+static bm_status index_ids(bm_sign_dir *dir, char *block, bm_listed *listed, bm_error *err)
 {
     uint64_t at = 0, rows = 0;
     char last = '\n';
@@ -137,6 +156,7 @@ static bm_status index_ids(bm_sign_dir *dir, char *block, bm_error *err)
         if (n == 0)
             break;
         const char *from = block, *end = block + n;
+        status = bm_listed_add(listed, block, (size_t)n, err);
         while (status == BM_OK && (from = memchr(from, '\n', (size_t)(end - from))) != NULL) {
             from++;
             if (++rows % PLACE_ROWS == 0)
@@ -153,6 +173,8 @@ static bm_status index_ids(bm_sign_dir *dir, char *block, bm_error *err)
             bm_fail_at(err, BM_ERR_FORMAT, dir->ids.path, 0,
                        "%" PRIu64 " lines (expected %" PRIu64 ", the manifest's counts.documents)",
                        rows, dir->n_docs);
+    if (status == BM_OK)
+        status = bm_listed_end(listed, err);
     return status == BM_OK ? add_place(dir, at, err) : status;
 }
 
@@ -167,7 +189,11 @@ static bm_status open_ids(bm_sign_dir *dir, bm_error *err)
     char *block = bm_alloc(BLOCK_BYTES, 1);
     if (block == NULL)
         return bm_fail_nomem(err, BLOCK_BYTES);
-    status = index_ids(dir, block, err);
+    bm_listed *listed = NULL;
+    status = bm_listed_open(dir->manifest, BM_FILE_IDS, dir->ids.path, &listed, err);
+    if (status == BM_OK)
+        status = index_ids(dir, block, listed, err);
+    bm_listed_close(listed);
     bm_free(block);
     return status;
 }
@@ -220,30 +246,6 @@ static bm_status open_manifest(bm_sign_dir *dir, uint64_t memory, bm_error *err)
     return status;
 }
 
-bm_status bm_sign_dir_is(const char *path, bool *is, bm_error *err)
-{
-    return bm_sign_dir_is_within(path, 0, is, err);
-}
-
-bm_status bm_sign_dir_is_within(const char *path, uint64_t memory, bool *is, bm_error *err)
-{
-    char *name = NULL;
-    bm_manifest *manifest = NULL;
-    bm_error why = {0};
-    bm_status status = bm_string_format(&name, &why, "%s/%s", path, BM_FILE_MANIFEST);
-    if (status == BM_OK)
-        status = bm_manifest_open(name, memory, &manifest, &why);
-    *is = status == BM_OK;
-    bm_manifest_close(manifest);
-    bm_free(name);
-    if (status == BM_ERR_FORMAT || /* not ours; not there */
-        (status == BM_ERR_IO && (why.code == ENOENT || why.code == ENOTDIR)))
-        return BM_OK;
-    if (status != BM_OK && err != NULL)
-        *err = why;
-    return status;
-}
-
 bm_status bm_sign_dir_open(const char *path, bm_sign_dir **out, bm_error *err)
 {
     return bm_sign_dir_open_within(path, 0, out, err);
@@ -264,13 +266,16 @@ bm_status bm_sign_dir_open_within(const char *path, uint64_t memory, bm_sign_dir
         status =
             open_array(dir, (array_form){BM_FILE_SIGNATURES, "<u4", dir->perms}, &dir->words, err);
     if (status == BM_OK)
-        status = open_array(dir, (array_form){BM_FILE_N_SHINGLES, "<u4", 0}, &dir->counts, err);
+        status =
+            open_small_array(dir, (array_form){BM_FILE_N_SHINGLES, "<u4", 0}, &dir->counts, err);
     if (status == BM_OK)
         status = open_later_array(dir, (array_form){BM_FILE_N_BYTES, "<u8", 0}, &dir->bytes, err);
     if (status == BM_OK)
         status = open_later_array(dir, (array_form){BM_FILE_CONTENT, "<u8", 2}, &dir->content, err);
     if (status == BM_OK)
         status = open_ids(dir, err);
+    if (status == BM_OK && dir->n_docs == 0) /* no row of it will be read */
+        status = check_part(dir, BM_FILE_SIGNATURES, &dir->words, err);
     if (status != BM_OK) {
         bm_sign_dir_close(dir);
         return status;
@@ -289,6 +294,7 @@ void bm_sign_dir_close(bm_sign_dir *dir)
             close(parts[i]->fd);
         bm_free(parts[i]->path);
     }
+    bm_listed_close(dir->listed);
     bm_manifest_close(dir->manifest);
     bm_free(dir->places);
     bm_free(dir->path);
@@ -347,10 +353,46 @@ static bm_status read_rows(const bm_sign_dir *dir, const part *from, range rows,
                            : status;
 }
 
-bm_status bm_sign_dir_rows(const bm_sign_dir *dir, uint64_t first, size_t n, uint32_t *words,
+/* What stands before row 0. */
+static bm_status follow_header(bm_sign_dir *dir, bm_error *err)
+{
+    const size_t len = (size_t)dir->words.header.data_offset;
+    char *header = bm_alloc(len, 1);
+    if (header == NULL)
+        return bm_fail_nomem(err, len);
+    bm_listed_close(dir->listed);
+    dir->listed = NULL;
+    dir->next = 0;
+    bm_status status = read_bytes(&dir->words, header, len, 0, err);
+    if (status == BM_OK)
+        status =
+            bm_listed_open(dir->manifest, BM_FILE_SIGNATURES, dir->words.path, &dir->listed, err);
+    if (status == BM_OK)
+        status = bm_listed_add(dir->listed, header, len, err);
+    bm_free(header);
+    return status;
+}
+
+/* Rows were read: are they, with those before them, what the manifest lists? The last tells. */
+static bm_status follow_rows(bm_sign_dir *dir, range rows, const uint32_t *words, bm_error *err)
+{
+    bm_status status = rows.first == 0 ? follow_header(dir, err) : BM_OK;
+    if (rows.first != dir->next) { /* in another order: nobody asks for the whole */
+        bm_listed_close(dir->listed);
+        dir->listed = NULL;
+    }
+    if (status == BM_OK)
+        status = bm_listed_add(dir->listed, words, rows.n * rows.row_bytes, err);
+    dir->next = rows.first + rows.n;
+    return status == BM_OK && dir->next == dir->n_docs ? bm_listed_end(dir->listed, err) : status;
+}
+
+bm_status bm_sign_dir_rows(bm_sign_dir *dir, uint64_t first, size_t n, uint32_t *words,
                            bm_error *err)
 {
-    return read_rows(dir, &dir->words, (range){first, n, dir->perms * sizeof *words}, words, err);
+    const range rows = {first, n, dir->perms * sizeof *words};
+    bm_status status = read_rows(dir, &dir->words, rows, words, err);
+    return status == BM_OK ? follow_rows(dir, rows, words, err) : status;
 }
 
 bm_status bm_sign_dir_n_shingles(const bm_sign_dir *dir, uint64_t first, size_t n, uint32_t *out,

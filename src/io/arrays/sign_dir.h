@@ -5,11 +5,12 @@
  * n_shingles.npy <u4 (N), n_bytes.npy <u8 (N), content_hash.npy <u8 (N, 2), and ids.txt has N
  * lines: else BM_ERR_FORMAT names the file and the field. The manifests of earlier versions do not
  * list n_bytes.npy and content_hash.npy: such a directory is read without them.
- * SHA-256 digests are checked only on request (bm_manifest_check), since that reads everything.
+ * What is read is compared with the digests that the manifest lists (listed.h): ids.txt and the small
+ * arrays when they are opened, signatures.npy while its rows are read in order.
  * Rows are read from the files as they are asked for. For the ids, a table holds the place of every
  * 1,024th line (8 bytes each), so that reading can begin at any row.
  *
- * Threads: once open, rows, n_shingles and ids may be read by several threads at once. */
+ * Threads: once open, all but rows may be read by several threads at once. */
 #ifndef BM_IO_ARRAYS_SIGN_DIR_H
 #define BM_IO_ARRAYS_SIGN_DIR_H
 
@@ -22,7 +23,8 @@
 
 typedef struct bm_sign_dir bm_sign_dir;
 
-/* Does the directory hold a manifest.json of ours? Then it is signatures, and no documents. */
+/* Does the directory hold a manifest.json of ours? Then it is signatures, and no documents.
+ * BM_ERR_FORMAT: signatures lie beside one that is damaged. */
 bm_status bm_sign_dir_is(const char *path, bool *is, bm_error *err);
 bm_status bm_sign_dir_open(const char *path, bm_sign_dir **out, bm_error *err);
 /* The same, of a manifest that may take so many bytes (bm_manifest_open). */
@@ -39,8 +41,10 @@ const bm_provenance *bm_sign_dir_provenance(const bm_sign_dir *dir);
 /* May the two be used together (bm_provenance_same)? False: *field names what differs. */
 bool bm_sign_dir_same_provenance(const bm_sign_dir *a, const bm_sign_dir *b, const char **field);
 
-/* Fills `words` with the signatures first … first+n-1: n * perms words. */
-bm_status bm_sign_dir_rows(const bm_sign_dir *dir, uint64_t first, size_t n, uint32_t *words,
+/* Fills `words` with the signatures first … first+n-1: n * perms words. Where all rows are asked for
+ * in their order, from row 0 on, the last call is BM_ERR_FORMAT where signatures.npy is not the file
+ * that the manifest lists; and so often as they are asked for. */
+bm_status bm_sign_dir_rows(bm_sign_dir *dir, uint64_t first, size_t n, uint32_t *words,
                            bm_error *err);
 /* Their numbers of distinct shingles. */
 bm_status bm_sign_dir_n_shingles(const bm_sign_dir *dir, uint64_t first, size_t n, uint32_t *out,

@@ -181,6 +181,11 @@ bm_status bm_json_scan_string(bm_str quoted, bm_buf *out, bm_error *err)
     return status;
 }
 
+bool bm_json_scan_is(bm_str value, const char *text)
+{
+    return value.len == strlen(text) && memcmp(value.data, text, value.len) == 0;
+}
+
 bool bm_json_scan_uint(bm_str value, uint64_t *out)
 {
     uint64_t n = 0;

@@ -22,6 +22,8 @@ bool bm_json_scan_element(bm_str array, size_t *at, bm_str *value);
 bool bm_json_scan_find(bm_str object, const char *key, bm_str *value);
 /* Append what a string in quotes says, unescaped. BM_ERR_FORMAT: it is no string. */
 bm_status bm_json_scan_string(bm_str quoted, bm_buf *out, bm_error *err);
+/* Is a value this text ("null")? */
+bool bm_json_scan_is(bm_str value, const char *text);
 /* A number without sign, fraction and exponent, below 2^64; false: it is none. */
 bool bm_json_scan_uint(bm_str value, uint64_t *out);
 /* Write a value again, in the layout of `out`. */

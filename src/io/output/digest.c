@@ -1,17 +1,22 @@
-/* digest.c -- SHA-256 by libcrypto, in blocks of 256 KiB by pread.
+/* digest.c -- SHA-256 by libcrypto and XXH3, of blocks of 256 KiB by pread.
  *
  * Files are read back and not hashed on their way out: a .npy header is rewritten at the end, and
- * what is read back is what a reader will get. It still lies in the system's page cache then. */
+ * what is read back is what a reader will get. It still lies in the system's page cache then. Both
+ * digests are of one block while it is in the processor's cache. */
 #include "io/output/digest.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <openssl/evp.h>
+#include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/shared_library.h"
+#include "model/stream_hash.h"
 
 #define BLOCK_BYTES ((size_t)256 << 10)
 
@@ -29,93 +34,140 @@ typedef struct libcrypto {
 
 static const char *const names[] = {FUNCTIONS(BM_LIBRARY_NAME) NULL};
 
-struct bm_sha256 {
+struct bm_digest {
+    bm_stream_hash *xxh3; /* NULL: not asked for; so is the next */
     libcrypto lib;
-    EVP_MD_CTX *ctx;
-    char block[BLOCK_BYTES];
+    EVP_MD_CTX *sha256;
+    char *block; /* NULL: nothing was read yet */
 };
 
-bm_status bm_sha256_open(bm_sha256 **out, bm_error *err)
+static bm_status open_sha256(bm_digest *digest, bm_error *err)
 {
-    bm_sha256 *sha = bm_alloc(1, sizeof *sha);
-    if (sha == NULL)
-        return bm_fail_nomem(err, sizeof *sha);
-    sha->ctx = NULL;
-    bm_status status = bm_shared_library_open(BM_SONAME_CRYPTO, names, &sha->lib, err);
-    if (status == BM_OK && (sha->ctx = sha->lib.EVP_MD_CTX_new()) == NULL)
-        status = bm_fail_nomem(err, sizeof *sha);
-    if (status == BM_OK && sha->lib.EVP_DigestInit_ex(sha->ctx, sha->lib.EVP_sha256(), NULL) != 1)
-        status = bm_fail(err, BM_ERR_INTERNAL, "SHA-256 is not available");
+    bm_status status = bm_shared_library_open(BM_SONAME_CRYPTO, names, &digest->lib, err);
+    if (status == BM_OK && (digest->sha256 = digest->lib.EVP_MD_CTX_new()) == NULL)
+        return bm_fail_nomem(err, sizeof *digest);
+    if (status == BM_OK &&
+        digest->lib.EVP_DigestInit_ex(digest->sha256, digest->lib.EVP_sha256(), NULL) != 1)
+        return bm_fail(err, BM_ERR_INTERNAL, "SHA-256 is not available");
+    return status;
+}
+
+bm_status bm_digest_open(unsigned kinds, bm_digest **out, bm_error *err)
+{
+    bm_digest *digest = bm_alloc_zero(1, sizeof *digest);
+    if (digest == NULL)
+        return bm_fail_nomem(err, sizeof *digest);
+    bm_status status = (kinds & BM_DIGEST_SHA256) != 0 ? open_sha256(digest, err) : BM_OK;
+    if (status == BM_OK && (kinds & BM_DIGEST_XXH3) != 0) {
+        status = bm_stream_hash_open(bm_isa_best(), &digest->xxh3, err);
+        if (status == BM_OK)
+            bm_stream_hash_begin(digest->xxh3);
+    }
     if (status != BM_OK) {
-        bm_sha256_close(sha);
+        bm_digest_close(digest);
         return status;
     }
-    *out = sha;
+    *out = digest;
     return BM_OK;
 }
 
-void bm_sha256_close(bm_sha256 *sha)
+void bm_digest_close(bm_digest *digest)
 {
-    if (sha == NULL)
+    if (digest == NULL)
         return;
-    if (sha->ctx != NULL)
-        sha->lib.EVP_MD_CTX_free(sha->ctx);
-    bm_free(sha);
+    if (digest->sha256 != NULL)
+        digest->lib.EVP_MD_CTX_free(digest->sha256);
+    bm_stream_hash_close(digest->xxh3);
+    bm_free(digest->block);
+    bm_free(digest);
 }
 
-bm_status bm_sha256_add(bm_sha256 *sha, const bm_file_range *range, bm_error *err)
+bm_status bm_digest_add(bm_digest *digest, const void *data, size_t len, bm_error *err)
+{
+    if (len == 0)
+        return BM_OK;
+    if (digest->xxh3 != NULL)
+        bm_stream_hash_add(digest->xxh3, data, len);
+    if (digest->sha256 != NULL && digest->lib.EVP_DigestUpdate(digest->sha256, data, len) != 1)
+        return bm_fail(err, BM_ERR_INTERNAL, "SHA-256 failed");
+    return BM_OK;
+}
+
+bm_status bm_digest_add_file(bm_digest *digest, const bm_file_range *range, bm_error *err)
 {
     const char *shown = range->shown;
     const uint64_t to = range->to;
+    if (digest->block == NULL && (digest->block = bm_alloc(BLOCK_BYTES, 1)) == NULL)
+        return bm_fail_nomem(err, BLOCK_BYTES);
     for (uint64_t from = range->from; from < to;) {
         size_t want = to - from < BLOCK_BYTES ? (size_t)(to - from) : BLOCK_BYTES;
-        ssize_t n = pread(range->fd, sha->block, want, (off_t)from);
+        ssize_t n = pread(range->fd, digest->block, want, (off_t)from);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
             return bm_fail_errno(err, errno, shown, "cannot read");
         if (n == 0)
             return to == UINT64_MAX ? BM_OK : bm_fail_errno(err, EIO, shown, "cannot read");
-        if (sha->lib.EVP_DigestUpdate(sha->ctx, sha->block, (size_t)n) != 1)
-            return bm_fail_at(err, BM_ERR_INTERNAL, shown, 0, "SHA-256 failed");
+        bm_status status = bm_digest_add(digest, digest->block, (size_t)n, err);
+        if (status != BM_OK)
+            return status;
         from += (uint64_t)n;
     }
     return BM_OK;
 }
 
-bm_status bm_sha256_hex(bm_sha256 *sha, const char *shown, char hex[BM_SHA256_HEX], bm_error *err)
+bm_status bm_digest_end(bm_digest *digest, bm_digests *out, bm_error *err)
 {
     static const char digits[] = "0123456789abcdef";
-    unsigned char digest[EVP_MAX_MD_SIZE];
+    unsigned char sum[EVP_MAX_MD_SIZE];
     unsigned len = 0;
-    if (sha->lib.EVP_DigestFinal_ex(sha->ctx, digest, &len) != 1 || len != 32)
-        return bm_fail_at(err, BM_ERR_INTERNAL, shown, 0, "SHA-256 failed");
-    for (unsigned i = 0; i < 32; i++) {
-        hex[2 * i] = digits[digest[i] >> 4];
-        hex[2 * i + 1] = digits[digest[i] & 15];
+    *out = (bm_digests){0};
+    if (digest->xxh3 != NULL) {
+        const bm_hash128 xxh3 = bm_stream_hash_end(digest->xxh3);
+        snprintf(out->xxh3, BM_XXH3_HEX, "%016" PRIx64 "%016" PRIx64, xxh3.hi, xxh3.lo);
     }
-    hex[64] = '\0';
+    if (digest->sha256 == NULL)
+        return BM_OK;
+    if (digest->lib.EVP_DigestFinal_ex(digest->sha256, sum, &len) != 1 || len != 32)
+        return bm_fail(err, BM_ERR_INTERNAL, "SHA-256 failed");
+    for (unsigned i = 0; i < 32; i++) {
+        out->sha256[2 * i] = digits[sum[i] >> 4];
+        out->sha256[2 * i + 1] = digits[sum[i] & 15];
+    }
     return BM_OK;
 }
 
-bm_status bm_sha256_fd(int fd, const char *shown, char hex[BM_SHA256_HEX], bm_error *err)
+bm_status bm_digests_bytes(const void *data, size_t len, unsigned kinds, bm_digests *out,
+                           bm_error *err)
 {
-    bm_sha256 *sha = NULL;
-    bm_status status = bm_sha256_open(&sha, err);
+    bm_digest *digest = NULL;
+    bm_status status = bm_digest_open(kinds, &digest, err);
     if (status == BM_OK)
-        status = bm_sha256_add(sha, &(bm_file_range){fd, shown, 0, UINT64_MAX}, err);
+        status = bm_digest_add(digest, data, len, err);
     if (status == BM_OK)
-        status = bm_sha256_hex(sha, shown, hex, err);
-    bm_sha256_close(sha);
+        status = bm_digest_end(digest, out, err);
+    bm_digest_close(digest);
     return status;
 }
 
-bm_status bm_sha256_file(const char *path, char hex[BM_SHA256_HEX], bm_error *err)
+bm_status bm_digests_fd(int fd, const char *shown, unsigned kinds, bm_digests *out, bm_error *err)
+{
+    bm_digest *digest = NULL;
+    bm_status status = bm_digest_open(kinds, &digest, err);
+    if (status == BM_OK)
+        status = bm_digest_add_file(digest, &(bm_file_range){fd, shown, 0, UINT64_MAX}, err);
+    if (status == BM_OK)
+        status = bm_digest_end(digest, out, err);
+    bm_digest_close(digest);
+    return status;
+}
+
+bm_status bm_digests_file(const char *path, unsigned kinds, bm_digests *out, bm_error *err)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return bm_fail_errno(err, errno, path, "cannot open");
-    bm_status status = bm_sha256_fd(fd, path, hex, err);
+    bm_status status = bm_digests_fd(fd, path, kinds, out, err);
     close(fd);
     return status;
 }

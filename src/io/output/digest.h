@@ -1,4 +1,6 @@
-/* digest.h -- SHA-256 of files, as the reports of a job list them. */
+/* digest.h -- digests of files, as the reports of a job list them: SHA-256, which everybody's tools
+ * check, and XXH3 128, by which our own readers tell whether a file is what was written. The second
+ * costs a twentieth of the first. */
 #ifndef BM_IO_OUTPUT_DIGEST_H
 #define BM_IO_OUTPUT_DIGEST_H
 
@@ -6,15 +8,26 @@
 #include <bandmill/types.h>
 
 #define BM_SHA256_HEX 65u /* 64 digits and a NUL */
+#define BM_XXH3_HEX   33u /* 32 digits, as xxh128sum writes them, and a NUL */
 
-/* SHA-256 of a whole regular file, read from its start; the file position is left alone. `shown`
- * names it in errors: BM_ERR_IO, BM_ERR_NOMEM. Fills `hex`, in lower case. */
-bm_status bm_sha256_fd(int fd, const char *shown, char hex[BM_SHA256_HEX], bm_error *err);
-bm_status bm_sha256_file(const char *path, char hex[BM_SHA256_HEX], bm_error *err);
+enum { BM_DIGEST_SHA256 = 1, BM_DIGEST_XXH3 = 2, BM_DIGEST_BOTH = 3 }; /* which of them */
+
+typedef struct bm_digests { /* in lower case; "" of a kind that was not asked for */
+    char sha256[BM_SHA256_HEX];
+    char xxh3[BM_XXH3_HEX];
+} bm_digests;
+
+/* Of a whole regular file, read from its start; the file position is left alone. `shown` names it
+ * in errors: BM_ERR_IO, BM_ERR_NOMEM. */
+bm_status bm_digests_fd(int fd, const char *shown, unsigned kinds, bm_digests *out, bm_error *err);
+bm_status bm_digests_file(const char *path, unsigned kinds, bm_digests *out, bm_error *err);
+/* Of bytes in memory. */
+bm_status bm_digests_bytes(const void *data, size_t len, unsigned kinds, bm_digests *out,
+                           bm_error *err);
 
 /* The same in steps. One thread at a time. */
-typedef struct bm_sha256 bm_sha256;
-bm_status bm_sha256_open(bm_sha256 **out, bm_error *err);
+typedef struct bm_digest bm_digest;
+bm_status bm_digest_open(unsigned kinds, bm_digest **out, bm_error *err);
 
 /* Bytes from … to-1 of an open file; `to` UINT64_MAX: to its end. */
 typedef struct bm_file_range {
@@ -24,8 +37,10 @@ typedef struct bm_file_range {
 } bm_file_range;
 
 /* BM_ERR_IO where the file ends before. */
-bm_status bm_sha256_add(bm_sha256 *sha, const bm_file_range *range, bm_error *err);
-bm_status bm_sha256_hex(bm_sha256 *sha, const char *shown, char hex[BM_SHA256_HEX], bm_error *err);
-void bm_sha256_close(bm_sha256 *sha); /* NULL is fine */
+bm_status bm_digest_add_file(bm_digest *digest, const bm_file_range *range, bm_error *err);
+bm_status bm_digest_add(bm_digest *digest, const void *data, size_t len, bm_error *err);
+/* Of all that was added; nothing may be added afterwards. */
+bm_status bm_digest_end(bm_digest *digest, bm_digests *out, bm_error *err);
+void bm_digest_close(bm_digest *digest); /* NULL is fine */
 
 #endif

@@ -19,11 +19,11 @@ struct bm_digest_follow {
     pthread_mutex_t lock;
     pthread_cond_t more;
     int fd;
-    uint64_t reached; /* bytes that will not change */
-    uint64_t told;    /* the writer's: what the thread was last woken for */
-    bool end;         /* no more will come */
-    bool stop;        /* and no result is wanted */
-    bm_sha256 *sha;   /* the thread's, until it has ended */
+    uint64_t reached;  /* bytes that will not change */
+    uint64_t told;     /* the writer's: what the thread was last woken for */
+    bool end;          /* no more will come */
+    bool stop;         /* and no result is wanted */
+    bm_digest *digest; /* the thread's, until it has ended */
     bm_status status;
     bm_error error;
 };
@@ -45,11 +45,12 @@ static void *loop(void *arg)
     bm_digest_follow *follow = arg;
     uint64_t at = 0;
     bool last = false;
-    follow->status = bm_sha256_open(&follow->sha, &follow->error); /* .6 ms the first time */
+    follow->status =
+        bm_digest_open(BM_DIGEST_BOTH, &follow->digest, &follow->error); /* .6 ms the first time */
     while (!last && follow->status == BM_OK) {
         uint64_t to = wait_for(follow, at, &last);
         const bm_file_range range = {follow->fd, "output", at, to};
-        follow->status = bm_sha256_add(follow->sha, &range, &follow->error);
+        follow->status = bm_digest_add_file(follow->digest, &range, &follow->error);
         at = to;
     }
     return NULL;
@@ -99,17 +100,17 @@ static void join(bm_digest_follow *follow, bool stop, uint64_t n)
 }
 
 bm_status bm_digest_follow_end(bm_digest_follow *follow, uint64_t n, const char *shown,
-                               char hex[BM_SHA256_HEX], bm_error *err)
+                               bm_digests *out, bm_error *err)
 {
     join(follow, false, n);
     bm_status status = follow->status;
     if (status == BM_OK)
-        status = bm_sha256_hex(follow->sha, shown, hex, err);
+        status = bm_digest_end(follow->digest, out, err);
     else if (status == BM_ERR_IO)
         status = bm_fail_errno(err, (int)follow->error.code, shown, "cannot read");
     else
         status = bm_fail_at(err, status, shown, 0, "%s", follow->error.message);
-    bm_sha256_close(follow->sha);
+    bm_digest_close(follow->digest);
     bm_free(follow);
     return status;
 }
@@ -119,6 +120,6 @@ void bm_digest_follow_close(bm_digest_follow *follow)
     if (follow == NULL)
         return;
     join(follow, true, 0);
-    bm_sha256_close(follow->sha);
+    bm_digest_close(follow->digest);
     bm_free(follow);
 }

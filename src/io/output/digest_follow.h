@@ -1,4 +1,4 @@
-/* digest_follow.h -- SHA-256 of a file while it is being written, on a thread of its own.
+/* digest_follow.h -- the digests of a file while it is being written, on a thread of its own.
  *
  * The writer says how many bytes are final; the thread reads them back from the page cache and
  * hashes them, so that hardly anything is left to do at the end. For files that are written from
@@ -15,10 +15,10 @@ typedef struct bm_digest_follow bm_digest_follow;
 bm_status bm_digest_follow_open(int fd, bm_digest_follow **out, bm_error *err);
 /* Bytes 0 … n-1 will not change any more; n never falls. */
 void bm_digest_follow_reach(bm_digest_follow *follow, uint64_t n);
-/* The file is complete with `n` bytes: waits for the thread and fills `hex`. BM_ERR_IO names
+/* The file is complete with `n` bytes: waits for the thread and fills `out`. BM_ERR_IO names
  * `shown`. The handle is gone, whatever the status. */
 bm_status bm_digest_follow_end(bm_digest_follow *follow, uint64_t n, const char *shown,
-                               char hex[BM_SHA256_HEX], bm_error *err);
+                               bm_digests *out, bm_error *err);
 /* End it without a result. NULL is fine. */
 void bm_digest_follow_close(bm_digest_follow *follow);
 

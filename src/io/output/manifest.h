@@ -1,8 +1,9 @@
 /* manifest.h -- reading manifest.json and report.json, which lie beside what a job wrote.
  *
  * Both are one JSON object: "tool" is "bandmill", "kind" is "signatures" or "dedup", then
- * "provenance", "plan", "counts", "inputs" and "outputs" (from names, escaped as in TSV files, to
- * SHA-256). Threads: an open manifest may be read by several at once. */
+ * "provenance", "plan", "counts", "inputs", "outputs" (from names, escaped as in TSV files, to
+ * SHA-256) and "outputs_xxh3_128". At the end of "run" stands the report's own digest
+ * (manifest_seal.h), which is compared. Threads: an open manifest may be read by several at once. */
 #ifndef BM_IO_OUTPUT_MANIFEST_H
 #define BM_IO_OUTPUT_MANIFEST_H
 
@@ -10,29 +11,16 @@
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
+#include "io/output/digest.h"
+#include "io/output/manifest_provenance.h"
+
 #define BM_MANIFEST_FORMAT 1u /* the only value of provenance.format that this reader knows */
 
 /* Members of a report that its reader asks for. */
-#define BM_INPUT_OFFSETS "offsets" /* of an input that is an array of hashes */
-#define BM_RUN_FOUND     "inputs_found"
-
-/* How a job's documents were signed and read. Strings are the manifest's own. */
-typedef struct bm_provenance {
-    /* signed: what must be equal where signatures are compared */
-    const char *scheme, *hash, *normalize, *words, *shingle, *short_rule;
-    const char *unicode, *utf8proc_unicode;
-    uint64_t seed, perms, format;
-    /* read */
-    const char *input_format, *duplicate_ids, *on_error, *invalid_utf8;
-    const char *const *text_fields;
-    size_t n_text_fields;
-    const char *id_field; /* NULL: not given */
-    struct bm_table_reading {
-        int header;     /* is there one? 1 yes; 0 no; -1 as the fields say */
-        char delimiter; /* 0: not given */
-    } table;            /* of tsv and csv */
-    uint64_t max_doc_bytes;
-} bm_provenance;
+#define BM_INPUT_OFFSETS         "offsets" /* of an input that is an array of hashes */
+#define BM_RUN_FOUND             "inputs_found"
+#define BM_MANIFEST_OUTPUTS      "outputs"
+#define BM_MANIFEST_OUTPUTS_XXH3 "outputs_xxh3_128"
 
 typedef struct bm_manifest_input {
     const char *file; /* as given, unescaped */
@@ -42,8 +30,9 @@ typedef struct bm_manifest_input {
 } bm_manifest_input;
 
 typedef struct bm_manifest_output_row {
-    const char *name;   /* unescaped */
-    const char *sha256; /* 64 hex digits */
+    const char *name;     /* unescaped */
+    const char *sha256;   /* 64 hex digits */
+    const char *xxh3_128; /* 32; NULL: an earlier version has not listed it */
 } bm_manifest_output_row;
 
 typedef struct bm_manifest bm_manifest;
@@ -59,6 +48,9 @@ uint64_t bm_manifest_bytes(const bm_manifest *manifest);
 void bm_manifest_close(bm_manifest *manifest); /* NULL is fine */
 
 const char *bm_manifest_path(const bm_manifest *manifest);
+/* *out: the path of a file in the same folder, the caller's to bm_free. */
+bm_status bm_manifest_beside(const bm_manifest *manifest, const char *name, char **out,
+                             bm_error *err);
 const char *bm_manifest_kind(const bm_manifest *manifest);
 const char *bm_manifest_version(const bm_manifest *manifest);
 /* BM_ERR_FORMAT where a field is missing or of another type. */
@@ -75,8 +67,15 @@ const bm_manifest_input *bm_manifest_input_at(const bm_manifest *manifest, size_
 const bm_manifest_input *bm_manifest_offsets(const bm_manifest *manifest);
 size_t bm_manifest_n_outputs(const bm_manifest *manifest);
 const bm_manifest_output_row *bm_manifest_output_at(const bm_manifest *manifest, size_t index);
-/* SHA-256 of an output, NULL if it is not listed. */
+/* An output, NULL if it is not listed. */
+const bm_manifest_output_row *bm_manifest_output_find(const bm_manifest *manifest,
+                                                      const char *name);
+/* Its SHA-256. */
 const char *bm_manifest_output(const bm_manifest *manifest, const char *name);
+/* Is a file what its row lists? Digests that `is` lacks, or the row, are not compared.
+ * BM_ERR_FORMAT names `path`. */
+bm_status bm_manifest_compare(const bm_manifest *manifest, const bm_manifest_output_row *row,
+                              const char *path, const bm_digests *is, bm_error *err);
 /* Read every listed output in `folder` and compare digests: BM_ERR_FORMAT names the first that is
  * missing or differs. */
 bm_status bm_manifest_check(const bm_manifest *manifest, const char *folder, bm_error *err);

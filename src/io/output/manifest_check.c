@@ -11,19 +11,46 @@
 #include "base/memory.h"
 #include "io/output/digest.h"
 
-static bm_status check_digest(const char *path, const char *sha256, bm_error *err)
+/* What messages call the manifest: the last part of its path. */
+static const char *shown(const bm_manifest *manifest)
 {
-    char hex[BM_SHA256_HEX];
+    const char *path = bm_manifest_path(manifest), *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}
+
+bm_status bm_manifest_beside(const bm_manifest *manifest, const char *name, char **out,
+                             bm_error *err)
+{
+    const char *path = bm_manifest_path(manifest), *last = shown(manifest);
+    return bm_string_format(out, err, "%.*s%s", (int)(last - path), path, name);
+}
+
+bm_status bm_manifest_compare(const bm_manifest *manifest, const bm_manifest_output_row *row,
+                              const char *path, const bm_digests *is, bm_error *err)
+{
+    const struct {
+        const char *name, *is, *listed;
+    } kinds[] = {{"SHA-256", is->sha256, row->sha256}, {"XXH3 128", is->xxh3, row->xxh3_128}};
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        if (kinds[i].is[0] != '\0' && kinds[i].listed != NULL &&
+            strcmp(kinds[i].is, kinds[i].listed) != 0)
+            return bm_fail_at(err, BM_ERR_FORMAT, path, 0,
+                              "the file has changed since it was written: %s is %s (%s lists %s)",
+                              kinds[i].name, kinds[i].is, shown(manifest), kinds[i].listed);
+    return BM_OK;
+}
+
+static bm_status check_output(const bm_manifest *manifest, const bm_manifest_output_row *row,
+                              const char *path, bm_error *err)
+{
+    bm_digests is;
     bm_error inner = {0};
-    bm_status status = bm_sha256_file(path, hex, &inner);
+    bm_status status = bm_digests_file(path, BM_DIGEST_BOTH, &is, &inner);
     if (status == BM_ERR_IO && inner.code == ENOENT)
         return bm_fail_at(err, BM_ERR_FORMAT, path, 0, "is missing (the manifest lists it)");
     if (status != BM_OK && err != NULL)
         *err = inner;
-    if (status == BM_OK && strcmp(hex, sha256) != 0)
-        status = bm_fail_at(err, BM_ERR_FORMAT, path, 0, "SHA-256 is %s (the manifest lists %s)",
-                            hex, sha256);
-    return status;
+    return status == BM_OK ? bm_manifest_compare(manifest, row, path, &is, err) : status;
 }
 
 bm_status bm_manifest_check(const bm_manifest *manifest, const char *folder, bm_error *err)
@@ -34,7 +61,7 @@ bm_status bm_manifest_check(const bm_manifest *manifest, const char *folder, bm_
         char *path = NULL;
         status = bm_string_format(&path, err, "%s/%s", folder, row->name);
         if (status == BM_OK)
-            status = check_digest(path, row->sha256, err);
+            status = check_output(manifest, row, path, err);
         bm_free(path);
     }
     return status;

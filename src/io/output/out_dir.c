@@ -16,6 +16,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +40,7 @@
 typedef struct entry {
     char *name;
     int fd; /* -1: closed, and opened again for the digest and the sync */
-    char hex[BM_SHA256_HEX];
+    bm_digests of;
     bool synced, digested;
 } entry;
 
@@ -55,9 +56,9 @@ struct bm_out_dir {
     bm_out_folders folders;
     bm_out_parents parents;
     bool finished;
-    bm_meter *meter; /* NULL: nobody watches */
-    size_t n_told;   /* of what finish has done */
-    bm_json digests;
+    bm_meter *meter;      /* NULL: nobody watches */
+    size_t n_told;        /* of what finish has done */
+    bm_json sha256, xxh3; /* of the files, by name */
 };
 
 /* --- open --- */
@@ -192,8 +193,8 @@ static bm_status take_file(void *ctx, bm_out_file *file, bm_error *err)
             return bm_fail_errno(err, errno, file->path, "cannot close");
     }
     added->name = file->name;
-    added->digested = file->hex[0] != '\0';
-    memcpy(added->hex, file->hex, sizeof added->hex);
+    added->digested = file->digests.sha256[0] != '\0';
+    added->of = file->digests;
     file->fd = -1;
     file->name = NULL;
     dir->n++;
@@ -261,7 +262,7 @@ static bm_status digest_entry(int fd, const char *path, entry *e, bm_error *err)
     start_writing(fd);
     if (e->digested)
         return BM_OK;
-    bm_status status = bm_sha256_fd(fd, path, e->hex, err);
+    bm_status status = bm_digests_fd(fd, path, BM_DIGEST_BOTH, &e->of, err);
     e->digested = status == BM_OK;
     return status;
 }
@@ -328,11 +329,12 @@ static int by_name(const void *a, const void *b)
     return strcmp(((const entry *)a)->name, ((const entry *)b)->name);
 }
 
-static bm_status write_digests(bm_out_dir *dir, bm_error *err)
+/* An object without a newline: names, and the digest that lies `at` so many bytes into an entry. */
+static bm_status write_digests(const bm_out_dir *dir, size_t at, bm_json *out, bm_error *err)
 {
     bm_buf name = {0};
     bm_status status = BM_OK;
-    bm_json_begin_object(&dir->digests);
+    bm_json_begin_object(out);
     for (size_t i = 0; i < dir->n && status == BM_OK; i++) {
         const entry *e = &dir->entries[i];
         name.len = 0;
@@ -340,17 +342,17 @@ static bm_status write_digests(bm_out_dir *dir, bm_error *err)
         if (status == BM_OK)
             status = bm_buf_end(&name, err);
         if (status == BM_OK) {
-            bm_json_key(&dir->digests, name.data);
-            bm_json_text(&dir->digests, e->hex);
+            bm_json_key(out, name.data);
+            bm_json_text(out, (const char *)e + at);
         }
     }
-    bm_json_end_object(&dir->digests);
+    bm_json_end_object(out);
     bm_buf_reset(&name);
     if (status != BM_OK)
         return status;
-    status = bm_json_finish(&dir->digests, err);
+    status = bm_json_finish(out, err);
     if (status == BM_OK)
-        dir->digests.buf.data[--dir->digests.buf.len] = '\0'; /* the newline */
+        out->buf.data[--out->buf.len] = '\0'; /* the newline */
     return status;
 }
 
@@ -369,7 +371,9 @@ bm_status bm_out_dir_finish(bm_out_dir *dir, bm_error *err)
     if (status == BM_OK)
         status = sync_all(dir, err);
     if (status == BM_OK)
-        status = write_digests(dir, err);
+        status = write_digests(dir, offsetof(entry, of.sha256), &dir->sha256, err);
+    if (status == BM_OK)
+        status = write_digests(dir, offsetof(entry, of.xxh3), &dir->xxh3, err);
     dir->finished = status == BM_OK;
     return status;
 }
@@ -378,8 +382,16 @@ bm_status bm_out_dir_digests(bm_out_dir *dir, const char **json, bm_error *err)
 {
     if (!dir->finished)
         return bm_fail_at(err, BM_ERR_INTERNAL, dir->target, 0, "an output is finished first");
-    *json = dir->digests.buf.data;
+    *json = dir->sha256.buf.data;
     return BM_OK;
+}
+
+bm_status bm_out_dir_digests_xxh3(bm_out_dir *dir, const char **json, bm_error *err)
+{
+    bm_status status = bm_out_dir_digests(dir, json, err);
+    if (status == BM_OK)
+        *json = dir->xxh3.buf.data;
+    return status;
 }
 
 /* --- commit and close --- */
@@ -450,7 +462,8 @@ void bm_out_dir_close(bm_out_dir *dir)
         bm_out_parents_remove(&dir->parents);
     bm_out_folders_reset(&dir->folders);
     bm_free(dir->entries);
-    bm_buf_reset(&dir->digests.buf);
+    bm_buf_reset(&dir->sha256.buf);
+    bm_buf_reset(&dir->xxh3.buf);
     bm_free(dir->target);
     bm_free(dir->work);
     bm_free(dir->parent);

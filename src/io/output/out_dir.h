@@ -42,6 +42,8 @@ bm_status bm_out_dir_finish(bm_out_dir *dir, bm_error *err);
 void bm_out_dir_watch(bm_out_dir *dir, bm_meter *meter);
 /* After finish: {"name": "SHA-256", …} sorted by name. The directory's own, until close. */
 bm_status bm_out_dir_digests(bm_out_dir *dir, const char **json, bm_error *err);
+/* The same with XXH3 128. */
+bm_status bm_out_dir_digests_xxh3(bm_out_dir *dir, const char **json, bm_error *err);
 /* The first steps of commit, for a caller who has something to do before the rest: all files are on
  * the disk, and the target may still be written. */
 bm_status bm_out_dir_ready(bm_out_dir *dir, bm_error *err);

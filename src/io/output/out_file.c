@@ -389,7 +389,7 @@ bm_status bm_out_file_close(bm_out_file *file, bm_error *err)
     if (status == BM_OK && file->follow != NULL) {
         bm_digest_follow *ended = file->follow;
         file->follow = NULL;
-        status = bm_digest_follow_end(ended, file->written, file->path, file->hex, err);
+        status = bm_digest_follow_end(ended, file->written, file->path, &file->digests, err);
     }
     if (status == BM_OK) {
         start_writeback(file, BUFFER_BYTES); /* not for small files: one sync is for all of them */

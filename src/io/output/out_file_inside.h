@@ -35,7 +35,7 @@ struct bm_out_file {
     int failed_code;           /* its errno; 0: none */
     bool follows;              /* is digested while it is written, once it is large */
     bm_digest_follow *follow;  /* NULL: not yet, or not any more */
-    char hex[BM_SHA256_HEX];   /* filled at close, where it was followed to the end; else "" */
+    bm_digests digests;        /* filled at close, where it was followed to the end; else "" */
 };
 
 /* A new file (O_EXCL). `path` is taken, in either case. */

@@ -34,6 +34,9 @@ static bm_status read_more(bm_line_file *file, bm_error *err)
         file->whole = n == 0;
         block->len += (size_t)n;
         file->n_bytes += (uint64_t)n;
+        status = file->whole
+                     ? bm_listed_end(file->listed, err)
+                     : bm_listed_add(file->listed, block->data + block->len - n, (size_t)n, err);
         break;
     }
     return status;
@@ -61,6 +64,13 @@ static bm_status fail_too_long(bm_line_file *file, bm_error *err)
                       "a line of %llu bytes does not fit into `memory` (at least %lluM)",
                       (unsigned long long)bytes,
                       (unsigned long long)((bytes + bytes / 2) >> 20) + 16);
+}
+
+bm_status bm_line_file_compare(bm_line_file *file, bm_listed *listed, bm_error *err)
+{
+    file->listed = listed; /* nothing was moved in the block yet */
+    bm_status status = bm_listed_add(listed, file->block.data, file->block.len, err);
+    return status == BM_OK && file->whole ? bm_listed_end(listed, err) : status;
 }
 
 bm_status bm_line_file_next(bm_line_file *file, bool *more, bm_error *err)

@@ -9,6 +9,7 @@
 #include <bandmill/types.h>
 
 #include "base/memory.h"
+#include "io/output/listed.h"
 
 typedef struct bm_line_file {
     /* filled by the caller */
@@ -25,13 +26,17 @@ typedef struct bm_line_file {
     uint64_t number;  /* from 1 */
     uint64_t n_bytes; /* read so far */
     bm_buf block;     /* the rest is for line_file.c */
-    size_t next;      /* place of the next line in it */
-    bool whole;       /* all of the file is in it */
-} bm_line_file;       /* reset frees what it has read */
+    bm_listed *listed;
+    size_t next; /* place of the next line in it */
+    bool whole;  /* all of the file is in it */
+} bm_line_file;  /* reset frees what it has read */
 
 /* *more false: there was no line left, and `number` is that of the one that might follow.
  * BM_ERR_IO, BM_ERR_NOMEM, BM_ERR_CANCELLED, `too_long` with the line. */
 bm_status bm_line_file_next(bm_line_file *file, bool *more, bm_error *err);
 void bm_line_file_reset(bm_line_file *file);
+/* The file is listed by a manifest: said before the second line is asked for. The end of the file is
+ * BM_ERR_FORMAT where it is another than that. `listed` is borrowed until then; NULL: nothing. */
+bm_status bm_line_file_compare(bm_line_file *file, bm_listed *listed, bm_error *err);
 
 #endif

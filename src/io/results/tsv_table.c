@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/memory.h"
 #include "io/json/json_write.h"
 #include "io/results/result_tables.h"
 
@@ -46,13 +47,35 @@ bm_status bm_tsv_table_open(const char *path, const char *header, bm_tsv_table *
     return status;
 }
 
+bm_status bm_tsv_table_open_listed(const bm_manifest *manifest, const char *name,
+                                   const char *header, bm_tsv_table *out, bm_error *err)
+{
+    bm_listed *listed = NULL;
+    char *path = NULL;
+    memset(out, 0, sizeof *out);
+    bm_status status = bm_manifest_beside(manifest, name, &path, err);
+    if (status == BM_OK)
+        status = bm_listed_open(manifest, name, path, &listed, err);
+    if (status == BM_OK)
+        status = bm_tsv_table_open(path, header, out, err);
+    out->listed = listed;
+    out->own_path = path;
+    if (status == BM_OK)
+        status = bm_line_file_compare(&out->lines, listed, err);
+    if (status != BM_OK)
+        bm_tsv_table_close(out);
+    return status;
+}
+
 void bm_tsv_table_close(bm_tsv_table *table)
 {
-    if (table->n_columns == 0)
-        return;
-    close(table->lines.fd);
-    bm_line_file_reset(&table->lines);
-    table->n_columns = 0;
+    if (table->n_columns > 0) {
+        close(table->lines.fd);
+        bm_line_file_reset(&table->lines);
+    }
+    bm_listed_close(table->listed);
+    bm_free(table->own_path);
+    memset(table, 0, sizeof *table);
 }
 
 bm_status bm_tsv_table_next(bm_tsv_table *table, bool *end, bm_error *err)

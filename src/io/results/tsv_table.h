@@ -12,6 +12,8 @@
 
 typedef struct bm_tsv_table {
     const char *path;
+    char *own_path;    /* NULL: the caller's */
+    bm_listed *listed; /* what it must be; NULL: nobody has listed it */
     bm_line_file lines;
     uint64_t line;                    /* of the row read last */
     size_t n_columns;                 /* 0: not open */
@@ -21,6 +23,10 @@ typedef struct bm_tsv_table {
 /* The header must be `header`, tab-separated, to the letter: else BM_ERR_FORMAT. Borrows path. A row
  * longer than BM_TABLE_ROW_MAX is none of ours. */
 bm_status bm_tsv_table_open(const char *path, const char *header, bm_tsv_table *out, bm_error *err);
+/* The table `name` beside its manifest, which is borrowed until close: once all rows are read, it is
+ * BM_ERR_FORMAT where the file is not the one that the manifest lists. */
+bm_status bm_tsv_table_open_listed(const bm_manifest *manifest, const char *name,
+                                   const char *header, bm_tsv_table *out, bm_error *err);
 void bm_tsv_table_close(bm_tsv_table *table);
 /* The next row into `fields`; *end: there is none. */
 bm_status bm_tsv_table_next(bm_tsv_table *table, bool *end, bm_error *err);

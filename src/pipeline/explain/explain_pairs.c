@@ -85,15 +85,19 @@ static bm_status read_pairs(bm_explainer *e, bm_error *err)
 {
     char path[4096];
     bm_pair_file file;
+    bm_listed *listed = NULL;
     bm_explain_path(e, BM_FILE_PAIRS, path);
     bm_job_context_stage(&e->context, "read", "bytes");
-    bm_status status = bm_explain_check_output(e, BM_FILE_PAIRS, err);
+    bm_status status = bm_listed_open(e->manifest, BM_FILE_PAIRS, path, &listed, err);
     if (status == BM_OK)
         status = bm_pair_file_open(path, BM_ERR_FORMAT, &e->context.callbacks, &file, err);
-    if (status != BM_OK)
-        return status;
-    status = take_rows(e, &file, err);
-    bm_pair_file_close(&file);
+    if (status == BM_OK) {
+        status = bm_line_file_compare(&file.lines, listed, err);
+        if (status == BM_OK)
+            status = take_rows(e, &file, err);
+        bm_pair_file_close(&file);
+    }
+    bm_listed_close(listed);
     return status;
 }
 

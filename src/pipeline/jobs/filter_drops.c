@@ -14,7 +14,6 @@
 
 /* The rows of a table that are still to come of each input. */
 typedef struct counted_rows {
-    const char *folder;
     const bm_manifest *manifest;
     uint64_t *left;
     size_t n;    /* inputs */
@@ -40,20 +39,18 @@ static bool is_file(const counted_rows *rows, const bm_tsv_table *table, size_t 
 static bm_status count_rows(counted_rows *rows, size_t column, uint64_t *sum, bm_error *err)
 {
     bm_tsv_table table = {0};
-    char *path = NULL;
     bool end = false;
     size_t n = 0;
     *sum = 0;
     rows->file = 0;
-    bm_status status = bm_string_format(&path, err, "%s/" BM_FILE_SOURCES, rows->folder);
-    if (status == BM_OK)
-        status = bm_tsv_table_open(path, bm_table_header(BM_TABLE_SOURCES), &table, err);
+    bm_status status = bm_tsv_table_open_listed(rows->manifest, BM_FILE_SOURCES,
+                                                bm_table_header(BM_TABLE_SOURCES), &table, err);
     while (status == BM_OK) {
         status = bm_tsv_table_next(&table, &end, err);
         if (status != BM_OK || end)
             break;
         if (!is_file(rows, &table, BM_SOURCES_FILE, n))
-            status = bm_fail_at(err, BM_ERR_FORMAT, path, table.line,
+            status = bm_fail_at(err, BM_ERR_FORMAT, table.path, table.line,
                                 "not the inputs that the report names");
         else
             status = bm_tsv_table_uint(&table, column, &rows->left[n], err);
@@ -61,10 +58,9 @@ static bm_status count_rows(counted_rows *rows, size_t column, uint64_t *sum, bm
             *sum += rows->left[n++];
     }
     if (status == BM_OK && n != rows->n)
-        status = bm_fail_at(err, BM_ERR_FORMAT, path, 0, "%zu inputs (the report names %zu)", n,
-                            rows->n);
+        status = bm_fail_at(err, BM_ERR_FORMAT, table.path, 0, "%zu inputs (the report names %zu)",
+                            n, rows->n);
     bm_tsv_table_close(&table);
-    bm_free(path);
     return status;
 }
 
@@ -136,15 +132,12 @@ static bm_status load_rows(loading *now, bool removed, bm_drops *out, bm_error *
 {
     counted_rows *rows = &now->rows;
     bm_tsv_table table = {0};
-    char *path = NULL;
     bool end = false;
     uint64_t n = 0, expected = removed ? out->n_removed : out->n_skipped;
     now->removed = removed;
-    bm_status status = bm_string_format(&path, err, "%s/%s", rows->folder,
-                                        removed ? BM_FILE_REMOVED : BM_FILE_SKIPPED);
-    if (status == BM_OK)
-        status = bm_tsv_table_open(
-            path, bm_table_header(removed ? BM_TABLE_REMOVED : BM_TABLE_SKIPPED), &table, err);
+    bm_status status = bm_tsv_table_open_listed(
+        rows->manifest, removed ? BM_FILE_REMOVED : BM_FILE_SKIPPED,
+        bm_table_header(removed ? BM_TABLE_REMOVED : BM_TABLE_SKIPPED), &table, err);
     for (; status == BM_OK; n++) {
         status = bm_tsv_table_next(&table, &end, err);
         if (status != BM_OK || end)
@@ -154,11 +147,10 @@ static bm_status load_rows(loading *now, bool removed, bm_drops *out, bm_error *
             status = load_row(out, now, &table, err);
     }
     if (status == BM_OK && n != expected)
-        status =
-            bm_fail_at(err, BM_ERR_FORMAT, path, 0, "%llu rows (" BM_FILE_SOURCES " counts %llu)",
-                       (unsigned long long)n, (unsigned long long)expected);
+        status = bm_fail_at(err, BM_ERR_FORMAT, table.path, 0,
+                            "%llu rows (" BM_FILE_SOURCES " counts %llu)", (unsigned long long)n,
+                            (unsigned long long)expected);
     bm_tsv_table_close(&table);
-    bm_free(path);
     return status;
 }
 
@@ -172,11 +164,9 @@ static bm_status check_room(bm_drops *out, const loading *now, bm_error *err)
                                       err);
 }
 
-bm_status bm_drops_load(const char *folder, const bm_manifest *manifest, bm_drops *out,
-                        bm_error *err)
+bm_status bm_drops_load(const bm_manifest *manifest, bm_drops *out, bm_error *err)
 {
-    loading now = {
-        .rows = {.folder = folder, .manifest = manifest, .n = bm_manifest_n_inputs(manifest)}};
+    loading now = {.rows = {.manifest = manifest, .n = bm_manifest_n_inputs(manifest)}};
     counted_rows *rows = &now.rows;
     rows->left = bm_alloc_zero(rows->n, sizeof *rows->left);
     if (rows->left == NULL)

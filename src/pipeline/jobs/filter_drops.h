@@ -36,9 +36,9 @@ typedef struct bm_drops {
 } bm_drops;         /* {0} is empty, but for `settings` */
 
 /* Read the tables of the directory, whose report is open. out->by_id: ids are wanted whatever the
- * tables say. BM_ERR_FORMAT names file and line; BM_ERR_NOMEM names a `memory` that is enough. */
-bm_status bm_drops_load(const char *folder, const bm_manifest *manifest, bm_drops *out,
-                        bm_error *err);
+ * tables say. BM_ERR_FORMAT names file and line, or the file where its bytes are not those that the
+ * report lists; BM_ERR_NOMEM names a `memory` that is enough. */
+bm_status bm_drops_load(const bm_manifest *manifest, bm_drops *out, bm_error *err);
 void bm_drops_reset(bm_drops *drops); /* frees */
 /* By id: reading has met one of them, in the input `name`. BM_ERR_INPUT: more than there were. */
 bm_status bm_drops_meet(bm_drops *drops, bm_drop drop, const char *name, bm_error *err);

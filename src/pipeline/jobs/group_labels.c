@@ -81,26 +81,44 @@ static bm_status take_group(bm_group_labels *out, loading *now, bm_group_file *f
     return BM_OK;
 }
 
-static bm_status load_groups(const char *path, bm_group_labels *out, bm_error *err)
+static bm_status load_rows(bm_group_file *file, loading *now, bm_group_labels *out, bm_error *err)
+{
+    bm_buf id = {0};
+    bool more = true;
+    bm_status status = BM_OK;
+    while (status == BM_OK && more) {
+        status = bm_group_file_next(file, &more, err);
+        if (status == BM_OK && more)
+            status = take_group(out, now, file, &id, err);
+    }
+    if (status == BM_OK && now->too_many)
+        status = bm_table_room_refuse(out->settings, "the members of groups",
+                                      out->bytes + now->longest_row, err);
+    bm_buf_reset(&id);
+    return status;
+}
+
+static bm_status load_groups(const bm_manifest *manifest, bm_group_labels *out, bm_error *err)
 {
     loading now = {0};
     bm_group_file file;
-    bm_buf id = {0};
-    bool more = true;
+    bm_listed *listed = NULL;
+    char *path = NULL;
     bm_status status = bm_table_room(out->settings, &now.room, err);
-    if (status != BM_OK)
-        return status;
-    status = bm_group_file_open(path, now.room > 0 ? now.room : UINT64_MAX, &file, err);
-    while (status == BM_OK && more) {
-        status = bm_group_file_next(&file, &more, err);
-        if (status == BM_OK && more)
-            status = take_group(out, &now, &file, &id, err);
+    if (status == BM_OK)
+        status = bm_manifest_beside(manifest, BM_FILE_GROUPS, &path, err);
+    if (status == BM_OK)
+        status = bm_listed_open(manifest, BM_FILE_GROUPS, path, &listed, err);
+    if (status == BM_OK) {
+        status = bm_group_file_open(path, now.room > 0 ? now.room : UINT64_MAX, &file, err);
+        if (status == BM_OK)
+            status = bm_line_file_compare(&file.lines, listed, err);
+        if (status == BM_OK)
+            status = load_rows(&file, &now, out, err);
+        bm_group_file_close(&file);
     }
-    if (status == BM_OK && now.too_many)
-        status = bm_table_room_refuse(out->settings, "the members of groups",
-                                      out->bytes + now.longest_row, err);
-    bm_group_file_close(&file);
-    bm_buf_reset(&id);
+    bm_listed_close(listed);
+    bm_free(path);
     return status;
 }
 
@@ -123,11 +141,12 @@ static bm_status read_jaccard(const bm_tsv_table *table, uint32_t *millionths, b
     return BM_OK;
 }
 
-static bm_status load_removed(const char *path, bm_group_labels *out, bm_error *err)
+static bm_status load_removed(const bm_manifest *manifest, bm_group_labels *out, bm_error *err)
 {
     bm_tsv_table table = {0};
     bool end = false;
-    bm_status status = bm_tsv_table_open(path, bm_table_header(BM_TABLE_REMOVED), &table, err);
+    bm_status status = bm_tsv_table_open_listed(manifest, BM_FILE_REMOVED,
+                                                bm_table_header(BM_TABLE_REMOVED), &table, err);
     while (status == BM_OK) {
         status = bm_tsv_table_next(&table, &end, err);
         if (status != BM_OK || end)
@@ -135,7 +154,7 @@ static bm_status load_removed(const char *path, bm_group_labels *out, bm_error *
         const uint32_t number = bm_id_set_find(&out->ids, table.fields[BM_REMOVED_ID]);
         if (number == BM_ID_NONE || out->labels[number].kept)
             status =
-                bm_fail_at(err, BM_ERR_FORMAT, path, table.line,
+                bm_fail_at(err, BM_ERR_FORMAT, table.path, table.line,
                            "'%.*s' is removed and no such member of a group",
                            (int)table.fields[BM_REMOVED_ID].len, table.fields[BM_REMOVED_ID].data);
         else
@@ -145,19 +164,10 @@ static bm_status load_removed(const char *path, bm_group_labels *out, bm_error *
     return status;
 }
 
-bm_status bm_group_labels_load(const char *folder, bm_group_labels *out, bm_error *err)
+bm_status bm_group_labels_load(const bm_manifest *manifest, bm_group_labels *out, bm_error *err)
 {
-    char *groups = NULL, *removed = NULL;
-    bm_status status = bm_string_format(&groups, err, "%s/" BM_FILE_GROUPS, folder);
-    if (status == BM_OK)
-        status = bm_string_format(&removed, err, "%s/" BM_FILE_REMOVED, folder);
-    if (status == BM_OK)
-        status = load_groups(groups, out, err);
-    if (status == BM_OK)
-        status = load_removed(removed, out, err);
-    bm_free(groups);
-    bm_free(removed);
-    return status;
+    bm_status status = load_groups(manifest, out, err);
+    return status == BM_OK ? load_removed(manifest, out, err) : status;
 }
 
 void bm_group_labels_reset(bm_group_labels *labels)

@@ -195,11 +195,11 @@ static bm_status settle(filter *f, const bm_filter_options *options, bm_settings
                                     &f->annotation, err);
     f->drops.settings = f->labels.settings = settings;
     if (status == BM_OK)
-        status = bm_drops_load(path, f->manifest, &f->drops, err);
+        status = bm_drops_load(f->manifest, &f->drops, err);
     if (status == BM_OK && settings->results.annotate) {
         bm_id_set_reset(&f->drops.ids); /* the removed are not left out */
         f->drops.bytes = f->drops.n_skipped * sizeof *f->drops.skipped.rows;
-        status = bm_group_labels_load(path, &f->labels, err);
+        status = bm_group_labels_load(f->manifest, &f->labels, err);
     }
     if (status != BM_OK)
         return status;

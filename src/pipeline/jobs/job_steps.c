@@ -31,17 +31,14 @@ bm_status bm_job_begin(bm_job *job, unsigned steps, bm_error *err)
 bm_status bm_job_finish(bm_job *job, const bm_job_ending *ending, bm_error *err)
 {
     bm_job_context *context = &job->context;
-    const char *digests = NULL;
     bm_status status = BM_OK;
     if (ending->dir != NULL) {
         bm_job_context_stage(context, BM_STAGE_SEAL, "files");
         bm_out_dir_watch(ending->dir, &context->meter);
         status = bm_out_dir_finish(ending->dir, err);
-        if (status == BM_OK)
-            status = bm_out_dir_digests(ending->dir, &digests, err);
     }
     if (status == BM_OK)
-        status = bm_report_make(context, ending->grouping, digests, &job->summary, err);
+        status = bm_report_make(context, ending->grouping, ending->dir, &job->summary, err);
     if (status == BM_OK)
         status = bm_report_write(context, job->summary, ending->dir, ending->report_name, err);
     context->story.similarities = NULL;

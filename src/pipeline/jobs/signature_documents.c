@@ -47,15 +47,12 @@ static bm_status read_source(sources *s, const bm_tsv_table *table, size_t i, bm
 
 static bm_status read_sources(sources *s, bm_error *err)
 {
-    char *path = NULL;
     bm_tsv_table table = {0};
     uint64_t n_docs = 0;
     bool end = false;
     size_t n = 0;
-    bm_status status =
-        bm_string_format(&path, err, "%s/" BM_FILE_SOURCES, bm_sign_dir_path(s->dir));
-    if (status == BM_OK)
-        status = bm_tsv_table_open(path, bm_table_header(BM_TABLE_SOURCES), &table, err);
+    bm_status status = bm_tsv_table_open_listed(bm_sign_dir_manifest(s->dir), BM_FILE_SOURCES,
+                                                bm_table_header(BM_TABLE_SOURCES), &table, err);
     while (status == BM_OK) {
         status = bm_tsv_table_next(&table, &end, err);
         if (status != BM_OK || end)
@@ -65,12 +62,11 @@ static bm_status read_sources(sources *s, bm_error *err)
             n_docs += s->documents[n++];
     }
     if (status == BM_OK && (n != s->n || n_docs != bm_sign_dir_docs(s->dir)))
-        status = bm_fail_at(err, BM_ERR_FORMAT, path, 0,
+        status = bm_fail_at(err, BM_ERR_FORMAT, table.path, 0,
                             "%zu inputs with %" PRIu64 " documents (the manifest has %" PRIu32
                             " with %" PRIu64 ")",
                             n, n_docs, s->n, bm_sign_dir_docs(s->dir));
     bm_tsv_table_close(&table);
-    bm_free(path);
     return status;
 }
 
@@ -93,7 +89,6 @@ static bm_status add_skipped(sources *s, const bm_tsv_table *table, uint32_t fil
 /* Rows come in input order, as many of each input as sources.tsv counts. */
 static bm_status read_skipped(sources *s, bm_error *err)
 {
-    char *path = NULL;
     bm_tsv_table table = {0};
     bool end = false;
     uint64_t left = 0;
@@ -102,10 +97,8 @@ static bm_status read_skipped(sources *s, bm_error *err)
         left += s->skipped[i];
     if (left == 0)
         return BM_OK;
-    bm_status status =
-        bm_string_format(&path, err, "%s/" BM_FILE_SKIPPED, bm_sign_dir_path(s->dir));
-    if (status == BM_OK)
-        status = bm_tsv_table_open(path, bm_table_header(BM_TABLE_SKIPPED), &table, err);
+    bm_status status = bm_tsv_table_open_listed(bm_sign_dir_manifest(s->dir), BM_FILE_SKIPPED,
+                                                bm_table_header(BM_TABLE_SKIPPED), &table, err);
     for (; status == BM_OK && left > 0; left--) {
         while (s->skipped[file] == 0)
             file++;
@@ -113,13 +106,17 @@ static bm_status read_skipped(sources *s, bm_error *err)
         status = bm_tsv_table_next(&table, &end, err);
         if (status == BM_OK && (end || !is_name(table.fields[BM_SKIPPED_FILE],
                                                 s->context->inputs.names.names[s->first + file])))
-            status = bm_fail_at(err, BM_ERR_FORMAT, path, table.line,
+            status = bm_fail_at(err, BM_ERR_FORMAT, table.path, table.line,
                                 "not the rows that " BM_FILE_SOURCES " counts");
         if (status == BM_OK)
             status = add_skipped(s, &table, file, err);
     }
+    if (status == BM_OK)
+        status = bm_tsv_table_next(&table, &end, err);
+    if (status == BM_OK && !end)
+        status = bm_fail_at(err, BM_ERR_FORMAT, table.path, table.line,
+                            "more rows than " BM_FILE_SOURCES " counts");
     bm_tsv_table_close(&table);
-    bm_free(path);
     return status;
 }
 

@@ -205,7 +205,7 @@ typedef struct block {
     bm_hash128 *content; /* NULL: not known of all directories */
 } block;
 
-static bm_status load_block(const bm_settings *s, const bm_sign_dir *dir, const block *b,
+static bm_status load_block(const bm_settings *s, bm_sign_dir *dir, const block *b,
                             bm_corpus *corpus, bm_error *err)
 {
     const size_t n = b->n;
@@ -229,7 +229,7 @@ static bm_status load_block(const bm_settings *s, const bm_sign_dir *dir, const 
     return status == BM_OK ? bm_corpus_add_words(corpus, &docs, err) : status;
 }
 
-bm_status bm_signature_inputs_words(const bm_signature_inputs *inputs, bm_job_context *context,
+bm_status bm_signature_inputs_words(bm_signature_inputs *inputs, bm_job_context *context,
                                     bm_corpus *corpus, bm_error *err)
 {
     const bm_settings *s = context->settings;
@@ -257,6 +257,8 @@ bm_status bm_signature_inputs_words(const bm_signature_inputs *inputs, bm_job_co
     bm_free(b.n_shingles);
     bm_free(b.keys);
     bm_free(b.content);
+    if (status != BM_OK) /* it is the signatures themselves: comparing by them would not help */
+        inputs->may_give_way = false;
     return status;
 }
 

@@ -32,7 +32,7 @@ bool bm_signature_inputs_know_identical(const bm_signature_inputs *inputs);
 /* Bytes that their manifests take. */
 uint64_t bm_signature_inputs_bytes(const bm_signature_inputs *inputs);
 /* Words and keys of all documents into the corpus. */
-bm_status bm_signature_inputs_words(const bm_signature_inputs *inputs, bm_job_context *context,
+bm_status bm_signature_inputs_words(bm_signature_inputs *inputs, bm_job_context *context,
                                     bm_corpus *corpus, bm_error *err);
 /* Ids and sizes of all documents into the job's table, where texts are not read, with the inputs
  * that they came from; their lines are not known. Of records that were skipped, all. */

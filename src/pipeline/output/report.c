@@ -15,6 +15,8 @@
 #include "base/cpu.h"
 #include "base/error.h"
 #include "io/json/json_write.h"
+#include "io/output/manifest.h"
+#include "io/output/manifest_seal.h"
 #include "pipeline/output/report_ingest.h"
 #include "pipeline/output/report_groups.h"
 #include "pipeline/output/report_inputs.h"
@@ -212,7 +214,8 @@ static void write_origin(bm_json *json, const bm_job_context *job)
     bm_json_end_array(json);
 }
 
-static void write_run(bm_json *json, const bm_job_context *job, double seconds)
+/* Its end is the caller's. */
+static void begin_run(bm_json *json, const bm_job_context *job, double seconds)
 {
     struct rusage usage = {0};
     getrusage(RUSAGE_SELF, &usage);
@@ -246,10 +249,25 @@ static void write_run(bm_json *json, const bm_job_context *job, double seconds)
         bm_json_end_object(json);
     }
     bm_json_end_array(json);
-    bm_json_end_object(json);
 }
 
-bm_status bm_report_make(bm_job_context *job, const bm_grouping *grouping, const char *digests,
+/* Of every file of the directory but the report itself. */
+static bm_status write_outputs(bm_json *json, bm_out_dir *dir, bm_error *err)
+{
+    const char *sha256 = "{}", *xxh3 = "{}";
+    bm_status status = BM_OK;
+    if (dir != NULL)
+        status = bm_out_dir_digests(dir, &sha256, err);
+    if (status == BM_OK && dir != NULL)
+        status = bm_out_dir_digests_xxh3(dir, &xxh3, err);
+    bm_json_key(json, BM_MANIFEST_OUTPUTS);
+    bm_json_raw(json, sha256);
+    bm_json_key(json, BM_MANIFEST_OUTPUTS_XXH3);
+    bm_json_raw(json, xxh3);
+    return status;
+}
+
+bm_status bm_report_make(bm_job_context *job, const bm_grouping *grouping, bm_out_dir *dir,
                          bm_summary **out, bm_error *err)
 {
     const bm_version_info *version = bm_version();
@@ -270,9 +288,11 @@ bm_status bm_report_make(bm_job_context *job, const bm_grouping *grouping, const
     if (job->story.similarities != NULL)
         bm_report_similarities(&json, job->story.similarities);
     bm_report_inputs(&json, job);
-    bm_json_key(&json, "outputs");
-    bm_json_raw(&json, digests != NULL ? digests : "{}");
-    write_run(&json, job, seconds);
+    if (status == BM_OK)
+        status = write_outputs(&json, dir, err);
+    begin_run(&json, job, seconds);
+    bm_manifest_seal(&json);
+    bm_json_end_object(&json);
     bm_json_end_object(&json);
     if (status == BM_OK)
         status = bm_json_finish(&json, err);

@@ -13,9 +13,9 @@
 
 #define BM_REPORT_SCHEMA 1u
 
-/* The report of a job that is about to end. `digests`: JSON object of the outputs' SHA-256, NULL:
- * none. grouping NULL: none. *out is the caller's (bm_summary_free). */
-bm_status bm_report_make(bm_job_context *job, const bm_grouping *grouping, const char *digests,
+/* The report of a job that is about to end. `dir`: finished, whose digests the report lists; NULL:
+ * there are no outputs. grouping NULL: none. *out is the caller's (bm_summary_free). */
+bm_status bm_report_make(bm_job_context *job, const bm_grouping *grouping, bm_out_dir *dir,
                          bm_summary **out, bm_error *err);
 /* The value of a setting. */
 void bm_report_setting_value(bm_json *json, const bm_setting *setting);

@@ -59,7 +59,7 @@ cp -r found rows
 printf 'file\tfirst_row\tdocuments\tskipped\tremoved\tkept\ndocs.jsonl\t0\t4000002\t0\t4000000\t2\n' > rows/sources.tsv
 write 'id	kept	jaccard	reason	file	line
 ' '' 1 4000000 'b%d	a	1.000000	identical	docs.jsonl	%d
-' > rows/removed.tsv
+' > rows/removed.tsv; relist rows
 peak 24 filter rows docs.jsonl --memory 24M --threads 2 -q -o no; refused 6 '.* records do not fit into --memory of 24M \(at least [0-9]+M\)'; absent no
 memory=$(named)
 peak "$memory" filter rows docs.jsonl --memory "${memory}M" --threads 2 -q -o no; refused 7 'rows/report\.json: 3 of its 4000000 removed'; absent no
@@ -68,11 +68,11 @@ rm -r hole rows
 # Members of groups, one in a row and all in one.
 cp -r found groups
 write '{"group":1,"kept":"0","size":600000,"members":["0"' ']}
-' 1 599999 ',"member number %d"' > groups/groups.jsonl
+' 1 599999 ',"member number %d"' > groups/groups.jsonl; relist groups
 peak 24 filter groups docs.jsonl --annotate --memory 24M --threads 2 -q -o no; refused 6 '.*--memory of 24M \(at least [0-9]+M\)|.*does not fit into --memory \(at least [0-9]+M\)'; absent no
 peak "$(named)" filter groups docs.jsonl --annotate --memory "$(named)M" --threads 2 -q -o no
 write '' '' 1 300000 '{"group":%d,"kept":"a%d","size":2,"members":["a%d","b%d"]}
-' > groups/groups.jsonl
+' > groups/groups.jsonl; relist groups
 peak 24 filter groups docs.jsonl --annotate --memory 24M --threads 2 -q -o no; refused 6 'the members of groups do not fit into --memory of 24M \(at least [0-9]+M\)'; absent no
 peak "$(named)" filter groups docs.jsonl --annotate --memory "$(named)M" --threads 2 -q -o no; refused 7 'groups/removed\.tsv:2: '; absent no
 rm -r groups

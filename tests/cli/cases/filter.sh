@@ -85,7 +85,7 @@ holds moved.kept/kept_ids.txt < hashed/kept_ids.txt
 # --- tables of the directory that do not fit each other ---
 printf '{"id":"a","text":"x y"}\n{"id":"b","text":"x y"}\n{"id":"c","text":"z"}\n' > in.jsonl
 bm dedup in.jsonl -q -o good; exits 0
-spoil() { rm -rf bad; cp -R good bad; sed -i "$2" "bad/$1"; bm filter bad -o no; refused 7 "$3"; absent no; }
+spoil() { rm -rf bad; cp -R good bad; sed -i "$2" "bad/$1"; relist bad; bm filter bad -o no; refused 7 "$3"; absent no; }
 spoil sources.tsv 's/^in/on/' 'bad/sources\.tsv:2: not the inputs that the report names'
 spoil sources.tsv '2d' 'bad/sources\.tsv: 0 inputs'
 spoil sources.tsv 's/	1	2$/	2	1/' 'bad/removed\.tsv: 1 rows'

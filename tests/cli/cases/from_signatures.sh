@@ -50,7 +50,8 @@ mv gone.jsonl in.jsonl
 # an older form: neither file, and a manifest that does not list them
 cp -r sig older
 rm older/n_bytes.npy older/content_hash.npy
-sed -i 's/"content_hash.npy":"[0-9a-f]*",//; s/"n_bytes.npy":"[0-9a-f]*",//' older/manifest.json
+sed -i 's/"content_hash.npy":"[0-9a-f]*",//; s/"n_bytes.npy":"[0-9a-f]*",//; /outputs_xxh3_128/d; s/report_xxh3_128/was/' \
+    older/manifest.json
 bm inspect older; exits 0
 bm dedup older "$@" -o older.exact; exits 0 # the inputs are there
 holds older.exact/removed.tsv < texts/removed.tsv

@@ -24,7 +24,36 @@ enum { PERMS = 3 };
     "  \"plan\": null,\n  \"counts\": {\"documents\": %d, \"empty\": 0},\n"                        \
     "  \"inputs\": [{\"file\": \"a\\\\tb\\\\xff\", \"bytes\": 123, \"xxh3_128\": "                 \
     "\"00112233445566778899aabbccddeeff\"}],\n"                                                    \
-    "  \"outputs\": {\"ids.txt\": \"%s\"},\n  \"run\": {\"seconds\": 0.5}\n}\n"
+    "  \"outputs\": {},\n  \"run\": {\"seconds\": 0.5}\n}\n"
+
+/* List what lies beside the manifest, as `sign` does; with `all` also files that are not there. */
+static void list_outputs(scratch *s, bool all)
+{
+    static const char *const names[] = {"content_hash.npy", "ids.txt", "n_bytes.npy",
+                                        "n_shingles.npy", "signatures.npy"};
+    char *text = scratch_get(s, "sig/manifest.json", NULL);
+    char *begin = strstr(text, "\"outputs\": {"), *changed = malloc(strlen(text) + 1024);
+    cr_assert_not_null(begin);
+    begin += strlen("\"outputs\": {");
+    char *at = changed + sprintf(changed, "%.*s", (int)(begin - text), text);
+    const char *comma = "";
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        char path[32];
+        bm_digests is;
+        snprintf(path, sizeof path, "sig/%s", names[i]);
+        if (bm_digests_file(scratch_at(s, path), BM_DIGEST_SHA256, &is, NULL) != BM_OK) {
+            if (!all)
+                continue;
+            snprintf(is.sha256, sizeof is.sha256, "00");
+        }
+        at += sprintf(at, "%s\"%s\": \"%s\"", comma, names[i], is.sha256);
+        comma = ", ";
+    }
+    sprintf(at, "%s", strchr(begin, '}'));
+    scratch_put_text(s, "sig/manifest.json", changed);
+    free(changed);
+    free(text);
+}
 
 static void put_array(scratch *s, const char *name, uint64_t n_cols, const uint32_t *cells,
                       uint64_t n)
@@ -71,8 +100,9 @@ static void put_signatures(scratch *s, int n_docs)
     scratch_put(s, "sig/ids.txt", text, (size_t)(at - text));
     put_array(s, "sig/signatures.npy", PERMS, words, (uint64_t)n_docs * PERMS);
     put_array(s, "sig/n_shingles.npy", 0, counts, (uint64_t)n_docs);
-    snprintf(text, 4096, MANIFEST, n_docs, "00");
+    snprintf(text, 4096, MANIFEST, n_docs);
     scratch_put_text(s, "sig/manifest.json", text);
+    list_outputs(s, false);
     free(text);
     free(words);
     free(counts);
@@ -232,6 +262,7 @@ Test(sign_dir, files_that_do_not_fit_the_manifest_are_refused)
     put_array(&s, "sig/n_shingles.npy", 0, cells, 5);
     expect_refused(&s, "n_shingles.npy", "5 rows");
     put_array(&s, "sig/n_shingles.npy", 0, cells, 4);
+    list_outputs(&s, false);
     scratch_put_text(&s, "sig/ids.txt", "a\nb\nc\n");
     expect_refused(&s, "ids.txt", "3 lines");
     scratch_put_text(&s, "sig/ids.txt", "a\nb\nc\nd\ne\n");
@@ -253,9 +284,6 @@ static void put_wide_array(scratch *s, const char *name, uint64_t n_cols, const 
     free(file);
 }
 
-#define LIST_LATER                                                                                 \
-    "\"outputs\": {\"n_bytes.npy\": \"00\", \"content_hash.npy\": \"00\", \"ids.txt\""
-
 Test(sign_dir, bytes_and_content_hashes_come_back_where_the_manifest_lists_them)
 {
     const uint64_t cells[8] = {1, UINT64_MAX, 3, 4, 5, 6, 7, 8};
@@ -271,7 +299,7 @@ Test(sign_dir, bytes_and_content_hashes_come_back_where_the_manifest_lists_them)
     cr_expect_not(bm_sign_dir_has_bytes(dir), "an older manifest does not list it");
     cr_expect_not(bm_sign_dir_has_content(dir));
     bm_sign_dir_close(dir);
-    change_manifest(&s, "\"outputs\": {\"ids.txt\"", LIST_LATER);
+    list_outputs(&s, false);
     cr_assert_eq(bm_sign_dir_open(scratch_at(&s, "sig"), &dir, NULL), BM_OK);
     cr_assert(bm_sign_dir_has_bytes(dir) && bm_sign_dir_has_content(dir));
     cr_assert_eq(bm_sign_dir_n_bytes(dir, 1, 2, bytes, NULL), BM_OK);
@@ -290,13 +318,14 @@ Test(sign_dir, bytes_and_content_hashes_that_do_not_fit_are_refused)
     scratch s;
     scratch_open(&s);
     put_signatures(&s, 4);
-    change_manifest(&s, "\"outputs\": {\"ids.txt\"", LIST_LATER);
+    list_outputs(&s, true);
     expect_refused(&s, "n_bytes.npy", "missing");
     put_array(&s, "sig/n_bytes.npy", 0, narrow, 4);
     expect_refused(&s, "n_bytes.npy", "<u8");
     put_wide_array(&s, "sig/n_bytes.npy", 0, cells, 5);
     expect_refused(&s, "n_bytes.npy", "5 rows");
     put_wide_array(&s, "sig/n_bytes.npy", 0, cells, 4);
+    list_outputs(&s, true);
     expect_refused(&s, "content_hash.npy", "missing");
     put_wide_array(&s, "sig/content_hash.npy", 0, cells, 4);
     expect_refused(&s, "content_hash.npy", "width");
@@ -315,6 +344,7 @@ Test(sign_dir, a_broken_escape_in_an_id_names_its_line)
     size_t ends[3];
     put_signatures(&s, 3);
     scratch_put_text(&s, "sig/ids.txt", "a\n\nb\\q\n");
+    list_outputs(&s, false);
     cr_assert_eq(bm_sign_dir_open(scratch_at(&s, "sig"), &dir, &err), BM_OK);
     cr_expect_eq(bm_sign_dir_ids(dir, 0, 2, &(bm_sign_ids){&text, ends}, &err), BM_OK);
     cr_expect(ends[0] == 1 && ends[1] == 1, "an empty id is an id");
@@ -394,9 +424,11 @@ Test(sign_dir, a_changed_or_missing_output_fails_the_check_of_digests)
     bm_error err = {0};
     put_signatures(&s, 1);
     scratch_put_text(&s, "sig/ids.txt", "abc");
-    change_manifest(&s, "\"ids.txt\": \"00\"",
-                    "\"ids.txt\": "
-                    "\"ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad\"");
+    list_outputs(&s, false);
+    char *text = scratch_get(&s, "sig/manifest.json", NULL);
+    cr_expect_not_null(
+        strstr(text, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"));
+    free(text);
     cr_assert_eq(bm_manifest_open_dir(scratch_at(&s, "sig"), 0, &manifest, &err), BM_OK);
     cr_expect_eq(bm_manifest_check(manifest, scratch_at(&s, "sig"), &err), BM_OK, "%s",
                  err.message);
@@ -406,5 +438,67 @@ Test(sign_dir, a_changed_or_missing_output_fails_the_check_of_digests)
     cr_assert_eq(unlink(scratch_at(&s, "sig/ids.txt")), 0);
     cr_expect_eq(bm_manifest_check(manifest, scratch_at(&s, "sig"), &err), BM_ERR_FORMAT);
     bm_manifest_close(manifest);
+    scratch_close(&s);
+}
+
+/* A damaged file is found by what opens it, or by the last of its rows. */
+Test(sign_dir, files_that_are_not_those_listed_are_refused)
+{
+    static const char *const names[] = {"ids.txt", "n_shingles.npy", "n_bytes.npy"};
+    const uint64_t cells[4] = {1, 2, 3, 4};
+    scratch s;
+    scratch_open(&s);
+    put_signatures(&s, 4);
+    put_wide_array(&s, "sig/n_bytes.npy", 0, cells, 4);
+    list_outputs(&s, false);
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        size_t len;
+        char path[32];
+        snprintf(path, sizeof path, "sig/%s", names[i]);
+        char *bytes = scratch_get(&s, path, &len);
+        bytes[len - 3] ^= 1;
+        scratch_put(&s, path, bytes, len);
+        expect_refused(&s, names[i], "SHA-256");
+        bytes[len - 3] ^= 1;
+        scratch_put(&s, path, bytes, len);
+        free(bytes);
+    }
+    scratch_close(&s);
+}
+
+Test(sign_dir, rows_that_are_not_those_listed_are_refused_once_all_were_read_in_order)
+{
+    enum { DOCS = 10 };
+    uint32_t words[DOCS * PERMS];
+    scratch s;
+    bm_sign_dir *dir = NULL;
+    bm_error err = {0};
+    size_t len;
+    scratch_open(&s);
+    put_signatures(&s, DOCS);
+    char *bytes = scratch_get(&s, "sig/signatures.npy", &len);
+    bytes[BM_NPY_HEADER_BYTES + 5] ^= 4;
+    scratch_put(&s, "sig/signatures.npy", bytes, len);
+    free(bytes);
+    cr_assert_eq(bm_sign_dir_open(scratch_at(&s, "sig"), &dir, NULL), BM_OK);
+    for (int round = 0; round < 2; round++) {
+        cr_expect_eq(bm_sign_dir_rows(dir, 0, 6, words, &err), BM_OK);
+        cr_expect_eq(bm_sign_dir_rows(dir, 6, 4, words, &err), BM_ERR_FORMAT);
+        cr_expect(strstr(err.file, "signatures.npy") != NULL, "%s", err.file);
+        cr_expect_eq(bm_sign_dir_rows(dir, 6, 4, words, NULL), BM_OK, "not from the first on");
+    }
+    cr_expect_eq(bm_sign_dir_rows(dir, 0, DOCS, words, NULL), BM_ERR_FORMAT);
+    bm_sign_dir_close(dir);
+    scratch_close(&s);
+}
+
+Test(sign_dir, a_damaged_manifest_beside_signatures_is_no_directory_of_documents)
+{
+    scratch s;
+    scratch_open(&s);
+    bool is = false;
+    put_signatures(&s, 1);
+    scratch_put_text(&s, "sig/manifest.json", "");
+    cr_expect_eq(bm_sign_dir_is(scratch_at(&s, "sig"), &is, NULL), BM_ERR_FORMAT);
     scratch_close(&s);
 }

@@ -37,12 +37,12 @@ Test(digest, files_have_the_digests_of_the_standard)
          "cf5b16a778af8380036ce59e7b0492370b249b11e8f07a51afac45037afee9d1"},
     };
     scratch s;
-    char hex[BM_SHA256_HEX];
+    bm_digests is;
     scratch_open(&s);
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
         scratch_put_text(&s, "f", known[i].text);
-        cr_assert_eq(bm_sha256_file(scratch_at(&s, "f"), hex, NULL), BM_OK);
-        cr_expect_str_eq(hex, known[i].hex);
+        cr_assert_eq(bm_digests_file(scratch_at(&s, "f"), BM_DIGEST_BOTH, &is, NULL), BM_OK);
+        cr_expect_str_eq(is.sha256, known[i].hex);
     }
     scratch_close(&s);
 }
@@ -60,14 +60,14 @@ static void put_million(scratch *s)
 Test(digest, a_file_is_read_from_its_start_and_its_position_stays)
 {
     scratch s;
-    char hex[BM_SHA256_HEX];
+    bm_digests is;
     scratch_open(&s);
     put_million(&s);
     const int fd = open_file(&s, "m");
     cr_assert_eq(lseek(fd, 12345, SEEK_SET), 12345);
     for (int round = 0; round < 2; round++) {
-        cr_assert_eq(bm_sha256_fd(fd, "m", hex, NULL), BM_OK);
-        cr_expect_str_eq(hex, OF_MILLION);
+        cr_assert_eq(bm_digests_fd(fd, "m", BM_DIGEST_SHA256, &is, NULL), BM_OK);
+        cr_expect_str_eq(is.sha256, OF_MILLION);
     }
     cr_expect_eq(lseek(fd, 0, SEEK_CUR), 12345);
     close(fd);
@@ -79,19 +79,19 @@ Test(digest, the_parts_of_a_file_make_up_the_whole)
     static const uint64_t cuts[] = {0,      0,      1,      64,      262143,
                                     262144, 262145, 524288, MILLION, UINT64_MAX};
     scratch s;
-    bm_sha256 *sha = NULL;
-    char hex[BM_SHA256_HEX];
+    bm_digest *sha = NULL;
+    bm_digests is;
     scratch_open(&s);
     put_million(&s);
     const int fd = open_file(&s, "m");
-    cr_assert_eq(bm_sha256_open(&sha, NULL), BM_OK);
+    cr_assert_eq(bm_digest_open(BM_DIGEST_BOTH, &sha, NULL), BM_OK);
     for (size_t i = 0; i + 1 < sizeof cuts / sizeof cuts[0]; i++) {
         const bm_file_range part = {.fd = fd, .shown = "m", .from = cuts[i], .to = cuts[i + 1]};
-        cr_assert_eq(bm_sha256_add(sha, &part, NULL), BM_OK);
+        cr_assert_eq(bm_digest_add_file(sha, &part, NULL), BM_OK);
     }
-    cr_assert_eq(bm_sha256_hex(sha, "m", hex, NULL), BM_OK);
-    cr_expect_str_eq(hex, OF_MILLION);
-    bm_sha256_close(sha);
+    cr_assert_eq(bm_digest_end(sha, &is, NULL), BM_OK);
+    cr_expect_str_eq(is.sha256, OF_MILLION);
+    bm_digest_close(sha);
     close(fd);
     scratch_close(&s);
 }
@@ -99,16 +99,16 @@ Test(digest, the_parts_of_a_file_make_up_the_whole)
 Test(digest, a_part_holds_its_own_bytes_only)
 {
     scratch s;
-    bm_sha256 *sha = NULL;
-    char hex[BM_SHA256_HEX];
+    bm_digest *sha = NULL;
+    bm_digests is;
     scratch_open(&s);
     scratch_put_text(&s, "f", "..abc..");
     const int fd = open_file(&s, "f");
-    cr_assert_eq(bm_sha256_open(&sha, NULL), BM_OK);
-    cr_assert_eq(bm_sha256_add(sha, &(bm_file_range){fd, "f", 2, 5}, NULL), BM_OK);
-    cr_assert_eq(bm_sha256_hex(sha, "f", hex, NULL), BM_OK);
-    cr_expect_str_eq(hex, OF_ABC);
-    bm_sha256_close(sha);
+    cr_assert_eq(bm_digest_open(BM_DIGEST_BOTH, &sha, NULL), BM_OK);
+    cr_assert_eq(bm_digest_add_file(sha, &(bm_file_range){fd, "f", 2, 5}, NULL), BM_OK);
+    cr_assert_eq(bm_digest_end(sha, &is, NULL), BM_OK);
+    cr_expect_str_eq(is.sha256, OF_ABC);
+    bm_digest_close(sha);
     close(fd);
     scratch_close(&s);
 }
@@ -116,17 +116,17 @@ Test(digest, a_part_holds_its_own_bytes_only)
 Test(digest, a_file_that_is_shorter_than_its_part_is_an_error_that_names_it)
 {
     scratch s;
-    bm_sha256 *sha = NULL;
+    bm_digest *sha = NULL;
     bm_error err = {0};
     scratch_open(&s);
     scratch_put_text(&s, "f", "abc");
     const int fd = open_file(&s, "f");
-    cr_assert_eq(bm_sha256_open(&sha, NULL), BM_OK);
-    cr_expect_eq(bm_sha256_add(sha, &(bm_file_range){fd, "shown", 0, 4}, &err), BM_ERR_IO);
+    cr_assert_eq(bm_digest_open(BM_DIGEST_BOTH, &sha, NULL), BM_OK);
+    cr_expect_eq(bm_digest_add_file(sha, &(bm_file_range){fd, "shown", 0, 4}, &err), BM_ERR_IO);
     cr_expect_eq(err.code, EIO);
     cr_expect_str_eq(err.file, "shown");
-    bm_sha256_close(sha);
-    bm_sha256_close(NULL);
+    bm_digest_close(sha);
+    bm_digest_close(NULL);
     close(fd);
     scratch_close(&s);
 }
@@ -134,13 +134,13 @@ Test(digest, a_file_that_is_shorter_than_its_part_is_an_error_that_names_it)
 Test(digest, what_cannot_be_read_is_an_error_that_names_it)
 {
     scratch s;
-    char hex[BM_SHA256_HEX];
+    bm_digests is;
     bm_error err = {0};
     scratch_open(&s);
-    cr_expect_eq(bm_sha256_file(scratch_at(&s, "none"), hex, &err), BM_ERR_IO);
+    cr_expect_eq(bm_digests_file(scratch_at(&s, "none"), BM_DIGEST_BOTH, &is, &err), BM_ERR_IO);
     cr_expect_eq(err.code, ENOENT);
     cr_expect_str_eq(err.file, scratch_at(&s, "none"));
-    cr_expect_eq(bm_sha256_file(s.root, hex, &err), BM_ERR_IO);
+    cr_expect_eq(bm_digests_file(s.root, BM_DIGEST_BOTH, &is, &err), BM_ERR_IO);
     cr_expect_eq(err.code, EISDIR);
     scratch_close(&s);
 }

@@ -25,7 +25,8 @@ Test(digest_follow, equals_the_known_digest_for_any_steps)
     scratch_open(&s);
     memset(bytes, 'a', sizeof bytes);
     for (size_t k = 0; k < sizeof steps / sizeof steps[0]; k++) {
-        char name[16], hex[BM_SHA256_HEX];
+        char name[16];
+        bm_digests is;
         snprintf(name, sizeof name, "file%zu", k);
         int fd = open_new(&s, name);
         bm_digest_follow *follow = NULL;
@@ -36,8 +37,8 @@ Test(digest_follow, equals_the_known_digest_for_any_steps)
             at += n;
             bm_digest_follow_reach(follow, at);
         }
-        cr_assert_eq(bm_digest_follow_end(follow, sizeof bytes, name, hex, NULL), BM_OK);
-        cr_assert_str_eq(hex, MILLION_A);
+        cr_assert_eq(bm_digest_follow_end(follow, sizeof bytes, name, &is, NULL), BM_OK);
+        cr_assert_str_eq(is.sha256, MILLION_A);
         close(fd);
     }
     scratch_close(&s);
@@ -49,11 +50,11 @@ Test(digest_follow, bytes_that_are_not_there_are_an_io_error_that_names_the_file
     scratch_open(&s);
     int fd = open_new(&s, "short");
     bm_digest_follow *follow = NULL;
-    char hex[BM_SHA256_HEX];
+    bm_digests is;
     bm_error err = {0};
     cr_assert_eq(write(fd, "abc", 3), 3);
     cr_assert_eq(bm_digest_follow_open(fd, &follow, NULL), BM_OK);
-    cr_assert_eq(bm_digest_follow_end(follow, 4, "kept.jsonl", hex, &err), BM_ERR_IO);
+    cr_assert_eq(bm_digest_follow_end(follow, 4, "kept.jsonl", &is, &err), BM_ERR_IO);
     cr_assert_not_null(strstr(err.message, "cannot read"), "%s", err.message);
     close(fd);
     scratch_close(&s);

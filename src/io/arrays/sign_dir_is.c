@@ -1,0 +1,46 @@
+/* sign_dir_is.c -- told by the manifest alone.
+ *
+ * Tests: tests/unit/io_arrays/test_sign_dir.c, tests/cli/cases/damaged_outputs.sh */
+#include <errno.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "io/arrays/sign_dir.h"
+#include "model/file_names.h"
+
+/* What lies beside a manifest.json that cannot be read tells whose it is. */
+static bool has_signatures(const char *path)
+{
+    char *name = NULL;
+    bool has = false;
+    if (bm_string_format(&name, NULL, "%s/%s", path, BM_FILE_SIGNATURES) == BM_OK)
+        has = access(name, F_OK) == 0;
+    bm_free(name);
+    return has;
+}
+
+bm_status bm_sign_dir_is(const char *path, bool *is, bm_error *err)
+{
+    return bm_sign_dir_is_within(path, 0, is, err);
+}
+
+bm_status bm_sign_dir_is_within(const char *path, uint64_t memory, bool *is, bm_error *err)
+{
+    char *name = NULL;
+    bm_manifest *manifest = NULL;
+    bm_error why = {0};
+    bm_status status = bm_string_format(&name, &why, "%s/%s", path, BM_FILE_MANIFEST);
+    if (status == BM_OK)
+        status = bm_manifest_open(name, memory, &manifest, &why);
+    *is = status == BM_OK;
+    bm_manifest_close(manifest);
+    bm_free(name);
+    if (status == BM_ERR_IO && (why.code == ENOENT || why.code == ENOTDIR))
+        return BM_OK;
+    if (status == BM_ERR_FORMAT && !has_signatures(path)) /* not ours */
+        return BM_OK;
+    if (status != BM_OK && err != NULL)
+        *err = why;
+    return status;
+}
