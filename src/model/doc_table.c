@@ -45,6 +45,8 @@ void bm_doc_table_end_adding(bm_doc_table *table)
 bm_str bm_doc_table_id(const bm_doc_table *table, size_t row)
 {
     uint64_t begin = row == 0 ? 0 : table->rows[row - 1].id_end;
+    if (table->rows[row].id_end == begin) /* of empty ids alone there is no array */
+        return (bm_str){"", 0};
     return (bm_str){table->ids.data + begin, (size_t)(table->rows[row].id_end - begin)};
 }
 

@@ -23,6 +23,8 @@ void bm_id_set_reset(bm_id_set *set)
 bm_str bm_id_set_id(const bm_id_set *set, uint32_t number)
 {
     uint64_t begin = number == 0 ? 0 : set->ends[number - 1];
+    if (set->ends[number] == begin) /* of empty ids alone there is no array */
+        return (bm_str){"", 0};
     return (bm_str){set->text.data + begin, (size_t)(set->ends[number] - begin)};
 }
 

@@ -79,8 +79,9 @@ static bm_status put_rows(const bm_doc_table *docs, const block_header *h, bm_bu
                            row->id_end - from};
         status = bm_buf_add(out, &saved, sizeof saved, err);
     }
-    return status == BM_OK ? bm_buf_add(out, docs->ids.data + begin, (size_t)h->id_bytes, err)
-                           : status;
+    return status == BM_OK && h->id_bytes > 0
+               ? bm_buf_add(out, docs->ids.data + begin, (size_t)h->id_bytes, err)
+               : status;
 }
 
 /* Columns of 8 bytes begin at multiples of 8. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "lsh/band_buckets.h"
 #include "spill/spill_saved.h"
 #include "model/pair_order.h"
 
@@ -125,6 +126,22 @@ static bm_status load_header(loading *l, const void *data, size_t len, bm_error 
     return BM_OK;
 }
 
+/* A similarity, or NaN: one that is not known. */
+static bool is_similarity(double value)
+{
+    return !(value < 0) && !(value > 1);
+}
+
+/* The edges of n documents from `first` on lead to documents before them. */
+static bool earlier_fit(const bm_earlier_edges *earlier, size_t first, size_t n)
+{
+    for (size_t i = first; i < first + n; i++)
+        if (earlier->docs[i] != BM_NO_DOC &&
+            (earlier->docs[i] >= i || !is_similarity(earlier->similarities[i])))
+            return false;
+    return true;
+}
+
 static bm_status load_groups(loading *l, const void *data, size_t len, bm_error *err)
 {
     bm_match *match = l->match;
@@ -147,6 +164,8 @@ static bm_status load_groups(loading *l, const void *data, size_t len, bm_error 
         from += n * sizeof *match->result.earlier.docs;
         memcpy(match->result.earlier.similarities + at, from,
                n * sizeof *match->result.earlier.similarities);
+        if (!earlier_fit(&match->result.earlier, at, n))
+            return damaged("edges", err);
     }
     l->n += n;
     return BM_OK;
@@ -159,7 +178,8 @@ static bm_status load_edges(loading *l, const void *data, size_t len, bm_error *
     if (n * sizeof *edges != len)
         return damaged("edges", err);
     for (size_t i = 0; i < n; i++)
-        if (edges[i].a >= edges[i].b || edges[i].b >= l->match->settings.corpus->n)
+        if (edges[i].a >= edges[i].b || edges[i].b >= l->match->settings.corpus->n ||
+            !is_similarity(edges[i].similarity))
             return damaged("edges", err);
     l->n += n;
     return bm_edges_take(l->match, edges, n, err);

@@ -10,6 +10,9 @@
 static bm_status restore_copies(bm_corpus *corpus, const bm_corpus_rows *rows, bm_error *err)
 {
     size_t first = corpus->n;
+    if (rows->content != NULL && corpus->copies.content == NULL)
+        return bm_fail(err, BM_ERR_FORMAT,
+                       "documents are saved with content hashes, and this job has none");
     for (size_t i = 0; i < rows->n && rows->content != NULL; i++)
         corpus->copies.content[first + i] = rows->content[i];
     if (rows->rep == NULL)

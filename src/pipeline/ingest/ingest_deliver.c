@@ -19,7 +19,7 @@ static bm_status deliver_docs(const bm_ingest_cfg *cfg, const bm_ingest_batch *b
         if (i + IDS_AHEAD < batch->n_docs)
             bm_doc_table_expect(cfg->docs, batch->docs[i + IDS_AHEAD].id_hash);
         *n_shingles += doc->row.n_shingles;
-        bm_str id = {batch->ids.data + doc->id_begin, doc->id_len};
+        bm_str id = {doc->id_len > 0 ? batch->ids.data + doc->id_begin : "", doc->id_len};
         bm_status status = bm_doc_table_add(cfg->docs, &doc->row, (bm_doc_id){id, doc->id_hash},
                                             bm_batch_source_file(cfg->source, doc->row.file), err);
         if (status != BM_OK)
