@@ -1,0 +1,330 @@
+/* fuzz_sealed.c -- any bytes as what an interrupted job has left. The first says what they are: a
+ * journal; the lines of one; a temporary file that was saved; the records of sealed documents, or of
+ * sealed matches, which are put into a file with right checksums first, so that what lies behind
+ * these is reached too.
+ *
+ * It is taken as it was written, or refused with a message (BM_ERR_FORMAT); what was loaded holds
+ * together, and groups can be made of it. */
+#include "fuzz_folder.h"
+#include "io/input/input_set_open.h"
+#include "pipeline/checkpoint/checkpoint_documents.h"
+#include "pipeline/checkpoint/checkpoint_line.h"
+#include "pipeline/checkpoint/checkpoint_matches.h"
+#include "pipeline/match/grouping.h"
+#include "spill/spill_saved.h"
+
+#define N_DOCS 12u /* that matches are among */
+
+/* --- journals --- */
+
+/* What a line says of a job is written as the same line. */
+static void check_line(const char *line)
+{
+    bm_checkpoint_saved saved = {0}, again = {0};
+    char out[3][BM_CHECKPOINT_LINE_BYTES];
+    if (!bm_checkpoint_line_read(line, &saved))
+        return;
+    bm_checkpoint_line_of_documents(&saved, out[0]);
+    bm_checkpoint_line_of_place(&saved, out[1]);
+    bm_checkpoint_line_of_match(&saved, out[2]);
+    CHECK(bm_checkpoint_line_read(out[0], &again) && again.docs == saved.docs);
+    if (saved.place.known)
+        CHECK(bm_checkpoint_line_read(out[1], &again) && again.place.bytes == saved.place.bytes);
+    if (saved.matched)
+        CHECK(bm_checkpoint_line_read(out[2], &again) && again.match_bytes == saved.match_bytes);
+    CHECK(again.complete == saved.complete && again.matched == saved.matched);
+}
+
+static bm_status open_journal(const char *path, bm_journal **out)
+{
+    bm_error err = {0};
+    const bm_status status = bm_journal_open(path, out, &err);
+    CHECK(status == BM_OK || (status == BM_ERR_FORMAT && err.message[0] != '\0'));
+    CHECK(status == BM_OK || (err.line > 0 && strcmp(err.file, path) == 0));
+    return status;
+}
+
+/* The lines of `a` are the first of `b`. */
+static void check_begins(const bm_journal *a, const bm_journal *b)
+{
+    CHECK(bm_journal_count(a) <= bm_journal_count(b));
+    for (size_t i = 0; i < bm_journal_count(a); i++)
+        CHECK(strcmp(bm_journal_line(a, i), bm_journal_line(b, i)) == 0);
+}
+
+/* Lines may be added to what was opened, and are there when it is opened again. */
+static void check_goes_on(const char *path)
+{
+    bm_journal *journal, *again;
+    if (open_journal(path, &journal) != BM_OK)
+        return;
+    const size_t n = bm_journal_count(journal);
+    for (size_t i = 0; i < n; i++)
+        check_line(bm_journal_line(journal, i));
+    CHECK(bm_journal_add(journal, "matched\t1\t2", NULL) == BM_OK);
+    CHECK(open_journal(path, &again) == BM_OK && bm_journal_count(again) == n + 1);
+    check_begins(journal, again);
+    bm_journal_close(again);
+    bm_journal_close(journal);
+}
+
+/* With `lines` as they were written, cut or with another byte at `place`: the beginning, or damage. */
+static void check_damage(const char *path, const bm_journal *whole, const bm_buf *bytes,
+                         size_t place)
+{
+    bm_journal *journal;
+    fuzz_write(path, bytes->data, place);
+    CHECK(open_journal(path, &journal) == BM_OK);
+    check_begins(journal, whole);
+    bm_journal_close(journal);
+    bytes->data[place] = (char)(bytes->data[place] ^ 1);
+    fuzz_write(path, bytes->data, bytes->len);
+    if (open_journal(path, &journal) == BM_OK) {
+        CHECK(bm_journal_count(journal) < bm_journal_count(whole));
+        check_begins(journal, whole);
+        bm_journal_close(journal);
+    }
+}
+
+static void check_lines(const char *path, const uint8_t *data, size_t size)
+{
+    bm_journal *journal, *again;
+    bm_buf bytes = {0};
+    CHECK(bm_journal_create(path, &journal, NULL) == BM_OK);
+    for (size_t at = 0; at < size && bm_journal_count(journal) < 64;) {
+        const uint8_t *end = memchr(data + at, '\n', size - at);
+        const size_t len = end == NULL ? size - at : (size_t)(end - data) - at;
+        char line[512];
+        snprintf(line, sizeof line, "%.*s", (int)(len < 500 ? len : 500), (const char *)data + at);
+        CHECK(bm_journal_add(journal, line, NULL) == BM_OK);
+        check_line(line);
+        at += len + 1;
+    }
+    CHECK(open_journal(path, &again) == BM_OK);
+    CHECK(bm_journal_count(again) == bm_journal_count(journal));
+    check_begins(journal, again);
+    bm_journal_close(again);
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    CHECK(fd >= 0 && bm_buf_reserve(&bytes, size + 64 * 64, NULL) == BM_OK);
+    bytes.len = (size_t)read(fd, bytes.data, bytes.cap);
+    close(fd);
+    if (bytes.len > 0)
+        check_damage(path, journal, &bytes, (data[0] * 7u + size) % bytes.len);
+    bm_journal_close(journal);
+    bm_buf_reset(&bytes);
+}
+
+/* --- temporary files --- */
+
+typedef struct walked {
+    uint64_t n, end;
+} walked;
+
+static bm_status count_record(void *ctx, uint64_t place, const void *data, size_t len,
+                              bm_error *err)
+{
+    walked *w = ctx;
+    (void)err;
+    CHECK(place == w->end && (uintptr_t)data % 8 == 0);
+    w->n++;
+    w->end = place + BM_SPILL_RECORD + len;
+    return BM_OK;
+}
+
+static void check_spill(const char *path, const uint8_t *data, size_t size)
+{
+    bm_spill_file *file;
+    bm_error err = {0};
+    if (size < 2)
+        return;
+    const bm_spill_saved saved = {path, (bm_spill_kind)(1 + data[0] % 5), size - 2, data[1]};
+    fuzz_write(path, data + 2, size - 2);
+    bm_status status = bm_spill_reopen(&saved, 64, &file, &err);
+    if (status == BM_OK) {
+        walked w = {0, BM_SPILL_HEADER};
+        status = bm_spill_walk(file, count_record, &w, &err);
+        CHECK(w.n <= size && (status != BM_OK || (w.n == saved.records && w.end == saved.bytes)));
+        bm_spill_close(file);
+    }
+    CHECK(status == BM_OK || (status == BM_ERR_FORMAT && err.message[0] != '\0'));
+}
+
+/* A file of records, each behind its length in two bytes. */
+static bm_spill_file *records_of(bm_spill_kind kind, const uint8_t *data, size_t size)
+{
+    bm_spill_file *file;
+    char path[FUZZ_PATH];
+    fuzz_path("", path);
+    CHECK(bm_spill_open(path, kind, 4096, &file, NULL) == BM_OK);
+    for (size_t at = 0; at + 2 <= size;) {
+        size_t len = data[at] | (size_t)data[at + 1] << 8;
+        at += 2;
+        len = len < size - at ? len : size - at;
+        CHECK(bm_spill_add(file, data + at, len, NULL, NULL) == BM_OK);
+        at += len;
+    }
+    CHECK(bm_spill_flush(file, NULL) == BM_OK);
+    return file;
+}
+
+/* --- documents --- */
+
+static bm_input_set *open_inputs(void)
+{
+    char a[FUZZ_PATH], b[FUZZ_PATH];
+    const char *const paths[] = {fuzz_path("a.jsonl", a), fuzz_path("b.jsonl", b)};
+    bm_sign_options options;
+    bm_input_set *inputs;
+    bm_sign_options_init(&options);
+    options.input.paths = paths;
+    options.input.n_paths = 2;
+    fuzz_write(a, "{}\n", 3);
+    fuzz_write(b, "{}\n", 3);
+    CHECK(bm_input_set_open(&options.input, NULL, &inputs, NULL) == BM_OK);
+    return inputs;
+}
+
+/* Rows in order, their ids all there; copies of representatives, which come before. */
+static void check_documents(const bm_doc_table *docs, const bm_corpus *corpus)
+{
+    for (size_t i = 0; i < docs->n; i++) {
+        CHECK(docs->rows[i].file < 2 && docs->rows[i].id_end <= docs->ids.len);
+        CHECK(i == 0 || docs->rows[i - 1].id_end <= docs->rows[i].id_end);
+        if (corpus != NULL)
+            CHECK(corpus->rep[i] <= i && corpus->rep[corpus->rep[i]] == corpus->rep[i]);
+    }
+    for (size_t i = 0; i < docs->n_skipped; i++)
+        CHECK(docs->skipped[i].file < 2 && docs->skipped[i].reason != NULL);
+}
+
+static void check_sealed_documents(const uint8_t *data, size_t size)
+{
+    const uint8_t form = size > 0 ? data[0] : 0;
+    bm_corpus_cfg cfg = {.hashes = (form & 2) != 0,
+                         .find_identical = (form & 4) != 0,
+                         .bands = form >> 4 & 3,
+                         .perms = form & 8 ? 3 : 0};
+    bm_corpus corpus;
+    bm_doc_table docs = {0};
+    bm_counts counts = {0};
+    bm_error err = {0};
+    bm_corpus_init(&corpus, &cfg);
+    bm_input_set *inputs = open_inputs();
+    const bm_checkpoint_documents what = {
+        .docs = &docs, .counts = &counts, .corpus = form & 1 ? &corpus : NULL, .inputs = inputs};
+    bm_spill_file *file = records_of(BM_SPILL_ROWS, data + (size > 0), size - (size > 0));
+    bm_status status = bm_checkpoint_documents_load(&what, file, &err);
+    /* an id twice is told as what it is */
+    CHECK(status == BM_OK || status == BM_ERR_FORMAT || status == BM_ERR_INPUT);
+    CHECK(status == BM_OK || err.message[0] != '\0');
+    if (status == BM_OK) {
+        CHECK(what.corpus == NULL || corpus.n == docs.n);
+        check_documents(&docs, what.corpus);
+        if (what.corpus != NULL)
+            CHECK(bm_corpus_end_adding(&corpus, NULL) == BM_OK);
+    }
+    bm_spill_close(file);
+    bm_input_set_close(inputs);
+    bm_doc_table_reset(&docs);
+    bm_corpus_reset(&corpus);
+}
+
+/* --- matches --- */
+
+/* Documents of which some are alike, one is empty and one a copy. */
+static void fill_corpus(bm_corpus *corpus, bm_doc_table *docs)
+{
+    uint64_t keys[N_DOCS][2];
+    bm_ingest_batch batch = {.keys = keys[0]};
+    bm_shingle_batch *s = &batch.shingles;
+    for (uint32_t i = 0; i < N_DOCS; i++) {
+        const uint32_t n = i == 5 ? 0 : 6, base = i == 7 ? 3 : i;
+        const char id = (char)('a' + i);
+        const bm_doc_row row = {.line = i + 1, .text_bytes = i * 7 % 5, .n_shingles = n};
+        CHECK(bm_doc_table_add(docs, &row, (bm_doc_id){{&id, 1}, i}, "f", NULL) == BM_OK);
+        CHECK(bm_shingle_batch_reserve(s, 1, n + 1, NULL) == BM_OK);
+        for (uint32_t j = 0; j < n; j++)
+            s->hashes[s->offsets[i] + j] = 1000 + base / 3 * 100 + base % 3 + j;
+        s->content[i] = (bm_hash128){base, 5};
+        s->offsets[i + 1] = s->offsets[i] + n;
+        s->n_docs++;
+        for (uint32_t b = 0; b < 2; b++)
+            keys[i][b] = n == 0 ? BM_NO_BAND_KEY : base / 3 * 10 + b;
+    }
+    CHECK(bm_corpus_add(corpus, &batch, 0, NULL) == BM_OK);
+    bm_shingle_batch_reset(s);
+}
+
+static void check_grouping(const bm_match *match, const bm_doc_table *docs, bm_cluster cluster,
+                           bm_keep keep)
+{
+    bm_grouping g;
+    bm_error err = {0};
+    const bm_grouping_options options = {docs, cluster, keep};
+    CHECK(bm_grouping_make(match, &options, &g, &err) == BM_OK);
+    CHECK(g.n == N_DOCS);
+    for (size_t i = 0; i < g.n; i++) {
+        CHECK(g.label[i] <= i && g.kept[i] < N_DOCS && g.kept[g.kept[i]] == g.kept[i]);
+        CHECK(g.label[g.kept[i]] == g.label[i]);
+        CHECK(!(g.similarity[i] < 0 || g.similarity[i] > 1));
+    }
+    bm_grouping_reset(&g);
+}
+
+static void check_sealed_matches(const uint8_t *data, size_t size)
+{
+    static const bm_verify verify[] = {BM_VERIFY_EXACT, BM_VERIFY_NONE};
+    static bm_pool *pool;
+    const uint8_t form = size > 0 ? data[0] : 0;
+    const bm_corpus_cfg cfg = {.hashes = true, .find_identical = true, .bands = 2};
+    bm_corpus corpus;
+    bm_doc_table docs = {0};
+    bm_meter meter;
+    bm_error err = {0};
+    CHECK(pool != NULL || bm_pool_open(1, &pool, NULL) == BM_OK);
+    bm_meter_init(&meter, NULL);
+    bm_corpus_init(&corpus, &cfg);
+    fill_corpus(&corpus, &docs);
+    bm_match match = {.settings = {.corpus = &corpus,
+                                   .pool = pool,
+                                   .meter = &meter,
+                                   .verify = verify[form & 1],
+                                   .threshold = 0.5,
+                                   .only_groups = (form & 2) != 0}};
+    bm_spill_file *file = records_of(BM_SPILL_RUN, data + (size > 0), size - (size > 0));
+    const bm_status status = bm_checkpoint_matches_load(&match, file, &err);
+    CHECK(status == BM_OK || (status == BM_ERR_FORMAT && err.message[0] != '\0'));
+    if (status == BM_OK)
+        check_grouping(&match, &docs,
+                       form & 2 || form & 4 ? BM_CLUSTER_COMPONENTS : BM_CLUSTER_STAR,
+                       (bm_keep)(form >> 3 & 3));
+    bm_spill_close(file);
+    bm_match_reset(&match);
+    bm_corpus_reset(&corpus);
+    bm_doc_table_reset(&docs);
+    bm_meter_reset(&meter);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    char path[FUZZ_PATH];
+    if (size == 0)
+        return 0;
+    const unsigned kind = data[0] % 5u;
+    data++, size--;
+    fuzz_path("sealed", path);
+    if (kind == 0) {
+        fuzz_write(path, data, size);
+        check_goes_on(path);
+    } else if (kind == 1) {
+        check_lines(path, data, size);
+        check_goes_on(path);
+    } else if (kind == 2) {
+        check_spill(path, data, size);
+    } else if (kind == 3) {
+        check_sealed_documents(data, size);
+    } else {
+        check_sealed_matches(data, size);
+    }
+    return 0;
+}
