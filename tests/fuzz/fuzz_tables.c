@@ -143,15 +143,36 @@ static bool rewrite_table(const char *path, bm_buf *out)
 
 /* --- groups and removed --- */
 
+/* A report that lists the two files as they are. */
+static bm_manifest *list_files(const char *groups, const char *removed)
+{
+    char path[FUZZ_PATH], text[512];
+    bm_digests g, r;
+    bm_manifest *manifest = NULL;
+    CHECK(bm_digests_file(groups, BM_DIGEST_BOTH, &g, NULL) == BM_OK);
+    CHECK(bm_digests_file(removed, BM_DIGEST_BOTH, &r, NULL) == BM_OK);
+    snprintf(
+        text, sizeof text,
+        "{\"schema\":1,\"tool\":\"bandmill\",\"kind\":\"dedup\",\"version\":\"0\",\"outputs\":{"
+        "\"groups.jsonl\":\"%s\",\"removed.tsv\":\"%s\"},\"outputs_xxh3_128\":{"
+        "\"groups.jsonl\":\"%s\",\"removed.tsv\":\"%s\"}}",
+        g.sha256, r.sha256, g.xxh3, r.xxh3);
+    fuzz_write(fuzz_path("report.json", path), text, strlen(text));
+    CHECK(bm_manifest_open(path, 0, &manifest, NULL) == BM_OK);
+    return manifest;
+}
+
 static void check_labels(const uint8_t *data, size_t size)
 {
     char groups[FUZZ_PATH], removed[FUZZ_PATH];
     const fuzz_parts parts = fuzz_split(data, size);
-    bm_group_labels labels = {0};
+    const bm_settings settings = {.threads = 1};
+    bm_group_labels labels = {.settings = &settings};
     bm_error err = {0};
     fuzz_write(fuzz_path("groups.jsonl", groups), parts.first, parts.n_first);
     fuzz_write(fuzz_path("removed.tsv", removed), parts.second, parts.n_second);
-    bm_status status = bm_group_labels_load(fuzz_folder_path, 4096, &labels, &err);
+    bm_manifest *manifest = list_files(groups, removed);
+    bm_status status = bm_group_labels_load(manifest, &labels, &err);
     if (status != BM_OK) {
         CHECK(status == BM_ERR_FORMAT || status == BM_ERR_NOMEM);
         CHECK(err.message[0] != '\0');
@@ -165,6 +186,7 @@ static void check_labels(const uint8_t *data, size_t size)
         CHECK(bm_group_labels_done(&labels) == (n == 0));
     }
     bm_group_labels_reset(&labels);
+    bm_manifest_close(manifest);
 }
 
 /* --- clusters --- */
