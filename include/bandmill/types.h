@@ -23,6 +23,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <bandmill/status.h>
+
 #if defined(__cplusplus)
 extern "C" {
 #endif
@@ -253,6 +255,10 @@ typedef enum bm_kept {
     BM_KEPT_NO /* not written */
 } bm_kept;
 
+struct bm_summary; /* job.h */
+/* The job is done but for the names of its outputs. On BM_OK they get them. */
+typedef bm_status (*bm_ready_fn)(void *ctx, const struct bm_summary *summary, bm_error *err);
+
 typedef struct bm_output_options {
     const char *path;   /* a directory or a file, as the call says */
     bool force;         /* replace an output of ours as a whole */
@@ -260,7 +266,13 @@ typedef struct bm_output_options {
     /* What was asked for, as the caller was asked, for "run" of the report: an argument each, ended
      * by NULL. NULL: not known. */
     const char *const *command;
-    uint64_t reserved[3];
+    /* Of sign, dedup, pairs and filter; NULL: none. Called once, from the thread of the call, when all
+     * files are written and on the disk and none has its name yet: so what the caller writes of the
+     * summary, or passes on of the rows, can still be all or nothing. Any other status than BM_OK
+     * ends the job with it, and with what `err` was filled with; nothing is left at the targets. */
+    bm_ready_fn ready;
+    void *ready_ctx;
+    uint64_t reserved[1];
 } bm_output_options;
 
 /* --- callbacks --- */

@@ -40,7 +40,7 @@ static void fill_options(cli_context *context, bm_dedup_options *options)
     options->kept = settings->results.kept;
     options->device = settings->device;
     options->resources = settings->resources;
-    options->output = settings->output;
+    options->output = cli_job_output(context);
     options->resume = settings->results.resume;
     options->write_pairs = settings->results.write_pairs;
     options->callbacks = cli_callbacks(context);
@@ -54,7 +54,7 @@ bm_status cli_run_dedup(cli_context *context, bm_error *err)
     bm_dedup_options options;
     fill_options(context, &options);
     bm_status status = bm_job_dedup(&options, &summary, err);
-    status = cli_end_job(context, status, summary, err);
+    status = cli_end_job(context, status, err);
     if (status == BM_OK) {
         cli_say_documents(context, summary);
         cli_say_plan(context, summary);

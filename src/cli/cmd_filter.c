@@ -24,12 +24,12 @@ bm_status cli_run_filter(cli_context *context, bm_error *err)
     options.n_exclude = settings->input.patterns.n_exclude;
     options.kept = settings->results.kept;
     options.resources = settings->resources;
-    options.output = settings->output;
+    options.output = cli_job_output(context);
     options.callbacks = cli_callbacks(context);
     options.sources = settings->files.sources;
     options.annotate = settings->results.annotate;
     bm_status status = bm_job_filter(&options, &summary, err);
-    status = cli_end_job(context, status, summary, err);
+    status = cli_end_job(context, status, err);
     if (status == BM_OK) {
         char n[3][32];
         const bm_counts *counts = bm_summary_counts(summary);

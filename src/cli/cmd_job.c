@@ -88,18 +88,30 @@ void cli_say_end(cli_context *context, const char *verb, const bm_summary *summa
                  output != NULL ? ", written to " : "", output != NULL ? output : "");
 }
 
-bm_status cli_end_job(cli_context *context, bm_status status, const bm_summary *summary,
-                      bm_error *err)
+static bm_status hand_out(void *ctx, const bm_summary *summary, bm_error *err)
 {
+    cli_context *context = ctx;
     const bool rows = context->settings.output.path == NULL; /* on stdout */
+    if (context->settings.messages.json && !rows) {
+        const char *json = bm_summary_json(summary);
+        cli_meter_end(&context->meter);
+        cli_write(&context->console, json, strlen(json));
+    }
+    return cli_finish(&context->console, err);
+}
+
+bm_output_options cli_job_output(cli_context *context)
+{
+    bm_output_options output = context->settings.output;
+    output.ready = hand_out;
+    output.ready_ctx = context;
+    return output;
+}
+
+bm_status cli_end_job(cli_context *context, bm_status status, bm_error *err)
+{
     cli_meter_end(&context->meter);
     if (status == BM_ERR_PIPE && context->console.out_errno != 0)
         return cli_finish(&context->console, err); /* it may be a full disk */
-    if (status != BM_OK)
-        return status;
-    if (context->settings.messages.json && !rows) {
-        const char *json = bm_summary_json(summary);
-        cli_write_json(&context->console, json, strlen(json));
-    }
-    return cli_finish(&context->console, err);
+    return status;
 }

@@ -4,10 +4,12 @@
 
 #include "cli/command.h"
 
-/* What a job is followed by: the meter goes, and on success the summary is written to stdout, with
- * --json, and all of stdout is out. `status` is the job's; returns what the command shall answer. */
-bm_status cli_end_job(cli_context *context, bm_status status, const bm_summary *summary,
-                      bm_error *err);
+/* The output options of the job. Before the outputs get their names all of stdout is out: the rows, or
+ * with --json the summary. */
+bm_output_options cli_job_output(cli_context *context);
+/* What a job is followed by: the meter goes. `status` is the job's; returns what the command shall
+ * answer. */
+bm_status cli_end_job(cli_context *context, bm_status status, bm_error *err);
 /* Notes on what it did, for people, a few lines each. */
 void cli_say_documents(cli_context *context, const bm_summary *summary);
 void cli_say_plan(cli_context *context, const bm_summary *summary);

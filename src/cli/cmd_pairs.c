@@ -19,7 +19,7 @@ static void fill_options(cli_context *context, bm_pairs_options *options)
     options->sample = settings->match.sample;
     options->device = settings->device;
     options->resources = settings->resources;
-    options->output = settings->output;
+    options->output = cli_job_output(context);
     options->write = cli_write;
     options->write_ctx = &context->console;
     options->json = settings->messages.json;
@@ -36,7 +36,7 @@ bm_status cli_run_pairs(cli_context *context, bm_error *err)
     bm_pairs_options options;
     fill_options(context, &options);
     bm_status status = bm_job_pairs(&options, &summary, err);
-    status = cli_end_job(context, status, summary, err);
+    status = cli_end_job(context, status, err);
     if (status == BM_OK) {
         cli_say_documents(context, summary);
         cli_say_plan(context, summary);

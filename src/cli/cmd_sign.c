@@ -16,12 +16,12 @@ bm_status cli_run_sign(cli_context *context, bm_error *err)
     options.bands = settings->bands;
     options.device = settings->device;
     options.resources = settings->resources;
-    options.output = settings->output;
+    options.output = cli_job_output(context);
     options.resume = settings->results.resume;
     options.band_keys = settings->results.band_keys;
     options.callbacks = cli_callbacks(context);
     bm_status status = bm_job_sign(&options, &summary, err);
-    status = cli_end_job(context, status, summary, err);
+    status = cli_end_job(context, status, err);
     if (status == BM_OK) {
         cli_say_documents(context, summary);
         cli_say_plan(context, summary);

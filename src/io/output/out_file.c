@@ -3,7 +3,7 @@
  * Bytes gather in a buffer of 256 KiB, which a compressor fills too. Every 8 MiB the kernel is told
  * to start writing them to the disk, so that the sync at the end is short. The first failure
  * sticks: later calls return it, and close removes what was begun. A single file is written under
- * the name TARGET.partial.PID.N (O_EXCL) and gets its own by one rename. */
+ * the name TARGET.partial.PID.N (O_EXCL) and gets its own by one rename (out_file_place.h). */
 #include "io/output/out_file.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "io/output/out_file_inside.h"
-#include "io/output/out_place.h"
+#include "io/output/out_file_place.h"
 
 #define BUFFER_BYTES ((size_t)256 << 10)
 #define START_BYTES  ((uint64_t)8 << 20)
@@ -118,7 +118,7 @@ static void free_file(bm_out_file *file)
     bm_free(file->target);
     bm_free(file->name);
     bm_free(file->buf);
-    bm_out_parents_reset(&file->parents);
+    bm_out_parents_reset(&file->single.parents);
     bm_free(file);
 }
 
@@ -232,7 +232,7 @@ static bm_status create_in_parents(const char *target, bm_out_file **out, bm_err
             status = create_beside(target, out, &why);
     } while (status == BM_ERR_IO && why.code == ENOENT && ++tried < PARENT_TRIES);
     if (status == BM_OK) {
-        (*out)->parents = parents;
+        (*out)->single.parents = parents;
         return BM_OK;
     }
     bm_out_parents_remove(&parents);
@@ -250,7 +250,7 @@ bm_status bm_out_file_open(const char *target, bm_out_existing existing, bm_out_
         status = create_in_parents(target, &file, err);
     if (status != BM_OK)
         return status;
-    file->existing = existing;
+    file->single.existing = existing;
     file->target = bm_strdup(target);
     if (file->target == NULL) {
         bm_out_file_abort(file);
@@ -347,38 +347,9 @@ bm_status bm_out_file_rewrite(bm_out_file *file, uint64_t offset, const void *da
     return status;
 }
 
-/* A single file: sync it and give it its name. */
-static bm_status place_file(bm_out_file *file, bm_error *err)
+/* All bytes are in the file, and their digest is known where it was followed. */
+static bm_status complete(bm_out_file *file, bm_error *err)
 {
-    if (fsync(file->fd) != 0)
-        return bm_fail_errno(err, errno, file->target, "cannot sync");
-    int fd = file->fd;
-    file->fd = -1;
-    if (close(fd) != 0 && errno != EINTR)
-        return bm_fail_errno(err, errno, file->target, "cannot close");
-    char *parent = NULL;
-    bm_status status = bm_place_parent(file->target, &parent, err);
-    if (status == BM_OK)
-        status = bm_out_target_file(file->target, file->existing, err); /* as it was at open? */
-    if (status == BM_OK && file->existing == BM_OUT_REFUSE)
-        status = bm_place_file(file->path, file->target, err);
-    else if (status == BM_OK && rename(file->path, file->target) != 0)
-        status = bm_fail_errno(err, errno, file->target, "cannot rename the new file into place");
-    if (status == BM_OK) {
-        bm_free(file->path); /* nothing to remove any more */
-        file->path = NULL;
-        status = bm_place_sync_folder(parent, err);
-        if (status == BM_OK)
-            status = bm_out_parents_sync(&file->parents, err);
-    }
-    bm_free(parent);
-    return status;
-}
-
-bm_status bm_out_file_close(bm_out_file *file, bm_error *err)
-{
-    if (file == NULL)
-        return BM_OK;
     bm_status status = file->failed;
     if (status != BM_OK)
         status = failed_before(file, err);
@@ -391,13 +362,48 @@ bm_status bm_out_file_close(bm_out_file *file, bm_error *err)
         file->follow = NULL;
         status = bm_digest_follow_end(ended, file->written, file->path, &file->digests, err);
     }
-    if (status == BM_OK) {
+    if (status == BM_OK)
         start_writeback(file, BUFFER_BYTES); /* not for small files: one sync is for all of them */
-        status = file->owner.on_close != NULL ? file->owner.on_close(file->owner.ctx, file, err)
-                                              : place_file(file, err);
-    }
+    return status;
+}
+
+bm_status bm_out_file_ready(bm_out_file *file, bm_error *err)
+{
+    bm_status status = complete(file, err);
+    if (status == BM_OK)
+        status = bm_out_single_sync(file, err);
     if (status != BM_OK)
         bm_out_file_abort(file);
+    return status;
+}
+
+bm_status bm_out_file_place(bm_out_file *file, bm_error *err)
+{
+    return bm_out_single_place(file, err);
+}
+
+void bm_out_file_settle(bm_out_file *file)
+{
+    bm_out_single_settle(file);
+    free_file(file);
+}
+
+bm_status bm_out_file_close(bm_out_file *file, bm_error *err)
+{
+    if (file == NULL)
+        return BM_OK;
+    bm_status status = complete(file, err);
+    const bool is_single = file->owner.on_close == NULL;
+    if (status == BM_OK && !is_single)
+        status = file->owner.on_close(file->owner.ctx, file, err);
+    else if (status == BM_OK)
+        status = bm_out_single_sync(file, err);
+    if (status == BM_OK && is_single)
+        status = bm_out_single_place(file, err);
+    if (status != BM_OK)
+        bm_out_file_abort(file);
+    else if (is_single)
+        bm_out_file_settle(file);
     else
         free_file(file);
     return status;
@@ -407,9 +413,10 @@ void bm_out_file_abort(bm_out_file *file)
 {
     if (file == NULL)
         return;
+    bm_out_single_take_back(file);
     if (file->path != NULL && (file->owner.preserves == NULL || !*file->owner.preserves))
         unlink(file->path);
-    bm_out_parents_remove(&file->parents);
+    bm_out_parents_remove(&file->single.parents);
     free_file(file);
 }
 

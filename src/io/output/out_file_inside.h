@@ -1,4 +1,4 @@
-/* out_file_inside.h -- the inside of a bm_out_file, for out_file.c and out_dir.c only. */
+/* out_file_inside.h -- the inside of a bm_out_file, for out_file.c, out_file_place.c and out_dir.c only. */
 #ifndef BM_IO_OUTPUT_OUT_FILE_INSIDE_H
 #define BM_IO_OUTPUT_OUT_FILE_INSIDE_H
 
@@ -17,15 +17,24 @@ typedef struct bm_out_owner {
     const bool *preserves; /* the owner's: does abort leave the file where it is? */
 } bm_out_owner;
 
+/* What only a single file has: where it goes, and how far it is on its way. */
+typedef struct bm_out_single {
+    bm_out_existing existing; /* at its target */
+    bm_out_parents parents;
+    dev_t device; /* of the file, once it is complete */
+    ino_t node;
+    bool placed;   /* it has its name */
+    bool replaced; /* and what had it before lies where the file was written */
+} bm_out_single;
+
 struct bm_out_file {
     int fd;
     char *path;   /* where the bytes go now */
     char *target; /* of a single file: its name after close; else NULL */
     char *name;   /* for the owner */
     bm_out_owner owner;
-    bm_out_existing existing; /* at `target` */
-    bm_out_parents parents;   /* of a single file */
-    char *buf;                /* bytes that are not written yet */
+    bm_out_single single;
+    char *buf; /* bytes that are not written yet */
     size_t len;
     uint64_t accepted;         /* bytes given to bm_out_file_write */
     uint64_t written;          /* bytes given to the system */

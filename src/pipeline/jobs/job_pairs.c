@@ -12,19 +12,16 @@
 #include "pipeline/output/rows.h"
 
 /* Write the text to a file of its own, and forget it. */
-static bm_status write_text(const bm_settings *s, const char *path, bm_buf *text, bm_error *err)
+static bm_status write_text(bm_job *job, const char *path, bm_buf *text, bm_error *err)
 {
-    bm_out_file *file = NULL;
-    bm_status status = bm_out_file_open(path, bm_out_existing_of(s->output.force), &file, err);
-    if (status == BM_OK) {
-        status = bm_out_file_write(file, text->data, text->len, err);
-        if (status == BM_OK)
-            status = bm_out_file_close(file, err);
-        else
-            bm_out_file_abort(file);
-    }
+    bm_rows rows = {0};
+    bm_status status = bm_out_file_open(
+        path, bm_out_existing_of(job->context.settings->output.force), &rows.file, err);
+    if (status != BM_OK)
+        return status;
+    status = bm_out_file_write(rows.file, text->data, text->len, err);
     text->len = 0;
-    return status;
+    return bm_rows_end_in(&rows, &job->files, status, err);
 }
 
 static void say_how(const bm_settings *s, char *out, size_t cap)
@@ -38,9 +35,9 @@ static void say_how(const bm_settings *s, char *out, size_t cap)
                  measures[s->pairs.verify]);
 }
 
-static bm_status write_histogram(const bm_job_context *context, const uint64_t *histogram,
-                                 bm_error *err)
+static bm_status write_histogram(bm_job *job, const uint64_t *histogram, bm_error *err)
 {
+    const bm_job_context *context = &job->context;
     const bm_settings *s = context->settings;
     bm_buf text = {0};
     char how[128];
@@ -54,12 +51,12 @@ static bm_status write_histogram(const bm_job_context *context, const uint64_t *
     if (s->results.histogram != NULL) {
         status = bm_histogram_tsv(&text, histogram, err);
         if (status == BM_OK)
-            status = write_text(s, s->results.histogram, &text, err);
+            status = write_text(job, s->results.histogram, &text, err);
     }
     if (status == BM_OK && s->results.histogram_svg != NULL) {
         status = bm_histogram_svg(&text, &picture, err);
         if (status == BM_OK)
-            status = write_text(s, s->results.histogram_svg, &text, err);
+            status = write_text(job, s->results.histogram_svg, &text, err);
     }
     bm_buf_reset(&text);
     return status;
@@ -86,9 +83,9 @@ static bm_status write_pairs(const bm_pairing *pairing, bm_error *err)
     status = bm_rows_pairs(&rows, &pairs, err);
     context->counts.results.pairs = pairs.n_written;
     context->counts.results.identical_pairs = pairs.n_identical;
-    status = bm_rows_end(&rows, status, err);
+    status = bm_rows_end_in(&rows, &pairing->job->files, status, err);
     if (status == BM_OK)
-        status = write_histogram(context, histogram, err);
+        status = write_histogram(pairing->job, histogram, err);
     return status == BM_OK ? bm_job_finish(pairing->job, &(bm_job_ending){.dir = NULL}, err)
                            : status;
 }

@@ -28,6 +28,33 @@ bm_status bm_job_begin(bm_job *job, unsigned steps, bm_error *err)
     return status;
 }
 
+/* Everything is written: the caller may still object. */
+static bm_status ask_caller(const bm_job *job, bm_error *err)
+{
+    const bm_output_options *output = &job->context.settings->output;
+    bm_error why = {0};
+    if (output->ready == NULL)
+        return BM_OK;
+    bm_status status = output->ready(output->ready_ctx, job->summary, &why);
+    if (status != BM_OK && err != NULL) {
+        *err = why;
+        err->status = status;
+    }
+    return status;
+}
+
+/* The outputs get their names, all of them or none. */
+static bm_status give_names(bm_job *job, const bm_job_ending *ending, bm_error *err)
+{
+    bm_status status = ask_caller(job, err);
+    if (status == BM_OK)
+        status = bm_out_group_place(&job->files, err);
+    if (status == BM_OK && ending->dir != NULL)
+        status = ending->commit_checkpoint ? bm_checkpoint_commit(&job->checkpoint, err)
+                                           : bm_out_dir_commit(ending->dir, err);
+    return status;
+}
+
 bm_status bm_job_finish(bm_job *job, const bm_job_ending *ending, bm_error *err)
 {
     bm_job_context *context = &job->context;
@@ -39,17 +66,20 @@ bm_status bm_job_finish(bm_job *job, const bm_job_ending *ending, bm_error *err)
     }
     if (status == BM_OK)
         status = bm_report_make(context, ending->grouping, ending->dir, &job->summary, err);
+    if (status == BM_OK && ending->dir != NULL)
+        status = bm_report_write(job->summary, ending->dir, ending->report_name, err);
     if (status == BM_OK)
-        status = bm_report_write(context, job->summary, ending->dir, ending->report_name, err);
+        status = bm_report_write_copy(context, job->summary, &job->files, err);
     context->story.similarities = NULL;
-    if (status != BM_OK || ending->dir == NULL)
-        return status;
-    return ending->commit_checkpoint ? bm_checkpoint_commit(&job->checkpoint, err)
-                                     : bm_out_dir_commit(ending->dir, err);
+    if (status == BM_OK)
+        status = give_names(job, ending, err);
+    bm_out_group_end(&job->files, status == BM_OK);
+    return status;
 }
 
 bm_status bm_job_close(bm_job *job, bm_status status, bm_summary **out)
 {
+    bm_out_group_end(&job->files, false); /* of a job that did not come to its finish */
     bm_job_context_close(&job->context);
     if (status == BM_OK)
         *out = job->summary;

@@ -6,17 +6,19 @@
  *     directory     the output's work directory, with what an interrupted job left there
  *     devices       those that sign
  *     ...           what the job is for
- *     finish        digests of the outputs, the report, the rename into place
+ *     finish        digests of the outputs, the report, what the caller writes, the renames into place
  *     close */
 #ifndef BM_JOBS_JOB_STEPS_H
 #define BM_JOBS_JOB_STEPS_H
 
+#include "io/output/out_group.h"
 #include "pipeline/checkpoint/checkpoint.h"
 #include "pipeline/context/job_context.h"
 #include "pipeline/match/grouping.h"
 
 typedef struct bm_job {
     bm_job_context context;
+    bm_out_group files;       /* beside a directory, or without one */
     bm_checkpoint checkpoint; /* {0}: the job has no directory, or opens it itself */
     bm_summary *summary;      /* once it is finished */
 } bm_job;
@@ -43,7 +45,8 @@ typedef struct bm_job_ending {
     bool commit_checkpoint; /* the directory is the checkpoint's, which is committed with it */
 } bm_job_ending;
 
-/* Sync and digest the outputs, make the report, rename into place. */
+/* Sync and digest the outputs, make the report, ask the caller (bm_output_options.ready), rename into
+ * place: the directory and the files, or, on failure, none of them. */
 bm_status bm_job_finish(bm_job *job, const bm_job_ending *ending, bm_error *err);
 /* After bm_checkpoint_close, which may still save what the job has. `status`: how the job went, and
  * what is returned. BM_OK: *out receives the summary. */

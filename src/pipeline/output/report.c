@@ -21,6 +21,7 @@
 #include "pipeline/output/report_groups.h"
 #include "pipeline/output/report_inputs.h"
 #include "pipeline/output/report_spill.h"
+#include "pipeline/output/rows.h"
 
 struct bm_summary {
     bm_counts counts;
@@ -312,31 +313,28 @@ bm_status bm_report_make(bm_job_context *job, const bm_grouping *grouping, bm_ou
     return BM_OK;
 }
 
-static bm_status write_whole(bm_out_file *file, const char *text, bm_error *err)
+bm_status bm_report_write(const bm_summary *summary, bm_out_dir *dir, const char *name,
+                          bm_error *err)
 {
-    bm_status status = bm_out_file_write(file, text, strlen(text), err);
-    if (status != BM_OK) {
-        bm_out_file_abort(file);
+    bm_rows rows = {0};
+    bm_status status = bm_out_dir_file(dir, name, &rows.file, err);
+    if (status != BM_OK)
         return status;
-    }
-    return bm_out_file_close(file, err);
+    status = bm_out_file_write(rows.file, summary->json, strlen(summary->json), err);
+    return bm_rows_end(&rows, status, err);
 }
 
-bm_status bm_report_write(const bm_job_context *job, const bm_summary *summary, bm_out_dir *dir,
-                          const char *name, bm_error *err)
+bm_status bm_report_write_copy(const bm_job_context *job, const bm_summary *summary,
+                               bm_out_group *group, bm_error *err)
 {
-    bm_out_file *file;
-    bm_status status = BM_OK;
-    if (dir != NULL) {
-        status = bm_out_dir_file(dir, name, &file, err);
-        if (status == BM_OK)
-            status = write_whole(file, summary->json, err);
-    }
-    if (status == BM_OK && job->settings->output.report != NULL) {
-        status = bm_out_file_open(job->settings->output.report,
-                                  bm_out_existing_of(job->settings->output.force), &file, err);
-        if (status == BM_OK)
-            status = write_whole(file, summary->json, err);
-    }
-    return status;
+    const bm_output_options *output = &job->settings->output;
+    bm_rows rows = {0};
+    if (output->report == NULL)
+        return BM_OK;
+    bm_status status =
+        bm_out_file_open(output->report, bm_out_existing_of(output->force), &rows.file, err);
+    if (status != BM_OK)
+        return status;
+    status = bm_out_file_write(rows.file, summary->json, strlen(summary->json), err);
+    return bm_rows_end_in(&rows, group, status, err);
 }

@@ -8,6 +8,7 @@
 #include "io/json/json_write.h"
 #include "pipeline/match/grouping.h"
 #include "io/output/out_dir.h"
+#include "io/output/out_group.h"
 #include "pipeline/context/job_context.h"
 #include "pipeline/context/settings_list.h"
 
@@ -19,9 +20,11 @@ bm_status bm_report_make(bm_job_context *job, const bm_grouping *grouping, bm_ou
                          bm_summary **out, bm_error *err);
 /* The value of a setting. */
 void bm_report_setting_value(bm_json *json, const bm_setting *setting);
-/* Write the summary's JSON to `name` in the directory, and to job->report where one was asked for.
- */
-bm_status bm_report_write(const bm_job_context *job, const bm_summary *summary, bm_out_dir *dir,
-                          const char *name, bm_error *err);
+/* Write the summary's JSON to `name` in the directory. */
+bm_status bm_report_write(const bm_summary *summary, bm_out_dir *dir, const char *name,
+                          bm_error *err);
+/* And where a second copy was asked for, that, as a file of the group. */
+bm_status bm_report_write_copy(const bm_job_context *job, const bm_summary *summary,
+                               bm_out_group *group, bm_error *err);
 
 #endif

@@ -39,6 +39,17 @@ bm_status bm_rows_end(bm_rows *rows, bm_status status, bm_error *err)
     return status;
 }
 
+bm_status bm_rows_end_in(bm_rows *rows, bm_out_group *group, bm_status status, bm_error *err)
+{
+    bm_rows_reset(rows);
+    if (rows->file == NULL)
+        return status;
+    if (status == BM_OK)
+        return bm_out_group_take(group, rows->file, err);
+    bm_out_file_abort(rows->file);
+    return status;
+}
+
 /* Open a file of the directory, let `fill` write it, close it. */
 typedef bm_status (*fill_fn)(bm_rows *rows, const void *ctx, bm_error *err);
 

@@ -9,6 +9,7 @@
 
 #include "base/memory.h"
 #include "io/output/out_dir.h"
+#include "io/output/out_group.h"
 #include "model/doc_table.h"
 #include "pipeline/match/grouping.h"
 #include "pipeline/output/histogram.h"
@@ -26,6 +27,8 @@ void bm_rows_reset(bm_rows *rows);
 /* Reset, and close the file, if there is one, or abort it where `status` is a failure.
  * Returns `status`, or that of closing. */
 bm_status bm_rows_end(bm_rows *rows, bm_status status, bm_error *err);
+/* The same, but the file is complete without its name, which it gets with the group. */
+bm_status bm_rows_end_in(bm_rows *rows, bm_out_group *group, bm_status status, bm_error *err);
 
 /* Files of a directory, written whole. */
 bm_status bm_rows_ids(bm_out_dir *dir, const bm_doc_table *docs, bm_error *err);
