@@ -9,6 +9,13 @@
 
 #define WAIT_MS 200
 
+bm_status bm_check_cancelled(const bm_callbacks *callbacks, bm_error *err)
+{
+    return callbacks != NULL && callbacks->cancelled != NULL && callbacks->cancelled(callbacks->ctx)
+               ? bm_fail(err, BM_ERR_CANCELLED, "interrupted")
+               : BM_OK;
+}
+
 bm_status bm_wait_readable(const bm_callbacks *callbacks, int fd, bm_error *err)
 {
     struct pollfd ready = {.fd = fd, .events = POLLIN};
@@ -18,7 +25,8 @@ bm_status bm_wait_readable(const bm_callbacks *callbacks, int fd, bm_error *err)
         int n = poll(&ready, 1, WAIT_MS);
         if (n > 0 || (n < 0 && errno != EINTR))
             return BM_OK; /* where something is wrong, the read will say it */
-        if (callbacks->cancelled(callbacks->ctx))
-            return bm_fail(err, BM_ERR_CANCELLED, "interrupted");
+        bm_status status = bm_check_cancelled(callbacks, err);
+        if (status != BM_OK)
+            return status;
     }
 }

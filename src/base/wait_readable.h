@@ -11,4 +11,7 @@
  * it says so. Without that callback BM_OK comes at once, and the read is what waits. */
 bm_status bm_wait_readable(const bm_callbacks *callbacks, int fd, bm_error *err);
 
+/* BM_ERR_CANCELLED where callbacks->cancelled says so, else BM_OK. For loops over what is read. */
+bm_status bm_check_cancelled(const bm_callbacks *callbacks, bm_error *err);
+
 #endif

@@ -195,6 +195,9 @@ static bm_status read_stored(bm_input_bytes *bytes, char *out, size_t cap, size_
     *got = 0;
     if (bytes->fd < 0)
         return BM_OK;
+    bm_status asked = bm_check_cancelled(bytes->set->callbacks, err);
+    if (asked != BM_OK)
+        return asked;
     if (held != NULL && !held->spooled && bytes->head_pos < held->head.len) {
         size_t left = held->head.len - bytes->head_pos;
         *got = left < cap ? left : cap;
@@ -338,6 +341,9 @@ bm_status bm_input_bytes_read(bm_input_bytes *bytes, char *out, size_t cap, size
     bytes->broken = NOT_BROKEN;
     if (bytes->source->compression == BM_COMPRESSION_NONE)
         return read_stored(bytes, out, cap, got, err);
+    bm_status status = bm_check_cancelled(bytes->set->callbacks, err); /* a few bytes may be many */
+    if (status != BM_OK)
+        return status;
     if (bytes->peek_pos < bytes->peek_len) {
         size_t left = bytes->peek_len - bytes->peek_pos;
         *got = left < cap ? left : cap;

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/wait_readable.h"
 #include "model/stream_hash.h"
 
 #define BLOCK_BYTES ((size_t)1 << 20)
@@ -29,9 +30,9 @@ static bm_status read_all(int fd, const char *path, const bm_callbacks *callback
                           bm_error *err)
 {
     for (;;) {
-        if (callbacks != NULL && callbacks->cancelled != NULL &&
-            callbacks->cancelled(callbacks->ctx))
-            return bm_fail(err, BM_ERR_CANCELLED, "interrupted");
+        bm_status status = bm_check_cancelled(callbacks, err);
+        if (status != BM_OK)
+            return status;
         ssize_t n = read(fd, w->block, BLOCK_BYTES);
         if (n < 0 && errno == EINTR)
             continue;

@@ -21,7 +21,9 @@ static bm_status read_more(bm_line_file *file, bm_error *err)
         memmove(block->data, block->data + file->next, block->len - file->next);
     block->len -= file->next;
     file->next = 0;
-    bm_status status = bm_buf_reserve(block, BLOCK_BYTES, err);
+    bm_status status = bm_check_cancelled(file->callbacks, err);
+    if (status == BM_OK)
+        status = bm_buf_reserve(block, BLOCK_BYTES, err);
     while (status == BM_OK) {
         status = bm_wait_readable(file->callbacks, file->fd, err);
         if (status != BM_OK)

@@ -17,7 +17,8 @@ typedef struct bm_line_file {
     const char *name;   /* for messages; borrowed */
     size_t longest;     /* bytes of a line */
     bm_status too_long; /* what a longer one is */
-    /* borrowed; asked whether to stop while there is nothing to read; NULL: nobody is */
+    /* borrowed; asked whether to stop, before each block and while there is nothing to read; NULL:
+     * nobody is */
     const bm_callbacks *callbacks;
     /* the line read last, until the next; its bytes may be changed in place */
     char *text; /* not ended by NUL */

@@ -165,6 +165,7 @@ bm_status bm_explain_find(const bm_explainer *e, const bm_str *ids, size_t n, ui
     memset(groups, 0, n * sizeof *groups);
     bm_explain_path(e, BM_FILE_GROUPS, path);
     bm_status status = bm_group_file_open(path, e->settings->memory, &file, err);
+    file.lines.callbacks = &e->settings->callbacks;
     while (status == BM_OK && more && !all_found(&s)) {
         status = bm_group_file_next(&file, &more, err);
         if (status == BM_OK && more)
@@ -209,6 +210,7 @@ bm_status bm_explain_load(bm_explainer *e, uint64_t number, bm_error *err)
     bool more = true;
     bm_explain_path(e, BM_FILE_GROUPS, path);
     bm_status status = bm_group_file_open(path, e->settings->memory, &file, err);
+    file.lines.callbacks = &e->settings->callbacks;
     while (status == BM_OK && more && file.group != number)
         status = bm_group_file_next(&file, &more, err);
     if (status == BM_OK && !more)

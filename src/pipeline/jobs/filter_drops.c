@@ -138,6 +138,7 @@ static bm_status load_rows(loading *now, bool removed, bm_drops *out, bm_error *
     bm_status status = bm_tsv_table_open_listed(
         rows->manifest, removed ? BM_FILE_REMOVED : BM_FILE_SKIPPED,
         bm_table_header(removed ? BM_TABLE_REMOVED : BM_TABLE_SKIPPED), &table, err);
+    table.lines.callbacks = &out->settings->callbacks;
     for (; status == BM_OK; n++) {
         status = bm_tsv_table_next(&table, &end, err);
         if (status != BM_OK || end)

@@ -113,6 +113,7 @@ static bm_status load_groups(const bm_manifest *manifest, bm_group_labels *out, 
         status = bm_group_file_open(path, now.room > 0 ? now.room : UINT64_MAX, &file, err);
         if (status == BM_OK)
             status = bm_line_file_compare(&file.lines, listed, err);
+        file.lines.callbacks = &out->settings->callbacks;
         if (status == BM_OK)
             status = load_rows(&file, &now, out, err);
         bm_group_file_close(&file);
@@ -147,6 +148,7 @@ static bm_status load_removed(const bm_manifest *manifest, bm_group_labels *out,
     bool end = false;
     bm_status status = bm_tsv_table_open_listed(manifest, BM_FILE_REMOVED,
                                                 bm_table_header(BM_TABLE_REMOVED), &table, err);
+    table.lines.callbacks = &out->settings->callbacks;
     while (status == BM_OK) {
         status = bm_tsv_table_next(&table, &end, err);
         if (status != BM_OK || end)
