@@ -30,7 +30,7 @@ void bm_doc_table_reset(bm_doc_table *table)
 uint64_t bm_doc_table_bytes(const bm_doc_table *table)
 {
     return table->n * sizeof *table->rows + table->ids.len + table->n_slots * sizeof *table->slots +
-           table->n_skipped * sizeof *table->skipped +
+           table->n_skipped * sizeof *table->skipped + table->reason_bytes +
            table->next.n_slots * sizeof *table->next.slots;
 }
 
@@ -50,10 +50,22 @@ bm_str bm_doc_table_id(const bm_doc_table *table, size_t row)
     return (bm_str){table->ids.data + begin, (size_t)(table->rows[row].id_end - begin)};
 }
 
-static bm_status too_large(const bm_doc_table *table, bm_error *err)
+/* More are not known yet, so what would do is told for those that are. The part of the memory that is
+ * theirs grows at least as the memory does. */
+static bm_status too_large(const bm_doc_table *table, uint64_t needed, bm_error *err)
 {
+    const double least = (double)needed * (double)table->memory_all / (double)table->memory;
     return bm_fail(err, BM_ERR_NOMEM,
-                   "the rows and ids of %zu documents need more than `memory` allows", table->n);
+                   "the first %zu documents and %zu bad records do not fit into `memory` of %lluM "
+                   "(at least %lluM)",
+                   table->n, table->n_skipped, (unsigned long long)(table->memory_all >> 20),
+                   (unsigned long long)(least / (1 << 20)) + 1);
+}
+
+static bm_status check_bytes(const bm_doc_table *table, bm_error *err)
+{
+    const uint64_t bytes = bm_doc_table_bytes(table);
+    return table->memory != 0 && bytes > table->memory ? too_large(table, bytes, err) : BM_OK;
 }
 
 static bm_status rehash(bm_doc_table *table, bm_error *err)
@@ -61,7 +73,7 @@ static bm_status rehash(bm_doc_table *table, bm_error *err)
     size_t n_slots = table->n_slots == 0 ? 1024 : table->n_slots * 2;
     uint64_t needed = bm_doc_table_bytes(table) + n_slots * sizeof *table->slots;
     if (table->memory != 0 && needed > table->memory)
-        return too_large(table, err);
+        return too_large(table, needed, err);
     uint64_t *slots = bm_alloc_zero(n_slots, sizeof *slots);
     if (slots == NULL)
         return bm_fail_nomem(err, n_slots * sizeof *slots);
@@ -119,10 +131,11 @@ static bm_status next_free(bm_doc_table *table, uint32_t first, bm_buf *text, bm
 static bm_status append(bm_doc_table *table, const bm_doc_row *row, bm_doc_id id, size_t slot,
                         bm_error *err)
 {
-    if (table->memory != 0 && table->n % CHECK_ROWS == 0 &&
-        bm_doc_table_bytes(table) > table->memory)
-        return too_large(table, err);
-    bm_status status = bm_grow_array(&table->rows, &table->cap, table->n + 1, err);
+    bm_status status = BM_OK;
+    if (table->n % CHECK_ROWS == 0)
+        status = check_bytes(table, err);
+    if (status == BM_OK)
+        status = bm_grow_array(&table->rows, &table->cap, table->n + 1, err);
     if (status == BM_OK)
         status = bm_buf_add(&table->ids, id.text.data, id.text.len, err);
     if (status != BM_OK)
@@ -186,21 +199,33 @@ void bm_doc_table_expect(const bm_doc_table *table, uint64_t id_hash)
         __builtin_prefetch(&table->slots[(size_t)id_hash & (table->n_slots - 1)], 1);
 }
 
+/* With what an allocation costs. */
+static uint64_t reason_bytes(const bm_skipped *skipped)
+{
+    return strlen(skipped->reason) + 1 + 2 * sizeof(void *);
+}
+
 bm_status bm_doc_table_skip(bm_doc_table *table, const bm_skipped *skipped, bm_error *err)
 {
-    bm_status status =
-        bm_grow_array(&table->skipped, &table->cap_skipped, table->n_skipped + 1, err);
+    bm_status status = BM_OK;
+    if (table->n_skipped % CHECK_ROWS == 0)
+        status = check_bytes(table, err);
+    if (status == BM_OK)
+        status = bm_grow_array(&table->skipped, &table->cap_skipped, table->n_skipped + 1, err);
     if (status != BM_OK)
         return status;
     table->skipped[table->n_skipped++] = *skipped;
+    table->reason_bytes += reason_bytes(skipped);
     table->n_swallowing += skipped->n_behind > 0;
     return BM_OK;
 }
 
 void bm_doc_table_cut(bm_doc_table *table, size_t n_rows, size_t n_skipped)
 {
-    while (table->n_skipped > n_skipped)
-        bm_free(table->skipped[--table->n_skipped].reason);
+    while (table->n_skipped > n_skipped) {
+        table->reason_bytes -= reason_bytes(&table->skipped[--table->n_skipped]);
+        bm_free(table->skipped[table->n_skipped].reason);
+    }
     table->ids.len = n_rows == 0 ? 0 : (size_t)table->rows[n_rows - 1].id_end;
     table->n = n_rows;
 }

@@ -45,6 +45,8 @@ typedef struct bm_doc_table {
     bm_next_numbers next;   /* of those that were repeated */
     uint64_t n_tried;       /* id#N that were looked up to find a free one */
     uint64_t memory;        /* bytes at most; 0: no limit */
+    uint64_t memory_all;    /* of which that is a part, for messages */
+    uint64_t reason_bytes;  /* of those skipped */
     const bm_file_names *files; /* borrowed, for messages; NULL: they name no other place */
 } bm_doc_table;                 /* {0} is empty */
 

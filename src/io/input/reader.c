@@ -144,6 +144,37 @@ static void cut_by_records(bm_reader *reader, bm_cutter *c)
     }
 }
 
+/* Where every newline ends a record and none is likely to be one too many, they are counted behind
+ * the cut; if there are too many after all, it is made before them. */
+static void cut_by_count(bm_reader *reader, bm_cutter *c)
+{
+    const char *data = c->batch->data;
+    const uint64_t left = reader->batch_records - reader->n_records;
+    c->counted = true;
+    c->lines = bm_count_newlines(data + c->begin, c->cut - c->begin);
+    if (c->lines > 0)
+        reader->mean_bytes +=
+            ((double)(c->cut - c->begin) / (double)c->lines - reader->mean_bytes) / 2;
+    if (c->lines >= left) {
+        size_t at = c->begin;
+        for (uint64_t i = 0; i < left; i++)
+            at = (size_t)((const char *)memchr(data + at, '\n', c->cut - at) - data) + 1;
+        c->cut = at;
+        c->lines = left;
+        c->full = true;
+    }
+    reader->n_records += c->lines;
+}
+
+/* Is it worth while to look for the end of each record? For the limit of records, only where they
+ * may well reach it. */
+static bool walks(const bm_reader *reader)
+{
+    return !reader->format->newline_ends ||
+           (reader->batch_records != 0 &&
+            reader->mean_bytes * (double)reader->batch_records < 2 * (double)reader->batch_bytes);
+}
+
 /* How many bytes to read next. */
 static size_t read_size(const bm_reader *reader, const bm_cutter *c)
 {
@@ -209,7 +240,8 @@ static bm_status take_records(bm_reader *reader, bm_cutter *c, bm_error *err)
     if (status == BM_OK && (piece.end > piece.begin || !rest))
         status = bm_reader_add_piece(reader, batch, piece, err);
     if (status == BM_OK && !piece.file_end)
-        reader->line += bm_count_newlines(batch->data + c->begin, c->cut - c->begin);
+        reader->line +=
+            c->counted ? c->lines : bm_count_newlines(batch->data + c->begin, c->cut - c->begin);
     reader->state = c->state;
     if (status == BM_OK && rest && !c->full)
         status = bm_reader_add_rest(reader, batch, reader->line, err);
@@ -275,7 +307,7 @@ static bm_status take_piece(bm_reader *reader, bm_raw_batch *batch, bm_error *er
     c.cut = c.seen = c.begin;
     c.state = c.scan.state = reader->state;
     c.scan.delimiter = reader->fields->syntax.delimiter;
-    bool walk = reader->batch_records != 0 || !reader->format->newline_ends;
+    const bool walk = walks(reader);
     if (!reader->begun) { /* a byte order mark is no part of the first field */
         while (status == BM_OK && c.end - c.begin < 3 && !reader->file_end)
             status = read_more(reader, &c, read_size(reader, &c), err);
@@ -286,6 +318,8 @@ static bm_status take_piece(bm_reader *reader, bm_raw_batch *batch, bm_error *er
             cut_by_records(reader, &c);
         else
             cut_at_newline(reader, &c);
+        if (!walk && reader->batch_records != 0 && (c.full || reader->file_end))
+            cut_by_count(reader, &c);
         if (is_broken(reader, &c))
             return take_before_break(reader, &c, err);
         if (c.full || reader->file_end)

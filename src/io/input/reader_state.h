@@ -62,6 +62,8 @@ typedef struct bm_cutter {
     size_t cut;   /* behind the last whole record; begin: none yet */
     bm_scan scan;
     unsigned state; /* of the scan at `cut` */
+    bool counted;   /* how many newlines there are before `cut`: ... */
+    uint64_t lines; /* so many */
     bool full;      /* the batch must end at `cut` */
 } bm_cutter;
 

@@ -7,15 +7,16 @@
 
 #include "base/error.h"
 
-#define MIB            ((uint64_t)1 << 20)
-#define DEVICE_BATCHES 10u /* places in the ring for each device */
-#define BATCH_FOLD     5u
-#define BATCH_LEAST    ((size_t)64 << 10)
-#define FIXED_BYTES    (8 * MIB)
-#define THREAD_BYTES   (MIB / 2) /* scratch of the shingler, stack in use */
-#define ARENA_LEAST    (4 * MIB)
-#define ARENA_MOST     (256 * MIB)
-#define GROWS_LEAST    (4 * MIB) /* for documents, or nothing is left to work with */
+#define MIB              ((uint64_t)1 << 20)
+#define DEVICE_BATCHES   10u /* places in the ring for each device */
+#define BATCH_FOLD       5u
+#define BATCH_LEAST      ((size_t)64 << 10)
+#define BATCH_DOCS_LEAST 64u
+#define FIXED_BYTES      (8 * MIB)
+#define THREAD_BYTES     (MIB / 2) /* scratch of the shingler, stack in use */
+#define ARENA_LEAST      (4 * MIB)
+#define ARENA_MOST       (256 * MIB)
+#define GROWS_LEAST      (4 * MIB) /* for documents, or nothing is left to work with */
 
 uint64_t bm_budget_window(uint32_t threads, uint32_t devices)
 {
@@ -40,6 +41,21 @@ size_t bm_budget_batch_bytes(const bm_budget *budget, uint64_t window)
         return SIZE_MAX;
     uint64_t bytes = budget->batches / (BATCH_FOLD * window);
     return bytes < BATCH_LEAST ? BATCH_LEAST : (size_t)bytes;
+}
+
+uint32_t bm_budget_batch_docs(const bm_budget *budget, uint64_t window, size_t batch_bytes,
+                              uint64_t doc_bytes)
+{
+    if (budget->total == 0)
+        return UINT32_MAX;
+    const uint64_t share = budget->batches / window, folded = BATCH_FOLD * (uint64_t)batch_bytes;
+    uint64_t left = share / 4;
+    if (folded < share && share - folded > left)
+        left = share - folded;
+    const uint64_t docs = left / doc_bytes;
+    return docs < BATCH_DOCS_LEAST ? BATCH_DOCS_LEAST
+           : docs > UINT32_MAX     ? UINT32_MAX
+                                   : (uint32_t)docs;
 }
 
 bm_status bm_budget_make(uint64_t total, uint32_t threads, uint32_t devices, bm_budget *out,

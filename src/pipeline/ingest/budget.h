@@ -28,5 +28,9 @@ uint64_t bm_budget_least(const bm_budget *budget, uint64_t rows);
 uint64_t bm_budget_window(uint32_t threads, uint32_t devices);
 /* Bytes of text in a batch at most. */
 size_t bm_budget_batch_bytes(const bm_budget *budget, uint64_t window);
+/* Documents in a batch of so many bytes at most, where one takes `doc_bytes` beside its text and
+ * hashes: what that fold leaves of the batch's share, a quarter of it at least. */
+uint32_t bm_budget_batch_docs(const bm_budget *budget, uint64_t window, size_t batch_bytes,
+                              uint64_t doc_bytes);
 
 #endif

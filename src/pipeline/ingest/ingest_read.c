@@ -5,6 +5,7 @@
 #define BYTES_PER_HASH        6u /* of English text; only sizes batches */
 #define BATCH_BYTES_MIN       (64u << 10)
 #define BATCH_BYTES_MAX       (64u << 20)
+#define REASON_BYTES          256u
 
 static size_t batch_bytes(const bm_ingest_cfg *cfg, uint64_t window)
 {
@@ -17,14 +18,38 @@ static size_t batch_bytes(const bm_ingest_cfg *cfg, uint64_t window)
     return bytes > most ? most : bytes;
 }
 
+/* What one document takes in a batch beside its text and hashes. A bad record takes its reason, which
+ * may be as much. */
+static uint64_t doc_bytes(const bm_ingest_cfg *cfg)
+{
+    uint64_t bytes = sizeof(bm_ingest_doc) + sizeof(uint64_t) + sizeof(bm_hash128);
+    if (cfg->device_set != NULL && cfg->want_words)
+        bytes += cfg->device_set->perms_used * sizeof(uint32_t);
+    if (cfg->device_set != NULL && cfg->want_keys)
+        bytes += cfg->device_set->bands * sizeof(uint64_t);
+    return bytes < REASON_BYTES ? REASON_BYTES : bytes;
+}
+
+/* Documents in a batch at most; 0: any number. */
+static uint32_t batch_docs(const bm_ingest_cfg *cfg, uint64_t window, size_t bytes)
+{
+    uint32_t most = cfg->budget != NULL
+                        ? bm_budget_batch_docs(cfg->budget, window, bytes, doc_bytes(cfg))
+                        : UINT32_MAX;
+    if (cfg->batch_docs != 0 && cfg->batch_docs < most)
+        return cfg->batch_docs;
+    return most < bytes ? most : cfg->batch_docs; /* none is shorter than a byte */
+}
+
 bm_status bm_ingest_read_begin(const bm_ingest_cfg *cfg, const bm_long_gate *gate, uint64_t window,
                                bm_error *err)
 {
-    const bm_batch_limits limits = {.bytes = batch_bytes(cfg, window),
+    const size_t bytes = batch_bytes(cfg, window);
+    const bm_batch_limits limits = {.bytes = bytes,
                                     .hashes = cfg->device_set != NULL
                                                   ? bm_device_set_batch_hashes(cfg->device_set)
                                                   : HASHES_WITHOUT_DEVICE,
-                                    .docs = cfg->batch_docs,
+                                    .docs = batch_docs(cfg, window, bytes),
                                     .gate = gate,
                                     .places = cfg->places != NULL ? &cfg->places->check : NULL};
     return bm_batch_source_begin(cfg->source, &limits, cfg->skip_records, err);

@@ -76,3 +76,15 @@ write '' '' 1 300000 '{"group":%d,"kept":"a%d","size":2,"members":["a%d","b%d"]}
 peak 24 filter groups docs.jsonl --annotate --memory 24M --threads 2 -q -o no; refused 6 'the members of groups do not fit into --memory of 24M \(at least [0-9]+M\)'; absent no
 peak "$(named)" filter groups docs.jsonl --annotate --memory "$(named)M" --threads 2 -q -o no; refused 7 'groups/removed\.tsv:2: '; absent no
 rm -r groups
+
+# --- documents ---
+# A million of two bytes: what a batch takes is not their text.
+"$python" -c 'print("a\n" * 1000000, end="")' > short.txt
+peak 48 sign short.txt --format lines --memory 48M --threads 2 -q -o none
+refused 6 'the first [0-9]+ documents and [0-9]+ bad records do not fit into --memory of 48M \(at least [0-9]+M\)'; absent none
+sed -i 's/a/bad/' short.txt # each a bad record
+peak 48 sign short.txt --format jsonl --on-error skip --memory 48M --threads 2 -q -o none
+refused 6 'the first [0-9]+ documents and [0-9]+ bad records do not fit into --memory of 48M \(at least [0-9]+M\)'; absent none
+head -n 100000 short.txt > few.txt
+peak 48 sign few.txt --format lines --memory 48M --threads 2 -q -o few; exits 0
+rm -r short.txt few.txt few

@@ -155,3 +155,29 @@ Test(doc_table, a_repeated_id_names_both_places)
                        err.message);
     bm_doc_table_reset(&table);
 }
+
+/* What bad records take is their reasons, most of all. */
+Test(doc_table, bad_records_and_their_reasons_count_too)
+{
+    enum { REASON = 100 };
+    bm_doc_table table = {.memory = 1 << 20, .memory_all = 4 << 20};
+    bm_error err = {0};
+    bm_status status = BM_OK;
+    unsigned long long least = 0;
+    while (status == BM_OK) {
+        bm_skipped skipped = {.reason = bm_alloc(REASON + 1, 1)};
+        memset(skipped.reason, 'r', REASON);
+        skipped.reason[REASON] = '\0';
+        status = bm_doc_table_skip(&table, &skipped, &err);
+        if (status != BM_OK)
+            bm_free(skipped.reason);
+    }
+    cr_expect_eq(status, BM_ERR_NOMEM);
+    cr_expect_leq(table.n_skipped * (sizeof *table.skipped + REASON), (uint64_t)5 << 18);
+    cr_assert_not_null(strstr(err.message, "at least "));
+    cr_expect_eq(sscanf(strstr(err.message, "at least "), "at least %lluM", &least), 1);
+    cr_expect_gt(least, 4, "more than there was");
+    bm_doc_table_cut(&table, 0, 0);
+    cr_expect_eq(bm_doc_table_bytes(&table), 0);
+    bm_doc_table_reset(&table);
+}
