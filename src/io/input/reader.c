@@ -8,8 +8,8 @@
  * next batch. To keep these few, no more is read than the batch has room for, or, with a limit of
  * records, than that many records of the mean length have.
  *
- * Where every newline ends a record, the cut is found from the back by memrchr; otherwise (csv, a
- * limit of records) it is found by walking from record to record.
+ * Where every newline ends a record, the cut is found from the back by memrchr; otherwise (csv, or
+ * where the limit of records is near) it is found by walking from record to record.
  *
  * A record longer than max_doc_bytes is not held: its first bytes become a piece of their own, the
  * rest is read and dropped (reader_rest.c, as what cannot be read). Limits: a batch holds at most max_doc_bytes and a batch's worth more.
