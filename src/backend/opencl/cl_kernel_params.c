@@ -11,10 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "backend/opencl/kernel_files.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/open_file.h"
 
 #define TUNING_FILE "opencl.csv"
 #define MAX_BYTES   ((size_t)1 << 20) /* of the user's file */
@@ -148,11 +150,16 @@ static uint64_t look_up(search *s, const char *text)
 
 static bm_status read_file(const char *path, char **text, bm_error *err)
 {
-    FILE *file = fopen(path, "re");
-    if (file == NULL)
+    int fd;
+    bm_error why = {0};
+    bm_status status = bm_open_given(path, BM_ERR_USAGE, &fd, &why);
+    FILE *file = status == BM_OK ? fdopen(fd, "r") : NULL;
+    if (file == NULL) {
+        if (fd >= 0)
+            close(fd);
         return bm_fail_at(err, BM_ERR_USAGE, path, 0, "cannot read $BANDMILL_TUNING: %s",
-                          strerror(errno));
-    bm_status status = BM_OK;
+                          status != BM_OK ? why.message : strerror(errno));
+    }
     char *bytes = bm_alloc_zero(MAX_BYTES + 2, 1);
     size_t n = bytes != NULL ? fread(bytes, 1, MAX_BYTES + 1, file) : 0;
     if (bytes == NULL)

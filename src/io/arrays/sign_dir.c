@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/open_file.h"
 #include "io/json/json_write.h"
 #include "io/arrays/npy.h"
 #include "io/output/listed.h"
@@ -67,10 +68,13 @@ static bm_status open_part(const bm_sign_dir *dir, const char *name, part *out, 
     bm_status status = bm_string_format(&out->path, err, "%s/%s", dir->path, name);
     if (status != BM_OK)
         return status;
-    out->fd = open(out->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (out->fd < 0 && errno == ENOENT)
+    bm_error why = {0};
+    status = bm_open_regular(out->path, BM_ERR_FORMAT, &out->fd, &why);
+    if (status == BM_ERR_IO && why.code == ENOENT)
         return bm_fail_at(err, BM_ERR_FORMAT, out->path, 0, "is missing (sign writes it)");
-    return out->fd < 0 ? bm_fail_errno(err, errno, out->path, "cannot open") : BM_OK;
+    if (status != BM_OK && err != NULL)
+        *err = why;
+    return status;
 }
 
 /* Is it the file that the manifest lists? Reads it to its end. */
@@ -180,12 +184,9 @@ static bm_status index_ids(bm_sign_dir *dir, char *block, bm_listed *listed, bm_
 
 static bm_status open_ids(bm_sign_dir *dir, bm_error *err)
 {
-    struct stat info;
     bm_status status = open_part(dir, BM_FILE_IDS, &dir->ids, err);
     if (status != BM_OK)
         return status;
-    if (fstat(dir->ids.fd, &info) != 0 || !S_ISREG(info.st_mode))
-        return bm_fail_at(err, BM_ERR_FORMAT, dir->ids.path, 0, "is no regular file");
     char *block = bm_alloc(BLOCK_BYTES, 1);
     if (block == NULL)
         return bm_fail_nomem(err, BLOCK_BYTES);

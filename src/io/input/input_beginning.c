@@ -4,12 +4,12 @@
 #include "io/input/input_beginning.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/open_file.h"
 #include "io/bytes/decompress.h"
 #include "io/input/record_format.h"
 #include "io/json/json_exact.h"
@@ -45,8 +45,8 @@ static bm_status unpack_head(const bm_source *source, bm_head *out, bm_error *er
     bm_decompress *d = NULL;
     char *block = NULL;
     out->len = 0;
-    int fd = open(source->path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-    if (fd < 0)
+    int fd;
+    if (bm_open_regular(source->path, BM_ERR_INPUT, &fd, NULL) != BM_OK)
         return BM_OK; /* whoever reads it will say so */
     bm_status status = bm_decompress_open(source->compression, &d, err);
     if (status == BM_OK && (block = bm_alloc(BLOCK_BYTES, 1)) == NULL)

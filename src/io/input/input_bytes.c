@@ -18,6 +18,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/open_file.h"
 #include "base/wait_readable.h"
 #include "io/bytes/decompress.h"
 #include "io/input/input_set_probe.h"
@@ -144,10 +145,16 @@ static bm_status fail_source(bm_input_bytes *bytes, int errnum, const char *what
 
 static bm_status begin_file(bm_input_bytes *bytes, bm_error *err)
 {
-    bytes->fd = open(bytes->source->path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    bm_error why = {0};
+    bm_status status = bm_open_regular(bytes->source->path, BM_ERR_INPUT, &bytes->fd, &why);
     bytes->close_fd = true;
-    if (bytes->fd < 0)
-        return fail_source(bytes, errno, "cannot open", err);
+    if (status != BM_OK) {
+        bytes->broken =
+            status != BM_ERR_NOMEM && bm_errno_is_of_file((int)why.code) ? UNREADABLE : NOT_BROKEN;
+        if (err != NULL)
+            *err = why;
+        return status;
+    }
     if (bytes->source->size >= ADVISE_BYTES)
         (void)posix_fadvise(bytes->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
     return BM_OK;

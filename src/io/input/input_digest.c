@@ -4,7 +4,6 @@
 #include "io/input/input_digest.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -12,6 +11,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/wait_readable.h"
+#include "base/open_file.h"
 #include "model/stream_hash.h"
 
 #define BLOCK_BYTES ((size_t)1 << 20)
@@ -55,9 +55,10 @@ bm_status bm_input_digest_file(const char *path, const bm_callbacks *callbacks, 
         bm_free(w);
         return status;
     }
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    status = fd < 0 ? bm_fail_errno(err, errno, path, "cannot open")
-                    : read_all(fd, path, callbacks, w, err);
+    int fd;
+    status = bm_open_regular(path, BM_ERR_INPUT, &fd, err);
+    if (status == BM_OK)
+        status = read_all(fd, path, callbacks, w, err);
     if (fd >= 0)
         close(fd);
     if (status == BM_OK)

@@ -16,7 +16,9 @@
  * but what it points to is borrowed until bm_input_set_close.
  *
  * In a directory, names that begin with . or _ are left out and counted; what is no regular file
- * (and no link to one), and what `include` and `exclude` do not choose, is left out. A pipe given by its path is read once, like standard input.
+ * (and no link to one), and what `include` and `exclude` do not choose, is left out. A path
+ * itself leads to a regular file, or is the name of a descriptor that the process was given
+ * (base/open_file.h): of that a pipe is read once, like standard input.
  * `spool_dir`: where standard input and pipes are copied to, while they are read, so that they can
  * be read a second time; NULL: they are read once. */
 bm_status bm_input_set_open(const bm_input_options *options, const char *spool_dir,

@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "base/glob.h"
 #include "base/memory.h"
+#include "base/open_file.h"
 #include "io/input/input_set_state.h"
 
 /* `path` is taken. */
@@ -270,7 +271,13 @@ static bm_status add_list(struct bm_input_set *set, bm_error *err)
         if (list == NULL && fd >= 0)
             close(fd);
     } else {
-        list = fopen(name, "re");
+        int fd;
+        bm_status status = bm_open_given(name, BM_ERR_INPUT, &fd, err);
+        if (status != BM_OK)
+            return status;
+        list = fdopen(fd, "r");
+        if (list == NULL)
+            close(fd);
     }
     if (list == NULL)
         return bm_fail_errno(err, errno, name, "cannot open the list of files");

@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/wait_readable.h"
 #include "base/memory.h"
+#include "base/open_file.h"
 #include "io/bytes/refused_formats.h"
 #include "io/input/input_beginning.h"
 #include "io/input/input_set_state.h"
@@ -124,25 +125,22 @@ static bm_status probe_one(struct bm_input_set *set, size_t index, bm_error *err
     bm_source *source = &set->sources[index];
     if (strcmp(source->path, "-") == 0)
         return hold(set, index, STDIN_FILENO, err);
-    int fd = open(source->path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-    if (fd < 0)
-        return bm_fail_errno(err, errno, source->name, "cannot open");
     struct stat st;
+    int fd;
+    bm_status status = bm_open_given(source->path, BM_ERR_INPUT, &fd, err);
+    if (status != BM_OK)
+        return status;
     if (fstat(fd, &st) != 0) {
-        bm_status status = bm_fail_errno(err, errno, source->name, "cannot look at the file");
+        status = bm_fail_errno(err, errno, source->name, "cannot look at the file");
         close(fd);
         return status;
-    }
-    if (S_ISDIR(st.st_mode)) { /* one that cannot be walked */
-        close(fd);
-        return bm_fail_errno(err, EISDIR, source->name, "cannot read");
     }
     if (!S_ISREG(st.st_mode))
         return hold(set, index, fd, err);
     source->size = (uint64_t)st.st_size;
     set->total_bytes += source->size;
     bm_head head;
-    bm_status status = read_head(set, fd, source->name, &head, err);
+    status = read_head(set, fd, source->name, &head, err);
     close(fd);
     return status != BM_OK ? status : judge(set, source, &head, err);
 }

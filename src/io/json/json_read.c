@@ -6,9 +6,11 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/open_file.h"
 #include "io/json/json_exact.h"
 #include "io/json/json_simd.h"
 
@@ -139,10 +141,16 @@ struct bm_json_doc {
 
 static bm_status read_file(const char *path, bm_buf *text, bm_error *err)
 {
-    FILE *file = fopen(path, "re");
-    if (file == NULL)
-        return bm_fail_errno(err, errno, path, "cannot open");
-    bm_status status = BM_OK;
+    int fd;
+    bm_status status = bm_open_regular(path, BM_ERR_FORMAT, &fd, err);
+    if (status != BM_OK)
+        return status;
+    FILE *file = fdopen(fd, "r");
+    if (file == NULL) {
+        status = bm_fail_errno(err, errno, path, "cannot open");
+        close(fd);
+        return status;
+    }
     size_t got = 1;
     while (status == BM_OK && got > 0) {
         status = bm_buf_reserve(text, (size_t)64 << 10, err);

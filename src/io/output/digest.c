@@ -6,7 +6,6 @@
 #include "io/output/digest.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <openssl/evp.h>
 #include <stdio.h>
@@ -15,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/open_file.h"
 #include "base/shared_library.h"
 #include "model/stream_hash.h"
 
@@ -164,10 +164,11 @@ bm_status bm_digests_fd(int fd, const char *shown, unsigned kinds, bm_digests *o
 
 bm_status bm_digests_file(const char *path, unsigned kinds, bm_digests *out, bm_error *err)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0)
-        return bm_fail_errno(err, errno, path, "cannot open");
-    bm_status status = bm_digests_fd(fd, path, kinds, out, err);
+    int fd;
+    bm_status status = bm_open_regular(path, BM_ERR_FORMAT, &fd, err);
+    if (status != BM_OK)
+        return status;
+    status = bm_digests_fd(fd, path, kinds, out, err);
     close(fd);
     return status;
 }

@@ -4,12 +4,12 @@
 #include "io/output/manifest_text.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/open_file.h"
 
 #define TEXT_MAX ((size_t)1 << 30)
 
@@ -30,8 +30,10 @@ bm_status bm_manifest_too_large(const char *path, uint64_t bytes, bool by_string
 static bool begins_as_ours(const char *path)
 {
     char head[4096];
-    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    const ssize_t got = fd < 0 ? -1 : pread(fd, head, sizeof head, 0);
+    int fd;
+    const ssize_t got = bm_open_regular(path, BM_ERR_FORMAT, &fd, NULL) == BM_OK
+                            ? pread(fd, head, sizeof head, 0)
+                            : -1;
     if (fd >= 0)
         close(fd);
     return got > 0 && memmem(head, (size_t)got, "\"bandmill\"", 10) != NULL;
@@ -52,32 +54,20 @@ bm_status bm_manifest_check_size(const char *path, uint64_t memory, bm_error *er
 
 bm_status bm_manifest_read(const char *path, bm_buf *out, bm_error *err)
 {
-    bm_status status = BM_OK;
-    struct stat info;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0 || fstat(fd, &info) != 0) {
-        status = bm_fail_errno(err, errno, path, "cannot open");
-        goto out;
-    }
-    if (!S_ISREG(info.st_mode)) {
-        status = bm_fail_at(err, BM_ERR_FORMAT, path, 0, "is no regular file");
-        goto out;
-    }
+    int fd;
+    bm_status status = bm_open_regular(path, BM_ERR_FORMAT, &fd, err);
     out->max = TEXT_MAX;
-    for (;;) {
+    while (status == BM_OK) {
         status = bm_buf_reserve(out, 65536, err);
-        if (status != BM_OK)
-            goto out;
-        ssize_t n = read(fd, out->data + out->len, 65536);
+        ssize_t n = status == BM_OK ? read(fd, out->data + out->len, 65536) : 0;
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
             status = bm_fail_errno(err, errno, path, "cannot read");
         if (n <= 0)
-            goto out;
+            break;
         out->len += (size_t)n;
     }
-out:
     if (fd >= 0)
         close(fd);
     return status;

@@ -5,11 +5,11 @@
 #include "io/results/group_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/open_file.h"
 #include "io/json/json_scan.h"
 #include "io/results/result_tables.h"
 
@@ -21,15 +21,18 @@ static bm_status bad_row(const bm_group_file *file, const char *what, bm_error *
 bm_status bm_group_file_open(const char *path, uint64_t memory, bm_group_file *out, bm_error *err)
 {
     memset(out, 0, sizeof *out);
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    bm_error why = {0};
+    int fd;
+    bm_status status = bm_open_regular(path, BM_ERR_FORMAT, &fd, &why);
     out->lines = (bm_line_file){.fd = fd,
                                 .name = path,
                                 .longest = memory < SIZE_MAX / 2 ? (size_t)memory : SIZE_MAX / 2,
                                 .too_long = BM_ERR_NOMEM};
-    if (fd >= 0)
-        return BM_OK;
-    return errno == ENOENT ? bm_fail_at(err, BM_ERR_FORMAT, path, 0, "the file is missing")
-                           : bm_fail_errno(err, errno, path, "cannot be opened");
+    if (status == BM_ERR_IO && why.code == ENOENT)
+        return bm_fail_at(err, BM_ERR_FORMAT, path, 0, "the file is missing");
+    if (status != BM_OK && err != NULL)
+        *err = why;
+    return status;
 }
 
 void bm_group_file_close(bm_group_file *file)

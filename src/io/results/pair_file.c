@@ -7,7 +7,6 @@
 #include "io/results/pair_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <locale.h>
 #include <math.h>
 #include <stdlib.h>
@@ -15,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/open_file.h"
 #include "io/json/json_write.h"
 #include "io/results/result_tables.h"
 
@@ -42,19 +42,20 @@ bm_status bm_pair_file_open(const char *path, bm_status bad, const bm_callbacks 
     memset(out, 0, sizeof *out);
     out->bad = bad;
     out->own_fd = strcmp(path, "-") != 0;
-    const int fd = out->own_fd ? open(path, O_RDONLY | O_CLOEXEC) : STDIN_FILENO;
+    int fd = STDIN_FILENO;
+    bm_status status = out->own_fd ? bm_open_given(path, bad, &fd, err) : BM_OK;
     out->lines = (bm_line_file){.fd = fd,
                                 .name = path,
                                 .longest = BM_TABLE_ROW_MAX,
                                 .too_long = bad,
                                 .callbacks = callbacks};
-    if (fd < 0)
-        return bm_fail_errno(err, errno, path, "cannot be opened");
+    if (status != BM_OK)
+        return status;
     bool more = false;
     out->plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-    bm_status status = out->plain != (locale_t)0
-                           ? next_row(out, &more, err)
-                           : bm_fail_errno(err, errno, path, "no C locale to read numbers with");
+    status = out->plain != (locale_t)0
+                 ? next_row(out, &more, err)
+                 : bm_fail_errno(err, errno, path, "no C locale to read numbers with");
     bm_str line = {out->lines.text, out->lines.len};
     if (more && line.len >= 3 && memcmp(line.data, "\xEF\xBB\xBF", 3) == 0)
         line = (bm_str){line.data + 3, line.len - 3};

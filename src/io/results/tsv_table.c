@@ -2,12 +2,12 @@
 #include "io/results/tsv_table.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/open_file.h"
 #include "io/json/json_write.h"
 #include "io/results/result_tables.h"
 
@@ -33,13 +33,18 @@ bm_status bm_tsv_table_open(const char *path, const char *header, bm_tsv_table *
 {
     memset(out, 0, sizeof *out);
     out->path = path;
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return errno == ENOENT ? bm_fail_at(err, BM_ERR_FORMAT, path, 0, "the file is missing")
-                               : bm_fail_errno(err, errno, path, "cannot be opened");
+    bm_error why = {0};
+    int fd;
+    bm_status status = bm_open_regular(path, BM_ERR_FORMAT, &fd, &why);
+    if (status == BM_ERR_IO && why.code == ENOENT)
+        return bm_fail_at(err, BM_ERR_FORMAT, path, 0, "the file is missing");
+    if (status != BM_OK && err != NULL)
+        *err = why;
+    if (status != BM_OK)
+        return status;
     out->lines = (bm_line_file){
         .fd = fd, .name = path, .longest = BM_TABLE_ROW_MAX, .too_long = BM_ERR_FORMAT};
-    bm_status status = check_header(out, header, err);
+    status = check_header(out, header, err);
     if (status != BM_OK) {
         out->n_columns = 1;
         bm_tsv_table_close(out);

@@ -16,6 +16,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/open_file.h"
 #include "io/arrays/npy.h"
 
 #define DOCS_MAX   ((size_t)1 << 16) /* a block, whatever the caller asks for */
@@ -41,10 +42,9 @@ static bm_status open_array(array_file *file, const char *path, bm_error *err)
     file->path = bm_strdup(path);
     if (file->path == NULL)
         return bm_fail_nomem(err, strlen(path) + 1);
-    file->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe without a writer: no wait */
-    if (file->fd < 0)
-        return bm_fail_errno(err, errno, path, "cannot open");
-    bm_status status = bm_npy_header_read(file->fd, path, &file->header, err);
+    bm_status status = bm_open_regular(path, BM_ERR_INPUT, &file->fd, err);
+    if (status == BM_OK)
+        status = bm_npy_header_read(file->fd, path, &file->header, err);
     if (status == BM_OK && file->header.n_dims != 1)
         status = bm_fail_at(err, BM_ERR_INPUT, path, 0,
                             "bad .npy header: shape has two dimensions (expected one)");

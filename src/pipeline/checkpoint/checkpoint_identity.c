@@ -17,6 +17,7 @@
 #include <bandmill/version.h>
 
 #include "base/error.h"
+#include "base/open_file.h"
 #include "io/json/json_write.h"
 #include "pipeline/output/report.h"
 
@@ -50,11 +51,11 @@ static bm_status input_line(const char *path, const char *name, bm_buf *line, bm
 {
     struct stat info;
     uint64_t ends = 0;
-    bm_status status = BM_OK;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0 || fstat(fd, &info) != 0)
+    int fd;
+    bm_status status = bm_open_given(path, BM_ERR_INPUT, &fd, err);
+    if (status == BM_OK && fstat(fd, &info) != 0)
         status = bm_fail_errno(err, errno, name, "cannot look at");
-    else
+    else if (status == BM_OK)
         status = hash_ends(fd, (uint64_t)info.st_size, name, &ends, err);
     if (fd >= 0)
         close(fd);

@@ -8,13 +8,13 @@
 #include "pipeline/explain/explainer.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/open_file.h"
 #include "io/output/listed.h"
 #include "io/json/json_read.h"
 #include "io/results/group_file.h"
@@ -98,10 +98,11 @@ bm_status bm_explain_check_output(const bm_explainer *e, const char *name, bm_er
 {
     char path[4096];
     bm_explain_path(e, name, path);
-    bm_file_range whole = {open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), path, 0, UINT64_MAX};
-    if (whole.fd < 0)
-        return bm_fail_errno(err, errno, path, "cannot open");
-    bm_status status = bm_listed_check(e->manifest, name, &whole, err);
+    bm_file_range whole = {-1, path, 0, UINT64_MAX};
+    bm_status status = bm_open_regular(path, BM_ERR_FORMAT, &whole.fd, err);
+    if (status != BM_OK)
+        return status;
+    status = bm_listed_check(e->manifest, name, &whole, err);
     close(whole.fd);
     return status;
 }

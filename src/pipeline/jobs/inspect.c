@@ -15,7 +15,6 @@
 #include <bandmill/job.h>
 
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -23,6 +22,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/open_file.h"
 #include "io/json/json_scan.h"
 #include "io/json/json_write.h"
 #include "io/output/manifest.h"
@@ -243,13 +243,12 @@ static bm_status open_target(const char *path, target *t, bm_error *err)
 {
     struct stat info;
     t->path = path;
-    t->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (t->fd < 0 || fstat(t->fd, &info) != 0)
-        return bm_fail_errno(err, errno, path, "cannot open");
-    if (!S_ISREG(info.st_mode))
-        return bm_fail_at(err, BM_ERR_FORMAT, path, 0, "is no regular file");
-    t->bytes = (uint64_t)info.st_size;
-    return BM_OK;
+    bm_status status = bm_open_regular(path, BM_ERR_FORMAT, &t->fd, err);
+    if (status == BM_OK && fstat(t->fd, &info) != 0)
+        status = bm_fail_errno(err, errno, path, "cannot open");
+    if (status == BM_OK)
+        t->bytes = (uint64_t)info.st_size;
+    return status;
 }
 
 static bm_status show_output(const char *folder, const char *name, bm_json *json, bm_error *err)

@@ -369,23 +369,27 @@ Test(reader, a_spool_directory_that_cannot_be_used_is_named)
     waitpid(child, NULL, 0);
 }
 
-Test(reader, a_named_pipe_is_read_once)
+Test(reader, a_pipe_given_as_a_descriptor_is_read_once_and_a_named_one_is_no_document)
 {
     char *dir = test_dir(), path[1024];
-    snprintf(path, sizeof path, "%s/fifo", dir);
-    cr_assert_eq(mkfifo(path, 0600), 0);
-    pid_t child = fork();
-    if (child == 0) {
-        int fd = open(path, O_WRONLY);
-        _exit(write(fd, "a\nb\n", 4) != 4);
-    }
+    int ends[2];
+    cr_assert_eq(pipe(ends), 0);
+    cr_assert_eq(write(ends[1], "a\nb\n", 4), 4);
+    close(ends[1]);
+    snprintf(path, sizeof path, "/dev/fd/%d", ends[0]);
     const char *paths[] = {path};
     bm_input_options o = test_options(paths, 1, BM_FORMAT_LINES);
     records r = test_read(&o, 100, 0, false);
     cr_assert_eq(r.status, BM_OK);
     cr_assert_eq(r.n, 2);
     test_free(&r);
-    waitpid(child, NULL, 0);
+    snprintf(path, sizeof path, "%s/fifo", dir);
+    cr_assert_eq(mkfifo(path, 0600), 0);
+    bm_input_set *set;
+    bm_error err = {0};
+    cr_assert_eq(bm_input_set_open(&o, NULL, &set, &err), BM_ERR_INPUT);
+    cr_assert_not_null(strstr(err.message, "FIFO"), "%s", err.message);
+    close(ends[0]);
     test_dir_remove(dir);
 }
 
