@@ -20,6 +20,8 @@
 #define DICT_BYTES (BM_NPY_HEADER_BYTES - 10u)
 #define DICT_MAX   65536u
 
+#define BLOCK_BYTES ((size_t)256 << 10)
+
 void bm_npy_header_write(const char *type, uint64_t n_rows, uint64_t n_cols,
                          char out[BM_NPY_HEADER_BYTES])
 {
@@ -306,6 +308,53 @@ bm_status bm_npy_writer_open_again(bm_out_dir *dir, const bm_npy_array *array, u
     return status;
 }
 
+/* The rows that are in the file, into the sum. */
+static bm_status read_back(bm_npy_writer *writer, bm_error *err)
+{
+    uint64_t at = BM_NPY_HEADER_BYTES, end = at + writer->n_rows * width_of(writer);
+    char *block = bm_alloc(BLOCK_BYTES, 1);
+    bm_status status = block == NULL ? bm_fail_nomem(err, BLOCK_BYTES) : BM_OK;
+    while (status == BM_OK && at < end) {
+        const size_t n = end - at < BLOCK_BYTES ? (size_t)(end - at) : BLOCK_BYTES;
+        status = bm_out_file_read(writer->file, at, block, n, err);
+        if (status == BM_OK)
+            bm_stream_hash_add(writer->sum, block, n);
+        at += n;
+    }
+    bm_free(block);
+    return status;
+}
+
+bm_status bm_npy_writer_keep_sum(bm_npy_writer *writer, const bm_hash128 *wanted, bm_error *err)
+{
+    bm_status status = bm_stream_hash_open(bm_isa_best(), &writer->sum, err);
+    if (status != BM_OK)
+        return status;
+    bm_stream_hash_begin(writer->sum);
+    if (writer->n_rows == 0)
+        return BM_OK;
+    status = read_back(writer, err);
+    const bm_hash128 is = bm_npy_writer_sum(writer);
+    if (status == BM_OK && wanted != NULL && (is.lo != wanted->lo || is.hi != wanted->hi))
+        status =
+            bm_fail_at(err, BM_ERR_FORMAT, bm_out_file_shown(writer->file), 0,
+                       "its first %" PRIu64 " rows are not those that an interrupted job wrote "
+                       "(begin anew with `force`)",
+                       writer->n_rows);
+    return status;
+}
+
+bm_hash128 bm_npy_writer_sum(const bm_npy_writer *writer)
+{
+    return writer->sum != NULL ? bm_stream_hash_end(writer->sum) : (bm_hash128){0};
+}
+
+static void drop_sum(bm_npy_writer *writer)
+{
+    bm_stream_hash_close(writer->sum);
+    writer->sum = NULL;
+}
+
 bm_status bm_npy_writer_flush(bm_npy_writer *writer, bm_error *err)
 {
     return writer->file == NULL ? BM_OK : bm_out_file_flush(writer->file, err);
@@ -319,15 +368,19 @@ bm_status bm_npy_writer_rows(bm_npy_writer *writer, const void *rows, uint64_t n
         bytes > SIZE_MAX)
         return bm_fail(err, BM_ERR_INTERNAL, "rows of another width than the array");
     bm_status status = bm_out_file_write(writer->file, rows, (size_t)bytes, err);
-    if (status == BM_OK)
-        writer->n_rows += n_rows;
-    return status;
+    if (status != BM_OK)
+        return status;
+    if (writer->sum != NULL)
+        bm_stream_hash_add(writer->sum, rows, (size_t)bytes);
+    writer->n_rows += n_rows;
+    return BM_OK;
 }
 
 bm_status bm_npy_writer_close(bm_npy_writer *writer, bm_error *err)
 {
     char header[BM_NPY_HEADER_BYTES];
     bm_out_file *file = writer->file;
+    drop_sum(writer);
     if (file == NULL)
         return BM_OK;
     writer->file = NULL;
@@ -342,6 +395,7 @@ bm_status bm_npy_writer_close(bm_npy_writer *writer, bm_error *err)
 
 void bm_npy_writer_abort(bm_npy_writer *writer)
 {
+    drop_sum(writer);
     bm_out_file_abort(writer->file);
     writer->file = NULL;
 }

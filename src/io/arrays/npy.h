@@ -6,6 +6,7 @@
 #include <bandmill/types.h>
 
 #include "io/output/out_dir.h"
+#include "model/stream_hash.h"
 
 #define BM_NPY_HEADER_BYTES 128u /* of every file that we write */
 
@@ -35,6 +36,7 @@ typedef struct bm_npy_writer {
     bm_out_file *file; /* NULL: none is open */
     char type[4];
     uint64_t n_rows, n_cols;
+    bm_stream_hash *sum; /* of the rows; NULL: nobody wants it */
 } bm_npy_writer;
 
 bm_status bm_npy_writer_open(bm_out_dir *dir, const bm_npy_array *array, bm_npy_writer *out,
@@ -44,6 +46,11 @@ bm_status bm_npy_writer_open(bm_out_dir *dir, const bm_npy_array *array, bm_npy_
  * there are fewer. */
 bm_status bm_npy_writer_open_again(bm_out_dir *dir, const bm_npy_array *array, uint64_t n_rows,
                                    bm_npy_writer *out, bm_error *err);
+/* Keep XXH3 128 of the rows from the first on, in memory as in the file. Those that are there already are
+ * read back: where their sum is not *wanted (NULL: it is not known), BM_ERR_FORMAT names the file. */
+bm_status bm_npy_writer_keep_sum(bm_npy_writer *writer, const bm_hash128 *wanted, bm_error *err);
+/* Of the rows so far; {0} where none is kept. */
+bm_hash128 bm_npy_writer_sum(const bm_npy_writer *writer);
 /* `row_bytes` is the width of a row, which must be the array's (BM_ERR_INTERNAL). */
 bm_status bm_npy_writer_rows(bm_npy_writer *writer, const void *rows, uint64_t n_rows,
                              size_t row_bytes, bm_error *err);

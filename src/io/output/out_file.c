@@ -321,6 +321,29 @@ bm_status bm_out_file_flush(bm_out_file *file, bm_error *err)
     return drain(file, err);
 }
 
+const char *bm_out_file_shown(const bm_out_file *file)
+{
+    return shown(file);
+}
+
+bm_status bm_out_file_read(const bm_out_file *file, uint64_t offset, void *out, size_t len,
+                           bm_error *err)
+{
+    for (char *to = out; len > 0;) {
+        const ssize_t n = pread(file->fd, to, len, (off_t)offset);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return bm_fail_errno(err, errno, shown(file), "cannot read");
+        if (n == 0)
+            return bm_fail_at(err, BM_ERR_FORMAT, shown(file), 0, "became shorter");
+        to += n;
+        offset += (uint64_t)n;
+        len -= (size_t)n;
+    }
+    return BM_OK;
+}
+
 bm_status bm_out_file_rewrite(bm_out_file *file, uint64_t offset, const void *data, size_t len,
                               bm_error *err)
 {

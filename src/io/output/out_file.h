@@ -29,6 +29,12 @@ void bm_out_file_digest_early(bm_out_file *file);
 /* Give what was written to the system: the end of the process does not lose it. Not with
  * compression (BM_ERR_INTERNAL). */
 bm_status bm_out_file_flush(bm_out_file *file, bm_error *err);
+/* Read back bytes that were flushed: BM_ERR_FORMAT names the file where it is shorter. Not with
+ * compression. */
+bm_status bm_out_file_read(const bm_out_file *file, uint64_t offset, void *out, size_t len,
+                           bm_error *err);
+/* What messages call it. */
+const char *bm_out_file_shown(const bm_out_file *file);
 /* Overwrite bytes that were written before, such as a header that tells the length. Not with
  * compression (BM_ERR_INTERNAL). */
 bm_status bm_out_file_rewrite(bm_out_file *file, uint64_t offset, const void *data, size_t len,

@@ -36,6 +36,16 @@ static fields fields_of_place(bm_checkpoint_saved *s)
         "place", {&place->file, &place->bytes, &place->digest.lo, &place->digest.hi}, 4};
 }
 
+static fields fields_of_arrays(bm_array_sums *sums)
+{
+    bm_hash128 *of = sums->of;
+    return (fields){"arrays",
+                    {&of[BM_ARRAY_SIGNATURES].lo, &of[BM_ARRAY_SIGNATURES].hi,
+                     &of[BM_ARRAY_CONTENT].lo, &of[BM_ARRAY_CONTENT].hi, &of[BM_ARRAY_BAND_KEYS].lo,
+                     &of[BM_ARRAY_BAND_KEYS].hi},
+                    6};
+}
+
 static void write_fields(const fields *f, char out[BM_CHECKPOINT_LINE_BYTES])
 {
     int len = snprintf(out, BM_CHECKPOINT_LINE_BYTES, "%s", f->word);
@@ -71,6 +81,14 @@ void bm_checkpoint_line_of_documents(const bm_checkpoint_saved *saved,
     write_fields(&f, out);
 }
 
+void bm_checkpoint_line_of_arrays(const bm_checkpoint_saved *saved,
+                                  char out[BM_CHECKPOINT_LINE_BYTES])
+{
+    bm_array_sums sums = saved->sums;
+    fields f = fields_of_arrays(&sums);
+    write_fields(&f, out);
+}
+
 void bm_checkpoint_line_of_place(const bm_checkpoint_saved *saved,
                                  char out[BM_CHECKPOINT_LINE_BYTES])
 {
@@ -92,10 +110,14 @@ bool bm_checkpoint_line_read(const char *line, bm_checkpoint_saved *saved)
     bm_checkpoint_saved s = *saved;
     uint64_t complete = 0;
     fields documents = fields_of_documents(&s, &complete), match = fields_of_match(&s),
-           place = fields_of_place(&s);
+           place = fields_of_place(&s), arrays = fields_of_arrays(&s.next_sums);
     if (read_fields(line, &documents)) {
         s.complete = complete != 0;
         s.matched = s.broken = s.place.known = false;
+        s.sums = s.next_sums;
+        s.next_sums.known = false;
+    } else if (read_fields(line, &arrays)) {
+        s.next_sums.known = true;
     } else if (read_fields(line, &place)) {
         s.place.known = true;
     } else if (strcmp(line, BM_CHECKPOINT_BROKEN) == 0) {

@@ -99,7 +99,7 @@ static bm_status write_documents(bm_checkpoint *checkpoint, bm_checkpoint_saved 
 {
     bm_checkpoint_documents what = bm_checkpoint_docs(checkpoint);
     bm_status status =
-        checkpoint->flush != NULL ? checkpoint->flush(checkpoint->flush_ctx, err) : BM_OK;
+        checkpoint->flush != NULL ? checkpoint->flush(checkpoint->flush_ctx, &s->sums, err) : BM_OK;
     if (status == BM_OK && checkpoint->corpus != NULL)
         status = bm_corpus_save_sets(checkpoint->corpus, checkpoint->sets_path, err);
     if (status == BM_OK)
@@ -131,8 +131,13 @@ static bm_status save_documents(bm_checkpoint *checkpoint, bm_error *err)
         return status;
     s.place = checkpoint->read_all ? (bm_content_place){0} : checkpoint->job->places.last;
     s.broken = false;
+    if (checkpoint->flush != NULL) { /* first: documents without their sums would not be compared */
+        bm_checkpoint_line_of_arrays(&s, line);
+        status = bm_journal_add(checkpoint->journal, line, err);
+    }
     bm_checkpoint_line_of_documents(&s, line);
-    status = bm_journal_add(checkpoint->journal, line, err);
+    if (status == BM_OK)
+        status = bm_journal_add(checkpoint->journal, line, err);
     if (status == BM_OK && s.place.known) {
         bm_checkpoint_line_of_place(&s, line);
         status = bm_journal_add(checkpoint->journal, line, err);

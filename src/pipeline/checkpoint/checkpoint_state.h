@@ -28,6 +28,20 @@
 #define BM_CHECKPOINT_ENDING      "ending"
 #define BM_CHECKPOINT_BROKEN      "broken" /* an input, behind the place that was sealed last */
 
+/* The arrays of sign whose first rows are saved with the documents. */
+typedef enum bm_checkpoint_array {
+    BM_ARRAY_SIGNATURES,
+    BM_ARRAY_CONTENT,
+    BM_ARRAY_BAND_KEYS,
+    BM_N_CHECKPOINT_ARRAYS
+} bm_checkpoint_array;
+
+/* XXH3 128 of these rows, all zero for an array that the job has not. */
+typedef struct bm_array_sums {
+    bm_hash128 of[BM_N_CHECKPOINT_ARRAYS];
+    bool known; /* false: an earlier version has sealed them */
+} bm_array_sums;
+
 /* How far the journal says the job has come. */
 typedef struct bm_checkpoint_saved {
     uint64_t docs, skipped; /* rows, skipped records */
@@ -37,14 +51,18 @@ typedef struct bm_checkpoint_saved {
     uint64_t match_bytes, match_records;
     bm_content_place place; /* behind the last of the documents */
     bool broken;            /* an input was broken behind it, and may be repaired there */
+    bm_array_sums sums;
+    bm_array_sums
+        next_sums; /* a line that says the sums of the documents which the next line names */
 } bm_checkpoint_saved;
 
 typedef struct bm_checkpoint {
     bm_job_context *job;
     bm_out_dir *dir;
     bm_corpus *corpus; /* NULL: the job has none */
-    /* Before documents are saved: bring what the job itself has written to the system. */
-    bm_status (*flush)(void *ctx, bm_error *err);
+    /* Before documents are saved: bring the arrays that the job itself has written to the system, and
+     * say their sums. */
+    bm_status (*flush)(void *ctx, bm_array_sums *sums, bm_error *err);
     void *flush_ctx;
     bool can_save; /* false: inputs that cannot be read again, or saving failed */
     bool loading;  /* what an earlier job saved is being loaded: it stays whatever happens */

@@ -23,22 +23,30 @@ typedef struct sign_out {
     bm_npy_writer words, content, keys; /* keys: no file where none are asked for */
 } sign_out;
 
-static bm_status flush(void *ctx, bm_error *err)
+static bm_status flush(void *ctx, bm_array_sums *sums, bm_error *err)
 {
     sign_out *out = ctx;
+    sums->of[BM_ARRAY_SIGNATURES] = bm_npy_writer_sum(&out->words);
+    sums->of[BM_ARRAY_CONTENT] = bm_npy_writer_sum(&out->content);
+    sums->of[BM_ARRAY_BAND_KEYS] = bm_npy_writer_sum(&out->keys);
     bm_status status = bm_npy_writer_flush(&out->words, err);
     if (status == BM_OK)
         status = bm_npy_writer_flush(&out->content, err);
     return status == BM_OK ? bm_npy_writer_flush(&out->keys, err) : status;
 }
 
-/* A new array, or one whose first rows an interrupted job has written. */
+/* A new array, or one whose first rows an interrupted job has written: are they still those? */
 static bm_status open_array(const bm_checkpoint *checkpoint, const bm_npy_array *array,
-                            bm_npy_writer *out, bm_error *err)
+                            bm_checkpoint_array which, bm_npy_writer *out, bm_error *err)
 {
+    const bm_array_sums *sums = &checkpoint->saved.sums;
     const uint64_t n_rows = checkpoint->saved.docs;
-    return n_rows == 0 ? bm_npy_writer_open(checkpoint->dir, array, out, err)
-                       : bm_npy_writer_open_again(checkpoint->dir, array, n_rows, out, err);
+    bm_status status = n_rows == 0
+                           ? bm_npy_writer_open(checkpoint->dir, array, out, err)
+                           : bm_npy_writer_open_again(checkpoint->dir, array, n_rows, out, err);
+    return status == BM_OK && checkpoint->can_save
+               ? bm_npy_writer_keep_sum(out, sums->known ? &sums->of[which] : NULL, err)
+               : status;
 }
 
 static bm_status on_batch(void *ctx, const bm_ingest_batch *batch, size_t first_row, bm_error *err)
@@ -111,11 +119,11 @@ static bm_status write_arrays(bm_job *job, bm_error *err)
     bm_status status = bm_checkpoint_load(checkpoint, NULL, err);
     bm_job_context_stage(&job->context, BM_STAGE_SIGN, "bytes");
     if (status == BM_OK)
-        status = open_array(checkpoint, &words, &out.words, err);
+        status = open_array(checkpoint, &words, BM_ARRAY_SIGNATURES, &out.words, err);
     if (status == BM_OK)
-        status = open_array(checkpoint, &content, &out.content, err);
+        status = open_array(checkpoint, &content, BM_ARRAY_CONTENT, &out.content, err);
     if (status == BM_OK && keys)
-        status = open_array(checkpoint, &band_keys, &out.keys, err);
+        status = open_array(checkpoint, &band_keys, BM_ARRAY_BAND_KEYS, &out.keys, err);
     checkpoint->flush = flush;
     checkpoint->flush_ctx = &out;
     if (status == BM_OK)

@@ -73,3 +73,21 @@ Test(work_line, other_lines_leave_everything_as_it_is)
         cr_assert_str_eq(before, after);
     }
 }
+
+/* The sums of arrays count once the documents that they are of are named, and for these alone. */
+Test(work_line, sums_of_arrays_belong_to_the_documents_of_the_next_line)
+{
+    static const char one[] = "documents\t1\t0\t0\t1\t1\t0\t0";
+    const bm_checkpoint_saved with = {.sums = {.of = {{.lo = 1, .hi = 2}, {.lo = 3, .hi = 4}}}};
+    char line[BM_CHECKPOINT_LINE_BYTES];
+    bm_checkpoint_saved back = {0};
+    bm_checkpoint_line_of_arrays(&with, line);
+    cr_assert_str_eq(line, "arrays\t1\t2\t3\t4\t0\t0");
+    cr_assert(bm_checkpoint_line_read(line, &back));
+    cr_expect_not(back.sums.known, "of no documents yet");
+    cr_assert(bm_checkpoint_line_read(one, &back));
+    cr_assert(back.sums.known);
+    cr_expect_eq(back.sums.of[BM_ARRAY_CONTENT].hi, 4u);
+    cr_assert(bm_checkpoint_line_read(one, &back));
+    cr_expect_not(back.sums.known, "an earlier version has sealed these");
+}

@@ -246,6 +246,49 @@ Test(out_file_again, an_array_with_fewer_rows_than_were_noted_is_refused)
     scratch_close(&s);
 }
 
+Test(out_file_again, rows_are_those_whose_sum_was_noted_or_refused)
+{
+    static const uint32_t rows[] = {1, 2, 3, 4, 5, 6};
+    static const bm_npy_array array = {"signatures.npy", "<u4", 2};
+    scratch s;
+    scratch_open(&s);
+    bm_out_dir *dir = NULL;
+    bm_npy_writer writer = {0};
+    cr_assert_eq(bm_out_dir_open(scratch_at(&s, "out"), BM_OUT_REFUSE, &dir, NULL), BM_OK);
+    add_state(dir, BM_OUT_JOURNAL, "noted");
+    cr_assert_eq(bm_npy_writer_open(dir, &array, &writer, NULL), BM_OK);
+    cr_assert_eq(bm_npy_writer_keep_sum(&writer, NULL, NULL), BM_OK);
+    cr_assert_eq(bm_npy_writer_rows(&writer, rows, 2, 8, NULL), BM_OK);
+    const bm_hash128 noted = bm_npy_writer_sum(&writer);
+    cr_assert_eq(bm_npy_writer_rows(&writer, rows + 4, 1, 8, NULL), BM_OK);
+    const bm_hash128 all = bm_npy_writer_sum(&writer);
+    cr_assert_eq(bm_npy_writer_flush(&writer, NULL), BM_OK);
+    bm_out_dir_preserve(dir, true);
+    bm_npy_writer_abort(&writer);
+    bm_out_dir_close(dir);
+    for (int damaged = 0; damaged < 2; damaged++) {
+        bm_error err = {0};
+        dir = again(&s, true);
+        cr_assert_eq(bm_npy_writer_open_again(dir, &array, 2, &writer, NULL), BM_OK);
+        cr_expect_eq(bm_npy_writer_keep_sum(&writer, &noted, &err),
+                     damaged != 0 ? BM_ERR_FORMAT : BM_OK);
+        if (damaged != 0)
+            cr_expect_not_null(strstr(err.file, "signatures.npy"));
+        cr_assert_eq(bm_npy_writer_rows(&writer, rows + 4, 1, 8, NULL), BM_OK);
+        const bm_hash128 again_all = bm_npy_writer_sum(&writer);
+        cr_expect_eq(again_all.lo == all.lo && again_all.hi == all.hi, damaged == 0);
+        cr_assert_eq(bm_npy_writer_flush(&writer, NULL), BM_OK);
+        bm_npy_writer_abort(&writer);
+        bm_out_dir_close(dir);
+        size_t len;
+        char *bytes = scratch_get(&s, "out.partial/signatures.npy", &len);
+        bytes[BM_NPY_HEADER_BYTES + 9] ^= 16;
+        scratch_put(&s, "out.partial/signatures.npy", bytes, len);
+        free(bytes);
+    }
+    scratch_close(&s);
+}
+
 typedef struct note {
     uint64_t bytes, rows;
 } note;

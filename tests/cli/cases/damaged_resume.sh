@@ -1,0 +1,77 @@
+# A job that was interrupted has left files that are no longer what they were: --resume says so, naming the file (7), or what was damaged
+# counts for nothing and the outputs are the same bytes. Never anything else, and nothing at the target in between.
+# shellcheck shell=sh disable=SC2034,SC2154
+awk 'BEGIN { srand(11)
+    for (i = 0; i < 60; i++) {
+        if (i % 5 != 4) { text = ""; for (w = 0; w < 30; w++) text = text " " int(rand() * 900) }
+        else sub(/ [0-9]+$/, " other", text)
+        printf "{\"id\":\"d%d\",\"text\":\"%s\"}\n", i, text
+    } }' > whole.jsonl
+export BANDMILL_SEAL_SECONDS=0
+
+job() {
+    case $kind in
+    sign) bm sign in.jsonl --band-keys --threshold 0.6 "$@" ;;
+    dedup) bm dedup in.jsonl --threshold 0.6 "$@" ;;
+    esac
+}
+
+byte() { od -An -tu1 -j "$2" -N 1 "$1" | tr -d ' '; }
+flip() { printf "\\$(printf %03o $(($(byte "$1" "$2") ^ $3)))" | dd of="$1" bs=1 seek="$2" conv=notrunc status=none; }
+
+# goes_on FILE STRICT: with this file damaged
+goes_on() {
+    checks=$((checks + 1))
+    job --resume -q -o out
+    if [ "$rc" = 7 ]; then
+        refused 7 ".*($1|out\.partial: the input in\.jsonl has changed)" # of a journal: that the input was broken is forgotten
+        [ ! -e out ] || fail "something at the target"
+    elif [ "$rc" != 0 ] || [ "$2" = yes ]; then
+        fail "exit code $rc after $1 was damaged, expected 7"
+    else
+        for output in right/*; do
+            case $output in
+            *.json) [ "$(grep '"outputs"' "$output")" = "$(grep '"outputs"' "out/${output#right/}")" ] || fail "other outputs after $1 was damaged" ;;
+            *) cmp -s "$output" "out/${output#right/}" || fail "$output differs after $1 was damaged" ;;
+            esac
+        done
+    fi
+    rm -rf out out.partial
+    cp -Rp sealed out.partial
+}
+
+# damage FILE FROM STRICT: from that byte on
+damage() {
+    file=out.partial/$1
+    size=$(wc -c < "$file")
+    bit=1 step=0
+    while [ $step -le 7 ]; do
+        flip "$file" $(($2 + (size - 1 - $2) * step / 7)) $bit
+        goes_on "$1" "$3"
+        bit=$((bit * 2)) step=$((step + 1))
+    done
+    head -c $((size / 2)) "sealed/$1" > "$file"
+    goes_on "$1" "$3"
+    { head -c $((size / 2)) "sealed/$1"; head -c 64 /dev/zero; tail -c +$((size / 2 + 65)) "sealed/$1"; } > "$file"
+    goes_on "$1" "$3"
+    printf 'more' >> "$file"
+    goes_on "$1" no
+}
+
+for kind in sign dedup; do
+    cp whole.jsonl in.jsonl
+    job -o right; exits 0
+    { head -n 50 whole.jsonl; echo '{"id":'; tail -n 10 whole.jsonl; } > in.jsonl
+    job -o out --batch-docs 1; refused 3 'in\.jsonl:51: .* 50 documents before it are sealed'
+    [ ! -e out ] || fail "something at the target"
+    mv out.partial sealed
+    cp -Rp sealed out.partial
+    cp whole.jsonl in.jsonl
+    goes_on nothing no
+    # the head of an array is written anew at the end
+    [ $kind = dedup ] || for array in signatures content_hash band_keys; do damage $array.npy 128 yes; done
+    damage .bandmill-documents 0 yes
+    [ $kind = sign ] || damage .bandmill-sets 0 no
+    damage .bandmill-journal 0 no
+    rm -r right sealed out.partial
+done
