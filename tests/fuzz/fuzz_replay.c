@@ -5,7 +5,9 @@
 
 #include "fuzz_check.h"
 
-#define SMALL 400u
+#ifndef FUZZ_SMALL
+#define FUZZ_SMALL 400u
+#endif
 
 static void damage(uint8_t *data, size_t len)
 {
@@ -29,7 +31,7 @@ static int replay(const char *path)
     size_t len = fread(data, 1, (size_t)1 << 20, file);
     fclose(file);
     LLVMFuzzerTestOneInput(data, len);
-    if (len <= SMALL)
+    if (len <= FUZZ_SMALL)
         damage(data, len);
     free(data);
     return 1;

@@ -1,0 +1,567 @@
+/* fuzz_job.c -- whole jobs over directories of ours that were changed: signatures, a result of
+ * dedup, the work of an interrupted dedup. Each is made once, and what each job makes of it.
+ *
+ * An input is a list of changes of eight bytes: job (with the highest bit: together with the next
+ * change), file, what is done, place (2), value, length (2). After each the job ends with a status
+ * that the documentation has, leaves nothing at its target when it fails, and succeeds only with the
+ * bytes that it makes of the directory as it was. */
+#include <bandmill/cluster.h>
+#include <bandmill/explain.h>
+#include <bandmill/job.h>
+
+#include <dirent.h>
+#include <stdatomic.h>
+
+#include "base/memory.h"
+#include "fuzz_folder.h"
+
+#define N_FILES 16u
+#define CHANGE  8u
+
+typedef struct file {
+    char name[256];
+    bm_buf bytes;
+} file;
+
+typedef struct folder {
+    char path[FUZZ_PATH];
+    file files[N_FILES];
+    size_t n;
+    bool touched; /* it may not be as it was */
+} folder;
+
+/* What a job has written: the files of its directory, or what it gave to `write`. */
+typedef struct result {
+    bm_status status;
+    folder files;
+    bm_buf text;
+} result;
+
+typedef enum base { SIGNATURES, DEDUPED, INTERRUPTED, N_BASES } base;
+
+typedef struct world {
+    char input[FUZZ_PATH], target[FUZZ_PATH];
+    char resumed[FUZZ_PATH]; /* the target of the job that was interrupted */
+    const char *paths[1];
+    folder bases[N_BASES];
+} world;
+
+static world here;
+
+/* What must be done before anything is tried. */
+static void need(bm_status status, const bm_error *err)
+{
+    if (status != BM_OK)
+        fprintf(stderr, "%s: %s\n", err->file, err->message);
+    CHECK(status == BM_OK);
+}
+
+/* --- directories --- */
+
+static void reset_folder(folder *f)
+{
+    for (size_t i = 0; i < f->n; i++)
+        bm_buf_reset(&f->files[i].bytes);
+    f->n = 0;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const file *)a)->name, ((const file *)b)->name);
+}
+
+/* All files that lie in it, by name; none where it is not there. */
+static void read_folder(folder *f)
+{
+    DIR *dir = opendir(f->path);
+    reset_folder(f);
+    if (dir == NULL)
+        return;
+    for (const struct dirent *entry; (entry = readdir(dir)) != NULL;) {
+        struct stat info;
+        if (fstatat(dirfd(dir), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0 ||
+            !S_ISREG(info.st_mode))
+            continue;
+        CHECK(f->n < N_FILES);
+        file *to = &f->files[f->n++];
+        memset(to, 0, sizeof *to);
+        snprintf(to->name, sizeof to->name, "%s", entry->d_name);
+        const int fd = openat(dirfd(dir), entry->d_name, O_RDONLY | O_CLOEXEC);
+        CHECK(fd >= 0 && bm_buf_reserve(&to->bytes, (size_t)info.st_size + 1, NULL) == BM_OK);
+        to->bytes.len = (size_t)read(fd, to->bytes.data, (size_t)info.st_size);
+        close(fd);
+    }
+    closedir(dir);
+    qsort(f->files, f->n, sizeof f->files[0], by_name);
+}
+
+static const char *path_in(const folder *f, const char *name, char out[FUZZ_PATH])
+{
+    CHECK((size_t)snprintf(out, FUZZ_PATH, "%s/%s", f->path, name) < FUZZ_PATH);
+    return out;
+}
+
+/* The directory as it was. */
+static void restore(folder *f)
+{
+    char path[FUZZ_PATH];
+    if (!f->touched)
+        return;
+    fuzz_remove(f->path);
+    CHECK(mkdir(f->path, 0700) == 0);
+    for (size_t i = 0; i < f->n; i++)
+        fuzz_write(path_in(f, f->files[i].name, path), f->files[i].bytes.data,
+                   f->files[i].bytes.len);
+    f->touched = false;
+}
+
+/* --- jobs --- */
+
+static int keep_text(void *ctx, const char *data, size_t len)
+{
+    return bm_buf_add(ctx, data, len, NULL) != BM_OK;
+}
+
+static const bm_device_options cpu = {.device = "cpu"};
+static const bm_resource_options little = {
+    .threads = 1, .memory = 512 << 20, .checkpoint_seconds = -1};
+
+static bm_status run_sign(const char *target, bm_error *err)
+{
+    bm_sign_options o;
+    bm_sign_options_init(&o);
+    o.input.paths = here.paths;
+    o.input.n_paths = 1;
+    o.input.on_error = BM_ON_ERROR_SKIP;
+    o.sketch.perms = 16;
+    o.bands.bands = o.bands.rows = 4;
+    o.device = cpu;
+    o.resources = little;
+    o.output.path = target;
+    o.band_keys = true;
+    bm_summary *summary = NULL;
+    const bm_status status = bm_job_sign(&o, &summary, err);
+    bm_summary_free(summary);
+    return status;
+}
+
+static void dedup_options(bm_dedup_options *o, const char *const *paths, const char *target)
+{
+    bm_dedup_options_init(o);
+    o->input.paths = paths;
+    o->input.n_paths = 1;
+    o->bands.threshold = 0.5;
+    o->device = cpu;
+    o->resources = little;
+    o->output.path = target;
+    o->write_pairs = true;
+}
+
+static bm_status run_dedup(const char *target, bool resume, const bm_callbacks *callbacks,
+                           bm_error *err)
+{
+    bm_dedup_options o;
+    dedup_options(&o, here.paths, target);
+    o.input.on_error = BM_ON_ERROR_SKIP;
+    o.resume = resume;
+    if (callbacks != NULL) {
+        o.callbacks = *callbacks;
+        o.resources.checkpoint_seconds = 0;
+    }
+    bm_summary *summary = NULL;
+    const bm_status status = bm_job_dedup(&o, &summary, err);
+    bm_summary_free(summary);
+    return status;
+}
+
+static bm_status dedup_signed(bm_verify verify, bm_error *err)
+{
+    const char *const path[] = {here.bases[SIGNATURES].path};
+    bm_dedup_options o;
+    dedup_options(&o, path, here.target);
+    o.bands.bands = o.bands.rows = 4;
+    o.verify = verify;
+    bm_summary *summary = NULL;
+    const bm_status status = bm_job_dedup(&o, &summary, err);
+    bm_summary_free(summary);
+    return status;
+}
+
+static bm_status dedup_exact(result *r, bm_error *err)
+{
+    (void)r;
+    return dedup_signed(BM_VERIFY_EXACT, err);
+}
+
+static bm_status dedup_estimated(result *r, bm_error *err)
+{
+    (void)r;
+    return dedup_signed(BM_VERIFY_SIGNATURE, err);
+}
+
+static bm_status pairs_signed(result *r, bm_error *err)
+{
+    const char *const path[] = {here.bases[SIGNATURES].path};
+    bm_pairs_options o;
+    bm_pairs_options_init(&o);
+    o.input.paths = path;
+    o.input.n_paths = 1;
+    o.bands.bands = o.bands.rows = 4;
+    o.bands.threshold = 0.5;
+    o.verify = BM_VERIFY_SIGNATURE;
+    o.device = cpu;
+    o.resources = little;
+    o.write = keep_text;
+    o.write_ctx = &r->text;
+    bm_summary *summary = NULL;
+    const bm_status status = bm_job_pairs(&o, &summary, err);
+    bm_summary_free(summary);
+    return status;
+}
+
+static bm_status filter_result(bool annotate, bm_error *err)
+{
+    bm_filter_options o;
+    bm_filter_options_init(&o);
+    o.path = here.bases[DEDUPED].path;
+    o.annotate = annotate;
+    o.resources = little;
+    o.output.path = here.target;
+    bm_summary *summary = NULL;
+    const bm_status status = bm_job_filter(&o, &summary, err);
+    bm_summary_free(summary);
+    return status;
+}
+
+static bm_status filter_kept(result *r, bm_error *err)
+{
+    (void)r;
+    return filter_result(false, err);
+}
+
+static bm_status filter_annotated(result *r, bm_error *err)
+{
+    (void)r;
+    return filter_result(true, err);
+}
+
+static bm_status explain_result(result *r, const char *a, const char *b, bm_error *err)
+{
+    bm_explain_options o;
+    bm_explain_options_init(&o);
+    o.path = here.bases[DEDUPED].path;
+    o.id_a = a;
+    o.id_b = b;
+    o.group = a == NULL ? 1 : 0;
+    o.form = a == NULL ? BM_EXPLAIN_JSON : BM_EXPLAIN_TEXT;
+    o.write = keep_text;
+    o.write_ctx = &r->text;
+    o.device = cpu;
+    o.resources = little;
+    return bm_explain(&o, NULL, err);
+}
+
+static bm_status explain_chain(result *r, bm_error *err)
+{
+    return explain_result(r, "d0", "d8", err);
+}
+
+static bm_status explain_group(result *r, bm_error *err)
+{
+    return explain_result(r, NULL, NULL, err);
+}
+
+static bm_status cluster_result(result *r, bm_error *err)
+{
+    char path[FUZZ_PATH];
+    bm_cluster_options o;
+    bm_cluster_options_init(&o);
+    o.path = path_in(&here.bases[DEDUPED], "pairs.tsv", path);
+    o.write = keep_text;
+    o.write_ctx = &r->text;
+    return bm_cluster_pairs(&o, NULL, err);
+}
+
+static bm_status inspect(base which, result *r, bm_error *err)
+{
+    char *json = NULL;
+    const bm_status status = bm_inspect(here.bases[which].path, &json, err);
+    if (status == BM_OK)
+        CHECK(bm_buf_add(&r->text, json, strlen(json), NULL) == BM_OK);
+    bm_string_free(json);
+    return status;
+}
+
+static bm_status inspect_signed(result *r, bm_error *err)
+{
+    return inspect(SIGNATURES, r, err);
+}
+
+static bm_status inspect_result(result *r, bm_error *err)
+{
+    return inspect(DEDUPED, r, err);
+}
+
+static bm_status resume(result *r, bm_error *err)
+{
+    (void)r;
+    return run_dedup(here.resumed, true, NULL, err);
+}
+
+typedef struct job {
+    base base;
+    bm_status (*run)(result *r, bm_error *err);
+    bool unchecked; /* reads a file of anybody's: other bytes are other pairs */
+    result wanted;
+} job;
+
+static job jobs[] = {{.base = SIGNATURES, .run = dedup_exact},
+                     {.base = SIGNATURES, .run = dedup_estimated},
+                     {.base = SIGNATURES, .run = pairs_signed},
+                     {.base = SIGNATURES, .run = inspect_signed},
+                     {.base = DEDUPED, .run = filter_kept},
+                     {.base = DEDUPED, .run = filter_annotated},
+                     {.base = DEDUPED, .run = explain_chain},
+                     {.base = DEDUPED, .run = explain_group},
+                     {.base = DEDUPED, .run = cluster_result, .unchecked = true},
+                     {.base = DEDUPED, .run = inspect_result},
+                     {.base = INTERRUPTED, .run = resume}};
+#define N_JOBS (sizeof jobs / sizeof jobs[0])
+
+static void run(const job *j, result *r, bm_error *err)
+{
+    const char *target = j->base == INTERRUPTED ? here.resumed : here.target;
+    fuzz_remove(target);
+    *err = (bm_error){0};
+    memcpy(r->files.path, target, FUZZ_PATH);
+    r->text.len = 0;
+    r->status = j->run(r, err);
+    read_folder(&r->files);
+    if (j->base == INTERRUPTED)
+        here.bases[INTERRUPTED].touched = true;
+}
+
+/* --- what they begin with --- */
+
+/* Chains of documents that have a word less in common with each step, copies, an empty one, a bad
+ * one. */
+static void write_input(void)
+{
+    bm_buf out = {0};
+    for (unsigned i = 0; i < 14; i++) {
+        CHECK(bm_buf_add_format(&out, NULL, "{\"id\":\"d%u\",\"text\":%s", i,
+                                i == 11 ? "5" : "\"") == BM_OK);
+        for (unsigned w = 0; w < 24 && i < 11; w++)
+            CHECK(bm_buf_add_format(&out, NULL, "%c%u ", w < i / 4 * 3 ? 'x' : 'a' + (int)(i % 4),
+                                    w + (w < i / 4 * 3 ? i * 100 : 0)) == BM_OK);
+        for (unsigned w = 0; w < 24 && i == 13; w++) /* d1 again */
+            CHECK(bm_buf_add_format(&out, NULL, "b%u ", w) == BM_OK);
+        CHECK(bm_buf_add_text(&out, i == 11 ? "}\n" : "\"}\n", NULL) == BM_OK);
+    }
+    fuzz_write(here.input, out.data, out.len);
+    bm_buf_reset(&out);
+}
+
+typedef struct stop {
+    atomic_int asked;
+    int at;
+} stop;
+
+static bool cancelled(void *ctx)
+{
+    stop *s = ctx;
+    return atomic_fetch_add(&s->asked, 1) >= s->at;
+}
+
+/* The work of a job that was interrupted as late as it could be. */
+static void interrupt(folder *f)
+{
+    CHECK((size_t)snprintf(f->path, sizeof f->path, "%.200s.partial", here.resumed) < FUZZ_PATH);
+    for (int at = 0; at < 1000; at++) {
+        stop s = {.at = at};
+        const bm_callbacks callbacks = {.ctx = &s, .cancelled = cancelled};
+        bm_error err = {0};
+        fuzz_remove(f->path);
+        const bm_status status = run_dedup(here.resumed, false, &callbacks, &err);
+        if (status == BM_OK)
+            break;
+        if (status != BM_ERR_CANCELLED)
+            need(status, &err);
+        folder seen = {.n = 0};
+        memcpy(seen.path, f->path, sizeof seen.path);
+        read_folder(&seen);
+        if (seen.n > 2) { /* it has been sealed */
+            reset_folder(f);
+            *f = seen;
+        } else {
+            reset_folder(&seen);
+        }
+    }
+    CHECK(f->n > 2);
+    f->touched = true;
+    restore(f);
+}
+
+static void begin(void)
+{
+    bm_error err;
+    if (here.paths[0] != NULL)
+        return;
+    here.paths[0] = fuzz_path("in.jsonl", here.input);
+    fuzz_path("target", here.target);
+    fuzz_path("resumed", here.resumed);
+    write_input();
+    folder *f = here.bases;
+    need(run_sign(fuzz_path("signed", f[SIGNATURES].path), &err), &err);
+    need(run_dedup(fuzz_path("result", f[DEDUPED].path), false, NULL, &err), &err);
+    read_folder(&f[SIGNATURES]);
+    read_folder(&f[DEDUPED]);
+    interrupt(&f[INTERRUPTED]);
+    for (size_t i = 0; i < N_JOBS; i++) {
+        restore(&f[jobs[i].base]);
+        run(&jobs[i], &jobs[i].wanted, &err);
+        need(jobs[i].wanted.status, &err);
+    }
+}
+
+/* --- changes --- */
+
+/* Replace `n` bytes from `at` on by others. */
+static void put_for(bm_buf *b, size_t at, size_t n, const char *with, size_t n_with)
+{
+    bm_buf out = {0};
+    CHECK(bm_buf_reserve(&out, b->len + n_with + 1, NULL) == BM_OK);
+    memcpy(out.data, b->data, at);
+    if (n_with > 0)
+        memcpy(out.data + at, with, n_with);
+    memcpy(out.data + at + n_with, b->data + at + n, b->len - at - n);
+    out.len = b->len - n + n_with;
+    bm_buf_reset(b);
+    *b = out;
+}
+
+/* The bytes `b` of a file after a change; `other`: those of another file. */
+static void change_bytes(bm_buf *b, const uint8_t *c, const bm_buf *other)
+{
+    static const char zeros[256];
+    if (b->len == 0)
+        return;
+    const size_t at = (c[3] | (size_t)c[4] << 8) % b->len;
+    size_t n = 1 + (c[6] | (size_t)c[7] << 8) % 256;
+    n = n < b->len - at ? n : b->len - at;
+    bm_buf block = {0};
+    CHECK(bm_buf_add(&block, b->data + at, n, NULL) == BM_OK);
+    switch (c[2] % 7) {
+    case 0:
+        b->data[at] = (char)(b->data[at] ^ (c[5] == 0 ? 1 : c[5]));
+        break;
+    case 1:
+        b->len = at;
+        break;
+    case 2:
+        put_for(b, at, n, NULL, 0);
+        break;
+    case 3:
+        put_for(b, at, n, zeros, n);
+        break;
+    case 4:
+        put_for(b, at, 0, block.data, n);
+        break;
+    case 5:
+        put_for(b, at, 1, (const char *)&c[5], 1);
+        break;
+    default:
+        put_for(b, 0, b->len, other->data, other->len);
+    }
+    bm_buf_reset(&block);
+}
+
+/* Change the directory. False: it is as it was. */
+static bool change(folder *f, const uint8_t *c, const char **name)
+{
+    char path[FUZZ_PATH];
+    const file *from = &f->files[c[1] % f->n], *other = &f->files[(c[1] + 1u + c[5]) % f->n];
+    struct stat info;
+    bm_buf b = {0};
+    *name = from->name;
+    path_in(f, from->name, path);
+    if (c[2] >= 250 || stat(path, &info) != 0) {
+        f->touched = true;
+        unlink(path);
+        return true;
+    }
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    CHECK(fd >= 0 && bm_buf_reserve(&b, (size_t)info.st_size + 1, NULL) == BM_OK);
+    b.len = (size_t)read(fd, b.data, (size_t)info.st_size);
+    close(fd);
+    change_bytes(&b, c, &other->bytes);
+    fuzz_write(path, b.data, b.len);
+    const bool same = fuzz_same(b.data, b.len, from->bytes.data, from->bytes.len);
+    f->touched |= !same;
+    bm_buf_reset(&b);
+    return !same;
+}
+
+/* --- comparing --- */
+
+/* A report up to what differs from run to run. */
+static size_t compared(const file *f)
+{
+    const bool report =
+        strcmp(f->name, "report.json") == 0 || strcmp(f->name, "manifest.json") == 0;
+    const char *at = report ? memmem(f->bytes.data, f->bytes.len, "\"run\"", 5) : NULL;
+    return at != NULL ? (size_t)(at - f->bytes.data) : f->bytes.len;
+}
+
+static void check_same(const result *got, const result *wanted)
+{
+    CHECK(got->files.n == wanted->files.n);
+    CHECK(fuzz_same(got->text.data, got->text.len, wanted->text.data, wanted->text.len));
+    for (size_t i = 0; i < got->files.n; i++) {
+        const file *a = &got->files.files[i], *b = &wanted->files.files[i];
+        CHECK(strcmp(a->name, b->name) == 0);
+        CHECK(fuzz_same(a->bytes.data, compared(a), b->bytes.data, compared(b)));
+    }
+}
+
+/* What a status may be that comes of files which are not what they were. */
+static void check_refused(const result *r, const bm_error *err)
+{
+    CHECK(r->status == BM_ERR_FORMAT || r->status == BM_ERR_INPUT || r->status == BM_ERR_IO ||
+          r->status == BM_ERR_USAGE || r->status == BM_ERR_NOMEM || r->status == BM_NOT_FOUND);
+    CHECK(err->message[0] != '\0' || r->status == BM_NOT_FOUND);
+    CHECK(r->files.n == 0 && access(r->files.path, F_OK) != 0);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    result got = {.status = BM_OK};
+    bm_error err;
+    begin();
+    bool changed = false, described = false;
+    for (size_t at = 0; at + CHANGE <= size; at += CHANGE) {
+        const uint8_t *c = data + at;
+        const char *name;
+        const job *j = &jobs[(c[0] & 127u) % N_JOBS];
+        folder *f = &here.bases[j->base];
+        changed |= change(f, c, &name);
+        /* a report is not held against anything */
+        described |= strcmp(name, "report.json") == 0 || strcmp(name, "manifest.json") == 0;
+        if (c[0] & 128u)
+            continue;
+        run(j, &got, &err);
+        if (got.status != BM_OK)
+            check_refused(&got, &err);
+        else if (!described && !j->unchecked)
+            check_same(&got, &j->wanted);
+        CHECK(changed || got.status == BM_OK);
+        for (size_t i = 0; i < N_BASES; i++)
+            restore(&here.bases[i]);
+        changed = described = false;
+    }
+    for (size_t i = 0; i < N_BASES; i++)
+        restore(&here.bases[i]);
+    reset_folder(&got.files);
+    bm_buf_reset(&got.text);
+    return 0;
+}
