@@ -37,11 +37,30 @@ typedef struct bm_device_info {
 /* All devices, the native CPU first. */
 typedef struct bm_device_list bm_device_list;
 BM_API bm_status bm_device_list_open(bm_device_list **out, bm_error *err);
+
+typedef struct bm_device_list_options {
+    size_t struct_size;
+    /* How drivers are asked, in a process of their own (docs/opencl.md): `cache_dir`,
+     * `probe_program`, `probe_seconds`, `n_stuck`; the others do not matter. */
+    bm_device_options device;
+} bm_device_list_options;
+
+BM_API void bm_device_list_options_init_sized(bm_device_list_options *options, size_t struct_size);
+static inline void bm_device_list_options_init(bm_device_list_options *options)
+{
+    bm_device_list_options_init_sized(options, sizeof *options);
+}
+
+/* The same, with a say in how drivers are asked. */
+BM_API bm_status bm_device_list_open_with(const bm_device_list_options *options,
+                                          bm_device_list **out, bm_error *err);
 BM_API size_t bm_device_list_count(const bm_device_list *list);
 /* NULL: there are no more. Valid until close. */
 BM_API const bm_device_info *bm_device_list_at(const bm_device_list *list, size_t index);
 /* One line on why there is no OpenCL device; "" where there is one. */
 BM_API const char *bm_device_list_note(const bm_device_list *list);
+/* That is because a driver hung, died or gave nonsense. */
+BM_API bool bm_device_list_broken(const bm_device_list *list);
 BM_API void bm_device_list_close(bm_device_list *list); /* NULL is fine */
 
 typedef struct bm_self_test_options {

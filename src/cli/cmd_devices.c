@@ -150,10 +150,17 @@ bm_status cli_run_devices(cli_context *context, bm_error *err)
 {
     cli_console *console = &context->console;
     bm_device_list *devices = NULL;
-    bm_status status = bm_device_list_open(&devices, err);
+    bm_device_list_options options;
+    bm_device_list_options_init(&options);
+    options.device = context->settings.device;
+    options.device.device = NULL;
+    bm_status status = bm_device_list_open_with(&options, &devices, err);
     if (status != BM_OK)
         return status;
     const char *note = bm_device_list_note(devices);
+    const bool broken = bm_device_list_broken(devices);
+    if (broken)
+        cli_say_log(console, BM_LOG_WARNING, note);
     if (console->json)
         cli_print(console, "{\"schema\":1,\"devices\":[");
     else
@@ -167,7 +174,7 @@ bm_status cli_run_devices(cli_context *context, bm_error *err)
         else
             cli_print(console, "null");
         cli_print(console, "}\n");
-    } else if (note[0] != '\0') {
+    } else if (note[0] != '\0' && !broken) {
         cli_say_note(console, "%s", note);
     }
     bm_device_list_close(devices);

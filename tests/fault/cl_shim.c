@@ -11,8 +11,9 @@
  *     CL_SHIM_FLIP=N[+]:BYTE:STEP   once the N-th read-back (and all that follow) has arrived, one
  *                                   bit of it is another: in BYTE, and where STEP > 0 in every
  *                                   STEP-th byte after it
- *     CL_SHIM_TYPE=gpu | listed     devices are GPUs: always, or only the first time the process
- *                                   asks, which is the listing that `--device auto` chooses from
+ *     CL_SHIM_TYPE=gpu | listed     devices are GPUs: always, or only in the listing that `--device
+ *                                   auto` chooses from: in a process of its own (`__probe-opencl
+ *                                   list`), else the first time that the process asks
  *     CL_SHIM_SEPARATE=1            devices do not share the host's memory
  *     CL_SHIM_VERSION=TEXT          devices say this CL_DEVICE_VERSION
  *     CL_SHIM_COMPILER=SHAPE:WHAT   a compiler that cannot do one shape of the kernels, `cpu`,
@@ -20,8 +21,10 @@
  *                                   its own, `empty` with none, `abort`, or `wrong`: it builds, and
  *                                   bits of all that its kernels give back are others
  *     CL_SHIM_WHERE=job | trial     misbehave only in the job, or only in its trial run (a process
- *                                   of its own, `__probe-opencl`); unset: in both
- *     CL_SHIM_LOG=FILE              append "fault CALL N" for each fault, "read N" for each
+ *                                   of its own, `__probe-opencl`); unset: in both; never in a
+ *                                   process that lists
+ *     CL_SHIM_LOG=FILE              append "fault CALL N" for each fault, "listed PID" by a process
+ *                                   that lists for process PID, "read N" for each
  *                                   read-back, "map FLAGS" for each map, and, when the process
  *                                   ends, "calls CALL N"
  *
@@ -40,7 +43,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "backend/opencl/cl_load.h"
+#include "backend/drivers/cl_load.h"
 
 #define MAX_READS 64
 
@@ -137,15 +140,37 @@ static void parse_compiler(const char *text)
         die("CL_SHIM_COMPILER", text);
 }
 
-static bool in_trial(void)
+/* What a file begins with: for /proc/self/cmdline, and the log. */
+static size_t read_head(const char *path, char *out, size_t cap)
 {
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, out, cap);
+    if (fd >= 0)
+        close(fd);
+    return n > 0 ? (size_t)n : 0;
+}
+
+typedef enum place { JOB, TRIAL, LISTING } place;
+
+static place where_are_we(void)
+{
+    static const char list[] = "__probe-opencl\0list";
     char args[4096];
-    int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? -1 : read(fd, args, sizeof args);
-    if (n <= 0)
+    const size_t n = read_head("/proc/self/cmdline", args, sizeof args);
+    if (n == 0)
         die("cannot read", "/proc/self/cmdline");
-    close(fd);
-    return memmem(args, (size_t)n, "__probe-opencl", 14) != NULL;
+    if (memmem(args, n, list, sizeof list) != NULL)
+        return LISTING;
+    return memmem(args, n, list, strlen(list)) != NULL ? TRIAL : JOB;
+}
+
+/* Has another process listed the devices for this one? */
+static bool was_told(const char *log)
+{
+    char line[48], text[8192];
+    const size_t n = log != NULL ? read_head(log, text, sizeof text) : 0;
+    const int len = snprintf(line, sizeof line, "listed %ld\n", (long)getpid());
+    return memmem(text, n, line, (size_t)len) != NULL;
 }
 
 static void load(void)
@@ -162,8 +187,9 @@ static void load(void)
     const char *where = getenv("CL_SHIM_WHERE"), *type = getenv("CL_SHIM_TYPE");
     const char *fail = getenv("CL_SHIM_FAIL"), *flip = getenv("CL_SHIM_FLIP");
     const char *log = getenv("CL_SHIM_LOG"), *compiler = getenv("CL_SHIM_COMPILER");
-    const bool trial = in_trial();
-    const bool here = where == NULL || strcmp(where, trial ? "trial" : "job") == 0;
+    const place at = where_are_we();
+    const bool here =
+        at != LISTING && (where == NULL || strcmp(where, at == TRIAL ? "trial" : "job") == 0);
     if (log != NULL && (shim.log = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600)) < 0)
         die("cannot open", log);
     if (here && fail != NULL)
@@ -173,8 +199,11 @@ static void load(void)
     if (here && compiler != NULL)
         parse_compiler(compiler);
     shim.lies.version = getenv("CL_SHIM_VERSION");
-    shim.lies.gpu = type != NULL && strcmp(type, "gpu") == 0;
-    shim.lies.listed = type != NULL && strcmp(type, "listed") == 0 && !trial;
+    const bool listed = type != NULL && strcmp(type, "listed") == 0;
+    shim.lies.gpu = type != NULL && (strcmp(type, "gpu") == 0 || (listed && at == LISTING));
+    shim.lies.listed = listed && at == JOB && !was_told(log);
+    if (at == LISTING)
+        say("listed", "", (unsigned long)getppid());
     shim.lies.separate = getenv("CL_SHIM_SEPARATE") != NULL;
 }
 

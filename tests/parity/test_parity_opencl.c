@@ -9,8 +9,9 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "backend/drivers/cl_listing.h"
 #include "backend/opencl/cl_backend.h"
-#include "backend/opencl/cl_cache.h"
+#include "backend/drivers/cl_cache.h"
 #include "backend/opencl/cl_link_rate.h"
 #include "backend/opencl/opencl_backend.h"
 #include "base/memory.h"
@@ -26,18 +27,17 @@ typedef struct devices {
 
 static devices find_devices(void)
 {
-    devices d = {0};
-    char note[256] = "";
+    bm_cl_listing listing;
     bm_error err = {0};
-    cr_assert_eq(bm_backend_opencl_list(&d.infos, &d.n, note, sizeof note, &err), BM_OK, "%s",
-                 err.message);
+    cr_assert_eq(bm_cl_list(&listing, &err), BM_OK, "%s", err.message);
+    devices d = {.infos = listing.devices, .n = listing.n};
     size_t platforms = 0;
     for (size_t i = 0; i < d.n; ++i)
         platforms += i == 0 || strcmp(d.infos[i].platform, d.infos[i - 1].platform) != 0;
     const char *required = getenv("BANDMILL_REQUIRE_OPENCL");
     if (required != NULL)
         cr_assert_geq(platforms, strtoul(required, NULL, 10), "%zu OpenCL platforms here; %s",
-                      platforms, note);
+                      platforms, listing.note);
     const char *only = getenv("BANDMILL_TEST_DEVICE");
     if (only != NULL) {
         size_t n = 0;
@@ -48,7 +48,7 @@ static devices find_devices(void)
         cr_assert_eq(n, 1, "there is no device %s", only);
     }
     if (d.n == 0)
-        cr_skip("no OpenCL device: %s", note);
+        cr_skip("no OpenCL device: %s", listing.note);
     return d;
 }
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/drivers/cl_listing.h"
 #include "backend/opencl/cl_backend.h"
 #include "backend/opencl/opencl_backend.h"
 #include "base/memory.h"
@@ -37,18 +38,18 @@ static uint64_t next(uint64_t *state)
 
 static bm_device_info *find_devices(size_t *n)
 {
-    bm_device_info *infos = NULL;
-    char note[256] = "";
+    bm_cl_listing listing;
     bm_error err = {0};
-    cr_assert_eq(bm_backend_opencl_list(&infos, n, note, sizeof note, &err), BM_OK, "%s",
-                 err.message);
+    cr_assert_eq(bm_cl_list(&listing, &err), BM_OK, "%s", err.message);
+    bm_device_info *infos = listing.devices;
+    *n = listing.n;
     size_t platforms = 0;
     for (size_t i = 0; i < *n; ++i)
         platforms += i == 0 || strcmp(infos[i].platform, infos[i - 1].platform) != 0;
     const char *required = getenv("BANDMILL_REQUIRE_OPENCL");
     if (required != NULL)
         cr_assert_geq(platforms, strtoul(required, NULL, 10), "%zu OpenCL platforms here; %s",
-                      platforms, note);
+                      platforms, listing.note);
     const char *only = getenv("BANDMILL_TEST_DEVICE");
     if (only != NULL) {
         const size_t all = *n;
@@ -59,7 +60,7 @@ static bm_device_info *find_devices(size_t *n)
         cr_assert_eq(*n, 1, "there is no device %s", only);
     }
     if (*n == 0)
-        cr_skip("no OpenCL device: %s", note);
+        cr_skip("no OpenCL device: %s", listing.note);
     return infos;
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "backend/drivers/cl_listing.h"
 #include "backend/opencl/opencl_backend.h"
 #include "base/memory.h"
 
@@ -34,12 +35,12 @@ static bm_status open_and_close(const char *spec, const char *cache, bm_error *e
  * variables hold. */
 static bm_device_info *find(const char *platform, size_t *n)
 {
-    bm_device_info *all = NULL;
-    size_t n_all = 0;
-    char note[256] = "";
-    cr_assert_eq(bm_backend_opencl_list(&all, &n_all, note, sizeof note, NULL), BM_OK);
+    bm_cl_listing listing;
+    cr_assert_eq(bm_cl_list(&listing, NULL), BM_OK);
+    bm_device_info *all = listing.devices;
+    const char *note = listing.note;
     *n = 0;
-    for (size_t i = 0; i < n_all; ++i)
+    for (size_t i = 0; i < listing.n; ++i)
         if (strstr(all[i].platform, platform) != NULL)
             all[(*n)++] = all[i];
     if (*n == 0) {

@@ -9,7 +9,7 @@
 #ifndef BM_BACKEND_OPENCL_CL_BUFFER_H
 #define BM_BACKEND_OPENCL_CL_BUFFER_H
 
-#include "backend/opencl/cl_load.h"
+#include "backend/drivers/cl_load.h"
 
 /* Where buffers are made, and the queue on which they are filled and read. Borrows all of it. */
 typedef struct bm_cl_queue {

@@ -2,7 +2,7 @@
 #ifndef BM_BACKEND_OPENCL_CL_KERNEL_TUNE_H
 #define BM_BACKEND_OPENCL_CL_KERNEL_TUNE_H
 
-#include "backend/opencl/cl_device.h"
+#include "backend/drivers/cl_device.h"
 #include "backend/opencl/cl_kernel_params.h"
 #include "sketch/scheme_row.h"
 

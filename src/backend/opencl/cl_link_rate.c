@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "backend/opencl/cl_buffer.h"
-#include "backend/opencl/cl_device.h"
+#include "backend/drivers/cl_device.h"
 #include "base/clock.h"
 #include "base/error.h"
 

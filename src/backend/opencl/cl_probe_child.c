@@ -1,17 +1,26 @@
-/* cl_probe_child.c -- the other side of cl_probe.h, in the process of the trial run: read what is
- * to be opened, open it and close it.
+/* cl_probe_child.c -- the other side of cl_child.h: read what is to be opened, open it and close it;
+ * or list the devices.
+ *
+ * Where address space is limited, the process makes do with less than the limit, by what a job maps
+ * besides; and to list, by what its parent has mapped more than itself, which has not loaded the
+ * drivers yet. What is loaded here, the parent can load.
  *
  * Tests: tests/unit/opencl/test_cl_probe.c, tests/parity/test_probe_opencl.c */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "backend/opencl/cl_backend.h"
+#include "backend/drivers/cl_list.h"
 #include "backend/opencl/cl_probe.h"
 #include "backend/opencl/opencl_backend.h"
 #include "base/error.h"
 #include "sketch/scheme.h"
+
+#define JOB_BYTES ((uint64_t)64 << 20) /* that a small job maps */
 
 /* What DEVICE says. */
 typedef struct request {
@@ -72,11 +81,42 @@ static bm_status try_it(const char *device, const char *cache_dir, bm_error *err
     return status;
 }
 
+/* Bytes that a process has mapped; 0: not known. */
+static uint64_t mapped_bytes(const char *statm)
+{
+    unsigned long pages = 0;
+    FILE *file = fopen(statm, "re");
+    if (file == NULL)
+        return 0;
+    if (fscanf(file, "%lu", &pages) != 1)
+        pages = 0;
+    fclose(file);
+    return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+static void leave_room(bool to_list)
+{
+    char parent[40];
+    struct rlimit limit;
+    uint64_t room = JOB_BYTES;
+    if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+        return;
+    snprintf(parent, sizeof parent, "/proc/%ld/statm", (long)getppid());
+    const uint64_t theirs = mapped_bytes(parent), ours = mapped_bytes("/proc/self/statm");
+    if (to_list && theirs > ours)
+        room += theirs - ours;
+    limit.rlim_cur = limit.rlim_cur > room ? limit.rlim_cur - (rlim_t)room : 0;
+    setrlimit(RLIMIT_AS, &limit);
+}
+
 bm_status bm_backend_opencl_try(const char *device, const char *cache_dir, bm_error *err)
 {
     bm_error why = {0};
     char words[sizeof why.message];
-    bm_status status = try_it(device, cache_dir, &why);
+    const bool to_list = strcmp(device, BM_CL_LIST_WORD) == 0;
+    leave_room(to_list);
+    bm_status status =
+        to_list ? bm_cl_list_in_child(cache_dir, &why) : try_it(device, cache_dir, &why);
     if (status == BM_OK)
         return BM_OK;
     bm_error_format(&why, words, sizeof words);

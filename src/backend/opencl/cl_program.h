@@ -2,8 +2,8 @@
 #ifndef BM_BACKEND_OPENCL_CL_PROGRAM_H
 #define BM_BACKEND_OPENCL_CL_PROGRAM_H
 
-#include "backend/opencl/cl_cache.h"
-#include "backend/opencl/cl_device.h"
+#include "backend/drivers/cl_cache.h"
+#include "backend/drivers/cl_device.h"
 #include "backend/opencl/cl_kernel_tune.h"
 
 /* The kernels of every program; the table in cl_program.c has a row for each. */

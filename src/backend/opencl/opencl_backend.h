@@ -9,13 +9,8 @@
 
 extern const bm_backend_ops bm_backend_opencl;
 
-/* Every OpenCL device, in the order of platforms: *out is an array of *n (bm_free). No loader, no
- * platform: zero devices, BM_OK and a line in `note` (cap bytes, may be NULL). */
-bm_status bm_backend_opencl_list(bm_device_info **out, size_t *n, char *note, size_t cap,
-                                 bm_error *err);
-
-/* In the process of a trial run (cl_probe.h): open the device without a trial and close it again.
- * `device` is the text that the run was given. The error's message is the line that the process must
+/* In a process of its own (cl_child.h): open the device without a trial and close it again; or list
+ * the devices on stdout. `device` is the text that the process was given. The error's message is the line that the process must
  * print; it holds all that the error says. */
 bm_status bm_backend_opencl_try(const char *device, const char *cache_dir, bm_error *err);
 

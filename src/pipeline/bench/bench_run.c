@@ -336,10 +336,12 @@ static bm_status device_rows(bench *b, const bm_device_info *info, bm_error *err
 /* Every usable device, for a caller who named none. */
 static bm_status pick_devices(bench *b, bm_error *err)
 {
-    if (b->options.device.device != NULL)
-        return bm_device_pick_open(b->options.device.device, b->options.device.cpu, &b->pick, err);
-    bm_status status = bm_device_pick_list(&b->pick, NULL, 0, err);
-    if (status != BM_OK)
+    const bool named = b->options.device.device != NULL;
+    bm_status status = named ? bm_device_pick_open(&b->options.device, &b->pick, err)
+                             : bm_device_pick_list(&b->options.device, &b->pick, err);
+    if (status == BM_OK && b->pick.broken)
+        bm_meter_log(&b->meter, BM_LOG_WARNING, "%s", b->pick.why);
+    if (status != BM_OK || named)
         return status;
     size_t n = 0;
     for (size_t i = 0; i < b->pick.n; i++)

@@ -336,10 +336,9 @@ static void remove_cache(const char *path)
 static bm_status pick_devices(const bm_kernel_tune_options *options, bm_device_pick *pick,
                               bm_error *err)
 {
-    bm_status status =
-        options->device.device != NULL
-            ? bm_device_pick_open(options->device.device, options->device.cpu, pick, err)
-            : bm_device_pick_list(pick, NULL, 0, err);
+    bm_status status = options->device.device != NULL
+                           ? bm_device_pick_open(&options->device, pick, err)
+                           : bm_device_pick_list(&options->device, pick, err);
     if (status != BM_OK)
         return status;
     size_t n = 0;
@@ -349,8 +348,8 @@ static bm_status pick_devices(const bm_kernel_tune_options *options, bm_device_p
     pick->n = n;
     if (n == 0)
         return bm_fail(err, BM_ERR_DEVICE,
-                       "no OpenCL device to tune (the native CPU has no parameters; `bandmill "
-                       "devices` lists what is there)");
+                       "no OpenCL device to tune (the native CPU has no parameters; %s)",
+                       pick->broken ? pick->why : "`bandmill devices` lists what is there");
     return BM_OK;
 }
 

@@ -176,11 +176,12 @@ bm_status bm_job_context_devices(bm_job_context *job, bool keys, bm_error *err)
 {
     const bm_settings *s = job->settings;
     bm_job_devices *devices = &job->devices;
-    bm_status status = bm_device_pick_open(s->device.device, s->device.cpu, &devices->pick, err);
+    bm_status status = bm_device_pick_open(&s->device, &devices->pick, err);
     if (status != BM_OK)
         return status;
     if (devices->pick.why[0] != '\0')
-        bm_meter_log(&job->meter, BM_LOG_INFO, "%s", devices->pick.why);
+        bm_meter_log(&job->meter, devices->pick.broken ? BM_LOG_WARNING : BM_LOG_INFO, "%s",
+                     devices->pick.why);
     /* Signing alone needs no shingle hashes on the host: devices may make them of the texts. */
     const bool texts = s->kind == BM_JOB_SIGN && job->inputs.source->ops->has_text;
     const bm_device_settings settings = bm_device_settings_of(&s->device);

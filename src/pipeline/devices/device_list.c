@@ -5,26 +5,48 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/sized_struct.h"
+#include "model/option_check.h"
 #include "pipeline/devices/device_pick.h"
 
 struct bm_device_list {
     bm_device_pick all;
-    char note[256];
 };
 
-bm_status bm_device_list_open(bm_device_list **out, bm_error *err)
+void bm_device_list_options_init_sized(bm_device_list_options *options, size_t struct_size)
+{
+    bm_sized_init(options, struct_size, &(bm_device_list_options){0}, sizeof *options);
+}
+
+static bm_status open_list(const bm_device_options *device, bm_device_list **out, bm_error *err)
 {
     if (out == NULL)
         return bm_fail_field(err, "out", "no place for the list given");
     bm_device_list *list = bm_alloc_zero(1, sizeof *list);
     if (list == NULL)
         return bm_fail_nomem(err, sizeof *list);
-    bm_status status = bm_device_pick_list(&list->all, list->note, sizeof list->note, err);
+    bm_status status = bm_device_pick_list(device, &list->all, err);
     if (status == BM_OK)
         *out = list;
     else
         bm_free(list);
     return status;
+}
+
+bm_status bm_device_list_open(bm_device_list **out, bm_error *err)
+{
+    return open_list(&(bm_device_options){0}, out, err);
+}
+
+bm_status bm_device_list_open_with(const bm_device_list_options *options, bm_device_list **out,
+                                   bm_error *err)
+{
+    bm_device_list_options used = {0};
+    bm_status status =
+        bm_sized_take(options, BM_SIZED_TYPE(bm_device_list_options, device), &used, err);
+    if (status == BM_OK)
+        status = bm_option_parts_check(&(bm_option_parts){.device = &used.device}, err);
+    return status == BM_OK ? open_list(&used.device, out, err) : status;
 }
 
 size_t bm_device_list_count(const bm_device_list *list)
@@ -39,7 +61,12 @@ const bm_device_info *bm_device_list_at(const bm_device_list *list, size_t index
 
 const char *bm_device_list_note(const bm_device_list *list)
 {
-    return list != NULL ? list->note : "";
+    return list != NULL ? list->all.why : "";
+}
+
+bool bm_device_list_broken(const bm_device_list *list)
+{
+    return list != NULL && list->all.broken;
 }
 
 void bm_device_list_close(bm_device_list *list)

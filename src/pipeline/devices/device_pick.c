@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "backend/cpu/cpu_backend.h"
-#include "backend/opencl/opencl_backend.h"
+#include "backend/drivers/cl_listing.h"
 #include "base/cpu.h"
 #include "base/error.h"
 #include "base/memory.h"
@@ -16,7 +16,8 @@ typedef struct listing {
     bm_device_info *devices;
     size_t n;
     bool *marked;
-    char note[256];
+    bool broken;    /* OpenCL is, as the note says */
+    char note[640]; /* why there is no OpenCL device; "" */
 } listing;
 
 static bool word_is(bm_str word, const char *name)
@@ -89,7 +90,7 @@ static void mark_auto(listing *all, bm_device_pick *out)
         return;
     }
     all->marked[0] = true;
-    snprintf(out->why, sizeof out->why, "using the CPU (%.200s)",
+    snprintf(out->why, sizeof out->why, "using the CPU (%s)",
              all->note[0] != '\0' ? all->note : "no GPU among the OpenCL devices");
 }
 
@@ -114,45 +115,54 @@ static bm_status mark_all(listing *all, const char *words, bm_device_pick *out, 
     }
 }
 
-static bm_status list(const char *cpu, bool with_cl, listing *all, bm_error *err)
+static bm_status list(const bm_device_options *options, const char *cpu, bool with_cl, listing *all,
+                      bm_error *err)
 {
-    bm_device_info *cl = NULL;
-    size_t n_cl = 0;
+    bm_cl_listing cl = {.n = 0};
     if (with_cl) {
-        bm_status status = bm_backend_opencl_list(&cl, &n_cl, all->note, sizeof all->note, err);
+        const bm_device_settings settings = bm_device_settings_of(options);
+        bm_status status = bm_cl_list_safely(&settings, options->cache_dir, &cl, err);
         if (status != BM_OK)
             return status;
     }
-    all->devices = bm_alloc_zero(n_cl + 1, sizeof *all->devices);
-    all->marked = bm_alloc_zero(n_cl + 1, sizeof *all->marked);
+    all->devices = bm_alloc_zero(cl.n + 1, sizeof *all->devices);
+    all->marked = bm_alloc_zero(cl.n + 1, sizeof *all->marked);
     if (all->devices == NULL || all->marked == NULL) {
-        bm_free(cl);
-        return bm_fail_nomem(err, (n_cl + 1) * sizeof *all->devices);
+        bm_free(all->devices);
+        bm_free(all->marked);
+        bm_free(cl.devices);
+        return bm_fail_nomem(err, (cl.n + 1) * sizeof *all->devices);
     }
     bm_backend_cpu_info(cpu, &all->devices[0]);
-    for (size_t i = 0; i < n_cl; i++)
-        all->devices[i + 1] = cl[i];
-    all->n = n_cl + 1;
-    bm_free(cl);
+    for (size_t i = 0; i < cl.n; i++)
+        all->devices[i + 1] = cl.devices[i];
+    all->n = cl.n + 1;
+    all->broken = cl.broken;
+    memcpy(all->note, cl.note, sizeof all->note);
+    bm_free(cl.devices);
     return BM_OK;
 }
 
-bm_status bm_device_pick_open(const char *words, const char *cpu, bm_device_pick *out,
-                              bm_error *err)
+bm_status bm_device_pick_open(const bm_device_options *options, bm_device_pick *out, bm_error *err)
 {
     listing all = {0};
+    const char *words = options->device;
     if (words == NULL || words[0] == '\0')
         words = "auto";
     memset(out, 0, sizeof *out);
     bm_isa isa;
-    if (bm_isa_choose(cpu, &isa, err) != BM_OK)
+    if (bm_isa_choose(options->cpu, &isa, err) != BM_OK)
         return BM_ERR_USAGE;
-    bm_status status = list(cpu, strcasecmp(words, "cpu") != 0, &all, err);
+    bm_status status = list(options, options->cpu, strcasecmp(words, "cpu") != 0, &all, err);
     if (status == BM_OK)
         status = mark_all(&all, words, out, err);
     for (size_t i = 0; status == BM_OK && i < all.n; i++)
         if (all.marked[i])
             all.devices[out->n++] = all.devices[i];
+    if (status == BM_OK && all.broken) {
+        out->broken = true;
+        snprintf(out->why, sizeof out->why, "using the CPU: %s", all.note);
+    }
     if (status == BM_OK)
         out->devices = all.devices;
     else
@@ -161,18 +171,18 @@ bm_status bm_device_pick_open(const char *words, const char *cpu, bm_device_pick
     return status;
 }
 
-bm_status bm_device_pick_list(bm_device_pick *out, char *note, size_t cap, bm_error *err)
+bm_status bm_device_pick_list(const bm_device_options *options, bm_device_pick *out, bm_error *err)
 {
     listing all = {0};
     memset(out, 0, sizeof *out);
-    bm_status status = list(NULL, true, &all, err);
+    bm_status status = list(options, NULL, true, &all, err);
     if (status != BM_OK)
         return status;
     out->devices = all.devices;
     out->n = all.n;
+    out->broken = all.broken;
+    snprintf(out->why, sizeof out->why, "%s", all.note);
     bm_free(all.marked);
-    if (note != NULL && cap > 0)
-        snprintf(note, cap, "%s", all.note);
     return BM_OK;
 }
 

@@ -12,15 +12,14 @@ typedef struct bm_device_pick {
     bm_device_info *devices; /* in the order of bm_device_list, each once */
     size_t n;
     bool fallback; /* `auto`: a device that fails ends on the CPU with a warning */
-    char why[256]; /* one line for people on what `auto` chose; empty: nothing to say */
+    bool broken;   /* an OpenCL driver is: none of its devices is there, and `why` is a warning */
+    char why[700]; /* one line for people on what `auto` chose; empty: nothing to say */
 } bm_device_pick;
 
-/* Nothing matches: BM_ERR_DEVICE, naming the word. `cpu`: the instruction set (NULL: the best). */
-bm_status bm_device_pick_open(const char *words, const char *cpu, bm_device_pick *out,
-                              bm_error *err);
-/* All devices, the native CPU first. `note` (cap bytes, may be NULL) receives one line on why there
- * is no OpenCL device, or "". */
-bm_status bm_device_pick_list(bm_device_pick *out, char *note, size_t cap, bm_error *err);
+/* What options->device means (NULL or "": auto). Nothing matches: BM_ERR_DEVICE, naming the word. */
+bm_status bm_device_pick_open(const bm_device_options *options, bm_device_pick *out, bm_error *err);
+/* All devices, the native CPU first. `why`: why there is no OpenCL device, or "". */
+bm_status bm_device_pick_list(const bm_device_options *options, bm_device_pick *out, bm_error *err);
 void bm_device_pick_reset(bm_device_pick *pick);
 
 #endif

@@ -164,8 +164,9 @@ bm_status bm_device_self_test(const bm_self_test_options *options, uint32_t *n_c
     test->cache_dir = used.device.cache_dir;
     test->settings = bm_device_settings_of(&used.device);
     test->callbacks = used.callbacks;
-    status = bm_device_pick_open(used.device.device != NULL ? used.device.device : "cpu",
-                                 used.device.cpu, &pick, err);
+    if (used.device.device == NULL)
+        used.device.device = "cpu";
+    status = bm_device_pick_open(&used.device, &pick, err);
     if (status == BM_OK)
         status = case_open(test, err);
     for (size_t i = 0; status == BM_OK && i < pick.n; i++)

@@ -15,12 +15,17 @@
 
 bm_status bm_signer_device_open(const bm_signer_options *options, bm_signer *signer, bm_error *err)
 {
-    const char *words = options->device.device == NULL ? "cpu" : options->device.device;
+    bm_device_options device = options->device;
+    if (device.device == NULL)
+        device.device = "cpu";
+    const char *words = device.device;
     const bool automatic = words[0] == '\0' || strcasecmp(words, "auto") == 0;
     bm_device_pick pick;
-    bm_status status = bm_device_pick_open(words, options->device.cpu, &pick, err);
+    bm_status status = bm_device_pick_open(&device, &pick, err);
     if (status != BM_OK)
         return status;
+    if (pick.broken)
+        bm_meter_log(&signer->meter, BM_LOG_WARNING, "%s", pick.why);
     if (pick.n != 1 && !automatic)
         status = bm_fail_field(err, "device", "'%s' names %zu devices (a signer takes one)", words,
                                pick.n);

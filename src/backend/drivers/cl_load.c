@@ -5,7 +5,7 @@
  * code.
  *
  * Tests: tests/parity/test_parity_opencl.c, tests/fault/device/calls.sh */
-#include "backend/opencl/cl_load.h"
+#include "backend/drivers/cl_load.h"
 
 #include <dlfcn.h>
 #include <string.h>

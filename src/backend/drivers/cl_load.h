@@ -1,6 +1,6 @@
 /* cl_load.h -- the OpenCL loader, opened at run time, as a table of function pointers. */
-#ifndef BM_BACKEND_OPENCL_CL_LOAD_H
-#define BM_BACKEND_OPENCL_CL_LOAD_H
+#ifndef BM_BACKEND_DRIVERS_CL_LOAD_H
+#define BM_BACKEND_DRIVERS_CL_LOAD_H
 
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>

@@ -5,17 +5,18 @@
  * a cache directory answers -1); the others are still listed.
  *
  * Tests: tests/parity/test_parity_opencl.c, tests/fault/device/each_copied.sh */
-#include "backend/opencl/cl_device.h"
+#include "backend/drivers/cl_device.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "backend/opencl/opencl_backend.h"
+#include "backend/drivers/cl_listing.h"
 #include "base/error.h"
 #include "base/memory.h"
 
 #define MAX_PLATFORMS 64
 #define MAX_DEVICES   64
+#define MAX_CLAIMED   65536u /* more is no number of things that are there */
 
 static void platform_text(const bm_cl_api *api, cl_platform_id platform, cl_platform_info what,
                           char *out, size_t cap)
@@ -95,40 +96,67 @@ static void describe(const bm_cl_api *api, bm_cl_device *out)
     judge(api, id, info);
 }
 
-typedef bool (*visit_fn)(void *ctx, const bm_cl_device *device); /* false: enough */
+typedef struct visiting {
+    bool (*visit)(void *ctx, const bm_cl_device *device); /* false: enough */
+    void *ctx;
+    char *note; /* of `cap` bytes */
+    size_t cap;
+    bool sane; /* filled: false where what the drivers say makes no sense; the note says what */
+} visiting;
 
-/* Visits each device. `note` (cap bytes) says why there is none, or which platform failed. */
-static void visit_devices(const bm_cl_api *api, visit_fn visit, void *ctx, char *note, size_t cap)
+/* Visit the devices of platform number `p`, which is given. False: no more are wanted, or what the
+ * driver says makes no sense (*sane). */
+static bool visit_platform(const bm_cl_api *api, cl_platform_id platform, cl_uint p, visiting *v)
 {
-    cl_platform_id platforms[MAX_PLATFORMS];
+    char name[128];
+    cl_device_id ids[MAX_DEVICES] = {NULL};
+    cl_uint n = 0;
+    const cl_int code = api->clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, MAX_DEVICES, ids, &n);
+    if (code != CL_SUCCESS) {
+        platform_text(api, platform, CL_PLATFORM_NAME, name, sizeof name);
+        snprintf(v->note, v->cap, "the OpenCL platform %s has no device (%s %d)", name,
+                 bm_cl_code_name(code), (int)code);
+        return true;
+    }
+    for (cl_uint d = 0; d < n && d < MAX_DEVICES; ++d)
+        v->sane = v->sane && ids[d] != NULL;
+    if (!v->sane || n > MAX_CLAIMED) {
+        platform_text(api, platform, CL_PLATFORM_NAME, name, sizeof name);
+        snprintf(v->note, v->cap, "the OpenCL platform %s claims %u devices", name, n);
+        return v->sane = false;
+    }
+    for (cl_uint d = 0; d < n && d < MAX_DEVICES; ++d) {
+        bm_cl_device device = {.platform = platform, .id = ids[d]};
+        snprintf(device.info.spec, sizeof device.info.spec, "opencl:%u.%u", p, d);
+        describe(api, &device);
+        if (!v->visit(v->ctx, &device))
+            return false;
+    }
+    return true;
+}
+
+/* Visits each device. The note says why there is none, or which platform failed. */
+static void visit_devices(const bm_cl_api *api, visiting *v)
+{
+    cl_platform_id platforms[MAX_PLATFORMS] = {NULL};
     cl_uint n_platforms = 0;
     cl_int code = api->clGetPlatformIDs(MAX_PLATFORMS, platforms, &n_platforms);
+    v->sane = true;
     if (code != CL_SUCCESS || n_platforms == 0) {
-        snprintf(note, cap, "no OpenCL platform is installed (%s %d)",
+        snprintf(v->note, v->cap, "no OpenCL platform is installed (%s %d)",
                  bm_cl_code_name(code != CL_SUCCESS ? code : -1001), (int)code);
         return;
     }
-    if (n_platforms > MAX_PLATFORMS)
-        n_platforms = MAX_PLATFORMS;
-    for (cl_uint p = 0; p < n_platforms; ++p) {
-        cl_device_id ids[MAX_DEVICES];
-        cl_uint n = 0;
-        code = api->clGetDeviceIDs(platforms[p], CL_DEVICE_TYPE_ALL, MAX_DEVICES, ids, &n);
-        if (code != CL_SUCCESS) {
-            char name[128];
-            platform_text(api, platforms[p], CL_PLATFORM_NAME, name, sizeof name);
-            snprintf(note, cap, "the OpenCL platform %s has no device (%s %d)", name,
-                     bm_cl_code_name(code), (int)code);
-            continue;
-        }
-        for (cl_uint d = 0; d < n && d < MAX_DEVICES; ++d) {
-            bm_cl_device device = {.platform = platforms[p], .id = ids[d]};
-            snprintf(device.info.spec, sizeof device.info.spec, "opencl:%u.%u", p, d);
-            describe(api, &device);
-            if (!visit(ctx, &device))
-                return;
-        }
+    for (cl_uint p = 0; p < n_platforms && p < MAX_PLATFORMS; ++p)
+        v->sane = v->sane && platforms[p] != NULL;
+    if (!v->sane || n_platforms > MAX_CLAIMED) {
+        v->sane = false;
+        snprintf(v->note, v->cap, "the OpenCL loader claims %u platforms", n_platforms);
+        return;
     }
+    for (cl_uint p = 0; p < n_platforms && p < MAX_PLATFORMS; ++p)
+        if (!visit_platform(api, platforms[p], p, v))
+            return;
 }
 
 typedef struct search {
@@ -154,7 +182,8 @@ bm_status bm_cl_device_find(const bm_cl_api *api, const char *spec, bm_cl_device
 {
     char note[256] = "";
     search s = {.spec = spec, .out = out};
-    visit_devices(api, visit_search, &s, note, sizeof note);
+    visiting v = {.visit = visit_search, .ctx = &s, .note = note, .cap = sizeof note};
+    visit_devices(api, &v);
     if (!s.found && s.n == 0)
         return bm_fail(err, BM_ERR_DEVICE, "there is no device %s: %s", spec,
                        note[0] != '\0' ? note : "OpenCL has none");
@@ -185,26 +214,26 @@ static bool visit_listing(void *ctx, const bm_cl_device *device)
     return true;
 }
 
-bm_status bm_backend_opencl_list(bm_device_info **out, size_t *n, char *note, size_t cap,
-                                 bm_error *err)
+bm_status bm_cl_list(bm_cl_listing *out, bm_error *err)
 {
-    char line[256] = "";
     bm_cl_api api;
     bm_error why = {0};
     listing l = {.err = err};
+    *out = (bm_cl_listing){.n = 0};
     if (bm_cl_load(&api, &why) != BM_OK) {
-        snprintf(line, sizeof line, "%.*s", (int)sizeof line - 1, why.message);
-    } else {
-        visit_devices(&api, visit_listing, &l, line, sizeof line);
-        bm_cl_unload(&api);
+        snprintf(out->note, sizeof out->note, "%.*s", (int)sizeof out->note - 1, why.message);
+        return BM_OK;
     }
+    visiting v = {.visit = visit_listing, .ctx = &l, .note = out->note, .cap = sizeof out->note};
+    visit_devices(&api, &v);
+    bm_cl_unload(&api);
+    if (l.status == BM_OK && !v.sane)
+        l.status = bm_fail(err, BM_ERR_DEVICE, "%s", out->note);
     if (l.status != BM_OK) {
         bm_free(l.infos);
         return l.status;
     }
-    if (note != NULL && cap > 0)
-        snprintf(note, cap, "%s", line);
-    *out = l.infos;
-    *n = l.n;
+    out->devices = l.infos;
+    out->n = l.n;
     return BM_OK;
 }

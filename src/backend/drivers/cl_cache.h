@@ -7,8 +7,8 @@
  *
  * named after its key, written to a temporary name and renamed: readers see all of it or nothing.
  * Anything wrong with an entry means that it is not there. Several processes may use one cache. */
-#ifndef BM_BACKEND_OPENCL_CL_CACHE_H
-#define BM_BACKEND_OPENCL_CL_CACHE_H
+#ifndef BM_BACKEND_DRIVERS_CL_CACHE_H
+#define BM_BACKEND_DRIVERS_CL_CACHE_H
 
 #include <bandmill/status.h>
 #include <bandmill/types.h>
@@ -18,7 +18,8 @@ typedef struct bm_cl_key {
 } bm_cl_key;
 
 typedef struct bm_cl_cache {
-    int fd; /* of the directory; -1: no cache */
+    int fd;             /* of the directory; -1: no cache */
+    const char *ending; /* of its files' names; open sets "clbin" */
 } bm_cl_cache;
 
 /* `dir` NULL: $XDG_CACHE_HOME/bandmill or ~/.cache/bandmill; "": none. The files lie in its folder

@@ -1,10 +1,10 @@
 /* cl_device.h -- OpenCL devices: the list, and one chosen by "opencl:P.D". */
-#ifndef BM_BACKEND_OPENCL_CL_DEVICE_H
-#define BM_BACKEND_OPENCL_CL_DEVICE_H
+#ifndef BM_BACKEND_DRIVERS_CL_DEVICE_H
+#define BM_BACKEND_DRIVERS_CL_DEVICE_H
 
 #include <bandmill/device.h>
 
-#include "backend/opencl/cl_load.h"
+#include "backend/drivers/cl_load.h"
 
 typedef struct bm_cl_device {
     cl_platform_id platform;

@@ -1,6 +1,6 @@
 /* cl_cache.c -- see the header. The directory is opened once, checked by its descriptor, and every
  * file is reached through it, so that nothing can be swapped between the check and the use. */
-#include "backend/opencl/cl_cache.h"
+#include "backend/drivers/cl_cache.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -71,6 +71,7 @@ bm_status bm_cl_cache_open(bm_cl_cache *cache, const char *dir, bm_error *err)
 {
     char base[PATH_MAX - 16], path[PATH_MAX];
     cache->fd = -1;
+    cache->ending = "clbin";
     bm_cl_cache_dir(dir, base, sizeof base);
     if (base[0] == '\0')
         return BM_OK;
@@ -102,10 +103,10 @@ void bm_cl_cache_close(bm_cl_cache *cache)
     cache->fd = -1;
 }
 
-static void file_name(bm_cl_key key, char out[48])
+static void file_name(const bm_cl_cache *cache, bm_cl_key key, char out[48])
 {
-    snprintf(out, 48, "%016llx%016llx.clbin", (unsigned long long)key.hi,
-             (unsigned long long)key.lo);
+    snprintf(out, 48, "%016llx%016llx.%.8s", (unsigned long long)key.hi, (unsigned long long)key.lo,
+             cache->ending != NULL ? cache->ending : "");
 }
 
 static bool read_all(int fd, void *data, size_t len)
@@ -149,7 +150,7 @@ bm_status bm_cl_cache_load(const bm_cl_cache *cache, bm_cl_key key, void **binar
                            bm_error *err)
 {
     char name[48];
-    file_name(key, name);
+    file_name(cache, key, name);
     int fd = cache->fd < 0
                  ? -1
                  : openat(cache->fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -188,7 +189,7 @@ bm_status bm_cl_cache_store(const bm_cl_cache *cache, bm_cl_key key, const void 
     if (cache->fd < 0 || len == 0 || len > MAX_ENTRY)
         return BM_OK;
     char name[48], temp[96];
-    file_name(key, name);
+    file_name(cache, key, name);
     XXH128_hash_t sum = XXH3_128bits(binary, len);
     header h = {.key_lo = key.lo, .key_hi = key.hi, .len = len};
     memcpy(h.magic, MAGIC, sizeof h.magic);

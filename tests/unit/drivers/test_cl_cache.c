@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "backend/opencl/cl_cache.h"
+#include "backend/drivers/cl_cache.h"
 #include "base/memory.h"
 
 static char dir[64];

@@ -1,0 +1,25 @@
+/* cl_known_drivers.h -- drivers that have listed their devices without harm, and are unchanged since.
+ *
+ * What is remembered of a listing is that it went well, not what it gave. It holds for the same
+ * environment (variables that loaders and drivers read, what stands in the folders of vendors, the
+ * start of the machine) and as long as every file that was loaded for it is the same one: path,
+ * device, inode, size and times. It lies in the cache of programs (cl_cache.h), in one of a few
+ * places, so that old ones make room. A process whose address space is limited neither remembers nor
+ * is told: what it can load depends on what else it holds. */
+#ifndef BM_BACKEND_DRIVERS_CL_KNOWN_DRIVERS_H
+#define BM_BACKEND_DRIVERS_CL_KNOWN_DRIVERS_H
+
+#include <bandmill/types.h>
+
+/* Costs a tenth of a millisecond or two, and loads nothing. `cache_dir` as in cl_cache.h. False where
+ * there is no cache to ask. */
+bool bm_cl_drivers_known(const char *cache_dir);
+/* In a process that has just listed its devices. What fails is not remembered. */
+void bm_cl_drivers_remember(const char *cache_dir);
+/* Filled with the drivers that loaders find here, in words: "driver pocl.icd", "drivers a.icd, b.icd
+ * in /etc/OpenCL/vendors"; "" where none is known. */
+void bm_cl_drivers_names(char *out, size_t cap);
+/* Is the address space of this process limited? */
+bool bm_cl_drivers_short_of_space(void);
+
+#endif

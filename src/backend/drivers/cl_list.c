@@ -1,0 +1,217 @@
+/* cl_list.c -- which devices are there, without being at the mercy of their drivers.
+ *
+ *     drivers that listed without harm and are unchanged since -> asked here, by a thread of its own,
+ *                                                                 for whose answer we wait so long
+ *     any other                                                -> asked by a child process, so long
+ *
+ * The first way costs what asking costs, the second a process more. Either gives what is there now.
+ * A driver that did well once may hang all the same (its device is lost): its thread then stays where
+ * it is, with all that it may touch, and is counted (bm_device_settings.n_stuck).
+ *
+ * Tests: tests/unit/drivers/test_cl_list.c, tests/fault/icd/drivers.sh */
+#include "backend/drivers/cl_list.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "backend/drivers/cl_child.h"
+#include "backend/drivers/cl_known_drivers.h"
+#include "backend/drivers/cl_list_answer.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/thread.h"
+
+/* --- in this process --- */
+
+typedef struct asking {
+    pthread_mutex_t lock; /* of all below */
+    pthread_cond_t answered;
+    bool done;
+    bool alone; /* nobody waits any more */
+    bm_status status;
+    bm_error error;
+    bm_cl_listing listing;
+} asking;
+
+static void *ask(void *ctx)
+{
+    asking *a = ctx;
+    bm_error error = {0};
+    bm_cl_listing listing;
+    const bm_status status = bm_cl_list(&listing, &error);
+    pthread_mutex_lock(&a->lock);
+    a->status = status;
+    a->error = error;
+    a->listing = listing;
+    a->done = true;
+    if (a->alone)
+        bm_free(listing.devices);
+    pthread_cond_signal(&a->answered);
+    pthread_mutex_unlock(&a->lock);
+    return NULL;
+}
+
+static asking *start(pthread_t *thread, bm_error *err)
+{
+    asking *a = bm_alloc_zero(1, sizeof *a);
+    if (a == NULL) {
+        bm_fail_nomem(err, sizeof *a);
+        return NULL;
+    }
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_mutex_init(&a->lock, NULL);
+    pthread_cond_init(&a->answered, &attributes);
+    pthread_condattr_destroy(&attributes);
+    const int failed = bm_thread_start(thread, ask, a);
+    if (failed == 0)
+        return a;
+    bm_free(a);
+    bm_fail_errno(err, failed, "", "cannot start a thread");
+    return NULL;
+}
+
+/* BM_NOT_FOUND: no answer within the limit. */
+static bm_status list_here(double seconds, bm_cl_listing *out, bm_error *err)
+{
+    pthread_t thread;
+    struct timespec until;
+    asking *a = start(&thread, err);
+    if (a == NULL)
+        return err != NULL ? err->status : BM_ERR_NOMEM;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    const double most = 1e9, whole = seconds < most ? seconds : most;
+    until.tv_sec += (time_t)whole;
+    until.tv_nsec += (long)((whole - (double)(time_t)whole) * 1e9);
+    if (until.tv_nsec >= 1000000000L) {
+        until.tv_sec++;
+        until.tv_nsec -= 1000000000L;
+    }
+    pthread_mutex_lock(&a->lock);
+    int late = 0;
+    while (!a->done && late == 0)
+        late = pthread_cond_timedwait(&a->answered, &a->lock, &until);
+    const bool done = a->done;
+    a->alone = !done;
+    pthread_mutex_unlock(&a->lock);
+    if (!done) {
+        pthread_detach(thread);
+        return BM_NOT_FOUND;
+    }
+    pthread_join(thread, NULL);
+    const bm_status status = a->status;
+    if (status != BM_OK && err != NULL)
+        *err = a->error;
+    *out = a->listing;
+    pthread_cond_destroy(&a->answered);
+    pthread_mutex_destroy(&a->lock);
+    bm_free(a);
+    return status;
+}
+
+/* --- in a child --- */
+
+static void say_broken(bm_cl_listing *out, const char *what, const char *words)
+{
+    char drivers[300];
+    bm_cl_drivers_names(drivers, sizeof drivers);
+    *out = (bm_cl_listing){.broken = true};
+    snprintf(out->note, sizeof out->note, "%s%s%s%s%s%.150s", what, drivers[0] != '\0' ? " (" : "",
+             drivers, drivers[0] != '\0' ? ")" : "", words[0] != '\0' ? ": " : "", words);
+}
+
+/* What the end of a child means that has not answered. */
+static void judge(const bm_cl_ending *ending, double seconds, bm_cl_listing *out)
+{
+    char what[120];
+    if (ending->late) {
+        snprintf(what, sizeof what, "OpenCL did not list its devices within %.3g seconds", seconds);
+    } else if (WIFSIGNALED(ending->status)) {
+        const int number = WTERMSIG(ending->status);
+        const char *name = sigabbrev_np(number);
+        snprintf(what, sizeof what, "OpenCL died while it listed its devices, of signal %d (%s)",
+                 number, name != NULL ? name : "?");
+    } else if (!ending->told) {
+        snprintf(what, sizeof what,
+                 "OpenCL ended the process that listed its devices, with exit code %d",
+                 WEXITSTATUS(ending->status));
+    } else {
+        snprintf(what, sizeof what, "OpenCL cannot list its devices");
+    }
+    say_broken(out, what, ending->words);
+}
+
+static bm_status list_in_child(bm_cl_child *child, bm_cl_listing *out, bm_error *err)
+{
+    bm_cl_ending ending;
+    bm_error why = {0};
+    child->answer = memfd_create("bandmill-devices", MFD_CLOEXEC);
+    if (child->answer < 0)
+        return bm_fail_errno(err, errno, "", "cannot make a file in memory");
+    bm_status status = bm_cl_child_run(child, &ending, &why);
+    if (status != BM_OK) {
+        say_broken(out, "OpenCL devices cannot be listed", why.message);
+        status = BM_OK;
+    } else {
+        status = bm_cl_list_answer_read(child->answer, out, err);
+    }
+    if (status == BM_NOT_FOUND) {
+        judge(&ending, child->seconds, out);
+        status = BM_OK;
+    }
+    close(child->answer);
+    return status;
+}
+
+bm_status bm_cl_list_in_child(const char *cache_dir, bm_error *err)
+{
+    const int answer = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+    if (answer < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
+        return bm_fail_errno(err, errno, "", "cannot redirect stdout");
+    bm_cl_listing listing;
+    bm_status status = bm_cl_list(&listing, err);
+    if (status != BM_OK)
+        return status;
+    if (!bm_cl_list_answer_write(answer, &listing))
+        status = bm_fail_errno(err, errno, "", "cannot write the list");
+    else
+        bm_cl_drivers_remember(cache_dir);
+    bm_free(listing.devices);
+    close(answer);
+    return status;
+}
+
+/* --- which way --- */
+
+bm_status bm_cl_list_safely(const bm_device_settings *settings, const char *cache_dir,
+                            bm_cl_listing *out, bm_error *err)
+{
+    bm_cl_child child;
+    bm_error why = {0};
+    *out = (bm_cl_listing){.n = 0};
+    const bool able = bm_cl_child_init(&child, settings, cache_dir, BM_CL_LIST_WORD);
+    if (able && !bm_cl_drivers_known(cache_dir))
+        return list_in_child(&child, out, err);
+    bm_status status = list_here(child.seconds, out, &why);
+    if (status == BM_NOT_FOUND) {
+        if (settings != NULL && settings->n_stuck != NULL)
+            __atomic_fetch_add(settings->n_stuck, 1, __ATOMIC_RELAXED);
+        judge(&(bm_cl_ending){.late = true}, child.seconds, out);
+        return BM_OK;
+    }
+    if (status == BM_ERR_DEVICE) {
+        say_broken(out, "OpenCL cannot list its devices", why.message);
+        return BM_OK;
+    }
+    if (status != BM_OK && err != NULL)
+        *err = why;
+    return status;
+}

@@ -1,0 +1,101 @@
+/* cl_list_answer.c -- see the header. Both processes are of one machine, and mostly of one program:
+ * the structs go as they are, and what a bool or an enum may not hold is refused.
+ *
+ * Tests: tests/unit/drivers/test_cl_list.c */
+#include "backend/drivers/cl_list_answer.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+
+#define MAGIC       "BMCLLST1"
+#define MAX_DEVICES 65536u
+
+typedef struct header {
+    char magic[8];
+    uint32_t info_bytes, n;
+    char note[sizeof((bm_cl_listing *)0)->note];
+} header;
+
+static bool write_all(int fd, const void *data, size_t len)
+{
+    const char *at = data;
+    while (len > 0) {
+        ssize_t n = write(fd, at, len);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return false;
+        at += n;
+        len -= (size_t)n;
+    }
+    return true;
+}
+
+static bool read_all(int fd, void *data, size_t len, off_t from)
+{
+    char *at = data;
+    while (len > 0) {
+        ssize_t n = pread(fd, at, len, from);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return false;
+        at += n;
+        from += n;
+        len -= (size_t)n;
+    }
+    return true;
+}
+
+bool bm_cl_list_answer_write(int fd, const bm_cl_listing *listing)
+{
+    header h = {.info_bytes = sizeof(bm_device_info), .n = (uint32_t)listing->n};
+    memcpy(h.magic, MAGIC, sizeof h.magic);
+    memcpy(h.note, listing->note, sizeof h.note);
+    return write_all(fd, &h, sizeof h) &&
+           write_all(fd, listing->devices, listing->n * sizeof *listing->devices);
+}
+
+/* Does it hold what a bm_device_info can hold? */
+static bool is_sound(const bm_device_info *info)
+{
+    unsigned kind;
+    unsigned char usable;
+    memcpy(&kind, &info->kind, sizeof kind);
+    memcpy(&usable, &info->usable, sizeof usable);
+    return kind <= BM_DEVICE_CL_OTHER && kind != BM_DEVICE_NATIVE && usable <= 1 &&
+           memchr(info->spec, '\0', sizeof info->spec) != NULL &&
+           memchr(info->name, '\0', sizeof info->name) != NULL &&
+           memchr(info->platform, '\0', sizeof info->platform) != NULL &&
+           memchr(info->driver, '\0', sizeof info->driver) != NULL &&
+           memchr(info->why, '\0', sizeof info->why) != NULL;
+}
+
+bm_status bm_cl_list_answer_read(int fd, bm_cl_listing *out, bm_error *err)
+{
+    header h;
+    struct stat st;
+    if (fstat(fd, &st) != 0 || !read_all(fd, &h, sizeof h, 0) ||
+        memcmp(h.magic, MAGIC, sizeof h.magic) != 0 || h.info_bytes != sizeof(bm_device_info) ||
+        h.n > MAX_DEVICES || memchr(h.note, '\0', sizeof h.note) == NULL ||
+        (uint64_t)st.st_size != sizeof h + (uint64_t)h.n * sizeof(bm_device_info))
+        return BM_NOT_FOUND;
+    bm_device_info *devices = bm_alloc(h.n, sizeof *devices);
+    if (devices == NULL)
+        return bm_fail_nomem(err, h.n * sizeof *devices);
+    bool sound = read_all(fd, devices, h.n * sizeof *devices, sizeof h);
+    for (uint32_t i = 0; sound && i < h.n; i++)
+        sound = is_sound(&devices[i]);
+    if (!sound) {
+        bm_free(devices);
+        return BM_NOT_FOUND;
+    }
+    *out = (bm_cl_listing){.devices = devices, .n = h.n};
+    memcpy(out->note, h.note, sizeof out->note);
+    return BM_OK;
+}

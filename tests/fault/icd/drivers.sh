@@ -1,0 +1,166 @@
+# A driver that hangs, dies, ends the process or talks nonsense when it is asked for its devices: a warning and the CPU, or 5 where a
+# device was asked for; and one that did well is asked without a process of its own until something changes. A case of tests/cli/harness.sh.
+# $FAKE is the library of fake_icd.c, which is a loader here and, where there is a real loader, a driver behind it.
+# shellcheck shell=sh disable=SC2034,SC2154
+printf '{"id":"a","text":"one two three four five six"}\n{"id":"b","text":"one two three four five six"}\n' > a.jsonl
+unset BANDMILL_DEVICE OCL_ICD_VENDORS OCL_ICD_FILENAMES OPENCL_VENDOR_PATH FAKE_ICD FAKE_ICD_LOG
+ulimit -c 0
+mkdir loader
+cp "$FAKE" loader/libOpenCL.so.1
+bm sign a.jsonl --device cpu -o right; exits 0
+system_libraries=${LD_LIBRARY_PATH-}
+export LD_LIBRARY_PATH="$PWD/loader" BANDMILL_CACHE_DIR="$PWD/cache" BANDMILL_PROBE_SECONDS=20
+
+same_bytes() {
+    for file in signatures.npy n_shingles.npy n_bytes.npy content_hash.npy ids.txt sources.tsv; do
+        holds "$1/$file" < "right/$file"
+    done
+    rm -rf "$1"
+}
+
+bm devices; exits 0; silent ../err; says ../out '^opencl:0\.0 +cpu .* Fake device \(Fake\\x1b\[31m platform\)' # no control characters
+
+# --- faults: the driver is asked in a process of its own, since nothing is remembered of it ---
+
+export BANDMILL_CACHE_DIR=/dev/null/none
+# on_auto ERE: `auto` signs on the CPU.
+on_auto() {
+    bm sign a.jsonl -o out; exits 0
+    says ../err "^bandmill: warning: using the CPU: .*$1"
+    checks=$((checks + 1))
+    [ "$(grep -c warning ../err)" -eq 1 ] || fail "not one warning"
+    same_bytes out
+}
+# broken ACTION:WHERE ERE [SECONDS]
+broken() {
+    export FAKE_ICD="$1" BANDMILL_PROBE_SECONDS="${3:-20}"
+    on_auto "$2"
+    bm sign a.jsonl --device opencl:0.0 -o out; refused 5 ".*'opencl:0\.0'.*$2"; absent out
+    unset FAKE_ICD
+    export BANDMILL_PROBE_SECONDS=20
+}
+for where in load platforms devices info; do
+    broken "hang:$where" 'did not list its devices within 0\.3 seconds' .3
+done
+broken abort:platforms 'died .*signal 6 \(ABRT\).*fake driver: assertion failed'
+broken abort:load 'died .*signal 6 \(ABRT\)'
+broken segv:devices 'died .*signal 11 \(SEGV\)'
+broken exit0:platforms 'ended the process'
+broken exit1:devices 'ended the process'
+broken exit1:load 'ended the process'
+broken exit_now:devices 'ended the process'
+broken claim:platforms 'claims 4294967295 platforms'
+broken claim:devices 'claims 4294967295 devices'
+broken garbage:platforms 'died'
+broken garbage:devices 'died'
+broken null:platforms 'claims 1 platforms'
+broken null:devices 'claims 1 devices'
+
+export FAKE_ICD=abort:devices
+bm devices; exits 0; says ../err '^bandmill: warning: OpenCL died'; [ "$(grep -c . ../out)" -eq 2 ] || fail "more than the native CPU"
+bm devices --json; exits 0; says ../out '"note":"OpenCL died'; says ../err '^\{"warning":'
+bm sign a.jsonl --device cpu,all -o out; exits 0; says ../err 'warning: using the CPU: '; same_bytes out
+for device in gpu opencl Fake cpu,opencl; do
+    bm sign a.jsonl --device "$device" -o out; refused 5 ".*died"; absent out
+done
+bm dedup a.jsonl -o out; exits 0; says ../err 'warning: using the CPU: '; says out/removed.tsv '^b	a	1\.000000	identical'; rm -r out
+bm sign a.jsonl --device cpu -o out; exits 0; ! grep -q warning ../err || fail "OpenCL is asked for the CPU"; same_bytes out
+bm bench --tune; refused 5 '.*died'
+# names without end, of sizes that change
+export FAKE_ICD=endless:info
+bm devices; exits 0; says ../out '^opencl:0\.0 '; ! LC_ALL=C grep -q "$(printf '\233')" ../out || fail "a name is not made plain"
+# the trial run before a device is used: a driver that ends the process with 0 has not passed it
+export FAKE_ICD=exit0:context
+bm sign a.jsonl --device opencl:0.0 -o out; refused 5 '.*opencl:0\.0.*trial run'; absent out
+# without a program for the trial: a thread, and the same limit
+export FAKE_ICD=hang:devices BANDMILL_PROBE= BANDMILL_PROBE_SECONDS=.3
+on_auto 'did not list its devices within 0\.3 seconds'
+unset FAKE_ICD BANDMILL_PROBE
+export BANDMILL_PROBE_SECONDS=20
+
+# --- what is remembered ---
+
+export FAKE_ICD_LOG="$PWD/log" BANDMILL_CACHE_DIR="$PWD/cache"
+# asked LETTERS WHAT: by a process of its own (t) or by the program (j)
+asked() {
+    rm -f log
+    bm devices; exits 0; says ../out '^opencl:0\.0 '
+    checks=$((checks + 1))
+    [ "$(cat log)" = "$1" ] || fail "$2: the driver was asked by '$(cat log)', expected '$1'"
+}
+asked j "it was remembered above"
+rm -r cache
+asked t "nothing is remembered"
+asked j "it is remembered"
+bm sign a.jsonl -o out; exits 0; says ../err '^bandmill: using the CPU \(no GPU'; same_bytes out
+cp loader/libOpenCL.so.1 new && mv new loader/libOpenCL.so.1
+asked t "the library is another file"
+asked j "and is remembered"
+touch loader/libOpenCL.so.1
+asked t "the library was changed"
+POCL_DEBUG=1; export POCL_DEBUG; asked t "another environment"; asked j "which is remembered too"; unset POCL_DEBUG
+bm devices # as before: remembered, or not, where another took its place
+mkdir other && LD_LIBRARY_PATH="$PWD/other:$PWD/loader"
+asked t "another path"
+asked j "which is remembered"
+cp "$FAKE" other/libOpenCL.so.1
+asked t "a library that comes before"
+LD_LIBRARY_PATH="$PWD/loader"
+bm devices
+for entry in cache/opencl/*.known; do printf 'xx' | dd of="$entry" bs=1 seek=60 conv=notrunc 2> ../dd; done
+asked t "a byte of the cache is another"
+asked j "which is mended"
+for entry in cache/opencl/*.known; do : > "$entry"; done
+asked t "the cache's file is empty"
+for entry in cache/opencl/*.known; do chmod 666 "$entry"; done
+asked t "others may write the file"
+if [ "$(id -u)" = 0 ]; then
+    for entry in cache/opencl/*.known; do chown 65534 "$entry"; done
+    asked t "another user's file"
+    chown 65534 cache/opencl; asked t "another user's folder"; chown 0 cache/opencl
+fi
+asked j "mended"
+chmod 755 cache/opencl
+asked t "others may enter the folder"
+chmod 700 cache/opencl
+rm -r cache
+for n in 1 2 3 4 5 6; do "$PROGRAM" devices > "said.$n" 2>&1 & done
+wait
+for n in 1 2 3 4 5 6; do says "said.$n" '^opencl:0\.0 '; done
+asked j "six at once"
+[ -z "$(find cache -name '.*.known*')" ] || fail "left in the cache: $(find cache -name '.*')"
+export BANDMILL_CACHE_DIR=/dev/null/none
+asked t "no cache"
+asked t "still none"
+export BANDMILL_CACHE_DIR="$PWD/cache"
+if [ "${BANDMILL_TEST_SIZE:-normal}" != small ]; then # address space is limited: what loads depends on what else is there
+    (ulimit -v 8000000 && asked t "a limited address space" && asked t "is never remembered") || fail "in a limited address space"
+fi
+# one that hangs all the same is left behind
+export FAKE_ICD=hang:devices BANDMILL_PROBE_SECONDS=.3
+on_auto 'did not list its devices within 0\.3 seconds'
+bm sign a.jsonl --device opencl -o out; refused 5 ".*did not list its devices"; absent out
+unset FAKE_ICD FAKE_ICD_LOG
+export BANDMILL_PROBE_SECONDS=20
+
+# --- behind a real loader ---
+
+mkdir vendors
+cp "$FAKE" fake.so
+echo "$PWD/fake.so" > vendors/fake.icd
+export LD_LIBRARY_PATH="$system_libraries" OCL_ICD_VENDORS="$PWD/vendors" OPENCL_VENDOR_PATH="$PWD/vendors"
+rm -r cache
+bm devices; exits 0
+if grep -q '^opencl:0\.0 .*Fake device' ../out; then
+    export FAKE_ICD_LOG="$PWD/log"
+    asked j "remembered"
+    touch fake.so; asked t "the driver was changed"; asked j "and is remembered"
+    echo "$PWD/none.so" > vendors/none.icd; asked t "another driver beside it"; asked j "and is remembered"
+    rm vendors/none.icd
+    bm devices; echo "$PWD/./fake.so" > vendors/fake.icd; asked t "another path in the .icd file"
+    unset FAKE_ICD_LOG
+    export BANDMILL_CACHE_DIR=/dev/null/none
+    broken abort:devices 'died .*ABRT.*driver fake\.icd'
+    broken exit0:devices 'ended the process.*driver fake\.icd'
+    broken hang:load 'within 0\.3 seconds .*driver fake\.icd' .3
+fi
