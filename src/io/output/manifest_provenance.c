@@ -79,7 +79,8 @@ bm_status bm_provenance_read(bm_manifest_fields *fields, bm_str object, bm_prove
     if (status == BM_OK && bm_json_scan_find(object, "delimiter", &value) &&
         !bm_json_scan_is(value, "null"))
         status = bm_manifest_field_string(fields, object, "delimiter", &delimiter, err);
-    if (status == BM_OK && strlen(delimiter) > 1)
+    if (status == BM_OK && (strlen(delimiter) > 1 || strpbrk(delimiter, "\"\r\n") != NULL ||
+                            (unsigned char)delimiter[0] >= 0x80))
         status = bm_manifest_field_bad(fields, "delimiter", "expected one character or null", err);
     p->table.delimiter = delimiter[0];
     return status;

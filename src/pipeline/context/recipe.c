@@ -3,12 +3,14 @@
  * Tests: tests/unit/jobs/test_jobs.c, tests/cli/cases/dedup.sh, tests/cli/cases/explain.sh */
 #include "pipeline/context/recipe.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/memory.h"
 #include "io/input/input_digest.h"
+#include "model/option_check.h"
 #include "model/option_names.h"
 #include "pipeline/context/input_finder.h"
 
@@ -26,6 +28,13 @@ static void bad_field(word_reader *r, const char *field, const char *value)
                                "%s is '%s' (not known to this version)", field, value);
 }
 
+static void bad_number(word_reader *r, const char *field, uint64_t number)
+{
+    char digits[24];
+    snprintf(digits, sizeof digits, "%" PRIu64, number);
+    bad_field(r, field, digits);
+}
+
 static unsigned read_word(word_reader *r, bm_option option, const char *field, const char *word)
 {
     unsigned value = 0;
@@ -34,20 +43,50 @@ static unsigned read_word(word_reader *r, bm_option option, const char *field, c
     return value;
 }
 
+/* "word:5": a kind, and digits as they are written. */
+static bool read_shingle(const char *text, bm_text_options *out)
+{
+    const char *colon = strchr(text, ':');
+    unsigned kind = 0, k = 0;
+    if (colon == NULL || !bm_option_value(BM_OPTION_SHINGLE, text, (size_t)(colon - text), &kind))
+        return false;
+    const char *digits = colon + 1;
+    const size_t n = strspn(digits, "0123456789");
+    if (n == 0 || digits[n] != '\0' || digits[0] == '0')
+        return false;
+    for (size_t i = 0; i < n && k <= BM_SHINGLE_K_MAX; i++)
+        k = k * 10 + (unsigned)(digits[i] - '0');
+    out->shingle = (bm_shingle_kind)kind;
+    out->shingle_k = k;
+    return k <= BM_SHINGLE_K_MAX;
+}
+
 static void read_text(word_reader *r, const bm_provenance *p, bm_text_options *out)
 {
-    char kind[16];
-    unsigned k = 0, value = 0;
     if (!bm_normalize_value(p->normalize, &out->normalize))
         bad_field(r, "provenance.normalize", p->normalize);
     out->words = (bm_words)read_word(r, BM_OPTION_WORDS, "provenance.words", p->words);
-    if (sscanf(p->shingle, "%15[a-z]:%u", kind, &k) != 2 ||
-        !bm_option_value(BM_OPTION_SHINGLE, kind, strlen(kind), &value))
+    if (!read_shingle(p->shingle, out))
         bad_field(r, "provenance.shingle", p->shingle);
-    out->shingle = (bm_shingle_kind)value;
-    out->shingle_k = k;
     out->short_rule =
         (bm_short_rule)read_word(r, BM_OPTION_SHORT, "provenance.short", p->short_rule);
+}
+
+/* What was read is in range for options of the same names, or it is none of ours. */
+static void check_ranges(word_reader *r, const bm_provenance *p, const bm_settings *settings)
+{
+    bm_error why = {0};
+    const bm_option_parts parts = {.text = &settings->text, .sketch = &settings->sketch};
+    const bool given = settings->input.format == BM_FORMAT_HASHES;
+    if (p->perms < 1 || p->perms > BM_PERMS_MAX)
+        bad_number(r, "provenance.perms", p->perms);
+    if (p->seed > UINT32_MAX)
+        bad_number(r, "provenance.seed", p->seed);
+    if (strcmp(p->hash, given ? "given" : "xxh3") != 0)
+        bad_field(r, "provenance.hash", p->hash);
+    if (r->status == BM_OK && bm_option_parts_check(&parts, &why) != BM_OK)
+        r->status = bm_fail_at(r->err, BM_ERR_FORMAT, bm_manifest_path(r->manifest), 0,
+                               "provenance: %s", why.message);
 }
 
 static void read_input(word_reader *r, const bm_provenance *p, bm_input_options *out)
@@ -63,12 +102,13 @@ static void read_input(word_reader *r, const bm_provenance *p, bm_input_options 
     out->id_field = p->id_field;
     out->header = headers[p->table.header + 1];
     out->delimiter = p->table.delimiter;
-    out->duplicate_ids =
-        strcmp(p->duplicate_ids, "number") == 0 ? BM_DUPLICATE_IDS_NUMBER : BM_DUPLICATE_IDS_ERROR;
-    out->on_error = strcmp(p->on_error, "skip") == 0 ? BM_ON_ERROR_SKIP : BM_ON_ERROR_FAIL;
+    out->duplicate_ids = (bm_duplicate_ids)read_word(r, BM_OPTION_DUPLICATE_IDS,
+                                                     "provenance.duplicate_ids", p->duplicate_ids);
+    out->on_error =
+        (bm_on_error)read_word(r, BM_OPTION_ON_ERROR, "provenance.on_error", p->on_error);
     out->max_errors = UINT64_MAX;
-    out->invalid_utf8 =
-        strcmp(p->invalid_utf8, "error") == 0 ? BM_INVALID_UTF8_ERROR : BM_INVALID_UTF8_REPLACE;
+    out->invalid_utf8 = (bm_invalid_utf8)read_word(r, BM_OPTION_INVALID_UTF8,
+                                                   "provenance.invalid_utf8", p->invalid_utf8);
     out->max_doc_bytes = p->max_doc_bytes;
 }
 
@@ -158,6 +198,7 @@ bm_status bm_recipe_settle(bm_recipe *recipe, bm_settings *settings, bm_error *e
         .seed = (uint32_t)p->seed,
         .scheme = (bm_scheme)read_word(&r, BM_OPTION_SCHEME, "provenance.scheme", p->scheme)};
     settings->hash_name = p->hash;
+    check_ranges(&r, p, settings);
     if (r.status == BM_OK)
         r.status = list_names(recipe, err);
     settings->recorded.names = settings->input.paths = recipe->names;

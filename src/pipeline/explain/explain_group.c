@@ -82,8 +82,14 @@ static bm_status read_plan(bm_explainer *e, const bm_json_doc *doc, bm_error *er
     const bm_scheme_ops *scheme = bm_scheme_find(p->scheme);
     if (scheme == NULL)
         return unknown_word(e, "provenance.scheme", err);
+    if (!(e->find.bands.threshold > 0 && e->find.bands.threshold <= 1))
+        return bm_fail_at(err, BM_ERR_FORMAT, bm_manifest_path(e->manifest), 0,
+                          "parameters.threshold is %g (more than 0, at most 1)",
+                          e->find.bands.threshold);
+    if (p->seed > UINT32_MAX)
+        return unknown_word(e, "provenance.seed", err);
     if (p->perms < 1 || p->perms > BM_PERMS_MAX || bands > p->perms || rows > p->perms ||
-        bands * rows > p->perms || (bands == 0) != all)
+        bands * rows > p->perms || (bands == 0) != all || (rows == 0) != all)
         return bm_fail_at(err, BM_ERR_FORMAT, bm_manifest_path(e->manifest), 0,
                           "%" PRIu64 " bands of %" PRIu64 " rows from %" PRIu64 " permutations",
                           bands, rows, p->perms);

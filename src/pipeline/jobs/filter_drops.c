@@ -54,8 +54,8 @@ static bm_status count_rows(counted_rows *rows, size_t column, uint64_t *sum, bm
                                 "not the inputs that the report names");
         else
             status = bm_tsv_table_uint(&table, column, &rows->left[n], err);
-        if (status == BM_OK)
-            *sum += rows->left[n++];
+        if (status == BM_OK && __builtin_add_overflow(*sum, rows->left[n++], sum))
+            status = bm_fail_at(err, BM_ERR_FORMAT, table.path, table.line, "the rows pass 2^64");
     }
     if (status == BM_OK && n != rows->n)
         status = bm_fail_at(err, BM_ERR_FORMAT, table.path, 0, "%zu inputs (the report names %zu)",

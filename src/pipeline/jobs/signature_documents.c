@@ -58,8 +58,9 @@ static bm_status read_sources(sources *s, bm_error *err)
         if (status != BM_OK || end)
             break;
         status = read_source(s, &table, n, err);
-        if (status == BM_OK)
-            n_docs += s->documents[n++];
+        if (status == BM_OK && __builtin_add_overflow(n_docs, s->documents[n++], &n_docs))
+            status =
+                bm_fail_at(err, BM_ERR_FORMAT, table.path, table.line, "the documents pass 2^64");
     }
     if (status == BM_OK && (n != s->n || n_docs != bm_sign_dir_docs(s->dir)))
         status = bm_fail_at(err, BM_ERR_FORMAT, table.path, 0,
@@ -186,8 +187,12 @@ static bm_status load_dir(sources *s, bm_error *err)
 
 /* --- the job --- */
 
-static bm_status add_counts(const bm_manifest *manifest, bm_counts *counts, bm_error *err)
+/* What the manifest counts of its documents, of which there are n_docs: numbers that cannot be are
+ * refused. */
+static bm_status add_counts(const bm_manifest *manifest, uint64_t n_docs, bm_counts *counts,
+                            bm_error *err)
 {
+    const uint64_t skipped = counts->skipped, records = counts->records;
     const struct {
         const char *name;
         uint64_t *sum;
@@ -200,8 +205,14 @@ static bm_status add_counts(const bm_manifest *manifest, bm_counts *counts, bm_e
     for (size_t i = 0; status == BM_OK && i < sizeof rows / sizeof rows[0]; i++) {
         uint64_t n = 0;
         status = bm_manifest_count(manifest, rows[i].name, &n, err);
-        *rows[i].sum += n;
+        if (status == BM_OK && __builtin_add_overflow(*rows[i].sum, n, rows[i].sum))
+            status = bm_fail_at(err, BM_ERR_FORMAT, bm_manifest_path(manifest), 0,
+                                "counts.%s is %" PRIu64 ", which passes 2^64", rows[i].name, n);
     }
+    if (status == BM_OK && counts->records - records != counts->skipped - skipped + n_docs)
+        status = bm_fail_at(err, BM_ERR_FORMAT, bm_manifest_path(manifest), 0,
+                            "counts.records is %" PRIu64 " (expected documents and skipped)",
+                            counts->records - records);
     return status;
 }
 
@@ -222,7 +233,8 @@ bm_status bm_signature_inputs_documents(const bm_signature_inputs *inputs, bm_jo
         s.dir = inputs->dirs[d];
         status = load_dir(&s, err);
         if (status == BM_OK)
-            status = add_counts(inputs->manifests[d], &context->counts, err);
+            status =
+                add_counts(inputs->manifests[d], bm_sign_dir_docs(s.dir), &context->counts, err);
     }
     context->counts.documents = context->docs.n;
     return status;
