@@ -165,18 +165,20 @@ static inline bool ascii_ahead(const char *at, const char *end)
     return ((ahead[0] | ahead[1]) & UINT64_C(0x8080808080808080)) == 0;
 }
 
-/* A stretch where no character depends on another. Inlined, so that `rule` is a constant in each
- * copy. Returns the end of what was taken. */
-static inline __attribute__((always_inline)) const char *
-join_codes(const bm_join_rules *rules, const bm_join_rule rule, bm_str rest, place *joined)
+/* A stretch where no character depends on another; a single one where the fast path stops at
+ * White_Space only. Inlined, so that `rule` and `maps`, whether digits or punctuation are looked for,
+ * are constants in each copy. Returns the end of what was taken. */
+static inline __attribute__((always_inline)) const char *join_codes(const bm_join_rules *rules,
+                                                                    const bm_join_rule rule,
+                                                                    const bool maps, bm_str rest,
+                                                                    place *joined)
 {
     const char *const text = rest.data, *const end = rest.data + rest.len;
     const char *const most = end - text < (ptrdiff_t)STRETCH ? end : text + STRETCH;
-    const bool lower = rules->lower, digits = rules->digits;
-    const bool punct = rules->punct;
+    const bool lower = rules->lower, digits = rules->digits, punct = rules->punct;
     place to = *joined;
     const char *at = text;
-    while (at < most) {
+    do {
         uint32_t code = (unsigned char)*at;
         if (code < 0x80) {
             if (at > text && ascii_ahead(at, end))
@@ -189,14 +191,19 @@ join_codes(const bm_join_rules *rules, const bm_join_rule rule, bm_str rest, pla
             if (lower)
                 code = bm_char_lower(code);
         }
-        if (digits && (bm_char_info(code) & BM_IS_ND) != 0)
+        if (maps && digits && (bm_char_info(code) & BM_IS_ND) != 0)
             code = '0';
-        if (punct && (bm_char_info(code) & BM_IS_P) != 0)
+        if (maps && punct && (bm_char_info(code) & BM_IS_P) != 0)
             continue;
         add(rule, &to, code);
-    }
+    } while (at < most && !rules->high_is_plain);
     *joined = to;
     return at;
+}
+
+static const char *join_mapped(const bm_join_rules *rules, bm_str rest, place *joined)
+{
+    return join_codes(rules, rules->rule, true, rest, joined);
 }
 
 /* Move the text to `at`, a place in it. */
@@ -216,12 +223,14 @@ static bm_status join_simple(const bm_join_rules *rules, bm_str *rest, bm_joined
         return status;
     const char *at;
     place to = place_of(joined);
-    if (rules->rule == BM_JOIN_ALNUM)
-        at = join_codes(rules, BM_JOIN_ALNUM, *rest, &to);
+    if (rules->digits || rules->punct)
+        at = join_mapped(rules, *rest, &to);
+    else if (rules->rule == BM_JOIN_ALNUM)
+        at = join_codes(rules, BM_JOIN_ALNUM, false, *rest, &to);
     else if (rules->rule == BM_JOIN_SPACE)
-        at = join_codes(rules, BM_JOIN_SPACE, *rest, &to);
+        at = join_codes(rules, BM_JOIN_SPACE, false, *rest, &to);
     else
-        at = join_codes(rules, BM_JOIN_COPY, *rest, &to);
+        at = join_codes(rules, BM_JOIN_COPY, false, *rest, &to);
     set_place(joined, &to);
     go_to(rest, at);
     return BM_OK;

@@ -40,6 +40,24 @@ static inline bm_block load_upto(const char *p, size_t left)
     return left >= 64 ? block_load(p) : block_load_part(p, left);
 }
 
+/* Lead bytes in whose sequences no White_Space begins, as far as the block shows them: what lies
+ * behind it counts as nothing, and so keeps the lead. White_Space is U+0085 and U+00A0 (C2 85, C2 A0),
+ * U+1680 (E1 9A 80), U+2000 to U+200A, U+2028, U+2029, U+202F (E2 80 ..), U+205F (E2 81 9F) and U+3000
+ * (E3 80 80). Dashes, quotation marks (E2 80 9x) and the ellipsis (E2 80 A6) are common. */
+static inline uint64_t block_no_space(bm_block b)
+{
+    const uint64_t high = block_high(b), is_80 = block_equal(b, (char)0x80);
+    const uint64_t after_c2 = high & ~(block_equal(b, (char)0x85) | block_equal(b, (char)0xA0));
+    const uint64_t after_e1 = high & ~block_equal(b, (char)0x9A);
+    const uint64_t after_e2 = high & ~(is_80 | block_equal(b, (char)0x81));
+    const uint64_t third_e2 = block_9x(b) | block_equal(b, (char)0xA6);
+    const uint64_t not_80 = high & ~is_80;
+    return block_equal(b, (char)0xE0) | (block_equal(b, (char)0xC2) & after_c2 >> 1) |
+           (block_equal(b, (char)0xE1) & after_e1 >> 1) |
+           (block_equal(b, (char)0xE2) & (after_e2 >> 1 | (is_80 >> 1 & third_e2 >> 2))) |
+           (block_equal(b, (char)0xE3) & (not_80 >> 1 | not_80 >> 2));
+}
+
 /* Bytes that `join` must not take. */
 static inline uint64_t block_stop(bm_block b, const bm_join_rules *rules)
 {
@@ -47,10 +65,8 @@ static inline uint64_t block_stop(bm_block b, const bm_join_rules *rules)
         return block_high(b);
     if (rules->rule == BM_JOIN_COPY)
         return 0;
-    uint64_t stop = block_may_be_space(b);
-    if (stop != 0) /* U+2010 to U+201F, dashes and quotation marks, are common in plain text */
-        stop &= ~(block_equal(b, (char)0xE2) & block_equal(b, (char)0x80) >> 1 & block_9x(b) >> 2);
-    return stop;
+    const uint64_t stop = block_may_be_space(b);
+    return stop == 0 ? 0 : stop & ~block_no_space(b);
 }
 
 /* Copy the bytes of `in` whose bits are set in `wanted`, a run at a time. The runs are read from
@@ -73,13 +89,14 @@ static inline char *copy_runs(const bm_join_rules *rules, const char *in, size_t
 
 /* How many bytes of a block can be taken, with `left` bytes of text from it on; *last: the stretch
  * ends with them. Where characters compose, the one before a stop is not taken; it may be the last
- * of the block, so that of a full block only 63 are. */
+ * of the block, so that of a full block only 63 are. A lead byte among the last two may be seen whole
+ * in the next block, which begins with it. */
 static inline size_t takeable(uint64_t stop, size_t left, bool composes, bool *last)
 {
     size_t n = left < 64 ? left : 64;
     if (stop != 0) {
-        *last = true;
         n = lowest(stop);
+        *last = composes || n < 62 || left <= 64;
         return composes && n > 0 ? n - 1 : n;
     }
     *last = left <= 64;

@@ -9,6 +9,7 @@
 #include <xxhash.h>
 
 #include "base/cpu.h"
+#include "base/utf8_code.h"
 #include "text/shingler.h"
 
 static const char *const isas[] = {"scalar", "avx2", "avx512", "neon"};
@@ -362,6 +363,26 @@ Test(shingler, gives_on_every_path_what_the_exact_path_gives)
                     size_t len = random_text(&state, text, sizeof text);
                     compare_paths(options, (bm_str){text, len});
                 }
+}
+
+/* Under `space` the fast paths look at two bytes behind a lead byte that may begin a White_Space: each such
+ * character, where it begins with one of the last bytes of a block, and where it lies across the border. */
+Test(shingler, finds_white_space_across_the_border_of_two_blocks)
+{
+    const bm_text_options options = {
+        .words = BM_WORDS_SPACE, .shingle = BM_SHINGLE_WORD, .shingle_k = 1};
+    for (uint32_t code = 0x80; code < 0x4000; code = code == 0xFF ? 0x800 : code + 1) {
+        char text[64 * 5 + 8], cp[4];
+        size_t n = (size_t)(bm_utf8_put(cp, code) - cp), len = 0;
+        for (size_t at = 60; at < 64; at++) {
+            for (; len % 64 != at; len++)
+                text[len] = (char)('a' + len % 7);
+            memcpy(text + len, cp, n);
+            len += n;
+        }
+        text[len++] = 'z';
+        compare_paths(options, (bm_str){text, len});
+    }
 }
 
 Test(shingler, cuts_long_stretches_where_nothing_changes)
