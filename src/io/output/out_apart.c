@@ -33,9 +33,12 @@ static bm_status find(const bm_out_named *output, place *out, bm_error *err)
     bm_status status = bm_out_target_resolve(output->path, &out->resolved, err);
     if (status == BM_OK && output->is_dir)
         status = bm_string_format(&out->work, err, "%s.partial", out->resolved);
-    if (status == BM_OK)
-        out->there = lstat(out->resolved, &out->info) == 0;
-    return status;
+    if (status != BM_OK)
+        return status;
+    out->there = lstat(out->resolved, &out->info) == 0;
+    return out->there || errno == ENOENT || errno == ENOTDIR
+               ? BM_OK
+               : bm_fail_errno(err, errno, output->path, "cannot look at the output");
 }
 
 static bool same_node(const struct stat *a, const struct stat *b)

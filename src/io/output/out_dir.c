@@ -443,6 +443,11 @@ bm_status bm_out_dir_commit(bm_out_dir *dir, bm_error *err)
     return status;
 }
 
+bool bm_out_dir_is_committed(const bm_out_dir *dir)
+{
+    return dir->committed;
+}
+
 void bm_out_dir_close(bm_out_dir *dir)
 {
     if (dir == NULL)

@@ -49,6 +49,8 @@ bm_status bm_out_dir_digests_xxh3(bm_out_dir *dir, const char **json, bm_error *
 bm_status bm_out_dir_ready(bm_out_dir *dir, bm_error *err);
 /* Give the directory its name; all that may follow is close. */
 bm_status bm_out_dir_commit(bm_out_dir *dir, bm_error *err);
+/* Has it its name? It may although commit failed, where all that was left to do was to sync. */
+bool bm_out_dir_is_committed(const bm_out_dir *dir);
 /* Without commit: remove the work directory, or leave it (bm_out_dir_preserve). Files that are
  * still open are to be aborted before. NULL is fine. */
 void bm_out_dir_close(bm_out_dir *dir);

@@ -372,7 +372,12 @@ static bm_status check_inputs(const char *target, output_kind kind, const char *
         status = bm_string_format(&work, err, "%s.partial", resolved);
     if (status != BM_OK)
         goto out;
-    bool there = lstat(resolved, &info) == 0 && !S_ISLNK(info.st_mode);
+    const int code = lstat(resolved, &info) == 0 ? 0 : errno;
+    if (code != 0 && code != ENOENT && code != ENOTDIR) {
+        status = bm_fail_errno(err, code, target, "cannot look at the output");
+        goto out;
+    }
+    const bool there = code == 0 && !S_ISLNK(info.st_mode);
     const output new_output = {target, resolved, there ? &info : NULL};
     const output work_dir = {target, work, NULL}; /* what lies there would be cleared */
     for (size_t i = 0; i < n_inputs && status == BM_OK; i++) {

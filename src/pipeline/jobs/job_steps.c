@@ -73,7 +73,8 @@ bm_status bm_job_finish(bm_job *job, const bm_job_ending *ending, bm_error *err)
     context->story.similarities = NULL;
     if (status == BM_OK)
         status = give_names(job, ending, err);
-    bm_out_group_end(&job->files, status == BM_OK);
+    const bool stands = ending->dir != NULL && bm_out_dir_is_committed(ending->dir);
+    bm_out_group_end(&job->files, status == BM_OK || stands);
     return status;
 }
 
