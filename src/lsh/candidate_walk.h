@@ -1,5 +1,6 @@
-/* candidate_walk.h -- the walk over buckets that candidates.c and bucket_join.c share: the band and
- * the bucket at hand, and the chunk of pairs that is being filled. For these two only. */
+/* candidate_walk.h -- the walk over buckets that candidates.c, bucket_join.c and crowded_buckets.c
+ * share: the band and the bucket at hand, and the chunk of pairs that is being filled. For these, and
+ * for who walks stars. */
 #ifndef BM_LSH_CANDIDATE_WALK_H
 #define BM_LSH_CANDIDATE_WALK_H
 

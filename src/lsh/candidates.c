@@ -14,6 +14,9 @@
  * buckets are verified at once. That joins most. Then each bucket that still lies in several groups
  * gets its pairs across groups: a small one straight away, a large one by bucket_join.c.
  *
+ * Where stars are wanted, a small bucket gets its pairs as it comes, and a large one is kept for
+ * later (crowded_buckets.h).
+ *
  * Bucketing uses the pool; enumeration runs on the calling thread between, so that `fn` may use the
  * pool itself. Memory: 13 bytes a document, the largest bucket's numbers, and one chunk. */
 #include "lsh/candidates.h"
@@ -24,12 +27,19 @@
 #include "lsh/band_buckets.h"
 #include "lsh/bucket_join.h"
 #include "lsh/candidate_walk.h"
+#include "lsh/crowded_buckets.h"
 
 #define CHUNK_DEFAULT 65536u
 #define ASK_ROWS      1024u /* rows of a bucket between two questions whether to stop */
-#define SMALL_BUCKET  32u   /* documents of which all pairs are simply tried */
+#define SMALL_BUCKET  BM_SMALL_BUCKET
 
 typedef bm_candidate_walk walk;
+
+/* What takes the large buckets; NULL where the search has no use for it. */
+typedef struct sinks {
+    bm_bucket_join join;
+    bm_crowded_buckets *crowded;
+} sinks;
 
 /* Do all documents of the bucket share the key of one earlier band? */
 static bool all_met_before(const walk *w)
@@ -98,31 +108,59 @@ static bool all_joined(const walk *w, const bm_band_buckets *buckets, uint32_t f
     return true;
 }
 
-/* --- what is done with a bucket: one of three functions --- */
-
-typedef bm_status (*bucket_fn)(walk *w, bm_bucket_join *join, bm_error *err);
-
-static bm_status every_pair(walk *w, bm_bucket_join *join, bm_error *err)
+/* Emit the pairs of a small bucket but those of an earlier one that was small too. */
+static bm_status pair_small(walk *w, const bm_crowded_buckets *crowded, bm_error *err)
 {
-    (void)join;
+    const bm_band_keyset *keys = w->job.keys;
+    bm_status status = BM_OK;
+    for (size_t i = 0; i < w->n_members; i++) {
+        for (size_t j = i + 1; status == BM_OK && j < w->n_members; j++) {
+            const uint32_t a = w->members[i], b = w->members[j];
+            uint32_t band = 0;
+            while (band < w->band &&
+                   (bm_band_keyset_at(keys, band, a) != bm_band_keyset_at(keys, band, b) ||
+                    bm_crowded_buckets_have(crowded, band, a)))
+                band++;
+            if (band == w->band)
+                status = bm_candidate_walk_emit(w, a, b, err);
+        }
+    }
+    return status;
+}
+
+/* --- what is done with a bucket: one of four functions --- */
+
+typedef bm_status (*bucket_fn)(walk *w, sinks *to, bm_error *err);
+
+static bm_status every_pair(walk *w, sinks *to, bm_error *err)
+{
+    (void)to;
     return w->n_members == 2 || !all_met_before(w) ? pair_rows(w, 0, err) : BM_OK;
 }
 
-static bm_status star(walk *w, bm_bucket_join *join, bm_error *err)
+static bm_status keep_crowded(walk *w, sinks *to, bm_error *err)
 {
-    (void)join;
+    if (w->n_members > SMALL_BUCKET)
+        return bm_crowded_buckets_keep(to->crowded, w, err);
+    return to->crowded->n_buckets > 0 ? pair_small(w, to->crowded, err) : every_pair(w, to, err);
+}
+
+static bm_status star(walk *w, sinks *to, bm_error *err)
+{
+    (void)to;
     return w->n_members == 2 || !all_met_before(w) ? pair_row(w, 0, err) : BM_OK;
 }
 
-static bm_status after_star(walk *w, bm_bucket_join *join, bm_error *err)
+static bm_status after_star(walk *w, sinks *to, bm_error *err)
 {
     if (w->n_members == 2 || all_met_before(w))
         return BM_OK;
-    return w->n_members <= SMALL_BUCKET ? pair_rows(w, 1, err) : bm_bucket_join_run(join, w, err);
+    return w->n_members <= SMALL_BUCKET ? pair_rows(w, 1, err)
+                                        : bm_bucket_join_run(&to->join, w, err);
 }
 
-static bm_status walk_band(walk *w, const bm_band_buckets *buckets, bucket_fn fn,
-                           bm_bucket_join *join, bm_error *err)
+static bm_status walk_band(walk *w, const bm_band_buckets *buckets, bucket_fn fn, sinks *to,
+                           bm_error *err)
 {
     for (size_t doc = 0; doc < buckets->n_docs; doc++) {
         if (buckets->next[doc] == BM_NO_DOC || buckets->inner[doc] != 0 ||
@@ -130,7 +168,7 @@ static bm_status walk_band(walk *w, const bm_band_buckets *buckets, bucket_fn fn
             continue;
         bm_status status = gather(w, buckets, (uint32_t)doc, err);
         if (status == BM_OK)
-            status = fn(w, join, err);
+            status = fn(w, to, err);
         if (status != BM_OK)
             return status;
     }
@@ -161,28 +199,32 @@ static bm_status fill(const walk *w, bm_band_buckets *buckets, bm_error *err)
     return BM_OK;
 }
 
-static bm_status walk_bands(walk *w, bm_band_buckets *buckets, bm_bucket_join *join, bm_error *err)
+static bm_status walk_bands(walk *w, bm_band_buckets *buckets, sinks *to, bm_error *err)
 {
     double began_s = bm_clock_seconds();
+    const bucket_fn fn = w->job.groups != NULL ? star
+                         : to->crowded != NULL ? keep_crowded
+                                               : every_pair;
     bm_status status = BM_OK;
     for (; status == BM_OK && w->band < w->job.keys->bands; w->band++) {
         status = report(w, began_s, err);
         if (status == BM_OK)
             status = fill(w, buckets, err);
         if (status == BM_OK)
-            status = walk_band(w, buckets, w->job.groups == NULL ? every_pair : star, join, err);
+            status = walk_band(w, buckets, fn, to, err);
         if (status != BM_OK || w->job.groups == NULL)
             continue;
         status = bm_candidate_walk_flush(w, err); /* the groups now know the stars */
         if (status == BM_OK)
-            status = walk_band(w, buckets, after_star, join, err);
+            status = walk_band(w, buckets, after_star, to, err);
     }
     if (status == BM_OK)
         status = bm_candidate_walk_flush(w, err);
     return status == BM_OK ? report(w, began_s, err) : status;
 }
 
-static bm_status run(const bm_candidates_job *job, bm_join_stats *stats, bm_error *err)
+static bm_status run(const bm_candidates_job *job, bm_crowded_buckets *crowded,
+                     bm_join_stats *stats, bm_error *err)
 {
     size_t n_docs = job->keys->n_docs;
     if (n_docs > BM_DOCS_MAX)
@@ -192,20 +234,20 @@ static bm_status run(const bm_candidates_job *job, bm_join_stats *stats, bm_erro
         return BM_OK; /* there are no arrays of keys either */
     walk w = {.job = *job};
     bm_band_buckets buckets;
-    bm_bucket_join join;
+    sinks to = {.crowded = crowded};
     w.job.chunk = job->chunk == 0 ? CHUNK_DEFAULT : job->chunk;
     w.pairs = bm_alloc(w.job.chunk, sizeof *w.pairs);
     if (w.pairs == NULL)
         return bm_fail_nomem(err, w.job.chunk * sizeof *w.pairs);
-    bm_bucket_join_init(&join, n_docs);
+    bm_bucket_join_init(&to.join, n_docs);
     bm_status status = bm_band_buckets_init(&buckets, n_docs, job->keys->skip, job->pool, err);
     if (status == BM_OK) {
-        status = walk_bands(&w, &buckets, &join, err);
+        status = walk_bands(&w, &buckets, &to, err);
         bm_band_buckets_reset(&buckets);
     }
     if (stats != NULL)
-        *stats = join.stats;
-    bm_bucket_join_reset(&join);
+        *stats = to.join.stats;
+    bm_bucket_join_reset(&to.join);
     bm_free(w.members);
     bm_free(w.pairs);
     return status;
@@ -213,10 +255,16 @@ static bm_status run(const bm_candidates_job *job, bm_join_stats *stats, bm_erro
 
 bm_status bm_candidates(const bm_candidates_job *job, bm_error *err)
 {
-    return run(job, NULL, err);
+    return run(job, NULL, NULL, err);
+}
+
+bm_status bm_candidates_of_small(const bm_candidates_job *job, bm_crowded_buckets *crowded,
+                                 bm_error *err)
+{
+    return run(job, crowded, NULL, err);
 }
 
 bm_status bm_candidates_join(const bm_candidates_job *job, bm_join_stats *stats, bm_error *err)
 {
-    return run(job, stats, err);
+    return run(job, NULL, stats, err);
 }

@@ -12,9 +12,16 @@
 #define BM_LSH_CANDIDATES_H
 
 #include "lsh/candidates_job.h"
+#include "lsh/crowded_buckets.h"
 
 /* job->groups is NULL. bm_progress through the callbacks, stage "bucket", unit "bands". */
 bm_status bm_candidates(const bm_candidates_job *job, bm_error *err);
+
+/* The pairs of buckets of up to BM_SMALL_BUCKET documents, a pair that agrees in several of them in the
+ * first; the other buckets are kept in `crowded`. Where none is, these are the pairs of bm_candidates
+ * in the same order. */
+bm_status bm_candidates_of_small(const bm_candidates_job *job, bm_crowded_buckets *crowded,
+                                 bm_error *err);
 
 /* As bm_candidates, for components: before it returns, `fn` links in job->groups the documents of
  * each pair that it accepts. Where stats->n_cut is 0 afterwards, the components are those of all

@@ -20,10 +20,9 @@ typedef struct bm_candidates_job {
     bm_candidates_fn fn;
     void *ctx;
     const bm_callbacks *callbacks; /* NULL: none */
-    /* For bm_candidates_join only: */
-    bm_union_find *groups; /* borrowed, n_docs */
-    /* Asked before scratch of so many bytes is allocated for a crowded bucket; anything but BM_OK
-     * ends the work with that. NULL: not asked. */
+    bm_union_find *groups;         /* for bm_candidates_join only: borrowed, n_docs */
+    /* Asked before so many bytes are allocated for crowded buckets; anything but BM_OK ends the work
+     * with that. NULL: not asked. */
     bm_status (*reserve)(void *ctx, uint64_t bytes, bm_error *err);
 } bm_candidates_job;
 

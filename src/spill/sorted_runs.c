@@ -299,6 +299,7 @@ static bm_status spill(bm_sorted_runs *runs, bm_error *err)
 bm_status bm_sorted_runs_add(bm_sorted_runs *runs, uint64_t key, uint64_t value, bm_error *err)
 {
     bm_status status = BM_OK;
+    runs->reading = false;
     if (runs->n == runs->most)
         status = spill(runs, err);
     if (status == BM_OK && runs->n == runs->cap) {

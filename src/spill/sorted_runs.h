@@ -26,7 +26,7 @@ typedef struct bm_sorted_runs bm_sorted_runs;
 bm_status bm_sorted_runs_open(const char *dir, size_t memory, bm_sorted_runs **out, bm_error *err);
 void bm_sorted_runs_close(bm_sorted_runs *runs); /* NULL is fine */
 bm_status bm_sorted_runs_add(bm_sorted_runs *runs, uint64_t key, uint64_t value, bm_error *err);
-/* No more are added; reading begins at the first. Calling it again begins anew. */
+/* Reading begins at the first. Calling it again begins anew, which it must where more were added. */
 bm_status bm_sorted_runs_begin(bm_sorted_runs *runs, bm_error *err);
 /* The next record; BM_NOT_FOUND (and no error) at the end. */
 bm_status bm_sorted_runs_next(bm_sorted_runs *runs, bm_run_record *out, bm_error *err);

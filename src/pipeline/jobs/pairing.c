@@ -172,6 +172,7 @@ static bm_status find_edges(bm_pairing *pairing, bm_error *err)
     bm_job_context *context = &job->context;
     const bm_settings *s = context->settings;
     bm_doc_table_end_adding(&context->docs);
+    pairing->preference = (bm_preference){.docs = &context->docs, .keep = s->pairs.keep};
     bm_job_context_stage(context, BM_STAGE_MATCH, "bands");
     pairing->match =
         (bm_match){.settings = {.corpus = &pairing->corpus,
@@ -180,6 +181,7 @@ static bm_status find_edges(bm_pairing *pairing, bm_error *err)
                                 .verify = s->pairs.verify,
                                 .threshold = s->bands.threshold,
                                 .only_groups = pairing->only_groups,
+                                .stars = pairing->only_stars ? &pairing->preference : NULL,
                                 .all_candidates = s->pairs.candidates == BM_CANDIDATES_ALL}};
     bm_status status = job->checkpoint.dir != NULL
                            ? bm_checkpoint_match(&job->checkpoint, &pairing->match, err)
@@ -214,10 +216,11 @@ static bm_status run(const bm_settings *settings, bm_signature_inputs *signature
 {
     bm_job job;
     const bool components = settings->pairs.cluster == BM_CLUSTER_COMPONENTS;
+    const bool no_pairs = settings->kind == BM_JOB_DEDUP && !settings->results.write_pairs;
     bm_pairing pairing = {.job = &job,
                           .signatures = signatures,
-                          .only_groups = settings->kind == BM_JOB_DEDUP && components &&
-                                         !settings->results.write_pairs};
+                          .only_groups = no_pairs && components,
+                          .only_stars = no_pairs && !components};
     bm_status status = bm_job_open(settings, &job, err);
     if (status != BM_OK)
         return status;

@@ -13,7 +13,9 @@ typedef struct bm_pairing {
     bm_corpus corpus;
     bm_match match;
     bool only_groups; /* as in bm_match */
-    bool has_text;    /* inputs were read: lines are known, kept documents can be copied */
+    bool only_stars;  /* the same: settings.stars */
+    bm_preference preference;
+    bool has_text; /* inputs were read: lines are known, kept documents can be copied */
 } bm_pairing;
 
 /* What a command makes of the edges: it writes, and finishes the job (bm_job_finish). */

@@ -1,7 +1,7 @@
 /* grouping.c -- labels, the one to keep, the reason for each removal.
  *
  * Components read the union-find that matching left. Stars (lsh/stars.h) walk the neighbours of the
- * representatives; where the edges lie in runs, so do the neighbours, in the order of the turns.
+ * representatives (turn_links.h), in the order of the turns (turns.h).
  * Memory: about 30 bytes a document. Sequential but for the similarities, since everything here is
  * linear. */
 #include "pipeline/match/grouping.h"
@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "lsh/stars.h"
-#include "model/pair_order.h"
+#include "pipeline/match/turn_links.h"
 
 #define COMPARE_PAIRS 65536u /* removed documents compared at a time */
 
@@ -28,40 +28,9 @@ void bm_grouping_reset(bm_grouping *grouping)
     memset(grouping, 0, sizeof *grouping);
 }
 
-/* Is x preferred to y? Ties go to the first. */
-static bool preferred(const bm_grouping_options *options, uint32_t x, uint32_t y)
-{
-    const bm_doc_row *rows = options->docs->rows;
-    uint64_t bytes_x = rows[x].text_bytes, bytes_y = rows[y].text_bytes;
-    switch (options->keep) {
-    case BM_KEEP_LAST:
-        return x > y;
-    case BM_KEEP_LONGEST:
-        return bytes_x != bytes_y ? bytes_x > bytes_y : x < y;
-    case BM_KEEP_SHORTEST:
-        return bytes_x != bytes_y ? bytes_x < bytes_y : x < y;
-    case BM_KEEP_FIRST:
-        break;
-    }
-    return x < y;
-}
-
-/* best[x] = the preferred of the documents whose owner is x; UINT32_MAX: none. */
-static void best_of(const bm_grouping_options *options, const uint32_t *owner, size_t n,
-                    uint32_t *best)
-{
-    for (size_t i = 0; i < n; i++)
-        best[i] = UINT32_MAX;
-    for (size_t i = 0; i < n; i++) {
-        uint32_t *b = &best[owner[i]];
-        if (*b == UINT32_MAX || preferred(options, (uint32_t)i, *b))
-            *b = (uint32_t)i;
-    }
-}
-
 /* --- components --- */
 
-static bm_status group_by_components(const bm_match *match, const bm_grouping_options *options,
+static bm_status group_by_components(const bm_match *match, const bm_preference *preference,
                                      bm_grouping *out, bm_error *err)
 {
     const bm_corpus *corpus = match->settings.corpus;
@@ -71,7 +40,7 @@ static bm_status group_by_components(const bm_match *match, const bm_grouping_op
     bm_union_find groups = match->result.groups; /* halving paths changes no root */
     for (size_t i = 0; i < out->n; i++)
         out->label[i] = bm_union_find_root(&groups, corpus->rep[i]);
-    best_of(options, out->label, out->n, best);
+    bm_preferred_of(preference, out->label, out->n, best);
     for (size_t i = 0; i < out->n; i++)
         out->kept[i] = best[out->label[i]];
     bm_free(best);
@@ -80,118 +49,37 @@ static bm_status group_by_components(const bm_match *match, const bm_grouping_op
 
 /* --- stars --- */
 
-typedef struct stars {
-    const bm_match *match;
-    const bm_grouping_options *options;
-    uint32_t *best;    /* of each representative: the preferred of its copies and itself */
-    uint32_t *order;   /* representatives, preferred first */
-    uint32_t *centres; /* of each representative (lsh/stars.h) */
-    size_t n, n_order;
-} stars;
-
-static int by_preference(const void *x, const void *y, void *ctx)
+static bm_status take_turns(const bm_match *match, const bm_turns *turns, bm_error *err)
 {
-    const stars *s = ctx;
-    uint32_t a = s->best[*(const uint32_t *)x], b = s->best[*(const uint32_t *)y];
-    return a == b ? 0 : preferred(s->options, a, b) ? -1 : 1;
-}
-
-static bm_status stars_in_memory(const stars *s, bm_error *err)
-{
-    const bm_edges *edges = &s->match->result.edges;
-    bm_pair_list list = {.pairs = edges->list, .n = edges->n, .n_docs = s->n};
-    bm_neighbours neighbours = {0};
-    bm_status status = bm_neighbours_make(list, BM_NEIGHBOURS_DOCS, &neighbours, err);
-    if (status == BM_OK)
-        bm_stars_walk(&neighbours, s->order, s->n_order, s->centres);
-    bm_neighbours_reset(&neighbours);
+    bm_turn_links links;
+    bm_status status = bm_turn_links_open(match, turns, &links, err);
+    for (size_t i = 0; status == BM_OK && i < turns->n_order; i++) {
+        const uint32_t doc = turns->order[i], *near;
+        size_t n;
+        status = bm_turn_links_next(&links, i, &near, &n, err);
+        if (status != BM_OK || !bm_star_begin(turns->centres, doc))
+            continue;
+        for (size_t k = 0; k < n; k++)
+            bm_star_take(turns->centres, doc, near[k]);
+    }
+    bm_turn_links_close(&links);
     return status;
 }
 
-/* Add each edge of the runs twice, sorted by the place of one end in `order`, so that the
- * neighbours of a document come when its turn does. */
-static bm_status sort_by_turn(const stars *s, const uint32_t *place, bm_sorted_runs *by_turn,
-                              bm_error *err)
-{
-    bm_sorted_runs *edges = s->match->result.edges.runs;
-    bm_run_record edge;
-    bm_status status = bm_sorted_runs_begin(edges, err);
-    while (status == BM_OK) {
-        status = bm_sorted_runs_next(edges, &edge, err);
-        bm_pair pair = bm_pair_of_key(edge.key, edge.value);
-        if (status == BM_OK)
-            status = bm_sorted_runs_add(by_turn, bm_pair_key(place[pair.a], pair.b), 0, err);
-        if (status == BM_OK)
-            status = bm_sorted_runs_add(by_turn, bm_pair_key(place[pair.b], pair.a), 0, err);
-    }
-    return status == BM_NOT_FOUND ? bm_sorted_runs_begin(by_turn, err) : status;
-}
-
-static bm_status walk_runs(const stars *s, bm_sorted_runs *by_turn, bm_error *err)
-{
-    bm_run_record link = {0};
-    bm_status status = bm_sorted_runs_next(by_turn, &link, err);
-    for (size_t i = 0; i < s->n_order; i++) {
-        uint32_t doc = s->order[i];
-        bool is_centre = bm_star_begin(s->centres, doc);
-        for (; status == BM_OK && link.key >> 32 == i;
-             status = bm_sorted_runs_next(by_turn, &link, err))
-            if (is_centre)
-                bm_star_take(s->centres, doc, (uint32_t)link.key);
-    }
-    return status == BM_NOT_FOUND ? BM_OK : status;
-}
-
-static bm_status stars_from_runs(const stars *s, bm_error *err)
-{
-    const bm_corpus_cfg *cfg = &s->match->settings.corpus->cfg;
-    bm_sorted_runs *by_turn = NULL;
-    uint32_t *place = bm_alloc(s->n, sizeof *place);
-    if (place == NULL)
-        return bm_fail_nomem(err, s->n * sizeof *place);
-    for (size_t i = 0; i < s->n_order; i++)
-        place[s->order[i]] = (uint32_t)i;
-    bm_status status =
-        bm_sorted_runs_open(cfg->temp_dir, (size_t)cfg->budget.arena / 2, &by_turn, err);
-    if (status == BM_OK)
-        status = sort_by_turn(s, place, by_turn, err);
-    bm_free(place);
-    if (status == BM_OK)
-        status = walk_runs(s, by_turn, err);
-    bm_sorted_runs_close(by_turn);
-    return status;
-}
-
-static bm_status group_by_stars(const bm_match *match, const bm_grouping_options *options,
+static bm_status group_by_stars(const bm_match *match, const bm_preference *preference,
                                 bm_grouping *out, bm_error *err)
 {
     const uint32_t *rep = match->settings.corpus->rep;
-    stars s = {.match = match, .options = options, .n = out->n};
-    bm_status status = BM_OK;
-    s.best = bm_alloc(s.n, sizeof *s.best);
-    s.order = bm_alloc(s.n, sizeof *s.order);
-    s.centres = bm_alloc(s.n, sizeof *s.centres);
-    if (s.best == NULL || s.order == NULL || s.centres == NULL) {
-        status = bm_fail_nomem(err, s.n * sizeof *s.best);
-        goto out;
-    }
-    best_of(options, rep, s.n, s.best);
-    for (size_t i = 0; i < s.n; i++) {
-        s.centres[i] = BM_NOT_TAKEN;
-        if (rep[i] == i)
-            s.order[s.n_order++] = (uint32_t)i;
-    }
-    qsort_r(s.order, s.n_order, sizeof *s.order, by_preference, &s);
-    status = match->result.edges.runs == NULL ? stars_in_memory(&s, err) : stars_from_runs(&s, err);
-    for (size_t i = 0; status == BM_OK && i < s.n; i++) {
-        uint32_t centre = s.centres[rep[i]];
-        out->kept[i] = s.best[centre];
+    bm_turns turns;
+    bm_status status = bm_turns_make(preference, rep, out->n, &turns, err);
+    if (status == BM_OK)
+        status = take_turns(match, &turns, err);
+    for (size_t i = 0; status == BM_OK && i < out->n; i++) {
+        uint32_t centre = turns.centres[rep[i]];
+        out->kept[i] = turns.best[centre];
         out->label[i] = centre;
     }
-out:
-    bm_free(s.best);
-    bm_free(s.order);
-    bm_free(s.centres);
+    bm_turns_reset(&turns);
     return status;
 }
 
@@ -334,11 +222,12 @@ static bm_status alloc_grouping(size_t n, bm_grouping *out, bm_error *err)
 bm_status bm_grouping_make(const bm_match *match, const bm_grouping_options *options,
                            bm_grouping *out, bm_error *err)
 {
+    const bm_preference preference = {.docs = options->docs, .keep = options->keep};
     bm_status status = alloc_grouping(match->settings.corpus->n, out, err);
     if (status == BM_OK)
         status = options->cluster == BM_CLUSTER_STAR
-                     ? group_by_stars(match, options, out, err)
-                     : group_by_components(match, options, out, err);
+                     ? group_by_stars(match, &preference, out, err)
+                     : group_by_components(match, &preference, out, err);
     if (status == BM_OK) {
         smallest_labels(out, out->members);
         status = gather(out, err);

@@ -12,6 +12,7 @@
 #include "lsh/candidates.h"
 #include "model/pair_order.h"
 #include "pipeline/match/match_all_pairs.h"
+#include "pipeline/match/match_stars.h"
 
 #define CHUNK_PAIRS 65536u
 
@@ -21,9 +22,10 @@ static void say_cut(const bm_match *match, const bm_join_stats *stats)
     if (stats->n_cut == 0)
         return;
     bm_meter_log(match->settings.meter, BM_LOG_WARNING,
-                 "%llu crowded buckets were refined: up to %llu pairs in them were not compared "
+                 "%llu crowded buckets were %s: up to %llu pairs in them were not compared "
                  "(more rows a band make smaller buckets; `pairs` compares all)",
-                 (unsigned long long)stats->n_cut, (unsigned long long)stats->n_not_compared);
+                 (unsigned long long)stats->n_cut, match->settings.only_groups ? "refined" : "left",
+                 (unsigned long long)stats->n_not_compared);
 }
 
 static bm_status reserve(void *ctx, uint64_t bytes, bm_error *err)
@@ -46,11 +48,13 @@ static bm_status match_bands(bm_match *match, const bm_callbacks *callbacks, bm_
     bm_status status = bm_corpus_keyset(settings->corpus, settings->pool, &result->keys, err);
     if (status != BM_OK)
         return status;
-    if (!settings->only_groups)
+    if (!settings->only_groups && settings->stars == NULL)
         return bm_candidates(&job, err);
-    job.groups = &result->groups;
     job.reserve = reserve;
-    status = bm_candidates_join(&job, &stats, err);
+    if (settings->only_groups)
+        job.groups = &result->groups;
+    status = settings->only_groups ? bm_candidates_join(&job, &stats, err)
+                                   : bm_match_stars(match, &job, &stats, err);
     result->counts.not_compared = stats.n_not_compared;
     if (status == BM_OK)
         say_cut(match, &stats);
