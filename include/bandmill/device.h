@@ -43,6 +43,7 @@ typedef struct bm_device_list_options {
     /* How drivers are asked, in a process of their own (docs/opencl.md): `cache_dir`,
      * `probe_program`, `probe_seconds`, `n_stuck`; the others do not matter. */
     bm_device_options device;
+    bm_callbacks callbacks; /* `log`: that a driver is waited for; `cancelled`. Not `progress` */
 } bm_device_list_options;
 
 BM_API void bm_device_list_options_init_sized(bm_device_list_options *options, size_t struct_size);

@@ -11,6 +11,7 @@
 #include "cli/command.h"
 #include "cli/field_names.h"
 #include "cli/interrupt.h"
+#include "cli/job_callbacks.h"
 
 typedef struct device_verdict {
     bm_status status;
@@ -154,6 +155,7 @@ bm_status cli_run_devices(cli_context *context, bm_error *err)
     bm_device_list_options_init(&options);
     options.device = context->settings.device;
     options.device.device = NULL;
+    options.callbacks = cli_callbacks(context);
     bm_status status = bm_device_list_open_with(&options, &devices, err);
     if (status != BM_OK)
         return status;

@@ -19,12 +19,38 @@
 #include <unistd.h>
 
 #include "backend/drivers/cl_cache.h"
+#include "backend/drivers/cl_known_drivers.h"
 #include "base/clock.h"
 #include "base/error.h"
 
-#define LOOK_MS 100 /* between two looks whether the child is still there */
+#define LONG_SECONDS 5 /* after which somebody may wonder */
 
 extern char **environ; /* the child has ours */
+
+void bm_cl_patience_begin(bm_cl_patience *patience)
+{
+    patience->begin = bm_clock_seconds();
+    patience->told = patience->cancelled = false;
+}
+
+double bm_cl_patience_left(bm_cl_patience *patience)
+{
+    const bm_callbacks *calls = patience->callbacks;
+    const double gone = bm_clock_seconds() - patience->begin, left = patience->seconds - gone;
+    if (calls != NULL && calls->log != NULL && !patience->told && gone > LONG_SECONDS) {
+        char drivers[300], text[400];
+        bm_cl_drivers_names(drivers, sizeof drivers);
+        snprintf(text, sizeof text, "waiting for OpenCL to list its devices, at most %.0f s (%s)",
+                 patience->seconds, drivers[0] != '\0' ? drivers : "no driver file is known");
+        calls->log(calls->ctx, BM_LOG_INFO, text);
+        patience->told = true;
+    }
+    if (calls != NULL && calls->cancelled != NULL && calls->cancelled(calls->ctx))
+        patience->cancelled = true;
+    if (patience->cancelled || left <= 0)
+        return 0;
+    return left < BM_CL_LOOK_SECONDS ? left : BM_CL_LOOK_SECONDS;
+}
 
 /* The program to run; false: none. */
 static bool find_program(const bm_device_settings *settings, char out[PATH_MAX])
@@ -47,7 +73,8 @@ bool bm_cl_child_init(bm_cl_child *child, const bm_device_settings *settings, co
     const bool limited = settings != NULL && settings->probe_seconds > 0;
     child->what = what;
     child->answer = -1;
-    child->seconds = limited ? settings->probe_seconds : BM_CL_PROBE_SECONDS;
+    child->patience =
+        (bm_cl_patience){.seconds = limited ? settings->probe_seconds : BM_CL_PROBE_SECONDS};
     if (!find_program(settings, child->program))
         return false;
     bm_cl_cache_dir(cache_dir, child->cache_dir, sizeof child->cache_dir);
@@ -124,7 +151,7 @@ static void add_words(child_words *words, const char *bytes, size_t n)
 typedef struct running {
     pid_t pid;
     int fd;
-    double deadline;
+    bm_cl_patience *patience;
     bool ended;
     int status;
     child_words words;
@@ -142,15 +169,14 @@ static bool has_ended(running *r)
 }
 
 /* Read until end of file; or until the child has ended, and nothing is left to be read: what it
- * started may hold its stderr open. False: the deadline passed. */
+ * started may hold its stderr open. False: it is waited for no more. */
 static bool read_words(running *r)
 {
     for (;;) {
-        const double left = r->deadline - bm_clock_seconds();
         const bool ended = has_ended(r);
-        const int wait_ms = ended ? 0 : left * 1000 < LOOK_MS ? (int)(left * 1000) + 1 : LOOK_MS;
+        const double left = ended ? 0 : bm_cl_patience_left(r->patience);
         struct pollfd p = {.fd = r->fd, .events = POLLIN};
-        int ready = !ended && left <= 0 ? 0 : poll(&p, 1, wait_ms);
+        int ready = !ended && left <= 0 ? 0 : poll(&p, 1, ended ? 0 : (int)(left * 1000) + 1);
         if (ready == 0 && (ended || left <= 0))
             return ended;
         if (ready == 0 || (ready < 0 && errno == EINTR))
@@ -169,16 +195,17 @@ static bool read_words(running *r)
 static bool reap(running *r)
 {
     while (!has_ended(r)) {
-        if (bm_clock_seconds() > r->deadline)
+        if (bm_cl_patience_left(r->patience) <= 0)
             return false;
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     }
     return true;
 }
 
-bm_status bm_cl_child_run(const bm_cl_child *child, bm_cl_ending *ending, bm_error *err)
+bm_status bm_cl_child_run(bm_cl_child *child, bm_cl_ending *ending, bm_error *err)
 {
-    running r = {.deadline = bm_clock_seconds() + child->seconds};
+    running r = {.patience = &child->patience};
+    bm_cl_patience_begin(&child->patience);
     *ending = (bm_cl_ending){.late = false};
     if (spawn(child, &r.pid, &r.fd, err) != BM_OK) {
         if (err != NULL)

@@ -23,12 +23,22 @@
 #define BM_CL_PROBE_MARK    "bandmill-probe: " /* that its last word begins with */
 #define BM_CL_PROBE_SECONDS 120.0              /* where no limit is set */
 #define BM_CL_WORDS         800                /* bytes of a line that is quoted, at most */
+#define BM_CL_LOOK_SECONDS  0.1                /* between two looks at what is waited for */
+
+/* How long a driver is waited for. */
+typedef struct bm_cl_patience {
+    double seconds;                /* from its beginning */
+    const bm_callbacks *callbacks; /* `cancelled` ends it, and `log` is told once where it takes
+                                      long; NULL: nobody asks */
+    double begin;
+    bool told, cancelled;
+} bm_cl_patience;
 
 typedef struct bm_cl_child {
     char program[PATH_MAX], cache_dir[PATH_MAX];
     const char *what;
-    double seconds; /* it is ended after so long */
-    int answer;     /* descriptor that it gets as its stdout; -1: nothing is to be written there */
+    bm_cl_patience patience; /* it is ended then; begins when it is run */
+    int answer; /* descriptor that it gets as its stdout; -1: nothing is to be written there */
 } bm_cl_child;
 
 typedef struct bm_cl_ending {
@@ -38,11 +48,15 @@ typedef struct bm_cl_ending {
     char words[BM_CL_WORDS]; /* else the last of the driver's that are not blank; may be "" */
 } bm_cl_ending;
 
+void bm_cl_patience_begin(bm_cl_patience *patience);
+/* Seconds that are left, at most BM_CL_LOOK_SECONDS; 0: no more. */
+double bm_cl_patience_left(bm_cl_patience *patience);
+
 /* What `settings` (may be NULL) and the running program say of the program, the cache and the time
  * limit. False: there is no program to run. */
 bool bm_cl_child_init(bm_cl_child *child, const bm_device_settings *settings, const char *cache_dir,
                       const char *what);
 /* Run it and wait for its end. An error (BM_ERR_DEVICE, the code is errno): it could not be run. */
-bm_status bm_cl_child_run(const bm_cl_child *child, bm_cl_ending *ending, bm_error *err);
+bm_status bm_cl_child_run(bm_cl_child *child, bm_cl_ending *ending, bm_error *err);
 
 #endif

@@ -79,26 +79,32 @@ static asking *start(pthread_t *thread, bm_error *err)
     return NULL;
 }
 
-/* BM_NOT_FOUND: no answer within the limit. */
-static bm_status list_here(double seconds, bm_cl_listing *out, bm_error *err)
+static struct timespec in_seconds(double seconds) /* less than one */
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    t.tv_nsec += (long)(seconds * 1e9);
+    if (t.tv_nsec >= 1000000000L) {
+        t.tv_sec++;
+        t.tv_nsec -= 1000000000L;
+    }
+    return t;
+}
+
+/* BM_NOT_FOUND: no answer as long as it was waited for. */
+static bm_status list_here(bm_cl_patience *patience, bm_cl_listing *out, bm_error *err)
 {
     pthread_t thread;
-    struct timespec until;
+    double left;
     asking *a = start(&thread, err);
     if (a == NULL)
         return err != NULL ? err->status : BM_ERR_NOMEM;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    const double most = 1e9, whole = seconds < most ? seconds : most;
-    until.tv_sec += (time_t)whole;
-    until.tv_nsec += (long)((whole - (double)(time_t)whole) * 1e9);
-    if (until.tv_nsec >= 1000000000L) {
-        until.tv_sec++;
-        until.tv_nsec -= 1000000000L;
-    }
+    bm_cl_patience_begin(patience);
     pthread_mutex_lock(&a->lock);
-    int late = 0;
-    while (!a->done && late == 0)
-        late = pthread_cond_timedwait(&a->answered, &a->lock, &until);
+    while (!a->done && (left = bm_cl_patience_left(patience)) > 0) {
+        const struct timespec until = in_seconds(left);
+        pthread_cond_timedwait(&a->answered, &a->lock, &until);
+    }
     const bool done = a->done;
     a->alone = !done;
     pthread_mutex_unlock(&a->lock);
@@ -164,11 +170,16 @@ static bm_status list_in_child(bm_cl_child *child, bm_cl_listing *out, bm_error 
         status = bm_cl_list_answer_read(child->answer, out, err);
     }
     if (status == BM_NOT_FOUND) {
-        judge(&ending, child->seconds, out);
+        bm_cl_patience_left(&child->patience); /* a signal may have ended it, and be for us too */
+        judge(&ending, child->patience.seconds, out);
         status = BM_OK;
     }
     close(child->answer);
-    return status;
+    if (!child->patience.cancelled)
+        return status;
+    bm_free(out->devices);
+    *out = (bm_cl_listing){.n = 0};
+    return bm_fail(err, BM_ERR_CANCELLED, "interrupted");
 }
 
 bm_status bm_cl_list_in_child(const char *cache_dir, bm_error *err)
@@ -192,20 +203,21 @@ bm_status bm_cl_list_in_child(const char *cache_dir, bm_error *err)
 /* --- which way --- */
 
 bm_status bm_cl_list_safely(const bm_device_settings *settings, const char *cache_dir,
-                            bm_cl_listing *out, bm_error *err)
+                            const bm_callbacks *callbacks, bm_cl_listing *out, bm_error *err)
 {
     bm_cl_child child;
     bm_error why = {0};
     *out = (bm_cl_listing){.n = 0};
     const bool able = bm_cl_child_init(&child, settings, cache_dir, BM_CL_LIST_WORD);
+    child.patience.callbacks = callbacks;
     if (able && !bm_cl_drivers_known(cache_dir))
         return list_in_child(&child, out, err);
-    bm_status status = list_here(child.seconds, out, &why);
+    bm_status status = list_here(&child.patience, out, &why);
     if (status == BM_NOT_FOUND) {
         if (settings != NULL && settings->n_stuck != NULL)
             __atomic_fetch_add(settings->n_stuck, 1, __ATOMIC_RELAXED);
-        judge(&(bm_cl_ending){.late = true}, child.seconds, out);
-        return BM_OK;
+        judge(&(bm_cl_ending){.late = true}, child.patience.seconds, out);
+        return child.patience.cancelled ? bm_fail(err, BM_ERR_CANCELLED, "interrupted") : BM_OK;
     }
     if (status == BM_ERR_DEVICE) {
         say_broken(out, "OpenCL cannot list its devices", why.message);

@@ -20,8 +20,9 @@ typedef struct bm_cl_listing {
  * makes no sense. In cl_device.c. */
 bm_status bm_cl_list(bm_cl_listing *out, bm_error *err);
 /* The same, but safe from drivers (cl_list.c): a broken one is no error but zero devices, `broken`
- * and a note. `settings` may be NULL; `cache_dir` as in cl_cache.h. */
+ * and a note. `settings` may be NULL; `cache_dir` as in cl_cache.h. Of `callbacks` (may be NULL)
+ * `log` is told where it takes long, and `cancelled` ends it: BM_ERR_CANCELLED. */
 bm_status bm_cl_list_safely(const bm_device_settings *settings, const char *cache_dir,
-                            bm_cl_listing *out, bm_error *err);
+                            const bm_callbacks *callbacks, bm_cl_listing *out, bm_error *err);
 
 #endif

@@ -67,7 +67,7 @@ bm_status bm_cl_probe_run(const bm_backend_cfg *cfg, const bm_kernel_params *row
     if (status != BM_OK || !ending.late)
         return status != BM_OK ? status : judge(&ending, name, err);
     bm_fail(err, BM_ERR_DEVICE, "a trial run of %s did not end within %.0f seconds", name,
-            child.seconds);
+            child.patience.seconds);
     if (err != NULL)
         err->code = ETIMEDOUT;
     return BM_ERR_DEVICE;

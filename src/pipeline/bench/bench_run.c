@@ -337,8 +337,9 @@ static bm_status device_rows(bench *b, const bm_device_info *info, bm_error *err
 static bm_status pick_devices(bench *b, bm_error *err)
 {
     const bool named = b->options.device.device != NULL;
-    bm_status status = named ? bm_device_pick_open(&b->options.device, &b->pick, err)
-                             : bm_device_pick_list(&b->options.device, &b->pick, err);
+    bm_status status = named
+                           ? bm_device_pick_open(&b->options.device, &b->callbacks, &b->pick, err)
+                           : bm_device_pick_list(&b->options.device, &b->callbacks, &b->pick, err);
     if (status == BM_OK && b->pick.broken)
         bm_meter_log(&b->meter, BM_LOG_WARNING, "%s", b->pick.why);
     if (status != BM_OK || named)

@@ -337,8 +337,8 @@ static bm_status pick_devices(const bm_kernel_tune_options *options, bm_device_p
                               bm_error *err)
 {
     bm_status status = options->device.device != NULL
-                           ? bm_device_pick_open(&options->device, pick, err)
-                           : bm_device_pick_list(&options->device, pick, err);
+                           ? bm_device_pick_open(&options->device, &options->callbacks, pick, err)
+                           : bm_device_pick_list(&options->device, &options->callbacks, pick, err);
     if (status != BM_OK)
         return status;
     size_t n = 0;

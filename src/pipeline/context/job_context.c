@@ -176,7 +176,8 @@ bm_status bm_job_context_devices(bm_job_context *job, bool keys, bm_error *err)
 {
     const bm_settings *s = job->settings;
     bm_job_devices *devices = &job->devices;
-    bm_status status = bm_device_pick_open(&s->device, &devices->pick, err);
+    const bm_callbacks callbacks = bm_meter_callbacks(&job->meter);
+    bm_status status = bm_device_pick_open(&s->device, &callbacks, &devices->pick, err);
     if (status != BM_OK)
         return status;
     if (devices->pick.why[0] != '\0')

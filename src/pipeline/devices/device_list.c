@@ -18,14 +18,15 @@ void bm_device_list_options_init_sized(bm_device_list_options *options, size_t s
     bm_sized_init(options, struct_size, &(bm_device_list_options){0}, sizeof *options);
 }
 
-static bm_status open_list(const bm_device_options *device, bm_device_list **out, bm_error *err)
+static bm_status open_list(const bm_device_options *device, const bm_callbacks *callbacks,
+                           bm_device_list **out, bm_error *err)
 {
     if (out == NULL)
         return bm_fail_field(err, "out", "no place for the list given");
     bm_device_list *list = bm_alloc_zero(1, sizeof *list);
     if (list == NULL)
         return bm_fail_nomem(err, sizeof *list);
-    bm_status status = bm_device_pick_list(device, &list->all, err);
+    bm_status status = bm_device_pick_list(device, callbacks, &list->all, err);
     if (status == BM_OK)
         *out = list;
     else
@@ -35,7 +36,7 @@ static bm_status open_list(const bm_device_options *device, bm_device_list **out
 
 bm_status bm_device_list_open(bm_device_list **out, bm_error *err)
 {
-    return open_list(&(bm_device_options){0}, out, err);
+    return open_list(&(bm_device_options){0}, NULL, out, err);
 }
 
 bm_status bm_device_list_open_with(const bm_device_list_options *options, bm_device_list **out,
@@ -43,10 +44,10 @@ bm_status bm_device_list_open_with(const bm_device_list_options *options, bm_dev
 {
     bm_device_list_options used = {0};
     bm_status status =
-        bm_sized_take(options, BM_SIZED_TYPE(bm_device_list_options, device), &used, err);
+        bm_sized_take(options, BM_SIZED_TYPE(bm_device_list_options, callbacks), &used, err);
     if (status == BM_OK)
         status = bm_option_parts_check(&(bm_option_parts){.device = &used.device}, err);
-    return status == BM_OK ? open_list(&used.device, out, err) : status;
+    return status == BM_OK ? open_list(&used.device, &used.callbacks, out, err) : status;
 }
 
 size_t bm_device_list_count(const bm_device_list *list)

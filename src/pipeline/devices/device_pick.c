@@ -115,13 +115,14 @@ static bm_status mark_all(listing *all, const char *words, bm_device_pick *out, 
     }
 }
 
-static bm_status list(const bm_device_options *options, const char *cpu, bool with_cl, listing *all,
-                      bm_error *err)
+/* All devices; without OpenCL's where `options` is NULL. */
+static bm_status list(const bm_device_options *options, const bm_callbacks *callbacks,
+                      const char *cpu, listing *all, bm_error *err)
 {
     bm_cl_listing cl = {.n = 0};
-    if (with_cl) {
+    if (options != NULL) {
         const bm_device_settings settings = bm_device_settings_of(options);
-        bm_status status = bm_cl_list_safely(&settings, options->cache_dir, &cl, err);
+        bm_status status = bm_cl_list_safely(&settings, options->cache_dir, callbacks, &cl, err);
         if (status != BM_OK)
             return status;
     }
@@ -143,7 +144,8 @@ static bm_status list(const bm_device_options *options, const char *cpu, bool wi
     return BM_OK;
 }
 
-bm_status bm_device_pick_open(const bm_device_options *options, bm_device_pick *out, bm_error *err)
+bm_status bm_device_pick_open(const bm_device_options *options, const bm_callbacks *callbacks,
+                              bm_device_pick *out, bm_error *err)
 {
     listing all = {0};
     const char *words = options->device;
@@ -153,7 +155,8 @@ bm_status bm_device_pick_open(const bm_device_options *options, bm_device_pick *
     bm_isa isa;
     if (bm_isa_choose(options->cpu, &isa, err) != BM_OK)
         return BM_ERR_USAGE;
-    bm_status status = list(options, options->cpu, strcasecmp(words, "cpu") != 0, &all, err);
+    bm_status status =
+        list(strcasecmp(words, "cpu") != 0 ? options : NULL, callbacks, options->cpu, &all, err);
     if (status == BM_OK)
         status = mark_all(&all, words, out, err);
     for (size_t i = 0; status == BM_OK && i < all.n; i++)
@@ -171,11 +174,12 @@ bm_status bm_device_pick_open(const bm_device_options *options, bm_device_pick *
     return status;
 }
 
-bm_status bm_device_pick_list(const bm_device_options *options, bm_device_pick *out, bm_error *err)
+bm_status bm_device_pick_list(const bm_device_options *options, const bm_callbacks *callbacks,
+                              bm_device_pick *out, bm_error *err)
 {
     listing all = {0};
     memset(out, 0, sizeof *out);
-    bm_status status = list(options, NULL, true, &all, err);
+    bm_status status = list(options, callbacks, NULL, &all, err);
     if (status != BM_OK)
         return status;
     out->devices = all.devices;

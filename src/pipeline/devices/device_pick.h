@@ -16,10 +16,13 @@ typedef struct bm_device_pick {
     char why[700]; /* one line for people on what `auto` chose; empty: nothing to say */
 } bm_device_pick;
 
-/* What options->device means (NULL or "": auto). Nothing matches: BM_ERR_DEVICE, naming the word. */
-bm_status bm_device_pick_open(const bm_device_options *options, bm_device_pick *out, bm_error *err);
+/* What options->device means (NULL or "": auto). Nothing matches: BM_ERR_DEVICE, naming the word.
+ * `callbacks` (may be NULL): drivers may be waited for, see cl_listing.h. */
+bm_status bm_device_pick_open(const bm_device_options *options, const bm_callbacks *callbacks,
+                              bm_device_pick *out, bm_error *err);
 /* All devices, the native CPU first. `why`: why there is no OpenCL device, or "". */
-bm_status bm_device_pick_list(const bm_device_options *options, bm_device_pick *out, bm_error *err);
+bm_status bm_device_pick_list(const bm_device_options *options, const bm_callbacks *callbacks,
+                              bm_device_pick *out, bm_error *err);
 void bm_device_pick_reset(bm_device_pick *pick);
 
 #endif

@@ -166,7 +166,7 @@ bm_status bm_device_self_test(const bm_self_test_options *options, uint32_t *n_c
     test->callbacks = used.callbacks;
     if (used.device.device == NULL)
         used.device.device = "cpu";
-    status = bm_device_pick_open(&used.device, &pick, err);
+    status = bm_device_pick_open(&used.device, NULL, &pick, err);
     if (status == BM_OK)
         status = case_open(test, err);
     for (size_t i = 0; status == BM_OK && i < pick.n; i++)

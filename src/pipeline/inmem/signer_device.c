@@ -20,8 +20,9 @@ bm_status bm_signer_device_open(const bm_signer_options *options, bm_signer *sig
         device.device = "cpu";
     const char *words = device.device;
     const bool automatic = words[0] == '\0' || strcasecmp(words, "auto") == 0;
+    const bm_callbacks callbacks = bm_meter_callbacks(&signer->meter);
     bm_device_pick pick;
-    bm_status status = bm_device_pick_open(&device, &pick, err);
+    bm_status status = bm_device_pick_open(&device, &callbacks, &pick, err);
     if (status != BM_OK)
         return status;
     if (pick.broken)

@@ -78,6 +78,29 @@ on_auto 'did not list its devices within 0\.3 seconds'
 unset FAKE_ICD BANDMILL_PROBE
 export BANDMILL_PROBE_SECONDS=20
 
+# A signal ends the waiting, and the process that hangs: with one (t) and without (j).
+for pair in TERM:143:t INT:130:t TERM:143:j; do
+    export FAKE_ICD=hang:devices FAKE_ICD_LOG="$PWD/log"
+    [ "${pair##*:}" = t ] || export BANDMILL_PROBE=
+    rm -f log
+    command_line="$pair, while a driver hangs"
+    # env: a shell lets its background jobs ignore INT, --default-signal takes that back
+    env --default-signal=INT "$PROGRAM" sign a.jsonl -o out > ../out 2> ../err &
+    job=$!
+    for _ in 1 2 3 4 5 6 7 8 9 10; do [ -s log ] || sleep .2; done
+    [ "$(cat log)" = "${pair##*:}" ] || fail "the driver was asked by '$(cat log)'"
+    child=$(cat "/proc/$job/task/$job/children" 2>/dev/null)
+    began=$(date +%s)
+    kill "-${pair%%:*}" "$job"
+    wait "$job"
+    rc=$?
+    [ $(($(date +%s) - began)) -le 5 ] || fail "it took $(($(date +%s) - began)) s to stop"
+    pair=${pair#*:}
+    exits "${pair%:*}"; says ../err '^bandmill: .*interrupted'; absent out
+    for pid in $child; do [ ! -e "/proc/$pid" ] || fail "process $pid is still there"; done
+    unset FAKE_ICD FAKE_ICD_LOG BANDMILL_PROBE
+done
+
 # --- what is remembered ---
 
 export FAKE_ICD_LOG="$PWD/log" BANDMILL_CACHE_DIR="$PWD/cache"

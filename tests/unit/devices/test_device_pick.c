@@ -7,7 +7,7 @@
 static bm_status pick_of(const char *words, const char *cpu, bm_device_pick *out, bm_error *err)
 {
     const bm_device_options options = {.device = words, .cpu = cpu};
-    return bm_device_pick_open(&options, out, err);
+    return bm_device_pick_open(&options, NULL, out, err);
 }
 
 Test(device_pick, cpu_is_the_native_device_alone)

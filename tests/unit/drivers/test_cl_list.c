@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "backend/drivers/cl_child.h"
 #include "backend/drivers/cl_known_drivers.h"
 #include "backend/drivers/cl_list_answer.h"
 #include "base/memory.h"
@@ -101,6 +102,54 @@ Test(cl_list_answer, with_nonsense_in_it_is_refused_or_harmless)
     fd = file_of(&(bm_cl_listing){.devices = infos, .n = 1});
     cr_assert_eq(read_of(fd), BM_NOT_FOUND, "a text without end");
     close(fd);
+}
+
+/* --- how long a driver is waited for --- */
+
+typedef struct heard {
+    int n_lines;
+    bool cancel;
+    char line[400];
+} heard;
+
+static void hear(void *ctx, bm_log_level level, const char *message)
+{
+    heard *h = ctx;
+    cr_assert_eq(level, BM_LOG_INFO);
+    h->n_lines++;
+    snprintf(h->line, sizeof h->line, "%s", message);
+}
+
+static bool is_cancelled(void *ctx)
+{
+    return ((const heard *)ctx)->cancel;
+}
+
+Test(cl_patience, ends_at_its_limit_or_when_it_is_cancelled_and_says_once_that_it_takes_long)
+{
+    heard h = {.n_lines = 0};
+    const bm_callbacks calls = {.ctx = &h, .log = hear, .cancelled = is_cancelled};
+    bm_cl_patience p = {.seconds = 30, .callbacks = &calls};
+    bm_cl_patience_begin(&p);
+    cr_assert_float_eq(bm_cl_patience_left(&p), BM_CL_LOOK_SECONDS, 1e-9);
+    cr_assert_eq(h.n_lines, 0);
+    p.begin -= 10;
+    cr_assert_gt(bm_cl_patience_left(&p), 0);
+    cr_assert_gt(bm_cl_patience_left(&p), 0);
+    cr_assert_eq(h.n_lines, 1);
+    cr_assert_not_null(strstr(h.line, "at most 30 s"), "%s", h.line);
+    p.begin -= 19.99;
+    cr_assert_lt(bm_cl_patience_left(&p), .02);
+    p.begin -= 1;
+    cr_assert_eq(bm_cl_patience_left(&p), 0);
+    cr_assert_not(p.cancelled);
+    bm_cl_patience_begin(&p);
+    h.cancel = true;
+    cr_assert_eq(bm_cl_patience_left(&p), 0);
+    cr_assert(p.cancelled);
+    p.callbacks = NULL;
+    bm_cl_patience_begin(&p);
+    cr_assert_gt(bm_cl_patience_left(&p), 0);
 }
 
 /* --- what is remembered --- */
