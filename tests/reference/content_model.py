@@ -2,6 +2,8 @@
 
 As a program it prints the known answers of tests/unit/model/test_content_sums.c: of sequences of n numbers of SplitMix64 from
 state 1."""
+import functools
+
 MASK = (1 << 64) - 1
 STEP = 0x9E3779B97F4A7C15
 
@@ -20,6 +22,7 @@ def fmix64(k):
     return k ^ k >> 33
 
 
+@functools.lru_cache(maxsize=None)
 def keys():
     """(a, b): the factors of the 16 rows."""
     numbers = [z for z, _ in zip(split_mix(0), range(16))]
@@ -29,16 +32,18 @@ def keys():
 def content_hash(hashes):
     """(lo, hi) of a document's shingle hashes, in order, with repeats."""
     a_keys, b_keys = keys()
-    blocks = {}
-    for p, h in enumerate(hashes):
-        stretch, inside = divmod(p, 128)
-        r, lane = divmod(inside, 8)
-        block = blocks.setdefault(8 * stretch + lane, [0, 0])
-        x = h & 0xFFFFFFFF
-        block[0] += x * a_keys[r]
-        block[1] += (x ^ h >> 32) * b_keys[r]
     c = d = 0
-    for j, (a, b) in blocks.items():
+    # Block j is of one lane of a stretch of 128: every eighth of them, a row each.
+    for j in range(8 * (-(-len(hashes) // 128))):
+        stretch, lane = divmod(j, 8)
+        block = hashes[128 * stretch + lane:128 * (stretch + 1):8]
+        if not block:
+            continue
+        a = b = 0
+        for h, a_key, b_key in zip(block, a_keys, b_keys):
+            x = h & 0xFFFFFFFF
+            a += x * a_key
+            b += (x ^ h >> 32) * b_key
         v = fmix64((b + (j + 1) * STEP) & MASK)
         u = fmix64((a + v) & MASK)
         c += u

@@ -114,7 +114,9 @@ def read_rows(data, header=None):
     text = data.decode("utf-8", "surrogateescape")
     if text and not text.endswith("\n"):
         raise ValueError("the last line has no newline")
-    rows = [[unescape(field) for field in line.split("\t")] for line in text.split("\n")[:-1]]
+    rows = [line.split("\t") for line in text.split("\n")[:-1]]
+    if "\\" in text:
+        rows = [[unescape(field) for field in row] for row in rows]
     if header is not None:
         if not rows or rows[0] != header:
             raise ValueError(f"header {rows[0] if rows else None}, expected {header}")

@@ -14,6 +14,7 @@ The corpora are scancode_rules (35,324 licence texts; groups of up to 1,501 docu
 documents made here, each a copy of another with a few words changed, whose groups are long and thin."""
 import bisect
 import collections
+import functools
 import json
 import os
 import random
@@ -31,10 +32,12 @@ REMOVED_HEADER = ["id", "kept", "jaccard", "reason", "file", "line"]
 
 # --- what the files say ---
 
+@functools.lru_cache(maxsize=None)
 def read_groups(data):
     return [json.loads(line) for line in data.decode().splitlines()]
 
 
+@functools.lru_cache(maxsize=None)
 def read_pairs(data):
     return [(a, b, float(similarity)) for a, b, similarity in harness.read_rows(data, PAIRS_HEADER)]
 
@@ -46,10 +49,7 @@ def partition(groups):
 
 def components(pairs):
     """Connected components of two documents and more, by SciPy."""
-    number = {}
-    for a, b, _ in pairs:
-        number.setdefault(a, len(number))
-        number.setdefault(b, len(number))
+    number = {doc: i for i, doc in enumerate(dict.fromkeys(doc for pair in pairs for doc in pair[:2]))}
     _, labels = csgraph.connected_components(adjacency(pairs, number), directed=False)
     parts = collections.defaultdict(set)
     for doc, i in number.items():
@@ -58,8 +58,8 @@ def components(pairs):
 
 
 def adjacency(pairs, number):
-    ends = [(number[a], number[b]) for a, b, _ in pairs]
-    rows, columns = [a for a, b in ends] + [b for a, b in ends], [b for a, b in ends] + [a for a, b in ends]
+    firsts, seconds = [number[a] for a, _, _ in pairs], [number[b] for _, b, _ in pairs]
+    rows, columns = firsts + seconds, seconds + firsts
     return scipy.sparse.csr_matrix((np.ones(len(rows), np.int32), (rows, columns)), (len(number), len(number)))
 
 

@@ -192,22 +192,16 @@ class Model:
         self.sets = [frozenset(sequence) for sequence in self.sequences]
         first = {}
         self.rep = [first.setdefault(sequence, i) if sequence else i for i, sequence in enumerate(self.sequences)]
+        full = [i for i in range(self.n) if self.sets[i]]
+        self.similarities = [(a, b, self.jaccard(a, b)) for a, b in itertools.combinations(full, 2)]
 
     def jaccard(self, a, b):
         return text_model.jaccard(self.sets[a], self.sets[b])
 
     def pairs(self, threshold, chain):
         """(a, b, J) in order of a, then b."""
-        found = []
-        for a, b in itertools.combinations(range(self.n), 2):
-            if not self.sets[a] or not self.sets[b]:
-                continue
-            if chain and (self.rep[a] != a or (self.rep[b] != b and self.rep[b] != a)):
-                continue
-            similarity = self.jaccard(a, b)
-            if similarity >= threshold:
-                found.append((a, b, similarity))
-        return found
+        return [(a, b, similarity) for a, b, similarity in self.similarities if similarity >= threshold and
+                not (chain and (self.rep[a] != a or (self.rep[b] != b and self.rep[b] != a)))]
 
     def pair_rows(self, threshold, chain):
         return [[self.corpus.ids[a], self.corpus.ids[b], f"{j:.6f}"] for a, b, j in self.pairs(threshold, chain)]

@@ -42,20 +42,37 @@ def lower(char):
     return "i" if char == "\u0130" else char.lower()
 
 
+class PerCharacter(dict):
+    """For str.translate: what becomes of a character, worked out when it first comes."""
+
+    def __init__(self, rule):
+        super().__init__()
+        self.rule = rule
+
+    def __missing__(self, code_point):
+        self[code_point] = self.rule(chr(code_point))
+        return self[code_point]
+
+
+LOWER = PerCharacter(lower)  # one by one: Python's own looks at neighbours (final sigma)
+WITHOUT_MARKS = PerCharacter(lambda c: "" if unicodedata.category(c) == "Mn" else c)
+DIGITS = PerCharacter(lambda c: "0" if unicodedata.category(c) == "Nd" else c)
+WITHOUT_PUNCTUATION = PerCharacter(lambda c: "" if unicodedata.category(c)[0] == "P" else c)
+
+
 def normalize(text, rules):
     """`rules`: a set of nfc nfkc lower strip-accents digits punct; always applied in this order."""
     for form in ("nfc", "nfkc"):
         if form in rules:
             text = unicodedata.normalize(form.upper(), text)
     if "lower" in rules:
-        text = "".join(map(lower, text))  # one by one: Python's own looks at neighbours (final sigma)
+        text = text.translate(LOWER)
     if "strip-accents" in rules:
-        apart = unicodedata.normalize("NFD", text)
-        text = unicodedata.normalize("NFC", "".join(c for c in apart if unicodedata.category(c) != "Mn"))
+        text = unicodedata.normalize("NFC", unicodedata.normalize("NFD", text).translate(WITHOUT_MARKS))
     if "digits" in rules:
-        text = "".join("0" if unicodedata.category(c) == "Nd" else c for c in text)
+        text = text.translate(DIGITS)
     if "punct" in rules:
-        text = "".join(c for c in text if unicodedata.category(c)[0] != "P")
+        text = text.translate(WITHOUT_PUNCTUATION)
     return text
 
 
@@ -71,16 +88,12 @@ def split_alnum(text):
     for char in text + " ":
         kind = unicodedata.category(char)[0]
         mark_follows = kind == "M" and word
-        if kind not in "LMN":
-            words, word, split = words + [word] * bool(word), "", False
-        elif mark_follows:
+        if kind in "LMN" and (mark_follows or not (split or in_split_script(char))):
             word += char
-        elif in_split_script(char):
-            words, word, split = words + [word] * bool(word), char, True
-        elif split:
-            words, word, split = words + [word], char, False
-        else:
-            word += char
+            continue
+        if word:
+            words.append(word)
+        word, split = (char, in_split_script(char)) if kind in "LMN" else ("", False)
     return words
 
 
@@ -112,7 +125,8 @@ def sequence(text, options):
 
 def jaccard(a, b):
     """|A and B| / |A or B| in double, of two sets with at least one element."""
-    return len(a & b) / len(a | b)
+    both = len(a & b)
+    return both / (len(a) + len(b) - both)
 
 
 def option_arguments(options):
