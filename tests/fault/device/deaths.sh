@@ -3,6 +3,7 @@
 # shellcheck shell=sh disable=SC2034,SC2154
 
 # lane NAME FUNCTION: in the background; its counts are added up by `lanes_end`.
+lanes=
 lane() {
     mkdir "lane.$1"
     ln -s "$top"/*.jsonl "$top"/right.* "$top"/log.* "lane.$1/"
@@ -10,12 +11,16 @@ lane() {
         cd "lane.$1" || exit 1
         export CL_SHIM_LOG="$PWD/log"
         checks=0 failures=0
+        serve
         "$2" "$1" > said
+        dismiss
         echo "$checks $failures" > counts
     ) &
+    lanes="$lanes $!"
 }
 lanes_end() {
-    wait
+    # shellcheck disable=SC2086 # process ids are words
+    wait $lanes # and not for the server of this shell
     for counted in lane.*; do
         cat "$counted/said"
         what=$counted

@@ -1,5 +1,5 @@
 #!/bin/sh
-# harness.sh PROGRAM SHIM_DIR FOLDER PART.sh -- the program under an OpenCL driver that fails, lies, dies or hangs: one part of it.
+# harness.sh PROGRAM SHIM_DIR FOLDER PART.sh [SERVER] -- the program under an OpenCL driver that fails, lies, dies or hangs: one part of it.
 #
 # SHIM_DIR holds the libOpenCL.so.1 of cl_shim.c. Behind it stands PoCL (its .icd from OCL_ICD_VENDORS or /etc/OpenCL/vendors), whose one
 # device it shows as a GPU, since `--device auto` takes nothing else. Three ways in which results come back are walked:
@@ -15,10 +15,13 @@
 # The part `ways` comes first. It runs without faults and leaves in FOLDER what the others begin with, each in a copy of its own: documents,
 # what must come out, the calls of a job that has no fault, and compiled kernels, which cost a second each.
 #
+# SERVER is the library of fork_server.c: each job is a process of its own all the same, but the driver is mapped once for all of them, which
+# is half of the time. Without it the program is started anew for each.
+#
 # Exit code: 0 all held, 1 something did not, 77 no PoCL here (a failure where BANDMILL_REQUIRE_OPENCL is set).
 set -u
 PROGRAM=$(realpath "$1") && SHIM=$(realpath "$2") && PART=$(realpath "$4") || exit 1
-FOLDER=$3
+FOLDER=$3 SERVER=${5:+$(realpath "$5")}
 name=$(basename "$PART" .sh)
 here=${OCL_ICD_VENDORS:-/etc/OpenCL/vendors}
 top=$(mktemp -d) || exit 1
@@ -46,6 +49,45 @@ fi
 
 # --- running and judging ---
 
+# serve: the server of this shell, in its folder, behind the descriptors 8 and 9. dismiss: it ends.
+serve() {
+    [ -n "$SERVER" ] || return 0
+    mkfifo jobs answers
+    drivers=$(cat "$top"/vendors/*.icd)
+    LD_PRELOAD=$SERVER FORK_SERVER_LOAD=$drivers "$PROGRAM" < jobs > answers &
+    server=$!
+    exec 8> jobs 9< answers
+    rm jobs answers
+}
+dismiss() {
+    [ -n "$SERVER" ] || return 0
+    exec 8>&- 9<&-
+    wait "$server" || { failures=$((failures + 1)); echo "FAILED: the server's exit code $?"; }
+}
+tab=$(printf '\t')
+# execute VAR=VALUE... -- ARGUMENT...: the program, not longer than a minute; its exit code in $rc.
+execute() {
+    rc=
+    if [ -n "$SERVER" ]; then
+        line="$PWD${tab}stdout${tab}err${tab}60"
+        # What the shell may have changed since the server began.
+        for word in "BANDMILL_CL_TEXT=$BANDMILL_CL_TEXT" "BANDMILL_CACHE_DIR=$BANDMILL_CACHE_DIR" "CL_SHIM_LOG=$CL_SHIM_LOG" "$@"; do
+            line="$line$tab$word"
+        done
+        printf '%s\n' "$line" >&8
+        read -r rc <&9
+    else
+        named=
+        for word in "$@"; do
+            shift
+            if [ -z "$named" ] && [ "$word" = -- ]; then named=yes word=$PROGRAM; fi
+            set -- "$@" "$word"
+        done
+        timeout -k 5 60 env "$@" > stdout 2> err
+        rc=$?
+    fi
+}
+
 # job MODE COMMAND INPUT DEVICE [VAR=VALUE...]
 job() {
     mode=$1 command=$2 input=$3 device=$4
@@ -58,8 +100,7 @@ job() {
     esac
     rm -rf out out.* log
     # shellcheck disable=SC2086 # options are words
-    timeout -k 5 60 env "$@" "$PROGRAM" "$command" "$input.jsonl" --device "$device" --batch-docs 400 $options -o out > stdout 2> err
-    rc=$?
+    execute "$@" -- "$command" "$input.jsonl" --device "$device" --batch-docs 400 $options -o out
 }
 
 fail() {
@@ -155,8 +196,10 @@ in_turn() {
     echo "calls $4 to $((n - 1)), $1, $2, $3"
 }
 
+serve
 # shellcheck disable=SC1090
 . "$PART"
+dismiss
 
 echo "$name: $checks checks, $failures failed"
 [ "$checks" -gt 0 ] && [ "$failures" -eq 0 ]

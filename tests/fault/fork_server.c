@@ -1,0 +1,153 @@
+/* fork_server.c -- a library for LD_PRELOAD that runs the program's main() in a child of its own for each job it is told, so that a
+ * script with hundreds of jobs loads the OpenCL driver, which costs more than a small job, once. A child is what exec would have made:
+ * nothing of the program or of the driver has run before the fork; the driver's libraries are mapped and relocated, which is all.
+ *
+ *   LD_PRELOAD=libfork_server.so FORK_SERVER_LOAD="libpocl.so.2 ..." PROGRAM
+ *
+ * Standard input has a job a line, of words between tabs: DIRECTORY STDOUT STDERR SECONDS VAR=VALUE... -- ARGUMENT... A variable in the
+ * form VAR alone is unset. After each job a line with its exit code is written to standard output: 128 and the number of a signal, 124
+ * where it ran longer than SECONDS, as `timeout` says it. The server ends with its input. */
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+typedef int main_function(int, char **, char **);
+typedef int start_function(main_function *, int, char **, void (*)(void), void (*)(void),
+                           void (*)(void), void *);
+
+enum { WORDS = 256 };
+static main_function *program; /* its main() */
+static char *name;             /* argv[0] */
+
+static void die(const char *what)
+{
+    fprintf(stderr, "fork_server: %s: %s\n", what, strerror(errno));
+    _exit(125);
+}
+
+static void redirect(int fd, const char *path, int flags)
+{
+    const int file = open(path, flags, 0666);
+    if (file < 0 || dup2(file, fd) < 0)
+        die(path);
+    close(file);
+}
+
+/* The words of a job, at most WORDS; how many. */
+static int split(char *line, char **words)
+{
+    int n = 0;
+    for (char *rest = line; rest != NULL && n < WORDS - 1;) {
+        words[n++] = strsep(&rest, "\t");
+    }
+    words[n] = NULL;
+    return n;
+}
+
+/* In the child: what the job's process looks like, and then its main(). */
+static int run(char **words)
+{
+    if (chdir(words[0]) != 0)
+        die(words[0]);
+    redirect(0, "/dev/null", O_RDONLY);
+    redirect(1, words[1], O_WRONLY | O_CREAT | O_TRUNC);
+    redirect(2, words[2], O_WRONLY | O_CREAT | O_TRUNC);
+    unsetenv("LD_PRELOAD");
+    unsetenv("FORK_SERVER_LOAD");
+    char **at = words + 4;
+    for (; *at != NULL && strcmp(*at, "--") != 0; at++) {
+        if (strchr(*at, '=') != NULL ? putenv(*at) != 0 : unsetenv(*at) != 0)
+            die(*at);
+    }
+    if (*at == NULL)
+        die("no -- in a job");
+    *at = name;
+    int argc = 0;
+    while (at[argc] != NULL)
+        argc++;
+    return program(argc, at, environ);
+}
+
+static int wait_for(pid_t child, int seconds)
+{
+    bool late = false;
+    const int fd = (int)syscall(SYS_pidfd_open, child, 0);
+    if (fd < 0)
+        die("pidfd_open");
+    struct pollfd end = {.fd = fd, .events = POLLIN};
+    if (poll(&end, 1, seconds * 1000) == 0) {
+        late = true;
+        kill(child, SIGKILL);
+    }
+    close(fd);
+    int status = 0;
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+        continue;
+    return late ? 124 : WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+static void load_drivers(void)
+{
+    const char *list = getenv("FORK_SERVER_LOAD");
+    char *copy = list != NULL ? strdup(list) : NULL;
+    for (char *rest = copy; rest != NULL;) {
+        const char *library = strsep(&rest, " ");
+        if (*library != '\0' && dlopen(library, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE) == NULL)
+            fprintf(stderr, "fork_server: %s\n", dlerror());
+    }
+    free(copy);
+}
+
+/* In place of the program's main(). */
+static int serve(int argc, char **argv, char **env)
+{
+    (void)argc, (void)env;
+    char *line = NULL, *words[WORDS];
+    size_t cap = 0;
+    ssize_t len;
+    name = argv[0];
+    load_drivers();
+    FILE *jobs = fdopen(fcntl(0, F_DUPFD_CLOEXEC, 100), "r");
+    const int answers = fcntl(1, F_DUPFD_CLOEXEC, 100);
+    if (jobs == NULL || answers < 0)
+        die("cannot begin");
+    while ((len = getline(&line, &cap, jobs)) > 0) {
+        line[len - 1] = '\0';
+        if (split(line, words) < 6)
+            die("a job that is no job");
+        const pid_t child = fork();
+        if (child < 0)
+            die("fork");
+        if (child == 0) {
+            close(answers);
+            close(fileno(jobs)); /* not fclose, which would move the place that the server shares */
+            exit(run(words));
+        }
+        if (dprintf(answers, "%d\n", wait_for(child, atoi(words[3]))) < 0)
+            die("cannot answer");
+    }
+    free(line);
+    return 0;
+}
+
+int __libc_start_main(main_function *main, int argc, char **argv, void (*init)(void),
+                      void (*fini)(void), void (*rtld_fini)(void), void *stack_end);
+int __libc_start_main(main_function *main, int argc, char **argv, void (*init)(void),
+                      void (*fini)(void), void (*rtld_fini)(void), void *stack_end)
+{
+    start_function *real = NULL;
+    *(void **)&real = dlsym(RTLD_NEXT, "__libc_start_main");
+    if (real == NULL)
+        _exit(125);
+    program = main;
+    return real(serve, argc, argv, init, fini, rtld_fini, stack_end);
+}
