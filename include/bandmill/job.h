@@ -5,7 +5,9 @@
  * its target when it fails. One of sign or dedup that was cancelled, or ended by BM_ERR_INPUT,
  * BM_ERR_IO, BM_ERR_NOMEM or BM_ERR_DEVICE after a checkpoint, leaves that in OUTPUT.partial, for a
  * job with `resume`; another job for the same output is BM_ERR_USAGE where documents are sealed
- * there, and removes them with `force`.
+ * there, and removes them with `force`. With `resume` a job whose output stands already is BM_OK, with
+ * the summary that the output has. What lies at OUTPUT.partial and no job listed in the marker there
+ * is BM_ERR_USAGE, and stays.
  *
  * Threads: several jobs may run at once in different threads. The threads that a job starts take no
  * signals of the process (SIGTERM, SIGCHLD and the like): those are left to the program's own. */

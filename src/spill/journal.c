@@ -17,6 +17,7 @@
 
 #define CHECK_DIGITS 16u
 #define READ_BYTES   ((size_t)64 << 10)
+#define BYTES_MAX    ((int64_t)1 << 30) /* more is none of ours: it has a few lines an input */
 
 struct bm_journal {
     int fd;
@@ -51,7 +52,7 @@ static bm_status make(const char *path, int flags, bm_journal **out, bm_error *e
     if (journal->path == NULL)
         status = bm_fail_nomem(err, strlen(path) + 1);
     if (status == BM_OK)
-        journal->fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | flags, 0600);
+        journal->fd = open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | flags, 0600);
     if (status == BM_OK && journal->fd < 0)
         status = bm_fail_errno(err, errno, path, "cannot open the journal");
     if (status != BM_OK) {
@@ -182,6 +183,8 @@ bm_status bm_journal_open(const char *path, bm_journal **out, bm_error *err)
         status = bm_fail_errno(err, errno, path, "cannot look at the journal");
     else if (!S_ISREG(info.st_mode))
         status = bm_fail_at(err, BM_ERR_FORMAT, path, 0, "is no regular file (a journal)");
+    else if (info.st_size > BYTES_MAX)
+        status = bm_fail_at(err, BM_ERR_FORMAT, path, 0, "is too long for a journal");
     if (status == BM_OK)
         status = read_file(journal, &file, err);
     if (status == BM_OK)

@@ -178,6 +178,19 @@ bm_status bm_spill_reopen(const bm_spill_saved *saved, size_t buffer, bm_spill_f
     return BM_OK;
 }
 
+bool bm_spill_is_saved(const char *path, bm_spill_kind kind)
+{
+    bm_spill_file *file = NULL;
+    if (bm_spill_make(path, kind, BM_SPILL_HEADER, &file, NULL) != BM_OK)
+        return false;
+    bool is = open_name(path, &file->fd, NULL) == BM_OK &&
+              check_size(file, BM_SPILL_HEADER, NULL) == BM_OK;
+    file->flushed = BM_SPILL_HEADER;
+    is = is && bm_spill_check_header(file, NULL) == BM_OK;
+    bm_spill_free(file);
+    return is;
+}
+
 /* --- walking --- */
 
 typedef struct window {

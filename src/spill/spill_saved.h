@@ -33,6 +33,10 @@ typedef struct bm_spill_saved {
 bm_status bm_spill_reopen(const bm_spill_saved *saved, size_t buffer, bm_spill_file **out,
                           bm_error *err);
 
+/* Is there a regular file at `path`, no link, that begins as one of this kind does? It is only looked
+ * at. */
+bool bm_spill_is_saved(const char *path, bm_spill_kind kind);
+
 /* A record of `len` bytes at `place`. `data`, borrowed until it returns, is aligned to 8 bytes.
  * What is not BM_OK ends the walk, which returns it. */
 typedef bm_status bm_spill_visit(void *ctx, uint64_t place, const void *data, size_t len,

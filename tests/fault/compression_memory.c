@@ -10,7 +10,7 @@
 
 #include "io/bytes/compression_kinds.h"
 #include "io/bytes/decompress.h"
-#include "io/output/compress.h"
+#include "io/pack/compress.h"
 
 static struct {
     bool armed, failed;

@@ -103,7 +103,7 @@ Test(full_disk, a_directory_that_does_not_fit_leaves_nothing)
             write_dir(scratch_at(&s, "disk/out"), false, 3 * DISK_BYTES, compression, &err),
             BM_ERR_IO);
         cr_expect(err.code == ENOSPC || err.code == EFBIG, "%d", (int)err.code);
-        cr_expect(strstr(err.file, "out.partial/kept.jsonl") != NULL, "%s", err.file);
+        cr_expect(strstr(err.file, "out.partial/output/kept.jsonl") != NULL, "%s", err.file);
         cr_expect_eq(scratch_count(&s, "disk"), 0u);
         drop_disk(&s, mounted);
     }

@@ -24,7 +24,9 @@ WRAP(ssize_t, write, (int fd, const void *data, size_t n), (fd, data, n), -1, fa
 WRAP(ssize_t, pwrite, (int fd, const void *data, size_t n, off_t at), (fd, data, n, at), -1, false)
 WRAP(ssize_t, pread, (int fd, void *data, size_t n, off_t at), (fd, data, n, at), -1, false)
 WRAP(int, mkdir, (const char *path, mode_t mode), (path, mode), -1, false)
+WRAP(int, mkdirat, (int fd, const char *path, mode_t mode), (fd, path, mode), -1, false)
 WRAP(int, rename, (const char *a, const char *b), (a, b), -1, false)
+WRAP(int, renameat, (int f, const char *a, int g, const char *b), (f, a, g, b), -1, false)
 WRAP(int, renameat2, (int f, const char *a, int g, const char *b, unsigned flags),
      (f, a, g, b, flags), -1, false)
 WRAP_MEMORY
@@ -53,6 +55,17 @@ int __wrap_open(const char *path, int flags, ...)
     mode_t mode = (flags & O_CREAT) != 0 ? va_arg(args, mode_t) : 0;
     va_end(args);
     return fails("open", false) ? -1 : __real_open(path, flags, mode);
+}
+
+int __real_openat(int fd, const char *path, int flags, ...);
+int __wrap_openat(int fd, const char *path, int flags, ...);
+int __wrap_openat(int fd, const char *path, int flags, ...)
+{
+    va_list args;
+    va_start(args, flags);
+    mode_t mode = (flags & O_CREAT) != 0 ? va_arg(args, mode_t) : 0;
+    va_end(args);
+    return fails("openat", false) ? -1 : __real_openat(fd, path, flags, mode);
 }
 
 /* close frees the descriptor whatever it answers. */

@@ -116,6 +116,21 @@ int open(const char *path, int flags, ...)
     return fn(path, flags, mode);
 }
 
+int openat(int at, const char *path, int flags, ...)
+{
+    typedef int openat_fn(int at, const char *path, int flags, ...);
+    mode_t mode = 0;
+    if ((flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE) {
+        va_list args;
+        va_start(args, flags);
+        mode = va_arg(args, mode_t);
+        va_end(args);
+        call("openat");
+    }
+    NEXT(openat_fn *, fn, "openat");
+    return fn(at, path, flags, mode);
+}
+
 #define COUNTED(name, parameters, arguments)                                                       \
     int name parameters                                                                            \
     {                                                                                              \
@@ -134,6 +149,7 @@ COUNTED(renameat2, (int f, const char *a, int g, const char *b, unsigned flags),
 COUNTED(link, (const char *a, const char *b), (a, b))
 COUNTED(linkat, (int f, const char *a, int g, const char *b, int flags), (f, a, g, b, flags))
 COUNTED(mkdir, (const char *path, mode_t mode), (path, mode))
+COUNTED(mkdirat, (int fd, const char *path, mode_t mode), (fd, path, mode))
 COUNTED(rmdir, (const char *path), (path))
 COUNTED(ftruncate, (int fd, off_t size), (fd, size))
 

@@ -19,6 +19,7 @@ WRAP(ssize_t, write, (int fd, const void *data, size_t n), (fd, data, n), -1, fa
 WRAP(ssize_t, pwrite, (int fd, const void *data, size_t n, off_t at), (fd, data, n, at), -1, false)
 WRAP(ssize_t, pread, (int fd, void *data, size_t n, off_t at), (fd, data, n, at), -1, false)
 WRAP(int, mkdir, (const char *path, mode_t mode), (path, mode), -1, false)
+WRAP(int, mkdirat, (int fd, const char *path, mode_t mode), (fd, path, mode), -1, false)
 WRAP(int, rmdir, (const char *path), (path), -1, false)
 WRAP(int, unlink, (const char *path), (path), -1, false)
 WRAP(int, unlinkat, (int fd, const char *path, int flags), (fd, path, flags), -1, false)
@@ -26,7 +27,10 @@ WRAP(int, ftruncate, (int fd, off_t size), (fd, size), -1, false)
 WRAP(off_t, lseek, (int fd, off_t to, int whence), (fd, to, whence), -1, false)
 WRAP(int, fstat, (int fd, struct stat *info), (fd, info), -1, false)
 WRAP(int, lstat, (const char *path, struct stat *info), (path, info), -1, false)
+WRAP(int, fstatat, (int fd, const char *path, struct stat *info, int flags),
+     (fd, path, info, flags), -1, false)
 WRAP(DIR *, opendir, (const char *path), (path), NULL, false)
+WRAP(DIR *, fdopendir, (int fd), (fd), NULL, false)
 WRAP(struct dirent *, readdir, (DIR * folder), (folder), NULL, false)
 WRAP(int, renameat2, (int f, const char *a, int g, const char *b, unsigned flags),
      (f, a, g, b, flags), -1, false)
@@ -55,6 +59,17 @@ int __wrap_open(const char *path, int flags, ...)
     mode_t mode = (flags & O_CREAT) != 0 ? va_arg(args, mode_t) : 0;
     va_end(args);
     return fails("open", false) ? -1 : __real_open(path, flags, mode);
+}
+
+int __real_openat(int fd, const char *path, int flags, ...);
+int __wrap_openat(int fd, const char *path, int flags, ...);
+int __wrap_openat(int fd, const char *path, int flags, ...)
+{
+    va_list args;
+    va_start(args, flags);
+    mode_t mode = (flags & O_CREAT) != 0 ? va_arg(args, mode_t) : 0;
+    va_end(args);
+    return fails("openat", false) ? -1 : __real_openat(fd, path, flags, mode);
 }
 
 /* A job that finishes between the opening and the locking of its marker. */
@@ -144,17 +159,21 @@ static void leave(scratch *s, const char *journal)
     char array[BM_NPY_HEADER_BYTES + sizeof rows / 2 + 3] = {0};
     bm_npy_header_write("<u4", 0, 2, array);
     memcpy(array + BM_NPY_HEADER_BYTES, rows, sizeof rows / 2);
+    char list[400] = "bandmill work directory 1\noutput/ids.txt\noutput/signatures.npy\n"
+                     "output/kept/a.jsonl\n";
     scratch_folder(s, "out.partial");
-    scratch_put_text(s, "out.partial/.bandmill-work", "");
     for (int i = 0; i < STATES; i++) {
         char name[40];
         snprintf(name, sizeof name, "out.partial/.bandmill-%d", i);
         scratch_put_text(s, name, "state");
+        snprintf(list + strlen(list), sizeof list - strlen(list), ".bandmill-%d\n", i);
     }
-    scratch_put_text(s, "out.partial/ids.txt", "first sec");
-    scratch_put(s, "out.partial/signatures.npy", array, sizeof array);
-    scratch_folder(s, "out.partial/kept");
-    scratch_put_text(s, "out.partial/kept/a.jsonl", "{");
+    scratch_put_text(s, "out.partial/.bandmill-work", list);
+    scratch_folder(s, "out.partial/output");
+    scratch_put_text(s, "out.partial/output/ids.txt", "first sec");
+    scratch_put(s, "out.partial/output/signatures.npy", array, sizeof array);
+    scratch_folder(s, "out.partial/output/kept");
+    scratch_put_text(s, "out.partial/output/kept/a.jsonl", "{");
     if (journal != NULL)
         scratch_put_text(s, journal, "5 2");
 }
@@ -170,8 +189,8 @@ static bool has_journal(scratch *s, long n)
         snprintf(name, sizeof name, "out.partial/.bandmill-%d", i);
         cr_assert(scratch_has(s, name), "call %ld %s", n, plan.which);
     }
-    cr_assert(scratch_has(s, "out.partial/ids.txt"), "call %ld %s", n, plan.which);
-    cr_assert(scratch_has(s, "out.partial/signatures.npy"), "call %ld %s", n, plan.which);
+    cr_assert(scratch_has(s, "out.partial/output/ids.txt"), "call %ld %s", n, plan.which);
+    cr_assert(scratch_has(s, "out.partial/output/signatures.npy"), "call %ld %s", n, plan.which);
     return true;
 }
 
@@ -262,7 +281,7 @@ static bool run_removal(bool again, long n, int code, bool memory)
     const char *target = scratch_at(&s, "out");
     plan_call(n, code, memory);
     bm_status status = again ? bm_out_dir_open_again(target, BM_OUT_REFUSE, &dir, &found, NULL)
-                             : bm_out_dir_open(target, BM_OUT_REFUSE, &dir, NULL);
+                             : bm_out_dir_open(target, BM_OUT_REPLACE, &dir, NULL);
     if (status == BM_OK)
         bm_out_dir_preserve(dir, false);
     bm_out_dir_close(status == BM_OK ? dir : NULL);
@@ -308,25 +327,40 @@ Test(resume_calls, a_folder_that_was_there_is_synced_like_a_new_one)
     scratch_close(&s);
 }
 
-Test(resume_calls, a_marker_that_was_moved_before_it_was_locked_locks_nothing)
+Test(resume_calls, a_directory_that_was_moved_before_it_was_locked_is_not_the_one)
 {
-    static const char *const moved[] = {"out.partial", "out.partial/.bandmill-work"};
-    for (int i = 0; i < 2; i++) {
-        scratch s;
-        bm_out_dir *dir = NULL;
-        bool found;
-        scratch_open(&s);
-        leave(&s, "out.partial/.bandmill-journal");
-        finishes = scratch_at(&s, moved[i]);
-        finished = scratch_at(&s, "elsewhere");
-        cr_expect_eq(
-            bm_out_dir_open_again(scratch_at(&s, "out"), BM_OUT_REFUSE, &dir, &found, NULL),
-            BM_ERR_LOCKED);
-        cr_expect_null(finishes);
-        cr_expect_null(dir);
-        cr_expect_eq(scratch_count(&s, "."), i == 0 ? 1u : 2u);
-        cr_expect_eq(scratch_count(&s, i == 0 ? "elsewhere" : "out.partial"),
-                     i == 0 ? STATES + 5u : STATES + 4u);
-        scratch_close(&s);
-    }
+    scratch s;
+    bm_out_dir *dir = NULL;
+    bool found = true;
+    scratch_open(&s);
+    leave(&s, "out.partial/.bandmill-journal");
+    finishes = scratch_at(&s, "out.partial");
+    finished = scratch_at(&s, "elsewhere");
+    cr_expect_eq(bm_out_dir_open_again(scratch_at(&s, "out"), BM_OUT_REFUSE, &dir, &found, NULL),
+                 BM_OK);
+    cr_expect_null(finishes);
+    cr_expect_not(found);
+    cr_expect_eq(scratch_count(&s, "elsewhere"), STATES + 3u, "with its journal and marker");
+    cr_expect_eq(scratch_count(&s, "elsewhere/output"), 3u);
+    cr_expect_eq(scratch_count(&s, "out.partial"), 1u);
+    bm_out_dir_close(dir);
+    cr_expect_eq(scratch_count(&s, "."), 1u);
+    scratch_close(&s);
+}
+
+Test(resume_calls, a_marker_that_was_moved_before_it_was_locked_proves_nothing)
+{
+    scratch s;
+    bm_out_dir *dir = NULL;
+    bool found;
+    scratch_open(&s);
+    leave(&s, "out.partial/.bandmill-journal");
+    finishes = scratch_at(&s, "out.partial/.bandmill-work");
+    finished = scratch_at(&s, "elsewhere");
+    cr_expect_eq(bm_out_dir_open_again(scratch_at(&s, "out"), BM_OUT_REFUSE, &dir, &found, NULL),
+                 BM_ERR_USAGE);
+    cr_expect_null(dir);
+    cr_expect_eq(scratch_count(&s, "."), 2u);
+    cr_expect_eq(scratch_count(&s, "out.partial"), STATES + 2u);
+    scratch_close(&s);
 }

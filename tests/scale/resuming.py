@@ -141,6 +141,13 @@ def size_of(*path):
         return None
 
 
+def outputs_of(work):
+    try:
+        return os.listdir(os.path.join(work, "output"))
+    except FileNotFoundError:
+        return []
+
+
 def stage(job, before):
     """How far it has come; `before`: the journal's bytes when it was started."""
     try:
@@ -148,7 +155,7 @@ def stage(job, before):
     except FileNotFoundError:
         return "done" if os.path.exists(os.path.join(job.output, "sources.tsv")) else "opening"
     seals = Seals(job.work)
-    outputs = [name for name in names if not name.startswith(STATE) and name not in GROWING]
+    outputs = [name for name in outputs_of(job.work) if name not in GROWING]
     if seals.ending:
         return "ending"
     if not seals.docs:

@@ -291,6 +291,11 @@ bm_status bm_manifest_provenance(const bm_manifest *manifest, const bm_provenanc
     return BM_OK;
 }
 
+bm_str bm_manifest_text(const bm_manifest *manifest)
+{
+    return (bm_str){manifest->text.data, manifest->text.len};
+}
+
 bool bm_manifest_member(const bm_manifest *manifest, const char *name, bm_str *out)
 {
     return bm_json_scan_find(manifest->root, name, out);

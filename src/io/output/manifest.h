@@ -19,6 +19,7 @@
 /* Members of a report that its reader asks for. */
 #define BM_INPUT_OFFSETS         "offsets" /* of an input that is an array of hashes */
 #define BM_RUN_FOUND             "inputs_found"
+#define BM_RUN_ASKED             "asked" /* what was to be written */
 #define BM_MANIFEST_OUTPUTS      "outputs"
 #define BM_MANIFEST_OUTPUTS_XXH3 "outputs_xxh3_128"
 
@@ -48,6 +49,8 @@ uint64_t bm_manifest_bytes(const bm_manifest *manifest);
 void bm_manifest_close(bm_manifest *manifest); /* NULL is fine */
 
 const char *bm_manifest_path(const bm_manifest *manifest);
+/* The whole file, until close. */
+bm_str bm_manifest_text(const bm_manifest *manifest);
 /* *out: the path of a file in the same folder, the caller's to bm_free. */
 bm_status bm_manifest_beside(const bm_manifest *manifest, const char *name, char **out,
                              bm_error *err);

@@ -1,8 +1,7 @@
-/* out_dir.c -- a directory of outputs that appears by one rename.
+/* out_dir.c -- a directory of outputs that appears by one rename. What lies where: out_state.h.
  *
- *     TARGET.partial/ .bandmill-work    the marker: locked while the job lives
- *                     .bandmill-…       what the job needs to be resumed
- *                     signatures.npy …  outputs
+ * Everything in the work directory is reached through its descriptor, so that a job whose directory
+ * was removed and made anew by another cannot touch that one.
  *
  * A file that is closed is not synced at once: the system begins to write it to the disk while it
  * is being written, and most of it is there by the end. Finish takes all digests first, from the
@@ -10,8 +9,12 @@
  * files keep their descriptors until then; the others are opened again. With more files than that one
  * syncfs goes first, so that ten thousand fsyncs find nothing left to do.
  *
- * Commit: remove state and marker, sync every directory, rename (or exchange with the old output,
- * which is removed then), sync the parent, and those above it that were made. */
+ * Commit: check that the work directory is still this job's, remove the state, sync every folder,
+ * rename the folder of outputs (or exchange it with the old output: out_replace.h), sync the parent, and those above it that were made. Close then removes what is
+ * left, the marker last.
+ *
+ * Tests: tests/unit/io_output/test_out_dir.c, tests/unit/io_output/test_out_dir_resume.c
+ * Tests: tests/cli/cases/ownership.sh */
 #include "io/output/out_dir.h"
 
 #include <errno.h>
@@ -31,10 +34,11 @@
 #include "io/output/out_file_inside.h"
 #include "io/output/out_parents.h"
 #include "io/output/out_place.h"
+#include "io/output/out_replace.h"
 #include "io/output/out_work.h"
 
 #define HELD_FILES   64u
-#define PARENT_TRIES 8u /* where other jobs remove the folders that they have made */
+#define PARENT_TRIES 100u /* where other jobs remove the folders that they have made */
 
 /* A file that was closed. */
 typedef struct entry {
@@ -47,13 +51,12 @@ typedef struct entry {
 struct bm_out_dir {
     char *target, *work, *parent;
     bm_out_existing existing; /* at `target` */
-    bm_out_lock lock;
+    bm_out_claim claim;
     bool preserves; /* close and abort leave what is there */
     bool committed;
     entry *entries;
     size_t n, cap;
     unsigned n_held; /* entries with a descriptor */
-    bm_out_folders folders;
     bm_out_parents parents;
     bool finished;
     bm_meter *meter;      /* NULL: nobody watches */
@@ -63,8 +66,8 @@ struct bm_out_dir {
 
 /* --- open --- */
 
-/* Make the folders above the target, and the work directory, and lock that. */
-static bm_status lock_work(bm_out_dir *dir, bm_out_leavings leavings, bm_error *err)
+/* Make the folders above the target, and claim the work directory. */
+static bm_status claim_work(bm_out_dir *dir, bm_out_leavings leavings, bm_error *err)
 {
     bm_error why;
     bm_status status;
@@ -73,12 +76,22 @@ static bm_status lock_work(bm_out_dir *dir, bm_out_leavings leavings, bm_error *
         memset(&why, 0, sizeof why);
         status = bm_out_parents_make(&dir->parents, dir->target, &why);
         if (status == BM_OK)
-            status = bm_out_dir_lock(dir->work, leavings, &dir->lock, &why);
-    } while (status == BM_ERR_IO && why.code == ENOENT && !dir->lock.made &&
-             ++tried < PARENT_TRIES);
+            status = bm_out_claim_open(dir->work, leavings, &dir->claim, &why);
+    } while (status == BM_ERR_IO && why.code == ENOENT && ++tried < PARENT_TRIES);
     if (status != BM_OK && err != NULL)
         *err = why;
     return status;
+}
+
+/* *out: `target` without the slashes at its end; *work: beside it. The caller's to free. */
+static bm_status name_work(const char *target, char **out, char **work, bm_error *err)
+{
+    size_t len = strlen(target);
+    while (len > 1 && target[len - 1] == '/')
+        len--;
+    *out = bm_strndup(target, len);
+    return *out == NULL ? bm_fail_nomem(err, len + 1)
+                        : bm_string_format(work, err, "%s.partial", *out);
 }
 
 static bm_status open_dir(const char *target, bm_out_existing existing, bm_out_leavings leavings,
@@ -87,27 +100,23 @@ static bm_status open_dir(const char *target, bm_out_existing existing, bm_out_l
     bm_status status = bm_out_target_dir(target, existing, err);
     if (status != BM_OK)
         return status;
-    size_t len = strlen(target);
-    while (len > 1 && target[len - 1] == '/')
-        len--;
     bm_out_dir *dir = bm_alloc_zero(1, sizeof *dir);
     if (dir == NULL)
         return bm_fail_nomem(err, sizeof *dir);
-    dir->lock.fd = -1;
+    dir->claim = (bm_out_claim){.folder = -1, .marker = {.fd = -1}};
     dir->existing = existing;
-    dir->target = bm_strndup(target, len);
-    status = dir->target == NULL ? bm_fail_nomem(err, len + 1) : BM_OK;
-    if (status == BM_OK)
-        status = bm_string_format(&dir->work, err, "%s.partial", dir->target);
+    status = name_work(target, &dir->target, &dir->work, err);
     if (status == BM_OK)
         status = bm_place_parent(dir->target, &dir->parent, err);
     if (status == BM_OK)
-        status = lock_work(dir, leavings, err);
+        status = claim_work(dir, leavings, err);
+    dir->preserves = dir->claim.taken_over;
+    if (status == BM_OK) /* another job may have ended since */
+        status = bm_out_target_dir(target, existing, err);
     if (status != BM_OK) {
         bm_out_dir_close(dir);
         return status;
     }
-    dir->preserves = dir->lock.taken_over;
     *out = dir;
     return BM_OK;
 }
@@ -115,7 +124,8 @@ static bm_status open_dir(const char *target, bm_out_existing existing, bm_out_l
 bm_status bm_out_dir_open(const char *target, bm_out_existing existing, bm_out_dir **out,
                           bm_error *err)
 {
-    return open_dir(target, existing, BM_OUT_CLEAR, out, err);
+    const bm_out_leavings leavings = existing == BM_OUT_REPLACE ? BM_OUT_CLEAR_SAVED : BM_OUT_CLEAR;
+    return open_dir(target, existing, leavings, out, err);
 }
 
 bm_status bm_out_dir_open_again(const char *target, bm_out_existing existing, bm_out_dir **out,
@@ -123,7 +133,7 @@ bm_status bm_out_dir_open_again(const char *target, bm_out_existing existing, bm
 {
     bm_status status = open_dir(target, existing, BM_OUT_TAKE_OVER, out, err);
     if (status == BM_OK)
-        *found = (*out)->lock.taken_over;
+        *found = (*out)->claim.taken_over;
     return status;
 }
 
@@ -139,40 +149,55 @@ void bm_out_dir_preserve(bm_out_dir *dir, bool preserve)
     dir->preserves = preserve;
 }
 
-bm_status bm_out_dir_state_path(const bm_out_dir *dir, const char *name, char **out, bm_error *err)
+bm_status bm_out_dir_held(const bm_out_dir *dir, bm_error *err)
+{
+    return bm_out_claim_check(&dir->claim, dir->work, err);
+}
+
+bm_status bm_out_dir_state_path(bm_out_dir *dir, const char *name, char **out, bm_error *err)
 {
     if (!bm_out_is_state(name) || strchr(name, '/') != NULL || strcmp(name, BM_OUT_MARKER) == 0)
         return bm_fail_at(err, BM_ERR_INTERNAL, dir->target, 0,
                           "\"%s\" is no name of a job's state", name);
-    return bm_string_format(out, err, "%s/%s", dir->work, name);
+    bm_status status = bm_out_claim_list(&dir->claim, dir->work, name, err);
+    return status == BM_OK ? bm_string_format(out, err, "%s/%s", dir->work, name) : status;
+}
+
+const char *bm_out_dir_beside(const bm_out_dir *dir)
+{
+    return dir->parent;
+}
+
+bm_status bm_out_dir_list_outside(bm_out_dir *dir, const char *path, bm_error *err)
+{
+    if (path[0] != '/' || !bm_ours_is_name(path + 1))
+        return bm_fail_at(err, BM_ERR_INTERNAL, path, 0, "is no absolute path");
+    return bm_out_claim_list(&dir->claim, dir->work, path, err);
+}
+
+bool bm_out_dir_lists_outside(const bm_out_dir *dir, const char *path)
+{
+    return path[0] == '/' && bm_ours_has(&dir->claim.marker.ours, path);
+}
+
+/* The work directory, for what is removed from it. */
+static bm_ours_at place_of(const bm_out_dir *dir)
+{
+    return (bm_ours_at){.folder = dir->claim.folder, .path = dir->work};
 }
 
 bm_status bm_out_dir_drop_state(const bm_out_dir *dir, bm_error *err)
 {
-    return bm_out_work_drop_state(dir->work, err);
+    return bm_out_work_drop_state(place_of(dir), &dir->claim.marker.ours, err);
 }
 
 bm_status bm_out_dir_clear(bm_out_dir *dir, const char *const *stay, size_t n_stay, bm_error *err)
 {
-    return bm_out_work_clear(dir->work, &(bm_out_stay){stay, n_stay}, &dir->folders, err);
+    return bm_out_work_clear(place_of(dir), &dir->claim.marker.ours, &(bm_out_stay){stay, n_stay},
+                             err);
 }
 
 /* --- files --- */
-
-/* Relative, without empty steps, "." and "..", so that it cannot leave the directory; and no name
- * of a file of state. */
-static bool name_is_safe(const char *name)
-{
-    for (const char *step = name;; step++) {
-        size_t len = strcspn(step, "/");
-        if (len == 0 || (len == 1 && step[0] == '.') ||
-            (len == 2 && step[0] == '.' && step[1] == '.'))
-            return false;
-        step += len;
-        if (*step == '\0')
-            return !bm_out_is_state(name);
-    }
-}
 
 /* A file that was closed becomes an entry; `ctx` is the directory. */
 static bm_status take_file(void *ctx, bm_out_file *file, bm_error *err)
@@ -201,26 +226,43 @@ static bm_status take_file(void *ctx, bm_out_file *file, bm_error *err)
     return BM_OK;
 }
 
+/* List the output `name`; `make`: and make the folders above it. *out: where it is. */
+static bm_status find_spot(bm_out_dir *dir, const char *name, bool make, bm_out_spot *out,
+                           bm_error *err)
+{
+    char *path = NULL;
+    if (!bm_ours_is_name(name) || bm_out_is_state(name))
+        return bm_fail_at(err, BM_ERR_INTERNAL, dir->target, 0,
+                          "\"%s\" is no name of a file in an output directory", name);
+    const size_t skip = strlen(dir->work) + 1;
+    bm_status status = bm_string_format(&path, err, "%s/%s/%s", dir->work, BM_OUT_NEW, name);
+    if (status == BM_OK)
+        status = bm_out_claim_list(&dir->claim, dir->work, path + skip, err);
+    if (status == BM_OK && make)
+        status = bm_out_work_folders(dir->claim.folder, path + skip, dir->work, err);
+    if (status == BM_OK)
+        *out = (bm_out_spot){dir->claim.folder, skip, path};
+    else
+        bm_free(path);
+    return status;
+}
+
 /* A file that is new (`bytes` NULL), or one that is there, cut to its first *bytes. */
 static bm_status add_file(bm_out_dir *dir, const char *name, const uint64_t *bytes,
                           bm_out_file **out, bm_error *err)
 {
-    char *path = NULL, *copy = NULL;
+    bm_out_spot spot;
     bm_out_file *file = NULL;
-    if (!name_is_safe(name))
-        return bm_fail_at(err, BM_ERR_INTERNAL, dir->target, 0,
-                          "\"%s\" is no name of a file in an output directory", name);
-    bm_status status = bm_string_format(&path, err, "%s/%s", dir->work, name);
-    if (status == BM_OK && bytes == NULL)
-        status = bm_out_folders_make(&dir->folders, dir->work, path, err);
-    if (status == BM_OK && (copy = bm_strdup(name)) == NULL)
-        status = bm_fail_nomem(err, strlen(name) + 1);
-    if (status != BM_OK) {
-        bm_free(path);
+    bm_status status = find_spot(dir, name, bytes == NULL, &spot, err);
+    if (status != BM_OK)
         return status;
+    char *copy = bm_strdup(name);
+    if (copy == NULL) {
+        bm_free(spot.path);
+        return bm_fail_nomem(err, strlen(name) + 1);
     }
-    status = bytes == NULL ? bm_out_file_create(path, &file, err)
-                           : bm_out_file_reopen(path, *bytes, &file, err); /* both take path */
+    status = bytes == NULL ? bm_out_file_create(spot, &file, err)
+                           : bm_out_file_reopen(spot, *bytes, &file, err);
     if (status != BM_OK) {
         bm_free(copy);
         return status;
@@ -233,7 +275,10 @@ static bm_status add_file(bm_out_dir *dir, const char *name, const uint64_t *byt
 
 bm_status bm_out_dir_file(bm_out_dir *dir, const char *name, bm_out_file **out, bm_error *err)
 {
-    return add_file(dir, name, NULL, out, err);
+    bm_status status = add_file(dir, name, NULL, out, err);
+    if (status == BM_ERR_IO) /* because it was taken away? */
+        (void)bm_out_dir_held(dir, err);
+    return status;
 }
 
 bm_status bm_out_dir_file_again(bm_out_dir *dir, const char *name, uint64_t bytes,
@@ -284,10 +329,12 @@ static bm_status for_each_entry(bm_out_dir *dir, step_fn *step, bm_error *err)
         char *path = NULL;
         if (e->synced)
             continue;
-        status = bm_string_format(&path, err, "%s/%s", dir->work, e->name);
+        status = bm_string_format(&path, err, "%s/%s/%s", dir->work, BM_OUT_NEW, e->name);
         if (status != BM_OK)
             break;
-        int fd = e->fd >= 0 ? e->fd : open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+        const char *below = path + strlen(dir->work) + 1;
+        int fd = e->fd >= 0 ? e->fd
+                            : openat(dir->claim.folder, below, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
         if (fd < 0)
             status = bm_fail_errno(err, errno, path, "cannot open");
         else
@@ -306,11 +353,8 @@ static bm_status sync_all(bm_out_dir *dir, bm_error *err)
 {
     bm_status status = BM_OK;
     if (dir->n > HELD_FILES && !dir->finished) {
-        int fd = open(dir->work, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        if (fd < 0 || syncfs(fd) != 0)
+        if (syncfs(dir->claim.folder) != 0)
             status = bm_fail_errno(err, errno, dir->work, "cannot sync");
-        if (fd >= 0)
-            close(fd);
     }
     if (status == BM_OK)
         status = for_each_entry(dir, sync_entry, err);
@@ -396,19 +440,11 @@ bm_status bm_out_dir_digests_xxh3(bm_out_dir *dir, const char **json, bm_error *
 
 /* --- commit and close --- */
 
-static bm_status remove_marker(bm_out_dir *dir, bm_error *err)
-{
-    char *path = NULL;
-    bm_status status = bm_string_format(&path, err, "%s/%s", dir->work, BM_OUT_MARKER);
-    if (status == BM_OK && unlink(path) != 0)
-        status = bm_fail_errno(err, errno, path, "cannot remove");
-    bm_free(path);
-    return status;
-}
-
 bm_status bm_out_dir_ready(bm_out_dir *dir, bm_error *err)
 {
-    bm_status status = sync_all(dir, err);
+    bm_status status = bm_out_dir_held(dir, err);
+    if (status == BM_OK)
+        status = sync_all(dir, err);
     if (status == BM_OK)
         status = bm_out_target_dir(dir->target, dir->existing, err); /* as it was at open? */
     return status;
@@ -416,31 +452,27 @@ bm_status bm_out_dir_ready(bm_out_dir *dir, bm_error *err)
 
 bm_status bm_out_dir_commit(bm_out_dir *dir, bm_error *err)
 {
+    struct stat info;
     bm_status status = bm_out_dir_ready(dir, err);
     if (status == BM_OK)
         status = bm_out_dir_drop_state(dir, err);
     if (status == BM_OK)
-        status = remove_marker(dir, err);
+        status = bm_out_work_sync(dir->claim.folder, &dir->claim.marker.ours, dir->work, err);
+    if (status == BM_OK && dir->n == 0 && mkdirat(dir->claim.folder, BM_OUT_NEW, 0777) != 0 &&
+        errno != EEXIST)
+        status = bm_fail_errno(err, errno, dir->work, "cannot make a directory in it");
     if (status == BM_OK)
-        status = bm_out_folders_sync(&dir->folders, err);
-    if (status == BM_OK)
-        status = bm_place_sync_folder(dir->work, err);
+        status = bm_out_dir_held(dir, err);
     if (status != BM_OK)
         return status;
-    struct stat info;
-    bool replaces = dir->existing == BM_OUT_REPLACE && lstat(dir->target, &info) == 0;
-    status = replaces ? bm_place_exchange(dir->work, dir->target, err)
-                      : bm_place_dir(dir->work, dir->target, err);
+    const bool replaces = dir->existing == BM_OUT_REPLACE && lstat(dir->target, &info) == 0;
+    status = replaces ? bm_out_replace(&dir->claim, dir->work, dir->target, err)
+                      : bm_place_dir(dir->claim.folder, BM_OUT_NEW, dir->target, err);
     if (status != BM_OK)
         return status;
     dir->committed = true;
     status = bm_place_sync_folder(dir->parent, err);
-    if (status == BM_OK)
-        status = bm_out_parents_sync(&dir->parents, err);
-    /* The new output stands. An old one that cannot be removed is cleared by the next job here. */
-    if (status == BM_OK && replaces)
-        (void)bm_place_remove(dir->work, NULL);
-    return status;
+    return status == BM_OK ? bm_out_parents_sync(&dir->parents, err) : status;
 }
 
 bool bm_out_dir_is_committed(const bm_out_dir *dir)
@@ -457,15 +489,12 @@ void bm_out_dir_close(bm_out_dir *dir)
             close(dir->entries[i].fd);
         bm_free(dir->entries[i].name);
     }
-    if (dir->lock.made && !dir->committed && !dir->preserves)
-        (void)bm_out_work_remove(dir->work, NULL);
-    if (dir->lock.fd >= 0)
-        close(dir->lock.fd);
+    /* An old output that cannot be removed is cleared by the next job here. */
+    bm_out_claim_close(&dir->claim, dir->work, dir->preserves && !dir->committed);
     if (dir->committed)
         bm_out_parents_reset(&dir->parents);
     else
         bm_out_parents_remove(&dir->parents);
-    bm_out_folders_reset(&dir->folders);
     bm_free(dir->entries);
     bm_buf_reset(&dir->sha256.buf);
     bm_buf_reset(&dir->xxh3.buf);

@@ -1,10 +1,11 @@
 /* out_dir.h -- a directory of outputs that appears whole or not at all.
  *
  * Its files are written in a work directory beside the target, TARGET.partial, and synced there;
- * then one rename puts it in place. While a job works there, a marker in it is locked: a second job
- * for the same target gets BM_ERR_LOCKED, and what a killed job left is told from a directory of
- * somebody else. Folders above the target that are missing are made. Without commit, close removes
- * what was begun, those folders too.
+ * then one rename puts them in place. The job holds that directory, and the marker in it, locked from
+ * before its first file to after its last rename: a second job for the same target gets
+ * BM_ERR_LOCKED. What a killed job left is told from what is somebody else's by the list in the
+ * marker (out_ours.h). Folders above the target that are missing are made. Without commit, close
+ * removes what was begun, those folders too.
  *
  * A work directory can also outlive its job, to be gone on with. What the job notes about itself
  * lies in files of state beside the outputs (bm_out_dir_state_path), the chief of them the journal;
@@ -26,9 +27,9 @@
 
 typedef struct bm_out_dir bm_out_dir;
 
-/* BM_ERR_USAGE: something stands at `target` that is not to be replaced. BM_ERR_LOCKED: another job
- * writes this output now. BM_ERR_IO too where something foreign, or something that cannot be
- * removed, lies at TARGET.partial. */
+/* BM_ERR_USAGE: something stands at `target` that is not to be replaced, or TARGET.partial holds
+ * anything that is not ours, or the sealed work of an interrupted job, which only BM_OUT_REPLACE
+ * discards. BM_ERR_LOCKED: another job writes this output now. BM_ERR_IO. */
 bm_status bm_out_dir_open(const char *target, bm_out_existing existing, bm_out_dir **out,
                           bm_error *err);
 /* The path of the work directory, until close. */
@@ -44,6 +45,9 @@ void bm_out_dir_watch(bm_out_dir *dir, bm_meter *meter);
 bm_status bm_out_dir_digests(bm_out_dir *dir, const char **json, bm_error *err);
 /* The same with XXH3 128. */
 bm_status bm_out_dir_digests_xxh3(bm_out_dir *dir, const char **json, bm_error *err);
+/* BM_OK: the work directory is still the one that this job holds. BM_ERR_IO: it was removed, moved,
+ * or made anew by somebody else. */
+bm_status bm_out_dir_held(const bm_out_dir *dir, bm_error *err);
 /* The first steps of commit, for a caller who has something to do before the rest: all files are on
  * the disk, and the target may still be written. */
 bm_status bm_out_dir_ready(bm_out_dir *dir, bm_error *err);
@@ -65,16 +69,22 @@ bm_status bm_out_dir_open_again(const char *target, bm_out_existing existing, bm
 /* Shall close (without commit) and bm_out_file_abort leave what is there, for
  * bm_out_dir_open_again? At first they do not. */
 void bm_out_dir_preserve(bm_out_dir *dir, bool preserve);
-/* *out: the path of a file of state, the caller's to free. `name` begins with BM_OUT_STATE_PREFIX,
- * has no slash and is not the marker's (BM_ERR_INTERNAL). The caller opens, syncs and closes the
- * file. */
-bm_status bm_out_dir_state_path(const bm_out_dir *dir, const char *name, char **out, bm_error *err);
+/* *out: the path of a file of state, which is listed, the caller's to free. `name` begins with
+ * BM_OUT_STATE_PREFIX, has no slash and is not the marker's (BM_ERR_INTERNAL). The caller opens, syncs
+ * and closes the file. */
+bm_status bm_out_dir_state_path(bm_out_dir *dir, const char *name, char **out, bm_error *err);
+/* The folder that the work directory and the target lie in, until close. */
+const char *bm_out_dir_beside(const bm_out_dir *dir);
+/* List a file that the job makes elsewhere, by its absolute path: nothing here removes it, but a later
+ * job that is told of it elsewhere can ask whether it was a job's own. */
+bm_status bm_out_dir_list_outside(bm_out_dir *dir, const char *path, bm_error *err);
+bool bm_out_dir_lists_outside(const bm_out_dir *dir, const char *path);
 /* Remove all files of state but the marker, the journal first: the job cannot be resumed any more.
  * Commit does it too. */
 bm_status bm_out_dir_drop_state(const bm_out_dir *dir, bm_error *err);
-/* After a take-over, before anything is written: remove all outputs but those named in `stay` (by
- * their names in the directory; a folder stays with all it holds). Files of state stay. Links are
- * removed, not followed. On failure some are removed. */
+/* After a take-over, before anything is written: remove all outputs that are listed but those named in
+ * `stay` (by their names in the directory; a folder stays with all it holds). Files of state stay. On
+ * failure some are removed. */
 bm_status bm_out_dir_clear(bm_out_dir *dir, const char *const *stay, size_t n_stay, bm_error *err);
 /* After a take-over: a file that is there is cut to its first `bytes` and written on behind them;
  * bm_out_file_bytes begins with `bytes`, digest and sync are of the whole file. Each file of the

@@ -1,16 +1,17 @@
-/* out_dir_lock.c -- the work directory TARGET.partial is made, cleared or taken over, and locked.
+/* out_dir_lock.c -- the work directory TARGET.partial is claimed by two locks, held to the end: of
+ * the directory itself, and of the marker in it.
  *
- * The lock (flock on a marker in it) lives as long as the process: a directory whose marker can be
- * locked is one that its job has left. A directory with a marker is ours. One without (its job was
- * killed before it made the marker, or within commit, after it removed it) is ours if it holds
- * nothing but names of ours. Where a file system has no flock, jobs are not kept apart, and the
- * rest goes on as it should.
+ * The directory is locked before anything is looked at in it, whoever made it: between mkdir and the
+ * lock another job may be quicker, and then the directory is its. So an empty directory is nobody's
+ * leavings: it is taken as it is. A lock counts only while the path still leads to what was locked;
+ * else its job has just ended, and everything begins again. Nothing is ever removed by its path but
+ * the directory itself, empty.
  *
- * Between opening the marker and locking it, the job that held it may have removed it, and renamed
- * its directory or made it anew. So a lock counts only while the marker still has its name.
+ * The marker is locked too, for file systems that lock files but no directories (NFS); where there
+ * are no locks at all, jobs are not kept apart, and the rest goes on as it should.
  *
  * Tests: tests/unit/io_output/test_out_dir.c, tests/unit/io_output/test_out_dir_resume.c
- * Tests: tests/cli/cases/two_jobs.sh */
+ * Tests: tests/cli/cases/two_jobs.sh, tests/cli/cases/ownership.sh */
 #include "io/output/out_dir_lock.h"
 
 #include <errno.h>
@@ -21,120 +22,205 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/memory.h"
 #include "io/output/out_state.h"
-#include "io/output/out_target.h"
 #include "io/output/out_work.h"
 
-/* Does the file that was opened as `path` still have that name? */
-static bm_status check_name(int fd, const char *path, bool *named, bm_error *err)
+#define TRIES 1000u /* each is another job's end */
+
+static const bm_out_claim nothing = {.folder = -1, .marker = {.fd = -1}};
+
+static bm_status locked(const char *work, bm_error *err)
 {
-    struct stat opened, there = {0};
-    if (fstat(fd, &opened) != 0 || (lstat(path, &there) != 0 && errno != ENOENT))
-        return bm_fail_errno(err, errno, path, "cannot look at");
-    *named = opened.st_dev == there.st_dev && opened.st_ino == there.st_ino;
+    return bm_fail_at(err, BM_ERR_LOCKED, work, 0, "another job writes this output now");
+}
+
+static bm_status in_the_way(const char *work, const char *what, const char *name, bm_error *err)
+{
+    return bm_fail_at(err, BM_ERR_USAGE, work, 0,
+                      "%s%s, which no job of bandmill put there (the job works there: remove it or "
+                      "give it another name)",
+                      what, name);
+}
+
+/* The directory has no marker, and holds `other`. */
+static bm_status not_work(const char *work, const char *other, bm_error *err)
+{
+    bm_manifest *manifest = NULL;
+    if (bm_manifest_open_dir(work, 0, &manifest, NULL) != BM_OK)
+        return in_the_way(work, "holds ", other, err);
+    bm_manifest_close(manifest);
+    return bm_fail_at(
+        err, BM_ERR_USAGE, work, 0,
+        "is a complete output of bandmill, in whose place the job would work (give it "
+        "another name)");
+}
+
+static bool leads_to(const char *path, int fd)
+{
+    struct stat opened, there;
+    return fstat(fd, &opened) == 0 && lstat(path, &there) == 0 && opened.st_dev == there.st_dev &&
+           opened.st_ino == there.st_ino;
+}
+
+/* --- the directory --- */
+
+/* Make the directory (*made), or find it, and lock it. *again: it was another one by then. */
+static bm_status lock_folder(const char *work, bm_out_claim *claim, bool *made, bool *again,
+                             bm_error *err)
+{
+    *made = mkdir(work, 0777) == 0;
+    if (!*made && errno != EEXIST)
+        return bm_fail_errno(err, errno, work, "cannot make the directory");
+    claim->folder = open(work, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    *again = claim->folder < 0 && errno == ENOENT;
+    if (*again)
+        return BM_OK;
+    if (claim->folder < 0)
+        return errno == ENOTDIR || errno == ELOOP
+                   ? in_the_way(work, "is no directory", "", err)
+                   : bm_fail_errno(err, errno, work, "cannot open the directory");
+    if (flock(claim->folder, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+        close(claim->folder);
+        claim->folder = -1;
+        return locked(work, err);
+    }
+    *again = !leads_to(work, claim->folder);
     return BM_OK;
 }
 
-/* *out: the marker of `work`, opened with `flags` too and locked; BM_ERR_LOCKED if another process
- * holds it. */
-static bm_status lock_marker(const char *work, int flags, int *out, bm_error *err)
+/* The marker of the locked directory: an earlier job's, or a new one where the directory is empty. */
+static bm_status lock_marker(const char *work, bm_out_claim *claim, bool *again, bm_error *err)
 {
-    char *path = NULL;
-    bool locked = false;
-    bm_status status = bm_string_format(&path, err, "%s/%s", work, BM_OUT_MARKER);
-    if (status != BM_OK)
-        return status;
-    int fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | flags, 0666);
-    if (fd < 0)
-        status = bm_fail_errno(err, errno, path, "cannot open");
-    else if (flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
-        status = check_name(fd, path, &locked, err);
-    if (status == BM_OK && !locked)
-        status = bm_fail_at(err, BM_ERR_LOCKED, work, 0, "another job writes this output now");
-    if (status != BM_OK && fd >= 0)
-        close(fd);
-    *out = status == BM_OK ? fd : -1;
-    bm_free(path);
+    char other[BM_OUT_NAME_BYTES] = "";
+    bm_out_marker_state state;
+    const bm_ours none = {0};
+    const bm_ours_at at = {claim->folder, work, false};
+    bm_status status = bm_out_marker_open(at, false, &claim->marker, &state, err);
+    if (status == BM_OK && state == BM_OUT_MARKER_MISSING) {
+        status = bm_ours_find_other(&none, at, other, err);
+        if (status == BM_OK && strcmp(other, BM_OUT_MARKER) == 0)
+            state = BM_OUT_MARKER_MOVED; /* it appeared just now */
+        else if (status == BM_OK && other[0] != '\0')
+            return not_work(work, other, err);
+        else if (status == BM_OK)
+            status = bm_out_marker_open(at, true, &claim->marker, &state, err);
+    }
+    if (status == BM_OK && state == BM_OUT_MARKER_LOCKED)
+        return locked(work, err);
+    if (status == BM_OK && state == BM_OUT_MARKER_OTHER)
+        return in_the_way(work, "holds ", BM_OUT_MARKER, err);
+    *again = status == BM_OK && state != BM_OUT_MARKER_HELD;
     return status;
 }
 
-/* What an earlier job left. */
-typedef struct found {
-    bool there;   /* a work directory of ours */
-    bool journal; /* and its job can be resumed */
-    int lock_fd;  /* of its marker; -1: it has none */
-} found;
+static void let_go(bm_out_claim *claim)
+{
+    bm_out_marker_close(&claim->marker);
+    if (claim->folder >= 0)
+        close(claim->folder);
+    *claim = nothing;
+}
 
-static bm_status has_journal(const char *work, bool *out, bm_error *err)
+/* --- what an earlier job left --- */
+
+static bm_status has_journal(const bm_out_claim *claim, const char *work, bool *out, bm_error *err)
 {
     struct stat info;
-    char *path = NULL;
-    bm_status status = bm_string_format(&path, err, "%s/%s", work, BM_OUT_JOURNAL);
-    if (status != BM_OK)
-        return status;
-    int code = lstat(path, &info) == 0 ? 0 : errno;
-    *out = code == 0 && S_ISREG(info.st_mode);
+    const int code =
+        fstatat(claim->folder, BM_OUT_JOURNAL, &info, AT_SYMLINK_NOFOLLOW) == 0 ? 0 : errno;
+    *out = code == 0;
     if (code != 0 && code != ENOENT) /* there may be one, and work that must not be cleared */
-        status = bm_fail_errno(err, code, path, "cannot look at");
-    bm_free(path);
+        return bm_fail_errno(err, code, work, "cannot look at the journal in it");
+    return BM_OK;
+}
+
+/* All in the directory is ours: clear it, or leave it. */
+static bm_status settle(const char *work, bm_out_leavings leavings, bm_out_claim *claim,
+                        bm_error *err)
+{
+    bool journal;
+    char other[BM_OUT_NAME_BYTES] = "";
+    bm_status status = has_journal(claim, work, &journal, err);
+    if (status != BM_OK)
+        return status;
+    /* What is gone on with is written to. */
+    const bool take_over = journal && leavings == BM_OUT_TAKE_OVER;
+    const bm_ours_at at = {claim->folder, work, take_over};
+    status = bm_ours_find_other(&claim->marker.ours, at, other, err);
+    if (status == BM_OK && other[0] != '\0')
+        return in_the_way(work, "holds ", other, err);
+    claim->taken_over = take_over;
+    if (status != BM_OK || take_over)
+        return status;
+    if (journal && leavings == BM_OUT_CLEAR)
+        return bm_fail_at(err, BM_ERR_USAGE, work, 0,
+                          "the work of an interrupted job is sealed there (`resume` with its own "
+                          "command goes on with it, `force` discards it)");
+    status = bm_out_work_empty(at, &claim->marker.ours, err);
+    return status == BM_OK ? bm_out_marker_begin(&claim->marker, work, err) : status;
+}
+
+/* --- claims --- */
+
+bm_status bm_out_claim_open(const char *work, bm_out_leavings leavings, bm_out_claim *out,
+                            bm_error *err)
+{
+    bm_status status = BM_OK;
+    bool again = true, made = false;
+    *out = nothing;
+    for (unsigned i = 0; status == BM_OK && again && i < TRIES; i++) {
+        let_go(out);
+        status = lock_folder(work, out, &made, &again, err);
+        if (status == BM_OK && !again)
+            status = lock_marker(work, out, &again, err);
+    }
+    if (status == BM_OK)
+        status = again ? locked(work, err) : settle(work, leavings, out, err);
+    if (status == BM_OK)
+        return status;
+    if (made && out->marker.fd >= 0)
+        (void)unlinkat(out->folder, BM_OUT_MARKER, 0);
+    if (made && status != BM_ERR_LOCKED)
+        (void)rmdir(work); /* where another job was quicker it is not empty, or is made again */
+    let_go(out);
     return status;
 }
 
-static bm_status in_the_way(const char *work, bm_error *err)
+bm_status bm_out_claim_check(const bm_out_claim *claim, const char *work, bm_error *err)
 {
+    if (leads_to(work, claim->folder) && bm_out_marker_has_name(&claim->marker, claim->folder))
+        return BM_OK;
     return bm_fail_at(err, BM_ERR_IO, work, 0,
-                      "is in the way and not of bandmill (the job works there; remove it)");
+                      "was removed, moved or made anew while the job worked there");
 }
 
-/* What lies at `work`: nothing, or what a job of ours left there, or an error. */
-static bm_status find_leavings(const char *work, found *out, bm_error *err)
+bm_status bm_out_claim_list(bm_out_claim *claim, const char *work, const char *name, bm_error *err)
+{
+    return bm_out_marker_list(&claim->marker, work, name, err);
+}
+
+/* Remove all that is ours, the marker, then the directory if it is empty. *bare: the marker is gone. */
+static bool clear_away(const bm_out_claim *claim, const char *work, bool *bare)
+{
+    const bm_ours_at at = {claim->folder, work, false};
+    if (!*bare && bm_out_claim_check(claim, work, NULL) == BM_OK &&
+        bm_out_work_empty(at, &claim->marker.ours, NULL) == BM_OK)
+        *bare = unlinkat(claim->folder, BM_OUT_MARKER, 0) == 0;
+    return *bare && (rmdir(work) == 0 || errno == ENOTEMPTY || errno == EEXIST || errno == ENOENT);
+}
+
+void bm_out_claim_close(bm_out_claim *claim, const char *work, bool leave)
+{
+    bool bare = false;
+    if (claim->folder >= 0 && !leave && !clear_away(claim, work, &bare))
+        (void)clear_away(claim, work, &bare); /* nobody else will, before the next job here */
+    let_go(claim);
+}
+
+void bm_out_claim_sweep(const char *work)
 {
     struct stat info;
-    if (lstat(work, &info) != 0)
-        return errno == ENOENT ? BM_OK : bm_fail_errno(err, errno, work, "cannot look at");
-    if (!S_ISDIR(info.st_mode))
-        return in_the_way(work, err);
-    out->there = true;
-    bm_error inner = {0};
-    bm_status status = lock_marker(work, 0, &out->lock_fd, &inner);
-    if (status == BM_ERR_LOCKED || status == BM_ERR_NOMEM) {
-        if (err != NULL)
-            *err = inner;
-        return status;
-    }
-    if (status != BM_OK) {
-        char other[BM_OUT_NAME_BYTES] = "";
-        if (inner.code != ENOENT)
-            return bm_fail_errno(err, (int)inner.code, work, "cannot look into");
-        status = bm_out_find_foreign(work, other, err);
-        if (status != BM_OK || other[0] != '\0')
-            return status != BM_OK ? status : in_the_way(work, err);
-    }
-    return has_journal(work, &out->journal, err);
-}
-
-bm_status bm_out_dir_lock(const char *work, bm_out_leavings leavings, bm_out_lock *out,
-                          bm_error *err)
-{
-    found left = {.lock_fd = -1};
-    *out = (bm_out_lock){.fd = -1};
-    bm_status status = find_leavings(work, &left, err);
-    if (status == BM_OK && leavings == BM_OUT_TAKE_OVER && left.journal) {
-        if (left.lock_fd < 0)
-            status = lock_marker(work, O_CREAT | O_EXCL, &left.lock_fd, err);
-        if (status == BM_OK)
-            *out = (bm_out_lock){.fd = left.lock_fd, .made = true, .taken_over = true};
-        return status;
-    }
-    if (status == BM_OK && left.there)
-        status = bm_out_work_remove(work, err);
-    if (left.lock_fd >= 0)
-        close(left.lock_fd);
-    if (status != BM_OK)
-        return status;
-    if (mkdir(work, 0777) != 0)
-        return bm_fail_errno(err, errno, work, "cannot make the directory");
-    out->made = true;
-    return lock_marker(work, O_CREAT | O_EXCL, &out->fd, err);
+    bm_out_claim claim;
+    if (lstat(work, &info) == 0 && bm_out_claim_open(work, BM_OUT_CLEAR, &claim, NULL) == BM_OK)
+        bm_out_claim_close(&claim, work, false);
 }

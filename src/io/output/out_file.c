@@ -122,33 +122,36 @@ static void free_file(bm_out_file *file)
     bm_free(file);
 }
 
-/* A handle without a file (fd -1). `path` is taken, in either case. */
-static bm_status make(char *path, bm_out_file **out, bm_error *err)
+/* A handle without a file (fd -1). The path is taken, in either case. */
+static bm_status make(bm_out_spot spot, bm_out_file **out, bm_error *err)
 {
     bm_out_file *file = bm_alloc_zero(1, sizeof *file);
     char *buf = bm_alloc(BUFFER_BYTES, 1);
     if (file == NULL || buf == NULL) {
         bm_free(file);
         bm_free(buf);
-        bm_free(path);
+        bm_free(spot.path);
         return bm_fail_nomem(err, BUFFER_BYTES);
     }
-    file->path = path;
+    file->folder = spot.folder;
+    file->skip = spot.skip;
+    file->path = spot.path;
     file->buf = buf;
     file->fd = -1;
     *out = file;
     return BM_OK;
 }
 
-bm_status bm_out_file_create(char *path, bm_out_file **out, bm_error *err)
+bm_status bm_out_file_create(bm_out_spot spot, bm_out_file **out, bm_error *err)
 {
     bm_out_file *file = NULL;
-    bm_status status = make(path, &file, err);
+    bm_status status = make(spot, &file, err);
     if (status != BM_OK)
         return status;
-    file->fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    file->fd = openat(spot.folder, spot.path + spot.skip,
+                      O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (file->fd < 0) {
-        status = bm_fail_errno(err, errno, path, "cannot create");
+        status = bm_fail_errno(err, errno, file->path, "cannot create");
         free_file(file);
         return status;
     }
@@ -175,21 +178,22 @@ static bm_status cut(bm_out_file *file, uint64_t bytes, bm_error *err)
     return BM_OK;
 }
 
-bm_status bm_out_file_reopen(char *path, uint64_t bytes, bm_out_file **out, bm_error *err)
+bm_status bm_out_file_reopen(bm_out_spot spot, uint64_t bytes, bm_out_file **out, bm_error *err)
 {
     bm_out_file *file = NULL;
-    bm_status status = make(path, &file, err);
+    bm_status status = make(spot, &file, err);
     if (status != BM_OK)
         return status;
-    file->fd = open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    file->fd =
+        openat(spot.folder, spot.path + spot.skip, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (file->fd >= 0)
         status = cut(file, bytes, err);
     else if (errno == ENOENT || errno == ENOTDIR || errno == ELOOP || errno == EISDIR ||
              errno == ENXIO)
-        status = bm_fail_at(err, BM_ERR_FORMAT, path, 0,
+        status = bm_fail_at(err, BM_ERR_FORMAT, file->path, 0,
                             "is missing or no regular file (an interrupted job wrote it)");
     else
-        status = bm_fail_errno(err, errno, path, "cannot open");
+        status = bm_fail_errno(err, errno, file->path, "cannot open");
     if (status != BM_OK) {
         free_file(file);
         return status;
@@ -209,7 +213,7 @@ static bm_status create_beside(const char *target, bm_out_file **out, bm_error *
         status = bm_string_format(&path, err, "%s.partial.%ld.%u", target, (long)getpid(), tried++);
         if (status != BM_OK)
             return status;
-        status = bm_out_file_create(path, out, &why);
+        status = bm_out_file_create((bm_out_spot){AT_FDCWD, 0, path}, out, &why);
     } while (status == BM_ERR_IO && why.code == EEXIST && tried <= NAMES_MAX);
     if (status == BM_OK)
         return BM_OK;
@@ -438,7 +442,7 @@ void bm_out_file_abort(bm_out_file *file)
         return;
     bm_out_single_take_back(file);
     if (file->path != NULL && (file->owner.preserves == NULL || !*file->owner.preserves))
-        unlink(file->path);
+        unlinkat(file->folder, file->path + file->skip, 0);
     bm_out_parents_remove(&file->single.parents);
     free_file(file);
 }

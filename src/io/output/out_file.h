@@ -11,7 +11,7 @@
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
-#include "io/output/compress.h"
+#include "io/pack/compress.h"
 #include "io/output/out_target.h"
 
 typedef struct bm_out_file bm_out_file;

@@ -2,7 +2,7 @@
 #ifndef BM_IO_OUTPUT_OUT_FILE_INSIDE_H
 #define BM_IO_OUTPUT_OUT_FILE_INSIDE_H
 
-#include "io/output/compress.h"
+#include "io/pack/compress.h"
 #include "io/output/digest_follow.h"
 #include "io/output/out_parents.h"
 #include "io/output/out_target.h"
@@ -29,6 +29,8 @@ typedef struct bm_out_single {
 
 struct bm_out_file {
     int fd;
+    int folder;   /* open; of a single file AT_FDCWD. Borrowed */
+    size_t skip;  /* bytes of `path` before the name that the file has in the folder */
     char *path;   /* where the bytes go now */
     char *target; /* of a single file: its name after close; else NULL */
     char *name;   /* for the owner */
@@ -47,11 +49,18 @@ struct bm_out_file {
     bm_digests digests;        /* filled at close, where it was followed to the end; else "" */
 };
 
-/* A new file (O_EXCL). `path` is taken, in either case. */
-bm_status bm_out_file_create(char *path, struct bm_out_file **out, bm_error *err);
-/* A regular file that is there, cut to its first `bytes`, behind which writing goes on. `path` is
- * taken, in either case. BM_ERR_FORMAT: it is missing, shorter or no regular file; BM_ERR_IO;
- * BM_ERR_NOMEM. */
-bm_status bm_out_file_reopen(char *path, uint64_t bytes, struct bm_out_file **out, bm_error *err);
+/* Where a file is: the bytes of `path` behind `skip` are its name in the open folder. */
+typedef struct bm_out_spot {
+    int folder; /* borrowed until the file is closed */
+    size_t skip;
+    char *path; /* taken, whatever comes of it */
+} bm_out_spot;
+
+/* A new file (O_EXCL). */
+bm_status bm_out_file_create(bm_out_spot spot, struct bm_out_file **out, bm_error *err);
+/* A regular file that is there, cut to its first `bytes`, behind which writing goes on. BM_ERR_FORMAT:
+ * it is missing, shorter or no regular file; BM_ERR_IO; BM_ERR_NOMEM. */
+bm_status bm_out_file_reopen(bm_out_spot spot, uint64_t bytes, struct bm_out_file **out,
+                             bm_error *err);
 
 #endif

@@ -7,6 +7,7 @@
 #include "io/output/out_file_place.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -39,7 +40,7 @@ static bm_status move(struct bm_out_file *file, bm_error *err)
     const bool replaces = single->existing == BM_OUT_REPLACE && lstat(file->target, &info) == 0;
     if (single->existing == BM_OUT_REPLACE && !replaces && errno != ENOENT)
         return bm_fail_errno(err, errno, file->target, "cannot look at the output");
-    bm_status status = replaces ? bm_place_exchange(file->path, file->target, err)
+    bm_status status = replaces ? bm_place_exchange(AT_FDCWD, file->path, file->target, err)
                                 : bm_place_file(file->path, file->target, err);
     single->placed = status == BM_OK;
     single->replaced = single->placed && replaces;
@@ -85,7 +86,7 @@ void bm_out_single_take_back(struct bm_out_file *file)
         return;
     bool done = has_name(file);
     if (done && single->replaced)
-        done = bm_place_exchange(file->path, file->target, NULL) == BM_OK;
+        done = bm_place_exchange(AT_FDCWD, file->path, file->target, NULL) == BM_OK;
     else if (done)
         (void)unlink(file->target);
     if (single->replaced && !done) { /* the old one is not where it was: it stays where it is */

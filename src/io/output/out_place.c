@@ -1,4 +1,4 @@
-/* out_place.c -- renames that replace nothing, exchanges, and removal.
+/* out_place.c -- renames that replace nothing, and exchanges.
  *
  * renameat2 does either rename in one step. Where the file system lacks it, a file is linked under
  * its new name and unlinked under the old one; and an exchange is three renames, the
@@ -8,7 +8,6 @@
  * Tests: tests/unit/io_output/test_out_dir.c, tests/fault/full_disk_calls.c */
 #include "io/output/out_place.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -48,14 +47,14 @@ static bool lacks_renameat2(int code)
 
 /* 0, or -1 and errno, as rename, which replaces an empty directory; EEXIST where anything else is at
  * `to`. */
-static int rename_dir_slowly(const char *from, const char *to)
+static int rename_dir_slowly(int folder, const char *name, const char *to)
 {
     struct stat there;
     if (lstat(to, &there) == 0 && !S_ISDIR(there.st_mode)) {
         errno = EEXIST;
         return -1;
     }
-    return rename(from, to);
+    return renameat(folder, name, AT_FDCWD, to);
 }
 
 static int rename_file_slowly(const char *from, const char *to)
@@ -92,15 +91,15 @@ bm_status bm_place_file(const char *from, const char *to, bm_error *err)
     return placed(code, to, err);
 }
 
-bm_status bm_place_dir(const char *from, const char *to, bm_error *err)
+bm_status bm_place_dir(int folder, const char *name, const char *to, bm_error *err)
 {
-    int code = renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE);
+    int code = renameat2(folder, name, AT_FDCWD, to, RENAME_NOREPLACE);
     if (code != 0 && (lacks_renameat2(errno) || errno == EEXIST))
-        code = rename_dir_slowly(from, to);
+        code = rename_dir_slowly(folder, name, to);
     return placed(code, to, err);
 }
 
-static bm_status exchange_slowly(const char *from, const char *to, bm_error *err)
+static bm_status exchange_slowly(int folder, const char *name, const char *to, bm_error *err)
 {
     char *aside = NULL;
     bm_status status = bm_string_format(&aside, err, "%s.replaced.%ld", to, (long)getpid());
@@ -108,66 +107,21 @@ static bm_status exchange_slowly(const char *from, const char *to, bm_error *err
         return status;
     if (rename(to, aside) != 0) {
         status = bm_fail_errno(err, errno, to, "cannot move the old output aside");
-    } else if (rename(from, to) != 0) {
+    } else if (renameat(folder, name, AT_FDCWD, to) != 0) {
         status = bm_fail_errno(err, errno, to, "cannot rename the new output into place");
         (void)rename(aside, to); /* where this fails too, the old output is left there */
-    } else if (rename(aside, from) != 0) {
+    } else if (renameat(AT_FDCWD, aside, folder, name) != 0) {
         status = bm_fail_errno(err, errno, aside, "the replaced output could not be removed");
     }
     bm_free(aside);
     return status;
 }
 
-bm_status bm_place_exchange(const char *from, const char *to, bm_error *err)
+bm_status bm_place_exchange(int folder, const char *name, const char *to, bm_error *err)
 {
-    if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_EXCHANGE) == 0)
+    if (renameat2(folder, name, AT_FDCWD, to, RENAME_EXCHANGE) == 0)
         return BM_OK;
     if (lacks_renameat2(errno))
-        return exchange_slowly(from, to, err);
+        return exchange_slowly(folder, name, to, err);
     return bm_fail_errno(err, errno, to, "cannot exchange the old output for the new one");
-}
-
-/* Remove everything in the directory `fd` (taken). Returns 0 or an errno. */
-static int empty_folder(int fd)
-{
-    DIR *folder = fdopendir(fd);
-    int code = 0;
-    if (folder == NULL) {
-        code = errno;
-        close(fd);
-        return code;
-    }
-    struct dirent *entry;
-    while (code == 0 && (errno = 0, entry = readdir(folder)) != NULL) {
-        const char *name = entry->d_name;
-        if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
-            continue;
-        if (unlinkat(dirfd(folder), name, 0) == 0)
-            continue;
-        if (errno != EISDIR && errno != EPERM) {
-            code = errno;
-            break;
-        }
-        int inner = openat(dirfd(folder), name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        code = inner < 0 ? errno : empty_folder(inner);
-        if (code == 0 && unlinkat(dirfd(folder), name, AT_REMOVEDIR) != 0)
-            code = errno;
-    }
-    if (code == 0 && errno != 0)
-        code = errno;
-    closedir(folder);
-    return code;
-}
-
-bm_status bm_place_remove(const char *path, bm_error *err)
-{
-    if (unlink(path) == 0 || errno == ENOENT)
-        return BM_OK;
-    if (errno != EISDIR && errno != EPERM)
-        return bm_fail_errno(err, errno, path, "cannot remove");
-    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    int code = fd < 0 ? errno : empty_folder(fd);
-    if (code == 0 && rmdir(path) != 0)
-        code = errno;
-    return code == 0 ? BM_OK : bm_fail_errno(err, code, path, "cannot remove");
 }

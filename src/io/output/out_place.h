@@ -1,4 +1,4 @@
-/* out_place.h -- the steps by which an output gets its name: renaming, syncing, removing. */
+/* out_place.h -- the steps by which an output gets its name: renaming and syncing. */
 #ifndef BM_IO_OUTPUT_OUT_PLACE_H
 #define BM_IO_OUTPUT_OUT_PLACE_H
 
@@ -8,14 +8,12 @@
 /* *out: the folder that `path` lies in, the caller's to free. */
 bm_status bm_place_parent(const char *path, char **out, bm_error *err);
 bm_status bm_place_sync_folder(const char *path, bm_error *err);
-/* Rename a file, or a directory, without replacing anything but, by a directory, an empty one:
- * BM_ERR_USAGE where `to` is there. */
+/* Rename a file without replacing anything: BM_ERR_USAGE where `to` is there. */
 bm_status bm_place_file(const char *from, const char *to, bm_error *err);
-bm_status bm_place_dir(const char *from, const char *to, bm_error *err);
-/* Exchange `from` (new) and `to` (old): afterwards the old one lies at `from`. */
-bm_status bm_place_exchange(const char *from, const char *to, bm_error *err);
-/* Remove a file, or a directory and all in it; links are removed, not followed. BM_OK where nothing
- * is there. */
-bm_status bm_place_remove(const char *path, bm_error *err);
+/* The same of the directory `name` in the open folder; an empty directory at `to` is replaced. */
+bm_status bm_place_dir(int folder, const char *name, const char *to, bm_error *err);
+/* Exchange the directory `name` (new) in the open folder and `to` (old): afterwards the old one is
+ * `name`. */
+bm_status bm_place_exchange(int folder, const char *name, const char *to, bm_error *err);
 
 #endif

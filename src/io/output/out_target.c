@@ -1,9 +1,7 @@
 /* out_target.c -- may this target be written: is what stands there ours, and is no input touched?
  *
- * A directory is ours if it holds a manifest.json or report.json that says so, if each name in it
- * is one that we write, and if each file below kept/ stands in that report's list of outputs. Paths
- * are compared after links are resolved, and by device and inode where both exist (hard links, bind
- * mounts).
+ * Which directories are ours: out_ours.h. Paths are compared after links are resolved, and by device
+ * and inode where both exist (hard links, bind mounts).
  *
  * Tests: tests/unit/io_output/test_out_dir.c */
 #include "io/output/out_target.h"
@@ -23,111 +21,10 @@
 #include "io/output/manifest.h"
 #include "io/output/out_parents.h"
 #include "io/output/out_place.h"
-#include "io/output/out_state.h"
 #include "model/file_heads.h"
 #include "model/file_names.h"
 
 /* --- what is ours --- */
-
-typedef enum folder_kind {
-    IN_OUTPUT,
-    IN_WORK
-} folder_kind; /* files of state are ours in a work directory */
-
-/* `name` stands at the top of `folder`. */
-static bool entry_is_ours(int folder, const char *name, folder_kind where)
-{
-    struct stat info;
-    if (fstatat(folder, name, &info, AT_SYMLINK_NOFOLLOW) != 0)
-        return false;
-    if (S_ISDIR(info.st_mode))
-        return strcmp(name, BM_FILE_KEPT) == 0;
-    return S_ISREG(info.st_mode) && (bm_file_kind_of(name) != BM_FILE_KIND_FOREIGN ||
-                                     (where == IN_WORK && bm_out_is_state(name)));
-}
-
-/* Fills `other` with a name that is not ours; "": there is none. */
-static bm_status find_foreign(const char *path, folder_kind where, char other[BM_OUT_NAME_BYTES],
-                              bm_error *err)
-{
-    DIR *folder = opendir(path);
-    if (folder == NULL)
-        return bm_fail_errno(err, errno, path, "cannot read the directory");
-    struct dirent *entry;
-    other[0] = '\0';
-    while ((errno = 0, entry = readdir(folder)) != NULL) {
-        const char *name = entry->d_name;
-        if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
-            continue;
-        if (!entry_is_ours(dirfd(folder), name, where)) {
-            snprintf(other, BM_OUT_NAME_BYTES, "%s", name);
-            break;
-        }
-    }
-    int code = errno;
-    closedir(folder);
-    if (other[0] == '\0' && code != 0)
-        return bm_fail_errno(err, code, path, "cannot read the directory");
-    return BM_OK;
-}
-
-bm_status bm_out_find_foreign(const char *work, char name[BM_OUT_NAME_BYTES], bm_error *err)
-{
-    return find_foreign(work, IN_WORK, name, err);
-}
-
-static bm_status check_kept(const bm_manifest *manifest, const char *root, const char *name,
-                            bm_error *err);
-
-/* `name`, a path below `root`, is a file that the report lists, or a folder of such files. */
-static bm_status check_kept_entry(const bm_manifest *manifest, const char *root, const char *name,
-                                  const struct stat *info, bm_error *err)
-{
-    if (S_ISDIR(info->st_mode))
-        return check_kept(manifest, root, name, err);
-    if (S_ISREG(info->st_mode) && bm_manifest_output(manifest, name) != NULL)
-        return BM_OK;
-    return bm_fail_at(err, BM_ERR_USAGE, root, 0,
-                      "holds %s, which its report does not list (`force` replaces outputs of "
-                      "bandmill only)",
-                      name);
-}
-
-/* The same of each entry of the folder `name`. */
-static bm_status check_kept(const bm_manifest *manifest, const char *root, const char *name,
-                            bm_error *err)
-{
-    char *path = NULL;
-    DIR *folder = NULL;
-    bm_status status = bm_string_format(&path, err, "%s/%s", root, name);
-    if (status != BM_OK)
-        goto out;
-    folder = opendir(path);
-    if (folder == NULL) {
-        status = bm_fail_errno(err, errno, path, "cannot read the directory");
-        goto out;
-    }
-    struct dirent *entry;
-    while (status == BM_OK && (errno = 0, entry = readdir(folder)) != NULL) {
-        struct stat info;
-        char *below = NULL;
-        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-            continue;
-        status = bm_string_format(&below, err, "%s/%s", name, entry->d_name);
-        if (status == BM_OK && fstatat(dirfd(folder), entry->d_name, &info, AT_SYMLINK_NOFOLLOW))
-            status = bm_fail_errno(err, errno, root, "cannot look at a file of the old output");
-        if (status == BM_OK)
-            status = check_kept_entry(manifest, root, below, &info, err);
-        bm_free(below);
-    }
-    if (status == BM_OK && errno != 0)
-        status = bm_fail_errno(err, errno, path, "cannot read the directory");
-out:
-    if (folder != NULL)
-        closedir(folder);
-    bm_free(path);
-    return status;
-}
 
 static bm_status not_ours(const char *path, const char *why, bm_error *err)
 {
@@ -135,20 +32,12 @@ static bm_status not_ours(const char *path, const char *why, bm_error *err)
                       "%s (`force` replaces outputs of bandmill only; remove it by hand)", why);
 }
 
-/* BM_OK: the directory at `path` is an output of ours. BM_ERR_USAGE says why it is none. */
-static bm_status check_ours(const char *path, bm_error *err)
+/* List what the manifest of the directory does. */
+static bm_status list_manifest(const char *path, bm_ours *out, bm_error *err)
 {
-    char other[BM_OUT_NAME_BYTES] = "", why[400];
-    bm_status status = find_foreign(path, IN_OUTPUT, other, err);
-    if (status != BM_OK)
-        return status;
-    if (other[0] != '\0') {
-        snprintf(why, sizeof why, "holds %s, which bandmill does not write", other);
-        return not_ours(path, why, err);
-    }
     bm_manifest *manifest = NULL;
     bm_error inner = {0};
-    status = bm_manifest_open_dir(path, 0, &manifest, &inner);
+    bm_status status = bm_manifest_open_dir(path, 0, &manifest, &inner);
     if (status == BM_ERR_NOMEM || status == BM_ERR_IO) { /* who knows whose it is */
         if (err != NULL)
             *err = inner;
@@ -157,13 +46,39 @@ static bm_status check_ours(const char *path, bm_error *err)
     if (status != BM_OK)
         return not_ours(path, "holds no " BM_FILE_MANIFEST " or " BM_FILE_REPORT " of bandmill",
                         err);
-    char *kept = NULL;
-    struct stat info;
-    status = bm_string_format(&kept, err, "%s/%s", path, BM_FILE_KEPT);
-    if (status == BM_OK && lstat(kept, &info) == 0 && S_ISDIR(info.st_mode))
-        status = check_kept(manifest, path, BM_FILE_KEPT, err);
-    bm_free(kept);
+    status = bm_ours_add_manifest(out, manifest, err);
     bm_manifest_close(manifest);
+    return status;
+}
+
+bm_status bm_out_target_list(const char *target, bm_ours *out, bm_error *err)
+{
+    char other[BM_OUT_NAME_BYTES] = "", why[BM_OUT_NAME_BYTES + 50];
+    bm_status status = BM_OK;
+    const int fd = open(target, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return bm_fail_errno(err, errno, target, "cannot read the directory");
+    const bm_ours_at at = {.folder = fd, .path = target};
+    status = bm_ours_find_other(out, at, other, err);
+    if (status == BM_OK && other[0] != '\0') { /* it is not empty */
+        status = list_manifest(target, out, err);
+        if (status == BM_OK)
+            status = bm_ours_find_other(out, at, other, err);
+        if (status == BM_OK && other[0] != '\0') {
+            snprintf(why, sizeof why, "holds %s, which its report does not list", other);
+            status = not_ours(target, why, err);
+        }
+    }
+    close(fd);
+    return status;
+}
+
+/* BM_OK: the directory at `path` is an output of ours. BM_ERR_USAGE says why it is none. */
+static bm_status check_ours(const char *path, bm_error *err)
+{
+    bm_ours ours = {0};
+    bm_status status = bm_out_target_list(path, &ours, err);
+    bm_ours_reset(&ours);
     return status;
 }
 
@@ -281,7 +196,9 @@ static bm_status check_target(const char *target, output_kind kind, bm_out_exist
                                           "standard output");
     if (kind == A_DIR && is_empty(target))
         return check_empty(target, &info, err);
-    if (existing == BM_OUT_REFUSE)
+    if (kind == A_DIR && existing == BM_OUT_LOOK)
+        return BM_OK;
+    if (existing != BM_OUT_REPLACE)
         return bm_fail_at(err, BM_ERR_USAGE, target, 0,
                           "the output exists already (`force` replaces it)");
     return kind == A_DIR ? check_ours(target, err) : check_our_file(target, err);

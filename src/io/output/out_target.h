@@ -5,10 +5,16 @@
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
+#include "io/output/out_ours.h"
+
 /* What happens to something that stands there already. A file is replaced if it is a regular file
- * that is empty or begins as ours do (model/file_heads.h); a directory only if it holds our manifest.json or report.json and nothing that we do not write
- * (model/file_names.h). An empty directory counts as nothing, but for a mount point. */
-typedef enum bm_out_existing { BM_OUT_REFUSE, BM_OUT_REPLACE } bm_out_existing;
+ * that is empty or begins as ours do (model/file_heads.h); a directory only if it is ours whole
+ * (out_ours.h). An empty directory counts as nothing, but for a mount point. */
+typedef enum bm_out_existing {
+    BM_OUT_REFUSE,
+    BM_OUT_REPLACE,
+    BM_OUT_LOOK /* not settled yet: a directory may stand there, and stays */
+} bm_out_existing;
 
 static inline bm_out_existing bm_out_existing_of(bool force)
 {
@@ -33,10 +39,8 @@ bm_status bm_out_target_resolve(const char *target, char **out, bm_error *err);
 /* Is `inner` equal to `outer` or below it? Both are absolute and resolved. */
 bool bm_out_lies_in(const char *inner, const char *outer);
 
-#define BM_OUT_NAME_BYTES 300u /* of a name in a directory, in messages */
-
-/* Fills `name` with a name at the top of the work directory that is none of our outputs or files of
- * state; "": all are ours. */
-bm_status bm_out_find_foreign(const char *work, char name[BM_OUT_NAME_BYTES], bm_error *err);
+/* The files of the output directory that stands at `target`, which is ours; none of an empty one.
+ * BM_ERR_USAGE says why it is not ours. `out` is to be reset in any case. */
+bm_status bm_out_target_list(const char *target, bm_ours *out, bm_error *err);
 
 #endif

@@ -11,86 +11,21 @@
 #include <string.h>
 #include <unistd.h>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include "base/clock.h"
 #include "base/error.h"
 #include "io/json/json_write.h"
 #include "pipeline/corpus/corpus_save.h"
 #include "pipeline/checkpoint/checkpoint_matches.h"
+#include "pipeline/checkpoint/checkpoint_done.h"
 #include "pipeline/checkpoint/checkpoint_identity.h"
 #include "pipeline/checkpoint/checkpoint_line.h"
 #include "pipeline/checkpoint/checkpoint_save.h"
+#include "pipeline/checkpoint/checkpoint_sets.h"
 #include "model/file_names.h"
 #include "spill/spill_saved.h"
 
 #define SHOWN_BYTES 512   /* of a path in a message */
 #define START_RATE  400e6 /* bytes a second, until saving was timed */
-
-/* --- where sets lie --- */
-
-/* OUTPUT.partial/.bandmill-sets, or TEMP/.bandmill-HASH-sets. */
-static bm_status find_sets_path(bm_checkpoint *checkpoint, bm_error *err)
-{
-    const char *temp_dir = checkpoint->job->settings->resources.temp_dir;
-    bm_buf path = {0};
-    if (temp_dir == NULL)
-        return bm_out_dir_state_path(checkpoint->dir, BM_CHECKPOINT_SETS, &checkpoint->sets_path,
-                                     err);
-    char *real = realpath(bm_out_dir_work(checkpoint->dir), NULL);
-    if (real == NULL)
-        return bm_fail_errno(err, errno, bm_out_dir_work(checkpoint->dir), "cannot be resolved");
-    uint64_t hash = XXH3_64bits(real, strlen(real));
-    free(real);
-    real = realpath(temp_dir, NULL);
-    if (real == NULL)
-        return bm_fail_errno(err, errno, temp_dir, "cannot hold temporary files");
-    bm_status status =
-        bm_buf_add_format(&path, err, "%s/" BM_OUT_STATE_PREFIX "%016" PRIx64 "-sets", real, hash);
-    free(real);
-    if (status == BM_OK)
-        status = bm_buf_end(&path, err);
-    if (status == BM_OK)
-        checkpoint->sets_path = path.data;
-    else
-        bm_buf_reset(&path);
-    return status;
-}
-
-/* The path in --temp-dir that a line of the journal gives, the caller's; NULL: none. Only a name of
- * ours is ever opened or removed. */
-static bm_status sets_of(const char *line, char **out, bm_error *err)
-{
-    *out = NULL;
-    if (strncmp(line, BM_CHECKPOINT_SETS_AT "/", strlen(BM_CHECKPOINT_SETS_AT "/")) != 0)
-        return BM_OK;
-    char *path = bm_strdup(line + strlen(BM_CHECKPOINT_SETS_AT));
-    if (path == NULL)
-        return bm_fail_nomem(err, strlen(line));
-    size_t len = bm_tsv_unescape(path, strlen(path));
-    path[len == SIZE_MAX ? 0 : len] = '\0';
-    const char *slash = strrchr(path, '/');
-    if (slash != NULL && strncmp(slash + 1, BM_OUT_STATE_PREFIX, strlen(BM_OUT_STATE_PREFIX)) == 0)
-        *out = path;
-    else
-        bm_free(path);
-    return BM_OK;
-}
-
-/* The place that the journal names, whatever --temp-dir is now. */
-static bm_status take_sets_path(bm_checkpoint *checkpoint, const char *line, bm_error *err)
-{
-    char *path;
-    bm_status status = strcmp(line, BM_CHECKPOINT_SETS_BESIDE) == 0
-                           ? bm_out_dir_state_path(checkpoint->dir, BM_CHECKPOINT_SETS, &path, err)
-                           : sets_of(line, &path, err);
-    if (status == BM_OK && path != NULL) {
-        bm_free(checkpoint->sets_path);
-        checkpoint->sets_path = path;
-    }
-    return status;
-}
 
 /* --- the state of an earlier job --- */
 
@@ -102,12 +37,8 @@ static bm_status begin_anew(bm_checkpoint *checkpoint, bm_error *err)
     bm_status status = bm_out_dir_state_path(checkpoint->dir, BM_OUT_JOURNAL, &path, err);
     if (status == BM_OK && journal == NULL && bm_journal_open(path, &journal, NULL) != BM_OK)
         journal = NULL; /* damaged: what it names in --temp-dir stays */
-    for (size_t i = 0; journal != NULL && i < bm_journal_count(journal); i++) {
-        char *sets;
-        if (sets_of(bm_journal_line(journal, i), &sets, NULL) == BM_OK && sets != NULL)
-            (void)unlink(sets);
-        bm_free(sets);
-    }
+    if (journal != NULL)
+        bm_checkpoint_sets_remove_named(checkpoint, journal);
     bm_journal_close(journal);
     checkpoint->journal = NULL;
     bm_free(path);
@@ -115,6 +46,8 @@ static bm_status begin_anew(bm_checkpoint *checkpoint, bm_error *err)
         status = bm_out_dir_drop_state(checkpoint->dir, err);
     if (status == BM_OK)
         status = bm_out_dir_clear(checkpoint->dir, NULL, 0, err);
+    if (status == BM_OK)
+        status = bm_checkpoint_sets_remove_left(checkpoint, err);
     checkpoint->saved = (bm_checkpoint_saved){0};
     checkpoint->loading = status != BM_OK;
     bm_out_dir_preserve(checkpoint->dir, status != BM_OK);
@@ -163,7 +96,7 @@ static bm_status read_journal(bm_checkpoint *checkpoint, bm_error *err)
     for (size_t i = n; status == BM_OK && i < bm_journal_count(checkpoint->journal); i++) {
         const char *line = bm_journal_line(checkpoint->journal, i);
         if (!bm_checkpoint_line_read(line, &checkpoint->saved))
-            status = take_sets_path(checkpoint, line, err);
+            status = bm_checkpoint_sets_take(checkpoint, line, err);
     }
     checkpoint->job->places.check = saved.place;
     return status;
@@ -202,10 +135,7 @@ static bm_status take_up(bm_checkpoint *checkpoint, bool found, bool saves, bm_e
     if (!found) {
         if (checkpoint->job->settings->resume)
             bm_meter_log(meter, BM_LOG_INFO, "%s: nothing to resume there: beginning", where);
-        if (checkpoint->job->settings->resources.temp_dir != NULL)
-            (void)unlink(
-                checkpoint->sets_path); /* of a job for this output that was killed at its end */
-        return BM_OK;
+        return bm_checkpoint_sets_remove_left(checkpoint, err);
     }
     if (!checkpoint->job->settings->resume || !saves)
         return discard(checkpoint, err);
@@ -231,11 +161,20 @@ bm_status bm_checkpoint_open(bm_job_context *job, bool saves, bm_checkpoint *out
         return bm_fail(err, BM_ERR_USAGE,
                        "`resume` needs inputs that can be read again (regular files, not standard "
                        "input or a pipe)");
-    bm_status status = bm_out_dir_open_again(
+    bm_status status = BM_OK;
+    if (settings->resume && saves)
+        status = bm_checkpoint_done(job, &out->done, err);
+    if (status == BM_OK && out->done != NULL)
+        bm_meter_log(&job->meter, BM_LOG_INFO,
+                     "%s: the output of this very job stands there: it is done",
+                     settings->output.path);
+    if (status != BM_OK || out->done != NULL)
+        return status;
+    status = bm_out_dir_open_again(
         settings->output.path, bm_out_existing_of(settings->output.force), &out->dir, &found, err);
     out->loading = found;
     if (status == BM_OK)
-        status = find_sets_path(out, err);
+        status = bm_checkpoint_sets_find(out, err);
     if (status == BM_OK)
         status = take_up(out, found, saves, err);
     if (status != BM_OK)
@@ -444,7 +383,8 @@ void bm_checkpoint_close(bm_checkpoint *checkpoint, bm_status status, bm_error *
         bm_out_dir_preserve(checkpoint->dir, stays);
         if (may_go_on(status))
             say_saved(checkpoint, status, err);
-        if (!stays && checkpoint->corpus != NULL && bm_corpus_sets_have_name(checkpoint->corpus))
+        if (!stays && checkpoint->corpus != NULL && bm_corpus_sets_have_name(checkpoint->corpus) &&
+            bm_out_dir_held(checkpoint->dir, NULL) == BM_OK) /* else it may be another job's now */
             (void)unlink(checkpoint->sets_path);
     } else if (checkpoint->dir != NULL && (status == BM_ERR_CANCELLED || checkpoint->reading)) {
         bm_checkpoint_note_broken(checkpoint, status); /* what was sealed is all that there is */

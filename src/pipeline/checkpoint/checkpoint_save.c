@@ -15,6 +15,7 @@
 #include "pipeline/checkpoint/checkpoint_matches.h"
 #include "pipeline/checkpoint/checkpoint_identity.h"
 #include "pipeline/checkpoint/checkpoint_line.h"
+#include "pipeline/checkpoint/checkpoint_sets.h"
 #include "spill/spill_saved.h"
 
 #define SAVE_FOLD   20.0                 /* seconds of work for one of saving */
@@ -56,7 +57,7 @@ static bm_status open_state(bm_checkpoint *checkpoint, const char *name, bm_spil
     bm_status status = bm_out_dir_state_path(checkpoint->dir, name, &path, err);
     if (status == BM_OK)
         status =
-            bm_spill_open(bm_out_dir_work(checkpoint->dir), kind, BM_CHECKPOINT_BUFFER, out, err);
+            bm_spill_open(bm_out_dir_beside(checkpoint->dir), kind, BM_CHECKPOINT_BUFFER, out, err);
     if (status == BM_OK)
         status = bm_spill_save_as(*out, path, err);
     bm_free(path);
@@ -67,7 +68,6 @@ static bm_status open_state(bm_checkpoint *checkpoint, const char *name, bm_spil
 static bm_status open_files(bm_checkpoint *checkpoint, bm_error *err)
 {
     char *path = NULL;
-    bm_buf line = {0};
     bm_status status = BM_OK;
     if (checkpoint->docs_file == NULL)
         status =
@@ -79,18 +79,8 @@ static bm_status open_files(bm_checkpoint *checkpoint, bm_error *err)
         status = bm_journal_create(path, &checkpoint->journal, err);
     if (status == BM_OK)
         status = bm_checkpoint_identity_add(checkpoint->job, checkpoint->journal, err);
-    bool beside = checkpoint->job->settings->resources.temp_dir == NULL;
     if (status == BM_OK)
-        status =
-            bm_buf_add_text(&line, beside ? BM_CHECKPOINT_SETS_BESIDE : BM_CHECKPOINT_SETS_AT, err);
-    if (status == BM_OK && !beside)
-        status = bm_tsv_escape(&line,
-                               (bm_str){checkpoint->sets_path, strlen(checkpoint->sets_path)}, err);
-    if (status == BM_OK)
-        status = bm_buf_end(&line, err);
-    if (status == BM_OK)
-        status = bm_journal_add(checkpoint->journal, line.data, err);
-    bm_buf_reset(&line);
+        status = bm_checkpoint_sets_add_line(checkpoint, err);
     bm_free(path);
     return status;
 }
@@ -100,6 +90,8 @@ static bm_status write_documents(bm_checkpoint *checkpoint, bm_checkpoint_saved 
     bm_checkpoint_documents what = bm_checkpoint_docs(checkpoint);
     bm_status status =
         checkpoint->flush != NULL ? checkpoint->flush(checkpoint->flush_ctx, &s->sums, err) : BM_OK;
+    if (status == BM_OK && checkpoint->corpus != NULL)
+        status = bm_checkpoint_sets_list(checkpoint, err);
     if (status == BM_OK && checkpoint->corpus != NULL)
         status = bm_corpus_save_sets(checkpoint->corpus, checkpoint->sets_path, err);
     if (status == BM_OK)
@@ -206,8 +198,8 @@ static bool is_due(const bm_checkpoint *checkpoint, double now)
 
 static bm_status save(bm_checkpoint *checkpoint, bm_error *err)
 {
-    bm_status status = BM_OK;
-    if (!docs_saved(checkpoint))
+    bm_status status = bm_out_dir_held(checkpoint->dir, err);
+    if (status == BM_OK && !docs_saved(checkpoint))
         status = save_documents(checkpoint, err);
     if (status == BM_OK && checkpoint->match != NULL && !checkpoint->saved.matched)
         status = save_match(checkpoint, err);

@@ -64,8 +64,9 @@ typedef struct bm_checkpoint {
      * say their sums. */
     bm_status (*flush)(void *ctx, bm_array_sums *sums, bm_error *err);
     void *flush_ctx;
-    bool can_save; /* false: inputs that cannot be read again, or saving failed */
-    bool loading;  /* what an earlier job saved is being loaded: it stays whatever happens */
+    bool can_save;    /* false: inputs that cannot be read again, or saving failed */
+    bm_summary *done; /* the job was done before, and this is its summary; NULL: it was not */
+    bool loading;     /* what an earlier job saved is being loaded: it stays whatever happens */
     bm_journal *journal;
     bm_spill_file *docs_file;
     char *sets_path;

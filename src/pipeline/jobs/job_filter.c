@@ -161,10 +161,12 @@ static bm_status write_all(filter *f, bm_out_dir *dir, bm_error *err)
     counts->removed = f->drops.n_removed;
     counts->skipped = f->drops.n_skipped;
     counts->documents = counts->kept + f->drops.n_removed;
-    return status == BM_OK
-               ? bm_job_finish(f->job, &(bm_job_ending){.dir = dir, .report_name = BM_FILE_REPORT},
-                               err)
-               : status;
+    return status == BM_OK ? bm_job_finish(f->job,
+                                           &(bm_job_ending){.dir = dir,
+                                                            .report_name = BM_FILE_REPORT,
+                                                            .commit_checkpoint = true},
+                                           err)
+                           : status;
 }
 
 /* --- opening --- */
@@ -216,7 +218,6 @@ static bm_status settle(filter *f, const bm_filter_options *options, bm_settings
 static bm_status run_job(filter *f, const bm_settings *settings, bm_summary **out, bm_error *err)
 {
     bm_job job;
-    bm_out_dir *dir = NULL;
     bm_status status = bm_job_open(settings, &job, err);
     if (status != BM_OK)
         return status;
@@ -230,11 +231,10 @@ static bm_status run_job(filter *f, const bm_settings *settings, bm_summary **ou
             bm_fail_at(err, BM_ERR_FORMAT, bm_manifest_path(f->manifest), 0,
                        "it names %zu inputs, %zu are given", bm_manifest_n_inputs(f->manifest), n);
     if (status == BM_OK)
-        status = bm_out_dir_open(settings->output.path, bm_out_existing_of(settings->output.force),
-                                 &dir, err);
+        status = bm_job_begin(&job, BM_STEP_DIRECTORY, err);
     if (status == BM_OK)
-        status = write_all(f, dir, err);
-    bm_out_dir_close(dir);
+        status = write_all(f, job.checkpoint.dir, err);
+    bm_checkpoint_close(&job.checkpoint, status, err);
     return bm_job_close(&job, status, out);
 }
 

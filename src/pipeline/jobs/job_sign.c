@@ -174,7 +174,7 @@ static bm_status run_job(const bm_settings *settings, bm_summary **out, bm_error
     if (status != BM_OK)
         return status;
     status = bm_job_begin(&job, steps, err);
-    if (status == BM_OK)
+    if (status == BM_OK && job.summary == NULL)
         status = write_all(&job, err);
     bm_checkpoint_close(&job.checkpoint, status, err);
     return bm_job_close(&job, status, out);

@@ -15,19 +15,6 @@ bm_status bm_job_open(const bm_settings *settings, bm_job *out, bm_error *err)
     return bm_job_context_open(settings, &out->context, err);
 }
 
-bm_status bm_job_begin(bm_job *job, unsigned steps, bm_error *err)
-{
-    bm_status status = BM_OK;
-    if ((steps & BM_STEP_INPUTS) != 0)
-        status = bm_job_context_inputs(&job->context, err);
-    if (status == BM_OK && (steps & BM_STEP_DIRECTORY) != 0)
-        status = bm_checkpoint_open(&job->context, (steps & BM_STEP_CHECKPOINTS) != 0,
-                                    &job->checkpoint, err);
-    if (status == BM_OK && (steps & BM_STEP_DEVICES) != 0)
-        status = bm_job_context_devices(&job->context, (steps & BM_STEP_KEYS) != 0, err);
-    return status;
-}
-
 /* Everything is written: the caller may still object. */
 static bm_status ask_caller(const bm_job *job, bm_error *err)
 {
@@ -52,6 +39,32 @@ static bm_status give_names(bm_job *job, const bm_job_ending *ending, bm_error *
     if (status == BM_OK && ending->dir != NULL)
         status = ending->commit_checkpoint ? bm_checkpoint_commit(&job->checkpoint, err)
                                            : bm_out_dir_commit(ending->dir, err);
+    return status;
+}
+
+/* The job was done before: what is left is the copy of its report. */
+static bm_status finish_done(bm_job *job, bm_error *err)
+{
+    bm_status status = bm_report_write_copy(&job->context, job->summary, &job->files, err);
+    if (status == BM_OK)
+        status = give_names(job, &(bm_job_ending){0}, err);
+    bm_out_group_end(&job->files, status == BM_OK);
+    return status;
+}
+
+bm_status bm_job_begin(bm_job *job, unsigned steps, bm_error *err)
+{
+    bm_status status = BM_OK;
+    if ((steps & BM_STEP_INPUTS) != 0)
+        status = bm_job_context_inputs(&job->context, err);
+    if (status == BM_OK && (steps & BM_STEP_DIRECTORY) != 0)
+        status = bm_checkpoint_open(&job->context, (steps & BM_STEP_CHECKPOINTS) != 0,
+                                    &job->checkpoint, err);
+    job->summary = job->checkpoint.done;
+    if (job->summary != NULL)
+        return finish_done(job, err);
+    if (status == BM_OK && (steps & BM_STEP_DEVICES) != 0)
+        status = bm_job_context_devices(&job->context, (steps & BM_STEP_KEYS) != 0, err);
     return status;
 }
 

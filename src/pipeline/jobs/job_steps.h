@@ -20,7 +20,7 @@ typedef struct bm_job {
     bm_job_context context;
     bm_out_group files;       /* beside a directory, or without one */
     bm_checkpoint checkpoint; /* {0}: the job has no directory, or opens it itself */
-    bm_summary *summary;      /* once it is finished */
+    bm_summary *summary;      /* once it is finished; after `begin`: it was done before */
 } bm_job;
 
 /* Which of the steps a job takes. */
@@ -34,7 +34,8 @@ typedef enum bm_job_step {
 
 /* `settings` is borrowed until close. On failure nothing is to be closed. */
 bm_status bm_job_open(const bm_settings *settings, bm_job *out, bm_error *err);
-/* Take the steps (bm_job_step bits) in their order. */
+/* Take the steps (bm_job_step bits) in their order. Where job->summary is there afterwards, the job was
+ * done before: all that may follow is the end. */
 bm_status bm_job_begin(bm_job *job, unsigned steps, bm_error *err);
 
 /* How a job ends. */

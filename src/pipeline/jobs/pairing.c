@@ -98,7 +98,7 @@ static bm_status read_documents(bm_pairing *pairing, bm_error *err)
     if (signs)
         steps |= BM_STEP_DEVICES | BM_STEP_KEYS;
     bm_status status = bm_job_begin(job, steps, err);
-    if (status != BM_OK)
+    if (status != BM_OK || job->summary != NULL)
         return status;
     const bm_corpus_cfg cfg = corpus_cfg(pairing);
     bm_corpus_init(corpus, &cfg);
@@ -204,8 +204,9 @@ static bm_status pair(bm_pairing *pairing, bm_error *err)
     pairing->has_text = pairing->signatures == NULL;
     bm_status status =
         pairing->signatures != NULL ? read_signatures(pairing, err) : read_documents(pairing, err);
-    if (status == BM_OK)
-        status = find_edges(pairing, err);
+    if (status != BM_OK || pairing->job->summary != NULL)
+        return status;
+    status = find_edges(pairing, err);
     if (status == BM_OK)
         bm_say_spill(&pairing->job->context);
     return status;
@@ -227,7 +228,7 @@ static bm_status run(const bm_settings *settings, bm_signature_inputs *signature
     if (signatures != NULL)
         bm_table_room_take(&job.context, bm_signature_inputs_bytes(signatures));
     status = pair(&pairing, err);
-    if (status == BM_OK)
+    if (status == BM_OK && job.summary == NULL)
         status = end(&pairing, err);
     bm_checkpoint_close(&job.checkpoint, status, err);
     bm_match_reset(&pairing.match); /* now that the checkpoint looks at neither */

@@ -17,6 +17,7 @@
 #include "io/json/json_write.h"
 #include "io/output/manifest.h"
 #include "io/output/manifest_seal.h"
+#include "pipeline/output/report_counts.h"
 #include "pipeline/output/report_ingest.h"
 #include "pipeline/output/report_groups.h"
 #include "pipeline/output/report_inputs.h"
@@ -144,35 +145,6 @@ static void write_sample(bm_json *json, const bm_job_context *job)
     bm_json_end_object(json);
 }
 
-static void write_counts(bm_json *json, const bm_counts *c, bool grouped)
-{
-    bm_json_key(json, "counts");
-    bm_json_begin_object(json);
-    bm_json_key_uint(json, "records", c->records);
-    bm_json_key_uint(json, "documents", c->documents);
-    bm_json_key_uint(json, "empty", c->empty);
-    bm_json_key_uint(json, "short", c->short_docs);
-    bm_json_key_uint(json, "skipped", c->skipped);
-    bm_json_key_uint(json, "invalid_utf8", c->invalid_utf8);
-    bm_json_key_uint(json, "hidden_files", c->hidden_files);
-    bm_json_key_uint(json, "shingles", c->shingles);
-    if (grouped) {
-        bm_json_key_uint(json, "identical", c->identical);
-        bm_json_key_uint(json, "candidates", c->candidates);
-        bm_json_key_uint(json, "verified", c->verified);
-        bm_json_key_uint(json, "edges", c->edges);
-        bm_json_key_uint(json, "groups", c->groups);
-        bm_json_key_uint(json, "removed", c->removed);
-        bm_json_key_uint(json, "chained", c->chained);
-        bm_json_key_uint(json, "kept", c->kept);
-        bm_json_key_uint(json, "not_compared", c->not_compared);
-        bm_json_key_uint(json, "pairs", c->results.pairs);
-        bm_json_key_uint(json, "identical_pairs", c->results.identical_pairs);
-        bm_json_key_uint(json, "removed_identical", c->results.removed_identical);
-    }
-    bm_json_end_object(json);
-}
-
 static void write_device(bm_json *json, const bm_device_info *device, uint64_t n_docs)
 {
     bm_json_begin_object(json);
@@ -195,6 +167,29 @@ static void write_devices(bm_json *json, const bm_job_context *job)
         write_device(json, &job->devices.set.device_workers[i].info,
                      job->devices.set.device_workers[i].n_docs);
     bm_json_end_array(json);
+}
+
+bool bm_report_asks(const bm_setting *setting)
+{
+    return setting->section == BM_SECTION_OUTPUT && strcmp(setting->name, "command") != 0;
+}
+
+static void write_asked_one(void *ctx, const bm_setting *setting)
+{
+    bm_json *json = ctx;
+    if (!bm_report_asks(setting))
+        return;
+    bm_json_key(json, setting->name);
+    bm_report_setting_value(json, setting);
+}
+
+/* What was to be written: so a job that asks whether it is done knows it again. */
+static void write_asked(bm_json *json, const bm_job_context *job)
+{
+    bm_json_key(json, BM_RUN_ASKED);
+    bm_json_begin_object(json);
+    bm_settings_list(job->settings, bm_job_context_format(job), write_asked_one, json);
+    bm_json_end_object(json);
 }
 
 /* What was asked for, and when the job began, in UTC. */
@@ -225,6 +220,7 @@ static void begin_run(bm_json *json, const bm_job_context *job, double seconds)
     bm_json_key(json, "run");
     bm_json_begin_object(json);
     write_origin(json, job);
+    write_asked(json, job);
     bm_json_key_double(json, "seconds", seconds);
     bm_json_key_text(json, "device", job->devices.open ? job->devices.set.names : NULL);
     write_devices(json, job);
@@ -268,22 +264,45 @@ static bm_status write_outputs(bm_json *json, bm_out_dir *dir, bm_error *err)
     return status;
 }
 
+void bm_report_begin(bm_json *json, const bm_job_context *job)
+{
+    bm_json_begin_object(json);
+    bm_json_key_uint(json, "schema", BM_REPORT_SCHEMA);
+    bm_json_key_text(json, "tool", "bandmill");
+    bm_json_key_text(json, "kind", bm_job_kind_name(job->settings->kind));
+    bm_json_key_text(json, "version", bm_version()->version);
+    write_settings(json, job);
+}
+
+bm_status bm_report_summary(const bm_job_context *job, const bm_counts *counts, char *json,
+                            bm_summary **out, bm_error *err)
+{
+    bm_summary *summary = bm_alloc_zero(1, sizeof *summary);
+    if (summary == NULL) {
+        bm_free(json);
+        return bm_fail_nomem(err, sizeof *summary);
+    }
+    summary->counts = *counts;
+    summary->plan = job->settings->plan;
+    summary->scheme = job->settings->sketch.scheme;
+    summary->json = json;
+    summary->seconds = bm_clock_seconds() - job->clock.began;
+    snprintf(summary->device, sizeof summary->device, "%s",
+             job->devices.open ? job->devices.set.names : "");
+    *out = summary;
+    return BM_OK;
+}
+
 bm_status bm_report_make(bm_job_context *job, const bm_grouping *grouping, bm_out_dir *dir,
                          bm_summary **out, bm_error *err)
 {
-    const bm_version_info *version = bm_version();
     bm_job_context_stage(job, NULL, NULL);
     double seconds = bm_clock_seconds() - job->clock.began;
     bm_json json = {.pretty = true};
     bm_status status = BM_OK;
-    bm_json_begin_object(&json);
-    bm_json_key_uint(&json, "schema", BM_REPORT_SCHEMA);
-    bm_json_key_text(&json, "tool", "bandmill");
-    bm_json_key_text(&json, "kind", bm_job_kind_name(job->settings->kind));
-    bm_json_key_text(&json, "version", version->version);
-    write_settings(&json, job);
+    bm_report_begin(&json, job);
     write_sample(&json, job);
-    write_counts(&json, &job->counts, job->settings->kind != BM_JOB_SIGN);
+    bm_report_counts(&json, &job->counts, job->settings->kind != BM_JOB_SIGN);
     if (grouping != NULL)
         status = bm_report_groups(&json, grouping, &job->docs, err);
     if (job->story.similarities != NULL)
@@ -297,20 +316,10 @@ bm_status bm_report_make(bm_job_context *job, const bm_grouping *grouping, bm_ou
     bm_json_end_object(&json);
     if (status == BM_OK)
         status = bm_json_finish(&json, err);
-    bm_summary *summary = status == BM_OK ? bm_alloc_zero(1, sizeof *summary) : NULL;
-    if (summary == NULL) {
-        bm_buf_reset(&json.buf);
-        return status == BM_OK ? bm_fail_nomem(err, sizeof *summary) : status;
-    }
-    summary->counts = job->counts;
-    summary->plan = job->settings->plan;
-    summary->scheme = job->settings->sketch.scheme;
-    summary->json = json.buf.data; /* taken */
-    summary->seconds = seconds;
-    snprintf(summary->device, sizeof summary->device, "%s",
-             job->devices.open ? job->devices.set.names : "");
-    *out = summary;
-    return BM_OK;
+    if (status == BM_OK)
+        return bm_report_summary(job, &job->counts, json.buf.data, out, err);
+    bm_buf_reset(&json.buf);
+    return status;
 }
 
 bm_status bm_report_write(const bm_summary *summary, bm_out_dir *dir, const char *name,

@@ -18,6 +18,13 @@
  * there are no outputs. grouping NULL: none. *out is the caller's (bm_summary_free). */
 bm_status bm_report_make(bm_job_context *job, const bm_grouping *grouping, bm_out_dir *dir,
                          bm_summary **out, bm_error *err);
+/* Its first members: the kind of job, the program, and the settings that decide results. */
+void bm_report_begin(bm_json *json, const bm_job_context *job);
+/* A summary of these counts; `json`, the whole report, is taken. BM_ERR_NOMEM. */
+bm_status bm_report_summary(const bm_job_context *job, const bm_counts *counts, char *json,
+                            bm_summary **out, bm_error *err);
+/* Does the setting say what is written, and stand in "run"? The command is the report's kind. */
+bool bm_report_asks(const bm_setting *setting);
 /* The value of a setting. */
 void bm_report_setting_value(bm_json *json, const bm_setting *setting);
 /* Write the summary's JSON to `name` in the directory. */

@@ -5,6 +5,8 @@
 #include "io/output/out_dir.h"
 #include "tests/unit/base/scratch.h"
 
+#define NEW "out.partial/output" /* where the outputs lie */
+
 static inline void add_text(bm_out_dir *dir, const char *name, const char *text)
 {
     bm_out_file *file = NULL;
@@ -14,7 +16,7 @@ static inline void add_text(bm_out_dir *dir, const char *name, const char *text)
     cr_assert_eq(bm_out_file_close(file, &err), BM_OK, "%s", err.message);
 }
 
-static inline void add_state(const bm_out_dir *dir, const char *name, const char *text)
+static inline void add_state(bm_out_dir *dir, const char *name, const char *text)
 {
     char *path = NULL;
     cr_assert_eq(bm_out_dir_state_path(dir, name, &path, NULL), BM_OK);

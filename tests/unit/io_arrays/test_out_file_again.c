@@ -27,11 +27,11 @@ Test(out_file_again, a_file_is_cut_and_gone_on_with_and_its_digest_is_of_the_who
     bm_out_dir *dir = again(&s, true);
     const char *keep[] = {"ids.txt", "kept/x/a.jsonl"}, *json = NULL;
     cr_assert_eq(bm_out_dir_clear(dir, keep, 2, NULL), BM_OK);
-    scratch_put_text(&s, "out.partial/ids.txt", "abc and a torn ta");
+    scratch_put_text(&s, "out.partial/output/ids.txt", "abc and a torn ta");
     bm_out_file *file = file_again(dir, "ids.txt", 1);
     cr_assert_eq(bm_out_file_write(file, "b", 1, NULL), BM_OK);
     cr_assert_eq(bm_out_file_flush(file, NULL), BM_OK);
-    cr_expect(scratch_holds(&s, "out.partial/ids.txt", "ab"), "flushed is with the system");
+    cr_expect(scratch_holds(&s, "out.partial/output/ids.txt", "ab"), "flushed is with the system");
     cr_assert_eq(bm_out_file_write(file, "c", 1, NULL), BM_OK);
     cr_expect_eq(bm_out_file_bytes(file), 3u);
     cr_assert_eq(bm_out_file_close(file, NULL), BM_OK);
@@ -65,9 +65,9 @@ Test(out_file_again, a_file_that_is_digested_early_is_digested_from_its_start)
     for (size_t i = 0; i < size; i++)
         bytes[i] = (char)(i * 2654435761u >> 13);
     leave(&s, true);
-    scratch_put(&s, "out.partial/signatures.npy", bytes, half + 5);
     bm_out_dir *dir = again(&s, true);
-    cr_assert_eq(bm_out_dir_clear(dir, (const char *const[]){"signatures.npy"}, 1, NULL), BM_OK);
+    cr_assert_eq(bm_out_dir_clear(dir, (const char *const[]){"kept.txt"}, 1, NULL), BM_OK);
+    scratch_put(&s, "out.partial/output/signatures.npy", bytes, half + 5);
     bm_out_file *file = file_again(dir, "signatures.npy", half);
     bm_out_file_digest_early(file);
     cr_assert_eq(bm_out_file_write(file, bytes + half, size - half, NULL), BM_OK);
@@ -91,8 +91,6 @@ Test(out_file_again, what_is_no_such_file_is_refused_and_left_alone)
     scratch s;
     scratch_open(&s);
     leave(&s, true);
-    cr_assert_eq(symlink("ids.txt", scratch_at(&s, "out.partial/pairs.tsv")), 0);
-    cr_assert_eq(mkfifo(scratch_at(&s, "out.partial/removed.tsv"), 0600), 0);
     static const struct {
         const char *name;
         uint64_t bytes;
@@ -103,6 +101,8 @@ Test(out_file_again, what_is_no_such_file_is_refused_and_left_alone)
                  {"pairs.tsv", 0, BM_ERR_FORMAT},     {"removed.tsv", 0, BM_ERR_FORMAT},
                  {"../precious", 0, BM_ERR_INTERNAL}, {".bandmill-journal", 0, BM_ERR_INTERNAL}};
     bm_out_dir *dir = again(&s, true);
+    cr_assert_eq(symlink("ids.txt", scratch_at(&s, "out.partial/output/pairs.tsv")), 0);
+    cr_assert_eq(mkfifo(scratch_at(&s, "out.partial/output/removed.tsv"), 0600), 0);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         bm_out_file *file = NULL;
         bm_error err = {0};
@@ -111,8 +111,8 @@ Test(out_file_again, what_is_no_such_file_is_refused_and_left_alone)
         cr_expect_null(file);
         cr_expect(cases[i].status != BM_ERR_FORMAT || strstr(err.file, cases[i].name) != NULL);
     }
-    cr_expect(scratch_holds(&s, "out.partial/ids.txt", "a\nb\nc\n"));
-    cr_expect_not(scratch_has(&s, "out.partial/no"));
+    cr_expect(scratch_holds(&s, "out.partial/output/ids.txt", "a\nb\nc\n"));
+    cr_expect_not(scratch_has(&s, "out.partial/output/no"));
     bm_out_dir_close(dir);
     scratch_close(&s);
 }
@@ -140,13 +140,14 @@ Test(out_file_again, an_open_file_of_a_kept_directory_keeps_what_was_flushed)
         bm_out_file_abort(file);
         bm_npy_writer_abort(&writer);
         cr_expect_eq(bm_npy_writer_flush(&writer, NULL), BM_OK, "without a file: nothing to do");
-        cr_expect_eq(scratch_count(&s, "out.partial"), keep ? 3u : 1u);
+        cr_expect_eq(scratch_count(&s, "out.partial"), 2u, "the marker, the folder of outputs");
+        cr_expect_eq(scratch_count(&s, "out.partial/output"), keep ? 2u : 0u);
         bm_out_dir_close(dir);
         cr_expect_eq(scratch_count(&s, "."), keep ? 1u : 0u);
     }
-    cr_expect(scratch_holds(&s, "out.partial/ids.txt", "flushed"));
+    cr_expect(scratch_holds(&s, "out.partial/output/ids.txt", "flushed"));
     struct stat info;
-    cr_assert_eq(stat(scratch_at(&s, "out.partial/n_shingles.npy"), &info), 0);
+    cr_assert_eq(stat(scratch_at(&s, "out.partial/output/n_shingles.npy"), &info), 0);
     cr_expect_eq(info.st_size, 128 + 8);
     scratch_close(&s);
 }
@@ -189,7 +190,7 @@ Test(out_file_again, an_array_is_gone_on_with_row_by_row)
             bm_out_dir_preserve(dir, true);
             bm_npy_writer_abort(&writer);
             bm_out_dir_close(dir);
-            FILE *file = fopen(scratch_at(&s, "out.partial/signatures.npy"), "ab");
+            FILE *file = fopen(scratch_at(&s, "out.partial/output/signatures.npy"), "ab");
             cr_assert_eq(fwrite(torn, 1, tail, file), tail);
             fclose(file);
             dir = again(&s, true);
@@ -240,7 +241,7 @@ Test(out_file_again, an_array_with_fewer_rows_than_were_noted_is_refused)
         cr_expect_null(untouched.file);
     }
     struct stat info;
-    cr_assert_eq(stat(scratch_at(&s, "out.partial/band_keys.npy"), &info), 0);
+    cr_assert_eq(stat(scratch_at(&s, "out.partial/output/band_keys.npy"), &info), 0);
     cr_expect_eq(info.st_size, 128 + 8, "nothing was cut");
     bm_out_dir_close(dir);
     scratch_close(&s);
@@ -281,9 +282,9 @@ Test(out_file_again, rows_are_those_whose_sum_was_noted_or_refused)
         bm_npy_writer_abort(&writer);
         bm_out_dir_close(dir);
         size_t len;
-        char *bytes = scratch_get(&s, "out.partial/signatures.npy", &len);
+        char *bytes = scratch_get(&s, "out.partial/output/signatures.npy", &len);
         bytes[BM_NPY_HEADER_BYTES + 9] ^= 16;
-        scratch_put(&s, "out.partial/signatures.npy", bytes, len);
+        scratch_put(&s, "out.partial/output/signatures.npy", bytes, len);
         free(bytes);
     }
     scratch_close(&s);

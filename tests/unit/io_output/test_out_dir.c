@@ -5,40 +5,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "io/output/out_dir.h"
-#include "tests/unit/base/scratch.h"
-
-#define REPORT                                                                                     \
-    "{\"schema\":1,\"tool\":\"bandmill\",\"kind\":\"dedup\",\"version\":\"0.1.0\",\"outputs\":%s}"
-
-static void add_file(bm_out_dir *dir, const char *name, const char *text)
-{
-    bm_out_file *file = NULL;
-    bm_error err = {0};
-    cr_assert_eq(bm_out_dir_file(dir, name, &file, &err), BM_OK, "%s", err.message);
-    cr_assert_eq(bm_out_file_write(file, text, strlen(text), &err), BM_OK);
-    cr_assert_eq(bm_out_file_close(file, &err), BM_OK, "%s", err.message);
-}
-
-/* A whole output: ids.txt and kept/x/a.jsonl with this text, and a report that lists them. */
-static bm_status write_output(const char *target, bool force, const char *text, bm_error *err)
-{
-    bm_out_dir *dir = NULL;
-    const char *digests;
-    char report[2048];
-    bm_status status = bm_out_dir_open(target, bm_out_existing_of(force), &dir, err);
-    if (status != BM_OK)
-        return status;
-    add_file(dir, "ids.txt", text);
-    add_file(dir, "kept/x/a.jsonl", text);
-    cr_assert_eq(bm_out_dir_finish(dir, err), BM_OK);
-    cr_assert_eq(bm_out_dir_digests(dir, &digests, err), BM_OK);
-    snprintf(report, sizeof report, REPORT, digests);
-    add_file(dir, "report.json", report);
-    status = bm_out_dir_commit(dir, err);
-    bm_out_dir_close(dir);
-    return status;
-}
+#include "tests/unit/io_output/whole_output.h"
 
 Test(out_dir, a_directory_appears_at_commit_and_not_before)
 {
@@ -166,6 +133,10 @@ Test(out_dir, force_replaces_an_output_of_ours_whole)
     bm_error err = {0};
     cr_assert_eq(write_output(scratch_at(&s, "out"), false, "old", &err), BM_OK, "%s", err.message);
     scratch_put_text(&s, "out/pairs.tsv", "only the old one has it");
+    scratch_put_text(&s, "out/report.json",
+                     "{\"schema\":1,\"tool\":\"bandmill\",\"kind\":\"dedup\",\"version\":\"0\","
+                     "\"outputs\":{\"ids.txt\":\"" ZEROS "\",\"pairs.tsv\":\"" ZEROS
+                     "\",\"kept/x/a.jsonl\":\"" ZEROS "\"}}");
     cr_assert_eq(write_output(scratch_at(&s, "out"), true, "new", &err), BM_OK, "%s", err.message);
     cr_expect(scratch_holds(&s, "out/ids.txt", "new"));
     cr_expect(scratch_holds(&s, "out/kept/x/a.jsonl", "new"));
@@ -176,8 +147,9 @@ Test(out_dir, force_replaces_an_output_of_ours_whole)
 
 Test(out_dir, force_refuses_what_holds_anything_that_is_not_ours)
 {
-    static const char *const foreign[] = {"notes.txt", ".hidden", "kept/x/mine.jsonl", "kept/notes",
-                                          "Kept"};
+    static const char *const foreign[] = {"notes.txt",  ".hidden",       "kept/x/mine.jsonl",
+                                          "kept/notes", "Kept",          "kept.bak",
+                                          "pairs.tsv",  "manifest.json~"};
     for (size_t i = 0; i < sizeof foreign / sizeof foreign[0]; i++) {
         scratch s;
         char name[64];
@@ -257,41 +229,46 @@ Test(out_dir, what_appears_at_the_target_meanwhile_is_not_replaced)
     scratch_close(&s);
 }
 
-Test(out_dir, leavings_of_a_killed_job_are_cleared)
+/* A job whose work directory is removed, moved or made anew: it ends with an error, and touches
+ * nothing of what is there now. */
+Test(out_dir, a_work_directory_that_was_taken_away_ends_the_job_and_what_came_after_stays)
 {
-    scratch s;
-    scratch_open(&s);
-    bm_error err = {0};
-    scratch_folder(&s, "out.partial"); /* with the marker: whatever else it holds */
-    scratch_put_text(&s, "out.partial/.bandmill-work", "");
-    scratch_put_text(&s, "out.partial/spill-17.tmp", "x");
-    scratch_folder(&s, "out.partial/kept");
-    scratch_put_text(&s, "out.partial/kept/a", "x");
-    cr_assert_eq(write_output(scratch_at(&s, "out"), false, "new", &err), BM_OK, "%s", err.message);
-    scratch_folder(&s, "out2.partial"); /* killed within commit: only names of ours */
-    scratch_put_text(&s, "out2.partial/ids.txt", "x");
-    cr_assert_eq(write_output(scratch_at(&s, "out2"), false, "new", &err), BM_OK);
-    cr_expect_eq(scratch_count(&s, "."), 2u);
-    cr_expect_eq(scratch_count(&s, "out"), 3u);
-    scratch_close(&s);
-}
-
-Test(out_dir, a_strangers_partial_is_an_io_error_and_left_alone)
-{
-    scratch s;
-    scratch_open(&s);
-    bm_error err = {0};
-    scratch_folder(&s, "out.partial");
-    scratch_put_text(&s, "out.partial/thesis.tex", "x");
-    cr_expect_eq(write_output(scratch_at(&s, "out"), false, "new", &err), BM_ERR_IO);
-    cr_expect(scratch_holds(&s, "out.partial/thesis.tex", "x"));
-    scratch_put_text(&s, "b.partial", "x");
-    cr_expect_eq(write_output(scratch_at(&s, "b"), false, "new", &err), BM_ERR_IO);
-    cr_expect(scratch_holds(&s, "b.partial", "x"));
-    cr_assert_eq(symlink("out.partial", scratch_at(&s, "c.partial")), 0);
-    cr_expect_eq(write_output(scratch_at(&s, "c"), false, "new", &err), BM_ERR_IO);
-    cr_expect_eq(scratch_count(&s, "."), 3u);
-    scratch_close(&s);
+    for (int anew = 0; anew < 3; anew++) {
+        scratch s;
+        char command[700];
+        bm_out_dir *first = NULL, *second = NULL;
+        bm_out_file *file = NULL;
+        bm_error err = {0};
+        scratch_open(&s);
+        cr_assert_eq(bm_out_dir_open(scratch_at(&s, "out"), BM_OUT_REFUSE, &first, NULL), BM_OK);
+        add_file(first, "ids.txt", "first");
+        snprintf(command, sizeof command,
+                 anew == 1 ? "mv '%s/out.partial' '%s/aside'" : "rm -r '%s/out.partial'", s.root,
+                 s.root);
+        cr_assert_eq(system(command), 0);
+        if (anew > 0) {
+            cr_assert_eq(bm_out_dir_open(scratch_at(&s, "out"), BM_OUT_REFUSE, &second, NULL),
+                         BM_OK);
+            add_file(second, "ids.txt", "second");
+        }
+        cr_expect_eq(bm_out_dir_held(first, &err), BM_ERR_IO);
+        if (bm_out_dir_file(first, "removed.tsv", &file, NULL) == BM_OK)
+            cr_expect_eq(bm_out_file_close(file, NULL), BM_OK);
+        cr_expect_eq(bm_out_dir_commit(first, &err), BM_ERR_IO);
+        cr_expect(strstr(err.message, "while the job worked there") != NULL, "%s", err.message);
+        bm_out_dir_close(first);
+        cr_expect_not(scratch_has(&s, "out"));
+        cr_expect_eq(scratch_has(&s, "aside/output/ids.txt"), anew == 1, "what was moved stays");
+        if (second != NULL) {
+            cr_expect(scratch_holds(&s, "out.partial/output/ids.txt", "second"));
+            cr_expect_eq(scratch_count(&s, "out.partial/output"), 1u);
+            cr_assert_eq(bm_out_dir_commit(second, &err), BM_OK, "%s", err.message);
+            bm_out_dir_close(second);
+            cr_expect(scratch_holds(&s, "out/ids.txt", "second"));
+            cr_expect_eq(scratch_count(&s, "out"), 1u);
+        }
+        scratch_close(&s);
+    }
 }
 
 Test(out_dir, two_jobs_at_one_target_do_not_clear_each_others_work)

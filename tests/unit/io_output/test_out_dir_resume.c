@@ -16,11 +16,12 @@ Test(out_dir_resume, a_directory_with_a_journal_is_taken_over_as_it_is)
     scratch_open(&s);
     leave(&s, true);
     bm_out_dir *dir = again(&s, true);
-    cr_expect_eq(scratch_count(&s, "out.partial"), 6u);
+    cr_expect_eq(scratch_count(&s, "out.partial"), 4u);
+    cr_expect_eq(scratch_count(&s, "out.partial/output"), 3u);
     cr_expect(scratch_holds(&s, "out.partial/.bandmill-journal", "noted"));
-    cr_expect(scratch_holds(&s, "out.partial/ids.txt", "a\nb\nc\n"));
+    cr_expect(scratch_holds(&s, "out.partial/output/ids.txt", "a\nb\nc\n"));
     bm_out_dir_close(dir);
-    cr_expect_eq(scratch_count(&s, "out.partial"), 6u, "kept until it is said otherwise");
+    cr_expect_eq(scratch_count(&s, "out.partial"), 4u, "kept until it is said otherwise");
     dir = again(&s, true);
     bm_out_dir_preserve(dir, false);
     bm_out_dir_close(dir);
@@ -42,20 +43,30 @@ Test(out_dir_resume, without_a_journal_it_is_begun_anew)
     bm_out_dir_close(dir);
     leave(&s, false);
     scratch_folder(&s, "out.partial/.bandmill-journal"); /* none that we wrote */
-    dir = again(&s, false);
-    cr_expect_eq(scratch_count(&s, "out.partial"), 1u);
-    bm_out_dir_close(dir);
+    bool found = true;
+    cr_expect_eq(bm_out_dir_open_again(scratch_at(&s, "out"), BM_OUT_REFUSE, &dir, &found, NULL),
+                 BM_ERR_USAGE);
+    cr_expect_eq(scratch_count(&s, "out.partial"), 4u);
     scratch_close(&s);
 }
 
-Test(out_dir_resume, to_begin_anew_clears_a_journal)
+Test(out_dir_resume, to_begin_anew_clears_a_journal_only_where_outputs_are_replaced)
 {
     for (int journal = 0; journal < 2; journal++) {
         scratch s;
         bm_out_dir *dir = NULL;
+        bm_error err = {0};
         scratch_open(&s);
         leave(&s, journal);
-        cr_assert_eq(bm_out_dir_open(scratch_at(&s, "out"), BM_OUT_REFUSE, &dir, NULL), BM_OK);
+        if (journal) {
+            cr_expect_eq(bm_out_dir_open(scratch_at(&s, "out"), BM_OUT_REFUSE, &dir, &err),
+                         BM_ERR_USAGE);
+            cr_expect(strstr(err.message, "sealed") != NULL, "%s", err.message);
+            cr_expect_eq(scratch_count(&s, "out.partial"), 4u);
+            cr_expect_eq(scratch_count(&s, "out.partial/output"), 3u);
+        }
+        cr_assert_eq(
+            bm_out_dir_open(scratch_at(&s, "out"), bm_out_existing_of(journal), &dir, NULL), BM_OK);
         cr_expect_eq(scratch_count(&s, "out.partial"), 1u);
         bm_out_dir_close(dir);
         cr_expect_eq(scratch_count(&s, "."), 0u);
@@ -63,96 +74,87 @@ Test(out_dir_resume, to_begin_anew_clears_a_journal)
     }
 }
 
-Test(out_dir_resume, a_partial_without_its_marker_is_ours_by_its_names_and_state)
+Test(out_dir_resume, nothing_is_taken_over_that_holds_what_no_marker_lists)
 {
-    scratch s;
-    scratch_open(&s);
-    for (int journal = 0; journal < 2; journal++) {
-        leave(&s, journal);
-        cr_assert_eq(unlink(scratch_at(&s, "out.partial/.bandmill-work")), 0);
-        bm_out_dir *dir = again(&s, journal);
-        cr_expect(scratch_has(&s, "out.partial/.bandmill-work"));
-        cr_expect_eq(scratch_has(&s, "out.partial/ids.txt"), journal == 1);
-        bm_out_dir_preserve(dir, false);
-        bm_out_dir_close(dir);
-    }
-    static const char *const foreign[] = {"thesis.tex", ".bandmill", ".hidden"};
-    for (size_t i = 0; i < 3; i++) {
+    static const char *const foreign[] = {"thesis.tex", ".bandmill", ".bandmill-x",
+                                          "output/pairs.tsv", "output/kept/x/b.jsonl"};
+    for (size_t i = 0; i < sizeof foreign / sizeof foreign[0]; i++) {
+        scratch s;
         char name[64];
         bm_out_dir *dir = NULL;
         bool found = true;
+        scratch_open(&s);
         leave(&s, true);
-        cr_assert_eq(unlink(scratch_at(&s, "out.partial/.bandmill-work")), 0);
         snprintf(name, sizeof name, "out.partial/%s", foreign[i]);
         scratch_put_text(&s, name, "precious");
         cr_expect_eq(
             bm_out_dir_open_again(scratch_at(&s, "out"), BM_OUT_REFUSE, &dir, &found, NULL),
-            BM_ERR_IO);
-        cr_expect_eq(bm_out_dir_open(scratch_at(&s, "out"), BM_OUT_REFUSE, &dir, NULL), BM_ERR_IO);
+            BM_ERR_USAGE);
+        cr_expect_eq(bm_out_dir_open(scratch_at(&s, "out"), BM_OUT_REPLACE, &dir, NULL),
+                     BM_ERR_USAGE);
         cr_expect(found, "unchanged on failure");
         cr_expect_null(dir);
         cr_expect(scratch_holds(&s, name, "precious"));
         cr_expect(scratch_holds(&s, "out.partial/.bandmill-journal", "noted"));
-        scratch_put_text(&s, "out.partial/.bandmill-work", "");
+        cr_assert_eq(unlink(scratch_at(&s, name)), 0);
         dir = again(&s, true);
-        bm_out_dir_preserve(dir, false);
         bm_out_dir_close(dir);
+        scratch_close(&s);
     }
-    leave(&s, true); /* state that is a link is not ours */
-    cr_assert_eq(unlink(scratch_at(&s, "out.partial/.bandmill-work")), 0);
-    cr_assert_eq(symlink("nowhere", scratch_at(&s, "out.partial/.bandmill-x")), 0);
+}
+
+Test(out_dir_resume, without_its_marker_or_with_a_file_that_has_two_names_nothing_is_taken_over)
+{
+    scratch s;
     bm_out_dir *dir = NULL;
-    cr_expect_eq(bm_out_dir_open(scratch_at(&s, "out"), BM_OUT_REFUSE, &dir, NULL), BM_ERR_IO);
+    bool found;
+    scratch_open(&s);
+    leave(&s, true);
+    scratch_put_text(&s, "input", "mine"); /* which the job would cut and write on */
+    cr_assert_eq(unlink(scratch_at(&s, "out.partial/output/ids.txt")), 0);
+    cr_assert_eq(link(scratch_at(&s, "input"), scratch_at(&s, "out.partial/output/ids.txt")), 0);
+    cr_expect_eq(bm_out_dir_open_again(scratch_at(&s, "out"), BM_OUT_REFUSE, &dir, &found, NULL),
+                 BM_ERR_USAGE);
+    cr_assert_eq(unlink(scratch_at(&s, "out.partial/output/ids.txt")), 0);
+    cr_assert_eq(rename(scratch_at(&s, "out.partial/.bandmill-work"), scratch_at(&s, "marker")), 0);
+    cr_expect_eq(bm_out_dir_open_again(scratch_at(&s, "out"), BM_OUT_REFUSE, &dir, &found, NULL),
+                 BM_ERR_USAGE);
+    cr_expect_eq(bm_out_dir_open(scratch_at(&s, "out"), BM_OUT_REPLACE, &dir, NULL), BM_ERR_USAGE);
+    cr_expect(scratch_holds(&s, "out.partial/.bandmill-journal", "noted"));
+    cr_expect(scratch_holds(&s, "input", "mine"));
     scratch_close(&s);
 }
 
-Test(out_dir_resume, clear_leaves_what_is_named_and_the_state)
+Test(out_dir_resume, clear_leaves_what_is_named_the_state_and_what_is_not_listed)
 {
     scratch s;
     scratch_open(&s);
     leave(&s, true);
     scratch_folder(&s, "precious");
     scratch_put_text(&s, "precious/a", "mine");
-    cr_assert_eq(symlink("../precious", scratch_at(&s, "out.partial/link")), 0);
-    cr_assert_eq(symlink("../../precious", scratch_at(&s, "out.partial/kept/link")), 0);
-    scratch_put_text(&s, "out.partial/kept/x/a.json", "a prefix of what is kept");
-    scratch_put_text(&s, "out.partial/kept/.bandmill-x", "no state: it lies below");
     bm_out_dir *dir = again(&s, true);
+    add_text(dir, "kept/x/a.json", "a prefix of what is kept");
+    add_text(dir, "kept/.bandmill-x", "no state: it lies below");
+    cr_assert_eq(symlink("../../../precious", scratch_at(&s, NEW "/kept/link")), 0);
     const char *keep[] = {"ids.txt", "kept/x/a.jsonl", "missing"};
     cr_assert_eq(bm_out_dir_clear(dir, keep, 3, NULL), BM_OK);
-    cr_expect_eq(scratch_count(&s, "out.partial"), 5u);
+    cr_expect_eq(scratch_count(&s, "out.partial"), 4u);
     cr_expect(scratch_holds(&s, "out.partial/.bandmill-journal", "noted"));
     cr_expect(scratch_holds(&s, "out.partial/.bandmill-sets", "sets"));
     cr_expect(scratch_has(&s, "out.partial/.bandmill-work"));
-    cr_expect(scratch_holds(&s, "out.partial/ids.txt", "a\nb\nc\n"));
-    cr_expect(scratch_holds(&s, "out.partial/kept/x/a.jsonl", "{}\n"));
-    cr_expect_eq(scratch_count(&s, "out.partial/kept"), 1u);
-    cr_expect_eq(scratch_count(&s, "out.partial/kept/x"), 1u);
+    cr_expect(scratch_holds(&s, NEW "/ids.txt", "a\nb\nc\n"));
+    cr_expect(scratch_holds(&s, NEW "/kept/x/a.jsonl", "{}\n"));
+    cr_expect_eq(scratch_count(&s, NEW "/kept"), 2u,
+                 "the folder that stays, and a stranger's link");
+    cr_expect_eq(scratch_count(&s, NEW "/kept/x"), 1u);
     cr_expect(scratch_holds(&s, "precious/a", "mine"), "links are not followed");
+    cr_assert_eq(unlink(scratch_at(&s, NEW "/kept/link")), 0);
     keep[0] = "kept"; /* a whole folder */
     cr_assert_eq(bm_out_dir_clear(dir, keep, 1, NULL), BM_OK);
-    cr_expect(scratch_holds(&s, "out.partial/kept/x/a.jsonl", "{}\n"));
-    cr_expect_not(scratch_has(&s, "out.partial/ids.txt"));
+    cr_expect(scratch_holds(&s, NEW "/kept/x/a.jsonl", "{}\n"));
+    cr_expect_not(scratch_has(&s, NEW "/ids.txt"));
     cr_assert_eq(bm_out_dir_clear(dir, NULL, 0, NULL), BM_OK);
     cr_expect_eq(scratch_count(&s, "out.partial"), 3u);
-    bm_out_dir_close(dir);
-    scratch_close(&s);
-}
-
-Test(out_dir_resume, a_link_by_a_kept_folders_name_is_removed)
-{
-    scratch s;
-    scratch_open(&s);
-    leave(&s, true);
-    scratch_folder(&s, "precious");
-    scratch_put_text(&s, "precious/a.jsonl", "mine");
-    cr_assert_eq(rename(scratch_at(&s, "out.partial/kept"), scratch_at(&s, "moved")), 0);
-    cr_assert_eq(symlink("../precious", scratch_at(&s, "out.partial/kept")), 0);
-    bm_out_dir *dir = again(&s, true);
-    const char *keep[] = {"kept/a.jsonl"};
-    cr_assert_eq(bm_out_dir_clear(dir, keep, 1, NULL), BM_OK);
-    cr_expect_not(scratch_has(&s, "out.partial/kept"));
-    cr_expect(scratch_holds(&s, "precious/a.jsonl", "mine"));
     bm_out_dir_close(dir);
     scratch_close(&s);
 }
@@ -191,18 +193,17 @@ Test(out_dir_resume, commit_removes_all_state_and_nothing_it_points_to)
     scratch_open(&s);
     scratch_put_text(&s, "precious", "mine");
     leave(&s, true);
-    cr_assert_eq(symlink("../precious", scratch_at(&s, "out.partial/.bandmill-link")), 0);
-    scratch_folder(&s, "out.partial/.bandmill-folder");
-    scratch_put_text(&s, "out.partial/.bandmill-folder/x", "x");
     bm_out_dir *dir = again(&s, true);
     cr_assert_eq(bm_out_dir_clear(dir, NULL, 0, NULL), BM_OK);
-    cr_expect_eq(scratch_count(&s, "out.partial"), 5u);
+    cr_expect_eq(scratch_count(&s, "out.partial"), 3u);
+    cr_assert_eq(symlink("../precious", scratch_at(&s, "out.partial/.bandmill-link")), 0);
     add_text(dir, "ids.txt", "new");
     cr_assert_eq(bm_out_dir_finish(dir, NULL), BM_OK);
     cr_assert_eq(bm_out_dir_commit(dir, NULL), BM_OK);
     bm_out_dir_close(dir);
     cr_expect_eq(scratch_count(&s, "out"), 1u);
     cr_expect(scratch_holds(&s, "out/ids.txt", "new"));
+    cr_expect_eq(scratch_count(&s, "out.partial"), 1u, "a stranger's link stays where it was");
     cr_expect(scratch_holds(&s, "precious", "mine"));
     scratch_close(&s);
 }
@@ -265,7 +266,7 @@ Test(out_dir_resume, a_living_jobs_directory_is_locked_and_a_killed_ones_is_take
                  BM_ERR_LOCKED);
     cr_expect_eq(bm_out_dir_open(scratch_at(&s, "out"), BM_OUT_REFUSE, &dir, &err), BM_ERR_LOCKED);
     cr_expect_null(dir);
-    cr_expect_eq(scratch_count(&s, "out.partial"), 6u);
+    cr_expect_eq(scratch_count(&s, "out.partial"), 4u);
     cr_assert_eq(kill(child, SIGKILL), 0);
     cr_assert_eq(waitpid(child, NULL, 0), child);
     dir = again(&s, true);

@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/shared_library.h"
-#include "io/output/pack.h"
+#include "io/pack/pack.h"
 
 #define BLOCK_BYTES ((size_t)1 << 20)
 

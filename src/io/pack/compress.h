@@ -1,10 +1,10 @@
 /* compress.h -- compression of output files, a buffer at a time. */
-#ifndef BM_IO_OUTPUT_COMPRESS_H
-#define BM_IO_OUTPUT_COMPRESS_H
+#ifndef BM_IO_PACK_COMPRESS_H
+#define BM_IO_PACK_COMPRESS_H
 
 #include <bandmill/status.h>
 
-#include "io/output/compress_step.h"
+#include "io/pack/compress_step.h"
 #include "model/compression.h"
 
 typedef struct bm_compressor bm_compressor;

@@ -1,6 +1,6 @@
 /* compress_step.h -- one step of compressing: from where to where. */
-#ifndef BM_IO_OUTPUT_COMPRESS_STEP_H
-#define BM_IO_OUTPUT_COMPRESS_STEP_H
+#ifndef BM_IO_PACK_COMPRESS_STEP_H
+#define BM_IO_PACK_COMPRESS_STEP_H
 
 #include <bandmill/types.h>
 

@@ -2,11 +2,11 @@
  *
  * Tests: tests/unit/io_output/test_out_file.c, tests/unit/io_results/test_kept_writer.c
  * Tests: tests/fault/compression_memory.c */
-#include "io/output/compress.h"
+#include "io/pack/compress.h"
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "io/output/pack.h"
+#include "io/pack/pack.h"
 
 struct bm_compressor {
     const char *shown;

@@ -1,12 +1,12 @@
 /* pack.h -- one library that compresses, as compress.c sees it: a table of functions a library, in
  * pack_NAME.c. The same bytes in give the same bytes out, whatever the sizes of the steps (for one version
  * of the library). */
-#ifndef BM_IO_OUTPUT_PACK_H
-#define BM_IO_OUTPUT_PACK_H
+#ifndef BM_IO_PACK_PACK_H
+#define BM_IO_PACK_PACK_H
 
 #include <stdbool.h>
 
-#include "io/output/compress_step.h"
+#include "io/pack/compress_step.h"
 
 typedef struct bm_packed {
     const char *why; /* NULL: all is well; else in the library's words */

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/shared_library.h"
-#include "io/output/pack.h"
+#include "io/pack/pack.h"
 
 #define PRESET 1
 

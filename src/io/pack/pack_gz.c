@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/shared_library.h"
-#include "io/output/pack.h"
+#include "io/pack/pack.h"
 
 #define LEVEL   6
 #define IN_MAX  ((size_t)1 << 30) /* bytes given in one call */

@@ -1,0 +1,48 @@
+/* out_marker.h -- the marker of a work directory: a locked file that lists what jobs of ours put
+ * there (out_ours.h).
+ *
+ *     bandmill work directory 1
+ *     output/signatures.npy              a name a line, escaped as in TSV files
+ *     .bandmill-documents
+ *     /tmp/.bandmill-…-sets              what lies elsewhere has a slash before it
+ *
+ * A name is written before the thing itself is made. So what a killed job left is listed, whenever
+ * it was killed; at most the last line is torn, and nothing stands for it yet. Nothing is synced:
+ * after a crash of the machine something may lie there that the list has lost, and is then
+ * somebody else's, to be removed by hand.
+ *
+ * Threads: one at a time. */
+#ifndef BM_IO_OUTPUT_OUT_MARKER_H
+#define BM_IO_OUTPUT_OUT_MARKER_H
+
+#include "io/output/out_ours.h"
+
+typedef struct bm_out_marker {
+    int fd;         /* locked until it is closed; -1: none */
+    bm_ours ours;   /* what it lists, itself and the journal */
+    uint64_t bytes; /* of the whole lines in it */
+} bm_out_marker;
+
+/* What became of it. */
+typedef enum bm_out_marker_state {
+    BM_OUT_MARKER_HELD,
+    BM_OUT_MARKER_MISSING, /* no such name */
+    BM_OUT_MARKER_LOCKED,  /* by another process */
+    BM_OUT_MARKER_MOVED,   /* it lost its name before it was locked */
+    BM_OUT_MARKER_OTHER    /* something by its name that we did not write */
+} bm_out_marker_state;
+
+/* Open and lock the marker in the open folder `at`, `make`: one that is not there yet, and read the
+ * list. `out` is {.fd = -1} but for BM_OUT_MARKER_HELD. BM_ERR_IO, BM_ERR_NOMEM. */
+bm_status bm_out_marker_open(bm_ours_at at, bool make, bm_out_marker *out,
+                             bm_out_marker_state *state, bm_error *err);
+/* Does it still have its name in the folder? */
+bool bm_out_marker_has_name(const bm_out_marker *marker, int folder);
+/* List a name, once. BM_ERR_IO, BM_ERR_NOMEM. `path`: of the directory, for messages. */
+bm_status bm_out_marker_list(bm_out_marker *marker, const char *path, const char *name,
+                             bm_error *err);
+/* Forget the list: the directory is empty. */
+bm_status bm_out_marker_begin(bm_out_marker *marker, const char *path, bm_error *err);
+void bm_out_marker_close(bm_out_marker *marker); /* the file stays, unlocked */
+
+#endif

@@ -1,0 +1,80 @@
+/* out_replace.c -- exchanged in one step where the file system can; what came back is looked at again
+ * before anything of it is removed.
+ *
+ * Tests: tests/unit/io_output/test_out_dir.c, tests/fault/full_disk_calls.c */
+#include "io/output/out_replace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "io/output/out_place.h"
+#include "io/output/out_state.h"
+#include "io/output/out_target.h"
+
+typedef struct replacing {
+    bm_out_claim *claim;
+    const char *work, *target;
+} replacing;
+
+/* The earlier output goes to the place of the new one in the work directory: its files are listed
+ * there before. *node: of its directory. */
+static bm_status list_old(const replacing *r, bm_ours *old, ino_t *node, bm_error *err)
+{
+    struct stat info;
+    bm_status status = bm_out_target_list(r->target, old, err);
+    if (status == BM_OK && stat(r->target, &info) != 0)
+        status = bm_fail_errno(err, errno, r->target, "cannot look at the output");
+    for (size_t i = 0; status == BM_OK && i < old->files.n; i++) {
+        const bm_str id = bm_id_set_id(&old->files, (uint32_t)i);
+        char *name = NULL;
+        status = bm_string_format(&name, err, "%s/%.*s", BM_OUT_NEW, (int)id.len, id.data);
+        if (status == BM_OK)
+            status = bm_out_claim_list(r->claim, r->work, name, err);
+        bm_free(name);
+    }
+    if (status == BM_OK)
+        *node = info.st_ino;
+    return status;
+}
+
+/* Is what was exchanged the output that was looked at, as it was then? */
+static bm_status check_old(const replacing *r, const bm_ours *old, ino_t node, bm_error *err)
+{
+    struct stat info;
+    char other[BM_OUT_NAME_BYTES] = "";
+    bm_status status = BM_OK;
+    const int fd =
+        openat(r->claim->folder, BM_OUT_NEW, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &info) != 0)
+        status = bm_fail_errno(err, errno, r->work, "cannot look at the earlier output");
+    else
+        status = bm_ours_find_other(old, (bm_ours_at){.folder = fd, .path = r->target}, other, err);
+    if (status == BM_OK && (info.st_ino != node || other[0] != '\0'))
+        status =
+            bm_fail_at(err, BM_ERR_USAGE, r->target, 0, "the output changed while the job ran%s%s",
+                       other[0] != '\0' ? ", and now holds " : "", other);
+    if (fd >= 0)
+        close(fd);
+    return status;
+}
+
+bm_status bm_out_replace(bm_out_claim *claim, const char *work, const char *target, bm_error *err)
+{
+    const replacing replaced = {claim, work, target}, *r = &replaced;
+    ino_t node = 0;
+    bm_ours old = {0};
+    const int folder = r->claim->folder;
+    bm_status status = list_old(r, &old, &node, err);
+    if (status == BM_OK)
+        status = bm_place_exchange(folder, BM_OUT_NEW, r->target, err);
+    if (status == BM_OK) {
+        status = check_old(r, &old, node, err);
+        if (status != BM_OK && bm_place_exchange(folder, BM_OUT_NEW, r->target, NULL) != BM_OK)
+            status = BM_OK; /* the new one stands, and what nobody listed is left beside it */
+    }
+    bm_ours_reset(&old);
+    return status;
+}
