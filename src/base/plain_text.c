@@ -33,14 +33,16 @@ bm_status bm_buf_add_plain(bm_buf *out, bm_str text, bm_error *err)
     const size_t begun = out->len;
     bm_status status = BM_OK;
     for (size_t at = 0; status == BM_OK && at < text.len;) {
+        const size_t from = at;
+        size_t bytes = 0;
         uint32_t code;
-        bool hidden;
-        size_t bytes = bm_text_next(text.data + at, text.len - at, &code, &hidden);
-        if (!hidden)
-            status = bm_buf_add(out, text.data + at, bytes, err);
-        for (size_t i = 0; hidden && status == BM_OK && i < bytes; i++)
-            status = bm_buf_add_format(out, err, "\\x%02x", (unsigned char)text.data[at + i]);
-        at += bytes;
+        bool hidden = false;
+        for (; !hidden && at < text.len; at += bytes)
+            bytes = bm_text_next(text.data + at, text.len - at, &code, &hidden);
+        bytes = hidden ? bytes : 0; /* of the hidden one, behind which `at` stands */
+        status = bm_buf_add(out, text.data + from, at - bytes - from, err);
+        for (; status == BM_OK && bytes > 0; bytes--)
+            status = bm_buf_add_format(out, err, "\\x%02x", (unsigned char)text.data[at - bytes]);
     }
     if (status != BM_OK)
         out->len = begun;

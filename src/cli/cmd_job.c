@@ -95,7 +95,7 @@ static bm_status hand_out(void *ctx, const bm_summary *summary, bm_error *err)
     if (context->settings.messages.json && !rows) {
         const char *json = bm_summary_json(summary);
         cli_meter_end(&context->meter);
-        cli_write(&context->console, json, strlen(json));
+        cli_write_json(&context->console, json, strlen(json));
     }
     return cli_finish(&context->console, err);
 }

@@ -170,6 +170,7 @@ static bm_status take(const walker *w, bm_record *record, size_t bom, bm_error *
         bm_status status = parser->format->parse(parser, content, record, err);
         if (status != BM_OK)
             return status;
+        bm_record_check_id(&parser->maker, record);
     }
     if (!w->parse) {
         record->bad = false;

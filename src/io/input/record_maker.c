@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
+#include "model/id_bytes.h"
 
 #define LINE_DIGITS 20u
 
@@ -68,6 +69,13 @@ bm_status bm_record_file_id(bm_record_maker *maker, bm_record *record, bm_error 
     if (status == BM_OK)
         record->id = (bm_str){.data = maker->place.data, .len = maker->place_len - 1};
     return status;
+}
+
+void bm_record_check_id(bm_record_maker *maker, bm_record *record)
+{
+    if (!record->bad && record->id.len > BM_ID_BYTES_MAX)
+        bm_record_bad(maker, record, "the id has %zu bytes (at most %zu)", record->id.len,
+                      BM_ID_BYTES_MAX);
 }
 
 bool bm_record_count_invalid(bm_record_maker *maker, bm_record *record, uint64_t n,

@@ -24,6 +24,8 @@ void bm_record_bad(bm_record_maker *maker, bm_record *record, const char *format
 /* id = FILE:LINE; id = FILE. A view of the maker's buffer until the next call of either. */
 bm_status bm_record_place_id(bm_record_maker *maker, bm_record *record, bm_error *err);
 bm_status bm_record_file_id(bm_record_maker *maker, bm_record *record, bm_error *err);
+/* A record whose id is longer than readers of our files take is bad. */
+void bm_record_check_id(bm_record_maker *maker, bm_record *record);
 /* Count n invalid bytes that were found in `what` ("text"). False: the record is bad, for that or
  * already. */
 bool bm_record_count_invalid(bm_record_maker *maker, bm_record *record, uint64_t n,

@@ -9,6 +9,11 @@
 
 #include "base/error.h"
 #include "model/file_heads.h"
+#include "model/id_bytes.h"
+
+/* Two ids with every byte escaped, a path, and what else stands in a row. */
+_Static_assert(4 * BM_ID_BYTES_MAX + ((size_t)1 << 20) <= BM_TABLE_ROW_MAX,
+               "readers take every row that is written");
 
 static const struct {
     const char *kind, *header;

@@ -365,7 +365,9 @@ static bm_status parse_row(columns_parser *parser, const bm_table_chunk *c, size
     }
     record->id = bm_column_bytes(&c->columns[0], row);
     const bm_utf8_value field = {"id", &parser->repaired_id, &record->id};
-    return bm_record_make_valid(&parser->maker, record, &field, err);
+    status = bm_record_make_valid(&parser->maker, record, &field, err);
+    bm_record_check_id(&parser->maker, record);
+    return status;
 }
 
 static bm_status columns_parse(bm_batch_parser *base, const bm_source_batch *base_batch,

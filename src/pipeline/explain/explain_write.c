@@ -80,11 +80,13 @@ static void put_id(page *p, uint32_t doc, bool quoted)
     bm_status status = bm_tsv_escape(&escaped, id_of(p->e, doc), p->err);
     if (status == BM_OK)
         status = bm_buf_add_plain(&plain, (bm_str){escaped.data, escaped.len}, p->err);
-    for (size_t i = 0; status == BM_OK && p->status == BM_OK && i < plain.len; i++) {
+    for (size_t i = 0, n; status == BM_OK && p->status == BM_OK && i < plain.len; i += n) {
+        for (n = 1; i + n < plain.len && plain.data[i + n] != '"' && plain.data[i + n] != '\\';)
+            n++;
         if (quoted && (plain.data[i] == '"' || plain.data[i] == '\\'))
             status = bm_buf_add(out, "\\", 1, p->err);
         if (status == BM_OK)
-            status = bm_buf_add(out, &plain.data[i], 1, p->err);
+            status = bm_buf_add(out, plain.data + i, n, p->err);
     }
     bm_buf_reset(&escaped);
     bm_buf_reset(&plain);

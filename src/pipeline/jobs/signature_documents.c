@@ -11,6 +11,7 @@
 #include "io/results/result_tables.h"
 #include "io/results/tsv_table.h"
 #include "model/file_names.h"
+#include "model/id_bytes.h"
 #include "pipeline/jobs/signature_inputs.h"
 #include "pipeline/jobs/signature_inputs_state.h"
 
@@ -129,6 +130,10 @@ static bm_status add_document(sources *s, bm_doc_row *row, bm_str id, bm_error *
     while (s->documents[row->file] == 0)
         row->file++;
     s->documents[row->file]--;
+    if (id.len > BM_ID_BYTES_MAX)
+        return bm_fail_at(err, BM_ERR_FORMAT, bm_sign_dir_path(s->dir), 0,
+                          "an id in " BM_FILE_IDS " has %zu bytes (at most %zu)", id.len,
+                          BM_ID_BYTES_MAX);
     bm_doc_row known = *row;
     known.file += s->first;
     context->counts.empty += row->n_shingles == 0;
