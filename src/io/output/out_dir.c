@@ -1,7 +1,6 @@
 /* out_dir.c -- a directory of outputs that appears by one rename. What lies where: out_state.h.
  *
- * Everything in the work directory is reached through its descriptor, so that a job whose directory
- * was removed and made anew by another cannot touch that one.
+ * All in the work directory is reached through its descriptor: another directory by that name is safe.
  *
  * A file that is closed is not synced at once: the system begins to write it to the disk while it
  * is being written, and most of it is there by the end. Finish takes all digests first, from the
@@ -10,8 +9,8 @@
  * syncfs goes first, so that ten thousand fsyncs find nothing left to do.
  *
  * Commit: check that the work directory is still this job's, remove the state, sync every folder,
- * rename the folder of outputs (or exchange it with the old output: out_replace.h), sync the parent, and those above it that were made. Close then removes what is
- * left, the marker last.
+ * rename the folder of outputs (or exchange it with the old output: out_replace.h), sync the parent, and
+ * those above it that were made. Close then removes what is left, the marker last.
  *
  * Tests: tests/unit/io_output/test_out_dir.c, tests/unit/io_output/test_out_dir_resume.c
  * Tests: tests/cli/cases/ownership.sh */
@@ -89,9 +88,8 @@ static bm_status name_work(const char *target, char **out, char **work, bm_error
     size_t len = strlen(target);
     while (len > 1 && target[len - 1] == '/')
         len--;
-    *out = bm_strndup(target, len);
-    return *out == NULL ? bm_fail_nomem(err, len + 1)
-                        : bm_string_format(work, err, "%s.partial", *out);
+    bm_status status = bm_string_format(out, err, "%.*s", (int)len, target);
+    return status == BM_OK ? bm_string_format(work, err, "%s.partial", *out) : status;
 }
 
 static bm_status open_dir(const char *target, bm_out_existing existing, bm_out_leavings leavings,
@@ -118,7 +116,7 @@ static bm_status open_dir(const char *target, bm_out_existing existing, bm_out_l
         return status;
     }
     *out = dir;
-    return BM_OK;
+    return status;
 }
 
 bm_status bm_out_dir_open(const char *target, bm_out_existing existing, bm_out_dir **out,
@@ -352,10 +350,8 @@ static bm_status for_each_entry(bm_out_dir *dir, step_fn *step, bm_error *err)
 static bm_status sync_all(bm_out_dir *dir, bm_error *err)
 {
     bm_status status = BM_OK;
-    if (dir->n > HELD_FILES && !dir->finished) {
-        if (syncfs(dir->claim.folder) != 0)
-            status = bm_fail_errno(err, errno, dir->work, "cannot sync");
-    }
+    if (dir->n > HELD_FILES && !dir->finished && syncfs(dir->claim.folder) != 0)
+        status = bm_fail_errno(err, errno, dir->work, "cannot sync");
     if (status == BM_OK)
         status = for_each_entry(dir, sync_entry, err);
     for (size_t i = 0; i < dir->n && dir->n_held > 0; i++) {
@@ -392,9 +388,8 @@ static bm_status write_digests(const bm_out_dir *dir, size_t at, bm_json *out, b
     }
     bm_json_end_object(out);
     bm_buf_reset(&name);
-    if (status != BM_OK)
-        return status;
-    status = bm_json_finish(out, err);
+    if (status == BM_OK)
+        status = bm_json_finish(out, err);
     if (status == BM_OK)
         out->buf.data[--out->buf.len] = '\0'; /* the newline */
     return status;
