@@ -25,6 +25,7 @@
 #include "lsh/union_find.h"
 #include "pipeline/inmem/group.h"
 #include "pipeline/jobs/cluster_groups.h"
+#include "pipeline/jobs/listed_pairs.h"
 #include "model/id_set.h"
 #include "model/option_check.h"
 #include "model/option_names.h"
@@ -132,34 +133,48 @@ static bm_status take_row(cluster *c, const bm_pair *pair, bm_error *err)
     return BM_OK;
 }
 
-static bm_status read_rows(cluster *c, bm_error *err)
+static bm_status take_rows(cluster *c, bm_pair_file *file, bm_error *err)
 {
-    bm_pair_file file;
-    const bm_callbacks callbacks = bm_meter_callbacks(&c->meter);
-    bm_status status = bm_pair_file_open(c->options->path, BM_ERR_INPUT, &callbacks, &file, err);
-    if (status != BM_OK)
-        return status;
+    bm_status status = BM_OK;
     bm_meter_stage(&c->meter, "read", "bytes");
-    for (;;) {
+    while (status == BM_OK) {
         bool more;
         bm_pair pair = {0};
-        status = bm_pair_file_next(&file, &more, err);
+        status = bm_pair_file_next(file, &more, err);
         if (status != BM_OK || !more)
             break;
-        status = bm_id_set_add(&c->ids, file.id_a, &pair.a, err);
+        status = bm_id_set_add(&c->ids, file->id_a, &pair.a, err);
         if (status == BM_OK)
-            status = bm_id_set_add(&c->ids, file.id_b, &pair.b, err);
-        pair.similarity = file.similarity;
+            status = bm_id_set_add(&c->ids, file->id_b, &pair.b, err);
+        pair.similarity = file->similarity;
         if (status == BM_OK)
             status = take_row(c, &pair, err);
         if (status == BM_OK && c->n_rows % ROWS_A_LOOK == 0) {
-            bm_meter_progress(&c->meter, file.lines.n_bytes, 0, c->ids.n);
+            bm_meter_progress(&c->meter, file->lines.n_bytes, 0, c->ids.n);
             status = bm_meter_check(&c->meter, err);
         }
-        if (status != BM_OK)
-            break;
     }
-    bm_pair_file_close(&file);
+    return status;
+}
+
+/* The file of anybody; or one that our own report lists, which is then what it says. */
+static bm_status read_rows(cluster *c, bm_error *err)
+{
+    bm_pair_file file;
+    bm_listed_pairs ours;
+    const bm_callbacks callbacks = bm_meter_callbacks(&c->meter);
+    bm_status status = bm_listed_pairs_open(c->options->path, &ours, err);
+    if (status != BM_OK)
+        return status;
+    status = bm_pair_file_open(c->options->path, ours.listed != NULL ? BM_ERR_FORMAT : BM_ERR_INPUT,
+                               &callbacks, &file, err);
+    if (status == BM_OK) {
+        status = bm_line_file_compare(&file.lines, ours.listed, err);
+        if (status == BM_OK)
+            status = take_rows(c, &file, err);
+        bm_pair_file_close(&file);
+    }
+    bm_listed_pairs_close(&ours);
     return status;
 }
 

@@ -73,6 +73,6 @@ damage sig/ids.txt pairs
 for file in removed.tsv sources.tsv skipped.tsv; do damage out/$file filter; done
 damage out/removed.tsv annotate
 damage out/groups.jsonl annotate explain
-damage out/pairs.tsv explain
+damage out/pairs.tsv explain cluster
 damage sig/manifest.json dedup pairs
 damage out/report.json filter explain
