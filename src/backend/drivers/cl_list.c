@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -45,7 +46,11 @@ static void *ask(void *ctx)
     asking *a = ctx;
     bm_error error = {0};
     bm_cl_listing listing;
+    stack_t before; /* LLVM, inside of some drivers, gives the thread a signal stack of its own */
+    const bool saved = sigaltstack(NULL, &before) == 0;
     const bm_status status = bm_cl_list(&listing, &error);
+    if (saved)
+        sigaltstack(&before, NULL);
     pthread_mutex_lock(&a->lock);
     a->status = status;
     a->error = error;
