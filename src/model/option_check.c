@@ -3,6 +3,8 @@
  * Tests: tests/unit/model/test_option_check.c */
 #include "model/option_check.h"
 
+#include <math.h>
+
 #include "base/error.h"
 #include "base/sized_struct.h"
 #include "model/option_names.h"
@@ -31,6 +33,12 @@ static void check_list(check *c, const char *field, const char *const *list, siz
 {
     if (c->status == BM_OK)
         c->status = bm_option_list_check(field, list, n, c->err);
+}
+
+static void check_number(check *c, const char *field, double value)
+{
+    if (c->status == BM_OK)
+        c->status = bm_option_number_check(field, value, c->err);
 }
 
 /* 0 too: that of the format. */
@@ -77,9 +85,7 @@ static void check_resources(check *c, const bm_resource_options *resources)
 {
     if (c->status == BM_OK)
         c->status = bm_option_threads_check(resources->threads, c->err);
-    if (c->status == BM_OK && resources->checkpoint_seconds != resources->checkpoint_seconds)
-        c->status =
-            bm_fail_field(c->err, "checkpoint_seconds", "`checkpoint_seconds` is no number");
+    check_number(c, "checkpoint_seconds", resources->checkpoint_seconds);
     check_reserved(c, "resources", resources->reserved, N_OF(resources->reserved));
 }
 
@@ -124,6 +130,8 @@ static void check_bands(check *c, const bm_band_options *bands)
 static void check_device(check *c, const bm_device_options *device)
 {
     check_enum(c, BM_OPTION_OFFLOAD, device->text_offload);
+    check_number(c, "probe_seconds", device->probe_seconds);
+    check_number(c, "call_seconds", device->call_seconds);
     if (c->status == BM_OK && device->reserved_flags != 0)
         check_reserved(c, "device", &(uint64_t){device->reserved_flags}, 1);
     check_reserved(c, "device", device->reserved, N_OF(device->reserved));
@@ -137,6 +145,11 @@ bm_status bm_option_list_check(const char *field, const char *const *list, size_
         if (list[i] == NULL)
             return bm_fail_field(err, field, "entry %zu of `%s` is NULL", i, field);
     return BM_OK;
+}
+
+bm_status bm_option_number_check(const char *field, double value, bm_error *err)
+{
+    return isnan(value) ? bm_fail_field(err, field, "`%s` is no number", field) : BM_OK;
 }
 
 bm_status bm_option_threads_check(uint32_t threads, bm_error *err)

@@ -37,6 +37,8 @@ bm_status bm_bench_run(const bm_bench_options *options, bm_bench_result **out, b
         status = bm_option_list_check("paths", used.paths, used.n_paths, err);
     if (status == BM_OK)
         status = bm_option_threads_check(used.threads, err);
+    if (status == BM_OK)
+        status = bm_option_number_check("min_seconds", used.min_seconds, err);
     if (status == BM_OK && out == NULL)
         status = bm_fail_field(err, "out", "no place for the result given");
     if (status != BM_OK)
@@ -99,6 +101,8 @@ bm_status bm_kernel_tune(const bm_kernel_tune_options *options, char **csv, char
                                                           .device = &used.device,
                                                           .callbacks = &used.callbacks},
                                        err);
+    if (status == BM_OK)
+        status = bm_option_number_check("min_seconds", used.min_seconds, err);
     used.sketch.perms = used.sketch.perms != 0 ? used.sketch.perms : BM_PERMS_DEFAULT;
     return status == BM_OK ? bm_kernel_tune_measure(&used, csv, json, err) : status;
 }

@@ -267,6 +267,8 @@ static const api_mistake bench_mistakes[] = {
     {"shingle_k", {SET(bm_bench_options, text.shingle_k, 0)}},
     {"paths", {SET(bm_bench_options, n_paths, 1)}},
     {"paths", {SET(bm_bench_options, paths, hole), SET(bm_bench_options, n_paths, 1)}},
+    {"min_seconds", {SET(bm_bench_options, min_seconds, NAN)}},
+    {"call_seconds", {SET(bm_bench_options, device.call_seconds, NAN)}},
     {"threads", {SET(bm_bench_options, threads, BM_THREADS_MAX + 1)}}};
 
 Test(public_api_calls, bench_checks_its_options)
@@ -322,7 +324,8 @@ static const api_field tune_reserved[] = {
     SKETCH_RESERVED(bm_kernel_tune_options), DEVICE_RESERVED(bm_kernel_tune_options),
     RESERVED(bm_kernel_tune_options, callbacks.reserved, "callbacks")};
 static const api_mistake tune_mistakes[] = {
-    {"perms", {SET(bm_kernel_tune_options, sketch.perms, BM_PERMS_MAX + 1)}}};
+    {"perms", {SET(bm_kernel_tune_options, sketch.perms, BM_PERMS_MAX + 1)}},
+    {"min_seconds", {SET(bm_kernel_tune_options, min_seconds, NAN)}}};
 
 Test(public_api_calls, kernel_tune_checks_its_options)
 {

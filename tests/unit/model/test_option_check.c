@@ -123,6 +123,12 @@ Test(option_check, numbers_of_signatures_and_threads_have_their_ends)
     w.resources.checkpoint_seconds = NAN;
     EXPECT_WRONG(w, "checkpoint_seconds");
     w.resources.checkpoint_seconds = 0;
+    w.device.probe_seconds = NAN;
+    EXPECT_WRONG(w, "probe_seconds");
+    w.device.probe_seconds = 0;
+    w.device.call_seconds = NAN;
+    EXPECT_WRONG(w, "call_seconds");
+    w.device.call_seconds = 0;
     EXPECT_FINE(w);
 }
 
