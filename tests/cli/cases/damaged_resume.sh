@@ -26,6 +26,9 @@ goes_on() {
     if [ "$rc" = 7 ]; then
         refused 7 ".*($1|out\.partial: the input in\.jsonl has changed)" # of a journal: that the input was broken is forgotten
         [ ! -e out ] || fail "something at the target"
+    elif [ "$1" = .bandmill-work ] && [ "$rc" -eq 2 ]; then
+        refused 2 'out\.partial' # nobody says that it is ours
+        [ ! -e out ] || fail "something at the target"
     elif [ "$rc" != 0 ] || [ "$2" = yes ]; then
         fail "exit code $rc after $1 was damaged, expected 7"
     else
@@ -69,9 +72,10 @@ for kind in sign dedup; do
     cp whole.jsonl in.jsonl
     goes_on nothing no
     # the head of an array is written anew at the end
-    [ $kind = dedup ] || for array in signatures content_hash band_keys; do damage $array.npy 128 yes; done
+    [ $kind = dedup ] || for array in signatures content_hash band_keys; do damage output/$array.npy 128 yes; done
     damage .bandmill-documents 0 yes
     [ $kind = sign ] || damage .bandmill-sets 0 no
     damage .bandmill-journal 0 no
+    damage .bandmill-work 0 no
     rm -r right sealed out.partial
 done
