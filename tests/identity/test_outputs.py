@@ -229,9 +229,9 @@ def check_job(claims, runner, job, all_paths, number):
 
 
 def main():
-    args = harness.arguments("the same bytes on every path", ("--perms", {"type": int, "choices": PERMS}))
+    args = harness.arguments("the same bytes on every path", ("--perms", {"type": int, "choices": PERMS}), ("--server", {}))
     harness.need_corpora()
-    claims, bandmill, started = harness.Claims(), harness.Program(args.program), time.monotonic()
+    claims, bandmill, started = harness.Claims(), harness.Program(args.program, args.server), time.monotonic()
     with harness.scratch() as folder:
         all_paths = paths(claims, bandmill, folder)
         made = corpora(folder, args.size == "full")
@@ -241,6 +241,7 @@ def main():
         for number, job in jobs:
             check_job(claims, runner, job, all_paths, number)
         print(f"{len(jobs)} jobs on {len(all_paths)} paths, {runner.n} runs, {time.monotonic() - started:.0f} s")
+    bandmill.close()
     claims.end()
 
 

@@ -273,8 +273,8 @@ def chosen(size, choice, corpora, made):
 
 def main():
     args = harness.arguments("the same bytes for every memory, threads, batch and device", ("--planted", {"required": True}),
-                             ("--leg", {}))
-    claims, bandmill, env = harness.Claims(), harness.Program(args.program), opencl_environment()
+                             ("--leg", {}), ("--server", {}))
+    claims, bandmill, env = harness.Claims(), harness.Program(args.program, args.server), opencl_environment()
     size = "full" if os.environ.get("IDENTITY_FULL") == "1" else args.size
     n_workers = 1 if args.leg or size == "full" else 2
     with harness.scratch() as folder, concurrent.futures.ThreadPoolExecutor(n_workers) as workers:
@@ -284,6 +284,7 @@ def main():
             began, n = time.monotonic(), runner.n
             check_leg(claims, runner, leg, Cell("8G", 1, None, made[0]), workers)
             print(f"{leg.name}: {runner.n - n} runs, {time.monotonic() - began:.0f} s", flush=True)
+    bandmill.close()
     claims.end()
 
 

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import zipfile
 
 ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
@@ -83,19 +84,65 @@ def scratch():
     return tempfile.TemporaryDirectory(prefix="bandmill-test-")
 
 
-class Program:
-    """bandmill with the native CPU unless the arguments or `env` say otherwise."""
+class ForkServer:
+    """Runs jobs in children of one process that has the drivers of an OCL_ICD_VENDORS mapped (fault/fork_server.c)."""
 
-    def __init__(self, path):
-        self.path = path
+    def __init__(self, library, path, env):
+        vendors = env.get("OCL_ICD_VENDORS", "")
+        drivers = [read_file(vendors, name).decode().strip() for name in sorted(os.listdir(vendors))
+                   if name.endswith(".icd")] if os.path.isdir(vendors) else []
+        self.env, self.folder = env, tempfile.TemporaryDirectory(prefix="bandmill-jobs-")
+        self.process = subprocess.Popen([path], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        env={**env, "LD_PRELOAD": library, "FORK_SERVER_LOAD": " ".join(drivers)})
+
+    def run(self, command, env):
+        changes = [f"{name}={value}" for name, value in env.items() if self.env.get(name) != value]
+        changes += [name for name in self.env if name not in env]
+        said = [os.path.join(self.folder.name, name) for name in ("stdout", "stderr")]
+        words = [os.getcwd(), *said, "1800", *changes, "--", *command[1:]]
+        if any(c in word for word in words for c in "\t\n"):
+            raise ValueError(f"a job of words with tabs or ends of lines: {words}")
+        self.process.stdin.write("\t".join(words).encode() + b"\n")
+        self.process.stdin.flush()
+        code = int(self.process.stdout.readline())
+        code = 128 - code if code > 128 else code  # signals as subprocess gives them
+        return subprocess.CompletedProcess(command, code, *map(read_file, said))
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
+        self.folder.cleanup()
+
+
+class Program:
+    """bandmill with the native CPU unless the arguments or `env` say otherwise. With `server`, the library of
+    fault/fork_server.c, jobs with the same drivers share what loading these costs: they are forked."""
+
+    def __init__(self, path, server=None):
+        self.path, self.server, self.servers, self.lock = path, server, {}, threading.Lock()
+
+    def execute(self, command, stdin, env):
+        if not self.server or stdin is not None:
+            return subprocess.run(command, input=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env, timeout=1800)
+        # Jobs on the native CPU load no driver.
+        native = command[command.index("--device") + 1] == "cpu" if "--device" in command else False
+        key = "" if native else env.get("OCL_ICD_VENDORS", ""), env.get("LD_LIBRARY_PATH", "")
+        with self.lock:
+            if key not in self.servers:
+                begin = {**env, "OCL_ICD_VENDORS": ""} if native else env
+                self.servers[key] = ForkServer(os.path.abspath(self.server), self.path, begin)
+            return self.servers[key].run(command, env)
+
+    def close(self):
+        for server in self.servers.values():
+            server.close()
 
     def run(self, *args, env=None, stdin=None, expect=0):
         """CompletedProcess with bytes; ProgramFailed on another exit code than `expect`."""
         command = [self.path, *map(str, args)]
         if "--device" not in args and args[0] in ("sign", "dedup", "pairs"):
             command += ["--device", "cpu"]
-        done = subprocess.run(command, input=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                              env={**os.environ, **(env or {})}, timeout=1800)
+        done = self.execute(command, stdin, {**os.environ, **(env or {})})
         if expect is not None and done.returncode != expect:
             raise ProgramFailed(f"FAILED {' '.join(command)}\n  exit {done.returncode}, expected {expect}\n  "
                                 f"{done.stderr.decode(errors='replace')[-2000:]}")
