@@ -12,7 +12,8 @@ trap 'rm -rf "$top"' EXIT
 cd "$top" || exit 1
 unset BANDMILL_CPU BANDMILL_DEVICE BANDMILL_CL_SHAPE BANDMILL_CL_LIMIT BANDMILL_CL_TEXT BANDMILL_PROBE BANDMILL_TUNING OPENCL_VENDOR_PATH
 export LC_ALL=C OCL_ICD_VENDORS="$root/.venv/vendors-mesa" RUSTICL_ENABLE=llvmpipe BANDMILL_CACHE_DIR="$top/cache"
-export XDG_CACHE_HOME="$top/home" # its own cache
+# Its own cache, of what it made of each kernel: kept in the build folder, as PoCL's is (CMakePresets.json).
+mkdir -p "$build/mesa-cache" && export MESA_SHADER_CACHE_DIR="$build/mesa-cache" XDG_CACHE_HOME="$top/home"
 failures=0
 checks=0
 
