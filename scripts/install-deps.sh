@@ -84,7 +84,7 @@ make_venv() {
     mkdir -p "$vendors" "$venv/vendors-mesa"
     cp /etc/OpenCL/vendors/pocl.icd "$vendors/pocl.icd"
     if [[ -e $intel ]]; then
-        echo "$intel" > "$vendors/intel.icd"
+        realpath "$intel" > "$vendors/intel.icd" # where it lies: .venv may be a link from a working tree that will be gone
     fi
     if [[ -e $mesa ]]; then
         cp "$mesa" "$venv/vendors-mesa/rusticl.icd"
