@@ -3,8 +3,6 @@
  * Tests: tests/unit/model/test_option_check.c */
 #include "model/option_check.h"
 
-#include <math.h>
-
 #include "base/error.h"
 #include "base/sized_struct.h"
 #include "model/option_names.h"
@@ -149,7 +147,7 @@ bm_status bm_option_list_check(const char *field, const char *const *list, size_
 
 bm_status bm_option_number_check(const char *field, double value, bm_error *err)
 {
-    return isnan(value) ? bm_fail_field(err, field, "`%s` is no number", field) : BM_OK;
+    return value != value ? bm_fail_field(err, field, "`%s` is no number", field) : BM_OK;
 }
 
 bm_status bm_option_threads_check(uint32_t threads, bm_error *err)
