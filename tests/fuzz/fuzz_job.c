@@ -9,26 +9,11 @@
 #include <bandmill/explain.h>
 #include <bandmill/job.h>
 
-#include <dirent.h>
 #include <stdatomic.h>
 
-#include "base/memory.h"
-#include "fuzz_folder.h"
+#include "fuzz_tree.h"
 
-#define N_FILES 16u
-#define CHANGE  8u
-
-typedef struct file {
-    char name[256];
-    bm_buf bytes;
-} file;
-
-typedef struct folder {
-    char path[FUZZ_PATH];
-    file files[N_FILES];
-    size_t n;
-    bool touched; /* it may not be as it was */
-} folder;
+#define CHANGE 8u
 
 /* What a job has written: the files of its directory, or what it gave to `write`. */
 typedef struct result {
@@ -37,11 +22,11 @@ typedef struct result {
     bm_buf text;
 } result;
 
-typedef enum base { SIGNATURES, DEDUPED, INTERRUPTED, N_BASES } base;
+typedef enum base { SIGNATURES, DEDUPED, LEFT_BY_DEDUP, LEFT_BY_SIGN, N_BASES } base;
 
 typedef struct world {
     char input[FUZZ_PATH], target[FUZZ_PATH];
-    char resumed[FUZZ_PATH]; /* the target of the job that was interrupted */
+    char resumed[N_BASES][FUZZ_PATH]; /* the targets of the jobs that were interrupted */
     const char *paths[1];
     folder bases[N_BASES];
 } world;
@@ -56,65 +41,6 @@ static void need(bm_status status, const bm_error *err)
     CHECK(status == BM_OK);
 }
 
-/* --- directories --- */
-
-static void reset_folder(folder *f)
-{
-    for (size_t i = 0; i < f->n; i++)
-        bm_buf_reset(&f->files[i].bytes);
-    f->n = 0;
-}
-
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(((const file *)a)->name, ((const file *)b)->name);
-}
-
-/* All files that lie in it, by name; none where it is not there. */
-static void read_folder(folder *f)
-{
-    DIR *dir = opendir(f->path);
-    reset_folder(f);
-    if (dir == NULL)
-        return;
-    for (const struct dirent *entry; (entry = readdir(dir)) != NULL;) {
-        struct stat info;
-        if (fstatat(dirfd(dir), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0 ||
-            !S_ISREG(info.st_mode))
-            continue;
-        CHECK(f->n < N_FILES);
-        file *to = &f->files[f->n++];
-        memset(to, 0, sizeof *to);
-        snprintf(to->name, sizeof to->name, "%s", entry->d_name);
-        const int fd = openat(dirfd(dir), entry->d_name, O_RDONLY | O_CLOEXEC);
-        CHECK(fd >= 0 && bm_buf_reserve(&to->bytes, (size_t)info.st_size + 1, NULL) == BM_OK);
-        to->bytes.len = (size_t)read(fd, to->bytes.data, (size_t)info.st_size);
-        close(fd);
-    }
-    closedir(dir);
-    qsort(f->files, f->n, sizeof f->files[0], by_name);
-}
-
-static const char *path_in(const folder *f, const char *name, char out[FUZZ_PATH])
-{
-    CHECK((size_t)snprintf(out, FUZZ_PATH, "%s/%s", f->path, name) < FUZZ_PATH);
-    return out;
-}
-
-/* The directory as it was. */
-static void restore(folder *f)
-{
-    char path[FUZZ_PATH];
-    if (!f->touched)
-        return;
-    fuzz_remove(f->path);
-    CHECK(mkdir(f->path, 0700) == 0);
-    for (size_t i = 0; i < f->n; i++)
-        fuzz_write(path_in(f, f->files[i].name, path), f->files[i].bytes.data,
-                   f->files[i].bytes.len);
-    f->touched = false;
-}
-
 /* --- jobs --- */
 
 static int keep_text(void *ctx, const char *data, size_t len)
@@ -126,9 +52,12 @@ static const bm_device_options cpu = {.device = "cpu"};
 static const bm_resource_options little = {
     .threads = 1, .memory = 512 << 20, .checkpoint_seconds = -1};
 
-static bm_status run_sign(const char *target, bm_error *err)
+/* With callbacks it is sealed whenever it may be. */
+static bm_status run_sign(const char *target, bool again, const bm_callbacks *callbacks,
+                          bm_error *err)
 {
     bm_sign_options o;
+    bm_summary *summary = NULL;
     bm_sign_options_init(&o);
     o.input.paths = here.paths;
     o.input.n_paths = 1;
@@ -139,7 +68,12 @@ static bm_status run_sign(const char *target, bm_error *err)
     o.resources = little;
     o.output.path = target;
     o.band_keys = true;
-    bm_summary *summary = NULL;
+    o.resume = again;
+    if (callbacks != NULL) {
+        o.callbacks = *callbacks;
+        o.resources.checkpoint_seconds = 0;
+        o.resources.batch_docs = 4;
+    }
     const bm_status status = bm_job_sign(&o, &summary, err);
     bm_summary_free(summary);
     return status;
@@ -157,16 +91,17 @@ static void dedup_options(bm_dedup_options *o, const char *const *paths, const c
     o->write_pairs = true;
 }
 
-static bm_status run_dedup(const char *target, bool resume, const bm_callbacks *callbacks,
+static bm_status run_dedup(const char *target, bool again, const bm_callbacks *callbacks,
                            bm_error *err)
 {
     bm_dedup_options o;
     dedup_options(&o, here.paths, target);
     o.input.on_error = BM_ON_ERROR_SKIP;
-    o.resume = resume;
+    o.resume = again;
     if (callbacks != NULL) {
         o.callbacks = *callbacks;
         o.resources.checkpoint_seconds = 0;
+        o.resources.batch_docs = 4;
     }
     bm_summary *summary = NULL;
     const bm_status status = bm_job_dedup(&o, &summary, err);
@@ -302,10 +237,16 @@ static bm_status inspect_result(result *r, bm_error *err)
     return inspect(DEDUPED, r, err);
 }
 
-static bm_status resume(result *r, bm_error *err)
+static bm_status resume_dedup(result *r, bm_error *err)
 {
     (void)r;
-    return run_dedup(here.resumed, true, NULL, err);
+    return run_dedup(here.resumed[LEFT_BY_DEDUP], true, NULL, err);
+}
+
+static bm_status resume_sign(result *r, bm_error *err)
+{
+    (void)r;
+    return run_sign(here.resumed[LEFT_BY_SIGN], true, NULL, err);
 }
 
 typedef struct job {
@@ -325,20 +266,22 @@ static job jobs[] = {{.base = SIGNATURES, .run = dedup_exact},
                      {.base = DEDUPED, .run = explain_group},
                      {.base = DEDUPED, .run = cluster_result, .unchecked = true},
                      {.base = DEDUPED, .run = inspect_result},
-                     {.base = INTERRUPTED, .run = resume}};
+                     {.base = LEFT_BY_DEDUP, .run = resume_dedup},
+                     {.base = LEFT_BY_SIGN, .run = resume_sign}};
 #define N_JOBS (sizeof jobs / sizeof jobs[0])
 
 static void run(const job *j, result *r, bm_error *err)
 {
-    const char *target = j->base == INTERRUPTED ? here.resumed : here.target;
+    const bool left = j->base >= LEFT_BY_DEDUP;
+    const char *target = left ? here.resumed[j->base] : here.target;
     fuzz_remove(target);
     *err = (bm_error){0};
     memcpy(r->files.path, target, FUZZ_PATH);
     r->text.len = 0;
     r->status = j->run(r, err);
     read_folder(&r->files);
-    if (j->base == INTERRUPTED)
-        here.bases[INTERRUPTED].touched = true;
+    if (left)
+        here.bases[j->base].touched = true;
 }
 
 /* --- what they begin with --- */
@@ -373,16 +316,21 @@ static bool cancelled(void *ctx)
     return atomic_fetch_add(&s->asked, 1) >= s->at;
 }
 
+typedef bm_status run_fn(const char *target, bool again, const bm_callbacks *callbacks,
+                         bm_error *err);
+
 /* The work of a job that was interrupted as late as it could be. */
-static void interrupt(folder *f)
+static void interrupt(base which, const char *name, run_fn *run_job)
 {
-    CHECK((size_t)snprintf(f->path, sizeof f->path, "%.200s.partial", here.resumed) < FUZZ_PATH);
+    folder *f = &here.bases[which];
+    const char *target = fuzz_path(name, here.resumed[which]);
+    CHECK((size_t)snprintf(f->path, sizeof f->path, "%.200s.partial", target) < FUZZ_PATH);
     for (int at = 0; at < 1000; at++) {
         stop s = {.at = at};
         const bm_callbacks callbacks = {.ctx = &s, .cancelled = cancelled};
         bm_error err = {0};
         fuzz_remove(f->path);
-        const bm_status status = run_dedup(here.resumed, false, &callbacks, &err);
+        const bm_status status = run_job(target, false, &callbacks, &err);
         if (status == BM_OK)
             break;
         if (status != BM_ERR_CANCELLED)
@@ -409,14 +357,14 @@ static void begin(void)
         return;
     here.paths[0] = fuzz_path("in.jsonl", here.input);
     fuzz_path("target", here.target);
-    fuzz_path("resumed", here.resumed);
     write_input();
     folder *f = here.bases;
-    need(run_sign(fuzz_path("signed", f[SIGNATURES].path), &err), &err);
+    need(run_sign(fuzz_path("signed", f[SIGNATURES].path), false, NULL, &err), &err);
     need(run_dedup(fuzz_path("result", f[DEDUPED].path), false, NULL, &err), &err);
     read_folder(&f[SIGNATURES]);
     read_folder(&f[DEDUPED]);
-    interrupt(&f[INTERRUPTED]);
+    interrupt(LEFT_BY_DEDUP, "deduped", run_dedup);
+    interrupt(LEFT_BY_SIGN, "signatures", run_sign);
     for (size_t i = 0; i < N_JOBS; i++) {
         restore(&f[jobs[i].base]);
         run(&jobs[i], &jobs[i].wanted, &err);

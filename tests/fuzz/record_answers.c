@@ -1,0 +1,127 @@
+/* record_answers.c -- what the program reads of files, said record by record: the other side of
+ * differential.py. Not a test by itself.
+ *
+ * Asked on standard input, again and again, one line and the bytes of a file:
+ *
+ *     FORMAT TAB HEADER TAB DELIMITER TAB ID TAB FIELDS TAB BYTES LF
+ *
+ * FORMAT "jsonl", "json", "csv", "tsv" or "lines"; HEADER "auto", "yes" or "no"; DELIMITER a
+ * character code, 0: as usual; ID a field, or nothing; FIELDS parted by commas, or nothing. Answers
+ * a line for each record, its parts as bytes of so many, and a line for the end:
+ *
+ *     good LINE TAB INVALID TAB BYTES-OF-ID TAB BYTES-OF-TEXT LF id text LF
+ *     bad LINE TAB BEHIND TAB BYTES-OF-REASON LF reason LF
+ *     end STATUS TAB ERROR-LINE LF */
+#include <inttypes.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "fuzz_check.h"
+#include "io/input/input_set_open.h"
+#include "io/input/parser.h"
+#include "io/input/reader.h"
+
+#define MOST_FIELDS 8
+
+static bm_status answer(void *ctx, const bm_record *r, bm_error *err)
+{
+    (void)ctx, (void)err;
+    if (r->bad) {
+        printf("bad\t%" PRIu64 "\t%" PRIu64 "\t%zu\n%s\n", r->line, r->n_behind, strlen(r->reason),
+               r->reason);
+        return BM_OK;
+    }
+    printf("good\t%" PRIu64 "\t%" PRIu64 "\t%zu\t%zu\n", r->line, r->n_invalid, r->id.len,
+           r->text.len);
+    fwrite(r->id.data, 1, r->id.len, stdout);
+    fwrite(r->text.data, 1, r->text.len, stdout);
+    putchar('\n');
+    return BM_OK;
+}
+
+static void read_file(const bm_input_options *options, size_t batch_bytes)
+{
+    bm_input_set *set = NULL;
+    bm_reader *reader = NULL;
+    bm_parser *parser = NULL;
+    bm_error err = {0};
+    bm_status status = bm_input_set_open(options, NULL, &set, &err);
+    if (status == BM_OK)
+        status = bm_reader_open(set, batch_bytes, 0, &reader, &err);
+    if (status == BM_OK)
+        status = bm_parser_open(set, &parser, &err);
+    while (status == BM_OK) {
+        bm_raw_batch *batch;
+        status = bm_reader_next(reader, &batch, &err);
+        if (status != BM_OK || batch == NULL)
+            break;
+        status = bm_parser_run(parser, batch, answer, NULL, &err);
+        bm_raw_batch_free(batch);
+    }
+    bm_parser_close(parser);
+    bm_reader_close(reader);
+    bm_input_set_close(set);
+    printf("end\t%d\t%" PRIu64 "\n", (int)status, err.line);
+    fflush(stdout);
+}
+
+static bm_format format_of(const char *word)
+{
+    static const char *const words[] = {"jsonl", "json", "csv", "tsv", "lines"};
+    static const bm_format formats[] = {BM_FORMAT_JSONL, BM_FORMAT_JSON, BM_FORMAT_CSV,
+                                        BM_FORMAT_TSV, BM_FORMAT_LINES};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (strcmp(word, words[i]) == 0)
+            return formats[i];
+    CHECK(!"a format of these");
+    return BM_FORMAT_AUTO;
+}
+
+/* The next part of a line, which is cut there. */
+static char *part(char **line)
+{
+    char *text = strsep(line, "\t\n");
+    CHECK(text != NULL);
+    return text;
+}
+
+static bool next_question(void)
+{
+    char line[4096], *rest = line, *fields, path[64];
+    const char *names[MOST_FIELDS];
+    if (fgets(line, sizeof line, stdin) == NULL)
+        return false;
+    bm_input_options o = {.max_doc_bytes = 1 << 30, .max_errors = UINT64_MAX};
+    o.format = format_of(part(&rest));
+    const char header = part(&rest)[0];
+    o.header = header == 'y' ? BM_HEADER_YES : header == 'n' ? BM_HEADER_NO : BM_HEADER_BY_FIELDS;
+    o.delimiter = (char)atoi(part(&rest));
+    o.id_field = part(&rest);
+    if (o.id_field[0] == '\0')
+        o.id_field = NULL;
+    fields = part(&rest);
+    while (fields != NULL && fields[0] != '\0' && o.n_text_fields < MOST_FIELDS)
+        names[o.n_text_fields++] = strsep(&fields, ",");
+    o.text_fields = o.n_text_fields > 0 ? names : NULL;
+    const size_t size = strtoull(part(&rest), NULL, 10);
+    char *data = malloc(size + 1);
+    CHECK(data != NULL && fread(data, 1, size, stdin) == size);
+    const int fd = memfd_create("answers", 0);
+    CHECK(fd >= 0 && write(fd, data, size) == (ssize_t)size);
+    free(data);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    const char *const paths[] = {path};
+    o.paths = paths;
+    o.n_paths = 1;
+    read_file(&o, size % 3 == 0 ? 64 : (size_t)1 << 20);
+    close(fd);
+    return true;
+}
+
+int main(void)
+{
+    while (next_question())
+        ;
+    return 0;
+}
