@@ -1,17 +1,34 @@
 /* fuzz_manifest.c -- any bytes as manifest.json or report.json.
  *
- * What is read becomes options, or an error that names the file. `inspect` takes what the reader
- * takes, and what it says reads as a manifest of the same meaning. */
+ * What is read becomes options that a shingler and a signer take, or an error that names the file.
+ * `inspect` takes what the reader takes, and what it says reads as a manifest of the same meaning. */
 #include <bandmill/job.h>
 
 #include "fuzz_folder.h"
 #include "io/output/manifest.h"
 #include "pipeline/context/recipe.h"
+#include "sketch/scheme.h"
+#include "text/shingler.h"
 
 static void check_error(bm_status status, const bm_error *err, const char *path)
 {
     CHECK(status == BM_ERR_FORMAT && err->status == status);
     CHECK(err->message[0] != '\0' && strcmp(err->file, path) == 0);
+}
+
+/* The options that a manifest becomes are ones that may be worked with. */
+static void check_settled(const bm_settings *s)
+{
+    bm_shingler *shingler = NULL;
+    bm_scheme_params params;
+    CHECK(bm_shingler_open(&s->text, NULL, &shingler, NULL) == BM_OK);
+    bm_shingler_close(shingler);
+    CHECK(bm_scheme_draw(&s->sketch, &params, NULL) == BM_OK);
+    bm_scheme_params_reset(&params);
+    for (size_t i = 0; i < s->input.n_text_fields; i++)
+        CHECK(strlen(s->input.text_fields[i]) < (size_t)1 << 20);
+    CHECK(s->input.format != BM_FORMAT_AUTO);
+    CHECK(s->recorded.n_names == s->input.n_paths);
 }
 
 static void check_recipe(const bm_manifest *manifest, const char *path)
@@ -30,7 +47,9 @@ static void check_recipe(const bm_manifest *manifest, const char *path)
         bm_recipe recipe = {.manifests = manifests, .n = n};
         bm_settings settings = {0};
         status = bm_recipe_settle(&recipe, &settings, &err);
-        if (status != BM_OK)
+        if (status == BM_OK)
+            check_settled(&settings);
+        else
             check_error(status, &err, path);
         CHECK(status != BM_OK || settings.input.n_paths == n * bm_manifest_n_inputs(manifest));
         bm_recipe_reset(&recipe);

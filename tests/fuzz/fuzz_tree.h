@@ -4,6 +4,7 @@
 #define TEST_FUZZ_TREE_H
 
 #include <dirent.h>
+#include <errno.h>
 
 #include "base/memory.h"
 #include "fuzz_folder.h"
@@ -34,35 +35,53 @@ static inline int by_name(const void *a, const void *b)
     return strcmp(((const file *)a)->name, ((const file *)b)->name);
 }
 
-/* All files that lie in it, by name; none where it is not there. */
-static inline void read_folder(folder *f)
-{
-    DIR *dir = opendir(f->path);
-    reset_folder(f);
-    if (dir == NULL)
-        return;
-    for (const struct dirent *entry; (entry = readdir(dir)) != NULL;) {
-        struct stat info;
-        if (fstatat(dirfd(dir), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0 ||
-            !S_ISREG(info.st_mode))
-            continue;
-        CHECK(f->n < N_FILES);
-        file *to = &f->files[f->n++];
-        memset(to, 0, sizeof *to);
-        snprintf(to->name, sizeof to->name, "%s", entry->d_name);
-        const int fd = openat(dirfd(dir), entry->d_name, O_RDONLY | O_CLOEXEC);
-        CHECK(fd >= 0 && bm_buf_reserve(&to->bytes, (size_t)info.st_size + 1, NULL) == BM_OK);
-        to->bytes.len = (size_t)read(fd, to->bytes.data, (size_t)info.st_size);
-        close(fd);
-    }
-    closedir(dir);
-    qsort(f->files, f->n, sizeof f->files[0], by_name);
-}
-
 static inline const char *path_in(const folder *f, const char *name, char out[FUZZ_PATH])
 {
     CHECK((size_t)snprintf(out, FUZZ_PATH, "%s/%s", f->path, name) < FUZZ_PATH);
     return out;
+}
+
+static inline void read_one(folder *f, const char *name, const struct stat *info)
+{
+    char path[FUZZ_PATH];
+    CHECK(f->n < N_FILES);
+    file *to = &f->files[f->n++];
+    memset(to, 0, sizeof *to);
+    CHECK((size_t)snprintf(to->name, sizeof to->name, "%s", name) < sizeof to->name);
+    const int fd = open(path_in(f, name, path), O_RDONLY | O_CLOEXEC);
+    CHECK(fd >= 0 && bm_buf_reserve(&to->bytes, (size_t)info->st_size + 1, NULL) == BM_OK);
+    to->bytes.len = (size_t)read(fd, to->bytes.data, (size_t)info->st_size);
+    close(fd);
+}
+
+/* `below`: the directory in it, with a slash behind, or "". */
+static inline void read_below(folder *f, const char *below)
+{
+    char path[FUZZ_PATH];
+    DIR *dir = opendir(path_in(f, below, path));
+    if (dir == NULL)
+        return;
+    for (const struct dirent *entry; (entry = readdir(dir)) != NULL;) {
+        struct stat info;
+        char name[512];
+        snprintf(name, sizeof name, "%.200s%s", below, entry->d_name);
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
+            fstatat(dirfd(dir), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0)
+            continue;
+        if (S_ISDIR(info.st_mode))
+            read_below(f, strcat(name, "/"));
+        else if (S_ISREG(info.st_mode))
+            read_one(f, name, &info);
+    }
+    closedir(dir);
+}
+
+/* All files that lie in it and below, by name; none where it is not there. */
+static inline void read_folder(folder *f)
+{
+    reset_folder(f);
+    read_below(f, "");
+    qsort(f->files, f->n, sizeof f->files[0], by_name);
 }
 
 /* The directory as it was. */
@@ -73,9 +92,15 @@ static inline void restore(folder *f)
         return;
     fuzz_remove(f->path);
     CHECK(mkdir(f->path, 0700) == 0);
-    for (size_t i = 0; i < f->n; i++)
+    for (size_t i = 0; i < f->n; i++) {
+        char *slash = strrchr(strcpy(path, f->files[i].name), '/'), below[FUZZ_PATH];
+        if (slash != NULL) { /* no deeper than one */
+            *slash = '\0';
+            CHECK(mkdir(path_in(f, path, below), 0700) == 0 || errno == EEXIST);
+        }
         fuzz_write(path_in(f, f->files[i].name, path), f->files[i].bytes.data,
                    f->files[i].bytes.len);
+    }
     f->touched = false;
 }
 
