@@ -131,3 +131,16 @@ bm_status bm_group_file_member(bm_group_file *file, bm_buf *id, bool *more, bm_e
     file->left--;
     return bm_group_file_id(file, quoted, id, err);
 }
+
+bm_status bm_group_file_members(bm_group_file *file, bm_group_member_fn fn, void *ctx, bm_buf *id,
+                                bm_error *err)
+{
+    bool more = true;
+    bm_status status = bm_group_file_member(file, id, &more, err);
+    while (status == BM_OK && more) {
+        status = fn(ctx, file, (bm_str){id->data, id->len}, err);
+        if (status == BM_OK)
+            status = bm_group_file_member(file, id, &more, err);
+    }
+    return status == BM_OK ? bm_group_file_id(file, file->kept, id, err) : status;
+}

@@ -30,6 +30,12 @@ bm_status bm_group_file_next(bm_group_file *file, bool *more, bm_error *err);
 /* The row's next member into `id`, which is overwritten; *more false: it had `size` of them.
  * Another number of them: BM_ERR_FORMAT. */
 bm_status bm_group_file_member(bm_group_file *file, bm_buf *id, bool *more, bm_error *err);
+/* For each member of a row; anything but BM_OK ends the walk. */
+typedef bm_status (*bm_group_member_fn)(void *ctx, const bm_group_file *file, bm_str id,
+                                        bm_error *err);
+/* All members of the row read last, and then the one that is kept, which stays in `id`. */
+bm_status bm_group_file_members(bm_group_file *file, bm_group_member_fn fn, void *ctx, bm_buf *id,
+                                bm_error *err);
 /* The id that a JSON string stands for, byte for byte as dedup had it, UTF-8 or not. */
 bm_status bm_group_file_id(const bm_group_file *file, bm_str quoted, bm_buf *id, bm_error *err);
 

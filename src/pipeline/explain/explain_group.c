@@ -141,16 +141,15 @@ typedef struct search {
     size_t n;
 } search;
 
-/* Look for the ids in the row read last. */
-static bm_status look(const search *s, bm_group_file *file, bm_buf *id, bm_error *err)
+/* A bm_group_member_fn. */
+static bm_status look(void *ctx, const bm_group_file *file, bm_str id, bm_error *err)
 {
-    bool more = true;
-    bm_status status = bm_group_file_member(file, id, &more, err);
-    for (; status == BM_OK && more; status = bm_group_file_member(file, id, &more, err))
-        for (size_t i = 0; i < s->n; i++)
-            if (id->len == s->ids[i].len && memcmp(id->data, s->ids[i].data, id->len) == 0)
-                s->groups[i] = file->group;
-    return status;
+    const search *s = ctx;
+    (void)err;
+    for (size_t i = 0; i < s->n; i++)
+        if (id.len == s->ids[i].len && memcmp(id.data, s->ids[i].data, id.len) == 0)
+            s->groups[i] = file->group;
+    return BM_OK;
 }
 
 static bool all_found(const search *s)
@@ -168,7 +167,7 @@ bm_status bm_explain_find(const bm_explainer *e, const bm_str *ids, size_t n, ui
     bm_group_file file;
     bm_buf id = {0};
     bool more = true;
-    const search s = {.ids = ids, .groups = groups, .n = n};
+    search s = {.ids = ids, .groups = groups, .n = n};
     memset(groups, 0, n * sizeof *groups);
     bm_explain_path(e, BM_FILE_GROUPS, path);
     bm_status status = bm_group_file_open(path, e->settings->memory, &file, err);
@@ -176,30 +175,30 @@ bm_status bm_explain_find(const bm_explainer *e, const bm_str *ids, size_t n, ui
     while (status == BM_OK && more && !all_found(&s)) {
         status = bm_group_file_next(&file, &more, err);
         if (status == BM_OK && more)
-            status = look(&s, &file, &id, err);
+            status = bm_group_file_members(&file, look, &s, &id, err);
     }
     bm_group_file_close(&file);
     bm_buf_reset(&id);
     return status;
 }
 
+/* A bm_group_member_fn. */
+static bm_status add_member(void *ctx, const bm_group_file *file, bm_str id, bm_error *err)
+{
+    bm_explainer *e = ctx;
+    const size_t before = e->ids.n;
+    uint32_t number;
+    bm_status status = bm_id_set_add(&e->ids, id, &number, err);
+    if (status == BM_OK && e->ids.n == before)
+        status = bm_fail_at(err, BM_ERR_FORMAT, file->lines.name, file->lines.number,
+                            "a document is twice in the group");
+    return status;
+}
+
 /* Members and the kept one of the row read last. */
 static bm_status take_group(bm_explainer *e, bm_group_file *file, bm_buf *id, bm_error *err)
 {
-    bool more = true;
-    uint32_t number;
-    bm_status status = bm_group_file_member(file, id, &more, err);
-    while (status == BM_OK && more) {
-        size_t before = e->ids.n;
-        status = bm_id_set_add(&e->ids, (bm_str){id->data, id->len}, &number, err);
-        if (status == BM_OK && e->ids.n == before)
-            status = bm_fail_at(err, BM_ERR_FORMAT, file->lines.name, file->lines.number,
-                                "a document is twice in the group");
-        if (status == BM_OK)
-            status = bm_group_file_member(file, id, &more, err);
-    }
-    if (status == BM_OK)
-        status = bm_group_file_id(file, file->kept, id, err);
+    bm_status status = bm_group_file_members(file, add_member, e, id, err);
     if (status != BM_OK)
         return status;
     e->kept = bm_id_set_find(&e->ids, (bm_str){id->data, id->len});

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "io/results/result_tables.h"
+#include "io/results/source_table.h"
 #include "io/results/tsv_table.h"
 #include "model/file_names.h"
 #include "pipeline/context/record_room.h"
@@ -28,39 +29,13 @@ typedef struct loading {
     uint64_t n_ids, id_bytes; /* so far */
 } loading;
 
-static bool is_file(const counted_rows *rows, const bm_tsv_table *table, size_t field, size_t file)
-{
-    const bm_str name = table->fields[field];
-    const char *known = file < rows->n ? bm_manifest_input_at(rows->manifest, file)->file : "";
-    return strlen(known) == name.len && memcmp(known, name.data, name.len) == 0;
-}
-
 /* Fill rows->left from a column of sources.tsv; *sum: of all inputs. */
 static bm_status count_rows(counted_rows *rows, size_t column, uint64_t *sum, bm_error *err)
 {
-    bm_tsv_table table = {0};
-    bool end = false;
-    size_t n = 0;
-    *sum = 0;
+    bm_source_column counted = {.field = column, .rows = rows->left};
+    bm_status status = bm_source_table_read(rows->manifest, &counted, 1, err);
     rows->file = 0;
-    bm_status status = bm_tsv_table_open_listed(rows->manifest, BM_FILE_SOURCES,
-                                                bm_table_header(BM_TABLE_SOURCES), &table, err);
-    while (status == BM_OK) {
-        status = bm_tsv_table_next(&table, &end, err);
-        if (status != BM_OK || end)
-            break;
-        if (!is_file(rows, &table, BM_SOURCES_FILE, n))
-            status = bm_fail_at(err, BM_ERR_FORMAT, table.path, table.line,
-                                "not the inputs that the report names");
-        else
-            status = bm_tsv_table_uint(&table, column, &rows->left[n], err);
-        if (status == BM_OK && __builtin_add_overflow(*sum, rows->left[n++], sum))
-            status = bm_fail_at(err, BM_ERR_FORMAT, table.path, table.line, "the rows pass 2^64");
-    }
-    if (status == BM_OK && n != rows->n)
-        status = bm_fail_at(err, BM_ERR_FORMAT, table.path, 0, "%zu inputs (the report names %zu)",
-                            n, rows->n);
-    bm_tsv_table_close(&table);
+    *sum = counted.sum;
     return status;
 }
 
@@ -70,7 +45,7 @@ static bm_status take_row(counted_rows *rows, const bm_tsv_table *table, size_t 
 {
     while (rows->file < rows->n && rows->left[rows->file] == 0)
         rows->file++;
-    if (!is_file(rows, table, field, rows->file))
+    if (!bm_source_is(rows->manifest, rows->file, table->fields[field]))
         return bm_fail_at(err, BM_ERR_FORMAT, table->path, table->line,
                           "not the rows that " BM_FILE_SOURCES " counts");
     rows->left[rows->file]--;

@@ -13,17 +13,17 @@
 #include "model/file_names.h"
 #include "pipeline/context/record_room.h"
 
-static bm_str str_of(const bm_buf *buf)
-{
-    return (bm_str){buf->data, buf->len};
-}
-
 /* What is read so far; where there is no room for all of it, it is only counted any more. */
 typedef struct loading {
     uint64_t room; /* bytes that there are; 0: no limit */
     uint64_t n, id_bytes, longest_row;
     bool too_many;
 } loading;
+
+typedef struct taking {
+    bm_group_labels *out;
+    loading *now;
+} taking;
 
 static void count_member(bm_group_labels *out, loading *now, const bm_group_file *file, bm_str id)
 {
@@ -38,11 +38,16 @@ static void count_member(bm_group_labels *out, loading *now, const bm_group_file
     }
 }
 
-static bm_status add_member(bm_group_labels *out, const bm_group_file *file, bm_str id,
-                            bm_error *err)
+/* A bm_group_member_fn. */
+static bm_status add_member(void *ctx, const bm_group_file *file, bm_str id, bm_error *err)
 {
+    const taking *t = ctx;
+    bm_group_labels *out = t->out;
     const size_t before = out->ids.n;
     uint32_t number;
+    count_member(out, t->now, file, id);
+    if (t->now->too_many)
+        return BM_OK;
     bm_status status = bm_id_set_add(&out->ids, id, &number, err);
     if (status == BM_OK && out->ids.n == before)
         status = bm_fail_at(err, BM_ERR_FORMAT, file->lines.name, file->lines.number,
@@ -59,20 +64,10 @@ static bm_status add_member(bm_group_labels *out, const bm_group_file *file, bm_
 static bm_status take_group(bm_group_labels *out, loading *now, bm_group_file *file, bm_buf *id,
                             bm_error *err)
 {
-    bool more = true;
-    bm_status status = bm_group_file_member(file, id, &more, err);
-    while (status == BM_OK && more) {
-        count_member(out, now, file, str_of(id));
-        if (!now->too_many)
-            status = add_member(out, file, str_of(id), err);
-        if (status == BM_OK)
-            status = bm_group_file_member(file, id, &more, err);
-    }
-    if (status == BM_OK)
-        status = bm_group_file_id(file, file->kept, id, err);
+    bm_status status = bm_group_file_members(file, add_member, &(taking){out, now}, id, err);
     if (status != BM_OK || now->too_many)
         return status;
-    const uint32_t kept = bm_id_set_find(&out->ids, str_of(id));
+    const uint32_t kept = bm_id_set_find(&out->ids, (bm_str){id->data, id->len});
     if (kept == BM_ID_NONE || out->labels[kept].group != file->group)
         return bm_fail_at(err, BM_ERR_FORMAT, file->lines.name, file->lines.number,
                           "the kept document is no member");

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "io/results/result_tables.h"
+#include "io/results/source_table.h"
 #include "io/results/tsv_table.h"
 #include "model/file_names.h"
 #include "model/id_bytes.h"
@@ -30,45 +31,17 @@ typedef struct sources {
 
 /* --- sources.tsv and skipped.tsv --- */
 
-static bool is_name(bm_str field, const char *name)
-{
-    return strlen(name) == field.len && memcmp(name, field.data, field.len) == 0;
-}
-
-static bm_status read_source(sources *s, const bm_tsv_table *table, size_t i, bm_error *err)
-{
-    if (i >= s->n ||
-        !is_name(table->fields[BM_SOURCES_FILE], s->context->inputs.names.names[s->first + i]))
-        return bm_fail_at(err, BM_ERR_FORMAT, table->path, table->line,
-                          "not the inputs that the manifest names");
-    bm_status status = bm_tsv_table_uint(table, BM_SOURCES_DOCUMENTS, &s->documents[i], err);
-    return status == BM_OK ? bm_tsv_table_uint(table, BM_SOURCES_SKIPPED, &s->skipped[i], err)
-                           : status;
-}
-
 static bm_status read_sources(sources *s, bm_error *err)
 {
-    bm_tsv_table table = {0};
-    uint64_t n_docs = 0;
-    bool end = false;
-    size_t n = 0;
-    bm_status status = bm_tsv_table_open_listed(bm_sign_dir_manifest(s->dir), BM_FILE_SOURCES,
-                                                bm_table_header(BM_TABLE_SOURCES), &table, err);
-    while (status == BM_OK) {
-        status = bm_tsv_table_next(&table, &end, err);
-        if (status != BM_OK || end)
-            break;
-        status = read_source(s, &table, n, err);
-        if (status == BM_OK && __builtin_add_overflow(n_docs, s->documents[n++], &n_docs))
-            status =
-                bm_fail_at(err, BM_ERR_FORMAT, table.path, table.line, "the documents pass 2^64");
-    }
-    if (status == BM_OK && (n != s->n || n_docs != bm_sign_dir_docs(s->dir)))
-        status = bm_fail_at(err, BM_ERR_FORMAT, table.path, 0,
-                            "%zu inputs with %" PRIu64 " documents (the manifest has %" PRIu32
-                            " with %" PRIu64 ")",
-                            n, n_docs, s->n, bm_sign_dir_docs(s->dir));
-    bm_tsv_table_close(&table);
+    const bm_manifest *manifest = bm_sign_dir_manifest(s->dir);
+    bm_source_column columns[] = {{.field = BM_SOURCES_DOCUMENTS, .rows = s->documents},
+                                  {.field = BM_SOURCES_SKIPPED, .rows = s->skipped}};
+    bm_status status = bm_source_table_read(manifest, columns, 2, err);
+    if (status == BM_OK && columns[0].sum != bm_sign_dir_docs(s->dir))
+        status =
+            bm_fail_at(err, BM_ERR_FORMAT, bm_sign_dir_path(s->dir), 0,
+                       BM_FILE_SOURCES " counts %" PRIu64 " documents (the manifest %" PRIu64 ")",
+                       columns[0].sum, bm_sign_dir_docs(s->dir));
     return status;
 }
 
@@ -106,8 +79,8 @@ static bm_status read_skipped(sources *s, bm_error *err)
             file++;
         s->skipped[file]--;
         status = bm_tsv_table_next(&table, &end, err);
-        if (status == BM_OK && (end || !is_name(table.fields[BM_SKIPPED_FILE],
-                                                s->context->inputs.names.names[s->first + file])))
+        if (status == BM_OK && (end || !bm_source_is(bm_sign_dir_manifest(s->dir), file,
+                                                     table.fields[BM_SKIPPED_FILE])))
             status = bm_fail_at(err, BM_ERR_FORMAT, table.path, table.line,
                                 "not the rows that " BM_FILE_SOURCES " counts");
         if (status == BM_OK)
