@@ -19,7 +19,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -447,7 +446,7 @@ bm_status bm_out_dir_ready(bm_out_dir *dir, bm_error *err)
 
 bm_status bm_out_dir_commit(bm_out_dir *dir, bm_error *err)
 {
-    struct stat info;
+    bool replaces = false;
     bm_status status = bm_out_dir_ready(dir, err);
     if (status == BM_OK)
         status = bm_out_dir_drop_state(dir, err);
@@ -458,9 +457,10 @@ bm_status bm_out_dir_commit(bm_out_dir *dir, bm_error *err)
         status = bm_fail_errno(err, errno, dir->work, "cannot make a directory in it");
     if (status == BM_OK)
         status = bm_out_dir_held(dir, err);
+    if (status == BM_OK && dir->existing == BM_OUT_REPLACE)
+        status = bm_place_look(dir->target, &replaces, err);
     if (status != BM_OK)
         return status;
-    const bool replaces = dir->existing == BM_OUT_REPLACE && lstat(dir->target, &info) == 0;
     status = replaces ? bm_out_replace(&dir->claim, dir->work, dir->target, err)
                       : bm_place_dir(dir->claim.folder, BM_OUT_NEW, dir->target, err);
     if (status != BM_OK)

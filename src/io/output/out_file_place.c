@@ -35,13 +35,14 @@ bm_status bm_out_single_sync(struct bm_out_file *file, bm_error *err)
 /* The rename. */
 static bm_status move(struct bm_out_file *file, bm_error *err)
 {
-    struct stat info;
     bm_out_single *single = &file->single;
-    const bool replaces = single->existing == BM_OUT_REPLACE && lstat(file->target, &info) == 0;
-    if (single->existing == BM_OUT_REPLACE && !replaces && errno != ENOENT)
-        return bm_fail_errno(err, errno, file->target, "cannot look at the output");
-    bm_status status = replaces ? bm_place_exchange(AT_FDCWD, file->path, file->target, err)
-                                : bm_place_file(file->path, file->target, err);
+    bool replaces = false;
+    bm_status status = BM_OK;
+    if (single->existing == BM_OUT_REPLACE)
+        status = bm_place_look(file->target, &replaces, err);
+    if (status == BM_OK)
+        status = replaces ? bm_place_exchange(AT_FDCWD, file->path, file->target, err)
+                          : bm_place_file(file->path, file->target, err);
     single->placed = status == BM_OK;
     single->replaced = single->placed && replaces;
     return status;

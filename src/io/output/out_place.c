@@ -40,6 +40,14 @@ bm_status bm_place_sync_folder(const char *path, bm_error *err)
     return status;
 }
 
+bm_status bm_place_look(const char *path, bool *there, bm_error *err)
+{
+    struct stat info;
+    *there = lstat(path, &info) == 0;
+    return *there || errno == ENOENT ? BM_OK
+                                     : bm_fail_errno(err, errno, path, "cannot look at the output");
+}
+
 static bool lacks_renameat2(int code)
 {
     return code == EINVAL || code == ENOSYS || code == ENOTSUP;
