@@ -2,32 +2,101 @@
  * process of its own, before it trusts an OpenCL driver with ours. With `list` for DEVICE it lists
  * what there is.
  *
- * A driver may abort, hang or call exit; here it takes down only the probe. The error
- * goes to stderr as a line of its own, behind whatever the driver wrote there, and the parent quotes
- * it. It leaves with _exit, so that no exit handler of a driver can change the answer.
+ * A driver may abort, hang or call exit; here it takes down only the probe. The error goes to stderr
+ * as a line of its own, behind whatever the driver wrote there, and the parent quotes it. It leaves
+ * with _exit, so that no exit handler of a driver can change the answer. Where there are several
+ * drivers, and one ends the process, the calls under way say which.
  *
  * Tests: tests/unit/opencl/test_cl_probe.c, tests/fault/icd/drivers.sh */
+#include <dlfcn.h>
+#include <execinfo.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
 #include "cli/command.h"
 #include "program/program.h"
 
+/* --- whose code was at work when the process ended --- */
+
+enum { MAX_FRAMES = 256, ENDS_WITHIN_SECONDS = 2 };
+
+/* Ours, the loader's, the system's. */
+static bool is_no_driver(const Dl_info *at)
+{
+    static const char here = 0;
+    static const char *const libraries[] = {"/libOpenCL.so",  "/libc.so",     "/ld-linux",
+                                            "/libpthread.so", "/libgcc_s.so", "linux-vdso"};
+    Dl_info own;
+    if (dladdr(&here, &own) != 0 && own.dli_fbase == at->dli_fbase)
+        return true;
+    for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++)
+        if (strstr(at->dli_fname, libraries[i]) != NULL)
+            return true;
+    return false;
+}
+
+static void put(const char *text)
+{
+    if (write(STDERR_FILENO, text, strlen(text)) < 0)
+        return;
+}
+
+/* From the outermost call inwards: the first library that is neither ours nor the loader. */
+static void name_driver(void)
+{
+    void *frames[MAX_FRAMES];
+    for (int i = backtrace(frames, MAX_FRAMES) - 1; i >= 0; i--) {
+        Dl_info at;
+        if (dladdr(frames[i], &at) == 0 || at.dli_fname == NULL || is_no_driver(&at))
+            continue;
+        put("\n" BM_PROBE_DRIVER_MARK);
+        put(at.dli_fname);
+        put("\n");
+        return;
+    }
+}
+
+/* The process is ended: by a driver, or by the parent, who has waited long enough. */
+static void on_signal(int number)
+{
+    alarm(ENDS_WITHIN_SECONDS); /* what was interrupted may hold what is needed here */
+    name_driver();
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
+static void watch_signals(void)
+{
+    static const int numbers[] = {SIGABRT, SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTERM};
+    void *frame;
+    backtrace(&frame, 1); /* loads what it needs, while that can be done */
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_NODEFER};
+        sigaction(numbers[i], &action, NULL);
+    }
+}
+
 /* A driver called exit: whatever it answered by that, nothing was finished here. */
 static void end_unfinished(int code, void *ctx)
 {
-    (void)ctx;
+    const bool *to_list = ctx;
+    if (*to_list)
+        name_driver();
     _exit(code != 0 ? code : bm_status_exit_code(BM_ERR_DEVICE));
 }
 
 int cli_probe(const char *device, const char *cache_dir)
 {
     bm_error err = {0};
+    bool to_list = strcmp(device, BM_PROBE_LIST) == 0;
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody else would end a driver that hangs */
-    on_exit(end_unfinished, NULL);
+    if (to_list)
+        watch_signals();
+    on_exit(end_unfinished, &to_list);
     bm_status status = bm_device_probe(device, cache_dir, &err);
     if (status != BM_OK) {
         fprintf(stderr, "\n%s\n", err.message);

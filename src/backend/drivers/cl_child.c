@@ -22,8 +22,10 @@
 #include "backend/drivers/cl_known_drivers.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "program/program.h"
 
-#define LONG_SECONDS 5 /* after which somebody may wonder */
+#define LONG_SECONDS       5   /* after which somebody may wonder */
+#define LAST_WORDS_SECONDS 0.3 /* of a child that is ended */
 
 extern char **environ; /* the child has ours */
 
@@ -122,15 +124,19 @@ typedef struct child_words {
     char line[BM_CL_WORDS]; /* the one under way */
     size_t len;
     char ours[BM_CL_WORDS]; /* behind our mark; "": no such line yet */
+    char driver[300];       /* behind the mark of the driver at work */
     char last[BM_CL_WORDS]; /* of the others, the last that is not blank */
 } child_words;
 
 static void end_line(child_words *words)
 {
-    const size_t mark = strlen(BM_CL_PROBE_MARK);
+    const size_t mark = strlen(BM_CL_PROBE_MARK), driver = strlen(BM_PROBE_DRIVER_MARK);
     words->line[words->len] = '\0';
     if (strncmp(words->line, BM_CL_PROBE_MARK, mark) == 0)
         snprintf(words->ours, sizeof words->ours, "%s", words->line + mark);
+    else if (strncmp(words->line, BM_PROBE_DRIVER_MARK, driver) == 0)
+        snprintf(words->driver, sizeof words->driver, "%.*s", (int)sizeof words->driver - 1,
+                 words->line + driver);
     else if (words->line[strspn(words->line, " ")] != '\0')
         memcpy(words->last, words->line, words->len + 1);
     words->len = 0;
@@ -202,6 +208,19 @@ static bool reap(running *r)
     return true;
 }
 
+/* It may say where it hangs, before it is ended for good. */
+static void kill_child(running *r)
+{
+    bm_cl_patience little = {.seconds = LAST_WORDS_SECONDS};
+    r->patience = &little;
+    bm_cl_patience_begin(&little);
+    kill(r->pid, SIGTERM);
+    if (read_words(r) && reap(r))
+        return;
+    kill(r->pid, SIGKILL);
+    waitpid(r->pid, &r->status, 0);
+}
+
 bm_status bm_cl_child_run(bm_cl_child *child, bm_cl_ending *ending, bm_error *err)
 {
     running r = {.patience = &child->patience};
@@ -213,14 +232,13 @@ bm_status bm_cl_child_run(bm_cl_child *child, bm_cl_ending *ending, bm_error *er
         return BM_ERR_DEVICE;
     }
     ending->late = !(read_words(&r) && reap(&r));
+    if (ending->late)
+        kill_child(&r);
     close(r.fd);
     end_line(&r.words);
-    if (ending->late) {
-        kill(r.pid, SIGKILL);
-        waitpid(r.pid, &r.status, 0);
-    }
     ending->status = r.status;
     ending->told = r.words.ours[0] != '\0';
+    memcpy(ending->driver, r.words.driver, sizeof ending->driver);
     memcpy(ending->words, ending->told ? r.words.ours : r.words.last, sizeof ending->words);
     return BM_OK;
 }

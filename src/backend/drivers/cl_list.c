@@ -28,6 +28,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/thread.h"
+#include "program/program.h"
 
 /* --- in this process --- */
 
@@ -130,10 +131,14 @@ static bm_status list_here(bm_cl_patience *patience, bm_cl_listing *out, bm_erro
 
 /* --- in a child --- */
 
-static void say_broken(bm_cl_listing *out, const char *what, const char *words)
+/* `driver`: the library that is to blame; "": not known, so that all are named. */
+static void say_broken(bm_cl_listing *out, const char *what, const char *driver, const char *words)
 {
     char drivers[300];
-    bm_cl_drivers_names(drivers, sizeof drivers);
+    if (driver[0] != '\0')
+        snprintf(drivers, sizeof drivers, "%s", driver);
+    else
+        bm_cl_drivers_names(drivers, sizeof drivers);
     *out = (bm_cl_listing){.broken = true};
     snprintf(out->note, sizeof out->note, "%s%s%s%s%s%.150s", what, drivers[0] != '\0' ? " (" : "",
              drivers, drivers[0] != '\0' ? ")" : "", words[0] != '\0' ? ": " : "", words);
@@ -157,7 +162,7 @@ static void judge(const bm_cl_ending *ending, double seconds, bm_cl_listing *out
     } else {
         snprintf(what, sizeof what, "OpenCL cannot list its devices");
     }
-    say_broken(out, what, ending->words);
+    say_broken(out, what, ending->driver, ending->words);
 }
 
 static bm_status list_in_child(bm_cl_child *child, bm_cl_listing *out, bm_error *err)
@@ -169,7 +174,7 @@ static bm_status list_in_child(bm_cl_child *child, bm_cl_listing *out, bm_error 
         return bm_fail_errno(err, errno, "", "cannot make a file in memory");
     bm_status status = bm_cl_child_run(child, &ending, &why);
     if (status != BM_OK) {
-        say_broken(out, "OpenCL devices cannot be listed", why.message);
+        say_broken(out, "OpenCL devices cannot be listed", "", why.message);
         status = BM_OK;
     } else {
         status = bm_cl_list_answer_read(child->answer, out, err);
@@ -213,7 +218,7 @@ bm_status bm_cl_list_safely(const bm_device_settings *settings, const char *cach
     bm_cl_child child;
     bm_error why = {0};
     *out = (bm_cl_listing){.n = 0};
-    const bool able = bm_cl_child_init(&child, settings, cache_dir, BM_CL_LIST_WORD);
+    const bool able = bm_cl_child_init(&child, settings, cache_dir, BM_PROBE_LIST);
     child.patience.callbacks = callbacks;
     if (able && !bm_cl_drivers_known(cache_dir))
         return list_in_child(&child, out, err);
@@ -225,7 +230,7 @@ bm_status bm_cl_list_safely(const bm_device_settings *settings, const char *cach
         return child.patience.cancelled ? bm_fail(err, BM_ERR_CANCELLED, "interrupted") : BM_OK;
     }
     if (status == BM_ERR_DEVICE) {
-        say_broken(out, "OpenCL cannot list its devices", why.message);
+        say_broken(out, "OpenCL cannot list its devices", "", why.message);
         return BM_OK;
     }
     if (status != BM_OK && err != NULL)

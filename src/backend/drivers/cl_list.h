@@ -4,8 +4,6 @@
 
 #include <bandmill/status.h>
 
-#define BM_CL_LIST_WORD "list" /* asks the child for the list, where else a device would stand */
-
 /* In the child: list the devices, write them to stdout (cl_list_answer.h) and remember that it went
  * well. What drivers write to stdout goes to stderr from now on. */
 bm_status bm_cl_list_in_child(const char *cache_dir, bm_error *err);

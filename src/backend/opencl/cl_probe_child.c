@@ -18,6 +18,7 @@
 #include "backend/opencl/cl_probe.h"
 #include "backend/opencl/opencl_backend.h"
 #include "base/error.h"
+#include "program/program.h"
 #include "sketch/scheme.h"
 
 #define JOB_BYTES ((uint64_t)64 << 20) /* that a small job maps */
@@ -113,7 +114,7 @@ bm_status bm_backend_opencl_try(const char *device, const char *cache_dir, bm_er
 {
     bm_error why = {0};
     char words[sizeof why.message];
-    const bool to_list = strcmp(device, BM_CL_LIST_WORD) == 0;
+    const bool to_list = strcmp(device, BM_PROBE_LIST) == 0;
     leave_room(to_list);
     bm_status status =
         to_list ? bm_cl_list_in_child(cache_dir, &why) : try_it(device, cache_dir, &why);
