@@ -1,7 +1,7 @@
 # sign gives an OpenCL device texts: the same bytes as from the native CPU, whatever the documents hold and however many of them have
 # to be left to the host. Which way was taken is said.
 # shellcheck shell=sh disable=SC2034,SC2154
-export BANDMILL_CACHE_DIR="$PWD/../cache"
+[ -n "${XDG_CACHE_HOME:-}" ] || export BANDMILL_CACHE_DIR="$PWD/../cache" # not the user's own; the presets say where kernels are kept
 unset BANDMILL_CL_SHAPE BANDMILL_CL_LIMIT BANDMILL_CL_ROW BANDMILL_CL_TEXT
 device=$("$PROGRAM" devices 2>/dev/null | sed -n 's/^\(opencl:[0-9.]*\) .*Portable Computing Language.*/\1/p' | head -n 1)
 if [ -z "$device" ]; then

@@ -13,7 +13,8 @@
 # written, nor a signal end it.
 #
 # The part `ways` comes first. It runs without faults and leaves in FOLDER what the others begin with, each in a copy of its own: documents,
-# what must come out, the calls of a job that has no fault, and compiled kernels, which cost a second each.
+# what must come out, the calls of a job that has no fault, and compiled kernels, which cost a second each. What PoCL compiled is found
+# again by the next run, here and in FOLDER.shapes: its cache knows a kernel by its source and options.
 #
 # SERVER is the library of fork_server.c: each job is a process of its own all the same, but the driver is mapped once for all of them, which
 # is half of the time. Without it the program is started anew for each.
@@ -28,7 +29,13 @@ top=$(mktemp -d) || exit 1
 trap 'rm -rf "$top"' EXIT
 trap 'exit 1' INT TERM
 cd "$top" || exit 1
-if [ "$name" = ways ]; then mkdir cache pocl; else cp -R "$FOLDER/." . 2> /dev/null; fi
+if [ "$name" = ways ]; then
+    mkdir cache
+    cp -R "$FOLDER/pocl" . 2> /dev/null || mkdir -p pocl
+else
+    cp -R "$FOLDER/." . 2> /dev/null
+    [ "$name" != shapes ] || cp -R "$FOLDER.shapes/." pocl/ 2> /dev/null
+fi
 mkdir vendors
 cp "$here"/pocl*.icd vendors/ 2>/dev/null || cp /etc/OpenCL/vendors/pocl*.icd vendors/ 2>/dev/null
 unset BANDMILL_CPU BANDMILL_DEVICE BANDMILL_CL_SHAPE BANDMILL_CL_LIMIT BANDMILL_PROBE BANDMILL_PROBE_SECONDS OPENCL_VENDOR_PATH
