@@ -11,9 +11,10 @@ text() {
         while (bytes < n) { line = ""; for (i = 0; i < 64; i++) line = line word[int(rand() * 20000)] " "; printf "%s\\n", line; bytes += length(line) + 2 }
     }'
 }
-{ printf '{"id":"a","text":"'; text 5000000 1; printf '"}\n{"id":"b","text":"and '; text 5000000 1; printf '"}\n'; } > d5.jsonl
-{ printf '{"id":"a","text":"'; text 20000000 2; printf '"}\n{"id":"b","text":"and '; text 20000000 2; printf '"}\n'; } > d20.jsonl
+text 5000000 1 > piece
+{ printf '{"id":"a","text":"'; cat piece; printf '"}\n{"id":"b","text":"and '; cat piece; printf '"}\n'; } > d5.jsonl
 text 20000000 2 > piece
+{ printf '{"id":"a","text":"'; cat piece; printf '"}\n{"id":"b","text":"and '; cat piece; printf '"}\n'; } > d20.jsonl
 { printf '{"id":"c","text":"'; cat piece piece piece piece piece piece | head -c 105000000; printf '"}\n'; } > d105.jsonl
 rm piece
 : > none.jsonl
