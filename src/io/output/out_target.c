@@ -196,7 +196,7 @@ static bm_status check_target(const char *target, output_kind kind, bm_out_exist
                                           "standard output");
     if (kind == A_DIR && is_empty(target))
         return check_empty(target, &info, err);
-    if (kind == A_DIR && existing == BM_OUT_LOOK)
+    if (existing == BM_OUT_LOOK)
         return BM_OK;
     if (existing != BM_OUT_REPLACE)
         return bm_fail_at(err, BM_ERR_USAGE, target, 0,

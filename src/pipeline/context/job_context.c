@@ -59,8 +59,8 @@ static bool writes_directory(const bm_settings *settings)
            settings->kind == BM_JOB_FILTER;
 }
 
-/* With `resume` an output that stands there may be the job's own, which is looked at later. */
-static bm_out_existing existing_of_output(const bm_settings *settings)
+/* With `resume` what stands there may be the job's own, which is looked at later. */
+static bm_out_existing existing_of(const bm_settings *settings)
 {
     return settings->resume && !settings->output.force ? BM_OUT_LOOK
                                                        : bm_out_existing_of(settings->output.force);
@@ -82,13 +82,11 @@ static bm_status check_apart(const bm_settings *settings, const bm_out_named *ou
 static bm_status check_against(const bm_settings *settings, const bm_out_named *outputs, size_t n,
                                const path_list *inputs, bm_error *err)
 {
+    const bm_out_existing existing = existing_of(settings);
     bm_status status = BM_OK;
     for (size_t i = 0; status == BM_OK && i < n; i++)
         status = (outputs[i].is_dir ? bm_out_dir_check : bm_out_file_check)(
-            outputs[i].path,
-            outputs[i].is_dir ? existing_of_output(settings)
-                              : bm_out_existing_of(settings->output.force),
-            inputs->paths, inputs->n, err);
+            outputs[i].path, existing, inputs->paths, inputs->n, err);
     return status;
 }
 

@@ -7,7 +7,9 @@
 
 #include "base/error.h"
 #include "pipeline/context/job_stages.h"
+#include "io/output/out_place.h"
 #include "pipeline/output/report.h"
+#include "pipeline/output/report_read.h"
 
 bm_status bm_job_open(const bm_settings *settings, bm_job *out, bm_error *err)
 {
@@ -45,10 +47,34 @@ static bm_status give_names(bm_job *job, const bm_job_ending *ending, bm_error *
 /* The job was done before: what is left is the copy of its report. */
 static bm_status finish_done(bm_job *job, bm_error *err)
 {
-    bm_status status = bm_report_write_copy(&job->context, job->summary, &job->files, err);
+    bm_status status =
+        bm_report_write_copy(&job->context, job->summary, job->existing_report, &job->files, err);
     if (status == BM_OK)
         status = give_names(job, &(bm_job_ending){0}, err);
     bm_out_group_end(&job->files, status == BM_OK);
+    return status;
+}
+
+/* What may happen to a file that stands where the copy of the report is to go. With `resume` it may be
+ * that of this very job, which was killed among its last renames, or is done: then it is replaced. */
+static bm_status look_at_report(bm_job *job, bm_error *err)
+{
+    const bm_settings *s = job->context.settings;
+    bool there = false, same = false;
+    bm_manifest *report = NULL;
+    bm_status status = BM_OK;
+    job->existing_report = bm_out_existing_of(s->output.force);
+    if (s->resume && !s->output.force && s->output.report != NULL)
+        status = bm_place_look(s->output.report, &there, err);
+    if (status != BM_OK || !there)
+        return status;
+    if (bm_manifest_open(s->output.report, s->memory, &report, NULL) == BM_OK)
+        status = bm_report_is_of(&job->context, report, &same, err);
+    bm_manifest_close(report);
+    if (status == BM_OK && same)
+        job->existing_report = BM_OUT_REPLACE;
+    else if (status == BM_OK)
+        status = bm_out_target_file(s->output.report, BM_OUT_REFUSE, err);
     return status;
 }
 
@@ -57,6 +83,8 @@ bm_status bm_job_begin(bm_job *job, unsigned steps, bm_error *err)
     bm_status status = BM_OK;
     if ((steps & BM_STEP_INPUTS) != 0)
         status = bm_job_context_inputs(&job->context, err);
+    if (status == BM_OK)
+        status = look_at_report(job, err);
     if (status == BM_OK && (steps & BM_STEP_DIRECTORY) != 0)
         status = bm_checkpoint_open(&job->context, (steps & BM_STEP_CHECKPOINTS) != 0,
                                     &job->checkpoint, err);
@@ -82,7 +110,8 @@ bm_status bm_job_finish(bm_job *job, const bm_job_ending *ending, bm_error *err)
     if (status == BM_OK && ending->dir != NULL)
         status = bm_report_write(job->summary, ending->dir, ending->report_name, err);
     if (status == BM_OK)
-        status = bm_report_write_copy(context, job->summary, &job->files, err);
+        status =
+            bm_report_write_copy(context, job->summary, job->existing_report, &job->files, err);
     context->story.similarities = NULL;
     if (status == BM_OK)
         status = give_names(job, ending, err);

@@ -18,7 +18,8 @@
 
 typedef struct bm_job {
     bm_job_context context;
-    bm_out_group files;       /* beside a directory, or without one */
+    bm_out_group files; /* beside a directory, or without one */
+    bm_out_existing existing_report;
     bm_checkpoint checkpoint; /* {0}: the job has no directory, or opens it itself */
     bm_summary *summary;      /* once it is finished; after `begin`: it was done before */
 } bm_job;

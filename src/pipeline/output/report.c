@@ -334,14 +334,13 @@ bm_status bm_report_write(const bm_summary *summary, bm_out_dir *dir, const char
 }
 
 bm_status bm_report_write_copy(const bm_job_context *job, const bm_summary *summary,
-                               bm_out_group *group, bm_error *err)
+                               bm_out_existing existing, bm_out_group *group, bm_error *err)
 {
     const bm_output_options *output = &job->settings->output;
     bm_rows rows = {0};
     if (output->report == NULL)
         return BM_OK;
-    bm_status status =
-        bm_out_file_open(output->report, bm_out_existing_of(output->force), &rows.file, err);
+    bm_status status = bm_out_file_open(output->report, existing, &rows.file, err);
     if (status != BM_OK)
         return status;
     status = bm_out_file_write(rows.file, summary->json, strlen(summary->json), err);

@@ -32,6 +32,6 @@ bm_status bm_report_write(const bm_summary *summary, bm_out_dir *dir, const char
                           bm_error *err);
 /* And where a second copy was asked for, that, as a file of the group. */
 bm_status bm_report_write_copy(const bm_job_context *job, const bm_summary *summary,
-                               bm_out_group *group, bm_error *err);
+                               bm_out_existing existing, bm_out_group *group, bm_error *err);
 
 #endif

@@ -107,3 +107,17 @@ late r.json dedup - -o out --report r.json
 late r.json sign - -o out --report r.json
 late out dedup - -o out --report r.json
 late out sign - -o out --report r.json
+
+# With --resume a report of this very job may stand there: of a job that is done, or was killed among its last renames. Another's may not.
+bm dedup in.jsonl -o earlier/again --report earlier/again.json; exits 0
+bm dedup in.jsonl -o earlier/again --report earlier/again.json --resume; exits 0
+checks=$((checks + 1))
+cmp -s earlier/again.json earlier/again/report.json || fail "the report changed"
+rm -r earlier/again
+bm dedup in.jsonl -o earlier/again --report earlier/again.json; refused 2 'earlier/again\.json: the output exists already'
+bm dedup in.jsonl -o earlier/again --report earlier/again.json --threshold 0.7 --resume; refused 2 'earlier/again\.json: the output exists already'
+bm dedup in.jsonl -o earlier/again --report earlier/again.json --resume; exits 0
+checks=$((checks + 1))
+cmp -s earlier/again.json earlier/again/report.json || fail "the report is not that of the output"
+bm dedup in.jsonl -o earlier/new --report earlier/p.tsv --resume; refused 2 'earlier/p\.tsv: the output exists already'
+[ ! -e earlier/new ] || fail "an output"
