@@ -143,20 +143,20 @@ static bool rewrite_table(const char *path, bm_buf *out)
 
 /* --- groups and removed --- */
 
-/* A report that lists the two files as they are. */
-static bm_manifest *list_files(const char *groups, const char *removed)
+/* A report that lists the two files as they are, and counts so many groups. */
+static bm_manifest *list_files(const char *groups, const char *removed, size_t n_groups)
 {
     char path[FUZZ_PATH], text[512];
     bm_digests g, r;
     bm_manifest *manifest = NULL;
     CHECK(bm_digests_file(groups, BM_DIGEST_BOTH, &g, NULL) == BM_OK);
     CHECK(bm_digests_file(removed, BM_DIGEST_BOTH, &r, NULL) == BM_OK);
-    snprintf(
-        text, sizeof text,
-        "{\"schema\":1,\"tool\":\"bandmill\",\"kind\":\"dedup\",\"version\":\"0\",\"outputs\":{"
-        "\"groups.jsonl\":\"%s\",\"removed.tsv\":\"%s\"},\"outputs_xxh3_128\":{"
-        "\"groups.jsonl\":\"%s\",\"removed.tsv\":\"%s\"}}",
-        g.sha256, r.sha256, g.xxh3, r.xxh3);
+    snprintf(text, sizeof text,
+             "{\"counts\":{\"groups\":%zu},\"schema\":1,\"tool\":\"bandmill\",\"kind\":\"dedup\","
+             "\"version\":\"0\",\"outputs\":{"
+             "\"groups.jsonl\":\"%s\",\"removed.tsv\":\"%s\"},\"outputs_xxh3_128\":{"
+             "\"groups.jsonl\":\"%s\",\"removed.tsv\":\"%s\"}}",
+             n_groups, g.sha256, r.sha256, g.xxh3, r.xxh3);
     fuzz_write(fuzz_path("report.json", path), text, strlen(text));
     CHECK(bm_manifest_open(path, 0, &manifest, NULL) == BM_OK);
     return manifest;
@@ -171,7 +171,10 @@ static void check_labels(const uint8_t *data, size_t size)
     bm_error err = {0};
     fuzz_write(fuzz_path("groups.jsonl", groups), parts.first, parts.n_first);
     fuzz_write(fuzz_path("removed.tsv", removed), parts.second, parts.n_second);
-    bm_manifest *manifest = list_files(groups, removed);
+    size_t n_groups = 0;
+    for (size_t i = 0; i < parts.n_first; i++)
+        n_groups += parts.first[i] == '\n';
+    bm_manifest *manifest = list_files(groups, removed, n_groups);
     bm_status status = bm_group_labels_load(manifest, &labels, &err);
     if (status != BM_OK) {
         CHECK(status == BM_ERR_FORMAT || status == BM_ERR_NOMEM);

@@ -75,6 +75,9 @@ const bm_manifest_output_row *bm_manifest_output_find(const bm_manifest *manifes
                                                       const char *name);
 /* Its SHA-256. */
 const char *bm_manifest_output(const bm_manifest *manifest, const char *name);
+/* Is it `n` that the manifest counts of something? BM_ERR_FORMAT, where `file` has `n`: no. */
+bm_status bm_manifest_compare_count(const bm_manifest *manifest, const char *name, uint64_t n,
+                                    const char *file, bm_error *err);
 /* Is a file what its row lists? Digests that `is` lacks, or the row, are not compared.
  * BM_ERR_FORMAT names `path`. */
 bm_status bm_manifest_compare(const bm_manifest *manifest, const bm_manifest_output_row *row,

@@ -5,6 +5,7 @@
 #include "io/output/manifest.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -23,6 +24,18 @@ bm_status bm_manifest_beside(const bm_manifest *manifest, const char *name, char
 {
     const char *path = bm_manifest_path(manifest), *last = shown(manifest);
     return bm_string_format(out, err, "%.*s%s", (int)(last - path), path, name);
+}
+
+bm_status bm_manifest_compare_count(const bm_manifest *manifest, const char *name, uint64_t n,
+                                    const char *file, bm_error *err)
+{
+    uint64_t counted = 0;
+    bm_status status = bm_manifest_count(manifest, name, &counted, err);
+    return status != BM_OK || counted == n
+               ? status
+               : bm_fail_at(err, BM_ERR_FORMAT, bm_manifest_path(manifest), 0,
+                            "counts.%s is %" PRIu64 " (%s has %" PRIu64 ")", name, counted, file,
+                            n);
 }
 
 bm_status bm_manifest_compare(const bm_manifest *manifest, const bm_manifest_output_row *row,

@@ -162,6 +162,12 @@ bm_status bm_drops_load(const bm_manifest *manifest, bm_drops *out, bm_error *er
         status = count_rows(rows, BM_SOURCES_SKIPPED, &out->n_skipped, err);
     if (status == BM_OK && out->n_skipped > 0)
         status = load_rows(&now, false, out, err);
+    if (status == BM_OK)
+        status =
+            bm_manifest_compare_count(manifest, "removed", out->n_removed, BM_FILE_REMOVED, err);
+    if (status == BM_OK)
+        status =
+            bm_manifest_compare_count(manifest, "skipped", out->n_skipped, BM_FILE_SOURCES, err);
     bm_free(rows->left);
     return status;
 }

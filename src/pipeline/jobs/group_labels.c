@@ -111,6 +111,7 @@ static bm_status load_groups(const bm_manifest *manifest, bm_group_labels *out, 
         file.lines.callbacks = &out->settings->callbacks;
         if (status == BM_OK)
             status = load_rows(&file, &now, out, err);
+        out->n_groups = file.group;
         bm_group_file_close(&file);
     }
     bm_listed_close(listed);
@@ -164,7 +165,11 @@ static bm_status load_removed(const bm_manifest *manifest, bm_group_labels *out,
 bm_status bm_group_labels_load(const bm_manifest *manifest, bm_group_labels *out, bm_error *err)
 {
     bm_status status = load_groups(manifest, out, err);
-    return status == BM_OK ? load_removed(manifest, out, err) : status;
+    if (status == BM_OK)
+        status = load_removed(manifest, out, err);
+    return status == BM_OK
+               ? bm_manifest_compare_count(manifest, "groups", out->n_groups, BM_FILE_GROUPS, err)
+               : status;
 }
 
 void bm_group_labels_reset(bm_group_labels *labels)

@@ -23,6 +23,7 @@ typedef struct bm_group_labels {
     bm_id_set ids;               /* of all members */
     bm_group_label *labels;      /* of each */
     size_t cap, n_met;
+    uint64_t n_groups;
     uint64_t bytes; /* that they take */
 } bm_group_labels;  /* {0} is empty, but for `settings` */
 

@@ -42,6 +42,9 @@ static bm_status read_sources(sources *s, bm_error *err)
             bm_fail_at(err, BM_ERR_FORMAT, bm_sign_dir_path(s->dir), 0,
                        BM_FILE_SOURCES " counts %" PRIu64 " documents (the manifest %" PRIu64 ")",
                        columns[0].sum, bm_sign_dir_docs(s->dir));
+    if (status == BM_OK)
+        status =
+            bm_manifest_compare_count(manifest, "skipped", columns[1].sum, BM_FILE_SOURCES, err);
     return status;
 }
 

@@ -11,6 +11,7 @@ reads() {
     case $1 in
     sig) bm dedup sig --verify signature -o made ;;
     out) bm filter out -o made ;;
+    annotate) bm filter out --annotate -o made ;;
     explain) bm explain out a b ;;
     esac
 }
@@ -48,6 +49,9 @@ for dir in sig out; do
     wrong $dir 's/"delimiter": null/"delimiter": "\\n"/' '"delimiter" is missing or wrong'
 done
 for records in 2 4 18446744073709551615; do wrong sig "s/\"records\": 3/\"records\": $records/" "counts\\.records is $records"; done
+for removed in 0 2; do wrong out "s/\"removed\": 1,/\"removed\": $removed,/" "counts\\.removed is $removed \\(removed\\.tsv has 1\\)"; done
+for dir in sig out; do wrong $dir 's/"skipped": 1,/"skipped": 2,/; s/"records": 3/"records": 4/' 'counts\.skipped is 2 \(sources\.tsv has 1\)'; done
+wrong out 's/"groups": 1,/"groups": 2,/' 'counts\.groups is 2 \(groups\.jsonl has 1\)' annotate
 for threshold in 0 1.5 -1 1e400; do wrong out "s/\"threshold\": 0.8/\"threshold\": $threshold/" '' explain; done
 for rows in 0 129 4294967303 18446744073709551615; do wrong out "s/\"rows\": 7/\"rows\": $rows/" '.*bands of' explain; done
 for bands in 0 1024 4294967309; do wrong out "s/\"bands\": 13/\"bands\": $bands/" '.*bands of' explain; done
