@@ -20,12 +20,14 @@
 
 /* Blocks of 4 MiB and more are mapped for themselves: what a long document needed goes back to the
  * system when it is freed, and arrays that grow move without a copy and leave no gap. Left alone, the
- * allocator would raise that to 32 MiB by and by. */
+ * allocator would raise that to 32 MiB by and by. What is freed in an arena stays there up to the trim
+ * threshold: with one for each of many threads that would be more than all else. */
 static void settle_allocator(void)
 {
 #if defined(__GLIBC__)
     (void)mallopt(M_MMAP_THRESHOLD, 4 << 20);
     (void)mallopt(M_TRIM_THRESHOLD, 16 << 20);
+    (void)mallopt(M_ARENA_MAX, 4);
 #endif
 }
 

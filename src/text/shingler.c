@@ -22,7 +22,7 @@
 #include "text/xxh3_inline.h"
 
 #define WINDOW      ((size_t)4096)    /* bytes of joined text */
-#define SCRATCH_MAX ((size_t)4 << 20) /* bytes of each buffer that stay allocated */
+#define SCRATCH_MAX ((size_t)1 << 20) /* bytes of each buffer that stay allocated */
 
 struct bm_shingler {
     bm_text_options options;

@@ -13,7 +13,7 @@
 #include "io/input/record_formats.h"
 #include "io/json/json_simd.h"
 
-#define SCRATCH_MAX ((size_t)4 << 20) /* bytes of each buffer that stay allocated */
+#define SCRATCH_MAX ((size_t)1 << 20) /* bytes of each buffer that stay allocated */
 
 static bm_status open_json(bm_parser *parser, bm_error *err)
 {

@@ -23,13 +23,26 @@ static uint64_t fold_of(const bm_ingest_cfg *cfg)
                                                    : BYTE_FOLD;
 }
 
-/* What normalising adds to a text is rare: it is counted when it happens. */
-static uint64_t least_bytes(const bm_ingest_cfg *cfg, uint64_t record_bytes)
+/* Of a record that is `held_bytes` long with what is read behind it. What normalising adds to a text is
+ * rare: it is counted when it happens. */
+static uint64_t held_and_text(const bm_ingest_cfg *cfg, uint64_t record_bytes, uint64_t held_bytes)
 {
     const uint64_t copies = cfg->input->n_text_fields > 1 ? 2 : 1;
     if (!cfg->source->ops->has_text)
         return HASH_FOLD * record_bytes + MIB;
-    return bm_ingest_long_held(record_bytes) + (copies + 1) * record_bytes + MIB;
+    return held_bytes + (copies + 1) * record_bytes + MIB;
+}
+
+static uint64_t least_bytes(const bm_ingest_cfg *cfg, uint64_t record_bytes)
+{
+    return held_and_text(cfg, record_bytes, bm_ingest_long_held(record_bytes));
+}
+
+/* The same while the record is read: a sixteenth of it may be of what stands behind it (reader.c), and
+ * what least_bytes names has to be enough. */
+static uint64_t least_so_far(const bm_ingest_cfg *cfg, uint64_t bytes)
+{
+    return held_and_text(cfg, cfg->source->ops->has_text ? bytes - bytes / 17 : bytes, bytes);
 }
 
 uint64_t bm_ingest_long_held(uint64_t record_bytes)
@@ -85,7 +98,7 @@ static bm_status hold(void *ctx, uint64_t bytes, bool *may, bm_error *err)
         status = be_alone(now, err);
     if (status == BM_OK && now->share.free < cost) /* or there may be more */
         status = free_bytes(cfg, cost, &now->share.free, err);
-    *may = least_bytes(cfg, bytes) <= now->share.free;
+    *may = least_so_far(cfg, bytes) <= now->share.free;
     return status;
 }
 
