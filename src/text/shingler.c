@@ -183,10 +183,11 @@ static bm_status check_hashes(bm_shingler *shingler, const document *doc, size_t
 static bm_status check_joined(bm_shingler *shingler, size_t left, size_t len, bm_error *err)
 {
     const double joined = (double)shingler->joined.len, done = (double)(len - left);
-    if (shingler->limit == 0 || shingler->joined.len + left <= shingler->limit)
+    const uint64_t needed = shingler->joined.len + left;
+    if (shingler->limit == 0 || needed <= shingler->limit)
         return BM_OK;
-    return over_limit(shingler, (uint64_t)(joined / (done > 0 ? done : 1) * 1.25 * (double)len),
-                      err);
+    const uint64_t likely = done > 0 ? (uint64_t)(joined / done * 1.25 * (double)len) : 0;
+    return over_limit(shingler, likely > needed ? likely : needed, err);
 }
 
 /* --- text to joined text --- */
