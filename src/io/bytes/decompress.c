@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "io/bytes/unpack.h"
+#include "io/bytes/window_of.h"
 
 #define PIECE_BYTES ((size_t)64 << 10)
 
@@ -18,6 +19,7 @@ typedef struct pieces {
 
 struct bm_decompress {
     bm_compression kind;
+    unsigned window_log; /* of the largest window that may be had */
     const bm_unpack_ops *ops;
     void *state;
     pieces *pieces; /* NULL: it needs none */
@@ -41,6 +43,7 @@ bm_status bm_decompress_open(bm_compression kind, bm_decompress **out, bm_error 
     if (d == NULL)
         return bm_fail_nomem(err, sizeof *d);
     d->kind = kind;
+    d->window_log = BM_WINDOW_LOG_MAX;
     d->ops = rows[kind];
     bm_status status = d->ops->open(&d->state, err);
     if (status == BM_OK && d->ops->pieces) {
@@ -54,6 +57,14 @@ bm_status bm_decompress_open(bm_compression kind, bm_decompress **out, bm_error 
     }
     *out = d;
     return BM_OK;
+}
+
+void bm_decompress_limit(bm_decompress *d, unsigned window_log)
+{
+    if (d->ops->limit == NULL || window_log >= BM_WINDOW_LOG_MAX)
+        return;
+    d->window_log = window_log;
+    d->ops->limit(d->state, window_log);
 }
 
 void bm_decompress_begin(bm_decompress *d, const char *name)
@@ -106,6 +117,11 @@ static bm_status run_member(bm_decompress *d, bm_decompress_step *step, bm_error
     case BM_UNPACK_BROKEN:
         return bm_fail_at(err, BM_ERR_INPUT, d->name, 0, "broken %s data (%s)", kind, unpacked.why);
     case BM_UNPACK_TOO_LARGE:
+        if (d->window_log < BM_WINDOW_LOG_MAX)
+            return bm_fail_at(err, BM_ERR_NOMEM, d->name, 0,
+                              "the %s data asks for a window of more than %u MiB, which is what "
+                              "`memory` leaves for one (at least %uM for any)",
+                              kind, (1u << d->window_log) >> 20, BM_WINDOW_MEMORY_MIB);
         return bm_fail_at(err, BM_ERR_INPUT, d->name, 0,
                           "the %s data asks for a window of more than 2^%d bytes (compress it with "
                           "a smaller one)",

@@ -18,6 +18,8 @@ typedef struct bm_decompress bm_decompress;
 
 /* A decompressor of `kind`, which is not NONE. */
 bm_status bm_decompress_open(bm_compression kind, bm_decompress **out, bm_error *err);
+/* Windows have 2^log bytes at most, and not 2^27: what asks for more is BM_ERR_NOMEM. Before begin. */
+void bm_decompress_limit(bm_decompress *d, unsigned window_log);
 /* Begin a new file, whose `name` (borrowed until the next begin) stands in messages. */
 void bm_decompress_begin(bm_decompress *d, const char *name);
 

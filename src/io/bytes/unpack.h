@@ -40,6 +40,8 @@ typedef struct bm_unpack_ops {
     /* Opens the library too, which need not be there (base/shared_library.h). BM_ERR_NOMEM,
      * BM_ERR_IO. */
     bm_status (*open)(void **state, bm_error *err);
+    /* Windows have 2^window_log bytes at most from now on; NULL: there are none to speak of. */
+    void (*limit)(void *state, unsigned window_log);
     bool (*reset)(void *state); /* to begin a member, whatever was before; false: no memory */
     /* Read from in.data[used …], write to out[n_out … out_cap-1], move both. At least one byte is
      * read or written where there is input and room, but once in a row. */

@@ -12,7 +12,7 @@
 #include "base/shared_library.h"
 #include "io/bytes/unpack.h"
 
-#define MEMORY_MAX ((UINT64_C(1) << BM_WINDOW_LOG_MAX) + (UINT64_C(1) << 20))
+#define OTHER_BYTES (UINT64_C(1) << 20) /* beside the dictionary */
 
 #define FUNCTIONS(X) X(lzma_stream_decoder) X(lzma_code) X(lzma_end)
 
@@ -26,6 +26,7 @@ typedef struct xz {
     liblzma lib;
     lzma_stream stream;
     lzma_allocator allocator;
+    uint64_t memory_max;
 } xz;
 
 static void *xz_alloc(void *opaque, size_t n, size_t size)
@@ -56,15 +57,21 @@ static bm_status xz_open(void **state, bm_error *err)
     if (x == NULL)
         return bm_fail_nomem(err, sizeof *x);
     x->stream = (lzma_stream)LZMA_STREAM_INIT;
+    x->memory_max = (UINT64_C(1) << BM_WINDOW_LOG_MAX) + OTHER_BYTES;
     x->allocator = (lzma_allocator){.alloc = xz_alloc, .free = xz_free};
     x->stream.allocator = &x->allocator;
     return bm_shared_library_open(BM_SONAME_LZMA, names, &x->lib, err);
 }
 
+static void xz_limit(void *state, unsigned window_log)
+{
+    ((xz *)state)->memory_max = (UINT64_C(1) << window_log) + OTHER_BYTES;
+}
+
 static bool xz_reset(void *state)
 {
     xz *x = state;
-    return x->lib.lzma_stream_decoder(&x->stream, MEMORY_MAX, LZMA_TELL_UNSUPPORTED_CHECK) ==
+    return x->lib.lzma_stream_decoder(&x->stream, x->memory_max, LZMA_TELL_UNSUPPORTED_CHECK) ==
            LZMA_OK;
 }
 
@@ -113,6 +120,7 @@ const bm_unpack_ops bm_unpack_xz = {.members = "stream",
                                     .padding = 4,
                                     .pieces = true,
                                     .open = xz_open,
+                                    .limit = xz_limit,
                                     .reset = xz_reset,
                                     .run = xz_run,
                                     .close = xz_close};

@@ -66,6 +66,12 @@ static bm_status zst_open(void **state, bm_error *err)
     return bm_fail(err, BM_ERR_NOMEM, "the library found no memory");
 }
 
+static void zst_limit(void *state, unsigned window_log)
+{
+    zst *z = state;
+    (void)z->lib.ZSTD_DCtx_setParameter(z->context, ZSTD_d_windowLogMax, (int)window_log);
+}
+
 static bool zst_reset(void *state)
 {
     zst *z = state;
@@ -105,6 +111,7 @@ const bm_unpack_ops bm_unpack_zst = {.members = "frame",
                                      .first_byte = -1,
                                      .pieces = true,
                                      .open = zst_open,
+                                     .limit = zst_limit,
                                      .reset = zst_reset,
                                      .run = zst_run,
                                      .close = zst_close};

@@ -289,8 +289,11 @@ static bm_status begin_decompressed(bm_input_bytes *bytes, bm_error *err)
 {
     bm_compression kind = bytes->source->compression;
     bm_status status = BM_OK;
-    if (bytes->decompress[kind] == NULL)
+    if (bytes->decompress[kind] == NULL) {
         status = bm_decompress_open(kind, &bytes->decompress[kind], err);
+        if (status == BM_OK && bytes->set->window_log != 0)
+            bm_decompress_limit(bytes->decompress[kind], bytes->set->window_log);
+    }
     if (status == BM_OK && bytes->block == NULL &&
         (bytes->block = bm_alloc(STORED_BLOCK, 1)) == NULL)
         status = bm_fail_nomem(err, STORED_BLOCK);

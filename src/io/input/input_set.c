@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "io/bytes/window_of.h"
 #include "io/input/input_set_state.h"
 
 void bm_input_set_close(bm_input_set *set)
@@ -75,4 +76,36 @@ bm_held *bm_input_set_held(const bm_input_set *set, size_t source)
         if (set->held[i].source == source)
             return &set->held[i];
     return NULL;
+}
+
+bool bm_input_set_windows(const bm_input_set *set, uint64_t *bytes, size_t *largest)
+{
+    uint64_t most[BM_COMPRESSIONS] = {0}; /* a decoder of each kind may be open */
+    bool any = false;
+    *bytes = 0;
+    *largest = 0;
+    for (size_t i = 0; i < set->n_sources; i++) {
+        const bm_source *source = &set->sources[i];
+        any = any || bm_has_windows(source->compression);
+        if (source->window > set->sources[*largest].window)
+            *largest = i;
+        if (source->window > most[source->compression])
+            most[source->compression] =
+                source->window < BM_WINDOW_MAX ? source->window : BM_WINDOW_MAX;
+    }
+    for (size_t i = 0; i < BM_COMPRESSIONS; i++)
+        *bytes += most[i];
+    return any;
+}
+
+void bm_input_set_limit_windows(bm_input_set *set, uint64_t bytes)
+{
+    uint64_t largest = 0;
+    for (size_t i = 0; i < set->n_sources; i++)
+        if (set->sources[i].window > largest)
+            largest = set->sources[i].window;
+    unsigned log = 10;
+    while (UINT64_C(2) << log <= bytes || UINT64_C(1) << log < largest)
+        log++;
+    set->window_log = log;
 }

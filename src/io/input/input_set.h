@@ -22,6 +22,12 @@ bm_source *bm_input_set_offsets(bm_input_set *set);
 void bm_input_set_rename(bm_input_set *set, const char *const *names, const char *offsets);
 bm_format bm_input_set_format(const bm_input_set *set);     /* never AUTO */
 uint64_t bm_input_set_total_bytes(const bm_input_set *set); /* 0: not known (standard input) */
+/* What decoders will hold at once, as far as the first bytes tell; *largest: the source that has the
+ * largest window. False: none has one to speak of. */
+bool bm_input_set_windows(const bm_input_set *set, uint64_t *bytes, size_t *largest);
+/* A window that first bytes do not tell has so many bytes at most, rounded down to a power of 2; a
+ * larger one is BM_ERR_NOMEM. */
+void bm_input_set_limit_windows(bm_input_set *set, uint64_t bytes);
 /* Are all of them regular files, which another process can read again? Not standard input, no
  * pipe. */
 bool bm_input_set_stays(const bm_input_set *set);

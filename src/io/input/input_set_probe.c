@@ -17,6 +17,7 @@
 #include "base/memory.h"
 #include "base/open_file.h"
 #include "io/bytes/refused_formats.h"
+#include "io/bytes/window_of.h"
 #include "io/input/input_beginning.h"
 #include "io/input/input_set_state.h"
 #include "io/input/record_formats.h"
@@ -60,6 +61,7 @@ static bm_status judge(const struct bm_input_set *set, bm_source *source, const 
                        bm_error *err)
 {
     source->compression = bm_compression_of_bytes(head->bytes, head->len, promised_by(source));
+    source->window = bm_window_of(source->compression, head->bytes, head->len);
     bm_status status = bm_probe_refused(source->name, head->bytes, head->len, err);
     if (status == BM_OK && breaks_promise(source))
         status = bm_fail_at(err, BM_ERR_INPUT, source->name, 0,

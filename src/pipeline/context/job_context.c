@@ -12,6 +12,11 @@
 #include "io/output/out_apart.h"
 #include "io/output/out_dir.h"
 
+/* Of a decoder: that of xz and zstd at usual levels, and the largest that is read. */
+#define WINDOW_LEAST ((uint64_t)8 << 20)
+#define WINDOW_MOST  ((uint64_t)128 << 20)
+#define GROWS_LEAST  ((uint64_t)8 << 20) /* for documents, beside windows */
+
 bm_status bm_job_context_open(const bm_settings *settings, bm_job_context *out, bm_error *err)
 {
     memset(out, 0, sizeof *out);
@@ -43,6 +48,52 @@ void bm_job_context_close(bm_job_context *job)
     bm_doc_table_reset(&job->docs);
     bm_pool_close(job->pool);
     bm_meter_reset(&job->meter);
+}
+
+/* --- memory --- */
+
+/* job->budget was just made: what is taken is no part of it any more. */
+static void hold_back(bm_job_context *job)
+{
+    if (job->budget.total == 0)
+        return;
+    const uint64_t rows = bm_budget_rows(&job->budget);
+    job->budget.fixed += job->taken < rows ? job->taken : rows - 1; /* 0 would be no limit */
+    job->docs.memory = bm_budget_rows(&job->budget);
+}
+
+void bm_job_context_take(bm_job_context *job, uint64_t bytes)
+{
+    const uint64_t before = job->taken;
+    job->taken = bytes;
+    hold_back(job);
+    job->taken += before;
+}
+
+/* Decoders of xz and Zstandard hold a window. That of the first frame is known; for later ones there is
+ * as much, or a sixteenth of the memory, if that is more. WINDOW_LEAST is no part of the memory. */
+static bm_status make_room_for_windows(bm_job_context *job, bm_error *err)
+{
+    const uint64_t total = job->budget.total;
+    bm_input_set *set = job->inputs.set;
+    uint64_t known;
+    size_t largest;
+    if (total == 0 || !bm_input_set_windows(set, &known, &largest))
+        return BM_OK;
+    uint64_t bytes = total / 16 < WINDOW_MOST ? total / 16 : WINDOW_MOST;
+    bytes = bytes > known ? bytes : known;
+    bytes = bytes > WINDOW_LEAST ? bytes : WINDOW_LEAST;
+    const uint64_t taken = bytes - WINDOW_LEAST, needed = taken + GROWS_LEAST;
+    const bm_source *source = bm_input_set_source(set, largest);
+    if (taken > 0 && needed > bm_budget_rows(&job->budget))
+        return bm_fail_at(err, BM_ERR_NOMEM, source->name, 0,
+                          "the compressed data asks for a window of %llu bytes, which does not fit "
+                          "into `memory` of %lluM (at least %lluM)",
+                          (unsigned long long)source->window, (unsigned long long)(total >> 20),
+                          (unsigned long long)(bm_budget_least(&job->budget, needed) >> 20) + 1);
+    bm_job_context_take(job, taken);
+    bm_input_set_limit_windows(set, bytes);
+    return BM_OK;
 }
 
 /* --- inputs --- */
@@ -158,6 +209,8 @@ bm_status bm_job_context_inputs(bm_job_context *job, bm_error *err)
     status = bm_input_set_open_watched(&s->input, twice ? s->temp_dir : NULL, &job->callbacks,
                                        &job->inputs.set, err);
     if (status == BM_OK)
+        status = make_room_for_windows(job, err);
+    if (status == BM_OK)
         status = check_against_files(job, err);
     if (status == BM_OK)
         status = bm_batch_source_open(job->inputs.set, &job->inputs.source, err);
@@ -206,10 +259,12 @@ bm_status bm_job_context_devices(bm_job_context *job, bool keys, bm_error *err)
                              .meter = &job->meter};
     status = bm_device_set_open(&cfg, &devices->set, err);
     devices->open = status == BM_OK;
-    return status == BM_OK
-               ? bm_budget_make(s->memory, s->threads, (uint32_t)devices->set.n_device_workers,
-                                &job->budget, err)
-               : status;
+    if (status == BM_OK)
+        status = bm_budget_make(s->memory, s->threads, (uint32_t)devices->set.n_device_workers,
+                                &job->budget, err);
+    if (status == BM_OK)
+        hold_back(job);
+    return status;
 }
 
 /* --- stages --- */

@@ -67,6 +67,7 @@ typedef struct bm_job_context {
     bm_meter meter;
     bm_callbacks callbacks; /* that lead to the meter */
     bm_budget budget;       /* how the memory is shared, as far as devices are known */
+    uint64_t taken;         /* of it, and part of budget.fixed: by what is no document */
     bm_job_inputs inputs;
     bm_job_devices devices;
     bm_doc_table docs;
@@ -89,6 +90,8 @@ bm_status bm_job_context_check_outputs(const bm_settings *settings, const char *
 /* Open the inputs, refuse an output that is one of them. Standard input is made readable again
  * where kept documents are copied. */
 bm_status bm_job_context_inputs(bm_job_context *job, bm_error *err);
+/* Something takes so many bytes for as long as the job goes on, which documents cannot have then. */
+void bm_job_context_take(bm_job_context *job, uint64_t bytes);
 /* The format of the inputs: settled once they are open. */
 bm_format bm_job_context_format(const bm_job_context *job);
 /* Open the devices for band keys of the settings' plan; `keys` false: for words alone. */

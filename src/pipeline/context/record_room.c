@@ -69,13 +69,3 @@ bm_status bm_table_room_refuse(const bm_settings *settings, const char *what, ui
                    (unsigned long long)(settings->memory >> 20),
                    (unsigned long long)(bm_budget_least(&budget, bytes) >> 20) + 1);
 }
-
-void bm_table_room_take(bm_job_context *job, uint64_t bytes)
-{
-    if (job->budget.total == 0)
-        return;
-    const uint64_t rows = bm_budget_rows(&job->budget);
-    bytes = bytes < rows ? bytes : rows - 1; /* 0 would be no limit */
-    job->budget.fixed += bytes;
-    job->docs.memory = bm_budget_rows(&job->budget);
-}

@@ -24,7 +24,5 @@ bm_status bm_table_room(const bm_settings *settings, uint64_t *out, bm_error *er
 /* They would take `bytes`: BM_ERR_NOMEM, naming `what` they are and a `memory` that is enough. */
 bm_status bm_table_room_refuse(const bm_settings *settings, const char *what, uint64_t bytes,
                                bm_error *err);
-/* They take so many: neither documents nor records can have these. */
-void bm_table_room_take(bm_job_context *job, uint64_t bytes);
 
 #endif

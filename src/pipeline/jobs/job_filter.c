@@ -222,8 +222,8 @@ static bm_status run_job(filter *f, const bm_settings *settings, bm_summary **ou
     if (status != BM_OK)
         return status;
     f->job = &job;
-    bm_table_room_take(&job.context,
-                       bm_manifest_bytes(f->manifest) + f->drops.bytes + f->labels.bytes);
+    bm_job_context_take(&job.context,
+                        bm_manifest_bytes(f->manifest) + f->drops.bytes + f->labels.bytes);
     status = bm_job_begin(&job, BM_STEP_INPUTS, err);
     const size_t n = status == BM_OK ? bm_input_set_count(job.context.inputs.set) : 0;
     if (status == BM_OK && n != bm_manifest_n_inputs(f->manifest))

@@ -226,7 +226,7 @@ static bm_status run(const bm_settings *settings, bm_signature_inputs *signature
     if (status != BM_OK)
         return status;
     if (signatures != NULL)
-        bm_table_room_take(&job.context, bm_signature_inputs_bytes(signatures));
+        bm_job_context_take(&job.context, bm_signature_inputs_bytes(signatures));
     status = pair(&pairing, err);
     if (status == BM_OK && job.summary == NULL)
         status = end(&pairing, err);

@@ -88,3 +88,33 @@ refused 6 'the first [0-9]+ documents and [0-9]+ bad records do not fit into --m
 head -n 100000 short.txt > few.txt
 peak 48 sign few.txt --format lines --memory 48M --threads 2 -q -o few; exits 0
 rm -r short.txt few.txt few
+
+# --- windows of decoders ---
+# Of 128 MiB each, as the first bytes say: a stream of xz, and a frame of Zstandard by hand (a header, and an empty last block). They are refused before
+# they are read; behind another frame such a one is met while reading.
+"$python" - << 'END'
+import lzma
+text = b"one two three\n" * 3
+for mib in 8, 128:
+    filters = [{"id": lzma.FILTER_LZMA2, "dict_size": mib << 20, "preset": 0}]
+    open(f"{mib}.xz", "wb").write(lzma.compress(text, lzma.FORMAT_XZ, filters=filters))
+def frame(log): # one raw block
+    return b"\x28\xb5\x2f\xfd\x00" + bytes([(log - 10) << 3]) + (len(text) << 3 | 1).to_bytes(3, "little") + text
+open("128.zst", "wb").write(frame(27))
+open("later.zst", "wb").write(frame(17) + frame(27))
+END
+cat 8.xz 128.xz > later.xz
+for file in 128.xz 128.zst; do
+    peak 64 sign $file --format lines --memory 64M --threads 2 -q -o none
+    refused 6 "$file: the compressed data asks for a window of 134217728 bytes, which does not fit into --memory of 64M \(at least [0-9]+M\)"; absent none
+    memory=$(named)
+    peak "$memory" sign $file --format lines --memory "${memory}M" --threads 2 -q -o $file.out; exits 0
+    says $file.out/manifest.json '"documents": 3'
+done
+peak 24 sign 8.xz --format lines --memory 24M --threads 2 -q -o 8.xz.out; exits 0
+for file in later.xz later.zst; do
+    peak 64 sign $file --format lines --memory 64M --threads 2 -q -o none
+    refused 6 "$file: the .* data asks for a window of more than 8 MiB, .*--memory leaves for one \(at least 2048M for any\)"; absent none
+    bm sign $file --format lines --memory 2048M --threads 2 -q -o $file.out; exits 0
+    says $file.out/manifest.json '"documents": 6'
+done
