@@ -22,7 +22,7 @@ typedef struct bm_source {
      * why. Owned by the set. */
     char *unreadable;
     bm_compression compression;
-    uint64_t window; /* of its decoder, as the first bytes say; 0: they do not */
+    uint64_t window;        /* of its decoder, as the first bytes say; 0: they do not */
     bm_beginning beginning; /* where the format is told by the name */
     uint64_t size;          /* of the file in bytes; 0 for standard input and pipes */
     bm_hash128 digest;      /* XXH3 128 of the bytes as stored; zeros until all of them were read */

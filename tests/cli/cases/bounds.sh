@@ -56,9 +56,9 @@ rm -r large large.signed corpus
 cp -r found hole; truncate -s 3G hole/removed.tsv
 peak 24 filter hole docs.jsonl --memory 24M --threads 2 -q -o no; refused 7 'hole/removed\.tsv:3: the line is longer than'; absent no
 cp -r found rows
-printf 'file\tfirst_row\tdocuments\tskipped\tremoved\tkept\ndocs.jsonl\t0\t4000002\t0\t4000000\t2\n' > rows/sources.tsv
+printf 'file\tfirst_row\tdocuments\tskipped\tremoved\tkept\ndocs.jsonl\t0\t1500002\t0\t1500000\t2\n' > rows/sources.tsv
 write 'id	kept	jaccard	reason	file	line
-' '' 1 4000000 'b%d	a	1.000000	identical	docs.jsonl	%d
+' '' 1 1500000 'b%d	a	1.000000	identical	docs.jsonl	%d
 ' > rows/removed.tsv; relist rows
 peak 24 filter rows docs.jsonl --memory 24M --threads 2 -q -o no; refused 6 '.* records do not fit into --memory of 24M \(at least [0-9]+M\)'; absent no
 memory=$(named)
@@ -67,11 +67,11 @@ rm -r hole rows
 
 # Members of groups, one in a row and all in one.
 cp -r found groups
-write '{"group":1,"kept":"0","size":600000,"members":["0"' ']}
-' 1 599999 ',"member number %d"' > groups/groups.jsonl; relist groups
+write '{"group":1,"kept":"0","size":300000,"members":["0"' ']}
+' 1 299999 ',"member number %d"' > groups/groups.jsonl; relist groups
 peak 24 filter groups docs.jsonl --annotate --memory 24M --threads 2 -q -o no; refused 6 '.*--memory of 24M \(at least [0-9]+M\)|.*does not fit into --memory \(at least [0-9]+M\)'; absent no
 peak "$(named)" filter groups docs.jsonl --annotate --memory "$(named)M" --threads 2 -q -o no
-write '' '' 1 300000 '{"group":%d,"kept":"a%d","size":2,"members":["a%d","b%d"]}
+write '' '' 1 150000 '{"group":%d,"kept":"a%d","size":2,"members":["a%d","b%d"]}
 ' > groups/groups.jsonl; relist groups
 peak 24 filter groups docs.jsonl --annotate --memory 24M --threads 2 -q -o no; refused 6 'the members of groups do not fit into --memory of 24M \(at least [0-9]+M\)'; absent no
 peak "$(named)" filter groups docs.jsonl --annotate --memory "$(named)M" --threads 2 -q -o no; refused 7 'groups/removed\.tsv:2: '; absent no
