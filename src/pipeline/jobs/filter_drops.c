@@ -11,6 +11,7 @@
 #include "io/results/source_table.h"
 #include "io/results/tsv_table.h"
 #include "model/file_names.h"
+#include "model/numbered_id.h"
 #include "pipeline/context/record_room.h"
 
 /* The rows of a table that are still to come of each input. */
@@ -82,9 +83,15 @@ static bm_status load_id(bm_drops *out, loading *now, bm_str id, bm_error *err)
     out->bytes = bytes_of_rows(out) + bm_id_set_bytes(now->n_ids, now->id_bytes);
     if (now->room != 0 && out->bytes > now->room) {
         bm_id_set_reset(&out->ids);
+        bm_id_set_reset(&out->bases);
         return BM_OK;
     }
-    return bm_id_set_add(&out->ids, id, &number, err);
+    bm_status status = bm_id_set_add(&out->ids, id, &number, err);
+    bm_str base;
+    uint32_t repeat;
+    if (status == BM_OK && out->no_lines && bm_numbered_id(id, &base, &repeat))
+        status = bm_id_set_add(&out->bases, base, &number, err);
+    return status;
 }
 
 static bm_status load_row(bm_drops *out, loading *now, const bm_tsv_table *table, bm_error *err)
@@ -93,7 +100,7 @@ static bm_status load_row(bm_drops *out, loading *now, const bm_tsv_table *table
     bm_drop_list *list = now->removed ? &out->removed : &out->skipped;
     bm_drop drop = {.file = (uint32_t)now->rows.file};
     if (now->removed && list->n == 0 && table->fields[line].len == 0)
-        out->by_id = true; /* no row has a line */
+        out->by_id = out->no_lines = true; /* no row has a line */
     if (out->by_id)
         return now->removed ? load_id(out, now, table->fields[BM_REMOVED_ID], err) : BM_OK;
     bm_status status = bm_tsv_table_uint(table, line, &drop.place, err);
@@ -177,6 +184,7 @@ void bm_drops_reset(bm_drops *drops)
     bm_free(drops->removed.rows);
     bm_free(drops->skipped.rows);
     bm_id_set_reset(&drops->ids);
+    bm_id_set_reset(&drops->bases);
     memset(drops, 0, sizeof *drops);
 }
 
@@ -207,6 +215,15 @@ bool bm_drops_take(bm_drops *drops, bm_drop here)
 uint64_t bm_drops_taken(const bm_drops *drops)
 {
     return drops->removed.next + drops->skipped.next;
+}
+
+bool bm_drops_doubt(const bm_drops *drops, bm_str id)
+{
+    bm_str base;
+    uint32_t number;
+    return drops->bases.n > 0 && bm_numbered_id(id, &base, &number) &&
+           (bm_id_set_find(&drops->bases, base) != BM_ID_NONE ||
+            bm_id_set_find(&drops->bases, id) != BM_ID_NONE);
 }
 
 bool bm_drops_has_id(const bm_drops *drops, bm_str id)

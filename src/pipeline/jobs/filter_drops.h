@@ -28,6 +28,8 @@ typedef struct bm_drop_list {
 
 typedef struct bm_drops {
     bool by_id;
+    bool no_lines;                 /* dedup had only signatures */
+    bm_id_set bases;               /* then: X of the removed documents X#N */
     const bm_settings *settings;   /* borrowed: what says how much they may take */
     bm_drop_list removed, skipped; /* by id: the first has both, filled by reading */
     bm_id_set ids;                 /* by id: of the removed documents */
@@ -46,6 +48,9 @@ bm_status bm_drops_meet(bm_drops *drops, bm_drop drop, const char *name, bm_erro
 bool bm_drops_take(bm_drops *drops, bm_drop here);
 /* How many were left out so far. */
 uint64_t bm_drops_taken(const bm_drops *drops);
+/* No lines are known, and `id` is an X#N: would it matter to a removed document whether the input has it
+ * so, or `sign` had numbered it? */
+bool bm_drops_doubt(const bm_drops *drops, bm_str id);
 /* Is a document of this id removed? */
 bool bm_drops_has_id(const bm_drops *drops, bm_str id);
 

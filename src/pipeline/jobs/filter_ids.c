@@ -35,6 +35,11 @@ static bm_status on_record(void *ctx, const bm_record *record, bm_error *err)
         return r->context->settings->input.on_error == BM_ON_ERROR_SKIP
                    ? bm_drops_meet(r->drops, here, name, err)
                    : bm_fail_at(err, BM_ERR_INPUT, name, record->line, "%s", record->reason);
+    if (docs->number_duplicates && bm_drops_doubt(r->drops, record->id))
+        return bm_fail_at(err, BM_ERR_INPUT, name, record->line,
+                          "the id '%.*s' looks numbered: which document dedup removed by it cannot "
+                          "be told from signatures alone (dedup with `verify` exact knows)",
+                          (int)(record->id.len > 200 ? 200 : record->id.len), record->id.data);
     bm_status status = bm_doc_table_add(docs, &row, id, name, err);
     if (status == BM_OK && bm_drops_has_id(r->drops, bm_doc_table_id(docs, docs->n - 1)))
         status = bm_drops_meet(r->drops, here, name, err);

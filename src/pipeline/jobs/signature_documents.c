@@ -13,6 +13,8 @@
 #include "io/results/tsv_table.h"
 #include "model/file_names.h"
 #include "model/id_bytes.h"
+#include "model/option_names.h"
+#include "pipeline/jobs/signature_ids.h"
 #include "pipeline/jobs/signature_inputs.h"
 #include "pipeline/jobs/signature_inputs_state.h"
 
@@ -27,6 +29,7 @@ typedef struct sources {
     bm_job_context *context;
     uint32_t first, n;
     uint64_t *documents, *skipped; /* of each */
+    bm_signature_ids ids;
 } sources;
 
 /* --- sources.tsv and skipped.tsv --- */
@@ -114,6 +117,9 @@ static bm_status add_document(sources *s, bm_doc_row *row, bm_str id, bm_error *
     known.file += s->first;
     context->counts.empty += row->n_shingles == 0;
     context->counts.shingles += row->n_shingles;
+    bm_status status = bm_signature_ids_original(&s->ids, id, &id, err);
+    if (status != BM_OK)
+        return status;
     return bm_doc_table_add(&context->docs, &known, (bm_doc_id){id, XXH3_64bits(id.data, id.len)},
                             context->inputs.names.names[known.file], err);
 }
@@ -146,6 +152,13 @@ static bm_status load_documents(sources *s, bm_error *err)
     return status;
 }
 
+/* Did `sign` number the ids that were repeated? */
+static bool were_numbered(const bm_sign_dir *dir)
+{
+    const char *word = bm_option_word(BM_OPTION_DUPLICATE_IDS, BM_DUPLICATE_IDS_NUMBER);
+    return strcmp(bm_sign_dir_provenance(dir)->duplicate_ids, word) == 0;
+}
+
 static bm_status load_dir(sources *s, bm_error *err)
 {
     s->n = (uint32_t)bm_manifest_n_inputs(bm_sign_dir_manifest(s->dir));
@@ -156,10 +169,13 @@ static bm_status load_dir(sources *s, bm_error *err)
         status = bm_fail_nomem(err, s->n * sizeof *s->skipped);
     if (status == BM_OK)
         status = read_sources(s, err);
+    if (status == BM_OK && s->context->docs.number_duplicates && were_numbered(s->dir))
+        status = bm_signature_ids_load(s->dir, &s->ids, err);
     if (status == BM_OK)
         status = load_documents(s, err);
     if (status == BM_OK)
         status = read_skipped(s, err);
+    bm_signature_ids_reset(&s->ids);
     bm_free(s->documents);
     bm_free(s->skipped);
     s->first += s->n;
