@@ -270,6 +270,8 @@ static bm_status take_before_break(bm_reader *reader, const bm_cutter *c, bm_err
         at = c->scan.begin != BM_SCAN_MORE ? c->scan.begin : c->end;
     }
     const uint64_t line = reader->line + bm_count_newlines(data + c->begin, at - c->begin);
+    /* an element that has begun is part of the rest */
+    const size_t rest_at = c->scan.begin != BM_SCAN_MORE ? c->scan.begin : at;
     bm_raw_piece piece = {.begin = c->begin, .end = c->cut};
     bm_status status = bm_reader_saw(reader, data + c->begin, c->cut - c->begin, err);
     if (status == BM_OK)
@@ -278,7 +280,9 @@ static bm_status take_before_break(bm_reader *reader, const bm_cutter *c, bm_err
     if (status == BM_OK && (piece.end > piece.begin || !rest))
         status = bm_reader_add_piece(reader, c->batch, piece, err);
     if (status == BM_OK && rest)
-        status = bm_reader_add_rest(reader, c->batch, line, err);
+        status = bm_reader_add_rest(
+            reader, c->batch, reader->line + bm_count_newlines(data + c->begin, rest_at - c->begin),
+            err);
     return status;
 }
 
