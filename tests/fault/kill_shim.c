@@ -2,6 +2,7 @@
  * disk, for tests: loaded before the C library (LD_PRELOAD).
  *
  *     KILL_SHIM=N        which call, from 1; 0: none
+ *     KILL_SHIM_STOP=1   it is stopped there instead (SIGSTOP), and makes the call when it goes on
  *     KILL_SHIM_TORN=1   where that call writes bytes, the first half of them is written before
  *     KILL_SHIM_LOG=FILE at the end, how many there were; "killed" and the call's name where it was
  *
@@ -49,10 +50,16 @@ static bool is_due(void)
     return atomic_fetch_add(&n_calls, 1) + 1 == deadly;
 }
 
+static bool is_set(const char *name)
+{
+    const char *text = getenv(name);
+    return text != NULL && *text == '1';
+}
+
 static void die(const char *call)
 {
     say(call, deadly);
-    raise(SIGKILL);
+    raise(is_set("KILL_SHIM_STOP") ? SIGSTOP : SIGKILL);
 }
 
 static void call(const char *name)
@@ -75,8 +82,7 @@ typedef int open_fn(const char *path, int flags, ...);
 
 static bool torn(void)
 {
-    const char *text = getenv("KILL_SHIM_TORN");
-    return text != NULL && *text == '1';
+    return is_set("KILL_SHIM_TORN");
 }
 
 ssize_t write(int fd, const void *data, size_t n)

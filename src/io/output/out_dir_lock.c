@@ -11,7 +11,8 @@
  * are no locks at all, jobs are not kept apart, and the rest goes on as it should.
  *
  * Tests: tests/unit/io_output/test_out_dir.c, tests/unit/io_output/test_out_dir_resume.c
- * Tests: tests/cli/cases/two_jobs.sh, tests/cli/cases/ownership.sh */
+ * Tests: tests/cli/cases/two_jobs.sh, tests/cli/cases/ownership.sh
+ * Tests: tests/scale/stopped_at_calls.py */
 #include "io/output/out_dir_lock.h"
 
 #include <errno.h>
