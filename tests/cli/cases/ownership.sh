@@ -122,14 +122,14 @@ for name in notes.txt .bandmill-notes output/notes.npy output/kept/notes.jsonl k
     killed sign - -o out
     mkdir -p "out.partial/$(dirname "$name")"
     echo mine > "out.partial/$name"
-    find out.partial -type f -exec cksum {} + > ../before
+    find out.partial -type f -exec cksum {} + | LC_ALL=C sort > ../before
     for command in dedup sign; do
         for more in -q --force --resume; do
             bm $command in.jsonl -o out $more; refused 2 "out\.partial: holds ${name%%/*}"
         done
     done
     bm filter alone -o out; refused 2 "out\.partial: holds ${name%%/*}"
-    find out.partial -type f -exec cksum {} + > ../after
+    find out.partial -type f -exec cksum {} + | LC_ALL=C sort > ../after
     cmp -s ../before ../after || fail "a refused job changed what lay there"
     rm -r out.partial
 done
@@ -165,10 +165,10 @@ interrupted() {
     grep -q '^documents' out.partial/.bandmill-journal || fail "nothing was sealed"
 }
 interrupted
-find out.partial -type f -exec cksum {} + > ../before
+find out.partial -type f -exec cksum {} + | LC_ALL=C sort > ../before
 bm filter alone -o out; refused 2 'out\.partial: [0-9]+ documents .*sealed.*--resume.*--force'
 bm sign in.jsonl -o out; refused 2 'out\.partial: [0-9]+ documents .*sealed'
-find out.partial -type f -exec cksum {} + > ../after
+find out.partial -type f -exec cksum {} + | LC_ALL=C sort > ../after
 cmp -s ../before ../after || fail "another command touched sealed work"
 bm filter alone -o out --force; exits 0; absent out.partial
 rm -r out
@@ -197,14 +197,14 @@ if "$python" -c 'import xxhash' 2> /dev/null; then
     cp out.partial/.bandmill-journal ../journal
     for path in "$PWD/precious/$sets" "$PWD/precious/.bandmill-mine" "$PWD/in.jsonl" "$PWD/temp/../precious/$sets" "/../$sets"; do
         "$python" ../forge.py ../journal "$path" > out.partial/.bandmill-journal || fail "no forged journal"
-        find precious in.jsonl -type f -exec cksum {} + > ../before
+        find precious in.jsonl -type f -exec cksum {} + | LC_ALL=C sort > ../before
         bm dedup many.jsonl -o out --resume; refused 7 'out\.partial: its journal names a file that this job did not make'
-        find precious in.jsonl -type f -exec cksum {} + > ../after
+        find precious in.jsonl -type f -exec cksum {} + | LC_ALL=C sort > ../after
         cmp -s ../before ../after || fail "a forged journal led to $path"
     done
     cp -R out.partial ../forged
     bm dedup many.jsonl -o out --force -q; exits 0
-    find precious in.jsonl -type f -exec cksum {} + > ../after
+    find precious in.jsonl -type f -exec cksum {} + | LC_ALL=C sort > ../after
     cmp -s ../before ../after || fail "what a forged journal names was removed"
     rm -r out temp; mkdir temp
     interrupted --memory 64M --temp-dir temp
@@ -218,7 +218,7 @@ rm -r out temp
 # --resume of a job that is done says so; of any other it is an existing output
 for command in sign dedup; do
     bm $command in.jsonl -o out -q; exits 0
-    find out -type f -exec cksum {} + > ../before
+    find out -type f -exec cksum {} + | LC_ALL=C sort > ../before
     bm $command in.jsonl -o out --resume; exits 0
     says ../err '^bandmill: out: the output of this very job stands there: it is done'
     says ../err '^bandmill: 400 documents'
@@ -241,7 +241,7 @@ for command in sign dedup; do
     mv out/sources.tsv ..
     bm $command in.jsonl -o out --resume; refused 2 'out: the output exists already'
     mv ../sources.tsv out
-    find out -type f -exec cksum {} + > ../after
+    find out -type f -exec cksum {} + | LC_ALL=C sort > ../after
     cmp -s ../before ../after || fail "the output was touched"
     rm -r out said.json
 done
