@@ -6,6 +6,10 @@
 # shellcheck shell=sh disable=SC2034,SC2154
 "$PLANTED" 2600 > in.jsonl
 "$PLANTED" 560 --mode one-word | sed 's/"id":"/"id":"w/' >> in.jsonl
+# Stars keep the edges of small buckets only: 330 clusters of 32, of which each pair is an edge.
+awk 'BEGIN { for (c = 0; c < 330; c++) for (d = 0; d < 32; d++) { printf "{\"id\":\"s%d.%d\",\"text\":\"", c, d
+    for (w = 0; w < 20; w++) printf "w%d ", c * 20 + w
+    printf "x%d\"}\n", d } }' > stars.jsonl
 mkdir disk
 log=$top/log
 runs=0
@@ -19,12 +23,12 @@ job() {
     rm -f "$log"
     runs=$((runs + 1))
     command_line="SPILL_SHIM=$fault bandmill $*"
-    # shellcheck disable=SC2086 # nothing, or an option
+    # shellcheck disable=SC2086 # a word each, or nothing
     SPILL_SHIM=$fault SPILL_SHIM_LOG=$log LD_PRELOAD=$SHIM ASAN_OPTIONS="${ASAN_OPTIONS:-}:verify_asan_link_order=0" \
-        "$PROGRAM" "$@" in.jsonl --bands 300 --rows 1 --threshold 0.7 --threads 2 --memory 24M --temp-dir disk $quiet > ../out 2> ../err
+        "$PROGRAM" "$@" $input $plan --threshold 0.7 --threads 2 --memory 24M --temp-dir disk $quiet > ../out 2> ../err
     rc=$?
 }
-quiet=-q
+quiet=-q input=in.jsonl plan='--bands 300 --rows 1'
 
 calls() { sed -n "s/^calls $1 $2 //p" "$log"; } # calls KIND CALL: how many the last job made
 
@@ -130,13 +134,15 @@ mended() {
 }
 
 # Earlier outputs, of plenty of memory: what a job with little must equal, and what must stay.
-set -- --bands 300 --rows 1 --threshold 0.7 --threads 2 -q
+set -- --threshold 0.7 --threads 2 -q
+stars='--bands 16 --rows 1'
 mkdir ../before
+# shellcheck disable=SC2086 # options
 for output in groups stars list; do
     case $output in
-    groups) bm dedup --pairs in.jsonl "$@" -o groups ;;
-    stars) bm dedup --cluster star in.jsonl "$@" -o stars ;;
-    list) bm pairs in.jsonl "$@" -o list ;;
+    groups) bm dedup --pairs in.jsonl $plan "$@" -o groups ;;
+    stars) bm dedup --cluster star stars.jsonl $stars "$@" -o stars ;;
+    list) bm pairs in.jsonl $plan "$@" -o list ;;
     esac
     exits 0
     cp -R "$output" ../before/
@@ -146,7 +152,9 @@ faults groups sets dedup --pairs
 faults groups keys dedup --pairs
 faults groups edges dedup --pairs
 files groups dedup --pairs
+input=stars.jsonl plan=$stars
 faults stars edges dedup --cluster star
+input=in.jsonl plan='--bands 300 --rows 1'
 faults list sets pairs
 faults list keys pairs
 faults list edges pairs

@@ -10,7 +10,7 @@ leg is a corpus with options for its documents:
   real    300 documents of scancode_rules (documents of bench/planted.c where that is not there); all 81 cells
   sets    12,500 documents of bench/planted.c in byte:8: 128M are too little for their shingle sets, 512M are enough. Nine cells,
           in which each value meets each value of the others, less batches of one on OpenCL: seven
-  edges   2,000 documents, each pair of which is an edge: 128M are too little for these. The same cells
+  edges   2,000 documents, each pair of which is an edge: 128M are too little for these, of `pairs`. The same cells
   keys    12,000 documents with 1,000 bands: 128M are too little for sets and band keys. The same cells
   tiny    250,000 documents of 4 bytes: batches of 100,000 are really that large. Devices x batches of 1,000 and 100,000
 
@@ -162,7 +162,7 @@ def sets(corpora, made):
 
 def edges(corpora, made):
     return Leg("edges", corpora.made("edges.jsonl", (2000, "one-word")), ["--threshold", "0.7"], some(made),
-               {"pairs": ["edge_bytes"], "star": ["edge_bytes"]}, ("pairs", "star"))
+               {"pairs": ["edge_bytes"]}, ("pairs", "star"))
 
 
 def keys(corpora, made):
@@ -186,7 +186,7 @@ def small_sets(corpora, made):
 
 def full(corpora, made):
     cells = product(made[:1]) + [cell for cell in nine(made) if cell.device.spec != "cpu"]
-    both = {"dedup": ["set_bytes"], "pairs": ["set_bytes", "edge_bytes"], "star": ["set_bytes", "edge_bytes"]}
+    both = {"dedup": ["set_bytes"], "pairs": ["set_bytes", "edge_bytes"], "star": ["set_bytes"]}
     return Leg("full", corpora.made("full.jsonl", (150000, "clusters"), (2500, "one-word")), ["--threshold", "0.7"], cells, both)
 
 

@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "io/input/input_digest.h"
 #include "io/output/out_dir_lock.h"
+#include "io/output/out_state.h"
 #include "pipeline/output/report_read.h"
 
 static bool same_input(const bm_job_context *job, const bm_source *source,
@@ -66,25 +67,32 @@ static bool is_whole(const char *target, const bm_manifest *report)
     return whole;
 }
 
-/* Killed behind its rename, the job left its work directory. */
-static void sweep(const char *target)
+static bm_status work_of(const char *target, char **out, bm_error *err)
 {
     size_t len = strlen(target);
-    char *work = NULL;
     while (len > 1 && target[len - 1] == '/')
         len--;
-    if (bm_string_format(&work, NULL, "%.*s.partial", (int)len, target) == BM_OK)
-        bm_out_claim_sweep(work);
-    bm_free(work);
+    return bm_string_format(out, err, "%.*s.partial", (int)len, target);
 }
 
-bm_status bm_checkpoint_done(const bm_job_context *job, bm_summary **out, bm_error *err)
+/* A journal goes before the rename: where one stands, `force` was to replace what is there with work
+ * that is not done. */
+static bm_status has_journal(const char *work, bool *out, bm_error *err)
+{
+    struct stat info;
+    char *path = NULL;
+    bm_status status = bm_string_format(&path, err, "%s/%s", work, BM_OUT_JOURNAL);
+    *out = status == BM_OK && lstat(path, &info) == 0;
+    bm_free(path);
+    return status;
+}
+
+static bm_status compare(const bm_job_context *job, bm_summary **out, bm_error *err)
 {
     const char *target = job->settings->output.path;
     bm_manifest *report = NULL;
     bm_error inner = {0};
     bool same = false;
-    *out = NULL;
     bm_status status = bm_manifest_open_dir(target, job->settings->memory, &report, &inner);
     if (status == BM_ERR_NOMEM && err != NULL)
         *err = inner;
@@ -98,7 +106,21 @@ bm_status bm_checkpoint_done(const bm_job_context *job, bm_summary **out, bm_err
     if (status == BM_OK && same && bm_report_read(job, report, out, &inner) == BM_ERR_NOMEM)
         status = bm_fail_nomem(err, 0);
     bm_manifest_close(report);
+    return status;
+}
+
+bm_status bm_checkpoint_done(const bm_job_context *job, bm_summary **out, bm_error *err)
+{
+    char *work = NULL;
+    bool journal = false;
+    *out = NULL;
+    bm_status status = work_of(job->settings->output.path, &work, err);
+    if (status == BM_OK)
+        status = has_journal(work, &journal, err);
+    if (status == BM_OK && !journal)
+        status = compare(job, out, err);
     if (status == BM_OK && *out != NULL)
-        sweep(target);
+        bm_out_claim_sweep(work); /* killed behind its rename, the job left it */
+    bm_free(work);
     return status;
 }
