@@ -42,6 +42,14 @@ typedef struct asking {
     bm_cl_listing listing;
 } asking;
 
+static void asking_close(asking *a)
+{
+    pthread_cond_destroy(&a->answered);
+    pthread_mutex_destroy(&a->lock);
+    bm_free(a);
+}
+
+/* Whoever is last closes it. */
 static void *ask(void *ctx)
 {
     asking *a = ctx;
@@ -57,10 +65,13 @@ static void *ask(void *ctx)
     a->error = error;
     a->listing = listing;
     a->done = true;
-    if (a->alone)
-        bm_free(listing.devices);
+    const bool alone = a->alone;
     pthread_cond_signal(&a->answered);
     pthread_mutex_unlock(&a->lock);
+    if (alone) {
+        bm_free(listing.devices);
+        asking_close(a);
+    }
     return NULL;
 }
 
@@ -113,19 +124,17 @@ static bm_status list_here(bm_cl_patience *patience, bm_cl_listing *out, bm_erro
     }
     const bool done = a->done;
     a->alone = !done;
-    pthread_mutex_unlock(&a->lock);
-    if (!done) {
+    if (!done)
         pthread_detach(thread);
+    pthread_mutex_unlock(&a->lock);
+    if (!done)
         return BM_NOT_FOUND;
-    }
     pthread_join(thread, NULL);
     const bm_status status = a->status;
     if (status != BM_OK && err != NULL)
         *err = a->error;
     *out = a->listing;
-    pthread_cond_destroy(&a->answered);
-    pthread_mutex_destroy(&a->lock);
-    bm_free(a);
+    asking_close(a);
     return status;
 }
 

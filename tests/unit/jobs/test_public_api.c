@@ -167,6 +167,22 @@ Test(public_api, an_error_is_written_into_what_room_there_is)
 
 /* --- version.h --- */
 
+/* Which characters are hidden is written down in tests/unit/base/test_plain_text.c. */
+Test(public_api, text_is_walked_by_characters)
+{
+    const char sample[] = "a\xC3\xA9\x1B\xFF";
+    uint32_t code = 0;
+    bool hidden = true;
+    cr_expect_eq(bm_text_next(sample, 5, &code, &hidden), 1);
+    cr_expect(code == 'a' && !hidden);
+    cr_expect_eq(bm_text_next(sample + 1, 4, &code, &hidden), 2);
+    cr_expect(code == 0xE9 && !hidden);
+    cr_expect_eq(bm_text_next(sample + 3, 2, &code, &hidden), 1);
+    cr_expect(code == 0x1B && hidden);
+    cr_expect_eq(bm_text_next(sample + 4, 1, &code, &hidden), 1);
+    cr_expect(code == BM_NO_CHARACTER && hidden);
+}
+
 Test(public_api, the_version_is_that_of_the_headers)
 {
     const bm_version_info *info = bm_version();

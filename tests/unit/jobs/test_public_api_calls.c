@@ -230,7 +230,47 @@ Test(public_api_calls, a_list_of_devices_ends_and_may_be_none)
     cr_expect_eq(bm_device_list_count(NULL), 0);
     cr_expect_null(bm_device_list_at(NULL, 0));
     cr_expect_str_eq(bm_device_list_note(NULL), "");
+    cr_expect_not(bm_device_list_broken(NULL));
     bm_device_list_close(NULL);
+}
+
+static void init_list(void *options, size_t struct_size)
+{
+    bm_device_list_options_init_sized(options, struct_size);
+}
+
+static void fill_list(void *options)
+{
+    (void)options;
+    setenv("OCL_ICD_VENDORS", "/nonexistent/", 1);
+}
+
+static bm_status call_list(const void *options, bm_error *err)
+{
+    bm_device_list *list = NULL;
+    bm_status status = bm_device_list_open_with(options, &list, err);
+    cr_expect_not(status == BM_OK && bm_device_list_broken(list), "no driver is none that broke");
+    bm_device_list_close(list);
+    return status;
+}
+
+static const api_field list_enums[] = {DEVICE_ENUMS(bm_device_list_options)};
+static const api_field list_reserved[] = {DEVICE_RESERVED(bm_device_list_options)};
+
+Test(public_api_calls, a_list_of_devices_checks_its_options)
+{
+    const api_call call = {.type = "bm_device_list_options",
+                           .size = sizeof(bm_device_list_options),
+                           .least = sizeof(bm_device_list_options),
+                           .init = init_list,
+                           .fill = fill_list,
+                           .passes = BM_OK,
+                           .call = call_list,
+                           .enums = list_enums,
+                           .n_enums = N_OF(list_enums),
+                           .reserved = list_reserved,
+                           .n_reserved = N_OF(list_reserved)};
+    api_check(&call);
 }
 
 /* --- bench --- */
