@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/whole_io.h"
 
 #define CHECK_DIGITS 16u
 #define READ_BYTES   ((size_t)64 << 10)
@@ -99,17 +100,10 @@ bm_status bm_journal_add(bm_journal *journal, const char *text, bm_error *err)
     bm_buf line = {0};
     bm_status status =
         bm_buf_add_format(&line, err, "%s\t%016" PRIx64 "\n", text, check_of(journal, text, len));
-    for (size_t done = 0; status == BM_OK && done < line.len;) {
-        ssize_t n =
-            pwrite(journal->fd, line.data + done, line.len - done, (off_t)(journal->bytes + done));
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            status = bm_fail_errno(err, n == 0 ? ENOSPC : errno, journal->path,
-                                   "cannot write the journal");
-        else
-            done += (size_t)n;
-    }
+    const int code =
+        status == BM_OK ? bm_pwrite_all(journal->fd, line.data, line.len, journal->bytes) : 0;
+    if (code != 0)
+        status = bm_fail_errno(err, code, journal->path, "cannot write the journal");
     if (status == BM_OK)
         status = take(journal, text, len, err);
     if (status == BM_OK)

@@ -19,6 +19,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/whole_io.h"
 #include "spill/spill_record.h"
 
 #define WINDOW_BYTES ((size_t)256 << 10)
@@ -33,22 +34,6 @@ static bool link_name(int fd, const char *path)
     return linkat(AT_FDCWD, self, AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0;
 }
 
-/* Write all of it. 0, or an errno. */
-static int write_at(int fd, const char *data, size_t len, uint64_t place)
-{
-    while (len > 0) {
-        ssize_t n = pwrite(fd, data, len, (off_t)place);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return n == 0 ? ENOSPC : errno;
-        data += n;
-        len -= (size_t)n;
-        place += (uint64_t)n;
-    }
-    return 0;
-}
-
 static bm_status copy_bytes(const bm_spill_file *file, int to, const char *path, bm_error *err)
 {
     char *block = bm_alloc(WINDOW_BYTES, 1);
@@ -59,7 +44,7 @@ static bm_status copy_bytes(const bm_spill_file *file, int to, const char *path,
         uint64_t left = file->flushed - at;
         size_t len = left < WINDOW_BYTES ? (size_t)left : WINDOW_BYTES;
         status = bm_spill_pull(file, at, block, len, err);
-        int code = status == BM_OK ? write_at(to, block, len, at) : 0;
+        int code = status == BM_OK ? bm_pwrite_all(to, block, len, at) : 0;
         if (code != 0)
             status = bm_fail_errno(err, code, path, "cannot write a temporary file");
         at += len;

@@ -16,6 +16,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/whole_io.h"
 
 #define MAGIC     "BMCLBIN1"
 #define FOLDER    "opencl"
@@ -109,41 +110,18 @@ static void file_name(const bm_cl_cache *cache, bm_cl_key key, char out[48])
              cache->ending != NULL ? cache->ending : "");
 }
 
-static bool read_all(int fd, void *data, size_t len)
-{
-    char *at = data;
-    while (len > 0) {
-        ssize_t n = read(fd, at, len);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return false;
-        at += n;
-        len -= (size_t)n;
-    }
-    return true;
-}
-
-static bool write_all(int fd, const void *data, size_t len)
-{
-    const char *at = data;
-    while (len > 0) {
-        ssize_t n = write(fd, at, len);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return false;
-        at += n;
-        len -= (size_t)n;
-    }
-    return true;
-}
-
 static bool header_fits(const header *h, bm_cl_key key, const struct stat *st)
 {
     return memcmp(h->magic, MAGIC, sizeof h->magic) == 0 && h->key_lo == key.lo &&
            h->key_hi == key.hi && h->len > 0 && h->len <= MAX_ENTRY &&
            (uint64_t)st->st_size == sizeof *h + h->len;
+}
+
+/* Are all of these bytes there? */
+static bool read_whole(int fd, void *data, size_t len, uint64_t place)
+{
+    size_t got;
+    return bm_pread_all(fd, data, len, place, &got) == 0 && got == len;
 }
 
 bm_status bm_cl_cache_load(const bm_cl_cache *cache, bm_cl_key key, void **binary, size_t *len,
@@ -161,14 +139,14 @@ bm_status bm_cl_cache_load(const bm_cl_cache *cache, bm_cl_key key, void **binar
     header h;
     void *data = NULL;
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid() ||
-        (st.st_mode & 022) != 0 || !read_all(fd, &h, sizeof h) || !header_fits(&h, key, &st))
+        (st.st_mode & 022) != 0 || !read_whole(fd, &h, sizeof h, 0) || !header_fits(&h, key, &st))
         goto out;
     data = bm_alloc((size_t)h.len, 1);
     if (data == NULL) {
         status = bm_fail_nomem(err, (size_t)h.len);
         goto out;
     }
-    if (!read_all(fd, data, (size_t)h.len))
+    if (!read_whole(fd, data, (size_t)h.len, sizeof h))
         goto out;
     XXH128_hash_t sum = XXH3_128bits(data, (size_t)h.len);
     if (sum.low64 != h.sum_lo || sum.high64 != h.sum_hi)
@@ -200,17 +178,14 @@ bm_status bm_cl_cache_store(const bm_cl_cache *cache, bm_cl_key key, const void 
     int fd = openat(cache->fd, temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
         return bm_fail_errno(err, errno, temp, "cannot write the program cache");
-    bool good = write_all(fd, &h, sizeof h) && write_all(fd, binary, len);
-    int errnum = errno;
-    if (close(fd) != 0 && good) {
+    int errnum = bm_pwrite_all(fd, &h, sizeof h, 0);
+    if (errnum == 0)
+        errnum = bm_pwrite_all(fd, binary, len, sizeof h);
+    if (close(fd) != 0 && errnum == 0)
         errnum = errno;
-        good = false;
-    }
-    if (good && renameat(cache->fd, temp, cache->fd, name) != 0) {
+    if (errnum == 0 && renameat(cache->fd, temp, cache->fd, name) != 0)
         errnum = errno;
-        good = false;
-    }
-    if (!good) {
+    if (errnum != 0) {
         unlinkat(cache->fd, temp, 0);
         return bm_fail_errno(err, errnum, name, "cannot write the program cache");
     }

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/whole_io.h"
 
 #define MAGIC       "BMCLLST1"
 #define MAX_DEVICES 65536u
@@ -21,44 +22,16 @@ typedef struct header {
     char note[sizeof((bm_cl_listing *)0)->note];
 } header;
 
-static bool write_all(int fd, const void *data, size_t len)
-{
-    const char *at = data;
-    while (len > 0) {
-        ssize_t n = write(fd, at, len);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return false;
-        at += n;
-        len -= (size_t)n;
-    }
-    return true;
-}
-
-static bool read_all(int fd, void *data, size_t len, off_t from)
-{
-    char *at = data;
-    while (len > 0) {
-        ssize_t n = pread(fd, at, len, from);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return false;
-        at += n;
-        from += n;
-        len -= (size_t)n;
-    }
-    return true;
-}
-
 bool bm_cl_list_answer_write(int fd, const bm_cl_listing *listing)
 {
     header h = {.info_bytes = sizeof(bm_device_info), .n = (uint32_t)listing->n};
     memcpy(h.magic, MAGIC, sizeof h.magic);
     memcpy(h.note, listing->note, sizeof h.note);
-    return write_all(fd, &h, sizeof h) &&
-           write_all(fd, listing->devices, listing->n * sizeof *listing->devices);
+    int code = bm_pwrite_all(fd, &h, sizeof h, 0);
+    if (code == 0)
+        code = bm_pwrite_all(fd, listing->devices, listing->n * sizeof *listing->devices, sizeof h);
+    errno = code;
+    return code == 0;
 }
 
 /* Does it hold what a bm_device_info can hold? */
@@ -80,7 +53,8 @@ bm_status bm_cl_list_answer_read(int fd, bm_cl_listing *out, bm_error *err)
 {
     header h;
     struct stat st;
-    if (fstat(fd, &st) != 0 || !read_all(fd, &h, sizeof h, 0) ||
+    size_t got;
+    if (fstat(fd, &st) != 0 || bm_pread_all(fd, &h, sizeof h, 0, &got) != 0 || got != sizeof h ||
         memcmp(h.magic, MAGIC, sizeof h.magic) != 0 || h.info_bytes != sizeof(bm_device_info) ||
         h.n > MAX_DEVICES || memchr(h.note, '\0', sizeof h.note) == NULL ||
         (uint64_t)st.st_size != sizeof h + (uint64_t)h.n * sizeof(bm_device_info))
@@ -88,7 +62,8 @@ bm_status bm_cl_list_answer_read(int fd, bm_cl_listing *out, bm_error *err)
     bm_device_info *devices = bm_alloc(h.n, sizeof *devices);
     if (devices == NULL)
         return bm_fail_nomem(err, h.n * sizeof *devices);
-    bool sound = read_all(fd, devices, h.n * sizeof *devices, sizeof h);
+    const size_t len = h.n * sizeof *devices;
+    bool sound = bm_pread_all(fd, devices, len, sizeof h, &got) == 0 && got == len;
     for (uint32_t i = 0; sound && i < h.n; i++)
         sound = is_sound(&devices[i]);
     if (!sound) {

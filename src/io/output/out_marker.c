@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/whole_io.h"
 #include "io/json/json_write.h"
 #include "io/output/out_state.h"
 
@@ -52,15 +53,9 @@ static bm_status failed(const char *path, int code, const char *what, bm_error *
 
 static bm_status append(bm_out_marker *marker, const char *path, bm_str text, bm_error *err)
 {
-    for (size_t done = 0; done < text.len;) {
-        const ssize_t n =
-            pwrite(marker->fd, text.data + done, text.len - done, (off_t)(marker->bytes + done));
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return failed(path, n == 0 ? ENOSPC : errno, "cannot write", err);
-        done += (size_t)n;
-    }
+    const int code = bm_pwrite_all(marker->fd, text.data, text.len, marker->bytes);
+    if (code != 0)
+        return failed(path, code, "cannot write", err);
     marker->bytes += text.len;
     return BM_OK;
 }
