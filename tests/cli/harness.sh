@@ -84,6 +84,39 @@ silent() {
     [ ! -s "$1" ] || fail "$1 is not empty"
 }
 
+# Inputs for a job that stands still while it works: in.jsonl, its first 100 lines, and a pipe.
+waiting_inputs() {
+    i=0
+    while [ $i -lt 400 ]; do
+        echo "{\"id\":$i,\"text\":\"some words of document $((i / 2)) and a few more $((i * 7919 / 15838)) that it shares with its neighbour\"}"
+        i=$((i + 1))
+    done > in.jsonl
+    head -n 100 in.jsonl > some.jsonl
+    mkfifo fifo
+}
+
+# first ARGS…: a job that works in out.partial, and waits for the rest of its input.
+first() {
+    "$PROGRAM" "$@" < fifo > ../first.out 2> ../first.err &
+    job=$!
+    exec 3> fifo
+    head -n 150 in.jsonl >&3
+    i=0
+    while [ ! -d out.partial ] && [ $i -lt 100 ]; do
+        sleep 0.05
+        i=$((i + 1))
+    done
+    [ -d out.partial ] || fail "the first job does not work in out.partial"
+}
+
+# The first job gets the rest and ends: $rc.
+goes_on() {
+    tail -n +151 in.jsonl >&3
+    exec 3>&-
+    wait "$job"
+    rc=$?
+}
+
 # shellcheck disable=SC1090
 . "$CASE"
 

@@ -6,10 +6,8 @@
 #include <unistd.h>
 
 #include "base/utf8.h"
+#include "each_record.h"
 #include "fuzz_check.h"
-#include "io/input/input_set_open.h"
-#include "io/input/parser.h"
-#include "io/input/reader.h"
 
 typedef struct digest {
     uint64_t hash, n;
@@ -47,28 +45,11 @@ static bm_status take(void *ctx, const bm_record *r, bm_error *err)
 static bm_status read_all(const bm_input_options *options, size_t batch_bytes, uint32_t limit,
                           digest *d)
 {
-    bm_input_set *set = NULL;
-    bm_reader *reader = NULL;
-    bm_parser *parser = NULL;
     bm_error err = {0};
     *d = (digest){0};
-    bm_status status = bm_input_set_open(options, NULL, &set, &err);
-    if (status == BM_OK)
-        status = bm_reader_open(set, batch_bytes, limit, &reader, &err);
-    if (status == BM_OK)
-        status = bm_parser_open(set, &parser, &err);
-    while (status == BM_OK) {
-        bm_raw_batch *batch;
-        status = bm_reader_next(reader, &batch, &err);
-        if (status != BM_OK || batch == NULL)
-            break;
-        status = bm_parser_run(parser, batch, take, d, &err);
-        bm_raw_batch_free(batch);
-    }
+    const bm_status status =
+        each_record(options, (record_batches){batch_bytes, limit}, take, d, &err);
     CHECK(status == BM_OK || err.message[0] != '\0');
-    bm_parser_close(parser);
-    bm_reader_close(reader);
-    bm_input_set_close(set);
     return status;
 }
 

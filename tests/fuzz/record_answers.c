@@ -17,10 +17,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "each_record.h"
 #include "fuzz_check.h"
-#include "io/input/input_set_open.h"
-#include "io/input/parser.h"
-#include "io/input/reader.h"
 
 #define MOST_FIELDS 8
 
@@ -42,26 +40,9 @@ static bm_status answer(void *ctx, const bm_record *r, bm_error *err)
 
 static void read_file(const bm_input_options *options, size_t batch_bytes)
 {
-    bm_input_set *set = NULL;
-    bm_reader *reader = NULL;
-    bm_parser *parser = NULL;
     bm_error err = {0};
-    bm_status status = bm_input_set_open(options, NULL, &set, &err);
-    if (status == BM_OK)
-        status = bm_reader_open(set, batch_bytes, 0, &reader, &err);
-    if (status == BM_OK)
-        status = bm_parser_open(set, &parser, &err);
-    while (status == BM_OK) {
-        bm_raw_batch *batch;
-        status = bm_reader_next(reader, &batch, &err);
-        if (status != BM_OK || batch == NULL)
-            break;
-        status = bm_parser_run(parser, batch, answer, NULL, &err);
-        bm_raw_batch_free(batch);
-    }
-    bm_parser_close(parser);
-    bm_reader_close(reader);
-    bm_input_set_close(set);
+    const bm_status status =
+        each_record(options, (record_batches){.bytes = batch_bytes}, answer, NULL, &err);
     printf("end\t%d\t%" PRIu64 "\n", (int)status, err.line);
     fflush(stdout);
 }

@@ -1,13 +1,7 @@
 # What is ours: jobs started at once on one output, work directories that are taken away, and what is never cleared or replaced.
 # shellcheck shell=sh disable=SC2034,SC2154
 rounds=${BANDMILL_RACE_ROUNDS:-4} # of 2, 4 and 8 jobs each
-i=0
-while [ $i -lt 400 ]; do
-    echo "{\"id\":$i,\"text\":\"some words of document $((i / 2)) and a few more $((i * 7919 / 15838)) that it shares with its neighbour\"}"
-    i=$((i + 1))
-done > in.jsonl
-head -n 100 in.jsonl > some.jsonl
-mkfifo fifo
+waiting_inputs
 bm dedup in.jsonl -o alone -q; exits 0
 
 # whole OUT: it holds what one job alone writes, and nothing is left of any work.
@@ -47,23 +41,8 @@ for n in 2 4 8; do
 done
 rm -rf raced
 
-first() { # first ARGS…: a job that waits for the rest of its input
-    "$PROGRAM" "$@" < fifo > ../first.out 2> ../first.err &
-    job=$!
-    exec 3> fifo
-    head -n 150 in.jsonl >&3
-    i=0
-    while [ ! -d out.partial ] && [ $i -lt 100 ]; do
-        sleep 0.05
-        i=$((i + 1))
-    done
-}
-
 ends() { # ends CODE: its input is whole now
-    tail -n +151 in.jsonl >&3
-    exec 3>&-
-    wait $job
-    rc=$?
+    goes_on
     cp ../first.err ../err
     command_line='the first job'
     exits "$1"

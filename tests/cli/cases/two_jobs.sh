@@ -1,32 +1,10 @@
 # Two jobs with one output: the second is refused (9), the first ends as if nothing had been, and an earlier output stays until then.
 # shellcheck shell=sh disable=SC2034,SC2154
-i=0
-while [ $i -lt 400 ]; do
-    echo "{\"id\":$i,\"text\":\"some words of document $((i / 2)) and a few more $((i * 7919 / 15838)) that it shares with its neighbour\"}"
-    i=$((i + 1))
-done > in.jsonl
-head -n 100 in.jsonl > some.jsonl
-mkfifo fifo
-
-first() { # first ARGS…: a job that waits for the rest of its input
-    "$PROGRAM" "$@" < fifo > ../first.out 2> ../first.err &
-    job=$!
-    exec 3> fifo
-    head -n 150 in.jsonl >&3
-    i=0
-    while [ ! -d out.partial ] && [ $i -lt 100 ]; do
-        sleep 0.05
-        i=$((i + 1))
-    done
-    [ -d out.partial ] || fail "the first job does not work in out.partial"
-}
+waiting_inputs
 
 finish() {
-    tail -n +151 in.jsonl >&3
-    exec 3>&-
+    goes_on
     command_line="the first of two jobs"
-    wait $job
-    rc=$?
     exits 0
     silent ../first.err
 }

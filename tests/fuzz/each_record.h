@@ -1,0 +1,40 @@
+/* each_record.h -- all records of an input, as one thread of a job reads them. */
+#ifndef TEST_FUZZ_EACH_RECORD_H
+#define TEST_FUZZ_EACH_RECORD_H
+
+#include "io/input/input_set_open.h"
+#include "io/input/parser.h"
+#include "io/input/reader.h"
+
+/* `limit`: records of a batch, 0: any. */
+typedef struct record_batches {
+    size_t bytes;
+    uint32_t limit;
+} record_batches;
+
+static inline bm_status each_record(const bm_input_options *options, record_batches batches,
+                                    bm_record_fn fn, void *ctx, bm_error *err)
+{
+    bm_input_set *set = NULL;
+    bm_reader *reader = NULL;
+    bm_parser *parser = NULL;
+    bm_status status = bm_input_set_open(options, NULL, &set, err);
+    if (status == BM_OK)
+        status = bm_reader_open(set, batches.bytes, batches.limit, &reader, err);
+    if (status == BM_OK)
+        status = bm_parser_open(set, &parser, err);
+    while (status == BM_OK) {
+        bm_raw_batch *batch;
+        status = bm_reader_next(reader, &batch, err);
+        if (status != BM_OK || batch == NULL)
+            break;
+        status = bm_parser_run(parser, batch, fn, ctx, err);
+        bm_raw_batch_free(batch);
+    }
+    bm_parser_close(parser);
+    bm_reader_close(reader);
+    bm_input_set_close(set);
+    return status;
+}
+
+#endif
