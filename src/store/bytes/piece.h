@@ -1,0 +1,43 @@
+/* piece.h -- what the index keeps under one key of its environment: a head, then a body.
+ *
+ * A piece is a value of LMDB, on pages of its own: 16 bytes of the library's, then the piece. So a body
+ * of pages begins BM_PIECE_HEAD bytes in, where a page of the file does. Integers are little-endian;
+ * pieces are read where they lie, in the map of the file, and nothing in them is believed before it was
+ * compared with the size of the piece: a damaged piece gives wrong answers or an error, never a read
+ * outside of it. bm_piece_check finds every changed byte. */
+#ifndef BM_STORE_BYTES_PIECE_H
+#define BM_STORE_BYTES_PIECE_H
+
+#include <bandmill/status.h>
+#include <bandmill/types.h>
+
+#define BM_PIECE_PAGE  4096u
+#define BM_PIECE_HEAD  (BM_PIECE_PAGE - 16u)               /* of a piece whose body is pages */
+#define BM_PIECE_BYTES ((size_t)256 * BM_PIECE_PAGE - 16u) /* 1 MiB on pages: what is aimed at */
+
+typedef enum bm_piece_kind {
+    BM_PIECE_POSTINGS = 1,
+    BM_PIECE_DOCUMENTS,
+    BM_PIECE_REMOVED, /* a bit a document number: 1: removed */
+    BM_PIECE_STATE,   /* what the last commit made visible (store.c) */
+    BM_PIECE_NOTE     /* bytes of the caller's */
+} bm_piece_kind;
+
+/* The first bytes of each piece. */
+typedef struct bm_piece_head {
+    uint32_t kind;
+    uint32_t n;     /* entries, documents ... */
+    uint64_t sum;   /* XXH3_64bits of the piece with this field 0 */
+    uint64_t first; /* key or number of the first entry */
+    uint64_t last;  /* of the last */
+} bm_piece_head;
+
+/* Fill in the sum of a piece that is whole but for it. */
+void bm_piece_seal(void *piece, size_t size);
+/* true: it is of the kind and every byte is as it was sealed. */
+bool bm_piece_check(const void *piece, size_t size, bm_piece_kind kind);
+/* The head, where the piece is large enough to have one and of the kind; else false. Sums are not looked
+ * at. */
+bool bm_piece_head_of(const void *piece, size_t size, bm_piece_kind kind, bm_piece_head *out);
+
+#endif

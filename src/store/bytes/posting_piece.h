@@ -1,0 +1,44 @@
+/* posting_piece.h -- (key, document number) entries, ascending by key, then number.
+ *
+ *     head, and the first key of each block     BM_PIECE_HEAD bytes
+ *     block 0 … 254, a page each                340 keys, 340 numbers, 16 bytes not used
+ *
+ * Keys are hashes: where one stands in the piece is guessed from its value, the first keys of blocks put the
+ * guess right, so that a look-up touches the head and one block. */
+#ifndef BM_STORE_BYTES_POSTING_PIECE_H
+#define BM_STORE_BYTES_POSTING_PIECE_H
+
+#include "base/memory.h"
+#include "store/bytes/piece.h"
+
+#define BM_POSTING_BLOCK  340u
+#define BM_POSTING_BLOCKS 255u
+#define BM_POSTING_PIECE  (BM_POSTING_BLOCK * BM_POSTING_BLOCKS) /* entries of a full piece */
+
+typedef struct bm_posting {
+    uint64_t key;
+    uint32_t number;
+} bm_posting;
+
+/* Bytes of a piece of n entries, 1 … BM_POSTING_PIECE. */
+size_t bm_posting_piece_size(size_t n);
+/* `entries`: n, in order. `out`: bm_posting_piece_size(n) bytes, filled and sealed. */
+void bm_posting_piece_write(const bm_posting *entries, size_t n, uint8_t *out);
+
+/* A piece as it lies in the map. */
+typedef struct bm_posting_piece {
+    const uint8_t *bytes;
+    size_t size;
+    bm_piece_head head;
+} bm_posting_piece;
+
+/* false: not a piece of postings, or its head and its size do not fit each other. */
+bool bm_posting_piece_open(const void *bytes, size_t size, bm_posting_piece *out);
+/* The i-th entry, i < head.n. */
+bm_posting bm_posting_piece_at(const bm_posting_piece *piece, size_t i);
+/* The first entry with a key >= `key`; head.n where there is none. */
+size_t bm_posting_piece_find(const bm_posting_piece *piece, uint64_t key);
+/* Every sum, order and bound: what `check` asks. */
+bool bm_posting_piece_valid(const bm_posting_piece *piece);
+
+#endif

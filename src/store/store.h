@@ -1,0 +1,90 @@
+/* store.h -- the persistent index: documents, their ids, and the bands in which each is found.
+ *
+ * One directory with one environment of LMDB (data.mdb, lock.mdb), which gives atomic commits, snapshots and
+ * any number of readers beside one writer. What it keeps are pieces of about 1 MiB (bytes/piece.h), so that the
+ * tree of keys stays small: it is read whole, with every number checked, when a view opens (bytes/lmdb_pages.h).
+ *
+ *     table       key                            piece
+ *     state       'S'                            what is visible: facts, counts, runs, next number, transaction
+ *     documents   'D' first number               documents (bytes/document_piece.h)
+ *     postings    'P' run, table, first key      (band key, number) entries; table `bands` is that of ids, whose
+ *                                                key is XXH3_64bits of the id (bytes/posting_piece.h)
+ *     removed     'R' range                      a bit for each of 2^20 numbers
+ *     notes       'N' name                       bytes of the caller's: inputs, how far an add has come
+ *
+ * Entries of a batch are sorted into a run of their own; runs of like size are merged, so that there are at
+ * most about log4(N / batch) of them, and a look-up asks each. Pieces reach the file in transactions of at most 16 MiB before the
+ * state names them; what no state names is an interrupted writer's, and the next writer clears it away.
+ *
+ * A directory is held by its writer with flock on the directory itself. An environment may be opened once
+ * in a process (LMDB's rule); the same bm_store serves any number of threads for views.
+ *
+ * Errors: BM_ERR_FORMAT (damaged, another version, another byte order), BM_ERR_IO, BM_ERR_NOMEM,
+ * BM_ERR_LOCKED (another writer). */
+#ifndef BM_STORE_STORE_H
+#define BM_STORE_STORE_H
+
+#include <bandmill/status.h>
+#include <bandmill/types.h>
+
+#include "base/pool.h"
+#include "store/bytes/document_piece.h"
+#include "store/bytes/posting_piece.h"
+
+#define BM_STORE_VERSION 1u
+
+typedef enum bm_store_kind { BM_STORE_SETS, BM_STORE_SIGNATURES } bm_store_kind;
+
+/* What is fixed when the index is built. */
+typedef struct bm_store_facts {
+    bm_store_kind kind;
+    uint32_t bands;  /* tables of band keys */
+    uint32_t words;  /* SIGNATURES: of each document; SETS: 0 */
+    bm_str settings; /* how documents are read, cut and signed: the caller's text (a JSON object) */
+} bm_store_facts;
+
+typedef struct bm_store_counts {
+    uint64_t documents;              /* that are there */
+    uint64_t removed;                /* that a compact would drop */
+    uint64_t empty;                  /* of documents: without shingles */
+    uint64_t shingles, text_bytes;   /* of documents, summed */
+    uint64_t next_number;            /* documents + removed */
+    uint64_t runs;                   /* of postings: each look-up asks all */
+    uint64_t file_bytes, free_bytes; /* of data.mdb; of it, not in use */
+} bm_store_counts;
+
+typedef enum bm_store_mode {
+    BM_STORE_READ,
+    BM_STORE_WRITE /* add, remove, commit; BM_ERR_LOCKED where another does */
+} bm_store_mode;
+
+typedef struct bm_store bm_store;
+
+typedef struct bm_store_cfg {
+    bm_store_mode mode;
+    uint64_t memory; /* of a writer: for what is gathered, sorted and merged; 0: 256 MiB */
+    const char
+        *temp_dir; /* of a build: where postings are sorted; NULL: the index's own directory */
+    bool (*cancelled)(void *ctx); /* asked at each piece; NULL: never. true: BM_ERR_CANCELLED */
+    void *cancelled_ctx;
+} bm_store_cfg;
+
+bm_status bm_store_open(const char *dir, const bm_store_cfg *cfg, bm_store **out, bm_error *err);
+/* A new one in a directory that has none (the caller made and holds it): nobody else opens it before it is closed.
+ * Postings of bands are sorted aside and written at the commit, once, as one run. Nothing is synced before that. */
+bm_status bm_store_create(const char *dir, const bm_store_facts *facts, const bm_store_cfg *cfg,
+                          bm_store **out, bm_error *err);
+/* The same in a file without a name below cfg->temp_dir: it ends with close. */
+bm_status bm_store_create_unnamed(const bm_store_facts *facts, const bm_store_cfg *cfg,
+                                  bm_store **out, bm_error *err);
+/* What was not committed is gone. NULL is fine. */
+void bm_store_close(bm_store *store);
+/* As long as it is open. */
+const bm_store_facts *bm_store_facts_of(const bm_store *store);
+
+/* Is there an index at that path, by its files and first bytes? Opens nothing for long. */
+bool bm_store_is(const char *dir);
+/* Is all that lies in this directory an index of ours? false and *other (PATH_MAX bytes): what is not. */
+bool bm_store_is_only(const char *dir, char *other, size_t cap);
+
+#endif

@@ -1,0 +1,61 @@
+/* store_view.h -- a snapshot of an index: look-ups by key, documents by number.
+ *
+ * A view sees the last commit (a writer's own: all that it has added and removed) as it was when it was opened,
+ * whatever others write later. Any number of threads may read one; what it hands out lies in the map of
+ * the file and is valid until the view is closed. */
+#ifndef BM_STORE_STORE_VIEW_H
+#define BM_STORE_STORE_VIEW_H
+
+#include "store/store.h"
+
+typedef struct bm_store_view bm_store_view;
+
+bm_status bm_store_view_open(bm_store *store, bm_store_view **out, bm_error *err);
+void bm_store_view_close(bm_store_view *view); /* NULL is fine */
+bm_store_counts bm_store_view_counts(const bm_store_view *view);
+
+/* A document found by the key of that place in the array that was asked for. */
+typedef struct bm_store_hit {
+    uint32_t asked, number;
+} bm_store_hit;
+
+typedef struct bm_store_hits {
+    bm_store_hit *list;
+    size_t n, cap;
+} bm_store_hits; /* {0} is empty; bm_free(list) */
+
+/* One table (0 … bands-1; `bands`: ids) and keys to look up in it. */
+typedef struct bm_store_ask {
+    uint32_t table;
+    const uint64_t
+        *keys; /* n, ascending, so that pages are read in their order; repeats are fine */
+    size_t n;
+} bm_store_ask;
+
+/* Append the documents of each key that are there (none that was removed), run by run. Any thread, with hits of
+ * its own. BM_ERR_NOMEM, BM_ERR_FORMAT. */
+bm_status bm_store_view_find(const bm_store_view *view, const bm_store_ask *ask,
+                             bm_store_hits *hits, bm_error *err);
+/* BM_NOT_FOUND (and no error): there is none of this number, or it was removed. */
+bm_status bm_store_view_doc(const bm_store_view *view, uint32_t number, bm_store_doc *out,
+                            bm_error *err);
+/* The number of the document with this id. BM_NOT_FOUND. */
+bm_status bm_store_view_id(const bm_store_view *view, bm_str id, uint32_t *number, bm_error *err);
+/* Its hashes, n_shingles, ascending (SETS); its words (SIGNATURES). BM_ERR_FORMAT: damaged. */
+bm_status bm_store_doc_set(const bm_store_doc *doc, uint64_t *hashes, bm_error *err);
+bm_status bm_store_doc_words(const bm_store_doc *doc, uint32_t *words, uint32_t n, bm_error *err);
+
+/* A note, or NULL data where there is none of this name. */
+bm_str bm_store_view_note(const bm_store_view *view, const char *name);
+
+/* Everything compared: pages, sums, orders, counts; that each document is found under its id, and each posting names a
+ * document that is there or was removed. `say` is called with each thing that is wrong, a line each; the first ones,
+ * 100 at most. BM_ERR_FORMAT where there was one. */
+typedef struct bm_store_check_cfg {
+    bm_pool *pool; /* NULL: this thread alone */
+    void (*say)(void *ctx, const char *what);
+    void *ctx;
+} bm_store_check_cfg;
+bm_status bm_store_check(const char *dir, const bm_store_check_cfg *cfg, bm_error *err);
+
+#endif
