@@ -10,6 +10,7 @@
 #include <bandmill/job.h>
 #include <bandmill/sketch.h>
 #include <bandmill/status.h>
+#include <bandmill/tune.h>
 #include <bandmill/types.h>
 #include <bandmill/version.h>
 #include <bandmill/words.h>

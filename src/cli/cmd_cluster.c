@@ -30,8 +30,8 @@ bm_status cli_run_cluster(cli_context *context, bm_error *err)
     bm_cluster_options options;
     bm_cluster_options_init(&options);
     options.path = settings->operands.items[0];
-    options.thresholds = settings->thresholds.values;
-    options.n_thresholds = settings->thresholds.n;
+    options.thresholds = settings->match.thresholds.values;
+    options.n_thresholds = settings->match.thresholds.n;
     options.cluster = settings->match.cluster;
     options.keep = settings->match.keep;
     options.output = settings->output;

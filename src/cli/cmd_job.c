@@ -25,6 +25,11 @@ void cli_say_plan(cli_context *context, const bm_summary *summary)
                      ? " (an estimate for documents of fewer shingles than ten times the "
                        "permutations)"
                      : "");
+    if (context->console.verbose > 0)
+        cli_say_note(&context->console,
+                     "its curve: bandmill tune --bands %" PRIu32 " --rows %" PRIu32
+                     " --threshold %g --perms %" PRIu32,
+                     plan->bands, plan->rows, plan->threshold, plan->perms);
 }
 
 void cli_say_documents(cli_context *context, const bm_summary *summary)

@@ -46,6 +46,15 @@ const cli_command cli_commands[CLI_N_COMMANDS] = {
          "together. Uses pairs.tsv where dedup --pairs left it, else\nthe inputs, which must not "
          "have changed. No chain: exit 1.",
          cli_run_explain},
+    [CLI_TUNE] =
+        {"tune", "", "list the band plans that fit a threshold, a recall and a ceiling",
+         "Lists every plan of --bands times --rows within --perms that finds a share of at "
+         "least --recall of the\npairs at --threshold and, with --ceiling S:P, makes "
+         "candidates of at most a share of P of the pairs at S,\ncheapest first; then, of "
+         "the chosen one, the probability at each twentieth of similarity and where it is\n"
+         "steepest. Tables of tab-separated rows on stdout, or with --json one object. None "
+         "fits: exit 1, and\nthe least --perms that has one is said.",
+         cli_run_tune},
     [CLI_INSPECT] = {"inspect", "PATH...", "say what a file or directory of bandmill holds",
                      "Shows the kind, the counts and the provenance (scheme, seed, shingles, "
                      "normaliser, versions).",
@@ -65,7 +74,7 @@ const cli_command cli_commands[CLI_N_COMMANDS] = {
 
 bm_status cli_command_find(const char *name, cli_command_id *out, bm_error *err)
 {
-    static const char *const later[] = {"tune", "query", "index", "export", "merge", "estimate"};
+    static const char *const later[] = {"query", "index", "export", "merge", "estimate"};
     const char *names[CLI_N_COMMANDS];
     for (unsigned i = 0; i < CLI_N_COMMANDS; i++) {
         names[i] = cli_commands[i].name;

@@ -17,6 +17,7 @@ typedef enum cli_command_id {
     CLI_FILTER,
     CLI_CLUSTER,
     CLI_EXPLAIN,
+    CLI_TUNE,
     CLI_INSPECT,
     CLI_DEVICES,
     CLI_BENCH,
@@ -40,7 +41,8 @@ typedef struct cli_match_settings {
     bm_identical identical;
     bm_cluster cluster;
     bm_keep keep;
-    uint64_t sample; /* 0: all */
+    uint64_t sample;           /* 0: all */
+    cli_thresholds thresholds; /* cluster */
 } cli_match_settings;
 
 /* What is written, and how. */
@@ -54,6 +56,15 @@ typedef struct cli_explain_settings {
     uint64_t group; /* 0: of two documents */
     bool dot;
 } cli_explain_settings;
+
+/* S:P; both 0: not given. */
+typedef struct cli_ceiling {
+    double similarity, probability;
+} cli_ceiling;
+
+typedef struct cli_tune_settings {
+    cli_ceiling ceiling;
+} cli_tune_settings;
 
 /* 0: the default of the library. */
 typedef struct cli_bench_settings {
@@ -87,8 +98,8 @@ typedef struct cli_settings {
 
     cli_match_settings match;
     cli_result_settings results;
-    cli_thresholds thresholds; /* cluster */
     cli_explain_settings explain;
+    cli_tune_settings tune;
     cli_bench_settings bench;
     cli_message_settings messages;
     bool help, self_test;

@@ -118,3 +118,29 @@ bool cli_parse_thresholds(const char *text, void *field, char *why, size_t cap)
     *(cli_thresholds *)field = list;
     return true;
 }
+
+/* A number as people write it, up to `end`. */
+static bool parse_share(const char *text, char end, double *out, const char **behind)
+{
+    char *stop;
+    if (strspn(text, "0123456789.") == 0)
+        return false;
+    *out = strtod(text, &stop);
+    *behind = stop + 1;
+    return *stop == end;
+}
+
+bool cli_parse_ceiling(const char *text, void *field, char *why, size_t cap)
+{
+    cli_ceiling ceiling;
+    snprintf(why, cap,
+             "expected S:P, a similarity above 0, at most 1, and a probability above 0, below 1");
+    if (!parse_share(text, ':', &ceiling.similarity, &text) ||
+        !parse_share(text, '\0', &ceiling.probability, &text))
+        return false;
+    if (!(ceiling.similarity > 0 && ceiling.similarity <= 1 && ceiling.probability > 0 &&
+          ceiling.probability < 1))
+        return false;
+    *(cli_ceiling *)field = ceiling;
+    return true;
+}

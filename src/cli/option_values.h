@@ -14,5 +14,7 @@ bool cli_parse_delimiter(const char *text, void *field, char *why, size_t cap);
 bool cli_parse_shingle(const char *text, void *field, char *why, size_t cap);
 /* T,T,...; field: cli_thresholds. */
 bool cli_parse_thresholds(const char *text, void *field, char *why, size_t cap);
+/* S:P, each more than 0, S at most 1, P less than 1; field: cli_ceiling. */
+bool cli_parse_ceiling(const char *text, void *field, char *why, size_t cap);
 
 #endif

@@ -19,6 +19,7 @@
 #define SIGNS        (JOBS | BIT(CLI_BENCH))
 #define DIRS         (BIT(CLI_SIGN) | BIT(CLI_DEDUP) | BIT(CLI_FILTER))
 #define SEALS        (BIT(CLI_SIGN) | BIT(CLI_DEDUP))
+#define PLANS        (JOBS | BIT(CLI_TUNE))
 #define ALL          (BIT(CLI_N_COMMANDS) - 1u)
 
 #define FIELD(m)                                                                                   \
@@ -200,14 +201,14 @@ static const arg_option rows[] = {
      .later = later_schemes,
      .help = "how signatures are made: affine32, or oph, one hash a shingle (affine32)",
      FIELD(sketch.scheme)},
-    WHOLE("perms", SIGNS, CLI_GROUP_SKETCH, sketch.perms, 1, BM_PERMS_MAX, "K",
+    WHOLE("perms", SIGNS | BIT(CLI_TUNE), CLI_GROUP_SKETCH, sketch.perms, 1, BM_PERMS_MAX, "K",
           "permutations, words of a signature (128)"),
     WHOLE("seed", SIGNS, CLI_GROUP_SKETCH, sketch.seed, 0, UINT32_MAX, "S",
           "seed of the permutations (1)"),
     /* pairs and groups */
     {.name = "threshold",
      .type = ARG_REAL,
-     .commands = JOBS,
+     .commands = PLANS,
      .group = CLI_GROUP_PAIRS,
      .value = "T",
      .help = "least Jaccard similarity of a pair (0.8)",
@@ -222,10 +223,10 @@ static const arg_option rows[] = {
      .value = "T,T,...",
      .parse = cli_parse_thresholds,
      .help = "least similarity of a pair that counts (every pair); several give a table",
-     FIELD(thresholds)},
+     FIELD(match.thresholds)},
     {.name = "recall",
      .type = ARG_REAL,
-     .commands = JOBS,
+     .commands = PLANS,
      .group = CLI_GROUP_PAIRS,
      .value = "R",
      .help = "chance that a pair at the threshold is found (0.95)",
@@ -233,10 +234,18 @@ static const arg_option rows[] = {
      .high = 1,
      .open = ARG_OPEN_LOW | ARG_OPEN_HIGH,
      FIELD(bands.recall)},
-    WHOLE("bands", JOBS, CLI_GROUP_PAIRS, bands.bands, 1, BM_PERMS_MAX, "B",
+    WHOLE("bands", PLANS, CLI_GROUP_PAIRS, bands.bands, 1, BM_PERMS_MAX, "B",
           "bands, with --rows, instead of a plan by --recall"),
-    WHOLE("rows", JOBS, CLI_GROUP_PAIRS, bands.rows, 1, BM_PERMS_MAX, "R",
+    WHOLE("rows", PLANS, CLI_GROUP_PAIRS, bands.rows, 1, BM_PERMS_MAX, "R",
           "rows of a band, with --bands"),
+    {.name = "ceiling",
+     .type = ARG_PARSED,
+     .commands = BIT(CLI_TUNE),
+     .group = CLI_GROUP_PAIRS,
+     .value = "S:P",
+     .parse = cli_parse_ceiling,
+     .help = "chance that a pair of similarity S becomes a candidate is P at most (none)",
+     FIELD(tune.ceiling)},
     CHOICE("verify", FINDS, CLI_GROUP_PAIRS, match.verify, BM_OPTION_VERIFY, BM_VERIFY_EXACT,
            "what makes a candidate a pair (exact; signature from signatures without inputs)"),
     CHOICE("cluster", BIT(CLI_DEDUP) | BIT(CLI_CLUSTER), CLI_GROUP_PAIRS, match.cluster,
@@ -317,9 +326,9 @@ static const arg_option rows[] = {
     LATER("dry-run"),
     LATER("preset")};
 
-static const char *const command_names[CLI_N_COMMANDS] = {
-    "sign",    "dedup",   "pairs",   "filter", "cluster",
-    "explain", "inspect", "devices", "bench",  "help"};
+static const char *const command_names[CLI_N_COMMANDS] = {"sign",    "dedup",   "pairs", "filter",
+                                                          "cluster", "explain", "tune",  "inspect",
+                                                          "devices", "bench",   "help"};
 
 const arg_table cli_options = {rows,           sizeof rows / sizeof rows[0], command_names,
                                CLI_N_COMMANDS, cli_foreign_options,          CLI_N_FOREIGN_OPTIONS};
@@ -370,7 +379,7 @@ static bm_status check_operands(cli_settings *s, cli_command_id command, bm_erro
 {
     const char *name = command_names[command];
     bool listed = s->input.files_from != NULL;
-    if (command == CLI_DEVICES && s->operands.n > 0)
+    if ((command == CLI_DEVICES || command == CLI_TUNE) && s->operands.n > 0)
         return args_fail(err, "%s takes no input (got \"%.200s\")", name, s->operands.items[0]);
     if (command == CLI_CLUSTER && s->operands.n != 1)
         return args_fail(err, "%zu inputs (expected one pairs.tsv, or - for stdin)", s->operands.n);

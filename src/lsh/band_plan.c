@@ -28,8 +28,7 @@ double bm_band_probability(uint32_t bands, uint32_t rows, double similarity)
     return -expm1(bands * log1p(-agree));
 }
 
-/* Least number of bands with P(threshold) >= recall; a value above BANDS_MANY is approximate. */
-static double least_bands(uint32_t rows, double threshold, double recall)
+double bm_band_least(uint32_t rows, double threshold, double recall)
 {
     double agree = pow(threshold, rows);
     if (agree == 0)
@@ -60,7 +59,7 @@ static bm_status check(double threshold, double recall, uint32_t perms, bm_error
 
 static bm_status no_plan(double threshold, double recall, uint32_t perms, bm_error *err)
 {
-    double least = least_bands(1, threshold, recall);
+    double least = bm_band_least(1, threshold, recall);
     const char *limit = least > BM_PERMS_MAX ? ", more than a signature may have" : "";
     return bm_fail(err, BM_ERR_USAGE,
                    "%u permutations cannot reach recall %g at threshold %g (at least %.*g are "
@@ -78,7 +77,7 @@ bm_status bm_band_plan_choose(double threshold, double recall, uint32_t perms, b
     if (status != BM_OK)
         return status;
     for (plan.rows = perms; plan.rows > 0; plan.rows--) {
-        double bands = least_bands(plan.rows, threshold, recall);
+        double bands = bm_band_least(plan.rows, threshold, recall);
         if (bands > perms / plan.rows)
             continue;
         plan.bands = (uint32_t)bands;

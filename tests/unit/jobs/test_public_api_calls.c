@@ -1,4 +1,4 @@
-/* bandmill/cluster.h, explain.h, device.h and bench.h: every call with options that are too short,
+/* bandmill/cluster.h, explain.h, device.h, bench.h and tune.h: every call with options that are too short,
  * too long, of no value that there is, or with pointers missing. */
 #include "tests/unit/jobs/public_api.h"
 
@@ -383,4 +383,68 @@ Test(public_api_calls, kernel_tune_checks_its_options)
                            .mistakes = tune_mistakes,
                            .n_mistakes = N_OF(tune_mistakes)};
     api_check(&call);
+}
+
+/* --- tune --- */
+
+static void init_plans(void *options, size_t struct_size)
+{
+    bm_tune_options_init_sized(options, struct_size);
+}
+
+static void fill_plans(void *options)
+{
+    (void)options;
+}
+
+static bm_status call_plans(const void *options, bm_error *err)
+{
+    bm_tune_result *result = NULL;
+    bm_status status = bm_tune((const bm_tune_options *)options, &result, err);
+    cr_expect_eq(bm_tune_result_count(result) > 0, status == BM_OK);
+    bm_tune_result_free(result);
+    return status;
+}
+
+static const api_field plan_reserved[] = {
+    RESERVED(bm_tune_options, bands.reserved, "bands"),
+    RESERVED(bm_tune_options, callbacks.reserved, "callbacks")};
+static const api_mistake plan_mistakes[] = {
+    {"threshold", {SET(bm_tune_options, bands.threshold, 1.5)}},
+    {"recall", {SET(bm_tune_options, bands.recall, 1)}},
+    {"bands", {SET(bm_tune_options, bands.bands, 7)}},
+    {"rows", {SET(bm_tune_options, bands.rows, 7)}},
+    {"perms", {SET(bm_tune_options, perms, BM_PERMS_MAX + 1)}},
+    {"ceiling_similarity", {SET(bm_tune_options, ceiling_probability, 0.5)}},
+    {"ceiling_probability", {SET(bm_tune_options, ceiling_similarity, 0.5)}}};
+
+Test(public_api_calls, tune_checks_its_options)
+{
+    const api_call call = {.type = "bm_tune_options",
+                           .size = sizeof(bm_tune_options),
+                           .least = sizeof(bm_tune_options),
+                           .init = init_plans,
+                           .fill = fill_plans,
+                           .passes = BM_OK,
+                           .call = call_plans,
+                           .reserved = plan_reserved,
+                           .n_reserved = N_OF(plan_reserved),
+                           .mistakes = plan_mistakes,
+                           .n_mistakes = N_OF(plan_mistakes)};
+    bm_tune_options options;
+    bm_error err = {0};
+    api_check(&call);
+    bm_tune_options_init(&options);
+    cr_expect_eq(bm_tune(&options, NULL, &err), BM_ERR_USAGE);
+    cr_expect_str_eq(err.field, "out");
+}
+
+Test(public_api_calls, a_result_of_tune_that_is_none_has_nothing)
+{
+    cr_expect_eq(bm_tune_result_count(NULL), 0);
+    cr_expect_null(bm_tune_result_plan(NULL, 0));
+    cr_expect_eq(bm_tune_result_chosen(NULL), 0);
+    cr_expect_null(bm_tune_result_table(NULL));
+    cr_expect_null(bm_tune_result_json(NULL));
+    bm_tune_result_free(NULL);
 }

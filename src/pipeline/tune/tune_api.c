@@ -1,0 +1,174 @@
+/* tune_api.c -- the public calls of bandmill/tune.h: options in, plans out.
+ *
+ * Tests: tests/unit/tune/test_tune_api.c, tests/cli/cases/tune.sh */
+#include <bandmill/sketch.h>
+
+#include <math.h>
+
+#include "base/error.h"
+#include "base/sized_struct.h"
+#include "lsh/plan_list.h"
+#include "model/option_check.h"
+#include "model/option_defaults.h"
+#include "pipeline/tune/tune_result.h"
+
+static const bm_tune_options tune_defaults = {.bands = BM_BAND_DEFAULTS};
+
+void bm_tune_options_init_sized(bm_tune_options *options, size_t struct_size)
+{
+    bm_sized_init(options, struct_size, &tune_defaults, sizeof tune_defaults);
+}
+
+/* --- options --- */
+
+static bm_plan_wish wish_of(const bm_tune_options *o)
+{
+    return (bm_plan_wish){.threshold = o->bands.threshold,
+                          .recall = o->bands.recall,
+                          .ceiling_similarity = o->ceiling_similarity,
+                          .ceiling_probability = o->ceiling_probability,
+                          .perms = o->perms};
+}
+
+static bm_status check_options(bm_tune_options *o, bm_error *err)
+{
+    const uint32_t by_hand = o->bands.bands * o->bands.rows; /* checked: no overflow */
+    bm_status status = bm_option_parts_check(
+        &(bm_option_parts){.bands = &o->bands, .callbacks = &o->callbacks}, err);
+    if (status != BM_OK)
+        return status;
+    if (o->perms == 0)
+        o->perms = by_hand != 0 ? by_hand : BM_PERMS_DEFAULT;
+    if (by_hand > o->perms)
+        return bm_fail_field(err, "bands",
+                             "%u bands of %u rows need %u permutations (there are %u)",
+                             o->bands.bands, o->bands.rows, by_hand, o->perms);
+    const bm_plan_wish wish = wish_of(o);
+    return bm_plan_wish_check(&wish, err);
+}
+
+/* --- plans --- */
+
+static bm_tune_plan describe(const bm_tune_options *o, bm_band_shape shape)
+{
+    const uint32_t b = shape.bands, r = shape.rows;
+    const double steepest = bm_band_steepest(b, r);
+    return (bm_tune_plan){.bands = b,
+                          .rows = r,
+                          .words = b * r,
+                          .unused = o->perms - b * r,
+                          .recall = bm_band_probability(b, r, o->bands.threshold),
+                          .at_ceiling = o->ceiling_similarity > 0
+                                            ? bm_band_probability(b, r, o->ceiling_similarity)
+                                            : NAN,
+                          .steepest = steepest,
+                          .steepest_about = bm_band_steepest_about(b, r),
+                          .slope = bm_band_slope(b, r, steepest)};
+}
+
+static bm_status take_plans(const bm_tune_options *o, const bm_band_shape *shapes, size_t n,
+                            bm_tune_result *result, bm_error *err)
+{
+    result->plans = bm_alloc(n, sizeof *result->plans);
+    if (result->plans == NULL)
+        return bm_fail_nomem(err, n * sizeof *result->plans);
+    for (size_t i = 0; i < n; i++)
+        result->plans[i] = describe(o, shapes[i]);
+    result->n_plans = n;
+    return BM_OK;
+}
+
+/* The index of the chosen plan. */
+static bm_status choose(const bm_tune_options *o, bm_tune_result *result, bm_error *err)
+{
+    bm_band_plan plan;
+    if (o->bands.bands != 0 || o->ceiling_similarity > 0)
+        return BM_OK; /* the first */
+    bm_status status =
+        bm_band_plan_choose(o->bands.threshold, o->bands.recall, o->perms, &plan, err);
+    for (size_t i = 0; status == BM_OK && i < result->n_plans; i++)
+        if (result->plans[i].bands == plan.bands && result->plans[i].rows == plan.rows)
+            result->chosen = i;
+    return status;
+}
+
+static bm_status make_plans(const bm_tune_options *o, bm_tune_result *result, bm_error *err)
+{
+    const bm_plan_wish wish = wish_of(o);
+    const bm_band_shape by_hand = {o->bands.bands, o->bands.rows};
+    bm_plan_list list = {0};
+    if (by_hand.bands != 0)
+        return take_plans(o, &by_hand, 1, result, err);
+    bm_status status = bm_plan_list_make(&wish, &list, err);
+    if (status == BM_OK)
+        status = take_plans(o, list.shapes, list.n, result, err);
+    bm_plan_list_reset(&list);
+    return status == BM_OK ? choose(o, result, err) : status;
+}
+
+bm_status bm_tune(const bm_tune_options *options, bm_tune_result **out, bm_error *err)
+{
+    bm_tune_options used = tune_defaults;
+    bm_status status =
+        bm_sized_take(options, BM_SIZED_TYPE(bm_tune_options, callbacks), &used, err);
+    if (status == BM_OK)
+        status = check_options(&used, err);
+    if (status == BM_OK && out == NULL)
+        status = bm_fail_field(err, "out", "no place for the result given");
+    if (status != BM_OK)
+        return status;
+    bm_tune_result *result = bm_alloc_zero(1, sizeof *result);
+    if (result == NULL)
+        return bm_fail_nomem(err, sizeof *result);
+    result->bands = used.bands;
+    result->ceiling_similarity = used.ceiling_similarity;
+    result->ceiling_probability = used.ceiling_probability;
+    result->perms = used.perms;
+    status = make_plans(&used, result, err);
+    if (status == BM_OK)
+        status = bm_tune_write_table(result, err);
+    if (status == BM_OK)
+        status = bm_tune_write_json(result, err);
+    if (status == BM_OK)
+        *out = result;
+    else
+        bm_tune_result_free(result);
+    return status;
+}
+
+/* --- the result --- */
+
+size_t bm_tune_result_count(const bm_tune_result *result)
+{
+    return result != NULL ? result->n_plans : 0;
+}
+
+const bm_tune_plan *bm_tune_result_plan(const bm_tune_result *result, size_t index)
+{
+    return result != NULL && index < result->n_plans ? &result->plans[index] : NULL;
+}
+
+size_t bm_tune_result_chosen(const bm_tune_result *result)
+{
+    return result != NULL ? result->chosen : 0;
+}
+
+const char *bm_tune_result_table(const bm_tune_result *result)
+{
+    return result != NULL ? result->table : NULL;
+}
+
+const char *bm_tune_result_json(const bm_tune_result *result)
+{
+    return result != NULL ? result->json : NULL;
+}
+
+void bm_tune_result_free(bm_tune_result *result)
+{
+    if (result == NULL)
+        return;
+    bm_free(result->plans);
+    bm_free(result->table);
+    bm_free(result->json);
+    bm_free(result);
+}

@@ -1,0 +1,85 @@
+/* tune_table.c -- the result as tables of tab-separated rows, an empty line between two of them
+ * (docs/formats.md). A table is known by its header line; numbers have up to six digits.
+ *
+ * Tests: tests/unit/tune/test_tune_api.c, tests/cli/cases/tune.sh */
+#include <bandmill/sketch.h>
+
+#include <inttypes.h>
+#include <math.h>
+
+#include "base/error.h"
+#include "pipeline/tune/tune_result.h"
+
+typedef struct page { /* errors stick */
+    bm_buf buf;
+    bm_status status;
+    bm_error *err;
+} page;
+
+static void put(page *p, const char *text)
+{
+    if (p->status == BM_OK)
+        p->status = bm_buf_add_text(&p->buf, text, p->err);
+}
+
+static void put_uint(page *p, uint64_t number, const char *end)
+{
+    if (p->status == BM_OK)
+        p->status = bm_buf_add_format(&p->buf, p->err, "%" PRIu64 "%s", number, end);
+}
+
+/* NAN: nothing. */
+static void put_real(page *p, double number, const char *end)
+{
+    if (p->status == BM_OK && !isnan(number))
+        p->status = bm_buf_add_format(&p->buf, p->err, "%.6g", number);
+    put(p, end);
+}
+
+static void put_plans(page *p, const bm_tune_result *r)
+{
+    put(p, "bands\trows\twords\tunused\trecall\tat_ceiling\tchosen\n");
+    for (size_t i = 0; i < r->n_plans; i++) {
+        const bm_tune_plan *plan = &r->plans[i];
+        put_uint(p, plan->bands, "\t");
+        put_uint(p, plan->rows, "\t");
+        put_uint(p, plan->words, "\t");
+        put_uint(p, plan->unused, "\t");
+        put_real(p, plan->recall, "\t");
+        put_real(p, plan->at_ceiling, "\t");
+        put(p, i == r->chosen ? "yes\n" : "no\n");
+    }
+}
+
+static void put_chosen(page *p, const bm_tune_result *r)
+{
+    const bm_tune_plan *plan = &r->plans[r->chosen];
+    put(p, "\nbands\trows\tsteepest\tsteepest_about\tslope\tunused\n");
+    put_uint(p, plan->bands, "\t");
+    put_uint(p, plan->rows, "\t");
+    put_real(p, plan->steepest, "\t");
+    put_real(p, plan->steepest_about, "\t");
+    put_real(p, plan->slope, "\t");
+    put_uint(p, plan->unused, "\n");
+    put(p, "\nsimilarity\tprobability\n");
+    for (uint32_t i = 1; i <= BM_TUNE_LADDER; i++) {
+        const double s = (double)i / BM_TUNE_LADDER;
+        put_real(p, s, "\t");
+        put_real(p, bm_band_probability(plan->bands, plan->rows, s), "\n");
+    }
+}
+
+bm_status bm_tune_write_table(bm_tune_result *result, bm_error *err)
+{
+    page p = {.err = err};
+    put_plans(&p, result);
+    put_chosen(&p, result);
+    if (p.status == BM_OK)
+        p.status = bm_buf_end(&p.buf, err);
+    if (p.status != BM_OK) {
+        bm_buf_reset(&p.buf);
+        return p.status;
+    }
+    result->table = p.buf.data;
+    return BM_OK;
+}
