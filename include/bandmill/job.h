@@ -174,6 +174,9 @@ BM_API bm_status bm_job_filter(const bm_filter_options *options, bm_summary **ou
 /* What a file or directory of ours holds, as one JSON object; *json is the caller's, freed with
  * bm_string_free. */
 BM_API bm_status bm_inspect(const char *path, char **json, bm_error *err);
+/* The same within so many bytes of memory, the text among them; 0: half of what is free, which is what
+ * bm_inspect does. BM_ERR_NOMEM: it does not fit; the message names what would do. */
+BM_API bm_status bm_inspect_within(const char *path, uint64_t memory, char **json, bm_error *err);
 
 #if defined(__cplusplus)
 }

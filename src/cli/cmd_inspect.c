@@ -12,7 +12,7 @@ bm_status cli_run_inspect(cli_context *context, bm_error *err)
     bm_status status = BM_OK;
     for (size_t i = 0; i < paths->n && status == BM_OK; i++) {
         char *json = NULL;
-        status = bm_inspect(paths->items[i], &json, err);
+        status = bm_inspect_within(paths->items[i], context->settings.resources.memory, &json, err);
         if (status != BM_OK)
             break;
         size_t len = strlen(json);

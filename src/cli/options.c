@@ -266,7 +266,7 @@ static const arg_option rows[] = {
          "auto cpu gpu opencl opencl:P.D all, or part of a name (auto)"),
     WHOLE("threads", READS | BIT(CLI_BENCH) | BIT(CLI_EXPLAIN), CLI_GROUP_MACHINE,
           resources.threads, 1, 4096, "N", "threads (all processors)"),
-    SIZE("memory", READS | BIT(CLI_EXPLAIN), CLI_GROUP_MACHINE, resources.memory,
+    SIZE("memory", READS | BIT(CLI_EXPLAIN) | BIT(CLI_INSPECT), CLI_GROUP_MACHINE, resources.memory,
          "bound of the job (half of what is free)"),
     WHOLE("batch-docs", JOBS, CLI_GROUP_MACHINE, resources.batch_docs, 1, UINT32_MAX, "N",
           "documents a batch at most (by bytes); results do not depend on it"),

@@ -51,7 +51,7 @@ parts='/^typedef struct bm_text_options/,/^\}/'
 sign='/^typedef struct bm_sign_options/,/^\}/'
 
 # --- what a program built before does not notice ---
-try fine 'a new function' job.h 's/^BM_API bm_status bm_inspect/BM_API int bm_more(int x);\n&/'
+try fine 'a new function' job.h 's/^BM_API bm_status bm_inspect\(/BM_API int bm_more(int x);\n&/'
 try fine 'a field at the end of options' job.h '/^\} bm_sign_options;/i uint64_t later;'
 try fine 'two of them' job.h '/^\} bm_sign_options;/i uint64_t later; bool last;'
 try fine 'a field at the end of a summary' explain.h '/^\} bm_explain_summary;/i uint64_t later;'
@@ -67,7 +67,7 @@ try fine 'a new type and a function that takes it' device.h \
 try fine 'another name of a parameter' job.h 's/bm_inspect\(const char \*path/bm_inspect(const char *where/'
 
 # --- what breaks it ---
-try 'gone: [F	bm_inspect' 'a function is gone' job.h '/^BM_API bm_status bm_inspect/d'
+try 'gone: [F	bm_inspect' 'a function is gone' job.h '/^BM_API bm_status bm_inspect\(/d'
 try 'bm_status (char const*, char**)' 'a parameter less' job.h 's/(bm_inspect\(const char \*path, char \*\*json), bm_error \*err/\1/'
 try 'float (bm_summary const*)' 'another type comes back' job.h 's/^BM_API double bm_summary_seconds/BM_API float bm_summary_seconds/'
 try 'resume' 'a field in the midst of options' job.h "$sign s/^    bool resume;/    uint64_t early;\n&/"
@@ -96,7 +96,7 @@ try 'cancelled' 'a callback takes more' types.h 's/\(\*cancelled\)\(void \*ctx\)
 try 'bm_write_fn' 'a callback type gives back another type' types.h 's/typedef int \(\*bm_write_fn\)/typedef long (*bm_write_fn)/'
 try 'struct bm_summary was opaque' 'an opaque struct is opened' job.h 's/^typedef struct bm_summary bm_summary;/typedef struct bm_summary { int x; } bm_summary;/'
 try 'bm_later_options has a struct_size and is not in the list' 'options that nobody listed' job.h \
-    's/^BM_API bm_status bm_inspect/typedef struct bm_later_options { size_t struct_size; } bm_later_options;\nBM_API void bm_later(const bm_later_options *options);\n&/'
+    's/^BM_API bm_status bm_inspect\(/typedef struct bm_later_options { size_t struct_size; } bm_later_options;\nBM_API void bm_later(const bm_later_options *options);\n&/'
 try 'there is none for libbandmill.so' 'another SOVERSION without a dump' version.h 's/BM_VERSION_MINOR .*/BM_VERSION_MINOR 99/'
 
 [ "$only" != fine ] || { echo "$n changes"; exit "$failed"; }

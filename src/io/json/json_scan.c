@@ -200,16 +200,6 @@ bool bm_json_scan_uint(bm_str value, uint64_t *out)
     return true;
 }
 
-static void copy_raw(bm_str value, bm_json *out)
-{
-    char *text = bm_strndup(value.data, value.len);
-    if (text == NULL)
-        out->status = BM_ERR_NOMEM;
-    else
-        bm_json_raw(out, text);
-    bm_free(text);
-}
-
 static void copy_key(bm_str key, bm_json *out)
 {
     bm_buf name = {0};
@@ -228,7 +218,7 @@ static void copy_value(bm_str value, bm_json *out, unsigned depth)
     size_t at = 0;
     bm_str key, item;
     if (value.len == 0 || depth > MAX_DEPTH || (value.data[0] != '{' && value.data[0] != '[')) {
-        copy_raw(value, out);
+        bm_json_raw_part(out, value);
     } else if (value.data[0] == '{') {
         bm_json_begin_object(out);
         while (bm_json_scan_member(value, &at, &key, &item)) {

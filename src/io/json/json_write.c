@@ -204,6 +204,11 @@ void bm_json_raw(bm_json *json, const char *text)
     value(json, text, strlen(text));
 }
 
+void bm_json_raw_part(bm_json *json, bm_str part)
+{
+    value(json, part.data, part.len);
+}
+
 void bm_json_key_text(bm_json *json, const char *key, const char *text)
 {
     bm_json_key(json, key);

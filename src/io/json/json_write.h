@@ -33,6 +33,7 @@ void bm_json_double(bm_json *json, double value);
 void bm_json_bool(bm_json *json, bool value);
 /* A value that is JSON text already. */
 void bm_json_raw(bm_json *json, const char *value);
+void bm_json_raw_part(bm_json *json, bm_str value);
 /* A key and its value. */
 void bm_json_key_text(bm_json *json, const char *key, const char *text);
 void bm_json_key_uint(bm_json *json, const char *key, uint64_t number);

@@ -191,10 +191,11 @@ static bm_status read_members(bm_manifest *manifest, bm_error *err)
     return status;
 }
 
-bm_status bm_manifest_open(const char *path, uint64_t memory, bm_manifest **out, bm_error *err)
+static bm_status open_within(const char *path, bm_manifest_room room, bm_manifest **out,
+                             bm_error *err)
 {
     bm_json_doc *doc = NULL;
-    bm_status status = bm_manifest_check_size(path, memory, err);
+    bm_status status = bm_manifest_check_size(path, room, err);
     if (status == BM_OK)
         status = bm_json_doc_open(path, &doc, err);
     if (status != BM_OK)
@@ -203,7 +204,7 @@ bm_status bm_manifest_open(const char *path, uint64_t memory, bm_manifest **out,
     bm_manifest *manifest = bm_alloc_zero(1, sizeof *manifest);
     if (manifest == NULL)
         return bm_fail_nomem(err, sizeof *manifest);
-    manifest->fields.memory = memory;
+    manifest->fields.room = room;
     manifest->fields.path = bm_strdup(path);
     status = manifest->fields.path == NULL ? bm_fail_nomem(err, strlen(path)) : BM_OK;
     if (status == BM_OK)
@@ -227,8 +228,19 @@ bm_status bm_manifest_open(const char *path, uint64_t memory, bm_manifest **out,
     return BM_OK;
 }
 
+bm_status bm_manifest_open(const char *path, uint64_t memory, bm_manifest **out, bm_error *err)
+{
+    return open_within(path, (bm_manifest_room){memory, 1}, out, err);
+}
+
 bm_status bm_manifest_open_dir(const char *folder, uint64_t memory, bm_manifest **out,
                                bm_error *err)
+{
+    return bm_manifest_open_share(folder, (bm_manifest_room){memory, 1}, out, err);
+}
+
+bm_status bm_manifest_open_share(const char *folder, bm_manifest_room room, bm_manifest **out,
+                                 bm_error *err)
 {
     static const char *const names[] = {BM_FILE_MANIFEST, BM_FILE_REPORT};
     for (int i = 0; i < 2; i++) {
@@ -239,7 +251,7 @@ bm_status bm_manifest_open_dir(const char *folder, uint64_t memory, bm_manifest 
         if (status == BM_OK) {
             there = stat(path, &info) == 0;
             if (there)
-                status = bm_manifest_open(path, memory, out, err);
+                status = open_within(path, room, out, err);
             else if (errno != ENOENT && errno != ENOTDIR)
                 status = bm_fail_errno(err, errno, path, "cannot be looked at");
         }

@@ -44,6 +44,9 @@ bm_status bm_manifest_open(const char *path, uint64_t memory, bm_manifest **out,
 /* The manifest.json of a directory, or else its report.json. */
 bm_status bm_manifest_open_dir(const char *folder, uint64_t memory, bm_manifest **out,
                                bm_error *err);
+/* The same, of a part of the memory. */
+bm_status bm_manifest_open_share(const char *folder, bm_manifest_room room, bm_manifest **out,
+                                 bm_error *err);
 /* Bytes that it takes. */
 uint64_t bm_manifest_bytes(const bm_manifest *manifest);
 void bm_manifest_close(bm_manifest *manifest); /* NULL is fine */

@@ -24,8 +24,10 @@ bm_status bm_manifest_field_own(bm_manifest_fields *fields, bm_str value, bool e
 {
     bm_buf text = {0};
     fields->string_bytes += value.len + STRING_BYTES;
-    if (fields->memory != 0 && fields->text_bytes + fields->string_bytes > fields->memory)
-        return bm_manifest_too_large(fields->path, fields->text_bytes, true, err);
+    if (fields->room.memory != 0 &&
+        fields->text_bytes + fields->string_bytes > fields->room.memory / fields->room.share)
+        return bm_manifest_too_large(fields->path, fields->text_bytes, fields->room.share, true,
+                                     err);
     bm_status status =
         bm_grow_array(&fields->strings, &fields->cap_strings, fields->n_strings + 1, err);
     if (status == BM_OK)

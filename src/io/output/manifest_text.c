@@ -18,9 +18,10 @@
 #define USUAL_FOLD    3u
 #define GREATEST_FOLD 32u
 
-bm_status bm_manifest_too_large(const char *path, uint64_t bytes, bool by_strings, bm_error *err)
+bm_status bm_manifest_too_large(const char *path, uint64_t bytes, unsigned share, bool by_strings,
+                                bm_error *err)
 {
-    const uint64_t needed = bytes * (by_strings ? GREATEST_FOLD : USUAL_FOLD);
+    const uint64_t needed = bytes * share * (by_strings ? GREATEST_FOLD : USUAL_FOLD);
     return bm_fail_at(err, BM_ERR_NOMEM, path, 0,
                       "%llu bytes are more than fit into `memory` (at least %lluM)",
                       (unsigned long long)bytes, (unsigned long long)(needed >> 20) + 1);
@@ -39,16 +40,16 @@ static bool begins_as_ours(const char *path)
     return got > 0 && memmem(head, (size_t)got, "\"bandmill\"", 10) != NULL;
 }
 
-bm_status bm_manifest_check_size(const char *path, uint64_t memory, bm_error *err)
+bm_status bm_manifest_check_size(const char *path, bm_manifest_room room, bm_error *err)
 {
     struct stat info;
-    if (memory == 0 || stat(path, &info) != 0 || !S_ISREG(info.st_mode))
+    if (room.memory == 0 || stat(path, &info) != 0 || !S_ISREG(info.st_mode))
         return BM_OK; /* opening it says what is wrong */
     const uint64_t bytes = (uint64_t)info.st_size;
-    if (bytes <= memory / USUAL_FOLD)
+    if (bytes <= room.memory / room.share / USUAL_FOLD)
         return BM_OK;
     return begins_as_ours(path)
-               ? bm_manifest_too_large(path, bytes, false, err)
+               ? bm_manifest_too_large(path, bytes, room.share, false, err)
                : bm_fail_at(err, BM_ERR_FORMAT, path, 0, "is no file that bandmill writes");
 }
 

@@ -2,12 +2,6 @@
  *
  * All in the work directory is reached through its descriptor: another directory by that name is safe.
  *
- * A file that is closed is not synced at once: the system begins to write it to the disk while it
- * is being written, and most of it is there by the end. Finish takes all digests first, from the
- * system's memory, while the system writes what is left of each, and syncs then. The first HELD_FILES
- * files keep their descriptors until then; the others are opened again. With more files than that one
- * syncfs goes first, so that ten thousand fsyncs find nothing left to do.
- *
  * Commit: check that the work directory is still this job's, remove the state, sync every folder,
  * rename the folder of outputs (or exchange it with the old output: out_replace.h), sync the parent, and
  * those above it that were made. Close then removes what is left, the marker last.
@@ -29,22 +23,14 @@
 #include "io/json/json_write.h"
 #include "io/output/digest.h"
 #include "io/output/out_dir_lock.h"
+#include "io/output/out_entries.h"
 #include "io/output/out_file_inside.h"
 #include "io/output/out_parents.h"
 #include "io/output/out_place.h"
 #include "io/output/out_replace.h"
 #include "io/output/out_work.h"
 
-#define HELD_FILES   64u
 #define PARENT_TRIES 100u /* where other jobs remove the folders that they have made */
-
-/* A file that was closed. */
-typedef struct entry {
-    char *name;
-    int fd; /* -1: closed, and opened again for the digest and the sync */
-    bm_digests of;
-    bool synced, digested;
-} entry;
 
 struct bm_out_dir {
     char *target, *work, *parent;
@@ -52,13 +38,9 @@ struct bm_out_dir {
     bm_out_claim claim;
     bool preserves; /* close and abort leave what is there */
     bool committed;
-    entry *entries;
-    size_t n, cap;
-    unsigned n_held; /* entries with a descriptor */
+    bm_out_entries entries; /* files that were closed */
     bm_out_parents parents;
     bool finished;
-    bm_meter *meter;      /* NULL: nobody watches */
-    size_t n_told;        /* of what finish has done */
     bm_json sha256, xxh3; /* of the files, by name */
 };
 
@@ -121,7 +103,8 @@ static bm_status open_dir(const char *target, bm_out_existing existing, bm_out_l
 bm_status bm_out_dir_open(const char *target, bm_out_existing existing, bm_out_dir **out,
                           bm_error *err)
 {
-    const bm_out_leavings leavings = existing == BM_OUT_REPLACE ? BM_OUT_CLEAR_SAVED : BM_OUT_CLEAR;
+    const bm_out_leavings leavings =
+        existing.is == BM_OUT_IS_REPLACED ? BM_OUT_CLEAR_SAVED : BM_OUT_CLEAR;
     return open_dir(target, existing, leavings, out, err);
 }
 
@@ -196,31 +179,11 @@ bm_status bm_out_dir_clear(bm_out_dir *dir, const char *const *stay, size_t n_st
 
 /* --- files --- */
 
-/* A file that was closed becomes an entry; `ctx` is the directory. */
+/* A file that was closed; `ctx` is the directory. */
 static bm_status take_file(void *ctx, bm_out_file *file, bm_error *err)
 {
     bm_out_dir *dir = ctx;
-    bm_status status = bm_grow_array(&dir->entries, &dir->cap, dir->n + 1, err);
-    if (status != BM_OK)
-        return status;
-    entry *added = &dir->entries[dir->n];
-    *added = (entry){.fd = -1};
-    if (dir->n_held < HELD_FILES) {
-        added->fd = file->fd;
-        dir->n_held++;
-    } else {
-        int fd = file->fd;
-        file->fd = -1;
-        if (close(fd) != 0 && errno != EINTR)
-            return bm_fail_errno(err, errno, file->path, "cannot close");
-    }
-    added->name = file->name;
-    added->digested = file->digests.sha256[0] != '\0';
-    added->of = file->digests;
-    file->fd = -1;
-    file->name = NULL;
-    dir->n++;
-    return BM_OK;
+    return bm_out_entries_take(&dir->entries, file, err);
 }
 
 /* List the output `name`; `make`: and make the folders above it. *out: where it is. */
@@ -286,132 +249,26 @@ bm_status bm_out_dir_file_again(bm_out_dir *dir, const char *name, uint64_t byte
 
 /* --- digests and syncs --- */
 
-/* What is done with a file, which is open. */
-typedef bm_status step_fn(int fd, const char *path, entry *e, bm_error *err);
-
-/* So that all files are on their way to the disk when the first is waited for. Advice only. */
-static void start_writing(int fd)
+/* Where the files lie. */
+static bm_out_entries_at entries_at(const bm_out_dir *dir)
 {
-#if defined(SYNC_FILE_RANGE_WRITE)
-    (void)sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE);
-#else
-    (void)fd;
-#endif
-}
-
-static bm_status digest_entry(int fd, const char *path, entry *e, bm_error *err)
-{
-    start_writing(fd);
-    if (e->digested)
-        return BM_OK;
-    bm_status status = bm_digests_fd(fd, path, BM_DIGEST_BOTH, &e->of, err);
-    e->digested = status == BM_OK;
-    return status;
-}
-
-static bm_status sync_entry(int fd, const char *path, entry *e, bm_error *err)
-{
-    if (fsync(fd) != 0)
-        return bm_fail_errno(err, errno, path, "cannot sync");
-    e->synced = true;
-    return BM_OK;
-}
-
-/* A step for each file that is not synced yet. */
-static bm_status for_each_entry(bm_out_dir *dir, step_fn *step, bm_error *err)
-{
-    bm_status status = BM_OK;
-    for (size_t i = 0; i < dir->n && status == BM_OK; i++) {
-        entry *e = &dir->entries[i];
-        char *path = NULL;
-        if (e->synced)
-            continue;
-        status = bm_string_format(&path, err, "%s/%s/%s", dir->work, BM_OUT_NEW, e->name);
-        if (status != BM_OK)
-            break;
-        const char *below = path + strlen(dir->work) + 1;
-        int fd = e->fd >= 0 ? e->fd
-                            : openat(dir->claim.folder, below, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-        if (fd < 0)
-            status = bm_fail_errno(err, errno, path, "cannot open");
-        else
-            status = step(fd, path, e, err);
-        if (fd >= 0 && fd != e->fd)
-            close(fd);
-        bm_free(path);
-        if (dir->meter != NULL && !dir->finished)
-            bm_meter_progress(dir->meter, ++dir->n_told, 2 * dir->n, 0);
-    }
-    return status;
-}
-
-/* Sync all files, and let go of their descriptors. */
-static bm_status sync_all(bm_out_dir *dir, bm_error *err)
-{
-    bm_status status = BM_OK;
-    if (dir->n > HELD_FILES && !dir->finished && syncfs(dir->claim.folder) != 0)
-        status = bm_fail_errno(err, errno, dir->work, "cannot sync");
-    if (status == BM_OK)
-        status = for_each_entry(dir, sync_entry, err);
-    for (size_t i = 0; i < dir->n && dir->n_held > 0; i++) {
-        if (dir->entries[i].fd < 0 || !dir->entries[i].synced)
-            continue;
-        close(dir->entries[i].fd);
-        dir->entries[i].fd = -1;
-        dir->n_held--;
-    }
-    return status;
-}
-
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(((const entry *)a)->name, ((const entry *)b)->name);
-}
-
-/* An object without a newline: names, and the digest that lies `at` so many bytes into an entry. */
-static bm_status write_digests(const bm_out_dir *dir, size_t at, bm_json *out, bm_error *err)
-{
-    bm_buf name = {0};
-    bm_status status = BM_OK;
-    bm_json_begin_object(out);
-    for (size_t i = 0; i < dir->n && status == BM_OK; i++) {
-        const entry *e = &dir->entries[i];
-        name.len = 0;
-        status = bm_tsv_escape(&name, (bm_str){e->name, strlen(e->name)}, err);
-        if (status == BM_OK)
-            status = bm_buf_end(&name, err);
-        if (status == BM_OK) {
-            bm_json_key(out, name.data);
-            bm_json_text(out, (const char *)e + at);
-        }
-    }
-    bm_json_end_object(out);
-    bm_buf_reset(&name);
-    if (status == BM_OK)
-        status = bm_json_finish(out, err);
-    if (status == BM_OK)
-        out->buf.data[--out->buf.len] = '\0'; /* the newline */
-    return status;
+    return (bm_out_entries_at){dir->claim.folder, dir->work};
 }
 
 void bm_out_dir_watch(bm_out_dir *dir, bm_meter *meter)
 {
-    dir->meter = meter;
+    dir->entries.meter = meter;
 }
 
 bm_status bm_out_dir_finish(bm_out_dir *dir, bm_error *err)
 {
     if (dir->finished)
         return bm_fail_at(err, BM_ERR_INTERNAL, dir->target, 0, "an output is finished once");
-    if (dir->n > 1)
-        qsort(dir->entries, dir->n, sizeof *dir->entries, by_name);
-    bm_status status = for_each_entry(dir, digest_entry, err);
+    bm_status status = bm_out_entries_finish(&dir->entries, entries_at(dir), err);
     if (status == BM_OK)
-        status = sync_all(dir, err);
+        status = bm_out_entries_write(&dir->entries, BM_DIGEST_SHA256, &dir->sha256, err);
     if (status == BM_OK)
-        status = write_digests(dir, offsetof(entry, of.sha256), &dir->sha256, err);
-    if (status == BM_OK)
-        status = write_digests(dir, offsetof(entry, of.xxh3), &dir->xxh3, err);
+        status = bm_out_entries_write(&dir->entries, BM_DIGEST_XXH3, &dir->xxh3, err);
     dir->finished = status == BM_OK;
     return status;
 }
@@ -438,7 +295,7 @@ bm_status bm_out_dir_ready(bm_out_dir *dir, bm_error *err)
 {
     bm_status status = bm_out_dir_held(dir, err);
     if (status == BM_OK)
-        status = sync_all(dir, err);
+        status = bm_out_entries_sync(&dir->entries, entries_at(dir), err);
     if (status == BM_OK)
         status = bm_out_target_dir(dir->target, dir->existing, err); /* as it was at open? */
     return status;
@@ -452,17 +309,18 @@ bm_status bm_out_dir_commit(bm_out_dir *dir, bm_error *err)
         status = bm_out_dir_drop_state(dir, err);
     if (status == BM_OK)
         status = bm_out_work_sync(dir->claim.folder, &dir->claim.marker.ours, dir->work, err);
-    if (status == BM_OK && dir->n == 0 && mkdirat(dir->claim.folder, BM_OUT_NEW, 0777) != 0 &&
-        errno != EEXIST)
+    if (status == BM_OK && dir->entries.n == 0 &&
+        mkdirat(dir->claim.folder, BM_OUT_NEW, 0777) != 0 && errno != EEXIST)
         status = bm_fail_errno(err, errno, dir->work, "cannot make a directory in it");
     if (status == BM_OK)
         status = bm_out_dir_held(dir, err);
-    if (status == BM_OK && dir->existing == BM_OUT_REPLACE)
+    if (status == BM_OK && dir->existing.is == BM_OUT_IS_REPLACED)
         status = bm_place_look(dir->target, &replaces, err);
     if (status != BM_OK)
         return status;
-    status = replaces ? bm_out_replace(&dir->claim, dir->work, dir->target, err)
-                      : bm_place_dir(dir->claim.folder, BM_OUT_NEW, dir->target, err);
+    status = replaces
+                 ? bm_out_replace(&dir->claim, dir->work, dir->target, dir->existing.memory, err)
+                 : bm_place_dir(dir->claim.folder, BM_OUT_NEW, dir->target, err);
     if (status != BM_OK)
         return status;
     dir->committed = true;
@@ -479,18 +337,13 @@ void bm_out_dir_close(bm_out_dir *dir)
 {
     if (dir == NULL)
         return;
-    for (size_t i = 0; i < dir->n; i++) {
-        if (dir->entries[i].fd >= 0)
-            close(dir->entries[i].fd);
-        bm_free(dir->entries[i].name);
-    }
+    bm_out_entries_reset(&dir->entries);
     /* An old output that cannot be removed is cleared by the next job here. */
     bm_out_claim_close(&dir->claim, dir->work, dir->preserves && !dir->committed);
     if (dir->committed)
         bm_out_parents_reset(&dir->parents);
     else
         bm_out_parents_remove(&dir->parents);
-    bm_free(dir->entries);
     bm_buf_reset(&dir->sha256.buf);
     bm_buf_reset(&dir->xxh3.buf);
     bm_free(dir->target);

@@ -26,7 +26,8 @@
 #include "io/output/out_state.h"
 #include "io/output/out_work.h"
 
-#define TRIES 1000u /* each is another job's end */
+#define TRIES      1000u                /* each is another job's end */
+#define TOLD_BYTES ((uint64_t)16 << 20) /* that telling a complete output by its report may take */
 
 static const bm_out_claim nothing = {.folder = -1, .marker = {.fd = -1}};
 
@@ -47,7 +48,8 @@ static bm_status in_the_way(const char *work, const char *what, const char *name
 static bm_status not_work(const char *work, const char *other, bm_error *err)
 {
     bm_manifest *manifest = NULL;
-    if (bm_manifest_open_dir(work, 0, &manifest, NULL) != BM_OK)
+    const bm_status status = bm_manifest_open_dir(work, TOLD_BYTES, &manifest, NULL);
+    if (status != BM_OK && status != BM_ERR_NOMEM) /* a large one is told by its beginning */
         return in_the_way(work, "holds ", other, err);
     bm_manifest_close(manifest);
     return bm_fail_at(

@@ -38,7 +38,7 @@ static bm_status move(struct bm_out_file *file, bm_error *err)
     bm_out_single *single = &file->single;
     bool replaces = false;
     bm_status status = BM_OK;
-    if (single->existing == BM_OUT_REPLACE)
+    if (single->existing.is == BM_OUT_IS_REPLACED)
         status = bm_place_look(file->target, &replaces, err);
     if (status == BM_OK)
         status = replaces ? bm_place_exchange(AT_FDCWD, file->path, file->target, err)

@@ -17,6 +17,7 @@
 typedef struct replacing {
     bm_out_claim *claim;
     const char *work, *target;
+    uint64_t memory;
 } replacing;
 
 /* The earlier output goes to the place of the new one in the work directory: its files are listed
@@ -24,7 +25,7 @@ typedef struct replacing {
 static bm_status list_old(const replacing *r, bm_ours *old, ino_t *node, bm_error *err)
 {
     struct stat info;
-    bm_status status = bm_out_target_list(r->target, old, err);
+    bm_status status = bm_out_target_list(r->target, r->memory, old, err);
     if (status == BM_OK && stat(r->target, &info) != 0)
         status = bm_fail_errno(err, errno, r->target, "cannot look at the output");
     for (size_t i = 0; status == BM_OK && i < old->files.n; i++) {
@@ -61,9 +62,10 @@ static bm_status check_old(const replacing *r, const bm_ours *old, ino_t node, b
     return status;
 }
 
-bm_status bm_out_replace(bm_out_claim *claim, const char *work, const char *target, bm_error *err)
+bm_status bm_out_replace(bm_out_claim *claim, const char *work, const char *target, uint64_t memory,
+                         bm_error *err)
 {
-    const replacing replaced = {claim, work, target}, *r = &replaced;
+    const replacing replaced = {claim, work, target, memory}, *r = &replaced;
     ino_t node = 0;
     bm_ours old = {0};
     const int folder = r->claim->folder;

@@ -24,6 +24,10 @@
 #include "model/file_heads.h"
 #include "model/file_names.h"
 
+/* Of the job's memory, for the report of an output that is to be replaced: what batches had is free
+ * when it is read for the last time, beside all rows (pipeline/ingest/budget.h). */
+#define REPORT_SHARE 4u
+
 /* --- what is ours --- */
 
 static bm_status not_ours(const char *path, const char *why, bm_error *err)
@@ -33,11 +37,12 @@ static bm_status not_ours(const char *path, const char *why, bm_error *err)
 }
 
 /* List what the manifest of the directory does. */
-static bm_status list_manifest(const char *path, bm_ours *out, bm_error *err)
+static bm_status list_manifest(const char *path, uint64_t memory, bm_ours *out, bm_error *err)
 {
     bm_manifest *manifest = NULL;
     bm_error inner = {0};
-    bm_status status = bm_manifest_open_dir(path, 0, &manifest, &inner);
+    bm_status status =
+        bm_manifest_open_share(path, (bm_manifest_room){memory, REPORT_SHARE}, &manifest, &inner);
     if (status == BM_ERR_NOMEM || status == BM_ERR_IO) { /* who knows whose it is */
         if (err != NULL)
             *err = inner;
@@ -51,7 +56,7 @@ static bm_status list_manifest(const char *path, bm_ours *out, bm_error *err)
     return status;
 }
 
-bm_status bm_out_target_list(const char *target, bm_ours *out, bm_error *err)
+bm_status bm_out_target_list(const char *target, uint64_t memory, bm_ours *out, bm_error *err)
 {
     char other[BM_OUT_NAME_BYTES] = "", why[BM_OUT_NAME_BYTES + 50];
     bm_status status = BM_OK;
@@ -61,7 +66,7 @@ bm_status bm_out_target_list(const char *target, bm_ours *out, bm_error *err)
     const bm_ours_at at = {.folder = fd, .path = target};
     status = bm_ours_find_other(out, at, other, err);
     if (status == BM_OK && other[0] != '\0') { /* it is not empty */
-        status = list_manifest(target, out, err);
+        status = list_manifest(target, memory, out, err);
         if (status == BM_OK)
             status = bm_ours_find_other(out, at, other, err);
         if (status == BM_OK && other[0] != '\0') {
@@ -74,10 +79,10 @@ bm_status bm_out_target_list(const char *target, bm_ours *out, bm_error *err)
 }
 
 /* BM_OK: the directory at `path` is an output of ours. BM_ERR_USAGE says why it is none. */
-static bm_status check_ours(const char *path, bm_error *err)
+static bm_status check_ours(const char *path, uint64_t memory, bm_error *err)
 {
     bm_ours ours = {0};
-    bm_status status = bm_out_target_list(path, &ours, err);
+    bm_status status = bm_out_target_list(path, memory, &ours, err);
     bm_ours_reset(&ours);
     return status;
 }
@@ -196,12 +201,12 @@ static bm_status check_target(const char *target, output_kind kind, bm_out_exist
                                           "standard output");
     if (kind == A_DIR && is_empty(target))
         return check_empty(target, &info, err);
-    if (existing == BM_OUT_LOOK)
+    if (existing.is == BM_OUT_IS_LOOKED_AT)
         return BM_OK;
-    if (existing != BM_OUT_REPLACE)
+    if (existing.is != BM_OUT_IS_REPLACED)
         return bm_fail_at(err, BM_ERR_USAGE, target, 0,
                           "the output exists already (`force` replaces it)");
-    return kind == A_DIR ? check_ours(target, err) : check_our_file(target, err);
+    return kind == A_DIR ? check_ours(target, existing.memory, err) : check_our_file(target, err);
 }
 
 bm_status bm_out_target_dir(const char *target, bm_out_existing existing, bm_error *err)

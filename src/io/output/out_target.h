@@ -10,19 +10,34 @@
 /* What happens to something that stands there already. A file is replaced if it is a regular file
  * that is empty or begins as ours do (model/file_heads.h); a directory only if it is ours whole
  * (out_ours.h). An empty directory counts as nothing, but for a mount point. */
-typedef enum bm_out_existing {
-    BM_OUT_REFUSE,
-    BM_OUT_REPLACE,
-    BM_OUT_LOOK /* not settled yet: a directory may stand there, and stays */
+typedef struct bm_out_existing {
+    enum {
+        BM_OUT_IS_REFUSED,
+        BM_OUT_IS_REPLACED,
+        BM_OUT_IS_LOOKED_AT /* not settled yet: a directory may stand there, and stays */
+    } is;
+    uint64_t memory; /* the job's: a quarter of it may go into the old report; 0: any */
 } bm_out_existing;
+
+#define BM_OUT_REFUSE  ((bm_out_existing){.is = BM_OUT_IS_REFUSED})
+#define BM_OUT_REPLACE ((bm_out_existing){.is = BM_OUT_IS_REPLACED})
+#define BM_OUT_LOOK    ((bm_out_existing){.is = BM_OUT_IS_LOOKED_AT})
 
 static inline bm_out_existing bm_out_existing_of(bool force)
 {
     return force ? BM_OUT_REPLACE : BM_OUT_REFUSE;
 }
 
+/* Of a directory, for a job that has so much memory. */
+static inline bm_out_existing bm_out_existing_within(bool force, uint64_t memory)
+{
+    bm_out_existing existing = bm_out_existing_of(force);
+    existing.memory = memory;
+    return existing;
+}
+
 /* Before a job begins. BM_ERR_USAGE: something stands at `target` that is not to be replaced, or
- * the output is one of the inputs, lies in one or above one. Inputs are paths of files and
+ * the output is one of the inputs, lies in one or above one. BM_ERR_NOMEM: as bm_out_target_list. Inputs are paths of files and
  * directories ("-": standard input, which may be a file), compared after links are resolved. */
 bm_status bm_out_dir_check(const char *target, bm_out_existing existing, const char *const *inputs,
                            size_t n_inputs, bm_error *err);
@@ -40,7 +55,8 @@ bm_status bm_out_target_resolve(const char *target, char **out, bm_error *err);
 bool bm_out_lies_in(const char *inner, const char *outer);
 
 /* The files of the output directory that stands at `target`, which is ours; none of an empty one.
- * BM_ERR_USAGE says why it is not ours. `out` is to be reset in any case. */
-bm_status bm_out_target_list(const char *target, bm_ours *out, bm_error *err);
+ * BM_ERR_USAGE says why it is not ours; BM_ERR_NOMEM: its report does not fit into a quarter of
+ * `memory` (0: any does). `out` is to be reset in any case. */
+bm_status bm_out_target_list(const char *target, uint64_t memory, bm_ours *out, bm_error *err);
 
 #endif

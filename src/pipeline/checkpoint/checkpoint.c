@@ -170,8 +170,9 @@ bm_status bm_checkpoint_open(bm_job_context *job, bool saves, bm_checkpoint *out
                      settings->output.path);
     if (status != BM_OK || out->done != NULL)
         return status;
-    status = bm_out_dir_open_again(
-        settings->output.path, bm_out_existing_of(settings->output.force), &out->dir, &found, err);
+    status = bm_out_dir_open_again(settings->output.path,
+                                   bm_out_existing_within(settings->output.force, settings->memory),
+                                   &out->dir, &found, err);
     out->loading = found;
     if (status == BM_OK)
         status = bm_checkpoint_sets_find(out, err);

@@ -113,8 +113,9 @@ static bool writes_directory(const bm_settings *settings)
 /* With `resume` what stands there may be the job's own, which is looked at later. */
 static bm_out_existing existing_of(const bm_settings *settings)
 {
-    return settings->resume && !settings->output.force ? BM_OUT_LOOK
-                                                       : bm_out_existing_of(settings->output.force);
+    return settings->resume && !settings->output.force
+               ? BM_OUT_LOOK
+               : bm_out_existing_within(settings->output.force, settings->memory);
 }
 
 /* Each output against the other outputs and against the files of temporary work. */

@@ -76,8 +76,7 @@ static uint64_t read_number(const char *path)
     return value;
 }
 
-/* Half of the smaller of the cgroup's limit and what is free. */
-static uint64_t default_memory(void)
+uint64_t bm_default_memory(void)
 {
     uint64_t free_bytes = 0;
     char line[128];
@@ -133,7 +132,7 @@ static bm_status settle(bm_settings *s, const bm_option_parts *parts, bm_error *
         s->input.max_doc_bytes = BM_DEFAULT_MAX_DOC_BYTES;
     s->hash_name = s->input.format == BM_FORMAT_HASHES ? "given" : "xxh3";
     s->threads = s->resources.threads != 0 ? s->resources.threads : bm_cpu_count();
-    s->memory = s->resources.memory != 0 ? s->resources.memory : default_memory();
+    s->memory = s->resources.memory != 0 ? s->resources.memory : bm_default_memory();
     find_temp_dir(s, s->temp_dir, sizeof s->temp_dir);
     return bm_budget_make(s->memory, s->threads, 0, &budget, err); /* is it enough? */
 }

@@ -50,6 +50,9 @@ typedef struct bm_recorded_inputs {
     bool read_twice;          /* so standard input is copied to a file on the way */
 } bm_recorded_inputs;
 
+/* Of a job that is not told: half of the smaller of the cgroup's limit and what is free. */
+uint64_t bm_default_memory(void);
+
 typedef struct bm_settings {
     bm_job_kind kind;
     bm_input_options input;

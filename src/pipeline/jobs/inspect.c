@@ -11,7 +11,10 @@
  *
  * Files are told by their bytes, not by their names, where their bytes tell. Anything else is
  * BM_ERR_FORMAT. Text is read line by line; a row of more than 64 MiB is no table of ours, but a
- * group may have any number of documents. */
+ * group may have any number of documents, as far as memory goes. A manifest is in memory, and what is
+ * shown of it: counted before it is written.
+ *
+ * Tests: tests/unit/jobs/test_inspect.c, tests/cli/cases/bounds.sh */
 #include <bandmill/job.h>
 
 #include <errno.h>
@@ -31,11 +34,13 @@
 #include "io/results/line_file.h"
 #include "io/results/result_tables.h"
 #include "model/file_names.h"
+#include "pipeline/context/settings.h"
 
 typedef struct target {
     const char *path;
     int fd;
     uint64_t bytes;
+    uint64_t memory;
     bm_json *json;
 } target;
 
@@ -44,10 +49,17 @@ typedef struct target {
 /* Called for each line without its newline; anything but BM_OK stops. */
 typedef bm_status (*line_fn)(void *ctx, uint64_t number, bm_str line, bm_error *err);
 
-static bm_status each_line(const target *t, size_t longest, line_fn fn, void *ctx, bm_error *err)
+typedef struct bound {
+    size_t longest;     /* line, in bytes */
+    bm_status too_long; /* what a longer one is */
+} bound;
+
+static const bound row = {BM_TABLE_ROW_MAX, BM_ERR_FORMAT};
+
+static bm_status each_line(const target *t, bound b, line_fn fn, void *ctx, bm_error *err)
 {
     bm_line_file lines = {
-        .fd = t->fd, .name = t->path, .longest = longest, .too_long = BM_ERR_FORMAT};
+        .fd = t->fd, .name = t->path, .longest = b.longest, .too_long = b.too_long};
     bool more = true;
     bm_status status = BM_OK;
     if (lseek(t->fd, 0, SEEK_SET) != 0)
@@ -114,7 +126,7 @@ static bm_status count_row(void *ctx, uint64_t number, bm_str line, bm_error *er
 static bm_status show_table(const target *t, bm_str header, bm_error *err)
 {
     table rows = {.t = t, .pairs = bm_table_of_header(header) == BM_TABLE_PAIRS};
-    bm_status status = each_line(t, BM_TABLE_ROW_MAX, count_row, &rows, err);
+    bm_status status = each_line(t, row, count_row, &rows, err);
     if (status != BM_OK)
         return status;
     bm_json_key(t->json, "columns");
@@ -164,10 +176,18 @@ static bm_status count_group(void *ctx, uint64_t number, bm_str line, bm_error *
     return BM_OK;
 }
 
+/* What line_file.c names for a longer line is enough for it. */
+static size_t longest_group(const target *t)
+{
+    const uint64_t most = t->memory / 3 * 2;
+    return (size_t)(t->bytes < most ? t->bytes : most);
+}
+
 static bm_status show_groups(const target *t, bm_error *err)
 {
     group_count groups = {.t = t};
-    bm_status status = each_line(t, (size_t)t->bytes, count_group, &groups, err);
+    bm_status status =
+        each_line(t, (bound){longest_group(t), BM_ERR_NOMEM}, count_group, &groups, err);
     if (status != BM_OK)
         return status;
     bm_json_key(t->json, "groups");
@@ -190,7 +210,7 @@ static bm_status count_id(void *ctx, uint64_t number, bm_str line, bm_error *err
 static bm_status show_ids(const target *t, bm_error *err)
 {
     uint64_t n = 0;
-    bm_status status = each_line(t, BM_TABLE_ROW_MAX, count_id, &n, err);
+    bm_status status = each_line(t, row, count_id, &n, err);
     if (status != BM_OK)
         return status;
     bm_json_key(t->json, "ids");
@@ -223,9 +243,56 @@ static bm_status show_npy(const target *t, bm_error *err)
 
 /* --- manifests and directories --- */
 
+static const char *const members[] = {"provenance", "plan", "counts", "inputs", "outputs"};
+
+/* Bytes of a member's value when it is written in lines. */
+static uint64_t pretty_bytes(bm_str value)
+{
+    uint64_t bytes = value.len, depth = 1;
+    bool in_string = false;
+    for (size_t i = 0; i < value.len; i++) {
+        const char c = value.data[i];
+        if (in_string && c == '\\') {
+            i++;
+        } else if (c == '"') {
+            in_string = !in_string;
+        } else if (!in_string) {
+            depth += c == '{' || c == '[';
+            depth -= (c == '}' || c == ']') && depth > 0;
+            bytes += strchr("{}[],", c) != NULL ? 1 + 2 * depth : c == ':';
+        }
+    }
+    return bytes;
+}
+
+/* Of a file of the directory, as show_output writes it: in its name a byte may take five. */
+static uint64_t output_bytes(const char *name)
+{
+    uint64_t bytes = 160;
+    for (; *name != '\0'; name++)
+        bytes += *name >= ' ' && *name <= '~' && *name != '"' && *name != '\\' ? 1 : 5;
+    return bytes;
+}
+
+/* Is there room for what will be said of a manifest? */
+static bm_status check_room(const target *t, const bm_manifest *manifest, bm_error *err)
+{
+    uint64_t bytes = bm_manifest_bytes(manifest);
+    bm_str value;
+    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++)
+        if (bm_manifest_member(manifest, members[i], &value))
+            bytes += pretty_bytes(value);
+    for (size_t i = 0; i < bm_manifest_n_outputs(manifest); i++)
+        bytes += output_bytes(bm_manifest_output_at(manifest, i)->name);
+    return bytes <= t->memory
+               ? BM_OK
+               : bm_fail_at(err, BM_ERR_NOMEM, bm_manifest_path(manifest), 0,
+                            "what it says does not fit into `memory` (at least %lluM)",
+                            (unsigned long long)(bytes >> 20) + 1);
+}
+
 static void show_manifest(const bm_manifest *manifest, bm_json *json)
 {
-    static const char *const members[] = {"provenance", "plan", "counts", "inputs", "outputs"};
     bm_str value;
     bm_json_key(json, "kind");
     bm_json_text(json, bm_manifest_kind(manifest));
@@ -280,19 +347,39 @@ static bm_status show_output(const char *folder, const char *name, bm_json *json
     return status;
 }
 
-static bm_status show_folder(const char *path, bm_json *json, bm_error *err)
+/* *out: of the directory, or of *signatures where it holds some, whose shapes are held against each
+ * other: it is in memory once. Of the two the one that is not NULL is to be closed. */
+static bm_status open_folder(const target *t, bm_manifest **own, bm_sign_dir **signatures,
+                             const bm_manifest **out, bm_error *err)
 {
-    bm_manifest *manifest = NULL;
-    bm_sign_dir *signatures = NULL;
-    bm_status status = bm_manifest_open_dir(path, 0, &manifest, err);
+    bm_status status = bm_manifest_open_dir(t->path, t->memory, own, err);
     if (status != BM_OK)
         return status;
-    show_manifest(manifest, json);
-    if (strcmp(bm_manifest_kind(manifest), "signatures") == 0)
-        status = bm_sign_dir_open(path, &signatures, err); /* shapes against each other */
+    *out = *own;
+    if (strcmp(bm_manifest_kind(*own), "signatures") != 0)
+        return BM_OK;
+    bm_manifest_close(*own);
+    *own = NULL;
+    status = bm_sign_dir_open_within(t->path, t->memory, signatures, err);
+    if (status == BM_OK)
+        *out = bm_sign_dir_manifest(*signatures);
+    return status;
+}
+
+static bm_status show_folder(const target *t, bm_error *err)
+{
+    const char *path = t->path;
+    bm_json *json = t->json;
+    bm_manifest *own = NULL;
+    bm_sign_dir *signatures = NULL;
+    const bm_manifest *manifest = NULL;
+    bm_status status = open_folder(t, &own, &signatures, &manifest, err);
+    if (status == BM_OK)
+        status = check_room(t, manifest, err);
     if (status == BM_OK)
         status = bm_manifest_check(manifest, path, err);
     if (status == BM_OK) {
+        show_manifest(manifest, json);
         bm_json_key(json, "files");
         bm_json_begin_array(json);
         for (size_t i = 0; i < bm_manifest_n_outputs(manifest) && status == BM_OK; i++)
@@ -302,7 +389,7 @@ static bm_status show_folder(const char *path, bm_json *json, bm_error *err)
         bm_json_text(json, "ok");
     }
     bm_sign_dir_close(signatures);
-    bm_manifest_close(manifest);
+    bm_manifest_close(own);
     return status;
 }
 
@@ -347,21 +434,28 @@ static bm_status show_file(const target *t, bm_error *err)
     bm_manifest *manifest = NULL;
     if (n == 0 || head[0] != '{')
         return bm_fail_at(err, BM_ERR_FORMAT, t->path, 0, "is no file that bandmill writes");
-    bm_status status = bm_manifest_open(t->path, 0, &manifest, err);
-    if (status != BM_OK)
-        return status;
-    show_manifest(manifest, t->json);
+    bm_status status = bm_manifest_open(t->path, t->memory, &manifest, err);
+    if (status == BM_OK)
+        status = check_room(t, manifest, err);
+    if (status == BM_OK)
+        show_manifest(manifest, t->json);
     bm_manifest_close(manifest);
-    return BM_OK;
+    return status;
 }
 
 bm_status bm_inspect(const char *path, char **json, bm_error *err)
+{
+    return bm_inspect_within(path, 0, json, err);
+}
+
+bm_status bm_inspect_within(const char *path, uint64_t memory, char **json, bm_error *err)
 {
     if (path == NULL || json == NULL)
         return bm_fail_field(err, path == NULL ? "path" : "json",
                              "no path, or no place for the text");
     bm_json out = {.pretty = true};
-    target t = {.path = path, .fd = -1, .json = &out};
+    target t = {
+        .path = path, .fd = -1, .memory = memory != 0 ? memory : bm_default_memory(), .json = &out};
     struct stat info;
     bm_buf shown = {0};
     bm_status status = BM_OK;
@@ -376,7 +470,7 @@ bm_status bm_inspect(const char *path, char **json, bm_error *err)
     status = bm_tsv_escape(&shown, (bm_str){path, strlen(path)}, err);
     bm_json_string(&out, (bm_str){shown.data, shown.len});
     if (status == BM_OK && S_ISDIR(info.st_mode)) {
-        status = show_folder(path, &out, err);
+        status = show_folder(&t, err);
     } else if (status == BM_OK) {
         status = open_target(path, &t, err);
         if (status == BM_OK)

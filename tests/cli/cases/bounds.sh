@@ -35,9 +35,9 @@ bm sign docs.jsonl -q -o signed; exits 0
 
 # --- files of ours ---
 # A manifest of 100 MB that holds little. The name that makes it ours stands at its beginning.
-padded() { # padded FILE: of 100 MB now
+padded() { # padded FILE [BYTES]: of 100 MB now
     sed '$d' "$1" > head
-    { cat head; printf ',"more":"'; head -c 100000000 /dev/zero | tr '\0' a; printf '"}\n'; } > "$1"
+    { cat head; printf ',"more":"'; head -c "${2-100000000}" /dev/zero | tr '\0' a; printf '"}\n'; } > "$1"
     rm head
 }
 cp -r found large; padded large/report.json
@@ -45,6 +45,37 @@ peak 24 filter large docs.jsonl --memory 24M --threads 2 -q -o no; refused 6 'la
 peak 24 explain large a b --memory 24M --threads 2 -q; refused 6 'large/report\.json: .*--memory \(at least 287M\)'
 cp -r signed large.signed; padded large.signed/manifest.json
 peak 24 dedup large.signed --memory 24M --threads 2 -q -o no; refused 6 'large\.signed/manifest\.json: .*--memory \(at least 287M\)'; absent no
+# what looks at it, and what would replace it: the old output stays
+for place in large large/report.json large.signed; do
+    peak 24 inspect $place --memory 24M; refused 6 "$place.*: 100[0-9]+ bytes .*--memory \(at least 287M\)"
+done
+peak 287 inspect large --memory 287M; exits 0; says ../out '^digests: ok$'
+peak 24 dedup docs.jsonl --memory 24M --threads 2 --force -q -o large; refused 6 'large/report\.json: .*--memory \(at least [0-9]+M\)'; absent large.partial
+says large/report.json '"removed": 1'
+cp -r found less; padded less/report.json 5000000
+peak 24 dedup docs.jsonl --memory 24M --threads 2 --force -q -o less; refused 6 'less/report\.json: .*--memory \(at least [0-9]+M\)'; absent less.partial
+peak "$(named)" dedup docs.jsonl --memory "$(named)M" --threads 2 --force -q -o less; exits 0; holds less/removed.tsv < found/removed.tsv
+# one that stands where the job would work is told by its beginning
+mv large less.partial
+peak 24 dedup docs.jsonl --memory 24M --threads 2 --force -q -o less; refused 2 'less\.partial: is a complete output of bandmill'
+mv less.partial large; rm -r less
+# What is shown may be longer than what is read: here each number takes a line, indented as deep as it lies.
+cp -r found deep
+"$python" - deep/report.json << 'END'
+import re, sys
+text = open(sys.argv[1]).read().replace('"report_xxh3_128"', '"was"')
+deep = "[" * 60 + ",".join("1" * 200000) + "]" * 60
+open(sys.argv[1], "w").write(text.replace('"plan":', '"plan":' + deep + ',"other":', 1))
+END
+peak 24 inspect deep/report.json --memory 24M; refused 6 'deep/report\.json: what it says does not fit into --memory \(at least [0-9]+M\)'
+peak "$(named)" inspect deep/report.json --memory "$(named)M"; exits 0; says ../out '^plan: '
+# and a row of groups may have any number of members
+cp -r found wide
+write '{"group":1,"kept":"0","size":1500000,"members":["0"' ']}
+' 1 1499999 ',"member number %d"' > wide/groups.jsonl
+peak 24 inspect wide/groups.jsonl --memory 24M; refused 6 'wide/groups\.jsonl:1: a line of [0-9]+ bytes does not fit into --memory \(at least [0-9]+M\)'
+peak "$(named)" inspect wide/groups.jsonl --memory "$(named)M"; exits 0; says ../out '^largest: 1500000$'
+rm -r deep wide
 # a large document of that name in a folder of documents is one of them
 mkdir corpus; cp large.signed/manifest.json corpus/manifest.json; sed -i 's/"bandmill"/"another"/' corpus/manifest.json
 cp docs.jsonl corpus

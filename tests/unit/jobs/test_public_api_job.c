@@ -308,5 +308,7 @@ Test(public_api_job, inspect_needs_a_path_and_a_place_for_its_text)
     cr_expect_str_eq(err.field, "json");
     cr_expect_eq(bm_inspect(NULL, NULL, NULL), BM_ERR_USAGE);
     cr_expect_eq(bm_inspect("/nonexistent", &json, NULL), BM_ERR_IO);
+    cr_expect_eq(bm_inspect_within(NULL, 1, &json, &err), BM_ERR_USAGE);
+    cr_expect_eq(bm_inspect_within("/nonexistent", 0, &json, NULL), BM_ERR_IO);
     cr_expect_eq(json, before);
 }
