@@ -7,6 +7,7 @@
 #include <bandmill/cluster.h>
 #include <bandmill/device.h>
 #include <bandmill/explain.h>
+#include <bandmill/index.h>
 #include <bandmill/job.h>
 #include <bandmill/sketch.h>
 #include <bandmill/status.h>

@@ -61,7 +61,12 @@ typedef enum bm_header {
     BM_HEADER_YES,
     BM_HEADER_NO
 } bm_header;
-typedef enum bm_duplicate_ids { BM_DUPLICATE_IDS_ERROR, BM_DUPLICATE_IDS_NUMBER } bm_duplicate_ids;
+typedef enum bm_duplicate_ids {
+    BM_DUPLICATE_IDS_ERROR,
+    BM_DUPLICATE_IDS_NUMBER,
+    BM_DUPLICATE_IDS_SKIP,   /* of an index only: the first stays */
+    BM_DUPLICATE_IDS_REPLACE /* of an index only: the last stays */
+} bm_duplicate_ids;
 typedef enum bm_on_error { BM_ON_ERROR_FAIL, BM_ON_ERROR_SKIP } bm_on_error;
 typedef enum bm_invalid_utf8 { BM_INVALID_UTF8_REPLACE, BM_INVALID_UTF8_ERROR } bm_invalid_utf8;
 

@@ -58,6 +58,8 @@ static const char *const later_schemes[] = {"affine64",   "legacy", "datatrove",
                                             "text-dedup", "lance",  NULL};
 static const char *const later_hashes[] = {"sha1", "xxh64", "murmur3", NULL};
 static const arg_choice hash_choices[] = {{"xxh3", 0}, {NULL, 0}};
+static const arg_choice duplicate_ids_choices[] = {
+    {"error", BM_DUPLICATE_IDS_ERROR}, {"number", BM_DUPLICATE_IDS_NUMBER}, {NULL, 0}};
 static const arg_choice progress_choices[] = {{"auto", CLI_PROGRESS_AUTO},
                                               {"always", CLI_PROGRESS_ALWAYS},
                                               {"never", CLI_PROGRESS_NEVER},
@@ -151,8 +153,13 @@ static const arg_option rows[] = {
      FIELD(input.delimiter)},
     TEXT("offsets", READS, CLI_GROUP_INPUT, input.offsets_path, "FILE",
          "offsets of --format hashes"),
-    CHOICE("duplicate-ids", READS, CLI_GROUP_INPUT, input.duplicate_ids, BM_OPTION_DUPLICATE_IDS,
-           BM_DUPLICATE_IDS_ERROR, "an id that repeats is an error, or gets a number (error)"),
+    {.name = "duplicate-ids",
+     .type = ARG_CHOICE,
+     .commands = READS,
+     .group = CLI_GROUP_INPUT,
+     .choices = duplicate_ids_choices,
+     .help = "an id that repeats is an error, or gets a number (error)",
+     FIELD(input.duplicate_ids)},
     CHOICE("on-error", READS, CLI_GROUP_INPUT, input.on_error, BM_OPTION_ON_ERROR, BM_ON_ERROR_FAIL,
            "a bad record ends the run, or is skipped (fail)"),
     WHOLE("max-errors", READS, CLI_GROUP_INPUT, input.max_errors, 0, UINT64_MAX, "N",

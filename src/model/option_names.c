@@ -14,7 +14,7 @@
 static const char *const formats[] = {"auto",  "jsonl", "tsv",    "csv",
                                       "lines", "files", "hashes", "json"};
 static const char *const headers[] = {"", "yes", "no"};
-static const char *const duplicate_ids[] = {"error", "number"};
+static const char *const duplicate_ids[] = {"error", "number", "skip", "replace"};
 static const char *const on_errors[] = {"fail", "skip"};
 static const char *const invalid_utf8[] = {"replace", "error"};
 static const char *const normalize[] = {"nfc", "nfkc", "lower", "strip-accents", "digits", "punct"};
@@ -29,6 +29,7 @@ static const char *const clusters[] = {"components", "star"};
 static const char *const keeps[] = {"first", "last", "longest", "shortest"};
 static const char *const kepts[] = {"same", "none", "gz", "zst", "no"};
 static const char *const text_offloads[] = {"auto", "off", "trial", "on"};
+static const char *const stores[] = {"sets", "signatures"};
 
 #define LIST(field, names)                                                                         \
     {                                                                                              \
@@ -58,6 +59,7 @@ static const struct {
     LIST("keep", keeps),
     LIST("kept", kepts),
     LIST("text_offload", text_offloads),
+    LIST("store", stores),
 };
 
 const char *bm_option_word(bm_option option, unsigned value)

@@ -118,14 +118,21 @@ static void find_temp_dir(const bm_settings *settings, char *out, size_t cap)
 
 /* --- settling --- */
 
-/* What every job needs. `parts`: those of them that the caller gave. */
-static bm_status settle(bm_settings *s, const bm_option_parts *parts, bm_error *err)
+static bool is_index(bm_job_kind kind)
+{
+    return kind == BM_JOB_INDEX_BUILD || kind == BM_JOB_INDEX_ADD;
+}
+
+bm_status bm_settings_settle(bm_settings *s, const bm_option_parts *parts, bm_error *err)
 {
     bm_isa isa;
     bm_budget budget;
     bm_status status = bm_option_parts_check(parts, err);
     if (status == BM_OK)
         status = bm_isa_choose(s->device.cpu, &isa, err);
+    if (status == BM_OK && !is_index(s->kind) && s->input.duplicate_ids > BM_DUPLICATE_IDS_NUMBER)
+        status = bm_fail_field(err, "duplicate_ids", "`duplicate_ids` %s is for an index",
+                               bm_option_word(BM_OPTION_DUPLICATE_IDS, s->input.duplicate_ids));
     if (status != BM_OK)
         return status;
     if (s->input.max_doc_bytes == 0)
@@ -137,8 +144,7 @@ static bm_status settle(bm_settings *s, const bm_option_parts *parts, bm_error *
     return bm_budget_make(s->memory, s->threads, 0, &budget, err); /* is it enough? */
 }
 
-/* The parts that the settings of jobs over documents have. */
-static bm_option_parts parts_of(const bm_settings *s)
+bm_option_parts bm_settings_parts(const bm_settings *s)
 {
     return (bm_option_parts){.input = &s->input,
                              .text = &s->text,
@@ -189,9 +195,9 @@ bm_status bm_settings_of_sign(const bm_sign_options *options, bm_settings *out, 
                          .output = o.output,
                          .resume = o.resume,
                          .callbacks = o.callbacks};
-    const bm_option_parts parts = parts_of(out);
+    const bm_option_parts parts = bm_settings_parts(out);
     status = check_has_output(out, err);
-    return status == BM_OK ? settle(out, &parts, err) : status;
+    return status == BM_OK ? bm_settings_settle(out, &parts, err) : status;
 }
 
 bm_status bm_settings_of_dedup(const bm_dedup_options *options, bm_settings *out, bm_error *err)
@@ -213,11 +219,11 @@ bm_status bm_settings_of_dedup(const bm_dedup_options *options, bm_settings *out
                          .resume = o.resume,
                          .callbacks = o.callbacks,
                          .recorded = {.set_fields = o.set_fields, .sources = o.sources}};
-    const bm_option_parts parts = parts_of(out);
+    const bm_option_parts parts = bm_settings_parts(out);
     status = check_has_output(out, err);
     if (status == BM_OK)
         status = check_pairs(out, err);
-    return status == BM_OK ? settle(out, &parts, err) : status;
+    return status == BM_OK ? bm_settings_settle(out, &parts, err) : status;
 }
 
 bm_status bm_settings_of_pairs(const bm_pairs_options *options, bm_settings *out, bm_error *err)
@@ -245,10 +251,10 @@ bm_status bm_settings_of_pairs(const bm_pairs_options *options, bm_settings *out
                          .output = o.output,
                          .callbacks = o.callbacks,
                          .recorded = {.set_fields = o.set_fields, .sources = o.sources}};
-    const bm_option_parts parts = parts_of(out);
+    const bm_option_parts parts = bm_settings_parts(out);
     status = check_pairs(out, err);
     if (status == BM_OK)
-        status = settle(out, &parts, err);
+        status = bm_settings_settle(out, &parts, err);
     if (status == BM_OK && o.output.path == NULL && o.write == NULL)
         status = bm_fail_field(err, "write", "no place for the pairs given (`output` or `write`)");
     if (status == BM_OK && o.candidates == BM_CANDIDATES_ALL && o.verify != BM_VERIFY_AUTO &&
@@ -294,7 +300,7 @@ bm_status bm_settings_of_filter(const bm_filter_options *options, bm_settings *o
     if (status == BM_OK && o.kept == BM_KEPT_NO)
         status =
             bm_fail_field(err, "kept", "`kept` no leaves nothing to do (same, none, gz or zst)");
-    return status == BM_OK ? settle(out, &parts, err) : status;
+    return status == BM_OK ? bm_settings_settle(out, &parts, err) : status;
 }
 
 bm_status bm_settings_of_explain(const bm_explain_options *options, bm_settings *out, bm_error *err)
@@ -318,7 +324,7 @@ bm_status bm_settings_of_explain(const bm_explain_options *options, bm_settings 
                                    .resources = &o.resources,
                                    .output = &o.output,
                                    .callbacks = &o.callbacks};
-    return settle(out, &parts, err);
+    return bm_settings_settle(out, &parts, err);
 }
 
 bm_status bm_settings_plan(bm_settings *settings, bm_error *err)
@@ -339,6 +345,8 @@ bm_status bm_settings_plan(bm_settings *settings, bm_error *err)
 
 const char *bm_job_kind_name(bm_job_kind kind)
 {
-    static const char *const names[] = {"signatures", "dedup", "pairs", "filter", "explain"};
+    static const char *const names[] = {"signatures", "dedup",        "pairs",
+                                        "filter",     "explain",      "index build",
+                                        "index add",  "index remove", "index compact"};
     return names[kind];
 }

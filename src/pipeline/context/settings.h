@@ -9,14 +9,21 @@
 #define BM_CONTEXT_SETTINGS_H
 
 #include <bandmill/explain.h>
+#include <bandmill/index.h>
 #include <bandmill/job.h>
+
+#include "model/option_check.h"
 
 typedef enum bm_job_kind {
     BM_JOB_SIGN,
     BM_JOB_DEDUP,
     BM_JOB_PAIRS,
     BM_JOB_FILTER,
-    BM_JOB_EXPLAIN
+    BM_JOB_EXPLAIN,
+    BM_JOB_INDEX_BUILD,
+    BM_JOB_INDEX_ADD,
+    BM_JOB_INDEX_REMOVE,
+    BM_JOB_INDEX_COMPACT
 } bm_job_kind;
 
 /* Which pairs are wanted, and which document of a group stays. */
@@ -53,6 +60,12 @@ typedef struct bm_recorded_inputs {
 /* Of a job that is not told: half of the smaller of the cgroup's limit and what is free. */
 uint64_t bm_default_memory(void);
 
+/* What a persistent index is told. */
+typedef struct bm_index_settings {
+    bm_index_store store;
+    bool unique, follow;
+} bm_index_settings;
+
 typedef struct bm_settings {
     bm_job_kind kind;
     bm_input_options input;
@@ -67,6 +80,7 @@ typedef struct bm_settings {
     bool resume;
     bm_callbacks callbacks;
     bm_recorded_inputs recorded;
+    bm_index_settings index; /* whose path is output.path */
     /* settled */
     bm_band_plan plan;     /* bands 0: none */
     uint32_t perms_used;   /* words of a signature that are computed; 0: all */
@@ -84,12 +98,24 @@ bm_status bm_settings_of_pairs(const bm_pairs_options *options, bm_settings *out
 bm_status bm_settings_of_filter(const bm_filter_options *options, bm_settings *out, bm_error *err);
 bm_status bm_settings_of_explain(const bm_explain_options *options, bm_settings *out,
                                  bm_error *err);
+bm_status bm_settings_of_index_build(const bm_index_build_options *options, bm_settings *out,
+                                     bm_error *err);
+bm_status bm_settings_of_index_add(const bm_index_add_options *options, bm_settings *out,
+                                   bm_error *err);
+bm_status bm_settings_of_index_remove(const bm_index_remove_options *options, bm_settings *out,
+                                      bm_error *err);
+bm_status bm_settings_of_index_compact(const bm_index_compact_options *options, bm_settings *out,
+                                       bm_error *err);
+/* The parts that settings of jobs over documents have. */
+bm_option_parts bm_settings_parts(const bm_settings *settings);
+/* What every job needs: check the parts that the caller gave, settle threads, memory and places. */
+bm_status bm_settings_settle(bm_settings *settings, const bm_option_parts *parts, bm_error *err);
 
 /* Settle the plan from threshold, recall, bands, rows and perms; and perms where bands and rows
  * settle it. BM_ERR_USAGE: there is none. */
 bm_status bm_settings_plan(bm_settings *settings, bm_error *err);
 
-/* "signatures", "dedup", "pairs", "filter", "explain": as reports have it. */
+/* "signatures", "dedup", "index add" …: as reports have it. */
 const char *bm_job_kind_name(bm_job_kind kind);
 
 #endif

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <bandmill/index.h>
+
 #include "model/option_names.h"
 
 typedef struct list {
@@ -19,7 +21,10 @@ static const list lists[] = {
      BM_FORMAT_AUTO,
      {"auto", "jsonl", "tsv", "csv", "lines", "files", "hashes", "json"}},
     {BM_OPTION_HEADER, "header", BM_HEADER_YES, {"yes", "no"}},
-    {BM_OPTION_DUPLICATE_IDS, "duplicate_ids", BM_DUPLICATE_IDS_ERROR, {"error", "number"}},
+    {BM_OPTION_DUPLICATE_IDS,
+     "duplicate_ids",
+     BM_DUPLICATE_IDS_ERROR,
+     {"error", "number", "skip", "replace"}},
     {BM_OPTION_ON_ERROR, "on_error", BM_ON_ERROR_FAIL, {"fail", "skip"}},
     {BM_OPTION_INVALID_UTF8, "invalid_utf8", BM_INVALID_UTF8_REPLACE, {"replace", "error"}},
     {BM_OPTION_NORMALIZE,
@@ -37,6 +42,7 @@ static const list lists[] = {
     {BM_OPTION_KEEP, "keep", BM_KEEP_FIRST, {"first", "last", "longest", "shortest"}},
     {BM_OPTION_KEPT, "kept", BM_KEPT_SAME, {"same", "none", "gz", "zst", "no"}},
     {BM_OPTION_OFFLOAD, "text_offload", BM_OFFLOAD_AUTO, {"auto", "off", "trial", "on"}},
+    {BM_OPTION_STORE, "store", BM_INDEX_SETS, {"sets", "signatures"}},
 };
 #define N_LISTS (sizeof lists / sizeof lists[0])
 
