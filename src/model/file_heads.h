@@ -1,5 +1,5 @@
-/* file_heads.h -- how the files begin that bandmill writes outside its directories: rows of `pairs`
- * and `cluster`, the answer of `explain`, reports and histograms. So one of ours that stands at an
+/* file_heads.h -- how the files begin that bandmill writes outside its directories: rows of `pairs`,
+ * `query` and `cluster`, the answer of `explain`, reports and histograms. So one of ours that stands at an
  * output's place is known from a file of somebody else (`force`). */
 #ifndef BM_MODEL_FILE_HEADS_H
 #define BM_MODEL_FILE_HEADS_H
@@ -9,6 +9,7 @@
 
 /* Columns, of the tables that are not for directories alone (io/results/result_tables.h). */
 #define BM_HEAD_PAIRS      "id_a\tid_b\tjaccard"
+#define BM_HEAD_ANSWERS    "query\ttarget\tjaccard"
 #define BM_HEAD_THRESHOLDS "threshold\tpairs\tgroups\tlargest\tremoved"
 #define BM_HEAD_HISTOGRAM  "low\thigh\tpairs"
 /* The first words of others. */

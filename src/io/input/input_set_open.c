@@ -125,3 +125,27 @@ bm_status bm_input_set_open_watched(const bm_input_options *options, const char 
         bm_input_set_close(set);
     return status;
 }
+
+bm_status bm_input_set_open_stream(const bm_input_options *options, const char *name,
+                                   bm_input_set **out, bm_error *err)
+{
+    bm_input_set *set = bm_alloc_zero(1, sizeof *set);
+    char *path = bm_strdup(name);
+    if (set == NULL || path == NULL ||
+        (set->sources = bm_alloc_zero(1, sizeof(bm_source))) == NULL) {
+        bm_free(set);
+        bm_free(path);
+        return bm_fail_nomem(err, sizeof *set);
+    }
+    set->options = *options;
+    set->format = options->format;
+    set->sources[0] = (bm_source){.path = path, .name = path};
+    set->n_sources = 1;
+    set->unknown_size = true;
+    bm_status status = bm_fields_init(&set->options, set->format, &set->fields, err);
+    if (status == BM_OK)
+        *out = set;
+    else
+        bm_input_set_close(set);
+    return status;
+}

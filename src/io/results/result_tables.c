@@ -23,6 +23,7 @@ static const struct {
     [BM_TABLE_SOURCES] = {"sources", "file\tfirst_row\tdocuments\tskipped\tremoved\tkept"},
     [BM_TABLE_SKIPPED] = {"skipped", "file\tline\treason"},
     [BM_TABLE_THRESHOLDS] = {"thresholds", BM_HEAD_THRESHOLDS},
+    [BM_TABLE_ANSWERS] = {"answers", BM_HEAD_ANSWERS},
 };
 
 const char *bm_table_header(bm_table table)
@@ -71,23 +72,26 @@ static bm_status add_jaccard(bm_buf *out, double jaccard, bm_error *err)
 
 /* --- rows --- */
 
-bm_status bm_pair_line_add(bm_buf *out, const bm_pair_line *line, bm_error *err)
+/* Two ids and their similarity. */
+static bm_status add_two(bm_buf *out, bm_str a, bm_str b, double jaccard, bm_error *err)
 {
-    bm_status status = add_field(out, line->id_a, '\t', err);
+    bm_status status = add_field(out, a, '\t', err);
     if (status == BM_OK)
-        status = add_field(out, line->id_b, '\t', err);
+        status = add_field(out, b, '\t', err);
     if (status == BM_OK)
-        status = add_jaccard(out, line->jaccard, err);
+        status = add_jaccard(out, jaccard, err);
     return status == BM_OK ? bm_buf_add(out, "\n", 1, err) : status;
 }
 
-bm_status bm_pair_line_add_json(bm_buf *out, const bm_pair_line *line, bm_error *err)
+/* The same as an object of JSON Lines, with these names of the ids. */
+static bm_status add_two_json(bm_buf *out, const char *const names[2], const bm_pair_line *line,
+                              bm_error *err)
 {
     bm_json json = {0};
     bm_json_begin_object(&json);
-    bm_json_key(&json, "id_a");
+    bm_json_key(&json, names[0]);
     bm_json_string(&json, line->id_a);
-    bm_json_key(&json, "id_b");
+    bm_json_key(&json, names[1]);
     bm_json_string(&json, line->id_b);
     bm_json_key_double(&json, "jaccard", line->jaccard);
     bm_json_end_object(&json);
@@ -96,6 +100,27 @@ bm_status bm_pair_line_add_json(bm_buf *out, const bm_pair_line *line, bm_error 
         status = bm_buf_add(out, json.buf.data, json.buf.len, err);
     bm_buf_reset(&json.buf);
     return status;
+}
+
+bm_status bm_pair_line_add(bm_buf *out, const bm_pair_line *line, bm_error *err)
+{
+    return add_two(out, line->id_a, line->id_b, line->jaccard, err);
+}
+
+bm_status bm_pair_line_add_json(bm_buf *out, const bm_pair_line *line, bm_error *err)
+{
+    return add_two_json(out, (const char *const[]){"id_a", "id_b"}, line, err);
+}
+
+bm_status bm_answer_line_add(bm_buf *out, const bm_answer_line *line, bm_error *err)
+{
+    return add_two(out, line->query, line->target, line->jaccard, err);
+}
+
+bm_status bm_answer_line_add_json(bm_buf *out, const bm_answer_line *line, bm_error *err)
+{
+    const bm_pair_line pair = {line->query, line->target, line->jaccard};
+    return add_two_json(out, (const char *const[]){"query", "target"}, &pair, err);
 }
 
 bm_status bm_removed_line_add(bm_buf *out, const bm_removed_line *line, bm_error *err)

@@ -18,6 +18,7 @@ typedef enum bm_table {
     BM_TABLE_SOURCES,    /* sources.tsv */
     BM_TABLE_SKIPPED,    /* skipped.tsv */
     BM_TABLE_THRESHOLDS, /* of `cluster` with several thresholds */
+    BM_TABLE_ANSWERS,    /* of `query` */
     BM_N_TABLES
 } bm_table;
 
@@ -36,7 +37,7 @@ enum {
 
 /* The column names, parted by tabs, without a newline. */
 const char *bm_table_header(bm_table table);
-/* "pairs", "removed", "sources", "skipped", "thresholds". */
+/* "pairs", "removed", "sources", "skipped", "thresholds", "answers". */
 const char *bm_table_kind(bm_table table);
 /* The table of a header line; BM_N_TABLES: none of ours. */
 bm_table bm_table_of_header(bm_str line);
@@ -52,6 +53,13 @@ typedef struct bm_pair_line {
 bm_status bm_pair_line_add(bm_buf *out, const bm_pair_line *line, bm_error *err);
 /* The same as an object of JSON Lines. */
 bm_status bm_pair_line_add_json(bm_buf *out, const bm_pair_line *line, bm_error *err);
+
+typedef struct bm_answer_line {
+    bm_str query, target;
+    double jaccard;
+} bm_answer_line;
+bm_status bm_answer_line_add(bm_buf *out, const bm_answer_line *line, bm_error *err);
+bm_status bm_answer_line_add_json(bm_buf *out, const bm_answer_line *line, bm_error *err);
 
 typedef struct bm_removed_line {
     bm_str id, kept;

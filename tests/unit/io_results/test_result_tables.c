@@ -30,6 +30,7 @@ Test(result_tables, headers_are_told_apart_whole)
         {"sources", "file\tfirst_row\tdocuments\tskipped\tremoved\tkept"},
         {"skipped", "file\tline\treason"},
         {"thresholds", "threshold\tpairs\tgroups\tlargest\tremoved"},
+        {"answers", "query\ttarget\tjaccard"},
     };
     for (unsigned i = 0; i < BM_N_TABLES; i++) {
         const char *header = wanted[i].header;
@@ -65,6 +66,17 @@ Test(result_tables, columns_stand_where_their_names_do)
         cr_expect_eq(strcspn(at, "\t"), strlen(columns[i].name));
         cr_expect_eq(strncmp(at, columns[i].name, strlen(columns[i].name)), 0);
     }
+}
+
+Test(result_tables, an_answer_names_its_query_and_its_target)
+{
+    bm_buf out = {0};
+    const bm_answer_line line = {str("q\t1"), str("a\"b"), 2.0 / 3.0};
+    cr_assert_eq(bm_answer_line_add(&out, &line, NULL), BM_OK);
+    expect_text(&out, "q\\t1\ta\"b\t0.666667\n");
+    cr_assert_eq(bm_answer_line_add_json(&out, &line, NULL), BM_OK);
+    expect_text(&out, "{\"query\":\"q\\t1\",\"target\":\"a\\\"b\","
+                      "\"jaccard\":0.6666666666666666}\n");
 }
 
 Test(result_tables, a_pair_has_six_decimals_or_none)

@@ -15,6 +15,7 @@ Test(file_heads, what_we_write_is_ours)
         "id_a\tid_b\tjaccard\n",
         "id_a\tid_b\tjaccard\na\tb\t1.000000\n",
         "threshold\tpairs\tgroups\tlargest\tremoved\n0.8\t1\t1\t2\t1\n",
+        "query\ttarget\tjaccard\nq\ta\t1.000000\n",
         "low\thigh\tpairs\n0.00\t0.01\t0\n",
         "graph bandmill {\n  node [shape=box];\n",
         "{\"group\":12,\"kept\":\"a\",\"size\":2,\"members\":[\"a\",\"b\"]}\n",

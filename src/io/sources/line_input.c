@@ -1,0 +1,248 @@
+/* line_input.c -- one read, one line, one parse.
+ *
+ *     bytes   [ line 7 \n line 8 \n lin ]      read as they come; begin: of the line that is next
+ *     batch   [ line 7 \n zeros ]              a copy, as parsers want it
+ *
+ * Most clients wait for each answer: then a read brings one line, which is all that lies there. Of a line that is
+ * longer than a document may be the first bytes are kept, which tell what it is, and the rest is passed over.
+ *
+ * Tests: tests/unit/io_sources/test_line_input.c */
+#include "io/sources/line_input.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/wait_readable.h"
+#include "io/input/input_set_open.h"
+#include "io/input/parser.h"
+#include "io/input/record_fields.h"
+#include "io/input/record_format.h"
+
+#define READ_BYTES ((size_t)64 << 10)
+#define NAME       "-"
+
+struct bm_line_input {
+    bm_input_set *set;
+    bm_parser *parser;
+    const bm_callbacks *callbacks;
+    uint64_t longest; /* bytes of a line that are held */
+    bool ended;       /* nothing more will come */
+    char *bytes;
+    size_t begin, end, cap; /* of what was read and not given yet */
+    uint64_t line;          /* number of the line that is next */
+    bm_raw_batch batch;     /* of one piece */
+    bm_raw_piece piece;
+};
+
+/* A line that was found in the bytes. */
+typedef struct found_line {
+    size_t len; /* with its newline */
+    bool cut;   /* its first bytes alone are there */
+} found_line;
+
+static bm_status check_format(const bm_input_options *options, bm_input_options *used,
+                              bm_error *err)
+{
+    *used = *options;
+    if (used->format == BM_FORMAT_AUTO)
+        used->format = BM_FORMAT_JSONL;
+    if (used->format != BM_FORMAT_JSONL && used->format != BM_FORMAT_LINES &&
+        used->format != BM_FORMAT_TSV)
+        return bm_fail_field(err, "format", "`format` of a line at a time is jsonl, lines or tsv");
+    if (used->header == BM_HEADER_YES)
+        return bm_fail_field(err, "header", "`header` yes: a line at a time has none (no)");
+    used->header = BM_HEADER_NO;
+    if (used->max_doc_bytes == 0)
+        used->max_doc_bytes = UINT64_MAX;
+    return BM_OK;
+}
+
+/* The columns of a table stand in its batch. */
+static bm_status open_batch(bm_line_input *in, const bm_input_options *options, bm_error *err)
+{
+    bm_fields fields;
+    in->batch.pieces = &in->piece;
+    in->batch.n_pieces = 1;
+    if (options->format != BM_FORMAT_TSV)
+        return BM_OK;
+    bm_status status = bm_fields_init(options, options->format, &fields, err);
+    if (status != BM_OK)
+        return status;
+    in->batch.columns = bm_alloc_zero(bm_fields_columns(&fields), sizeof *in->batch.columns);
+    if (in->batch.columns == NULL)
+        return bm_fail_nomem(err, bm_fields_columns(&fields) * sizeof *in->batch.columns);
+    bm_fields_from_numbers(&fields, in->batch.columns);
+    return BM_OK;
+}
+
+bm_status bm_line_input_open(const bm_input_options *options, const bm_callbacks *callbacks,
+                             bm_line_input **out, bm_error *err)
+{
+    bm_input_options used;
+    bm_status status = check_format(options, &used, err);
+    if (status != BM_OK)
+        return status;
+    bm_line_input *in = bm_alloc_zero(1, sizeof *in);
+    if (in == NULL)
+        return bm_fail_nomem(err, sizeof *in);
+    in->callbacks = callbacks;
+    in->line = 1;
+    in->longest = used.max_doc_bytes;
+    status = bm_input_set_open_stream(&used, NAME, &in->set, err);
+    if (status == BM_OK)
+        status = bm_parser_open(in->set, &in->parser, err);
+    if (status == BM_OK)
+        status = open_batch(in, &used, err);
+    if (status == BM_OK)
+        *out = in;
+    else
+        bm_line_input_close(in);
+    return status;
+}
+
+void bm_line_input_close(bm_line_input *in)
+{
+    if (in == NULL)
+        return;
+    bm_parser_close(in->parser);
+    bm_input_set_close(in->set);
+    bm_free(in->batch.data);
+    bm_free(in->batch.columns);
+    bm_free(in->bytes);
+    bm_free(in);
+}
+
+/* --- bytes --- */
+
+static bm_status read_more(bm_line_input *in, bm_error *err)
+{
+    if (in->begin > 0 && in->begin == in->end)
+        in->begin = in->end = 0;
+    if (in->cap - in->end < READ_BYTES / 2 && in->begin > 0) {
+        memmove(in->bytes, in->bytes + in->begin, in->end - in->begin);
+        in->end -= in->begin;
+        in->begin = 0;
+    }
+    bm_status status = bm_grow_array(&in->bytes, &in->cap, in->end + READ_BYTES, err);
+    if (status != BM_OK)
+        return status;
+    for (;;) {
+        status = bm_wait_readable(in->callbacks, STDIN_FILENO, err);
+        if (status != BM_OK)
+            return status;
+        const ssize_t n = read(STDIN_FILENO, in->bytes + in->end, in->cap - in->end);
+        if (n < 0 && (errno == EINTR || errno == EAGAIN))
+            continue;
+        if (n < 0)
+            return bm_fail_errno(err, errno, NAME, "cannot be read");
+        in->ended = n == 0;
+        in->end += (size_t)n;
+        return BM_OK;
+    }
+}
+
+/* Pass over the rest of a line of which enough is known: up to its newline, which stays. */
+static bm_status drop_rest(bm_line_input *in, size_t keep, bm_error *err)
+{
+    bm_status status = BM_OK;
+    while (status == BM_OK) {
+        char *from = in->bytes + in->begin + keep;
+        const char *newline = memchr(from, '\n', in->end - in->begin - keep);
+        const char *rest = newline != NULL ? newline : in->bytes + in->end;
+        const size_t left = (size_t)(in->bytes + in->end - rest);
+        memmove(from, rest, left);
+        in->end = in->begin + keep + left;
+        if (newline != NULL || in->ended)
+            break;
+        status = read_more(in, err);
+    }
+    return status;
+}
+
+static bm_status find_line(bm_line_input *in, found_line *out, bm_error *err)
+{
+    size_t seen = 0;
+    *out = (found_line){0};
+    for (;;) {
+        const size_t have = in->end - in->begin;
+        const char *newline =
+            have > seen ? memchr(in->bytes + in->begin + seen, '\n', have - seen) : NULL;
+        if (newline != NULL) {
+            out->len = (size_t)(newline - (in->bytes + in->begin)) + 1;
+            return BM_OK;
+        }
+        if (in->ended) {
+            out->len = have;
+            return BM_OK;
+        }
+        if (have > in->longest && have - in->longest > 8) { /* a mark and CR LF may be about it */
+            const size_t keep = bm_too_long_prefix(in->longest) + 3;
+            bm_status status = drop_rest(in, keep, err);
+            out->cut = true;
+            out->len = keep + (in->end > in->begin + keep ? 1 : 0);
+            return status;
+        }
+        seen = have;
+        bm_status status = read_more(in, err);
+        if (status != BM_OK)
+            return status;
+    }
+}
+
+bool bm_line_input_has_more(const bm_line_input *in)
+{
+    return in->end > in->begin && memchr(in->bytes + in->begin, '\n', in->end - in->begin) != NULL;
+}
+
+/* --- records --- */
+
+typedef struct counted {
+    bm_record_fn fn;
+    void *ctx;
+    bool called;
+} counted;
+
+static bm_status pass_on(void *ctx, const bm_record *record, bm_error *err)
+{
+    counted *c = ctx;
+    c->called = true;
+    return c->fn(c->ctx, record, err);
+}
+
+/* A copy with zeros behind it, as parsers read beyond the end. */
+static bm_status fill_batch(bm_line_input *in, const found_line *line, bm_error *err)
+{
+    bm_raw_batch *batch = &in->batch;
+    bm_status status = BM_OK;
+    if (line->len + BM_READ_PADDING > batch->cap)
+        status = bm_raw_batch_reserve(batch, line->len + line->len / 2 + 4096, err);
+    if (status != BM_OK)
+        return status;
+    memcpy(batch->data, in->bytes + in->begin, line->len);
+    memset(batch->data + line->len, 0, BM_READ_PADDING);
+    batch->len = line->len;
+    in->piece = (bm_raw_piece){
+        .first_line = in->line, .end = line->len, .file_begin = in->line == 1, .cut = line->cut};
+    return BM_OK;
+}
+
+bm_status bm_line_input_next(bm_line_input *in, bm_record_fn fn, void *ctx, bm_line_got *got,
+                             bm_error *err)
+{
+    counted c = {fn, ctx, false};
+    found_line line;
+    *got = BM_LINE_END;
+    bm_status status = find_line(in, &line, err);
+    if (status != BM_OK || line.len == 0)
+        return status;
+    status = fill_batch(in, &line, err);
+    in->begin += line.len;
+    in->line++;
+    if (status == BM_OK)
+        status = bm_parser_run(in->parser, &in->batch, pass_on, &c, err);
+    *got = c.called ? BM_LINE_RECORD : BM_LINE_BLANK;
+    return status;
+}
