@@ -344,6 +344,15 @@ bm_status bm_npy_writer_keep_sum(bm_npy_writer *writer, const bm_hash128 *wanted
     return status;
 }
 
+void bm_npy_writer_compare_late(bm_npy_writer *writer, const bm_hash128 *wanted)
+{
+    writer->ended = true;
+    bm_out_file_compare(writer->file, &(bm_sealed_part){.from = BM_NPY_HEADER_BYTES,
+                                                        .to = BM_NPY_HEADER_BYTES +
+                                                              writer->n_rows * width_of(writer),
+                                                        .sum = *wanted});
+}
+
 bm_hash128 bm_npy_writer_sum(const bm_npy_writer *writer)
 {
     return writer->sum != NULL ? bm_stream_hash_end(writer->sum) : (bm_hash128){0};
@@ -365,8 +374,8 @@ bm_status bm_npy_writer_rows(bm_npy_writer *writer, const void *rows, uint64_t n
 {
     uint64_t bytes;
     if (row_bytes != width_of(writer) || __builtin_mul_overflow(n_rows, row_bytes, &bytes) ||
-        bytes > SIZE_MAX)
-        return bm_fail(err, BM_ERR_INTERNAL, "rows of another width than the array");
+        bytes > SIZE_MAX || writer->ended)
+        return bm_fail(err, BM_ERR_INTERNAL, "rows of another width, or behind the last");
     bm_status status = bm_out_file_write(writer->file, rows, (size_t)bytes, err);
     if (status != BM_OK)
         return status;

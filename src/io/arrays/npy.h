@@ -37,6 +37,7 @@ typedef struct bm_npy_writer {
     char type[4];
     uint64_t n_rows, n_cols;
     bm_stream_hash *sum; /* of the rows; NULL: nobody wants it */
+    bool ended;          /* no more may come */
 } bm_npy_writer;
 
 bm_status bm_npy_writer_open(bm_out_dir *dir, const bm_npy_array *array, bm_npy_writer *out,
@@ -49,6 +50,9 @@ bm_status bm_npy_writer_open_again(bm_out_dir *dir, const bm_npy_array *array, u
 /* Keep XXH3 128 of the rows from the first on, in memory as in the file. Those that are there already are
  * read back: where their sum is not *wanted (NULL: it is not known), BM_ERR_FORMAT names the file. */
 bm_status bm_npy_writer_keep_sum(bm_npy_writer *writer, const bm_hash128 *wanted, bm_error *err);
+/* For an array that has all its rows: their sum is compared when the directory is finished and reads the
+ * file anyway (BM_ERR_FORMAT then). Rows are BM_ERR_INTERNAL from now on. */
+void bm_npy_writer_compare_late(bm_npy_writer *writer, const bm_hash128 *wanted);
 /* Of the rows so far; {0} where none is kept. */
 bm_hash128 bm_npy_writer_sum(const bm_npy_writer *writer);
 /* `row_bytes` is the width of a row, which must be the array's (BM_ERR_INTERNAL). */

@@ -7,6 +7,8 @@
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
+#include "model/content_sums.h"
+
 #define BM_SHA256_HEX 65u /* 64 digits and a NUL */
 #define BM_XXH3_HEX   33u /* 32 digits, as xxh128sum writes them, and a NUL */
 
@@ -16,6 +18,12 @@ typedef struct bm_digests { /* in lower case; "" of a kind that was not asked fo
     char sha256[BM_SHA256_HEX];
     char xxh3[BM_XXH3_HEX];
 } bm_digests;
+
+/* A part that an earlier job has written, with XXH3 128 of it. */
+typedef struct bm_sealed_part {
+    uint64_t from, to; /* bytes from … to-1 of the file; to 0: none */
+    bm_hash128 sum;
+} bm_sealed_part;
 
 /* Of a whole regular file, read from its start; the file position is left alone. `shown` names it
  * in errors: BM_ERR_IO, BM_ERR_NOMEM. */

@@ -17,10 +17,13 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/whole_io.h"
 #include "io/output/out_file_inside.h"
 #include "io/output/out_state.h"
+#include "model/stream_hash.h"
 
-#define HELD_FILES 64u
+#define HELD_FILES  64u
+#define BLOCK_BYTES ((size_t)256 << 10)
 
 bm_status bm_out_entries_take(bm_out_entries *list, bm_out_file *file, bm_error *err)
 {
@@ -39,7 +42,8 @@ bm_status bm_out_entries_take(bm_out_entries *list, bm_out_file *file, bm_error 
             return bm_fail_errno(err, errno, file->path, "cannot close");
     }
     added->name = file->name;
-    added->digested = file->digests.sha256[0] != '\0';
+    added->sealed = file->sealed;
+    added->digested = file->digests.sha256[0] != '\0' && file->sealed.to == 0;
     added->of = file->digests;
     file->fd = -1;
     file->name = NULL;
@@ -60,12 +64,64 @@ static void start_writing(int fd)
 #endif
 }
 
+/* What of a block, which begins `at` so many bytes into the file, belongs to the part. */
+static void add_part(bm_stream_hash *hash, const bm_sealed_part *part, bm_str block, uint64_t at)
+{
+    const uint64_t end = at + block.len, from = part->from > at ? part->from : at,
+                   to = part->to < end ? part->to : end;
+    if (from < to)
+        bm_stream_hash_add(hash, block.data + (from - at), (size_t)(to - from));
+}
+
+/* The digests of the file, and in the same pass the sum of the part. */
+static bm_status read_through(int fd, const char *path, bm_stream_hash *part, bm_out_entry *e,
+                              bm_error *err)
+{
+    bm_digest *digest = NULL;
+    size_t got = BLOCK_BYTES;
+    char *block = bm_alloc(BLOCK_BYTES, 1);
+    bm_status status = block != NULL ? bm_digest_open(BM_DIGEST_BOTH, &digest, err)
+                                     : bm_fail_nomem(err, BLOCK_BYTES);
+    for (uint64_t at = 0; status == BM_OK && got == BLOCK_BYTES; at += got) {
+        const int code = bm_pread_all(fd, block, BLOCK_BYTES, at, &got);
+        if (code != 0) {
+            status = bm_fail_errno(err, code, path, "cannot read");
+            break;
+        }
+        add_part(part, &e->sealed, (bm_str){block, got}, at);
+        status = bm_digest_add(digest, block, got, err);
+    }
+    if (status == BM_OK)
+        status = bm_digest_end(digest, &e->of, err);
+    bm_digest_close(digest);
+    bm_free(block);
+    return status;
+}
+
+/* The digests of a file of which a part is compared. */
+static bm_status digest_sealed(int fd, const char *path, bm_out_entry *e, bm_error *err)
+{
+    bm_stream_hash *part = NULL;
+    bm_status status = bm_stream_hash_open(bm_isa_best(), &part, err);
+    if (status != BM_OK)
+        return status;
+    bm_stream_hash_begin(part);
+    status = read_through(fd, path, part, e, err);
+    const bm_hash128 is = bm_stream_hash_end(part), was = e->sealed.sum;
+    bm_stream_hash_close(part);
+    if (status == BM_OK && (is.lo != was.lo || is.hi != was.hi))
+        status = bm_fail_at(err, BM_ERR_FORMAT, path, 0,
+                            "is not what an interrupted job wrote (begin anew with `force`)");
+    return status;
+}
+
 static bm_status digest_entry(int fd, const char *path, bm_out_entry *e, bm_error *err)
 {
     start_writing(fd);
     if (e->digested)
         return BM_OK;
-    bm_status status = bm_digests_fd(fd, path, BM_DIGEST_BOTH, &e->of, err);
+    bm_status status = e->sealed.to != 0 ? digest_sealed(fd, path, e, err)
+                                         : bm_digests_fd(fd, path, BM_DIGEST_BOTH, &e->of, err);
     e->digested = status == BM_OK;
     return status;
 }

@@ -15,6 +15,7 @@ typedef struct bm_out_entry {
     char *name; /* below the folder of outputs */
     int fd;     /* -1: closed, and opened again for the digest and the sync */
     bm_digests of;
+    bm_sealed_part sealed;
     bool synced, digested;
 } bm_out_entry;
 
@@ -35,7 +36,7 @@ typedef struct bm_out_entries_at {
 
 /* A file is complete: its descriptor and its name are taken, unless that fails. */
 bm_status bm_out_entries_take(bm_out_entries *list, bm_out_file *file, bm_error *err);
-/* Digest and sync all of them. Once. */
+/* Digest and sync all of them. Once. BM_ERR_FORMAT: a part of one is not what was sealed. */
 bm_status bm_out_entries_finish(bm_out_entries *list, bm_out_entries_at at, bm_error *err);
 /* Sync those that are not yet, and let go of their descriptors. */
 bm_status bm_out_entries_sync(bm_out_entries *list, bm_out_entries_at at, bm_error *err);

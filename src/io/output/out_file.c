@@ -452,6 +452,11 @@ void bm_out_file_digest_early(bm_out_file *file)
     file->follows = file->owner.on_close != NULL;
 }
 
+void bm_out_file_compare(bm_out_file *file, const bm_sealed_part *sealed)
+{
+    file->sealed = *sealed;
+}
+
 uint64_t bm_out_file_bytes(const bm_out_file *file)
 {
     return file->accepted;

@@ -12,6 +12,7 @@
 #include <bandmill/types.h>
 
 #include "io/pack/compress.h"
+#include "io/output/digest.h"
 #include "io/output/out_target.h"
 
 typedef struct bm_out_file bm_out_file;
@@ -26,6 +27,9 @@ bm_status bm_out_file_write(bm_out_file *file, const void *data, size_t len, bm_
 /* For a file of a directory that will be large and is never rewritten: hash it on another thread
  * while it is written, so that bm_out_dir_finish need not. Nothing else changes. */
 void bm_out_file_digest_early(bm_out_file *file);
+/* For a file of a directory: when that is finished, and reads the file for its digests, the part is
+ * compared, BM_ERR_FORMAT. That part must not be rewritten. */
+void bm_out_file_compare(bm_out_file *file, const bm_sealed_part *sealed);
 /* Give what was written to the system: the end of the process does not lose it. Not with
  * compression (BM_ERR_INTERNAL). */
 bm_status bm_out_file_flush(bm_out_file *file, bm_error *err);

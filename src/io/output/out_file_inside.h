@@ -47,6 +47,7 @@ struct bm_out_file {
     bool follows;              /* is digested while it is written, once it is large */
     bm_digest_follow *follow;  /* NULL: not yet, or not any more */
     bm_digests digests;        /* filled at close, where it was followed to the end; else "" */
+    bm_sealed_part sealed;     /* to be compared when its directory is finished */
 };
 
 /* Where a file is: the bytes of `path` behind `skip` are its name in the open folder. */
