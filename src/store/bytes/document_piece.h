@@ -1,8 +1,9 @@
 /* document_piece.h -- documents of consecutive numbers.
  *
  *     head
- *     offsets   n + 1 of 32 bits: where each document begins in the piece
- *     documents each: 48 bytes of numbers, its id, its body
+ *     offsets   n + 1 of 32 bits: where each document begins in the piece, and where the last one ends
+ *     documents each: content (two words of 64 bits), text_bytes, line (64), input, n_shingles, bytes of the id (32);
+ *               the id; the body, up to where the next one begins
  *
  * The body is the set of its shingle hashes (set_code.h), or the words of its signature. A piece is
  * BM_PIECE_BYTES at most, or holds one document. */
@@ -12,6 +13,8 @@
 #include "base/memory.h"
 #include "model/content_sums.h"
 #include "store/bytes/piece.h"
+
+#define BM_DOCUMENT_NUMBERS 44u /* bytes of a document before its id */
 
 typedef struct bm_store_doc {
     bm_str id;           /* not empty; as given (not escaped) */
@@ -50,5 +53,7 @@ typedef struct bm_document_piece {
 bool bm_document_piece_open(const void *bytes, size_t size, bm_document_piece *out);
 /* The document of a number, head.first … head.last. false: damaged. */
 bool bm_document_piece_at(const bm_document_piece *piece, uint32_t number, bm_store_doc *out);
+/* The sum, and that every document is there, one behind the other: what `check` asks. */
+bool bm_document_piece_valid(const bm_document_piece *piece);
 
 #endif

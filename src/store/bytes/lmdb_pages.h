@@ -18,15 +18,26 @@ typedef struct bm_lmdb_file {
     size_t size;
 } bm_lmdb_file; /* borrowed */
 
+#define BM_LMDB_NO_PAGE UINT64_MAX /* the root of an empty tree */
+
+/* What a meta page says of the tree of free pages. */
+typedef struct bm_lmdb_free_tree {
+    uint64_t branch_pages, leaf_pages, overflow_pages, entries;
+    uint16_t depth;
+} bm_lmdb_free_tree;
+
 /* One of the two meta pages, in effect the state after its transaction. */
 typedef struct bm_lmdb_meta {
-    uint64_t txn, last_page, root /* UINT64_MAX: an empty tree */, free_root, entries;
+    uint64_t txn, last_page, root /* BM_LMDB_NO_PAGE: an empty tree */, free_root, entries;
     uint64_t branch_pages, leaf_pages, overflow_pages;
     uint16_t depth;
+    uint32_t page_bytes; /* of a page: 4,096, where that is the system's */
+    bm_lmdb_free_tree free_tree;
 } bm_lmdb_meta;
 
 /* The state of transaction `txn`, or the newest (UINT64_MAX). Both meta pages must be sound; BM_ERR_FORMAT
- * says what is not. BM_NOT_FOUND: none of the two is of that transaction. */
+ * says what is not. BM_NOT_FOUND: none of the two is of that transaction. Another process may be writing the
+ * page of the next state meanwhile. */
 bm_status bm_lmdb_meta_of(bm_lmdb_file file, uint64_t txn, bm_lmdb_meta *out, bm_error *err);
 
 /* Every key in order, with its value where it lies in the file. What it returns ends the walk. */

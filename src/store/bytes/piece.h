@@ -23,7 +23,8 @@ typedef enum bm_piece_kind {
     BM_PIECE_NOTE     /* bytes of the caller's */
 } bm_piece_kind;
 
-/* The first bytes of each piece. */
+/* The first bytes of each piece, as they stand in it. */
+#define BM_PIECE_HEAD_BYTES 32u
 typedef struct bm_piece_head {
     uint32_t kind;
     uint32_t n;     /* entries, documents ... */
@@ -32,7 +33,9 @@ typedef struct bm_piece_head {
     uint64_t last;  /* of the last */
 } bm_piece_head;
 
-/* Fill in the sum of a piece that is whole but for it. */
+/* Put a head at the beginning of a piece: BM_PIECE_HEAD_BYTES bytes. The sum is what bm_piece_seal fills in. */
+void bm_piece_begin(void *piece, const bm_piece_head *head);
+/* Fill in the sum of a piece that is whole but for it. `size` is BM_PIECE_HEAD_BYTES or more. */
 void bm_piece_seal(void *piece, size_t size);
 /* true: it is of the kind and every byte is as it was sealed. */
 bool bm_piece_check(const void *piece, size_t size, bm_piece_kind kind);

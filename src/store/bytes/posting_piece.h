@@ -1,7 +1,10 @@
 /* posting_piece.h -- (key, document number) entries, ascending by key, then number.
  *
- *     head, and the first key of each block     BM_PIECE_HEAD bytes
- *     block 0 … 254, a page each                340 keys, 340 numbers, 16 bytes not used
+ *     head, and the first key of each block     BM_PIECE_HEAD bytes, what is not used 0
+ *     block 0 … 254, a page each                340 keys, 340 numbers, 16 bytes of 0
+ *
+ * The last block has the rest of the entries, its keys and right behind them its numbers, and ends the piece. A piece of
+ * up to BM_POSTING_SMALL entries is its head, its keys and its numbers, no more.
  *
  * Keys are hashes: where one stands in the piece is guessed from its value, the first keys of blocks put the
  * guess right, so that a look-up touches the head and one block. */
@@ -13,6 +16,7 @@
 
 #define BM_POSTING_BLOCK  340u
 #define BM_POSTING_BLOCKS 255u
+#define BM_POSTING_SMALL  337u
 #define BM_POSTING_PIECE  (BM_POSTING_BLOCK * BM_POSTING_BLOCKS) /* entries of a full piece */
 
 typedef struct bm_posting {

@@ -1,8 +1,13 @@
 /* set_code.h -- a sorted set of 64-bit hashes in fewer bytes, exactly.
  *
- * Elias-Fano with whole bytes below: of n hashes the low 8*L bits of each stand as they are, L = 7, 6, 5 ... the
- * more there are; the high bits as n ones among 2^(64-8L) zeros. 170 hashes take 1,243 bytes of 1,360.
- * (P. Elias 1974; R. M. Fano 1971.) */
+ * Elias-Fano with whole bytes below (P. Elias 1974; R. M. Fano 1971):
+ *
+ *     low    n times L bytes    the low 8*L bits of each hash
+ *     high   bits, of a byte the lowest first: n ones and 2^(64-8L) - 1 zeros. The one of hash i has as many zeros
+ *            before it as the high 64-8L bits of the hash say; so it is bit (hash >> 8*L) + i. The last byte's rest is 0
+ *
+ * L is what makes that the fewest bytes, of two such the larger: 8 (no bits at all) to 36 hashes, 7 to 8,160, then 6, 5, 4.
+ * 170 hashes take 1,244 bytes of 1,360. A set has one code, and any change of a byte makes another set or none. */
 #ifndef BM_STORE_BYTES_SET_CODE_H
 #define BM_STORE_BYTES_SET_CODE_H
 

@@ -1,0 +1,59 @@
+/* piece.c -- heads and sums of pieces. */
+#include "store/bytes/piece.h"
+
+#include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "store/bytes/le_bytes.h"
+
+#define SUM_AT 8u
+
+_Static_assert(sizeof(bm_piece_head) == BM_PIECE_HEAD_BYTES, "the fields of a head, and no gap");
+
+/* Of the piece as if its sum were 0. */
+static uint64_t sum_of(const uint8_t *piece, size_t size)
+{
+    static const uint8_t none[8];
+    XXH3_state_t state;
+    XXH3_64bits_reset(&state);
+    XXH3_64bits_update(&state, piece, SUM_AT);
+    XXH3_64bits_update(&state, none, sizeof none);
+    XXH3_64bits_update(&state, piece + SUM_AT + sizeof none, size - SUM_AT - sizeof none);
+    return XXH3_64bits_digest(&state);
+}
+
+void bm_piece_begin(void *piece, const bm_piece_head *head)
+{
+    uint8_t *at = piece;
+    bm_le32_put(at, head->kind);
+    bm_le32_put(at + 4, head->n);
+    bm_le64_put(at + SUM_AT, head->sum);
+    bm_le64_put(at + 16, head->first);
+    bm_le64_put(at + 24, head->last);
+}
+
+void bm_piece_seal(void *piece, size_t size)
+{
+    bm_le64_put((uint8_t *)piece + SUM_AT, sum_of(piece, size));
+}
+
+bool bm_piece_head_of(const void *piece, size_t size, bm_piece_kind kind, bm_piece_head *out)
+{
+    const uint8_t *at = piece;
+    if (size < BM_PIECE_HEAD_BYTES || bm_le32_get(at) != (uint32_t)kind)
+        return false;
+    *out = (bm_piece_head){.kind = bm_le32_get(at),
+                           .n = bm_le32_get(at + 4),
+                           .sum = bm_le64_get(at + SUM_AT),
+                           .first = bm_le64_get(at + 16),
+                           .last = bm_le64_get(at + 24)};
+    return true;
+}
+
+bool bm_piece_check(const void *piece, size_t size, bm_piece_kind kind)
+{
+    bm_piece_head head;
+    return bm_piece_head_of(piece, size, kind, &head) && head.sum == sum_of(piece, size);
+}

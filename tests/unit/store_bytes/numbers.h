@@ -1,0 +1,43 @@
+/* numbers.h -- numbers that look random and are always the same. */
+#ifndef TEST_STORE_BYTES_NUMBERS_H
+#define TEST_STORE_BYTES_NUMBERS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+/* splitmix64 (Steele, Lea, Flood 2014). */
+static inline uint64_t number_of(uint64_t i)
+{
+    uint64_t z = (i + 1) * UINT64_C(0x9E3779B97F4A7C15);
+    z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
+    return z ^ (z >> 31);
+}
+
+static inline int numbers_order(const void *a, const void *b)
+{
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* n numbers, ascending and distinct, no more than `most`; the caller's to free. */
+static inline uint64_t *numbers_sorted(size_t n, uint64_t most, uint64_t seed)
+{
+    uint64_t *list = malloc((n + 1) * sizeof *list);
+    size_t kept = 0;
+    for (uint64_t i = seed; kept < n;) {
+        const size_t before = kept;
+        for (; kept < n; i++)
+            list[kept++] = most == UINT64_MAX ? number_of(i) : number_of(i) % (most + 1);
+        qsort(list, n, sizeof *list, numbers_order);
+        kept = n > 0;
+        for (size_t j = 1; j < n; j++)
+            if (list[j] != list[kept - 1])
+                list[kept++] = list[j];
+        (void)before;
+    }
+    return list;
+}
+
+#endif
