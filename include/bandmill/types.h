@@ -221,7 +221,7 @@ typedef struct bm_device_options {
     const char *probe_program; /* builds kernels in a process of its own, as PROGRAM
                                    __probe-opencl DEVICE CACHE_DIR; NULL: this program itself if it
                                    is bandmill, else none; "": none */
-    double probe_seconds;      /* that it may take; 0: 120 */
+    double probe_seconds;      /* that it may take; 0: 120; and asking for the devices; 0: 60 */
     double call_seconds;       /* that a device may be silent; 0: by the work it was given */
     const char *kernel_family; /* "cpu" or "gpu" kernels; NULL: by the table */
     const char *kernel_params; /* a line as in kernels/tuning/opencl.csv instead of the table */

@@ -12,8 +12,8 @@ typedef struct bm_device_settings {
     /* That tries a device first (cl_probe.h); "": none; NULL: this program, if its file is named
      * `bandmill`. */
     const char *probe_program;
-    double probe_seconds;        /* limit of that trial run; 0: 120 */
-    double call_seconds;         /* limit of a call on a device; 0: by its work (cl_watchdog.c) */
+    double probe_seconds; /* limit of that trial run; 0: 120; and of listing devices; 0: 60 */
+    double call_seconds;  /* limit of a call on a device; 0: by its work (cl_watchdog.c) */
     uint64_t buffer_limit_bytes; /* of a buffer on a device; 0: what the device allows */
     const char *tuning_path;     /* a file of kernel parameters before ours; NULL or "": none */
     const char *kernel_family;   /* "cpu" or "gpu"; NULL: by those parameters */

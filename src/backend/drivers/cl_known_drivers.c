@@ -21,10 +21,13 @@
 #include <unistd.h>
 
 #include "backend/drivers/cl_cache.h"
+#include "base/clock.h"
 #include "base/memory.h"
 
 #define TITLE     "drivers that listed their devices, 1"
 #define ENDING    "known"
+#define HUNG      "hung"
+#define HANG_FOR  600.0 /* seconds that a hang is remembered */
 #define N_PLACES  16u
 #define MAX_ICD   4096 /* bytes of an .icd file that are read */
 #define MAX_FILES 256  /* of a folder */
@@ -273,6 +276,54 @@ void bm_cl_drivers_remember(const char *cache_dir)
     }
     bm_buf_reset(&blob);
     bm_cl_cache_close(&cache);
+}
+
+/* --- hangs --- */
+
+/* There is one place for them: where none was remembered, looking costs next to nothing. */
+typedef struct hang_entry {
+    bm_cl_key environment;
+    bm_cl_hang hang;
+} hang_entry;
+
+void bm_cl_drivers_remember_hang(const char *cache_dir, const bm_cl_hang *hang)
+{
+    bm_cl_cache cache;
+    hang_entry entry;
+    memset(&entry, 0, sizeof entry); /* with what lies between its fields */
+    if (bm_cl_drivers_short_of_space() || bm_cl_cache_open(&cache, cache_dir, NULL) != BM_OK)
+        return;
+    cache.ending = HUNG;
+    entry.environment = environment_key();
+    entry.hang = *hang;
+    bm_cl_cache_store(&cache, hash_of(TITLE, HUNG), &entry, sizeof entry, NULL);
+    bm_cl_cache_close(&cache);
+}
+
+bool bm_cl_drivers_hung(const char *cache_dir, bm_cl_hang *out)
+{
+    bm_cl_cache cache;
+    hang_entry entry;
+    void *data = NULL;
+    size_t len = 0;
+    bool hung = false;
+    if (bm_cl_drivers_short_of_space() || bm_cl_cache_open(&cache, cache_dir, NULL) != BM_OK)
+        return false;
+    cache.ending = HUNG;
+    if (bm_cl_cache_load(&cache, hash_of(TITLE, HUNG), &data, &len, NULL) == BM_OK &&
+        len == sizeof entry) {
+        memcpy(&entry, data, sizeof entry);
+        const double age = bm_clock_seconds() - entry.hang.at;
+        hung = entry.hang.seconds > 0 && age >= 0 && age < HANG_FOR &&
+               same(entry.environment, environment_key());
+    }
+    if (hung) {
+        *out = entry.hang;
+        out->note[sizeof out->note - 1] = '\0';
+    }
+    bm_free(data);
+    bm_cl_cache_close(&cache);
+    return hung;
 }
 
 /* --- for messages --- */

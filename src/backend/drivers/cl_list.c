@@ -2,6 +2,7 @@
  *
  *     drivers that listed without harm and are unchanged since -> asked here, by a thread of its own,
  *                                                                 for whose answer we wait so long
+ *     drivers that hung, as long, less than ten minutes ago    -> not asked
  *     any other                                                -> asked by a child process, so long
  *
  * The first way costs what asking costs, the second a process more. Either gives what is there now.
@@ -25,10 +26,13 @@
 #include "backend/drivers/cl_child.h"
 #include "backend/drivers/cl_known_drivers.h"
 #include "backend/drivers/cl_list_answer.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/thread.h"
 #include "program/program.h"
+
+#define LIST_SECONDS 60.0 /* where no limit is set: nothing is compiled */
 
 /* --- in this process --- */
 
@@ -191,6 +195,7 @@ static bm_status list_in_child(bm_cl_child *child, bm_cl_listing *out, bm_error 
     if (status == BM_NOT_FOUND) {
         bm_cl_patience_left(&child->patience); /* a signal may have ended it, and be for us too */
         judge(&ending, child->patience.seconds, out);
+        out->late = ending.late;
         status = BM_OK;
     }
     close(child->answer);
@@ -221,22 +226,36 @@ bm_status bm_cl_list_in_child(const char *cache_dir, bm_error *err)
 
 /* --- which way --- */
 
-bm_status bm_cl_list_safely(const bm_device_settings *settings, const char *cache_dir,
-                            const bm_callbacks *callbacks, bm_cl_listing *out, bm_error *err)
+/* It was waited for at least as long as it would be now. */
+static void say_hung(const bm_cl_hang *hang, bm_cl_listing *out)
 {
-    bm_cl_child child;
+    *out = (bm_cl_listing){.broken = true};
+    snprintf(out->note, sizeof out->note,
+             "%.480s; that was %.0f s ago, and is tried again after ten minutes (a longer "
+             "`probe_seconds` tries now)",
+             hang->note, bm_clock_seconds() - hang->at);
+}
+
+static void remember_late(const char *cache_dir, double seconds, const char *note)
+{
+    bm_cl_hang hang = {.seconds = seconds, .at = bm_clock_seconds()};
+    snprintf(hang.note, sizeof hang.note, "%s", note);
+    bm_cl_drivers_remember_hang(cache_dir, &hang);
+}
+
+static bm_status list_by(bm_cl_child *child, bool in_child, const bm_device_settings *settings,
+                         bm_cl_listing *out, bm_error *err)
+{
     bm_error why = {0};
-    *out = (bm_cl_listing){.n = 0};
-    const bool able = bm_cl_child_init(&child, settings, cache_dir, BM_PROBE_LIST);
-    child.patience.callbacks = callbacks;
-    if (able && !bm_cl_drivers_known(cache_dir))
-        return list_in_child(&child, out, err);
-    bm_status status = list_here(&child.patience, out, &why);
+    if (in_child)
+        return list_in_child(child, out, err);
+    bm_status status = list_here(&child->patience, out, &why);
     if (status == BM_NOT_FOUND) {
         if (settings != NULL && settings->n_stuck != NULL)
             __atomic_fetch_add(settings->n_stuck, 1, __ATOMIC_RELAXED);
-        judge(&(bm_cl_ending){.late = true}, child.patience.seconds, out);
-        return child.patience.cancelled ? bm_fail(err, BM_ERR_CANCELLED, "interrupted") : BM_OK;
+        judge(&(bm_cl_ending){.late = true}, child->patience.seconds, out);
+        out->late = !child->patience.cancelled;
+        return child->patience.cancelled ? bm_fail(err, BM_ERR_CANCELLED, "interrupted") : BM_OK;
     }
     if (status == BM_ERR_DEVICE) {
         say_broken(out, "OpenCL cannot list its devices", "", why.message);
@@ -244,5 +263,28 @@ bm_status bm_cl_list_safely(const bm_device_settings *settings, const char *cach
     }
     if (status != BM_OK && err != NULL)
         *err = why;
+    return status;
+}
+
+bm_status bm_cl_list_safely(const bm_device_settings *settings, const char *cache_dir,
+                            const bm_callbacks *callbacks, bm_cl_listing *out, bm_error *err)
+{
+    bm_cl_child child;
+    bm_cl_hang hang;
+    *out = (bm_cl_listing){.n = 0};
+    const bool able = bm_cl_child_init(&child, settings, cache_dir, BM_PROBE_LIST);
+    child.patience.callbacks = callbacks;
+    if (settings == NULL || settings->probe_seconds <= 0)
+        child.patience.seconds = LIST_SECONDS;
+    const bool hung = bm_cl_drivers_hung(cache_dir, &hang);
+    if (hung && hang.seconds >= child.patience.seconds) {
+        say_hung(&hang, out);
+        return BM_OK;
+    }
+    bm_status status = list_by(&child, able && !bm_cl_drivers_known(cache_dir), settings, out, err);
+    if (status == BM_OK && out->late)
+        remember_late(cache_dir, child.patience.seconds, out->note);
+    else if (status == BM_OK && hung)
+        bm_cl_drivers_remember_hang(cache_dir, &(bm_cl_hang){0});
     return status;
 }

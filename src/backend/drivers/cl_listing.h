@@ -11,6 +11,7 @@ typedef struct bm_cl_listing {
     bm_device_info *devices; /* in the order of platforms (bm_free) */
     size_t n;
     bool broken; /* a driver hung, died, ended the process or gave nonsense: no devices */
+    bool late;   /* because it hung */
     char
         note[640]; /* one line on why there is none, or which platform failed; "": nothing to say */
 } bm_cl_listing;

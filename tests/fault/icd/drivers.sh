@@ -163,7 +163,33 @@ fi
 export FAKE_ICD=hang:devices BANDMILL_PROBE_SECONDS=.3
 on_auto 'did not list its devices within 0\.3 seconds'
 bm sign a.jsonl --device opencl -o out; refused 5 ".*did not list its devices"; absent out
-unset FAKE_ICD FAKE_ICD_LOG
+
+# --- a listing that hung is not tried again for a while ---
+
+# by LETTERS: the driver was asked by these, "" for nobody
+by() {
+    checks=$((checks + 1))
+    [ "$(cat log 2> ../none)" = "$1" ] || fail "the driver was asked by '$(cat log)', expected '$1'"
+    rm -f log
+}
+rm -rf cache log
+on_auto 'did not list its devices within 0\.3 seconds'; by t
+on_auto 'did not list its devices within 0\.3 seconds.*; that was [0-9]+ s ago, .*\(a longer BANDMILL_PROBE_SECONDS tries now\)'; by ''
+bm sign a.jsonl --device opencl:0.0 -o out; refused 5 ".*'opencl:0\.0'.*did not list its devices.*ago"; absent out; by ''
+BANDMILL_PROBE_SECONDS=.2; on_auto 'within 0\.3 seconds.*ago'; by '' # it would be waited for shorter still
+BANDMILL_PROBE_SECONDS=.4; on_auto 'within 0\.4 seconds'; by t
+on_auto 'within 0\.4 seconds.*ago'; by ''
+unset FAKE_ICD # it would answer now
+bm devices; exits 0; says ../err '^bandmill: warning: OpenCL did not list.*ago'; by ''
+POCL_DEBUG=1; export POCL_DEBUG; asked t "hung in another environment"; unset POCL_DEBUG
+touch loader/libOpenCL.so.1
+asked t "the library that hung was changed"; asked j "and did well"
+rm log; export FAKE_ICD=hang:devices
+on_auto 'within 0\.4 seconds'; by j
+unset FAKE_ICD
+BANDMILL_PROBE_SECONDS=20
+asked j "a longer limit"; BANDMILL_PROBE_SECONDS=.4; asked j "which has shown that it answers"
+unset FAKE_ICD_LOG
 export BANDMILL_PROBE_SECONDS=20
 
 # --- behind a real loader ---

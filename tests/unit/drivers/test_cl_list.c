@@ -13,6 +13,7 @@
 #include "backend/drivers/cl_child.h"
 #include "backend/drivers/cl_known_drivers.h"
 #include "backend/drivers/cl_list_answer.h"
+#include "base/clock.h"
 #include "base/memory.h"
 
 /* --- the answer --- */
@@ -236,6 +237,35 @@ Test(cl_known_drivers, without_a_cache_or_with_a_limited_address_space_are_none,
     limit.rlim_cur = (rlim_t)1 << 46;
     cr_assert_eq(setrlimit(RLIMIT_AS, &limit), 0);
     cr_assert_not(bm_cl_drivers_known(dir));
+}
+
+Test(cl_known_drivers, that_hung_are_told_for_ten_minutes_in_this_environment, .init = begin,
+     .fini = end)
+{
+    bm_cl_hang hang = {.seconds = 7, .at = bm_clock_seconds(), .note = "hung"}, told;
+    cr_assert_not(bm_cl_drivers_hung(dir, &told));
+    bm_cl_drivers_remember_hang(dir, &hang);
+    cr_assert(bm_cl_drivers_hung(dir, &told));
+    cr_assert_str_eq(told.note, "hung");
+    cr_assert_eq(told.seconds, 7);
+    setenv("CUDA_VISIBLE_DEVICES", "1", 1);
+    cr_assert_not(bm_cl_drivers_hung(dir, &told));
+    unsetenv("CUDA_VISIBLE_DEVICES");
+    hang.at = bm_clock_seconds() - 590;
+    bm_cl_drivers_remember_hang(dir, &hang);
+    cr_assert(bm_cl_drivers_hung(dir, &told));
+    hang.at = bm_clock_seconds() - 601;
+    bm_cl_drivers_remember_hang(dir, &hang);
+    cr_assert_not(bm_cl_drivers_hung(dir, &told));
+    hang.at = bm_clock_seconds() + 100; /* no time of this start of the machine */
+    bm_cl_drivers_remember_hang(dir, &hang);
+    cr_assert_not(bm_cl_drivers_hung(dir, &told));
+    hang.at = bm_clock_seconds();
+    bm_cl_drivers_remember_hang(dir, &hang);
+    bm_cl_drivers_remember_hang(dir, &(bm_cl_hang){.seconds = 0});
+    cr_assert_not(bm_cl_drivers_hung(dir, &told));
+    bm_cl_drivers_remember_hang("", &hang);
+    cr_assert_not(bm_cl_drivers_hung("", &told));
 }
 
 Test(cl_known_drivers, take_a_bounded_number_of_files, .init = begin, .fini = end)
