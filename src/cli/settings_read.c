@@ -1,0 +1,143 @@
+/* settings_read.c -- from arguments to settings: defaults, the environment, the options of options.c, and what these
+ * need from each other.
+ *
+ * Tests: tests/cli/cases/usage.sh */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/command_sets.h"
+#include "cli/environment.h"
+#include "cli/options.h"
+
+/* Options that only make sense together. */
+static bm_status check_together(cli_settings *s, bm_error *err)
+{
+    bool bands = cli_was_given(s, "bands"), rows_given = cli_was_given(s, "rows");
+    if (bands != rows_given)
+        return args_fail(err, "--%s without --%s (expected both, or neither)",
+                         bands ? "bands" : "rows", bands ? "rows" : "bands");
+    if (bands && cli_was_given(s, "recall"))
+        return args_fail(err, "--recall with --bands and --rows (expected one or the other: the "
+                              "recall chooses bands and rows)");
+    uint64_t product = (uint64_t)s->bands.bands * s->bands.rows;
+    uint64_t most = s->sketch.perms != 0 ? s->sketch.perms : BM_PERMS_MAX;
+    if (bands && product > most)
+        return args_fail(err,
+                         "--bands %" PRIu32 " --rows %" PRIu32 " use %" PRIu64
+                         " permutations (expected at most %" PRIu64 ")",
+                         s->bands.bands, s->bands.rows, product, most);
+    if (cli_was_given(s, "max-errors") && s->input.on_error != BM_ON_ERROR_SKIP)
+        return args_fail(err, "--max-errors without --on-error skip (expected both)");
+    if (s->input.files_from_nul && s->input.files_from == NULL)
+        return args_fail(err, "-0 without --files-from (expected both)");
+    bool hashes = s->input.format == BM_FORMAT_HASHES;
+    if (hashes != (s->input.offsets_path != NULL))
+        return args_fail(err, "--%s without --%s (expected both, or neither)",
+                         hashes ? "format hashes" : "offsets",
+                         hashes ? "offsets" : "format hashes");
+    if (s->messages.quiet && s->messages.verbose > 0)
+        return args_fail(err, "--quiet with --verbose (expected one or the other)");
+    return BM_OK;
+}
+
+/* Operands become inputs. `needs_output`, `operands`: what the command asks for. */
+static bm_status check_operands(cli_settings *s, cli_command_id command, bm_error *err)
+{
+    const char *name = cli_options.commands[command];
+    bool listed = s->input.files_from != NULL;
+    if ((command == CLI_DEVICES || command == CLI_TUNE) && s->operands.n > 0)
+        return args_fail(err, "%s takes no input (got \"%.200s\")", name, s->operands.items[0]);
+    if (command == CLI_CLUSTER && s->operands.n != 1)
+        return args_fail(err, "%zu inputs (expected one pairs.tsv, or - for stdin)", s->operands.n);
+    if (command == CLI_EXPLAIN && s->operands.n != (s->explain.group != 0 ? 1 : 3))
+        return args_fail(err,
+                         "%zu operands (expected the directory that dedup wrote and two ids, or "
+                         "the directory and --group G)",
+                         s->operands.n);
+    if (command == CLI_EXPLAIN && s->explain.dot && s->messages.json)
+        return args_fail(err, "--dot with --json (expected one or the other)");
+    if (command == CLI_INSPECT && s->operands.n == 0)
+        return args_fail(err, "no input (expected files or directories that bandmill wrote)");
+    if (BIT(command) & READS) {
+        if (command == CLI_FILTER && s->operands.n == 0) /* without inputs: those it names */
+            return args_fail(err, "no input (expected the directory that dedup wrote, then its "
+                                  "inputs)");
+        if (!listed && s->operands.n == 0)
+            return args_fail(err, "no input (expected files, directories, - for stdin, or "
+                                  "--files-from)");
+    }
+    if ((BIT(command) & DIRS) && s->output.path == NULL)
+        return args_fail(err, "no output (expected -o DIR)");
+    s->input.paths = s->operands.items;
+    s->input.n_paths = s->operands.n;
+    if (s->text_fields.n > 0) {
+        s->input.text_fields = s->text_fields.items;
+        s->input.n_text_fields = s->text_fields.n;
+    }
+    s->input.patterns.include = s->files.include.items;
+    s->input.patterns.n_include = (uint32_t)s->files.include.n;
+    s->input.patterns.exclude = s->files.exclude.items;
+    s->input.patterns.n_exclude = (uint32_t)s->files.exclude.n;
+    return BM_OK;
+}
+
+static void set_defaults(cli_settings *settings)
+{
+    bm_dedup_options dedup;
+    bm_pairs_options pairs;
+    bm_dedup_options_init(&dedup);
+    bm_pairs_options_init(&pairs);
+    *settings = (cli_settings){.input = dedup.input,
+                               .text = dedup.text,
+                               .sketch = dedup.sketch,
+                               .bands = dedup.bands,
+                               .device = dedup.device,
+                               .resources = dedup.resources,
+                               .output = dedup.output,
+                               .match = {.candidates = pairs.candidates,
+                                         .verify = dedup.verify,
+                                         .identical = pairs.identical,
+                                         .cluster = dedup.cluster,
+                                         .keep = dedup.keep,
+                                         .sample = pairs.sample},
+                               .results = {.kept = dedup.kept}};
+}
+
+bm_status cli_settings_read(cli_settings *settings, cli_command_id command, int argc,
+                            const char *const *argv, bm_error *err)
+{
+    set_defaults(settings);
+    cli_environment_device(&settings->device);
+    size_t room = (size_t)argc + 1;
+    arg_list *const lists[] = {&settings->operands, &settings->text_fields,
+                               &settings->files.include, &settings->files.exclude};
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
+        lists[i]->items = calloc(room, sizeof(const char *));
+        if (lists[i]->items == NULL) {
+            args_fail(err, "out of memory");
+            return err->status = BM_ERR_NOMEM;
+        }
+    }
+    arg_request request = {&cli_options, (unsigned)command, settings, settings->given,
+                           &settings->operands};
+    bm_status status = args_parse(&request, argc, argv, err);
+    if (status != BM_OK || settings->help || command == CLI_HELP)
+        return status;
+    status = check_together(settings, err);
+    if (status == BM_OK)
+        status = check_operands(settings, command, err);
+    if (status == BM_OK && (BIT(command) & SEALS))
+        status = cli_environment_resources(&settings->resources, err);
+    return status;
+}
+
+void cli_settings_free(cli_settings *settings)
+{
+    arg_list *const lists[] = {&settings->operands, &settings->text_fields,
+                               &settings->files.include, &settings->files.exclude};
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
+        free(lists[i]->items);
+        lists[i]->items = NULL;
+    }
+}
