@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# inspect-kernels.sh [--json] [--check] [--docs] [--tools] [--perms K] [--kernels DIR] [--row ROW] [--keep DIR] -- what the compilers of GPUs make of the kernels, without a GPU.
+# inspect-kernels.sh [--json] [--check] [--docs] [--tools] [--perms K] [--kernels DIR] [--few] [--row ROW] [--keep DIR] -- what the compilers of GPUs make of the kernels, without a GPU.
 #
 #   NVIDIA  clang (nvptx64-nvidia-nvcl, sm_80) with libclc -> PTX -> ptxas for sm_80 and sm_90 -> nvdisasm
 #   AMD     clang (amdgcn-amd-amdhsa, gfx90a) with libclc -> assembly
@@ -7,14 +7,14 @@
 # Prints a table (--json: one JSON object); --docs writes it between the marks of docs/kernels.md; --check exits with 1 where a kernel
 # calls, spills or has scratch, or where the signature loop on sm_90 takes more than 1.6 instructions a shingle and permutation or reads
 # shingles in less than 128 bits; --tools prints the tools alone. Exits with 77 where a tool is missing. Parameters are those of
-# tuning/opencl.csv, or --row ROW, a line as there; kernels are those of kernels/ or --kernels DIR.
+# tuning/opencl.csv, or --row ROW, a line as there; kernels are those of kernels/ or --kernels DIR; --few leaves out those of texts and of oph.
 #
 # clang 14 knows no sm_90, hence PTX for sm_80. Tools come from PATH, $CUDA_HOME or /usr/local/cuda, .venv (PyPI nvidia-cuda-nvdisasm), or
 # $BM_CLANG $BM_PTXAS $BM_NVDISASM $BM_LIBCLC. clang and libclc must be of one LLVM version, since bitcode is not read by an older one
 # ("Opaque pointers"): of those that are here ($BM_SYSTEM_ROOT stands before /usr, for tests) the first pair that fits is taken.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-json=no check=no docs=no tools=no perms=128 keep='' kernels=$root/kernels given_row=''
+json=no check=no docs=no tools=no few=no perms=128 keep='' kernels=$root/kernels given_row=''
 
 while (($#)); do
     case $1 in
@@ -22,6 +22,7 @@ while (($#)); do
     --check) check=yes ;;
     --docs) docs=yes ;;
     --tools) tools=yes ;;
+    --few) few=yes ;;
     --perms) perms=${2:?--perms needs a number} && shift ;;
     --kernels) kernels=${2:?--kernels needs a folder} && shift ;;
     --row) given_row=${2:?--row needs a row} && shift ;;
@@ -152,9 +153,12 @@ compile() {
     shift 2
     read -r -a options <<< "$(options_of "$vendor")"
     {
-        printf '#include "%s"\n' "$kernels"/{affine32.h,band_keys.cl,sign_gpu.cl,xxh3.h,text_hash.cl,text_count.cl,content_hash.h,text_content.cl}
-        echo '#define bm_sign bm_sign_oph' # of another program, seen in the same run
-        printf '#include "%s"\n' "$kernels"/{oph.h,oph_donors.cl,sign_oph_gpu.cl}
+        printf '#include "%s"\n' "$kernels"/{affine32.h,band_keys.cl,sign_gpu.cl}
+        if [[ $few == no ]]; then
+            printf '#include "%s"\n' "$kernels"/{xxh3.h,text_hash.cl,text_count.cl,content_hash.h,text_content.cl}
+            echo '#define bm_sign bm_sign_oph' # of another program, seen in the same run
+            printf '#include "%s"\n' "$kernels"/{oph.h,oph_donors.cl,sign_oph_gpu.cl}
+        fi
     } > "$work/program.cl"
     "$clang" -w -x cl -cl-std=CL1.2 -O3 -Xclang -finclude-default-header "${options[@]}" "$@" -S -o "$out" "$work/program.cl"
 }
@@ -176,7 +180,7 @@ done
 awk -v arch=gfx90a -v each="$(each_of AMD)" -f "$root/scripts/inspect-amd.awk" "$work/amd.s" >> "$rows"
 
 status=0
-awk -F'\t' -v json=$json -v check=$check -v perms="$perms" -v clang="$("$clang" --version | head -n 1)" -v libclc="$libclc_version" \
+awk -F'\t' -v json=$json -v check=$check -v wanted="$([[ $few == no ]] && echo 24 || echo 9)" -v perms="$perms" -v clang="$("$clang" --version | head -n 1)" -v libclc="$libclc_version" \
     -v ptxas="$("$ptxas" --version | tail -n 2 | head -n 1)" -f "$root/scripts/inspect-report.awk" "$rows" > "$work/report" || status=$?
 if [[ $docs == yes ]]; then
     awk -v report="$work/report" '

@@ -59,6 +59,11 @@ wrapped() {
     printf '#!/bin/sh\n%s\nexec "%s" "$@"\n' "$2" "$build/bandmill" > "$1/bandmill"
     chmod +x "$1/bandmill"
 }
+# PoCL alone, but where it is to be found beside others: each start tries every device that is there.
+all_vendors=${OCL_ICD_VENDORS:-/etc/OpenCL/vendors}
+mkdir "$work/vendors"
+cp "$all_vendors"/pocl*.icd "$work/vendors/" 2> /dev/null || cp "$all_vendors"/*.icd "$work/vendors/"
+export OCL_ICD_VENDORS="$work/vendors"
 if [ "$part" = steps ]; then
 
 wanted="setup build self-test identity text bench job"
@@ -82,6 +87,10 @@ run 0 --quick --device pocl --work "$work/all" --steps bench --commit 0123abc
 check [ "$(steps "$work/all/result.json" | wc -l)" -eq "$(echo "$wanted" | wc -w)" ] || fail "the steps of the first call are gone"
 check grep -q '"commit": "0123abc"' "$work/all/result.json" || fail "no commit"
 
+# Of all devices that are here it is the one that is meant.
+OCL_ICD_VENDORS=$all_vendors run 0 --quick --device pocl --work "$work/choice" --steps setup,self-test
+check grep -q '"platform": "Portable Computing Language"' "$work/choice/result.json" || fail "another device than the one that is meant"
+
 else # troubles
 
 # A device that is not there.
@@ -101,7 +110,6 @@ if [ -n "$pocl" ]; then
     ln -s "$pocl" "$driver/libnvidia-opencl.so.1"
     ln -s "$(dirname "$pocl")/pocl" "$driver/pocl"
     ln -s /usr/share/pocl "$work/usr/share/pocl"
-    vendors=${OCL_ICD_VENDORS:-/etc/OpenCL/vendors}
     export OCL_ICD_VENDORS="$work/no-vendors"
     run 1 --quick --device pocl --work "$work/driver-1" --steps setup,self-test
     BM_DRIVER_DIRS="$driver" run 0 --quick --device pocl --work "$work/driver-2" --steps setup,self-test
@@ -125,7 +133,7 @@ if [ -n "$pocl" ] && ! ldconfig -p | grep -q libnvidia-nvvm; then
         check [ "$(tr ':' '\n' < "$work/path" | grep -cxF "$folder")" = 1 ] || fail "$folder is not on the library path once: $(cat "$work/path")"
     done
 fi
-export OCL_ICD_VENDORS="${vendors:-${OCL_ICD_VENDORS:-/etc/OpenCL/vendors}}"
+export OCL_ICD_VENDORS="$work/vendors"
 
 # Programs that hang, in a driver: each call is ended. The listing is not asked for again, and the device is known without `bench`.
 wrapped "$work/no-list" 'case $1 in devices) exec sleep 600 ;; esac'

@@ -4,6 +4,8 @@
  *
  *   LD_PRELOAD=libfork_server.so FORK_SERVER_LOAD="libpocl.so.2 ..." PROGRAM
  *
+ * What each job opens for its digests is mapped too.
+ *
  * Standard input has a job a line, of words between tabs: DIRECTORY STDOUT STDERR SECONDS VAR=VALUE... -- ARGUMENT... A variable in the
  * form VAR alone is unset. After each job a line with its exit code is written to standard output: 128 and the number of a signal, 124
  * where it ran longer than SECONDS, as `timeout` says it. The server ends with its input. */
@@ -95,9 +97,8 @@ static int wait_for(pid_t child, int seconds)
     return late ? 124 : WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-static void load_drivers(void)
+static void load_each(const char *list)
 {
-    const char *list = getenv("FORK_SERVER_LOAD");
     char *copy = list != NULL ? strdup(list) : NULL;
     for (char *rest = copy; rest != NULL;) {
         const char *library = strsep(&rest, " ");
@@ -115,7 +116,8 @@ static int serve(int argc, char **argv, char **env)
     size_t cap = 0;
     ssize_t len;
     name = argv[0];
-    load_drivers();
+    load_each(BM_SONAME_CRYPTO);
+    load_each(getenv("FORK_SERVER_LOAD"));
     FILE *jobs = fdopen(fcntl(0, F_DUPFD_CLOEXEC, 100), "r");
     const int answers = fcntl(1, F_DUPFD_CLOEXEC, 100);
     if (jobs == NULL || answers < 0)

@@ -1,7 +1,7 @@
 /* kill_shim.c -- the process is killed (SIGKILL) right before the N-th of its calls that change the
  * disk, for tests: loaded before the C library (LD_PRELOAD).
  *
- *     KILL_SHIM=N        which call, from 1; 0: none
+ *     KILL_SHIM=N        which call, from 1; 0: none. Until it is set (by fork_server.c) none counts
  *     KILL_SHIM_STOP=1   it is stopped there instead (SIGSTOP), and makes the call when it goes on
  *     KILL_SHIM_TORN=1   where that call writes bytes, the first half of them is written before
  *     KILL_SHIM_LOG=FILE at the end, how many there were; "killed" and the call's name where it was
@@ -20,8 +20,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum { UNKNOWN = -1 };
+
 static atomic_ulong n_calls;
-static unsigned long deadly;
+static atomic_long deadly = UNKNOWN;
 
 static void say(const char *text, unsigned long n)
 {
@@ -33,12 +35,6 @@ static void say(const char *text, unsigned long n)
     fclose(log);
 }
 
-__attribute__((constructor)) static void begin(void)
-{
-    const char *text = getenv("KILL_SHIM");
-    deadly = text != NULL ? strtoul(text, NULL, 10) : 0;
-}
-
 __attribute__((destructor)) static void end(void)
 {
     say("calls", atomic_load(&n_calls));
@@ -47,7 +43,13 @@ __attribute__((destructor)) static void end(void)
 /* Count a call: is it the one? */
 static bool is_due(void)
 {
-    return atomic_fetch_add(&n_calls, 1) + 1 == deadly;
+    if (atomic_load(&deadly) == UNKNOWN) {
+        const char *text = getenv("KILL_SHIM");
+        if (text == NULL)
+            return false;
+        atomic_store(&deadly, strtol(text, NULL, 10));
+    }
+    return atomic_fetch_add(&n_calls, 1) + 1 == (unsigned long)atomic_load(&deadly);
 }
 
 static bool is_set(const char *name)
@@ -58,7 +60,7 @@ static bool is_set(const char *name)
 
 static void die(const char *call)
 {
-    say(call, deadly);
+    say(call, (unsigned long)atomic_load(&deadly));
     raise(is_set("KILL_SHIM_STOP") ? SIGSTOP : SIGKILL);
 }
 

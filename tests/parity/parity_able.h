@@ -1,7 +1,8 @@
-/* parity_able.h -- which family of kernels is compared on which device. */
+/* parity_able.h -- which family of kernels is compared on which device, and where programs are kept. */
 #ifndef TESTS_PARITY_ABLE_H
 #define TESTS_PARITY_ABLE_H
 
+#include <stdlib.h>
 #include <string.h>
 
 #include <bandmill/device.h>
@@ -11,6 +12,15 @@
 static bool parity_able(const bm_device_info *device, const char *family)
 {
     return strcmp(family, "cpu") != 0 || strstr(device->name, "llvmpipe") == NULL;
+}
+
+/* The cache of compiled programs for tests of what these compute: BANDMILL_TEST_PROGRAMS, a folder that
+ * outlives the test, since a compiler takes a second for each; without it none. A program is found
+ * there by its source, options and driver. Borrowed. */
+static inline const char *parity_programs(void)
+{
+    const char *dir = getenv("BANDMILL_TEST_PROGRAMS");
+    return dir != NULL ? dir : "";
 }
 
 #endif

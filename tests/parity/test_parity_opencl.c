@@ -105,7 +105,7 @@ static void check_scheme(const devices *d, bm_scheme scheme, uint32_t perms, uin
     bm_backend_cfg cfg = {.sketch = {.perms = perms, .seed = perms + 1, .scheme = scheme},
                           .bands = bands,
                           .rows = rows,
-                          .cache_dir = ""};
+                          .cache_dir = parity_programs()};
     parity_batch batch;
     const size_t n = make_sizes(sizes, 300000);
     parity_make(&batch, &cfg, sizes, n, perms);
@@ -182,8 +182,10 @@ Test(parity_opencl, rows_of_parameters_equal_the_reference)
     uint64_t state = 5;
     for (size_t i = 0; i < DOCS; ++i)
         sizes[i] = i < 40 ? (uint32_t)i : (uint32_t)(parity_random(&state) % 3000);
-    bm_backend_cfg cfg = {
-        .sketch = {.perms = 128, .seed = 3}, .bands = 16, .rows = 8, .cache_dir = ""};
+    bm_backend_cfg cfg = {.sketch = {.perms = 128, .seed = 3},
+                          .bands = 16,
+                          .rows = 8,
+                          .cache_dir = parity_programs()};
     parity_batch batch;
     parity_make(&batch, &cfg, sizes, DOCS, 6);
     for (size_t i = 0; i < d.n; ++i)
@@ -221,7 +223,7 @@ Test(parity_opencl, tasks_in_flight_end_in_order_and_a_prefix_of_permutations_is
                           .perms_used = 90,
                           .bands = 9,
                           .rows = 10,
-                          .cache_dir = ""};
+                          .cache_dir = parity_programs()};
     parity_batch batch;
     parity_make(&batch, &cfg, sizes, TASKS * DOCS, 1);
     for (size_t i = 0; i < d.n; ++i)
@@ -263,7 +265,7 @@ static void check_cut(bm_scheme scheme, uint64_t distinct)
     bm_backend_cfg cfg = {.sketch = {.perms = 64, .seed = 3, .scheme = scheme},
                           .bands = 8,
                           .rows = 8,
-                          .cache_dir = ""};
+                          .cache_dir = parity_programs()};
     parity_batch batch;
     const size_t n = make_sizes(sizes, 100000);
     parity_make_docs(&batch, &cfg, &(parity_docs){sizes, n, 8, distinct});

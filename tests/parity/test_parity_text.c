@@ -244,7 +244,7 @@ static bm_backend *open_device(const char *spec, const bm_text_options *options,
                           .text = options,
                           .device = spec,
                           .settings = &settings,
-                          .cache_dir = ""};
+                          .cache_dir = parity_programs()};
     cr_assert_eq(bm_cl_backend_open(&cfg,
                                     &(bm_cl_open_options){.no_probe = true, .no_zero_copy = staged},
                                     &backend, &err),

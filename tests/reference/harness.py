@@ -85,15 +85,16 @@ def scratch():
 
 
 class ForkServer:
-    """Runs jobs in children of one process that has the drivers of an OCL_ICD_VENDORS mapped (fault/fork_server.c)."""
+    """Runs jobs in children of one process that has the drivers of an OCL_ICD_VENDORS mapped (fault/fork_server.c); `preloaded`:
+    more libraries that go before the C library."""
 
-    def __init__(self, library, path, env):
+    def __init__(self, library, path, env, *preloaded):
         vendors = env.get("OCL_ICD_VENDORS", "")
         drivers = [read_file(vendors, name).decode().strip() for name in sorted(os.listdir(vendors))
                    if name.endswith(".icd")] if os.path.isdir(vendors) else []
         self.env, self.folder = env, tempfile.TemporaryDirectory(prefix="bandmill-jobs-")
         self.process = subprocess.Popen([path], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        env={**env, "LD_PRELOAD": library, "FORK_SERVER_LOAD": " ".join(drivers)})
+                                        env={**env, "LD_PRELOAD": " ".join((library, *preloaded)), "FORK_SERVER_LOAD": " ".join(drivers)})
 
     def run(self, command, env):
         changes = [f"{name}={value}" for name, value in env.items() if self.env.get(name) != value]

@@ -31,22 +31,32 @@ SIGKILL = -9
 
 
 class Calls:
-    """Runs a job under the shim."""
+    """Runs a job under the shim: with `--server` in a process that is forked, else in one that is started."""
 
     def __init__(self, args, folder, torn):
         self.program, self.shim, self.torn = args.program, os.path.abspath(args.shim), torn
-        self.log = os.path.join(folder, "calls")
+        self.log, env = os.path.join(folder, "calls"), {**os.environ, "OCL_ICD_VENDORS": ""}
+        self.server = harness.ForkServer(os.path.abspath(args.server), args.program, env, self.shim) if args.server else None
 
     def run(self, job, n, *more):
         """Killed at call n, or not (0). (exit code, stderr, calls made)"""
         if os.path.exists(self.log):
             os.remove(self.log)
-        env = {**os.environ, "BANDMILL_SEAL_SECONDS": "0", "LD_PRELOAD": self.shim, "KILL_SHIM": str(n), "KILL_SHIM_LOG": self.log,
-               "KILL_SHIM_TORN": str(int(self.torn)), "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"}
-        done = subprocess.run([self.program, *job.arguments(*more)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                              stderr=subprocess.PIPE, env=env, check=False)
+        env = {**os.environ, "BANDMILL_SEAL_SECONDS": "0", "KILL_SHIM": str(n), "KILL_SHIM_LOG": self.log,
+               "KILL_SHIM_TORN": str(int(self.torn))}
+        command = [self.program, *job.arguments(*more)]
+        if self.server:
+            done = self.server.run(command, env)
+        else:
+            env.update(LD_PRELOAD=self.shim, ASAN_OPTIONS=os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0")
+            done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=env,
+                                  check=False)
         rows = dict(line.split() for line in harness.read_file(self.log).decode().splitlines())
         return done.returncode, done.stderr.decode(errors="replace"), int(rows.get("calls", 0)), " ".join(rows)
+
+    def close(self):
+        if self.server:
+            self.server.close()
 
 
 class Case:
@@ -124,7 +134,7 @@ def check_once(claims, calls, job, n_kills):
 
 
 def main():
-    args = harness.arguments("killed at each call", ("--planted", {"required": True}), ("--shim", {"required": True}))
+    args = harness.arguments("killed at each call", ("--planted", {"required": True}), ("--shim", {"required": True}), ("--server", {}))
     claims, step = harness.Claims(), 7 if args.size == "small" else 1
     with harness.scratch() as folder:
         at = lambda name: os.path.join(folder, name)
@@ -158,6 +168,8 @@ def main():
         many = Job("once", ["dedup", "--cluster", "star", "--threads", "1", "--batch-docs", "10", "-q"],
                    [put(folder, "many.jsonl", planted(os.path.abspath(args.planted), 8000))], at("once"))
         check_once(claims, whole, many, 50)
+        for calls in (whole, torn):
+            calls.close()
     claims.end()
 
 
