@@ -79,3 +79,9 @@ bm_status bm_open_given(const char *path, bm_status other, int *fd, bm_error *er
 {
     return open_file(path, is_given(path), other, fd, err);
 }
+
+const char *bm_name_in(int folder, const char *path)
+{
+    const char *slash = folder == AT_FDCWD ? NULL : strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}

@@ -19,4 +19,9 @@ bm_status bm_open_regular(const char *path, bm_status other, int *fd, bm_error *
  * it waits. */
 bm_status bm_open_given(const char *path, bm_status other, int *fd, bm_error *err);
 
+/* Where a call takes an open folder and a path, the last part of the path is the name of a file in the
+ * folder, whatever the path has come to lead to, and the path is for messages; AT_FDCWD: the file is
+ * that of the path. The name, for openat and its like: */
+const char *bm_name_in(int folder, const char *path);
+
 #endif

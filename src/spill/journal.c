@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/open_file.h"
 #include "base/whole_io.h"
 
 #define CHECK_DIGITS 16u
@@ -42,7 +43,7 @@ void bm_journal_close(bm_journal *journal)
     bm_free(journal);
 }
 
-static bm_status make(const char *path, int flags, bm_journal **out, bm_error *err)
+static bm_status make(int folder, const char *path, int flags, bm_journal **out, bm_error *err)
 {
     bm_journal *journal = bm_alloc_zero(1, sizeof *journal);
     if (journal == NULL)
@@ -53,7 +54,8 @@ static bm_status make(const char *path, int flags, bm_journal **out, bm_error *e
     if (journal->path == NULL)
         status = bm_fail_nomem(err, strlen(path) + 1);
     if (status == BM_OK)
-        journal->fd = open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | flags, 0600);
+        journal->fd = openat(folder, bm_name_in(folder, path),
+                             O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | flags, 0600);
     if (status == BM_OK && journal->fd < 0)
         status = bm_fail_errno(err, errno, path, "cannot open the journal");
     if (status != BM_OK) {
@@ -66,9 +68,14 @@ static bm_status make(const char *path, int flags, bm_journal **out, bm_error *e
 
 bm_status bm_journal_create(const char *path, bm_journal **out, bm_error *err)
 {
-    if (unlink(path) != 0 && errno != ENOENT)
+    return bm_journal_create_in(AT_FDCWD, path, out, err);
+}
+
+bm_status bm_journal_create_in(int folder, const char *path, bm_journal **out, bm_error *err)
+{
+    if (unlinkat(folder, bm_name_in(folder, path), 0) != 0 && errno != ENOENT)
         return bm_fail_errno(err, errno, path, "cannot replace the journal");
-    return make(path, O_CREAT | O_EXCL, out, err);
+    return make(folder, path, O_CREAT | O_EXCL, out, err);
 }
 
 static uint64_t check_of(const bm_journal *journal, const char *text, size_t len)
@@ -167,10 +174,15 @@ static bm_status take_lines(bm_journal *journal, const bm_buf *file, bm_error *e
 
 bm_status bm_journal_open(const char *path, bm_journal **out, bm_error *err)
 {
+    return bm_journal_open_in(AT_FDCWD, path, out, err);
+}
+
+bm_status bm_journal_open_in(int folder, const char *path, bm_journal **out, bm_error *err)
+{
     bm_buf file = {0};
     bm_journal *journal = NULL;
     struct stat info;
-    bm_status status = make(path, 0, &journal, err);
+    bm_status status = make(folder, path, 0, &journal, err);
     if (status != BM_OK)
         return status;
     if (fstat(journal->fd, &info) != 0)

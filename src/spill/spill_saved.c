@@ -19,6 +19,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/open_file.h"
 #include "base/whole_io.h"
 #include "spill/spill_record.h"
 
@@ -27,11 +28,11 @@
 
 /* --- a name --- */
 
-static bool link_name(int fd, const char *path)
+static bool link_name(int fd, int folder, const char *name)
 {
     char self[40];
     snprintf(self, sizeof self, "/proc/self/fd/%d", fd);
-    return linkat(AT_FDCWD, self, AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0;
+    return linkat(AT_FDCWD, self, folder, name, AT_SYMLINK_FOLLOW) == 0;
 }
 
 static bm_status copy_bytes(const bm_spill_file *file, int to, const char *path, bm_error *err)
@@ -54,15 +55,16 @@ static bm_status copy_bytes(const bm_spill_file *file, int to, const char *path,
 }
 
 /* Copy the bytes to a new file named `path`, which the handle has from then on. */
-static bm_status copy_to_name(bm_spill_file *file, const char *path, bm_error *err)
+static bm_status copy_to_name(bm_spill_file *file, int folder, const char *path, bm_error *err)
 {
-    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    const char *name = bm_name_in(folder, path);
+    int fd = openat(folder, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
         return bm_fail_errno(err, errno, path, "cannot make a temporary file");
     bm_status status = copy_bytes(file, fd, path, err);
     if (status != BM_OK) {
         close(fd);
-        unlink(path);
+        unlinkat(folder, name, 0);
         return status;
     }
     close(file->fd);
@@ -72,16 +74,22 @@ static bm_status copy_to_name(bm_spill_file *file, const char *path, bm_error *e
 
 bm_status bm_spill_save_as(bm_spill_file *file, const char *path, bm_error *err)
 {
+    return bm_spill_save_in(file, AT_FDCWD, path, err);
+}
+
+bm_status bm_spill_save_in(bm_spill_file *file, int folder, const char *path, bm_error *err)
+{
+    const char *name = bm_name_in(folder, path);
     if (file->path != NULL)
         return bm_fail_at(err, BM_ERR_INTERNAL, file->path, 0, "a temporary file is named once");
     char *copy = bm_strdup(path);
     if (copy == NULL)
         return bm_fail_nomem(err, strlen(path) + 1);
     bm_status status = bm_spill_flush(file, err);
-    if (status == BM_OK && unlink(path) != 0 && errno != ENOENT)
+    if (status == BM_OK && unlinkat(folder, name, 0) != 0 && errno != ENOENT)
         status = bm_fail_errno(err, errno, path, "cannot replace");
-    if (status == BM_OK && !link_name(file->fd, path))
-        status = copy_to_name(file, path, err);
+    if (status == BM_OK && !link_name(file->fd, folder, name))
+        status = copy_to_name(file, folder, path, err);
     if (status != BM_OK) {
         bm_free(copy);
         return status;
@@ -98,10 +106,10 @@ static bm_status unusable(const char *path, const char *how, bm_error *err)
                       how);
 }
 
-static bm_status open_name(const char *path, int *out, bm_error *err)
+static bm_status open_name(int folder, const char *path, int *out, bm_error *err)
 {
     /* O_NONBLOCK: a pipe of that name is refused below, not waited for. */
-    *out = open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    *out = openat(folder, bm_name_in(folder, path), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (*out >= 0)
         return BM_OK;
     if (errno == ENOENT)
@@ -128,12 +136,13 @@ static bm_status check_size(const bm_spill_file *file, uint64_t bytes, bm_error 
     return BM_OK;
 }
 
-static bm_status open_saved(bm_spill_file *file, const bm_spill_saved *saved, bm_error *err)
+static bm_status open_saved(bm_spill_file *file, int folder, const bm_spill_saved *saved,
+                            bm_error *err)
 {
     file->path = bm_strdup(saved->path);
     if (file->path == NULL)
         return bm_fail_nomem(err, strlen(saved->path) + 1);
-    bm_status status = open_name(saved->path, &file->fd, err);
+    bm_status status = open_name(folder, saved->path, &file->fd, err);
     if (status == BM_OK)
         status = check_size(file, saved->bytes, err);
     if (status == BM_OK)
@@ -148,13 +157,19 @@ static bm_status open_saved(bm_spill_file *file, const bm_spill_saved *saved, bm
 bm_status bm_spill_reopen(const bm_spill_saved *saved, size_t buffer, bm_spill_file **out,
                           bm_error *err)
 {
+    return bm_spill_reopen_in(AT_FDCWD, saved, buffer, out, err);
+}
+
+bm_status bm_spill_reopen_in(int folder, const bm_spill_saved *saved, size_t buffer,
+                             bm_spill_file **out, bm_error *err)
+{
     bm_spill_file *file = NULL;
     if (saved->bytes < BM_SPILL_HEADER ||
         saved->records > (saved->bytes - BM_SPILL_HEADER) / BM_SPILL_RECORD)
         return unusable(saved->path, "cannot have so many records in so many bytes", err);
     bm_status status = bm_spill_make(saved->path, saved->kind, buffer, &file, err);
     if (status == BM_OK)
-        status = open_saved(file, saved, err);
+        status = open_saved(file, folder, saved, err);
     if (status != BM_OK) {
         bm_spill_free(file);
         return status;
@@ -168,7 +183,7 @@ bool bm_spill_is_saved(const char *path, bm_spill_kind kind)
     bm_spill_file *file = NULL;
     if (bm_spill_make(path, kind, BM_SPILL_HEADER, &file, NULL) != BM_OK)
         return false;
-    bool is = open_name(path, &file->fd, NULL) == BM_OK &&
+    bool is = open_name(AT_FDCWD, path, &file->fd, NULL) == BM_OK &&
               check_size(file, BM_SPILL_HEADER, NULL) == BM_OK;
     file->flushed = BM_SPILL_HEADER;
     is = is && bm_spill_check_header(file, NULL) == BM_OK;

@@ -17,6 +17,9 @@
  * works on without. */
 bm_status bm_spill_save_as(bm_spill_file *file, const char *path, bm_error *err);
 
+/* The same in an open folder (bm_name_in). */
+bm_status bm_spill_save_in(bm_spill_file *file, int folder, const char *path, bm_error *err);
+
 /* A file that was saved, as it was when bm_spill_bytes and bm_spill_records said so (and it was
  * flushed, and had not ended). */
 typedef struct bm_spill_saved {
@@ -32,6 +35,9 @@ typedef struct bm_spill_saved {
  * BM_ERR_NOMEM. */
 bm_status bm_spill_reopen(const bm_spill_saved *saved, size_t buffer, bm_spill_file **out,
                           bm_error *err);
+
+bm_status bm_spill_reopen_in(int folder, const bm_spill_saved *saved, size_t buffer,
+                             bm_spill_file **out, bm_error *err);
 
 /* Is there a regular file at `path`, no link, that begins as one of this kind does? It is only looked
  * at. */

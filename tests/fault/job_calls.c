@@ -93,9 +93,9 @@ static const struct {
     {"unlink", "sealing; or the old one of a replaced file, which stays beside the new one"},
     /* The new output stands; what cannot be cleared away is for the next job there. */
     {"fdopendir", "clearing away"},
-    {"openat", "clearing away"},
+    {"openat", "sealing; clearing away"},
     {"rmdir", "clearing away"},
-    {"unlinkat", "clearing away"},
+    {"unlinkat", "sealing; clearing away"},
     {"opendir", "telling whether an output is empty, which it then is not"},
     {"readdir", "the same; or clearing away"},
 };
@@ -476,6 +476,68 @@ static void fail_all(kind what)
         if (shapes[i].kind == what)
             fail_each(&s, &shapes[i]);
     scratch_close(&s);
+}
+
+/* --- another directory comes to the work directory's path, before each call in turn --- */
+
+#define WORK  "outputs/out.partial"
+#define MOVED "outputs/moved"
+
+/* As a job would that takes the first for leavings: removed (here: out of the way), and made anew. */
+static void exchange(void)
+{
+    const int code = errno;
+    if (rename(WORK, MOVED) == 0)
+        cr_assert_eq(__real_mkdir(WORK, 0777), 0);
+    errno = code;
+}
+
+static void exchange_before_each(scratch *s, const shape *of)
+{
+    const int stop_at = of->resumes ? (empty_outputs(s), interrupt(s, usual(of), 1)) : 0;
+    long n = 0, n_refused = 0;
+    for (plan.failed = true; plan.failed; n++) {
+        char why[300];
+        bm_error err = {0};
+        task t = usual(of);
+        t.resume = of->resumes;
+        t.report = NULL;
+        prepare(s, of, stop_at);
+        plan.before = exchange;
+        plan_call(n, 0, false);
+        const bm_status status = run(&t, &err);
+        plan.armed = false;
+        plan.before = NULL;
+        snprintf(why, sizeof why, "%s, before call %ld, %s: %d, %.150s", of->name, n, plan.which,
+                 (int)status, err.message);
+        cr_assert(!scratch_has(s, WORK) || scratch_count(s, WORK) == 0, "something of it: %s", why);
+        cr_assert(status == BM_OK ? is_whole(s, of->kind) : !scratch_has(s, "outputs/out"), "%s",
+                  why);
+        cr_assert(status == BM_OK || status == BM_ERR_IO, "%s", why);
+        n_refused += status != BM_OK;
+    }
+    cr_expect_gt(n, of->least, "%s: before %ld calls", of->name, n);
+    cr_expect_gt(n_refused, 20, "%s: %ld refused", of->name, n_refused);
+}
+
+static void exchange_before_all(kind what)
+{
+    scratch s;
+    open_place(&s, what);
+    for (size_t i = 0; i < SHAPES; i++)
+        if (shapes[i].kind == what && !shapes[i].replaces && !shapes[i].interrupts)
+            exchange_before_each(&s, &shapes[i]);
+    scratch_close(&s);
+}
+
+Test(job_calls, dedup_puts_nothing_into_a_directory_that_another_made)
+{
+    exchange_before_all(DEDUP);
+}
+
+Test(job_calls, sign_puts_nothing_into_a_directory_that_another_made)
+{
+    exchange_before_all(SIGN);
 }
 
 Test(job_calls, each_call_of_dedup)

@@ -30,7 +30,7 @@ WRAP(ssize_t, pwrite, (int fd, const void *data, size_t n, off_t at), (fd, data,
 WRAP(ssize_t, pread, (int fd, void *data, size_t n, off_t at), (fd, data, shorter(n), at), -1,
      false)
 WRAP(int, mkostemp, (char *path, int flags), (path, flags), -1, false)
-WRAP(int, unlink, (const char *path), (path), -1, false)
+WRAP(int, unlinkat, (int fd, const char *path, int flags), (fd, path, flags), -1, false)
 WRAP(int, ftruncate, (int fd, off_t size), (fd, size), -1, false)
 WRAP(int, fstat, (int fd, struct stat *info), (fd, info), -1, false)
 WRAP_MEMORY
@@ -57,6 +57,13 @@ int __wrap_open(const char *path, int flags, ...)
         return -1;
     }
     return fails("open", false) ? -1 : __real_open(path, flags, 0600);
+}
+
+int __real_openat(int folder, const char *path, int flags, ...);
+int __wrap_openat(int folder, const char *path, int flags, ...);
+int __wrap_openat(int folder, const char *path, int flags, ...)
+{
+    return fails("openat", false) ? -1 : __real_openat(folder, path, flags, 0600);
 }
 
 static bm_status add_records(bm_spill_file *file, uint64_t from, uint64_t to, bm_error *err)

@@ -14,6 +14,7 @@ static struct {
     int code;
     bool failed;
     const char *which;
+    void (*before)(void); /* the call does not fail, but this is done before it; NULL: it fails */
 } plan;
 
 static inline void plan_call(long n, int code, bool memory)
@@ -35,6 +36,10 @@ static inline bool fails(const char *which, bool memory)
         return false;
     plan.failed = true;
     plan.which = which;
+    if (plan.before != NULL) {
+        plan.before();
+        return false;
+    }
     errno = memory ? ENOMEM : plan.code;
     return true;
 }

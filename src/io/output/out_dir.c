@@ -143,6 +143,11 @@ bm_status bm_out_dir_state_path(bm_out_dir *dir, const char *name, char **out, b
     return status == BM_OK ? bm_string_format(out, err, "%s/%s", dir->work, name) : status;
 }
 
+int bm_out_dir_folder(const bm_out_dir *dir)
+{
+    return dir->claim.folder;
+}
+
 const char *bm_out_dir_beside(const bm_out_dir *dir)
 {
     return dir->parent;

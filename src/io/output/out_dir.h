@@ -73,6 +73,9 @@ void bm_out_dir_preserve(bm_out_dir *dir, bool preserve);
  * BM_OUT_STATE_PREFIX, has no slash and is not the marker's (BM_ERR_INTERNAL). The caller opens, syncs
  * and closes the file. */
 bm_status bm_out_dir_state_path(bm_out_dir *dir, const char *name, char **out, bm_error *err);
+/* The work directory, open, until close: files of state are opened in it by their names, which is safe
+ * where another directory has come to its path. */
+int bm_out_dir_folder(const bm_out_dir *dir);
 /* The folder that the work directory and the target lie in, until close. */
 const char *bm_out_dir_beside(const bm_out_dir *dir);
 /* List a file that the job makes elsewhere, by its absolute path: nothing here removes it, but a later

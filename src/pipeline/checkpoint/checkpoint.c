@@ -35,7 +35,8 @@ static bm_status begin_anew(bm_checkpoint *checkpoint, bm_error *err)
     char *path = NULL;
     bm_journal *journal = checkpoint->journal;
     bm_status status = bm_out_dir_state_path(checkpoint->dir, BM_OUT_JOURNAL, &path, err);
-    if (status == BM_OK && journal == NULL && bm_journal_open(path, &journal, NULL) != BM_OK)
+    if (status == BM_OK && journal == NULL &&
+        bm_journal_open_in(bm_out_dir_folder(checkpoint->dir), path, &journal, NULL) != BM_OK)
         journal = NULL; /* damaged: what it names in --temp-dir stays */
     if (journal != NULL)
         bm_checkpoint_sets_remove_named(checkpoint, journal);
@@ -73,7 +74,8 @@ static bm_status open_journal(bm_checkpoint *checkpoint, bm_error *err)
     char *path = NULL;
     bm_status status = bm_out_dir_state_path(checkpoint->dir, BM_OUT_JOURNAL, &path, err);
     if (status == BM_OK)
-        status = bm_journal_open(path, &checkpoint->journal, err);
+        status =
+            bm_journal_open_in(bm_out_dir_folder(checkpoint->dir), path, &checkpoint->journal, err);
     bm_free(path);
     return status;
 }
@@ -202,12 +204,13 @@ static bm_status reopen(const bm_checkpoint *checkpoint, bm_spill_kind kind, bm_
     bm_status status = bm_out_dir_state_path(
         checkpoint->dir, docs ? BM_CHECKPOINT_DOCS : BM_CHECKPOINT_MATCH, &path, err);
     if (status == BM_OK)
-        status =
-            bm_spill_reopen(&(bm_spill_saved){.path = path,
-                                              .kind = kind,
-                                              .bytes = docs ? s->docs_bytes : s->match_bytes,
-                                              .records = docs ? s->docs_records : s->match_records},
-                            BM_CHECKPOINT_BUFFER, out, err);
+        status = bm_spill_reopen_in(
+            bm_out_dir_folder(checkpoint->dir),
+            &(bm_spill_saved){.path = path,
+                              .kind = kind,
+                              .bytes = docs ? s->docs_bytes : s->match_bytes,
+                              .records = docs ? s->docs_records : s->match_records},
+            BM_CHECKPOINT_BUFFER, out, err);
     bm_free(path);
     return status;
 }
@@ -224,6 +227,8 @@ bm_status bm_checkpoint_load(bm_checkpoint *checkpoint, bm_corpus *corpus, bm_er
 {
     bm_job_context *job = checkpoint->job;
     checkpoint->corpus = corpus;
+    if (corpus != NULL && checkpoint->sets_beside)
+        bm_corpus_sets_in_folder(corpus, bm_out_dir_folder(checkpoint->dir));
     if (!checkpoint->loading)
         return BM_OK;
     bm_job_context_stage(job, BM_STAGE_LOAD, "bytes");
@@ -323,13 +328,13 @@ bm_status bm_checkpoint_commit(bm_checkpoint *checkpoint, bm_error *err)
         return status;
     if (kept && checkpoint->journal != NULL &&
         bm_journal_add(checkpoint->journal, BM_CHECKPOINT_ENDING, NULL) == BM_OK) {
-        (void)unlink(checkpoint->sets_path);
+        bm_checkpoint_sets_remove(checkpoint);
         checkpoint->saved = (bm_checkpoint_saved){0};
         checkpoint->can_save = false;
     }
     status = bm_out_dir_commit(checkpoint->dir, err);
     if (status == BM_OK && kept)
-        (void)unlink(checkpoint->sets_path);
+        bm_checkpoint_sets_remove(checkpoint);
     return status;
 }
 
@@ -386,7 +391,7 @@ void bm_checkpoint_close(bm_checkpoint *checkpoint, bm_status status, bm_error *
             say_saved(checkpoint, status, err);
         if (!stays && checkpoint->corpus != NULL && bm_corpus_sets_have_name(checkpoint->corpus) &&
             bm_out_dir_held(checkpoint->dir, NULL) == BM_OK) /* else it may be another job's now */
-            (void)unlink(checkpoint->sets_path);
+            bm_checkpoint_sets_remove(checkpoint);
     } else if (checkpoint->dir != NULL && (status == BM_ERR_CANCELLED || checkpoint->reading)) {
         bm_checkpoint_note_broken(checkpoint, status); /* what was sealed is all that there is */
         if (may_go_on(status))

@@ -59,7 +59,7 @@ static bm_status open_state(bm_checkpoint *checkpoint, const char *name, bm_spil
         status =
             bm_spill_open(bm_out_dir_beside(checkpoint->dir), kind, BM_CHECKPOINT_BUFFER, out, err);
     if (status == BM_OK)
-        status = bm_spill_save_as(*out, path, err);
+        status = bm_spill_save_in(*out, bm_out_dir_folder(checkpoint->dir), path, err);
     bm_free(path);
     return status;
 }
@@ -76,7 +76,8 @@ static bm_status open_files(bm_checkpoint *checkpoint, bm_error *err)
         return status;
     status = bm_out_dir_state_path(checkpoint->dir, BM_OUT_JOURNAL, &path, err);
     if (status == BM_OK)
-        status = bm_journal_create(path, &checkpoint->journal, err);
+        status = bm_journal_create_in(bm_out_dir_folder(checkpoint->dir), path,
+                                      &checkpoint->journal, err);
     if (status == BM_OK)
         status = bm_checkpoint_identity_add(checkpoint->job, checkpoint->journal, err);
     if (status == BM_OK)

@@ -38,6 +38,7 @@ bm_status bm_checkpoint_sets_find(bm_checkpoint *checkpoint, bm_error *err)
 {
     char name[NAME_BYTES];
     const char *temp_dir = checkpoint->job->settings->resources.temp_dir;
+    checkpoint->sets_beside = temp_dir == NULL;
     if (temp_dir == NULL)
         return bm_out_dir_state_path(checkpoint->dir, BM_CHECKPOINT_SETS, &checkpoint->sets_path,
                                      err);
@@ -55,7 +56,7 @@ bm_status bm_checkpoint_sets_find(bm_checkpoint *checkpoint, bm_error *err)
 
 bm_status bm_checkpoint_sets_list(bm_checkpoint *checkpoint, bm_error *err)
 {
-    return checkpoint->job->settings->resources.temp_dir == NULL
+    return checkpoint->sets_beside
                ? BM_OK
                : bm_out_dir_list_outside(checkpoint->dir, checkpoint->sets_path, err);
 }
@@ -64,7 +65,7 @@ bm_status bm_checkpoint_sets_add_line(bm_checkpoint *checkpoint, bm_error *err)
 {
     bm_buf line = {0};
     const char *path = checkpoint->sets_path;
-    const bool beside = checkpoint->job->settings->resources.temp_dir == NULL;
+    const bool beside = checkpoint->sets_beside;
     bm_status status =
         bm_buf_add_text(&line, beside ? BM_CHECKPOINT_SETS_BESIDE : BM_CHECKPOINT_SETS_AT, err);
     if (status == BM_OK && !beside)
@@ -110,7 +111,8 @@ bm_status bm_checkpoint_sets_take(bm_checkpoint *checkpoint, const char *line, b
     char *path = NULL;
     bool own = false;
     bm_status status;
-    if (strcmp(line, BM_CHECKPOINT_SETS_BESIDE) == 0) {
+    const bool beside = strcmp(line, BM_CHECKPOINT_SETS_BESIDE) == 0;
+    if (beside) {
         own = true;
         status = bm_out_dir_state_path(checkpoint->dir, BM_CHECKPOINT_SETS, &path, err);
     } else {
@@ -130,7 +132,16 @@ bm_status bm_checkpoint_sets_take(bm_checkpoint *checkpoint, const char *line, b
     }
     bm_free(checkpoint->sets_path);
     checkpoint->sets_path = path;
+    checkpoint->sets_beside = beside;
     return BM_OK;
+}
+
+void bm_checkpoint_sets_remove(const bm_checkpoint *checkpoint)
+{
+    if (checkpoint->sets_beside)
+        (void)unlinkat(bm_out_dir_folder(checkpoint->dir), BM_CHECKPOINT_SETS, 0);
+    else
+        (void)unlink(checkpoint->sets_path);
 }
 
 void bm_checkpoint_sets_remove_named(const bm_checkpoint *checkpoint, const bm_journal *journal)
@@ -149,7 +160,7 @@ void bm_checkpoint_sets_remove_named(const bm_checkpoint *checkpoint, const bm_j
 bm_status bm_checkpoint_sets_remove_left(const bm_checkpoint *checkpoint, bm_error *err)
 {
     const char *path = checkpoint->sets_path;
-    if (checkpoint->job->settings->resources.temp_dir == NULL || access(path, F_OK) != 0)
+    if (checkpoint->sets_beside || access(path, F_OK) != 0)
         return BM_OK;
     if (!bm_spill_is_saved(path, BM_SPILL_SETS))
         return bm_fail_at(err, BM_ERR_USAGE, path, 0,

@@ -70,6 +70,7 @@ typedef struct bm_checkpoint {
     bm_journal *journal;
     bm_spill_file *docs_file;
     char *sets_path;
+    bool sets_beside; /* it lies in the work directory, and not in --temp-dir */
     bm_checkpoint_saved saved;
     bool reading;    /* documents are being ingested */
     bool read_all;   /* all documents were ingested */

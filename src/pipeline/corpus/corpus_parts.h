@@ -68,6 +68,8 @@ typedef struct bm_corpus_sets {
     bm_spill_file *file; /* of each representative: a record of its hashes, or its words */
     uint64_t *places;    /* of these records; of copies those of `rep`; NULL while in memory */
     bm_saved_sets saved;
+    bool in_folder; /* the named file lies in `folder`, which is open; else where its path leads */
+    int folder;     /* borrowed */
     uint64_t file_bytes; /* once adding has ended */
     char *arena;         /* of sets read back */
     size_t cap_arena;

@@ -11,6 +11,7 @@
 #include "pipeline/corpus/corpus_sets.h"
 
 #include <assert.h>
+#include <fcntl.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -265,6 +266,17 @@ uint64_t bm_corpus_unsaved_bytes(const bm_corpus *corpus)
                : sets->bytes - sets->saved.bytes;
 }
 
+void bm_corpus_sets_in_folder(bm_corpus *corpus, int folder)
+{
+    corpus->sets.in_folder = true;
+    corpus->sets.folder = folder;
+}
+
+static int folder_of(const bm_corpus_sets *sets)
+{
+    return sets->in_folder ? sets->folder : AT_FDCWD;
+}
+
 /* Give the file its name; before that, make one where the sets are in memory. */
 static bm_status name_file(bm_corpus *corpus, const char *path, bm_error *err)
 {
@@ -276,7 +288,7 @@ static bm_status name_file(bm_corpus *corpus, const char *path, bm_error *err)
     if (file == NULL)
         status = open_file(corpus, &file, err);
     if (status == BM_OK)
-        status = bm_spill_save_as(file, path, err);
+        status = bm_spill_save_in(file, folder_of(sets), path, err);
     if (status != BM_OK) {
         if (sets->file == NULL)
             bm_spill_close(file);
@@ -316,7 +328,7 @@ bm_status bm_corpus_restore_sets(bm_corpus *corpus, const char *path, uint64_t b
     bm_spill_saved what = {.path = path, .kind = BM_SPILL_SETS, .bytes = bytes, .records = records};
     if (!has_sets(corpus))
         return BM_OK;
-    bm_status status = bm_spill_reopen(&what, BM_SETS_BUFFER, &sets->file, err);
+    bm_status status = bm_spill_reopen_in(folder_of(sets), &what, BM_SETS_BUFFER, &sets->file, err);
     if (status != BM_OK)
         return status;
     enter(sets, BM_SETS_IN_NAMED_FILE);

@@ -39,6 +39,9 @@ size_t bm_corpus_set_len(const bm_corpus *corpus, size_t row);
 bm_status bm_corpus_read_set(const bm_corpus *corpus, size_t row, void *to, size_t len,
                              bm_error *err);
 
+/* From now on the file that sets are saved to, or restored from, lies in this open folder
+ * (bm_name_in), which is borrowed. */
+void bm_corpus_sets_in_folder(bm_corpus *corpus, int folder);
 /* Bring the sets of all documents into the file `path`, where they stay; sets.saved says how much
  * of it that is. The same path every time. BM_ERR_IO, BM_ERR_NOMEM. */
 bm_status bm_corpus_save_sets(bm_corpus *corpus, const char *path, bm_error *err);

@@ -54,6 +54,30 @@ static void expect(const char *path, size_t n)
     bm_journal_close(journal);
 }
 
+Test(journal, in_an_open_folder_is_there_whatever_has_come_to_its_path)
+{
+    scratch s;
+    bm_journal *journal = NULL;
+    scratch_open(&s);
+    scratch_folder(&s, "work");
+    const int folder = open(scratch_at(&s, "work"), O_RDONLY | O_DIRECTORY);
+    cr_assert_geq(folder, 0);
+    cr_assert_eq(rename(scratch_at(&s, "work"), scratch_at(&s, "moved")), 0);
+    scratch_folder(&s, "work");
+    scratch_put_text(&s, "work/journal", "another's");
+    const char *path = scratch_at(&s, "work/journal");
+    cr_assert_eq(bm_journal_create_in(folder, path, &journal, NULL), BM_OK);
+    cr_assert_eq(bm_journal_add(journal, texts[0], NULL), BM_OK);
+    bm_journal_close(journal);
+    cr_assert(scratch_holds(&s, "work/journal", "another's"));
+    expect(scratch_at(&s, "moved/journal"), 1);
+    cr_assert_eq(bm_journal_open_in(folder, path, &journal, NULL), BM_OK);
+    cr_assert_eq(bm_journal_count(journal), 1);
+    bm_journal_close(journal);
+    close(folder);
+    scratch_close(&s);
+}
+
 #define JOURNAL(s, path, bytes, len)                                                               \
     scratch s;                                                                                     \
     char path[512], bytes[1024];                                                                   \

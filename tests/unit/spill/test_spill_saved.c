@@ -126,6 +126,33 @@ Test(spill_saved, a_saved_file_outlives_its_handle_and_is_gone_on_with)
     }
 }
 
+Test(spill_saved, in_an_open_folder_is_there_whatever_has_come_to_its_path)
+{
+    scratch s;
+    scratch_open(&s);
+    scratch_folder(&s, "work");
+    bm_spill_file *file = opened(&s, 64);
+    const int folder = open(scratch_at(&s, "work"), O_RDONLY | O_DIRECTORY);
+    cr_assert_geq(folder, 0);
+    cr_assert_eq(rename(scratch_at(&s, "work"), scratch_at(&s, "moved")), 0);
+    scratch_folder(&s, "work");
+    scratch_put_text(&s, "work/saved", "another's");
+    add_records(file, 0, 5);
+    const char *path = scratch_at(&s, "work/saved");
+    cr_assert_eq(bm_spill_save_in(file, folder, path, NULL), BM_OK);
+    const uint64_t bytes = bm_spill_bytes(file);
+    bm_spill_close(file);
+    cr_assert(scratch_holds(&s, "work/saved", "another's"));
+    cr_assert_eq(size_of(scratch_at(&s, "moved/saved")), bytes);
+    cr_assert_eq(bm_spill_reopen_in(folder, &(bm_spill_saved){path, BM_SPILL_SETS, bytes, 5}, 64,
+                                    &file, NULL),
+                 BM_OK);
+    assert_holds(file, 5);
+    bm_spill_close(file);
+    close(folder);
+    scratch_close(&s);
+}
+
 Test(spill_saved, close_leaves_a_saved_file)
 {
     scratch s;
