@@ -17,11 +17,36 @@
 
 /* --- journals --- */
 
+/* Sums of arrays count for the documents that the next line names, and for those alone. `so_far`: what
+ * the lines before this one said. */
+static void check_sums(const char *line, bm_checkpoint_saved *so_far)
+{
+    const bm_checkpoint_saved before = *so_far;
+    bm_checkpoint_saved again = {0};
+    char out[2][BM_CHECKPOINT_LINE_BYTES];
+    if (!bm_checkpoint_line_read(line, so_far))
+        return;
+    const bool arrays = strncmp(line, "arrays\t", 7) == 0,
+               documents = strncmp(line, "documents\t", 10) == 0;
+    CHECK(!arrays || (so_far->next_sums.known && so_far->sums.known == before.sums.known));
+    CHECK(!documents || (!so_far->next_sums.known && so_far->sums.known == before.next_sums.known));
+    CHECK(arrays || documents ||
+          (so_far->sums.known == before.sums.known &&
+           memcmp(so_far->sums.of, before.sums.of, sizeof before.sums.of) == 0));
+    if (!documents || !so_far->sums.known)
+        return;
+    bm_checkpoint_line_of_arrays(so_far, out[0]);
+    bm_checkpoint_line_of_documents(so_far, out[1]);
+    CHECK(bm_checkpoint_line_read(out[0], &again) && bm_checkpoint_line_read(out[1], &again));
+    CHECK(again.sums.known && memcmp(again.sums.of, so_far->sums.of, sizeof again.sums.of) == 0);
+}
+
 /* What a line says of a job is written as the same line. */
-static void check_line(const char *line)
+static void check_line(const char *line, bm_checkpoint_saved *so_far)
 {
     bm_checkpoint_saved saved = {0}, again = {0};
     char out[3][BM_CHECKPOINT_LINE_BYTES];
+    check_sums(line, so_far);
     if (!bm_checkpoint_line_read(line, &saved))
         return;
     bm_checkpoint_line_of_documents(&saved, out[0]);
@@ -56,11 +81,12 @@ static void check_begins(const bm_journal *a, const bm_journal *b)
 static void check_goes_on(const char *path)
 {
     bm_journal *journal, *again;
+    bm_checkpoint_saved so_far = {0};
     if (open_journal(path, &journal) != BM_OK)
         return;
     const size_t n = bm_journal_count(journal);
     for (size_t i = 0; i < n; i++)
-        check_line(bm_journal_line(journal, i));
+        check_line(bm_journal_line(journal, i), &so_far);
     CHECK(bm_journal_add(journal, "matched\t1\t2", NULL) == BM_OK);
     CHECK(open_journal(path, &again) == BM_OK && bm_journal_count(again) == n + 1);
     check_begins(journal, again);
@@ -89,6 +115,7 @@ static void check_damage(const char *path, const bm_journal *whole, const bm_buf
 static void check_lines(const char *path, const uint8_t *data, size_t size)
 {
     bm_journal *journal, *again;
+    bm_checkpoint_saved so_far = {0};
     bm_buf bytes = {0};
     CHECK(bm_journal_create(path, &journal, NULL) == BM_OK);
     for (size_t at = 0; at < size && bm_journal_count(journal) < 64;) {
@@ -97,7 +124,7 @@ static void check_lines(const char *path, const uint8_t *data, size_t size)
         char line[512];
         snprintf(line, sizeof line, "%.*s", (int)(len < 500 ? len : 500), (const char *)data + at);
         CHECK(bm_journal_add(journal, line, NULL) == BM_OK);
-        check_line(line);
+        check_line(line, &so_far);
         at += len + 1;
     }
     CHECK(open_journal(path, &again) == BM_OK);
