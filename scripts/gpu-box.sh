@@ -236,7 +236,7 @@ system_builds() {
     for package in libzstd liblzma liblz4 libutf8proc libcrypto simdjson zlib; do
         briefly pkg-config --exists "$package" 2>> "$log" || return 1
     done
-    for header in xxhash.h bzlib.h CL/cl.h; do
+    for header in xxhash.h bzlib.h lmdb.h CL/cl.h; do
         printf '#include <%s>\n' "$header" | briefly "${CC:-cc}" -E - > /dev/null 2>> "$log" || return 1
     done
 }

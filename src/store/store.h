@@ -6,21 +6,27 @@
  *
  *     table       key                            piece
  *     state       'S'                            what is visible: facts, counts, runs, next number, transaction
- *     documents   'D' first number               documents (bytes/document_piece.h)
- *     postings    'P' run, table, first key      (band key, number) entries; table `bands` is that of ids, whose
+ *     documents   'D' first number, version      documents (bytes/document_piece.h)
+ *     postings    'P' run, table, first entry    (band key, number) entries; table `bands` is that of ids, whose
  *                                                key is XXH3_64bits of the id (bytes/posting_piece.h)
- *     removed     'R' range                      a bit for each of 2^20 numbers
+ *     removed     'R' range, version             a bit for each of 2^20 numbers
  *     notes       'N' name                       bytes of the caller's: inputs, how far an add has come
  *
- * Entries of a batch are sorted into a run of their own; runs of like size are merged, so that there are at
- * most about log4(N / batch) of them, and a look-up asks each. Pieces reach the file in transactions of at most 16 MiB before the
- * state names them; what no state names is an interrupted writer's, and the next writer clears it away.
+ * Entries of a batch are sorted into a run of their own; runs of like size are merged at the commit, so that there
+ * are at most three of each power of four, and a look-up asks each. Pieces reach the file in transactions of at most
+ * 16 MiB before the state names them; what no state names is an interrupted writer's, and the next writer clears it
+ * away. All that is on the disk after a crash is the state of a commit, whole.
  *
  * A directory is held by its writer with flock on the directory itself. An environment may be opened once
- * in a process (LMDB's rule); the same bm_store serves any number of threads for views.
+ * in a process (LMDB's rule). Views of a bm_store that reads are opened and closed by any thread; those of one that
+ * writes are opened by the thread that writes, and then serve any.
+ *
+ * A reader has a slot in lock.mdb, by which writers know what it may still see. Where that file may not be written (a
+ * read-only file system, no permission) it holds the directory shared instead: then no writer can begin before it
+ * closes, and it is BM_ERR_LOCKED beside one.
  *
  * Errors: BM_ERR_FORMAT (damaged, another version, another byte order), BM_ERR_IO, BM_ERR_NOMEM,
- * BM_ERR_LOCKED (another writer). */
+ * BM_ERR_LOCKED (another writer), BM_ERR_CANCELLED. */
 #ifndef BM_STORE_STORE_H
 #define BM_STORE_STORE_H
 
@@ -49,7 +55,7 @@ typedef struct bm_store_counts {
     uint64_t empty;                  /* of documents: without shingles */
     uint64_t shingles, text_bytes;   /* of documents, summed */
     uint64_t next_number;            /* documents + removed */
-    uint64_t runs;                   /* of postings: each look-up asks all */
+    uint64_t runs;                   /* of band postings: each look-up asks all */
     uint64_t file_bytes, free_bytes; /* of data.mdb; of it, not in use */
 } bm_store_counts;
 
@@ -63,21 +69,23 @@ typedef struct bm_store bm_store;
 typedef struct bm_store_cfg {
     bm_store_mode mode;
     uint64_t memory; /* of a writer: for what is gathered, sorted and merged; 0: 256 MiB */
-    const char
-        *temp_dir; /* of a build: where postings are sorted; NULL: the index's own directory */
+    /* Of a build: where postings are sorted; NULL: the index's own directory. For an unnamed one it is given. */
+    const char *temp_dir;
     bool (*cancelled)(void *ctx); /* asked at each piece; NULL: never. true: BM_ERR_CANCELLED */
     void *cancelled_ctx;
 } bm_store_cfg;
 
 bm_status bm_store_open(const char *dir, const bm_store_cfg *cfg, bm_store **out, bm_error *err);
 /* A new one in a directory that has none (the caller made and holds it): nobody else opens it before it is closed.
- * Postings of bands are sorted aside and written at the commit, once, as one run. Nothing is synced before that. */
+ * Postings of bands are sorted aside and written at its first commit, as one run: until then, bm_store_view_find
+ * finds none of them (ids are found at once). Nothing is synced before that. After it, it is like one that was
+ * opened. BM_ERR_USAGE: there is an index already. */
 bm_status bm_store_create(const char *dir, const bm_store_facts *facts, const bm_store_cfg *cfg,
                           bm_store **out, bm_error *err);
 /* The same in a file without a name below cfg->temp_dir: it ends with close. */
 bm_status bm_store_create_unnamed(const bm_store_facts *facts, const bm_store_cfg *cfg,
                                   bm_store **out, bm_error *err);
-/* What was not committed is gone. NULL is fine. */
+/* Its views are closed. What was not committed is gone. NULL is fine. */
 void bm_store_close(bm_store *store);
 /* As long as it is open. */
 const bm_store_facts *bm_store_facts_of(const bm_store *store);

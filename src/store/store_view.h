@@ -1,7 +1,8 @@
 /* store_view.h -- a snapshot of an index: look-ups by key, documents by number.
  *
  * A view sees the last commit (a writer's own: all that it has added and removed) as it was when it was opened,
- * whatever others write later. Any number of threads may read one; what it hands out lies in the map of
+ * whatever others write later. Where a store writes, its view is opened by the thread that does. Any number of
+ * threads may read one; what it hands out lies in the map of
  * the file and is valid until the view is closed. */
 #ifndef BM_STORE_STORE_VIEW_H
 #define BM_STORE_STORE_VIEW_H

@@ -11,7 +11,7 @@
  * the batch too. */
 typedef struct bm_store_batch {
     size_t n;
-    const bm_store_doc *docs;    /* their bodies are not read */
+    const bm_store_doc *docs;    /* their bodies are not read; an id is not empty */
     const uint64_t *const *sets; /* SETS: of each n_shingles hashes, ascending, distinct */
     const uint32_t *words;       /* SIGNATURES: n * facts.words */
     const uint64_t *keys; /* n * facts.bands; of a document without shingles they are not read */

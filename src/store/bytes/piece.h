@@ -19,7 +19,7 @@ typedef enum bm_piece_kind {
     BM_PIECE_POSTINGS = 1,
     BM_PIECE_DOCUMENTS,
     BM_PIECE_REMOVED, /* a bit a document number: 1: removed */
-    BM_PIECE_STATE,   /* what the last commit made visible (store.c) */
+    BM_PIECE_STATE,   /* what the last commit made visible (store/store_state.h) */
     BM_PIECE_NOTE     /* bytes of the caller's */
 } bm_piece_kind;
 

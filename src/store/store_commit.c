@@ -1,0 +1,188 @@
+/* store_commit.c -- removing, and the commit.
+ *
+ * A commit's pieces may take several transactions; the last one has the notes and the state, and after it all of them are on the
+ * disk. Then what is no longer named is deleted: if that fails, the next writer does it.
+ *
+ * Tests: tests/unit/store/test_store_model.c */
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "store/store_build.h"
+#include "store/store_merge.h"
+#include "store/store_note.h"
+#include "store/store_view_inside.h"
+#include "store/store_write.h"
+
+/* --- removing --- */
+
+static bm_status remove_one(bm_store *store, const bm_store_view *view, uint32_t number,
+                            bm_error *err)
+{
+    bm_store_doc doc;
+    bm_writer_range *range = NULL;
+    bm_status status = bm_store_view_doc(view, number, &doc, err);
+    if (status == BM_OK)
+        status = bm_writer_range_of(store, &view->snapshot, number / BM_STORE_RANGE, &range, err);
+    if (status == BM_NOT_FOUND)
+        return bm_fail_at(err, BM_ERR_INTERNAL, store->place.path, 0,
+                          "there is no document %" PRIu32 " to remove", number);
+    if (status != BM_OK)
+        return status;
+    const size_t at = number % BM_STORE_RANGE;
+    const uint8_t bit = (uint8_t)(1u << at % 8);
+    if (range->bits[at / 8] & bit)
+        return bm_fail_at(err, BM_ERR_INTERNAL, store->place.path, 0,
+                          "document %" PRIu32 " is removed twice", number);
+    range->bits[at / 8] |= bit;
+    range->removed++;
+    bm_store_counts *c = &store->writer->state.counts;
+    c->documents--;
+    c->removed++;
+    c->empty -= doc.n_shingles == 0;
+    c->shingles -= doc.n_shingles;
+    c->text_bytes -= doc.text_bytes;
+    return BM_OK;
+}
+
+bm_status bm_store_remove(bm_store *store, const uint32_t *numbers, size_t n, bm_error *err)
+{
+    bm_store_view *view = NULL;
+    bm_status status = bm_writer_ready(store, err);
+    if (status != BM_OK || n == 0)
+        return status;
+    status = bm_store_view_open(store, &view, err);
+    for (size_t i = 0; status == BM_OK && i < n; i++)
+        status = remove_one(store, view, numbers[i], err);
+    bm_store_view_close(view);
+    return bm_writer_failed(store, status, err);
+}
+
+static bm_status put_range(bm_store *store, const bm_writer_range *range, bm_error *err)
+{
+    bm_state *state = &store->writer->state;
+    const uint64_t version = state->next_version++, first = range->range * BM_STORE_RANGE;
+    const bm_piece_key key = {
+        .table = BM_KEY_REMOVED, .run = version, .number = (uint32_t)range->range};
+    const bm_piece_head head = {.kind = BM_PIECE_REMOVED,
+                                .n = (uint32_t)range->removed,
+                                .first = first,
+                                .last = first + BM_STORE_RANGE - 1};
+    char bytes[BM_PIECE_KEY_MAX];
+    void *piece = NULL;
+    bm_status status = bm_store_env_put(&store->env, bm_piece_key_write(&key, bytes),
+                                        BM_REMOVED_PIECE, &piece, err);
+    if (status != BM_OK)
+        return status;
+    bm_piece_begin(piece, &head);
+    memcpy((uint8_t *)piece + BM_PIECE_HEAD_BYTES, range->bits, BM_REMOVED_BYTES);
+    bm_piece_seal(piece, BM_REMOVED_PIECE);
+    const size_t at = bm_state_range(state, range->range);
+    if (at == state->n_ranges || state->ranges[at].range != range->range) {
+        status = bm_grow_array(&state->ranges, &state->cap_ranges, state->n_ranges + 1, err);
+        if (status != BM_OK)
+            return status;
+        memmove(state->ranges + at + 1, state->ranges + at,
+                (state->n_ranges - at) * sizeof *state->ranges);
+        state->n_ranges++;
+    } else {
+        store->writer->leavings = true;
+    }
+    state->ranges[at] = (bm_store_range){range->range, range->removed, version};
+    return BM_OK;
+}
+
+static bm_status put_ranges(bm_store *store, bm_error *err)
+{
+    bm_writer *w = store->writer;
+    bm_status status = BM_OK;
+    for (size_t i = 0; status == BM_OK && i < w->n_ranges; i++)
+        status = put_range(store, &w->ranges[i], err);
+    for (size_t i = 0; i < w->n_ranges; i++)
+        bm_free(w->ranges[i].bits);
+    w->n_ranges = 0;
+    return status;
+}
+
+bm_status bm_store_note(bm_store *store, const char *name, bm_str bytes, bm_error *err)
+{
+    const bm_status status = bm_writer_ready(store, err);
+    return status == BM_OK ? bm_store_notes_set(store->writer, name, bytes, err) : status;
+}
+
+/* --- the commit --- */
+
+static bm_status put_state(bm_store *store, bm_error *err)
+{
+    bm_writer *w = store->writer;
+    const bm_store_tail gone = w->state.gone;
+    const uint64_t room = bm_store_notes_size(w) + bm_state_size(&w->state) + BM_PIECE_BYTES;
+    const bm_piece_key key = {.table = BM_KEY_STATE};
+    const bm_piece_key old = {
+        .table = BM_KEY_DOCUMENTS, .run = gone.version, .number = (uint32_t)gone.first};
+    char bytes[BM_PIECE_KEY_MAX];
+    void *piece = NULL;
+    bm_status status = bm_store_env_together(&store->env, room, &w->state.txn, err);
+    if (status == BM_OK)
+        status = bm_store_notes_put(store, err);
+    if (status == BM_OK && gone.version != 0)
+        status = bm_store_env_del(&store->env, bm_piece_key_write(&old, bytes), err);
+    if (status == BM_OK)
+        status = bm_store_env_put(&store->env, bm_piece_key_write(&key, bytes),
+                                  bm_state_size(&w->state), &piece, err);
+    if (status != BM_OK)
+        return status;
+    bm_state_write(&w->state, piece);
+    w->state.gone = (bm_store_tail){0, 0};
+    return bm_store_env_commit(&store->env, err);
+}
+
+/* Of a build nothing was synced before. */
+static bm_status sync_build(bm_store *store, bm_error *err)
+{
+    const bm_store_env *env = &store->env;
+    int rc = env->lib.mdb_env_sync(env->env, 1);
+    if (rc == 0 && store->place.dir >= 0)
+        rc = env->lib.mdb_env_set_flags(env->env, MDB_NOSYNC, 0);
+    return rc == 0 ? BM_OK
+                   : bm_lmdb_fail(&env->lib, rc, env->name, "cannot write to the index", err);
+}
+
+static bm_status commit(bm_store *store, bm_error *err)
+{
+    bm_writer *w = store->writer;
+    const bool build = w->build;
+    bm_status status = build ? bm_store_build_end(store, err) : BM_OK;
+    if (status == BM_OK)
+        status = bm_store_merge(store, BM_MERGE_ALL, err);
+    if (status == BM_OK)
+        status = bm_writer_flush(store, err);
+    if (status == BM_OK)
+        status = put_ranges(store, err);
+    if (status == BM_OK)
+        status = put_state(store, err);
+    if (status == BM_OK && build && store->place.dir >= 0)
+        status = sync_build(store, err);
+    if (status != BM_OK)
+        return status;
+    bm_store_notes_done(w);
+    return bm_state_copy(&w->state, &store->state, err);
+}
+
+bm_status bm_store_commit(bm_store *store, bm_error *err)
+{
+    bm_status status = bm_writer_ready(store, err);
+    if (status != BM_OK)
+        return status;
+    status = bm_writer_failed(store, commit(store, err), err);
+    if (status != BM_OK)
+        return status;
+    if (store->writer->leavings) {
+        bm_error ignored;
+        (void)bm_store_sweep(store,
+                             &ignored); /* the commit has been made; the next writer sweeps, too */
+    }
+    return BM_OK;
+}

@@ -1,0 +1,160 @@
+/* store_env.c -- see store_env.h.
+ *
+ * Tests: tests/unit/store/test_store_model.c */
+#include "store/store_env.h"
+
+#include "base/error.h"
+
+#define TXN_BYTES   (UINT64_C(16) << 20)
+#define MAP_STEP    (UINT64_C(64) << 20)
+#define MAX_READERS 1022u /* at once, of all processes; a slot takes 64 bytes of lock.mdb */
+#define MODE        0666  /* the umask takes its part */
+
+static bm_status fail(const bm_store_env *env, int rc, const char *what, bm_error *err)
+{
+    return bm_lmdb_fail(&env->lib, rc, env->name, what, err);
+}
+
+bm_status bm_store_env_open(const bm_store_env_cfg *cfg, bm_store_env *out, bm_error *err)
+{
+    *out = (bm_store_env){.name = cfg->name};
+    bm_status status = bm_lmdb_library_open(&out->lib, err);
+    if (status != BM_OK)
+        return status;
+    int rc = out->lib.mdb_env_create(&out->env);
+    if (rc == 0)
+        rc = out->lib.mdb_env_set_maxreaders(out->env, MAX_READERS);
+    if (rc == 0)
+        rc = out->lib.mdb_env_set_mapsize(out->env, (cfg->file_bytes / MAP_STEP + 2) * MAP_STEP);
+    if (rc == 0)
+        rc = out->lib.mdb_env_open(out->env, cfg->path, cfg->flags | MDB_NOTLS, MODE);
+    if (rc == 0)
+        return BM_OK;
+    status = fail(out, rc, "cannot open the index", err);
+    bm_store_env_close(out);
+    return status;
+}
+
+void bm_store_env_close(bm_store_env *env)
+{
+    if (env->txn != NULL)
+        env->lib.mdb_txn_abort(env->txn);
+    if (env->env != NULL)
+        env->lib.mdb_env_close(env->env);
+    *env = (bm_store_env){0};
+}
+
+/* The map has room for a transaction of `bytes` values, its branches and leaves and its lists of free pages.
+ * None is being written. */
+static int make_room(bm_store_env *env, uint64_t bytes)
+{
+    MDB_envinfo info;
+    MDB_stat stat;
+    int rc = env->lib.mdb_env_info(env->env, &info);
+    if (rc == 0)
+        rc = env->lib.mdb_env_stat(env->env, &stat);
+    if (rc != 0)
+        return rc;
+    const uint64_t used = ((uint64_t)info.me_last_pgno + 1) * stat.ms_psize;
+    const uint64_t need = used + used / 64 + bytes + bytes / 8 + MAP_STEP;
+    if (need <= info.me_mapsize)
+        return 0;
+    return env->lib.mdb_env_set_mapsize(env->env,
+                                        (need + need / 4) / MAP_STEP * MAP_STEP + MAP_STEP);
+}
+
+static bm_status begin(bm_store_env *env, uint64_t bytes, bm_error *err)
+{
+    int rc = make_room(env, bytes > TXN_BYTES ? bytes : TXN_BYTES);
+    if (rc == 0)
+        rc = env->lib.mdb_txn_begin(env->env, NULL, 0, &env->txn);
+    if (rc == 0)
+        rc = env->lib.mdb_dbi_open(env->txn, NULL, 0, &env->table);
+    env->bytes = 0;
+    return rc == 0 ? BM_OK : fail(env, rc, "cannot write to the index", err);
+}
+
+static bm_status end(bm_store_env *env, bool synced, bm_error *err)
+{
+    env->together = false;
+    if (env->txn == NULL)
+        return BM_OK;
+    MDB_txn *txn = env->txn;
+    env->txn = NULL;
+    int rc = env->lib.mdb_env_set_flags(env->env, MDB_NOMETASYNC, !synced);
+    if (rc == 0)
+        rc = env->lib.mdb_txn_commit(txn);
+    else
+        env->lib.mdb_txn_abort(txn);
+    return rc == 0 ? BM_OK : fail(env, rc, "cannot write to the index", err);
+}
+
+bm_status bm_store_env_flush(bm_store_env *env, bm_error *err)
+{
+    return end(env, false, err);
+}
+
+bm_status bm_store_env_commit(bm_store_env *env, bm_error *err)
+{
+    return end(env, true, err);
+}
+
+/* A transaction that takes `more` bytes is open. */
+static bm_status open_for(bm_store_env *env, uint64_t more, bm_error *err)
+{
+    if (env->txn != NULL && !env->together && env->bytes + more > TXN_BYTES) {
+        const bm_status status = bm_store_env_flush(env, err);
+        if (status != BM_OK)
+            return status;
+    }
+    return env->txn != NULL ? BM_OK : begin(env, more, err);
+}
+
+bm_status bm_store_env_put(bm_store_env *env, bm_str key, size_t size, void **value, bm_error *err)
+{
+    const bm_status status = open_for(env, size, err);
+    if (status != BM_OK)
+        return status;
+    MDB_val k = {key.len, (void *)(uintptr_t)key.data}, v = {size, NULL};
+    const int rc = env->lib.mdb_put(env->txn, env->table, &k, &v, MDB_RESERVE);
+    if (rc != 0)
+        return fail(env, rc, "cannot write to the index", err);
+    env->bytes += size;
+    *value = v.mv_data;
+    return BM_OK;
+}
+
+bm_status bm_store_env_del(bm_store_env *env, bm_str key, bm_error *err)
+{
+    const uint64_t size = UINT64_C(256) << 10; /* few values a transaction */
+    const bm_status status = open_for(env, size, err);
+    if (status != BM_OK)
+        return status;
+    MDB_val k = {key.len, (void *)(uintptr_t)key.data};
+    const int rc = env->lib.mdb_del(env->txn, env->table, &k, NULL);
+    env->bytes += size;
+    return rc == 0 || rc == MDB_NOTFOUND ? BM_OK : fail(env, rc, "cannot write to the index", err);
+}
+
+bm_status bm_store_env_together(bm_store_env *env, uint64_t bytes, uint64_t *txn, bm_error *err)
+{
+    const bm_status status = open_for(env, bytes, err);
+    if (status != BM_OK)
+        return status;
+    env->together = true;
+    *txn = env->lib.mdb_txn_id(env->txn);
+    return BM_OK;
+}
+
+bm_status bm_store_env_read(bm_store_env *env, MDB_txn **out, bm_error *err)
+{
+    for (;;) {
+        int rc = env->lib.mdb_txn_begin(env->env, NULL, MDB_RDONLY, out);
+        if (rc == 0)
+            return BM_OK;
+        if (rc == MDB_MAP_RESIZED) /* another process has made it larger */
+            rc = env->lib.mdb_env_set_mapsize(env->env, 0);
+        if (rc != 0)
+            return fail(env, rc, "cannot read the index", err);
+    }
+}

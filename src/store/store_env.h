@@ -1,0 +1,49 @@
+/* store_env.h -- the environment of LMDB: transactions, and a map that grows before it is full.
+ *
+ * What is put goes into a transaction that is open until its values are 16 MiB; then it is committed and the next
+ * begun. None of these is waited for in the order of the disk, but each is whole: only bm_store_env_commit
+ * makes sure. The room that a transaction may take is added to the map before it begins, so that MDB_MAP_FULL
+ * cannot come in the midst of one. */
+#ifndef BM_STORE_STORE_ENV_H
+#define BM_STORE_STORE_ENV_H
+
+#include <bandmill/types.h>
+
+#include "store/lmdb_library.h"
+
+typedef struct bm_store_env {
+    bm_lmdb_library lib;
+    MDB_env *env;     /* NULL: none */
+    const char *name; /* for messages; borrowed */
+    MDB_txn *txn;     /* that is being written; NULL: none */
+    MDB_dbi table;    /* of keys, in txn */
+    uint64_t bytes;   /* that were put into it */
+    bool together;    /* until the commit all goes into one transaction */
+} bm_store_env;
+
+typedef struct bm_store_env_cfg {
+    const char *path;    /* of the directory, or with MDB_NOSUBDIR of the file */
+    const char *name;    /* for messages */
+    unsigned flags;      /* MDB_NOTLS is added */
+    uint64_t file_bytes; /* that it has now */
+} bm_store_env_cfg;
+
+/* *out: {0} before. */
+bm_status bm_store_env_open(const bm_store_env_cfg *cfg, bm_store_env *out, bm_error *err);
+void bm_store_env_close(bm_store_env *env); /* {0} is fine; what was not committed is gone */
+
+/* A value of `size` bytes, to be filled before the next call for this environment. */
+bm_status bm_store_env_put(bm_store_env *env, bm_str key, size_t size, void **value, bm_error *err);
+/* BM_OK also where there is none. */
+bm_status bm_store_env_del(bm_store_env *env, bm_str key, bm_error *err);
+/* What was put becomes readable. */
+bm_status bm_store_env_flush(bm_store_env *env, bm_error *err);
+/* From here to the commit all of `bytes` goes into one transaction, whose number is *txn. */
+bm_status bm_store_env_together(bm_store_env *env, uint64_t bytes, uint64_t *txn, bm_error *err);
+/* All that was put is on the disk. */
+bm_status bm_store_env_commit(bm_store_env *env, bm_error *err);
+
+/* A transaction that reads: while it is open, nothing that it sees is written over. */
+bm_status bm_store_env_read(bm_store_env *env, MDB_txn **out, bm_error *err);
+
+#endif

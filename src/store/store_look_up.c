@@ -1,0 +1,276 @@
+/* store_look_up.c -- views: see store_view.h.
+ *
+ * Of a key, each run that has the table is asked: the piece by its first entry, then the place in it. Documents that
+ * were removed are left out by their bits.
+ *
+ * Tests: tests/unit/store/test_store_model.c */
+#include "store/store_view_inside.h"
+
+#include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "store/bytes/le_bytes.h"
+#include "store/bytes/set_code.h"
+#include "store/store_note.h"
+
+/* --- open and close --- */
+
+static bm_status map_ranges(bm_store_view *v, bm_error *err)
+{
+    const bm_snapshot *s = &v->snapshot;
+    v->n_ranges = (size_t)(s->state.counts.next_number / BM_STORE_RANGE + 1);
+    v->removed = bm_alloc_zero(v->n_ranges, sizeof *v->removed);
+    if (v->removed == NULL)
+        return bm_fail_nomem(err, v->n_ranges * sizeof *v->removed);
+    for (size_t i = 0; i < s->state.n_ranges; i++) {
+        const bm_piece_ref *ref = &s->pieces.list[s->ranges + i];
+        bm_piece_head head;
+        if (ref->size != BM_REMOVED_PIECE || ref->key.number >= v->n_ranges ||
+            !bm_piece_head_of(ref->bytes, ref->size, BM_PIECE_REMOVED, &head))
+            return bm_snapshot_damaged(s, err, "what was removed");
+        v->removed[ref->key.number] = ref->bytes + BM_PIECE_HEAD_BYTES;
+    }
+    return BM_OK;
+}
+
+/* What a writer has not put into the file. */
+static bm_status copy_pending(bm_store_view *v, const bm_writer *w, bm_error *err)
+{
+    if (w->n_ranges > 0) {
+        v->bits = bm_alloc(w->n_ranges, BM_REMOVED_BYTES);
+        if (v->bits == NULL)
+            return bm_fail_nomem(err, w->n_ranges * BM_REMOVED_BYTES);
+    }
+    for (size_t i = 0; i < w->n_ranges; i++) {
+        uint8_t *bits = v->bits + i * BM_REMOVED_BYTES;
+        memcpy(bits, w->ranges[i].bits, BM_REMOVED_BYTES);
+        v->removed[w->ranges[i].range] = bits;
+    }
+    return bm_store_notes_copy(w, &v->notes, &v->n_notes, err);
+}
+
+bm_status bm_store_view_open(bm_store *store, bm_store_view **out, bm_error *err)
+{
+    const bm_writer *w = store->writer;
+    bm_status status = w != NULL ? bm_writer_ready(store, err) : BM_OK;
+    if (status == BM_OK && w != NULL)
+        status = bm_writer_flush(store, err);
+    if (status != BM_OK)
+        return status;
+    bm_store_view *v = bm_alloc_zero(1, sizeof *v);
+    if (v == NULL)
+        return bm_fail_nomem(err, sizeof *v);
+    status = bm_snapshot_open(store, w != NULL ? &w->state : NULL, &v->snapshot, err);
+    if (status == BM_OK)
+        status = map_ranges(v, err);
+    if (status == BM_OK && w != NULL)
+        status = copy_pending(v, w, err);
+    if (status == BM_OK)
+        *out = v;
+    else
+        bm_store_view_close(v);
+    return status;
+}
+
+void bm_store_view_close(bm_store_view *v)
+{
+    if (v == NULL)
+        return;
+    bm_snapshot_close(&v->snapshot);
+    bm_store_notes_free(v->notes, v->n_notes);
+    bm_free(v->removed);
+    bm_free(v->bits);
+    bm_free(v);
+}
+
+bm_store_counts bm_store_view_counts(const bm_store_view *v)
+{
+    const bm_snapshot *s = &v->snapshot;
+    bm_store_counts counts = s->state.counts;
+    const uint64_t used = s->meta.branch_pages + s->meta.leaf_pages + s->meta.overflow_pages + 2 +
+                          s->meta.free_tree.branch_pages + s->meta.free_tree.leaf_pages +
+                          s->meta.free_tree.overflow_pages;
+    counts.runs = 0;
+    for (size_t i = 0; i < s->state.n_runs; i++)
+        counts.runs += s->state.runs[i].first_table == 0;
+    counts.file_bytes = s->file.size;
+    counts.free_bytes =
+        s->file.size > used * s->meta.page_bytes ? s->file.size - used * s->meta.page_bytes : 0;
+    return counts;
+}
+
+/* --- postings --- */
+
+bool bm_store_view_removed(const bm_store_view *v, uint32_t number)
+{
+    const uint8_t *bits = v->removed[number / BM_STORE_RANGE];
+    const size_t at = number % BM_STORE_RANGE;
+    return bits != NULL && (bits[at / 8] >> at % 8 & 1) != 0;
+}
+
+/* A table of one run, asked for keys that ascend. */
+typedef struct table_walk {
+    const bm_store_view *view;
+    const bm_piece_ref *refs;
+    size_t n, at;           /* `at`: where the last key began */
+    bm_posting_piece piece; /* of refs[opened] */
+    size_t opened;
+} table_walk;
+
+static bm_status open_piece(table_walk *t, size_t at, bm_error *err)
+{
+    const bm_piece_ref *ref = &t->refs[at];
+    if (t->opened == at)
+        return BM_OK;
+    if (!bm_posting_piece_open(ref->bytes, ref->size, &t->piece) ||
+        t->piece.head.first != ref->key.first)
+        return bm_snapshot_damaged(&t->view->snapshot, err, "a piece of postings");
+    t->opened = at;
+    return BM_OK;
+}
+
+/* The last piece that begins before `key`, where its first entries may be; else the first. */
+static void seek(table_walk *t, uint64_t key)
+{
+    size_t low = t->at + 1, high = t->n;
+    while (low < high) {
+        const size_t middle = (low + high) / 2;
+        if (t->refs[middle].key.first < key)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    t->at = low - 1;
+}
+
+static bm_status add_hit(const bm_store_view *v, bm_store_hits *hits, bm_store_hit hit,
+                         bm_error *err)
+{
+    if (hit.number >= v->snapshot.state.counts.next_number)
+        return bm_snapshot_damaged(&v->snapshot, err, "a posting of no document");
+    if (bm_store_view_removed(v, hit.number))
+        return BM_OK;
+    if (hits->n == hits->cap) {
+        const bm_status status = bm_grow_array(&hits->list, &hits->cap, hits->n + 1, err);
+        if (status != BM_OK)
+            return status;
+    }
+    hits->list[hits->n++] = hit;
+    return BM_OK;
+}
+
+/* All entries of a key, which may reach into pieces behind; the next key may be the same. */
+static bm_status find_key(table_walk *t, uint64_t key, uint32_t asked, bm_store_hits *hits,
+                          bm_error *err)
+{
+    seek(t, key);
+    for (size_t at = t->at; at < t->n && t->refs[at].key.first <= key; at++) {
+        bm_status status = open_piece(t, at, err);
+        size_t i = status == BM_OK ? bm_posting_piece_find(&t->piece, key) : 0;
+        for (; status == BM_OK && i < t->piece.head.n; i++) {
+            const bm_posting posting = bm_posting_piece_at(&t->piece, i);
+            if (posting.key != key)
+                return BM_OK;
+            status = add_hit(t->view, hits, (bm_store_hit){asked, posting.number}, err);
+        }
+        if (status != BM_OK)
+            return status;
+    }
+    return BM_OK;
+}
+
+bm_status bm_store_view_find(const bm_store_view *v, const bm_store_ask *ask, bm_store_hits *hits,
+                             bm_error *err)
+{
+    bm_status status = BM_OK;
+    for (size_t run = 0; run < v->snapshot.state.n_runs; run++) {
+        table_walk t = {.view = v, .opened = SIZE_MAX};
+        t.refs = bm_snapshot_table(&v->snapshot, run, ask->table, &t.n);
+        for (size_t i = 0; t.n > 0 && status == BM_OK && i < ask->n; i++)
+            status = find_key(&t, ask->keys[i], (uint32_t)i, hits, err);
+    }
+    return status;
+}
+
+/* --- documents --- */
+
+bm_status bm_store_view_any(const bm_store_view *v, uint32_t number, bm_store_doc *out,
+                            bm_error *err)
+{
+    const bm_piece_ref *ref = bm_snapshot_docs(&v->snapshot, number);
+    bm_document_piece piece;
+    if (ref == NULL || !bm_document_piece_open(ref->bytes, ref->size, &piece) ||
+        piece.head.first != ref->key.number || number > piece.head.last ||
+        !bm_document_piece_at(&piece, number, out))
+        return bm_snapshot_damaged(&v->snapshot, err, "a piece of documents");
+    return BM_OK;
+}
+
+bm_status bm_store_view_doc(const bm_store_view *v, uint32_t number, bm_store_doc *out,
+                            bm_error *err)
+{
+    if (number >= v->snapshot.state.counts.next_number || bm_store_view_removed(v, number))
+        return BM_NOT_FOUND;
+    return bm_store_view_any(v, number, out, err);
+}
+
+bm_status bm_store_view_id(const bm_store_view *v, bm_str id, uint32_t *number, bm_error *err)
+{
+    const uint64_t key = XXH3_64bits(id.data, id.len);
+    const bm_store_ask ask = {v->snapshot.state.facts.bands, &key, 1};
+    bm_store_hits hits = {0};
+    bm_status status = bm_store_view_find(v, &ask, &hits, err);
+    bool found = false;
+    for (size_t i = 0; status == BM_OK && !found && i < hits.n; i++) {
+        bm_store_doc doc;
+        status = bm_store_view_any(v, hits.list[i].number, &doc, err);
+        found =
+            status == BM_OK && doc.id.len == id.len && memcmp(doc.id.data, id.data, id.len) == 0;
+        if (found)
+            *number = hits.list[i].number;
+    }
+    bm_free(hits.list);
+    return status == BM_OK && !found ? BM_NOT_FOUND : status;
+}
+
+bm_status bm_store_doc_set(const bm_store_doc *doc, uint64_t *hashes, bm_error *err)
+{
+    if (bm_set_code_read((const uint8_t *)doc->body.data, doc->body.len, doc->n_shingles, hashes))
+        return BM_OK;
+    return bm_fail(err, BM_ERR_FORMAT, "the index is damaged: the set of \"%.*s\"",
+                   (int)(doc->id.len < 200 ? doc->id.len : 200), doc->id.data);
+}
+
+bm_status bm_store_doc_words(const bm_store_doc *doc, uint32_t *words, uint32_t n, bm_error *err)
+{
+    if (doc->body.len != n * (size_t)4)
+        return bm_fail(err, BM_ERR_FORMAT, "the index is damaged: the words of \"%.*s\"",
+                       (int)(doc->id.len < 200 ? doc->id.len : 200), doc->id.data);
+    for (uint32_t i = 0; i < n; i++)
+        words[i] = bm_le32_get((const uint8_t *)doc->body.data + 4 * (size_t)i);
+    return BM_OK;
+}
+
+/* --- notes --- */
+
+bm_str bm_store_view_note(const bm_store_view *v, const char *name)
+{
+    for (size_t i = 0; i < v->n_notes; i++)
+        if (strcmp(v->notes[i].name, name) == 0)
+            return (bm_str){v->notes[i].bytes, v->notes[i].len};
+    const bm_str asked = {name, strlen(name)};
+    for (size_t i = v->snapshot.notes; i < v->snapshot.pieces.n; i++) {
+        const bm_piece_ref *ref = &v->snapshot.pieces.list[i];
+        bm_str found, bytes;
+        if (ref->key.table != BM_KEY_NOTE)
+            break;
+        if (bm_store_note_read(ref, &found, &bytes) && found.len == asked.len &&
+            memcmp(found.data, asked.data, asked.len) == 0)
+            return bytes;
+    }
+    return (bm_str){NULL, 0};
+}

@@ -1,0 +1,303 @@
+/* store_open.c -- opening and closing an index, making a new one.
+ *
+ * Before LMDB opens a file, which believes its first pages, these are read here; a writer has the whole tree and the lists of
+ * free pages checked first, since LMDB writes over pages that a list calls free.
+ *
+ * Tests: tests/unit/store/test_store_model.c */
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "store/bytes/lmdb_pages.h"
+#include "store/store_build.h"
+#include "store/store_merge.h"
+#include "store/store_note.h"
+
+#define ATTEMPTS 64
+
+static bm_status make(const bm_store_cfg *cfg, bm_store **out, bm_error *err)
+{
+    bm_store *store = bm_alloc_zero(1, sizeof *store);
+    if (store == NULL)
+        return bm_fail_nomem(err, sizeof *store);
+    pthread_mutex_init(&store->mutex, NULL);
+    store->place = (bm_store_place){.dir = -1, .data = -1};
+    store->cfg = *cfg;
+    if (cfg->temp_dir != NULL && (store->temp_dir = bm_strdup(cfg->temp_dir)) == NULL) {
+        bm_store_close(store);
+        return bm_fail_nomem(err, strlen(cfg->temp_dir));
+    }
+    store->cfg.temp_dir = store->temp_dir;
+    *out = store;
+    return BM_OK;
+}
+
+void bm_store_close(bm_store *store)
+{
+    if (store == NULL)
+        return;
+    bm_writer_close(store);
+    bm_store_env_close(&store->env);
+    if (store->map != NULL) { /* its views are closed */
+        munmap(store->map->bytes, store->map->size);
+        bm_free(store->map);
+    }
+    bm_store_place_close(&store->place);
+    bm_state_reset(&store->state);
+    bm_free((void *)(uintptr_t)store->facts.settings.data);
+    bm_free(store->temp_dir);
+    pthread_mutex_destroy(&store->mutex);
+    bm_free(store);
+}
+
+const bm_store_facts *bm_store_facts_of(const bm_store *store)
+{
+    return &store->facts;
+}
+
+static bm_status keep_facts(bm_store *store, const bm_store_facts *facts, bm_error *err)
+{
+    const char *settings = facts->settings.data != NULL ? facts->settings.data : "";
+    store->facts = *facts;
+    store->facts.settings.data = bm_strndup(settings, facts->settings.len);
+    return store->facts.settings.data != NULL ? BM_OK : bm_fail_nomem(err, facts->settings.len);
+}
+
+/* --- opening --- */
+
+/* The map of the file as it is now; its size 0 where it cannot be had. */
+static bm_lmdb_file map_now(const bm_store_place *place)
+{
+    struct stat info;
+    if (fstat(place->data, &info) != 0 || info.st_size <= 0)
+        return (bm_lmdb_file){NULL, 0};
+    void *bytes = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_SHARED, place->data, 0);
+    if (bytes == MAP_FAILED)
+        return (bm_lmdb_file){NULL, 0};
+    return (bm_lmdb_file){bytes, (size_t)info.st_size};
+}
+
+/* Its first pages are sound; `whole`: and all others. Another process may be writing, unless it is `whole`. */
+static bm_status check_file(const bm_store_place *place, bool whole, uint64_t *bytes, bm_error *err)
+{
+    bm_status status = BM_OK;
+    for (int i = 0; i < (whole ? 1 : ATTEMPTS); i++) {
+        bm_lmdb_meta meta;
+        uint64_t n_free;
+        bm_lmdb_file file = map_now(place);
+        *bytes = file.size;
+        status = file.bytes != NULL ? bm_lmdb_meta_of(file, UINT64_MAX, &meta, err)
+                                    : bm_fail(err, BM_ERR_FORMAT, "it is empty");
+        if (status == BM_OK && whole)
+            status = bm_lmdb_check_pages(file, &meta, &n_free, err);
+        if (file.bytes != NULL)
+            munmap((void *)(uintptr_t)file.bytes, file.size);
+        if (status != BM_ERR_FORMAT)
+            break;
+        sched_yield();
+    }
+    if (status == BM_ERR_FORMAT && err != NULL)
+        bm_fail_at(err, status, place->path, 0, "the index is damaged: %s", err->message);
+    return status;
+}
+
+static bm_status open_env(bm_store *store, unsigned flags, uint64_t bytes, bm_error *err)
+{
+    const bm_store_env_cfg cfg = {store->place.path, store->place.path, flags, bytes};
+    bm_status status = bm_store_env_open(&cfg, &store->env, err);
+    int fd = -1;
+    if (status == BM_OK && store->env.lib.mdb_env_get_fd(store->env.env, &fd) == 0 &&
+        !bm_store_place_same(&store->place, fd))
+        status =
+            bm_fail_at(err, BM_ERR_LOCKED, store->place.path, 0, "the index is being replaced");
+    return status;
+}
+
+/* One that reads has a slot in lock.mdb; where that may not be written, it holds the directory. */
+static bm_status open_to_read(bm_store *store, const char *dir, bm_error *err)
+{
+    uint64_t bytes;
+    bm_status status = bm_store_place_open(dir, BM_STORE_HOLD_NOT, &store->place, err);
+    if (status == BM_OK)
+        status = bm_store_place_data(&store->place, err);
+    if (status == BM_OK)
+        status = check_file(&store->place, false, &bytes, err);
+    if (status != BM_OK)
+        return status;
+    bm_error why = {0};
+    status = open_env(store, MDB_RDONLY, bytes, &why);
+    if (status == BM_ERR_IO && (why.code == EACCES || why.code == EROFS || why.code == EPERM)) {
+        bm_store_env_close(&store->env);
+        bm_store_place_close(&store->place);
+        status = bm_store_place_open(dir, BM_STORE_HOLD_SHARED, &store->place, &why);
+        if (status == BM_OK)
+            status = bm_store_place_data(&store->place, &why);
+        if (status == BM_OK)
+            status = open_env(store, MDB_RDONLY | MDB_NOLOCK, bytes, &why);
+    }
+    if (status != BM_OK && err != NULL)
+        *err = why;
+    return status;
+}
+
+static bm_status open_to_write(bm_store *store, const char *dir, bm_error *err)
+{
+    uint64_t bytes;
+    int dead;
+    bm_status status = bm_store_place_open(dir, BM_STORE_HOLD_ALONE, &store->place, err);
+    if (status == BM_OK)
+        status = bm_store_place_data(&store->place, err);
+    if (status == BM_OK)
+        status = check_file(&store->place, true, &bytes, err);
+    if (status == BM_OK)
+        status = open_env(store, 0, bytes, err);
+    if (status == BM_OK) /* slots of readers that were killed */
+        (void)store->env.lib.mdb_reader_check(store->env.env, &dead);
+    return status;
+}
+
+/* The state, and for a writer what it goes on from. */
+static bm_status begin(bm_store *store, bm_error *err)
+{
+    bm_snapshot s = {0};
+    bm_state pending = {0};
+    bool leavings = false;
+    bm_status status = bm_snapshot_open(store, NULL, &s, err);
+    if (status == BM_OK)
+        status = keep_facts(store, &s.state.facts, err);
+    if (status == BM_OK)
+        status = bm_state_copy(&s.state, &store->state, err);
+    if (status == BM_OK && store->cfg.mode == BM_STORE_WRITE) {
+        status = bm_state_copy(&s.state, &pending, err);
+        if (status == BM_OK)
+            status = bm_writer_open(store, &pending, err);
+        if (status == BM_OK)
+            status = bm_store_notes_known(store->writer, &s, err);
+        leavings = s.others.n > 0;
+    }
+    bm_snapshot_close(&s);
+    bm_state_reset(&pending);
+    return status == BM_OK && leavings ? bm_store_sweep(store, err) : status;
+}
+
+bm_status bm_store_open(const char *dir, const bm_store_cfg *cfg, bm_store **out, bm_error *err)
+{
+    bm_status status = BM_OK;
+    for (int i = 0; i < ATTEMPTS; i++) {
+        bm_store *store = NULL;
+        status = make(cfg, &store, err);
+        if (status == BM_OK)
+            status = cfg->mode == BM_STORE_WRITE ? open_to_write(store, dir, err)
+                                                 : open_to_read(store, dir, err);
+        if (status == BM_OK)
+            status = begin(store, err);
+        if (status == BM_OK) {
+            *out = store;
+            return BM_OK;
+        }
+        bm_store_close(store);
+        if (status != BM_ERR_LOCKED || cfg->mode == BM_STORE_WRITE)
+            break; /* else it was replaced at this moment */
+    }
+    return status;
+}
+
+/* --- a new one --- */
+
+static bm_status begin_new(bm_store *store, const bm_store_facts *facts, bm_error *err)
+{
+    bm_state pending = {0};
+    bm_state fresh = {.facts = *facts, .next_version = 1};
+    bm_status status = keep_facts(store, facts, err);
+    if (status == BM_OK)
+        status = bm_state_copy(&fresh, &pending, err);
+    if (status == BM_OK)
+        status = bm_writer_open(store, &pending, err);
+    bm_state_reset(&pending);
+    return status == BM_OK ? bm_store_build_begin(store, err) : status;
+}
+
+bm_status bm_store_create(const char *dir, const bm_store_facts *facts, const bm_store_cfg *cfg,
+                          bm_store **out, bm_error *err)
+{
+    bm_store *store = NULL;
+    bm_status status = make(cfg, &store, err);
+    if (status == BM_OK)
+        status = bm_store_place_open(dir, BM_STORE_HOLD_ALONE, &store->place, err);
+    struct stat info;
+    if (status == BM_OK &&
+        fstatat(store->place.dir, BM_STORE_DATA, &info, AT_SYMLINK_NOFOLLOW) == 0)
+        status = bm_fail_at(err, BM_ERR_USAGE, dir, 0, "there is an index already");
+    if (status == BM_OK) {
+        const bm_store_env_cfg env = {dir, store->place.path, MDB_NOSYNC, 0};
+        status = bm_store_env_open(&env, &store->env, err);
+    }
+    if (status == BM_OK)
+        status = bm_store_place_data(&store->place, err);
+    if (status == BM_OK)
+        status = begin_new(store, facts, err);
+    if (status == BM_OK)
+        *out = store;
+    else
+        bm_store_close(store);
+    return status;
+}
+
+/* LMDB opens its files by name; then the names go. */
+static bm_status open_unnamed(bm_store *store, const char *folder, bm_error *err)
+{
+    char *data = NULL, *lock = NULL;
+    bm_status status = bm_string_format(&data, err, "%s/" BM_STORE_DATA, folder);
+    if (status == BM_OK)
+        status = bm_string_format(&lock, err, "%s/" BM_STORE_DATA "-lock", folder);
+    if (status == BM_OK) {
+        const bm_store_env_cfg env = {data, store->place.path, MDB_NOSUBDIR | MDB_NOSYNC, 0};
+        status = bm_store_env_open(&env, &store->env, err);
+    }
+    if (status == BM_OK && (store->place.data = open(data, O_RDONLY | O_CLOEXEC)) < 0)
+        status = bm_fail_errno(err, errno, store->place.path, "cannot open a temporary index");
+    if (data != NULL)
+        unlink(data);
+    if (lock != NULL)
+        unlink(lock);
+    bm_free(data);
+    bm_free(lock);
+    return status;
+}
+
+bm_status bm_store_create_unnamed(const bm_store_facts *facts, const bm_store_cfg *cfg,
+                                  bm_store **out, bm_error *err)
+{
+    bm_store *store = NULL;
+    char *folder = NULL;
+    bm_status status = make(cfg, &store, err);
+    if (status != BM_OK)
+        return status;
+    store->place.path = bm_strdup(cfg->temp_dir);
+    if (store->place.path == NULL)
+        status = bm_fail_nomem(err, strlen(cfg->temp_dir));
+    if (status == BM_OK)
+        status = bm_string_format(&folder, err, "%s/bandmill-index-XXXXXX", cfg->temp_dir);
+    if (status == BM_OK && mkdtemp(folder) == NULL)
+        status = bm_fail_errno(err, errno, cfg->temp_dir, "cannot make a temporary index");
+    if (status == BM_OK) {
+        status = open_unnamed(store, folder, err);
+        rmdir(folder);
+    }
+    if (status == BM_OK)
+        status = begin_new(store, facts, err);
+    if (status == BM_OK)
+        *out = store;
+    else
+        bm_store_close(store);
+    bm_free(folder);
+    return status;
+}

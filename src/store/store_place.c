@@ -1,0 +1,153 @@
+/* store_place.c -- see store_place.h.
+ *
+ * Tests: tests/unit/store/test_store_model.c */
+#include "store/store_place.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/whole_io.h"
+#include "store/bytes/le_bytes.h"
+#include "store/store.h"
+
+#define ATTEMPTS 16
+
+static int lock(int fd, int how)
+{
+    int rc;
+    while ((rc = flock(fd, how | LOCK_NB)) != 0 && errno == EINTR)
+        ;
+    return rc == 0 ? 0 : errno;
+}
+
+static bm_status hold(const bm_store_place *place, bm_store_hold how, bm_error *err)
+{
+    if (how == BM_STORE_HOLD_NOT)
+        return BM_OK;
+    const int rc = lock(place->dir, how == BM_STORE_HOLD_ALONE ? LOCK_EX : LOCK_SH);
+    if (rc == 0)
+        return BM_OK;
+    if (rc == EWOULDBLOCK && how == BM_STORE_HOLD_ALONE)
+        return bm_fail_at(err, BM_ERR_LOCKED, place->path, 0,
+                          "the index is in use by another process that writes to it");
+    if (rc == EWOULDBLOCK)
+        return bm_fail_at(err, BM_ERR_LOCKED, place->path, 0,
+                          "the index is being written to, and its " BM_STORE_LOCK
+                          " may not be opened, so the writer could not spare what is read");
+    /* Some file systems of networks have no locks: then nobody else has one either. */
+    return how == BM_STORE_HOLD_SHARED
+               ? BM_OK
+               : bm_fail_errno(err, rc, place->path, "cannot hold the index");
+}
+
+/* Does the path lead to the directory that is open? */
+static bool still_there(const bm_store_place *place)
+{
+    struct stat ours, theirs;
+    return fstat(place->dir, &ours) == 0 && stat(place->path, &theirs) == 0 &&
+           ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
+}
+
+bm_status bm_store_place_open(const char *path, bm_store_hold how, bm_store_place *out,
+                              bm_error *err)
+{
+    bm_store_place place = {.path = bm_strdup(path), .dir = -1, .data = -1};
+    if (place.path == NULL)
+        return bm_fail_nomem(err, strlen(path));
+    bm_status status = BM_ERR_LOCKED;
+    for (int i = 0; i < ATTEMPTS; i++) {
+        place.dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (place.dir < 0) {
+            status = bm_fail_errno(err, errno, path, "cannot open the index");
+            break;
+        }
+        status = hold(&place, how, err);
+        if (status != BM_OK || how == BM_STORE_HOLD_NOT || still_there(&place))
+            break;
+        close(place.dir);
+        place.dir = -1;
+        status = bm_fail_at(err, BM_ERR_LOCKED, path, 0, "the index is being replaced");
+    }
+    if (status == BM_OK)
+        *out = place;
+    else
+        bm_store_place_close(&place);
+    return status;
+}
+
+bm_status bm_store_place_data(bm_store_place *place, bm_error *err)
+{
+    place->data = openat(place->dir, BM_STORE_DATA, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (place->data < 0 && (errno == ENOENT || errno == ELOOP))
+        return bm_fail_at(err, BM_ERR_FORMAT, place->path, 0,
+                          "no index of bandmill (it has no " BM_STORE_DATA ")");
+    if (place->data < 0)
+        return bm_fail_errno(err, errno, place->path, "cannot open its " BM_STORE_DATA);
+    struct stat info;
+    if (fstat(place->data, &info) != 0)
+        return bm_fail_errno(err, errno, place->path, "cannot read its " BM_STORE_DATA);
+    if (!S_ISREG(info.st_mode))
+        return bm_fail_at(err, BM_ERR_FORMAT, place->path, 0, "its " BM_STORE_DATA " is no file");
+    return BM_OK;
+}
+
+bool bm_store_place_same(const bm_store_place *place, int fd)
+{
+    struct stat ours, theirs;
+    return fstat(place->data, &ours) == 0 && fstat(fd, &theirs) == 0 &&
+           ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
+}
+
+void bm_store_place_close(bm_store_place *place)
+{
+    if (place->data >= 0)
+        close(place->data);
+    if (place->dir >= 0)
+        close(place->dir);
+    bm_free(place->path);
+    *place = (bm_store_place){.dir = -1, .data = -1};
+}
+
+/* --- what lies in a directory --- */
+
+bool bm_store_is(const char *dir)
+{
+    bm_store_place place = {.dir = -1, .data = -1};
+    uint8_t head[24];
+    size_t got = 0;
+    const bool is = bm_store_place_open(dir, BM_STORE_HOLD_NOT, &place, NULL) == BM_OK &&
+                    bm_store_place_data(&place, NULL) == BM_OK &&
+                    bm_pread_all(place.data, head, sizeof head, 0, &got) == 0 &&
+                    got == sizeof head && bm_le32_get(head + 16) == UINT32_C(0xBEEFC0DE);
+    bm_store_place_close(&place);
+    return is;
+}
+
+bool bm_store_is_only(const char *dir, char *other, size_t cap)
+{
+    snprintf(other, cap, "%s", dir);
+    if (!bm_store_is(dir))
+        return false;
+    DIR *folder = opendir(dir);
+    if (folder == NULL)
+        return false;
+    bool only = true;
+    for (struct dirent *entry; only && (entry = readdir(folder)) != NULL;) {
+        const char *name = entry->d_name;
+        only = strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ||
+               strcmp(name, BM_STORE_DATA) == 0 || strcmp(name, BM_STORE_LOCK) == 0;
+        if (!only)
+            snprintf(other, cap, "%s/%s", dir, name);
+    }
+    closedir(folder);
+    return only;
+}

@@ -1,0 +1,60 @@
+/* store_writer.h -- what a writer holds beside its bm_store: the state that its next commit makes visible, and what is not in
+ * the file yet. */
+#ifndef BM_STORE_STORE_WRITER_H
+#define BM_STORE_STORE_WRITER_H
+
+#include "spill/sorted_runs.h"
+#include "store/store_inside.h"
+#include "store/store_snapshot.h"
+
+#define BM_STORE_MEMORY  (UINT64_C(256) << 20)
+#define BM_REMOVED_BYTES (BM_STORE_RANGE / 8)
+#define BM_REMOVED_PIECE (BM_PIECE_HEAD_BYTES + BM_REMOVED_BYTES)
+
+/* Removed documents of a range that has changed since the commit. */
+typedef struct bm_writer_range {
+    uint64_t range, removed;
+    uint8_t *bits; /* BM_REMOVED_BYTES */
+} bm_writer_range;
+
+typedef struct bm_writer_note {
+    char *name, *bytes; /* bytes NULL: it is removed */
+    size_t len;
+} bm_writer_note;
+
+struct bm_writer {
+    bm_state state; /* its runs, ranges and tail are in the file */
+    bm_document_writer tail;
+    bool tail_begun; /* `tail` is what follows, or replaces, the last piece in the file */
+    bool tail_new;   /* and has documents that the file has not */
+    bm_writer_range *ranges;
+    size_t n_ranges, cap_ranges;
+    bm_writer_note *notes;
+    size_t n_notes, cap_notes;
+    uint64_t *names; /* hashes of those in the file */
+    size_t n_names, cap_names;
+    bm_sorted_runs **bands; /* of a build, until its commit: postings of each band */
+    bool build;
+    bm_buf body;   /* of a document that is added */
+    bool leavings; /* there are pieces in the file that neither commit nor writer names */
+    bm_status failed;
+    bm_error failure; /* after which it can only be closed */
+};
+
+/* An empty writer over a state, which is taken. */
+bm_status bm_writer_open(bm_store *store, bm_state *state, bm_error *err);
+void bm_writer_close(bm_store *store);
+/* BM_OK, or why it can only be closed; BM_ERR_INTERNAL for a store that reads. */
+bm_status bm_writer_ready(const bm_store *store, bm_error *err);
+/* Keep the failure, and hand it on. */
+bm_status bm_writer_failed(bm_store *store, bm_status status, const bm_error *err);
+
+/* The document of the next number. Its body is all there. */
+bm_status bm_writer_document(bm_store *store, const bm_store_doc *doc, bm_error *err);
+/* All that was added can be read. */
+bm_status bm_writer_flush(bm_store *store, bm_error *err);
+/* The bits of a range, copied from the file where they have not changed yet. */
+bm_status bm_writer_range_of(bm_store *store, const bm_snapshot *snapshot, uint64_t range,
+                             bm_writer_range **out, bm_error *err);
+
+#endif

@@ -1,0 +1,235 @@
+/* store_model.h -- an index as plain arrays, and whether a bm_store answers like it. Header only. */
+#ifndef BM_TESTS_STORE_MODEL_H
+#define BM_TESTS_STORE_MODEL_H
+
+#include <criterion/criterion.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/store_write.h"
+
+#define BANDS   3u
+#define SET_MAX 60u
+#define DOCS    4096u
+
+typedef struct model_doc {
+    char id[24];
+    uint64_t content, set[SET_MAX], keys[BANDS];
+    uint32_t n, text_bytes;
+    bool removed;
+} model_doc;
+
+typedef struct model {
+    model_doc docs[DOCS];
+    uint32_t n, made; /* `made`: ever, for their ids */
+    char note[32];    /* of the name "note"; "": none */
+} model;
+
+typedef struct numbers {
+    uint64_t state;
+} numbers;
+
+/* splitmix64 */
+static inline uint64_t draw(numbers *r)
+{
+    uint64_t z = r->state += UINT64_C(0x9E3779B97F4A7C15);
+    z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
+    z = (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB);
+    return z ^ z >> 31;
+}
+
+static inline uint64_t below(numbers *r, uint64_t n)
+{
+    return draw(r) % n;
+}
+
+static inline int by_value(const void *a, const void *b)
+{
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* A document of the number, some of them empty, some of whose keys many have. */
+static inline void model_make(model_doc *doc, uint32_t number, numbers *r)
+{
+    memset(doc, 0, sizeof *doc);
+    snprintf(doc->id, sizeof doc->id, "doc-%" PRIu32 "-%" PRIu64, number, below(r, 1000));
+    doc->content = draw(r);
+    doc->text_bytes = (uint32_t)below(r, 5000);
+    doc->n = below(r, 7) == 0 ? 0 : (uint32_t)below(r, SET_MAX);
+    for (uint32_t i = 0; i < doc->n; i++)
+        doc->set[i] = draw(r);
+    qsort(doc->set, doc->n, sizeof doc->set[0], by_value);
+    for (uint32_t b = 0; b < BANDS; b++)
+        doc->keys[b] =
+            below(r, 2) != 0 ? (below(r, 40) + 1) * UINT64_C(0x0123456789ABCDEF) : draw(r);
+}
+
+static inline bm_store_facts model_facts(void)
+{
+    static const char settings[] = "{\"shingle\": \"word:3\"}";
+    return (bm_store_facts){
+        .kind = BM_STORE_SETS, .bands = BANDS, .settings = {settings, sizeof settings - 1}};
+}
+
+/* Add k documents to both. Their number and the status of the store. */
+static inline bm_status model_add(model *m, bm_store *store, uint32_t k, numbers *r, bm_error *err)
+{
+    bm_store_doc *docs = calloc(k + 1, sizeof *docs);
+    const uint64_t **sets = calloc(k + 1, sizeof *sets);
+    uint64_t *keys = calloc(k * BANDS + 1, sizeof *keys);
+    cr_assert(m->n + k <= DOCS);
+    for (uint32_t i = 0; i < k; i++) {
+        model_doc *d = &m->docs[m->n + i];
+        model_make(d, m->made++, r);
+        docs[i] = (bm_store_doc){.id = {d->id, strlen(d->id)},
+                                 .content = {d->content, ~d->content},
+                                 .text_bytes = d->text_bytes,
+                                 .line = d->content >> 40,
+                                 .input = (uint32_t)d->content,
+                                 .n_shingles = d->n};
+        sets[i] = d->set;
+        memcpy(keys + i * BANDS, d->keys, sizeof d->keys);
+    }
+    const bm_store_batch batch = {.n = k, .docs = docs, .sets = sets, .keys = keys};
+    uint32_t first = UINT32_MAX;
+    const bm_status status = bm_store_add(store, &batch, &first, err);
+    if (status == BM_OK) {
+        cr_assert_eq(first, m->n);
+        m->n += k;
+    }
+    free(docs);
+    free(sets);
+    free(keys);
+    return status;
+}
+
+/* Remove up to k documents from both. */
+static inline bm_status model_remove(model *m, bm_store *store, uint32_t k, numbers *r,
+                                     bm_error *err)
+{
+    uint32_t list[64], n = 0;
+    for (uint32_t i = 0; i < k && i < 64 && m->n > 0; i++) {
+        const uint32_t number = (uint32_t)below(r, m->n);
+        if (m->docs[number].removed)
+            continue;
+        m->docs[number].removed = true;
+        list[n++] = number;
+    }
+    return bm_store_remove(store, list, n, err);
+}
+
+#define MODEL_EXPECT(what)                                                                         \
+    do {                                                                                           \
+        if (!(what)) {                                                                             \
+            snprintf(why, 200, "line %d: %s", __LINE__, #what);                                    \
+            return false;                                                                          \
+        }                                                                                          \
+    } while (0)
+
+static inline bool model_same_doc(const model *m, const bm_store_view *view, uint32_t number,
+                                  char *why)
+{
+    const model_doc *d = &m->docs[number];
+    bm_store_doc doc;
+    uint64_t set[SET_MAX];
+    uint32_t found = UINT32_MAX;
+    const bm_str id = {d->id, strlen(d->id)};
+    const bm_status status = bm_store_view_doc(view, number, &doc, NULL);
+    if (d->removed) {
+        MODEL_EXPECT(status == BM_NOT_FOUND);
+        MODEL_EXPECT(bm_store_view_id(view, id, &found, NULL) == BM_NOT_FOUND);
+        return true;
+    }
+    MODEL_EXPECT(status == BM_OK);
+    MODEL_EXPECT(doc.id.len == id.len && memcmp(doc.id.data, d->id, id.len) == 0);
+    MODEL_EXPECT(doc.content.lo == d->content && doc.content.hi == ~d->content);
+    MODEL_EXPECT(doc.text_bytes == d->text_bytes && doc.n_shingles == d->n);
+    MODEL_EXPECT(doc.line == d->content >> 40 && doc.input == (uint32_t)d->content);
+    MODEL_EXPECT(bm_store_doc_set(&doc, set, NULL) == BM_OK);
+    MODEL_EXPECT(memcmp(set, d->set, d->n * sizeof set[0]) == 0);
+    MODEL_EXPECT(bm_store_view_id(view, id, &found, NULL) == BM_OK && found == number);
+    return true;
+}
+
+static inline int by_hit(const void *a, const void *b)
+{
+    const bm_store_hit *x = a, *y = b;
+    return x->asked != y->asked ? (x->asked > y->asked) - (x->asked < y->asked)
+                                : (x->number > y->number) - (x->number < y->number);
+}
+
+/* All keys of a band, and some that no document has, each found in the documents that have it. */
+static inline bool model_same_band(const model *m, const bm_store_view *view, uint32_t band,
+                                   char *why)
+{
+    uint64_t *keys = calloc(m->n + 3, sizeof *keys);
+    size_t n = 0, at = 0;
+    bm_store_hits hits = {0};
+    keys[n++] = 0;
+    keys[n++] = UINT64_MAX;
+    keys[n++] = UINT64_C(0x8000000000000000);
+    for (uint32_t i = 0; i < m->n; i++)
+        keys[n++] = m->docs[i].keys[band];
+    qsort(keys, n, sizeof *keys, by_value);
+    const bm_store_ask ask = {band, keys, n};
+    MODEL_EXPECT(bm_store_view_find(view, &ask, &hits, NULL) == BM_OK);
+    if (hits.n > 0)
+        qsort(hits.list, hits.n, sizeof *hits.list, by_hit);
+    for (size_t k = 0; k < n; k++)
+        for (uint32_t i = 0; i < m->n; i++) {
+            const model_doc *d = &m->docs[i];
+            if (d->removed || d->n == 0 || d->keys[band] != keys[k])
+                continue;
+            MODEL_EXPECT(at < hits.n && hits.list[at].asked == k && hits.list[at].number == i);
+            at++;
+        }
+    MODEL_EXPECT(at == hits.n);
+    free(keys);
+    free(hits.list);
+    return true;
+}
+
+/* `why`: 200 bytes, filled where they differ. */
+static inline bool model_same(const model *m, const bm_store_view *view, bool bands, char *why)
+{
+    bm_store_counts want = {.next_number = m->n};
+    const bm_store_counts got = bm_store_view_counts(view);
+    uint32_t found;
+    for (uint32_t i = 0; i < m->n; i++) {
+        const model_doc *d = &m->docs[i];
+        want.removed += d->removed;
+        want.documents += !d->removed;
+        want.empty += !d->removed && d->n == 0;
+        want.shingles += d->removed ? 0 : d->n;
+        want.text_bytes += d->removed ? 0 : d->text_bytes;
+        if (!model_same_doc(m, view, i, why))
+            return false;
+    }
+    MODEL_EXPECT(got.documents == want.documents && got.removed == want.removed);
+    MODEL_EXPECT(got.empty == want.empty && got.shingles == want.shingles);
+    MODEL_EXPECT(got.text_bytes == want.text_bytes && got.next_number == want.next_number);
+    MODEL_EXPECT(bm_store_view_doc(view, m->n, NULL, NULL) == BM_NOT_FOUND);
+    MODEL_EXPECT(bm_store_view_id(view, (bm_str){"no such", 7}, &found, NULL) == BM_NOT_FOUND);
+    const bm_str note = bm_store_view_note(view, "note");
+    MODEL_EXPECT(note.len == strlen(m->note) && (note.data != NULL) == (note.len > 0));
+    MODEL_EXPECT(note.len == 0 || memcmp(note.data, m->note, note.len) == 0);
+    for (uint32_t b = 0; bands && b < BANDS; b++)
+        if (!model_same_band(m, view, b, why))
+            return false;
+    return true;
+}
+
+static inline void model_check(const model *m, bm_store *store, bool bands)
+{
+    bm_store_view *view = NULL;
+    bm_error err = {0};
+    char why[200];
+    cr_assert_eq(bm_store_view_open(store, &view, &err), BM_OK, "%s", err.message);
+    cr_assert(model_same(m, view, bands, why), "%s", why);
+    bm_store_view_close(view);
+}
+
+#endif

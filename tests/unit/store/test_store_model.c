@@ -1,0 +1,253 @@
+/* test_store_model.c -- thousands of random operations, and after each the index answers as plain arrays do. */
+#include "tests/unit/store/store_model.h"
+
+#include "tests/unit/base/scratch.h"
+
+static void say(void *ctx, const char *what)
+{
+    (void)ctx;
+    fprintf(stderr, "check: %s\n", what);
+}
+
+static void expect_sound(const char *dir)
+{
+    const bm_store_check_cfg cfg = {.say = say};
+    bm_error err = {0};
+    cr_assert_eq(bm_store_check(dir, &cfg, &err), BM_OK, "%s", err.message);
+}
+
+static bm_store *create(const char *dir)
+{
+    const bm_store_cfg cfg = {.mode = BM_STORE_WRITE, .memory = 1 << 20};
+    const bm_store_facts facts = model_facts();
+    bm_store *store = NULL;
+    bm_error err = {0};
+    cr_assert_eq(bm_store_create(dir, &facts, &cfg, &store, &err), BM_OK, "%s", err.message);
+    return store;
+}
+
+static bm_store *open_store(const char *dir, bm_store_mode mode)
+{
+    const bm_store_cfg cfg = {.mode = mode};
+    bm_store *store = NULL;
+    bm_error err = {0};
+    cr_assert_eq(bm_store_open(dir, &cfg, &store, &err), BM_OK, "%s: %s", err.file, err.message);
+    const bm_store_facts *facts = bm_store_facts_of(store), want = model_facts();
+    cr_assert(facts->bands == BANDS && facts->kind == BM_STORE_SETS && facts->words == 0);
+    cr_assert(facts->settings.len == want.settings.len &&
+              memcmp(facts->settings.data, want.settings.data, want.settings.len) == 0);
+    return store;
+}
+
+static void commit(bm_store *store)
+{
+    bm_error err = {0};
+    cr_assert_eq(bm_store_commit(store, &err), BM_OK, "%s: %s", err.file, err.message);
+}
+
+/* A batch: one document, some, many. */
+static uint32_t batch_of(numbers *r)
+{
+    const uint64_t kind = below(r, 10);
+    return (uint32_t)(kind < 5 ? 1 : kind < 9 ? below(r, 20) : below(r, 150));
+}
+
+static void note(model *m, bm_store *store, numbers *r)
+{
+    snprintf(m->note, sizeof m->note, "%.*s", (int)below(r, 3) * 10, "the same words again");
+    cr_assert_eq(bm_store_note(store, "note", (bm_str){m->note, strlen(m->note)}, NULL), BM_OK);
+}
+
+static void copy_over(model *m, bm_store *from, scratch *s, unsigned *generation)
+{
+    char name[32];
+    uint32_t n = 0;
+    snprintf(name, sizeof name, "index%u", ++*generation);
+    scratch_folder(s, name);
+    bm_store *to = create(scratch_at(s, name));
+    bm_error err = {0};
+    cr_assert_eq(bm_store_copy(from, to, &err), BM_OK, "%s", err.message);
+    commit(to);
+    bm_store_close(to);
+    for (uint32_t i = 0; i < m->n; i++)
+        if (!m->docs[i].removed)
+            m->docs[n++] = m->docs[i];
+    m->n = n;
+}
+
+static void random_operations(uint64_t seed, unsigned operations)
+{
+    scratch s;
+    scratch_open(&s);
+    scratch_folder(&s, "index0");
+    numbers r = {seed};
+    unsigned generation = 0;
+    char name[32] = "index0";
+    model *m = calloc(1, sizeof *m), *committed = calloc(1, sizeof *m);
+    bm_store *store = create(scratch_at(&s, name));
+    cr_assert_eq(model_add(m, store, (uint32_t)below(&r, 300), &r, NULL), BM_OK);
+    model_check(m, store, false);
+    commit(store);
+    *committed = *m;
+    for (unsigned i = 0; i < operations && m->n < DOCS - 200; i++) {
+        switch (below(&r, 12)) {
+        case 0:
+        case 1:
+        case 2:
+        case 3:
+            cr_assert_eq(model_add(m, store, batch_of(&r), &r, NULL), BM_OK);
+            break;
+        case 4:
+            cr_assert_eq(model_remove(m, store, (uint32_t)below(&r, 20), &r, NULL), BM_OK);
+            break;
+        case 5:
+            note(m, store, &r);
+            break;
+        case 6:
+        case 7:
+        case 8:
+            commit(store);
+            *committed = *m;
+            break;
+        case 9: /* closed without a commit */
+        case 10:
+            bm_store_close(store);
+            committed->made = m->made;
+            *m = *committed;
+            store = open_store(scratch_at(&s, name), BM_STORE_READ);
+            model_check(m, store, true);
+            bm_store_close(store);
+            store = open_store(scratch_at(&s, name), BM_STORE_WRITE);
+            break;
+        default:
+            if (below(&r, 4) != 0)
+                break;
+            copy_over(m, store, &s, &generation);
+            bm_store_close(store);
+            expect_sound(scratch_at(&s, name));
+            snprintf(name, sizeof name, "index%u", generation);
+            expect_sound(scratch_at(&s, name));
+            store = open_store(scratch_at(&s, name), BM_STORE_WRITE);
+            *committed = *m;
+        }
+        if (i % 4 == 0 || i + 1 == operations)
+            model_check(m, store, true);
+    }
+    bm_store_close(store);
+    expect_sound(scratch_at(&s, name));
+    free(m);
+    free(committed);
+    scratch_close(&s);
+}
+
+Test(store_model, answers_are_those_of_plain_arrays)
+{
+    for (uint64_t seed = 1; seed <= 12; seed++)
+        random_operations(seed, 150);
+}
+
+/* Runs of small batches become few, and the file does not grow for ever. */
+Test(store_model, many_small_commits_leave_few_runs)
+{
+    scratch s;
+    scratch_open(&s);
+    scratch_folder(&s, "index");
+    numbers r = {5};
+    model *m = calloc(1, sizeof *m);
+    bm_store *store = create(scratch_at(&s, "index"));
+    commit(store);
+    for (int i = 0; i < 300; i++) {
+        cr_assert_eq(model_add(m, store, 1, &r, NULL), BM_OK);
+        commit(store);
+    }
+    bm_store_view *view = NULL;
+    cr_assert_eq(bm_store_view_open(store, &view, NULL), BM_OK);
+    const bm_store_counts counts = bm_store_view_counts(view);
+    bm_store_view_close(view);
+    cr_assert_leq(counts.runs, 3 * 5, "%" PRIu64 " runs", counts.runs);
+    cr_assert_lt(counts.file_bytes, 4 << 20, "%" PRIu64 " bytes", counts.file_bytes);
+    model_check(m, store, true);
+    bm_store_close(store);
+    expect_sound(scratch_at(&s, "index"));
+    free(m);
+    scratch_close(&s);
+}
+
+/* More entries of one key than a piece takes; and a batch that is many pieces. */
+Test(store_model, a_key_of_many_pieces_is_found_whole)
+{
+    enum { N = 200000 };
+    scratch s;
+    scratch_open(&s);
+    scratch_folder(&s, "index");
+    bm_store *store = create(scratch_at(&s, "index"));
+    bm_store_doc *docs = calloc(N, sizeof *docs);
+    const uint64_t **sets = calloc(N, sizeof *sets);
+    uint64_t *keys = calloc((size_t)N * BANDS, sizeof *keys), one = 77;
+    char(*ids)[12] = calloc(N, sizeof *ids);
+    for (uint32_t i = 0; i < N; i++) {
+        snprintf(ids[i], sizeof ids[i], "%" PRIu32, i);
+        docs[i] = (bm_store_doc){.id = {ids[i], strlen(ids[i])}, .n_shingles = 1};
+        sets[i] = &one;
+        keys[i * BANDS] = i % 10 != 0 ? 1000 : i;
+        keys[i * BANDS + 1] = UINT64_MAX - i / 2;
+        keys[i * BANDS + 2] = 9;
+    }
+    uint32_t first;
+    for (uint32_t i = 0; i < N; i += N / 2) { /* a build, then one as large is added */
+        const bm_store_batch batch = {N / 2, docs + i, sets + i, NULL, keys + (size_t)i * BANDS};
+        cr_assert_eq(bm_store_add(store, &batch, &first, NULL), BM_OK);
+        cr_assert_eq(first, i);
+        commit(store);
+    }
+    bm_store_view *view = NULL;
+    cr_assert_eq(bm_store_view_open(store, &view, NULL), BM_OK);
+    bm_store_hits hits = {0};
+    const uint64_t asked[4] = {9, 1000, 1000, UINT64_MAX};
+    const size_t want[BANDS] = {2 * (N - N / 10 + 1), 2, N};
+    for (uint32_t b = 0; b < BANDS; b++) {
+        const bm_store_ask ask = {b, asked, 4};
+        hits.n = 0;
+        cr_assert_eq(bm_store_view_find(view, &ask, &hits, NULL), BM_OK);
+        cr_assert_eq(hits.n, want[b], "band %u: %zu", b, hits.n);
+    }
+    for (uint32_t i = 0; i < N; i += 997) {
+        uint32_t number;
+        cr_assert_eq(bm_store_view_id(view, docs[i].id, &number, NULL), BM_OK);
+        cr_assert_eq(number, i);
+    }
+    free(hits.list);
+    bm_store_view_close(view);
+    bm_store_close(store);
+    expect_sound(scratch_at(&s, "index"));
+    free(docs);
+    free(sets);
+    free(keys);
+    free(ids);
+    scratch_close(&s);
+}
+
+Test(store_model, an_unnamed_index_leaves_nothing_behind)
+{
+    scratch s;
+    scratch_open(&s);
+    const bm_store_cfg cfg = {.mode = BM_STORE_WRITE, .temp_dir = s.root};
+    const bm_store_facts facts = model_facts();
+    bm_store *store = NULL;
+    bm_error err = {0};
+    numbers r = {3};
+    model *m = calloc(1, sizeof *m);
+    cr_assert_eq(bm_store_create_unnamed(&facts, &cfg, &store, &err), BM_OK, "%s", err.message);
+    cr_assert_eq(scratch_count(&s, "."), 0);
+    for (int i = 0; i < 5; i++)
+        cr_assert_eq(model_add(m, store, 100, &r, NULL), BM_OK);
+    model_check(m, store, false);
+    commit(store);
+    model_check(m, store, true);
+    cr_assert_eq(model_add(m, store, 100, &r, NULL), BM_OK);
+    cr_assert_eq(model_remove(m, store, 10, &r, NULL), BM_OK);
+    model_check(m, store, true);
+    bm_store_close(store);
+    free(m);
+    scratch_close(&s);
+}
