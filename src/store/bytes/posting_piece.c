@@ -7,6 +7,11 @@
 
 #define KEYS_AT BM_PIECE_HEAD_BYTES /* the first keys of blocks; of a small piece its keys */
 
+/* Of n hashes that are spread evenly, the number of those below a value is right to sqrt(n) / 2: 147 of a full piece,
+ * half a block, and 9 of a block. Four and three times as far is looked. */
+#define NEAR_BLOCKS 2u
+#define NEAR_KEYS   32u
+
 _Static_assert(KEYS_AT + 8 * BM_POSTING_BLOCKS <= BM_PIECE_HEAD, "first keys fit into the head");
 _Static_assert(12 * BM_POSTING_BLOCK <= BM_PIECE_PAGE, "a block fits into a page");
 _Static_assert(KEYS_AT + 12 * BM_POSTING_SMALL <= BM_PIECE_HEAD, "a small piece is one page");
@@ -81,18 +86,87 @@ bm_posting bm_posting_piece_at(const bm_posting_piece *piece, size_t i)
                         .number = bm_le32_get(piece->bytes + at.numbers + 4 * in)};
 }
 
+/* --- search --- */
+
+/* Keys that stand one behind the other in a piece, and the place of one. */
+typedef struct keys {
+    const uint8_t *bytes;
+    size_t n;
+} keys;
+
+static inline uint64_t key_at(keys k, size_t i)
+{
+    return bm_le64_get(k.bytes + 8 * i);
+}
+
+/* How many of the keys begin … begin+n-1 are less than `key`, where they ascend. No branch depends on a key, and three
+ * are asked at once, so that their lines are fetched at once. */
+static inline size_t count_less(keys k, size_t begin, size_t n, uint64_t key)
+{
+    size_t low = begin, more = 0;
+    while (n >= 4) {
+        const size_t part = n / 4;
+        low += part * ((size_t)(key_at(k, low + part - 1) < key) +
+                       (size_t)(key_at(k, low + 2 * part - 1) < key) +
+                       (size_t)(key_at(k, low + 3 * part - 1) < key));
+        n -= 3 * part;
+    }
+    for (size_t i = 0; i < n; i++)
+        more += key_at(k, low + i) < key;
+    return low + more - begin;
+}
+
+/* How many of the keys are less than `key`: about `guess`. What is looked at are `around` keys before it and behind
+ * it; where that was not enough, all of them. */
+static inline size_t count_less_near(keys k, size_t guess, size_t around, uint64_t key)
+{
+    const size_t begin = guess > around ? guess - around : 0;
+    const size_t end = k.n - begin > 2 * around ? begin + 2 * around : k.n;
+    if ((begin == 0 || key_at(k, begin - 1) < key) && (end == k.n || key_at(k, end) >= key))
+        return begin + count_less(k, begin, end - begin, key);
+    return count_less(k, 0, k.n, key);
+}
+
+/* A part of n, as large as the part of the way from a to b that `key` has come; a < key <= b. */
+static inline size_t part_of(size_t n, uint64_t a, uint64_t b, uint64_t key)
+{
+    const double way = (double)(int64_t)((b - a) >> 1 | 1),
+                 come = (double)(int64_t)((key - a) >> 1);
+    const size_t part = (size_t)(come / way * (double)n);
+    return part < n ? part : n;
+}
+
+/* Keys of one block, between its first key and the one behind its last. */
+static inline size_t find_in(keys k, uint64_t a, uint64_t b, uint64_t key)
+{
+    if (key <= a || key > b) /* damaged, or the key is the first */
+        return count_less(k, 0, k.n, key);
+    const size_t guess = part_of(k.n, a, b, key);
+    __builtin_prefetch(k.bytes + 8 * k.n + 4 * guess); /* its number, which is asked for next */
+    return count_less_near(k, guess, NEAR_KEYS, key);
+}
+
 size_t bm_posting_piece_find(const bm_posting_piece *piece, uint64_t key)
 {
-    size_t low = 0, high = piece->head.n;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (bm_posting_piece_at(piece, middle).key < key)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    const bm_piece_head *head = &piece->head;
+    if (key <= head->first)
+        return 0;
+    if (key > head->last)
+        return head->n;
+    if (head->n <= BM_POSTING_SMALL)
+        return find_in((keys){piece->bytes + KEYS_AT, head->n}, head->first, head->last, key);
+    /* The last block whose first key is less: the first entry that is not less is in it, or begins the next one. */
+    const keys firsts = {piece->bytes + KEYS_AT, blocks_of(head->n)};
+    const size_t guess = part_of(head->n, head->first, head->last, key) / BM_POSTING_BLOCK;
+    const size_t less = count_less_near(firsts, guess + 1, NEAR_BLOCKS, key);
+    const size_t b = less > 0 ? less - 1 : 0;
+    const block at = block_at(head->n, b);
+    const uint64_t behind = b + 1 < firsts.n ? key_at(firsts, b + 1) : head->last;
+    return b * BM_POSTING_BLOCK +
+           find_in((keys){piece->bytes + at.keys, at.n}, key_at(firsts, b), behind, key);
 }
+
+/* --- check --- */
 
 /* The first key of each block is the one that the head has of it, and what is not used is 0. */
 static bool head_is_right(const bm_posting_piece *piece)

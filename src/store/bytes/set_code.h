@@ -6,7 +6,7 @@
  *     high   bits, of a byte the lowest first: n ones and 2^(64-8L) - 1 zeros. The one of hash i has as many zeros
  *            before it as the high 64-8L bits of the hash say; so it is bit (hash >> 8*L) + i. The last byte's rest is 0
  *
- * L is what makes that the fewest bytes, of two such the larger: 8 (no bits at all) to 36 hashes, 7 to 8,160, then 6, 5, 4.
+ * L is what makes that the fewest bytes, of two such the larger: 8 (no bits at all) to 37 hashes, 7 to 8,160, then 6, 5, 4.
  * 170 hashes take 1,244 bytes of 1,360. A set has one code, and any change of a byte makes another set or none. */
 #ifndef BM_STORE_BYTES_SET_CODE_H
 #define BM_STORE_BYTES_SET_CODE_H

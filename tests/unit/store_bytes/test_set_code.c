@@ -86,7 +86,10 @@ Test(set_code, hashes_that_lie_close_come_back)
 Test(set_code, takes_as_many_bytes_as_its_head_says)
 {
     cr_assert_eq(bm_set_code_size(0), 0);
-    cr_assert_eq(bm_set_code_size(36), 36 * 8);
+    cr_assert_eq(bm_set_code_size(37), 37 * 8);
+    cr_assert_eq(bm_set_code_size(38), 38 * 7 + (38 + 255 + 7) / 8);
+    cr_assert_eq(bm_set_code_size(8160), 8160 * 7 + (8160 + 255 + 7) / 8);
+    cr_assert_eq(bm_set_code_size(8161), 8161 * 6 + (8161 + 65535 + 7) / 8);
     cr_assert_eq(bm_set_code_size(170), 1244);
     for (size_t n = 1; n < 100000; n++)
         cr_assert_leq(bm_set_code_size(n), 8 * n);
