@@ -11,9 +11,7 @@
  *     run       pages of one value, of which only the first has these 16 bytes
  *
  * The free pages are values of a tree of their own: the key is a transaction (8), the value a count (8) and so many page
- * numbers (8 each), descending.
- *
- * Tests: tests/unit/store_bytes/test_lmdb_meta.c */
+ * numbers (8 each), descending. */
 #include "store/bytes/lmdb_pages.h"
 
 #include <inttypes.h>
