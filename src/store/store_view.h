@@ -14,6 +14,11 @@ typedef struct bm_store_view bm_store_view;
 bm_status bm_store_view_open(bm_store *store, bm_store_view **out, bm_error *err);
 void bm_store_view_close(bm_store_view *view); /* NULL is fine */
 bm_store_counts bm_store_view_counts(const bm_store_view *view);
+/* Is what it shows still the last commit of its store? Cheap: the head of the file is read. */
+bool bm_store_view_is_last(const bm_store_view *view);
+/* Is another file now at the path of the index (compact, a build that replaced it)? Views of this store go
+ * on with the old one; another bm_store_open sees the new. */
+bool bm_store_is_replaced(const bm_store *store);
 
 /* A document found by the key of that place in the array that was asked for. */
 typedef struct bm_store_hit {

@@ -30,10 +30,14 @@ typedef struct bm_search_batch {
 typedef struct bm_search_cfg {
     const bm_store_view *view;
     const bm_store_facts *facts;
-    bm_pool *pool;
+    bm_pool *pool; /* NULL: this thread alone */
     double threshold;
     uint32_t top;      /* best answers of each document; 0: all */
     bool skip_same_id; /* a document is no answer to one of its own id */
+    /* Bytes that what is found may take; 0: no bound. Where a batch finds more, the first of its
+     * documents are answered (bm_search_result.n), one at least, and the caller comes again with the
+     * rest. */
+    uint64_t memory;
 } bm_search_cfg;
 
 typedef struct bm_answer {
@@ -44,6 +48,7 @@ typedef struct bm_answer {
 /* The answers of document i are list[begin[i]] … list[begin[i+1]-1]: best first, of equal ones the number that is
  * less. {0} before; the same memory serves batch after batch. */
 typedef struct bm_search_result {
+    size_t n; /* documents that are answered: all of the batch, where memory is not bounded */
     uint64_t *begin; /* n + 1 */
     bm_answer *list;
     size_t cap_begin, cap_list;

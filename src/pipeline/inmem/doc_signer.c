@@ -1,0 +1,121 @@
+/* doc_signer.c -- add, sign, read; clear and begin anew.
+ *
+ * Hashes are signed as they come and sorted afterwards: a minimum asks for no order.
+ *
+ * Tests: tests/unit/inmem/test_doc_signer.c */
+#include "pipeline/inmem/doc_signer.h"
+
+#include "backend/cpu/cpu_backend.h"
+#include "base/cpu.h"
+#include "base/error.h"
+#include "lsh/verify.h"
+#include "sketch/scheme.h"
+
+#define KEEP_HASHES ((size_t)1 << 20) /* that stay allocated between documents */
+
+bm_status bm_doc_backend_open(const bm_doc_recipe *recipe, bm_backend **out, bm_error *err)
+{
+    const uint32_t keyed = recipe->bands * recipe->rows;
+    const bm_backend_cfg cfg = {.sketch = *recipe->sketch,
+                                .perms_used =
+                                    recipe->words ? 0 : bm_scheme_words(recipe->sketch, keyed),
+                                .bands = recipe->bands,
+                                .rows = recipe->rows,
+                                .device = "cpu",
+                                .cpu = recipe->cpu,
+                                .cache_dir = ""};
+    return bm_backend_cpu.open(&cfg, out, err);
+}
+
+bm_status bm_doc_signer_init(bm_doc_signer *signer, const bm_doc_recipe *recipe,
+                             bm_backend *backend, bm_error *err)
+{
+    *signer = (bm_doc_signer){.backend = backend,
+                              .bands = recipe->bands,
+                              .perms = recipe->sketch->perms,
+                              .wants_words = recipe->words};
+    bm_status status = bm_isa_choose(recipe->cpu, &signer->sets_given.isa, err);
+    return status == BM_OK ? bm_text_hasher_init(&signer->hasher, recipe->text, recipe->cpu, err)
+                           : status;
+}
+
+void bm_doc_signer_reset(bm_doc_signer *signer)
+{
+    bm_text_hasher_reset(&signer->hasher);
+    bm_distinct_reset(&signer->sets_given.distinct);
+    bm_shingle_batch_reset(&signer->batch);
+    bm_free(signer->scratch);
+    bm_free(signer->sets);
+    bm_free(signer->n_shingles);
+    bm_free(signer->keys);
+    bm_free(signer->words);
+    *signer = (bm_doc_signer){0};
+}
+
+void bm_doc_signer_clear(bm_doc_signer *signer)
+{
+    if (signer->batch.cap_hashes > KEEP_HASHES)
+        bm_shingle_batch_reset(&signer->batch);
+    else
+        bm_shingle_batch_clear(&signer->batch);
+}
+
+bm_status bm_doc_signer_add(bm_doc_signer *signer, bm_str text, bm_error *err)
+{
+    return bm_text_hasher_add(&signer->hasher, text, &signer->batch, err);
+}
+
+bm_status bm_doc_signer_add_hashes(bm_doc_signer *signer, const uint64_t *hashes, size_t n,
+                                   bm_error *err)
+{
+    return bm_shingle_set_add(&signer->sets_given, hashes, n, &signer->batch, err);
+}
+
+static bm_status make_room(bm_doc_signer *s, bm_error *err)
+{
+    const size_t n = s->batch.n_docs;
+    bm_status status = bm_grow_array(&s->sets, &s->cap_sets, n, err);
+    if (status == BM_OK)
+        status = bm_grow_array(&s->n_shingles, &s->cap_n_shingles, n, err);
+    if (status == BM_OK)
+        status = bm_grow_array(&s->keys, &s->cap_keys, n * s->bands, err);
+    if (status == BM_OK && s->wants_words)
+        status = bm_grow_array(&s->words, &s->cap_words, n * s->perms, err);
+    return status;
+}
+
+static bm_status sort_sets(bm_doc_signer *s, bm_error *err)
+{
+    for (size_t i = 0; i < s->batch.n_docs; i++) {
+        uint64_t *set = s->batch.hashes + s->batch.offsets[i];
+        const size_t n = (size_t)(s->batch.offsets[i + 1] - s->batch.offsets[i]);
+        bm_status status = bm_grow_array(&s->scratch, &s->cap_scratch, n, err);
+        if (status != BM_OK)
+            return status;
+        bm_hashes_sort(set, n, s->scratch);
+        s->sets[i] = set;
+        s->n_shingles[i] = (uint32_t)n;
+    }
+    if (s->cap_scratch > KEEP_HASHES) {
+        bm_free(s->scratch);
+        s->scratch = NULL;
+        s->cap_scratch = 0;
+    }
+    return BM_OK;
+}
+
+bm_status bm_doc_signer_sign(bm_doc_signer *signer, bm_error *err)
+{
+    bm_status status = make_room(signer, err);
+    if (status != BM_OK || signer->batch.n_docs == 0)
+        return status;
+    bm_sign_task task = {.offsets = signer->batch.offsets,
+                         .hashes = signer->batch.hashes,
+                         .n_docs = signer->batch.n_docs,
+                         .words = signer->words,
+                         .keys = signer->keys};
+    status = signer->backend->ops->submit(signer->backend, &task, err);
+    if (status == BM_OK)
+        status = signer->backend->ops->wait(signer->backend, &task, err);
+    return status == BM_OK ? sort_sets(signer, err) : status;
+}

@@ -1,0 +1,33 @@
+/* store_newest.c -- has somebody else written since a view was opened?
+ *
+ * Asked often, by readers that live long: so nothing of the index is looked at but the two pages at its beginning,
+ * of which each commit writes one. In doubt (one is just being written) nothing is newer: whoever asks will
+ * ask again.
+ *
+ * Tests: tests/unit/store/test_store_newest.c */
+#include <sys/stat.h>
+
+#include "base/memory.h"
+#include "store/bytes/lmdb_pages.h"
+#include "store/store_view_inside.h"
+
+bool bm_store_view_is_last(const bm_store_view *view)
+{
+    bm_lmdb_meta newest;
+    return bm_lmdb_meta_of(view->snapshot.file, UINT64_MAX, &newest, NULL) != BM_OK ||
+           newest.txn == view->snapshot.meta.txn;
+}
+
+bool bm_store_is_replaced(const bm_store *store)
+{
+    struct stat here, there;
+    bool replaced = false;
+    char *path = NULL;
+    if (store->place.path == NULL || fstat(store->place.data, &here) != 0 ||
+        bm_string_format(&path, NULL, "%s/" BM_STORE_DATA, store->place.path) != BM_OK)
+        return false;
+    if (stat(path, &there) == 0)
+        replaced = here.st_dev != there.st_dev || here.st_ino != there.st_ino;
+    bm_free(path);
+    return replaced;
+}
