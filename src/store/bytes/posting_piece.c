@@ -168,7 +168,7 @@ size_t bm_posting_piece_find(const bm_posting_piece *piece, uint64_t key)
 
 /* --- check --- */
 
-/* The first key of each block is the one that the head has of it, and what is not used is 0. */
+/* The first key of each block is the one that the head has of it, and what is not used, in the head and behind full blocks, is 0. */
 static bool head_is_right(const bm_posting_piece *piece)
 {
     const size_t n = piece->head.n, blocks = blocks_of(n);
@@ -177,7 +177,9 @@ static bool head_is_right(const bm_posting_piece *piece)
         return true;
     for (size_t b = 0; b < blocks; b++) {
         const block at = block_at(n, b);
-        if (memcmp(piece->bytes + KEYS_AT + 8 * b, piece->bytes + at.keys, 8) != 0)
+        const size_t end = at.keys + 12 * at.n;
+        if (memcmp(piece->bytes + KEYS_AT + 8 * b, piece->bytes + at.keys, 8) != 0 ||
+            (b + 1 < blocks && memcmp(piece->bytes + end, none, BM_PIECE_PAGE - 12 * at.n) != 0))
             return false;
     }
     const size_t end = KEYS_AT + 8 * blocks;

@@ -166,11 +166,15 @@ Test(posting_piece, every_changed_byte_is_found_and_read_safely)
 Test(posting_piece, a_sealed_piece_out_of_order_is_not_valid)
 {
     made m = make(1000, 0);
-    for (int what = 0; what < 5; what++) {
+    for (int what = 0; what < 6; what++) {
         uint8_t *bytes = malloc(m.piece.size);
         memcpy(bytes, m.bytes, m.piece.size);
-        uint8_t *at[] = {bytes + 16, bytes + 24, bytes + 40, bytes + BM_PIECE_HEAD + 800,
-                         bytes + BM_PIECE_HEAD - 8};
+        uint8_t *at[] = {bytes + 16,
+                         bytes + 24,
+                         bytes + 40,
+                         bytes + BM_PIECE_HEAD + 800,
+                         bytes + BM_PIECE_HEAD - 8,
+                         bytes + BM_PIECE_HEAD + BM_PIECE_PAGE - 8};
         at[what][0] ^= 0x80;
         at[what][7] ^= 0x01;
         bm_piece_seal(bytes, m.piece.size);

@@ -1,0 +1,211 @@
+/* fuzz_index.c -- any bytes as parts of an index. The first byte says as what:
+ *
+ *     0   two bytes of n, then the code of a set of n hashes
+ *     1   a piece of postings; 2: the same, with its sum put right
+ *     3   a piece of documents; 4: the same, with its sum put right
+ *     5   pages of LMDB, each as bytes of its beginning and its end (two bytes each), then those; between is 0
+ *
+ * Nothing is read outside of the bytes (they are copied to memory of just their size), and what is taken is in order:
+ * a set, a piece, written again, is the same bytes. */
+#include "fuzz_check.h"
+#include "store/bytes/document_piece.h"
+#include "store/bytes/lmdb_pages.h"
+#include "store/bytes/posting_piece.h"
+#include "store/bytes/set_code.h"
+
+#define PAGE      4096u
+#define PAGES_MAX 64u
+
+static uint8_t *copy_of(const uint8_t *data, size_t size)
+{
+    uint8_t *copy = malloc(size > 0 ? size : 1);
+    CHECK(copy != NULL);
+    if (size > 0)
+        memcpy(copy, data, size);
+    return copy;
+}
+
+static void check_set(const uint8_t *data, size_t size)
+{
+    if (size < 2)
+        return;
+    const size_t n = data[0] | (size_t)data[1] << 8;
+    size -= 2;
+    uint8_t *code = copy_of(data + 2, size), *again = malloc(bm_set_code_size(n) + 1);
+    uint64_t *hashes = malloc((n + 1) * sizeof *hashes);
+    CHECK(again != NULL && hashes != NULL);
+    if (bm_set_code_read(code, size, n, hashes)) {
+        CHECK(size == bm_set_code_size(n));
+        for (size_t i = 1; i < n; i++)
+            CHECK(hashes[i - 1] < hashes[i]);
+        bm_set_code_write(hashes, n, again);
+        CHECK(fuzz_same(code, size, again, size));
+    }
+    free(code), free(again), free(hashes);
+}
+
+static size_t plain_find(const bm_posting *entries, size_t n, uint64_t key)
+{
+    size_t i = 0;
+    while (i < n && entries[i].key < key)
+        i++;
+    return i;
+}
+
+static void check_valid_postings(const bm_posting_piece *piece)
+{
+    const size_t n = piece->head.n;
+    bm_posting *entries = malloc(n * sizeof *entries);
+    uint8_t *again = malloc(piece->size);
+    CHECK(entries != NULL && again != NULL);
+    for (size_t i = 0; i < n; i++)
+        entries[i] = bm_posting_piece_at(piece, i);
+    for (size_t i = 0; i < n; i += 1 + n / 20)
+        for (uint64_t more = 0; more < 3; more++) {
+            const uint64_t key = entries[i].key - 1 + more;
+            CHECK(bm_posting_piece_find(piece, key) == plain_find(entries, n, key));
+        }
+    bm_posting_piece_write(entries, n, again);
+    CHECK(fuzz_same(piece->bytes, piece->size, again, bm_posting_piece_size(n)));
+    free(entries), free(again);
+}
+
+static void check_postings(const uint8_t *data, size_t size, bool sealed)
+{
+    uint8_t *bytes = copy_of(data, size);
+    bm_posting_piece piece;
+    if (sealed && size >= BM_PIECE_HEAD_BYTES)
+        bm_piece_seal(bytes, size);
+    if (bm_posting_piece_open(bytes, size, &piece)) {
+        CHECK(bm_posting_piece_find(&piece, 0) <= piece.head.n);
+        CHECK(bm_posting_piece_find(&piece, UINT64_MAX) <= piece.head.n);
+        CHECK(bm_posting_piece_find(&piece, piece.head.first / 2 + piece.head.last / 2) <=
+              piece.head.n);
+        (void)bm_posting_piece_at(&piece, piece.head.n - 1);
+        if (bm_posting_piece_valid(&piece))
+            check_valid_postings(&piece);
+    }
+    free(bytes);
+}
+
+static void check_document(const uint8_t *bytes, size_t size, const bm_store_doc *doc)
+{
+    const uint8_t *id = (const uint8_t *)doc->id.data, *body = (const uint8_t *)doc->body.data;
+    CHECK(id >= bytes && id <= bytes + size && doc->id.len > 0);
+    CHECK(body == id + doc->id.len && body <= bytes + size);
+    CHECK(doc->body.len <= (size_t)(bytes + size - body));
+}
+
+static void check_documents(const uint8_t *data, size_t size, bool sealed)
+{
+    uint8_t *bytes = copy_of(data, size);
+    bm_document_piece piece;
+    bm_document_writer writer = {0};
+    if (sealed && size >= BM_PIECE_HEAD_BYTES)
+        bm_piece_seal(bytes, size);
+    if (bm_document_piece_open(bytes, size, &piece)) {
+        const bool valid = bm_document_piece_valid(&piece);
+        bm_document_writer_begin(&writer, (uint32_t)piece.head.first);
+        for (uint64_t n = piece.head.first; n <= piece.head.last; n++) {
+            bm_store_doc doc;
+            const bool found = bm_document_piece_at(&piece, (uint32_t)n, &doc);
+            CHECK(found || !valid);
+            if (found)
+                check_document(bytes, size, &doc);
+            CHECK(!valid || bm_document_writer_add(&writer, &doc, NULL) == BM_OK);
+        }
+        uint8_t *again = valid ? malloc(bm_document_writer_size(&writer)) : NULL;
+        if (again != NULL) {
+            bm_document_writer_write(&writer, again);
+            CHECK(fuzz_same(bytes, size, again, bm_document_writer_size(&writer)));
+        }
+        free(again);
+    }
+    bm_document_writer_reset(&writer);
+    free(bytes);
+}
+
+typedef struct seen {
+    bm_lmdb_file file;
+    uint64_t n;
+    bm_str last;
+} seen;
+
+static bm_status see(void *ctx, bm_str key, bm_str value, bm_error *err)
+{
+    seen *s = ctx;
+    const uint8_t *k = (const uint8_t *)key.data, *v = (const uint8_t *)value.data;
+    const uint8_t *end = s->file.bytes + s->file.size;
+    (void)err;
+    CHECK(k >= s->file.bytes && k <= end && key.len > 0 && key.len <= (size_t)(end - k));
+    CHECK(v >= s->file.bytes && v <= end && value.len <= (size_t)(end - v));
+    if (s->n > 0) {
+        const size_t len = key.len < s->last.len ? key.len : s->last.len;
+        const int order = memcmp(s->last.data, key.data, len);
+        CHECK(order < 0 || (order == 0 && s->last.len < key.len));
+    }
+    s->last = key;
+    s->n++;
+    return BM_OK;
+}
+
+static void check_file(bm_lmdb_file file)
+{
+    bm_lmdb_meta meta;
+    bm_error err = {0};
+    seen s = {.file = file};
+    uint64_t n_free = 0;
+    bm_status status = bm_lmdb_meta_of(file, UINT64_MAX, &meta, &err);
+    if (status == BM_OK)
+        status = bm_lmdb_walk(file, &meta, see, &s, &err);
+    if (status == BM_OK) {
+        CHECK(s.n == meta.entries);
+        status = bm_lmdb_check_pages(file, &meta, &n_free, &err);
+        CHECK(status != BM_OK || n_free <= meta.last_page);
+    }
+    CHECK(status == BM_OK || (status == BM_ERR_FORMAT && err.message[0] != '\0'));
+}
+
+static void check_pages(const uint8_t *data, size_t size)
+{
+    uint8_t *bytes = calloc(PAGES_MAX, PAGE);
+    size_t pages = 0;
+    CHECK(bytes != NULL);
+    for (; pages < PAGES_MAX && size >= 4; pages++) {
+        size_t begin = data[0] | (size_t)data[1] << 8, end = data[2] | (size_t)data[3] << 8;
+        uint8_t *page = bytes + pages * PAGE;
+        data += 4, size -= 4;
+        begin = begin < size ? begin : size;
+        begin = begin < PAGE ? begin : PAGE;
+        end = end < size - begin ? end : size - begin;
+        end = end < PAGE - begin ? end : PAGE - begin;
+        memcpy(page, data, begin);
+        memcpy(page + PAGE - end, data + begin, end);
+        data += begin + end, size -= begin + end;
+    }
+    uint8_t *file = copy_of(bytes, pages * PAGE);
+    check_file((bm_lmdb_file){file, pages * PAGE});
+    free(bytes), free(file);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size == 0)
+        return 0;
+    switch (data[0]) {
+    case 0:
+        check_set(data + 1, size - 1);
+        break;
+    case 1:
+    case 2:
+        check_postings(data + 1, size - 1, data[0] == 2);
+        break;
+    case 3:
+    case 4:
+        check_documents(data + 1, size - 1, data[0] == 4);
+        break;
+    default:
+        check_pages(data + 1, size - 1);
+    }
+    return 0;
+}
