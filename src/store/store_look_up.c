@@ -112,6 +112,8 @@ bool bm_store_view_removed(const bm_store_view *v, uint32_t number)
     return bits != NULL && (bits[at / 8] >> at % 8 & 1) != 0;
 }
 
+#define KEYS_AHEAD 8u /* of the key that is looked up: what is fetched meanwhile */
+
 /* A table of one run, asked for keys that ascend. */
 typedef struct table_walk {
     const bm_store_view *view;
@@ -190,8 +192,11 @@ bm_status bm_store_view_find(const bm_store_view *v, const bm_store_ask *ask, bm
     for (size_t run = 0; run < v->snapshot.state.n_runs; run++) {
         table_walk t = {.view = v, .opened = SIZE_MAX};
         t.refs = bm_snapshot_table(&v->snapshot, run, ask->table, &t.n);
-        for (size_t i = 0; t.n > 0 && status == BM_OK && i < ask->n; i++)
+        for (size_t i = 0; t.n > 0 && status == BM_OK && i < ask->n; i++) {
+            if (t.opened < t.n && i + KEYS_AHEAD < ask->n)
+                bm_posting_piece_expect(&t.piece, ask->keys[i + KEYS_AHEAD]);
             status = find_key(&t, ask->keys[i], (uint32_t)i, hits, err);
+        }
     }
     return status;
 }

@@ -7,10 +7,10 @@
 
 #define KEYS_AT BM_PIECE_HEAD_BYTES /* the first keys of blocks; of a small piece its keys */
 
-/* Of n hashes that are spread evenly, the number of those below a value is right to sqrt(n) / 2: 147 of a full piece,
- * half a block, and 9 of a block. Four and three times as far is looked. */
+/* Of n hashes that are spread evenly, a guess how many are below a value is right to sqrt(n) / 2 at most: 147 of a full
+ * piece, half a block, and 9 of a block. */
 #define NEAR_BLOCKS 2u
-#define NEAR_KEYS   32u
+#define NEAR_KEYS   8u
 
 _Static_assert(KEYS_AT + 8 * BM_POSTING_BLOCKS <= BM_PIECE_HEAD, "first keys fit into the head");
 _Static_assert(12 * BM_POSTING_BLOCK <= BM_PIECE_PAGE, "a block fits into a page");
@@ -116,14 +116,22 @@ static inline size_t count_less(keys k, size_t begin, size_t n, uint64_t key)
     return low + more - begin;
 }
 
-/* How many of the keys are less than `key`: about `guess`. What is looked at are `around` keys before it and behind
- * it; where that was not enough, all of them. */
-static inline size_t count_less_near(keys k, size_t guess, size_t around, uint64_t key)
+/* Are those before `begin` less than `key`, and those from `end` on not? */
+static inline bool is_between(keys k, size_t begin, size_t end, uint64_t key)
 {
-    const size_t begin = guess > around ? guess - around : 0;
-    const size_t end = k.n - begin > 2 * around ? begin + 2 * around : k.n;
-    if ((begin == 0 || key_at(k, begin - 1) < key) && (end == k.n || key_at(k, end) >= key))
-        return begin + count_less(k, begin, end - begin, key);
+    return (begin == 0 || key_at(k, begin - 1) < key) && (end == k.n || key_at(k, end) >= key);
+}
+
+/* How many of the keys are less than `key`: about `guess`. What is looked at first are a few keys before it and
+ * behind it; where that was not enough, four times as many, then all. */
+static inline size_t count_less_near(keys k, size_t guess, size_t few, uint64_t key)
+{
+    for (size_t around = few; around <= 4 * few; around *= 4) {
+        const size_t begin = guess > around ? guess - around : 0;
+        const size_t end = k.n - begin > 2 * around ? begin + 2 * around : k.n;
+        if (is_between(k, begin, end, key))
+            return begin + count_less(k, begin, end - begin, key);
+    }
     return count_less(k, 0, k.n, key);
 }
 
@@ -136,34 +144,59 @@ static inline size_t part_of(size_t n, uint64_t a, uint64_t b, uint64_t key)
     return part < n ? part : n;
 }
 
-/* Keys of one block, between its first key and the one behind its last. */
-static inline size_t find_in(keys k, uint64_t a, uint64_t b, uint64_t key)
+/* Where a key is looked for: the keys of one block, and about how many of them are less. */
+typedef struct place {
+    size_t before; /* entries of the blocks before it */
+    keys block;
+    size_t guess;
+} place;
+
+/* first < key <= last. */
+static inline place place_of(const bm_posting_piece *piece, uint64_t key)
 {
-    if (key <= a || key > b) /* damaged, or the key is the first */
-        return count_less(k, 0, k.n, key);
-    const size_t guess = part_of(k.n, a, b, key);
-    __builtin_prefetch(k.bytes + 8 * k.n + 4 * guess); /* its number, which is asked for next */
-    return count_less_near(k, guess, NEAR_KEYS, key);
+    const bm_piece_head *head = &piece->head;
+    place p = {.block = {piece->bytes + KEYS_AT, head->n}};
+    uint64_t first = head->first, last = head->last;
+    if (head->n > BM_POSTING_SMALL) {
+        /* The last block whose first key is less: what is looked for is in it, or begins the next one. */
+        const keys firsts = {piece->bytes + KEYS_AT, blocks_of(head->n)};
+        const size_t guess = part_of(head->n, first, last, key) / BM_POSTING_BLOCK;
+        const size_t less = count_less_near(firsts, guess + 1, NEAR_BLOCKS, key);
+        const size_t b = less > 0 ? less - 1 : 0;
+        const block at = block_at(head->n, b);
+        p.before = b * BM_POSTING_BLOCK;
+        p.block = (keys){piece->bytes + at.keys, at.n};
+        first = key_at(firsts, b);
+        last = b + 1 < firsts.n ? key_at(firsts, b + 1) : last;
+    }
+    if (key > first && key <= last) /* else damaged, or the first */
+        p.guess = part_of(p.block.n, first, last, key);
+    return p;
 }
 
 size_t bm_posting_piece_find(const bm_posting_piece *piece, uint64_t key)
 {
-    const bm_piece_head *head = &piece->head;
-    if (key <= head->first)
+    if (key <= piece->head.first)
         return 0;
-    if (key > head->last)
-        return head->n;
-    if (head->n <= BM_POSTING_SMALL)
-        return find_in((keys){piece->bytes + KEYS_AT, head->n}, head->first, head->last, key);
-    /* The last block whose first key is less: the first entry that is not less is in it, or begins the next one. */
-    const keys firsts = {piece->bytes + KEYS_AT, blocks_of(head->n)};
-    const size_t guess = part_of(head->n, head->first, head->last, key) / BM_POSTING_BLOCK;
-    const size_t less = count_less_near(firsts, guess + 1, NEAR_BLOCKS, key);
-    const size_t b = less > 0 ? less - 1 : 0;
-    const block at = block_at(head->n, b);
-    const uint64_t behind = b + 1 < firsts.n ? key_at(firsts, b + 1) : head->last;
-    return b * BM_POSTING_BLOCK +
-           find_in((keys){piece->bytes + at.keys, at.n}, key_at(firsts, b), behind, key);
+    if (key > piece->head.last)
+        return piece->head.n;
+    const place p = place_of(piece, key);
+    __builtin_prefetch(p.block.bytes + 8 * p.block.n +
+                       4 * p.guess); /* its number is asked for next */
+    return p.before + count_less_near(p.block, p.guess, NEAR_KEYS, key);
+}
+
+void bm_posting_piece_expect(const bm_posting_piece *piece, uint64_t key)
+{
+    if (key <= piece->head.first || key > piece->head.last)
+        return;
+    const place p = place_of(piece, key);
+    const uint8_t *at = p.block.bytes + 8 * p.guess;
+    const size_t before = 8 * (p.guess < 8 ? p.guess : 8);
+    __builtin_prefetch(at - before);
+    __builtin_prefetch(at);
+    __builtin_prefetch(at + (p.guess + 8 <= p.block.n ? 64 : 0));
+    __builtin_prefetch(p.block.bytes + 8 * p.block.n + 4 * p.guess);
 }
 
 /* --- check --- */

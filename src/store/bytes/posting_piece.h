@@ -42,6 +42,9 @@ bool bm_posting_piece_open(const void *bytes, size_t size, bm_posting_piece *out
 bm_posting bm_posting_piece_at(const bm_posting_piece *piece, size_t i);
 /* The first entry with a key >= `key`; head.n where there is none. */
 size_t bm_posting_piece_find(const bm_posting_piece *piece, uint64_t key);
+/* That key will be looked for soon: the lines where it is guessed to stand are fetched meanwhile. Where the piece is in memory
+ * and in no cache, asking for keys that ascend eight ahead takes a quarter off. */
+void bm_posting_piece_expect(const bm_posting_piece *piece, uint64_t key);
 /* Every sum, order and bound: what `check` asks. */
 bool bm_posting_piece_valid(const bm_posting_piece *piece);
 

@@ -79,6 +79,7 @@ static size_t plain_search(const made *m, uint64_t key)
 
 static void assert_finds(const made *m, uint64_t key)
 {
+    bm_posting_piece_expect(&m->piece, key);
     cr_assert_eq(bm_posting_piece_find(&m->piece, key), plain_search(m, key), "%zu entries", m->n);
 }
 
@@ -133,8 +134,10 @@ static void ask_all(const uint8_t *bytes, size_t size)
     if (!bm_posting_piece_open(bytes, size, &piece))
         return;
     cr_assert_not(bm_posting_piece_valid(&piece));
-    for (uint64_t i = 0; i < 8; i++)
+    for (uint64_t i = 0; i < 8; i++) {
+        bm_posting_piece_expect(&piece, number_of(i));
         cr_assert_leq(bm_posting_piece_find(&piece, number_of(i)), piece.head.n);
+    }
     cr_assert_leq(bm_posting_piece_find(&piece, 0), piece.head.n);
     cr_assert_leq(bm_posting_piece_find(&piece, UINT64_MAX), piece.head.n);
     (void)bm_posting_piece_at(&piece, piece.head.n - 1);
