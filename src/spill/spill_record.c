@@ -4,7 +4,6 @@
  * Tests: tests/fault/spill_calls.c */
 #include "spill/spill_record.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/whole_io.h"
 
 #define SPILL_MAGIC   "bmspill1"
 #define SPILL_VERSION 1u
@@ -115,38 +115,21 @@ bm_status bm_spill_check_header(const bm_spill_file *file, bm_error *err)
 
 bm_status bm_spill_push(bm_spill_file *file, const void *data, size_t len, bm_error *err)
 {
-    const char *from = data;
-    while (len > 0) {
-        ssize_t n = pwrite(file->fd, from, len, (off_t)file->flushed);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return bm_spill_io_error(file, n == 0 ? ENOSPC : errno, "cannot write", err);
-        from += n;
-        len -= (size_t)n;
-        file->flushed += (uint64_t)n;
-    }
+    const int code = bm_pwrite_all(file->fd, data, len, file->flushed);
+    if (code != 0)
+        return bm_spill_io_error(file, code, "cannot write", err);
+    file->flushed += len;
     return BM_OK;
 }
 
 bm_status bm_spill_pull(const bm_spill_file *file, uint64_t place, void *data, size_t len,
                         bm_error *err)
 {
-    char *to = data;
-    uint64_t at = place;
-    while (len > 0) {
-        ssize_t n = pread(file->fd, to, len, (off_t)at);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return bm_spill_io_error(file, errno, "cannot read", err);
-        if (n == 0)
-            return bm_spill_damaged(file, at, "it ends there", err);
-        to += n;
-        len -= (size_t)n;
-        at += (uint64_t)n;
-    }
-    return BM_OK;
+    size_t got;
+    const int code = bm_pread_all(file->fd, data, len, place, &got);
+    if (code != 0)
+        return bm_spill_io_error(file, code, "cannot read", err);
+    return got == len ? BM_OK : bm_spill_damaged(file, place + got, "it ends there", err);
 }
 
 /* --- records --- */

@@ -1,8 +1,9 @@
-"""bombs.py PROGRAM [--gib N] [--line-mb N] [--lines N] [--manifest-mb N] [--removed-gb N] [--memory MIB] [--dir DIR]
+"""bombs.py PROGRAM [--gib N] [--line-mb N] [--lines N] [--manifest-mb N] [--removed-gb N] [--memory MIB] [--dir DIR] [--only WORD,…] [--kinds WORD,…]
 
 What holds much in little, in full size: one endless line of zeros, of text and of JSON behind every compression, lines of two bytes, a long line and several
 such at once, a manifest and a removed.tsv of ours. Each job ends within --memory and 64 MiB, with 0, 3, 6 or 7; where it names a --memory that is enough and
-that fits here (--most MIB), it does with that one. Prints what each took; the exit code counts. By hand: minutes, and as much disk as the largest file.
+that fits here (--most MIB), it does with that one. Prints what each took; the exit code counts. By hand: an hour, and as much disk as the largest file. --only: parts of it, of
+zst gz xz bz2 lz4 (bombs behind these, of --kinds zeros text json array short blank), lines, ours.
 """
 
 import argparse
@@ -19,6 +20,8 @@ import tempfile
 import time
 
 MIB = 1 << 20
+COMPRESSIONS = ("zst", "gz", "xz", "bz2", "lz4")
+KINDS = {"zeros": "zeros.txt", "text": "text.txt", "json": "one.jsonl", "array": "array.json", "short": "short.txt", "blank": "blank.jsonl"}
 
 
 def pieces(kind, size):
@@ -99,8 +102,10 @@ class Runs:
 
 
 def bombs(runs, o):
-    for compression in ("zst", "gz", "xz", "bz2", "lz4"):
-        for kind, name in (("zeros", "zeros.txt"), ("text", "text.txt"), ("json", "one.jsonl"), ("array", "array.json"), ("short", "short.txt"), ("blank", "blank.jsonl")):
+    for compression in sorted(o.only & {*COMPRESSIONS}):
+        for kind, name in KINDS.items():
+            if kind not in o.kinds:
+                continue
             path = f"{name}.{compression}"
             pack(kind, compression, int(o.gib * 1024) * MIB, path)
             form = [] if name.endswith((".jsonl", ".json")) else ["--format", "lines"]
@@ -177,12 +182,16 @@ def main():
         parser.add_argument(name, type=int, default=default)
     parser.add_argument("--gib", type=float, default=12)
     parser.add_argument("--dir")
+    parser.add_argument("--only", type=lambda text: set(text.split(",")), default={*COMPRESSIONS, "lines", "ours"})
+    parser.add_argument("--kinds", type=lambda text: set(text.split(",")), default={*KINDS})
     o = parser.parse_args()
     runs = Runs(os.path.abspath(o.program), o.most)
     with tempfile.TemporaryDirectory(dir=o.dir) as folder:
         os.chdir(folder)
-        ours(runs, o)
-        long_lines(runs, o)
+        if "ours" in o.only:
+            ours(runs, o)
+        if "lines" in o.only:
+            long_lines(runs, o)
         bombs(runs, o)
         os.chdir("/")
     return 1 if runs.bad else 0

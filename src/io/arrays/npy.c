@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/whole_io.h"
 
 #define MAGIC      "\x93NUMPY"
 #define DICT_BYTES (BM_NPY_HEADER_BYTES - 10u)
@@ -184,22 +185,14 @@ typedef struct source {
     const char *path;
 } source;
 
-static bm_status read_at(const source *from, void *out, size_t len, off_t at, bm_error *err)
+static bm_status read_at(const source *from, void *out, size_t len, uint64_t at, bm_error *err)
 {
-    char *to = out;
-    while (len > 0) {
-        ssize_t n = pread(from->fd, to, len, at);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return bm_fail_errno(err, errno, from->path, "cannot read");
-        if (n == 0)
-            return bm_fail_at(err, BM_ERR_INPUT, from->path, 0, "ends within its .npy header");
-        to += n;
-        at += n;
-        len -= (size_t)n;
-    }
-    return BM_OK;
+    size_t got;
+    const int code = bm_pread_all(from->fd, out, len, at, &got);
+    if (code != 0)
+        return bm_fail_errno(err, code, from->path, "cannot read");
+    return got == len ? BM_OK
+                      : bm_fail_at(err, BM_ERR_INPUT, from->path, 0, "ends within its .npy header");
 }
 
 static bm_status check_length(const char *path, const bm_npy_header *h, uint64_t size,
@@ -249,7 +242,7 @@ bm_status bm_npy_header_read(int fd, const char *path, bm_npy_header *out, bm_er
         return bm_fail_nomem(err, len);
     bm_npy_header header = {.data_offset = begin + len};
     dict d = {.at = text, .end = text + len, .path = path, .out = &header};
-    status = read_at(&file, text, len, (off_t)begin, err);
+    status = read_at(&file, text, len, begin, err);
     if (status == BM_OK)
         status = read_dict(&d, err);
     if (status == BM_OK)

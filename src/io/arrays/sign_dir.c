@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/open_file.h"
+#include "base/whole_io.h"
 #include "io/json/json_write.h"
 #include "io/arrays/npy.h"
 #include "io/output/listed.h"
@@ -20,7 +21,6 @@
 
 #define PLACE_ROWS  1024u
 #define BLOCK_BYTES ((size_t)256 << 10)
-#define READ_MAX    ((size_t)1 << 30)
 
 /* One of the files. */
 typedef struct part {
@@ -46,21 +46,13 @@ struct bm_sign_dir {
  * changed. */
 static bm_status read_bytes(const part *from, void *out, size_t len, uint64_t at, bm_error *err)
 {
-    char *to = out;
-    while (len > 0) {
-        ssize_t n = pread(from->fd, to, len < READ_MAX ? len : READ_MAX, (off_t)at);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return bm_fail_errno(err, errno, from->path, "cannot read");
-        if (n == 0)
-            return bm_fail_at(err, BM_ERR_FORMAT, from->path, 0,
-                              "became shorter while it was read");
-        to += n;
-        at += (uint64_t)n;
-        len -= (size_t)n;
-    }
-    return BM_OK;
+    size_t got;
+    const int code = bm_pread_all(from->fd, out, len, at, &got);
+    if (code != 0)
+        return bm_fail_errno(err, code, from->path, "cannot read");
+    return got == len
+               ? BM_OK
+               : bm_fail_at(err, BM_ERR_FORMAT, from->path, 0, "became shorter while it was read");
 }
 
 static bm_status open_part(const bm_sign_dir *dir, const char *name, part *out, bm_error *err)
@@ -150,24 +142,23 @@ static bm_status index_ids(bm_sign_dir *dir, char *block, bm_listed *listed, bm_
 {
     uint64_t at = 0, rows = 0;
     char last = '\n';
+    size_t n = 0;
     bm_status status = add_place(dir, 0, err);
     while (status == BM_OK) {
-        ssize_t n = pread(dir->ids.fd, block, BLOCK_BYTES, (off_t)at);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return bm_fail_errno(err, errno, dir->ids.path, "cannot read");
+        const int code = bm_pread_all(dir->ids.fd, block, BLOCK_BYTES, at, &n);
+        if (code != 0)
+            return bm_fail_errno(err, code, dir->ids.path, "cannot read");
         if (n == 0)
             break;
         const char *from = block, *end = block + n;
-        status = bm_listed_add(listed, block, (size_t)n, err);
+        status = bm_listed_add(listed, block, n, err);
         while (status == BM_OK && (from = memchr(from, '\n', (size_t)(end - from))) != NULL) {
             from++;
             if (++rows % PLACE_ROWS == 0)
                 status = add_place(dir, at + (uint64_t)(from - block), err);
         }
         last = end[-1];
-        at += (uint64_t)n;
+        at += n;
     }
     if (status == BM_OK && last != '\n')
         status =

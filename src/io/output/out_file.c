@@ -16,6 +16,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/whole_io.h"
 #include "io/output/out_file_inside.h"
 #include "io/output/out_file_place.h"
 
@@ -333,19 +334,11 @@ const char *bm_out_file_shown(const bm_out_file *file)
 bm_status bm_out_file_read(const bm_out_file *file, uint64_t offset, void *out, size_t len,
                            bm_error *err)
 {
-    for (char *to = out; len > 0;) {
-        const ssize_t n = pread(file->fd, to, len, (off_t)offset);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return bm_fail_errno(err, errno, shown(file), "cannot read");
-        if (n == 0)
-            return bm_fail_at(err, BM_ERR_FORMAT, shown(file), 0, "became shorter");
-        to += n;
-        offset += (uint64_t)n;
-        len -= (size_t)n;
-    }
-    return BM_OK;
+    size_t got;
+    const int code = bm_pread_all(file->fd, out, len, offset, &got);
+    if (code != 0)
+        return bm_fail_errno(err, code, shown(file), "cannot read");
+    return got == len ? BM_OK : bm_fail_at(err, BM_ERR_FORMAT, shown(file), 0, "became shorter");
 }
 
 bm_status bm_out_file_rewrite(bm_out_file *file, uint64_t offset, const void *data, size_t len,
@@ -359,19 +352,9 @@ bm_status bm_out_file_rewrite(bm_out_file *file, uint64_t offset, const void *da
         return bm_fail_at(err, BM_ERR_INTERNAL, shown(file), 0,
                           "bytes that were not written cannot be written again");
     bm_status status = drain(file, err);
-    const char *from = data;
     stop_following(file);
-    while (status == BM_OK && len > 0) {
-        ssize_t n = pwrite(file->fd, from, len, (off_t)offset);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return failed_errno(file, n < 0 ? errno : EIO, "cannot write", err);
-        from += n;
-        len -= (size_t)n;
-        offset += (uint64_t)n;
-    }
-    return status;
+    const int code = status == BM_OK ? bm_pwrite_all(file->fd, data, len, offset) : 0;
+    return code == 0 ? status : failed_errno(file, code, "cannot write", err);
 }
 
 /* All bytes are in the file, and their digest is known where it was followed. */

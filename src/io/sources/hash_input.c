@@ -8,7 +8,6 @@
 
 #include "io/sources/hash_input.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
@@ -17,6 +16,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/open_file.h"
+#include "base/whole_io.h"
 #include "io/arrays/npy.h"
 
 #define DOCS_MAX   ((size_t)1 << 16) /* a block, whatever the caller asks for */
@@ -51,24 +51,16 @@ static bm_status open_array(array_file *file, const char *path, bm_error *err)
     return status;
 }
 
-static bm_status read_bytes(const array_file *file, uint64_t from, size_t left, void *out,
+static bm_status read_bytes(const array_file *file, uint64_t from, size_t len, void *out,
                             bm_error *err)
 {
-    off_t at = (off_t)from;
-    char *to = out;
-    while (left > 0) {
-        ssize_t got = pread(file->fd, to, left < (1u << 30) ? left : 1u << 30, at);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return bm_fail_errno(err, errno, file->path, "cannot read");
-        if (got == 0)
-            return bm_fail_at(err, BM_ERR_INPUT, file->path, 0, "became shorter while it was read");
-        to += got;
-        at += got;
-        left -= (size_t)got;
-    }
-    return BM_OK;
+    size_t got;
+    const int code = bm_pread_all(file->fd, out, len, from, &got);
+    if (code != 0)
+        return bm_fail_errno(err, code, file->path, "cannot read");
+    return got == len
+               ? BM_OK
+               : bm_fail_at(err, BM_ERR_INPUT, file->path, 0, "became shorter while it was read");
 }
 
 static bm_status read_cells(const array_file *file, uint64_t first, size_t n, void *out,
