@@ -31,6 +31,18 @@ typedef struct bm_tune_options {
                               recall and what the ceiling says */
     double ceiling_similarity, ceiling_probability; /* both 0: no ceiling */
     uint32_t perms; /* K, bands * rows at most; 0: bands * rows where both are given, else 128 */
+    uint32_t seed;  /* by which the sample is drawn */
+    /* Documents to forecast from; neither paths nor files_from: none, and what follows is not looked at.
+     * Standard input can be read for one text only; directories of signatures are BM_ERR_USAGE. */
+    bm_input_options input;
+    const bm_text_options
+        *texts; /* how documents are cut: a forecast each; none: the default one */
+    size_t n_texts;
+    uint64_t sample; /* documents that are compared with all others, 2 at least; 0: 2,000 */
+    const char *svg; /* file, for a picture; NULL: none */
+    bool force;      /* replace a picture of ours */
+    bm_device_options device; /* `cpu` alone counts */
+    bm_resource_options resources;
     bm_callbacks callbacks;
 } bm_tune_options;
 
@@ -44,6 +56,44 @@ typedef struct bm_tune_plan {
 } bm_tune_plan;
 
 #define BM_TUNE_LADDER 20u /* P at 0.05, 0.10 … 1 */
+#define BM_TUNE_BINS                                                                               \
+    100u /* hundredths of similarity; a bin holds its lower end, the last one 1 too */
+
+/* --- forecasts --- */
+
+/* Documents as one text cuts them. What banding compares are the distinct ones: those with shingles, of
+ * identical ones the first. A pair is one of these.
+ *
+ * How it is estimated. n of the D distinct documents are drawn, every set of n being equally likely, and
+ * each is compared with all others, exactly. With y_i half of what the pairs of document i add up to
+ * (1 each for a number of pairs, P(s) for candidates), the number for the corpus is t = D/n sum y_i, and
+ * its standard error the root of D^2 (1 - n/D) s^2/n, s^2 being the variance of the y_i drawn (Cochran,
+ * Sampling Techniques, 1977, theorems 2.2 and 2.4). Documents are what is drawn, so pairs that share one
+ * need not be independent. To the square of the error (1 - n/D) (D/2n)^2 is added, times the square of the
+ * greatest value that one pair could have: what a pair seen once would have made. Where D is at most
+ * `sample`, everything is exact and the errors are 0.
+ *
+ * The library's own: read by pointer, later versions may add fields behind. */
+typedef struct bm_tune_sample {
+    char shingle[32];           /* "word:5" */
+    uint64_t documents;         /* read */
+    uint64_t empty;             /* without shingles */
+    uint64_t identical;         /* to an earlier one */
+    uint64_t identical_pairs;   /* pairs of identical documents, which need no bands: exact */
+    uint64_t distinct, sampled; /* D, n */
+    double similar_pairs, similar_pairs_error; /* at the threshold and above */
+    /* BM_TUNE_BINS each: pairs of two documents of the sample, exact; pairs of the corpus, and errors */
+    const uint64_t *sample_pairs;
+    const double *pairs, *pairs_error;
+} bm_tune_sample;
+
+/* What one run of `pairs` with a plan is expected to find, in the mean over seeds. Beside the standard
+ * errors one run differs from it by the chance of its permutations. The same; read by pointer. */
+typedef struct bm_tune_forecast {
+    double candidates, candidates_error; /* pairs that share a band, each of which is compared */
+    double verified_pairs, verified_pairs_error; /* of these at the threshold */
+    double missed_pairs, missed_pairs_error;     /* at the threshold, that share no band */
+} bm_tune_forecast;
 
 typedef struct bm_tune_result bm_tune_result;
 
@@ -60,13 +110,19 @@ static inline void bm_tune_options_init(bm_tune_options *options)
  * the cheapest plan makes nearly every pair a candidate.
  *
  * BM_NOT_FOUND: no plan fits, and the message names the least K that has one. BM_ERR_USAGE names the
- * field. On BM_OK *out is the caller's, freed with bm_tune_result_free. */
+ * field. With documents also BM_ERR_INPUT, BM_ERR_IO, BM_ERR_NOMEM, BM_ERR_FORMAT, BM_ERR_CANCELLED; the
+ * picture appears whole, or not at all. On BM_OK *out is the caller's, freed with bm_tune_result_free. */
 BM_API bm_status bm_tune(const bm_tune_options *options, bm_tune_result **out, bm_error *err);
 /* Of NULL: 0 or NULL. */
 BM_API size_t bm_tune_result_count(const bm_tune_result *result);
 /* NULL: there are no more. Valid until free. */
 BM_API const bm_tune_plan *bm_tune_result_plan(const bm_tune_result *result, size_t index);
 BM_API size_t bm_tune_result_chosen(const bm_tune_result *result); /* index */
+/* A sample for each text; none without documents. */
+BM_API size_t bm_tune_result_n_samples(const bm_tune_result *result);
+BM_API const bm_tune_sample *bm_tune_result_sample(const bm_tune_result *result, size_t sample);
+BM_API const bm_tune_forecast *bm_tune_result_forecast(const bm_tune_result *result, size_t sample,
+                                                       size_t plan);
 /* Tables of tab-separated rows, and one JSON object and a newline (docs/formats.md); until free. */
 BM_API const char *bm_tune_result_table(const bm_tune_result *result);
 BM_API const char *bm_tune_result_json(const bm_tune_result *result);

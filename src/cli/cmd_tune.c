@@ -1,7 +1,9 @@
-/* cmd_tune.c -- bandmill tune: the band plans that fit a wish, and their S-curves.
+/* cmd_tune.c -- bandmill tune: the band plans that fit a wish, their S-curves, and what they would find
+ * among documents.
  *
- * Tests: tests/cli/cases/tune.sh */
+ * Tests: tests/cli/cases/tune.sh, tests/cli/cases/tune_documents.sh */
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "cli/command.h"
@@ -10,34 +12,110 @@
 static void say_chosen(cli_context *context, const bm_tune_result *result)
 {
     const bm_tune_plan *plan = bm_tune_result_plan(result, bm_tune_result_chosen(result));
+    const size_t n = bm_tune_result_count(result);
     cli_say_note(&context->console,
-                 "%zu plans; chosen: %" PRIu32 " bands of %" PRIu32 " rows, which find %.1f %% of "
+                 "%zu plan%s; chosen: %" PRIu32 " bands of %" PRIu32 " rows, which find %.1f %% of "
                  "the pairs at %g and leave %" PRIu32 " permutations unused",
-                 bm_tune_result_count(result), plan->bands, plan->rows, 100 * plan->recall,
+                 n, n == 1 ? "" : "s", plan->bands, plan->rows, 100 * plan->recall,
                  context->settings.bands.threshold, plan->unused);
+}
+
+/* "1,200"; of little, a decimal. */
+static void format_number(double value, char *out, size_t cap)
+{
+    if (value < 100)
+        snprintf(out, cap, "%.1f", value);
+    else
+        cli_format_count((uint64_t)(value + .5), out, cap);
+}
+
+/* "1,200 +- 30", "1,200" where it is exact. */
+static const char *format_total(double value, double error, char *out, size_t cap)
+{
+    char number[32], plus_minus[32];
+    format_number(value, number, sizeof number);
+    format_number(error, plus_minus, sizeof plus_minus);
+    if (error == 0)
+        snprintf(out, cap, "%s", number);
+    else
+        snprintf(out, cap, "%s +- %s", number, plus_minus);
+    return out;
+}
+
+static void say_sample(cli_context *context, const bm_tune_result *result, size_t i)
+{
+    const bm_tune_sample *s = bm_tune_result_sample(result, i);
+    const bm_tune_forecast *f = bm_tune_result_forecast(result, i, bm_tune_result_chosen(result));
+    char n[4][32], totals[4][80];
+    cli_say_note(&context->console,
+                 "%s: %s documents (%s empty, %s identical to an earlier one); %s of %s distinct "
+                 "ones were compared with all others",
+                 s->shingle, cli_format_count(s->documents, n[0], sizeof n[0]),
+                 cli_format_count(s->empty, n[1], sizeof n[1]),
+                 cli_format_count(s->identical, n[2], sizeof n[2]),
+                 cli_format_count(s->sampled, n[3], sizeof n[3]),
+                 cli_format_count(s->distinct, totals[0], sizeof totals[0]));
+    cli_say_note(
+        &context->console,
+        "%s: the chosen plan would compare %s candidates and find %s pairs; it would miss %s",
+        s->shingle, format_total(f->candidates, f->candidates_error, totals[0], sizeof totals[0]),
+        format_total(f->verified_pairs, f->verified_pairs_error, totals[1], sizeof totals[1]),
+        format_total(f->missed_pairs, f->missed_pairs_error, totals[2], sizeof totals[2]));
+}
+
+/* The texts that --shingle asks for, or the one that is the default: how many. */
+static size_t fill_texts(const cli_settings *settings, bm_text_options texts[CLI_SHINGLES_MAX])
+{
+    const cli_shingles *shingles = &settings->tune.shingles;
+    texts[0] = settings->text;
+    for (size_t i = 0; i < shingles->n; i++) {
+        texts[i] = settings->text;
+        texts[i].shingle = shingles->items[i].kind;
+        texts[i].shingle_k = shingles->items[i].k;
+    }
+    return shingles->n > 0 ? shingles->n : 1;
+}
+
+static void fill_options(cli_context *context, bm_text_options texts[CLI_SHINGLES_MAX],
+                         bm_tune_options *options)
+{
+    const cli_settings *settings = &context->settings;
+    bm_tune_options_init(options);
+    options->bands = settings->bands;
+    options->ceiling_similarity = settings->tune.ceiling.similarity;
+    options->ceiling_probability = settings->tune.ceiling.probability;
+    options->perms = settings->sketch.perms;
+    options->seed = settings->sketch.seed;
+    options->input = settings->input;
+    options->texts = texts;
+    options->n_texts = fill_texts(settings, texts);
+    options->sample = settings->tune.sample;
+    options->svg = settings->tune.svg;
+    options->force = settings->output.force;
+    options->device.cpu = settings->device.cpu;
+    options->resources = settings->resources;
+    options->callbacks = cli_callbacks(context);
 }
 
 bm_status cli_run_tune(cli_context *context, bm_error *err)
 {
-    const cli_settings *settings = &context->settings;
     bm_tune_result *result = NULL;
     bm_tune_options options;
-    bm_tune_options_init(&options);
-    options.bands = settings->bands;
-    options.ceiling_similarity = settings->tune.ceiling.similarity;
-    options.ceiling_probability = settings->tune.ceiling.probability;
-    options.perms = settings->sketch.perms;
-    options.callbacks = cli_callbacks(context);
+    bm_text_options texts[CLI_SHINGLES_MAX];
+    fill_options(context, texts, &options);
     bm_status status = bm_tune(&options, &result, err);
     cli_meter_end(&context->meter);
     if (status != BM_OK)
         return status;
-    const char *text =
-        settings->messages.json ? bm_tune_result_json(result) : bm_tune_result_table(result);
+    const char *text = context->settings.messages.json ? bm_tune_result_json(result)
+                                                       : bm_tune_result_table(result);
     cli_write(&context->console, text, strlen(text));
     status = cli_finish(&context->console, err);
-    if (status == BM_OK)
+    if (status == BM_OK) {
         say_chosen(context, result);
+        for (size_t i = 0; i < bm_tune_result_n_samples(result); i++)
+            say_sample(context, result, i);
+    }
     bm_tune_result_free(result);
     return status;
 }

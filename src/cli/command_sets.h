@@ -12,6 +12,8 @@
 #define DIRS         (BIT(CLI_SIGN) | BIT(CLI_DEDUP) | BIT(CLI_FILTER))
 #define SEALS        (BIT(CLI_SIGN) | BIT(CLI_DEDUP))
 #define PLANS        (JOBS | BIT(CLI_TUNE))
+#define INPUTS       (READS | BIT(CLI_TUNE))
+#define CUTS         (SIGNS | BIT(CLI_TUNE))
 #define ALL          (BIT(CLI_N_COMMANDS) - 1u)
 
 #endif

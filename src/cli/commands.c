@@ -47,13 +47,17 @@ const cli_command cli_commands[CLI_N_COMMANDS] = {
          "have changed. No chain: exit 1.",
          cli_run_explain},
     [CLI_TUNE] =
-        {"tune", "", "list the band plans that fit a threshold, a recall and a ceiling",
+        {"tune", "[INPUT...]",
+         "list the band plans that fit, and what they would find in documents",
          "Lists every plan of --bands times --rows within --perms that finds a share of at "
          "least --recall of the\npairs at --threshold and, with --ceiling S:P, makes "
          "candidates of at most a share of P of the pairs at S,\ncheapest first; then, of "
          "the chosen one, the probability at each twentieth of similarity and where it is\n"
          "steepest. Tables of tab-separated rows on stdout, or with --json one object. None "
-         "fits: exit 1, and\nthe least --perms that has one is said.",
+         "fits: exit 1, and\nthe least --perms that has one is said. With documents, what each "
+         "plan would find among "
+         "them: candidates,\nverified pairs and missed pairs, with their standard errors, from a "
+         "sample that is compared with all of them.",
          cli_run_tune},
     [CLI_INSPECT] = {"inspect", "PATH...", "say what a file or directory of bandmill holds",
                      "Shows the kind, the counts and the provenance (scheme, seed, shingles, "

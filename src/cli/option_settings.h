@@ -62,8 +62,22 @@ typedef struct cli_ceiling {
     double similarity, probability;
 } cli_ceiling;
 
+enum { CLI_SHINGLES_MAX = 16 };
+
+/* As --shingle was given, one after another. */
+typedef struct cli_shingles {
+    struct {
+        bm_shingle_kind kind;
+        uint32_t k;
+    } items[CLI_SHINGLES_MAX];
+    size_t n;
+} cli_shingles;
+
 typedef struct cli_tune_settings {
     cli_ceiling ceiling;
+    cli_shingles shingles;
+    uint64_t sample;
+    const char *svg; /* NULL: none */
 } cli_tune_settings;
 
 /* 0: the default of the library. */

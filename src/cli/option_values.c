@@ -97,6 +97,21 @@ bool cli_parse_shingle(const char *text, void *field, char *why, size_t cap)
     return true;
 }
 
+bool cli_parse_shingles(const char *text, void *field, char *why, size_t cap)
+{
+    cli_shingles *shingles = field;
+    bm_text_options one;
+    if (!cli_parse_shingle(text, &one, why, cap))
+        return false;
+    if (shingles->n == CLI_SHINGLES_MAX) {
+        snprintf(why, cap, "expected %d of them at most", CLI_SHINGLES_MAX);
+        return false;
+    }
+    shingles->items[shingles->n].kind = one.shingle;
+    shingles->items[shingles->n++].k = one.shingle_k;
+    return true;
+}
+
 /* T,T,...: each more than 0, at most 1. The program keeps the C locale. */
 bool cli_parse_thresholds(const char *text, void *field, char *why, size_t cap)
 {

@@ -12,6 +12,8 @@ bool cli_parse_normalize(const char *text, void *field, char *why, size_t cap);
 bool cli_parse_delimiter(const char *text, void *field, char *why, size_t cap);
 /* word:K, char:K, byte:K; field: bm_text_options. */
 bool cli_parse_shingle(const char *text, void *field, char *why, size_t cap);
+/* The same, added to what is there; field: cli_shingles. */
+bool cli_parse_shingles(const char *text, void *field, char *why, size_t cap);
 /* T,T,...; field: cli_thresholds. */
 bool cli_parse_thresholds(const char *text, void *field, char *why, size_t cap);
 /* S:P, each more than 0, S at most 1, P less than 1; field: cli_ceiling. */

@@ -46,7 +46,7 @@ static bm_status check_operands(cli_settings *s, cli_command_id command, bm_erro
 {
     const char *name = cli_options.commands[command];
     bool listed = s->input.files_from != NULL;
-    if ((command == CLI_DEVICES || command == CLI_TUNE) && s->operands.n > 0)
+    if (command == CLI_DEVICES && s->operands.n > 0)
         return args_fail(err, "%s takes no input (got \"%.200s\")", name, s->operands.items[0]);
     if (command == CLI_CLUSTER && s->operands.n != 1)
         return args_fail(err, "%zu inputs (expected one pairs.tsv, or - for stdin)", s->operands.n);

@@ -25,7 +25,8 @@ bm_status cli_check_stdout(const cli_settings *settings, cli_command_id command,
     const size_t n_files =
         command == CLI_EXPLAIN && operands->n > 1 ? 1 : operands->n; /* else ids */
     const char *const outputs[] = {settings->output.path, settings->output.report,
-                                   settings->results.histogram, settings->results.histogram_svg};
+                                   settings->results.histogram, settings->results.histogram_svg,
+                                   settings->tune.svg};
     const char *const lists[] = {settings->input.files_from, settings->input.offsets_path};
     struct stat out;
     if (!writes || fstat(STDOUT_FILENO, &out) != 0 || !S_ISREG(out.st_mode))

@@ -10,6 +10,7 @@ static const char *const patterns[] = {
     BM_HEAD_HISTOGRAM "\n",
     BM_HEAD_GRAPH "\n",
     BM_HEAD_PICTURE,
+    BM_HEAD_PLANS_PICTURE("#"),
     "{\"group\":#,\"kept\":\"",                         /* groups */
     "{\n  \"schema\": #,\n  \"tool\": \"bandmill\",\n", /* reports */
     "{\"schema\":#,\"kind\":\"cluster\",",

@@ -18,6 +18,11 @@
     "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 720 400\" width=\"720\" "             \
     "height=\"400\" role=\"img\" aria-labelledby=\"title desc\">\n"                                \
     "<title id=\"title\">Similarities of pairs</title>\n"
+/* `width`: in pixels, as text. */
+#define BM_HEAD_PLANS_PICTURE(width)                                                               \
+    "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 " width " 430\" width=\"" width       \
+    "\" height=\"430\" role=\"img\" aria-labelledby=\"title desc\">\n"                             \
+    "<title id=\"title\">Band plans over similarities</title>\n"
 
 #define BM_FILE_HEAD_BYTES 256u /* so many tell */
 

@@ -72,6 +72,11 @@ void bm_job_context_plan(bm_job_context *job, bm_job_start start)
         add_matching(&p, s);
     if (s->kind == BM_JOB_DEDUP)
         add(&p, BM_STAGE_GROUP, 0.03);
+    if (s->kind == BM_JOB_TUNE) {
+        add(&p, BM_STAGE_COMPARE, 1);
+        bm_meter_plan(&job->meter, p.steps, p.n);
+        return;
+    }
     if (s->kind == BM_JOB_FILTER)
         add(&p, BM_STAGE_COPY, weight_of_copying(job, s->results.kept, true));
     else if (s->kind == BM_JOB_DEDUP)

@@ -345,8 +345,8 @@ bm_status bm_settings_plan(bm_settings *settings, bm_error *err)
 
 const char *bm_job_kind_name(bm_job_kind kind)
 {
-    static const char *const names[] = {"signatures", "dedup",        "pairs",
-                                        "filter",     "explain",      "index build",
-                                        "index add",  "index remove", "index compact"};
+    static const char *const names[] = {"signatures",    "dedup",       "pairs",     "filter",
+                                        "explain",       "index build", "index add", "index remove",
+                                        "index compact", "tune"};
     return names[kind];
 }

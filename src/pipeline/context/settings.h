@@ -23,7 +23,8 @@ typedef enum bm_job_kind {
     BM_JOB_INDEX_BUILD,
     BM_JOB_INDEX_ADD,
     BM_JOB_INDEX_REMOVE,
-    BM_JOB_INDEX_COMPACT
+    BM_JOB_INDEX_COMPACT,
+    BM_JOB_TUNE
 } bm_job_kind;
 
 /* Which pairs are wanted, and which document of a group stays. */

@@ -7,12 +7,20 @@
 
 #include "base/error.h"
 #include "base/sized_struct.h"
+#include "io/output/out_file.h"
 #include "lsh/plan_list.h"
 #include "model/option_check.h"
 #include "model/option_defaults.h"
-#include "pipeline/tune/tune_result.h"
+#include "pipeline/tune/tune_documents.h"
 
-static const bm_tune_options tune_defaults = {.bands = BM_BAND_DEFAULTS};
+#define SAMPLE_DEFAULT 2000u
+
+static const bm_tune_options tune_defaults = {.bands = BM_BAND_DEFAULTS,
+                                              .seed = 1,
+                                              .input = BM_INPUT_DEFAULTS,
+                                              .sample = SAMPLE_DEFAULT,
+                                              .resources = BM_RESOURCE_DEFAULTS};
+static const bm_text_options text_default = BM_TEXT_DEFAULTS;
 
 void bm_tune_options_init_sized(bm_tune_options *options, size_t struct_size)
 {
@@ -30,6 +38,11 @@ static bm_plan_wish wish_of(const bm_tune_options *o)
                           .perms = o->perms};
 }
 
+static bool has_documents(const bm_tune_options *o)
+{
+    return o->input.n_paths > 0 || o->input.files_from != NULL;
+}
+
 static bm_status check_options(bm_tune_options *o, bm_error *err)
 {
     const uint32_t by_hand = o->bands.bands * o->bands.rows; /* checked: no overflow */
@@ -44,7 +57,18 @@ static bm_status check_options(bm_tune_options *o, bm_error *err)
                              "%u bands of %u rows need %u permutations (there are %u)",
                              o->bands.bands, o->bands.rows, by_hand, o->perms);
     const bm_plan_wish wish = wish_of(o);
-    return bm_plan_wish_check(&wish, err);
+    status = bm_plan_wish_check(&wish, err);
+    if (status == BM_OK && o->svg != NULL)
+        status = bm_out_file_check(o->svg, bm_out_existing_of(o->force), NULL, 0, err);
+    if (status != BM_OK || !has_documents(o))
+        return status;
+    if (o->n_texts == 0) {
+        o->texts = &text_default;
+        o->n_texts = 1;
+    }
+    if (o->sample == 0)
+        o->sample = SAMPLE_DEFAULT;
+    return bm_tune_documents_check(o, err);
 }
 
 /* --- plans --- */
@@ -106,6 +130,40 @@ static bm_status make_plans(const bm_tune_options *o, bm_tune_result *result, bm
     return status == BM_OK ? choose(o, result, err) : status;
 }
 
+/* --- the picture --- */
+
+static bm_status write_picture(const bm_tune_options *o, const bm_tune_result *result,
+                               bm_error *err)
+{
+    bm_buf text = {0};
+    bm_out_file *file = NULL;
+    bm_status status = bm_tune_svg(&text, result, err);
+    if (status == BM_OK)
+        status = bm_out_file_open(o->svg, bm_out_existing_of(o->force), &file, err);
+    if (status == BM_OK)
+        status = bm_out_file_write(file, text.data, text.len, err);
+    if (status == BM_OK)
+        status = bm_out_file_close(file, err);
+    else
+        bm_out_file_abort(file);
+    bm_buf_reset(&text);
+    return status;
+}
+
+static bm_status make_result(const bm_tune_options *o, bm_tune_result *result, bm_error *err)
+{
+    bm_status status = make_plans(o, result, err);
+    if (status == BM_OK && has_documents(o))
+        status = bm_tune_documents_read(o, result, err);
+    if (status == BM_OK)
+        status = bm_tune_write_table(result, err);
+    if (status == BM_OK)
+        status = bm_tune_write_json(result, err);
+    if (status == BM_OK && o->svg != NULL)
+        status = write_picture(o, result, err);
+    return status;
+}
+
 bm_status bm_tune(const bm_tune_options *options, bm_tune_result **out, bm_error *err)
 {
     bm_tune_options used = tune_defaults;
@@ -124,11 +182,7 @@ bm_status bm_tune(const bm_tune_options *options, bm_tune_result **out, bm_error
     result->ceiling_similarity = used.ceiling_similarity;
     result->ceiling_probability = used.ceiling_probability;
     result->perms = used.perms;
-    status = make_plans(&used, result, err);
-    if (status == BM_OK)
-        status = bm_tune_write_table(result, err);
-    if (status == BM_OK)
-        status = bm_tune_write_json(result, err);
+    status = make_result(&used, result, err);
     if (status == BM_OK)
         *out = result;
     else
@@ -153,6 +207,24 @@ size_t bm_tune_result_chosen(const bm_tune_result *result)
     return result != NULL ? result->chosen : 0;
 }
 
+size_t bm_tune_result_n_samples(const bm_tune_result *result)
+{
+    return result != NULL ? result->n_samples : 0;
+}
+
+const bm_tune_sample *bm_tune_result_sample(const bm_tune_result *result, size_t sample)
+{
+    return sample < bm_tune_result_n_samples(result) ? &result->samples[sample].sample : NULL;
+}
+
+const bm_tune_forecast *bm_tune_result_forecast(const bm_tune_result *result, size_t sample,
+                                                size_t plan)
+{
+    if (sample >= bm_tune_result_n_samples(result) || plan >= result->n_plans)
+        return NULL;
+    return &result->samples[sample].forecasts[plan];
+}
+
 const char *bm_tune_result_table(const bm_tune_result *result)
 {
     return result != NULL ? result->table : NULL;
@@ -167,6 +239,9 @@ void bm_tune_result_free(bm_tune_result *result)
 {
     if (result == NULL)
         return;
+    for (size_t i = 0; i < result->n_samples; i++)
+        bm_free(result->samples[i].forecasts);
+    bm_free(result->samples);
     bm_free(result->plans);
     bm_free(result->table);
     bm_free(result->json);

@@ -70,6 +70,70 @@ static void write_chosen(bm_json *json, const bm_tune_result *r)
     bm_json_end_object(json);
 }
 
+static void write_total(bm_json *json, const char *name, const char *error_name, const double *of)
+{
+    bm_json_key_double(json, name, of[0]);
+    bm_json_key_double(json, error_name, of[1]);
+}
+
+static void write_histogram(bm_json *json, const bm_tune_documents *d)
+{
+    bm_json_key(json, "histogram");
+    bm_json_begin_array(json);
+    for (uint32_t k = 0; k < BM_TUNE_BINS; k++) {
+        bm_json_begin_object(json);
+        bm_json_key_double(json, "low", (double)k / BM_TUNE_BINS);
+        bm_json_key_double(json, "high", (double)(k + 1) / BM_TUNE_BINS);
+        bm_json_key_uint(json, "sample_pairs", d->sample_pairs[k]);
+        write_total(json, "pairs", "pairs_error", (double[]){d->pairs[k], d->pairs_error[k]});
+        bm_json_end_object(json);
+    }
+    bm_json_end_array(json);
+}
+
+static void write_forecasts(bm_json *json, const bm_tune_result *r, const bm_tune_documents *d)
+{
+    bm_json_key(json, "forecasts");
+    bm_json_begin_array(json);
+    for (size_t k = 0; k < r->n_plans; k++) {
+        const bm_tune_forecast *f = &d->forecasts[k];
+        bm_json_begin_object(json);
+        bm_json_key_uint(json, "bands", r->plans[k].bands);
+        bm_json_key_uint(json, "rows", r->plans[k].rows);
+        write_total(json, "candidates", "candidates_error",
+                    (double[]){f->candidates, f->candidates_error});
+        write_total(json, "verified_pairs", "verified_pairs_error",
+                    (double[]){f->verified_pairs, f->verified_pairs_error});
+        write_total(json, "missed_pairs", "missed_pairs_error",
+                    (double[]){f->missed_pairs, f->missed_pairs_error});
+        bm_json_end_object(json);
+    }
+    bm_json_end_array(json);
+}
+
+static void write_samples(bm_json *json, const bm_tune_result *r)
+{
+    bm_json_key(json, "samples");
+    bm_json_begin_array(json);
+    for (size_t i = 0; i < r->n_samples; i++) {
+        const bm_tune_sample *s = &r->samples[i].sample;
+        bm_json_begin_object(json);
+        bm_json_key_text(json, "shingle", s->shingle);
+        bm_json_key_uint(json, "documents", s->documents);
+        bm_json_key_uint(json, "empty", s->empty);
+        bm_json_key_uint(json, "identical", s->identical);
+        bm_json_key_uint(json, "identical_pairs", s->identical_pairs);
+        bm_json_key_uint(json, "distinct", s->distinct);
+        bm_json_key_uint(json, "sampled", s->sampled);
+        write_total(json, "similar_pairs", "similar_pairs_error",
+                    (double[]){s->similar_pairs, s->similar_pairs_error});
+        write_forecasts(json, r, &r->samples[i]);
+        write_histogram(json, &r->samples[i]);
+        bm_json_end_object(json);
+    }
+    bm_json_end_array(json);
+}
+
 bm_status bm_tune_write_json(bm_tune_result *result, bm_error *err)
 {
     bm_json json = {0};
@@ -79,6 +143,8 @@ bm_status bm_tune_write_json(bm_tune_result *result, bm_error *err)
     write_wish(&json, result);
     write_plans(&json, result);
     write_chosen(&json, result);
+    if (result->n_samples > 0)
+        write_samples(&json, result);
     bm_json_end_object(&json);
     bm_status status = bm_json_finish(&json, err);
     if (status == BM_OK)

@@ -6,17 +6,29 @@
 
 #include "base/memory.h"
 
+/* Of one text. */
+typedef struct bm_tune_documents {
+    bm_tune_sample sample; /* points into what follows */
+    uint64_t sample_pairs[BM_TUNE_BINS];
+    double pairs[BM_TUNE_BINS], pairs_error[BM_TUNE_BINS];
+    bm_tune_forecast *forecasts; /* of each plan */
+} bm_tune_documents;
+
 struct bm_tune_result {
     bm_band_options bands; /* what was asked for */
     double ceiling_similarity, ceiling_probability;
     uint32_t perms;
     bm_tune_plan *plans;
     size_t n_plans, chosen;
+    bm_tune_documents *samples; /* one a text */
+    size_t n_samples;
     char *table, *json;
 };
 
 /* Fill in `table` and `json`. */
 bm_status bm_tune_write_table(bm_tune_result *result, bm_error *err);
 bm_status bm_tune_write_json(bm_tune_result *result, bm_error *err);
+/* A whole SVG document: see tune_svg.c. */
+bm_status bm_tune_svg(bm_buf *out, const bm_tune_result *result, bm_error *err);
 
 #endif

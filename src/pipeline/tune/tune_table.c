@@ -69,11 +69,77 @@ static void put_chosen(page *p, const bm_tune_result *r)
     }
 }
 
+/* --- forecasts --- */
+
+static void put_text(page *p, const char *text, const char *end)
+{
+    put(p, text);
+    put(p, end);
+}
+
+static void put_total(page *p, double value, double error, const char *end)
+{
+    put_real(p, value, "\t");
+    put_real(p, error, end);
+}
+
+static void put_samples(page *p, const bm_tune_result *r)
+{
+    put(p, "\nshingle\tdocuments\tempty\tidentical\tidentical_pairs\tdistinct\tsampled\t"
+           "similar_pairs\tsimilar_pairs_error\n");
+    for (size_t i = 0; i < r->n_samples; i++) {
+        const bm_tune_sample *s = &r->samples[i].sample;
+        put_text(p, s->shingle, "\t");
+        put_uint(p, s->documents, "\t");
+        put_uint(p, s->empty, "\t");
+        put_uint(p, s->identical, "\t");
+        put_uint(p, s->identical_pairs, "\t");
+        put_uint(p, s->distinct, "\t");
+        put_uint(p, s->sampled, "\t");
+        put_total(p, s->similar_pairs, s->similar_pairs_error, "\n");
+    }
+}
+
+static void put_forecasts(page *p, const bm_tune_result *r)
+{
+    put(p, "\nshingle\tbands\trows\tcandidates\tcandidates_error\tverified_pairs\t"
+           "verified_pairs_error\tmissed_pairs\tmissed_pairs_error\n");
+    for (size_t i = 0; i < r->n_samples; i++)
+        for (size_t k = 0; k < r->n_plans; k++) {
+            const bm_tune_forecast *f = &r->samples[i].forecasts[k];
+            put_text(p, r->samples[i].sample.shingle, "\t");
+            put_uint(p, r->plans[k].bands, "\t");
+            put_uint(p, r->plans[k].rows, "\t");
+            put_total(p, f->candidates, f->candidates_error, "\t");
+            put_total(p, f->verified_pairs, f->verified_pairs_error, "\t");
+            put_total(p, f->missed_pairs, f->missed_pairs_error, "\n");
+        }
+}
+
+static void put_histograms(page *p, const bm_tune_result *r)
+{
+    put(p, "\nshingle\tlow\thigh\tsample_pairs\tpairs\tpairs_error\n");
+    for (size_t i = 0; i < r->n_samples; i++)
+        for (uint32_t k = 0; k < BM_TUNE_BINS; k++) {
+            const bm_tune_documents *d = &r->samples[i];
+            put_text(p, d->sample.shingle, "\t");
+            put_real(p, (double)k / BM_TUNE_BINS, "\t");
+            put_real(p, (double)(k + 1) / BM_TUNE_BINS, "\t");
+            put_uint(p, d->sample_pairs[k], "\t");
+            put_total(p, d->pairs[k], d->pairs_error[k], "\n");
+        }
+}
+
 bm_status bm_tune_write_table(bm_tune_result *result, bm_error *err)
 {
     page p = {.err = err};
     put_plans(&p, result);
     put_chosen(&p, result);
+    if (result->n_samples > 0) {
+        put_samples(&p, result);
+        put_forecasts(&p, result);
+        put_histograms(&p, result);
+    }
     if (p.status == BM_OK)
         p.status = bm_buf_end(&p.buf, err);
     if (p.status != BM_OK) {

@@ -444,6 +444,9 @@ Test(public_api_calls, a_result_of_tune_that_is_none_has_nothing)
     cr_expect_eq(bm_tune_result_count(NULL), 0);
     cr_expect_null(bm_tune_result_plan(NULL, 0));
     cr_expect_eq(bm_tune_result_chosen(NULL), 0);
+    cr_expect_eq(bm_tune_result_n_samples(NULL), 0);
+    cr_expect_null(bm_tune_result_sample(NULL, 0));
+    cr_expect_null(bm_tune_result_forecast(NULL, 0, 0));
     cr_expect_null(bm_tune_result_table(NULL));
     cr_expect_null(bm_tune_result_json(NULL));
     bm_tune_result_free(NULL);

@@ -23,6 +23,8 @@ Test(file_heads, what_we_write_is_ours)
         "{\"schema\":1,\"kind\":\"cluster\",\"cluster\":\"star\"",
         "{\"schema\":10,\"kind\":\"explain\",\"threshold\"",
         "group 7: 2 documents, 1 pair, a is kept\n",
+        BM_HEAD_PICTURE "<desc",
+        BM_HEAD_PLANS_PICTURE("1740") "<desc",
     };
     for (size_t i = 0; i < sizeof ours / sizeof ours[0]; i++)
         cr_expect(is_ours(ours[i]), "%s", ours[i]);
@@ -52,6 +54,7 @@ Test(file_heads, so_many_bytes_are_enough)
 {
     char head[BM_FILE_HEAD_BYTES];
     cr_assert_leq(sizeof BM_HEAD_PICTURE, sizeof head);
+    cr_assert_leq(sizeof BM_HEAD_PLANS_PICTURE("1234567"), sizeof head);
     memset(head, '9', sizeof head);
     memcpy(head, "group ", 6); /* a number without an end */
     cr_expect_not(bm_file_head_is_ours(head, sizeof head));

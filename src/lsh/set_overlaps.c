@@ -1,0 +1,152 @@
+/* set_overlaps.c -- an inverted index with counters.
+ *
+ *     filter   a bit a hash: most hashes of most sets are in no set of the index, and end here
+ *     slots    hash -> places in the list        (open addressing, half full at most)
+ *     list     [ sets with hash a | sets with hash b | … ]
+ *
+ * A look-up costs a step for each hash and one for each (hash, set) in common: exact, whatever the
+ * similarity, and cheap where sets have little in common. Hashes are mixed once more, since those that
+ * came from elsewhere may be anything.
+ *
+ * Tests: tests/unit/lsh/test_set_overlaps.c */
+#include "lsh/set_overlaps.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+
+#define FILTER_BITS_EACH 16u
+
+static uint64_t mix(uint64_t hash)
+{
+    hash ^= hash >> 32;
+    return hash * UINT64_C(0x9E3779B97F4A7C15);
+}
+
+/* The least b with 2^b >= n, at least 6. */
+static unsigned bits_for(uint64_t n)
+{
+    unsigned bits = 6;
+    while (bits < 62 && UINT64_C(1) << bits < n)
+        bits++;
+    return bits;
+}
+
+uint64_t bm_overlap_index_bytes(uint64_t n_hashes)
+{
+    return (sizeof(bm_overlap_slot) << bits_for(2 * n_hashes)) + n_hashes * sizeof(uint32_t) +
+           (UINT64_C(1) << bits_for(FILTER_BITS_EACH * n_hashes)) / 8;
+}
+
+/* The slot of the hash, or the free one where it belongs. */
+static bm_overlap_slot *slot_of(const bm_overlap_index *index, uint64_t hash, uint64_t mixed)
+{
+    const uint64_t mask = (UINT64_C(1) << index->slot_bits) - 1;
+    uint64_t at = mixed >> (64 - index->slot_bits);
+    while (index->slots[at].n != 0 && index->slots[at].key != hash)
+        at = (at + 1) & mask;
+    return &index->slots[at];
+}
+
+static uint64_t filter_bit(const bm_overlap_index *index, uint64_t mixed)
+{
+    return mixed >> (64 - index->filter_bits);
+}
+
+static void count_hashes(bm_overlap_index *index, const bm_hash_sets *sets)
+{
+    for (size_t i = 0; i < sets->n; i++)
+        for (uint32_t k = 0; k < sets->sizes[i]; k++) {
+            const uint64_t hash = sets->sets[i][k], mixed = mix(hash);
+            const uint64_t bit = filter_bit(index, mixed);
+            bm_overlap_slot *slot = slot_of(index, hash, mixed);
+            slot->key = hash;
+            slot->n++;
+            index->filter[bit / 64] |= UINT64_C(1) << bit % 64;
+        }
+}
+
+static void fill_list(bm_overlap_index *index, const bm_hash_sets *sets)
+{
+    uint32_t at = 0;
+    for (uint64_t i = 0; i < UINT64_C(1) << index->slot_bits; i++) {
+        index->slots[i].begin = at;
+        at += index->slots[i].n;
+    }
+    for (size_t i = 0; i < sets->n; i++)
+        for (uint32_t k = 0; k < sets->sizes[i]; k++) {
+            const uint64_t hash = sets->sets[i][k];
+            index->list[slot_of(index, hash, mix(hash))->begin++] = (uint32_t)i;
+        }
+    for (uint64_t i = 0; i < UINT64_C(1) << index->slot_bits; i++)
+        index->slots[i].begin -= index->slots[i].n;
+}
+
+bm_status bm_overlap_index_build(const bm_hash_sets *sets, bm_overlap_index *out, bm_error *err)
+{
+    uint64_t n = 0;
+    for (size_t i = 0; i < sets->n; i++)
+        n += sets->sizes[i];
+    if (n > UINT32_MAX)
+        return bm_fail(err, BM_ERR_NOMEM, "%llu hashes in one index (below 2^32)",
+                       (unsigned long long)n);
+    bm_overlap_index index = {.n_sets = sets->n,
+                              .slot_bits = bits_for(2 * n),
+                              .filter_bits = bits_for(FILTER_BITS_EACH * n)};
+    index.slots = bm_alloc_zero((size_t)1 << index.slot_bits, sizeof *index.slots);
+    index.filter = bm_alloc_zero(((size_t)1 << index.filter_bits) / 64, sizeof *index.filter);
+    index.list = bm_alloc((size_t)n, sizeof *index.list);
+    if (index.slots == NULL || index.filter == NULL || index.list == NULL) {
+        bm_overlap_index_reset(&index);
+        return bm_fail_nomem(err, (size_t)bm_overlap_index_bytes(n));
+    }
+    count_hashes(&index, sets);
+    fill_list(&index, sets);
+    *out = index;
+    return BM_OK;
+}
+
+void bm_overlap_index_reset(bm_overlap_index *index)
+{
+    bm_free(index->slots);
+    bm_free(index->filter);
+    bm_free(index->list);
+    *index = (bm_overlap_index){0};
+}
+
+bm_status bm_overlaps_open(const bm_overlap_index *index, bm_overlaps *out, bm_error *err)
+{
+    bm_overlaps overlaps = {.common = bm_alloc_zero(index->n_sets, sizeof *overlaps.common),
+                            .found = bm_alloc(index->n_sets, sizeof *overlaps.found)};
+    if (overlaps.common == NULL || overlaps.found == NULL) {
+        bm_overlaps_close(&overlaps);
+        return bm_fail_nomem(err, index->n_sets * sizeof *overlaps.common);
+    }
+    *out = overlaps;
+    return BM_OK;
+}
+
+void bm_overlaps_close(bm_overlaps *overlaps)
+{
+    bm_free(overlaps->common);
+    bm_free(overlaps->found);
+    *overlaps = (bm_overlaps){0};
+}
+
+void bm_overlaps_find(bm_overlaps *overlaps, const bm_overlap_index *index, const uint64_t *hashes,
+                      size_t n)
+{
+    for (size_t i = 0; i < overlaps->n_found; i++)
+        overlaps->common[overlaps->found[i]] = 0;
+    overlaps->n_found = 0;
+    for (size_t k = 0; k < n; k++) {
+        const uint64_t mixed = mix(hashes[k]), bit = filter_bit(index, mixed);
+        if ((index->filter[bit / 64] >> bit % 64 & 1) == 0)
+            continue;
+        const bm_overlap_slot *slot = slot_of(index, hashes[k], mixed);
+        for (uint32_t i = 0; i < slot->n; i++) {
+            const uint32_t set = index->list[slot->begin + i];
+            if (overlaps->common[set]++ == 0)
+                overlaps->found[overlaps->n_found++] = set;
+        }
+    }
+}

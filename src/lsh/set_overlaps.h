@@ -1,0 +1,51 @@
+/* set_overlaps.h -- how many hashes a set has in common with each of many others, at once. */
+#ifndef BM_LSH_SET_OVERLAPS_H
+#define BM_LSH_SET_OVERLAPS_H
+
+#include <stddef.h>
+
+#include <bandmill/status.h>
+#include <bandmill/types.h>
+
+typedef struct bm_overlap_slot {
+    uint64_t key;
+    uint32_t begin, n; /* of its places in the list; n 0: the slot is free */
+} bm_overlap_slot;
+
+/* Which sets have a hash. Read by any number of threads once it is built. */
+typedef struct bm_overlap_index {
+    size_t n_sets;
+    bm_overlap_slot *slots;
+    unsigned slot_bits;
+    uint32_t *list;   /* numbers of sets, those of one hash side by side, ascending */
+    uint64_t *filter; /* a bit is set for each hash that is there, and for some that are not */
+    unsigned filter_bits;
+} bm_overlap_index; /* {0} is empty */
+
+/* Distinct hashes each, in any order; fewer than 2^32 in all. Borrowed. */
+typedef struct bm_hash_sets {
+    const uint64_t *const *sets;
+    const uint32_t *sizes;
+    size_t n;
+} bm_hash_sets;
+
+/* Bytes of the index of n_hashes hashes. */
+uint64_t bm_overlap_index_bytes(uint64_t n_hashes);
+bm_status bm_overlap_index_build(const bm_hash_sets *sets, bm_overlap_index *out, bm_error *err);
+void bm_overlap_index_reset(bm_overlap_index *index);
+
+/* The scratch of one thread, 8 bytes a set. */
+typedef struct bm_overlaps {
+    uint32_t *common; /* of each set: hashes in common; 0 but for those found */
+    uint32_t *found;  /* sets that have some in common */
+    size_t n_found;
+} bm_overlaps; /* {0} is closed */
+
+bm_status bm_overlaps_open(const bm_overlap_index *index, bm_overlaps *out, bm_error *err);
+void bm_overlaps_close(bm_overlaps *overlaps);
+/* Find the sets that share some of n distinct hashes, forgetting those found before. Their order is
+ * that of the hashes. */
+void bm_overlaps_find(bm_overlaps *overlaps, const bm_overlap_index *index, const uint64_t *hashes,
+                      size_t n);
+
+#endif
