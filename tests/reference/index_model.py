@@ -1,0 +1,219 @@
+"""index_model.py -- an index read after docs/formats.md alone, in plain Python: LMDB's pages, pieces, their sums, sets, postings.
+
+Believes the file, and stops with ValueError where it says something else than the page does. As a program it prints what an
+index holds."""
+import bisect
+import json
+import os
+import struct
+import sys
+
+import xxhash
+
+HEAD = 32
+POSTINGS, DOCUMENTS, REMOVED, STATE, NOTE = range(1, 6)
+NO_PAGE = (1 << 64) - 1
+
+
+def expect(holds, what):
+    if not holds:
+        raise ValueError(what)
+
+
+class Pages:
+    """The keys and values of the newest state of an environment of LMDB 0.9, in the order of the file."""
+
+    def __init__(self, data):
+        self.data = data
+        metas = []
+        size = struct.unpack_from("<I", data, 40)[0]
+        for page in (0, size):
+            magic, version = struct.unpack_from("<II", data, page + 16)
+            expect((magic, version) == (0xBEEFC0DE, 1), "no environment of LMDB")
+            root, last, txn = struct.unpack_from("<QQQ", data, page + 128)
+            metas.append((txn, root))
+        self.size = size
+        self.txn, self.root = max(metas)
+
+    def items(self, page=None):
+        page = self.root if page is None else page
+        if page == NO_PAGE:
+            return
+        at = page * self.size
+        number, _, flags, lower = struct.unpack_from("<QHHH", self.data, at)
+        expect(number == page and flags in (1, 2), f"page {page} is of another kind")
+        for place in struct.unpack_from(f"<{(lower - 16) // 2}H", self.data, at + 16):
+            low, high, node, key_len = struct.unpack_from("<HHHH", self.data, at + place)
+            begin = at + place + 8
+            if flags == 1:
+                yield from self.items(low | high << 16 | node << 32)
+                continue
+            value, length = begin + key_len, low | high << 16
+            if node == 1:
+                value = struct.unpack_from("<Q", self.data, value)[0] * self.size + 16
+            yield self.data[begin:begin + key_len], self.data[value:value + length]
+
+
+def set_layout(n):
+    """(L, bytes) of a set of n hashes."""
+    sizes = [(n * low + (0 if low == 8 else -(-(n + (1 << 64 - 8 * low) - 1) // 8)), -low) for low in (8, 7, 6, 5, 4)]
+    size, low = min(sizes)
+    return -low, size
+
+
+def read_set(code, n):
+    low, size = set_layout(n)
+    expect(len(code) == size, f"a set of {n} hashes has {len(code)} bytes, not {size}")
+    lows = [int.from_bytes(code[i * low:(i + 1) * low], "little") for i in range(n)]
+    if low == 8:
+        return lows
+    bits = int.from_bytes(code[n * low:], "little")
+    hashes = []
+    for i, part in enumerate(lows):
+        expect(bits != 0, "too few ones")
+        place = (bits & -bits).bit_length() - 1
+        bits &= bits - 1
+        hashes.append((place - i) << 8 * low | part)
+    expect(bits == 0, "too many ones")
+    return hashes
+
+
+class Document:
+    def __init__(self, data):
+        lo, hi, self.text_bytes, self.line, self.input, self.n_shingles, id_len = struct.unpack_from("<QQQQIII", data)
+        self.content = (lo, hi)
+        self.id, self.body = data[44:44 + id_len], data[44 + id_len:]
+
+    def set(self):
+        return read_set(self.body, self.n_shingles)
+
+    def words(self):
+        return list(struct.unpack(f"<{len(self.body) // 4}I", self.body))
+
+
+def read_postings(piece, n):
+    """[(key, number)]."""
+    if n <= 337:
+        return list(zip(struct.unpack_from(f"<{n}Q", piece, HEAD), struct.unpack_from(f"<{n}I", piece, HEAD + 8 * n)))
+    out = []
+    firsts = struct.unpack_from(f"<{-(-n // 340)}Q", piece, HEAD)
+    for block, first in enumerate(firsts):
+        at, many = 4080 + 4096 * block, min(340, n - 340 * block)
+        keys = struct.unpack_from(f"<{many}Q", piece, at)
+        expect(keys[0] == first, "a block begins with another key than the head says")
+        out += zip(keys, struct.unpack_from(f"<{many}I", piece, at + 8 * many))
+    expect(len(piece) == at + 12 * many, "a piece of postings has another size")
+    return out
+
+
+class Index:
+    """documents: those that are there, by number; tables: of each the sorted (key, number) of all runs, removed ones too;
+    removed: numbers; notes: by name; leavings: keys of pieces that the state does not name."""
+
+    def __init__(self, folder):
+        with open(os.path.join(folder, "data.mdb"), "rb") as file:
+            pages = Pages(file.read())
+        pieces = list(pages.items())
+        expect(pieces == sorted(pieces), "keys are not in order")
+        self.heads = {}
+        for key, piece in pieces:
+            self.heads[key] = head = struct.unpack_from("<IIQQQ", piece)
+            expect(head[2] == xxhash.xxh3_64_intdigest(piece[:8] + bytes(8) + piece[16:]), f"the sum of {key!r}")
+        self.pieces = dict(pieces)
+        self.read_state(self.pieces[b"S"])
+        expect(self.txn == pages.txn, "the state is of another transaction")
+        self.read_pieces()
+
+    def read_state(self, piece):
+        expect(self.heads[b"S"][0] == STATE, "the state is of another kind")
+        version, self.kind, self.bands, self.words = struct.unpack_from("<4I", piece, HEAD)
+        expect(version == 1, "another version")
+        w = struct.unpack_from("<15Q", piece, HEAD + 16)
+        names = "documents removed empty shingles text_bytes next_number".split()
+        self.txn, self.counts, self.next_version = w[0], dict(zip(names, w[1:7])), w[7]
+        self.tail, self.doc_pieces, (n_runs, n_ranges, self.n_notes, n_settings) = w[8:10], w[10], w[11:]
+        at = HEAD + 16 + 15 * 8
+        self.runs = [struct.unpack_from("<5Q", piece, at + 40 * i) for i in range(n_runs)]
+        at += 40 * n_runs
+        self.ranges = [struct.unpack_from("<3Q", piece, at + 24 * i) for i in range(n_ranges)]
+        at += 24 * n_ranges
+        expect(at + n_settings == len(piece), "the state has another size")
+        self.settings = json.loads(piece[at:]) if n_settings else None
+
+    def read_pieces(self):
+        self.all, self.notes, self.removed, self.leavings = {}, {}, set(), []
+        runs = {run[0]: run for run in self.runs}
+        versions = {(place, version): removed for place, removed, version in self.ranges}
+        lists, n_docs = {}, 0
+        for key, piece in self.pieces.items():
+            table, (kind, n, _, first, last) = key[:1], self.heads[key]
+            if table == b"D":
+                number, version = struct.unpack(">IQ", key[1:])
+                if number >= self.tail[0] and (number, version) != tuple(self.tail):
+                    self.leavings.append(key)
+                    continue
+                expect((kind, first, last) == (DOCUMENTS, number, number + n - 1), f"the head of {key!r}")
+                self.read_documents(piece, number, n)
+                n_docs += 1
+            elif table == b"P":
+                run, band, first_key, number = struct.unpack(">QIQI", key[1:])
+                if run not in runs:
+                    self.leavings.append(key)
+                    continue
+                postings = read_postings(piece, n)
+                expect((kind, first, last) == (POSTINGS, first_key, postings[-1][0]), f"the head of {key!r}")
+                expect(postings[0] == (first_key, number), f"the first posting of {key!r}")
+                lists.setdefault((run, band), []).extend(postings)
+            elif table == b"R":
+                place, version = struct.unpack(">IQ", key[1:])
+                if (place, version) not in versions:
+                    self.leavings.append(key)
+                    continue
+                numbers = {place << 20 | i for i in range(1 << 20) if piece[HEAD + i // 8] >> i % 8 & 1}
+                expect(kind == REMOVED and len(numbers) == n == versions[place, version], f"the bits of {key!r}")
+                self.removed |= numbers
+            elif table == b"N":
+                expect(kind == NOTE and piece[HEAD:HEAD + n] == key[1:], f"the name of {key!r}")
+                expect(first == xxhash.xxh3_64_intdigest(key[1:]), f"the head of {key!r}")
+                self.notes[key[1:].decode()] = piece[HEAD + n:]
+            else:
+                expect(key == b"S", f"an unknown key {key!r}")
+        expect(n_docs == self.doc_pieces and sorted(self.all) == list(range(self.counts["next_number"])), "documents are missing")
+        self.documents = {number: doc for number, doc in self.all.items() if number not in self.removed}
+        self.join_runs(runs, lists)
+
+    def read_documents(self, piece, number, n):
+        offsets = struct.unpack_from(f"<{n + 1}I", piece, HEAD)
+        expect(offsets[0] == HEAD + 4 * (n + 1) and offsets[-1] == len(piece), "offsets")
+        for i in range(n):
+            self.all[number + i] = Document(piece[offsets[i]:offsets[i + 1]])
+
+    def join_runs(self, runs, lists):
+        self.tables = [[] for _ in range(self.bands + 1)]
+        entries = {}
+        for (run, band), postings in lists.items():
+            expect(postings == sorted(set(postings)), "postings are not in order")
+            expect(runs[run][1] <= band < runs[run][1] + runs[run][2], "a table that the run has not")
+            self.tables[band] += postings
+            entries.setdefault(run, []).append(len(postings))
+        for run in self.runs:
+            expect(entries[run[0]] == [run[3]] * run[2], "a run has another number of postings")
+        for table in self.tables:
+            table.sort()
+
+    def number_of(self, name):
+        """The number of the document with this id (bytes), by the table of ids."""
+        key, table = xxhash.xxh3_64_intdigest(name), self.tables[self.bands]
+        for place in range(bisect.bisect_left(table, (key, 0)), len(table)):
+            if table[place][0] != key:
+                break
+            number = table[place][1]
+            if number in self.documents and self.documents[number].id == name:
+                return number
+        return None
+
+
+if __name__ == "__main__":
+    index = Index(sys.argv[1])
+    print(json.dumps({"counts": index.counts, "bands": index.bands, "words": index.words, "runs": len(index.runs),
+                      "notes": sorted(index.notes), "leavings": len(index.leavings)}))
