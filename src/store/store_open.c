@@ -109,15 +109,17 @@ static bm_status check_file(const bm_store_place *place, bool whole, uint64_t *b
     return status;
 }
 
+/* BM_NOT_FOUND: another took its place at this moment. */
 static bm_status open_env(bm_store *store, unsigned flags, uint64_t bytes, bm_error *err)
 {
     const bm_store_env_cfg cfg = {store->place.path, store->place.path, flags, bytes};
     bm_status status = bm_store_env_open(&cfg, &store->env, err);
     int fd = -1;
     if (status == BM_OK && store->env.lib.mdb_env_get_fd(store->env.env, &fd) == 0 &&
-        !bm_store_place_same(&store->place, fd))
-        status =
-            bm_fail_at(err, BM_ERR_LOCKED, store->place.path, 0, "the index is being replaced");
+        !bm_store_place_same(&store->place, fd)) {
+        bm_fail_at(err, BM_ERR_LOCKED, store->place.path, 0, "the index is being replaced");
+        return BM_NOT_FOUND;
+    }
     return status;
 }
 
@@ -204,10 +206,10 @@ bm_status bm_store_open(const char *dir, const bm_store_cfg *cfg, bm_store **out
             return BM_OK;
         }
         bm_store_close(store);
-        if (status != BM_ERR_LOCKED || cfg->mode == BM_STORE_WRITE)
-            break; /* else it was replaced at this moment */
+        if (status != BM_NOT_FOUND)
+            return status;
     }
-    return status;
+    return BM_ERR_LOCKED;
 }
 
 /* --- a new one --- */

@@ -161,35 +161,45 @@ static inline int by_hit(const void *a, const void *b)
                                 : (x->number > y->number) - (x->number < y->number);
 }
 
+/* Are `hits`, sorted, those of the documents that have the keys? */
+static inline bool model_same_hits(const model *m, const bm_store_ask *ask,
+                                   const bm_store_hits *hits, char *why)
+{
+    size_t at = 0;
+    for (size_t k = 0; k < ask->n; k++)
+        for (uint32_t i = 0; i < m->n; i++) {
+            const model_doc *d = &m->docs[i];
+            if (d->removed || d->n == 0 || d->keys[ask->table] != ask->keys[k])
+                continue;
+            MODEL_EXPECT(at < hits->n && hits->list[at].asked == k && hits->list[at].number == i);
+            at++;
+        }
+    MODEL_EXPECT(at == hits->n);
+    return true;
+}
+
 /* All keys of a band, and some that no document has, each found in the documents that have it. */
 static inline bool model_same_band(const model *m, const bm_store_view *view, uint32_t band,
                                    char *why)
 {
     uint64_t *keys = calloc(m->n + 3, sizeof *keys);
-    size_t n = 0, at = 0;
     bm_store_hits hits = {0};
-    keys[n++] = 0;
-    keys[n++] = UINT64_MAX;
-    keys[n++] = UINT64_C(0x8000000000000000);
+    size_t n = 3;
+    keys[1] = UINT64_MAX;
+    keys[2] = UINT64_C(0x8000000000000000);
     for (uint32_t i = 0; i < m->n; i++)
         keys[n++] = m->docs[i].keys[band];
     qsort(keys, n, sizeof *keys, by_value);
     const bm_store_ask ask = {band, keys, n};
-    MODEL_EXPECT(bm_store_view_find(view, &ask, &hits, NULL) == BM_OK);
+    bool same = bm_store_view_find(view, &ask, &hits, NULL) == BM_OK;
     if (hits.n > 0)
         qsort(hits.list, hits.n, sizeof *hits.list, by_hit);
-    for (size_t k = 0; k < n; k++)
-        for (uint32_t i = 0; i < m->n; i++) {
-            const model_doc *d = &m->docs[i];
-            if (d->removed || d->n == 0 || d->keys[band] != keys[k])
-                continue;
-            MODEL_EXPECT(at < hits.n && hits.list[at].asked == k && hits.list[at].number == i);
-            at++;
-        }
-    MODEL_EXPECT(at == hits.n);
+    if (!same)
+        snprintf(why, 200, "band %u cannot be asked", band);
+    same = same && model_same_hits(m, &ask, &hits, why);
     free(keys);
     free(hits.list);
-    return true;
+    return same;
 }
 
 /* `why`: 200 bytes, filled where they differ. */
@@ -220,6 +230,48 @@ static inline bool model_same(const model *m, const bm_store_view *view, bool ba
         if (!model_same_band(m, view, b, why))
             return false;
     return true;
+}
+
+static inline bm_store *model_create(const char *dir)
+{
+    const bm_store_cfg cfg = {.mode = BM_STORE_WRITE, .memory = 1 << 20};
+    const bm_store_facts facts = model_facts();
+    bm_store *store = NULL;
+    bm_error err = {0};
+    cr_assert_eq(bm_store_create(dir, &facts, &cfg, &store, &err), BM_OK, "%s", err.message);
+    return store;
+}
+
+static inline bm_store *model_open(const char *dir, bm_store_mode mode)
+{
+    const bm_store_cfg cfg = {.mode = mode};
+    bm_store *store = NULL;
+    bm_error err = {0};
+    cr_assert_eq(bm_store_open(dir, &cfg, &store, &err), BM_OK, "%s: %s", err.file, err.message);
+    const bm_store_facts *facts = bm_store_facts_of(store), want = model_facts();
+    cr_assert(facts->bands == BANDS && facts->kind == BM_STORE_SETS && facts->words == 0);
+    cr_assert(facts->settings.len == want.settings.len &&
+              memcmp(facts->settings.data, want.settings.data, want.settings.len) == 0);
+    return store;
+}
+
+static inline void model_commit(bm_store *store)
+{
+    bm_error err = {0};
+    cr_assert_eq(bm_store_commit(store, &err), BM_OK, "%s: %s", err.file, err.message);
+}
+
+static inline void model_say(void *ctx, const char *what)
+{
+    (void)ctx;
+    fprintf(stderr, "check: %s\n", what);
+}
+
+static inline void model_expect_sound(const char *dir)
+{
+    const bm_store_check_cfg cfg = {.say = model_say};
+    bm_error err = {0};
+    cr_assert_eq(bm_store_check(dir, &cfg, &err), BM_OK, "%s", err.message);
 }
 
 static inline void model_check(const model *m, bm_store *store, bool bands)

@@ -3,48 +3,6 @@
 
 #include "tests/unit/base/scratch.h"
 
-static void say(void *ctx, const char *what)
-{
-    (void)ctx;
-    fprintf(stderr, "check: %s\n", what);
-}
-
-static void expect_sound(const char *dir)
-{
-    const bm_store_check_cfg cfg = {.say = say};
-    bm_error err = {0};
-    cr_assert_eq(bm_store_check(dir, &cfg, &err), BM_OK, "%s", err.message);
-}
-
-static bm_store *create(const char *dir)
-{
-    const bm_store_cfg cfg = {.mode = BM_STORE_WRITE, .memory = 1 << 20};
-    const bm_store_facts facts = model_facts();
-    bm_store *store = NULL;
-    bm_error err = {0};
-    cr_assert_eq(bm_store_create(dir, &facts, &cfg, &store, &err), BM_OK, "%s", err.message);
-    return store;
-}
-
-static bm_store *open_store(const char *dir, bm_store_mode mode)
-{
-    const bm_store_cfg cfg = {.mode = mode};
-    bm_store *store = NULL;
-    bm_error err = {0};
-    cr_assert_eq(bm_store_open(dir, &cfg, &store, &err), BM_OK, "%s: %s", err.file, err.message);
-    const bm_store_facts *facts = bm_store_facts_of(store), want = model_facts();
-    cr_assert(facts->bands == BANDS && facts->kind == BM_STORE_SETS && facts->words == 0);
-    cr_assert(facts->settings.len == want.settings.len &&
-              memcmp(facts->settings.data, want.settings.data, want.settings.len) == 0);
-    return store;
-}
-
-static void commit(bm_store *store)
-{
-    bm_error err = {0};
-    cr_assert_eq(bm_store_commit(store, &err), BM_OK, "%s: %s", err.file, err.message);
-}
-
 /* A batch: one document, some, many. */
 static uint32_t batch_of(numbers *r)
 {
@@ -64,10 +22,10 @@ static void copy_over(model *m, bm_store *from, scratch *s, unsigned *generation
     uint32_t n = 0;
     snprintf(name, sizeof name, "index%u", ++*generation);
     scratch_folder(s, name);
-    bm_store *to = create(scratch_at(s, name));
+    bm_store *to = model_create(scratch_at(s, name));
     bm_error err = {0};
     cr_assert_eq(bm_store_copy(from, to, &err), BM_OK, "%s", err.message);
-    commit(to);
+    model_commit(to);
     bm_store_close(to);
     for (uint32_t i = 0; i < m->n; i++)
         if (!m->docs[i].removed)
@@ -84,10 +42,10 @@ static void random_operations(uint64_t seed, unsigned operations)
     unsigned generation = 0;
     char name[32] = "index0";
     model *m = calloc(1, sizeof *m), *committed = calloc(1, sizeof *m);
-    bm_store *store = create(scratch_at(&s, name));
+    bm_store *store = model_create(scratch_at(&s, name));
     cr_assert_eq(model_add(m, store, (uint32_t)below(&r, 300), &r, NULL), BM_OK);
     model_check(m, store, false);
-    commit(store);
+    model_commit(store);
     *committed = *m;
     for (unsigned i = 0; i < operations && m->n < DOCS - 200; i++) {
         switch (below(&r, 12)) {
@@ -106,7 +64,7 @@ static void random_operations(uint64_t seed, unsigned operations)
         case 6:
         case 7:
         case 8:
-            commit(store);
+            model_commit(store);
             *committed = *m;
             break;
         case 9: /* closed without a commit */
@@ -114,27 +72,27 @@ static void random_operations(uint64_t seed, unsigned operations)
             bm_store_close(store);
             committed->made = m->made;
             *m = *committed;
-            store = open_store(scratch_at(&s, name), BM_STORE_READ);
+            store = model_open(scratch_at(&s, name), BM_STORE_READ);
             model_check(m, store, true);
             bm_store_close(store);
-            store = open_store(scratch_at(&s, name), BM_STORE_WRITE);
+            store = model_open(scratch_at(&s, name), BM_STORE_WRITE);
             break;
         default:
             if (below(&r, 4) != 0)
                 break;
             copy_over(m, store, &s, &generation);
             bm_store_close(store);
-            expect_sound(scratch_at(&s, name));
+            model_expect_sound(scratch_at(&s, name));
             snprintf(name, sizeof name, "index%u", generation);
-            expect_sound(scratch_at(&s, name));
-            store = open_store(scratch_at(&s, name), BM_STORE_WRITE);
+            model_expect_sound(scratch_at(&s, name));
+            store = model_open(scratch_at(&s, name), BM_STORE_WRITE);
             *committed = *m;
         }
         if (i % 4 == 0 || i + 1 == operations)
             model_check(m, store, true);
     }
     bm_store_close(store);
-    expect_sound(scratch_at(&s, name));
+    model_expect_sound(scratch_at(&s, name));
     free(m);
     free(committed);
     scratch_close(&s);
@@ -154,11 +112,11 @@ Test(store_model, many_small_commits_leave_few_runs)
     scratch_folder(&s, "index");
     numbers r = {5};
     model *m = calloc(1, sizeof *m);
-    bm_store *store = create(scratch_at(&s, "index"));
-    commit(store);
+    bm_store *store = model_create(scratch_at(&s, "index"));
+    model_commit(store);
     for (int i = 0; i < 300; i++) {
         cr_assert_eq(model_add(m, store, 1, &r, NULL), BM_OK);
-        commit(store);
+        model_commit(store);
     }
     bm_store_view *view = NULL;
     cr_assert_eq(bm_store_view_open(store, &view, NULL), BM_OK);
@@ -168,7 +126,7 @@ Test(store_model, many_small_commits_leave_few_runs)
     cr_assert_lt(counts.file_bytes, 4 << 20, "%" PRIu64 " bytes", counts.file_bytes);
     model_check(m, store, true);
     bm_store_close(store);
-    expect_sound(scratch_at(&s, "index"));
+    model_expect_sound(scratch_at(&s, "index"));
     free(m);
     scratch_close(&s);
 }
@@ -180,7 +138,7 @@ Test(store_model, a_key_of_many_pieces_is_found_whole)
     scratch s;
     scratch_open(&s);
     scratch_folder(&s, "index");
-    bm_store *store = create(scratch_at(&s, "index"));
+    bm_store *store = model_create(scratch_at(&s, "index"));
     bm_store_doc *docs = calloc(N, sizeof *docs);
     const uint64_t **sets = calloc(N, sizeof *sets);
     uint64_t *keys = calloc((size_t)N * BANDS, sizeof *keys), one = 77;
@@ -198,7 +156,7 @@ Test(store_model, a_key_of_many_pieces_is_found_whole)
         const bm_store_batch batch = {N / 2, docs + i, sets + i, NULL, keys + (size_t)i * BANDS};
         cr_assert_eq(bm_store_add(store, &batch, &first, NULL), BM_OK);
         cr_assert_eq(first, i);
-        commit(store);
+        model_commit(store);
     }
     bm_store_view *view = NULL;
     cr_assert_eq(bm_store_view_open(store, &view, NULL), BM_OK);
@@ -219,7 +177,7 @@ Test(store_model, a_key_of_many_pieces_is_found_whole)
     free(hits.list);
     bm_store_view_close(view);
     bm_store_close(store);
-    expect_sound(scratch_at(&s, "index"));
+    model_expect_sound(scratch_at(&s, "index"));
     free(docs);
     free(sets);
     free(keys);
@@ -242,7 +200,7 @@ Test(store_model, an_unnamed_index_leaves_nothing_behind)
     for (int i = 0; i < 5; i++)
         cr_assert_eq(model_add(m, store, 100, &r, NULL), BM_OK);
     model_check(m, store, false);
-    commit(store);
+    model_commit(store);
     model_check(m, store, true);
     cr_assert_eq(model_add(m, store, 100, &r, NULL), BM_OK);
     cr_assert_eq(model_remove(m, store, 10, &r, NULL), BM_OK);

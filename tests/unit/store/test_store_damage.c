@@ -1,0 +1,148 @@
+/* test_store_damage.c -- each byte of a small index changed in turn: the check finds it, or every look-up answers as before;
+ * nothing crashes. BANDMILL_TEST_SIZE=full: each byte; else the first ones of pages that LMDB reads, and some of the
+ * others. */
+#include "tests/unit/store/store_model.h"
+
+#include <fcntl.h>
+
+#include "store/bytes/le_bytes.h"
+#include "tests/unit/base/scratch.h"
+
+#define PAGE 4096u
+
+static void count(void *ctx, const char *what)
+{
+    (void)what;
+    ++*(unsigned *)ctx;
+}
+
+static bool check_finds(const char *dir)
+{
+    unsigned n = 0;
+    const bm_store_check_cfg cfg = {.say = count, .ctx = &n};
+    const bm_status status = bm_store_check(dir, &cfg, NULL);
+    cr_assert(status == (n > 0 ? BM_ERR_FORMAT : BM_OK), "%d with %u words", (int)status, n);
+    return n > 0;
+}
+
+/* All look-ups, whatever they answer. true: as the model. */
+static bool answers(const model *m, const char *dir)
+{
+    const bm_store_cfg cfg = {.mode = BM_STORE_READ};
+    bm_store *store = NULL;
+    bm_store_view *view = NULL;
+    char why[200];
+    bool same = bm_store_open(dir, &cfg, &store, NULL) == BM_OK &&
+                bm_store_view_open(store, &view, NULL) == BM_OK;
+    same = same && model_same(m, view, true, why);
+    for (uint32_t band = 0; view != NULL && band < BANDS; band++)
+        (void)model_same_band(m, view, band, why);
+    for (uint32_t i = 0; view != NULL && i < m->n; i++)
+        (void)model_same_doc(m, view, i, why);
+    bm_store_view_close(view);
+    bm_store_close(store);
+    return same;
+}
+
+/* A writer refuses what is damaged, or goes on; it does not end the process. */
+static void write_on(const model *m, const char *dir)
+{
+    const bm_store_cfg cfg = {.mode = BM_STORE_WRITE};
+    bm_store *store = NULL;
+    numbers r = {9};
+    model *copy = malloc(sizeof *copy);
+    memcpy(copy, m, sizeof *copy);
+    if (bm_store_open(dir, &cfg, &store, NULL) == BM_OK &&
+        model_add(copy, store, 5, &r, NULL) == BM_OK &&
+        model_remove(copy, store, 5, &r, NULL) == BM_OK)
+        (void)bm_store_commit(store, NULL);
+    bm_store_close(store);
+    free(copy);
+}
+
+static model *small_index(scratch *s)
+{
+    numbers r = {11};
+    model *m = calloc(1, sizeof *m);
+    scratch_open(s);
+    scratch_folder(s, "index");
+    bm_store *store = model_create(scratch_at(s, "index"));
+    cr_assert_eq(model_add(m, store, 12, &r, NULL), BM_OK);
+    model_commit(store);
+    cr_assert_eq(model_add(m, store, 5, &r, NULL), BM_OK);
+    cr_assert_eq(model_remove(m, store, 6, &r, NULL), BM_OK);
+    snprintf(m->note, sizeof m->note, "a note");
+    cr_assert_eq(bm_store_note(store, "note", (bm_str){m->note, 6}, NULL), BM_OK);
+    model_commit(store);
+    cr_assert_eq(model_add(m, store, 3, &r, NULL), BM_OK);
+    model_commit(store);
+    bm_store_close(store);
+    return m;
+}
+
+/* Of these LMDB reads every byte: the first pages, branches and leaves. */
+static bool is_of_tree(const uint8_t *file, size_t at)
+{
+    const uint8_t *page = file + at / PAGE * PAGE;
+    return bm_le64_get(page) == at / PAGE && (bm_le16_get(page + 10) & 11) != 0;
+}
+
+Test(store_damage, each_changed_byte_is_found_or_changes_nothing, .timeout = 3600)
+{
+    const char *given = getenv("BANDMILL_TEST_SIZE");
+    const bool full = given != NULL && strcmp(given, "full") == 0;
+    static const uint8_t changes[3] = {0x01, 0x80, 0xFF};
+    scratch s;
+    model *m = small_index(&s);
+    size_t size, found = 0, same = 0, written = 0;
+    const char *dir = scratch_at(&s, "index");
+    uint8_t *file = (uint8_t *)scratch_get(&s, "index/data.mdb", &size);
+    const int fd = open(scratch_at(&s, "index/data.mdb"), O_RDWR);
+    cr_assert(fd >= 0 && answers(m, dir) && !check_finds(dir));
+    for (size_t i = 0; i < size; i++) {
+        const bool tree = is_of_tree(file, i);
+        if (!full && (tree ? i % PAGE > 160 && i % 41 != 0 : i % 241 != 0))
+            continue;
+        const uint8_t changed = file[i] ^ changes[i % 3];
+        cr_assert_eq(pwrite(fd, &changed, 1, (off_t)i), 1);
+        const bool finds = check_finds(dir), as_before = answers(m, dir);
+        cr_assert(finds || as_before, "byte %zu, page %zu: %02x", i, i / PAGE, changed);
+        found += finds;
+        same += as_before && !finds;
+        if (tree && (full || i % 7 == 0)) {
+            write_on(m, dir);
+            written++;
+            cr_assert_eq(pwrite(fd, file, size, 0), (ssize_t)size);
+            cr_assert_eq(ftruncate(fd, (off_t)size), 0);
+        }
+        cr_assert_eq(pwrite(fd, &file[i], 1, (off_t)i), 1);
+    }
+    cr_log_info("%zu bytes: %zu changes found, %zu change nothing, %zu written to", size, found,
+                same, written);
+    cr_assert(found > same / 100 && answers(m, dir) && !check_finds(dir));
+    close(fd);
+    free(file);
+    free(m);
+    scratch_close(&s);
+}
+
+Test(store_damage, a_file_cut_off_anywhere_is_refused_or_whole)
+{
+    scratch s;
+    model *m = small_index(&s);
+    size_t size;
+    const char *dir = scratch_at(&s, "index");
+    uint8_t *file = (uint8_t *)scratch_get(&s, "index/data.mdb", &size);
+    const int fd = open(scratch_at(&s, "index/data.mdb"), O_RDWR);
+    for (size_t cut = 0; cut < size; cut += 1511) {
+        cr_assert_eq(ftruncate(fd, (off_t)cut), 0);
+        cr_assert_eq(pwrite(fd, file, cut, 0), (ssize_t)cut);
+        cr_assert(check_finds(dir) || answers(m, dir), "cut at %zu", cut);
+        (void)answers(m, dir);
+        write_on(m, dir);
+    }
+    close(fd);
+    free(file);
+    free(m);
+    scratch_close(&s);
+}

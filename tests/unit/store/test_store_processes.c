@@ -1,0 +1,412 @@
+/* test_store_processes.c -- readers beside a writer, a writer beside a writer, and processes that are killed. */
+#include "tests/unit/store/store_model.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
+
+#include "tests/unit/base/scratch.h"
+
+/* What parent and child both see. */
+typedef struct shared {
+    model models[2]; /* the commit of number c is models[c % 2] */
+    volatile uint64_t begun, done;
+    volatile int step;
+} shared;
+
+static shared *share(void)
+{
+    void *at =
+        mmap(NULL, sizeof(shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    cr_assert_neq(at, MAP_FAILED);
+    return at;
+}
+
+static void wait_for(const shared *both, int step)
+{
+    for (int i = 0; both->step < step && i < 20000; i++)
+        usleep(500);
+    cr_assert_geq(both->step, step);
+}
+
+static void expect_exit(pid_t child)
+{
+    int how = -1;
+    cr_assert_eq(waitpid(child, &how, 0), child);
+    cr_assert(WIFEXITED(how) && WEXITSTATUS(how) == 0, "%x", (unsigned)how);
+}
+
+static bm_status try_open(const char *dir, bm_store_mode mode, bm_store **out, bm_error *err)
+{
+    const bm_store_cfg cfg = {.mode = mode};
+    return bm_store_open(dir, &cfg, out, err);
+}
+
+static model *new_index(scratch *s, numbers *r, uint32_t n)
+{
+    model *m = calloc(1, sizeof *m);
+    scratch_open(s);
+    scratch_folder(s, "index");
+    bm_store *store = model_create(scratch_at(s, "index"));
+    cr_assert_eq(model_add(m, store, n, r, NULL), BM_OK);
+    model_commit(store);
+    bm_store_close(store);
+    return m;
+}
+
+/* Add, remove, commit: k times. */
+static void go_on(model *m, bm_store *store, numbers *r, int k)
+{
+    for (int i = 0; i < k; i++) {
+        cr_assert_eq(model_add(m, store, 1 + (uint32_t)below(r, 30), r, NULL), BM_OK);
+        cr_assert_eq(model_remove(m, store, (uint32_t)below(r, 20), r, NULL), BM_OK);
+        model_commit(store);
+    }
+}
+
+Test(store_processes, views_of_a_writer_stay_as_they_were)
+{
+    scratch s;
+    numbers r = {1};
+    model *m = new_index(&s, &r, 50), *before = malloc(sizeof *m), *between = malloc(sizeof *m);
+    bm_store *store = model_open(scratch_at(&s, "index"), BM_STORE_WRITE);
+    bm_store_view *first = NULL, *second = NULL;
+    char why[200] = "";
+    *before = *m;
+    cr_assert_eq(bm_store_view_open(store, &first, NULL), BM_OK);
+    go_on(m, store, &r, 10);
+    cr_assert_eq(model_add(m, store, 20, &r, NULL), BM_OK); /* not committed */
+    *between = *m;
+    cr_assert_eq(bm_store_view_open(store, &second, NULL), BM_OK);
+    go_on(m, store, &r, 30);
+    cr_assert(model_same(before, first, true, why), "%s", why);
+    cr_assert(model_same(between, second, true, why), "%s", why);
+    bm_store_view_close(first);
+    bm_store_view_close(second);
+    model_check(m, store, true);
+    bm_store_close(store);
+    model_expect_sound(scratch_at(&s, "index"));
+    free(m);
+    free(before);
+    free(between);
+    scratch_close(&s);
+}
+
+Test(store_processes, a_reader_keeps_its_state_beside_a_writer)
+{
+    scratch s;
+    numbers r = {2};
+    model *m = new_index(&s, &r, 80);
+    shared *both = share();
+    both->models[0] = *m;
+    const pid_t child = fork();
+    if (child == 0) { /* looks, waits, looks again */
+        char why[200] = "";
+        bm_store_view *old = NULL, *new = NULL;
+        bm_store *store = model_open(scratch_at(&s, "index"), BM_STORE_READ);
+        cr_assert_eq(bm_store_view_open(store, &old, NULL), BM_OK);
+        both->step = 1;
+        wait_for(both, 2);
+        cr_assert(model_same(&both->models[0], old, true, why), "%s", why);
+        cr_assert_eq(bm_store_view_open(store, &new, NULL), BM_OK);
+        cr_assert(model_same(&both->models[1], new, true, why), "%s", why);
+        bm_store_view_close(old);
+        bm_store_view_close(new);
+        bm_store_close(store);
+        _exit(0);
+    }
+    wait_for(both, 1);
+    bm_store *store = model_open(scratch_at(&s, "index"), BM_STORE_WRITE);
+    go_on(m, store, &r, 60);
+    both->models[1] = *m;
+    both->step = 2;
+    expect_exit(child);
+    bm_store_close(store);
+    model_expect_sound(scratch_at(&s, "index"));
+    free(m);
+    scratch_close(&s);
+}
+
+Test(store_processes, a_second_writer_is_told_that_it_is_locked)
+{
+    scratch s;
+    numbers r = {3};
+    model *m = new_index(&s, &r, 10);
+    bm_store *store = model_open(scratch_at(&s, "index"), BM_STORE_WRITE);
+    const pid_t child = fork();
+    if (child == 0) {
+        bm_error err = {0};
+        bm_store *other = NULL;
+        _exit(try_open(scratch_at(&s, "index"), BM_STORE_WRITE, &other, &err) == BM_ERR_LOCKED &&
+                      other == NULL && strstr(err.file, "index") != NULL
+                  ? 0
+                  : 1);
+    }
+    expect_exit(child);
+    bm_store_close(store);
+    store = model_open(scratch_at(&s, "index"), BM_STORE_WRITE);
+    bm_store_close(store);
+    free(m);
+    scratch_close(&s);
+}
+
+/* A child that writes until it is killed: what it is about to commit stands in `both` first. */
+static void write_for_ever(const char *dir, shared *both, uint64_t seed)
+{
+    numbers r = {seed};
+    bm_store *store = model_open(dir, BM_STORE_WRITE);
+    model *m = malloc(sizeof *m);
+    *m = both->models[both->done % 2];
+    for (;;) {
+        if (m->n > DOCS - 400)
+            _exit(0);
+        const uint64_t batches = below(&r, 4);
+        for (uint64_t i = 0; i < batches; i++)
+            cr_assert_eq(model_add(m, store, (uint32_t)below(&r, 60), &r, NULL), BM_OK);
+        cr_assert_eq(model_remove(m, store, (uint32_t)below(&r, 40), &r, NULL), BM_OK);
+        snprintf(m->note, sizeof m->note, "%" PRIu64, both->done);
+        cr_assert_eq(bm_store_note(store, "note", (bm_str){m->note, strlen(m->note)}, NULL), BM_OK);
+        both->models[(both->done + 1) % 2] = *m;
+        both->begun = both->done + 1;
+        model_commit(store);
+        both->done = both->begun;
+    }
+}
+
+/* BANDMILL_TEST_KILLS: how often; 40. */
+Test(store_processes, what_was_committed_survives_kills)
+{
+    const char *given = getenv("BANDMILL_TEST_KILLS");
+    const int kills = given != NULL ? atoi(given) : 40;
+    scratch s;
+    numbers r = {4};
+    model *m = new_index(&s, &r, 20);
+    shared *both = share();
+    uint64_t done = 0, in_between = 0;
+    both->models[0] = *m;
+    for (int i = 0; i < kills; i++) {
+        const pid_t child = fork();
+        if (child == 0)
+            write_for_ever(scratch_at(&s, "index"), both, 1000 + (uint64_t)i);
+        usleep((useconds_t)below(&r, 12000));
+        kill(child, SIGKILL);
+        waitpid(child, NULL, 0);
+        char why[200] = "";
+        bm_store_view *view = NULL;
+        bm_store *store = model_open(scratch_at(&s, "index"), BM_STORE_READ);
+        cr_assert_eq(bm_store_view_open(store, &view, NULL), BM_OK);
+        if (both->begun != both->done &&
+            model_same(&both->models[both->begun % 2], view, true, why)) {
+            both->done = both->begun;
+            in_between++;
+        }
+        cr_assert(model_same(&both->models[both->done % 2], view, true, why), "kill %d: %s", i,
+                  why);
+        bm_store_view_close(view);
+        bm_store_close(store);
+        both->begun = both->done;
+        done = both->done;
+        if (i % 8 == 0)
+            model_expect_sound(scratch_at(&s, "index"));
+        if (both->models[done % 2].n > DOCS - 1000) { /* begin anew */
+            scratch_close(&s);
+            free(m);
+            m = new_index(&s, &r, 20);
+            both->models[done % 2] = *m;
+        }
+    }
+    cr_log_info("%d kills, %" PRIu64 " commits, %" PRIu64 " made and not acknowledged", kills, done,
+                in_between);
+    cr_assert_gt(done, 0);
+    model_expect_sound(scratch_at(&s, "index"));
+    free(m);
+    scratch_close(&s);
+}
+
+/* The slot of a reader that was killed holds no pages: the file does not grow for ever. */
+Test(store_processes, a_killed_reader_is_forgotten)
+{
+    scratch s;
+    numbers r = {5};
+    model *m = new_index(&s, &r, 40);
+    shared *both = share();
+    const pid_t child = fork();
+    if (child == 0) {
+        bm_store_view *view = NULL;
+        bm_store *store = model_open(scratch_at(&s, "index"), BM_STORE_READ);
+        cr_assert_eq(bm_store_view_open(store, &view, NULL), BM_OK);
+        both->step = 1;
+        for (;;)
+            pause();
+    }
+    wait_for(both, 1);
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    bm_store *store = model_open(scratch_at(&s, "index"), BM_STORE_WRITE);
+    uint64_t bytes[2];
+    for (int half = 0; half < 2; half++) {
+        for (int i = 0; i < 60; i++) {
+            char text[9000];
+            memset(text, 'a' + i % 20, sizeof text);
+            cr_assert_eq(bm_store_note(store, "long", (bm_str){text, sizeof text}, NULL), BM_OK);
+            model_commit(store);
+        }
+        bm_store_view *view = NULL;
+        cr_assert_eq(bm_store_view_open(store, &view, NULL), BM_OK);
+        bytes[half] = bm_store_view_counts(view).file_bytes;
+        bm_store_view_close(view);
+    }
+    cr_assert_leq(bytes[1], bytes[0] + (64 << 10), "%" PRIu64 " and then %" PRIu64, bytes[0],
+                  bytes[1]);
+    bm_store_close(store);
+    free(m);
+    scratch_close(&s);
+}
+
+/* In a child without rights to lock.mdb: 0 where all is as it should be. */
+static int read_without_lock(const model *m, shared *both)
+{
+    char why[200] = "";
+    bm_error err = {0};
+    bm_store *store = NULL;
+    bm_store_view *view = NULL;
+    if (geteuid() == 0 && seteuid(65534) != 0)
+        return 10;
+    wait_for(both, 1);
+    if (open("index/lock.mdb", O_RDWR) >= 0)
+        return 11;
+    if (try_open("index", BM_STORE_READ, &store, &err) != BM_ERR_LOCKED) /* a writer is there */
+        return 12;
+    both->step = 2;
+    wait_for(both, 3);
+    if (try_open("index", BM_STORE_READ, &store, &err) != BM_OK ||
+        bm_store_view_open(store, &view, &err) != BM_OK || !model_same(m, view, true, why))
+        return 13;
+    both->step = 4;
+    wait_for(both, 5);
+    bm_store_view_close(view);
+    bm_store_close(store);
+    return 0;
+}
+
+Test(store_processes, a_reader_that_may_not_lock_holds_writers_off)
+{
+    scratch s;
+    numbers r = {6};
+    model *m = new_index(&s, &r, 40);
+    shared *both = share();
+    bm_store *store, *other = NULL;
+    bm_error err = {0};
+    cr_assert_eq(chmod(s.root, 0755), 0);
+    cr_assert_eq(chmod(scratch_at(&s, "index"), 0755), 0);
+    cr_assert_eq(chmod(scratch_at(&s, "index/data.mdb"), 0644), 0);
+    cr_assert_eq(chdir(s.root), 0);
+    const pid_t child = fork();
+    if (child == 0)
+        _exit(read_without_lock(m, both));
+    store = model_open("index", BM_STORE_WRITE); /* after the fork: a lock is handed on by it */
+    cr_assert_eq(chmod("index/lock.mdb", geteuid() == 0 ? 0600 : 0400), 0);
+    both->step = 1;
+    wait_for(both, 2);
+    bm_store_close(store);
+    both->step = 3;
+    wait_for(both, 4);
+    if (geteuid() == 0) /* who may write */
+        cr_assert_eq(try_open("index", BM_STORE_WRITE, &other, &err), BM_ERR_LOCKED);
+    both->step = 5;
+    expect_exit(child);
+    cr_assert_eq(chmod(scratch_at(&s, "index/lock.mdb"), 0600), 0);
+    cr_assert_eq(try_open("index", BM_STORE_WRITE, &other, &err), BM_OK, "%s", err.message);
+    bm_store_close(other);
+    cr_assert_eq(chdir("/"), 0);
+    free(m);
+    scratch_close(&s);
+}
+
+/* Where mounts may be made: 0, 77 where they may not, else what is wrong. */
+static int read_on_read_only(const char *dir, const model *m)
+{
+    char why[200] = "";
+    bm_error err = {0};
+    bm_store *store = NULL;
+    bm_store_view *view = NULL;
+    if (unshare(CLONE_NEWNS | (geteuid() == 0 ? 0 : CLONE_NEWUSER)) != 0 ||
+        mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+        mount(dir, dir, NULL, MS_BIND, NULL) != 0 ||
+        mount(NULL, dir, NULL, MS_BIND | MS_REMOUNT | MS_RDONLY, NULL) != 0)
+        return 77;
+    if (try_open(dir, BM_STORE_WRITE, &store, &err) == BM_OK)
+        return 1;
+    if (try_open(dir, BM_STORE_READ, &store, &err) != BM_OK ||
+        bm_store_view_open(store, &view, &err) != BM_OK || !model_same(m, view, true, why))
+        return 2;
+    bm_store_view_close(view);
+    bm_store_close(store);
+    return 0;
+}
+
+Test(store_processes, a_read_only_file_system_is_read)
+{
+    scratch s;
+    numbers r = {7};
+    model *m = new_index(&s, &r, 40);
+    for (int lock = 0; lock < 2; lock++) { /* with a lock.mdb, and without */
+        const pid_t child = fork();
+        if (child == 0)
+            _exit(read_on_read_only(scratch_at(&s, "index"), m));
+        int how = -1;
+        cr_assert_eq(waitpid(child, &how, 0), child);
+        cr_assert(WIFEXITED(how) && (WEXITSTATUS(how) == 0 || WEXITSTATUS(how) == 77), "%d %x",
+                  lock, (unsigned)how);
+        if (lock == 0)
+            cr_assert_eq(unlink(scratch_at(&s, "index/lock.mdb")), 0);
+    }
+    free(m);
+    scratch_close(&s);
+}
+
+/* compact exchanges directories: who has the old one open goes on, who opens gets the new one. */
+Test(store_processes, an_index_that_took_the_place_of_another_is_opened)
+{
+    scratch s;
+    numbers r = {8};
+    model *m = new_index(&s, &r, 40), *old = malloc(sizeof *m);
+    *old = *m;
+    shared *both = share();
+    const pid_t child = fork();
+    if (child == 0) {
+        bm_store *store = model_open(scratch_at(&s, "index"), BM_STORE_READ);
+        both->step = 1;
+        wait_for(both, 2);
+        model_check(old, store, true);
+        bm_store_close(store);
+        store = model_open(scratch_at(&s, "index"), BM_STORE_READ);
+        model_check(&both->models[0], store, true);
+        bm_store_close(store);
+        _exit(0);
+    }
+    wait_for(both, 1);
+    bm_store *from = model_open(scratch_at(&s, "index"), BM_STORE_WRITE);
+    cr_assert_eq(model_add(m, from, 9, &r, NULL), BM_OK);
+    scratch_folder(&s, "new");
+    bm_store *to = model_create(scratch_at(&s, "new"));
+    cr_assert_eq(bm_store_copy(from, to, NULL), BM_OK);
+    model_commit(to);
+    both->models[0] = *m;
+    cr_assert_eq(renameat2(AT_FDCWD, scratch_at(&s, "new"), AT_FDCWD, scratch_at(&s, "index"),
+                           RENAME_EXCHANGE),
+                 0);
+    bm_store_close(from);
+    bm_store_close(to);
+    both->step = 2;
+    expect_exit(child);
+    bm_store *store = model_open(scratch_at(&s, "index"), BM_STORE_WRITE);
+    model_check(m, store, true);
+    bm_store_close(store);
+    free(m);
+    free(old);
+    scratch_close(&s);
+}

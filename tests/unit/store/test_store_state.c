@@ -1,0 +1,146 @@
+/* test_store_state.c -- a state comes back from its bytes, and any change of them is refused. */
+#include "store/store_state.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+static bm_state a_state(void)
+{
+    static bm_store_run runs[3] = {{2, 0, 7, 900, 7}, {3, 7, 1, 1000, 2}, {11, 0, 7, 50, 7}};
+    static bm_store_range ranges[1] = {{0, 13, 12}};
+    return (bm_state){.facts = {.kind = BM_STORE_SIGNATURES,
+                                .bands = 7,
+                                .words = 14,
+                                .settings = {"{\"a\": 1}", 8}},
+                      .txn = 99,
+                      .counts = {.documents = 1037,
+                                 .removed = 13,
+                                 .empty = 87,
+                                 .shingles = 12345,
+                                 .text_bytes = 99999,
+                                 .next_number = 1050},
+                      .next_version = 20,
+                      .tail = {1000, 19},
+                      .doc_pieces = 3,
+                      .n_notes = 2,
+                      .runs = runs,
+                      .n_runs = 3,
+                      .ranges = ranges,
+                      .n_ranges = 1};
+}
+
+Test(store_state, comes_back_from_its_bytes_and_no_changed_byte_does)
+{
+    const bm_state state = a_state();
+    const size_t size = bm_state_size(&state);
+    uint8_t *bytes = malloc(size);
+    bm_state back = {0};
+    bm_error err = {0};
+    bm_state_write(&state, bytes);
+    cr_assert_eq(bm_state_read(bytes, size, &back, &err), BM_OK, "%s", err.message);
+    cr_assert(back.facts.kind == BM_STORE_SIGNATURES && back.facts.bands == 7 &&
+              back.facts.words == 14 && back.facts.settings.len == 8 &&
+              memcmp(back.facts.settings.data, "{\"a\": 1}", 8) == 0);
+    cr_assert(back.txn == 99 && back.next_version == 20 && back.tail.first == 1000 &&
+              back.tail.version == 19 && back.doc_pieces == 3 && back.n_notes == 2);
+    cr_assert(back.counts.documents == 1037 && back.counts.removed == 13 &&
+              back.counts.empty == 87 && back.counts.shingles == 12345 &&
+              back.counts.text_bytes == 99999 && back.counts.next_number == 1050);
+    cr_assert(back.n_runs == 3 && back.runs[1].id == 3 && back.runs[1].first_table == 7 &&
+              back.runs[1].n_tables == 1 && back.runs[2].entries == 50 && back.runs[0].pieces == 7);
+    cr_assert(back.n_ranges == 1 && back.ranges[0].removed == 13 && back.ranges[0].version == 12);
+    bm_state_reset(&back);
+    for (size_t i = 0; i < size; i++)
+        for (unsigned change = 1; change < 256; change *= 4) {
+            bytes[i] ^= (uint8_t)change;
+            cr_assert_eq(bm_state_read(bytes, size, &back, NULL), BM_ERR_FORMAT, "byte %zu", i);
+            bytes[i] ^= (uint8_t)change;
+        }
+    for (size_t cut = 0; cut < size; cut++)
+        cr_assert_eq(bm_state_read(bytes, cut, &back, NULL), BM_ERR_FORMAT);
+    free(bytes);
+}
+
+Test(store_state, another_version_is_named)
+{
+    const bm_state state = a_state();
+    const size_t size = bm_state_size(&state);
+    uint8_t *bytes = malloc(size);
+    bm_state back = {0};
+    bm_error err = {0};
+    bm_state_write(&state, bytes);
+    bytes[32] = 2;
+    bm_piece_seal(bytes, size);
+    cr_assert_eq(bm_state_read(bytes, size, &back, &err), BM_ERR_FORMAT);
+    cr_assert_str_eq(err.message, "an index of version 2 (this is for 1)");
+    free(bytes);
+}
+
+/* Sums that are right over numbers that cannot be. */
+Test(store_state, numbers_that_cannot_be_are_refused)
+{
+    for (int what = 0; what < 9; what++) {
+        bm_state state = {0}, back = {0};
+        bm_error err = {0};
+        const bm_state whole = a_state();
+        cr_assert_eq(bm_state_copy(&whole, &state, NULL), BM_OK);
+        switch (what) {
+        case 0:
+            state.counts.documents++;
+            break;
+        case 1:
+            state.counts.empty = 2000;
+            break;
+        case 2:
+            state.runs[1].id = 2;
+            break;
+        case 3:
+            state.runs[2].id = 20;
+            break;
+        case 4:
+            state.runs[1].n_tables = 2;
+            break;
+        case 5:
+            state.runs[1].entries = 1051;
+            break;
+        case 6:
+            state.ranges[0].removed = 12;
+            break;
+        case 7:
+            state.ranges[0].range = 1;
+            break;
+        default:
+            state.tail.first = 1050;
+        }
+        const size_t size = bm_state_size(&state);
+        uint8_t *bytes = malloc(size);
+        bm_state_write(&state, bytes);
+        cr_assert_eq(bm_state_read(bytes, size, &back, &err), BM_ERR_FORMAT, "case %d", what);
+        free(bytes);
+        bm_state_reset(&state);
+    }
+}
+
+Test(store_state, names_its_own_pieces)
+{
+    const bm_state state = a_state();
+    const bm_piece_key named[] = {{.table = 'P', .run = 3, .band = 7},
+                                  {.table = 'D', .number = 999, .run = 5},
+                                  {.table = 'D', .number = 1000, .run = 19},
+                                  {.table = 'R', .number = 0, .run = 12},
+                                  {.table = 'S'},
+                                  {.table = 'N'}};
+    const bm_piece_key others[] = {{.table = 'P', .run = 4},
+                                   {.table = 'P', .run = 12},
+                                   {.table = 'D', .number = 1000, .run = 18},
+                                   {.table = 'D', .number = 1001, .run = 19},
+                                   {.table = 'R', .number = 0, .run = 13},
+                                   {.table = 'R', .number = 1, .run = 12}};
+    for (size_t i = 0; i < sizeof named / sizeof named[0]; i++)
+        cr_assert(bm_state_names(&state, &named[i]), "%zu", i);
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        cr_assert_not(bm_state_names(&state, &others[i]), "%zu", i);
+}
