@@ -1,0 +1,239 @@
+/* store_calls.c -- each system call and each allocation of an index fails once, in turn, those of LMDB too: the caller is told,
+ * and the index is as it was at the last commit; or, where nothing that counts has failed, all is done.
+ *
+ * LMDB is opened at run time and finds these functions before the C library's, since the program exports them. */
+#include "tests/unit/store/store_model.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "tests/unit/base/scratch.h"
+#include "wrap_calls.h"
+
+/* type name(parameters), which fails in its turn, or is the C library's. */
+#define CALL(type, name, parameters, arguments, failure)                                           \
+    type name parameters                                                                           \
+    {                                                                                              \
+        static type(*real) parameters;                                                             \
+        if (real == NULL) {                                                                        \
+            void *symbol = dlsym(RTLD_NEXT, #name);                                                \
+            memcpy(&real, &symbol, sizeof symbol);                                                 \
+        }                                                                                          \
+        return fails(#name, false) ? failure : real arguments;                                     \
+    }
+
+CALL(ssize_t, pwrite, (int fd, const void *data, size_t n, off_t at), (fd, data, n, at), -1)
+CALL(ssize_t, pread, (int fd, void *data, size_t n, off_t at), (fd, data, n, at), -1)
+CALL(ssize_t, writev, (int fd, const struct iovec *parts, int n), (fd, parts, n), -1)
+CALL(int, fdatasync, (int fd), (fd), -1)
+CALL(int, ftruncate, (int fd, off_t size), (fd, size), -1)
+CALL(int, flock, (int fd, int how), (fd, how), -1)
+CALL(void *, mmap, (void *at, size_t n, int prot, int flags, int fd, off_t from),
+     (at, n, prot, flags, fd, from), MAP_FAILED)
+
+int open(const char *path, int flags, ...)
+{
+    static int (*real)(const char *, int, ...);
+    if (real == NULL) {
+        void *symbol = dlsym(RTLD_NEXT, "open");
+        memcpy(&real, &symbol, sizeof symbol);
+    }
+    return fails("open", false) ? -1 : real(path, flags, 0600);
+}
+
+void *__libc_malloc(size_t n);
+void *__libc_calloc(size_t n, size_t size);
+void *__libc_realloc(void *block, size_t n);
+
+void *malloc(size_t n)
+{
+    return fails("malloc", true) ? NULL : __libc_malloc(n);
+}
+
+void *calloc(size_t n, size_t size)
+{
+    return fails("calloc", true) ? NULL : __libc_calloc(n, size);
+}
+
+void *realloc(void *block, size_t n)
+{
+    return fails("realloc", true) ? NULL : __libc_realloc(block, n);
+}
+
+/* Batches of one writer: runs that its commit merges, pieces that it sweeps. */
+typedef struct work {
+    bm_store_doc docs[40];
+    const uint64_t *sets[40];
+    uint64_t keys[40 * BANDS];
+    uint32_t removed[8];
+} work;
+
+static void prepare(work *w, model *m, numbers *r)
+{
+    for (uint32_t i = 0; i < 40; i++) {
+        model_doc *d = &m->docs[m->n + i];
+        model_make(d, m->made++, r);
+        w->docs[i] = (bm_store_doc){.id = {d->id, strlen(d->id)},
+                                    .content = {d->content, ~d->content},
+                                    .text_bytes = d->text_bytes,
+                                    .line = d->content >> 40,
+                                    .input = (uint32_t)d->content,
+                                    .n_shingles = d->n};
+        w->sets[i] = d->set;
+        memcpy(w->keys + i * BANDS, d->keys, sizeof d->keys);
+    }
+    m->n += 40;
+    for (uint32_t i = 0; i < 8; i++) {
+        w->removed[i] = m->n - 3 - 5 * i;
+        m->docs[w->removed[i]].removed = true;
+    }
+    snprintf(m->note, sizeof m->note, "what was added");
+}
+
+static bm_status do_work(const work *w, const char *dir, bool *committed, bm_error *err)
+{
+    const bm_store_cfg cfg = {.mode = BM_STORE_WRITE};
+    bm_store *store = NULL;
+    bm_status status = bm_store_open(dir, &cfg, &store, err);
+    for (uint32_t i = 0; status == BM_OK && i < 4; i++) {
+        uint32_t first;
+        const bm_store_batch batch = {10, w->docs + 10 * i, w->sets + 10 * i, NULL,
+                                      w->keys + 10 * i * BANDS};
+        status = bm_store_add(store, &batch, &first, err);
+    }
+    if (status == BM_OK)
+        status = bm_store_remove(store, w->removed, 8, err);
+    if (status == BM_OK)
+        status = bm_store_note(store, "note", (bm_str){"what was added", 14}, err);
+    if (status == BM_OK)
+        status = bm_store_commit(store, err);
+    *committed = status == BM_OK;
+    bm_store_close(store);
+    return status;
+}
+
+static void begin_anew(scratch *s, const model *m, const uint8_t *data, size_t size)
+{
+    (void)m;
+    scratch_put(s, "index/data.mdb", data, size);
+}
+
+/* How many calls there were, each of which failed in its turn. */
+static long fail_each_write(int code, bool memory)
+{
+    scratch s;
+    numbers r = {21};
+    model *before = calloc(1, sizeof *before), *after = malloc(sizeof *after);
+    work *w = malloc(sizeof *w);
+    size_t size;
+    long n = 0;
+    scratch_open(&s);
+    scratch_folder(&s, "index");
+    bm_store *store = model_create(scratch_at(&s, "index"));
+    for (int i = 0; i < 3; i++) {
+        cr_assert_eq(model_add(before, store, 10, &r, NULL), BM_OK);
+        cr_assert_eq(model_remove(before, store, 2, &r, NULL), BM_OK);
+        model_commit(store);
+    }
+    bm_store_close(store);
+    uint8_t *data = (uint8_t *)scratch_get(&s, "index/data.mdb", &size);
+    *after = *before;
+    prepare(w, after, &r);
+    for (bool failed = true; failed; n++) {
+        bm_error err = {0};
+        bool committed = false;
+        char why[200] = "";
+        begin_anew(&s, before, data, size);
+        const char *dir = scratch_at(&s, "index");
+        plan_call(n, code, memory);
+        const bm_status status = do_work(w, dir, &committed, &err);
+        plan.armed = false;
+        failed = plan.failed;
+        cr_assert(status == BM_OK || failed, "call %ld: %s", n, err.message);
+        cr_assert(status == BM_OK || err.message[0] != '\0', "call %ld (%s): no words", n,
+                  plan.which);
+        cr_assert(status == BM_OK || status == (memory ? BM_ERR_NOMEM : BM_ERR_IO) ||
+                      (strcmp(plan.which, "mmap") == 0 && status == BM_ERR_FORMAT),
+                  "call %ld (%s): status %d: %s", n, plan.which, (int)status, err.message);
+        bm_store_view *view = NULL;
+        store = model_open(dir, BM_STORE_READ);
+        cr_assert_eq(bm_store_view_open(store, &view, NULL), BM_OK);
+        cr_assert(model_same(committed ? after : before, view, true, why), "call %ld (%s): %s: %s",
+                  n, plan.which, err.message, why);
+        bm_store_view_close(view);
+        bm_store_close(store);
+        model_expect_sound(dir);
+    }
+    free(before);
+    free(after);
+    free(data);
+    free(w);
+    scratch_close(&s);
+    return n;
+}
+
+Test(store_calls, each_call_that_fails_leaves_the_last_commit)
+{
+    cr_assert_gt(fail_each_write(ENOSPC, false), 20);
+    cr_assert_gt(fail_each_write(EIO, false), 20);
+}
+
+Test(store_calls, each_allocation_that_fails_leaves_the_last_commit)
+{
+    cr_assert_gt(fail_each_write(0, true), 100);
+}
+
+/* A disk of every size between what is there and what is needed. */
+Test(store_calls, a_full_disk_leaves_the_last_commit)
+{
+    scratch s;
+    numbers r = {22};
+    model *before = calloc(1, sizeof *before), *after = malloc(sizeof *after);
+    work *w = malloc(sizeof *w);
+    scratch_open(&s);
+    scratch_folder(&s, "index");
+    bm_store *store = model_create(scratch_at(&s, "index"));
+    cr_assert_eq(model_add(before, store, 10, &r, NULL), BM_OK);
+    model_commit(store);
+    bm_store_close(store);
+    size_t size;
+    uint8_t *data = (uint8_t *)scratch_get(&s, "index/data.mdb", &size);
+    *after = *before;
+    prepare(w, after, &r);
+    signal(SIGXFSZ, SIG_IGN);
+    bool committed = false;
+    unsigned refused = 0;
+    for (size_t room = size - 8192; !committed; room += 2048 + 1) {
+        struct rlimit limit;
+        bm_error err = {0};
+        begin_anew(&s, before, data, size);
+        getrlimit(RLIMIT_FSIZE, &limit);
+        const rlim_t most = limit.rlim_max;
+        limit.rlim_cur = room;
+        cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+        const bm_status status = do_work(w, scratch_at(&s, "index"), &committed, &err);
+        limit.rlim_cur = most;
+        cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+        cr_assert(status == BM_OK || status == BM_ERR_IO, "%d: %s", (int)status, err.message);
+        cr_assert(status == BM_OK || strstr(err.file, "index") != NULL);
+        refused += !committed;
+        store = model_open(scratch_at(&s, "index"), BM_STORE_READ);
+        model_check(committed ? after : before, store, true);
+        bm_store_close(store);
+        model_expect_sound(scratch_at(&s, "index"));
+        cr_assert_lt(room, size + (16 << 20));
+    }
+    cr_log_info("%u sizes of disk refused", refused);
+    cr_assert_gt(refused, 10);
+    free(before);
+    free(after);
+    free(data);
+    free(w);
+    scratch_close(&s);
+}
