@@ -4,6 +4,7 @@
  * disk. Then what is no longer named is deleted: if that fails, the next writer does it.
  *
  * Tests: tests/unit/store/test_store_model.c */
+#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
@@ -144,8 +145,10 @@ static bm_status sync_build(bm_store *store, bm_error *err)
 {
     const bm_store_env *env = &store->env;
     int rc = env->lib.mdb_env_sync(env->env, 1);
-    if (rc == 0 && store->place.dir >= 0)
+    if (rc == 0)
         rc = env->lib.mdb_env_set_flags(env->env, MDB_NOSYNC, 0);
+    if (rc == 0 && fsync(store->place.dir) != 0 && errno != EINVAL) /* a file system without */
+        rc = errno;
     return rc == 0 ? BM_OK
                    : bm_lmdb_fail(&env->lib, rc, env->name, "cannot write to the index", err);
 }
@@ -153,22 +156,32 @@ static bm_status sync_build(bm_store *store, bm_error *err)
 static bm_status commit(bm_store *store, bm_error *err)
 {
     bm_writer *w = store->writer;
+    bm_state made = {0}; /* all that takes memory is done before the state is written */
     const bool build = w->build;
     bm_status status = build ? bm_store_build_end(store, err) : BM_OK;
     if (status == BM_OK)
         status = bm_store_merge(store, BM_MERGE_ALL, err);
     if (status == BM_OK)
-        status = bm_writer_flush(store, err);
+        status = bm_writer_put(store, err);
     if (status == BM_OK)
         status = put_ranges(store, err);
+    if (status == BM_OK)
+        status = bm_state_copy(&w->state, &made, err);
     if (status == BM_OK)
         status = put_state(store, err);
     if (status == BM_OK && build && store->place.dir >= 0)
         status = sync_build(store, err);
-    if (status != BM_OK)
+    if (status != BM_OK) {
+        bm_state_reset(&made);
         return status;
+    }
+    made.txn = w->state.txn;
+    made.gone = w->state.gone;
+    made.n_notes = w->state.n_notes;
+    bm_state_reset(&store->state);
+    store->state = made;
     bm_store_notes_done(w);
-    return bm_state_copy(&w->state, &store->state, err);
+    return BM_OK;
 }
 
 bm_status bm_store_commit(bm_store *store, bm_error *err)

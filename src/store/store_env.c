@@ -148,12 +148,16 @@ bm_status bm_store_env_together(bm_store_env *env, uint64_t bytes, uint64_t *txn
 
 bm_status bm_store_env_read(bm_store_env *env, MDB_txn **out, bm_error *err)
 {
-    for (;;) {
-        int rc = env->lib.mdb_txn_begin(env->env, NULL, MDB_RDONLY, out);
+    for (bool cleared = false;;) {
+        int dead, rc = env->lib.mdb_txn_begin(env->env, NULL, MDB_RDONLY, out);
         if (rc == 0)
             return BM_OK;
-        if (rc == MDB_MAP_RESIZED) /* another process has made it larger */
+        if (rc == MDB_MAP_RESIZED) { /* another process has made it larger */
             rc = env->lib.mdb_env_set_mapsize(env->env, 0);
+        } else if (rc == MDB_READERS_FULL && !cleared) { /* of processes that were killed */
+            rc = env->lib.mdb_reader_check(env->env, &dead);
+            cleared = true;
+        }
         if (rc != 0)
             return fail(env, rc, "cannot read the index", err);
     }

@@ -11,7 +11,7 @@
 #include "store/run_writer.h"
 
 #define FACTOR    4u
-#define VERY_MANY 64u
+#define VERY_MANY 16u
 #define SIZES     33u /* of 0 … 32 digits to the base of 4 */
 
 /* Digits of n to the base of FACTOR. */

@@ -158,9 +158,14 @@ bm_status bm_writer_document(bm_store *store, const bm_store_doc *doc, bm_error 
     return BM_OK;
 }
 
+bm_status bm_writer_put(bm_store *store, bm_error *err)
+{
+    return store->writer->tail_new ? put_tail(store, err) : BM_OK;
+}
+
 bm_status bm_writer_flush(bm_store *store, bm_error *err)
 {
-    bm_status status = store->writer->tail_new ? put_tail(store, err) : BM_OK;
+    bm_status status = bm_writer_put(store, err);
     if (status == BM_OK)
         status = bm_store_env_flush(&store->env, err);
     return bm_writer_failed(store, status, err);

@@ -51,6 +51,8 @@ bm_status bm_writer_failed(bm_store *store, bm_status status, const bm_error *er
 
 /* The document of the next number. Its body is all there. */
 bm_status bm_writer_document(bm_store *store, const bm_store_doc *doc, bm_error *err);
+/* All that was added is in the file, or in the transaction that is open. */
+bm_status bm_writer_put(bm_store *store, bm_error *err);
 /* All that was added can be read. */
 bm_status bm_writer_flush(bm_store *store, bm_error *err);
 /* The bits of a range, copied from the file where they have not changed yet. */
