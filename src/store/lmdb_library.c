@@ -1,6 +1,6 @@
 /* lmdb_library.c -- see lmdb_library.h.
  *
- * Tests: tests/unit/store/test_store_model.c */
+ * Tests: tests/unit/store/test_store_errors.c */
 #include "store/lmdb_library.h"
 
 #include "base/error.h"

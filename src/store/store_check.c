@@ -4,7 +4,7 @@
  * newer than its meta page says, which would show that one of the two pages was changed. Then each piece by itself; then
  * the tables: in each band every document with shingles stands once, in that of ids every document.
  *
- * Tests: tests/unit/store/test_store_model.c */
+ * Tests: tests/unit/store/test_store_damage.c */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>

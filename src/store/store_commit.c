@@ -3,7 +3,7 @@
  * A commit's pieces may take several transactions; the last one has the notes and the state, and after it all of them are on the
  * disk. Then what is no longer named is deleted: if that fails, the next writer does it.
  *
- * Tests: tests/unit/store/test_store_model.c */
+ * Tests: tests/unit/store/test_store_model.c, tests/fault/store_calls.c */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>

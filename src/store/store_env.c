@@ -1,6 +1,6 @@
 /* store_env.c -- see store_env.h.
  *
- * Tests: tests/unit/store/test_store_model.c */
+ * Tests: tests/fault/store_calls.c */
 #include "store/store_env.h"
 
 #include "base/error.h"

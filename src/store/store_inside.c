@@ -1,6 +1,6 @@
 /* store_inside.c -- see store_inside.h.
  *
- * Tests: tests/unit/store/test_store_model.c */
+ * Tests: tests/unit/store/test_store_errors.c */
 #include "store/store_inside.h"
 
 #include "base/error.h"

@@ -87,14 +87,6 @@ void bm_store_view_close(bm_store_view *v)
     bm_free(v);
 }
 
-bool bm_store_view_is_current(const bm_store_view *v)
-{
-    bm_lmdb_meta newest;
-    const bm_snapshot *s = &v->snapshot;
-    return bm_lmdb_meta_of(s->file, UINT64_MAX, &newest, NULL) == BM_OK &&
-           newest.txn == s->meta.txn;
-}
-
 bm_store_counts bm_store_view_counts(const bm_store_view *v)
 {
     const bm_snapshot *s = &v->snapshot;

@@ -13,9 +13,13 @@
 
 bool bm_store_view_is_last(const bm_store_view *view)
 {
+    const bm_snapshot *s = &view->snapshot;
     bm_lmdb_meta newest;
-    return bm_lmdb_meta_of(view->snapshot.file, UINT64_MAX, &newest, NULL) != BM_OK ||
-           newest.txn == view->snapshot.meta.txn;
+    struct stat info;
+    if (fstat(s->store->place.data, &info) != 0)
+        return true;
+    const bm_lmdb_file grown = {s->file.bytes, (size_t)info.st_size};
+    return bm_lmdb_meta_of(grown, UINT64_MAX, &newest, NULL) != BM_OK || newest.txn == s->meta.txn;
 }
 
 bool bm_store_is_replaced(const bm_store *store)

@@ -1,6 +1,6 @@
 /* store_place.c -- see store_place.h.
  *
- * Tests: tests/unit/store/test_store_model.c */
+ * Tests: tests/unit/store/test_store_processes.c */
 #include "store/store_place.h"
 
 #include <dirent.h>

@@ -1,6 +1,6 @@
 /* store_state.c -- see store_state.h.
  *
- * Tests: tests/unit/store/test_store_model.c */
+ * Tests: tests/unit/store/test_store_state.c */
 #include "store/store_state.h"
 
 #include <inttypes.h>

@@ -13,8 +13,6 @@ typedef struct bm_store_view bm_store_view;
 
 bm_status bm_store_view_open(bm_store *store, bm_store_view **out, bm_error *err);
 void bm_store_view_close(bm_store_view *view); /* NULL is fine */
-/* Of a store that reads. false: something was committed since it was opened. Costs next to nothing. */
-bool bm_store_view_is_current(const bm_store_view *view);
 bm_store_counts bm_store_view_counts(const bm_store_view *view);
 /* Is what it shows still the last commit of its store? Cheap: the head of the file is read. */
 bool bm_store_view_is_last(const bm_store_view *view);

@@ -6,6 +6,8 @@
 
 #include "tests/unit/base/scratch.h"
 
+#define GROWN ((size_t)40 << 20)
+
 static bm_store *open_store(const char *dir, bm_store_mode mode)
 {
     const bm_store_cfg cfg = {.mode = mode};
@@ -38,7 +40,8 @@ Test(store_newest, a_commit_is_noticed_and_nothing_else)
     pid_t child = fork(); /* an environment may be opened once in a process */
     if (child == 0) {
         bm_store *writer = open_store(scratch_at(&s, "index"), BM_STORE_WRITE);
-        _exit(bm_store_note(writer, "n", (bm_str){"x", 1}, NULL) != BM_OK ||
+        const bm_str much = {calloc(1, GROWN), GROWN}; /* the file is many times what it was */
+        _exit(bm_store_note(writer, "n", much, NULL) != BM_OK ||
               bm_store_commit(writer, NULL) != BM_OK);
     }
     int how;
@@ -47,7 +50,7 @@ Test(store_newest, a_commit_is_noticed_and_nothing_else)
     cr_expect_not(bm_store_view_is_last(view));
     cr_assert_eq(bm_store_view_open(store, &next, NULL), BM_OK);
     cr_expect(bm_store_view_is_last(next));
-    cr_expect_eq(bm_store_view_note(next, "n").len, 1);
+    cr_expect_eq(bm_store_view_note(next, "n").len, GROWN);
     cr_expect_not(bm_store_is_replaced(store));
     bm_store_view_close(view);
     bm_store_view_close(next);

@@ -8,6 +8,7 @@
 #include <sys/mount.h>
 #include <sys/wait.h>
 
+#include "base/pool.h"
 #include "tests/unit/base/scratch.h"
 
 /* What parent and child both see. */
@@ -126,6 +127,61 @@ Test(store_processes, a_reader_keeps_its_state_beside_a_writer)
     expect_exit(child);
     bm_store_close(store);
     model_expect_sound(scratch_at(&s, "index"));
+    free(m);
+    scratch_close(&s);
+}
+
+/* One store, threads that open views, look and close them. */
+typedef struct lookers {
+    bm_store *store;
+    const shared *both;
+} lookers;
+
+static bm_status look(void *ctx, uint32_t thread, bm_error *err)
+{
+    const lookers *l = ctx;
+    (void)thread;
+    while (l->both->step < 2) {
+        bm_store_view *view = NULL;
+        const bm_status status = bm_store_view_open(l->store, &view, err);
+        if (status != BM_OK)
+            return status;
+        const bm_store_counts counts = bm_store_view_counts(view);
+        for (uint32_t i = 0; i < counts.next_number; i += 7) {
+            bm_store_doc doc;
+            uint32_t found;
+            if (bm_store_view_doc(view, i, &doc, err) == BM_OK)
+                cr_assert(bm_store_view_id(view, doc.id, &found, err) == BM_OK && found == i);
+        }
+        bm_store_view_close(view);
+    }
+    return BM_OK;
+}
+
+Test(store_processes, threads_open_views_beside_a_writer)
+{
+    scratch s;
+    numbers r = {12};
+    model *m = new_index(&s, &r, 80);
+    shared *both = share();
+    const pid_t child = fork();
+    if (child == 0) {
+        bm_pool *pool = NULL;
+        bm_error err = {0};
+        lookers l = {model_open(scratch_at(&s, "index"), BM_STORE_READ), both};
+        cr_assert_eq(bm_pool_open(3, &pool, NULL), BM_OK);
+        both->step = 1;
+        cr_assert_eq(bm_pool_run(pool, look, &l, &err), BM_OK, "%s", err.message);
+        bm_pool_close(pool);
+        bm_store_close(l.store);
+        _exit(0);
+    }
+    wait_for(both, 1);
+    bm_store *store = model_open(scratch_at(&s, "index"), BM_STORE_WRITE);
+    go_on(m, store, &r, 80);
+    both->step = 2;
+    expect_exit(child);
+    bm_store_close(store);
     free(m);
     scratch_close(&s);
 }
