@@ -1,6 +1,6 @@
 /* piece_key.c -- see piece_key.h.
  *
- * Tests: tests/unit/store/test_store_state.c, test_store_model.c */
+ * Tests: tests/unit/store/test_store_state.c */
 #include "store/piece_key.h"
 
 #include <string.h>

@@ -3,7 +3,7 @@
  * Before LMDB opens a file, which believes its first pages, these are read here; a writer has the whole tree and the lists of
  * free pages checked first, since LMDB writes over pages that a list calls free.
  *
- * Tests: tests/unit/store/test_store_processes.c, test_store_errors.c */
+ * Tests: tests/unit/store/test_store_processes.c, tests/unit/store/test_store_errors.c */
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>

@@ -1,6 +1,6 @@
 /* store_snapshot.c -- see store_snapshot.h.
  *
- * Tests: tests/unit/store/test_store_damage.c, test_store_processes.c */
+ * Tests: tests/unit/store/test_store_damage.c, tests/unit/store/test_store_processes.c */
 #include "store/store_snapshot.h"
 
 #include <errno.h>
