@@ -5,11 +5,15 @@
 #include "store/bytes/lmdb_pages.h"
 
 #include <criterion/criterion.h>
+#include <fcntl.h>
 #include <lmdb.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "tests/unit/base/scratch.h"
 #include "tests/unit/store_bytes/numbers.h"
@@ -25,9 +29,9 @@ typedef struct environment {
     char file[1200];
 } environment;
 
-static void environment_open(environment *e)
+/* In a directory that is there. */
+static void environment_begin(environment *e)
 {
-    scratch_open(&e->s);
     MDB_txn *txn;
     MUST(mdb_env_create(&e->env));
     MUST(mdb_env_set_mapsize(e->env, (size_t)1 << 30));
@@ -36,6 +40,12 @@ static void environment_open(environment *e)
     MUST(mdb_dbi_open(txn, NULL, 0, &e->dbi));
     MUST(mdb_txn_commit(txn));
     snprintf(e->file, sizeof e->file, "%s/data.mdb", e->s.root);
+}
+
+static void environment_open(environment *e)
+{
+    scratch_open(&e->s);
+    environment_begin(e);
 }
 
 static void environment_close(environment *e)
@@ -242,6 +252,77 @@ Test(lmdb_pages, the_state_before_the_last_is_there_too)
         }
         mdb_txn_abort(reader);
     }
+    environment_close(&e);
+}
+
+/* What another process does, as fast as it can. */
+static bool write_commits(const char *root, unsigned commits)
+{
+    MDB_env *env;
+    MDB_txn *txn;
+    MDB_dbi dbi;
+    bool fine = mdb_env_create(&env) == 0 && mdb_env_set_mapsize(env, (size_t)1 << 30) == 0 &&
+                mdb_env_open(env, root, MDB_NOSYNC, 0600) == 0;
+    for (uint64_t i = 0; fine && i < commits; i++) {
+        fine = mdb_txn_begin(env, NULL, 0, &txn) == 0 && mdb_dbi_open(txn, NULL, 0, &dbi) == 0;
+        for (uint64_t j = 0; fine && j < 4; j++) {
+            uint8_t key[511], value[6000] = {0};
+            MDB_val k = {key_make(i * j % 300, key), key}, v = {number_of(i + j) % 6000, value};
+            fine = mdb_put(txn, dbi, &k, &v, 0) == 0;
+        }
+        fine = fine && mdb_txn_commit(txn) == 0;
+    }
+    mdb_env_close(env);
+    return fine;
+}
+
+/* The state of a reader's transaction, walked in a map of its own. */
+static bool walk_beside_writer(environment *e, const uint8_t *map, uint64_t *newest)
+{
+    MDB_txn *txn;
+    struct stat info;
+    bm_lmdb_meta meta;
+    bm_error err = {0};
+    beside b = {0};
+    MUST(mdb_txn_begin(e->env, NULL, MDB_RDONLY, &txn));
+    MUST(mdb_cursor_open(txn, e->dbi, &b.cursor));
+    MUST(stat(e->file, &info));
+    const bm_lmdb_file file = {map, (size_t)info.st_size};
+    const bm_status status = bm_lmdb_meta_of(file, mdb_txn_id(txn), &meta, &err);
+    cr_assert(status == BM_OK || status == BM_NOT_FOUND, "%s", err.message);
+    if (status == BM_OK) {
+        cr_assert_eq(bm_lmdb_walk(file, &meta, compare_next, &b, &err), BM_OK, "%s", err.message);
+        cr_assert_geq(meta.txn, *newest);
+        *newest = meta.txn;
+    }
+    mdb_cursor_close(b.cursor);
+    mdb_txn_abort(txn);
+    for (int i = 0; i < 20; i++)
+        cr_assert_eq(bm_lmdb_meta_of(file, UINT64_MAX, &meta, &err), BM_OK, "%s", err.message);
+    return status == BM_OK;
+}
+
+Test(lmdb_pages, beside_a_process_that_commits)
+{
+    environment e;
+    uint64_t walked = 0, newest = 0;
+    int ended = 0;
+    scratch_open(&e.s);
+    const pid_t child = fork(); /* before this process has an environment */
+    if (child == 0)
+        _exit(write_commits(e.s.root, 3000) ? 0 : 1);
+    environment_begin(&e);
+    const int fd = open(e.file, O_RDONLY);
+    const uint8_t *map = mmap(NULL, (size_t)1 << 30, PROT_READ, MAP_SHARED, fd, 0);
+    cr_assert(map != MAP_FAILED);
+    while (waitpid(child, &ended, WNOHANG) == 0)
+        walked += walk_beside_writer(&e, map, &newest);
+    cr_assert(WIFEXITED(ended) && WEXITSTATUS(ended) == 0);
+    walked += walk_beside_writer(&e, map, &newest);
+    cr_assert(walked > 0 && newest >= 3000);
+    munmap((void *)(uintptr_t)map, (size_t)1 << 30);
+    close(fd);
+    assert_same(&e);
     environment_close(&e);
 }
 
