@@ -43,7 +43,8 @@ typedef struct bm_index_build_options {
  * of `input`, `text`, `sketch` and `bands` that ask for something else are BM_ERR_USAGE (a
  * field asks where it differs from its default, and where its bit of `set_fields` is set). How these
  * inputs are read (format, fields, what to do about bad records and ids that repeat) is this call's
- * own. It commits every 64 MiB of input or 10 s, and at the end; a call that fails or is cancelled
+ * own. It commits every 64 MiB of input or 10 s (`resources.checkpoint_seconds`, where that is not
+ * negative), and at the end; a call that fails or is cancelled
  * leaves the index as at its last commit. */
 typedef struct bm_index_add_options {
     size_t struct_size;
@@ -51,13 +52,14 @@ typedef struct bm_index_add_options {
     bm_input_options input;
     bm_text_options text;
     bm_sketch_options sketch;
-    bm_band_options bands; /* with `unique`, `threshold` where the plan's is not meant */
+    bm_band_options bands; /* threshold and recall count for nothing: those of the index do */
     bm_device_options device;
     bm_resource_options resources;
     bm_output_options output; /* `report` and `command`; no `path` */
     /* A document that reaches the threshold with one that is there, or with one that this call added before it,
      * is not added; its best match goes to `write` as a row: query, target, jaccard. */
     bool unique;
+    double threshold; /* of `unique`; 0: that of the index */
     bool follow; /* with `unique`: each line of standard input is answered before the next is waited
                     for, with its row, if it has one, and an empty line, as one call of `write` */
     bool resume; /* pass over what an interrupted call with the same inputs has committed */

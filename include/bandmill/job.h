@@ -129,11 +129,24 @@ static inline void bm_filter_options_init(bm_filter_options *options)
 
 /* --- what a job did --- */
 
+/* Of a job that changed an index: documents. */
+typedef struct bm_index_counts {
+    uint64_t added;       /* those that were numbered or took another's place too */
+    uint64_t replaced;    /* that had the id of one that was added */
+    uint64_t numbered;    /* added under another id */
+    uint64_t passed_over; /* not added, for their ids are there */
+    uint64_t matched;     /* not added, for they reach the threshold with another one */
+    uint64_t removed, not_there;
+    uint64_t documents; /* in the index now */
+    uint64_t commits;
+} bm_index_counts;
+
 /* Of what a job wrote. */
 typedef struct bm_result_counts {
     uint64_t pairs;             /* rows of pairs, those of identical documents too */
     uint64_t identical_pairs;   /* these alone */
     uint64_t removed_identical; /* of bm_counts.removed; `chained` is another part, the rest near */
+    bm_index_counts index;
 } bm_result_counts;
 
 /* Counts are in documents unless their name says otherwise. The library's own: read by pointer,

@@ -111,15 +111,20 @@ void bm_meter_log(bm_meter *meter, bm_log_level level, const char *format, ...)
 
 bm_status bm_meter_check(bm_meter *meter, bm_error *err)
 {
-    if (meter->callbacks.cancelled == NULL)
-        return BM_OK;
-    pthread_mutex_lock(&meter->lock);
-    if (!atomic_load(&meter->stopped) && meter->callbacks.cancelled(meter->callbacks.ctx))
-        atomic_store(&meter->stopped, true);
-    pthread_mutex_unlock(&meter->lock);
+    if (meter->callbacks.cancelled != NULL) {
+        pthread_mutex_lock(&meter->lock);
+        if (!atomic_load(&meter->stopped) && meter->callbacks.cancelled(meter->callbacks.ctx))
+            atomic_store(&meter->stopped, true);
+        pthread_mutex_unlock(&meter->lock);
+    }
     if (!atomic_load(&meter->stopped))
         return BM_OK;
     return bm_fail(err, BM_ERR_CANCELLED, "interrupted");
+}
+
+void bm_meter_stop(bm_meter *meter)
+{
+    atomic_store(&meter->stopped, true);
 }
 
 static void forward_progress(void *ctx, const bm_progress *progress)

@@ -15,11 +15,25 @@ void cli_print_help(cli_console *console)
     cli_print(console, "bandmill finds near-duplicate documents with MinHash, on any CPU and any "
                        "OpenCL device.\n\nUsage: bandmill COMMAND [options] INPUT...\n\n");
     for (unsigned i = 0; i < CLI_N_COMMANDS; i++)
-        cli_print(console, "  %-9s %s\n", cli_commands[i].name, cli_commands[i].summary);
+        cli_print(console, "  %-13s %s\n", cli_commands[i].name, cli_commands[i].summary);
     cli_print(console, "\nbandmill help COMMAND lists the options of a command, bandmill --version "
                        "says what was built.\n\n"
                        "  bandmill dedup articles.jsonl -o result\n"
                        "  bandmill pairs --threshold 0.7 texts/ > pairs.tsv\n");
+}
+
+static bool is_of_index(const cli_command *command)
+{
+    return strncmp(command->name, CLI_INDEX " ", strlen(CLI_INDEX " ")) == 0;
+}
+
+void cli_print_index_help(cli_console *console)
+{
+    cli_print(console, "Usage: bandmill index COMMAND [options] INDEX ...\n\n");
+    for (unsigned i = 0; i < CLI_N_COMMANDS; i++)
+        if (is_of_index(&cli_commands[i]))
+            cli_print(console, "  %-13s %s\n", cli_commands[i].name, cli_commands[i].summary);
+    cli_print(console, "\nbandmill help index COMMAND lists the options of one of them.\n");
 }
 
 /* "  -o, --output DIR". */
@@ -95,15 +109,22 @@ void cli_print_version(cli_console *console)
 bm_status cli_run_help(cli_context *context, bm_error *err)
 {
     const arg_list *words = &context->settings.operands;
-    if (words->n > 1)
-        return args_fail(err, "help takes one command (got \"%.200s\" too)", words->items[1]);
+    const bool index = words->n > 0 && strcmp(words->items[0], CLI_INDEX) == 0;
+    char two[256];
+    if (words->n > (index ? 2u : 1u))
+        return args_fail(err, "help takes one command (got \"%.200s\" too)",
+                         words->items[index ? 2 : 1]);
     if (context->settings.messages.version) {
         cli_print_version(&context->console);
     } else if (words->n == 0) {
         cli_print_help(&context->console);
+    } else if (index && words->n == 1) {
+        cli_print_index_help(&context->console);
     } else {
         cli_command_id id;
-        bm_status status = cli_command_find(words->items[0], &id, err);
+        snprintf(two, sizeof two, index ? CLI_INDEX " %.200s" : "%.200s",
+                 words->items[index ? 1 : 0]);
+        bm_status status = cli_command_find(two, &id, err);
         if (status != BM_OK)
             return status;
         cli_print_command_help(&context->console, id);

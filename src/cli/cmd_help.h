@@ -8,6 +8,7 @@
 bm_status cli_run_help(cli_context *context, bm_error *err);
 
 void cli_print_help(cli_console *console);
+void cli_print_index_help(cli_console *console); /* its commands */
 void cli_print_command_help(cli_console *console, cli_command_id command);
 void cli_print_version(cli_console *console);
 

@@ -5,15 +5,21 @@
 #include "cli/option_settings.h"
 
 #define BIT(command) (1u << (command))
-#define JOBS         (BIT(CLI_SIGN) | BIT(CLI_DEDUP) | BIT(CLI_PAIRS))
-#define READS        (JOBS | BIT(CLI_FILTER))
-#define FINDS        (BIT(CLI_DEDUP) | BIT(CLI_PAIRS))
-#define SIGNS        (JOBS | BIT(CLI_BENCH))
-#define DIRS         (BIT(CLI_SIGN) | BIT(CLI_DEDUP) | BIT(CLI_FILTER))
-#define SEALS        (BIT(CLI_SIGN) | BIT(CLI_DEDUP))
-#define PLANS        (JOBS | BIT(CLI_TUNE))
-#define INPUTS       (READS | BIT(CLI_TUNE))
-#define CUTS         (SIGNS | BIT(CLI_TUNE))
-#define ALL          (BIT(CLI_N_COMMANDS) - 1u)
+/* Documents into an index; what changes one; all that has one as its first operand. */
+#define FILLS   (BIT(CLI_INDEX_BUILD) | BIT(CLI_INDEX_ADD))
+#define CHANGES (FILLS | BIT(CLI_INDEX_REMOVE) | BIT(CLI_INDEX_COMPACT))
+#define INDEXES (CHANGES | BIT(CLI_INDEX_INFO) | BIT(CLI_INDEX_CHECK))
+#define JOBS    (BIT(CLI_SIGN) | BIT(CLI_DEDUP) | BIT(CLI_PAIRS) | FILLS)
+/* An add takes what is fixed in its index, and has no output but that. */
+#define BUT_ADD (~BIT(CLI_INDEX_ADD))
+#define READS   (JOBS | BIT(CLI_FILTER))
+#define FINDS   (BIT(CLI_DEDUP) | BIT(CLI_PAIRS))
+#define SIGNS   (JOBS | BIT(CLI_BENCH))
+#define DIRS    (BIT(CLI_SIGN) | BIT(CLI_DEDUP) | BIT(CLI_FILTER))
+#define SEALS   (BIT(CLI_SIGN) | BIT(CLI_DEDUP))
+#define PLANS   (JOBS | BIT(CLI_TUNE))
+#define INPUTS  (READS | BIT(CLI_TUNE))
+#define CUTS    (SIGNS | BIT(CLI_TUNE))
+#define ALL     (BIT(CLI_N_COMMANDS) - 1u)
 
 #endif

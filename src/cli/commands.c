@@ -59,6 +59,38 @@ const cli_command cli_commands[CLI_N_COMMANDS] = {
          "them: candidates,\nverified pairs and missed pairs, with their standard errors, from a "
          "sample that is compared with all of them.",
          cli_run_tune},
+    [CLI_INDEX_BUILD] =
+        {"index build", "INDEX INPUT...", "make an index of documents",
+         "Writes a directory that query and index add work with. How texts are cut and signed, the "
+         "plan of bands and\nwhat is kept of each document are fixed with it. It appears whole; an "
+         "existing one is replaced with --force\nonly.",
+         cli_run_index_build},
+    [CLI_INDEX_ADD] =
+        {"index add", "INDEX INPUT...", "add documents to an index",
+         "Texts are cut and signed as the index says: options that ask for something else are "
+         "refused. Every 64 MiB of\ninput or 10 s, and at the end, what was added is committed and "
+         "survives whatever comes. --unique adds no\ndocument that reaches the threshold with one "
+         "that is there, or was added before it, and writes query,\ntarget and jaccard of its best "
+         "match to stdout.",
+         cli_run_index_add},
+    [CLI_INDEX_REMOVE] = {"index remove", "INDEX ID...", "remove documents from an index",
+                          "With one commit. An id that is not there: exit 1, and the rest is "
+                          "removed. The space is free for documents that\nare added later; index "
+                          "compact gives it back.",
+                          cli_run_index_remove},
+    [CLI_INDEX_INFO] = {"index info", "INDEX", "say what an index is and holds",
+                        "Shows how its texts are cut and signed, the plan of bands, what is kept, "
+                        "and how many documents there are.",
+                        cli_run_index_info},
+    [CLI_INDEX_CHECK] = {"index check", "INDEX", "look for damage in an index",
+                         "Compares every structure and every checksum. What is wrong is written to "
+                         "stdout, a line each, and the exit\ncode is 7.",
+                         cli_run_index_check},
+    [CLI_INDEX_COMPACT] = {"index compact", "INDEX",
+                           "write an index anew, without what was removed",
+                           "Makes a new file beside and puts it in the place of the old one. Who "
+                           "reads the old one meanwhile goes on with\nit.",
+                           cli_run_index_compact},
     [CLI_INSPECT] = {"inspect", "PATH...", "say what a file or directory of bandmill holds",
                      "Shows the kind, the counts and the provenance (scheme, seed, shingles, "
                      "normaliser, versions).",
@@ -78,8 +110,11 @@ const cli_command cli_commands[CLI_N_COMMANDS] = {
 
 bm_status cli_command_find(const char *name, cli_command_id *out, bm_error *err)
 {
-    static const char *const later[] = {"query", "index", "export", "merge", "estimate"};
+    static const char *const later[] = {"query", "export", "merge", "estimate"};
     const char *names[CLI_N_COMMANDS];
+    if (strcmp(name, CLI_INDEX) == 0)
+        return args_fail(err, "index without a command (expected build, add, remove, info, check "
+                              "or compact)");
     for (unsigned i = 0; i < CLI_N_COMMANDS; i++) {
         names[i] = cli_commands[i].name;
         if (strcmp(names[i], name) == 0) {

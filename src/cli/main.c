@@ -65,6 +65,20 @@ static bm_status answer_without_command(cli_context *context, int end, char **ar
     return cli_finish(&context->console, err);
 }
 
+static bool has_help(int n, const char *const *args)
+{
+    for (int i = 0; i < n; i++)
+        if (strcmp(args[i], "--help") == 0 || strcmp(args[i], "-h") == 0)
+            return true;
+    return false;
+}
+
+static bm_status answer_index_help(cli_context *context, bm_error *err)
+{
+    cli_print_index_help(&context->console);
+    return cli_finish(&context->console, err);
+}
+
 static void begin_messages(cli_context *context)
 {
     const cli_message_settings *messages = &context->settings.messages;
@@ -92,7 +106,7 @@ static bm_status run_command(cli_context *context, const char *name, int n, cons
         return status;
     settings->device.n_stuck = &context->n_stuck;
     settings->output.command = context->command_line;
-    if (settings->help) {
+    if (settings->messages.help) {
         cli_print_command_help(&context->console, id);
         return cli_finish(&context->console, err);
     }
@@ -101,6 +115,20 @@ static bm_status run_command(cli_context *context, const char *name, int n, cons
         return status;
     begin_messages(context);
     return id == CLI_HELP ? cli_run_help(context, err) : cli_commands[id].run(context, err);
+}
+
+/* "index" and the word that follows it, which goes from `args`, are one name: `cap` bytes of `out`. */
+static bm_status second_word(int *n, const char **args, char *out, size_t cap, bm_error *err)
+{
+    int at;
+    bm_status status = args_find_operand(&cli_options, *n, args, &at, err);
+    snprintf(out, cap, CLI_INDEX);
+    if (status != BM_OK || at == *n)
+        return status;
+    snprintf(out, cap, CLI_INDEX " %.200s", args[at]);
+    memmove(args + at, args + at + 1, (size_t)(*n - at - 1) * sizeof *args);
+    --*n;
+    return BM_OK;
 }
 
 /* Find the command, before which options may stand, and run it. */
@@ -123,7 +151,16 @@ static bm_status answer(cli_context *context, int argc, char **argv, bm_error *e
     for (int i = 1; i < argc; i++)
         if (i != at)
             args[n++] = argv[i];
-    status = run_command(context, argv[at], n, args, err);
+    char two[256];
+    const char *name = argv[at];
+    if (strcmp(name, CLI_INDEX) == 0) {
+        status = second_word(&n, args, two, sizeof two, err);
+        name = two;
+    }
+    if (status == BM_OK && strcmp(name, CLI_INDEX) == 0 && has_help(n, args))
+        status = answer_index_help(context, err);
+    else if (status == BM_OK)
+        status = run_command(context, name, n, args, err);
     free(args);
     return status;
 }

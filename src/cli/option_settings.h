@@ -18,6 +18,12 @@ typedef enum cli_command_id {
     CLI_CLUSTER,
     CLI_EXPLAIN,
     CLI_TUNE,
+    CLI_INDEX_BUILD,
+    CLI_INDEX_ADD,
+    CLI_INDEX_REMOVE,
+    CLI_INDEX_INFO,
+    CLI_INDEX_CHECK,
+    CLI_INDEX_COMPACT,
     CLI_INSPECT,
     CLI_DEVICES,
     CLI_BENCH,
@@ -87,8 +93,14 @@ typedef struct cli_bench_settings {
     bool tune;
 } cli_bench_settings;
 
+typedef struct cli_index_settings {
+    bm_index_store store;
+    bool unique, follow;
+    const char *ids; /* NULL: not given */
+} cli_index_settings;
+
 typedef struct cli_message_settings {
-    bool json, quiet, version;
+    bool json, quiet, version, help;
     uint32_t verbose;
     cli_progress_when progress;
 } cli_message_settings;
@@ -114,9 +126,10 @@ typedef struct cli_settings {
     cli_result_settings results;
     cli_explain_settings explain;
     cli_tune_settings tune;
+    cli_index_settings index;
     cli_bench_settings bench;
     cli_message_settings messages;
-    bool help, self_test;
+    bool self_test;
     int only_one; /* --hash: nothing to choose yet */
     arg_list operands, text_fields;
     cli_file_choice files;

@@ -41,6 +41,24 @@ static bm_status check_together(cli_settings *s, bm_error *err)
     return BM_OK;
 }
 
+/* An index, and what is done with it. */
+static bm_status check_index(const cli_settings *s, cli_command_id command, bm_error *err)
+{
+    const char *name = cli_options.commands[command];
+    const size_t n = s->operands.n;
+    if (n == 0)
+        return args_fail(err, "no index (expected its directory)");
+    if ((BIT(command) & FILLS) && n == 1 && s->input.files_from == NULL && !s->index.follow)
+        return args_fail(err, "no input (expected the index, then files, directories, - for "
+                              "stdin, or --files-from)");
+    if (command == CLI_INDEX_REMOVE && n == 1 && s->index.ids == NULL)
+        return args_fail(err, "no ids (expected some behind the index, or --ids FILE)");
+    if ((BIT(command) & INDEXES & ~FILLS) && command != CLI_INDEX_REMOVE && n > 1)
+        return args_fail(err, "%s takes one index (got \"%.200s\" too)", name,
+                         s->operands.items[1]);
+    return BM_OK;
+}
+
 /* Operands become inputs. `needs_output`, `operands`: what the command asks for. */
 static bm_status check_operands(cli_settings *s, cli_command_id command, bm_error *err)
 {
@@ -59,7 +77,12 @@ static bm_status check_operands(cli_settings *s, cli_command_id command, bm_erro
         return args_fail(err, "--dot with --json (expected one or the other)");
     if (command == CLI_INSPECT && s->operands.n == 0)
         return args_fail(err, "no input (expected files or directories that bandmill wrote)");
-    if (BIT(command) & READS) {
+    if (BIT(command) & INDEXES) {
+        bm_status status = check_index(s, command, err);
+        if (status != BM_OK)
+            return status;
+    }
+    if (BIT(command) & READS & ~FILLS) {
         if (command == CLI_FILTER && s->operands.n == 0) /* without inputs: those it names */
             return args_fail(err, "no input (expected the directory that dedup wrote, then its "
                                   "inputs)");
@@ -69,8 +92,9 @@ static bm_status check_operands(cli_settings *s, cli_command_id command, bm_erro
     }
     if ((BIT(command) & DIRS) && s->output.path == NULL)
         return args_fail(err, "no output (expected -o DIR)");
-    s->input.paths = s->operands.items;
-    s->input.n_paths = s->operands.n;
+    const size_t before = BIT(command) & FILLS ? 1 : 0; /* the index */
+    s->input.paths = s->operands.items + before;
+    s->input.n_paths = s->operands.n - before;
     if (s->text_fields.n > 0) {
         s->input.text_fields = s->text_fields.items;
         s->input.n_text_fields = s->text_fields.n;
@@ -122,12 +146,12 @@ bm_status cli_settings_read(cli_settings *settings, cli_command_id command, int 
     arg_request request = {&cli_options, (unsigned)command, settings, settings->given,
                            &settings->operands};
     bm_status status = args_parse(&request, argc, argv, err);
-    if (status != BM_OK || settings->help || command == CLI_HELP)
+    if (status != BM_OK || settings->messages.help || command == CLI_HELP)
         return status;
     status = check_together(settings, err);
     if (status == BM_OK)
         status = check_operands(settings, command, err);
-    if (status == BM_OK && (BIT(command) & SEALS))
+    if (status == BM_OK && (BIT(command) & (SEALS | BIT(CLI_INDEX_ADD))))
         status = cli_environment_resources(&settings->resources, err);
     return status;
 }

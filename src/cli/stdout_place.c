@@ -22,8 +22,8 @@ bm_status cli_check_stdout(const cli_settings *settings, cli_command_id command,
 {
     const bool writes = settings->output.path == NULL || settings->messages.json;
     const arg_list *operands = &settings->operands;
-    const size_t n_files =
-        command == CLI_EXPLAIN && operands->n > 1 ? 1 : operands->n; /* else ids */
+    const bool ids = command == CLI_EXPLAIN || command == CLI_INDEX_REMOVE; /* behind the first */
+    const size_t n_files = ids && operands->n > 1 ? 1 : operands->n;
     const char *const outputs[] = {settings->output.path, settings->output.report,
                                    settings->results.histogram, settings->results.histogram_svg,
                                    settings->tune.svg};

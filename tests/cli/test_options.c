@@ -242,6 +242,6 @@ Test(options, take_defaults_from_the_environment_and_the_command_line_wins)
 Test(options, help_is_answered_before_anything_is_missing)
 {
     cr_assert_eq(READ(CLI_DEDUP, "--help"), BM_OK);
-    cr_assert(got.help);
+    cr_assert(got.messages.help);
     cli_settings_free(&got);
 }

@@ -191,25 +191,20 @@ static bm_status read_members(bm_manifest *manifest, bm_error *err)
     return status;
 }
 
-static bm_status open_within(const char *path, bm_manifest_room room, bm_manifest **out,
-                             bm_error *err)
+/* `text` is taken. */
+static bm_status open_text(const char *path, bm_manifest_room room, bm_buf *text, bm_manifest **out,
+                           bm_error *err)
 {
-    bm_json_doc *doc = NULL;
-    bm_status status = bm_manifest_check_size(path, room, err);
-    if (status == BM_OK)
-        status = bm_json_doc_open(path, &doc, err);
-    if (status != BM_OK)
-        return status;
-    bm_json_doc_close(doc);
     bm_manifest *manifest = bm_alloc_zero(1, sizeof *manifest);
-    if (manifest == NULL)
+    if (manifest == NULL) {
+        bm_buf_reset(text);
         return bm_fail_nomem(err, sizeof *manifest);
+    }
+    manifest->text = *text;
     manifest->fields.room = room;
+    manifest->fields.text_bytes = text->len;
     manifest->fields.path = bm_strdup(path);
-    status = manifest->fields.path == NULL ? bm_fail_nomem(err, strlen(path)) : BM_OK;
-    if (status == BM_OK)
-        status = bm_manifest_read(path, &manifest->text, err);
-    manifest->fields.text_bytes = manifest->text.len;
+    bm_status status = manifest->fields.path == NULL ? bm_fail_nomem(err, strlen(path)) : BM_OK;
     if (status == BM_OK) {
         size_t at = 0;
         while (at < manifest->text.len && manifest->text.data[at] != '{')
@@ -220,12 +215,33 @@ static bm_status open_within(const char *path, bm_manifest_room room, bm_manifes
     if (status == BM_OK)
         status =
             bm_manifest_seal_check(path, (bm_str){manifest->text.data, manifest->text.len}, err);
-    if (status != BM_OK) {
+    if (status == BM_OK)
+        *out = manifest;
+    else
         bm_manifest_close(manifest);
+    return status;
+}
+
+static bm_status open_within(const char *path, bm_manifest_room room, bm_manifest **out,
+                             bm_error *err)
+{
+    bm_json_doc *doc = NULL;
+    bm_status status = bm_manifest_check_size(path, room, err);
+    if (status == BM_OK)
+        status = bm_json_doc_open(path, &doc, err);
+    if (status != BM_OK)
         return status;
-    }
-    *out = manifest;
-    return BM_OK;
+    bm_json_doc_close(doc);
+    bm_buf text = {0};
+    status = bm_manifest_read(path, &text, err);
+    return status == BM_OK ? open_text(path, room, &text, out, err) : status;
+}
+
+bm_status bm_manifest_of_text(const char *path, bm_str text, bm_manifest **out, bm_error *err)
+{
+    bm_buf copy = {0};
+    bm_status status = bm_buf_add(&copy, text.data, text.len, err);
+    return status == BM_OK ? open_text(path, (bm_manifest_room){0, 1}, &copy, out, err) : status;
 }
 
 bm_status bm_manifest_open(const char *path, uint64_t memory, bm_manifest **out, bm_error *err)

@@ -252,6 +252,18 @@ bm_status bm_out_dir_file_again(bm_out_dir *dir, const char *name, uint64_t byte
     return add_file(dir, name, &bytes, out, err);
 }
 
+bm_status bm_out_dir_room_for(bm_out_dir *dir, const char *const *names, size_t n, char **out,
+                              bm_error *err)
+{
+    bm_status status = BM_OK;
+    for (size_t i = 0; status == BM_OK && i < n; i++) {
+        bm_out_spot spot = {0};
+        status = find_spot(dir, names[i], true, &spot, err);
+        bm_free(spot.path);
+    }
+    return status == BM_OK ? bm_string_format(out, err, "%s/%s", dir->work, BM_OUT_NEW) : status;
+}
+
 /* --- digests and syncs --- */
 
 /* Where the files lie. */
@@ -323,9 +335,8 @@ bm_status bm_out_dir_commit(bm_out_dir *dir, bm_error *err)
         status = bm_place_look(dir->target, &replaces, err);
     if (status != BM_OK)
         return status;
-    status = replaces
-                 ? bm_out_replace(&dir->claim, dir->work, dir->target, dir->existing.memory, err)
-                 : bm_place_dir(dir->claim.folder, BM_OUT_NEW, dir->target, err);
+    status = replaces ? bm_out_replace(&dir->claim, dir->work, dir->target, dir->existing, err)
+                      : bm_place_dir(dir->claim.folder, BM_OUT_NEW, dir->target, err);
     if (status != BM_OK)
         return status;
     dir->committed = true;

@@ -36,6 +36,10 @@ bm_status bm_out_dir_open(const char *target, bm_out_existing existing, bm_out_d
 const char *bm_out_dir_work(const bm_out_dir *dir);
 /* A new file. `name` may have slashes: folders are made. */
 bm_status bm_out_dir_file(bm_out_dir *dir, const char *name, bm_out_file **out, bm_error *err);
+/* For `names`, which a library of somebody else's makes in *out, a folder (the caller's to free): they are listed,
+ * but neither digested nor synced here. */
+bm_status bm_out_dir_room_for(bm_out_dir *dir, const char *const *names, size_t n, char **out,
+                              bm_error *err);
 /* Digest and sync all files that were closed. Once: a file that is closed later (the report, which
  * lists the digests) is synced by commit, and not digested. */
 bm_status bm_out_dir_finish(bm_out_dir *dir, bm_error *err);

@@ -12,12 +12,11 @@
 #include "base/error.h"
 #include "io/output/out_place.h"
 #include "io/output/out_state.h"
-#include "io/output/out_target.h"
 
 typedef struct replacing {
     bm_out_claim *claim;
     const char *work, *target;
-    uint64_t memory;
+    bm_out_existing existing;
 } replacing;
 
 /* The earlier output goes to the place of the new one in the work directory: its files are listed
@@ -25,7 +24,7 @@ typedef struct replacing {
 static bm_status list_old(const replacing *r, bm_ours *old, ino_t *node, bm_error *err)
 {
     struct stat info;
-    bm_status status = bm_out_target_list(r->target, r->memory, old, err);
+    bm_status status = bm_out_target_list(r->target, r->existing, old, err);
     if (status == BM_OK && stat(r->target, &info) != 0)
         status = bm_fail_errno(err, errno, r->target, "cannot look at the output");
     for (size_t i = 0; status == BM_OK && i < old->files.n; i++) {
@@ -62,10 +61,10 @@ static bm_status check_old(const replacing *r, const bm_ours *old, ino_t node, b
     return status;
 }
 
-bm_status bm_out_replace(bm_out_claim *claim, const char *work, const char *target, uint64_t memory,
-                         bm_error *err)
+bm_status bm_out_replace(bm_out_claim *claim, const char *work, const char *target,
+                         bm_out_existing existing, bm_error *err)
 {
-    const replacing replaced = {claim, work, target, memory}, *r = &replaced;
+    const replacing replaced = {claim, work, target, existing}, *r = &replaced;
     ino_t node = 0;
     bm_ours old = {0};
     const int folder = r->claim->folder;

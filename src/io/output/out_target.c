@@ -56,7 +56,17 @@ static bm_status list_manifest(const char *path, uint64_t memory, bm_ours *out, 
     return status;
 }
 
-bm_status bm_out_target_list(const char *target, uint64_t memory, bm_ours *out, bm_error *err)
+/* List the files of a kind that has no report. */
+static bm_status list_kind(const char *path, const bm_out_kind *kind, bm_ours *out, bm_error *err)
+{
+    bm_status status = kind->is(path) ? BM_OK : not_ours(path, kind->not_one, err);
+    for (size_t i = 0; status == BM_OK && kind->files[i] != NULL; i++)
+        status = bm_ours_add(out, kind->files[i], err);
+    return status;
+}
+
+bm_status bm_out_target_list(const char *target, bm_out_existing existing, bm_ours *out,
+                             bm_error *err)
 {
     char other[BM_OUT_NAME_BYTES] = "", why[BM_OUT_NAME_BYTES + 50];
     bm_status status = BM_OK;
@@ -66,11 +76,13 @@ bm_status bm_out_target_list(const char *target, uint64_t memory, bm_ours *out, 
     const bm_ours_at at = {.folder = fd, .path = target};
     status = bm_ours_find_other(out, at, other, err);
     if (status == BM_OK && other[0] != '\0') { /* it is not empty */
-        status = list_manifest(target, memory, out, err);
+        status = existing.kind != NULL ? list_kind(target, existing.kind, out, err)
+                                       : list_manifest(target, existing.memory, out, err);
         if (status == BM_OK)
             status = bm_ours_find_other(out, at, other, err);
         if (status == BM_OK && other[0] != '\0') {
-            snprintf(why, sizeof why, "holds %s, which its report does not list", other);
+            snprintf(why, sizeof why, "holds %s, which %s", other,
+                     existing.kind != NULL ? "is no part of it" : "its report does not list");
             status = not_ours(target, why, err);
         }
     }
@@ -79,10 +91,10 @@ bm_status bm_out_target_list(const char *target, uint64_t memory, bm_ours *out, 
 }
 
 /* BM_OK: the directory at `path` is an output of ours. BM_ERR_USAGE says why it is none. */
-static bm_status check_ours(const char *path, uint64_t memory, bm_error *err)
+static bm_status check_ours(const char *path, bm_out_existing existing, bm_error *err)
 {
     bm_ours ours = {0};
-    bm_status status = bm_out_target_list(path, memory, &ours, err);
+    bm_status status = bm_out_target_list(path, existing, &ours, err);
     bm_ours_reset(&ours);
     return status;
 }
@@ -206,7 +218,7 @@ static bm_status check_target(const char *target, output_kind kind, bm_out_exist
     if (existing.is != BM_OUT_IS_REPLACED)
         return bm_fail_at(err, BM_ERR_USAGE, target, 0,
                           "the output exists already (`force` replaces it)");
-    return kind == A_DIR ? check_ours(target, existing.memory, err) : check_our_file(target, err);
+    return kind == A_DIR ? check_ours(target, existing, err) : check_our_file(target, err);
 }
 
 bm_status bm_out_target_dir(const char *target, bm_out_existing existing, bm_error *err)

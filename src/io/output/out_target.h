@@ -7,6 +7,13 @@
 
 #include "io/output/out_ours.h"
 
+/* Directories of ours that have no report, which says itself what they hold. */
+typedef struct bm_out_kind {
+    const char *not_one;      /* "is not an index" */
+    const char *const *files; /* all that may lie in one, ended by NULL */
+    bool (*is)(const char *path);
+} bm_out_kind;
+
 /* What happens to something that stands there already. A file is replaced if it is a regular file
  * that is empty or begins as ours do (model/file_heads.h); a directory only if it is ours whole
  * (out_ours.h). An empty directory counts as nothing, but for a mount point. */
@@ -16,7 +23,8 @@ typedef struct bm_out_existing {
         BM_OUT_IS_REPLACED,
         BM_OUT_IS_LOOKED_AT /* not settled yet: a directory may stand there, and stays */
     } is;
-    uint64_t memory; /* the job's: a quarter of it may go into the old report; 0: any */
+    uint64_t memory;         /* the job's: a quarter of it may go into the old report; 0: any */
+    const bm_out_kind *kind; /* of the directory that may be replaced; NULL: one with a report */
 } bm_out_existing;
 
 #define BM_OUT_REFUSE  ((bm_out_existing){.is = BM_OUT_IS_REFUSED})
@@ -56,7 +64,8 @@ bool bm_out_lies_in(const char *inner, const char *outer);
 
 /* The files of the output directory that stands at `target`, which is ours; none of an empty one.
  * BM_ERR_USAGE says why it is not ours; BM_ERR_NOMEM: its report does not fit into a quarter of
- * `memory` (0: any does). `out` is to be reset in any case. */
-bm_status bm_out_target_list(const char *target, uint64_t memory, bm_ours *out, bm_error *err);
+ * existing.memory (0: any does). `out` is to be reset in any case. */
+bm_status bm_out_target_list(const char *target, bm_out_existing existing, bm_ours *out,
+                             bm_error *err);
 
 #endif

@@ -107,15 +107,19 @@ typedef struct path_list {
 static bool writes_directory(const bm_settings *settings)
 {
     return settings->kind == BM_JOB_SIGN || settings->kind == BM_JOB_DEDUP ||
-           settings->kind == BM_JOB_FILTER;
+           settings->kind == BM_JOB_FILTER || settings->kind == BM_JOB_INDEX_BUILD ||
+           settings->kind == BM_JOB_INDEX_ADD;
 }
 
-/* With `resume` what stands there may be the job's own, which is looked at later. */
-static bm_out_existing existing_of(const bm_settings *settings)
+/* With `resume` what stands there may be the job's own, which is looked at later; an index is added to. */
+static bm_out_existing existing_of(const bm_settings *settings, bool is_dir)
 {
-    return settings->resume && !settings->output.force
+    bm_out_existing existing = bm_out_existing_within(settings->output.force, settings->memory);
+    existing.kind = settings->index.kind;
+    return (settings->resume && !settings->output.force) ||
+                   (is_dir && settings->kind == BM_JOB_INDEX_ADD)
                ? BM_OUT_LOOK
-               : bm_out_existing_within(settings->output.force, settings->memory);
+               : existing;
 }
 
 /* Each output against the other outputs and against the files of temporary work. */
@@ -134,11 +138,11 @@ static bm_status check_apart(const bm_settings *settings, const bm_out_named *ou
 static bm_status check_against(const bm_settings *settings, const bm_out_named *outputs, size_t n,
                                const path_list *inputs, bm_error *err)
 {
-    const bm_out_existing existing = existing_of(settings);
     bm_status status = BM_OK;
     for (size_t i = 0; status == BM_OK && i < n; i++)
         status = (outputs[i].is_dir ? bm_out_dir_check : bm_out_file_check)(
-            outputs[i].path, existing, inputs->paths, inputs->n, err);
+            outputs[i].path, existing_of(settings, outputs[i].is_dir), inputs->paths, inputs->n,
+            err);
     return status;
 }
 
@@ -245,7 +249,9 @@ bm_status bm_job_context_devices(bm_job_context *job, bool keys, bm_error *err)
         bm_meter_log(&job->meter, devices->pick.broken ? BM_LOG_WARNING : BM_LOG_INFO, "%s",
                      devices->pick.why);
     /* Signing alone needs no shingle hashes on the host: devices may make them of the texts. */
-    const bool texts = s->kind == BM_JOB_SIGN && job->inputs.source->ops->has_text;
+    const bool alone = s->kind == BM_JOB_SIGN ||
+                       (bm_job_kind_fills_index(s->kind) && s->index.store == BM_INDEX_SIGNATURES);
+    const bool texts = alone && job->inputs.source->ops->has_text;
     const bm_device_settings settings = bm_device_settings_of(&s->device);
     bm_device_set_cfg cfg = {.pick = &devices->pick,
                              .sketch = s->sketch,
@@ -298,7 +304,7 @@ bm_status bm_job_context_ingest(bm_job_context *job, const bm_ingest_wish *wish,
                          .want_words = wish->words,
                          .want_keys = wish->keys,
                          .meter = &job->meter,
-                         .docs = &job->docs,
+                         .docs = wish->no_table ? NULL : &job->docs,
                          .counts = &job->counts,
                          .sink = wish->sink,
                          .sink_ctx = wish->sink_ctx,

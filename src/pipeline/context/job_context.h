@@ -102,6 +102,7 @@ void bm_job_context_stage(bm_job_context *job, const char *name, const char *uni
 /* What ingesting brings to the sink. */
 typedef struct bm_ingest_wish {
     bool words, keys;
+    bool no_table; /* documents go to the sink alone, not to the job's table */
     bm_ingest_sink sink;
     void *sink_ctx;
     /* As that of bm_ingest_cfg; its ctx is room_ctx. */

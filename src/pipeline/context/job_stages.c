@@ -64,6 +64,12 @@ void bm_job_context_plan(bm_job_context *job, bm_job_start start)
 {
     const bm_settings *s = job->settings;
     plan p = {.n = 0};
+    if (bm_job_kind_fills_index(s->kind)) { /* most is written while the rest is read */
+        add(&p, BM_STAGE_SIGN, 1);
+        add(&p, BM_STAGE_WRITE, s->kind == BM_JOB_INDEX_BUILD ? 0.5 : 0.05);
+        bm_meter_plan(&job->meter, p.steps, p.n);
+        return;
+    }
     if (s->kind != BM_JOB_FILTER)
         add_reading(&p, s, start);
     else if (s->recorded.read_twice)

@@ -77,13 +77,10 @@ static void check_ranges(word_reader *r, const bm_provenance *p, const bm_settin
 {
     bm_error why = {0};
     const bm_option_parts parts = {.text = &settings->text, .sketch = &settings->sketch};
-    const bool given = settings->input.format == BM_FORMAT_HASHES;
     if (p->perms < 1 || p->perms > BM_PERMS_MAX)
         bad_number(r, "provenance.perms", p->perms);
     if (p->seed > UINT32_MAX)
         bad_number(r, "provenance.seed", p->seed);
-    if (strcmp(p->hash, given ? "given" : "xxh3") != 0)
-        bad_field(r, "provenance.hash", p->hash);
     if (r->status == BM_OK && bm_option_parts_check(&parts, &why) != BM_OK)
         r->status = bm_fail_at(r->err, BM_ERR_FORMAT, bm_manifest_path(r->manifest), 0,
                                "provenance: %s", why.message);
@@ -110,6 +107,31 @@ static void read_input(word_reader *r, const bm_provenance *p, bm_input_options 
     out->invalid_utf8 = (bm_invalid_utf8)read_word(r, BM_OPTION_INVALID_UTF8,
                                                    "provenance.invalid_utf8", p->invalid_utf8);
     out->max_doc_bytes = p->max_doc_bytes;
+}
+
+/* How texts are cut and signed. `given`: the inputs are shingle hashes. */
+static void read_signed(word_reader *r, const bm_provenance *p, bool given, bm_settings *settings)
+{
+    read_text(r, p, &settings->text);
+    settings->sketch = (bm_sketch_options){
+        .perms = (uint32_t)p->perms,
+        .seed = (uint32_t)p->seed,
+        .scheme = (bm_scheme)read_word(r, BM_OPTION_SCHEME, "provenance.scheme", p->scheme)};
+    settings->hash_name = p->hash;
+    if (strcmp(p->hash, given ? "given" : "xxh3") != 0)
+        bad_field(r, "provenance.hash", p->hash);
+    check_ranges(r, p, settings);
+}
+
+bm_status bm_recipe_signed(const bm_manifest *manifest, bm_settings *settings, bm_error *err)
+{
+    const bm_provenance *p;
+    word_reader r = {.manifest = manifest, .err = err};
+    bm_status status = bm_manifest_provenance(manifest, &p, err);
+    if (status != BM_OK)
+        return status;
+    read_signed(&r, p, strcmp(p->hash, "given") == 0, settings);
+    return r.status;
 }
 
 static bool same_text(const char *a, const char *b)
@@ -191,14 +213,8 @@ bm_status bm_recipe_settle(bm_recipe *recipe, bm_settings *settings, bm_error *e
         status = bm_manifest_provenance(first, &p, err);
     if (status != BM_OK)
         return status;
-    read_text(&r, p, &settings->text);
     read_input(&r, p, &settings->input);
-    settings->sketch = (bm_sketch_options){
-        .perms = (uint32_t)p->perms,
-        .seed = (uint32_t)p->seed,
-        .scheme = (bm_scheme)read_word(&r, BM_OPTION_SCHEME, "provenance.scheme", p->scheme)};
-    settings->hash_name = p->hash;
-    check_ranges(&r, p, settings);
+    read_signed(&r, p, settings->input.format == BM_FORMAT_HASHES, settings);
     if (r.status == BM_OK)
         r.status = list_names(recipe, err);
     settings->recorded.names = settings->input.paths = recipe->names;

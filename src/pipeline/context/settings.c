@@ -118,7 +118,7 @@ static void find_temp_dir(const bm_settings *settings, char *out, size_t cap)
 
 /* --- settling --- */
 
-static bool is_index(bm_job_kind kind)
+bool bm_job_kind_fills_index(bm_job_kind kind)
 {
     return kind == BM_JOB_INDEX_BUILD || kind == BM_JOB_INDEX_ADD;
 }
@@ -130,7 +130,8 @@ bm_status bm_settings_settle(bm_settings *s, const bm_option_parts *parts, bm_er
     bm_status status = bm_option_parts_check(parts, err);
     if (status == BM_OK)
         status = bm_isa_choose(s->device.cpu, &isa, err);
-    if (status == BM_OK && !is_index(s->kind) && s->input.duplicate_ids > BM_DUPLICATE_IDS_NUMBER)
+    if (status == BM_OK && !bm_job_kind_fills_index(s->kind) &&
+        s->input.duplicate_ids > BM_DUPLICATE_IDS_NUMBER)
         status = bm_fail_field(err, "duplicate_ids", "`duplicate_ids` %s is for an index",
                                bm_option_word(BM_OPTION_DUPLICATE_IDS, s->input.duplicate_ids));
     if (status != BM_OK)

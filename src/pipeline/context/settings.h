@@ -65,6 +65,8 @@ uint64_t bm_default_memory(void);
 typedef struct bm_index_settings {
     bm_index_store store;
     bool unique, follow;
+    double threshold;               /* of unique; 0: that of the index */
+    const struct bm_out_kind *kind; /* an index as an output; NULL: until the job sets it */
 } bm_index_settings;
 
 typedef struct bm_settings {
@@ -103,14 +105,18 @@ bm_status bm_settings_of_index_build(const bm_index_build_options *options, bm_s
                                      bm_error *err);
 bm_status bm_settings_of_index_add(const bm_index_add_options *options, bm_settings *out,
                                    bm_error *err);
+/* `taken`: the options as this version has them, for the ids. */
 bm_status bm_settings_of_index_remove(const bm_index_remove_options *options, bm_settings *out,
-                                      bm_error *err);
+                                      bm_index_remove_options *taken, bm_error *err);
 bm_status bm_settings_of_index_compact(const bm_index_compact_options *options, bm_settings *out,
                                        bm_error *err);
 /* The parts that settings of jobs over documents have. */
 bm_option_parts bm_settings_parts(const bm_settings *settings);
 /* What every job needs: check the parts that the caller gave, settle threads, memory and places. */
 bm_status bm_settings_settle(bm_settings *settings, const bm_option_parts *parts, bm_error *err);
+
+/* Does the job put documents into an index? */
+bool bm_job_kind_fills_index(bm_job_kind kind);
 
 /* Settle the plan from threshold, recall, bands, rows and perms; and perms where bands and rows
  * settle it. BM_ERR_USAGE: there is none. */

@@ -78,6 +78,12 @@ static bm_status check_add(const bm_index_add_options *o, bm_error *err)
 {
     if (o->follow && !o->unique)
         return bm_fail_field(err, "follow", "`follow` without `unique` (there are no answers)");
+    if (!(o->threshold >= 0 && o->threshold <= 1))
+        return bm_fail_field(err, "threshold", "threshold %g (more than 0, at most 1)",
+                             o->threshold);
+    if (o->threshold > 0 && !o->unique)
+        return bm_fail_field(err, "threshold",
+                             "`threshold` without `unique` (that of the index is fixed)");
     if (o->unique && o->write == NULL)
         return bm_fail_field(err, "write", "no place for what is not added (`write`)");
     if (o->follow && (o->input.files_from != NULL || o->input.n_paths != 1 ||
@@ -111,7 +117,7 @@ bm_status bm_settings_of_index_add(const bm_index_add_options *options, bm_setti
         .resume = o.resume,
         .callbacks = o.callbacks,
         .recorded = {.set_fields = o.set_fields},
-        .index = {.unique = o.unique, .follow = o.follow},
+        .index = {.unique = o.unique, .follow = o.follow, .threshold = o.threshold},
     };
     out->output.path = o.path;
     const bm_option_parts parts = bm_settings_parts(out);
@@ -138,7 +144,7 @@ static bm_status settle_plain(bm_settings *out, const char *path, bm_error *err)
 }
 
 bm_status bm_settings_of_index_remove(const bm_index_remove_options *options, bm_settings *out,
-                                      bm_error *err)
+                                      bm_index_remove_options *taken, bm_error *err)
 {
     bm_index_remove_options o = remove_defaults;
     bm_status status =
@@ -154,6 +160,7 @@ bm_status bm_settings_of_index_remove(const bm_index_remove_options *options, bm
         status = bm_option_list_check("ids", o.ids, o.n_ids, err);
     if (status == BM_OK && o.n_ids == 0 && o.ids_from == NULL)
         status = bm_fail_field(err, "ids", "no ids given");
+    *taken = o;
     return status;
 }
 

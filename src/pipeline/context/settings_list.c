@@ -80,8 +80,14 @@ static void list_parameters(const listing *l, const bm_settings *s)
 {
     if (s->kind == BM_JOB_SIGN)
         return;
-    say_double(l, "threshold", s->bands.threshold);
+    say_double(l, "threshold", s->index.threshold > 0 ? s->index.threshold : s->bands.threshold);
     say_double(l, "recall", s->bands.recall);
+    if (bm_job_kind_fills_index(s->kind)) {
+        say_word(l, "store", BM_OPTION_STORE, s->index.store);
+        if (s->kind == BM_JOB_INDEX_ADD)
+            say_uint(l, "unique", s->index.unique);
+        return;
+    }
     say_word(l, "candidates", BM_OPTION_CANDIDATES, s->pairs.candidates);
     say_word(l, "verify", BM_OPTION_VERIFY, s->pairs.verify);
     say_word(l, "cluster", BM_OPTION_CLUSTER, s->pairs.cluster);

@@ -1,71 +1,65 @@
-/* index_build.c -- a new index of documents.
+/* index_build.c -- a new index of documents, made beside its place and renamed when it is whole.
  *
- * Tests: tests/unit/jobs/test_public_api_index.c */
+ * Tests: tests/cli/cases/index_build.sh, tests/unit/jobs/test_public_api_index.c */
 #include <bandmill/index.h>
 
 #include "base/error.h"
-#include "base/sized_struct.h"
-#include "model/option_check.h"
-#include "model/option_defaults.h"
-#include "pipeline/context/settings.h"
+#include "base/memory.h"
+#include "pipeline/index/index_fill.h"
+#include "pipeline/index/index_place.h"
+#include "pipeline/index/index_settings.h"
 
-static const bm_index_check_options check_defaults = {.resources = BM_RESOURCE_DEFAULTS};
-
-void bm_index_check_options_init_sized(bm_index_check_options *options, size_t struct_size)
+/* Everything into the work directory, committed and closed. */
+static bm_status fill(bm_job *job, const bm_index_work *work, bm_error *err)
 {
-    bm_sized_init(options, struct_size, &check_defaults, sizeof check_defaults);
+    bm_buf text = {0};
+    bm_store *store = NULL;
+    const bm_store_cfg cfg = bm_index_store_cfg(&job->context, BM_STORE_WRITE);
+    bm_status status = bm_index_settings_write(&job->context, &text, err);
+    if (status == BM_OK) {
+        const bm_store_facts facts = bm_index_facts(job->context.settings, &text);
+        status = bm_store_create(work->folder, &facts, &cfg, &store, err);
+    }
+    if (status == BM_OK)
+        status = bm_index_fill_run(&(bm_index_fill){.job = job, .store = store}, err);
+    if (status == BM_OK)
+        status = bm_index_count(store, &job->context, err);
+    bm_store_close(store);
+    bm_buf_reset(&text);
+    return status;
+}
+
+static bm_status run_job(const bm_settings *settings, bm_summary **out, bm_error *err)
+{
+    bm_job job;
+    bm_index_work work = {.old = -1};
+    bm_status status = bm_job_open(settings, &job, err);
+    if (status != BM_OK)
+        return status;
+    status = bm_job_begin(&job, BM_STEP_INPUTS, err);
+    if (status == BM_OK)
+        status = bm_index_work_open(settings, settings->output.force, true, &work, err);
+    if (status == BM_OK)
+        status = bm_job_begin(&job, BM_STEP_DEVICES | BM_STEP_KEYS, err);
+    if (status == BM_OK)
+        status = fill(&job, &work, err);
+    if (status == BM_OK)
+        status = bm_job_finish(&job, &(bm_job_ending){.dir = work.dir}, err);
+    bm_index_work_close(&work);
+    return bm_job_close(&job, status, out);
 }
 
 bm_status bm_job_index_build(const bm_index_build_options *options, bm_summary **out, bm_error *err)
 {
     bm_settings settings;
-    (void)out;
+    if (out == NULL)
+        return bm_fail_field(err, "out", "no place for the summary given");
     bm_status status = bm_settings_of_index_build(options, &settings, err);
-    return status == BM_OK ? bm_fail(err, BM_ERR_UNSUPPORTED, "not in this version") : status;
-}
-
-bm_status bm_job_index_add(const bm_index_add_options *options, bm_summary **out, bm_error *err)
-{
-    bm_settings settings;
-    (void)out;
-    bm_status status = bm_settings_of_index_add(options, &settings, err);
-    return status == BM_OK ? bm_fail(err, BM_ERR_UNSUPPORTED, "not in this version") : status;
-}
-
-bm_status bm_job_index_remove(const bm_index_remove_options *options, bm_summary **out,
-                              bm_error *err)
-{
-    bm_settings settings;
-    (void)out;
-    bm_status status = bm_settings_of_index_remove(options, &settings, err);
-    return status == BM_OK ? bm_fail(err, BM_ERR_UNSUPPORTED, "not in this version") : status;
-}
-
-bm_status bm_job_index_check(const bm_index_check_options *options, bm_error *err)
-{
-    bm_index_check_options o = check_defaults;
-    bm_status status =
-        bm_sized_take(options, BM_SIZED_TYPE(bm_index_check_options, callbacks), &o, err);
-    const bm_option_parts parts = {.resources = &o.resources, .callbacks = &o.callbacks};
     if (status == BM_OK)
-        status = bm_option_parts_check(&parts, err);
-    if (status == BM_OK && o.path == NULL)
-        status = bm_fail_field(err, "path", "no index given");
-    return status == BM_OK ? bm_fail(err, BM_ERR_UNSUPPORTED, "not in this version") : status;
-}
-
-bm_status bm_job_index_compact(const bm_index_compact_options *options, bm_summary **out,
-                               bm_error *err)
-{
-    bm_settings settings;
-    (void)out;
-    bm_status status = bm_settings_of_index_compact(options, &settings, err);
-    return status == BM_OK ? bm_fail(err, BM_ERR_UNSUPPORTED, "not in this version") : status;
-}
-
-bm_status bm_index_info(const char *path, char **json, bm_error *err)
-{
-    if (path == NULL || json == NULL)
-        return bm_fail_field(err, path == NULL ? "path" : "json", "no index given");
-    return bm_fail(err, BM_ERR_UNSUPPORTED, "not in this version");
+        status = bm_settings_plan(&settings, err);
+    if (status != BM_OK)
+        return status;
+    settings.perms_used = bm_index_perms_used(&settings);
+    settings.index.kind = &bm_index_kind;
+    return run_job(&settings, out, err);
 }

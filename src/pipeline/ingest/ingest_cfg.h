@@ -81,8 +81,8 @@ static inline const bm_hash128 *bm_ingest_content(const bm_ingest_batch *batch)
     return batch->as_text ? batch->made.content : batch->shingles.content;
 }
 
-/* Called in input order, one at a time; the batch's first document is row `first_row`. Borrows the
- * batch. */
+/* Called in input order, one at a time; the batch's first document is row `first_row` of the
+ * table. Borrows the batch. */
 typedef bm_status (*bm_ingest_sink)(void *ctx, const bm_ingest_batch *batch, size_t first_row,
                                     bm_error *err);
 
@@ -101,6 +101,9 @@ typedef struct bm_ingest_cfg {
     bm_device_set *device_set; /* NULL: nothing is signed */
     bool want_words, want_keys;
     bm_meter *meter;
+    /* NULL: rows and ids are the sink's own, which looks whether ids differ, and of bad records that are
+     * skipped no list is kept: the first few are told. The sink gets a batch that fails too (its status says so): its
+     * documents before the failure are not signed, but may be what is wrong first. */
     bm_doc_table *docs;
     bm_counts *counts;
     bm_ingest_sink sink; /* NULL: none */

@@ -65,7 +65,8 @@ static bm_status free_bytes(const bm_ingest_cfg *cfg, uint64_t wanted, uint64_t 
     if (cfg->room != NULL) {
         status = cfg->room(cfg->room_ctx, wanted + device, &all, err);
     } else {
-        const uint64_t held = budget->fixed + bm_doc_table_bytes(cfg->docs);
+        const uint64_t held =
+            budget->fixed + (cfg->docs != NULL ? bm_doc_table_bytes(cfg->docs) : 0);
         all = budget->total > held ? budget->total - held : 0;
     }
     *out = all > device ? all - device : 0;

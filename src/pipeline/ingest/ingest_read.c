@@ -67,6 +67,6 @@ bm_status bm_ingest_read_next(const bm_ingest_cfg *cfg, bm_ingest_batch *batch, 
         batch->turn.place = next.batch->place;
     if (status == BM_OK && next.got == BM_BATCH_PASSED)
         bm_meter_progress(cfg->meter, next.bytes_read, bm_batch_source_total_bytes(cfg->source),
-                          cfg->docs->n);
+                          cfg->counts->documents);
     return status;
 }

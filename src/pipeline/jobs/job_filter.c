@@ -24,7 +24,7 @@
 #include "pipeline/jobs/filter_drops.h"
 #include "pipeline/jobs/filter_ids.h"
 #include "pipeline/jobs/group_labels.h"
-#include "pipeline/jobs/job_steps.h"
+#include "pipeline/steps/job_steps.h"
 #include "pipeline/output/kept_pass.h"
 
 typedef struct filter {

@@ -14,7 +14,7 @@
 #include "io/arrays/npy.h"
 #include "pipeline/checkpoint/checkpoint_save.h"
 #include "pipeline/context/job_stages.h"
-#include "pipeline/jobs/job_steps.h"
+#include "pipeline/steps/job_steps.h"
 #include "pipeline/output/rows.h"
 #include "model/file_names.h"
 

@@ -3,7 +3,7 @@
 #define BM_JOBS_PAIRING_H
 
 #include "pipeline/corpus/corpus.h"
-#include "pipeline/jobs/job_steps.h"
+#include "pipeline/steps/job_steps.h"
 #include "pipeline/jobs/signature_inputs.h"
 #include "pipeline/match/match.h"
 

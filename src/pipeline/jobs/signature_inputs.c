@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "model/file_names.h"
 #include "pipeline/jobs/signature_inputs_state.h"
-#include "pipeline/jobs/signature_options.h"
+#include "pipeline/context/recorded_options.h"
 
 #define BLOCK_ROWS 4096u
 
@@ -156,7 +156,7 @@ bm_status bm_signature_inputs_open(bm_settings *settings, bm_signature_inputs **
     if (status == BM_OK)
         status = bm_recipe_settle(&inputs->recipe, settings, err);
     if (status == BM_OK)
-        status = bm_signature_options_check(&asked, settings, asked.input.paths[0], err);
+        status = bm_recorded_options_check(&asked, settings, asked.input.paths[0], err);
     if (asked.input.duplicate_ids == BM_DUPLICATE_IDS_NUMBER)
         settings->input.duplicate_ids = BM_DUPLICATE_IDS_NUMBER; /* over all directories */
     if (status == BM_OK)

@@ -103,7 +103,7 @@ static void write_setting(void *ctx, const bm_setting *setting)
     bm_report_setting_value(w->json, setting);
 }
 
-static void write_settings(bm_json *json, const bm_job_context *job)
+void bm_report_settings(bm_json *json, const bm_job_context *job)
 {
     section_writer w = {.json = json, .open = -1};
     bm_settings_list(job->settings, bm_job_context_format(job), write_setting, &w);
@@ -271,7 +271,7 @@ void bm_report_begin(bm_json *json, const bm_job_context *job)
     bm_json_key_text(json, "tool", "bandmill");
     bm_json_key_text(json, "kind", bm_job_kind_name(job->settings->kind));
     bm_json_key_text(json, "version", bm_version()->version);
-    write_settings(json, job);
+    bm_report_settings(json, job);
 }
 
 bm_status bm_report_summary(const bm_job_context *job, const bm_counts *counts, char *json,
@@ -293,6 +293,13 @@ bm_status bm_report_summary(const bm_job_context *job, const bm_counts *counts, 
     return BM_OK;
 }
 
+static bm_report_counts_of counts_of(bm_job_kind kind)
+{
+    if (kind >= BM_JOB_INDEX_BUILD && kind <= BM_JOB_INDEX_COMPACT)
+        return BM_COUNTS_OF_INDEX;
+    return kind == BM_JOB_SIGN ? BM_COUNTS_OF_ALL : BM_COUNTS_OF_GROUPS;
+}
+
 bm_status bm_report_make(bm_job_context *job, const bm_grouping *grouping, bm_out_dir *dir,
                          bm_summary **out, bm_error *err)
 {
@@ -302,7 +309,7 @@ bm_status bm_report_make(bm_job_context *job, const bm_grouping *grouping, bm_ou
     bm_status status = BM_OK;
     bm_report_begin(&json, job);
     write_sample(&json, job);
-    bm_report_counts(&json, &job->counts, job->settings->kind != BM_JOB_SIGN);
+    bm_report_counts(&json, &job->counts, counts_of(job->settings->kind));
     if (grouping != NULL)
         status = bm_report_groups(&json, grouping, &job->docs, err);
     if (job->story.similarities != NULL)

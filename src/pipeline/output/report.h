@@ -18,6 +18,8 @@
  * there are no outputs. grouping NULL: none. *out is the caller's (bm_summary_free). */
 bm_status bm_report_make(bm_job_context *job, const bm_grouping *grouping, bm_out_dir *dir,
                          bm_summary **out, bm_error *err);
+/* Provenance, parameters and plan, as members of the object that is open. */
+void bm_report_settings(bm_json *json, const bm_job_context *job);
 /* Its first members: the kind of job, the program, and the settings that decide results. */
 void bm_report_begin(bm_json *json, const bm_job_context *job);
 /* A summary of these counts; `json`, the whole report, is taken. BM_ERR_NOMEM. */

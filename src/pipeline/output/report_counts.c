@@ -8,40 +8,50 @@
 typedef struct count {
     const char *name;
     size_t at; /* in bm_counts */
-    bool of_groups;
+    bm_report_counts_of of;
 } count;
 
 static const count counts_of[] = {
-    {"records", offsetof(bm_counts, records), false},
-    {"documents", offsetof(bm_counts, documents), false},
-    {"empty", offsetof(bm_counts, empty), false},
-    {"short", offsetof(bm_counts, short_docs), false},
-    {"skipped", offsetof(bm_counts, skipped), false},
-    {"invalid_utf8", offsetof(bm_counts, invalid_utf8), false},
-    {"hidden_files", offsetof(bm_counts, hidden_files), false},
-    {"shingles", offsetof(bm_counts, shingles), false},
-    {"identical", offsetof(bm_counts, identical), true},
-    {"candidates", offsetof(bm_counts, candidates), true},
-    {"verified", offsetof(bm_counts, verified), true},
-    {"edges", offsetof(bm_counts, edges), true},
-    {"groups", offsetof(bm_counts, groups), true},
-    {"removed", offsetof(bm_counts, removed), true},
-    {"chained", offsetof(bm_counts, chained), true},
-    {"kept", offsetof(bm_counts, kept), true},
-    {"not_compared", offsetof(bm_counts, not_compared), true},
-    {"pairs", offsetof(bm_counts, results.pairs), true},
-    {"identical_pairs", offsetof(bm_counts, results.identical_pairs), true},
-    {"removed_identical", offsetof(bm_counts, results.removed_identical), true},
+    {"records", offsetof(bm_counts, records), BM_COUNTS_OF_ALL},
+    {"documents", offsetof(bm_counts, documents), BM_COUNTS_OF_ALL},
+    {"empty", offsetof(bm_counts, empty), BM_COUNTS_OF_ALL},
+    {"short", offsetof(bm_counts, short_docs), BM_COUNTS_OF_ALL},
+    {"skipped", offsetof(bm_counts, skipped), BM_COUNTS_OF_ALL},
+    {"invalid_utf8", offsetof(bm_counts, invalid_utf8), BM_COUNTS_OF_ALL},
+    {"hidden_files", offsetof(bm_counts, hidden_files), BM_COUNTS_OF_ALL},
+    {"shingles", offsetof(bm_counts, shingles), BM_COUNTS_OF_ALL},
+    {"identical", offsetof(bm_counts, identical), BM_COUNTS_OF_GROUPS},
+    {"candidates", offsetof(bm_counts, candidates), BM_COUNTS_OF_GROUPS},
+    {"verified", offsetof(bm_counts, verified), BM_COUNTS_OF_GROUPS},
+    {"edges", offsetof(bm_counts, edges), BM_COUNTS_OF_GROUPS},
+    {"groups", offsetof(bm_counts, groups), BM_COUNTS_OF_GROUPS},
+    {"removed", offsetof(bm_counts, removed), BM_COUNTS_OF_GROUPS},
+    {"chained", offsetof(bm_counts, chained), BM_COUNTS_OF_GROUPS},
+    {"kept", offsetof(bm_counts, kept), BM_COUNTS_OF_GROUPS},
+    {"not_compared", offsetof(bm_counts, not_compared), BM_COUNTS_OF_GROUPS},
+    {"pairs", offsetof(bm_counts, results.pairs), BM_COUNTS_OF_GROUPS},
+    {"identical_pairs", offsetof(bm_counts, results.identical_pairs), BM_COUNTS_OF_GROUPS},
+    {"removed_identical", offsetof(bm_counts, results.removed_identical), BM_COUNTS_OF_GROUPS},
+    {"candidates", offsetof(bm_counts, candidates), BM_COUNTS_OF_INDEX},
+    {"verified", offsetof(bm_counts, verified), BM_COUNTS_OF_INDEX},
+    {"added", offsetof(bm_counts, results.index.added), BM_COUNTS_OF_INDEX},
+    {"replaced", offsetof(bm_counts, results.index.replaced), BM_COUNTS_OF_INDEX},
+    {"numbered", offsetof(bm_counts, results.index.numbered), BM_COUNTS_OF_INDEX},
+    {"passed_over", offsetof(bm_counts, results.index.passed_over), BM_COUNTS_OF_INDEX},
+    {"matched", offsetof(bm_counts, results.index.matched), BM_COUNTS_OF_INDEX},
+    {"removed", offsetof(bm_counts, results.index.removed), BM_COUNTS_OF_INDEX},
+    {"not_there", offsetof(bm_counts, results.index.not_there), BM_COUNTS_OF_INDEX},
+    {"index_documents", offsetof(bm_counts, results.index.documents), BM_COUNTS_OF_INDEX},
 };
 
 #define N_COUNTS (sizeof counts_of / sizeof counts_of[0])
 
-void bm_report_counts(bm_json *json, const bm_counts *counts, bool grouped)
+void bm_report_counts(bm_json *json, const bm_counts *counts, bm_report_counts_of of)
 {
     bm_json_key(json, "counts");
     bm_json_begin_object(json);
     for (size_t i = 0; i < N_COUNTS; i++)
-        if (grouped || !counts_of[i].of_groups)
+        if (counts_of[i].of == BM_COUNTS_OF_ALL || counts_of[i].of == of)
             bm_json_key_uint(json, counts_of[i].name,
                              *(const uint64_t *)((const char *)counts + counts_of[i].at));
     bm_json_end_object(json);
@@ -52,9 +62,11 @@ bm_status bm_report_read_counts(const bm_manifest *report, bm_counts *out, bm_er
     bm_status status = BM_OK;
     for (size_t i = 0; status == BM_OK && i < N_COUNTS; i++) {
         uint64_t *at = (uint64_t *)((char *)out + counts_of[i].at);
-        status =
-            bm_manifest_count(report, counts_of[i].name, at, counts_of[i].of_groups ? NULL : err);
-        if (status != BM_OK && counts_of[i].of_groups)
+        const bool all = counts_of[i].of == BM_COUNTS_OF_ALL;
+        if (counts_of[i].of == BM_COUNTS_OF_INDEX)
+            continue;
+        status = bm_manifest_count(report, counts_of[i].name, at, all ? err : NULL);
+        if (status != BM_OK && !all)
             return BM_OK; /* a report of signatures */
     }
     return status;

@@ -7,8 +7,14 @@
 #include "io/json/json_write.h"
 #include "io/output/manifest.h"
 
-/* `grouped`: with those of pairs and groups. */
-void bm_report_counts(bm_json *json, const bm_counts *counts, bool grouped);
+/* Which counts a job has: of documents alone, of pairs and groups too, or of an index too. */
+typedef enum bm_report_counts_of {
+    BM_COUNTS_OF_ALL,
+    BM_COUNTS_OF_GROUPS,
+    BM_COUNTS_OF_INDEX
+} bm_report_counts_of;
+
+void bm_report_counts(bm_json *json, const bm_counts *counts, bm_report_counts_of of);
 /* What stands there; the others stay as they are. BM_ERR_FORMAT. */
 bm_status bm_report_read_counts(const bm_manifest *report, bm_counts *out, bm_error *err);
 

@@ -1,11 +1,11 @@
-/* test_signature_options.c -- which fields ask for something, by their values or by their bits, and
+/* test_recorded_options.c -- which fields ask for something, by their values or by their bits, and
  * that one that contradicts is named. */
 #include <criterion/criterion.h>
 
 #include <string.h>
 
 #include "model/option_defaults.h"
-#include "pipeline/jobs/signature_options.h"
+#include "pipeline/context/recorded_options.h"
 
 /* Signatures of JSON Lines under every default. */
 static bm_settings defaults(void)
@@ -19,7 +19,7 @@ static bm_settings defaults(void)
 static void expect_refused(const bm_settings *asked, const bm_settings *are, const char *field)
 {
     bm_error err = {0};
-    cr_expect_eq(bm_signature_options_check(asked, are, "sig", &err), BM_ERR_USAGE, "%s", field);
+    cr_expect_eq(bm_recorded_options_check(asked, are, "sig", &err), BM_ERR_USAGE, "%s", field);
     cr_expect_str_eq(err.field, field);
     cr_expect(strstr(err.message, "the signatures of sig") != NULL, "%s", err.message);
 }
@@ -27,10 +27,10 @@ static void expect_refused(const bm_settings *asked, const bm_settings *are, con
 static void expect_fine(const bm_settings *asked, const bm_settings *are)
 {
     bm_error err = {0};
-    cr_expect_eq(bm_signature_options_check(asked, are, "sig", &err), BM_OK, "%s", err.message);
+    cr_expect_eq(bm_recorded_options_check(asked, are, "sig", &err), BM_OK, "%s", err.message);
 }
 
-Test(signature_options, defaults_that_nobody_touched_ask_for_nothing)
+Test(recorded_options, defaults_that_nobody_touched_ask_for_nothing)
 {
     const bm_settings asked = defaults();
     static const char *const fields[] = {"body"};
@@ -48,7 +48,7 @@ Test(signature_options, defaults_that_nobody_touched_ask_for_nothing)
     expect_fine(&asked, &are);
 }
 
-Test(signature_options, other_values_ask)
+Test(recorded_options, other_values_ask)
 {
     const bm_settings are = defaults();
     static const char *const fields[] = {"body"};
@@ -83,7 +83,7 @@ Test(signature_options, other_values_ask)
     }
 }
 
-Test(signature_options, defaults_with_their_bits_ask)
+Test(recorded_options, defaults_with_their_bits_ask)
 {
     const struct {
         const char *field;

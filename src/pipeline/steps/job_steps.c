@@ -1,7 +1,7 @@
 /* job_steps.c -- one order for all jobs.
  *
  * Tests: tests/unit/jobs/test_jobs.c */
-#include "pipeline/jobs/job_steps.h"
+#include "pipeline/steps/job_steps.h"
 
 #include <string.h>
 
@@ -107,7 +107,7 @@ bm_status bm_job_finish(bm_job *job, const bm_job_ending *ending, bm_error *err)
     }
     if (status == BM_OK)
         status = bm_report_make(context, ending->grouping, ending->dir, &job->summary, err);
-    if (status == BM_OK && ending->dir != NULL)
+    if (status == BM_OK && ending->dir != NULL && ending->report_name != NULL)
         status = bm_report_write(job->summary, ending->dir, ending->report_name, err);
     if (status == BM_OK)
         status =

@@ -1,7 +1,7 @@
-/* signature_options.c -- each field as words, those asked for beside those of the signatures.
+/* recorded_options.c -- each field as words, those asked for beside those of the signatures.
  *
- * Tests: tests/cli/cases/signature_options.sh, tests/unit/jobs/test_signature_options.c */
-#include "pipeline/jobs/signature_options.h"
+ * Tests: tests/cli/cases/signature_options.sh, tests/unit/context/test_recorded_options.c */
+#include "pipeline/context/recorded_options.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@
 /* Stops at the first contradiction. */
 typedef struct comparison {
     const bm_settings *asked, *are;
-    const char *dir;
+    const char *what, *dir; /* "the signatures of", their path */
     bm_status status;
     bm_error *err;
 } comparison;
@@ -26,8 +26,8 @@ static void compare(comparison *c, const char *field, bool wanted, const char *a
                     const char *are)
 {
     if (c->status == BM_OK && wanted && strcmp(asked, are) != 0)
-        c->status = bm_fail_field(c->err, field, "`%s` %s contradicts the signatures of %s (%s)",
-                                  field, asked, c->dir, are);
+        c->status = bm_fail_field(c->err, field, "`%s` %s contradicts %s %s (%s)", field, asked,
+                                  c->what, c->dir, are);
 }
 
 /* A field of which signatures know nothing. */
@@ -47,34 +47,50 @@ static bool is_set(const comparison *c, uint64_t bit)
 
 /* --- values that have words --- */
 
-static void compare_choices(comparison *c)
+/* A value of an option, the one asked for beside the other. */
+typedef struct choice {
+    bm_option option;
+    uint64_t bit; /* 0: the default asks for nothing */
+    unsigned asked, are, otherwise;
+} choice;
+
+static void compare_words(comparison *c, const choice *rows, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        compare(c, bm_option_field(rows[i].option),
+                rows[i].asked != rows[i].otherwise || is_set(c, rows[i].bit),
+                bm_option_word_or(rows[i].option, rows[i].asked, "as the fields say"),
+                bm_option_word_or(rows[i].option, rows[i].are, "as the fields say"));
+}
+
+/* How documents are read. */
+static void compare_reading(comparison *c)
 {
     const bm_input_options *in = &c->asked->input, *was = &c->are->input;
-    const bm_text_options *text = &c->asked->text, *cut = &c->are->text;
-    const struct {
-        bm_option option;
-        uint64_t bit; /* 0: the default asks for nothing */
-        unsigned asked, are, otherwise;
-    } rows[] = {
+    const choice rows[] = {
         {BM_OPTION_FORMAT, 0, in->format, was->format, BM_FORMAT_AUTO},
         {BM_OPTION_HEADER, 0, in->header, was->header, BM_HEADER_BY_FIELDS},
         {BM_OPTION_ON_ERROR, BM_FIELD_ON_ERROR, in->on_error, was->on_error, BM_ON_ERROR_FAIL},
         {BM_OPTION_INVALID_UTF8, BM_FIELD_INVALID_UTF8, in->invalid_utf8, was->invalid_utf8,
          BM_INVALID_UTF8_REPLACE},
+    };
+    compare_words(c, rows, sizeof rows / sizeof rows[0]);
+    compare(c, "duplicate_ids",
+            in->duplicate_ids == BM_DUPLICATE_IDS_ERROR && is_set(c, BM_FIELD_DUPLICATE_IDS),
+            bm_option_word(BM_OPTION_DUPLICATE_IDS, in->duplicate_ids),
+            bm_option_word(BM_OPTION_DUPLICATE_IDS, was->duplicate_ids));
+}
+
+static void compare_choices(comparison *c)
+{
+    const bm_text_options *text = &c->asked->text, *cut = &c->are->text;
+    const choice rows[] = {
         {BM_OPTION_WORDS, BM_FIELD_WORDS, text->words, cut->words, BM_WORDS_ALNUM},
         {BM_OPTION_SHORT, BM_FIELD_SHORT_RULE, text->short_rule, cut->short_rule, BM_SHORT_WHOLE},
         {BM_OPTION_SCHEME, BM_FIELD_SCHEME, c->asked->sketch.scheme, c->are->sketch.scheme,
          BM_SCHEME_AFFINE32},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-        compare(c, bm_option_field(rows[i].option),
-                rows[i].asked != rows[i].otherwise || is_set(c, rows[i].bit),
-                bm_option_word_or(rows[i].option, rows[i].asked, "as the fields say"),
-                bm_option_word_or(rows[i].option, rows[i].are, "as the fields say"));
-    compare(c, "duplicate_ids",
-            in->duplicate_ids == BM_DUPLICATE_IDS_ERROR && is_set(c, BM_FIELD_DUPLICATE_IDS),
-            bm_option_word(BM_OPTION_DUPLICATE_IDS, in->duplicate_ids),
-            bm_option_word(BM_OPTION_DUPLICATE_IDS, was->duplicate_ids));
+    compare_words(c, rows, sizeof rows / sizeof rows[0]);
 }
 
 /* --- numbers and texts --- */
@@ -164,13 +180,31 @@ static void compare_sketch(comparison *c)
     compare(c, "hash", is_set(c, BM_FIELD_HASH), "xxh3", c->are->hash_name);
 }
 
-bm_status bm_signature_options_check(const bm_settings *asked, const bm_settings *are,
-                                     const char *dir, bm_error *err)
+bm_status bm_recorded_options_check(const bm_settings *asked, const bm_settings *are,
+                                    const char *dir, bm_error *err)
 {
-    comparison c = {.asked = asked, .are = are, .dir = dir, .err = err};
+    comparison c = {
+        .asked = asked, .are = are, .what = "the signatures of", .dir = dir, .err = err};
+    compare_reading(&c);
     compare_choices(&c);
     compare_input(&c);
     compare_text(&c);
     compare_sketch(&c);
+    return c.status;
+}
+
+bm_status bm_recorded_options_check_index(const bm_settings *asked, const bm_settings *are,
+                                          const char *dir, bm_error *err)
+{
+    comparison c = {.asked = asked, .are = are, .what = "the index", .dir = dir, .err = err};
+    compare_choices(&c);
+    compare_text(&c);
+    compare_sketch(&c);
+    compare_numbers(&c, "perms", asked->sketch.perms != 0,
+                    (const uint64_t[]){asked->sketch.perms, are->sketch.perms});
+    compare_numbers(&c, "bands", asked->bands.bands != 0,
+                    (const uint64_t[]){asked->bands.bands, are->plan.bands});
+    compare_numbers(&c, "rows", asked->bands.rows != 0,
+                    (const uint64_t[]){asked->bands.rows, are->plan.rows});
     return c.status;
 }

@@ -8,8 +8,8 @@
  *     ...           what the job is for
  *     finish        digests of the outputs, the report, what the caller writes, the renames into place
  *     close */
-#ifndef BM_JOBS_JOB_STEPS_H
-#define BM_JOBS_JOB_STEPS_H
+#ifndef BM_STEPS_JOB_STEPS_H
+#define BM_STEPS_JOB_STEPS_H
 
 #include "io/output/out_group.h"
 #include "pipeline/checkpoint/checkpoint.h"
@@ -42,7 +42,7 @@ bm_status bm_job_begin(bm_job *job, unsigned steps, bm_error *err);
 /* How a job ends. */
 typedef struct bm_job_ending {
     bm_out_dir *dir;         /* NULL: no directory */
-    const char *report_name; /* in the directory */
+    const char *report_name; /* in the directory; NULL: it has none */
     const bm_grouping *grouping;
     bool commit_checkpoint; /* the directory is the checkpoint's, which is committed with it */
 } bm_job_ending;

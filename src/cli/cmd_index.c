@@ -1,0 +1,213 @@
+/* cmd_index.c -- bandmill index: build, add, remove, info, check, compact.
+ *
+ * Where stdout carries the rows of --unique, the summary is for people only, as with pairs.
+ *
+ * Tests: tests/cli/cases/index_usage.sh, tests/cli/cases/index_add.sh */
+#include <string.h>
+
+#include "cli/cmd_job.h"
+#include "cli/job_callbacks.h"
+#include "cli/json_printer.h"
+#include "cli/options.h"
+#include "cli/set_fields.h"
+
+/* --- what was done --- */
+
+/* "3 replaced", unless there are none. */
+static void say_count(cli_context *context, uint64_t n, const char *what)
+{
+    char number[32];
+    if (n > 0)
+        cli_say_note(&context->console, "%s %s", cli_format_count(n, number, sizeof number), what);
+}
+
+static void say_index(cli_context *context, const bm_summary *summary)
+{
+    const bm_index_counts *counts = &bm_summary_counts(summary)->results.index;
+    char n[2][32];
+    say_count(context, counts->numbered,
+              "were added under the next number, for their ids were there");
+    say_count(context, counts->replaced, "were replaced by documents of the same id");
+    say_count(context, counts->passed_over, "were not added, for their ids are there");
+    say_count(context, counts->matched,
+              "were not added, for they reach the threshold with one that is there");
+    say_count(context, counts->removed, "were removed");
+    cli_say_note(&context->console, "%s added; the index holds %s documents",
+                 cli_format_count(counts->added, n[0], sizeof n[0]),
+                 cli_format_count(counts->documents, n[1], sizeof n[1]));
+}
+
+/* The job has ended with `status`; `verb` is what it did. */
+static bm_status end_job(cli_context *context, const char *verb, bm_summary *summary,
+                         bm_status status, bm_error *err)
+{
+    const bool reads = context->settings.input.n_paths > 0 || context->settings.input.files_from;
+    if (status == BM_NOT_FOUND)
+        cli_meter_end(&context->meter);
+    else
+        status = cli_end_job(context, status, err);
+    if (summary != NULL) {
+        if (reads)
+            cli_say_documents(context, summary);
+        cli_say_plan(context, summary);
+        say_index(context, summary);
+        cli_say_end(context, verb, summary);
+    }
+    bm_summary_free(summary);
+    return status;
+}
+
+/* --- jobs --- */
+
+bm_status cli_run_index_build(cli_context *context, bm_error *err)
+{
+    cli_settings *settings = &context->settings;
+    bm_summary *summary = NULL;
+    bm_index_build_options options;
+    settings->output.path = settings->operands.items[0];
+    bm_index_build_options_init(&options);
+    options.input = settings->input;
+    options.text = settings->text;
+    options.sketch = settings->sketch;
+    options.bands = settings->bands;
+    options.store = settings->index.store;
+    options.device = settings->device;
+    options.resources = settings->resources;
+    options.output = cli_job_output(context);
+    options.callbacks = cli_callbacks(context);
+    options.set_fields = cli_set_fields(settings);
+    bm_status status = bm_job_index_build(&options, &summary, err);
+    return end_job(context, "built", summary, status, err);
+}
+
+bm_status cli_run_index_add(cli_context *context, bm_error *err)
+{
+    cli_settings *settings = &context->settings;
+    static const char *const standard_input[] = {"-"};
+    bm_summary *summary = NULL;
+    bm_index_add_options options;
+    if (!settings->index.unique) /* else stdout carries rows */
+        settings->output.path = settings->operands.items[0];
+    bm_index_add_options_init(&options);
+    options.path = settings->operands.items[0];
+    options.input = settings->input;
+    if (settings->index.follow && options.input.n_paths == 0) {
+        options.input.paths = standard_input;
+        options.input.n_paths = 1;
+    }
+    options.text = settings->text;
+    options.sketch = settings->sketch;
+    options.bands.bands = settings->bands.bands;
+    options.bands.rows = settings->bands.rows;
+    options.device = settings->device;
+    options.resources = settings->resources;
+    options.output = cli_job_output(context);
+    options.unique = settings->index.unique;
+    options.threshold = cli_was_given(settings, "threshold") ? settings->bands.threshold : 0;
+    options.follow = settings->index.follow;
+    options.resume = settings->results.resume;
+    options.json = settings->messages.json;
+    options.write = cli_write;
+    options.write_ctx = &context->console;
+    options.callbacks = cli_callbacks(context);
+    options.set_fields = cli_set_fields(settings);
+    bm_status status = bm_job_index_add(&options, &summary, err);
+    return end_job(context, "added", summary, status, err);
+}
+
+bm_status cli_run_index_remove(cli_context *context, bm_error *err)
+{
+    cli_settings *settings = &context->settings;
+    bm_summary *summary = NULL;
+    bm_index_remove_options options;
+    settings->output.path = settings->operands.items[0];
+    bm_index_remove_options_init(&options);
+    options.path = settings->operands.items[0];
+    options.ids = settings->operands.items + 1;
+    options.n_ids = settings->operands.n - 1;
+    options.ids_from = settings->index.ids;
+    options.resources = settings->resources;
+    options.output = cli_job_output(context);
+    options.callbacks = cli_callbacks(context);
+    settings->input.n_paths = 0;
+    bm_status status = bm_job_index_remove(&options, &summary, err);
+    return end_job(context, "removed", summary, status, err);
+}
+
+bm_status cli_run_index_compact(cli_context *context, bm_error *err)
+{
+    cli_settings *settings = &context->settings;
+    bm_summary *summary = NULL;
+    bm_index_compact_options options;
+    settings->output.path = settings->operands.items[0];
+    bm_index_compact_options_init(&options);
+    options.path = settings->operands.items[0];
+    options.resources = settings->resources;
+    options.output = cli_job_output(context);
+    options.callbacks = cli_callbacks(context);
+    settings->input.n_paths = 0;
+    bm_status status = bm_job_index_compact(&options, &summary, err);
+    return end_job(context, "compacted", summary, status, err);
+}
+
+/* --- what there is --- */
+
+bm_status cli_run_index_info(cli_context *context, bm_error *err)
+{
+    char *json = NULL;
+    bm_status status = bm_index_info(context->settings.operands.items[0], &json, err);
+    if (status != BM_OK)
+        return status;
+    if (context->settings.messages.json)
+        cli_write_json(&context->console, json, strlen(json));
+    else
+        cli_print_json(&context->console, json);
+    bm_string_free(json);
+    return cli_finish(&context->console, err);
+}
+
+/* What is wrong, as it is found: lines, or elements of a list. */
+typedef struct wrong_list {
+    cli_context *context;
+    size_t n;
+} wrong_list;
+
+static void on_wrong(void *ctx, const char *what)
+{
+    wrong_list *list = ctx;
+    cli_console *console = &list->context->console;
+    if (list->context->settings.messages.json) {
+        cli_print(console, list->n == 0 ? "" : ",");
+        cli_json_string(console->out, what);
+    } else {
+        cli_print_text(console, what, strlen(what));
+        cli_print(console, "\n");
+    }
+    list->n++;
+}
+
+bm_status cli_run_index_check(cli_context *context, bm_error *err)
+{
+    const cli_settings *settings = &context->settings;
+    wrong_list list = {.context = context};
+    bm_index_check_options options;
+    bm_error late = {0};
+    bm_index_check_options_init(&options);
+    options.path = settings->operands.items[0];
+    options.resources = settings->resources;
+    options.wrong = on_wrong;
+    options.wrong_ctx = &list;
+    options.callbacks = cli_callbacks(context);
+    if (settings->messages.json)
+        cli_print(&context->console, "{\"schema\":1,\"wrong\":[");
+    bm_status status = bm_job_index_check(&options, err);
+    cli_meter_end(&context->meter);
+    if (settings->messages.json)
+        cli_print(&context->console, "],\"sound\":%s}\n", status == BM_OK ? "true" : "false");
+    const bm_status out = cli_finish(&context->console, &late);
+    if (status == BM_OK && out != BM_OK)
+        *err = late;
+    if (status == BM_OK && out == BM_OK)
+        cli_say_note(&context->console, "%s is sound", options.path);
+    return status != BM_OK ? status : out;
+}

@@ -1,0 +1,76 @@
+/* index_add.c -- more documents into an index.
+ *
+ * Tests: tests/cli/cases/index_add.sh, tests/unit/jobs/test_public_api_index.c */
+#include <bandmill/index.h>
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "pipeline/index/index_fill.h"
+#include "pipeline/index/index_place.h"
+#include "pipeline/index/index_settings.h"
+
+/* The index stays as at its last commit: say how to go on from there. */
+static void say_committed(bm_job *job, bm_status status, bm_error *err)
+{
+    const bm_index_counts *counts = &job->context.counts.results.index;
+    if (counts->commits == 0 || status == BM_OK || err == NULL)
+        return;
+    char words[200];
+    const int len = snprintf(words, sizeof words,
+                             "; what was read up to the last commit stays in the index, and the "
+                             "same command with `resume` goes on from there");
+    size_t at = strnlen(err->message, sizeof err->message - 1);
+    if (len > 0 && at + (size_t)len >= sizeof err->message)
+        at = sizeof err->message - 1 - (size_t)len;
+    memcpy(err->message + at, words, (size_t)len + 1);
+}
+
+static bm_status add_all(bm_job *job, bm_store *store, bm_error *err)
+{
+    bm_status status = bm_job_begin(job, BM_STEP_INPUTS | BM_STEP_DEVICES | BM_STEP_KEYS, err);
+    if (status == BM_OK)
+        status =
+            bm_index_fill_run(&(bm_index_fill){.job = job, .store = store, .commits = true}, err);
+    if (status != BM_OK)
+        say_committed(job, status, err);
+    if (status == BM_OK)
+        status = bm_index_count(store, &job->context, err);
+    return status == BM_OK ? bm_job_finish(job, &(bm_job_ending){0}, err) : status;
+}
+
+static bm_status run_job(bm_settings *settings, bm_summary **out, bm_error *err)
+{
+    bm_job job;
+    bm_store *store = NULL;
+    bm_status status = bm_job_open(settings, &job, err);
+    if (status != BM_OK)
+        return status;
+    const bm_store_cfg cfg = bm_index_store_cfg(&job.context, BM_STORE_WRITE);
+    status = bm_store_open(settings->output.path, &cfg, &store, err);
+    if (status == BM_OK)
+        status =
+            bm_index_settings_take(bm_store_facts_of(store), settings->output.path, settings, err);
+    if (status == BM_OK)
+        status = add_all(&job, store, err);
+    bm_store_close(store);
+    return bm_job_close(&job, status, out);
+}
+
+bm_status bm_job_index_add(const bm_index_add_options *options, bm_summary **out, bm_error *err)
+{
+    bm_settings settings;
+    char path[PATH_MAX];
+    if (out == NULL)
+        return bm_fail_field(err, "out", "no place for the summary given");
+    bm_status status = bm_settings_of_index_add(options, &settings, err);
+    if (status == BM_OK)
+        status = bm_index_find(settings.output.path, path, sizeof path, err);
+    if (status != BM_OK)
+        return status;
+    settings.output.path = path;
+    return run_job(&settings, out, err);
+}
