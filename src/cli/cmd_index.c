@@ -21,7 +21,8 @@ static void say_count(cli_context *context, uint64_t n, const char *what)
         cli_say_note(&context->console, "%s %s", cli_format_count(n, number, sizeof number), what);
 }
 
-static void say_index(cli_context *context, const bm_summary *summary)
+/* `reads`: the job has read documents. */
+static void say_index(cli_context *context, const bm_summary *summary, bool reads)
 {
     const bm_index_counts *counts = &bm_summary_counts(summary)->results.index;
     char n[2][32];
@@ -31,9 +32,9 @@ static void say_index(cli_context *context, const bm_summary *summary)
     say_count(context, counts->passed_over, "were not added, for their ids are there");
     say_count(context, counts->matched,
               "were not added, for they reach the threshold with one that is there");
-    say_count(context, counts->removed, "were removed");
-    cli_say_note(&context->console, "%s added; the index holds %s documents",
-                 cli_format_count(counts->added, n[0], sizeof n[0]),
+    cli_say_note(&context->console, "%s %s; the index holds %s documents",
+                 cli_format_count(reads ? counts->added : counts->removed, n[0], sizeof n[0]),
+                 reads ? "added" : "removed",
                  cli_format_count(counts->documents, n[1], sizeof n[1]));
 }
 
@@ -47,10 +48,11 @@ static bm_status end_job(cli_context *context, const char *verb, bm_summary *sum
     else
         status = cli_end_job(context, status, err);
     if (summary != NULL) {
-        if (reads)
+        if (reads) {
             cli_say_documents(context, summary);
-        cli_say_plan(context, summary);
-        say_index(context, summary);
+            cli_say_plan(context, summary);
+        }
+        say_index(context, summary, reads);
         cli_say_end(context, verb, summary);
     }
     bm_summary_free(summary);

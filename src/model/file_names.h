@@ -28,7 +28,7 @@
 #define BM_FILE_GROUPS     "groups.jsonl"
 #define BM_FILE_MANIFEST   "manifest.json" /* of `sign` */
 #define BM_FILE_REPORT     "report.json"   /* of `dedup` and `filter` */
-#define BM_FILE_INDEX_DATA "data.mdb" /* of an index; the names are LMDB's */
+#define BM_FILE_INDEX_DATA "data.mdb"      /* of an index; the names are LMDB's */
 #define BM_FILE_INDEX_LOCK "lock.mdb"
 /* The kept documents: a folder, or one file of this name and an ending ("kept.jsonl.gz"). */
 #define BM_FILE_KEPT "kept"

@@ -4,10 +4,10 @@ i=0
 while [ $i -lt 300 ]; do echo "{\"id\":\"d$i\",\"text\":\"$i a b c d e f g h $i i j k l m $i\"}"; i=$((i + 1)); done > in.jsonl
 bm index build idx in.jsonl -q; exits 0
 
-bm index remove idx d5 d7 d7; exits 0; silent ../out; says ../err '^bandmill: 2 were removed$'; says ../err 'the index holds 298 documents'
+bm index remove idx d5 d7 d7; exits 0; silent ../out; says ../err '^bandmill: 2 removed; the index holds 298 documents$'
 bm index check idx; exits 0
 bm index remove idx d5; exits 1; says ../err "warning: the id 'd5' is not in the index"; says ../err '^bandmill: idx: 1 of the ids is not in the index$'
-bm index remove idx d5 d8 d5x; exits 1; says ../err '2 of the ids are not in the index'; says ../err '1 were removed'
+bm index remove idx d5 d8 d5x; exits 1; says ../err '2 of the ids are not in the index'; says ../err '1 removed'
 bm index remove idx d9 d5 --json; exits 1; says ../out '"removed": 1'; says ../out '"not_there": 1'
 bm index info idx; says ../out '^  documents: 296$'; says ../out '^  removed: 4$'
 seq 100 250 | sed s/^/d/ > ids

@@ -29,7 +29,7 @@ sound() {
 
 # killed, interrupted, at any moment; commits after each batch
 export BANDMILL_SEAL_SECONDS=0
-for how in KILL KILL INT KILL TERM KILL; do
+for how in KILL INT TERM KILL; do
     rm -rf idx; cp -r base idx
     rounds=0
     rc=1

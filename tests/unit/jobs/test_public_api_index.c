@@ -18,6 +18,20 @@ Test(public_api_index, a_call_without_options_is_refused)
     cr_expect_null(summary);
 }
 
+Test(public_api_index, a_call_without_a_place_for_its_summary_is_refused)
+{
+    const char *const paths[] = {"/nonexistent/in.jsonl"};
+    bm_index_build_options build;
+    bm_error err = {0};
+    bm_index_build_options_init(&build);
+    build.input.paths = paths;
+    build.input.n_paths = 1;
+    expect_field(bm_job_index_build(&build, NULL, &err), &err, "out");
+    expect_field(bm_job_index_add(NULL, NULL, &err), &err, "out");
+    expect_field(bm_job_index_remove(NULL, NULL, &err), &err, "out");
+    expect_field(bm_job_index_compact(NULL, NULL, &err), &err, "out");
+}
+
 Test(public_api_index, a_call_without_an_index_is_refused)
 {
     const char *const paths[] = {"/nonexistent/in.jsonl"}, *const ids[] = {"a"};
