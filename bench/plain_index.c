@@ -218,13 +218,22 @@ static bool reaches(const set *x, const set *y, double threshold)
     return (double)common / (double)(x->n + y->n - common) >= threshold;
 }
 
-/* `seen[i]`: the last query that met document i, + 1. */
-static void ask(const documents *d, const table *tables, const documents *queries, size_t query,
-                uint32_t *seen, double threshold, answers *out)
+typedef struct search {
+    const documents *d, *queries;
+    table *tables;  /* of each band */
+    uint32_t *seen; /* of each document: the last query that met it, + 1 */
+    double threshold;
+    answers total;
+} search;
+
+static void ask(search *s, size_t query)
 {
+    const documents *d = s->d, *queries = s->queries;
+    uint32_t *seen = s->seen;
+    answers *out = &s->total;
     const set *x = &queries->sets[query];
     for (size_t band = 0; x->n > 0 && band < d->bands; band++) {
-        const table *t = &tables[band];
+        const table *t = &s->tables[band];
         const uint64_t key = queries->keys[query * d->bands + band];
         for (size_t at = (size_t)key & t->mask; t->numbers[at] != 0; at = (at + 1) & t->mask) {
             const uint32_t number = t->numbers[at] - 1;
@@ -232,7 +241,7 @@ static void ask(const documents *d, const table *tables, const documents *querie
                 continue;
             seen[number] = (uint32_t)query + 1;
             out->candidates++;
-            out->found += reaches(x, &d->sets[number], threshold);
+            out->found += reaches(x, &d->sets[number], s->threshold);
         }
     }
 }
@@ -244,20 +253,20 @@ static int by_size(const void *x, const void *y)
 }
 
 /* Median seconds of the passes over all queries. */
-static double time_passes(const documents *d, const documents *queries, double threshold,
-                          int repeats, answers *out)
+static double time_passes(search *s, int repeats)
 {
+    const documents *d = s->d;
     double times[REPEATS_MAX];
-    table *tables = must(malloc(d->bands * sizeof *tables));
-    uint32_t *seen = must(malloc(d->n * sizeof *seen + 1));
+    s->tables = must(malloc(d->bands * sizeof *s->tables));
+    s->seen = must(malloc(d->n * sizeof *s->seen + 1));
     for (size_t band = 0; band < d->bands; band++)
-        tables[band] = make_table(d, band);
+        s->tables[band] = make_table(d, band);
     for (int r = 0; r < repeats; r++) {
-        memset(seen, 0, d->n * sizeof *seen);
-        *out = (answers){0, 0};
+        memset(s->seen, 0, d->n * sizeof *s->seen);
+        s->total = (answers){0, 0};
         double began = seconds();
-        for (size_t i = 0; i < queries->n; i++)
-            ask(d, tables, queries, i, seen, threshold, out);
+        for (size_t i = 0; i < s->queries->n; i++)
+            ask(s, i);
         times[r] = seconds() - began;
     }
     qsort(times, (size_t)repeats, sizeof *times, by_size);
@@ -267,7 +276,6 @@ static double time_passes(const documents *d, const documents *queries, double t
 int main(int argc, char **argv)
 {
     documents d = {0}, queries = {0};
-    answers total;
     int repeats = 3;
     if (argc == 8 && strcmp(argv[6], "--repeat") == 0)
         repeats = (int)strtol(argv[7], NULL, 10);
@@ -286,12 +294,13 @@ int main(int argc, char **argv)
     read_keys(argv[4], &queries);
     if (d.bands != queries.bands || queries.n == 0)
         die("no queries, or of another number of bands", argv[4]);
-    double took = time_passes(&d, &queries, threshold, repeats, &total);
+    search s = {.d = &d, .queries = &queries, .threshold = threshold};
+    double took = time_passes(&s, repeats);
     printf("{\"documents\": %zu, \"queries\": %zu, \"bands\": %zu, \"candidates\": %" PRIu64
            ", \"answers\": %" PRIu64
            ", \"queries_per_second\": %.0f, \"plain_bytes\": {\"ids\": %" PRIu64
            ", \"sets\": %" PRIu64 ", \"keys\": %" PRIu64 "}}\n",
-           d.n, queries.n, d.bands, total.candidates, total.found, (double)queries.n / took,
+           d.n, queries.n, d.bands, s.total.candidates, s.total.found, (double)queries.n / took,
            d.id_bytes + 8 * (uint64_t)d.n, 8 * d.hashes + 8 * (uint64_t)d.n,
            8 * (uint64_t)d.n * d.bands);
     return 0;

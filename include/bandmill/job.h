@@ -57,6 +57,13 @@ typedef struct bm_dedup_options {
     bm_callbacks callbacks;
     uint64_t set_fields; /* BM_FIELD_* bits (types.h) */
     const char *sources; /* of signatures: inputs may lie below this directory now; NULL: none */
+    /* Documents that are known: of an index, or of a directory that a sign job wrote. What reaches the threshold with one
+     * of them is removed; with components so is what is joined to such a document. How documents are cut and signed,
+     * and the plan of an index, are those of the known ones: fields of `text`, `sketch` and `bands` that ask for
+     * something else (as in bm_index_add_options) are BM_ERR_USAGE. NULL: none. */
+    const char *against;
+    double
+        against_threshold; /* with an index, whose own is meant otherwise (0), the bands being the same */
 } bm_dedup_options;
 
 /* The same inputs to pairs. */
@@ -146,6 +153,7 @@ typedef struct bm_result_counts {
     uint64_t pairs;             /* rows of pairs, those of identical documents too */
     uint64_t identical_pairs;   /* these alone */
     uint64_t removed_identical; /* of bm_counts.removed; `chained` is another part, the rest near */
+    uint64_t known;             /* with bm_dedup_options.against a third: these are not near */
     bm_index_counts index;
 } bm_result_counts;
 

@@ -3,11 +3,13 @@
  * Tests: tests/cli/cases/dedup.sh */
 #include "cli/cmd_job.h"
 #include "cli/job_callbacks.h"
+#include "cli/options.h"
 #include "cli/set_fields.h"
 
 static void say_groups(cli_context *context, const bm_counts *counts)
 {
-    const uint64_t near = counts->removed - counts->results.removed_identical - counts->chained;
+    const uint64_t near = counts->removed - counts->results.removed_identical - counts->chained -
+                          counts->results.known;
     char n[7][32];
     cli_say_note(&context->console, "%s groups, the largest of %s",
                  cli_format_count(counts->groups, n[0], sizeof n[0]),
@@ -19,6 +21,9 @@ static void say_groups(cli_context *context, const bm_counts *counts)
                  cli_format_count(counts->results.removed_identical, n[4], sizeof n[4]),
                  cli_format_count(near, n[5], sizeof n[5]),
                  cli_format_count(counts->chained, n[6], sizeof n[6]));
+    if (context->settings.match.against != NULL)
+        cli_say_note(&context->console, "%s of the removed are known",
+                     cli_format_count(counts->results.known, n[0], sizeof n[0]));
     if (counts->chained > 0)
         cli_say_note(&context->console,
                      "%s of the removed are chained: below the threshold to the kept one, joined "
@@ -46,6 +51,9 @@ static void fill_options(cli_context *context, bm_dedup_options *options)
     options->callbacks = cli_callbacks(context);
     options->set_fields = cli_set_fields(settings);
     options->sources = settings->files.sources;
+    options->against = settings->match.against;
+    if (cli_was_given(settings, "threshold"))
+        options->against_threshold = settings->bands.threshold;
 }
 
 bm_status cli_run_dedup(cli_context *context, bm_error *err)

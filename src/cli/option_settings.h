@@ -49,6 +49,7 @@ typedef struct cli_match_settings {
     bm_keep keep;
     uint64_t sample;           /* 0: all */
     cli_thresholds thresholds; /* cluster */
+    const char *against;       /* dedup; NULL: not given */
 } cli_match_settings;
 
 /* What is written, and how. */

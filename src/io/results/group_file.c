@@ -46,7 +46,7 @@ void bm_group_file_close(bm_group_file *file)
 
 bm_status bm_group_file_next(bm_group_file *file, bool *more, bm_error *err)
 {
-    bm_str group, size;
+    bm_str group, size, known;
     uint64_t before = file->group;
     bm_status status = bm_line_file_next(&file->lines, more, err);
     if (!*more)
@@ -63,6 +63,7 @@ bm_status bm_group_file_next(bm_group_file *file, bool *more, bm_error *err)
         line.data[line.len - 1] != '}' || file->members.data[file->members.len - 1] != ']')
         return bad_row(file, "the row is no group (expected group, kept, size and members)", err);
     file->left = file->size;
+    file->known = bm_json_scan_find(line, BM_GROUP_KNOWN, &known);
     if (file->group != before + 1)
         return bad_row(file, "the groups are not numbered from 1 on", err);
     return BM_OK;

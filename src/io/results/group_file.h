@@ -1,7 +1,9 @@
 /* group_file.h -- reading the groups.jsonl that dedup wrote, a group at a time.
  *
  *     {"group":1,"kept":ID,"size":N,"members":[ID,...]}
+ *     {"group":2,"kept":ID,"size":N,"members":[ID,...],"known":[ID,...]}
  *
+ * The kept one is a member, or one of the known.
  * One block, or the longest row, is in memory, not the file. A row is the ids of one group, so the
  * bound of it is the memory that there is for a group. */
 #ifndef BM_IO_RESULTS_GROUP_FILE_H
@@ -17,6 +19,7 @@ typedef struct bm_group_file {
     /* the row read last, until the next */
     uint64_t group, size;
     bm_str kept, members; /* text of the id, with quotes, and of the array */
+    bool known;           /* the kept one is known, and no member is kept */
     size_t next;          /* place in `members` */
     uint64_t left;        /* members that should follow */
 } bm_group_file;

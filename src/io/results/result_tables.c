@@ -189,6 +189,13 @@ void bm_group_line_begin(bm_json *json, uint64_t group, bm_str kept, uint64_t si
     bm_json_begin_array(json);
 }
 
+void bm_group_line_known(bm_json *json)
+{
+    bm_json_end_array(json);
+    bm_json_key(json, BM_GROUP_KNOWN);
+    bm_json_begin_array(json);
+}
+
 bm_status bm_group_line_end(bm_json *json, bm_buf *out, bm_error *err)
 {
     bm_json_end_array(json);

@@ -90,14 +90,18 @@ typedef struct bm_threshold_line {
 bm_status bm_threshold_line_add(bm_buf *out, const bm_threshold_line *line, bm_error *err);
 
 /* --- groups.jsonl: {"group":1,"kept":ID,"size":N,"members":[ID,...]} --- */
+/* and where known documents belong to it, which are no members: ,"known":[ID,...] */
 
 #define BM_GROUP_NUMBER  "group"
 #define BM_GROUP_KEPT    "kept"
 #define BM_GROUP_SIZE    "size"
 #define BM_GROUP_MEMBERS "members"
+#define BM_GROUP_KNOWN   "known" /* only where the kept one is known, of an earlier collection */
 
 /* `json` is {0} before the first group and reused; its members are added with bm_json_string. */
 void bm_group_line_begin(bm_json *json, uint64_t group, bm_str kept, uint64_t size);
+/* Members end; known ones follow, the kept one first, in the same way. */
+void bm_group_line_known(bm_json *json);
 /* The whole row with its newline to `out`. */
 bm_status bm_group_line_end(bm_json *json, bm_buf *out, bm_error *err);
 

@@ -151,18 +151,20 @@ bm_status bm_job_context_check_outputs(const bm_settings *settings, const char *
 {
     const char *targets[] = {settings->output.path, settings->output.report,
                              settings->results.histogram, settings->results.histogram_svg};
-    const char *lists[] = {settings->input.files_from, settings->input.offsets_path};
+    const char *lists[] = {settings->input.files_from, settings->input.offsets_path,
+                           settings->pairs.against};
+    const size_t n_lists = sizeof lists / sizeof lists[0];
     bm_out_named outputs[sizeof targets / sizeof targets[0]];
     size_t n_outputs = 0;
-    const char **paths = bm_alloc(n + 2, sizeof *paths);
+    const char **paths = bm_alloc(n + n_lists, sizeof *paths);
     if (paths == NULL)
-        return bm_fail_nomem(err, (n + 2) * sizeof *paths);
+        return bm_fail_nomem(err, (n + n_lists) * sizeof *paths);
     for (size_t i = 0; i < sizeof targets / sizeof targets[0]; i++)
         if (targets[i] != NULL)
             outputs[n_outputs++] = (bm_out_named){targets[i], i == 0 && writes_directory(settings)};
     for (size_t i = 0; i < n; i++)
         paths[i] = inputs[i];
-    for (size_t i = 0; i < 2; i++)
+    for (size_t i = 0; i < n_lists; i++)
         if (lists[i] != NULL)
             paths[n++] = lists[i];
     bm_status status = check_against(settings, outputs, n_outputs, &(path_list){paths, n}, err);

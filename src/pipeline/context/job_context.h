@@ -61,6 +61,13 @@ typedef struct bm_job_story {
     const uint64_t *similarities;
 } bm_job_story;
 
+/* What there was to compare with beside the documents themselves. */
+typedef struct bm_job_against {
+    uint64_t documents;            /* known ones */
+    uint64_t candidates, verified; /* pairs of a document and a known one */
+    uint64_t found;                /* known ones that reach the threshold with a document */
+} bm_job_against;
+
 typedef struct bm_job_context {
     const bm_settings *settings;
     bm_pool *pool;
@@ -77,14 +84,15 @@ typedef struct bm_job_context {
     bool wants_places;
     bm_stage_clock clock;
     bm_job_story story;
+    bm_job_against against;
 } bm_job_context;
 
 /* Start threads. `settings` is borrowed until close. On failure nothing is to be closed. */
 bm_status bm_job_context_open(const bm_settings *settings, bm_job_context *out, bm_error *err);
 void bm_job_context_close(bm_job_context *job);
 /* Refuse an output that is one of the inputs, is another output, or may not be replaced (out_target.h,
- * out_apart.h). `inputs` are the paths as given, before they are opened; the lists and offsets that
- * the settings name are among them. */
+ * out_apart.h). `inputs` are the paths as given, before they are opened; the lists, the offsets and what is
+ * known, where the settings name them, are among them. */
 bm_status bm_job_context_check_outputs(const bm_settings *settings, const char *const *inputs,
                                        size_t n, bm_error *err);
 /* Open the inputs, refuse an output that is one of them. Standard input is made readable again

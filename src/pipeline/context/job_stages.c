@@ -74,6 +74,8 @@ void bm_job_context_plan(bm_job_context *job, bm_job_start start)
         add_reading(&p, s, start);
     else if (s->recorded.read_twice)
         add(&p, BM_STAGE_READ, 0.5);
+    if (s->pairs.against != NULL)
+        add(&p, BM_STAGE_KNOWN, 0.5);
     if (s->kind == BM_JOB_DEDUP || s->kind == BM_JOB_PAIRS)
         add_matching(&p, s);
     if (s->kind == BM_JOB_DEDUP)

@@ -170,6 +170,9 @@ static bm_status check_pairs(const bm_settings *s, bm_error *err)
         status = bm_option_check(BM_OPTION_KEEP, s->pairs.keep, err);
     if (status == BM_OK)
         status = bm_option_set_fields_check(s->recorded.set_fields, err);
+    if (status == BM_OK && !(s->pairs.against_threshold >= 0 && s->pairs.against_threshold <= 1))
+        status = bm_fail_field(err, "against_threshold", "`against_threshold` %g (0 to 1)",
+                               s->pairs.against_threshold);
     return status == BM_OK ? bm_option_check(BM_OPTION_KEPT, s->results.kept, err) : status;
 }
 
@@ -212,7 +215,11 @@ bm_status bm_settings_of_dedup(const bm_dedup_options *options, bm_settings *out
                          .text = o.text,
                          .sketch = o.sketch,
                          .bands = o.bands,
-                         .pairs = {.verify = o.verify, .cluster = o.cluster, .keep = o.keep},
+                         .pairs = {.verify = o.verify,
+                                   .cluster = o.cluster,
+                                   .keep = o.keep,
+                                   .against = o.against,
+                                   .against_threshold = o.against_threshold},
                          .results = {.kept = o.kept, .write_pairs = o.write_pairs},
                          .device = o.device,
                          .resources = o.resources,

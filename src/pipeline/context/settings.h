@@ -34,7 +34,10 @@ typedef struct bm_pair_settings {
     bm_identical identical;
     bm_cluster cluster;
     bm_keep keep;
-    uint64_t sample; /* 0: all documents */
+    uint64_t sample;          /* 0: all documents */
+    const char *against;      /* an index, or signatures, of known documents; NULL: none */
+    double against_threshold; /* with an index; 0: that of the index */
+    char against_state[128];  /* what of it there is: settled once it is open */
 } bm_pair_settings;
 
 /* What is written beside the rows and the summary. */

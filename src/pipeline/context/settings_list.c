@@ -92,6 +92,10 @@ static void list_parameters(const listing *l, const bm_settings *s)
     say_word(l, "verify", BM_OPTION_VERIFY, s->pairs.verify);
     say_word(l, "cluster", BM_OPTION_CLUSTER, s->pairs.cluster);
     say_word(l, "keep", BM_OPTION_KEEP, s->pairs.keep);
+    if (s->pairs.against == NULL)
+        return;
+    say_text(l, "against", s->pairs.against);
+    say_text(l, "against_state", s->pairs.against_state);
 }
 
 /* The curve takes the words of a signature for independent; those of oph are so only where a document

@@ -67,6 +67,16 @@ bm_status bm_corpus_sort(bm_corpus *corpus, const bm_pair *pairs, size_t n, bm_p
     return sort_wanted(&job, status, pool, err);
 }
 
+bm_status bm_corpus_sort_docs(bm_corpus *corpus, const uint32_t *docs, size_t n, bm_pool *pool,
+                              bm_error *err)
+{
+    sort_job job = {.corpus = corpus};
+    bm_status status = BM_OK;
+    for (size_t i = 0; status == BM_OK && i < n; i++)
+        status = want_sorted(&job, docs[i], err);
+    return sort_wanted(&job, status, pool, err);
+}
+
 bm_status bm_corpus_sort_all(bm_corpus *corpus, bm_pool *pool, bm_error *err)
 {
     sort_job job = {.corpus = corpus};

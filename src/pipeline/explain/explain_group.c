@@ -201,6 +201,9 @@ static bm_status take_group(bm_explainer *e, bm_group_file *file, bm_buf *id, bm
     bm_status status = bm_group_file_members(file, add_member, e, id, err);
     if (status != BM_OK)
         return status;
+    e->kept = BM_ID_NONE;
+    if (file->known)
+        return bm_buf_add(&e->known, id->data, id->len, err);
     e->kept = bm_id_set_find(&e->ids, (bm_str){id->data, id->len});
     return e->kept != BM_ID_NONE
                ? BM_OK

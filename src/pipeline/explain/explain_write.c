@@ -24,7 +24,7 @@ static bool chain_asked(const bm_explainer *e)
 
 static bm_str id_of(const bm_explainer *e, uint32_t doc)
 {
-    return bm_id_set_id(&e->ids, doc);
+    return doc == BM_ID_NONE ? (bm_str){e->known.data, e->known.len} : bm_id_set_id(&e->ids, doc);
 }
 
 /* --- text --- */
@@ -113,7 +113,7 @@ static void text_head(page *p)
     put_count(p, e->n_pairs, " pair");
     put(p, ", ");
     put_id(p, e->kept, false);
-    put(p, " is kept");
+    put(p, e->kept == BM_ID_NONE ? ", which is known, is kept" : " is kept");
     end_row(p);
 }
 
@@ -426,6 +426,10 @@ static bm_status write_json(const bm_explainer *e, bm_rows *rows, bm_error *err)
     bm_json_key_text(&json, "cluster", e->star ? "star" : "components");
     bm_json_key_uint(&json, "group", e->group);
     json_id(&json, e, "kept", e->kept);
+    if (e->kept == BM_ID_NONE) {
+        bm_json_key(&json, "known");
+        bm_json_bool(&json, true);
+    }
     bm_json_key_uint(&json, "documents", e->ids.n);
     bm_json_key_uint(&json, "pairs", e->n_pairs);
     if (chain_asked(e))

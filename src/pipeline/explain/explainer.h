@@ -44,7 +44,8 @@ typedef struct bm_explainer {
     /* the group */
     uint64_t group;
     bm_id_set ids;
-    uint32_t kept, a, b; /* a, b: the two documents asked for */
+    uint32_t kept, a, b; /* a, b: the two documents asked for; kept BM_ID_NONE: */
+    bm_buf known;        /* a known document is, with this id */
     bm_pair *pairs;      /* ordered by a, then b */
     size_t n_pairs, cap_pairs;
     bool from_inputs;

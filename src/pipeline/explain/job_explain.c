@@ -120,6 +120,11 @@ static bm_status explain_chain(bm_explainer *e, bm_error *err)
     bm_status status = bm_explain_similarity(e, err);
     if (status == BM_OK)
         status = bm_shortest_chain(&e->answer.graph, e->a, e->b, &e->answer.chain, err);
+    if (status == BM_OK && e->answer.chain.n_links == 0 && e->kept == BM_ID_NONE)
+        return bm_fail(err, BM_NOT_FOUND,
+                       "no chain: known documents, such as '%.*s', join the two (group %" PRIu64
+                       ")",
+                       (int)(e->known.len < 300 ? e->known.len : 300), e->known.data, e->group);
     if (status == BM_OK && e->answer.chain.n_links == 0)
         status =
             bm_fail_at(err, BM_ERR_FORMAT, e->options->path, 0,
@@ -199,6 +204,7 @@ static bm_status run_job(bm_explainer *e, bm_explain_summary *out, bm_error *err
     bm_link_graph_reset(&e->answer.graph);
     bm_explain_sets_reset(&e->sets);
     bm_id_set_reset(&e->ids);
+    bm_buf_reset(&e->known);
     bm_free(e->pairs);
     bm_job_context_close(&e->context);
     bm_manifest_close(e->manifest);

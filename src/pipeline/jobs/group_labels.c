@@ -65,7 +65,7 @@ static bm_status take_group(bm_group_labels *out, loading *now, bm_group_file *f
                             bm_error *err)
 {
     bm_status status = bm_group_file_members(file, add_member, &(taking){out, now}, id, err);
-    if (status != BM_OK || now->too_many)
+    if (status != BM_OK || now->too_many || file->known)
         return status;
     const uint32_t kept = bm_id_set_find(&out->ids, (bm_str){id->data, id->len});
     if (kept == BM_ID_NONE || out->labels[kept].group != file->group)

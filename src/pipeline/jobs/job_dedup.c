@@ -22,6 +22,7 @@ static void fill_counts(bm_counts *counts, const bm_grouping *grouping)
     counts->removed = grouping->n_removed;
     counts->chained = grouping->n_chained;
     counts->results.removed_identical = grouping->n_identical;
+    counts->results.known = grouping->n_known;
     counts->kept = counts->documents - counts->removed;
     counts->largest_group = grouping->largest;
 }
@@ -83,8 +84,11 @@ static bm_status group_and_write(const bm_pairing *pairing, bm_error *err)
     bm_status status = bm_grouping_make(&pairing->match, &options, &grouping, err);
     if (status != BM_OK)
         return status;
+    if (pairing->against != NULL)
+        status = bm_against_compare(pairing->against, &pairing->match, &grouping, err);
     fill_counts(&job->context.counts, &grouping);
-    status = write_files(pairing, &grouping, histogram, err);
+    if (status == BM_OK)
+        status = write_files(pairing, &grouping, histogram, err);
     if (status == BM_OK)
         status = bm_job_finish(job,
                                &(bm_job_ending){.dir = job->checkpoint.dir,

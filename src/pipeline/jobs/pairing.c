@@ -30,20 +30,32 @@ static bm_status settle_documents(bm_settings *s, bm_error *err)
     return status;
 }
 
-static bm_status settle(bm_settings *settings, bm_signature_inputs **signatures, bm_error *err)
+/* What a job is made from beside its settings. */
+typedef struct sources {
+    bm_signature_inputs *signatures; /* NULL: documents */
+    bm_against *against;             /* NULL: nothing is known */
+} sources;
+
+static bm_status settle(bm_settings *settings, sources *out, bm_error *err)
 {
     bool is_signatures = false;
-    *signatures = NULL;
+    bm_against *against = NULL;
     bm_status status =
         bm_job_context_check_outputs(settings, settings->input.paths, settings->input.n_paths, err);
     if (status == BM_OK)
         status = bm_signature_inputs_are(settings, &is_signatures, err);
     if (status == BM_OK && is_signatures && settings->pairs.sample > 0)
         status = bm_fail_field(err, "sample", "`sample` takes documents, not signatures");
+    if (status == BM_OK && settings->pairs.against != NULL)
+        status = bm_against_open(settings, &out->against, err);
+    against = out->against;
     if (status != BM_OK)
         return status;
-    return is_signatures ? bm_signature_inputs_open(settings, signatures, err)
-                         : settle_documents(settings, err);
+    if (!is_signatures && against != NULL)
+        bm_against_settle(against, settings);
+    status = is_signatures ? bm_signature_inputs_open(settings, &out->signatures, err)
+                           : settle_documents(settings, err);
+    return status == BM_OK && against != NULL ? bm_against_check(against, settings, err) : status;
 }
 
 /* --- documents --- */
@@ -181,6 +193,7 @@ static bm_status find_edges(bm_pairing *pairing, bm_error *err)
                                 .verify = s->pairs.verify,
                                 .threshold = s->bands.threshold,
                                 .only_groups = pairing->only_groups,
+                                .known = pairing->against != NULL ? &pairing->known : NULL,
                                 .stars = pairing->only_stars ? &pairing->preference : NULL,
                                 .all_candidates = s->pairs.candidates == BM_CANDIDATES_ALL}};
     bm_status status = job->checkpoint.dir != NULL
@@ -206,49 +219,57 @@ static bm_status pair(bm_pairing *pairing, bm_error *err)
         pairing->signatures != NULL ? read_signatures(pairing, err) : read_documents(pairing, err);
     if (status != BM_OK || pairing->job->summary != NULL)
         return status;
-    status = find_edges(pairing, err);
+    if (pairing->against != NULL)
+        status = bm_against_find(pairing->against, &pairing->job->context, &pairing->corpus,
+                                 &pairing->known, err);
+    if (status == BM_OK)
+        status = find_edges(pairing, err);
     if (status == BM_OK)
         bm_say_spill(&pairing->job->context);
     return status;
 }
 
-static bm_status run(const bm_settings *settings, bm_signature_inputs *signatures,
-                     bm_pairing_end_fn *end, bm_summary **out, bm_error *err)
+static bm_status run(const bm_settings *settings, const sources *from, bm_pairing_end_fn *end,
+                     bm_summary **out, bm_error *err)
 {
     bm_job job;
     const bool components = settings->pairs.cluster == BM_CLUSTER_COMPONENTS;
     const bool no_pairs = settings->kind == BM_JOB_DEDUP && !settings->results.write_pairs;
     bm_pairing pairing = {.job = &job,
-                          .signatures = signatures,
+                          .signatures = from->signatures,
+                          .against = from->against,
                           .only_groups = no_pairs && components,
                           .only_stars = no_pairs && !components};
     bm_status status = bm_job_open(settings, &job, err);
     if (status != BM_OK)
         return status;
-    if (signatures != NULL)
-        bm_job_context_take(&job.context, bm_signature_inputs_bytes(signatures));
+    if (from->signatures != NULL)
+        bm_job_context_take(&job.context, bm_signature_inputs_bytes(from->signatures));
     status = pair(&pairing, err);
     if (status == BM_OK && job.summary == NULL)
         status = end(&pairing, err);
     bm_checkpoint_close(&job.checkpoint, status, err);
     bm_match_reset(&pairing.match); /* now that the checkpoint looks at neither */
     bm_corpus_reset(&pairing.corpus);
+    bm_known_reset(&pairing.known);
     return bm_job_close(&job, status, out);
 }
 
 bm_status bm_pairing_job(bm_settings *settings, bm_pairing_end_fn *end, bm_summary **out,
                          bm_error *err)
 {
-    bm_signature_inputs *signatures = NULL;
+    sources from = {0};
     bm_error why = {0};
-    bm_status status = settle(settings, &signatures, err);
+    bm_status status = settle(settings, &from, err);
     if (status == BM_OK) {
-        status = run(settings, signatures, end, out, &why);
-        if (signatures != NULL && bm_signature_inputs_give_way(signatures, settings, status, &why))
-            status = run(settings, signatures, end, out, &why);
+        status = run(settings, &from, end, out, &why);
+        if (from.signatures != NULL &&
+            bm_signature_inputs_give_way(from.signatures, settings, status, &why))
+            status = run(settings, &from, end, out, &why);
         if (status != BM_OK && err != NULL)
             *err = why;
     }
-    bm_signature_inputs_close(signatures);
+    bm_signature_inputs_close(from.signatures);
+    bm_against_close(from.against);
     return status;
 }

@@ -3,6 +3,7 @@
 #define BM_JOBS_PAIRING_H
 
 #include "pipeline/corpus/corpus.h"
+#include "pipeline/jobs/against.h"
 #include "pipeline/steps/job_steps.h"
 #include "pipeline/jobs/signature_inputs.h"
 #include "pipeline/match/match.h"
@@ -10,6 +11,8 @@
 typedef struct bm_pairing {
     bm_job *job;
     bm_signature_inputs *signatures; /* NULL: documents */
+    bm_against *against;             /* NULL: nothing is known */
+    bm_known known;
     bm_corpus corpus;
     bm_match match;
     bool only_groups; /* as in bm_match */

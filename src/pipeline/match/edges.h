@@ -8,6 +8,7 @@
 #include "base/meter.h"
 #include "lsh/union_find.h"
 #include "pipeline/corpus/corpus.h"
+#include "pipeline/match/known.h"
 #include "pipeline/match/turns.h"
 #include "spill/sorted_runs.h"
 
@@ -21,6 +22,7 @@ typedef struct bm_match_settings {
     bool all_candidates; /* every pair that shares a shingle (exact) instead of those of a band */
     const bm_preference *stars; /* only stars are wanted, in this order of turns: pairs of crowded
                                    buckets that they do not need are left out; NULL: every pair */
+    const bm_known *known; /* for grouping: ended; borrowed by it too; NULL: nothing is known */
 } bm_match_settings;
 
 /* Pairs of representatives that reach the threshold; none with only_groups. In memory, or in runs

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "lsh/stars.h"
+#include "pipeline/match/known_groups.h"
 #include "pipeline/match/turn_links.h"
 
 #define COMPARE_PAIRS 65536u /* removed documents compared at a time */
@@ -25,6 +26,9 @@ void bm_grouping_reset(bm_grouping *grouping)
     bm_free(grouping->similarity);
     bm_free(grouping->members);
     bm_free(grouping->begin);
+    bm_free(grouping->known);
+    bm_free(grouping->known_members);
+    bm_free(grouping->known_begin);
     memset(grouping, 0, sizeof *grouping);
 }
 
@@ -40,6 +44,11 @@ static bm_status group_by_components(const bm_match *match, const bm_preference 
     bm_union_find groups = match->result.groups; /* halving paths changes no root */
     for (size_t i = 0; i < out->n; i++)
         out->label[i] = bm_union_find_root(&groups, corpus->rep[i]);
+    bm_status status = out->from != NULL ? bm_known_join(out, corpus->rep, err) : BM_OK;
+    if (status != BM_OK) {
+        bm_free(best);
+        return status;
+    }
     bm_preferred_of(preference, out->label, out->n, best);
     for (size_t i = 0; i < out->n; i++)
         out->kept[i] = best[out->label[i]];
@@ -72,6 +81,9 @@ static bm_status group_by_stars(const bm_match *match, const bm_preference *pref
     const uint32_t *rep = match->settings.corpus->rep;
     bm_turns turns;
     bm_status status = bm_turns_make(preference, rep, out->n, &turns, err);
+    for (size_t i = 0; status == BM_OK && out->from != NULL && i < out->n; i++)
+        if (out->from->best[i] != BM_NO_KNOWN)
+            turns.centres[i] = (uint32_t)i; /* taken, and takes nobody */
     if (status == BM_OK)
         status = take_turns(match, &turns, err);
     for (size_t i = 0; status == BM_OK && i < out->n; i++) {
@@ -79,6 +91,8 @@ static bm_status group_by_stars(const bm_match *match, const bm_preference *pref
         out->kept[i] = turns.best[centre];
         out->label[i] = centre;
     }
+    if (status == BM_OK && out->from != NULL)
+        status = bm_known_take(out, rep, err);
     bm_turns_reset(&turns);
     return status;
 }
@@ -112,7 +126,7 @@ static bm_status gather(bm_grouping *out, bm_error *err)
     for (size_t i = 0; i < out->n; i++)
         size[out->label[i]]++;
     for (size_t i = 0; i < out->n; i++) {
-        if (size[i] < 2)
+        if (size[i] < 2 && !(size[i] == 1 && bm_grouping_is_known(out, i)))
             continue;
         out->begin[out->n_groups++] = total;
         place[i] = total;
@@ -121,7 +135,7 @@ static bm_status gather(bm_grouping *out, bm_error *err)
     }
     out->begin[out->n_groups] = total;
     for (size_t i = 0; i < out->n; i++)
-        if (size[out->label[i]] >= 2)
+        if (size[out->label[i]] >= 2 || bm_grouping_is_known(out, i))
             out->members[place[out->label[i]]++] = (uint32_t)i;
     bm_free(size);
     bm_free(place);
@@ -182,6 +196,10 @@ static bm_status give_reasons(const bm_match *match, bm_grouping *out, bm_error 
     if (pairs == NULL)
         return bm_fail_nomem(err, COMPARE_PAIRS * sizeof *pairs);
     for (size_t i = 0; status == BM_OK && i < out->n; i++) {
+        if (bm_grouping_is_known(out, i)) {
+            bm_known_reason(match, out, (uint32_t)i);
+            continue;
+        }
         out->similarity[i] = 1.0;
         out->reason[i] = out->kept[i] == i ? BM_REASON_KEPT : BM_REASON_IDENTICAL;
         if (rep[i] == rep[out->kept[i]])
@@ -203,27 +221,36 @@ static bm_status give_reasons(const bm_match *match, bm_grouping *out, bm_error 
     return status;
 }
 
-static bm_status alloc_grouping(size_t n, bm_grouping *out, bm_error *err)
+static bm_status alloc_grouping(size_t n, const bm_known *known, bm_grouping *out, bm_error *err)
 {
-    memset(out, 0, sizeof *out);
-    out->n = n;
+    *out = (bm_grouping){.n = n, .from = known};
     out->label = bm_alloc(n, sizeof *out->label);
     out->kept = bm_alloc(n, sizeof *out->kept);
     out->reason = bm_alloc(n, sizeof *out->reason);
     out->similarity = bm_alloc(n, sizeof *out->similarity);
     out->members = bm_alloc(n, sizeof *out->members);
-    out->begin = bm_alloc(n / 2 + 2, sizeof *out->begin);
+    out->begin = bm_alloc((known != NULL ? n : n / 2) + 2, sizeof *out->begin);
     if (out->label == NULL || out->kept == NULL || out->reason == NULL || out->similarity == NULL ||
         out->members == NULL || out->begin == NULL)
         return bm_fail_nomem(err, n * sizeof *out->similarity);
-    return BM_OK;
+    return known != NULL ? bm_known_begin(out, err) : BM_OK;
+}
+
+static void count(bm_grouping *out)
+{
+    for (size_t i = 0; i < out->n; i++) {
+        out->n_removed += out->reason[i] != BM_REASON_KEPT;
+        out->n_chained += out->reason[i] == BM_REASON_CHAINED;
+        out->n_identical += out->reason[i] == BM_REASON_IDENTICAL;
+        out->n_known += out->reason[i] == BM_REASON_KNOWN;
+    }
 }
 
 bm_status bm_grouping_make(const bm_match *match, const bm_grouping_options *options,
                            bm_grouping *out, bm_error *err)
 {
     const bm_preference preference = {.docs = options->docs, .keep = options->keep};
-    bm_status status = alloc_grouping(match->settings.corpus->n, out, err);
+    bm_status status = alloc_grouping(match->settings.corpus->n, match->settings.known, out, err);
     if (status == BM_OK)
         status = options->cluster == BM_CLUSTER_STAR
                      ? group_by_stars(match, &preference, out, err)
@@ -232,14 +259,13 @@ bm_status bm_grouping_make(const bm_match *match, const bm_grouping_options *opt
         smallest_labels(out, out->members);
         status = gather(out, err);
     }
+    if (status == BM_OK && out->from != NULL)
+        status = bm_known_gather(out, err);
     if (status == BM_OK)
         status = give_reasons(match, out, err);
-    for (size_t i = 0; status == BM_OK && i < out->n; i++) {
-        out->n_removed += out->reason[i] != BM_REASON_KEPT;
-        out->n_chained += out->reason[i] == BM_REASON_CHAINED;
-        out->n_identical += out->reason[i] == BM_REASON_IDENTICAL;
-    }
-    if (status != BM_OK)
+    if (status == BM_OK)
+        count(out);
+    else
         bm_grouping_reset(out);
     return status;
 }

@@ -145,6 +145,21 @@ static void write_sample(bm_json *json, const bm_job_context *job)
     bm_json_end_object(json);
 }
 
+/* Only where one was given. */
+static void write_against(bm_json *json, const bm_job_context *job)
+{
+    const bm_job_against *against = &job->against;
+    if (job->settings->pairs.against == NULL)
+        return;
+    bm_json_key(json, "against");
+    bm_json_begin_object(json);
+    bm_json_key_uint(json, "documents", against->documents);
+    bm_json_key_uint(json, "candidates", against->candidates);
+    bm_json_key_uint(json, "verified", against->verified);
+    bm_json_key_uint(json, "found", against->found);
+    bm_json_end_object(json);
+}
+
 static void write_device(bm_json *json, const bm_device_info *device, uint64_t n_docs)
 {
     bm_json_begin_object(json);
@@ -293,8 +308,11 @@ bm_status bm_report_summary(const bm_job_context *job, const bm_counts *counts, 
     return BM_OK;
 }
 
-static bm_report_counts_of counts_of(bm_job_kind kind)
+static bm_report_counts_of counts_of(const bm_settings *settings)
 {
+    const bm_job_kind kind = settings->kind;
+    if (settings->pairs.against != NULL)
+        return BM_COUNTS_OF_AGAINST;
     if (kind >= BM_JOB_INDEX_BUILD && kind <= BM_JOB_INDEX_COMPACT)
         return BM_COUNTS_OF_INDEX;
     return kind == BM_JOB_SIGN ? BM_COUNTS_OF_ALL : BM_COUNTS_OF_GROUPS;
@@ -309,7 +327,8 @@ bm_status bm_report_make(bm_job_context *job, const bm_grouping *grouping, bm_ou
     bm_status status = BM_OK;
     bm_report_begin(&json, job);
     write_sample(&json, job);
-    bm_report_counts(&json, &job->counts, counts_of(job->settings->kind));
+    bm_report_counts(&json, &job->counts, counts_of(job->settings));
+    write_against(&json, job);
     if (grouping != NULL)
         status = bm_report_groups(&json, grouping, &job->docs, err);
     if (job->story.similarities != NULL)

@@ -32,6 +32,7 @@ static const count counts_of[] = {
     {"pairs", offsetof(bm_counts, results.pairs), BM_COUNTS_OF_GROUPS},
     {"identical_pairs", offsetof(bm_counts, results.identical_pairs), BM_COUNTS_OF_GROUPS},
     {"removed_identical", offsetof(bm_counts, results.removed_identical), BM_COUNTS_OF_GROUPS},
+    {"known", offsetof(bm_counts, results.known), BM_COUNTS_OF_AGAINST},
     {"candidates", offsetof(bm_counts, candidates), BM_COUNTS_OF_INDEX},
     {"verified", offsetof(bm_counts, verified), BM_COUNTS_OF_INDEX},
     {"added", offsetof(bm_counts, results.index.added), BM_COUNTS_OF_INDEX},
@@ -51,7 +52,8 @@ void bm_report_counts(bm_json *json, const bm_counts *counts, bm_report_counts_o
     bm_json_key(json, "counts");
     bm_json_begin_object(json);
     for (size_t i = 0; i < N_COUNTS; i++)
-        if (counts_of[i].of == BM_COUNTS_OF_ALL || counts_of[i].of == of)
+        if (counts_of[i].of == BM_COUNTS_OF_ALL || counts_of[i].of == of ||
+            (counts_of[i].of == BM_COUNTS_OF_GROUPS && of == BM_COUNTS_OF_AGAINST))
             bm_json_key_uint(json, counts_of[i].name,
                              *(const uint64_t *)((const char *)counts + counts_of[i].at));
     bm_json_end_object(json);

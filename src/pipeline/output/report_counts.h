@@ -7,10 +7,12 @@
 #include "io/json/json_write.h"
 #include "io/output/manifest.h"
 
-/* Which counts a job has: of documents alone, of pairs and groups too, or of an index too. */
+/* Which counts a job has: of documents alone, of pairs and groups too, these with those of known documents, or of an
+ * index too. */
 typedef enum bm_report_counts_of {
     BM_COUNTS_OF_ALL,
     BM_COUNTS_OF_GROUPS,
+    BM_COUNTS_OF_AGAINST,
     BM_COUNTS_OF_INDEX
 } bm_report_counts_of;
 

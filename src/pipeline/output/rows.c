@@ -186,10 +186,20 @@ static const char *reason_name(bm_reason reason)
         return "near";
     case BM_REASON_CHAINED:
         return "chained";
+    case BM_REASON_KNOWN:
+        return "known";
     case BM_REASON_KEPT:
         break;
     }
     return "kept";
+}
+
+/* The id of the document that is kept for document i. */
+static bm_str kept_id(const context *c, size_t i)
+{
+    const bm_grouping *g = c->grouping;
+    return g->known != NULL && g->known[i] != BM_NO_KNOWN ? bm_known_id(g->from, g->known[i])
+                                                          : bm_doc_table_id(c->docs, g->kept[i]);
 }
 
 static bm_status fill_removed(bm_rows *rows, const void *ctx, bm_error *err)
@@ -202,7 +212,7 @@ static bm_status fill_removed(bm_rows *rows, const void *ctx, bm_error *err)
             continue;
         const bm_doc_row *row = &c->docs->rows[i];
         const bm_removed_line line = {.id = bm_doc_table_id(c->docs, i),
-                                      .kept = bm_doc_table_id(c->docs, g->kept[i]),
+                                      .kept = kept_id(c, i),
                                       .jaccard = g->similarity[i],
                                       .reason = reason_name((bm_reason)g->reason[i]),
                                       .file = c->names->names[row->file],
@@ -228,10 +238,17 @@ static bm_status add_group(bm_rows *rows, const context *c, bm_json *json, size_
 {
     const bm_grouping *g = c->grouping;
     const uint64_t begin = g->begin[group], end = g->begin[group + 1];
-    const bm_str kept = bm_doc_table_id(c->docs, g->kept[g->members[begin]]);
+    const bool known = g->known != NULL && g->known[g->members[begin]] != BM_NO_KNOWN;
+    const bm_str kept = known ? bm_known_id(g->from, g->known_members[g->known_begin[group]])
+                              : bm_doc_table_id(c->docs, g->kept[g->members[begin]]);
     bm_group_line_begin(json, group + 1, kept, end - begin);
     for (uint64_t i = begin; i < end; i++)
         bm_json_string(json, bm_doc_table_id(c->docs, g->members[i]));
+    if (known)
+        bm_group_line_known(json);
+    for (uint64_t i = known ? g->known_begin[group] : 0; known && i < g->known_begin[group + 1];
+         i++)
+        bm_json_string(json, bm_known_id(g->from, g->known_members[i]));
     bm_status status = bm_group_line_end(json, &rows->buf, err);
     return status == BM_OK ? bm_rows_flush(rows, false, err) : status;
 }

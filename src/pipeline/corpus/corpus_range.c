@@ -1,0 +1,167 @@
+/* corpus_range.c -- keys are copied, sets sorted where they lie, or read back from their file.
+ *
+ * Tests: tests/unit/output/test_corpus_range.c */
+#include "pipeline/corpus/corpus_range.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "lsh/verify.h"
+#include "pipeline/corpus/corpus.h"
+
+#define SET_GRAIN 64u
+
+void bm_corpus_range_reset(bm_corpus_range *range)
+{
+    bm_free(range->docs);
+    bm_free(range->sizes);
+    bm_free(range->keys);
+    bm_free(range->sets);
+    bm_free(range->words);
+    bm_free(range->arena);
+    *range = (bm_corpus_range){0};
+}
+
+/* Columns for `cap` documents. */
+static bm_status grow(const bm_corpus *corpus, bm_corpus_range *range, size_t cap, bm_error *err)
+{
+    bm_status status = bm_grow_array(&range->keys, &range->cap_keys, cap * corpus->cfg.bands, err);
+    if (status == BM_OK && corpus->cfg.perms > 0)
+        status = bm_grow_array(&range->words, &range->cap_words, cap * corpus->cfg.perms, err);
+    if (status != BM_OK || cap <= range->cap)
+        return status;
+    status = bm_corpus_column(&range->docs, cap, sizeof *range->docs, err);
+    if (status == BM_OK)
+        status = bm_corpus_column(&range->sizes, cap, sizeof *range->sizes, err);
+    if (status == BM_OK)
+        status = bm_corpus_column(&range->sets, cap, sizeof *range->sets, err);
+    if (status == BM_OK)
+        range->cap = cap;
+    return status;
+}
+
+/* How many rows from range->next on; *hashes: in their sets. */
+static size_t count_rows(const bm_corpus *corpus, const bm_corpus_range *range, uint64_t most,
+                         uint64_t *hashes)
+{
+    size_t row = range->next;
+    *hashes = 0;
+    for (; row < corpus->n && row - range->next < BM_RANGE_ROWS; row++) {
+        const uint64_t size = corpus->skip[row] ? 0 : corpus->sizes[row];
+        if (*hashes > 0 && (*hashes + size) * sizeof(uint64_t) > most)
+            break;
+        *hashes += size;
+    }
+    return row - range->next;
+}
+
+/* Keys of all rows, of which those stay that can be compared. */
+static bm_status take_rows(const bm_corpus *corpus, bm_corpus_range *range, size_t n_rows,
+                           bm_error *err)
+{
+    const uint32_t bands = corpus->cfg.bands;
+    bm_status status = bm_corpus_copy_keys(corpus, range->next, n_rows, range->keys, err);
+    range->n = 0;
+    for (size_t i = 0; status == BM_OK && i < n_rows; i++) {
+        const size_t row = range->next + i;
+        if (corpus->skip[row])
+            continue;
+        range->docs[range->n] = (uint32_t)row;
+        range->sizes[range->n] = corpus->sizes[row];
+        memmove(range->keys + range->n++ * bands, range->keys + i * bands,
+                bands * sizeof *range->keys);
+    }
+    range->next += n_rows;
+    return status;
+}
+
+/* --- sets --- */
+
+typedef struct reading {
+    const bm_corpus *corpus;
+    bm_corpus_range *range;
+} reading;
+
+static bm_status sort(uint64_t *hashes, size_t n, bm_error *err)
+{
+    const size_t cap = n < 16 ? 16 : n < BM_SORT_SCRATCH ? n : BM_SORT_SCRATCH;
+    uint64_t *scratch = bm_alloc(cap, sizeof *scratch);
+    if (scratch == NULL)
+        return bm_fail_nomem(err, cap * sizeof *scratch);
+    bm_hashes_sort_within(hashes, n, scratch, cap);
+    bm_free(scratch);
+    return BM_OK;
+}
+
+bm_status bm_corpus_copy_set(const bm_corpus *corpus, size_t row, void *to, bm_error *err)
+{
+    const bool words = corpus->cfg.perms > 0;
+    const size_t n = words ? corpus->cfg.perms : corpus->sizes[row],
+                 bytes = n * (words ? sizeof(uint32_t) : sizeof(uint64_t));
+    bm_status status = BM_OK;
+    if (n == 0) /* nor is there a record */
+        return BM_OK;
+    if (bm_corpus_sets_in_file(corpus))
+        status = bm_corpus_read_set(corpus, row, to, bytes, err);
+    else
+        memcpy(to, words ? (const void *)corpus->sets.words[row] : corpus->sets.hashes[row], bytes);
+    return status == BM_OK && !words ? sort(to, n, err) : status;
+}
+
+static bm_status read_some(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
+{
+    (void)thread;
+    const reading *r = ctx;
+    bm_status status = BM_OK;
+    const bm_corpus_range *range = r->range;
+    const size_t perms = r->corpus->cfg.perms;
+    for (size_t i = begin; status == BM_OK && i < end; i++) {
+        void *to = perms > 0 ? (void *)(range->words + i * perms)
+                             : range->arena + (range->sets[i] - range->arena);
+        status = bm_corpus_copy_set(r->corpus, range->docs[i], to, err);
+    }
+    return status;
+}
+
+static bm_status sort_in_memory(bm_corpus *corpus, bm_corpus_range *range, bm_pool *pool,
+                                bm_error *err)
+{
+    bm_status status = bm_corpus_sort_docs(corpus, range->docs, range->n, pool, err);
+    for (size_t i = 0; status == BM_OK && i < range->n; i++)
+        range->sets[i] = corpus->sets.hashes[range->docs[i]];
+    return status;
+}
+
+static bm_status place_in_arena(bm_corpus_range *range, uint64_t hashes, bm_error *err)
+{
+    size_t at = 0;
+    bm_status status = bm_grow_array(&range->arena, &range->cap_arena, (size_t)hashes, err);
+    for (size_t i = 0; status == BM_OK && i < range->n; i++) {
+        range->sets[i] = range->arena + at;
+        at += range->sizes[i];
+    }
+    return status;
+}
+
+bm_status bm_corpus_range_next(bm_corpus *corpus, uint64_t most, bm_pool *pool,
+                               bm_corpus_range *range, bm_error *err)
+{
+    const bool in_file = bm_corpus_sets_in_file(corpus), words = corpus->cfg.perms > 0;
+    reading r = {corpus, range};
+    uint64_t hashes;
+    if (range->next >= corpus->n)
+        return BM_NOT_FOUND;
+    const size_t n_rows = count_rows(corpus, range, most, &hashes);
+    bm_status status = grow(corpus, range, n_rows, err);
+    if (status == BM_OK)
+        status = take_rows(corpus, range, n_rows, err);
+    if (status == BM_OK && !in_file && !words)
+        return sort_in_memory(corpus, range, pool, err);
+    if (status == BM_OK && in_file)
+        status = bm_spill_flush(corpus->sets.file, err);
+    if (status == BM_OK && !words)
+        status = place_in_arena(range, hashes, err);
+    return status == BM_OK
+               ? bm_pool_for(pool, (bm_pool_split){range->n, SET_GRAIN}, read_some, &r, err)
+               : status;
+}

@@ -1,0 +1,208 @@
+/* against.c -- ranges of the corpus through the search of the index.
+ *
+ * Tests: tests/cli/cases/dedup_against.sh, tests/reference/test_against.py */
+#include "pipeline/jobs/against.h"
+
+#include <math.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "lsh/verify.h"
+#include "pipeline/context/job_stages.h"
+#include "pipeline/corpus/corpus.h"
+#include "pipeline/corpus/corpus_range.h"
+#include "pipeline/index/search.h"
+#include "pipeline/jobs/against_state.h"
+#include "pipeline/match/known_groups.h"
+#include "sketch/scheme.h"
+
+#define RANGE_BYTES ((uint64_t)32 << 20) /* of sets, where the job has no arena */
+#define LINK_BYTES  64u /* of a known document that was found, its id included, about */
+
+/* --- finding --- */
+
+typedef struct finding {
+    bm_against *against;
+    bm_job_context *context;
+    bm_corpus *corpus;
+    bm_known *known;
+    bm_corpus_range range;
+    bm_search_result result;
+} finding;
+
+static bm_status take_answers(finding *f, size_t first, bm_error *err)
+{
+    const bm_search_result *result = &f->result;
+    bm_status status = BM_OK;
+    for (size_t i = 0; i < result->n; i++)
+        for (uint64_t k = result->begin[i]; status == BM_OK && k < result->begin[i + 1]; k++) {
+            const bm_known_link link = {result->list[k].number, f->range.docs[first + i]};
+            status = bm_known_add(f->known, link, result->list[k].similarity, err);
+        }
+    return status;
+}
+
+static bm_status search_range(finding *f, const bm_search_cfg *cfg, bm_error *err)
+{
+    const bm_corpus_range *r = &f->range;
+    const bm_store_facts *facts = cfg->facts;
+    bm_status status = BM_OK;
+    for (size_t at = 0; status == BM_OK && at < r->n; at += f->result.n) {
+        const bm_search_batch batch = {
+            .n = r->n - at,
+            .keys = r->keys + at * facts->bands,
+            .n_shingles = r->sizes + at,
+            .sets = r->sets + at,
+            .words = facts->kind == BM_STORE_SIGNATURES ? r->words + at * facts->words : NULL};
+        status = bm_search_run(cfg, &batch, &f->result, err);
+        if (status == BM_OK)
+            status = take_answers(f, at, err);
+        if (status == BM_OK)
+            status = bm_meter_check(&f->context->meter, err);
+    }
+    return status;
+}
+
+static bm_status search_all(finding *f, bm_error *err)
+{
+    const bm_settings *s = f->context->settings;
+    const uint64_t arena = f->corpus->cfg.budget.arena;
+    const uint64_t most = arena == 0 || arena > 2 * RANGE_BYTES ? RANGE_BYTES : arena / 2;
+    const bm_search_cfg cfg = {.view = f->against->view,
+                               .facts = bm_store_facts_of(f->against->store),
+                               .pool = f->context->pool,
+                               .threshold = s->bands.threshold,
+                               .memory = most,
+                               .top = s->pairs.cluster == BM_CLUSTER_STAR ? 1 : 0};
+    bm_status status = BM_OK;
+    while (status == BM_OK) {
+        status = bm_corpus_range_next(f->corpus, most, f->context->pool, &f->range, err);
+        if (status == BM_OK)
+            status = search_range(f, &cfg, err);
+        if (status == BM_OK)
+            status =
+                bm_corpus_check_matching(f->corpus,
+                                         f->corpus->n * (sizeof(double) + 2 * sizeof(uint32_t)) +
+                                             f->known->n_links * LINK_BYTES,
+                                         err);
+        if (status == BM_OK)
+            bm_meter_progress(&f->context->meter, f->range.next, f->corpus->n, f->range.next);
+    }
+    return status == BM_NOT_FOUND ? BM_OK : status;
+}
+
+/* What is known takes no part in stars: neither are its pairs wanted. */
+static void leave_out(const finding *f)
+{
+    const bm_settings *s = f->context->settings;
+    if (s->pairs.cluster != BM_CLUSTER_STAR || s->results.write_pairs)
+        return;
+    for (size_t i = 0; i < f->known->n; i++)
+        if (f->known->best[i] != BM_NO_KNOWN)
+            f->corpus->skip[i] = 1;
+}
+
+static bm_status fetch_ids(finding *f, bm_error *err)
+{
+    bm_status status = bm_known_end(f->known, err);
+    for (size_t i = 0; status == BM_OK && i < f->known->n_links; i++) {
+        bm_store_doc doc;
+        status = bm_store_view_doc(f->against->view, f->known->links[i].number, &doc, err);
+        if (status == BM_OK)
+            status = bm_known_add_id(f->known, i, doc.id, err);
+    }
+    return status;
+}
+
+bm_status bm_against_find(bm_against *against, bm_job_context *context, bm_corpus *corpus,
+                          bm_known *known, bm_error *err)
+{
+    finding f = {.against = against, .context = context, .corpus = corpus, .known = known};
+    bm_job_context_stage(context, BM_STAGE_KNOWN, "documents");
+    bm_status status = bm_against_load(against, context, err);
+    if (status == BM_OK)
+        status = bm_known_init(known, corpus->n, err);
+    if (status == BM_OK)
+        status = search_all(&f, err);
+    if (status == BM_OK)
+        status = fetch_ids(&f, err);
+    if (status == BM_OK)
+        leave_out(&f);
+    context->against = (bm_job_against){
+        .candidates = f.result.candidates, .verified = f.result.verified, .found = known->n_links};
+    if (against->view != NULL)
+        context->against.documents = bm_store_view_counts(against->view).documents;
+    bm_corpus_range_reset(&f.range);
+    bm_search_result_reset(&f.result);
+    return status;
+}
+
+/* --- chained documents --- */
+
+/* The set, or the words, of a known document and of one of the job. */
+typedef struct comparing {
+    const bm_against *against;
+    bm_corpus *corpus;
+    bm_store_doc doc;
+    uint32_t number; /* whose set is at hand; BM_NO_KNOWN: none */
+    void *known, *own;
+    size_t cap_known, cap_own;
+} comparing;
+
+static bm_status read_known(comparing *c, uint32_t number, bm_error *err)
+{
+    const bm_store_facts *facts = bm_store_facts_of(c->against->store);
+    const bool words = facts->kind == BM_STORE_SIGNATURES;
+    if (number == c->number)
+        return BM_OK;
+    c->number = BM_NO_KNOWN;
+    bm_status status = bm_store_view_doc(c->against->view, number, &c->doc, err);
+    if (status == BM_OK)
+        status = bm_grow(&c->known, &c->cap_known, words ? facts->words : c->doc.n_shingles,
+                         words ? sizeof(uint32_t) : sizeof(uint64_t), err);
+    if (status == BM_OK)
+        status = words ? bm_store_doc_words(&c->doc, c->known, facts->words, err)
+                       : bm_store_doc_set(&c->doc, c->known, err);
+    if (status == BM_OK)
+        c->number = number;
+    return status;
+}
+
+static bm_status compare(comparing *c, uint32_t doc, double *similarity, bm_error *err)
+{
+    const uint32_t rep = c->corpus->rep[doc], perms = c->corpus->cfg.perms,
+                   n = perms > 0 ? perms : c->corpus->sizes[rep];
+    bm_status status =
+        bm_grow(&c->own, &c->cap_own, n, perms > 0 ? sizeof(uint32_t) : sizeof(uint64_t), err);
+    if (status == BM_OK)
+        status = bm_corpus_copy_set(c->corpus, rep, c->own, err);
+    if (status != BM_OK)
+        return status;
+    *similarity = perms > 0 ? bm_signature_agreement(c->own, c->known, perms)
+                            : bm_jaccard(bm_hashes_common(c->own, n, c->known, c->doc.n_shingles),
+                                         n, c->doc.n_shingles);
+    return BM_OK;
+}
+
+bm_status bm_against_compare(bm_against *against, const bm_match *match, bm_grouping *grouping,
+                             bm_error *err)
+{
+    comparing c = {.against = against, .corpus = match->settings.corpus, .number = BM_NO_KNOWN};
+    double similarity = 0;
+    bm_status status = BM_OK;
+    for (size_t i = 0; status == BM_OK && i < grouping->n; i++) {
+        if (grouping->known[i] == BM_NO_KNOWN || !isnan(grouping->similarity[i]))
+            continue;
+        if (i % 1024 == 0)
+            status = bm_meter_check(match->settings.meter, err);
+        if (status == BM_OK)
+            status = read_known(&c, grouping->known[i], err);
+        if (status == BM_OK)
+            status = compare(&c, (uint32_t)i, &similarity, err);
+        if (status == BM_OK)
+            bm_grouping_compared(grouping, (uint32_t)i, similarity, match->settings.threshold);
+    }
+    bm_free(c.known);
+    bm_free(c.own);
+    return status;
+}

@@ -1,0 +1,217 @@
+"""`dedup --against` against exact truth: the even rows of scancode_rules are known, the odd ones are new.
+
+The truth file has every pair of the corpus at or above .8, computed elsewhere, exactly. With 40 bands of 3 rows a pair at .8 is missed with a
+probability below 1e-12, so that all is determined:
+
+  components  the groups are the connected components of new and known documents, where known ones are not joined to each other; one
+              that holds a known document keeps none of the new ones, and lists its known ones in their order. A document with a
+              known partner names the best of them, with the similarity of the truth; of the others the similarity is below .8, or it is
+              one that the truth does not hold.
+  star        a document is known exactly if it has a known partner, and the best is kept; no other that is removed has one.
+  the rest    documents whose group holds no known one are grouped, removed and kept as a dedup of them alone does.
+  bytes       1, 2 and 8 threads, batches of 100 documents, --memory that moves sets and keys to files, and an index that was built in
+              three parts: the same files.
+  signatures  against a directory that `sign` wrote, `--verify signature`: the rows that `pairs` of both directories together gives.
+  report      how many documents were known, of how many."""
+import collections
+import json
+import os
+
+import harness
+
+TEXT = ["--words", "space", "--normalize", "none", "--shingle", "word:5"]
+PLAN = ["--bands", "40", "--rows", "3", "--threshold", "0.8"]
+REMOVED_HEADER = ["id", "kept", "jaccard", "reason", "file", "line"]
+FILES = ("removed.tsv", "groups.jsonl", "sources.tsv", "kept.jsonl")
+
+
+def write(path, lines):
+    with open(path, "wb") as file:
+        file.writelines(line + b"\n" for line in lines)
+    return path
+
+
+class World:
+    """New and known documents, and the pairs at the threshold."""
+
+    def __init__(self, folder, most):
+        docs, truth = (harness.corpus_file("scancode_rules", name) for name in ("docs.jsonl.zst", "truth_whitespace_word5_j0.80.tsv.zst"))
+        if not docs or not truth:
+            harness.skip("no scancode_rules", "BANDMILL_REQUIRE_CORPORA")
+        lines = harness.unzstd(docs).split(b"\n")[:-1][:most]
+        ids = [json.loads(line)["id"] for line in lines]
+        self.known, self.new = ids[::2], ids[1::2]
+        self.known_path, self.new_path = write(os.path.join(folder, "known.jsonl"), lines[::2]), write(os.path.join(folder, "new.jsonl"), lines[1::2])
+        self.number = {name: i for i, name in enumerate(self.known)}
+        self.lines = dict(zip(ids, lines))
+        new = set(self.new)
+        self.partners, self.near = collections.defaultdict(list), collections.defaultdict(set)
+        for a, b, jaccard in harness.read_rows(harness.unzstd(truth)):
+            if not jaccard[0].isdigit() or float(jaccard) < 0.8:
+                continue
+            for x, y in ((a, b), (b, a)):
+                if x in new and y in self.number:
+                    self.partners[x].append((jaccard, y))
+                if x in new and y in new:
+                    self.near[x].add(y)
+
+    def components(self):
+        """[(new documents in input order, known ones in theirs)], by the first new document."""
+        back, seen, out = collections.defaultdict(list), set(), []
+        for x, found in self.partners.items():
+            for _, known in found:
+                back[known].append(x)
+        for first in self.new:
+            if first in seen:
+                continue
+            stack, part, known = [first], {first}, set()
+            while stack:
+                x = stack.pop()
+                for _, k in self.partners.get(x, ()):
+                    if k not in known:
+                        known.add(k)
+                        stack += [y for y in back[k] if y not in part]
+                        part.update(back[k])
+                fresh = self.near.get(x, set()) - part
+                part |= fresh
+                stack += fresh
+            seen |= part
+            if len(part) + len(known) > 1:
+                out.append((part, sorted(known, key=self.number.get)))
+        return out
+
+
+def read_result(folder):
+    rows = harness.read_rows(harness.read_file(folder, "removed.tsv"), REMOVED_HEADER)
+    groups = [json.loads(line) for line in harness.read_file(folder, "groups.jsonl").splitlines()]
+    report = json.loads(harness.read_file(folder, "report.json"))
+    return {row[0]: row for row in rows}, groups, report
+
+
+def check_known_row(world, row):
+    """What is wrong with the row of a document that has a known partner."""
+    best = max(jaccard for jaccard, _ in world.partners[row[0]])
+    if row[3] != "known" or row[2] != best or (best, row[1]) not in world.partners[row[0]]:
+        return f"{row}, expected one of {sorted(world.partners[row[0]])[-3:]}"
+    return ""
+
+
+def check_components(world, folder):
+    removed, groups, report = read_result(folder)
+    wanted, n_known = world.components(), 0
+    if len(groups) != len(wanted):
+        return f"{len(groups)} groups, expected {len(wanted)}"
+    for group, (part, known) in zip(groups, wanted):
+        if set(group["members"]) != part or group.get("known", []) != known or (known and group["kept"] != known[0]):
+            return f"group {group['group']} is {group}, expected {part} and {known}"
+        for name in part if known else ():
+            row = removed.get(name)
+            if row is None:
+                return f"{name} is kept, and its group holds {known[:2]}"
+            if name in world.partners:
+                n_known += 1
+                wrong = check_known_row(world, row)
+                if wrong:
+                    return wrong
+            elif row[3] != "chained" or row[1] != known[0] or float(row[2]) >= 0.8:
+                return f"{row}, expected it to be chained to {known[0]}"
+        if not known and len(part - removed.keys()) != 1:
+            return f"group {group['group']} keeps {part - removed.keys()}"
+    counts = report["counts"]
+    if (counts["known"], report["against"]["documents"]) != (n_known, len(world.known)) or not n_known:
+        return f"the report says {counts} and {report['against']}, expected {n_known} of {len(world.known)}"
+    kept = b"".join(world.lines[name] + b"\n" for name in world.new if name not in removed)
+    return "" if harness.read_file(folder, "kept.jsonl") == kept else "kept.jsonl has not what was not removed"
+
+
+def check_star(world, folder):
+    removed, _, _ = read_result(folder)
+    if {name for name, row in removed.items() if row[3] == "known"} != world.partners.keys():
+        return "others than those with a known partner are known"
+    for name, row in removed.items():
+        wrong = check_known_row(world, row) if name in world.partners else ""
+        if wrong:
+            return wrong
+        if name not in world.partners and row[1] in world.partners:
+            return f"{row} names a document that is known"
+    return ""
+
+
+def check_rest(bandmill, world, folder, against, cluster):
+    """Documents that no known one touches, deduplicated alone."""
+    removed, groups, _ = read_result(against)
+    known = {name for group in groups if "known" in group for name in group["members"]}
+    alone = os.path.join(folder, "alone." + cluster)
+    bandmill.run("dedup", *TEXT, *PLAN, "--cluster", cluster, "-o", alone,
+                 write(os.path.join(folder, "rest.jsonl"), [world.lines[name] for name in world.new if name not in known]))
+    rest, rest_groups, _ = read_result(alone)
+    if {name: row[:4] for name, row in removed.items() if name not in known} != {name: row[:4] for name, row in rest.items()}:
+        return "rows of removed.tsv differ"
+    if [group["members"] for group in groups if "known" not in group] != [group["members"] for group in rest_groups]:
+        return "groups differ"
+    return "" if harness.read_file(against, "kept.jsonl") == harness.read_file(alone, "kept.jsonl") else "kept.jsonl differs"
+
+
+def check_same(bandmill, world, folder, against, index):
+    lines = [world.lines[name] for name in world.known]
+    parts = os.path.join(folder, "parts")
+    bandmill.run("index", "build", parts, *TEXT, *PLAN, "--device", "cpu", write(os.path.join(folder, "a.jsonl"), lines[:len(lines) // 3]))
+    bandmill.run("index", "add", parts, "--device", "cpu", write(os.path.join(folder, "b.jsonl"), lines[len(lines) // 3:len(lines) // 2]))
+    bandmill.run("index", "add", parts, "--device", "cpu", write(os.path.join(folder, "c.jsonl"), lines[len(lines) // 2:]))
+    for name, more in {"threads": ["--threads", "1"], "many threads": ["--threads", "8"], "batches": ["--batch-docs", "100"],
+                       "memory": ["--memory", "80M", "--threads", "2"], "parts": []}.items():
+        out = os.path.join(folder, "same " + name)
+        bandmill.run("dedup", "--against", parts if name == "parts" else index, *more, "-o", out, world.new_path)
+        for file in FILES:
+            if harness.read_file(out, file) != harness.read_file(against, file):
+                return f"{name}: {file} differs"
+    return ""
+
+
+def check_signatures(bandmill, world, folder):
+    signed = [os.path.join(folder, name + ".signed") for name in ("known", "new")]
+    for out, path in zip(signed, (world.known_path, world.new_path)):
+        bandmill.run("sign", *TEXT, "-o", out, path)
+    rows = bandmill.run("pairs", *PLAN, "--verify", "signature", *signed).stdout
+    best = {}
+    for a, b, similarity in harness.read_rows(rows, ["id_a", "id_b", "jaccard"]):
+        if (a in world.number) != (b in world.number):
+            new, known = (b, a) if a in world.number else (a, b)
+            best[new] = max(best.get(new, ("0", 0, "")), (similarity, -world.number[known], known))
+    for name, inputs in (("documents", world.new_path), ("both", signed[1])):
+        out = os.path.join(folder, "by signature of " + name)
+        more = ["--verify", "signature"] if name == "both" else TEXT
+        bandmill.run("dedup", *PLAN, *more, "--against", signed[0], "--cluster", "star", "--kept", "no", "-o", out, inputs)
+        removed, _, _ = read_result(out)
+        found = {row[0]: (row[2], row[1]) for row in removed.values() if row[3] == "known"}
+        wanted = {new: (similarity, known) for new, (similarity, _, known) in best.items()}
+        if found != wanted:
+            some = [(new, found.get(new), wanted.get(new)) for new in found.keys() | wanted.keys() if found.get(new) != wanted.get(new)]
+            return f"{name}: {len(some)} of {len(wanted)} differ: {some[:3]}"
+    return ""
+
+
+def main():
+    args = harness.arguments("dedup --against exact truth")
+    harness.need_corpora()
+    claims, bandmill = harness.Claims(), harness.Program(args.program)
+    with harness.scratch() as folder:
+        world = World(folder, {"small": 3000, "normal": 8000, "full": 40000}[args.size])
+        index = os.path.join(folder, "index")
+        bandmill.run("index", "build", index, *TEXT, *PLAN, "--device", "cpu", world.known_path)
+        results = {}
+        for cluster, check in (("components", check_components), ("star", check_star)):
+            results[cluster] = os.path.join(folder, cluster)
+            bandmill.run("dedup", "--against", index, "--cluster", cluster, "-o", results[cluster], world.new_path)
+            claims.attempt(f"{cluster}: as the truth, {len(world.partners)} of {len(world.new)} documents have a known partner",
+                           lambda check=check, out=results[cluster]: check(world, out))
+            claims.attempt(f"{cluster}: what is not known is as alone",
+                           lambda out=results[cluster], cluster=cluster: check_rest(bandmill, world, folder, out, cluster))
+        claims.attempt("the same bytes for any threads, batch, memory and way to build",
+                       lambda: check_same(bandmill, world, folder, results["components"], index))
+        claims.attempt("signatures: as `pairs` of both directories", lambda: check_signatures(bandmill, world, folder))
+    claims.end()
+
+
+if __name__ == "__main__":
+    main()
