@@ -302,5 +302,37 @@ refuses 'a room of more than 5,000 lines' 'src/lsh:1: length: the room lsh' sh "
 expect counts $h 'int f(void)' '{' '    if (x) {' '}'
 expect counts $h 'int f(int a' ';'
 
+# ---- clang-tidy, which does not look twice at what it knows
+
+tidy=$work/tidy
+mkdir -p "$tidy/src/lsh" "$tidy/include" "$tidy/kernels" "$tidy/build"
+cp "$here/../../.clang-tidy" "$tidy/"
+echo '#include "lsh/deep.h"' > "$tidy/src/lsh/a.h"
+echo 'int bm_same(int x);' > "$tidy/src/lsh/deep.h"
+printf '%s\n' '#include "a.h"' 'int bm_same(int x) { return x; }' > "$tidy/src/lsh/a.c"
+echo 'int bm_b(int x); int bm_b(int x) { return x; }' > "$tidy/src/lsh/b.c"
+for name in a b; do
+    printf '{\n  "directory": "%s",\n  "command": "cc -Isrc -c src/lsh/%s.c",\n  "file": "%s/src/lsh/%s.c"\n},\n' "$tidy" $name "$tidy" $name
+done | sed '1s/^/[/; $s/,$/]/' > "$tidy/build/compile_commands.json"
+bug='static inline int bm_f(int x) { return x == 1 || x == 1; }'
+# looked N NAME: all is well, and N of the two sources were looked at.
+looked() { refuses "$2" "^2 sources, $1 of them" sh -c 'sh "$0" "$1" "$1/build"; exit 1' "$here/check_tidy.sh" "$tidy"; }
+if sh "$here/check_tidy.sh" "$tidy" "$tidy/build" > "$work/said"; then
+    looked 0 'what is known is not looked at again'
+    echo '/* more */' >> "$tidy/src/lsh/b.c"
+    looked 1 'a source that changed is looked at'
+    echo "$bug" >> "$tidy/src/lsh/deep.h"
+    refuses 'a header of a header that changed' 'deep.h:.*misc-redundant-expression' sh "$here/check_tidy.sh" "$tidy" "$tidy/build"
+    refuses 'what was found is found again' 'deep.h:.*misc-redundant-expression' sh "$here/check_tidy.sh" "$tidy" "$tidy/build"
+    echo 'int bm_same(int x);' > "$tidy/src/lsh/deep.h"
+    looked 0 'what is as it was is known'
+    sed -i 's/cc -Isrc/cc -DX -Isrc/' "$tidy/build/compile_commands.json"
+    looked 2 'other commands'
+    echo '# more' >> "$tidy/.clang-tidy"
+    looked 2 'other checks'
+elif [ $? -ne 77 ]; then
+    wrong 'clang-tidy refuses what it should not' "$(cat "$work/said")"
+fi
+
 echo "$cases cases, $failed wrong"
 [ "$failed" -eq 0 ]
