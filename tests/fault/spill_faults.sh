@@ -5,7 +5,7 @@
 # A case of tests/cli/harness.sh; PLANTED is the generator.
 # shellcheck shell=sh disable=SC2034,SC2154
 "$PLANTED" 2600 > in.jsonl
-"$PLANTED" 560 --mode one-word | sed 's/"id":"/"id":"w/' >> in.jsonl
+"$PLANTED" 420 --mode one-word | sed 's/"id":"/"id":"w/' >> in.jsonl
 # Stars keep the edges of small buckets only: 330 clusters of 32, of which each pair is an edge.
 awk 'BEGIN { for (c = 0; c < 330; c++) for (d = 0; d < 32; d++) { printf "{\"id\":\"s%d.%d\",\"text\":\"", c, d
     for (w = 0; w < 20; w++) printf "w%d ", c * 20 + w
@@ -167,8 +167,8 @@ mended sets:write:3:28
 mended sets:read:1000:5
 mended keys:write:20:28
 mended keys:read:100:5
-mended edges:write:20:28
-mended edges:read:20:5
+mended edges:write:11:28
+mended edges:read:11:5
 # Where only sealing fails the job says so and goes on.
 job docs:write:2:28 dedup --pairs --batch-docs 100 --force -o groups; exits 0
 says ../err '^bandmill: warning: the work cannot be sealed, so that it could not be resumed from here: .*No space left'

@@ -1,6 +1,8 @@
 # A call of the driver fails: at open, in the middle of the job, once or from then on; and a device that is lost. A part of harness.sh.
 # shellcheck shell=sh disable=SC2034,SC2154
 
+# Faults are of the job itself: the process that tries the device first, which costs more than the job, finds none. It is there on `auto`.
+by_name=BANDMILL_PROBE=
 # At open.
 while read -r mode command call n code; do
     both "$mode" "$command" "\($code\)" CL_SHIM_WHERE=job "CL_SHIM_FAIL=$call:$n:$code"

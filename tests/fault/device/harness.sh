@@ -151,14 +151,15 @@ refused() {
     done
 }
 
-# both MODE COMMAND 'ERE' VAR=VALUE...: the same fault on `auto` and by name.
+# both MODE COMMAND 'ERE' VAR=VALUE...: the same fault on `auto` and by name; there with $by_name more.
+by_name=
 both() {
     b_mode=$1 b_command=$2 b_says=$3
     shift 3
     job "$b_mode" "$b_command" many auto "$@"
     injected
     saved "$b_says"
-    job "$b_mode" "$b_command" many opencl:0.0 "$@"
+    job "$b_mode" "$b_command" many opencl:0.0 "$@" ${by_name:+"$by_name"}
     injected
     refused "$b_says"
 }
