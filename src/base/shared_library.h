@@ -27,4 +27,14 @@
 bm_status bm_shared_library_open(const char *file, const char *const *names, void *table,
                                  bm_error *err);
 
+/* What was wanted: one of the two. */
+typedef struct bm_library_lack {
+    const char *library; /* the linker's words, until it is asked again in this thread */
+    const char *name;    /* of `names` */
+} bm_library_lack;
+
+/* The same for who has words of his own: false where there is something in `lack`. */
+bool bm_shared_library_find(const char *file, const char *const *names, void *table,
+                            bm_library_lack *lack);
+
 #endif

@@ -196,7 +196,6 @@ static void run_planted(const char *from, const char *to, char *log, size_t cap)
     bm_cl_stream_close(&stream);
     bm_cl_program_reset(&api, &program);
     api.clReleaseContext(context);
-    bm_cl_unload(&api);
     parity_free(&batch);
     free(text);
     read_log(log, cap);

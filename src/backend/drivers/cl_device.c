@@ -226,7 +226,6 @@ bm_status bm_cl_list(bm_cl_listing *out, bm_error *err)
     }
     visiting v = {.visit = visit_listing, .ctx = &l, .note = out->note, .cap = sizeof out->note};
     visit_devices(&api, &v);
-    bm_cl_unload(&api);
     if (l.status == BM_OK && !v.sane)
         l.status = bm_fail(err, BM_ERR_DEVICE, "%s", out->note);
     if (l.status != BM_OK) {

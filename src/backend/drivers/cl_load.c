@@ -1,55 +1,25 @@
-/* cl_load.c -- dlopen of the ICD loader, and names for OpenCL's error codes.
- *
- * Each backend opens the library itself; the dynamic linker counts. RTLD_NODELETE keeps it mapped
- * after the last close: drivers leave threads and exit handlers behind, which must not lose their
- * code.
+/* cl_load.c -- the ICD loader's functions, and names for OpenCL's error codes.
  *
  * Tests: tests/parity/test_parity_opencl.c, tests/fault/device/calls.sh */
 #include "backend/drivers/cl_load.h"
 
-#include <dlfcn.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "base/shared_library.h"
 
 #define LOADER "libOpenCL.so.1"
 
-static bool find(void *library, const char *name, void *slot)
-{
-    void *symbol = dlsym(library, name);
-    memcpy(slot, &symbol, sizeof symbol); /* ISO C has no cast from void * to a function */
-    return symbol != NULL;
-}
-
 bm_status bm_cl_load(bm_cl_api *api, bm_error *err)
 {
+    static const char *const names[] = {BM_CL_FUNCTIONS(BM_LIBRARY_NAME) NULL};
+    bm_library_lack lack;
+    if (bm_shared_library_find(LOADER, names, api, &lack))
+        return BM_OK;
     memset(api, 0, sizeof *api);
-    void *library = dlopen(LOADER, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-    if (library == NULL) {
-        const char *why = dlerror();
-        return bm_fail(err, BM_ERR_UNSUPPORTED, "no OpenCL loader: %s", why != NULL ? why : LOADER);
-    }
-    const char *missing = NULL;
-#define BM_CL_FIND(name)                                                                           \
-    if (!find(library, #name, &api->name))                                                         \
-        missing = #name;
-    BM_CL_FUNCTIONS(BM_CL_FIND)
-#undef BM_CL_FIND
-    if (missing != NULL) {
-        dlclose(library);
-        memset(api, 0, sizeof *api);
-        return bm_fail(err, BM_ERR_UNSUPPORTED, LOADER " has no %s (OpenCL 1.2 is needed)",
-                       missing);
-    }
-    api->library = library;
-    return BM_OK;
-}
-
-void bm_cl_unload(bm_cl_api *api)
-{
-    if (api->library != NULL)
-        dlclose(api->library);
-    memset(api, 0, sizeof *api);
+    if (lack.name == NULL)
+        return bm_fail(err, BM_ERR_UNSUPPORTED, "no OpenCL loader: %s", lack.library);
+    return bm_fail(err, BM_ERR_UNSUPPORTED, LOADER " has no %s (OpenCL 1.2 is needed)", lack.name);
 }
 
 const char *bm_cl_code_name(cl_int code)

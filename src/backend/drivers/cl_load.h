@@ -8,6 +8,8 @@
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
+#include "base/shared_library.h"
+
 /* Every function of OpenCL 1.2 that is called here. */
 #define BM_CL_FUNCTIONS(X)                                                                         \
     X(clGetPlatformIDs)                                                                            \
@@ -41,16 +43,12 @@
     X(clReleaseEvent)
 
 typedef struct bm_cl_api {
-    void *library; /* of dlopen */
-#define BM_CL_MEMBER(name) __typeof__(name) *name;
-    BM_CL_FUNCTIONS(BM_CL_MEMBER)
-#undef BM_CL_MEMBER
+    BM_CL_FUNCTIONS(BM_LIBRARY_MEMBER)
 } bm_cl_api;
 
-/* Opens libOpenCL.so.1 and fills the table. No loader, or one that lacks a function:
- * BM_ERR_UNSUPPORTED, with the loader's words. */
+/* Opens libOpenCL.so.1, for the life of the process, and fills the table. No loader, or one that
+ * lacks a function: BM_ERR_UNSUPPORTED, with the linker's words, and the table is empty. */
 bm_status bm_cl_load(bm_cl_api *api, bm_error *err);
-void bm_cl_unload(bm_cl_api *api);
 
 /* "CL_BUILD_PROGRAM_FAILURE", or "an unknown code". */
 const char *bm_cl_code_name(cl_int code);

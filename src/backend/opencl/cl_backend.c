@@ -173,12 +173,11 @@ static void cl_close(bm_backend *backend)
     if (be->stream.api != NULL)
         bm_cl_stream_wait(&be->stream, NULL, NULL);
     bm_cl_stream_close(&be->stream);
-    if (be->api.library != NULL)
+    if (be->api.clReleaseProgram != NULL)
         bm_cl_program_reset(&be->api, &be->program);
     if (be->context != NULL)
         be->api.clReleaseContext(be->context);
     bm_scheme_params_reset(&be->params);
-    bm_cl_unload(&be->api);
     bm_free(be);
 }
 

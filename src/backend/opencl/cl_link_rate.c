@@ -99,7 +99,6 @@ bm_status bm_opencl_link_rate(const char *device, size_t bytes, double *up_bytes
     status = bm_cl_device_find(&api, device, &found, err);
     if (status == BM_OK)
         status = measure(&api, &found, bytes, rates, err);
-    bm_cl_unload(&api);
     if (status == BM_OK) {
         *up_bytes_s = rates[0];
         *down_bytes_s = rates[1];

@@ -42,3 +42,19 @@ Test(shared_library, a_function_that_is_missing_is_named)
     cr_assert_eq(bm_shared_library_open(LIBM, names, table, &err), BM_ERR_IO);
     cr_assert_str_eq(err.message, LIBM " has no bm_no_such_function");
 }
+
+Test(shared_library, says_what_is_not_there_and_leaves_the_words_to_the_caller)
+{
+    static const char *const names[] = {"ldexp", "bm_no_such_function", NULL}, *const none[] = {
+                                                                                   NULL};
+    void *table[2] = {NULL, NULL};
+    bm_library_lack lack;
+    cr_assert_not(bm_shared_library_find(LIBM, names, table, &lack));
+    cr_assert_str_eq(lack.name, "bm_no_such_function");
+    cr_assert_null(lack.library);
+    cr_assert_not(bm_shared_library_find("libbandmill-none.so.9", none, NULL, &lack));
+    cr_assert_eq(strncmp(lack.library, "libbandmill-none.so.9: ", 23), 0, "%s", lack.library);
+    cr_assert_null(lack.name);
+    cr_assert(bm_shared_library_find(LIBM, none, NULL, &lack));
+    cr_assert(lack.name == NULL && lack.library == NULL);
+}
