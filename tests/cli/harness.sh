@@ -11,6 +11,9 @@ top=$(mktemp -d) || exit 1
 trap 'chmod -R u+rwx "$top" 2>/dev/null; rm -rf "$top"' EXIT
 trap 'exit 1' INT TERM
 mkdir "$top/here" && cd "$top/here" || exit 1
+# Of the virtual environment, where it is there: what PATH has may be a script that looks for a Python first.
+PYTHON=python3
+[ ! -x "${BM_PYTHON:-}" ] || PYTHON=$BM_PYTHON
 unset BANDMILL_CPU BANDMILL_CACHE_DIR BANDMILL_PROBE
 export BANDMILL_DEVICE=cpu LC_ALL=C.UTF-8
 : > ../failures

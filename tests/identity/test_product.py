@@ -12,7 +12,7 @@ leg is a corpus with options for its documents:
           in which each value meets each value of the others, less batches of one on OpenCL: seven
   edges   2,000 documents, each pair of which is an edge: 128M are too little for these, of `pairs`. The same cells
   keys    12,000 documents with 1,000 bands: 128M are too little for sets and band keys. The same cells
-  tiny    250,000 documents of 4 bytes: batches of 100,000 are really that large. Devices x batches of 1,000 and 100,000
+  tiny    210,000 documents of 4 bytes: batches of 100,000 are really that large. Devices x batches of 1,000 and 100,000
 
 That a job of 128M did spill, and one of 8G did not, is a claim of its own, as is the device that signed. A device that is not
 here is said and its cells are left out; BANDMILL_REQUIRE_OPENCL=2 makes that a failure. --size small (sanitizers): nine cells
@@ -138,7 +138,7 @@ class Corpora:
     def tiny(self):
         name, draw = os.path.join(self.folder, "tiny.txt"), random.Random(7)
         with open(name, "w", encoding="ascii") as file:
-            file.writelines("".join(draw.choices("abcdefghijklmnop", k=4)) + "\n" for _ in range(250000))
+            file.writelines("".join(draw.choices("abcdefghijklmnop", k=4)) + "\n" for _ in range(210000))
         return name
 
 

@@ -23,9 +23,9 @@ says ../err '2 kept, 2 removed, 1 records skipped; each document is written with
     printf '{"id":"copy","text":"%s", "note":"a \\"bandmill\\" }","bandmill":{"group":1,"kept":false,"jaccard":1.000000}}' "$a"
 } | holds all/kept.jsonl
 bm inspect all; exits 0
-if command -v python3 > /dev/null; then
+if command -v "$PYTHON" > /dev/null; then
     checks=$((checks + 1))
-    python3 - << 'END' || fail "the records with their groups are no JSON, or not those of the input"
+    "$PYTHON" - << 'END' || fail "the records with their groups are no JSON, or not those of the input"
 import json
 lines = open("all/kept.jsonl", encoding="utf-8").read().split("\n")
 groups = {json.loads(line)["id"]: json.loads(line)["bandmill"] for line in lines}

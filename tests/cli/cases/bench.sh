@@ -15,13 +15,13 @@ for threads in 1 2; do
     says ../out '^cpu +resident hashes .* of arithmetic limit$'
 done
 
-command -v python3 > /dev/null || skip "no python3"
+command -v "$PYTHON" > /dev/null || skip "no python3"
 device=$("$PROGRAM" devices | sed -n 's/^\(opencl:[0-9.]*\) .*(Portable Computing Language).*/\1/p' | head -n 1)
 [ -n "$device" ] || [ -z "${BANDMILL_REQUIRE_OPENCL:-}" ] || fail "no PoCL device"
 # shellcheck disable=SC2086
 bm bench --json --device "cpu${device:+,$device}" --threads 1 $quick; exits 0
 checks=$((checks + 1))
-python3 - ../out "$device" << 'END' || fail "the rows in JSON"
+"$PYTHON" - ../out "$device" << 'END' || fail "the rows in JSON"
 import json, sys
 with open(sys.argv[1], encoding="utf-8") as file:
     report = json.load(file)

@@ -1,7 +1,7 @@
 # --memory holds for one record, one row and one file of ours as for many: within the bound, or an error that names what would do.
 # Here with small bounds and small bombs; tests/scale/bombs.sh has them in full size.
 # shellcheck shell=sh disable=SC2034,SC2154
-python=${BM_PYTHON:-python3}
+python=$PYTHON
 
 # peak MIB COMMAND…: its exit code in $rc; it was resident with MIB and 64 more at most.
 peak() {

@@ -57,7 +57,7 @@ bm explain hashed 0 1 -q; exits 0; says ../out '1\.000000'
 bm sign --format hashes h.npy --offsets o.npy --perms 16 -q -o sig; exits 0
 says sig/manifest.json '"file": "h.npy"'
 says sig/manifest.json '"file": "o.npy"'
-if python=$(command -v "${BM_PYTHON:-python3}") && "$python" -c 'import xxhash' 2> ../err; then
+if python=$(command -v "$PYTHON") && "$python" -c 'import xxhash' 2> ../err; then
     for file in h.npy o.npy; do
         says sig/manifest.json "$("$python" -c 'import sys, xxhash; print(xxhash.xxh3_128_hexdigest(open(sys.argv[1], "rb").read()))' $file)"
     done

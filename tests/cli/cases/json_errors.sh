@@ -10,9 +10,7 @@ object() {
     [ ! -s ../out ] || fail "data on stdout"
     [ "$(wc -l < ../err)" -eq 1 ] || fail "not one line on stderr"
     says ../err "^\\{\"error\":\\{\"exit\":$1,\"status\":\"$2\",\"file\":$3,\"line\":$4,\"message\":\"[^\"].*\"\\}\\}\$"
-    if command -v python3 > /dev/null; then
-        python3 -c 'import json,sys; json.loads(sys.stdin.read())' < ../err 2> /dev/null || fail "not JSON"
-    fi
+    cat ../err >> ../objects
 }
 
 # before there is a command, and where there is none
@@ -98,3 +96,14 @@ bm dedup a.jsonl -o verbose --json -vv; exits 0
 if grep -qv '^{"\(warning\|info\|debug\)":{"message":".*"}}$' ../err; then fail "a line that is no object"; fi
 bm dedup a.jsonl -o quiet --force -q --json; exits 0; silent ../err
 bm dedup bad.jsonl -o out -q --json; object 3 input '"bad.jsonl"' 2
+
+# all that was an object, as JSON
+if command -v "$PYTHON" > /dev/null; then
+    checks=$((checks + 1))
+    "$PYTHON" -c 'import json, sys
+for line in open("../objects", "rb"):
+    try:
+        json.loads(line.decode())
+    except ValueError:
+        sys.exit(line)' 2> ../err || fail "not JSON"
+fi

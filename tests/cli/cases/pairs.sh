@@ -21,8 +21,8 @@ awk -F '\t' 'NR > 1 && $3 > 0' h.tsv > some.tsv
 printf '0.33\t0.34\t3\n0.81\t0.82\t2\n0.99\t1.00\t1\n' | holds some.tsv
 
 # the picture is XML, and says what the rows say
-if command -v python3 > /dev/null; then
-    python3 - > picture.tsv << 'END' || fail "the picture is not well-formed, or its words are missing"
+if command -v "$PYTHON" > /dev/null; then
+    "$PYTHON" - > picture.tsv << 'END' || fail "the picture is not well-formed, or its words are missing"
 import xml.etree.ElementTree as tree
 root = tree.parse("h.svg").getroot()
 name = "{http://www.w3.org/2000/svg}"
