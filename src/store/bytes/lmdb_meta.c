@@ -152,7 +152,7 @@ static bm_status metas_read(bm_lmdb_file file, meta_page metas[2], bm_error *err
 
 bm_status bm_lmdb_meta_of(bm_lmdb_file file, uint64_t txn, bm_lmdb_meta *out, bm_error *err)
 {
-    meta_page metas[2];
+    meta_page metas[2] = {{0}, {0}};
     bm_status status = metas_read(file, metas, err);
     if (status != BM_OK)
         return status;

@@ -204,6 +204,7 @@ typedef struct step {
 static bm_status enter(walk *w, uint64_t number, unsigned level, step *out)
 {
     const bool leaf = level == w->tree.depth;
+    *out = (step){0};
     bm_status status = page_of(w, number, leaf ? PAGE_LEAF : PAGE_BRANCH, &out->page);
     if (status != BM_OK)
         return status;
@@ -211,7 +212,6 @@ static bm_status enter(walk *w, uint64_t number, unsigned level, step *out)
     if (*seen == (leaf ? w->tree.leaf_pages : w->tree.branch_pages))
         return bad_page(w, number, "the tree has more pages than it says");
     ++*seen;
-    out->next = 0;
     status = nodes_of(w, out->page, &out->n);
     return status == BM_OK ? own(w, number, 1) : status;
 }
