@@ -9,6 +9,7 @@
 #define BANDMILL_INDEX_H
 
 #include <bandmill/job.h>
+#include <bandmill/sketch.h>
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
@@ -154,6 +155,160 @@ BM_API bm_status bm_job_index_compact(const bm_index_compact_options *options, b
 /* What an index is and holds, as one JSON object; *json is the caller's, freed with
  * bm_string_free. */
 BM_API bm_status bm_index_info(const char *path, char **json, bm_error *err);
+
+/* --- queries --- */
+
+/* Which documents of an index are answers. A part of options: its size stays. */
+typedef struct bm_answer_rule {
+    double
+        threshold; /* least similarity; 0: that of the index. Its bands were chosen for its own: with
+                          another they find more of the answers, or fewer */
+    uint32_t top;  /* best answers of each query; 0: all */
+    bool skip_same_id; /* a document is no answer to one of its own id */
+    uint64_t reserved[4];
+} bm_answer_rule;
+
+/* For each document of `input`: the documents of an index, or of `targets`, that reach the threshold. A row each,
+ * query, target and Jaccard similarity; queries in their order, of each the best target first, of equal ones that
+ * which was inserted first. They are those that bm_job_pairs would find between the two. */
+typedef struct bm_query_options {
+    size_t struct_size;
+    const char
+        *path; /* of the index. It knows how its documents are cut and signed: fields of `text`,
+                         `sketch` and `bands` that ask for something else are BM_ERR_USAGE */
+    /* Instead of `path`: documents, which an index is made of for this call. They are read as the queries are.
+     * Borrowed. */
+    const char *const *targets;
+    size_t n_targets;
+    bm_input_options input; /* the queries */
+    bm_text_options text;
+    bm_sketch_options sketch;
+    bm_band_options bands; /* of an index threshold and recall count for nothing: its own do */
+    bm_verify verify; /* what the index keeps decides: EXACT with sets, SIGNATURE with signatures;
+                              with `targets` either */
+    bm_answer_rule answers;
+    /* Each line of standard input is answered before the next is waited for: its rows and an empty line
+     * come as one call of `write`. `input` then has no paths; its format is jsonl, lines or tsv. A bad
+     * record ends the call, or, where it is skipped, is logged and has no rows. */
+    bool follow;
+    bm_device_options device; /* `device` NULL: the native CPU for few queries, else "auto" */
+    bm_resource_options resources;
+    bm_output_options output; /* `path`: a file; NULL: `write` */
+    bm_write_fn write;
+    void *write_ctx;
+    bool json; /* these rows as JSON Lines */
+    bm_callbacks callbacks;
+    uint64_t set_fields; /* BM_FIELD_* bits (types.h) */
+} bm_query_options;
+
+BM_API void bm_query_options_init_sized(bm_query_options *options, size_t struct_size);
+static inline void bm_query_options_init(bm_query_options *options)
+{
+    bm_query_options_init_sized(options, sizeof *options);
+}
+
+/* BM_NOT_FOUND: no query has an answer; there is a summary (and an output without rows) as well.
+ * bm_counts: `documents` are queries, `edges` answers. */
+BM_API bm_status bm_job_query(const bm_query_options *options, bm_summary **out, bm_error *err);
+
+/* --- an index in a program --- */
+
+/* An index that is kept open: queries of texts, or of sets of hashes, by any number of threads, while one adds,
+ * removes and commits.
+ *
+ *     bm_index *index = NULL;
+ *     bm_matches *matches = NULL;
+ *     bm_error err = {0};
+ *     if (bm_index_open("known", NULL, &index, &err) != BM_OK) ... err.message
+ *     bm_documents asked = bm_documents_of_texts(texts, n);
+ *     if (bm_index_query(index, NULL, &asked, &matches, &err) != BM_OK) ...
+ *     for (size_t i = 0; i < n; i++)
+ *         for (uint64_t k = bm_matches_offsets(matches)[i]; k < bm_matches_offsets(matches)[i + 1]; k++)
+ *             ... bm_matches_id(matches, k), bm_matches_similarities(matches)[k]
+ *     bm_matches_free(matches);
+ *     bm_index_close(index);
+ *
+ * A query sees the last commit: one of this handle at once, one of another process within a quarter of a
+ * second. One handle of an index in a process. */
+typedef struct bm_index bm_index;
+
+typedef struct bm_index_options {
+    size_t struct_size;
+    bool write;      /* to add, remove and commit too; BM_ERR_LOCKED where another does */
+    const char *cpu; /* "scalar", "avx2", "avx512", "neon"; NULL: the best here */
+    bm_resource_options
+        resources;          /* `threads` of a query of many documents; 0: all. `memory`: for what
+                                      a writer sorts, 0: 256 MiB */
+    bm_callbacks callbacks; /* `cancelled` alone, asked by the thread of each call */
+} bm_index_options;
+
+BM_API void bm_index_options_init_sized(bm_index_options *options, size_t struct_size);
+static inline void bm_index_options_init(bm_index_options *options)
+{
+    bm_index_options_init_sized(options, sizeof *options);
+}
+
+/* options NULL: the defaults. BM_ERR_IO, BM_ERR_FORMAT, BM_ERR_LOCKED, BM_ERR_NOMEM. */
+BM_API bm_status bm_index_open(const char *path, const bm_index_options *options, bm_index **out,
+                               bm_error *err);
+/* What was not committed is gone. No call of the handle is under way. NULL is fine. */
+BM_API void bm_index_close(bm_index *index);
+
+/* What an index is, and what it holds as of the last commit. */
+typedef struct bm_index_statistics {
+    size_t struct_size;
+    bm_index_store store;
+    bm_text_options text;
+    bm_sketch_options sketch;
+    bm_band_plan plan;
+    uint64_t documents, empty;       /* empty: without shingles, no answer to anything */
+    uint64_t removed;                /* whose space compact gives back */
+    uint64_t shingles, text_bytes;   /* of the documents, summed */
+    uint64_t file_bytes, free_bytes; /* of its file; of it, not in use */
+} bm_index_statistics;
+
+/* *out is filled as much as its struct_size says (begin with {.struct_size = sizeof}). */
+BM_API bm_status bm_index_stats(bm_index *index, bm_index_statistics *out, bm_error *err);
+
+typedef struct bm_match_options {
+    size_t struct_size;
+    bm_answer_rule answers;
+    const bm_str
+        *ids; /* of the documents that are asked for, with answers.skip_same_id; else NULL */
+} bm_match_options;
+
+BM_API void bm_match_options_init_sized(bm_match_options *options, size_t struct_size);
+static inline void bm_match_options_init(bm_match_options *options)
+{
+    bm_match_options_init_sized(options, sizeof *options);
+}
+
+/* For each document those of the index that reach the threshold, the best first, of equal ones that which was
+ * inserted first. options NULL: all at the threshold of the index. Few documents are looked up by the thread
+ * of the call alone. BM_ERR_USAGE, BM_ERR_NOMEM, BM_ERR_FORMAT (damaged), BM_ERR_CANCELLED. */
+typedef struct bm_matches bm_matches;
+BM_API bm_status bm_index_query(bm_index *index, const bm_match_options *options,
+                                const bm_documents *documents, bm_matches **out, bm_error *err);
+/* The arrays are the library's, valid until free; so is an id. Those of document i are offsets[i] …
+ * offsets[i+1]-1. */
+BM_API size_t bm_matches_count(const bm_matches *matches);            /* documents asked for */
+BM_API const uint64_t *bm_matches_offsets(const bm_matches *matches); /* count + 1 */
+BM_API const double *bm_matches_similarities(const bm_matches *matches);
+BM_API bm_str bm_matches_id(const bm_matches *matches,
+                            uint64_t match);      /* {NULL, 0}: there is none */
+BM_API void bm_matches_free(bm_matches *matches); /* NULL is fine */
+
+/* Of a handle that writes; from any thread, one after another.
+ *
+ * Add documents under ids, all or none of them. An id is not empty, and no other document has it: else BM_ERR_INPUT names
+ * it. Many at once cost less than one by one. */
+BM_API bm_status bm_index_add(bm_index *index, const bm_str *ids, const bm_documents *documents,
+                              bm_error *err);
+/* BM_NOT_FOUND: some ids were not there; the rest is removed. */
+BM_API bm_status bm_index_remove(bm_index *index, const bm_str *ids, size_t n_ids, bm_error *err);
+/* All that was added and removed, at once, on the disk. After BM_ERR_IO the index is as at the last commit, and the
+ * handle can only be closed. */
+BM_API bm_status bm_index_commit(bm_index *index, bm_error *err);
 
 #if defined(__cplusplus)
 }

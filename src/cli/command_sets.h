@@ -9,7 +9,7 @@
 #define FILLS   (BIT(CLI_INDEX_BUILD) | BIT(CLI_INDEX_ADD))
 #define CHANGES (FILLS | BIT(CLI_INDEX_REMOVE) | BIT(CLI_INDEX_COMPACT))
 #define INDEXES (CHANGES | BIT(CLI_INDEX_INFO) | BIT(CLI_INDEX_CHECK))
-#define JOBS    (BIT(CLI_SIGN) | BIT(CLI_DEDUP) | BIT(CLI_PAIRS) | FILLS)
+#define JOBS    (BIT(CLI_SIGN) | BIT(CLI_DEDUP) | BIT(CLI_PAIRS) | BIT(CLI_QUERY) | FILLS)
 /* An add takes what is fixed in its index, and has no output but that. */
 #define BUT_ADD (~BIT(CLI_INDEX_ADD))
 #define READS   (JOBS | BIT(CLI_FILTER))

@@ -91,6 +91,17 @@ const cli_command cli_commands[CLI_N_COMMANDS] = {
                            "Makes a new file beside and puts it in the place of the old one. Who "
                            "reads the old one meanwhile goes on with\nit.",
                            cli_run_index_compact},
+    [CLI_QUERY] =
+        {"query", "INDEX QUERY...", "find the documents of an index that are near to queries",
+         "Writes query, target and Jaccard similarity, tab-separated with a header, to stdout or "
+         "-o "
+         "FILE; of each query\nthe best first. How texts are cut and signed stands in the index. "
+         "With "
+         "--targets INPUT (also several) in\nplace of INDEX the queries are looked up in these "
+         "documents, and no index is left. --follow: each line of\nstdin is answered before the "
+         "next "
+         "is waited for. No query has a match: exit 1.",
+         cli_run_query},
     [CLI_INSPECT] = {"inspect", "PATH...", "say what a file or directory of bandmill holds",
                      "Shows the kind, the counts and the provenance (scheme, seed, shingles, "
                      "normaliser, versions).",
@@ -110,7 +121,7 @@ const cli_command cli_commands[CLI_N_COMMANDS] = {
 
 bm_status cli_command_find(const char *name, cli_command_id *out, bm_error *err)
 {
-    static const char *const later[] = {"query", "export", "merge", "estimate"};
+    static const char *const later[] = {"export", "merge", "estimate"};
     const char *names[CLI_N_COMMANDS];
     if (strcmp(name, CLI_INDEX) == 0)
         return args_fail(err, "index without a command (expected build, add, remove, info, check "

@@ -191,6 +191,17 @@ int cli_write(void *ctx, const char *data, size_t len)
     return console->out_errno != 0;
 }
 
+int cli_write_now(void *ctx, const char *data, size_t len)
+{
+    cli_console *console = ctx;
+    if (cli_write(ctx, data, len) != 0)
+        return 1;
+    errno = 0;
+    if (fflush(console->out) != 0)
+        console->out_errno = errno != 0 ? errno : EIO;
+    return console->out_errno != 0;
+}
+
 /* Each line through `put`, newlines as they are. */
 static void write_lines(cli_console *console, const char *text, size_t len,
                         void (*put)(FILE *to, const char *text, size_t len))

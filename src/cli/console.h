@@ -37,6 +37,8 @@ void cli_say_log(void *ctx, bm_log_level level, const char *message);
 
 /* bm_write_fn: data to stdout. ctx: the cli_console. Non-zero: the write failed. */
 int cli_write(void *ctx, const char *data, size_t len);
+/* The same, and all that was written before is out too. */
+int cli_write_now(void *ctx, const char *data, size_t len);
 /* For people, hidden characters but newlines as \xHH. */
 void cli_print(cli_console *console, const char *format, ...) BM_PRINTF(2, 3);
 /* The same for one text, newlines too. */

@@ -12,6 +12,7 @@
 #include <malloc.h>
 #endif
 
+#include "cli/bus_error.h"
 #include "cli/cmd_help.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
@@ -201,6 +202,7 @@ int main(int argc, char **argv)
     context.console.meter = &context.meter;
     context.console.command = CLI_N_COMMANDS;
     context.console.json = has_word(argv, argc, "--json"); /* for errors in the options too */
+    cli_catch_bus_error(context.console.json);
     setvbuf(stdout, NULL, _IOFBF, 1 << 16);
 
     if (argc < 2) { /* the list of commands, for whoever looks what there is */

@@ -24,6 +24,7 @@ typedef enum cli_command_id {
     CLI_INDEX_INFO,
     CLI_INDEX_CHECK,
     CLI_INDEX_COMPACT,
+    CLI_QUERY,
     CLI_INSPECT,
     CLI_DEVICES,
     CLI_BENCH,
@@ -94,10 +95,13 @@ typedef struct cli_bench_settings {
     bool tune;
 } cli_bench_settings;
 
+/* Of an index, or of a query. */
 typedef struct cli_index_settings {
     bm_index_store store;
-    bool unique, follow;
-    const char *ids; /* NULL: not given */
+    bool unique, follow, skip_same_id;
+    const char *ids;  /* NULL: not given */
+    arg_list targets; /* instead of an index */
+    uint32_t top;     /* 0: all */
 } cli_index_settings;
 
 typedef struct cli_message_settings {

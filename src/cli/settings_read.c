@@ -59,6 +59,23 @@ static bm_status check_index(const cli_settings *s, cli_command_id command, bm_e
     return BM_OK;
 }
 
+/* An index, where no targets are named; then queries. */
+static bm_status check_query(cli_settings *s, bm_error *err)
+{
+    const size_t n_index = s->index.targets.n == 0;
+    const bool listed = s->input.files_from != NULL;
+    if (s->operands.n < n_index)
+        return args_fail(err, "no index (expected an index, or --targets, then queries)");
+    if (s->index.follow && (s->operands.n > n_index || listed))
+        return args_fail(err, "--follow reads stdin alone (expected no other queries)");
+    if (!s->index.follow && s->operands.n == n_index && !listed)
+        return args_fail(err, "no queries (expected files, directories, - for stdin, "
+                              "--files-from, or --follow)");
+    s->input.paths = s->operands.items + n_index;
+    s->input.n_paths = s->operands.n - n_index;
+    return BM_OK;
+}
+
 /* Operands become inputs. `needs_output`, `operands`: what the command asks for. */
 static bm_status check_operands(cli_settings *s, cli_command_id command, bm_error *err)
 {
@@ -82,6 +99,8 @@ static bm_status check_operands(cli_settings *s, cli_command_id command, bm_erro
         if (status != BM_OK)
             return status;
     }
+    if (command == CLI_QUERY)
+        return check_query(s, err);
     if (BIT(command) & READS & ~FILLS) {
         if (command == CLI_FILTER && s->operands.n == 0) /* without inputs: those it names */
             return args_fail(err, "no input (expected the directory that dedup wrote, then its "
@@ -95,6 +114,12 @@ static bm_status check_operands(cli_settings *s, cli_command_id command, bm_erro
     const size_t before = BIT(command) & FILLS ? 1 : 0; /* the index */
     s->input.paths = s->operands.items + before;
     s->input.n_paths = s->operands.n - before;
+    return BM_OK;
+}
+
+/* What was listed goes to where the library reads it. */
+static void take_lists(cli_settings *s)
+{
     if (s->text_fields.n > 0) {
         s->input.text_fields = s->text_fields.items;
         s->input.n_text_fields = s->text_fields.n;
@@ -103,7 +128,6 @@ static bm_status check_operands(cli_settings *s, cli_command_id command, bm_erro
     s->input.patterns.n_include = (uint32_t)s->files.include.n;
     s->input.patterns.exclude = s->files.exclude.items;
     s->input.patterns.n_exclude = (uint32_t)s->files.exclude.n;
-    return BM_OK;
 }
 
 static void set_defaults(cli_settings *settings)
@@ -135,7 +159,8 @@ bm_status cli_settings_read(cli_settings *settings, cli_command_id command, int 
     cli_environment_device(&settings->device);
     size_t room = (size_t)argc + 1;
     arg_list *const lists[] = {&settings->operands, &settings->text_fields,
-                               &settings->files.include, &settings->files.exclude};
+                               &settings->files.include, &settings->files.exclude,
+                               &settings->index.targets};
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
         lists[i]->items = calloc(room, sizeof(const char *));
         if (lists[i]->items == NULL) {
@@ -151,6 +176,7 @@ bm_status cli_settings_read(cli_settings *settings, cli_command_id command, int 
     status = check_together(settings, err);
     if (status == BM_OK)
         status = check_operands(settings, command, err);
+    take_lists(settings);
     if (status == BM_OK && (BIT(command) & (SEALS | BIT(CLI_INDEX_ADD))))
         status = cli_environment_resources(&settings->resources, err);
     return status;
@@ -159,7 +185,8 @@ bm_status cli_settings_read(cli_settings *settings, cli_command_id command, int 
 void cli_settings_free(cli_settings *settings)
 {
     arg_list *const lists[] = {&settings->operands, &settings->text_fields,
-                               &settings->files.include, &settings->files.exclude};
+                               &settings->files.include, &settings->files.exclude,
+                               &settings->index.targets};
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
         free(lists[i]->items);
         lists[i]->items = NULL;

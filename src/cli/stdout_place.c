@@ -41,5 +41,9 @@ bm_status cli_check_stdout(const cli_settings *settings, cli_command_id command,
             return args_fail(err, "standard output is the input %s (expected a place of its own)",
                              path);
     }
+    for (size_t i = 0; i < settings->index.targets.n; i++)
+        if (is_stdout(&out, settings->index.targets.items[i]))
+            return args_fail(err, "standard output is the input %s (expected a place of its own)",
+                             settings->index.targets.items[i]);
     return BM_OK;
 }

@@ -14,6 +14,7 @@
 #define BM_STAGE_WRITE   "write"
 #define BM_STAGE_COPY    "copy"
 #define BM_STAGE_SEAL    "seal"
+#define BM_STAGE_QUERY   "query"
 
 /* What a job begins with. */
 typedef enum bm_job_start {

@@ -355,6 +355,6 @@ const char *bm_job_kind_name(bm_job_kind kind)
 {
     static const char *const names[] = {"signatures",    "dedup",       "pairs",     "filter",
                                         "explain",       "index build", "index add", "index remove",
-                                        "index compact", "tune"};
+                                        "index compact", "tune",        "query"};
     return names[kind];
 }

@@ -24,7 +24,8 @@ typedef enum bm_job_kind {
     BM_JOB_INDEX_ADD,
     BM_JOB_INDEX_REMOVE,
     BM_JOB_INDEX_COMPACT,
-    BM_JOB_TUNE
+    BM_JOB_TUNE,
+    BM_JOB_QUERY
 } bm_job_kind;
 
 /* Which pairs are wanted, and which document of a group stays. */
@@ -64,12 +65,22 @@ typedef struct bm_recorded_inputs {
 /* Of a job that is not told: half of the smaller of the cgroup's limit and what is free. */
 uint64_t bm_default_memory(void);
 
-/* What a persistent index is told. */
+/* Of a query. */
+typedef struct bm_query_settings {
+    const char *index; /* NULL: `targets` */
+    const char *const *targets;
+    size_t n_targets;
+    bm_answer_rule answers;
+    bool follow;
+} bm_query_settings;
+
+/* What a persistent index is told, or asked. */
 typedef struct bm_index_settings {
     bm_index_store store;
     bool unique, follow;
     double threshold;               /* of unique; 0: that of the index */
     const struct bm_out_kind *kind; /* an index as an output; NULL: until the job sets it */
+    bm_query_settings query;
 } bm_index_settings;
 
 typedef struct bm_settings {
@@ -86,7 +97,7 @@ typedef struct bm_settings {
     bool resume;
     bm_callbacks callbacks;
     bm_recorded_inputs recorded;
-    bm_index_settings index; /* whose path is output.path */
+    bm_index_settings index; /* whose path is output.path, but for a query */
     /* settled */
     bm_band_plan plan;     /* bands 0: none */
     uint32_t perms_used;   /* words of a signature that are computed; 0: all */
@@ -113,6 +124,9 @@ bm_status bm_settings_of_index_remove(const bm_index_remove_options *options, bm
                                       bm_index_remove_options *taken, bm_error *err);
 bm_status bm_settings_of_index_compact(const bm_index_compact_options *options, bm_settings *out,
                                        bm_error *err);
+/* Values that the rule may have. */
+bm_status bm_answer_rule_check(const bm_answer_rule *rule, bm_error *err);
+bm_status bm_settings_of_query(const bm_query_options *options, bm_settings *out, bm_error *err);
 /* The parts that settings of jobs over documents have. */
 bm_option_parts bm_settings_parts(const bm_settings *settings);
 /* What every job needs: check the parts that the caller gave, settle threads, memory and places. */

@@ -1,0 +1,32 @@
+/* answer_rows.c -- the id of an answer is read from the index when it is written: its page was read a
+ * moment ago, with its set.
+ *
+ * Tests: tests/cli/cases/query.sh */
+#include "pipeline/query/answer_rows.h"
+
+#include "base/error.h"
+#include "io/results/result_tables.h"
+
+bm_status bm_answer_rows_begin(bm_answer_rows *out, bm_error *err)
+{
+    return out->json ? BM_OK : bm_table_begin(&out->rows->buf, BM_TABLE_ANSWERS, err);
+}
+
+bm_status bm_answer_rows_add(bm_answer_rows *out, const bm_search_result *result, size_t i,
+                             bm_str query, bm_error *err)
+{
+    bm_status status = BM_OK;
+    for (uint64_t k = result->begin[i]; status == BM_OK && k < result->begin[i + 1]; k++) {
+        const bm_answer *answer = &result->list[k];
+        bm_store_doc doc;
+        status = bm_store_view_doc(out->view, answer->number, &doc, err);
+        if (status != BM_OK)
+            break;
+        const bm_answer_line line = {query, doc.id, answer->similarity};
+        status = out->json ? bm_answer_line_add_json(&out->rows->buf, &line, err)
+                           : bm_answer_line_add(&out->rows->buf, &line, err);
+        out->n_rows++;
+    }
+    out->n_matched += result->begin[i + 1] > result->begin[i];
+    return status;
+}

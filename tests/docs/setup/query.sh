@@ -1,0 +1,3 @@
+#!/bin/sh
+# What the client of docs/query.md asks.
+[ -e known ] || bandmill index build known docs/examples/articles.jsonl --device cpu -q

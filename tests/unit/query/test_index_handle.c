@@ -1,0 +1,337 @@
+/* An index that is kept open, against every pair of documents compared hash by hash: 128 bands of one row miss a pair at
+ * .5 with a chance of 2^-128. Queries of many threads while one adds, removes and commits. */
+#include <criterion/criterion.h>
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <bandmill/bandmill.h>
+
+#include "tests/unit/base/scratch.h"
+
+#define N_DOCS    400u
+#define N_WORDS   12u
+#define THRESHOLD 0.5
+
+typedef struct corpus {
+    char texts[N_DOCS][N_WORDS * 8], ids[N_DOCS][12];
+    bm_str text[N_DOCS], id[N_DOCS];
+} corpus;
+
+/* Documents of words of a few families, so that some are near to one another. */
+static corpus *make_corpus(void)
+{
+    corpus *c = calloc(1, sizeof *c);
+    uint64_t state = 5;
+    for (uint32_t i = 0; i < N_DOCS; i++) {
+        const uint32_t family = i % 40;
+        char *at = c->texts[i];
+        for (uint32_t w = 0; i % 97 != 96 && w < N_WORDS; w++) {
+            state = state * 6364136223846793005u + 1442695040888963407u;
+            const bool own = (state >> 60) < 3;
+            at += sprintf(at, "%s%u ", own ? "x" : "f", own ? i * 50 + w : family * 50 + w);
+        }
+        sprintf(c->ids[i], "doc%u", i);
+        c->text[i] = (bm_str){c->texts[i], strlen(c->texts[i])};
+        c->id[i] = (bm_str){c->ids[i], strlen(c->ids[i])};
+    }
+    return c;
+}
+
+/* An index of the first n documents. */
+static void build(scratch *s, const corpus *c, uint32_t n, bm_index_store store)
+{
+    FILE *file = fopen(scratch_at(s, "in.jsonl"), "w");
+    for (uint32_t i = 0; i < n; i++)
+        fprintf(file, "{\"id\":\"%s\",\"text\":\"%s\"}\n", c->ids[i], c->texts[i]);
+    fclose(file);
+    const char *const paths[] = {scratch_at(s, "in.jsonl")};
+    bm_index_build_options options;
+    bm_summary *summary = NULL;
+    bm_error err = {0};
+    bm_index_build_options_init(&options);
+    options.input.paths = paths;
+    options.input.n_paths = 1;
+    options.text.shingle_k = 1;
+    options.bands =
+        (bm_band_options){.threshold = THRESHOLD, .recall = 0.95, .bands = 128, .rows = 1};
+    options.store = store;
+    options.device.device = "cpu";
+    options.resources.threads = 1;
+    options.output.path = scratch_at(s, "index");
+    cr_assert_eq(bm_job_index_build(&options, &summary, &err), BM_OK, "%s", err.message);
+    bm_summary_free(summary);
+}
+
+static bm_index *open_index(scratch *s, bool write, uint32_t threads)
+{
+    bm_index_options options;
+    bm_index *index = NULL;
+    bm_error err = {0};
+    bm_index_options_init(&options);
+    options.write = write;
+    options.resources.threads = threads;
+    cr_assert_eq(bm_index_open(scratch_at(s, "index"), &options, &index, &err), BM_OK, "%s",
+                 err.message);
+    return index;
+}
+
+static bm_hash_sets *sets_of(const corpus *c)
+{
+    bm_shingle_options options;
+    bm_hash_sets *sets = NULL;
+    bm_shingle_options_init(&options);
+    options.text.shingle_k = 1;
+    options.resources.threads = 1;
+    cr_assert_eq(bm_shingle_texts(&options, c->text, N_DOCS, &sets, NULL), BM_OK);
+    return sets;
+}
+
+static double jaccard(const bm_hash_sets *sets, uint32_t a, uint32_t b)
+{
+    const uint64_t *at = bm_hash_sets_offsets(sets), *hashes = bm_hash_sets_hashes(sets);
+    uint64_t common = 0;
+    for (uint64_t i = at[a]; i < at[a + 1]; i++)
+        for (uint64_t k = at[b]; k < at[b + 1]; k++)
+            common += hashes[i] == hashes[k];
+    const uint64_t all = at[a + 1] - at[a] + at[b + 1] - at[b] - common;
+    return all == 0 ? 0 : (double)common / (double)all;
+}
+
+/* There is a document i in the index where there[i]; do the matches of all documents say so? */
+static void expect_matches(const bm_matches *m, const bm_hash_sets *sets, const corpus *c,
+                           const bool *there)
+{
+    cr_assert_eq(bm_matches_count(m), N_DOCS);
+    const uint64_t *offsets = bm_matches_offsets(m);
+    for (uint32_t i = 0; i < N_DOCS; i++) {
+        uint32_t wanted = 0;
+        for (uint32_t k = 0; k < N_DOCS; k++)
+            wanted += there[k] && jaccard(sets, i, k) >= THRESHOLD;
+        cr_assert_eq(offsets[i + 1] - offsets[i], wanted, "document %u", i);
+        for (uint64_t at = offsets[i]; at < offsets[i + 1]; at++) {
+            const bm_str id = bm_matches_id(m, at);
+            const double similarity = bm_matches_similarities(m)[at];
+            char name[16] = "";
+            memcpy(name, id.data, id.len < 15 ? id.len : 15);
+            const uint32_t k = (uint32_t)strtoul(name + 3, NULL, 10);
+            cr_assert(k < N_DOCS && there[k] && strcmp(name, c->ids[k]) == 0, "%s for %u", name, i);
+            cr_assert_eq(similarity, jaccard(sets, i, k));
+            cr_assert(at == offsets[i] || similarity <= bm_matches_similarities(m)[at - 1]);
+        }
+    }
+    cr_expect_null(bm_matches_id(m, offsets[N_DOCS]).data);
+}
+
+static void query_all(bm_index *index, const bm_documents *docs, const bm_hash_sets *sets,
+                      const corpus *c, const bool *there)
+{
+    bm_matches *m = NULL;
+    bm_error err = {0};
+    cr_assert_eq(bm_index_query(index, NULL, docs, &m, &err), BM_OK, "%s", err.message);
+    expect_matches(m, sets, c, there);
+    bm_matches_free(m);
+}
+
+Test(index_handle, answers_texts_and_hashes_with_all_that_is_near)
+{
+    scratch s;
+    scratch_open(&s);
+    corpus *c = make_corpus();
+    bm_hash_sets *sets = sets_of(c);
+    bool there[N_DOCS] = {false};
+    memset(there, true, 300);
+    build(&s, c, 300, BM_INDEX_SETS);
+    for (uint32_t threads = 1; threads <= 3; threads += 2) {
+        bm_index *index = open_index(&s, false, threads);
+        const bm_documents texts = bm_documents_of_texts(c->text, N_DOCS);
+        const bm_documents hashes = bm_hash_sets_documents(sets);
+        query_all(index, &texts, sets, c, there);
+        query_all(index, &hashes, sets, c, there);
+        const bm_documents none = bm_documents_of_texts(NULL, 0);
+        bm_matches *m = NULL;
+        cr_assert_eq(bm_index_query(index, NULL, &none, &m, NULL), BM_OK);
+        cr_expect_eq(bm_matches_count(m), 0);
+        bm_matches_free(m);
+        bm_index_close(index);
+    }
+    bm_hash_sets_free(sets);
+    free(c);
+    scratch_close(&s);
+}
+
+Test(index_handle, a_rule_chooses_among_the_answers)
+{
+    scratch s;
+    scratch_open(&s);
+    corpus *c = make_corpus();
+    build(&s, c, N_DOCS, BM_INDEX_SETS);
+    bm_index *index = open_index(&s, false, 1);
+    const bm_documents docs = bm_documents_of_texts(c->text, 1);
+    bm_match_options options;
+    bm_matches *m = NULL;
+    bm_match_options_init(&options);
+    options.answers.threshold = 1;
+    cr_assert_eq(bm_index_query(index, &options, &docs, &m, NULL), BM_OK);
+    cr_expect_eq(bm_matches_offsets(m)[1], 1); /* itself */
+    bm_matches_free(m);
+    options.answers.skip_same_id = true;
+    options.ids = c->id;
+    cr_assert_eq(bm_index_query(index, &options, &docs, &m, NULL), BM_OK);
+    cr_expect_eq(bm_matches_offsets(m)[1], 0);
+    bm_matches_free(m);
+    options.answers = (bm_answer_rule){.top = 1};
+    cr_assert_eq(bm_index_query(index, &options, &docs, &m, NULL), BM_OK);
+    cr_expect_eq(bm_matches_offsets(m)[1], 1);
+    cr_expect_eq(bm_matches_similarities(m)[0], 1);
+    bm_matches_free(m);
+    bm_index_statistics stats = {.struct_size = sizeof stats};
+    cr_assert_eq(bm_index_stats(index, &stats, NULL), BM_OK);
+    cr_expect_eq(stats.documents, N_DOCS);
+    cr_expect_eq(stats.empty, 4); /* 96, 193, 290, 387 */
+    cr_expect_eq(stats.plan.bands, 128);
+    cr_expect_eq(stats.text.shingle_k, 1);
+    cr_expect_eq(stats.store, BM_INDEX_SETS);
+    bm_index_close(index);
+    free(c);
+    scratch_close(&s);
+}
+
+Test(index_handle, signatures_give_estimates)
+{
+    scratch s;
+    scratch_open(&s);
+    corpus *c = make_corpus();
+    build(&s, c, 100, BM_INDEX_SIGNATURES);
+    bm_index *index = open_index(&s, false, 1);
+    const bm_documents docs = bm_documents_of_texts(c->text, 1);
+    bm_matches *m = NULL;
+    cr_assert_eq(bm_index_query(index, NULL, &docs, &m, NULL), BM_OK);
+    cr_assert_geq(bm_matches_offsets(m)[1], 1);
+    cr_expect_eq(bm_matches_similarities(m)[0], 1);
+    for (uint64_t i = 0; i < bm_matches_offsets(m)[1]; i++) /* shares of 128 words */
+        cr_expect_eq(bm_matches_similarities(m)[i] * 128,
+                     (int)(bm_matches_similarities(m)[i] * 128));
+    bm_matches_free(m);
+    bm_index_close(index);
+    free(c);
+    scratch_close(&s);
+}
+
+Test(index_handle, what_is_added_and_removed_is_seen_with_the_commit)
+{
+    scratch s;
+    scratch_open(&s);
+    corpus *c = make_corpus();
+    bm_hash_sets *sets = sets_of(c);
+    bool there[N_DOCS] = {false};
+    memset(there, true, 100);
+    build(&s, c, 100, BM_INDEX_SETS);
+    bm_index *index = open_index(&s, true, 1);
+    const bm_documents all = bm_documents_of_texts(c->text, N_DOCS);
+    const bm_documents more = bm_documents_of_texts(c->text + 100, 300);
+    const bm_documents one = bm_documents_of_texts(c->text + 7, 1);
+    bm_error err = {0};
+    query_all(index, &all, sets, c, there);
+    /* an id that is there, or stands twice: nothing is added */
+    cr_expect_eq(bm_index_add(index, c->id + 99, &more, &err), BM_ERR_INPUT);
+    cr_expect_not_null(strstr(err.message, "'doc99'"), "%s", err.message);
+    const bm_str twice[] = {c->id[200], c->id[200]};
+    const bm_documents two = bm_documents_of_texts(c->text, 2);
+    cr_expect_eq(bm_index_add(index, twice, &two, NULL), BM_ERR_INPUT);
+    cr_assert_eq(bm_index_add(index, c->id + 100, &more, &err), BM_OK, "%s", err.message);
+    cr_expect_eq(bm_index_add(index, c->id + 399, &one, NULL), BM_ERR_INPUT);
+    query_all(index, &all, sets, c, there); /* as before */
+    cr_assert_eq(bm_index_commit(index, &err), BM_OK, "%s", err.message);
+    memset(there, true, N_DOCS);
+    query_all(index, &all, sets, c, there);
+    /* removed, of the last commit and since; an id may come back, with another document */
+    cr_assert_eq(bm_index_remove(index, c->id + 5, 50, &err), BM_OK, "%s", err.message);
+    cr_expect_eq(bm_index_remove(index, c->id + 54, 2, NULL), BM_NOT_FOUND); /* 54 is gone */
+    cr_assert_eq(bm_index_add(index, c->id + 7, &one, &err), BM_OK, "%s", err.message);
+    cr_assert_eq(bm_index_remove(index, c->id + 7, 1, NULL), BM_OK);
+    cr_assert_eq(bm_index_add(index, c->id + 7, &one, NULL), BM_OK);
+    query_all(index, &all, sets, c, there);
+    cr_assert_eq(bm_index_commit(index, NULL), BM_OK);
+    memset(there + 5, false, 51);
+    there[7] = true;
+    query_all(index, &all, sets, c, there);
+    cr_assert_eq(bm_index_remove(index, c->id, 3, NULL), BM_OK); /* and not committed */
+    bm_index_close(index);
+    index = open_index(&s, false, 1);
+    query_all(index, &all, sets, c, there);
+    bm_str id = c->id[0];
+    cr_expect_eq(bm_index_remove(index, &id, 1, NULL), BM_ERR_USAGE); /* it reads */
+    bm_index_close(index);
+    bm_hash_sets_free(sets);
+    free(c);
+    scratch_close(&s);
+}
+
+/* --- threads --- */
+
+typedef struct reader {
+    bm_index *index;
+    const corpus *corpus;
+    atomic_bool *stop;
+    uint64_t rounds;
+    bool wrong;
+} reader;
+
+/* Each commit adds a copy of document 0: there are never fewer of them than before. */
+static void *read_on(void *arg)
+{
+    reader *r = arg;
+    uint64_t before = 0;
+    while (!atomic_load(r->stop) && !r->wrong) {
+        const bm_documents docs =
+            bm_documents_of_texts(r->corpus->text, r->rounds % 7 == 0 ? 300 : 1);
+        bm_matches *m = NULL;
+        r->wrong = bm_index_query(r->index, NULL, &docs, &m, NULL) != BM_OK;
+        const uint64_t now = r->wrong ? 0 : bm_matches_offsets(m)[1];
+        r->wrong = r->wrong || now < before || now == 0;
+        before = now;
+        bm_matches_free(m);
+        r->rounds++;
+    }
+    return NULL;
+}
+
+Test(index_handle, many_query_while_one_writes)
+{
+    scratch s;
+    scratch_open(&s);
+    corpus *c = make_corpus();
+    build(&s, c, N_DOCS, BM_INDEX_SETS);
+    bm_index *index = open_index(&s, true, 2);
+    atomic_bool stop = false;
+    reader readers[3];
+    pthread_t threads[3];
+    bm_error err = {0};
+    for (int i = 0; i < 3; i++) {
+        readers[i] = (reader){index, c, &stop, 0, false};
+        cr_assert_eq(pthread_create(&threads[i], NULL, read_on, &readers[i]), 0);
+    }
+    for (int round = 0; round < 30; round++) {
+        char name[16];
+        sprintf(name, "copy%d", round);
+        const bm_str id = {name, strlen(name)};
+        const bm_documents copy = bm_documents_of_texts(c->text, 1);
+        cr_assert_eq(bm_index_add(index, &id, &copy, &err), BM_OK, "%s", err.message);
+        cr_assert_eq(bm_index_commit(index, &err), BM_OK, "%s", err.message);
+    }
+    atomic_store(&stop, true);
+    for (int i = 0; i < 3; i++) {
+        pthread_join(threads[i], NULL);
+        cr_expect(!readers[i].wrong && readers[i].rounds > 0);
+    }
+    bm_index_statistics stats = {.struct_size = sizeof stats};
+    cr_assert_eq(bm_index_stats(index, &stats, NULL), BM_OK);
+    cr_expect_eq(stats.documents, N_DOCS + 30);
+    bm_index_close(index);
+    free(c);
+    scratch_close(&s);
+}
