@@ -24,7 +24,7 @@
 #include "io/input/content_place.h"
 #include "io/input/input_set.h"
 #include "io/input/long_gate.h"
-#include "io/input/record.h"
+#include "io/formats/record.h"
 
 /* What a source has read and a parser is to turn into documents. Its row's own batch begins with
  * this. */

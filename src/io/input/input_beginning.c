@@ -11,7 +11,7 @@
 #include "base/memory.h"
 #include "base/open_file.h"
 #include "io/bytes/decompress.h"
-#include "io/input/record_format.h"
+#include "io/formats/record_format.h"
 #include "io/json/json_exact.h"
 
 #define BLOCK_BYTES ((size_t)64 << 10)

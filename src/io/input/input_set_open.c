@@ -10,7 +10,7 @@
 #include "io/input/input_set_paths.h"
 #include "io/input/input_set_probe.h"
 #include "io/input/input_set_state.h"
-#include "io/input/record_formats.h"
+#include "io/formats/record_formats.h"
 
 static bm_format format_of_source(const bm_source *source)
 {

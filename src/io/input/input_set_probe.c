@@ -20,7 +20,7 @@
 #include "io/bytes/window_of.h"
 #include "io/input/input_beginning.h"
 #include "io/input/input_set_state.h"
-#include "io/input/record_formats.h"
+#include "io/formats/record_formats.h"
 
 #define PIPE_BYTES (1 << 20)
 

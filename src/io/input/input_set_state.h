@@ -11,7 +11,7 @@
 
 #include "io/bytes/refused_formats.h"
 #include "io/input/input_source.h"
-#include "io/input/record_fields.h"
+#include "io/formats/record_fields.h"
 
 /* The first bytes of a source. */
 typedef struct bm_head {

@@ -8,9 +8,9 @@
 
 #include "base/error.h"
 #include "io/input/input_set_state.h"
-#include "io/input/newlines.h"
-#include "io/input/parser_state.h"
-#include "io/input/record_formats.h"
+#include "io/formats/newlines.h"
+#include "io/formats/parser_state.h"
+#include "io/formats/record_formats.h"
 #include "io/json/json_simd.h"
 
 #define SCRATCH_MAX ((size_t)1 << 20) /* bytes of each buffer that stay allocated */

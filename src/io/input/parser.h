@@ -9,7 +9,7 @@
 
 #include "io/input/input_set.h"
 #include "io/input/raw_batch.h"
-#include "io/input/record.h"
+#include "io/formats/record.h"
 
 typedef struct bm_parser bm_parser;
 

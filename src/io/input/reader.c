@@ -22,10 +22,10 @@
 #include "base/memory.h"
 #include "io/input/input_bytes.h"
 #include "io/input/input_set_state.h"
-#include "io/input/newlines.h"
+#include "io/formats/newlines.h"
 #include "io/input/reader_piece.h"
 #include "io/input/reader_rest.h"
-#include "io/input/record_formats.h"
+#include "io/formats/record_formats.h"
 
 #define PIECES_MAX 65536u /* in a batch, each of another file */
 #define READ_AHEAD 4096u  /* bytes more than records of the mean length have */

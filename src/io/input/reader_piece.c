@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "io/input/input_set_state.h"
-#include "io/input/record_formats.h"
+#include "io/formats/record_formats.h"
 
 /* The columns of a file stand once in a batch, before the first of its pieces there. */
 static bm_status add_columns(struct bm_reader *reader, bm_raw_batch *batch, bm_raw_piece *piece,

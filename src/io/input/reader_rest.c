@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "io/input/input_set_state.h"
-#include "io/input/newlines.h"
+#include "io/formats/newlines.h"
 #include "io/input/reader_piece.h"
 
 #define SKIP_BLOCK ((size_t)64 << 10)

@@ -8,8 +8,8 @@
 #include "io/input/input_bytes.h"
 #include "io/input/long_gate.h"
 #include "io/input/raw_batch.h"
-#include "io/input/record_fields.h"
-#include "io/input/record_format.h"
+#include "io/formats/record_fields.h"
+#include "io/formats/record_format.h"
 
 struct bm_input_set;
 

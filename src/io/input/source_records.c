@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "io/input/parser.h"
 #include "io/input/reader.h"
-#include "io/input/record_formats.h"
+#include "io/formats/record_formats.h"
 
 typedef struct records {
     bm_batch_source base;

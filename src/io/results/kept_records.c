@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "io/input/record_format.h"
+#include "io/formats/record_format.h"
 #include "io/results/kept_names.h"
 #include "io/results/kept_writer_ops.h"
 

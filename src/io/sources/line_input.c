@@ -18,8 +18,8 @@
 #include "base/wait_readable.h"
 #include "io/input/input_set_open.h"
 #include "io/input/parser.h"
-#include "io/input/record_fields.h"
-#include "io/input/record_format.h"
+#include "io/formats/record_fields.h"
+#include "io/formats/record_format.h"
 
 #define READ_BYTES ((size_t)64 << 10)
 #define NAME       "-"

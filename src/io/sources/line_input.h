@@ -10,7 +10,7 @@
 
 #include <bandmill/types.h>
 
-#include "io/input/record.h"
+#include "io/formats/record.h"
 
 typedef struct bm_line_input bm_line_input;
 

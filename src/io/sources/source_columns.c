@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "io/input/input_set_state.h"
-#include "io/input/record_maker.h"
+#include "io/formats/record_maker.h"
 #include "io/sources/table_stream.h"
 
 typedef struct columns {

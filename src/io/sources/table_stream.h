@@ -8,7 +8,7 @@
 #include <bandmill/status.h>
 
 #include "io/sources/column.h"
-#include "io/input/record_fields.h"
+#include "io/formats/record_fields.h"
 
 /* Where a stream has a column that is wanted. */
 typedef struct bm_column_ref {

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "io/input/record_format.h"
+#include "io/formats/record_format.h"
 #include "io/results/result_tables.h"
 
 #define FIELD   "bandmill"

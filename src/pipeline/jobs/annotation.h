@@ -12,8 +12,8 @@
 #ifndef BM_JOBS_ANNOTATION_H
 #define BM_JOBS_ANNOTATION_H
 
-#include "io/input/parse_row.h"
-#include "io/input/record.h"
+#include "io/formats/parse_row.h"
+#include "io/formats/record.h"
 #include "io/json/json_read.h"
 #include "base/memory.h"
 #include "pipeline/output/kept_pass.h"

@@ -1,10 +1,10 @@
 /* record_maker.h -- what every way of making records shares: the verdict on a bad one, the id of a
  * record that has none of its own, and the rules for UTF-8. A maker a thread. */
-#ifndef BM_IO_INPUT_RECORD_MAKER_H
-#define BM_IO_INPUT_RECORD_MAKER_H
+#ifndef BM_IO_FORMATS_RECORD_MAKER_H
+#define BM_IO_FORMATS_RECORD_MAKER_H
 
 #include "base/memory.h"
-#include "io/input/record.h"
+#include "io/formats/record.h"
 
 typedef struct bm_record_maker {
     uint64_t max_doc_bytes;

@@ -1,7 +1,7 @@
 /* record_formats.c -- the rows.
  *
  * Tests: tests/unit/io_input/test_input_set.c, tests/unit/io_input/test_parser.c */
-#include "io/input/record_formats.h"
+#include "io/formats/record_formats.h"
 
 #include <string.h>
 

@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "io/input/newlines.h"
-#include "io/input/parse_row.h"
-#include "io/input/parser_state.h"
+#include "io/formats/newlines.h"
+#include "io/formats/parse_row.h"
+#include "io/formats/parser_state.h"
 
 /* A row on its way to a record. */
 typedef struct row_job {

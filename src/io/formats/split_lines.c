@@ -3,7 +3,7 @@
  * Tests: tests/unit/io_input/test_reader.c */
 #include <string.h>
 
-#include "io/input/record_format.h"
+#include "io/formats/record_format.h"
 
 size_t bm_line_end(bm_scan *scan, const char *data, size_t from, size_t to)
 {

@@ -1,7 +1,7 @@
 /* newlines.c -- see the header.
  *
  * Tests: tests/unit/io_input/test_reader.c */
-#include "io/input/newlines.h"
+#include "io/formats/newlines.h"
 
 uint64_t bm_count_newlines(const char *data, size_t len)
 {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
-#include "io/input/name_list.h"
+#include "io/formats/name_list.h"
 
 static const char *of_json(bm_name_list *list, const char *object, const char *path)
 {

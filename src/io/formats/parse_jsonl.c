@@ -3,8 +3,8 @@
  * Tests: tests/unit/io_input/test_parser.c */
 #include <string.h>
 
-#include "io/input/name_list.h"
-#include "io/input/parser_state.h"
+#include "io/formats/name_list.h"
+#include "io/formats/parser_state.h"
 
 static const char *kind_name(bm_json_kind kind)
 {

@@ -1,7 +1,7 @@
 /* record_maker.c -- see the header. "FILE:" is made once a file; the line is written behind it.
  *
  * Tests: tests/unit/io_input/test_parser.c */
-#include "io/input/record_maker.h"
+#include "io/formats/record_maker.h"
 
 #include <stdarg.h>
 #include <stdio.h>

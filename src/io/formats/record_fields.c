@@ -1,15 +1,15 @@
 /* record_fields.c -- field names and numbers become columns.
  *
  * Tests: tests/unit/io_input/test_parser.c */
-#include "io/input/record_fields.h"
+#include "io/formats/record_fields.h"
 
 #include <string.h>
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "io/input/name_list.h"
-#include "io/input/newlines.h"
-#include "io/input/parse_row.h"
+#include "io/formats/name_list.h"
+#include "io/formats/newlines.h"
+#include "io/formats/parse_row.h"
 #include "model/option_names.h"
 
 static const char *const default_text[] = {"text"};

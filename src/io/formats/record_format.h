@@ -4,12 +4,12 @@
  * `record_end` serves the reader (which cuts) and the parser alike, so both see the same records.
  * It can stop and go on at any byte: `scan` carries what it knows of the record that has begun.
  * `parse` turns the bytes of one record into id and text. */
-#ifndef BM_IO_INPUT_RECORD_FORMAT_H
-#define BM_IO_INPUT_RECORD_FORMAT_H
+#ifndef BM_IO_FORMATS_RECORD_FORMAT_H
+#define BM_IO_FORMATS_RECORD_FORMAT_H
 
 #include <bandmill/job.h>
 
-#include "io/input/record.h"
+#include "io/formats/record.h"
 #include "io/json/json_exact.h" /* BM_JSON_DEPTH_MAX */
 
 struct bm_parser;

@@ -10,10 +10,10 @@
  * where the next element begins, so the file is broken there. Limits: of the levels deeper than
  * BM_JSON_DEPTH_MAX only the number of brackets counts; such a record is bad anyway.
  *
- * Tests: tests/unit/io_input/test_split_json.c, tests/unit/io_input/test_reader.c */
+ * Tests: tests/unit/io_formats/test_split_json.c, tests/unit/io_input/test_reader.c */
 #include <string.h>
 
-#include "io/input/record_format.h"
+#include "io/formats/record_format.h"
 
 enum { START, FIRST, NEXT, AFTER, END, SCALAR, INSIDE, STRING, ESCAPE };
 

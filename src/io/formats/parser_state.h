@@ -2,13 +2,13 @@
  *
  * Text and id of a record are views of the batch where its bytes can stay as they are, else of the
  * parser's own buffers, which live until the next record. */
-#ifndef BM_IO_INPUT_PARSER_STATE_H
-#define BM_IO_INPUT_PARSER_STATE_H
+#ifndef BM_IO_FORMATS_PARSER_STATE_H
+#define BM_IO_FORMATS_PARSER_STATE_H
 
 #include "base/memory.h"
-#include "io/input/record_fields.h"
-#include "io/input/record_format.h"
-#include "io/input/record_maker.h"
+#include "io/formats/record_fields.h"
+#include "io/formats/record_format.h"
+#include "io/formats/record_maker.h"
 #include "io/json/json_read.h"
 
 struct bm_input_set;

@@ -3,7 +3,7 @@
  * Tests: tests/unit/io_input/test_parser.c */
 #include <string.h>
 
-#include "io/input/parser_state.h"
+#include "io/formats/parser_state.h"
 
 #define BINARY_BYTES 8192u /* of a file, in which a NUL tells that it is no text */
 

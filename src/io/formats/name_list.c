@@ -1,8 +1,8 @@
 /* name_list.c -- see the header. Only for messages: an object is walked once more by its brackets
  * (json_scan.h).
  *
- * Tests: tests/unit/io_input/test_name_list.c */
-#include "io/input/name_list.h"
+ * Tests: tests/unit/io_formats/test_name_list.c */
+#include "io/formats/name_list.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* newlines.h -- counting lines. */
-#ifndef BM_IO_INPUT_NEWLINES_H
-#define BM_IO_INPUT_NEWLINES_H
+#ifndef BM_IO_FORMATS_NEWLINES_H
+#define BM_IO_FORMATS_NEWLINES_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -7,8 +7,8 @@
  *
  * An empty row has one empty cell. No copies: a cell is a view of the row; only one that holds ""
  * must be rewritten (bm_cell_plain). */
-#ifndef BM_IO_INPUT_PARSE_ROW_H
-#define BM_IO_INPUT_PARSE_ROW_H
+#ifndef BM_IO_FORMATS_PARSE_ROW_H
+#define BM_IO_FORMATS_PARSE_ROW_H
 
 #include <bandmill/status.h>
 #include <bandmill/types.h>

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/input/record_format.h"
+#include "io/formats/record_format.h"
 
 typedef struct places {
     size_t begin[64], end[64], n;

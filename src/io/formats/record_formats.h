@@ -1,9 +1,9 @@
 /* record_formats.h -- the table of the formats of records. To add one: a split_*.c or parse_*.c
  * file with its functions (record_format.h), and a row. */
-#ifndef BM_IO_INPUT_RECORD_FORMATS_H
-#define BM_IO_INPUT_RECORD_FORMATS_H
+#ifndef BM_IO_FORMATS_RECORD_FORMATS_H
+#define BM_IO_FORMATS_RECORD_FORMATS_H
 
-#include "io/input/record_format.h"
+#include "io/formats/record_format.h"
 
 /* The row of a format; NULL where it has none: AUTO, and formats that hold no records. */
 const bm_record_format *bm_record_format_of(bm_format format);

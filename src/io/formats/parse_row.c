@@ -1,11 +1,11 @@
 /* parse_row.c -- cells by memchr: a tab ends a cell of tsv; csv follows RFC 4180 to the letter. */
-#include "io/input/parse_row.h"
+#include "io/formats/parse_row.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "io/input/newlines.h"
+#include "io/formats/newlines.h"
 
 bm_row bm_row_begin(bm_str content, bm_row_syntax syntax)
 {

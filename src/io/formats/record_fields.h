@@ -4,14 +4,14 @@
  * all fields given are numbers. With a header, a name that stands in it goes before the number.
  * What a row needs is then a list of columns from 0: the id's first (BM_NO_COLUMN: it has none),
  * then one for each text field. */
-#ifndef BM_IO_INPUT_RECORD_FIELDS_H
-#define BM_IO_INPUT_RECORD_FIELDS_H
+#ifndef BM_IO_FORMATS_RECORD_FIELDS_H
+#define BM_IO_FORMATS_RECORD_FIELDS_H
 
 #include <bandmill/job.h>
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
-#include "io/input/parse_row.h"
+#include "io/formats/parse_row.h"
 
 #define BM_NO_COLUMN UINT32_MAX
 

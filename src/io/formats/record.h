@@ -2,8 +2,8 @@
  *
  * A record is a line, a row, a file; read in full it is a document with an id and a text (or, from
  * arrays of hashes, with its shingle hashes), or it is bad. */
-#ifndef BM_IO_INPUT_RECORD_H
-#define BM_IO_INPUT_RECORD_H
+#ifndef BM_IO_FORMATS_RECORD_H
+#define BM_IO_FORMATS_RECORD_H
 
 #include <bandmill/status.h>
 #include <bandmill/types.h>

@@ -1,7 +1,7 @@
 /* name_list.h -- the names of the fields that a record has, for the message about one that it has
  * not: "'id', 'body', 'meta' and 4 more". Of bounded length, and valid UTF-8. */
-#ifndef BM_IO_INPUT_NAME_LIST_H
-#define BM_IO_INPUT_NAME_LIST_H
+#ifndef BM_IO_FORMATS_NAME_LIST_H
+#define BM_IO_FORMATS_NAME_LIST_H
 
 #include <bandmill/types.h>
 

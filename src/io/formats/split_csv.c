@@ -14,7 +14,7 @@
  * Tests: tests/unit/io_input/test_reader.c */
 #include <string.h>
 
-#include "io/input/record_format.h"
+#include "io/formats/record_format.h"
 
 enum { FIELD, PLAIN, QUOTED, AFTER };
 
