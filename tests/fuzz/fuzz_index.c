@@ -3,7 +3,8 @@
  *     0   two bytes of n, then the code of a set of n hashes
  *     1   a piece of postings; 2: the same, with its sum put right
  *     3   a piece of documents; 4: the same, with its sum put right
- *     5   pages of LMDB, each as bytes of its beginning and its end (two bytes each), then those; between is 0
+ *     5   what a commit makes visible, with its sum put right
+ *     6   pages of LMDB, each as bytes of its beginning and its end (two bytes each), then those; between is 0
  *
  * Nothing is read outside of the bytes (they are copied to memory of just their size), and what is taken is in order:
  * a set, a piece, written again, is the same bytes. */
@@ -12,6 +13,7 @@
 #include "store/bytes/lmdb_pages.h"
 #include "store/bytes/posting_piece.h"
 #include "store/bytes/set_code.h"
+#include "store/store_state.h"
 
 #define PAGE      4096u
 #define PAGES_MAX 64u
@@ -125,6 +127,28 @@ static void check_documents(const uint8_t *data, size_t size, bool sealed)
     free(bytes);
 }
 
+static void check_state(const uint8_t *data, size_t size)
+{
+    uint8_t *bytes = copy_of(data, size), *again = NULL;
+    bm_state state = {0}, back = {0};
+    bm_error err = {0};
+    if (size >= BM_PIECE_HEAD_BYTES)
+        bm_piece_seal(bytes, size);
+    const bm_status status = bm_state_read(bytes, size, &state, &err);
+    CHECK(status == BM_OK || (status == BM_ERR_FORMAT && err.message[0] != '\0'));
+    if (status == BM_OK) {
+        CHECK(bm_state_size(&state) == size && (again = malloc(size)) != NULL);
+        bm_state_write(&state, again);
+        CHECK(bm_state_read(again, size, &back, NULL) == BM_OK);
+        CHECK(back.n_runs == state.n_runs && back.n_ranges == state.n_ranges);
+        CHECK(fuzz_same(back.facts.settings.data, back.facts.settings.len,
+                        state.facts.settings.data, state.facts.settings.len));
+    }
+    bm_state_reset(&state);
+    bm_state_reset(&back);
+    free(bytes), free(again);
+}
+
 typedef struct seen {
     bm_lmdb_file file;
     uint64_t n;
@@ -203,6 +227,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     case 3:
     case 4:
         check_documents(data + 1, size - 1, data[0] == 4);
+        break;
+    case 5:
+        check_state(data + 1, size - 1);
         break;
     default:
         check_pages(data + 1, size - 1);
