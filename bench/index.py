@@ -6,12 +6,13 @@ memory where there is room; the index is in the page cache. Shown, each with the
 
   build       seconds of `index build` by those of `sign` of the same file, all threads               at most 3
   add         seconds a document of `index add` of a tenth more, by those of `index build`            at most 1.5
-  search      one core: seconds of plain_index.c by those of `query` less those of `sign` of the queries   at least .3
+  search      seconds of plain_index.c by those of `query` less those of `sign` of the queries        at least .3
   from_text   the same with cutting, hashing and signing of the queries in both
-  datasketch  queries a second of `query` by those of MinHashLSH from text, one core each; datasketch holds as many documents as
-              --datasketch says, of the same signatures                                               at least 20
+  datasketch  queries a second of `query` by those of MinHashLSH from text; datasketch holds as many documents as --datasketch
+              says, of the same signatures                                                            at least 20
   bytes       of the index by those of ids, sets and band keys as plain arrays                        at most 1.35
 
+Queries are asked by one thread, and their seconds are the processor's.
 Writes JSON, and ends with 1 where --check is given and a goal is missed."""
 import argparse
 import json
@@ -88,14 +89,14 @@ def datasketch_rate(corpus_dir, queries, plan, most):
             session.insert(row, MinHash(hashvalues=words[row], permutations=first.permutations, scheme="affine32"), check_duplication=False)
     with open(queries + ".tsv", encoding="ascii") as file:
         texts = [line.rstrip("\n").split("\t", 1)[1] for line in file][::10]
-    began, found = time.monotonic(), 0
+    began, found = time.process_time(), 0
     for text in texts:
         parts = text.lower().split(" ")
         grams = {" ".join(parts[i:i + 5]).encode() for i in range(max(1, len(parts) - 4))}
         first.clear()
         first.update_batch(grams)
         found += len(index.query(first))
-    took = time.monotonic() - began
+    took = time.process_time() - began
     return {"documents": len(words), "queries": len(texts), "candidates": found, "queries_per_second": round(len(texts) / took)}
 
 
@@ -109,9 +110,9 @@ class Bench:
     def command(self, words, *more):
         return [self.program, *words, *more, *self.common]
 
-    def timed(self, contenders, cpus=None, repeats=None):
+    def timed(self, contenders, cpus=None, repeats=None, key="seconds"):
         runs = measure.alternate(contenders, repeats or self.options.repeats, cpus, warm_up=False)
-        return {name: measure.summary(taken) for name, taken in runs.items()}
+        return {name: measure.summary(taken, key) for name, taken in runs.items()}
 
     def signed(self, name, *more):
         out = self.path(name + ".signed")
@@ -154,7 +155,7 @@ class Bench:
         sign = ["sign", self.docs("queries"), "--threads", "1", "-o", signed]
         measure.run_once(self.command(queries), [self.options.core])  # brings the index into the page cache
         times = self.timed({"query": (self.command(queries), None), "sign queries": (self.command(sign), measure.remove(signed))},
-                           [self.options.core], 5)
+                           [self.options.core], 5, "cpu_seconds")
         corpus_dir, queries_dir = self.signed("corpus"), self.signed("queries")
         with open(os.path.join(corpus_dir, "manifest.json"), encoding="utf-8") as file:
             plan = json.load(file)["plan"]

@@ -16,11 +16,13 @@
 
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "base/memory.h"
 #include "lsh/verify.h"
 
+#define SMALL_BUCKET 24u
 #define KEYS_AT_ONCE 1024u /* so that too many hits are noticed in time */
 
 typedef struct key_of {
@@ -70,15 +72,56 @@ static int by_key(const void *x, const void *y)
     return a->doc < b->doc ? -1 : a->doc > b->doc;
 }
 
+/* Those of one bucket, which come in the order of their documents. */
+static void sort_bucket(key_of *list, size_t n)
+{
+    if (n > SMALL_BUCKET) {
+        qsort(list, n, sizeof *list, by_key);
+        return;
+    }
+    for (size_t i = 1; i < n; i++) {
+        const key_of one = list[i];
+        size_t at = i;
+        for (; at > 0 && list[at - 1].key > one.key; at--)
+            list[at] = list[at - 1];
+        list[at] = one;
+    }
+}
+
+/* Documents with shingles by their keys: keys are hashes, so that as many buckets as documents, by the first bits, hold about one
+ * each. */
+static void order_by_key(const bm_key_batch *batch, uint32_t band, band_scratch *s)
+{
+    unsigned bits = 1;
+    uint32_t *place = s->begin; /* of each bucket; n + 1 */
+    while ((size_t)2 << bits <= batch->n)
+        bits++;
+    const size_t n_buckets = batch->n < 2 ? 1 : (size_t)1 << bits;
+    const unsigned shift = batch->n < 2 ? 63 : 64 - bits;
+    const uint64_t mask = n_buckets - 1;
+    memset(place, 0, (n_buckets + 1) * sizeof *place);
+    for (size_t i = 0; i < batch->n; i++)
+        if (batch->n_shingles[i] != 0)
+            place[(batch->keys[i * batch->bands + band] >> shift & mask) + 1]++;
+    for (size_t i = 0; i < n_buckets; i++)
+        place[i + 1] += place[i];
+    s->n = place[n_buckets];
+    for (size_t i = 0; i < batch->n; i++) {
+        const uint64_t key = batch->keys[i * batch->bands + band];
+        if (batch->n_shingles[i] != 0)
+            s->order[place[key >> shift & mask]++] = (key_of){key, (uint32_t)i};
+    }
+    for (size_t i = 0; i < n_buckets; i++) { /* which now ends at its place */
+        const size_t begin = i == 0 ? 0 : place[i - 1];
+        sort_bucket(s->order + begin, place[i] - begin);
+    }
+}
+
 /* The keys of a band, ascending, each once. */
 static void list_keys(const bm_key_batch *batch, uint32_t band, band_scratch *s)
 {
-    s->n = s->n_keys = 0;
-    for (size_t i = 0; i < batch->n; i++)
-        if (batch->n_shingles[i] != 0)
-            s->order[s->n++] = (key_of){batch->keys[i * batch->bands + band], (uint32_t)i};
-    if (s->n > 1)
-        qsort(s->order, s->n, sizeof *s->order, by_key);
+    order_by_key(batch, band, s);
+    s->n_keys = 0;
     for (size_t i = 0; i < s->n; i++) {
         if (i > 0 && s->order[i].key == s->order[i - 1].key)
             continue;
