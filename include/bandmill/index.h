@@ -62,7 +62,8 @@ typedef struct bm_index_add_options {
     bool unique;
     double threshold; /* of `unique`; 0: that of the index */
     bool follow; /* with `unique`: each line of standard input is answered before the next is waited
-                    for, with its row, if it has one, and an empty line, as one call of `write` */
+                    for, with its row, if it has one, and an empty line, as one call of `write`. `input` then has no
+                    paths; its format is jsonl, lines or tsv */
     bool resume; /* pass over what an interrupted call with the same inputs has committed */
     bool json;   /* rows as JSON Lines */
     bm_write_fn write;

@@ -42,7 +42,9 @@ static void say_index(cli_context *context, const bm_summary *summary, bool read
 static bm_status end_job(cli_context *context, const char *verb, bm_summary *summary,
                          bm_status status, bm_error *err)
 {
-    const bool reads = context->settings.input.n_paths > 0 || context->settings.input.files_from;
+    const cli_settings *settings = &context->settings;
+    const bool reads =
+        settings->input.n_paths > 0 || settings->input.files_from || settings->index.follow;
     if (status == BM_NOT_FOUND)
         cli_meter_end(&context->meter);
     else
@@ -85,7 +87,6 @@ bm_status cli_run_index_build(cli_context *context, bm_error *err)
 bm_status cli_run_index_add(cli_context *context, bm_error *err)
 {
     cli_settings *settings = &context->settings;
-    static const char *const standard_input[] = {"-"};
     bm_summary *summary = NULL;
     bm_index_add_options options;
     if (!settings->index.unique) /* else stdout carries rows */
@@ -93,10 +94,6 @@ bm_status cli_run_index_add(cli_context *context, bm_error *err)
     bm_index_add_options_init(&options);
     options.path = settings->operands.items[0];
     options.input = settings->input;
-    if (settings->index.follow && options.input.n_paths == 0) {
-        options.input.paths = standard_input;
-        options.input.n_paths = 1;
-    }
     options.text = settings->text;
     options.sketch = settings->sketch;
     options.bands.bands = settings->bands.bands;
@@ -109,7 +106,7 @@ bm_status cli_run_index_add(cli_context *context, bm_error *err)
     options.follow = settings->index.follow;
     options.resume = settings->results.resume;
     options.json = settings->messages.json;
-    options.write = cli_write;
+    options.write = settings->index.follow ? cli_write_now : cli_write;
     options.write_ctx = &context->console;
     options.callbacks = cli_callbacks(context);
     options.set_fields = cli_set_fields(settings);

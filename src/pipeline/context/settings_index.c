@@ -86,9 +86,8 @@ static bm_status check_add(const bm_index_add_options *o, bm_error *err)
                              "`threshold` without `unique` (that of the index is fixed)");
     if (o->unique && o->write == NULL)
         return bm_fail_field(err, "write", "no place for what is not added (`write`)");
-    if (o->follow && (o->input.files_from != NULL || o->input.n_paths != 1 ||
-                      o->input.paths[0][0] != '-' || o->input.paths[0][1] != '\0'))
-        return bm_fail_field(err, "follow", "`follow` reads standard input alone (-)");
+    if (o->follow && (o->input.files_from != NULL || o->input.n_paths > 0))
+        return bm_fail_field(err, "follow", "`follow` reads standard input alone (no other input)");
     if (o->follow && o->resume)
         return bm_fail_field(err, "resume",
                              "`resume` needs inputs that can be read again, and "
@@ -119,14 +118,19 @@ bm_status bm_settings_of_index_add(const bm_index_add_options *options, bm_setti
         .recorded = {.set_fields = o.set_fields},
         .index = {.unique = o.unique, .follow = o.follow, .threshold = o.threshold},
     };
+    static const char *const standard_input[] = {"-"};
     out->output.path = o.path;
+    if (o.follow) {
+        out->input.paths = standard_input;
+        out->input.n_paths = 1;
+    }
     const bm_option_parts parts = bm_settings_parts(out);
     status = check_path(o.path, err);
     if (status == BM_OK)
         status = bm_option_set_fields_check(o.set_fields, err);
     if (status == BM_OK)
-        status = bm_settings_settle(out, &parts, err);
-    return status == BM_OK ? check_add(&o, err) : status;
+        status = check_add(&o, err);
+    return status == BM_OK ? bm_settings_settle(out, &parts, err) : status;
 }
 
 /* Of a job without documents: `out` has its parts. */

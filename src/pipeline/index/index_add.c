@@ -31,7 +31,8 @@ static void say_committed(bm_job *job, bm_status status, bm_error *err)
 
 static bm_status add_all(bm_job *job, bm_store *store, bm_error *err)
 {
-    bm_status status = bm_job_begin(job, BM_STEP_INPUTS | BM_STEP_DEVICES | BM_STEP_KEYS, err);
+    const unsigned steps = BM_STEP_INPUTS | BM_STEP_DEVICES | BM_STEP_KEYS;
+    bm_status status = bm_job_begin(job, job->context.settings->index.follow ? 0 : steps, err);
     if (status == BM_OK)
         status =
             bm_index_fill_run(&(bm_index_fill){.job = job, .store = store, .commits = true}, err);

@@ -238,7 +238,7 @@ static bm_status take_docs(bm_index_adder *a, const bm_gathered *batch, bm_error
     bm_status status = BM_OK;
     if (unique) {
         a->near.threshold = threshold_of(a->job->settings);
-        status = bm_index_near_begin(&a->near, batch, &a->shape, err);
+        status = bm_index_near_begin(&a->near, batch, batch->n, &a->shape, err);
     }
     for (size_t i = 0, begin = 0, end = unique ? 0 : batch->n; status == BM_OK && i < batch->n;
          i++) {
@@ -291,6 +291,12 @@ static bm_status commit(bm_index_adder *a, bm_error *err)
     return status;
 }
 
+bool bm_index_adder_is_due(const bm_index_adder *a)
+{
+    return a->commits.on &&
+           (a->commits.input >= COMMIT_INPUT || bm_clock_seconds() >= a->commits.due);
+}
+
 bm_status bm_index_adder_take(void *ctx, bm_gathered *batch, bm_error *err)
 {
     bm_index_adder *a = ctx;
@@ -303,18 +309,47 @@ bm_status bm_index_adder_take(void *ctx, bm_gathered *batch, bm_error *err)
         status = bm_index_ids_begin(&a->ids, a->view, facts->bands, batch, err);
     if (status == BM_OK)
         status = take_docs(a, batch, err);
-    bm_store_view_close(a->view); /* its documents are named in rows no more */
+    if (status == BM_OK && !batch->broken) /* else its ids were what was to be looked at */
+        status = bm_index_adder_end_batch(a, batch, err);
+    bm_store_view_close(a->view);
     a->view = NULL;
-    if (status == BM_OK && batch->broken) /* its ids were what was to be looked at */
-        return BM_OK;
-    if (status == BM_OK)
-        status = write_batch(a, batch, err);
-    if (status != BM_OK)
+    if (status != BM_OK || batch->broken)
         return status;
     a->place = (bm_index_add_place){records, batch->place};
     a->commits.input += input;
-    const bool due = a->commits.input >= COMMIT_INPUT || bm_clock_seconds() >= a->commits.due;
-    return a->commits.on && due ? commit(a, err) : bm_rows_flush(&a->rows, true, err);
+    return bm_index_adder_is_due(a) ? commit(a, err) : bm_rows_flush(&a->rows, true, err);
+}
+
+bm_status bm_index_adder_begin_batch(bm_index_adder *a, const bm_gathered *batch, size_t most,
+                                     bm_error *err)
+{
+    const bm_store_facts *facts = bm_store_facts_of(a->store);
+    bm_status status = bm_grow_array(&a->stays, &a->cap_stays, most, err);
+    a->near.threshold = threshold_of(a->job->settings);
+    if (status == BM_OK)
+        status = bm_store_view_open(a->store, &a->view, err);
+    if (status == BM_OK)
+        status = bm_index_ids_begin(&a->ids, a->view, facts->bands, batch, err);
+    return status == BM_OK ? bm_index_near_begin(&a->near, batch, most, &a->shape, err) : status;
+}
+
+bm_status bm_index_adder_take_one(bm_index_adder *a, const bm_gathered *batch, bm_error *err)
+{
+    const size_t i = batch->n - 1;
+    bm_status status = bm_index_ids_look_up(&a->ids, i, err);
+    if (status == BM_OK)
+        status = search(a, batch, i, err);
+    if (status == BM_OK)
+        status = take_doc(a, i, 0, err);
+    a->commits.input += batch->input_bytes;
+    return status;
+}
+
+bm_status bm_index_adder_end_batch(bm_index_adder *a, bm_gathered *batch, bm_error *err)
+{
+    bm_store_view_close(a->view); /* its documents are named in rows no more */
+    a->view = NULL;
+    return write_batch(a, batch, err);
 }
 
 void bm_index_adder_begin_commits(bm_index_adder *adder)

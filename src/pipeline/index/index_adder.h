@@ -49,7 +49,15 @@ typedef struct bm_index_adder {
 
 /* The documents of a settled batch: a bm_feed_fn (index_feed.h), `ctx` is the adder. */
 bm_status bm_index_adder_take(void *ctx, bm_gathered *batch, bm_error *err);
-/* All documents came: commit. */
+/* The same for a batch that grows, up to `most` documents: take_one decides about the last one, which the callee may leave
+ * in (adder->stays[] of it); the documents that stay go into the index at the end. */
+bm_status bm_index_adder_begin_batch(bm_index_adder *adder, const bm_gathered *batch, size_t most,
+                                     bm_error *err);
+bm_status bm_index_adder_take_one(bm_index_adder *adder, const bm_gathered *batch, bm_error *err);
+bm_status bm_index_adder_end_batch(bm_index_adder *adder, bm_gathered *batch, bm_error *err);
+/* Is it time for a commit? */
+bool bm_index_adder_is_due(const bm_index_adder *adder);
+/* Commit: all documents came, or it is due. */
 bm_status bm_index_adder_finish(bm_index_adder *adder, bm_error *err);
 /* The first commit is so many seconds away. */
 void bm_index_adder_begin_commits(bm_index_adder *adder);

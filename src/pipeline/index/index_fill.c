@@ -9,6 +9,7 @@
 #include "io/results/result_tables.h"
 #include "pipeline/context/job_stages.h"
 #include "pipeline/index/index_feed.h"
+#include "pipeline/index/index_follow.h"
 #include "pipeline/index/index_place.h"
 
 #define FULL_INPUT ((uint64_t)64 << 20)
@@ -42,7 +43,7 @@ static bm_status begin_rows(bm_index_adder *a, const bm_settings *s, bm_error *e
 {
     a->rows.write = s->results.write;
     a->rows.write_ctx = s->results.write_ctx;
-    if (!s->index.unique || s->results.json)
+    if (!s->index.unique || s->index.follow || s->results.json)
         return BM_OK;
     return bm_buf_add_format(&a->rows.buf, err, "%s\n", bm_table_header(BM_TABLE_ANSWERS));
 }
@@ -59,7 +60,8 @@ static bm_status read_and_add(const bm_index_fill *fill, bm_index_adder *a, bm_e
                           .take = bm_index_adder_take,
                           .take_ctx = a};
     bm_job_context_stage(job, BM_STAGE_SIGN, "bytes");
-    bm_status status = bm_index_feed_run(&feed, err);
+    bm_status status =
+        job->settings->index.follow ? bm_index_follow_run(a, err) : bm_index_feed_run(&feed, err);
     if (status == BM_OK) {
         bm_job_context_stage(job, BM_STAGE_WRITE, "files");
         if (a->note.noted) /* all was read */

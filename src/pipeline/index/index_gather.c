@@ -10,20 +10,25 @@
 
 #define SORT_GRAIN 64u /* sets that a thread takes at once */
 
+bm_status bm_gathered_reserve(bm_gathered *g, const bm_gather_shape *shape, size_t n, bm_error *err)
+{
+    bm_status status = bm_grow_array(&g->docs, &g->room.docs, n, err);
+    if (status == BM_OK && shape->sets)
+        status = bm_grow_array(&g->sets, &g->room.sets, n, err);
+    if (status == BM_OK && !shape->sets)
+        status = bm_grow_array(&g->words, &g->room.words, n * shape->words, err);
+    if (status == BM_OK)
+        status = bm_grow_array(&g->keys, &g->room.keys, n * shape->bands, err);
+    return status;
+}
+
 static bm_status make_room(bm_gathered *to, const bm_gather_shape *shape,
                            const bm_ingest_batch *batch, bm_error *err)
 {
-    const size_t n = to->n + batch->n_docs;
-    bm_status status = bm_grow_array(&to->docs, &to->room.docs, n, err);
-    if (status == BM_OK && shape->sets)
-        status = bm_grow_array(&to->sets, &to->room.sets, n, err);
+    bm_status status = bm_gathered_reserve(to, shape, to->n + batch->n_docs, err);
     if (status == BM_OK && shape->sets)
         status = bm_grow_array(&to->hashes, &to->room.hashes,
                                to->n_hashes + bm_shingle_batch_hashes(&batch->shingles), err);
-    if (status == BM_OK && !shape->sets)
-        status = bm_grow_array(&to->words, &to->room.words, n * shape->words, err);
-    if (status == BM_OK)
-        status = bm_grow_array(&to->keys, &to->room.keys, n * shape->bands, err);
     return status;
 }
 

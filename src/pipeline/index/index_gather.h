@@ -37,6 +37,9 @@ typedef struct bm_gathered {
     bool broken;            /* what came behind failed, and the last documents are not signed */
 } bm_gathered;              /* {0} is empty */
 
+/* Room for n documents, but not for their hashes. BM_ERR_NOMEM. */
+bm_status bm_gathered_reserve(bm_gathered *g, const bm_gather_shape *shape, size_t n,
+                              bm_error *err);
 /* Behind what is there. BM_ERR_NOMEM. */
 bm_status bm_gathered_add(bm_gathered *to, const bm_gather_shape *shape,
                           const bm_ingest_batch *batch, bm_error *err);

@@ -138,6 +138,39 @@ bm_status bm_index_ids_begin(bm_index_ids *ids, const bm_store_view *view, uint3
     return status == BM_OK ? sort_known(ids, err) : status;
 }
 
+/* Into `sorted`, unless it is there. */
+static bm_status add_known(bm_index_ids *ids, uint32_t number, bm_error *err)
+{
+    size_t at = ids->n_sorted;
+    bm_status status = bm_grow_array(&ids->sorted, &ids->cap_sorted, ids->n_sorted + 1, err);
+    if (status == BM_OK)
+        status = bm_grow_array(&ids->is_gone, &ids->cap_is_gone, ids->n_sorted + 1, err);
+    while (at > 0 && ids->sorted[at - 1] > number)
+        at--;
+    if (status != BM_OK || (at > 0 && ids->sorted[at - 1] == number))
+        return status;
+    memmove(ids->sorted + at + 1, ids->sorted + at, (ids->n_sorted - at) * sizeof *ids->sorted);
+    memmove(ids->is_gone + at + 1, ids->is_gone + at, (ids->n_sorted - at) * sizeof *ids->is_gone);
+    ids->sorted[at] = number;
+    ids->is_gone[at] = false;
+    ids->n_sorted++;
+    return BM_OK;
+}
+
+bm_status bm_index_ids_look_up(bm_index_ids *ids, size_t i, bm_error *err)
+{
+    uint32_t number;
+    bm_status status = bm_grow_array(&ids->known, &ids->cap_known, i + 1, err);
+    if (status != BM_OK)
+        return status;
+    ids->known[i] = BM_ID_NONE;
+    status = bm_store_view_id(ids->view, ids->batch->docs[i].id, &number, err);
+    if (status != BM_OK)
+        return status == BM_NOT_FOUND ? BM_OK : status;
+    ids->known[i] = number;
+    return add_known(ids, number, err);
+}
+
 /* --- who has an id --- */
 
 /* The first place of a number in `sorted`; n_sorted: it is not there. Several documents of the batch may

@@ -24,6 +24,8 @@ typedef struct bm_index_ids {
 /* Look up the ids of a settled batch in the view; both are borrowed until the next one. */
 bm_status bm_index_ids_begin(bm_index_ids *ids, const bm_store_view *view, uint32_t table,
                              const bm_gathered *batch, bm_error *err);
+/* The same for one more document, i, of a batch that grows. */
+bm_status bm_index_ids_look_up(bm_index_ids *ids, size_t i, bm_error *err);
 void bm_index_ids_reset(bm_index_ids *ids);
 
 /* Who has the id of document i: one before it in the batch (*in_batch), or one of the index. False: nobody. */

@@ -9,10 +9,10 @@
 #include "lsh/verify.h"
 #include "sketch/scheme.h"
 
-bm_status bm_index_near_begin(bm_index_near *near, const bm_gathered *batch,
+bm_status bm_index_near_begin(bm_index_near *near, const bm_gathered *batch, size_t n,
                               const bm_gather_shape *shape, bm_error *err)
 {
-    const size_t n = batch->n, entries = n * shape->bands;
+    const size_t entries = n * shape->bands;
     size_t n_heads = 1024;
     while (n_heads < entries)
         n_heads *= 2;
@@ -30,6 +30,7 @@ bm_status bm_index_near_begin(bm_index_near *near, const bm_gathered *batch,
     if (status != BM_OK)
         return status;
     near->n_heads = n_heads;
+    near->question = 0;
     memset(near->heads, 0, n_heads * sizeof *near->heads);
     if (n > 0) {
         memset(near->seen, 0, n * sizeof *near->seen);
@@ -89,14 +90,15 @@ bool bm_index_near_best(bm_index_near *near, size_t i, size_t but, size_t *best,
     const bm_gathered *g = near->batch;
     const uint32_t bands = near->shape->bands;
     bool found = false;
+    near->question++;
     for (size_t b = 0; g->docs[i].n_shingles > 0 && b < bands; b++) {
         const uint64_t key = g->keys[i * bands + b];
         for (uint32_t e = *head_of(near, key); e != 0; e = near->next[e - 1]) {
             const size_t other = (e - 1) / bands;
             if ((e - 1) % bands != b || g->keys[e - 1] != key || other == but ||
-                !near->there[other] || near->seen[other] == i + 1)
+                !near->there[other] || near->seen[other] == near->question)
                 continue;
-            near->seen[other] = (uint32_t)i + 1;
+            near->seen[other] = near->question;
             near->candidates++;
             const double s = compare(near, i, other);
             if (s < 0 || (found && (s < *similarity || (s == *similarity && other > *best))))

@@ -13,14 +13,16 @@ typedef struct bm_index_near {
     double threshold;
     uint32_t *heads,
         *next;      /* chains of entries, one a document and band; 0: the end, else entry + 1 */
-    uint32_t *seen; /* of each document: 1 + the one that it was compared with last */
-    bool *there;    /* it is in the chains, and was not taken out */
+    uint32_t *seen; /* of each document: in which question it was compared last */
+    uint32_t question;
+    bool *there; /* it is in the chains, and was not taken out */
     size_t n_heads, cap_heads, cap_next, cap_seen, cap_there;
     uint64_t candidates, verified; /* summed over all batches */
 } bm_index_near;                   /* {0} is empty */
 
-/* A settled batch, none of whose documents is in yet; borrowed until the next one. */
-bm_status bm_index_near_begin(bm_index_near *near, const bm_gathered *batch,
+/* A settled batch, none of whose documents is in yet, which may grow to `n`; borrowed until the next one. Questions are
+ * fewer than 2^32. */
+bm_status bm_index_near_begin(bm_index_near *near, const bm_gathered *batch, size_t n,
                               const bm_gather_shape *shape, bm_error *err);
 void bm_index_near_reset(bm_index_near *near);
 void bm_index_near_add(bm_index_near *near, size_t i);

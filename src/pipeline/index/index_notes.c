@@ -36,6 +36,8 @@ static size_t count_lines(bm_str text)
 static bm_status add_names(const bm_job_context *job, bm_buf *out, bm_error *err)
 {
     bm_status status = BM_OK;
+    if (job->settings->index.follow) /* its inputs are not open */
+        return bm_buf_add_text(out, "-\n", err);
     for (size_t i = 0; status == BM_OK && i < job->inputs.names.n; i++) {
         const char *name = job->inputs.names.names[i];
         status = bm_tsv_escape(out, (bm_str){name, strlen(name)}, err);
@@ -205,6 +207,8 @@ bm_status bm_index_add_note_open(const bm_job_context *job, const bm_store_view 
     bool found;
     bm_buf text = {0};
     *place = (bm_index_add_place){0};
+    if (job->settings->index.follow)
+        return BM_OK;
     note->noted = bm_input_set_stays(job->inputs.set);
     if (job->settings->resume && !note->noted)
         return bm_fail_field(err, "resume",
@@ -244,10 +248,10 @@ bm_status bm_index_add_note_save(bm_index_add_note *note, const bm_job_context *
                                  const bm_index_add_place *place, bm_store *store, bm_error *err)
 {
     const bm_content_place *p = &place->place;
-    const size_t n = bm_input_set_count(job->inputs.set);
     bm_buf text = {0};
     if (!note->noted)
         return BM_OK;
+    const size_t n = bm_input_set_count(job->inputs.set);
     bm_status status = hash_before(note, job, p->known && p->file < n ? (size_t)p->file : n, err);
     const bm_str others = last_lines(&note->others);
     if (status == BM_OK)
