@@ -30,4 +30,6 @@ say "start-up"
 bench/startup.sh "$build/bandmill" "$results/startup-$name.json"
 say "scaling"
 bench/scaling.sh "$build/bandmill" "$build/bench/planted" "$results/scaling-$name.json"
+say "index"
+bench/index.sh "$build/bandmill" "$results/index-$name.json" >/dev/null
 say "done"
