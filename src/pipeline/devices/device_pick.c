@@ -132,6 +132,7 @@ static bm_status list(const bm_device_options *options, const bm_callbacks *call
         bm_free(all->devices);
         bm_free(all->marked);
         bm_free(cl.devices);
+        *all = (listing){0};
         return bm_fail_nomem(err, (cl.n + 1) * sizeof *all->devices);
     }
     bm_backend_cpu_info(cpu, &all->devices[0]);

@@ -237,7 +237,7 @@ bm_status bm_search_look_up(const bm_key_batch *batch, bm_search_hits *out, bool
 
 void bm_search_hits_reset(bm_search_hits *hits)
 {
-    for (size_t i = 0; i < hits->n_lists; i++)
+    for (size_t i = 0; hits->lists != NULL && i < hits->n_lists; i++)
         bm_free(hits->lists[i].list);
     bm_free(hits->lists);
     *hits = (bm_search_hits){0};

@@ -1,0 +1,211 @@
+/* query_calls.c -- each allocation and each system call of a query fails once, in turn, until a run has no failure: of the
+ * job with an index and with targets, and of a handle that queries, adds and removes.
+ *
+ * A run that fails says why, leaves the earlier output as it was and nothing beside it, and keeps no block of
+ * memory and no open file. One that goes on all the same gives the right answers. */
+#include <criterion/criterion.h>
+
+#include <bandmill/bandmill.h>
+
+#include "tests/unit/base/scratch.h"
+#include "held_blocks.h"
+
+#define OLD     "query\ttarget\tjaccard\nold\told\t1.000000\n"
+#define N_ASKED 12u
+
+/* --- what is there: documents, and an index of them --- */
+
+static void text_of(int doc, char out[400])
+{
+    char *at = out;
+    for (int word = 0; word < 30; word++)
+        at += sprintf(at, "w%d ", 4 * (doc % 9) + word);
+}
+
+static void make_input(scratch *s, const char *name, int first, int n)
+{
+    FILE *file = fopen(scratch_at(s, name), "w");
+    cr_assert_not_null(file);
+    for (int doc = first; doc < first + n; doc++) {
+        char text[400];
+        text_of(doc, text);
+        fprintf(file, "{\"id\":\"d%d\",\"text\":\"%s\"}\n", doc, text);
+    }
+    cr_assert_eq(fclose(file), 0);
+}
+
+static void open_place(scratch *s)
+{
+    bm_index_build_options options;
+    bm_summary *summary = NULL;
+    bm_error err = {0};
+    scratch_open(s);
+    make_input(s, "targets.jsonl", 0, 20);
+    make_input(s, "queries.jsonl", 100, (int)N_ASKED);
+    const char *paths[] = {scratch_at(s, "targets.jsonl")};
+    bm_index_build_options_init(&options);
+    options.input.paths = paths;
+    options.input.n_paths = 1;
+    options.text.shingle_k = 1;
+    options.bands = (bm_band_options){.threshold = 0.7, .recall = 0.95, .bands = 64, .rows = 1};
+    options.output.path = scratch_at(s, "index");
+    options.device.device = "cpu";
+    options.resources.threads = 1;
+    cr_assert_eq(bm_job_index_build(&options, &summary, &err), BM_OK, "%s", err.message);
+    bm_summary_free(summary);
+    scratch_folder(s, "answers");
+    scratch_put_text(s, "answers/answer", OLD);
+}
+
+/* --- tasks --- */
+
+typedef enum task { TASK_INDEX, TASK_TARGETS, TASK_HANDLE, TASK_WRITER, N_TASKS } task;
+
+static bm_status run_job(scratch *s, bool targets, bm_error *err)
+{
+    const char *queries[] = {scratch_at(s, "queries.jsonl")};
+    const char *looked_in[] = {scratch_at(s, "targets.jsonl")};
+    bm_summary *summary = NULL;
+    bm_query_options o;
+    bm_query_options_init(&o);
+    o.path = targets ? NULL : scratch_at(s, "index");
+    o.targets = looked_in;
+    o.n_targets = targets ? 1 : 0;
+    o.input.paths = queries;
+    o.input.n_paths = 1;
+    if (targets) {
+        o.text.shingle_k = 1;
+        o.bands = (bm_band_options){.threshold = 0.7, .recall = 0.95, .bands = 64, .rows = 1};
+    }
+    o.device.device = "cpu";
+    o.output.path = scratch_at(s, "answers/answer");
+    o.output.force = true;
+    o.resources.threads = 2;
+    o.resources.memory = 1 << 28;
+    const bm_status status = bm_job_query(&o, &summary, err);
+    bm_summary_free(summary);
+    return status;
+}
+
+/* *n: answers to all texts. */
+static bm_status ask(bm_index *index, size_t *n, bm_error *err)
+{
+    char texts[N_ASKED][400];
+    bm_str asked[N_ASKED];
+    for (unsigned i = 0; i < N_ASKED; i++) {
+        text_of((int)i, texts[i]);
+        asked[i] = (bm_str){texts[i], strlen(texts[i])};
+    }
+    const bm_documents docs = bm_documents_of_texts(asked, N_ASKED);
+    bm_matches *matches = NULL;
+    bm_status status = bm_index_query(index, NULL, &docs, &matches, err);
+    *n = status == BM_OK ? (size_t)bm_matches_offsets(matches)[N_ASKED] : 0;
+    bm_matches_free(matches);
+    return status;
+}
+
+static bm_status write_some(bm_index *index, bm_error *err)
+{
+    const bm_str text = {"one two three", 13}, id = {"new", 3}, old = {"d3", 2};
+    const bm_documents docs = bm_documents_of_texts(&text, 1);
+    bm_status status = bm_index_add(index, &id, &docs, err);
+    return status == BM_OK ? bm_index_remove(index, &old, 1, err) : status;
+}
+
+static bm_status run_handle(scratch *s, bool writes, size_t *n, bm_error *err)
+{
+    bm_index_statistics stats = {.struct_size = sizeof stats};
+    bm_index_options o;
+    bm_index *index = NULL;
+    bm_index_options_init(&o);
+    o.write = writes;
+    o.resources.threads = 1;
+    bm_status status = bm_index_open(scratch_at(s, "index"), &o, &index, err);
+    if (status == BM_OK && writes)
+        status = write_some(index, err);
+    if (status == BM_OK)
+        status = ask(index, n, err);
+    if (status == BM_OK)
+        status = bm_index_stats(index, &stats, err);
+    bm_index_close(index); /* nothing is committed */
+    return status;
+}
+
+static bm_status run(scratch *s, task t, size_t *n, bm_error *err)
+{
+    *n = 0;
+    return t == TASK_INDEX || t == TASK_TARGETS ? run_job(s, t == TASK_TARGETS, err)
+                                                : run_handle(s, t == TASK_WRITER, n, err);
+}
+
+/* --- each call fails once --- */
+
+/* A failing allocation may be BM_ERR_NOMEM only; a failing call whatever fits. */
+static bool fits(bool memory, bm_status status)
+{
+    if (memory)
+        return status == BM_ERR_NOMEM;
+    return status == BM_ERR_IO || status == BM_ERR_NOMEM || status == BM_ERR_FORMAT ||
+           status == BM_ERR_USAGE || status == BM_ERR_INPUT;
+}
+
+static void judge(scratch *s, task t, const char *right, bm_status status)
+{
+    if (t != TASK_INDEX && t != TASK_TARGETS)
+        return;
+    char *got = scratch_get(s, "answers/answer", NULL);
+    cr_assert_eq(scratch_count(s, "answers"), 1, "something is left beside the output");
+    if (status == BM_ERR_IO && strcmp(got, right) == 0)
+        status = BM_OK; /* all was done when the directory would not be synced */
+    cr_assert_str_eq(got, status == BM_OK ? right : OLD);
+    free(got);
+    scratch_put_text(s, "answers/answer", OLD);
+}
+
+static long fail_each(scratch *s, task t, bool memory)
+{
+    size_t right_n, got_n;
+    char *right = NULL;
+    cr_assert_eq(run(s, t, &right_n, NULL), BM_OK);
+    right = scratch_get(s, "answers/answer", NULL);
+    cr_assert(t != TASK_HANDLE || right_n > N_ASKED);
+    judge(s, t, right, BM_OK);
+    long n = 0;
+    for (plan.failed = true; plan.failed; n++) {
+        bm_error err = {0};
+        const size_t n_files = open_files();
+        plan_call(n, EIO, memory);
+        const bm_status status = run(s, t, &got_n, &err);
+        plan.armed = false;
+        cr_assert_eq(known.n, 0, "%d, %s, call %ld: %zu blocks are kept (%s)", (int)t, plan.which,
+                     n, known.n, err.message);
+        cr_assert_eq(open_files(), n_files, "%d, %s, call %ld: a file stays open", (int)t,
+                     plan.which, n);
+        cr_assert(status == BM_OK || (plan.failed && fits(memory, status)),
+                  "%d, %s, call %ld: %d, %s", (int)t, plan.which, n, (int)status, err.message);
+        cr_assert(status == BM_OK || err.message[0] != '\0', "%s, call %ld: no word of it",
+                  plan.which, n);
+        cr_assert(status != BM_OK || got_n == right_n);
+        judge(s, t, right, status);
+    }
+    free(right);
+    return n;
+}
+
+Test(query_calls, every_failing_allocation_is_out_of_memory)
+{
+    scratch s;
+    open_place(&s);
+    for (int t = 0; t < N_TASKS; t++)
+        cr_assert_gt(fail_each(&s, (task)t, true), 10, "task %d", t);
+    scratch_close(&s);
+}
+
+Test(query_calls, every_failing_call_is_an_error_or_makes_no_difference)
+{
+    scratch s;
+    open_place(&s);
+    for (int t = 0; t < N_TASKS; t++)
+        cr_assert_gt(fail_each(&s, (task)t, false), 3, "task %d", t);
+    scratch_close(&s);
+}
