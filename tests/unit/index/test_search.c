@@ -61,6 +61,8 @@ static void make_doc(doc *d, const char *prefix, uint32_t i)
     qsort(d->set, d->n, sizeof *d->set, by_value);
     for (uint32_t b = 0; b < BANDS; b++)
         d->keys[b] = draw(10) == 0 ? 7 : draw(N_KEYS) * UINT64_C(0x9E3779B97F4A7C15);
+    if (draw(3) == 0) /* keys of which only the lowest bits differ */
+        d->keys[draw(BANDS)] = draw(20);
     for (uint32_t w = 0; w < WORDS; w++)
         d->words[w] = draw(2);
 }
