@@ -227,6 +227,7 @@ static bm_status check_range_of_pieces(void *ctx, uint32_t thread, size_t begin,
             check_note(c, ref);
         else if (ref->key.table == BM_KEY_POSTINGS)
             check_postings(c, ref);
+        bm_snapshot_read(s, ref);
     }
     return status;
 }

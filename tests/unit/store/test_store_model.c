@@ -131,6 +131,43 @@ Test(store_model, many_small_commits_leave_few_runs)
     scratch_close(&s);
 }
 
+/* Runs that no commit names yet are merged and swept too, and those of the last commit stay. */
+Test(store_model, many_batches_of_one_commit_are_merged_before_it)
+{
+    scratch s;
+    scratch_open(&s);
+    scratch_folder(&s, "index");
+    numbers r = {6};
+    model *m = calloc(1, sizeof *m), *committed = malloc(sizeof *m);
+    bm_store *store = model_create(scratch_at(&s, "index"));
+    for (int i = 0; i < 50; i++) /* a build: of ids only */
+        cr_assert_eq(model_add(m, store, 1 + (uint32_t)below(&r, 9), &r, NULL), BM_OK);
+    model_check(m, store, false);
+    model_commit(store);
+    *committed = *m;
+    for (int round = 0; round < 2; round++) {
+        for (int i = 0; i < 100; i++) {
+            cr_assert_eq(model_add(m, store, 1 + (uint32_t)below(&r, 9), &r, NULL), BM_OK);
+            cr_assert_eq(model_remove(m, store, 1, &r, NULL), BM_OK);
+            if (i % 10 == 0)
+                model_check(m, store, true);
+        }
+        if (round == 0) { /* all for nothing */
+            bm_store_close(store);
+            *m = *committed;
+            store = model_open(scratch_at(&s, "index"), BM_STORE_WRITE);
+            model_check(m, store, true);
+        }
+    }
+    model_commit(store);
+    model_check(m, store, true);
+    bm_store_close(store);
+    model_expect_sound(scratch_at(&s, "index"));
+    free(m);
+    free(committed);
+    scratch_close(&s);
+}
+
 /* More entries of one key than a piece takes; and a batch that is many pieces. */
 Test(store_model, a_key_of_many_pieces_is_found_whole)
 {

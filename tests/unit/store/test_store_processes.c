@@ -232,6 +232,53 @@ static void write_for_ever(const char *dir, shared *both, uint64_t seed)
     }
 }
 
+static void copy_file(const char *from, const char *to)
+{
+    static char bytes[65536];
+    const int in = open(from, O_RDONLY), out = open(to, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    cr_assert(in >= 0 && out >= 0);
+    for (ssize_t n; (n = read(in, bytes, sizeof bytes)) > 0;) {
+        cr_assert_eq(write(out, bytes, (size_t)n), n);
+        usleep(200);
+    }
+    close(in);
+    close(out);
+}
+
+static void count(void *ctx, const char *what)
+{
+    (void)what;
+    ++*(unsigned *)ctx;
+}
+
+/* A copy that was taken meanwhile is whole, or the check says that it is not. */
+Test(store_processes, a_copy_of_an_index_that_is_written_is_checked)
+{
+    scratch s;
+    numbers r = {13};
+    model *m = new_index(&s, &r, 400);
+    shared *both = share();
+    unsigned damaged = 0;
+    scratch_folder(&s, "copy");
+    both->models[0] = *m;
+    const pid_t child = fork();
+    if (child == 0)
+        write_for_ever(scratch_at(&s, "index"), both, 77);
+    for (int i = 0; i < 12; i++) {
+        unsigned n = 0;
+        const bm_store_check_cfg cfg = {.say = count, .ctx = &n};
+        copy_file(scratch_at(&s, "index/data.mdb"), scratch_at(&s, "copy/data.mdb"));
+        const bm_status status = bm_store_check(scratch_at(&s, "copy"), &cfg, NULL);
+        cr_assert(status == (n > 0 ? BM_ERR_FORMAT : BM_OK), "%d", (int)status);
+        damaged += n > 0;
+    }
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    cr_log_info("%u of 12 copies are damaged", damaged);
+    free(m);
+    scratch_close(&s);
+}
+
 /* BANDMILL_TEST_KILLS: how often; 40. */
 Test(store_processes, what_was_committed_survives_kills)
 {
