@@ -8,8 +8,9 @@ The truth: pairs at the threshold from `--candidates all`, exact; candidates and
            with 11 degrees of freedom: .003).
   sampled  over SAMPLE_SEEDS samples, drawn by as many seeds, z = (forecast - that of all documents) / stated error: |z| is at
            most 3 for all of them but one, for each of the three numbers, and the mean square of the differences at most 2.6
-           times that of the stated errors (chi-squared of 16 degrees: .0005); errors stated too small by half would make it 4. What `pairs` finds, in the mean over seeds, is within 3
-           of both errors together for all of them but two; the error of that mean is the same for all of them.
+           times that of the stated errors (chi-squared of 16 degrees: .0005); errors stated too small by half would make it
+           4. What `pairs` finds, in the mean over seeds, is within 3 of both errors together for all of them but two, since
+           the error of that mean is the same for all of them.
   counts   documents, empty and identical ones are those of the report."""
 import json
 import math

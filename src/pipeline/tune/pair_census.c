@@ -9,7 +9,7 @@
  * corpus and of those that are in common; sets in a file are read once more, in order. All that is kept
  * are whole numbers, added up atomically, so the order in which documents are walked changes nothing.
  *
- * Tests: tests/unit/jobs/test_job_tune.c, tests/reference/test_forecast.py */
+ * Tests: tests/unit/tune/test_pair_census.c, tests/reference/test_forecast.py */
 #include "pipeline/tune/pair_census.h"
 
 #include <stdlib.h>
@@ -139,10 +139,10 @@ static bm_status check_memory(const bm_census_job *job, const bm_pair_census *ce
         return BM_OK;
     bm_status status = corpus->cfg.temp_dir != NULL ? bm_corpus_sets_to_file(corpus, err) : BM_OK;
     if (status == BM_OK && bm_corpus_check_matching(corpus, bytes, err) != BM_OK)
-        status = bm_fail_field(err, "sample",
-                               "`sample` of %zu documents needs %llu MiB beside the corpus, more "
-                               "than `memory` allows (a smaller sample, or more memory)",
-                               census->n, (unsigned long long)(bytes >> 20) + 1);
+        status = bm_fail(err, BM_ERR_NOMEM,
+                         "`sample` of %zu documents needs %llu MiB beside the corpus, more than "
+                         "`memory` allows (a smaller sample, or more memory)",
+                         census->n, (unsigned long long)(bytes >> 20) + 1);
     return status;
 }
 
