@@ -82,13 +82,18 @@ typedef struct bm_tune_sample {
     uint64_t identical_pairs;   /* pairs of identical documents, which need no bands: exact */
     uint64_t distinct, sampled; /* D, n */
     double similar_pairs, similar_pairs_error; /* at the threshold and above */
+    /* By how much one run under the chosen plan differs from its forecast besides, by the chance of its
+     * permutations: a standard deviation, about; NAN: not known (more than 128 rows). That of missed pairs
+     * is that of verified ones. */
+    double candidates_spread, verified_pairs_spread;
     /* BM_TUNE_BINS each: pairs of two documents of the sample, exact; pairs of the corpus, and errors */
     const uint64_t *sample_pairs;
     const double *pairs, *pairs_error;
 } bm_tune_sample;
 
 /* What one run of `pairs` with a plan is expected to find, in the mean over seeds. Beside the standard
- * errors one run differs from it by the chance of its permutations. The same; read by pointer. */
+ * errors one run differs from it by the chance of its permutations (the spread of bm_tune_sample). The
+ * same; read by pointer. */
 typedef struct bm_tune_forecast {
     double candidates, candidates_error; /* pairs that share a band, each of which is compared */
     double verified_pairs, verified_pairs_error; /* of these at the threshold */

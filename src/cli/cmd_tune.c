@@ -61,6 +61,12 @@ static void say_sample(cli_context *context, const bm_tune_result *result, size_
         s->shingle, format_total(f->candidates, f->candidates_error, totals[0], sizeof totals[0]),
         format_total(f->verified_pairs, f->verified_pairs_error, totals[1], sizeof totals[1]),
         format_total(f->missed_pairs, f->missed_pairs_error, totals[2], sizeof totals[2]));
+    if (s->candidates_spread == s->candidates_spread) /* no NAN */
+        cli_say_note(
+            &context->console,
+            "%s: one run differs from that by about %s candidates and %s pairs, by its seed",
+            s->shingle, format_total(s->candidates_spread, 0, totals[0], sizeof totals[0]),
+            format_total(s->verified_pairs_spread, 0, totals[1], sizeof totals[1]));
 }
 
 /* The texts that --shingle asks for, or the one that is the default: how many. */

@@ -132,6 +132,17 @@ void bm_overlaps_close(bm_overlaps *overlaps)
     *overlaps = (bm_overlaps){0};
 }
 
+const uint32_t *bm_overlap_sets(const bm_overlap_index *index, uint64_t hash, size_t *n)
+{
+    const uint64_t mixed = mix(hash), bit = filter_bit(index, mixed);
+    *n = 0;
+    if ((index->filter[bit / 64] >> bit % 64 & 1) == 0)
+        return NULL;
+    const bm_overlap_slot *slot = slot_of(index, hash, mixed);
+    *n = slot->n;
+    return index->list + slot->begin;
+}
+
 void bm_overlaps_find(bm_overlaps *overlaps, const bm_overlap_index *index, const uint64_t *hashes,
                       size_t n)
 {
@@ -139,14 +150,10 @@ void bm_overlaps_find(bm_overlaps *overlaps, const bm_overlap_index *index, cons
         overlaps->common[overlaps->found[i]] = 0;
     overlaps->n_found = 0;
     for (size_t k = 0; k < n; k++) {
-        const uint64_t mixed = mix(hashes[k]), bit = filter_bit(index, mixed);
-        if ((index->filter[bit / 64] >> bit % 64 & 1) == 0)
-            continue;
-        const bm_overlap_slot *slot = slot_of(index, hashes[k], mixed);
-        for (uint32_t i = 0; i < slot->n; i++) {
-            const uint32_t set = index->list[slot->begin + i];
-            if (overlaps->common[set]++ == 0)
-                overlaps->found[overlaps->n_found++] = set;
-        }
+        size_t n_sets;
+        const uint32_t *sets = bm_overlap_sets(index, hashes[k], &n_sets);
+        for (size_t i = 0; i < n_sets; i++)
+            if (overlaps->common[sets[i]]++ == 0)
+                overlaps->found[overlaps->n_found++] = sets[i];
     }
 }

@@ -18,6 +18,7 @@
 #include "base/pool.h"
 #include "pipeline/corpus/corpus.h"
 #include "pipeline/output/histogram.h"
+#include "pipeline/tune/run_spread.h"
 
 #define BM_CENSUS_BINS  1000u
 #define BM_CENSUS_CELLS (BM_CENSUS_BINS + 2)
@@ -29,6 +30,7 @@ typedef struct bm_census_job {
     size_t wanted; /* documents to draw, at least 2; all where there are fewer */
     uint64_t seed;
     double threshold;
+    bm_spread_job spread; /* how much runs of its plan differ is looked at too */
 } bm_census_job;
 
 typedef struct bm_pair_census {
@@ -41,13 +43,16 @@ typedef struct bm_pair_census {
     uint32_t first_at;                  /* the first cell of pairs that reach the threshold */
     uint64_t sample_pairs[BM_HISTOGRAM_BINS]; /* pairs of two drawn documents, those too that have
                                                  nothing in common */
-} bm_pair_census;                             /* {0} is empty */
+    bm_run_spread spread;
+} bm_pair_census; /* {0} is empty */
 
 /* The same for any number of threads. BM_ERR_NOMEM, BM_ERR_IO, BM_ERR_FORMAT (a damaged temporary file),
  * BM_ERR_CANCELLED. */
 bm_status bm_pair_census_make(const bm_census_job *job, bm_pair_census *out, bm_error *err);
 void bm_pair_census_reset(bm_pair_census *census);
 
+/* The middle of the thousandth in which a cell lies; 1 for the last one. */
+double bm_census_middle(const bm_pair_census *census, uint32_t cell);
 /* The hundredth of similarity in which a cell lies. */
 uint32_t bm_census_hundredth(const bm_pair_census *census, uint32_t cell);
 

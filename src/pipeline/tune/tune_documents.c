@@ -136,12 +136,16 @@ static bm_status count_documents(const bm_corpus *corpus, bm_tune_sample *to, bm
 static bm_status forecast(bm_job_context *context, bm_corpus *corpus, const bm_tune_result *plans,
                           bm_tune_documents *to, bm_error *err)
 {
-    const bm_census_job job = {.corpus = corpus,
-                               .pool = context->pool,
-                               .meter = &context->meter,
-                               .wanted = (size_t)context->settings->pairs.sample,
-                               .seed = context->settings->sketch.seed,
-                               .threshold = context->settings->bands.threshold};
+    const bm_tune_plan *chosen = &plans->plans[plans->chosen];
+    const bm_band_plan plan = {.bands = chosen->bands, .rows = chosen->rows};
+    const bm_census_job job = {
+        .spread = {&plan, context->settings->sketch.seed, context->settings->device.cpu},
+        .corpus = corpus,
+        .pool = context->pool,
+        .meter = &context->meter,
+        .wanted = (size_t)context->settings->pairs.sample,
+        .seed = context->settings->sketch.seed,
+        .threshold = context->settings->bands.threshold};
     bm_pair_census census = {0};
     bm_job_context_stage(context, BM_STAGE_COMPARE, "documents");
     bm_status status = count_documents(corpus, &to->sample, err);

@@ -127,6 +127,8 @@ static void write_samples(bm_json *json, const bm_tune_result *r)
         bm_json_key_uint(json, "sampled", s->sampled);
         write_total(json, "similar_pairs", "similar_pairs_error",
                     (double[]){s->similar_pairs, s->similar_pairs_error});
+        bm_json_key_double(json, "candidates_spread", s->candidates_spread);
+        bm_json_key_double(json, "verified_pairs_spread", s->verified_pairs_spread);
         write_forecasts(json, r, &r->samples[i]);
         write_histogram(json, &r->samples[i]);
         bm_json_end_object(json);

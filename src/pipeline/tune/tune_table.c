@@ -86,7 +86,7 @@ static void put_total(page *p, double value, double error, const char *end)
 static void put_samples(page *p, const bm_tune_result *r)
 {
     put(p, "\nshingle\tdocuments\tempty\tidentical\tidentical_pairs\tdistinct\tsampled\t"
-           "similar_pairs\tsimilar_pairs_error\n");
+           "similar_pairs\tsimilar_pairs_error\tcandidates_spread\tverified_pairs_spread\n");
     for (size_t i = 0; i < r->n_samples; i++) {
         const bm_tune_sample *s = &r->samples[i].sample;
         put_text(p, s->shingle, "\t");
@@ -96,7 +96,8 @@ static void put_samples(page *p, const bm_tune_result *r)
         put_uint(p, s->identical_pairs, "\t");
         put_uint(p, s->distinct, "\t");
         put_uint(p, s->sampled, "\t");
-        put_total(p, s->similar_pairs, s->similar_pairs_error, "\n");
+        put_total(p, s->similar_pairs, s->similar_pairs_error, "\t");
+        put_total(p, s->candidates_spread, s->verified_pairs_spread, "\n");
     }
 }
 
