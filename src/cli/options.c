@@ -337,8 +337,8 @@ static const arg_option rows[] = {
     /* general */
     {.name = "progress",
      .type = ARG_CHOICE,
-     .commands = INPUTS | CHANGES | BIT(CLI_INDEX_CHECK) | BIT(CLI_CLUSTER) | BIT(CLI_EXPLAIN) |
-                 BIT(CLI_BENCH),
+     .commands = INPUTS | BIT(CLI_INDEX_REMOVE) | BIT(CLI_INDEX_COMPACT) | BIT(CLI_INDEX_CHECK) |
+                 BIT(CLI_CLUSTER) | BIT(CLI_EXPLAIN) | BIT(CLI_BENCH),
      .group = CLI_GROUP_GENERAL,
      .choices = progress_choices,
      .help = "the meter on stderr (auto: on a terminal)",
