@@ -92,3 +92,10 @@ Test(open_file, descriptors_that_were_given_may_be_anything)
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
         cr_expect_neq(bm_open_given(others[i], BM_ERR_INPUT, &fd, NULL), BM_OK, "%s", others[i]);
 }
+
+Test(open_file, a_name_in_an_open_folder_is_the_last_part_of_the_path)
+{
+    cr_expect_str_eq(bm_name_in(3, "a/b/c"), "c");
+    cr_expect_str_eq(bm_name_in(3, "c"), "c");
+    cr_expect_str_eq(bm_name_in(AT_FDCWD, "a/b/c"), "a/b/c");
+}

@@ -290,6 +290,54 @@ Test(out_file_again, rows_are_those_whose_sum_was_noted_or_refused)
     scratch_close(&s);
 }
 
+/* Of an array that has all its rows: one that is longer than what finish reads at once. */
+Test(out_file_again, rows_are_compared_when_the_directory_is_finished)
+{
+    enum { ROWS = 40000 };
+    static uint64_t rows[ROWS][2];
+    static const bm_npy_array array = {"content_hash.npy", "<u8", 2};
+    static const size_t places[] = {0, 300000, ROWS * 16 - 1, SIZE_MAX};
+    scratch s;
+    scratch_open(&s);
+    bm_out_dir *dir = NULL;
+    bm_npy_writer writer = {0};
+    for (size_t i = 0; i < ROWS; i++)
+        rows[i][0] = i * 2654435761u;
+    cr_assert_eq(bm_out_dir_open(scratch_at(&s, "out"), BM_OUT_REFUSE, &dir, NULL), BM_OK);
+    add_state(dir, BM_OUT_JOURNAL, "noted");
+    cr_assert_eq(bm_npy_writer_open(dir, &array, &writer, NULL), BM_OK);
+    cr_assert_eq(bm_npy_writer_keep_sum(&writer, NULL, NULL), BM_OK);
+    cr_assert_eq(bm_npy_writer_rows(&writer, rows, ROWS, 16, NULL), BM_OK);
+    const bm_hash128 noted = bm_npy_writer_sum(&writer);
+    cr_assert_eq(bm_npy_writer_flush(&writer, NULL), BM_OK);
+    bm_out_dir_preserve(dir, true);
+    bm_npy_writer_abort(&writer);
+    bm_out_dir_close(dir);
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        bm_error err = {0};
+        size_t len;
+        const bool damaged = places[i] != SIZE_MAX;
+        char *bytes = scratch_get(&s, "out.partial/output/content_hash.npy", &len);
+        bytes[BM_NPY_HEADER_BYTES + (damaged ? places[i] : 0)] ^= damaged ? 16 : 0;
+        scratch_put(&s, "out.partial/output/content_hash.npy", bytes, len);
+        dir = again(&s, true);
+        cr_assert_eq(bm_npy_writer_open_again(dir, &array, ROWS, &writer, NULL), BM_OK);
+        bm_npy_writer_compare_late(&writer, &noted);
+        cr_expect_eq(bm_npy_writer_rows(&writer, rows, 1, 16, NULL), BM_ERR_INTERNAL);
+        cr_assert_eq(bm_npy_writer_close(&writer, NULL), BM_OK);
+        cr_expect_eq(bm_out_dir_finish(dir, &err), damaged ? BM_ERR_FORMAT : BM_OK);
+        if (damaged)
+            cr_expect_not_null(strstr(err.file, "content_hash.npy"));
+        bm_out_dir_close(dir);
+        if (damaged) {
+            bytes[BM_NPY_HEADER_BYTES + places[i]] ^= 16;
+            scratch_put(&s, "out.partial/output/content_hash.npy", bytes, len);
+        }
+        free(bytes);
+    }
+    scratch_close(&s);
+}
+
 typedef struct note {
     uint64_t bytes, rows;
 } note;
