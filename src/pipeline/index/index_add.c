@@ -29,13 +29,14 @@ static void say_committed(bm_job *job, bm_status status, bm_error *err)
     memcpy(err->message + at, words, (size_t)len + 1);
 }
 
-static bm_status add_all(bm_job *job, bm_store *store, bm_error *err)
+static bm_status add_all(bm_job *job, bm_store *store, const bm_index_signed *dirs, bm_error *err)
 {
+    const bool documents = dirs->n == 0 && !job->context.settings->index.follow;
     const unsigned steps = BM_STEP_INPUTS | BM_STEP_DEVICES | BM_STEP_KEYS;
-    bm_status status = bm_job_begin(job, job->context.settings->index.follow ? 0 : steps, err);
+    bm_status status = bm_job_begin(job, documents ? steps : 0, err);
     if (status == BM_OK)
-        status =
-            bm_index_fill_run(&(bm_index_fill){.job = job, .store = store, .commits = true}, err);
+        status = bm_index_fill_run(
+            &(bm_index_fill){.job = job, .store = store, .dirs = dirs, .commits = true}, err);
     if (status != BM_OK)
         say_committed(job, status, err);
     if (status == BM_OK)
@@ -47,16 +48,20 @@ static bm_status run_job(bm_settings *settings, bm_summary **out, bm_error *err)
 {
     bm_job job;
     bm_store *store = NULL;
+    bm_index_signed dirs = {0};
+    const char *path = settings->output.path;
     bm_status status = bm_job_open(settings, &job, err);
     if (status != BM_OK)
         return status;
     const bm_store_cfg cfg = bm_index_store_cfg(&job.context, BM_STORE_WRITE);
-    status = bm_store_open(settings->output.path, &cfg, &store, err);
+    status = bm_store_open(path, &cfg, &store, err);
     if (status == BM_OK)
-        status =
-            bm_index_settings_take(bm_store_facts_of(store), settings->output.path, settings, err);
+        status = bm_index_settings_take(bm_store_facts_of(store), path, settings, err);
     if (status == BM_OK)
-        status = add_all(&job, store, err);
+        status = bm_index_signed_open(settings, path, &dirs, err);
+    if (status == BM_OK)
+        status = add_all(&job, store, &dirs, err);
+    bm_index_signed_close(&dirs);
     bm_store_close(store);
     return bm_job_close(&job, status, out);
 }

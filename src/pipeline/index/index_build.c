@@ -10,7 +10,8 @@
 #include "pipeline/index/index_settings.h"
 
 /* Everything into the work directory, committed and closed. */
-static bm_status fill(bm_job *job, const bm_index_work *work, bm_error *err)
+static bm_status fill(bm_job *job, const bm_index_work *work, const bm_index_signed *dirs,
+                      bm_error *err)
 {
     bm_buf text = {0};
     bm_store *store = NULL;
@@ -21,7 +22,7 @@ static bm_status fill(bm_job *job, const bm_index_work *work, bm_error *err)
         status = bm_store_create(work->folder, &facts, &cfg, &store, err);
     }
     if (status == BM_OK)
-        status = bm_index_fill_run(&(bm_index_fill){.job = job, .store = store}, err);
+        status = bm_index_fill_run(&(bm_index_fill){.job = job, .store = store, .dirs = dirs}, err);
     if (status == BM_OK)
         status = bm_index_count(store, &job->context, err);
     bm_store_close(store);
@@ -29,20 +30,24 @@ static bm_status fill(bm_job *job, const bm_index_work *work, bm_error *err)
     return status;
 }
 
-static bm_status run_job(const bm_settings *settings, bm_summary **out, bm_error *err)
+static bm_status run_job(const bm_settings *settings, const bm_index_signed *dirs, bm_summary **out,
+                         bm_error *err)
 {
     bm_job job;
     bm_index_work work = {.old = -1};
+    const bool documents = dirs->n == 0;
     bm_status status = bm_job_open(settings, &job, err);
     if (status != BM_OK)
         return status;
-    status = bm_job_begin(&job, BM_STEP_INPUTS, err);
+    status = documents ? bm_job_begin(&job, BM_STEP_INPUTS, err)
+                       : bm_job_context_check_outputs(settings, settings->input.paths,
+                                                      settings->input.n_paths, err);
     if (status == BM_OK)
         status = bm_index_work_open(settings, settings->output.force, true, &work, err);
     if (status == BM_OK)
-        status = bm_job_begin(&job, BM_STEP_DEVICES | BM_STEP_KEYS, err);
+        status = bm_job_begin(&job, documents ? BM_STEP_DEVICES | BM_STEP_KEYS : 0, err);
     if (status == BM_OK)
-        status = fill(&job, &work, err);
+        status = fill(&job, &work, dirs, err);
     if (status == BM_OK)
         status = bm_job_finish(&job, &(bm_job_ending){.dir = work.dir}, err);
     bm_index_work_close(&work);
@@ -52,14 +57,20 @@ static bm_status run_job(const bm_settings *settings, bm_summary **out, bm_error
 bm_status bm_job_index_build(const bm_index_build_options *options, bm_summary **out, bm_error *err)
 {
     bm_settings settings;
+    bm_index_signed dirs = {0};
     if (out == NULL)
         return bm_fail_field(err, "out", "no place for the summary given");
     bm_status status = bm_settings_of_index_build(options, &settings, err);
-    if (status == BM_OK)
-        status = bm_settings_plan(&settings, err);
     if (status != BM_OK)
         return status;
-    settings.perms_used = bm_index_perms_used(&settings);
     settings.index.kind = &bm_index_kind;
-    return run_job(&settings, out, err);
+    status = bm_index_signed_open(&settings, NULL, &dirs, err);
+    if (status == BM_OK)
+        status = bm_settings_plan(&settings, err);
+    if (status == BM_OK) {
+        settings.perms_used = bm_index_perms_used(&settings);
+        status = run_job(&settings, &dirs, out, err);
+    }
+    bm_index_signed_close(&dirs);
+    return status;
 }

@@ -48,7 +48,7 @@ static bm_status begin_rows(bm_index_adder *a, const bm_settings *s, bm_error *e
     return bm_buf_add_format(&a->rows.buf, err, "%s\n", bm_table_header(BM_TABLE_ANSWERS));
 }
 
-static bm_status read_and_add(const bm_index_fill *fill, bm_index_adder *a, bm_error *err)
+static bm_status read_all(const bm_index_fill *fill, bm_index_adder *a, bm_error *err)
 {
     bm_job_context *job = &fill->job->context;
     const bm_index_shares shares = bm_index_share(job->settings->memory);
@@ -59,18 +59,24 @@ static bm_status read_and_add(const bm_index_fill *fill, bm_index_adder *a, bm_e
                           .due = fill->commits ? &a->commits.due : NULL,
                           .take = bm_index_adder_take,
                           .take_ctx = a};
+    if (fill->dirs->n > 0)
+        return bm_index_signed_run(fill->dirs, a, shares.gather, err);
+    return job->settings->index.follow ? bm_index_follow_run(a, err)
+                                       : bm_index_feed_run(&feed, err);
+}
+
+static bm_status read_and_add(const bm_index_fill *fill, bm_index_adder *a, bm_error *err)
+{
+    bm_job_context *job = &fill->job->context;
     bm_job_context_stage(job, BM_STAGE_SIGN, "bytes");
-    bm_status status =
-        job->settings->index.follow ? bm_index_follow_run(a, err) : bm_index_feed_run(&feed, err);
-    if (status == BM_OK) {
-        bm_job_context_stage(job, BM_STAGE_WRITE, "files");
-        if (a->note.noted) /* all was read */
-            a->place =
-                (bm_index_add_place){a->skipped_records + job->counts.records,
-                                     job->places.last.known ? job->places.last : a->place.place};
-        status = bm_index_adder_finish(a, err);
-    }
-    return status;
+    bm_status status = read_all(fill, a, err);
+    if (status != BM_OK)
+        return status;
+    bm_job_context_stage(job, BM_STAGE_WRITE, "files");
+    if (a->note.noted) /* all was read */
+        a->place = (bm_index_add_place){a->skipped_records + job->counts.records,
+                                        job->places.last.known ? job->places.last : a->place.place};
+    return bm_index_adder_finish(a, err);
 }
 
 bm_status bm_index_fill_run(const bm_index_fill *fill, bm_error *err)

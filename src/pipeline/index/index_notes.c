@@ -207,7 +207,7 @@ bm_status bm_index_add_note_open(const bm_job_context *job, const bm_store_view 
     bool found;
     bm_buf text = {0};
     *place = (bm_index_add_place){0};
-    if (job->settings->index.follow)
+    if (job->inputs.set == NULL) /* standard input that is followed, or signatures */
         return BM_OK;
     note->noted = bm_input_set_stays(job->inputs.set);
     if (job->settings->resume && !note->noted)

@@ -1,0 +1,23 @@
+/* index_signed.h -- directories that `sign` wrote as the documents of an index that keeps signatures. */
+#ifndef BM_INDEX_INDEX_SIGNED_H
+#define BM_INDEX_INDEX_SIGNED_H
+
+#include "io/arrays/sign_dir.h"
+#include "pipeline/index/index_adder.h"
+
+typedef struct bm_index_signed {
+    bm_sign_dir **dirs;
+    size_t n;      /* 0: the inputs are documents */
+} bm_index_signed; /* {0}; close */
+
+/* Open the inputs where they are such directories, and settle by them how documents are signed: as asked, or as the
+ * index has it (`path`, whose settings were taken; NULL: a new one). BM_ERR_USAGE: some are and some are not; an index of sets;
+ * fields that ask for something else. BM_ERR_FORMAT: they were not signed alike. */
+bm_status bm_index_signed_open(bm_settings *settings, const char *path, bm_index_signed *out,
+                               bm_error *err);
+void bm_index_signed_close(bm_index_signed *dirs);
+/* All their documents through the adder. */
+bm_status bm_index_signed_run(const bm_index_signed *dirs, bm_index_adder *adder,
+                              uint64_t full_bytes, bm_error *err);
+
+#endif

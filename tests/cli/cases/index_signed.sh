@@ -1,0 +1,40 @@
+# index build and add from directories that sign wrote: an index of signatures holds what the documents themselves give.
+# shellcheck shell=sh disable=SC2034,SC2154
+i=0
+while [ $i -lt 120 ]; do echo "{\"id\":\"d$i\",\"text\":\"text $((i / 2)) of many words here $((i / 2)) and $((i / 2)) there are some more of them $i\"}"; i=$((i + 1)); done > all.jsonl
+head -n 70 all.jsonl > a.jsonl
+tail -n +71 all.jsonl > b.jsonl
+echo '{"id":"none","text":""}' >> b.jsonl
+sed 's/"d/"q/' all.jsonl > q.jsonl
+for part in a b; do bm sign $part.jsonl -o $part --shingle word:2 --perms 96 --seed 3 -q; exits 0; done
+set -- --store signatures --threshold .5
+bm index build docs a.jsonl b.jsonl --shingle word:2 --perms 96 --seed 3 "$@" -q; exits 0
+bm index build sigs a b "$@"; exits 0; says ../err '121 documents \(1 empty'; says ../err 'the index holds 121 documents'
+bm index build more a "$@" -q; exits 0; bm index add more b -q; exits 0
+bm query docs q.jsonl -q; exits 0; cp ../out want
+[ "$(wc -l < want)" -gt 121 ] || fail "few answers"
+for index in sigs more; do
+    bm index check $index; exits 0
+    bm index info $index; says ../out '^  documents: 121$'; says ../out '^  perms: 96$'; says ../out '^  seed: 3$'; says ../out '^  shingle: word:2$'
+    bm query $index q.jsonl -q; exits 0; holds ../out < want
+done
+# unique, and ids
+bm index build uni a "$@" --threshold .6 -q; exits 0
+cp -r uni copy
+bm index add uni b.jsonl --unique -q; exits 0; cp ../out rows
+bm index add copy b --unique -q; exits 0; holds ../out < rows
+bm index add more a; refused 3 "the id 'd0' is in the index already"
+bm index add more a --duplicate-ids skip; exits 0; says ../err '0 added; the index holds 121'
+
+# what does not fit
+bm index build none a; refused 2 'an index of sets takes documents \(--store signatures takes what sign wrote\)'; absent none
+bm index build sets a.jsonl -q; exits 0
+bm index add sets a; refused 2 'an index of sets takes documents'
+bm index build none a b.jsonl "$@"; refused 2 'signatures and documents together'
+bm index build none a "$@" --seed 4; refused 2 '--seed 4 contradicts the signatures of a \(3\)'; absent none
+bm index build none a "$@" --perms 128; refused 2 '128 permutations asked for, the signatures have 96'
+bm sign b.jsonl -o other --seed 5 --perms 96 --shingle word:2 -q; exits 0
+bm index build none a other "$@"; refused 7 '.*other.*: provenance.seed differs from that of a'
+bm index add more other; refused 7 'other: provenance.seed differs from that of the index more'
+bm index add more b --resume; refused 2 '--resume goes on with documents'
+bm index build a/idx a "$@"; refused 2 'a/idx: the output lies in the input a'
