@@ -23,21 +23,24 @@
 
 #define ATTEMPTS 64
 
-static bm_status make(const bm_store_cfg *cfg, bm_store **out, bm_error *err)
+/* NULL: no memory, which is said. */
+static bm_store *make(const bm_store_cfg *cfg, bm_error *err)
 {
     bm_store *store = bm_alloc_zero(1, sizeof *store);
-    if (store == NULL)
-        return bm_fail_nomem(err, sizeof *store);
+    if (store == NULL) {
+        bm_fail_nomem(err, sizeof *store);
+        return NULL;
+    }
     pthread_mutex_init(&store->mutex, NULL);
     store->place = (bm_store_place){.dir = -1, .data = -1};
     store->cfg = *cfg;
     if (cfg->temp_dir != NULL && (store->temp_dir = bm_strdup(cfg->temp_dir)) == NULL) {
+        bm_fail_nomem(err, strlen(cfg->temp_dir));
         bm_store_close(store);
-        return bm_fail_nomem(err, strlen(cfg->temp_dir));
+        return NULL;
     }
     store->cfg.temp_dir = store->temp_dir;
-    *out = store;
-    return BM_OK;
+    return store;
 }
 
 void bm_store_close(bm_store *store)
@@ -194,11 +197,11 @@ bm_status bm_store_open(const char *dir, const bm_store_cfg *cfg, bm_store **out
 {
     bm_status status = BM_OK;
     for (int i = 0; i < ATTEMPTS; i++) {
-        bm_store *store = NULL;
-        status = make(cfg, &store, err);
-        if (status == BM_OK)
-            status = cfg->mode == BM_STORE_WRITE ? open_to_write(store, dir, err)
-                                                 : open_to_read(store, dir, err);
+        bm_store *store = make(cfg, err);
+        if (store == NULL)
+            return BM_ERR_NOMEM;
+        status = cfg->mode == BM_STORE_WRITE ? open_to_write(store, dir, err)
+                                             : open_to_read(store, dir, err);
         if (status == BM_OK)
             status = begin(store, err);
         if (status == BM_OK) {
@@ -230,10 +233,10 @@ static bm_status begin_new(bm_store *store, const bm_store_facts *facts, bm_erro
 bm_status bm_store_create(const char *dir, const bm_store_facts *facts, const bm_store_cfg *cfg,
                           bm_store **out, bm_error *err)
 {
-    bm_store *store = NULL;
-    bm_status status = make(cfg, &store, err);
-    if (status == BM_OK)
-        status = bm_store_place_open(dir, BM_STORE_HOLD_ALONE, &store->place, err);
+    bm_store *store = make(cfg, err);
+    if (store == NULL)
+        return BM_ERR_NOMEM;
+    bm_status status = bm_store_place_open(dir, BM_STORE_HOLD_ALONE, &store->place, err);
     struct stat info;
     if (status == BM_OK &&
         fstatat(store->place.dir, BM_STORE_DATA, &info, AT_SYMLINK_NOFOLLOW) == 0)
@@ -278,11 +281,11 @@ static bm_status open_unnamed(bm_store *store, const char *folder, bm_error *err
 bm_status bm_store_create_unnamed(const bm_store_facts *facts, const bm_store_cfg *cfg,
                                   bm_store **out, bm_error *err)
 {
-    bm_store *store = NULL;
+    bm_store *store = make(cfg, err);
     char *folder = NULL;
-    bm_status status = make(cfg, &store, err);
-    if (status != BM_OK)
-        return status;
+    bm_status status = BM_OK;
+    if (store == NULL)
+        return BM_ERR_NOMEM;
     store->place.path = bm_strdup(cfg->temp_dir);
     if (store->place.path == NULL)
         status = bm_fail_nomem(err, strlen(cfg->temp_dir));
