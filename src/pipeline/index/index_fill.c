@@ -59,7 +59,7 @@ static bm_status read_all(const bm_index_fill *fill, bm_index_adder *a, bm_error
                           .due = fill->commits ? &a->commits.due : NULL,
                           .take = bm_index_adder_take,
                           .take_ctx = a};
-    if (fill->dirs->n > 0)
+    if (fill->dirs != NULL && fill->dirs->n > 0)
         return bm_index_signed_run(fill->dirs, a, shares.gather, err);
     return job->settings->index.follow ? bm_index_follow_run(a, err)
                                        : bm_index_feed_run(&feed, err);

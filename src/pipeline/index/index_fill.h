@@ -8,7 +8,7 @@
 typedef struct bm_index_fill {
     bm_job *job;
     bm_store *store;
-    const bm_index_signed *dirs; /* instead of documents; n 0: none */
+    const bm_index_signed *dirs; /* instead of documents; NULL, or n 0: none */
     bool commits; /* as it goes, with a note how far it came; else once, at the end */
 } bm_index_fill;
 
