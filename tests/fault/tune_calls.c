@@ -1,0 +1,127 @@
+/* tune_calls.c -- each allocation and each system call of tune with documents fails once, in turn, until a run has
+ * no failure.
+ *
+ * A run that fails says why, leaves the earlier picture as it was (or the whole new one in its place) and nothing
+ * beside it, and keeps no block of memory and no open file. One that goes on all the same gives the right tables
+ * and the right picture. */
+#include <criterion/criterion.h>
+
+#include <bandmill/tune.h>
+
+#include "tests/unit/base/scratch.h"
+#include "held_blocks.h"
+
+#define OLD "low\thigh\tpairs\n" /* begins like one of ours */
+
+static void open_place(scratch *s)
+{
+    scratch_open(s);
+    FILE *file = fopen(scratch_at(s, "in.jsonl"), "w");
+    cr_assert_not_null(file);
+    for (int doc = 0; doc < 40; doc++) {
+        fprintf(file, "{\"id\":\"d%d\",\"text\":\"", doc);
+        for (int word = 0; word < 30; word++)
+            fprintf(file, "w%d ", 2 * (doc / 2) + word);
+        fputs("\"}\n", file);
+    }
+    cr_assert_eq(fclose(file), 0);
+    scratch_folder(s, "pictures");
+    scratch_put_text(s, "pictures/plans.svg", OLD);
+}
+
+/* *table: on BM_OK, for free. */
+static bm_status run(scratch *s, char **table, bm_error *err)
+{
+    const bm_text_options texts[] = {{.normalize = BM_NORM_LOWER, .shingle_k = 1},
+                                     {.normalize = BM_NORM_LOWER, .shingle_k = 3}};
+    const char *path = scratch_at(s, "in.jsonl");
+    bm_tune_options o;
+    bm_tune_result *result = NULL;
+    bm_tune_options_init(&o);
+    o.ceiling_similarity = .3;
+    o.ceiling_probability = .05;
+    o.input.paths = &path;
+    o.input.n_paths = 1;
+    o.texts = texts;
+    o.n_texts = 2;
+    o.sample = 12;
+    o.svg = scratch_at(s, "pictures/plans.svg");
+    o.force = true;
+    o.resources.threads = 2;
+    o.resources.memory = 1 << 28;
+    const bm_status status = bm_tune(&o, &result, err);
+    if (status == BM_OK) {
+        const size_t len = strlen(bm_tune_result_table(result)) + 1;
+        plan.armed = false;
+        *table = malloc(len);
+        memcpy(*table, bm_tune_result_table(result), len);
+    }
+    bm_tune_result_free(result);
+    return status;
+}
+
+static void judge(scratch *s, const char *picture, bm_status status)
+{
+    char *got = scratch_get(s, "pictures/plans.svg", NULL);
+    cr_assert_eq(scratch_count(s, "pictures"), 1, "something is left beside the picture");
+    if (status == BM_OK || (status == BM_ERR_IO && strcmp(got, OLD) != 0))
+        cr_assert_str_eq(got,
+                         picture); /* perhaps all was done when the directory would not be synced */
+    else
+        cr_assert_str_eq(got, OLD, "the earlier picture is gone");
+    free(got);
+    scratch_put_text(s, "pictures/plans.svg", OLD);
+}
+
+/* A failing allocation may be BM_ERR_NOMEM only; a failing call whatever fits. */
+static bool fits(bool memory, bm_status status)
+{
+    if (memory)
+        return status == BM_ERR_NOMEM;
+    return status == BM_ERR_IO || status == BM_ERR_NOMEM || status == BM_ERR_USAGE ||
+           status == BM_ERR_INPUT;
+}
+
+static void fail_each(bool memory)
+{
+    scratch s;
+    char *right = NULL, *table = NULL;
+    open_place(&s);
+    cr_assert_eq(run(&s, &right, NULL), BM_OK);
+    char *picture = scratch_get(&s, "pictures/plans.svg", NULL);
+    judge(&s, picture, BM_OK);
+    long n = 0;
+    for (plan.failed = true; plan.failed; n++) {
+        bm_error err = {0};
+        const size_t n_files = open_files();
+        plan_call(n, EIO, memory);
+        const bm_status status = run(&s, &table, &err);
+        plan.armed = false;
+        if (status == BM_OK) {
+            cr_assert_str_eq(table, right);
+            free(table);
+        }
+        cr_assert_eq(known.n, 0, "%s, call %ld: %zu blocks are kept (%s)", plan.which, n, known.n,
+                     err.message);
+        cr_assert_eq(open_files(), n_files, "%s, call %ld: a file stays open", plan.which, n);
+        cr_assert(status == BM_OK || (plan.failed && fits(memory, status)), "%s, call %ld: %d, %s",
+                  plan.which, n, (int)status, err.message);
+        cr_assert(status == BM_OK || err.message[0] != '\0', "%s, call %ld: no word of it",
+                  plan.which, n);
+        judge(&s, picture, status);
+    }
+    cr_assert_gt(n, 10);
+    free(picture);
+    free(right);
+    scratch_close(&s);
+}
+
+Test(tune_calls, every_failing_allocation_is_out_of_memory)
+{
+    fail_each(true);
+}
+
+Test(tune_calls, every_failing_call_is_an_error_or_makes_no_difference)
+{
+    fail_each(false);
+}
