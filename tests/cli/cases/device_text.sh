@@ -71,3 +71,15 @@ same char:5 in.jsonl BANDMILL_CL_TEXT=off
 ! grep -q device_input out/manifest.json || fail "a choice is reported that was none"
 same byte:300 in.jsonl # no shingle that the device could make
 ! grep -q device_input out/manifest.json || fail "a choice is reported that was none"
+
+# an index that a device has signed answers as one that the native CPU has
+head -n 150 in.jsonl > old.jsonl
+for store in sets signatures; do
+    for where in cpu "$device"; do
+        bm index build "idx.$where.$store" old.jsonl --store $store --device "$where" --threshold .3 --invalid-utf8 replace -q; exits 0
+        bm index add "idx.$where.$store" in.jsonl --unique --duplicate-ids number --device "$where" -q; exits 0
+        cp ../out "rows.$where"
+    done
+    holds "rows.$device" < rows.cpu
+    [ "$(wc -l < rows.cpu)" -gt 100 ] || fail "few documents were known"
+done

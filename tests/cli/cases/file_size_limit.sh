@@ -52,3 +52,21 @@ exits 4
 says ../err '[Ff]ile too large'
 [ -z "$(ls -A temporary)" ] || fail "left in the temporary directory: $(ls -A temporary)"
 [ ! -e out ] || fail "an output"
+
+# an index: a build leaves nothing, an add leaves it as at the last commit, whole, and another one goes on
+limited 100 index build idx in.jsonl; refused 4 'idx.*(too large|full|No space)'; absent idx
+bm index build idx few.jsonl -q; exits 0
+tail -n +11 in.jsonl > more.jsonl
+now=$(stat -c %s idx/data.mdb)
+for more in 8 120 2000; do
+    limited $((now / 512 + more)) index add idx more.jsonl
+    [ "$rc" = 0 ] || refused 4 '.*([Ff]ile too large|full|No space|Input/output error)'
+    bm index check idx; exits 0
+    bm index info idx
+    grep -qE '^  documents: (10|600)$' ../out || fail "neither before nor after"
+done
+bm index add idx more.jsonl --duplicate-ids skip -q; exits 0
+bm index info idx; says ../out '^  documents: 600$'
+limited 100 index compact idx; refused 4 '.*([Ff]ile too large|full|No space|Input/output error)'
+bm index check idx; exits 0; bm index info idx; says ../out '^  documents: 600$'
+[ -z "$(find . -name 'idx.partial*')" ] || fail "something is left of the index"

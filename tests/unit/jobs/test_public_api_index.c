@@ -1,5 +1,19 @@
-/* bandmill/index.h: calls with options that are missing, too short, or with pointers missing. */
+/* bandmill/index.h: calls with options that are missing, too short, too long, of no value that there is, at odds, or
+ * with pointers missing. Queries are in test_public_api_query.c. */
 #include "tests/unit/jobs/public_api.h"
+
+#include <math.h>
+
+#define NOWHERE "/nonexistent/index"
+#define PLACE   ((bm_summary *)(uintptr_t)0x10) /* a call that fails leaves it as it was */
+
+static const char *const paths[] = {"/nonexistent/in.jsonl"}, *const hole[] = {"a", NULL};
+
+static int take(void *ctx, const char *data, size_t len)
+{
+    (void)ctx, (void)data, (void)len;
+    return 0;
+}
 
 static void expect_field(bm_status status, const bm_error *err, const char *field)
 {
@@ -20,7 +34,6 @@ Test(public_api_index, a_call_without_options_is_refused)
 
 Test(public_api_index, a_call_without_a_place_for_its_summary_is_refused)
 {
-    const char *const paths[] = {"/nonexistent/in.jsonl"};
     bm_index_build_options build;
     bm_error err = {0};
     bm_index_build_options_init(&build);
@@ -34,7 +47,7 @@ Test(public_api_index, a_call_without_a_place_for_its_summary_is_refused)
 
 Test(public_api_index, a_call_without_an_index_is_refused)
 {
-    const char *const paths[] = {"/nonexistent/in.jsonl"}, *const ids[] = {"a"};
+    const char *const ids[] = {"a"};
     bm_index_build_options build;
     bm_index_add_options add;
     bm_index_remove_options remove;
@@ -61,4 +74,216 @@ Test(public_api_index, a_call_without_an_index_is_refused)
     expect_field(bm_index_info("/nonexistent", NULL, &err), &err, "json");
     cr_expect_null(summary);
     cr_expect_null(json);
+}
+
+/* --- every field --- */
+
+#define CALL(name, type)                                                                           \
+    static void init_##name(void *options, size_t struct_size)                                     \
+    {                                                                                              \
+        type##_init_sized(options, struct_size);                                                   \
+    }                                                                                              \
+    static bm_status call_##name(const void *options, bm_error *err)                               \
+    {                                                                                              \
+        bm_summary *summary = PLACE;                                                               \
+        bm_status status = bm_job_index_##name(options, &summary, err);                            \
+        cr_expect_neq(status, BM_OK);                                                              \
+        cr_expect_eq(summary, PLACE);                                                              \
+        return status;                                                                             \
+    }
+CALL(build, bm_index_build_options)
+CALL(add, bm_index_add_options)
+CALL(remove, bm_index_remove_options)
+CALL(compact, bm_index_compact_options)
+
+#define FILL_ENUMS(type)                                                                           \
+    ENUM(type, input.format, BM_FORMAT_JSON, "format"),                                            \
+        ENUM(type, input.duplicate_ids, BM_DUPLICATE_IDS_REPLACE, "duplicate_ids"),                \
+        ENUM(type, input.on_error, BM_ON_ERROR_SKIP, "on_error"), TEXT_ENUMS(type),                \
+        SKETCH_ENUMS(type), DEVICE_ENUMS(type)
+#define FILL_RESERVED(type)                                                                        \
+    RESERVED(type, input.reserved, "input"), TEXT_RESERVED(type), SKETCH_RESERVED(type),           \
+        RESERVED(type, bands.reserved, "bands"), DEVICE_RESERVED(type)
+#define ENDS_RESERVED(type)                                                                        \
+    RESERVED(type, resources.reserved, "resources"), RESERVED(type, output.reserved, "output"),    \
+        RESERVED(type, callbacks.reserved, "callbacks")
+#define FILL_MISTAKES(type)                                                                        \
+    {"paths", {SET(type, input.n_paths, 0)}}, {"paths", {SET(type, input.paths, NULL)}},           \
+        {"shingle_k", {SET(type, text.shingle_k, 0)}},                                             \
+        {"perms", {SET(type, sketch.perms, BM_PERMS_MAX + 1)}},                                    \
+        {"bands", {SET(type, bands.bands, 4)}},                                                    \
+        {"threads", {SET(type, resources.threads, BM_THREADS_MAX + 1)}},                           \
+    {                                                                                              \
+        "set_fields",                                                                              \
+        {                                                                                          \
+            SET(type, set_fields, UINT64_C(1) << 63)                                               \
+        }                                                                                          \
+    }
+
+static void fill_build(void *options)
+{
+    bm_index_build_options *o = options;
+    o->input.paths = paths;
+    o->input.n_paths = 1;
+    o->output.path = "/tmp/bm_never_made";
+    o->device.device = "cpu";
+}
+
+Test(public_api_index, build_checks_its_options)
+{
+    static const api_field enums[] = {
+        FILL_ENUMS(bm_index_build_options),
+        ENUM(bm_index_build_options, store, BM_INDEX_SIGNATURES, "store")};
+    static const api_field reserved[] = {FILL_RESERVED(bm_index_build_options),
+                                         ENDS_RESERVED(bm_index_build_options)};
+    const api_mistake mistakes[] = {
+        FILL_MISTAKES(bm_index_build_options),
+        {"threshold", {SET(bm_index_build_options, bands.threshold, 1.5)}},
+        {"path", {SET(bm_index_build_options, output.path, NULL)}}};
+    const api_call call = {.type = "bm_index_build_options",
+                           .size = sizeof(bm_index_build_options),
+                           .least = 736,
+                           .init = init_build,
+                           .fill = fill_build,
+                           .passes = BM_ERR_IO,
+                           .call = call_build,
+                           .enums = enums,
+                           .n_enums = N_OF(enums),
+                           .reserved = reserved,
+                           .n_reserved = N_OF(reserved),
+                           .mistakes = mistakes,
+                           .n_mistakes = N_OF(mistakes)};
+    api_check(&call);
+}
+
+static void fill_add(void *options)
+{
+    bm_index_add_options *o = options;
+    o->input.paths = paths;
+    o->input.n_paths = 1;
+    o->path = NOWHERE;
+}
+
+Test(public_api_index, add_checks_its_options)
+{
+    static const api_field enums[] = {FILL_ENUMS(bm_index_add_options)};
+    static const api_field reserved[] = {FILL_RESERVED(bm_index_add_options),
+                                         ENDS_RESERVED(bm_index_add_options)};
+    const api_mistake mistakes[] = {
+        FILL_MISTAKES(bm_index_add_options),
+        {"path", {SET(bm_index_add_options, path, NULL)}},
+        {"write", {SET(bm_index_add_options, unique, true)}},
+        {"follow", {SET(bm_index_add_options, follow, true)}},
+        {"threshold", {SET(bm_index_add_options, threshold, .5)}},
+        {"threshold", {SET(bm_index_add_options, threshold, NAN)}},
+        {"follow",
+         {SET(bm_index_add_options, follow, true), SET(bm_index_add_options, write, take)}},
+    };
+    const api_call call = {.type = "bm_index_add_options",
+                           .size = sizeof(bm_index_add_options),
+                           .least = 776,
+                           .init = init_add,
+                           .fill = fill_add,
+                           .passes = BM_ERR_IO,
+                           .call = call_add,
+                           .enums = enums,
+                           .n_enums = N_OF(enums),
+                           .reserved = reserved,
+                           .n_reserved = N_OF(reserved),
+                           .mistakes = mistakes,
+                           .n_mistakes = N_OF(mistakes)};
+    api_check(&call);
+}
+
+static void fill_remove(void *options)
+{
+    bm_index_remove_options *o = options;
+    o->path = NOWHERE;
+    o->ids = paths;
+    o->n_ids = 1;
+}
+
+Test(public_api_index, remove_checks_its_options)
+{
+    static const api_field reserved[] = {ENDS_RESERVED(bm_index_remove_options)};
+    const api_mistake mistakes[] = {
+        {"path", {SET(bm_index_remove_options, path, NULL)}},
+        {"ids", {SET(bm_index_remove_options, n_ids, 0)}},
+        {"ids", {SET(bm_index_remove_options, ids, NULL)}},
+        {"ids", {SET(bm_index_remove_options, ids, hole), SET(bm_index_remove_options, n_ids, 2)}},
+        {"threads", {SET(bm_index_remove_options, resources.threads, BM_THREADS_MAX + 1)}}};
+    const api_call call = {.type = "bm_index_remove_options",
+                           .size = sizeof(bm_index_remove_options),
+                           .least = 224,
+                           .init = init_remove,
+                           .fill = fill_remove,
+                           .passes = BM_ERR_IO,
+                           .call = call_remove,
+                           .reserved = reserved,
+                           .n_reserved = N_OF(reserved),
+                           .mistakes = mistakes,
+                           .n_mistakes = N_OF(mistakes)};
+    api_check(&call);
+}
+
+static void fill_compact(void *options)
+{
+    ((bm_index_compact_options *)options)->path = NOWHERE;
+}
+
+Test(public_api_index, compact_checks_its_options)
+{
+    static const api_field reserved[] = {ENDS_RESERVED(bm_index_compact_options)};
+    const api_mistake mistakes[] = {
+        {"path", {SET(bm_index_compact_options, path, NULL)}},
+        {"threads", {SET(bm_index_compact_options, resources.threads, BM_THREADS_MAX + 1)}}};
+    const api_call call = {.type = "bm_index_compact_options",
+                           .size = sizeof(bm_index_compact_options),
+                           .least = 200,
+                           .init = init_compact,
+                           .fill = fill_compact,
+                           .passes = BM_ERR_IO,
+                           .call = call_compact,
+                           .reserved = reserved,
+                           .n_reserved = N_OF(reserved),
+                           .mistakes = mistakes,
+                           .n_mistakes = N_OF(mistakes)};
+    api_check(&call);
+}
+
+static void init_check(void *options, size_t struct_size)
+{
+    bm_index_check_options_init_sized(options, struct_size);
+}
+
+static bm_status call_check(const void *options, bm_error *err)
+{
+    return bm_job_index_check(options, err);
+}
+
+static void fill_check(void *options)
+{
+    ((bm_index_check_options *)options)->path = NOWHERE;
+}
+
+Test(public_api_index, check_checks_its_options)
+{
+    static const api_field reserved[] = {
+        RESERVED(bm_index_check_options, resources.reserved, "resources"),
+        RESERVED(bm_index_check_options, callbacks.reserved, "callbacks")};
+    const api_mistake mistakes[] = {
+        {"path", {SET(bm_index_check_options, path, NULL)}},
+        {"threads", {SET(bm_index_check_options, resources.threads, BM_THREADS_MAX + 1)}}};
+    const api_call call = {.type = "bm_index_check_options",
+                           .size = sizeof(bm_index_check_options),
+                           .least = 160,
+                           .init = init_check,
+                           .fill = fill_check,
+                           .passes = BM_ERR_IO,
+                           .call = call_check,
+                           .reserved = reserved,
+                           .n_reserved = N_OF(reserved),
+                           .mistakes = mistakes,
+                           .n_mistakes = N_OF(mistakes)};
+    api_check(&call);
 }
