@@ -234,7 +234,10 @@ static bm_status open_within(const char *path, bm_manifest_room room, bm_manifes
     bm_json_doc_close(doc);
     bm_buf text = {0};
     status = bm_manifest_read(path, &text, err);
-    return status == BM_OK ? open_text(path, room, &text, out, err) : status;
+    if (status == BM_OK)
+        return open_text(path, room, &text, out, err);
+    bm_buf_reset(&text);
+    return status;
 }
 
 bm_status bm_manifest_of_text(const char *path, bm_str text, bm_manifest **out, bm_error *err)

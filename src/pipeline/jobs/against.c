@@ -1,6 +1,6 @@
 /* against.c -- ranges of the corpus through the search of the index.
  *
- * Tests: tests/cli/cases/dedup_against.sh, tests/reference/test_against.py */
+ * Tests: tests/cli/cases/dedup_against.sh, tests/reference/test_against.py, tests/fault/against_calls.c */
 #include "pipeline/jobs/against.h"
 
 #include <math.h>

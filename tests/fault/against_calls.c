@@ -1,0 +1,158 @@
+/* against_calls.c -- each allocation and each system call of a dedup against known documents fails once, in turn, until a run
+ * has no failure (the first fifty each, then fewer and fewer): against an index, and against signatures, which become one.
+ *
+ * A run that fails says why and keeps no block of memory and no open file; one that goes on all the same gives the
+ * right rows. */
+#include <criterion/criterion.h>
+
+#include <bandmill/bandmill.h>
+
+#include "tests/unit/base/scratch.h"
+#include "held_blocks.h"
+
+/* --- what is there: documents, an index of some, signatures of them --- */
+
+static void make_input(scratch *s, const char *name, int first, int n)
+{
+    FILE *file = fopen(scratch_at(s, name), "w");
+    cr_assert_not_null(file);
+    for (int doc = first; doc < first + n; doc++) {
+        fprintf(file, "{\"id\":\"d%d\",\"text\":\"", doc);
+        for (int word = 0; word < 30; word++)
+            fprintf(file, "w%d ", 4 * (doc % 13) + 100 * (doc % 3) + word);
+        fputs("\"}\n", file);
+    }
+    cr_assert_eq(fclose(file), 0);
+}
+
+static const bm_band_options bands = {.threshold = 0.7, .recall = 0.95, .bands = 64, .rows = 1};
+
+static void build(scratch *s, const char *path)
+{
+    bm_index_build_options options;
+    bm_summary *summary = NULL;
+    bm_error err = {0};
+    const char *paths[] = {path};
+    bm_index_build_options_init(&options);
+    options.input.paths = paths;
+    options.input.n_paths = 1;
+    options.text.shingle_k = 1;
+    options.bands = bands;
+    options.output.path = scratch_at(s, "index");
+    options.device.device = "cpu";
+    options.resources.threads = 1;
+    cr_assert_eq(bm_job_index_build(&options, &summary, &err), BM_OK, "%s", err.message);
+    bm_summary_free(summary);
+}
+
+static void sign(scratch *s, const char *path)
+{
+    bm_sign_options options;
+    bm_summary *summary = NULL;
+    bm_error err = {0};
+    const char *paths[] = {path};
+    bm_sign_options_init(&options);
+    options.input.paths = paths;
+    options.input.n_paths = 1;
+    options.text.shingle_k = 1;
+    options.sketch.perms = 64;
+    options.output.path = scratch_at(s, "signed");
+    options.device.device = "cpu";
+    options.resources.threads = 1;
+    cr_assert_eq(bm_job_sign(&options, &summary, &err), BM_OK, "%s", err.message);
+    bm_summary_free(summary);
+}
+
+static void open_place(scratch *s)
+{
+    scratch_open(s);
+    make_input(s, "known.jsonl", 0, 12);
+    make_input(s, "new.jsonl", 100, 20);
+    build(s, scratch_at(s, "known.jsonl"));
+    sign(s, scratch_at(s, "known.jsonl"));
+}
+
+/* --- each call fails once --- */
+
+static bm_status run(scratch *s, bool signatures, bm_error *err)
+{
+    bm_dedup_options options;
+    bm_summary *summary = NULL;
+    const char *paths[] = {scratch_at(s, "new.jsonl")};
+    bm_dedup_options_init(&options);
+    options.input.paths = paths;
+    options.input.n_paths = 1;
+    options.against = scratch_at(s, signatures ? "signed" : "index");
+    if (signatures)
+        options.bands = bands;
+    options.cluster = signatures ? BM_CLUSTER_STAR : BM_CLUSTER_COMPONENTS;
+    options.kept = BM_KEPT_NO;
+    options.output.path = scratch_at(s, "out");
+    options.output.force = true;
+    options.device.device = "cpu";
+    options.resources.threads = 1;
+    options.resources.memory = 1 << 28;
+    const bm_status status = bm_job_dedup(&options, &summary, err);
+    bm_summary_free(summary);
+    return status;
+}
+
+/* A failing allocation may be BM_ERR_NOMEM only; a failing call whatever fits. */
+static bool fits(bool memory, bm_status status)
+{
+    if (memory)
+        return status == BM_ERR_NOMEM;
+    return status == BM_ERR_IO || status == BM_ERR_NOMEM || status == BM_ERR_FORMAT ||
+           status == BM_ERR_USAGE || status == BM_ERR_INPUT;
+}
+
+static long fail_each(scratch *s, bool signatures, bool memory)
+{
+    bm_error err = {0};
+    cr_assert_eq(run(s, signatures, &err), BM_OK, "%s", err.message);
+    char *right = scratch_get(s, "out/removed.tsv", NULL);
+    cr_assert_not_null(strstr(right, "\tknown\t"));
+    long n_failed = 0;
+    plan.failed = true;
+    for (long n = 0; plan.failed; n += 1 + n / 50) { /* calls further on are much alike */
+        const size_t n_files = open_files();
+        memset(&err, 0, sizeof err);
+        plan_call(n, EIO, memory);
+        const bm_status status = run(s, signatures, &err);
+        plan.armed = false;
+        cr_assert_eq(known.n, 0, "%d, %s, call %ld: %zu blocks are kept (%s)", (int)signatures,
+                     plan.which, n, known.n, err.message);
+        cr_assert_eq(open_files(), n_files, "%d, %s, call %ld: a file stays open", (int)signatures,
+                     plan.which, n);
+        cr_assert(status == BM_OK || (plan.failed && fits(memory, status)),
+                  "%d, %s, call %ld: %d, %s", (int)signatures, plan.which, n, (int)status,
+                  err.message);
+        cr_assert(status == BM_OK || err.message[0] != '\0', "%s, call %ld: no word of it",
+                  plan.which, n);
+        char *got =
+            scratch_get(s, "out/removed.tsv", NULL); /* the earlier output's, or the new one's */
+        cr_assert_str_eq(got, right);
+        free(got);
+        n_failed += plan.failed;
+    }
+    free(right);
+    return n_failed;
+}
+
+Test(against_calls, every_failing_allocation_is_out_of_memory)
+{
+    scratch s;
+    open_place(&s);
+    for (int signatures = 0; signatures < 2; signatures++)
+        cr_assert_gt(fail_each(&s, signatures, true), 60);
+    scratch_close(&s);
+}
+
+Test(against_calls, every_failing_call_is_an_error_or_makes_no_difference)
+{
+    scratch s;
+    open_place(&s);
+    for (int signatures = 0; signatures < 2; signatures++)
+        cr_assert_gt(fail_each(&s, signatures, false), 20);
+    scratch_close(&s);
+}
