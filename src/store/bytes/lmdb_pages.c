@@ -53,7 +53,8 @@ typedef struct walk {
 
 static bm_status bad_page(const walk *w, uint64_t page, const char *what)
 {
-    return bm_fail(w->err, BM_ERR_FORMAT, "page %" PRIu64 " is damaged: %s", page, what);
+    bm_fail(w->err, BM_ERR_FORMAT, "page %" PRIu64 " is damaged: %s", page, what);
+    return BM_ERR_FORMAT;
 }
 
 /* Pages first … first+n-1 get an owner. */
