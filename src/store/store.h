@@ -73,6 +73,9 @@ typedef struct bm_store_cfg {
     const char *temp_dir;
     bool (*cancelled)(void *ctx); /* asked at each piece; NULL: never. true: BM_ERR_CANCELLED */
     void *cancelled_ctx;
+    /* Keys and documents will be asked for here and there: the system is told to read the pages that are touched,
+     * and not 128 KiB about each. Who reads all of an index leaves it. */
+    bool look_ups;
 } bm_store_cfg;
 
 bm_status bm_store_open(const char *dir, const bm_store_cfg *cfg, bm_store **out, bm_error *err);

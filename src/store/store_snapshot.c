@@ -48,6 +48,8 @@ static bm_status map_take(bm_store *store, size_t size, bm_store_map **out, bm_e
             return bm_fail_errno(err, errno, store->place.path, "cannot read the index");
         }
         map->bytes = bytes;
+        if (store->cfg.look_ups)
+            (void)madvise(bytes, map->size, MADV_RANDOM);
         map_leave(store->map);
         store->map = map;
     }

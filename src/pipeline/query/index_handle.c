@@ -62,7 +62,8 @@ static bm_status show(bm_index *index, bm_handle_store *from, bm_error *err)
 static bm_status open_store(bm_index *index, uint64_t memory, bm_handle_store **out, bm_error *err)
 {
     const bm_store_cfg cfg = {.mode = index->writes ? BM_STORE_WRITE : BM_STORE_READ,
-                              .memory = memory};
+                              .memory = memory,
+                              .look_ups = !index->writes};
     bm_handle_store *from = bm_alloc_zero(1, sizeof *from);
     if (from == NULL)
         return bm_fail_nomem(err, sizeof *from);

@@ -14,7 +14,7 @@
 
 #define LOOK_SECONDS 0.25
 
-static const bm_store_cfg reads = {.mode = BM_STORE_READ};
+static const bm_store_cfg reads = {.mode = BM_STORE_READ, .look_ups = true};
 
 bm_status bm_query_source_open(const char *path, bm_settings *settings, bm_query_source *out,
                                bm_error *err)

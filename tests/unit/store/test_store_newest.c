@@ -10,7 +10,7 @@
 
 static bm_store *open_store(const char *dir, bm_store_mode mode)
 {
-    const bm_store_cfg cfg = {.mode = mode};
+    const bm_store_cfg cfg = {.mode = mode, .look_ups = mode == BM_STORE_READ};
     bm_store *store = NULL;
     bm_error err = {0};
     cr_assert_eq(bm_store_open(dir, &cfg, &store, &err), BM_OK, "%s: %s", err.file, err.message);
