@@ -12,7 +12,7 @@ over the paths, so that each meets each device. Sizes:
   normal  all shingles x K in {1, 16, 100, 128, 256}, each on two corpora; the corpora take turns; the largest are cut
   full    the same on every corpus, whole
 
-A path meets `sign` on one of the two corpora of a shingle and K, and `dedup` on the other.
+A job is `sign` on one of the two corpora of a shingle and K, and `dedup` on the other, for all paths that meet it.
 
 Batches of one document only on corpora of at most 1,200: each is a launch. `--perms K` runs the jobs of that K, as many as
 a test of ctest. OpenCL devices are those that `bandmill devices --json` calls usable, by .venv/vendors where it is there and
@@ -143,7 +143,7 @@ def paths(claims, bandmill, folder):
     # A program is built for each shingle and K, so texts meet a quarter of the jobs on each device; every other time in the
     # shape for GPUs.
     texts = [Path(f"{spec} ({platform_name}) given texts, shape {shape}", spec,
-                  {**env, "BANDMILL_CL_TEXT": "on", "BANDMILL_CL_SHAPE": shape}, device, "text", ("sign",), (8, i + 4 * half),
+                  {**env, "BANDMILL_CL_TEXT": "on", "BANDMILL_CL_SHAPE": shape}, device, "text", ("sign",), (8, (i % 2) * 3 + 4 * half),
                   only.get((platform_name, device)))
              for i, (spec, platform_name, device) in enumerate(found) for half, shape in enumerate(("cpu", "gpu"))]
     return native + hashes + texts
@@ -207,8 +207,12 @@ def check_job(claims, runner, job, all_paths, number):
     """`number` of the job: threads and batch of a path go through all their combinations in twelve jobs."""
     corpus, shingle, perms = job
     name = f"{corpus.name} ({corpus.n_docs} documents), {' '.join(shingle)}, K={perms}"
+    turn = 0 if number % 4 in (0, 3) else 1  # of the two corpora of a shingle and K each command has one, not always the first
+    met = [(i, path, path.commands[turn % len(path.commands)]) for i, path in enumerate(all_paths)
+           if number % path.jobs[0] == path.jobs[1]]
     try:
-        base = {command: runner.outputs(command, job, number, all_paths[0], ["--threads", 1]) for command in ("sign", "dedup")}
+        base = {command: runner.outputs(command, job, number, all_paths[0], ["--threads", 1])
+                for command in dict.fromkeys(command for _, _, command in met)}
     except harness.ProgramFailed as error:
         claims.check(f"{name}: {all_paths[0].name}, one thread", False, error)
         return
@@ -216,14 +220,11 @@ def check_job(claims, runner, job, all_paths, number):
         missing = expected_files(command) - set(files)
         claims.check(f"{name}: {command} writes what it should", not missing and (command == "sign" or any(
             file.startswith("kept") for file in files)), f"missing {sorted(missing)}, has {sorted(files)}")
-    for i, path in enumerate(all_paths):
-        if number % path.jobs[0] != path.jobs[1]:
-            continue
+    for i, path, command in met:
         threads, batch = THREADS[(i + number) % len(THREADS)], BATCHES[(i + number // len(THREADS)) % len(BATCHES)]
         if batch == 1 and corpus.n_docs > SMALL_DOCS:
             batch = 7
         more = ["--threads", threads] + (["--batch-docs", batch] if batch else [])
-        command = path.commands[(i + number) % len(path.commands)]
         claims.attempt(f"{name}: {command} on {path.name}, {threads} threads, batches of {batch or 'any'}",
                        lambda: wrong(runner.outputs(command, job, number, path, more), base[command]))
 
