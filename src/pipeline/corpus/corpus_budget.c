@@ -49,11 +49,12 @@ static stretches bytes_of(const bm_corpus *corpus, size_t n, uint64_t set_bytes)
     if (cfg->find_identical)
         adding += n * sizeof *corpus->copies.content +
                   corpus->copies.n_slots * sizeof *corpus->copies.slots * 3 / 2;
-    uint64_t held = columns + set_bytes + budget->fixed;
-    return (stretches){
-        .reading = held + keys + adding + greater(budget->batches, corpus->batch_bytes),
-        .matching = held + labels + n * MATCH_BYTES + arena,
-        .grouping = held + n * GROUP_BYTES + greater(arena, corpus->longest + corpus->longest / 8)};
+    uint64_t held = columns + set_bytes + budget->fixed, beside = n * cfg->beside;
+    return (stretches){.reading =
+                           held + keys + adding + greater(budget->batches, corpus->batch_bytes),
+                       .matching = held + beside + labels + n * MATCH_BYTES + arena,
+                       .grouping = held + beside + n * GROUP_BYTES +
+                                   greater(arena, corpus->longest + corpus->longest / 8)};
 }
 
 uint64_t bm_corpus_free_bytes(const bm_corpus *corpus)

@@ -31,6 +31,7 @@ typedef struct bm_corpus_cfg {
     bool edges;               /* leave room for edges too */
     bool spill_now;           /* to files from the start, whatever fits: for tests */
     uint64_t input_bytes;     /* of all inputs, to foresee the files' size; 0: not known */
+    uint32_t beside;          /* bytes that others hold of each document from matching on */
 } bm_corpus_cfg;
 
 /* Content hashes, to find identical documents. Freed when adding ends. */

@@ -80,11 +80,7 @@ static bm_status search_all(finding *f, bm_error *err)
         if (status == BM_OK)
             status = search_range(f, &cfg, err);
         if (status == BM_OK)
-            status =
-                bm_corpus_check_matching(f->corpus,
-                                         f->corpus->n * (sizeof(double) + 2 * sizeof(uint32_t)) +
-                                             f->known->n_links * LINK_BYTES,
-                                         err);
+            status = bm_corpus_check_matching(f->corpus, f->known->n_links * LINK_BYTES, err);
         if (status == BM_OK)
             bm_meter_progress(&f->context->meter, f->range.next, f->corpus->n, f->range.next);
     }

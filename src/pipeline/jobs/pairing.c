@@ -93,6 +93,7 @@ static bm_corpus_cfg corpus_cfg(const bm_pairing *pairing)
         .temp_dir = s->temp_dir,
         .budget = context->budget,
         .edges = !pairing->only_groups,
+        .beside = pairing->against != NULL ? BM_KNOWN_DOC : 0,
         .input_bytes =
             pairing->signatures == NULL ? bm_input_set_total_bytes(context->inputs.set) : 0};
 }

@@ -13,7 +13,8 @@
 #include "base/memory.h"
 #include "lsh/union_find.h"
 
-#define BM_NO_KNOWN UINT32_MAX
+#define BM_NO_KNOWN  UINT32_MAX
+#define BM_KNOWN_DOC 28u /* bytes a document: here 16, and 12 while they are grouped */
 
 /* That a document of the job found a known one. */
 typedef struct bm_known_link {
