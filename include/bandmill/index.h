@@ -299,7 +299,8 @@ BM_API bm_str bm_matches_id(const bm_matches *matches,
                             uint64_t match);      /* {NULL, 0}: there is none */
 BM_API void bm_matches_free(bm_matches *matches); /* NULL is fine */
 
-/* Of a handle that writes; from any thread, one after another.
+/* Of a handle that writes; any thread, one after another. What a thread adds and removes it commits itself, or closes the
+ * handle: before that these calls are BM_ERR_USAGE in others.
  *
  * Add documents under ids, all or none of them. An id is not empty, and no other document has it: else BM_ERR_INPUT names
  * it. Many at once cost less than one by one. */

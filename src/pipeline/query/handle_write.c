@@ -28,10 +28,14 @@ static bm_status check_writes(const bm_index *index, bm_error *err)
 /* Under the lock of writers. */
 static bm_status check_works(const bm_index *index, bm_error *err)
 {
-    return index->changes.failed
-               ? bm_fail_at(err, BM_ERR_IO, index->path, 0,
-                            "an earlier call failed: the index can only be closed")
-               : BM_OK;
+    const bm_handle_changes *changes = &index->changes;
+    if (changes->failed)
+        return bm_fail_at(err, BM_ERR_IO, index->path, 0,
+                          "an earlier call failed: the index can only be closed");
+    if (changes->pending && pthread_equal(changes->by, pthread_self()) == 0)
+        return bm_fail_field(err, "index",
+                             "another thread has added or removed, and not committed yet");
+    return BM_OK;
 }
 
 static bm_status check_ids(const bm_str *ids, size_t n, bool named, bm_error *err)
@@ -79,6 +83,13 @@ static bm_status note_id(bm_index *index, bm_str id, uint32_t number, bm_error *
     return status;
 }
 
+/* The store is about to have something that is not committed. */
+static void begin_changes(bm_index *index)
+{
+    index->changes.pending = true;
+    index->changes.by = pthread_self();
+}
+
 /* --- add --- */
 
 static bm_status check_new(const bm_index *index, const bm_str *ids, size_t n, bm_error *err)
@@ -120,6 +131,7 @@ static bm_status store_chunk(bm_index *index, const bm_str *ids, const bm_docume
                                   .sets = chunk->sets,
                                   .words = chunk->words,
                                   .keys = chunk->keys};
+    begin_changes(index);
     bm_status status = bm_store_add(index->newest->from->store, &batch, &first, err);
     bm_free(stored);
     for (size_t i = 0; status == BM_OK && i < chunk->n; i++)
@@ -187,6 +199,8 @@ static bm_status remove_ids(bm_index *index, const bm_str *ids, size_t n, size_t
         status = note_id(index, ids[i], BM_ID_NONE, err);
     }
     if (status == BM_OK && n_found > 0)
+        begin_changes(index);
+    if (status == BM_OK && n_found > 0)
         status = bm_store_remove(index->newest->from->store, numbers, n_found, err);
     /* What was noted as removed and is not: */
     index->changes.failed = index->changes.failed || (status != BM_OK && n_found > 0);
@@ -225,6 +239,7 @@ static bm_status commit(bm_index *index, bm_error *err)
         changes->failed = true;
         return status;
     }
+    changes->pending = false;
     bm_id_set_reset(&changes->ids);
     return BM_OK;
 }

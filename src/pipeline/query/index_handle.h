@@ -47,7 +47,9 @@ typedef struct bm_handle_changes {
     bm_id_set ids;
     uint32_t *numbers;
     size_t cap_numbers;
-    bool failed; /* nothing but close is left */
+    bool failed;  /* nothing but close is left */
+    bool pending; /* the store has something that is not committed, */
+    pthread_t by; /* which belongs to this thread, as the library of the store wants it */
 } bm_handle_changes;
 
 struct bm_index {

@@ -273,6 +273,44 @@ Test(index_handle, what_is_added_and_removed_is_seen_with_the_commit)
 
 /* --- threads --- */
 
+static void *add_one(void *arg)
+{
+    const bm_str text = {"one two", 7}, id = {"of another", 10};
+    const bm_documents docs = bm_documents_of_texts(&text, 1);
+    bm_status status = bm_index_add(arg, &id, &docs, NULL);
+    if (status == BM_OK)
+        status = bm_index_commit(arg, NULL);
+    return status == BM_OK ? arg : NULL;
+}
+
+static bool another_adds(bm_index *index)
+{
+    pthread_t thread;
+    void *answer;
+    cr_assert_eq(pthread_create(&thread, NULL, add_one, index), 0);
+    pthread_join(thread, &answer);
+    return answer != NULL;
+}
+
+Test(index_handle, what_one_thread_adds_another_does_not_commit)
+{
+    scratch s;
+    scratch_open(&s);
+    corpus *c = make_corpus();
+    build(&s, c, 50, BM_INDEX_SETS);
+    bm_index *index = open_index(&s, true, 1);
+    const bm_documents docs = bm_documents_of_texts(c->text + 50, 1);
+    cr_assert_eq(bm_index_add(index, c->id + 50, &docs, NULL), BM_OK);
+    cr_expect_not(another_adds(index));
+    cr_assert_eq(bm_index_commit(index, NULL), BM_OK);
+    cr_expect(another_adds(index));
+    cr_assert_eq(bm_index_remove(index, c->id, 1, NULL), BM_OK);
+    cr_expect_not(another_adds(index));
+    bm_index_close(index);
+    free(c);
+    scratch_close(&s);
+}
+
 typedef struct reader {
     bm_index *index;
     const corpus *corpus;

@@ -1,0 +1,120 @@
+/* race_index.c -- queries of several threads through one handle of an index, while another thread adds, removes and commits:
+ * few documents, by the thread of the call, and many, by the threads of the pool. */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bandmill/bandmill.h>
+
+enum { N = 600, READERS = 3, ROUNDS = 8 };
+
+static char texts[N][256];
+static bm_str text[N];
+static atomic_bool stop;
+static atomic_int failures;
+
+static void expect(bool holds, const char *what, const bm_error *err)
+{
+    if (holds)
+        return;
+    fprintf(stderr, "FAILED: %s: %s\n", what, err->message);
+    atomic_fetch_add(&failures, 1);
+}
+
+static void make_texts(void)
+{
+    for (int i = 0; i < N; i++) {
+        char *at = texts[i];
+        for (int w = 0; w < 30; w++)
+            at += sprintf(at, "w%d ", i % 50 * 20 + w);
+        text[i] = (bm_str){texts[i], strlen(texts[i])};
+    }
+}
+
+static void build(const char *folder)
+{
+    char input[300], index[300];
+    snprintf(input, sizeof input, "%s/in.jsonl", folder);
+    snprintf(index, sizeof index, "%s/index", folder);
+    FILE *file = fopen(input, "w");
+    for (int i = 0; file != NULL && i < 300; i++)
+        fprintf(file, "{\"id\":\"d%d\",\"text\":\"%s\"}\n", i, texts[i]);
+    if (file != NULL)
+        fclose(file);
+    const char *paths[] = {input};
+    bm_index_build_options options;
+    bm_summary *summary = NULL;
+    bm_error err = {0};
+    bm_index_build_options_init(&options);
+    options.input.paths = paths;
+    options.input.n_paths = 1;
+    options.output.path = index;
+    options.device.device = "cpu";
+    options.resources.threads = 2;
+    expect(bm_job_index_build(&options, &summary, &err) == BM_OK, "build", &err);
+    bm_summary_free(summary);
+}
+
+static void *read_on(void *arg)
+{
+    bm_index *index = arg;
+    size_t round = 0;
+    while (!atomic_load(&stop)) {
+        const bm_documents docs = bm_documents_of_texts(text, round++ % 2 == 0 ? 1 : N);
+        bm_index_statistics stats = {.struct_size = sizeof stats};
+        bm_matches *matches = NULL;
+        bm_error err = {0};
+        expect(bm_index_query(index, NULL, &docs, &matches, &err) == BM_OK, "query", &err);
+        expect(bm_index_stats(index, &stats, &err) == BM_OK, "stats", &err);
+        bm_matches_free(matches);
+    }
+    return NULL;
+}
+
+static void write_some(bm_index *index)
+{
+    for (int round = 0; round < ROUNDS; round++) {
+        char names[40][24];
+        bm_str ids[40];
+        bm_error err = {0};
+        for (int i = 0; i < 40; i++) {
+            snprintf(names[i], sizeof names[i], "n%d-%d", round, i);
+            ids[i] = (bm_str){names[i], strlen(names[i])};
+        }
+        const bm_documents docs = bm_documents_of_texts(text + 300, 40);
+        expect(bm_index_add(index, ids, &docs, &err) == BM_OK, "add", &err);
+        expect(bm_index_remove(index, ids, 10, &err) == BM_OK, "remove", &err);
+        expect(bm_index_commit(index, &err) == BM_OK, "commit", &err);
+    }
+}
+
+int main(void)
+{
+    char folder[] = "/tmp/bm-race-XXXXXX", path[300], command[300];
+    pthread_t readers[READERS];
+    bm_index_options options;
+    bm_index *index = NULL;
+    bm_error err = {0};
+    if (mkdtemp(folder) == NULL)
+        return 1;
+    make_texts();
+    build(folder);
+    snprintf(path, sizeof path, "%s/index", folder);
+    bm_index_options_init(&options);
+    options.write = true;
+    options.resources.threads = 2;
+    expect(bm_index_open(path, &options, &index, &err) == BM_OK, "open", &err);
+    for (int i = 0; index != NULL && i < READERS; i++)
+        pthread_create(&readers[i], NULL, read_on, index);
+    if (index != NULL)
+        write_some(index);
+    atomic_store(&stop, true);
+    for (int i = 0; index != NULL && i < READERS; i++)
+        pthread_join(readers[i], NULL);
+    bm_index_close(index);
+    snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    return system(command) != 0 || atomic_load(&failures) > 0;
+}
