@@ -15,6 +15,7 @@
  * shown of it: counted before it is written.
  *
  * Tests: tests/unit/jobs/test_inspect.c, tests/cli/cases/bounds.sh */
+#include <bandmill/index.h>
 #include <bandmill/job.h>
 
 #include <errno.h>
@@ -35,6 +36,7 @@
 #include "io/results/result_tables.h"
 #include "model/file_names.h"
 #include "pipeline/context/settings.h"
+#include "store/store.h"
 
 typedef struct target {
     const char *path;
@@ -461,6 +463,8 @@ bm_status bm_inspect_within(const char *path, uint64_t memory, char **json, bm_e
     bm_status status = BM_OK;
     if (stat(path, &info) != 0)
         return bm_fail_errno(err, errno, path, "cannot open");
+    if (S_ISDIR(info.st_mode) && bm_store_is(path))
+        return bm_index_info(path, json, err);
     bm_json_begin_object(&out);
     bm_json_key(&out, "schema");
     bm_json_uint(&out, 1);

@@ -19,6 +19,8 @@ says ../out '^  shingle: word:5$'; says ../out '^  bands: 13$'; says ../out '^  
 bm index info idx --json; exits 0; says ../out '^ *"text_bytes": [0-9]+'
 python3 -c 'import json,sys; i=json.load(open("../out")); assert i["counts"]["documents"]==7 and i["plan"]["bands"]*i["plan"]["rows"]<=i["provenance"]["perms"], i' || fail "info is no JSON, or wrong"
 
+bm inspect idx; exits 0; says ../out '^kind: index$'; says ../out '^  documents: 7$'
+
 # options that fix it
 bm index build own in.jsonl --store signatures --perms 64 --seed 7 --shingle char:9 --normalize lower,punct --bands 16 --rows 4 --threshold .5 --json
 exits 0; says ../out '"added": 7'; says ../out '"kind": "index build"'
