@@ -11,7 +11,6 @@
  * their texts, and their keys, are not in it. One JSON object: queries a second, the median over the repeats, and how many
  * candidates and answers there were, so that it can be seen that it did the same work as another program; and how many bytes
  * ids, sets and keys take as plain arrays. */
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,19 +19,12 @@
 #include <string.h>
 #include <time.h>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
+#include "plain_sets.h"
 
-#define SHINGLE     5u
 #define REPEATS_MAX 99
 
-typedef struct set {
-    uint64_t *hashes;
-    uint32_t n;
-} set;
-
 typedef struct documents {
-    set *sets;
+    plain_set *sets;
     size_t n, cap;
     uint64_t *keys; /* n * bands */
     size_t bands;
@@ -57,122 +49,35 @@ static double seconds(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-static void die(const char *what, const char *name)
-{
-    fprintf(stderr, "plain_index: %s: %s\n", name, what);
-    exit(1);
-}
-
-static void *must(void *memory)
-{
-    if (memory == NULL)
-        die("out of memory", "plain_index");
-    return memory;
-}
-
-static char *read_file(const char *name, size_t *len)
-{
-    FILE *file = fopen(name, "rb");
-    if (file == NULL || fseek(file, 0, SEEK_END) != 0)
-        die("cannot be read", name);
-    long size = ftell(file);
-    rewind(file);
-    char *data = must(malloc((size_t)size + 1));
-    if (size < 0 || fread(data, 1, (size_t)size, file) != (size_t)size)
-        die("cannot be read", name);
-    data[size] = '\0';
-    fclose(file);
-    *len = (size_t)size;
-    return data;
-}
-
 /* --- documents --- */
 
-static int ascending(const void *x, const void *y)
+/* ctx: documents. */
+static void add_row(void *ctx, const plain_row *row)
 {
-    uint64_t a = *(const uint64_t *)x, b = *(const uint64_t *)y;
-    return a < b ? -1 : a > b;
-}
-
-/* Words of text[0 … len), joined by single spaces, to `out`; their beginnings to `starts`. */
-static size_t cut_words(const char *text, size_t len, char *out, uint32_t *starts, uint32_t *end)
-{
-    size_t n = 0, at = 0;
-    bool inside = false;
-    for (size_t i = 0; i < len; i++) {
-        unsigned char c = (unsigned char)text[i];
-        bool word = c > 127 || isalnum(c);
-        if (word && !inside) {
-            if (n > 0)
-                out[at++] = ' ';
-            starts[n++] = (uint32_t)at;
-        }
-        if (word)
-            out[at++] = (char)tolower(c);
-        inside = word;
+    documents *d = ctx;
+    if (d->n == d->cap) {
+        d->cap = d->cap * 2 + 1024;
+        d->sets = plain_must(realloc(d->sets, d->cap * sizeof *d->sets));
     }
-    *end = (uint32_t)at;
-    return n;
-}
-
-static set make_set(const char *text, size_t len, char *scratch, uint32_t *starts)
-{
-    uint32_t end, kept = 0;
-    size_t n_words = cut_words(text, len, scratch, starts, &end);
-    size_t n = n_words == 0 ? 0 : n_words < SHINGLE ? 1 : n_words - SHINGLE + 1;
-    set out = {.hashes = must(malloc((n + 1) * sizeof(uint64_t)))};
-    for (size_t i = 0; i < n; i++) {
-        size_t stop = i + SHINGLE < n_words ? starts[i + SHINGLE] - 1 : end;
-        out.hashes[i] = XXH3_64bits(scratch + starts[i], stop - starts[i]);
-    }
-    qsort(out.hashes, n, sizeof *out.hashes, ascending);
-    for (size_t i = 0; i < n; i++)
-        if (i == 0 || out.hashes[i] != out.hashes[i - 1])
-            out.hashes[kept++] = out.hashes[i];
-    out.n = kept;
-    return out;
-}
-
-static void read_texts(const char *name, documents *d)
-{
-    size_t len;
-    char *data = read_file(name, &len);
-    char *scratch = must(malloc(2 * len + 2));
-    uint32_t *starts = must(malloc((len + 1) * sizeof *starts));
-    for (char *line = data, *next; line < data + len; line = next) {
-        char *end = memchr(line, '\n', (size_t)(data + len - line));
-        end = end == NULL ? data + len : end;
-        next = end + 1;
-        char *tab = memchr(line, '\t', (size_t)(end - line));
-        if (tab == NULL)
-            die("a row without a tab", name);
-        if (d->n == d->cap) {
-            d->cap = d->cap * 2 + 1024;
-            d->sets = must(realloc(d->sets, d->cap * sizeof *d->sets));
-        }
-        d->sets[d->n] = make_set(tab + 1, (size_t)(end - tab - 1), scratch, starts);
-        d->hashes += d->sets[d->n++].n;
-        d->id_bytes += (uint64_t)(tab - line);
-    }
-    free(starts);
-    free(scratch);
-    free(data);
+    d->sets[d->n++] = row->set;
+    d->hashes += row->set.n;
+    d->id_bytes += row->id_len;
 }
 
 /* An array of '<u8' of two dimensions, rows first. */
 static void read_keys(const char *name, documents *d)
 {
     size_t len, rows = 0;
-    char *data = read_file(name, &len), *shape = NULL;
+    char *data = plain_read_file(name, &len), *shape = NULL;
     if (len < 10 || memcmp(data, "\x93NUMPY\1", 7) != 0)
-        die("no .npy of version 1", name);
+        plain_die("no .npy of version 1", name);
     size_t head = 10 + (size_t)(uint8_t)data[8] + 256u * (uint8_t)data[9];
     if (head <= len && memmem(data, head, "'<u8'", 5) != NULL)
         shape = memmem(data, head, "(", 1);
     if (shape == NULL || sscanf(shape, "(%zu, %zu)", &rows, &d->bands) != 2 || rows != d->n ||
         len - head != rows * d->bands * sizeof *d->keys)
-        die("not the keys of these documents", name);
-    d->keys = must(malloc(rows * d->bands * sizeof *d->keys + 1));
+        plain_die("not the keys of these documents", name);
+    d->keys = plain_must(malloc(rows * d->bands * sizeof *d->keys + 1));
     memcpy(d->keys, data + head, rows * d->bands * sizeof *d->keys);
     free(data);
 }
@@ -184,8 +89,8 @@ static table make_table(const documents *d, size_t band)
     size_t n_slots = 16;
     while (n_slots < 2 * d->n)
         n_slots *= 2;
-    table t = {.keys = must(malloc(n_slots * sizeof *t.keys)),
-               .numbers = must(calloc(n_slots, sizeof *t.numbers)),
+    table t = {.keys = plain_must(malloc(n_slots * sizeof *t.keys)),
+               .numbers = plain_must(calloc(n_slots, sizeof *t.numbers)),
                .mask = n_slots - 1};
     for (size_t i = 0; i < d->n; i++) {
         const uint64_t key = d->keys[i * d->bands + band];
@@ -200,7 +105,7 @@ static table make_table(const documents *d, size_t band)
     return t;
 }
 
-static bool reaches(const set *x, const set *y, double threshold)
+static bool reaches(const plain_set *x, const plain_set *y, double threshold)
 {
     size_t least = (size_t)(threshold * ((double)x->n + y->n) / (1 + threshold));
     size_t i = 0, j = 0, common = 0;
@@ -231,7 +136,7 @@ static void ask(search *s, size_t query)
     const documents *d = s->d, *queries = s->queries;
     uint32_t *seen = s->seen;
     answers *out = &s->total;
-    const set *x = &queries->sets[query];
+    const plain_set *x = &queries->sets[query];
     for (size_t band = 0; x->n > 0 && band < d->bands; band++) {
         const table *t = &s->tables[band];
         const uint64_t key = queries->keys[query * d->bands + band];
@@ -246,19 +151,13 @@ static void ask(search *s, size_t query)
     }
 }
 
-static int by_size(const void *x, const void *y)
-{
-    double a = *(const double *)x, b = *(const double *)y;
-    return a < b ? -1 : a > b;
-}
-
 /* Median seconds of the passes over all queries. */
 static double time_passes(search *s, int repeats)
 {
     const documents *d = s->d;
     double times[REPEATS_MAX];
-    s->tables = must(malloc(d->bands * sizeof *s->tables));
-    s->seen = must(malloc(d->n * sizeof *s->seen + 1));
+    s->tables = plain_must(malloc(d->bands * sizeof *s->tables));
+    s->seen = plain_must(malloc(d->n * sizeof *s->seen + 1));
     for (size_t band = 0; band < d->bands; band++)
         s->tables[band] = make_table(d, band);
     for (int r = 0; r < repeats; r++) {
@@ -269,7 +168,7 @@ static double time_passes(search *s, int repeats)
             ask(s, i);
         times[r] = seconds() - began;
     }
-    qsort(times, (size_t)repeats, sizeof *times, by_size);
+    qsort(times, (size_t)repeats, sizeof *times, plain_by_size);
     return times[repeats / 2];
 }
 
@@ -288,12 +187,12 @@ int main(int argc, char **argv)
             "[--repeat N]\n");
         return 1;
     }
-    read_texts(argv[1], &d);
+    plain_read_rows(argv[1], add_row, &d);
     read_keys(argv[2], &d);
-    read_texts(argv[3], &queries);
+    plain_read_rows(argv[3], add_row, &queries);
     read_keys(argv[4], &queries);
     if (d.bands != queries.bands || queries.n == 0)
-        die("no queries, or of another number of bands", argv[4]);
+        plain_die("no queries, or of another number of bands", argv[4]);
     search s = {.d = &d, .queries = &queries, .threshold = threshold};
     double took = time_passes(&s, repeats);
     printf("{\"documents\": %zu, \"queries\": %zu, \"bands\": %zu, \"candidates\": %" PRIu64

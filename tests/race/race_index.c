@@ -77,7 +77,7 @@ static void *read_on(void *arg)
 static void write_some(bm_index *index)
 {
     for (int round = 0; round < ROUNDS; round++) {
-        char names[40][24];
+        char names[40][32];
         bm_str ids[40];
         bm_error err = {0};
         for (int i = 0; i < 40; i++) {
