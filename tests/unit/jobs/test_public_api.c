@@ -89,7 +89,7 @@ static bool is_init_named(const text *where, const char *name)
     return names(where, type, strlen(type));
 }
 
-/* Functions of sketch.h may be in the tests of what they call. */
+/* Functions of sketch.h, and of an index in memory, may be in the tests of what they call. */
 Test(public_api, a_test_names_every_function)
 {
     text headers = {0}, tests = {0};
@@ -97,6 +97,7 @@ Test(public_api, a_test_names_every_function)
     append_folder(&headers, "include/bandmill", "", ".h");
     append_folder(&tests, "tests/unit/jobs", "test_public_api", ".c");
     append_folder(&tests, "tests/unit/inmem", "test_", ".c");
+    append_folder(&tests, "tests/unit/query", "test_", ".c");
     append_folder(&tests, "tests/unit/sketch", "test_band_keys", ".c");
     append_folder(&tests, "tests/unit/lsh", "test_band_", ".c");
     for (const char *at = headers.data; (at = strstr(at, "\nBM_API ")) != NULL; at++) {
