@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # test.sh [STEP...] -- install what the tests need, build, and run everything. The last line is that of the last ctest run. Steps:
 #
-#   all (default)  clang asan tsan release
+#   all (default)  clang release tsan asan, in this order: what OpenCL compilers build in `release` serves the others, in which they are slow
 #   quick          release build, without the tests that have the label `long`: they take more than two seconds or so
 #   release        gcc, the whole suite
 #   clang          clang and, where it is installed, gcc 11, with -Werror, build only
@@ -16,7 +16,7 @@ cd "$root"
 
 steps=("$@")
 ((${#steps[@]} > 0)) || steps=(all)
-[[ ${steps[*]} == all ]] && steps=(clang asan tsan release)
+[[ ${steps[*]} == all ]] && steps=(clang release tsan asan)
 for step in "${steps[@]}"; do
     case $step in
     quick | release | clang | asan | tsan) ;;
