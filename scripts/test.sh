@@ -41,6 +41,7 @@ mkdir -p "$root/build/cache/pocl" "$root/build/cache/home"
 # are on a disk all the same: bm_on_disk in tests/CMakeLists.txt.
 if [[ -z ${TMPDIR:-} && -w /dev/shm ]] && (($(df --output=avail -k /dev/shm | tail -n 1) > 8 << 20)); then
     TMPDIR=$(mktemp -d /dev/shm/bandmill-test-XXXXXX)
+    chmod a+x "$TMPDIR" # PostgreSQL, in the test of the examples, does not run as root
     export TMPDIR
     trap 'rm -rf "$TMPDIR"' EXIT
 fi
