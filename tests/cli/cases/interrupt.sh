@@ -144,7 +144,7 @@ for i in $(seq 32); do cat piece; done > pieces
 for i in $(seq 32); do cat pieces; done > long.gz
 rm piece pieces
 for what in 'long.gz --format lines' 'long.gz --format lines --on-error skip' 'long.gz --format files' 'long.gz --format csv --text-field 1'; do
-    case ${BANDMILL_TEST_SIZE:-}:$what in small:*csv*) continue ;; esac
+    [ "${BANDMILL_TEST_SIZE:-}" = small ] && continue
     command_line="kill -INT bandmill sign $what"
     # shellcheck disable=SC2086
     env --default-signal=INT "$PROGRAM" sign $what --max-doc-bytes 1M -o out > ../out 2> ../err &
