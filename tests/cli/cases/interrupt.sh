@@ -139,26 +139,27 @@ for pair in TERM:143 INT:130; do
 done
 
 # One record of 16 GiB in 72 MB, longer than any may be, is read over, which takes seconds.
-head -c 16777216 /dev/zero | gzip -1 > piece
-for i in $(seq 32); do cat piece; done > pieces
-for i in $(seq 32); do cat pieces; done > long.gz
-rm piece pieces
-for what in 'long.gz --format lines' 'long.gz --format lines --on-error skip' 'long.gz --format files' 'long.gz --format csv --text-field 1'; do
-    [ "${BANDMILL_TEST_SIZE:-}" = small ] && continue
-    command_line="kill -INT bandmill sign $what"
-    # shellcheck disable=SC2086
-    env --default-signal=INT "$PROGRAM" sign $what --max-doc-bytes 1M -o out > ../out 2> ../err &
-    job=$!
-    ready
-    sleep 0.2
-    began=$(date +%s)
-    kill -INT $job
-    wait $job
-    rc=$?
-    [ $(($(date +%s) - began)) -le 3 ] || fail "it took $(($(date +%s) - began)) s to stop"
-    interrupted 130
-done
-rm long.gz
+if [ "${BANDMILL_TEST_SIZE:-}" != small ]; then
+    head -c 16777216 /dev/zero | gzip -1 > piece
+    for i in $(seq 32); do cat piece; done > pieces
+    for i in $(seq 32); do cat pieces; done > long.gz
+    rm piece pieces
+    for what in 'long.gz --format lines' 'long.gz --format lines --on-error skip' 'long.gz --format files' 'long.gz --format csv --text-field 1'; do
+        command_line="kill -INT bandmill sign $what"
+        # shellcheck disable=SC2086
+        env --default-signal=INT "$PROGRAM" sign $what --max-doc-bytes 1M -o out > ../out 2> ../err &
+        job=$!
+        ready
+        sleep 0.2
+        began=$(date +%s)
+        kill -INT $job
+        wait $job
+        rc=$?
+        [ $(($(date +%s) - began)) -le 3 ] || fail "it took $(($(date +%s) - began)) s to stop"
+        interrupted 130
+    done
+    rm long.gz
+fi
 
 # the line of an error stands alone behind those of the meter, in the midst of work too
 meter='[a-z]+( [1-9] of [1-9])?( +[0-9]+ %)?( .*/s)?( +[0-9,]+ documents)?( .*left)?'
