@@ -109,8 +109,17 @@ enum { /* bits of bm_text_options.normalize, applied in this order */
        BM_NORM_PUNCT = 1u << 5 /* drops each character of category P */
 };
 typedef enum bm_words { BM_WORDS_ALNUM, BM_WORDS_SPACE } bm_words;
-typedef enum bm_shingle_kind { BM_SHINGLE_WORD, BM_SHINGLE_CHAR, BM_SHINGLE_BYTE } bm_shingle_kind;
+typedef enum bm_shingle_kind {
+    BM_SHINGLE_WORD,
+    BM_SHINGLE_CHAR,
+    BM_SHINGLE_BYTE,
+    BM_SHINGLE_STOPWORD /* a stop word and the shingle_k words after it */
+} bm_shingle_kind;
 typedef enum bm_short_rule { BM_SHORT_WHOLE, BM_SHORT_SKIP } bm_short_rule;
+typedef enum bm_weights {
+    BM_WEIGHTS_NONE, /* a document is a set */
+    BM_WEIGHTS_TFIDF /* an element weighs its number of occurrences times ln(N / df) */
+} bm_weights;
 
 typedef struct bm_text_options {
     uint32_t normalize; /* BM_NORM_* bits; 0: none */
@@ -118,8 +127,10 @@ typedef struct bm_text_options {
     bm_shingle_kind shingle;
     uint32_t shingle_k; /* 1 … BM_SHINGLE_K_MAX */
     bm_short_rule short_rule;
-    uint32_t reserved_flags;
-    uint64_t reserved[8];
+    bm_weights weights;
+    const char *stopwords; /* of BM_SHINGLE_STOPWORD: "en", or the path of a file; NULL: "en" */
+    bool bag;              /* the n-th occurrence of a shingle is an element of its own */
+    uint64_t reserved[6];
 } bm_text_options;
 
 /* --- signatures --- */
@@ -160,7 +171,10 @@ enum {
     BM_FIELD_SHORT_RULE = 1u << 12,
     BM_FIELD_HASH = 1u << 13, /* the hash of a shingle, XXH3: no field, since there is no other */
     BM_FIELD_SCHEME = 1u << 14,
-    BM_FIELD_SEED = 1u << 15
+    BM_FIELD_SEED = 1u << 15,
+    BM_FIELD_STOPWORDS = 1u << 16,
+    BM_FIELD_BAG = 1u << 17,
+    BM_FIELD_WEIGHTS = 1u << 18
 };
 
 /* --- bands, verification, groups --- */

@@ -101,8 +101,10 @@ static void check_text(check *c, const bm_text_options *text)
     const uint32_t both = BM_NORM_NFC | BM_NORM_NFKC;
     if (c->status == BM_OK && (text->normalize & both) == both)
         c->status = bm_fail_field(c->err, "normalize", "nfc and nfkc together (one of them)");
-    if (c->status == BM_OK && text->reserved_flags != 0)
-        check_reserved(c, "text", &(uint64_t){text->reserved_flags}, 1);
+    if (c->status == BM_OK) /* no weights yet */
+        c->status = bm_enum_check("weights", text->weights, 1, c->err);
+    if (c->status == BM_OK && text->bag)
+        c->status = bm_fail_field(c->err, "bag", "bags are not made yet");
     check_reserved(c, "text", text->reserved, N_OF(text->reserved));
 }
 

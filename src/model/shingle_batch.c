@@ -22,8 +22,11 @@ bm_status bm_shingle_batch_reserve(bm_shingle_batch *batch, size_t more_docs, si
         batch->content = content;
         batch->cap_docs = cap;
     }
-    return bm_grow_array(&batch->hashes, &batch->cap_hashes,
-                         bm_shingle_batch_hashes(batch) + more_hashes, err);
+    const size_t hashes = bm_shingle_batch_hashes(batch) + more_hashes;
+    bm_status status = bm_grow_array(&batch->hashes, &batch->cap_hashes, hashes, err);
+    if (status == BM_OK && batch->counted)
+        status = bm_grow_array(&batch->counts, &batch->cap_counts, hashes, err);
+    return status;
 }
 
 void bm_shingle_batch_clear(bm_shingle_batch *batch)
@@ -39,5 +42,6 @@ void bm_shingle_batch_reset(bm_shingle_batch *batch)
     bm_free(batch->offsets);
     bm_free(batch->content);
     bm_free(batch->hashes);
+    bm_free(batch->counts);
     memset(batch, 0, sizeof *batch);
 }

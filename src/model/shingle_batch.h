@@ -8,6 +8,9 @@
  * order of first occurrence. The content hash of a document (model/content_sums.h) is one of all its
  * shingle hashes as they follow each other, with repeats: it is equal for identical documents.
  *
+ * A batch that is `counted` also has, beside each hash, how often it stands in its document. Whoever
+ * makes the batch sets that while it is empty; nothing is counted where nobody asks.
+ *
  * A batch belongs to one thread at a time. */
 #ifndef BM_MODEL_SHINGLE_BATCH_H
 #define BM_MODEL_SHINGLE_BATCH_H
@@ -22,10 +25,13 @@ typedef struct bm_shingle_batch {
     uint64_t *offsets;   /* n_docs + 1; NULL while nothing was reserved */
     bm_hash128 *content; /* n_docs content hashes */
     uint64_t *hashes;    /* offsets[n_docs] */
-    size_t cap_hashes;
+    uint32_t
+        *counts; /* beside `hashes`, where `counted`: its occurrences in the document; else NULL */
+    size_t cap_hashes, cap_counts;
     uint64_t n_empty; /* documents without units */
     uint64_t n_short; /* documents of 1 <= n < K units */
-} bm_shingle_batch;   /* {0} is an empty batch */
+    bool counted;
+} bm_shingle_batch; /* {0} is an empty batch */
 
 /* Room for so many more documents and hashes. */
 bm_status bm_shingle_batch_reserve(bm_shingle_batch *batch, size_t more_docs, size_t more_hashes,

@@ -161,14 +161,18 @@ static void draw_factor(bm_distinct *set)
     set->factor = drawn | 1;
 }
 
-/* Insert run[0 … n-1]; stops once `steps` probes have hit the slot of another value. Returns how
- * many were inserted. Whether a hash is new is a branch: forms without one took 1.1 to 1.3 times as
+/* Insert run[0 … n-1]; stops once too many probes have hit the slot of another value. Returns how
+ * many were inserted. `counted` is a constant in each copy. Whether a hash is new is a branch: forms without one took 1.1 to 1.3 times as
  * long (word:5 and char:5, Zen 4), for they must wait where a branch guesses. */
-static size_t insert_near(const bm_distinct *set, const uint64_t *run, size_t n,
-                          bm_distinct_list *list, size_t steps)
+static inline __attribute__((always_inline)) size_t insert_near(const bm_distinct *set,
+                                                                const uint64_t *run, size_t n,
+                                                                bm_distinct_list *list,
+                                                                const bool counted)
 {
+    size_t steps = 4 * n + 256;
     const bm_distinct s = *set; /* a copy, which stores to the table cannot change */
     uint64_t *const values = list->values;
+    uint32_t *const counts = list->counts;
     const size_t mask = s.n_slots - 1;
     size_t count = list->n, i = 0;
     for (; i < n; i++) {
@@ -182,20 +186,28 @@ static size_t insert_near(const bm_distinct *set, const uint64_t *run, size_t n,
         }
         if (known > POSITION) {
             values[count] = hash;
+            if (counted)
+                counts[count] = 1;
             s.near[slot] = s.generation | (uint32_t)count++;
         } else if (values[known] != hash) {
             break;
+        } else if (counted) {
+            counts[known] += counts[known] != UINT32_MAX;
         }
     }
     list->n = count;
     return i;
 }
 
-static size_t insert_far(const bm_distinct *set, const uint64_t *run, size_t n,
-                         bm_distinct_list *list, size_t steps)
+static inline __attribute__((always_inline)) size_t insert_far(const bm_distinct *set,
+                                                               const uint64_t *run, size_t n,
+                                                               bm_distinct_list *list,
+                                                               const bool counted)
 {
+    size_t steps = 4 * n + 256;
     const bm_distinct s = *set;
     uint64_t *const values = list->values;
+    uint32_t *const counts = list->counts;
     const size_t mask = s.n_slots - 1;
     const bool large = s.n_slots >= LARGE;
     size_t count = list->n, i = 0;
@@ -211,20 +223,33 @@ static size_t insert_far(const bm_distinct *set, const uint64_t *run, size_t n,
         }
         if (known == 0) {
             values[count] = hash;
+            if (counted)
+                counts[count] = 1;
             s.far[slot] = (uint32_t)++count;
         } else if (values[known - 1] != hash) {
             break;
+        } else if (counted) {
+            counts[known - 1] += counts[known - 1] != UINT32_MAX;
         }
     }
     list->n = count;
     return i;
 }
 
+/* With counts, which few ask for: out of line, so that the loops without them stay as they are. */
+static __attribute__((noinline)) size_t insert_counted(const bm_distinct *set, const uint64_t *run,
+                                                       size_t n, bm_distinct_list *list)
+{
+    return set->is_near ? insert_near(set, run, n, list, true)
+                        : insert_far(set, run, n, list, true);
+}
+
 static size_t insert(const bm_distinct *set, const uint64_t *run, size_t n, bm_distinct_list *list)
 {
-    const size_t steps = 4 * n + 256;
-    return set->is_near ? insert_near(set, run, n, list, steps)
-                        : insert_far(set, run, n, list, steps);
+    if (list->counts != NULL)
+        return insert_counted(set, run, n, list);
+    return set->is_near ? insert_near(set, run, n, list, false)
+                        : insert_far(set, run, n, list, false);
 }
 
 bm_status bm_distinct_add(bm_distinct *set, const uint64_t *run, size_t n, bm_distinct_list *list,

@@ -180,12 +180,16 @@ static bm_status append(const exact *x, bm_shingle_batch *batch, bm_error *err)
     if (status != BM_OK)
         return status;
     const uint64_t *run = (const void *)x->run.data;
-    uint64_t *hashes = n_run > 0 ? batch->hashes + bm_shingle_batch_hashes(batch) : NULL;
+    const size_t first = bm_shingle_batch_hashes(batch);
+    uint64_t *hashes = n_run > 0 ? batch->hashes + first : NULL;
+    uint32_t *counts = n_run > 0 && batch->counted ? batch->counts + first : NULL;
     size_t n = 0;
     for (size_t i = 0; i < n_run; i++) {
         size_t known = 0;
         while (known < n && hashes[known] != run[i])
             known++;
+        if (counts != NULL)
+            counts[known] = known == n ? 1 : counts[known] + 1;
         if (known == n)
             hashes[n++] = run[i];
     }

@@ -236,8 +236,9 @@ static bm_status take(bm_shingler *shingler, document *doc, size_t n, bool whole
         status = bm_shingle_batch_reserve(doc->batch, 0, doc->n_distinct + n, err);
     if (status != BM_OK)
         return status;
-    bm_distinct_list list = {doc->batch->hashes + bm_shingle_batch_hashes(doc->batch),
-                             doc->n_distinct};
+    const size_t first = bm_shingle_batch_hashes(doc->batch);
+    bm_distinct_list list = {doc->batch->hashes + first, doc->n_distinct,
+                             doc->batch->counted ? doc->batch->counts + first : NULL};
     status = bm_distinct_add(&shingler->distinct, shingler->run, n, &list, err);
     doc->n_distinct = list.n;
     return status;
@@ -402,7 +403,9 @@ bm_status bm_shingle_set_add(bm_set_shingler *shingler, const uint64_t *hashes, 
     bm_status status = bm_shingle_batch_reserve(batch, 1, n, err);
     if (status != BM_OK)
         return status;
-    bm_distinct_list list = {batch->hashes + bm_shingle_batch_hashes(batch), 0};
+    const size_t first = bm_shingle_batch_hashes(batch);
+    bm_distinct_list list = {batch->hashes + first, 0,
+                             batch->counted ? batch->counts + first : NULL};
     bm_distinct_begin(&shingler->distinct);
     if (n > 0)
         status = bm_distinct_add(&shingler->distinct, hashes, n, &list, err);

@@ -43,11 +43,11 @@ typedef struct api_field {
 #define TEXT_ENUMS(type)                                                                           \
     ENUM(type, text.words, BM_WORDS_SPACE, "words"),                                               \
         ENUM(type, text.shingle, BM_SHINGLE_BYTE, "shingle"),                                      \
-        ENUM(type, text.short_rule, BM_SHORT_SKIP, "short_rule")
-#define SKETCH_ENUMS(type) ENUM(type, sketch.scheme, BM_SCHEME_OPH, "scheme")
-#define DEVICE_ENUMS(type) ENUM(type, device.text_offload, BM_OFFLOAD_ON, "text_offload")
-#define TEXT_RESERVED(type)                                                                        \
-    RESERVED(type, text.reserved, "text"), RESERVED_FLAGS(type, text.reserved_flags, "text")
+        ENUM(type, text.short_rule, BM_SHORT_SKIP, "short_rule"),                                  \
+        ENUM(type, text.weights, BM_WEIGHTS_NONE, "weights")
+#define SKETCH_ENUMS(type)  ENUM(type, sketch.scheme, BM_SCHEME_OPH, "scheme")
+#define DEVICE_ENUMS(type)  ENUM(type, device.text_offload, BM_OFFLOAD_ON, "text_offload")
+#define TEXT_RESERVED(type) RESERVED(type, text.reserved, "text")
 #define SKETCH_RESERVED(type)                                                                      \
     RESERVED(type, sketch.reserved, "sketch"), RESERVED_FLAGS(type, sketch.reserved_flags, "sketch")
 #define DEVICE_RESERVED(type)                                                                      \

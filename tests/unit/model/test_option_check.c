@@ -229,8 +229,8 @@ Test(option_check, each_reserved_word_is_zero)
         EXPECT_WRONG(w, "callbacks");
     }
     world w = make();
-    w.text.reserved_flags = 1;
-    EXPECT_WRONG(w, "text");
+    w.text.weights = BM_WEIGHTS_TFIDF;
+    EXPECT_WRONG(w, "weights");
     w = make();
     w.sketch.reserved_flags = 1;
     EXPECT_WRONG(w, "sketch");

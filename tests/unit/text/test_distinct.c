@@ -27,12 +27,35 @@ typedef struct hash_list {
     size_t n;
 } hash_list;
 
+/* The counts of the list are those of its values in the run. */
+static void expect_counts(hash_list run, const bm_distinct_list *list)
+{
+    uint64_t *sorted = malloc((run.n + 1) * sizeof *sorted);
+    memcpy(sorted, run.values, run.n * sizeof *sorted);
+    qsort(sorted, run.n, sizeof *sorted, by_value);
+    for (size_t i = 0; i < list->n; i++) {
+        size_t low = 0, high = run.n;
+        while (low < high) {
+            const size_t middle = (low + high) / 2;
+            if (sorted[middle] < list->values[i])
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        while (high < run.n && sorted[high] == list->values[i])
+            high++;
+        cr_assert_eq(list->counts[i], high - low, "value %zu of %zu", i, list->n);
+    }
+    free(sorted);
+}
+
 /* Put the document in `parts` equal parts; the values must be `expected`, in that order. */
 static void expect_set(bm_distinct *set, hash_list run, size_t parts, hash_list expected)
 {
     const size_t n = run.n;
     uint64_t *values = malloc((n + 1) * sizeof *values);
-    bm_distinct_list list = {values, 0};
+    uint32_t *counts = malloc((n + 1) * sizeof *counts);
+    bm_distinct_list list = {values, 0, NULL};
     bm_error err = {0};
     bm_distinct_begin(set);
     for (size_t part = 0; part < parts; part++) {
@@ -42,6 +65,18 @@ static void expect_set(bm_distinct *set, hash_list run, size_t parts, hash_list 
     cr_assert_eq(list.n, expected.n, "%zu of %zu values in %zu parts", list.n, expected.n, parts);
     cr_assert_eq(memcmp(values, expected.values, expected.n * sizeof *values), 0, "%zu parts",
                  parts);
+
+    /* The same with counts. */
+    list = (bm_distinct_list){values, 0, counts};
+    bm_distinct_begin(set);
+    for (size_t part = 0; part < parts; part++) {
+        size_t from = n * part / parts, to = n * (part + 1) / parts;
+        cr_assert_eq(bm_distinct_add(set, run.values + from, to - from, &list, &err), BM_OK);
+    }
+    cr_assert_eq(list.n, expected.n);
+    cr_assert_eq(memcmp(values, expected.values, expected.n * sizeof *values), 0);
+    expect_counts(run, &list);
+    free(counts);
     free(values);
 }
 
@@ -80,7 +115,7 @@ Test(distinct, knows_nothing_of_earlier_documents)
     uint64_t run[3], values[3];
     bm_distinct set = {0};
     for (uint64_t doc = 0; doc < 200000; doc++) {
-        bm_distinct_list list = {values, 0};
+        bm_distinct_list list = {values, 0, NULL};
         run[0] = run[2] = doc % 7;
         run[1] = doc % 5 + 100;
         bm_distinct_begin(&set);
