@@ -17,7 +17,7 @@ fresh_tree() {
     rm -rf "${tree:?}"
     mkdir -p "$tree"
     cd "$tree" || exit 2
-    awk -F '\t' '!/^#/ { print $2; print ($1 == "cli" ? "tests/cli" : "tests/unit/" $1) }' "$table" | xargs mkdir -p docs bench
+    awk -F '\t' '!/^#/ { print $2; print ($1 == "cli" ? "tests/cli" : "tests/unit/" $1) }' "$table" | xargs mkdir -p docs bench examples
     cp "$table" src/rooms.tsv
     rows clean
 }
@@ -293,6 +293,7 @@ accept $h 'struct s {' "$(fields 18)" '    struct {' '        int x, y, z;' '   
 expect length src/lsh/libraries_lsh.h "$(lines 500 'int a;' 'int b;')"
 expect length tests/unit/lsh/test_more.c "$(lines 600 'int a;' 'int b;')"
 expect length bench/more.c "$(lines 500 'int a;' 'int b;')"
+expect length examples/more.c "$(lines 500 'int a;' 'int b;')"
 expect length $h "$(lines 75 'void f(void)\n{' '}')"
 accept $h "$(lines 74 'void f(void)\n{' '}')"
 accept tests/unit/lsh/test_more.c "$(lines 590 'int a;' 'int b;')"

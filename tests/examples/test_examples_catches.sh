@@ -1,0 +1,96 @@
+#!/bin/sh
+# test_examples_catches.sh EXAMPLES -- examples/table.sh holds a run to its tolerances and README.md to the run: over made-up examples, what
+# is right passes and each thing that is wrong is refused.
+set -eu
+examples=$1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+mkdir -p "$work/made" "$work/other"
+cp "$examples/frame.sh" "$examples/table.sh" "$work"
+export BANDMILL=true
+failed=0
+
+# make NAME LINES: an example whose run is these lines after the frame.
+make() {
+    printf '. "$(dirname "$0")/../frame.sh"\n%s\n' "$2" > "$work/$1/run.sh"
+}
+
+# readme [ROW...]: a page whose table has these rows.
+readme() {
+    printf '# Examples\n\n| folder | what |\n|---|---|\n| [made](made) | a folder |\n\n<!-- the table, written by table.sh -->\n\n| example | what | of the work | here | within | why they differ |\n|---|---|---|---|---|---|\n' > "$work/README.md"
+    [ $# = 0 ] || printf '%s\n' "$@" >> "$work/README.md"
+    printf '<!-- end of the table -->\n\nThe end.\n' >> "$work/README.md"
+}
+
+# gives STATUS WORDS CLAIM ARGUMENTS...: table.sh ends with STATUS and says WORDS (a pattern; empty: anything).
+gives() {
+    want=$1 words=$2 claim=$3
+    shift 3
+    status=0
+    sh "$work/table.sh" "$@" > "$work/said" 2>&1 || status=$?
+    if [ "$status" != "$want" ] || { [ -n "$words" ] && ! grep -q -e "$words" "$work/said"; }; then
+        echo "FAILED: $claim: ended with $status (expected $want), said (expected: $words):"
+        cat "$work/said"
+        failed=1
+    fi
+    : > "$work/said"
+}
+
+other='| [other](other) | sum | – | 7 |  |  |'
+row='| [made](made) | share | .50 | .51 | .02 | drawn |'
+make other 'number sum none 7 none; echo "for people"'
+make made 'number share .50 .51 .02 drawn'
+readme "$row" "$other"
+gives 0 '' 'numbers within their tolerance and in the table pass' --check made other
+gives 0 'made' 'without an option the rows are printed' made
+readme "$other"
+gives 1 'table.sh --write made' 'a row that the table lacks is refused' --check made
+readme "$row" "$row" "$other"
+gives 1 'table.sh --write made' 'a row too many is refused' --check made
+readme "| [made](made) | share | .50 | .50 | .02 | drawn |" "$other"
+gives 1 'table.sh --write made' 'another number in the table is refused' --check made
+readme "$row" "$other"
+
+make made 'number share .50 .53 .02 drawn'
+gives 1 'at most .02 away' 'a number out of its tolerance is refused' --check made
+make made 'number share .50 .51 .02'
+gives 1 'does not say why' 'a difference without a reason is refused' --check made
+make made 'number share .50 .51 exact drawn'
+gives 1 'the work: .50' 'another text where the same is due is refused' --check made
+make made 'number share .50 much .02 drawn'
+gives 1 'not numbers' 'words within a tolerance are refused' --check made
+make made 'number share .50 .50 none'
+gives 1 'needs a tolerance' 'a number of the work without a tolerance is refused' --check made
+make made 'number share .50 .50 exact; number share .50 .50 exact'
+gives 1 'stands twice' 'one name for two numbers is refused' --check made
+make made 'echo nothing'
+gives 1 'no number' 'a run without a number is refused' --check made
+make made 'number share .50 .51 .02 drawn; exit 3'
+gives 1 'ended with 3' 'a run that fails is refused' --check made
+make made 'false; number share .50 .51 .02 drawn'
+gives 1 'ended with 1' 'a command that fails ends the run' --check made
+make made 'echo "skipped: why"; exit 77'
+gives 77 'skipped: why' 'a run that is skipped says so' --check made other
+gives 2 'no example none' 'an unknown example is refused' --check none
+
+make made 'number share .50 .51 .02 drawn; echo "<svg/>" > "$scratch/curve.svg"; picture "$scratch/curve.svg"'
+gives 1 'a picture is not that' 'a picture that is missing is refused' --check made
+echo '<svg></svg>' > "$work/made/curve.svg"
+gives 1 'a picture is not that' 'another picture is refused' --check made
+gives 0 '' 'pictures are written' --write made
+gives 0 '' 'a picture that was written passes' --check made
+
+readme "$other"
+make made 'number share .50 .53 .02 drawn'
+gives 1 'at most .02 away' 'what does not hold is not written' --write made
+! grep -q share "$work/README.md" || { echo "FAILED: written all the same"; failed=1; }
+make made 'number share .50 .51 .02 drawn; stand_in "made by seed"'
+gives 0 'made by seed' 'other data are not held against the table' --check made
+make made 'number share .50 .53 .02 drawn; stand_in "made by seed"'
+gives 1 'at most .02 away' 'other data are held to the tolerance' --check made
+make made 'number share .50 .51 .02 drawn'
+gives 0 '' 'rows are written' --write
+cp "$work/README.md" "$work/written"
+readme "$row" "$other"
+cmp "$work/README.md" "$work/written" || { echo "FAILED: not written in the order of names"; failed=1; }
+exit $failed
