@@ -20,7 +20,8 @@ typedef enum bm_spill_kind {
     BM_SPILL_ROWS,     /* a block of rows of the table of documents */
     BM_SPILL_PREFIXES, /* for all pairs: the prefixes of a range of documents; a block of shingles,
                           or of their counts */
-    BM_SPILL_END       /* the end record of a file of any kind */
+    BM_SPILL_END,      /* the end record of a file of any kind */
+    BM_SPILL_FREQUENCIES /* a block of shingles, and in how many documents each stands */
 } bm_spill_kind;
 
 typedef struct bm_spill_file bm_spill_file;

@@ -1,0 +1,52 @@
+/* df_table.h -- document frequencies to look up.
+ *
+ * Only shingles that stand in two documents or more are listed: any other that is looked up stands in
+ * one, since what is looked up comes from the documents that were counted. Of text that leaves a small
+ * part of the shingles. The list lies in memory as long as it fits, else in a temporary file of blocks
+ * whose first keys are in memory.
+ *
+ * Threads: any number of them may look up. */
+#ifndef BM_WEIGHTS_DF_TABLE_H
+#define BM_WEIGHTS_DF_TABLE_H
+
+#include <bandmill/status.h>
+#include <bandmill/types.h>
+
+#include "model/content_sums.h"
+
+typedef struct bm_df_cfg {
+    uint64_t memory;       /* bytes that counting may take; 0: no bound */
+    uint64_t table_memory; /* bytes that the list may take in memory; 0: no bound */
+    const char *temp_dir;  /* NULL: no files, and BM_ERR_NOMEM where memory is too little */
+} bm_df_cfg;
+
+typedef struct bm_df_facts {
+    uint64_t n_docs;     /* that were counted, those without shingles too: N */
+    uint64_t n_shingles; /* distinct ones of all documents */
+    uint64_t n_listed;   /* of which stand in two documents or more */
+    uint64_t file_bytes; /* written to temporary files; 0: there are none */
+    /* Sums over all shingles and their frequencies, and N: two inputs that differ in any of them have
+     * different ones, but for accidents of 128 bits. */
+    bm_hash128 digest;
+} bm_df_facts;
+
+typedef struct bm_df_table bm_df_table;
+
+/* What stands for a shingle hash here: the same 64 bits, well mixed, whatever hashes were given. */
+uint64_t bm_df_key(uint64_t hash);
+
+bm_status bm_df_table_open(const bm_df_cfg *cfg, bm_df_table **out, bm_error *err);
+void bm_df_table_close(bm_df_table *table); /* NULL is fine */
+/* The next shingle, by ascending key; `df` 1 and more. */
+bm_status bm_df_table_add(bm_df_table *table, uint64_t key, uint32_t df, bm_error *err);
+/* All were added; of `n_docs` documents; `run_bytes` went to files on the way. */
+bm_status bm_df_table_end(bm_df_table *table, uint64_t n_docs, uint64_t run_bytes, bm_error *err);
+
+const bm_df_facts *bm_df_table_facts(const bm_df_table *table);
+/* Bytes that it holds in memory. */
+uint64_t bm_df_table_bytes(const bm_df_table *table);
+/* Of n hashes the numbers of documents in which they stand. BM_ERR_NOMEM, BM_ERR_IO, BM_ERR_FORMAT. */
+bm_status bm_df_table_look_up(const bm_df_table *table, const uint64_t *hashes, size_t n,
+                              uint32_t *df, bm_error *err);
+
+#endif
