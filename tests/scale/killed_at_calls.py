@@ -2,8 +2,10 @@
 
 For N = 1, 2, 3 … a job is killed right before the N-th of its calls that write, create, cut, link, rename, remove or sync
 (tests/fault/kill_shim.c), until one runs past them all. After each kill the earlier output is as it was, or the new one is
-whole; the same command with --resume ends with 0 and with the bytes of a job that nobody killed; and nothing is left beside
-the output or under --temp-dir, of this job or the one before. Work is sealed after each batch of 40 documents.
+whole; where a file that no job put there lies beside its work the command is refused (plain, with --force and with --resume in
+turn) and not a byte is changed; without that file the command with --resume ends with 0 and with the bytes of a job that nobody
+killed; and nothing is left beside the output or under --temp-dir, of this job or the one before. Work is sealed after each batch
+of 40 documents.
 
   pairs    dedup --pairs with --temp-dir; it is another one when the job goes on
   force    dedup --cluster star over an earlier output
@@ -87,6 +89,18 @@ class Case:
     def left(self):
         return [name for folder in self.job.temporary for name in os.listdir(folder)]
 
+    def touched(self, n):
+        """What is wrong where somebody else's file lies beside what the killed job left, or nothing."""
+        before = contents(self.job.work)
+        put(self.job.work, "thesis.tex", [b"mine"])
+        more = "--force" if "--force" in self.job.command else ("--quiet", "--force", "--resume")[n % 3]
+        code, said, _, _ = self.calls.run(self.job, 0, more, *self.first)
+        os.remove(os.path.join(self.job.work, "thesis.tex"))
+        changed = differing(contents(self.job.work), before)
+        if code == 2 and "thesis.tex" in said and not changed:
+            return None
+        return f"{more} beside thesis.tex: exit {code}, changed {changed}: {said}"
+
     def wrong(self, n):
         """Killed at call n and gone on with: what is wrong, or nothing."""
         self.prepare()
@@ -102,6 +116,9 @@ class Case:
             return None
         if not in_place and differing(now, digests(self.earlier) if self.earlier else {}):
             return f"{at}neither the earlier output nor the new one: {sorted(now)}"
+        touched = os.path.isdir(self.job.work) and self.touched(n)
+        if touched:
+            return at + touched
         code, said, _, _ = self.calls.run(self.job, 0, "--resume", *self.then)
         if code != 0:
             return f"{at}then exit {code}: {said}"
@@ -113,6 +130,15 @@ class Case:
         found = [wrong for wrong in map(self.wrong, range(1, n_calls + 1, step)) if wrong]
         claims.check(f"{name}: killed at {len(range(1, n_calls + 1, step))} of {n_calls} calls, {time.monotonic() - began:.1f} s",
                      not found and n_calls > 30, found[:3])
+
+
+def contents(folder):
+    """{path: bytes} of all below a folder; of a folder None."""
+    found = {}
+    for base, folders, names in os.walk(folder):
+        found.update((os.path.join(base, name), None) for name in folders)
+        found.update((os.path.join(base, name), harness.read_file(base, name)) for name in names)
+    return found
 
 
 def check_once(claims, calls, job, n_kills):

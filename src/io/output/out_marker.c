@@ -1,5 +1,6 @@
 /* out_marker.c -- the marker's lines are read into a list when it is opened, and appended one by
- * one. A torn last line is cut off by the next append.
+ * one. What is torn at its end is cut off by the next append, and not before: where the job is
+ * refused, for what lies beside the marker, that too stays as it was.
  *
  * Where a file system has no flock, jobs are not kept apart, and the rest goes on as it should.
  *
@@ -51,9 +52,13 @@ static bm_status failed(const char *path, int code, const char *what, bm_error *
     return status;
 }
 
+/* Behind the whole lines. */
 static bm_status append(bm_out_marker *marker, const char *path, bm_str text, bm_error *err)
 {
+    if (marker->torn && ftruncate(marker->fd, (off_t)marker->bytes) != 0)
+        return failed(path, errno, "cannot cut", err);
     const int code = bm_pwrite_all(marker->fd, text.data, text.len, marker->bytes);
+    marker->torn = code != 0;
     if (code != 0)
         return failed(path, code, "cannot write", err);
     marker->bytes += text.len;
@@ -66,7 +71,9 @@ bm_status bm_out_marker_list(bm_out_marker *marker, const char *path, const char
     bm_buf line = {0};
     if (bm_ours_has(&marker->ours, name))
         return BM_OK;
-    bm_status status = bm_tsv_escape(&line, (bm_str){name, strlen(name)}, err);
+    bm_status status = marker->bytes == 0 ? bm_out_marker_begin(marker, path, err) : BM_OK;
+    if (status == BM_OK)
+        status = bm_tsv_escape(&line, (bm_str){name, strlen(name)}, err);
     if (status == BM_OK)
         status = bm_buf_add_text(&line, "\n", err);
     if (status == BM_OK)
@@ -91,8 +98,7 @@ bm_status bm_out_marker_begin(bm_out_marker *marker, const char *path, bm_error 
 {
     bm_ours_reset(&marker->ours);
     marker->bytes = 0;
-    if (ftruncate(marker->fd, 0) != 0)
-        return failed(path, errno, "cannot cut", err);
+    marker->torn = true; /* maybe */
     bm_status status = append(marker, path, (bm_str){HEADER, sizeof HEADER - 1}, err);
     return status == BM_OK ? add_itself(marker, err) : status;
 }
@@ -156,15 +162,9 @@ static bm_status read_list(bm_out_marker *marker, const char *path, bool *ours, 
     bm_status status = read_text(marker, path, &text, err);
     if (status == BM_OK)
         status = take_lines(marker, &text, ours, err);
-    const bool torn = marker->bytes < text.len;
+    marker->torn = marker->bytes < text.len;
     bm_buf_reset(&text);
-    if (status != BM_OK || !*ours)
-        return status;
-    if (marker->bytes == 0)
-        return bm_out_marker_begin(marker, path, err);
-    return torn && ftruncate(marker->fd, (off_t)marker->bytes) != 0
-               ? failed(path, errno, "cannot cut", err)
-               : BM_OK;
+    return status;
 }
 
 /* --- opening --- */
@@ -203,6 +203,8 @@ bm_status bm_out_marker_open(bm_ours_at at, bool make, bm_out_marker *out,
     bm_status status = lock(out, at, state, err);
     if (status == BM_OK && *state == BM_OUT_MARKER_HELD)
         status = read_list(out, at.path, &ours, err);
+    if (make && status == BM_OK && ours && out->bytes == 0)
+        status = bm_out_marker_begin(out, at.path, err);
     if (*state == BM_OUT_MARKER_HELD && status == BM_OK && !ours)
         *state = BM_OUT_MARKER_OTHER;
     if (make && status != BM_OK && *state == BM_OUT_MARKER_HELD)

@@ -21,6 +21,7 @@ typedef struct bm_out_marker {
     int fd;         /* locked until it is closed; -1: none */
     bm_ours ours;   /* what it lists, itself and the journal */
     uint64_t bytes; /* of the whole lines in it */
+    bool torn;      /* there is more behind them, which goes before the next line is written */
 } bm_out_marker;
 
 /* What became of it. */
@@ -33,7 +34,8 @@ typedef enum bm_out_marker_state {
 } bm_out_marker_state;
 
 /* Open and lock the marker in the open folder `at`, `make`: one that is not there yet, and read the
- * list. `out` is {.fd = -1} but for BM_OUT_MARKER_HELD. BM_ERR_IO, BM_ERR_NOMEM. */
+ * list. One that is there is not written to. `out` is {.fd = -1} but for BM_OUT_MARKER_HELD.
+ * BM_ERR_IO, BM_ERR_NOMEM. */
 bm_status bm_out_marker_open(bm_ours_at at, bool make, bm_out_marker *out,
                              bm_out_marker_state *state, bm_error *err);
 /* Does it still have its name in the folder? */
