@@ -1,7 +1,7 @@
 # frame.sh -- what every example needs. A run.sh begins with:   . "$(dirname "$0")/../frame.sh"
 #
 # Set here:      $here      folder of the example         $examples  the folder of all        $root  the tree
-#                $bandmill  the program: $BANDMILL, or that of build/release, or bandmill on PATH
+#                $bandmill  the program: $BANDMILL, or that of build/release or build, or bandmill on PATH
 #                $scratch   an empty folder, removed at the end
 # To be called:  number     a number beside that of the work: for people on stdout, and for table.sh
 #                picture    a file that README.md shows: kept where EXAMPLES_OUT=FOLDER says
@@ -21,10 +21,11 @@ die() {
 
 if [ -n "${BANDMILL:-}" ]; then
     bandmill=$BANDMILL
-elif [ -x "$root/build/release/bandmill" ]; then
-    bandmill=$root/build/release/bandmill
 else
     bandmill=bandmill
+    for built in "$root/build/bandmill" "$root/build/release/bandmill"; do
+        [ ! -x "$built" ] || bandmill=$built
+    done
 fi
 command -v "$bandmill" > /dev/null || die "no program bandmill (build it, or say BANDMILL=FILE)"
 

@@ -14,6 +14,7 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "kernels/affine32.h"
+#include "sketch/minima.h"
 #include "sketch/scheme_params.h"
 
 /* datasketch 2: all a first, each made odd, then all b. */
@@ -37,20 +38,21 @@ static bm_status affine32_draw(const bm_sketch_options *options, bm_scheme_param
     return status;
 }
 
+static uint32_t affine32_permutation(const void *permutations, uint32_t i, uint32_t h)
+{
+    const bm_scheme_params *params = permutations;
+    return bm_affine32_value(params->a[i], h, params->b[i]);
+}
+
 static void affine32_sign(const bm_scheme_params *params, const uint64_t *hashes, size_t n,
                           void *out)
 {
     uint32_t *words = out;
     for (uint32_t i = 0; i < params->perms; i++)
         words[i] = BM_NO_SHINGLE32;
-    for (size_t s = 0; s < n; s++) {
-        uint32_t h = bm_fmix32((uint32_t)hashes[s]);
-        for (uint32_t i = 0; i < params->perms; i++) {
-            uint32_t value = bm_affine32_value(params->a[i], h, params->b[i]);
-            if (value < words[i])
-                words[i] = value;
-        }
-    }
+    for (size_t s = 0; s < n; s++)
+        bm_minima_take(affine32_permutation, params, params->perms, bm_fmix32((uint32_t)hashes[s]),
+                       words);
 }
 
 /* For kernels/sign_cpu.cl and sign_gpu.cl: a, then b, `padded` words each. */
