@@ -1,0 +1,55 @@
+"""sentences.py BANDMILL NAME QUERIES TARGETS -- which targets each query finds, against exact similarities computed here. Prints the numbers
+as lines of `what, work, here, within`, tab-separated; ends with 1 where an answer is not what it should be."""
+import math
+import subprocess
+import sys
+import unicodedata
+from fractions import Fraction
+
+LENGTH, BANDS, ROWS, THRESHOLD = 9, 50, 2, Fraction(1, 4)
+OPTIONS = ["--format", "lines", "--normalize", "lower,punct", "--shingle", f"char:{LENGTH}", "--perms", "100", "--bands", str(BANDS),
+           "--rows", str(ROWS), "--threshold", str(float(THRESHOLD)), "-q"]
+
+
+def sentences(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read().splitlines()
+
+
+def shingles(sentence):
+    text = "".join(c for c in sentence.lower() if unicodedata.category(c)[0] != "P")
+    text = " ".join(text.split())
+    return {text[i:i + LENGTH] for i in range(max(1, len(text) - LENGTH + 1))}
+
+
+def number_of(place):
+    return int(place.rpartition(":")[2])
+
+
+def main():
+    bandmill, name, queries, targets = sys.argv[1:]
+    asked, known = ([shingles(sentence) for sentence in sentences(path)] for path in (queries, targets))
+    exact = {}  # by (query, target), from 1
+    for q, query in enumerate(asked, 1):
+        for t, target in enumerate(known, 1):
+            exact[q, t] = Fraction(len(query & target), len(query | target))
+    done = subprocess.run([bandmill, "query", "--targets", targets, *OPTIONS, queries], stdout=subprocess.PIPE, check=True)
+    found = {}
+    for line in done.stdout.decode().splitlines()[1:]:
+        query, target, jaccard = line.split("\t")
+        found[number_of(query), number_of(target)] = jaccard
+    wanted = {pair: f"{float(j):.6f}" for pair, j in exact.items() if j >= THRESHOLD}
+    if found != wanted:
+        sys.exit(f"sentences.py: {name}: found {found}, exactly {wanted}")
+    print(f"{name}: pairs of .25 or more\tnone\t{len(found)}\tnone")
+    for q in range(1, len(asked) + 1):
+        own = [f"{target} ({float(jaccard):.3f})".replace("(0", "(") for (query, target), jaccard in found.items() if query == q]
+        print(f"{name}, query {q}: its targets, best first\tnone\t{', '.join(own)}\tnone")
+    others = sum((target - query) % len(asked) != 0 for query, target in found)
+    print(f"{name}: targets of another query among them\tnone\t{others}\tnone")
+    all_found = math.prod(1 - (1 - float(exact[pair]) ** ROWS) ** BANDS for pair in wanted)
+    print(f"{name}: chance that a seed finds all\tnone\t{all_found:.2f}\tnone".replace("\t0.", "\t."))
+
+
+if __name__ == "__main__":
+    main()
