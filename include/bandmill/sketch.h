@@ -30,6 +30,11 @@
  * empty bin takes the word of another, chosen by a 2-universal hash of (bin, attempt). docs/
  * schemes.md has it to the bit.
  *
+ * Scheme cws signs documents with weights, bm_documents.weights, and no others: word i is the low 32
+ * bits of the hash that consistent weighted sampling chooses in permutation i, so that two words agree
+ * with the probability sum min / sum max of the weights. By the native CPU, whatever device was asked
+ * for.
+ *
  * Every result is the same for any number of threads and any device.
  *
  * Callbacks. A call asks `cancelled` and tells `progress` only on the thread that made it (what was
@@ -66,23 +71,32 @@ typedef struct bm_documents {
     const uint64_t *offsets;  /* n_docs + 1; of hashes or hashes32 */
     const uint64_t *hashes;   /* the low 32 bits are the token hash x; fmix32 is applied */
     const uint32_t *hashes32; /* the token hash x alone: to be signed, not to be compared */
+    /* Of the hashes, beside them, for scheme cws: each finite and more than 0, else BM_ERR_INPUT names
+     * the row. With `hashes` only, and of bm_signer_sign and bm_signer_submit only. */
+    const double *weights;
 } bm_documents;
 
 static inline bm_documents bm_documents_of_texts(const bm_str *texts, size_t n_docs)
 {
-    bm_documents documents = {sizeof(bm_documents), n_docs, texts, NULL, NULL, NULL};
+    bm_documents documents = {sizeof(bm_documents), n_docs, texts, NULL, NULL, NULL, NULL};
     return documents;
 }
 static inline bm_documents bm_documents_of_hashes(const uint64_t *offsets, const uint64_t *hashes,
                                                   size_t n_docs)
 {
-    bm_documents documents = {sizeof(bm_documents), n_docs, NULL, offsets, hashes, NULL};
+    bm_documents documents = {sizeof(bm_documents), n_docs, NULL, offsets, hashes, NULL, NULL};
     return documents;
 }
 static inline bm_documents bm_documents_of_hashes32(const uint64_t *offsets, const uint32_t *hashes,
                                                     size_t n_docs)
 {
-    bm_documents documents = {sizeof(bm_documents), n_docs, NULL, offsets, NULL, hashes};
+    bm_documents documents = {sizeof(bm_documents), n_docs, NULL, offsets, NULL, hashes, NULL};
+    return documents;
+}
+static inline bm_documents bm_documents_of_weights(const uint64_t *offsets, const uint64_t *hashes,
+                                                   const double *weights, size_t n_docs)
+{
+    bm_documents documents = {sizeof(bm_documents), n_docs, NULL, offsets, hashes, NULL, weights};
     return documents;
 }
 

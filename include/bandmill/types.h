@@ -137,7 +137,8 @@ typedef struct bm_text_options {
 
 typedef enum bm_scheme {
     BM_SCHEME_AFFINE32, /* K permutations of each shingle, the minimum of each */
-    BM_SCHEME_OPH       /* one hash a shingle, K bins, the minimum of each bin, densified */
+    BM_SCHEME_OPH,      /* one hash a shingle, K bins, the minimum of each bin, densified */
+    BM_SCHEME_CWS       /* of weighted shingles: consistent weighted sampling, the one chosen */
 } bm_scheme;
 
 typedef struct bm_sketch_options {

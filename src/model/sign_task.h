@@ -1,7 +1,8 @@
 /* sign_task.h -- one batch of hashes, or of texts, on its way through a backend.
  *
  * Document i has hashes[offsets[i]] … hashes[offsets[i+1]-1]; offsets[0] need not be 0. Of the 64
- * bits of a hash only the low 32 are used (the token hash x, not yet premixed).
+ * bits of a hash only the low 32 are used (the token hash x, not yet premixed), but for schemes of
+ * weighted documents, which use all, and `weights`: finite, more than 0.
  *
  * With `text` there are no hashes: the backend cuts and hashes the documents itself, offsets are
  * text->slots, and it counts the distinct hashes of each document. Only a backend that was opened
@@ -19,6 +20,7 @@
 typedef struct bm_sign_task {
     const uint64_t *offsets; /* n_docs + 1 */
     const uint64_t *hashes;
+    const double *weights;     /* of the hashes, beside them; NULL: the scheme wants none */
     const bm_text_batch *text; /* NULL: hashes */
     size_t n_docs;
     uint32_t *words;      /* filled: n_docs * perms, document after document; NULL: not wanted */

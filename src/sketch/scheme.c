@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 
-static const bm_scheme_ops *const schemes[] = {&bm_scheme_affine32, &bm_scheme_oph};
+static const bm_scheme_ops *const schemes[] = {&bm_scheme_affine32, &bm_scheme_oph, &bm_scheme_cws};
 enum { N_SCHEMES = sizeof schemes / sizeof schemes[0] };
 
 const bm_scheme_ops *bm_scheme_find(const char *name)
@@ -48,6 +48,17 @@ uint32_t bm_scheme_words(const bm_sketch_options *options, uint32_t wanted)
 {
     const bm_scheme_ops *ops = bm_scheme_get(options->scheme);
     return ops != NULL && ops->prefix ? wanted : options->perms;
+}
+
+bm_status bm_scheme_weights_check(const bm_sketch_options *options, bool weights, bm_error *err)
+{
+    const bm_scheme_ops *ops = bm_scheme_get(options->scheme);
+    if (ops == NULL || ops->weighted == weights)
+        return BM_OK;
+    return bm_fail_field(err, "scheme",
+                         ops->weighted ? "scheme %s signs weighted documents only"
+                                       : "scheme %s does not sign weighted documents (cws)",
+                         bm_option_word(BM_OPTION_SCHEME, ops->scheme));
 }
 
 double bm_signature_agreement(const uint32_t *x, const uint32_t *y, uint32_t perms)

@@ -23,6 +23,10 @@ bm_status bm_scheme_plan(bm_scheme_params *params, bm_error *err);
  * all where the scheme is no prefix scheme. */
 uint32_t bm_scheme_words(const bm_sketch_options *options, uint32_t wanted);
 
+/* BM_ERR_USAGE naming `scheme`: it wants weights and there are none, or the other way round. Whoever
+ * signs asks before it opens anything. */
+bm_status bm_scheme_weights_check(const bm_sketch_options *options, bool weights, bm_error *err);
+
 /* Keys of one document's bands (scalar reference): `bands` of them, filled. empty: all one bits. */
 void bm_band_keys_scalar(const uint32_t *words, uint32_t bands, uint32_t rows, bool empty,
                          uint64_t *keys);

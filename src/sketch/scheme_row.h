@@ -49,19 +49,24 @@ typedef struct bm_scheme_device {
 typedef struct bm_scheme_ops {
     bm_scheme scheme; /* its word is that of BM_OPTION_SCHEME (model/option_names.c) */
     uint32_t word_bytes;
-    bool prefix; /* the first words do not depend on K: fewer may be computed than are drawn */
+    bool prefix;   /* the first words do not depend on K: fewer may be computed than are drawn */
+    bool weighted; /* of shingles with weights, by `sign_weighted`; else without, by `sign` */
     bm_status (*draw)(const bm_sketch_options *options, bm_scheme_params *out, bm_error *err);
     /* The scalar reference, which is the definition of the scheme: every backend must equal it word
      * for word. One document: n 64-bit hashes, of which the low 32 bits count; `words` (perms,
      * filled). n = 0: all one bits. Needs no plan. */
     void (*sign)(const bm_scheme_params *params, const uint64_t *hashes, size_t n, void *words);
+    /* The same where `weighted`, which has no `sign`: all 64 bits of a hash count, and its weight,
+     * finite and more than 0. */
+    void (*sign_weighted)(const bm_scheme_params *params, const uint64_t *hashes,
+                          const double *weights, size_t n, void *words);
     /* What is worth working out once for many documents; both NULL: nothing. */
     bm_status (*plan)(const bm_scheme_params *params, void **out, bm_error *err);
     void (*plan_free)(void *plan);
-    bm_scheme_device device;
+    bm_scheme_device device;    /* all NULL: by the native CPU alone */
     const uint32_t *test_perms; /* numbers of words that a device's self-test tries; 0 ends them */
 } bm_scheme_ops;
 
-extern const bm_scheme_ops bm_scheme_affine32, bm_scheme_oph;
+extern const bm_scheme_ops bm_scheme_affine32, bm_scheme_oph, bm_scheme_cws;
 
 #endif

@@ -155,6 +155,11 @@ static void sign_document(mixed *m, size_t doc, uint32_t *words)
         memset(words, 0xFF, cpu->params.perms_padded * sizeof *words);
         return;
     }
+    if (ops->sign_weighted != NULL) {
+        ops->sign_weighted(&cpu->choice, m->task->hashes + begin, m->task->weights + begin,
+                           (size_t)(end - begin), words);
+        return;
+    }
     for (uint64_t at = begin; at < end;) {
         if (at >= m->end)
             mix(m, doc, at);
@@ -180,6 +185,8 @@ static bm_status cpu_submit(bm_backend *backend, bm_sign_task *task, bm_error *e
     const uint32_t perms = cpu->params.perms;
     if (task->keys != NULL && cpu->keys.bands == 0)
         return bm_fail(err, BM_ERR_INTERNAL, "band keys wanted of a backend opened without bands");
+    if (cpu->ops->sign_weighted != NULL && task->weights == NULL)
+        return bm_fail(err, BM_ERR_INTERNAL, "no weights for a scheme of weighted documents");
     alignas(BM_ALIGNMENT) uint32_t words[BM_PERMS_MAX + BM_KEY_LANES];
     memset(words + cpu->params.perms_padded, 0, BM_KEY_LANES * sizeof *words);
     mixed m = {.cpu = cpu, .task = task}; /* an empty block */

@@ -3,6 +3,8 @@
  *
  *     hashes (64 bit) --mix--> block (32 bit, first-level cache) --fold--> words --finish--> words
  *
+ * A scheme of weighted documents signs each as a whole, by `sign_weighted` alone.
+ *
  * Pure functions: any number of threads. */
 #ifndef BM_BACKEND_CPU_NATIVE_ROW_H
 #define BM_BACKEND_CPU_NATIVE_ROW_H
@@ -27,8 +29,11 @@ typedef struct bm_native_ops {
                  uint32_t *words);
     /* After the last block of a document; NULL: nothing is left to do. */
     void (*finish)(const bm_native_choice *choice, uint32_t *words);
+    /* n > 0 weighted shingles, all of one document, into its words, as above; the others are NULL. */
+    void (*sign_weighted)(const bm_native_choice *choice, const uint64_t *hashes,
+                          const double *weights, size_t n, uint32_t *words);
 } bm_native_ops;
 
-extern const bm_native_ops bm_native_affine32, bm_native_oph;
+extern const bm_native_ops bm_native_affine32, bm_native_oph, bm_native_cws;
 
 #endif

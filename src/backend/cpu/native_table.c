@@ -3,7 +3,7 @@
  * Tests: tests/unit/cpu/test_cpu_backend.c */
 #include "backend/cpu/native_table.h"
 
-static const bm_native_ops *const rows[] = {&bm_native_affine32, &bm_native_oph};
+static const bm_native_ops *const rows[] = {&bm_native_affine32, &bm_native_oph, &bm_native_cws};
 
 const bm_native_ops *bm_native_find(const bm_scheme_ops *scheme)
 {

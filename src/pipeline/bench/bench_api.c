@@ -9,6 +9,7 @@
 #include "model/option_check.h"
 #include "pipeline/bench/bench_run.h"
 #include "pipeline/bench/kernel_tune.h"
+#include "sketch/scheme.h"
 
 static const bm_bench_options bench_defaults = {
     .sketch = {.perms = BM_PERMS_DEFAULT, .seed = 1},
@@ -33,6 +34,8 @@ bm_status bm_bench_run(const bm_bench_options *options, bm_bench_result **out, b
                                                           .device = &used.device,
                                                           .callbacks = &used.callbacks},
                                        err);
+    if (status == BM_OK)
+        status = bm_scheme_weights_check(&used.sketch, false, err);
     if (status == BM_OK)
         status = bm_option_list_check("paths", used.paths, used.n_paths, err);
     if (status == BM_OK)
@@ -101,6 +104,8 @@ bm_status bm_kernel_tune(const bm_kernel_tune_options *options, char **csv, char
                                                           .device = &used.device,
                                                           .callbacks = &used.callbacks},
                                        err);
+    if (status == BM_OK)
+        status = bm_scheme_weights_check(&used.sketch, false, err);
     if (status == BM_OK)
         status = bm_option_number_check("min_seconds", used.min_seconds, err);
     used.sketch.perms = used.sketch.perms != 0 ? used.sketch.perms : BM_PERMS_DEFAULT;

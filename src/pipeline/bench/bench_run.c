@@ -289,13 +289,15 @@ static bm_status long_row(bench *b, const bm_device_info *info, const bm_scheme_
     return status;
 }
 
-/* All schemes; the second and those behind it as multiples of the first. */
+/* All schemes of shingles without weights; the second and those behind it as multiples of the first. */
 static bm_status long_rows(bench *b, const bm_device_info *info, bm_error *err)
 {
     double first = 0, rate = 0;
     char first_what[sizeof b->rows->what] = "";
     const bm_scheme_ops *scheme;
     for (size_t i = 0; (scheme = bm_scheme_at(i)) != NULL; i++) {
+        if (scheme->weighted)
+            continue;
         bm_status status = long_row(b, info, scheme, &rate, err);
         if (status != BM_OK)
             return status;
@@ -356,8 +358,8 @@ static bm_status pick_devices(bench *b, bm_error *err)
 static bm_status all_rows(bench *b, bm_error *err)
 {
     uint64_t schemes = 0;
-    while (bm_scheme_at((size_t)schemes) != NULL)
-        schemes++;
+    for (size_t i = 0; bm_scheme_at(i) != NULL; i++)
+        schemes += !bm_scheme_at(i)->weighted;
     for (size_t i = 0; i < b->pick.n; i++)
         b->steps += schemes + (b->pick.devices[i].kind == BM_DEVICE_NATIVE ? 2 + TEXT_CASES : 7);
     bm_meter_stage(&b->meter, "bench", "figures");

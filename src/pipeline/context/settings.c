@@ -14,6 +14,7 @@
 #include "model/option_defaults.h"
 #include "model/option_names.h"
 #include "pipeline/ingest/budget.h"
+#include "sketch/scheme.h"
 
 #define DEFAULT_LEAST (UINT64_C(256) << 20) /* of --memory where it is not given */
 
@@ -128,6 +129,8 @@ bm_status bm_settings_settle(bm_settings *s, const bm_option_parts *parts, bm_er
     bm_isa isa;
     bm_budget budget;
     bm_status status = bm_option_parts_check(parts, err);
+    if (status == BM_OK)
+        status = bm_scheme_weights_check(&s->sketch, false, err);
     if (status == BM_OK)
         status = bm_isa_choose(s->device.cpu, &isa, err);
     if (status == BM_OK && !bm_job_kind_fills_index(s->kind) &&

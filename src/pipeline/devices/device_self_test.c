@@ -28,6 +28,7 @@ static const uint32_t test_sizes[] = {0,  1,  2,  3,   7,    8,    15, 16,   17,
 typedef struct test_case {
     uint64_t offsets[N_TEST_DOCS + 1];
     uint64_t *hashes;
+    double *weights;
     uint32_t *words;
     uint64_t *keys;
     const bm_scheme_ops *scheme;
@@ -44,14 +45,16 @@ static bm_status case_open(test_case *test, bm_error *err)
         test->offsets[i + 1] = test->offsets[i] + test_sizes[i];
     size_t n = (size_t)test->offsets[N_TEST_DOCS];
     test->hashes = bm_alloc(n, sizeof *test->hashes);
+    test->weights = bm_alloc(n, sizeof *test->weights);
     test->words = bm_alloc(N_TEST_DOCS * BM_PERMS_MAX, sizeof *test->words);
     test->keys = bm_alloc(N_TEST_DOCS * BM_PERMS_MAX, sizeof *test->keys);
-    if (test->hashes == NULL || test->words == NULL || test->keys == NULL)
+    if (test->hashes == NULL || test->weights == NULL || test->words == NULL || test->keys == NULL)
         return bm_fail_nomem(err, n * sizeof *test->hashes);
     uint64_t state = UINT64_C(0x0123456789ABCDEF);
     for (size_t i = 0; i < n; i++) {
         state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
         test->hashes[i] = state ^ (state >> 29);
+        test->weights[i] = (double)(1 + (state >> 40)) * 0x1p-12;
     }
     return BM_OK;
 }
@@ -62,7 +65,12 @@ static bm_status case_compare(const test_case *test, const bm_device_info *devic
     uint32_t words[BM_PERMS_MAX];
     uint64_t keys[BM_PERMS_MAX];
     for (size_t d = 0; d < N_TEST_DOCS; d++) {
-        params->ops->sign(params, test->hashes + test->offsets[d], test_sizes[d], words);
+        const uint64_t *hashes = test->hashes + test->offsets[d];
+        if (params->ops->weighted)
+            params->ops->sign_weighted(params, hashes, test->weights + test->offsets[d],
+                                       test_sizes[d], words);
+        else
+            params->ops->sign(params, hashes, test_sizes[d], words);
         bm_band_keys_scalar(words, test->bands, test->rows, test_sizes[d] == 0, keys);
         bool same =
             memcmp(words, test->words + d * test->perms, test->perms * sizeof *words) == 0 &&
@@ -96,6 +104,7 @@ static bm_status case_run(test_case *test, const bm_device_info *device, uint32_
     if (status == BM_OK) {
         bm_sign_task task = {.offsets = test->offsets,
                              .hashes = test->hashes,
+                             .weights = test->weights,
                              .n_docs = N_TEST_DOCS,
                              .words = test->words,
                              .keys = test->keys};
@@ -119,18 +128,21 @@ static void case_free(test_case *test)
     if (test == NULL || test->stuck)
         return;
     bm_free(test->hashes);
+    bm_free(test->weights);
     bm_free(test->words);
     bm_free(test->keys);
     bm_free(test);
 }
 
-/* Every scheme, with the numbers of words that its row names. */
+/* Every scheme that the device signs by, with the numbers of words that its row names. */
 static bm_status test_device(test_case *test, const bm_device_info *device, uint32_t *n_checks,
                              bm_error *err)
 {
     bm_status status = BM_OK;
     for (size_t s = 0; (test->scheme = bm_scheme_at(s)) != NULL; s++) {
         const uint32_t *perms = test->scheme->test_perms;
+        if (device->kind != BM_DEVICE_NATIVE && test->scheme->device.sign_cpu == NULL)
+            continue;
         for (; status == BM_OK && *perms != 0; perms++) {
             test->perms = *perms;
             test->rows = test->perms < 4 ? 1 : 4;

@@ -4,6 +4,7 @@
  * Tests: tests/cli/cases/devices_together.sh, tests/identity/test_outputs.py */
 #include "pipeline/devices/device_set.h"
 
+#include <bandmill/words.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -99,6 +100,12 @@ static bm_offload wish_of(const bm_device_set_cfg *cfg)
     return wish == BM_OFFLOAD_AUTO ? bm_text_offload_rule(cfg->pick->devices, cfg->pick->n) : wish;
 }
 
+/* Do devices sign by the scheme? Else all is done by the native CPU, whatever was asked for. */
+static bool has_kernels(const bm_device_set *set)
+{
+    return set->params.ops->device.sign_cpu != NULL;
+}
+
 /* Open the trial of both ways, where devices are opened for texts and nothing settles it. */
 static bm_status open_trial(const bm_device_set *set, const bm_device_set_cfg *cfg,
                             bm_text_trial **out, bm_error *err)
@@ -107,7 +114,7 @@ static bm_status open_trial(const bm_device_set *set, const bm_device_set_cfg *c
         .text = cfg->text, .perms_used = set->perms_used, .bands = set->bands, .cpu = cfg->cpu};
     bool any = false;
     for (size_t i = 0; i < cfg->pick->n; i++)
-        any |= cfg->pick->devices[i].kind != BM_DEVICE_NATIVE;
+        any |= cfg->pick->devices[i].kind != BM_DEVICE_NATIVE && has_kernels(set);
     if (!any || cfg->text == NULL || !bm_text_batch_able(cfg->text) ||
         wish_of(cfg) != BM_OFFLOAD_TRIAL)
         return BM_OK;
@@ -158,14 +165,18 @@ static bm_status open_devices(bm_device_set *set, const bm_device_set_cfg *cfg,
         if (device->kind == BM_DEVICE_NATIVE) {
             set->use_cpu = true;
             add_name(set, device->name);
-        } else {
+        } else if (has_kernels(set)) {
             status = open_worker(set, backend, device, &trial, err);
         }
     }
     if (status == BM_OK && set->n_device_workers == 0 && !set->use_cpu) {
         set->use_cpu = true;
         add_name(set, set->cpu->info.name);
-        bm_meter_log(set->meter, BM_LOG_WARNING, "no device is left, signing on the CPU");
+        if (has_kernels(set))
+            bm_meter_log(set->meter, BM_LOG_WARNING, "no device is left, signing on the CPU");
+        else
+            bm_meter_log(set->meter, BM_LOG_INFO, "scheme %s is signed on the CPU",
+                         bm_option_word(BM_OPTION_SCHEME, set->params.ops->scheme));
     }
     if (status == BM_OK)
         status = choose_offload(set, cfg, trial, err);

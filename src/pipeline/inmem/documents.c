@@ -8,6 +8,7 @@
 #include "pipeline/inmem/documents.h"
 
 #include "base/error.h"
+#include "base/portable_log.h"
 #include "base/sized_struct.h"
 
 #define LONG_RANGES  2u /* a document of so many ranges is handed out alone, and first */
@@ -33,6 +34,19 @@ static bm_status check_offsets(const uint64_t *offsets, size_t n_docs, bm_error 
     if (offsets[n_docs] > SIZE_MAX / 64)
         return bm_fail(err, BM_ERR_INPUT, "%llu hashes are more than memory has",
                        (unsigned long long)offsets[n_docs]);
+    return BM_OK;
+}
+
+static bm_status check_weights(const bm_documents *docs, bm_error *err)
+{
+    if (docs->hashes == NULL)
+        return bm_fail_field(err, "weights", "`weights` without `hashes`");
+    for (size_t doc = 0; doc < docs->n_docs; doc++)
+        for (uint64_t i = docs->offsets[doc]; i < docs->offsets[doc + 1]; i++)
+            if (!bm_is_positive_finite(docs->weights[i]))
+                return bm_fail(err, BM_ERR_INPUT,
+                               "weight %llu of row %zu is %g (finite and more than 0 was expected)",
+                               (unsigned long long)(i - docs->offsets[doc]), doc, docs->weights[i]);
     return BM_OK;
 }
 
@@ -68,7 +82,7 @@ bm_status bm_documents_take(const bm_documents *documents, bm_documents *out, ui
         return bm_fail_field(err, "n_docs", "%zu documents are too many (at most %u)", out->n_docs,
                              BM_DOCS_MAX);
     if (out->texts != NULL)
-        return check_texts(out, work, err);
+        return out->weights != NULL ? check_weights(out, err) : check_texts(out, work, err);
     if (out->offsets == NULL)
         return bm_fail_field(err, "offsets", "neither `texts` nor `offsets` of %zu documents",
                              out->n_docs);
@@ -81,8 +95,14 @@ bm_status bm_documents_take(const bm_documents *documents, bm_documents *out, ui
     static const uint64_t none; /* where no document has a hash */
     if (out->hashes == NULL && out->hashes32 == NULL)
         out->hashes = &none;
-    *work = out->offsets[out->n_docs] * 4 + out->n_docs * (uint64_t)BM_DOC_WORK;
-    return BM_OK;
+    *work = out->offsets[out->n_docs] * bm_hash_work(out) + out->n_docs * (uint64_t)BM_DOC_WORK;
+    return out->weights != NULL ? check_weights(out, err) : BM_OK;
+}
+
+bm_status bm_documents_no_weights(const bm_documents *docs, bm_error *err)
+{
+    return docs->weights == NULL ? BM_OK
+                                 : bm_fail_field(err, "weights", "`weights` are signed only");
 }
 
 /* --- ranges --- */

@@ -24,6 +24,7 @@
 #include "model/option_names.h"
 #include "pipeline/inmem/documents.h"
 #include "pipeline/inmem/finder.h"
+#include "sketch/scheme.h"
 
 static const bm_find_options find_defaults = {.text = BM_TEXT_DEFAULTS,
                                               .sketch = BM_SKETCH_DEFAULTS,
@@ -46,6 +47,8 @@ static bm_status take_options(const bm_find_options *options, bm_find_options *u
                                                           .resources = &used->resources,
                                                           .callbacks = &used->callbacks},
                                        err);
+    if (status == BM_OK)
+        status = bm_scheme_weights_check(&used->sketch, false, err);
     if (status == BM_OK)
         status = bm_option_check(BM_OPTION_CANDIDATES, used->candidates, err);
     if (status == BM_OK)
@@ -124,6 +127,8 @@ bm_status bm_find_pairs(const bm_find_options *options, const bm_documents *docu
     bm_status status = take_options(options, &used, err);
     if (status == BM_OK)
         status = bm_documents_take(documents, &f.input, &f.work, err);
+    if (status == BM_OK)
+        status = bm_documents_no_weights(&f.input, err);
     if (status == BM_OK && f.input.hashes32 != NULL && f.input.n_docs != 0)
         status = bm_fail_field(err, "hashes32", "`hashes32` cannot be compared (64-bit `hashes`)");
     if (status == BM_OK && out == NULL)

@@ -14,6 +14,7 @@
 #include "model/option_check.h"
 #include "model/option_defaults.h"
 #include "pipeline/inmem/signer_state.h"
+#include "sketch/scheme.h"
 
 #define BATCH_DOCS   65536u /* documents a batch, so that a million empty ones are not one batch */
 #define BATCH_HASHES 4096u  /* hashes a batch, at least */
@@ -139,6 +140,7 @@ bm_status bm_signer_open(const bm_signer_options *options, bm_signer **out, bm_e
                                     .bands = used.bands,
                                     .rows = used.rows,
                                     .threads = threads != 0 ? threads : bm_cpu_count()};
+    signer->sketch = used.sketch;
     bm_meter_init(&signer->meter, &used.callbacks);
     pthread_mutex_init(&signer->ring.lock, NULL);
     bm_signer_tasks_init(&signer->tasks);
@@ -188,6 +190,17 @@ const bm_signer_info *bm_signer_describe(const bm_signer *signer)
 
 /* --- calls --- */
 
+/* Weights are there exactly where the scheme wants them; documents without a hash need none. */
+static bm_status check_weights(const bm_signer *signer, bm_documents *docs, bm_error *err)
+{
+    static const double none = 1;
+    const bool any = docs->n_docs != 0 && (docs->texts != NULL || docs->offsets[docs->n_docs] != 0);
+    if (any || docs->weights != NULL)
+        return bm_scheme_weights_check(&signer->sketch, docs->weights != NULL, err);
+    docs->weights = &none;
+    return BM_OK;
+}
+
 static bm_status take_call(const bm_signer *signer, const bm_documents *documents,
                            const bm_signer_out *out, bm_signer_call *call, bm_error *err)
 {
@@ -198,6 +211,8 @@ static bm_status take_call(const bm_signer *signer, const bm_documents *document
         bm_sized_take(out, BM_SIZED_TYPE(bm_signer_out, n_shingles), &call->out, err);
     if (status == BM_OK)
         status = bm_documents_take(documents, &call->docs, &call->work, err);
+    if (status == BM_OK)
+        status = check_weights(signer, &call->docs, err);
     if (status == BM_OK && call->out.keys != NULL && signer->info.bands == 0)
         status = bm_fail_field(err, "keys",
                                "band keys are wanted of a signer without bands "

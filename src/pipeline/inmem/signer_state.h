@@ -74,6 +74,7 @@ typedef struct bm_signer_tasks {
 
 struct bm_signer {
     bm_signer_info info;
+    bm_sketch_options sketch;
     bm_meter meter;
     bm_pool *pool;
     bm_device_set devices;

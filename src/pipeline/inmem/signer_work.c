@@ -103,6 +103,7 @@ static bm_status fill(const bm_signer *signer, bm_signer_thread *thread, const b
     const uint64_t *own = slot->batch.hashes != NULL ? slot->batch.hashes : &none;
     slot->task = (bm_sign_task){.offsets = direct ? docs->offsets + first : slot->batch.offsets,
                                 .hashes = direct ? docs->hashes : own,
+                                .weights = docs->weights,
                                 .n_docs = doc - first};
     range[0] = doc;
     return BM_OK;

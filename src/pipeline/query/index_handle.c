@@ -187,6 +187,8 @@ bm_status bm_handle_check_documents(const bm_index *index, const bm_documents *d
 {
     uint64_t work;
     bm_status status = bm_documents_take(documents, out, &work, err);
+    if (status == BM_OK)
+        status = bm_documents_no_weights(out, err);
     if (status != BM_OK || out->n_docs == 0)
         return status;
     if (out->hashes32 != NULL)

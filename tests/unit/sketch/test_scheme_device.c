@@ -69,6 +69,8 @@ Test(scheme_device, words_merged_from_parts_and_finished_are_those_of_the_whole_
     for (size_t i = 0; i < HASHES; ++i)
         hashes[i] = bm_random_u64(&random);
     for (size_t s = 0; bm_scheme_at(s) != NULL; ++s) {
+        if (bm_scheme_at(s)->device.sign_cpu == NULL) /* no device signs by it */
+            continue;
         bm_scheme_params params = draw(bm_scheme_at(s)->scheme, PERMS);
         const bm_scheme_device *device = &params.ops->device;
         uint32_t words[PERMS], part[PERMS], whole[PERMS];

@@ -1,0 +1,81 @@
+/* portable_log.h -- the natural logarithm, the same bits on every machine.
+ *
+ * Of additions, subtractions, multiplications and divisions in double alone, in one order, which
+ * IEEE 754 rounds in one way only: no table, no library's `log`, no fused multiply-add. Whoever
+ * writes it for vectors does the same operations in the same order, and so has the same bits.
+ * A compiler must not contract a*b + c into one rounding (-ffp-contract=off, CMakeLists.txt; gcc knows
+ * no pragma for it), nor reckon as if doubles were real numbers (-ffast-math is refused below).
+ * Subnormal numbers are taken apart by integers, so that a process which has them flushed to zero gets
+ * the same bits too. The rounding mode is to nearest, as a process begins.
+ *
+ * How: x = 2^k m with sqrt(1/2) <= m < sqrt(2), about; then with s = (m-1)/(m+1), |s| <= .1716,
+ *
+ *     ln m = 2 artanh(s) = 2s + s z (2/3 + 2/5 z + 2/7 z^2 + … + 2/19 z^8 + …),  z = s^2 <= .02944
+ *
+ * and ln x = k ln 2 + ln m, where ln 2 is the sum of a number of 32 bits, of which k times is exact,
+ * and one of 53.
+ *
+ * The error, with e = 2^-53, the most that one rounding does, relative to its result:
+ * - m-1 is exact (Sterbenz); m+1 and the division are rounded: s, and so 2s, is off by 2e.
+ * - What is cut off the series is at most 2/21 s z^10 / (1-z); relative to 2s at most .22e.
+ * - s z P(z) is at most .0101 of 2s. It is off by less than 12e of its own: s z by 8e (2e of s, 5e of
+ *   z, 1e), P by 2.5e (1e of 2/3, 1e of the last addition; what comes before is a 50th of it), the
+ *   product by 1e. That is .13e of 2s. The sum is rounded: 1e. So ln m is off by less than 3.4e.
+ * - k = 0: that is all. Else |ln x| >= .3465 and |ln m| <= .3466, and absolute errors are: of ln m
+ *   1.18e, of the sum with k times the low part .35e, of that product next to nothing (2^-22 e), of
+ *   the exact product with the high part none; and the last sum 1e of its result. Relative to ln x:
+ *   (1.18 + .35) / .3465 e + e < 5.5e.
+ * So |error| < 5.5 * 2^-53 |ln x| for every x, and ln 1 = 0. */
+#ifndef BM_BASE_PORTABLE_LOG_H
+#define BM_BASE_PORTABLE_LOG_H
+
+#include <float.h>
+#include <stdint.h>
+#include <string.h>
+
+#if defined(__FAST_MATH__) || FLT_EVAL_METHOD != 0
+#error "signatures of weighted documents need IEEE 754 doubles (no -ffast-math, no x87)"
+#endif
+
+#define BM_LOG_TERMS     9
+#define BM_LOG_LN2_HIGH  0x1.62e42feep-1              /* 32 bits */
+#define BM_LOG_LN2_LOW   0x1.a39ef35793c76p-33        /* ln 2 - BM_LOG_LN2_HIGH */
+#define BM_LOG_SQRT_HALF UINT64_C(0x3FE6A09E00000000) /* bits of a double just below sqrt(1/2) */
+
+/* The coefficients of z^8 … z^0. */
+static const double bm_log_series[BM_LOG_TERMS] = {2.0 / 19, 2.0 / 17, 2.0 / 15, 2.0 / 13, 2.0 / 11,
+                                                   2.0 / 9,  2.0 / 7,  2.0 / 5,  2.0 / 3};
+
+/* Is it finite and more than 0? By its bits, as above. */
+static inline int bm_is_positive_finite(double x)
+{
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits - 1 < (UINT64_C(0x7FF) << 52) - 1;
+}
+
+/* ln x of a finite x > 0. */
+static inline double bm_portable_log(double x)
+{
+    uint64_t bits;
+    int64_t k = 0;
+    memcpy(&bits, &x, sizeof bits);
+    if (bits < UINT64_C(1) << 52) { /* subnormal: bits * 2^-1074 */
+        const double whole = (double)bits;
+        memcpy(&bits, &whole, sizeof bits);
+        k = -1074;
+    }
+    const uint64_t above = bits - BM_LOG_SQRT_HALF;
+    k += (int64_t)above >> 52;
+    bits = (above & ((UINT64_C(1) << 52) - 1)) + BM_LOG_SQRT_HALF;
+    double m;
+    memcpy(&m, &bits, sizeof m);
+    const double s = (m - 1.0) / (m + 1.0), z = s * s;
+    double p = bm_log_series[0];
+    for (int i = 1; i < BM_LOG_TERMS; i++)
+        p = p * z + bm_log_series[i];
+    const double ln_m = (s + s) + (s * z) * p;
+    return (double)k * BM_LOG_LN2_HIGH + (ln_m + (double)k * BM_LOG_LN2_LOW);
+}
+
+#endif

@@ -1,0 +1,78 @@
+/* cws_draws.h -- what consistent weighted sampling draws for an element and a permutation, and what
+ * comes of it: the arithmetic of the scheme cws, once, for the reference and for the native CPU.
+ *
+ * Ioffe, "Improved Consistent Sampling, Weighted Minhash and L1 Sketching" (ICDM 2010), algorithm 1:
+ * for an element k of weight S draw r, c ~ Gamma(2, 1) and beta ~ Uniform(0, 1), which depend on k and
+ * the permutation alone, and then
+ *
+ *     t = floor(ln S / r + beta),  ln a = ln c - r (t - beta + 1)
+ *
+ * (his y = exp(r (t - beta)) and a = c / (y exp r), whose logarithm this is). The element of the least
+ * a is chosen; two documents choose the same with a probability of sum min / sum max of their weights.
+ * The word is the element without t: 0-bit consistent weighted sampling (Li, KDD 2015).
+ *
+ * A Gamma(2, 1) variable is -ln(u u') of two independent uniform ones. So there are five uniform
+ * variables, each (w + 1/2) / 2^32 of a 32-bit word w, which is never 0 and never 1:
+ *
+ *     w_j = a_ij e_j + b_ij mod 2^32,  j = 0 … 4, in permutation i;  a_ij odd
+ *     r = -ln(u_0 u_1),  c = -ln(u_2 u_3),  beta = u_4
+ *
+ * where the e_j are the halves of fmix64(x + n G) of the element's hash x, n = 0, 1, 2, and G the
+ * fraction of the golden ratio: e_0, e_1 low and high half for n = 0, e_2, e_3 for 1, e_4 low for 2.
+ * Multiplications and additions of such words are those of affine32, which is 2-universal; each of the
+ * five has coefficients and words of its own, so the five are independent of each other.
+ *
+ * Integers, and IEEE 754 doubles as in base/portable_log.h: what does these operations in this order
+ * has the same bits. */
+#ifndef BM_SKETCH_CWS_DRAWS_H
+#define BM_SKETCH_CWS_DRAWS_H
+
+#include <stdbool.h>
+
+#include "base/portable_log.h"
+#include "kernels/affine32.h"
+
+#define BM_CWS_DRAWS  5u
+#define BM_CWS_GOLDEN UINT64_C(0x9E3779B97F4A7C15)
+
+/* e_0 … e_4 of an element. */
+static inline void bm_cws_mix(uint64_t hash, uint32_t *e)
+{
+    const uint64_t x = bm_fmix64(hash), y = bm_fmix64(hash + BM_CWS_GOLDEN);
+    e[0] = (uint32_t)x;
+    e[1] = (uint32_t)(x >> 32);
+    e[2] = (uint32_t)y;
+    e[3] = (uint32_t)(y >> 32);
+    e[4] = (uint32_t)bm_fmix64(hash + 2 * BM_CWS_GOLDEN);
+}
+
+/* w + 1/2; exact. */
+static inline double bm_cws_half(uint32_t w)
+{
+    return (double)w + 0.5;
+}
+
+/* The largest integer that is not above v; |v| < 2^63. */
+static inline double bm_cws_floor(double v)
+{
+    const double whole = (double)(int64_t)v;
+    return whole > v ? whole - 1.0 : whole;
+}
+
+/* ln a of an element in one permutation: its five words, and the logarithm of its weight. */
+static inline double bm_cws_value(const uint32_t *w, double ln_weight)
+{
+    const double r = -bm_portable_log(bm_cws_half(w[0]) * bm_cws_half(w[1]) * 0x1p-64);
+    const double c = -bm_portable_log(bm_cws_half(w[2]) * bm_cws_half(w[3]) * 0x1p-64);
+    const double beta = bm_cws_half(w[4]) * 0x1p-32;
+    const double t = bm_cws_floor(ln_weight / r + beta);
+    return bm_portable_log(c) - r * ((t - beta) + 1.0);
+}
+
+/* Which of two elements is chosen: that of the less a; of equal ones, that of the lower hash. */
+static inline bool bm_cws_before(double value, uint64_t hash, double best, uint64_t best_hash)
+{
+    return value < best || (value == best && hash < best_hash);
+}
+
+#endif

@@ -1,0 +1,69 @@
+/* scheme_cws.c -- the scheme cws: consistent weighted sampling of shingles with weights; the scalar
+ * reference.
+ *
+ * Like that of scheme_affine32.c the reference is the definition that every backend is compared
+ * with; cws_draws.h has the formulas and where they come from. A word is the low 32 bits of the hash
+ * of the element that was chosen, so that words of two documents agree where the same was chosen (or
+ * another of the same 32 bits), and bands, verification by signatures and plans are those of any
+ * scheme. Neither the order of elements nor one that is given again changes a word.
+ *
+ * Coefficients, five a permutation: all a_ij = 2 (n32 & 0x7fffffff) + 1 first, permutation after
+ * permutation, then all b_ij = n32. The first words do not depend on the others.
+ *
+ * Threads: pure functions; parameters are read only after draw. */
+#include <string.h>
+
+#include "base/error.h"
+#include "base/random.h"
+#include "sketch/cws_draws.h"
+#include "sketch/scheme_params.h"
+
+static bm_status cws_draw(const bm_sketch_options *options, bm_scheme_params *out, bm_error *err)
+{
+    const uint32_t n = options->perms * BM_CWS_DRAWS;
+    bm_status status = bm_scheme_check_perms(options->perms, err);
+    if (status == BM_OK)
+        status = bm_scheme_params_init(&bm_scheme_cws, options, n, out, err);
+    if (status != BM_OK)
+        return status;
+    bm_random random;
+    bm_random_init(&random, options->seed);
+    for (uint32_t i = 0; i < n; i++)
+        out->a[i] = 2 * (bm_random_u32(&random) & UINT32_C(0x7FFFFFFF)) + 1;
+    for (uint32_t i = 0; i < n; i++)
+        out->b[i] = bm_random_u32(&random);
+    return BM_OK;
+}
+
+static void cws_sign(const bm_scheme_params *params, const uint64_t *hashes, const double *weights,
+                     size_t n, void *out)
+{
+    uint32_t *words = out;
+    for (uint32_t i = 0; i < params->perms; i++) {
+        const uint32_t *a = params->a + i * BM_CWS_DRAWS, *b = params->b + i * BM_CWS_DRAWS;
+        uint64_t chosen = UINT64_MAX;
+        double least = 0;
+        for (size_t s = 0; s < n; s++) {
+            uint32_t e[BM_CWS_DRAWS], w[BM_CWS_DRAWS];
+            bm_cws_mix(hashes[s], e);
+            for (uint32_t j = 0; j < BM_CWS_DRAWS; j++)
+                w[j] = bm_affine32_value(a[j], e[j], b[j]);
+            const double value = bm_cws_value(w, bm_portable_log(weights[s]));
+            if (s == 0 || bm_cws_before(value, hashes[s], least, chosen)) {
+                least = value;
+                chosen = hashes[s];
+            }
+        }
+        words[i] = (uint32_t)chosen;
+    }
+}
+
+static const uint32_t test_perms[] = {1, 16, 100, 128, 0};
+
+const bm_scheme_ops bm_scheme_cws = {.scheme = BM_SCHEME_CWS,
+                                     .word_bytes = 4,
+                                     .prefix = true,
+                                     .weighted = true,
+                                     .draw = cws_draw,
+                                     .sign_weighted = cws_sign,
+                                     .test_perms = test_perms};

@@ -1,0 +1,132 @@
+"""cws_model.py -- the scheme cws from its definition (docs/schemes.md), in Python alone: a float is an IEEE 754 double, and + - * /
+round as they do in C. It shares nothing with the library under test.
+
+    python cws_model.py > tests/unit/sketch/cws_vectors.h
+
+writes the golden vectors; the test reference_cws holds them against what this file makes."""
+import random
+import struct
+
+M32, M64, GOLDEN = 2**32 - 1, 2**64 - 1, 0x9E3779B97F4A7C15
+LN2_HIGH, LN2_LOW = float.fromhex("0x1.62e42feep-1"), float.fromhex("0x1.a39ef35793c76p-33")
+
+
+def outputs(seed):
+    """MT19937, init_genrand(seed): its 32-bit outputs. Python's generator, begun in the state of NumPy's RandomState(seed)."""
+    state = [seed & M32]
+    for i in range(1, 624):
+        state.append((1812433253 * (state[-1] ^ state[-1] >> 30) + i) & M32)
+    generator = random.Random()
+    generator.setstate((3, tuple(state) + (624,), None))
+    while True:
+        yield generator.getrandbits(32)
+
+
+def coefficients(seed, perms):
+    """A row of five (a, b) for each permutation."""
+    draw = outputs(seed)
+    a = [2 * (next(draw) & 0x7FFFFFFF) + 1 for _ in range(5 * perms)]
+    b = [next(draw) for _ in range(5 * perms)]
+    return [list(zip(a[i:i + 5], b[i:i + 5])) for i in range(0, 5 * perms, 5)]
+
+
+def fmix64(k):
+    k = (k ^ k >> 33) * 0xFF51AFD7ED558CCD & M64
+    k = (k ^ k >> 33) * 0xC4CEB9FE1A85EC53 & M64
+    return k ^ k >> 33
+
+
+def mixed(x):
+    """e_0 … e_4."""
+    first, second, third = (fmix64((x + n * GOLDEN) & M64) for n in range(3))
+    return [first & M32, first >> 32, second & M32, second >> 32, third & M32]
+
+
+def log(x):
+    """Step by step what docs/schemes.md says; not math.log."""
+    bits, = struct.unpack("<Q", struct.pack("<d", x))
+    k = 0
+    if bits < 2**52:
+        bits, = struct.unpack("<Q", struct.pack("<d", float(bits)))
+        k = -1074
+    least, = struct.unpack("<Q", struct.pack("<Q", 0x3FE6A09E00000000))
+    above = bits - least
+    k += above >> 52
+    m, = struct.unpack("<d", struct.pack("<Q", (above & 2**52 - 1) + least))
+    s = (m - 1.0) / (m + 1.0)
+    z = s * s
+    p = 2.0 / 19
+    for n in (17, 15, 13, 11, 9, 7, 5, 3):
+        p = p * z + 2.0 / n
+    ln_m = (s + s) + (s * z) * p
+    return k * LN2_HIGH + (ln_m + k * LN2_LOW)
+
+
+def value(e, row, ln_weight):
+    """ln a of one element in one permutation."""
+    u = [(a * word + b & M32) + 0.5 for word, (a, b) in zip(e, row)]
+    r = -log(u[0] * u[1] * 2.0**-64)
+    c = -log(u[2] * u[3] * 2.0**-64)
+    beta = u[4] * 2.0**-32
+    t = float((ln_weight / r + beta) // 1.0)
+    return log(c) - r * ((t - beta) + 1.0)
+
+
+def signature(elements, rows):
+    """Words of a document: pairs of a 64-bit hash and a weight; rows as `coefficients` has them."""
+    if not elements:
+        return [M32] * len(rows)
+    ready = [(mixed(x), log(weight), x) for x, weight in elements]
+    return [min((value(e, row, ln_weight), x) for e, ln_weight, x in ready)[1] & M32 for row in rows]
+
+
+# --- golden vectors: documents, and some of their words ---
+
+def documents():
+    """(name, seed, perms, elements): weights of every size, elements that are numbers in a row, and one that repeats."""
+    hashes = [fmix64(i) for i in range(1, 400)]
+    yield "one element", 1, 4, [(hashes[0], 1.0)]
+    yield "two elements", 1, 16, [(hashes[0], 1.0), (hashes[1], 2.5)]
+    yield "tf times ln(N/df)", 42, 128, [(x, (1 + i % 3) * log(1000.0 / (1 + i))) for i, x in enumerate(hashes[:100])]
+    yield "from 1e-300 to 1e300", 7, 64, [(x, 10.0**(i * 50 - 300)) for i, x in enumerate(hashes[:13])]
+    yield "all tiny", 7, 64, [(x, 5e-324 * (1 + i)) for i, x in enumerate(hashes[:40])]
+    yield "all huge", 7, 64, [(x, 1.7976931348623157e308 / (1 + i)) for i, x in enumerate(hashes[:40])]
+    yield "hashes in a row", 2**32 - 1, 100, [(i, 1.0 + i / 16) for i in range(60)]
+    yield "given twice", 0, 32, [(hashes[i % 20], 1.0 + i) for i in range(40)]
+    yield "long", 1, 8, [(x, 1.0 / (1 + i)) for i, x in enumerate(hashes)]
+
+
+def crc(words):
+    """Of words as little-endian bytes, one number for many: the band key of them all (band 0)."""
+    k = 1
+    for word in words:
+        k = (k * GOLDEN + word) & M64
+    return fmix64(k)
+
+
+def packed(items, a_line):
+    return ["    " + " ".join(items[i:i + a_line]) for i in range(0, len(items), a_line)]
+
+
+def vectors():
+    lines = ["/* Made by tests/reference/cws_model.py, which knows nothing of this library: the element hashes and weights of documents, the",
+             " * first words of each, and the key of a band of all of them. */", "",
+             "static const uint64_t hashes[] = {"]
+    docs, offsets = list(documents()), [0]
+    elements = []
+    for _, _, _, doc in docs:
+        elements += doc
+        offsets.append(len(elements))
+    lines += packed([f"UINT64_C({x:#x})," for x, _ in elements], 4) + ["};", "static const double weights[] = {"]
+    lines += packed([weight.hex() + "," for _, weight in elements], 5) + ["};"]
+    lines += ["static const struct {", "    const char *what;", "    uint32_t seed, perms;", "    size_t begin, n;",
+              "    uint32_t words[4];", "    uint64_t key;", "} documents[] = {"]
+    for (name, seed, perms, doc), begin in zip(docs, offsets):
+        words = signature(doc, coefficients(seed, perms))
+        first = ", ".join(f"{word}u" for word in words[:4])
+        lines.append(f'    {{"{name}", {seed}u, {perms}u, {begin}, {len(doc)}, {{{first}}}, UINT64_C({crc(words):#x})}},')
+    return "\n".join(lines + ["};", ""])
+
+
+if __name__ == "__main__":
+    print("/* clang-format off */\n" + vectors(), end="")
