@@ -60,7 +60,9 @@ typedef struct bm_dedup_options {
     /* Documents that are known: of an index, or of a directory that a sign job wrote. What reaches the threshold with one
      * of them is removed; with components so is what is joined to such a document. How documents are cut and signed,
      * and the plan of an index, are those of the known ones: fields of `text`, `sketch` and `bands` that ask for
-     * something else (as in bm_index_add_options) are BM_ERR_USAGE. NULL: none. */
+     * something else (as in bm_index_add_options) are BM_ERR_USAGE. Signatures are compared exactly, by sets that are made
+     * of their inputs again (`sources`), where these are all there as they were; else, unless `verify` asks for that
+     * (BM_ERR_FORMAT), by signature. NULL: none. */
     const char *against;
     double
         against_threshold; /* with an index, whose own is meant otherwise (0), the bands being the same */

@@ -1,5 +1,6 @@
 /* against_calls.c -- each allocation and each system call of a dedup against known documents fails once, in turn, until a run
- * has no failure (the first fifty each, then fewer and fewer): against an index, and against signatures, which become one.
+ * has no failure (the first fifty each, then fewer and fewer): against an index, and against signatures, which become one, with words or
+ * with sets that are made of the inputs again.
  *
  * A run that fails says why and keeps no block of memory and no open file; one that goes on all the same gives the
  * right rows. */
@@ -74,7 +75,9 @@ static void open_place(scratch *s)
 
 /* --- each call fails once --- */
 
-static bm_status run(scratch *s, bool signatures, bm_error *err)
+typedef enum known_kind { INDEX, WORDS, SETS, KINDS } known_kind;
+
+static bm_status run(scratch *s, known_kind kind, bm_error *err)
 {
     bm_dedup_options options;
     bm_summary *summary = NULL;
@@ -82,10 +85,11 @@ static bm_status run(scratch *s, bool signatures, bm_error *err)
     bm_dedup_options_init(&options);
     options.input.paths = paths;
     options.input.n_paths = 1;
-    options.against = scratch_at(s, signatures ? "signed" : "index");
-    if (signatures)
+    options.against = scratch_at(s, kind == INDEX ? "index" : "signed");
+    if (kind != INDEX)
         options.bands = bands;
-    options.cluster = signatures ? BM_CLUSTER_STAR : BM_CLUSTER_COMPONENTS;
+    options.verify = kind == WORDS ? BM_VERIFY_SIGNATURE : BM_VERIFY_EXACT;
+    options.cluster = kind == WORDS ? BM_CLUSTER_STAR : BM_CLUSTER_COMPONENTS;
     options.kept = BM_KEPT_NO;
     options.output.path = scratch_at(s, "out");
     options.output.force = true;
@@ -106,10 +110,10 @@ static bool fits(bool memory, bm_status status)
            status == BM_ERR_USAGE || status == BM_ERR_INPUT;
 }
 
-static long fail_each(scratch *s, bool signatures, bool memory)
+static long fail_each(scratch *s, known_kind kind, bool memory)
 {
     bm_error err = {0};
-    cr_assert_eq(run(s, signatures, &err), BM_OK, "%s", err.message);
+    cr_assert_eq(run(s, kind, &err), BM_OK, "%s", err.message);
     char *right = scratch_get(s, "out/removed.tsv", NULL);
     cr_assert_not_null(strstr(right, "\tknown\t"));
     long n_failed = 0;
@@ -118,15 +122,14 @@ static long fail_each(scratch *s, bool signatures, bool memory)
         const size_t n_files = open_files();
         memset(&err, 0, sizeof err);
         plan_call(n, EIO, memory);
-        const bm_status status = run(s, signatures, &err);
+        const bm_status status = run(s, kind, &err);
         plan.armed = false;
-        cr_assert_eq(known.n, 0, "%d, %s, call %ld: %zu blocks are kept (%s)", (int)signatures,
+        cr_assert_eq(known.n, 0, "%d, %s, call %ld: %zu blocks are kept (%s)", (int)kind,
                      plan.which, n, known.n, err.message);
-        cr_assert_eq(open_files(), n_files, "%d, %s, call %ld: a file stays open", (int)signatures,
+        cr_assert_eq(open_files(), n_files, "%d, %s, call %ld: a file stays open", (int)kind,
                      plan.which, n);
         cr_assert(status == BM_OK || (plan.failed && fits(memory, status)),
-                  "%d, %s, call %ld: %d, %s", (int)signatures, plan.which, n, (int)status,
-                  err.message);
+                  "%d, %s, call %ld: %d, %s", (int)kind, plan.which, n, (int)status, err.message);
         cr_assert(status == BM_OK || err.message[0] != '\0', "%s, call %ld: no word of it",
                   plan.which, n);
         char *got =
@@ -143,8 +146,8 @@ Test(against_calls, every_failing_allocation_is_out_of_memory)
 {
     scratch s;
     open_place(&s);
-    for (int signatures = 0; signatures < 2; signatures++)
-        cr_assert_gt(fail_each(&s, signatures, true), 60);
+    for (known_kind kind = INDEX; kind < KINDS; kind++)
+        cr_assert_gt(fail_each(&s, kind, true), 60);
     scratch_close(&s);
 }
 
@@ -152,7 +155,7 @@ Test(against_calls, every_failing_call_is_an_error_or_makes_no_difference)
 {
     scratch s;
     open_place(&s);
-    for (int signatures = 0; signatures < 2; signatures++)
-        cr_assert_gt(fail_each(&s, signatures, false), 20);
+    for (known_kind kind = INDEX; kind < KINDS; kind++)
+        cr_assert_gt(fail_each(&s, kind, false), 20);
     scratch_close(&s);
 }

@@ -11,7 +11,11 @@ probability below 1e-12, so that all is determined:
   the rest    documents whose group holds no known one are grouped, removed and kept as a dedup of them alone does.
   bytes       1, 2 and 8 threads, batches of 100 documents, --memory that moves sets and keys to files, and an index that was built in
               three parts: the same files.
-  signatures  against a directory that `sign` wrote, `--verify signature`: the rows that `pairs` of both directories together gives.
+  exact       against a directory that `sign` wrote of the known documents, in two files, between which lie files of others that
+              nothing looks like: as the truth, and the bytes that an index of the same files gives, for any threads, batches and
+              memory, and for new documents that were signed too. The files of others are not opened: their place is
+              taken by what no reader takes.
+  signatures  against such a directory, `--verify signature`: the rows that `pairs` of both directories together gives.
   report      how many documents were known, of how many."""
 import collections
 import json
@@ -96,7 +100,7 @@ def check_known_row(world, row):
     return ""
 
 
-def check_components(world, folder):
+def check_components(world, folder, n_others=0):
     removed, groups, report = read_result(folder)
     wanted, n_known = world.components(), 0
     if len(groups) != len(wanted):
@@ -118,7 +122,7 @@ def check_components(world, folder):
         if not known and len(part - removed.keys()) != 1:
             return f"group {group['group']} keeps {part - removed.keys()}"
     counts = report["counts"]
-    if (counts["known"], report["against"]["documents"]) != (n_known, len(world.known)) or not n_known:
+    if (counts["known"], report["against"]["documents"]) != (n_known, len(world.known) + n_others) or not n_known:
         return f"the report says {counts} and {report['against']}, expected {n_known} of {len(world.known)}"
     kept = b"".join(world.lines[name] + b"\n" for name in world.new if name not in removed)
     return "" if harness.read_file(folder, "kept.jsonl") == kept else "kept.jsonl has not what was not removed"
@@ -168,6 +172,48 @@ def check_same(bandmill, world, folder, against, index):
     return ""
 
 
+OTHERS = 50  # documents of a file that nothing looks like
+
+
+def sign_known(bandmill, world, folder):
+    """The known documents signed and as an index, with files of others between them, which are spoilt then."""
+    lines = [world.lines[name] for name in world.known]
+    half = len(lines) // 2
+    others = [[b'{"id":"%d %d","text":"%s"}' % (file, i, b" ".join(b"o%d-%d-%d" % (file, i, word) for word in range(30))) for i in range(OTHERS)]
+              for file in (0, 1)]
+    places = [write(os.path.join(folder, f"part {i}.jsonl"), part) for i, part in enumerate((others[0], lines[:half], others[1], lines[half:]))]
+    index, signed = os.path.join(folder, "index of parts"), os.path.join(folder, "parts.signed")
+    bandmill.run("index", "build", index, *TEXT, *PLAN, "--device", "cpu", *places)
+    bandmill.run("sign", *TEXT, "--perms", "120", "-o", signed, *places)
+    for place in places[::2]:
+        write(place, [b"{" * (os.path.getsize(place) - 1)])
+    return signed, index
+
+
+def check_exact(bandmill, world, folder):
+    signed, index = sign_known(bandmill, world, folder)
+    new_signed = os.path.join(folder, "new for exact.signed")
+    bandmill.run("sign", *TEXT, "--perms", "120", "-o", new_signed, world.new_path)
+    for cluster, check in (("components", check_components), ("star", check_star)):
+        by_index = os.path.join(folder, "by index of parts, " + cluster)
+        bandmill.run("dedup", "--against", index, "--cluster", cluster, "-o", by_index, world.new_path)
+        for name, inputs, more in (("default", world.new_path, []), ("one thread", world.new_path, ["--threads", "1", "--batch-docs", "100"]),
+                                   ("memory", world.new_path, ["--threads", "2", "--memory", "80M"]),
+                                   ("signed", new_signed, ["--verify", "exact"])):
+            out = os.path.join(folder, f"exact, {cluster}, {name}")
+            done = bandmill.run("dedup", "--against", signed, *PLAN, "--cluster", cluster, *more, "-v", "-o", out, inputs)
+            if b" 2 of 4 inputs " not in done.stderr or b"warning" in done.stderr:
+                return f"{out}: {done.stderr}"
+            wrong = check(world, out, 2 * OTHERS) if cluster == "components" else check(world, out)
+            for file in FILES:
+                if not wrong and harness.read_file(out, file) != harness.read_file(by_index, file):
+                    wrong = f"{file} is not that of the index"
+            counts = [json.loads(harness.read_file(place, "report.json"))["against"] for place in (out, by_index)]
+            if wrong or counts[0] != counts[1]:
+                return f"{out}: {wrong or counts}"
+    return ""
+
+
 def check_signatures(bandmill, world, folder):
     signed = [os.path.join(folder, name + ".signed") for name in ("known", "new")]
     for out, path in zip(signed, (world.known_path, world.new_path)):
@@ -180,7 +226,7 @@ def check_signatures(bandmill, world, folder):
             best[new] = max(best.get(new, ("0", 0, "")), (similarity, -world.number[known], known))
     for name, inputs in (("documents", world.new_path), ("both", signed[1])):
         out = os.path.join(folder, "by signature of " + name)
-        more = ["--verify", "signature"] if name == "both" else TEXT
+        more = ["--verify", "signature", *([] if name == "both" else TEXT)]
         bandmill.run("dedup", *PLAN, *more, "--against", signed[0], "--cluster", "star", "--kept", "no", "-o", out, inputs)
         removed, _, _ = read_result(out)
         found = {row[0]: (row[2], row[1]) for row in removed.values() if row[3] == "known"}
@@ -209,6 +255,8 @@ def main():
                            lambda out=results[cluster], cluster=cluster: check_rest(bandmill, world, folder, out, cluster))
         claims.attempt("the same bytes for any threads, batch, memory and way to build",
                        lambda: check_same(bandmill, world, folder, results["components"], index))
+        claims.attempt("exact, from signatures: as the truth and an index, and only the inputs of candidates are read",
+                       lambda: check_exact(bandmill, world, folder))
         claims.attempt("signatures: as `pairs` of both directories", lambda: check_signatures(bandmill, world, folder))
     claims.end()
 

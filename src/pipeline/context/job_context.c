@@ -72,10 +72,9 @@ void bm_job_context_take(bm_job_context *job, uint64_t bytes)
 
 /* Decoders of xz and Zstandard hold a window. That of the first frame is known; for later ones there is
  * as much, or a sixteenth of the memory, if that is more. WINDOW_LEAST is no part of the memory. */
-static bm_status make_room_for_windows(bm_job_context *job, bm_error *err)
+bm_status bm_job_context_windows(bm_job_context *job, bm_input_set *set, bm_error *err)
 {
     const uint64_t total = job->budget.total;
-    bm_input_set *set = job->inputs.set;
     uint64_t known;
     size_t largest;
     if (total == 0 || !bm_input_set_windows(set, &known, &largest))
@@ -216,7 +215,7 @@ bm_status bm_job_context_inputs(bm_job_context *job, bm_error *err)
     status = bm_input_set_open_watched(&s->input, twice ? s->temp_dir : NULL, &job->callbacks,
                                        &job->inputs.set, err);
     if (status == BM_OK)
-        status = make_room_for_windows(job, err);
+        status = bm_job_context_windows(job, job->inputs.set, err);
     if (status == BM_OK)
         status = check_against_files(job, err);
     if (status == BM_OK)

@@ -100,6 +100,8 @@ bm_status bm_job_context_check_outputs(const bm_settings *settings, const char *
 bm_status bm_job_context_inputs(bm_job_context *job, bm_error *err);
 /* Something takes so many bytes for as long as the job goes on, which documents cannot have then. */
 void bm_job_context_take(bm_job_context *job, uint64_t bytes);
+/* Room for what decoders of these inputs hold at once, from now on. BM_ERR_NOMEM: more than there is. */
+bm_status bm_job_context_windows(bm_job_context *job, bm_input_set *set, bm_error *err);
 /* The format of the inputs: settled once they are open. */
 bm_format bm_job_context_format(const bm_job_context *job);
 /* Open the devices for band keys of the settings' plan; `keys` false: for words alone. */

@@ -1,6 +1,6 @@
 /* against.c -- ranges of the corpus through the search of the index.
  *
- * Tests: tests/cli/cases/dedup_against.sh, tests/reference/test_against.py, tests/fault/against_calls.c */
+ * Tests: tests/cli/cases/dedup_against.sh, tests/cli/cases/against_exact.sh, tests/reference/test_against.py, tests/fault/against_calls.c */
 #include "pipeline/jobs/against.h"
 
 #include <math.h>
@@ -12,6 +12,7 @@
 #include "pipeline/corpus/corpus.h"
 #include "pipeline/corpus/corpus_range.h"
 #include "pipeline/index/search.h"
+#include "pipeline/jobs/against_signed.h"
 #include "pipeline/jobs/against_state.h"
 #include "pipeline/match/known_groups.h"
 #include "sketch/scheme.h"
@@ -114,8 +115,8 @@ bm_status bm_against_find(bm_against *against, bm_job_context *context, bm_corpu
                           bm_known *known, bm_error *err)
 {
     finding f = {.against = against, .context = context, .corpus = corpus, .known = known};
+    bm_status status = bm_against_load(against, context, corpus, err);
     bm_job_context_stage(context, BM_STAGE_KNOWN, "documents");
-    bm_status status = bm_against_load(against, context, err);
     if (status == BM_OK)
         status = bm_known_init(known, corpus->n, err);
     if (status == BM_OK)
@@ -127,7 +128,7 @@ bm_status bm_against_find(bm_against *against, bm_job_context *context, bm_corpu
     context->against = (bm_job_against){
         .candidates = f.result.candidates, .verified = f.result.verified, .found = known->n_links};
     if (against->view != NULL)
-        context->against.documents = bm_store_view_counts(against->view).documents;
+        context->against.documents = bm_against_documents(against);
     bm_corpus_range_reset(&f.range);
     bm_search_result_reset(&f.result);
     return status;

@@ -2,7 +2,8 @@
  * `sign` wrote.
  *
  * Of the known ones only what is a candidate is read: band keys are looked up in the index, and the sets (or words) of those
- * found there are compared. A directory of signatures becomes an index in a file without a name first. */
+ * found there are compared. A directory of signatures becomes an index in a file without a name first
+ * (against_signed.h), for which sets of candidates are made of its inputs again. */
 #ifndef BM_JOBS_AGAINST_H
 #define BM_JOBS_AGAINST_H
 

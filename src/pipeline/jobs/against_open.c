@@ -1,25 +1,20 @@
-/* against_open.c -- an index as it stands, or signatures that become one: in a file without a name, once the plan is settled.
+/* against_open.c -- an index as it stands, or signatures, whose inputs are looked for where exact similarities may be
+ * wanted.
  *
- * Tests: tests/cli/cases/dedup_against.sh */
+ * Tests: tests/cli/cases/dedup_against.sh, tests/cli/cases/against_exact.sh */
 #include "pipeline/jobs/against_open.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <bandmill/sketch.h>
-
 #include "base/error.h"
 #include "base/memory.h"
 #include "model/file_names.h"
 #include "model/option_names.h"
-#include "pipeline/context/recipe.h"
 #include "pipeline/context/recorded_options.h"
 #include "pipeline/index/index_settings.h"
 #include "pipeline/jobs/against_state.h"
-#include "store/store_write.h"
-
-#define BLOCK_ROWS 4096u
 
 void bm_against_close(bm_against *against)
 {
@@ -27,6 +22,7 @@ void bm_against_close(bm_against *against)
         return;
     bm_store_view_close(against->view);
     bm_store_close(against->store);
+    bm_recipe_reset(&against->recipe);
     bm_sign_dir_close(against->dir);
     bm_free(against);
 }
@@ -53,48 +49,107 @@ static bm_status open_index(bm_against *against, bm_settings *settings, bm_error
     return BM_OK;
 }
 
-/* How the documents of signatures were cut and signed; not how they were read. */
 static bm_status open_signatures(bm_against *against, bm_settings *settings, bm_error *err)
 {
     const char *path = settings->pairs.against;
     bm_settings *known = &against->known;
-    const bm_manifest *manifest = NULL;
-    bm_recipe recipe = {.manifests = &manifest, .n = 1};
     bm_status status = bm_sign_dir_open_within(path, settings->memory, &against->dir, err);
     if (status != BM_OK)
         return status;
-    manifest = bm_sign_dir_manifest(against->dir);
-    status = bm_recipe_settle(&recipe, known, err);
+    against->manifest = bm_sign_dir_manifest(against->dir);
+    against->recipe = (bm_recipe){.manifests = &against->manifest, .n = 1};
+    status = bm_recipe_settle(&against->recipe, known, err);
+    known->input.patterns = (bm_name_patterns){0}; /* of the job's own inputs */
     known->sketch.perms = bm_sign_dir_perms(against->dir);
-    known->bands = settings->bands;
     known->plan.bands = settings->bands.bands;
     known->plan.rows = settings->bands.rows;
-    known->input = settings->input;
-    known->recorded = settings->recorded;
-    bm_recipe_reset(&recipe);
     if (status == BM_OK)
         status = bm_recorded_options_check_index(settings, known, path, err);
-    const char *digest = bm_manifest_output(manifest, BM_FILE_SIGNATURES);
+    const char *digest = bm_manifest_output(against->manifest, BM_FILE_SIGNATURES);
     snprintf(settings->pairs.against_state, sizeof settings->pairs.against_state, "%s",
              digest != NULL ? digest : "");
     return status;
 }
 
-/* Known ones are compared by what is there of them. */
-static bm_status settle_verify(const bm_against *against, bm_settings *settings, bm_error *err)
+/* --- verification --- */
+
+/* What is there of known documents: `verify` is how they are compared. */
+static bm_status refuse_verify(const bm_settings *settings, const char *what, const char *verify,
+                               bm_error *err)
 {
-    const bool words =
-        against->dir != NULL || bm_store_facts_of(against->store)->kind == BM_STORE_SIGNATURES;
+    return bm_fail_field(err, "verify", "`verify` %s: `against` %s has %s (`verify` %s)",
+                         bm_option_word(BM_OPTION_VERIFY, settings->pairs.verify),
+                         settings->pairs.against, what, verify);
+}
+
+static bm_status settle_index(const bm_against *against, bm_settings *settings, bm_error *err)
+{
+    const bool words = bm_store_facts_of(against->store)->kind == BM_STORE_SIGNATURES;
     const bm_verify verify = words ? BM_VERIFY_SIGNATURE : BM_VERIFY_EXACT;
     if (settings->pairs.verify != BM_VERIFY_AUTO && settings->pairs.verify != verify)
-        return bm_fail_field(
-            err, "verify", "`verify` %s: `against` %s has %s of its documents (`verify` %s)",
-            bm_option_word(BM_OPTION_VERIFY, settings->pairs.verify), settings->pairs.against,
-            words ? "only the signatures" : "the sets, and no signatures,",
-            bm_option_word(BM_OPTION_VERIFY, verify));
+        return refuse_verify(settings,
+                             words ? "only the signatures of its documents"
+                                   : "the sets of its documents, and no signatures",
+                             bm_option_word(BM_OPTION_VERIFY, verify), err);
     settings->pairs.verify = verify;
     return BM_OK;
 }
+
+/* Sets are made of the inputs again: are they there, and is no output one of them? */
+static bm_status find_inputs(bm_against *against, const bm_settings *settings, bm_error *err)
+{
+    bm_input_options *input = &against->known.input;
+    bm_status status = bm_recipe_find(&against->recipe, &against->known, err);
+    if (status == BM_ERR_IO) /* of files that our own name */
+        status = BM_ERR_FORMAT;
+    return status == BM_OK
+               ? bm_job_context_check_outputs(settings, input->paths, input->n_paths, err)
+               : status;
+}
+
+static bm_status settle_signatures(bm_against *against, bm_settings *settings, bm_error *err)
+{
+    const bm_verify asked = settings->pairs.verify;
+    bm_error why = {0};
+    if (asked == BM_VERIFY_NONE)
+        return refuse_verify(settings, "signatures, and inputs that they were made from",
+                             "exact or signature", err);
+    if (asked == BM_VERIFY_SIGNATURE)
+        return BM_OK;
+    against->may_give_way = asked == BM_VERIFY_AUTO;
+    bm_status status = find_inputs(against, settings, &why);
+    against->changed = status == BM_ERR_FORMAT;
+    if (status == BM_OK || bm_against_give_way(against, settings, status, &why))
+        return BM_OK;
+    if (err != NULL) {
+        *err = why;
+        err->status = status;
+    }
+    return status;
+}
+
+bool bm_against_give_way(bm_against *against, bm_settings *settings, bm_status status,
+                         const bm_error *why)
+{
+    if (!against->may_give_way || !against->changed || status != BM_ERR_FORMAT)
+        return false;
+    against->may_give_way = false;
+    against->why = *why;
+    settings->pairs.verify = BM_VERIFY_SIGNATURE;
+    return true;
+}
+
+void bm_against_say(const bm_against *against, bm_meter *meter)
+{
+    char why[2100];
+    if (against->why.status == BM_OK)
+        return;
+    bm_error_format(&against->why, why, sizeof why);
+    bm_meter_log(meter, BM_LOG_WARNING, "%s: known documents are compared by their signatures only",
+                 why);
+}
+
+/* --- opening --- */
 
 bm_status bm_against_open(bm_settings *settings, bm_against **out, bm_error *err)
 {
@@ -113,7 +168,8 @@ bm_status bm_against_open(bm_settings *settings, bm_against **out, bm_error *err
     against->known = *settings;
     status = is ? open_index(against, settings, err) : open_signatures(against, settings, err);
     if (status == BM_OK)
-        status = settle_verify(against, settings, err);
+        status =
+            is ? settle_index(against, settings, err) : settle_signatures(against, settings, err);
     if (status == BM_OK) {
         settings->bands = against->known.bands;
         if (is && settings->pairs.against_threshold > 0)
@@ -155,87 +211,4 @@ bm_status bm_against_check(const bm_against *against, const bm_settings *setting
                                         "the %s of its documents differ from those of the inputs "
                                         "(documents that were cut and signed alike)",
                                         differs);
-}
-
-/* --- signatures as an index --- */
-
-typedef struct block {
-    bm_sign_dir *dir;
-    uint32_t *words, *n_shingles;
-    uint64_t *keys;
-    size_t *ends;
-    bm_buf ids;
-    bm_store_doc *docs;
-} block;
-
-static bm_status add_block(bm_store *store, block *b, const bm_band_plan *plan, uint64_t at,
-                           bm_error *err)
-{
-    const uint64_t left = bm_sign_dir_docs(b->dir) - at;
-    const size_t n = left < BLOCK_ROWS ? (size_t)left : BLOCK_ROWS;
-    uint32_t first;
-    b->ids.len = 0;
-    bm_status status = bm_sign_dir_rows(b->dir, at, n, b->words, err);
-    if (status == BM_OK)
-        status = bm_sign_dir_n_shingles(b->dir, at, n, b->n_shingles, err);
-    if (status == BM_OK)
-        status = bm_sign_dir_ids(b->dir, at, n, &(bm_sign_ids){&b->ids, b->ends}, err);
-    if (status == BM_OK)
-        status = bm_band_keys(b->words, n, plan, b->keys, err);
-    for (size_t i = 0; status == BM_OK && i < n; i++) {
-        const size_t begin = i == 0 ? 0 : b->ends[i - 1];
-        b->docs[i] = (bm_store_doc){.id = {b->ids.data + begin, b->ends[i] - begin},
-                                    .n_shingles = b->n_shingles[i]};
-    }
-    const bm_store_batch batch = {.n = n, .docs = b->docs, .words = b->words, .keys = b->keys};
-    return status == BM_OK ? bm_store_add(store, &batch, &first, err) : status;
-}
-
-static bm_status alloc_block(block *b, const bm_band_plan *plan, bm_error *err)
-{
-    b->words = bm_alloc((size_t)BLOCK_ROWS * plan->perms, sizeof *b->words);
-    b->n_shingles = bm_alloc(BLOCK_ROWS, sizeof *b->n_shingles);
-    b->keys = bm_alloc((size_t)BLOCK_ROWS * plan->bands, sizeof *b->keys);
-    b->ends = bm_alloc(BLOCK_ROWS, sizeof *b->ends);
-    b->docs = bm_alloc(BLOCK_ROWS, sizeof *b->docs);
-    return b->words == NULL || b->n_shingles == NULL || b->keys == NULL || b->ends == NULL ||
-                   b->docs == NULL
-               ? bm_fail_nomem(err, (size_t)BLOCK_ROWS * plan->perms * sizeof *b->words)
-               : BM_OK;
-}
-
-static void reset_block(block *b)
-{
-    bm_free(b->words);
-    bm_free(b->n_shingles);
-    bm_free(b->keys);
-    bm_free(b->ends);
-    bm_free(b->docs);
-    bm_buf_reset(&b->ids);
-}
-
-bm_status bm_against_load(bm_against *against, bm_job_context *context, bm_error *err)
-{
-    const bm_settings *s = context->settings;
-    const bm_store_facts facts = {
-        .kind = BM_STORE_SIGNATURES, .bands = s->plan.bands, .words = s->plan.perms};
-    const bm_store_cfg cfg = {
-        .mode = BM_STORE_WRITE, .memory = context->budget.arena, .temp_dir = s->temp_dir};
-    block b = {.dir = against->dir};
-    if (against->dir == NULL)
-        return BM_OK;
-    bm_status status = alloc_block(&b, &s->plan, err);
-    if (status == BM_OK)
-        status = bm_store_create_unnamed(&facts, &cfg, &against->store, err);
-    for (uint64_t at = 0; status == BM_OK && at < bm_sign_dir_docs(b.dir); at += BLOCK_ROWS) {
-        status = add_block(against->store, &b, &s->plan, at, err);
-        if (status == BM_OK)
-            status = bm_meter_check(&context->meter, err);
-    }
-    if (status == BM_OK)
-        status = bm_store_commit(against->store, err);
-    if (status == BM_OK)
-        status = bm_store_view_open(against->store, &against->view, err);
-    reset_block(&b);
-    return status;
 }

@@ -15,6 +15,13 @@
 /* --- settings --- */
 
 /* Under exact verification only the words that make the keys are computed, where the scheme can. */
+static void settle_words(bm_settings *s)
+{
+    s->perms_used = s->pairs.verify == BM_VERIFY_SIGNATURE
+                        ? s->sketch.perms
+                        : bm_scheme_words(&s->sketch, s->plan.bands * s->plan.rows);
+}
+
 static bm_status settle_documents(bm_settings *s, bm_error *err)
 {
     bm_status status = BM_OK;
@@ -24,9 +31,7 @@ static bm_status settle_documents(bm_settings *s, bm_error *err)
         s->sketch.perms = BM_PERMS_DEFAULT;
     if (s->pairs.verify == BM_VERIFY_AUTO)
         s->pairs.verify = BM_VERIFY_EXACT;
-    s->perms_used = s->pairs.verify == BM_VERIFY_SIGNATURE
-                        ? s->sketch.perms
-                        : bm_scheme_words(&s->sketch, s->plan.bands * s->plan.rows);
+    settle_words(s);
     return status;
 }
 
@@ -244,6 +249,8 @@ static bm_status run(const bm_settings *settings, const sources *from, bm_pairin
     bm_status status = bm_job_open(settings, &job, err);
     if (status != BM_OK)
         return status;
+    if (from->against != NULL)
+        bm_against_say(from->against, &job.context.meter);
     if (from->signatures != NULL)
         bm_job_context_take(&job.context, bm_signature_inputs_bytes(from->signatures));
     status = pair(&pairing, err);
@@ -256,6 +263,19 @@ static bm_status run(const bm_settings *settings, const sources *from, bm_pairin
     return bm_job_close(&job, status, out);
 }
 
+/* Exact verification was not to be had: is it to be tried by signature? */
+static bool give_way(const sources *from, bm_settings *settings, bm_status status,
+                     const bm_error *why)
+{
+    if ((from->against == NULL || !bm_against_give_way(from->against, settings, status, why)) &&
+        (from->signatures == NULL ||
+         !bm_signature_inputs_give_way(from->signatures, settings, status, why)))
+        return false;
+    if (from->signatures == NULL)
+        settle_words(settings);
+    return true;
+}
+
 bm_status bm_pairing_job(bm_settings *settings, bm_pairing_end_fn *end, bm_summary **out,
                          bm_error *err)
 {
@@ -264,8 +284,7 @@ bm_status bm_pairing_job(bm_settings *settings, bm_pairing_end_fn *end, bm_summa
     bm_status status = settle(settings, &from, err);
     if (status == BM_OK) {
         status = run(settings, &from, end, out, &why);
-        if (from.signatures != NULL &&
-            bm_signature_inputs_give_way(from.signatures, settings, status, &why))
+        if (give_way(&from, settings, status, &why))
             status = run(settings, &from, end, out, &why);
         if (status != BM_OK && err != NULL)
             *err = why;

@@ -1,0 +1,63 @@
+/* recipe_ingest.c -- a set of inputs beside that of the job, for as long as it is read.
+ *
+ * Tests: tests/cli/cases/against_exact.sh */
+#include "pipeline/context/recipe_ingest.h"
+
+#include "io/input/input_set_open.h"
+#include "io/sources/batch_sources.h"
+
+/* The meter of the job, but for what is said of records that were skipped, which was said before. */
+static void open_quiet(bm_meter *meter, const bm_job_context *job)
+{
+    bm_callbacks callbacks = job->callbacks;
+    callbacks.log = NULL;
+    bm_meter_init(meter, &callbacks);
+}
+
+static bm_status ingest(bm_batch_source *source, const bm_settings *read, bm_job_context *job,
+                        const bm_ingest_wish *wish, bm_error *err)
+{
+    bm_counts counts = {0};
+    bm_meter meter;
+    open_quiet(&meter, job);
+    const bm_ingest_cfg cfg = {.input = &read->input,
+                               .text = &read->text,
+                               .cpu = job->settings->device.cpu,
+                               .threads = job->settings->threads,
+                               .budget = &job->budget,
+                               .batch_docs = job->settings->resources.batch_docs,
+                               .source = source,
+                               .meter = &meter,
+                               .counts = &counts,
+                               .sink = wish->sink,
+                               .sink_ctx = wish->sink_ctx,
+                               .room = wish->room,
+                               .room_ctx = wish->room_ctx};
+    const bm_status status = bm_ingest_run(&cfg, err);
+    bm_meter_reset(&meter);
+    return status;
+}
+
+bm_status bm_recipe_ingest(const bm_recipe *recipe, const bm_settings *read, bm_job_context *job,
+                           const bm_ingest_wish *wish, bm_error *err)
+{
+    bm_input_options input = read->input;
+    bm_input_set *set = NULL;
+    bm_batch_source *source = NULL;
+    input.paths = (const char *const *)recipe->paths;
+    input.n_paths = recipe->n_inputs;
+    bm_status status = bm_input_set_open_watched(&input, NULL, &job->callbacks, &set, err);
+    if (status == BM_OK)
+        status = bm_job_context_windows(job, set, err);
+    if (status == BM_OK) {
+        bm_input_set_rename(set, recipe->names, read->recorded.offsets_name);
+        status = bm_batch_source_open(set, &source, err);
+    }
+    if (status == BM_OK)
+        status = ingest(source, read, job, wish, err);
+    status = status == BM_OK ? bm_recipe_check_inputs(recipe, set, err)
+                             : bm_recipe_blame(recipe, set, &job->callbacks, status, err);
+    bm_batch_source_close(source);
+    bm_input_set_close(set);
+    return status;
+}
