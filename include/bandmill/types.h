@@ -188,7 +188,8 @@ typedef struct bm_band_options {
 
 typedef enum bm_candidate_rule {
     BM_CANDIDATES_LSH, /* pairs that share a band */
-    BM_CANDIDATES_ALL  /* every pair that shares a shingle: exact, no bands */
+    BM_CANDIDATES_ALL, /* every pair that shares a shingle: exact, no bands */
+    BM_CANDIDATES_LENGTH /* every pair whose numbers of shingles allow the threshold: exact, no bands */
 } bm_candidate_rule;
 typedef enum bm_verify {
     BM_VERIFY_AUTO,

@@ -23,7 +23,7 @@ const cli_command cli_commands[CLI_N_COMMANDS] = {
         {"pairs", "INPUT...", "list the pairs of documents at or above a threshold",
          "Writes id_a, id_b and their Jaccard similarity, tab-separated with a header, to "
          "stdout or -o FILE;\nwith --json as JSON Lines. --candidates all compares every "
-         "pair, without bands.",
+         "pair, without bands; so does\n--candidates length, by the sizes of the sets alone.",
          cli_run_pairs},
     [CLI_FILTER] =
         {"filter", "DIR [INPUT...]", "write the documents that an earlier dedup keeps",

@@ -199,7 +199,7 @@ static void test_pairs(void)
                      offsets[N] * sizeof *offsets) == 0,
           "five threads cut as one does");
     bm_documents docs = bm_documents_of_texts(texts, N), hashes = bm_hash_sets_documents(sets[0]);
-    for (int rule = BM_CANDIDATES_LSH; rule <= BM_CANDIDATES_ALL; rule++) {
+    for (int rule = BM_CANDIDATES_LSH; rule <= BM_CANDIDATES_LENGTH; rule++) {
         bm_pair_set *one = find(1, (bm_candidate_rule)rule, &hashes);
         bm_pair_set *many = find(5, (bm_candidate_rule)rule, &hashes);
         bm_pair_set *of_texts = find(5, (bm_candidate_rule)rule, &docs);

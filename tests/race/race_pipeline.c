@@ -14,7 +14,7 @@
 
 #include "base/pool.h"
 #include "base/queue.h"
-#include "lsh/all_pairs.h"
+#include "lsh/joins/all_pairs.h"
 #include "pipeline/match/all_pairs_prefixes.h"
 #include "pipeline/match/match.h"
 
@@ -365,7 +365,9 @@ static void test_pairs(void)
             options.device.device = "cpu";
             options.resources.threads = run == 0 ? 1 : 5;
             options.resources.batch_docs = run == 0 ? 0 : 37;
-            options.candidates = i % 2 == 0 ? BM_CANDIDATES_ALL : BM_CANDIDATES_LSH;
+            options.candidates = i == 0   ? BM_CANDIDATES_ALL
+                                 : i == 2 ? BM_CANDIDATES_LENGTH
+                                          : BM_CANDIDATES_LSH;
             options.sample = i < 2 ? 0 : 1500;
             options.bands.threshold = .6;
             check(bm_job_pairs(&options, &summary, NULL) == BM_OK, "pairs runs");

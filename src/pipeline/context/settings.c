@@ -268,9 +268,10 @@ bm_status bm_settings_of_pairs(const bm_pairs_options *options, bm_settings *out
         status = bm_settings_settle(out, &parts, err);
     if (status == BM_OK && o.output.path == NULL && o.write == NULL)
         status = bm_fail_field(err, "write", "no place for the pairs given (`output` or `write`)");
-    if (status == BM_OK && o.candidates == BM_CANDIDATES_ALL && o.verify != BM_VERIFY_AUTO &&
+    if (status == BM_OK && o.candidates != BM_CANDIDATES_LSH && o.verify != BM_VERIFY_AUTO &&
         o.verify != BM_VERIFY_EXACT)
-        status = bm_fail_field(err, "verify", "`candidates` all compares exactly (`verify` exact)");
+        status = bm_fail_field(err, "verify", "`candidates` %s compares exactly (`verify` exact)",
+                               bm_option_word(BM_OPTION_CANDIDATES, o.candidates));
     return status;
 }
 

@@ -79,6 +79,15 @@ bm_status bm_corpus_check_matching(const bm_corpus *corpus, uint64_t more, bm_er
     return bm_corpus_too_large(corpus, corpus->n, needed, err);
 }
 
+uint64_t bm_corpus_matching_bytes(const bm_corpus *corpus)
+{
+    const uint64_t memory = corpus->cfg.memory,
+                   needed = bytes_of(corpus, corpus->n, corpus->sets.bytes).matching;
+    if (memory == 0)
+        return 0;
+    return memory > needed ? memory - needed : 1;
+}
+
 bm_status bm_corpus_too_large(const bm_corpus *corpus, size_t n, uint64_t needed, bm_error *err)
 {
     return bm_fail(err, BM_ERR_NOMEM,

@@ -15,6 +15,8 @@ uint64_t bm_corpus_free_bytes(const bm_corpus *corpus);
 bm_status bm_corpus_check_memory(const bm_corpus *corpus, uint64_t more, bm_error *err);
 /* The same for the time of matching alone, which needs no room for grouping. */
 bm_status bm_corpus_check_matching(const bm_corpus *corpus, uint64_t more, bm_error *err);
+/* Bytes that cfg.memory leaves for matching, 1 at least; 0: there is no bound. */
+uint64_t bm_corpus_matching_bytes(const bm_corpus *corpus);
 /* BM_ERR_NOMEM: `needed` bytes for n documents are more than cfg.memory. */
 bm_status bm_corpus_too_large(const bm_corpus *corpus, size_t n, uint64_t needed, bm_error *err);
 

@@ -68,7 +68,7 @@ static bm_status read_words(bm_explainer *e, const bm_json_doc *doc, bm_error *e
 static bm_status read_plan(bm_explainer *e, const bm_json_doc *doc, bm_error *err)
 {
     const bm_provenance *p;
-    const bool all = e->find.candidates == BM_CANDIDATES_ALL;
+    const bool all = e->find.candidates != BM_CANDIDATES_LSH;
     uint64_t bands = 0, rows = 0;
     bm_status status = bm_manifest_provenance(e->manifest, &p, err);
     if (status == BM_OK)

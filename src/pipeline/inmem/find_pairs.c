@@ -67,7 +67,7 @@ static bm_status settle_plan(const bm_find_options *options, bm_band_plan *plan,
 {
     const bm_band_options *bands = &options->bands;
     *plan = (bm_band_plan){0};
-    if (options->candidates == BM_CANDIDATES_ALL)
+    if (options->candidates != BM_CANDIDATES_LSH)
         return BM_OK;
     if (bands->bands == 0)
         return bm_band_plan_choose(bands->threshold, bands->recall, options->sketch.perms, plan,

@@ -28,7 +28,7 @@ static void say_how(const bm_settings *s, char *out, size_t cap)
 {
     static const char *const measures[] = {"", "verified exactly", "similarity by signature",
                                            "not verified"};
-    if (s->pairs.candidates == BM_CANDIDATES_ALL)
+    if (s->pairs.candidates != BM_CANDIDATES_LSH)
         snprintf(out, cap, "every pair compared, exactly");
     else
         snprintf(out, cap, "candidates of %u bands of %u rows, %s", s->plan.bands, s->plan.rows,

@@ -91,7 +91,7 @@ static bm_corpus_cfg corpus_cfg(const bm_pairing *pairing)
         .hashes = s->pairs.verify == BM_VERIFY_EXACT,
         .find_identical = pairing->signatures == NULL || s->pairs.verify == BM_VERIFY_EXACT ||
                           bm_signature_inputs_know_identical(pairing->signatures),
-        .bands = s->pairs.candidates == BM_CANDIDATES_ALL ? 0 : s->plan.bands,
+        .bands = s->pairs.candidates == BM_CANDIDATES_LSH ? s->plan.bands : 0,
         .perms = s->pairs.verify == BM_VERIFY_SIGNATURE ? s->sketch.perms : 0,
         .memory = s->memory,
         .docs = &context->docs,
@@ -201,7 +201,8 @@ static bm_status find_edges(bm_pairing *pairing, bm_error *err)
                                 .only_groups = pairing->only_groups,
                                 .known = pairing->against != NULL ? &pairing->known : NULL,
                                 .stars = pairing->only_stars ? &pairing->preference : NULL,
-                                .all_candidates = s->pairs.candidates == BM_CANDIDATES_ALL}};
+                                .all_candidates = s->pairs.candidates != BM_CANDIDATES_LSH,
+                                .by_length = s->pairs.candidates == BM_CANDIDATES_LENGTH}};
     bm_status status = job->checkpoint.dir != NULL
                            ? bm_checkpoint_match(&job->checkpoint, &pairing->match, err)
                            : bm_match_run(&pairing->match, err);

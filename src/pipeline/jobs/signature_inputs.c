@@ -85,7 +85,7 @@ static bm_status settle_verify(bm_signature_inputs *inputs, bm_settings *s, bm_e
     bm_error why = {0};
     if (asked && s->pairs.verify != BM_VERIFY_EXACT)
         return BM_OK;
-    inputs->may_give_way = !asked && s->pairs.candidates != BM_CANDIDATES_ALL;
+    inputs->may_give_way = !asked && s->pairs.candidates == BM_CANDIDATES_LSH;
     s->pairs.verify = BM_VERIFY_EXACT;
     bm_status status = bm_recipe_find(&inputs->recipe, s, &why);
     if (status == BM_OK)

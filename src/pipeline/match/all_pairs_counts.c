@@ -18,7 +18,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "lsh/shingle_counts.h"
+#include "lsh/joins/shingle_counts.h"
 #include "spill/spill_file.h"
 
 #define BLOCK       2048u

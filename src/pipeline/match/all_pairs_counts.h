@@ -15,7 +15,7 @@ typedef struct bm_part_counts bm_part_counts;
 
 /* Bytes of memory at most, for n shingles whose whole table has 2^table_bits counters. */
 uint64_t bm_part_counts_bytes(uint64_t n, unsigned table_bits, unsigned part_bits);
-/* Files go to `dir`. Counts are those of a table of 2^table_bits counters (lsh/shingle_counts.h),
+/* Files go to `dir`. Counts are those of a table of 2^table_bits counters (lsh/joins/shingle_counts.h),
  * made in 2^part_bits parts; 1 <= part_bits <= BM_PART_BITS_MAX. */
 bm_status bm_part_counts_open(const char *dir, unsigned table_bits, unsigned part_bits,
                               bm_part_counts **out, bm_error *err);

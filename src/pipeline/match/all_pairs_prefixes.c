@@ -19,7 +19,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "lsh/rare_prefix.h"
+#include "lsh/joins/rare_prefix.h"
 #include "lsh/verify.h"
 #include "pipeline/match/all_pairs_counts.h"
 #include "pipeline/match/all_pairs_window.h"
@@ -49,20 +49,10 @@ static uint64_t order_bytes(const making *m)
            m->out->n / BM_PREFIX_RANGE * (sizeof *m->out->places + sizeof *m->out->n_keys);
 }
 
-/* Bytes of the largest range of sets: the last whole one, or the rest behind it. */
-static uint64_t largest_range(const making *m)
-{
-    const bm_set_prefixes *out = m->out;
-    size_t most = 2 * BM_PREFIX_RANGE - 1, words = BM_PREFIX_RANGE;
-    for (size_t i = 0; i < out->n && i < most; i++)
-        words += m->job->corpus->sizes[out->order[out->n - 1 - i]];
-    return words * sizeof(uint64_t) + most * BM_SET_WINDOW_DOC;
-}
-
 /* Bytes that are needed beside the counters. */
 static uint64_t fixed_bytes(const making *m)
 {
-    uint64_t largest = largest_range(m);
+    uint64_t largest = bm_set_window_least(&m->window);
     uint64_t window = m->window.most > largest ? m->window.most : largest;
     uint64_t sorting = (uint64_t)m->job->corpus->n * 2 * sizeof(uint64_t);
     uint64_t making_them =

@@ -1,9 +1,9 @@
 /* all_pairs_prefixes.h -- prefixes of all documents in a file, for --candidates all where the sets
- * lie in one (lsh/prefix_index.h has what they are for). */
+ * lie in one (lsh/joins/prefix_index.h has what they are for). */
 #ifndef BM_MATCH_ALL_PAIRS_PREFIXES_H
 #define BM_MATCH_ALL_PAIRS_PREFIXES_H
 
-#include "lsh/prefix_index.h"
+#include "lsh/joins/prefix_index.h"
 #include "pipeline/corpus/corpus.h"
 #include "base/meter.h"
 

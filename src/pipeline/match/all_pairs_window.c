@@ -23,6 +23,14 @@ void bm_set_window_reset(bm_set_window *w)
     w->begin = w->end = w->cap_words = w->cap_docs = 0;
 }
 
+uint64_t bm_set_window_least(const bm_set_window *w)
+{
+    size_t most = 2 * BM_PREFIX_RANGE - 1, words = BM_PREFIX_RANGE;
+    for (size_t i = 0; i < w->n && i < most; i++)
+        words += bm_set_window_size(w, w->n - 1 - i);
+    return words * sizeof *w->words + most * BM_SET_WINDOW_DOC;
+}
+
 /* Where the window ends that begins at w->begin, and how many words it needs. */
 static size_t measure(bm_set_window *w, size_t *end)
 {

@@ -3,7 +3,7 @@
 #ifndef BM_MATCH_ALL_PAIRS_WINDOW_H
 #define BM_MATCH_ALL_PAIRS_WINDOW_H
 
-#include "lsh/prefix_index.h"
+#include "lsh/joins/prefix_index.h"
 #include "pipeline/corpus/corpus.h"
 
 /* `words` holds for each range of BM_PREFIX_RANGE positions: as many words for the caller's use,
@@ -27,6 +27,8 @@ typedef struct bm_set_window {
  * BM_NOT_FOUND (and no error) behind the last; the call after that begins anew. */
 bm_status bm_set_window_next(bm_set_window *window, bm_error *err);
 void bm_set_window_reset(bm_set_window *window);
+/* Bytes of a window of one range, whichever: of the last whole one, and what is behind it. */
+uint64_t bm_set_window_least(const bm_set_window *window);
 
 static inline size_t bm_set_window_size(const bm_set_window *window, size_t position)
 {

@@ -74,6 +74,13 @@ bm_status bm_edges_take(bm_match *match, const bm_pair *pairs, size_t n, bm_erro
     return status;
 }
 
+bm_status bm_edges_found(void *ctx, bm_pair *pairs, size_t n, bm_error *err)
+{
+    bm_match *match = ctx;
+    bm_status status = bm_meter_check(match->settings.meter, err);
+    return status == BM_OK ? bm_edges_take(match, pairs, n, err) : status;
+}
+
 bm_status bm_edges_compare(void *ctx, bm_pair *pairs, size_t n, bm_error *err)
 {
     bm_match *match = ctx;

@@ -19,7 +19,8 @@ typedef struct bm_match_settings {
     bm_verify verify; /* never AUTO */
     double threshold;
     bool only_groups;    /* edges are not stored, pairs that are joined already not verified */
-    bool all_candidates; /* every pair that shares a shingle (exact) instead of those of a band */
+    bool all_candidates; /* every pair (exact) instead of those of a band: that shares a shingle, */
+    bool by_length;      /* or whose sizes allow the threshold */
     const bm_preference *stars; /* only stars are wanted, in this order of turns: pairs of crowded
                                    buckets that they do not need are left out; NULL: every pair */
     const bm_known *known; /* for grouping: ended; borrowed by it too; NULL: nothing is known */
@@ -62,7 +63,9 @@ typedef struct bm_match {
 
 /* A bm_candidates_fn, ctx is the bm_match: compare n candidates, take the edges among them. */
 bm_status bm_edges_compare(void *ctx, bm_pair *pairs, size_t n, bm_error *err);
-/* The same for pairs that come with their similarity: those of n that reach the threshold, or whose
+/* A bm_candidates_fn as well, for pairs that were compared: take the edges among them. */
+bm_status bm_edges_found(void *ctx, bm_pair *pairs, size_t n, bm_error *err);
+/* Pairs come with their similarity: those of n that reach the threshold, or whose
  * similarity is not known (NAN), are edges. They join groups, and are stored unless only groups are
  * wanted. */
 bm_status bm_edges_take(bm_match *match, const bm_pair *pairs, size_t n, bm_error *err);

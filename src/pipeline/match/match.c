@@ -12,6 +12,7 @@
 #include "lsh/candidates.h"
 #include "model/pair_order.h"
 #include "pipeline/match/match_all_pairs.h"
+#include "pipeline/match/match_by_length.h"
 #include "pipeline/match/match_stars.h"
 
 #define CHUNK_PAIRS 65536u
@@ -93,8 +94,11 @@ bm_status bm_match_run(bm_match *match, bm_error *err)
     bm_status status = bm_match_begin(match, err);
     if (status != BM_OK)
         return status;
-    status = match->settings.all_candidates ? bm_match_all_pairs(match, &callbacks, err)
-                                            : match_bands(match, &callbacks, err);
+    if (!match->settings.all_candidates)
+        status = match_bands(match, &callbacks, err);
+    else
+        status = match->settings.by_length ? bm_match_by_length(match, &callbacks, err)
+                                           : bm_match_all_pairs(match, &callbacks, err);
     if (status == BM_OK)
         bm_match_end(match);
     return status;

@@ -1,4 +1,4 @@
-/* match_all_pairs.c -- the sets of a corpus joined with themselves (lsh/all_pairs.h).
+/* match_all_pairs.c -- the sets of a corpus joined with themselves (lsh/joins/all_pairs.h).
  *
  * Where sets are in memory, they are sorted, and pairs come with their similarity. Where they are
  * in a file, prefixes are made and written first (all_pairs_prefixes.c); of these, the index of one
@@ -7,34 +7,10 @@
  * pairs are compared. */
 #include "pipeline/match/match_all_pairs.h"
 
-#include "lsh/all_pairs.h"
+#include "lsh/joins/all_pairs.h"
 #include "pipeline/match/all_pairs_prefixes.h"
 
 #define ROOM_LEAST ((uint64_t)1 << 20) /* bytes beyond the least that the search can work with */
-
-/* A bm_candidates_fn for pairs that come with their similarity. */
-static bm_status on_all_pairs(void *ctx, bm_pair *pairs, size_t n, bm_error *err)
-{
-    bm_match *match = ctx;
-    bm_status status = bm_meter_check(match->settings.meter, err);
-    return status == BM_OK ? bm_edges_take(match, pairs, n, err) : status;
-}
-
-/* Bytes that --memory leaves for matching, at least 1; 0: there is no bound. */
-static uint64_t memory_left(const bm_corpus *corpus)
-{
-    uint64_t low = 1, high = corpus->cfg.memory;
-    if (high == 0)
-        return 0;
-    while (low < high) {
-        uint64_t middle = low + (high - low + 1) / 2;
-        if (bm_corpus_check_matching(corpus, middle, NULL) == BM_OK)
-            low = middle;
-        else
-            high = middle - 1;
-    }
-    return low;
-}
 
 /* The share of the search: half of what is left, since edges will need the rest; more only where it
  * could not work otherwise. */
@@ -52,7 +28,7 @@ static bm_status make_room(bm_corpus *corpus, const bm_all_pairs_job *job, bm_er
 {
     uint64_t wanted = bm_all_pairs_least(job) + corpus->sets.bytes / 8;
     if (corpus->cfg.memory == 0 || corpus->cfg.temp_dir == NULL ||
-        memory_left(corpus) / 2 >= wanted)
+        bm_corpus_matching_bytes(corpus) / 2 >= wanted)
         return BM_OK;
     return bm_corpus_sets_to_file(corpus, err);
 }
@@ -74,8 +50,8 @@ static bm_status search(bm_match *match, const bm_all_pairs_job *job, bm_error *
 static bm_status match_in_memory(bm_match *match, bm_all_pairs_job *job, bm_error *err)
 {
     job->docs = (const uint64_t *const *)match->settings.corpus->sets.hashes;
-    job->fn = on_all_pairs;
-    job->memory = share_of(memory_left(match->settings.corpus), job);
+    job->fn = bm_edges_found;
+    job->memory = share_of(bm_corpus_matching_bytes(match->settings.corpus), job);
     bm_status status = bm_corpus_sort_all(match->settings.corpus, match->settings.pool, err);
     return status == BM_OK ? search(match, job, err) : status;
 }
@@ -83,7 +59,7 @@ static bm_status match_in_memory(bm_match *match, bm_all_pairs_job *job, bm_erro
 static bm_status match_in_file(bm_match *match, bm_all_pairs_job *job, bm_error *err)
 {
     bm_set_prefixes prefixes;
-    uint64_t left = memory_left(match->settings.corpus);
+    uint64_t left = bm_corpus_matching_bytes(match->settings.corpus);
     bm_set_prefixes_job making = {.corpus = match->settings.corpus,
                                   .threshold = match->settings.threshold,
                                   .memory = left,

@@ -1,7 +1,7 @@
 /* pair_census.c -- draw, index, walk.
  *
  *     draw    the n least priorities of the distinct documents, in a heap
- *     index   their sets (lsh/set_overlaps.h)
+ *     index   their sets (lsh/joins/set_overlaps.h)
  *     walk    each distinct document of the corpus looks its hashes up, on all threads: what it has in
  *             common with every drawn one, hence the similarity
  *
@@ -18,7 +18,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "lsh/set_overlaps.h"
+#include "lsh/joins/set_overlaps.h"
 #include "lsh/verify.h"
 #include "pipeline/corpus/sample.h"
 

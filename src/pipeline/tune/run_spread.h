@@ -23,7 +23,7 @@
 
 #include "backend/cpu/sign_loops.h"
 #include "base/memory.h"
-#include "lsh/set_overlaps.h"
+#include "lsh/joins/set_overlaps.h"
 #include "sketch/scheme.h"
 
 #define BM_SPREAD_BANDS 64u  /* made bands at most */

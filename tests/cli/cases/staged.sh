@@ -95,6 +95,7 @@ named() { # PATTERN: what is said of the input
     done
     bm pairs $dirs $dedup --sources moved.jsonl --verify exact; refused 7 "$1"
     bm pairs $dirs $dedup --sources moved.jsonl --candidates all; refused 7 "$1"
+    bm pairs $dirs $dedup --sources moved.jsonl --candidates length; refused 7 "$1"
     bm pairs $dirs $dedup --sources moved.jsonl; exits 0; says ../err "warning: .*$1"
     bm dedup $dirs $dedup --sources moved.jsonl --verify signature -q -o quiet; exits 0; silent ../err; rm -r quiet
 }

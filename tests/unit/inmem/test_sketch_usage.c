@@ -147,7 +147,7 @@ Test(sketch_usage, each_enum_out_of_range_is_refused_by_name)
     EXPECT_BAD(find_options, find, text.shingle, (bm_shingle_kind)4000, "shingle");
     EXPECT_BAD(find_options, find, text.short_rule, (bm_short_rule)-1, "short_rule");
     EXPECT_BAD(find_options, find, sketch.scheme, (bm_scheme)4000, "scheme");
-    EXPECT_BAD(find_options, find, candidates, (bm_candidate_rule)2, "candidates");
+    EXPECT_BAD(find_options, find, candidates, (bm_candidate_rule)3, "candidates");
     EXPECT_BAD(find_options, find, verify, (bm_verify)4, "verify");
     EXPECT_BAD(shingle_options, shingle, text.words, (bm_words)2, "words");
     EXPECT_BAD(shingle_options, shingle, text.shingle, (bm_shingle_kind)3, "shingle");

@@ -172,7 +172,7 @@ static void fill_pairs(void *options)
 
 static const api_field pairs_enums[] = {
     JOB_ENUMS(bm_pairs_options),
-    ENUM(bm_pairs_options, candidates, BM_CANDIDATES_ALL, "candidates"),
+    ENUM(bm_pairs_options, candidates, BM_CANDIDATES_LENGTH, "candidates"),
     ENUM(bm_pairs_options, verify, BM_VERIFY_NONE, "verify"),
     ENUM(bm_pairs_options, identical, BM_IDENTICAL_CHAIN, "identical")};
 static const api_field pairs_reserved[] = {JOB_RESERVED(bm_pairs_options)};
@@ -182,7 +182,10 @@ static const api_mistake pairs_mistakes[] = {
     {"set_fields", {SET(bm_pairs_options, set_fields, UINT64_C(1) << 63)}},
     {"verify",
      {SET(bm_pairs_options, candidates, BM_CANDIDATES_ALL),
-      SET(bm_pairs_options, verify, BM_VERIFY_SIGNATURE)}}};
+      SET(bm_pairs_options, verify, BM_VERIFY_SIGNATURE)}},
+    {"verify",
+     {SET(bm_pairs_options, candidates, BM_CANDIDATES_LENGTH),
+      SET(bm_pairs_options, verify, BM_VERIFY_NONE)}}};
 
 Test(public_api_job, pairs_checks_its_options)
 {

@@ -35,7 +35,7 @@ static const list lists[] = {
     {BM_OPTION_SHINGLE, "shingle", BM_SHINGLE_WORD, {"word", "char", "byte"}},
     {BM_OPTION_SHORT, "short_rule", BM_SHORT_WHOLE, {"whole", "skip"}},
     {BM_OPTION_SCHEME, "scheme", BM_SCHEME_AFFINE32, {"affine32", "oph", "cws"}},
-    {BM_OPTION_CANDIDATES, "candidates", BM_CANDIDATES_LSH, {"lsh", "all"}},
+    {BM_OPTION_CANDIDATES, "candidates", BM_CANDIDATES_LSH, {"lsh", "all", "length"}},
     {BM_OPTION_VERIFY, "verify", BM_VERIFY_AUTO, {"auto", "exact", "signature", "none"}},
     {BM_OPTION_IDENTICAL, "identical", BM_IDENTICAL_ALL, {"all", "chain"}},
     {BM_OPTION_CLUSTER, "cluster", BM_CLUSTER_COMPONENTS, {"components", "star"}},

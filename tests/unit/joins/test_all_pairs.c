@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lsh/all_pairs.h"
+#include "lsh/joins/all_pairs.h"
 #include "lsh/verify.h"
 
 static uint64_t state = 5;

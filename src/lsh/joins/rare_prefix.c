@@ -24,7 +24,7 @@
  *
  * A shingle with a count of 1 is in this document alone. It takes its place and needs no key; in
  * real text these are most, and often the whole prefix: then nothing is sorted. */
-#include "lsh/rare_prefix.h"
+#include "lsh/joins/rare_prefix.h"
 
 #include "lsh/verify.h"
 

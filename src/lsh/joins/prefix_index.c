@@ -17,7 +17,7 @@
  * and its slot stay; 13 a document. Counted before: a group of ranges is begun only where all of
  * its documents fit were none of their shingles alone; the next group begins with what is left.
  * Limit: 2^32 - 2 entries, held by a bound on the bytes. */
-#include "lsh/prefix_index.h"
+#include "lsh/joins/prefix_index.h"
 
 #include <string.h>
 

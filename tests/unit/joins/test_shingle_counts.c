@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lsh/shingle_counts.h"
+#include "lsh/joins/shingle_counts.h"
 
 enum { N = 3000, LONG = 300 };
 

@@ -8,7 +8,7 @@
 
 #include "base/pool.h"
 #include "lsh/candidates_job.h"
-#include "lsh/prefix_index.h"
+#include "lsh/joins/prefix_index.h"
 
 typedef struct bm_all_pairs_job {
     /* Sorted distinct sets: docs[i] points at sizes[i] hashes. NULL: sets lie elsewhere. Then there

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/random.h"
-#include "lsh/set_overlaps.h"
+#include "lsh/joins/set_overlaps.h"
 
 enum { SETS = 60, MOST = 200, OTHERS = 300 };
 

@@ -5,7 +5,7 @@
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
-#include "lsh/prefix_index.h"
+#include "lsh/joins/prefix_index.h"
 
 /* The scratch of one thread. */
 typedef struct bm_prefix_finder {

@@ -18,7 +18,7 @@
  * together, so it does not depend on which of them came first either. A table with keys needs 12
  * bytes a slot and a chain of misses where it grows; here each counter is fetched ahead. Two or
  * four times as many counters were no faster: 1 % fewer comparisons, more misses. */
-#include "lsh/shingle_counts.h"
+#include "lsh/joins/shingle_counts.h"
 
 #include "base/error.h"
 #include "base/memory.h"

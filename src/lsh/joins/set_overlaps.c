@@ -8,8 +8,8 @@
  * similarity, and cheap where sets have little in common. Hashes are mixed once more, since those that
  * came from elsewhere may be anything.
  *
- * Tests: tests/unit/lsh/test_set_overlaps.c */
-#include "lsh/set_overlaps.h"
+ * Tests: tests/unit/joins/test_set_overlaps.c */
+#include "lsh/joins/set_overlaps.h"
 
 #include "base/error.h"
 #include "base/memory.h"

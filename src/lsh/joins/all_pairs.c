@@ -22,14 +22,14 @@
  *
  * Work depends on the corpus: seconds where shared shingles are rare, quadratic where the threshold
  * is low and all documents look alike. */
-#include "lsh/all_pairs.h"
+#include "lsh/joins/all_pairs.h"
 
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "lsh/prefix_search.h"
+#include "lsh/joins/prefix_search.h"
 #include "lsh/verify.h"
 
 #define LANES     64u /* parts of the documents that are searched at once */

@@ -14,8 +14,8 @@
  *
  * Proofs that nobody else is missed are in rare_prefix.c. One finder a thread.
  *
- * Tests: tests/unit/lsh/test_prefix_index.c, tests/unit/lsh/test_all_pairs.c */
-#include "lsh/prefix_search.h"
+ * Tests: tests/unit/joins/test_prefix_index.c, tests/unit/joins/test_all_pairs.c */
+#include "lsh/joins/prefix_search.h"
 
 #include <string.h>
 

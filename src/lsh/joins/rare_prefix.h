@@ -6,7 +6,7 @@
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
-#include "lsh/shingle_counts.h"
+#include "lsh/joins/shingle_counts.h"
 
 /* The least c with (double)c / (double)n >= threshold, n if there is none: what a document of n
  * shingles must share with any other to reach the threshold, and the size that the other must have

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lsh/prefix_index.h"
-#include "lsh/prefix_search.h"
+#include "lsh/joins/prefix_index.h"
+#include "lsh/joins/prefix_search.h"
 #include "lsh/verify.h"
 
 static uint64_t state = 21;

@@ -7,7 +7,7 @@
 #include <bandmill/types.h>
 
 #include "base/pool.h"
-#include "lsh/rare_prefix.h"
+#include "lsh/joins/rare_prefix.h"
 
 #define BM_PREFIX_RANGE 16u /* documents whose prefixes lie in one array */
 
