@@ -164,7 +164,7 @@ Test(sketch_usage, each_number_out_of_range_is_refused_by_name)
     EXPECT_BAD(signer_options, open_signer, bands, 3, "bands");
     EXPECT_BAD(signer_options, open_signer, rows, 3, "rows");
     EXPECT_BAD(signer_options, open_signer, resources.threads, BM_THREADS_MAX + 1, "threads");
-    EXPECT_BAD(signer_options, open_signer, text.reserved[7], 1, "text");
+    EXPECT_BAD(signer_options, open_signer, text.reserved[5], 1, "text");
     EXPECT_BAD(signer_options, open_signer, sketch.reserved[0], 1, "sketch");
     EXPECT_BAD(signer_options, open_signer, device.reserved[0], 1, "device");
     EXPECT_BAD(signer_options, open_signer, resources.reserved[0], 1, "resources");
