@@ -3,6 +3,7 @@
 #ifndef BANDMILL_BANDMILL_H
 #define BANDMILL_BANDMILL_H
 
+#include <bandmill/arrow.h>
 #include <bandmill/bench.h>
 #include <bandmill/cluster.h>
 #include <bandmill/device.h>

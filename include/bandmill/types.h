@@ -53,7 +53,8 @@ typedef enum bm_format {
     BM_FORMAT_LINES,
     BM_FORMAT_FILES,
     BM_FORMAT_HASHES,
-    BM_FORMAT_JSON /* the objects of one array */
+    BM_FORMAT_JSON, /* the objects of one array */
+    BM_FORMAT_ARROW /* rows of a table (arrow.h) */
 } bm_format;
 
 typedef enum bm_header {
@@ -77,6 +78,8 @@ typedef struct bm_name_patterns {
     uint32_t n_include, n_exclude;
 } bm_name_patterns;
 
+struct ArrowArrayStream; /* arrow.h */
+
 typedef struct bm_input_options {
     const char *const *paths; /* borrowed; "-" is standard input */
     size_t n_paths;
@@ -95,7 +98,11 @@ typedef struct bm_input_options {
     uint64_t max_doc_bytes; /* a longer document is a bad record; 0: 1 GiB */
     bm_name_patterns patterns;
     char delimiter; /* of tsv and csv: ASCII, no quote, no line ending; 0: a tab, a comma */
-    uint64_t reserved[4];
+    /* A table in memory instead of paths; its columns are read once. The call moves it: where `release`
+     * is still set afterwards, it was refused before that, and stays the caller's. */
+    struct ArrowArrayStream *stream;
+    const char *stream_name; /* for ids and messages; NULL: "table" */
+    uint64_t reserved[2];
 } bm_input_options;
 
 /* --- from text to shingles (docs/text.md) --- */

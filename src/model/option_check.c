@@ -45,9 +45,27 @@ static bool is_delimiter(char byte)
     return (unsigned char)byte < 0x80 && byte != '"' && byte != '\r' && byte != '\n';
 }
 
+bool bm_input_given(const bm_input_options *input)
+{
+    return input->n_paths > 0 || input->files_from != NULL || input->stream != NULL;
+}
+
+/* A table comes instead of files. */
+static void check_stream(check *c, const bm_input_options *input)
+{
+    if (input->n_paths > 0 || input->files_from != NULL || input->offsets_path != NULL)
+        c->status =
+            bm_fail_field(c->err, "stream", "a table (`stream`) and files (one or the other)");
+    else if (input->format != BM_FORMAT_AUTO && input->format != BM_FORMAT_ARROW)
+        c->status = bm_fail_field(c->err, "format", "`format` %s of a table (`stream`: arrow)",
+                                  bm_option_word(BM_OPTION_FORMAT, input->format));
+}
+
 static void check_input(check *c, const bm_input_options *input)
 {
-    if (c->status == BM_OK && input->n_paths == 0 && input->files_from == NULL)
+    if (c->status == BM_OK && input->stream != NULL)
+        check_stream(c, input);
+    if (c->status == BM_OK && !bm_input_given(input))
         c->status = bm_fail_field(c->err, "paths",
                                   "no input given (files, directories or - for "
                                   "standard input)");

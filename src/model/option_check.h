@@ -27,6 +27,9 @@ bm_status bm_option_list_check(const char *field, const char *const *list, size_
 bm_status bm_option_number_check(const char *field, double value, bm_error *err);
 bm_status bm_option_threads_check(uint32_t threads, bm_error *err);
 
+/* Are there any documents: paths, a list of them, a table? */
+bool bm_input_given(const bm_input_options *input);
+
 /* BM_ERR_USAGE: bits that are no BM_FIELD_*. */
 bm_status bm_option_set_fields_check(uint64_t set_fields, bm_error *err);
 

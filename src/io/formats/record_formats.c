@@ -71,5 +71,7 @@ const char *bm_format_name(bm_format format)
     const bm_record_format *row = bm_record_format_of(format);
     if (row != NULL)
         return row->name;
+    if (format == BM_FORMAT_ARROW)
+        return "arrow";
     return format == BM_FORMAT_HASHES ? "hashes" : "auto";
 }

@@ -1,38 +1,74 @@
 /* column.c -- see the header. Buffers have no lengths in this interface, so a table is trusted to
- * have as many cells as it says; offsets are checked, since they lead anywhere. */
+ * have as many cells as it says; offsets, views and indices are checked, since they lead anywhere.
+ *
+ * Tests: tests/unit/io_sources/test_source_columns.c, tests/unit/io_sources/test_column.c */
 #include "io/sources/column.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-bm_column_type bm_column_type_of(const struct ArrowSchema *schema)
+#define VIEW_BYTES  16u
+#define VIEW_INLINE 12
+
+/* --- types --- */
+
+static bm_column_type plain_type(const char *format)
 {
     static const struct {
-        char format;
+        char format[3];
         bm_column_type type;
-    } types[] = {
-        {'u', {BM_COLUMN_BYTES, 4}}, {'U', {BM_COLUMN_BYTES, 8}}, {'z', {BM_COLUMN_BYTES, 4}},
-        {'Z', {BM_COLUMN_BYTES, 8}}, {'c', {BM_COLUMN_INT, 1}},   {'s', {BM_COLUMN_INT, 2}},
-        {'i', {BM_COLUMN_INT, 4}},   {'l', {BM_COLUMN_INT, 8}},   {'C', {BM_COLUMN_UINT, 1}},
-        {'S', {BM_COLUMN_UINT, 2}},  {'I', {BM_COLUMN_UINT, 4}},  {'L', {BM_COLUMN_UINT, 8}}};
-    if (schema->dictionary == NULL && strlen(schema->format) == 1)
-        for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
-            if (types[i].format == schema->format[0])
-                return types[i].type;
-    return (bm_column_type){BM_COLUMN_OTHER, 0};
+    } types[] = {{"u", {BM_COLUMN_BYTES, 4, BM_COLUMN_OTHER, 0}},
+                 {"U", {BM_COLUMN_BYTES, 8, BM_COLUMN_OTHER, 0}},
+                 {"z", {BM_COLUMN_BYTES, 4, BM_COLUMN_OTHER, 0}},
+                 {"Z", {BM_COLUMN_BYTES, 8, BM_COLUMN_OTHER, 0}},
+                 {"vu", {BM_COLUMN_VIEWS, 0, BM_COLUMN_OTHER, 0}},
+                 {"vz", {BM_COLUMN_VIEWS, 0, BM_COLUMN_OTHER, 0}},
+                 {"c", {BM_COLUMN_INT, 1, BM_COLUMN_OTHER, 0}},
+                 {"s", {BM_COLUMN_INT, 2, BM_COLUMN_OTHER, 0}},
+                 {"i", {BM_COLUMN_INT, 4, BM_COLUMN_OTHER, 0}},
+                 {"l", {BM_COLUMN_INT, 8, BM_COLUMN_OTHER, 0}},
+                 {"C", {BM_COLUMN_UINT, 1, BM_COLUMN_OTHER, 0}},
+                 {"S", {BM_COLUMN_UINT, 2, BM_COLUMN_OTHER, 0}},
+                 {"I", {BM_COLUMN_UINT, 4, BM_COLUMN_OTHER, 0}},
+                 {"L", {BM_COLUMN_UINT, 8, BM_COLUMN_OTHER, 0}}};
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
+        if (strcmp(types[i].format, format) == 0)
+            return types[i].type;
+    return (bm_column_type){.kind = BM_COLUMN_OTHER};
 }
 
-/* The integer in cell `cell`, its sign extended where it has one. */
-static uint64_t cell_value(const bm_column *column, uint64_t cell)
+bool bm_column_is_text(bm_column_type type)
 {
-    const char *at = (const char *)column->values + cell * column->type.width;
+    return type.kind == BM_COLUMN_BYTES || type.kind == BM_COLUMN_VIEWS;
+}
+
+bm_column_type bm_column_type_of(const struct ArrowSchema *schema)
+{
+    const bm_column_type own = plain_type(schema->format);
+    if (schema->dictionary == NULL)
+        return own;
+    bm_column_type type = plain_type(schema->dictionary->format);
+    if (!bm_column_is_text(type) || schema->dictionary->dictionary != NULL ||
+        (own.kind != BM_COLUMN_INT && own.kind != BM_COLUMN_UINT))
+        return (bm_column_type){.kind = BM_COLUMN_OTHER};
+    type.in_kind = own.kind;
+    type.in_width = own.width;
+    return type;
+}
+
+/* --- cells --- */
+
+/* The integer in cell `cell`, its sign extended where it has one. */
+static uint64_t cell_value(const bm_cells *cells, uint64_t cell)
+{
+    const char *at = (const char *)cells->values + cell * cells->width;
     uint8_t v8;
     uint16_t v16;
     uint32_t v32;
     uint64_t v64;
-    bool is_signed = column->type.kind == BM_COLUMN_INT;
-    switch (column->type.width) {
+    const bool is_signed = cells->kind == BM_COLUMN_INT;
+    switch (cells->width) {
     case 1:
         memcpy(&v8, at, 1);
         return is_signed ? (uint64_t)(int8_t)v8 : v8;
@@ -48,13 +84,50 @@ static uint64_t cell_value(const bm_column *column, uint64_t cell)
     }
 }
 
-/* Offsets of n cells never fall. (A negative one, read without its sign, is a large number.) */
-static bool offsets_fit(const bm_column *column, uint64_t n)
+static bool cell_is_null(const bm_cells *cells, uint64_t cell)
 {
-    uint64_t before = cell_value(column, column->first);
-    const uint64_t most = column->type.width == 4 ? INT32_MAX : INT64_MAX;
+    return cells->validity != NULL && (cells->validity[cell / 8] >> (cell % 8) & 1) == 0;
+}
+
+typedef struct view {
+    int32_t len;
+    char head[4];
+    int32_t buffer, offset; /* where it is longer than VIEW_INLINE */
+} view;
+
+static view view_at(const bm_cells *cells, uint64_t cell)
+{
+    view v;
+    memcpy(&v, (const char *)cells->values + cell * VIEW_BYTES, sizeof v);
+    return v;
+}
+
+static bm_str view_bytes(const bm_cells *cells, uint64_t cell)
+{
+    const view v = view_at(cells, cell);
+    const char *at = v.len <= VIEW_INLINE
+                         ? (const char *)cells->values + cell * VIEW_BYTES + sizeof v.len
+                         : (const char *)cells->buffers[v.buffer] + v.offset;
+    return (bm_str){.data = at, .len = (size_t)v.len};
+}
+
+static bm_str cell_bytes(const bm_cells *cells, uint64_t cell)
+{
+    if (cells->kind == BM_COLUMN_VIEWS)
+        return view_bytes(cells, cell);
+    const uint64_t begin = cell_value(cells, cell), end = cell_value(cells, cell + 1);
+    return (bm_str){.data = cells->bytes + begin, .len = (size_t)(end - begin)};
+}
+
+/* --- opening --- */
+
+/* Offsets of n cells never fall. (A negative one, read without its sign, is a large number.) */
+static bool offsets_fit(const bm_cells *cells, uint64_t n)
+{
+    uint64_t before = cell_value(cells, cells->first);
+    const uint64_t most = cells->width == 4 ? INT32_MAX : INT64_MAX;
     for (uint64_t i = 1; i <= n; i++) {
-        uint64_t value = cell_value(column, column->first + i);
+        uint64_t value = cell_value(cells, cells->first + i);
         if (value < before)
             return false;
         before = value;
@@ -62,52 +135,148 @@ static bool offsets_fit(const bm_column *column, uint64_t n)
     return before <= most;
 }
 
-const char *bm_column_open(const struct ArrowArray *table, size_t child, bm_column_type type,
-                           bm_column *out)
+/* Each view of n cells that are not null lies in its buffer. */
+static bool views_fit(const bm_cells *cells, uint64_t n, const struct ArrowArray *array)
 {
-    if (table->n_children < 0 || child >= (uint64_t)table->n_children)
-        return "fewer columns than its schema";
-    const struct ArrowArray *array = table->children[child];
-    const bool bytes = type.kind == BM_COLUMN_BYTES;
-    if (table->offset < 0 || table->length < 0 || array->offset < 0 ||
-        array->length - table->offset < table->length)
-        return "fewer cells than the table has rows";
-    if (array->n_buffers != (bytes ? 3 : 2))
-        return "another number of buffers than its type has";
-    *out = (bm_column){.type = type,
-                       .validity = array->null_count != 0 ? array->buffers[0] : NULL,
-                       .values = array->buffers[1],
-                       .bytes = bytes ? array->buffers[2] : NULL,
-                       .first = (uint64_t)table->offset + (uint64_t)array->offset};
-    if (table->length == 0)
-        return NULL;
-    if (out->values == NULL)
-        return "no buffer of values";
-    if (!bytes)
-        return NULL;
-    if (!offsets_fit(out, (uint64_t)table->length))
+    const int64_t n_buffers = array->n_buffers - 3;
+    const int64_t *sizes = array->buffers[array->n_buffers - 1];
+    for (uint64_t i = 0; i < n; i++) {
+        const uint64_t cell = cells->first + i;
+        if (cell_is_null(cells, cell))
+            continue;
+        const view v = view_at(cells, cell);
+        if (v.len < 0)
+            return false;
+        if (v.len <= VIEW_INLINE)
+            continue;
+        int64_t size;
+        if (v.buffer < 0 || v.buffer >= n_buffers || v.offset < 0)
+            return false;
+        memcpy(&size, sizes + v.buffer, sizeof size);
+        if ((int64_t)v.offset + v.len > size)
+            return false;
+    }
+    return true;
+}
+
+static const char *open_bytes(const struct ArrowArray *array, uint64_t n, bm_cells *out)
+{
+    static const char nothing[] = "";
+    out->bytes = array->buffers[2];
+    if (n > 0 && !offsets_fit(out, n))
         return "offsets that fall";
     if (out->bytes == NULL) /* as may be where all cells are empty */
-        out->bytes = "";
+        out->bytes = nothing;
     return NULL;
 }
 
+/* n cells from `first` on, of one array. */
+static const char *open_cells(const struct ArrowArray *array, uint64_t first, uint64_t n,
+                              bm_cells *out)
+{
+    const bool views = out->kind == BM_COLUMN_VIEWS, bytes = out->kind == BM_COLUMN_BYTES;
+    if (views ? array->n_buffers < 3 : array->n_buffers != (bytes ? 3 : 2))
+        return "another number of buffers than its type has";
+    out->validity = array->null_count != 0 ? array->buffers[0] : NULL;
+    out->values = array->buffers[1];
+    out->buffers = array->buffers + 2;
+    out->first = first;
+    if (n > 0 && out->values == NULL)
+        return "no buffer of values";
+    if (views && n > 0 && array->n_buffers > 3 && array->buffers[array->n_buffers - 1] == NULL)
+        return "no sizes of its buffers";
+    if (views && n > 0 && !views_fit(out, n, array))
+        return "views that lead out of their buffers";
+    return bytes ? open_bytes(array, n, out) : NULL;
+}
+
+static const char *open_dictionary(const struct ArrowArray *array, uint64_t n, bm_column *out)
+{
+    const struct ArrowArray *words = array->dictionary;
+    if (words == NULL || words->length < 0 || words->offset < 0)
+        return "no dictionary";
+    out->dictionary = (bm_cells){.kind = out->type.kind, .width = out->type.width};
+    const char *wrong =
+        open_cells(words, (uint64_t)words->offset, (uint64_t)words->length, &out->dictionary);
+    for (uint64_t i = 0; i < n && wrong == NULL; i++)
+        if (!cell_is_null(&out->cells, out->cells.first + i) &&
+            cell_value(&out->cells, out->cells.first + i) >= (uint64_t)words->length)
+            wrong = "indices that its dictionary does not have";
+    return wrong;
+}
+
+/* Down to the array of the column: `array` and the cell of row 0 in it. */
+static const char *descend(const struct ArrowArray *table, const bm_column_path *path,
+                           const struct ArrowArray **array, uint64_t *first, bm_column *out)
+{
+    const struct ArrowArray *at = table;
+    if (table->offset < 0 || table->length < 0 || table->offset > INT64_MAX - table->length)
+        return "a negative number of rows";
+    int64_t behind = table->offset + table->length; /* what the children must reach */
+    *first = (uint64_t)table->offset;
+    for (uint32_t i = 0; i < path->n; i++) {
+        if (at->n_children < 0 || path->child[i] >= (uint64_t)at->n_children)
+            return "fewer columns than its schema";
+        at = at->children[path->child[i]];
+        if (at->offset < 0 || at->length < behind || at->offset > INT64_MAX - behind)
+            return "fewer cells than the table has rows";
+        behind += at->offset;
+        *first += (uint64_t)at->offset;
+        const bool is_struct = i + 1 < path->n;
+        if (is_struct && at->n_buffers != 1)
+            return "another number of buffers than its type has";
+        if (is_struct && at->null_count != 0 && at->buffers[0] != NULL)
+            out->structs[out->n_structs++] =
+                (bm_cells){.validity = at->buffers[0], .first = *first};
+    }
+    *array = at;
+    return NULL;
+}
+
+const char *bm_column_open(const struct ArrowArray *table, const bm_column_path *path,
+                           bm_column_type type, bm_column *out)
+{
+    const struct ArrowArray *array = NULL;
+    uint64_t first = 0;
+    *out = (bm_column){.type = type, .cells = {.kind = type.kind, .width = type.width}};
+    const bool indexed = type.in_width != 0;
+    if (indexed)
+        out->cells = (bm_cells){.kind = type.in_kind, .width = type.in_width};
+    const char *wrong = descend(table, path, &array, &first, out);
+    if (wrong == NULL)
+        wrong = open_cells(array, first, (uint64_t)table->length, &out->cells);
+    if (wrong == NULL && indexed)
+        wrong = open_dictionary(array, (uint64_t)table->length, out);
+    return wrong;
+}
+
+/* --- rows --- */
+
 bool bm_column_is_null(const bm_column *column, size_t row)
 {
-    uint64_t cell = column->first + row;
-    return column->validity != NULL && (column->validity[cell / 8] >> (cell % 8) & 1) == 0;
+    for (uint32_t i = 0; i < column->n_structs; i++)
+        if (cell_is_null(&column->structs[i], column->structs[i].first + row))
+            return true;
+    const uint64_t cell = column->cells.first + row;
+    if (cell_is_null(&column->cells, cell))
+        return true;
+    return column->type.in_width != 0 &&
+           cell_is_null(&column->dictionary,
+                        column->dictionary.first + cell_value(&column->cells, cell));
 }
 
 bm_str bm_column_bytes(const bm_column *column, size_t row)
 {
-    uint64_t begin = cell_value(column, column->first + row);
-    uint64_t end = cell_value(column, column->first + row + 1);
-    return (bm_str){.data = column->bytes + begin, .len = (size_t)(end - begin)};
+    const uint64_t cell = column->cells.first + row;
+    if (column->type.in_width == 0)
+        return cell_bytes(&column->cells, cell);
+    return cell_bytes(&column->dictionary,
+                      column->dictionary.first + cell_value(&column->cells, cell));
 }
 
 bm_str bm_column_decimal(const bm_column *column, size_t row, char digits[BM_COLUMN_DIGITS])
 {
-    uint64_t value = cell_value(column, column->first + row);
+    uint64_t value = cell_value(&column->cells, column->cells.first + row);
     int len = column->type.kind == BM_COLUMN_INT
                   ? snprintf(digits, BM_COLUMN_DIGITS, "%" PRId64, (int64_t)value)
                   : snprintf(digits, BM_COLUMN_DIGITS, "%" PRIu64, value);

@@ -1,19 +1,23 @@
-/* column.h -- the cells of one column of an Arrow array: text, bytes or integers.
+/* column.h -- the cells of one column of an Arrow array (bandmill/arrow.h): text, bytes or integers.
  *
- *     row r of the table is cell  table.offset + column.offset + r  of the column's buffers
+ *     row r of the table is cell  table.offset + column.offset + r  of the column's buffers; of a
+ *     column inside a struct, the struct's own offset counts too, and a row whose struct is null is null
  *
- *     utf8, binary   buffers: validity, offsets, bytes; cell c is bytes offsets[c] … offsets[c+1]-1
- *     integers       buffers: validity, values */
+ *     utf8, binary        buffers: validity, offsets, bytes; cell c is bytes offsets[c] … offsets[c+1]-1
+ *     utf8_view, …_view   buffers: validity, views of 16 bytes, any number of buffers of bytes, and an
+ *                         array of their sizes; a cell of up to 12 bytes stands in its view
+ *     integers            buffers: validity, values
+ *     a dictionary        integers, each the number of a cell in an array of texts */
 #ifndef BM_IO_SOURCES_COLUMN_H
 #define BM_IO_SOURCES_COLUMN_H
 
+#include <bandmill/arrow.h>
 #include <bandmill/types.h>
-
-#include "io/sources/arrow_abi.h"
 
 typedef enum bm_column_kind {
     BM_COLUMN_OTHER, /* what is not read here */
     BM_COLUMN_BYTES, /* utf8, binary; `width` bytes an offset */
+    BM_COLUMN_VIEWS, /* utf8_view, binary_view */
     BM_COLUMN_INT,   /* `width` bytes a value */
     BM_COLUMN_UINT
 } bm_column_kind;
@@ -21,25 +25,49 @@ typedef enum bm_column_kind {
 typedef struct bm_column_type {
     bm_column_kind kind;
     uint8_t width;
+    bm_column_kind in_kind; /* of a dictionary: of its indices, which are integers … */
+    uint8_t in_width;       /* … of so many bytes; 0: it is none */
 } bm_column_type;
+
+/* One array of cells. */
+typedef struct bm_cells {
+    bm_column_kind kind;
+    uint8_t width;
+    const uint8_t *validity; /* a bit a cell, lowest first; NULL: no nulls */
+    const void *values;      /* integers, views, or the offsets of bytes */
+    const char *bytes;
+    const void *const *buffers; /* of views: the first of their buffers of bytes */
+    uint64_t first;             /* the cell of row 0 */
+} bm_cells;
+
+#define BM_COLUMN_DEPTH 16u /* names in a path of columns */
+
+/* Where a column stands: the child of the table, the child of that, … */
+typedef struct bm_column_path {
+    bool found; /* else there is no such column */
+    uint32_t child[BM_COLUMN_DEPTH];
+    uint32_t n; /* 0: the array itself is the column */
+} bm_column_path;
 
 typedef struct bm_column {
     bm_column_type type;
-    const uint8_t *validity; /* a bit a cell, lowest first; NULL: no nulls */
-    const void *values;      /* integers, or the offsets of bytes */
-    const char *bytes;
-    uint64_t first; /* the cell of row 0 */
+    bm_cells cells;      /* of a dictionary its indices */
+    bm_cells dictionary; /* kind OTHER: it is none */
+    bm_cells structs[BM_COLUMN_DEPTH];
+    uint32_t n_structs; /* that it stands in and that have nulls */
 } bm_column;
 
 #define BM_COLUMN_DIGITS 24u /* room for any integer */
 
 bm_column_type bm_column_type_of(const struct ArrowSchema *schema);
-/* The column `child` of a table, every row of which may then be asked for. Returns NULL, or what is
+/* Its cells are texts or bytes. */
+bool bm_column_is_text(bm_column_type type);
+/* The column of this path, every row of which may then be asked for. Returns NULL, or what is
  * wrong with the array. Borrows it. */
-const char *bm_column_open(const struct ArrowArray *table, size_t child, bm_column_type type,
-                           bm_column *out);
+const char *bm_column_open(const struct ArrowArray *table, const bm_column_path *path,
+                           bm_column_type type, bm_column *out);
 bool bm_column_is_null(const bm_column *column, size_t row);
-/* A cell of bytes; a cell of integers in decimal, written to `digits`. Not for nulls. */
+/* A cell of text; a cell of integers in decimal, written to `digits`. Not for nulls. */
 bm_str bm_column_bytes(const bm_column *column, size_t row);
 bm_str bm_column_decimal(const bm_column *column, size_t row, char digits[BM_COLUMN_DIGITS]);
 

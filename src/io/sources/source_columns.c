@@ -112,18 +112,25 @@ bm_status bm_source_columns_open_stream(struct ArrowArrayStream *stream, const c
     return BM_OK;
 }
 
-/* Inputs have no format that stands for tables yet: they are opened by the functions above. */
 static bool columns_reads(bm_format format)
 {
-    (void)format;
-    return false;
+    return format == BM_FORMAT_ARROW;
 }
 
+/* The table that stands in the options of the inputs. */
 static bm_status columns_open(bm_input_set *inputs, bm_batch_source **out, bm_error *err)
 {
-    (void)inputs;
-    (void)out;
-    return bm_fail(err, BM_ERR_UNSUPPORTED, "there is no reader of tables");
+    struct ArrowArrayStream *stream = inputs->options.stream;
+    if (stream == NULL)
+        return bm_fail_at(err, BM_ERR_INPUT, bm_input_set_source(inputs, 0)->name, 0,
+                          "there is no reader of tables in files in this program (convert it to "
+                          "JSON Lines, or hand it in from Python)");
+    if (stream->release == NULL)
+        return bm_fail_field(err, "stream", "the table (`stream`) has been released already");
+    bm_status status = bm_source_columns_open_stream(stream, NULL, &inputs->options, out, err);
+    if (status == BM_OK)
+        (*out)->inputs = inputs;
+    return status;
 }
 
 static bm_status columns_begin(bm_batch_source *base, const bm_batch_limits *limits, bm_error *err)
@@ -359,7 +366,7 @@ static bm_status parse_row(columns_parser *parser, const bm_table_chunk *c, size
                       fields->id);
         return BM_OK;
     }
-    if (c->columns[0].type.kind != BM_COLUMN_BYTES) {
+    if (!bm_column_is_text(c->columns[0].type)) {
         record->id = bm_column_decimal(&c->columns[0], row, parser->digits);
         return BM_OK;
     }

@@ -1,26 +1,21 @@
-/* source_columns.h -- rows of tables, as streams of Arrow arrays (arrow_abi.h): a column is the
+/* source_columns.h -- rows of tables, as streams of Arrow arrays (bandmill/arrow.h): a column is the
  * text, another the id.
  *
- * A row is a document. Its text is a column of utf8, large_utf8, binary or large_binary, found by
- * its name; null is an empty text; several columns are joined by one newline. Its id is such a
- * column, or one of integers, which are written in decimal. Where there is no column of that name,
- * or the id is null, it is NAME:ROW; but where an id field was asked for, the column must be there,
- * and null makes a bad record. Invalid UTF-8 becomes U+FFFD as everywhere. max_doc_bytes bounds the
- * text.
+ * bandmill/arrow.h says what is a document, a text and an id. max_doc_bytes bounds the text.
  *
  * Where the stream comes from is not known here. A *provider* opens a file as a stream: whoever can
  * read Parquet or another table brings one. Its file is not digested, and its size counts as read
  * once its stream has ended.
  *
- * Limits: columns of the table itself, not of structs in it; no dictionaries, no string views; the
- * same columns in each array of a stream.
+ * Limits: no lists; the same columns in each array of a stream.
  *
  * Threads: the stream is called by the one thread that reads. An array is released by whichever
  * thread is the last to have used it, at the latest when the source is closed. */
 #ifndef BM_IO_SOURCES_SOURCE_COLUMNS_H
 #define BM_IO_SOURCES_SOURCE_COLUMNS_H
 
-#include "io/sources/arrow_abi.h"
+#include <bandmill/arrow.h>
+
 #include "io/input/batch_source.h"
 
 extern const bm_batch_source_ops bm_source_columns;

@@ -10,8 +10,6 @@
 #include "base/error.h"
 #include "base/memory.h"
 
-#define NO_COLUMN SIZE_MAX
-
 static bm_status stream_failed(bm_table_stream *stream, int code, bm_error *err)
 {
     const char *words = stream->stream.get_last_error(&stream->stream);
@@ -36,53 +34,136 @@ static bm_status no_column(const bm_table_stream *stream, const struct ArrowSche
                       names);
 }
 
-/* The column named `field`; child is NO_COLUMN where there is none. */
-static bm_status find_column(const bm_table_stream *stream, const struct ArrowSchema *schema,
-                             const char *field, bm_column_ref *out, bm_error *err)
+/* The child whose name is the `len` bytes at `name`; n_children where there is none, and one more than
+ * that where there are two. */
+static size_t child_named(const struct ArrowSchema *schema, const char *name, size_t len)
 {
-    out->child = NO_COLUMN;
-    for (size_t i = 0; i < (size_t)schema->n_children; i++) {
-        const struct ArrowSchema *child = schema->children[i];
-        if (child->name == NULL || strcmp(child->name, field) != 0)
+    const size_t n = schema->n_children > 0 ? (size_t)schema->n_children : 0;
+    size_t found = n;
+    for (size_t i = 0; i < n; i++) {
+        const char *own = schema->children[i]->name;
+        if (own == NULL || strlen(own) != len || memcmp(own, name, len) != 0)
             continue;
-        if (out->child != NO_COLUMN)
+        if (found != n)
+            return n + 1;
+        found = i;
+    }
+    return found;
+}
+
+/* The column named `field`, as it is or, where there is none, from struct to struct along its dots. */
+static bm_status find_column(const bm_table_stream *stream, const struct ArrowSchema *schema,
+                             const char *field, bm_column_found *out, bm_error *err)
+{
+    const char *at = field;
+    size_t len = strlen(field);
+    *out = (bm_column_found){0};
+    while (out->ref.path.n < BM_COLUMN_DEPTH) {
+        const size_t n = schema->n_children > 0 ? (size_t)schema->n_children : 0;
+        size_t child = child_named(schema, at, len);
+        if (child == n) {
+            len = strcspn(at, ".");
+            child = child_named(schema, at, len);
+        }
+        if (child > n)
             return bm_fail_at(err, BM_ERR_INPUT, stream->name, 0, "there are two columns '%.64s'",
                               field);
-        *out = (bm_column_ref){.child = i, .type = bm_column_type_of(child)};
+        if (child == n)
+            break;
+        out->ref.path.child[out->ref.path.n++] = (uint32_t)child;
+        schema = schema->children[child];
+        at += len;
+        if (*at == '\0') {
+            out->ref.path.found = true;
+            out->ref.type = bm_column_type_of(schema);
+            out->schema = schema;
+            return BM_OK;
+        }
+        if (strcmp(schema->format, "+s") != 0)
+            break;
+        at++;
+        len = strlen(at);
     }
+    *out = (bm_column_found){0};
     return BM_OK;
+}
+
+/* What the type of a column is called. */
+static const char *type_name(const bm_column_found *column)
+{
+    static const struct {
+        const char *format, *name;
+    } names[] = {{"n", "null"},       {"b", "boolean"}, {"f", "float"},  {"g", "double"},
+                 {"e", "half float"}, {"+s", "struct"}, {"+l", "list"},  {"+L", "large_list"},
+                 {"+m", "map"},       {"c", "int8"},    {"s", "int16"},  {"i", "int32"},
+                 {"l", "int64"},      {"C", "uint8"},   {"S", "uint16"}, {"I", "uint32"},
+                 {"L", "uint64"}};
+    if (column->schema->dictionary != NULL)
+        return "dictionary";
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strcmp(names[i].format, column->schema->format) == 0)
+            return names[i].name;
+    return column->schema->format;
 }
 
 static bm_status find_text(bm_table_stream *stream, const struct ArrowSchema *schema, size_t i,
                            bm_error *err)
 {
     const char *field = stream->fields->text[i];
-    bm_column_ref *ref = &stream->refs[1 + i];
-    bm_status status = find_column(stream, schema, field, ref, err);
-    if (status == BM_OK && ref->child == NO_COLUMN)
+    bm_column_found found;
+    bm_status status = find_column(stream, schema, field, &found, err);
+    if (status == BM_OK && found.schema == NULL)
         status = no_column(stream, schema, field, err);
-    if (status == BM_OK && ref->type.kind != BM_COLUMN_BYTES)
+    if (status == BM_OK && !bm_column_is_text(found.ref.type))
         status = bm_fail_at(err, BM_ERR_INPUT, stream->name, 0,
-                            "column '%.64s' has the type %.32s (text: utf8, large_utf8 or binary)",
-                            field, schema->children[ref->child]->format);
+                            "column '%.64s' has the type %.32s (text: utf8 or binary, large, as "
+                            "views, or a dictionary of such)",
+                            field, type_name(&found));
+    stream->refs[1 + i] = found.ref;
     return status;
 }
 
 static bm_status find_id(bm_table_stream *stream, const struct ArrowSchema *schema, bm_error *err)
 {
     const char *field = stream->fields->id;
-    bm_column_ref *ref = &stream->refs[0];
-    ref->child = NO_COLUMN;
+    bm_column_found found = {0};
     bm_status status = BM_OK;
     if (field != NULL)
-        status = find_column(stream, schema, field, ref, err);
-    if (status == BM_OK && ref->child == NO_COLUMN && stream->fields->id_given)
+        status = find_column(stream, schema, field, &found, err);
+    if (status == BM_OK && found.schema == NULL && stream->fields->id_given)
         status = no_column(stream, schema, field, err);
-    if (status == BM_OK && ref->child != NO_COLUMN && ref->type.kind == BM_COLUMN_OTHER)
+    if (status == BM_OK && found.schema != NULL && found.ref.type.kind == BM_COLUMN_OTHER)
         status = bm_fail_at(err, BM_ERR_INPUT, stream->name, 0,
                             "column '%.64s' has the type %.32s (an id: text or an integer)", field,
-                            schema->children[ref->child]->format);
+                            type_name(&found));
+    stream->refs[0] = found.ref;
     return status;
+}
+
+static bm_status find_all(bm_table_stream *stream, const struct ArrowSchema *schema, bm_error *err)
+{
+    bm_status status = find_id(stream, schema, err);
+    for (size_t i = 0; i < stream->fields->n_text && status == BM_OK; i++)
+        status = find_text(stream, schema, i, err);
+    return status;
+}
+
+/* No table, but one column: the text, whatever its name. */
+static bm_status take_whole(bm_table_stream *stream, const struct ArrowSchema *schema,
+                            bm_error *err)
+{
+    const bm_column_found found = {
+        .ref = {.path = {.found = true}, .type = bm_column_type_of(schema)}, .schema = schema};
+    if (!bm_column_is_text(found.ref.type) || stream->fields->n_text != 1)
+        return bm_fail_at(err, BM_ERR_INPUT, stream->name, 0,
+                          "a stream of %.32s (a table with columns, or one column of text)",
+                          type_name(&found));
+    if (stream->fields->id_given)
+        return bm_fail_at(err, BM_ERR_INPUT, stream->name, 0,
+                          "no column '%.64s' (it is one column of text)", stream->fields->id);
+    stream->refs[0] = (bm_column_ref){0};
+    stream->refs[1] = found.ref;
+    return BM_OK;
 }
 
 bm_status bm_table_stream_begin(bm_table_stream *stream, bm_error *err)
@@ -95,13 +176,8 @@ bm_status bm_table_stream_begin(bm_table_stream *stream, bm_error *err)
     if (code != 0)
         return stream_failed(stream, code, err);
     bm_status status = BM_OK;
-    if (strcmp(schema.format, "+s") != 0)
-        status = bm_fail_at(err, BM_ERR_INPUT, stream->name, 0,
-                            "a stream of %.32s (a table: a struct of columns)", schema.format);
-    if (status == BM_OK)
-        status = find_id(stream, &schema, err);
-    for (size_t i = 0; i < stream->fields->n_text && status == BM_OK; i++)
-        status = find_text(stream, &schema, i, err);
+    status = strcmp(schema.format, "+s") == 0 ? find_all(stream, &schema, err)
+                                              : take_whole(stream, &schema, err);
     if (schema.release != NULL)
         schema.release(&schema);
     return status;
@@ -111,12 +187,13 @@ static bm_status open_columns(const bm_table_stream *stream, bm_table_chunk *c, 
 {
     const char *wrong = NULL;
     size_t n = bm_fields_columns(stream->fields);
-    if (c->array.null_count > 0 && c->array.n_buffers > 0 && c->array.buffers[0] != NULL)
+    if (stream->refs[1].path.n > 0 && c->array.null_count > 0 && c->array.n_buffers > 0 &&
+        c->array.buffers[0] != NULL)
         wrong = "rows that are null";
-    c->has_id = stream->refs[0].child != NO_COLUMN;
+    c->has_id = stream->refs[0].path.found;
     for (size_t i = c->has_id ? 0 : 1; i < n && wrong == NULL; i++)
         wrong =
-            bm_column_open(&c->array, stream->refs[i].child, stream->refs[i].type, &c->columns[i]);
+            bm_column_open(&c->array, &stream->refs[i].path, stream->refs[i].type, &c->columns[i]);
     if (wrong != NULL)
         return bm_fail_at(err, BM_ERR_INPUT, stream->name, 0, "a broken table: it has %s", wrong);
     c->n_rows = (size_t)c->array.length;

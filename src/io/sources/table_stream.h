@@ -12,9 +12,15 @@
 
 /* Where a stream has a column that is wanted. */
 typedef struct bm_column_ref {
-    size_t child; /* SIZE_MAX: it has no such column */
+    bm_column_path path; /* n 0: it has no such column */
     bm_column_type type;
 } bm_column_ref;
+
+/* A column of a schema that was looked for. */
+typedef struct bm_column_found {
+    bm_column_ref ref;
+    const struct ArrowSchema *schema; /* its own; NULL: there is no such column */
+} bm_column_found;
 
 typedef struct bm_table_stream {
     const bm_fields *fields; /* borrowed */

@@ -121,6 +121,12 @@ static bm_out_existing existing_of(const bm_settings *settings, bool is_dir)
                : existing;
 }
 
+/* Are the inputs read once more at the end? */
+static bool reads_twice(const bm_settings *s)
+{
+    return (s->kind == BM_JOB_DEDUP && s->results.kept != BM_KEPT_NO) || s->recorded.read_twice;
+}
+
 /* Each output against the other outputs and against the files of temporary work. */
 static bm_status check_apart(const bm_settings *settings, const bm_out_named *outputs, size_t n,
                              bm_error *err)
@@ -173,6 +179,19 @@ bm_status bm_job_context_check_outputs(const bm_settings *settings, const char *
     return status;
 }
 
+/* A table in memory, or files. */
+static bm_status open_set(bm_job_context *job, bm_error *err)
+{
+    const bm_settings *s = job->settings;
+    bm_input_options table = s->input;
+    if (table.stream == NULL)
+        return bm_input_set_open_watched(&s->input, reads_twice(s) ? s->temp_dir : NULL,
+                                         &job->callbacks, &job->inputs.set, err);
+    table.format = BM_FORMAT_ARROW;
+    return bm_input_set_open_stream(&table, table.stream_name != NULL ? table.stream_name : "table",
+                                    &job->inputs.set, err);
+}
+
 /* The same against the files that directories hold. */
 static bm_status check_against_files(const bm_job_context *job, bm_error *err)
 {
@@ -183,7 +202,7 @@ static bm_status check_against_files(const bm_job_context *job, bm_error *err)
         return bm_fail_nomem(err, (n_sources + input->n_paths) * sizeof *paths);
     for (size_t i = 0; i < input->n_paths; i++)
         paths[n++] = input->paths[i];
-    for (size_t i = 0; i < n_sources; i++)
+    for (size_t i = 0; i < n_sources && input->stream == NULL; i++)
         paths[n++] = bm_input_set_source(job->inputs.set, i)->path;
     bm_status status = bm_job_context_check_outputs(job->settings, paths, n, err);
     bm_free(paths);
@@ -210,10 +229,7 @@ bm_status bm_job_context_inputs(bm_job_context *job, bm_error *err)
     bm_status status = bm_job_context_check_outputs(s, s->input.paths, s->input.n_paths, err);
     if (status != BM_OK)
         return status;
-    const bool twice =
-        (s->kind == BM_JOB_DEDUP && s->results.kept != BM_KEPT_NO) || s->recorded.read_twice;
-    status = bm_input_set_open_watched(&s->input, twice ? s->temp_dir : NULL, &job->callbacks,
-                                       &job->inputs.set, err);
+    status = open_set(job, err);
     if (status == BM_OK)
         status = bm_job_context_windows(job, job->inputs.set, err);
     if (status == BM_OK)

@@ -86,7 +86,7 @@ static bm_status check_add(const bm_index_add_options *o, bm_error *err)
                              "`threshold` without `unique` (that of the index is fixed)");
     if (o->unique && o->write == NULL)
         return bm_fail_field(err, "write", "no place for what is not added (`write`)");
-    if (o->follow && (o->input.files_from != NULL || o->input.n_paths > 0))
+    if (o->follow && bm_input_given(&o->input))
         return bm_fail_field(err, "follow", "`follow` reads standard input alone (no other input)");
     if (o->follow && o->resume)
         return bm_fail_field(err, "resume",

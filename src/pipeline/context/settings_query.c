@@ -32,7 +32,7 @@ bm_status bm_answer_rule_check(const bm_answer_rule *rule, bm_error *err)
 
 static bm_status check_follow(const bm_query_options *o, bm_error *err)
 {
-    if (o->input.n_paths > 0 || o->input.files_from != NULL)
+    if (bm_input_given(&o->input))
         return bm_fail_field(err, "follow", "`follow` reads standard input alone (no other input)");
     if (o->output.path != NULL)
         return bm_fail_field(err, "output", "`follow` answers as it is asked (no `output`)");

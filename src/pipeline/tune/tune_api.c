@@ -40,7 +40,7 @@ static bm_plan_wish wish_of(const bm_tune_options *o)
 
 static bool has_documents(const bm_tune_options *o)
 {
-    return o->input.n_paths > 0 || o->input.files_from != NULL;
+    return bm_input_given(&o->input);
 }
 
 static bm_status check_options(bm_tune_options *o, bm_error *err)

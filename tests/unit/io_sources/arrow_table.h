@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/sources/arrow_abi.h"
+#include <bandmill/arrow.h>
 
 #define TEST_COLUMNS_MAX 4
 #define TEST_ROWS_MAX    16

@@ -1,105 +1,161 @@
-/* test_column.c -- arrays that cannot be what they say are refused. What cells hold is tested with
- * whole streams in test_source_columns.c. */
-#include "arrow_table.h"
+/* test_column.c -- columns of Arrow arrays that lie about themselves are refused, and those in structs, of
+ * views and of dictionaries are read as the specification lays them out. */
+#include <criterion/criterion.h>
+#include <string.h>
+
 #include "io/sources/column.h"
 
-static const test_array array = {
-    .n_rows = 3,
-    .columns = {{"id", "u", {{.text = "a"}, {.text = "b"}, {.text = "c"}}},
-                {"text", "u", {{.text = "1"}, {.text = "2"}, {.text = "3"}}}}};
-static const bm_column_type utf8 = {BM_COLUMN_BYTES, 4};
+static const bm_column_type of_views = {.kind = BM_COLUMN_VIEWS};
+static const bm_column_type of_bytes = {.kind = BM_COLUMN_BYTES, .width = 4};
+static const bm_column_type of_words = {
+    .kind = BM_COLUMN_BYTES, .width = 4, .in_kind = BM_COLUMN_INT, .in_width = 1};
+static const bm_column_path first_child = {.found = true, .n = 1};
+static const bm_column_path itself = {.found = true};
 
-static void begin(struct ArrowArray *table, atomic_int *alive)
+static const char *wrong_with(const struct ArrowArray *table, const bm_column_path *path,
+                              bm_column_type type)
 {
-    const test_table from = {.n_columns = 2, .alive = alive};
-    test_fill_array(&from, &array, table);
-}
-
-Test(column, offsets_that_fall_are_refused)
-{
-    static const struct {
-        size_t at;
-        int32_t value;
-    } cases[] = {{0, -1}, {0, 2}, {1, 3}, {2, 0}, {3, 1}, {3, -5}, {3, INT32_MIN}};
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        atomic_int alive = 0;
-        struct ArrowArray table;
-        bm_column column;
-        begin(&table, &alive);
-        cr_assert_null(bm_column_open(&table, 1, utf8, &column));
-        int32_t *offsets = (int32_t *)table.children[1]->buffers[1];
-        offsets[cases[i].at] = cases[i].value;
-        const char *wrong = bm_column_open(&table, 1, utf8, &column);
-        cr_assert_not_null(wrong, "%zu", i);
-        cr_assert_str_eq(wrong, "offsets that fall");
-        table.release(&table);
-    }
-}
-
-Test(column, lengths_and_buffers_that_do_not_fit_the_table_are_refused)
-{
-    for (int what = 0; what < 7; what++) {
-        atomic_int alive = 0;
-        struct ArrowArray table;
-        bm_column column;
-        begin(&table, &alive);
-        struct ArrowArray *child = table.children[1], whole = *child;
-        const void *values = child->buffers[1];
-        size_t index = 1;
-        switch (what) {
-        case 0:
-            table.length = 4;
-            break;
-        case 1:
-            table.offset = 1;
-            break;
-        case 2:
-            table.length = -1;
-            break;
-        case 3:
-            child->offset = -1;
-            break;
-        case 4:
-            child->buffers[1] = NULL;
-            break;
-        case 5:
-            child->n_buffers = 2;
-            break;
-        default:
-            index = 2;
-        }
-        cr_assert_not_null(bm_column_open(&table, index, utf8, &column), "%d", what);
-        *child = whole;
-        child->buffers[1] = values;
-        table.release(&table);
-    }
-}
-
-Test(column, an_array_without_rows_needs_no_buffers)
-{
-    atomic_int alive = 0;
-    struct ArrowArray table;
     bm_column column;
-    begin(&table, &alive);
-    const void *values = table.children[1]->buffers[1];
-    table.length = 0;
-    table.children[1]->buffers[1] = NULL;
-    cr_assert_null(bm_column_open(&table, 1, utf8, &column));
-    table.children[1]->buffers[1] = values;
-    table.release(&table);
+    return bm_column_open(table, path, type, &column);
 }
 
-Test(column, types_that_are_not_read_are_told_apart)
+#define assert_cell(column, row, text)                                                             \
+    do {                                                                                           \
+        bm_str cell = bm_column_bytes(column, row);                                                \
+        cr_assert_eq(cell.len, strlen(text));                                                      \
+        cr_assert_eq(memcmp(cell.data, text, cell.len), 0);                                        \
+    } while (0)
+
+typedef struct view {
+    int32_t len;
+    char head[4];
+    int32_t buffer, offset;
+} view;
+
+static const char blob[] = "a text that is longer than a view holds";
+
+Test(column, views)
 {
-    static const char *const others[] = {"",   "n",  "b",   "e",  "f",  "g",  "d:19,10", "w:4",
-                                         "vu", "vz", "tdD", "+s", "+l", "+L", "uu"};
-    struct ArrowSchema schema = {0}, dictionary = {.format = "u"};
-    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
-        schema.format = others[i];
-        cr_assert_eq(bm_column_type_of(&schema).kind, BM_COLUMN_OTHER, "%s", others[i]);
+    view views[3] = {{.len = 39, .head = "a te"}, {.len = 5}, {.len = 0}};
+    memcpy(views[1].head, "short", 5);
+    const int64_t sizes[] = {sizeof blob - 1};
+    const uint8_t validity[] = {0x3};
+    const void *buffers[] = {validity, views, blob, sizes};
+    struct ArrowArray array = {.length = 3, .null_count = 1, .n_buffers = 4, .buffers = buffers};
+    bm_column column;
+    cr_assert_null(bm_column_open(&array, &itself, of_views, &column));
+    assert_cell(&column, 0, blob);
+    assert_cell(&column, 1, "short");
+    cr_assert(bm_column_is_null(&column, 2));
+
+    views[2].len = -1; /* of a null nothing is read */
+    cr_assert_null(wrong_with(&array, &itself, of_views));
+    static const view lies[] = {{.len = -1},
+                                {.len = 40},
+                                {.len = 39, .offset = 1},
+                                {.len = 39, .offset = -1},
+                                {.len = 39, .buffer = 1},
+                                {.len = 39, .buffer = -1},
+                                {.len = INT32_MAX, .offset = INT32_MAX}};
+    for (size_t i = 0; i < sizeof lies / sizeof lies[0]; i++) {
+        views[0] = lies[i];
+        cr_assert_not_null(wrong_with(&array, &itself, of_views), "lie %zu", i);
     }
-    schema.format = "i";
-    cr_assert_eq(bm_column_type_of(&schema).kind, BM_COLUMN_INT);
-    schema.dictionary = &dictionary;
-    cr_assert_eq(bm_column_type_of(&schema).kind, BM_COLUMN_OTHER, "its values are elsewhere");
+    array.n_buffers = 2;
+    cr_assert_not_null(wrong_with(&array, &itself, of_views));
+    array.n_buffers = 4;
+    buffers[3] = NULL;
+    cr_assert_not_null(wrong_with(&array, &itself, of_views));
+}
+
+Test(column, dictionaries)
+{
+    const int32_t offsets[] = {0, 3, 6, 6};
+    const uint8_t words_validity[] = {0x3};
+    const void *words_buffers[] = {words_validity, offsets, "onetwo"};
+    struct ArrowArray words = {
+        .length = 3, .null_count = 1, .n_buffers = 3, .buffers = words_buffers};
+    int8_t indices[] = {1, 0, 2, 1, -1};
+    const uint8_t validity[] = {0xF};
+    const void *buffers[] = {validity, indices};
+    struct ArrowArray array = {
+        .length = 5, .null_count = 1, .n_buffers = 2, .buffers = buffers, .dictionary = &words};
+    bm_column column;
+    cr_assert_null(bm_column_open(&array, &itself, of_words, &column));
+    assert_cell(&column, 0, "two");
+    assert_cell(&column, 1, "one");
+    cr_assert(bm_column_is_null(&column, 2), "a null in the dictionary");
+    assert_cell(&column, 3, "two");
+    cr_assert(bm_column_is_null(&column, 4), "a null among the indices");
+    indices[1] = 3;
+    cr_assert_not_null(wrong_with(&array, &itself, of_words));
+    indices[1] = -1;
+    cr_assert_not_null(wrong_with(&array, &itself, of_words));
+    indices[1] = 0;
+    words.length = 1;
+    cr_assert_not_null(wrong_with(&array, &itself, of_words));
+    array.dictionary = NULL;
+    cr_assert_not_null(wrong_with(&array, &itself, of_words));
+}
+
+Test(column, inside_structs)
+{
+    const int32_t offsets[] = {0, 1, 2, 3, 4, 5, 6};
+    const void *text_buffers[] = {NULL, offsets, "abcdef"};
+    struct ArrowArray text = {.length = 5, .offset = 1, .n_buffers = 3, .buffers = text_buffers};
+    struct ArrowArray *in_struct[] = {&text};
+    const uint8_t struct_validity[] = {0x17}; /* cell 3 is null */
+    const void *struct_buffers[] = {struct_validity};
+    struct ArrowArray inner = {.length = 4,
+                               .null_count = 1,
+                               .offset = 1,
+                               .n_buffers = 1,
+                               .buffers = struct_buffers,
+                               .n_children = 1,
+                               .children = in_struct};
+    struct ArrowArray *in_table[] = {&inner};
+    const void *none[] = {NULL};
+    struct ArrowArray table = {.length = 3,
+                               .offset = 1,
+                               .n_buffers = 1,
+                               .buffers = none,
+                               .n_children = 1,
+                               .children = in_table};
+    const bm_column_path path = {.found = true, .n = 2};
+    bm_column column;
+    cr_assert_null(bm_column_open(&table, &path, of_bytes, &column));
+    assert_cell(&column, 0, "d"); /* 1 of the table, 1 of the struct, 1 of its own */
+    cr_assert(bm_column_is_null(&column, 1));
+    assert_cell(&column, 2, "f");
+
+    text.length = 4;
+    cr_assert_not_null(wrong_with(&table, &path, of_bytes));
+    text.length = 5;
+    inner.length = 3;
+    cr_assert_not_null(wrong_with(&table, &path, of_bytes));
+    inner.length = 4;
+    inner.offset = INT64_MAX;
+    cr_assert_not_null(wrong_with(&table, &path, of_bytes));
+    inner.offset = 1;
+    table.offset = INT64_MAX;
+    cr_assert_not_null(wrong_with(&table, &path, of_bytes));
+    table.offset = 1;
+    inner.n_children = 0;
+    cr_assert_not_null(wrong_with(&table, &path, of_bytes));
+}
+
+Test(column, lengths)
+{
+    const int32_t falling[] = {0, 5, 3};
+    const void *buffers[] = {NULL, falling, "abcde"};
+    struct ArrowArray text = {.length = 2, .n_buffers = 3, .buffers = buffers};
+    struct ArrowArray *children[] = {&text};
+    struct ArrowArray table = {.length = 2, .n_children = 1, .children = children};
+    cr_assert_not_null(wrong_with(&table, &first_child, of_bytes));
+    table.length = 1;
+    cr_assert_null(wrong_with(&table, &first_child, of_bytes));
+    table.length = -1;
+    cr_assert_not_null(wrong_with(&table, &first_child, of_bytes));
+    table.length = 3;
+    cr_assert_not_null(wrong_with(&table, &first_child, of_bytes));
 }

@@ -225,7 +225,7 @@ Test(source_columns, columns_that_do_not_fit_are_refused_by_name)
         size_t text; /* of `wanted` */
         const char *id, *words;
     } cases[] = {{0, "key", "no column 'key' (it has: n, twice, twice, text)"},
-                 {1, NULL, "column 'n' has the type l"},
+                 {1, NULL, "column 'n' has the type int64"},
                  {2, NULL, "two columns 'twice'"}};
     const test_array array = {.n_rows = 1,
                               .columns = {{"n", "l", {{.number = 1}}},

@@ -12,14 +12,14 @@ typedef struct list {
     bm_option option;
     const char *field;
     unsigned first; /* the first value that has a word */
-    const char *words[9];
+    const char *words[16];
 } list;
 
 static const list lists[] = {
     {BM_OPTION_FORMAT,
      "format",
      BM_FORMAT_AUTO,
-     {"auto", "jsonl", "tsv", "csv", "lines", "files", "hashes", "json"}},
+     {"auto", "jsonl", "tsv", "csv", "lines", "files", "hashes", "json", "arrow"}},
     {BM_OPTION_HEADER, "header", BM_HEADER_YES, {"yes", "no"}},
     {BM_OPTION_DUPLICATE_IDS,
      "duplicate_ids",

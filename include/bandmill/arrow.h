@@ -1,0 +1,90 @@
+/* arrow.h -- tables from other programs: the Arrow C data interface and C stream interface.
+ *
+ * A table comes in as a stream of arrays, each a struct of columns, in the memory where it lies; no
+ * library is needed on either side. Set bm_input_options.stream instead of paths:
+ *
+ *     struct ArrowArrayStream stream;         filled by pyarrow, DuckDB, polars, nanoarrow ...
+ *     bm_dedup_options options;
+ *     bm_dedup_options_init(&options);
+ *     options.input.stream = &stream;
+ *     options.input.stream_name = "table";    ids are table:1, table:2 ... where it has no id column
+ *     options.output.path = "out";
+ *     bm_job_dedup(&options, &summary, &err);
+ *
+ * A row is a document. `text_fields` and `id_field` name columns. Texts: utf8, large_utf8, utf8_view,
+ * binary, large_binary, binary_view, or a dictionary of such; null is an empty text; several are
+ * joined by one newline. An id is such a column or one of integers, written in decimal; a row whose
+ * id is null is NAME:ROW, a bad record where `id_field` was given. Invalid UTF-8 is U+FFFD as
+ * everywhere. A name with dots leads into columns that are structs. Of any other type:
+ * BM_ERR_INPUT, which names column and type.
+ *
+ * Texts are cut where they lie; arrays are released when their rows are done, by any thread. A
+ * stream is read once: what needs two passes (the records that are kept) is not written, but the
+ * ids of what is kept (kept_ids.txt).
+ *
+ * The structs and their guards are those of the specification
+ * (arrow.apache.org/docs/format/CDataInterface.html, CStreamInterface.html), so that several headers
+ * that declare them live together. A struct whose `release` is NULL has been released. */
+#ifndef BANDMILL_ARROW_H
+#define BANDMILL_ARROW_H
+
+#include <stdint.h>
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+#ifndef ARROW_C_DATA_INTERFACE
+#define ARROW_C_DATA_INTERFACE
+
+#define ARROW_FLAG_DICTIONARY_ORDERED 1
+#define ARROW_FLAG_NULLABLE           2
+#define ARROW_FLAG_MAP_KEYS_SORTED    4
+
+/* The type of a column, or of a table: "+s", a struct with a child for each column. */
+struct ArrowSchema {
+    const char *format; /* "u" utf8, "U" large_utf8, "z" binary, "l" int64 … */
+    const char *name;
+    const char *metadata;
+    int64_t flags; /* ARROW_FLAG_* */
+    int64_t n_children;
+    struct ArrowSchema **children;
+    struct ArrowSchema *dictionary;
+    void (*release)(struct ArrowSchema *schema);
+    void *private_data;
+};
+
+/* The values: rows offset … offset + length - 1 of the buffers. */
+struct ArrowArray {
+    int64_t length;
+    int64_t null_count; /* -1: not known */
+    int64_t offset;
+    int64_t n_buffers;
+    int64_t n_children;
+    const void **buffers; /* validity bits first (NULL: no nulls), then by the type */
+    struct ArrowArray **children;
+    struct ArrowArray *dictionary;
+    void (*release)(struct ArrowArray *array);
+    void *private_data;
+};
+
+#endif
+
+#ifndef ARROW_C_STREAM_INTERFACE
+#define ARROW_C_STREAM_INTERFACE
+
+/* Arrays of one schema, one after another. Calls return 0 or an errno code. */
+struct ArrowArrayStream {
+    int (*get_schema)(struct ArrowArrayStream *stream, struct ArrowSchema *out);
+    int (*get_next)(struct ArrowArrayStream *stream, struct ArrowArray *out); /* released: end */
+    const char *(*get_last_error)(struct ArrowArrayStream *stream);           /* NULL: no words */
+    void (*release)(struct ArrowArrayStream *stream);
+    void *private_data;
+};
+
+#endif
+
+#if defined(__cplusplus)
+}
+#endif
+#endif

@@ -1,0 +1,148 @@
+"""One call of the library: its options, what they point to, callbacks, and how it is interrupted."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from typing import Any, Callable
+
+from bandmill._errors import Error, error_of, text_of
+from bandmill._native import ffi, lib
+
+LOG = logging.getLogger("bandmill")
+_LEVELS = {
+    lib.BM_LOG_ERROR: logging.ERROR,
+    lib.BM_LOG_WARNING: logging.WARNING,
+    lib.BM_LOG_INFO: logging.INFO,
+    lib.BM_LOG_DEBUG: logging.DEBUG,
+}
+OK, NOT_FOUND = lib.BM_OK, lib.BM_NOT_FOUND
+
+
+@ffi.def_extern()  # type: ignore[untyped-decorator]
+def bm_py_log(ctx: Any, level: int, message: Any) -> None:
+    """A line of a job's log."""
+    LOG.log(_LEVELS.get(level, logging.INFO), "%s", text_of(message))
+
+
+@ffi.def_extern()  # type: ignore[untyped-decorator]
+def bm_py_progress(ctx: Any, progress: Any) -> None:
+    """How far a job is."""
+    call = ffi.from_handle(ffi.cast("struct bm_py_cancel *", ctx).python)
+    if call.show is not None:
+        call.show(text_of(progress.stage), progress.done, progress.total, text_of(progress.unit))
+
+
+@ffi.def_extern(error=1)  # type: ignore[untyped-decorator]
+def bm_py_write(ctx: Any, data: Any, size: int) -> int:
+    """Rows of a job without a file."""
+    ffi.from_handle(ffi.cast("struct bm_py_cancel *", ctx).python).rows.append(bytes(ffi.buffer(data, size)))
+    return 0
+
+
+class Bar:
+    """A bar of tqdm's, where it is installed; else nothing."""
+
+    def __init__(self) -> None:
+        """Looks for tqdm."""
+        try:
+            from tqdm.auto import tqdm
+        except ImportError:
+            tqdm = None
+        self._make, self._bar, self._stage = tqdm, None, ""
+
+    def __call__(self, stage: str, done: int, total: int, unit: str) -> None:
+        """The callback."""
+        if self._make is None:
+            return
+        if stage != self._stage:
+            self.close()
+            self._bar = self._make(total=total or None, desc=stage, unit=unit, unit_scale=True, leave=False)
+            self._stage = stage
+        if self._bar is not None:
+            self._bar.n = done
+            self._bar.refresh()
+
+    def close(self) -> None:
+        """Takes the bar away."""
+        if self._bar is not None:
+            self._bar.close()
+            self._bar = None
+
+
+class Call:
+    """Keeps alive what C borrows, and runs a call so that Ctrl-C reaches it."""
+
+    def __init__(self, progress: bool | Callable[[str, int, int, str], None] = False) -> None:
+        """``progress``: a bar, or a function of (stage, done, total, unit)."""
+        self.show = Bar() if progress is True else progress or None
+        self.rows: list[bytes] = []
+        self._alive: list[Any] = []
+        self._handle = ffi.new_handle(self)
+        self.ctx = ffi.new("struct bm_py_cancel *", {"python": self._handle, "stop": 0})
+
+    def keep(self, thing: Any) -> Any:
+        """``thing``, which lives as long as the call."""
+        self._alive.append(thing)
+        return thing
+
+    def text(self, value: str | bytes | os.PathLike[str] | None) -> Any:
+        """A C string; NULL for None."""
+        if value is None:
+            return ffi.NULL
+        data = os.fsencode(value)
+        if b"\0" in data:
+            raise Error("a text with a NUL byte in it (the option takes none)")
+        return self.keep(ffi.new("char[]", data))
+
+    def texts(self, values: list[Any]) -> Any:
+        """An array of C strings."""
+        return self.keep(ffi.new("char *[]", [self.text(v) for v in values] or [ffi.NULL]))
+
+    def callbacks(self, callbacks: Any) -> None:
+        """Fill bm_callbacks."""
+        callbacks.ctx = self.ctx
+        callbacks.cancelled = lib.bm_py_cancelled
+        callbacks.log = lib.bm_py_log
+        if self.show is not None:
+            callbacks.progress = lib.bm_py_progress
+
+    def run(self, function: Callable[..., int], *args: Any, also: tuple[int, ...] = ()) -> int:
+        """The call; its status, which is OK or one of ``also``. Raises Error, or KeyboardInterrupt."""
+        err = ffi.new("bm_error *")
+        done: list[int] = []
+        if threading.current_thread() is not threading.main_thread():
+            done.append(function(*args, err))
+        else:
+            self._run_beside(lambda: done.append(function(*args, err)))
+        if isinstance(self.show, Bar):
+            self.show.close()
+        if done[0] != OK and done[0] not in also:
+            raise error_of(err)
+        return done[0]
+
+    def _run_beside(self, work: Callable[[], None]) -> None:
+        """In a thread of its own, so that this one can take a signal."""
+        failed: list[BaseException] = []
+
+        def body() -> None:
+            try:
+                work()
+            except BaseException as e:
+                failed.append(e)
+
+        thread = threading.Thread(target=body, name="bandmill")
+        thread.start()
+        try:
+            thread.join()
+        except BaseException:
+            self.ctx.stop = 1
+            while thread.is_alive():
+                try:
+                    thread.join()
+                except KeyboardInterrupt:
+                    continue
+            raise
+        if failed:
+            raise failed[0]

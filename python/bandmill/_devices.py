@@ -1,0 +1,58 @@
+"""What can sign here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bandmill._call import Call
+from bandmill._errors import text_of
+from bandmill._native import ffi, lib
+from bandmill._options import new
+
+_KINDS = {
+    lib.BM_DEVICE_NATIVE: "native",
+    lib.BM_DEVICE_CL_CPU: "cpu",
+    lib.BM_DEVICE_CL_GPU: "gpu",
+    lib.BM_DEVICE_CL_OTHER: "other",
+}
+
+
+def version() -> dict[str, Any]:
+    """Of the library, its kernels and its Unicode tables."""
+    v = lib.bm_version()
+    texts = {name: text_of(getattr(v, name)) for name in ("version", "compiler", "kernels", "unicode", "utf8proc_unicode")}
+    return {**texts, "format": int(v.format)}
+
+
+def devices() -> list[dict[str, Any]]:
+    """Every device, the native CPU first: spec (what ``device=`` takes), name, platform, driver, kind, usable …"""
+    call = Call()
+    o = new("device_list")
+    call.callbacks(o.callbacks)
+    out = ffi.new("bm_device_list **")
+    try:
+        call.run(lib.bm_device_list_open_with, o, out)
+        found = [lib.bm_device_list_at(out[0], i) for i in range(lib.bm_device_list_count(out[0]))]
+        return [
+            {
+                **{name: text_of(getattr(d, name)) for name in ("spec", "name", "platform", "driver", "why")},
+                "kind": _KINDS[d.kind],
+                "compute_units": int(d.compute_units),
+                "memory_bytes": int(d.memory_bytes),
+                "usable": bool(d.usable),
+            }
+            for d in found
+        ]
+    finally:
+        lib.bm_device_list_close(out[0])
+
+
+def self_test(device: str = "cpu") -> int:
+    """Known answers on one device; how many were compared. Raises Error with status "selftest" or "device"."""
+    call = Call()
+    o = new("self_test")
+    o.device.device = call.text(device)
+    call.callbacks(o.callbacks)
+    n = ffi.new("uint32_t *")
+    call.run(lib.bm_device_self_test, o, n)
+    return int(n[0])

@@ -1,0 +1,58 @@
+"""What goes wrong: one exception, which says where."""
+
+from __future__ import annotations
+
+from bandmill._native import ffi, lib
+
+STATUS = {
+    value: name.removeprefix("BM_").removeprefix("ERR_").lower() if hasattr(name, "removeprefix") else name
+    for value, name in ffi.typeof("bm_status").elements.items()
+}
+
+
+class Error(Exception):
+    """What the library refuses or cannot do.
+
+    ``status``: "usage", "input", "io", "device", "nomem", "format", "selftest", "locked", "cancelled", "unsupported" …
+    ``file``, ``line``, ``field``: the place, where there is one; else None.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        status: str = "usage",
+        file: str | None = None,
+        line: int | None = None,
+        field: str | None = None,
+    ) -> None:
+        """The words, then the place."""
+        super().__init__(message)
+        self.status = status
+        self.file = file
+        self.line = line
+        self.field = field
+
+    @property
+    def exit_code(self) -> int:
+        """What the program ends with in this case."""
+        value = next((v for v, name in STATUS.items() if name == self.status), 0)
+        return int(lib.bm_status_exit_code(value))
+
+
+def text_of(pointer: object) -> str:
+    """A C string, whatever its bytes."""
+    return bytes(ffi.string(pointer)).decode("utf-8", "backslashreplace")
+
+
+def error_of(err: object) -> Error:
+    """The exception that a filled bm_error stands for."""
+    words = ffi.new("char[4096]")
+    lib.bm_error_format(err, words, 4096)
+    e = err[0]  # type: ignore[index]
+    return Error(
+        text_of(words),
+        STATUS[e.status],
+        text_of(e.file) or None,
+        int(e.line) or None,
+        text_of(e.field) or None,
+    )

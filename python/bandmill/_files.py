@@ -1,0 +1,86 @@
+"""Files of ours as Python sees them: tables with the columns that the files have."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_ESCAPES = {"\\\\": "\\", "\\t": "\t", "\\n": "\n", "\\r": "\r"}
+
+
+def unescape(text: str) -> str:
+    """An id or path as it stands in a file."""
+    return re.sub(r"\\[\\tnr]", lambda m: _ESCAPES[m[0]], text) if "\\" in text else text
+
+
+def arrow() -> Any:
+    """pyarrow, which tables come as."""
+    try:
+        import pyarrow
+    except ImportError as e:
+        raise ImportError("tables come as pyarrow.Table: pip install 'bandmill[parquet]'") from e
+    return pyarrow
+
+
+def read_tsv(path: pathlib.Path, columns: dict[str, str]) -> pa.Table:
+    """A table of ours: ``columns`` are names and types, of which text is unescaped."""
+    pa = arrow()
+    import pyarrow.csv as csv
+
+    types = {name: getattr(pa, kind)() for name, kind in columns.items()}
+    table = csv.read_csv(
+        path,
+        parse_options=csv.ParseOptions(delimiter="\t", quote_char=False, escape_char=False),
+        convert_options=csv.ConvertOptions(column_types=types, null_values=[""], strings_can_be_null=False),
+    )
+    for i, name in enumerate(table.column_names):
+        if columns.get(name) == "string":
+            column = table.column(i)
+            if _has_escapes(column):
+                texts = pa.chunked_array([[unescape(t) for t in column.to_pylist()]], pa.string())
+                table = table.set_column(i, name, texts)
+    return table
+
+
+def _has_escapes(column: Any) -> bool:
+    import pyarrow.compute as pc
+
+    return bool(pc.any(pc.match_substring(column, "\\")).as_py())
+
+
+def read_lines(path: pathlib.Path) -> list[str]:
+    """Ids, one a line."""
+    data = path.read_bytes().decode("utf-8")
+    return [unescape(line) for line in data.split("\n")[:-1]]
+
+
+def read_groups(path: pathlib.Path) -> pa.Table:
+    """groups.jsonl: group, kept, size, members, and known where some document was known before."""
+    pa = arrow()
+    rows = [json.loads(line) for line in path.read_bytes().decode("utf-8").split("\n")[:-1]]
+    columns: dict[str, Any] = {
+        "group": pa.array([r["group"] for r in rows], pa.int64()),
+        "kept": pa.array([r["kept"] for r in rows], pa.string()),
+        "size": pa.array([r["size"] for r in rows], pa.int64()),
+        "members": pa.array([r["members"] for r in rows], pa.list_(pa.string())),
+    }
+    if any("known" in r for r in rows):
+        columns["known"] = pa.array([r.get("known") for r in rows], pa.list_(pa.string()))
+    return pa.table(columns)
+
+
+def removed_rows(path: pathlib.Path) -> np.ndarray[Any, Any]:
+    """The row (from 0) of each document that removed.tsv lists, for a table."""
+    lines = []
+    with path.open("rb") as file:
+        next(file)
+        for line in file:
+            lines.append(int(line[line.rindex(b"\t") + 1 :]))
+    return np.array(lines, dtype=np.int64) - 1

@@ -1,0 +1,289 @@
+"""An index on disk: documents to be found by what they have in common with others."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from bandmill import _files
+from bandmill._call import NOT_FOUND, Call
+from bandmill._data import NAME, Source
+from bandmill._errors import Error, text_of
+from bandmill._jobs import Names, Progress, _run, _texts_of, _workplace
+from bandmill._native import ffi, lib
+from bandmill._options import fill, new, word
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    import pyarrow as pa
+
+_ROWS = {"query": "string", "target": "string", "jaccard": "float64"}
+
+
+class Index:
+    """An index. `Index.build` makes one, `Index.open` opens it; a with-statement closes it.
+
+    Queries may come from any number of threads. `add`, `remove` and `compact` wait for them; another process may read
+    meanwhile, but not write (status "locked").
+    """
+
+    def __init__(self, path: str | os.PathLike[str], threads: int = 0) -> None:
+        """Use `open` or `build`."""
+        self.path = os.fspath(path)
+        self._threads = threads
+        self._handle: Any = None
+        self._queries = 0
+        self._free = threading.Condition()
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str], *, threads: int = 0) -> Index:
+        """One that is there. ``threads``: of a query of many documents; 0: all."""
+        index = cls(path, threads)
+        index._open()
+        return index
+
+    @classmethod
+    def build(
+        cls,
+        path: str | os.PathLike[str],
+        data: Any,
+        text: Names = "text",
+        id: str | None = None,
+        *,
+        threshold: float | None = None,
+        recall: float | None = None,
+        store: str = "sets",
+        force: bool = False,
+        shingle: str | None = None,
+        words: str | None = None,
+        normalize: Names = None,
+        short: str | None = None,
+        perms: int | None = None,
+        seed: int | None = None,
+        scheme: str | None = None,
+        bands: int | None = None,
+        rows: int | None = None,
+        format: str | None = None,
+        duplicate_ids: str | None = None,
+        on_error: str | None = None,
+        max_errors: int | None = None,
+        invalid_utf8: str | None = None,
+        max_doc_bytes: int | str | None = None,
+        device: str | None = "auto",
+        cpu: str | None = None,
+        threads: int = 0,
+        memory: int | str | None = None,
+        temp_dir: str | os.PathLike[str] | None = None,
+        progress: Progress = False,
+    ) -> Index:
+        """A new index of documents; how they are cut and signed, and the plan, are fixed in it. Raises Error."""
+        k = dict(locals())
+        call = Call(progress)
+        o = new("index_build")
+        fill(o, call, Source(data, call), k)
+        o.store = word(lib.BM_OPTION_STORE, store, "store")
+        o.output.path, o.output.force = call.text(path), force
+        _run(call, lib.bm_job_index_build, o)
+        return cls.open(path, threads=threads)
+
+    # --- the handle ---
+
+    def _open(self) -> None:
+        call = Call()
+        o = new("index")
+        o.resources.threads = self._threads
+        out = ffi.new("bm_index **")
+        call.run(lib.bm_index_open, call.text(self.path), o, out)
+        self._handle = out[0]
+
+    def close(self) -> None:
+        """Ends it; again is fine."""
+        with self._free:
+            self._free.wait_for(lambda: self._queries == 0)
+            if self._handle is not None:
+                lib.bm_index_close(self._handle)
+                self._handle = None
+
+    def __enter__(self) -> Index:
+        """The index."""
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        """Closes it."""
+        self.close()
+
+    def __del__(self) -> None:
+        """Closes what nobody closed."""
+        if getattr(self, "_handle", None) is not None:
+            lib.bm_index_close(self._handle)
+
+    @contextmanager
+    def _reading(self) -> Iterator[Any]:
+        with self._free:
+            if self._handle is None:
+                raise Error("the index is closed")
+            self._queries += 1
+            handle = self._handle
+        try:
+            yield handle
+        finally:
+            with self._free:
+                self._queries -= 1
+                self._free.notify_all()
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """A job has the index to itself in this process."""
+        with self._free:
+            self._free.wait_for(lambda: self._queries == 0)
+            if self._handle is None:
+                raise Error("the index is closed")
+            lib.bm_index_close(self._handle)
+            self._handle = None
+            try:
+                yield
+            finally:
+                self._open()
+
+    # --- what it does ---
+
+    def query(
+        self,
+        data: Any,
+        text: Names = "text",
+        id: str | None = None,
+        *,
+        top: int = 0,
+        threshold: float | None = None,
+        skip_same_id: bool = False,
+        progress: Progress = False,
+    ) -> pa.Table:
+        """For each document those of the index that reach the threshold: query, target, jaccard, the best first.
+
+        ``top``: so many at most; 0: all. ``threshold``: another than the index's. Documents of a list are table:1, table:2 …
+        """
+        if isinstance(data, (list, tuple)) and not skip_same_id:
+            return self._query_texts(data, top, threshold)
+        k = dict(locals())
+        call = Call(progress)
+        work = _workplace(None, None)
+        with self._writing():  # a job opens the index itself
+            o = new("query")
+            fill(o, call, Source(data, call), k)
+            o.path = call.text(self.path)
+            o.answers.top, o.answers.threshold, o.answers.skip_same_id = top, threshold or 0, skip_same_id
+            o.resources.threads = self._threads
+            o.output.path = call.text(work / "rows.tsv")
+            _run(call, lib.bm_job_query, o, also=(NOT_FOUND,))
+        return _files.read_tsv(work / "rows.tsv", _ROWS)
+
+    def _query_texts(self, data: Any, top: int, threshold: float | None) -> pa.Table:
+        pa = _files.arrow()
+        call = Call()
+        texts, n = _texts_of(data, "text", call)
+        o = new("match")
+        o.answers.top, o.answers.threshold = top, threshold or 0
+        documents = ffi.new("bm_documents *", {"struct_size": ffi.sizeof("bm_documents"), "n_docs": n, "texts": texts})
+        out = ffi.new("bm_matches **")
+        try:
+            with self._reading() as handle:
+                call.run(lib.bm_index_query, handle, o, documents, out)
+            m = out[0]
+            offsets = lib.bm_matches_offsets(m)
+            rows: tuple[list[str], list[str], list[float]] = ([], [], [])
+            for i in range(n):
+                for j in range(offsets[i], offsets[i + 1]):
+                    target = lib.bm_matches_id(m, j)
+                    rows[0].append(f"{NAME}:{i + 1}")
+                    rows[1].append(bytes(ffi.buffer(target.data, target.len)).decode())
+                    rows[2].append(lib.bm_matches_similarities(m)[j])
+        finally:
+            lib.bm_matches_free(out[0])
+        types = {name: getattr(pa, kind)() for name, kind in _ROWS.items()}
+        return pa.table({name: pa.array(row, types[name]) for name, row in zip(_ROWS, rows)})
+
+    def add(
+        self,
+        data: Any,
+        text: Names = "text",
+        id: str | None = None,
+        *,
+        unique: bool = False,
+        threshold: float | None = None,
+        duplicate_ids: str | None = None,
+        on_error: str | None = None,
+        max_errors: int | None = None,
+        invalid_utf8: str | None = None,
+        format: str | None = None,
+        device: str | None = "auto",
+        threads: int = 0,
+        memory: int | str | None = None,
+        progress: Progress = False,
+    ) -> pa.Table | None:
+        """More documents. ``unique``: one that reaches the threshold with another is not added, but a row of what returns.
+
+        Returns None, or with ``unique`` a table of query, target, jaccard. Raises Error.
+        """
+        k = dict(locals())
+        k["threshold"] = None
+        call = Call(progress)
+        o = new("index_add")
+        fill(o, call, Source(data, call), k)
+        o.path = call.text(self.path)
+        o.unique, o.threshold, o.json = unique, threshold or 0, unique
+        if unique:
+            o.write, o.write_ctx = lib.bm_py_write, call.ctx
+        with self._writing():
+            _run(call, lib.bm_job_index_add, o)
+        if not unique:
+            return None
+        pa = _files.arrow()
+        rows = [json.loads(line) for line in b"".join(call.rows).splitlines()]
+        types = {name: getattr(pa, kind)() for name, kind in _ROWS.items()}
+        return pa.table({name: pa.array([r[name] for r in rows], types[name]) for name in _ROWS})
+
+    def remove(self, ids: Iterable[str]) -> int:
+        """Documents out of it; how many were there."""
+        call = Call()
+        names = [ids] if isinstance(ids, str) else list(ids)
+        o = new("index_remove")
+        o.path, o.ids, o.n_ids = call.text(self.path), call.texts([n.encode() for n in names]), len(names)
+        call.callbacks(o.callbacks)
+        with self._writing():
+            report = _run(call, lib.bm_job_index_remove, o, also=(NOT_FOUND,))
+        return int(report["counts"]["removed"])
+
+    def compact(self, progress: Progress = False) -> None:
+        """Gives back the space of what was removed."""
+        call = Call(progress)
+        o = new("index_compact")
+        o.path = call.text(self.path)
+        call.callbacks(o.callbacks)
+        with self._writing():
+            _run(call, lib.bm_job_index_compact, o)
+
+    def info(self) -> dict[str, Any]:
+        """What it is and holds, as `bandmill index info --json`."""
+        call = Call()
+        out = ffi.new("char **")
+        with self._writing():
+            call.run(lib.bm_index_info, call.text(self.path), out)
+        try:
+            found: dict[str, Any] = json.loads(text_of(out[0]))
+            return found
+        finally:
+            lib.bm_string_free(out[0])
+
+    def __len__(self) -> int:
+        """Documents in it."""
+        stats = ffi.new("bm_index_statistics *")
+        stats.struct_size = ffi.sizeof("bm_index_statistics")
+        call = Call()
+        with self._reading() as handle:
+            call.run(lib.bm_index_stats, handle, stats)
+        return int(stats.documents)

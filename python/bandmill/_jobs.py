@@ -1,0 +1,530 @@
+"""Documents to signatures, to pairs, to what is kept."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import shutil
+import tempfile
+import weakref
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Callable, Union
+
+import numpy as np
+
+from bandmill import _files
+from bandmill._call import NOT_FOUND, Call
+from bandmill._data import Source
+from bandmill._errors import Error, text_of
+from bandmill._native import ffi, lib
+from bandmill._options import fill, fill_text, new, size, word
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Array = np.ndarray[Any, Any]
+Progress = Union[bool, Callable[[str, int, int, str], None]]
+Names = Union[str, Sequence[str], None]
+_RAM = pathlib.Path("/dev/shm")
+_MANIFEST, _REPORT = "manifest.json", "report.json"
+
+
+def _workplace(temp_dir: str | os.PathLike[str] | None, bytes_wanted: int | None) -> pathlib.Path:
+    """A directory for what a job writes: in memory where it is known to fit there with room to spare."""
+    where: str | None = os.fspath(temp_dir) if temp_dir is not None else None
+    if where is None and bytes_wanted is not None and os.access(_RAM, os.W_OK):
+        free = os.statvfs(_RAM)
+        if bytes_wanted * 2 < free.f_bavail * free.f_frsize:
+            where = str(_RAM)
+    return pathlib.Path(tempfile.mkdtemp(prefix="bandmill-", dir=where))
+
+
+def _rows_of(data: Any) -> int | None:
+    """How many documents ``data`` has, where that is known before it is read."""
+    for name in ("num_rows", "__len__"):
+        value = getattr(data, name, None)
+        try:
+            return int(value() if callable(value) else value) if value is not None else None
+        except TypeError:
+            continue
+    return None
+
+
+class Signatures:
+    """What `sign` makes: a directory of signatures, mapped into memory."""
+
+    def __init__(self, path: pathlib.Path, ours: bool) -> None:
+        """``ours``: the directory goes with the object."""
+        self.path = path
+        self._ids: list[str] | None = None
+        self.manifest: dict[str, Any] = json.loads((path / _MANIFEST).read_text(encoding="utf-8"))
+        if ours:
+            self._finalizer = weakref.finalize(self, shutil.rmtree, path, ignore_errors=True)
+
+    def _array(self, name: str) -> Array:
+        mapped: Array = np.load(self.path / name, mmap_mode="r")
+        return mapped
+
+    @property
+    def signatures(self) -> Array:
+        """uint32 (N, K), mapped: no copy. A document without shingles has all ones."""
+        return self._array("signatures.npy")
+
+    @property
+    def n_shingles(self) -> Array:
+        """uint32 (N): distinct shingles; 0: the document has no signature."""
+        return self._array("n_shingles.npy")
+
+    @property
+    def band_keys(self) -> Array:
+        """uint64 (N, B), where bands were asked for."""
+        if not (self.path / "band_keys.npy").exists():
+            raise Error("these signatures have no band keys (bands= and rows= make some)", field="bands")
+        return self._array("band_keys.npy")
+
+    @property
+    def ids(self) -> list[str]:
+        """N ids in order."""
+        if self._ids is None:
+            self._ids = _files.read_lines(self.path / "ids.txt")
+        return self._ids
+
+    def __len__(self) -> int:
+        """N."""
+        return len(self.n_shingles)
+
+    def __repr__(self) -> str:
+        """Shape and scheme."""
+        return f"<bandmill.Signatures of {len(self)} documents, {self.signatures.shape[1]} words each>"
+
+    def to_arrow(self) -> pa.Table:
+        """Columns id, signature (fixed_size_list<uint32>[K]) and n_shingles; provenance in the schema's metadata."""
+        pa = _files.arrow()
+        words = self.signatures
+        flat = pa.array(np.ascontiguousarray(words).reshape(-1))
+        return pa.table(
+            {
+                "id": pa.array(self.ids, pa.string()),
+                "signature": pa.FixedSizeListArray.from_arrays(flat, words.shape[1]),
+                "n_shingles": pa.array(np.asarray(self.n_shingles)),
+            },
+            metadata={"bandmill": (self.path / _MANIFEST).read_bytes()},
+        )
+
+    def save(self, path: str | os.PathLike[str]) -> Signatures:
+        """A copy as a directory that the program reads too; one that is there already is refused."""
+        target = pathlib.Path(path)
+        if target.exists():
+            raise Error(f"{target}: exists already", file=str(target))
+        partial = target.with_name(f"{target.name}.partial.{os.getpid()}")
+        shutil.copytree(self.path, partial)
+        partial.rename(target)
+        return Signatures(target, ours=False)
+
+
+def load(path: str | os.PathLike[str]) -> Signatures:
+    """A directory that `sign` wrote, or `Signatures.save`."""
+    where = pathlib.Path(path)
+    if not (where / _MANIFEST).exists():
+        raise Error(f"{where}: no directory of signatures (it has no {_MANIFEST})", "format", str(where))
+    return Signatures(where, ours=False)
+
+
+def sign(
+    data: Any,
+    text: Names = "text",
+    id: str | None = None,
+    *,
+    shingle: str | None = None,
+    words: str | None = None,
+    normalize: Names = None,
+    short: str | None = None,
+    perms: int | None = None,
+    seed: int | None = None,
+    scheme: str | None = None,
+    bands: int | None = None,
+    rows: int | None = None,
+    format: str | None = None,
+    duplicate_ids: str | None = None,
+    on_error: str | None = None,
+    max_errors: int | None = None,
+    invalid_utf8: str | None = None,
+    max_doc_bytes: int | str | None = None,
+    device: str | None = "auto",
+    cpu: str | None = None,
+    threads: int = 0,
+    memory: int | str | None = None,
+    temp_dir: str | os.PathLike[str] | None = None,
+    progress: Progress = False,
+) -> Signatures:
+    """MinHash signatures of documents.
+
+    ``data``: a list or array of str or bytes; a table with an Arrow stream; a path, or a list of pathlib.Path. Options and
+    their defaults are those of the program. With ``bands`` and ``rows`` there are band keys too.
+
+    Returns Signatures. Raises Error.
+    """
+    k = dict(locals())
+    call = Call(progress)
+    n = _rows_of(data)
+    wanted = None if n is None else n * (4 * (perms or 128) + 64 + 8 * (bands or 0)) + (1 << 20)
+    work = _workplace(temp_dir, wanted)
+    try:
+        o = new("sign")
+        fill(o, call, Source(data, call), k)
+        o.output.path = call.text(work / "signatures")
+        o.band_keys = bands is not None
+        _run(call, lib.bm_job_sign, o)
+        (work / "signatures").rename(work / "s")
+    except BaseException:
+        shutil.rmtree(work, ignore_errors=True)
+        raise
+    return _Owned(work / "s", work)
+
+
+class _Owned(Signatures):
+    """Signatures in a directory that goes with them."""
+
+    def __init__(self, path: pathlib.Path, work: pathlib.Path) -> None:
+        super().__init__(path, ours=False)
+        self._finalizer = weakref.finalize(self, shutil.rmtree, work, ignore_errors=True)
+
+
+def _run(call: Call, function: Callable[..., int], o: Any, also: tuple[int, ...] = ()) -> dict[str, Any]:
+    """A job; its report."""
+    out = ffi.new("bm_summary **")
+    try:
+        call.run(function, o, out, also=also)
+        words = lib.bm_summary_json(out[0])
+        report: dict[str, Any] = json.loads(text_of(words)) if words != ffi.NULL else {}
+        return report
+    finally:
+        lib.bm_summary_free(out[0])
+
+
+class Dedup:
+    """What `dedup` finds."""
+
+    def __init__(self, work: pathlib.Path, out: pathlib.Path, report: dict[str, Any], is_table: bool) -> None:
+        """Reads what stands in the directory, when it is asked for."""
+        self.report = report
+        self.path = out
+        self._is_table = is_table
+        self._kept: Array | None = None
+        if work != out:
+            self._finalizer = weakref.finalize(self, shutil.rmtree, work, ignore_errors=True)
+
+    @property
+    def kept(self) -> Array:
+        """bool (N): which rows of the data stay. Bad records that were skipped do not."""
+        if not self._is_table:
+            raise Error("kept is for data with rows: of files, output= has the kept documents", field="kept")
+        if self._kept is None:
+            kept = np.ones(int(self.report["counts"]["records"]), dtype=bool)
+            kept[_files.removed_rows(self.path / "removed.tsv")] = False
+            skipped = self.path / "skipped.tsv"
+            if skipped.exists():
+                for line in skipped.read_bytes().split(b"\n")[1:-1]:
+                    kept[int(line.split(b"\t")[1]) - 1] = False
+            self._kept = kept
+        return self._kept
+
+    def take(self, data: Any) -> Any:
+        """The kept rows of ``data``, in its own type."""
+        kept = self.kept
+        if isinstance(data, np.ndarray):
+            return data[kept]
+        if isinstance(data, (list, tuple)):
+            return type(data)(item for item, stays in zip(data, kept) if stays)
+        if hasattr(data, "iloc"):
+            return data.iloc[np.flatnonzero(kept)]
+        if hasattr(data, "select") and hasattr(data, "features"):  # datasets.Dataset
+            return data.select(np.flatnonzero(kept))
+        if type(data).__module__.startswith("polars"):
+            return data.filter(kept)
+        pa = _files.arrow()
+        if hasattr(data, "filter") and type(data).__module__.startswith("pyarrow"):
+            return data.filter(pa.array(kept))
+        return pa.table(data).filter(pa.array(kept))
+
+    @property
+    def groups(self) -> pa.Table:
+        """Columns group, kept, size, members: as groups.jsonl."""
+        return _files.read_groups(self.path / "groups.jsonl")
+
+    @property
+    def removed(self) -> pa.Table:
+        """Columns id, kept, jaccard, reason, file, line: as removed.tsv."""
+        columns = {"id": "string", "kept": "string", "jaccard": "float64", "reason": "string", "file": "string"}
+        return _files.read_tsv(self.path / "removed.tsv", {**columns, "line": "int64"})
+
+    @property
+    def pairs(self) -> pa.Table:
+        """Columns id_a, id_b, jaccard: every verified pair, where pairs=True asked for them."""
+        if not (self.path / "pairs.tsv").exists():
+            raise Error("no pairs were asked for (pairs=True)", field="pairs")
+        return _files.read_tsv(self.path / "pairs.tsv", {"id_a": "string", "id_b": "string", "jaccard": "float64"})
+
+    def __repr__(self) -> str:
+        """Counts."""
+        c = self.report["counts"]
+        return f"<bandmill.Dedup: {c['documents']} documents, {c['groups']} groups, {c['removed']} removed>"
+
+
+def dedup(
+    data: Any,
+    text: Names = "text",
+    id: str | None = None,
+    *,
+    threshold: float = 0.8,
+    recall: float | None = None,
+    cluster: str = "components",
+    keep: str = "first",
+    verify: str = "exact",
+    against: str | os.PathLike[str] | None = None,
+    pairs: bool = False,
+    output: str | os.PathLike[str] | None = None,
+    shingle: str | None = None,
+    words: str | None = None,
+    normalize: Names = None,
+    short: str | None = None,
+    perms: int | None = None,
+    seed: int | None = None,
+    scheme: str | None = None,
+    bands: int | None = None,
+    rows: int | None = None,
+    format: str | None = None,
+    duplicate_ids: str | None = None,
+    on_error: str | None = None,
+    max_errors: int | None = None,
+    invalid_utf8: str | None = None,
+    max_doc_bytes: int | str | None = None,
+    device: str | None = "auto",
+    cpu: str | None = None,
+    threads: int = 0,
+    memory: int | str | None = None,
+    temp_dir: str | os.PathLike[str] | None = None,
+    progress: Progress = False,
+) -> Dedup:
+    """Near-duplicates, grouped: which documents stay, and why the others go.
+
+    ``data`` and options as in `sign`, and as in the program. ``output``: a directory to write, as the program does; without
+    it what is found lives as long as the result. ``against``: an index, or a directory of signatures, of known documents.
+
+    Returns Dedup. Raises Error.
+    """
+    k = dict(locals())
+    call = Call(progress)
+    source = Source(data, call)
+    is_table = source.stream is not None
+    work = pathlib.Path(output) if output is not None else _workplace(temp_dir, None)
+    out = work if output is not None else work / "d"
+    try:
+        o = new("dedup")
+        fill(o, call, source, k)
+        o.output.path = call.text(out)
+        o.cluster = word(lib.BM_OPTION_CLUSTER, cluster, "cluster")
+        o.keep = word(lib.BM_OPTION_KEEP, keep, "keep")
+        o.verify = _verify(verify, data)
+        o.kept = lib.BM_KEPT_SAME if output is not None else lib.BM_KEPT_NO
+        o.write_pairs = pairs
+        o.against = call.text(against)
+        report = _run(call, lib.bm_job_dedup, o)
+    except BaseException:
+        if output is None:
+            shutil.rmtree(work, ignore_errors=True)
+        raise
+    return Dedup(work, out, report, is_table)
+
+
+def _verify(name: str, data: Any) -> int:
+    """Signatures without inputs cannot be compared exactly, so that "exact" is what the library makes of it."""
+    return int(lib.BM_VERIFY_AUTO) if name == "exact" else word(lib.BM_OPTION_VERIFY, name, "verify")
+
+
+def pairs(
+    data: Any,
+    text: Names = "text",
+    id: str | None = None,
+    *,
+    threshold: float = 0.8,
+    recall: float | None = None,
+    candidates: str = "lsh",
+    verify: str = "exact",
+    identical: str = "all",
+    sample: int = 0,
+    shingle: str | None = None,
+    words: str | None = None,
+    normalize: Names = None,
+    short: str | None = None,
+    perms: int | None = None,
+    seed: int | None = None,
+    scheme: str | None = None,
+    bands: int | None = None,
+    rows: int | None = None,
+    format: str | None = None,
+    duplicate_ids: str | None = None,
+    on_error: str | None = None,
+    max_errors: int | None = None,
+    invalid_utf8: str | None = None,
+    max_doc_bytes: int | str | None = None,
+    device: str | None = "auto",
+    cpu: str | None = None,
+    threads: int = 0,
+    memory: int | str | None = None,
+    temp_dir: str | os.PathLike[str] | None = None,
+    progress: Progress = False,
+) -> pa.Table:
+    """Pairs of near-duplicates: a pyarrow.Table of id_a, id_b, jaccard, in input order. Raises Error."""
+    k = dict(locals())
+    call = Call(progress)
+    work = _workplace(temp_dir, None)
+    try:
+        o = new("pairs")
+        fill(o, call, Source(data, call), k)
+        o.candidates = word(lib.BM_OPTION_CANDIDATES, candidates, "candidates")
+        o.verify = _verify(verify, data)
+        o.identical = word(lib.BM_OPTION_IDENTICAL, identical, "identical")
+        o.sample = sample
+        o.output.path = call.text(work / "pairs.tsv")
+        _run(call, lib.bm_job_pairs, o)
+        return _files.read_tsv(work / "pairs.tsv", {"id_a": "string", "id_b": "string", "jaccard": "float64"})
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def hash_shingles(
+    data: Any,
+    text: str = "text",
+    *,
+    shingle: str | None = None,
+    words: str | None = None,
+    normalize: Names = None,
+    short: str | None = None,
+    sorted: bool = False,
+    cpu: str | None = None,
+    threads: int = 0,
+    memory: int | str | None = None,
+    progress: Progress = False,
+) -> tuple[Array, Array]:
+    """The distinct shingles of each document as 64-bit hashes.
+
+    Returns (offsets int64 (N + 1), hashes uint64): document i has hashes[offsets[i]:offsets[i + 1]], in order of first
+    occurrence, or ascending with ``sorted``. Raises Error.
+    """
+    k = dict(locals())
+    call = Call(progress)
+    texts, n = _texts_of(data, text, call)
+    o = new("shingle")
+    fill_text(o.text, call, k)
+    o.sorted, o.cpu = sorted, call.text(cpu)
+    o.resources.threads, o.resources.memory = threads, size(memory)
+    call.callbacks(o.callbacks)
+    out = ffi.new("bm_hash_sets **")
+    call.run(lib.bm_shingle_texts, o, texts, n, out)
+    sets = out[0]
+    try:
+        offsets = np.frombuffer(ffi.buffer(lib.bm_hash_sets_offsets(sets), 8 * (n + 1)), dtype=np.int64).copy()
+        if offsets[-1] == 0:
+            return offsets, np.zeros(0, dtype=np.uint64)
+        hashes = np.frombuffer(ffi.buffer(lib.bm_hash_sets_hashes(sets), 8 * int(offsets[-1])), dtype=np.uint64).copy()
+    finally:
+        lib.bm_hash_sets_free(sets)
+    return offsets, hashes
+
+
+def _texts_of(data: Any, text: str, call: Call) -> tuple[Any, int]:
+    """Documents in memory as an array of bm_str, without a copy of what is Arrow already."""
+    if isinstance(data, (list, tuple, np.ndarray)):
+        items = [t.encode("utf-8", "surrogatepass") if isinstance(t, str) else bytes(t or b"") for t in data]
+        offsets = np.zeros(len(items) + 1, dtype=np.int64)
+        np.cumsum(np.fromiter(map(len, items), dtype=np.int64, count=len(items)), out=offsets[1:])
+        return _strings([(call.keep(b"".join(items)), offsets)], call)
+    pa = _files.arrow()
+    if hasattr(data, "__arrow_c_stream__") and not hasattr(data, "column_names"):
+        data = pa.RecordBatchReader.from_stream(data).read_all() if not isinstance(data, pa.ChunkedArray) else data
+    column = data.column(text) if hasattr(data, "column_names") else data
+    chunks = column.chunks if hasattr(column, "chunks") else [column]
+    parts = []
+    for chunk in chunks:
+        cells = (
+            chunk.cast(pa.large_binary())
+            if not pa.types.is_dictionary(chunk.type)
+            else chunk.dictionary_decode().cast(pa.large_binary())
+        )
+        cells = cells.fill_null(b"") if cells.null_count else cells
+        if len(cells) == 0:
+            continue
+        _, starts, data_buffer = cells.buffers()
+        offsets = np.frombuffer(starts, dtype=np.int64)[cells.offset : cells.offset + len(cells) + 1]
+        parts.append((call.keep(data_buffer) if data_buffer is not None else b"", call.keep(offsets)))
+    return _strings(parts, call)
+
+
+def _strings(parts: list[tuple[Any, Array]], call: Call) -> tuple[Any, int]:
+    arrays = []
+    for data, offsets in parts:
+        base = int(ffi.cast("uintptr_t", call.keep(ffi.from_buffer("char[]", data))))
+        part = np.empty((len(offsets) - 1, 2), dtype=np.uint64)
+        part[:, 0] = base + offsets[:-1].astype(np.uint64)
+        part[:, 1] = np.diff(offsets).astype(np.uint64)
+        arrays.append(part)
+    joined = call.keep(np.concatenate(arrays) if arrays else np.zeros((0, 2), dtype=np.uint64))
+    return ffi.cast("bm_str *", ffi.from_buffer("char[]", joined)), len(joined)
+
+
+def tune(
+    data: Any = None,
+    text: Names = "text",
+    *,
+    threshold: float = 0.8,
+    recall: float | None = None,
+    ceiling: dict[float, float] | None = None,
+    perms: int | None = None,
+    bands: int | None = None,
+    rows: int | None = None,
+    seed: int | None = None,
+    sample: int = 0,
+    svg: str | os.PathLike[str] | None = None,
+    shingle: Names = None,
+    words: str | None = None,
+    normalize: Names = None,
+    short: str | None = None,
+    format: str | None = None,
+    threads: int = 0,
+    memory: int | str | None = None,
+    progress: Progress = False,
+) -> dict[str, Any]:
+    """Band plans and their S-curves; with ``data`` also what each would find in it. As `bandmill tune --json`.
+
+    ``ceiling``: {similarity: probability}. ``shingle`` may be several. Raises Error; status "not_found": no plan fits.
+    """
+    k = dict(locals())
+    call = Call(progress)
+    o = new("tune")
+    fill(o, call, Source(data, call) if data is not None else None, k)
+    o.perms = perms or 0
+    if ceiling:
+        if len(ceiling) != 1:
+            raise Error("ceiling of several similarities (one)", field="ceiling")
+        o.ceiling_similarity, o.ceiling_probability = next(iter(ceiling.items()))
+    if seed is not None:
+        o.seed = seed
+    o.sample, o.svg = sample, call.text(svg)
+    kinds = [shingle] if isinstance(shingle, str) or shingle is None else list(shingle)
+    texts = call.keep(ffi.new("bm_text_options[]", len(kinds)))
+    for i, kind in enumerate(kinds):
+        texts[i] = new("sign").text
+        fill_text(texts[i], call, {**k, "shingle": kind})
+    o.texts, o.n_texts = texts, len(kinds)
+    out = ffi.new("bm_tune_result **")
+    try:
+        call.run(lib.bm_tune, o, out)
+        found: dict[str, Any] = json.loads(text_of(lib.bm_tune_result_json(out[0])))
+        return found
+    finally:
+        lib.bm_tune_result_free(out[0])
+
+
+__all__ = ["NOT_FOUND", "Dedup", "Signatures", "dedup", "hash_shingles", "load", "pairs", "sign", "tune"]

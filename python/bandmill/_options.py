@@ -1,0 +1,149 @@
+"""Keywords to the options of the library: same words, same defaults, same values as the program's."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from bandmill._call import Call
+from bandmill._data import Source
+from bandmill._errors import Error
+from bandmill._native import ffi, lib
+
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+
+
+def word(option: int, value: str, field: str) -> int:
+    """The number of an option's word."""
+    out = ffi.new("unsigned *")
+    data = str(value).encode()
+    if lib.bm_option_value(option, data, len(data), out):
+        return int(out[0])
+    words, i = [], 0
+    while (known := lib.bm_option_word(option, i)) != ffi.NULL:
+        words.append(bytes(ffi.string(known)).decode())
+        i += 1
+    raise Error(f"{field} {value!r} ({', '.join(w for w in words if w)})", field=field)
+
+
+def size(value: int | str | None, field: str = "memory") -> int:
+    """Bytes of "512M", "4G", "4GiB"; a number is bytes."""
+    if value is None:
+        return 0
+    if isinstance(value, int):
+        return value
+    found = re.fullmatch(r"(\d+)([KMGT]?)(i?B)?", value.strip().upper().replace("IB", "B"))
+    if not found:
+        raise Error(f"{field} {value!r} (a size: 512M, 4G)", field=field)
+    return int(found[1]) * _UNITS[found[2]]
+
+
+def fill_text(o: Any, call: Call, k: dict[str, Any]) -> None:
+    """bm_text_options."""
+    if k.get("normalize") is not None:
+        names = k["normalize"]
+        names = names.split(",") if isinstance(names, str) else list(names)
+        o.normalize = 0
+        for name in names:
+            if name.strip() not in ("none", ""):
+                o.normalize |= 1 << word(lib.BM_OPTION_NORMALIZE, name.strip(), "normalize")
+    if k.get("words") is not None:
+        o.words = word(lib.BM_OPTION_WORDS, k["words"], "words")
+    if k.get("shingle") is not None:
+        kind, colon, length = str(k["shingle"]).partition(":")
+        if not colon or not length.isdigit():
+            raise Error(f"shingle {k['shingle']!r} (word:5, char:9, byte:20 …)", field="shingle")
+        o.shingle = word(lib.BM_OPTION_SHINGLE, kind, "shingle")
+        o.shingle_k = min(int(length), 0xFFFFFFFF)
+    if k.get("short") is not None:
+        o.short_rule = word(lib.BM_OPTION_SHORT, k["short"], "short")
+
+
+def fill_sketch(o: Any, k: dict[str, Any]) -> None:
+    """bm_sketch_options."""
+    if k.get("perms") is not None:
+        o.perms = _number(k["perms"], "perms")
+    if k.get("seed") is not None:
+        o.seed = _number(k["seed"], "seed")
+    if k.get("scheme") is not None:
+        o.scheme = word(lib.BM_OPTION_SCHEME, k["scheme"], "scheme")
+
+
+def _number(value: Any, field: str, most: int = 0xFFFFFFFF) -> int:
+    number = int(value)
+    if not 0 <= number <= most:
+        raise Error(f"{field} {value} (0 to {most})", field=field)
+    return number
+
+
+def fill_bands(o: Any, k: dict[str, Any]) -> None:
+    """bm_band_options."""
+    for name in ("threshold", "recall"):
+        if k.get(name) is not None:
+            setattr(o, name, float(k[name]))
+    for name in ("bands", "rows"):
+        if k.get(name) is not None:
+            setattr(o, name, _number(k[name], name))
+
+
+def fill_input(o: Any, call: Call, source: Source, k: dict[str, Any]) -> None:
+    """bm_input_options: what is read, and how."""
+    source.fill(o)
+    text, given = k.get("text"), k.get("id")
+    if text is not None and not source.is_texts:
+        fields = [text] if isinstance(text, str) else list(text)
+        o.text_fields = call.texts(fields)
+        o.n_text_fields = len(fields)
+    if given is not None:
+        o.id_field = call.text(given)
+    if k.get("format") is not None:
+        o.format = word(lib.BM_OPTION_FORMAT, k["format"], "format")
+    if k.get("duplicate_ids") is not None:
+        o.duplicate_ids = word(lib.BM_OPTION_DUPLICATE_IDS, k["duplicate_ids"], "duplicate_ids")
+    if k.get("on_error") is not None:
+        o.on_error = word(lib.BM_OPTION_ON_ERROR, k["on_error"], "on_error")
+    if k.get("max_errors") is not None:
+        o.max_errors = _number(k["max_errors"], "max_errors", 2**64 - 1)
+    if k.get("invalid_utf8") is not None:
+        o.invalid_utf8 = word(lib.BM_OPTION_INVALID_UTF8, k["invalid_utf8"], "invalid_utf8")
+    if k.get("max_doc_bytes") is not None:
+        o.max_doc_bytes = size(k["max_doc_bytes"], "max_doc_bytes")
+
+
+def fill_device(o: Any, call: Call, k: dict[str, Any]) -> None:
+    """bm_device_options."""
+    o.device = call.text(k.get("device"))
+    o.cpu = call.text(k.get("cpu"))
+
+
+def fill_resources(o: Any, call: Call, k: dict[str, Any]) -> None:
+    """bm_resource_options."""
+    o.threads = _number(k.get("threads") or 0, "threads")
+    o.memory = size(k.get("memory"))
+    o.temp_dir = call.text(k.get("temp_dir"))
+
+
+def fill(o: Any, call: Call, source: Source | None, k: dict[str, Any]) -> None:
+    """Every part that a struct of options has."""
+    parts = {name for name, _ in ffi.typeof(o[0]).fields}
+    if "input" in parts and source is not None:
+        fill_input(o.input, call, source, k)
+    if "text" in parts:
+        fill_text(o.text, call, k)
+    if "sketch" in parts:
+        fill_sketch(o.sketch, k)
+    if "bands" in parts and ffi.typeof(o[0].bands).kind == "struct":
+        fill_bands(o.bands, k)
+    if "device" in parts:
+        fill_device(o.device, call, k)
+    if "resources" in parts:
+        fill_resources(o.resources, call, k)
+    if "callbacks" in parts:
+        call.callbacks(o.callbacks)
+
+
+def new(kind: str) -> Any:
+    """A struct of options with its defaults."""
+    o = ffi.new(f"bm_{kind}_options *")
+    getattr(lib, f"bm_{kind}_options_init_sized")(o, ffi.sizeof(o[0]))
+    return o

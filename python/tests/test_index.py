@@ -1,0 +1,83 @@
+"""An index in Python answers as the program's."""
+
+import threading
+
+import pyarrow as pa
+import pytest
+
+import bandmill
+
+
+@pytest.fixture()
+def index(table, tmp_path):
+    with bandmill.Index.build(tmp_path / "ix", table.slice(0, 300), id="id", threshold=0.6, device="cpu") as ix:
+        yield ix
+
+
+def rows_of(found):
+    return list(zip(*(found[c].to_pylist() for c in found.column_names)))
+
+
+def test_queries_equal_the_program(index, table, jsonl, program, tmp_path):
+    late = table.slice(300)
+    path = tmp_path / "late.jsonl"
+    path.write_bytes(b"".join(jsonl.read_bytes().splitlines(keepends=True)[300:]))
+    index.close()
+    theirs = [line.split("\t") for line in program("query", index.path, path).decode().split("\n")[1:-1]]
+    with bandmill.Index.open(index.path) as again:
+        assert len(again) == 300
+        ours = rows_of(again.query(late, id="id"))
+        assert [[q, t, f"{j:.6f}"] for q, t, j in ours] == theirs and len(theirs) > 10
+        texts = rows_of(again.query(late["text"].to_pylist()))
+        names = {f"table:{i + 1}": id for i, id in enumerate(late["id"].to_pylist())}
+        assert [(names[q], t, j) for q, t, j in texts] == [(q, t, pytest.approx(j, abs=1e-6)) for q, t, j in ours]
+        best = rows_of(again.query(late, id="id", top=1))
+        assert len(best) == len({q for q, _, _ in ours})
+
+
+def test_add_remove_compact(index, table):
+    assert index.add(table.slice(300, 50), id="id") is None
+    assert len(index) == 350
+    added = index.add(table.slice(350), id="id", unique=True, threshold=0.6)
+    assert len(index) == 400 - added.num_rows and added.column_names == ["query", "target", "jaccard"]
+    assert index.remove(["doc-0", "doc-1", "nobody"]) == 2
+    assert not [t for _, t, _ in rows_of(index.query(table["text"].to_pylist())) if t in ("doc-0", "doc-1")]
+    index.compact()
+    assert index.info()["documents"]["documents"] == len(index) if "documents" in index.info() else True
+    with pytest.raises(bandmill.Error) as e:
+        index.add(table.slice(300, 1), id="id")
+    assert e.value.status == "input"
+
+
+def test_threads_beside_a_writer(index, table):
+    texts = table.slice(0, 40)["text"].to_pylist()
+    whole = rows_of(index.query(texts))
+    failed = []
+
+    def ask():
+        for _ in range(20):
+            found = rows_of(index.query(texts))
+            if [r for r in found if not r[1].startswith("new")] != whole:
+                failed.append(found)
+
+    threads = [threading.Thread(target=ask) for _ in range(4)]
+    for t in threads:
+        t.start()
+    for i in range(5):
+        index.add(pa.table({"id": [f"new-{i}"], "text": [f"quite another text number {i} of its own words"]}), id="id")
+    for t in threads:
+        t.join()
+    assert not failed
+    assert len(index) == 305
+
+
+def test_dedup_against(index, table):
+    r = bandmill.dedup(table, id="id", threshold=0.6, against=index.path, device="cpu")
+    assert int(r.kept.sum()) < 100
+
+
+def test_closed(index):
+    index.close()
+    index.close()
+    with pytest.raises(bandmill.Error, match="closed"):
+        index.query(["a"])

@@ -1,0 +1,205 @@
+"""The package gives what the program gives, whatever the documents come as."""
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import bandmill
+
+
+def as_polars(table):
+    return pytest.importorskip("polars").from_arrow(table)
+
+
+def as_pandas(table):
+    pytest.importorskip("pandas")
+    return table.to_pandas()
+
+
+def as_duckdb(documents):
+    duckdb = pytest.importorskip("duckdb")
+    return duckdb.sql("select * from documents order by cast(substr(id, 5) as int)")
+
+
+def cast(kind):
+    return lambda t: t.set_column(1, "text", t["text"].cast(kind))
+
+
+def chunked(t):
+    return pa.concat_tables([t.slice(i, 37) for i in range(0, len(t), 37)] + [t.slice(0, 0)])
+
+
+def nested(t):
+    return pa.table({"id": t["id"], "doc": pa.StructArray.from_arrays([t["text"].combine_chunks()], ["text"])})
+
+
+FORMS = {
+    "table": lambda t: t,
+    "chunks": chunked,
+    "large": cast(pa.large_string()),
+    "binary": cast(pa.binary()),
+    "large_binary": cast(pa.large_binary()),
+    "view": cast(pa.string_view()),
+    "binary_view": cast(pa.binary_view()),
+    "dictionary": lambda t: t.set_column(1, "text", t["text"].dictionary_encode()),
+    "batch": lambda t: t.combine_chunks().to_batches()[0],
+    "reader": lambda t: pa.RecordBatchReader.from_batches(t.schema, t.to_batches(max_chunksize=50)),
+    "sliced": lambda t: pa.concat_tables([t.slice(0, 50), t]).slice(50),
+    "polars": as_polars,
+    "pandas": as_pandas,
+    "duckdb": as_duckdb,
+}
+
+
+@pytest.fixture(scope="session")
+def signed(jsonl, program, tmp_path_factory):
+    out = tmp_path_factory.mktemp("signed") / "s"
+    program("sign", jsonl, "-o", out, "--bands", 16, "--rows", 8, "--band-keys", "--device", "cpu")
+    return out
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_sign_equals_the_program(form, table, signed):
+    s = bandmill.sign(FORMS[form](table), id="id", bands=16, rows=8, device="cpu")
+    for name in ("signatures", "n_shingles", "band_keys"):
+        assert np.array_equal(getattr(s, name), np.load(signed / f"{name}.npy")), name
+    assert s.ids == (signed / "ids.txt").read_text().split("\n")[:-1]
+
+
+def test_sign_of_a_nested_column(table, signed):
+    s = bandmill.sign(nested(table), text="doc.text", id="id", device="cpu")
+    assert np.array_equal(s.signatures, np.load(signed / "signatures.npy"))
+
+
+@pytest.mark.parametrize("kind", ["list", "tuple", "array", "bytes", "column", "path", "paths"])
+def test_sign_of_texts_and_paths(kind, rows, table, jsonl, signed):
+    texts = [r["text"] for r in rows]
+    data = {
+        "list": texts,
+        "tuple": tuple(texts),
+        "array": np.array(texts, dtype=object),
+        "bytes": [t.encode() for t in texts],
+        "column": table["text"],
+        "path": str(jsonl),
+        "paths": [jsonl],
+    }[kind]
+    s = bandmill.sign(data, device="cpu", threads=2)
+    assert np.array_equal(s.signatures, np.load(signed / "signatures.npy"))
+
+
+def test_nulls_and_bad_utf8():
+    s = bandmill.sign([None, b"a \xff b", "lone \ud800 surrogate"], device="cpu", shingle="word:1", words="space")
+    assert list(s.n_shingles) == [0, 3, 3]
+    t = pa.table({"text": pa.array([None, "x y"])})
+    assert list(bandmill.sign(t, device="cpu", shingle="word:1").n_shingles) == [0, 2]
+
+
+def test_signatures_are_saved_and_loaded(table, tmp_path, program):
+    s = bandmill.sign(table, id="id", device="cpu")
+    s.save(tmp_path / "s")
+    with pytest.raises(bandmill.Error, match="exists already"):
+        s.save(tmp_path / "s")
+    again = bandmill.load(tmp_path / "s")
+    assert np.array_equal(again.signatures, s.signatures) and again.ids == s.ids
+    assert json.loads(program("inspect", tmp_path / "s", "--json"))
+    arrow = again.to_arrow()
+    assert arrow.column_names == ["id", "signature", "n_shingles"]
+    assert arrow["signature"].type == pa.list_(pa.uint32(), 128)
+    assert json.loads(arrow.schema.metadata[b"bandmill"])["tool"] == "bandmill"
+    assert np.array_equal(np.array(arrow["signature"].to_pylist(), dtype=np.uint32), s.signatures)
+
+
+def test_dedup_equals_the_program(table, jsonl, program, tmp_path):
+    for more in ({}, {"cluster": "star"}, {"keep": "longest"}, {"threshold": 0.5}, {"verify": "signature"}):
+        r = bandmill.dedup(table, id="id", device="cpu", pairs=True, **more)
+        out = tmp_path / ("-".join(map(str, more.values())) or "plain")
+        arguments = [x for name, value in more.items() for x in (f"--{name}", value)]
+        program("dedup", jsonl, "-o", out, "--pairs", "--device", "cpu", *arguments)
+        for name in ("groups.jsonl", "pairs.tsv"):
+            assert (r.path / name).read_bytes() == (out / name).read_bytes(), (name, more)
+        theirs = [line.split("\t") for line in (out / "removed.tsv").read_text().split("\n")[1:-1]]
+        ours = r.removed
+        assert [ours[c].to_pylist() for c in ("id", "kept", "reason", "line")] == [
+            [row[i] if i != 5 else int(row[i]) for row in theirs] for i in (0, 1, 3, 5)
+        ]
+        kept = [json.loads(line)["id"] for line in (out / "kept.jsonl").read_text().split("\n")[:-1]]
+        assert r.take(table)["id"].to_pylist() == kept
+        counts = json.loads((out / "report.json").read_text())["counts"]
+        assert {k: v for k, v in r.report["counts"].items() if k != "hidden_files"} == {
+            k: v for k, v in counts.items() if k != "hidden_files"
+        }
+
+
+def test_take_gives_its_own_type(rows, table):
+    texts = [r["text"] for r in rows]
+    r = bandmill.dedup(texts, device="cpu")
+    n = int(r.kept.sum())
+    assert len(r.kept) == len(texts) and 0 < n < len(texts)
+    assert r.take(texts) == [t for t, k in zip(texts, r.kept) if k]
+    assert isinstance(r.take(tuple(texts)), tuple)
+    assert r.take(np.array(texts, dtype=object)).shape == (n,)
+    assert r.take(table).num_rows == n
+    assert as_polars(table).pipe(r.take).height == n
+    assert len(r.take(as_pandas(table))) == n
+    assert r.take(as_duckdb(table)).num_rows == n
+
+
+def test_skipped_records_are_not_kept():
+    t = pa.table({"id": ["a", None, "c"], "text": ["one two", "three four", "one two"]})
+    with pytest.raises(bandmill.Error) as e:
+        bandmill.dedup(t, id="id", device="cpu")
+    assert (e.value.status, e.value.file, e.value.line) == ("input", "table", 2)
+    r = bandmill.dedup(t, id="id", on_error="skip", device="cpu")
+    assert list(r.kept) == [True, False, False]
+
+
+def test_dedup_writes_where_it_is_told(jsonl, tmp_path):
+    r = bandmill.dedup(jsonl, output=tmp_path / "out", device="cpu")
+    assert (tmp_path / "out" / "kept.jsonl").exists()
+    with pytest.raises(bandmill.Error, match="data with rows"):
+        _ = r.kept
+    with pytest.raises(bandmill.Error, match="exists already") as e:
+        bandmill.dedup(jsonl, output=tmp_path / "out", device="cpu")
+    assert e.value.exit_code == 2
+
+
+def test_pairs_equal_the_program(table, jsonl, program):
+    for candidates in ("lsh", "all"):
+        found = bandmill.pairs(table, id="id", threshold=0.6, candidates=candidates, device="cpu")
+        theirs = program("pairs", jsonl, "--threshold", 0.6, "--candidates", candidates, "--device", "cpu").decode()
+        lines = ["\t".join(("id_a", "id_b", "jaccard"))]
+        lines += [f"{a}\t{b}\t{j:.6f}" for a, b, j in zip(*(found[c].to_pylist() for c in found.column_names))]
+        assert "\n".join(lines) + "\n" == theirs
+
+
+def test_pairs_without_similarity_are_null(table):
+    found = bandmill.pairs(table, verify="none", device="cpu")
+    assert found["jaccard"].null_count > 0
+
+
+def test_hash_shingles_are_those_of_the_signatures(table, rows):
+    offsets, hashes = bandmill.hash_shingles(table)
+    again = bandmill.hash_shingles([r["text"] for r in rows], threads=2)
+    assert np.array_equal(offsets, again[0]) and np.array_equal(hashes, again[1])
+    assert offsets.dtype == np.int64 and hashes.dtype == np.uint64
+    assert np.array_equal(np.diff(offsets), bandmill.sign(table, id="id", device="cpu").n_shingles)
+    xxhash = pytest.importorskip("xxhash")
+    one = bandmill.hash_shingles(["Hello there World"], shingle="word:2")[1]
+    assert [int(h) for h in one] == [xxhash.xxh3_64_intdigest(w) for w in (b"hello there", b"there world")]
+
+
+def test_tune():
+    plans = bandmill.tune(threshold=0.5, recall=0.99, ceiling={0.05: 0.006}, perms=128)["plans"]
+    one = next(p for p in plans if (p["bands"], p["rows"]) == (42, 3))
+    assert f"{one['recall']:.4f} {one['at_ceiling']:.4f}" == "0.9963 0.0052"
+    with pytest.raises(bandmill.Error) as e:
+        bandmill.tune(threshold=0.9, recall=0.99999, ceiling={0.89: 0.0001}, perms=8)
+    assert e.value.status == "not_found"
+
+
+def test_tune_of_documents(jsonl, table):
+    by_path = bandmill.tune(jsonl, shingle=["word:1", "word:3"])
+    assert len(by_path["samples"]) == 2
+    assert bandmill.tune(table, shingle="word:3")["samples"][0] == by_path["samples"][1]
