@@ -89,12 +89,18 @@ silent() {
 
 # comes CMD…: it is true within two minutes, which is long also where others have the processor.
 comes() {
-    i=0
-    until "$@" 2> /dev/null || [ $i -ge 2400 ]; do
+    waited=0
+    until "$@" 2> /dev/null; do
+        [ $waited -lt 2400 ] || { fail "it never came that $*"; return 1; }
         sleep 0.05
-        i=$((i + 1))
+        waited=$((waited + 1))
     done
-    [ $i -lt 2400 ] || fail "it never came that $*"
+}
+
+# soon SECOND: so many seconds of the clock (date +%s) have passed since SECOND as an answer may take where others have the processor.
+soon() {
+    checks=$((checks + 1))
+    [ $(($(date +%s) - $1)) -le 60 ] || fail "it took $(($(date +%s) - $1)) s"
 }
 
 # Inputs for a job that stands still while it works: in.jsonl, its first 100 lines, and a pipe.
@@ -114,7 +120,7 @@ first() {
     job=$!
     exec 3> fifo
     head -n 150 in.jsonl >&3
-    comes test -d out.partial
+    comes test -s out.partial/.bandmill-work # written to when all of it is locked
 }
 
 # The first job gets the rest and ends: $rc.
@@ -125,8 +131,13 @@ goes_on() {
     rc=$?
 }
 
+# What the shell itself says is a mistake in the case: a check whose file is not there would be left out without a word.
+exec 7>&2 2> ../shell
 # shellcheck disable=SC1090
 . "$CASE"
+exec 2>&7
+cat ../shell >&2
+! grep -E '(cannot (open|create)|[Nn]o such file|not found|syntax error|arithmetic|unexpected)' ../shell > ../out || fail "the shell says so"
 
 failures=$(wc -l < ../failures)
 echo "$(basename "$CASE"): $checks checks, $failures failed"

@@ -186,8 +186,8 @@ class Killer:
                 seconds = min(seconds, time.monotonic() - began)
             if not resume:
                 continue
-            kills += 1
             self.hits[hit] += 1
+            kills += hit != "opening"  # which is most of a job where the machine is busy
             due = [name for name in due if name != hit]
             self.went_on += bool(Seals(job.work).docs)
             if os.path.isdir(earlier) and differing(digests(job.output), digests(earlier)):
@@ -228,7 +228,7 @@ def main():
     hits = killer.hits
     print("kills by stage:", ", ".join(f"{name} {n}" for name, n in hits.most_common()))
     print(f"{sum(hits.values())} kills, {killer.went_on} of them left sealed work, {killer.compared} jobs compared")
-    claims.check(f"{wanted} jobs that were under way were killed", sum(hits.values()) - hits["opening"] >= wanted * 0.9)
+    claims.check(f"{wanted} jobs that were under way were killed", sum(hits.values()) - hits["opening"] >= wanted)
     claims.check("a third of them at least left sealed work", killer.went_on >= wanted / 3)
     for name in MUST:
         claims.check(f"{name}: hit {hits[name]} times", hits[name] > 0)

@@ -62,10 +62,19 @@ refused 4 'gone.*temporary file'
 untouched
 
 mkdir gone
+# spilled DIR BYTES: so much lies in one of its files, which have no names; the job waits for more of its input
+spilled() {
+    for fd in /proc/$job/fd/*; do
+        case $(readlink "$fd") in
+        */"$1"/*deleted*) [ "$(stat -Lc %s "$fd")" -lt "$2" ] || return 0 ;;
+        esac
+    done
+    return 1
+}
 command_line='dedup -, its --temp-dir removed while files lie there'
 feed "$@" --temp-dir gone --force -o later
 head -n 20000 in.jsonl >&3
-sleep 1
+comes spilled gone 1
 rmdir gone || fail "the files have names"
 finish 20001
 exits 0
@@ -76,7 +85,7 @@ rm -rf later
 command_line='dedup -, a temporary file overwritten'
 feed "$@" --temp-dir disk --force -o out
 head -n 20000 in.jsonl >&3
-sleep 1
+comes spilled disk 3000000 # behind what is overwritten
 damaged=0
 for fd in /proc/$job/fd/*; do
     case $(readlink "$fd") in

@@ -126,7 +126,8 @@ says out/skipped.tsv '^loop\.jsonl	1	the file cannot be read: cannot open: '
 if [ -n "$mem" ]; then says out/skipped.tsv '^/proc/self/mem	1	the file cannot be read: cannot read: '; fi
 says out/sources.tsv '^c\.jsonl	40	40	0	20	20$'
 bm filter out -o clean; exits 0
-holds clean/kept/c.jsonl < out/kept/c.jsonl
+kept=$(find out/kept -name c.jsonl) # below all folders, where an input lies elsewhere
+holds "clean/${kept#out/}" < "$kept"
 rm -r out clean
 printf 'a.jsonl\nmissing.jsonl\nc.jsonl\n' > list
 bm sign --files-from list --on-error skip -o out; exits 0
@@ -177,7 +178,7 @@ gzip -c b.jsonl | head -c 150000 > cut.jsonl.gz
 set -- dedup cut.jsonl.gz missing.jsonl c.jsonl --on-error skip
 bm "$@" -o whole; exits 0
 sealed() { grep -c '^documents' out.partial/.bandmill-journal 2> /dev/null || true; }
-for try in 1 2 3; do
+for try in $(seq 50); do
     rm -rf out out.partial
     command_line="kill -INT bandmill $*"
     BANDMILL_SEAL_SECONDS=0 env --default-signal=INT "$PROGRAM" "$@" -o out --threads 1 --batch-docs 50 > ../out 2> ../err &

@@ -65,8 +65,7 @@ waiting_inputs
 job=$!
 exec 3> fifo
 head -n 150 in.jsonl >&3
-i=0
-while [ ! -e out.partial ] && [ $i -lt 100 ]; do sleep 0.05; i=$((i + 1)); done
+comes test -s out.partial/.bandmill-work
 bm index build out in.jsonl; refused 9 'out.partial: another job writes this output now'
 kill -9 $job
 exec 3>&-

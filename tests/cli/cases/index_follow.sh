@@ -82,8 +82,8 @@ BANDMILL_SEAL_SECONDS=0.3 "$PROGRAM" index add new --unique --follow -q < fifo >
 job=$!
 exec 3> fifo
 line late 'the last words of this test come late' >&3
-i=0
-until bm index info new && grep -q '^  documents: 7$' ../out || [ $i -gt 60 ]; do sleep 0.1; i=$((i + 1)); done
+seven() { bm index info new && grep -q '^  documents: 7$' ../out; }
+comes seven
 says ../out '^  documents: 7$'
 kill -9 $job
 exec 3>&-

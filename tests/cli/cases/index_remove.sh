@@ -36,8 +36,8 @@ mkfifo fifo
 job=$!
 exec 3> fifo
 echo '{"id":"late","text":"of the first job alone and of nobody else"}' >&3
-i=0
-until ls -l "/proc/$job/fd" | grep -q '/idx/data.mdb$' || [ $i -gt 100 ]; do sleep 0.05; i=$((i + 1)); done
+opened() { ls -l "/proc/$job/fd" | grep -q '/idx/data.mdb$'; } # what it does behind the lock
+comes opened
 bm index add idx in.jsonl --duplicate-ids skip; refused 9 'idx: '
 bm index remove idx d1; refused 9 'idx: '
 bm index compact idx; refused 9 'idx: '

@@ -23,21 +23,16 @@ interrupted() {
     rm -rf out.partial
 }
 
-# ready: the job has begun to catch TERM (bit 14 of its mask), however busy the machine is; a signal before that is the shell's affair
-ready() {
-    for _ in $(seq 40); do
-        grep -q '^SigCgt:.*[4-7c-f]...$' "/proc/$job/status" 2> /dev/null && return 0
-        sleep 0.1
-    done
-    return 0
-}
+# ready: the job has begun to catch TERM (bit 14 of its mask), however busy the machine is; a signal before that is the shell's affair.
+# What it does when the signal comes, some tenths of a second later, may differ from run to run, and what comes of it may not.
+ready() { comes grep -q '^SigCgt:.*[4-7c-f]...$' "/proc/$job/status"; }
 
 # a job that waits for more of its input, told to stop: soon, with its exit code
 mkfifo fifo
 for pair in TERM:143 INT:130; do
     signal=${pair%%:*}
     command_line="kill -$signal bandmill sign - -o out"
-    sleep 8 > fifo &
+    sleep 600 > fifo &
     writer=$!
     # env: a shell lets its background jobs ignore INT, --default-signal takes that back
     env --default-signal=INT "$PROGRAM" sign - -o out < fifo > ../out 2> ../err &
@@ -48,7 +43,7 @@ for pair in TERM:143 INT:130; do
     kill "-$signal" $job
     wait $job
     rc=$?
-    [ $(($(date +%s) - began)) -le 3 ] || fail "it took $(($(date +%s) - began)) s to stop"
+    soon $began
     kill $writer 2> /dev/null
     wait $writer 2> /dev/null
     interrupted "${pair##*:}"
@@ -71,7 +66,7 @@ rm -r out
 # They come in the order of their numbers, to the main thread: no other takes signals, where no driver has threads of its own.
 stop_in_the_middle() {
     command_line="kill $*, of bandmill dedup - -o out"
-    sleep 8 > fifo &
+    sleep 600 > fifo &
     writer=$!
     env --default-signal=INT "$PROGRAM" dedup - --device cpu -o out < fifo > ../out 2> ../err &
     job=$!
@@ -83,7 +78,7 @@ stop_in_the_middle() {
     done
     wait $job
     rc=$?
-    [ $(($(date +%s) - began)) -le 3 ] || fail "it took $(($(date +%s) - began)) s to end"
+    soon $began
     kill $writer 2> /dev/null
     wait $writer 2> /dev/null
 }
@@ -91,7 +86,7 @@ stop_in_the_middle() {
 # whatever command it is that waits for its input
 for command in 'cluster -' 'dedup --files-from - -o out' 'pairs -' 'bench -'; do
     command_line="kill -TERM bandmill $command"
-    sleep 8 > fifo &
+    sleep 600 > fifo &
     writer=$!
     # shellcheck disable=SC2086
     "$PROGRAM" $command < fifo > ../out 2> ../err &
@@ -102,7 +97,7 @@ for command in 'cluster -' 'dedup --files-from - -o out' 'pairs -' 'bench -'; do
     kill -TERM $job
     wait $job
     rc=$?
-    [ $(($(date +%s) - began)) -le 3 ] || fail "it took $(($(date +%s) - began)) s to stop"
+    soon $began
     kill $writer 2> /dev/null
     wait $writer 2> /dev/null
     interrupted 143
@@ -120,7 +115,7 @@ mkfifo rows
 for pair in TERM:143 INT:130; do
     signal=${pair%%:*}
     command_line="kill -$signal -$signal bandmill pairs same.jsonl, of which nobody reads"
-    sleep 8 < rows &
+    sleep 600 < rows &
     reader=$!
     env --default-signal=INT "$PROGRAM" pairs same.jsonl > rows 2> ../err &
     job=$!
@@ -133,7 +128,7 @@ for pair in TERM:143 INT:130; do
     wait $job
     rc=$?
     exits "${pair##*:}"
-    [ $(($(date +%s) - began)) -le 3 ] || fail "it took $(($(date +%s) - began)) s to end"
+    soon $began
     kill $reader 2> /dev/null
     wait $reader 2> /dev/null
 done
@@ -155,7 +150,7 @@ if [ "${BANDMILL_TEST_SIZE:-}" != small ]; then
         kill -INT $job
         wait $job
         rc=$?
-        [ $(($(date +%s) - began)) -le 3 ] || fail "it took $(($(date +%s) - began)) s to stop"
+        soon $began
         interrupted 130
     done
     rm long.gz
@@ -170,13 +165,11 @@ for pair in TERM:143 INT:130; do
     writer=$!
     env --default-signal=INT "$PROGRAM" dedup - --progress always -o out < fifo > ../out 2> ../err &
     job=$!
-    ready
-    sleep 0.5
+    comes grep -q '^sign .* documents$' ../err
     kill "-$signal" $job
     wait $job
     rc=$?
     wait $writer 2> /dev/null
-    says ../err '^sign .* documents$'
     grep -vE "^$meter\$" ../err > ../words
     mv ../words ../err
     interrupted "${pair##*:}"
@@ -186,7 +179,9 @@ done
 if [ "$(script -qec 'echo here' /dev/null 2> /dev/null < /dev/null | tr -d '\r\n')" = here ]; then
     command_line="kill -TERM bandmill dedup - -o out, on a terminal"
     yes '{"text":"the same text in every one of these documents"}' > fifo 2> /dev/null &
-    script -qec "\"$PROGRAM\" dedup - -o out < fifo & sleep 1.2; kill -TERM \$!; wait \$!; echo \$? > ../code" ../typed > /dev/null < /dev/null
+    : > ../typed
+    script -qfec "\"$PROGRAM\" dedup - -o out < fifo & n=0; until grep -qa '^.*sign .* documents' ../typed || [ \$n -gt 1200 ]; do sleep 0.1; n=\$((n + 1)); done
+        kill -TERM \$!; wait \$!; echo \$? > ../code" ../typed > /dev/null < /dev/null
     wait
     rc=$(cat ../code)
     exits 143

@@ -68,7 +68,7 @@ waits() {
     job=$!
     exec 3> fifo
     cat long.jsonl >&3
-    for _ in $(seq 400); do [ -d locked.partial ] && break; sleep 0.05; done
+    comes test -s locked.partial/.bandmill-work
 }
 waits sign - -o locked --json
 bm sign a.jsonl -o locked --json; object 9 locked '"locked.partial"' null

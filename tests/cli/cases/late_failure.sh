@@ -35,14 +35,16 @@ full() {
     exits 4
     says ../err 'standard output: .*[Nn]o space'
     nothing
-    command_line="bandmill $* | true"
-    { "$PROGRAM" "$@" 2> ../err; echo $? > ../rc; } | { exec <&-; sleep 0.2; }
-    rc=$(cat ../rc)
+    command_line="bandmill $*, to a reader that is gone"
+    "$PROGRAM" "$@" >&9 2> ../err; rc=$?
     exits 141
     silent ../err
     nothing
 }
 if [ -w /dev/full ]; then
+    mkfifo fifo
+    exec 8<> fifo 9> fifo 8<&- # a pipe that had a reader
+    rm fifo
     full pairs in.jsonl --report r.json -q
     full pairs in.jsonl --histogram h.tsv --histogram-svg h.svg -q
     full pairs in.jsonl -o p.tsv --json
@@ -53,6 +55,7 @@ if [ -w /dev/full ]; then
         # shellcheck disable=SC2086
         full $command -o new/out --report new/r.json --json
     done
+    exec 9>&-
 fi
 
 # over earlier outputs: those stay
@@ -82,14 +85,13 @@ nothing
 
 # Outputs that appear while the job runs: what the other one wrote stays, and nothing of ours does.
 mkfifo fifo
-late() { # late PATH ARGS…: PATH appears when the input was opened
+late() { # late PATH ARGS…: PATH appears when the input was read from
     path=$1
     shift
     "$PROGRAM" "$@" < fifo > ../out 2> ../err &
     job=$!
     exec 3> fifo
-    head -n 1 in.jsonl >&3
-    sleep 0.2
+    { head -n 1 in.jsonl; yes '' | head -c 200000; } >&3 # more than a pipe holds: it was read from
     echo theirs > "$path"
     tail -n 1 in.jsonl >&3
     exec 3>&-

@@ -38,13 +38,9 @@ command_line='yes | bandmill query ix --follow | head -n 1'
 exits 141
 [ ! -s ../err ] || fail "words on stderr"
 
-# answered COUNT: that many empty lines are in `answers` by now, or soon
+# answered COUNT: that many empty lines are in `answers`
 answered() {
-    for _ in $(seq 100); do
-        [ "$(grep -c '^$' answers)" -ge "$1" ] && return 0
-        sleep 0.05
-    done
-    fail "no answer $1"
+    comes awk -v n="$1" '/^$/ { found++ } END { exit found < n }' answers
 }
 
 # the threads and the device that were asked for change nothing
