@@ -69,6 +69,14 @@ static void say_sample(cli_context *context, const bm_tune_result *result, size_
             format_total(s->verified_pairs_spread, 0, totals[1], sizeof totals[1]));
 }
 
+static bool any_of_stop_words(const cli_shingles *shingles)
+{
+    for (size_t i = 0; i < shingles->n; i++)
+        if (shingles->items[i].kind == BM_SHINGLE_STOPWORD)
+            return true;
+    return false;
+}
+
 /* The texts that --shingle asks for, or the one that is the default: how many. */
 static size_t fill_texts(const cli_settings *settings, bm_text_options texts[CLI_SHINGLES_MAX])
 {
@@ -78,6 +86,8 @@ static size_t fill_texts(const cli_settings *settings, bm_text_options texts[CLI
         texts[i] = settings->text;
         texts[i].shingle = shingles->items[i].kind;
         texts[i].shingle_k = shingles->items[i].k;
+        if (texts[i].shingle != BM_SHINGLE_STOPWORD && any_of_stop_words(shingles))
+            texts[i].stopwords = NULL; /* they are for another panel */
     }
     return shingles->n > 0 ? shingles->n : 1;
 }

@@ -71,14 +71,8 @@ static void append_kinds(char *why, size_t cap)
 
 bool cli_parse_shingle(const char *text, void *field, char *why, size_t cap)
 {
-    static const char later[] = "stopword";
     bm_text_options *options = field;
     size_t len = strcspn(text, ":");
-    if (len == strlen(later) && strncmp(text, later, len) == 0) {
-        snprintf(why, cap, "%s is not in this version; expected ", later);
-        append_kinds(why, cap);
-        return false;
-    }
     snprintf(why, cap, "expected ");
     append_kinds(why, cap);
     snprintf(why + strlen(why), cap - strlen(why), " with K from 1 to %u", BM_SHINGLE_K_MAX);

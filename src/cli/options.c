@@ -194,7 +194,8 @@ static const arg_option rows[] = {
      .group = CLI_GROUP_TEXT,
      .value = "KIND:K",
      .parse = cli_parse_shingle,
-     .help = "K words, characters or bytes: word:K char:K byte:K (word:5)",
+     .help = "K words, characters or bytes, or a stop word and K words: word:K char:K byte:K "
+             "stopword:K (word:5)",
      .member = "text.shingle_k", /* and text.shingle */
      .offset = offsetof(cli_settings, text),
      .size = sizeof(bm_text_options)},
@@ -204,13 +205,17 @@ static const arg_option rows[] = {
      .group = CLI_GROUP_TEXT,
      .value = "KIND:K",
      .parse = cli_parse_shingles,
-     .help = "K words, characters or bytes: word:K char:K byte:K (word:5); may be repeated: a "
-             "forecast each",
+     .help = "K words, characters or bytes, or a stop word and K words: word:K char:K byte:K "
+             "stopword:K (word:5); may be repeated: a forecast each",
      .member = "tune.shingles",
      .offset = offsetof(cli_settings, tune.shingles),
      .size = sizeof(cli_shingles)},
     CHOICE("short", CUTS, CLI_GROUP_TEXT, text.short_rule, BM_OPTION_SHORT, BM_SHORT_WHOLE,
-           "a text of fewer than K units is one shingle, or none (whole)"),
+           "a text of fewer units than a shingle is one shingle, or none (whole)"),
+    TEXT("stopwords", CUTS, CLI_GROUP_TEXT, text.stopwords, "en|FILE",
+         "of --shingle stopword:K: English, or a file with one a line (en)"),
+    FLAG("bag", CUTS, CLI_GROUP_TEXT, text.bag,
+         "each further occurrence of a shingle in a document is an element, too"),
     /* signatures */
     {.name = "hash",
      .type = ARG_CHOICE,
@@ -366,7 +371,6 @@ static const arg_option rows[] = {
      .help = "this text",
      FIELD(messages.help)},
     FLAG("version", BIT(CLI_HELP), CLI_GROUP_GENERAL, messages.version, "what was built"),
-    LATER("bag"),
     LATER("shard"),
     LATER("containment"),
     LATER("max-group-size"),

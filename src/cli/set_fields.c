@@ -23,7 +23,9 @@ static const struct {
             {"short", BM_FIELD_SHORT_RULE},
             {"hash", BM_FIELD_HASH},
             {"scheme", BM_FIELD_SCHEME},
-            {"seed", BM_FIELD_SEED}};
+            {"seed", BM_FIELD_SEED},
+            {"stopwords", BM_FIELD_STOPWORDS},
+            {"bag", BM_FIELD_BAG}};
 
 uint64_t cli_set_fields(const cli_settings *settings)
 {

@@ -121,8 +121,8 @@ static void check_text(check *c, const bm_text_options *text)
         c->status = bm_fail_field(c->err, "normalize", "nfc and nfkc together (one of them)");
     if (c->status == BM_OK) /* no weights yet */
         c->status = bm_enum_check("weights", text->weights, 1, c->err);
-    if (c->status == BM_OK && text->bag)
-        c->status = bm_fail_field(c->err, "bag", "bags are not made yet");
+    if (c->status == BM_OK && text->stopwords != NULL && text->shingle != BM_SHINGLE_STOPWORD)
+        c->status = bm_fail_field(c->err, "stopwords", "`stopwords` is for `shingle` stopword:K");
     check_reserved(c, "text", text->reserved, N_OF(text->reserved));
 }
 
@@ -202,7 +202,7 @@ bm_status bm_option_parts_check(const bm_option_parts *parts, bm_error *err)
 
 bm_status bm_option_set_fields_check(uint64_t set_fields, bm_error *err)
 {
-    const uint64_t known = 2 * (uint64_t)BM_FIELD_SEED - 1;
+    const uint64_t known = 2 * (uint64_t)BM_FIELD_WEIGHTS - 1;
     if ((set_fields & ~known) != 0)
         return bm_fail_field(err, "set_fields",
                              "`set_fields` has bits that this version does not know (BM_FIELD_*)");

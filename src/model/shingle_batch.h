@@ -5,7 +5,7 @@
  *
  * A hash is 64 bits: XXH3_64bits(shingle bytes, seed 0), or what an input of hashes brought. Its
  * low 32 bits are the token hash x of the scheme affine32. Each hash stands once in a document, in
- * order of first occurrence. The content hash of a document (model/content_sums.h) is one of all its
+ * order of first occurrence; in a bag, the elements of its repeats follow (text/repeats.h). The content hash of a document (model/content_sums.h) is one of all its
  * shingle hashes as they follow each other, with repeats: it is equal for identical documents.
  *
  * A batch that is `counted` also has, beside each hash, how often it stands in its document. Whoever
@@ -20,6 +20,18 @@
 
 #include "model/content_sums.h"
 
+/* Are shingles of this kind made of words? */
+static inline bool bm_shingle_is_of_words(bm_shingle_kind kind)
+{
+    return kind == BM_SHINGLE_WORD || kind == BM_SHINGLE_STOPWORD;
+}
+
+/* Units of a shingle, words or characters or bytes: K, and the stop word before K words. */
+static inline uint32_t bm_shingle_units(const bm_text_options *text)
+{
+    return text->shingle_k + (text->shingle == BM_SHINGLE_STOPWORD);
+}
+
 typedef struct bm_shingle_batch {
     size_t n_docs, cap_docs;
     uint64_t *offsets;   /* n_docs + 1; NULL while nothing was reserved */
@@ -29,7 +41,7 @@ typedef struct bm_shingle_batch {
         *counts; /* beside `hashes`, where `counted`: its occurrences in the document; else NULL */
     size_t cap_hashes, cap_counts;
     uint64_t n_empty; /* documents without units */
-    uint64_t n_short; /* documents of 1 <= n < K units */
+    uint64_t n_short; /* documents of at least one unit, and fewer than a shingle has */
     bool counted;
 } bm_shingle_batch; /* {0} is an empty batch */
 
@@ -39,6 +51,14 @@ bm_status bm_shingle_batch_reserve(bm_shingle_batch *batch, size_t more_docs, si
 /* Empty, in the same memory. */
 void bm_shingle_batch_clear(bm_shingle_batch *batch);
 void bm_shingle_batch_reset(bm_shingle_batch *batch); /* frees */
+
+/* A document is complete: its n hashes stand behind those of the others. Room for it is there. */
+static inline void bm_shingle_batch_commit(bm_shingle_batch *batch, size_t n, bm_hash128 content)
+{
+    batch->offsets[batch->n_docs + 1] = batch->offsets[batch->n_docs] + n;
+    batch->content[batch->n_docs] = content;
+    batch->n_docs++;
+}
 
 /* Number of distinct shingles of the last document; there must be one. */
 static inline uint32_t bm_shingle_batch_last(const bm_shingle_batch *batch)

@@ -10,7 +10,9 @@ bool bm_text_batch_able(const bm_text_options *options)
     /* K words are at least K bytes and K - 1 blanks. */
     const uint32_t least =
         options->shingle == BM_SHINGLE_WORD ? 2 * options->shingle_k - 1 : options->shingle_k;
-    return options->shingle_k > 0 && options->shingle_k <= BM_TEXT_SHINGLE_MAX &&
+    const bool plain =
+        options->shingle <= BM_SHINGLE_BYTE && !options->bag && options->weights == BM_WEIGHTS_NONE;
+    return plain && options->shingle_k > 0 && options->shingle_k <= BM_TEXT_SHINGLE_MAX &&
            least <= BM_TEXT_SHINGLE_MAX;
 }
 

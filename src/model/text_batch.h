@@ -51,7 +51,7 @@ typedef struct bm_text_batch {
 } bm_text_batch; /* {0} is empty */
 
 /* Can a device cut such shingles at all? Not where any K units have more than BM_TEXT_SHINGLE_MAX
- * bytes. */
+ * bytes, nor stop word shingles, nor where occurrences are counted. */
 bool bm_text_batch_able(const bm_text_options *options);
 void bm_text_batch_clear(bm_text_batch *batch); /* empty, in the same memory */
 void bm_text_batch_reset(bm_text_batch *batch); /* frees */

@@ -11,10 +11,15 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include <string.h>
+
 #include "base/memory.h"
-#include "text/normalize.h"
-#include "text/unicode_tables.h"
 #include "base/utf8_code.h"
+#include "kernels/affine32.h"
+#include "kernels/occurrence.h"
+#include "text/normalize.h"
+#include "text/stop_words.h"
+#include "text/unicode_tables.h"
 
 typedef struct unit {
     size_t begin, end; /* in `bytes` */
@@ -149,7 +154,7 @@ static bm_status add_shingle(exact *x, size_t first, size_t k, bm_error *err)
     bm_status status = BM_OK;
     x->shingle.len = 0;
     for (size_t i = first; i < first + k && status == BM_OK; i++) {
-        if (i > first && x->options->shingle == BM_SHINGLE_WORD)
+        if (i > first && bm_shingle_is_of_words(x->options->shingle))
             status = bm_buf_add(&x->shingle, " ", 1, err);
         if (status == BM_OK)
             status = bm_buf_add(&x->shingle, x->bytes.data + x->units[i].begin,
@@ -161,16 +166,53 @@ static bm_status add_shingle(exact *x, size_t first, size_t k, bm_error *err)
     return bm_buf_add(&x->run, &hash, sizeof hash, err);
 }
 
+/* Is the unit a word of the list? */
+static bool is_stop_word(const exact *x, size_t i)
+{
+    const char *words = x->options->stopwords, *word = x->bytes.data + x->units[i].begin;
+    const size_t len = x->units[i].end - x->units[i].begin;
+    for (words = words != NULL ? words : bm_stop_words_en; *words != '\0';) {
+        const size_t n = strcspn(words, " ");
+        if (n == len && memcmp(words, word, n) == 0)
+            return true;
+        words += n + (words[n] == ' ');
+    }
+    return false;
+}
+
 static bm_status make_run(exact *x, bm_error *err)
 {
-    const size_t k = x->options->shingle_k;
+    const bool stop = x->options->shingle == BM_SHINGLE_STOPWORD;
+    const size_t k = bm_shingle_units(x->options);
     bm_status status = BM_OK;
     for (size_t i = 0; i + k <= x->n_units && status == BM_OK; i++)
-        status = add_shingle(x, i, k, err);
+        if (!stop || is_stop_word(x, i))
+            status = add_shingle(x, i, k, err);
     if (status == BM_OK && x->n_units > 0 && x->n_units < k &&
         x->options->short_rule == BM_SHORT_WHOLE)
         status = add_shingle(x, 0, x->n_units, err);
     return status;
+}
+
+/* The elements of a bag that stand for the second and later occurrences of the n hashes, behind
+ * them. Returns how many there are with these. */
+static size_t add_repeats(const uint64_t *run, size_t n_run, uint64_t *hashes, size_t n)
+{
+    size_t end = n;
+    for (size_t i = 0; i < n; i++) {
+        uint32_t nth = 0;
+        for (size_t j = 0; j < n_run; j++) {
+            if (run[j] != hashes[i] || ++nth == 1)
+                continue;
+            const uint64_t element = bm_occurrence(run[j], nth);
+            size_t known = 0;
+            while (known < end && hashes[known] != element)
+                known++;
+            if (known == end)
+                hashes[end++] = element;
+        }
+    }
+    return end;
 }
 
 static bm_status append(const exact *x, bm_shingle_batch *batch, bm_error *err)
@@ -193,13 +235,17 @@ static bm_status append(const exact *x, bm_shingle_batch *batch, bm_error *err)
         if (known == n)
             hashes[n++] = run[i];
     }
+    if (x->options->bag)
+        n = add_repeats(run, n_run, hashes, n);
+    for (size_t i = 0; i < n && x->options->bag && counts != NULL; i++)
+        counts[i] = 1;
     bm_content_sums sums = {0};
     bm_content_add(run, n_run, 0, &sums);
     batch->offsets[batch->n_docs + 1] = batch->offsets[batch->n_docs] + n;
     batch->content[batch->n_docs] = bm_content_end(&sums, n_run);
     batch->n_docs++;
     batch->n_empty += x->n_units == 0;
-    batch->n_short += x->n_units > 0 && x->n_units < x->options->shingle_k;
+    batch->n_short += x->n_units > 0 && x->n_units < bm_shingle_units(x->options);
     return BM_OK;
 }
 
@@ -209,9 +255,9 @@ bm_status bm_shingle_exact_add(const bm_text_options *options, bm_str text, bm_s
     exact x = {.options = options};
     bm_status status = bm_normalize_exact(text, options->normalize, &x.codes, err);
     if (status == BM_OK)
-        status = options->shingle == BM_SHINGLE_WORD   ? cut_words(&x, err)
-                 : options->shingle == BM_SHINGLE_CHAR ? cut_chars(&x, err)
-                                                       : cut_bytes(&x, err);
+        status = bm_shingle_is_of_words(options->shingle) ? cut_words(&x, err)
+                 : options->shingle == BM_SHINGLE_CHAR    ? cut_chars(&x, err)
+                                                          : cut_bytes(&x, err);
     if (status == BM_OK)
         status = make_run(&x, err);
     if (status == BM_OK)

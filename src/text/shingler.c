@@ -16,9 +16,12 @@
 #include "text/distinct.h"
 #include "text/join_exact.h"
 #include "text/normalize.h"
+#include "text/repeats.h"
 #include "text/shingle_choose.h"
 #include "text/shingle_exact.h"
 #include "text/shingle_ops.h"
+#include "text/stop_table.h"
+#include "text/stop_words.h"
 #include "text/xxh3_inline.h"
 
 #define WINDOW      ((size_t)4096)    /* bytes of joined text */
@@ -32,10 +35,15 @@ struct bm_shingler {
     bm_codes codes[2];
     bm_distinct distinct;
     bm_content_parts *content; /* of a document of several windows */
-    size_t *starts;            /* of the units of a window: shingle_k + WINDOW + 17 */
+    size_t units;              /* of a shingle */
+    size_t *starts;            /* of the units of a window: units + WINDOW + 17 */
     uint64_t *run;             /* the hashes of a window, with repeats: WINDOW + 1 */
-    uint64_t limit;            /* bytes of a document at most; 0: any */
-    uint64_t needed;           /* bytes that a document over the limit would have needed */
+    bm_stop_table stop;        /* of stop word shingles; else empty */
+    size_t *picked;            /* their starts and ends in a window: 2 * (WINDOW + 1) */
+    uint32_t *counts;          /* of the document's hashes, where they are counted for a bag */
+    size_t cap_counts;
+    uint64_t limit;  /* bytes of a document at most; 0: any */
+    uint64_t needed; /* bytes that a document over the limit would have needed */
 };
 
 /* The document that is being added. */
@@ -59,7 +67,8 @@ static bm_status check(const bm_text_options *options, bm_error *err)
                        options->normalize & ~known);
     if ((options->normalize & BM_NORM_NFC) && (options->normalize & BM_NORM_NFKC))
         return bm_fail(err, BM_ERR_USAGE, "normalisers nfc and nfkc together (one of the two)");
-    if ((unsigned)options->words > BM_WORDS_SPACE || (unsigned)options->shingle > BM_SHINGLE_BYTE ||
+    if ((unsigned)options->words > BM_WORDS_SPACE ||
+        (unsigned)options->shingle > BM_SHINGLE_STOPWORD ||
         (unsigned)options->short_rule > BM_SHORT_SKIP)
         return bm_fail(err, BM_ERR_USAGE, "unknown word rule, shingle or short rule");
     return BM_OK;
@@ -70,7 +79,7 @@ static bm_join_rules rules_of(const bm_text_options *options)
     bm_join_rules rules = {.rule = BM_JOIN_SPACE, .normalize = options->normalize};
     if (options->shingle == BM_SHINGLE_BYTE)
         rules.rule = BM_JOIN_COPY;
-    else if (options->shingle == BM_SHINGLE_WORD && options->words == BM_WORDS_ALNUM)
+    else if (bm_shingle_is_of_words(options->shingle) && options->words == BM_WORDS_ALNUM)
         rules.rule = BM_JOIN_ALNUM;
     rules.lower = (options->normalize & BM_NORM_LOWER) != 0;
     rules.digits = (options->normalize & BM_NORM_DIGITS) != 0;
@@ -78,6 +87,16 @@ static bm_join_rules rules_of(const bm_text_options *options)
     rules.composes = (options->normalize & BM_NORM_COMPOSING) != 0;
     rules.high_is_plain = options->normalize == 0 && rules.rule != BM_JOIN_ALNUM;
     return rules;
+}
+
+static bm_status open_stop_words(bm_shingler *shingler, bm_error *err)
+{
+    const char *words = shingler->options.stopwords;
+    const size_t n = 2 * (WINDOW + 1);
+    shingler->picked = bm_alloc(n, sizeof *shingler->picked);
+    if (shingler->picked == NULL)
+        return bm_fail_nomem(err, n * sizeof *shingler->picked);
+    return bm_stop_table_init(words != NULL ? words : bm_stop_words_en, &shingler->stop, err);
 }
 
 bm_status bm_shingler_open(const bm_text_options *options, const char *cpu, bm_shingler **out,
@@ -95,7 +114,8 @@ bm_status bm_shingler_open(const bm_text_options *options, const char *cpu, bm_s
     shingler->options = *options;
     shingler->rules = rules_of(options);
     shingler->ops = bm_shingle_ops_of(isa);
-    const size_t n_starts = options->shingle_k + WINDOW + 17;
+    shingler->units = bm_shingle_units(options);
+    const size_t n_starts = shingler->units + WINDOW + 17;
     shingler->starts = bm_alloc_aligned(n_starts, sizeof *shingler->starts);
     shingler->run = bm_alloc_aligned(WINDOW + 1, sizeof *shingler->run);
     shingler->content = bm_alloc_aligned(1, sizeof *shingler->content);
@@ -103,8 +123,12 @@ bm_status bm_shingler_open(const bm_text_options *options, const char *cpu, bm_s
         bm_shingler_close(shingler);
         return bm_fail_nomem(err, n_starts * sizeof *shingler->starts);
     }
-    *out = shingler;
-    return BM_OK;
+    status = options->shingle == BM_SHINGLE_STOPWORD ? open_stop_words(shingler, err) : BM_OK;
+    if (status == BM_OK)
+        *out = shingler;
+    else
+        bm_shingler_close(shingler);
+    return status;
 }
 
 void bm_shingler_close(bm_shingler *shingler)
@@ -118,6 +142,9 @@ void bm_shingler_close(bm_shingler *shingler)
     bm_free(shingler->content);
     bm_free(shingler->starts);
     bm_free(shingler->run);
+    bm_stop_table_reset(&shingler->stop);
+    bm_free(shingler->picked);
+    bm_free(shingler->counts);
     bm_free(shingler);
 }
 
@@ -127,6 +154,11 @@ static void give_back(bm_shingler *shingler)
         bm_joined_reset(&shingler->joined);
     if (shingler->distinct.cap_far * sizeof *shingler->distinct.far > SCRATCH_MAX)
         bm_distinct_reset(&shingler->distinct);
+    if (shingler->cap_counts * sizeof *shingler->counts > SCRATCH_MAX) {
+        bm_free(shingler->counts);
+        shingler->counts = NULL;
+        shingler->cap_counts = 0;
+    }
     for (int i = 0; i < 2; i++)
         if (shingler->codes[i].cap * sizeof *shingler->codes[i].data > SCRATCH_MAX)
             bm_codes_reset(&shingler->codes[i]);
@@ -145,9 +177,15 @@ uint64_t bm_shingler_needed(const bm_shingler *shingler)
     return shingler->needed;
 }
 
-uint64_t bm_shingler_bytes(uint64_t joined, uint64_t n_hashes)
+static uint64_t bytes_of(uint64_t joined, uint64_t n_hashes, bool bag)
 {
-    return joined + n_hashes * sizeof(uint64_t) + bm_distinct_bytes(n_hashes);
+    const uint64_t each = sizeof(uint64_t) + (bag ? sizeof(uint32_t) : 0);
+    return joined + n_hashes * each + bm_distinct_bytes(n_hashes);
+}
+
+uint64_t bm_shingler_bytes(const bm_text_options *options, uint64_t joined, uint64_t n_hashes)
+{
+    return bytes_of(joined, n_hashes, options->bag);
 }
 
 static bm_status over_limit(bm_shingler *shingler, uint64_t needed, bm_error *err)
@@ -161,7 +199,7 @@ static bm_status over_limit(bm_shingler *shingler, uint64_t needed, bm_error *er
 static uint64_t count_units(const bm_shingler *shingler)
 {
     const bm_joined *joined = &shingler->joined;
-    if (shingler->options.shingle != BM_SHINGLE_WORD)
+    if (!bm_shingle_is_of_words(shingler->options.shingle))
         return joined->len;
     uint64_t n = 1;
     for (size_t i = 0; i < joined->len; i++)
@@ -169,14 +207,17 @@ static uint64_t count_units(const bm_shingler *shingler)
     return n;
 }
 
-/* Does the document fit with `n` hashes? What it would need is told for all of it. */
-static bm_status check_hashes(bm_shingler *shingler, const document *doc, size_t n, bm_error *err)
+/* Does the document fit with `n` hashes? What it would need is told for all of it: no more than if
+ * all that is left were new, or, of a bag, were occurrences. */
+static bm_status check_hashes(bm_shingler *shingler, const document *doc, uint64_t n, bm_error *err)
 {
+    const bool bag = shingler->options.bag;
     const uint64_t joined = shingler->joined.len;
-    if (shingler->limit == 0 || bm_shingler_bytes(joined, n) <= shingler->limit)
+    if (shingler->limit == 0 || bytes_of(joined, n, bag) <= shingler->limit)
         return BM_OK;
     const uint64_t left = count_units(shingler) - doc->n_run;
-    return over_limit(shingler, bm_shingler_bytes(joined, doc->n_distinct + left + WINDOW), err);
+    const uint64_t most = (bag ? doc->n_run : doc->n_distinct) + left + WINDOW;
+    return over_limit(shingler, bytes_of(joined, most, bag), err);
 }
 
 /* Does joined text fit, of which `left` of `len` bytes of text are still to come? */
@@ -236,10 +277,34 @@ static bm_status take(bm_shingler *shingler, document *doc, size_t n, bool whole
         status = bm_shingle_batch_reserve(doc->batch, 0, doc->n_distinct + n, err);
     if (status != BM_OK)
         return status;
+    if (shingler->options.bag)
+        status = bm_grow_array(&shingler->counts, &shingler->cap_counts, doc->n_distinct + n, err);
+    if (status != BM_OK)
+        return status;
     const size_t first = bm_shingle_batch_hashes(doc->batch);
     bm_distinct_list list = {doc->batch->hashes + first, doc->n_distinct,
-                             doc->batch->counted ? doc->batch->counts + first : NULL};
+                             shingler->options.bag ? shingler->counts
+                             : doc->batch->counted ? doc->batch->counts + first
+                                                   : NULL};
     status = bm_distinct_add(&shingler->distinct, shingler->run, n, &list, err);
+    doc->n_distinct = list.n;
+    return status;
+}
+
+/* A bag: each further occurrence of a shingle that was taken in is an element, too. */
+static bm_status add_repeats(bm_shingler *shingler, document *doc, bm_error *err)
+{
+    bm_shingle_batch *batch = doc->batch;
+    const uint64_t all = doc->n_distinct + bm_repeats_count(shingler->counts, doc->n_distinct);
+    bm_status status = check_hashes(shingler, doc, all, err);
+    if (status == BM_OK)
+        status = bm_shingle_batch_reserve(batch, 0, all, err);
+    if (status != BM_OK)
+        return status;
+    const size_t first = bm_shingle_batch_hashes(batch);
+    bm_distinct_list list = {batch->hashes + first, doc->n_distinct,
+                             batch->counted ? batch->counts + first : NULL};
+    status = bm_repeats_add(&shingler->distinct, shingler->counts, &list, err);
     doc->n_distinct = list.n;
     return status;
 }
@@ -262,13 +327,48 @@ static bm_status hash_bytes(bm_shingler *shingler, document *doc, size_t *n_unit
     return BM_OK;
 }
 
+/* Of the first m units of shingler->starts, those that are stop words, as slices of k units: their
+ * starts, and behind these their ends. Returns how many there are. Whether a word is one is no
+ * branch, since it could not be guessed. */
+static size_t pick_stop_words(bm_shingler *shingler, size_t m)
+{
+    const bm_stop_table *stop = &shingler->stop;
+    const char *data = shingler->joined.data;
+    const size_t *starts = shingler->starts, k = shingler->units;
+    size_t *picked = shingler->picked, n = 0;
+    for (size_t i = 0; i < m; i++) {
+        picked[n] = i;
+        n += bm_stop_table_has(stop, data + starts[i], starts[i + 1] - 1 - starts[i]);
+    }
+    for (size_t i = 0; i < n; i++) {
+        picked[n + i] = starts[picked[i] + k];
+        picked[i] = starts[picked[i]];
+    }
+    return n;
+}
+
+/* Hash the shingles that begin with the first m units of shingler->starts, or with the stop words
+ * among them. Returns how many. */
+static size_t hash_starts(bm_shingler *shingler, size_t m, size_t gap)
+{
+    bm_slices slices = {shingler->joined.data, shingler->starts, shingler->units, gap,
+                        shingler->run};
+    if (shingler->picked != NULL) {
+        m = pick_stop_words(shingler, m);
+        slices.starts = shingler->picked;
+        slices.k = m;
+    }
+    shingler->ops->hash_slices(&slices, m);
+    return m;
+}
+
 /* Units that are known by their starts: words (gap 1) and code points (gap 0). Shingle i ends `gap`
  * bytes before unit i + k starts; behind the last unit stands a start more. The starts of the last
  * k units of a window are carried over to the next window. */
 static bm_status hash_units(bm_shingler *shingler, document *doc, size_t *n_units, bm_error *err)
 {
-    const bool words = shingler->options.shingle == BM_SHINGLE_WORD;
-    const size_t k = shingler->options.shingle_k, len = shingler->joined.len;
+    const bool words = bm_shingle_is_of_words(shingler->options.shingle);
+    const size_t k = shingler->units, len = shingler->joined.len;
     const size_t gap = words ? 1 : 0;
     const char *data = shingler->joined.data;
     size_t *starts = shingler->starts;
@@ -287,8 +387,8 @@ static bm_status hash_units(bm_shingler *shingler, document *doc, size_t *n_unit
         if (n <= k)
             continue;
         const size_t m = n - k;
-        shingler->ops->hash_slices(&(bm_slices){data, starts, k, gap, shingler->run}, m);
-        bm_status status = take(shingler, doc, m, at == 0 && end == len, err);
+        const size_t n_hashes = hash_starts(shingler, m, gap);
+        bm_status status = take(shingler, doc, n_hashes, at == 0 && end == len, err);
         if (status != BM_OK)
             return status;
         memmove(starts, starts + m, k * sizeof *starts);
@@ -309,18 +409,9 @@ static bm_status hash_joined(bm_shingler *shingler, document *doc, size_t *n_uni
 
 /* --- a document --- */
 
-/* The document is complete: make it part of the batch. Room for it is there. */
-static void commit(bm_shingle_batch *batch, size_t n_distinct, bm_hash128 content)
-{
-    batch->offsets[batch->n_docs + 1] = batch->offsets[batch->n_docs] + n_distinct;
-    batch->content[batch->n_docs] = content;
-    batch->n_docs++;
-}
-
 /* Append the joined text as a document of the batch. */
 static bm_status add_document(bm_shingler *shingler, bm_shingle_batch *batch, bm_error *err)
 {
-    const size_t k = shingler->options.shingle_k;
     document doc = {.batch = batch};
     size_t n_units = 0;
     bm_status status = bm_shingle_batch_reserve(batch, 1, 0, err);
@@ -328,18 +419,21 @@ static bm_status add_document(bm_shingler *shingler, bm_shingle_batch *batch, bm
         return status;
     bm_distinct_begin(&shingler->distinct);
     status = hash_joined(shingler, &doc, &n_units, err);
-    const bool is_short = n_units > 0 && n_units < k;
+    const bool is_short = n_units > 0 && n_units < shingler->units;
     if (status == BM_OK && is_short && shingler->options.short_rule == BM_SHORT_WHOLE) {
         shingler->run[0] = XXH3_64bits(shingler->joined.data, shingler->joined.len);
         status = take(shingler, &doc, 1, true, err);
     }
+    if (status == BM_OK && shingler->options.bag)
+        status = add_repeats(shingler, &doc, err);
     if (status != BM_OK)
         return status;
     batch->n_empty += n_units == 0;
     batch->n_short += is_short;
-    commit(batch, doc.n_distinct,
-           doc.streamed ? bm_content_parts_end(shingler->content, shingler->ops->add_content)
-                        : bm_content_end(&doc.content, doc.n_run));
+    bm_shingle_batch_commit(
+        batch, doc.n_distinct,
+        doc.streamed ? bm_content_parts_end(shingler->content, shingler->ops->add_content)
+                     : bm_content_end(&doc.content, doc.n_run));
     return BM_OK;
 }
 
@@ -395,26 +489,4 @@ bm_status bm_shingler_add_exact(bm_shingler *shingler, bm_str text, bm_shingle_b
                                 bm_error *err)
 {
     return bm_shingle_exact_add(&shingler->options, text, batch, err);
-}
-
-bm_status bm_shingle_set_add(bm_set_shingler *shingler, const uint64_t *hashes, size_t n,
-                             bm_shingle_batch *batch, bm_error *err)
-{
-    bm_status status = bm_shingle_batch_reserve(batch, 1, n, err);
-    if (status != BM_OK)
-        return status;
-    const size_t first = bm_shingle_batch_hashes(batch);
-    bm_distinct_list list = {batch->hashes + first, 0,
-                             batch->counted ? batch->counts + first : NULL};
-    bm_distinct_begin(&shingler->distinct);
-    if (n > 0)
-        status = bm_distinct_add(&shingler->distinct, hashes, n, &list, err);
-    if (status != BM_OK)
-        return status;
-    bm_content_sums content = {0};
-    if (n > 0)
-        bm_shingle_ops_of(shingler->isa)->add_content(hashes, n, 0, &content);
-    batch->n_empty += n == 0;
-    commit(batch, list.n, bm_content_end(&content, n));
-    return BM_OK;
 }

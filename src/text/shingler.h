@@ -11,14 +11,13 @@
 
 #include "base/cpu.h"
 #include "model/shingle_batch.h"
-#include "text/distinct.h"
 
 typedef struct bm_shingler bm_shingler;
 struct bm_joined;
 struct bm_shingle_ops;
 
-/* `cpu`: the name of the instruction set of the inner loops; NULL: the best. BM_ERR_USAGE: options
- * out of range. */
+/* `cpu`: the name of the instruction set of the inner loops; NULL: the best. The stop words are settled
+ * (stop_words.h), or NULL: English. BM_ERR_USAGE: options out of range. */
 bm_status bm_shingler_open(const bm_text_options *options, const char *cpu, bm_shingler **out,
                            bm_error *err);
 void bm_shingler_close(bm_shingler *shingler); /* NULL is fine */
@@ -40,24 +39,13 @@ bm_status bm_shingler_add_last_joined(bm_shingler *shingler, bm_shingle_batch *b
  * least where text does not become longer by normalising; 0: that was not the reason. */
 void bm_shingler_limit(bm_shingler *shingler, uint64_t bytes);
 uint64_t bm_shingler_needed(const bm_shingler *shingler);
-/* Bytes that a document takes: of so much joined text, with so many distinct shingles. */
-uint64_t bm_shingler_bytes(uint64_t joined, uint64_t n_hashes);
+/* Bytes that a document takes: of so much joined text, with so many elements. */
+uint64_t bm_shingler_bytes(const bm_text_options *options, uint64_t joined, uint64_t n_hashes);
 /* The inner loops of the shingler's instruction set. */
 const struct bm_shingle_ops *bm_shingler_ops(const bm_shingler *shingler);
 /* Append the document that `joined` was made of, as bm_shingler_add would from its text. */
 bm_status bm_shingler_add_joined(bm_shingler *shingler, bm_str joined, bm_shingle_batch *batch,
                                  bm_error *err);
-
-/* For documents that are given by their hashes, one after another. {0}: scalar loops, no scratch
- * yet; bm_distinct_reset frees that. */
-typedef struct bm_set_shingler {
-    bm_distinct distinct;
-    bm_isa isa;
-} bm_set_shingler;
-
-/* Append such a document: repeats are dropped. */
-bm_status bm_shingle_set_add(bm_set_shingler *shingler, const uint64_t *hashes, size_t n,
-                             bm_shingle_batch *batch, bm_error *err);
 
 /* For tests: what bm_shingler_add does, by the slow way (shingle_exact.h). */
 bm_status bm_shingler_add_exact(bm_shingler *shingler, bm_str text, bm_shingle_batch *batch,

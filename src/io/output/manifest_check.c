@@ -80,6 +80,11 @@ bm_status bm_manifest_check(const bm_manifest *manifest, const char *folder, bm_
     return status;
 }
 
+static const char *text_of(const char *text)
+{
+    return text != NULL ? text : "";
+}
+
 bool bm_provenance_same(const bm_provenance *a, const bm_provenance *b, const char **field)
 {
     const struct {
@@ -91,6 +96,8 @@ bool bm_provenance_same(const bm_provenance *a, const bm_provenance *b, const ch
         {"words", a->words, b->words},
         {"shingle", a->shingle, b->shingle},
         {"short", a->short_rule, b->short_rule},
+        {"stopwords", text_of(a->elements.stopwords), text_of(b->elements.stopwords)},
+        {"bag", a->elements.bag ? "1" : "0", b->elements.bag ? "1" : "0"},
         {"unicode", a->unicode, b->unicode},
         {"utf8proc_unicode", a->utf8proc_unicode, b->utf8proc_unicode},
     };

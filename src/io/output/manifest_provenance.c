@@ -30,6 +30,22 @@ static bm_status read_text_fields(bm_manifest_fields *fields, bm_str object, bm_
     return BM_OK;
 }
 
+/* Older manifests do not have them. */
+static bm_status read_elements(bm_manifest_fields *fields, bm_str object, bm_provenance *p,
+                               bm_error *err)
+{
+    bm_str value;
+    if (bm_json_scan_find(object, "bag", &value)) {
+        uint64_t bag = 0;
+        if (!bm_json_scan_uint(value, &bag) || bag > 1)
+            return bm_manifest_field_bad(fields, "bag", "expected 0 or 1", err);
+        p->elements.bag = bag == 1;
+    }
+    if (!bm_json_scan_find(object, "stopwords", &value) || bm_json_scan_is(value, "null"))
+        return BM_OK;
+    return bm_manifest_field_string(fields, object, "stopwords", &p->elements.stopwords, err);
+}
+
 bm_status bm_provenance_read(bm_manifest_fields *fields, bm_str object, bm_provenance *p,
                              bm_error *err)
 {
@@ -63,6 +79,8 @@ bm_status bm_provenance_read(bm_manifest_fields *fields, bm_str object, bm_prove
         status = bm_manifest_field_uint(fields, object, numbers[i].key, numbers[i].to, err);
     if (status == BM_OK)
         status = read_text_fields(fields, object, p, err);
+    if (status == BM_OK)
+        status = read_elements(fields, object, p, err);
     if (status != BM_OK)
         return status;
     bm_str value;

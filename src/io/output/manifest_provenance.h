@@ -9,6 +9,10 @@ typedef struct bm_provenance {
     /* signed: what must be equal where signatures are compared */
     const char *scheme, *hash, *normalize, *words, *shingle, *short_rule;
     const char *unicode, *utf8proc_unicode;
+    struct bm_element_rules {
+        const char *stopwords; /* a settled list; NULL: none */
+        bool bag;
+    } elements; /* what the elements of a document are */
     uint64_t seed, perms, format;
     /* read */
     const char *input_format, *duplicate_ids, *on_error, *invalid_utf8;

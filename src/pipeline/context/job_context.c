@@ -157,7 +157,7 @@ bm_status bm_job_context_check_outputs(const bm_settings *settings, const char *
     const char *targets[] = {settings->output.path, settings->output.report,
                              settings->results.histogram, settings->results.histogram_svg};
     const char *lists[] = {settings->input.files_from, settings->input.offsets_path,
-                           settings->pairs.against};
+                           settings->pairs.against, settings->stop.path};
     const size_t n_lists = sizeof lists / sizeof lists[0];
     bm_out_named outputs[sizeof targets / sizeof targets[0]];
     size_t n_outputs = 0;

@@ -13,6 +13,7 @@
 #include "model/option_check.h"
 #include "model/option_names.h"
 #include "pipeline/context/input_finder.h"
+#include "text/stop_words.h"
 
 /* Words of a manifest that become options; the first that is not known decides. */
 typedef struct word_reader {
@@ -61,6 +62,19 @@ static bool read_shingle(const char *text, bm_text_options *out)
     return k <= BM_SHINGLE_K_MAX;
 }
 
+/* The words themselves: the file that they came from may be gone. */
+static void read_stopwords(word_reader *r, const char *words, bm_text_options *out)
+{
+    const bool wanted = out->shingle == BM_SHINGLE_STOPWORD;
+    out->stopwords = words;
+    if (wanted && (words == NULL || !bm_stop_words_is_list(words)))
+        bad_field(r, "provenance.stopwords", words != NULL ? words : "null");
+    else if (!wanted && words != NULL)
+        bad_field(r, "provenance.stopwords", words);
+    else if (wanted && strcmp(words, bm_stop_words_en) == 0)
+        out->stopwords = bm_stop_words_en;
+}
+
 static void read_text(word_reader *r, const bm_provenance *p, bm_text_options *out)
 {
     if (!bm_normalize_value(p->normalize, &out->normalize))
@@ -70,6 +84,8 @@ static void read_text(word_reader *r, const bm_provenance *p, bm_text_options *o
         bad_field(r, "provenance.shingle", p->shingle);
     out->short_rule =
         (bm_short_rule)read_word(r, BM_OPTION_SHORT, "provenance.short", p->short_rule);
+    out->bag = p->elements.bag;
+    read_stopwords(r, p->elements.stopwords, out);
 }
 
 /* What was read is in range for options of the same names, or it is none of ours. */

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "model/option_defaults.h"
 #include "model/option_names.h"
+#include "text/stop_words.h"
 
 #define WORDS_MAX 320
 
@@ -154,6 +155,25 @@ static void compare_input(comparison *c)
     refuse(c, "exclude", in->patterns.n_exclude > 0);
 }
 
+/* English is what nobody has asked for. */
+static void compare_stopwords(comparison *c)
+{
+    const char *asked = c->asked->text.stopwords, *are = c->are->text.stopwords;
+    char asked_name[BM_STOP_WORDS_NAME], are_name[BM_STOP_WORDS_NAME];
+    if (asked == NULL || are == NULL) /* the kind of the shingles says so */
+        return;
+    bm_stop_words_name(asked, asked_name);
+    bm_stop_words_name(are, are_name);
+    compare(c, "stopwords", strcmp(asked, bm_stop_words_en) != 0 || is_set(c, BM_FIELD_STOPWORDS),
+            asked_name, are_name);
+}
+
+static void compare_bag(comparison *c)
+{
+    compare(c, "bag", c->asked->text.bag || is_set(c, BM_FIELD_BAG),
+            c->asked->text.bag ? "yes" : "no", c->are->text.bag ? "yes" : "no");
+}
+
 static void compare_text(comparison *c)
 {
     static const bm_text_options otherwise = BM_TEXT_DEFAULTS;
@@ -169,6 +189,8 @@ static void compare_text(comparison *c)
             text->shingle != otherwise.shingle || text->shingle_k != otherwise.shingle_k ||
                 is_set(c, BM_FIELD_SHINGLE),
             asked, are);
+    compare_stopwords(c);
+    compare_bag(c);
 }
 
 static void compare_sketch(comparison *c)

@@ -15,6 +15,7 @@
 #include "model/option_names.h"
 #include "pipeline/ingest/budget.h"
 #include "sketch/scheme.h"
+#include "text/stop_words.h"
 
 #define DEFAULT_LEAST (UINT64_C(256) << 20) /* of --memory where it is not given */
 
@@ -124,6 +125,14 @@ bool bm_job_kind_fills_index(bm_job_kind kind)
     return kind == BM_JOB_INDEX_BUILD || kind == BM_JOB_INDEX_ADD;
 }
 
+static bm_status settle_stopwords(bm_settings *s, bm_error *err)
+{
+    const char *path = s->text.stopwords;
+    bm_status status = bm_stop_words_settle(&s->text, &s->stop.words, err);
+    s->stop.path = path != NULL && strcmp(path, BM_STOP_WORDS_EN) != 0 ? path : NULL;
+    return status;
+}
+
 bm_status bm_settings_settle(bm_settings *s, const bm_option_parts *parts, bm_error *err)
 {
     bm_isa isa;
@@ -145,7 +154,8 @@ bm_status bm_settings_settle(bm_settings *s, const bm_option_parts *parts, bm_er
     s->threads = s->resources.threads != 0 ? s->resources.threads : bm_cpu_count();
     s->memory = s->resources.memory != 0 ? s->resources.memory : bm_default_memory();
     find_temp_dir(s, s->temp_dir, sizeof s->temp_dir);
-    return bm_budget_make(s->memory, s->threads, 0, &budget, err); /* is it enough? */
+    status = bm_budget_make(s->memory, s->threads, 0, &budget, err); /* is it enough? */
+    return status == BM_OK ? settle_stopwords(s, err) : status;
 }
 
 bm_option_parts bm_settings_parts(const bm_settings *s)
@@ -272,6 +282,8 @@ bm_status bm_settings_of_pairs(const bm_pairs_options *options, bm_settings *out
         o.verify != BM_VERIFY_EXACT)
         status = bm_fail_field(err, "verify", "`candidates` %s compares exactly (`verify` exact)",
                                bm_option_word(BM_OPTION_CANDIDATES, o.candidates));
+    if (status != BM_OK)
+        bm_settings_reset(out);
     return status;
 }
 

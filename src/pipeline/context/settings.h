@@ -74,6 +74,12 @@ typedef struct bm_query_settings {
     bool follow;
 } bm_query_settings;
 
+/* The stop words of settings: text.stopwords is a settled list (text/stop_words.h). */
+typedef struct bm_stop_settings {
+    const char *path; /* of the file that they are of; NULL: of none */
+    char *words;      /* owned, where text.stopwords is neither English nor somebody else's */
+} bm_stop_settings;
+
 /* What a persistent index is told, or asked. */
 typedef struct bm_index_settings {
     bm_index_store store;
@@ -98,6 +104,7 @@ typedef struct bm_settings {
     bm_callbacks callbacks;
     bm_recorded_inputs recorded;
     bm_index_settings index; /* whose path is output.path, but for a query */
+    bm_stop_settings stop;
     /* settled */
     bm_band_plan plan;     /* bands 0: none */
     uint32_t perms_used;   /* words of a signature that are computed; 0: all */
@@ -108,7 +115,8 @@ typedef struct bm_settings {
 } bm_settings;
 
 /* Check the options and take them over; what they point to stays borrowed. BM_ERR_USAGE names the
- * field. Everything that needs no file is settled, but for the plan. */
+ * field. Everything that needs no file but that of the stop words is settled, but for the plan. On BM_OK
+ * bm_settings_reset gives back what they own. */
 bm_status bm_settings_of_sign(const bm_sign_options *options, bm_settings *out, bm_error *err);
 bm_status bm_settings_of_dedup(const bm_dedup_options *options, bm_settings *out, bm_error *err);
 bm_status bm_settings_of_pairs(const bm_pairs_options *options, bm_settings *out, bm_error *err);
@@ -131,6 +139,16 @@ bm_status bm_settings_of_query(const bm_query_options *options, bm_settings *out
 bm_option_parts bm_settings_parts(const bm_settings *settings);
 /* What every job needs: check the parts that the caller gave, settle threads, memory and places. */
 bm_status bm_settings_settle(bm_settings *settings, const bm_option_parts *parts, bm_error *err);
+
+/* The text options for a caller to read: stop words are "en", or the words themselves. */
+bm_text_options bm_settings_text_shown(const bm_settings *settings);
+/* The first way in which documents are cut differently, as a manifest names it, of settled options; NULL:
+ * none. */
+const char *bm_text_differs(const bm_text_options *a, const bm_text_options *b);
+/* Own the stop words, so that whoever lent them may go. */
+bm_status bm_settings_keep_stopwords(bm_settings *settings, bm_error *err);
+/* Free what the settings own; copies of them borrow it. */
+void bm_settings_reset(bm_settings *settings);
 
 /* Does the job put documents into an index? */
 bool bm_job_kind_fills_index(bm_job_kind kind);

@@ -8,6 +8,7 @@
 #include "io/output/manifest.h"
 #include "model/option_names.h"
 #include "text/normalize.h"
+#include "text/stop_words.h"
 
 typedef struct listing {
     bm_setting_section section;
@@ -37,13 +38,18 @@ static void say_double(const listing *l, const char *name, double real)
 
 static void list_text(const listing *l, const bm_text_options *text)
 {
-    char normalize[64], shingle[32];
+    char normalize[64], shingle[32], digest[BM_STOP_WORDS_NAME];
     bm_normalize_words(text->normalize, normalize, sizeof normalize);
     bm_shingle_words(text, shingle, sizeof shingle);
     say_text(l, "normalize", normalize);
     say_word(l, "words", BM_OPTION_WORDS, text->words);
     say_text(l, "shingle", shingle);
     say_word(l, "short", BM_OPTION_SHORT, text->short_rule);
+    if (text->stopwords != NULL)
+        bm_stop_words_digest(text->stopwords, digest);
+    say_text(l, "stopwords", text->stopwords);
+    say_text(l, "stopwords_xxh3", text->stopwords != NULL ? digest : NULL);
+    say_uint(l, "bag", text->bag);
     say_text(l, "unicode", bm_unicode_version());
     say_text(l, "utf8proc_unicode", utf8proc_unicode_version());
 }

@@ -105,5 +105,9 @@ bm_status bm_settings_of_query(const bm_query_options *options, bm_settings *out
     }
     const bm_option_parts parts = bm_settings_parts(out);
     status = bm_settings_settle(out, &parts, err);
-    return status == BM_OK ? check_query(&o, err) : status;
+    if (status == BM_OK)
+        status = check_query(&o, err);
+    if (status != BM_OK)
+        bm_settings_reset(out);
+    return status;
 }

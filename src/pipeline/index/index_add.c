@@ -73,10 +73,12 @@ bm_status bm_job_index_add(const bm_index_add_options *options, bm_summary **out
     if (out == NULL)
         return bm_fail_field(err, "out", "no place for the summary given");
     bm_status status = bm_settings_of_index_add(options, &settings, err);
-    if (status == BM_OK)
-        status = bm_index_find(settings.output.path, path, sizeof path, err);
     if (status != BM_OK)
         return status;
+    status = bm_index_find(settings.output.path, path, sizeof path, err);
     settings.output.path = path;
-    return run_job(&settings, out, err);
+    if (status == BM_OK)
+        status = run_job(&settings, out, err);
+    bm_settings_reset(&settings);
+    return status;
 }

@@ -72,5 +72,6 @@ bm_status bm_job_index_build(const bm_index_build_options *options, bm_summary *
         status = run_job(&settings, &dirs, out, err);
     }
     bm_index_signed_close(&dirs);
+    bm_settings_reset(&settings);
     return status;
 }

@@ -57,6 +57,7 @@ static bm_status check_settings(const bm_index_check_options *o, const char *pat
     if (status == BM_OK)
         status = bm_index_settings_take(bm_store_facts_of(store), path, &settings, &why);
     bm_store_close(store);
+    bm_settings_reset(&settings);
     if (status == BM_ERR_FORMAT)
         say((void *)(uintptr_t)o, why.message);
     if (status != BM_OK && err != NULL)

@@ -61,13 +61,7 @@ static const char *differs(const bm_settings *a, const bm_settings *b)
         return "seed";
     if (a->sketch.perms != b->sketch.perms)
         return "perms";
-    if (a->text.normalize != b->text.normalize)
-        return "normalize";
-    if (a->text.words != b->text.words)
-        return "words";
-    if (a->text.shingle != b->text.shingle || a->text.shingle_k != b->text.shingle_k)
-        return "shingle";
-    return a->text.short_rule != b->text.short_rule ? "short" : NULL;
+    return bm_text_differs(&a->text, &b->text);
 }
 
 static bm_status settle(const bm_index_signed *dirs, const char *path, bm_settings *s,
@@ -95,7 +89,7 @@ static bm_status settle(const bm_index_signed *dirs, const char *path, bm_settin
     s->text = are.text;
     s->sketch = are.sketch;
     s->hash_name = strcmp(are.hash_name, "given") == 0 ? "given" : "xxh3";
-    return BM_OK;
+    return bm_settings_keep_stopwords(s, err);
 }
 
 bm_status bm_index_signed_open(bm_settings *settings, const char *path, bm_index_signed *out,

@@ -15,12 +15,18 @@
 #define BYTE_FOLD 28u
 /* Of hashes as they are read: themselves, those that are distinct, and the table. */
 #define HASH_FOLD 4u
+/* Of a bag more: 4 bytes for how often each shingle occurs. */
+#define BAG_WORD_FOLD 2u
+#define BAG_BYTE_FOLD 4u
+#define BAG_HASH_FOLD 1u
 
 static uint64_t fold_of(const bm_ingest_cfg *cfg)
 {
-    return !cfg->source->ops->has_text             ? HASH_FOLD
-           : cfg->text->shingle == BM_SHINGLE_WORD ? WORD_FOLD
-                                                   : BYTE_FOLD;
+    const bool bag = cfg->text->bag;
+    if (!cfg->source->ops->has_text)
+        return HASH_FOLD + (bag ? BAG_HASH_FOLD : 0);
+    return bm_shingle_is_of_words(cfg->text->shingle) ? WORD_FOLD + (bag ? BAG_WORD_FOLD : 0)
+                                                      : BYTE_FOLD + (bag ? BAG_BYTE_FOLD : 0);
 }
 
 /* Of a record that is `held_bytes` long with what is read behind it. What normalising adds to a text is
@@ -29,7 +35,7 @@ static uint64_t held_and_text(const bm_ingest_cfg *cfg, uint64_t record_bytes, u
 {
     const uint64_t copies = cfg->input->n_text_fields > 1 ? 2 : 1;
     if (!cfg->source->ops->has_text)
-        return HASH_FOLD * record_bytes + MIB;
+        return fold_of(cfg) * record_bytes + MIB;
     return held_bytes + (copies + 1) * record_bytes + MIB;
 }
 
@@ -106,9 +112,10 @@ static bm_status hold(void *ctx, uint64_t bytes, bool *may, bm_error *err)
 static bm_status refuse(void *ctx, const bm_long_record *record, bm_error *err)
 {
     const bm_ingest_long *now = ctx;
-    const bool words = now->cfg->text->shingle == BM_SHINGLE_WORD;
+    const bm_text_options *text = now->cfg->text;
+    const uint64_t units = bm_shingle_is_of_words(text->shingle) ? record->words : record->bytes;
     const uint64_t least = least_bytes(now->cfg, record->bytes),
-                   needed = bm_shingler_bytes(record->bytes, words ? record->words : record->bytes);
+                   needed = bm_shingler_bytes(text, record->bytes, units);
     const bool more = now->cfg->source->ops->has_text && needed > least;
     return bm_ingest_long_refuse(now->cfg, &now->share, record, more ? needed : least, err);
 }

@@ -22,6 +22,7 @@ bm_status bm_ingest_worker_open(const bm_ingest_cfg *cfg, bm_ingest_worker *out,
     bm_status status = bm_batch_parser_open(cfg->source, &out->parser, err);
     if (status == BM_OK)
         status = bm_isa_choose(cfg->cpu, &out->sets.isa, err);
+    out->sets.bag = cfg->text->bag;
     if (status == BM_OK && cfg->source->ops->has_text)
         status = bm_shingler_open(cfg->text, cfg->cpu, &out->shingler, err);
     if (status != BM_OK)
@@ -33,7 +34,7 @@ void bm_ingest_worker_close(bm_ingest_worker *worker)
 {
     bm_batch_parser_close(worker->parser);
     bm_shingler_close(worker->shingler);
-    bm_distinct_reset(&worker->sets.distinct);
+    bm_set_shingler_reset(&worker->sets);
     worker->parser = NULL;
     worker->shingler = NULL;
 }
@@ -128,7 +129,7 @@ static void end_alone(bm_ingest_worker *worker)
 {
     bm_ingest_batch *batch = worker->batch;
     bm_error error = {0};
-    bm_distinct_reset(&worker->sets.distinct); /* of hashes that were read: no worker keeps it */
+    bm_set_shingler_reset(&worker->sets); /* of hashes that were read: no worker keeps it */
     bm_memory_trim();
     bm_status status = hash_joined(worker, 0, &error);
     bm_memory_trim();

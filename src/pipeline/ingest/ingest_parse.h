@@ -3,6 +3,7 @@
 #define BM_INGEST_INGEST_PARSE_H
 
 #include "pipeline/ingest/ingest_cfg.h"
+#include "text/set_shingler.h"
 #include "text/shingler.h"
 
 /* The scratch of one worker. */

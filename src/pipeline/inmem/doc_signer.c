@@ -33,7 +33,8 @@ bm_status bm_doc_signer_init(bm_doc_signer *signer, const bm_doc_recipe *recipe,
     *signer = (bm_doc_signer){.backend = backend,
                               .bands = recipe->bands,
                               .perms = recipe->sketch->perms,
-                              .wants_words = recipe->words};
+                              .wants_words = recipe->words,
+                              .sets_given = {.bag = recipe->text->bag}};
     bm_status status = bm_isa_choose(recipe->cpu, &signer->sets_given.isa, err);
     return status == BM_OK ? bm_text_hasher_init(&signer->hasher, recipe->text, recipe->cpu, err)
                            : status;
@@ -42,7 +43,7 @@ bm_status bm_doc_signer_init(bm_doc_signer *signer, const bm_doc_recipe *recipe,
 void bm_doc_signer_reset(bm_doc_signer *signer)
 {
     bm_text_hasher_reset(&signer->hasher);
-    bm_distinct_reset(&signer->sets_given.distinct);
+    bm_set_shingler_reset(&signer->sets_given);
     bm_shingle_batch_reset(&signer->batch);
     bm_free(signer->scratch);
     bm_free(signer->sets);

@@ -8,6 +8,7 @@
 
 #include "backend/backend.h"
 #include "pipeline/inmem/text_hasher.h"
+#include "text/set_shingler.h"
 
 /* How documents are cut and signed; borrowed. */
 typedef struct bm_doc_recipe {

@@ -13,6 +13,7 @@
 #include "lsh/verify.h"
 #include "pipeline/inmem/finder.h"
 #include "sketch/scheme.h"
+#include "text/repeats.h"
 
 #define DOC_GRAIN 256u /* documents a range */
 
@@ -46,6 +47,10 @@ static void copy_set(bm_finder *f, size_t doc, uint64_t *scratch)
     if (n != 0)
         memcpy(set, f->input.hashes + offsets[doc], n * sizeof *set);
     bm_hashes_sort(set, n, scratch);
+    if (f->options->text.bag) {
+        bm_repeats_replace(set, n);
+        bm_hashes_sort(set, n, scratch);
+    }
 }
 
 static bm_status prepare_range(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)

@@ -22,6 +22,7 @@
 #include "model/option_defaults.h"
 #include "pipeline/inmem/documents.h"
 #include "pipeline/inmem/text_hasher.h"
+#include "text/stop_words.h"
 
 #define RANGE_WORK (UINT64_C(512) << 10)
 #define LEAST_WORK (UINT64_C(16) << 10)
@@ -255,9 +256,13 @@ bm_status bm_shingle_texts(const bm_shingle_options *options, const bm_str *text
     if (status != BM_OK)
         return status;
     bm_hash_sets *sets = bm_alloc_zero(1, sizeof *sets);
+    char *stop_words = NULL;
     if (sets == NULL)
         return bm_fail_nomem(err, sizeof *sets);
-    status = shingle(&used, &docs, work, sets, err);
+    status = bm_stop_words_settle(&used.text, &stop_words, err);
+    if (status == BM_OK)
+        status = shingle(&used, &docs, work, sets, err);
+    bm_free(stop_words);
     if (status == BM_OK)
         *out = sets;
     else

@@ -15,6 +15,7 @@
 #include "model/option_defaults.h"
 #include "pipeline/inmem/signer_state.h"
 #include "sketch/scheme.h"
+#include "text/stop_words.h"
 
 #define BATCH_DOCS   65536u /* documents a batch, so that a million empty ones are not one batch */
 #define BATCH_HASHES 4096u  /* hashes a batch, at least */
@@ -80,7 +81,7 @@ static void settle_sizes(bm_signer *signer, const bm_signer_options *options)
     signer->keep_hashes = hashes * (memory != 0 ? 2 : KEEP_BATCHES);
     signer->batch_docs =
         options->resources.batch_docs != 0 ? options->resources.batch_docs : BATCH_DOCS;
-    const uint64_t work = options->text.shingle == BM_SHINGLE_WORD ? WORD_WORK : 1;
+    const uint64_t work = bm_shingle_is_of_words(options->text.shingle) ? WORD_WORK : 1;
     bm_range_size size = {signer->info.threads, RANGE_WORK, LEAST_WORK};
     signer->text_range = signer->hash_range = size;
     if (device) { /* the device wants batches of its size, and few small ones */
@@ -115,8 +116,10 @@ static bm_status open_threads(bm_signer *signer, const bm_signer_options *option
         return bm_fail_nomem(err, signer->n_slots * sizeof *signer->threads);
     memset(signer->threads, 0, n * sizeof *signer->threads);
     memset(signer->slots, 0, signer->n_slots * sizeof *signer->slots);
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; i++) {
         signer->threads[i].slot = &signer->slots[i];
+        signer->threads[i].sets.bag = true;
+    }
     bm_status status = bm_signer_ring_init(signer, err);
     if (status == BM_OK)
         status = bm_pool_open(n, &signer->pool, err);
@@ -124,35 +127,46 @@ static bm_status open_threads(bm_signer *signer, const bm_signer_options *option
     return status == BM_OK ? bm_pool_run(signer->pool, open_hasher, &open, err) : status;
 }
 
-bm_status bm_signer_open(const bm_signer_options *options, bm_signer **out, bm_error *err)
+/* The options are checked and settled. */
+static bm_status open_signer(const bm_signer_options *used, bm_signer **out, bm_error *err)
 {
-    bm_signer_options used;
-    bm_status status = take_options(options, &used, err);
-    if (status == BM_OK && out == NULL)
-        status = bm_fail_field(err, "out", "no place for the signer given");
-    if (status != BM_OK)
-        return status;
     bm_signer *signer = bm_alloc_zero(1, sizeof *signer);
     if (signer == NULL)
         return bm_fail_nomem(err, sizeof *signer);
-    const uint32_t threads = used.resources.threads;
-    signer->info = (bm_signer_info){.perms = used.sketch.perms,
-                                    .bands = used.bands,
-                                    .rows = used.rows,
+    const uint32_t threads = used->resources.threads;
+    signer->info = (bm_signer_info){.perms = used->sketch.perms,
+                                    .bands = used->bands,
+                                    .rows = used->rows,
                                     .threads = threads != 0 ? threads : bm_cpu_count()};
-    signer->sketch = used.sketch;
-    bm_meter_init(&signer->meter, &used.callbacks);
+    signer->sketch = used->sketch;
+    signer->bag = used->text.bag;
+    bm_meter_init(&signer->meter, &used->callbacks);
     pthread_mutex_init(&signer->ring.lock, NULL);
     bm_signer_tasks_init(&signer->tasks);
-    status = bm_signer_device_open(&used, signer, err);
+    bm_status status = bm_signer_device_open(used, signer, err);
     if (status == BM_OK)
-        status = open_threads(signer, &used, err);
+        status = open_threads(signer, used, err);
     if (status == BM_OK) {
-        settle_sizes(signer, &used);
+        settle_sizes(signer, used);
         *out = signer;
     } else {
         bm_signer_close(signer);
     }
+    return status;
+}
+
+bm_status bm_signer_open(const bm_signer_options *options, bm_signer **out, bm_error *err)
+{
+    bm_signer_options used;
+    char *stop_words = NULL;
+    bm_status status = take_options(options, &used, err);
+    if (status == BM_OK && out == NULL)
+        status = bm_fail_field(err, "out", "no place for the signer given");
+    if (status == BM_OK)
+        status = bm_stop_words_settle(&used.text, &stop_words, err);
+    if (status == BM_OK)
+        status = open_signer(&used, out, err);
+    bm_free(stop_words); /* the threads have them by now */
     return status;
 }
 
@@ -173,6 +187,7 @@ void bm_signer_close(bm_signer *signer)
         bm_shingle_batch_reset(&signer->slots[i].batch);
     for (uint32_t i = 0; signer->threads != NULL && i < signer->info.threads; i++) {
         bm_text_hasher_reset(&signer->threads[i].hasher);
+        bm_set_shingler_reset(&signer->threads[i].sets);
         bm_free(signer->threads[i].scratch);
     }
     bm_free(signer->threads);

@@ -21,6 +21,7 @@
 #include "pipeline/devices/device_set.h"
 #include "pipeline/inmem/documents.h"
 #include "pipeline/inmem/text_hasher.h"
+#include "text/set_shingler.h"
 
 /* On cache lines of its own: it is written for every document. */
 typedef struct bm_signer_slot {
@@ -32,6 +33,7 @@ typedef struct bm_signer_slot {
 typedef struct bm_signer_thread {
     alignas(BM_ALIGNMENT) bm_text_hasher hasher;
     bm_signer_slot *slot; /* being filled */
+    bm_set_shingler sets; /* of bags that are given by hashes */
     uint64_t *scratch;    /* for counting distinct hashes */
     size_t cap_scratch;
 } bm_signer_thread;
@@ -88,6 +90,7 @@ struct bm_signer {
     bm_signer_tasks tasks;
     atomic_bool closing;
     bool failed; /* the device did */
+    bool bag;    /* documents are bags, also those given by hashes */
 };
 
 /* Sign the documents of a call: one at a time. */

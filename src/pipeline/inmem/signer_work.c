@@ -26,6 +26,7 @@ typedef struct progress {
     atomic_size_t n_done;
 } progress;
 
+/* Hashes of 32 bits as a document of the batch, repeats and all. */
 static bm_status widen(const bm_documents *docs, size_t doc, bm_shingle_batch *batch, bm_error *err)
 {
     size_t begin = (size_t)docs->offsets[doc], n = (size_t)docs->offsets[doc + 1] - begin;
@@ -39,6 +40,34 @@ static bm_status widen(const bm_documents *docs, size_t doc, bm_shingle_batch *b
     return BM_OK;
 }
 
+static bm_status reserve_scratch(bm_signer_thread *thread, size_t n, bm_error *err)
+{
+    if (n <= thread->cap_scratch)
+        return BM_OK;
+    uint64_t *scratch = bm_alloc(n, 2 * sizeof *scratch);
+    if (scratch == NULL)
+        return bm_fail_nomem(err, n * 2 * sizeof *scratch);
+    bm_free(thread->scratch);
+    thread->scratch = scratch;
+    thread->cap_scratch = n;
+    return BM_OK;
+}
+
+/* Hashes as a bag of the batch: its elements. */
+static bm_status add_bag(bm_signer_thread *thread, const bm_documents *docs, size_t doc,
+                         bm_error *err)
+{
+    const size_t begin = (size_t)docs->offsets[doc], n = (size_t)docs->offsets[doc + 1] - begin;
+    bm_shingle_batch *batch = &thread->slot->batch;
+    if (docs->hashes != NULL)
+        return bm_shingle_set_add(&thread->sets, docs->hashes + begin, n, batch, err);
+    bm_status status = reserve_scratch(thread, n, err);
+    for (size_t i = 0; status == BM_OK && i < n; i++)
+        thread->scratch[i] = docs->hashes32[begin + i];
+    return status == BM_OK ? bm_shingle_set_add(&thread->sets, thread->scratch, n, batch, err)
+                           : status;
+}
+
 /* How many distinct hashes a document has; its own order stays. */
 static bm_status count_distinct(bm_signer_thread *thread, const uint64_t *hashes, size_t n,
                                 uint32_t *out, bm_error *err)
@@ -46,28 +75,23 @@ static bm_status count_distinct(bm_signer_thread *thread, const uint64_t *hashes
     *out = 0;
     if (n == 0)
         return BM_OK;
-    if (n > thread->cap_scratch) {
-        uint64_t *scratch = bm_alloc(n, 2 * sizeof *scratch);
-        if (scratch == NULL)
-            return bm_fail_nomem(err, n * 2 * sizeof *scratch);
-        bm_free(thread->scratch);
-        thread->scratch = scratch;
-        thread->cap_scratch = n;
-    }
+    bm_status status = reserve_scratch(thread, n, err);
+    if (status != BM_OK)
+        return status;
     memcpy(thread->scratch, hashes, n * sizeof *hashes);
     bm_hashes_sort(thread->scratch, n, thread->scratch + n);
     *out = (uint32_t)bm_hashes_distinct(thread->scratch, n);
     return BM_OK;
 }
 
-static bm_status count_shingles(bm_signer_thread *thread, const bm_documents *docs,
-                                uint32_t *n_shingles, bm_error *err)
+static bm_status count_shingles(bm_signer_thread *thread, bool distinct, uint32_t *n_shingles,
+                                bm_error *err)
 {
     const bm_sign_task *task = &thread->slot->task;
     bm_status status = BM_OK;
     for (size_t i = 0; status == BM_OK && i < task->n_docs; i++) {
         size_t n = (size_t)(task->offsets[i + 1] - task->offsets[i]);
-        if (docs->texts != NULL) /* distinct already */
+        if (distinct) /* already */
             n_shingles[i] = (uint32_t)n;
         else
             status =
@@ -82,6 +106,7 @@ static bm_status fill(const bm_signer *signer, bm_signer_thread *thread, const b
 {
     bm_signer_slot *slot = thread->slot;
     const size_t first = range[0];
+    const bool direct = docs->hashes != NULL && !signer->bag;
     size_t doc = first, n_hashes = 0;
     if (slot->batch.cap_hashes > signer->keep_hashes)
         bm_shingle_batch_reset(&slot->batch);
@@ -91,15 +116,16 @@ static bm_status fill(const bm_signer *signer, bm_signer_thread *thread, const b
         bm_status status = BM_OK;
         if (docs->texts != NULL)
             status = bm_text_hasher_add(&thread->hasher, docs->texts[doc], &slot->batch, err);
+        else if (signer->bag)
+            status = add_bag(thread, docs, doc, err);
         else if (docs->hashes32 != NULL)
             status = widen(docs, doc, &slot->batch, err);
         if (status != BM_OK)
             return status;
-        n_hashes = docs->hashes != NULL ? (size_t)(docs->offsets[doc + 1] - docs->offsets[first])
-                                        : bm_shingle_batch_hashes(&slot->batch);
+        n_hashes = direct ? (size_t)(docs->offsets[doc + 1] - docs->offsets[first])
+                          : bm_shingle_batch_hashes(&slot->batch);
     }
     static const uint64_t none; /* where no document of the slot has a hash */
-    bool direct = docs->hashes != NULL;
     const uint64_t *own = slot->batch.hashes != NULL ? slot->batch.hashes : &none;
     slot->task = (bm_sign_task){.offsets = direct ? docs->offsets + first : slot->batch.offsets,
                                 .hashes = direct ? docs->hashes : own,
@@ -120,7 +146,8 @@ static bm_status sign_range(progress *p, bm_signer_thread *thread, size_t begin,
         const size_t first = range[0];
         status = fill(signer, thread, &p->call->docs, range, err);
         if (status == BM_OK && out->n_shingles != NULL)
-            status = count_shingles(thread, &p->call->docs, out->n_shingles + first, err);
+            status = count_shingles(thread, p->call->docs.texts != NULL || signer->bag,
+                                    out->n_shingles + first, err);
         if (status != BM_OK || (out->words == NULL && out->keys == NULL))
             continue;
         bm_sign_task *task = &thread->slot->task;

@@ -24,6 +24,7 @@ void bm_against_close(bm_against *against)
     bm_store_close(against->store);
     bm_recipe_reset(&against->recipe);
     bm_sign_dir_close(against->dir);
+    bm_settings_reset(&against->known);
     bm_free(against);
 }
 
@@ -166,6 +167,7 @@ bm_status bm_against_open(bm_settings *settings, bm_against **out, bm_error *err
     if (status != BM_OK)
         return status;
     against->known = *settings;
+    against->known.stop = (bm_stop_settings){0};
     status = is ? open_index(against, settings, err) : open_signatures(against, settings, err);
     if (status == BM_OK)
         status =
@@ -188,17 +190,11 @@ void bm_against_settle(const bm_against *against, bm_settings *settings)
     settings->hash_name = against->known.hash_name;
 }
 
-static bool same_text(const bm_text_options *a, const bm_text_options *b)
-{
-    return a->normalize == b->normalize && a->words == b->words && a->shingle == b->shingle &&
-           a->shingle_k == b->shingle_k && a->short_rule == b->short_rule;
-}
-
 bm_status bm_against_check(const bm_against *against, const bm_settings *settings, bm_error *err)
 {
     const bm_settings *known = &against->known;
     const char *differs = NULL;
-    if (!same_text(&known->text, &settings->text))
+    if (bm_text_differs(&known->text, &settings->text) != NULL)
         differs = "text";
     else if (known->sketch.scheme != settings->sketch.scheme ||
              known->sketch.seed != settings->sketch.seed ||

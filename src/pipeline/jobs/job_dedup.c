@@ -106,5 +106,9 @@ bm_status bm_job_dedup(const bm_dedup_options *options, bm_summary **out, bm_err
     if (out == NULL)
         return bm_fail_field(err, "out", "no place for the summary given");
     bm_status status = bm_settings_of_dedup(options, &settings, err);
-    return status == BM_OK ? bm_pairing_job(&settings, group_and_write, out, err) : status;
+    if (status != BM_OK)
+        return status;
+    status = bm_pairing_job(&settings, group_and_write, out, err);
+    bm_settings_reset(&settings);
+    return status;
 }

@@ -96,5 +96,9 @@ bm_status bm_job_pairs(const bm_pairs_options *options, bm_summary **out, bm_err
     if (out == NULL)
         return bm_fail_field(err, "out", "no place for the summary given");
     bm_status status = bm_settings_of_pairs(options, &settings, err);
-    return status == BM_OK ? bm_pairing_job(&settings, write_pairs, out, err) : status;
+    if (status != BM_OK)
+        return status;
+    status = bm_pairing_job(&settings, write_pairs, out, err);
+    bm_settings_reset(&settings);
+    return status;
 }

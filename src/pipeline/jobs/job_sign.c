@@ -190,11 +190,14 @@ bm_status bm_job_sign(const bm_sign_options *options, bm_summary **out, bm_error
     if (out == NULL)
         return bm_fail_field(err, "out", "no place for the summary given");
     bm_status status = bm_settings_of_sign(options, &settings, err);
-    if (status == BM_OK && (settings.results.band_keys || settings.bands.bands != 0))
-        status = bm_settings_plan(&settings, err);
     if (status != BM_OK)
         return status;
+    if (settings.results.band_keys || settings.bands.bands != 0)
+        status = bm_settings_plan(&settings, err);
     if (settings.sketch.perms == 0)
         settings.sketch.perms = BM_PERMS_DEFAULT;
-    return run_job(&settings, out, err);
+    if (status == BM_OK)
+        status = run_job(&settings, out, err);
+    bm_settings_reset(&settings);
+    return status;
 }

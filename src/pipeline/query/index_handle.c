@@ -296,6 +296,7 @@ void bm_index_close(bm_index *index)
     pthread_mutex_destroy(&index->lock);
     pthread_mutex_destroy(&index->pool_lock);
     pthread_mutex_destroy(&index->write_lock);
+    bm_settings_reset(&index->settings);
     bm_free(index->path);
     bm_free(index);
 }
@@ -318,7 +319,7 @@ bm_status bm_index_stats(bm_index *index, bm_index_statistics *out, bm_error *er
     bm_handle_leave(index, view);
     const bm_settings *s = &index->settings;
     const bm_index_statistics facts = {.store = s->index.store,
-                                       .text = s->text,
+                                       .text = bm_settings_text_shown(s),
                                        .sketch = s->sketch,
                                        .plan = s->plan,
                                        .documents = counts.documents,

@@ -183,13 +183,15 @@ bm_status bm_job_query(const bm_query_options *options, bm_summary **out, bm_err
     if (out == NULL)
         return bm_fail_field(err, "out", "no place for the summary given");
     bm_status status = bm_settings_of_query(options, &settings, err);
-    if (status == BM_OK)
-        status = bm_job_open(&settings, &q.job, err);
     if (status != BM_OK)
         return status;
-    status = run_steps(&q, err);
-    bm_query_source_close(&q.source);
-    status = bm_job_close(&q.job, status, out);
+    status = bm_job_open(&settings, &q.job, err);
+    if (status == BM_OK) {
+        status = run_steps(&q, err);
+        bm_query_source_close(&q.source);
+        status = bm_job_close(&q.job, status, out);
+    }
+    bm_settings_reset(&settings);
     if (status == BM_OK && q.answers.n_matched == 0)
         return bm_fail(err, BM_NOT_FOUND, "no document reaches the threshold %g with a query",
                        q.search.threshold);

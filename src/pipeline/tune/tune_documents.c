@@ -166,10 +166,13 @@ static bm_status read_text(const bm_tune_options *o, const bm_text_options *text
     bm_job_context context;
     bm_corpus corpus = {0};
     bm_status status = settings_of(o, text, &settings, err);
-    if (status == BM_OK)
-        status = bm_job_context_open(&settings, &context, err);
     if (status != BM_OK)
         return status;
+    status = bm_job_context_open(&settings, &context, err);
+    if (status != BM_OK) {
+        bm_settings_reset(&settings);
+        return status;
+    }
     to->sample.sample_pairs = to->sample_pairs;
     to->sample.pairs = to->pairs;
     to->sample.pairs_error = to->pairs_error;
@@ -184,6 +187,7 @@ static bm_status read_text(const bm_tune_options *o, const bm_text_options *text
     bm_job_context_stage(&context, NULL, NULL);
     bm_corpus_reset(&corpus);
     bm_job_context_close(&context);
+    bm_settings_reset(&settings);
     return status;
 }
 

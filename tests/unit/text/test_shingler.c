@@ -10,6 +10,7 @@
 
 #include "base/cpu.h"
 #include "base/utf8_code.h"
+#include "text/set_shingler.h"
 #include "text/shingler.h"
 
 static const char *const isas[] = {"scalar", "avx2", "avx512", "neon"};
@@ -489,7 +490,7 @@ Test(shingler, drops_repeats_of_given_hashes)
     cr_expect_eq(batch.n_empty, 1);
     const bm_hash128 content = content_of(hashes, 6);
     cr_expect_arr_eq(batch.content, &content, sizeof content);
-    bm_distinct_reset(&scratch.distinct);
+    bm_set_shingler_reset(&scratch);
     bm_shingle_batch_reset(&batch);
 }
 
@@ -505,7 +506,7 @@ Test(shingler, drops_repeats_in_a_document_of_millions)
     cr_assert_eq(bm_shingle_set_add(&scratch, hashes, n, &batch, &err), BM_OK);
     cr_expect_eq(batch.offsets[1], n / 2);
     cr_expect(memcmp(batch.hashes, hashes, n / 2 * sizeof *hashes) == 0);
-    bm_distinct_reset(&scratch.distinct);
+    bm_set_shingler_reset(&scratch);
     bm_shingle_batch_reset(&batch);
     free(hashes);
 }
@@ -526,7 +527,7 @@ Test(shingler, withstands_hashes_made_to_collide)
     cr_assert_eq(bm_shingle_set_add(&scratch, hashes, n, &batch, &err), BM_OK);
     cr_expect_eq(batch.offsets[1], n);
     cr_expect(memcmp(batch.hashes, hashes, n * sizeof *hashes) == 0);
-    bm_distinct_reset(&scratch.distinct);
+    bm_set_shingler_reset(&scratch);
     bm_shingle_batch_reset(&batch);
     free(hashes);
 }
@@ -536,7 +537,7 @@ Test(shingler, refuses_options_out_of_range)
     bm_text_options options[] = {
         word(0, 0, BM_WORDS_SPACE),       word(1025, 0, BM_WORDS_SPACE),
         word(5, 1u << 6, BM_WORDS_SPACE), word(5, BM_NORM_NFC | BM_NORM_NFKC, BM_WORDS_SPACE),
-        word(5, 0, (bm_words)2),          other((bm_shingle_kind)3, 5, 0)};
+        word(5, 0, (bm_words)2),          other((bm_shingle_kind)4, 5, 0)};
     bm_shingler *shingler = NULL;
     bm_error err;
     for (size_t i = 0; i < sizeof options / sizeof options[0]; i++)

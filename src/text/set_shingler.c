@@ -1,0 +1,60 @@
+/* set_shingler.c -- nothing is left to do but to drop repeats, or to make them elements of a bag.
+ *
+ * Tests: tests/unit/text/test_shingler.c, tests/unit/text/test_bag.c */
+#include "text/set_shingler.h"
+
+#include "base/memory.h"
+#include "text/repeats.h"
+#include "text/shingle_choose.h"
+
+/* The distinct hashes of the document, behind those of the batch. */
+static bm_status add_set(bm_set_shingler *shingler, const uint64_t *hashes, size_t n,
+                         bm_distinct_list *list, bm_error *err)
+{
+    bm_distinct_begin(&shingler->distinct);
+    return n > 0 ? bm_distinct_add(&shingler->distinct, hashes, n, list, err) : BM_OK;
+}
+
+/* The same of a bag. Room for all n is there. */
+static bm_status add_bag(bm_set_shingler *shingler, const uint64_t *hashes, size_t n,
+                         bm_distinct_list *list, bm_error *err)
+{
+    bm_distinct_list out = *list;
+    bm_status status = bm_grow_array(&shingler->counts, &shingler->cap_counts, n, err);
+    out.counts = shingler->counts;
+    if (status == BM_OK)
+        status = add_set(shingler, hashes, n, &out, err);
+    if (status != BM_OK)
+        return status;
+    list->n = out.n;
+    return bm_repeats_add(&shingler->distinct, shingler->counts, list, err);
+}
+
+bm_status bm_shingle_set_add(bm_set_shingler *shingler, const uint64_t *hashes, size_t n,
+                             bm_shingle_batch *batch, bm_error *err)
+{
+    bm_status status = bm_shingle_batch_reserve(batch, 1, n, err);
+    if (status != BM_OK)
+        return status;
+    const size_t first = bm_shingle_batch_hashes(batch);
+    bm_distinct_list list = {batch->hashes + first, 0,
+                             batch->counted ? batch->counts + first : NULL};
+    status = shingler->bag ? add_bag(shingler, hashes, n, &list, err)
+                           : add_set(shingler, hashes, n, &list, err);
+    if (status != BM_OK)
+        return status;
+    bm_content_sums content = {0};
+    if (n > 0)
+        bm_shingle_ops_of(shingler->isa)->add_content(hashes, n, 0, &content);
+    batch->n_empty += n == 0;
+    bm_shingle_batch_commit(batch, list.n, bm_content_end(&content, n));
+    return BM_OK;
+}
+
+void bm_set_shingler_reset(bm_set_shingler *shingler)
+{
+    bm_distinct_reset(&shingler->distinct);
+    bm_free(shingler->counts);
+    shingler->counts = NULL;
+    shingler->cap_counts = 0;
+}

@@ -1,0 +1,23 @@
+/* set_shingler.h -- documents that are given by the hashes of their shingles, one after another. */
+#ifndef BM_TEXT_SET_SHINGLER_H
+#define BM_TEXT_SET_SHINGLER_H
+
+#include "base/cpu.h"
+#include "model/shingle_batch.h"
+#include "text/distinct.h"
+
+/* Of one thread. {0}: sets, scalar loops, no scratch yet. */
+typedef struct bm_set_shingler {
+    bm_distinct distinct;
+    bm_isa isa;
+    bool bag;         /* the n-th occurrence of a hash is an element of its own */
+    uint32_t *counts; /* owned; of the hashes of a bag */
+    size_t cap_counts;
+} bm_set_shingler;
+
+/* Append such a document: repeats are dropped, or made elements of a bag. */
+bm_status bm_shingle_set_add(bm_set_shingler *shingler, const uint64_t *hashes, size_t n,
+                             bm_shingle_batch *batch, bm_error *err);
+void bm_set_shingler_reset(bm_set_shingler *shingler); /* frees the scratch */
+
+#endif

@@ -1,0 +1,202 @@
+/* stop_words.c -- each line of a file through the shingler's own way to words, then sorted.
+ *
+ * Tests: tests/unit/text/test_stop_words.c */
+#include "text/stop_words.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/read_file.h"
+#include "base/utf8.h"
+#include "base/utf8_code.h"
+#include "text/shingle_ops.h"
+#include "text/shingler.h"
+#include "text/unicode_tables.h"
+#include "text/xxh3_inline.h"
+
+typedef struct reading {
+    bm_shingler *shingler;
+    const char *name;
+    uint64_t line;
+    bm_buf text;   /* the words so far, each ended by a NUL */
+    size_t *words; /* their places in it */
+    size_t n, cap;
+} reading;
+
+static bm_status wrong(const reading *r, const char *what, bm_error *err)
+{
+    return bm_fail_at(err, BM_ERR_INPUT, r->name, r->line,
+                      "%s (a stop word a line, normalised and cut as the texts are)", what);
+}
+
+static bool is_blank(bm_str line)
+{
+    const char *at = line.data, *end = line.data + line.len;
+    while (at < end)
+        if (bm_char_class_of(bm_utf8_next(&at, end)) != BM_CLASS_SPACE)
+            return false;
+    return true;
+}
+
+static bm_status add_line(reading *r, bm_str line, bm_error *err)
+{
+    const bm_joined *joined;
+    if (bm_utf8_valid_prefix(line.data, line.len) != line.len)
+        return wrong(r, "no UTF-8", err);
+    if (is_blank(line))
+        return BM_OK;
+    bm_status status = bm_shingler_join(r->shingler, line, &joined, err);
+    if (status != BM_OK)
+        return status;
+    if (joined->len == 0)
+        return wrong(r, "no word", err);
+    if (memchr(joined->data, ' ', joined->len) != NULL)
+        return wrong(r, "more than one word", err);
+    if (memchr(joined->data, '\0', joined->len) != NULL)
+        return wrong(r, "a word with a NUL", err);
+    status = bm_grow_array(&r->words, &r->cap, r->n + 1, err);
+    const size_t at = r->text.len;
+    if (status == BM_OK)
+        status = bm_buf_add(&r->text, joined->data, joined->len, err);
+    if (status == BM_OK)
+        status = bm_buf_add(&r->text, "", 1, err);
+    if (status != BM_OK)
+        return status;
+    r->words[r->n++] = at;
+    return r->text.len <= BM_STOP_WORDS_MAX ? BM_OK : wrong(r, "more than 1 MiB of words", err);
+}
+
+static bm_status add_lines(reading *r, bm_str file, bm_error *err)
+{
+    bm_status status = BM_OK;
+    if (file.len >= 3 && memcmp(file.data, "\xEF\xBB\xBF", 3) == 0) {
+        file.data += 3;
+        file.len -= 3;
+    }
+    while (status == BM_OK && file.len > 0) {
+        const char *newline = memchr(file.data, '\n', file.len);
+        bm_str line = {file.data, newline != NULL ? (size_t)(newline - file.data) : file.len};
+        const size_t taken = line.len + (newline != NULL);
+        if (line.len > 0 && line.data[line.len - 1] == '\r')
+            line.len--;
+        r->line++;
+        status = add_line(r, line, err);
+        file.data += taken;
+        file.len -= taken;
+    }
+    return status;
+}
+
+static int by_bytes(const void *x, const void *y)
+{
+    return strcmp(*(const char *const *)x, *(const char *const *)y);
+}
+
+/* *out: the words in order, each once, with blanks between them. */
+static bm_status join_words(const reading *r, char **out, bm_error *err)
+{
+    bm_buf list = {0};
+    const char **sorted = bm_alloc(r->n, sizeof *sorted);
+    bm_status status = sorted == NULL ? bm_fail_nomem(err, r->n * sizeof *sorted) : BM_OK;
+    for (size_t i = 0; status == BM_OK && i < r->n; i++)
+        sorted[i] = r->text.data + r->words[i];
+    if (status == BM_OK)
+        qsort(sorted, r->n, sizeof *sorted, by_bytes);
+    for (size_t i = 0; status == BM_OK && i < r->n; i++) {
+        if (i > 0 && strcmp(sorted[i], sorted[i - 1]) == 0)
+            continue;
+        if (i > 0)
+            status = bm_buf_add(&list, " ", 1, err);
+        if (status == BM_OK)
+            status = bm_buf_add_text(&list, sorted[i], err);
+    }
+    if (status == BM_OK)
+        status = bm_buf_end(&list, err);
+    bm_free(sorted);
+    if (status == BM_OK)
+        *out = list.data;
+    else
+        bm_buf_reset(&list);
+    return status;
+}
+
+bm_status bm_stop_words_parse(bm_str file, const bm_text_options *options, const char *name,
+                              char **out, bm_error *err)
+{
+    reading r = {.name = name};
+    bm_text_options words = *options;
+    words.stopwords = NULL; /* for lines are only joined */
+    bm_status status = bm_shingler_open(&words, NULL, &r.shingler, err);
+    if (status == BM_OK)
+        status = add_lines(&r, file, err);
+    r.line = 0;
+    if (status == BM_OK && r.n == 0)
+        status = wrong(&r, "no stop words", err);
+    if (status == BM_OK)
+        status = join_words(&r, out, err);
+    bm_shingler_close(r.shingler);
+    bm_buf_reset(&r.text);
+    bm_free(r.words);
+    return status;
+}
+
+bm_status bm_stop_words_settle(bm_text_options *options, char **owned, bm_error *err)
+{
+    const char *path = options->stopwords;
+    bm_buf file = {0};
+    *owned = NULL;
+    options->stopwords = NULL;
+    if (options->shingle != BM_SHINGLE_STOPWORD)
+        return BM_OK;
+    options->stopwords = bm_stop_words_en;
+    if (path == NULL || strcmp(path, BM_STOP_WORDS_EN) == 0)
+        return BM_OK;
+    bm_status status = bm_read_file(path, BM_STOP_WORDS_MAX, &file, err);
+    if (status == BM_OK)
+        status = bm_stop_words_parse((bm_str){file.data, file.len}, options, path, owned, err);
+    bm_buf_reset(&file);
+    if (status == BM_OK && strcmp(*owned, bm_stop_words_en) == 0) {
+        bm_free(*owned);
+        *owned = NULL;
+    } else if (status == BM_OK) {
+        options->stopwords = *owned;
+    }
+    return status;
+}
+
+bool bm_stop_words_is_list(const char *words)
+{
+    const char *before = NULL;
+    size_t n_before = 0;
+    if (strlen(words) > BM_STOP_WORDS_MAX)
+        return false;
+    for (;;) {
+        const size_t n = strcspn(words, " ");
+        const size_t common = n < n_before ? n : n_before;
+        const int order = before != NULL ? memcmp(before, words, common) : -1;
+        if (n == 0 || order > 0 || (order == 0 && n_before >= n))
+            return false;
+        if (words[n] == '\0')
+            return true;
+        before = words;
+        n_before = n;
+        words += n + 1;
+    }
+}
+
+void bm_stop_words_digest(const char *words, char out[BM_STOP_WORDS_NAME])
+{
+    snprintf(out, BM_STOP_WORDS_NAME, "%016" PRIx64, bm_xxh3_any(words, strlen(words)));
+}
+
+void bm_stop_words_name(const char *words, char out[BM_STOP_WORDS_NAME])
+{
+    if (strcmp(words, bm_stop_words_en) == 0)
+        snprintf(out, BM_STOP_WORDS_NAME, BM_STOP_WORDS_EN);
+    else
+        bm_stop_words_digest(words, out);
+}

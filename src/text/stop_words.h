@@ -1,0 +1,32 @@
+/* stop_words.h -- lists of stop words: English, or those of a file, normalised and cut as the texts
+ * are.
+ *
+ * A settled list is one text: its words in byte order, each once, with one 0x20 between them (no word
+ * has one inside). So two lists are the same where their texts are, and a manifest can hold it. */
+#ifndef BM_TEXT_STOP_WORDS_H
+#define BM_TEXT_STOP_WORDS_H
+
+#include <bandmill/status.h>
+#include <bandmill/types.h>
+
+#define BM_STOP_WORDS_EN  "en"
+#define BM_STOP_WORDS_MAX ((size_t)1 << 20) /* bytes of a file, and of a settled list */
+
+extern const char bm_stop_words_en[]; /* settled */
+
+/* From the words of `stopwords` (types.h) to the list: options->stopwords becomes a settled one, or NULL
+ * where the shingles have no stop words. *owned: where it is a file's, its memory, the caller's to
+ * bm_free; else NULL. The options are valid. BM_ERR_INPUT names the line of the file; BM_ERR_IO. */
+bm_status bm_stop_words_settle(bm_text_options *options, char **owned, bm_error *err);
+/* The settled list of a file's bytes, the caller's to bm_free. `name` is for messages. */
+bm_status bm_stop_words_parse(bm_str file, const bm_text_options *options, const char *name,
+                              char **out, bm_error *err);
+/* Could a text be a settled list? */
+bool bm_stop_words_is_list(const char *words);
+/* What people read of a list: "en", or its digest as 16 hexadecimal digits; `out` is filled. */
+#define BM_STOP_WORDS_NAME 17
+void bm_stop_words_name(const char *words, char out[BM_STOP_WORDS_NAME]);
+/* XXH3 of 64 bits of the list. */
+void bm_stop_words_digest(const char *words, char out[BM_STOP_WORDS_NAME]);
+
+#endif

@@ -1,0 +1,23 @@
+/* stop_words_en.c -- the list `en`: 183 function words of English: articles, pronouns,
+ * prepositions, conjunctions, auxiliaries and adverbs that carry no subject; and what is left of
+ * contractions where an apostrophe ends a word (don't, we'll). Of our own making. No normaliser
+ * changes these words, and under every word rule each is one.
+ *
+ * Its digest is provenance: another list is another list, and signatures made with it do not fit.
+ *
+ * Tests: tests/unit/text/test_stop_words.c */
+#include "text/stop_words.h"
+
+const char bm_stop_words_en[] =
+    "a about above across after again against all along also although am among an and "
+    "another any are around as at be because been before behind being below between beyond "
+    "both but by can could d despite did do does doing down during each either even ever "
+    "every except few for from had has have having he her here hers herself him himself his "
+    "how however i if in inside into is it its itself just less ll m many may me might mine "
+    "more most much must my myself near neither never no none nor not now of off on once "
+    "only onto or other ought our ours ourselves out outside over own per re s same several "
+    "shall she should since so some still such t than that the their theirs them themselves "
+    "then there these they this those though through throughout thus to too toward towards "
+    "under unless until up upon us ve very via was we were what when where whereas whether "
+    "which while who whom whose why will with within without would yet you your yours "
+    "yourself yourselves";

@@ -1,0 +1,291 @@
+/* test_stop_words.c -- lists of stop words, the table that they are looked up in, and shingles that begin
+ * with them, written down by hand from the rules and hashed here with the xxHash library. */
+#include "tests/unit/text/special_check.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "base/memory.h"
+#include "text/stop_table.h"
+#include "text/stop_words.h"
+
+static bm_text_options stop(uint32_t k, const char *words)
+{
+    return (bm_text_options){.normalize = BM_NORM_LOWER,
+                             .shingle = BM_SHINGLE_STOPWORD,
+                             .shingle_k = k,
+                             .stopwords = words};
+}
+
+/* `expected`: the shingles of the text, each once, separated by '|'. On every path. */
+static void expect(bm_text_options options, const char *text, const char *expected)
+{
+    uint64_t hashes[64];
+    size_t n = 0;
+    for (const char *at = expected; *expected != '\0'; at++) {
+        size_t len = strcspn(at, "|");
+        hashes[n++] = XXH3_64bits(at, len);
+        at += len;
+        if (*at == '\0')
+            break;
+    }
+    for (size_t i = 0; i <= N_ISAS; i++) {
+        const special_path path = {i < N_ISAS ? isas[i] : "scalar", i == N_ISAS, false};
+        if (!available(path.isa))
+            continue;
+        bm_shingle_batch batch = shingle(&options, path, (bm_str){text, strlen(text)});
+        cr_expect_eq(batch.offsets[1], n, "%s: %zu shingles of '%s'", path.isa,
+                     (size_t)batch.offsets[1], text);
+        if (batch.offsets[1] == n && n > 0)
+            cr_expect_arr_eq(batch.hashes, hashes, n * sizeof hashes[0], "%s: '%s'", path.isa,
+                             text);
+        bm_shingle_batch_reset(&batch);
+    }
+}
+
+Test(stop_words, a_shingle_is_a_stop_word_and_the_words_after_it)
+{
+    expect(stop(2, NULL), "Yesterday the black cat slept on a warm mat",
+           "the black cat|on a warm|a warm mat");
+    expect(stop(1, NULL), "A spokesperson for the Sudzo Corporation revealed today that",
+           "a spokesperson|for the|the sudzo");
+    expect(stop(2, "cat mat"), "the CAT sat; the cat sat. Mat", "cat sat the|cat sat mat");
+    expect(stop(3, NULL), "no three words follow after it", "no three words follow");
+}
+
+Test(stop_words, fewer_words_at_the_end_are_no_shingle)
+{
+    expect(stop(2, NULL), "cats and dogs play the", "and dogs play");
+    expect(stop(5, NULL), "one two three four five the", "");
+    expect(stop(1, NULL), "cat dog the", "");
+}
+
+Test(stop_words, a_text_shorter_than_a_shingle_is_one_whole_or_none)
+{
+    bm_text_options options = stop(2, NULL);
+    expect(options, "Black cat", "black cat");
+    expect(options, "the cat", "the cat");
+    expect(options, "the black cat", "the black cat");
+    expect(options, "big black cat", "");
+    bm_shingle_batch batch = shingle(&options, (special_path){0}, (bm_str){"Black cat", 9});
+    cr_expect(batch.n_short == 1 && batch.n_empty == 0);
+    bm_shingle_batch_reset(&batch);
+    batch = shingle(&options, (special_path){0}, (bm_str){"big black cat", 13});
+    cr_expect(batch.n_short == 0 && batch.n_empty == 0, "it has units enough, and no stop word");
+    bm_shingle_batch_reset(&batch);
+    batch = shingle(&options, (special_path){0}, (bm_str){" ... ", 5});
+    cr_expect(batch.n_short == 0 && batch.n_empty == 1);
+    bm_shingle_batch_reset(&batch);
+    options.short_rule = BM_SHORT_SKIP;
+    expect(options, "the cat", "");
+}
+
+Test(stop_words, words_are_cut_by_the_rule_asked_for)
+{
+    bm_text_options options = stop(1, "don't ενα 的");
+    expect(options, "don't stop 我的书", "的 书");
+    options.words = BM_WORDS_SPACE;
+    expect(options, "don't stop 我的书 και ΕΝΑ δυο", "don't stop|ενα δυο");
+}
+
+Test(stop_words, gives_on_every_path_what_the_exact_path_gives)
+{
+    static const char *const lists[] = {NULL, "cat", "i της και του x ωμέγα",
+                                        "a an the themselvest yourselve"};
+    static char text[64 * 1024];
+    uint64_t state = 5;
+    for (uint32_t each = 0; each < 240; each++) {
+        bm_text_options options = stop(each % 7 == 0 ? 60 : 1 + each % 4, lists[each % 4]);
+        options.words = each % 3 == 0 ? BM_WORDS_SPACE : BM_WORDS_ALNUM;
+        options.normalize = each % 5 == 0 ? BM_NORM_LOWER | BM_NORM_STRIP_ACCENTS : BM_NORM_LOWER;
+        options.short_rule = (bm_short_rule)(each % 2);
+        options.bag = each % 8 >= 4;
+        compare_paths(&options, (bm_str){text, random_words(&state, text, sizeof text)});
+    }
+}
+
+/* Longer than the windows that a text is gone through in, with words that lie across their borders. */
+Test(stop_words, carries_shingles_from_window_to_window)
+{
+    static char text[20 * 1024];
+    uint64_t state = 11;
+    for (size_t i = 0; i < sizeof text; i++)
+        text[i] = next_random(&state) % 3 == 0 ? ' ' : (char)('a' + next_random(&state) % 4);
+    for (uint32_t k = 1; k <= 1024; k *= 8) {
+        const bm_text_options options = stop(k, "a ab c");
+        compare_paths(&options, (bm_str){text, sizeof text});
+    }
+    memset(text + 1000, 'w', 9000);
+    const bm_text_options options = stop(5, "a ab c");
+    compare_paths(&options, (bm_str){text, sizeof text});
+    memset(text, 'w', sizeof text); /* no stop word in any window but the last */
+    memcpy(text + sizeof text - 20, " x a b c d e f g h a", 20);
+    compare_paths(&options, (bm_str){text, sizeof text});
+    for (size_t i = 0; i + 2 <= sizeof text; i += 2)
+        memcpy(text + i, "a ", 2); /* and one at every word */
+    compare_paths(&options, (bm_str){text, sizeof text});
+}
+
+/* --- lists --- */
+
+static bm_status parse(const char *file, size_t len, const bm_text_options *options, char **out,
+                       bm_error *err)
+{
+    *out = NULL;
+    return bm_stop_words_parse((bm_str){file, len}, options, "list.txt", out, err);
+}
+
+Test(stop_words, a_list_is_sorted_normalised_and_each_word_once)
+{
+    static const char file[] = "\xEF\xBB\xBFThe\r\n\n  of \nA\n\xE3\x80\x80\nthe\nΚΑΙ\nab";
+    const bm_text_options options = stop(2, NULL);
+    bm_error err = {0};
+    char *words;
+    cr_assert_eq(parse(file, sizeof file - 1, &options, &words, &err), BM_OK, "%s", err.message);
+    cr_expect_str_eq(words, "a ab of the και");
+    cr_expect(bm_stop_words_is_list(words));
+    bm_free(words);
+}
+
+Test(stop_words, a_bad_line_is_named)
+{
+    static const struct {
+        const char *file;
+        uint64_t line;
+        bm_words words;
+    } cases[] = {{"the\nof the\n", 2, BM_WORDS_ALNUM},
+                 {"don't", 1, BM_WORDS_ALNUM},
+                 {"a\n\n--\n", 3, BM_WORDS_ALNUM},
+                 {"a\nb\xFF\n", 2, BM_WORDS_SPACE},
+                 {"a b", 1, BM_WORDS_SPACE},
+                 {"我的", 1, BM_WORDS_ALNUM},
+                 {"", 0, BM_WORDS_SPACE},
+                 {"\n \r\n", 0, BM_WORDS_ALNUM}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        bm_text_options options = stop(2, NULL);
+        bm_error err = {0};
+        char *words;
+        options.words = cases[i].words;
+        cr_expect_eq(parse(cases[i].file, strlen(cases[i].file), &options, &words, &err),
+                     BM_ERR_INPUT, "%s", cases[i].file);
+        cr_expect_eq(err.line, cases[i].line, "%s: line %d", cases[i].file, (int)err.line);
+        cr_expect_str_eq(err.file, "list.txt");
+        cr_expect_null(words);
+    }
+    bm_text_options options = stop(2, NULL);
+    bm_error err = {0};
+    char *words;
+    options.words = BM_WORDS_SPACE;
+    cr_expect_eq(parse("a\0b", 3, &options, &words, &err), BM_ERR_INPUT, "a NUL");
+}
+
+/* Whatever the normalisers and the rule of words, a word of `en` is itself. */
+Test(stop_words, english_stays_as_it_is_under_every_rule)
+{
+    bm_buf file = {0};
+    cr_assert(bm_stop_words_is_list(bm_stop_words_en));
+    cr_assert_eq(bm_buf_add_text(&file, bm_stop_words_en, NULL), BM_OK);
+    size_t n = 1;
+    for (size_t i = 0; i < file.len; i++)
+        if (file.data[i] == ' ') {
+            file.data[i] = '\n';
+            n++;
+        }
+    cr_expect_eq(n, 183);
+    for (uint32_t bits = 0; bits < 2 * BM_NORM_PUNCT; bits++) {
+        if ((bits & BM_NORM_NFC) && (bits & BM_NORM_NFKC))
+            continue;
+        for (int rule = 0; rule < 2; rule++) {
+            bm_text_options options = stop(2, NULL);
+            char *words;
+            options.normalize = bits;
+            options.words = (bm_words)rule;
+            cr_assert_eq(parse(file.data, file.len, &options, &words, NULL), BM_OK);
+            cr_expect_str_eq(words, bm_stop_words_en);
+            bm_free(words);
+        }
+    }
+    bm_buf_reset(&file);
+}
+
+Test(stop_words, only_a_settled_list_is_taken_for_one)
+{
+    static const char *const bad[] = {"", " ", " a", "a ", "a  b", "b a", "a a", "ab a", "a b ab"};
+    static const char *const good[] = {"a", "a ab b", "a b", "and the",
+                                       "a\xC2\xA0"
+                                       "b"};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        cr_expect(!bm_stop_words_is_list(bad[i]), "'%s'", bad[i]);
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++)
+        cr_expect(bm_stop_words_is_list(good[i]), "'%s'", good[i]);
+}
+
+Test(stop_words, settling_names_english_or_reads_a_file)
+{
+    char *owned, path[] = "/tmp/bm_stop_words_XXXXXX";
+    bm_text_options options = stop(2, "en");
+    cr_assert_eq(bm_stop_words_settle(&options, &owned, NULL), BM_OK);
+    cr_expect(options.stopwords == bm_stop_words_en && owned == NULL);
+    options = (bm_text_options){.shingle_k = 5, .stopwords = "nowhere"};
+    cr_assert_eq(bm_stop_words_settle(&options, &owned, NULL), BM_OK);
+    cr_expect(options.stopwords == NULL && owned == NULL, "words have none");
+    const int fd = mkstemp(path);
+    cr_assert_geq(fd, 0);
+    cr_assert_eq(write(fd, "Zwei\nein\n", 9), 9);
+    options = stop(2, path);
+    cr_assert_eq(bm_stop_words_settle(&options, &owned, NULL), BM_OK);
+    cr_expect_str_eq(options.stopwords, "ein zwei");
+    cr_expect_eq(options.stopwords, owned);
+    char name[BM_STOP_WORDS_NAME], english[BM_STOP_WORDS_NAME];
+    bm_stop_words_name(owned, name);
+    bm_stop_words_name(bm_stop_words_en, english);
+    cr_expect_eq(strlen(name), 16);
+    cr_expect_str_eq(english, "en");
+    bm_free(owned);
+    close(fd);
+    unlink(path);
+    options = stop(2, path);
+    cr_expect_eq(bm_stop_words_settle(&options, &owned, NULL), BM_ERR_IO);
+    cr_expect_null(owned);
+}
+
+/* --- the table --- */
+
+static bool has(const bm_stop_table *table, const char *word, size_t len)
+{
+    char block[64] = {0};
+    memset(block, 'z', sizeof block);
+    memcpy(block, word, len);
+    return bm_stop_table_has(table, block, len);
+}
+
+Test(stop_words, the_table_has_the_words_of_the_list_and_no_others)
+{
+    bm_buf list = {0};
+    bm_stop_table table;
+    for (unsigned i = 100000; i < 103000;
+         i++) /* of 6 to 11 bytes, many with the same eight first */
+        cr_assert_eq(bm_buf_add_format(&list, NULL, "%s%.*sw%u", i > 100000 ? " " : "",
+                                       (int)(i % 6), "aaaaaa", i),
+                     BM_OK);
+    cr_assert_eq(bm_buf_end(&list, NULL), BM_OK);
+    cr_assert_eq(bm_stop_table_init(list.data, &table, NULL), BM_OK);
+    for (unsigned i = 99000; i < 104000; i++)
+        for (int a = 0; a < 6; a++) {
+            char word[32];
+            const int len = snprintf(word, sizeof word, "%.*sw%u", a, "aaaaaa", i);
+            const bool is = i >= 100000 && i < 103000 && (int)(i % 6) == a;
+            cr_assert_eq(has(&table, word, (size_t)len), is, "%s", word);
+            cr_assert(!has(&table, word, (size_t)len - 1) || i / 10 >= 100000);
+        }
+    cr_expect(!has(&table, "w", 1));
+    bm_stop_table_reset(&table);
+    bm_buf_reset(&list);
+    cr_assert_eq(bm_stop_table_init("a abcdefgh abcdefghi", &table, NULL), BM_OK);
+    cr_expect(has(&table, "a", 1) && has(&table, "abcdefgh", 8) && has(&table, "abcdefghi", 9));
+    cr_expect(!has(&table, "a\0", 2) && !has(&table, "abcdefg", 7) && !has(&table, "abcdefghj", 9));
+    bm_stop_table_reset(&table);
+}
