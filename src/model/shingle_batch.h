@@ -40,7 +40,7 @@ typedef struct bm_shingle_batch {
     uint32_t
         *counts; /* beside `hashes`, where `counted`: its occurrences in the document; else NULL */
     size_t cap_hashes, cap_counts;
-    uint64_t n_empty; /* documents without units */
+    uint64_t n_empty; /* documents without shingles, but for short ones */
     uint64_t n_short; /* documents of at least one unit, and fewer than a shingle has */
     bool counted;
 } bm_shingle_batch; /* {0} is an empty batch */

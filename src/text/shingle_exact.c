@@ -18,7 +18,7 @@
 #include "kernels/affine32.h"
 #include "kernels/occurrence.h"
 #include "text/normalize.h"
-#include "text/stop_words.h"
+#include "text/stop_words_en.h"
 #include "text/unicode_tables.h"
 
 typedef struct unit {
@@ -244,8 +244,9 @@ static bm_status append(const exact *x, bm_shingle_batch *batch, bm_error *err)
     batch->offsets[batch->n_docs + 1] = batch->offsets[batch->n_docs] + n;
     batch->content[batch->n_docs] = bm_content_end(&sums, n_run);
     batch->n_docs++;
-    batch->n_empty += x->n_units == 0;
-    batch->n_short += x->n_units > 0 && x->n_units < bm_shingle_units(x->options);
+    const bool is_short = x->n_units > 0 && x->n_units < bm_shingle_units(x->options);
+    batch->n_empty += n_run == 0 && !is_short;
+    batch->n_short += is_short;
     return BM_OK;
 }
 

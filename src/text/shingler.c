@@ -21,7 +21,7 @@
 #include "text/shingle_exact.h"
 #include "text/shingle_ops.h"
 #include "text/stop_table.h"
-#include "text/stop_words.h"
+#include "text/stop_words_en.h"
 #include "text/xxh3_inline.h"
 
 #define WINDOW      ((size_t)4096)    /* bytes of joined text */
@@ -428,7 +428,7 @@ static bm_status add_document(bm_shingler *shingler, bm_shingle_batch *batch, bm
         status = add_repeats(shingler, &doc, err);
     if (status != BM_OK)
         return status;
-    batch->n_empty += n_units == 0;
+    batch->n_empty += doc.n_run == 0 && !is_short;
     batch->n_short += is_short;
     bm_shingle_batch_commit(
         batch, doc.n_distinct,

@@ -15,6 +15,7 @@
 #include "base/utf8_code.h"
 #include "text/shingle_ops.h"
 #include "text/shingler.h"
+#include "text/stop_words_en.h"
 #include "text/unicode_tables.h"
 #include "text/xxh3_inline.h"
 

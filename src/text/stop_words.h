@@ -12,8 +12,6 @@
 #define BM_STOP_WORDS_EN  "en"
 #define BM_STOP_WORDS_MAX ((size_t)1 << 20) /* bytes of a file, and of a settled list */
 
-extern const char bm_stop_words_en[]; /* settled */
-
 /* From the words of `stopwords` (types.h) to the list: options->stopwords becomes a settled one, or NULL
  * where the shingles have no stop words. *owned: where it is a file's, its memory, the caller's to
  * bm_free; else NULL. The options are valid. BM_ERR_INPUT names the line of the file; BM_ERR_IO. */

@@ -6,7 +6,7 @@
  * Its digest is provenance: another list is another list, and signatures made with it do not fit.
  *
  * Tests: tests/unit/text/test_stop_words.c */
-#include "text/stop_words.h"
+#include "text/stop_words_en.h"
 
 const char bm_stop_words_en[] =
     "a about above across after again against all along also although am among an and "

@@ -210,7 +210,7 @@ Test(options, name_bad_values_and_what_was_expected)
                                     "word:5x", ":5",    "word:-1", "word:99999"};
     for (size_t i = 0; i < sizeof shingles / sizeof shingles[0]; i++)
         refuse(READ(CLI_SIGN, "a", "--shingle", shingles[i]), "K from 1 to 1024");
-    refuse(READ(CLI_SIGN, "a", "--shingle", "stopword:3"), "stopword is not in this version");
+    refuse(READ(CLI_SIGN, "a", "--shingle", "stopword"), "byte:K or stopword:K");
     refuse(READ(CLI_SIGN, "a", "--scheme", "legacy"), "not in this version");
     refuse(READ(CLI_SIGN, "a", "--hash", "sha1"), "not in this version");
     refuse(READ(CLI_DEDUP, "a", "--verify", "auto"), "(expected one of exact signature none)");
@@ -220,7 +220,7 @@ Test(options, name_bad_values_and_what_was_expected)
     refuse(READ(CLI_SIGN, "a", "--seed", "4294967296"), "to 4294967295");
     refuse(READ(CLI_SIGN, "a", "--threshold", "1.01"), "above 0 and at most 1");
     refuse(READ(CLI_SIGN, "a", "--recall", "1"), "above 0 and below 1");
-    refuse(READ(CLI_SIGN, "a", "--bag"), "not in this version");
+    refuse(READ(CLI_SIGN, "a", "--shard", "1/2"), "not in this version");
     refuse(READ(CLI_SIGN, "a", "--cluster", "star"), "an option of dedup, not of sign");
 }
 

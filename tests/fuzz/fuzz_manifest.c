@@ -8,6 +8,7 @@
 #include "io/output/manifest.h"
 #include "pipeline/context/recipe.h"
 #include "sketch/scheme.h"
+#include "io/arrays/provenance_same.h"
 #include "text/shingler.h"
 
 static void check_error(bm_status status, const bm_error *err, const char *path)

@@ -111,7 +111,7 @@ def main():
     a, b = content_model.keys()
     claims.check("the sums of all subsets of a are distinct modulo 2^33", sums_differ(a))
     claims.check("the sums of all subsets of b are distinct modulo 2^33", sums_differ(b))
-    kinds = [("word", 1), ("word", 5), ("char", 1), ("char", 5), ("byte", 1), ("byte", 8)]
+    kinds = [("word", 1), ("word", 5), ("char", 1), ("char", 5), ("byte", 1), ("byte", 8), ("stopword", 1)]
     with harness.scratch() as folder:
         runs = Runs(bandmill, folder)
         texts = make_texts(rng, {"small": 10, "normal": 60, "full": 600}[args.size])

@@ -189,7 +189,7 @@ class Model:
         self.corpus, self.n = corpus, len(corpus.ids)
         self.sequences = [tuple(text_model.sequence(text, options)) for text in corpus.texts]
         self.units = [len(text_model.units(text, options)[0]) for text in corpus.texts]
-        self.sets = [frozenset(sequence) for sequence in self.sequences]
+        self.sets = [text_model.elements(sequence, options) for sequence in self.sequences]
         first = {}
         self.rep = [first.setdefault(sequence, i) if sequence else i for i, sequence in enumerate(self.sequences)]
         full = [i for i in range(self.n) if self.sets[i]]
@@ -253,8 +253,9 @@ class Model:
         return rows
 
     def counts(self, kept, removed, options):
-        empty = sum(1 for units in self.units if units == 0)
-        return {"documents": self.n, "empty": empty, "short": sum(1 for units in self.units if 1 <= units < options["k"]),
+        short = [1 <= units < text_model.units_of(options) for units in self.units]
+        empty = sum(1 for i, sequence in enumerate(self.sequences) if not sequence and not short[i])
+        return {"documents": self.n, "empty": empty, "short": sum(short),
                 "shingles": sum(map(len, self.sets)), "removed": len(removed), "kept": self.n - len(removed),
                 "groups": len(self.groups(kept)), "chained": sum(1 for row in removed if row[3] == "chained"), "skipped": 0}
 
@@ -285,7 +286,7 @@ class Runs:
         self.bandmill.run("sign", *arguments, "--perms", 16, "-o", target, *corpus.arguments)
         ids = [harness.unescape(line) for line in harness.read_file(target, "ids.txt").decode().split("\n")[:-1]]
         a, b = minhash_model.coefficients(1, 16)
-        hashes = [[xxhash.xxh3_64_intdigest(shingle) for shingle in shingles] for shingles in model.sets]
+        hashes = [[text_model.element_hash(element, xxhash.xxh3_64_intdigest) for element in elements] for elements in model.sets]
         words = np.array([minhash_model.signature(h, a, b) for h in hashes])
         got_counts = np.load(os.path.join(target, "n_shingles.npy")).tolist()
         got_words = np.load(os.path.join(target, "signatures.npy"))
@@ -356,12 +357,13 @@ class Runs:
 
 def all_options():
     kinds = [("word", k, words) for k in (1, 2, 3, 5) for words in ("alnum", "space")] + \
-        [("char", k, "alnum") for k in (1, 3, 5, 9)] + [("byte", k, "alnum") for k in (1, 4, 8)]
+        [("char", k, "alnum") for k in (1, 3, 5, 9)] + [("byte", k, "alnum") for k in (1, 4, 8)] + \
+        [("stopword", k, words) for k in (1, 2) for words in ("alnum", "space")]
     forms = [(), ("nfc",), ("nfkc",)]
     rest = [c for n in range(5) for c in
             itertools.combinations(("lower", "strip-accents", "digits", "punct"), n)]
-    return [text_model.text_options(form + more, words, kind, k, short) for (kind, k, words), form, more, short in
-            itertools.product(kinds, forms, rest, ("whole", "skip"))]
+    return [text_model.text_options(form + more, words, kind, k, short, bag) for (kind, k, words), form, more, short, bag in
+            itertools.product(kinds, forms, rest, ("whole", "skip"), (False, True))]
 
 
 def main():

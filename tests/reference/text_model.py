@@ -5,6 +5,8 @@ were assigned in Unicode 3.2 (a copy of which every Python holds) or, where Pyth
 Python's: they exist in every version that can meet here. Scripts are not in unicodedata; SPLIT_SCRIPTS is from Scripts.txt
 15.0. Simple lower case: Python has the full mapping, which differs for one character alone, U+0130."""
 import bisect
+import collections
+import os
 import re
 import unicodedata
 
@@ -97,10 +99,17 @@ def split_alnum(text):
     return words
 
 
+def english():
+    """The words of the list `en`: data, not a rule, so they are read where they stand."""
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "src", "text", "stop_words_en.c")
+    with open(path, encoding="utf-8") as file:
+        return frozenset("".join(re.findall(r'^ +"([^"]*)"', file.read(), re.MULTILINE)).split(" "))
+
+
 def units(text, options):
     """(units, glue) of a document: what K of make a shingle, and what joins them."""
     text = normalize(text, options["normalize"])
-    if options["kind"] == "word":
+    if options["kind"] in ("word", "stopword"):
         return (split_alnum if options["words"] == "alnum" else split_space)(text), " "
     if options["kind"] == "char":
         return list(" ".join(split_space(text))), ""
@@ -110,7 +119,7 @@ def units(text, options):
 def sequence(text, options):
     """The shingles of a document as bytes, in order, with repeats."""
     parts, glue = units(text, options)
-    k = options["k"]
+    k = units_of(options)
     if options["kind"] == "byte":
         data = b"".join(parts)
         windows = [data[i:i + k] for i in range(len(data) - k + 1)]
@@ -120,7 +129,33 @@ def sequence(text, options):
         whole = glue.join(parts).encode("utf-8")
     if 1 <= len(parts) < k:
         return [whole] if options["short"] == "whole" else []
+    if options["kind"] == "stopword":
+        return [window for part, window in zip(parts, windows) if part in options["stopwords"]]
     return windows
+
+
+def units_of(options):
+    """Units of a shingle: K, and the stop word before K words."""
+    return options["k"] + (options["kind"] == "stopword")
+
+
+def elements(shingles, options):
+    """What a document is a set of: its shingles; of a bag (shingle, n), with n > 1, for later occurrences."""
+    if not options["bag"]:
+        return frozenset(shingles)
+    counts = collections.Counter(shingles)
+    return frozenset(shingle if n == 1 else (shingle, n) for shingle, count in counts.items() for n in range(1, count + 1))
+
+
+def element_hash(element, shingle_hash):
+    """kernels/occurrence.h from its words; `shingle_hash`: of a shingle."""
+    if isinstance(element, bytes):
+        return shingle_hash(element)
+    mask = (1 << 64) - 1
+    k = (shingle_hash(element[0]) + (element[1] - 1) * 0x9E3779B97F4A7C15) & mask
+    k = ((k ^ k >> 33) * 0xFF51AFD7ED558CCD) & mask
+    k = ((k ^ k >> 33) * 0xC4CEB9FE1A85EC53) & mask
+    return k ^ k >> 33
 
 
 def jaccard(a, b):
@@ -131,8 +166,9 @@ def jaccard(a, b):
 
 def option_arguments(options):
     return ["--normalize", ",".join(sorted(options["normalize"])) or "none", "--words", options["words"], "--shingle",
-            f"{options['kind']}:{options['k']}", "--short", options["short"]]
+            f"{options['kind']}:{options['k']}", "--short", options["short"], *(["--bag"] if options["bag"] else [])]
 
 
-def text_options(normalize=(), words="alnum", kind="word", k=5, short="whole"):
-    return {"normalize": frozenset(normalize), "words": words, "kind": kind, "k": k, "short": short}
+def text_options(normalize=(), words="alnum", kind="word", k=5, short="whole", bag=False):
+    return {"normalize": frozenset(normalize), "words": words, "kind": kind, "k": k, "short": short, "bag": bag,
+            "stopwords": english() if kind == "stopword" else None}

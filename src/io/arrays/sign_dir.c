@@ -16,6 +16,7 @@
 #include "base/whole_io.h"
 #include "io/json/json_write.h"
 #include "io/arrays/npy.h"
+#include "io/arrays/provenance_same.h"
 #include "io/output/listed.h"
 #include "model/file_names.h"
 

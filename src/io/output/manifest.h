@@ -92,8 +92,4 @@ bm_status bm_manifest_compare(const bm_manifest *manifest, const bm_manifest_out
  * missing or differs. */
 bm_status bm_manifest_check(const bm_manifest *manifest, const char *folder, bm_error *err);
 
-/* Were two sets of signatures made alike, so that they may be compared? How the inputs were read
- * does not matter. False: *field names the first field that differs. */
-bool bm_provenance_same(const bm_provenance *a, const bm_provenance *b, const char **field);
-
 #endif

@@ -57,7 +57,7 @@ bm_status bm_provenance_read(bm_manifest_fields *fields, bm_str object, bm_prove
         {"normalize", &p->normalize},
         {"words", &p->words},
         {"shingle", &p->shingle},
-        {"short", &p->short_rule},
+        {"short", &p->elements.short_rule},
         {"unicode", &p->unicode},
         {"utf8proc_unicode", &p->utf8proc_unicode},
         {"input_format", &p->input_format},

@@ -7,9 +7,10 @@
 /* How a job's documents were signed and read. Strings are the manifest's own. */
 typedef struct bm_provenance {
     /* signed: what must be equal where signatures are compared */
-    const char *scheme, *hash, *normalize, *words, *shingle, *short_rule;
+    const char *scheme, *hash, *normalize, *words, *shingle;
     const char *unicode, *utf8proc_unicode;
     struct bm_element_rules {
+        const char *short_rule;
         const char *stopwords; /* a settled list; NULL: none */
         bool bag;
     } elements; /* what the elements of a document are */

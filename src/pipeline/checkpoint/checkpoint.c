@@ -135,11 +135,11 @@ static bm_status take_up(bm_checkpoint *checkpoint, bool found, bool saves, bm_e
     bm_meter *meter = &checkpoint->job->meter;
     const char *where = bm_out_dir_work(checkpoint->dir);
     if (!found) {
-        if (checkpoint->job->settings->resume)
+        if (checkpoint->job->settings->results.resume)
             bm_meter_log(meter, BM_LOG_INFO, "%s: nothing to resume there: beginning", where);
         return bm_checkpoint_sets_remove_left(checkpoint, err);
     }
-    if (!checkpoint->job->settings->resume || !saves)
+    if (!checkpoint->job->settings->results.resume || !saves)
         return discard(checkpoint, err);
     bm_status status = read_journal(checkpoint, err);
     if (status == BM_OK && checkpoint->saved.docs_records == 0) {
@@ -159,12 +159,12 @@ bm_status bm_checkpoint_open(bm_job_context *job, bool saves, bm_checkpoint *out
                            .every = settings->resources.checkpoint_seconds};
     out->can_save = saves && bm_input_set_stays(job->inputs.set);
     job->wants_places = out->can_save;
-    if (settings->resume && saves && !out->can_save)
+    if (settings->results.resume && saves && !out->can_save)
         return bm_fail(err, BM_ERR_USAGE,
                        "`resume` needs inputs that can be read again (regular files, not standard "
                        "input or a pipe)");
     bm_status status = BM_OK;
-    if (settings->resume && saves)
+    if (settings->results.resume && saves)
         status = bm_checkpoint_done(job, &out->done, err);
     if (status == BM_OK && out->done != NULL)
         bm_meter_log(&job->meter, BM_LOG_INFO,

@@ -18,10 +18,10 @@
 #include "pipeline/checkpoint/checkpoint_state.h"
 #include "pipeline/context/job_stages.h"
 
-/* Open the output directory. With settings->resume what lies there is checked against the job,
+/* Open the output directory. With settings->results.resume what lies there is checked against the job,
  * whose inputs are open and whose settings are settled; without, sealed documents that lie there are
  * BM_ERR_USAGE unless settings->output.force discards them, and what holds none is cleared. `saves`:
- * this kind of job can be saved. Where settings->resume finds the job done, out->done is its summary, the
+ * this kind of job can be saved. Where settings->results.resume finds the job done, out->done is its summary, the
  * caller's, and there is nothing to do and no directory. BM_ERR_FORMAT: what lies there is of another job, and stays;
  * BM_ERR_LOCKED, BM_ERR_IO. On failure nothing is to be closed. */
 bm_status bm_checkpoint_open(bm_job_context *job, bool saves, bm_checkpoint *out, bm_error *err);

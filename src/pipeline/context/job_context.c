@@ -115,7 +115,7 @@ static bm_out_existing existing_of(const bm_settings *settings, bool is_dir)
 {
     bm_out_existing existing = bm_out_existing_within(settings->output.force, settings->memory);
     existing.kind = settings->index.kind;
-    return (settings->resume && !settings->output.force) ||
+    return (settings->results.resume && !settings->output.force) ||
                    (is_dir && settings->kind == BM_JOB_INDEX_ADD)
                ? BM_OUT_LOOK
                : existing;

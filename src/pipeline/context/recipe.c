@@ -14,6 +14,7 @@
 #include "model/option_names.h"
 #include "pipeline/context/input_finder.h"
 #include "text/stop_words.h"
+#include "text/stop_words_en.h"
 
 /* Words of a manifest that become options; the first that is not known decides. */
 typedef struct word_reader {
@@ -83,7 +84,7 @@ static void read_text(word_reader *r, const bm_provenance *p, bm_text_options *o
     if (!read_shingle(p->shingle, out))
         bad_field(r, "provenance.shingle", p->shingle);
     out->short_rule =
-        (bm_short_rule)read_word(r, BM_OPTION_SHORT, "provenance.short", p->short_rule);
+        (bm_short_rule)read_word(r, BM_OPTION_SHORT, "provenance.short", p->elements.short_rule);
     out->bag = p->elements.bag;
     read_stopwords(r, p->elements.stopwords, out);
 }

@@ -11,6 +11,7 @@
 #include "model/option_defaults.h"
 #include "model/option_names.h"
 #include "text/stop_words.h"
+#include "text/stop_words_en.h"
 
 #define WORDS_MAX 320
 

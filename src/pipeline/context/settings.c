@@ -8,6 +8,7 @@
 
 #include "base/cpu.h"
 #include "base/error.h"
+#include "base/memory.h"
 #include "base/sized_struct.h"
 #include "lsh/band_plan.h"
 #include "model/option_check.h"
@@ -16,6 +17,7 @@
 #include "pipeline/ingest/budget.h"
 #include "sketch/scheme.h"
 #include "text/stop_words.h"
+#include "text/stop_words_en.h"
 
 #define DEFAULT_LEAST (UINT64_C(256) << 20) /* of --memory where it is not given */
 
@@ -133,6 +135,25 @@ static bm_status settle_stopwords(bm_settings *s, bm_error *err)
     return status;
 }
 
+bm_status bm_settings_keep_stopwords(bm_settings *s, bm_error *err)
+{
+    const char *words = s->text.stopwords;
+    if (words == NULL || words == s->stop.words || words == bm_stop_words_en)
+        return BM_OK;
+    char *copy = bm_strdup(words);
+    if (copy == NULL)
+        return bm_fail_nomem(err, strlen(words));
+    bm_free(s->stop.words);
+    s->text.stopwords = s->stop.words = copy;
+    return BM_OK;
+}
+
+void bm_settings_reset(bm_settings *s)
+{
+    bm_free(s->stop.words);
+    s->stop.words = NULL;
+}
+
 bm_status bm_settings_settle(bm_settings *s, const bm_option_parts *parts, bm_error *err)
 {
     bm_isa isa;
@@ -206,11 +227,10 @@ bm_status bm_settings_of_sign(const bm_sign_options *options, bm_settings *out, 
                          .text = o.text,
                          .sketch = o.sketch,
                          .bands = o.bands,
-                         .results = {.band_keys = o.band_keys},
+                         .results = {.band_keys = o.band_keys, .resume = o.resume},
                          .device = o.device,
                          .resources = o.resources,
                          .output = o.output,
-                         .resume = o.resume,
                          .callbacks = o.callbacks};
     const bm_option_parts parts = bm_settings_parts(out);
     status = check_has_output(out, err);
@@ -223,23 +243,23 @@ bm_status bm_settings_of_dedup(const bm_dedup_options *options, bm_settings *out
     bm_status status = bm_sized_take(options, BM_SIZED_TYPE(bm_dedup_options, callbacks), &o, err);
     if (status != BM_OK)
         return status;
-    *out = (bm_settings){.kind = BM_JOB_DEDUP,
-                         .input = o.input,
-                         .text = o.text,
-                         .sketch = o.sketch,
-                         .bands = o.bands,
-                         .pairs = {.verify = o.verify,
-                                   .cluster = o.cluster,
-                                   .keep = o.keep,
-                                   .against = o.against,
-                                   .against_threshold = o.against_threshold},
-                         .results = {.kept = o.kept, .write_pairs = o.write_pairs},
-                         .device = o.device,
-                         .resources = o.resources,
-                         .output = o.output,
-                         .resume = o.resume,
-                         .callbacks = o.callbacks,
-                         .recorded = {.set_fields = o.set_fields, .sources = o.sources}};
+    *out =
+        (bm_settings){.kind = BM_JOB_DEDUP,
+                      .input = o.input,
+                      .text = o.text,
+                      .sketch = o.sketch,
+                      .bands = o.bands,
+                      .pairs = {.verify = o.verify,
+                                .cluster = o.cluster,
+                                .keep = o.keep,
+                                .against = o.against,
+                                .against_threshold = o.against_threshold},
+                      .results = {.kept = o.kept, .write_pairs = o.write_pairs, .resume = o.resume},
+                      .device = o.device,
+                      .resources = o.resources,
+                      .output = o.output,
+                      .callbacks = o.callbacks,
+                      .recorded = {.set_fields = o.set_fields, .sources = o.sources}};
     const bm_option_parts parts = bm_settings_parts(out);
     status = check_has_output(out, err);
     if (status == BM_OK)

@@ -45,6 +45,7 @@ typedef struct bm_pair_settings {
 typedef struct bm_result_settings {
     bm_kept kept;
     bool band_keys, write_pairs;
+    bool resume;   /* go on from what an interrupted job left */
     bool annotate; /* every document, with its group */
     bool json;     /* rows as JSON Lines, where they go to `write` */
     bm_write_fn write;
@@ -100,7 +101,6 @@ typedef struct bm_settings {
     bm_device_options device;
     bm_resource_options resources;
     bm_output_options output;
-    bool resume;
     bm_callbacks callbacks;
     bm_recorded_inputs recorded;
     bm_index_settings index; /* whose path is output.path, but for a query */
@@ -140,11 +140,6 @@ bm_option_parts bm_settings_parts(const bm_settings *settings);
 /* What every job needs: check the parts that the caller gave, settle threads, memory and places. */
 bm_status bm_settings_settle(bm_settings *settings, const bm_option_parts *parts, bm_error *err);
 
-/* The text options for a caller to read: stop words are "en", or the words themselves. */
-bm_text_options bm_settings_text_shown(const bm_settings *settings);
-/* The first way in which documents are cut differently, as a manifest names it, of settled options; NULL:
- * none. */
-const char *bm_text_differs(const bm_text_options *a, const bm_text_options *b);
 /* Own the stop words, so that whoever lent them may go. */
 bm_status bm_settings_keep_stopwords(bm_settings *settings, bm_error *err);
 /* Free what the settings own; copies of them borrow it. */

@@ -1,36 +1,16 @@
-/* settings_text.c -- how texts are cut, as settings have it: who owns the stop words, and are two ways the
- * same?
+/* settings_text.c -- how texts are cut, as settings have it.
  *
  * Tests: tests/unit/context/test_settings.c, tests/cli/cases/special_shingles.sh */
+#include "pipeline/context/settings_text.h"
+
 #include <string.h>
 
-#include "base/error.h"
-#include "base/memory.h"
-#include "pipeline/context/settings.h"
 #include "text/stop_words.h"
+#include "text/stop_words_en.h"
 
-bm_status bm_settings_keep_stopwords(bm_settings *s, bm_error *err)
+bm_text_options bm_text_shown(const bm_text_options *settled)
 {
-    const char *words = s->text.stopwords;
-    if (words == NULL || words == s->stop.words || words == bm_stop_words_en)
-        return BM_OK;
-    char *copy = bm_strdup(words);
-    if (copy == NULL)
-        return bm_fail_nomem(err, strlen(words));
-    bm_free(s->stop.words);
-    s->text.stopwords = s->stop.words = copy;
-    return BM_OK;
-}
-
-void bm_settings_reset(bm_settings *s)
-{
-    bm_free(s->stop.words);
-    s->stop.words = NULL;
-}
-
-bm_text_options bm_settings_text_shown(const bm_settings *s)
-{
-    bm_text_options text = s->text;
+    bm_text_options text = *settled;
     if (text.stopwords == bm_stop_words_en)
         text.stopwords = BM_STOP_WORDS_EN;
     return text;

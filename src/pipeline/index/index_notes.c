@@ -210,7 +210,7 @@ bm_status bm_index_add_note_open(const bm_job_context *job, const bm_store_view 
     if (job->inputs.set == NULL) /* standard input that is followed, or signatures */
         return BM_OK;
     note->noted = bm_input_set_stays(job->inputs.set);
-    if (job->settings->resume && !note->noted)
+    if (job->settings->results.resume && !note->noted)
         return bm_fail_field(err, "resume",
                              "`resume` needs inputs that can be read again (regular files, not "
                              "standard input or a pipe)");
@@ -220,7 +220,7 @@ bm_status bm_index_add_note_open(const bm_job_context *job, const bm_store_view 
         status = bm_buf_end(&text, err);
     if (status == BM_OK)
         status = part(text.data, note, fields, &found, err);
-    if (status == BM_OK && found && job->settings->resume)
+    if (status == BM_OK && found && job->settings->results.resume)
         status = go_on(note, job, fields, place, err);
     bm_buf_reset(&text);
     return status;

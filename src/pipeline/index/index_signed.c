@@ -12,6 +12,7 @@
 #include "base/memory.h"
 #include "pipeline/context/recipe.h"
 #include "pipeline/context/recorded_options.h"
+#include "pipeline/context/settings_text.h"
 
 static bm_status are_signed(const bm_settings *s, bool *out, bm_error *err)
 {
@@ -104,7 +105,7 @@ bm_status bm_index_signed_open(bm_settings *settings, const char *path, bm_index
         return bm_fail_field(err, "store",
                              "an index of sets takes documents (`store` signatures takes what "
                              "sign wrote)");
-    if (settings->resume)
+    if (settings->results.resume)
         return bm_fail_field(err, "resume", "`resume` goes on with documents, not signatures");
     status = open_dirs(settings, out, err);
     if (status == BM_OK)

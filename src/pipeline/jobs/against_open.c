@@ -13,6 +13,7 @@
 #include "model/file_names.h"
 #include "model/option_names.h"
 #include "pipeline/context/recorded_options.h"
+#include "pipeline/context/settings_text.h"
 #include "pipeline/index/index_settings.h"
 #include "pipeline/jobs/against_state.h"
 

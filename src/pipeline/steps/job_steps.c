@@ -64,7 +64,7 @@ static bm_status look_at_report(bm_job *job, bm_error *err)
     bm_manifest *report = NULL;
     bm_status status = BM_OK;
     job->existing_report = bm_out_existing_of(s->output.force);
-    if (s->resume && !s->output.force && s->output.report != NULL)
+    if (s->results.resume && !s->output.force && s->output.report != NULL)
         status = bm_place_look(s->output.report, &there, err);
     if (status != BM_OK || !there)
         return status;

@@ -19,10 +19,13 @@ bm dedpu a.jsonl -o out; refused 2 'unknown command "dedpu" \(did you mean dedup
 for command in export merge estimate; do
     bm "$command" a.jsonl; refused 2 "the command $command is not in this version"
 done
-for option in --bag --shard=1/2 --containment --max-group-size --dry-run --preset=nemo; do
+for option in --shard=1/2 --containment --max-group-size --dry-run --preset=nemo; do
     bm dedup a.jsonl -o out "$option"; refused 2 "${option%%=*} is not in this version"
 done
-bm dedup a.jsonl -o out --shingle stopword:3; refused 2 '--shingle: .*stopword is not in this version'
+bm dedup a.jsonl -o out --shingle stopword; refused 2 '--shingle: .*byte:K or stopword:K'
+bm dedup a.jsonl -o out --stopwords en; refused 2 '--stopwords is for --shingle stopword:K$'
+bm dedup a.jsonl -o out --shingle stopword:2 --stopwords; refused 2 '--stopwords'
+bm dedup a.jsonl -o out --bag=yes; refused 2 '--bag'
 bm dedup a.jsonl -o out --scheme legacy; refused 2 '--scheme: "legacy" is not in this version'
 bm dedup a.jsonl -o out --hash sha1; refused 2 '--hash: "sha1" is not in this version'
 

@@ -67,7 +67,7 @@ static void expect_job_defaults(const bm_settings *s)
     cr_expect_eq(s->results.kept, BM_KEPT_SAME);
     cr_expect_not(s->results.band_keys || s->results.write_pairs || s->results.json);
     cr_expect(s->results.histogram == NULL && s->results.histogram_svg == NULL);
-    cr_expect_not(s->output.force || s->resume);
+    cr_expect_not(s->output.force || s->results.resume);
     cr_expect_null(s->output.report);
     cr_expect_null(s->device.device, "auto");
     cr_expect_eq(s->resources.batch_docs, 0, "by bytes");
@@ -229,7 +229,7 @@ Test(settings, what_sign_is_asked_for_is_what_the_job_does)
     expect_documents(&s);
     expect_device(&s);
     expect_surroundings(&s);
-    cr_expect(s.resume && s.results.band_keys);
+    cr_expect(s.results.resume && s.results.band_keys);
 }
 
 /* What is asked of inputs that stand in manifests. */
@@ -270,7 +270,7 @@ Test(settings, what_dedup_is_asked_for_is_what_the_job_does)
     cr_expect_eq(s.pairs.cluster, BM_CLUSTER_STAR);
     cr_expect_eq(s.pairs.keep, BM_KEEP_SHORTEST);
     cr_expect_eq(s.results.kept, BM_KEPT_ZST);
-    cr_expect(s.resume && s.results.write_pairs);
+    cr_expect(s.results.resume && s.results.write_pairs);
 }
 
 Test(settings, what_pairs_is_asked_for_is_what_the_job_does)

@@ -32,7 +32,7 @@ static const list lists[] = {
      0,
      {"nfc", "nfkc", "lower", "strip-accents", "digits", "punct"}},
     {BM_OPTION_WORDS, "words", BM_WORDS_ALNUM, {"alnum", "space"}},
-    {BM_OPTION_SHINGLE, "shingle", BM_SHINGLE_WORD, {"word", "char", "byte"}},
+    {BM_OPTION_SHINGLE, "shingle", BM_SHINGLE_WORD, {"word", "char", "byte", "stopword"}},
     {BM_OPTION_SHORT, "short_rule", BM_SHORT_WHOLE, {"whole", "skip"}},
     {BM_OPTION_SCHEME, "scheme", BM_SCHEME_AFFINE32, {"affine32", "oph", "cws"}},
     {BM_OPTION_CANDIDATES, "candidates", BM_CANDIDATES_LSH, {"lsh", "all", "length"}},
