@@ -4,6 +4,7 @@
 #                $bandmill  the program: $BANDMILL, or that of build/release or build, or bandmill on PATH
 #                $scratch   an empty folder, removed at the end
 # To be called:  number     a number beside that of the work: for people on stdout, and for table.sh
+#                numbers    the same, of lines
 #                picture    a file that README.md shows: kept where EXAMPLES_OUT=FOLDER says
 #                stand_in   this run has other data than the table
 #                need_python, shared_data
@@ -45,6 +46,13 @@ number() {
     else
         printf '  %-58s %12s   of the work: %s\n' "$1" "$3" "$2"
     fi
+}
+
+# numbers < LINES: a row each, of what a script found: WHAT, WORK, HERE, TOLERANCE and WHY, if any, with tabs between them.
+numbers() {
+    while IFS="$(printf '\t')" read -r what work found tolerance why; do
+        number "$what" "$work" "$found" "$tolerance" "$why"
+    done
 }
 
 # picture FILE: put into the folder that EXAMPLES_OUT names, if any; table.sh compares it with the one beside run.sh.

@@ -7,10 +7,8 @@ need_python
 
 # ask NAME QUERIES TARGETS
 ask() {
-    "$python" "$here/sentences.py" "$bandmill" "$@" > "$scratch/numbers"
-    while IFS="$(printf '\t')" read -r what work found within; do
-        number "$what" "$work" "$found" "$within"
-    done < "$scratch/numbers"
+    PYTHONPATH=$examples "$python" "$here/sentences.py" "$bandmill" "$@" > "$scratch/numbers"
+    numbers < "$scratch/numbers"
 }
 
 if [ $# = 2 ]; then

@@ -1,10 +1,11 @@
 """sentences.py BANDMILL NAME QUERIES TARGETS -- which targets each query finds, against exact similarities computed here. Prints the numbers
 as lines of `what, work, here, within`, tab-separated; ends with 1 where an answer is not what it should be."""
 import math
-import subprocess
 import sys
 import unicodedata
 from fractions import Fraction
+
+import program
 
 LENGTH, BANDS, ROWS, THRESHOLD = 9, 50, 2, Fraction(1, 4)
 OPTIONS = ["--format", "lines", "--normalize", "lower,punct", "--shingle", f"char:{LENGTH}", "--perms", "100", "--bands", str(BANDS),
@@ -33,9 +34,9 @@ def main():
     for q, query in enumerate(asked, 1):
         for t, target in enumerate(known, 1):
             exact[q, t] = Fraction(len(query & target), len(query | target))
-    done = subprocess.run([bandmill, "query", "--targets", targets, *OPTIONS, queries], stdout=subprocess.PIPE, check=True)
+    rows = program.output(bandmill, "query", "--targets", targets, *OPTIONS, queries).decode().splitlines()
     found = {}
-    for line in done.stdout.decode().splitlines()[1:]:
+    for line in rows[1:]:
         query, target, jaccard = line.split("\t")
         found[number_of(query), number_of(target)] = jaccard
     wanted = {pair: f"{float(j):.6f}" for pair, j in exact.items() if j >= THRESHOLD}
