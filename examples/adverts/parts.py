@@ -13,8 +13,9 @@ WORD = re.compile(r"[^\W_]+")
 
 
 def shingles(text, k):
+    """The bag of them: how often each occurs."""
     words = WORD.findall(text.lower())
-    return {tuple(words[i : i + k]) for i in range(len(words) - k + 1)}
+    return collections.Counter(tuple(words[i : i + k]) for i in range(len(words) - k + 1))
 
 
 def read_histograms(path):
@@ -51,7 +52,7 @@ def main():
         bins = collections.Counter()
         for a, b in planted:
             x, y = shingles(a, k), shingles(b, k)
-            bins[min(99, len(x & y) * 100 // len(x | y))] += 1
+            bins[min(99, sum((x & y).values()) * 100 // sum((x | y).values()))] += 1
         parted, all_pairs, all_copies, there = 100, 0.0, 0, 0
         for low in reversed(range(100)):
             all_pairs += pairs[low]

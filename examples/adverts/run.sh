@@ -9,7 +9,7 @@ count=${1:-4000}
 sentences=${2:-$here/sentences.txt}
 [ "$count $sentences" = "4000 $here/sentences.txt" ] || stand_in "$count adverts of $sentences"
 plan='--bands 42 --rows 3'
-text='--shingle word:3'
+text='--bag --shingle word:3'
 
 # say LINE...: for people only.
 say() {
@@ -26,6 +26,11 @@ member() {
     sed -n "s/^ *\"$2\": \([-0-9.e+]*\),\{0,1\}\$/\1/p" "$1" | head -n 1
 }
 
+# largest FILE: the size of the largest group in a report.
+largest() {
+    sed -n 's/^ *"size": \([0-9]*\),/\1/p' "$1" | sort -n | tail -n 1
+}
+
 corpus=$scratch/adverts.jsonl
 "$python" "$root/bench/adverts.py" "$count" "$sentences" "$corpus" > "$scratch/made"
 say "$(cat "$scratch/made")" ''
@@ -39,7 +44,7 @@ number '42 bands of 3 rows: candidates at .05' .0052 "$(cut -f 2 "$scratch/plan"
 
 # 2. The histogram of a sample for each length of shingle: unrelated adverts are one heap, copies another.
 # shellcheck disable=SC2086
-"$bandmill" tune "$corpus" --shingle word:1 --shingle word:2 --shingle word:3 --shingle word:4 --sample 2000 --threshold .5 $plan \
+"$bandmill" tune "$corpus" --bag --shingle word:1 --shingle word:2 --shingle word:3 --shingle word:4 --sample 2000 --threshold .5 $plan \
     --svg "$scratch/lengths.svg" -q > "$scratch/tune"
 picture "$scratch/lengths.svg"
 "$python" "$here/parts.py" "$corpus" "$scratch/tune" > "$scratch/parts"
@@ -69,7 +74,7 @@ awk -F '\t' '
         }
     }' "$scratch/candidates" "$scratch/tune" | sed 's/\t0\./\t./g' > "$scratch/shares"
 say '' 'Candidates of word:3 by similarity (pairs: from the sample)' 'from	to	pairs	candidates	S-curve	share' "$(cat "$scratch/shares")" ''
-for low in .05 .10 .15 .20 .25 .30 .35 .40; do
+for low in .05 .10 .15 .20 .25 .30 .35; do
     curve=$(column "$scratch/shares" $low 5)
     number "share of the pairs in the twentieth from $low on that are candidates" "$curve" "$(column "$scratch/shares" $low 6)" \
         "$(awk -v p="$curve" 'BEGIN { printf "%.3f", .005 + .2 * p * (1 - p) }' | sed 's/^0//')" \
@@ -89,7 +94,10 @@ fi
 # shellcheck disable=SC2086
 "$bandmill" dedup "$corpus" $text $plan --threshold .4 --pairs --kept no -q --json --threads 1 --device cpu -o "$scratch/groups" > "$scratch/report"
 say '' "$(member "$scratch/report" verified) candidates verified in $(member "$scratch/report" verify_seconds) s on one core"
-number 'candidates' none "$(member "$scratch/report" verified)" none
+# shingle, bands, rows, candidates …; shingle, documents, …, candidates_spread (tenth) …
+spread=$(awk -F '\t' '$1 == "word:3" && NF == 11 { printf "%d", $10 }' "$scratch/tune")
+number 'candidates of word:3' "$(awk -F '\t' '$1 == "word:3" && $2 == 42 && $3 == 3 { printf "%d", $4 }' "$scratch/tune")" \
+    "$(member "$scratch/report" verified)" $((3 * spread)) "the work prints none: beside it what tune expects, within three of the $spread by which one run differs"
 
 # 5. Groups at .4.
 "$bandmill" cluster "$scratch/groups/pairs.tsv" --threshold .4,.42,.44,.46,.48,.5 -q > "$scratch/thresholds"
@@ -103,7 +111,11 @@ number 'of it share nothing with its first advert' none "$(cut -f 2 "$scratch/en
 for end in near far; do
     other=$(cut -f $([ $end = near ] && echo 3 || echo 4) "$scratch/ends")
     "$bandmill" explain "$scratch/groups" "$first" "$other" -q > "$scratch/chain"
-    [ $end = far ] || say '' "$(cat "$scratch/chain")" ''
+    if [ $end = near ]; then
+        say '' "$(cat "$scratch/chain")" ''
+        cp "$scratch/chain" "$scratch/chain.txt"
+        picture "$scratch/chain.txt"
+    fi
     number "first advert and $end end: similarity" none "$(sed -n 's/.* themselves: \([0-9.]*\),.*/\1/p' "$scratch/chain")" none
     number "first advert and $end end: links of the shortest chain" none "$(sed -n 's/^the shortest chain has \([0-9]*\) link.*/\1/p' "$scratch/chain")" none
     # to part them N links must go; X documents would stay with A, Y with B:
@@ -116,7 +128,7 @@ done
 # shellcheck disable=SC2086
 "$bandmill" dedup "$corpus" $text $plan --threshold .4 --cluster star --kept no -q --json -o "$scratch/stars" > "$scratch/star_report"
 say '' 'What helps'
-number 'largest group at .4, --cluster star' none "$(sed -n 's/^ *"size": \([0-9]*\),/\1/p' "$scratch/star_report" | sort -n | tail -n 1)" none
+number 'largest group at .4, --cluster star' none "$(largest "$scratch/star_report")" none
 number 'chained documents at .4' none "$(member "$scratch/report" chained)" none
 number 'chained documents at .4, --cluster star' none "$(member "$scratch/star_report" chained)" none
 number 'largest group at .44' none "$(column "$scratch/thresholds" 0.44 4)" none

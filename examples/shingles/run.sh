@@ -27,16 +27,25 @@ shingles_of() {
     done
 }
 
-# in_common FILE K: id of both and similarity of each pair of documents that have a shingle in common.
+# in_common FILE K [OPTION...]: id of both and similarity of each pair of documents that have a shingle in common.
 in_common() {
-    "$bandmill" pairs "$1" --format tsv --header no --text-field 1 --id-field 2 --shingle "byte:$2" --candidates all --threshold 0.0001 -q
+    file=$1 k=$2
+    shift 2
+    "$bandmill" pairs "$file" --format tsv --header no --text-field 1 --id-field 2 --shingle "byte:$k" --candidates all --threshold 0.0001 -q "$@"
+}
+
+# size FILE TEXT: how many shingles a text has, of the pairs of it and its pieces.
+size() {
+    awk -v text="$2" '$1 == text { printf "%.0f\n", 1 / $3; exit }' "$1"
 }
 
 # A piece is a document of one shingle: the sets of the text that hold it have 1/n in common with it, and n of them are all there are.
 shingles_of abcab abcab 2 > "$scratch/abcab.tsv"
 in_common "$scratch/abcab.tsv" 2 > "$scratch/abcab.pairs"
 number '2-shingles of abcab' 'ab bc ca' "$(awk '$1 == "abcab" { printf "%s%s", between, $2; between = " " }' "$scratch/abcab.pairs")" exact
-number '2-shingles of abcab: how many' 3 "$(awk '$1 == "abcab" { print 1 / $3; exit }' "$scratch/abcab.pairs" | cut -c 1)" exact
+number '2-shingles of abcab: how many' 3 "$(size "$scratch/abcab.pairs" abcab)" exact
+in_common "$scratch/abcab.tsv" 2 --bag > "$scratch/bag.pairs"
+number '2-shingles of abcab as a bag: how many' none "$(size "$scratch/bag.pairs" abcab)" none
 
 which='The dog which chased the cat'
 that='The dog that chased the cat'
