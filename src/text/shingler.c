@@ -332,13 +332,13 @@ static bm_status hash_bytes(bm_shingler *shingler, document *doc, size_t *n_unit
  * branch, since it could not be guessed. */
 static size_t pick_stop_words(bm_shingler *shingler, size_t m)
 {
-    const bm_stop_table *stop = &shingler->stop;
+    const bm_stop_table stop = shingler->stop; /* a copy, which stores cannot change */
     const char *data = shingler->joined.data;
     const size_t *starts = shingler->starts, k = shingler->units;
     size_t *picked = shingler->picked, n = 0;
     for (size_t i = 0; i < m; i++) {
         picked[n] = i;
-        n += bm_stop_table_has(stop, data + starts[i], starts[i + 1] - 1 - starts[i]);
+        n += bm_stop_table_has(&stop, data + starts[i], starts[i + 1] - 1 - starts[i]);
     }
     for (size_t i = 0; i < n; i++) {
         picked[n + i] = starts[picked[i] + k];

@@ -1,7 +1,9 @@
-/* stop_table.c -- open addressing with linear probing over words of a list that does not change.
+/* stop_table.c -- buckets of two keys, with a factor for which each word finds room in its own.
  *
- * A word is looked up by its first eight bytes and its length: nearly all stop words are known by
- * these. Between a quarter and a half of the slots hold a word; the table of the usual list is 8 KB.
+ * The table has two to four buckets a word; that of the usual list is 8 KB. Some factors are tried, and then
+ * tables of twice and four times the size, so that no bucket has a third word. For thousands of words there
+ * is no such factor: then words go to the next bucket that has room, and are looked for there.
+ *
  * Who wrote the list waits for the steps that its words take, and nobody else does.
  *
  * Tests: tests/unit/text/test_stop_words.c */
@@ -10,24 +12,64 @@
 #include "base/error.h"
 #include "base/memory.h"
 
-#define LEAST_BITS 4u
+#define LEAST_BITS   4u
+#define TRIES        64u
+#define GROWTHS      2u
+#define FIRST_FACTOR UINT64_C(0x9E3779B97F4A7C15)
 
 static size_t count_words(const char *words)
 {
-    size_t n = *words != '\0';
+    size_t n = 1;
     for (; *words != '\0'; words++)
         n += *words == ' ';
     return n;
 }
 
-static void insert(bm_stop_table *table, size_t at, size_t len)
+/* The key of a word of the list, around which nothing may be read. */
+static uint64_t key_of(const char *word, size_t len)
 {
-    uint64_t head = 0;
-    memcpy(&head, table->words + at, len < 8 ? len : 8);
-    size_t slot = bm_stop_slot_of(table, head, len);
-    while (table->slots[slot].len != 0)
-        slot = (slot + 1) & table->mask;
-    table->slots[slot] = (bm_stop_slot){head, (uint32_t)len, (uint32_t)at};
+    char block[24] = {0};
+    if (len >= 8)
+        return bm_stop_key(word, len);
+    memcpy(block + 8, word, len);
+    return bm_stop_key(block + 8, len);
+}
+
+/* Put all words into the table; false: one finds no room in its own bucket, unless `any` will do. */
+static bool fill(bm_stop_table *table, size_t len, bool any)
+{
+    memset(table->keys, 0, (table->mask + 1) * BM_STOP_BUCKET * sizeof *table->keys);
+    for (size_t at = 0; at < len;) {
+        const size_t n = strcspn(table->words + at, " ");
+        const uint64_t key = key_of(table->words + at, n);
+        size_t bucket = bm_stop_bucket(table, key), slot = 0;
+        while (table->keys[BM_STOP_BUCKET * bucket + slot] != 0) {
+            if (++slot < BM_STOP_BUCKET)
+                continue;
+            if (!any)
+                return false;
+            bucket = (bucket + 1) & table->mask;
+            slot = 0;
+        }
+        table->keys[BM_STOP_BUCKET * bucket + slot] = key;
+        table->at[BM_STOP_BUCKET * bucket + slot] = (uint32_t)at;
+        at += n + (table->words[at + n] == ' ');
+    }
+    return true;
+}
+
+static bm_status reserve(bm_stop_table *table, unsigned bits, bm_error *err)
+{
+    const size_t slots = BM_STOP_BUCKET << bits;
+    bm_free(table->keys);
+    bm_free(table->at);
+    table->keys = bm_alloc_aligned(slots, sizeof *table->keys);
+    table->at = bm_alloc(slots, sizeof *table->at);
+    table->mask = ((size_t)1 << bits) - 1;
+    table->shift = 64 - bits;
+    return table->keys != NULL && table->at != NULL
+               ? BM_OK
+               : bm_fail_nomem(err, slots * (sizeof *table->keys + sizeof *table->at));
 }
 
 bm_status bm_stop_table_init(const char *words, bm_stop_table *out, bm_error *err)
@@ -36,24 +78,46 @@ bm_status bm_stop_table_init(const char *words, bm_stop_table *out, bm_error *er
     unsigned bits = LEAST_BITS;
     while ((size_t)1 << bits < 2 * n)
         bits++;
-    *out = (bm_stop_table){.mask = ((size_t)1 << bits) - 1, .shift = 64 - bits};
-    if (len > UINT32_MAX)
-        return bm_fail(err, BM_ERR_INPUT, "%zu bytes of stop words", len);
-    out->slots = bm_alloc_zero((size_t)1 << bits, sizeof *out->slots);
-    out->words = bm_strndup(words, len);
-    if (out->slots == NULL || out->words == NULL)
-        return bm_fail_nomem(err, (sizeof *out->slots << bits) + len);
-    for (size_t at = 0; at < len;) {
-        const size_t word = strcspn(words + at, " ");
-        insert(out, at, word);
-        at += word + (words[at + word] == ' ');
+    *out = (bm_stop_table){.words = bm_strndup(words, len)};
+    if (out->words == NULL)
+        return bm_fail_nomem(err, len);
+    for (unsigned growth = 0; growth <= GROWTHS; growth++) {
+        bm_status status = reserve(out, bits + growth, err);
+        if (status != BM_OK)
+            return status;
+        out->factor = FIRST_FACTOR;
+        for (unsigned i = 0; i < TRIES; i++, out->factor *= FIRST_FACTOR)
+            if (fill(out, len, false))
+                return BM_OK;
     }
+    out->overflows = true;
+    fill(out, len, true);
     return BM_OK;
+}
+
+bool bm_stop_table_look(const bm_stop_table *table, const char *word, size_t len, uint64_t key)
+{
+    size_t bucket = bm_stop_bucket(table, key);
+    for (;; bucket = (bucket + 1) & table->mask) {
+        const size_t first = BM_STOP_BUCKET * bucket;
+        for (size_t slot = first; slot < first + BM_STOP_BUCKET; slot++) {
+            const char *known = table->words + table->at[slot];
+            if (table->keys[slot] == 0)
+                return false;
+            if (table->keys[slot] == key &&
+                (len < 8 ||
+                 (strncmp(known, word, len) == 0 && (known[len] == ' ' || known[len] == '\0'))))
+                return true;
+        }
+        if (!table->overflows)
+            return false;
+    }
 }
 
 void bm_stop_table_reset(bm_stop_table *table)
 {
-    bm_free(table->slots);
+    bm_free(table->keys);
+    bm_free(table->at);
     bm_free(table->words);
     *table = (bm_stop_table){0};
 }

@@ -1,4 +1,12 @@
-/* stop_table.h -- is a word one of the stop words? */
+/* stop_table.h -- is a word one of the stop words?
+ *
+ * Asked of every word of a text, where the answer cannot be guessed, so it is found without a branch: a word
+ * becomes a key of 64 bits, and the keys of one bucket are compared with it.
+ *
+ *     length 1 … 7     the bytes of the word, and its length in the highest byte: the key is the word
+ *     longer           a mix of its first and last eight bytes and its length, and 0xFF in the highest
+ *                      byte; where it is found, the whole word is compared
+ *     bucket           the upper bits of key * factor */
 #ifndef BM_TEXT_STOP_TABLE_H
 #define BM_TEXT_STOP_TABLE_H
 
@@ -9,18 +17,16 @@
 #include <stdint.h>
 #include <string.h>
 
-/* A word: its first eight bytes, NUL behind a shorter one, its length, and where it stands. */
-typedef struct bm_stop_slot {
-    uint64_t head;
-    uint32_t len; /* 0: no word */
-    uint32_t at;  /* in `words` */
-} bm_stop_slot;
+#define BM_STOP_BUCKET 2u /* keys */
 
 typedef struct bm_stop_table {
-    bm_stop_slot *slots; /* owned */
-    char *words;         /* owned */
-    size_t mask;
+    uint64_t *keys;  /* owned; BM_STOP_BUCKET a bucket; 0: none */
+    uint32_t *at;    /* owned; of each key, where its word stands in `words` */
+    char *words;     /* owned */
+    uint64_t factor; /* odd */
+    size_t mask;     /* of the number of a bucket */
     unsigned shift;
+    bool overflows; /* some words did not fit into their buckets, and are in one that follows */
 } bm_stop_table;
 
 /* `words` as bm_stop_words_settle makes them: borrowed. The caller's, bm_stop_table_reset, also on
@@ -28,26 +34,41 @@ typedef struct bm_stop_table {
 bm_status bm_stop_table_init(const char *words, bm_stop_table *out, bm_error *err);
 void bm_stop_table_reset(bm_stop_table *table);
 
-static inline size_t bm_stop_slot_of(const bm_stop_table *table, uint64_t head, size_t len)
+static inline uint64_t bm_stop_load(const char *p)
 {
-    return (size_t)((head + len) * UINT64_C(0x9E3779B97F4A7C15) >> table->shift);
+    uint64_t value;
+    memcpy(&value, p, sizeof value);
+    return value;
 }
 
-/* Eight bytes from `word` on may be read, whatever its length is; len > 0. */
+/* Eight bytes from `word` on, and eight before its end, may be read, whatever its length is; len > 0. */
+static inline uint64_t bm_stop_key(const char *word, size_t len)
+{
+    const uint64_t first = bm_stop_load(word), last = bm_stop_load(word + len - 8);
+    const uint64_t mixed = (first ^ (last + len) * UINT64_C(0xFF51AFD7ED558CCD)) | UINT64_C(0xFF)
+                                                                                       << 56;
+    const uint64_t whole = (first & ((UINT64_C(1) << 8 * (len & 7)) - 1)) | (uint64_t)len << 56;
+    return len < 8 ? whole : mixed;
+}
+
+static inline size_t bm_stop_bucket(const bm_stop_table *table, uint64_t key)
+{
+    return (size_t)(key * table->factor >> table->shift);
+}
+
+/* Whether a word that was not found in its own bucket, or was found there and is a long one, is in the list.
+ * Out of line, for it is rare. */
+bool bm_stop_table_look(const bm_stop_table *table, const char *word, size_t len, uint64_t key);
+
+/* As bm_stop_key of the word. */
 static inline bool bm_stop_table_has(const bm_stop_table *table, const char *word, size_t len)
 {
-    uint64_t head;
-    memcpy(&head, word, sizeof head);
-    head &= UINT64_MAX >> (len < 8 ? 64 - 8 * len : 0);
-    size_t at = bm_stop_slot_of(table, head, len);
-    for (;; at = (at + 1) & table->mask) {
-        const bm_stop_slot *slot = &table->slots[at];
-        if (slot->head == head && slot->len == len &&
-            (len <= 8 || memcmp(table->words + slot->at, word, len) == 0))
-            return true;
-        if (slot->len == 0)
-            return false;
-    }
+    const uint64_t key = bm_stop_key(word, len);
+    const uint64_t *bucket = table->keys + BM_STOP_BUCKET * bm_stop_bucket(table, key);
+    const bool found = (bucket[0] == key) | (bucket[1] == key);
+    if (__builtin_expect((found & (len > 7)) | table->overflows, 0))
+        return bm_stop_table_look(table, word, len, key);
+    return found;
 }
 
 #endif

@@ -8,6 +8,7 @@
  *     each          text word:5, char:5    text in memory to words in memory
  *     native CPU    text byte:8; plain     likewise; no normaliser, words between white space;
  *                   and foreign word:5     made text that is not ASCII
+ *                   text stopword:4; bag   shingles as long as word:5 in both
  *     each          documents of N         resident hashes by each scheme, over the first one
  *
  * Ratios are to the arithmetic limit of the same device, in shingles, on as many processors; the
@@ -190,8 +191,9 @@ typedef struct text_case {
     const char *what;
     bm_shingle_kind kind;
     uint32_t k;
-    bool plain;       /* no normaliser and words between white space, not the caller's options */
-    bool foreign;     /* made text that is not ASCII */
+    bool plain;   /* no normaliser and words between white space, not the caller's options */
+    bool foreign; /* made text that is not ASCII */
+    bool bag;
     bool native_only; /* a matter of the host alone */
 } text_case;
 
@@ -209,6 +211,8 @@ static const text_case text_cases[] = {
      .k = 5,
      .foreign = true,
      .native_only = true},
+    {.what = "text stopword:4", .kind = BM_SHINGLE_STOPWORD, .k = 4, .native_only = true},
+    {.what = "text word:5, bag", .kind = BM_SHINGLE_WORD, .k = 5, .bag = true, .native_only = true},
 };
 enum { TEXT_CASES = sizeof text_cases / sizeof text_cases[0] };
 
@@ -218,11 +222,13 @@ static bm_status text_row(bench *b, bm_bench_device *device, const text_case *ro
     bm_text_options text = b->options.text;
     text.shingle = row_case->kind;
     text.shingle_k = row_case->k;
+    text.bag = row_case->bag;
     if (row_case->plain) {
         text.normalize = 0;
         text.words = BM_WORDS_SPACE;
     }
     const bm_bench_text *documents = row_case->foreign ? &b->foreign : &b->text;
+    text.stopwords = documents->common.data; /* NULL: English */
     bm_status status = bm_bench_device_set_text(device, &b->options, &text, documents, err);
     if (status != BM_OK)
         return status;

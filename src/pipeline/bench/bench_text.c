@@ -15,6 +15,7 @@
 
 enum {
     VOCABULARY = 20000,
+    COMMON = 64,    /* words, which make up two fifths of a text */
     WORD_MAX = 14,  /* letters */
     LETTER_MAX = 3, /* bytes */
     MADE_BYTES = 32000000,
@@ -128,6 +129,12 @@ static const char *const chinese[] = {"人", "有", "权", "的", "和", "一", 
                                       "社", "会", "教", "育", "法", "律", "保", "护", "，", "。",
                                       "所", "以", "本", "宣", "言", "应", "或", "者", "同", "时"};
 
+static int compare_words(const word *a, const word *b)
+{
+    const int order = memcmp(a->bytes, b->bytes, a->len < b->len ? a->len : b->len);
+    return order != 0 ? order : (int)a->len - (int)b->len;
+}
+
 static void make_vocabulary(bm_random *random, const script *of, word *words)
 {
     for (uint32_t rank = 0; rank < VOCABULARY; rank++) {
@@ -145,6 +152,27 @@ static void make_vocabulary(bm_random *random, const script *of, word *words)
         }
         w->bytes[w->len] = ' ';
     }
+}
+
+/* The words that come most often, as a list of stop words (text/stop_words.h): the least word that is greater
+ * than the one before, again and again. */
+static bm_status list_common(const word *words, bm_buf *out, bm_error *err)
+{
+    const word *before = NULL, *least;
+    bm_status status = BM_OK;
+    do {
+        least = NULL;
+        for (const word *w = words; w < words + COMMON; w++)
+            if ((before == NULL || compare_words(w, before) > 0) &&
+                (least == NULL || compare_words(w, least) < 0))
+                least = w;
+        if (least != NULL && before != NULL)
+            status = bm_buf_add(out, " ", 1, err);
+        if (least != NULL && status == BM_OK)
+            status = bm_buf_add(out, least->bytes, least->len, err);
+        before = least;
+    } while (least != NULL && status == BM_OK);
+    return status == BM_OK ? bm_buf_end(out, err) : status;
 }
 
 static bm_status make_document(bm_random *random, const word *words, bool spaced,
@@ -173,7 +201,7 @@ static bm_status make(const script *of, size_t bytes, bm_bench_text *text, bm_er
     bm_random random;
     bm_random_init(&random, 1);
     make_vocabulary(&random, of, words);
-    bm_status status = BM_OK;
+    bm_status status = text->common.len == 0 ? list_common(words, &text->common, err) : BM_OK;
     while (status == BM_OK && text->bytes.len < bytes)
         status = make_document(&random, words, of->spaced, text, err);
     bm_free(words);
@@ -210,6 +238,7 @@ bm_status bm_bench_text_open(const char *const *paths, size_t n_paths,
 void bm_bench_text_reset(bm_bench_text *text)
 {
     bm_buf_reset(&text->bytes);
+    bm_buf_reset(&text->common);
     bm_free(text->begin);
     memset(text, 0, sizeof *text);
 }

@@ -14,8 +14,9 @@ typedef struct bm_bench_text {
     bm_buf bytes;    /* document after document */
     uint64_t *begin; /* n + 1 offsets */
     size_t n, cap;
-    bool made;   /* by the generator */
-} bm_bench_text; /* {0} is empty */
+    bool made;     /* by the generator */
+    bm_buf common; /* of made text: its commonest words, a list of stop words; else empty */
+} bm_bench_text;   /* {0} is empty */
 
 /* Documents of `paths` (any format that jobs read); none: 32 MB of words whose frequencies and
  * lengths are like those of English, from a fixed seed. `callbacks`

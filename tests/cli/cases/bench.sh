@@ -8,7 +8,7 @@ for threads in 1 2; do
     # shellcheck disable=SC2086 # words
     bm bench --device cpu --threads $threads $quick; exits 0
     says ../out '^DEVICE +WHAT +CORES +MEDIAN +UNIT +MIN +MAX +RATIO$'
-    for what in 'arithmetic limit' 'resident hashes' 'text word:5' 'text byte:8' 'documents of 100, oph'; do
+    for what in 'arithmetic limit' 'resident hashes' 'text word:5' 'text byte:8' 'text stopword:4' 'text word:5, bag' 'documents of 100, oph'; do
         checks=$((checks + 1))
         [ "$(cores cpu "$what")" = $threads ] || fail "$what has $(cores cpu "$what") cores, expected $threads"
     done

@@ -17,11 +17,12 @@ static bm_bench_options quick(const char *device)
 
 Test(bench_run, the_native_cpu_has_a_limit_resident_hashes_all_text_rows_and_both_schemes)
 {
-    enum { ROWS = 9, FIRST_TEXT = 2, FIRST_LONG = 7 };
+    enum { ROWS = 11, FIRST_TEXT = 2, FIRST_LONG = 9 };
     static const char *const what[ROWS] = {"arithmetic limit",     "resident hashes",
                                            "text word:5",          "text char:5",
                                            "text byte:8",          "text word:5, plain",
-                                           "text word:5, foreign", "documents of 500, affine32",
+                                           "text word:5, foreign", "text stopword:4",
+                                           "text word:5, bag",     "documents of 500, affine32",
                                            "documents of 500, oph"};
     bm_bench_options options = quick("cpu");
     options.long_doc = 500;
@@ -62,7 +63,7 @@ Test(bench_run, the_scalar_loops_have_the_same_rows)
     options.device.cpu = "scalar";
     options.sketch.perms = 16;
     cr_expect_eq(bm_bench_run(&options, &result, NULL), BM_OK);
-    cr_expect_eq(bm_bench_result_count(result), 9);
+    cr_expect_eq(bm_bench_result_count(result), 11);
     bm_bench_result_free(result);
 }
 
