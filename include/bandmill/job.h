@@ -36,6 +36,7 @@ typedef struct bm_sign_options {
     bool resume;    /* go on with what an interrupted job of the same options left */
     bool band_keys; /* write band_keys.npy too */
     bm_callbacks callbacks;
+    uint64_t set_fields; /* BM_FIELD_* bits (types.h): of a scheme for documents with weights */
 } bm_sign_options;
 
 /* Documents, or directories that a sign job wrote, to groups and to what is kept. */
@@ -157,6 +158,7 @@ typedef struct bm_result_counts {
     uint64_t removed_identical; /* of bm_counts.removed; `chained` is another part, the rest near */
     uint64_t known;             /* with bm_dedup_options.against a third: these are not near */
     bm_index_counts index;
+    uint64_t weightless; /* documents with shingles, all of which weigh nothing */
 } bm_result_counts;
 
 /* Counts are in documents unless their name says otherwise. The library's own: read by pointer,

@@ -45,6 +45,10 @@ void cli_say_documents(cli_context *context, const bm_summary *summary)
         cli_say_note(&context->console, "a sample of %s of them, drawn by the seed %" PRIu32,
                      cli_format_count(counts->sampled, n[0], sizeof n[0]),
                      context->settings.sketch.seed);
+    if (counts->results.weightless > 0)
+        cli_say_note(&context->console,
+                     "%s documents weigh nothing: each of their shingles stands in all documents",
+                     cli_format_count(counts->results.weightless, n[0], sizeof n[0]));
     if (counts->invalid_utf8 > 0)
         cli_say_note(&context->console, "%s invalid bytes of UTF-8 were read as U+FFFD",
                      cli_format_count(counts->invalid_utf8, n[0], sizeof n[0]));

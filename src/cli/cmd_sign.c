@@ -3,6 +3,7 @@
  * Tests: tests/cli/cases/oph.sh, tests/cli/cases/resume.sh */
 #include "cli/cmd_job.h"
 #include "cli/job_callbacks.h"
+#include "cli/set_fields.h"
 
 bm_status cli_run_sign(cli_context *context, bm_error *err)
 {
@@ -18,6 +19,7 @@ bm_status cli_run_sign(cli_context *context, bm_error *err)
     options.resources = settings->resources;
     options.output = cli_job_output(context);
     options.resume = settings->results.resume;
+    options.set_fields = cli_set_fields(settings);
     options.band_keys = settings->results.band_keys;
     options.callbacks = cli_callbacks(context);
     bm_status status = bm_job_sign(&options, &summary, err);

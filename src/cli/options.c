@@ -216,6 +216,9 @@ static const arg_option rows[] = {
          "of --shingle stopword:K: English, or a file with one a line (en)"),
     FLAG("bag", CUTS, CLI_GROUP_TEXT, text.bag,
          "each further occurrence of a shingle in a document is an element, too"),
+    CHOICE("weights", CUTS, CLI_GROUP_TEXT, text.weights, BM_OPTION_WEIGHTS, BM_WEIGHTS_NONE,
+           "tfidf: a shingle weighs by how often it stands in its document, and in how few "
+           "documents; one pass more over the inputs (none)"),
     /* signatures */
     {.name = "hash",
      .type = ARG_CHOICE,

@@ -21,6 +21,7 @@ static const struct {
             {"words", BM_FIELD_WORDS},
             {"shingle", BM_FIELD_SHINGLE},
             {"short", BM_FIELD_SHORT_RULE},
+            {"weights", BM_FIELD_WEIGHTS},
             {"hash", BM_FIELD_HASH},
             {"scheme", BM_FIELD_SCHEME},
             {"seed", BM_FIELD_SEED},

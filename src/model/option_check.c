@@ -105,7 +105,7 @@ static void check_resources(check *c, const bm_resource_options *resources)
     check_reserved(c, "resources", resources->reserved, N_OF(resources->reserved));
 }
 
-static void check_text(check *c, const bm_text_options *text)
+static void check_text(check *c, const bm_text_options *text, bool weighs)
 {
     check_enum(c, BM_OPTION_WORDS, text->words);
     check_enum(c, BM_OPTION_SHINGLE, text->shingle);
@@ -119,10 +119,17 @@ static void check_text(check *c, const bm_text_options *text)
     const uint32_t both = BM_NORM_NFC | BM_NORM_NFKC;
     if (c->status == BM_OK && (text->normalize & both) == both)
         c->status = bm_fail_field(c->err, "normalize", "nfc and nfkc together (one of them)");
-    if (c->status == BM_OK) /* no weights yet */
-        c->status = bm_enum_check("weights", text->weights, 1, c->err);
     if (c->status == BM_OK && text->stopwords != NULL && text->shingle != BM_SHINGLE_STOPWORD)
         c->status = bm_fail_field(c->err, "stopwords", "`stopwords` is for `shingle` stopword:K");
+    check_enum(c, BM_OPTION_WEIGHTS, text->weights);
+    if (c->status == BM_OK && text->weights != BM_WEIGHTS_NONE && !weighs)
+        c->status = bm_fail_field(c->err, "weights",
+                                  "`weights` %s (documents are weighed by `sign`, `dedup` and "
+                                  "`pairs` alone)",
+                                  bm_option_word(BM_OPTION_WEIGHTS, text->weights));
+    if (c->status == BM_OK && text->weights != BM_WEIGHTS_NONE && text->bag)
+        c->status =
+            bm_fail_field(c->err, "bag", "`bag` and `weights` (weights count occurrences already)");
     check_reserved(c, "text", text->reserved, N_OF(text->reserved));
 }
 
@@ -187,7 +194,7 @@ bm_status bm_option_parts_check(const bm_option_parts *parts, bm_error *err)
     if (parts->resources != NULL)
         check_resources(&c, parts->resources);
     if (parts->text != NULL)
-        check_text(&c, parts->text);
+        check_text(&c, parts->text, parts->weighs);
     if (parts->bands != NULL)
         check_bands(&c, parts->bands);
     if (parts->device != NULL)

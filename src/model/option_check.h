@@ -10,6 +10,7 @@
 typedef struct bm_option_parts {
     const bm_input_options *input;
     const bm_text_options *text;
+    bool weighs; /* its texts may have weights */
     const bm_sketch_options *sketch;
     const bm_band_options *bands;
     const bm_device_options *device;

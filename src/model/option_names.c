@@ -30,6 +30,7 @@ static const char *const keeps[] = {"first", "last", "longest", "shortest"};
 static const char *const kepts[] = {"same", "none", "gz", "zst", "no"};
 static const char *const text_offloads[] = {"auto", "off", "trial", "on"};
 static const char *const stores[] = {"sets", "signatures"};
+static const char *const weights[] = {"none", "tfidf"};
 
 #define LIST(field, names)                                                                         \
     {                                                                                              \
@@ -60,6 +61,7 @@ static const struct {
     LIST("kept", kepts),
     LIST("text_offload", text_offloads),
     LIST("store", stores),
+    LIST("weights", weights),
 };
 
 const char *bm_option_word(bm_option option, unsigned value)

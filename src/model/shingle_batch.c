@@ -32,7 +32,7 @@ bm_status bm_shingle_batch_reserve(bm_shingle_batch *batch, size_t more_docs, si
 void bm_shingle_batch_clear(bm_shingle_batch *batch)
 {
     batch->n_docs = 0;
-    batch->n_empty = batch->n_short = 0;
+    batch->n_empty = batch->n_short = batch->n_weightless = 0;
     if (batch->offsets != NULL)
         batch->offsets[0] = 0;
 }
@@ -43,5 +43,6 @@ void bm_shingle_batch_reset(bm_shingle_batch *batch)
     bm_free(batch->content);
     bm_free(batch->hashes);
     bm_free(batch->counts);
+    bm_free(batch->weights);
     memset(batch, 0, sizeof *batch);
 }

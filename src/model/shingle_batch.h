@@ -11,6 +11,9 @@
  * A batch that is `counted` also has, beside each hash, how often it stands in its document. Whoever
  * makes the batch sets that while it is empty; nothing is counted where nobody asks.
  *
+ * A batch that was weighed (pipeline/weights/weigh.h) has weights beside its hashes, which are in
+ * ascending order then; elements of weight 0 are none any more.
+ *
  * A batch belongs to one thread at a time. */
 #ifndef BM_MODEL_SHINGLE_BATCH_H
 #define BM_MODEL_SHINGLE_BATCH_H
@@ -39,9 +42,11 @@ typedef struct bm_shingle_batch {
     uint64_t *hashes;    /* offsets[n_docs] */
     uint32_t
         *counts; /* beside `hashes`, where `counted`: its occurrences in the document; else NULL */
-    size_t cap_hashes, cap_counts;
-    uint64_t n_empty; /* documents without shingles, but for short ones */
-    uint64_t n_short; /* documents of at least one unit, and fewer than a shingle has */
+    double *weights; /* beside `hashes`, once it was weighed, all above 0; else NULL */
+    size_t cap_hashes, cap_counts, cap_weights;
+    uint64_t n_weightless; /* documents with shingles, all of which weigh nothing */
+    uint64_t n_empty;      /* documents without shingles, but for short ones */
+    uint64_t n_short;      /* documents of at least one unit, and fewer than a shingle has */
     bool counted;
 } bm_shingle_batch; /* {0} is an empty batch */
 

@@ -5,6 +5,7 @@
 #include <bandmill/job.h>
 
 #include "fuzz_folder.h"
+#include "io/arrays/provenance_same.h"
 #include "io/output/manifest.h"
 #include "pipeline/context/recipe.h"
 #include "sketch/scheme.h"

@@ -15,6 +15,8 @@ bool bm_provenance_same(const bm_provenance *a, const bm_provenance *b, const ch
     const struct {
         const char *name, *a, *b;
     } texts[] = {
+        {"weights", a->elements.weights.word, b->elements.weights.word},
+        {"weights_digest", a->elements.weights.digest, b->elements.weights.digest},
         {"scheme", a->scheme, b->scheme},
         {"hash", a->hash, b->hash},
         {"normalize", a->normalize, b->normalize},

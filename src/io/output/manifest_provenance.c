@@ -46,6 +46,17 @@ static bm_status read_elements(bm_manifest_fields *fields, bm_str object, bm_pro
     return bm_manifest_field_string(fields, object, "stopwords", &p->elements.stopwords, err);
 }
 
+static bm_status read_weights(bm_manifest_fields *fields, bm_str object,
+                              struct bm_provenance_weights *out, bm_error *err)
+{
+    bm_status status = bm_manifest_field_string(fields, object, "weights", &out->word, err);
+    if (status == BM_OK)
+        status = bm_manifest_field_string(fields, object, "weights_digest", &out->digest, err);
+    return status == BM_OK
+               ? bm_manifest_field_uint(fields, object, "weights_documents", &out->documents, err)
+               : status;
+}
+
 bm_status bm_provenance_read(bm_manifest_fields *fields, bm_str object, bm_provenance *p,
                              bm_error *err)
 {
@@ -84,7 +95,11 @@ bm_status bm_provenance_read(bm_manifest_fields *fields, bm_str object, bm_prove
     if (status != BM_OK)
         return status;
     bm_str value;
-    if (bm_json_scan_find(object, "id_field", &value) && !bm_json_scan_is(value, "null"))
+    p->elements.weights = (struct bm_provenance_weights){"none", "", 0};
+    if (bm_json_scan_find(object, "weights", &value))
+        status = read_weights(fields, object, &p->elements.weights, err);
+    if (status == BM_OK && bm_json_scan_find(object, "id_field", &value) &&
+        !bm_json_scan_is(value, "null"))
         status = bm_manifest_field_string(fields, object, "id_field", &p->id_field, err);
     p->table.header = -1;
     if (status == BM_OK && bm_json_scan_find(object, "header", &value) &&

@@ -13,6 +13,10 @@ typedef struct bm_provenance {
         const char *short_rule;
         const char *stopwords; /* a settled list; NULL: none */
         bool bag;
+        struct bm_provenance_weights {
+            const char *word, *digest; /* "none", "" */
+            uint64_t documents;
+        } weights;
     } elements; /* what the elements of a document are */
     uint64_t seed, perms, format;
     /* read */

@@ -11,6 +11,7 @@
 #include "io/input/input_set_open.h"
 #include "io/output/out_apart.h"
 #include "io/output/out_dir.h"
+#include "pipeline/weights/weigh.h"
 
 /* Of a decoder: that of xz and zstd at usual levels, and the largest that is read. */
 #define WINDOW_LEAST ((uint64_t)8 << 20)
@@ -46,6 +47,7 @@ void bm_job_context_close(bm_job_context *job)
     bm_input_set_close(job->inputs.set);
     bm_free(job->inputs.names.names);
     bm_doc_table_reset(&job->docs);
+    bm_df_table_close(job->frequencies);
     bm_pool_close(job->pool);
     bm_meter_reset(&job->meter);
 }
@@ -124,7 +126,8 @@ static bm_out_existing existing_of(const bm_settings *settings, bool is_dir)
 /* Are the inputs read once more at the end? */
 static bool reads_twice(const bm_settings *s)
 {
-    return (s->kind == BM_JOB_DEDUP && s->results.kept != BM_KEPT_NO) || s->recorded.read_twice;
+    return (s->kind == BM_JOB_DEDUP && s->results.kept != BM_KEPT_NO) || s->recorded.read_twice ||
+           s->text.weights != BM_WEIGHTS_NONE;
 }
 
 /* Each output against the other outputs and against the files of temporary work. */
@@ -305,6 +308,11 @@ void bm_job_context_stage(bm_job_context *job, const char *name, const char *uni
         bm_meter_stage(&job->meter, name, unit);
 }
 
+static bm_status weigh(void *ctx, bm_shingle_batch *shingles, bm_error *err)
+{
+    return bm_weigh_batch(ctx, shingles, err);
+}
+
 bm_status bm_job_context_ingest(bm_job_context *job, const bm_ingest_wish *wish, bm_error *err)
 {
     const bm_settings *s = job->settings;
@@ -325,8 +333,8 @@ bm_status bm_job_context_ingest(bm_job_context *job, const bm_ingest_wish *wish,
                          .counts = &job->counts,
                          .sink = wish->sink,
                          .sink_ctx = wish->sink_ctx,
-                         .room = wish->room,
-                         .room_ctx = wish->room_ctx,
+                         .room = {wish->room, wish->room_ctx},
+                         .weigh = {job->frequencies != NULL ? weigh : NULL, job->frequencies},
                          .times = &job->story.ingest_times};
     bm_status status = bm_ingest_run(&cfg, err);
     bm_meter_log(&job->meter, BM_LOG_DEBUG, "the flow was bound by: %s",

@@ -85,6 +85,7 @@ typedef struct bm_job_context {
     bm_stage_clock clock;
     bm_job_story story;
     bm_job_against against;
+    struct bm_df_table *frequencies; /* job_weights.h; NULL: there are no weights */
 } bm_job_context;
 
 /* Start threads. `settings` is borrowed until close. On failure nothing is to be closed. */
@@ -115,7 +116,7 @@ typedef struct bm_ingest_wish {
     bool no_table; /* documents go to the sink alone, not to the job's table */
     bm_ingest_sink sink;
     void *sink_ctx;
-    /* As that of bm_ingest_cfg; its ctx is room_ctx. */
+    /* As bm_ingest_asked; its ctx is room_ctx. */
     bm_status (*room)(void *ctx, uint64_t wanted, uint64_t *free, bm_error *err);
     void *room_ctx;
 } bm_ingest_wish;

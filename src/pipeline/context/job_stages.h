@@ -6,6 +6,7 @@
 
 #define BM_STAGE_LOAD    "load" /* signatures, or what an interrupted job has left */
 #define BM_STAGE_READ    "read"
+#define BM_STAGE_COUNT   "count" /* in how many documents each shingle stands */
 #define BM_STAGE_SIGN    "sign"
 #define BM_STAGE_KNOWN   "known" /* documents are compared with those that are known */
 #define BM_STAGE_MATCH   "match"

@@ -87,13 +87,30 @@ static void read_text(word_reader *r, const bm_provenance *p, bm_text_options *o
         (bm_short_rule)read_word(r, BM_OPTION_SHORT, "provenance.short", p->elements.short_rule);
     out->bag = p->elements.bag;
     read_stopwords(r, p->elements.stopwords, out);
+    out->weights =
+        (bm_weights)read_word(r, BM_OPTION_WEIGHTS, "provenance.weights", p->elements.weights.word);
+}
+
+/* What the weights came from, for jobs that know of weights. */
+static void read_weighed(word_reader *r, const bm_provenance *p, bm_settings *settings)
+{
+    if (settings->text.weights == BM_WEIGHTS_NONE || settings->recorded.weighed == NULL)
+        return;
+    bm_weighed *weighed = settings->recorded.weighed;
+    *weighed = (bm_weighed){.n_docs = p->elements.weights.documents};
+    if (strlen(p->elements.weights.digest) + 1 != sizeof weighed->digest)
+        bad_field(r, "provenance.weights_digest", p->elements.weights.digest);
+    else
+        memcpy(weighed->digest, p->elements.weights.digest, sizeof weighed->digest);
 }
 
 /* What was read is in range for options of the same names, or it is none of ours. */
 static void check_ranges(word_reader *r, const bm_provenance *p, const bm_settings *settings)
 {
     bm_error why = {0};
-    const bm_option_parts parts = {.text = &settings->text, .sketch = &settings->sketch};
+    const bm_option_parts parts = {.text = &settings->text,
+                                   .weighs = bm_job_kind_weighs(settings->kind),
+                                   .sketch = &settings->sketch};
     if (p->perms < 1 || p->perms > BM_PERMS_MAX)
         bad_number(r, "provenance.perms", p->perms);
     if (p->seed > UINT32_MAX)
@@ -134,6 +151,7 @@ static void read_signed(word_reader *r, const bm_provenance *p, bool given, bm_s
         .perms = (uint32_t)p->perms,
         .seed = (uint32_t)p->seed,
         .scheme = (bm_scheme)read_word(r, BM_OPTION_SCHEME, "provenance.scheme", p->scheme)};
+    read_weighed(r, p, settings);
     settings->hash_name = p->hash;
     if (strcmp(p->hash, given ? "given" : "xxh3") != 0)
         bad_field(r, "provenance.hash", p->hash);

@@ -31,8 +31,7 @@ static bm_status ingest(bm_batch_source *source, const bm_settings *read, bm_job
                                .counts = &counts,
                                .sink = wish->sink,
                                .sink_ctx = wish->sink_ctx,
-                               .room = wish->room,
-                               .room_ctx = wish->room_ctx};
+                               .room = {wish->room, wish->room_ctx}};
     const bm_status status = bm_ingest_run(&cfg, err);
     bm_meter_reset(&meter);
     return status;

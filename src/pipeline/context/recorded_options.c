@@ -89,6 +89,7 @@ static void compare_choices(comparison *c)
     const choice rows[] = {
         {BM_OPTION_WORDS, BM_FIELD_WORDS, text->words, cut->words, BM_WORDS_ALNUM},
         {BM_OPTION_SHORT, BM_FIELD_SHORT_RULE, text->short_rule, cut->short_rule, BM_SHORT_WHOLE},
+        {BM_OPTION_WEIGHTS, BM_FIELD_WEIGHTS, text->weights, cut->weights, BM_WEIGHTS_NONE},
         {BM_OPTION_SCHEME, BM_FIELD_SCHEME, c->asked->sketch.scheme, c->are->sketch.scheme,
          BM_SCHEME_AFFINE32},
     };

@@ -154,13 +154,39 @@ void bm_settings_reset(bm_settings *s)
     s->stop.words = NULL;
 }
 
+bool bm_job_kind_weighs(bm_job_kind kind)
+{
+    return kind == BM_JOB_SIGN || kind == BM_JOB_DEDUP || kind == BM_JOB_PAIRS ||
+           kind == BM_JOB_FILTER || kind == BM_JOB_EXPLAIN;
+}
+
+bm_status bm_settings_check_scheme(const bm_settings *s, bm_error *err)
+{
+    return bm_scheme_weights_check(&s->sketch, s->text.weights != BM_WEIGHTS_NONE, err);
+}
+
+/* Weighted documents have a scheme of their own, which is taken where none was asked for. */
+static bm_status settle_scheme(bm_settings *s, bm_error *err)
+{
+    const bool weighs = s->text.weights != BM_WEIGHTS_NONE;
+    if (weighs && s->pairs.against != NULL)
+        return bm_fail_field(
+            err, "against", "`against` with `weights` (known documents have weights of their own)");
+    if (weighs && (s->recorded.set_fields & BM_FIELD_SCHEME) == 0 &&
+        s->sketch.scheme == BM_SCHEME_AFFINE32)
+        s->sketch.scheme = BM_SCHEME_CWS;
+    if (s->kind == BM_JOB_DEDUP || s->kind == BM_JOB_PAIRS)
+        return BM_OK; /* signatures may say what they are: bm_settings_check_scheme */
+    return bm_settings_check_scheme(s, err);
+}
+
 bm_status bm_settings_settle(bm_settings *s, const bm_option_parts *parts, bm_error *err)
 {
     bm_isa isa;
     bm_budget budget;
     bm_status status = bm_option_parts_check(parts, err);
     if (status == BM_OK)
-        status = bm_scheme_weights_check(&s->sketch, false, err);
+        status = settle_scheme(s, err);
     if (status == BM_OK)
         status = bm_isa_choose(s->device.cpu, &isa, err);
     if (status == BM_OK && !bm_job_kind_fills_index(s->kind) &&
@@ -183,6 +209,7 @@ bm_option_parts bm_settings_parts(const bm_settings *s)
 {
     return (bm_option_parts){.input = &s->input,
                              .text = &s->text,
+                             .weighs = bm_job_kind_weighs(s->kind),
                              .sketch = &s->sketch,
                              .bands = &s->bands,
                              .device = &s->device,
@@ -231,9 +258,12 @@ bm_status bm_settings_of_sign(const bm_sign_options *options, bm_settings *out, 
                          .device = o.device,
                          .resources = o.resources,
                          .output = o.output,
-                         .callbacks = o.callbacks};
+                         .callbacks = o.callbacks,
+                         .recorded = {.set_fields = o.set_fields}};
     const bm_option_parts parts = bm_settings_parts(out);
     status = check_has_output(out, err);
+    if (status == BM_OK)
+        status = bm_option_set_fields_check(o.set_fields, err);
     return status == BM_OK ? bm_settings_settle(out, &parts, err) : status;
 }
 

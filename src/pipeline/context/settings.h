@@ -53,6 +53,12 @@ typedef struct bm_result_settings {
     const char *histogram, *histogram_svg;
 } bm_result_settings;
 
+/* What weights come from, as reports name it. */
+typedef struct bm_weighed {
+    uint64_t n_docs; /* all of the inputs */
+    char digest[33]; /* of shingles and in how many documents each stands; "": not known yet */
+} bm_weighed;
+
 /* Where the inputs stand in manifests. */
 typedef struct bm_recorded_inputs {
     uint64_t set_fields;      /* BM_FIELD_* bits: what was asked for on purpose */
@@ -60,6 +66,7 @@ typedef struct bm_recorded_inputs {
     const char *const *names; /* of the files, as ids and outputs have them; NULL: as found */
     size_t n_names;
     const char *offsets_name; /* likewise, of the offsets of arrays of hashes */
+    bm_weighed *weighed;      /* filled by the job, once it has counted; the caller's; NULL: none */
     bool read_twice;          /* so standard input is copied to a file on the way */
 } bm_recorded_inputs;
 
@@ -147,6 +154,11 @@ void bm_settings_reset(bm_settings *settings);
 
 /* Does the job put documents into an index? */
 bool bm_job_kind_fills_index(bm_job_kind kind);
+
+/* BM_ERR_USAGE: the scheme is for weighted documents and there are no weights, or the other way round. */
+bm_status bm_settings_check_scheme(const bm_settings *settings, bm_error *err);
+/* Does the job take weighted documents? */
+bool bm_job_kind_weighs(bm_job_kind kind);
 
 /* Settle the plan from threshold, recall, bands, rows and perms; and perms where bands and rows
  * settle it. BM_ERR_USAGE: there is none. */

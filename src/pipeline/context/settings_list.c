@@ -78,6 +78,11 @@ static void list_provenance(const listing *l, const bm_settings *s, bm_format fo
     say_uint(l, "seed", s->sketch.seed);
     say_uint(l, "perms", s->sketch.perms);
     list_text(l, &s->text);
+    if (s->text.weights != BM_WEIGHTS_NONE) {
+        say_word(l, "weights", BM_OPTION_WEIGHTS, s->text.weights);
+        say_uint(l, "weights_documents", s->recorded.weighed->n_docs);
+        say_text(l, "weights_digest", s->recorded.weighed->digest);
+    }
     say_uint(l, "format", BM_MANIFEST_FORMAT);
     list_input(l, &s->input, format);
 }

@@ -45,15 +45,17 @@ static void set_sizes(bm_corpus *corpus, const bm_shingle_batch *shingles, size_
 static bm_corpus_more more_of(const bm_corpus *corpus, const bm_ingest_batch *batch)
 {
     const bm_shingle_batch *shingles = &batch->shingles;
-    uint64_t hashes = corpus->cfg.hashes ? bm_shingle_batch_hashes(shingles) : 0;
+    const uint64_t all = bm_shingle_batch_hashes(shingles);
+    uint64_t hashes = corpus->cfg.hashes ? all : 0;
     uint64_t words = (uint64_t)shingles->n_docs * corpus->cfg.perms;
     uint64_t longest = 0;
     for (size_t i = 0; i < batch->n_docs; i++)
         if (batch->docs != NULL && batch->docs[i].row.text_bytes > longest)
             longest = batch->docs[i].row.text_bytes;
     return (bm_corpus_more){.docs = shingles->n_docs,
-                            .set_bytes = hashes * sizeof(uint64_t) + words * sizeof(uint32_t),
-                            .batch_bytes = bm_shingle_batch_hashes(shingles) * sizeof(uint64_t),
+                            .set_bytes =
+                                hashes * bm_corpus_element_bytes(corpus) + words * sizeof(uint32_t),
+                            .batch_bytes = all * bm_corpus_element_bytes(corpus),
                             .longest = longest,
                             .input_bytes_read = batch->turn.bytes_read};
 }

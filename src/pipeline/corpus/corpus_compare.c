@@ -17,6 +17,7 @@
 
 #include "base/error.h"
 #include "lsh/verify.h"
+#include "lsh/weighted_jaccard.h"
 #include "pipeline/corpus/corpus.h"
 #include "sketch/scheme.h"
 
@@ -66,6 +67,9 @@ static double similarity(const comparison *c, uint32_t a, uint32_t b)
     }
     if (x == y)
         return 1.0;
+    if (corpus->cfg.weighted)
+        return bm_weighted_jaccard((bm_weighted_set){set_x, corpus->sizes[x]},
+                                   (bm_weighted_set){set_y, corpus->sizes[y]});
     if (c->threshold > 0)
         return bm_jaccard_at_least(set_x, corpus->sizes[x], set_y, corpus->sizes[y], c->threshold);
     return bm_jaccard(bm_hashes_common(set_x, corpus->sizes[x], set_y, corpus->sizes[y]),
@@ -95,7 +99,7 @@ static size_t set_len(const comparison *c, uint64_t rep)
 {
     const bm_corpus *corpus = c->corpus;
     return c->verify == BM_VERIFY_SIGNATURE ? corpus->cfg.perms * sizeof(uint32_t)
-                                            : corpus->sizes[rep] * sizeof(uint64_t);
+                                            : corpus->sizes[rep] * bm_corpus_element_bytes(corpus);
 }
 
 /* List the documents of the first c->n pairs; how many bytes their sets have. */
@@ -135,7 +139,7 @@ static bm_status read_sets(void *ctx, uint32_t thread, size_t begin, size_t end,
     size_t largest = 0;
     for (size_t i = begin; i < end; i++)
         largest = set_len(c, c->docs[i]) > largest ? set_len(c, c->docs[i]) : largest;
-    bool sorts = c->verify != BM_VERIFY_SIGNATURE;
+    bool sorts = c->verify != BM_VERIFY_SIGNATURE && !c->corpus->cfg.weighted;
     size_t cap = largest / sizeof(uint64_t);
     cap = !sorts ? 1 : cap < BM_SORT_SCRATCH ? cap : BM_SORT_SCRATCH;
     uint64_t *scratch = bm_alloc(cap, sizeof *scratch);

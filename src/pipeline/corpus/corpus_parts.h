@@ -21,6 +21,7 @@
 
 typedef struct bm_corpus_cfg {
     bool hashes;              /* hold shingle hashes */
+    bool weighted;            /* and behind those of each document their weights */
     bool find_identical;      /* by their content hashes */
     uint32_t bands;           /* of the keys to hold; 0: none */
     uint32_t perms;           /* of the words to hold; 0: none */
@@ -112,6 +113,12 @@ typedef struct bm_corpus {
 static inline bool bm_corpus_sets_in_file(const bm_corpus *corpus)
 {
     return corpus->sets.state >= BM_SETS_IN_FILE;
+}
+
+/* Bytes of a set for each of its elements. */
+static inline size_t bm_corpus_element_bytes(const bm_corpus *corpus)
+{
+    return sizeof(uint64_t) + (corpus->cfg.weighted ? sizeof(double) : 0);
 }
 
 /* Does a file that has a name hold sets of the corpus? */

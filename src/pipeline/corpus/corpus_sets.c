@@ -105,15 +105,41 @@ static bm_status add_record(bm_corpus *corpus, size_t row, const void *data, siz
     return bm_spill_add(sets->file, data, len, &sets->places[row], err);
 }
 
+/* The set of the batch's document i as it is held; where it goes on. */
+static uint64_t *copy_set(const bm_corpus *corpus, const bm_shingle_batch *shingles, size_t i,
+                          uint64_t *to)
+{
+    const uint64_t begin = shingles->offsets[i];
+    const size_t n = (size_t)(shingles->offsets[i + 1] - begin);
+    if (n == 0) /* there may be no arrays at all */
+        return to;
+    memcpy(to, shingles->hashes + begin, n * sizeof *to);
+    to += n;
+    if (!corpus->cfg.weighted)
+        return to;
+    memcpy(to, shingles->weights + begin, n * sizeof *shingles->weights);
+    return to + n;
+}
+
 static bm_status add_hashes_to_file(bm_corpus *corpus, const bm_shingle_batch *shingles,
                                     size_t first, bm_error *err)
 {
     bm_status status = BM_OK;
+    uint64_t *scratch = NULL;
+    size_t cap = 0;
     for (size_t i = 0; status == BM_OK && i < shingles->n_docs; i++) {
         size_t n = corpus->sizes[first + i]; /* where it is 0 there may be no array at all */
-        const uint64_t *hashes = n == 0 ? NULL : shingles->hashes + shingles->offsets[i];
-        status = add_record(corpus, first + i, hashes, n * sizeof *hashes, err);
+        const uint64_t *set = n == 0 ? NULL : shingles->hashes + shingles->offsets[i];
+        if (corpus->cfg.weighted && n > 0) {
+            status = bm_grow_array(&scratch, &cap, 2 * n, err);
+            if (status == BM_OK)
+                copy_set(corpus, shingles, i, scratch);
+            set = scratch;
+        }
+        if (status == BM_OK)
+            status = add_record(corpus, first + i, set, n * bm_corpus_element_bytes(corpus), err);
     }
+    bm_free(scratch);
     return status;
 }
 
@@ -134,20 +160,18 @@ bm_status bm_corpus_add_hashes(bm_corpus *corpus, const bm_shingle_batch *shingl
         return add_hashes_to_file(corpus, shingles, first, err);
     void *block;
     size_t total = new_hashes(corpus, first, shingles->n_docs);
-    bm_status status = add_block(sets, total, sizeof(uint64_t), &block, err);
+    bm_status status = add_block(sets, total, bm_corpus_element_bytes(corpus), &block, err);
     if (status != BM_OK)
         return status;
     uint64_t *to = block;
     for (size_t i = 0; i < shingles->n_docs; i++) {
-        size_t row = first + i, n = corpus->sizes[row];
+        size_t row = first + i;
         if (corpus->rep[row] != row) {
             sets->hashes[row] = sets->hashes[corpus->rep[row]];
             continue;
         }
         sets->hashes[row] = to;
-        if (n > 0) /* else there may be no array at all */
-            memcpy(to, shingles->hashes + shingles->offsets[i], n * sizeof *to);
-        to += n;
+        to = copy_set(corpus, shingles, i, to);
     }
     return BM_OK;
 }
@@ -192,7 +216,7 @@ size_t bm_corpus_set_len(const bm_corpus *corpus, size_t row)
         return 0;
     if (corpus->cfg.perms > 0)
         return corpus->cfg.perms * sizeof **corpus->sets.words;
-    return corpus->cfg.hashes ? corpus->sizes[row] * sizeof **corpus->sets.hashes : 0;
+    return corpus->cfg.hashes ? corpus->sizes[row] * bm_corpus_element_bytes(corpus) : 0;
 }
 
 bm_status bm_corpus_read_set(const bm_corpus *corpus, size_t row, void *to, size_t len,

@@ -36,7 +36,7 @@ static bm_status sort_range(void *ctx, uint32_t thread, size_t begin, size_t end
 static bm_status want_sorted(sort_job *job, uint32_t doc, bm_error *err)
 {
     uint32_t rep = job->corpus->rep[doc];
-    if (job->corpus->sets.sorted[rep])
+    if (job->corpus->sets.sorted[rep] || job->corpus->cfg.weighted) /* they came sorted */
         return BM_OK;
     bm_status status = bm_grow(&job->docs, &job->cap, job->n + 1, sizeof *job->docs, err);
     if (status != BM_OK)

@@ -72,10 +72,16 @@ static void sift_down(bm_sampled *heap, size_t n)
 
 /* --- adding --- */
 
+/* Of its set: hashes, and weights behind them where there are some. */
+static size_t set_words64(const bm_sample *sample, size_t n_hashes)
+{
+    return n_hashes * bm_corpus_element_bytes(sample->corpus) / sizeof(uint64_t);
+}
+
 static size_t n_words64(const bm_sample *sample, size_t n_hashes)
 {
     const bm_corpus_cfg *cfg = &sample->corpus->cfg;
-    return n_hashes + cfg->bands + (cfg->perms + 1) / 2;
+    return set_words64(sample, n_hashes) + cfg->bands + (cfg->perms + 1) / 2;
 }
 
 static bm_status copy(const bm_sample *sample, const bm_ingest_batch *batch, size_t i,
@@ -91,6 +97,10 @@ static bm_status copy(const bm_sample *sample, const bm_ingest_batch *batch, siz
         return bm_fail_nomem(err, n_words64(sample, n) * sizeof *out->data);
     if (n > 0)
         memcpy(out->data, shingles->hashes + shingles->offsets[i], n * sizeof *out->data);
+    if (n > 0 && cfg->weighted)
+        memcpy(out->data + n, shingles->weights + shingles->offsets[i],
+               n * sizeof *shingles->weights);
+    n = set_words64(sample, n);
     if (cfg->bands > 0)
         memcpy(out->data + n, batch->keys + i * cfg->bands, cfg->bands * sizeof *batch->keys);
     if (cfg->perms > 0)
@@ -179,6 +189,9 @@ static bm_status make_batch(const bm_sample *sample, size_t first, size_t end,
         n_hashes += sample->docs[i].n_hashes;
     bm_shingle_batch_clear(&batch->shingles);
     bm_status status = bm_shingle_batch_reserve(&batch->shingles, n, n_hashes, err);
+    if (status == BM_OK && cfg->weighted)
+        status =
+            bm_grow_array(&batch->shingles.weights, &batch->shingles.cap_weights, n_hashes, err);
     if (status == BM_OK)
         status = bm_grow(&batch->keys, &batch->room.keys, n * cfg->bands, sizeof *batch->keys, err);
     if (status == BM_OK)
@@ -197,8 +210,12 @@ static void fill_batch(bm_sample *sample, size_t first, size_t end, bm_ingest_ba
         size_t at = i - first, n = doc->n_hashes;
         if (n > 0)
             memcpy(shingles->hashes + shingles->offsets[at], doc->data, n * sizeof *doc->data);
+        if (n > 0 && cfg->weighted)
+            memcpy(shingles->weights + shingles->offsets[at], doc->data + n,
+                   n * sizeof *shingles->weights);
         shingles->offsets[at + 1] = shingles->offsets[at] + n;
         shingles->content[at] = doc->content;
+        n = set_words64(sample, n);
         if (cfg->bands > 0)
             memcpy(batch->keys + at * cfg->bands, doc->data + n, cfg->bands * sizeof *batch->keys);
         if (cfg->perms > 0)

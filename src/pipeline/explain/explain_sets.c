@@ -114,6 +114,10 @@ bm_status bm_explain_sets_read(const bm_settings *settings, const bm_manifest *m
         return bm_fail_nomem(err, wanted->n * sizeof *sets.place);
     memset(sets.place, 0xFF, wanted->n * sizeof *sets.place);
     status = bm_recipe_settle(&recipe, &reading, err);
+    if (status == BM_OK && reading.text.weights != BM_WEIGHTS_NONE)
+        status = bm_fail_at(err, BM_ERR_FORMAT, bm_manifest_path(manifest), 0,
+                            "documents with `weights` are not compared again (dedup `pairs` writes "
+                            "their pairs)");
     if (status == BM_OK)
         status = bm_recipe_find(&recipe, &reading, err);
     if (status == BM_OK) /* the answer must not go to one of them */

@@ -67,6 +67,7 @@ bm_status bm_ingest_batch_make_task(const bm_ingest_cfg *cfg, bm_ingest_batch *b
                          sizeof *batch->made.content, err);
     batch->task = (bm_sign_task){.offsets = as_text ? batch->text.slots : batch->shingles.offsets,
                                  .hashes = as_text ? NULL : batch->shingles.hashes,
+                                 .weights = as_text ? NULL : batch->shingles.weights,
                                  .text = as_text ? &batch->text : NULL,
                                  .n_shingles = batch->made.n_shingles,
                                  .content = as_text ? batch->made.content : NULL,

@@ -86,6 +86,21 @@ static inline const bm_hash128 *bm_ingest_content(const bm_ingest_batch *batch)
 typedef bm_status (*bm_ingest_sink)(void *ctx, const bm_ingest_batch *batch, size_t first_row,
                                     bm_error *err);
 
+/* Asked about a long document while nothing is in flight: how many bytes are free? Where that is less
+ * than `wanted`, what can go to a file goes there. NULL: all but the rows of documents. */
+typedef struct bm_ingest_asked {
+    bm_status (*fn)(void *ctx, uint64_t wanted, uint64_t *free, bm_error *err);
+    void *ctx;
+} bm_ingest_asked;
+
+/* Called for each batch as soon as its documents are shingles, with their counts, by the thread that
+ * made them: any number of them at once, in any order. It may change hashes and offsets. NULL: not
+ * wanted. */
+typedef struct bm_ingest_weigh {
+    bm_status (*fn)(void *ctx, bm_shingle_batch *shingles, bm_error *err);
+    void *ctx;
+} bm_ingest_weigh;
+
 typedef struct bm_ingest_cfg {
     bm_batch_source *source;
     const bm_input_options *input; /* what to do about bad records */
@@ -108,11 +123,8 @@ typedef struct bm_ingest_cfg {
     bm_counts *counts;
     bm_ingest_sink sink; /* NULL: none */
     void *sink_ctx;
-    /* Asked about a long document while nothing is in flight: how many bytes are free? Where that
-     * is less than `wanted`, what can go to a file goes there. NULL: all but the rows of
-     * documents. */
-    bm_status (*room)(void *ctx, uint64_t wanted, uint64_t *free, bm_error *err);
-    void *room_ctx;
+    bm_ingest_asked room;
+    bm_ingest_weigh weigh;
     bm_ingest_times *times; /* filled; NULL: not wanted */
 } bm_ingest_cfg;
 

@@ -100,6 +100,7 @@ bm_status bm_ingest_batch_deliver(const bm_ingest_cfg *cfg, bm_ingest_batch *bat
     counts->documents += batch->n_docs;
     counts->empty += batch->shingles.n_empty + batch->text.n_empty;
     counts->short_docs += batch->shingles.n_short + batch->text.n_short;
+    counts->results.weightless += batch->shingles.n_weightless;
     counts->invalid_utf8 += batch->n_invalid;
     counts->shingles += sum_shingles(batch);
     if (cfg->sink != NULL)

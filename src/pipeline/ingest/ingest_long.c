@@ -68,8 +68,8 @@ static bm_status free_bytes(const bm_ingest_cfg *cfg, uint64_t wanted, uint64_t 
     const uint64_t device = device_part(cfg, budget->total);
     uint64_t all = 0;
     bm_status status = BM_OK;
-    if (cfg->room != NULL) {
-        status = cfg->room(cfg->room_ctx, wanted + device, &all, err);
+    if (cfg->room.fn != NULL) {
+        status = cfg->room.fn(cfg->room.ctx, wanted + device, &all, err);
     } else {
         const uint64_t held =
             budget->fixed + (cfg->docs != NULL ? bm_doc_table_bytes(cfg->docs) : 0);

@@ -174,6 +174,20 @@ static bm_status on_record(void *ctx, const bm_record *record, bm_error *err)
     return status == BM_OK && joins ? join_alone(worker, record, err) : status;
 }
 
+/* Elements may be fewer afterwards. */
+static void weigh(const bm_ingest_cfg *cfg, bm_ingest_batch *batch)
+{
+    const bm_shingle_batch *shingles = &batch->shingles;
+    bm_error error = {0};
+    bm_status status = cfg->weigh.fn(cfg->weigh.ctx, &batch->shingles, &error);
+    if (status != BM_OK) {
+        batch->status = status;
+        batch->error = error;
+    }
+    for (size_t i = 0; status == BM_OK && i < batch->n_docs; i++)
+        batch->docs[i].row.n_shingles = (uint32_t)(shingles->offsets[i + 1] - shingles->offsets[i]);
+}
+
 void bm_ingest_batch_parse(bm_ingest_worker *worker, bm_ingest_batch *batch)
 {
     const bm_ingest_cfg *cfg = worker->cfg;
@@ -181,7 +195,9 @@ void bm_ingest_batch_parse(bm_ingest_worker *worker, bm_ingest_batch *batch)
     batch->text.options = *cfg->text;
     worker->joined = 0;
     batch->as_text = cfg->source->ops->has_text && cfg->device_set != NULL &&
-                     cfg->device_set->path.taken && !batch->turn.share.alone;
+                     cfg->device_set->path.taken && !batch->turn.share.alone &&
+                     cfg->weigh.fn == NULL;
+    batch->shingles.counted = cfg->weigh.fn != NULL;
     batch->status =
         bm_batch_parser_run(worker->parser, batch->raw, on_record, worker, &batch->error);
     if (batch->as_text && bm_ingest_text_pointless(batch)) {
@@ -195,4 +211,6 @@ void bm_ingest_batch_parse(bm_ingest_worker *worker, bm_ingest_batch *batch)
     bm_ingest_batch_drop_raw(cfg, batch);
     if (batch->turn.share.alone)
         end_alone(worker);
+    if (cfg->weigh.fn != NULL && batch->status == BM_OK)
+        weigh(cfg, batch);
 }

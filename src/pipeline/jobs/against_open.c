@@ -65,6 +65,10 @@ static bm_status open_signatures(bm_against *against, bm_settings *settings, bm_
     known->sketch.perms = bm_sign_dir_perms(against->dir);
     known->plan.bands = settings->bands.bands;
     known->plan.rows = settings->bands.rows;
+    if (status == BM_OK && known->text.weights != BM_WEIGHTS_NONE)
+        status =
+            bm_fail_field(err, "against",
+                          "`against` %s has `weights` (which other documents do not share)", path);
     if (status == BM_OK)
         status = bm_recorded_options_check_index(settings, known, path, err);
     const char *digest = bm_manifest_output(against->manifest, BM_FILE_SIGNATURES);

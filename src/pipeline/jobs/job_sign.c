@@ -187,6 +187,7 @@ static bm_status run_job(const bm_settings *settings, bm_summary **out, bm_error
 bm_status bm_job_sign(const bm_sign_options *options, bm_summary **out, bm_error *err)
 {
     bm_settings settings;
+    bm_weighed weighed = {0};
     if (out == NULL)
         return bm_fail_field(err, "out", "no place for the summary given");
     bm_status status = bm_settings_of_sign(options, &settings, err);
@@ -196,6 +197,7 @@ bm_status bm_job_sign(const bm_sign_options *options, bm_summary **out, bm_error
         status = bm_settings_plan(&settings, err);
     if (settings.sketch.perms == 0)
         settings.sketch.perms = BM_PERMS_DEFAULT;
+    settings.recorded.weighed = &weighed;
     if (status == BM_OK)
         status = run_job(&settings, out, err);
     bm_settings_reset(&settings);

@@ -24,8 +24,8 @@ static void settle_words(bm_settings *s)
 
 static bm_status settle_documents(bm_settings *s, bm_error *err)
 {
-    bm_status status = BM_OK;
-    if (s->pairs.candidates == BM_CANDIDATES_LSH)
+    bm_status status = bm_settings_check_scheme(s, err);
+    if (status == BM_OK && s->pairs.candidates == BM_CANDIDATES_LSH)
         status = bm_settings_plan(s, err);
     else if (s->sketch.perms == 0)
         s->sketch.perms = BM_PERMS_DEFAULT;
@@ -60,6 +60,10 @@ static bm_status settle(bm_settings *settings, sources *out, bm_error *err)
         bm_against_settle(against, settings);
     status = is_signatures ? bm_signature_inputs_open(settings, &out->signatures, err)
                            : settle_documents(settings, err);
+    if (status == BM_OK && settings->text.weights != BM_WEIGHTS_NONE &&
+        settings->pairs.candidates == BM_CANDIDATES_LENGTH)
+        status = bm_fail_field(err, "candidates",
+                               "`candidates` length goes by the sizes of sets, not by `weights`");
     return status == BM_OK && against != NULL ? bm_against_check(against, settings, err) : status;
 }
 
@@ -89,6 +93,7 @@ static bm_corpus_cfg corpus_cfg(const bm_pairing *pairing)
     const bm_settings *s = context->settings;
     return (bm_corpus_cfg){
         .hashes = s->pairs.verify == BM_VERIFY_EXACT,
+        .weighted = s->text.weights != BM_WEIGHTS_NONE,
         .find_identical = pairing->signatures == NULL || s->pairs.verify == BM_VERIFY_EXACT ||
                           bm_signature_inputs_know_identical(pairing->signatures),
         .bands = s->pairs.candidates == BM_CANDIDATES_LSH ? s->plan.bands : 0,
@@ -168,6 +173,8 @@ static bm_status read_signatures(bm_pairing *pairing, bm_error *err)
         steps |= BM_STEP_DIRECTORY;
     bm_signature_inputs_say(pairing->signatures, s, &context->meter);
     bm_status status = bm_job_begin(pairing->job, steps, err);
+    if (status != BM_OK && texts && s->text.weights != BM_WEIGHTS_NONE) /* they were counted */
+        status = bm_signature_inputs_blame(pairing->signatures, context, status, err);
     if (status != BM_OK)
         return status;
     const bm_corpus_cfg cfg = corpus_cfg(pairing);
@@ -282,6 +289,8 @@ bm_status bm_pairing_job(bm_settings *settings, bm_pairing_end_fn *end, bm_summa
 {
     sources from = {0};
     bm_error why = {0};
+    bm_weighed weighed = {0};
+    settings->recorded.weighed = &weighed;
     bm_status status = settle(settings, &from, err);
     if (status == BM_OK) {
         status = run(settings, &from, end, out, &why);

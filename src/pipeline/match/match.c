@@ -14,6 +14,7 @@
 #include "pipeline/match/match_all_pairs.h"
 #include "pipeline/match/match_by_length.h"
 #include "pipeline/match/match_stars.h"
+#include "pipeline/match/weighted_pairs.h"
 
 #define CHUNK_PAIRS 65536u
 
@@ -90,15 +91,18 @@ void bm_match_end(bm_match *match)
 
 bm_status bm_match_run(bm_match *match, bm_error *err)
 {
-    bm_callbacks callbacks = bm_meter_callbacks(match->settings.meter);
+    const bm_match_settings *settings = &match->settings;
+    bm_callbacks callbacks = bm_meter_callbacks(settings->meter);
     bm_status status = bm_match_begin(match, err);
     if (status != BM_OK)
         return status;
     if (!match->settings.all_candidates)
         status = match_bands(match, &callbacks, err);
+    else if (settings->corpus->cfg.weighted)
+        status = bm_match_weighted_pairs(match, err);
     else
-        status = match->settings.by_length ? bm_match_by_length(match, &callbacks, err)
-                                           : bm_match_all_pairs(match, &callbacks, err);
+        status = settings->by_length ? bm_match_by_length(match, &callbacks, err)
+                                     : bm_match_all_pairs(match, &callbacks, err);
     if (status == BM_OK)
         bm_match_end(match);
     return status;

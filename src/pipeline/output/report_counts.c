@@ -20,6 +20,7 @@ static const count counts_of[] = {
     {"invalid_utf8", offsetof(bm_counts, invalid_utf8), BM_COUNTS_OF_ALL},
     {"hidden_files", offsetof(bm_counts, hidden_files), BM_COUNTS_OF_ALL},
     {"shingles", offsetof(bm_counts, shingles), BM_COUNTS_OF_ALL},
+    {"weightless", offsetof(bm_counts, results.weightless), BM_COUNTS_OF_WEIGHTS},
     {"identical", offsetof(bm_counts, identical), BM_COUNTS_OF_GROUPS},
     {"candidates", offsetof(bm_counts, candidates), BM_COUNTS_OF_GROUPS},
     {"verified", offsetof(bm_counts, verified), BM_COUNTS_OF_GROUPS},
@@ -51,11 +52,13 @@ void bm_report_counts(bm_json *json, const bm_counts *counts, bm_report_counts_o
 {
     bm_json_key(json, "counts");
     bm_json_begin_object(json);
-    for (size_t i = 0; i < N_COUNTS; i++)
-        if (counts_of[i].of == BM_COUNTS_OF_ALL || counts_of[i].of == of ||
-            (counts_of[i].of == BM_COUNTS_OF_GROUPS && of == BM_COUNTS_OF_AGAINST))
-            bm_json_key_uint(json, counts_of[i].name,
-                             *(const uint64_t *)((const char *)counts + counts_of[i].at));
+    for (size_t i = 0; i < N_COUNTS; i++) {
+        const bm_report_counts_of which = counts_of[i].of;
+        const uint64_t n = *(const uint64_t *)((const char *)counts + counts_of[i].at);
+        if (which == BM_COUNTS_OF_ALL || which == of || (which == BM_COUNTS_OF_WEIGHTS && n > 0) ||
+            (which == BM_COUNTS_OF_GROUPS && of == BM_COUNTS_OF_AGAINST))
+            bm_json_key_uint(json, counts_of[i].name, n);
+    }
     bm_json_end_object(json);
 }
 
@@ -68,6 +71,10 @@ bm_status bm_report_read_counts(const bm_manifest *report, bm_counts *out, bm_er
         if (counts_of[i].of == BM_COUNTS_OF_INDEX)
             continue;
         status = bm_manifest_count(report, counts_of[i].name, at, all ? err : NULL);
+        if (status != BM_OK && counts_of[i].of == BM_COUNTS_OF_WEIGHTS) {
+            *at = 0;
+            status = BM_OK;
+        }
         if (status != BM_OK && !all)
             return BM_OK; /* a report of signatures */
     }

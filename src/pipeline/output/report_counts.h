@@ -13,7 +13,8 @@ typedef enum bm_report_counts_of {
     BM_COUNTS_OF_ALL,
     BM_COUNTS_OF_GROUPS,
     BM_COUNTS_OF_AGAINST,
-    BM_COUNTS_OF_INDEX
+    BM_COUNTS_OF_INDEX,
+    BM_COUNTS_OF_WEIGHTS /* where there are any */
 } bm_report_counts_of;
 
 void bm_report_counts(bm_json *json, const bm_counts *counts, bm_report_counts_of of);

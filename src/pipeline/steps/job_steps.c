@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "pipeline/context/job_stages.h"
+#include "pipeline/context/job_weights.h"
 #include "io/output/out_place.h"
 #include "pipeline/output/report.h"
 #include "pipeline/output/report_read.h"
@@ -83,6 +84,8 @@ bm_status bm_job_begin(bm_job *job, unsigned steps, bm_error *err)
     bm_status status = BM_OK;
     if ((steps & BM_STEP_INPUTS) != 0)
         status = bm_job_context_inputs(&job->context, err);
+    if (status == BM_OK && (steps & BM_STEP_INPUTS) != 0)
+        status = bm_job_weights_count(&job->context, err);
     if (status == BM_OK)
         status = look_at_report(job, err);
     if (status == BM_OK && (steps & BM_STEP_DIRECTORY) != 0)

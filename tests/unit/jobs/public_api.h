@@ -44,7 +44,7 @@ typedef struct api_field {
     ENUM(type, text.words, BM_WORDS_SPACE, "words"),                                               \
         ENUM(type, text.shingle, BM_SHINGLE_STOPWORD, "shingle"),                                  \
         ENUM(type, text.short_rule, BM_SHORT_SKIP, "short_rule"),                                  \
-        ENUM(type, text.weights, BM_WEIGHTS_NONE, "weights")
+        ENUM(type, text.weights, BM_WEIGHTS_TFIDF, "weights")
 #define SKETCH_ENUMS(type)  ENUM(type, sketch.scheme, BM_SCHEME_CWS, "scheme")
 #define DEVICE_ENUMS(type)  ENUM(type, device.text_offload, BM_OFFLOAD_ON, "text_offload")
 #define TEXT_RESERVED(type) RESERVED(type, text.reserved, "text")

@@ -43,6 +43,7 @@ static const list lists[] = {
     {BM_OPTION_KEPT, "kept", BM_KEPT_SAME, {"same", "none", "gz", "zst", "no"}},
     {BM_OPTION_OFFLOAD, "text_offload", BM_OFFLOAD_AUTO, {"auto", "off", "trial", "on"}},
     {BM_OPTION_STORE, "store", BM_INDEX_SETS, {"sets", "signatures"}},
+    {BM_OPTION_WEIGHTS, "weights", BM_WEIGHTS_NONE, {"none", "tfidf"}},
 };
 #define N_LISTS (sizeof lists / sizeof lists[0])
 

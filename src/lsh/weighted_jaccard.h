@@ -1,0 +1,27 @@
+/* weighted_jaccard.h -- exact Jaccard similarity of weighted sets: the sum of the smaller weights over
+ * the sum of the greater ones. */
+#ifndef BM_LSH_WEIGHTED_JACCARD_H
+#define BM_LSH_WEIGHTED_JACCARD_H
+
+#include <bandmill/status.h>
+#include <bandmill/types.h>
+
+/* n elements: hashes in ascending order, and behind them their weights, all above 0. In one block. */
+typedef struct bm_weighted_set {
+    const uint64_t *hashes;
+    size_t n;
+} bm_weighted_set;
+
+static inline const double *bm_weighted_set_weights(bm_weighted_set set)
+{
+    return (const double *)(const void *)(set.hashes + set.n);
+}
+
+/* Of elements in ascending order of their hashes, one after the other: sum min / sum max, where an
+ * element that is missing weighs 0. These additions, in this order, are the definition: the same bits
+ * for x, y and y, x, on every machine. 0 where both are empty. */
+double bm_weighted_jaccard(bm_weighted_set x, bm_weighted_set y);
+/* The weights of a set, added up in ascending order of the hashes. */
+double bm_weighted_sum(bm_weighted_set set);
+
+#endif

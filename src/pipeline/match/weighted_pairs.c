@@ -1,0 +1,266 @@
+/* weighted_pairs.c -- documents looked up in an index of the heaviest shingles of those before them.
+ *
+ *     block    documents first … end-1, as many as the index of their heaviest shingles has room for
+ *     probe    each document from `first` on, by all its shingles: those of the block before it with
+ *              which it has one in common are candidates, once each, unless their sums rule them out
+ *     compare  candidates, a chunk at a time, like those of bands
+ *
+ * Why nothing is lost: weighted_index.c. The similarity is at most the smaller sum of weights over the
+ * greater one, so a pair whose sums are too far apart is left out, with the same allowance for rounding.
+ *
+ * Where not all documents fit into one block, the sets of those behind it are read once a block.
+ * All threads probe: a document at a time, until there are enough candidates to compare.
+ *
+ * Tests: tests/unit/match/test_weighted_pairs.c */
+#include "pipeline/match/weighted_pairs.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "pipeline/corpus/corpus.h"
+#include "pipeline/match/weighted_index.h"
+
+#define CHUNK_PAIRS 65536u              /* that are compared at a time */
+#define ROOM_LEAST  ((uint64_t)1 << 20) /* bytes of an index at least */
+#define ROOM_MOST   ((uint64_t)1 << 30) /* without a bound */
+
+/* Of one thread. */
+typedef struct prober {
+    uint32_t *met; /* of each document of the block: the last that met it, + 1 */
+    uint64_t *set; /* read back from a file, or nothing */
+    bm_pair *pairs;
+    size_t n, cap;
+} prober;
+
+typedef struct search {
+    bm_match *match;
+    const bm_corpus *corpus;
+    bm_weighted_index index;
+    size_t first, end; /* the block */
+    double share;
+    size_t longest;
+    uint64_t room; /* bytes of an index */
+    prober *probers;
+    uint32_t n_probers;
+    atomic_size_t next;    /* document to probe */
+    atomic_size_t n_found; /* pairs that wait to be compared */
+} search;
+
+/* --- sets --- */
+
+static bm_status get_set(const search *s, size_t row, uint64_t *room, bm_weighted_set *out,
+                         bm_error *err)
+{
+    const bm_corpus *corpus = s->corpus;
+    *out = (bm_weighted_set){room, corpus->sizes[row]};
+    if (bm_corpus_sets_in_file(corpus))
+        return bm_corpus_read_set(corpus, row, room, bm_corpus_set_len(corpus, row), err);
+    out->hashes = corpus->sets.hashes[row];
+    return BM_OK;
+}
+
+/* Where sets are in a file, room for the longest. */
+static bm_status make_set(const search *s, uint64_t **out, bm_error *err)
+{
+    const size_t bytes = s->longest * bm_corpus_element_bytes(s->corpus);
+    if (!bm_corpus_sets_in_file(s->corpus))
+        return BM_OK;
+    *out = bm_alloc(bytes, 1);
+    return *out != NULL ? BM_OK : bm_fail_nomem(err, bytes);
+}
+
+/* --- the index of a block --- */
+
+/* What a document of the block takes beside its entries. */
+static uint64_t doc_bytes(const search *s)
+{
+    return sizeof *s->index.sums * 2 + s->n_probers * (sizeof(uint32_t) + sizeof(bm_pair));
+}
+
+static bm_status build_block(search *s, bm_error *err)
+{
+    const bm_corpus *corpus = s->corpus;
+    uint64_t *room = NULL;
+    void *scratch = bm_alloc(s->longest, BM_WEIGHTED_SCRATCH);
+    bm_status status = scratch == NULL ? bm_fail_nomem(err, s->longest * BM_WEIGHTED_SCRATCH)
+                                       : make_set(s, &room, err);
+    bm_weighted_index_clear(&s->index);
+    for (s->end = s->first; status == BM_OK && s->end < corpus->n; s->end++) {
+        bm_weighted_set set = {NULL, 0};
+        const size_t n = corpus->skip[s->end] ? 0 : corpus->sizes[s->end];
+        if (s->end > s->first &&
+            (s->index.n + n) * BM_WEIGHTED_ENTRY + (s->index.n_docs + 1) * doc_bytes(s) > s->room)
+            break;
+        if (n > 0)
+            status = get_set(s, s->end, room, &set, err);
+        if (status == BM_OK)
+            status = bm_weighted_index_add(&s->index, set, s->share, scratch, err);
+        if (status == BM_OK && s->end % CHUNK_PAIRS == 0)
+            status = bm_meter_check(s->match->settings.meter, err);
+    }
+    bm_free(scratch);
+    bm_free(room);
+    return status == BM_OK ? bm_weighted_index_build(&s->index, err) : status;
+}
+
+/* --- probing --- */
+
+static bm_status found(search *s, prober *p, uint32_t a, uint32_t b, bm_error *err)
+{
+    bm_status status = bm_grow_array(&p->pairs, &p->cap, p->n + 1, err);
+    if (status == BM_OK)
+        p->pairs[p->n++] = (bm_pair){.a = a, .b = b};
+    atomic_fetch_add_explicit(&s->n_found, 1, memory_order_relaxed);
+    return status;
+}
+
+static bm_status probe(search *s, prober *p, size_t row, bm_error *err)
+{
+    const bm_weighted_index *index = &s->index;
+    const uint32_t before = (uint32_t)((row < s->end ? row : s->end) - s->first),
+                   mark = (uint32_t)row + 1;
+    bm_weighted_set set;
+    bm_status status = get_set(s, row, p->set, &set, err);
+    const double sum = status == BM_OK ? bm_weighted_sum(set) : 0;
+    for (size_t i = 0; status == BM_OK && i < set.n; i++) {
+        uint64_t key;
+        size_t at;
+        const size_t end = bm_weighted_index_find(index, set.hashes[i], &key, &at);
+        for (; status == BM_OK && at < end; at++) {
+            const uint32_t other = index->entries[at].doc;
+            if (index->entries[at].key != key || other >= before || p->met[other] == mark)
+                continue;
+            p->met[other] = mark;
+            const double x = index->sums[other], least = x < sum ? x : sum,
+                         most = x < sum ? sum : x;
+            if (least >= s->share * most)
+                status = found(s, p, (uint32_t)(s->first + other), (uint32_t)row, err);
+        }
+    }
+    return status;
+}
+
+/* Documents one by one, until enough is found or there is none left. */
+static bm_status run_prober(void *ctx, uint32_t thread, bm_error *err)
+{
+    search *s = ctx;
+    const bm_corpus *corpus = s->corpus;
+    bm_status status = BM_OK;
+    while (status == BM_OK && atomic_load(&s->n_found) < CHUNK_PAIRS) {
+        const size_t row = atomic_fetch_add(&s->next, 1);
+        if (row >= corpus->n)
+            break;
+        if (!corpus->skip[row] && corpus->sizes[row] > 0)
+            status = probe(s, &s->probers[thread], row, err);
+    }
+    return status;
+}
+
+static bm_status compare_found(search *s, bm_error *err)
+{
+    bm_status status = BM_OK;
+    for (uint32_t t = 0; status == BM_OK && t < s->n_probers; t++) {
+        prober *p = &s->probers[t];
+        for (size_t at = 0; status == BM_OK && at < p->n; at += CHUNK_PAIRS)
+            status = bm_edges_compare(s->match, p->pairs + at,
+                                      p->n - at < CHUNK_PAIRS ? p->n - at : CHUNK_PAIRS, err);
+        p->n = 0;
+    }
+    atomic_store(&s->n_found, 0);
+    return status;
+}
+
+static bm_status probe_all(search *s, bm_error *err)
+{
+    const size_t n = s->corpus->n;
+    bm_meter *meter = s->match->settings.meter;
+    bm_status status = BM_OK;
+    atomic_store(&s->next, s->first + 1);
+    while (status == BM_OK && atomic_load(&s->next) < n) {
+        status = bm_meter_check(meter, err);
+        if (status == BM_OK)
+            status = bm_pool_run(s->match->settings.pool, run_prober, s, err);
+        if (status == BM_OK)
+            status = compare_found(s, err);
+        const size_t done = atomic_load(&s->next);
+        bm_meter_progress(meter, done < n ? done : n, n, done < n ? done : n);
+    }
+    return status;
+}
+
+/* --- all --- */
+
+static bm_status open_probers(search *s, bm_error *err)
+{
+    bm_status status = BM_OK;
+    for (uint32_t t = 0; status == BM_OK && t < s->n_probers; t++) {
+        prober *p = &s->probers[t];
+        bm_free(p->met);
+        p->met = bm_alloc_zero(s->index.n_docs, sizeof *p->met);
+        if (p->met == NULL)
+            status = bm_fail_nomem(err, s->index.n_docs * sizeof *p->met);
+        if (status == BM_OK && p->set == NULL)
+            status = make_set(s, &p->set, err);
+    }
+    return status;
+}
+
+static void reset(search *s)
+{
+    for (uint32_t t = 0; s->probers != NULL && t < s->n_probers; t++) {
+        bm_free(s->probers[t].met);
+        bm_free(s->probers[t].set);
+        bm_free(s->probers[t].pairs);
+    }
+    bm_free(s->probers);
+    bm_weighted_index_reset(&s->index);
+}
+
+/* How much the index may take; sets go to a file where they leave it too little. */
+static bm_status make_room(search *s, bm_error *err)
+{
+    bm_corpus *corpus = s->match->settings.corpus;
+    const uint64_t of_sets = s->longest * bm_corpus_element_bytes(corpus) * (s->n_probers + 2);
+    bm_status status = BM_OK;
+    if (corpus->cfg.memory == 0) {
+        s->room = ROOM_MOST;
+        return BM_OK;
+    }
+    if (corpus->cfg.temp_dir != NULL &&
+        bm_corpus_matching_bytes(corpus) / 2 < ROOM_LEAST + of_sets + corpus->sets.bytes / 8)
+        status = bm_corpus_sets_to_file(corpus, err);
+    if (status == BM_OK)
+        status = bm_corpus_check_matching(corpus, ROOM_LEAST + of_sets, err);
+    if (status == BM_OK)
+        s->room = (bm_corpus_matching_bytes(corpus) - of_sets) / 2;
+    return status;
+}
+
+bm_status bm_match_weighted_pairs(bm_match *match, bm_error *err)
+{
+    const bm_corpus *corpus = match->settings.corpus;
+    search s = {.match = match, .corpus = corpus, .n_probers = bm_pool_size(match->settings.pool)};
+    uint64_t n_blocks = 0;
+    for (size_t i = 0; i < corpus->n; i++)
+        s.longest = corpus->sizes[i] > s.longest ? corpus->sizes[i] : s.longest;
+    s.share = bm_weighted_share(match->settings.threshold, s.longest);
+    s.probers = bm_alloc_zero(s.n_probers, sizeof *s.probers);
+    bm_status status = s.probers == NULL ? bm_fail_nomem(err, s.n_probers * sizeof *s.probers)
+                                         : make_room(&s, err);
+    bm_meter_stage(match->settings.meter, "compare", "documents");
+    for (; status == BM_OK && s.first < corpus->n; s.first = s.end, n_blocks++) {
+        status = build_block(&s, err);
+        if (status == BM_OK)
+            status = open_probers(&s, err);
+        if (status == BM_OK)
+            status = probe_all(&s, err);
+    }
+    if (status == BM_OK && n_blocks > 1)
+        bm_meter_log(match->settings.meter, BM_LOG_INFO,
+                     "documents were compared through %llu indexes, one after another, to stay "
+                     "within `memory`",
+                     (unsigned long long)n_blocks);
+    reset(&s);
+    return status;
+}

@@ -1,0 +1,55 @@
+/* test_weighted_jaccard.c -- against sums over every element of both, by a plain look-up. */
+#include "lsh/weighted_jaccard.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Elements 0 … 63 of which the bits say which are there; element i weighs weights[i]. */
+static bm_weighted_set make(uint64_t bits, const double weights[64], uint64_t block[128])
+{
+    size_t n = 0, k = 0;
+    for (unsigned i = 0; i < 64; i++)
+        n += bits >> i & 1;
+    for (unsigned i = 0; i < 64; i++)
+        if (bits >> i & 1) {
+            block[k] = (uint64_t)i << 50;
+            memcpy(&block[n + k++], &weights[i], sizeof *weights);
+        }
+    return (bm_weighted_set){block, n};
+}
+
+Test(weighted_jaccard, is_the_sum_of_the_smaller_over_that_of_the_greater)
+{
+    uint64_t state = 1;
+    for (int turn = 0; turn < 2000; turn++) {
+        double weights[2][64], both = 0, either = 0, sum = 0;
+        uint64_t bits[2], blocks[2][128];
+        bm_weighted_set sets[2];
+        for (int s = 0; s < 2; s++) {
+            for (int i = 0; i < 64; i++) {
+                state = state * UINT64_C(6364136223846793005) + 1442695040888963407u;
+                weights[s][i] = 1 + (double)(state >> 40) * 0x1p-20;
+            }
+            bits[s] = state ^ state >> 29;
+            bits[s] &= turn % 3 == 0 ? UINT64_MAX : bits[s] >> 7; /* fewer */
+            if (turn % 50 == s)
+                bits[s] = 0;
+            sets[s] = make(bits[s], weights[s], blocks[s]);
+        }
+        for (int i = 0; i < 64; i++) {
+            const double x = bits[0] >> i & 1 ? weights[0][i] : 0;
+            const double y = bits[1] >> i & 1 ? weights[1][i] : 0;
+            both += fmin(x, y);
+            either += fmax(x, y);
+            sum += x;
+        }
+        const double wanted = either > 0 ? both / either : 0;
+        cr_assert_eq(bm_weighted_jaccard(sets[0], sets[1]), wanted);
+        cr_assert_eq(bm_weighted_jaccard(sets[1], sets[0]), wanted);
+        cr_assert_eq(bm_weighted_sum(sets[0]), sum);
+        if (bits[0] != 0)
+            cr_assert_eq(bm_weighted_jaccard(sets[0], sets[0]), 1.0);
+    }
+}

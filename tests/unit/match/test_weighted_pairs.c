@@ -1,0 +1,189 @@
+/* test_weighted_pairs.c -- edges of weighted documents without bands, against comparing every two; sets
+ * in memory and in a file, any memory, any number of threads: sources src/pipeline/match/weighted_pairs.c,
+ * src/pipeline/match/weighted_index.c. */
+#include "pipeline/match/weighted_pairs.h"
+
+#include <string.h>
+
+#include "all_pairs_world.h"
+#include "lsh/weighted_jaccard.h"
+#include "model/pair_order.h"
+
+#define LONGEST 100u          /* shingles of a document */
+#define BLOCK   (2 * LONGEST) /* words of a set */
+
+static unsigned long n_indexes; /* that the log tells of */
+
+static void listen(void *ctx, bm_log_level level, const char *text)
+{
+    (void)ctx;
+    (void)level;
+    const char *told = strstr(text, "through ");
+    if (told != NULL)
+        n_indexes = strtoul(told + strlen("through "), NULL, 10);
+}
+
+/* Of a hash in a document: its own logarithm, and how often it stands there. Copies have the same. */
+static double weight_of(const drawn *s, size_t doc, uint64_t hash)
+{
+    uint64_t state = hash, here = hash ^ s->same_as[doc];
+    const double rare = 0.25 + (double)(draw(&state) % 1000) / 100;
+    return rare * (double)(1 + (draw(&here) % 5 == 0) * (draw(&here) % 7));
+}
+
+/* The set of a document, as a corpus holds it. */
+static bm_weighted_set set_of(const drawn *s, size_t doc, uint64_t *block)
+{
+    const size_t n = s->sizes[doc];
+    memcpy(block, s->docs[doc], n * sizeof *block);
+    for (size_t i = 0; i < n; i++) {
+        const double weight = weight_of(s, doc, block[i]);
+        memcpy(&block[n + i], &weight, sizeof weight);
+    }
+    return (bm_weighted_set){block, n};
+}
+
+static void fill_weighted(const drawn *s, bool in_file, bm_corpus *corpus)
+{
+    const bm_corpus_cfg cfg = {.hashes = true,
+                               .weighted = true,
+                               .find_identical = true,
+                               .edges = true,
+                               .spill_now = in_file,
+                               .temp_dir = s->temp.root,
+                               .budget = {.arena = (uint64_t)64 << 10}};
+    bm_corpus_init(corpus, &cfg);
+    for (size_t first = 0; first < s->n; first += 100) {
+        bm_ingest_batch batch = {0};
+        bm_shingle_batch *b = &batch.shingles;
+        for (size_t i = first; i < s->n && i < first + 100; i++) {
+            const size_t n = s->sizes[i];
+            cr_assert_eq(bm_shingle_batch_reserve(b, 1, n, NULL), BM_OK);
+            const size_t at = (size_t)b->offsets[b->n_docs];
+            cr_assert_eq(bm_grow_array(&b->weights, &b->cap_weights, at + n + 1, NULL), BM_OK);
+            for (size_t k = 0; k < n; k++) {
+                b->hashes[at + k] = s->docs[i][k];
+                b->weights[at + k] = weight_of(s, i, s->docs[i][k]);
+            }
+            b->content[b->n_docs] = (bm_hash128){s->same_as[i] * UINT64_C(77), 5};
+            b->offsets[++b->n_docs] = at + n;
+        }
+        cr_assert_eq(bm_corpus_add(corpus, &batch, first, NULL), BM_OK);
+        bm_shingle_batch_reset(b);
+    }
+    cr_assert_eq(bm_corpus_end_adding(corpus, NULL), BM_OK);
+}
+
+static bm_pair *every_weighted_two(const drawn *s, double threshold, size_t *n)
+{
+    size_t cap = 1024;
+    bm_pair *pairs = malloc(cap * sizeof *pairs);
+    uint64_t *blocks = calloc(s->n, BLOCK * sizeof *blocks);
+    bm_weighted_set *sets = calloc(s->n, sizeof *sets);
+    for (size_t i = 0; i < s->n; i++)
+        sets[i] = set_of(s, i, blocks + i * BLOCK);
+    *n = 0;
+    for (uint32_t a = 0; a < s->n; a++) {
+        for (uint32_t b = a + 1; b < s->n; b++) {
+            if (s->same_as[a] != a || s->same_as[b] != b || sets[a].n == 0 || sets[b].n == 0)
+                continue;
+            const double similarity = bm_weighted_jaccard(sets[a], sets[b]);
+            if (similarity < threshold)
+                continue;
+            if (*n == cap)
+                pairs = realloc(pairs, (cap *= 2) * sizeof *pairs);
+            pairs[(*n)++] = (bm_pair){a, b, similarity};
+        }
+    }
+    free(blocks);
+    free(sets);
+    return pairs;
+}
+
+static void expect_edges(bm_match *match, const bm_pair *wanted, size_t n)
+{
+    bm_edges *edges = &match->result.edges;
+    cr_assert_eq(match->result.counts.edges, n, "%zu edges for %zu",
+                 (size_t)match->result.counts.edges, n);
+    if (edges->runs != NULL)
+        cr_assert_eq(bm_sorted_runs_begin(edges->runs, NULL), BM_OK);
+    for (size_t i = 0; i < n; i++) {
+        bm_pair got = edges->runs == NULL ? edges->list[i] : (bm_pair){0};
+        if (edges->runs != NULL) {
+            bm_run_record record;
+            cr_assert_eq(bm_sorted_runs_next(edges->runs, &record, NULL), BM_OK);
+            got = (bm_pair){(uint32_t)(record.key >> 32), (uint32_t)record.key,
+                            bm_edge_similarity(record.value)};
+        }
+        cr_assert(got.a == wanted[i].a && got.b == wanted[i].b &&
+                  got.similarity == wanted[i].similarity);
+    }
+    bm_match_reset(match);
+}
+
+Test(weighted_pairs, equal_comparing_every_two_for_any_memory)
+{
+    static const double thresholds[] = {.1, .5, .8, .95};
+    static const uint64_t left[] = {0, (uint64_t)64 << 20, (uint64_t)1100 << 10};
+    unsigned long most = 0;
+    const bm_callbacks callbacks = {.log = listen};
+    for (uint32_t t = 0; t < 4; t++) {
+        drawn *s = make_sets(700, LONGEST, 17 + t, 1 + t % 3);
+        uint64_t candidates = 0;
+        size_t n;
+        bm_pair *wanted = every_weighted_two(s, thresholds[t], &n);
+        cr_assert_gt(n, 3);
+        bm_meter_reset(&s->meter);
+        bm_meter_init(&s->meter, &callbacks);
+        for (int m = -1; m < 3; m++) { /* first all in memory */
+            bm_corpus corpus;
+            bm_error err = {0};
+            fill_weighted(s, m >= 0, &corpus);
+            cr_assert_eq(bm_corpus_sets_in_file(&corpus), m >= 0);
+            if (m > 0)
+                leave_memory(&corpus, left[m]);
+            bm_match match = {.settings = {.corpus = &corpus,
+                                           .pool = s->pool,
+                                           .meter = &s->meter,
+                                           .verify = BM_VERIFY_EXACT,
+                                           .threshold = thresholds[t],
+                                           .all_candidates = true}};
+            n_indexes = 1;
+            cr_assert_eq(bm_match_run(&match, &err), BM_OK, "%s", err.message);
+            candidates = m < 0 ? match.result.counts.candidates : candidates;
+            cr_assert_eq(match.result.counts.candidates, candidates);
+            cr_assert_lt(candidates, s->n * s->n / 4); /* the index rules most pairs out */
+            most = n_indexes > most ? n_indexes : most;
+            expect_edges(&match, wanted, n);
+            bm_corpus_reset(&corpus);
+        }
+        free(wanted);
+        drop_sets(s);
+    }
+    cr_assert_gt(most, 1); /* several indexes were seen */
+}
+
+Test(weighted_pairs, no_pair_is_lost_where_the_similarity_is_the_threshold_itself)
+{
+    drawn *s = make_sets(300, 60, 5, 2);
+    size_t n, n_equal;
+    bm_pair *all = every_weighted_two(s, .05, &n);
+    for (size_t i = 0; i < n; i += n / 8 + 1) {
+        bm_corpus corpus;
+        const double threshold = all[i].similarity;
+        bm_pair *wanted = every_weighted_two(s, threshold, &n_equal);
+        fill_weighted(s, false, &corpus);
+        bm_match match = {.settings = {.corpus = &corpus,
+                                       .pool = s->pool,
+                                       .meter = &s->meter,
+                                       .verify = BM_VERIFY_EXACT,
+                                       .threshold = threshold,
+                                       .all_candidates = true}};
+        cr_assert_eq(bm_match_run(&match, NULL), BM_OK);
+        expect_edges(&match, wanted, n_equal);
+        bm_corpus_reset(&corpus);
+        free(wanted);
+    }
+    free(all);
+    drop_sets(s);
+}
