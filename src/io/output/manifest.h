@@ -88,8 +88,7 @@ bm_status bm_manifest_compare_count(const bm_manifest *manifest, const char *nam
  * BM_ERR_FORMAT names `path`. */
 bm_status bm_manifest_compare(const bm_manifest *manifest, const bm_manifest_output_row *row,
                               const char *path, const bm_digests *is, bm_error *err);
-/* Read every listed output in `folder` and compare digests: BM_ERR_FORMAT names the first that is
- * missing or differs. */
+/* Read every listed output in `folder`: BM_ERR_FORMAT names the first that is missing or differs. */
 bm_status bm_manifest_check(const bm_manifest *manifest, const char *folder, bm_error *err);
 
 #endif

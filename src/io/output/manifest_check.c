@@ -1,5 +1,4 @@
-/* manifest_check.c -- what is asked of a manifest once it is read: are the outputs those that it
- * lists?
+/* manifest_check.c -- what is asked of a manifest once it is read: are the outputs as it says?
  *
  * Tests: tests/unit/io_arrays/test_sign_dir.c, tests/unit/jobs/test_inspect.c */
 #include "io/output/manifest.h"

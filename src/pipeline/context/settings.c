@@ -169,6 +169,9 @@ bm_status bm_settings_check_scheme(const bm_settings *s, bm_error *err)
 static bm_status settle_scheme(bm_settings *s, bm_error *err)
 {
     const bool weighs = s->text.weights != BM_WEIGHTS_NONE;
+    if (weighs && s->input.stream != NULL)
+        return bm_fail_field(err, "weights",
+                             "`weights` of a table (`stream`), which can be read once only");
     if (weighs && s->pairs.against != NULL)
         return bm_fail_field(
             err, "against", "`against` with `weights` (known documents have weights of their own)");
