@@ -223,6 +223,13 @@ bm_status bm_store_view_doc(const bm_store_view *v, uint32_t number, bm_store_do
     return bm_store_view_any(v, number, out, err);
 }
 
+void bm_store_view_expect(const bm_store_view *v, uint32_t number, bool there)
+{
+    const bm_piece_ref *ref = bm_snapshot_docs(&v->snapshot, number);
+    if (ref != NULL)
+        bm_document_piece_expect(ref->bytes, ref->size, number - ref->key.number, there);
+}
+
 bm_status bm_store_view_id(const bm_store_view *v, bm_str id, uint32_t *number, bm_error *err)
 {
     const uint64_t key = XXH3_64bits(id.data, id.len);

@@ -45,6 +45,8 @@ bm_status bm_store_view_find(const bm_store_view *view, const bm_store_ask *ask,
 /* BM_NOT_FOUND (and no error): there is none of this number, or it was removed. */
 bm_status bm_store_view_doc(const bm_store_view *view, uint32_t number, bm_store_doc *out,
                             bm_error *err);
+/* It is asked for soon: fetch the place where it lies; `there`: that was fetched, now its first bytes. */
+void bm_store_view_expect(const bm_store_view *view, uint32_t number, bool there);
 /* The number of the document with this id. BM_NOT_FOUND. */
 bm_status bm_store_view_id(const bm_store_view *view, bm_str id, uint32_t *number, bm_error *err);
 /* Its hashes, n_shingles, ascending (SETS); its words (SIGNATURES). BM_ERR_FORMAT: damaged. */

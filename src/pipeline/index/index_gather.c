@@ -108,8 +108,9 @@ bm_status bm_gathered_settle(bm_gathered *g, const bm_gather_shape *shape, bm_po
         g->sets[i] = g->hashes + hash;
         hash += g->docs[i].n_shingles;
     }
-    return shape->sets ? bm_pool_for(pool, (bm_pool_split){g->n, SORT_GRAIN}, sort_sets, g, err)
-                       : BM_OK;
+    return shape->sets && !shape->unsorted
+               ? bm_pool_for(pool, (bm_pool_split){g->n, SORT_GRAIN}, sort_sets, g, err)
+               : BM_OK;
 }
 
 void bm_gathered_drop(bm_gathered *g, const bm_gather_shape *shape, const bool *stays)

@@ -13,6 +13,7 @@
 typedef struct bm_gather_shape {
     bool sets;             /* shingle hashes; else words */
     uint32_t bands, words; /* as the facts of the index */
+    bool unsorted;         /* sets stay as they came: not all are wanted in order */
     uint32_t first_input;  /* that of file 0 of the inputs; UINT32_MAX: none is told */
 } bm_gather_shape;
 
@@ -25,7 +26,7 @@ typedef struct bm_gathered {
     size_t n;
     bm_store_doc *docs;    /* ids and sets are found once they are settled */
     bm_buf ids;            /* one behind another */
-    uint64_t *hashes;      /* likewise; sorted once they are settled */
+    uint64_t *hashes;      /* likewise; those of a document sorted once they are settled */
     const uint64_t **sets; /* of each document, once they are settled */
     uint32_t *words;
     uint64_t *keys;
@@ -43,7 +44,7 @@ bm_status bm_gathered_reserve(bm_gathered *g, const bm_gather_shape *shape, size
 /* Behind what is there. BM_ERR_NOMEM. */
 bm_status bm_gathered_add(bm_gathered *to, const bm_gather_shape *shape,
                           const bm_ingest_batch *batch, bm_error *err);
-/* Nothing more is added: sort the sets, on all threads, and let documents and `sets` point to what is
+/* Nothing more is added: sort the sets, on all threads, unless they are to stay unsorted, and let documents and `sets` point to what is
  * theirs. */
 bm_status bm_gathered_settle(bm_gathered *g, const bm_gather_shape *shape, bm_pool *pool,
                              bm_error *err);

@@ -28,6 +28,9 @@
 #define PARTS_A_THREAD 8u  /* so that all threads end at about the same time */
 #define HIT_BYTES      64u /* that a hit takes on its way to an answer */
 #define HITS_LEAST     ((size_t)1 << 12)
+#define SORT_GRAIN     64u
+#define PLACES_AHEAD   16u /* hits before a document is compared */
+#define DOCS_AHEAD     8u
 
 typedef struct found {
     uint32_t doc;
@@ -44,6 +47,7 @@ typedef struct part {
 typedef struct search {
     const bm_search_cfg *cfg;
     const bm_search_batch *batch;
+    uint32_t *weights; /* for how many documents each answers; NULL: for itself */
     bm_search_hits hits;
     part *parts;
     size_t n_parts;
@@ -161,18 +165,30 @@ static bool is_same_id(const search *s, uint32_t doc, const target *t)
     return id.len == t->doc.id.len && memcmp(id.data, t->doc.id.data, id.len) == 0;
 }
 
+/* Fetch what is compared next: the place of a document, and, when that is there, its bytes. */
+static inline void expect(const search *s, const bm_hit_list *hits, size_t i)
+{
+    if (i + PLACES_AHEAD < hits->n)
+        bm_store_view_expect(s->cfg->view, (uint32_t)(hits->list[i + PLACES_AHEAD] >> 32), false);
+    if (i + DOCS_AHEAD < hits->n)
+        bm_store_view_expect(s->cfg->view, (uint32_t)(hits->list[i + DOCS_AHEAD] >> 32), true);
+}
+
 static bm_status compare_hits(const search *s, part *p, const bm_hit_list *hits, target *t,
                               bm_error *err)
 {
     bm_status status = BM_OK;
     for (size_t i = 0; status == BM_OK && i < hits->n; i++) {
         const uint32_t number = (uint32_t)(hits->list[i] >> 32), doc = (uint32_t)hits->list[i];
+        const uint32_t weight = s->weights != NULL ? s->weights[doc] : 1;
         double similarity = -1;
+        expect(s, hits, i);
+        p->candidates += weight;
         if (i == 0 || number != t->number)
             status = target_find(s, number, t, err);
         if (status != BM_OK || is_same_id(s, doc, t))
             continue;
-        p->verified++;
+        p->verified += weight;
         status = compare(s, doc, t, &similarity, err);
         if (status != BM_OK || similarity < 0)
             continue;
@@ -180,7 +196,6 @@ static bm_status compare_hits(const search *s, part *p, const bm_hit_list *hits,
         if (status == BM_OK)
             p->list[p->n++] = (found){doc, {number, similarity}};
     }
-    p->candidates = hits->n;
     return status;
 }
 
@@ -303,9 +318,78 @@ static bm_status give_answers(const search *s, size_t n, bm_search_result *resul
 
 /* --- the search --- */
 
+/* Documents that found something. */
+typedef struct comparable {
+    const bm_search_batch *batch;
+    uint32_t *docs;
+    size_t n;
+} comparable;
+
+static bm_status sort_some(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
+{
+    (void)thread;
+    const comparable *c = ctx;
+    const bm_search_batch *batch = c->batch;
+    size_t largest = 16;
+    for (size_t i = begin; i < end; i++)
+        largest = batch->n_shingles[c->docs[i]] > largest ? batch->n_shingles[c->docs[i]] : largest;
+    const size_t cap = largest < BM_SORT_SCRATCH ? largest : BM_SORT_SCRATCH;
+    uint64_t *scratch = bm_alloc(cap, sizeof *scratch);
+    if (scratch == NULL)
+        return bm_fail_nomem(err, cap * sizeof *scratch);
+    for (size_t i = begin; i < end; i++) {
+        const uint64_t *set = batch->sets[c->docs[i]];
+        bm_hashes_sort_within(batch->unsorted + (set - batch->unsorted),
+                              batch->n_shingles[c->docs[i]], scratch, cap);
+    }
+    bm_free(scratch);
+    return BM_OK;
+}
+
+/* Most documents of a batch may be candidates of nothing: their sets stay as they are. */
+static bm_status sort_sets(const search *s, size_t n, bm_error *err)
+{
+    comparable c = {.batch = s->batch};
+    if (s->batch->unsorted == NULL)
+        return BM_OK;
+    uint8_t *has = bm_alloc_zero(n, sizeof *has);
+    c.docs = bm_alloc(n, sizeof *c.docs);
+    bm_status status =
+        has == NULL || c.docs == NULL ? bm_fail_nomem(err, n * sizeof *c.docs) : BM_OK;
+    for (size_t i = 0; status == BM_OK && i < s->hits.n_lists; i++)
+        for (size_t k = 0; k < s->hits.lists[i].n; k++)
+            has[(uint32_t)s->hits.lists[i].list[k]] = 1;
+    for (size_t i = 0; status == BM_OK && i < n; i++)
+        if (has[i])
+            c.docs[c.n++] = (uint32_t)i;
+    if (status == BM_OK && s->cfg->pool != NULL)
+        status = bm_pool_for(s->cfg->pool, (bm_pool_split){c.n, SORT_GRAIN}, sort_some, &c, err);
+    else if (status == BM_OK)
+        status = sort_some(&c, 0, 0, c.n, err);
+    bm_free(has);
+    bm_free(c.docs);
+    return status;
+}
+
+static bm_status weigh(search *s, size_t n, bm_error *err)
+{
+    if (s->batch->same == NULL)
+        return BM_OK;
+    s->weights = bm_alloc_zero(n, sizeof *s->weights);
+    if (s->weights == NULL)
+        return bm_fail_nomem(err, n * sizeof *s->weights);
+    for (size_t i = 0; i < n; i++)
+        s->weights[s->batch->same[i]]++;
+    return BM_OK;
+}
+
 static bm_status answer_hits(search *s, size_t n, bm_search_result *result, bm_error *err)
 {
-    bm_status status = cut_parts(s, err);
+    bm_status status = weigh(s, n, err);
+    if (status == BM_OK)
+        status = sort_sets(s, n, err);
+    if (status == BM_OK)
+        status = cut_parts(s, err);
     if (status == BM_OK && s->n_parts == 1)
         status = do_part(s, &s->parts[0], err);
     else if (status == BM_OK)
@@ -315,6 +399,47 @@ static bm_status answer_hits(search *s, size_t n, bm_search_result *result, bm_e
     for (size_t i = 0; s->parts != NULL && i < s->n_parts; i++)
         bm_free(s->parts[i].list);
     bm_free(s->parts);
+    bm_free(s->weights);
+    return status;
+}
+
+/* The first documents of the batch, of which `different` differ. */
+static size_t first_docs(const bm_search_batch *batch, size_t different)
+{
+    size_t n = 0;
+    if (batch->same == NULL)
+        return different < batch->n ? different : batch->n;
+    for (size_t seen = 0; n < batch->n; n++) {
+        seen += batch->same[n] == n;
+        if (seen > different)
+            break;
+    }
+    return n;
+}
+
+static size_t count_different(const bm_search_batch *batch)
+{
+    size_t n = 0;
+    for (size_t i = 0; batch->same != NULL && i < batch->n; i++)
+        n += batch->same[i] == i;
+    return batch->same == NULL ? batch->n : n;
+}
+
+/* Look up as many documents of the batch as fit; asked->n of them. */
+static bm_status look_up(search *s, bm_key_batch *asked, size_t *fits, bm_error *err)
+{
+    const size_t all = count_different(s->batch);
+    size_t different = *fits > 0 && 2 * *fits < all ? 2 * *fits : all;
+    bool many = false;
+    bm_status status;
+    do {
+        if (many)
+            different /= 2;
+        asked->n = first_docs(s->batch, different);
+        asked->alone = different <= 1;
+        status = bm_search_look_up(asked, &s->hits, &many, err);
+    } while (status == BM_OK && many);
+    *fits = different < all ? different : 0;
     return status;
 }
 
@@ -325,20 +450,14 @@ bm_status bm_search_run(const bm_search_cfg *cfg, const bm_search_batch *batch,
     bm_key_batch asked = {.view = cfg->view,
                           .pool = cfg->pool,
                           .bands = cfg->facts->bands,
-                          .n = batch->n,
                           .keys = batch->keys,
                           .n_shingles = batch->n_shingles,
+                          .same = batch->same,
                           .most = SIZE_MAX};
-    bool many = false;
-    bm_status status;
     if (cfg->memory != 0)
         asked.most =
             cfg->memory / HIT_BYTES < HITS_LEAST ? HITS_LEAST : (size_t)(cfg->memory / HIT_BYTES);
-    do {
-        status = bm_search_look_up(&asked, &s.hits, &many, err);
-        if (many)
-            asked.n = asked.n / 2;
-    } while (status == BM_OK && many);
+    bm_status status = look_up(&s, &asked, &result->fits, err);
     if (status == BM_OK)
         status = answer_hits(&s, asked.n, result, err);
     bm_search_hits_reset(&s.hits);

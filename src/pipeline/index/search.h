@@ -25,6 +25,11 @@ typedef struct bm_search_batch {
     const uint64_t *const *sets; /* SETS: of each n_shingles hashes, ascending, distinct */
     const uint32_t *words;       /* SIGNATURES: n * facts.words */
     const bm_str *ids;           /* of each, for skip_same_id; else NULL */
+    /* What the sets lie in, where they are not in order yet: those that are compared are sorted there. NULL: they are. */
+    uint64_t *unsorted;
+    /* Of each the first of the batch with the same set (or words), itself where none is before it: that one alone is asked,
+     * and answers for the others, which have no answers of their own. Not with skip_same_id. NULL: all differ. */
+    const uint32_t *same;
 } bm_search_batch;
 
 typedef struct bm_search_cfg {
@@ -52,7 +57,9 @@ typedef struct bm_search_result {
     uint64_t *begin; /* n + 1 */
     bm_answer *list;
     size_t cap_begin, cap_list;
-    uint64_t candidates, verified; /* summed over all batches */
+    size_t
+        fits; /* different documents that a run could ask for at once, where it could not ask for all; else 0 */
+    uint64_t candidates, verified; /* summed over all batches, for each document that is answered */
 } bm_search_result;
 
 /* BM_ERR_NOMEM, BM_ERR_FORMAT (damaged). */

@@ -88,6 +88,11 @@ static void sort_bucket(key_of *list, size_t n)
     }
 }
 
+static inline bool is_asked(const bm_key_batch *batch, size_t i)
+{
+    return batch->n_shingles[i] != 0 && (batch->same == NULL || batch->same[i] == i);
+}
+
 /* Documents with shingles by their keys: keys are hashes, so that as many buckets as documents, by the first bits, hold about one
  * each. */
 static void order_by_key(const bm_key_batch *batch, uint32_t band, band_scratch *s)
@@ -101,14 +106,14 @@ static void order_by_key(const bm_key_batch *batch, uint32_t band, band_scratch 
     const uint64_t mask = n_buckets - 1;
     memset(place, 0, (n_buckets + 1) * sizeof *place);
     for (size_t i = 0; i < batch->n; i++)
-        if (batch->n_shingles[i] != 0)
+        if (is_asked(batch, i))
             place[(batch->keys[i * batch->bands + band] >> shift & mask) + 1]++;
     for (size_t i = 0; i < n_buckets; i++)
         place[i + 1] += place[i];
     s->n = place[n_buckets];
     for (size_t i = 0; i < batch->n; i++) {
         const uint64_t key = batch->keys[i * batch->bands + band];
-        if (batch->n_shingles[i] != 0)
+        if (is_asked(batch, i))
             s->order[place[key >> shift & mask]++] = (key_of){key, (uint32_t)i};
     }
     for (size_t i = 0; i < n_buckets; i++) { /* which now ends at its place */
@@ -156,11 +161,11 @@ static bm_status take_found(look_up *l, const band_scratch *s, size_t first_key,
         more += s->begin[key + 1] - s->begin[key];
     }
     const size_t all = atomic_fetch_add(&l->n_hits, more) + more;
-    if (batch->n > 1 && all > batch->most) {
+    if (!batch->alone && all > batch->most) {
         atomic_store(&l->many, true);
         return BM_OK;
     }
-    if (batch->n == 1 && out->n + more > batch->most) {
+    if (batch->alone && out->n + more > batch->most) {
         bm_status status = bm_hits_sort(out->list, &out->n, err);
         if (status != BM_OK)
             return status;

@@ -32,11 +32,13 @@ typedef struct bm_key_batch {
     size_t n;
     const uint64_t *keys;       /* n * bands */
     const uint32_t *n_shingles; /* of each; 0: it finds nothing */
+    const uint32_t *same;       /* as in bm_search_batch */
     size_t most;                /* hits */
+    bool alone;                 /* one document is asked: there is no bound */
 } bm_key_batch;
 
 /* *many is set where there are more hits than `most`: nothing is filled then, and fewer documents must be
- * asked for at once; of one document there is no such bound. */
+ * asked for at once. */
 bm_status bm_search_look_up(const bm_key_batch *batch, bm_search_hits *out, bool *many,
                             bm_error *err);
 void bm_search_hits_reset(bm_search_hits *hits);

@@ -172,6 +172,7 @@ static bm_status ask(const bm_key_batch *all, bm_row_marks *marks, bm_error *err
         bm_search_hits hits = {0};
         bool many = false;
         batch.n = n < all->n - at ? n : all->n - at;
+        batch.alone = batch.n == 1;
         batch.keys = all->keys + at * all->bands;
         batch.n_shingles = all->n_shingles + at;
         status = bm_search_look_up(&batch, &hits, &many, err);

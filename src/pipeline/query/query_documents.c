@@ -4,6 +4,8 @@
  * nearer to one another are the sets that are read. While a batch is looked up, on all threads, the next is
  * read and signed.
  *
+ * Of queries that are identical the first is looked up, and answers for all.
+ *
  * Of the queries rows and ids stay in memory, as in other jobs: their ids must differ.
  *
  * Tests: tests/cli/cases/query.sh, tests/reference/test_query.py */
@@ -11,6 +13,8 @@
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
+
+#include <string.h>
 
 #include "base/error.h"
 #include "io/input/batch_source.h"
@@ -23,7 +27,9 @@ typedef struct asker {
     bm_search_result found;
     uint32_t *n_shingles; /* of the batch */
     bm_str *ids;
-    size_t cap_n_shingles, cap_ids;
+    uint32_t *same,
+        *slots; /* of what is asked at once: bm_search_batch.same; a table of them, place + 1 */
+    size_t cap_n_shingles, cap_ids, cap_same, cap_slots;
 } asker;
 
 /* Ids differ, or get numbers: a batch of the feed has them as they were read. */
@@ -51,21 +57,59 @@ static bm_status settle_ids(asker *a, const bm_gathered *batch, bm_error *err)
     return status;
 }
 
+/* Of n documents the first that is identical to each. *any: there is one that is not itself the first. */
+static bm_status find_same(asker *a, const bm_store_doc *docs, size_t n, bool *any, bm_error *err)
+{
+    size_t n_slots = 16;
+    while (n_slots < 2 * n)
+        n_slots *= 2;
+    *any = false;
+    bm_status status = bm_grow_array(&a->same, &a->cap_same, n, err);
+    if (status == BM_OK)
+        status = bm_grow_array(&a->slots, &a->cap_slots, n_slots, err);
+    if (status != BM_OK)
+        return status;
+    memset(a->slots, 0, n_slots * sizeof *a->slots);
+    for (uint32_t i = 0; i < n; i++) {
+        const bm_store_doc *doc = &docs[i], *other;
+        size_t at = (size_t)doc->content.lo & (n_slots - 1);
+        for (; a->slots[at] != 0; at = (at + 1) & (n_slots - 1)) {
+            other = &docs[a->slots[at] - 1];
+            if (other->content.lo == doc->content.lo && other->content.hi == doc->content.hi &&
+                other->n_shingles == doc->n_shingles)
+                break;
+        }
+        if (a->slots[at] == 0)
+            a->slots[at] = i + 1;
+        a->same[i] = a->slots[at] - 1;
+        *any = *any || a->same[i] != i;
+    }
+    return BM_OK;
+}
+
 /* The documents from `first` on, as many as fit into the memory of the search. */
 static bm_status search_from(asker *a, const bm_gathered *batch, size_t first, bm_error *err)
 {
     const bm_query_documents *q = a->query;
     const bm_store_facts *facts = q->search->facts;
     const bool sets = facts->kind == BM_STORE_SETS;
-    const bm_search_batch asked = {.n = batch->n - first,
-                                   .keys = batch->keys + first * facts->bands,
-                                   .n_shingles = a->n_shingles + first,
-                                   .sets = sets ? batch->sets + first : NULL,
-                                   .words = sets ? NULL : batch->words + first * facts->words,
-                                   .ids = a->ids + first};
-    bm_status status = bm_search_run(q->search, &asked, &a->found, err);
+    bool any = false;
+    bm_search_batch asked = {.n = batch->n - first,
+                             .keys = batch->keys + first * facts->bands,
+                             .n_shingles = a->n_shingles + first,
+                             .sets = sets ? batch->sets + first : NULL,
+                             .words = sets ? NULL : batch->words + first * facts->words,
+                             .ids = a->ids + first,
+                             .unsorted = sets ? batch->hashes : NULL};
+    bm_status status = BM_OK;
+    if (!q->search->skip_same_id)
+        status = find_same(a, batch->docs + first, asked.n, &any, err);
+    asked.same = any ? a->same : NULL;
+    if (status == BM_OK)
+        status = bm_search_run(q->search, &asked, &a->found, err);
     for (size_t i = 0; status == BM_OK && i < a->found.n; i++) {
-        status = bm_answer_rows_add(q->rows, &a->found, i, a->ids[first + i], err);
+        status =
+            bm_answer_rows_add(q->rows, &a->found, any ? a->same[i] : i, a->ids[first + i], err);
         if (status == BM_OK)
             status = bm_rows_flush(q->rows->rows, false, err);
     }
@@ -89,7 +133,8 @@ bm_status bm_query_documents_run(const bm_query_documents *query, bm_error *err)
     bm_index_feed feed = {.job = job,
                           .shape = {.sets = facts->kind == BM_STORE_SETS,
                                     .bands = facts->bands,
-                                    .words = facts->words},
+                                    .words = facts->words,
+                                    .unsorted = true},
                           .full_bytes = query->gather,
                           .full_input = FULL_INPUT,
                           .take = take_batch,
@@ -102,5 +147,7 @@ bm_status bm_query_documents_run(const bm_query_documents *query, bm_error *err)
     bm_search_result_reset(&a.found);
     bm_free(a.n_shingles);
     bm_free(a.ids);
+    bm_free(a.same);
+    bm_free(a.slots);
     return status == BM_OK ? bm_rows_flush(query->rows->rows, true, err) : status;
 }

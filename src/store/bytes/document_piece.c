@@ -8,6 +8,7 @@
 
 #define OFFSETS_AT BM_PIECE_HEAD_BYTES
 #define NUMBERS    BM_DOCUMENT_NUMBERS
+#define FETCHED    256u /* bytes of a document ahead of its use: the rest follows by itself */
 
 void bm_document_writer_begin(bm_document_writer *writer, uint32_t first)
 {
@@ -130,6 +131,20 @@ bool bm_document_piece_at(const bm_document_piece *piece, uint32_t number, bm_st
         .body = {(const char *)at + NUMBERS + id_len, rest - id_len},
     };
     return true;
+}
+
+void bm_document_piece_expect(const uint8_t *bytes, size_t size, size_t i, bool there)
+{
+    if (size < OFFSETS_AT || (size - OFFSETS_AT) / 4 <= i)
+        return;
+    const uint8_t *offset = bytes + OFFSETS_AT + 4 * i;
+    if (!there) {
+        __builtin_prefetch(offset);
+        return;
+    }
+    const size_t begin = bm_le32_get(offset);
+    for (size_t at = begin; at < size && at < begin + FETCHED; at += 64)
+        __builtin_prefetch(bytes + at);
 }
 
 bool bm_document_piece_valid(const bm_document_piece *piece)

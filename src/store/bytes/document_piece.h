@@ -53,6 +53,8 @@ typedef struct bm_document_piece {
 bool bm_document_piece_open(const void *bytes, size_t size, bm_document_piece *out);
 /* The document of a number, head.first … head.last. false: damaged. */
 bool bm_document_piece_at(const bm_document_piece *piece, uint32_t number, bm_store_doc *out);
+/* Fetch the offset of its i-th document, or (`there`) what the offset says. Of damaged bytes nothing, or anything of the piece. */
+void bm_document_piece_expect(const uint8_t *bytes, size_t size, size_t i, bool there);
 /* The sum, and that every document is there, one behind the other: what `check` asks. */
 bool bm_document_piece_valid(const bm_document_piece *piece);
 

@@ -1,5 +1,6 @@
 /* Answers of a search against a naive model: every document of the index that shares a key in some band, its
- * similarity counted hash by hash; for any batch, threads and memory. */
+ * similarity counted hash by hash; for any batch, threads and memory, with sets in any order, and where the first of the same
+ * documents answers for the others. */
 #include <criterion/criterion.h>
 
 #include <stdio.h>
@@ -108,6 +109,10 @@ static world make_world(bm_store_kind kind)
             w.asked[i] = w.docs[draw(N_DOCS)]; /* the very same */
         else
             make_doc(&w.asked[i], "q", i);
+        if (i > 0 && draw(3) == 0) { /* asked before, under another id */
+            w.asked[i] = w.asked[draw(i)];
+            snprintf(w.asked[i].id, sizeof w.asked[i].id, "again%u", i);
+        }
     }
     add(&w, 0, N_DOCS / 2);
     add(&w, N_DOCS / 2, N_DOCS / 2 + 1);
@@ -164,13 +169,17 @@ static int best_first(const void *x, const void *y)
     return a->number < b->number ? -1 : 1;
 }
 
+static bool is_candidate(const doc *asked, const doc *d)
+{
+    return asked->n > 0 && d->n > 0 && !d->removed && shares_a_key(asked, d);
+}
+
 static size_t model(const world *w, const bm_search_cfg *cfg, const doc *asked, bm_answer *out)
 {
     size_t n = 0;
-    for (uint32_t i = 0; asked->n > 0 && i < N_DOCS; i++) {
+    for (uint32_t i = 0; i < N_DOCS; i++) {
         const doc *d = &w->docs[i];
-        if (d->removed || d->n == 0 || !shares_a_key(asked, d) ||
-            (cfg->skip_same_id && strcmp(asked->id, d->id) == 0))
+        if (!is_candidate(asked, d) || (cfg->skip_same_id && strcmp(asked->id, d->id) == 0))
             continue;
         const double similarity = similarity_of(w, asked, d);
         if (similarity >= cfg->threshold)
@@ -180,41 +189,90 @@ static size_t model(const world *w, const bm_search_cfg *cfg, const doc *asked, 
     return cfg->top != 0 && n > cfg->top ? cfg->top : n;
 }
 
+static uint64_t count_candidates(const world *w)
+{
+    uint64_t n = 0;
+    for (uint32_t i = 0; i < N_ASKED; i++)
+        for (uint32_t k = 0; k < N_DOCS; k++)
+            n += is_candidate(&w->asked[i], &w->docs[k]);
+    return n;
+}
+
 /* --- the search --- */
+
+/* What is asked at once. */
+typedef struct question {
+    const uint64_t *sets[N_ASKED];
+    uint64_t keys[N_ASKED * BANDS], hashes[N_ASKED * MOST];
+    uint32_t n_shingles[N_ASKED], words[N_ASKED * WORDS], same[N_ASKED];
+    bm_str ids[N_ASKED];
+} question;
+
+static bool is_same(const doc *a, const doc *b)
+{
+    return a->n == b->n && memcmp(a->set, b->set, a->n * sizeof *a->set) == 0 &&
+           memcmp(a->keys, b->keys, sizeof a->keys) == 0 &&
+           memcmp(a->words, b->words, sizeof a->words) == 0;
+}
+
+/* Sets in any order, in one array; of each document the first that is the same. */
+static void fill(question *q, const doc *asked, size_t n)
+{
+    size_t used = 0;
+    for (size_t i = 0; i < n; i++) {
+        const doc *d = &asked[i];
+        uint64_t *set = q->hashes + used;
+        used += d->n;
+        memcpy(set, d->set, d->n * sizeof *set);
+        for (uint32_t k = d->n; k > 1; k--) {
+            const uint32_t other = draw(k);
+            const uint64_t swapped = set[k - 1];
+            set[k - 1] = set[other];
+            set[other] = swapped;
+        }
+        q->sets[i] = set;
+        q->n_shingles[i] = d->n;
+        q->ids[i] = (bm_str){d->id, strlen(d->id)};
+        memcpy(q->keys + i * BANDS, d->keys, sizeof d->keys);
+        memcpy(q->words + i * WORDS, d->words, sizeof d->words);
+        for (q->same[i] = 0; !is_same(d, &asked[q->same[i]]);)
+            q->same[i]++;
+    }
+}
 
 /* The documents from `first` on; how many were answered. */
 static size_t search_and_compare(const world *w, const bm_search_cfg *cfg, size_t first, size_t n,
                                  bm_search_result *result)
 {
-    const uint64_t *sets[N_ASKED];
-    uint64_t keys[N_ASKED * BANDS];
-    uint32_t n_shingles[N_ASKED], words[N_ASKED * WORDS];
-    bm_str ids[N_ASKED];
+    question *q = malloc(sizeof *q);
     bm_answer *wanted = malloc(N_DOCS * sizeof *wanted);
     bm_error err = {0};
-    for (size_t i = 0; i < n; i++) {
-        const doc *d = &w->asked[first + i];
-        sets[i] = d->set;
-        n_shingles[i] = d->n;
-        ids[i] = (bm_str){d->id, strlen(d->id)};
-        memcpy(keys + i * BANDS, d->keys, sizeof d->keys);
-        memcpy(words + i * WORDS, d->words, sizeof d->words);
-    }
-    const bm_search_batch batch = {n, keys, n_shingles, sets, words, ids};
+    fill(q, w->asked + first, n);
+    const bm_search_batch batch = {.n = n,
+                                   .keys = q->keys,
+                                   .n_shingles = q->n_shingles,
+                                   .sets = q->sets,
+                                   .words = q->words,
+                                   .ids = q->ids,
+                                   .unsorted = q->hashes,
+                                   .same = cfg->skip_same_id ? NULL : q->same};
     cr_assert_eq(bm_search_run(cfg, &batch, result, &err), BM_OK, "%s", err.message);
     cr_assert(result->n == n || (cfg->memory != 0 && result->n > 0 && result->n < n));
     for (size_t i = 0; i < result->n; i++) {
         const size_t n_wanted = model(w, cfg, &w->asked[first + i], wanted);
-        const bm_answer *list = result->list + result->begin[i];
-        cr_assert_eq(result->begin[i + 1] - result->begin[i], n_wanted,
+        const size_t at = batch.same != NULL ? q->same[i] : i;
+        const bm_answer *list = result->list + result->begin[at];
+        cr_assert_eq(result->begin[at + 1] - result->begin[at], n_wanted,
                      "document %zu: %zu answers, wanted %zu", first + i,
-                     (size_t)(result->begin[i + 1] - result->begin[i]), n_wanted);
+                     (size_t)(result->begin[at + 1] - result->begin[at]), n_wanted);
+        cr_assert(at == i || result->begin[i + 1] == result->begin[i]);
         for (size_t k = 0; k < n_wanted; k++) {
             cr_assert_eq(list[k].number, wanted[k].number);
             cr_assert_eq(list[k].similarity, wanted[k].similarity);
         }
     }
     free(wanted);
+    free(q);
     return result->n;
 }
 
@@ -228,7 +286,9 @@ static void expect_as_model(const world *w, bm_search_cfg cfg, size_t at_once)
         const size_t left = N_ASKED - first;
         first += search_and_compare(w, &cfg, first, left < at_once ? left : at_once, &result);
     }
+    cr_expect_eq(result.candidates, count_candidates(w));
     cr_expect_geq(result.candidates, result.verified);
+    cr_expect(cfg.skip_same_id || result.candidates == result.verified);
     bm_search_result_reset(&result);
 }
 
@@ -275,7 +335,8 @@ Test(search, an_index_without_documents_has_no_answers)
     w.asked[0].n = 1;
     const bm_search_cfg search = {.view = w.view, .facts = &w.facts, .threshold = 0.1};
     const uint64_t *sets[] = {w.asked[0].set};
-    const bm_search_batch batch = {1, w.asked[0].keys, &w.asked[0].n, sets, NULL, NULL};
+    const bm_search_batch batch = {
+        .n = 1, .keys = w.asked[0].keys, .n_shingles = &w.asked[0].n, .sets = sets};
     bm_search_result result = {0};
     cr_assert_eq(bm_search_run(&search, &batch, &result, NULL), BM_OK);
     cr_expect_eq(result.begin[1], 0);
