@@ -1,6 +1,6 @@
 #!/bin/sh
-# test-neon.sh [DIR] -- build tests/cross/neon_check.c, tests/unit/text/shingle_ops_check.c and what
-# they need of the library for AArch64, statically and without other libraries (of xxHash only the
+# test-neon.sh [DIR] -- build tests/cross/neon_check.c, tests/cross/cws_bits.c, tests/unit/text/shingle_ops_check.c
+# and what they need of the library for AArch64, statically and without other libraries (of xxHash only the
 # header), and run them (under qemu on other machines). DIR holds what
 # is built; default: a temporary directory. Ends with 77 and a message where a tool is missing.
 #   CC_AARCH64, QEMU_AARCH64: other names for the compiler and the emulator.
@@ -28,10 +28,13 @@ else
 fi
 cd "$root"
 # shellcheck disable=SC2046
-"$compiler" -std=c11 -O2 -static -D_GNU_SOURCE -Wall -Wextra -Wconversion -Wshadow -Wvla -Werror \
+"$compiler" -std=c11 -O2 -ffp-contract=off -static -D_GNU_SOURCE -Wall -Wextra -Wconversion -Wshadow -Wvla -Werror \
     -I. -Isrc -Iinclude -o "$work/neon_check" tests/cross/neon_check.c \
     src/base/cpu.c src/base/error.c src/base/memory.c src/base/random.c src/base/sized_struct.c src/model/option_names.c \
     $(ls src/sketch/*.c src/backend/cpu/*.c | grep -Ev '_(avx2|avx512)\.c$') -lm
+"$compiler" -std=c11 -O2 -ffp-contract=off -static -D_GNU_SOURCE -I. -Isrc -Iinclude -o "$work/cws_bits" tests/cross/cws_bits.c \
+    src/base/cpu.c src/base/error.c src/base/memory.c src/base/random.c src/sketch/scheme_cws.c src/sketch/scheme_params.c \
+    src/backend/cpu/native_cws.c src/backend/cpu/cws_scalar.c src/backend/cpu/cws_neon.c
 # The header of xxHash lies among the machine's own; alone in a folder it cannot hide the cross compiler's.
 for folder in /usr/include /usr/local/include; do
     [ -f "$folder/xxhash.h" ] && mkdir -p "$work/xxhash" && cp "$folder"/xxhash.h "$work/xxhash/"
@@ -41,3 +44,4 @@ done
     src/text/shingle_scalar.c src/text/shingle_neon.c
 $emulator "$work/text_check"
 $emulator "$work/neon_check"
+$emulator "$work/cws_bits"

@@ -49,10 +49,9 @@ def log(x):
     if bits < 2**52:
         bits, = struct.unpack("<Q", struct.pack("<d", float(bits)))
         k = -1074
-    least, = struct.unpack("<Q", struct.pack("<Q", 0x3FE6A09E00000000))
-    above = bits - least
+    above = bits - 0x3FE6A09E00000000
     k += above >> 52
-    m, = struct.unpack("<d", struct.pack("<Q", (above & 2**52 - 1) + least))
+    m, = struct.unpack("<d", struct.pack("<Q", (above & 2**52 - 1) + 0x3FE6A09E00000000))
     s = (m - 1.0) / (m + 1.0)
     z = s * s
     p = 2.0 / 19
@@ -108,6 +107,34 @@ def packed(items, a_line):
     return ["    " + " ".join(items[i:i + a_line]) for i in range(0, len(items), a_line)]
 
 
+def log_arguments():
+    """2,000 numbers whose bits are those of fmix64: of every size, subnormal ones, and some between 1/2 and 2."""
+    for i in range(2000):
+        bits = fmix64(i + 1) & 2**63 - 1
+        if i % 5 == 0:
+            bits &= 2**52 - 1
+        elif i % 5 == 1:
+            bits = 0x3FE0000000000000 + (bits >> 10)
+        if 0 < bits < 0x7FF0000000000000:
+            yield struct.unpack("<d", struct.pack("<Q", bits))[0]
+
+
+def values():
+    """ln a of 2,000 elements of weights .5, 1, 1.5 …, in eight permutations in turn."""
+    rows = coefficients(1, 8)
+    for i in range(2000):
+        yield value(mixed(fmix64(i + 1)), rows[i % 8], log((i + 1) * 0.5))
+
+
+def bits_key(numbers):
+    """All bits of doubles, as one number."""
+    words = []
+    for x in numbers:
+        bits, = struct.unpack("<Q", struct.pack("<d", x))
+        words += [bits & M32, bits >> 32]
+    return crc(words)
+
+
 def vectors():
     lines = ["/* Made by tests/reference/cws_model.py, which knows nothing of this library: the element hashes and weights of documents, the",
              " * first words of each, and the key of a band of all of them. */", "",
@@ -125,7 +152,10 @@ def vectors():
         words = signature(doc, coefficients(seed, perms))
         first = ", ".join(f"{word}u" for word in words[:4])
         lines.append(f'    {{"{name}", {seed}u, {perms}u, {begin}, {len(doc)}, {{{first}}}, UINT64_C({crc(words):#x})}},')
-    return "\n".join(lines + ["};", ""])
+    lines += ["};", "/* Of the bits of 2,000 logarithms, and of 2,000 values: log_arguments and values there. */",
+              f"static const uint64_t log_key = UINT64_C({bits_key(map(log, log_arguments())):#x});",
+              f"static const uint64_t value_key = UINT64_C({bits_key(values()):#x});"]
+    return "\n".join(lines + [""])
 
 
 if __name__ == "__main__":

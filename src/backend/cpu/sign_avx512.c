@@ -191,4 +191,5 @@ const bm_sign_loops bm_sign_loops_avx512 = {
     .arithmetic = avx512_arithmetic,
     .band_keys = bm_band_keys_avx512,
     .oph_hash = avx512_oph_hash,
-    .oph = {.empty = avx512_oph_empty, .best = avx512_oph_best}};
+    .oph = {.empty = avx512_oph_empty, .best = avx512_oph_best},
+    .cws = &bm_cws_loops_avx512};

@@ -163,4 +163,5 @@ const bm_sign_loops bm_sign_loops_neon = {.isa = BM_ISA_NEON,
                                           .arithmetic = neon_arithmetic,
                                           .band_keys = bm_band_keys_plain,
                                           .oph_hash = neon_oph_hash,
-                                          .oph = {.empty = neon_oph_empty, .best = neon_oph_best}};
+                                          .oph = {.empty = neon_oph_empty, .best = neon_oph_best},
+                                          .cws = &bm_cws_loops_neon};

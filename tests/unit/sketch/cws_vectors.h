@@ -336,3 +336,6 @@ static const struct {
     {"given twice", 0u, 32u, 256, 40, {625529613u, 167303374u, 1151905845u, 172783388u}, UINT64_C(0x8a6106229d562447)},
     {"long", 1u, 8u, 296, 399, {1694925799u, 885181228u, 24604930u, 1694925799u}, UINT64_C(0x2d8eee3aa96aa06c)},
 };
+/* Of the bits of 2,000 logarithms, and of 2,000 values: log_arguments and values there. */
+static const uint64_t log_key = UINT64_C(0xb717a202764aa685);
+static const uint64_t value_key = UINT64_C(0x3f75c60193f92ec6);

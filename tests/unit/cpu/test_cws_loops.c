@@ -1,0 +1,171 @@
+/* Every set of loops of cws that this processor runs, bit by bit against sketch/cws_draws.h, and its
+ * candidates against the exact bound. */
+#include <criterion/criterion.h>
+
+#include <math.h>
+#include <string.h>
+
+#include "backend/cpu/sign_loops.h"
+#include "base/memory.h"
+#include "base/random.h"
+#include "sketch/scheme.h"
+
+static const bm_isa all_isas[] = {BM_ISA_SCALAR, BM_ISA_AVX2, BM_ISA_AVX512, BM_ISA_NEON};
+enum { N = BM_CWS_BLOCK, PERMS = 40 };
+
+static uint64_t hashes[N];
+static double weights[N];
+
+/* Of every size, subnormal ones and those at either end of a power of two among them. */
+static void make_elements(void)
+{
+    bm_random random;
+    bm_random_init(&random, 2);
+    for (size_t i = 0; i < N; i++) {
+        hashes[i] = bm_random_u64(&random);
+        weights[i] = ldexp(1 + (double)bm_random_u32(&random) * 0x1p-32, (int)(i * 4) - 1074);
+    }
+    weights[0] = 0x1p-1074;
+    weights[1] = DBL_MIN;
+    weights[2] = DBL_MIN - 0x1p-1074;
+    weights[3] = DBL_MAX;
+    weights[4] = 1;
+    weights[5] = 1 - 0x1p-53;
+    weights[6] = 0x1.6a09e667f3bcdp-1;
+    weights[7] = 0x1.6a09e00000000p-1;
+}
+
+static bm_cws_block *make_block(const bm_cws_loops *loops, uint32_t n)
+{
+    bm_cws_block *block = bm_alloc_aligned(1, sizeof *block);
+    const uint32_t whole = 2 * loops->lanes;
+    memset(block, 0xA5, sizeof *block);
+    block->n = n;
+    block->n_padded = (n + whole - 1) / whole * whole;
+    loops->prepare(hashes, weights, block);
+    return block;
+}
+
+static bm_scheme_params draw(void)
+{
+    const bm_sketch_options options = {.perms = PERMS, .seed = 6, .scheme = BM_SCHEME_CWS};
+    bm_scheme_params params;
+    cr_assert_eq(bm_scheme_draw(&options, &params, NULL), BM_OK);
+    return params;
+}
+
+static void draws_of(const bm_scheme_params *params, uint32_t perm, size_t i, uint32_t *w)
+{
+    uint32_t e[BM_CWS_DRAWS];
+    bm_cws_mix(hashes[i], e);
+    for (uint32_t j = 0; j < BM_CWS_DRAWS; j++)
+        w[j] = params->a[perm * BM_CWS_DRAWS + j] * e[j] + params->b[perm * BM_CWS_DRAWS + j];
+}
+
+static void expect_prepared(const bm_cws_loops *loops, uint32_t n, const char *isa)
+{
+    bm_cws_block *block = make_block(loops, n);
+    for (size_t i = 0; i < n; i++) {
+        uint32_t e[BM_CWS_DRAWS];
+        const double ln = bm_portable_log(weights[i]);
+        bm_cws_mix(hashes[i], e);
+        for (uint32_t j = 0; j < BM_CWS_DRAWS; j++)
+            cr_assert_eq(block->mixed[j][i], e[j], "%s", isa);
+        cr_assert_arr_eq(&block->ln_weight[i], &ln, sizeof ln, "%s: %a", isa, weights[i]);
+    }
+    bm_free(block);
+}
+
+Test(cws_loops, words_and_logarithms_of_a_block_are_those_of_the_definition)
+{
+    make_elements();
+    for (size_t s = 0; s < sizeof all_isas / sizeof all_isas[0]; s++)
+        if (bm_isa_available(all_isas[s]))
+            for (uint32_t n = 1; n <= N; n += n < 20 ? 1 : 164)
+                expect_prepared(bm_sign_loops_find(all_isas[s])->cws, n, bm_isa_name(all_isas[s]));
+}
+
+static void expect_values(const bm_cws_loops *loops, const char *isa)
+{
+    bm_scheme_params params = draw();
+    bm_cws_block *block = make_block(loops, N);
+    bm_cws_batch *batch = bm_alloc_aligned(1, sizeof *batch);
+    memset(batch, 0xA5, sizeof *batch);
+    for (uint32_t perm = 0; perm < PERMS; perm++)
+        for (size_t n = 1; n <= BM_CWS_BATCH; n += n < 20 ? 1 : 59) {
+            for (size_t k = 0; k < n; k++)
+                batch->pairs[3 + k] = perm << 16 | (uint32_t)((k * 7 + perm) % N);
+            loops->values(block, &params, 3, n, batch);
+            for (size_t k = 0; k < n; k++) {
+                uint32_t w[BM_CWS_DRAWS];
+                const size_t i = (k * 7 + perm) % N;
+                draws_of(&params, perm, i, w);
+                const double value = bm_cws_value(w, bm_portable_log(weights[i]));
+                cr_assert_arr_eq(&batch->value[k], &value, sizeof value, "%s: %zu of %zu", isa, k,
+                                 n);
+            }
+        }
+    bm_free(batch);
+    bm_free(block);
+    bm_scheme_params_reset(&params);
+}
+
+Test(cws_loops, values_are_those_of_the_definition_bit_by_bit)
+{
+    make_elements();
+    for (size_t s = 0; s < sizeof all_isas / sizeof all_isas[0]; s++)
+        if (bm_isa_available(all_isas[s]))
+            expect_values(bm_sign_loops_find(all_isas[s])->cws, bm_isa_name(all_isas[s]));
+}
+
+/* c exp(-r), with the C library's logarithm. */
+static double bound_of(const uint32_t *w)
+{
+    const double q = (w[0] + 0.5) * (w[1] + 0.5) * 0x1p-64;
+    return -log((w[2] + 0.5) * (w[3] + 0.5) * 0x1p-64) * q;
+}
+
+/* Every element whose bound is within its limit; of the others fewer than half as many again as there
+ * are (d + d^2/2 for -ln(1-d) lets some 1.3 of them pass), and none for a limit of -1. */
+static void expect_candidates(const bm_cws_loops *loops, double limit, const char *isa)
+{
+    bm_scheme_params params = draw();
+    bm_cws_block *block = make_block(loops, N);
+    bm_cws_batch *batch = bm_alloc_aligned(1, sizeof *batch);
+    size_t n_within = 0, n_found = 0;
+    for (size_t i = 0; i < N; i++)
+        block->limit[i] = i % 5 == 4 ? -1 : (float)(limit * 0x1p62);
+    for (uint32_t perm = 0; perm < PERMS; perm++) {
+        bool found[N] = {false};
+        batch->n = perm % 3;
+        loops->candidates(block, &params, perm, batch);
+        for (size_t k = perm % 3; k < batch->n; k++) {
+            cr_assert_eq(batch->pairs[k] >> 16, perm);
+            cr_assert_neq((batch->pairs[k] & 0xFFFF) % 5, 4, "%s: behind a limit of -1", isa);
+            found[batch->pairs[k] & 0xFFFF] = true;
+            n_found++;
+        }
+        for (size_t i = 0; i < N; i++) {
+            uint32_t w[BM_CWS_DRAWS];
+            draws_of(&params, perm, i, w);
+            const bool within = i % 5 != 4 && bound_of(w) <= limit * (1 - 0x1p-19);
+            cr_assert(found[i] || !within, "%s: element %zu is lost", isa, i);
+            n_within += within;
+        }
+    }
+    cr_expect_leq((double)n_found, 1.5 * (double)n_within + 20, "%s, %g", isa, limit);
+    bm_free(batch);
+    bm_free(block);
+    bm_scheme_params_reset(&params);
+}
+
+Test(cws_loops, candidates_lack_nothing_that_is_within_its_limit)
+{
+    static const double limits[] = {0, 1e-12, 1e-6, 1e-3, 0.01, 0.1, 0.9, 3, 40, INFINITY};
+    make_elements();
+    for (size_t s = 0; s < sizeof all_isas / sizeof all_isas[0]; s++)
+        for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++)
+            if (bm_isa_available(all_isas[s]))
+                expect_candidates(bm_sign_loops_find(all_isas[s])->cws, limits[i],
+                                  bm_isa_name(all_isas[s]));
+}
