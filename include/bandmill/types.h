@@ -53,8 +53,9 @@ typedef enum bm_format {
     BM_FORMAT_LINES,
     BM_FORMAT_FILES,
     BM_FORMAT_HASHES,
-    BM_FORMAT_JSON, /* the objects of one array */
-    BM_FORMAT_ARROW /* rows of a table (arrow.h) */
+    BM_FORMAT_JSON,  /* the objects of one array */
+    BM_FORMAT_ARROW, /* rows of a table (arrow.h) */
+    BM_FORMAT_KEYS   /* band keys made elsewhere; for pairs only */
 } bm_format;
 
 typedef enum bm_header {

@@ -10,6 +10,26 @@
 #include "cli/environment.h"
 #include "cli/options.h"
 
+/* Of band keys made elsewhere there is nothing to cut, sign, plan or compare: an option that would do
+ * so contradicts them, its default too. */
+static bm_status check_keys(const cli_settings *s, bm_error *err)
+{
+    static const char *const fine[] = {
+        "format",  "verify",   "candidates", "files-from", "null",      "include",      "exclude",
+        "threads", "memory",   "batch-docs", "temp-dir",   "output",    "force",        "report",
+        "json",    "progress", "quiet",      "verbose",    "histogram", "histogram-svg"};
+    for (size_t i = 0; s->input.format == BM_FORMAT_KEYS && i < cli_options.n; i++) {
+        const char *name = cli_options.options[i].name;
+        bool is_fine = !s->given[i];
+        for (size_t k = 0; !is_fine && k < sizeof fine / sizeof fine[0]; k++)
+            is_fine = strcmp(fine[k], name) == 0;
+        if (!is_fine)
+            return args_fail(err, "--%s means nothing for --format keys (band keys made elsewhere)",
+                             name);
+    }
+    return BM_OK;
+}
+
 /* Options that only make sense together. */
 static bm_status check_together(cli_settings *s, bm_error *err)
 {
@@ -173,7 +193,9 @@ bm_status cli_settings_read(cli_settings *settings, cli_command_id command, int 
     bm_status status = args_parse(&request, argc, argv, err);
     if (status != BM_OK || settings->messages.help || command == CLI_HELP)
         return status;
-    status = check_together(settings, err);
+    status = check_keys(settings, err);
+    if (status == BM_OK)
+        status = check_together(settings, err);
     if (status == BM_OK)
         status = check_operands(settings, command, err);
     take_lists(settings);

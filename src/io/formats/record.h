@@ -26,6 +26,8 @@ typedef struct bm_record {
     uint64_t n_invalid;     /* U+FFFD written in place of invalid bytes */
     const uint64_t *hashes; /* instead of a text, from sources without texts: its shingle hashes, */
     size_t n_hashes;        /* in order, with repeats */
+    const uint64_t
+        *keys; /* instead of both, from sources of band keys: as many as the source has */
 } bm_record;
 
 /* Anything but BM_OK stops the parser, which returns it. */

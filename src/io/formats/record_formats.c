@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "io/bytes/name_ending.h"
+#include "model/option_names.h"
 
 static const bm_record_format formats[] = {
     {.format = BM_FORMAT_JSONL,
@@ -69,9 +70,5 @@ bm_format bm_format_of_name(const char *name, size_t len)
 const char *bm_format_name(bm_format format)
 {
     const bm_record_format *row = bm_record_format_of(format);
-    if (row != NULL)
-        return row->name;
-    if (format == BM_FORMAT_ARROW)
-        return "arrow";
-    return format == BM_FORMAT_HASHES ? "hashes" : "auto";
+    return row != NULL ? row->name : bm_option_word_or(BM_OPTION_FORMAT, format, "auto");
 }

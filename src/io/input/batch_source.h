@@ -50,9 +50,9 @@ typedef struct bm_batch_source bm_batch_source;
 typedef struct bm_batch_parser bm_batch_parser;
 
 typedef struct bm_batch_source_ops {
-    const char *name; /* "records", "hashes", "columns" */
+    const char *name; /* "records", "hashes", "columns", "keys" */
     /* Its documents are texts, which have to be cut and hashed, by us or by a device; else they are
-     * shingle hashes already. */
+     * shingle hashes already, or band keys. */
     bool has_text;
     /* Inputs of which formats? */
     bool (*reads)(bm_format format);
@@ -81,6 +81,7 @@ struct bm_batch_source {
     bm_input_set *inputs;   /* borrowed; NULL: a stream in memory */
     const char *name;       /* of that stream, for ids and messages */
     const char *extra_path; /* a file that is read beside the inputs; NULL: none */
+    uint32_t n_keys;        /* band keys of each record, instead of a text; 0: none */
     bool copies;            /* kept records can be copied byte for byte, with `split` */
     uint64_t skip, left;    /* records to pass over: asked for, still to come */
 };

@@ -19,7 +19,7 @@ static const bm_kept_writer_ops *const writers[] = {
     [BM_FORMAT_TSV] = &bm_kept_records,   [BM_FORMAT_CSV] = &bm_kept_records,
     [BM_FORMAT_LINES] = &bm_kept_records, [BM_FORMAT_FILES] = &bm_kept_ids,
     [BM_FORMAT_HASHES] = &bm_kept_ids,    [BM_FORMAT_JSON] = &bm_kept_records,
-    [BM_FORMAT_ARROW] = &bm_kept_ids};
+    [BM_FORMAT_ARROW] = &bm_kept_ids,     [BM_FORMAT_KEYS] = &kept_nothing};
 
 bm_status bm_kept_writer_open(bm_out_dir *dir, const bm_input_set *set, bm_kept kept,
                               bm_kept_writer **out, bm_error *err)

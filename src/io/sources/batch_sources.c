@@ -4,10 +4,11 @@
 #include "base/error.h"
 #include "io/sources/source_columns.h"
 #include "io/sources/source_hashes.h"
+#include "io/sources/source_keys.h"
 #include "io/input/source_records.h"
 
 static const bm_batch_source_ops *const rows[] = {&bm_source_records, &bm_source_hashes,
-                                                  &bm_source_columns};
+                                                  &bm_source_columns, &bm_source_keys};
 
 static const bm_batch_source_ops *row_of(bm_format format)
 {

@@ -22,7 +22,8 @@ static void add(plan *p, const char *stage, double weight)
 /* Until there are documents to pair, or all are signed. */
 static void add_reading(plan *p, const bm_settings *s, bm_job_start start)
 {
-    const bool signs = s->kind == BM_JOB_SIGN || s->pairs.candidates == BM_CANDIDATES_LSH;
+    const bool signs = s->kind == BM_JOB_SIGN || (s->pairs.candidates == BM_CANDIDATES_LSH &&
+                                                  s->input.format != BM_FORMAT_KEYS);
     if (start != BM_START_DOCUMENTS)
         add(p, BM_STAGE_LOAD, 0.2);
     if (start == BM_START_SIGNATURES_AND_TEXTS)

@@ -183,6 +183,13 @@ static bm_status settle_scheme(bm_settings *s, bm_error *err)
     return bm_settings_check_scheme(s, err);
 }
 
+static bm_status check_format(const bm_settings *s, bm_error *err)
+{
+    return s->input.format != BM_FORMAT_KEYS || s->kind == BM_JOB_PAIRS
+               ? BM_OK
+               : bm_fail_field(err, "format", "`format` keys is for pairs alone");
+}
+
 bm_status bm_settings_settle(bm_settings *s, const bm_option_parts *parts, bm_error *err)
 {
     bm_isa isa;
@@ -190,6 +197,8 @@ bm_status bm_settings_settle(bm_settings *s, const bm_option_parts *parts, bm_er
     bm_status status = bm_option_parts_check(parts, err);
     if (status == BM_OK)
         status = settle_scheme(s, err);
+    if (status == BM_OK)
+        status = check_format(s, err);
     if (status == BM_OK)
         status = bm_isa_choose(s->device.cpu, &isa, err);
     if (status == BM_OK && !bm_job_kind_fills_index(s->kind) &&

@@ -36,6 +36,12 @@ static void say_double(const listing *l, const char *name, double real)
     l->fn(l->ctx, &(bm_setting){l->section, name, BM_SETTING_DOUBLE, .real = real});
 }
 
+static void list_unicode(const listing *l)
+{
+    say_text(l, "unicode", bm_unicode_version());
+    say_text(l, "utf8proc_unicode", utf8proc_unicode_version());
+}
+
 static void list_text(const listing *l, const bm_text_options *text)
 {
     char normalize[64], shingle[32], digest[BM_STOP_WORDS_NAME];
@@ -50,8 +56,7 @@ static void list_text(const listing *l, const bm_text_options *text)
     say_text(l, "stopwords", text->stopwords);
     say_text(l, "stopwords_xxh3", text->stopwords != NULL ? digest : NULL);
     say_uint(l, "bag", text->bag);
-    say_text(l, "unicode", bm_unicode_version());
-    say_text(l, "utf8proc_unicode", utf8proc_unicode_version());
+    list_unicode(l);
 }
 
 static void list_input(const listing *l, const bm_input_options *input, bm_format format)
@@ -71,7 +76,23 @@ static void list_input(const listing *l, const bm_input_options *input, bm_forma
     say_uint(l, "max_doc_bytes", input->max_doc_bytes);
 }
 
-static void list_provenance(const listing *l, const bm_settings *s, bm_format format)
+/* Of band keys that were made elsewhere it is not known. */
+static void list_unknown(const listing *l)
+{
+    static const char *const texts[] = {"normalize", "words", "shingle", "short"};
+    say_text(l, "scheme", "given");
+    say_text(l, "hash", "given");
+    say_uint(l, "seed", 0);
+    say_uint(l, "perms", 0);
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        say_text(l, texts[i], "given");
+    say_text(l, "stopwords", NULL);
+    say_text(l, "stopwords_xxh3", NULL);
+    say_uint(l, "bag", 0);
+    list_unicode(l);
+}
+
+static void list_signing(const listing *l, const bm_settings *s)
 {
     say_word(l, "scheme", BM_OPTION_SCHEME, s->sketch.scheme);
     say_text(l, "hash", s->hash_name);
@@ -83,6 +104,14 @@ static void list_provenance(const listing *l, const bm_settings *s, bm_format fo
         say_uint(l, "weights_documents", s->recorded.weighed->n_docs);
         say_text(l, "weights_digest", s->recorded.weighed->digest);
     }
+}
+
+static void list_provenance(const listing *l, const bm_settings *s, bm_format format)
+{
+    if (format == BM_FORMAT_KEYS)
+        list_unknown(l);
+    else
+        list_signing(l, s);
     say_uint(l, "format", BM_MANIFEST_FORMAT);
     list_input(l, &s->input, format);
 }
@@ -91,8 +120,11 @@ static void list_parameters(const listing *l, const bm_settings *s)
 {
     if (s->kind == BM_JOB_SIGN)
         return;
-    say_double(l, "threshold", s->index.threshold > 0 ? s->index.threshold : s->bands.threshold);
-    say_double(l, "recall", s->bands.recall);
+    if (s->input.format != BM_FORMAT_KEYS) {
+        say_double(l, "threshold",
+                   s->index.threshold > 0 ? s->index.threshold : s->bands.threshold);
+        say_double(l, "recall", s->bands.recall);
+    }
     if (bm_job_kind_fills_index(s->kind)) {
         say_word(l, "store", BM_OPTION_STORE, s->index.store);
         if (s->kind == BM_JOB_INDEX_ADD)

@@ -84,7 +84,8 @@ bm_status bm_corpus_find_copies(bm_corpus *corpus, size_t first, size_t n, bm_er
         uint32_t row = (uint32_t)(first + i);
         expect_rows(&corpus->copies, row, first + n);
         status = find_rep(corpus, row, err);
-        corpus->skip[row] = corpus->sizes[row] == 0 || corpus->rep[row] != row;
+        corpus->skip[row] =
+            (corpus->sizes[row] == 0 && !corpus->cfg.given_keys) || corpus->rep[row] != row;
     }
     return status;
 }

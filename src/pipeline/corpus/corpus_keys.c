@@ -3,7 +3,9 @@
  *     file   [ block 0: band 0 | band 1 | … ][ block 1: … ]       a record a band of block_rows
  *
  * Keys come back band by band, are bucketed, and stay as labels of 4 bytes (lsh/band_buckets.h), so
- * that the whole of them is never held.
+ * that the whole of them is never held. Keys that were made elsewhere become labels in any case: a
+ * document that is in no bucket of a band has a label of its own there, so that the search meets it
+ * with nobody, whatever its key would be equal to.
  *
  * Tests: tests/unit/output/test_corpus_spill.c
  * Tests: tests/unit/checkpoint/test_checkpoint_documents.c */
@@ -19,10 +21,11 @@
 #define BLOCK_ROWS_LEAST 16u
 #define BLOCK_ROWS_MOST  4096u
 
-/* The only place where the state changes: one step on the way of corpus_keys.h. */
+/* The only place where the state changes: a step on the way of corpus_keys.h. */
 static void enter(bm_corpus_keys *keys, bm_keys_state state)
 {
-    assert((int)state == (int)keys->state + 1);
+    assert((int)state == (int)keys->state + 1 ||
+           (keys->state == BM_KEYS_IN_MEMORY && state == BM_KEYS_AS_LABELS));
     keys->state = state;
 }
 
@@ -199,26 +202,68 @@ static bm_status read_blocks(void *ctx, uint32_t thread, size_t begin, size_t en
     return status;
 }
 
-/* Fill the labels of each band from its keys, which are read into `scratch`. */
-static bm_status make_labels(bm_corpus *corpus, uint64_t *scratch, bm_pool *pool, bm_error *err)
+/* The room that labels are made in: for keys that are read back, and, where keys were made elsewhere,
+ * for who has none of a band. */
+typedef struct label_room {
+    uint64_t *keys;
+    uint8_t *none;
+    bm_pool *pool;
+} label_room;
+
+/* The keys of a band: the column, or read back. */
+static bm_status keys_of(const bm_corpus *corpus, uint32_t band, const label_room *room,
+                         const uint64_t **out, bm_error *err)
+{
+    const bm_corpus_keys *keys = &corpus->keys;
+    *out = room->keys;
+    if (keys->state == BM_KEYS_IN_MEMORY) {
+        *out = keys->columns[band];
+        return BM_OK;
+    }
+    column c = {corpus, band, room->keys};
+    size_t n_blocks = (corpus->n + keys->block_rows - 1) / keys->block_rows;
+    return bm_pool_for(room->pool, (bm_pool_split){n_blocks, 4}, read_blocks, &c, err);
+}
+
+/* Which documents are in no bucket of the band: `none`, filled. */
+static void find_none(const bm_corpus *corpus, const uint64_t *band_keys, uint8_t *none)
+{
+    for (size_t doc = 0; doc < corpus->n; doc++)
+        none[doc] = corpus->skip[doc] != 0 || band_keys[doc] == BM_NO_BAND_KEY;
+}
+
+/* Fill the labels of a band from its keys; a column is given back. */
+static bm_status make_label(bm_corpus *corpus, uint32_t band, const label_room *room,
+                            bm_band_buckets *buckets, bm_error *err)
 {
     bm_corpus_keys *keys = &corpus->keys;
+    const uint64_t *band_keys;
+    bm_status status = keys_of(corpus, band, room, &band_keys, err);
+    if (status == BM_OK && room->none != NULL)
+        find_none(corpus, band_keys, room->none);
+    if (status == BM_OK)
+        status = bm_band_buckets_fill(buckets, band_keys, err);
+    keys->labels[band] = bm_alloc(corpus->n, sizeof **keys->labels);
+    if (status == BM_OK && keys->labels[band] == NULL)
+        status = bm_fail_nomem(err, corpus->n * sizeof **keys->labels);
+    if (status == BM_OK)
+        bm_band_buckets_label(buckets, keys->labels[band]);
+    if (keys->columns != NULL) {
+        bm_free(keys->columns[band]);
+        keys->columns[band] = NULL;
+    }
+    return status;
+}
+
+static bm_status make_labels(bm_corpus *corpus, const label_room *room, bm_error *err)
+{
     bm_band_buckets buckets;
-    size_t n_blocks = (corpus->n + keys->block_rows - 1) / keys->block_rows;
-    bm_status status = bm_band_buckets_init(&buckets, corpus->n, corpus->skip, pool, err);
+    bm_status status = bm_band_buckets_init(
+        &buckets, corpus->n, room->none != NULL ? room->none : corpus->skip, room->pool, err);
     if (status != BM_OK)
         return status;
-    for (uint32_t b = 0; status == BM_OK && b < corpus->cfg.bands; b++) {
-        column c = {corpus, b, scratch};
-        status = bm_pool_for(pool, (bm_pool_split){n_blocks, 4}, read_blocks, &c, err);
-        if (status == BM_OK)
-            status = bm_band_buckets_fill(&buckets, scratch, err);
-        keys->labels[b] = bm_alloc(corpus->n, sizeof **keys->labels);
-        if (status == BM_OK && keys->labels[b] == NULL)
-            status = bm_fail_nomem(err, corpus->n * sizeof **keys->labels);
-        if (status == BM_OK)
-            bm_band_buckets_label(&buckets, keys->labels[b]);
-    }
+    for (uint32_t b = 0; status == BM_OK && b < corpus->cfg.bands; b++)
+        status = make_label(corpus, b, room, &buckets, err);
     bm_band_buckets_reset(&buckets);
     return status;
 }
@@ -226,17 +271,22 @@ static bm_status make_labels(bm_corpus *corpus, uint64_t *scratch, bm_pool *pool
 static bm_status load_labels(bm_corpus *corpus, bm_pool *pool, bm_error *err)
 {
     bm_corpus_keys *keys = &corpus->keys;
-    size_t rows = corpus->n + keys->block_rows; /* the last block is padded */
+    const bool in_file = keys->state == BM_KEYS_IN_FILE, given = corpus->cfg.given_keys;
+    size_t rows = in_file ? corpus->n + keys->block_rows : 0; /* the last block is padded */
     bm_status status = BM_OK;
     keys->labels = bm_alloc_zero(corpus->cfg.bands, sizeof *keys->labels);
-    uint64_t *scratch = bm_alloc(rows, sizeof *scratch);
-    if (keys->labels == NULL || scratch == NULL)
-        status = bm_fail_nomem(err, rows * sizeof *scratch);
+    label_room room = {.keys = in_file ? bm_alloc(rows, sizeof *room.keys) : NULL,
+                       .none = given ? bm_alloc(corpus->n, 1) : NULL,
+                       .pool = pool};
+    if (keys->labels == NULL || (in_file && room.keys == NULL) || (given && room.none == NULL))
+        status = bm_fail_nomem(err, rows * sizeof *room.keys + corpus->n);
     else
-        status = make_labels(corpus, scratch, pool, err);
-    bm_free(scratch);
+        status = make_labels(corpus, &room, err);
+    bm_free(room.keys);
+    bm_free(room.none);
     if (status != BM_OK)
         return status;
+    free_columns(keys, corpus->cfg.bands);
     bm_spill_close(keys->file);
     keys->file = NULL;
     enter(keys, BM_KEYS_AS_LABELS);
@@ -247,7 +297,8 @@ bm_status bm_corpus_keyset(bm_corpus *corpus, bm_pool *pool, bm_band_keyset *out
 {
     bm_corpus_keys *keys = &corpus->keys;
     bm_status status = BM_OK;
-    if (keys->state == BM_KEYS_IN_FILE)
+    if (keys->state == BM_KEYS_IN_FILE ||
+        (keys->state == BM_KEYS_IN_MEMORY && corpus->cfg.given_keys && corpus->n > 0))
         status = load_labels(corpus, pool, err);
     *out = (bm_band_keyset){.bands = corpus->cfg.bands,
                             .n_docs = corpus->n,

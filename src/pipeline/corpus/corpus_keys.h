@@ -7,7 +7,8 @@
  *     IN_FILE          bm_corpus_keys_end        the last block is written
  *     AS_LABELS        bm_corpus_keyset          bands read back, one by one; the file is gone
  *
- * Each state follows the one above it, or the job ends before. Which of them changes no result.
+ * Each state follows the one above it, or the job ends before; keys that were made elsewhere go from
+ * the first to the last where they are in memory. Which of them changes no result.
  * Threads: one at a time. */
 #ifndef BM_CORPUS_CORPUS_KEYS_H
 #define BM_CORPUS_CORPUS_KEYS_H

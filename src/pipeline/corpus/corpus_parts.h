@@ -20,10 +20,13 @@
 #include "spill/spill_file.h"
 
 typedef struct bm_corpus_cfg {
-    bool hashes;              /* hold shingle hashes */
-    bool weighted;            /* and behind those of each document their weights */
-    bool find_identical;      /* by their content hashes */
-    uint32_t bands;           /* of the keys to hold; 0: none */
+    bool hashes;         /* hold shingle hashes */
+    bool weighted;       /* and behind those of each document their weights */
+    bool find_identical; /* by their content hashes */
+    uint32_t bands;      /* of the keys to hold; 0: none */
+    /* Keys made elsewhere: documents have no shingles, and BM_NO_BAND_KEY is in no bucket of its
+     * band. */
+    bool given_keys;
     uint32_t perms;           /* of the words to hold; 0: none */
     uint64_t memory;          /* bytes at most, with those of `docs`; 0: no limit */
     const bm_doc_table *docs; /* NULL: not counted */

@@ -141,6 +141,27 @@ static void end_alone(bm_ingest_worker *worker)
 
 /* --- any batch --- */
 
+/* Add the band keys of a document that brings no shingles: it is empty if it is in no bucket. */
+static bm_status add_keys(bm_ingest_batch *batch, const uint64_t *keys, size_t n, bm_error *err)
+{
+    bm_shingle_batch *shingles = &batch->shingles;
+    const size_t at = batch->n_docs * n;
+    bm_status status = bm_grow(&batch->keys, &batch->room.keys, at + n, sizeof *keys, err);
+    if (status == BM_OK)
+        status = bm_shingle_batch_reserve(shingles, 1, 0, err);
+    if (status != BM_OK)
+        return status;
+    memcpy(batch->keys + at, keys, n * sizeof *keys);
+    size_t n_none = 0;
+    for (size_t i = 0; i < n; i++)
+        n_none += keys[i] == BM_NO_BAND_KEY;
+    const size_t doc = shingles->n_docs++;
+    shingles->content[doc] = (bm_hash128){0};
+    shingles->offsets[doc + 1] = shingles->offsets[doc];
+    shingles->n_empty += n_none == n;
+    return BM_OK;
+}
+
 /* Add the shingles of a document to the batch, or its text where a device will make them. */
 static bm_status add_shingles(bm_ingest_worker *worker, const bm_record *record, bm_error *err)
 {
@@ -149,6 +170,8 @@ static bm_status add_shingles(bm_ingest_worker *worker, const bm_record *record,
         return bm_unit_text_add(worker->shingler, record->text, &batch->text, err);
     if (worker->shingler != NULL)
         return bm_shingler_add(worker->shingler, record->text, &batch->shingles, err);
+    if (record->keys != NULL)
+        return add_keys(batch, record->keys, worker->cfg->source->n_keys, err);
     return bm_shingle_set_add(&worker->sets, record->hashes, record->n_hashes, &batch->shingles,
                               err);
 }

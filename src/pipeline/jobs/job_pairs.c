@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "io/output/out_dir.h"
 #include "pipeline/context/job_stages.h"
+#include "pipeline/context/settings_keys.h"
 #include "pipeline/jobs/pairing.h"
 #include "pipeline/output/rows.h"
 
@@ -30,6 +31,8 @@ static void say_how(const bm_settings *s, char *out, size_t cap)
                                            "not verified"};
     if (s->pairs.candidates != BM_CANDIDATES_LSH)
         snprintf(out, cap, "every pair compared, exactly");
+    else if (s->input.format == BM_FORMAT_KEYS)
+        snprintf(out, cap, "candidates of band keys made elsewhere, not verified");
     else
         snprintf(out, cap, "candidates of %u bands of %u rows, %s", s->plan.bands, s->plan.rows,
                  measures[s->pairs.verify]);
@@ -98,7 +101,9 @@ bm_status bm_job_pairs(const bm_pairs_options *options, bm_summary **out, bm_err
     bm_status status = bm_settings_of_pairs(options, &settings, err);
     if (status != BM_OK)
         return status;
-    status = bm_pairing_job(&settings, write_pairs, out, err);
+    status = bm_settings_check_keys(&settings, err);
+    if (status == BM_OK)
+        status = bm_pairing_job(&settings, write_pairs, out, err);
     bm_settings_reset(&settings);
     return status;
 }

@@ -12,7 +12,15 @@
 #include "pipeline/output/report_spill.h"
 #include "sketch/scheme.h"
 
+#define LABEL_DOC 5u /* bytes of a document while given keys become labels: one, and who has none */
+
 /* --- settings --- */
+
+/* Are there band keys, and nothing else? */
+static bool takes_keys(const bm_settings *s)
+{
+    return s->input.format == BM_FORMAT_KEYS;
+}
 
 /* Under exact verification only the words that make the keys are computed, where the scheme can. */
 static void settle_words(bm_settings *s)
@@ -24,6 +32,8 @@ static void settle_words(bm_settings *s)
 
 static bm_status settle_documents(bm_settings *s, bm_error *err)
 {
+    if (takes_keys(s))
+        return BM_OK;
     bm_status status = bm_settings_check_scheme(s, err);
     if (status == BM_OK && s->pairs.candidates == BM_CANDIDATES_LSH)
         status = bm_settings_plan(s, err);
@@ -87,6 +97,15 @@ static bm_status read_sample(bm_job_context *context, bm_corpus *corpus, bm_inge
     return status;
 }
 
+/* Of the keys that a job needs; those of a file are as many as it has. */
+static uint32_t bands_of(const bm_job_context *context)
+{
+    const bm_settings *s = context->settings;
+    if (takes_keys(s))
+        return context->inputs.source->n_keys;
+    return s->pairs.candidates == BM_CANDIDATES_LSH ? s->plan.bands : 0;
+}
+
 static bm_corpus_cfg corpus_cfg(const bm_pairing *pairing)
 {
     const bm_job_context *context = &pairing->job->context;
@@ -94,16 +113,21 @@ static bm_corpus_cfg corpus_cfg(const bm_pairing *pairing)
     return (bm_corpus_cfg){
         .hashes = s->pairs.verify == BM_VERIFY_EXACT,
         .weighted = s->text.weights != BM_WEIGHTS_NONE,
-        .find_identical = pairing->signatures == NULL || s->pairs.verify == BM_VERIFY_EXACT ||
-                          bm_signature_inputs_know_identical(pairing->signatures),
-        .bands = s->pairs.candidates == BM_CANDIDATES_LSH ? s->plan.bands : 0,
+        .find_identical = (pairing->signatures == NULL && !takes_keys(s)) ||
+                          s->pairs.verify == BM_VERIFY_EXACT ||
+                          (pairing->signatures != NULL &&
+                           bm_signature_inputs_know_identical(pairing->signatures)),
+        .bands = bands_of(context),
+        .given_keys = takes_keys(s),
         .perms = s->pairs.verify == BM_VERIFY_SIGNATURE ? s->sketch.perms : 0,
         .memory = s->memory,
         .docs = &context->docs,
         .temp_dir = s->temp_dir,
         .budget = context->budget,
         .edges = !pairing->only_groups,
-        .beside = pairing->against != NULL ? BM_KNOWN_DOC : 0,
+        .beside = pairing->against != NULL ? BM_KNOWN_DOC
+                  : takes_keys(s)          ? LABEL_DOC
+                                           : 0,
         .input_bytes =
             pairing->signatures == NULL ? bm_input_set_total_bytes(context->inputs.set) : 0};
 }
@@ -113,7 +137,7 @@ static bm_status read_documents(bm_pairing *pairing, bm_error *err)
     bm_job *job = pairing->job;
     bm_job_context *context = &job->context;
     const bm_settings *s = context->settings;
-    const bool signs = s->pairs.candidates == BM_CANDIDATES_LSH;
+    const bool signs = s->pairs.candidates == BM_CANDIDATES_LSH && !takes_keys(s);
     bm_corpus *corpus = &pairing->corpus;
     unsigned steps = BM_STEP_INPUTS;
     if (s->kind == BM_JOB_DEDUP)
@@ -132,7 +156,7 @@ static bm_status read_documents(bm_pairing *pairing, bm_error *err)
     if (status != BM_OK)
         return status;
     bm_ingest_wish wish = {.words = cfg.perms > 0,
-                           .keys = cfg.bands > 0,
+                           .keys = signs,
                            .sink = bm_corpus_add,
                            .sink_ctx = corpus,
                            .room = bm_corpus_room,

@@ -19,7 +19,7 @@ static const list lists[] = {
     {BM_OPTION_FORMAT,
      "format",
      BM_FORMAT_AUTO,
-     {"auto", "jsonl", "tsv", "csv", "lines", "files", "hashes", "json", "arrow"}},
+     {"auto", "jsonl", "tsv", "csv", "lines", "files", "hashes", "json", "arrow", "keys"}},
     {BM_OPTION_HEADER, "header", BM_HEADER_YES, {"yes", "no"}},
     {BM_OPTION_DUPLICATE_IDS,
      "duplicate_ids",
