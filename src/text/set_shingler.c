@@ -7,12 +7,12 @@
 #include "text/repeats.h"
 #include "text/shingle_choose.h"
 
-/* The distinct hashes of the document, behind those of the batch. */
+/* The distinct ones of the n > 0 hashes of a document. */
 static bm_status add_set(bm_set_shingler *shingler, const uint64_t *hashes, size_t n,
                          bm_distinct_list *list, bm_error *err)
 {
     bm_distinct_begin(&shingler->distinct);
-    return n > 0 ? bm_distinct_add(&shingler->distinct, hashes, n, list, err) : BM_OK;
+    return bm_distinct_add(&shingler->distinct, hashes, n, list, err);
 }
 
 /* The same of a bag. Room for all n is there. */
@@ -36,16 +36,18 @@ bm_status bm_shingle_set_add(bm_set_shingler *shingler, const uint64_t *hashes, 
     bm_status status = bm_shingle_batch_reserve(batch, 1, n, err);
     if (status != BM_OK)
         return status;
-    const size_t first = bm_shingle_batch_hashes(batch);
-    bm_distinct_list list = {batch->hashes + first, 0,
-                             batch->counted ? batch->counts + first : NULL};
-    status = shingler->bag ? add_bag(shingler, hashes, n, &list, err)
-                           : add_set(shingler, hashes, n, &list, err);
+    bm_content_sums content = {0};
+    bm_distinct_list list = {0};
+    if (n > 0) {
+        const size_t first = bm_shingle_batch_hashes(batch);
+        list.values = batch->hashes + first;
+        list.counts = batch->counted ? batch->counts + first : NULL;
+        status = shingler->bag ? add_bag(shingler, hashes, n, &list, err)
+                               : add_set(shingler, hashes, n, &list, err);
+        bm_shingle_ops_of(shingler->isa)->add_content(hashes, n, 0, &content);
+    }
     if (status != BM_OK)
         return status;
-    bm_content_sums content = {0};
-    if (n > 0)
-        bm_shingle_ops_of(shingler->isa)->add_content(hashes, n, 0, &content);
     batch->n_empty += n == 0;
     bm_shingle_batch_commit(batch, list.n, bm_content_end(&content, n));
     return BM_OK;

@@ -263,6 +263,8 @@ static bm_status join_text(bm_shingler *shingler, bm_str text, bm_error *err)
 /* Take in the first n hashes of shingler->run; `whole`: the document has no others. */
 static bm_status take(bm_shingler *shingler, document *doc, size_t n, bool whole, bm_error *err)
 {
+    if (n == 0) /* there may be no array of hashes yet */
+        return BM_OK;
     if (whole && !doc->streamed) {
         shingler->ops->add_content(shingler->run, n, 0, &doc->content);
     } else {
@@ -424,7 +426,7 @@ static bm_status add_document(bm_shingler *shingler, bm_shingle_batch *batch, bm
         shingler->run[0] = XXH3_64bits(shingler->joined.data, shingler->joined.len);
         status = take(shingler, &doc, 1, true, err);
     }
-    if (status == BM_OK && shingler->options.bag)
+    if (status == BM_OK && shingler->options.bag && doc.n_run > 0)
         status = add_repeats(shingler, &doc, err);
     if (status != BM_OK)
         return status;

@@ -9,6 +9,8 @@
 #include "fuzz_check.h"
 #include "sketch/scheme.h"
 #include "text/shingler.h"
+#include "text/stop_table.h"
+#include "text/stop_words.h"
 #include "text/unit_text.h"
 
 static const bm_isa isas[] = {BM_ISA_SCALAR, BM_ISA_AVX2, BM_ISA_AVX512, BM_ISA_NEON};
@@ -26,6 +28,12 @@ static bm_text_options text_options(const uint8_t *data)
         options.normalize &= ~(uint32_t)BM_NORM_NFKC;
     if (data[2] >= 250)
         options.shingle_k = BM_SHINGLE_K_MAX;
+    options.bag = (data[1] & 64) != 0;
+    if ((data[1] & 128) != 0) {
+        options.shingle = BM_SHINGLE_STOPWORD;
+        options.shingle_k = 1 + data[2] % 4u;
+        options.stopwords = data[2] & 64 ? "0 a aaaaaaaa aaaaaaaaa e o" : NULL;
+    }
     return options;
 }
 
@@ -35,7 +43,36 @@ static void check_document(const bm_shingle_batch *batch, size_t doc, const bm_s
     const uint64_t begin = batch->offsets[doc], n = batch->offsets[doc + 1] - begin;
     CHECK(n == right->offsets[1]);
     CHECK(n == 0 || memcmp(batch->hashes + begin, right->hashes, n * sizeof *batch->hashes) == 0);
+    CHECK(n == 0 || !batch->counted ||
+          memcmp(batch->counts + begin, right->counts, n * sizeof *batch->counts) == 0);
     CHECK(memcmp(&batch->content[doc], &right->content[0], sizeof right->content[0]) == 0);
+}
+
+/* The text as a file of stop words: a list, of words that are themselves in it, or an error that names a line. */
+static void check_list(bm_text_options options, bm_str text)
+{
+    char *words = NULL;
+    bm_error err = {0};
+    bm_stop_table table;
+    options.shingle = BM_SHINGLE_STOPWORD;
+    const bm_status status = bm_stop_words_parse(text, &options, "list", &words, &err);
+    if (status != BM_OK) {
+        CHECK(status == BM_ERR_INPUT && strcmp(err.file, "list") == 0 && words == NULL);
+        return;
+    }
+    CHECK(bm_stop_words_is_list(words));
+    CHECK(bm_stop_table_init(words, &table, NULL) == BM_OK);
+    for (const char *at = words; *at != '\0';) {
+        const size_t len = strcspn(at, " ");
+        char *word = calloc(1, len + 16);
+        CHECK(word != NULL);
+        memcpy(word + 8, at, len);
+        CHECK(bm_stop_table_has(&table, word + 8, len));
+        free(word);
+        at += len + (at[len] == ' ');
+    }
+    bm_stop_table_reset(&table);
+    bm_free(words);
 }
 
 /* What a device would be given of it, cut by the host again. */
@@ -60,7 +97,7 @@ static void check_cuts(const char *cpu, const bm_text_options *options, bm_str t
                        const bm_shingle_batch *right)
 {
     bm_shingler *shingler;
-    bm_shingle_batch batch = {0};
+    bm_shingle_batch batch = {.counted = right->counted};
     const struct bm_joined *joined;
     CHECK(bm_shingler_open(options, cpu, &shingler, NULL) == BM_OK);
     CHECK(bm_shingler_add(shingler, text, &batch, NULL) == BM_OK);
@@ -150,7 +187,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const bm_str text = {block, valid.len};
 
     bm_shingler *shingler;
-    bm_shingle_batch right = {0};
+    bm_shingle_batch right = {.counted = (data[3] & 1) != 0};
     uint32_t words[BM_PERMS_MAX];
     CHECK(bm_shingler_open(&options, "scalar", &shingler, NULL) == BM_OK);
     CHECK(bm_shingler_add_exact(shingler, text, &right, NULL) == BM_OK);
@@ -162,6 +199,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         check_cuts(bm_isa_name(isas[i]), &options, text, &right);
         check_signs(s, i, &right, words);
     }
+    check_list(options, (bm_str){(const char *)data + 4, size - 4});
     bm_shingle_batch_reset(&right);
     bm_shingler_close(shingler);
     free(block);

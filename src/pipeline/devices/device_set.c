@@ -100,6 +100,12 @@ static bm_offload wish_of(const bm_device_set_cfg *cfg)
     return wish == BM_OFFLOAD_AUTO ? bm_text_offload_rule(cfg->pick->devices, cfg->pick->n) : wish;
 }
 
+/* Are there texts that a device could cut? */
+static bool has_able_text(const bm_device_set_cfg *cfg)
+{
+    return cfg->text != NULL && bm_text_batch_able(cfg->text);
+}
+
 /* Do devices sign by the scheme? Else all is done by the native CPU, whatever was asked for. */
 static bool has_kernels(const bm_device_set *set)
 {
@@ -115,8 +121,7 @@ static bm_status open_trial(const bm_device_set *set, const bm_device_set_cfg *c
     bool any = false;
     for (size_t i = 0; i < cfg->pick->n; i++)
         any |= cfg->pick->devices[i].kind != BM_DEVICE_NATIVE && has_kernels(set);
-    if (!any || cfg->text == NULL || !bm_text_batch_able(cfg->text) ||
-        wish_of(cfg) != BM_OFFLOAD_TRIAL)
+    if (!any || !has_able_text(cfg) || wish_of(cfg) != BM_OFFLOAD_TRIAL)
         return BM_OK;
     return bm_text_trial_open(&trial, out, err);
 }
@@ -126,9 +131,8 @@ static bm_status choose_offload(bm_device_set *set, const bm_device_set_cfg *cfg
                                 const bm_text_trial *trial, bm_error *err)
 {
     bm_text_offload *offload = &set->path;
-    offload->own_processors = set->n_device_workers > 0 && cfg->text != NULL &&
-                              bm_text_batch_able(cfg->text) && asked_of(cfg) == BM_OFFLOAD_AUTO &&
-                              wish_of(cfg) == BM_OFFLOAD_OFF;
+    offload->own_processors = set->n_device_workers > 0 && has_able_text(cfg) &&
+                              asked_of(cfg) == BM_OFFLOAD_AUTO && wish_of(cfg) == BM_OFFLOAD_OFF;
     if (offload->own_processors)
         bm_meter_log(set->meter, BM_LOG_DEBUG,
                      "hashes go to the device: it is made of the host's own processors");
@@ -193,16 +197,17 @@ bm_status bm_device_set_open(const bm_device_set_cfg *cfg, bm_device_set *out, b
     out->rows = cfg->rows;
     out->perms_used = cfg->perms_used != 0 ? cfg->perms_used : cfg->sketch.perms;
     bm_callbacks callbacks = bm_meter_callbacks(cfg->meter);
-    bm_backend_cfg backend = {.sketch = cfg->sketch,
-                              .perms_used = out->perms_used,
-                              .bands = cfg->bands,
-                              .rows = cfg->rows,
-                              .text = wish_of(cfg) == BM_OFFLOAD_OFF ? NULL : cfg->text,
-                              .device = "cpu",
-                              .settings = cfg->settings,
-                              .cpu = cfg->cpu,
-                              .cache_dir = cfg->cache_dir,
-                              .callbacks = &callbacks};
+    bm_backend_cfg backend = {
+        .sketch = cfg->sketch,
+        .perms_used = out->perms_used,
+        .bands = cfg->bands,
+        .rows = cfg->rows,
+        .text = wish_of(cfg) == BM_OFFLOAD_OFF || !has_able_text(cfg) ? NULL : cfg->text,
+        .device = "cpu",
+        .settings = cfg->settings,
+        .cpu = cfg->cpu,
+        .cache_dir = cfg->cache_dir,
+        .callbacks = &callbacks};
     out->device_workers = bm_alloc_zero(cfg->pick->n, sizeof *out->device_workers);
     if (out->device_workers == NULL)
         return bm_fail_nomem(err, cfg->pick->n * sizeof *out->device_workers);

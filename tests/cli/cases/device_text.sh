@@ -71,6 +71,8 @@ same char:5 in.jsonl BANDMILL_CL_TEXT=off
 ! grep -q device_input out/manifest.json || fail "a choice is reported that was none"
 same byte:300 in.jsonl # no shingle that the device could make
 ! grep -q device_input out/manifest.json || fail "a choice is reported that was none"
+same stopword:2 in.jsonl # nor these: the host cuts them
+! grep -q device_input out/manifest.json || fail "a choice is reported that was none"
 
 # an index that a device has signed answers as one that the native CPU has
 head -n 150 in.jsonl > old.jsonl
