@@ -72,7 +72,7 @@ typedef struct bm_documents {
     const uint64_t *hashes;   /* the low 32 bits are the token hash x; fmix32 is applied */
     const uint32_t *hashes32; /* the token hash x alone: to be signed, not to be compared */
     /* Of the hashes, beside them, for scheme cws: each finite and more than 0, else BM_ERR_INPUT names
-     * the row. With `hashes` only, and of bm_signer_sign and bm_signer_submit only. */
+     * the row. With `hashes` only, and of bm_signer_sign, bm_signer_submit and bm_find_pairs only. */
     const double *weights;
 } bm_documents;
 

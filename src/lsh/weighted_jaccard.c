@@ -7,7 +7,7 @@
 
 double bm_weighted_jaccard(bm_weighted_set x, bm_weighted_set y)
 {
-    const double *of_x = bm_weighted_set_weights(x), *of_y = bm_weighted_set_weights(y);
+    const double *of_x = x.weights, *of_y = y.weights;
     double both = 0, either = 0;
     size_t i = 0, j = 0;
     while (i < x.n && j < y.n) {
@@ -30,9 +30,8 @@ double bm_weighted_jaccard(bm_weighted_set x, bm_weighted_set y)
 
 double bm_weighted_sum(bm_weighted_set set)
 {
-    const double *weights = bm_weighted_set_weights(set);
     double sum = 0;
     for (size_t i = 0; i < set.n; i++)
-        sum += weights[i];
+        sum += set.weights[i];
     return sum;
 }

@@ -6,16 +6,12 @@
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
-/* n elements: hashes in ascending order, and behind them their weights, all above 0. In one block. */
+/* n elements: hashes in ascending order, and beside them their weights, all above 0. */
 typedef struct bm_weighted_set {
     const uint64_t *hashes;
+    const double *weights;
     size_t n;
 } bm_weighted_set;
-
-static inline const double *bm_weighted_set_weights(bm_weighted_set set)
-{
-    return (const double *)(const void *)(set.hashes + set.n);
-}
 
 /* Of elements in ascending order of their hashes, one after the other: sum min / sum max, where an
  * element that is missing weighs 0. These additions, in this order, are the definition: the same bits

@@ -17,7 +17,6 @@
 
 #include "base/error.h"
 #include "lsh/verify.h"
-#include "lsh/weighted_jaccard.h"
 #include "pipeline/corpus/corpus.h"
 #include "sketch/scheme.h"
 
@@ -68,8 +67,8 @@ static double similarity(const comparison *c, uint32_t a, uint32_t b)
     if (x == y)
         return 1.0;
     if (corpus->cfg.weighted)
-        return bm_weighted_jaccard((bm_weighted_set){set_x, corpus->sizes[x]},
-                                   (bm_weighted_set){set_y, corpus->sizes[y]});
+        return bm_weighted_jaccard(bm_corpus_weighted(set_x, corpus->sizes[x]),
+                                   bm_corpus_weighted(set_y, corpus->sizes[y]));
     if (c->threshold > 0)
         return bm_jaccard_at_least(set_x, corpus->sizes[x], set_y, corpus->sizes[y], c->threshold);
     return bm_jaccard(bm_hashes_common(set_x, corpus->sizes[x], set_y, corpus->sizes[y]),

@@ -13,6 +13,7 @@
 #ifndef BM_CORPUS_CORPUS_SETS_H
 #define BM_CORPUS_CORPUS_SETS_H
 
+#include "lsh/weighted_jaccard.h"
 #include "pipeline/corpus/corpus_parts.h"
 
 /* Columns for `cap` documents. */
@@ -32,6 +33,13 @@ bm_status bm_corpus_move_sets(bm_corpus *corpus, uint64_t bytes, uint64_t input_
 /* Adding has ended: write what is buffered. Again is fine. */
 bm_status bm_corpus_sets_end(bm_corpus *corpus, bm_error *err);
 void bm_corpus_sets_reset(bm_corpus_sets *sets);
+
+/* A weighted set as it is held: n hashes, and behind them their weights. */
+static inline bm_weighted_set bm_corpus_weighted(const void *set, size_t n)
+{
+    const uint64_t *hashes = set;
+    return (bm_weighted_set){hashes, n > 0 ? (const void *)(hashes + n) : NULL, n};
+}
 
 /* Bytes of the record that a document has in the file; 0: it has none (a copy, empty). */
 size_t bm_corpus_set_len(const bm_corpus *corpus, size_t row);

@@ -103,6 +103,30 @@ static bm_status read_pairs(bm_explainer *e, bm_error *err)
 
 /* --- of two documents themselves --- */
 
+/* The hashes of two sets one behind the other, and their weights where there are some: the caller's to
+ * free. */
+static bm_status copy_two(const bm_explain_sets *s, size_t x, size_t y, bm_documents *out,
+                          bm_error *err)
+{
+    const size_t n_x = (size_t)(s->offsets[x + 1] - s->offsets[x]),
+                 n = n_x + (size_t)(s->offsets[y + 1] - s->offsets[y]);
+    uint64_t *hashes = bm_alloc(n, sizeof *hashes);
+    double *weights = s->weights != NULL ? bm_alloc(n, sizeof *weights) : NULL;
+    if (hashes == NULL || (s->weights != NULL && weights == NULL)) {
+        bm_free(hashes);
+        bm_free(weights);
+        return bm_fail_nomem(err, n * (sizeof *hashes + sizeof *weights));
+    }
+    memcpy(hashes, s->hashes + s->offsets[x], n_x * sizeof *hashes);
+    memcpy(hashes + n_x, s->hashes + s->offsets[y], (n - n_x) * sizeof *hashes);
+    if (weights != NULL) {
+        memcpy(weights, s->weights + s->offsets[x], n_x * sizeof *weights);
+        memcpy(weights + n_x, s->weights + s->offsets[y], (n - n_x) * sizeof *weights);
+    }
+    *out = bm_documents_of_weights(NULL, hashes, weights, 2);
+    return BM_OK;
+}
+
 /* Of two sets, whatever it is: exactly, or by the agreement of their signatures where that is how
  * the directory's pairs were verified. */
 static bm_status measure(bm_explainer *e, size_t x, size_t y, bm_error *err)
@@ -113,11 +137,11 @@ static bm_status measure(bm_explainer *e, size_t x, size_t y, bm_error *err)
     bm_find_options options = e->find;
     uint32_t perms = options.sketch.perms;
     bm_pair_set *pairs = NULL;
-    uint64_t *hashes = bm_alloc((size_t)offsets[2], sizeof *hashes);
-    if (hashes == NULL)
-        return bm_fail_nomem(err, (size_t)offsets[2] * sizeof *hashes);
-    memcpy(hashes, s->hashes + s->offsets[x], (size_t)n_x * sizeof *hashes);
-    memcpy(hashes + n_x, s->hashes + s->offsets[y], (size_t)n_y * sizeof *hashes);
+    bm_documents two;
+    bm_status status = copy_two(s, x, y, &two, err);
+    if (status != BM_OK)
+        return status;
+    two.offsets = offsets;
     bool words = options.verify == BM_VERIFY_SIGNATURE;
     options.verify = words ? BM_VERIFY_SIGNATURE : BM_VERIFY_EXACT;
     options.bands.threshold = words ? .5 / perms : SHARES_A_BIT;
@@ -125,14 +149,14 @@ static bm_status measure(bm_explainer *e, size_t x, size_t y, bm_error *err)
     options.bands.bands = perms; /* of one row: any common word */
     options.bands.rows = 1;
     options.resources.threads = 1;
-    bm_documents two = bm_documents_of_hashes(offsets, hashes, 2);
-    bm_status status = bm_find_pairs(&options, &two, &pairs, err);
+    status = bm_find_pairs(&options, &two, &pairs, err);
     if (status == BM_OK)
         e->answer.similarity = bm_pair_set_count(pairs) == 0
                                    ? 0.0
                                    : six_decimals(bm_pair_set_data(pairs)[0].similarity);
     bm_pair_set_free(pairs);
-    bm_free(hashes);
+    bm_free((void *)(uintptr_t)two.hashes);
+    bm_free((void *)(uintptr_t)two.weights);
     return status;
 }
 
@@ -227,6 +251,8 @@ static size_t gather(bm_explain_sets *s, const uint8_t *copy, uint64_t *offsets,
             continue;
         if (size > 0)
             memmove(s->hashes + offsets[n], s->hashes + s->offsets[i], size * sizeof *s->hashes);
+        if (size > 0 && s->weights != NULL)
+            memmove(s->weights + offsets[n], s->weights + s->offsets[i], size * sizeof *s->weights);
         offsets[n + 1] = offsets[n] + size;
         numbers[n++] = s->numbers[i];
     }
@@ -242,7 +268,7 @@ static bm_status find_pairs(bm_explainer *e, const uint64_t *offsets, const uint
     options.resources.threads = e->settings->threads;
     options.callbacks = e->context.callbacks;
     options.max_pairs = e->settings->memory / BYTES_A_PAIR;
-    bm_documents docs = bm_documents_of_hashes(offsets, e->sets.hashes, n);
+    bm_documents docs = bm_documents_of_weights(offsets, e->sets.hashes, e->sets.weights, n);
     bm_status status = bm_find_pairs(&options, &docs, &found, err);
     if (status == BM_ERR_NOMEM)
         status = too_many(e, err);

@@ -13,12 +13,14 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "pipeline/context/job_weights.h"
 #include "pipeline/context/recipe.h"
 
 typedef struct collector {
     const bm_doc_table *docs;
     const bm_id_set *wanted;
     uint64_t memory;
+    bool weighted;
     bm_explain_sets *out;
 } collector;
 
@@ -28,7 +30,8 @@ static bm_status make_room(const collector *k, size_t n_hashes, bm_error *err)
 {
     bm_explain_sets *s = k->out;
     size_t cap = s->cap, have = s->n == 0 ? 0 : (size_t)s->offsets[s->n];
-    uint64_t bytes = bm_doc_table_bytes(k->docs) + (have + n_hashes) * sizeof *s->hashes +
+    const size_t each = sizeof *s->hashes + (k->weighted ? sizeof *s->weights : 0);
+    uint64_t bytes = bm_doc_table_bytes(k->docs) + (have + n_hashes) * each +
                      (s->n + 1) * (sizeof *s->offsets + sizeof *s->contents + sizeof *s->numbers);
     if (k->memory != 0 && bytes > k->memory)
         return bm_fail(err, BM_ERR_NOMEM,
@@ -38,6 +41,9 @@ static bm_status make_room(const collector *k, size_t n_hashes, bm_error *err)
     void *hashes = s->hashes, *numbers = s->numbers;
     bm_status status = bm_grow(&hashes, &s->cap_hashes, have + n_hashes, sizeof *s->hashes, err);
     s->hashes = hashes;
+    if (status == BM_OK)
+        status =
+            bm_grow_array(&s->weights, &s->cap_weights, k->weighted ? have + n_hashes + 1 : 0, err);
     if (status == BM_OK)
         status = bm_grow(&numbers, &cap, s->n + 1, sizeof *s->numbers, err);
     s->numbers = numbers;
@@ -72,6 +78,9 @@ static bm_status keep_wanted(void *ctx, const bm_ingest_batch *batch, size_t fir
         if (n > 0)
             memcpy(s->hashes + s->offsets[s->n], shingles->hashes + begin,
                    (size_t)n * sizeof *s->hashes);
+        if (n > 0 && k->weighted)
+            memcpy(s->weights + s->offsets[s->n], shingles->weights + begin,
+                   (size_t)n * sizeof *s->weights);
         s->offsets[s->n + 1] = s->offsets[s->n] + n;
         s->contents[s->n] = shingles->content[i];
         s->numbers[s->n] = number;
@@ -89,8 +98,11 @@ static bm_status read_inputs(const bm_settings *settings, const bm_recipe *recip
     if (status != BM_OK)
         return status;
     k->docs = &context.docs;
+    k->weighted = settings->text.weights != BM_WEIGHTS_NONE;
     bm_job_context_stage(&context, "read", "bytes");
     status = bm_job_context_inputs(&context, err);
+    if (status == BM_OK)
+        status = bm_job_weights_count(&context, err);
     if (status == BM_OK)
         status = bm_job_context_ingest(&context, &wish, err);
     if (status == BM_OK)
@@ -106,18 +118,16 @@ bm_status bm_explain_sets_read(const bm_settings *settings, const bm_manifest *m
 {
     bm_settings reading = *settings; /* as dedup read its inputs */
     bm_recipe recipe = {.manifests = &manifest, .n = 1};
+    bm_weighed weighed = {0};
     bm_explain_sets sets = {0};
     collector k = {.wanted = wanted, .memory = settings->memory, .out = &sets};
     bm_status status = BM_OK;
+    reading.recorded.weighed = &weighed;
     sets.place = bm_alloc(wanted->n, sizeof *sets.place);
     if (sets.place == NULL)
         return bm_fail_nomem(err, wanted->n * sizeof *sets.place);
     memset(sets.place, 0xFF, wanted->n * sizeof *sets.place);
     status = bm_recipe_settle(&recipe, &reading, err);
-    if (status == BM_OK && reading.text.weights != BM_WEIGHTS_NONE)
-        status = bm_fail_at(err, BM_ERR_FORMAT, bm_manifest_path(manifest), 0,
-                            "documents with `weights` are not compared again (dedup `pairs` writes "
-                            "their pairs)");
     if (status == BM_OK)
         status = bm_recipe_find(&recipe, &reading, err);
     if (status == BM_OK) /* the answer must not go to one of them */
@@ -141,5 +151,6 @@ void bm_explain_sets_reset(bm_explain_sets *sets)
     bm_free(sets->offsets);
     bm_free(sets->contents);
     bm_free(sets->hashes);
+    bm_free(sets->weights);
     memset(sets, 0, sizeof *sets);
 }

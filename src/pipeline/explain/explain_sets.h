@@ -13,7 +13,8 @@ typedef struct bm_explain_sets {
     uint64_t *offsets;    /* n + 1, into hashes */
     bm_hash128 *contents; /* of each: equal for identical documents */
     uint64_t *hashes;
-    size_t cap, cap_hashes;
+    double *weights; /* beside them; NULL: there are none */
+    size_t cap, cap_hashes, cap_weights;
 } bm_explain_sets; /* {0} is empty */
 
 /* Read all inputs of the manifest, in the way it says, and fill *out with the wanted documents;

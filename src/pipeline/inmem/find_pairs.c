@@ -6,7 +6,7 @@
  *
  * Every step runs over ranges of documents or pairs on all threads.
  *
- * Memory: 8 bytes a hash, 8 bytes a band and document (4 a word and document under SIGNATURE), 21
+ * Memory: 8 bytes a hash, 16 with its weight, 8 bytes a band and document (4 a word and document under SIGNATURE), 21
  * bytes a document, and 32 a pair found; with a bound, what is known to be more is refused before it
  * is allocated. Tables of buckets, some 12 bytes a document, are not counted.
  *
@@ -49,8 +49,6 @@ static bm_status take_options(const bm_find_options *options, bm_find_options *u
                                                           .callbacks = &used->callbacks},
                                        err);
     if (status == BM_OK)
-        status = bm_scheme_weights_check(&used->sketch, false, err);
-    if (status == BM_OK)
         status = bm_option_check(BM_OPTION_CANDIDATES, used->candidates, err);
     if (status == BM_OK)
         status = bm_option_check(BM_OPTION_VERIFY, used->verify, err);
@@ -61,6 +59,18 @@ static bm_status take_options(const bm_find_options *options, bm_find_options *u
         used->sketch.perms = n_keyed != 0 ? n_keyed : BM_PERMS_DEFAULT;
     }
     return status;
+}
+
+/* Documents with weights are of a scheme of their own, and have no sizes to go by. */
+static bm_status check_weights(const bm_find_options *options, const bm_documents *docs,
+                               bm_error *err)
+{
+    if (docs->weights != NULL && options->text.bag)
+        return bm_fail_field(err, "bag", "`bag` of hashes that have `weights`");
+    if (docs->weights != NULL && options->candidates == BM_CANDIDATES_LENGTH)
+        return bm_fail_field(err, "candidates",
+                             "`candidates` length goes by the sizes of sets, not by `weights`");
+    return bm_scheme_weights_check(&options->sketch, docs->weights != NULL, err);
 }
 
 /* Bands and rows of the options; none given: chosen for the threshold. */
@@ -114,6 +124,7 @@ static void finder_reset(bm_finder *f)
     bm_free(f->skip);
     bm_free(f->sizes);
     bm_free(f->docs);
+    bm_free(f->weights);
     bm_hash_sets_reset(&f->sets);
     bm_meter_reset(&f->meter);
     bm_pool_close(f->pool);
@@ -130,7 +141,7 @@ bm_status bm_find_pairs(const bm_find_options *options, const bm_documents *docu
     if (status == BM_OK)
         status = bm_documents_take(documents, &f.input, &f.work, err);
     if (status == BM_OK)
-        status = bm_documents_no_weights(&f.input, err);
+        status = check_weights(&used, &f.input, err);
     if (status == BM_OK && f.input.hashes32 != NULL && f.input.n_docs != 0)
         status = bm_fail_field(err, "hashes32", "`hashes32` cannot be compared (64-bit `hashes`)");
     if (status == BM_OK && out == NULL)

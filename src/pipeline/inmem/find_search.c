@@ -9,6 +9,7 @@
 #include "lsh/candidates.h"
 #include "lsh/joins/length_pairs.h"
 #include "lsh/verify.h"
+#include "lsh/weighted_jaccard.h"
 #include "pipeline/inmem/finder.h"
 #include "sketch/scheme.h"
 
@@ -16,6 +17,17 @@
 #define CHUNK         65536u /* candidates a chunk */
 #define SHARES_A_BIT  1e-300 /* a threshold that any shared hash reaches */
 #define BY_LENGTH_DOC 28u    /* bytes of a document's place by size, and of finding it */
+
+static bm_weighted_set weighted_set(const bm_finder *f, uint32_t doc)
+{
+    return (bm_weighted_set){f->docs[doc], f->weights + (f->docs[doc] - f->sets.hashes),
+                             f->sizes[doc]};
+}
+
+static bool comes_with_similarity(const bm_finder *f)
+{
+    return f->options->verify == BM_VERIFY_EXACT && f->weights == NULL;
+}
 
 /* A pair that is no edge gets a similarity below every threshold: -1. */
 static bm_status verify_range(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
@@ -27,7 +39,10 @@ static bm_status verify_range(void *ctx, uint32_t thread, size_t begin, size_t e
     const double threshold = f->options->bands.threshold;
     for (size_t i = begin; i < end; i++) {
         bm_pair *p = &f->chunk[i];
-        if (f->options->verify == BM_VERIFY_EXACT) {
+        if (f->options->verify == BM_VERIFY_EXACT && f->weights != NULL) {
+            p->similarity = bm_weighted_jaccard(weighted_set(f, p->a), weighted_set(f, p->b));
+            p->similarity = p->similarity >= threshold ? p->similarity : -1;
+        } else if (f->options->verify == BM_VERIFY_EXACT) {
             p->similarity = bm_jaccard_at_least(f->docs[p->a], f->sizes[p->a], f->docs[p->b],
                                                 f->sizes[p->b], threshold);
         } else if (f->options->verify == BM_VERIFY_SIGNATURE) {
@@ -78,17 +93,16 @@ static bm_status on_candidates(void *ctx, bm_pair *pairs, size_t n, bm_error *er
     return status == BM_OK ? keep(f, pairs, n, err) : status;
 }
 
-/* Exact similarities are there already. */
+/* Exact similarities are there already, but for weighted documents, whose pairs share a hash. */
 static bm_status on_all_pairs(void *ctx, bm_pair *pairs, size_t n, bm_error *err)
 {
     bm_finder *f = ctx;
-    return f->options->verify == BM_VERIFY_EXACT ? keep(f, pairs, n, err)
-                                                 : on_candidates(ctx, pairs, n, err);
+    return comes_with_similarity(f) ? keep(f, pairs, n, err) : on_candidates(ctx, pairs, n, err);
 }
 
 static bm_status search_all(bm_finder *f, const bm_callbacks *callbacks, bm_error *err)
 {
-    const bool exact = f->options->verify == BM_VERIFY_EXACT;
+    const bool exact = comes_with_similarity(f);
     const uint64_t memory = f->options->resources.memory;
     bm_all_pairs_stats stats = {0};
     bm_all_pairs_job job = {.docs = f->docs,

@@ -5,6 +5,7 @@
  * while a range is in cache.
  *
  * Tests: tests/unit/inmem/test_find_pairs.c */
+#include <stdlib.h>
 #include <string.h>
 
 #include "backend/cpu/cpu_backend.h"
@@ -53,6 +54,49 @@ static void copy_set(bm_finder *f, size_t doc, uint64_t *scratch)
     }
 }
 
+typedef struct element {
+    uint64_t hash;
+    double weight;
+} element;
+
+/* Of equal hashes the greatest weight first. */
+static int by_hash(const void *x, const void *y)
+{
+    const element *a = x, *b = y;
+    if (a->hash != b->hash)
+        return a->hash < b->hash ? -1 : 1;
+    return (a->weight < b->weight) - (a->weight > b->weight);
+}
+
+/* The same with weights: a hash that repeats has its greatest; how many are left. */
+static size_t copy_weighted(bm_finder *f, size_t doc, element *scratch)
+{
+    const uint64_t begin = f->sets.offsets[doc];
+    const size_t n = (size_t)(f->sets.offsets[doc + 1] - begin);
+    size_t left = 0;
+    for (size_t i = 0; i < n; i++)
+        scratch[i] = (element){f->input.hashes[begin + i], f->input.weights[begin + i]};
+    if (n > 1)
+        qsort(scratch, n, sizeof *scratch, by_hash);
+    for (size_t i = 0; i < n; i++) {
+        if (i > 0 && scratch[i].hash == scratch[i - 1].hash)
+            continue;
+        f->sets.hashes[begin + left] = scratch[i].hash;
+        f->weights[begin + left++] = scratch[i].weight;
+    }
+    return left;
+}
+
+/* The sorted set of hashes that the caller brought; how many are left. */
+static size_t take_set(bm_finder *f, size_t doc, void *scratch)
+{
+    if (f->weights != NULL)
+        return copy_weighted(f, doc, scratch);
+    copy_set(f, doc, scratch);
+    return bm_hashes_distinct(f->sets.hashes + f->sets.offsets[doc],
+                              (size_t)(f->sets.offsets[doc + 1] - f->sets.offsets[doc]));
+}
+
 static bm_status prepare_range(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
 {
     bm_finder *f = ctx;
@@ -66,15 +110,13 @@ static bm_status prepare_range(void *ctx, uint32_t thread, size_t begin, size_t 
         size_t n = (size_t)(offsets[i + 1] - offsets[i]);
         longest = n > longest ? n : longest;
     }
-    uint64_t *scratch = bm_alloc(longest, sizeof *scratch);
+    element *scratch = bm_alloc(longest, sizeof *scratch);
     if (scratch == NULL)
         return bm_fail_nomem(err, longest * sizeof *scratch);
     for (size_t i = begin; i < end; i++) {
         size_t n = (size_t)(offsets[i + 1] - offsets[i]);
-        if (copied)
-            copy_set(f, i, scratch);
         f->docs[i] = f->sets.hashes + offsets[i];
-        f->sizes[i] = (uint32_t)(copied ? bm_hashes_distinct(f->sets.hashes + offsets[i], n) : n);
+        f->sizes[i] = (uint32_t)(copied ? take_set(f, i, scratch) : n);
         f->skip[i] = n == 0;
     }
     bm_free(scratch);
@@ -93,6 +135,12 @@ static bm_status copy_offsets(bm_finder *f, bm_error *err)
     f->sets.offsets = bm_alloc(n + 1, sizeof *f->sets.offsets);
     if (f->sets.hashes == NULL || f->sets.offsets == NULL)
         return bm_fail_nomem(err, (n_hashes + n) * sizeof *f->sets.hashes);
+    if (f->input.weights != NULL) {
+        status = bm_finder_reserve(f, n_hashes * sizeof *f->weights, err);
+        f->weights = status == BM_OK ? bm_alloc(n_hashes, sizeof *f->weights) : NULL;
+        if (f->weights == NULL)
+            return status != BM_OK ? status : bm_fail_nomem(err, n_hashes * sizeof *f->weights);
+    }
     f->sets.offsets[0] = 0;
     if (n != 0)
         memcpy(f->sets.offsets, f->input.offsets, (n + 1) * sizeof *f->sets.offsets);
@@ -160,6 +208,7 @@ static bm_status sign_range(void *ctx, uint32_t thread, size_t begin, size_t end
         return bm_fail_nomem(err, n * bands * sizeof *keys);
     bm_sign_task task = {.offsets = f->sets.offsets + begin,
                          .hashes = f->input.texts == NULL ? f->input.hashes : f->sets.hashes,
+                         .weights = f->input.weights,
                          .n_docs = n,
                          .keys = bands == 0 ? NULL : keys,
                          .words = f->words};

@@ -30,6 +30,7 @@ typedef struct bm_finder {
     bm_backend *backend;
     bm_hash_sets sets;     /* the hashes, each document's in ascending order; repeats may follow */
     const uint64_t **docs; /* into sets.hashes */
+    double *weights;       /* beside sets.hashes; NULL: without */
     uint32_t *sizes;       /* distinct */
     uint8_t *skip;         /* no hashes */
     uint64_t **keys;       /* plan.bands arrays */

@@ -48,8 +48,7 @@ static int heaviest_first(const void *x, const void *y)
 bm_status bm_weighted_index_add(bm_weighted_index *index, bm_weighted_set set, double share,
                                 void *scratch, bm_error *err)
 {
-    const double *weights = set.n > 0 ? bm_weighted_set_weights(set) : NULL;
-    const double sum = set.n > 0 ? bm_weighted_sum(set) : 0;
+    const double sum = bm_weighted_sum(set);
     heavy *list = scratch;
     double left = sum;
     bm_status status = bm_grow_array(&index->sums, &index->cap_docs, index->n_docs + 1, err);
@@ -58,7 +57,7 @@ bm_status bm_weighted_index_add(bm_weighted_index *index, bm_weighted_set set, d
     if (status != BM_OK)
         return status;
     for (size_t i = 0; i < set.n; i++)
-        list[i] = (heavy){set.hashes[i], weights[i]};
+        list[i] = (heavy){set.hashes[i], set.weights[i]};
     if (set.n > 1)
         qsort(list, set.n, sizeof *list, heaviest_first);
     for (size_t i = 0; i < set.n && left >= share * sum; i++) {

@@ -53,11 +53,10 @@ static bm_status get_set(const search *s, size_t row, uint64_t *room, bm_weighte
                          bm_error *err)
 {
     const bm_corpus *corpus = s->corpus;
-    *out = (bm_weighted_set){room, corpus->sizes[row]};
-    if (bm_corpus_sets_in_file(corpus))
-        return bm_corpus_read_set(corpus, row, room, bm_corpus_set_len(corpus, row), err);
-    out->hashes = corpus->sets.hashes[row];
-    return BM_OK;
+    const bool in_file = bm_corpus_sets_in_file(corpus);
+    *out = bm_corpus_weighted(in_file ? room : corpus->sets.hashes[row], corpus->sizes[row]);
+    return in_file ? bm_corpus_read_set(corpus, row, room, bm_corpus_set_len(corpus, row), err)
+                   : BM_OK;
 }
 
 /* Where sets are in a file, room for the longest. */
@@ -87,7 +86,7 @@ static bm_status build_block(search *s, bm_error *err)
                                        : make_set(s, &room, err);
     bm_weighted_index_clear(&s->index);
     for (s->end = s->first; status == BM_OK && s->end < corpus->n; s->end++) {
-        bm_weighted_set set = {NULL, 0};
+        bm_weighted_set set = {NULL, NULL, 0};
         const size_t n = corpus->skip[s->end] ? 0 : corpus->sizes[s->end];
         if (s->end > s->first &&
             (s->index.n + n) * BM_WEIGHTED_ENTRY + (s->index.n_docs + 1) * doc_bytes(s) > s->room)

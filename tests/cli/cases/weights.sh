@@ -74,12 +74,18 @@ bm dedup alike.txt $how --format lines --threshold 0.1 -o alike -q; exits 0
 says alike/report.json '"weightless": ?2\b'
 holds alike/kept.txt < alike.txt
 
-# --- explain: from pairs.tsv ---
+# --- explain: from pairs.tsv, and computed again ---
 bm dedup in.jsonl $how --bands 32 --rows 2 -o bare -q; exits 0
 bm explain out --group 1 --json; exits 0
 cp ../out told.json
 says told.json '"jaccard":0.98'
-bm explain bare --group 1; refused 7 'bare/report.json: documents with --weights are not compared again .dedup --pairs'
+bm explain bare --group 1 --json; exits 0
+holds ../out < told.json
+bm explain out a0 b0 --json; exits 0
+cp ../out told.json
+bm explain bare a0 b0 --json; exits 0
+holds ../out < told.json
+bm explain words a0 b0; exits 0 # by signature
 
 # --- on the CPU, whatever device is asked for ---
 bm sign in.jsonl $how --device auto -o auto; exits 0

@@ -20,6 +20,7 @@ typedef struct kind {
     bm_verify verify;
     bm_cluster cluster;
     const char *names[8];
+    bm_weights weights;
 } kind;
 
 static const kind kinds[] = {
@@ -28,22 +29,32 @@ static const kind kinds[] = {
      BM_VERIFY_AUTO,
      BM_CLUSTER_COMPONENTS,
      {"signatures.npy", "band_keys.npy", "n_shingles.npy", "n_bytes.npy", "content_hash.npy",
-      "ids.txt", "sources.tsv", NULL}},
+      "ids.txt", "sources.tsv", NULL},
+     BM_WEIGHTS_NONE},
     {bm_job_dedup,
      false,
      BM_VERIFY_AUTO,
      BM_CLUSTER_COMPONENTS,
-     {"groups.jsonl", "removed.tsv", "kept.jsonl", "sources.tsv", NULL}},
+     {"groups.jsonl", "removed.tsv", "kept.jsonl", "sources.tsv", NULL},
+     BM_WEIGHTS_NONE},
     {bm_job_dedup,
      true,
      BM_VERIFY_SIGNATURE,
      BM_CLUSTER_STAR,
-     {"groups.jsonl", "removed.tsv", "kept.jsonl", "pairs.tsv", "sources.tsv", NULL}},
+     {"groups.jsonl", "removed.tsv", "kept.jsonl", "pairs.tsv", "sources.tsv", NULL},
+     BM_WEIGHTS_NONE},
     {bm_job_dedup,
      true,
      BM_VERIFY_NONE,
      BM_CLUSTER_COMPONENTS,
-     {"groups.jsonl", "removed.tsv", "kept.jsonl", "pairs.tsv", "sources.tsv", NULL}},
+     {"groups.jsonl", "removed.tsv", "kept.jsonl", "pairs.tsv", "sources.tsv", NULL},
+     BM_WEIGHTS_NONE},
+    {bm_job_dedup, /* counts all documents first, each time */
+     true,
+     BM_VERIFY_EXACT,
+     BM_CLUSTER_COMPONENTS,
+     {"groups.jsonl", "removed.tsv", "kept.jsonl", "pairs.tsv", "sources.tsv", NULL},
+     BM_WEIGHTS_TFIDF},
 };
 
 /* Every third document is a copy of the one before, every fourth has a word more, some are bad. */
@@ -144,6 +155,10 @@ static void open_bench(const kind *k, bench *b)
     b->job.resources.batch_docs = 100;
     b->job.write_pairs = k->pairs;
     b->job.verify = k->verify;
+    b->job.text.weights = k->weights;
+    b->job.bands.bands =
+        k->weights != BM_WEIGHTS_NONE ? 16 : 0; /* few words, since they take long */
+    b->job.bands.rows = b->job.bands.bands / 8;
     b->job.cluster = k->cluster;
     bm_error err = {0};
     cr_assert_eq(run(b, -1, false, &asked, &err), BM_OK, "%s", err.message);
@@ -232,6 +247,8 @@ Test(checkpoint, a_job_may_be_interrupted_any_number_of_times)
             int asked;
             status = run(&b, at, true, &asked, &err);
             cr_assert(status == BM_OK || status == BM_ERR_CANCELLED, "%s", err.message);
+            if (kinds[i].weights != BM_WEIGHTS_NONE && sealed_in(&err) == 0)
+                continue; /* it was still counting, and has not looked at what is sealed */
             cr_assert(status == BM_OK || sealed_in(&err) >= before, "nothing is lost");
             before = sealed_in(&err);
             cr_assert_lt(at, 200);

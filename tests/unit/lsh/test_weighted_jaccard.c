@@ -17,7 +17,7 @@ static bm_weighted_set make(uint64_t bits, const double weights[64], uint64_t bl
             block[k] = (uint64_t)i << 50;
             memcpy(&block[n + k++], &weights[i], sizeof *weights);
         }
-    return (bm_weighted_set){block, n};
+    return (bm_weighted_set){block, (const void *)(block + n), n};
 }
 
 Test(weighted_jaccard, is_the_sum_of_the_smaller_over_that_of_the_greater)

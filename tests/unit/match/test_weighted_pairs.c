@@ -40,7 +40,7 @@ static bm_weighted_set set_of(const drawn *s, size_t doc, uint64_t *block)
         const double weight = weight_of(s, doc, block[i]);
         memcpy(&block[n + i], &weight, sizeof weight);
     }
-    return (bm_weighted_set){block, n};
+    return bm_corpus_weighted(block, n);
 }
 
 static void fill_weighted(const drawn *s, bool in_file, bm_corpus *corpus)
