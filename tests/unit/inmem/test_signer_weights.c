@@ -140,7 +140,7 @@ Test(signer_weights, weights_without_the_scheme_or_the_scheme_without_weights_ar
     bm_pair_set *pairs = NULL;
     bm_error err = {0};
     cr_expect_eq(bm_find_pairs(&find, &rows[5].docs, &pairs, &err), BM_ERR_USAGE);
-    cr_expect_str_eq(err.field, "weights");
+    cr_expect_str_eq(err.field, "scheme");
     find.sketch.scheme = BM_SCHEME_CWS;
     cr_expect_eq(bm_find_pairs(&find, &rows[0].docs, &pairs, &err), BM_ERR_USAGE);
     cr_expect_str_eq(err.field, "scheme");

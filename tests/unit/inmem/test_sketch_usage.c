@@ -138,7 +138,7 @@ Test(sketch_usage, fields_of_a_later_version_are_taken_as_long_as_they_are_zero)
 Test(sketch_usage, each_enum_out_of_range_is_refused_by_name)
 {
     EXPECT_BAD(signer_options, open_signer, text.words, (bm_words)4000, "words");
-    EXPECT_BAD(signer_options, open_signer, text.shingle, (bm_shingle_kind)3, "shingle");
+    EXPECT_BAD(signer_options, open_signer, text.shingle, (bm_shingle_kind)4, "shingle");
     EXPECT_BAD(signer_options, open_signer, text.short_rule, (bm_short_rule)2, "short_rule");
     EXPECT_BAD(signer_options, open_signer, text.normalize, 1u << 20, "normalize");
     EXPECT_BAD(signer_options, open_signer, sketch.scheme, (bm_scheme)3, "scheme");
@@ -150,7 +150,7 @@ Test(sketch_usage, each_enum_out_of_range_is_refused_by_name)
     EXPECT_BAD(find_options, find, candidates, (bm_candidate_rule)3, "candidates");
     EXPECT_BAD(find_options, find, verify, (bm_verify)4, "verify");
     EXPECT_BAD(shingle_options, shingle, text.words, (bm_words)2, "words");
-    EXPECT_BAD(shingle_options, shingle, text.shingle, (bm_shingle_kind)3, "shingle");
+    EXPECT_BAD(shingle_options, shingle, text.shingle, (bm_shingle_kind)4, "shingle");
     EXPECT_BAD(shingle_options, shingle, text.short_rule, (bm_short_rule)2, "short_rule");
     EXPECT_BAD(group_options, group, cluster, (bm_cluster)2, "cluster");
     EXPECT_BAD(group_options, group, keep, (bm_keep)4000, "keep");
