@@ -139,7 +139,7 @@ def check_pairs(bandmill, corpus):
     return ""
 
 
-def check_sign(bandmill, corpus, folder, perms=8, most=60):
+def check_sign(bandmill, corpus, folder, perms=8, most=30):
     target = os.path.join(folder, "sign-" + corpus.name)
     bandmill.run("sign", *corpus.cut, "--weights", "tfidf", "--perms", perms, "-o", target, corpus.path)
     counts = np.load(os.path.join(target, "n_shingles.npy")).tolist()
