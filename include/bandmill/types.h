@@ -54,8 +54,9 @@ typedef enum bm_format {
     BM_FORMAT_FILES,
     BM_FORMAT_HASHES,
     BM_FORMAT_JSON,  /* the objects of one array */
-    BM_FORMAT_ARROW, /* rows of a table (arrow.h) */
-    BM_FORMAT_KEYS   /* band keys made elsewhere; for pairs only */
+    BM_FORMAT_ARROW, /* rows of a table: in memory (arrow.h), or of files of Arrow's IPC format */
+    BM_FORMAT_KEYS,  /* band keys made elsewhere; for pairs only */
+    BM_FORMAT_PARQUET
 } bm_format;
 
 typedef enum bm_header {

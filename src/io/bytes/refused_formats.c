@@ -1,5 +1,5 @@
-/* refused_formats.c -- marks at fixed places, and two that need a closer look: the stream of Arrow, and text in
- * units of two or four bytes.
+/* refused_formats.c -- marks at fixed places, and one that needs a closer look: text in units of two or four
+ * bytes.
  *
  * UTF-16 and UTF-32 read as bytes would be texts without words. A byte order mark tells them; without
  * one, the first eight units (all, of a shorter file, and eight bytes at least) must be printable ASCII
@@ -14,7 +14,6 @@
 #define PLAIN_BYTES 8u
 
 #define ICONV(from) "iconv -f " from " -t UTF-8 FILE > NEW"
-#define TO_JSONL    "write it as JSON Lines first, with "
 
 typedef struct mark {
     size_t at;
@@ -23,9 +22,10 @@ typedef struct mark {
     bm_refused_format format;
 } mark;
 
+/* Files of tables are none of these where they stand as they are (io/tables). */
 static const mark marks[] = {
-    {0, "PAR1", 4, {"a Parquet file", TO_JSONL "DuckDB or pandas"}},
-    {0, "ARROW1", 6, {"an Arrow file", TO_JSONL "pyarrow or pandas"}},
+    {0, "PAR1", 4, {"a Parquet file", "take the compression off"}},
+    {0, "ARROW1", 6, {"an Arrow file", "take the compression off"}},
     {0, "PK\x03\x04", 4, {"a zip archive", "unzip it and name the directory"}},
     {0, "PK\x05\x06", 4, {"an empty zip archive", "unzip it and name the directory"}},
     {0, "PK\x07\x08", 4, {"a zip archive", "unzip it and name the directory"}},
@@ -64,25 +64,6 @@ static bool in_units(const char *head, size_t len, size_t width, size_t at)
     return true;
 }
 
-static uint32_t read_u32(const char *bytes)
-{
-    uint32_t value = 0;
-    for (unsigned i = 0; i < 4; i++)
-        value |= (uint32_t)(unsigned char)bytes[i] << (8 * i);
-    return value;
-}
-
-/* A message of the IPC stream: four bytes FF, the length of its metadata, a multiple of eight, and the
- * offset of the root table in them. */
-static bool is_arrow_stream(const char *head, size_t len)
-{
-    if (len < 12 || read_u32(head) != UINT32_MAX)
-        return false;
-    uint32_t metadata = read_u32(head + 4), root = read_u32(head + 8);
-    return metadata > 0 && metadata <= INT32_MAX && metadata % 8 == 0 && root >= 4 &&
-           root < metadata;
-}
-
 bm_refused_format bm_refused_format_of(const char *head, size_t len)
 {
     for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++) {
@@ -90,8 +71,6 @@ bm_refused_format bm_refused_format_of(const char *head, size_t len)
         if (len >= m->at + m->len && memcmp(head + m->at, m->bytes, m->len) == 0)
             return m->format;
     }
-    if (is_arrow_stream(head, len))
-        return (bm_refused_format){"an Arrow stream", TO_JSONL "pyarrow or pandas"};
     for (size_t i = 0; i < sizeof encodings / sizeof encodings[0]; i++)
         if (in_units(head, len, encodings[i].width, encodings[i].at))
             return encodings[i].format;

@@ -44,6 +44,7 @@ typedef struct bm_batch_limits {
     /* Sources of records of text files: tell the place of each batch, or also (places->known)
      * whether the inputs are the same before this place; borrowed; NULL: neither. */
     const bm_content_place *places;
+    bool records_only; /* batches will be split, not parsed */
 } bm_batch_limits;
 
 typedef struct bm_batch_source bm_batch_source;
@@ -54,6 +55,7 @@ typedef struct bm_batch_source_ops {
     /* Its documents are texts, which have to be cut and hashed, by us or by a device; else they are
      * shingle hashes already, or band keys. */
     bool has_text;
+    bool places; /* tells places in its inputs, so that a job can be sealed as it goes */
     /* Inputs of which formats? */
     bool (*reads)(bm_format format);
     bm_status (*open)(bm_input_set *inputs, bm_batch_source **out, bm_error *err);
@@ -82,7 +84,8 @@ struct bm_batch_source {
     const char *name;       /* of that stream, for ids and messages */
     const char *extra_path; /* a file that is read beside the inputs; NULL: none */
     uint32_t n_keys;        /* band keys of each record, instead of a text; 0: none */
-    bool copies;            /* kept records can be copied byte for byte, with `split` */
+    bool copies;            /* kept records can be copied, with `split` */
+    uint32_t threads;       /* that may decode for it; 0: all */
     uint64_t skip, left;    /* records to pass over: asked for, still to come */
 };
 

@@ -50,6 +50,11 @@ void bm_input_set_rename(bm_input_set *set, const char *const *names, const char
         set->offsets.name = offsets;
 }
 
+bool bm_input_set_is_stream(const bm_input_set *set)
+{
+    return set->options.stream != NULL;
+}
+
 bm_format bm_input_set_format(const bm_input_set *set)
 {
     return set->format;

@@ -20,6 +20,7 @@ bm_source *bm_input_set_offsets(bm_input_set *set);
 /* Where files are not where they once were: their names, one for each source, as ids and messages
  * shall show them; `offsets` NULL: none. Borrowed until close. */
 void bm_input_set_rename(bm_input_set *set, const char *const *names, const char *offsets);
+bool bm_input_set_is_stream(const bm_input_set *set);       /* a table in memory: it has no files */
 bm_format bm_input_set_format(const bm_input_set *set);     /* never AUTO */
 uint64_t bm_input_set_total_bytes(const bm_input_set *set); /* 0: not known (standard input) */
 /* What decoders will hold at once, as far as the first bytes tell; *largest: the source that has the

@@ -11,9 +11,12 @@
 #include "io/input/input_set_probe.h"
 #include "io/input/input_set_state.h"
 #include "io/formats/record_formats.h"
+#include "io/tables/tables.h"
 
 static bm_format format_of_source(const bm_source *source)
 {
+    if (source->table != BM_FORMAT_AUTO)
+        return source->table;
     if (strcmp(source->path, "-") == 0)
         return BM_FORMAT_JSONL;
     size_t len = strlen(source->name);
@@ -88,7 +91,8 @@ static bm_status fill_set(bm_input_set *set, bm_error *err)
                           (unsigned long long)set->n_hidden);
     }
     /* What holds no records, arrays of hashes, is looked at by its own reader. */
-    if (set->options.format == BM_FORMAT_AUTO || bm_record_format_of(set->options.format) != NULL)
+    if (set->options.format == BM_FORMAT_AUTO || bm_format_is_table(set->options.format) ||
+        bm_record_format_of(set->options.format) != NULL)
         status = bm_input_set_probe(set, err);
     if (status == BM_OK)
         status = settle_format(set, err);

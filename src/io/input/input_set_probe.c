@@ -19,8 +19,10 @@
 #include "io/bytes/refused_formats.h"
 #include "io/bytes/window_of.h"
 #include "io/input/input_beginning.h"
+#include "io/input/input_set.h"
 #include "io/input/input_set_state.h"
 #include "io/formats/record_formats.h"
+#include "io/tables/tables.h"
 
 #define PIPE_BYTES (1 << 20)
 
@@ -56,10 +58,42 @@ static bool is_open(const struct bm_input_set *set, const bm_source *source)
            (format == BM_FORMAT_FILES || format == BM_FORMAT_JSON);
 }
 
+/* A file of tables, where one is wanted; and what is called like one is one. */
+static bm_status judge_table(const struct bm_input_set *set, bm_source *source, const bm_head *head,
+                             bm_error *err)
+{
+    size_t len = strlen(source->name);
+    const bm_compression promised = bm_compression_of_name(source->name, &len);
+    const bm_format asked = set->options.format,
+                    found = bm_table_format_of_bytes(head->bytes, head->len);
+    const bm_format named =
+        asked == BM_FORMAT_AUTO ? bm_table_format_of_name(source->name, len) : asked;
+    if (found != BM_FORMAT_AUTO && asked != BM_FORMAT_AUTO && asked != found)
+        return bm_fail_at(err, BM_ERR_INPUT, source->name, 0,
+                          "this is a file of the format %s (`format` is %s)", bm_format_name(found),
+                          bm_format_name(asked));
+    if (bm_format_is_table(named) && promised != BM_COMPRESSION_NONE)
+        return bm_fail_at(err, BM_ERR_INPUT, source->name, 0,
+                          "a compressed file of tables is not read (take the compression off; "
+                          "tables are compressed inside)");
+    if (bm_format_is_table(named) && found != named)
+        return bm_fail_at(err, BM_ERR_INPUT, source->name, 0,
+                          "this is no file of the format %s: its first bytes are something else",
+                          bm_format_name(named));
+    if (found != BM_FORMAT_AUTO && bm_input_set_held(set, (size_t)(source - set->sources)) != NULL)
+        return bm_fail_at(err, BM_ERR_INPUT, source->name, 0,
+                          "tables are read from regular files, not from standard input or a pipe");
+    source->table = found;
+    return BM_OK;
+}
+
 /* The first bytes of a source are here: what is it? */
 static bm_status judge(const struct bm_input_set *set, bm_source *source, const bm_head *head,
                        bm_error *err)
 {
+    bm_status told = judge_table(set, source, head, err);
+    if (told != BM_OK || source->table != BM_FORMAT_AUTO)
+        return told;
     source->compression = bm_compression_of_bytes(head->bytes, head->len, promised_by(source));
     source->window = bm_window_of(source->compression, head->bytes, head->len);
     bm_status status = bm_probe_refused(source->name, head->bytes, head->len, err);

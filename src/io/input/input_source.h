@@ -4,6 +4,8 @@
 
 #include <stdint.h>
 
+#include <bandmill/types.h>
+
 #include "io/bytes/compression_kinds.h"
 #include "model/shingle_batch.h" /* bm_hash128 */
 
@@ -24,6 +26,7 @@ typedef struct bm_source {
     bm_compression compression;
     uint64_t window;        /* of its decoder, as the first bytes say; 0: they do not */
     bm_beginning beginning; /* where the format is told by the name */
+    bm_format table;        /* PARQUET or ARROW by its first bytes; else AUTO */
     uint64_t size;          /* of the file in bytes; 0 for standard input and pipes */
     bm_hash128 digest;      /* XXH3 128 of the bytes as stored; zeros until all of them were read */
     uint64_t bytes_read;    /* as stored, likewise */

@@ -148,6 +148,7 @@ static void records_close_parser(bm_batch_parser *base)
 
 const bm_batch_source_ops bm_source_records = {
     .name = "records",
+    .places = true,
     .has_text = true,
     .reads = records_reads,
     .open = records_open,

@@ -26,6 +26,10 @@ static const char *format_ending(bm_format format)
         return ".txt";
     case BM_FORMAT_JSON:
         return ".json";
+    case BM_FORMAT_PARQUET:
+        return ".parquet";
+    case BM_FORMAT_ARROW:
+        return ".arrow";
     default:
         return ".jsonl";
     }

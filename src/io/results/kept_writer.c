@@ -19,7 +19,15 @@ static const bm_kept_writer_ops *const writers[] = {
     [BM_FORMAT_TSV] = &bm_kept_records,   [BM_FORMAT_CSV] = &bm_kept_records,
     [BM_FORMAT_LINES] = &bm_kept_records, [BM_FORMAT_FILES] = &bm_kept_ids,
     [BM_FORMAT_HASHES] = &bm_kept_ids,    [BM_FORMAT_JSON] = &bm_kept_records,
-    [BM_FORMAT_ARROW] = &bm_kept_ids,     [BM_FORMAT_KEYS] = &kept_nothing};
+    [BM_FORMAT_ARROW] = &bm_kept_tables,  [BM_FORMAT_KEYS] = &kept_nothing,
+    [BM_FORMAT_PARQUET] = &bm_kept_tables};
+
+static const bm_kept_writer_ops *writer_of(const bm_input_set *set, bm_kept kept)
+{
+    if (kept == BM_KEPT_NO)
+        return &kept_nothing;
+    return bm_input_set_is_stream(set) ? &bm_kept_ids : writers[bm_input_set_format(set)];
+}
 
 bm_status bm_kept_writer_open(bm_out_dir *dir, const bm_input_set *set, bm_kept kept,
                               bm_kept_writer **out, bm_error *err)
@@ -28,7 +36,7 @@ bm_status bm_kept_writer_open(bm_out_dir *dir, const bm_input_set *set, bm_kept 
     bm_kept_writer *writer = bm_alloc_zero(1, sizeof *writer);
     if (writer == NULL)
         return bm_fail_nomem(err, sizeof *writer);
-    writer->ops = kept == BM_KEPT_NO ? &kept_nothing : writers[bm_input_set_format(set)];
+    writer->ops = writer_of(set, kept);
     bm_status status =
         writer->ops->open != NULL ? writer->ops->open(&cfg, &writer->state, err) : BM_OK;
     if (status == BM_OK)

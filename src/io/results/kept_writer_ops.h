@@ -32,6 +32,7 @@ typedef struct bm_kept_writer_ops {
 
 /* The rows. */
 extern const bm_kept_writer_ops bm_kept_records; /* kept_records.c: byte for byte, in files */
+extern const bm_kept_writer_ops bm_kept_tables;  /* kept_tables.c: rows, in files of tables */
 extern const bm_kept_writer_ops bm_kept_ids;     /* kept_id_list.c: kept_ids.txt */
 
 #endif

@@ -8,9 +8,11 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "io/input/input_digest.h"
 #include "io/input/input_set_state.h"
 #include "io/formats/record_maker.h"
 #include "io/sources/table_stream.h"
+#include "io/tables/tables.h"
 
 typedef struct columns {
     bm_batch_source base;
@@ -114,17 +116,45 @@ bm_status bm_source_columns_open_stream(struct ArrowArrayStream *stream, const c
 
 static bool columns_reads(bm_format format)
 {
-    return format == BM_FORMAT_ARROW;
+    return bm_format_is_table(format);
 }
 
-/* The table that stands in the options of the inputs. */
+/* The names of the columns that are wanted; of none: rows alone. */
+static bm_status open_table(void *ctx, const bm_table_asked *asked, struct ArrowArrayStream *out,
+                            bm_error *err)
+{
+    (void)ctx;
+    const bm_fields *fields = asked->fields;
+    const size_t n = fields != NULL ? bm_fields_columns(fields) : 0;
+    const char **names = bm_alloc(n + 1, sizeof *names);
+    if (names == NULL)
+        return bm_fail_nomem(err, (n + 1) * sizeof *names);
+    bm_table_wish wish = {.path = asked->file->path,
+                          .parquet = asked->format == BM_FORMAT_PARQUET,
+                          .columns = names,
+                          .threads = asked->threads};
+    for (size_t i = 0; fields != NULL && i < fields->n_text; i++)
+        names[wish.n_columns++] = fields->text[i];
+    wish.n_needed = wish.n_columns;
+    if (fields != NULL && fields->id != NULL)
+        names[wish.n_columns++] = fields->id;
+    bm_status status = bm_table_open(asked->file->name, &wish, out, err);
+    bm_free(names);
+    return status;
+}
+
+static const bm_column_provider table_files = {.name = "tables", .open = open_table};
+
+/* The table that stands in the options of the inputs, or files of tables. */
 static bm_status columns_open(bm_input_set *inputs, bm_batch_source **out, bm_error *err)
 {
     struct ArrowArrayStream *stream = inputs->options.stream;
-    if (stream == NULL)
-        return bm_fail_at(err, BM_ERR_INPUT, bm_input_set_source(inputs, 0)->name, 0,
-                          "there is no reader of tables in files in this program (convert it to "
-                          "JSON Lines, or hand it in from Python)");
+    if (stream == NULL) {
+        bm_status opened = bm_source_columns_open_files(inputs, &table_files, out, err);
+        if (opened == BM_OK)
+            (*out)->copies = true;
+        return opened;
+    }
     if (stream->release == NULL)
         return bm_fail_field(err, "stream", "the table (`stream`) has been released already");
     bm_status status = bm_source_columns_open_stream(stream, NULL, &inputs->options, out, err);
@@ -162,12 +192,17 @@ static bm_status begin_stream(columns *source, bool *more, bm_error *err)
     source->in_memory.release = NULL; /* moved */
     if (provider != NULL) {
         const bm_source *file = bm_input_set_source(source->base.inputs, source->file);
-        bm_status status = provider->open(provider->ctx, file->path, &stream, err);
+        const bm_table_asked asked = {.file = file,
+                                      .fields =
+                                          source->limits.records_only ? NULL : &source->fields,
+                                      .threads = source->base.threads,
+                                      .format = bm_input_set_format(source->base.inputs)};
+        bm_status status = provider->open(provider->ctx, &asked, &stream, err);
         if (status != BM_OK)
             return status;
     }
     source->stream =
-        (bm_table_stream){.fields = &source->fields,
+        (bm_table_stream){.fields = source->limits.records_only ? NULL : &source->fields,
                           .name = bm_batch_source_file(&source->base, (uint32_t)source->file),
                           .stream = stream};
     source->inside = true;
@@ -175,13 +210,20 @@ static bm_status begin_stream(columns *source, bool *more, bm_error *err)
     return bm_table_stream_begin(&source->stream, err);
 }
 
-static void end_stream(columns *source)
+/* All of a file was read, in whatever order: its digest is made now, of what the system still has. */
+static bm_status end_stream(columns *source, bm_error *err)
 {
-    if (source->provider != NULL)
-        source->bytes_read += bm_input_set_source(source->base.inputs, source->file)->size;
+    bm_status status = BM_OK;
+    if (source->provider != NULL) {
+        bm_source *file = bm_input_set_source(source->base.inputs, source->file);
+        status = bm_input_digest_file(file->path, NULL, &file->digest, err);
+        file->bytes_read = file->size;
+        source->bytes_read += file->size;
+    }
     bm_table_stream_close(&source->stream);
     source->inside = false;
     source->file++;
+    return status;
 }
 
 /* Rows that have not been given out are in the chunk; NULL where there are no more. */
@@ -200,7 +242,7 @@ static bm_status find_rows(columns *source, bm_error *err)
         } else {
             status = bm_table_stream_next(&source->stream, &source->chunk, err);
             if (status == BM_OK && source->chunk == NULL)
-                end_stream(source);
+                status = end_stream(source, err);
         }
     }
     return status;
@@ -209,7 +251,7 @@ static bm_status find_rows(columns *source, bm_error *err)
 static size_t text_bytes(const columns *source, const bm_table_chunk *c, size_t row)
 {
     size_t n = 0;
-    for (size_t i = 1; i <= source->fields.n_text; i++)
+    for (size_t i = 1; i <= source->fields.n_text && !source->limits.records_only; i++)
         if (!bm_column_is_null(&c->columns[i], row))
             n += bm_column_bytes(&c->columns[i], row).len;
     return n;
@@ -393,6 +435,28 @@ static bm_status columns_parse(bm_batch_parser *base, const bm_source_batch *bas
     return status;
 }
 
+/* A record is the number of its row, from 0: whoever writes tables asks for no more (kept_tables.c). */
+static bm_status columns_split(bm_batch_parser *base, const bm_source_batch *base_batch,
+                               bm_record_fn fn, void *ctx, bm_error *err)
+{
+    columns_parser *parser = (columns_parser *)base;
+    const columns_batch *batch = (const columns_batch *)base_batch;
+    bm_status status = BM_OK;
+    parser->joined.len = 0;
+    for (size_t i = 0; i < batch->n && status == BM_OK; i++) {
+        const uint64_t row = batch->first_line + i - 1;
+        status = bm_buf_add(&parser->joined, &row, sizeof row, err);
+    }
+    for (size_t i = 0; i < batch->n && status == BM_OK; i++) {
+        const bm_record record = {
+            .file = batch->file,
+            .line = batch->first_line + i,
+            .raw = {parser->joined.data + i * sizeof(uint64_t), sizeof(uint64_t)}};
+        status = fn(ctx, &record, err);
+    }
+    return status;
+}
+
 const bm_batch_source_ops bm_source_columns = {
     .name = "columns",
     .has_text = true,
@@ -406,5 +470,6 @@ const bm_batch_source_ops bm_source_columns = {
     .close = columns_close,
     .open_parser = columns_open_parser,
     .parse = columns_parse,
+    .split = columns_split,
     .close_parser = columns_close_parser,
 };

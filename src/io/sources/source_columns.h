@@ -4,8 +4,9 @@
  * bandmill/arrow.h says what is a document, a text and an id. max_doc_bytes bounds the text.
  *
  * Where the stream comes from is not known here. A *provider* opens a file as a stream: whoever can
- * read Parquet or another table brings one. Its file is not digested, and its size counts as read
- * once its stream has ended.
+ * read Parquet or another table brings one; files of tables have theirs (io/tables). Files are read in
+ * whatever order, so that the digest of one is made, and its size counts as read, once its stream has
+ * ended.
  *
  * Limits: no lists; the same columns in each array of a stream.
  *
@@ -16,15 +17,25 @@
 
 #include <bandmill/arrow.h>
 
+#include "io/formats/record_fields.h"
 #include "io/input/batch_source.h"
 
 extern const bm_batch_source_ops bm_source_columns;
+
+/* A file of tables that is to be opened. */
+typedef struct bm_table_asked {
+    const bm_source *file;
+    bm_format format;
+    const bm_fields *fields; /* that will be read; NULL: rows alone */
+    uint32_t threads;        /* that may decode; 0: all */
+} bm_table_asked;
 
 typedef struct bm_column_provider {
     void *ctx;
     const char *name; /* of what it reads, for messages: "Parquet" */
     /* *out is filled; its `release` is called once it has ended or is not wanted any more. */
-    bm_status (*open)(void *ctx, const char *path, struct ArrowArrayStream *out, bm_error *err);
+    bm_status (*open)(void *ctx, const bm_table_asked *asked, struct ArrowArrayStream *out,
+                      bm_error *err);
 } bm_column_provider;
 
 /* The files of `inputs`, whatever their format, through the provider; both are borrowed. */

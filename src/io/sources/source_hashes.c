@@ -163,6 +163,7 @@ static void hashes_close_parser(bm_batch_parser *parser)
 }
 
 const bm_batch_source_ops bm_source_hashes = {
+    .places = true,
     .name = "hashes",
     .reads = hashes_reads,
     .open = hashes_open,

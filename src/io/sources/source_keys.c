@@ -251,6 +251,7 @@ static void keys_close_parser(bm_batch_parser *parser)
 
 const bm_batch_source_ops bm_source_keys = {
     .name = "keys",
+    .places = true,
     .reads = keys_reads,
     .open = keys_open,
     .begin = keys_begin,

@@ -169,6 +169,8 @@ static bm_status take_whole(bm_table_stream *stream, const struct ArrowSchema *s
 bm_status bm_table_stream_begin(bm_table_stream *stream, bm_error *err)
 {
     struct ArrowSchema schema = {0};
+    if (stream->fields == NULL)
+        return BM_OK;
     size_t n = bm_fields_columns(stream->fields);
     if ((stream->refs = bm_alloc(n, sizeof *stream->refs)) == NULL)
         return bm_fail_nomem(err, n * sizeof *stream->refs);
@@ -186,6 +188,10 @@ bm_status bm_table_stream_begin(bm_table_stream *stream, bm_error *err)
 static bm_status open_columns(const bm_table_stream *stream, bm_table_chunk *c, bm_error *err)
 {
     const char *wrong = NULL;
+    if (stream->fields == NULL) {
+        c->n_rows = c->array.length > 0 ? (size_t)c->array.length : 0;
+        return BM_OK;
+    }
     size_t n = bm_fields_columns(stream->fields);
     if (stream->refs[1].path.n > 0 && c->array.null_count > 0 && c->array.n_buffers > 0 &&
         c->array.buffers[0] != NULL)
@@ -202,7 +208,7 @@ static bm_status open_columns(const bm_table_stream *stream, bm_table_chunk *c, 
 
 bm_status bm_table_stream_next(bm_table_stream *stream, bm_table_chunk **out, bm_error *err)
 {
-    size_t n = bm_fields_columns(stream->fields);
+    size_t n = stream->fields != NULL ? bm_fields_columns(stream->fields) : 0;
     *out = NULL;
     bm_table_chunk *c = bm_alloc_zero(1, sizeof *c + n * sizeof c->columns[0]);
     if (c == NULL)

@@ -23,7 +23,7 @@ typedef struct bm_column_found {
 } bm_column_found;
 
 typedef struct bm_table_stream {
-    const bm_fields *fields; /* borrowed */
+    const bm_fields *fields; /* borrowed; NULL: of no column, rows alone */
     const char *name;        /* for messages; borrowed */
     struct ArrowArrayStream stream;
     bm_column_ref *refs; /* 1 + fields->n_text: the id's, then one a text field */

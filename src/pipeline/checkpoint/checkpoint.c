@@ -157,7 +157,7 @@ bm_status bm_checkpoint_open(bm_job_context *job, bool saves, bm_checkpoint *out
                            .last = bm_clock_seconds(),
                            .rate = START_RATE,
                            .every = settings->resources.checkpoint_seconds};
-    out->can_save = saves && bm_input_set_stays(job->inputs.set);
+    out->can_save = saves && bm_input_set_stays(job->inputs.set) && job->inputs.source->ops->places;
     job->wants_places = out->can_save;
     if (settings->results.resume && saves && !out->can_save)
         return bm_fail(err, BM_ERR_USAGE,

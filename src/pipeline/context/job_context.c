@@ -10,6 +10,8 @@
 #include "io/sources/batch_sources.h"
 #include "io/input/input_set_open.h"
 #include "io/output/out_apart.h"
+#include "io/tables/tables.h"
+#include "model/option_names.h"
 #include "io/output/out_dir.h"
 #include "pipeline/weights/weigh.h"
 
@@ -212,6 +214,17 @@ static bm_status check_against_files(const bm_job_context *job, bm_error *err)
     return status;
 }
 
+/* Tables are compressed inside, as they were. */
+static bm_status check_kept(const bm_job_context *job, bm_error *err)
+{
+    const bm_kept kept = job->settings->results.kept;
+    if (!bm_format_is_table(bm_input_set_format(job->inputs.set)) || kept == BM_KEPT_SAME ||
+        kept == BM_KEPT_NO)
+        return BM_OK;
+    return bm_fail_field(err, "kept", "`kept` %s of tables (same, or no)",
+                         bm_option_word(BM_OPTION_KEPT, kept));
+}
+
 static bm_status take_names(bm_job_context *job, bm_error *err)
 {
     size_t n = bm_input_set_count(job->inputs.set);
@@ -238,7 +251,11 @@ bm_status bm_job_context_inputs(bm_job_context *job, bm_error *err)
     if (status == BM_OK)
         status = check_against_files(job, err);
     if (status == BM_OK)
+        status = check_kept(job, err);
+    if (status == BM_OK)
         status = bm_batch_source_open(job->inputs.set, &job->inputs.source, err);
+    if (status == BM_OK)
+        job->inputs.source->threads = s->resources.threads;
     if (status == BM_OK && s->recorded.names != NULL &&
         s->recorded.n_names == bm_input_set_count(job->inputs.set))
         bm_input_set_rename(job->inputs.set, s->recorded.names, s->recorded.offsets_name);

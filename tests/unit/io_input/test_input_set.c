@@ -258,6 +258,40 @@ Test(input_set, formats_that_differ_are_refused_unless_one_is_given)
     test_dir_remove(dir);
 }
 
+Test(input_set, tables_are_told_by_their_bytes_and_names_keep_their_promise)
+{
+    static const struct {
+        const char *name, *head;
+        size_t len;
+        bm_format asked, found;
+        const char *refused;
+    } cases[] = {{"x.jsonl", "PAR1\x15\x04", 6, BM_FORMAT_AUTO, BM_FORMAT_PARQUET, NULL},
+                 {"x.parquet", "PAR1\x15\x04", 6, BM_FORMAT_PARQUET, BM_FORMAT_PARQUET, NULL},
+                 {"x.arrow", "ARROW1\0\0", 8, BM_FORMAT_AUTO, BM_FORMAT_ARROW, NULL},
+                 {"x.parquet", "{}\n", 3, BM_FORMAT_AUTO, BM_FORMAT_AUTO, "parquet"},
+                 {"x.jsonl", "{}\n", 3, BM_FORMAT_PARQUET, BM_FORMAT_AUTO, "parquet"},
+                 {"x.jsonl", "PAR1\x15\x04", 6, BM_FORMAT_JSONL, BM_FORMAT_AUTO, "parquet"},
+                 {"x.parquet", "ARROW1\0\0", 8, BM_FORMAT_AUTO, BM_FORMAT_AUTO, "parquet"}};
+    char *dir = test_dir();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *path = test_file(dir, cases[i].name, cases[i].head, cases[i].len);
+        const char *paths[] = {path};
+        bm_input_options o = test_options(paths, 1, cases[i].asked);
+        bm_input_set *set = NULL;
+        bm_error err = {0};
+        const bm_status status = bm_input_set_open(&o, NULL, &set, &err);
+        cr_assert_eq(status, cases[i].refused == NULL ? BM_OK : BM_ERR_INPUT, "%zu: %s", i,
+                     err.message);
+        if (status == BM_OK)
+            cr_expect_eq(bm_input_set_format(set), cases[i].found, "%zu", i);
+        else
+            cr_expect(strstr(err.message, cases[i].refused), "%s", err.message);
+        bm_input_set_close(set);
+        unlink(path);
+        free(path);
+    }
+}
+
 Test(input_set, formats_that_are_not_read_are_refused_with_a_hint)
 {
     char tar[512] = "name";
@@ -267,8 +301,6 @@ Test(input_set, formats_that_are_not_read_are_refused_with_a_hint)
         size_t len;
         const char *what;
     } cases[] = {
-        {"PAR1\x15\x04", 6, "Parquet"},
-        {"ARROW1\0\0", 8, "Arrow"},
         {"\x02\x21\x4C\x18", 4, "old format"},
         {"PK\x03\x04", 4, "zip"},
         {tar, 512, "tar"},

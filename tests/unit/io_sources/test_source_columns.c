@@ -306,10 +306,11 @@ Test(source_columns, a_batch_outlives_the_stream_that_it_came_from)
 
 /* --- files, through a provider --- */
 
-static bm_status open_file(void *ctx, const char *path, struct ArrowArrayStream *out, bm_error *err)
+static bm_status open_file(void *ctx, const bm_table_asked *asked, struct ArrowArrayStream *out,
+                           bm_error *err)
 {
     (void)err;
-    const bool second = strstr(path, "b.table") != NULL;
+    const bool second = strstr(asked->file->path, "b.table") != NULL;
     *out = second ? test_stream(two_arrays + 2, 1, 3, ctx) : test_stream(two_arrays, 1, 3, ctx);
     return BM_OK;
 }

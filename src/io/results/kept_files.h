@@ -1,0 +1,24 @@
+/* kept_files.h -- the files that kept documents go to: one for each input, what it is called and how
+ * it is compressed. */
+#ifndef BM_IO_RESULTS_KEPT_FILES_H
+#define BM_IO_RESULTS_KEPT_FILES_H
+
+#include <bandmill/status.h>
+#include <bandmill/types.h>
+
+#include "io/bytes/compression_kinds.h"
+#include "io/input/input_set.h"
+
+typedef struct bm_kept_files {
+    size_t n; /* once all are named */
+    char **names;
+    bm_compression *compressions;
+} bm_kept_files; /* {0} is none */
+
+/* One for each input of the set. BM_ERR_USAGE: two would have one name. Good for reset whatever the
+ * status. */
+bm_status bm_kept_files_name(bm_kept_files *files, const bm_input_set *set, bm_kept kept,
+                             bm_error *err);
+void bm_kept_files_reset(bm_kept_files *files);
+
+#endif

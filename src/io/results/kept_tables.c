@@ -1,0 +1,153 @@
+/* kept_tables.c -- the rows of tables that stay, as files of the same kind. What is handed in as a record
+ * is the number of its row, from 0 (source_columns.c); the library that reads tables writes the file
+ * when all of its rows are known (io/tables).
+ *
+ * Tests: tests/reference/test_tables.py */
+#include <string.h>
+
+#include "base/error.h"
+#include "io/results/kept_files.h"
+#include "io/results/kept_writer_ops.h"
+#include "io/tables/tables.h"
+
+typedef struct tables {
+    bm_out_dir *dir;
+    const bm_input_set *set;
+    bm_kept_files files;
+    size_t next, begun; /* inputs below `next` have their file; `begun` is open, where `inside` */
+    bool inside;
+    bm_buf rows; /* a bit a row */
+    uint64_t n_rows;
+    bm_out_file *file; /* while it is written */
+    bm_status status;
+    bm_error *err;
+} tables;
+
+static void tables_close(void *state)
+{
+    tables *t = state;
+    if (t == NULL)
+        return;
+    bm_out_file_abort(t->file);
+    bm_kept_files_reset(&t->files);
+    bm_buf_reset(&t->rows);
+    bm_free(t);
+}
+
+static bm_status tables_open(const bm_kept_cfg *cfg, void **state, bm_error *err)
+{
+    tables *t = bm_alloc_zero(1, sizeof *t);
+    if (t == NULL)
+        return bm_fail_nomem(err, sizeof *t);
+    t->dir = cfg->dir;
+    t->set = cfg->set;
+    bm_status status = bm_kept_files_name(&t->files, cfg->set, cfg->kept, err);
+    if (status == BM_OK)
+        *state = t;
+    else
+        tables_close(t);
+    return status;
+}
+
+static int write_bytes(void *ctx, const char *data, size_t len)
+{
+    tables *t = ctx;
+    t->status = bm_out_file_write(t->file, data, len, t->err);
+    return t->status != BM_OK;
+}
+
+/* The file of input `index`, with the rows that were told. */
+static bm_status write_table(tables *t, size_t index, bm_error *err)
+{
+    bm_status status = bm_out_dir_file(t->dir, t->files.names[index], &t->file, err);
+    if (status != BM_OK)
+        return status;
+    const bm_source *source = bm_input_set_source(t->set, index);
+    const bm_table_kept kept = {.path = source->path,
+                                .parquet = bm_input_set_format(t->set) == BM_FORMAT_PARQUET,
+                                .rows = (const uint8_t *)t->rows.data,
+                                .n_rows = t->n_rows,
+                                .write = write_bytes,
+                                .write_ctx = t};
+    bm_out_file_digest_early(t->file);
+    t->err = err;
+    t->status = BM_OK;
+    status = bm_table_keep(source->name, &kept, t->status == BM_OK ? err : NULL);
+    if (status == BM_ERR_PIPE && t->status != BM_OK)
+        status = t->status;
+    bm_out_file *file = t->file;
+    t->file = NULL;
+    if (status == BM_OK)
+        return bm_out_file_close(file, err);
+    bm_out_file_abort(file);
+    return status;
+}
+
+static bm_status tables_end_file(void *state, bm_error *err)
+{
+    tables *t = state;
+    if (!t->inside)
+        return BM_OK;
+    t->inside = false;
+    bm_status status = write_table(t, t->begun, err);
+    t->rows.len = 0;
+    t->n_rows = 0;
+    return status;
+}
+
+static bm_status tables_begin_file(void *state, size_t index, bm_error *err)
+{
+    tables *t = state;
+    if (index >= t->files.n || index < t->next || t->inside)
+        return bm_fail(err, BM_ERR_INTERNAL, "kept files are begun in order, one at a time");
+    for (; t->next <= index; t->next++) {
+        bm_status status = tables_end_file(t, err); /* one of which nothing stays */
+        if (status != BM_OK)
+            return status;
+        t->begun = t->next;
+        t->inside = true;
+    }
+    return BM_OK;
+}
+
+/* The bit of a row, and those before it that are new and 0. */
+static bm_status set_row(tables *t, uint64_t row, bm_error *err)
+{
+    static const char zeros[4096];
+    while (row / 8 >= t->rows.len) {
+        bm_status status = bm_buf_add(&t->rows, zeros, sizeof zeros, err);
+        if (status != BM_OK)
+            return status;
+    }
+    t->rows.data[row / 8] = (char)((unsigned char)t->rows.data[row / 8] | 1u << row % 8);
+    t->n_rows = row + 1;
+    return BM_OK;
+}
+
+static bm_status tables_write(void *state, bm_str raw, bm_error *err)
+{
+    tables *t = state;
+    bm_status status = BM_OK;
+    for (size_t at = 0; status == BM_OK && at < raw.len; at += sizeof(uint64_t)) {
+        uint64_t row;
+        memcpy(&row, raw.data + at, sizeof row);
+        status = set_row(t, row, err);
+    }
+    return status;
+}
+
+static bm_status tables_finish(void *state, bm_error *err)
+{
+    tables *t = state;
+    bm_status status = tables_end_file(t, err);
+    if (status == BM_OK && t->next < t->files.n)
+        status = tables_begin_file(t, t->files.n - 1, err);
+    return status == BM_OK ? tables_end_file(t, err) : status;
+}
+
+const bm_kept_writer_ops bm_kept_tables = {.open = tables_open,
+                                           .begin_file = tables_begin_file,
+                                           .write = tables_write,
+                                           .end_file = tables_end_file,
+                                           .finish = tables_finish,
+                                           .close = tables_close};

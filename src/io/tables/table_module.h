@@ -1,0 +1,65 @@
+/* table_module.h -- what reads and writes Parquet and Arrow's IPC files: a shared library of its own,
+ * bandmill_parquet (src/parquet), which is opened when such a file turns up. So the program does without
+ * Arrow's libraries where nobody has tables.
+ *
+ * Also included by that library, in C++: it is their whole agreement. Where that changes, so does
+ * BM_TABLE_MODULE_ABI. */
+#ifndef BM_IO_TABLES_TABLE_MODULE_H
+#define BM_IO_TABLES_TABLE_MODULE_H
+
+#include <bandmill/arrow.h>
+#include <bandmill/status.h>
+#include <bandmill/types.h>
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+#define BM_TABLE_MODULE_ABI 1u
+
+/* A file of tables, and what is wanted of it. */
+typedef struct bm_table_wish {
+    const char *path;
+    bool parquet; /* else IPC, a file or a stream */
+    /* Names of columns, dots leading into structs; those that are not there are passed over. Of none: rows
+     * alone. */
+    const char *const *columns;
+    size_t n_columns;
+    size_t n_needed;  /* of them, the first: where one is not there, all columns are given */
+    uint32_t threads; /* that decode; 0: all */
+} bm_table_wish;
+
+/* Which of its rows stay. */
+typedef struct bm_table_kept {
+    const char *path;
+    bool parquet;
+    const uint8_t *rows; /* a bit a row, lowest first: it stays */
+    uint64_t n_rows;     /* of the bits: rows behind them do not stay */
+    uint32_t threads;
+    bm_write_fn write; /* takes the new file, from front to back */
+    void *write_ctx;
+} bm_table_kept;
+
+/* Words on what went wrong, ended by NUL. */
+typedef struct bm_table_words {
+    char text[512];
+} bm_table_words;
+
+typedef struct bm_table_module {
+    uint32_t abi;
+    const char *version; /* "Arrow 26.0.1" */
+    /* BM_OK, BM_ERR_INPUT (it is broken, encrypted, or no such file), BM_ERR_IO, BM_ERR_NOMEM. */
+    bm_status (*open)(const bm_table_wish *wish, struct ArrowArrayStream *out,
+                      bm_table_words *words);
+    /* Write the rows that stay, with the file's own schema, metadata and compression, a row group for each
+     * of its own; IPC as an IPC file. Also BM_ERR_PIPE, where `write` said so. */
+    bm_status (*keep)(const bm_table_kept *kept, bm_table_words *words);
+} bm_table_module;
+
+/* The one function that the library has for us. */
+BM_API const bm_table_module *bm_table_module_get(void);
+
+#if defined(__cplusplus)
+}
+#endif
+#endif

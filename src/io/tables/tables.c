@@ -1,0 +1,118 @@
+/* tables.c -- see the header.
+ *
+ * Tests: tests/unit/io_tables/test_tables.c, tests/reference/test_tables.py */
+#include "io/tables/tables.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/shared_library.h"
+
+#define FUNCTIONS(X) X(bm_table_module_get)
+typedef struct calls {
+    FUNCTIONS(BM_LIBRARY_MEMBER)
+} calls;
+static const char *const names[] = {FUNCTIONS(BM_LIBRARY_NAME) NULL};
+
+/* --- which they are --- */
+
+static uint32_t read_u32(const char *bytes)
+{
+    uint32_t value = 0;
+    for (unsigned i = 0; i < 4; i++)
+        value |= (uint32_t)(unsigned char)bytes[i] << (8 * i);
+    return value;
+}
+
+/* A message of the IPC stream: four bytes FF, the length of its metadata, a multiple of eight, and the
+ * offset of the root table in them. */
+static bool is_stream(const char *head, size_t len)
+{
+    if (len < 12 || read_u32(head) != UINT32_MAX)
+        return false;
+    const uint32_t metadata = read_u32(head + 4), root = read_u32(head + 8);
+    return metadata > 0 && metadata <= INT32_MAX && metadata % 8 == 0 && root >= 4 &&
+           root < metadata;
+}
+
+bm_format bm_table_format_of_bytes(const char *head, size_t len)
+{
+    if (len >= 4 && (memcmp(head, "PAR1", 4) == 0 || memcmp(head, "PARE", 4) == 0))
+        return BM_FORMAT_PARQUET;
+    if ((len >= 6 && memcmp(head, "ARROW1", 6) == 0) || is_stream(head, len))
+        return BM_FORMAT_ARROW;
+    return BM_FORMAT_AUTO;
+}
+
+bm_format bm_table_format_of_name(const char *name, size_t len)
+{
+    static const struct {
+        const char *ending;
+        bm_format format;
+    } endings[] = {{".parquet", BM_FORMAT_PARQUET},
+                   {".arrow", BM_FORMAT_ARROW},
+                   {".arrows", BM_FORMAT_ARROW},
+                   {".feather", BM_FORMAT_ARROW}};
+    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
+        const size_t n = strlen(endings[i].ending);
+        if (len > n && strncasecmp(name + len - n, endings[i].ending, n) == 0)
+            return endings[i].format;
+    }
+    return BM_FORMAT_AUTO;
+}
+
+/* --- the library --- */
+
+const bm_table_module *bm_table_module_find(const char **why)
+{
+    calls library;
+    bm_library_lack lack;
+    if (!bm_shared_library_find(BM_TABLE_MODULE_FILE, names, &library, &lack)) {
+        *why = lack.library != NULL ? lack.library : "it is another library";
+        return NULL;
+    }
+    const bm_table_module *module = library.bm_table_module_get();
+    *why = "it belongs to another version of bandmill";
+    return module->abi == BM_TABLE_MODULE_ABI ? module : NULL;
+}
+
+static const bm_table_module *find(const char *name, bool parquet, bm_error *err)
+{
+    const char *why = NULL;
+    const bm_table_module *module = bm_table_module_find(&why);
+    if (module == NULL)
+        (void)bm_fail_at(err, BM_ERR_INPUT, name, 0,
+                         "this is %s file, and its reader cannot be opened: %.300s (install "
+                         "bandmill-parquet, use bandmill from Python, or write it as JSON Lines "
+                         "first, with DuckDB or pandas)",
+                         parquet ? "a Parquet" : "an Arrow", why);
+    return module;
+}
+
+/* `status` with the words of the library. */
+static bm_status told(bm_status status, const char *name, const bm_table_words *words, bool parquet,
+                      bm_error *err)
+{
+    return status == BM_OK ? BM_OK
+                           : bm_fail_at(err, status, name, 0, "cannot be read as %s: %s",
+                                        parquet ? "Parquet" : "Arrow IPC", words->text);
+}
+
+bm_status bm_table_open(const char *name, const bm_table_wish *wish, struct ArrowArrayStream *out,
+                        bm_error *err)
+{
+    const bm_table_module *module = find(name, wish->parquet, err);
+    bm_table_words words = {""};
+    if (module == NULL)
+        return BM_ERR_INPUT;
+    return told(module->open(wish, out, &words), name, &words, wish->parquet, err);
+}
+
+bm_status bm_table_keep(const char *name, const bm_table_kept *kept, bm_error *err)
+{
+    const bm_table_module *module = find(name, kept->parquet, err);
+    bm_table_words words = {""};
+    if (module == NULL)
+        return BM_ERR_INPUT;
+    return told(module->keep(kept, &words), name, &words, kept->parquet, err);
+}

@@ -1,0 +1,280 @@
+"""Parquet and Arrow files against the same documents as JSON Lines: written by pyarrow, polars and DuckDB, with every logical type
+of text, nulls, dictionaries, structs, no row, one row, many row groups, every codec and both versions of pages. Kept rows against
+a filter by pyarrow, schema and metadata too. Files that are cut short, changed byte by byte, encrypted: an error with the file, or
+the same result; no crash and no output."""
+import json
+import os
+import random
+
+import harness
+
+np, pa = harness.need_modules("numpy", "pyarrow")
+import pyarrow.ipc as ipc  # noqa: E402
+import pyarrow.parquet as pq  # noqa: E402
+
+WORDS = [a + b for a in ("ka", "lo", "mi", "nu", "pe", "ri") for b in ("sta", "der", "fon", "gul", "hem")]
+
+
+def make_rows(rng, n):
+    """Texts with near-copies, copies, empty ones and nulls."""
+    texts = []
+    for i in range(n):
+        if i % 3 == 2 and texts[-1]:
+            words = texts[rng.randrange(len(texts))] or "one"
+            words = words.split()
+            words[rng.randrange(len(words))] = rng.choice(WORDS)
+            texts.append(" ".join(words))
+        else:
+            texts.append(" ".join(rng.choice(WORDS) for _ in range(rng.randrange(6, 40))))
+    for i in (3, n // 2):
+        texts[i] = ""
+    for i in (5, n - 1):
+        texts[i] = None
+    texts[9] = "Ünïcode — 漢字かな 한국어 " * 4
+    return [{"id": f"row {i}", "text": t, "n": i} for i, t in enumerate(texts)]
+
+
+class Runs:
+    def __init__(self, program, folder, rows):
+        self.program, self.folder, self.rows, self.n = program, folder, rows, 0
+        self.jsonl = self.put("rows.jsonl", "".join(json.dumps(r) + "\n" for r in rows).encode())
+        self.base = pa.table({"id": [r["id"] for r in rows], "text": [r["text"] for r in rows],
+                              "n": pa.array([r["n"] for r in rows], pa.int16()),
+                              "more": [[r["n"], -r["n"]] for r in rows]}, metadata={"ours": "kept"})
+        self.whole = self.sign(self.jsonl)
+
+    def put(self, name, data):
+        path = os.path.join(self.folder, name)
+        with open(path, "wb") as file:
+            file.write(data)
+        return path
+
+    def place(self, name="out"):
+        self.n += 1
+        return os.path.join(self.folder, f"{name}-{self.n}")
+
+    def sign(self, *arguments):
+        out = self.place()
+        self.program.run("sign", *arguments, "-o", out, "--perms", 16, "--device", "cpu")
+        return [harness.read_file(out, name) for name in ("signatures.npy", "n_shingles.npy", "ids.txt", "content_hash.npy")]
+
+    def same(self, path, *arguments):
+        """Nothing wrong where the file is signed as the JSON Lines are."""
+        return "" if self.sign(path, *arguments) == self.whole else "other signatures, sizes or ids"
+
+
+def write(table, path, **options):
+    pq.write_table(table, path, **options)
+    return path
+
+
+def text_as(kind):
+    return lambda t: t.set_column(1, "text", t["text"].cast(kind))
+
+
+def forms():
+    """name -> table, options of write_table, arguments of the program."""
+    found = {name: (lambda t: t, {"compression": name}, ()) for name in ("none", "snappy", "gzip", "zstd", "brotli", "lz4")}
+    found["pages of version 2"] = (lambda t: t, {"data_page_version": "2.0"}, ())
+    found["pages of version 1"] = (lambda t: t, {"data_page_version": "1.0", "version": "1.0"}, ())
+    found["no dictionary"] = (lambda t: t, {"use_dictionary": False}, ())
+    found["many row groups"] = (lambda t: t, {"row_group_size": 7}, ())
+    found["small pages"] = (lambda t: t, {"data_page_size": 64, "write_batch_size": 8}, ())
+    found["byte stream split"] = (lambda t: t, {"use_dictionary": False, "column_encoding": {"text": "DELTA_LENGTH_BYTE_ARRAY"}}, ())
+    found["without Arrow's schema"] = (lambda t: t, {"store_schema": False}, ())
+    for kind in ("string", "large_string", "binary", "large_binary", "string_view", "binary_view"):
+        found[kind] = (text_as(getattr(pa, kind)()), {}, ())
+    found["dictionary"] = (lambda t: t.set_column(1, "text", t["text"].dictionary_encode()), {}, ())
+    found["in a struct"] = (lambda t: pa.table({"id": t["id"], "doc": pa.StructArray.from_arrays(
+        [t["text"].combine_chunks(), t["n"].combine_chunks()], ["text", "n"])}), {}, ("--text-field", "doc.text"))
+    found["integers as ids"] = (lambda t: t.set_column(0, "id", t["n"]), {}, ())
+    return found
+
+
+def by_others(runs):
+    """Files that other programs write: name -> path."""
+    found = {}
+    try:
+        import polars
+        frame = polars.from_arrow(runs.base.select(["id", "text", "n"]))
+        found["polars, Parquet"] = os.path.join(runs.folder, "polars.parquet")
+        frame.write_parquet(found["polars, Parquet"], row_group_size=50)
+        found["polars, IPC"] = os.path.join(runs.folder, "polars.arrow")
+        frame.write_ipc(found["polars, IPC"], compression="zstd")
+    except ImportError:
+        harness.skip("polars is not there", "BANDMILL_REQUIRE_PYTHON")
+    try:
+        import duckdb
+        path = os.path.join(runs.folder, "duckdb.parquet")
+        base = runs.base.select(["id", "text", "n"])  # noqa: F841
+        duckdb.sql(f"copy (select * from base order by n) to '{path}' (format parquet, codec 'zstd', row_group_size 2048)")
+        found["DuckDB, Parquet"] = path
+    except ImportError:
+        harness.skip("duckdb is not there", "BANDMILL_REQUIRE_PYTHON")
+    return found
+
+
+def write_ipc(table, path, stream=False, rows=61, **options):
+    make = ipc.new_stream if stream else ipc.new_file
+    with make(path, table.schema, options=ipc.IpcWriteOptions(**options)) as writer:
+        writer.write_table(table, max_chunksize=rows)
+    return path
+
+
+def check_kept(runs, path, read):
+    """`dedup`, `filter` and `--kept` of a file of tables: the rows that JSON Lines keep, as pyarrow filters them."""
+    plain, out, again = runs.place(), runs.place(), runs.place()
+    runs.program.run("dedup", runs.jsonl, "-o", plain, "--threshold", "0.6", "--pairs", "--device", "cpu")
+    runs.program.run("dedup", path, "-o", out, "--threshold", "0.6", "--pairs", "--device", "cpu")
+    for name in ("groups.jsonl", "pairs.tsv"):
+        if harness.read_file(plain, name) != harness.read_file(out, name):
+            return f"another {name}"
+    stay = {json.loads(line)["id"] for line in harness.read_file(plain, "kept.jsonl").decode().splitlines()}
+    table = read(path)
+    wanted = table.filter(pa.array([i in stay for i in table["id"].to_pylist()]))
+    kept = os.path.join(out, "kept" + os.path.splitext(path)[1])
+    got = read(kept)
+    if not got.equals(wanted) or not got.schema.equals(table.schema, check_metadata=True):
+        return f"{got.num_rows} rows, {wanted.num_rows} wanted, or another schema"
+    runs.program.run("filter", out, "-o", again)
+    if harness.read_file(again, os.path.basename(kept)) != harness.read_file(out, os.path.basename(kept)):
+        return "filter writes another file"
+    removed = harness.read_rows(harness.read_file(out, "removed.tsv"))[1:]
+    ids = table["id"].to_pylist()
+    return "" if removed and all(ids[int(row[5]) - 1] == row[0] for row in removed) else "lines that are no rows"
+
+
+def check_like(runs, path):
+    """Compression and row groups of the kept file are those of the file."""
+    out = runs.place()
+    runs.program.run("dedup", path, "-o", out, "--device", "cpu")
+    was, now = pq.ParquetFile(path).metadata, pq.ParquetFile(os.path.join(out, "kept.parquet")).metadata
+    codecs = [{m.row_group(0).column(c).compression for c in range(m.num_columns)} for m in (was, now)]
+    return "" if codecs[0] == codecs[1] and now.num_row_groups == was.num_row_groups else f"{codecs}, {now.num_row_groups} groups"
+
+
+def check_exact_again(runs, path):
+    """Signatures of a table, verified by its texts, and explained, as those of JSON Lines."""
+    groups = []
+    for source in (runs.jsonl, path):
+        signed, out = runs.place(), runs.place()
+        runs.program.run("sign", source, "-o", signed, "--device", "cpu")
+        runs.program.run("dedup", signed, "-o", out, "--threshold", "0.6", "--verify", "exact")
+        groups.append([harness.read_file(out, "groups.jsonl"),
+                       runs.program.run("explain", out, "--group", "1", "--json").stdout])
+    return "" if groups[0] == groups[1] else "another result"
+
+
+def check_sizes(runs, make, ending):
+    for n in (0, 1):
+        table = runs.base.slice(0, n)
+        out = runs.place()
+        runs.program.run("dedup", make(table, os.path.join(runs.folder, f"few{n}{ending}")), "-o", out, "--device", "cpu")
+        read = pq.read_table if ending == ".parquet" else lambda p: ipc.open_file(p).read_all()
+        if not read(os.path.join(out, "kept" + ending)).equals(table):
+            return f"{n} rows are kept as others"
+    return ""
+
+
+def check_several(runs):
+    """Two files of a directory: kept/ has both, of one nothing but its schema."""
+    folder, out = runs.place("many"), runs.place()
+    os.mkdir(folder)
+    write(runs.base.slice(0, 20), os.path.join(folder, "a.parquet"))
+    write(runs.base.slice(0, 20).set_column(0, "id", pa.array([f"again {i}" for i in range(20)])), os.path.join(folder, "b.parquet"))
+    runs.program.run("dedup", folder, "-o", out, "--device", "cpu", "--keep", "first", "--threshold", "1")
+    a, b = (pq.read_table(os.path.join(out, "kept", f"{name}.parquet")) for name in "ab")
+    stays = [i for i, t in enumerate(runs.base.slice(0, 20)["text"].to_pylist()) if not t]
+    return "" if b["id"].to_pylist() == [f"again {i}" for i in stays] and a.num_rows >= 18 else f"{a.num_rows}, {b['id'].to_pylist()}"
+
+
+def refused(runs, path, words, *arguments, code=3):
+    out = runs.place()
+    done = runs.program.run("sign", path, "-o", out, "--device", "cpu", *arguments, expect=code)
+    line = done.stderr.decode().splitlines()[-1]
+    if os.path.exists(out) or os.path.exists(out + ".partial"):
+        return "an output was left"
+    return "" if all(w in line for w in words) else line
+
+
+def check_damage(runs, name, data, places):
+    """The byte at each of these places changed: refused with the file's name, or the same result."""
+    path = os.path.join(runs.folder, name)
+    for at in places:
+        changed = bytearray(data)
+        changed[at] ^= 0x55
+        runs.put(name, changed)
+        out = runs.place()
+        done = runs.program.run("sign", path, "-o", out, "--perms", 16, "--device", "cpu", "--memory", "1G", expect=None)
+        if done.returncode == 0:
+            continue  # what no checksum covers: a text that is another one, a statistic
+        line = done.stderr.decode().splitlines()[-1]
+        if done.returncode not in (3, 6, 7) or name not in line or os.path.exists(out):
+            return f"byte {at}: exit {done.returncode}: {line}"
+    return ""
+
+
+def main():
+    args = harness.arguments(__doc__)
+    claims, rng = harness.Claims(), random.Random(11)
+    if not os.path.exists(os.path.join(os.path.dirname(args.program), "libbandmill_parquet.so")):
+        harness.skip("bandmill-parquet was not built (cmake -DBM_PARQUET=ON)", "BANDMILL_REQUIRE_PYTHON")
+    step = {"small": 97, "normal": 41, "full": 1}[args.size]
+    with harness.scratch() as folder:
+        runs = Runs(harness.Program(args.program), folder, make_rows(rng, 150))
+        for name, (form, options, arguments) in forms().items():
+            path = os.path.join(folder, "form.parquet")
+            table = form(runs.base)
+            if name == "integers as ids":
+                claims.attempt(f"Parquet, {name}", lambda: "" if runs.sign(write(table, path))[2] == b"".join(
+                    b"%d\n" % i for i in range(150)) else "other ids")
+                continue
+            claims.attempt(f"Parquet, {name}: as JSON Lines", lambda: runs.same(write(table, path, **options), *arguments))
+        for name, path in by_others(runs).items():
+            claims.attempt(f"{name}: as JSON Lines", lambda: runs.same(path))
+        files = {"a file": ("f.arrow", {}), "a stream": ("s.arrow", {"stream": True}), "zstd": ("z.arrow", {"compression": "zstd"}),
+                 "lz4": ("l.feather", {"compression": "lz4"})}
+        for name, (path, options) in files.items():
+            claims.attempt(f"IPC, {name}: as JSON Lines", lambda: runs.same(
+                write_ipc(runs.base, os.path.join(folder, path), **options)))
+        claims.attempt("IPC, dictionaries: as JSON Lines", lambda: runs.same(write_ipc(
+            runs.base.set_column(1, "text", runs.base["text"].dictionary_encode()), os.path.join(folder, "d.arrow"))))
+        parquet = write(runs.base, os.path.join(folder, "kept.parquet"), compression="zstd", row_group_size=40)
+        arrow = write_ipc(runs.base, os.path.join(folder, "kept.arrow"))
+        claims.attempt("Parquet: kept rows as pyarrow filters them", lambda: check_kept(runs, parquet, pq.read_table))
+        claims.attempt("IPC: kept rows as pyarrow filters them", lambda: check_kept(
+            runs, arrow, lambda p: ipc.open_file(p).read_all()))
+        claims.attempt("Parquet: compression and row groups stay", lambda: check_like(runs, parquet))
+        claims.attempt("Parquet: verified and explained by its texts", lambda: check_exact_again(runs, parquet))
+        claims.attempt("Parquet of no row and of one", lambda: check_sizes(runs, write, ".parquet"))
+        claims.attempt("IPC of no row and of one", lambda: check_sizes(runs, write_ipc, ".arrow"))
+        claims.attempt("two files: kept/ has both", lambda: check_several(runs))
+        data = harness.read_file(parquet)
+        claims.attempt("no such column: named, with those that there are", lambda: refused(
+            runs, parquet, ["kept.parquet", "no column 'body'", "id, text, n, more"], "--text-field", "body"))
+        claims.attempt("a column of numbers: named, with its type", lambda: refused(
+            runs, parquet, ["column 'n'", "int16"], "--text-field", "n"))
+        claims.attempt("cut short", lambda: next(filter(None, (refused(
+            runs, runs.put("cut.parquet", data[:n]), ["cut.parquet"]) for n in (4, 11, 12, 100, len(data) // 2, len(data) - 1))), ""))
+        claims.attempt("encrypted footer", lambda: refused(
+            runs, runs.put("secret.parquet", b"PARE" + data[4:-4] + b"PARE"), ["secret.parquet", "ncrypt"]))
+        claims.attempt("another format than its name says", lambda: refused(
+            runs, runs.put("text.parquet", b'{"text":"a"}\n'), ["text.parquet", "parquet"]))
+        claims.attempt("another format than asked for", lambda: refused(runs, parquet, ["parquet", "jsonl"], "--format", "jsonl"))
+        claims.attempt("a bad record is named by its row", lambda: refused(
+            runs, write(runs.base.set_column(0, "id", pa.array([None, *range(149)])), os.path.join(folder, "null.parquet")),
+            ["null.parquet:1"], "--id-field", "id"))
+        small = write(runs.base.slice(0, 30), os.path.join(folder, "small.parquet"), compression="zstd", row_group_size=10)
+        data = harness.read_file(small)
+        begin = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
+        claims.attempt("each byte of the footer changed in turn", lambda: check_damage(
+            runs, "damaged.parquet", data, range(begin, len(data), step)))
+        claims.attempt("bytes of pages changed", lambda: check_damage(runs, "damaged.parquet", data, range(4, begin, 3 * step)))
+        stream = harness.read_file(write_ipc(runs.base.slice(0, 30), os.path.join(folder, "small.arrow"), rows=10))
+        claims.attempt("bytes of an IPC file changed", lambda: check_damage(
+            runs, "damaged.arrow", stream, range(8, len(stream), 5 * step)))
+    claims.end()
+
+
+if __name__ == "__main__":
+    main()
