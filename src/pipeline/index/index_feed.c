@@ -3,7 +3,7 @@
  * The library of the store wants each transaction on one thread, and threads of the ingest come and go: so
  * the caller's own thread adds, and a thread is started that reads.
  *
- * Tests: tests/cli/cases/index_add.sh */
+ * Tests: tests/unit/index/test_index_feed.c, tests/cli/cases/index_add.sh */
 #include "pipeline/index/index_feed.h"
 
 #include <pthread.h>

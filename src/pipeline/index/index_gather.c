@@ -1,6 +1,6 @@
 /* index_gather.c -- arrays that grow beside each other.
  *
- * Tests: tests/cli/cases/index_add.sh, tests/cli/cases/index_unique.sh */
+ * Tests: tests/unit/index/test_index_gather.c, tests/cli/cases/index_add.sh, tests/cli/cases/index_unique.sh */
 #include "pipeline/index/index_gather.h"
 
 #include <string.h>

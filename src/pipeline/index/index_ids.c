@@ -1,6 +1,6 @@
 /* index_ids.c -- the index is asked for all ids of a batch together, in the order of their hashes.
  *
- * Tests: tests/cli/cases/index_ids.sh */
+ * Tests: tests/unit/index/test_index_ids.c, tests/cli/cases/index_ids.sh */
 #include "pipeline/index/index_ids.h"
 
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* index_near.c -- chains of documents that share a band key.
  *
- * Tests: tests/cli/cases/index_unique.sh */
+ * Tests: tests/unit/index/test_index_near.c, tests/cli/cases/index_unique.sh */
 #include "pipeline/index/index_near.h"
 
 #include <string.h>

@@ -3,7 +3,7 @@
  * Of an add: names, settings, records, file, bytes, digest (two numbers), whether the place is known, before; all
  * in hexadecimal.
  *
- * Tests: tests/cli/cases/index_resume.sh */
+ * Tests: tests/unit/index/test_index_notes.c, tests/cli/cases/index_resume.sh */
 #include "pipeline/index/index_notes.h"
 
 #include <errno.h>
