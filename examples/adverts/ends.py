@@ -1,7 +1,7 @@
 """ends.py CORPUS.jsonl RESULT K -- documents of the largest group that share no word K-shingle with its first one.
 
 RESULT is what `bandmill dedup --pairs` wrote of CORPUS. Prints tab-separated: the group's first document; how many of its members share
-nothing with that; of these the one that the fewest links lead to, and the one that the most lead to (the first in the input of several)."""
+nothing with that; of these the one that the fewest links lead to, and the one that the most lead to (the first in the input of several; empty: there is none)."""
 
 import collections
 import json
@@ -47,9 +47,7 @@ def main():
                 sets[document["id"]] = shingles(document["text"], k)
     links = links_from(first, os.path.join(result, "pairs.tsv"))
     apart = [document for document in members if not sets[document] & sets[first]]
-    if not apart:
-        sys.exit("every member shares something with the first")
-    print(first, len(apart), min(apart, key=links.get), max(apart, key=links.get), sep="\t")
+    print(first, len(apart), min(apart, key=links.get, default=""), max(apart, key=links.get, default=""), sep="\t")
 
 
 if __name__ == "__main__":
