@@ -63,6 +63,8 @@ class Index:
         words: str | None = None,
         normalize: Names = None,
         short: str | None = None,
+        stopwords: str | os.PathLike[str] | None = None,
+        bag: bool = False,
         perms: int | None = None,
         seed: int | None = None,
         scheme: str | None = None,

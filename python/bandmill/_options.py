@@ -55,6 +55,11 @@ def fill_text(o: Any, call: Call, k: dict[str, Any]) -> None:
             raise Error(f"shingle {k['shingle']!r} (word:5, char:9, byte:20 …)", field="shingle")
         o.shingle = word(lib.BM_OPTION_SHINGLE, kind, "shingle")
         o.shingle_k = min(int(length), 0xFFFFFFFF)
+    if k.get("stopwords") is not None:
+        o.stopwords = call.text(k["stopwords"])
+    o.bag = bool(k.get("bag"))
+    if k.get("weights") is not None:
+        o.weights = word(lib.BM_OPTION_WEIGHTS, k["weights"], "weights")
     if k.get("short") is not None:
         o.short_rule = word(lib.BM_OPTION_SHORT, k["short"], "short")
 
@@ -65,8 +70,9 @@ def fill_sketch(o: Any, k: dict[str, Any]) -> None:
         o.perms = _number(k["perms"], "perms")
     if k.get("seed") is not None:
         o.seed = _number(k["seed"], "seed")
-    if k.get("scheme") is not None:
-        o.scheme = word(lib.BM_OPTION_SCHEME, k["scheme"], "scheme")
+    scheme = k.get("scheme") or ("cws" if k.get("weights") is not None else None)
+    if scheme is not None:
+        o.scheme = word(lib.BM_OPTION_SCHEME, scheme, "scheme")
 
 
 def _number(value: Any, field: str, most: int = 0xFFFFFFFF) -> int:

@@ -203,3 +203,37 @@ def test_tune_of_documents(jsonl, table):
     by_path = bandmill.tune(jsonl, shingle=["word:1", "word:3"])
     assert len(by_path["samples"]) == 2
     assert bandmill.tune(table, shingle="word:3")["samples"][0] == by_path["samples"][1]
+
+
+@pytest.mark.parametrize("name", ["bag", "stop words"])
+def test_special_shingles_equal_the_program(name, table, jsonl, program, tmp_path):
+    stops = tmp_path / "stops"
+    stops.write_text("arba\nbece\ncodi\n")
+    options, arguments = {
+        "bag": ({"bag": True, "shingle": "word:1"}, ["--bag", "--shingle", "word:1"]),
+        "stop words": ({"shingle": "stopword:2", "stopwords": stops}, ["--shingle", "stopword:2", "--stopwords", stops]),
+    }[name]
+    program("sign", jsonl, "-o", tmp_path / "s", "--device", "cpu", *arguments)
+    s = bandmill.sign(table, id="id", device="cpu", **options)
+    assert np.array_equal(s.signatures, np.load(tmp_path / "s" / "signatures.npy"))
+    assert s.n_shingles.any()
+
+
+def test_weighted_pairs_equal_the_program(jsonl, program):
+    arguments = ["--weights", "tfidf", "--threshold", 0.5, "--candidates", "all", "--device", "cpu"]
+    found = bandmill.pairs(jsonl, weights="tfidf", threshold=0.5, candidates="all", device="cpu")
+    theirs = program("pairs", jsonl, *arguments).decode().split("\n")[1:-1]
+    assert [f"{a}\t{b}\t{j:.6f}" for a, b, j in zip(*(found[c].to_pylist() for c in found.column_names))] == theirs and theirs
+
+
+def test_a_table_is_read_once(table):
+    with pytest.raises(bandmill.Error, match="once only"):
+        bandmill.pairs(table, weights="tfidf", device="cpu")
+
+
+def test_parquet_by_path(table, tmp_path):
+    import pyarrow.parquet as pq
+
+    whole = bandmill.sign(table, id="id", device="cpu").signatures
+    pq.write_table(table, tmp_path / "a.parquet")
+    assert np.array_equal(bandmill.sign(tmp_path / "a.parquet", device="cpu").signatures, whole)
