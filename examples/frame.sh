@@ -11,6 +11,8 @@
 #
 # POSIX sh; errors end the run.
 set -eu
+LC_ALL=C
+export LC_ALL # the same decimal point and order everywhere
 here=$(cd "$(dirname "$0")" && pwd)
 examples=$(cd "$here/.." && pwd)
 root=$(cd "$examples/.." && pwd)

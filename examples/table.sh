@@ -8,6 +8,8 @@
 #
 # A run.sh that ends with 77 is skipped: 77, if none failed. What the lines of a run.sh are: frame.sh, `number`.
 set -eu
+LC_ALL=C
+export LC_ALL
 here=$(cd "$(dirname "$0")" && pwd)
 tab=$(printf '\t')
 mode=print
@@ -21,6 +23,7 @@ case ${1:-} in
     exit 2
     ;;
 esac
+# shellcheck disable=SC2046 # names of folders hold no blanks
 [ $# -gt 0 ] || set -- $(cd "$here" && for run in */run.sh; do printf '%s\n' "${run%/run.sh}"; done)
 
 work=$(mktemp -d)

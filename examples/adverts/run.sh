@@ -116,9 +116,12 @@ number 'of it share nothing with its first advert' none "$(cut -f 2 "$scratch/en
 ends='near far'
 [ "$(cut -f 2 "$scratch/ends")" != 0 ] || ends= # no giant, no ends
 for end in $ends; do
-    other=$(cut -f $([ $end = near ] && echo 3 || echo 4) "$scratch/ends")
+    case $end in
+    near) other=$(cut -f 3 "$scratch/ends") ;;
+    far) other=$(cut -f 4 "$scratch/ends") ;;
+    esac
     "$bandmill" explain "$scratch/groups" "$first" "$other" -q > "$scratch/chain"
-    if [ $end = near ]; then
+    if [ "$end" = near ]; then
         say '' "$(cat "$scratch/chain")" ''
         cp "$scratch/chain" "$scratch/chain.txt"
         picture "$scratch/chain.txt"
