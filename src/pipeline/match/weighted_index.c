@@ -96,6 +96,11 @@ bm_status bm_weighted_index_build(bm_weighted_index *index, bm_error *err)
     return BM_OK;
 }
 
+void bm_weighted_index_expect(const bm_weighted_index *index, uint64_t hash)
+{
+    __builtin_prefetch(&index->starts[bm_shingle_mix(hash) >> (64 - index->bits)]);
+}
+
 size_t bm_weighted_index_find(const bm_weighted_index *index, uint64_t hash, uint64_t *key,
                               size_t *begin)
 {

@@ -33,6 +33,8 @@ bm_status bm_weighted_index_add(bm_weighted_index *index, bm_weighted_set set, d
 #define BM_WEIGHTED_SCRATCH (2 * sizeof(uint64_t)) /* bytes of scratch for an element */
 /* All documents of the block were added. */
 bm_status bm_weighted_index_build(bm_weighted_index *index, bm_error *err);
+/* `hash` will soon be looked up. */
+void bm_weighted_index_expect(const bm_weighted_index *index, uint64_t hash);
 /* The entries among which those of `hash` are: entries[*begin] … entries[end - 1]; returns the end. */
 size_t bm_weighted_index_find(const bm_weighted_index *index, uint64_t hash, uint64_t *key,
                               size_t *begin);

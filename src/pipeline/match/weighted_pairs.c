@@ -21,6 +21,7 @@
 #include "pipeline/corpus/corpus.h"
 #include "pipeline/match/weighted_index.h"
 
+#define AHEAD       12u                 /* shingles between fetching their entries and looking */
 #define CHUNK_PAIRS 65536u              /* that are compared at a time */
 #define ROOM_LEAST  ((uint64_t)1 << 20) /* bytes of an index at least */
 #define ROOM_MOST   ((uint64_t)1 << 30) /* without a bound */
@@ -125,6 +126,8 @@ static bm_status probe(search *s, prober *p, size_t row, bm_error *err)
     for (size_t i = 0; status == BM_OK && i < set.n; i++) {
         uint64_t key;
         size_t at;
+        if (i + AHEAD < set.n)
+            bm_weighted_index_expect(index, set.hashes[i + AHEAD]);
         const size_t end = bm_weighted_index_find(index, set.hashes[i], &key, &at);
         for (; status == BM_OK && at < end; at++) {
             const uint32_t other = index->entries[at].doc;

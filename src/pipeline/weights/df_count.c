@@ -24,6 +24,7 @@
 
 #define PART_BITS   6u
 #define PARTS       (1u << PART_BITS)
+#define AHEAD       8u /* keys between fetching a slot and using it */
 #define SLOTS_LEAST ((size_t)256)
 #define SLOT_BYTES  (sizeof(uint64_t) + sizeof(uint32_t))
 
@@ -88,10 +89,16 @@ void bm_df_count_close(bm_df_count *count)
 
 /* --- a part --- */
 
+/* Where the key is looked for first. */
+static size_t first_slot(const part *p, uint64_t key)
+{
+    return (size_t)(key << PART_BITS >> 20) & (p->n_slots - 1);
+}
+
 /* The slot of the key, or the free one where it belongs. */
 static size_t slot_of(const part *p, uint64_t key)
 {
-    size_t mask = p->n_slots - 1, i = (size_t)(key << PART_BITS >> 20) & mask;
+    size_t mask = p->n_slots - 1, i = first_slot(p, key);
     while (p->counts[i] != 0 && p->keys[i] != key)
         i = (i + 1) & mask;
     return i;
@@ -159,6 +166,11 @@ static bm_status add_keys(bm_df_count *count, part *p, const uint64_t *keys, siz
         status = make_room(count, p, err);
         if (status != BM_OK)
             break;
+        if (i + AHEAD < n) {
+            const size_t later = first_slot(p, keys[i + AHEAD]);
+            __builtin_prefetch(&p->keys[later], 1);
+            __builtin_prefetch(&p->counts[later], 1);
+        }
         const size_t at = slot_of(p, keys[i]);
         p->n += p->counts[at] == 0;
         p->keys[at] = keys[i];

@@ -22,7 +22,8 @@
 #define BLOCK         ((size_t)512)     /* entries; a divisor of CHUNK */
 #define ENTRY_BYTES   (sizeof(uint64_t) + sizeof(uint32_t))
 #define BLOCK_BYTES   (BLOCK * ENTRY_BYTES)
-#define PER_START     8u /* entries of a start, about */
+#define AHEAD         ((size_t)16) /* look-ups at a time */
+#define PER_START     8u           /* entries of a start, about */
 #define WRITE_BYTES   ((size_t)256 << 10)
 #define STEP_OF_COUNT UINT64_C(0x9E3779B97F4A7C15)
 
@@ -258,6 +259,23 @@ static uint32_t look_up_one(const bm_df_table *table, uint64_t key)
     return 1;
 }
 
+/* AHEAD of them at most: each waits for memory twice, all at the same time. */
+static void look_up_some(const bm_df_table *table, const uint64_t *hashes, size_t n, uint32_t *df)
+{
+    uint64_t keys[AHEAD];
+    for (size_t i = 0; i < n; i++) {
+        keys[i] = bm_df_key(hashes[i]);
+        __builtin_prefetch(&table->starts[keys[i] >> table->shift]);
+    }
+    for (size_t i = 0; i < n; i++) {
+        const size_t at = (size_t)table->starts[keys[i] >> table->shift];
+        if (at < table->facts.n_listed)
+            __builtin_prefetch(&table->chunks[at / CHUNK]->keys[at % CHUNK]);
+    }
+    for (size_t i = 0; i < n; i++)
+        df[i] = look_up_one(table, keys[i]);
+}
+
 /* The last block whose first key is not above `key`, or the first. */
 static size_t block_of(const bm_df_table *table, uint64_t key)
 {
@@ -329,7 +347,7 @@ bm_status bm_df_table_look_up(const bm_df_table *table, const uint64_t *hashes, 
 {
     if (table->file != NULL)
         return n == 0 ? BM_OK : look_up_in_file(table, hashes, n, df, err);
-    for (size_t i = 0; i < n; i++)
-        df[i] = look_up_one(table, bm_df_key(hashes[i]));
+    for (size_t i = 0; i < n; i += AHEAD)
+        look_up_some(table, hashes + i, n - i < AHEAD ? n - i : AHEAD, df + i);
     return BM_OK;
 }
