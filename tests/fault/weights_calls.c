@@ -1,0 +1,155 @@
+/* weights_calls.c -- calls and allocations fail, one a run, while documents are counted, looked up and
+ * weighed with little memory, and while weighted documents are compared with sets in a file: the job says
+ * why, and never gives a result. */
+#include <errno.h>
+#include <stdarg.h>
+
+#include "tests/unit/match/weighted_world.h"
+
+#include "pipeline/weights/df_count.h"
+#include "pipeline/weights/weigh.h"
+
+static struct {
+    bool armed, memory;
+    long left; /* calls until the one that fails */
+    bool failed;
+} plan;
+
+static bool fails(bool memory)
+{
+    if (!plan.armed || memory != plan.memory || plan.left-- != 0)
+        return false;
+    plan.failed = true;
+    errno = memory ? ENOMEM : EIO;
+    return true;
+}
+
+#define WRAP(type, name, parameters, arguments, failure, memory)                                   \
+    type __real_##name parameters;                                                                 \
+    type __wrap_##name parameters;                                                                 \
+    type __wrap_##name parameters                                                                  \
+    {                                                                                              \
+        return fails(memory) ? failure : __real_##name arguments;                                  \
+    }
+
+WRAP(ssize_t, pwrite, (int fd, const void *data, size_t n, off_t at), (fd, data, n, at), -1, false)
+WRAP(ssize_t, pread, (int fd, void *data, size_t n, off_t at), (fd, data, n, at), -1, false)
+WRAP(void *, malloc, (size_t n), (n), NULL, true)
+WRAP(void *, calloc, (size_t n, size_t size), (n, size), NULL, true)
+WRAP(void *, realloc, (void *block, size_t n), (block, n), NULL, true)
+
+int __real_open(const char *path, int flags, ...);
+int __wrap_open(const char *path, int flags, ...);
+int __wrap_open(const char *path, int flags, ...)
+{
+    return fails(false) ? -1 : __real_open(path, flags, 0600);
+}
+
+typedef struct job {
+    drawn *sets;
+    bm_corpus corpus;
+    bm_shingle_batch batch; /* of all sets, counted */
+    uint64_t result;        /* of the last run */
+} job;
+
+/* The batch again, as it was before it was weighed. */
+static void fill_batch(job *j)
+{
+    bm_shingle_batch *b = &j->batch;
+    const drawn *s = j->sets;
+    plan.armed = false;
+    bm_shingle_batch_reset(b);
+    b->counted = true;
+    for (size_t i = 0; i < s->n; i++) {
+        const size_t n = s->sizes[i];
+        cr_assert_eq(bm_shingle_batch_reserve(b, 1, n, NULL), BM_OK);
+        const size_t at = (size_t)b->offsets[b->n_docs];
+        for (size_t k = 0; k < n; k++) {
+            b->hashes[at + k] = s->docs[i][k];
+            b->counts[at + k] = 1 + (uint32_t)(k % 3);
+        }
+        b->offsets[++b->n_docs] = at + n;
+    }
+    plan.armed = true;
+}
+
+/* With runs, and with the list in a file. */
+static bm_status count_and_weigh(job *j, bm_error *err)
+{
+    const bm_df_cfg cfg = {1 << 17, 1, j->sets->temp.root};
+    bm_df_count *count = NULL;
+    bm_df_table *table = NULL;
+    bm_status status = bm_df_count_open(&cfg, &count, err);
+    if (status == BM_OK)
+        status = bm_df_count_add(count, &j->batch, err);
+    if (status == BM_OK)
+        status = bm_df_count_end(count, &table, err);
+    if (status == BM_OK)
+        status = bm_weigh_batch(table, &j->batch, err);
+    if (status == BM_OK)
+        j->result = bm_shingle_batch_hashes(&j->batch);
+    bm_df_table_close(table);
+    bm_df_count_close(count);
+    fill_batch(j);
+    return status;
+}
+
+static bm_status match_weighted(job *j, bm_error *err)
+{
+    bm_match match = {.settings = {.corpus = &j->corpus,
+                                   .pool = j->sets->pool,
+                                   .meter = &j->sets->meter,
+                                   .verify = BM_VERIFY_EXACT,
+                                   .threshold = .3,
+                                   .all_candidates = true}};
+    bm_status status = bm_match_run(&match, err);
+    j->result = match.result.counts.edges;
+    bm_match_reset(&match);
+    return status;
+}
+
+/* How many runs had a failure. */
+static int fail_some(job *j, bm_status (*run)(job *, bm_error *), bool memory)
+{
+    int n_failed = 0;
+    plan.armed = false;
+    cr_assert_eq(run(j, NULL), BM_OK);
+    const uint64_t wanted = j->result;
+    cr_assert_gt(wanted, 50);
+    plan.failed = true;
+    for (long n = 0; plan.failed; n += 1 + n / 8) {
+        bm_error err = {0};
+        plan.memory = memory;
+        plan.left = n;
+        plan.failed = false;
+        plan.armed = true;
+        const bm_status status = run(j, &err);
+        plan.armed = false;
+        n_failed += plan.failed;
+        const bm_status failure = memory ? BM_ERR_NOMEM : BM_ERR_IO;
+        cr_assert_eq(status, plan.failed ? failure : BM_OK, "call %ld: %s", n, err.message);
+        cr_assert(status == BM_OK ? j->result == wanted : err.message[0] != '\0');
+    }
+    return n_failed;
+}
+
+Test(weights_calls, a_failing_call_while_shingles_are_counted_and_weighed_is_an_error)
+{
+    job j = {.sets = make_sets(2500, 60, 4, 1)};
+    fill_batch(&j);
+    cr_assert_gt(fail_some(&j, count_and_weigh, false), 20);
+    cr_assert_gt(fail_some(&j, count_and_weigh, true), 20);
+    bm_shingle_batch_reset(&j.batch);
+    drop_sets(j.sets);
+}
+
+Test(weights_calls, a_failing_call_while_weighted_documents_are_compared_is_an_error)
+{
+    job j = {.sets = make_sets(400, 60, 4, 1)};
+    fill_weighted(j.sets, true, &j.corpus);
+    leave_memory(&j.corpus, (uint64_t)1100 << 10); /* several indexes */
+    cr_assert_gt(fail_some(&j, match_weighted, false), 20);
+    cr_assert_gt(fail_some(&j, match_weighted, true), 10);
+    bm_corpus_reset(&j.corpus);
+    drop_sets(j.sets);
+}
