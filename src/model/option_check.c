@@ -123,10 +123,10 @@ static void check_text(check *c, const bm_text_options *text, bool weighs)
         c->status = bm_fail_field(c->err, "stopwords", "`stopwords` is for `shingle` stopword:K");
     check_enum(c, BM_OPTION_WEIGHTS, text->weights);
     if (c->status == BM_OK && text->weights != BM_WEIGHTS_NONE && !weighs)
-        c->status = bm_fail_field(c->err, "weights",
-                                  "`weights` %s (documents are weighed by `sign`, `dedup` and "
-                                  "`pairs` alone)",
-                                  bm_option_word(BM_OPTION_WEIGHTS, text->weights));
+        c->status =
+            bm_fail_field(c->err, "weights",
+                          "`weights` %s (documents are weighed by sign, dedup and pairs alone)",
+                          bm_option_word(BM_OPTION_WEIGHTS, text->weights));
     if (c->status == BM_OK && text->weights != BM_WEIGHTS_NONE && text->bag)
         c->status =
             bm_fail_field(c->err, "bag", "`bag` and `weights` (weights count occurrences already)");
