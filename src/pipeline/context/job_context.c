@@ -129,7 +129,7 @@ static bm_out_existing existing_of(const bm_settings *settings, bool is_dir)
 static bool reads_twice(const bm_settings *s)
 {
     return (s->kind == BM_JOB_DEDUP && s->results.kept != BM_KEPT_NO) || s->recorded.read_twice ||
-           s->text.weights != BM_WEIGHTS_NONE;
+           bm_settings_weigh(s);
 }
 
 /* Each output against the other outputs and against the files of temporary work. */

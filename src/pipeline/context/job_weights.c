@@ -64,7 +64,7 @@ bm_status bm_job_weights_count(bm_job_context *job, bm_error *err)
     const uint64_t rows = bm_budget_rows(&job->budget);
     const bm_df_cfg cfg = {.memory = rows / 2, .table_memory = rows / 4, .temp_dir = s->temp_dir};
     bm_df_count *count = NULL;
-    if (s->text.weights == BM_WEIGHTS_NONE)
+    if (!bm_settings_weigh(s))
         return BM_OK;
     bm_job_context_stage(job, BM_STAGE_COUNT, "bytes");
     bm_status status = bm_df_count_open(&cfg, &count, err);

@@ -160,6 +160,11 @@ bool bm_job_kind_weighs(bm_job_kind kind)
            kind == BM_JOB_FILTER || kind == BM_JOB_EXPLAIN;
 }
 
+bool bm_settings_weigh(const bm_settings *s)
+{
+    return s->text.weights != BM_WEIGHTS_NONE && s->kind != BM_JOB_FILTER;
+}
+
 bm_status bm_settings_check_scheme(const bm_settings *s, bm_error *err)
 {
     return bm_scheme_weights_check(&s->sketch, s->text.weights != BM_WEIGHTS_NONE, err);

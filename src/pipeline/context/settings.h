@@ -157,6 +157,8 @@ bool bm_job_kind_fills_index(bm_job_kind kind);
 
 /* BM_ERR_USAGE: the scheme is for weighted documents and there are no weights, or the other way round. */
 bm_status bm_settings_check_scheme(const bm_settings *settings, bm_error *err);
+/* Does the job count shingles and weigh documents? `filter` only reads that another has. */
+bool bm_settings_weigh(const bm_settings *settings);
 /* Does the job take weighted documents? */
 bool bm_job_kind_weighs(bm_job_kind kind);
 

@@ -99,7 +99,7 @@ static void list_signing(const listing *l, const bm_settings *s)
     say_uint(l, "seed", s->sketch.seed);
     say_uint(l, "perms", s->sketch.perms);
     list_text(l, &s->text);
-    if (s->text.weights != BM_WEIGHTS_NONE) {
+    if (s->text.weights != BM_WEIGHTS_NONE && s->recorded.weighed != NULL) {
         say_word(l, "weights", BM_OPTION_WEIGHTS, s->text.weights);
         say_uint(l, "weights_documents", s->recorded.weighed->n_docs);
         say_text(l, "weights_digest", s->recorded.weighed->digest);

@@ -259,11 +259,13 @@ static bm_status check_outputs(const bm_filter_options *options, const bm_settin
 bm_status bm_job_filter(const bm_filter_options *options, bm_summary **out, bm_error *err)
 {
     bm_settings settings;
+    bm_weighed weighed = {0}; /* as the directory's manifest has it */
     if (out == NULL)
         return bm_fail_field(err, "out", "no place for the summary given");
     bm_status status = bm_settings_of_filter(options, &settings, err);
     if (status != BM_OK)
         return status;
+    settings.recorded.weighed = &weighed;
     filter f = {.path = options->path};
     status = check_outputs(options, &settings, err);
     if (status == BM_OK)

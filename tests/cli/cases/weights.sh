@@ -46,6 +46,12 @@ says words/report.json '"groups": ?20\b'
 bm pairs sigs $how --scheme cws --bands 32 --rows 2 -q; exits 0
 holds ../out < truth.tsv
 
+bm filter out in.jsonl -o filtered -q; exits 0
+holds filtered/kept.jsonl < out/kept.jsonl
+says filtered/report.json "$(grep -oE '"weights_digest": ?"[0-9a-f]*"' out/report.json)"
+bm filter again in.jsonl --annotate -o noted -q; exits 0
+says noted/kept.jsonl '"jaccard":0.98'
+
 # --- other documents have other weights ---
 head -n 79 in.jsonl > fewer.jsonl
 bm sign fewer.jsonl $how -o fewer -q; exits 0
