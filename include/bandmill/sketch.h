@@ -60,9 +60,9 @@ extern "C" {
 
 /* What the calls below read, all of it borrowed: texts, or sets of shingle hashes that were made
  * elsewhere (CSR: document i has hashes[offsets[i]] … hashes[offsets[i+1]-1], in any order, repeats
- * allowed; offsets[0] is 0 and they never fall, else BM_ERR_INPUT names the row). Exactly one of
- * texts, hashes and hashes32 is given; without documents none need be, and without hashes theirs
- * may be NULL. */
+ * allowed, which count where text.bag asks for it; offsets[0] is 0 and they never fall, else
+ * BM_ERR_INPUT names the row). Exactly one of texts, hashes and hashes32 is given; without documents
+ * none need be, and without hashes theirs may be NULL. */
 typedef struct bm_documents {
     size_t struct_size;
     size_t n_docs;
@@ -144,7 +144,7 @@ typedef struct bm_signer_out {
     size_t struct_size;
     uint32_t *words;      /* n_docs * perms, row after row */
     uint64_t *keys;       /* n_docs * bands */
-    uint32_t *n_shingles; /* n_docs; distinct. 0: the words and keys are all one bits */
+    uint32_t *n_shingles; /* n_docs; distinct, of a bag all. 0: words and keys are all one bits */
 } bm_signer_out;
 
 /* Sign documents. What comes to little (some dozens of pages) is signed by the caller's thread

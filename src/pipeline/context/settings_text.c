@@ -33,5 +33,7 @@ const char *bm_text_differs(const bm_text_options *a, const bm_text_options *b)
         return "short";
     if (!same(a->stopwords, b->stopwords))
         return "stopwords";
+    if (a->weights != b->weights)
+        return "weights";
     return a->bag != b->bag ? "bag" : NULL;
 }
