@@ -151,3 +151,21 @@ for more in '' .gz; do
     of lines$more --format lines known.lines$more
     of json$more --format json known.json$more
 done
+
+# other elements: bags, and stop words of a file, of which the directory has its own copy; what is written is what the index gives
+{ doc b1 'the cat and the dog and the cat sat on the mat'; doc b2 "$(words 1 20)"; } > bags.jsonl
+{ doc n1 'the cat and the dog and the cat sat on the mat with the cat'; doc n2 "$(words 3 22)"; doc n3 'on the mat the cat sat'; } > asked.jsonl
+elements() { # NAME OPTIONS
+    name=$1; shift
+    bm index build "$name.index" bags.jsonl "$@" --threshold 0.4 --bands 40 --rows 1 -q; exits 0
+    bm sign bags.jsonl "$@" --perms 40 -q -o "$name.signed"; exits 0
+    bm dedup --against "$name.index" asked.jsonl -q -o "$name.1"; exits 0
+    [ ! -e stop ] || mv stop stop.gone
+    bm dedup --against "$name.signed" asked.jsonl --threshold 0.4 --bands 40 --rows 1 --verify exact -q -o "$name.2"; exits 0
+    for file in removed.tsv groups.jsonl kept.jsonl sources.tsv; do holds "$name.2/$file" < "$name.1/$file"; done
+    says "$name.2/removed.tsv" '^n1	b1	'
+}
+elements bag --shingle word:1 --bag
+says bag.2/removed.tsv '^n1	b1	0.800000' # 12 of 15 words
+printf 'the\nand\non\n' > stop
+elements stop --shingle stopword:1 --stopwords stop
