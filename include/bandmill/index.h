@@ -25,7 +25,8 @@ typedef enum bm_index_store {
 
 /* --- jobs over documents --- */
 
-/* A new index of documents, or with BM_INDEX_SIGNATURES of directories that a sign job wrote. */
+/* A new index of documents, or of directories that a sign job wrote: with BM_INDEX_SIGNATURES of their rows, with
+ * BM_INDEX_SETS of their inputs, which are read again as they were (BM_ERR_FORMAT names one that is missing or changed). */
 typedef struct bm_index_build_options {
     size_t struct_size;
     bm_input_options input;
@@ -38,6 +39,7 @@ typedef struct bm_index_build_options {
     bm_output_options output; /* `path`: of the index */
     bm_callbacks callbacks;
     uint64_t set_fields; /* BM_FIELD_* bits (types.h), for signatures */
+    const char *sources; /* of signatures: inputs may lie below this directory now; NULL: none */
 } bm_index_build_options;
 
 /* Documents, or such directories, into an index. It knows how its documents are read, cut and signed: fields
@@ -70,6 +72,7 @@ typedef struct bm_index_add_options {
     void *write_ctx;
     bm_callbacks callbacks;
     uint64_t set_fields;
+    const char *sources; /* as in bm_index_build_options */
 } bm_index_add_options;
 
 /* Documents out of an index, by their ids. */

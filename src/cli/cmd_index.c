@@ -80,6 +80,7 @@ bm_status cli_run_index_build(cli_context *context, bm_error *err)
     options.output = cli_job_output(context);
     options.callbacks = cli_callbacks(context);
     options.set_fields = cli_set_fields(settings);
+    options.sources = settings->files.sources;
     bm_status status = bm_job_index_build(&options, &summary, err);
     return end_job(context, "built", summary, status, err);
 }
@@ -110,6 +111,7 @@ bm_status cli_run_index_add(cli_context *context, bm_error *err)
     options.write_ctx = &context->console;
     options.callbacks = cli_callbacks(context);
     options.set_fields = cli_set_fields(settings);
+    options.sources = settings->files.sources;
     bm_status status = bm_job_index_add(&options, &summary, err);
     return end_job(context, "added", summary, status, err);
 }

@@ -362,6 +362,26 @@ bm_status bm_recipe_check_inputs(const bm_recipe *recipe, bm_input_set *inputs, 
     return status;
 }
 
+static bm_status check_file(const bm_recipe *recipe, size_t index, const char *path,
+                            const bm_callbacks *callbacks, bm_error *err)
+{
+    bm_hash128 digest;
+    const bm_status status = bm_input_digest_file(path, callbacks, &digest, err);
+    return status == BM_OK ? check_digest(recipe, index, path, digest, err) : status;
+}
+
+bm_status bm_recipe_check_files(const bm_recipe *recipe, const bm_callbacks *callbacks,
+                                bm_error *err)
+{
+    bm_status status = BM_OK;
+    for (size_t i = 0; status == BM_OK && i < recipe->n_inputs; i++)
+        if (strspn(recipe->inputs[i]->xxh3_128, "0") != BM_INPUT_DIGEST_HEX - 1) /* it was read */
+            status = check_file(recipe, i, recipe->paths[i], callbacks, err);
+    if (status == BM_OK && recipe->offsets != NULL)
+        status = check_file(recipe, recipe->n_inputs, recipe->offsets, callbacks, err);
+    return status;
+}
+
 bm_status bm_recipe_blame(const bm_recipe *recipe, bm_input_set *inputs,
                           const bm_callbacks *callbacks, bm_status status, bm_error *err)
 {

@@ -33,6 +33,9 @@ bm_status bm_recipe_find_offsets(bm_recipe *recipe, bm_settings *settings, bm_er
 void bm_recipe_reset(bm_recipe *recipe);
 /* After reading: are they the same bytes? BM_ERR_FORMAT names the first that changed. */
 bm_status bm_recipe_check_inputs(const bm_recipe *recipe, bm_input_set *inputs, bm_error *err);
+/* Before they are read, once they are found: the same. BM_ERR_IO: a file that cannot be read. */
+bm_status bm_recipe_check_files(const bm_recipe *recipe, const bm_callbacks *callbacks,
+                                bm_error *err);
 /* Reading them ended with `status`, and *err says why. Where that may be because an input is not
  * what it was, their bytes are looked at: BM_ERR_FORMAT in place of `status` names the one. `inputs`
  * NULL: they were never opened. */

@@ -62,7 +62,7 @@ bm_status bm_settings_of_index_build(const bm_index_build_options *options, bm_s
                          .resources = o.resources,
                          .output = o.output,
                          .callbacks = o.callbacks,
-                         .recorded = {.set_fields = o.set_fields},
+                         .recorded = {.set_fields = o.set_fields, .sources = o.sources},
                          .index = {.store = o.store}};
     const bm_option_parts parts = bm_settings_parts(out);
     status = check_path(o.output.path, err);
@@ -114,7 +114,7 @@ bm_status bm_settings_of_index_add(const bm_index_add_options *options, bm_setti
         .resources = o.resources,
         .output = o.output,
         .callbacks = o.callbacks,
-        .recorded = {.set_fields = o.set_fields},
+        .recorded = {.set_fields = o.set_fields, .sources = o.sources},
         .index = {.unique = o.unique, .follow = o.follow, .threshold = o.threshold},
     };
     static const char *const standard_input[] = {"-"};

@@ -10,7 +10,6 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "pipeline/context/recipe.h"
 #include "pipeline/context/recorded_options.h"
 #include "pipeline/context/settings_text.h"
 
@@ -42,7 +41,7 @@ static bm_status open_dirs(const bm_settings *s, bm_index_signed *out, bm_error 
             bm_sign_dir_open_within(s->input.paths[i], s->memory / 4 + 1, &out->dirs[i], err);
         if (status != BM_OK)
             return status;
-        out->n = i + 1;
+        out->n = out->n_open = i + 1;
         if (!bm_sign_dir_same_provenance(out->dirs[0], out->dirs[i], &field))
             return bm_fail_at(err, BM_ERR_FORMAT, bm_sign_dir_path(out->dirs[i]), 0,
                               "provenance.%s differs from that of %s (signatures made alike)",
@@ -60,7 +59,7 @@ static const char *differs(const bm_settings *a, const bm_settings *b)
         return "hash";
     if (a->sketch.seed != b->sketch.seed)
         return "seed";
-    if (a->sketch.perms != b->sketch.perms)
+    if (a->sketch.perms != b->sketch.perms && a->index.store == BM_INDEX_SIGNATURES)
         return "perms";
     return bm_text_differs(&a->text, &b->text);
 }
@@ -101,15 +100,15 @@ bm_status bm_index_signed_open(bm_settings *settings, const char *path, bm_index
     bm_status status = are_signed(settings, &is, err);
     if (status != BM_OK || !is)
         return status;
-    if (settings->index.store == BM_INDEX_SETS)
-        return bm_fail_field(err, "store",
-                             "an index of sets takes documents (`store` signatures takes what "
-                             "sign wrote)");
     if (settings->results.resume)
         return bm_fail_field(err, "resume", "`resume` goes on with documents, not signatures");
     status = open_dirs(settings, out, err);
     if (status == BM_OK)
         status = settle(out, path, settings, err);
+    if (status == BM_OK && settings->index.store == BM_INDEX_SETS)
+        status = bm_index_sources_settle(out->dirs, out->n_open, settings, &out->sources, err);
+    if (status == BM_OK && settings->index.store == BM_INDEX_SETS)
+        out->n = 0; /* it is a job over documents now */
     if (status != BM_OK)
         bm_index_signed_close(out);
     return status;
@@ -117,8 +116,9 @@ bm_status bm_index_signed_open(bm_settings *settings, const char *path, bm_index
 
 void bm_index_signed_close(bm_index_signed *dirs)
 {
-    for (size_t i = 0; i < dirs->n; i++)
+    for (size_t i = 0; i < dirs->n_open; i++)
         bm_sign_dir_close(dirs->dirs[i]);
+    bm_index_sources_reset(&dirs->sources);
     bm_free(dirs->dirs);
     *dirs = (bm_index_signed){0};
 }
