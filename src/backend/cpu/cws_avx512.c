@@ -3,8 +3,14 @@
  * Tests: tests/unit/cpu/test_cws_loops.c, tests/unit/cpu/test_native_cws.c */
 #include <immintrin.h>
 
-#define LANES 8
+#define LANES  8
+#define SHARES 0x1p32f
 #include "backend/cpu/cws_lanes.h"
+
+static inline f32_lanes shares_of(u32_lanes w)
+{
+    return (f32_lanes)_mm512_cvtepu32_ps((__m512i)w);
+}
 
 static inline size_t append(uint32_t first, f32_lanes x, f32_lanes limit, uint32_t *out)
 {
@@ -15,5 +21,17 @@ static inline size_t append(uint32_t first, f32_lanes x, f32_lanes limit, uint32
     return (size_t)__builtin_popcount(bits);
 }
 
-const bm_cws_loops bm_cws_loops_avx512 = {
-    .lanes = LANES, .prepare = prepare, .candidates = candidates, .values = values};
+static inline size_t append_low(uint32_t first, f64_lanes x, double most, uint32_t *out)
+{
+    const __m256i lane = _mm256_set_epi32(7, 6, 5, 4, 3, 2, 1, 0);
+    const __mmask8 bits = _mm512_cmp_pd_mask((__m512d)x, _mm512_set1_pd(most), _CMP_LE_OQ);
+    const __m256i all = _mm256_add_epi32(lane, _mm256_set1_epi32((int)first));
+    _mm256_storeu_si256((__m256i *)out, _mm256_maskz_compress_epi32(bits, all));
+    return (size_t)__builtin_popcount(bits);
+}
+
+const bm_cws_loops bm_cws_loops_avx512 = {.lanes = LANES,
+                                          .prepare = prepare,
+                                          .set_limits = set_limits,
+                                          .candidates = candidates,
+                                          .values = values};

@@ -8,12 +8,12 @@
  *
  * Floats only tell which elements are worth it. With u_j as cws_draws.h has them,
  *
- *     c exp(-r) = -ln(u_2 u_3) u_0 u_1 >= (d + d^2/2) u_0 u_1,
+ *     c exp(-r) = -ln(u_2 u_3) u_0 u_1 >= (d + d^2/2 + d^3/3) u_0 u_1,
  *     d = 1 - u_2 u_3 = p_2 + p_3 (1 - p_2),  p_j = 1 - u_j
  *
- * (the series of -ln(1-d), cut). All of it is sums and products of numbers that are not negative, each of
- * which is cut to 31 bits and so not too large; the roundings together make it larger by less than
- * 2^-19 of itself, which the limits of native_cws.c are larger by. */
+ * (the series of -ln(1-d), cut). No term is negative, and 1 - p_2 is small only where p_2 is most of d. So
+ * the roundings to 24 bits, less than twenty, together make it larger by less than 2^-19 of itself,
+ * and the limits of native_cws.c are larger by more. */
 #ifndef BM_BACKEND_CPU_CWS_LANES_H
 #define BM_BACKEND_CPU_CWS_LANES_H
 
@@ -24,10 +24,16 @@ typedef int32_t i32_lanes __attribute__((vector_size(8 * LANES)));
 typedef float f32_lanes __attribute__((vector_size(8 * LANES)));
 typedef uint64_t u64_lanes __attribute__((vector_size(8 * LANES)));
 typedef double f64_lanes __attribute__((vector_size(8 * LANES)));
+typedef uint32_t four_words __attribute__((vector_size(16)));
+typedef uint64_t two_pairs __attribute__((vector_size(16)));
 
+/* w / 2^32 times SHARES, to the nearest or less. */
+static inline f32_lanes shares_of(u32_lanes w);
 /* first + the number of each lane whose x is not above its limit, filled into `out`, which has room for
  * all lanes; how many. */
 static inline size_t append(uint32_t first, f32_lanes x, f32_lanes limit, uint32_t *out);
+/* The same of doubles; those whose x is at most `most`. */
+static inline size_t append_low(uint32_t first, f64_lanes x, double most, uint32_t *out);
 
 #define TWO_52_BITS UINT64_C(0x4330000000000000) /* of the double 2^52 */
 #define LOW_52      ((UINT64_C(1) << 52) - 1)
@@ -69,7 +75,19 @@ static inline f64_lanes floor_lanes(f64_lanes v)
     return nearest - (f64_lanes)((u64_lanes)(nearest > v) & (u64_lanes)one);
 }
 
-/* One pair after the other: to load eight numbers from eight places is no faster in a register. */
+/* Words 0 and 1, and 2 and 3; the second is the upper half. */
+static inline void put_pairs(four_words w, uint64_t *first, uint64_t *second)
+{
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    *first = ((two_pairs)w)[0];
+    *second = ((two_pairs)w)[1];
+#else
+    *first = w[0] | (uint64_t)w[1] << 32;
+    *second = w[2] | (uint64_t)w[3] << 32;
+#endif
+}
+
+/* One pair after the other, four words at once. */
 static void gather(const bm_cws_block *block, const bm_scheme_params *params, const uint32_t *pairs,
                    size_t n, bm_cws_batch *batch)
 {
@@ -77,39 +95,59 @@ static void gather(const bm_cws_block *block, const bm_scheme_params *params, co
         const uint32_t i = pairs[k] & 0xFFFF;
         const uint32_t *a = params->a + (size_t)(pairs[k] >> 16) * BM_CWS_DRAWS;
         const uint32_t *b = params->b + (size_t)(pairs[k] >> 16) * BM_CWS_DRAWS;
-#pragma GCC unroll 8
-        for (size_t j = 0; j < BM_CWS_DRAWS; j++)
-            batch->words[j][k] = bm_affine32_value(a[j], block->mixed[j][i], b[j]);
+        four_words e, x, y;
+        memcpy(&e, block->four[i], sizeof e);
+        memcpy(&x, a, sizeof x);
+        memcpy(&y, b, sizeof y);
+        put_pairs(x * e + y, &batch->words[0][k], &batch->words[1][k]);
+        batch->words[2][k] = bm_affine32_value(a[4], block->mixed[4][i], b[4]);
         batch->ln_weight[k] = block->ln_weight[i];
     }
 }
 
-/* bm_cws_value; what is behind n is looked at to the end of the last register. */
-static void values(const bm_cws_block *block, const bm_scheme_params *params, size_t first,
-                   size_t n, bm_cws_batch *batch)
+/* r or c of these two words: -ln(u u') */
+static inline f64_lanes gamma_of(u64_lanes words)
 {
-    gather(block, params, batch->pairs + first, n, batch);
-    for (size_t i = 0; i < n; i += LANES) {
-        f64_lanes u[BM_CWS_DRAWS];
-        for (size_t j = 0; j < BM_CWS_DRAWS; j++)
-            u[j] = half_lanes(*(const u64_lanes *)(batch->words[j] + i));
-        const f64_lanes ln_weight = *(const f64_lanes *)(batch->ln_weight + i);
-        const f64_lanes r = -log_of(u[0] * u[1] * 0x1p-64);
-        const f64_lanes c = -log_of(u[2] * u[3] * 0x1p-64);
-        const f64_lanes beta = u[4] * 0x1p-32;
-        const f64_lanes t = floor_lanes(ln_weight / r + beta);
-        *(f64_lanes *)(batch->value + i) = log_of(c) - r * ((t - beta) + 1.0);
-    }
+    return -log_of(half_lanes(words & UINT32_MAX) * half_lanes(words >> 32) * 0x1p-64);
 }
 
-/* u_j or p_j times 2^31, cut. */
+/* bm_cws_value, a step of all at a time: a step waits long for its own result, and a processor sees some
+ * hundred operations ahead. What is behind the pairs is looked at to the end of the last register, and
+ * taken off. */
+static size_t values(const bm_cws_block *block, const bm_scheme_params *params, size_t first,
+                     double most, bm_cws_batch *batch)
+{
+    const size_t left = batch->n - first, n = left < BM_CWS_BATCH ? left : BM_CWS_BATCH;
+    size_t n_low = 0;
+    gather(block, params, batch->pairs + first, n, batch);
+    for (size_t i = 0; i < n; i += LANES)
+        *(f64_lanes *)(batch->r + i) = gamma_of(*(const u64_lanes *)(batch->words[0] + i));
+    for (size_t i = 0; i < n; i += LANES)
+        *(f64_lanes *)(batch->c + i) = gamma_of(*(const u64_lanes *)(batch->words[1] + i));
+    for (size_t i = 0; i < n; i += LANES)
+        *(f64_lanes *)(batch->c + i) = log_of(*(const f64_lanes *)(batch->c + i));
+    for (size_t i = 0; i < n; i += LANES) {
+        const f64_lanes r = *(const f64_lanes *)(batch->r + i);
+        const f64_lanes beta = half_lanes(*(const u64_lanes *)(batch->words[2] + i)) * 0x1p-32;
+        const f64_lanes t = floor_lanes(*(const f64_lanes *)(batch->ln_weight + i) / r + beta);
+        const f64_lanes value = *(const f64_lanes *)(batch->c + i) - r * ((t - beta) + 1.0);
+        *(f64_lanes *)(batch->value + i) = value;
+        n_low += append_low((uint32_t)i, value, most, batch->low + n_low);
+    }
+    while (n_low > 0 && batch->low[n_low - 1] >= n)
+        n_low--;
+    return n_low;
+}
+
+/* u_j or p_j of words w, times SHARES. */
 static inline f32_lanes share(u32_lanes mixed, uint32_t a, uint32_t b)
 {
-    return __builtin_convertvector((i32_lanes)((mixed * a + b) >> 1), f32_lanes);
+    return shares_of(mixed * a + b);
 }
 
-static void candidates(const bm_cws_block *block, const bm_scheme_params *params, uint32_t perm,
-                       bm_cws_batch *batch)
+/* Those of one permutation; behind the last. */
+static inline uint32_t *candidates_of(const bm_cws_block *block, const bm_scheme_params *params,
+                                      uint32_t perm, uint32_t *out)
 {
     uint32_t a[4], b[4]; /* of p_2 and p_3 those of the word's complement, ~w = -a e + ~b */
     for (size_t j = 0; j < 4; j++) {
@@ -118,18 +156,29 @@ static void candidates(const bm_cws_block *block, const bm_scheme_params *params
         a[j] = j < 2 ? a[j] : 0 - a[j];
         b[j] = j < 2 ? b[j] : ~b[j];
     }
-    uint32_t *out = batch->pairs + batch->n;
     for (uint32_t i = 0; i < block->n_padded; i += 2 * LANES) {
         f32_lanes shares[4];
 #pragma GCC unroll 8
         for (size_t j = 0; j < 4; j++)
             shares[j] = share(*(const u32_lanes *)(block->mixed[j] + i), a[j], b[j]);
-        const f32_lanes p2 = shares[2] * 0x1p-31f, p3 = shares[3] * 0x1p-31f;
+        const f32_lanes p2 = shares[2] * (1 / SHARES), p3 = shares[3] * (1 / SHARES);
         const f32_lanes d = p2 + p3 * (1.0f - p2);
-        const f32_lanes least = shares[0] * shares[1] * (d + d * d * 0.5f);
+        const f32_lanes c = d * (1.0f + d * (0.5f + d * 0x1.555554p-2f));
+        const f32_lanes least = shares[0] * shares[1] * c;
         out += append(perm << 16 | i, least, *(const f32_lanes *)(block->limit + i), out);
     }
+    return out;
+}
+
+static size_t candidates(const bm_cws_block *block, const bm_scheme_params *params,
+                         const uint16_t *perms, size_t n, bm_cws_batch *batch)
+{
+    uint32_t *out = batch->pairs + batch->n;
+    size_t i = 0;
+    while (i < n && out < batch->pairs + BM_CWS_BATCH)
+        out = candidates_of(block, params, perms[i++], out);
     batch->n = (size_t)(out - batch->pairs);
+    return i;
 }
 
 static inline u64_lanes fmix64_lanes(u64_lanes k)
@@ -139,14 +188,6 @@ static inline u64_lanes fmix64_lanes(u64_lanes k)
     k ^= k >> 33;
     k *= UINT64_C(0xC4CEB9FE1A85EC53);
     return k ^ (k >> 33);
-}
-
-static inline void store_halves(u64_lanes x, uint32_t *low, uint32_t *high)
-{
-    for (size_t i = 0; i < LANES; i++) {
-        low[i] = (uint32_t)x[i];
-        high[i] = (uint32_t)(x[i] >> 32);
-    }
 }
 
 /* Subnormal weights are taken as bits * 2^-1074, as bm_portable_log does. */
@@ -159,16 +200,33 @@ static inline f64_lanes log_of_weights(u64_lanes bits)
 
 static void prepare(const uint64_t *hashes, const double *weights, bm_cws_block *block)
 {
-    alignas(BM_ALIGNMENT) uint32_t unused[LANES];
     for (uint32_t i = 0; i < block->n_padded; i += LANES) {
-        u64_lanes x = {0}, w = {0};
+        u64_lanes x = {0}, weight = {0};
         const uint32_t n = i >= block->n ? 0 : block->n - i < LANES ? block->n - i : LANES;
         memcpy(&x, hashes + i, n * sizeof *hashes);
-        memcpy(&w, weights + i, n * sizeof *weights);
-        store_halves(fmix64_lanes(x), block->mixed[0] + i, block->mixed[1] + i);
-        store_halves(fmix64_lanes(x + BM_CWS_GOLDEN), block->mixed[2] + i, block->mixed[3] + i);
-        store_halves(fmix64_lanes(x + 2 * BM_CWS_GOLDEN), block->mixed[4] + i, unused);
-        *(f64_lanes *)(block->ln_weight + i) = log_of_weights(w);
+        memcpy(&weight, weights + i, n * sizeof *weights);
+        const u64_lanes e01 = fmix64_lanes(x), e23 = fmix64_lanes(x + BM_CWS_GOLDEN);
+        const u64_lanes e4 = fmix64_lanes(x + 2 * BM_CWS_GOLDEN);
+        for (uint32_t lane = 0; lane < LANES; lane++) {
+            const uint32_t four[] = {(uint32_t)e01[lane], (uint32_t)(e01[lane] >> 32),
+                                     (uint32_t)e23[lane], (uint32_t)(e23[lane] >> 32)};
+            for (size_t j = 0; j < 4; j++)
+                block->four[i + lane][j] = block->mixed[j][i + lane] = four[j];
+            block->mixed[4][i + lane] = (uint32_t)e4[lane];
+        }
+        *(f64_lanes *)(block->ln_weight + i) = log_of_weights(weight);
+    }
+}
+
+static void set_limits(const double *weights, double greatest, double factor, bm_cws_block *block)
+{
+    for (uint32_t i = 0; i < block->n_padded; i += LANES) {
+        f64_lanes limit = {0};
+        const uint32_t n = i >= block->n ? 0 : block->n - i < LANES ? block->n - i : LANES;
+        memcpy(&limit, weights + i, n * sizeof *weights);
+        limit = limit / greatest * (factor * SHARES * SHARES);
+        for (uint32_t lane = 0; lane < LANES; lane++)
+            block->limit[i + lane] = lane < n ? (float)limit[lane] : -1;
     }
 }
 

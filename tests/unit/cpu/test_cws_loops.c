@@ -43,6 +43,7 @@ static bm_cws_block *make_block(const bm_cws_loops *loops, uint32_t n)
     block->n = n;
     block->n_padded = (n + whole - 1) / whole * whole;
     loops->prepare(hashes, weights, block);
+    loops->set_limits(weights, 1, 3, block);
     return block;
 }
 
@@ -72,11 +73,16 @@ static void expect_prepared(const bm_cws_loops *loops, uint32_t n, const char *i
         for (uint32_t j = 0; j < BM_CWS_DRAWS; j++)
             cr_assert_eq(block->mixed[j][i], e[j], "%s", isa);
         cr_assert_arr_eq(&block->ln_weight[i], &ln, sizeof ln, "%s: %a", isa, weights[i]);
+        const double limit = block->limit[i] / block->limit[4]; /* its weight is 1 */
+        if (n > 4 && weights[i] > 1e-30 && weights[i] < 1e15)
+            cr_assert_float_eq(limit / weights[i], 1, 1e-6, "%s: %a", isa, weights[i]);
     }
+    for (size_t i = n; i < block->n_padded; i++)
+        cr_assert_eq(block->limit[i], -1.0f, "%s: behind %u", isa, n);
     bm_free(block);
 }
 
-Test(cws_loops, words_and_logarithms_of_a_block_are_those_of_the_definition)
+Test(cws_loops, words_logarithms_and_limits_of_a_block_are_those_of_the_definition)
 {
     make_elements();
     for (size_t s = 0; s < sizeof all_isas / sizeof all_isas[0]; s++)
@@ -95,7 +101,10 @@ static void expect_values(const bm_cws_loops *loops, const char *isa)
         for (size_t n = 1; n <= BM_CWS_BATCH; n += n < 20 ? 1 : 59) {
             for (size_t k = 0; k < n; k++)
                 batch->pairs[3 + k] = perm << 16 | (uint32_t)((k * 7 + perm) % N);
-            loops->values(block, &params, 3, n, batch);
+            batch->n = 3 + n;
+            const double most = n % 2 == 0 ? HUGE_VAL : -1;
+            const size_t n_low = loops->values(block, &params, 3, most, batch);
+            size_t next = 0;
             for (size_t k = 0; k < n; k++) {
                 uint32_t w[BM_CWS_DRAWS];
                 const size_t i = (k * 7 + perm) % N;
@@ -103,7 +112,10 @@ static void expect_values(const bm_cws_loops *loops, const char *isa)
                 const double value = bm_cws_value(w, bm_portable_log(weights[i]));
                 cr_assert_arr_eq(&batch->value[k], &value, sizeof value, "%s: %zu of %zu", isa, k,
                                  n);
+                if (value <= most)
+                    cr_assert_eq(batch->low[next++], k, "%s: %zu of %zu", isa, k, n);
             }
+            cr_assert_eq(n_low, next);
         }
     bm_free(batch);
     bm_free(block);
@@ -126,19 +138,24 @@ static double bound_of(const uint32_t *w)
 }
 
 /* Every element whose bound is within its limit; of the others fewer than half as many again as there
- * are (d + d^2/2 for -ln(1-d) lets some 1.3 of them pass), and none for a limit of -1. */
+ * are (the first terms of -ln(1-d) let some 1.2 of them pass), and none for a limit of -1. */
 static void expect_candidates(const bm_cws_loops *loops, double limit, const char *isa)
 {
     bm_scheme_params params = draw();
     bm_cws_block *block = make_block(loops, N);
     bm_cws_batch *batch = bm_alloc_aligned(1, sizeof *batch);
     size_t n_within = 0, n_found = 0;
+    static double same[N];
     for (size_t i = 0; i < N; i++)
-        block->limit[i] = i % 5 == 4 ? -1 : (float)(limit * 0x1p62);
+        same[i] = limit;
+    loops->set_limits(same, 1, 1, block);
+    for (size_t i = 4; i < N; i += 5)
+        block->limit[i] = -1;
     for (uint32_t perm = 0; perm < PERMS; perm++) {
         bool found[N] = {false};
         batch->n = perm % 3;
-        loops->candidates(block, &params, perm, batch);
+        const uint16_t perms[] = {(uint16_t)perm};
+        cr_assert_eq(loops->candidates(block, &params, perms, 1, batch), 1);
         for (size_t k = perm % 3; k < batch->n; k++) {
             cr_assert_eq(batch->pairs[k] >> 16, perm);
             cr_assert_neq((batch->pairs[k] & 0xFFFF) % 5, 4, "%s: behind a limit of -1", isa);
