@@ -32,4 +32,6 @@ say "scaling"
 bench/scaling.sh "$build/bandmill" "$build/bench/planted" "$results/scaling-$name.json"
 say "index"
 bench/index.sh "$build/bandmill" "$results/index-$name.json" >/dev/null
+say "weighted documents"
+bench/cws.sh "$build/bench/weighted_signer" "$results/cws-$name.json" >/dev/null
 say "done"
