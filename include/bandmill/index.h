@@ -262,8 +262,8 @@ BM_API void bm_index_close(bm_index *index);
 typedef struct bm_index_statistics {
     size_t struct_size;
     bm_index_store store;
-    bm_text_options
-        text; /* stopwords: "en", or the words themselves, with blanks between them; the index's */
+    /* Its stopwords: "en", or the words themselves, with blanks between them; the index's. */
+    bm_text_options text;
     bm_sketch_options sketch;
     bm_band_plan plan;
     uint64_t documents, empty;       /* empty: without shingles, no answer to anything */
