@@ -68,3 +68,9 @@ double bm_signature_agreement(const uint32_t *x, const uint32_t *y, uint32_t per
         same += x[i] == y[i];
     return perms == 0 ? 0.0 : (double)same / (double)perms;
 }
+
+double bm_agreement_at_least(const uint32_t *x, const uint32_t *y, uint32_t perms, double threshold)
+{
+    const double agreement = bm_signature_agreement(x, y, perms);
+    return agreement >= threshold ? agreement : -1;
+}

@@ -33,5 +33,8 @@ void bm_band_keys_scalar(const uint32_t *words, uint32_t bands, uint32_t rows, b
 
 /* Share of the `perms` words on which two signatures agree. */
 double bm_signature_agreement(const uint32_t *x, const uint32_t *y, uint32_t perms);
+/* The same where it is >= threshold; else a negative number, as bm_jaccard_at_least has it of sets. */
+double bm_agreement_at_least(const uint32_t *x, const uint32_t *y, uint32_t perms,
+                             double threshold);
 
 #endif

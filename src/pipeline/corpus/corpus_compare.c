@@ -60,10 +60,8 @@ static double similarity(const comparison *c, uint32_t a, uint32_t b)
     const bm_corpus *corpus = c->corpus;
     uint32_t x = corpus->rep[a], y = corpus->rep[b];
     const void *set_x = set_of(c, x), *set_y = set_of(c, y);
-    if (c->verify == BM_VERIFY_SIGNATURE) {
-        double agreement = bm_signature_agreement(set_x, set_y, corpus->cfg.perms);
-        return agreement >= c->threshold ? agreement : -1.0;
-    }
+    if (c->verify == BM_VERIFY_SIGNATURE)
+        return bm_agreement_at_least(set_x, set_y, corpus->cfg.perms, c->threshold);
     if (x == y)
         return 1.0;
     if (corpus->cfg.weighted)

@@ -113,14 +113,11 @@ static bm_status compare(const search *s, uint32_t doc, target *t, double *simil
     bm_status status = target_read(s, t, err);
     if (status != BM_OK)
         return status;
-    if (facts->kind == BM_STORE_SETS) {
-        *similarity =
-            bm_jaccard_at_least(batch->sets[doc], n, t->set, t->doc.n_shingles, threshold);
-    } else {
-        const double agreement = bm_signature_agreement(batch->words + (size_t)doc * facts->words,
-                                                        t->words, facts->words);
-        *similarity = agreement >= threshold ? agreement : -1;
-    }
+    *similarity =
+        facts->kind == BM_STORE_SETS
+            ? bm_jaccard_at_least(batch->sets[doc], n, t->set, t->doc.n_shingles, threshold)
+            : bm_agreement_at_least(batch->words + (size_t)doc * facts->words, t->words,
+                                    facts->words, threshold);
     return BM_OK;
 }
 

@@ -46,9 +46,8 @@ static bm_status verify_range(void *ctx, uint32_t thread, size_t begin, size_t e
             p->similarity = bm_jaccard_at_least(f->docs[p->a], f->sizes[p->a], f->docs[p->b],
                                                 f->sizes[p->b], threshold);
         } else if (f->options->verify == BM_VERIFY_SIGNATURE) {
-            double agreement = bm_signature_agreement(f->words + (size_t)p->a * perms,
-                                                      f->words + (size_t)p->b * perms, perms);
-            p->similarity = agreement >= threshold ? agreement : -1;
+            p->similarity = bm_agreement_at_least(
+                f->words + (size_t)p->a * perms, f->words + (size_t)p->b * perms, perms, threshold);
         } else {
             p->similarity = NAN;
         }

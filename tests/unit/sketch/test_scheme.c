@@ -33,6 +33,8 @@ Test(scheme, agreement_is_the_share_of_equal_words)
     const uint32_t x[] = {1, 2, 3, 4, 5, 6, 7, 8}, y[] = {1, 0, 3, 0, 5, 0, 7, 9};
     cr_expect_eq(bm_signature_agreement(x, y, 8), 0.5);
     cr_expect_eq(bm_signature_agreement(x, x, 8), 1.0);
+    cr_expect_eq(bm_agreement_at_least(x, y, 8, 0.5), 0.5);
+    cr_expect_lt(bm_agreement_at_least(x, y, 8, 0.51), 0);
     cr_expect_eq(bm_signature_agreement(x + 1, y + 1, 1), 0.0);
     cr_expect_eq(bm_signature_agreement(x, y, 0), 0.0);
 }
