@@ -125,6 +125,12 @@ typedef enum bm_shingle_kind {
     BM_SHINGLE_STOPWORD /* a stop word and the shingle_k words after it */
 } bm_shingle_kind;
 typedef enum bm_short_rule { BM_SHORT_WHOLE, BM_SHORT_SKIP } bm_short_rule;
+typedef enum bm_token_hash { /* 64 bits of each; schemes of 32 bits take the low half */
+                             BM_TOKEN_XXH3,  /* XXH3_64bits, seed 0 */
+                             BM_TOKEN_XXH64, /* seed 0 */
+                             BM_TOKEN_SHA1,  /* the first 8 bytes, little-endian */
+                             BM_TOKEN_MURMUR3 /* low half: MurmurHash3_x86_32, seed 0; high half: that of XXH3 */
+} bm_token_hash;
 typedef enum bm_weights {
     BM_WEIGHTS_NONE, /* a document is a set */
     BM_WEIGHTS_TFIDF /* an element weighs its number of occurrences times ln(N / df) */
@@ -139,6 +145,7 @@ typedef struct bm_text_options {
     bm_weights weights;
     const char *stopwords; /* of BM_SHINGLE_STOPWORD: "en", or the path of a file; NULL: "en" */
     bool bag;              /* the n-th occurrence of a shingle is an element of its own */
+    bm_token_hash hash;    /* of a shingle; others than XXH3 go with BM_SCHEME_AFFINE32 */
     uint64_t reserved[6];
 } bm_text_options;
 
@@ -179,7 +186,7 @@ enum {
     BM_FIELD_WORDS = 1u << 10,
     BM_FIELD_SHINGLE = 1u << 11, /* and shingle_k */
     BM_FIELD_SHORT_RULE = 1u << 12,
-    BM_FIELD_HASH = 1u << 13, /* the hash of a shingle, XXH3: no field, since there is no other */
+    BM_FIELD_HASH = 1u << 13, /* of a shingle */
     BM_FIELD_SCHEME = 1u << 14,
     BM_FIELD_SEED = 1u << 15,
     BM_FIELD_STOPWORDS = 1u << 16,

@@ -31,6 +31,7 @@ typedef enum bm_option {
     BM_OPTION_OFFLOAD,
     BM_OPTION_STORE,
     BM_OPTION_WEIGHTS,
+    BM_OPTION_HASH,
     BM_N_OPTIONS
 } bm_option;
 

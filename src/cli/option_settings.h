@@ -135,7 +135,6 @@ typedef struct cli_settings {
     cli_bench_settings bench;
     cli_message_settings messages;
     bool self_test;
-    int only_one; /* --hash: nothing to choose yet */
     arg_list operands, text_fields;
     cli_file_choice files;
     bool given[CLI_OPTIONS_MAX];

@@ -42,8 +42,6 @@
 
 static const char *const later_schemes[] = {"affine64",   "legacy", "datatrove", "nemo",
                                             "text-dedup", "lance",  NULL};
-static const char *const later_hashes[] = {"sha1", "xxh64", "murmur3", NULL};
-static const arg_choice hash_choices[] = {{"xxh3", 0}, {NULL, 0}};
 static const arg_choice duplicate_ids_choices[] = {
     {"error", BM_DUPLICATE_IDS_ERROR}, {"number", BM_DUPLICATE_IDS_NUMBER}, {NULL, 0}};
 static const arg_choice progress_choices[] = {{"auto", CLI_PROGRESS_AUTO},
@@ -221,14 +219,8 @@ static const arg_option rows[] = {
            "tfidf: a shingle weighs by how often it stands in its document, and in how few "
            "documents; one pass more over the inputs (none)"),
     /* signatures */
-    {.name = "hash",
-     .type = ARG_CHOICE,
-     .commands = SIGNS,
-     .group = CLI_GROUP_SKETCH,
-     .choices = hash_choices,
-     .later = later_hashes,
-     .help = "hash of a shingle (xxh3)",
-     FIELD(only_one)},
+    CHOICE("hash", SIGNS, CLI_GROUP_SKETCH, text.hash, BM_OPTION_HASH, BM_TOKEN_XXH3,
+           "hash of a shingle; others than xxh3 go with affine32 (xxh3)"),
     {.name = "scheme",
      .type = ARG_CHOICE,
      .commands = SIGNS,

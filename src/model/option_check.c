@@ -121,6 +121,7 @@ static void check_text(check *c, const bm_text_options *text, bool weighs)
         c->status = bm_fail_field(c->err, "normalize", "nfc and nfkc together (one of them)");
     if (c->status == BM_OK && text->stopwords != NULL && text->shingle != BM_SHINGLE_STOPWORD)
         c->status = bm_fail_field(c->err, "stopwords", "`stopwords` is for `shingle` stopword:K");
+    check_enum(c, BM_OPTION_HASH, text->hash);
     check_enum(c, BM_OPTION_WEIGHTS, text->weights);
     if (c->status == BM_OK && text->weights != BM_WEIGHTS_NONE && !weighs)
         c->status =
@@ -184,6 +185,16 @@ bm_status bm_option_threads_check(uint32_t threads, bm_error *err)
     return bm_fail_field(err, "threads", "%u threads (at most %u)", threads, BM_THREADS_MAX);
 }
 
+bm_status bm_option_hash_check(const bm_text_options *text, const bm_sketch_options *sketch,
+                               bm_error *err)
+{
+    return text->hash == BM_TOKEN_XXH3 || sketch->scheme == BM_SCHEME_AFFINE32
+               ? BM_OK
+               : bm_fail_field(err, "hash", "`hash` %s with `scheme` %s (it goes with affine32)",
+                               bm_option_word(BM_OPTION_HASH, text->hash),
+                               bm_option_word(BM_OPTION_SCHEME, sketch->scheme));
+}
+
 bm_status bm_option_parts_check(const bm_option_parts *parts, bm_error *err)
 {
     check c = {BM_OK, err};
@@ -195,6 +206,8 @@ bm_status bm_option_parts_check(const bm_option_parts *parts, bm_error *err)
         check_resources(&c, parts->resources);
     if (parts->text != NULL)
         check_text(&c, parts->text, parts->weighs);
+    if (c.status == BM_OK && parts->text != NULL && parts->sketch != NULL)
+        c.status = bm_option_hash_check(parts->text, parts->sketch, err);
     if (parts->bands != NULL)
         check_bands(&c, parts->bands);
     if (parts->device != NULL)

@@ -31,6 +31,9 @@ bm_status bm_option_threads_check(uint32_t threads, bm_error *err);
 /* Are there any documents: paths, a list of them, a table? */
 bool bm_input_given(const bm_input_options *input);
 
+/* Does the hash of shingles go with the scheme? BM_ERR_USAGE. */
+bm_status bm_option_hash_check(const bm_text_options *text, const bm_sketch_options *sketch,
+                               bm_error *err);
 /* BM_ERR_USAGE: bits that are no BM_FIELD_*. */
 bm_status bm_option_set_fields_check(uint64_t set_fields, bm_error *err);
 

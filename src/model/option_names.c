@@ -32,6 +32,8 @@ static const char *const text_offloads[] = {"auto", "off", "trial", "on"};
 static const char *const stores[] = {"sets", "signatures"};
 static const char *const weights[] = {"none", "tfidf"};
 
+static const char *const hashes[] = {"xxh3", "xxh64", "sha1", "murmur3"};
+
 #define LIST(field, names)                                                                         \
     {                                                                                              \
         field, names, sizeof names / sizeof names[0]                                               \
@@ -62,6 +64,7 @@ static const struct {
     LIST("text_offload", text_offloads),
     LIST("store", stores),
     LIST("weights", weights),
+    LIST("hash", hashes),
 };
 
 const char *bm_option_word(bm_option option, unsigned value)

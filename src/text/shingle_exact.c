@@ -8,9 +8,6 @@
  * Tests: tests/unit/text/test_shingler.c */
 #include "text/shingle_exact.h"
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include <string.h>
 
 #include "base/memory.h"
@@ -19,6 +16,7 @@
 #include "kernels/occurrence.h"
 #include "text/normalize.h"
 #include "text/stop_words_en.h"
+#include "text/token_hash.h"
 #include "text/unicode_tables.h"
 
 typedef struct unit {
@@ -162,7 +160,7 @@ static bm_status add_shingle(exact *x, size_t first, size_t k, bm_error *err)
     }
     if (status != BM_OK)
         return status;
-    uint64_t hash = XXH3_64bits(x->shingle.data, x->shingle.len);
+    uint64_t hash = bm_token_hash_of(x->options->hash)(x->shingle.data, x->shingle.len);
     return bm_buf_add(&x->run, &hash, sizeof hash, err);
 }
 

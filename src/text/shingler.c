@@ -22,7 +22,7 @@
 #include "text/shingle_ops.h"
 #include "text/stop_table.h"
 #include "text/stop_words_en.h"
-#include "text/xxh3_inline.h"
+#include "text/token_hash.h"
 
 #define WINDOW      ((size_t)4096)    /* bytes of joined text */
 #define SCRATCH_MAX ((size_t)1 << 20) /* bytes of each buffer that stay allocated */
@@ -31,6 +31,7 @@ struct bm_shingler {
     bm_text_options options;
     bm_join_rules rules;
     const bm_shingle_ops *ops;
+    bm_token_hasher hash;
     bm_joined joined;
     bm_codes codes[2];
     bm_distinct distinct;
@@ -69,8 +70,8 @@ static bm_status check(const bm_text_options *options, bm_error *err)
         return bm_fail(err, BM_ERR_USAGE, "normalisers nfc and nfkc together (one of the two)");
     if ((unsigned)options->words > BM_WORDS_SPACE ||
         (unsigned)options->shingle > BM_SHINGLE_STOPWORD ||
-        (unsigned)options->short_rule > BM_SHORT_SKIP)
-        return bm_fail(err, BM_ERR_USAGE, "unknown word rule, shingle or short rule");
+        (unsigned)options->short_rule > BM_SHORT_SKIP || (unsigned)options->hash > BM_TOKEN_MURMUR3)
+        return bm_fail(err, BM_ERR_USAGE, "unknown word rule, shingle, short rule or hash");
     return BM_OK;
 }
 
@@ -114,6 +115,7 @@ bm_status bm_shingler_open(const bm_text_options *options, const char *cpu, bm_s
     shingler->options = *options;
     shingler->rules = rules_of(options);
     shingler->ops = bm_shingle_ops_of(isa);
+    shingler->hash = (bm_token_hasher){shingler->ops, bm_token_hash_of(options->hash)};
     shingler->units = bm_shingle_units(options);
     const size_t n_starts = shingler->units + WINDOW + 17;
     shingler->starts = bm_alloc_aligned(n_starts, sizeof *shingler->starts);
@@ -321,7 +323,9 @@ static bm_status hash_bytes(bm_shingler *shingler, document *doc, size_t *n_unit
     const size_t n = len - k + 1;
     for (size_t at = 0; at < n; at += WINDOW) {
         size_t m = n - at < WINDOW ? n - at : WINDOW;
-        shingler->ops->hash_windows(shingler->joined.data + at, m, k, shingler->run);
+        const bm_slices windows = {
+            .joined = shingler->joined.data + at, .k = k, .hashes = shingler->run};
+        bm_token_hash_windows(&shingler->hash, &windows, m);
         bm_status status = take(shingler, doc, m, n <= WINDOW, err);
         if (status != BM_OK)
             return status;
@@ -360,7 +364,7 @@ static size_t hash_starts(bm_shingler *shingler, size_t m, size_t gap)
         slices.starts = shingler->picked;
         slices.k = m;
     }
-    shingler->ops->hash_slices(&slices, m);
+    bm_token_hash_slices(&shingler->hash, &slices, m);
     return m;
 }
 
@@ -423,7 +427,8 @@ static bm_status add_document(bm_shingler *shingler, bm_shingle_batch *batch, bm
     status = hash_joined(shingler, &doc, &n_units, err);
     const bool is_short = n_units > 0 && n_units < shingler->units;
     if (status == BM_OK && is_short && shingler->options.short_rule == BM_SHORT_WHOLE) {
-        shingler->run[0] = XXH3_64bits(shingler->joined.data, shingler->joined.len);
+        shingler->run[0] =
+            bm_token_hash_of(shingler->options.hash)(shingler->joined.data, shingler->joined.len);
         status = take(shingler, &doc, 1, true, err);
     }
     if (status == BM_OK && shingler->options.bag && doc.n_run > 0)

@@ -212,7 +212,7 @@ Test(options, name_bad_values_and_what_was_expected)
         refuse(READ(CLI_SIGN, "a", "--shingle", shingles[i]), "K from 1 to 1024");
     refuse(READ(CLI_SIGN, "a", "--shingle", "stopword"), "byte:K or stopword:K");
     refuse(READ(CLI_SIGN, "a", "--scheme", "legacy"), "not in this version");
-    refuse(READ(CLI_SIGN, "a", "--hash", "sha1"), "not in this version");
+    refuse(READ(CLI_SIGN, "a", "--hash", "md5"), "xxh3 xxh64 sha1 murmur3");
     refuse(READ(CLI_DEDUP, "a", "--verify", "auto"), "(expected one of exact signature none)");
     refuse(READ(CLI_DEDUP, "a", "--header", ""), "(expected one of yes no)");
     refuse(READ(CLI_SIGN, "a", "--perms", "0"), "from 1 to 1024");

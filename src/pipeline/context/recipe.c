@@ -153,8 +153,11 @@ static void read_signed(word_reader *r, const bm_provenance *p, bool given, bm_s
         .scheme = (bm_scheme)read_word(r, BM_OPTION_SCHEME, "provenance.scheme", p->scheme)};
     read_weighed(r, p, settings);
     settings->hash_name = p->hash;
-    if (strcmp(p->hash, given ? "given" : "xxh3") != 0)
+    if (given != (strcmp(p->hash, BM_HASH_GIVEN) == 0))
         bad_field(r, "provenance.hash", p->hash);
+    else if (!given)
+        settings->text.hash =
+            (bm_token_hash)read_word(r, BM_OPTION_HASH, "provenance.hash", p->hash);
     check_ranges(r, p, settings);
 }
 
@@ -165,7 +168,7 @@ bm_status bm_recipe_signed(const bm_manifest *manifest, bm_settings *settings, b
     bm_status status = bm_manifest_provenance(manifest, &p, err);
     if (status != BM_OK)
         return status;
-    read_signed(&r, p, strcmp(p->hash, "given") == 0, settings);
+    read_signed(&r, p, strcmp(p->hash, BM_HASH_GIVEN) == 0, settings);
     return r.status;
 }
 

@@ -201,7 +201,9 @@ static void compare_sketch(comparison *c)
     const bm_sketch_options *sketch = &c->asked->sketch;
     compare_numbers(c, "seed", sketch->seed != otherwise.seed || is_set(c, BM_FIELD_SEED),
                     (const uint64_t[]){sketch->seed, c->are->sketch.seed});
-    compare(c, "hash", is_set(c, BM_FIELD_HASH), "xxh3", c->are->hash_name);
+    const bm_token_hash hash = c->asked->text.hash;
+    compare(c, "hash", hash != BM_TOKEN_XXH3 || is_set(c, BM_FIELD_HASH),
+            bm_option_word(BM_OPTION_HASH, hash), c->are->hash_name);
 }
 
 bm_status bm_recorded_options_check(const bm_settings *asked, const bm_settings *are,

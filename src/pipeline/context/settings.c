@@ -167,6 +167,9 @@ bool bm_settings_weigh(const bm_settings *s)
 
 bm_status bm_settings_check_scheme(const bm_settings *s, bm_error *err)
 {
+    bm_status status = bm_option_hash_check(&s->text, &s->sketch, err);
+    if (status != BM_OK)
+        return status;
     return bm_scheme_weights_check(&s->sketch, s->text.weights != BM_WEIGHTS_NONE, err);
 }
 
@@ -190,6 +193,9 @@ static bm_status settle_scheme(bm_settings *s, bm_error *err)
 
 static bm_status check_format(const bm_settings *s, bm_error *err)
 {
+    if (s->input.format == BM_FORMAT_HASHES && s->text.hash != BM_TOKEN_XXH3)
+        return bm_fail_field(err, "hash", "`hash` %s of `format` hashes (they are given)",
+                             bm_option_word(BM_OPTION_HASH, s->text.hash));
     return s->input.format != BM_FORMAT_KEYS || s->kind == BM_JOB_PAIRS
                ? BM_OK
                : bm_fail_field(err, "format", "`format` keys is for pairs alone");
@@ -214,7 +220,9 @@ bm_status bm_settings_settle(bm_settings *s, const bm_option_parts *parts, bm_er
         return status;
     if (s->input.max_doc_bytes == 0)
         s->input.max_doc_bytes = BM_DEFAULT_MAX_DOC_BYTES;
-    s->hash_name = s->input.format == BM_FORMAT_HASHES ? "given" : "xxh3";
+    s->hash_name = s->input.format == BM_FORMAT_HASHES
+                       ? BM_HASH_GIVEN
+                       : bm_option_word(BM_OPTION_HASH, s->text.hash);
     s->threads = s->resources.threads != 0 ? s->resources.threads : bm_cpu_count();
     s->memory = s->resources.memory != 0 ? s->resources.memory : bm_default_memory();
     find_temp_dir(s, s->temp_dir, sizeof s->temp_dir);

@@ -97,6 +97,8 @@ typedef struct bm_index_settings {
     bm_query_settings query;
 } bm_index_settings;
 
+#define BM_HASH_GIVEN "given" /* shingles were hashed elsewhere */
+
 typedef struct bm_settings {
     bm_job_kind kind;
     bm_input_options input;
@@ -117,7 +119,7 @@ typedef struct bm_settings {
     uint32_t perms_used;   /* words of a signature that are computed; 0: all */
     uint32_t threads;      /* never 0 */
     uint64_t memory;       /* never 0 */
-    const char *hash_name; /* "xxh3", or "given" */
+    const char *hash_name; /* the word of text.hash, or BM_HASH_GIVEN */
     char temp_dir[4096];   /* --temp-dir, or where the output will be */
 } bm_settings;
 

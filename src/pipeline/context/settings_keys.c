@@ -55,7 +55,7 @@ static bm_status check_cutting(const bm_settings *s, bm_error *err)
                           {"weights", text->weights != plain.weights, 0},
                           {"stopwords", text->stopwords != plain.stopwords, 0},
                           {"bag", text->bag != plain.bag, 0},
-                          {"hash", false, BM_FIELD_HASH}};
+                          {"hash", text->hash != plain.hash, BM_FIELD_HASH}};
     return refuse_asked(rows, sizeof rows / sizeof rows[0], s->recorded.set_fields, err);
 }
 

@@ -35,5 +35,7 @@ const char *bm_text_differs(const bm_text_options *a, const bm_text_options *b)
         return "stopwords";
     if (a->weights != b->weights)
         return "weights";
-    return a->bag != b->bag ? "bag" : NULL;
+    if (a->bag != b->bag)
+        return "bag";
+    return a->hash != b->hash ? "hash" : NULL;
 }

@@ -97,6 +97,8 @@ static bm_offload asked_of(const bm_device_set_cfg *cfg)
 static bm_offload wish_of(const bm_device_set_cfg *cfg)
 {
     const bm_offload wish = asked_of(cfg);
+    if (cfg->text != NULL && cfg->text->hash != BM_TOKEN_XXH3)
+        return BM_OFFLOAD_OFF; /* kernels hash texts by XXH3 alone */
     return wish == BM_OFFLOAD_AUTO ? bm_text_offload_rule(cfg->pick->devices, cfg->pick->n) : wish;
 }
 

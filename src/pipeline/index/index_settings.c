@@ -145,10 +145,16 @@ static bm_status read_fixed(const bm_manifest *manifest, const bm_store_facts *f
                : bad(path, "bands and words", err);
 }
 
-/* The name of a hash lives as long as the manifest: these live on. */
-static const char *hash_name(const char *name)
+static bool is_given(const char *hash_name)
 {
-    return strcmp(name, "given") == 0 ? "given" : "xxh3";
+    return strcmp(hash_name, BM_HASH_GIVEN) == 0;
+}
+
+/* The name of a hash lives as long as the manifest: these live on. */
+static const char *hash_name(const bm_settings *fixed)
+{
+    return is_given(fixed->hash_name) ? BM_HASH_GIVEN
+                                      : bm_option_word(BM_OPTION_HASH, fixed->text.hash);
 }
 
 bm_status bm_index_settings_take(const bm_store_facts *facts, const char *path,
@@ -160,11 +166,11 @@ bm_status bm_index_settings_take(const bm_store_facts *facts, const char *path,
     if (status == BM_OK)
         status = read_fixed(manifest, facts, &fixed, err);
     if (status == BM_OK) {
-        fixed.hash_name = hash_name(fixed.hash_name);
+        fixed.hash_name = hash_name(&fixed);
         status = bm_recorded_options_check_index(settings, &fixed, path, err);
     }
     if (status == BM_OK && settings->hash_name != NULL &&
-        strcmp(settings->hash_name, fixed.hash_name) != 0)
+        is_given(settings->hash_name) != is_given(fixed.hash_name))
         status =
             bm_fail_field(err, "format", "shingles are hashed by %s here, in the index %s by %s",
                           settings->hash_name, path, fixed.hash_name);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include <bandmill/sketch.h>
+#include <bandmill/words.h>
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -88,7 +89,9 @@ static bm_status settle(const bm_index_signed *dirs, const char *path, bm_settin
         return status;
     s->text = are.text;
     s->sketch = are.sketch;
-    s->hash_name = strcmp(are.hash_name, "given") == 0 ? "given" : "xxh3";
+    s->hash_name = strcmp(are.hash_name, BM_HASH_GIVEN) == 0
+                       ? BM_HASH_GIVEN
+                       : bm_option_word(BM_OPTION_HASH, are.text.hash);
     return bm_settings_keep_stopwords(s, err);
 }
 

@@ -89,6 +89,7 @@ Test(settings_keys, each_field_that_means_nothing_is_refused_by_its_name)
     REFUSED(input.max_doc_bytes, 77, "max_doc_bytes");
     REFUSED(text.normalize, 0, "normalize");
     REFUSED(text.words, BM_WORDS_SPACE, "words");
+    REFUSED(text.hash, BM_TOKEN_SHA1, "hash");
     REFUSED(text.shingle, BM_SHINGLE_CHAR, "shingle");
     REFUSED(text.shingle_k, 6, "shingle");
     REFUSED(text.short_rule, BM_SHORT_SKIP, "short_rule");

@@ -45,6 +45,7 @@ static const list lists[] = {
     {BM_OPTION_OFFLOAD, "text_offload", BM_OFFLOAD_AUTO, {"auto", "off", "trial", "on"}},
     {BM_OPTION_STORE, "store", BM_INDEX_SETS, {"sets", "signatures"}},
     {BM_OPTION_WEIGHTS, "weights", BM_WEIGHTS_NONE, {"none", "tfidf"}},
+    {BM_OPTION_HASH, "hash", BM_TOKEN_XXH3, {"xxh3", "xxh64", "sha1", "murmur3"}},
 };
 #define N_LISTS (sizeof lists / sizeof lists[0])
 

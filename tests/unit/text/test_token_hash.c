@@ -1,0 +1,85 @@
+/* test_token_hash.c -- each hash of a shingle against known answers: those of RFC 3174 and FIPS 180 for SHA-1, of xxHash's and
+ * MurmurHash3's own test values; and the loops over slices against the function alone. */
+#include <criterion/criterion.h>
+
+#include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "text/token_hash.h"
+
+static uint64_t of(bm_token_hash hash, const char *text)
+{
+    return bm_token_hash_of(hash)(text, strlen(text));
+}
+
+/* The first 8 bytes of the digests that the standards print, as they stand there. */
+Test(token_hash, sha1_gives_the_first_bytes_of_the_digest)
+{
+    static const struct {
+        const char *text;
+        uint64_t first; /* big-endian, as printed */
+    } rows[] = {
+        {"", 0xDA39A3EE5E6B4B0D},
+        {"abc", 0xA9993E364706816A},
+        {"abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq", 0x84983E441C3BD26E},
+        {"abcdefghbcdefghicdefghijdefghijkefghijklfghijklmghijklmnhijklmnoijklmnopjklmnopqklmnopqr"
+         "lmnopqrsmnopqrstnopqrstu",
+         0xA49B2446A02C645B},
+        {"The quick brown fox jumps over the lazy dog", 0x2FD4E1C67A2D28FC}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        cr_expect_eq(of(BM_TOKEN_SHA1, rows[i].text), __builtin_bswap64(rows[i].first), "%s",
+                     rows[i].text);
+    char many[1000]; /* RFC 3174, a million letters a: here 1,000, by Python's hashlib */
+    memset(many, 'a', sizeof many);
+    cr_expect_eq(bm_token_hash_of(BM_TOKEN_SHA1)(many, sizeof many),
+                 __builtin_bswap64(0x291E9A6C66994949));
+}
+
+Test(token_hash, xxh64_and_xxh3_are_those_of_the_library)
+{
+    cr_expect_eq(of(BM_TOKEN_XXH64, ""), 0xEF46DB3751D8E999);
+    cr_expect_eq(of(BM_TOKEN_XXH64, "a"), 0xD24EC4F1A98C6E5B);
+    cr_expect_eq(of(BM_TOKEN_XXH64, "abc"), 0x44BC2CF5AD770999);
+    cr_expect_eq(of(BM_TOKEN_XXH3, "abc"), XXH3_64bits("abc", 3));
+}
+
+Test(token_hash, murmur3_has_its_32_bits_below_and_those_of_xxh3_above)
+{
+    static const struct {
+        const char *text;
+        uint32_t hash;
+    } rows[] = {{"", 0},
+                {"a", 0x3C2569B2},
+                {"test", 0xBA6BD213},
+                {"hello", 0x248BFA47},
+                {"hello, world", 0x149BBB7F},
+                {"Hello, world!", 0xC0363E43},
+                {"The quick brown fox jumps over the lazy dog", 0x2E4FF723}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const uint64_t got = of(BM_TOKEN_MURMUR3, rows[i].text);
+        cr_expect_eq((uint32_t)got, rows[i].hash, "%s", rows[i].text);
+        cr_expect_eq(got >> 32, of(BM_TOKEN_XXH3, rows[i].text) >> 32);
+    }
+}
+
+Test(token_hash, slices_and_windows_are_hashed_one_by_one)
+{
+    static const char text[] = "one two three four five";
+    static const size_t starts[] = {0, 4, 8, 14, 19, 24};
+    static const char *const shingles[] = {"one two", "two three", "three four", "four five"};
+    for (int hash = BM_TOKEN_XXH3; hash <= BM_TOKEN_MURMUR3; hash++) {
+        bm_token_hash_fn *fn = bm_token_hash_of((bm_token_hash)hash);
+        const bm_token_hasher hasher = {&bm_shingle_ops_scalar, fn};
+        uint64_t hashes[32];
+        bm_slices slices = {.joined = text, .starts = starts, .k = 2, .gap = 1, .hashes = hashes};
+        bm_token_hash_slices(&hasher, &slices, 4);
+        for (size_t i = 0; i < 4; i++)
+            cr_expect_eq(hashes[i], fn(shingles[i], strlen(shingles[i])));
+        slices.k = 9;
+        bm_token_hash_windows(&hasher, &slices, 15);
+        for (size_t i = 0; i < 15; i++)
+            cr_expect_eq(hashes[i], fn(text + i, 9));
+    }
+}
