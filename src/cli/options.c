@@ -227,7 +227,9 @@ static const arg_option rows[] = {
      .group = CLI_GROUP_SKETCH,
      .words = BM_OPTION_SCHEME,
      .later = later_schemes,
-     .help = "how signatures are made: affine32, or oph, one hash a shingle (affine32)",
+     .help = "how signatures are made: affine32, oph, one hash a shingle, or cws, which --weights "
+             "takes "
+             "(affine32)",
      FIELD(sketch.scheme)},
     WHOLE("perms", CUTS, CLI_GROUP_SKETCH, sketch.perms, 1, BM_PERMS_MAX, "K",
           "permutations, words of a signature (128)"),
