@@ -63,6 +63,7 @@ bm pairs sigs --scheme oph; refused 2 '.*scheme'
 bm dedup in.jsonl $how --against plain -o no; refused 2 '--against with --weights'
 bm dedup in.jsonl --against sigs -o no; refused 2 '.*weights'
 bm index build ix sigs --store signatures; refused 7 '.*weights'
+bm index build ix sigs; refused 7 '.*weights'
 absent no ix
 
 # --- documents that are no longer those that were signed ---
