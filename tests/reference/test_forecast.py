@@ -40,7 +40,7 @@ TSV = ["--id-field", "1", "--text-field", "3"]
 CORPORA = {  # of scancode_rules every third; file, path, arguments, threshold, bands, rows, sample
     "scancode_rules": ("sc.jsonl", ("scancode_rules", "docs.jsonl.zst"), [], .8, 13, 7, 2000),
     "spdx_texts": ("spdx.tsv", ("spdx_texts", "docs.tsv.zst"), TSV + ["--shingle", "word:3"], .5, 20, 4, 200),
-    "er_cddb": ("cddb.tsv", ("er_cddb", "docs.tsv.zst"), TSV + ["--shingle", "char:5"], .4, 25, 5, 2000),
+    "er_cddb": ("cddb.tsv", ("er_cddb", "docs.tsv.zst"), TSV + ["--shingle", "char:5"], .4, 25, 5, 1000),
     "oeb_us_uk": ("oeb.tsv", ("oeb_us_uk", "docs.tsv.zst"), TSV + ["--shingle", "word:2"], .7, 10, 6, 2000)}
 
 
