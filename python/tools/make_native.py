@@ -84,8 +84,11 @@ def main() -> None:
     for name in ORDER:
         ffi.cdef(declarations(texts[name], numbers))
     ffi.cdef("".join(f"#define {name} {value}\n" for name, value in numbers.items()))
-    ffi.cdef((here / "glue.h").read_text())
-    ffi.set_source("bandmill._native", "#include <bandmill/bandmill.h>\n" + (here / "glue.c").read_text())
+    own = ("glue", "tokens")
+    for name in own:
+        ffi.cdef((here / f"{name}.h").read_text())
+    code = "".join((here / f"{name}.c").read_text() for name in own)
+    ffi.set_source("bandmill._native", "#include <bandmill/bandmill.h>\n" + code)
     ffi.emit_c_code(out)
 
 

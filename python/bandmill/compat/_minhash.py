@@ -1,0 +1,318 @@
+"""MinHash with the interface of datasketch 2."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Generator, Iterable, Iterator
+from typing import Any, Callable
+
+import numpy as np
+
+from bandmill.compat._schemes import LOW32, NAMES, SCHEMES, Scheme, Signer, can_sign, joined, modulo_mersenne
+
+_AT_ONCE = 1 << 16  # tokens of a batch of bulk's
+_SAME = ("permutation schemes", "seeds", "numbers of permutation functions")
+
+
+class MinHash:
+    """A set as the minima of ``num_perm`` permutations of its items' hashes.
+
+    ``num_perm``: how many; of no effect beside ``hashvalues``. ``seed`` chooses the permutations.
+    ``hashfunc``: an item to an integer of 32 bits (``affine64``: 64); None: the first bytes of SHA-1, which takes bytes.
+    ``hashvalues``: a state to begin with; ``permutations``: coefficients to use, (a, b). Either needs ``scheme`` beside it.
+    ``scheme``: ``affine32`` (the default), ``affine64``, or ``legacy``, that of datasketch before 2.
+    ``gpu_mode``: "always" raises RuntimeError when a batch comes; all else is the CPU. ``hashobj``: deprecated, of no effect.
+
+    Raises ValueError: a number of permutations, a scheme or values that do not fit.
+    """
+
+    scheme: str
+    seed: Any
+    num_perm: int
+    hashfunc: Callable[[Any], Any]
+    hashvalues: np.ndarray[Any, Any]
+    permutations: Any
+
+    def __init__(
+        self,
+        num_perm: int = 128,
+        seed: int = 1,
+        gpu_mode: str = "disable",
+        hashfunc: Callable[[Any], Any] | None = None,
+        hashobj: object | None = None,
+        hashvalues: Any = None,
+        permutations: Any = None,
+        scheme: str | None = None,
+    ) -> None:
+        """The empty set, or the one of ``hashvalues``."""
+        if scheme is None and (hashvalues is not None or permutations is not None):
+            raise ValueError(
+                "hashvalues and permutations do not say how they were made: give scheme beside them "
+                "('legacy' for those of datasketch before 2)"
+            )
+        self.scheme = "affine32" if scheme is None else scheme
+        kind = scheme_of(self.scheme)
+        if hashvalues is not None:
+            num_perm = len(hashvalues)
+        if num_perm < 1:
+            raise ValueError("num_perm must be positive")
+        if num_perm > LOW32 + 1:
+            raise ValueError(f"num_perm may be at most {LOW32 + 1}")
+        self.seed = seed
+        self.num_perm = num_perm
+        self.hashfunc = kind.hashfunc if hashfunc is None else hashfunc
+        if not callable(self.hashfunc):
+            raise ValueError("hashfunc must be callable")
+        if hashobj is not None:
+            warnings.warn("hashobj does nothing: use hashfunc", DeprecationWarning, stacklevel=2)
+        if hashvalues is not None:
+            self.hashvalues = self._parse_hashvalues(hashvalues)
+        else:
+            self.hashvalues = np.full(num_perm, kind.empty)
+        if permutations is not None:
+            self.permutations = _parse_permutations(permutations, kind)
+        else:
+            self.permutations = kind.coefficients(seed, num_perm)
+        self._gpu_mode = gpu_mode
+        if len(self.permutations[0]) != len(self):
+            raise ValueError("as many permutations as hash values are needed")
+
+    def _parse_hashvalues(self, values: Any) -> np.ndarray[Any, Any]:
+        kind = SCHEMES[self.scheme]
+        return kind.array(values, "hash values") if kind.affine else np.array(values, dtype=kind.dtype)
+
+    def _check_same(self, other: Any, doing: str) -> None:
+        kinds = (
+            getattr(other, "scheme", None) == self.scheme,
+            lambda: bool(other.seed == self.seed),
+            lambda: len(self) == len(other),
+        )
+        for same, what in zip(kinds, _SAME):
+            if not (same() if callable(same) else same):
+                raise ValueError(f"cannot {doing} MinHash of different {what}")
+
+    def update(self, b: Any) -> None:
+        """Adds an item. It is what ``hashfunc`` takes: bytes, as a rule.
+
+        Raises ValueError: a hash that does not fit the scheme; what ``hashfunc`` raises.
+        """
+        kind = SCHEMES[self.scheme]
+        value = self.hashfunc(b)
+        first, second = self.permutations
+        value = kind.mixed(kind.hashes([value])) if kind.affine else value
+        values = first * value + second
+        if not kind.affine:
+            values = modulo_mersenne(values)
+        self.hashvalues = np.minimum(values, self.hashvalues)
+
+    def update_batch(self, b: Iterable[Any]) -> None:
+        """Adds items.
+
+        Raises ValueError: a hash that does not fit the scheme; RuntimeError: ``gpu_mode="always"``; what ``hashfunc`` raises.
+        """
+        kind = SCHEMES[self.scheme]
+        items = list(b)
+        if not items:
+            return
+        hashes = kind.hash_tokens(items, self.hashfunc)
+        permutations = self.permutations
+        if self._gpu_mode == "always":
+            raise RuntimeError("gpu_mode 'always': these batches are done by the CPU")
+        if not isinstance(hashes, np.ndarray):
+            hashes = kind.hashes(hashes).reshape(-1)
+        step = max(1, (1 << 18) // max(1, len(self)))  # what the caches hold
+        for at in range(0, len(hashes), step):
+            self.hashvalues = np.minimum(self.hashvalues, kind.minima(hashes[at : at + step], permutations))
+
+    def jaccard(self, other: MinHash) -> float:
+        """The similarity of the two sets, estimated, 0 to 1.
+
+        Raises ValueError: other permutations.
+        """
+        self._check_same(other, "compare")
+        return float(np.count_nonzero(self.hashvalues == other.hashvalues)) / float(len(self))
+
+    def count(self) -> float:
+        """How many distinct items the set has, estimated."""
+        share = np.sum(self.hashvalues / float(SCHEMES[self.scheme].empty))
+        estimate: float = float(len(self)) / share - 1.0
+        return estimate
+
+    def merge(self, other: MinHash) -> None:
+        """Makes this the union of both.
+
+        Raises ValueError: other permutations.
+        """
+        self._check_same(other, "merge")
+        self.hashvalues = np.minimum(other.hashvalues, self.hashvalues)
+
+    def digest(self) -> np.ndarray[Any, Any]:
+        """A copy of the hash values, (num_perm,)."""
+        copied: np.ndarray[Any, Any] = self.hashvalues.copy()
+        return copied
+
+    def is_empty(self) -> bool:
+        """Whether nothing was added."""
+        return not np.any(self.hashvalues != SCHEMES[self.scheme].empty)
+
+    def clear(self) -> None:
+        """Makes it the empty set."""
+        self.hashvalues = np.full(len(self), SCHEMES[self.scheme].empty)
+
+    def copy(self) -> MinHash:
+        """Another of the same state; the permutations are shared."""
+        return MinHash(
+            seed=self.seed,
+            hashfunc=self.hashfunc,
+            hashvalues=self.digest(),
+            permutations=self.permutations,
+            gpu_mode=self._gpu_mode,
+            scheme=self.scheme,
+        )
+
+    def __len__(self) -> int:
+        """How many hash values."""
+        return len(self.hashvalues)
+
+    def __eq__(self, other: object) -> bool:
+        """Whether type, scheme, seed and hash values are the same."""
+        if type(self) is not type(other) or not isinstance(other, MinHash):
+            return False
+        return (
+            self.scheme == other.scheme and bool(self.seed == other.seed) and np.array_equal(self.hashvalues, other.hashvalues)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @classmethod
+    def union(cls, *mhs: MinHash) -> MinHash:
+        """The union of two or more, with the hash function and permutations of the first.
+
+        Raises ValueError: fewer than two, or other permutations.
+        """
+        first, values = union_of(mhs)
+        return cls(
+            num_perm=len(first),
+            seed=first.seed,
+            hashfunc=first.hashfunc,
+            hashvalues=values,
+            permutations=first.permutations,
+            gpu_mode=first._gpu_mode,
+            scheme=first.scheme,
+        )
+
+    @classmethod
+    def bulk(cls, b: Iterable[Iterable[Any]], **minhash_kwargs: Any) -> list[MinHash]:
+        """A MinHash of each set of items, all made with the same keywords.
+
+        Raises as ``MinHash`` and ``update_batch`` do.
+        """
+        if cls is not MinHash:
+            return list(cls.generator(b, **minhash_kwargs))
+        model = MinHash(**minhash_kwargs)
+        if model._gpu_mode == "always" or model.hashvalues.ndim != 1:
+            return list(_one_by_one(model, b))
+        return _bulk(model, b)
+
+    @classmethod
+    def generator(cls, b: Iterable[Iterable[Any]], **minhash_kwargs: Any) -> Generator[MinHash, None, None]:
+        """The same, one at a time, as they are asked for."""
+        yield from _one_by_one(cls(**minhash_kwargs), b)
+
+    def __getstate__(self) -> Any:
+        """The attributes."""
+        return self.__dict__.copy()
+
+    def __setstate__(self, state: Any) -> None:
+        """Of a state without a scheme, which is older than they are: legacy."""
+        self.__dict__.update({"scheme": "legacy", **state})
+
+
+def scheme_of(name: Any) -> Scheme:
+    """The scheme of a name; ValueError where there is none."""
+    if name not in NAMES:
+        raise ValueError(f"scheme must be one of {', '.join(NAMES)}, not {name!r}")
+    return SCHEMES[name]
+
+
+def union_of(sketches: tuple[MinHash, ...]) -> tuple[MinHash, np.ndarray[Any, Any]]:
+    """The first of them, and the minima of all."""
+    if len(sketches) < 2:
+        raise ValueError("a union needs two MinHash at least")
+    first = sketches[0]
+    size, seed, scheme = len(first), first.seed, first.scheme
+    if any(seed != m.seed or size != len(m) or scheme != m.scheme for m in sketches):
+        raise ValueError("a union needs MinHash of the same seed, number of permutations and scheme")
+    return first, np.minimum.reduce([m.hashvalues for m in sketches])
+
+
+def _parse_permutations(given: Any, kind: Scheme) -> Any:
+    """What was given, (2, num_perm) of the scheme's type, or as it is where it is that (and for legacy)."""
+    if not kind.affine:
+        return given
+    ready = isinstance(given, np.ndarray) and given.dtype == kind.dtype
+    parsed = given if ready else np.array([kind.array(given[i], "permutations") for i in range(2)])
+    if np.any(parsed[0] & kind.dtype(1) == 0):
+        raise ValueError(f"each a of the permutations must be odd for scheme {kind.name!r}")
+    return parsed
+
+
+def _one_by_one(model: MinHash, sets: Iterable[Iterable[Any]]) -> Iterator[MinHash]:
+    for items in sets:
+        made = model.copy()
+        made.update_batch(items)
+        yield made
+
+
+def _batches(sets: Iterable[Iterable[Any]]) -> Iterator[list[list[Any]]]:
+    """Sets in batches of about as many items as are done at once."""
+    batch: list[list[Any]] = []
+    items = 0
+    for one in sets:
+        batch.append(one if type(one) is list else list(one))
+        items += len(batch[-1])
+        if items >= _AT_ONCE or len(batch) >= _AT_ONCE:
+            yield batch
+            batch, items = [], 0
+    yield batch
+
+
+def _bulk(model: MinHash, sets: Iterable[Iterable[Any]]) -> list[MinHash]:
+    """A MinHash of each set, as the model is; the library computes where the permutations are its own."""
+    kind = SCHEMES[model.scheme]
+    signer = None
+    if kind.name == "affine32" and can_sign(model.seed, model.num_perm):
+        own = kind.coefficients(model.seed, model.num_perm)
+        signer = Signer(model.seed, model.num_perm) if np.array_equal(own, model.permutations) else None
+    state = model.__getstate__()
+    fresh = model.is_empty()
+    made: list[MinHash] = []
+    try:
+        for batch in _batches(sets):
+            tokens, lengths = joined(batch)
+            hashes = kind.hash_tokens(tokens, model.hashfunc)
+            if not isinstance(hashes, np.ndarray):
+                hashes = kind.hashes(hashes) if hashes else np.empty(0, dtype=kind.dtype)
+                if hashes.ndim != 1:  # a hash function that gives arrays: set by set
+                    hashes = hashes.reshape(len(tokens), -1)
+            if signer is not None and hashes.ndim == 1:
+                rows: Iterable[np.ndarray[Any, Any]] = signer.sign(hashes, lengths)
+            else:
+                rows = _rows(model, kind, hashes, lengths)
+            for row in rows:
+                one = MinHash.__new__(MinHash)
+                values = row.copy() if fresh else np.minimum(model.hashvalues, row)
+                one.__dict__.update(state, hashvalues=values)
+                made.append(one)
+    finally:
+        if signer is not None:
+            signer.close()
+    return made
+
+
+def _rows(model: MinHash, kind: Scheme, hashes: np.ndarray[Any, Any], lengths: list[int]) -> Iterator[np.ndarray[Any, Any]]:
+    empty = np.full(model.num_perm, kind.empty)
+    at = 0
+    for n in lengths:
+        yield kind.minima(hashes[at : at + n], model.permutations) if n else empty
+        at += n

@@ -1,0 +1,202 @@
+"""The permutation schemes: hashes of tokens, coefficients, and values to minima."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import struct
+from collections.abc import Iterable, Sequence
+from typing import Any, Callable, Final
+
+import numpy as np
+
+from bandmill._errors import error_of
+from bandmill._native import ffi, lib
+
+MERSENNE: Final = (1 << 61) - 1
+LOW32: Final = (1 << 32) - 1
+NAMES: Final = ("affine32", "affine64", "legacy")
+
+
+def sha1_hash32(data: Any) -> int:
+    """The first 4 bytes of the SHA-1 of ``data``, little-endian."""
+    return int(struct.unpack("<I", hashlib.sha1(data).digest()[:4])[0])
+
+
+def sha1_hash64(data: Any) -> int:
+    """The first 8 bytes of the SHA-1 of ``data``, little-endian."""
+    return int(struct.unpack("<Q", hashlib.sha1(data).digest()[:8])[0])
+
+
+class Scheme:
+    """One way to permute hashes: its types, and its arithmetic."""
+
+    def __init__(self, name: str, dtype: type[np.unsignedinteger[Any]], bits: int, code: int) -> None:
+        """``bits``: of a value; ``code``: its number in a serialised sketch, 0 for none."""
+        self.name = name
+        self.dtype = dtype
+        self.code = code
+        self.empty = dtype((1 << bits) - 1)
+        self.letter = "Q" if bits == 64 else "I"
+        self.hashfunc: Callable[[Any], int] = sha1_hash64 if bits == 64 else sha1_hash32
+
+    @property
+    def affine(self) -> bool:
+        """Whether the modulus is that of the word."""
+        return self.code != 0
+
+    def coefficients(self, seed: Any, count: int) -> np.ndarray[Any, Any]:
+        """The (2, count) coefficients of a seed, the caller's own."""
+        if type(seed) is int and type(count) is int:
+            return np.array(_known_coefficients(self.name, seed, count))
+        return _draw_coefficients(self.name, seed, count)
+
+    def mixed(self, hashes: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """MurmurHash3's finaliser of each hash."""
+        first, second, third, one, two = _FINALISER[self.dtype]
+        hashes = (hashes ^ (hashes >> first)) * one
+        hashes = (hashes ^ (hashes >> second)) * two
+        mixed: np.ndarray[Any, Any] = hashes ^ (hashes >> third)
+        return mixed
+
+    def minima(self, hashes: np.ndarray[Any, Any], permutations: Any) -> np.ndarray[Any, Any]:
+        """The least value of each permutation, of hashes (n,), n > 0."""
+        a, b = permutations
+        column = hashes.reshape(-1, 1)
+        values = self.mixed(column) * a + b if self.affine else modulo_mersenne(column * a + b)
+        least: np.ndarray[Any, Any] = values.min(axis=0)
+        return least
+
+    def array(self, values: Any, what: str) -> np.ndarray[Any, Any]:
+        """Numbers given by the caller, as an array of this scheme's type; ValueError where one does not fit."""
+        if isinstance(values, np.ndarray) and values.dtype.kind in "iu" and values.size:
+            if int(values.min()) < 0 or int(values.max()) > int(self.empty):
+                raise ValueError(f"{what} out of range for scheme {self.name!r}")
+            return values.astype(self.dtype)
+        try:
+            return np.array(values, dtype=self.dtype)
+        except OverflowError as e:
+            raise ValueError(f"{what} out of range for scheme {self.name!r}: {e}") from e
+
+    def hashes(self, values: Any) -> np.ndarray[Any, Any]:
+        """What a hash function gave, as an array of this scheme's type."""
+        try:
+            return np.array(values, dtype=self.dtype)
+        except OverflowError as e:
+            if not self.affine:
+                raise
+            raise ValueError(f"hashfunc returned a value that does not fit scheme {self.name!r}: {e}") from e
+
+    def hash_tokens(self, tokens: list[Any], hashfunc: Callable[[Any], Any]) -> np.ndarray[Any, Any] | list[Any]:
+        """The hash of each token: an array where all are bytes and the function is SHA-1's, else what the function gives.
+
+        ``tokens`` is a list that nobody else holds.
+        """
+        if hashfunc is sha1_hash32 or hashfunc is sha1_hash64:
+            words = 1 if hashfunc is sha1_hash32 else 2
+            out = np.empty(len(tokens), dtype=np.uint32 if words == 1 else np.uint64)
+            pointer = ffi.from_buffer("uint32_t[]", out) if len(tokens) else ffi.NULL
+            if lib.bm_py_token_hashes(id(tokens), len(tokens), words, pointer) == len(tokens):
+                fits = words == 1 or self.dtype is np.uint64
+                return out.astype(self.dtype, copy=False) if fits else [int(value) for value in out]
+        return [hashfunc(token) for token in tokens]
+
+
+def modulo_mersenne(values: Any) -> Any:
+    """The low 32 bits of 64-bit values modulo 2^61 - 1, without a division."""
+    if not isinstance(values, np.ndarray) or values.dtype != np.uint64:
+        return np.bitwise_and(values % np.uint64(MERSENNE), np.uint64(LOW32))
+    p = np.uint64(MERSENNE)
+    values = (values & p) + (values >> np.uint64(61))
+    return np.where(values >= p, values - p, values) & np.uint64(LOW32)
+
+
+_FINALISER: Final[dict[Any, tuple[Any, ...]]] = {
+    np.uint32: (*map(np.uint32, (16, 13, 16)), np.uint32(0x85EBCA6B), np.uint32(0xC2B2AE35)),
+    np.uint64: (*map(np.uint64, (33, 33, 33)), np.uint64(0xFF51AFD7ED558CCD), np.uint64(0xC4CEB9FE1A85EC53)),
+}
+SCHEMES: Final = {
+    "affine32": Scheme("affine32", np.uint32, 32, 1),
+    "affine64": Scheme("affine64", np.uint64, 64, 2),
+    "legacy": Scheme("legacy", np.uint64, 32, 0),
+}
+
+
+def _draw_coefficients(name: str, seed: Any, count: int) -> np.ndarray[Any, Any]:
+    draw = np.random.RandomState(seed)
+    if name == "legacy":
+        pairs = [(draw.randint(1, MERSENNE, dtype=np.uint64), draw.randint(0, MERSENNE, dtype=np.uint64)) for _ in range(count)]
+        drawn: np.ndarray[Any, Any] = np.array(pairs, dtype=np.uint64).T.copy()
+        return drawn
+    dtype = SCHEMES[name].dtype
+    bits = 8 * np.dtype(dtype).itemsize
+    half = draw.randint(0, 1 << (bits - 1), size=count, dtype=dtype)
+    b = draw.randint(0, 1 << bits, size=count, dtype=dtype)
+    return np.array([half * dtype(2) + dtype(1), b], dtype=dtype)
+
+
+@functools.lru_cache(maxsize=64)
+def _known_coefficients(name: str, seed: int, count: int) -> np.ndarray[Any, Any]:
+    return _draw_coefficients(name, seed, count)
+
+
+class Signer:
+    """The library's signer of affine32 hashes, for one call."""
+
+    def __init__(self, seed: int, count: int) -> None:
+        """Opens it."""
+        self._err = ffi.new("bm_error *")
+        options = ffi.new("bm_signer_options *")
+        lib.bm_signer_options_init_sized(options, ffi.sizeof("bm_signer_options"))
+        options.sketch.perms = count
+        options.sketch.seed = seed
+        out = ffi.new("bm_signer **")
+        self._check(lib.bm_signer_open(options, out, self._err))
+        self._count = count
+        self._handle = ffi.gc(out[0], lib.bm_signer_close)
+
+    def _check(self, status: int) -> None:
+        if status != lib.BM_OK:
+            raise error_of(self._err)
+
+    def sign(self, hashes: np.ndarray[Any, Any], lengths: Sequence[int]) -> np.ndarray[Any, Any]:
+        """The words (n, count) of documents, one's hashes behind the other's."""
+        n = len(lengths)
+        offsets = np.zeros(n + 1, dtype=np.uint64)
+        np.cumsum(lengths, out=offsets[1:])
+        words = np.empty((n, self._count), dtype=np.uint32)
+        if n == 0:
+            return words
+        documents = ffi.new("bm_documents *")
+        documents.struct_size = ffi.sizeof("bm_documents")
+        documents.n_docs = n
+        alive = [ffi.from_buffer("uint64_t[]", offsets), ffi.from_buffer("uint32_t[]", words)]
+        documents.offsets = alive[0]
+        if len(hashes):
+            alive.append(ffi.from_buffer("uint32_t[]", hashes))
+            documents.hashes32 = alive[2]
+        out = ffi.new("bm_signer_out *")
+        out.struct_size = ffi.sizeof("bm_signer_out")
+        out.words = alive[1]
+        self._check(lib.bm_signer_sign(self._handle, documents, out, self._err))
+        return words
+
+    def close(self) -> None:
+        """Ends its threads."""
+        ffi.release(self._handle)
+
+
+def can_sign(seed: Any, count: Any) -> bool:
+    """Whether the library takes these."""
+    return type(seed) is int and 0 <= seed <= LOW32 and 0 < count <= int(lib.BM_PERMS_MAX)
+
+
+def joined(lists: Iterable[Any]) -> tuple[list[Any], list[int]]:
+    """All items of some iterables, and how many each had."""
+    flat: list[Any] = []
+    lengths = []
+    for items in lists:
+        before = len(flat)
+        flat.extend(items)
+        lengths.append(len(flat) - before)
+    return flat, lengths
