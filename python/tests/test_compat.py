@@ -106,7 +106,7 @@ def test_sha1_of_many():
 
 
 def test_examples():
-    from bandmill.compat.datasketch import LeanMinHash, MinHash
+    from bandmill.compat.datasketch import LeanMinHash, MinHash, MinHashLSH
 
     first = ["the", "river", "rose", "by", "a", "metre", "in", "one", "night"]
     second = ["the", "river", "fell", "by", "a", "metre", "in", "one", "week"]
@@ -122,6 +122,13 @@ def test_examples():
     assert LeanMinHash.deserialize(buf) == lean and {lean: 1}[LeanMinHash(m1)] == 1
     assert pickle.loads(pickle.dumps(m2)) == m2
     assert abs(MinHash.union(m1, m2).count() - len(set(first) | set(second))) < 4
+    lsh = MinHashLSH(threshold=0.5, num_perm=256)
+    with lsh.insertion_session() as session:
+        for key, m in (("rose", m1), ("fell", m2)):
+            session.insert(key, m)
+    assert sorted(lsh.query(m1)) == ["fell", "rose"] and "rose" in lsh
+    lsh.remove("fell")
+    assert lsh.query(m2) == ["rose"] and not lsh.is_empty()
     bulk = MinHash.bulk([[w.encode() for w in first], [w.encode() for w in second]], num_perm=256)
     assert bulk == [m1, m2] and list(MinHash.generator([[w.encode() for w in first]], num_perm=256)) == [m1]
 
@@ -336,3 +343,187 @@ def test_lean_bytes_both_ways(theirs):
         same(lambda p, d=data: p.LeanMinHash.deserialize(d, "<"), theirs)
     for keywords in ({}, {"seed": 1}, {"hashvalues": [1]}, {"minhash": 5}, {"seed": 1, "hashvalues": [1]}):
         same(lambda p, k=keywords: p.LeanMinHash(**k), theirs)
+
+
+# --- MinHashLSH beside datasketch's ---
+
+INDEXES = [
+    {"threshold": 1.1},
+    {"threshold": -0.1},
+    {"threshold": 0},
+    {"threshold": 1},
+    {"threshold": None},
+    {"num_perm": 0},
+    {"num_perm": 1},
+    {"num_perm": 2},
+    {"num_perm": 3, "threshold": 0.3},
+    {"num_perm": 2.5},
+    {"weights": (0.6, 0.6)},
+    {"weights": (-1, 2)},
+    {"weights": (0.5, 0.5, 0)},
+    {"weights": (1, 0)},
+    {"weights": (0, 1)},
+    {"weights": (0.3, 0.7)},
+    {"weights": None},
+    {"params": (3, 3), "num_perm": 8},
+    {"params": (3, 3), "num_perm": 9},
+    {"params": (1, 5)},
+    {"params": (0, 1)},
+    {"params": (-1, 3)},
+    {"params": (3,)},
+    {"params": (1, 2, 3)},
+    {"params": (2.0, 3)},
+    {"params": 5},
+    {"storage_config": {"type": "dict"}},
+    {"storage_config": {"type": "other"}},
+    {"storage_config": {"basename": b"name"}},
+    {"storage_config": {}},
+    {"storage_config": "dict"},
+    {"storage_config": {"type": "dict", "basename": b"name"}},
+    {"storage_config": {"type": "dict", "basename": "name"}},
+    {"prepickle": True},
+    {"prepickle": False},
+    {"hashfunc": 5},
+    {"other": 1},
+]
+
+
+def shape(lsh):
+    return (
+        lsh.b,
+        lsh.r,
+        lsh.h,
+        lsh.prepickle,
+        lsh.hashfunc,
+        lsh.buffer_size,
+        len(lsh.hashtables),
+        lsh.hashranges,
+        lsh.is_empty(),
+    )
+
+
+def test_index_constructors(theirs):
+    for keywords in INDEXES:
+        same(lambda p, k=keywords: shape(p.MinHashLSH(**k)), theirs)
+    with pytest.raises(NotImplementedError, match="redis"):
+        ours.MinHashLSH(storage_config={"type": "redis", "redis": {"host": "localhost"}})
+
+
+def test_bands_of_thresholds(theirs):
+    draw = random.Random(9)
+    for _ in range(120):
+        threshold = draw.choice((draw.random(), round(draw.random(), 1), round(draw.random(), 2)))
+        size = draw.choice((2, 3, 5, 10, 16, 32, 64, 100, 128))
+        weights = draw.choice(((0.5, 0.5), (0.4, 0.6), (0.3, 0.7), (0.9, 0.1), (0.25, 0.75), (0, 1)))
+        same(lambda p, a=(threshold, size, weights): shape(p.MinHashLSH(*a)), theirs)
+
+
+def first_bytes(data):
+    return data[:2]
+
+
+def make_index_call(draw):
+    """A random call on two indexes: a function of (package, indexes, sketches)."""
+    i, j, key, n = draw.randrange(4), draw.randrange(4), draw.randrange(12), draw.randrange(30)
+    keys = [draw.randrange(14) for _ in range(draw.randrange(4))]
+    check = draw.random() < 0.8
+    rare = draw.random() < 0.2
+    return draw.choice(
+        [
+            *[lambda p, ix, m: ix[i].insert(key, m[n], check_duplication=check)] * 4,
+            lambda p, ix, m: ix[i].insert(("pair", key), m[n]),
+            lambda p, ix, m: ix[i].insert([key] if rare else str(key), m[n]),
+            *[lambda p, ix, m: sorted(ix[i].query(m[n]), key=repr)] * 4,
+            lambda p, ix, m: sorted(ix[i].query(p.LeanMinHash(m[n])), key=repr),
+            *[lambda p, ix, m: ix[i].remove(key)] * 2,
+            lambda p, ix, m: (key in ix[i], ix[i].is_empty()),
+            lambda p, ix, m: ix[i].get_counts(),
+            lambda p, ix, m: ix[i].get_subset_counts(*keys),
+            lambda p, ix, m: [inserting(ix[i], k, m[n]) for k in keys],
+            lambda p, ix, m: [removing(ix[i], k) for k in keys],
+            lambda p, ix, m: ix[i].merge(ix[j], check_overlap=check) if rare else None,
+            lambda p, ix, m: ix[i].merge(5),
+            lambda p, ix, m: [ix[i].add_to_query_buffer(m[(n + k) % 30]) for k in keys],
+            lambda p, ix, m: sorted(ix[i].collect_query_buffer(), key=repr),
+            lambda p, ix, m: ix.__setitem__(i, pickle.loads(pickle.dumps(ix[i]))),
+            lambda p, ix, m: ix.__setitem__(i, copy.deepcopy(ix[j])) if rare else None,
+            lambda p, ix, m: sorted(ix[i]._query_b(m[n], len(keys)), key=repr),
+            lambda p, ix, m: (sorted(ix[i].keys, key=repr), ix[i].keys[key], ix[i].keys.get(key), ix[i].keys.size()),
+            lambda p, ix, m: (ix[i].hashtables[0].status(), ix[i].hashtables[0].itemcounts(), len(ix[i].hashtables[1])),
+        ]
+    )
+
+
+def inserting(index, key, sketch):
+    with index.insertion_session(buffer_size=7) as session:
+        session.insert(key, sketch)
+    return index.buffer_size
+
+
+def removing(index, key):
+    with index.deletion_session() as session:
+        session.remove(key)
+    return index.buffer_size
+
+
+def indexes(package, draw):
+    scheme = draw.choice(SCHEMES)
+    sketches = package.MinHash.bulk(
+        [[b"%d" % draw.randrange(12) for _ in range(draw.randrange(14))] for _ in range(28)], num_perm=24, scheme=scheme
+    )
+    sketches += [package.MinHash(24, scheme=draw.choice(SCHEMES)), package.MinHash(9)]
+    usual = {"threshold": draw.choice((0.3, 0.5, 0.7)), "num_perm": 24, "prepickle": draw.random() < 0.3}
+    hashed = first_bytes if draw.random() < 0.3 else None
+    return [
+        package.MinHashLSH(**usual),
+        package.MinHashLSH(**usual),
+        package.MinHashLSH(**usual, hashfunc=hashed),
+        package.MinHashLSH(num_perm=24, params=(4, 5)),
+    ], sketches
+
+
+def test_random_calls_of_indexes(theirs):
+    raised = 0
+    for run in range(40):
+        draw = random.Random(run)
+        mine, other = indexes(ours, random.Random(run)), indexes(theirs, random.Random(run))
+        for _ in range(60):
+            call = make_index_call(draw)
+            got, wanted = outcome(lambda c=call, m=mine: c(ours, *m)), outcome(lambda c=call, m=other: c(theirs, *m))
+            assert got == wanted
+            raised += got[0] == "raised"
+        for one, two in zip(mine[0], other[0]):
+            assert one.get_counts() == two.get_counts()
+            assert {k: one.keys[k] for k in one.keys} == {k: two.keys[k] for k in two.keys}
+    assert raised > 100
+
+
+def test_tables_of_an_index(theirs):
+    for name in ("keys", "tables"):
+        for calls in range(200):
+            draw = random.Random(calls)
+            pair = [p.MinHashLSH(num_perm=8, params=(2, 4)) for p in (ours, theirs)]
+            mine, other = [lsh.keys if name == "keys" else lsh.hashtables[0] for lsh in pair]
+            for _ in range(8):
+                call = make_table_call(draw)
+                assert outcome(lambda c=call, t=mine: c(t)) == outcome(lambda c=call, t=other: c(t))
+                assert {k: mine[k] for k in mine} == {k: other[k] for k in other}
+
+
+def make_table_call(draw):
+    key, value = draw.randrange(3), draw.randrange(3)
+    return draw.choice(
+        [
+            lambda t: t.insert(key, value, value),
+            lambda t: t.insert(key),
+            lambda t: t.insert(key, value, buffer=True),
+            lambda t: (t.get(key), t[key], t.getmany(0, 1, 2)),
+            lambda t: (key in t, t.has_key(key), len(t), t.size(), t.status(), t.itemcounts(), list(t), list(t.keys())),
+            lambda t: t.remove(key),
+            lambda t: t.__delitem__(key),
+            lambda t: t.remove_val(key, value),
+            lambda t: t.add_to_select_buffer([key, value]),
+            lambda t: t.collect_select_buffer(),
+            lambda t: (t.empty_buffer(), t.buffer_size),
+        ]
+    )

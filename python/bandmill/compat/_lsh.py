@@ -1,0 +1,282 @@
+"""MinHashLSH with the interface of datasketch 2."""
+
+from __future__ import annotations
+
+import functools
+import pickle
+import struct
+from collections.abc import Hashable, Iterator, Mapping
+from typing import Any, Callable
+
+import numpy as np
+
+from bandmill.compat._storage import Lists, Sets, Storage
+
+_ELSEWHERE = ("redis", "cassandra", "mongodb", "aioredis", "aiomongo")
+
+
+class MinHashLSH:
+    """An index of sketches, which finds those that are alike: they share a band, ``r`` hash values beside each other, of ``b``.
+
+    ``threshold``: the similarity to find; b and r make the areas of the wrong answers least, those above it that are missed and
+    those below it that are found, with ``weights`` (found wrongly, missed), which sum to 1. ``params``: (b, r) instead.
+    ``num_perm``: the hash values of a sketch. ``storage_config``: of type "dict" alone. ``prepickle``: keys are kept pickled.
+    ``hashfunc``: bytes to bytes, which shortens what a band is kept as.
+
+    Raises ValueError: what is out of range; NotImplementedError: a storage outside this process.
+    """
+
+    def __init__(
+        self,
+        threshold: float = 0.9,
+        num_perm: int = 128,
+        weights: tuple[float, float] = (0.5, 0.5),
+        params: tuple[int, int] | None = None,
+        storage_config: dict[str, Any] | None = None,
+        prepickle: bool | None = None,
+        hashfunc: Callable[[bytes], bytes] | None = None,
+    ) -> None:
+        """An empty index."""
+        check_storage(storage_config or {"type": "dict"})
+        if threshold > 1.0 or threshold < 0.0:
+            raise ValueError("threshold must be in [0.0, 1.0]")
+        if num_perm < 2:
+            raise ValueError("num_perm must be 2 or more")
+        if any(w < 0.0 or w > 1.0 for w in weights):
+            raise ValueError("weights must be in [0.0, 1.0]")
+        if sum(weights) != 1.0:
+            raise ValueError("weights must sum to 1.0")
+        self._buffer_size = 50000
+        self.h = num_perm
+        if params is None:
+            found, missed = weights
+            self.b, self.r = best_bands(threshold, num_perm, found, missed)
+        else:
+            self.b, self.r = params
+            if self.b * self.r > num_perm:
+                raise ValueError(f"params of {self.b} * {self.r} hash values are more than num_perm {num_perm}")
+        if self.b < 2:
+            raise ValueError("too few bands (b < 2)")
+        self.prepickle = False if prepickle is None else prepickle
+        self.hashfunc = hashfunc
+        self.hashtables: list[Storage] = [Sets() for _ in range(self.b)]
+        self.hashranges = [(i * self.r, (i + 1) * self.r) for i in range(self.b)]
+        self.keys: Storage = Lists()
+        self._minhash_scheme: str | None = None
+
+    @property
+    def buffer_size(self) -> int:
+        """Of no effect: nothing waits."""
+        return self._buffer_size
+
+    @buffer_size.setter
+    def buffer_size(self, value: int) -> None:
+        self._buffer_size = value
+        for storage in (self.keys, *self.hashtables):
+            storage.buffer_size = value
+
+    def _check(self, minhash: Any) -> str | None:
+        """The scheme of the index, when it has this sketch too."""
+        if len(minhash) != self.h:
+            raise ValueError(f"a MinHash of length {self.h} is wanted, not of {len(minhash)}")
+        scheme: str | None = getattr(minhash, "scheme", None)
+        known = self._minhash_scheme
+        if scheme is not None and known is not None and scheme != known:
+            raise ValueError(f"a MinHash of scheme {scheme!r} beside those of scheme {known!r}")
+        return scheme or known
+
+    def _bands(self, minhash: Any) -> tuple[bytes, ...]:
+        """What the bands are kept as."""
+        raw = minhash.hashvalues[: self.b * self.r].byteswap().tobytes()
+        bands = _cut(self.b, len(raw) // self.b)(raw)
+        return bands if self.hashfunc is None else tuple(map(self.hashfunc, bands))
+
+    def _kept(self, key: Hashable) -> Hashable:
+        return pickle.dumps(key) if self.prepickle else key
+
+    def _given(self, kept: set[Any]) -> list[Hashable]:
+        return [pickle.loads(key) for key in kept] if self.prepickle else list(kept)
+
+    def insert(self, key: Hashable, minhash: Any, check_duplication: bool = True) -> None:
+        """Adds a sketch under a key.
+
+        Raises ValueError: the key is there (unless ``check_duplication=False``), or the sketch does not fit.
+        """
+        self._minhash_scheme = self._check(minhash)
+        key = self._kept(key)
+        if check_duplication and key in self.keys:
+            raise ValueError("the key is there already")
+        bands = self._bands(minhash)
+        self.keys.insert(key, *bands)
+        for table, band in zip(self.hashtables, bands):
+            table.insert(band, key)
+
+    def query(self, minhash: Any) -> list[Hashable]:
+        """The keys of the sketches that share a band with this one, in no order.
+
+        Raises ValueError: the sketch does not fit.
+        """
+        self._check(minhash)
+        found = set().union(*filter(None, map(dict.get, self.hashtables, self._bands(minhash))))
+        return self._given(found)
+
+    def _query_b(self, minhash: Any, b: int) -> set[Hashable]:
+        """Of the first ``b`` bands alone."""
+        self._check(minhash)
+        if b > len(self.hashtables):
+            raise ValueError("b must not be more than there are bands")
+        return set(self._given(set().union(*map(Storage.get, self.hashtables[:b], self._bands(minhash)))))
+
+    def add_to_query_buffer(self, minhash: Any) -> None:
+        """A query for ``collect_query_buffer``."""
+        self._check(minhash)
+        for table, band in zip(self.hashtables, self._bands(minhash)):
+            table.add_to_select_buffer([band])
+
+    def collect_query_buffer(self) -> list[Hashable]:
+        """The keys that all queries of the buffer find; the buffer is empty then."""
+        by_query = zip(*[table.collect_select_buffer() for table in self.hashtables])
+        found = [set().union(*bands) for bands in by_query]
+        return self._given(set.intersection(*found)) if found else []
+
+    def __contains__(self, key: Hashable) -> bool:
+        """Whether the key is there."""
+        return self._kept(key) in self.keys
+
+    def remove(self, key: Hashable) -> None:
+        """Takes a key away.
+
+        Raises ValueError: it is not there.
+        """
+        key = self._kept(key)
+        if key not in self.keys:
+            raise ValueError("the key is not there")
+        for band, table in zip(self.keys[key], self.hashtables):
+            table.remove_val(band, key)
+            if not table.get(band):
+                table.remove(band)
+        self.keys.remove(key)
+
+    def merge(self, other: MinHashLSH, check_overlap: bool = False) -> None:
+        """Adds all of another index.
+
+        Raises ValueError: it has other bands or another scheme, or (``check_overlap=True``) a key is in both.
+        """
+        if type(self) is not type(other):
+            raise ValueError(f"a MinHashLSH does not merge with a {type(other).__name__}")
+        if (self.h, self.b, self.r) != (other.h, other.b, other.r):
+            raise ValueError("indexes of other bands do not merge")
+        known, more = self._minhash_scheme, other._minhash_scheme
+        if known is not None and more is not None and known != more:
+            raise ValueError(f"an index of scheme {more!r} does not merge into one of scheme {known!r}")
+        if check_overlap and not self.keys.keys().isdisjoint(other.keys.keys()):
+            raise ValueError("a key is in both")
+        self._minhash_scheme = known or more
+        for key in other.keys:
+            bands = other.keys[key]
+            self.keys.insert(key, *bands)
+            for table, band in zip(self.hashtables, bands):
+                table.insert(band, key)
+
+    def is_empty(self) -> bool:
+        """Whether there is no key."""
+        return any(len(table) == 0 for table in self.hashtables)
+
+    def get_counts(self) -> list[dict[Hashable, int]]:
+        """For each band how many keys each bucket has."""
+        return [table.itemcounts() for table in self.hashtables]
+
+    def get_subset_counts(self, *keys: Hashable) -> list[dict[Hashable, int]]:
+        """The same for these keys alone."""
+        tables = [Sets() for _ in range(self.b)]
+        for key in {self._kept(key) for key in set(keys)}:
+            for band, table in zip(self.keys[key], tables):
+                table.insert(band, key)
+        return [table.itemcounts() for table in tables]
+
+    def insertion_session(self, buffer_size: int = 50000) -> MinHashLSHInsertionSession:
+        """A with-statement's object, to insert by."""
+        return MinHashLSHInsertionSession(self, buffer_size)
+
+    def deletion_session(self, buffer_size: int = 50000) -> MinHashLSHDeletionSession:
+        """A with-statement's object, to remove by."""
+        return MinHashLSHDeletionSession(self, buffer_size)
+
+
+class _Session:
+    """What both sessions share: nothing waits, so closing does nothing."""
+
+    def __init__(self, lsh: MinHashLSH, buffer_size: int) -> None:
+        """Of an index."""
+        self.lsh = lsh
+        self.lsh.buffer_size = buffer_size
+
+    def __exit__(self, exc_type: Any, exc_val: Any, exc_tb: Any) -> None:
+        """Ends it."""
+        self.close()
+
+    def close(self) -> None:
+        """Ends it."""
+
+
+class MinHashLSHInsertionSession(_Session):
+    """Many insertions."""
+
+    def __enter__(self) -> MinHashLSHInsertionSession:
+        """Itself."""
+        return self
+
+    def insert(self, key: Hashable, minhash: Any, check_duplication: bool = True) -> None:
+        """As ``MinHashLSH.insert``."""
+        self.lsh.insert(key, minhash, check_duplication=check_duplication)
+
+
+class MinHashLSHDeletionSession(_Session):
+    """Many removals."""
+
+    def __enter__(self) -> MinHashLSHDeletionSession:
+        """Itself."""
+        return self
+
+    def remove(self, key: Hashable) -> None:
+        """As ``MinHashLSH.remove``."""
+        self.lsh.remove(key)
+
+
+def check_storage(config: Mapping[str, Any]) -> None:
+    """Refuses storages that are not here."""
+    kind = config["type"]
+    if kind in _ELSEWHERE:
+        raise NotImplementedError(f"storage_config of type {kind!r}: only 'dict' is there")
+    if kind != "dict":
+        raise ValueError(f"unknown storage type {kind!r}")
+    if not isinstance(config.get("basename", b""), (bytes, bytearray)):
+        raise TypeError("basename must be bytes")
+
+
+@functools.lru_cache(maxsize=64)
+def _cut(pieces: int, width: int) -> Callable[[bytes], tuple[bytes, ...]]:
+    return struct.Struct(f"{width}s" * pieces).unpack
+
+
+def _plans(num_perm: int) -> Iterator[tuple[int, int]]:
+    return ((b, r) for b in range(1, num_perm + 1) for r in range(1, num_perm // b + 1))
+
+
+@functools.lru_cache(maxsize=256)
+def best_bands(threshold: float, num_perm: int, found: float, missed: float) -> tuple[int, int]:
+    """The (b, r) of the least weighted sum of the areas of what is found wrongly and what is missed; the first of equals.
+
+    The chance 1 - (1 - s^r)^b that a pair of similarity s is found is a polynomial of a degree of at most ``num_perm``, so that
+    Gauss's rule of enough points has the areas exactly.
+    """
+    points, weights = np.polynomial.legendre.leggauss(num_perm // 2 + 1)
+    below, above = threshold * (points + 1) / 2, threshold + (1 - threshold) * (points + 1) / 2
+    best, least = (0, 0), np.inf
+    for b, r in _plans(num_perm):
+        wrong = threshold / 2 * float(weights @ (1 - (1 - below**r) ** b))
+        lost = (1 - threshold) / 2 * float(weights @ (1 - (1 - (1 - above**r) ** b)))
+        error = wrong * found + lost * missed
+        if error < least:
+            best, least = (b, r), error
+    return best
