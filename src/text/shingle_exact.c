@@ -31,6 +31,7 @@ typedef struct exact {
     size_t n_units, cap_units;
     bm_buf shingle;
     bm_buf run; /* the hashes, with repeats */
+    bm_token_hasher hasher;
 } exact;
 
 static bm_status begin_unit(exact *x, bm_error *err)
@@ -160,7 +161,7 @@ static bm_status add_shingle(exact *x, size_t first, size_t k, bm_error *err)
     }
     if (status != BM_OK)
         return status;
-    uint64_t hash = bm_token_hash_of(x->options->hash)(x->shingle.data, x->shingle.len);
+    uint64_t hash = bm_token_hash_one(&x->hasher, x->shingle.data, x->shingle.len);
     return bm_buf_add(&x->run, &hash, sizeof hash, err);
 }
 
@@ -252,7 +253,9 @@ bm_status bm_shingle_exact_add(const bm_text_options *options, bm_str text, bm_s
                                bm_error *err)
 {
     exact x = {.options = options};
-    bm_status status = bm_normalize_exact(text, options->normalize, &x.codes, err);
+    bm_status status = bm_token_hasher_open(options->hash, NULL, &x.hasher, err);
+    if (status == BM_OK)
+        status = bm_normalize_exact(text, options->normalize, &x.codes, err);
     if (status == BM_OK)
         status = bm_shingle_is_of_words(options->shingle) ? cut_words(&x, err)
                  : options->shingle == BM_SHINGLE_CHAR    ? cut_chars(&x, err)

@@ -115,7 +115,6 @@ bm_status bm_shingler_open(const bm_text_options *options, const char *cpu, bm_s
     shingler->options = *options;
     shingler->rules = rules_of(options);
     shingler->ops = bm_shingle_ops_of(isa);
-    shingler->hash = (bm_token_hasher){shingler->ops, bm_token_hash_of(options->hash)};
     shingler->units = bm_shingle_units(options);
     const size_t n_starts = shingler->units + WINDOW + 17;
     shingler->starts = bm_alloc_aligned(n_starts, sizeof *shingler->starts);
@@ -125,7 +124,9 @@ bm_status bm_shingler_open(const bm_text_options *options, const char *cpu, bm_s
         bm_shingler_close(shingler);
         return bm_fail_nomem(err, n_starts * sizeof *shingler->starts);
     }
-    status = options->shingle == BM_SHINGLE_STOPWORD ? open_stop_words(shingler, err) : BM_OK;
+    status = bm_token_hasher_open(options->hash, shingler->ops, &shingler->hash, err);
+    if (status == BM_OK && options->shingle == BM_SHINGLE_STOPWORD)
+        status = open_stop_words(shingler, err);
     if (status == BM_OK)
         *out = shingler;
     else
@@ -428,7 +429,7 @@ static bm_status add_document(bm_shingler *shingler, bm_shingle_batch *batch, bm
     const bool is_short = n_units > 0 && n_units < shingler->units;
     if (status == BM_OK && is_short && shingler->options.short_rule == BM_SHORT_WHOLE) {
         shingler->run[0] =
-            bm_token_hash_of(shingler->options.hash)(shingler->joined.data, shingler->joined.len);
+            bm_token_hash_one(&shingler->hash, shingler->joined.data, shingler->joined.len);
         status = take(shingler, &doc, 1, true, err);
     }
     if (status == BM_OK && shingler->options.bag && doc.n_run > 0)

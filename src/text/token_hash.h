@@ -11,19 +11,37 @@
 #ifndef BM_TEXT_TOKEN_HASH_H
 #define BM_TEXT_TOKEN_HASH_H
 
+#include <bandmill/status.h>
 #include <bandmill/types.h>
 
+#define OPENSSL_SUPPRESS_DEPRECATED /* one-shot calls of its newer interface cost five times as much */
+#include <openssl/sha.h>
+
+#include "base/shared_library.h"
 #include "text/shingle_ops.h"
 
-typedef uint64_t bm_token_hash_fn(const char *bytes, size_t len);
+typedef struct bm_token_hasher bm_token_hasher;
+typedef uint64_t bm_token_hash_fn(const bm_token_hasher *hasher, const char *bytes, size_t len);
 
-/* The function of a hash that exists. */
-bm_token_hash_fn *bm_token_hash_of(bm_token_hash hash);
+#define BM_SHA1_FUNCTIONS(X) X(SHA1_Init) X(SHA1_Update) X(SHA1_Final)
+typedef struct bm_sha1_calls {
+    BM_SHA1_FUNCTIONS(BM_LIBRARY_MEMBER)
+} bm_sha1_calls;
 
-typedef struct bm_token_hasher {
+struct bm_token_hasher {
     const bm_shingle_ops *ops; /* whose loops are for XXH3 */
     bm_token_hash_fn *fn;
-} bm_token_hasher;
+    bm_sha1_calls sha1; /* of libcrypto; of other hashes empty */
+};
+
+/* Any thread may use it afterwards. BM_ERR_IO: libcrypto, which SHA-1 is of, cannot be opened. */
+bm_status bm_token_hasher_open(bm_token_hash hash, const bm_shingle_ops *ops, bm_token_hasher *out,
+                               bm_error *err);
+static inline uint64_t bm_token_hash_one(const bm_token_hasher *hasher, const char *bytes,
+                                         size_t len)
+{
+    return hasher->fn(hasher, bytes, len);
+}
 
 /* As hash_slices and hash_windows of shingle_ops.h, by any hash. */
 void bm_token_hash_slices(const bm_token_hasher *hasher, const bm_slices *slices, size_t n);
