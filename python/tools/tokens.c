@@ -1,10 +1,10 @@
-/* SHA-1 (FIPS 180-4) of many short byte strings of Python's at once, eight beside each other, of which only the first one or two
+/* SHA-1 (FIPS 180-4) of many short byte strings of Python's at once, sixteen beside each other, of which only the first one or two
  * words are wanted: what datasketch takes for the hash of a token. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { BM_PY_LANES = 8, BM_PY_BLOCK = 64, BM_PY_STATE = 5 };
+enum { BM_PY_LANES = 16, BM_PY_BLOCK = 64, BM_PY_STATE = 5 };
 
 typedef uint32_t bm_py_lanes __attribute__((vector_size(4 * BM_PY_LANES)));
 
@@ -79,18 +79,27 @@ __attribute__((target("avx2"))) static void bm_py_compress_avx2(bm_py_lanes *sta
 }
 #endif
 
+#if defined(__x86_64__)
+__attribute__((target("avx512f"))) static void bm_py_compress_avx512(bm_py_lanes *state, bm_py_lanes *w)
+{
+    bm_py_compress_body(state, w);
+}
+#endif
+
 typedef void bm_py_compress(bm_py_lanes *state, bm_py_lanes *w);
 
 static bm_py_compress *bm_py_best_compress(void)
 {
 #if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx512f"))
+        return bm_py_compress_avx512;
     if (__builtin_cpu_supports("avx2"))
         return bm_py_compress_avx2;
 #endif
     return bm_py_compress_plain;
 }
 
-/* The hashes of up to eight tokens. A lane whose message has ended keeps its state. */
+/* The hashes of up to sixteen tokens. A lane whose message has ended keeps its state. */
 static void bm_py_hash_group(bm_py_compress *compress, const struct bm_py_bytes *tokens, int n, bm_py_lanes *state)
 {
     static const uint32_t start[BM_PY_STATE] = {0x67452301u, 0xefcdab89u, 0x98badcfeu, 0x10325476u, 0xc3d2e1f0u};
@@ -113,42 +122,52 @@ static void bm_py_hash_group(bm_py_compress *compress, const struct bm_py_bytes 
     }
 }
 
-/* Where the bytes of a list's items lie; false: one is not of type bytes. */
-static bool bm_py_find_bytes(PyObject *list, int64_t from, int n, struct bm_py_bytes *tokens)
+struct bm_py_hashing {
+    bm_py_compress *compress;
+    struct bm_py_bytes tokens[BM_PY_LANES];
+    int waiting, words;
+    uint32_t *out;
+};
+
+static void bm_py_hash_waiting(struct bm_py_hashing *hashing)
 {
-    for (int i = 0; i < n; i++) {
-        PyObject *item = PyList_GetItem(list, (Py_ssize_t)(from + i));
-        if (item == NULL || !PyBytes_CheckExact(item)) {
-            PyErr_Clear();
+    bm_py_lanes state[BM_PY_STATE];
+    bm_py_hash_group(hashing->compress, hashing->tokens, hashing->waiting, state);
+    for (int lane = 0; lane < hashing->waiting; lane++)
+        for (int i = 0; i < hashing->words; i++)
+            *hashing->out++ = __builtin_bswap32(state[i][lane]);
+    hashing->waiting = 0;
+}
+
+/* False: the set is no list of n items of type bytes. */
+static bool bm_py_hash_set(struct bm_py_hashing *hashing, PyObject *set, int64_t n)
+{
+    if (set == NULL || !PyList_CheckExact(set) || PyList_Size(set) != (Py_ssize_t)n)
+        return false;
+    for (int64_t i = 0; i < n; i++) {
+        PyObject *item = PyList_GetItem(set, (Py_ssize_t)i);
+        if (item == NULL || !PyBytes_CheckExact(item))
             return false;
-        }
-        tokens[i] = (struct bm_py_bytes){(const unsigned char *)PyBytes_AsString(item), (size_t)PyBytes_Size(item)};
+        hashing->tokens[hashing->waiting++] =
+            (struct bm_py_bytes){(const unsigned char *)PyBytes_AsString(item), (size_t)PyBytes_Size(item)};
+        if (hashing->waiting == BM_PY_LANES)
+            bm_py_hash_waiting(hashing);
     }
     return true;
 }
 
-/* The first `words` (1 or 2) little-endian words of the SHA-1 of each item of the list at this address, which nobody changes
- * meanwhile; how many were done: n, or fewer where an item is not of type bytes. */
-static int64_t bm_py_token_hashes(uintptr_t list, int64_t n, int words, uint32_t *out)
+/* The first `words` (1 or 2) little-endian words of the SHA-1 of each item of each list in the list at this address, of `lengths[i]`
+ * items. False: an item is not of type bytes, or a list is not as long. Holds Python's lock, for the lists are the caller's. */
+static bool bm_py_token_hashes(uintptr_t sets, const int64_t *lengths, int64_t n_sets, int words, uint32_t *out)
 {
-    enum { AT_ONCE = 512 };
-    bm_py_compress *compress = bm_py_best_compress();
-    for (int64_t from = 0; from < n; from += AT_ONCE) {
-        struct bm_py_bytes tokens[AT_ONCE];
-        int some = n - from < AT_ONCE ? (int)(n - from) : AT_ONCE;
-        PyGILState_STATE lock = PyGILState_Ensure();
-        bool found = bm_py_find_bytes((PyObject *)list, from, some, tokens);
-        PyGILState_Release(lock);
-        if (!found)
-            return from;
-        for (int at = 0; at < some; at += BM_PY_LANES) {
-            bm_py_lanes state[BM_PY_STATE];
-            int lanes = some - at < BM_PY_LANES ? some - at : BM_PY_LANES;
-            bm_py_hash_group(compress, tokens + at, lanes, state);
-            for (int lane = 0; lane < lanes; lane++)
-                for (int i = 0; i < words; i++)
-                    out[(from + at + lane) * words + i] = __builtin_bswap32(state[i][lane]);
-        }
-    }
-    return n;
+    struct bm_py_hashing hashing = {.compress = bm_py_best_compress(), .words = words, .out = out};
+    PyGILState_STATE lock = PyGILState_Ensure();
+    bool good = true;
+    for (int64_t i = 0; i < n_sets && good; i++)
+        good = bm_py_hash_set(&hashing, PyList_GetItem((PyObject *)sets, (Py_ssize_t)i), lengths[i]);
+    if (hashing.waiting > 0)
+        bm_py_hash_waiting(&hashing);
+    PyErr_Clear();
+    PyGILState_Release(lock);
+    return good;
 }

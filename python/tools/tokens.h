@@ -1,1 +1,1 @@
-int64_t bm_py_token_hashes(uintptr_t list, int64_t n, int words, uint32_t *out);
+_Bool bm_py_token_hashes(uintptr_t sets, const int64_t *lengths, int64_t n_sets, int words, uint32_t *out);

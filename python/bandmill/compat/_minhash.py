@@ -8,7 +8,7 @@ from typing import Any, Callable
 
 import numpy as np
 
-from bandmill.compat._schemes import LOW32, NAMES, SCHEMES, Scheme, Signer, can_sign, joined, modulo_mersenne
+from bandmill.compat._schemes import LOW32, NAMES, SCHEMES, Scheme, Signer, can_sign, modulo_mersenne
 
 _AT_ONCE = 1 << 16  # tokens of a batch of bulk's
 _SAME = ("permutation schemes", "seeds", "numbers of permutation functions")
@@ -114,7 +114,7 @@ class MinHash:
         items = list(b)
         if not items:
             return
-        hashes = kind.hash_tokens(items, self.hashfunc)
+        hashes = kind.hash_sets([items], self.hashfunc)
         permutations = self.permutations
         if self._gpu_mode == "always":
             raise RuntimeError("gpu_mode 'always': these batches are done by the CPU")
@@ -289,20 +289,19 @@ def _bulk(model: MinHash, sets: Iterable[Iterable[Any]]) -> list[MinHash]:
     made: list[MinHash] = []
     try:
         for batch in _batches(sets):
-            tokens, lengths = joined(batch)
-            hashes = kind.hash_tokens(tokens, model.hashfunc)
+            lengths = [len(items) for items in batch]
+            hashes = kind.hash_sets(batch, model.hashfunc)
             if not isinstance(hashes, np.ndarray):
                 hashes = kind.hashes(hashes) if hashes else np.empty(0, dtype=kind.dtype)
                 if hashes.ndim != 1:  # a hash function that gives arrays: set by set
-                    hashes = hashes.reshape(len(tokens), -1)
+                    hashes = hashes.reshape(sum(lengths), -1)
             if signer is not None and hashes.ndim == 1:
                 rows: Iterable[np.ndarray[Any, Any]] = signer.sign(hashes, lengths)
             else:
                 rows = _rows(model, kind, hashes, lengths)
             for row in rows:
                 one = MinHash.__new__(MinHash)
-                values = row.copy() if fresh else np.minimum(model.hashvalues, row)
-                one.__dict__.update(state, hashvalues=values)
+                one.__dict__ = {**state, "hashvalues": row.copy() if fresh else np.minimum(model.hashvalues, row)}
                 made.append(one)
     finally:
         if signer is not None:

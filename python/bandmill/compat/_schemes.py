@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, Callable, Final
 
 import numpy as np
@@ -87,19 +87,21 @@ class Scheme:
                 raise
             raise ValueError(f"hashfunc returned a value that does not fit scheme {self.name!r}: {e}") from e
 
-    def hash_tokens(self, tokens: list[Any], hashfunc: Callable[[Any], Any]) -> np.ndarray[Any, Any] | list[Any]:
-        """The hash of each token: an array where all are bytes and the function is SHA-1's, else what the function gives.
+    def hash_sets(self, sets: list[list[Any]], hashfunc: Callable[[Any], Any]) -> np.ndarray[Any, Any] | list[Any]:
+        """The hash of each item, one set's behind the other's.
 
-        ``tokens`` is a list that nobody else holds.
+        An array where all are bytes and the function is SHA-1's, else what the function gives.
         """
         if hashfunc is sha1_hash32 or hashfunc is sha1_hash64:
             words = 1 if hashfunc is sha1_hash32 else 2
-            out = np.empty(len(tokens), dtype=np.uint32 if words == 1 else np.uint64)
-            pointer = ffi.from_buffer("uint32_t[]", out) if len(tokens) else ffi.NULL
-            if lib.bm_py_token_hashes(id(tokens), len(tokens), words, pointer) == len(tokens):
+            lengths = np.fromiter(map(len, sets), dtype=np.int64, count=len(sets))
+            out = np.empty(int(lengths.sum()), dtype=np.uint32 if words == 1 else np.uint64)
+            given = ffi.from_buffer("int64_t[]", lengths) if len(sets) else ffi.NULL
+            room = ffi.from_buffer("uint32_t[]", out) if len(out) else ffi.NULL
+            if lib.bm_py_token_hashes(id(sets), given, len(sets), words, room):
                 fits = words == 1 or self.dtype is np.uint64
                 return out.astype(self.dtype, copy=False) if fits else [int(value) for value in out]
-        return [hashfunc(token) for token in tokens]
+        return [hashfunc(item) for items in sets for item in items]
 
 
 def modulo_mersenne(values: Any) -> Any:
@@ -189,14 +191,3 @@ class Signer:
 def can_sign(seed: Any, count: Any) -> bool:
     """Whether the library takes these."""
     return type(seed) is int and 0 <= seed <= LOW32 and 0 < count <= int(lib.BM_PERMS_MAX)
-
-
-def joined(lists: Iterable[Any]) -> tuple[list[Any], list[int]]:
-    """All items of some iterables, and how many each had."""
-    flat: list[Any] = []
-    lengths = []
-    for items in lists:
-        before = len(flat)
-        flat.extend(items)
-        lengths.append(len(flat) - before)
-    return flat, lengths
