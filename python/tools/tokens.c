@@ -49,41 +49,26 @@ static inline void bm_py_load_block(const struct bm_py_bytes *token, size_t at, 
         e = d, d = c, c = BM_PY_TURN(b, 30), b = a, a = t;                                  \
     } while (0)
 
-static inline __attribute__((always_inline)) void bm_py_compress_body(bm_py_lanes *state, bm_py_lanes *w)
-{
-    bm_py_lanes a = state[0], b = state[1], c = state[2], d = state[3], e = state[4];
-#pragma GCC unroll 20
-    for (int i = 0; i < 20; i++)
-        BM_PY_ROUND(i, d ^ (b & (c ^ d)), 0x5a827999u);
-#pragma GCC unroll 20
-    for (int i = 20; i < 40; i++)
-        BM_PY_ROUND(i, b ^ c ^ d, 0x6ed9eba1u);
-#pragma GCC unroll 20
-    for (int i = 40; i < 60; i++)
-        BM_PY_ROUND(i, (b & c) | (d & (b | c)), 0x8f1bbcdcu);
-#pragma GCC unroll 20
-    for (int i = 60; i < 80; i++)
-        BM_PY_ROUND(i, b ^ c ^ d, 0xca62c1d6u);
-    state[0] += a, state[1] += b, state[2] += c, state[3] += d, state[4] += e;
-}
+/* One for each instruction set, by a macro: vectors of an inlined function would be cut to the width of its own. */
+#define BM_PY_COMPRESS(name, attribute) \
+    attribute static void name(bm_py_lanes *state, bm_py_lanes *w) \
+    { \
+        bm_py_lanes a = state[0], b = state[1], c = state[2], d = state[3], e = state[4]; \
+        _Pragma("GCC unroll 20") for (int i = 0; i < 20; i++) \
+            BM_PY_ROUND(i, d ^ (b & (c ^ d)), 0x5a827999u); \
+        _Pragma("GCC unroll 20") for (int i = 20; i < 40; i++) \
+            BM_PY_ROUND(i, b ^ c ^ d, 0x6ed9eba1u); \
+        _Pragma("GCC unroll 20") for (int i = 40; i < 60; i++) \
+            BM_PY_ROUND(i, (b & c) | (d & (b | c)), 0x8f1bbcdcu); \
+        _Pragma("GCC unroll 20") for (int i = 60; i < 80; i++) \
+            BM_PY_ROUND(i, b ^ c ^ d, 0xca62c1d6u); \
+        state[0] += a, state[1] += b, state[2] += c, state[3] += d, state[4] += e; \
+    }
 
-static void bm_py_compress_plain(bm_py_lanes *state, bm_py_lanes *w)
-{
-    bm_py_compress_body(state, w);
-}
-
+BM_PY_COMPRESS(bm_py_compress_plain, )
 #if defined(__x86_64__)
-__attribute__((target("avx2"))) static void bm_py_compress_avx2(bm_py_lanes *state, bm_py_lanes *w)
-{
-    bm_py_compress_body(state, w);
-}
-#endif
-
-#if defined(__x86_64__)
-__attribute__((target("avx512f"))) static void bm_py_compress_avx512(bm_py_lanes *state, bm_py_lanes *w)
-{
-    bm_py_compress_body(state, w);
-}
+BM_PY_COMPRESS(bm_py_compress_avx2, __attribute__((target("avx2"))))
+BM_PY_COMPRESS(bm_py_compress_avx512, __attribute__((target("avx512f"))))
 #endif
 
 typedef void bm_py_compress(bm_py_lanes *state, bm_py_lanes *w);
