@@ -447,7 +447,6 @@ def make_index_call(draw):
             lambda p, ix, m: sorted(ix[i].collect_query_buffer(), key=repr),
             lambda p, ix, m: ix.__setitem__(i, pickle.loads(pickle.dumps(ix[i]))),
             lambda p, ix, m: ix.__setitem__(i, copy.deepcopy(ix[j])) if rare else None,
-            lambda p, ix, m: sorted(ix[i]._query_b(m[n], len(keys)), key=repr),
             lambda p, ix, m: (sorted(ix[i].keys, key=repr), ix[i].keys[key], ix[i].keys.get(key), ix[i].keys.size()),
             lambda p, ix, m: (ix[i].hashtables[0].status(), ix[i].hashtables[0].itemcounts(), len(ix[i].hashtables[1])),
         ]

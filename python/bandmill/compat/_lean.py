@@ -35,19 +35,19 @@ class LeanMinHash(MinHash):
         if minhash is not None:
             if scheme is not None and scheme != minhash.scheme:
                 raise ValueError(f"scheme {scheme!r} beside a MinHash of scheme {minhash.scheme!r}")
-            self._initialize_slots(minhash.seed, minhash.hashvalues, minhash.scheme)
+            self._take(minhash.seed, minhash.hashvalues, minhash.scheme)
         elif seed is None or hashvalues is None:
             raise ValueError("a LeanMinHash is made of a MinHash, or of a seed and hash values")
         elif scheme is None:
             raise ValueError("hashvalues do not say how they were made: give scheme beside them ('legacy' before datasketch 2)")
         else:
-            self._initialize_slots(seed, hashvalues, scheme)
+            self._take(seed, hashvalues, scheme)
 
-    def _initialize_slots(self, seed: Any, hashvalues: Any, scheme: str = "legacy") -> None:
+    def _take(self, seed: Any, hashvalues: Any, scheme: str = "legacy") -> None:
         kind = scheme_of(scheme)
         self.seed = seed
         self.scheme = scheme
-        self.hashvalues = self._parse_hashvalues(hashvalues)
+        self.hashvalues = self._as_words(hashvalues)
         if kind.affine and len(self.hashvalues) == 0:
             raise ValueError("hashvalues must not be empty")
 
@@ -94,7 +94,7 @@ class LeanMinHash(MinHash):
 
     def __setstate__(self, buf: Any) -> None:
         """Of its bytes."""
-        self._initialize_slots(*_read(buf, "@"))
+        self._take(*_read(buf, "@"))
 
     def __hash__(self) -> int:  # type: ignore[override]
         """Of scheme, seed and values."""
@@ -112,7 +112,7 @@ class LeanMinHash(MinHash):
 
 def _lean(seed: Any, values: Any, scheme: str) -> LeanMinHash:
     made = LeanMinHash.__new__(LeanMinHash)
-    made._initialize_slots(seed, values, scheme)
+    made._take(seed, values, scheme)
     return made
 
 

@@ -62,7 +62,7 @@ class MinHashLSH:
         self.hashtables: list[Storage] = [Sets() for _ in range(self.b)]
         self.hashranges = [(i * self.r, (i + 1) * self.r) for i in range(self.b)]
         self.keys: Storage = Lists()
-        self._minhash_scheme: str | None = None
+        self._shared_scheme: str | None = None
 
     @property
     def buffer_size(self) -> int:
@@ -80,7 +80,7 @@ class MinHashLSH:
         if len(minhash) != self.h:
             raise ValueError(f"a MinHash of length {self.h} is wanted, not of {len(minhash)}")
         scheme: str | None = getattr(minhash, "scheme", None)
-        known = self._minhash_scheme
+        known = self._shared_scheme
         if scheme is not None and known is not None and scheme != known:
             raise ValueError(f"a MinHash of scheme {scheme!r} beside those of scheme {known!r}")
         return scheme or known
@@ -102,7 +102,7 @@ class MinHashLSH:
 
         Raises ValueError: the key is there (unless ``check_duplication=False``), or the sketch does not fit.
         """
-        self._minhash_scheme = self._check(minhash)
+        self._shared_scheme = self._check(minhash)
         key = self._kept(key)
         if check_duplication and key in self.keys:
             raise ValueError("the key is there already")
@@ -119,13 +119,6 @@ class MinHashLSH:
         self._check(minhash)
         found = set().union(*filter(None, map(dict.get, self.hashtables, self._bands(minhash))))
         return self._given(found)
-
-    def _query_b(self, minhash: Any, b: int) -> set[Hashable]:
-        """Of the first ``b`` bands alone."""
-        self._check(minhash)
-        if b > len(self.hashtables):
-            raise ValueError("b must not be more than there are bands")
-        return set(self._given(set().union(*map(Storage.get, self.hashtables[:b], self._bands(minhash)))))
 
     def add_to_query_buffer(self, minhash: Any) -> None:
         """A query for ``collect_query_buffer``."""
@@ -166,12 +159,12 @@ class MinHashLSH:
             raise ValueError(f"a MinHashLSH does not merge with a {type(other).__name__}")
         if (self.h, self.b, self.r) != (other.h, other.b, other.r):
             raise ValueError("indexes of other bands do not merge")
-        known, more = self._minhash_scheme, other._minhash_scheme
+        known, more = self._shared_scheme, other._shared_scheme
         if known is not None and more is not None and known != more:
             raise ValueError(f"an index of scheme {more!r} does not merge into one of scheme {known!r}")
         if check_overlap and not self.keys.keys().isdisjoint(other.keys.keys()):
             raise ValueError("a key is in both")
-        self._minhash_scheme = known or more
+        self._shared_scheme = known or more
         for key in other.keys:
             bands = other.keys[key]
             self.keys.insert(key, *bands)

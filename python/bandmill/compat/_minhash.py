@@ -66,18 +66,18 @@ class MinHash:
         if hashobj is not None:
             warnings.warn("hashobj does nothing: use hashfunc", DeprecationWarning, stacklevel=2)
         if hashvalues is not None:
-            self.hashvalues = self._parse_hashvalues(hashvalues)
+            self.hashvalues = self._as_words(hashvalues)
         else:
             self.hashvalues = np.full(num_perm, kind.empty)
         if permutations is not None:
             self.permutations = _parse_permutations(permutations, kind)
         else:
             self.permutations = kind.coefficients(seed, num_perm)
-        self._gpu_mode = gpu_mode
+        self._gpu = gpu_mode
         if len(self.permutations[0]) != len(self):
             raise ValueError("as many permutations as hash values are needed")
 
-    def _parse_hashvalues(self, values: Any) -> np.ndarray[Any, Any]:
+    def _as_words(self, values: Any) -> np.ndarray[Any, Any]:
         kind = SCHEMES[self.scheme]
         return kind.array(values, "hash values") if kind.affine else np.array(values, dtype=kind.dtype)
 
@@ -116,7 +116,7 @@ class MinHash:
             return
         hashes = kind.hash_sets([items], self.hashfunc)
         permutations = self.permutations
-        if self._gpu_mode == "always":
+        if self._gpu == "always":
             raise RuntimeError("gpu_mode 'always': these batches are done by the CPU")
         if not isinstance(hashes, np.ndarray):
             hashes = kind.hashes(hashes).reshape(-1)
@@ -166,7 +166,7 @@ class MinHash:
             hashfunc=self.hashfunc,
             hashvalues=self.digest(),
             permutations=self.permutations,
-            gpu_mode=self._gpu_mode,
+            gpu_mode=self._gpu,
             scheme=self.scheme,
         )
 
@@ -197,7 +197,7 @@ class MinHash:
             hashfunc=first.hashfunc,
             hashvalues=values,
             permutations=first.permutations,
-            gpu_mode=first._gpu_mode,
+            gpu_mode=first._gpu,
             scheme=first.scheme,
         )
 
@@ -210,7 +210,7 @@ class MinHash:
         if cls is not MinHash:
             return list(cls.generator(b, **minhash_kwargs))
         model = MinHash(**minhash_kwargs)
-        if model._gpu_mode == "always" or model.hashvalues.ndim != 1:
+        if model._gpu == "always" or model.hashvalues.ndim != 1:
             return list(_one_by_one(model, b))
         return _bulk(model, b)
 
