@@ -216,8 +216,8 @@ Test(stop_words, only_a_settled_list_is_taken_for_one)
 {
     static const char *const bad[] = {"", " ", " a", "a ", "a  b", "b a", "a a", "ab a", "a b ab"};
     static const char *const good[] = {"a", "a ab b", "a b", "and the",
-                                       "a\xC2\xA0"
-                                       "b"};
+                                       ("a\xC2\xA0"
+                                        "b")};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
         cr_expect(!bm_stop_words_is_list(bad[i]), "'%s'", bad[i]);
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++)
