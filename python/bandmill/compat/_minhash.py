@@ -73,7 +73,7 @@ class MinHash:
             self.permutations = _parse_permutations(permutations, kind)
         else:
             self.permutations = kind.coefficients(seed, num_perm)
-        self._gpu = gpu_mode
+        self._gpu_mode = gpu_mode
         if len(self.permutations[0]) != len(self):
             raise ValueError("as many permutations as hash values are needed")
 
@@ -116,7 +116,7 @@ class MinHash:
             return
         hashes = kind.hash_sets([items], self.hashfunc)
         permutations = self.permutations
-        if self._gpu == "always":
+        if self._gpu_mode == "always":
             raise RuntimeError("gpu_mode 'always': these batches are done by the CPU")
         if not isinstance(hashes, np.ndarray):
             hashes = kind.hashes(hashes).reshape(-1)
@@ -166,7 +166,7 @@ class MinHash:
             hashfunc=self.hashfunc,
             hashvalues=self.digest(),
             permutations=self.permutations,
-            gpu_mode=self._gpu,
+            gpu_mode=self._gpu_mode,
             scheme=self.scheme,
         )
 
@@ -197,7 +197,7 @@ class MinHash:
             hashfunc=first.hashfunc,
             hashvalues=values,
             permutations=first.permutations,
-            gpu_mode=first._gpu,
+            gpu_mode=first._gpu_mode,
             scheme=first.scheme,
         )
 
@@ -210,7 +210,7 @@ class MinHash:
         if cls is not MinHash:
             return list(cls.generator(b, **minhash_kwargs))
         model = MinHash(**minhash_kwargs)
-        if model._gpu == "always" or model.hashvalues.ndim != 1:
+        if model._gpu_mode == "always" or model.hashvalues.ndim != 1:
             return list(_one_by_one(model, b))
         return _bulk(model, b)
 
