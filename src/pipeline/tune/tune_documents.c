@@ -41,7 +41,10 @@ static bm_status settings_of(const bm_tune_options *o, const bm_text_options *te
         .output = {.force = o->force},
         .callbacks = o->callbacks};
     const bm_option_parts parts = bm_settings_parts(out);
-    return bm_settings_settle(out, &parts, err);
+    const bm_status status = bm_settings_settle(out, &parts, err);
+    if (status != BM_OK)
+        bm_settings_reset(out);
+    return status;
 }
 
 static bool reads_stdin(const bm_input_options *input)
@@ -74,8 +77,11 @@ bm_status bm_tune_documents_check(const bm_tune_options *o, bm_error *err)
     if (o->sample == 1 || o->sample > BM_DOCS_MAX)
         return bm_fail_field(err, "sample", "`sample` of %llu documents (2 to %u)",
                              (unsigned long long)o->sample, BM_DOCS_MAX);
-    for (size_t i = 0; status == BM_OK && i < o->n_texts; i++)
+    for (size_t i = 0; status == BM_OK && i < o->n_texts; i++) {
         status = settings_of(o, &o->texts[i], &settings, err);
+        if (status == BM_OK)
+            bm_settings_reset(&settings);
+    }
     if (status == BM_OK && o->n_texts > 1 && reads_stdin(&o->input))
         status = bm_fail_field(err, "texts",
                                "standard input can be read once only (one text, or files)");
