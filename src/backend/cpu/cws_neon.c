@@ -3,37 +3,15 @@
  * Tests: tests/unit/cpu/test_cws_loops.c, tests/unit/cpu/test_native_cws.c */
 #include <arm_neon.h>
 
-#define LANES  2
-#define SHARES 0x1p31f
-#include "backend/cpu/cws_lanes.h"
+#define LANES 2
+#include "backend/cpu/cws_few_lanes.h"
 
-static inline f32_lanes shares_of(u32_lanes w)
-{
-    return __builtin_convertvector((i32_lanes)(w >> 1), f32_lanes);
-}
-
-/* Most often there are two at most, and two are written in any case: then nobody has to guess how many. */
 static inline size_t append(uint32_t first, f32_lanes x, f32_lanes limit, uint32_t *out)
 {
     static const uint32_t weights[4] = {1, 2, 4, 8};
     const uint32x4_t above = vcgtq_f32((float32x4_t)x, (float32x4_t)limit);
-    uint32_t bits = vaddvq_u32(vbicq_u32(vld1q_u32(weights), above));
-    const size_t n = (size_t)__builtin_popcount(bits);
-    for (size_t k = 0; k < 2 || bits != 0; k++) {
-        out[k] = first + (uint32_t)__builtin_ctz(bits | UINT32_C(1) << 31);
-        bits &= bits - 1;
-    }
-    return n;
-}
-
-static inline size_t append_low(uint32_t first, f64_lanes x, double most, uint32_t *out)
-{
-    size_t n = 0;
-    for (uint32_t lane = 0; lane < LANES; lane++) {
-        out[n] = first + lane;
-        n += x[lane] <= most;
-    }
-    return n;
+    const uint32_t bits = vaddvq_u32(vbicq_u32(vld1q_u32(weights), above));
+    return append_bits(first, bits, out);
 }
 
 const bm_cws_loops bm_cws_loops_neon = {.lanes = LANES,

@@ -2,14 +2,8 @@
  * there is: a register of SSE2, or one after the other.
  *
  * Tests: tests/unit/cpu/test_cws_loops.c, tests/unit/cpu/test_native_cws.c */
-#define LANES  2
-#define SHARES 0x1p31f
-#include "backend/cpu/cws_lanes.h"
-
-static inline f32_lanes shares_of(u32_lanes w)
-{
-    return __builtin_convertvector((i32_lanes)(w >> 1), f32_lanes);
-}
+#define LANES 2
+#include "backend/cpu/cws_few_lanes.h"
 
 static inline size_t append(uint32_t first, f32_lanes x, f32_lanes limit, uint32_t *out)
 {
@@ -17,16 +11,6 @@ static inline size_t append(uint32_t first, f32_lanes x, f32_lanes limit, uint32
     for (uint32_t lane = 0; lane < 2 * LANES; lane++) {
         out[n] = first + lane;
         n += !(x[lane] > limit[lane]);
-    }
-    return n;
-}
-
-static inline size_t append_low(uint32_t first, f64_lanes x, double most, uint32_t *out)
-{
-    size_t n = 0;
-    for (uint32_t lane = 0; lane < LANES; lane++) {
-        out[n] = first + lane;
-        n += x[lane] <= most;
     }
     return n;
 }
