@@ -19,8 +19,8 @@ typedef struct tables {
     bm_buf rows; /* a bit a row */
     uint64_t n_rows;
     bm_out_file *file; /* while it is written */
-    bm_status status;
-    bm_error *err;
+    bm_status status;  /* of what was written */
+    bm_error error;
 } tables;
 
 static void tables_close(void *state)
@@ -52,7 +52,7 @@ static bm_status tables_open(const bm_kept_cfg *cfg, void **state, bm_error *err
 static int write_bytes(void *ctx, const char *data, size_t len)
 {
     tables *t = ctx;
-    t->status = bm_out_file_write(t->file, data, len, t->err);
+    t->status = bm_out_file_write(t->file, data, len, &t->error);
     return t->status != BM_OK;
 }
 
@@ -70,11 +70,13 @@ static bm_status write_table(tables *t, size_t index, bm_error *err)
                                 .write = write_bytes,
                                 .write_ctx = t};
     bm_out_file_digest_early(t->file);
-    t->err = err;
     t->status = BM_OK;
-    status = bm_table_keep(source->name, &kept, t->status == BM_OK ? err : NULL);
-    if (status == BM_ERR_PIPE && t->status != BM_OK)
+    status = bm_table_keep(source->name, &kept, err);
+    if (t->status != BM_OK) { /* not the table, but what it was written to */
         status = t->status;
+        if (err != NULL)
+            *err = t->error;
+    }
     bm_out_file *file = t->file;
     t->file = NULL;
     if (status == BM_OK)
