@@ -1,12 +1,13 @@
 /* cmd_help.c -- help, help COMMAND and --version: all made from the tables.
  *
- * Tests: tests/cli/cases/usage.sh */
+ * Tests: tests/cli/cases/usage.sh, tests/pages/test_pages.py */
 #include "cli/cmd_help.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/command_examples.h"
 #include "cli/commands.h"
 #include "cli/options.h"
 
@@ -57,6 +58,15 @@ static void option_head(const arg_option *option, char *out, size_t cap)
     snprintf(out, cap, "  %s--%s%s", letter, option->name, value);
 }
 
+static void print_examples(cli_console *console, cli_command_id id)
+{
+    if (cli_examples[id][0].line == NULL)
+        return;
+    cli_print(console, "\nExamples:\n");
+    for (int i = 0; i < CLI_N_EXAMPLES && cli_examples[id][i].line != NULL; i++)
+        cli_print(console, "  %s\n      %s\n", cli_examples[id][i].line, cli_examples[id][i].does);
+}
+
 void cli_print_command_help(cli_console *console, cli_command_id id)
 {
     const cli_command *command = &cli_commands[id];
@@ -80,6 +90,7 @@ void cli_print_command_help(cli_console *console, cli_command_id id)
                 cli_print(console, "%-30s%s\n", head, option->help);
         }
     }
+    print_examples(console, id);
 }
 
 void cli_print_version(cli_console *console)

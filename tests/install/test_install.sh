@@ -3,6 +3,8 @@
 # shared and static, and find_package. Then what the shared library exports, and the example of docs/library.md.
 set -eu
 build=$1 version=$2 cmake=$3
+pages=
+if [ -e "$build/packaging/man" ]; then pages="share/man/man1/bandmill.1 share/man/man1/bandmill-index-build.1 share/man/man3/bandmill.3 share/man/man5/bandmill-formats.5"; fi
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -15,7 +17,7 @@ cp -r "$here/consumer" "$work/consumer"
 cd "$work"
 printf '{"text":"one and the same text here"}\n{"text":"one and the same text here"}\n{"text":"another"}\n' > in.jsonl
 
-for file in bin/bandmill include/bandmill/bandmill.h; do
+for file in bin/bandmill include/bandmill/bandmill.h $pages; do
     [ -e "$prefix/$file" ] || { echo "not installed: $file"; exit 1; }
 done
 pc=$(find "$prefix" -name bandmill.pc)

@@ -5,7 +5,7 @@ set -u
 here=$(cd "$(dirname "$0")" && pwd)
 cd "${1:?usage: check_counts.sh ROOT}" || exit 2
 folders=
-for folder in src kernels include tests bench examples; do
+for folder in src kernels include tests bench examples packaging; do
     [ -d "$folder" ] && folders="$folders $folder"
 done
 # shellcheck disable=SC2086 # names of sources hold no blanks
