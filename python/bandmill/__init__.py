@@ -8,12 +8,41 @@
 Words, defaults and values of the options are those of the program `bandmill`.
 """
 
-from bandmill._devices import devices, self_test, version
-from bandmill._errors import Error
-from bandmill._index import Index
-from bandmill._jobs import Dedup, Signatures, dedup, hash_shingles, load, pairs, sign, tune
+import importlib
+from typing import TYPE_CHECKING
 
-__version__ = version()["version"]
+if TYPE_CHECKING:
+    from bandmill._devices import devices, self_test, version
+    from bandmill._errors import Error
+    from bandmill._index import Index
+    from bandmill._jobs import Dedup, Signatures, dedup, hash_shingles, load, pairs, sign, tune
+
+    __version__: str
+else:
+    # Modules are loaded when something of them is wanted: the command needs none, and NumPy takes longer to load than most
+    # jobs on a few documents.
+    _PLACES = {
+        "_devices": ("devices", "self_test", "version"),
+        "_errors": ("Error",),
+        "_index": ("Index",),
+        "_jobs": ("Dedup", "Signatures", "dedup", "hash_shingles", "load", "pairs", "sign", "tune"),
+    }
+
+    def __getattr__(name):
+        if name == "__version__":
+            value = __getattr__("version")()["version"]
+        else:
+            place = next((place for place, names in _PLACES.items() if name in names), None)
+            if place is None:
+                raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+            value = getattr(importlib.import_module(f"{__name__}.{place}"), name)
+        globals()[name] = value
+        return value
+
+    def __dir__():
+        return sorted({*globals(), *__all__})
+
+
 __all__ = [
     "Dedup",
     "Error",

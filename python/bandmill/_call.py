@@ -7,6 +7,7 @@ import os
 import threading
 from typing import Any, Callable
 
+from bandmill import _tables  # noqa: F401  # what reads tables is known to the library from here on
 from bandmill._errors import Error, error_of, text_of
 from bandmill._native import ffi, lib
 

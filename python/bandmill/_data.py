@@ -28,15 +28,17 @@ class Source:
         self.stream: Any = None
         self.paths: list[Any] = []
         self.is_texts = False
-        self.name: Any = NAME
+        self.has_rows = True
         if isinstance(data, (str, os.PathLike)):
-            self._of_path(data)
+            self.paths = [data]
+            self.has_rows = os.fspath(data).lower().endswith(".parquet") and os.path.isfile(data)
         elif hasattr(data, "__arrow_c_stream__"):
             self._of_stream(data.__arrow_c_stream__())
         elif hasattr(data, "__arrow_c_array__"):
             self._of_array(*data.__arrow_c_array__())
         elif isinstance(data, (list, tuple)) and len(data) > 0 and all(isinstance(p, pathlib.PurePath) for p in data):
             self.paths = list(data)
+            self.has_rows = False
         elif isinstance(data, (list, tuple, np.ndarray)):
             self._of_texts(data)
         elif hasattr(data, "to_arrow"):  # older data frames
@@ -47,25 +49,6 @@ class Source:
                 "stream, a path, or a list of pathlib.Path)",
                 field="data",
             )
-
-    def _of_path(self, path: Any) -> None:
-        """One Parquet file comes through pyarrow, where that is installed; all else is the library's."""
-        if os.fspath(path).lower().endswith(".parquet") and os.path.isfile(path):
-            try:
-                import pyarrow
-                import pyarrow.parquet
-            except ImportError:
-                pass
-            else:
-                try:
-                    file = pyarrow.parquet.ParquetFile(path)
-                except (OSError, pyarrow.ArrowException) as e:
-                    raise Error(f"{path}: cannot be read as Parquet: {e}", "input", os.fspath(path)) from e
-                reader = pyarrow.RecordBatchReader.from_batches(file.schema_arrow, file.iter_batches(16384))
-                self._of_stream(reader.__arrow_c_stream__())
-                self.name = path
-                return
-        self.paths = [path]
 
     def _of_stream(self, capsule: Any) -> None:
         self.call.keep(capsule)
@@ -118,7 +101,7 @@ class Source:
         """bm_input_options from it."""
         if self.stream is not None:
             options.stream = self.stream
-            options.stream_name = self.call.text(self.name)
+            options.stream_name = self.call.text(NAME)
         else:
             options.paths = self.call.texts(self.paths)
             options.n_paths = len(self.paths)

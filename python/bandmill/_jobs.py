@@ -323,7 +323,6 @@ def dedup(
     k = dict(locals())
     call = Call(progress)
     source = Source(data, call)
-    is_table = source.stream is not None
     work = pathlib.Path(output) if output is not None else _workplace(temp_dir, None)
     out = work if output is not None else work / "d"
     try:
@@ -341,7 +340,7 @@ def dedup(
         if output is None:
             shutil.rmtree(work, ignore_errors=True)
         raise
-    return Dedup(work, out, report, is_table)
+    return Dedup(work, out, report, source.has_rows)
 
 
 def _verify(name: str, data: Any) -> int:

@@ -76,7 +76,7 @@ def test_a_stream_that_fails():
     reader = pa.RecordBatchReader.from_batches(pa.schema({"text": pa.string()}), batches())
     with pytest.raises(bandmill.Error, match="the disk is gone") as e:
         bandmill.sign(reader, device="cpu")
-    assert e.value.status == "input"
+    assert e.value.status == "input" and "Traceback" not in str(e.value)
 
 
 def test_eight_threads_give_what_one_gives(table):

@@ -24,14 +24,19 @@
 
 enum { MAX_FRAMES = 256, ENDS_WITHIN_SECONDS = 2 };
 
+static bool is_ours(const Dl_info *at)
+{
+    static const char here = 0;
+    Dl_info own;
+    return dladdr(&here, &own) != 0 && own.dli_fbase == at->dli_fbase;
+}
+
 /* Ours, the loader's, the system's. */
 static bool is_no_driver(const Dl_info *at)
 {
-    static const char here = 0;
     static const char *const libraries[] = {"/libOpenCL.so",  "/libc.so",     "/ld-linux",
                                             "/libpthread.so", "/libgcc_s.so", "linux-vdso"};
-    Dl_info own;
-    if (dladdr(&here, &own) != 0 && own.dli_fbase == at->dli_fbase)
+    if (is_ours(at))
         return true;
     for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++)
         if (strstr(at->dli_fname, libraries[i]) != NULL)
@@ -45,11 +50,21 @@ static void put(const char *text)
         return;
 }
 
-/* From the outermost call inwards: the first library that is neither ours nor the loader. */
+/* The outermost call of ours, below which stands who called us: Python, maybe. A driver's own thread has none. */
+static int outermost(void *const *frames, int n)
+{
+    Dl_info at;
+    for (int i = n - 1; i >= 0; i--)
+        if (dladdr(frames[i], &at) != 0 && is_ours(&at))
+            return i;
+    return n - 1;
+}
+
+/* From there inwards: the first library that is neither ours nor the loader. */
 static void name_driver(void)
 {
     void *frames[MAX_FRAMES];
-    for (int i = backtrace(frames, MAX_FRAMES) - 1; i >= 0; i--) {
+    for (int i = outermost(frames, backtrace(frames, MAX_FRAMES)); i >= 0; i--) {
         Dl_info at;
         if (dladdr(frames[i], &at) == 0 || at.dli_fname == NULL || is_no_driver(&at))
             continue;

@@ -15,8 +15,13 @@ static bm_status stream_failed(bm_table_stream *stream, int code, bm_error *err)
     const char *words = stream->stream.get_last_error(&stream->stream);
     if (code == ENOMEM)
         return bm_fail_nomem(err, 0);
-    return bm_fail_at(err, BM_ERR_INPUT, stream->name, 0, "cannot read the table: %.300s",
-                      words != NULL ? words : strerror(code));
+    if (words == NULL)
+        words = strerror(code);
+    const char *own =
+        strstr(words, ". Detail:"); /* Arrow's: where in its sources, or in Python's */
+    const int len = own != NULL && own - words < 300 ? (int)(own - words) : 300;
+    return bm_fail_at(err, BM_ERR_INPUT, stream->name, 0, "cannot read the table: %.*s", len,
+                      words);
 }
 
 static bm_status no_column(const bm_table_stream *stream, const struct ArrowSchema *schema,

@@ -6,13 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/shared_library.h"
-
-#define FUNCTIONS(X) X(bm_table_module_get)
-typedef struct calls {
-    FUNCTIONS(BM_LIBRARY_MEMBER)
-} calls;
-static const char *const names[] = {FUNCTIONS(BM_LIBRARY_NAME) NULL};
+#include "io/tables/table_provider.h"
 
 /* --- which they are --- */
 
@@ -61,20 +55,7 @@ bm_format bm_table_format_of_name(const char *name, size_t len)
     return BM_FORMAT_AUTO;
 }
 
-/* --- the library --- */
-
-const bm_table_module *bm_table_module_find(const char **why)
-{
-    calls library;
-    bm_library_lack lack;
-    if (!bm_shared_library_find(BM_TABLE_MODULE_FILE, names, &library, &lack)) {
-        *why = lack.library != NULL ? lack.library : "it is another library";
-        return NULL;
-    }
-    const bm_table_module *module = library.bm_table_module_get();
-    *why = "it belongs to another version of bandmill";
-    return module->abi == BM_TABLE_MODULE_ABI ? module : NULL;
-}
+/* --- what reads and writes them --- */
 
 static const bm_table_module *find(const char *name, bool parquet, bm_error *err)
 {
@@ -83,8 +64,8 @@ static const bm_table_module *find(const char *name, bool parquet, bm_error *err
     if (module == NULL)
         (void)bm_fail_at(err, BM_ERR_INPUT, name, 0,
                          "this is %s file, and its reader cannot be opened: %.300s (install "
-                         "bandmill-parquet, use bandmill from Python, or write it as JSON Lines "
-                         "first, with DuckDB or pandas)",
+                         "bandmill-parquet, or in Python `pip install bandmill[parquet]`; or write "
+                         "it as JSON Lines first, with DuckDB or pandas)",
                          parquet ? "a Parquet" : "an Arrow", why);
     return module;
 }

@@ -15,12 +15,10 @@ static inline bool bm_format_is_table(bm_format format)
     return format == BM_FORMAT_PARQUET || format == BM_FORMAT_ARROW;
 }
 
-/* The library, opened once. NULL: there is none, and *why says so; until the next call. Any thread. */
-const bm_table_module *bm_table_module_find(const char **why);
-/* Its open, for a file that messages call `name`. BM_ERR_INPUT where there is no library. */
+/* Open, by who reads tables (table_provider.h), a file that messages call `name`. BM_ERR_INPUT where nobody does. */
 bm_status bm_table_open(const char *name, const bm_table_wish *wish, struct ArrowArrayStream *out,
                         bm_error *err);
-/* Its keep; what `write` failed with is for the caller to know (BM_ERR_PIPE). */
+/* Write what is kept; what `write` failed with is for the caller to know (BM_ERR_PIPE). */
 bm_status bm_table_keep(const char *name, const bm_table_kept *kept, bm_error *err);
 
 #endif

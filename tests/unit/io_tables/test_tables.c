@@ -2,6 +2,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
+#include "io/tables/table_provider.h"
 #include "io/tables/tables.h"
 
 static bm_format of_bytes(const char *bytes, size_t len)
@@ -51,6 +52,7 @@ Test(tables, without_the_library_say_so)
         BM_ERR_INPUT);
     cr_expect_str_eq(err.file, "x.parquet");
     cr_expect_not_null(strstr(err.message, "bandmill-parquet"), "%s", err.message);
+    cr_expect_not_null(strstr(err.message, "pip install bandmill[parquet]"), "%s", err.message);
     cr_assert_eq(bm_table_keep("x.arrow", &(bm_table_kept){.path = "x"}, &err), BM_ERR_INPUT);
     cr_expect_not_null(strstr(err.message, "an Arrow"), "%s", err.message);
 }

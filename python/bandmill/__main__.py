@@ -1,0 +1,5 @@
+"""``python -m bandmill``: the command."""
+
+from bandmill._command import main
+
+main()

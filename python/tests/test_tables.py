@@ -1,0 +1,163 @@
+"""Files of tables through pyarrow: by the package, and by the command, which is the program."""
+
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.ipc
+import pyarrow.parquet as pq
+import pytest
+
+import bandmill
+
+PACKAGE = pathlib.Path(bandmill.__file__).parents[1]
+
+
+def command(*arguments, **options):
+    """The command, as its entry point starts it."""
+    env = {**os.environ, "PYTHONPATH": str(PACKAGE), "BANDMILL_PROBE": "", **options.pop("env", {})}
+    words = [sys.executable, "-m", "bandmill", *map(str, arguments)]
+    return subprocess.run(words, capture_output=True, check=False, env=env, **options)
+
+
+def write_ipc(table, path, stream=False):
+    with (pa.ipc.new_stream if stream else pa.ipc.new_file)(path, table.schema) as writer:
+        writer.write_table(table, max_chunksize=70)
+
+
+@pytest.fixture(scope="module")
+def wide(table):
+    """With columns that nobody asks for, metadata, and names that dots lead to."""
+    n = len(table)
+    more = {
+        "in": pa.array([{"text": t, "more": i} for i, t in enumerate(table["text"].to_pylist())]),
+        "kind": pa.array(["a", None, "b", "a"] * (n // 4)).dictionary_encode(),
+        "list": pa.array([[i, None] if i % 3 else None for i in range(n)]),
+        "when": pa.array(range(n), pa.timestamp("ms")),
+    }
+    for name, column in more.items():
+        table = table.append_column(name, column)
+    return table.replace_schema_metadata({"made by": "a test"})
+
+
+@pytest.fixture(scope="module")
+def files(wide, tmp_path_factory):
+    place = tmp_path_factory.mktemp("tables")
+    pq.write_table(wide, place / "a.parquet", compression={"id": "zstd", "text": "gzip"}, row_group_size=90)
+    write_ipc(wide, place / "a.arrow")
+    write_ipc(wide, place / "a.arrows", stream=True)
+    return {p.name: p for p in place.iterdir()}
+
+
+@pytest.mark.parametrize("name", ["a.parquet", "a.arrow", "a.arrows"])
+def test_the_package_reads_files(name, files, table):
+    whole = bandmill.sign(table, id="id", device="cpu")
+    for text in ("text", "in.text"):
+        s = bandmill.sign(files[name], text=text, device="cpu")
+        assert np.array_equal(s.signatures, whole.signatures) and s.ids == whole.ids
+
+
+def test_several_files(files, table):
+    halves = bandmill.sign([files["a.parquet"]] * 2, device="cpu", duplicate_ids="number")
+    whole = bandmill.sign(table, device="cpu").signatures
+    assert np.array_equal(halves.signatures, np.concatenate([whole, whole]))
+
+
+def test_kept_rows_of_one_file(files, table):
+    by_file, by_table = (bandmill.dedup(d, id="id", device="cpu") for d in (files["a.parquet"], table))
+    assert np.array_equal(by_file.kept, by_table.kept) and not by_file.kept.all()
+    pairs = [bandmill.pairs(d, id="id", weights=w, device="cpu", threshold=0.5) for d, w in ((files["a.parquet"], "tfidf"),)]
+    assert pairs[0].num_rows > 0  # read twice
+
+
+@pytest.mark.parametrize("name", ["a.parquet", "a.arrow", "a.arrows"])
+def test_the_command_keeps_rows(name, files, wide, tmp_path):
+    done = command("dedup", files[name], "-o", tmp_path / "out", "--device", "cpu", "-q")
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    removed = [line.split("\t")[0] for line in (tmp_path / "out" / "removed.tsv").read_text().split("\n")[1:-1]]
+    rest = wide.filter(pa.compute.invert(pa.compute.is_in(wide["id"], pa.array(removed))))
+    assert removed
+    if name != "a.parquet":
+        kept = pa.ipc.open_file(tmp_path / "out" / f"kept.{name.split('.')[1]}").read_all()
+        assert kept.equals(rest, check_metadata=True)
+        return
+    ours, theirs = pq.ParquetFile(tmp_path / "out" / "kept.parquet"), pq.ParquetFile(files[name])
+    assert ours.read().equals(rest.combine_chunks().cast(ours.schema_arrow)) and ours.schema.equals(theirs.schema)
+    assert ours.schema_arrow.equals(theirs.schema_arrow, check_metadata=True)
+    assert ours.num_row_groups == theirs.num_row_groups
+    for i in range(theirs.metadata.num_columns):
+        a, b = (f.metadata.row_group(0).column(i) for f in (ours, theirs))
+        assert a.compression == b.compression and set(a.encodings) == set(b.encodings), a.path_in_schema
+
+
+def test_no_rows(wide, tmp_path):
+    pq.write_table(wide.slice(0, 0), tmp_path / "none.parquet")
+    assert len(bandmill.sign(tmp_path / "none.parquet", device="cpu")) == 0
+    done = command("dedup", tmp_path / "none.parquet", "-o", tmp_path / "out", "--device", "cpu", "-q")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert pq.read_table(tmp_path / "out" / "kept.parquet").equals(wide.slice(0, 0))
+
+
+def test_broken_files(files, tmp_path):
+    data = files["a.parquet"].read_bytes()
+    for name, bad in {"short": data[:-9], "middle": data[:900] + bytes(4000) + data[4900:], "text": b"PAR1 no table"}.items():
+        path = tmp_path / f"{name}.parquet"
+        path.write_bytes(bad)
+        with pytest.raises(bandmill.Error) as e:
+            bandmill.sign(path, device="cpu")
+        assert e.value.status == "input" and e.value.file == str(path), name
+        done = command("sign", path, "-o", tmp_path / "out", "--device", "cpu")
+        assert done.returncode == 3 and str(path).encode() in done.stderr, (name, done.stderr)
+        assert b"Traceback" not in done.stderr and not (tmp_path / "out").exists()
+
+
+def test_without_pyarrow(files, tmp_path):
+    """A module of its name that cannot be imported stands before it."""
+    (tmp_path / "pyarrow.py").write_text("raise ImportError('there is no pyarrow')")
+    env = {"PYTHONPATH": f"{tmp_path}{os.pathsep}{PACKAGE}"}
+    done = command("sign", files["a.parquet"], "-o", tmp_path / "out", "--device", "cpu", env=env)
+    assert done.returncode == 3 and b"pip install bandmill[parquet]" in done.stderr and b"no pyarrow" in done.stderr
+    done = command("tune", "--threshold", "0.8", env=env)
+    assert done.returncode == 0
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["--version"], [], ["help", "dedup"], ["nope"], ["sign", "no/such/file", "-o", "x"], ["sign", "--json", "-o"], ["-h"]],
+    ids=str,
+)
+def test_the_command_is_the_program(arguments, program, tmp_path):
+    theirs = subprocess.run([program.path.absolute(), *arguments], capture_output=True, check=False, cwd=tmp_path)
+    ours = command(*arguments, cwd=tmp_path)
+    assert (ours.returncode, ours.stdout, ours.stderr) == (theirs.returncode, theirs.stdout, theirs.stderr)
+
+
+def test_the_command_reads_and_writes_streams(jsonl, program, tmp_path):
+    name = os.fsdecode(b"not utf-8 \xff.tsv")
+    ours = command("pairs", "-", "--device", "cpu", "-q", stdin=jsonl.open("rb"))
+    assert ours.returncode == 0 and ours.stdout == program("pairs", jsonl, "--device", "cpu")
+    done = command("pairs", jsonl, "--device", "cpu", "-q", "-o", name, cwd=tmp_path)
+    assert done.returncode == 0 and (tmp_path / name).read_bytes() == ours.stdout
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_command(number):
+    """It waits for its input, which does not end."""
+    env = {**os.environ, "PYTHONPATH": str(PACKAGE), "BANDMILL_PROBE": ""}
+    words = [sys.executable, "-m", "bandmill", "pairs", "-", "--device", "cpu", "--format", "jsonl"]
+    with subprocess.Popen(words, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as p:
+        while not caught(p.pid) >> (signal.SIGTERM - 1) & 1:  # of the two it takes this one last
+            assert p.poll() is None
+        p.send_signal(number)
+        said = p.stderr.read()
+        assert p.wait() == 128 + number, said
+
+
+def caught(pid):
+    """The signals that a process has handlers for: a bit each."""
+    lines = pathlib.Path(f"/proc/{pid}/status").read_text().split("\n")
+    return next((int(line.split()[1], 16) for line in lines if line.startswith("SigCgt:")), 0)

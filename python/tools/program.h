@@ -1,0 +1,1 @@
+void bm_py_program(int argc, char **argv);
