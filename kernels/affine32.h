@@ -32,6 +32,12 @@ BM_SHARED bm_u32 bm_fmix32(bm_u32 h)
     return h;
 }
 
+/* The scheme nemo mixes nothing; its hash that is 0 becomes 1. */
+BM_SHARED bm_u32 bm_not_zero32(bm_u32 h)
+{
+    return h == 0 ? 1 : h;
+}
+
 BM_SHARED bm_u64 bm_fmix64(bm_u64 k)
 {
     k ^= k >> 33;

@@ -10,6 +10,7 @@
  *   BM_LANES   words of a vector, 4, 8 or 16: the native width
  *   BM_ACC     vectors of minima held in registers in one pass over a document
  *   BM_PASSES  passes: BM_LANES * BM_ACC * BM_PASSES >= BM_PERMS; coefficients are padded with zeros
+ *   BM_PREMIX  what is done to a hash first: bm_fmix32 (not given), bm_not_zero32 (the scheme nemo)
  *
  * Why: the loop is bound by multiply, add and minimum (performance.md 1). With 16 lanes and 8
  * accumulators the coefficients and the minima of 128 permutations take 24 of the 32 registers of
@@ -21,6 +22,9 @@
 typedef BM_PASTE(uint, BM_LANES) bm_vec;
 #define BM_STORE BM_PASTE(vstore, BM_LANES)
 #define BM_BLOCK 64
+#if !defined(BM_PREMIX)
+#define BM_PREMIX bm_fmix32
+#endif
 #define BM_PASS_WORDS (BM_LANES * BM_ACC)
 
 /* Minima of one pass over the hashes begin .. end. */
@@ -38,7 +42,7 @@ BM_INLINE void bm_fold(__global const ulong *hashes, uint begin, uint end,
     while (begin < end) {
         const uint n = min(end - begin, (uint)BM_BLOCK);
         for (uint i = 0; i < n; ++i)
-            block[i] = bm_fmix32((uint)hashes[begin + i]);
+            block[i] = BM_PREMIX((uint)hashes[begin + i]);
         for (uint i = 0; i < n; ++i) {
             const uint h = block[i];
 #pragma unroll

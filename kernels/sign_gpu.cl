@@ -12,6 +12,7 @@
  *   BM_TEAMS  teams of a group; they share the documents, or the quads of a part, in turn
  *   BM_TILE   quads read at once
  *   BM_UNROLL quads of one turn of the loop: 2, 4, 8 or 16
+ *   BM_PREMIX what is done to a hash first: bm_fmix32 (not given), bm_not_zero32 (the scheme nemo)
  *
  * Why: every work-item of a team needs every hash, so the group reads (coalesced, a quad an item)
  * and premixes each hash once, and the loop then takes four hashes with one broadcast read of local
@@ -20,13 +21,16 @@
  * a barrier between documents. Neither the barriers nor the branches on `chunk` diverge: a chunk
  * belongs to the whole group. */
 
+#if !defined(BM_PREMIX)
+#define BM_PREMIX bm_fmix32
+#endif
 #define BM_GROUP (BM_TEAM * BM_TEAMS)
 
 BM_INLINE void bm_load_tile(__global const uint4 *in, uint n, uint item, __local uint4 *tile)
 {
     for (uint i = item; i < n; i += BM_GROUP) {
         const uint4 h = in[i];
-        tile[i] = (uint4)(bm_fmix32(h.x), bm_fmix32(h.y), bm_fmix32(h.z), bm_fmix32(h.w));
+        tile[i] = (uint4)(BM_PREMIX(h.x), BM_PREMIX(h.y), BM_PREMIX(h.z), BM_PREMIX(h.w));
     }
 }
 

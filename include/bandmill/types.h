@@ -145,7 +145,8 @@ typedef struct bm_text_options {
     bm_weights weights;
     const char *stopwords; /* of BM_SHINGLE_STOPWORD: "en", or the path of a file; NULL: "en" */
     bool bag;              /* the n-th occurrence of a shingle is an element of its own */
-    bm_token_hash hash;    /* of a shingle; others than XXH3 go with BM_SCHEME_AFFINE32 */
+    bm_token_hash
+        hash; /* of a shingle; must go with the scheme: bm_scheme_hash (words.h) says one that does */
     uint64_t reserved[6];
 } bm_text_options;
 
@@ -154,12 +155,17 @@ typedef struct bm_text_options {
 typedef enum bm_scheme {
     BM_SCHEME_AFFINE32, /* K permutations of each shingle, the minimum of each */
     BM_SCHEME_OPH,      /* one hash a shingle, K bins, the minimum of each bin, densified */
-    BM_SCHEME_CWS       /* of weighted shingles: consistent weighted sampling, the one chosen */
+    BM_SCHEME_CWS,      /* of weighted shingles: consistent weighted sampling, the one chosen */
+    /* Those of others, word for word; each has its own hashes (bm_scheme_hash) and seed */
+    BM_SCHEME_LEGACY,     /* datasketch 1 */
+    BM_SCHEME_TEXT_DEDUP, /* text-dedup */
+    BM_SCHEME_NEMO,       /* NeMo Curator, 32 bits */
+    BM_SCHEME_LANCE       /* Lance: words of 16 bits */
 } bm_scheme;
 
 typedef struct bm_sketch_options {
     uint32_t perms; /* K, 1 … BM_PERMS_MAX; 0: bands * rows where both are given, else 128 */
-    uint32_t seed;
+    uint32_t seed;  /* bm_scheme_seed (words.h): the one that the authors of a scheme take */
     bm_scheme scheme;
     uint32_t reserved_flags;
     uint64_t reserved[4];

@@ -40,8 +40,7 @@
         .name = n, .type = ARG_LATER, .commands = ALL, .group = CLI_N_GROUPS                       \
     }
 
-static const char *const later_schemes[] = {"affine64",   "legacy", "datatrove", "nemo",
-                                            "text-dedup", "lance",  NULL};
+static const char *const later_schemes[] = {"affine64", "datatrove", NULL};
 static const arg_choice duplicate_ids_choices[] = {
     {"error", BM_DUPLICATE_IDS_ERROR}, {"number", BM_DUPLICATE_IDS_NUMBER}, {NULL, 0}};
 static const arg_choice progress_choices[] = {{"auto", CLI_PROGRESS_AUTO},
@@ -220,21 +219,21 @@ static const arg_option rows[] = {
            "documents; one pass more over the inputs (none)"),
     /* signatures */
     CHOICE("hash", SIGNS, CLI_GROUP_SKETCH, text.hash, BM_OPTION_HASH, BM_TOKEN_XXH3,
-           "hash of a shingle; others than xxh3 go with affine32 (xxh3)"),
+           "hash of a shingle, one that goes with the scheme (xxh3, or that of the scheme)"),
     {.name = "scheme",
      .type = ARG_CHOICE,
      .commands = SIGNS,
      .group = CLI_GROUP_SKETCH,
      .words = BM_OPTION_SCHEME,
      .later = later_schemes,
-     .help = "how signatures are made: affine32, oph, one hash a shingle, or cws, which --weights "
-             "takes "
-             "(affine32)",
+     .help =
+         "how signatures are made: affine32, oph, one hash a shingle, cws, which --weights takes, "
+         "or as other tools make them (affine32)",
      FIELD(sketch.scheme)},
     WHOLE("perms", CUTS, CLI_GROUP_SKETCH, sketch.perms, 1, BM_PERMS_MAX, "K",
           "permutations, words of a signature (128)"),
     WHOLE("seed", CUTS, CLI_GROUP_SKETCH, sketch.seed, 0, UINT32_MAX, "S",
-          "seed of the permutations (1)"),
+          "seed of the permutations (1, or that of the scheme)"),
     /* pairs and groups */
     {.name = "threshold",
      .type = ARG_REAL,

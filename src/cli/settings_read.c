@@ -2,6 +2,7 @@
  * need from each other.
  *
  * Tests: tests/cli/cases/usage.sh */
+#include <bandmill/words.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -150,6 +151,15 @@ static void take_lists(cli_settings *s)
     s->input.patterns.n_exclude = (uint32_t)s->files.exclude.n;
 }
 
+/* A scheme has its own hash and seed, which count where no others are given. */
+static void take_scheme(cli_settings *s)
+{
+    if (!cli_was_given(s, "hash"))
+        s->text.hash = bm_scheme_hash(s->sketch.scheme);
+    if (!cli_was_given(s, "seed"))
+        s->sketch.seed = bm_scheme_seed(s->sketch.scheme);
+}
+
 static void set_defaults(cli_settings *settings)
 {
     bm_dedup_options dedup;
@@ -193,6 +203,7 @@ bm_status cli_settings_read(cli_settings *settings, cli_command_id command, int 
     bm_status status = args_parse(&request, argc, argv, err);
     if (status != BM_OK || settings->messages.help || command == CLI_HELP)
         return status;
+    take_scheme(settings);
     status = check_keys(settings, err);
     if (status == BM_OK)
         status = check_together(settings, err);

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/sized_struct.h"
 #include "model/option_names.h"
+#include "model/scheme_hashes.h"
 
 #define N_OF(array) (sizeof(array) / sizeof(array)[0])
 
@@ -188,11 +189,13 @@ bm_status bm_option_threads_check(uint32_t threads, bm_error *err)
 bm_status bm_option_hash_check(const bm_text_options *text, const bm_sketch_options *sketch,
                                bm_error *err)
 {
-    return text->hash == BM_TOKEN_XXH3 || sketch->scheme == BM_SCHEME_AFFINE32
-               ? BM_OK
-               : bm_fail_field(err, "hash", "`hash` %s with `scheme` %s (it goes with affine32)",
-                               bm_option_word(BM_OPTION_HASH, text->hash),
-                               bm_option_word(BM_OPTION_SCHEME, sketch->scheme));
+    char known[BM_SCHEME_HASHES];
+    if (bm_scheme_takes_hash(sketch->scheme, text->hash))
+        return BM_OK;
+    bm_scheme_hash_words(sketch->scheme, known);
+    return bm_fail_field(err, "hash", "`hash` %s with `scheme` %s (%s)",
+                         bm_option_word(BM_OPTION_HASH, text->hash),
+                         bm_option_word(BM_OPTION_SCHEME, sketch->scheme), known);
 }
 
 bm_status bm_option_parts_check(const bm_option_parts *parts, bm_error *err)

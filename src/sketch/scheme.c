@@ -7,7 +7,9 @@
 
 #include "base/error.h"
 
-static const bm_scheme_ops *const schemes[] = {&bm_scheme_affine32, &bm_scheme_oph, &bm_scheme_cws};
+static const bm_scheme_ops *const schemes[] = {
+    &bm_scheme_affine32,   &bm_scheme_oph,  &bm_scheme_cws,  &bm_scheme_legacy,
+    &bm_scheme_text_dedup, &bm_scheme_nemo, &bm_scheme_lance};
 enum { N_SCHEMES = sizeof schemes / sizeof schemes[0] };
 
 const bm_scheme_ops *bm_scheme_find(const char *name)

@@ -8,13 +8,11 @@
  * Threads: pure functions; parameters are read only after draw. */
 #include <bandmill/sketch.h>
 
-#include <string.h>
-
 #include "base/error.h"
-#include "base/memory.h"
 #include "base/random.h"
 #include "kernels/affine32.h"
 #include "sketch/minima.h"
+#include "sketch/scheme_merge.h"
 #include "sketch/scheme_params.h"
 
 /* datasketch 2: all a first, each made odd, then all b. */
@@ -55,29 +53,6 @@ static void affine32_sign(const bm_scheme_params *params, const uint64_t *hashes
                        words);
 }
 
-/* For kernels/sign_cpu.cl and sign_gpu.cl: a, then b, `padded` words each. */
-static bm_status affine32_upload(const bm_scheme_params *params, uint32_t padded, void **out,
-                                 size_t *bytes, bm_error *err)
-{
-    uint32_t *words = bm_alloc_zero((size_t)padded * 2, sizeof *words);
-    *bytes = (size_t)padded * 2 * sizeof *words;
-    if (words == NULL)
-        return bm_fail_nomem(err, *bytes);
-    memcpy(words, params->a, params->perms * sizeof *words);
-    memcpy(words + padded, params->b, params->perms * sizeof *words);
-    *out = words;
-    return BM_OK;
-}
-
-static void affine32_merge(const bm_scheme_params *params, const void *part, void *words)
-{
-    const uint32_t *from = part;
-    uint32_t *to = words;
-    for (uint32_t i = 0; i < params->perms; i++)
-        if (from[i] < to[i])
-            to[i] = from[i];
-}
-
 static const uint32_t test_perms[] = {1, 16, 100, 128, 256, 0};
 
 const bm_scheme_ops bm_scheme_affine32 = {.scheme = BM_SCHEME_AFFINE32,
@@ -87,8 +62,8 @@ const bm_scheme_ops bm_scheme_affine32 = {.scheme = BM_SCHEME_AFFINE32,
                                           .sign = affine32_sign,
                                           .device = {.sign_cpu = "sign_cpu.cl",
                                                      .sign_gpu = "sign_gpu.cl",
-                                                     .upload = affine32_upload,
-                                                     .merge = affine32_merge},
+                                                     .upload = bm_coefficients_upload32,
+                                                     .merge = bm_words_merge32},
                                           .test_perms = test_perms};
 
 bm_status bm_affine32_coefficients(uint32_t seed, uint32_t k, uint32_t *a, uint32_t *b,

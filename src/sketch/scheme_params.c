@@ -45,11 +45,42 @@ bm_status bm_scheme_params_init(const bm_scheme_ops *ops, const bm_sketch_option
     return BM_OK;
 }
 
+static uint64_t *zeros64(uint32_t n)
+{
+    uint64_t *words = bm_alloc_aligned(n, sizeof *words);
+    if (words != NULL)
+        memset(words, 0, n * sizeof *words);
+    return words;
+}
+
+bm_status bm_scheme_params_init64(const bm_scheme_ops *ops, const bm_sketch_options *options,
+                                  bool third, bm_scheme_params *out, bm_error *err)
+{
+    bm_status status = bm_scheme_check_perms(options->perms, err);
+    if (status != BM_OK)
+        return status;
+    const uint32_t n = padded(options->perms);
+    *out = (bm_scheme_params){.ops = ops,
+                              .perms = options->perms,
+                              .perms_padded = n,
+                              .seed = options->seed,
+                              .a64 = zeros64(n),
+                              .b64 = zeros64(n),
+                              .c64 = third ? zeros64(n) : NULL};
+    if (out->a64 != NULL && out->b64 != NULL && (!third || out->c64 != NULL))
+        return BM_OK;
+    bm_scheme_params_reset(out);
+    return bm_fail_nomem(err, 3 * n * sizeof(uint64_t));
+}
+
 void bm_scheme_params_reset(bm_scheme_params *params)
 {
     if (params->plan != NULL)
         params->ops->plan_free(params->plan);
     bm_free(params->a);
     bm_free(params->b);
+    bm_free(params->a64);
+    bm_free(params->b64);
+    bm_free(params->c64);
     memset(params, 0, sizeof *params);
 }

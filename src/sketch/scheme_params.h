@@ -14,6 +14,9 @@
  * permutations that no signature can have. */
 bm_status bm_scheme_params_init(const bm_scheme_ops *ops, const bm_sketch_options *options,
                                 uint32_t n, bm_scheme_params *out, bm_error *err);
+/* The same of coefficients of 64 bits: a, b and, with `third`, c. */
+bm_status bm_scheme_params_init64(const bm_scheme_ops *ops, const bm_sketch_options *options,
+                                  bool third, bm_scheme_params *out, bm_error *err);
 void bm_scheme_params_reset(bm_scheme_params *params); /* {0} is fine */
 /* BM_ERR_USAGE unless perms is 1 … BM_PERMS_MAX. */
 bm_status bm_scheme_check_perms(uint32_t perms, bm_error *err);

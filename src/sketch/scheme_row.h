@@ -21,6 +21,7 @@ typedef struct bm_scheme_params {
     uint32_t perms_padded;           /* `perms` as drawn, up to a multiple of BM_SCHEME_PADDING */
     uint32_t seed;
     uint32_t *a, *b;               /* coefficients, aligned to 64 bytes and padded with zeros */
+    uint64_t *a64, *b64, *c64;     /* those of 64 bits, the same; `a` and `b` are then NULL */
     uint64_t donor_mul, donor_add; /* oph: of the hash that chooses donors */
     void *plan; /* what bm_scheme_plan worked out of all this; NULL: nothing, or not yet */
 } bm_scheme_params;
@@ -68,5 +69,6 @@ typedef struct bm_scheme_ops {
 } bm_scheme_ops;
 
 extern const bm_scheme_ops bm_scheme_affine32, bm_scheme_oph, bm_scheme_cws;
+extern const bm_scheme_ops bm_scheme_legacy, bm_scheme_text_dedup, bm_scheme_nemo, bm_scheme_lance;
 
 #endif

@@ -164,6 +164,20 @@ Test(parity_opencl, oph_of_any_number_of_bins_equals_the_reference)
     bm_free(d.infos);
 }
 
+/* Those of others that have kernels; numbers of words on both sides of a vector's and a team's. */
+Test(parity_opencl, the_schemes_of_others_equal_the_reference)
+{
+    devices d = find_devices();
+    const bm_scheme_ops *ops;
+    for (bm_scheme scheme = BM_SCHEME_LEGACY; (ops = bm_scheme_get(scheme)) != NULL; ++scheme) {
+        if (ops->device.sign_cpu == NULL)
+            continue;
+        check_scheme(&d, scheme, 1, 1, 1);
+        check_scheme(&d, scheme, 130, 13, 10);
+    }
+    bm_free(d.infos);
+}
+
 /* Parameters that the table gives to devices that are not here, and the ends of what `bench --tune`
  * tries. Intel's compiler for CPUs crashes on the first four, whose loops are the longest. */
 Test(parity_opencl, rows_of_parameters_equal_the_reference)

@@ -1,7 +1,7 @@
 /* cpu_backend.c -- the native CPU as a backend.
  *
  * The loops are chosen once, at open. submit computes in the calling thread; what it shares is read
- * only, and its scratch (a block of premixed hashes, one padded signature: 8 KiB) lies on its own
+ * only, and its scratch (a block of mixed hashes, one padded signature: 16 KiB) lies on its own
  * stack, so any number of threads may submit at once and nothing is allocated. Band keys follow
  * each document's minima while these are in the first-level cache. */
 #include "backend/cpu/cpu_backend.h"
@@ -25,6 +25,7 @@ typedef struct cpu_backend {
     bm_scheme_params params; /* of the words in use */
     const bm_native_ops *ops;
     bm_native_choice choice;
+    uint32_t word_bytes;
     bm_key_plan keys; /* bands 0: none */
 } cpu_backend;
 
@@ -89,6 +90,7 @@ static bm_status choose(cpu_backend *cpu, const bm_backend_cfg *cfg, bm_isa isa,
     if (status != BM_OK)
         return status;
     cpu->params.perms = perms_used(cfg);
+    cpu->word_bytes = cpu->params.ops->word_bytes;
     cpu->ops = bm_native_find(cpu->params.ops);
     if (cpu->ops == NULL)
         return bm_fail(err, BM_ERR_UNSUPPORTED, "the native CPU has no loops for %s",
@@ -127,7 +129,7 @@ typedef struct mixed {
     const cpu_backend *cpu;
     const bm_sign_task *task;
     uint64_t begin, end; /* of the task's hashes: what the block holds */
-    alignas(BM_ALIGNMENT) uint32_t block[BM_SIGN_BLOCK];
+    alignas(BM_ALIGNMENT) char block[BM_SIGN_BLOCK * sizeof(uint64_t)];
 } mixed;
 
 /* The block anew: from `begin`, in document `doc`, as many of its hashes as there is room for, and
@@ -145,14 +147,14 @@ static void mix(mixed *m, size_t doc, uint64_t begin)
     m->cpu->ops->mix(&m->cpu->choice, m->task->hashes + begin, (size_t)(m->end - begin), m->block);
 }
 
-/* The words of a document (perms_padded of them, aligned). */
-static void sign_document(mixed *m, size_t doc, uint32_t *words)
+/* The words of a document, with room for perms_padded of 8 bytes; aligned. */
+static void sign_document(mixed *m, size_t doc, void *words)
 {
     const cpu_backend *cpu = m->cpu;
     const bm_native_ops *ops = cpu->ops;
     const uint64_t begin = m->task->offsets[doc], end = m->task->offsets[doc + 1];
     if (begin == end) {
-        memset(words, 0xFF, cpu->params.perms_padded * sizeof *words);
+        memset(words, 0xFF, (size_t)cpu->params.perms_padded * cpu->word_bytes);
         return;
     }
     if (ops->sign_weighted != NULL) {
@@ -164,7 +166,8 @@ static void sign_document(mixed *m, size_t doc, uint32_t *words)
         if (at >= m->end)
             mix(m, doc, at);
         const size_t n = (size_t)((end < m->end ? end : m->end) - at);
-        ops->fold(&cpu->choice, m->block + (at - m->begin), n, at > begin, words);
+        ops->fold(&cpu->choice, m->block + (at - m->begin) * ops->block_bytes, n, at > begin,
+                  words);
         at += n;
     }
     if (ops->finish != NULL)
@@ -187,7 +190,7 @@ static bm_status cpu_submit(bm_backend *backend, bm_sign_task *task, bm_error *e
         return bm_fail(err, BM_ERR_INTERNAL, "band keys wanted of a backend opened without bands");
     if (cpu->ops->sign_weighted != NULL && task->weights == NULL)
         return bm_fail(err, BM_ERR_INTERNAL, "no weights for a scheme of weighted documents");
-    alignas(BM_ALIGNMENT) uint32_t words[BM_PERMS_MAX + BM_KEY_LANES];
+    alignas(BM_ALIGNMENT) uint32_t words[2 * BM_PERMS_MAX + BM_KEY_LANES];
     memset(words + cpu->params.perms_padded, 0, BM_KEY_LANES * sizeof *words);
     mixed m = {.cpu = cpu, .task = task}; /* an empty block */
     for (size_t doc = 0; doc < task->n_docs; doc++) {

@@ -3,7 +3,9 @@
  * Tests: tests/unit/cpu/test_cpu_backend.c */
 #include "backend/cpu/native_table.h"
 
-static const bm_native_ops *const rows[] = {&bm_native_affine32, &bm_native_oph, &bm_native_cws};
+static const bm_native_ops *const rows[] = {
+    &bm_native_affine32,   &bm_native_oph,  &bm_native_cws,  &bm_native_legacy,
+    &bm_native_text_dedup, &bm_native_nemo, &bm_native_lance};
 
 const bm_native_ops *bm_native_find(const bm_scheme_ops *scheme)
 {

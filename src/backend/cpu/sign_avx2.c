@@ -196,4 +196,5 @@ const bm_sign_loops bm_sign_loops_avx2 = {.isa = BM_ISA_AVX2,
                                           .band_keys = bm_band_keys_plain,
                                           .oph_hash = avx2_oph_hash,
                                           .oph = {.empty = avx2_oph_empty, .best = avx2_oph_best},
-                                          .cws = &bm_cws_loops_avx2};
+                                          .cws = &bm_cws_loops_avx2,
+                                          .wide = &bm_wide_loops_avx2};

@@ -192,4 +192,5 @@ const bm_sign_loops bm_sign_loops_avx512 = {
     .band_keys = bm_band_keys_avx512,
     .oph_hash = avx512_oph_hash,
     .oph = {.empty = avx512_oph_empty, .best = avx512_oph_best},
-    .cws = &bm_cws_loops_avx512};
+    .cws = &bm_cws_loops_avx512,
+    .wide = &bm_wide_loops_avx512};

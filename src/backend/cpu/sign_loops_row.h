@@ -8,7 +8,7 @@
  *     hashes (64 bit) --premix--> block (32 bit, L1) --minima, a group a pass--> words
  *
  * That is affine32; the scheme oph goes by oph_bins.h, with its hash and one minimum from here, and cws by
- * cws_loops.h. The files say what limits each. Each must equal the scheme's `sign` word for word. Pure functions:
+ * cws_loops.h, those with wider coefficients by wide_loops.h. The files say what limits each. Each must equal the scheme's `sign` word for word. Pure functions:
  * any number of threads. */
 #ifndef BM_BACKEND_CPU_SIGN_LOOPS_ROW_H
 #define BM_BACKEND_CPU_SIGN_LOOPS_ROW_H
@@ -16,6 +16,7 @@
 #include "backend/cpu/cws_loops.h"
 #include "backend/cpu/key_loops.h"
 #include "backend/cpu/oph_bins.h"
+#include "backend/cpu/wide_loops.h"
 #include "base/cpu.h"
 #include "sketch/scheme_row.h"
 
@@ -41,6 +42,7 @@ typedef struct bm_sign_loops {
                      uint32_t *block);
     bm_oph_loops oph;
     const bm_cws_loops *cws;
+    const bm_wide_loops *wide;
 } bm_sign_loops;
 
 /* One pass over a block: a group of permutations, of which each file takes as many as its registers

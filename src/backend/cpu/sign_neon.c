@@ -164,4 +164,5 @@ const bm_sign_loops bm_sign_loops_neon = {.isa = BM_ISA_NEON,
                                           .band_keys = bm_band_keys_plain,
                                           .oph_hash = neon_oph_hash,
                                           .oph = {.empty = neon_oph_empty, .best = neon_oph_best},
-                                          .cws = &bm_cws_loops_neon};
+                                          .cws = &bm_cws_loops_neon,
+                                          .wide = &bm_wide_loops_scalar};

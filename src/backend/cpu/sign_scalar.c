@@ -97,4 +97,5 @@ const bm_sign_loops bm_sign_loops_scalar = {
     .band_keys = bm_band_keys_plain,
     .oph_hash = scalar_oph_hash,
     .oph = {.empty = scalar_oph_empty, .best = scalar_oph_best},
-    .cws = &bm_cws_loops_scalar};
+    .cws = &bm_cws_loops_scalar,
+    .wide = &bm_wide_loops_scalar};

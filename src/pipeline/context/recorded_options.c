@@ -197,12 +197,12 @@ static void compare_text(comparison *c)
 
 static void compare_sketch(comparison *c)
 {
-    static const bm_sketch_options otherwise = BM_SKETCH_DEFAULTS;
     const bm_sketch_options *sketch = &c->asked->sketch;
-    compare_numbers(c, "seed", sketch->seed != otherwise.seed || is_set(c, BM_FIELD_SEED),
+    compare_numbers(c, "seed",
+                    sketch->seed != bm_scheme_seed(sketch->scheme) || is_set(c, BM_FIELD_SEED),
                     (const uint64_t[]){sketch->seed, c->are->sketch.seed});
     const bm_token_hash hash = c->asked->text.hash;
-    compare(c, "hash", hash != BM_TOKEN_XXH3 || is_set(c, BM_FIELD_HASH),
+    compare(c, "hash", hash != bm_scheme_hash(sketch->scheme) || is_set(c, BM_FIELD_HASH),
             bm_option_word(BM_OPTION_HASH, hash), c->are->hash_name);
 }
 

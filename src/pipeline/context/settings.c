@@ -193,7 +193,7 @@ static bm_status settle_scheme(bm_settings *s, bm_error *err)
 
 static bm_status check_format(const bm_settings *s, bm_error *err)
 {
-    if (s->input.format == BM_FORMAT_HASHES && s->text.hash != BM_TOKEN_XXH3)
+    if (s->input.format == BM_FORMAT_HASHES && s->text.hash != bm_scheme_hash(s->sketch.scheme))
         return bm_fail_field(err, "hash", "`hash` %s of `format` hashes (they are given)",
                              bm_option_word(BM_OPTION_HASH, s->text.hash));
     return s->input.format != BM_FORMAT_KEYS || s->kind == BM_JOB_PAIRS

@@ -138,6 +138,12 @@ Test(cpu_backend, words_and_keys_of_oph_equal_the_reference_on_every_instruction
     expect_reference_on_every_isa(BM_SCHEME_OPH);
 }
 
+Test(cpu_backend, words_and_keys_of_the_schemes_of_others_equal_the_reference)
+{
+    for (bm_scheme scheme = BM_SCHEME_LEGACY; bm_scheme_get(scheme) != NULL; scheme++)
+        expect_reference_on_every_isa(scheme);
+}
+
 /* perms_used: the same words as of all permutations, and fewer of them; oph has no such prefix. */
 Test(cpu_backend, the_first_words_may_be_had_alone_where_the_scheme_allows_it)
 {

@@ -24,7 +24,7 @@ Test(scheme, rows_are_walked_in_the_order_of_the_table_and_each_is_found_by_name
         cr_expect_gt(ops->test_perms[0], 0, "%s has numbers of words to test", name);
     }
     cr_expect_eq(bm_scheme_at(0), &bm_scheme_affine32);
-    cr_expect_eq(n, 3);
+    cr_expect_eq(n, 7);
     cr_expect_null(bm_scheme_get((bm_scheme)4000));
 }
 

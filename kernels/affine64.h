@@ -1,0 +1,37 @@
+/* affine64.h -- the schemes whose coefficients have 64 bits, once for host and device: a*h + b mod
+ * 2^64, and what each makes of it.
+ *
+ *   affine64             h = fmix64(x): the value itself
+ *   legacy, text-dedup   h = the low 32 bits of x: the value mod 2^61 - 1, of that the low 32 bits
+ *   datatrove            h = x: the value mod 2^61 - 1
+ *   lance                h = x: the value itself; of the minimum m the upper 16 bits of c*m
+ *
+ * Comes after affine32.h, in the common subset of C11 and OpenCL C 1.2: integers only, no pointers.
+ *
+ * Sources: datasketch 2 (affine64), datasketch 1 (legacy), datatrove, text-dedup and Lance, as docs/schemes.md
+ * has them. In all of them the product wraps mod 2^64 before the modulus. */
+#ifndef BANDMILL_KERNELS_AFFINE64_H
+#define BANDMILL_KERNELS_AFFINE64_H
+
+#define BM_MERSENNE_61 0x1FFFFFFFFFFFFFFFUL
+
+BM_SHARED bm_u64 bm_affine64_value(bm_u64 a, bm_u64 h, bm_u64 b)
+{
+    return a * h + b;
+}
+
+/* v mod 2^61 - 1. 2^61 is 1, so the upper three bits count once more: then at most 2^61 + 6 is left,
+ * less than twice the modulus. */
+BM_SHARED bm_u64 bm_mod_mersenne61(bm_u64 v)
+{
+    const bm_u64 sum = (v & BM_MERSENNE_61) + (v >> 61);
+    return sum >= BM_MERSENNE_61 ? sum - BM_MERSENNE_61 : sum;
+}
+
+/* The word of a minimum, under lance. */
+BM_SHARED bm_u32 bm_lance_word(bm_u64 c, bm_u64 least)
+{
+    return (bm_u32)((c * least) >> 48);
+}
+
+#endif

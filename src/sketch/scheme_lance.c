@@ -1,0 +1,55 @@
+/* scheme_lance.c -- the scheme lance: the words of Lance's MinHash index, 16 bits of a minimum of
+ * 64. A word of ours has 32 bits, of which the upper 16 are 0; in a document without shingles all
+ * are 1.
+ *
+ * Threads: pure functions; parameters are read only after draw. */
+#include "kernels/affine32.h"
+#include "kernels/affine64.h"
+#include "sketch/scheme_params.h"
+
+/* SplitMix64 (Vigna), begun with the seed. */
+static uint64_t draw(uint64_t *state)
+{
+    uint64_t z = *state += UINT64_C(0x9E3779B97F4A7C15);
+    z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
+    return z ^ (z >> 31);
+}
+
+/* a and b in turn, then all c. */
+static bm_status lance_draw(const bm_sketch_options *options, bm_scheme_params *out, bm_error *err)
+{
+    bm_status status = bm_scheme_params_init64(&bm_scheme_lance, options, true, out, err);
+    if (status != BM_OK)
+        return status;
+    uint64_t state = options->seed;
+    for (uint32_t i = 0; i < options->perms; i++) {
+        out->a64[i] = draw(&state) | 1;
+        out->b64[i] = draw(&state);
+    }
+    for (uint32_t i = 0; i < options->perms; i++)
+        out->c64[i] = draw(&state) | 1;
+    return BM_OK;
+}
+
+static void lance_sign(const bm_scheme_params *params, const uint64_t *hashes, size_t n, void *out)
+{
+    uint32_t *words = out;
+    for (uint32_t i = 0; i < params->perms; i++) {
+        uint64_t least = UINT64_MAX;
+        for (size_t s = 0; s < n; s++) {
+            const uint64_t value = bm_affine64_value(params->a64[i], hashes[s], params->b64[i]);
+            least = value < least ? value : least;
+        }
+        words[i] = n == 0 ? BM_NO_SHINGLE32 : bm_lance_word(params->c64[i], least);
+    }
+}
+
+static const uint32_t test_perms[] = {100, 0};
+
+const bm_scheme_ops bm_scheme_lance = {.scheme = BM_SCHEME_LANCE,
+                                       .word_bytes = 4,
+                                       .prefix = true,
+                                       .draw = lance_draw,
+                                       .sign = lance_sign,
+                                       .test_perms = test_perms};

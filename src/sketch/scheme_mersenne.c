@@ -1,0 +1,78 @@
+/* scheme_mersenne.c -- the schemes with values mod the prime 2^61 - 1: legacy (datasketch 1) and
+ * text-dedup. They differ in the order in which their coefficients are drawn.
+ *
+ * The scalar reference, as in scheme_affine32.c: one shingle, one permutation, one minimum. The
+ * originals let the product wrap mod 2^64 before they take the modulus, and so do we.
+ *
+ * Threads: pure functions; parameters are read only after draw. */
+#include "base/random.h"
+#include "kernels/affine32.h"
+#include "kernels/affine64.h"
+#include "sketch/scheme_merge.h"
+#include "sketch/scheme_params.h"
+
+/* a and b in turn. */
+static bm_status legacy_draw(const bm_sketch_options *options, bm_scheme_params *out, bm_error *err)
+{
+    bm_status status = bm_scheme_params_init64(&bm_scheme_legacy, options, false, out, err);
+    if (status != BM_OK)
+        return status;
+    bm_random random;
+    bm_random_init(&random, options->seed);
+    for (uint32_t i = 0; i < options->perms; i++) {
+        out->a64[i] = bm_random_range(&random, 1, BM_MERSENNE_61);
+        out->b64[i] = bm_random_range(&random, 0, BM_MERSENNE_61);
+    }
+    return BM_OK;
+}
+
+/* All a, then all b. */
+static bm_status draw_lists(const bm_scheme_ops *ops, const bm_sketch_options *options,
+                            bm_scheme_params *out, bm_error *err)
+{
+    bm_status status = bm_scheme_params_init64(ops, options, false, out, err);
+    if (status != BM_OK)
+        return status;
+    bm_random random;
+    bm_random_init(&random, options->seed);
+    for (uint32_t i = 0; i < options->perms; i++)
+        out->a64[i] = bm_random_range(&random, 1, BM_MERSENNE_61);
+    for (uint32_t i = 0; i < options->perms; i++)
+        out->b64[i] = bm_random_range(&random, 0, BM_MERSENNE_61);
+    return BM_OK;
+}
+
+static bm_status text_dedup_draw(const bm_sketch_options *options, bm_scheme_params *out,
+                                 bm_error *err)
+{
+    return draw_lists(&bm_scheme_text_dedup, options, out, err);
+}
+
+static void sign_low(const bm_scheme_params *params, const uint64_t *hashes, size_t n, void *out)
+{
+    uint32_t *words = out;
+    for (uint32_t i = 0; i < params->perms; i++)
+        words[i] = BM_NO_SHINGLE32;
+    for (size_t s = 0; s < n; s++)
+        for (uint32_t i = 0; i < params->perms; i++) {
+            const uint32_t x = (uint32_t)hashes[s];
+            const uint64_t value = bm_affine64_value(params->a64[i], x, params->b64[i]);
+            const uint32_t word = (uint32_t)bm_mod_mersenne61(value);
+            words[i] = word < words[i] ? word : words[i];
+        }
+}
+
+static const uint32_t test_perms[] = {100, 0};
+
+const bm_scheme_ops bm_scheme_legacy = {.scheme = BM_SCHEME_LEGACY,
+                                        .word_bytes = 4,
+                                        .prefix = true,
+                                        .draw = legacy_draw,
+                                        .sign = sign_low,
+                                        .test_perms = test_perms};
+const bm_scheme_ops bm_scheme_text_dedup = {.scheme = BM_SCHEME_TEXT_DEDUP,
+                                            .word_bytes = 4,
+                                            .prefix = true,
+                                            .draw = text_dedup_draw,
+                                            .sign = sign_low,
+                                            .test_perms = test_perms};

@@ -1,0 +1,60 @@
+/* scheme_nemo.c -- the scheme nemo: that of NeMo Curator's 32-bit signatures, whose values are
+ * computed by cuDF. The arithmetic is that of affine32 without the mixing before it, so kernels and
+ * vector loops are those of affine32, too.
+ *
+ * cuDF takes a*h + b mod 2^61 - 1 of 32-bit numbers that have wrapped mod 2^32 already, so its
+ * modulus never acts. A hash that is 0 becomes 1 there.
+ *
+ * Threads: pure functions; parameters are read only after draw. */
+#include "base/random.h"
+#include "kernels/affine32.h"
+#include "sketch/minima.h"
+#include "sketch/scheme_merge.h"
+#include "sketch/scheme_params.h"
+
+#define MERSENNE_31 UINT64_C(0x7FFFFFFF)
+
+/* a and b in turn. */
+static bm_status nemo_draw(const bm_sketch_options *options, bm_scheme_params *out, bm_error *err)
+{
+    bm_status status = bm_scheme_params_init(&bm_scheme_nemo, options, options->perms, out, err);
+    if (status != BM_OK)
+        return status;
+    bm_random random;
+    bm_random_init(&random, options->seed);
+    for (uint32_t i = 0; i < options->perms; i++) {
+        out->a[i] = (uint32_t)bm_random_range(&random, 1, MERSENNE_31);
+        out->b[i] = (uint32_t)bm_random_range(&random, 0, MERSENNE_31);
+    }
+    return BM_OK;
+}
+
+static uint32_t nemo_permutation(const void *permutations, uint32_t i, uint32_t h)
+{
+    const bm_scheme_params *params = permutations;
+    return bm_affine32_value(params->a[i], h, params->b[i]);
+}
+
+static void nemo_sign(const bm_scheme_params *params, const uint64_t *hashes, size_t n, void *out)
+{
+    uint32_t *words = out;
+    for (uint32_t i = 0; i < params->perms; i++)
+        words[i] = BM_NO_SHINGLE32;
+    for (size_t s = 0; s < n; s++)
+        bm_minima_take(nemo_permutation, params, params->perms, bm_not_zero32((uint32_t)hashes[s]),
+                       words);
+}
+
+static const uint32_t test_perms[] = {260, 0};
+
+const bm_scheme_ops bm_scheme_nemo = {.scheme = BM_SCHEME_NEMO,
+                                      .word_bytes = 4,
+                                      .prefix = true,
+                                      .draw = nemo_draw,
+                                      .sign = nemo_sign,
+                                      .device = {.sign_cpu = "sign_cpu.cl",
+                                                 .sign_gpu = "sign_gpu.cl",
+                                                 .options = "-DBM_PREMIX=bm_not_zero32",
+                                                 .upload = bm_coefficients_upload32,
+                                                 .merge = bm_words_merge32},
+                                      .test_perms = test_perms};

@@ -1,0 +1,39 @@
+/* The pairs of scheme and hash are those of the tables that the schemes' own authors publish
+ * (docs/schemes.md). */
+#include <criterion/criterion.h>
+
+#include "model/scheme_hashes.h"
+
+static const struct {
+    bm_scheme scheme;
+    const char *hashes; /* the first is the scheme's own */
+    uint32_t seed;
+} rows[] = {{BM_SCHEME_AFFINE32, "xxh3, xxh64, sha1, murmur3", 1},
+            {BM_SCHEME_OPH, "xxh3", 1},
+            {BM_SCHEME_CWS, "xxh3", 1},
+            {BM_SCHEME_LEGACY, "sha1", 1},
+            {BM_SCHEME_TEXT_DEDUP, "xxh3, sha1", 42},
+            {BM_SCHEME_NEMO, "murmur3", 42},
+            {BM_SCHEME_LANCE, "xxh64", 42}};
+
+Test(scheme_hashes, each_scheme_goes_with_the_hashes_of_its_authors_alone)
+{
+    const char *begin = "it goes with ";
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char words[BM_SCHEME_HASHES];
+        bm_scheme_hash_words(rows[i].scheme, words);
+        cr_assert_eq(strncmp(words, begin, strlen(begin)), 0);
+        cr_expect_str_eq(words + strlen(begin), rows[i].hashes);
+        const char *first = bm_option_word(BM_OPTION_HASH, bm_scheme_hash(rows[i].scheme));
+        cr_expect_eq(strncmp(rows[i].hashes, first, strlen(first)), 0);
+        cr_expect_eq(bm_scheme_seed(rows[i].scheme), rows[i].seed);
+    }
+    cr_expect_null(bm_option_word(BM_OPTION_SCHEME, sizeof rows / sizeof rows[0]), "all rows");
+}
+
+Test(scheme_hashes, what_is_no_scheme_takes_no_hash)
+{
+    cr_expect_not(bm_scheme_takes_hash((bm_scheme)4000, BM_TOKEN_XXH3));
+    cr_expect_eq(bm_scheme_hash((bm_scheme)4000), BM_TOKEN_XXH3);
+    cr_expect_eq(bm_scheme_seed((bm_scheme)4000), 1);
+}
