@@ -17,35 +17,38 @@ void bm_words_merge32(const bm_scheme_params *params, const void *part, void *wo
             to[i] = from[i];
 }
 
-/* Lists of `each` bytes, one behind the other, each in the room of `room` bytes; NULL ends them. */
-static bm_status put_lists(const void *const *lists, size_t each, size_t room, void **out,
-                           size_t *bytes, bm_error *err)
+/* An array, of which the first `bytes` count, NULL: none, at `place` of an upload. */
+static void put(char *upload, size_t place, const void *array, size_t bytes)
 {
-    size_t n = 0;
-    while (lists[n] != NULL)
-        n++;
-    *bytes = n * room;
-    char *all = bm_alloc_zero(*bytes, 1);
-    if (all == NULL)
-        return bm_fail_nomem(err, *bytes);
-    for (size_t i = 0; i < n; i++)
-        memcpy(all + i * room, lists[i], each);
-    *out = all;
-    return BM_OK;
+    if (array != NULL)
+        memcpy(upload + place, array, bytes);
 }
 
 bm_status bm_coefficients_upload32(const bm_scheme_params *params, uint32_t padded, void **out,
                                    size_t *bytes, bm_error *err)
 {
-    const void *const lists[] = {params->a, params->b, NULL};
-    return put_lists(lists, params->perms * sizeof *params->a, padded * sizeof *params->a, out,
-                     bytes, err);
+    const size_t room = padded * sizeof *params->a, each = params->perms * sizeof *params->a;
+    char *upload = bm_alloc_zero(2, room);
+    *bytes = 2 * room;
+    if (upload == NULL)
+        return bm_fail_nomem(err, *bytes);
+    put(upload, 0, params->a, each);
+    put(upload, room, params->b, each);
+    *out = upload;
+    return BM_OK;
 }
 
 bm_status bm_coefficients_upload64(const bm_scheme_params *params, uint32_t padded, void **out,
                                    size_t *bytes, bm_error *err)
 {
-    const void *const lists[] = {params->a64, params->b64, params->c64, NULL};
-    return put_lists(lists, params->perms * sizeof *params->a64, padded * sizeof *params->a64, out,
-                     bytes, err);
+    const size_t room = padded * sizeof *params->a64, each = params->perms * sizeof *params->a64;
+    char *upload = bm_alloc_zero(3, room);
+    *bytes = (params->c64 != NULL ? 3 : 2) * room;
+    if (upload == NULL)
+        return bm_fail_nomem(err, 3 * room);
+    put(upload, 0, params->a64, each);
+    put(upload, room, params->b64, each);
+    put(upload, 2 * room, params->c64, each);
+    *out = upload;
+    return BM_OK;
 }
