@@ -68,6 +68,7 @@ class Index:
         perms: int | None = None,
         seed: int | None = None,
         scheme: str | None = None,
+        hash: str | None = None,
         bands: int | None = None,
         rows: int | None = None,
         format: str | None = None,

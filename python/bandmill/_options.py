@@ -73,6 +73,14 @@ def fill_sketch(o: Any, k: dict[str, Any]) -> None:
     scheme = k.get("scheme") or ("cws" if k.get("weights") is not None else None)
     if scheme is not None:
         o.scheme = word(lib.BM_OPTION_SCHEME, scheme, "scheme")
+        if k.get("seed") is None:
+            o.seed = lib.bm_scheme_seed(o.scheme)
+
+
+def fill_hash(text: Any, sketch: Any, k: dict[str, Any]) -> None:
+    """The hash of a shingle: the one asked for, or the scheme's own."""
+    asked = k.get("hash")
+    text.hash = word(lib.BM_OPTION_HASH, asked, "hash") if asked is not None else lib.bm_scheme_hash(sketch.scheme)
 
 
 def _number(value: Any, field: str, most: int = 0xFFFFFFFF) -> int:
@@ -138,6 +146,8 @@ def fill(o: Any, call: Call, source: Source | None, k: dict[str, Any]) -> None:
         fill_text(o.text, call, k)
     if "sketch" in parts:
         fill_sketch(o.sketch, k)
+    if "text" in parts and "sketch" in parts:
+        fill_hash(o.text, o.sketch, k)
     if "bands" in parts and ffi.typeof(o[0].bands).kind == "struct":
         fill_bands(o.bands, k)
     if "device" in parts:
