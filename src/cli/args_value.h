@@ -33,6 +33,11 @@ typedef struct arg_choice {
     unsigned value;
 } arg_choice;
 
+/* Words of arg_option.offer that are none themselves. */
+#define ARG_OFFER_LIST    "%list"    /* those of `words`, several separated by commas */
+#define ARG_OFFER_KINDS   "%kinds"   /* those of `words`, each before a colon */
+#define ARG_OFFER_DEVICES "%devices" /* what `devices` lists; several separated by commas */
+
 typedef struct arg_option {
     const char *name; /* without "--" */
     char letter;      /* 0: none */
@@ -51,6 +56,9 @@ typedef struct arg_option {
     const char *const *later; /* choices of a later version, ended by NULL; NULL: none */
     /* Fill `field` from `text`, or return false and what was expected in `why`. */
     bool (*parse)(const char *text, void *field, char *why, size_t cap);
+    /* What a shell may offer for the value, by blanks, where the words of a choice and the name of the
+     * value do not say it: words, ARG_OFFER_*, and endings of files as "*.svg". NULL: nothing. */
+    const char *offer;
 } arg_option;
 
 /* Store `text` (NULL for options without a value) in the option's field of `target`. BM_OK or

@@ -25,6 +25,11 @@
         .name = n, .type = ARG_TEXT, .commands = cmds, .group = grp, .value = val, .help = text,   \
         FIELD(member)                                                                              \
     }
+#define OFFER(n, cmds, grp, member, val, text, offered)                                            \
+    {                                                                                              \
+        .name = n, .type = ARG_TEXT, .commands = cmds, .group = grp, .value = val, .help = text,   \
+        .offer = offered, FIELD(member)                                                            \
+    }
 #define WHOLE(n, cmds, grp, member, lowest, highest, val, text)                                    \
     {                                                                                              \
         .name = n, .type = ARG_WHOLE, .commands = cmds, .group = grp, .value = val, .help = text,  \
@@ -75,14 +80,14 @@ static const arg_option rows[] = {
            BM_KEPT_SAME, "compression of the kept documents, or no: write none (same)"),
     FLAG("annotate", BIT(CLI_FILTER), CLI_GROUP_OUTPUT, results.annotate,
          "write every document, each with its group"),
-    TEXT("histogram", BIT(CLI_PAIRS), CLI_GROUP_OUTPUT, results.histogram, "FILE",
-         "write a histogram of the similarities"),
-    TEXT("histogram-svg", BIT(CLI_PAIRS), CLI_GROUP_OUTPUT, results.histogram_svg, "FILE",
-         "draw the histogram, as SVG"),
-    TEXT("svg", BIT(CLI_TUNE), CLI_GROUP_OUTPUT, tune.svg, "FILE",
-         "draw the curves, over the histogram of the documents"),
-    TEXT("report", READS | CHANGES, CLI_GROUP_OUTPUT, output.report, "FILE",
-         "write the summary there too"),
+    OFFER("histogram", BIT(CLI_PAIRS), CLI_GROUP_OUTPUT, results.histogram, "FILE",
+          "write a histogram of the similarities", "*.tsv"),
+    OFFER("histogram-svg", BIT(CLI_PAIRS), CLI_GROUP_OUTPUT, results.histogram_svg, "FILE",
+          "draw the histogram, as SVG", "*.svg"),
+    OFFER("svg", BIT(CLI_TUNE), CLI_GROUP_OUTPUT, tune.svg, "FILE",
+          "draw the curves, over the histogram of the documents", "*.svg"),
+    OFFER("report", READS | CHANGES, CLI_GROUP_OUTPUT, output.report, "FILE",
+          "write the summary there too", "*.json"),
     TEXT("temp-dir", (INPUTS & BUT_ADD) | BIT(CLI_INDEX_COMPACT), CLI_GROUP_OUTPUT,
          resources.temp_dir, "DIR", "where work lies meanwhile (beside the output)"),
     FLAG("resume", SEALS | BIT(CLI_INDEX_ADD), CLI_GROUP_OUTPUT, results.resume,
@@ -142,8 +147,8 @@ static const arg_option rows[] = {
      .help =
          "field of the text (text), such as messages[].content; several are joined by a newline",
      FIELD(text_fields)},
-    TEXT("id-field", INPUTS, CLI_GROUP_INPUT, input.id_field, "NAME",
-         "field of the id (id), or none"),
+    OFFER("id-field", INPUTS, CLI_GROUP_INPUT, input.id_field, "NAME",
+          "field of the id (id), or none", "none"),
     CHOICE("header", INPUTS, CLI_GROUP_INPUT, input.header, BM_OPTION_HEADER, BM_HEADER_YES,
            "whether tsv and csv start with names (unless all fields are numbers)"),
     {.name = "delimiter",
@@ -154,8 +159,8 @@ static const arg_option rows[] = {
      .parse = cli_parse_delimiter,
      .help = "character between fields of csv and tsv, or \\t (a comma, a tab)",
      FIELD(input.delimiter)},
-    TEXT("offsets", INPUTS, CLI_GROUP_INPUT, input.offsets_path, "FILE",
-         "offsets of --format hashes"),
+    OFFER("offsets", INPUTS, CLI_GROUP_INPUT, input.offsets_path, "FILE",
+          "offsets of --format hashes", "*.npy"),
     CHOICE("duplicate-ids", FILLS, CLI_GROUP_INPUT, input.duplicate_ids, BM_OPTION_DUPLICATE_IDS,
            BM_DUPLICATE_IDS_ERROR,
            "an id that is there is an error, its document is skipped, replaces the one that is "
@@ -182,6 +187,8 @@ static const arg_option rows[] = {
      .group = CLI_GROUP_TEXT,
      .value = "LIST",
      .parse = cli_parse_normalize,
+     .words = BM_OPTION_NORMALIZE,
+     .offer = "none " ARG_OFFER_LIST,
      .help = "none, or some of nfc nfkc lower strip-accents digits punct (lower)",
      FIELD(text.normalize)},
     CHOICE("words", CUTS, CLI_GROUP_TEXT, text.words, BM_OPTION_WORDS, BM_WORDS_ALNUM,
@@ -192,6 +199,8 @@ static const arg_option rows[] = {
      .group = CLI_GROUP_TEXT,
      .value = "KIND:K",
      .parse = cli_parse_shingle,
+     .words = BM_OPTION_SHINGLE,
+     .offer = ARG_OFFER_KINDS,
      .help = "K words, characters or bytes, or a stop word and K words: word:K char:K byte:K "
              "stopword:K (word:5)",
      .member = "text.shingle_k", /* and text.shingle */
@@ -203,6 +212,8 @@ static const arg_option rows[] = {
      .group = CLI_GROUP_TEXT,
      .value = "KIND:K",
      .parse = cli_parse_shingles,
+     .words = BM_OPTION_SHINGLE,
+     .offer = ARG_OFFER_KINDS,
      .help = "K words, characters or bytes, or a stop word and K words: word:K char:K byte:K "
              "stopword:K (word:5); may be repeated: a forecast each",
      .member = "tune.shingles",
@@ -311,8 +322,9 @@ static const arg_option rows[] = {
            BM_IDENTICAL_ALL,
            "every pair of identical documents, or each copy with the first only (all)"),
     /* machine */
-    TEXT("device", SIGNS, CLI_GROUP_MACHINE, device.device, "LIST",
-         "auto cpu gpu opencl opencl:P.D all, or part of a name (auto)"),
+    OFFER("device", SIGNS, CLI_GROUP_MACHINE, device.device, "LIST",
+          "auto cpu gpu opencl opencl:P.D all, or part of a name (auto)",
+          "auto cpu gpu opencl all " ARG_OFFER_DEVICES),
     WHOLE("threads", INPUTS | CHANGES | BIT(CLI_INDEX_CHECK) | BIT(CLI_BENCH) | BIT(CLI_EXPLAIN),
           CLI_GROUP_MACHINE, resources.threads, 1, 4096, "N", "threads (all processors)"),
     SIZE("memory", INPUTS | CHANGES | BIT(CLI_EXPLAIN) | BIT(CLI_INSPECT), CLI_GROUP_MACHINE,
