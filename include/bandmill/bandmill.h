@@ -7,6 +7,7 @@
 #include <bandmill/bench.h>
 #include <bandmill/cluster.h>
 #include <bandmill/device.h>
+#include <bandmill/exchange.h>
 #include <bandmill/explain.h>
 #include <bandmill/index.h>
 #include <bandmill/job.h>

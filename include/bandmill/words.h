@@ -32,6 +32,8 @@ typedef enum bm_option {
     BM_OPTION_STORE,
     BM_OPTION_WEIGHTS,
     BM_OPTION_HASH,
+    BM_OPTION_EXCHANGE,
+    BM_OPTION_EXPORT_WHAT,
     BM_N_OPTIONS
 } bm_option;
 

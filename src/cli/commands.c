@@ -102,6 +102,15 @@ const cli_command cli_commands[CLI_N_COMMANDS] = {
          "next "
          "is waited for. No query has a match: exit 1.",
          cli_run_query},
+    [CLI_EXPORT] =
+        {"export", "DIR", "write the signatures of a directory in the form of another tool",
+         "DIR is what sign wrote. --to leanminhash: records of datasketch's LeanMinHash; "
+         "datatrove: "
+         "files for its stages 2\nto 4; milvus: arrays for a field of binary vectors; npy, tsv: an "
+         "array, a table. The output is a directory;\nwhat the form has no place for lies beside "
+         "its "
+         "files, and report.json has the provenance.",
+         cli_run_export},
     [CLI_INSPECT] = {"inspect", "PATH...", "say what a file or directory of bandmill holds",
                      "Shows the kind, the counts and the provenance (scheme, seed, shingles, "
                      "normaliser, versions).",
@@ -121,7 +130,7 @@ const cli_command cli_commands[CLI_N_COMMANDS] = {
 
 bm_status cli_command_find(const char *name, cli_command_id *out, bm_error *err)
 {
-    static const char *const later[] = {"export", "merge", "estimate"};
+    static const char *const later[] = {"merge", "estimate"};
     const char *names[CLI_N_COMMANDS];
     if (strcmp(name, CLI_INDEX) == 0)
         return args_fail(err, "index without a command (expected build, add, remove, info, check "

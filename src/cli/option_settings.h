@@ -25,6 +25,7 @@ typedef enum cli_command_id {
     CLI_INDEX_CHECK,
     CLI_INDEX_COMPACT,
     CLI_QUERY,
+    CLI_EXPORT,
     CLI_INSPECT,
     CLI_DEVICES,
     CLI_BENCH,
@@ -53,11 +54,18 @@ typedef struct cli_match_settings {
     const char *against;       /* dedup; NULL: not given */
 } cli_match_settings;
 
+/* Of export. */
+typedef struct cli_exchange_settings {
+    bm_exchange tool; /* to which */
+    bm_export_what what;
+} cli_exchange_settings;
+
 /* What is written, and how. */
 typedef struct cli_result_settings {
     bm_kept kept;
     bool band_keys, write_pairs, annotate, resume;
     const char *histogram, *histogram_svg;
+    cli_exchange_settings exchange;
 } cli_result_settings;
 
 typedef struct cli_explain_settings {

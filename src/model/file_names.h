@@ -28,8 +28,16 @@
 #define BM_FILE_GROUPS     "groups.jsonl"
 #define BM_FILE_MANIFEST   "manifest.json" /* of `sign` */
 #define BM_FILE_REPORT     "report.json"   /* of `dedup` and `filter` */
-#define BM_FILE_INDEX_DATA "data.mdb"      /* of an index; the names are LMDB's */
-#define BM_FILE_INDEX_LOCK "lock.mdb"
+/* Of `export`. */
+#define BM_FILE_LEAN           "signatures.leanminhash"
+#define BM_FILE_SIGNATURES_TSV "signatures.tsv"
+#define BM_FILE_BANDS_TSV      "band_keys.tsv"
+#define BM_FILE_MILVUS_VECTORS "signature.npy" /* of the fields of a collection */
+#define BM_FILE_MILVUS_IDS     "id.npy"
+#define BM_FILE_DATATROVE      "signatures/bucket_%03u/%05u.minhash.sig" /* band, input */
+#define BM_FILE_DOCUMENTS      "documents.tsv"
+#define BM_FILE_INDEX_DATA     "data.mdb" /* of an index; the names are LMDB's */
+#define BM_FILE_INDEX_LOCK     "lock.mdb"
 /* The kept documents: a folder, or one file of this name and an ending ("kept.jsonl.gz"). */
 #define BM_FILE_KEPT "kept"
 

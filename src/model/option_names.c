@@ -34,6 +34,10 @@ static const char *const stores[] = {"sets", "signatures"};
 static const char *const weights[] = {"none", "tfidf"};
 
 static const char *const hashes[] = {"xxh3", "xxh64", "sha1", "murmur3"};
+static const char *const exchanges[] = {"leanminhash", "datatrove", "nemo", "text-dedup",
+                                        "milvus",      "lance",     "npy",  "tsv",
+                                        "arrow",       "parquet"};
+static const char *const export_whats[] = {"signatures", "bands"};
 
 #define LIST(field, names)                                                                         \
     {                                                                                              \
@@ -66,6 +70,8 @@ static const struct {
     LIST("store", stores),
     LIST("weights", weights),
     LIST("hash", hashes),
+    LIST("to", exchanges),
+    LIST("what", export_whats),
 };
 
 const char *bm_option_word(bm_option option, unsigned value)

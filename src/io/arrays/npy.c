@@ -111,8 +111,9 @@ static bm_status read_type(dict *d, bm_error *err)
 {
     char type[16];
     if (!take_string(d, type, sizeof type) ||
-        (strcmp(type, "<u4") != 0 && strcmp(type, "<u8") != 0 && strcmp(type, "<i8") != 0))
-        return bad(d, "descr (expected '<u4', '<u8' or '<i8')", err);
+        (strcmp(type, "<u4") != 0 && strcmp(type, "<u8") != 0 && strcmp(type, "<i8") != 0 &&
+         strcmp(type, "|u1") != 0))
+        return bad(d, "descr (expected '<u4', '<u8', '<i8' or '|u1')", err);
     memcpy(d->out->type, type, 4);
     d->has_type = true;
     return BM_OK;

@@ -11,7 +11,7 @@
 #define BM_NPY_HEADER_BYTES 128u /* of every file that we write */
 
 typedef struct bm_npy_header {
-    char type[4];    /* "<u4", "<u8", "<i8" */
+    char type[4];    /* "<u4", "<u8", "<i8", "|u1" */
     uint32_t n_dims; /* 1 or 2 */
     uint64_t shape[2];
     uint64_t data_offset; /* of the first element in the file */
@@ -28,7 +28,7 @@ bm_status bm_npy_header_read(int fd, const char *path, bm_npy_header *out, bm_er
  * close rewrites it. */
 typedef struct bm_npy_array {
     const char *name; /* of the file, in its directory */
-    const char *type; /* "<u4", "<u8" */
+    const char *type; /* as in bm_npy_header */
     uint64_t n_cols;  /* 0: one dimension */
 } bm_npy_array;
 

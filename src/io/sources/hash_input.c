@@ -125,7 +125,7 @@ void bm_hash_input_files(const bm_hash_input *input, bm_hash_file files[2])
 static bm_status check_arrays(const bm_hash_input *input, bm_error *err)
 {
     const array_file *hashes = &input->hashes, *offsets = &input->offsets;
-    if (hashes->header.type[1] != 'u')
+    if (hashes->header.type[1] != 'u' || hashes->header.type[2] == '1')
         return bm_fail_at(err, BM_ERR_INPUT, hashes->path, 0,
                           "hashes of type %s (expected <u4 or <u8)", hashes->header.type);
     if (strcmp(offsets->header.type, "<i8") != 0)

@@ -111,7 +111,7 @@ static bool writes_directory(const bm_settings *settings)
 {
     return settings->kind == BM_JOB_SIGN || settings->kind == BM_JOB_DEDUP ||
            settings->kind == BM_JOB_FILTER || settings->kind == BM_JOB_INDEX_BUILD ||
-           settings->kind == BM_JOB_INDEX_ADD;
+           settings->kind == BM_JOB_INDEX_ADD || settings->kind == BM_JOB_EXPORT;
 }
 
 /* With `resume` what stands there may be the job's own, which is looked at later; an index is added to. */

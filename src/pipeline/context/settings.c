@@ -157,12 +157,13 @@ void bm_settings_reset(bm_settings *s)
 bool bm_job_kind_weighs(bm_job_kind kind)
 {
     return kind == BM_JOB_SIGN || kind == BM_JOB_DEDUP || kind == BM_JOB_PAIRS ||
-           kind == BM_JOB_FILTER || kind == BM_JOB_EXPLAIN;
+           kind == BM_JOB_FILTER || kind == BM_JOB_EXPLAIN || kind == BM_JOB_EXPORT;
 }
 
 bool bm_settings_weigh(const bm_settings *s)
 {
-    return s->text.weights != BM_WEIGHTS_NONE && s->kind != BM_JOB_FILTER;
+    return s->text.weights != BM_WEIGHTS_NONE && s->kind != BM_JOB_FILTER &&
+           s->kind != BM_JOB_EXPORT;
 }
 
 bm_status bm_settings_check_scheme(const bm_settings *s, bm_error *err)
@@ -446,6 +447,6 @@ const char *bm_job_kind_name(bm_job_kind kind)
 {
     static const char *const names[] = {"signatures",    "dedup",       "pairs",     "filter",
                                         "explain",       "index build", "index add", "index remove",
-                                        "index compact", "tune",        "query"};
+                                        "index compact", "tune",        "query",     "export"};
     return names[kind];
 }

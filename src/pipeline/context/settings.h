@@ -8,6 +8,7 @@
 #ifndef BM_CONTEXT_SETTINGS_H
 #define BM_CONTEXT_SETTINGS_H
 
+#include <bandmill/exchange.h>
 #include <bandmill/explain.h>
 #include <bandmill/index.h>
 #include <bandmill/job.h>
@@ -25,7 +26,8 @@ typedef enum bm_job_kind {
     BM_JOB_INDEX_REMOVE,
     BM_JOB_INDEX_COMPACT,
     BM_JOB_TUNE,
-    BM_JOB_QUERY
+    BM_JOB_QUERY,
+    BM_JOB_EXPORT
 } bm_job_kind;
 
 /* Which pairs are wanted, and which document of a group stays. */
@@ -41,6 +43,12 @@ typedef struct bm_pair_settings {
     char against_state[128];  /* what of it there is: settled once it is open */
 } bm_pair_settings;
 
+/* Of an export. */
+typedef struct bm_exchange_settings {
+    bm_exchange to;
+    bm_export_what what;
+} bm_exchange_settings;
+
 /* What is written beside the rows and the summary. */
 typedef struct bm_result_settings {
     bm_kept kept;
@@ -51,6 +59,7 @@ typedef struct bm_result_settings {
     bm_write_fn write;
     void *write_ctx;
     const char *histogram, *histogram_svg;
+    bm_exchange_settings exchange;
 } bm_result_settings;
 
 /* What weights come from, as reports name it. */

@@ -120,6 +120,11 @@ static void list_parameters(const listing *l, const bm_settings *s)
 {
     if (s->kind == BM_JOB_SIGN)
         return;
+    if (s->kind == BM_JOB_EXPORT) {
+        say_word(l, "to", BM_OPTION_EXCHANGE, s->results.exchange.to);
+        say_word(l, "what", BM_OPTION_EXPORT_WHAT, s->results.exchange.what);
+        return;
+    }
     if (s->input.format != BM_FORMAT_KEYS) {
         say_double(l, "threshold",
                    s->index.threshold > 0 ? s->index.threshold : s->bands.threshold);

@@ -315,7 +315,7 @@ static bm_report_counts_of counts_of(const bm_settings *settings)
         return BM_COUNTS_OF_AGAINST;
     if (kind >= BM_JOB_INDEX_BUILD && kind <= BM_JOB_INDEX_COMPACT)
         return BM_COUNTS_OF_INDEX;
-    return kind == BM_JOB_SIGN ? BM_COUNTS_OF_ALL : BM_COUNTS_OF_GROUPS;
+    return kind == BM_JOB_SIGN || kind == BM_JOB_EXPORT ? BM_COUNTS_OF_ALL : BM_COUNTS_OF_GROUPS;
 }
 
 bm_status bm_report_make(bm_job_context *job, const bm_grouping *grouping, bm_out_dir *dir,

@@ -1,0 +1,63 @@
+/* exchange.h -- signatures for other tools.
+ *
+ * bm_job_export writes the signatures of a directory that a sign job made in the form of another tool
+ * (docs/exchange.md): into a directory again, with a report.json that holds their provenance, and
+ * beside them what that form has no place for (ids.txt, n_shingles.npy).
+ *
+ * Options, summaries and errors are those of job.h. */
+#ifndef BANDMILL_EXCHANGE_H
+#define BANDMILL_EXCHANGE_H
+
+#include <bandmill/job.h>
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+/* Whose form. */
+typedef enum bm_exchange {
+    BM_EXCHANGE_LEANMINHASH, /* datasketch's LeanMinHash, record after record */
+    BM_EXCHANGE_DATATROVE,   /* files of bands, for its stages 2 to 4 */
+    BM_EXCHANGE_NEMO,        /* NeMo Curator */
+    BM_EXCHANGE_TEXT_DEDUP,
+    BM_EXCHANGE_MILVUS,
+    BM_EXCHANGE_LANCE,
+    BM_EXCHANGE_NPY,
+    BM_EXCHANGE_TSV,
+    BM_EXCHANGE_ARROW,
+    BM_EXCHANGE_PARQUET
+} bm_exchange;
+
+typedef enum bm_export_what {
+    BM_EXPORT_SIGNATURES,
+    BM_EXPORT_BANDS /* keys of bands; of npy, tsv, arrow and parquet */
+} bm_export_what;
+
+typedef struct bm_export_options {
+    size_t struct_size;
+    const char *path; /* of a directory that a sign job wrote */
+    bm_exchange to;
+    bm_export_what what;
+    /* Of keys, and of forms that are made of bands. Bands and rows 0: those of the directory's plan, or
+     * else the tool's own where the signatures have so many words, or else chosen. */
+    bm_band_options bands;
+    bm_resource_options resources;
+    bm_output_options output; /* `path`: a directory */
+    bm_callbacks callbacks;
+} bm_export_options;
+
+BM_API void bm_export_options_init_sized(bm_export_options *options, size_t struct_size);
+
+static inline void bm_export_options_init(bm_export_options *options)
+{
+    bm_export_options_init_sized(options, sizeof *options);
+}
+
+/* BM_OK and a summary (the caller frees it), or an error and nothing at the target. What the form cannot
+ * hold is said by `log`. BM_ERR_FORMAT: a directory of ours is damaged. */
+BM_API bm_status bm_job_export(const bm_export_options *options, bm_summary **out, bm_error *err);
+
+#if defined(__cplusplus)
+}
+#endif
+#endif

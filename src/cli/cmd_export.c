@@ -1,0 +1,29 @@
+/* cmd_export.c -- bandmill export: signatures in the form of another tool.
+ *
+ * Tests: tests/cli/cases/export.sh */
+#include "cli/cmd_job.h"
+#include "cli/job_callbacks.h"
+
+bm_status cli_run_export(cli_context *context, bm_error *err)
+{
+    const cli_settings *settings = &context->settings;
+    bm_summary *summary = NULL;
+    bm_export_options options;
+    bm_export_options_init(&options);
+    options.path = settings->operands.items[0];
+    options.to = settings->results.exchange.tool;
+    options.what = settings->results.exchange.what;
+    options.bands = settings->bands;
+    options.resources = settings->resources;
+    options.output = cli_job_output(context);
+    options.callbacks = cli_callbacks(context);
+    bm_status status = bm_job_export(&options, &summary, err);
+    status = cli_end_job(context, status, err);
+    if (status == BM_OK) {
+        cli_say_documents(context, summary);
+        cli_say_plan(context, summary);
+        cli_say_end(context, "exported", summary);
+    }
+    bm_summary_free(summary);
+    return status;
+}

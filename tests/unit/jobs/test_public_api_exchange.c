@@ -1,0 +1,52 @@
+/* bandmill/exchange.h: its calls with options that are too short, too long, of no value that there is, or
+ * with pointers missing. */
+#include "tests/unit/jobs/public_api.h"
+
+static void init_export(void *options, size_t struct_size)
+{
+    bm_export_options_init_sized(options, struct_size);
+}
+
+static void fill_export(void *options)
+{
+    bm_export_options *o = options;
+    o->path = "/nonexistent/signed";
+    o->output.path = "/nonexistent/output";
+    o->to = BM_EXCHANGE_NPY;
+}
+
+static bm_status call_export(const void *options, bm_error *err)
+{
+    bm_summary *summary = NULL;
+    return bm_job_export((const bm_export_options *)options, &summary, err);
+}
+
+static const api_field export_enums[] = {ENUM(bm_export_options, to, BM_EXCHANGE_PARQUET, "to"),
+                                         ENUM(bm_export_options, what, BM_EXPORT_BANDS, "what")};
+static const api_field export_reserved[] = {
+    RESERVED(bm_export_options, bands.reserved, "bands"),
+    RESERVED(bm_export_options, resources.reserved, "resources"),
+    RESERVED(bm_export_options, output.reserved, "output"),
+    RESERVED(bm_export_options, callbacks.reserved, "callbacks")};
+static const api_mistake export_mistakes[] = {
+    {"path", {SET(bm_export_options, path, NULL)}},
+    {"output", {SET(bm_export_options, output.path, NULL)}},
+    {"threads", {SET(bm_export_options, resources.threads, BM_THREADS_MAX + 1)}}};
+
+Test(public_api_exchange, export_checks_its_options)
+{
+    const api_call call = {.type = "bm_export_options",
+                           .size = sizeof(bm_export_options),
+                           .least = sizeof(bm_export_options),
+                           .init = init_export,
+                           .fill = fill_export,
+                           .passes = BM_ERR_IO,
+                           .call = call_export,
+                           .enums = export_enums,
+                           .n_enums = N_OF(export_enums),
+                           .reserved = export_reserved,
+                           .n_reserved = N_OF(export_reserved),
+                           .mistakes = export_mistakes,
+                           .n_mistakes = N_OF(export_mistakes)};
+    api_check(&call);
+}
