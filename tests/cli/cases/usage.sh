@@ -16,7 +16,7 @@ bm --version; exits 0; says ../out '^bandmill [0-9]+\.[0-9]+\.[0-9]+$'; says ../
 bm --version --json; exits 0; says ../out '^\{"schema":1,"version":'
 
 bm dedpu a.jsonl -o out; refused 2 'unknown command "dedpu" \(did you mean dedup\?\)'
-for command in export merge estimate; do
+for command in merge estimate; do
     bm "$command" a.jsonl; refused 2 "the command $command is not in this version"
 done
 for option in --shard=1/2 --containment --max-group-size --dry-run --preset=nemo; do

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <bandmill/exchange.h>
 #include <bandmill/index.h>
 
 #include "model/option_names.h"
@@ -49,6 +50,12 @@ static const list lists[] = {
     {BM_OPTION_STORE, "store", BM_INDEX_SETS, {"sets", "signatures"}},
     {BM_OPTION_WEIGHTS, "weights", BM_WEIGHTS_NONE, {"none", "tfidf"}},
     {BM_OPTION_HASH, "hash", BM_TOKEN_XXH3, {"xxh3", "xxh64", "sha1", "murmur3"}},
+    {BM_OPTION_EXCHANGE,
+     "to",
+     BM_EXCHANGE_LEANMINHASH,
+     {"leanminhash", "datatrove", "nemo", "text-dedup", "milvus", "lance", "npy", "tsv", "arrow",
+      "parquet"}},
+    {BM_OPTION_EXPORT_WHAT, "what", BM_EXPORT_SIGNATURES, {"signatures", "bands"}},
 };
 #define N_LISTS (sizeof lists / sizeof lists[0])
 
