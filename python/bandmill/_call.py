@@ -124,24 +124,32 @@ class Call:
         return done[0]
 
     def _run_beside(self, work: Callable[[], None]) -> None:
-        """In a thread of its own, so that this one can take a signal."""
+        """In a thread of its own, so that this one can take a signal.
+
+        It is done when it says so: a join that a signal interrupts takes the thread for ended, though it runs.
+        """
         failed: list[BaseException] = []
+        started, ended = threading.Event(), threading.Event()
 
         def body() -> None:
+            started.set()
             try:
-                work()
+                if not self.ctx.stop:
+                    work()
             except BaseException as e:
                 failed.append(e)
+            finally:
+                ended.set()
 
         thread = threading.Thread(target=body, name="bandmill")
-        thread.start()
         try:
-            thread.join()
+            thread.start()
+            ended.wait()
         except BaseException:
             self.ctx.stop = 1
-            while thread.is_alive():
+            while (thread.ident is not None or started.is_set()) and not ended.is_set():
                 try:
-                    thread.join()
+                    ended.wait()
                 except KeyboardInterrupt:
                     continue
             raise

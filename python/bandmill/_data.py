@@ -66,42 +66,47 @@ class Source:
         )
 
     def _of_texts(self, data: Any) -> None:
+        """Texts where they lie: as views, each with a buffer of its own."""
         self.is_texts = True
-        texts: list[bytes] = []
-        for i, item in enumerate(data):
-            if isinstance(item, str):
-                texts.append(item.encode("utf-8", "surrogatepass"))
-            elif isinstance(item, (bytes, bytearray, memoryview)):
-                texts.append(bytes(item))
-            elif item is None:
-                texts.append(b"")
-            else:
-                raise Error(
-                    f"item {i} is of type {type(item).__name__} (a text is str, bytes or None)",
-                    "input",
-                    NAME,
-                    i + 1,
-                    "data",
-                )
-        offsets = np.zeros(len(texts) + 1, dtype=np.int64)
-        np.cumsum(np.fromiter(map(len, texts), dtype=np.int64, count=len(texts)), out=offsets[1:])
-        joined = b"".join(texts)
-        self.call.keep((offsets, joined))
+        items = tuple(data)
+        n = len(items)
+        views = np.empty(2 * n, dtype=np.uint64)
+        buffers = np.zeros(n + 3, dtype=np.uint64)
+        sizes = np.empty(n, dtype=np.int64)
+        pointers = ffi.cast("void **", ffi.from_buffer("char[]", buffers))
+        given = (n, ffi.from_buffer("char[]", views), pointers + 2, ffi.cast("int64_t *", ffi.from_buffer("char[]", sizes)))
+        if lib.bm_py_views(id(items), *given) >= 0:
+            items = tuple(_bytes(i, item) for i, item in enumerate(items))
+            long = int(lib.bm_py_views(id(items), *given))
+            if long >= 0:
+                raise Error(f"item {long} has more than 2 GiB", "input", NAME, long + 1, "data")
+        pointers[1] = given[1]
+        pointers[n + 2] = given[3]
+        self.call.keep((items, views, buffers, sizes))
         table = self.call.keep(ffi.new("struct bm_py_table *"))
         self.stream = self._new_stream()
-        lib.bm_py_table_stream(
-            table, ffi.from_buffer("char[]", offsets), ffi.from_buffer("char[]", joined), len(texts), True, self.stream
-        )
+        lib.bm_py_table_stream(table, pointers, n + 3, n, self.stream)
 
     def _new_stream(self) -> Any:
         stream = ffi.new("struct ArrowArrayStream *")
         return self.call.keep(ffi.gc(stream, lib.bm_py_release_stream))
 
-    def fill(self, options: Any) -> None:
-        """bm_input_options from it."""
+    def fill(self, options: Any, call: Call) -> None:
+        """bm_input_options from it; ``call`` keeps the words."""
         if self.stream is not None:
             options.stream = self.stream
-            options.stream_name = self.call.text(NAME)
+            options.stream_name = call.text(NAME)
         else:
-            options.paths = self.call.texts(self.paths)
+            options.paths = call.texts(self.paths)
             options.n_paths = len(self.paths)
+
+
+def _bytes(i: int, item: Any) -> bytes:
+    """A text as its bytes, whatever it is."""
+    if isinstance(item, str):
+        return item.encode("utf-8", "surrogatepass")
+    if isinstance(item, (bytes, bytearray, memoryview)):
+        return bytes(item)
+    if item is None:
+        return b""
+    raise Error(f"item {i} is of type {type(item).__name__} (a text is str, bytes or None)", "input", NAME, i + 1, "data")

@@ -55,10 +55,9 @@ def _has_escapes(column: Any) -> bool:
     return bool(pc.any(pc.match_substring(column, "\\")).as_py())
 
 
-def read_lines(path: pathlib.Path) -> list[str]:
+def read_lines(data: bytes) -> list[str]:
     """Ids, one a line."""
-    data = path.read_bytes().decode("utf-8")
-    return [unescape(line) for line in data.split("\n")[:-1]]
+    return [unescape(line) for line in data.decode("utf-8").split("\n")[:-1]]
 
 
 def read_groups(path: pathlib.Path) -> pa.Table:

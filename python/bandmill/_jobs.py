@@ -7,6 +7,7 @@ import os
 import pathlib
 import shutil
 import tempfile
+import threading
 import weakref
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Callable, Union
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Callable, Union
 import numpy as np
 
 from bandmill import _files
-from bandmill._call import NOT_FOUND, Call
+from bandmill._call import NOT_FOUND, OK, Call
 from bandmill._data import Source
 from bandmill._errors import Error, text_of
 from bandmill._native import ffi, lib
@@ -52,43 +53,54 @@ def _rows_of(data: Any) -> int | None:
 
 
 class Signatures:
-    """What `sign` makes: a directory of signatures, mapped into memory."""
+    """What `sign` makes: in memory, or a directory of signatures that is mapped."""
 
     def __init__(self, path: pathlib.Path, ours: bool) -> None:
         """``ours``: the directory goes with the object."""
-        self.path = path
+        self._path = path
         self._ids: list[str] | None = None
         self.manifest: dict[str, Any] = json.loads((path / _MANIFEST).read_text(encoding="utf-8"))
         if ours:
             self._finalizer = weakref.finalize(self, shutil.rmtree, path, ignore_errors=True)
 
+    @property
+    def path(self) -> pathlib.Path:
+        """The directory."""
+        return self._path
+
     def _array(self, name: str) -> Array:
-        mapped: Array = np.load(self.path / name, mmap_mode="r")
+        mapped: Array = np.load(self._path / f"{name}.npy", mmap_mode="r")
         return mapped
 
     @property
     def signatures(self) -> Array:
-        """uint32 (N, K), mapped: no copy. A document without shingles has all ones."""
-        return self._array("signatures.npy")
+        """uint32 (N, K), no copy, not to be written to. A document without shingles has all ones."""
+        return self._array("signatures")
 
     @property
     def n_shingles(self) -> Array:
         """uint32 (N): distinct shingles; 0: the document has no signature."""
-        return self._array("n_shingles.npy")
+        return self._array("n_shingles")
 
     @property
     def band_keys(self) -> Array:
         """uint64 (N, B), where bands were asked for."""
-        if not (self.path / "band_keys.npy").exists():
+        if not self._has_keys():
             raise Error("these signatures have no band keys (bands= and rows= make some)", field="bands")
-        return self._array("band_keys.npy")
+        return self._array("band_keys")
+
+    def _has_keys(self) -> bool:
+        return (self._path / "band_keys.npy").exists()
 
     @property
     def ids(self) -> list[str]:
         """N ids in order."""
         if self._ids is None:
-            self._ids = _files.read_lines(self.path / "ids.txt")
+            self._ids = self._read_ids()
         return self._ids
+
+    def _read_ids(self) -> list[str]:
+        return _files.read_lines((self._path / "ids.txt").read_bytes())
 
     def __len__(self) -> int:
         """N."""
@@ -97,6 +109,9 @@ class Signatures:
     def __repr__(self) -> str:
         """Shape and scheme."""
         return f"<bandmill.Signatures of {len(self)} documents, {self.signatures.shape[1]} words each>"
+
+    def _provenance(self) -> bytes:
+        return (self._path / _MANIFEST).read_bytes()
 
     def to_arrow(self) -> pa.Table:
         """Columns id, signature (fixed_size_list<uint32>[K]) and n_shingles; provenance in the schema's metadata."""
@@ -109,7 +124,7 @@ class Signatures:
                 "signature": pa.FixedSizeListArray.from_arrays(flat, words.shape[1]),
                 "n_shingles": pa.array(np.asarray(self.n_shingles)),
             },
-            metadata={"bandmill": (self.path / _MANIFEST).read_bytes()},
+            metadata={"bandmill": self._provenance()},
         )
 
     def save(self, path: str | os.PathLike[str]) -> Signatures:
@@ -117,10 +132,84 @@ class Signatures:
         target = pathlib.Path(path)
         if target.exists():
             raise Error(f"{target}: exists already", file=str(target))
-        partial = target.with_name(f"{target.name}.partial.{os.getpid()}")
-        shutil.copytree(self.path, partial)
-        partial.rename(target)
+        self._write(target)
         return Signatures(target, ours=False)
+
+    def _write(self, target: pathlib.Path) -> None:
+        partial = target.with_name(f"{target.name}.partial.{os.getpid()}")
+        shutil.copytree(self._path, partial)
+        partial.rename(target)
+
+
+class _InMemory(Signatures):
+    """What stands in memory of the library's, which goes when nobody uses it any more."""
+
+    def __init__(self, call: Call, handle: Any) -> None:
+        """``call`` has what the options of ``handle`` point to."""
+        self._call, self._handle = call, handle
+        self._lock = threading.Lock()
+        self._ids = None
+        self._words = text_of(lib.bm_signed_json(handle)).encode()
+        self.manifest = json.loads(self._words)
+        a = lib.bm_signed_data(handle)
+        n = int(a.n_docs)
+        self._arrays = {
+            "signatures": (a.words, (n, int(a.perms)), "<u4"),
+            "n_shingles": (a.n_shingles, (n,), "<u4"),
+        }
+        if a.bands:
+            self._arrays["band_keys"] = (a.keys, (n, int(a.bands)), "<u8")
+
+    @property
+    def path(self) -> pathlib.Path:
+        """A directory with them, which is written now and goes with the object."""
+        with self._lock:
+            if not hasattr(self, "_path"):
+                work = _workplace(None, self.signatures.nbytes + 64 * len(self))
+                self._finalizer = weakref.finalize(self, shutil.rmtree, work, ignore_errors=True)
+                self._write_native(work / "s")
+                self._path = work / "s"
+        return self._path
+
+    def _array(self, name: str) -> Array:
+        pointer, shape, kind = self._arrays[name]
+        if 0 in shape:
+            return np.zeros(shape, dtype=kind)
+        return np.asarray(_Lent(self._handle, int(ffi.cast("uintptr_t", pointer)), shape, kind))
+
+    def _has_keys(self) -> bool:
+        return "band_keys" in self._arrays
+
+    def _read_ids(self) -> list[str]:
+        out = ffi.new("char **")
+        with self._lock:
+            self._call.run(lib.bm_signed_ids, self._handle, out)
+        try:
+            return _files.read_lines(bytes(ffi.string(out[0])))
+        finally:
+            lib.bm_string_free(out[0])
+
+    def _provenance(self) -> bytes:
+        return self._words
+
+    def _write(self, target: pathlib.Path) -> None:
+        with self._lock:
+            self._write_native(target)
+
+    def _write_native(self, target: pathlib.Path) -> None:
+        output = ffi.new("bm_output_options *")
+        output.path = self._call.text(target)
+        out = ffi.new("bm_summary **")
+        self._call.run(lib.bm_signed_save, self._handle, output, out)
+        lib.bm_summary_free(out[0])
+
+
+class _Lent:
+    """An array of the library's, for numpy: it keeps what owns the memory."""
+
+    def __init__(self, owner: Any, address: int, shape: tuple[int, ...], kind: str) -> None:
+        self.owner = owner
+        self.__array_interface__ = {"version": 3, "data": (address, True), "shape": shape, "typestr": kind}
 
 
 def load(path: str | os.PathLike[str]) -> Signatures:
@@ -170,13 +259,17 @@ def sign(
     Returns Signatures. Raises Error.
     """
     k = dict(locals())
-    call = Call(progress)
+    call, held = Call(progress), Call()
+    source = Source(data, held)
+    made = _sign_in_memory(call, source, k)
+    if made is not None:
+        return made
     n = _rows_of(data)
     wanted = None if n is None else n * (4 * (perms or 128) + 64 + 8 * (bands or 0)) + (1 << 20)
     work = _workplace(temp_dir, wanted)
     try:
         o = new("sign")
-        fill(o, call, Source(data, call), k)
+        fill(o, call, source, k)
         o.output.path = call.text(work / "signatures")
         o.band_keys = bands is not None
         _run(call, lib.bm_job_sign, o)
@@ -185,6 +278,23 @@ def sign(
         shutil.rmtree(work, ignore_errors=True)
         raise
     return _Owned(work / "s", work)
+
+
+def _sign_in_memory(call: Call, source: Source, k: dict[str, Any]) -> Signatures | None:
+    """None: it takes a job with files, and the source is as it was."""
+    if source.stream is None:
+        return None
+    o = new("sign")
+    fill(o, call, source, k)
+    o.band_keys = k["bands"] is not None
+    out = ffi.new("bm_signed **")
+    try:
+        if call.run(lib.bm_sign_table, o, out, also=(lib.BM_ERR_UNSUPPORTED,)) != OK:
+            return None
+    except BaseException:
+        lib.bm_signed_free(out[0])  # of a call that was done when it was interrupted
+        raise
+    return _InMemory(call, ffi.gc(out[0], lib.bm_signed_free))
 
 
 class _Owned(Signatures):

@@ -12,16 +12,71 @@ static bool bm_py_cancelled(void *ctx)
     return __atomic_load_n(&((struct bm_py_cancel *)ctx)->stop, __ATOMIC_RELAXED) != 0;
 }
 
-/* A table of one column of texts that lie in memory of Python's, which outlives the stream. */
+/* In the stable ABI from 3.10 on, and in every CPython before. */
+extern const char *PyUnicode_AsUTF8AndSize(PyObject *text, Py_ssize_t *size);
+
+/* A table of one column of texts that lie in objects of Python's, which outlive the stream. */
 struct bm_py_table {
     struct ArrowSchema schema, child;
     struct ArrowSchema *children[1];
     struct ArrowArray array, column;
     struct ArrowArray *columns[1];
     const void *none[1];
-    const void *buffers[3];
     int given;
 };
+
+/* A cell of Arrow's binary_view. */
+struct bm_py_view {
+    int32_t size;
+    char head[4];
+    int32_t buffer, offset;
+};
+
+enum { BM_PY_INLINE = 12 }; /* bytes that stand in a view */
+
+/* A text, or bytes; None is an empty one. False: it is neither, or has no UTF-8, or is too long for a view. */
+static bool bm_py_cell(PyObject *item, const char **data, Py_ssize_t *size)
+{
+    *data = "", *size = 0;
+    if (item == Py_None)
+        return true;
+    if (PyUnicode_Check(item))
+        *data = PyUnicode_AsUTF8AndSize(item, size);
+    else if (PyBytes_Check(item))
+        *data = PyBytes_AsString(item), *size = PyBytes_Size(item);
+    else
+        return false;
+    if (*data == NULL)
+        PyErr_Clear();
+    return *data != NULL && *size <= INT32_MAX;
+}
+
+/* The n items of the tuple at this address as views of 16 bytes, with a buffer each. -1: all are; else the first that is none.
+ * Holds Python's lock, for the items are the caller's. */
+static int64_t bm_py_views(uintptr_t items, int64_t n, void *views, const void **buffers, int64_t *sizes)
+{
+    PyGILState_STATE lock = PyGILState_Ensure();
+    int64_t wrong = -1;
+    for (int64_t i = 0; i < n && wrong < 0; i++) {
+        struct bm_py_view view = {0};
+        const char *data;
+        Py_ssize_t size;
+        if (!bm_py_cell(PyTuple_GetItem((PyObject *)items, (Py_ssize_t)i), &data, &size)) {
+            wrong = i;
+            continue;
+        }
+        view.size = (int32_t)size;
+        view.buffer = (int32_t)i;
+        memcpy(view.head, data, size < 4 ? (size_t)size : 4);
+        if (size <= BM_PY_INLINE)
+            memcpy((char *)&view + 4, data, (size_t)size);
+        memcpy((char *)views + (size_t)i * sizeof view, &view, sizeof view);
+        buffers[i] = data;
+        sizes[i] = size;
+    }
+    PyGILState_Release(lock);
+    return wrong;
+}
 
 static void bm_py_no_release_array(struct ArrowArray *array)
 {
@@ -60,12 +115,13 @@ static const char *no_words(struct ArrowArrayStream *stream)
     return NULL;
 }
 
-static void bm_py_table_stream(struct bm_py_table *table, const void *offsets, const void *bytes,
-                               int64_t n, bool binary, struct ArrowArrayStream *out)
+/* `buffers`: none, views, those of the texts, and their sizes. */
+static void bm_py_table_stream(struct bm_py_table *table, const void **buffers, int64_t n_buffers, int64_t n,
+                               struct ArrowArrayStream *out)
 {
     memset(table, 0, sizeof *table);
     table->children[0] = &table->child;
-    table->child = (struct ArrowSchema){.format = binary ? "Z" : "U",
+    table->child = (struct ArrowSchema){.format = "vz",
                                         .name = "text",
                                         .flags = ARROW_FLAG_NULLABLE,
                                         .release = no_release_schema};
@@ -74,12 +130,10 @@ static void bm_py_table_stream(struct bm_py_table *table, const void *offsets, c
                                          .n_children = 1,
                                          .children = table->children,
                                          .release = no_release_schema};
-    table->buffers[1] = offsets;
-    table->buffers[2] = bytes;
     table->columns[0] = &table->column;
     table->column = (struct ArrowArray){.length = n,
-                                        .n_buffers = 3,
-                                        .buffers = table->buffers,
+                                        .n_buffers = n_buffers,
+                                        .buffers = buffers,
                                         .release = bm_py_no_release_array};
     table->array = (struct ArrowArray){.length = n,
                                        .n_buffers = 1,

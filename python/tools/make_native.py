@@ -18,6 +18,7 @@ ORDER = [
     "version",
     "device",
     "job",
+    "signed",
     "sketch",
     "cluster",
     "explain",

@@ -2,13 +2,17 @@
  *
  * Well-formed sequences are those of Unicode 3.9, table 3-7: a lead byte fixes how many bytes
  * follow and the range of the second one (which rules out overlong forms, surrogates and what lies
- * past U+10FFFF); the others are 80..BF. ASCII is skipped 32 bytes at a time; from the first other
+ * past U+10FFFF); the others are 80..BF. ASCII is skipped 256 bytes at a time, then 32; from the first other
  * byte on, one sequence at a time. No state, any thread. */
 #include "base/utf8.h"
 
 #include <string.h>
 
 #include "base/error.h"
+
+#define WIDE 256u /* bytes of ASCII at a time, where there are so many */
+
+typedef unsigned char bytes16 __attribute__((vector_size(16)));
 
 /* The range of the second byte after each lead byte from C2 to F4, and how many bytes follow. */
 typedef struct second_byte {
@@ -46,6 +50,16 @@ static size_t sequence(const unsigned char *s, size_t left, bool *whole)
 static size_t skip_ascii(const unsigned char *s, size_t at, size_t len)
 {
     const uint64_t high = UINT64_C(0x8080808080808080);
+    for (; len - at >= WIDE; at += WIDE) {
+        bytes16 part[WIDE / sizeof(bytes16)], all = {0};
+        memcpy(part, s + at, sizeof part);
+        for (size_t i = 0; i < WIDE / sizeof(bytes16); i++)
+            all |= part[i];
+        uint64_t halves[2];
+        memcpy(halves, &all, sizeof halves);
+        if (((halves[0] | halves[1]) & high) != 0)
+            break;
+    }
     while (len - at >= 32) {
         uint64_t word[4];
         memcpy(word, s + at, sizeof word);

@@ -329,6 +329,23 @@ static void columns_free_batch(bm_source_batch *base)
     bm_free(base);
 }
 
+bool bm_source_columns_texts(const bm_batch_source *base, const bm_source_batch *base_batch,
+                             bm_batch_texts *out)
+{
+    if (base->ops != &bm_source_columns)
+        return false;
+    const columns *source = (const columns *)base;
+    const columns_batch *batch = (const columns_batch *)base_batch;
+    if (batch->chunk->has_id || source->fields.n_text != 1 || source->invalid_is_error)
+        return false;
+    *out = (bm_batch_texts){.column = &batch->chunk->columns[1],
+                            .first = batch->first,
+                            .n = batch->n,
+                            .most = source->max_doc_bytes,
+                            .first_row = batch->first_line - 1};
+    return true;
+}
+
 /* --- from rows to documents --- */
 
 static bm_status columns_open_parser(const bm_batch_source *base, bm_batch_parser **out,

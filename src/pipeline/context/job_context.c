@@ -193,7 +193,8 @@ static bm_status open_set(bm_job_context *job, bm_error *err)
         return bm_input_set_open_watched(&s->input, reads_twice(s) ? s->temp_dir : NULL,
                                          &job->callbacks, &job->inputs.set, err);
     table.format = BM_FORMAT_ARROW;
-    return bm_input_set_open_stream(&table, table.stream_name != NULL ? table.stream_name : "table",
+    return bm_input_set_open_stream(&table,
+                                    table.stream_name != NULL ? table.stream_name : BM_TABLE_NAME,
                                     &job->inputs.set, err);
 }
 
@@ -274,12 +275,20 @@ bm_format bm_job_context_format(const bm_job_context *job)
 
 /* --- devices --- */
 
+bm_status bm_job_context_pick(bm_job_context *job, bm_error *err)
+{
+    const bm_callbacks callbacks = bm_meter_callbacks(&job->meter);
+    bm_job_devices *devices = &job->devices;
+    if (devices->pick.devices != NULL)
+        return BM_OK;
+    return bm_device_pick_open(&job->settings->device, &callbacks, &devices->pick, err);
+}
+
 bm_status bm_job_context_devices(bm_job_context *job, bool keys, bm_error *err)
 {
     const bm_settings *s = job->settings;
     bm_job_devices *devices = &job->devices;
-    const bm_callbacks callbacks = bm_meter_callbacks(&job->meter);
-    bm_status status = bm_device_pick_open(&s->device, &callbacks, &devices->pick, err);
+    bm_status status = bm_job_context_pick(job, err);
     if (status != BM_OK)
         return status;
     if (devices->pick.why[0] != '\0')

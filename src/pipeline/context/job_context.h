@@ -22,6 +22,7 @@
 #include "pipeline/ingest/ingest.h"
 
 #define BM_STAGES_MAX 16u
+#define BM_TABLE_NAME "table" /* of a table in memory that was given none */
 
 typedef struct bm_stage {
     const char *name;
@@ -105,6 +106,8 @@ void bm_job_context_take(bm_job_context *job, uint64_t bytes);
 bm_status bm_job_context_windows(bm_job_context *job, bm_input_set *set, bm_error *err);
 /* The format of the inputs: settled once they are open. */
 bm_format bm_job_context_format(const bm_job_context *job);
+/* Choose the devices, if that was not done. */
+bm_status bm_job_context_pick(bm_job_context *job, bm_error *err);
 /* Open the devices for band keys of the settings' plan; `keys` false: for words alone. */
 bm_status bm_job_context_devices(bm_job_context *job, bool keys, bm_error *err);
 /* End the stage before, begin this one; NULL only ends. */

@@ -269,7 +269,8 @@ static bm_status check_has_output(const bm_settings *s, bm_error *err)
                                   : bm_fail_field(err, "output", "no output given (`output`)");
 }
 
-bm_status bm_settings_of_sign(const bm_sign_options *options, bm_settings *out, bm_error *err)
+/* The caller's options as settings, not settled. */
+static bm_status take_sign(const bm_sign_options *options, bm_settings *out, bm_error *err)
 {
     bm_sign_options o = sign_defaults;
     bm_status status = bm_sized_take(options, BM_SIZED_TYPE(bm_sign_options, callbacks), &o, err);
@@ -286,11 +287,40 @@ bm_status bm_settings_of_sign(const bm_sign_options *options, bm_settings *out, 
                          .output = o.output,
                          .callbacks = o.callbacks,
                          .recorded = {.set_fields = o.set_fields}};
+    return bm_option_set_fields_check(o.set_fields, err);
+}
+
+bm_status bm_settings_of_sign(const bm_sign_options *options, bm_settings *out, bm_error *err)
+{
+    bm_status status = take_sign(options, out, err);
     const bm_option_parts parts = bm_settings_parts(out);
-    status = check_has_output(out, err);
     if (status == BM_OK)
-        status = bm_option_set_fields_check(o.set_fields, err);
+        status = check_has_output(out, err);
     return status == BM_OK ? bm_settings_settle(out, &parts, err) : status;
+}
+
+bm_status bm_settings_of_table(const bm_sign_options *options, bm_settings *out, bm_error *err)
+{
+    bm_status status = take_sign(options, out, err);
+    const bm_option_parts parts = bm_settings_parts(out);
+    if (status != BM_OK)
+        return status;
+    if (out->output.path != NULL || out->output.report != NULL || out->results.resume)
+        return bm_fail_field(err, "output", "an `output` of what stays in memory (save it)");
+    if (out->input.stream == NULL || out->input.on_error == BM_ON_ERROR_SKIP)
+        return bm_fail(err, BM_ERR_UNSUPPORTED, "%s takes a job that writes files",
+                       out->input.stream == NULL ? "what is no table" : "to skip bad records");
+    return bm_settings_settle(out, &parts, err);
+}
+
+bm_status bm_settings_plan_signatures(bm_settings *s, bm_error *err)
+{
+    bm_status status = BM_OK;
+    if (s->results.band_keys || s->bands.bands != 0)
+        status = bm_settings_plan(s, err);
+    if (s->sketch.perms == 0)
+        s->sketch.perms = BM_PERMS_DEFAULT;
+    return status;
 }
 
 bm_status bm_settings_of_dedup(const bm_dedup_options *options, bm_settings *out, bm_error *err)

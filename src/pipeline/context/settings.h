@@ -136,6 +136,10 @@ typedef struct bm_settings {
  * field. Everything that needs no file but that of the stop words is settled, but for the plan. On BM_OK
  * bm_settings_reset gives back what they own. */
 bm_status bm_settings_of_sign(const bm_sign_options *options, bm_settings *out, bm_error *err);
+/* The same of a table whose signatures stay in memory. BM_ERR_UNSUPPORTED: it takes a job with files. */
+bm_status bm_settings_of_table(const bm_sign_options *options, bm_settings *out, bm_error *err);
+/* What of perms and plan signatures are made with. */
+bm_status bm_settings_plan_signatures(bm_settings *settings, bm_error *err);
 bm_status bm_settings_of_dedup(const bm_dedup_options *options, bm_settings *out, bm_error *err);
 bm_status bm_settings_of_pairs(const bm_pairs_options *options, bm_settings *out, bm_error *err);
 bm_status bm_settings_of_filter(const bm_filter_options *options, bm_settings *out, bm_error *err);

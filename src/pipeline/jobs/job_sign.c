@@ -193,10 +193,7 @@ bm_status bm_job_sign(const bm_sign_options *options, bm_summary **out, bm_error
     bm_status status = bm_settings_of_sign(options, &settings, err);
     if (status != BM_OK)
         return status;
-    if (settings.results.band_keys || settings.bands.bands != 0)
-        status = bm_settings_plan(&settings, err);
-    if (settings.sketch.perms == 0)
-        settings.sketch.perms = BM_PERMS_DEFAULT;
+    status = bm_settings_plan_signatures(&settings, err);
     settings.recorded.weighed = &weighed;
     if (status == BM_OK)
         status = run_job(&settings, out, err);

@@ -149,3 +149,18 @@ Test(utf8, repair_keeps_the_buffer_when_it_may_not_grow)
     cr_expect_eq(n, 5);
     bm_buf_reset(&out);
 }
+
+/* A byte that is not ASCII is found wherever it stands, whatever the steps of those that are. */
+Test(utf8, long_ascii_ends_at_the_byte_that_is_none)
+{
+    char text[1100];
+    for (size_t len = 0; len <= sizeof text; len += len < 300 ? 1 : 61) {
+        memset(text, 'a', len);
+        cr_assert_eq(bm_utf8_valid_prefix(text, len), len);
+        for (size_t at = 0; at < len; at += at < 270 ? 1 : 13) {
+            text[at] = (char)0xFF;
+            cr_assert_eq(bm_utf8_valid_prefix(text, len), at, "%zu of %zu", at, len);
+            text[at] = 'a';
+        }
+    }
+}

@@ -1,0 +1,62 @@
+/* signed.h -- a table to signatures that stay in memory: what bm_job_sign does, without files.
+ *
+ *     bm_sign_options options;                       of job.h
+ *     bm_sign_options_init(&options);
+ *     options.input.stream = &stream;                a table of arrow.h
+ *     bm_signed *made = NULL;
+ *     if (bm_sign_table(&options, &made, &err) != BM_OK) ... err.message
+ *     const bm_signed_arrays *arrays = bm_signed_data(made);
+ *     ... arrays->words[row * arrays->perms + i]
+ *     bm_signed_free(made);
+ *
+ * Texts are cut where they lie, by all threads, and words are computed where they stay: beside the
+ * arrays below, and ids where the table has them, a call takes some MiB.
+ *
+ * The arrays have the bytes of the files of bm_job_sign, and errors are those that it gives.
+ *
+ * Threads: several calls may run at once. The arrays may be read by any number of threads; the
+ * functions that take a bm_signed without const are called by one at a time. */
+#ifndef BANDMILL_SIGNED_H
+#define BANDMILL_SIGNED_H
+
+#include <bandmill/job.h>
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+typedef struct bm_signed bm_signed;
+
+/* Row i is document i of the table. The library's own, valid until free: read by pointer, later
+ * versions may add fields behind. */
+typedef struct bm_signed_arrays {
+    uint64_t n_docs;
+    uint32_t perms, bands;      /* words and keys a document; bands 0: no keys */
+    const uint32_t *words;      /* n_docs * perms; all ones where there are no shingles */
+    const uint64_t *keys;       /* n_docs * bands */
+    const uint32_t *n_shingles; /* n_docs; distinct, of a bag all */
+    const uint64_t *n_bytes;    /* n_docs; of the text */
+    const uint64_t *content;    /* n_docs * 2, as content_hash.npy */
+} bm_signed_arrays;
+
+/* Sign the table of `options`, whose `output` is not set, nor `resume`; `bands` and `rows` make keys
+ * with `band_keys`. What the options point to is borrowed until bm_signed_free, but for the stream.
+ *
+ * BM_ERR_UNSUPPORTED: this takes a job (paths instead of a table, a device that is not the native
+ * CPU, bad records that are to be skipped); a table is then as it was. Else what bm_job_sign
+ * returns. */
+BM_API bm_status bm_sign_table(const bm_sign_options *options, bm_signed **out, bm_error *err);
+BM_API const bm_signed_arrays *bm_signed_data(const bm_signed *made);
+/* The report, as manifest.json without digests of files; valid until free. */
+BM_API const char *bm_signed_json(const bm_signed *made);
+/* *ids: as ids.txt, a line a document, freed with bm_string_free. */
+BM_API bm_status bm_signed_ids(bm_signed *made, char **ids, bm_error *err);
+/* Write the directory that bm_job_sign would have written to output->path, and its summary. */
+BM_API bm_status bm_signed_save(bm_signed *made, const bm_output_options *output, bm_summary **out,
+                                bm_error *err);
+BM_API void bm_signed_free(bm_signed *made); /* NULL is fine */
+
+#if defined(__cplusplus)
+}
+#endif
+#endif

@@ -1,0 +1,47 @@
+#include <criterion/criterion.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/page_block.h"
+
+/* What was written stays, wherever the block moves; what was not is zero. */
+Test(page_block, growth_keeps_the_contents_and_the_rest_is_zero)
+{
+    bm_page_block block = {0};
+    size_t written = 0;
+    for (size_t bytes = 1; bytes < (size_t)20 << 20; bytes = bytes * 3 + 17) {
+        cr_assert_eq(bm_page_block_grow(&block, bytes, NULL), BM_OK);
+        cr_assert_geq(block.bytes, bytes);
+        unsigned char *data = block.data;
+        for (size_t i = 0; i < written; i++)
+            cr_assert_eq(data[i], (unsigned char)(i * 7 + 1));
+        for (size_t i = written; i < block.bytes; i++)
+            cr_assert_eq(data[i], 0);
+        for (; written < bytes; written++)
+            data[written] = (unsigned char)(written * 7 + 1);
+    }
+    bm_page_block_trim(&block, 5000);
+    cr_assert_geq(block.bytes, 5000);
+    for (size_t i = 0; i < 5000; i++)
+        cr_assert_eq(((unsigned char *)block.data)[i], (unsigned char)(i * 7 + 1));
+    bm_page_block_reset(&block);
+    cr_assert_null(block.data);
+}
+
+Test(page_block, what_there_is_no_memory_for_changes_nothing)
+{
+    bm_page_block block = {0};
+    bm_error err = {0};
+    cr_assert_eq(bm_page_block_grow(&block, 100, NULL), BM_OK);
+    memset(block.data, 9, 100);
+    const bm_page_block before = block;
+    cr_assert_eq(bm_page_block_grow(&block, SIZE_MAX - 100, &err), BM_ERR_NOMEM);
+    cr_assert_eq(bm_page_block_grow(&block, SIZE_MAX / 4, &err), BM_ERR_NOMEM);
+    cr_assert_eq(block.data, before.data);
+    cr_assert_eq(block.bytes, before.bytes);
+    cr_assert_eq(((unsigned char *)block.data)[99], 9);
+    bm_page_block_trim(&block, 0);
+    cr_assert_null(block.data);
+    bm_page_block_trim(&block, 0);
+    bm_page_block_reset(&block);
+}
