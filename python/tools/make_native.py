@@ -25,6 +25,7 @@ ORDER = [
     "index",
     "tune",
     "bench",
+    "exchange",
 ]
 STATUS = re.compile(r"X\((\w+), (\d+), \d+, \"[^\"]*\"\)")
 
