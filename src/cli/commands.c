@@ -105,11 +105,11 @@ const cli_command cli_commands[CLI_N_COMMANDS] = {
     [CLI_EXPORT] =
         {"export", "DIR", "write the signatures of a directory in the form of another tool",
          "DIR is what sign wrote. --to leanminhash: records of datasketch's LeanMinHash; "
-         "datatrove: "
-         "files for its stages 2\nto 4; milvus: arrays for a field of binary vectors; npy, tsv: an "
-         "array, a table. The output is a directory;\nwhat the form has no place for lies beside "
-         "its "
-         "files, and report.json has the provenance.",
+         "datatrove: files for its stages\n2 to 4; nemo, text-dedup, lance: tables for these; "
+         "milvus: "
+         "arrays for a field of binary vectors; npy, tsv,\narrow, parquet: an array, a table. The "
+         "output is a directory; what the form has no place for lies beside its\nfiles, and "
+         "report.json has the provenance.",
          cli_run_export},
     [CLI_INSPECT] = {"inspect", "PATH...", "say what a file or directory of bandmill holds",
                      "Shows the kind, the counts and the provenance (scheme, seed, shingles, "

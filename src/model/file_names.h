@@ -29,15 +29,20 @@
 #define BM_FILE_MANIFEST   "manifest.json" /* of `sign` */
 #define BM_FILE_REPORT     "report.json"   /* of `dedup` and `filter` */
 /* Of `export`. */
-#define BM_FILE_LEAN           "signatures.leanminhash"
-#define BM_FILE_SIGNATURES_TSV "signatures.tsv"
-#define BM_FILE_BANDS_TSV      "band_keys.tsv"
-#define BM_FILE_MILVUS_VECTORS "signature.npy" /* of the fields of a collection */
-#define BM_FILE_MILVUS_IDS     "id.npy"
-#define BM_FILE_DATATROVE      "signatures/bucket_%03u/%05u.minhash.sig" /* band, input */
-#define BM_FILE_DOCUMENTS      "documents.tsv"
-#define BM_FILE_INDEX_DATA     "data.mdb" /* of an index; the names are LMDB's */
-#define BM_FILE_INDEX_LOCK     "lock.mdb"
+#define BM_FILE_LEAN               "signatures.leanminhash"
+#define BM_FILE_SIGNATURES_TSV     "signatures.tsv"
+#define BM_FILE_BANDS_TSV          "band_keys.tsv"
+#define BM_FILE_MILVUS_VECTORS     "signature.npy" /* of the fields of a collection */
+#define BM_FILE_MILVUS_IDS         "id.npy"
+#define BM_FILE_DATATROVE          "signatures/bucket_%03u/%05u.minhash.sig" /* band, input */
+#define BM_FILE_SIGNATURES_ARROW   "signatures.arrow"
+#define BM_FILE_BANDS_ARROW        "band_keys.arrow"
+#define BM_FILE_SIGNATURES_PARQUET "signatures.parquet"
+#define BM_FILE_BANDS_PARQUET      "band_keys.parquet"
+#define BM_FILE_NEMO               "MinHashStage/part.0.parquet"
+#define BM_FILE_DOCUMENTS          "documents.tsv"
+#define BM_FILE_INDEX_DATA         "data.mdb" /* of an index; the names are LMDB's */
+#define BM_FILE_INDEX_LOCK         "lock.mdb"
 /* The kept documents: a folder, or one file of this name and an ending ("kept.jsonl.gz"). */
 #define BM_FILE_KEPT "kept"
 

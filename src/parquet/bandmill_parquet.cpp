@@ -17,7 +17,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "io/tables/table_module.h"
+#include "module_write.h"
 
 namespace
 {
@@ -426,6 +426,6 @@ bm_status module_keep(const bm_table_kept *kept, bm_table_words *words)
 extern "C" const bm_table_module *bm_table_module_get(void)
 {
     static const bm_table_module module = {BM_TABLE_MODULE_ABI, "Arrow " ARROW_VERSION_STRING,
-                                           module_open, module_keep};
+                                           module_open, module_keep, bandmill_table_write};
     return &module;
 }

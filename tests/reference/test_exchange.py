@@ -1,4 +1,4 @@
-"""What `bandmill export` writes, read by the tools it is for: datasketch's LeanMinHash, NumPy; and against the words that
+"""What `bandmill export` writes, read by the tools it is for: datasketch's LeanMinHash, NumPy, pyarrow, polars, DuckDB; and against the words that
 datasketch itself makes of the same shingles. Files of our own (signatures.npy, ids.txt) are only the way there: the expected
 values are datasketch's."""
 import csv
@@ -147,6 +147,59 @@ def check_table(claims, exports):
         claims.check(f"tsv: {what} as Python's csv reads them", [row[1:] for row in read[1:]] == [row[1:] for row in expected])
 
 
+def as_lists(column):
+    return [list(row) for row in column]
+
+
+def check_arrow_tables(claims, exports):
+    """Arrow and Parquet, of signatures and of keys, by three readers; the provenance stands in the schema."""
+    pa, pl, duckdb = harness.need_modules("pyarrow", "polars", "duckdb")
+    import pyarrow.ipc as ipc
+    import pyarrow.parquet as pq
+    words, sizes, ids = exports.words().tolist(), exports.sizes(), exports.ids()
+    keys = band_keys(exports.words(), [n == 0 for n in sizes]).tolist()
+    plan = ["--bands", BANDS, "--rows", ROWS]
+    for to, what, column, cells in (("arrow", "signatures", "signature", words), ("parquet", "signatures", "signature", words),
+                                    ("arrow", "bands", "band_keys", keys), ("parquet", "bands", "band_keys", keys)):
+        out = exports.export(to, "--what", what, *(plan if what == "bands" else []))
+        path = os.path.join(out, f"{'signatures' if what == 'signatures' else 'band_keys'}.{to}")
+        table = ipc.open_file(path).read_all() if to == "arrow" else pq.read_table(path)
+        table.validate(full=True)
+        claims.check(f"{to}: {what} as pyarrow reads them", as_lists(table[column].to_pylist()) == cells
+                     and table["id"].to_pylist() == ids and table["n_shingles"].to_pylist() == sizes)
+        item = pa.uint32() if what == "signatures" else pa.uint64()
+        kind = table.schema.field(column).type
+        claims.check(f"{to}: {what} have the type of the contract", kind.value_type == item and table.schema.names == ["id", column, "n_shingles"]
+                     and (kind.list_size == len(cells[0]) if to == "arrow" else pa.types.is_list(kind)), kind)
+        told = json.loads(table.schema.metadata[b"bandmill"])
+        manifest = json.loads(harness.read_file(exports.sign(), "manifest.json"))
+        claims.check(f"{to}: the schema has the provenance of {what}", told["provenance"] == manifest["provenance"])
+        frame = pl.read_ipc(path) if to == "arrow" else pl.read_parquet(path)
+        claims.check(f"{to}: {what} as polars reads them",
+                     as_lists(frame[column].to_list()) == cells and frame["id"].to_list() == ids)
+        if to == "parquet":
+            rows = duckdb.sql(f"SELECT id, {column}, n_shingles FROM read_parquet('{path}')").fetchall()
+            claims.check(f"parquet: {what} as DuckDB reads them", [list(r) for r in rows] == [list(r) for r in zip(ids, cells, sizes)])
+
+
+def check_tools_tables(claims, exports):
+    harness.need_modules("pyarrow")
+    import pyarrow.parquet as pq
+    words = exports.words()
+    out = exports.export("nemo")
+    table = pq.read_table(os.path.join(out, "MinHashStage", "part.0.parquet"))
+    claims.check("nemo: numbers of rows and lists of words", table.schema.names == ["_curator_dedup_id", "_minhash_signature"]
+                 and table["_curator_dedup_id"].to_pylist() == list(range(len(words)))
+                 and table["_minhash_signature"].to_pylist() == words.tolist())
+    check_beside(claims, exports, "nemo", out)
+    out = exports.export("text-dedup", "--bands", BANDS, "--rows", ROWS)
+    table = pq.read_table(os.path.join(out, "signatures.parquet"))
+    bands = [[row[b * ROWS:(b + 1) * ROWS].byteswap().tobytes() for b in range(BANDS)] for row in words.astype(np.uint32)]
+    claims.check("text-dedup: the bytes of bands, the high one first", table["__signatures__"].to_pylist() == bands
+                 and table["__id__"].to_pylist() == list(range(len(words))))
+    check_beside(claims, exports, "text-dedup", out)
+
+
 def trove_records(rows, number):
     return sorted((*words, n) for words, n in zip(rows, number) if n is not None)
 
@@ -189,8 +242,11 @@ def main():
     with harness.scratch() as folder:
         exports = Exports(harness.Program(args.program), folder, documents)
         check_lean(claims, exports, "affine32")
+        check_lean(claims, exports, "legacy")
         check_arrays(claims, exports)
         check_table(claims, exports)
+        check_arrow_tables(claims, exports)
+        check_tools_tables(claims, exports)
         check_datatrove(claims, exports)
         check_report(claims, exports)
     claims.end()

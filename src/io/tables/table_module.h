@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-#define BM_TABLE_MODULE_ABI 1u
+#define BM_TABLE_MODULE_ABI 3u
 
 /* A file of tables, and what is wanted of it. */
 typedef struct bm_table_wish {
@@ -40,6 +40,18 @@ typedef struct bm_table_kept {
     void *write_ctx;
 } bm_table_kept;
 
+/* The key of a schema's metadata under which our own tables have their provenance: a report's first members. */
+#define BM_TABLE_PROVENANCE "bandmill"
+
+/* A new file. */
+typedef struct bm_table_made {
+    bool parquet;                    /* else an IPC file */
+    struct ArrowArrayStream *stream; /* its rows; released by the call */
+    uint64_t group_rows;             /* of a row group of Parquet, at most */
+    bm_write_fn write;
+    void *write_ctx;
+} bm_table_made;
+
 /* Words on what went wrong, ended by NUL. */
 typedef struct bm_table_words {
     char text[512];
@@ -54,6 +66,8 @@ typedef struct bm_table_module {
     /* Write the rows that stay, with the file's own schema, metadata and compression, a row group for each
      * of its own; IPC as an IPC file. Also BM_ERR_PIPE, where `write` said so. */
     bm_status (*keep)(const bm_table_kept *kept, bm_table_words *words);
+    /* Write a new file. BM_ERR_IO: the stream failed; BM_ERR_PIPE: `write` did. */
+    bm_status (*write)(const bm_table_made *made, bm_table_words *words);
 } bm_table_module;
 
 /* The one function that the library has for us. */

@@ -97,3 +97,20 @@ bm_status bm_table_keep(const char *name, const bm_table_kept *kept, bm_error *e
         return BM_ERR_INPUT;
     return told(module->keep(kept, &words), name, &words, kept->parquet, err);
 }
+
+bm_status bm_table_write(const char *name, const bm_table_made *made, bm_error *err)
+{
+    const char *why = NULL;
+    const bm_table_module *module = bm_table_module_find(&why);
+    bm_table_words words = {""};
+    if (module == NULL) {
+        made->stream->release(made->stream);
+        return bm_fail(err, BM_ERR_INPUT,
+                       "%s needs the writer of tables, which cannot be opened: %.300s (install "
+                       "bandmill-parquet)",
+                       made->parquet ? "Parquet" : "Arrow", why);
+    }
+    bm_status status = module->write(made, &words);
+    return status == BM_OK ? BM_OK
+                           : bm_fail_at(err, status, name, 0, "cannot be written: %s", words.text);
+}

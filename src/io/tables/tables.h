@@ -20,5 +20,7 @@ bm_status bm_table_open(const char *name, const bm_table_wish *wish, struct Arro
                         bm_error *err);
 /* Write what is kept; what `write` failed with is for the caller to know (BM_ERR_PIPE). */
 bm_status bm_table_keep(const char *name, const bm_table_kept *kept, bm_error *err);
+/* Its write, of a file that messages call `name`; the stream is released, whatever the status. */
+bm_status bm_table_write(const char *name, const bm_table_made *made, bm_error *err);
 
 #endif

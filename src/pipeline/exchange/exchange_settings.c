@@ -24,9 +24,6 @@ static bm_status check_export(const bm_export_options *o, bm_error *err)
     if (o->output.path == NULL)
         return bm_fail_field(err, "output", "no output given (`output`)");
     bm_status status = bm_option_check(BM_OPTION_EXCHANGE, o->to, err);
-    if (status == BM_OK && bm_export_form_of(o->to) == NULL)
-        status = bm_fail_field(err, "to", "`to` %s is not in this version",
-                               bm_option_word(BM_OPTION_EXCHANGE, o->to));
     return status == BM_OK ? bm_option_check(BM_OPTION_EXPORT_WHAT, o->what, err) : status;
 }
 

@@ -5,15 +5,28 @@
 #include "model/option_names.h"
 #include "pipeline/exchange/exporter.h"
 
+#define HAS_ALL (BM_FORM_HAS_IDS | BM_FORM_HAS_SIZES | BM_FORM_HAS_PROVENANCE)
+
 static const bm_export_form forms[] = {
-    {BM_EXCHANGE_LEANMINHASH, 0, 0, 0, bm_export_lean_takes, "affine32, affine64 or legacy",
-     bm_export_lean},
-    {BM_EXCHANGE_DATATROVE, BM_FORM_OF_BANDS | BM_FORM_BY_DOCUMENT, 14, 8, NULL, NULL,
-     bm_export_datatrove},
-    {BM_EXCHANGE_MILVUS, 0, 0, 0, NULL, NULL, bm_export_milvus},
-    {BM_EXCHANGE_NPY, BM_FORM_HAS_KEYS, 0, 0, NULL, NULL, bm_export_npy},
-    {BM_EXCHANGE_TSV, BM_FORM_HAS_KEYS | BM_FORM_HAS_IDS | BM_FORM_HAS_SIZES, 0, 0, NULL, NULL,
-     bm_export_tsv},
+    {.to = BM_EXCHANGE_LEANMINHASH,
+     .takes = bm_export_lean_takes,
+     .taken = "affine32, affine64 or legacy",
+     .write = bm_export_lean},
+    {.to = BM_EXCHANGE_DATATROVE,
+     .has = BM_FORM_OF_BANDS | BM_FORM_BY_DOCUMENT,
+     .bands = 14,
+     .rows = 8,
+     .write = bm_export_datatrove},
+    {.to = BM_EXCHANGE_NEMO, .write = bm_export_table},
+    {.to = BM_EXCHANGE_TEXT_DEDUP, .has = BM_FORM_OF_BANDS, .write = bm_export_table},
+    {.to = BM_EXCHANGE_MILVUS, .write = bm_export_milvus},
+    {.to = BM_EXCHANGE_LANCE, .has = HAS_ALL, .write = bm_export_table},
+    {.to = BM_EXCHANGE_NPY, .has = BM_FORM_HAS_KEYS, .write = bm_export_npy},
+    {.to = BM_EXCHANGE_TSV,
+     .has = BM_FORM_HAS_KEYS | BM_FORM_HAS_IDS | BM_FORM_HAS_SIZES,
+     .write = bm_export_tsv},
+    {.to = BM_EXCHANGE_ARROW, .has = HAS_ALL | BM_FORM_HAS_KEYS, .write = bm_export_table},
+    {.to = BM_EXCHANGE_PARQUET, .has = HAS_ALL | BM_FORM_HAS_KEYS, .write = bm_export_table},
 };
 
 const bm_export_form *bm_export_form_of(bm_exchange to)
