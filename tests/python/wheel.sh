@@ -1,0 +1,43 @@
+#!/bin/sh
+# wheel.sh BUILD -- the source distribution has every file that a build needs, and no links; a wheel of it, with the module that stands in
+# BUILD/python/bandmill, is installed into an empty environment, with no index, and tried there (scripts/try-wheel.py): the command, the
+# examples of the README. scripts/build-wheel.sh builds wheels that are whole, and tries them in bare systems. 77: skipped, as run.sh says.
+set -eu
+root=$(cd "$(dirname "$0")/../.." && pwd)
+python=${BANDMILL_PYTHON:-$root/.venv/bin/python} module=$1/python/bandmill/_native.abi3.so
+if [ ! -e "$module" ] || ! "$python" -c 'import scikit_build_core' 2> /dev/null; then
+    echo "skipped: no $module, or no scikit-build-core (cmake -DBM_PYTHON=ON; scripts/install-deps.sh --tests)"
+    [ "${BANDMILL_REQUIRE_PYTHON:-0}" = 1 ] && exit 1
+    exit 77
+fi
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+made() { (cd "$1" && "$python" -c "import sys; from scikit_build_core import build as b; b.build_$2(sys.argv[1], $3)" "$work" > "$work/log" 2>&1) || { cat "$work/log"; exit 1; }; }
+
+made "$root/python" sdist None
+mkdir "$work/source"
+tar -xzf "$work"/bandmill-*.tar.gz -C "$work/source" --strip-components 1
+[ -z "$(find "$work/source" -type l)" ] || { echo "links in the source distribution:"; find "$work/source" -type l; exit 1; }
+cd "$root"
+find CMakeLists.txt LICENSE cmake include kernels src python/bandmill python/tools python/CMakeLists.txt -type f ! -path '*__pycache__*' \
+    | sed 's,^python/,,; t; s,^,core/,' | LC_ALL=C sort > "$work/wanted"
+(cd "$work/source" && find . -type f) | sed 's,^\./,,' | LC_ALL=C sort > "$work/there"
+LC_ALL=C comm -23 "$work/wanted" "$work/there" > "$work/missing"
+[ ! -s "$work/missing" ] || { echo "not in the source distribution:"; cat "$work/missing"; exit 1; }
+
+cp "$module" "$work/source/bandmill/"
+made "$work/source" wheel "{'wheel.cmake': 'false', 'wheel.platlib': 'true'}"
+"$python" -m venv --without-pip "$work/venv"
+"$python" -m pip --disable-pip-version-check --python "$work/venv/bin/python" install --quiet --no-index --no-deps "$work"/bandmill-*.whl
+# What it needs of others is that of the tests' own environment.
+"$python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))' > "$("$work/venv/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/others.pth"
+cd "$work"
+"$work/venv/bin/python" "$root/scripts/try-wheel.py" "$root/python/README.md"
+"$work/venv/bin/python" - <<'END'
+from importlib.metadata import metadata, requires
+
+about = metadata("bandmill")
+assert about.get_all("Provides-Extra") and "parquet" in about.get_all("Provides-Extra"), about
+assert any(r.startswith("pyarrow") and "parquet" in r for r in requires("bandmill")), requires("bandmill")
+assert about["Requires-Python"] == ">=3.9", about["Requires-Python"]
+END
