@@ -9,10 +9,10 @@ a batch size. Every job runs on every path; threads (1, 2, 5) and batches (1, 7,
 over the paths, so that each meets each device. Sizes:
 
   small   2 jobs
-  normal  all shingles x K in {1, 16, 100, 128, 256}, each on two corpora; the corpora take turns; the largest are cut
+  normal  all shingles x K in {1, 16, 100, 128, 256}, each on one of the corpora, which take turns; the largest are cut
   full    the same on every corpus, whole
 
-A job is `sign` on one of the two corpora of a shingle and K, and `dedup` on the other, for all paths that meet it.
+`sign` and `dedup` take turns over the jobs, in `full` over the corpora of each too.
 
 Batches of one document only on corpora of at most 1,200: each is a launch. `--perms K` runs the jobs of that K, as many as
 a test of ctest. OpenCL devices are those that `bandmill devices --json` calls usable, by .venv/vendors where it is there and
@@ -193,9 +193,8 @@ def make_jobs(made, size):
         return [(corpus, shingle, perms) for shingle, perms in every for corpus in made]
     if size == "small":
         every = [every[3 * len(SHINGLES)], every[7]]
-    # Two corpora a job, which take turns; a step more after each K, so that no shingle stays with one corpus.
-    return [(made[(i + i // len(SHINGLES) + half) % len(made)], shingle, perms) for i, (shingle, perms) in enumerate(every)
-            for half in sorted({0, len(made) // 2 if size == "normal" else 0})]
+    # A step more after each K, so that no shingle stays with one corpus.
+    return [(made[(i + i // len(SHINGLES)) % len(made)], shingle, perms) for i, (shingle, perms) in enumerate(every)]
 
 
 def wrong(got, wanted):
@@ -207,7 +206,7 @@ def check_job(claims, runner, job, all_paths, number):
     """`number` of the job: threads and batch of a path go through all their combinations in twelve jobs."""
     corpus, shingle, perms = job
     name = f"{corpus.name} ({corpus.n_docs} documents), {' '.join(shingle)}, K={perms}"
-    turn = 0 if number % 4 in (0, 3) else 1  # of the two corpora of a shingle and K each command has one, not always the first
+    turn = 0 if number % 4 in (0, 3) else 1  # both commands with each shingle and with each K
     met = [(i, path, path.commands[turn % len(path.commands)]) for i, path in enumerate(all_paths)
            if number % path.jobs[0] == path.jobs[1]]
     try:

@@ -303,15 +303,15 @@ static void check_kind(bm_shingle_kind kind, const uint32_t *ks)
 
 Test(parity_text, byte_shingles_equal_the_reference)
 {
-    check_kind(BM_SHINGLE_BYTE, (const uint32_t[]){1, 3, 5, 8, 9, 17, 31, 128, 129, 240, 0});
+    check_kind(BM_SHINGLE_BYTE, (const uint32_t[]){1, 5, 8, 9, 17, 129, 240, 0});
 }
 
 Test(parity_text, character_shingles_equal_the_reference)
 {
-    check_kind(BM_SHINGLE_CHAR, (const uint32_t[]){1, 2, 5, 8, 31, 60, 61, 0});
+    check_kind(BM_SHINGLE_CHAR, (const uint32_t[]){1, 5, 8, 60, 61, 0});
 }
 
 Test(parity_text, word_shingles_equal_the_reference)
 {
-    check_kind(BM_SHINGLE_WORD, (const uint32_t[]){1, 2, 5, 8, 31, 120, 0});
+    check_kind(BM_SHINGLE_WORD, (const uint32_t[]){1, 2, 5, 31, 120, 0});
 }

@@ -169,7 +169,7 @@ def main():
     check_vectors(claims)
     with harness.scratch() as folder:
         compare_small(claims, bandmill, folder)
-        step = {"small": 97, "normal": 3, "full": 1}[args.size]
+        step = {"small": 97, "normal": 7, "full": 1}[args.size]
         cases = [case for case in (scancode(folder, step), spdx(), udhr2(folder)) if case]
         for case in cases:
             compare(claims, bandmill, folder, case, 128, 1)

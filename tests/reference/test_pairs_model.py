@@ -371,7 +371,7 @@ def main():
                              ("--keep-inputs", {"help": "make the corpora here and leave them there"}))
     claims, bandmill = harness.Claims(), harness.Program(args.program)
     rng, alphabet, started = random.Random(args.seed), Alphabet(), time.monotonic()
-    n_text, n_dedup = {"small": (24, 12), "normal": (240, 160), "full": (None, 1440)}[args.size]
+    n_text, n_dedup = {"small": (24, 12), "normal": (160, 80), "full": (None, 1440)}[args.size]
     combinations = all_options()
     chosen = combinations if n_text is None else [text_model.text_options(["lower"])] + rng.sample(combinations, n_text)
     print(f"seed {args.seed}, Unicode {unicodedata.unidata_version} in Python, {len(chosen)} of {len(combinations)} option sets")
