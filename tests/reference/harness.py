@@ -93,8 +93,9 @@ class ForkServer:
         drivers = [read_file(vendors, name).decode().strip() for name in sorted(os.listdir(vendors))
                    if name.endswith(".icd")] if os.path.isdir(vendors) else []
         self.env, self.folder = env, tempfile.TemporaryDirectory(prefix="bandmill-jobs-")
-        self.process = subprocess.Popen([path], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        env={**env, "LD_PRELOAD": " ".join((library, *preloaded)), "FORK_SERVER_LOAD": " ".join(drivers)})
+        preload = {"LD_PRELOAD": " ".join((library, *preloaded)), "FORK_SERVER_LOAD": " ".join(drivers),
+                   "ASAN_OPTIONS": env.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"}
+        self.process = subprocess.Popen([path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={**env, **preload})
 
     def run(self, command, env):
         changes = [f"{name}={value}" for name, value in env.items() if self.env.get(name) != value]
