@@ -19,7 +19,7 @@
 #include "base/error.h"
 #include "base/open_file.h"
 #include "io/json/json_write.h"
-#include "pipeline/output/report.h"
+#include "pipeline/output/report_file.h"
 
 #define END_BYTES ((size_t)64 << 10) /* of each end of an input */
 

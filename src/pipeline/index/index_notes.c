@@ -18,7 +18,7 @@
 #include "base/error.h"
 #include "io/json/json_write.h"
 #include "pipeline/context/settings_list.h"
-#include "pipeline/output/report.h"
+#include "pipeline/output/report_file.h"
 
 #define ADDS_MAX 64u /* lines */
 #define N_FIELDS 9u

@@ -16,7 +16,7 @@
 #include "model/option_names.h"
 #include "pipeline/context/recipe.h"
 #include "pipeline/context/recorded_options.h"
-#include "pipeline/output/report.h"
+#include "pipeline/output/report_file.h"
 #include "sketch/scheme.h"
 
 uint32_t bm_index_perms_used(const bm_settings *settings)

@@ -12,7 +12,7 @@
 #include "pipeline/jobs/pairing.h"
 #include "pipeline/match/grouping.h"
 #include "pipeline/output/kept_pass.h"
-#include "pipeline/output/report.h"
+#include "pipeline/output/report_file.h"
 #include "pipeline/output/rows.h"
 #include "model/file_names.h"
 

@@ -4,7 +4,7 @@
 #define BM_OUTPUT_REPORT_READ_H
 
 #include "io/output/manifest.h"
-#include "pipeline/output/report.h"
+#include "pipeline/output/report_file.h"
 
 /* Is it the report of such a job: the same program, the same settings, what is written included? The
  * inputs are not compared. BM_ERR_NOMEM. */

@@ -9,7 +9,7 @@
 #include "pipeline/context/job_stages.h"
 #include "pipeline/context/job_weights.h"
 #include "io/output/out_place.h"
-#include "pipeline/output/report.h"
+#include "pipeline/output/report_file.h"
 #include "pipeline/output/report_read.h"
 
 bm_status bm_job_open(const bm_settings *settings, bm_job *out, bm_error *err)

@@ -1,8 +1,8 @@
-/* report.c -- one function a section, in the order in which they stand in the file.
+/* report_file.c -- one function a section, in the order in which they stand in the file.
  *
  * Tests: tests/cli/cases/dedup.sh, tests/cli/cases/bad_records.sh, tests/cli/cases/oph.sh
  * Tests: tests/identity/test_product.py, tests/unit/jobs/test_public_api_job.c */
-#include "pipeline/output/report.h"
+#include "pipeline/output/report_file.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,9 +1,9 @@
-/* report.h -- manifest.json and report.json: what was asked, what was done, what came out; and the
+/* report_file.h -- manifest.json and report.json: what was asked, what was done, what came out; and the
  * summary handed to the caller.
  *
  * Everything outside "run" is the same for any device, threads, batch size and memory. */
-#ifndef BM_OUTPUT_REPORT_H
-#define BM_OUTPUT_REPORT_H
+#ifndef BM_OUTPUT_REPORT_FILE_H
+#define BM_OUTPUT_REPORT_FILE_H
 
 #include "io/json/json_write.h"
 #include "pipeline/match/grouping.h"
