@@ -11,6 +11,7 @@
 #include <bandmill/explain.h>
 #include <bandmill/index.h>
 #include <bandmill/job.h>
+#include <bandmill/report.h>
 #include <bandmill/signed.h>
 #include <bandmill/sketch.h>
 #include <bandmill/status.h>

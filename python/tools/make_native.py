@@ -22,6 +22,7 @@ ORDER = [
     "sketch",
     "cluster",
     "explain",
+    "report",
     "index",
     "tune",
     "bench",

@@ -27,6 +27,7 @@ bm_status cli_run_pairs(cli_context *context, bm_error *err);
 bm_status cli_run_filter(cli_context *context, bm_error *err);
 bm_status cli_run_cluster(cli_context *context, bm_error *err);
 bm_status cli_run_explain(cli_context *context, bm_error *err);
+bm_status cli_run_report(cli_context *context, bm_error *err);
 bm_status cli_run_query(cli_context *context, bm_error *err);
 bm_status cli_run_tune(cli_context *context, bm_error *err);
 bm_status cli_run_index_build(cli_context *context, bm_error *err);

@@ -41,6 +41,12 @@ const cli_example cli_examples[CLI_N_COMMANDS][CLI_N_EXAMPLES] = {
                      {"bandmill explain result --group 1", "what holds the first group together"},
                      {"bandmill explain result --group 1 --dot > group.dot",
                       "the same as a graph, which dot of Graphviz draws"}},
+    [CLI_REPORT] =
+        {{"bandmill report result -o report.html",
+          "one file, to look at and to send: what went, and why"},
+         {"bandmill report result -o more.html --groups 50 --pairs 100 --text-bytes 5000",
+          "more of everything"},
+         {"bandmill report result --json > report-content.json", "the same as data"}},
     [CLI_TUNE] =
         {{"bandmill tune --threshold 0.7 --recall 0.99", "the plans, cheapest first"},
          {"bandmill tune --threshold 0.5 --recall 0.99 --ceiling 0.05:0.006",

@@ -46,6 +46,17 @@ const cli_command cli_commands[CLI_N_COMMANDS] = {
          "together. Uses pairs.tsv where dedup --pairs left it, else\nthe inputs, which must not "
          "have changed. No chain: exit 1.",
          cli_run_explain},
+    [CLI_REPORT] = {"report", "DIR", "show what was removed and why, as one page",
+                    "DIR is what dedup wrote. The page shows what happened in numbers and "
+                    "pictures, texts side by "
+                    "side with their\ndifferences, what holds the largest chained group together, "
+                    "and what other "
+                    "choices would have done. One HTML\nfile on stdout or -o FILE, whole in "
+                    "itself; with --json the "
+                    "same as data. Texts come from the inputs where they\nhave not changed. With "
+                    "pairs.tsv (dedup "
+                    "--pairs) it says more.",
+                    cli_run_report},
     [CLI_TUNE] =
         {"tune", "[INPUT...]",
          "list the band plans that fit, and what they would find in documents",

@@ -17,6 +17,7 @@ typedef enum cli_command_id {
     CLI_FILTER,
     CLI_CLUSTER,
     CLI_EXPLAIN,
+    CLI_REPORT,
     CLI_TUNE,
     CLI_INDEX_BUILD,
     CLI_INDEX_ADD,
@@ -72,6 +73,11 @@ typedef struct cli_explain_settings {
     uint64_t group; /* 0: of two documents */
     bool dot;
 } cli_explain_settings;
+
+/* Of a page; where they were given. */
+typedef struct cli_page_settings {
+    uint32_t groups, pairs, text_bytes;
+} cli_page_settings;
 
 /* S:P; both 0: not given. */
 typedef struct cli_ceiling {
@@ -138,6 +144,7 @@ typedef struct cli_settings {
     cli_match_settings match;
     cli_result_settings results;
     cli_explain_settings explain;
+    cli_page_settings page;
     cli_tune_settings tune;
     cli_index_settings index;
     cli_bench_settings bench;

@@ -111,6 +111,9 @@ static bm_status check_operands(cli_settings *s, cli_command_id command, bm_erro
                          "%zu operands (expected the directory that dedup wrote and two ids, or "
                          "the directory and --group G)",
                          s->operands.n);
+    if (command == CLI_REPORT && s->operands.n != 1)
+        return args_fail(err, "%zu operands (expected the directory that dedup wrote)",
+                         s->operands.n);
     if (command == CLI_EXPLAIN && s->explain.dot && s->messages.json)
         return args_fail(err, "--dot with --json (expected one or the other)");
     if (command == CLI_EXPORT && s->operands.n != 1)

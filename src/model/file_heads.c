@@ -15,6 +15,8 @@ static const char *const patterns[] = {
     "{\n  \"schema\": #,\n  \"tool\": \"bandmill\",\n", /* reports */
     "{\"schema\":#,\"kind\":\"cluster\",",
     "{\"schema\":#,\"kind\":\"explain\",",
+    "{\"schema\":#,\"kind\":\"report\",",
+    BM_HEAD_PAGE,
     "group #: # document", /* explain */
 };
 

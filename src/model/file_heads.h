@@ -24,6 +24,10 @@
     "\" height=\"430\" role=\"img\" aria-labelledby=\"title desc\">\n"                             \
     "<title id=\"title\">Band plans over similarities</title>\n"
 
+#define BM_HEAD_PAGE                                                                               \
+    "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"                      \
+    "<meta name=\"generator\" content=\"bandmill report\">\n"
+
 #define BM_FILE_HEAD_BYTES 256u /* so many tell */
 
 /* `head`: the first bytes of a file, BM_FILE_HEAD_BYTES of them where it has so many. An empty one is

@@ -26,7 +26,17 @@ typedef enum bm_table {
 #define BM_TABLE_ROW_MAX ((size_t)64 << 20)
 
 /* Places of the columns that readers ask for. */
-enum { BM_REMOVED_ID = 0, BM_REMOVED_JACCARD = 2, BM_REMOVED_FILE = 4, BM_REMOVED_LINE = 5 };
+enum {
+    BM_REMOVED_ID = 0,
+    BM_REMOVED_KEPT = 1,
+    BM_REMOVED_JACCARD = 2,
+    BM_REMOVED_REASON = 3,
+    BM_REMOVED_FILE = 4,
+    BM_REMOVED_LINE = 5
+};
+/* Words of the reasons that readers ask for. */
+#define BM_REMOVED_IS_IDENTICAL "identical"
+#define BM_REMOVED_IS_CHAINED   "chained"
 enum { BM_SKIPPED_FILE = 0, BM_SKIPPED_LINE = 1, BM_SKIPPED_REASON = 2 };
 enum {
     BM_SOURCES_FILE = 0,

@@ -181,11 +181,11 @@ static const char *reason_name(bm_reason reason)
 {
     switch (reason) {
     case BM_REASON_IDENTICAL:
-        return "identical";
+        return BM_REMOVED_IS_IDENTICAL;
     case BM_REASON_NEAR:
         return "near";
     case BM_REASON_CHAINED:
-        return "chained";
+        return BM_REMOVED_IS_CHAINED;
     case BM_REASON_KNOWN:
         return "known";
     case BM_REASON_KEPT:

@@ -23,6 +23,8 @@ Test(file_heads, what_we_write_is_ours)
         "{\"schema\":1,\"kind\":\"cluster\",\"cluster\":\"star\"",
         "{\"schema\":10,\"kind\":\"explain\",\"threshold\"",
         "group 7: 2 documents, 1 pair, a is kept\n",
+        "{\"schema\":1,\"kind\":\"report\",\"version\"",
+        BM_HEAD_PAGE "<meta",
         BM_HEAD_PICTURE "<desc",
         BM_HEAD_PLANS_PICTURE("1740") "<desc",
     };

@@ -1,0 +1,38 @@
+# embed_assets.cmake -- turn style sheets and scripts into one C file of byte arrays.
+#
+#   cmake -DOUT=assets.c -DHEADER=folder/assets.h "-DASSETS=name|a.css|b.css;other|c.js" -P embed_assets.cmake
+#
+# Each asset is the files of its row, one behind the other: a row of bm_assets with its name, text, length, and SHA-256, by which a page says
+# that it is ours.
+set(code "/* Made by cmake/embed_assets.cmake. */\n#include \"${HEADER}\"\n\n")
+set(rows "")
+set(n 0)
+foreach(asset IN LISTS ASSETS)
+    string(REPLACE "|" ";" parts "${asset}")
+    list(POP_FRONT parts name)
+    set(hex "")
+    foreach(path IN LISTS parts)
+        file(READ "${path}" part HEX)
+        string(APPEND hex "${part}")
+    endforeach()
+    string(LENGTH "${hex}" len)
+    math(EXPR len "${len} / 2")
+    file(REMOVE "${OUT}.part")
+    foreach(path IN LISTS parts)
+        file(READ "${path}" text)
+        file(APPEND "${OUT}.part" "${text}")
+    endforeach()
+    file(SHA256 "${OUT}.part" sha256)
+    file(SIZE "${OUT}.part" size)
+    if(NOT size EQUAL len)
+        message(FATAL_ERROR "${name}: ${size} bytes, not ${len}")
+    endif()
+    file(REMOVE "${OUT}.part")
+    string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${hex}")
+    string(APPEND code "static const unsigned char asset_${n}[] = {${bytes}0x00};\n")
+    string(APPEND rows "    {\"${name}\", (const char *)asset_${n}, ${len}, \"${sha256}\"},\n")
+    math(EXPR n "${n} + 1")
+endforeach()
+string(APPEND code "\nconst bm_asset bm_assets[BM_N_ASSETS] = {\n${rows}};\n")
+file(WRITE "${OUT}.new" "${code}")
+execute_process(COMMAND "${CMAKE_COMMAND}" -E copy_if_different "${OUT}.new" "${OUT}")

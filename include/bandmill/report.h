@@ -1,0 +1,59 @@
+/* report.h -- what dedup found, for people: one page that shows what was removed and why. */
+#ifndef BANDMILL_REPORT_H
+#define BANDMILL_REPORT_H
+
+#include <bandmill/status.h>
+#include <bandmill/types.h>
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+typedef enum bm_report_form {
+    BM_REPORT_HTML, /* one file, whole in itself: no network, no other file, readable without scripts */
+    BM_REPORT_JSON /* the same content: one object, "schema":1 */
+} bm_report_form;
+
+typedef struct bm_report_options {
+    size_t struct_size;
+    const char *path; /* of a directory that dedup wrote */
+    uint32_t groups;  /* the largest groups, so many at most */
+    uint32_t pairs;   /* pairs just above the threshold, and pairs most chained: so many of each */
+    uint32_t text_bytes; /* of each text, at most */
+    bm_report_form form;
+    bm_output_options output; /* `path`: a file; NULL: `write`. `report` is not for this call */
+    bm_write_fn write;
+    void *write_ctx;
+    bm_resource_options resources; /* threads and memory */
+    bm_callbacks callbacks;
+    const char *sources; /* the inputs of the report may lie below this directory now; NULL: none */
+} bm_report_options;
+
+typedef struct bm_report_result {
+    size_t struct_size;
+    uint64_t bytes;       /* that were written */
+    uint64_t shown;       /* documents whose texts are shown */
+    uint64_t missing;     /* documents whose texts were wanted and could not be had */
+    uint64_t inputs_gone; /* inputs that are gone, or not what they were */
+} bm_report_result;
+
+/* groups 20, pairs 20, text_bytes 2,000. */
+BM_API void bm_report_options_init_sized(bm_report_options *options, size_t struct_size);
+static inline void bm_report_options_init(bm_report_options *options)
+{
+    bm_report_options_init_sized(options, sizeof *options);
+}
+
+/* *out is filled on BM_OK, as much as its struct_size says (begin with {.struct_size = sizeof});
+ * it may be NULL. Numbers are those of the directory's files, which must be what its report lists:
+ * BM_ERR_FORMAT names one that is not. Texts are those of the inputs, which are shown only where an
+ * input has the bytes that dedup read; of the others the page says that they are gone, and so does
+ * a warning. BM_ERR_USAGE, BM_ERR_IO, BM_ERR_NOMEM, BM_ERR_CANCELLED, BM_ERR_PIPE.
+ *
+ * The same directory and inputs give the same bytes. */
+BM_API bm_status bm_report(const bm_report_options *options, bm_report_result *out, bm_error *err);
+
+#if defined(__cplusplus)
+}
+#endif
+#endif

@@ -1,0 +1,47 @@
+/* cmd_report.c -- bandmill report: one page that shows what dedup removed and why.
+ *
+ * Tests: tests/cli/cases/report.sh */
+#include "cli/command.h"
+#include "cli/job_callbacks.h"
+#include "cli/options.h"
+
+static void say_result(cli_context *context, const bm_report_result *result)
+{
+    const char *path = context->settings.output.path;
+    char n[3][32];
+    cli_say_note(&context->console, "%s texts shown, %s not to be had; %s bytes%s%s",
+                 cli_format_count(result->shown, n[0], sizeof n[0]),
+                 cli_format_count(result->missing, n[1], sizeof n[1]),
+                 cli_format_count(result->bytes, n[2], sizeof n[2]),
+                 path != NULL ? " written to " : "", path != NULL ? path : "");
+}
+
+bm_status cli_run_report(cli_context *context, bm_error *err)
+{
+    const cli_settings *settings = &context->settings;
+    bm_report_options options;
+    bm_report_result result = {.struct_size = sizeof result};
+    bm_report_options_init(&options);
+    options.path = settings->operands.items[0];
+    if (cli_was_given(settings, "groups"))
+        options.groups = settings->page.groups;
+    if (cli_was_given(settings, "pairs"))
+        options.pairs = settings->page.pairs;
+    if (cli_was_given(settings, "text-bytes"))
+        options.text_bytes = settings->page.text_bytes;
+    options.form = settings->messages.json ? BM_REPORT_JSON : BM_REPORT_HTML;
+    options.output = settings->output;
+    options.write = cli_write;
+    options.write_ctx = &context->console;
+    options.resources = settings->resources;
+    options.callbacks = cli_callbacks(context);
+    options.sources = settings->files.sources;
+    bm_status status = bm_report(&options, &result, err);
+    cli_meter_end(&context->meter);
+    const bool wrote = status == BM_OK;
+    if (status == BM_OK || (status == BM_ERR_PIPE && context->console.out_errno != 0))
+        status = cli_finish(&context->console, err);
+    if (wrote && status == BM_OK)
+        say_result(context, &result);
+    return status;
+}

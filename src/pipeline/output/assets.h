@@ -1,0 +1,22 @@
+/* assets.h -- style sheets and scripts of what people look at, embedded at build time (cmake/embed_assets.cmake). */
+#ifndef BM_OUTPUT_ASSETS_H
+#define BM_OUTPUT_ASSETS_H
+
+#include <stddef.h>
+
+typedef struct bm_asset {
+    const char *name, *text; /* text: ended by NUL */
+    size_t len;
+    const char *sha256; /* of the text, in hex */
+} bm_asset;
+
+typedef enum bm_asset_id {
+    BM_ASSET_FIGURE, /* figure.css: of a picture alone */
+    BM_ASSET_PAGE,   /* figure.css and page.css */
+    BM_ASSET_SCRIPT, /* page.js */
+    BM_N_ASSETS
+} bm_asset_id;
+
+extern const bm_asset bm_assets[BM_N_ASSETS];
+
+#endif

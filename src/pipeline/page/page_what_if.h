@@ -1,0 +1,38 @@
+/* page_what_if.h -- what stars, and higher thresholds, would have done with the pairs of a directory.
+ *
+ * A group at a higher threshold is a part of a group at the one that was used, so its pairs are all there. */
+#ifndef BM_PAGE_PAGE_WHAT_IF_H
+#define BM_PAGE_PAGE_WHAT_IF_H
+
+#include "lsh/union_find.h"
+#include "pipeline/context/settings.h"
+#include "pipeline/page/page_content.h"
+
+typedef struct bm_page_level { /* a threshold */
+    double threshold;
+    uint64_t pairs;
+    bm_union_find sets;
+    size_t cap;
+} bm_page_level;
+
+typedef struct bm_page_weigh {
+    const bm_settings *settings;
+    bm_page_content *content;
+    uint64_t room; /* bytes */
+    bm_id_set ids;
+    bm_page_level levels[BM_PAGE_CHOICES];
+    size_t n_levels;
+    bm_pair *pairs; /* for stars */
+    size_t n_pairs, cap_pairs;
+} bm_page_weigh;
+
+/* Which thresholds, and whether anything can be said: content->what_if. */
+void bm_page_weigh_begin(bm_page_weigh *weigh, const bm_settings *settings,
+                         bm_page_content *content);
+bm_status bm_page_weigh_pair(bm_page_weigh *weigh, bm_str a, bm_str b, double jaccard,
+                             bm_error *err);
+/* All pairs were taken. */
+bm_status bm_page_weigh_end(bm_page_weigh *weigh, bm_error *err);
+void bm_page_weigh_reset(bm_page_weigh *weigh);
+
+#endif

@@ -1,0 +1,91 @@
+# report: one page of what dedup wrote. What its numbers and its markup are, tests/reference/test_report.py knows.
+# shellcheck shell=sh disable=SC2034,SC2154
+words() { seq -f 'w%g' -s ' ' "$1" "$2"; }
+doc() { printf '{"id":"%s","text":"%s"}\n' "$1" "$2"; }
+{ doc a "$(words 0 39)"; doc b "$(words 5 44)"; doc c "$(words 10 49)"; doc d "$(words 15 54)"
+  doc x "$(words 100 139)"; doc y "$(words 100 140)"; doc copy "$(words 0 39)"; doc alone "$(words 300 339)"; } > in.jsonl
+options='--shingle word:1 --threshold 0.7 --perms 64 --bands 64 --rows 1'
+# shellcheck disable=SC2086
+bm dedup in.jsonl $options -q --pairs -o dir; exits 0
+# shellcheck disable=SC2086
+bm dedup in.jsonl $options -q -o plain; exits 0
+
+# to stdout, to a file, as data
+bm report dir; exits 0
+cp ../out page.html
+says page.html '^<!DOCTYPE html>$'
+says page.html '<h1>5 of 8 documents were removed</h1>'
+says page.html '<dd data-count="chained">2</dd>'
+says page.html '^<tr><td>cluster star, at 0.7</td><td class="n">3</td><td class="n">3</td><td class="n">4</td><td class="n">4</td></tr>$'
+says ../err 'bandmill: [0-9]+ texts shown, 0 not to be had; [0-9,]+ bytes'
+checks=$((checks + 1))
+! grep -qE 'https?:|style="|<link|@import|url\(' page.html || fail "the page asks for something"
+bm report dir -o new/page.html -q; exits 0; silent ../out; silent ../err
+holds page.html < new/page.html
+bm report dir --json -q; exits 0; silent ../err
+says ../out '^\{"schema":1,"kind":"report","version":'
+says ../out '"star":\{"threshold":0.7,"pairs":5,"groups":3,"largest":3,"removed":4\}'
+says ../out '"bridges":\[\{"a":"a","b":"b","jaccard":0.777778,"with_a":2,"with_b":3\}'
+
+# without pairs.tsv the links of the group come from the inputs, and other choices are not known
+bm report plain --json -q; exits 0
+says ../out '"from_inputs":true'
+says ../out '"no_star":"the directory has no pairs.tsv'
+says ../out '"of":"removed"'
+
+# how much is shown
+bm report dir --json --pairs 1 --groups 0 --text-bytes 7 -q; exits 0
+says ../out '"just_above":\[\{"a":"a","b":"b","jaccard":0.777778,"shared_shingles":35\}\]'
+says ../out '"text":"w0 w1 w"'
+says ../out '"largest_groups":\[\]'
+
+# an existing file: ours is replaced with --force only, a file of others never, the input never
+bm report dir -o new/page.html; refused 2 'new/page.html'
+bm report dir -o new/page.html --force -q; exits 0
+bm report dir --json -o new/page.html --force -q; exits 0
+bm report dir -o new/page.html --force -q; exits 0
+holds new/page.html < page.html
+echo mine > mine.html
+bm report dir -o mine.html --force; refused 2 'mine.html'
+bm report dir -o in.jsonl --force; refused 2 'in.jsonl'
+bm report dir -o dir/page.html; refused 2 'dir/page.html'
+absent dir/page.html
+
+# what is no directory of dedup, or not what it was
+bm report; refused 2 '0 operands'
+bm report dir plain; refused 2 '2 operands'
+bm report nowhere; refused 7 'nowhere'
+bm sign in.jsonl -q -o signed; exits 0
+bm report signed; refused 7 "signed.*holds 'signatures'"
+cp -r dir broken; echo >> broken/removed.tsv
+bm report broken -o no.html; refused 7 'broken/removed.tsv'
+absent no.html
+cp -r dir broken2; sed -i 's/0.7/0.8/' broken2/pairs.tsv
+bm report broken2 -o no.html; refused 7 'broken2/pairs.tsv'
+absent no.html
+
+# the inputs: elsewhere, changed, gone
+mkdir moved; mv in.jsonl moved
+bm report dir --sources moved -q; exits 0
+cp ../out found.html
+holds found.html < page.html
+cp moved/in.jsonl in.jsonl; sed -i 's/w39/w93/' in.jsonl
+bm report dir; exits 0
+says ../out 'its bytes differ'
+says ../err 'texts are missing: .*in.jsonl'
+says ../out '<dd data-count="removed">5</dd>'
+rm in.jsonl
+bm report dir; exits 0
+says ../out '1 of 1 inputs is gone'
+bm report plain --json -q; exits 0
+says ../out '"why_not":"the directory has no pairs.tsv, which dedup writes on request, and the texts of the group could not be read again"'
+
+# a corpus without pairs, an empty one
+doc one "$(words 0 39)" > alone.jsonl
+bm dedup alone.jsonl -q -o lone; exits 0
+bm report lone; exits 0
+says ../out 'There are no groups'
+: > empty.jsonl
+bm dedup empty.jsonl -q -o empty; exits 0
+bm report empty; exits 0
+says ../out '<h1>0 of 0 documents were removed</h1>'

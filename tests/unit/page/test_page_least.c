@@ -1,0 +1,42 @@
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "pipeline/page/page_least.h"
+
+static bm_str str(const char *text)
+{
+    return (bm_str){text, strlen(text)};
+}
+
+Test(page_least, the_least_stay_and_of_equal_ones_the_first)
+{
+    static const double offered[] = {.9, .8, .85, .8, .95, .7, .8};
+    static const char *const names[] = {"a", "b", "c", "d", "e", "f", "g"};
+    bm_page_least least = {.most = 3};
+    bm_page_content content = {0};
+    bm_page_pairs pairs = {0};
+    for (size_t i = 0; i < 7; i++)
+        cr_assert_eq(bm_page_least_offer(&least, offered[i], str(names[i]), str("other"), NULL),
+                     BM_OK);
+    cr_assert_eq(bm_page_least_show(&least, &content, &pairs, NULL), BM_OK);
+    cr_assert_eq(pairs.n, 3u);
+    cr_expect_eq(pairs.of, 7u);
+    static const char *const wanted[] = {"f", "b", "d"};
+    for (size_t i = 0; i < 3; i++) {
+        const bm_str id = bm_id_set_id(&content.ids, pairs.rows[i].a);
+        cr_expect(id.len == 1 && id.data[0] == wanted[i][0]);
+        cr_expect_eq(pairs.rows[i].b, pairs.rows[0].b); /* one document */
+    }
+    bm_page_least_reset(&least);
+    content.near = pairs;
+    bm_page_content_reset(&content);
+}
+
+Test(page_least, none_is_none)
+{
+    bm_page_least least = {.most = 0};
+    cr_expect_eq(bm_page_least_offer(&least, .5, str("a"), str("b"), NULL), BM_OK);
+    cr_expect_eq(least.n, 0u);
+    cr_expect_eq(least.of, 1u);
+    bm_page_least_reset(&least);
+}
