@@ -13,7 +13,7 @@
 #include "io/json/json_write.h"
 #include "io/tables/array_make.h"
 #include "io/tables/table_module.h"
-#include "pipeline/output/report.h"
+#include "pipeline/output/report_file.h"
 
 /* --- what a column is --- */
 

@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "pipeline/context/job_stages.h"
-#include "pipeline/output/report.h"
+#include "pipeline/output/report_file.h"
 #include "pipeline/signed/row_signer.h"
 #include "pipeline/steps/job_steps.h"
 
