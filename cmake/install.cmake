@@ -1,5 +1,7 @@
 # install.cmake -- what `cmake --install` puts where: headers, both libraries, the program, a pkg-config file and a CMake package.
 #
+# Each rule has a component, of which packages are made (packaging/packages.cmake): library, development, program.
+#
 # Everything finds its prefix from where it lies, so that a tree may be moved or installed with another --prefix. The static and the shared
 # library are exported apart: who links the shared one needs no development files of the libraries below it.
 include(CMakePackageConfigHelpers)
@@ -12,23 +14,25 @@ if(NOT BM_SANITIZE) # whose calls are in the program that loads the library
 endif()
 set_property(TARGET bandmill_shared APPEND PROPERTY LINK_DEPENDS "${bm_exports}")
 
-install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/bandmill" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" FILES_MATCHING PATTERN "*.h")
-install(TARGETS bandmill_shared EXPORT bandmillShared LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/bandmill" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT development
+    FILES_MATCHING PATTERN "*.h")
+install(TARGETS bandmill_shared EXPORT bandmillShared LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT library
+    NAMELINK_COMPONENT development
     INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
-install(TARGETS bandmill_static EXPORT bandmillStatic ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+install(TARGETS bandmill_static EXPORT bandmillStatic ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT development
     INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 if(TARGET bandmill)
-    install(TARGETS bandmill RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+    install(TARGETS bandmill RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT program)
 endif()
 
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/bandmill")
-install(EXPORT bandmillShared NAMESPACE bandmill:: FILE bandmillShared.cmake DESTINATION "${package_dir}")
-install(EXPORT bandmillStatic NAMESPACE bandmill:: FILE bandmillStatic.cmake DESTINATION "${package_dir}")
+install(EXPORT bandmillShared NAMESPACE bandmill:: FILE bandmillShared.cmake DESTINATION "${package_dir}" COMPONENT development)
+install(EXPORT bandmillStatic NAMESPACE bandmill:: FILE bandmillStatic.cmake DESTINATION "${package_dir}" COMPONENT development)
 configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/bandmillConfig.cmake.in" "${PROJECT_BINARY_DIR}/bandmillConfig.cmake"
     INSTALL_DESTINATION "${package_dir}")
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/bandmillConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
 install(FILES "${PROJECT_BINARY_DIR}/bandmillConfig.cmake" "${PROJECT_BINARY_DIR}/bandmillConfigVersion.cmake"
-    DESTINATION "${package_dir}")
+    DESTINATION "${package_dir}" COMPONENT development)
 
 file(RELATIVE_PATH BM_PC_PREFIX "/prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/prefix")
 if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}")
@@ -37,4 +41,4 @@ else()
     set(bm_pc_prefix "\${pcfiledir}/${BM_PC_PREFIX}")
 endif()
 configure_file("${PROJECT_SOURCE_DIR}/cmake/bandmill.pc.in" "${PROJECT_BINARY_DIR}/bandmill.pc" @ONLY)
-install(FILES "${PROJECT_BINARY_DIR}/bandmill.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+install(FILES "${PROJECT_BINARY_DIR}/bandmill.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT development)

@@ -1,0 +1,103 @@
+# packages.cmake -- what cpack makes of an installation below /usr: libbandmill0, libbandmill-dev and bandmill, as .deb or .rpm.
+#
+# scripts/package.sh builds and tries them. Both kinds come from one build; the library folder is the system's (CMAKE_INSTALL_LIBDIR), so the
+# build is configured once for each. bandmill-parquet is in none of them: Debian 12 has no Arrow C++ to depend on.
+# Libraries that are opened when a job wants them (src/base/shared_library.h) are named as requirements here, since no linker sees them.
+set(CPACK_PACKAGE_NAME bandmill)
+set(CPACK_PACKAGE_VENDOR "The Bandmill authors")
+set(BM_MAINTAINER "The Bandmill authors <bandmill@users.noreply.github.com>" CACHE STRING "Who made the packages: NAME <ADDRESS>")
+set(CPACK_PACKAGE_CONTACT "${BM_MAINTAINER}")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
+set(CPACK_RESOURCE_FILE_LICENSE "${PROJECT_SOURCE_DIR}/LICENSE")
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES TRUE)
+set(CPACK_COMPONENTS_ALL library development program)
+set(CPACK_COMPONENT_DEVELOPMENT_DEPENDS library)
+set(bm_name_library libbandmill0)
+set(bm_name_development libbandmill-dev)
+set(bm_name_program bandmill)
+set(bm_what_library "shared library")
+set(bm_what_development "headers and static library")
+set(bm_what_program "program")
+set(bm_section_library libs)
+set(bm_section_development libdevel)
+set(bm_section_program utils)
+
+# The libraries that are opened: their names for the dynamic linker, and the packages of this system that have these.
+set(bm_opened_sonames "")
+set(bm_opened_packages "")
+foreach(word zlib zstd lzma bz2 lz4 lmdb crypto)
+    string(REGEX REPLACE ".*=\"(.*)\"" "\\1" soname "${BM_SONAME_${word}}")
+    list(APPEND bm_opened_sonames "${soname}()(64bit)")
+    execute_process(COMMAND dpkg -S "*/${CMAKE_LIBRARY_ARCHITECTURE}/${soname}" OUTPUT_VARIABLE told ERROR_QUIET RESULT_VARIABLE bad)
+    if(NOT bad AND told MATCHES "^([^:,]+)")
+        list(APPEND bm_opened_packages "${CMAKE_MATCH_1}")
+    endif()
+endforeach()
+list(REMOVE_DUPLICATES bm_opened_packages)
+list(JOIN bm_opened_sonames ", " bm_opened_sonames)
+list(JOIN bm_opened_packages ", " bm_opened_packages)
+
+# --- .deb ---
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_RELEASE 1)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_ENABLE_COMPONENT_DEPENDS ON)
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_DEPENDS "${bm_opened_packages}")
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_DEPENDS "${bm_opened_packages}")
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_SUGGESTS ocl-icd-libopencl1)
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_SUGGESTS ocl-icd-libopencl1)
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SUGGESTS "libutf8proc-dev, libsimdjson-dev")
+set(made "${CMAKE_CURRENT_BINARY_DIR}/packaging")
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_CONTROL_EXTRA "${made}/symbols;${made}/shlibs;${made}/triggers")
+set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION TRUE)
+
+# --- .rpm ---
+set(CPACK_RPM_COMPONENT_INSTALL ON)
+set(CPACK_RPM_FILE_NAME RPM-DEFAULT)
+set(CPACK_RPM_PACKAGE_RELEASE 1)
+set(CPACK_RPM_PACKAGE_LICENSE "Apache-2.0")
+set(CPACK_RPM_LIBRARY_PACKAGE_REQUIRES "${bm_opened_sonames}")
+set(CPACK_RPM_PROGRAM_PACKAGE_REQUIRES "${bm_opened_sonames}")
+set(CPACK_RPM_DEVELOPMENT_PACKAGE_REQUIRES "libbandmill0 = ${PROJECT_VERSION}")
+set(CPACK_RPM_EXCLUDE_FROM_AUTO_FILELIST_ADDITION /usr/share/man /usr/share/man/man1 /usr/share/man/man3 /usr/share/man/man5
+    /usr/share/bash-completion /usr/share/bash-completion/completions /usr/share/fish /usr/share/fish/vendor_completions.d
+    /usr/share/zsh /usr/share/zsh/site-functions /usr/lib64/cmake /usr/lib64/pkgconfig)
+
+# --- of each package: its name, what it is, its licence and its changes ---
+string(CONCAT text "Bandmill finds near-duplicate documents: it signs them with MinHash on\n"
+    "any CPU and any OpenCL device, proposes pairs by banding, verifies each by\n"
+    "its exact Jaccard similarity, and keeps one document of each group.")
+string(TIMESTAMP bm_changed "%a, %d %b %Y %H:%M:%S +0000" UTC)
+string(TIMESTAMP bm_year "%Y" UTC)
+configure_file(packaging/debian/copyright.in "${made}/copyright" @ONLY)
+foreach(component IN LISTS CPACK_COMPONENTS_ALL)
+    string(TOUPPER ${component} COMPONENT)
+    set(name ${bm_name_${component}})
+    set(CPACK_COMPONENT_${COMPONENT}_DESCRIPTION "${text}\n.\nThis package has the ${bm_what_${component}}.")
+    foreach(kind DEBIAN RPM)
+        set(CPACK_${kind}_${COMPONENT}_PACKAGE_NAME ${name})
+        set(CPACK_${kind}_${COMPONENT}_PACKAGE_SUMMARY "${PROJECT_DESCRIPTION} (${bm_what_${component}})")
+    endforeach()
+    set(CPACK_RPM_${COMPONENT}_PACKAGE_DESCRIPTION "${text}")
+    set(CPACK_DEBIAN_${COMPONENT}_PACKAGE_SECTION ${bm_section_${component}})
+    set(bm_package ${name})
+    configure_file(packaging/debian/changelog.in "${made}/${name}/changelog" @ONLY)
+    add_custom_command(OUTPUT "${made}/${name}/changelog.Debian.gz" "${made}/${name}/changelog.gz"
+        COMMAND sh -c "gzip -9nc changelog > changelog.Debian.gz && gzip -9nc \"$1\" > changelog.gz" sh "${PROJECT_SOURCE_DIR}/CHANGELOG.md"
+        WORKING_DIRECTORY "${made}/${name}" DEPENDS "${made}/${name}/changelog" "${PROJECT_SOURCE_DIR}/CHANGELOG.md" VERBATIM)
+    list(APPEND bm_changelogs "${made}/${name}/changelog.gz")
+    install(FILES "${made}/copyright" "${made}/${name}/changelog.Debian.gz" "${made}/${name}/changelog.gz"
+        DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/${name}" COMPONENT ${component})
+endforeach()
+file(WRITE "${made}/triggers" "activate-noawait ldconfig\n")
+file(WRITE "${made}/shlibs"
+    "libbandmill ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR} libbandmill0 (>= ${PROJECT_VERSION})\n")
+# What the library exports, each since this version: later ones may have more under the same SONAME.
+add_custom_command(OUTPUT "${made}/symbols"
+    COMMAND sh -c "{ echo \"libbandmill.so.$2 libbandmill0 #MINVER#\"; nm -D -P --defined-only \"$1\" | sed 's/[@ ].*//' | LC_ALL=C sort -u | sed \"s/.*/ &@Base $3/\"; } > \"$4\""
+        sh "$<TARGET_FILE:bandmill_shared>" "${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}" "${PROJECT_VERSION}" "${made}/symbols"
+    DEPENDS bandmill_shared VERBATIM)
+add_custom_target(package_files ALL DEPENDS ${bm_changelogs} "${made}/symbols")
+include(CPack)

@@ -1,0 +1,176 @@
+#!/usr/bin/env bash
+# package.sh [--try] [--container] [DIR] -- build the packages (libbandmill0, libbandmill-dev, bandmill) as .deb and .rpm below DIR
+# (build/package: deb/ and rpm/), and have lintian look at them.
+#
+#   --try        install, use, upgrade over an older version, remove and purge them in a bare Debian 12 (debootstrap, as root, with a network);
+#                the library's example is built there against libbandmill-dev. Then the same with the .rpm.
+#   --container  run the steps of packaging/Containerfile in such a root
+#
+# BANDMILL_ROOT names a folder where the bare system is kept for the next time; without it one is made, and removed.
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+try=no container=no dir=$root/build/package
+for argument in "$@"; do
+    case $argument in
+    --try) try=yes ;;
+    --container) container=yes ;;
+    -h | --help)
+        sed -n '2,9s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+        exit 0
+        ;;
+    -*)
+        echo "package.sh: unknown argument $argument (expected --try, --container or a folder)" >&2
+        exit 2
+        ;;
+    *) dir=$argument ;;
+    esac
+done
+
+say() { printf '== %s\n' "$*"; }
+fail() {
+    echo "package.sh: $*" >&2
+    exit 1
+}
+
+# --- build ---
+build() { # LIBDIR
+    local launcher=()
+    command -v ccache > /dev/null && launcher=(-DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
+    cmake -S "$root" -B "$dir" -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX=/usr "-DCMAKE_INSTALL_LIBDIR=$1" -DCMAKE_SKIP_INSTALL_RPATH=ON \
+        -DBM_TESTS=OFF -DBM_BENCH=OFF -DBM_PACKAGES=ON "${launcher[@]}" > "$dir/configure.log"
+    cmake --build "$dir" --parallel "$(nproc)" > "$dir/build.log" || {
+        tail -n 40 "$dir/build.log" >&2
+        exit 1
+    }
+}
+pack() { # KIND TO [option...]
+    local kind=$1 to=$2
+    shift 2
+    rm -rf "${dir:?}/$to"
+    (cd "$dir" && cpack -G "$kind" -B "$dir/$to" "$@") > "$dir/cpack.log" 2>&1 || {
+        cat "$dir/cpack.log" >&2
+        exit 1
+    }
+    rm -rf "$dir/$to/_CPack_Packages"
+    ls "$dir/$to"
+}
+mkdir -p "$dir"
+dir=$(cd "$dir" && pwd)
+say "packages for Debian"
+build "lib/$(gcc -print-multiarch)"
+pack DEB deb
+pack DEB deb-before -D CPACK_PACKAGE_VERSION=0.0.1
+if command -v lintian > /dev/null; then
+    lintian --allow-root --fail-on error "$dir"/deb/*.deb
+fi
+if command -v rpmbuild > /dev/null; then
+    say "packages of RPM"
+    build lib64
+    pack RPM rpm
+    pack RPM rpm-before -D CPACK_PACKAGE_VERSION=0.0.1
+fi
+[[ $try == yes || $container == yes ]] || exit 0
+
+# --- a bare system ---
+bare=${BANDMILL_ROOT:-}
+if [[ -z $bare ]]; then
+    bare=$(mktemp -d)/root
+fi
+leave() {
+    umount "$bare/proc" 2> /dev/null || true
+    [[ -n ${BANDMILL_ROOT:-} ]] || rm -rf "${bare%/root}"
+}
+trap leave EXIT
+if [[ ! -e $bare/etc/debian_version ]]; then
+    say "a bare Debian 12"
+    debootstrap --variant=minbase bookworm "$bare" > "$dir/debootstrap.log" || {
+        tail "$dir/debootstrap.log" >&2
+        exit 1
+    }
+fi
+cp /etc/resolv.conf "$bare/etc/"
+mount -t proc proc "$bare/proc"
+inside() { chroot "$bare" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive sh -euc "$1"; }
+apt() { inside "apt-get -qq -o Dpkg::Use-Pty=0 $1 > /tmp/apt.log 2>&1 || { cat /tmp/apt.log; exit 1; }"; }
+# The main job, on the text that a bare system has: the licences of its packages.
+use() {
+    inside 'cd /tmp && rm -rf result && bandmill --version | head -n 1
+        bandmill dedup --format files /usr/share/doc/*/copyright /usr/share/common-licenses -o result -q
+        test -s result/removed.tsv && test -s result/groups.jsonl && bandmill inspect result > /dev/null
+        echo "$(($(wc -l < result/removed.tsv) - 1)) near-duplicates among $(awk -F "\t" "NR > 1 { n += \$3 } END { print n }" result/sources.tsv) licences"'
+}
+gone() { # nothing of the packages is left, nor in the linker's cache
+    inside 'test -z "$(find / -xdev -name "*bandmill*" ! -path "/tmp/*" ! -path "/proc/*" ! -path "/var/log/*" ! -path "/var/lib/apt/*" ! -path "/var/cache/*" | tee /dev/stderr)"
+        ! ldconfig -p | grep bandmill'
+}
+
+try_deb() {
+    cp -r "$dir/deb" "$dir/deb-before" "$bare/tmp/"
+    cp "$root/tests/install/consumer/example.c" "$bare/tmp/"
+    apt update
+    say "install the version before, use it"
+    apt "install --no-install-recommends /tmp/deb-before/*.deb"
+    use
+    say "upgrade, use it"
+    apt "install --no-install-recommends /tmp/deb/*.deb"
+    inside 'dpkg -s bandmill libbandmill0 libbandmill-dev | grep -E "^(Package|Status|Version)"; dpkg --audit; dpkg -V bandmill libbandmill0 libbandmill-dev || true'
+    use
+    inside 'test "$(bandmill help dedup | tail -n 6 | grep -c bandmill)" = 3 && ldconfig -p | grep -q libbandmill.so.0.1'
+    say "the library's example, built there"
+    apt "install --no-install-recommends gcc libc6-dev pkgconf"
+    inside 'cd /tmp && cc example.c -o example $(pkg-config --cflags --libs bandmill) && rm -rf out
+        printf "{\"text\":\"one and the same text here\"}\n{\"text\":\"one and the same text here\"}\n{\"text\":\"another\"}\n" > in.jsonl
+        test "$(./example in.jsonl out)" = "3 documents, 1 removed, keep = longest"'
+    say "remove, purge"
+    apt "remove bandmill libbandmill0 libbandmill-dev"
+    inside "dpkg --purge bandmill libbandmill0 libbandmill-dev 2> /dev/null"
+    gone
+}
+
+# rpm of this system installs into the root, which has what the packages require, but not by rpm's own database.
+rpm_there() { rpm --root "$bare" "$@" 2> >(grep -v -e 'use Alien' -e 'you know what you are doing' >&2); } # which Debian's rpm says each time
+try_rpm() {
+    command -v rpm > /dev/null && [[ -d $dir/rpm ]] || return 0
+    say "the same with rpm"
+    apt "install --no-install-recommends libsimdjson14 libutf8proc2 libssl3 libzstd1 liblmdb0 liblz4-1 libbz2-1.0 zlib1g liblzma5"
+    rpm_there --nodeps -i "$dir"/rpm-before/*.rpm
+    use
+    rpm_there --nodeps -U "$dir"/rpm/*.rpm
+    use
+    rpm_there -q bandmill libbandmill0 libbandmill-dev
+    rpm_there --nodeps -V bandmill libbandmill0 libbandmill-dev
+    inside 'cd /tmp && cc example.c -o example-rpm -I/usr/include /usr/lib64/libbandmill.so -Wl,-rpath,/usr/lib64 && rm -rf out && ./example-rpm in.jsonl out'
+    rpm_there --nodeps -e bandmill libbandmill0 libbandmill-dev
+    gone
+}
+
+# The Containerfile's own lines: RUN and COPY and ENV, as they stand.
+try_container() {
+    say "the steps of packaging/Containerfile"
+    local line settings=''
+    apt update
+    sed -e ':a' -e '/\\$/{N;s/\\\n *//;ba' -e '}' "$root/packaging/Containerfile" | grep -vE '^(#|$)' | while IFS= read -r line; do
+        echo "$line" | cut -c 1-120
+        case $line in
+        'RUN '*) inside "$settings ${line#RUN }" > "$dir/container.log" 2>&1 || {
+            tail "$dir/container.log" >&2
+            exit 1
+        } ;;
+        'COPY *.deb /packages/') mkdir -p "$bare/packages" && cp "$dir"/deb/*.deb "$bare/packages/" ;;
+        'ENV '*) settings="export ${line#ENV };" ;;
+        'FROM '*bookworm* | 'WORKDIR '* | 'ENTRYPOINT ["bandmill"]') ;;
+        *) fail "packaging/Containerfile has a line that is not known here: $line" ;;
+        esac
+    done
+    apt "purge bandmill libbandmill0 ocl-icd-libopencl1 clinfo"
+    rm -rf "$bare/etc/OpenCL"
+    gone
+}
+if [[ $try == yes ]]; then
+    try_deb
+    try_rpm
+fi
+if [[ $container == yes ]]; then
+    try_container
+fi
+say "all of it held"
