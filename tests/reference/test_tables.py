@@ -144,13 +144,81 @@ def check_kept(runs, path, read):
     return "" if removed and all(ids[int(row[5]) - 1] == row[0] for row in removed) else "lines that are no rows"
 
 
-def check_like(runs, path):
-    """Compression and row groups of the kept file are those of the file."""
-    out = runs.place()
-    runs.program.run("dedup", path, "-o", out, "--device", "cpu")
-    was, now = pq.ParquetFile(path).metadata, pq.ParquetFile(os.path.join(out, "kept.parquet")).metadata
-    codecs = [{m.row_group(0).column(c).compression for c in range(m.num_columns)} for m in (was, now)]
-    return "" if codecs[0] == codecs[1] and now.num_row_groups == was.num_row_groups else f"{codecs}, {now.num_row_groups} groups"
+def all_types(runs):
+    """The rows with a column of each type that Parquet can hold, and nulls in each."""
+    n = runs.base.num_rows
+    numbers = [None if i % 7 == 3 else i for i in range(n)]
+    kinds = [pa.bool_(), pa.int8(), pa.uint8(), pa.uint16(), pa.int32(), pa.uint32(), pa.int64(), pa.uint64(), pa.float16(), pa.float32(),
+             pa.float64(), pa.date32(), pa.time32("s"), pa.time32("ms"), pa.time64("us"), pa.time64("ns"), pa.duration("ns"), pa.null(),
+             pa.decimal128(5), pa.decimal128(15, 2), pa.decimal128(30, 4), pa.decimal256(60, 3)]
+    kinds += [pa.timestamp(unit, zone) for unit in ("s", "ms", "us", "ns") for zone in (None, "Europe/Berlin")]
+    made = {"flag": pa.array([None if v is None else v % 2 == 0 for v in numbers])}
+    for kind in kinds[1:]:
+        if kind == pa.null():
+            made["nothing"] = pa.nulls(n)
+        elif pa.types.is_float16(kind):
+            made[str(kind)] = pa.array([None if v is None else np.float16(v) for v in numbers], kind)
+        elif pa.types.is_decimal(kind):
+            made[str(kind)] = pa.array(numbers, pa.int32()).cast(pa.decimal128(12)).cast(kind)
+        else:
+            wide = kind.bit_width == 64  # versions before 2.6 have no nanoseconds
+            made[str(kind)] = pa.array([None if v is None else v % 100 * (1000 if wide else 1) for v in numbers],
+                                       pa.int64() if wide else pa.int32()).cast(kind)
+    for kind in ("string", "large_string", "string_view", "binary", "large_binary", "binary_view"):
+        made[kind] = runs.base["text"].combine_chunks().cast(getattr(pa, kind)())
+    made["words"] = pa.array([None if v is None else f"w{v % 9}" for v in numbers]).dictionary_encode()
+    made["fixed"] = pa.array([None if v is None else b"%04d" % v for v in numbers], pa.binary(4))
+    lists = [None if i % 5 == 1 else [None if k == 2 else k * i for k in range(i % 4)] for i in range(n)]
+    made["list"], made["large_list"] = pa.array(lists, pa.list_(pa.int16())), pa.array(lists, pa.large_list(pa.int64()))
+    made["pairs"] = pa.array([None if v is None else [v, v] for v in numbers], pa.list_(pa.float32(), 2))
+    made["map"] = pa.array([None if v is None else [(f"k{v % 3}", v)] for v in numbers], pa.map_(pa.string(), pa.int32()))
+    made["nested"] = pa.array([None if v is None else {"a": {"b": [{"c": str(v), "d": None}] * (v % 3)}, "e": v} for v in numbers], pa.struct(
+        [("a", pa.struct([("b", pa.list_(pa.struct([("c", pa.string()), ("d", pa.int8())])))])), pa.field("e", pa.int64())]))
+    table = runs.base.append_column(pa.field("must", pa.int32(), nullable=False), pa.array(range(n), pa.int32()))
+    for name, column in made.items():
+        table = table.append_column(pa.field(name, column.type, metadata={"of": name}), column)
+    return table.replace_schema_metadata({"ours": "kept", "more": "ü"})
+
+
+def filtered(table, mask):
+    """The rows of the mask. What pyarrow cannot filter, texts as views, is made of their rows."""
+    views = {name for name in table.column_names if "view" in str(table[name].type)}
+    columns = [pa.chunked_array([pa.array([v for v, stays in zip(table[name].to_pylist(), mask) if stays], table[name].type)])
+               if name in views else table[name].filter(pa.array(mask)) for name in table.column_names]
+    return pa.Table.from_arrays(columns, schema=table.schema)
+
+
+def check_like(runs, table, **options):
+    """Rows are those that pyarrow keeps; schema, metadata, codecs, encodings' versions and row groups are those of the file."""
+    path, out = os.path.join(runs.folder, "like.parquet"), runs.place()
+    pq.write_table(table, path, **options)
+    runs.program.run("dedup", path, "-o", out, "--threshold", "0.6", "--device", "cpu")
+    was, now = pq.ParquetFile(path), pq.ParquetFile(os.path.join(out, "kept.parquet"))
+    lost = {row[0] for row in harness.read_rows(harness.read_file(out, "removed.tsv"))[1:]}
+    wanted = filtered(was.read(), [i not in lost for i in table["id"].to_pylist()])
+    got = now.read()
+    if not got.schema.equals(wanted.schema, check_metadata=True):
+        return "another schema of Arrow"
+    wanted, got = (t.set_column(t.schema.get_field_index("words"), "words", t["words"].cast(pa.string())) for t in (wanted, got))  # whatever their dictionaries
+    codecs = [{m.row_group(0).column(c).compression for c in range(m.num_columns)} for m in (was.metadata, now.metadata)]
+    if not now.schema.equals(was.schema) or now.metadata.metadata != was.metadata.metadata:
+        return "another schema of Parquet, or other metadata"
+    if not got.equals(wanted):
+        return "other rows: " + ", ".join(f"{name}" for name in got.column_names if not got[name].equals(wanted[name]))
+    if now.metadata.format_version != was.metadata.format_version and "ns" not in str(table.schema):
+        return f"version {now.metadata.format_version}"
+    return "" if codecs[0] == codecs[1] and now.metadata.num_row_groups == was.metadata.num_row_groups else f"{codecs}"
+
+
+def likes():
+    """Ways to write a file whose kept rows are to be written the same way: name -> options of write_table."""
+    return {"zstd, row groups of 40": {"compression": "zstd", "row_group_size": 40},
+            "snappy, version 2.4": {"version": "2.4"}, "gzip, version 1.0": {"compression": "gzip", "version": "1.0"},
+            "uncompressed, without Arrow's schema": {"compression": "none", "store_schema": False},
+            "as Spark wants it": {"flavor": "spark"}, "times of 96 bits": {"use_deprecated_int96_timestamps": True},
+            "pages of version 2, an index, checksums": {"data_page_version": "2.0", "write_page_index": True, "write_page_checksum": True},
+            "lists' old names, no dictionaries": {"use_compliant_nested_type": False, "use_dictionary": False},
+            "codecs by column": {"compression": {"text": "zstd", "id": "none", "n": "gzip"}}}
 
 
 def check_exact_again(runs, path):
@@ -244,7 +312,9 @@ def main():
         claims.attempt("Parquet: kept rows as pyarrow filters them", lambda: check_kept(runs, parquet, pq.read_table))
         claims.attempt("IPC: kept rows as pyarrow filters them", lambda: check_kept(
             runs, arrow, lambda p: ipc.open_file(p).read_all()))
-        claims.attempt("Parquet: compression and row groups stay", lambda: check_like(runs, parquet))
+        types = all_types(runs)
+        for name, options in likes().items():
+            claims.attempt(f"Parquet, {name}: kept rows of each type, in a file like it", lambda: check_like(runs, types, **options))
         claims.attempt("Parquet: verified and explained by its texts", lambda: check_exact_again(runs, parquet))
         claims.attempt("Parquet of no row and of one", lambda: check_sizes(runs, write, ".parquet"))
         claims.attempt("IPC of no row and of one", lambda: check_sizes(runs, write_ipc, ".arrow"))

@@ -85,7 +85,6 @@ struct bm_batch_source {
     const char *extra_path; /* a file that is read beside the inputs; NULL: none */
     uint32_t n_keys;        /* band keys of each record, instead of a text; 0: none */
     bool copies;            /* kept records can be copied, with `split` */
-    uint32_t threads;       /* that may decode for it; 0: all */
     uint64_t skip, left;    /* records to pass over: asked for, still to come */
 };
 

@@ -65,6 +65,16 @@ uint64_t bm_input_set_total_bytes(const bm_input_set *set)
     return set->unknown_size ? 0 : set->total_bytes;
 }
 
+void bm_input_set_give(bm_input_set *set, const bm_input_room *room)
+{
+    set->room = *room;
+}
+
+bm_input_room bm_input_set_room(const bm_input_set *set)
+{
+    return set->room;
+}
+
 bool bm_input_set_stays(const bm_input_set *set)
 {
     return !set->unknown_size;

@@ -29,6 +29,8 @@ bool bm_input_set_windows(const bm_input_set *set, uint64_t *bytes, size_t *larg
 /* A window that first bytes do not tell has so many bytes at most, rounded down to a power of 2; a
  * larger one is BM_ERR_NOMEM. */
 void bm_input_set_limit_windows(bm_input_set *set, uint64_t bytes);
+void bm_input_set_give(bm_input_set *set, const bm_input_room *room);
+bm_input_room bm_input_set_room(const bm_input_set *set); /* zeros unless some was given */
 /* Are all of them regular files, which another process can read again? Not standard input, no
  * pipe. */
 bool bm_input_set_stays(const bm_input_set *set);

@@ -43,6 +43,7 @@ struct bm_input_set {
     bool unknown_size;   /* there is standard input or a pipe */
     bool stdin_taken;    /* standard input was named */
     char *spool_dir;
+    bm_input_room room;
     unsigned window_log;           /* of the largest window of a decoder; 0: any that is read */
     const bm_callbacks *callbacks; /* NULL: nobody asks to stop */
 };

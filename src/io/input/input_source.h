@@ -32,4 +32,10 @@ typedef struct bm_source {
     uint64_t bytes_read;    /* as stored, likewise */
 } bm_source;
 
+/* What may be used to decode files of tables. */
+typedef struct bm_input_room {
+    uint32_t threads; /* 0: all */
+    uint64_t memory;  /* in bytes; 0: any */
+} bm_input_room;
+
 #endif

@@ -63,10 +63,13 @@ static bm_status write_table(tables *t, size_t index, bm_error *err)
     if (status != BM_OK)
         return status;
     const bm_source *source = bm_input_set_source(t->set, index);
+    const bm_input_room room = bm_input_set_room(t->set);
     const bm_table_kept kept = {.path = source->path,
                                 .parquet = bm_input_set_format(t->set) == BM_FORMAT_PARQUET,
                                 .rows = (const uint8_t *)t->rows.data,
                                 .n_rows = t->n_rows,
+                                .threads = room.threads,
+                                .memory = room.memory,
                                 .write = write_bytes,
                                 .write_ctx = t};
     bm_out_file_digest_early(t->file);

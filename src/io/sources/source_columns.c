@@ -132,7 +132,9 @@ static bm_status open_table(void *ctx, const bm_table_asked *asked, struct Arrow
     bm_table_wish wish = {.path = asked->file->path,
                           .parquet = asked->format == BM_FORMAT_PARQUET,
                           .columns = names,
-                          .threads = asked->threads};
+                          .threads = asked->room.threads,
+                          .batch_bytes = asked->batch_bytes,
+                          .memory = asked->room.memory};
     for (size_t i = 0; fields != NULL && i < fields->n_text; i++)
         names[wish.n_columns++] = fields->text[i];
     wish.n_needed = wish.n_columns;
@@ -195,7 +197,8 @@ static bm_status begin_stream(columns *source, bool *more, bm_error *err)
         const bm_table_asked asked = {.file = file,
                                       .fields =
                                           source->limits.records_only ? NULL : &source->fields,
-                                      .threads = source->base.threads,
+                                      .batch_bytes = source->limits.bytes,
+                                      .room = bm_input_set_room(source->base.inputs),
                                       .format = bm_input_set_format(source->base.inputs)};
         bm_status status = provider->open(provider->ctx, &asked, &stream, err);
         if (status != BM_OK)

@@ -28,7 +28,8 @@ typedef struct bm_table_asked {
     const bm_source *file;
     bm_format format;
     const bm_fields *fields; /* that will be read; NULL: rows alone */
-    uint32_t threads;        /* that may decode; 0: all */
+    size_t batch_bytes;      /* of batches that will be made of it */
+    bm_input_room room;
 } bm_table_asked;
 
 typedef struct bm_column_provider {

@@ -15,19 +15,29 @@
 extern "C" {
 #endif
 
-#define BM_TABLE_MODULE_ABI 3u
+#define BM_TABLE_MODULE_ABI 4u
 
 /* A file of tables, and what is wanted of it. */
 typedef struct bm_table_wish {
     const char *path;
     bool parquet; /* else IPC, a file or a stream */
-    /* Names of columns, dots leading into structs; those that are not there are passed over. Of none: rows
-     * alone. */
+    /* Names of columns, dots leading into structs, [] into lists; those that are not there are passed over.
+     * Of none: rows alone. */
     const char *const *columns;
     size_t n_columns;
-    size_t n_needed;  /* of them, the first: where one is not there, all columns are given */
-    uint32_t threads; /* that decode; 0: all */
+    size_t n_needed;    /* of them, the first: where one is not there, all columns are given */
+    uint32_t threads;   /* that decode; 0: all */
+    size_t batch_bytes; /* arrays of about so many; 0: as the library likes */
+    uint64_t memory;    /* what is decoded takes no more at any time; 0: any */
 } bm_table_wish;
+
+/* The group of a row, where each is to be written with its own. */
+typedef struct bm_table_label {
+    uint64_t group; /* 0: none */
+    uint32_t
+        millionths; /* similarity to the one that is kept, of which a million; UINT32_MAX: not known */
+    uint32_t kept; /* 0 or 1 */
+} bm_table_label;
 
 /* Which of its rows stay. */
 typedef struct bm_table_kept {
@@ -35,7 +45,13 @@ typedef struct bm_table_kept {
     bool parquet;
     const uint8_t *rows; /* a bit a row, lowest first: it stays */
     uint64_t n_rows;     /* of the bits: rows behind them do not stay */
-    uint32_t threads;
+    /* NULL, or one for each row that stays: a column more, `bandmill`, a struct of them as it says:
+     * group (int64, null: none), kept (bool), jaccard (double, null: not known). BM_ERR_INPUT: the file has
+     * a column of this name. */
+    const bm_table_label *labels;
+    uint64_t n_labels;
+    uint32_t threads;  /* 0: all; the file is the same for any number */
+    uint64_t memory;   /* as above */
     bm_write_fn write; /* takes the new file, from front to back */
     void *write_ctx;
 } bm_table_kept;
@@ -60,11 +76,13 @@ typedef struct bm_table_words {
 typedef struct bm_table_module {
     uint32_t abi;
     const char *version; /* "Arrow 26.0.1" */
-    /* BM_OK, BM_ERR_INPUT (it is broken, encrypted, or no such file), BM_ERR_IO, BM_ERR_NOMEM. */
+    /* BM_OK, BM_ERR_INPUT (it is broken, encrypted, or no such file), BM_ERR_IO, BM_ERR_NOMEM (there is
+     * none, or it would be more than `memory`). Arrays of the stream may outlive it. */
     bm_status (*open)(const bm_table_wish *wish, struct ArrowArrayStream *out,
                       bm_table_words *words);
     /* Write the rows that stay, with the file's own schema, metadata and compression, a row group for each
-     * of its own; IPC as an IPC file. Also BM_ERR_PIPE, where `write` said so. */
+     * of its own (or none, where none of its rows stays); IPC as an IPC file. Also BM_ERR_PIPE, where
+     * `write` said so. */
     bm_status (*keep)(const bm_table_kept *kept, bm_table_words *words);
     /* Write a new file. BM_ERR_IO: the stream failed; BM_ERR_PIPE: `write` did. */
     bm_status (*write)(const bm_table_made *made, bm_table_words *words);

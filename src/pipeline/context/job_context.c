@@ -81,6 +81,7 @@ bm_status bm_job_context_windows(bm_job_context *job, bm_input_set *set, bm_erro
     const uint64_t total = job->budget.total;
     uint64_t known;
     size_t largest;
+    bm_input_set_give(set, &(bm_input_room){.threads = job->settings->threads, .memory = total});
     if (total == 0 || !bm_input_set_windows(set, &known, &largest))
         return BM_OK;
     uint64_t bytes = total / 16 < WINDOW_MOST ? total / 16 : WINDOW_MOST;
@@ -255,8 +256,6 @@ bm_status bm_job_context_inputs(bm_job_context *job, bm_error *err)
         status = check_kept(job, err);
     if (status == BM_OK)
         status = bm_batch_source_open(job->inputs.set, &job->inputs.source, err);
-    if (status == BM_OK)
-        job->inputs.source->threads = s->resources.threads;
     if (status == BM_OK && s->recorded.names != NULL &&
         s->recorded.n_names == bm_input_set_count(job->inputs.set))
         bm_input_set_rename(job->inputs.set, s->recorded.names, s->recorded.offsets_name);
