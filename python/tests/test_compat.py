@@ -526,3 +526,74 @@ def make_table_call(draw):
             lambda t: (t.empty_buffer(), t.buffer_size),
         ]
     )
+
+
+def make_query_call(draw):
+    """As make_index_call, but nothing that shows the tables: queries are answered from the buckets beside them."""
+    i, j, key, n = draw.randrange(3), draw.randrange(3), draw.randrange(400), draw.randrange(60)
+    lean, many = draw.random() < 0.3, [draw.randrange(60) for _ in range(draw.randrange(40))]
+    return draw.choice(
+        [
+            *[lambda p, ix, m: ix[i].insert(key, m[n])] * 4,
+            *[lambda p, ix, m: sorted(ix[i].query(p.LeanMinHash(m[n]) if lean else m[n]), key=repr)] * 6,
+            lambda p, ix, m: [sorted(ix[i].query(m[k]), key=repr) for k in many],
+            lambda p, ix, m: [ix[i].insert(("more", key, k), m[k], check_duplication=False) for k in many],
+            *[lambda p, ix, m: ix[i].remove(key)] * 2,
+            lambda p, ix, m: ix[i].insert((key,), m[n], check_duplication=False) if lean else None,
+            lambda p, ix, m: ix[i].merge(ix[j], check_overlap=True),
+            lambda p, ix, m: ix.__setitem__(i, pickle.loads(pickle.dumps(ix[j]))),
+            lambda p, ix, m: ix.__setitem__(i, copy.deepcopy(ix[j])),
+            lambda p, ix, m: ix.__setitem__(i, copy.copy(ix[j])) if lean and key < 40 else None,
+            lambda p, ix, m: (key in ix[i], ix[i].is_empty(), ix[i].get_counts()),
+        ]
+    )
+
+
+def test_random_queries(theirs):
+    answered = 0
+    for run in range(24):
+        draw, pairs = random.Random(run), []
+        for package in (ours, theirs):
+            same_draw = random.Random(run + 100)
+            scheme, other = same_draw.sample(SCHEMES, 2)
+            sets = [[b"%d" % same_draw.randrange(20) for _ in range(same_draw.randrange(1, 12))] for _ in range(58)]
+            sketches = package.MinHash.bulk(sets, num_perm=24, scheme=scheme)
+            sketches += [package.MinHash(24, scheme=other), package.MinHash(9, scheme=scheme)]
+            usual = {"threshold": same_draw.choice((0.3, 0.5, 0.8)), "num_perm": 24, "prepickle": run % 3 == 0}
+            pairs.append(([package.MinHashLSH(**usual) for _ in range(3)], sketches))
+        for _ in range(80):
+            call = make_query_call(draw)
+            got = outcome(lambda c=call, m=pairs[0]: c(ours, *m))
+            assert got == outcome(lambda c=call, m=pairs[1]: c(theirs, *m))
+            answered += sum(index._buckets is not None for index in pairs[0][0])
+    assert answered > 1000
+
+
+def test_other_values_of_a_sketch(theirs):
+    """What is no array of the scheme's type is found as datasketch finds it, or raises as there."""
+    values = np.arange(8, dtype=np.uint32) * 77
+    kinds = [
+        values,
+        values[::-1],
+        values.astype(np.uint64),
+        values.astype(">u4"),
+        values.astype(np.float64),
+        np.stack([values, values], axis=1),
+        np.stack([values, values], axis=1)[:, 0],
+        values[:7],
+        list(values),
+    ]
+    for first in kinds:
+        for second in kinds:
+
+            def answers(package, first=first, second=second):
+                lsh = package.MinHashLSH(num_perm=8, params=(2, 4))
+                sketches = [package.MinHash(8) for _ in range(2)]
+                for sketch, given in zip(sketches, (first, second)):
+                    sketch.hashvalues = given
+                lsh.insert("first", sketches[0])
+                found = [lsh.query(sketches[1])]
+                lsh.insert("second", sketches[1])
+                return [*found, *[sorted(lsh.query(s)) for s in sketches]]
+
+            same(answers, theirs)

@@ -18,11 +18,11 @@ static size_t bm_py_blocks(size_t size)
     return (size + 8) / BM_PY_BLOCK + 1;
 }
 
-/* Block `at` of the padded message, as sixteen numbers, into one lane. */
-static inline void bm_py_load_block(const struct bm_py_bytes *token, size_t at, int lane, bm_py_lanes *w)
+/* Block `at` of the padded message, as its bytes stand. */
+static inline void bm_py_load_block(const struct bm_py_bytes *token, size_t at, unsigned char *block)
 {
-    unsigned char block[BM_PY_BLOCK] = {0};
     size_t from = at * BM_PY_BLOCK, size = token->size;
+    memset(block, 0, BM_PY_BLOCK);
     if (from < size)
         memcpy(block, token->data + from, size - from < BM_PY_BLOCK ? size - from : BM_PY_BLOCK);
     if (size >= from && size < from + BM_PY_BLOCK)
@@ -30,11 +30,6 @@ static inline void bm_py_load_block(const struct bm_py_bytes *token, size_t at, 
     if (at + 1 == bm_py_blocks(size)) {
         uint64_t bits = __builtin_bswap64((uint64_t)size * 8);
         memcpy(block + BM_PY_BLOCK - 8, &bits, 8);
-    }
-    for (int i = 0; i < 16; i++) {
-        uint32_t word;
-        memcpy(&word, block + 4 * i, 4);
-        w[i][lane] = __builtin_bswap32(word);
     }
 }
 
@@ -49,10 +44,38 @@ static inline void bm_py_load_block(const struct bm_py_bytes *token, size_t at, 
         e = d, d = c, c = BM_PY_TURN(b, 30), b = a, a = t;                                  \
     } while (0)
 
+/* Rows i and i + width of a matrix change the parts of `width` lanes that stand across from each other: four times, of 8, 4, 2
+ * and 1, and it is turned. */
+#define BM_PY_SWAP(w, width, low, high) \
+    _Pragma("GCC unroll 16") for (int i = 0; i < BM_PY_LANES; i++) \
+        if ((i & (width)) == 0) { \
+            bm_py_lanes x = w[i], y = w[i + (width)]; \
+            w[i] = __builtin_shuffle(x, y, low); \
+            w[i + (width)] = __builtin_shuffle(x, y, high); \
+        }
+
+static const bm_py_lanes bm_py_low[4] = {{0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23},
+                                         {0, 1, 2, 3, 16, 17, 18, 19, 8, 9, 10, 11, 24, 25, 26, 27},
+                                         {0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29},
+                                         {0, 16, 2, 18, 4, 20, 6, 22, 8, 24, 10, 26, 12, 28, 14, 30}};
+static const bm_py_lanes bm_py_high[4] = {{8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31},
+                                          {4, 5, 6, 7, 20, 21, 22, 23, 12, 13, 14, 15, 28, 29, 30, 31},
+                                          {2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31},
+                                          {1, 17, 3, 19, 5, 21, 7, 23, 9, 25, 11, 27, 13, 29, 15, 31}};
+
 /* One for each instruction set, by a macro: vectors of an inlined function would be cut to the width of its own. */
 #define BM_PY_COMPRESS(name, attribute) \
-    attribute static void name(bm_py_lanes *state, bm_py_lanes *w) \
+    attribute static void name(bm_py_lanes *state, const bm_py_lanes *blocks) \
     { \
+        bm_py_lanes w[BM_PY_LANES]; \
+        _Pragma("GCC unroll 16") for (int i = 0; i < BM_PY_LANES; i++) { \
+            bm_py_lanes x = blocks[i]; \
+            w[i] = (x << 24) | ((x & 0xff00u) << 8) | ((x >> 8) & 0xff00u) | (x >> 24); \
+        } \
+        BM_PY_SWAP(w, 8, bm_py_low[0], bm_py_high[0]) \
+        BM_PY_SWAP(w, 4, bm_py_low[1], bm_py_high[1]) \
+        BM_PY_SWAP(w, 2, bm_py_low[2], bm_py_high[2]) \
+        BM_PY_SWAP(w, 1, bm_py_low[3], bm_py_high[3]) \
         bm_py_lanes a = state[0], b = state[1], c = state[2], d = state[3], e = state[4]; \
         _Pragma("GCC unroll 20") for (int i = 0; i < 20; i++) \
             BM_PY_ROUND(i, d ^ (b & (c ^ d)), 0x5a827999u); \
@@ -71,7 +94,8 @@ BM_PY_COMPRESS(bm_py_compress_avx2, __attribute__((target("avx2"))))
 BM_PY_COMPRESS(bm_py_compress_avx512, __attribute__((target("avx512f"))))
 #endif
 
-typedef void bm_py_compress(bm_py_lanes *state, bm_py_lanes *w);
+/* Takes in a block a lane, as their bytes stand. */
+typedef void bm_py_compress(bm_py_lanes *state, const bm_py_lanes *blocks);
 
 static bm_py_compress *bm_py_best_compress(void)
 {
@@ -94,14 +118,20 @@ static void bm_py_hash_group(bm_py_compress *compress, const struct bm_py_bytes 
     for (int lane = 0; lane < n; lane++)
         most = bm_py_blocks(tokens[lane].size) > most ? bm_py_blocks(tokens[lane].size) : most;
     for (size_t at = 0; at < most; at++) {
-        bm_py_lanes w[16] = {{0}}, before[BM_PY_STATE], live = {0};
+        bm_py_lanes blocks[BM_PY_LANES], before[BM_PY_STATE], live = {0};
         memcpy(before, state, sizeof before);
         for (int lane = 0; lane < n; lane++)
-            if (at < bm_py_blocks(tokens[lane].size)) {
-                live[lane] = UINT32_MAX;
-                bm_py_load_block(&tokens[lane], at, lane, w);
-            }
-        compress(state, w);
+            if (at < bm_py_blocks(tokens[lane].size))
+                bm_py_load_block(&tokens[lane], at, (unsigned char *)&blocks[lane]);
+            else
+                blocks[lane] = (bm_py_lanes){0};
+        for (int lane = n; lane < BM_PY_LANES; lane++)
+            blocks[lane] = (bm_py_lanes){0};
+        compress(state, blocks);
+        if (most == 1) /* as nearly all are */
+            break;
+        for (int lane = 0; lane < n; lane++)
+            live[lane] = at < bm_py_blocks(tokens[lane].size) ? UINT32_MAX : 0;
         for (int i = 0; i < BM_PY_STATE; i++)
             state[i] = (state[i] & live) | (before[i] & ~live);
     }
@@ -133,8 +163,11 @@ static bool bm_py_hash_set(struct bm_py_hashing *hashing, PyObject *set, int64_t
         PyObject *item = PyList_GetItem(set, (Py_ssize_t)i);
         if (item == NULL || !PyBytes_CheckExact(item))
             return false;
-        hashing->tokens[hashing->waiting++] =
-            (struct bm_py_bytes){(const unsigned char *)PyBytes_AsString(item), (size_t)PyBytes_Size(item)};
+        char *data;
+        Py_ssize_t size;
+        if (PyBytes_AsStringAndSize(item, &data, &size) != 0)
+            return false;
+        hashing->tokens[hashing->waiting++] = (struct bm_py_bytes){(const unsigned char *)data, (size_t)size};
         if (hashing->waiting == BM_PY_LANES)
             bm_py_hash_waiting(hashing);
     }

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import pickle
 import struct
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import Any, Callable
 
 import numpy as np
 
+from bandmill._native import lib
+from bandmill.compat._lean import LeanMinHash
+from bandmill.compat._minhash import MinHash
 from bandmill.compat._storage import Lists, Sets, Storage
 
 _ELSEWHERE = ("redis", "cassandra", "mongodb", "aioredis", "aiomongo")
@@ -59,10 +63,73 @@ class MinHashLSH:
             raise ValueError("too few bands (b < 2)")
         self.prepickle = False if prepickle is None else prepickle
         self.hashfunc = hashfunc
-        self.hashtables: list[Storage] = [Sets() for _ in range(self.b)]
+        self._tables: list[Storage] = [Sets() for _ in range(self.b)]
         self.hashranges = [(i * self.r, (i + 1) * self.r) for i in range(self.b)]
-        self.keys: Storage = Lists()
+        self._keys: Storage = Lists()
         self._shared_scheme: str | None = None
+        self._buckets: _Buckets | None = None
+        self._apart = hashfunc is not None or type(self.b) is not int or type(self.r) is not int
+        self._shown = False
+        if not self._apart:
+            self._buckets = _Buckets(self.b, self.r)
+
+    # Queries are answered by _buckets, which holds what the tables hold, as long as nothing but insertions has happened; after
+    # removals it is made again once there were enough queries to pay for it. Whoever is given the tables may change them: from
+    # then on they are asked alone (_apart).
+
+    @property
+    def hashtables(self) -> list[Storage]:
+        """A table a band: from its bytes to the keys that have it."""
+        self._part()
+        return self._tables
+
+    @hashtables.setter
+    def hashtables(self, tables: list[Storage]) -> None:
+        self._part()
+        self._tables = tables
+
+    @property
+    def keys(self) -> Storage:
+        """From a key to its bands."""
+        self._shown = True
+        return self._keys
+
+    @keys.setter
+    def keys(self, keys: Storage) -> None:
+        self._shown = True
+        self._keys = keys
+
+    def _part(self) -> None:
+        self._buckets, self._apart = None, True
+
+    def _mend(self) -> None:
+        """The buckets again, once enough was asked without them."""
+        if self._apart or self._shown:
+            return
+        self._calm = getattr(self, "_calm", 0) + 1
+        if 4 * self._calm >= len(self._keys):
+            self._buckets = _Buckets(self.b, self.r)
+            self._buckets.waiting.extend((key, tuple(bands)) for key, bands in self._keys.items())
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The attributes, but for what is made of them."""
+        state = {name: value for name, value in self.__dict__.items() if name not in ("_buckets", "_calm", "_tables", "_keys")}
+        return {**state, "hashtables": self._tables, "keys": self._keys}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Of these."""
+        state = dict(state)
+        self._tables, self._keys = state.pop("hashtables"), state.pop("keys")
+        self._apart = self._shown = False
+        self._buckets = None
+        self.__dict__.update(state)
+
+    def __copy__(self) -> MinHashLSH:
+        """Another over the same tables."""
+        self._part()
+        other = type(self).__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        return other
 
     @property
     def buffer_size(self) -> int:
@@ -72,7 +139,7 @@ class MinHashLSH:
     @buffer_size.setter
     def buffer_size(self, value: int) -> None:
         self._buffer_size = value
-        for storage in (self.keys, *self.hashtables):
+        for storage in (self._keys, *self._tables):
             storage.buffer_size = value
 
     def _check(self, minhash: Any) -> str | None:
@@ -94,7 +161,7 @@ class MinHashLSH:
     def _kept(self, key: Hashable) -> Hashable:
         return pickle.dumps(key) if self.prepickle else key
 
-    def _given(self, kept: set[Any]) -> list[Hashable]:
+    def _given(self, kept: Iterable[Any]) -> list[Hashable]:
         return [pickle.loads(key) for key in kept] if self.prepickle else list(kept)
 
     def insert(self, key: Hashable, minhash: Any, check_duplication: bool = True) -> None:
@@ -104,37 +171,53 @@ class MinHashLSH:
         """
         self._shared_scheme = self._check(minhash)
         key = self._kept(key)
-        if check_duplication and key in self.keys:
-            raise ValueError("the key is there already")
+        if key in self._keys:
+            if check_duplication:
+                raise ValueError("the key is there already")
+            self._part()
         bands = self._bands(minhash)
-        self.keys.insert(key, *bands)
-        for table, band in zip(self.hashtables, bands):
+        self._add(key, bands)
+
+    def _add(self, key: Hashable, bands: tuple[bytes, ...]) -> None:
+        self._keys.insert(key, *bands)
+        for table, band in zip(self._tables, bands):
             table.insert(band, key)
+        if self._buckets is not None:
+            self._buckets.waiting.append((key, bands))
 
     def query(self, minhash: Any) -> list[Hashable]:
         """The keys of the sketches that share a band with this one, in no order.
 
         Raises ValueError: the sketch does not fit.
         """
+        buckets = self._buckets
+        if buckets is not None:
+            keys = buckets.look(minhash, self._shared_scheme, self.h, buckets.keys, buckets.waiting)
+            if keys is not None:
+                return keys if not self.prepickle else self._given(keys)
+            if buckets.waiting:  # what they do not take
+                self._part()
+        else:
+            self._mend()
         self._check(minhash)
-        found = set().union(*filter(None, map(dict.get, self.hashtables, self._bands(minhash))))
+        found = set().union(*filter(None, map(dict.get, self._tables, self._bands(minhash))))
         return self._given(found)
 
     def add_to_query_buffer(self, minhash: Any) -> None:
         """A query for ``collect_query_buffer``."""
         self._check(minhash)
-        for table, band in zip(self.hashtables, self._bands(minhash)):
+        for table, band in zip(self._tables, self._bands(minhash)):
             table.add_to_select_buffer([band])
 
     def collect_query_buffer(self) -> list[Hashable]:
         """The keys that all queries of the buffer find; the buffer is empty then."""
-        by_query = zip(*[table.collect_select_buffer() for table in self.hashtables])
+        by_query = zip(*[table.collect_select_buffer() for table in self._tables])
         found = [set().union(*bands) for bands in by_query]
         return self._given(set.intersection(*found)) if found else []
 
     def __contains__(self, key: Hashable) -> bool:
         """Whether the key is there."""
-        return self._kept(key) in self.keys
+        return self._kept(key) in self._keys
 
     def remove(self, key: Hashable) -> None:
         """Takes a key away.
@@ -142,13 +225,14 @@ class MinHashLSH:
         Raises ValueError: it is not there.
         """
         key = self._kept(key)
-        if key not in self.keys:
+        if key not in self._keys:
             raise ValueError("the key is not there")
-        for band, table in zip(self.keys[key], self.hashtables):
+        self._buckets, self._calm = None, 0
+        for band, table in zip(self._keys[key], self._tables):
             table.remove_val(band, key)
             if not table.get(band):
                 table.remove(band)
-        self.keys.remove(key)
+        self._keys.remove(key)
 
     def merge(self, other: MinHashLSH, check_overlap: bool = False) -> None:
         """Adds all of another index.
@@ -162,28 +246,27 @@ class MinHashLSH:
         known, more = self._shared_scheme, other._shared_scheme
         if known is not None and more is not None and known != more:
             raise ValueError(f"an index of scheme {more!r} does not merge into one of scheme {known!r}")
-        if check_overlap and not self.keys.keys().isdisjoint(other.keys.keys()):
+        if check_overlap and not self._keys.keys().isdisjoint(other._keys.keys()):
             raise ValueError("a key is in both")
         self._shared_scheme = known or more
-        for key in other.keys:
-            bands = other.keys[key]
-            self.keys.insert(key, *bands)
-            for table, band in zip(self.hashtables, bands):
-                table.insert(band, key)
+        for key in other._keys:
+            if key in self._keys:
+                self._part()
+            self._add(key, tuple(other._keys[key]))
 
     def is_empty(self) -> bool:
         """Whether there is no key."""
-        return any(len(table) == 0 for table in self.hashtables)
+        return any(len(table) == 0 for table in self._tables)
 
     def get_counts(self) -> list[dict[Hashable, int]]:
         """For each band how many keys each bucket has."""
-        return [table.itemcounts() for table in self.hashtables]
+        return [table.itemcounts() for table in self._tables]
 
     def get_subset_counts(self, *keys: Hashable) -> list[dict[Hashable, int]]:
         """The same for these keys alone."""
         tables = [Sets() for _ in range(self.b)]
         for key in {self._kept(key) for key in set(keys)}:
-            for band, table in zip(self.keys[key], tables):
+            for band, table in zip(self._keys[key], tables):
                 table.insert(band, key)
         return [table.itemcounts() for table in tables]
 
@@ -194,6 +277,18 @@ class MinHashLSH:
     def deletion_session(self, buffer_size: int = 50000) -> MinHashLSHDeletionSession:
         """A with-statement's object, to remove by."""
         return MinHashLSHDeletionSession(self, buffer_size)
+
+
+class _Buckets:
+    """What the tables hold, for queries alone (tools/buckets.c)."""
+
+    def __init__(self, bands: int, rows: int) -> None:
+        """Empty ones."""
+        made = ctypes.cast(lib.bm_py_buckets(id(MinHash), id(LeanMinHash), bands, rows), ctypes.py_object)
+        self.look: Callable[..., list[Hashable] | None] = made.value
+        ctypes.pythonapi.Py_DecRef(made)
+        self.keys: list[Hashable] = []
+        self.waiting: list[tuple[Hashable, tuple[bytes, ...]]] = []
 
 
 class _Session:

@@ -8,9 +8,20 @@ from typing import Any, Callable
 
 import numpy as np
 
-from bandmill.compat._schemes import LOW32, NAMES, SCHEMES, Scheme, Signer, can_sign, modulo_mersenne
+from bandmill.compat._schemes import (
+    LOW32,
+    NAMES,
+    SCHEMES,
+    Scheme,
+    Signer,
+    can_be_signed,
+    can_sign,
+    kept_signer,
+    modulo_mersenne,
+)
 
 _AT_ONCE = 1 << 16  # tokens of a batch of bulk's
+_WORTH = 16  # items of a set for which the library is called
 _SAME = ("permutation schemes", "seeds", "numbers of permutation functions")
 
 
@@ -120,6 +131,10 @@ class MinHash:
             raise RuntimeError("gpu_mode 'always': these batches are done by the CPU")
         if not isinstance(hashes, np.ndarray):
             hashes = kind.hashes(hashes).reshape(-1)
+        if len(hashes) >= _WORTH and can_sign(kind, self.seed, permutations) and can_be_signed(hashes):
+            signer = kept_signer(kind.name, self.seed, len(permutations[0]))
+            self.hashvalues = np.minimum(self.hashvalues, signer.sign(hashes, [len(hashes)])[0])
+            return
         step = max(1, (1 << 18) // max(1, len(self)))  # what the caches hold
         for at in range(0, len(hashes), step):
             self.hashvalues = np.minimum(self.hashvalues, kind.minima(hashes[at : at + step], permutations))
@@ -280,12 +295,10 @@ def _batches(sets: Iterable[Iterable[Any]]) -> Iterator[list[list[Any]]]:
 def _bulk(model: MinHash, sets: Iterable[Iterable[Any]]) -> list[MinHash]:
     """A MinHash of each set, as the model is; the library computes where the permutations are its own."""
     kind = SCHEMES[model.scheme]
-    signer = None
-    if kind.name == "affine32" and can_sign(model.seed, model.num_perm):
-        own = kind.coefficients(model.seed, model.num_perm)
-        signer = Signer(model.seed, model.num_perm) if np.array_equal(own, model.permutations) else None
+    signer = Signer(kind.name, model.seed, model.num_perm) if can_sign(kind, model.seed, model.permutations) else None
     state = model.__getstate__()
     fresh = model.is_empty()
+    new = MinHash.__new__
     made: list[MinHash] = []
     try:
         for batch in _batches(sets):
@@ -295,13 +308,15 @@ def _bulk(model: MinHash, sets: Iterable[Iterable[Any]]) -> list[MinHash]:
                 hashes = kind.hashes(hashes) if hashes else np.empty(0, dtype=kind.dtype)
                 if hashes.ndim != 1:  # a hash function that gives arrays: set by set
                     hashes = hashes.reshape(sum(lengths), -1)
-            if signer is not None and hashes.ndim == 1:
+            if signer is not None and can_be_signed(hashes):
                 rows: Iterable[np.ndarray[Any, Any]] = signer.sign(hashes, lengths)
             else:
                 rows = _rows(model, kind, hashes, lengths)
             for row in rows:
-                one = MinHash.__new__(MinHash)
-                one.__dict__ = {**state, "hashvalues": row.copy() if fresh else np.minimum(model.hashvalues, row)}
+                one = new(MinHash)
+                own = state.copy()
+                own["hashvalues"] = row.copy() if fresh else np.minimum(model.hashvalues, row)
+                one.__dict__ = own
                 made.append(one)
     finally:
         if signer is not None:

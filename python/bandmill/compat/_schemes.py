@@ -143,15 +143,19 @@ def _known_coefficients(name: str, seed: int, count: int) -> np.ndarray[Any, Any
 
 
 class Signer:
-    """The library's signer of affine32 hashes, for one call."""
+    """The library's signer of hashes of 32 bits, for schemes of such values."""
 
-    def __init__(self, seed: int, count: int) -> None:
-        """Opens it."""
+    def __init__(self, name: str, seed: int, count: int, threads: int = 0) -> None:
+        """Opens it. One of one thread starts none, so that it may be kept, whoever forks."""
         self._err = ffi.new("bm_error *")
         options = ffi.new("bm_signer_options *")
         lib.bm_signer_options_init_sized(options, ffi.sizeof("bm_signer_options"))
         options.sketch.perms = count
         options.sketch.seed = seed
+        options.sketch.scheme = _SIGNED[name]
+        options.text.hash = lib.bm_scheme_hash(options.sketch.scheme)
+        options.resources.threads = threads
+        self._type = SCHEMES[name].dtype
         out = ffi.new("bm_signer **")
         self._check(lib.bm_signer_open(options, out, self._err))
         self._count = count
@@ -162,13 +166,14 @@ class Signer:
             raise error_of(self._err)
 
     def sign(self, hashes: np.ndarray[Any, Any], lengths: Sequence[int]) -> np.ndarray[Any, Any]:
-        """The words (n, count) of documents, one's hashes behind the other's."""
+        """The words (n, count) of documents, one's hashes behind the other's: uint32, or uint64 of which the high half is 0."""
+        hashes = hashes.astype(np.uint32, copy=False)
         n = len(lengths)
         offsets = np.zeros(n + 1, dtype=np.uint64)
         np.cumsum(lengths, out=offsets[1:])
         words = np.empty((n, self._count), dtype=np.uint32)
         if n == 0:
-            return words
+            return words.astype(self._type)
         documents = ffi.new("bm_documents *")
         documents.struct_size = ffi.sizeof("bm_documents")
         documents.n_docs = n
@@ -181,13 +186,32 @@ class Signer:
         out.struct_size = ffi.sizeof("bm_signer_out")
         out.words = alive[1]
         self._check(lib.bm_signer_sign(self._handle, documents, out, self._err))
-        return words
+        return words.astype(self._type, copy=False)
 
     def close(self) -> None:
         """Ends its threads."""
         ffi.release(self._handle)
 
 
-def can_sign(seed: Any, count: Any) -> bool:
-    """Whether the library takes these."""
-    return type(seed) is int and 0 <= seed <= LOW32 and 0 < count <= int(lib.BM_PERMS_MAX)
+_SIGNED: Final = {"affine32": lib.BM_SCHEME_AFFINE32, "legacy": lib.BM_SCHEME_LEGACY}
+
+
+def can_sign(kind: Scheme, seed: Any, permutations: Any) -> bool:
+    """Whether the library makes the same permutations of the seed."""
+    count = len(permutations[0])
+    fits = type(seed) is int and 0 <= seed <= LOW32 and 0 < count <= int(lib.BM_PERMS_MAX)
+    if not fits or kind.name not in _SIGNED or not isinstance(permutations, np.ndarray):
+        return False
+    own = _known_coefficients(kind.name, seed, count)
+    return permutations.dtype == own.dtype and np.array_equal(own, permutations)
+
+
+def can_be_signed(hashes: np.ndarray[Any, Any]) -> bool:
+    """Whether they are one number each, of 32 bits."""
+    return hashes.ndim == 1 and (hashes.dtype == np.uint32 or len(hashes) == 0 or int(hashes.max()) <= LOW32)
+
+
+@functools.lru_cache(maxsize=16)
+def kept_signer(name: str, seed: int, count: int) -> Signer:
+    """One for sets that come one by one."""
+    return Signer(name, seed, count, threads=1)
