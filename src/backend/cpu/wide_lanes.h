@@ -54,7 +54,7 @@ static inline u64_lanes no_value(const wide_kind kind)
 static inline __attribute__((always_inline)) void
 group_of(const wide_pass *pass, const uint32_t count, const wide_kind kind)
 {
-    const uint64_t turn = kind == AFFINE ? TURN : 0;
+    const uint64_t turn = TURN * (kind == AFFINE); /* TURN may be 0 */
     u64_lanes a[GROUP], b[GROUP], m[GROUP];
 #pragma GCC unroll 8
     for (uint32_t i = 0; i < count; i++) {
