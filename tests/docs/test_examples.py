@@ -141,7 +141,8 @@ def main():
     parser.add_argument("--write", action="store_true")
     args = parser.parse_args()
     pages = args.page or ["README.md", "CONTRIBUTING.md"] + sorted(
-        os.path.relpath(path, ROOT) for path in glob.glob(os.path.join(ROOT, "docs", "*.md")))
+        os.path.relpath(path, ROOT) for folder in ("docs", "docs/stories")
+        for path in glob.glob(os.path.join(ROOT, folder, "*.md")))
     failures, missing, ran, left_out = [], set(), 0, 0
     for path in pages:
         with tempfile.TemporaryDirectory(prefix="bm-docs-") as folder:
