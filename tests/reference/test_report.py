@@ -222,11 +222,12 @@ def graph(program, page, folder):
     weakest = [(row[0], row[1], row[2]) for row in page.table("weakest")]
     if [w[2] for w in weakest] != [f"{link['jaccard']:.6f}" for link in links]:
         return f"weakest: {weakest}"
-    bridges = [[b["id_a"], b["id_b"], f"{b['jaccard']:.6f}", str(b["with_a"]), str(b["with_b"])] for b in explained["bridges"][:10]]
+    bridges = [[b["id_a"], b["id_b"], f"{b['jaccard']:.6f}", str(b["with_a"]), str(b["with_b"])] for b in
+               sorted(explained["bridges"], key=lambda b: -min(b["with_a"], b["with_b"]))[:10]]
     got = [[cell.replace(",", "") if i > 2 else cell for i, cell in enumerate(row)] for row in page.table("bridges")]
     if got != bridges:
         return f"bridges: {got}, wanted {bridges}"
-    points = [[p["id"], str(p["parts"])] for p in explained["articulation_points"][:10]]
+    points = [[p["id"], str(p["parts"])] for p in sorted(explained["articulation_points"], key=lambda p: -p["parts"])[:10]]
     return "" if page.table("points") == points else f"points: {page.table('points')}, wanted {points}"
 
 

@@ -12,6 +12,8 @@ static void reset_graph(bm_page_graph *graph)
 {
     bm_id_set_reset(&graph->ids);
     bm_bridges_reset(&graph->bridges);
+    bm_free(graph->bridge_order);
+    bm_free(graph->point_order);
     bm_free(graph->pairs);
     bm_free(graph->nodes);
     bm_free(graph->weakest);

@@ -136,7 +136,9 @@ typedef struct bm_page_graph {
     size_t n_pairs, cap_pairs;
     bool from_inputs; /* the pairs were computed again */
     bm_bridges bridges;
-    bm_page_node *nodes; /* that are drawn, by doc */
+    size_t *bridge_order; /* numbers of bridges: those that part most documents first */
+    size_t *point_order;  /* of articulation points: those with most parts first */
+    bm_page_node *nodes;  /* that are drawn, by doc */
     size_t n_nodes;
     size_t *weakest; /* pairs, the least similar first */
     size_t n_weakest;

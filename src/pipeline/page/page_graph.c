@@ -231,16 +231,11 @@ typedef struct drawing {
     bm_page_graph *graph;
     bm_link_graph links;
     uint8_t *chosen; /* a member each */
+    uint32_t *
+        before; /* of each member: the one before it on a shortest way from the first; itself: of the first */
+    uint32_t *queue;
     size_t n_chosen, most;
 } drawing;
-
-static void choose(drawing *d, uint32_t doc)
-{
-    if (d->n_chosen >= d->most || d->chosen[doc] != 0)
-        return;
-    d->chosen[doc] = 1;
-    d->n_chosen++;
-}
 
 static int least_first(const void *x, const void *y, void *ctx)
 {
@@ -265,40 +260,119 @@ static bm_status find_weakest(bm_page_graph *graph, bm_error *err)
     return BM_OK;
 }
 
+static size_t smaller_side(const bm_bridge *bridge)
+{
+    return bridge->n_a < bridge->n_b ? bridge->n_a : bridge->n_b;
+}
+
+static int by_parted(const void *x, const void *y, void *ctx)
+{
+    const bm_bridge *bridges = ctx;
+    const size_t a = *(const size_t *)x, b = *(const size_t *)y;
+    const size_t n_a = smaller_side(&bridges[a]), n_b = smaller_side(&bridges[b]);
+    if (n_a != n_b)
+        return n_a > n_b ? -1 : 1;
+    return a < b ? -1 : a > b;
+}
+
+static int by_parts(const void *x, const void *y, void *ctx)
+{
+    const bm_articulation_point *points = ctx;
+    const size_t a = *(const size_t *)x, b = *(const size_t *)y;
+    if (points[a].n_parts != points[b].n_parts)
+        return points[a].n_parts > points[b].n_parts ? -1 : 1;
+    return a < b ? -1 : a > b;
+}
+
+static bm_status sort_holds(bm_page_graph *graph, bm_error *err)
+{
+    const bm_bridges *bridges = &graph->bridges;
+    const size_t n_points = bridges->n_articulation_points;
+    graph->bridge_order = bm_alloc(bridges->n_bridges, sizeof *graph->bridge_order);
+    graph->point_order = bm_alloc(n_points, sizeof *graph->point_order);
+    if (graph->bridge_order == NULL || graph->point_order == NULL)
+        return bm_fail_nomem(err, (bridges->n_bridges + n_points) * sizeof(size_t));
+    for (size_t i = 0; i < bridges->n_bridges; i++)
+        graph->bridge_order[i] = i;
+    for (size_t i = 0; i < n_points; i++)
+        graph->point_order[i] = i;
+    qsort_r(graph->bridge_order, bridges->n_bridges, sizeof(size_t), by_parted, bridges->bridges);
+    qsort_r(graph->point_order, n_points, sizeof(size_t), by_parts, bridges->articulation_points);
+    return BM_OK;
+}
+
+/* Breadth first from the one that is kept. */
+static void find_ways(drawing *d)
+{
+    const bm_page_graph *graph = d->graph;
+    const uint32_t first = graph->known ? 0 : (uint32_t)graph->kept;
+    size_t n = 0;
+    for (size_t i = 0; i < graph->ids.n; i++)
+        d->before[i] = BM_ID_NONE;
+    d->before[first] = first;
+    d->queue[n++] = first;
+    for (size_t i = 0; i < n; i++) {
+        for (size_t k = d->links.begins[d->queue[i]]; k < d->links.begins[d->queue[i] + 1]; k++) {
+            const uint32_t doc = d->links.links[k].doc;
+            if (d->before[doc] != BM_ID_NONE)
+                continue;
+            d->before[doc] = d->queue[i];
+            d->queue[n++] = doc;
+        }
+    }
+}
+
+/* A document and the way to it, so that the drawing is one piece; nothing where there is no room for all of it. */
+static void choose(drawing *d, uint32_t doc)
+{
+    size_t n = 0;
+    uint32_t at = doc;
+    for (; d->chosen[at] == 0; at = d->before[at]) {
+        n++;
+        if (d->before[at] == BM_ID_NONE || d->before[at] == at)
+            break;
+    }
+    if (d->n_chosen + n > d->most)
+        return;
+    for (at = doc; d->chosen[at] == 0; at = d->before[at]) {
+        d->chosen[at] = 1;
+        d->n_chosen++;
+        if (d->before[at] == BM_ID_NONE)
+            break;
+    }
+}
+
 /* What holds it together, and then around what is chosen, a link at a time. */
-static bm_status choose_nodes(drawing *d, bm_error *err)
+static void choose_nodes(drawing *d)
 {
     const bm_page_graph *graph = d->graph;
     const bm_bridges *bridges = &graph->bridges;
-    uint32_t *queue = bm_alloc(graph->ids.n, sizeof *queue);
     size_t n = 0;
-    if (queue == NULL)
-        return bm_fail_nomem(err, graph->ids.n * sizeof *queue);
-    if (!graph->known)
-        choose(d, (uint32_t)graph->kept);
+    find_ways(d);
+    choose(d, graph->known ? 0 : (uint32_t)graph->kept);
+    for (size_t i = 0; i < bridges->n_bridges && d->n_chosen < d->most / 2; i++) {
+        const bm_bridge *bridge = &bridges->bridges[graph->bridge_order[i]];
+        choose(d, graph->pairs[bridge->pair].a);
+        choose(d, graph->pairs[bridge->pair].b);
+    }
     for (size_t i = 0; i < graph->n_weakest; i++) {
         choose(d, graph->pairs[graph->weakest[i]].a);
         choose(d, graph->pairs[graph->weakest[i]].b);
     }
-    for (size_t i = 0; i < bridges->n_bridges && d->n_chosen < d->most / 2; i++) {
-        choose(d, graph->pairs[bridges->bridges[i].pair].a);
-        choose(d, graph->pairs[bridges->bridges[i].pair].b);
-    }
-    for (size_t i = 0; i < bridges->n_articulation_points && d->n_chosen < d->most * 2 / 3; i++)
-        choose(d, bridges->articulation_points[i].doc);
     for (uint32_t doc = 0; doc < graph->ids.n; doc++)
         if (d->chosen[doc] != 0)
-            queue[n++] = doc;
+            d->queue[n++] = doc;
     for (size_t i = 0; i < n && d->n_chosen < d->most; i++) {
-        for (size_t k = d->links.begins[queue[i]]; k < d->links.begins[queue[i] + 1]; k++) {
-            const size_t before = d->n_chosen;
-            choose(d, d->links.links[k].doc);
-            if (d->n_chosen > before)
-                queue[n++] = d->links.links[k].doc;
+        for (size_t k = d->links.begins[d->queue[i]];
+             d->n_chosen < d->most && k < d->links.begins[d->queue[i] + 1]; k++) {
+            const uint32_t doc = d->links.links[k].doc;
+            if (d->chosen[doc] != 0)
+                continue;
+            d->chosen[doc] = 1;
+            d->n_chosen++;
+            d->queue[n++] = doc;
         }
     }
-    bm_free(queue);
-    return BM_OK;
 }
 
 static bm_status place_nodes(drawing *d, bm_error *err)
@@ -359,17 +433,23 @@ bm_status bm_page_graph_draw(bm_page_content *content, bm_error *err)
     if (status != BM_OK)
         return status;
     d.chosen = bm_alloc_zero(graph->ids.n, sizeof *d.chosen);
-    if (d.chosen == NULL)
-        status = bm_fail_nomem(err, graph->ids.n);
+    d.before = bm_alloc(graph->ids.n, sizeof *d.before);
+    d.queue = bm_alloc(graph->ids.n, sizeof *d.queue);
+    if (d.chosen == NULL || d.before == NULL || d.queue == NULL)
+        status = bm_fail_nomem(err, graph->ids.n * sizeof *d.before);
     if (status == BM_OK)
         status = bm_bridges_find(&d.links, &graph->bridges, err);
     if (status == BM_OK)
         status = find_weakest(graph, err);
     if (status == BM_OK)
-        status = choose_nodes(&d, err);
-    if (status == BM_OK)
+        status = sort_holds(graph, err);
+    if (status == BM_OK) {
+        choose_nodes(&d);
         status = place_nodes(&d, err);
+    }
     bm_free(d.chosen);
+    bm_free(d.before);
+    bm_free(d.queue);
     bm_link_graph_reset(&d.links);
     return status;
 }

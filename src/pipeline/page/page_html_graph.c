@@ -55,10 +55,10 @@ static void put_bridges(bm_page_writer *w)
                          "<th scope=\"col\" class=\"n\">Documents with A</th>"
                          "<th scope=\"col\" class=\"n\">With B</th></tr></thead><tbody>\n");
     for (size_t i = 0; i < bridges->n_bridges && i < LISTED_MAX; i++) {
-        put_link(w, &graph->pairs[bridges->bridges[i].pair]);
+        const bm_bridge *bridge = &bridges->bridges[graph->bridge_order[i]];
+        put_link(w, &graph->pairs[bridge->pair]);
         bm_markup_format(&w->m, "<td class=\"n\">%s</td><td class=\"n\">%s</td></tr>\n",
-                         bm_svg_count(bridges->bridges[i].n_a).text,
-                         bm_svg_count(bridges->bridges[i].n_b).text);
+                         bm_svg_count(bridge->n_a).text, bm_svg_count(bridge->n_b).text);
     }
     bm_page_end_table(w);
     if (bridges->n_bridges > LISTED_MAX)
@@ -68,7 +68,8 @@ static void put_bridges(bm_page_writer *w)
 
 static void put_points(bm_page_writer *w)
 {
-    const bm_bridges *bridges = &w->content->graph.bridges;
+    const bm_page_graph *graph = &w->content->graph;
+    const bm_bridges *bridges = &graph->bridges;
     if (bridges->n_articulation_points == 0)
         return;
     bm_page_begin_table(w, "Documents without which the group falls apart", "points");
@@ -76,10 +77,10 @@ static void put_points(bm_page_writer *w)
                   "<th scope=\"col\">Document</th>"
                   "<th scope=\"col\" class=\"n\">Parts without it</th></tr></thead><tbody>\n");
     for (size_t i = 0; i < bridges->n_articulation_points && i < LISTED_MAX; i++) {
+        const bm_articulation_point *point = &bridges->articulation_points[graph->point_order[i]];
         bm_markup_put(&w->m, "<tr><td>");
-        put_member(w, bridges->articulation_points[i].doc);
-        bm_markup_format(&w->m, "</td><td class=\"n\">%" PRIu32 "</td></tr>\n",
-                         bridges->articulation_points[i].n_parts);
+        put_member(w, point->doc);
+        bm_markup_format(&w->m, "</td><td class=\"n\">%" PRIu32 "</td></tr>\n", point->n_parts);
     }
     bm_page_end_table(w);
     if (bridges->n_articulation_points > LISTED_MAX)
