@@ -1,20 +1,12 @@
-/* svg_plot.h -- what our pictures have in common: numbers as text, the look, and an axis of counts.
+/* svg_plot.h -- numbers as text, and an axis of counts, for pictures and pages (figure.h draws them).
  *
- * Numbers are written by integers only, so that no locale changes them. Colours are those of Okabe and Ito,
- * or dark and light enough to be told apart without colour; where two lines cross they differ in their
- * dashes too. */
+ * Numbers are written by integers only, so that no locale changes them. */
 #ifndef BM_OUTPUT_SVG_PLOT_H
 #define BM_OUTPUT_SVG_PLOT_H
 
 #include <bandmill/types.h>
 
 #include "base/memory.h"
-
-#define BM_SVG_STYLE                                                                               \
-    "text{font:13px system-ui,sans-serif;fill:#333}.head{font-size:17px;fill:#111}"                \
-    ".bar{fill:#2f6f9f}.bar:hover{fill:#c1531b}.grid{stroke:#ddd}.axis{stroke:#333}"               \
-    ".off{fill:#f1f1f1}.threshold{stroke:#c1531b;stroke-width:1.5;stroke-dasharray:5 4}"           \
-    ".mark{fill:#a8430f}.num{text-anchor:end}.mid{text-anchor:middle}"
 
 typedef struct bm_svg_text {
     char text[32];

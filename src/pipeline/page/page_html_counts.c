@@ -20,7 +20,7 @@
 
 static void put_fact(bm_page_writer *w, const char *name, const char *words, uint64_t n)
 {
-    bm_markup_format(&w->m, "<div><dt>%s</dt><dd data-count=\"%s\">%s</dd></div>\n", words, name,
+    bm_markup_format(&w->m, "<dl><dt>%s</dt><dd data-count=\"%s\">%s</dd></dl>\n", words, name,
                      bm_svg_count(n).text);
 }
 
@@ -56,7 +56,7 @@ static void put_facts(bm_page_writer *w)
 {
     const bm_page_facts *facts = &w->content->facts;
     const bm_counts *n = &facts->counts;
-    bm_markup_put(&w->m, "<dl class=\"facts\">\n");
+    bm_markup_put(&w->m, "<div class=\"facts\">\n");
     put_fact(w, "records", "Records", n->records);
     if (n->skipped > 0)
         put_fact(w, "skipped", "Skipped", n->skipped);
@@ -74,7 +74,7 @@ static void put_facts(bm_page_writer *w)
     if (facts->against)
         put_fact(w, "known", "Of these known", n->results.known);
     put_fact(w, "kept", "Kept", n->kept);
-    bm_markup_put(&w->m, "</dl>\n");
+    bm_markup_put(&w->m, "</div>\n");
 }
 
 static int most_removed(const void *x, const void *y, void *ctx)
