@@ -265,6 +265,29 @@ BM_API const bm_find_stats *bm_pair_set_stats(const bm_pair_set *pairs);
 BM_API const bm_band_plan *bm_pair_set_plan(const bm_pair_set *pairs);
 BM_API void bm_pair_set_free(bm_pair_set *pairs); /* NULL is fine */
 
+/* --- pairs to similarities --- */
+
+typedef struct bm_compare_options {
+    size_t struct_size;
+    /* 0 … 1: a pair that does not reach it gets the similarity -1, as soon as that is certain; 0: all
+     * are told. */
+    double threshold;
+    bm_resource_options resources; /* `threads` */
+} bm_compare_options;
+
+BM_API void bm_compare_options_init_sized(bm_compare_options *options, size_t struct_size);
+static inline void bm_compare_options_init(bm_compare_options *options)
+{
+    bm_compare_options_init_sized(options, sizeof *options);
+}
+
+/* The exact Jaccard similarity of pairs that somebody else chose, in any order; `similarity` of each
+ * is filled. Documents are sets of 64-bit `hashes`, each ascending and without repeats, as
+ * bm_shingle_texts makes them with `sorted`; two empty ones have 0. BM_ERR_INPUT: a set is in another
+ * order, or a pair is of a document that there is not; similarities are then not defined. */
+BM_API bm_status bm_compare_pairs(const bm_compare_options *options, const bm_documents *documents,
+                                  bm_pair *pairs, size_t n_pairs, bm_error *err);
+
 /* --- pairs to groups --- */
 
 typedef struct bm_group_options {

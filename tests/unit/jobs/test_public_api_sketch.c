@@ -80,6 +80,17 @@ static bm_status call_group(const void *options, bm_error *err)
     return status;
 }
 
+static void init_compare(void *options, size_t struct_size)
+{
+    bm_compare_options_init_sized(options, struct_size);
+}
+
+static bm_status call_compare(const void *options, bm_error *err)
+{
+    const bm_documents none = bm_documents_of_hashes(NULL, NULL, 0);
+    return bm_compare_pairs((const bm_compare_options *)options, &none, NULL, 0, err);
+}
+
 /* --- what a signer is given and fills --- */
 
 static void fill_documents(void *options)
@@ -138,6 +149,12 @@ static const api_call calls[] = {
      .init = init_group,
      .fill = fill_nothing,
      .call = call_group},
+    {.type = "bm_compare_options",
+     .size = sizeof(bm_compare_options),
+     .least = sizeof(bm_compare_options),
+     .init = init_compare,
+     .fill = fill_nothing,
+     .call = call_compare},
     {.type = "bm_documents",
      .size = sizeof(bm_documents),
      .least = 48,
