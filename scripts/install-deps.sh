@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # install-deps.sh [--tests] -- install what building needs (Debian 12, Ubuntu 24.04); with --tests also what the tests need: Criterion,
-# three OpenCL implementations and oclgrind, clang, gcc 11, libabigail, jq and PostgreSQL (no server is left running), a cross compiler and
+# three OpenCL implementations and oclgrind, clang, gcc 11, libabigail, jq, Java and PostgreSQL (no server is left running), a cross compiler and
 # emulator for AArch64, and .venv with the Python packages of scripts/test-requirements.txt.
 #
 # What is there already is left alone: then nothing is downloaded and no root is needed.
@@ -9,7 +9,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
 build_packages=(gcc g++ make cmake pkgconf libsimdjson-dev libzstd-dev zlib1g-dev liblzma-dev libbz2-dev liblz4-dev liblmdb-dev libutf8proc-dev libssl-dev libxxhash-dev
     opencl-c-headers ocl-icd-libopencl1)
-test_packages=(libcriterion-dev pocl-opencl-icd mesa-opencl-icd oclgrind clang python3-venv python3-dev zstd xz-utils bzip2 lz4 qemu-user-static abigail-tools jq postgresql man-db mandoc fish zsh)
+test_packages=(libcriterion-dev pocl-opencl-icd mesa-opencl-icd oclgrind clang python3-venv python3-dev zstd xz-utils bzip2 lz4 qemu-user-static abigail-tools jq postgresql openjdk-17-jre-headless man-db mandoc fish zsh)
 if [[ $(uname -m) == x86_64 ]]; then
     test_packages+=(gcc-aarch64-linux-gnu libc6-dev-arm64-cross)
 fi

@@ -1,0 +1,21 @@
+"""Near-duplicates of Spark DataFrames: signatures, pairs and groups, as the program gives them.
+
+    import bandmill.spark
+
+    found = bandmill.spark.dedup(documents, text="text", id="id", threshold=0.8)
+    clean = documents.join(found.where("not kept"), "id", "left_anti")
+
+Text is cut and signed by the library on the executors, which must have this package; buckets are Spark's shuffles. Nothing is
+collected to the driver but single counts. See docs/spark.md.
+"""
+
+from __future__ import annotations
+
+try:
+    import pyspark  # noqa: F401
+except ImportError as e:
+    raise ImportError("bandmill.spark needs pyspark 4 and pyarrow: pip install 'pyspark[sql]'") from e
+
+from bandmill.spark._frames import dedup, pairs, sign
+
+__all__ = ["dedup", "pairs", "sign"]

@@ -1,0 +1,292 @@
+"""bandmill.spark gives what the program gives, in a process (local[2]) and on executors of their own (local-cluster)."""
+
+import json
+import os
+import random
+import shutil
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import bandmill
+
+if shutil.which("java") is None and os.environ.get("CI") != "true":
+    pytest.skip("no java to run Spark with", allow_module_level=True)
+if os.environ.get("CI") != "true":
+    pytest.importorskip("pyspark")
+from pyspark.find_spark_home import _find_spark_home
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+import bandmill.spark
+from bandmill.spark import _steps
+
+CHAIN, COPIES = 1000, 60
+FAST_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+
+
+def corpus():
+    """Edits, copies, nulls and empty texts; a chain in which each is near the next alone; a crowd of near-copies; all by id."""
+    draw = random.Random(11)
+    texts = [
+        " ".join(f"{draw.choice('abcdefgh')}{draw.randrange(90)}" for _ in range(draw.randrange(5, 60))) for _ in range(150)
+    ]
+    for _ in range(150):
+        words = draw.choice(texts).split()
+        for _ in range(draw.randrange(3)):
+            words[draw.randrange(len(words))] = "edited"
+        texts.append(" ".join(words))
+    texts += [None, "", "  ", None, "short", "short", "Ünïcode — 漢字かな 한국어", "ünïcode 漢字かな 한국어"]
+    texts += [" ".join(f"chain{j}" for j in range(i, i + 40)) for i in range(CHAIN)]
+    licence = [f"licence{j}" for j in range(80)]
+    for i in range(COPIES):
+        at = draw.randrange(80)
+        texts.append(" ".join([*licence[:at], f"holder{i}", *licence[at + 1 :]]))
+    draw.shuffle(texts)
+    return texts
+
+
+TEXTS = corpus()
+IDS = sorted(f"doc-{i * 7919 % 9973}" for i in range(len(TEXTS)))
+ROWS = [{"id": i, "text": t} for i, t in zip(IDS, TEXTS)]
+TABLE = pa.Table.from_pylist(ROWS)
+
+
+def start(master, place):
+    options = {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.shuffle.partitions": "4",
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+        "spark.driver.extraJavaOptions": FAST_START,
+        "spark.executor.extraJavaOptions": FAST_START,
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.executorEnv.PYTHONPATH": os.environ.get("PYTHONPATH", ""),
+        "spark.executor.memory": "1g",
+        "spark.local.dir": str(place),
+        "spark.eventLog.enabled": "true",
+        "spark.eventLog.compress": "false",
+        "spark.eventLog.rolling.enabled": "false",
+        "spark.eventLog.dir": place.as_uri(),
+    }
+    os.environ.update(PYSPARK_PYTHON=sys.executable, SPARK_LOCAL_IP="127.0.0.1", SPARK_LOCAL_HOSTNAME="localhost")
+    builder = SparkSession.builder.master(master)
+    for name, value in options.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    return session
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory):
+    session = start("local[2]", tmp_path_factory.mktemp("local"))
+    yield session
+    session.stop()
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_collected(monkeypatch):
+    """What would bring rows to the driver may bring one: a row of counts."""
+    classic = type_of_frames()
+    collect = classic.collect
+
+    def counts_only(self):
+        rows = collect(self)
+        assert len(rows) <= 1, "rows were collected"
+        return rows
+
+    def never(*_, **__):
+        raise AssertionError("data on its way through the driver")
+
+    monkeypatch.setattr(classic, "collect", counts_only)
+    for name in ("toPandas", "toLocalIterator", "foreach"):
+        monkeypatch.setattr(classic, name, never)
+    monkeypatch.setattr(F, "broadcast", never)
+
+
+def type_of_frames():
+    from pyspark.sql.classic.dataframe import DataFrame as Classic
+
+    return Classic
+
+
+def frame(spark, table, partitions, seed=None):
+    """The rows in as many partitions; with ``seed`` shuffled."""
+    if seed is not None:
+        table = table.take(np.random.RandomState(seed).permutation(len(table)))
+    return spark.createDataFrame(table).repartition(partitions)
+
+
+def groups_of(found):
+    rows = sorted(found.toArrow().to_pylist(), key=lambda r: (r["group"], r["id"]))
+    groups = {}
+    for r in rows:
+        groups.setdefault(r["group"], []).append(r)
+    return groups
+
+
+def expect_same(found, theirs):
+    """Groups, their numbers, who is kept, and similarities, as the program's package gives them."""
+    ours = groups_of(found)
+    expected = theirs.groups.to_pylist()
+    assert list(ours) == [g["group"] for g in expected] == list(range(1, len(expected) + 1))
+    assert [[str(r["id"]) for r in group] for group in ours.values()] == [g["members"] for g in expected]
+    assert [[str(r["id"]) for r in group if r["kept"]] for group in ours.values()] == [[g["kept"]] for g in expected]
+    similarity = dict(zip(theirs.removed["id"].to_pylist(), theirs.removed["jaccard"].to_pylist()))
+    for group in ours.values():
+        for r in group:
+            assert r["jaccard"] == (1.0 if r["kept"] else pytest.approx(similarity[str(r["id"])], abs=6e-7))
+
+
+@pytest.fixture(scope="module")
+def theirs():
+    return bandmill.dedup(TABLE, id="id", device="cpu")
+
+
+def test_the_corpus_has_what_it_should(theirs):
+    sizes = sorted(theirs.groups["size"].to_pylist())
+    assert sizes[-1] == CHAIN and sizes[-2] == COPIES and len(sizes) > 50
+
+
+def test_the_package_gives_the_programs_groups(theirs, program, tmp_path):
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps(r, ensure_ascii=False) + "\n" for r in ROWS), encoding="utf-8")
+    program("dedup", path, "-o", tmp_path / "out", "--device", "cpu")
+    assert (theirs.path / "groups.jsonl").read_bytes() == (tmp_path / "out" / "groups.jsonl").read_bytes()
+
+
+def test_groups_are_the_programs(spark, theirs):
+    counts = {}
+    expect_same(bandmill.spark.dedup(frame(spark, TABLE, 1), report=counts), theirs)
+    report = theirs.report["counts"]
+    assert {name: counts[name] for name in ("documents", "empty", "groups", "removed", "not_compared")} == {
+        name: report[name] for name in ("documents", "empty", "groups", "removed", "not_compared")
+    }
+    assert report["not_compared"] == 0
+
+
+def test_many_partitions_integer_ids_and_stars(spark):
+    few = pa.table({"n": np.arange(40, dtype=np.int64) * 10 - 100, "body": TABLE["text"][:40]})
+    few = pa.concat_tables([few, pa.table({"n": np.arange(900, 920, dtype=np.int64), "body": few["body"][:20]})])
+    options = {"cluster": "star", "keep": "longest", "threshold": 0.5, "shingle": "word:1"}
+    expected = bandmill.dedup(few, "body", "n", device="cpu", **options)
+    found = bandmill.spark.dedup(frame(spark, few, 64, seed=5), "body", "n", **options)
+    assert dict(found.dtypes) == {"id": "bigint", "group": "bigint", "kept": "boolean", "jaccard": "double"}
+    expect_same(found, expected)
+
+
+def test_large_star_and_small_star_find_components(spark):
+    draw = random.Random(4)
+    edges = [(i, i + 1) for i in range(CHAIN)] + [(draw.randrange(2000, 2400), draw.randrange(2000, 2400)) for _ in range(250)]
+    edges = [(max(e), min(e)) for e in edges if e[0] != e[1]]
+    draw.shuffle(edges)
+    least = {x: x for e in edges for x in e}
+    while any(least[x] != least[y] for x, y in edges):
+        for x, y in edges:
+            least[x] = least[y] = min(least[x], least[y])
+    table = pa.table({"num": [x for x, _ in edges], "label": [y for _, y in edges]})
+    found = _steps.components(spark.createDataFrame(table).repartition(5), task_edges=300).toArrow()
+    assert dict(zip(found["num"].to_pylist(), found["label"].to_pylist())) == least
+    assert len(found) == len(least)
+
+
+def jobs_of(spark):
+    return len(spark.sparkContext.statusTracker().getJobIdsForGroup(None))
+
+
+@pytest.mark.parametrize(
+    ("options", "field"),
+    [
+        ({"threshold": 2}, "threshold"),
+        ({"shingle": "word"}, "shingle"),
+        ({"cluster": "spectral"}, "cluster"),
+        ({"bands": 99, "rows": 9, "perms": 128}, None),
+        ({"threshold": 0.1, "recall": 0.999999, "perms": 4}, None),
+        ({"text": "body"}, None),
+        ({"id": "key"}, None),
+        ({"id": "none"}, "id"),
+        ({"against": "known"}, "against"),
+        ({"weights": "tfidf"}, "weights"),
+    ],
+)
+def test_options_are_refused_before_a_job(spark, options, field):
+    df = spark.createDataFrame(TABLE.slice(0, 3))
+    before = jobs_of(spark)
+    with pytest.raises(bandmill.Error) as e:
+        bandmill.spark.dedup(df, **{"id": "id", **options})
+    assert jobs_of(spark) == before
+    assert field is None or e.value.field == field
+
+
+def test_bad_records_are_refused_or_left_out(spark):
+    rows = pa.table({"id": ["a", "b", "b", None], "text": ["one two", "three", "four", "five"]})
+    with pytest.raises(bandmill.Error, match="id 'b' stands in several rows") as e:
+        bandmill.spark.dedup(frame(spark, rows.slice(0, 3), 2))
+    assert (e.value.status, e.value.field) == ("input", "id")
+    with pytest.raises(bandmill.Error, match="id is null"):
+        bandmill.spark.dedup(frame(spark, rows, 2))
+    with pytest.raises(bandmill.Error, match="2 bad records"):
+        bandmill.spark.dedup(frame(spark, rows, 2), on_error="skip", max_errors=1, max_doc_bytes=5)
+
+
+def test_pairs_are_the_programs(spark):
+    some = TABLE.slice(0, 60)
+    some = pa.concat_tables([some, pa.table({"id": ["zz1", "zz2"], "text": some["text"][:1].to_pylist() * 2})])
+    for identical in ("all", "chain"):
+        options = {"threshold": 0.4, "shingle": "word:1", "identical": identical}
+        found = bandmill.spark.pairs(frame(spark, some, 3), **options).toArrow().to_pylist()
+        expected = bandmill.pairs(some, id="id", device="cpu", **options).to_pylist()
+        assert sorted((r["id_a"], r["id_b"], round(r["jaccard"], 6)) for r in found) == [
+            (r["id_a"], r["id_b"], r["jaccard"]) for r in sorted(expected, key=lambda r: (r["id_a"], r["id_b"]))
+        ]
+        assert found
+
+
+def test_signatures_are_the_programs(spark):
+    found = bandmill.spark.sign(frame(spark, TABLE, 3), bands=4, rows=5, perms=30, seed=3).toArrow().sort_by("id")
+    s = bandmill.sign(TABLE, id="id", bands=4, rows=5, perms=30, seed=3, device="cpu")
+    words = np.array(found["signature"].to_pylist(), dtype=np.uint64)
+    assert np.array_equal(words.astype(np.uint32), s.signatures)
+    assert np.array_equal(np.array(found["band_keys"].to_pylist()).view(np.uint64), s.band_keys)
+    assert found["n_shingles"].to_pylist() == s.n_shingles.tolist()
+
+
+def test_on_executors_of_their_own(tmp_path, theirs):
+    """After the others: one process has one session."""
+    place = tmp_path / "cluster"
+    place.mkdir()
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        active.stop()
+    session = start("local-cluster[2,1,2048]", place)
+    try:
+        df = frame(session, TABLE, 7, seed=2)
+        session.sparkContext.setJobGroup("found", "what the call does itself")
+        found = bandmill.spark.dedup(df)
+        session.sparkContext.setJobGroup("shown", "what the test does with it")
+        expect_same(found, theirs)
+    finally:
+        application = session.sparkContext.applicationId
+        session.stop()
+        shutil.rmtree(os.path.join(_find_spark_home(), "work", application), ignore_errors=True)
+    expect_little_at_the_driver(place)
+
+
+def expect_little_at_the_driver(place):
+    """The log of the session: tasks sent counts, and no table went to all through the driver."""
+    results, plans, stages = [], [], set()
+    for path in [p for p in place.iterdir() if p.is_file() and not p.name.endswith(".crc")]:
+        for line in path.read_text(encoding="utf-8").splitlines():
+            event = json.loads(line)
+            plans.append(event.get("physicalPlanDescription", ""))
+            if event["Event"] == "SparkListenerJobStart" and event["Properties"].get("spark.jobGroup.id") == "found":
+                stages.update(event["Stage IDs"])
+            if event["Event"] == "SparkListenerTaskEnd" and event["Stage ID"] in stages and event.get("Task Metrics"):
+                results.append(event["Task Metrics"]["Result Size"])
+    assert len(results) > 20 and any(plans) and not any("BroadcastExchange" in plan for plan in plans)
+    assert max(results) < 32768 < TABLE.nbytes / 8
