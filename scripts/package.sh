@@ -33,10 +33,10 @@ fail() {
 }
 
 # --- build ---
-build() { # LIBDIR
+build() { # LIBDIR ZSH_FUNCTIONS
     local launcher=()
     command -v ccache > /dev/null && launcher=(-DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
-    cmake -S "$root" -B "$dir" -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX=/usr "-DCMAKE_INSTALL_LIBDIR=$1" -DCMAKE_SKIP_INSTALL_RPATH=ON \
+    cmake -S "$root" -B "$dir" -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX=/usr "-DCMAKE_INSTALL_LIBDIR=$1" "-DBM_ZSH_FUNCTIONS=$2" -DCMAKE_SKIP_INSTALL_RPATH=ON \
         -DBM_TESTS=OFF -DBM_BENCH=OFF -DBM_PACKAGES=ON "${launcher[@]}" > "$dir/configure.log"
     cmake --build "$dir" --parallel "$(nproc)" > "$dir/build.log" || {
         tail -n 40 "$dir/build.log" >&2
@@ -57,7 +57,7 @@ pack() { # KIND TO [option...]
 mkdir -p "$dir"
 dir=$(cd "$dir" && pwd)
 say "packages for Debian"
-build "lib/$(gcc -print-multiarch)"
+build "lib/$(gcc -print-multiarch)" zsh/vendor-completions
 pack DEB deb
 pack DEB deb-before -D CPACK_PACKAGE_VERSION=0.0.1
 if command -v lintian > /dev/null; then
@@ -65,7 +65,7 @@ if command -v lintian > /dev/null; then
 fi
 if command -v rpmbuild > /dev/null; then
     say "packages of RPM"
-    build lib64
+    build lib64 zsh/site-functions
     pack RPM rpm
     pack RPM rpm-before -D CPACK_PACKAGE_VERSION=0.0.1
 fi

@@ -148,14 +148,12 @@ static void put_first_word(const page_source *source, unsigned id)
     for (unsigned i = 0; i < id; i++)
         if (strncmp(cli_commands[i].name, command, len + 1) == 0)
             return;
-    char word[NAME_MAX_BYTES / 2], name[NAME_MAX_BYTES];
+    char word[NAME_MAX_BYTES / 2], name[NAME_MAX_BYTES], summary[NAME_MAX_BYTES];
     snprintf(word, sizeof word, "%.*s", (int)len, command);
     page_name(word, name);
+    snprintf(summary, sizeof summary, "the commands of bandmill %s", word);
     mdoc_page page;
-    const mdoc_head head = {.name = name,
-                            .section = "1",
-                            .summary = "commands that have to do with it",
-                            .date = source->date};
+    const mdoc_head head = {.name = name, .section = "1", .summary = summary, .date = source->date};
     mdoc_open(&page, source->dir, &head);
     mdoc_macro(&page, ".Sh SYNOPSIS");
     mdoc_macro(&page, ".Nm bandmill %s", word);
