@@ -60,7 +60,7 @@ BM_SHARED bm_u64 bm_band_key_begin(bm_u32 band)
     return (bm_u64)band + 1u;
 }
 
-BM_SHARED bm_u64 bm_band_key_add(bm_u64 key, bm_u32 word)
+BM_SHARED bm_u64 bm_band_key_add(bm_u64 key, bm_u64 word)
 {
     return key * BM_BAND_MULTIPLIER + word;
 }

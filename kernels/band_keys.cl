@@ -6,13 +6,14 @@
  *   BM_PERMS           words of a signature, 1 .. 1024
  *   BM_BANDS, BM_ROWS  of the keys; BM_BANDS 0: no keys
  *   BM_SPLIT_GROUP     work-items of a work-group of the kernels here
+ *   BM_WORD            the type of a word: uint (not given) or ulong
  *
  * All kernels see the same buffers and one layout:
  *
- *   hashes  units: a quad (uint4) of 32-bit hashes in sign_gpu.cl, one 64-bit hash in sign_cpu.cl
+ *   hashes  units: a quad (uint4) of 32-bit hashes, or one hash of 64 bits (cl_chunks.h)
  *   in      quads: (hashes, if staged) | offsets, n_docs + 1 uints | chunks, a quad each | split, uints
  *                                        layout.x                    layout.y              layout.z
- *   words   from layout.w on: BM_PERMS uints a document
+ *   words   from layout.w on, which counts uints: BM_PERMS words a document
  *   keys    BM_BANDS ulongs a document
  *
  * The host may give one memory object as several of these. A document's hashes fill whole units: to
@@ -23,11 +24,14 @@
  * No local memory. */
 
 #define BM_INLINE static inline __attribute__((always_inline))
+#if !defined(BM_WORD)
+#define BM_WORD uint
+#endif
 
 #if BM_BANDS > 0
-BM_INLINE ulong bm_band_key(__global const uint *words, uint band)
+BM_INLINE ulong bm_band_key(__global const BM_WORD *words, uint band)
 {
-    __global const uint *row = words + band * BM_ROWS;
+    __global const BM_WORD *row = words + band * BM_ROWS;
     ulong key = bm_band_key_begin(band);
 #pragma unroll 8
     for (uint r = 0; r < BM_ROWS; ++r)
@@ -38,7 +42,7 @@ BM_INLINE ulong bm_band_key(__global const uint *words, uint band)
 /* A key an item, once a group of so many items has written the words of a chunk of whole documents.
  * All items of the group call it. */
 BM_INLINE void bm_chunk_keys(__global const uint *offsets, uint4 chunk, uint group,
-                             __global const uint *words, __global ulong *keys)
+                             __global const BM_WORD *words, __global ulong *keys)
 {
     barrier(CLK_GLOBAL_MEM_FENCE);
     keys += (size_t)chunk.x * BM_BANDS;
@@ -52,26 +56,28 @@ BM_INLINE void bm_chunk_keys(__global const uint *offsets, uint4 chunk, uint gro
 #endif
 
 __kernel __attribute__((reqd_work_group_size(BM_SPLIT_GROUP, 1, 1))) void
-bm_split_begin(__global const uint4 *in, __global uint *words, uint4 layout, uint n_split)
+bm_split_begin(__global const uint4 *in, __global uint *out, uint4 layout, uint n_split)
 {
     const uint at = (uint)get_global_id(0);
     if (at >= n_split * BM_PERMS)
         return;
     __global const uint *split = (__global const uint *)(in + layout.z);
-    words[layout.w + (size_t)split[at / BM_PERMS] * BM_PERMS + at % BM_PERMS] = 0xFFFFFFFFu;
+    __global BM_WORD *words = (__global BM_WORD *)(out + layout.w);
+    words[(size_t)split[at / BM_PERMS] * BM_PERMS + at % BM_PERMS] = ~(BM_WORD)0;
 }
 
 #if BM_BANDS > 0
 __kernel __attribute__((reqd_work_group_size(BM_SPLIT_GROUP, 1, 1))) void
-bm_split_keys(__global const uint4 *in, __global const uint *words, __global ulong *keys, uint4 layout,
+bm_split_keys(__global const uint4 *in, __global const uint *out, __global ulong *keys, uint4 layout,
               uint n_split)
 {
     const uint at = (uint)get_global_id(0);
     if (at >= n_split * BM_BANDS)
         return;
     __global const uint *split = (__global const uint *)(in + layout.z);
+    __global const BM_WORD *words = (__global const BM_WORD *)(out + layout.w);
     const size_t doc = split[at / BM_BANDS];
     const uint band = at % BM_BANDS;
-    keys[doc * BM_BANDS + band] = bm_band_key(words + layout.w + doc * BM_PERMS, band);
+    keys[doc * BM_BANDS + band] = bm_band_key(words + doc * BM_PERMS, band);
 }
 #endif

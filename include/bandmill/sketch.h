@@ -30,6 +30,9 @@
  * empty bin takes the word of another, chosen by a 2-universal hash of (bin, attempt). docs/
  * schemes.md has it to the bit.
  *
+ * Schemes of others: legacy, text-dedup, nemo, lance, affine64, datatrove (docs/schemes.md). The words of the last
+ * two have 64 bits (bm_scheme_word_bytes, words.h).
+ *
  * Scheme cws signs documents with weights, bm_documents.weights, and no others: word i is the low 32
  * bits of the hash that consistent weighted sampling chooses in permutation i, so that two words agree
  * with the probability sum min / sum max of the weights. By the native CPU, whatever device was asked
@@ -68,9 +71,11 @@ typedef struct bm_documents {
     size_t n_docs;
     const bm_str *texts; /* bytes that are not UTF-8 count as U+FFFD, one for each maximal invalid
                             subpart */
-    const uint64_t *offsets;  /* n_docs + 1; of hashes or hashes32 */
-    const uint64_t *hashes;   /* the low 32 bits are the token hash x; fmix32 is applied */
-    const uint32_t *hashes32; /* the token hash x alone: to be signed, not to be compared */
+    const uint64_t *offsets; /* n_docs + 1; of hashes or hashes32 */
+    const uint64_t *hashes;  /* the low 32 bits are the token hash x; fmix32 is applied */
+    const uint32_t
+        *hashes32; /* the token hash x alone: to be signed, not to be compared; not under affine64,
+                                 datatrove and lance, which take 64 bits */
     /* Of the hashes, beside them, for scheme cws: each finite and more than 0, else BM_ERR_INPUT names
      * the row. With `hashes` only, and of bm_signer_sign, bm_signer_submit and bm_find_pairs only. */
     const double *weights;
@@ -135,6 +140,7 @@ typedef struct bm_signer_info {
     uint32_t perms, bands, rows; /* words and keys a document */
     uint32_t threads;
     char device[32], device_name[128]; /* as bm_device_info has them */
+    uint32_t word_bytes;               /* of a word: 4, or 8 (affine64, datatrove) */
 } bm_signer_info;
 BM_API const bm_signer_info *bm_signer_describe(const bm_signer *signer);
 
@@ -142,7 +148,9 @@ BM_API const bm_signer_info *bm_signer_describe(const bm_signer *signer);
  * {.struct_size = sizeof}. After an error its contents are not defined. */
 typedef struct bm_signer_out {
     size_t struct_size;
-    uint32_t *words;      /* n_docs * perms, row after row */
+    /* n_docs * perms, row after row; where word_bytes is 8, as many of 64 bits: an array of uint64_t,
+     * given as a pointer to uint32_t */
+    uint32_t *words;
     uint64_t *keys;       /* n_docs * bands */
     uint32_t *n_shingles; /* n_docs; distinct, of a bag all. 0: words and keys are all one bits */
 } bm_signer_out;
@@ -179,6 +187,9 @@ BM_API bm_status bm_affine32_coefficients(uint32_t seed, uint32_t k, uint32_t *a
  * <= perms. No more of the plan counts. */
 BM_API bm_status bm_band_keys(const uint32_t *words, size_t n_docs, const bm_band_plan *plan,
                               uint64_t *keys, bm_error *err);
+/* The same of words of 64 bits. */
+BM_API bm_status bm_band_keys64(const uint64_t *words, size_t n_docs, const bm_band_plan *plan,
+                                uint64_t *keys, bm_error *err);
 /* 1 - (1 - s^rows)^bands. */
 BM_API double bm_band_probability(uint32_t bands, uint32_t rows, double similarity);
 /* The largest rows for which some bands <= floor(perms/rows) reaches `recall` at `threshold`, and

@@ -40,6 +40,7 @@ typedef struct bm_str {
 #define BM_SHINGLE_K_MAX 1024u
 #define BM_THREADS_MAX   1024u
 #define BM_NO_SHINGLE32  UINT32_C(0xFFFFFFFF)         /* each word of a document without shingles */
+#define BM_NO_SHINGLE64  UINT64_C(0xFFFFFFFFFFFFFFFF) /* the same of words of 64 bits */
 #define BM_NO_BAND_KEY   UINT64_C(0xFFFFFFFFFFFFFFFF) /* each band key of such a document */
 #define BM_DOCS_MAX      UINT32_C(0xFFFFFFFE)         /* documents in one run */
 
@@ -147,7 +148,8 @@ typedef struct bm_text_options {
     bool bag;              /* the n-th occurrence of a shingle is an element of its own */
     bm_token_hash
         hash; /* of a shingle; must go with the scheme: bm_scheme_hash (words.h) says one that does */
-    uint64_t reserved[6];
+    uint64_t of_scheme; /* the library's own: what stands here is overwritten */
+    uint64_t reserved[5];
 } bm_text_options;
 
 /* --- signatures --- */
@@ -160,7 +162,9 @@ typedef enum bm_scheme {
     BM_SCHEME_LEGACY,     /* datasketch 1 */
     BM_SCHEME_TEXT_DEDUP, /* text-dedup */
     BM_SCHEME_NEMO,       /* NeMo Curator, 32 bits */
-    BM_SCHEME_LANCE       /* Lance: words of 16 bits */
+    BM_SCHEME_LANCE,      /* Lance: words of 16 bits, each in one of 32 */
+    BM_SCHEME_AFFINE64,   /* datasketch 2: words of 64 bits */
+    BM_SCHEME_DATATROVE   /* datatrove: words of 64 bits */
 } bm_scheme;
 
 typedef struct bm_sketch_options {

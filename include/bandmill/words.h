@@ -47,6 +47,8 @@ BM_API bool bm_option_value(bm_option option, const char *word, size_t len, unsi
  * scheme goes with. */
 BM_API bm_token_hash bm_scheme_hash(bm_scheme scheme);
 BM_API uint32_t bm_scheme_seed(bm_scheme scheme);
+/* Bytes of a word of a signature: 4 or 8. */
+BM_API uint32_t bm_scheme_word_bytes(bm_scheme scheme);
 
 #if defined(__cplusplus)
 }

@@ -45,7 +45,6 @@
         .name = n, .type = ARG_LATER, .commands = ALL, .group = CLI_N_GROUPS                       \
     }
 
-static const char *const later_schemes[] = {"affine64", "datatrove", NULL};
 static const arg_choice duplicate_ids_choices[] = {
     {"error", BM_DUPLICATE_IDS_ERROR}, {"number", BM_DUPLICATE_IDS_NUMBER}, {NULL, 0}};
 static const arg_choice progress_choices[] = {{"auto", CLI_PROGRESS_AUTO},
@@ -249,7 +248,6 @@ static const arg_option rows[] = {
      .commands = SIGNS,
      .group = CLI_GROUP_SKETCH,
      .words = BM_OPTION_SCHEME,
-     .later = later_schemes,
      .help =
          "how signatures are made: affine32, oph, one hash a shingle, cws, which --weights takes, "
          "or as other tools make them (affine32)",

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/sized_struct.h"
 #include "model/option_names.h"
-#include "model/scheme_hashes.h"
+#include "model/scheme_facts.h"
 
 #define N_OF(array) (sizeof(array) / sizeof(array)[0])
 

@@ -21,8 +21,8 @@ static const char *const normalize[] = {"nfc", "nfkc", "lower", "strip-accents",
 static const char *const words[] = {"alnum", "space"};
 static const char *const shingles[] = {"word", "char", "byte", "stopword"};
 static const char *const shorts[] = {"whole", "skip"};
-static const char *const schemes[] = {"affine32",   "oph",  "cws",  "legacy",
-                                      "text-dedup", "nemo", "lance"};
+static const char *const schemes[] = {"affine32", "oph",   "cws",      "legacy",   "text-dedup",
+                                      "nemo",     "lance", "affine64", "datatrove"};
 static const char *const candidates[] = {"lsh", "all", "length"};
 static const char *const verify[] = {"auto", "exact", "signature", "none"};
 static const char *const identical[] = {"all", "chain"};

@@ -6,13 +6,17 @@
  * less. Backends know the number of shingles and do not need the rule. */
 #include <bandmill/sketch.h>
 
+#include <string.h>
+
 #include "base/error.h"
 #include "kernels/affine32.h"
+#include "model/scheme_facts.h"
 #include "sketch/scheme.h"
 
-void bm_band_keys_scalar(const uint32_t *words, uint32_t bands, uint32_t rows, bool empty,
+void bm_band_keys_scalar(const void *signature, uint32_t bands, uint32_t rows, bool empty,
                          uint64_t *keys)
 {
+    const uint32_t *words = signature;
     for (uint32_t band = 0; band < bands; band++) {
         uint64_t key = bm_band_key_begin(band);
         for (uint32_t row = 0; row < rows; row++)
@@ -21,7 +25,27 @@ void bm_band_keys_scalar(const uint32_t *words, uint32_t bands, uint32_t rows, b
     }
 }
 
-static bm_status check(const uint32_t *words, size_t n_docs, const bm_band_plan *plan,
+/* Words of 64 bits may lie among those of 32: nothing is said of their place in memory. */
+static void band_keys64(const void *signature, uint32_t bands, uint32_t rows, bool empty,
+                        uint64_t *keys)
+{
+    const char *at = signature;
+    for (uint32_t band = 0; band < bands; band++) {
+        uint64_t key = bm_band_key_begin(band), word;
+        for (uint32_t row = 0; row < rows; row++, at += sizeof word) {
+            memcpy(&word, at, sizeof word);
+            key = bm_band_key_add(key, word);
+        }
+        keys[band] = empty ? BM_NO_BAND_KEY : bm_band_key_end(key);
+    }
+}
+
+bm_band_keys_fn *bm_band_keys_of(uint32_t word_bytes)
+{
+    return word_bytes == sizeof(uint64_t) ? band_keys64 : bm_band_keys_scalar;
+}
+
+static bm_status check(const void *words, size_t n_docs, const bm_band_plan *plan,
                        const uint64_t *keys, bm_error *err)
 {
     if (plan == NULL)
@@ -53,4 +77,28 @@ bm_status bm_band_keys(const uint32_t *words, size_t n_docs, const bm_band_plan 
                             keys + doc * plan->bands);
     }
     return BM_OK;
+}
+
+bm_status bm_band_keys64(const uint64_t *words, size_t n_docs, const bm_band_plan *plan,
+                         uint64_t *keys, bm_error *err)
+{
+    bm_status status = check(words, n_docs, plan, keys, err);
+    if (status != BM_OK)
+        return status;
+    for (size_t doc = 0; doc < n_docs; doc++) {
+        const uint64_t *row = words + doc * plan->perms;
+        uint64_t all = BM_NO_SHINGLE64;
+        for (uint32_t i = 0; i < plan->perms; i++)
+            all &= row[i];
+        band_keys64(row, plan->bands, plan->rows, all == BM_NO_SHINGLE64, keys + doc * plan->bands);
+    }
+    return BM_OK;
+}
+
+bm_status bm_signed_rows_keys(const bm_signed_rows *rows, const bm_band_plan *plan, uint64_t *keys,
+                              bm_error *err)
+{
+    if (bm_scheme_word_bytes(rows->scheme) == sizeof *rows->words)
+        return bm_band_keys(rows->words, rows->n, plan, keys, err);
+    return bm_band_keys64((const uint64_t *)(const void *)rows->words, rows->n, plan, keys, err);
 }

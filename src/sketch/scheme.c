@@ -6,10 +6,12 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "model/scheme_facts.h"
 
 static const bm_scheme_ops *const schemes[] = {
-    &bm_scheme_affine32,   &bm_scheme_oph,  &bm_scheme_cws,  &bm_scheme_legacy,
-    &bm_scheme_text_dedup, &bm_scheme_nemo, &bm_scheme_lance};
+    &bm_scheme_affine32, &bm_scheme_oph,        &bm_scheme_cws,
+    &bm_scheme_legacy,   &bm_scheme_text_dedup, &bm_scheme_nemo,
+    &bm_scheme_lance,    &bm_scheme_affine64,   &bm_scheme_datatrove};
 enum { N_SCHEMES = sizeof schemes / sizeof schemes[0] };
 
 const bm_scheme_ops *bm_scheme_find(const char *name)
@@ -63,16 +65,27 @@ bm_status bm_scheme_weights_check(const bm_sketch_options *options, bool weights
                          bm_option_word(BM_OPTION_SCHEME, ops->scheme));
 }
 
-double bm_signature_agreement(const uint32_t *x, const uint32_t *y, uint32_t perms)
+bm_word_rows bm_scheme_rows(bm_scheme scheme, uint32_t perms)
 {
-    uint32_t same = 0;
-    for (uint32_t i = 0; i < perms; i++)
-        same += x[i] == y[i];
-    return perms == 0 ? 0.0 : (double)same / (double)perms;
+    return (bm_word_rows){bm_scheme_row_uints(scheme, perms), bm_scheme_word_bytes(scheme)};
 }
 
-double bm_agreement_at_least(const uint32_t *x, const uint32_t *y, uint32_t perms, double threshold)
+double bm_signature_agreement(const uint32_t *x, const uint32_t *y, bm_word_rows rows)
 {
-    const double agreement = bm_signature_agreement(x, y, perms);
+    const uint32_t step = rows.word_bytes / (uint32_t)sizeof *x;
+    uint32_t same = 0;
+    if (step == 1)
+        for (uint32_t i = 0; i < rows.uints; i++)
+            same += x[i] == y[i];
+    else
+        for (uint32_t i = 0; i < rows.uints; i += 2)
+            same += ((x[i] ^ y[i]) | (x[i + 1] ^ y[i + 1])) == 0;
+    return rows.uints == 0 ? 0.0 : (double)same / (double)(rows.uints / step);
+}
+
+double bm_agreement_at_least(const uint32_t *x, const uint32_t *y, bm_word_rows rows,
+                             double threshold)
+{
+    const double agreement = bm_signature_agreement(x, y, rows);
     return agreement >= threshold ? agreement : -1;
 }

@@ -28,13 +28,29 @@ uint32_t bm_scheme_words(const bm_sketch_options *options, uint32_t wanted);
 bm_status bm_scheme_weights_check(const bm_sketch_options *options, bool weights, bm_error *err);
 
 /* Keys of one document's bands (scalar reference): `bands` of them, filled. empty: all one bits. */
-void bm_band_keys_scalar(const uint32_t *words, uint32_t bands, uint32_t rows, bool empty,
-                         uint64_t *keys);
+typedef void bm_band_keys_fn(const void *words, uint32_t bands, uint32_t rows, bool empty,
+                             uint64_t *keys);
+bm_band_keys_fn bm_band_keys_scalar;                   /* of words of 4 bytes */
+bm_band_keys_fn *bm_band_keys_of(uint32_t word_bytes); /* of words of 4 or 8 */
 
-/* Share of the `perms` words on which two signatures agree. */
-double bm_signature_agreement(const uint32_t *x, const uint32_t *y, uint32_t perms);
+/* As bm_band_keys (sketch.h), whatever the scheme: of n signatures, rows as below. */
+typedef struct bm_signed_rows {
+    bm_scheme scheme;
+    const uint32_t *words;
+    size_t n;
+} bm_signed_rows;
+bm_status bm_signed_rows_keys(const bm_signed_rows *rows, const bm_band_plan *plan, uint64_t *keys,
+                              bm_error *err);
+
+/* The words of signatures in memory: rows of `uints` of 32 bits, in which a word of 8 bytes takes two. */
+typedef struct bm_word_rows {
+    uint32_t uints, word_bytes;
+} bm_word_rows;
+bm_word_rows bm_scheme_rows(bm_scheme scheme, uint32_t perms);
+/* Share of the words on which two signatures agree. */
+double bm_signature_agreement(const uint32_t *x, const uint32_t *y, bm_word_rows rows);
 /* The same where it is >= threshold; else a negative number, as bm_jaccard_at_least has it of sets. */
-double bm_agreement_at_least(const uint32_t *x, const uint32_t *y, uint32_t perms,
+double bm_agreement_at_least(const uint32_t *x, const uint32_t *y, bm_word_rows rows,
                              double threshold);
 
 #endif

@@ -56,7 +56,6 @@ static void affine32_sign(const bm_scheme_params *params, const uint64_t *hashes
 static const uint32_t test_perms[] = {1, 16, 100, 128, 256, 0};
 
 const bm_scheme_ops bm_scheme_affine32 = {.scheme = BM_SCHEME_AFFINE32,
-                                          .word_bytes = 4,
                                           .prefix = true,
                                           .draw = affine32_draw,
                                           .sign = affine32_sign,

@@ -61,7 +61,6 @@ static void cws_sign(const bm_scheme_params *params, const uint64_t *hashes, con
 static const uint32_t test_perms[] = {1, 16, 100, 128, 0};
 
 const bm_scheme_ops bm_scheme_cws = {.scheme = BM_SCHEME_CWS,
-                                     .word_bytes = 4,
                                      .prefix = true,
                                      .weighted = true,
                                      .draw = cws_draw,

@@ -5,6 +5,7 @@
  * Threads: pure functions; parameters are read only after draw. */
 #include "kernels/affine32.h"
 #include "kernels/affine64.h"
+#include "sketch/scheme_merge.h"
 #include "sketch/scheme_params.h"
 
 /* SplitMix64 (Vigna), begun with the seed. */
@@ -48,8 +49,14 @@ static void lance_sign(const bm_scheme_params *params, const uint64_t *hashes, s
 static const uint32_t test_perms[] = {100, 0};
 
 const bm_scheme_ops bm_scheme_lance = {.scheme = BM_SCHEME_LANCE,
-                                       .word_bytes = 4,
                                        .prefix = true,
                                        .draw = lance_draw,
                                        .sign = lance_sign,
+                                       .device = {.files = {"affine64.h", "wide.cl"},
+                                                  .sign_cpu = "sign_wide_cpu.cl",
+                                                  .sign_gpu = "sign_wide_gpu.cl",
+                                                  .options = "-DBM_WIDE_LANCE",
+                                                  .whole_hashes = true,
+                                                  .alone = true,
+                                                  .upload = bm_coefficients_upload64},
                                        .test_perms = test_perms};

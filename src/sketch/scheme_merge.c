@@ -17,6 +17,19 @@ void bm_words_merge32(const bm_scheme_params *params, const void *part, void *wo
             to[i] = from[i];
 }
 
+void bm_words_merge64(const bm_scheme_params *params, const void *part, void *words)
+{
+    const char *from = part;
+    char *to = words;
+    for (size_t at = 0; at < params->perms * sizeof(uint64_t); at += sizeof(uint64_t)) {
+        uint64_t x, y;
+        memcpy(&x, from + at, sizeof x);
+        memcpy(&y, to + at, sizeof y);
+        if (x < y)
+            memcpy(to + at, &x, sizeof x);
+    }
+}
+
 /* An array, of which the first `bytes` count, NULL: none, at `place` of an upload. */
 static void put(char *upload, size_t place, const void *array, size_t bytes)
 {

@@ -7,6 +7,7 @@
 
 /* As `merge` of bm_scheme_device: the lesser of each two words. */
 void bm_words_merge32(const bm_scheme_params *params, const void *part, void *words);
+void bm_words_merge64(const bm_scheme_params *params, const void *part, void *words);
 /* As `upload` of it: a, then b, `padded` each. */
 bm_status bm_coefficients_upload32(const bm_scheme_params *params, uint32_t padded, void **out,
                                    size_t *bytes, bm_error *err);

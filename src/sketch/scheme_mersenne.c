@@ -1,10 +1,13 @@
 /* scheme_mersenne.c -- the schemes with values mod the prime 2^61 - 1: legacy (datasketch 1) and
- * text-dedup. They differ in the order in which their coefficients are drawn.
+ * text-dedup, whose words are the low 32 bits of values, and datatrove. They differ in the order in
+ * which their coefficients are drawn, and in the bits of a hash that count.
  *
  * The scalar reference, as in scheme_affine32.c: one shingle, one permutation, one minimum. The
  * originals let the product wrap mod 2^64 before they take the modulus, and so do we.
  *
  * Threads: pure functions; parameters are read only after draw. */
+#include <string.h>
+
 #include "base/random.h"
 #include "kernels/affine32.h"
 #include "kernels/affine64.h"
@@ -48,6 +51,12 @@ static bm_status text_dedup_draw(const bm_sketch_options *options, bm_scheme_par
     return draw_lists(&bm_scheme_text_dedup, options, out, err);
 }
 
+static bm_status datatrove_draw(const bm_sketch_options *options, bm_scheme_params *out,
+                                bm_error *err)
+{
+    return draw_lists(&bm_scheme_datatrove, options, out, err);
+}
+
 static void sign_low(const bm_scheme_params *params, const uint64_t *hashes, size_t n, void *out)
 {
     uint32_t *words = out;
@@ -62,17 +71,52 @@ static void sign_low(const bm_scheme_params *params, const uint64_t *hashes, siz
         }
 }
 
+static void datatrove_sign(const bm_scheme_params *params, const uint64_t *hashes, size_t n,
+                           void *out)
+{
+    char *words = out;
+    for (uint32_t i = 0; i < params->perms; i++) {
+        uint64_t word = BM_NO_SHINGLE64;
+        for (size_t s = 0; s < n; s++) {
+            const uint64_t value = bm_affine64_value(params->a64[i], hashes[s], params->b64[i]);
+            const uint64_t place = bm_mod_mersenne61(value);
+            word = place < word ? place : word;
+        }
+        memcpy(words + i * sizeof word, &word, sizeof word);
+    }
+}
+
+#define LOW_DEVICE                                                                                 \
+    {                                                                                              \
+        .files = {"affine64.h", "wide.cl"}, .sign_cpu = "sign_wide_cpu.cl",                        \
+        .sign_gpu = "sign_wide_gpu.cl", .options = "-DBM_WIDE_LOW",                                \
+        .upload = bm_coefficients_upload64, .merge = bm_words_merge32                              \
+    }
+
 static const uint32_t test_perms[] = {100, 0};
 
 const bm_scheme_ops bm_scheme_legacy = {.scheme = BM_SCHEME_LEGACY,
-                                        .word_bytes = 4,
                                         .prefix = true,
                                         .draw = legacy_draw,
                                         .sign = sign_low,
+                                        .device = LOW_DEVICE,
                                         .test_perms = test_perms};
 const bm_scheme_ops bm_scheme_text_dedup = {.scheme = BM_SCHEME_TEXT_DEDUP,
-                                            .word_bytes = 4,
                                             .prefix = true,
                                             .draw = text_dedup_draw,
                                             .sign = sign_low,
+                                            .device = LOW_DEVICE,
                                             .test_perms = test_perms};
+const bm_scheme_ops bm_scheme_datatrove = {.scheme = BM_SCHEME_DATATROVE,
+                                           .prefix = true,
+                                           .draw = datatrove_draw,
+                                           .sign = datatrove_sign,
+                                           .device = {.files = {"affine64.h", "wide.cl"},
+                                                      .sign_cpu = "sign_wide_cpu.cl",
+                                                      .sign_gpu = "sign_wide_gpu.cl",
+                                                      .options = "-DBM_WIDE_PRIME -DBM_WORD=ulong",
+                                                      .whole_hashes = true,
+                                                      .alone = true,
+                                                      .upload = bm_coefficients_upload64,
+                                                      .merge = bm_words_merge64},
+                                           .test_perms = test_perms};

@@ -8,11 +8,10 @@
  * Threads: pure functions; parameters are read only after draw. */
 #include "base/random.h"
 #include "kernels/affine32.h"
+#include "model/scheme_facts.h"
 #include "sketch/minima.h"
 #include "sketch/scheme_merge.h"
 #include "sketch/scheme_params.h"
-
-#define MERSENNE_31 UINT64_C(0x7FFFFFFF)
 
 /* a and b in turn. */
 static bm_status nemo_draw(const bm_sketch_options *options, bm_scheme_params *out, bm_error *err)
@@ -23,8 +22,8 @@ static bm_status nemo_draw(const bm_sketch_options *options, bm_scheme_params *o
     bm_random random;
     bm_random_init(&random, options->seed);
     for (uint32_t i = 0; i < options->perms; i++) {
-        out->a[i] = (uint32_t)bm_random_range(&random, 1, MERSENNE_31);
-        out->b[i] = (uint32_t)bm_random_range(&random, 0, MERSENNE_31);
+        out->a[i] = (uint32_t)bm_random_range(&random, 1, BM_NEMO_RANGE);
+        out->b[i] = (uint32_t)bm_random_range(&random, 0, BM_NEMO_RANGE);
     }
     return BM_OK;
 }
@@ -48,7 +47,6 @@ static void nemo_sign(const bm_scheme_params *params, const uint64_t *hashes, si
 static const uint32_t test_perms[] = {260, 0};
 
 const bm_scheme_ops bm_scheme_nemo = {.scheme = BM_SCHEME_NEMO,
-                                      .word_bytes = 4,
                                       .prefix = true,
                                       .draw = nemo_draw,
                                       .sign = nemo_sign,

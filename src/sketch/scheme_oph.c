@@ -122,7 +122,6 @@ static void oph_finish(const bm_scheme_params *params, void *words)
 static const uint32_t test_perms[] = {16, 100, 128, 300, 0};
 
 const bm_scheme_ops bm_scheme_oph = {.scheme = BM_SCHEME_OPH,
-                                     .word_bytes = 4,
                                      .draw = oph_draw,
                                      .sign = oph_sign,
                                      .plan = oph_plan,

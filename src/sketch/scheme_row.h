@@ -36,12 +36,15 @@ typedef struct bm_scheme_device {
      * of the device's family. */
     const char *files[BM_SCHEME_FILES], *sign_cpu, *sign_gpu;
     const char *options; /* further -D for the compiler; NULL: none */
-    bool fills;          /* bm_split_fill ends the words of documents that were signed in parts */
+    bool whole_hashes;   /* kernels of both families read 64 bits of each hash */
+    bool alone; /* parts of a document do not meet on a device: one work-group signs it all */
+    bool fills; /* bm_split_fill ends the words of documents that were signed in parts */
     /* What the kernels read as `coef`: *out (bm_free) of *bytes. `padded`: coefficients that a
      * kernel reads, at least params->perms. `params` have their plan. */
     bm_status (*upload)(const bm_scheme_params *params, uint32_t padded, void **out, size_t *bytes,
                         bm_error *err);
-    /* Take the words of another part into `words`, which begin as all one bits. */
+    /* Take the words of another part into `words`, which begin as all one bits. NULL: they cannot be
+     * merged, and a document that no batch can hold is signed by `sign`. */
     void (*merge)(const bm_scheme_params *params, const void *part, void *words);
     /* After the last part; NULL: nothing is left to do. */
     void (*finish)(const bm_scheme_params *params, void *words);
@@ -49,9 +52,8 @@ typedef struct bm_scheme_device {
 
 typedef struct bm_scheme_ops {
     bm_scheme scheme; /* its word is that of BM_OPTION_SCHEME (model/option_names.c) */
-    uint32_t word_bytes;
-    bool prefix;   /* the first words do not depend on K: fewer may be computed than are drawn */
-    bool weighted; /* of shingles with weights, by `sign_weighted`; else without, by `sign` */
+    bool prefix;      /* the first words do not depend on K: fewer may be computed than are drawn */
+    bool weighted;    /* of shingles with weights, by `sign_weighted`; else without, by `sign` */
     bm_status (*draw)(const bm_sketch_options *options, bm_scheme_params *out, bm_error *err);
     /* The scalar reference, which is the definition of the scheme: every backend must equal it word
      * for word. One document: n 64-bit hashes, of which the low 32 bits count; `words` (perms,
@@ -70,5 +72,6 @@ typedef struct bm_scheme_ops {
 
 extern const bm_scheme_ops bm_scheme_affine32, bm_scheme_oph, bm_scheme_cws;
 extern const bm_scheme_ops bm_scheme_legacy, bm_scheme_text_dedup, bm_scheme_nemo, bm_scheme_lance;
+extern const bm_scheme_ops bm_scheme_affine64, bm_scheme_datatrove;
 
 #endif

@@ -253,7 +253,7 @@ bm_status bm_shingle_exact_add(const bm_text_options *options, bm_str text, bm_s
                                bm_error *err)
 {
     exact x = {.options = options};
-    bm_status status = bm_token_hasher_open(options->hash, NULL, &x.hasher, err);
+    bm_status status = bm_token_hasher_open(options, NULL, &x.hasher, err);
     if (status == BM_OK)
         status = bm_normalize_exact(text, options->normalize, &x.codes, err);
     if (status == BM_OK)

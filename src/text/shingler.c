@@ -124,7 +124,7 @@ bm_status bm_shingler_open(const bm_text_options *options, const char *cpu, bm_s
         bm_shingler_close(shingler);
         return bm_fail_nomem(err, n_starts * sizeof *shingler->starts);
     }
-    status = bm_token_hasher_open(options->hash, shingler->ops, &shingler->hash, err);
+    status = bm_token_hasher_open(options, shingler->ops, &shingler->hash, err);
     if (status == BM_OK && options->shingle == BM_SHINGLE_STOPWORD)
         status = open_stop_words(shingler, err);
     if (status == BM_OK)

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "model/scheme_facts.h"
 #include "text/xxh3_inline.h"
 
 /* --- XXH3, XXH64 --- */
@@ -19,8 +20,23 @@ static uint64_t hash_xxh3(const bm_token_hasher *hasher, const char *bytes, size
 
 static uint64_t hash_xxh64(const bm_token_hasher *hasher, const char *bytes, size_t len)
 {
-    (void)hasher;
-    return XXH64(bytes, len, 0);
+    return XXH64(bytes, len, hasher->seed);
+}
+
+/* Of words: each space is another byte. */
+static uint64_t hash_joined(const bm_token_hasher *hasher, const char *bytes, size_t len)
+{
+    XXH64_state_t state;
+    XXH64_reset(&state, hasher->seed);
+    for (const char *end = bytes + len;; bytes++) {
+        const char *space = memchr(bytes, ' ', (size_t)(end - bytes));
+        const char *stop = space != NULL ? space : end;
+        XXH64_update(&state, bytes, (size_t)(stop - bytes));
+        if (space == NULL)
+            return XXH64_digest(&state);
+        XXH64_update(&state, &hasher->joint, 1);
+        bytes = space;
+    }
 }
 
 /* --- SHA-1 --- */
@@ -52,9 +68,9 @@ static inline uint32_t murmur_word(uint32_t k)
     return turn_left(k * 0xCC9E2D51, 15) * 0x1B873593;
 }
 
-static uint32_t murmur3_x86_32(const char *bytes, size_t len)
+static uint32_t murmur3_x86_32(const char *bytes, size_t len, uint32_t seed)
 {
-    uint32_t h = 0, k;
+    uint32_t h = seed, k;
     size_t at = 0;
     for (; at + 4 <= len; at += 4) {
         memcpy(&k, bytes + at, 4);
@@ -71,8 +87,8 @@ static uint32_t murmur3_x86_32(const char *bytes, size_t len)
 
 static uint64_t hash_murmur3(const bm_token_hasher *hasher, const char *bytes, size_t len)
 {
-    (void)hasher;
-    return (XXH3_64bits(bytes, len) & UINT64_C(0xFFFFFFFF00000000)) | murmur3_x86_32(bytes, len);
+    return (XXH3_64bits(bytes, len) & UINT64_C(0xFFFFFFFF00000000)) |
+           murmur3_x86_32(bytes, len, hasher->seed);
 }
 
 /* --- the table --- */
@@ -82,11 +98,16 @@ static bm_token_hash_fn *const rows[] = {[BM_TOKEN_XXH3] = hash_xxh3,
                                          [BM_TOKEN_SHA1] = hash_sha1,
                                          [BM_TOKEN_MURMUR3] = hash_murmur3};
 
-bm_status bm_token_hasher_open(bm_token_hash hash, const bm_shingle_ops *ops, bm_token_hasher *out,
-                               bm_error *err)
+bm_status bm_token_hasher_open(const bm_text_options *text, const bm_shingle_ops *ops,
+                               bm_token_hasher *out, bm_error *err)
 {
-    *out = (bm_token_hasher){.ops = ops, .fn = rows[hash]};
-    return hash == BM_TOKEN_SHA1
+    *out = (bm_token_hasher){.ops = ops,
+                             .fn = rows[text->hash],
+                             .seed = bm_hashing_seed(text),
+                             .joint = bm_hashing_joint(text)};
+    if (out->joint != ' ' && bm_shingle_is_of_words(text->shingle))
+        out->fn = hash_joined;
+    return text->hash == BM_TOKEN_SHA1
                ? bm_shared_library_open(BM_SONAME_CRYPTO, sha1_names, &out->sha1, err)
                : BM_OK;
 }

@@ -5,6 +5,9 @@
  *     sha1      the first 8 bytes of the SHA-1, little-endian
  *     murmur3   low half: MurmurHash3_x86_32, seed 0; high half: that of XXH3_64bits
  *
+ * Under the scheme nemo murmur3 has a seed, under lance xxh64, and words are joined by the byte 0x1F
+ * (bm_scheme_note_hashing).
+ *
  * Schemes of 32 bits take the low half, which is so what others call the token hash: SHA-1[0:4],
  * MurmurHash3. Sets keep all 64 bits, so that exact similarities are as exact under each: 32 bits
  * alone would make different shingles equal in any document of some 10,000. */
@@ -32,11 +35,13 @@ struct bm_token_hasher {
     const bm_shingle_ops *ops; /* whose loops are for XXH3 */
     bm_token_hash_fn *fn;
     bm_sha1_calls sha1; /* of libcrypto; of other hashes empty */
+    uint32_t seed;      /* of xxh64 and murmur3: 0, or that of the scheme */
+    char joint;         /* between words, which are joined by a space */
 };
 
 /* Any thread may use it afterwards. BM_ERR_IO: libcrypto, which SHA-1 is of, cannot be opened. */
-bm_status bm_token_hasher_open(bm_token_hash hash, const bm_shingle_ops *ops, bm_token_hasher *out,
-                               bm_error *err);
+bm_status bm_token_hasher_open(const bm_text_options *text, const bm_shingle_ops *ops,
+                               bm_token_hasher *out, bm_error *err);
 static inline uint64_t bm_token_hash_one(const bm_token_hasher *hasher, const char *bytes,
                                          size_t len)
 {

@@ -8,10 +8,11 @@
 #include <string.h>
 
 #include "backend/backend.h"
+#include "model/scheme_facts.h"
 #include "sketch/scheme.h"
 
 typedef struct parity_batch {
-    uint32_t perms, bands, rows;
+    uint32_t row, bands, rows; /* row: uints of the words of a document */
     size_t n_docs;
     uint64_t *offsets, *hashes, *keys, *right_keys;
     uint32_t *words, *right_words;
@@ -39,7 +40,9 @@ static void parity_make_docs(parity_batch *b, const bm_backend_cfg *cfg, const p
     const size_t n_docs = docs->n_docs;
     const uint64_t distinct = docs->distinct;
     uint64_t seed = docs->seed;
-    *b = (parity_batch){.perms = cfg->perms_used > 0 ? cfg->perms_used : cfg->sketch.perms,
+    const bm_scheme_ops *ops = bm_scheme_get(cfg->sketch.scheme);
+    const uint32_t perms = cfg->perms_used > 0 ? cfg->perms_used : cfg->sketch.perms;
+    *b = (parity_batch){.row = bm_scheme_row_uints(ops->scheme, perms),
                         .bands = cfg->bands,
                         .rows = cfg->rows,
                         .n_docs = n_docs};
@@ -50,20 +53,20 @@ static void parity_make_docs(parity_batch *b, const bm_backend_cfg *cfg, const p
     b->hashes = malloc((b->offsets[n_docs] + 1) * sizeof *b->hashes);
     for (size_t i = 0; i < b->offsets[n_docs]; ++i)
         b->hashes[i] = distinct > 0 ? parity_random(&seed) % distinct : parity_random(&seed);
-    b->words = malloc(n_docs * b->perms * sizeof *b->words + 1);
-    b->right_words = malloc(n_docs * b->perms * sizeof *b->words + 1);
+    b->words = malloc(n_docs * b->row * sizeof *b->words + 1);
+    b->right_words = malloc(n_docs * b->row * sizeof *b->words + 1);
     b->keys = malloc(n_docs * b->bands * sizeof *b->keys + 1);
     b->right_keys = malloc(n_docs * b->bands * sizeof *b->keys + 1);
     bm_scheme_params params;
     bm_error err = {0};
     cr_assert_eq(bm_scheme_draw(&cfg->sketch, &params, &err), BM_OK, "%s", err.message);
-    uint32_t *row = malloc(cfg->sketch.perms * sizeof *row);
+    uint32_t *row = malloc(bm_scheme_row_uints(ops->scheme, cfg->sketch.perms) * sizeof *row);
     for (size_t i = 0; i < n_docs; ++i) {
         params.ops->sign(&params, b->hashes + b->offsets[i], sizes[i], row);
-        memcpy(b->right_words + i * b->perms, row, b->perms * sizeof *row);
+        memcpy(b->right_words + i * b->row, row, b->row * sizeof *row);
         if (b->bands > 0)
-            bm_band_keys_scalar(row, b->bands, b->rows, sizes[i] == 0,
-                                b->right_keys + i * b->bands);
+            bm_band_keys_of(bm_scheme_word_bytes(ops->scheme))(
+                row, b->bands, b->rows, sizes[i] == 0, b->right_keys + i * b->bands);
     }
     free(row);
     bm_scheme_params_reset(&params);
@@ -77,7 +80,7 @@ static void parity_make(parity_batch *b, const bm_backend_cfg *cfg, const uint32
 
 static void parity_forget(parity_batch *b) /* the last answers */
 {
-    memset(b->words, 0xA5, b->n_docs * b->perms * sizeof *b->words);
+    memset(b->words, 0xA5, b->n_docs * b->row * sizeof *b->words);
     memset(b->keys, 0xA5, b->n_docs * b->bands * sizeof *b->keys);
 }
 
@@ -86,18 +89,18 @@ static bm_sign_task parity_task(parity_batch *b, size_t first, size_t n, bool wo
     return (bm_sign_task){.offsets = b->offsets + first,
                           .hashes = b->hashes,
                           .n_docs = n,
-                          .words = words ? b->words + first * b->perms : NULL,
+                          .words = words ? b->words + first * b->row : NULL,
                           .keys = keys ? b->keys + first * b->bands : NULL};
 }
 
 static void parity_compare(const parity_batch *b, bool words, bool keys, const char *what)
 {
-    for (size_t i = 0; words && i < b->n_docs * b->perms; ++i)
+    for (size_t i = 0; words && i < b->n_docs * b->row; ++i)
         if (b->words[i] != b->right_words[i])
             cr_assert_fail(
-                "%s: word %zu of document %zu (%llu shingles) is %08x, right is %08x", what,
-                i % b->perms, i / b->perms,
-                (unsigned long long)(b->offsets[i / b->perms + 1] - b->offsets[i / b->perms]),
+                "%s: word (32 bits) %zu of document %zu (%llu shingles) is %08x, right is %08x",
+                what, i % b->row, i / b->row,
+                (unsigned long long)(b->offsets[i / b->row + 1] - b->offsets[i / b->row]),
                 b->words[i], b->right_words[i]);
     for (size_t i = 0; keys && i < b->n_docs * b->bands; ++i)
         if (b->keys[i] != b->right_keys[i])

@@ -262,7 +262,7 @@ Test(parity_opencl, tasks_in_flight_end_in_order_and_a_prefix_of_permutations_is
                 parity_batch part = batch;
                 part.n_docs = DOCS;
                 part.offsets += t * DOCS;
-                part.words += t * DOCS * batch.perms, part.right_words += t * DOCS * batch.perms;
+                part.words += t * DOCS * batch.row, part.right_words += t * DOCS * batch.row;
                 part.keys += t * DOCS * batch.bands, part.right_keys += t * DOCS * batch.bands;
                 parity_compare(&part, t % 3 != 1, t % 3 != 0, "task in flight");
             }
@@ -316,6 +316,14 @@ Test(parity_opencl,
     check_cut(BM_SCHEME_OPH, 0);
     check_cut(BM_SCHEME_OPH, 40);
     check_cut(BM_SCHEME_OPH, 3);
+}
+
+/* Documents that no batch holds: words of 32 bits meet, those of 64 too, and those of lance cannot. */
+Test(parity_opencl, tasks_of_the_schemes_of_others_beyond_the_limits_are_cut_and_put_together)
+{
+    check_cut(BM_SCHEME_LEGACY, 0);
+    check_cut(BM_SCHEME_AFFINE64, 0);
+    check_cut(BM_SCHEME_LANCE, 0);
 }
 
 Test(parity_opencl, a_cached_program_is_used_again_and_a_damaged_one_is_made_again)

@@ -56,7 +56,8 @@ static outcome run(members kind, size_t common)
                 .offsets = offsets, .hashes = hashes, .n_docs = 2 * TRIALS_A_SEED, .words = words});
         for (size_t t = 0; t < TRIALS_A_SEED; t++) {
             const uint32_t *pair = words + t * 2 * PERMS;
-            double error = bm_signature_agreement(pair, pair + PERMS, PERMS) - similarity;
+            double error =
+                bm_signature_agreement(pair, pair + PERMS, (bm_word_rows){PERMS, 4}) - similarity;
             sum += error;
             squares += error * error;
             for (size_t p = 0; p < N_PLANS; p++)

@@ -52,7 +52,8 @@ static outcome run(size_t set, size_t common)
         double shares[N_PLANS] = {0};
         for (size_t t = 0; t < PAIRS; t++) {
             const uint32_t *pair = words + t * 2 * PERMS;
-            double error = bm_signature_agreement(pair, pair + PERMS, PERMS) - similarity;
+            double error =
+                bm_signature_agreement(pair, pair + PERMS, (bm_word_rows){PERMS, 4}) - similarity;
             sum += error;
             squares += error * error;
             for (size_t p = 0; p < N_PLANS; p++)

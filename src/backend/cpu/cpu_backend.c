@@ -16,6 +16,7 @@
 #include "backend/cpu/sign_loops.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "model/scheme_facts.h"
 #include "sketch/scheme.h"
 
 #define BATCH_HASHES ((size_t)1 << 17) /* 1 MiB: the second-level cache of current processors */
@@ -90,7 +91,7 @@ static bm_status choose(cpu_backend *cpu, const bm_backend_cfg *cfg, bm_isa isa,
     if (status != BM_OK)
         return status;
     cpu->params.perms = perms_used(cfg);
-    cpu->word_bytes = cpu->params.ops->word_bytes;
+    cpu->word_bytes = bm_scheme_word_bytes(cpu->params.ops->scheme);
     cpu->ops = bm_native_find(cpu->params.ops);
     if (cpu->ops == NULL)
         return bm_fail(err, BM_ERR_UNSUPPORTED, "the native CPU has no loops for %s",
@@ -178,14 +179,16 @@ static void document_keys(const cpu_backend *cpu, const uint32_t *words, bool em
 {
     if (empty)
         memset(keys, 0xFF, cpu->keys.bands * sizeof *keys);
-    else
+    else if (cpu->word_bytes == sizeof *words)
         cpu->choice.loops->band_keys(&cpu->keys, words, keys);
+    else
+        bm_band_keys_of(cpu->word_bytes)(words, cpu->keys.bands, cpu->keys.rows, false, keys);
 }
 
 static bm_status cpu_submit(bm_backend *backend, bm_sign_task *task, bm_error *err)
 {
     const cpu_backend *cpu = (const cpu_backend *)backend;
-    const uint32_t perms = cpu->params.perms;
+    const size_t row = bm_scheme_row_uints(cpu->params.ops->scheme, cpu->params.perms);
     if (task->keys != NULL && cpu->keys.bands == 0)
         return bm_fail(err, BM_ERR_INTERNAL, "band keys wanted of a backend opened without bands");
     if (cpu->ops->sign_weighted != NULL && task->weights == NULL)
@@ -196,7 +199,7 @@ static bm_status cpu_submit(bm_backend *backend, bm_sign_task *task, bm_error *e
     for (size_t doc = 0; doc < task->n_docs; doc++) {
         sign_document(&m, doc, words);
         if (task->words != NULL)
-            memcpy(task->words + doc * perms, words, perms * sizeof *words);
+            memcpy(task->words + doc * row, words, row * sizeof *words);
         if (task->keys != NULL)
             document_keys(cpu, words, task->offsets[doc] == task->offsets[doc + 1],
                           task->keys + doc * cpu->keys.bands);

@@ -37,5 +37,6 @@ typedef struct bm_native_ops {
 
 extern const bm_native_ops bm_native_affine32, bm_native_oph, bm_native_cws;
 extern const bm_native_ops bm_native_legacy, bm_native_text_dedup, bm_native_nemo, bm_native_lance;
+extern const bm_native_ops bm_native_affine64, bm_native_datatrove;
 
 #endif

@@ -4,8 +4,9 @@
 #include "backend/cpu/native_table.h"
 
 static const bm_native_ops *const rows[] = {
-    &bm_native_affine32,   &bm_native_oph,  &bm_native_cws,  &bm_native_legacy,
-    &bm_native_text_dedup, &bm_native_nemo, &bm_native_lance};
+    &bm_native_affine32, &bm_native_oph,        &bm_native_cws,
+    &bm_native_legacy,   &bm_native_text_dedup, &bm_native_nemo,
+    &bm_native_lance,    &bm_native_affine64,   &bm_native_datatrove};
 
 const bm_native_ops *bm_native_find(const bm_scheme_ops *scheme)
 {

@@ -48,6 +48,17 @@ static void fold_affine(const bm_native_choice *choice, const void *block, size_
     choice->loops->wide->affine(choice->params, block, n, begun, words);
 }
 
+static void fold_prime(const bm_native_choice *choice, const void *block, size_t n, bool begun,
+                       void *words)
+{
+    choice->loops->wide->prime(choice->params, block, n, begun, words);
+}
+
+static void mix64(const bm_native_choice *choice, const uint64_t *hashes, size_t n, void *block)
+{
+    choice->loops->wide->fmix64(hashes, n, block);
+}
+
 /* Values of 64 bits to words of 32, in the same place. */
 static void narrow(const bm_native_choice *choice, void *words)
 {
@@ -79,3 +90,11 @@ const bm_native_ops bm_native_lance = {.scheme = &bm_scheme_lance,
                                        .mix = copy,
                                        .fold = fold_affine,
                                        .finish = narrow};
+const bm_native_ops bm_native_affine64 = {.scheme = &bm_scheme_affine64,
+                                          .block_bytes = sizeof(uint64_t),
+                                          .mix = mix64,
+                                          .fold = fold_affine};
+const bm_native_ops bm_native_datatrove = {.scheme = &bm_scheme_datatrove,
+                                           .block_bytes = sizeof(uint64_t),
+                                           .mix = copy,
+                                           .fold = fold_prime};

@@ -20,6 +20,7 @@
 #include "backend/opencl/cl_stream.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "model/scheme_facts.h"
 #include "sketch/scheme.h"
 
 #define MIN_BATCH ((size_t)256 << 10)
@@ -240,6 +241,11 @@ static bm_status draw(cl_backend *be, const bm_backend_cfg *cfg, bm_error *err)
         return status;
     be->params.perms = perms_used(cfg); /* the first so many of those drawn */
     be->shape.scheme = be->params.ops;
+    be->shape.row_uints = bm_scheme_row_uints(be->params.ops->scheme, be->params.perms);
+    if (be->params.ops->device.whole_hashes) {
+        be->shape.unit = 1;
+        be->shape.text.used = false; /* hashes are made of texts as the family reads them */
+    }
     return BM_OK;
 }
 

@@ -34,11 +34,12 @@ typedef struct bm_cl_text_shape {
 /* The shape of the kernels on a device: what a program is built with. Names as in kernels/; those
  * of oph take the group and the cut of affine32. */
 typedef struct bm_cl_shape {
-    bool gpu;                    /* the family: sign_*gpu.cl, else sign_*cpu.cl */
-    uint32_t unit;               /* hashes of a unit: gpu 4, of 32 bits; cpu 1, of 64 */
-    bool zero_copy;              /* cpu: kernels use the caller's memory as it is */
+    bool gpu;       /* the family: sign_*gpu.cl, else sign_*cpu.cl */
+    uint32_t unit;  /* hashes of a unit: gpu 4, of 32 bits; cpu, or whole_hashes: 1, of 64 */
+    bool zero_copy; /* cpu: kernels use the caller's memory as it is */
     const bm_scheme_ops *scheme; /* set by who opens */
     uint32_t perms, bands, rows; /* bands 0: no keys */
+    uint32_t row_uints;          /* of the words of a document; set by who opens */
     bm_cl_vectors vectors;       /* cpu */
     bm_cl_teams teams;           /* gpu */
     uint32_t group;              /* work-items of a group of bm_sign */

@@ -50,7 +50,7 @@ bm_cl_layout bm_cl_layout_of(const bm_cl_plan *plan, const bm_cl_shape *shape,
     const size_t offsets = (plan->n_docs + 1 + 3) / 4;
     const size_t split = (plan->n_split + 3) / 4;
     const size_t key_uints = parts.keys ? plan->n_docs * shape->bands * 2 : 0;
-    const size_t word_uints = parts.words ? plan->n_docs * shape->perms : 0;
+    const size_t word_uints = parts.words ? plan->n_docs * shape->row_uints : 0;
     at.offsets_at = (uint32_t)hashes;
     at.chunks_at = (uint32_t)(hashes + offsets);
     at.split_at = (uint32_t)(hashes + offsets + plan->n_chunks);

@@ -20,6 +20,7 @@
 #include "backend/opencl/cl_text_check.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "model/scheme_facts.h"
 #include "sketch/scheme.h"
 
 static const uint32_t sizes[] = {0, 1, 2, 17, 118, 0, 5, 1000, 33, 4, 3001, 64, 7};
@@ -56,9 +57,9 @@ static void reset(answers *a)
 static void make_long(const bm_cl_stream *stream, uint64_t *hashes, size_t n)
 {
     const bm_scheme_ops *scheme = stream->shape->scheme;
-    const size_t bytes = stream->shape->perms * sizeof(uint32_t);
+    const size_t bytes = stream->shape->row_uints * sizeof(uint32_t);
     uint64_t set[DISTINCT], state = 21;
-    uint32_t with[BM_PERMS_MAX], without[BM_PERMS_MAX];
+    uint32_t with[2 * BM_PERMS_MAX], without[2 * BM_PERMS_MAX];
     for (size_t i = 0; i < DISTINCT; ++i)
         set[i] = next_hash(&state);
     scheme->sign(stream->params, set, DISTINCT, with);
@@ -78,7 +79,7 @@ static void make_long(const bm_cl_stream *stream, uint64_t *hashes, size_t n)
 static bm_status reserve(answers *a, const bm_cl_shape *shape, bm_error *err)
 {
     const size_t n = (size_t)a->offsets[a->n_docs];
-    const size_t words = a->n_docs * shape->perms, keys = a->n_docs * shape->bands;
+    const size_t words = a->n_docs * shape->row_uints, keys = a->n_docs * shape->bands;
     a->hashes = bm_alloc(n, sizeof *a->hashes);
     a->keys = bm_alloc_zero(keys, sizeof *a->keys);
     a->right_keys = bm_alloc_zero(keys, sizeof *a->keys);
@@ -105,26 +106,27 @@ static bm_status prepare(answers *a, const bm_cl_stream *stream, bm_error *err)
     if (a->repeating)
         make_long(stream, a->hashes, n);
     for (size_t i = 0; i < a->n_docs; ++i) {
-        uint32_t *words = a->right_words + i * shape->perms;
+        uint32_t *words = a->right_words + i * shape->row_uints;
         const size_t different = a->repeating ? DISTINCT : a->sizes[i];
         shape->scheme->sign(stream->params, a->hashes + a->offsets[i + 1] - different, different,
                             words);
         if (shape->bands > 0)
-            bm_band_keys_scalar(words, shape->bands, shape->rows, a->sizes[i] == 0,
-                                a->right_keys + i * shape->bands);
+            bm_band_keys_of(bm_scheme_word_bytes(shape->scheme->scheme))(
+                words, shape->bands, shape->rows, a->sizes[i] == 0,
+                a->right_keys + i * shape->bands);
     }
     return BM_OK;
 }
 
 static bm_status compare(const answers *a, const bm_cl_shape *shape, bm_error *err)
 {
-    for (size_t i = 0; i < a->n_docs * shape->perms; ++i)
+    for (size_t i = 0; i < a->n_docs * shape->row_uints; ++i)
         if (a->words[i] != a->right_words[i])
             return bm_fail(err, BM_ERR_SELFTEST,
                            "self-test: word %zu of a document of %u shingles is %08x (%08x was "
                            "expected)",
-                           i % shape->perms, a->sizes[i / shape->perms], a->words[i],
-                           a->right_words[i]);
+                           i % shape->row_uints * shape->perms / shape->row_uints,
+                           a->sizes[i / shape->row_uints], a->words[i], a->right_words[i]);
     for (size_t i = 0; i < a->n_docs * shape->bands; ++i)
         if (a->keys[i] != a->right_keys[i])
             return bm_fail(err, BM_ERR_SELFTEST,
@@ -160,7 +162,7 @@ static void lower_cut(bm_cl_stream *stream)
     const bm_cl_shape *shape = stream->shape;
     stream->cut.pack_units = shape->chunk.pack < 64 ? shape->chunk.pack : 64;
     stream->cut.whole_units = shape->chunk.whole < 256 ? shape->chunk.whole : 256;
-    stream->cut.part_units = 300;
+    stream->cut.part_units = bm_cl_part_units(shape, 300);
 }
 
 /* As many shingles as a work-group signs at once, if a batch holds so many. */

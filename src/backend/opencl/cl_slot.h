@@ -50,6 +50,12 @@ typedef struct bm_cl_stream {
     bool brief;              /* known answers without the long document */
 } bm_cl_stream;
 
+/* How long the parts of a long document may be: all of it where they do not meet on a device. */
+static inline uint32_t bm_cl_part_units(const bm_cl_shape *shape, uint32_t most)
+{
+    return shape->scheme->device.alone ? UINT32_MAX : most;
+}
+
 /* Where the parts of a batch lie in its buffers (kernels/band_keys.cl, kernels/text_hash.cl). */
 typedef struct bm_cl_layout {
     uint32_t docs_at, bases_at, starts_at;    /* of texts: quads into `in`; the text at 0 */

@@ -22,6 +22,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "model/scheme_facts.h"
 #include "sketch/scheme.h"
 
 #define MAX_LIMIT  ((size_t)512 << 20)
@@ -31,11 +32,11 @@ void bm_cl_stream_cut(bm_cl_stream *stream)
 {
     const bm_cl_shape *shape = stream->shape;
     const size_t limit = stream->limit_bytes;
-    const size_t row_bytes = shape->perms * sizeof(uint32_t) + shape->bands * sizeof(uint64_t);
+    const size_t row_bytes = shape->row_uints * sizeof(uint32_t) + shape->bands * sizeof(uint64_t);
     bm_cl_cut *cut = &stream->cut;
     cut->pack_units = shape->chunk.pack;
     cut->whole_units = shape->chunk.whole;
-    cut->part_units = shape->chunk.part;
+    cut->part_units = bm_cl_part_units(shape, shape->chunk.part);
     cut->unit = shape->unit;
     /* Hashes have half of `in`; offsets and chunks a quarter each. */
     cut->max_units = limit / (shape->unit == 4 ? 32 : 16);
@@ -83,9 +84,9 @@ bm_status bm_cl_stream_open(bm_cl_stream *stream, bm_error *err)
     stream->limit_bytes = first_limit(&stream->device->info);
     stream->factor = draw_factor();
     bm_cl_stream_cut(stream);
-    stream->sliced = bm_alloc(stream->shape->perms, sizeof *stream->sliced);
+    stream->sliced = bm_alloc(stream->shape->row_uints, sizeof *stream->sliced);
     if (stream->sliced == NULL)
-        return bm_fail_nomem(err, stream->shape->perms * sizeof *stream->sliced);
+        return bm_fail_nomem(err, stream->shape->row_uints * sizeof *stream->sliced);
     for (uint32_t i = 0; i < BM_CL_DEPTH; ++i) {
         bm_cl_slot *slot = &stream->slots[i];
         cl_int code = CL_SUCCESS;
@@ -187,8 +188,8 @@ static cl_int begin_zero_copy(bm_cl_stream *stream, bm_cl_slot *slot, bm_sign_ta
     }
     if (code == CL_SUCCESS && task->words != NULL && !plan->sliced)
         code = bm_cl_zero_copy_begin(&slot->queue, &slot->task_words,
-                                     task->words + plan->first_doc * shape->perms,
-                                     plan->n_docs * shape->perms * sizeof(uint32_t), false);
+                                     task->words + plan->first_doc * shape->row_uints,
+                                     plan->n_docs * shape->row_uints * sizeof(uint32_t), false);
     if (code == CL_SUCCESS && slot->want_keys)
         code = bm_cl_zero_copy_begin(&slot->queue, &slot->task_keys,
                                      task->keys + plan->first_doc * shape->bands,
@@ -296,6 +297,14 @@ static bm_status start(bm_cl_stream *stream, bm_cl_slot *slot, bm_sign_task *tas
     return BM_OK;
 }
 
+/* Where words cannot be merged: the document, once more and slowly, from all its hashes. */
+static void sign_sliced(bm_cl_stream *stream, const bm_cl_slot *slot)
+{
+    const uint64_t *offsets = slot->task->offsets + slot->plan.first_doc;
+    stream->shape->scheme->sign(stream->params, slot->task->hashes + offsets[0],
+                                (size_t)(offsets[1] - offsets[0]), stream->sliced);
+}
+
 /* Merge a slice's words; after the last slice the document is the task's. */
 static void merge_slice(bm_cl_stream *stream, const bm_cl_slot *slot, const uint32_t *words)
 {
@@ -303,18 +312,22 @@ static void merge_slice(bm_cl_stream *stream, const bm_cl_slot *slot, const uint
     const bm_scheme_device *scheme = &shape->scheme->device;
     const bm_cl_plan *plan = &slot->plan;
     if (plan->slice_begin == 0)
-        memset(stream->sliced, 0xFF, shape->perms * sizeof *stream->sliced);
-    scheme->merge(stream->params, words, stream->sliced);
+        memset(stream->sliced, 0xFF, shape->row_uints * sizeof *stream->sliced);
+    if (scheme->merge != NULL)
+        scheme->merge(stream->params, words, stream->sliced);
     if (!plan->last_slice)
         return;
+    if (scheme->merge == NULL)
+        sign_sliced(stream, slot);
     if (scheme->finish != NULL)
         scheme->finish(stream->params, stream->sliced);
     if (slot->task->words != NULL)
-        memcpy(slot->task->words + plan->first_doc * shape->perms, stream->sliced,
-               shape->perms * sizeof *stream->sliced);
+        memcpy(slot->task->words + plan->first_doc * shape->row_uints, stream->sliced,
+               shape->row_uints * sizeof *stream->sliced);
     if (slot->task->keys != NULL && shape->bands > 0)
-        bm_band_keys_scalar(stream->sliced, shape->bands, shape->rows, false,
-                            slot->task->keys + plan->first_doc * shape->bands);
+        bm_band_keys_of(bm_scheme_word_bytes(shape->scheme->scheme))(
+            stream->sliced, shape->bands, shape->rows, false,
+            slot->task->keys + plan->first_doc * shape->bands);
 }
 
 static void copy_out(bm_cl_stream *stream, const bm_cl_slot *slot)
@@ -335,8 +348,8 @@ static void copy_out(bm_cl_stream *stream, const bm_cl_slot *slot)
         memcpy(slot->task->keys + plan->first_doc * shape->bands, host,
                plan->n_docs * shape->bands * sizeof(uint64_t));
     if (slot->task->words != NULL && slot->task_words.mem == NULL)
-        memcpy(slot->task->words + plan->first_doc * shape->perms, words,
-               plan->n_docs * shape->perms * sizeof *words);
+        memcpy(slot->task->words + plan->first_doc * shape->row_uints, words,
+               plan->n_docs * shape->row_uints * sizeof *words);
 }
 
 static void add_kernel_time(bm_cl_stream *stream, bm_cl_slot *slot)

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "model/scheme_facts.h"
 #include "base/error.h"
 #include "base/open_file.h"
 #include "base/whole_io.h"
@@ -36,8 +37,8 @@ struct bm_sign_dir {
     const bm_provenance *provenance;
     part words, counts, bytes, content, ids; /* bytes, content: not open in an older form */
     uint64_t n_docs;
-    uint32_t perms;
-    uint64_t *places; /* in ids.txt, in bytes: of row 0, 1024, 2048 …, and of the end */
+    uint32_t perms, word_bytes; /* of a row of signatures.npy */
+    uint64_t *places;           /* in ids.txt, in bytes: of row 0, 1024, 2048 …, and of the end */
     size_t n_places, cap_places;
     bm_listed *listed; /* signatures.npy, as far as its rows were read in order; or NULL */
     uint64_t next;     /* the row that would be next */
@@ -192,10 +193,14 @@ static bm_status open_ids(bm_sign_dir *dir, bm_error *err)
 }
 
 /* The words of all schemes are 32 bits wide. */
-static bool known_scheme(const char *name)
+/* *word_bytes: those of a word of its signatures. */
+static bool known_scheme(const char *name, uint32_t *word_bytes)
 {
     unsigned scheme;
-    return bm_option_value(BM_OPTION_SCHEME, name, strlen(name), &scheme);
+    if (!bm_option_value(BM_OPTION_SCHEME, name, strlen(name), &scheme))
+        return false;
+    *word_bytes = bm_scheme_word_bytes((bm_scheme)scheme);
+    return true;
 }
 
 static bm_status fail_scheme(const char *path, const char *name, bm_error *err)
@@ -225,7 +230,7 @@ static bm_status open_manifest(bm_sign_dir *dir, uint64_t memory, bm_error *err)
                        bm_manifest_kind(dir->manifest));
     if (status == BM_OK)
         status = bm_manifest_provenance(dir->manifest, &dir->provenance, err);
-    if (status == BM_OK && !known_scheme(dir->provenance->scheme))
+    if (status == BM_OK && !known_scheme(dir->provenance->scheme, &dir->word_bytes))
         status = fail_scheme(path, dir->provenance->scheme, err);
     if (status == BM_OK && (dir->provenance->perms < 1 || dir->provenance->perms > BM_PERMS_MAX))
         status = bm_fail_at(err, BM_ERR_FORMAT, path, 0,
@@ -256,8 +261,9 @@ bm_status bm_sign_dir_open_within(const char *path, uint64_t memory, bm_sign_dir
     if (status == BM_OK)
         status = open_manifest(dir, memory, err);
     if (status == BM_OK)
-        status =
-            open_array(dir, (array_form){BM_FILE_SIGNATURES, "<u4", dir->perms}, &dir->words, err);
+        status = open_array(
+            dir, (array_form){BM_FILE_SIGNATURES, dir->word_bytes == 8 ? "<u8" : "<u4", dir->perms},
+            &dir->words, err);
     if (status == BM_OK)
         status =
             open_small_array(dir, (array_form){BM_FILE_N_SHINGLES, "<u4", 0}, &dir->counts, err);
@@ -383,7 +389,7 @@ static bm_status follow_rows(bm_sign_dir *dir, range rows, const uint32_t *words
 bm_status bm_sign_dir_rows(bm_sign_dir *dir, uint64_t first, size_t n, uint32_t *words,
                            bm_error *err)
 {
-    const range rows = {first, n, dir->perms * sizeof *words};
+    const range rows = {first, n, (size_t)dir->perms * dir->word_bytes};
     bm_status status = read_rows(dir, &dir->words, rows, words, err);
     return status == BM_OK ? follow_rows(dir, rows, words, err) : status;
 }

@@ -1,7 +1,7 @@
 /* sign_dir.h -- reading a directory that `sign` wrote.
  *
  * Opening checks that manifest.json is ours and of kind "signatures", and with N its count of
- * documents and K the permutations of its provenance, that signatures.npy is <u4 (N, K),
+ * documents and K the permutations of its provenance, that signatures.npy is <u4 (N, K), <u8 of schemes with words of 64 bits,
  * n_shingles.npy <u4 (N), n_bytes.npy <u8 (N), content_hash.npy <u8 (N, 2), and ids.txt has N
  * lines: else BM_ERR_FORMAT names the file and the field. The manifests of earlier versions do not
  * list n_bytes.npy and content_hash.npy: such a directory is read without them.
@@ -41,7 +41,8 @@ const bm_provenance *bm_sign_dir_provenance(const bm_sign_dir *dir);
 /* May the two be used together (bm_provenance_same)? False: *field names what differs. */
 bool bm_sign_dir_same_provenance(const bm_sign_dir *a, const bm_sign_dir *b, const char **field);
 
-/* Fills `words` with the signatures first … first+n-1: n * perms words. Where all rows are asked for
+/* Fills `words` with the signatures first … first+n-1: n * perms words, of 64 bits where the
+ * scheme's are (bm_scheme_row_uints). Where all rows are asked for
  * in their order, from row 0 on, the last call is BM_ERR_FORMAT where signatures.npy is not the file
  * that the manifest lists; and so often as they are asked for. */
 bm_status bm_sign_dir_rows(bm_sign_dir *dir, uint64_t first, size_t n, uint32_t *words,

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/sized_struct.h"
+#include "model/scheme_facts.h"
 #include "model/option_check.h"
 #include "pipeline/bench/bench_run.h"
 #include "pipeline/bench/kernel_tune.h"
@@ -47,6 +48,7 @@ bm_status bm_bench_run(const bm_bench_options *options, bm_bench_result **out, b
     if (status != BM_OK)
         return status;
     used.sketch.perms = used.sketch.perms != 0 ? used.sketch.perms : BM_PERMS_DEFAULT;
+    bm_scheme_note_hashing(&used.sketch, &used.text);
     bm_bench_result *result = bm_alloc_zero(1, sizeof *result);
     if (result == NULL)
         return bm_fail_nomem(err, sizeof *result);

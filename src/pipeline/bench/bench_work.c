@@ -7,6 +7,7 @@
 #include <stdalign.h>
 #include <string.h>
 
+#include "model/scheme_facts.h"
 #include "backend/cpu/cpu_backend.h"
 #include "backend/opencl/cl_backend.h"
 #include "base/error.h"
@@ -25,7 +26,7 @@ bm_status bm_bench_device_open(const bm_bench_options *options, const bm_device_
     memset(out, 0, sizeof *out);
     pthread_mutex_init(&out->lock, NULL);
     out->info = info;
-    out->perms = options->sketch.perms;
+    out->row_uints = bm_scheme_row_uints(options->sketch.scheme, options->sketch.perms);
     out->n_workers = n_workers;
     out->workers = bm_alloc_zero(n_workers, sizeof *out->workers);
     if (out->workers == NULL)
@@ -62,9 +63,9 @@ void bm_bench_device_close(bm_bench_device *device)
 static bm_status set_task(const bm_bench_device *device, bm_bench_slot *slot, bm_error *err)
 {
     size_t n_docs = slot->batch.n_docs;
-    if (n_docs * device->perms > slot->cap_words) {
+    if (n_docs * device->row_uints > slot->cap_words) {
         bm_free(slot->words);
-        slot->cap_words = n_docs * device->perms * 5 / 4;
+        slot->cap_words = n_docs * device->row_uints * 5 / 4;
         slot->words = bm_alloc_aligned(slot->cap_words, sizeof *slot->words);
         if (slot->words == NULL) {
             size_t bytes = slot->cap_words * sizeof *slot->words;

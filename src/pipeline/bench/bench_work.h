@@ -38,7 +38,7 @@ typedef struct bm_bench_worker {
 
 typedef struct bm_bench_device {
     const bm_device_info *info; /* borrowed */
-    uint32_t perms;
+    uint32_t row_uints;
     bm_backend *backend;
     const bm_bench_text *text; /* borrowed; of the text rows */
     bm_bench_worker *workers;

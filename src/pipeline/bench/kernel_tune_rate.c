@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "model/scheme_facts.h"
 #include "backend/opencl/cl_backend.h"
 #include "backend/cpu/cpu_backend.h"
 #include "base/clock.h"
@@ -67,12 +68,12 @@ bm_status bm_kernel_tune_corpus_open(const bm_kernel_tune_options *options, size
                                      bm_kernel_tune_corpus *out, bm_error *err)
 {
     memset(out, 0, sizeof *out);
-    out->perms = options->sketch.perms;
+    out->row_uints = bm_scheme_row_uints(options->sketch.scheme, options->sketch.perms);
     bm_status status =
         make_documents(n_hashes > MIN_HASHES ? n_hashes : MIN_HASHES, &out->batch, err);
     if (status != BM_OK)
         return status;
-    const size_t n = out->batch.n_docs * out->perms;
+    const size_t n = out->batch.n_docs * out->row_uints;
     out->words = bm_alloc_aligned(n, sizeof *out->words);
     out->right = bm_alloc_aligned(n, sizeof *out->right);
     if (out->words == NULL || out->right == NULL)
@@ -100,7 +101,7 @@ static bm_sign_task next_task(const bm_kernel_tune_corpus *corpus, const bm_back
     return (bm_sign_task){.offsets = offsets + begin,
                           .hashes = corpus->batch.hashes,
                           .n_docs = end - begin,
-                          .words = corpus->words + begin * corpus->perms};
+                          .words = corpus->words + begin * corpus->row_uints};
 }
 
 static size_t depth_of(const bm_backend *backend)
@@ -152,7 +153,7 @@ static bm_status sign_for(const signing *s, double *n, bm_error *err)
 
 bm_status bm_kernel_tune_check(bm_kernel_tune_corpus *corpus, bm_backend *backend, bm_error *err)
 {
-    const size_t bytes = corpus->batch.n_docs * corpus->perms * sizeof *corpus->words;
+    const size_t bytes = corpus->batch.n_docs * corpus->row_uints * sizeof *corpus->words;
     double n = 0;
     memset(corpus->words, 0, bytes);
     bm_status status = sign_for(&(signing){corpus, backend, depth_of(backend), 0}, &n, err);

@@ -16,8 +16,8 @@
 
 typedef struct bm_kernel_tune_corpus {
     bm_shingle_batch batch;
-    uint32_t *words, *right; /* n_docs * perms */
-    uint32_t perms;
+    uint32_t *words, *right; /* n_docs * row_uints */
+    uint32_t row_uints;
 } bm_kernel_tune_corpus; /* {0} is empty */
 
 /* About n_hashes, at least 100,000. */

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "io/input/input_digest.h"
+#include "model/scheme_facts.h"
 #include "model/option_check.h"
 #include "model/option_names.h"
 #include "pipeline/context/input_finder.h"
@@ -159,6 +160,7 @@ static void read_signed(word_reader *r, const bm_provenance *p, bool given, bm_s
         settings->text.hash =
             (bm_token_hash)read_word(r, BM_OPTION_HASH, "provenance.hash", p->hash);
     check_ranges(r, p, settings);
+    bm_scheme_note_hashing(&settings->sketch, &settings->text);
 }
 
 bm_status bm_recipe_signed(const bm_manifest *manifest, bm_settings *settings, bm_error *err)

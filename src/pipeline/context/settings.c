@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "base/sized_struct.h"
 #include "lsh/band_plan.h"
+#include "model/scheme_facts.h"
 #include "model/option_check.h"
 #include "model/option_defaults.h"
 #include "model/option_names.h"
@@ -221,6 +222,7 @@ bm_status bm_settings_settle(bm_settings *s, const bm_option_parts *parts, bm_er
         return status;
     if (s->input.max_doc_bytes == 0)
         s->input.max_doc_bytes = BM_DEFAULT_MAX_DOC_BYTES;
+    bm_scheme_note_hashing(&s->sketch, &s->text);
     s->hash_name = s->input.format == BM_FORMAT_HASHES
                        ? BM_HASH_GIVEN
                        : bm_option_word(BM_OPTION_HASH, s->text.hash);

@@ -47,7 +47,7 @@ static bm_corpus_more more_of(const bm_corpus *corpus, const bm_ingest_batch *ba
     const bm_shingle_batch *shingles = &batch->shingles;
     const uint64_t all = bm_shingle_batch_hashes(shingles);
     uint64_t hashes = corpus->cfg.hashes ? all : 0;
-    uint64_t words = (uint64_t)shingles->n_docs * corpus->cfg.perms;
+    uint64_t words = (uint64_t)shingles->n_docs * corpus->cfg.words.uints;
     uint64_t longest = 0;
     for (size_t i = 0; i < batch->n_docs; i++)
         if (batch->docs != NULL && batch->docs[i].row.text_bytes > longest)
@@ -75,7 +75,7 @@ bm_status bm_corpus_add(void *ctx, const bm_ingest_batch *batch, size_t first_ro
     status = bm_corpus_find_copies(corpus, first_row, n, err);
     if (status == BM_OK && corpus->cfg.hashes)
         status = bm_corpus_add_hashes(corpus, shingles, first_row, err);
-    if (status == BM_OK && corpus->cfg.perms > 0)
+    if (status == BM_OK && corpus->cfg.words.uints > 0)
         status = bm_corpus_add_word_rows(corpus, batch->words, first_row, n, err);
     if (status == BM_OK)
         status = bm_corpus_add_keys(corpus, batch->keys, first_row, n, err);
@@ -87,7 +87,7 @@ bm_status bm_corpus_add(void *ctx, const bm_ingest_batch *batch, size_t first_ro
 bm_status bm_corpus_add_words(bm_corpus *corpus, const bm_signed_docs *docs, bm_error *err)
 {
     size_t first = corpus->n, n = docs->n;
-    uint64_t words = (uint64_t)n * corpus->cfg.perms;
+    uint64_t words = (uint64_t)n * corpus->cfg.words.uints;
     bm_corpus_more more = {.docs = n, .set_bytes = words * sizeof *docs->words};
     bm_status status = bm_corpus_make_room(corpus, &more, err);
     if (status != BM_OK)
@@ -103,7 +103,7 @@ bm_status bm_corpus_add_words(bm_corpus *corpus, const bm_signed_docs *docs, bm_
     bm_corpus_sets_clear(corpus, first, n);
     if (corpus->copies.given)
         status = bm_corpus_find_copies(corpus, first, n, err);
-    if (status == BM_OK && corpus->cfg.perms > 0)
+    if (status == BM_OK && corpus->cfg.words.uints > 0)
         status = bm_corpus_add_word_rows(corpus, docs->words, first, n, err);
     if (status == BM_OK)
         status = bm_corpus_add_keys(corpus, docs->keys, first, n, err);

@@ -27,7 +27,7 @@ bm_status bm_corpus_add(void *ctx, const bm_ingest_batch *batch, size_t first_ro
 /* Documents that were signed before, with words but without text. */
 typedef struct bm_signed_docs {
     size_t n;
-    const uint32_t *words;      /* cfg.perms each */
+    const uint32_t *words;      /* cfg.words.uints each */
     const uint64_t *keys;       /* cfg.bands each, side by side */
     const uint32_t *n_shingles; /* of each */
     const bm_hash128 *content;  /* of each; NULL: not known, so that none counts as identical */

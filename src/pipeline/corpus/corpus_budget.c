@@ -36,7 +36,7 @@ static stretches bytes_of(const bm_corpus *corpus, size_t n, uint64_t set_bytes)
         ids = cfg->docs->n_slots * sizeof *cfg->docs->slots;
         columns += bm_doc_table_bytes(cfg->docs) - ids;
     }
-    if (cfg->perms > 0 && !sets_in_file)
+    if (cfg->words.uints > 0 && !sets_in_file)
         columns += n * sizeof *corpus->sets.words;
     if (keys_in_file) {
         keys = BM_KEYS_BUFFER;

@@ -61,7 +61,7 @@ static double similarity(const comparison *c, uint32_t a, uint32_t b)
     uint32_t x = corpus->rep[a], y = corpus->rep[b];
     const void *set_x = set_of(c, x), *set_y = set_of(c, y);
     if (c->verify == BM_VERIFY_SIGNATURE)
-        return bm_agreement_at_least(set_x, set_y, corpus->cfg.perms, c->threshold);
+        return bm_agreement_at_least(set_x, set_y, corpus->cfg.words, c->threshold);
     if (x == y)
         return 1.0;
     if (corpus->cfg.weighted)
@@ -95,7 +95,7 @@ static bm_status compare(comparison *c, bm_error *err)
 static size_t set_len(const comparison *c, uint64_t rep)
 {
     const bm_corpus *corpus = c->corpus;
-    return c->verify == BM_VERIFY_SIGNATURE ? corpus->cfg.perms * sizeof(uint32_t)
+    return c->verify == BM_VERIFY_SIGNATURE ? corpus->cfg.words.uints * sizeof(uint32_t)
                                             : corpus->sizes[rep] * bm_corpus_element_bytes(corpus);
 }
 

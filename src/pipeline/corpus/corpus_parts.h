@@ -17,6 +17,7 @@
 #include "model/doc_table.h"
 #include "model/shingle_batch.h"
 #include "pipeline/ingest/budget.h"
+#include "sketch/scheme.h"
 #include "spill/spill_file.h"
 
 typedef struct bm_corpus_cfg {
@@ -27,7 +28,7 @@ typedef struct bm_corpus_cfg {
     /* Keys made elsewhere: documents have no shingles, and BM_NO_BAND_KEY is in no bucket of its
      * band. */
     bool given_keys;
-    uint32_t perms;           /* of the words to hold; 0: none */
+    bm_word_rows words;       /* of signatures to hold; no uints: none */
     uint64_t memory;          /* bytes at most, with those of `docs`; 0: no limit */
     const bm_doc_table *docs; /* NULL: not counted */
     const char *temp_dir;     /* borrowed; NULL: everything stays in memory */

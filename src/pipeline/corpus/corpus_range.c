@@ -26,8 +26,9 @@ void bm_corpus_range_reset(bm_corpus_range *range)
 static bm_status grow(const bm_corpus *corpus, bm_corpus_range *range, size_t cap, bm_error *err)
 {
     bm_status status = bm_grow_array(&range->keys, &range->cap_keys, cap * corpus->cfg.bands, err);
-    if (status == BM_OK && corpus->cfg.perms > 0)
-        status = bm_grow_array(&range->words, &range->cap_words, cap * corpus->cfg.perms, err);
+    if (status == BM_OK && corpus->cfg.words.uints > 0)
+        status =
+            bm_grow_array(&range->words, &range->cap_words, cap * corpus->cfg.words.uints, err);
     if (status != BM_OK || cap <= range->cap)
         return status;
     status = bm_corpus_column(&range->docs, cap, sizeof *range->docs, err);
@@ -95,8 +96,8 @@ static bm_status sort(uint64_t *hashes, size_t n, bm_error *err)
 
 bm_status bm_corpus_copy_set(const bm_corpus *corpus, size_t row, void *to, bm_error *err)
 {
-    const bool words = corpus->cfg.perms > 0;
-    const size_t n = words ? corpus->cfg.perms : corpus->sizes[row],
+    const bool words = corpus->cfg.words.uints > 0;
+    const size_t n = words ? corpus->cfg.words.uints : corpus->sizes[row],
                  bytes = n * (words ? sizeof(uint32_t) : sizeof(uint64_t));
     bm_status status = BM_OK;
     if (n == 0) /* nor is there a record */
@@ -114,7 +115,7 @@ static bm_status read_some(void *ctx, uint32_t thread, size_t begin, size_t end,
     const reading *r = ctx;
     bm_status status = BM_OK;
     const bm_corpus_range *range = r->range;
-    const size_t perms = r->corpus->cfg.perms;
+    const size_t perms = r->corpus->cfg.words.uints;
     for (size_t i = begin; status == BM_OK && i < end; i++) {
         void *to = perms > 0 ? (void *)(range->words + i * perms)
                              : range->arena + (range->sets[i] - range->arena);
@@ -146,7 +147,7 @@ static bm_status place_in_arena(bm_corpus_range *range, uint64_t hashes, bm_erro
 bm_status bm_corpus_range_next(bm_corpus *corpus, uint64_t most, bm_pool *pool,
                                bm_corpus_range *range, bm_error *err)
 {
-    const bool in_file = bm_corpus_sets_in_file(corpus), words = corpus->cfg.perms > 0;
+    const bool in_file = bm_corpus_sets_in_file(corpus), words = corpus->cfg.words.uints > 0;
     reading r = {corpus, range};
     uint64_t hashes;
     if (range->next >= corpus->n)

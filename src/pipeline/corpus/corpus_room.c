@@ -49,7 +49,7 @@ static bm_status spill(bm_corpus *corpus, size_t n, uint64_t set_bytes, uint64_t
     bm_status status = BM_OK;
     if (!cfg->spill_now && fits(corpus, n, set_bytes))
         return BM_OK;
-    if (cfg->temp_dir != NULL && (cfg->hashes || cfg->perms > 0))
+    if (cfg->temp_dir != NULL && (cfg->hashes || cfg->words.uints > 0))
         status = bm_corpus_move_sets(corpus, set_bytes, read, err);
     if (status == BM_OK && cfg->temp_dir != NULL && (cfg->spill_now || !fits(corpus, n, set_bytes)))
         status = bm_corpus_move_keys(corpus, read, err);

@@ -28,7 +28,7 @@ static void enter(bm_corpus_sets *sets, bm_sets_state state)
 
 static bool has_sets(const bm_corpus *corpus)
 {
-    return corpus->cfg.hashes || corpus->cfg.perms > 0;
+    return corpus->cfg.hashes || corpus->cfg.words.uints > 0;
 }
 
 static void free_memory(bm_corpus_sets *sets)
@@ -65,7 +65,7 @@ bm_status bm_corpus_sets_grow(bm_corpus *corpus, size_t cap, bm_error *err)
         return bm_corpus_column(&sets->places, cap, sizeof *sets->places, err);
     if (status == BM_OK)
         status = bm_corpus_column(&sets->hashes, cap, sizeof *sets->hashes, err);
-    if (status == BM_OK && corpus->cfg.perms > 0)
+    if (status == BM_OK && corpus->cfg.words.uints > 0)
         status = bm_corpus_column(&sets->words, cap, sizeof *sets->words, err);
     return status;
 }
@@ -180,7 +180,7 @@ bm_status bm_corpus_add_word_rows(bm_corpus *corpus, const uint32_t *words, size
                                   bm_error *err)
 {
     bm_corpus_sets *sets = &corpus->sets;
-    size_t perms = corpus->cfg.perms;
+    size_t perms = corpus->cfg.words.uints;
     bm_status status = BM_OK;
     if (bm_corpus_sets_in_file(corpus)) {
         for (size_t i = 0; status == BM_OK && i < n; i++)
@@ -214,8 +214,8 @@ size_t bm_corpus_set_len(const bm_corpus *corpus, size_t row)
 {
     if (corpus->rep[row] != row)
         return 0;
-    if (corpus->cfg.perms > 0)
-        return corpus->cfg.perms * sizeof **corpus->sets.words;
+    if (corpus->cfg.words.uints > 0)
+        return corpus->cfg.words.uints * sizeof **corpus->sets.words;
     return corpus->cfg.hashes ? corpus->sizes[row] * bm_corpus_element_bytes(corpus) : 0;
 }
 

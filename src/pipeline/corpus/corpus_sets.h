@@ -23,7 +23,7 @@ void bm_corpus_sets_clear(bm_corpus *corpus, size_t first, size_t n);
 /* The hashes of the batch's documents, which are the rows from `first` on. */
 bm_status bm_corpus_add_hashes(bm_corpus *corpus, const bm_shingle_batch *shingles, size_t first,
                                bm_error *err);
-/* The words of n rows from `first`, cfg.perms each. */
+/* The words of n rows from `first`, cfg.words.uints each. */
 bm_status bm_corpus_add_word_rows(bm_corpus *corpus, const uint32_t *words, size_t first, size_t n,
                                   bm_error *err);
 /* Move what is in memory to a file; `bytes` of sets, the next batch included, are foreseen. BM_OK

@@ -81,7 +81,7 @@ static size_t set_words64(const bm_sample *sample, size_t n_hashes)
 static size_t n_words64(const bm_sample *sample, size_t n_hashes)
 {
     const bm_corpus_cfg *cfg = &sample->corpus->cfg;
-    return set_words64(sample, n_hashes) + cfg->bands + (cfg->perms + 1) / 2;
+    return set_words64(sample, n_hashes) + cfg->bands + (cfg->words.uints + 1) / 2;
 }
 
 static bm_status copy(const bm_sample *sample, const bm_ingest_batch *batch, size_t i,
@@ -103,9 +103,9 @@ static bm_status copy(const bm_sample *sample, const bm_ingest_batch *batch, siz
     n = set_words64(sample, n);
     if (cfg->bands > 0)
         memcpy(out->data + n, batch->keys + i * cfg->bands, cfg->bands * sizeof *batch->keys);
-    if (cfg->perms > 0)
-        memcpy(out->data + n + cfg->bands, batch->words + i * cfg->perms,
-               cfg->perms * sizeof *batch->words);
+    if (cfg->words.uints > 0)
+        memcpy(out->data + n + cfg->bands, batch->words + i * cfg->words.uints,
+               cfg->words.uints * sizeof *batch->words);
     return BM_OK;
 }
 
@@ -195,8 +195,8 @@ static bm_status make_batch(const bm_sample *sample, size_t first, size_t end,
     if (status == BM_OK)
         status = bm_grow(&batch->keys, &batch->room.keys, n * cfg->bands, sizeof *batch->keys, err);
     if (status == BM_OK)
-        status =
-            bm_grow(&batch->words, &batch->room.words, n * cfg->perms, sizeof *batch->words, err);
+        status = bm_grow(&batch->words, &batch->room.words, n * cfg->words.uints,
+                         sizeof *batch->words, err);
     return status;
 }
 
@@ -218,9 +218,9 @@ static void fill_batch(bm_sample *sample, size_t first, size_t end, bm_ingest_ba
         n = set_words64(sample, n);
         if (cfg->bands > 0)
             memcpy(batch->keys + at * cfg->bands, doc->data + n, cfg->bands * sizeof *batch->keys);
-        if (cfg->perms > 0)
-            memcpy(batch->words + at * cfg->perms, doc->data + n + cfg->bands,
-                   cfg->perms * sizeof *batch->words);
+        if (cfg->words.uints > 0)
+            memcpy(batch->words + at * cfg->words.uints, doc->data + n + cfg->bands,
+                   cfg->words.uints * sizeof *batch->words);
         bm_free(doc->data);
         doc->data = NULL;
     }

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "backend/cpu/cpu_backend.h"
+#include "model/scheme_facts.h"
 #include "backend/opencl/opencl_backend.h"
 #include "base/error.h"
 #include "base/memory.h"
@@ -46,7 +47,7 @@ static bm_status case_open(test_case *test, bm_error *err)
     size_t n = (size_t)test->offsets[N_TEST_DOCS];
     test->hashes = bm_alloc(n, sizeof *test->hashes);
     test->weights = bm_alloc(n, sizeof *test->weights);
-    test->words = bm_alloc(N_TEST_DOCS * BM_PERMS_MAX, sizeof *test->words);
+    test->words = bm_alloc(N_TEST_DOCS * BM_PERMS_MAX, sizeof(uint64_t));
     test->keys = bm_alloc(N_TEST_DOCS * BM_PERMS_MAX, sizeof *test->keys);
     if (test->hashes == NULL || test->weights == NULL || test->words == NULL || test->keys == NULL)
         return bm_fail_nomem(err, n * sizeof *test->hashes);
@@ -62,7 +63,9 @@ static bm_status case_open(test_case *test, bm_error *err)
 static bm_status case_compare(const test_case *test, const bm_device_info *device,
                               const bm_scheme_params *params, uint32_t *n_checks, bm_error *err)
 {
-    uint32_t words[BM_PERMS_MAX];
+    const bm_scheme scheme = params->ops->scheme;
+    const size_t row = bm_scheme_row_uints(scheme, test->perms);
+    uint32_t words[2 * BM_PERMS_MAX];
     uint64_t keys[BM_PERMS_MAX];
     for (size_t d = 0; d < N_TEST_DOCS; d++) {
         const uint64_t *hashes = test->hashes + test->offsets[d];
@@ -71,16 +74,15 @@ static bm_status case_compare(const test_case *test, const bm_device_info *devic
                                        test_sizes[d], words);
         else
             params->ops->sign(params, hashes, test_sizes[d], words);
-        bm_band_keys_scalar(words, test->bands, test->rows, test_sizes[d] == 0, keys);
-        bool same =
-            memcmp(words, test->words + d * test->perms, test->perms * sizeof *words) == 0 &&
-            memcmp(keys, test->keys + d * test->bands, test->bands * sizeof *keys) == 0;
+        bm_band_keys_of(bm_scheme_word_bytes(scheme))(words, test->bands, test->rows,
+                                                      test_sizes[d] == 0, keys);
+        bool same = memcmp(words, test->words + d * row, row * sizeof *words) == 0 &&
+                    memcmp(keys, test->keys + d * test->bands, test->bands * sizeof *keys) == 0;
         if (!same)
             return bm_fail_at(
                 err, BM_ERR_SELFTEST, device->spec, 0,
                 "wrong answer for a document of %u shingles, %u permutations of %s (device %s)",
-                test_sizes[d], test->perms, bm_option_word(BM_OPTION_SCHEME, params->ops->scheme),
-                device->name);
+                test_sizes[d], test->perms, bm_option_word(BM_OPTION_SCHEME, scheme), device->name);
         *n_checks += test->perms + test->bands;
     }
     return BM_OK;

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "model/scheme_facts.h"
 #include "backend/cpu/cpu_backend.h"
 #include "base/error.h"
 #include "base/memory.h"
@@ -119,7 +120,7 @@ static bm_status open_trial(const bm_device_set *set, const bm_device_set_cfg *c
                             bm_text_trial **out, bm_error *err)
 {
     bm_text_trial_cfg trial = {
-        .text = cfg->text, .perms_used = set->perms_used, .bands = set->bands, .cpu = cfg->cpu};
+        .text = cfg->text, .row_uints = set->row_uints, .bands = set->bands, .cpu = cfg->cpu};
     bool any = false;
     for (size_t i = 0; i < cfg->pick->n; i++)
         any |= cfg->pick->devices[i].kind != BM_DEVICE_NATIVE && has_kernels(set);
@@ -198,6 +199,7 @@ bm_status bm_device_set_open(const bm_device_set_cfg *cfg, bm_device_set *out, b
     out->bands = cfg->bands;
     out->rows = cfg->rows;
     out->perms_used = cfg->perms_used != 0 ? cfg->perms_used : cfg->sketch.perms;
+    out->row_uints = bm_scheme_row_uints(cfg->sketch.scheme, out->perms_used);
     bm_callbacks callbacks = bm_meter_callbacks(cfg->meter);
     bm_backend_cfg backend = {
         .sketch = cfg->sketch,
@@ -283,12 +285,13 @@ static bm_status hashes_of(bm_device_worker *worker, const bm_sign_task *task, s
 /* Do words, keys, count and content hash of document d equal those of the reference? */
 static bool is_right(const bm_device_set *set, const bm_sign_task *task, size_t d, doc_hashes doc)
 {
-    uint32_t words[BM_PERMS_MAX];
+    uint32_t words[2 * BM_PERMS_MAX];
     uint64_t keys[BM_PERMS_MAX];
-    const size_t perms = set->perms_used, bands = set->bands;
+    const size_t row = set->row_uints, bands = set->bands;
     set->params.ops->sign(&set->params, doc.hashes, doc.n, words);
-    bm_band_keys_scalar(words, set->bands, set->rows, doc.n == 0, keys);
-    if (task->words != NULL && memcmp(words, task->words + d * perms, perms * sizeof *words) != 0)
+    bm_band_keys_of(bm_scheme_word_bytes(set->params.ops->scheme))(words, set->bands, set->rows,
+                                                                   doc.n == 0, keys);
+    if (task->words != NULL && memcmp(words, task->words + d * row, row * sizeof *words) != 0)
         return false;
     if (task->keys != NULL && memcmp(keys, task->keys + d * bands, bands * sizeof *keys) != 0)
         return false;

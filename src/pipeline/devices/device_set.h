@@ -41,7 +41,8 @@ typedef struct bm_device_set {
     size_t n_device_workers;
     bm_scheme_params params; /* of the words in use, for checks */
     uint32_t bands, rows, perms_used;
-    char names[512]; /* of the devices, for people */
+    uint32_t row_uints; /* of the words of a document */
+    char names[512];    /* of the devices, for people */
 } bm_device_set;
 
 typedef struct bm_device_set_cfg {

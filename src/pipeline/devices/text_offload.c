@@ -85,7 +85,7 @@ bm_status bm_text_trial_open(const bm_text_trial_cfg *cfg, bm_text_trial **out, 
     t->bands = cfg->bands;
     t->text.options = *cfg->text;
     t->bytes = bm_alloc(t->n_docs, DOC_BYTES);
-    t->words = bm_alloc(t->n_docs * cfg->perms_used, sizeof *t->words);
+    t->words = bm_alloc(t->n_docs * cfg->row_uints, sizeof *t->words);
     t->keys = bm_alloc(t->n_docs * cfg->bands, sizeof *t->keys);
     t->counts = bm_alloc(t->n_docs, sizeof *t->counts);
     t->content = bm_alloc(t->n_docs, sizeof *t->content);

@@ -39,7 +39,7 @@ typedef struct bm_text_trial bm_text_trial;
 
 typedef struct bm_text_trial_cfg {
     const bm_text_options *text; /* shingles that a device can cut */
-    uint32_t perms_used, bands;  /* of the devices' tasks */
+    uint32_t row_uints, bands;   /* of the devices' tasks: of words, and keys */
     const char *cpu;
 } bm_text_trial_cfg;
 

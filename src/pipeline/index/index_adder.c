@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "model/scheme_facts.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "io/results/result_tables.h"
@@ -213,6 +214,7 @@ static bm_status search(bm_index_adder *a, const bm_gathered *batch, size_t begi
     }
     const bm_search_cfg cfg = {.view = a->view,
                                .facts = bm_store_facts_of(a->store),
+                               .word_bytes = bm_scheme_word_bytes(s->sketch.scheme),
                                .pool = a->job->pool,
                                .threshold = threshold_of(s),
                                .top = replaces ? 0 : 1,

@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 
+#include "model/scheme_facts.h"
 #include "base/error.h"
 #include "io/results/result_tables.h"
 #include "pipeline/context/job_stages.h"
@@ -88,7 +89,8 @@ bm_status bm_index_fill_run(const bm_index_fill *fill, bm_error *err)
                         .store = fill->store,
                         .shape = {.sets = s->index.store == BM_INDEX_SETS,
                                   .bands = s->plan.bands,
-                                  .words = s->sketch.perms},
+                                  .words = bm_scheme_row_uints(s->sketch.scheme, s->sketch.perms),
+                                  .word_bytes = bm_scheme_word_bytes(s->sketch.scheme)},
                         .search_memory = shares.search};
     bm_job_context_plan(job, BM_START_DOCUMENTS);
     bm_job_context_take(job,

@@ -12,7 +12,8 @@
 /* What of each document is gathered. */
 typedef struct bm_gather_shape {
     bool sets;             /* shingle hashes; else words */
-    uint32_t bands, words; /* as the facts of the index */
+    uint32_t bands, words; /* as the facts of the index: keys, and uints of words */
+    uint32_t word_bytes;   /* of the words: 4 or 8 */
     bool unsorted;         /* sets stay as they came: not all are wanted in order */
     uint32_t first_input;  /* that of file 0 of the inputs; UINT32_MAX: none is told */
 } bm_gather_shape;

@@ -80,8 +80,8 @@ static double compare(bm_index_near *near, size_t i, size_t other)
     if (near->shape->sets)
         return bm_jaccard_at_least(g->sets[i], g->docs[i].n_shingles, g->sets[other],
                                    g->docs[other].n_shingles, near->threshold);
-    return bm_agreement_at_least(g->words + i * words, g->words + other * words, words,
-                                 near->threshold);
+    return bm_agreement_at_least(g->words + i * words, g->words + other * words,
+                                 (bm_word_rows){words, near->shape->word_bytes}, near->threshold);
 }
 
 bool bm_index_near_best(bm_index_near *near, size_t i, size_t but, size_t *best, double *similarity)

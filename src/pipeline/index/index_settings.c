@@ -9,6 +9,7 @@
 
 #include <bandmill/version.h>
 
+#include "model/scheme_facts.h"
 #include "base/error.h"
 #include "io/json/json_scan.h"
 #include "io/json/json_write.h"
@@ -44,10 +45,11 @@ bm_status bm_index_settings_write(const bm_job_context *job, bm_buf *out, bm_err
 bm_store_facts bm_index_facts(const bm_settings *settings, const bm_buf *text)
 {
     const bool sets = settings->index.store == BM_INDEX_SETS;
-    return (bm_store_facts){.kind = sets ? BM_STORE_SETS : BM_STORE_SIGNATURES,
-                            .bands = settings->plan.bands,
-                            .words = sets ? 0 : settings->sketch.perms,
-                            .settings = {text->data, text->len}};
+    return (bm_store_facts){
+        .kind = sets ? BM_STORE_SETS : BM_STORE_SIGNATURES,
+        .bands = settings->plan.bands,
+        .words = sets ? 0 : bm_scheme_row_uints(settings->sketch.scheme, settings->sketch.perms),
+        .settings = {text->data, text->len}};
 }
 
 /* --- reading --- */

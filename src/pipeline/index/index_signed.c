@@ -200,7 +200,9 @@ static bm_status load(const block *b, const bm_index_adder *adder, bm_gathered *
     if (status == BM_OK)
         status = bm_sign_dir_ids(dir, first, n, &(bm_sign_ids){&g->ids, c.ends}, err);
     if (status == BM_OK)
-        status = bm_band_keys(g->words, n, &adder->job->settings->plan, g->keys, err);
+        status =
+            bm_signed_rows_keys(&(bm_signed_rows){adder->job->settings->sketch.scheme, g->words, n},
+                                &adder->job->settings->plan, g->keys, err);
     if (status == BM_OK)
         add_documents(g, &c, shape, n);
     reset_columns(&c);

@@ -117,7 +117,7 @@ static bm_status compare(const search *s, uint32_t doc, target *t, double *simil
         facts->kind == BM_STORE_SETS
             ? bm_jaccard_at_least(batch->sets[doc], n, t->set, t->doc.n_shingles, threshold)
             : bm_agreement_at_least(batch->words + (size_t)doc * facts->words, t->words,
-                                    facts->words, threshold);
+                                    (bm_word_rows){facts->words, s->cfg->word_bytes}, threshold);
     return BM_OK;
 }
 

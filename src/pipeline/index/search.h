@@ -35,7 +35,8 @@ typedef struct bm_search_batch {
 typedef struct bm_search_cfg {
     const bm_store_view *view;
     const bm_store_facts *facts;
-    bm_pool *pool; /* NULL: this thread alone */
+    uint32_t word_bytes; /* of the words of signatures: 4 or 8 */
+    bm_pool *pool;       /* NULL: this thread alone */
     double threshold;
     uint32_t top;      /* best answers of each document; 0: all */
     bool skip_same_id; /* a document is no answer to one of its own id */

@@ -54,7 +54,7 @@ bm_status bm_ingest_batch_make_task(const bm_ingest_cfg *cfg, bm_ingest_batch *b
     const bool as_text = batch->as_text;
     bm_status status = BM_OK;
     if (cfg->want_words)
-        status = bm_grow(&batch->words, &batch->room.words, batch->n_docs * device_set->perms_used,
+        status = bm_grow(&batch->words, &batch->room.words, batch->n_docs * device_set->row_uints,
                          sizeof *batch->words, err);
     if (status == BM_OK && cfg->want_keys)
         status = bm_grow(&batch->keys, &batch->room.keys, batch->n_docs * device_set->bands,

@@ -66,7 +66,7 @@ typedef struct bm_ingest_batch {
     bool as_text;              /* a device is to cut and hash the documents */
     bm_text_batch text;
     bm_ingest_made made; /* as_text */
-    uint32_t *words;     /* n_docs * perms in use; NULL where not wanted */
+    uint32_t *words;     /* n_docs rows (bm_device_set.row_uints); NULL where not wanted */
     uint64_t *keys;      /* n_docs * bands */
     bm_ingest_room room;
     bm_sign_task task;

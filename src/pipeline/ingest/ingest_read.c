@@ -24,7 +24,7 @@ static uint64_t doc_bytes(const bm_ingest_cfg *cfg)
 {
     uint64_t bytes = sizeof(bm_ingest_doc) + sizeof(uint64_t) + sizeof(bm_hash128);
     if (cfg->device_set != NULL && cfg->want_words)
-        bytes += cfg->device_set->perms_used * sizeof(uint32_t);
+        bytes += cfg->device_set->row_uints * sizeof(uint32_t);
     if (cfg->device_set != NULL && cfg->want_keys)
         bytes += cfg->device_set->bands * sizeof(uint64_t);
     return bytes < REASON_BYTES ? REASON_BYTES : bytes;

@@ -39,7 +39,7 @@ static bm_status sign_one(bm_device_set *device_set, bm_ingest_batch *batch, siz
                          .hashes = shingles->hashes,
                          .n_docs = 1,
                          .words =
-                             all->words == NULL ? NULL : all->words + doc * device_set->perms_used,
+                             all->words == NULL ? NULL : all->words + doc * device_set->row_uints,
                          .keys = all->keys == NULL ? NULL : all->keys + doc * device_set->bands};
     batch->docs[doc].row.n_shingles = bm_shingle_batch_last(shingles);
     if (all->content != NULL)

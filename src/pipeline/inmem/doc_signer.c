@@ -5,6 +5,7 @@
  * Tests: tests/unit/inmem/test_doc_signer.c */
 #include "pipeline/inmem/doc_signer.h"
 
+#include "model/scheme_facts.h"
 #include "backend/cpu/cpu_backend.h"
 #include "base/cpu.h"
 #include "base/error.h"
@@ -30,11 +31,12 @@ bm_status bm_doc_backend_open(const bm_doc_recipe *recipe, bm_backend **out, bm_
 bm_status bm_doc_signer_init(bm_doc_signer *signer, const bm_doc_recipe *recipe,
                              bm_backend *backend, bm_error *err)
 {
-    *signer = (bm_doc_signer){.backend = backend,
-                              .bands = recipe->bands,
-                              .perms = recipe->sketch->perms,
-                              .wants_words = recipe->words,
-                              .sets_given = {.bag = recipe->text->bag}};
+    *signer = (bm_doc_signer){
+        .backend = backend,
+        .bands = recipe->bands,
+        .row_uints = bm_scheme_row_uints(recipe->sketch->scheme, recipe->sketch->perms),
+        .wants_words = recipe->words,
+        .sets_given = {.bag = recipe->text->bag}};
     bm_status status = bm_isa_choose(recipe->cpu, &signer->sets_given.isa, err);
     return status == BM_OK ? bm_text_hasher_init(&signer->hasher, recipe->text, recipe->cpu, err)
                            : status;
@@ -81,7 +83,7 @@ static bm_status make_room(bm_doc_signer *s, bm_error *err)
     if (status == BM_OK)
         status = bm_grow_array(&s->keys, &s->cap_keys, n * s->bands, err);
     if (status == BM_OK && s->wants_words)
-        status = bm_grow_array(&s->words, &s->cap_words, n * s->perms, err);
+        status = bm_grow_array(&s->words, &s->cap_words, n * s->row_uints, err);
     return status;
 }
 

@@ -23,8 +23,8 @@ typedef struct bm_doc_recipe {
 bm_status bm_doc_backend_open(const bm_doc_recipe *recipe, bm_backend **out, bm_error *err);
 
 typedef struct bm_doc_signer {
-    bm_backend *backend; /* borrowed */
-    uint32_t bands, perms;
+    bm_backend *backend;       /* borrowed */
+    uint32_t bands, row_uints; /* of the words of a document */
     bool wants_words;
     bm_text_hasher hasher;
     bm_set_shingler sets_given;
@@ -35,7 +35,7 @@ typedef struct bm_doc_signer {
     const uint64_t **sets; /* each document's distinct hashes, ascending */
     uint32_t *n_shingles;
     uint64_t *keys;  /* n_docs * bands */
-    uint32_t *words; /* n_docs * perms; NULL: not wanted */
+    uint32_t *words; /* n_docs * row_uints; NULL: not wanted */
     size_t cap_sets, cap_n_shingles, cap_keys, cap_words;
 } bm_doc_signer; /* {0} is good for reset */
 

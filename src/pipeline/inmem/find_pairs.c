@@ -19,6 +19,7 @@
 #include "base/memory.h"
 #include "base/sized_struct.h"
 #include "lsh/band_plan.h"
+#include "model/scheme_facts.h"
 #include "model/option_check.h"
 #include "model/option_defaults.h"
 #include "model/option_names.h"
@@ -152,6 +153,7 @@ bm_status bm_find_pairs(const bm_find_options *options, const bm_documents *docu
         status = bm_stop_words_settle(&used.text, &stop_words, err);
     if (status != BM_OK)
         return status;
+    bm_scheme_note_hashing(&used.sketch, &used.text);
     f.out = bm_alloc_zero(1, sizeof *f.out);
     if (f.out == NULL) {
         bm_free(stop_words);

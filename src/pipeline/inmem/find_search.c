@@ -35,7 +35,7 @@ static bm_status verify_range(void *ctx, uint32_t thread, size_t begin, size_t e
     (void)thread;
     (void)err;
     bm_finder *f = ctx;
-    const uint32_t perms = f->options->sketch.perms;
+    const bm_word_rows rows = bm_scheme_rows(f->options->sketch.scheme, f->options->sketch.perms);
     const double threshold = f->options->bands.threshold;
     for (size_t i = begin; i < end; i++) {
         bm_pair *p = &f->chunk[i];
@@ -46,8 +46,9 @@ static bm_status verify_range(void *ctx, uint32_t thread, size_t begin, size_t e
             p->similarity = bm_jaccard_at_least(f->docs[p->a], f->sizes[p->a], f->docs[p->b],
                                                 f->sizes[p->b], threshold);
         } else if (f->options->verify == BM_VERIFY_SIGNATURE) {
-            p->similarity = bm_agreement_at_least(
-                f->words + (size_t)p->a * perms, f->words + (size_t)p->b * perms, perms, threshold);
+            p->similarity =
+                bm_agreement_at_least(f->words + (size_t)p->a * rows.uints,
+                                      f->words + (size_t)p->b * rows.uints, rows, threshold);
         } else {
             p->similarity = NAN;
         }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "backend/cpu/cpu_backend.h"
+#include "model/scheme_facts.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "lsh/verify.h"
@@ -169,7 +170,9 @@ static bm_status make_sets(bm_finder *f, bm_error *err)
 bm_status bm_finder_prepare(bm_finder *finder, bm_error *err)
 {
     bm_finder *f = finder;
-    const size_t n = f->input.n_docs, row = f->options->sketch.perms * sizeof *f->words;
+    const size_t n = f->input.n_docs,
+                 row = bm_scheme_row_uints(f->options->sketch.scheme, f->options->sketch.perms) *
+                       sizeof *f->words;
     const bool words = f->options->verify == BM_VERIFY_SIGNATURE;
     const size_t a_doc = sizeof *f->docs + sizeof *f->sizes + sizeof *f->skip + (words ? row : 0);
     bm_status status = make_sets(f, err);
@@ -213,7 +216,8 @@ static bm_status sign_range(void *ctx, uint32_t thread, size_t begin, size_t end
                          .keys = bands == 0 ? NULL : keys,
                          .words = f->words};
     if (f->words != NULL)
-        task.words += begin * f->options->sketch.perms;
+        task.words +=
+            begin * bm_scheme_row_uints(f->options->sketch.scheme, f->options->sketch.perms);
     status = f->backend->ops->submit(f->backend, &task, err);
     if (status == BM_OK)
         status = f->backend->ops->wait(f->backend, &task, err);

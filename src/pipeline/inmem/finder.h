@@ -34,7 +34,7 @@ typedef struct bm_finder {
     uint32_t *sizes;       /* distinct */
     uint8_t *skip;         /* no hashes */
     uint64_t **keys;       /* plan.bands arrays */
-    uint32_t *words;       /* under SIGNATURE: perms a document */
+    uint32_t *words;       /* under SIGNATURE: bm_scheme_row_uints a document */
     uint64_t bytes;        /* of all these */
     bm_pair *chunk;        /* being verified */
     size_t cap_pairs;

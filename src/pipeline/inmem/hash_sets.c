@@ -259,6 +259,7 @@ bm_status bm_shingle_texts(const bm_shingle_options *options, const bm_str *text
     char *stop_words = NULL;
     if (sets == NULL)
         return bm_fail_nomem(err, sizeof *sets);
+    used.text.of_scheme = 0;
     status = bm_stop_words_settle(&used.text, &stop_words, err);
     if (status == BM_OK)
         status = shingle(&used, &docs, work, sets, err);

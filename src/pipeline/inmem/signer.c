@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/cpu.h"
+#include "model/scheme_facts.h"
 #include "base/error.h"
 #include "base/sized_struct.h"
 #include "model/option_check.h"
@@ -137,7 +138,8 @@ static bm_status open_signer(const bm_signer_options *used, bm_signer **out, bm_
     signer->info = (bm_signer_info){.perms = used->sketch.perms,
                                     .bands = used->bands,
                                     .rows = used->rows,
-                                    .threads = threads != 0 ? threads : bm_cpu_count()};
+                                    .threads = threads != 0 ? threads : bm_cpu_count(),
+                                    .word_bytes = bm_scheme_word_bytes(used->sketch.scheme)};
     signer->sketch = used->sketch;
     signer->bag = used->text.bag;
     bm_meter_init(&signer->meter, &used->callbacks);
@@ -164,6 +166,7 @@ bm_status bm_signer_open(const bm_signer_options *options, bm_signer **out, bm_e
         status = bm_fail_field(err, "out", "no place for the signer given");
     if (status == BM_OK)
         status = bm_stop_words_settle(&used.text, &stop_words, err);
+    bm_scheme_note_hashing(&used.sketch, &used.text);
     if (status == BM_OK)
         status = open_signer(&used, out, err);
     bm_free(stop_words); /* the threads have them by now */
@@ -210,6 +213,9 @@ static bm_status check_weights(const bm_signer *signer, bm_documents *docs, bm_e
 {
     static const double none = 1;
     const bool any = docs->n_docs != 0 && (docs->texts != NULL || docs->offsets[docs->n_docs] != 0);
+    if (any && docs->hashes32 != NULL && bm_scheme_get(signer->sketch.scheme)->device.whole_hashes)
+        return bm_fail_field(err, "hashes32", "`hashes32` under scheme %s (64-bit `hashes`)",
+                             bm_option_word(BM_OPTION_SCHEME, signer->sketch.scheme));
     if (any || docs->weights != NULL)
         return bm_scheme_weights_check(&signer->sketch, docs->weights != NULL, err);
     docs->weights = &none;

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "model/scheme_facts.h"
 #include "lsh/verify.h"
 #include "pipeline/inmem/signer_state.h"
 
@@ -151,7 +152,10 @@ static bm_status sign_range(progress *p, bm_signer_thread *thread, size_t begin,
         if (status != BM_OK || (out->words == NULL && out->keys == NULL))
             continue;
         bm_sign_task *task = &thread->slot->task;
-        task->words = out->words == NULL ? NULL : out->words + first * signer->info.perms;
+        task->words = out->words == NULL
+                          ? NULL
+                          : out->words + first * bm_scheme_row_uints(signer->sketch.scheme,
+                                                                     signer->info.perms);
         task->keys = out->keys == NULL ? NULL : out->keys + first * signer->info.bands;
         status = bm_signer_hand_over(signer, thread, err);
     }

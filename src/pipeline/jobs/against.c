@@ -5,6 +5,7 @@
 
 #include <math.h>
 
+#include "model/scheme_facts.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "lsh/verify.h"
@@ -69,7 +70,8 @@ static bm_status search_all(finding *f, bm_error *err)
     const bm_settings *s = f->context->settings;
     const uint64_t arena = f->corpus->cfg.budget.arena;
     const uint64_t most = arena == 0 || arena > 2 * RANGE_BYTES ? RANGE_BYTES : arena / 2;
-    const bm_search_cfg cfg = {.view = f->against->view,
+    const bm_search_cfg cfg = {.word_bytes = bm_scheme_word_bytes(s->sketch.scheme),
+                               .view = f->against->view,
                                .facts = bm_store_facts_of(f->against->store),
                                .pool = f->context->pool,
                                .threshold = s->bands.threshold,
@@ -167,17 +169,19 @@ static bm_status read_known(comparing *c, uint32_t number, bm_error *err)
 
 static bm_status compare(comparing *c, uint32_t doc, double *similarity, bm_error *err)
 {
-    const uint32_t rep = c->corpus->rep[doc], perms = c->corpus->cfg.perms,
-                   n = perms > 0 ? perms : c->corpus->sizes[rep];
-    bm_status status =
-        bm_grow(&c->own, &c->cap_own, n, perms > 0 ? sizeof(uint32_t) : sizeof(uint64_t), err);
+    const bm_word_rows words = c->corpus->cfg.words;
+    const uint32_t rep = c->corpus->rep[doc],
+                   n = words.uints > 0 ? words.uints : c->corpus->sizes[rep];
+    bm_status status = bm_grow(&c->own, &c->cap_own, n,
+                               words.uints > 0 ? sizeof(uint32_t) : sizeof(uint64_t), err);
     if (status == BM_OK)
         status = bm_corpus_copy_set(c->corpus, rep, c->own, err);
     if (status != BM_OK)
         return status;
-    *similarity = perms > 0 ? bm_signature_agreement(c->own, c->known, perms)
-                            : bm_jaccard(bm_hashes_common(c->own, n, c->known, c->doc.n_shingles),
-                                         n, c->doc.n_shingles);
+    *similarity = words.uints > 0
+                      ? bm_signature_agreement(c->own, c->known, words)
+                      : bm_jaccard(bm_hashes_common(c->own, n, c->known, c->doc.n_shingles), n,
+                                   c->doc.n_shingles);
     return BM_OK;
 }
 

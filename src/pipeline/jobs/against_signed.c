@@ -15,6 +15,7 @@
 
 #include <bandmill/sketch.h>
 
+#include "model/scheme_facts.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "lsh/verify.h"
@@ -36,6 +37,7 @@
 typedef struct block {
     bm_sign_dir *dir;
     const bm_band_plan *plan;
+    bm_scheme scheme;
     size_t n;
     uint32_t *words, *n_shingles;
     uint64_t *keys;
@@ -47,10 +49,12 @@ typedef struct block {
     size_t cap_hashes;
 } block;
 
-static bm_status open_block(block *b, bm_sign_dir *dir, const bm_band_plan *plan, bm_error *err)
+static bm_status open_block(block *b, bm_sign_dir *dir, const bm_settings *s, bm_error *err)
 {
-    *b = (block){.dir = dir, .plan = plan};
-    b->words = bm_alloc((size_t)BLOCK_ROWS * plan->perms, sizeof *b->words);
+    const bm_band_plan *plan = &s->plan;
+    const size_t row = bm_scheme_row_uints(s->sketch.scheme, plan->perms);
+    *b = (block){.dir = dir, .plan = plan, .scheme = s->sketch.scheme};
+    b->words = bm_alloc(BLOCK_ROWS * row, sizeof *b->words);
     b->n_shingles = bm_alloc(BLOCK_ROWS, sizeof *b->n_shingles);
     b->keys = bm_alloc((size_t)BLOCK_ROWS * plan->bands, sizeof *b->keys);
     b->ends = bm_alloc(BLOCK_ROWS, sizeof *b->ends);
@@ -58,7 +62,7 @@ static bm_status open_block(block *b, bm_sign_dir *dir, const bm_band_plan *plan
     b->sets = bm_alloc(BLOCK_ROWS, sizeof *b->sets);
     return b->words == NULL || b->n_shingles == NULL || b->keys == NULL || b->ends == NULL ||
                    b->docs == NULL || b->sets == NULL
-               ? bm_fail_nomem(err, (size_t)BLOCK_ROWS * plan->perms * sizeof *b->words)
+               ? bm_fail_nomem(err, BLOCK_ROWS * row * sizeof *b->words)
                : BM_OK;
 }
 
@@ -91,7 +95,8 @@ static bm_status load_block(block *b, uint64_t at, const bm_row_marks *marks, bm
     if (status == BM_OK)
         status = bm_sign_dir_ids(b->dir, at, n, &(bm_sign_ids){&b->ids, b->ends}, err);
     if (status == BM_OK)
-        status = bm_band_keys(b->words, n, b->plan, b->keys, err);
+        status =
+            bm_signed_rows_keys(&(bm_signed_rows){b->scheme, b->words, n}, b->plan, b->keys, err);
     for (size_t i = 0; status == BM_OK && i < n; i++) {
         const size_t begin = i == 0 ? 0 : b->ends[i - 1];
         if (marks != NULL && !bm_row_is_marked(marks, at + i))
@@ -118,7 +123,7 @@ static bm_status load_all(bm_against *against, bm_job_context *context, uint32_t
     const uint64_t n_docs = bm_sign_dir_docs(against->dir);
     block b;
     uint32_t first;
-    bm_status status = open_block(&b, against->dir, &s->plan, err);
+    bm_status status = open_block(&b, against->dir, s, err);
     if (status == BM_OK)
         status = bm_store_create_unnamed(&facts, &cfg, &against->store, err);
     for (uint64_t at = 0; status == BM_OK && at < n_docs; at += BLOCK_ROWS) {
@@ -311,7 +316,7 @@ static bm_status load_marked(bm_against *against, bm_job_context *context,
                  .place = BM_SPILL_HEADER,
                  .most = context->budget.arena / 4};
     block b;
-    bm_status status = open_block(&b, against->dir, &s->plan, err);
+    bm_status status = open_block(&b, against->dir, s, err);
     if (status == BM_OK)
         status = bm_store_create_unnamed(&facts, &cfg, &against->store, err);
     f.store = against->store;
@@ -358,9 +363,10 @@ bm_status bm_against_load(bm_against *against, bm_job_context *context, bm_corpu
         return BM_OK;
     close_store(against); /* of a run that gave way */
     bm_job_context_stage(context, BM_STAGE_LOAD, "documents");
-    bm_status status = s->pairs.verify == BM_VERIFY_EXACT
-                           ? load_exact(against, context, corpus, err)
-                           : load_all(against, context, s->plan.perms, err);
+    bm_status status =
+        s->pairs.verify == BM_VERIFY_EXACT
+            ? load_exact(against, context, corpus, err)
+            : load_all(against, context, bm_scheme_row_uints(s->sketch.scheme, s->plan.perms), err);
     return status == BM_OK ? end_store(against, err) : status;
 }
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "model/scheme_facts.h"
 #include "base/memory.h"
 #include "io/arrays/npy.h"
 #include "pipeline/checkpoint/checkpoint_save.h"
@@ -60,8 +61,11 @@ static bm_status on_batch(void *ctx, const bm_ingest_batch *batch, size_t first_
     size_t n = batch->n_docs;
     if (n == 0)
         return BM_OK;
-    bm_status status = bm_npy_writer_rows(&out->words, batch->words, n,
-                                          out->settings->sketch.perms * sizeof *batch->words, err);
+    bm_status status = bm_npy_writer_rows(
+        &out->words, batch->words, n,
+        bm_scheme_row_uints(out->settings->sketch.scheme, out->settings->sketch.perms) *
+            sizeof *batch->words,
+        err);
     if (status == BM_OK)
         status =
             bm_npy_writer_rows(&out->content, bm_ingest_content(batch), n, sizeof(bm_hash128), err);
@@ -115,7 +119,9 @@ static bm_status write_arrays(bm_job *job, bm_error *err)
     const bm_settings *s = job->context.settings;
     const bool keys = s->results.band_keys;
     sign_out out = {.settings = s};
-    const bm_npy_array words = {BM_FILE_SIGNATURES, "<u4", s->sketch.perms};
+    const bm_npy_array words = {BM_FILE_SIGNATURES,
+                                bm_scheme_word_bytes(s->sketch.scheme) == 8 ? "<u8" : "<u4",
+                                s->sketch.perms};
     const bm_npy_array content = {BM_FILE_CONTENT, "<u8", 2};
     const bm_npy_array band_keys = {BM_FILE_BAND_KEYS, "<u8", s->plan.bands};
     const bm_ingest_wish wish = {.words = true, .keys = keys, .sink = on_batch, .sink_ctx = &out};

@@ -119,7 +119,8 @@ static bm_corpus_cfg corpus_cfg(const bm_pairing *pairing)
                            bm_signature_inputs_know_identical(pairing->signatures)),
         .bands = bands_of(context),
         .given_keys = takes_keys(s),
-        .perms = s->pairs.verify == BM_VERIFY_SIGNATURE ? s->sketch.perms : 0,
+        .words = bm_scheme_rows(s->sketch.scheme,
+                                s->pairs.verify == BM_VERIFY_SIGNATURE ? s->sketch.perms : 0),
         .memory = s->memory,
         .docs = &context->docs,
         .temp_dir = s->temp_dir,
@@ -155,7 +156,7 @@ static bm_status read_documents(bm_pairing *pairing, bm_error *err)
     bm_job_context_stage(context, signs ? BM_STAGE_SIGN : BM_STAGE_READ, "bytes");
     if (status != BM_OK)
         return status;
-    bm_ingest_wish wish = {.words = cfg.perms > 0,
+    bm_ingest_wish wish = {.words = cfg.words.uints > 0,
                            .keys = signs,
                            .sink = bm_corpus_add,
                            .sink_ctx = corpus,

@@ -9,6 +9,7 @@
 
 #include <bandmill/sketch.h>
 
+#include "model/scheme_facts.h"
 #include "base/error.h"
 #include "model/file_names.h"
 #include "pipeline/jobs/signature_inputs_state.h"
@@ -217,7 +218,8 @@ static bm_status load_block(const bm_settings *s, bm_sign_dir *dir, const block 
     if (status == BM_OK && b->content != NULL)
         status = bm_sign_dir_content(dir, b->first, n, b->content, err);
     if (status == BM_OK && bands > 0)
-        status = bm_band_keys(b->words, n, &plan, b->keys, err);
+        status = bm_signed_rows_keys(&(bm_signed_rows){s->sketch.scheme, b->words, n}, &plan,
+                                     b->keys, err);
     for (size_t i = 0; status == BM_OK && i < n; i++)
         for (uint32_t j = 0; b->n_shingles[i] == 0 && j < bands; j++)
             b->keys[i * bands + j] = BM_NO_BAND_KEY;
@@ -233,8 +235,8 @@ bm_status bm_signature_inputs_words(bm_signature_inputs *inputs, bm_job_context 
                                     bm_corpus *corpus, bm_error *err)
 {
     const bm_settings *s = context->settings;
-    uint32_t perms = s->sketch.perms;
-    block b = {.words = bm_alloc(BLOCK_ROWS * (size_t)perms, sizeof *b.words),
+    const size_t row = bm_scheme_row_uints(s->sketch.scheme, s->sketch.perms);
+    block b = {.words = bm_alloc(BLOCK_ROWS * row, sizeof *b.words),
                .n_shingles = bm_alloc(BLOCK_ROWS, sizeof *b.n_shingles),
                .keys = bm_alloc(BLOCK_ROWS * (size_t)s->plan.bands, sizeof *b.keys)};
     const bool content = bm_signature_inputs_know_identical(inputs);
@@ -242,7 +244,7 @@ bm_status bm_signature_inputs_words(bm_signature_inputs *inputs, bm_job_context 
     if (content)
         b.content = bm_alloc(BLOCK_ROWS, sizeof *b.content);
     if (b.words == NULL || b.n_shingles == NULL || b.keys == NULL || (content && !b.content))
-        status = bm_fail_nomem(err, BLOCK_ROWS * (size_t)perms * sizeof *b.words);
+        status = bm_fail_nomem(err, BLOCK_ROWS * row * sizeof *b.words);
     for (size_t d = 0; status == BM_OK && d < inputs->n; d++) {
         uint64_t n_docs = bm_sign_dir_docs(inputs->dirs[d]);
         for (uint64_t at = 0; status == BM_OK && at < n_docs; at += BLOCK_ROWS) {

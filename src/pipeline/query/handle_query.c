@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "model/scheme_facts.h"
 #include "base/memory.h"
 #include "base/sized_struct.h"
 #include "base/wait_readable.h"
@@ -134,6 +135,7 @@ static bm_status query(asked *a, bm_error *err)
     if (status != BM_OK)
         return status;
     a->search = (bm_search_cfg){
+        .word_bytes = bm_scheme_word_bytes(a->index->settings.sketch.scheme),
         .view = view->view,
         .facts = bm_store_facts_of(view->from->store),
         .threshold = rule->threshold > 0 ? rule->threshold : a->index->settings.bands.threshold,

@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "model/scheme_facts.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "pipeline/inmem/documents.h"
@@ -59,8 +60,8 @@ static bm_status sign_some(void *ctx, uint32_t thread, bm_error *err)
         memcpy(out->keys + i * signer->bands, signer->keys + k * signer->bands,
                signer->bands * sizeof *out->keys);
         if (out->words != NULL)
-            memcpy(out->words + i * signer->perms, signer->words + k * signer->perms,
-                   signer->perms * sizeof *out->words);
+            memcpy(out->words + i * signer->row_uints, signer->words + k * signer->row_uints,
+                   signer->row_uints * sizeof *out->words);
     }
     return status;
 }
@@ -75,7 +76,9 @@ static bm_status make_room(bm_index *index, bm_handle_signed *out, bm_error *err
     out->content = bm_alloc(n, sizeof *out->content);
     out->keys = bm_alloc(n, recipe->bands * sizeof *out->keys);
     if (recipe->words)
-        out->words = bm_alloc(n, recipe->sketch->perms * sizeof *out->words);
+        out->words =
+            bm_alloc(n, bm_scheme_row_uints(recipe->sketch->scheme, recipe->sketch->perms) *
+                            sizeof *out->words);
     out->workers = bm_alloc_zero(out->n_workers, sizeof(bm_handle_worker *));
     if (out->sets == NULL || out->n_shingles == NULL || out->content == NULL || out->keys == NULL ||
         out->workers == NULL || (recipe->words && out->words == NULL))

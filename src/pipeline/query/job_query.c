@@ -13,6 +13,7 @@
 #include <sys/resource.h>
 
 #include "base/error.h"
+#include "model/scheme_facts.h"
 #include "io/output/out_dir.h"
 #include "lsh/band_plan.h"
 #include "pipeline/context/job_stages.h"
@@ -77,6 +78,7 @@ static bm_status open_source(query *q, bm_error *err)
         return status;
     q->search = (bm_search_cfg){.view = q->source.view,
                                 .facts = bm_store_facts_of(q->source.store),
+                                .word_bytes = bm_scheme_word_bytes(s->sketch.scheme),
                                 .pool = q->job.context.pool,
                                 .top = asked->answers.top,
                                 .skip_same_id = asked->answers.skip_same_id,

@@ -26,7 +26,7 @@ bm dedup a.jsonl -o out --shingle stopword; refused 2 '--shingle: .*byte:K or st
 bm dedup a.jsonl -o out --stopwords en; refused 2 '--stopwords is for --shingle stopword:K$'
 bm dedup a.jsonl -o out --shingle stopword:2 --stopwords; refused 2 '--stopwords'
 bm dedup a.jsonl -o out --bag=yes; refused 2 '--bag'
-bm dedup a.jsonl -o out --scheme affine64; refused 2 '--scheme: "affine64" is not in this version'
+bm dedup a.jsonl -o out --scheme legacy --hash xxh3; refused 2 '--hash xxh3 with --scheme legacy \(it goes with sha1\)'
 bm dedup a.jsonl -o out --hash md5; refused 2 '--hash: .*"md5".*xxh3 xxh64 sha1 murmur3'
 
 bm dedup a.jsonl -o out --treshold 0.7; refused 2 'unknown option --treshold \(did you mean --threshold\?\)'

@@ -142,7 +142,7 @@ static double agreement(const world *w, uint32_t a, uint32_t b)
 
 static void expect_similarities(job *j)
 {
-    bool words = j->cfg.perms > 0;
+    bool words = j->cfg.words.uints > 0;
     bm_pair *pairs = some_pairs(j->w, 3000);
     cr_assert_eq(bm_corpus_compare(
                      &j->corpus,
@@ -259,7 +259,7 @@ Test(saved_docs, words_come_back)
         cfg.temp_dir = w->temp.root;
         cfg.budget.arena = 50000;
         cfg.hashes = false;
-        cfg.perms = PERMS;
+        cfg.words = (bm_word_rows){PERMS, 4};
         relay(&cfg, w);
     }
     close_world(w);

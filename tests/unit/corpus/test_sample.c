@@ -90,8 +90,11 @@ static void check(uint64_t seed, size_t n, size_t wanted, size_t batch_docs)
     input in = {0};
     in.batch.keys = calloc(MOST * BANDS, sizeof *in.batch.keys);
     in.batch.words = calloc(MOST * PERMS, sizeof *in.batch.words);
-    bm_corpus_cfg cfg = {
-        .hashes = true, .find_identical = true, .bands = BANDS, .perms = PERMS, .docs = &in.docs};
+    bm_corpus_cfg cfg = {.hashes = true,
+                         .find_identical = true,
+                         .bands = BANDS,
+                         .words = {PERMS, 4},
+                         .docs = &in.docs};
     bm_corpus_init(&corpus, &cfg);
     bm_sample_init(&sample, wanted, seed, &corpus);
     for (size_t i = 0; i < n; i += batch_docs)

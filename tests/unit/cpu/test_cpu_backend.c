@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "base/pool.h"
 #include "base/random.h"
+#include "model/scheme_facts.h"
 #include "sketch/scheme.h"
 
 static const char *const isas[] = {"scalar", "avx2", "avx512", "neon"};
@@ -64,17 +65,18 @@ static void expect_scheme(bm_scheme scheme, const bm_sign_task *task, const uint
                           const char *what)
 {
     const uint32_t perms = plan[0], bands = plan[1], rows = plan[2];
+    const size_t row = bm_scheme_row_uints(scheme, perms);
     bm_scheme_params params;
     bm_sketch_options options = {.perms = perms, .seed = 1, .scheme = scheme};
     cr_assert_eq(bm_scheme_draw(&options, &params, NULL), BM_OK);
     for (size_t d = 0; d < task->n_docs; d++) {
         size_t n = (size_t)(task->offsets[d + 1] - task->offsets[d]);
-        uint32_t words[BM_PERMS_MAX];
+        uint32_t words[2 * BM_PERMS_MAX];
         uint64_t keys[BM_PERMS_MAX];
         params.ops->sign(&params, task->hashes + task->offsets[d], n, words);
-        bm_band_keys_scalar(words, bands, rows, n == 0, keys);
+        bm_band_keys_of(bm_scheme_word_bytes(params.ops->scheme))(words, bands, rows, n == 0, keys);
         if (task->words != NULL)
-            cr_assert_arr_eq(task->words + d * perms, words, perms * sizeof *words,
+            cr_assert_arr_eq(task->words + d * row, words, row * sizeof *words,
                              "words of document %zu (%zu hashes), %u permutations, %s", d, n, perms,
                              what);
         if (task->keys != NULL)
@@ -106,7 +108,8 @@ static void expect_reference_on_every_isa(bm_scheme scheme)
         for (size_t p = 0; p < sizeof plans / sizeof plans[0]; p++) {
             uint32_t perms = plans[p][0], bands = plans[p][1];
             bm_backend *backend = open_scheme(scheme, plans[p], isas[i]);
-            uint32_t *words = bm_alloc(b.n_docs * perms, sizeof *words);
+            uint32_t *words =
+                bm_alloc(b.n_docs * bm_scheme_row_uints(scheme, perms), sizeof *words);
             uint64_t *keys = bm_alloc(b.n_docs * bands, sizeof *keys);
             for (int wanted = 1; wanted <= 3; wanted++) { /* words, keys, both */
                 bm_sign_task task = {.offsets = b.offsets,

@@ -220,7 +220,7 @@ Test(sign_dir, a_manifest_that_is_not_ours_or_lacks_a_field_is_refused)
         {"\"schema\": 1", "\"schema\": 2", "schema"},
         {"\"format\": 1", "\"format\": 2", "format"},
         {"\"signatures\"", "\"dedup\"", "kind"},
-        {"\"affine32\"", "\"legacy\"", "scheme"},
+        {"\"affine32\"", "\"affine128\"", "scheme"},
         {"\"perms\": 3", "\"perms\": 0", "perms"},
         {"\"perms\": 3", "\"perms\": 1025", "perms"},
         {"\"perms\": 3", "\"perms\": \"3\"", "perms"},
@@ -242,6 +242,17 @@ Test(sign_dir, a_manifest_that_is_not_ours_or_lacks_a_field_is_refused)
         expect_refused(&s, "manifest.json", changes[i][2]);
         scratch_close(&s);
     }
+}
+
+/* Words of 64 bits are told by the scheme; words of 32 beside such a manifest are no such words. */
+Test(sign_dir, signatures_of_a_scheme_with_words_of_64_bits_have_that_type)
+{
+    scratch s;
+    scratch_open(&s);
+    put_signatures(&s, 2);
+    change_manifest(&s, "\"affine32\"", "\"affine64\"");
+    expect_refused(&s, "signatures.npy", "<u4 (expected <u8)");
+    scratch_close(&s);
 }
 
 Test(sign_dir, files_that_do_not_fit_the_manifest_are_refused)

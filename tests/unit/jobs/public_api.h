@@ -45,7 +45,7 @@ typedef struct api_field {
         ENUM(type, text.shingle, BM_SHINGLE_STOPWORD, "shingle"),                                  \
         ENUM(type, text.short_rule, BM_SHORT_SKIP, "short_rule"),                                  \
         ENUM(type, text.weights, BM_WEIGHTS_TFIDF, "weights")
-#define SKETCH_ENUMS(type)  ENUM(type, sketch.scheme, BM_SCHEME_LANCE, "scheme")
+#define SKETCH_ENUMS(type)  ENUM(type, sketch.scheme, BM_SCHEME_DATATROVE, "scheme")
 #define DEVICE_ENUMS(type)  ENUM(type, device.text_offload, BM_OFFLOAD_ON, "text_offload")
 #define TEXT_RESERVED(type) RESERVED(type, text.reserved, "text")
 #define SKETCH_RESERVED(type)                                                                      \

@@ -39,7 +39,7 @@ static const list lists[] = {
     {BM_OPTION_SCHEME,
      "scheme",
      BM_SCHEME_AFFINE32,
-     {"affine32", "oph", "cws", "legacy", "text-dedup", "nemo", "lance"}},
+     {"affine32", "oph", "cws", "legacy", "text-dedup", "nemo", "lance", "affine64", "datatrove"}},
     {BM_OPTION_CANDIDATES, "candidates", BM_CANDIDATES_LSH, {"lsh", "all", "length"}},
     {BM_OPTION_VERIFY, "verify", BM_VERIFY_AUTO, {"auto", "exact", "signature", "none"}},
     {BM_OPTION_IDENTICAL, "identical", BM_IDENTICAL_ALL, {"all", "chain"}},

@@ -65,7 +65,7 @@ Test(corpus_range, documents_in_memory_and_in_files_are_those_that_were_drawn)
             bm_corpus corpus;
             bm_corpus_cfg cfg = in_file ? in_files(w, 1 << 20) : in_memory();
             cfg.hashes = !words;
-            cfg.perms = words ? PERMS : 0;
+            cfg.words = (bm_word_rows){words ? PERMS : 0, 4};
             fill_open(w, &cfg, &corpus);
             cr_assert_gt(check_all(w, &corpus, 10000), 50);
             cr_assert_eq(check_all(w, &corpus, UINT64_MAX), 2);

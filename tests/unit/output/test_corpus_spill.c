@@ -42,7 +42,7 @@ Test(corpus_spill, agreements_are_those_of_the_words)
     bm_corpus corpus;
     bm_corpus_cfg cfg = in_files(w, 3000);
     cfg.hashes = false;
-    cfg.perms = PERMS;
+    cfg.words = (bm_word_rows){PERMS, 4};
     cr_assert_eq(fill(w, &cfg, &corpus, NULL), BM_OK);
     bm_pair *pairs = some_pairs(w, 2000);
     cr_assert_eq(bm_corpus_compare(&corpus, &(bm_comparison){BM_VERIFY_SIGNATURE, 0, w->pool},

@@ -76,6 +76,22 @@ Test(scheme_mersenne, the_128_words_of_legacy_of_three_tokens_have_the_golden_di
     bm_scheme_params_reset(&params);
 }
 
+Test(scheme_mersenne, coefficients_and_least_values_of_datatrove_are_the_golden_vectors)
+{
+    const uint64_t hashes[] = {1, UINT64_C(1) << 63, UINT64_C(12345678901234567890)};
+    const uint64_t expected[] = {UINT64_C(574544044318327338), UINT64_C(238136717084171353),
+                                 UINT64_C(746332547839613373)};
+    uint64_t words[112];
+    bm_scheme_params params = draw(BM_SCHEME_DATATROVE, 112, 1);
+    cr_expect_eq(params.a64[0], UINT64_C(775169054918279404));
+    cr_expect_eq(params.b64[0], UINT64_C(1062448801025099917));
+    params.ops->sign(&params, hashes, 3, words);
+    cr_expect_arr_eq(words, expected, sizeof expected);
+    params.ops->sign(&params, NULL, 0, words);
+    cr_expect_eq(words[111], UINT64_MAX);
+    bm_scheme_params_reset(&params);
+}
+
 /* text-dedup draws the numbers of legacy in another order: all a first, so both begin alike. */
 Test(scheme_mersenne, coefficients_of_text_dedup_are_all_a_then_all_b)
 {

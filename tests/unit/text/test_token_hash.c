@@ -7,13 +7,15 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "model/scheme_facts.h"
 #include "text/token_hash.h"
 
 static bm_token_hasher hasher_of(bm_token_hash hash)
 {
     bm_token_hasher hasher;
     bm_error err = {0};
-    cr_assert_eq(bm_token_hasher_open(hash, &bm_shingle_ops_scalar, &hasher, &err), BM_OK, "%s",
+    const bm_text_options text = {.hash = hash};
+    cr_assert_eq(bm_token_hasher_open(&text, &bm_shingle_ops_scalar, &hasher, &err), BM_OK, "%s",
                  err.message);
     return hasher;
 }
@@ -95,4 +97,49 @@ Test(token_hash, slices_and_windows_are_hashed_one_by_one)
         for (size_t i = 0; i < 15; i++)
             cr_expect_eq(hashes[i], bm_token_hash_one(&hasher, text + i, 9));
     }
+}
+
+/* Under nemo MurmurHash3 begins with the first multiplier of the scheme; values that its author's own code
+ * and others print for these seeds. */
+Test(token_hash, murmur3_has_the_seed_that_a_scheme_notes)
+{
+    static const struct {
+        const char *text;
+        uint32_t seed, hash;
+    } rows[] = {{"", 1, 0x514E28B7},
+                {"", 0xFFFFFFFF, 0x81F16F39},
+                {"test", 0x9747B28C, 0x704B81DC},
+                {"Hello, world!", 0x9747B28C, 0x24884CBA}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        bm_token_hasher hasher;
+        const bm_text_options text = {.hash = BM_TOKEN_MURMUR3, .of_scheme = rows[i].seed};
+        cr_assert_eq(bm_token_hasher_open(&text, &bm_shingle_ops_scalar, &hasher, NULL), BM_OK);
+        cr_expect_eq((uint32_t)bm_token_hash_one(&hasher, rows[i].text, strlen(rows[i].text)),
+                     rows[i].hash, "%s", rows[i].text);
+    }
+    bm_text_options nemo = {.hash = BM_TOKEN_MURMUR3};
+    bm_scheme_note_hashing(&(bm_sketch_options){.scheme = BM_SCHEME_NEMO, .seed = 42}, &nemo);
+    cr_expect_eq(nemo.of_scheme, 1608637543, "the golden first multiplier");
+}
+
+/* The golden hashes of Lance's own test. */
+Test(token_hash, words_of_lance_are_joined_by_0x1f_and_hashed_from_its_seed)
+{
+    static const struct {
+        const char *text;
+        uint64_t hash;
+    } rows[] = {{"the quick", 0x4C0B0D36203CE55F},
+                {"quick brown", 0x09C7AE895D82B184},
+                {"brown fox", 0x68E7F4B1BE7B4C1F}};
+    bm_token_hasher hasher;
+    bm_text_options text = {.hash = BM_TOKEN_XXH64, .shingle_k = 2};
+    bm_scheme_note_hashing(&(bm_sketch_options){.scheme = BM_SCHEME_LANCE, .seed = 42}, &text);
+    cr_assert_eq(bm_token_hasher_open(&text, &bm_shingle_ops_scalar, &hasher, NULL), BM_OK);
+    for (size_t i = 0; i < 3; i++)
+        cr_expect_eq(bm_token_hash_one(&hasher, rows[i].text, strlen(rows[i].text)), rows[i].hash);
+    text.shingle = BM_SHINGLE_CHAR; /* a space is then one of its characters */
+    cr_assert_eq(bm_token_hasher_open(&text, &bm_shingle_ops_scalar, &hasher, NULL), BM_OK);
+    cr_expect_neq(bm_token_hash_one(&hasher, "the quick", 9), rows[0].hash);
+    bm_scheme_note_hashing(&(bm_sketch_options){.scheme = BM_SCHEME_AFFINE32, .seed = 42}, &text);
+    cr_expect_eq(text.of_scheme, 0);
 }

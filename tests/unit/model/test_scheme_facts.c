@@ -2,7 +2,7 @@
  * (docs/schemes.md). */
 #include <criterion/criterion.h>
 
-#include "model/scheme_hashes.h"
+#include "model/scheme_facts.h"
 
 static const struct {
     bm_scheme scheme;
@@ -14,9 +14,11 @@ static const struct {
             {BM_SCHEME_LEGACY, "sha1", 1},
             {BM_SCHEME_TEXT_DEDUP, "xxh3, sha1", 42},
             {BM_SCHEME_NEMO, "murmur3", 42},
-            {BM_SCHEME_LANCE, "xxh64", 42}};
+            {BM_SCHEME_LANCE, "xxh64", 42},
+            {BM_SCHEME_AFFINE64, "sha1", 1},
+            {BM_SCHEME_DATATROVE, "xxh64", 1}};
 
-Test(scheme_hashes, each_scheme_goes_with_the_hashes_of_its_authors_alone)
+Test(scheme_facts, each_scheme_goes_with_the_hashes_of_its_authors_alone)
 {
     const char *begin = "it goes with ";
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -31,7 +33,7 @@ Test(scheme_hashes, each_scheme_goes_with_the_hashes_of_its_authors_alone)
     cr_expect_null(bm_option_word(BM_OPTION_SCHEME, sizeof rows / sizeof rows[0]), "all rows");
 }
 
-Test(scheme_hashes, what_is_no_scheme_takes_no_hash)
+Test(scheme_facts, what_is_no_scheme_takes_no_hash)
 {
     cr_expect_not(bm_scheme_takes_hash((bm_scheme)4000, BM_TOKEN_XXH3));
     cr_expect_eq(bm_scheme_hash((bm_scheme)4000), BM_TOKEN_XXH3);

@@ -1,0 +1,121 @@
+/* sign_wide_gpu.cl -- signatures by coefficients of 64 bits (wide.cl), the shape for GPUs: permutations over
+ * work-items, as in sign_gpu.cl.
+ *
+ *   grid     one dimension, a work-group of BM_TEAM * BM_TEAMS work-items a chunk
+ *   memory   BM_TILE units of hashes in local memory
+ *   result   words, and keys where want_keys is not 0 (buffers: band_keys.cl)
+ *
+ * A unit is a quad of 32-bit hashes under BM_WIDE_LOW, else one hash of 64 bits. A chunk is (first
+ * document, n, begin, end): n > 0: n whole documents of at most BM_TILE units together; n = 0: the units
+ * begin .. end of one long document (bm_wide_meet).
+ *
+ *   BM_EACH, BM_TEAM, BM_TEAMS, BM_TILE  as in sign_gpu.cl
+ *
+ * One team signs a document, or what a group has of it, so that the words of a part need not meet within
+ * a group either: with words that have no atomic minimum the other teams of its group wait. */
+
+#define BM_GROUP (BM_TEAM * BM_TEAMS)
+
+#if defined(BM_WIDE_LOW)
+typedef uint4 bm_unit;
+#else
+typedef ulong bm_unit;
+#endif
+
+BM_INLINE void bm_load_tile(__global const bm_unit *in, uint n, uint item, __local bm_unit *tile)
+{
+    for (uint i = item; i < n; i += BM_GROUP) {
+#if defined(BM_WIDE_LOW)
+        tile[i] = in[i];
+#else
+        tile[i] = bm_wide_hash(in[i]);
+#endif
+    }
+}
+
+BM_INLINE void bm_fold_hash(ulong h, const ulong *a, const ulong *b, ulong *m)
+{
+#pragma unroll
+    for (uint j = 0; j < BM_EACH; ++j)
+        m[j] = min(m[j], bm_wide_value(a[j], h, b[j]));
+}
+
+/* The units at, at + step, ..., n in all. */
+BM_INLINE void bm_fold(__local const bm_unit *tile, uint at, uint n, uint step, const ulong *a,
+                       const ulong *b, ulong *m)
+{
+    for (uint k = 0; k < n; ++k, at += step) {
+        const bm_unit h = tile[at];
+#if defined(BM_WIDE_LOW)
+        bm_fold_hash(h.x, a, b, m);
+        bm_fold_hash(h.y, a, b, m);
+        bm_fold_hash(h.z, a, b, m);
+        bm_fold_hash(h.w, a, b, m);
+#else
+        bm_fold_hash(h, a, b, m);
+#endif
+    }
+}
+
+__kernel __attribute__((reqd_work_group_size(BM_GROUP, 1, 1))) void
+bm_sign(__global const bm_unit *hashes, __global const uint4 *in, __global uint *out,
+        __global ulong *keys, __global const ulong *coef, uint4 layout, uint want_keys)
+{
+    __local bm_unit tile[BM_TILE];
+    const uint item = (uint)get_local_id(0);
+    const uint lane = item % BM_TEAM, team = item / BM_TEAM;
+    const uint4 chunk = in[layout.y + get_group_id(0)];
+    __global BM_WORD *words = (__global BM_WORD *)(out + layout.w);
+    ulong a[BM_EACH], b[BM_EACH], m[BM_EACH];
+#pragma unroll
+    for (uint j = 0; j < BM_EACH; ++j) {
+        a[j] = coef[lane + j * BM_TEAM];
+        b[j] = coef[BM_COEF_WORDS + lane + j * BM_TEAM];
+        m[j] = ~0ul;
+    }
+    if (chunk.y == 0) {
+#if defined(BM_WIDE_LOW) /* all teams, in turn */
+        const uint teams = BM_TEAMS, first = team;
+#else
+        const uint teams = 1, first = team == 0 ? 0 : BM_TILE;
+#endif
+        for (uint at = chunk.z; at < chunk.w; at += BM_TILE) {
+            const uint n = min(chunk.w - at, (uint)BM_TILE);
+            bm_load_tile(hashes + at, n, item, tile);
+            barrier(CLK_LOCAL_MEM_FENCE);
+            if (first < n)
+                bm_fold(tile, first, (n + teams - 1 - first) / teams, teams, a, b, m);
+            barrier(CLK_LOCAL_MEM_FENCE);
+        }
+        volatile __global BM_WORD *row = words + (size_t)chunk.x * BM_PERMS;
+#pragma unroll
+        for (uint j = 0; j < BM_EACH; ++j) {
+            const uint at = lane + j * BM_TEAM;
+            if (at < BM_PERMS && first < BM_TILE)
+                bm_wide_meet(row + at, bm_wide_word(m[j], coef, at));
+        }
+        return;
+    }
+    __global const uint *offsets = (__global const uint *)(in + layout.x);
+    const uint base = offsets[chunk.x];
+    bm_load_tile(hashes + base, offsets[chunk.x + chunk.y] - base, item, tile);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint doc = chunk.x + team; doc < chunk.x + chunk.y; doc += BM_TEAMS) {
+        __global BM_WORD *row = words + (size_t)doc * BM_PERMS;
+        const uint n = offsets[doc + 1] - offsets[doc];
+#pragma unroll
+        for (uint j = 0; j < BM_EACH; ++j)
+            m[j] = ~0ul;
+        bm_fold(tile, offsets[doc] - base, n, 1, a, b, m);
+#pragma unroll
+        for (uint j = 0; j < BM_EACH; ++j) {
+            const uint at = lane + j * BM_TEAM;
+            if (at < BM_PERMS)
+                row[at] = n == 0 ? ~(BM_WORD)0 : bm_wide_word(m[j], coef, at);
+        }
+    }
+#if BM_BANDS > 0
+    if (want_keys != 0)
+        bm_chunk_keys(offsets, chunk, BM_GROUP, words, keys);
+#endif
+}

@@ -1,0 +1,82 @@
+/* wide.cl -- what both shapes of the kernels for coefficients of 64 bits share (affine64.h).
+ *
+ * Comes after affine32.h, band_keys.cl and affine64.h, before sign_wide_*.cl. A scheme's row gives one of
+ *
+ *   BM_WIDE_LOW    legacy, text-dedup: low halves of hashes, values mod 2^61 - 1, of which the low 32 bits count
+ *   BM_WIDE_PRIME  datatrove: values mod 2^61 - 1
+ *   BM_WIDE_MIX    affine64: hashes mixed by fmix64, values mod 2^64
+ *   BM_WIDE_LANCE  lance: values mod 2^64; the word is made of the minimum
+ *
+ * and BM_WORD, the type of a word (uint where it is not given). `coef`: a, b, and of lance c, padded with
+ * zeros to BM_COEF_WORDS ulongs each.
+ *
+ * Words of 32 bits from parts of a document meet by atomic_min. There is none of 64 bits that every
+ * device has, and none for lance: there the host gives the whole document to one chunk, which writes
+ * its words alone. */
+
+#if defined(BM_TEAM)
+#define BM_COEF_WORDS (BM_EACH * BM_TEAM)
+typedef ulong bm_wide;
+#else
+#define BM_COEF_WORDS (BM_LANES * BM_ACC * BM_PASSES)
+#if BM_LANES == 4
+#define BM_HALF_LANES 2
+typedef ulong2 bm_wide;
+#elif BM_LANES == 8
+#define BM_HALF_LANES 4
+typedef ulong4 bm_wide;
+#else
+#define BM_HALF_LANES 8
+typedef ulong8 bm_wide;
+#endif
+#endif
+
+/* What of a hash is multiplied. */
+BM_INLINE ulong bm_wide_hash(ulong x)
+{
+#if defined(BM_WIDE_LOW)
+    return x & 0xFFFFFFFFul;
+#elif defined(BM_WIDE_MIX)
+    return bm_fmix64(x);
+#else
+    return x;
+#endif
+}
+
+/* Mod 2^61 - 1 as bm_mod_mersenne61 has it: where the sum is less than the modulus, their difference
+ * wraps and is no minimum. */
+BM_INLINE bm_wide bm_wide_value(bm_wide a, ulong h, bm_wide b)
+{
+    const bm_wide v = a * h + b;
+#if defined(BM_WIDE_LOW) || defined(BM_WIDE_PRIME)
+    const bm_wide sum = (v & BM_MERSENNE_61) + (v >> 61);
+    const bm_wide left = min(sum, sum - BM_MERSENNE_61);
+#if defined(BM_WIDE_LOW)
+    return left & 0xFFFFFFFFul;
+#else
+    return left;
+#endif
+#else
+    return v;
+#endif
+}
+
+/* The word of a least value; `at`: which word. */
+BM_INLINE BM_WORD bm_wide_word(ulong least, __global const ulong *coef, uint at)
+{
+#if defined(BM_WIDE_LANCE)
+    return bm_lance_word(coef[2 * BM_COEF_WORDS + at], least);
+#else
+    return (BM_WORD)least;
+#endif
+}
+
+/* The word of a part of a document to its place. */
+BM_INLINE void bm_wide_meet(volatile __global BM_WORD *place, BM_WORD word)
+{
+#if defined(BM_WIDE_LOW)
+    atomic_min(place, word);
+#else
+    *place = word;
+#endif
+}

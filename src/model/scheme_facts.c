@@ -1,0 +1,79 @@
+/* scheme_facts.c -- a row a scheme; the public calls bm_scheme_hash, bm_scheme_seed and bm_scheme_word_bytes.
+ *
+ * Tests: tests/unit/model/test_scheme_facts.c */
+#include "model/scheme_facts.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/random.h"
+
+#define LANCE_JOINT 0x1F /* between words; lance's other characters are those of the text */
+#define ONLY(hash)  (1u << (hash))
+#define ANY                                                                                        \
+    (ONLY(BM_TOKEN_XXH3) | ONLY(BM_TOKEN_XXH64) | ONLY(BM_TOKEN_SHA1) | ONLY(BM_TOKEN_MURMUR3))
+
+static const struct {
+    unsigned hashes;
+    bm_token_hash first;
+    uint32_t seed, word_bytes;
+} rows[] = {
+    [BM_SCHEME_AFFINE32] = {ANY, BM_TOKEN_XXH3, 1, 4},
+    [BM_SCHEME_OPH] = {ONLY(BM_TOKEN_XXH3), BM_TOKEN_XXH3, 1, 4},
+    [BM_SCHEME_CWS] = {ONLY(BM_TOKEN_XXH3), BM_TOKEN_XXH3, 1, 4},
+    [BM_SCHEME_LEGACY] = {ONLY(BM_TOKEN_SHA1), BM_TOKEN_SHA1, 1, 4},
+    [BM_SCHEME_TEXT_DEDUP] = {ONLY(BM_TOKEN_XXH3) | ONLY(BM_TOKEN_SHA1), BM_TOKEN_XXH3, 42, 4},
+    [BM_SCHEME_NEMO] = {ONLY(BM_TOKEN_MURMUR3), BM_TOKEN_MURMUR3, 42, 4},
+    [BM_SCHEME_LANCE] = {ONLY(BM_TOKEN_XXH64), BM_TOKEN_XXH64, 42, 4},
+    [BM_SCHEME_AFFINE64] = {ONLY(BM_TOKEN_SHA1), BM_TOKEN_SHA1, 1, 8},
+    [BM_SCHEME_DATATROVE] = {ONLY(BM_TOKEN_XXH64), BM_TOKEN_XXH64, 1, 8},
+};
+enum { N_ROWS = sizeof rows / sizeof rows[0] };
+
+bm_token_hash bm_scheme_hash(bm_scheme scheme)
+{
+    return (unsigned)scheme < N_ROWS ? rows[scheme].first : BM_TOKEN_XXH3;
+}
+
+uint32_t bm_scheme_seed(bm_scheme scheme)
+{
+    return (unsigned)scheme < N_ROWS ? rows[scheme].seed : 1;
+}
+
+uint32_t bm_scheme_word_bytes(bm_scheme scheme)
+{
+    return (unsigned)scheme < N_ROWS ? rows[scheme].word_bytes : sizeof(uint32_t);
+}
+
+/* nemo: the first multiplier of the scheme is the seed of its hash, as sketch/scheme_nemo.c draws it. */
+static uint32_t nemo_hash_seed(uint32_t seed)
+{
+    bm_random random;
+    bm_random_init(&random, seed);
+    return (uint32_t)bm_random_range(&random, 1, BM_NEMO_RANGE);
+}
+
+void bm_scheme_note_hashing(const bm_sketch_options *sketch, bm_text_options *text)
+{
+    text->of_scheme = 0;
+    if (sketch->scheme == BM_SCHEME_NEMO)
+        text->of_scheme = nemo_hash_seed(sketch->seed);
+    else if (sketch->scheme == BM_SCHEME_LANCE)
+        text->of_scheme = sketch->seed | (uint64_t)LANCE_JOINT << 32;
+}
+
+bool bm_scheme_takes_hash(bm_scheme scheme, bm_token_hash hash)
+{
+    return (unsigned)scheme < N_ROWS && (rows[scheme].hashes & ONLY(hash)) != 0;
+}
+
+void bm_scheme_hash_words(bm_scheme scheme, char out[BM_SCHEME_HASHES])
+{
+    size_t used = 0;
+    const char *word;
+    out[0] = '\0';
+    for (unsigned hash = 0; (word = bm_option_word(BM_OPTION_HASH, hash)) != NULL; hash++)
+        if (bm_scheme_takes_hash(scheme, (bm_token_hash)hash))
+            used += (size_t)snprintf(out + used, BM_SCHEME_HASHES - used, "%s%s",
+                                     used == 0 ? "it goes with " : ", ", word);
+}
