@@ -31,12 +31,15 @@ typedef struct bm_signed bm_signed;
  * versions may add fields behind. */
 typedef struct bm_signed_arrays {
     uint64_t n_docs;
-    uint32_t perms, bands;      /* words and keys a document; bands 0: no keys */
-    const uint32_t *words;      /* n_docs * perms; all ones where there are no shingles */
+    uint32_t perms, bands; /* words and keys a document; bands 0: no keys */
+    const uint32_t
+        *words; /* n_docs * perms; all ones where there are no shingles; where word_bytes is 8
+                                   they are of 64 bits */
     const uint64_t *keys;       /* n_docs * bands */
     const uint32_t *n_shingles; /* n_docs; distinct, of a bag all */
     const uint64_t *n_bytes;    /* n_docs; of the text */
     const uint64_t *content;    /* n_docs * 2, as content_hash.npy */
+    uint32_t word_bytes;        /* of a word: 4, or 8 (affine64, datatrove) */
 } bm_signed_arrays;
 
 /* Sign the table of `options`, whose `output` is not set, nor `resume`; `bands` and `rows` make keys

@@ -74,7 +74,8 @@ class Signatures:
 
     @property
     def signatures(self) -> Array:
-        """uint32 (N, K), no copy, not to be written to. A document without shingles has all ones."""
+        """uint32 (N, K), uint64 of the schemes affine64 and datatrove; no copy, not to be written to. A document without
+        shingles has all ones."""
         return self._array("signatures")
 
     @property
@@ -114,7 +115,7 @@ class Signatures:
         return (self._path / _MANIFEST).read_bytes()
 
     def to_arrow(self) -> pa.Table:
-        """Columns id, signature (fixed_size_list<uint32>[K]) and n_shingles; provenance in the schema's metadata."""
+        """Columns id, signature (fixed_size_list<uint32>[K], or <uint64>) and n_shingles; provenance in the schema's metadata."""
         pa = _files.arrow()
         words = self.signatures
         flat = pa.array(np.ascontiguousarray(words).reshape(-1))
@@ -154,7 +155,7 @@ class _InMemory(Signatures):
         a = lib.bm_signed_data(handle)
         n = int(a.n_docs)
         self._arrays = {
-            "signatures": (a.words, (n, int(a.perms)), "<u4"),
+            "signatures": (a.words, (n, int(a.perms)), f"<u{int(a.word_bytes)}"),
             "n_shingles": (a.n_shingles, (n,), "<u4"),
         }
         if a.bands:

@@ -53,6 +53,19 @@ FORMS = {
 }
 
 
+@pytest.mark.parametrize("scheme, kind", [("affine64", "<u8"), ("datatrove", "<u8"), ("legacy", "<u4"), ("lance", "<u4")])
+def test_words_have_the_type_of_their_scheme(scheme, kind, table, jsonl, program, tmp_path):
+    program("sign", jsonl, "-o", tmp_path / "s", "--scheme", scheme, "--device", "cpu")
+    wanted = np.load(tmp_path / "s" / "signatures.npy")
+    assert wanted.dtype == np.dtype(kind)
+    made = bandmill.sign(table, scheme=scheme)
+    assert made.signatures.dtype == wanted.dtype
+    assert (made.signatures == wanted).all()
+    assert (bandmill.sign(jsonl, scheme=scheme).signatures == wanted).all()
+    with pytest.raises(bandmill.Error):
+        bandmill.sign(table, scheme=scheme, hash="xxh3")
+
+
 @pytest.fixture(scope="session")
 def signed(jsonl, program, tmp_path_factory):
     out = tmp_path_factory.mktemp("signed") / "s"

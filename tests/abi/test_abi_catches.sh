@@ -57,8 +57,8 @@ try fine 'a field at the end of options' job.h '/^\} bm_sign_options;/i uint64_t
 try fine 'two of them' job.h '/^\} bm_sign_options;/i uint64_t later; bool last;'
 try fine 'a field at the end of a summary' explain.h '/^\} bm_explain_summary;/i uint64_t later;'
 try fine 'a field at the end of what the library makes' job.h '/^\} bm_counts;/i uint64_t later;'
-try fine 'a reserved word becomes a field' types.h "$parts s/uint64_t reserved\[6\];/uint64_t later; uint64_t reserved[5];/"
-try fine 'all of them do' types.h "$parts s/uint64_t reserved\[6\];/double later[6];/"
+try fine 'a reserved word becomes a field' types.h "$parts s/uint64_t reserved\[5\];/uint64_t later; uint64_t reserved[4];/"
+try fine 'all of them do' types.h "$parts s/uint64_t reserved\[5\];/double later[5];/"
 try fine 'reserved flags become a field' types.h "$flags s/reserved_flags/flags/"
 try fine 'a new value behind the others' types.h 's/BM_KEEP_SHORTEST \}/BM_KEEP_SHORTEST, BM_KEEP_NEWEST }/'
 try fine 'a new option before their number' words.h 's/BM_OPTION_HASH,/&\n    BM_OPTION_LATER,/'
@@ -79,10 +79,10 @@ try 'band_keys' 'a field of another type, with one at the end' job.h "$sign s/^ 
 try 'field early of struct bm_sign_options' 'one between, with one at the end' job.h "$sign s/^    bool band_keys;/&\n    bool early;/" \
     '/^\} bm_sign_options;/i uint64_t later;'
 try 'recall' 'fields in another order' types.h 's/double threshold, recall;/double recall, threshold;/'
-try 'bm_text_options has 96 bytes (88)' 'a part grows' types.h "$parts s/reserved\[6\]/reserved[7]/"
-try 'bm_text_options has 80 bytes (88)' 'a part shrinks' types.h "$parts s/reserved\[6\]/reserved[5]/"
+try 'bm_text_options has 96 bytes (88)' 'a part grows' types.h "$parts s/reserved\[5\]/reserved[6]/"
+try 'bm_text_options has 80 bytes (88)' 'a part shrinks' types.h "$parts s/reserved\[5\]/reserved[4]/"
 try 'is new, and not in reserved words' 'a field in the unused bytes of a part' types.h 's/^    bool files_from_nul;.*/&\n    bool early;/'
-try 'words' 'a reserved word moves to the front' types.h "$parts s/reserved\[6\]/reserved[5]/" "$parts s/^    bm_words words;/uint64_t early;\n&/"
+try 'words' 'a reserved word moves to the front' types.h "$parts s/reserved\[5\]/reserved[4]/" "$parts s/^    bm_words words;/uint64_t early;\n&/"
 try 'bm_str has 24 bytes (16)' 'a struct that never changes' types.h '/^\} bm_str;/i size_t later;'
 try 'bm_cluster_result has 48 bytes (40)' 'a struct at the end of another' cluster.h 's/groups, largest, removed; /groups, largest, removed, later; /'
 try 'bm_error has' 'a longer message' status.h 's/char message\[1024\]/char message[2048]/'

@@ -45,8 +45,10 @@ void bm_export_reader_close(bm_export_reader *reader)
 
 static bm_status make_keys(const bm_export_reader *r, size_t n, bm_error *err)
 {
-    const bm_band_plan *plan = &r->exporter->context->settings->plan;
-    bm_status status = bm_band_keys(r->words, n, plan, r->keys, err);
+    const bm_settings *s = r->exporter->context->settings;
+    const bm_band_plan *plan = &s->plan;
+    bm_status status =
+        bm_signed_rows_keys(&(bm_signed_rows){s->sketch.scheme, r->words, n}, plan, r->keys, err);
     for (size_t i = 0; status == BM_OK && i < n; i++)
         for (uint32_t band = 0; r->n_shingles[i] == 0 && band < plan->bands; band++)
             r->keys[i * plan->bands + band] = BM_NO_BAND_KEY;

@@ -17,7 +17,7 @@
 #include "pipeline/exchange/exchange_settings.h"
 #include "pipeline/output/report_counts.h"
 #include "pipeline/steps/job_steps.h"
-#include "sketch/scheme.h"
+#include "model/scheme_facts.h"
 
 /* What the form had no place for, and where it is. */
 static void say_beside(const bm_exporter *e)
@@ -58,7 +58,7 @@ static bm_status run_job(const bm_settings *settings, bm_sign_dir *dir, const bm
     bm_exporter e = {.context = &job.context,
                      .dir = dir,
                      .form = bm_export_form_of(settings->results.exchange.to),
-                     .word_bytes = bm_scheme_get(settings->sketch.scheme)->word_bytes};
+                     .word_bytes = bm_scheme_word_bytes(settings->sketch.scheme)};
     job.context.inputs.recorded = recipe;
     bm_job_context_take(&job.context, bm_manifest_bytes(bm_sign_dir_manifest(dir)));
     status = bm_report_read_counts(bm_sign_dir_manifest(dir), &job.context.counts, err);

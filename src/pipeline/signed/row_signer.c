@@ -64,7 +64,7 @@ static bm_status sign_cut(bm_row_signer *signer, bm_error *err)
     bm_sign_task task = {.offsets = cut->offsets,
                          .hashes = cut->hashes != NULL ? cut->hashes : &none,
                          .n_docs = n,
-                         .words = (uint32_t *)signer->made->words.data + row * arrays->perms};
+                         .words = (uint32_t *)signer->made->words.data + row * devices->row_uints};
     if (arrays->bands > 0)
         task.keys = (uint64_t *)signer->made->keys.data + row * arrays->bands;
     bm_status status = bm_device_set_sign_cpu(devices, &task, err);

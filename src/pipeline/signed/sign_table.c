@@ -8,6 +8,7 @@
 #include <bandmill/signed.h>
 
 #include <stdatomic.h>
+#include <bandmill/words.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -47,7 +48,7 @@ typedef struct array_block {
 static array_block block_of(bm_signed *made, size_t i)
 {
     const bm_signed_arrays *a = &made->arrays;
-    const array_block blocks[N_BLOCKS] = {{&made->words, a->perms * sizeof *a->words},
+    const array_block blocks[N_BLOCKS] = {{&made->words, (size_t)a->perms * a->word_bytes},
                                           {&made->keys, a->bands * sizeof *a->keys},
                                           {&made->n_shingles, sizeof *a->n_shingles},
                                           {&made->n_bytes, sizeof *a->n_bytes},
@@ -242,6 +243,7 @@ static bm_status sign(bm_signed *made, bm_error *err)
     if (status != BM_OK)
         return status;
     made->arrays.perms = made->settings.sketch.perms;
+    made->arrays.word_bytes = bm_scheme_word_bytes(made->settings.sketch.scheme);
     made->arrays.bands = made->settings.results.band_keys ? made->settings.plan.bands : 0;
     status = sign_all(&job, made, err);
     for (size_t i = 0; status == BM_OK && made->arrays.n_docs > 0 && i < N_BLOCKS; i++)

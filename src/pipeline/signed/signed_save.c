@@ -98,7 +98,7 @@ static bm_status write_arrays(const bm_signed *made, bm_out_dir *dir, bm_error *
     const struct {
         bm_npy_array array;
         const void *rows;
-    } files[] = {{{BM_FILE_SIGNATURES, "<u4", a->perms}, a->words},
+    } files[] = {{{BM_FILE_SIGNATURES, a->word_bytes == 8 ? "<u8" : "<u4", a->perms}, a->words},
                  {{BM_FILE_CONTENT, "<u8", 2}, a->content},
                  {{BM_FILE_N_SHINGLES, "<u4", 0}, a->n_shingles},
                  {{BM_FILE_N_BYTES, "<u8", 0}, a->n_bytes},

@@ -141,7 +141,8 @@ Test(sketch_usage, each_enum_out_of_range_is_refused_by_name)
     EXPECT_BAD(signer_options, open_signer, text.shingle, (bm_shingle_kind)4, "shingle");
     EXPECT_BAD(signer_options, open_signer, text.short_rule, (bm_short_rule)2, "short_rule");
     EXPECT_BAD(signer_options, open_signer, text.normalize, 1u << 20, "normalize");
-    EXPECT_BAD(signer_options, open_signer, sketch.scheme, (bm_scheme)3, "scheme");
+    EXPECT_BAD(signer_options, open_signer, sketch.scheme, (bm_scheme)(BM_SCHEME_DATATROVE + 1),
+               "scheme");
     EXPECT_BAD(signer_options, open_signer, device.text_offload, (bm_offload)4, "text_offload");
     EXPECT_BAD(find_options, find, text.words, (bm_words)2, "words");
     EXPECT_BAD(find_options, find, text.shingle, (bm_shingle_kind)4000, "shingle");
@@ -164,7 +165,7 @@ Test(sketch_usage, each_number_out_of_range_is_refused_by_name)
     EXPECT_BAD(signer_options, open_signer, bands, 3, "bands");
     EXPECT_BAD(signer_options, open_signer, rows, 3, "rows");
     EXPECT_BAD(signer_options, open_signer, resources.threads, BM_THREADS_MAX + 1, "threads");
-    EXPECT_BAD(signer_options, open_signer, text.reserved[5], 1, "text");
+    EXPECT_BAD(signer_options, open_signer, text.reserved[4], 1, "text");
     EXPECT_BAD(signer_options, open_signer, sketch.reserved[0], 1, "sketch");
     EXPECT_BAD(signer_options, open_signer, device.reserved[0], 1, "device");
     EXPECT_BAD(signer_options, open_signer, resources.reserved[0], 1, "resources");
