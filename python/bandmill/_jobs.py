@@ -115,7 +115,7 @@ class Signatures:
         return (self._path / _MANIFEST).read_bytes()
 
     def to_arrow(self) -> pa.Table:
-        """Columns id, signature (fixed_size_list<uint32>[K], or <uint64>) and n_shingles; provenance in the schema's metadata."""
+        """Columns id, signature (fixed_size_list of K uint32 or uint64) and n_shingles; provenance in the schema's metadata."""
         pa = _files.arrow()
         words = self.signatures
         flat = pa.array(np.ascontiguousarray(words).reshape(-1))
