@@ -15,8 +15,9 @@
  * binary, large_binary, binary_view, or a dictionary of such; null is an empty text; several are
  * joined by one newline. An id is such a column or one of integers, written in decimal; a row whose
  * id is null is NAME:ROW, a bad record where `id_field` was given. Invalid UTF-8 is U+FFFD as
- * everywhere. A name with dots leads into columns that are structs. Of any other type:
- * BM_ERR_INPUT, which names column and type.
+ * everywhere. A name with dots leads into columns that are structs, one with [] into lists
+ * ("messages[].content"), whose values are joined by newlines. Of any other type: BM_ERR_INPUT, which
+ * names column and type.
  *
  * Texts are cut where they lie; arrays are released when their rows are done, by any thread. A
  * stream is read once: what needs two passes (the records that are kept) is not written, but the

@@ -207,6 +207,39 @@ class _Mask:
         return batch.filter(mask)
 
 
+class _Labels:
+    """A column more, where each row that stays is to have its group."""
+
+    def __init__(self, kept: Any, schema: Any) -> None:
+        import pyarrow as pa
+
+        self._field = None
+        self.schema = schema
+        if kept.labels == ffi.NULL:
+            return
+        if schema.get_all_field_indices("bandmill"):
+            raise ValueError("the table has a column 'bandmill' already")
+        self._kept, self._at = kept, 0
+        kinds = [("group", pa.int64()), pa.field("kept", pa.bool_(), False), ("jaccard", pa.float64())]
+        self._field = pa.field("bandmill", pa.struct(kinds), False)
+        self.schema = schema.append(self._field)
+
+    def add(self, batch: Any) -> Any:
+        import pyarrow as pa
+
+        if self._field is None:
+            return batch
+        rows = [self._kept.labels[i] for i in range(self._at, self._at + batch.num_rows)]
+        self._at += batch.num_rows
+        columns = [
+            pa.array([r.group or None for r in rows], pa.int64()),
+            pa.array([r.kept != 0 for r in rows], pa.bool_()),
+            pa.array([None if r.millionths == 0xFFFFFFFF else r.millionths / 1e6 for r in rows], pa.float64()),
+        ]
+        labels = pa.StructArray.from_arrays(columns, fields=list(self._field.type))
+        return pa.RecordBatch.from_arrays([*batch.columns, labels], schema=self.schema)
+
+
 def _like(file: Any) -> dict[str, Any]:
     """Options of a writer: as the file was written, as far as it says."""
     meta = file.metadata
@@ -228,10 +261,11 @@ def _keep_parquet(kept: Any, sink: _Sink) -> None:
     import pyarrow.parquet as pq
 
     file, mask = _open_parquet(kept), _Mask(kept)
-    with pq.ParquetWriter(pa.PythonFile(sink, mode="w"), file.schema_arrow, **_like(file)) as writer:
+    labels = _Labels(kept, file.schema_arrow)
+    with pq.ParquetWriter(pa.PythonFile(sink, mode="w"), labels.schema, **_like(file)) as writer:
         for group in range(file.num_row_groups):
-            rest = [mask.rest_of(batch) for batch in file.iter_batches(_BATCH_ROWS, row_groups=[group])]
-            table = pa.Table.from_batches(rest, file.schema_arrow)
+            rest = [labels.add(mask.rest_of(batch)) for batch in file.iter_batches(_BATCH_ROWS, row_groups=[group])]
+            table = pa.Table.from_batches(rest, labels.schema)
             if table.num_rows > 0:
                 writer.write_table(table, row_group_size=table.num_rows)
 
@@ -240,9 +274,9 @@ def _keep_ipc(kept: Any, sink: _Sink) -> None:
     import pyarrow as pa
 
     schema, batches = _open_ipc(kept, [])
-    mask = _Mask(kept)
-    with pa.ipc.new_file(pa.PythonFile(sink, mode="w"), schema) as writer:
+    mask, labels = _Mask(kept), _Labels(kept, schema)
+    with pa.ipc.new_file(pa.PythonFile(sink, mode="w"), labels.schema) as writer:
         for batch in batches:
-            rest = mask.rest_of(batch)
+            rest = labels.add(mask.rest_of(batch))
             if rest.num_rows > 0:
                 writer.write_batch(rest)

@@ -94,6 +94,20 @@ def test_the_command_keeps_rows(name, files, wide, tmp_path):
         assert a.compression == b.compression and set(a.encodings) == set(b.encodings), a.path_in_schema
 
 
+@pytest.mark.parametrize("name", ["a.parquet", "a.arrow"])
+def test_the_command_writes_each_row_with_its_group(name, files, wide, tmp_path):
+    assert command("dedup", files[name], "-o", tmp_path / "out", "--device", "cpu", "-q").returncode == 0
+    done = command("filter", tmp_path / "out", "--annotate", "-o", tmp_path / "all", "-q")
+    assert (done.returncode, done.stderr) == (0, b"")
+    path = tmp_path / "all" / f"kept.{name.split('.')[1]}"
+    got = pq.read_table(path) if name == "a.parquet" else pa.ipc.open_file(path).read_all()
+    removed = {line.split("\t")[0] for line in (tmp_path / "out" / "removed.tsv").read_text().split("\n")[1:-1]}
+    labels = got["bandmill"].to_pylist()
+    assert [not label["kept"] for label in labels] == [i in removed for i in wide["id"].to_pylist()] and removed
+    assert all((label["group"] is None) == (label["jaccard"] is None) for label in labels)
+    assert got.drop_columns(["bandmill"]).column_names == wide.column_names
+
+
 def test_no_rows(wide, tmp_path):
     pq.write_table(wide.slice(0, 0), tmp_path / "none.parquet")
     assert len(bandmill.sign(tmp_path / "none.parquet", device="cpu")) == 0

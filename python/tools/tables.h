@@ -1,5 +1,6 @@
 typedef struct { const char *path; _Bool parquet; const char *const *columns; size_t n_columns; size_t n_needed; uint32_t threads; ...; } bm_table_wish;
-typedef struct { const char *path; _Bool parquet; const uint8_t *rows; uint64_t n_rows; uint32_t threads; bm_write_fn write; void *write_ctx; ...; } bm_table_kept;
+typedef struct { uint64_t group; uint32_t millionths; uint32_t kept; ...; } bm_table_label;
+typedef struct { const char *path; _Bool parquet; const uint8_t *rows; uint64_t n_rows; const bm_table_label *labels; uint64_t n_labels; uint32_t threads; bm_write_fn write; void *write_ctx; ...; } bm_table_kept;
 typedef struct { char text[...]; ...; } bm_table_words;
 extern "Python" int bm_py_tables_ready(char *why, size_t cap);
 extern "Python" int bm_py_table_open(const bm_table_wish *wish, struct ArrowArrayStream *out, bm_table_words *words);

@@ -176,7 +176,7 @@ class Labels
             ARROW_RETURN_NOT_OK(label.group != 0 ? groups.Append(static_cast<int64_t>(label.group))
                                                  : groups.AppendNull());
             ARROW_RETURN_NOT_OK(kept.Append(label.kept != 0));
-            ARROW_RETURN_NOT_OK(label.millionths != UINT32_MAX
+            ARROW_RETURN_NOT_OK(label.millionths != BM_TABLE_JACCARD_UNKNOWN
                                     ? jaccards.Append(label.millionths / 1e6)
                                     : jaccards.AppendNull());
         }

@@ -233,6 +233,57 @@ def check_exact_again(runs, path):
     return "" if groups[0] == groups[1] else "another result"
 
 
+def check_annotated(runs, path, read):
+    """`filter --annotate`: every row, as it was, with the group that JSON Lines have for it."""
+    plain, out, noted, rows = (runs.place() for _ in range(4))
+    for source, found, written in ((runs.jsonl, plain, rows), (path, out, noted)):
+        runs.program.run("dedup", source, "-o", found, "--threshold", "0.6", "--device", "cpu")
+        runs.program.run("filter", found, "--annotate", "-o", written)
+    table = read(path)
+    got = read(os.path.join(noted, "kept" + os.path.splitext(path)[1]))
+    wanted = [json.loads(line)["bandmill"] for line in harness.read_file(rows, "kept.jsonl").decode().splitlines()]
+    kind = pa.struct([("group", pa.int64()), pa.field("kept", pa.bool_(), False), ("jaccard", pa.float64())])
+    if got.column_names[-1] != "bandmill" or got["bandmill"].type != kind or got["bandmill"].to_pylist() != wanted:
+        return "other groups"
+    rest = got.drop_columns(["bandmill"])
+    if not rest.equals(table) or not rest.schema.equals(table.schema, check_metadata=True):
+        return "other rows, or another schema"
+    return "" if any(w["group"] and not w["kept"] for w in wanted) and any(w["group"] is None for w in wanted) else "nothing was removed"
+
+
+def list_rows(runs):
+    """The texts as lists: of messages, of words, in lists of lists; the same as JSON Lines."""
+    rows = []
+    for r in runs.rows:
+        words = (r["text"] or "").split()
+        cut = [" ".join(words[i:i + 7]) for i in range(0, len(words), 7)]
+        rows.append({"id": r["id"], "words": [w if i != 4 else None for i, w in enumerate(words)], "turns": [cut[:1], cut[1:]],
+                     "talk": [{"role": "user", "content": c, "parts": [{"t": c}, {"t": None}]} for c in cut]})
+    return rows
+
+
+def check_lists(runs):
+    """Lists of texts, of structs and of lists, of either width and of a fixed size, as `jsonl` has arrays."""
+    rows, wrong = list_rows(runs), []
+    lines = runs.put("lists.jsonl", "".join(json.dumps(r) + "\n" for r in rows).encode())
+    part = pa.struct([("t", pa.string())])
+    kinds = {"words": pa.list_(pa.string()), "turns": pa.list_(pa.large_list(pa.string())),
+             "talk": pa.list_(pa.struct([("role", pa.string()), ("content", pa.string()), ("parts", pa.large_list(part))]))}
+    table = pa.table({"id": [r["id"] for r in rows], **{name: pa.array([r[name] for r in rows], kind) for name, kind in kinds.items()}})
+    pairs = pa.table({"id": [r["id"] for r in rows], "two": pa.array([[r["id"], None] for r in rows], pa.list_(pa.string(), 2))})
+    files = [write(table, os.path.join(runs.folder, "lists.parquet"), row_group_size=40), write_ipc(table, os.path.join(runs.folder, "lists.arrow"))]
+    for fields in (["words[]"], ["turns[][]"], ["talk[].content"], ["talk[].parts[].t"], ["words[]", "id"]):
+        arguments = [a for field in fields for a in ("--text-field", field)]
+        wanted = runs.sign(lines, *arguments)
+        wrong += [f"{path}: {fields}" for path in files if runs.sign(path, *arguments) != wanted]
+    fixed = runs.put("two.jsonl", "".join(json.dumps({"id": r["id"], "two": [r["id"], None]}) + "\n" for r in rows).encode())
+    if runs.sign(write(pairs, os.path.join(runs.folder, "two.parquet")), "--text-field", "two[]") != runs.sign(fixed, "--text-field", "two[]"):
+        wrong.append("a fixed size")
+    for field, words in (("words", "[] leads to"), ("id[]", "no column 'id[]'"), ("talk.content", "no column 'talk.content'")):
+        wrong.append(refused(runs, files[0], [words], "--text-field", field))
+    return ", ".join(filter(None, wrong))
+
+
 def check_sizes(runs, make, ending):
     for n in (0, 1):
         table = runs.base.slice(0, n)
@@ -263,6 +314,13 @@ def refused(runs, path, words, *arguments, code=3):
     if os.path.exists(out) or os.path.exists(out + ".partial"):
         return "an output was left"
     return "" if all(w in line for w in words) else line
+
+
+def check_named(runs, path):
+    out, noted = runs.place(), runs.place()
+    runs.program.run("dedup", path, "-o", out, "--kept", "no", "--device", "cpu")
+    done = runs.program.run("filter", out, "--annotate", "-o", noted, expect=3)
+    return "" if b"named.parquet" in done.stderr and b"a column 'bandmill' already" in done.stderr and not os.path.exists(noted) else "another error"
 
 
 def check_damage(runs, name, data, places):
@@ -315,6 +373,11 @@ def main():
         types = all_types(runs)
         for name, options in likes().items():
             claims.attempt(f"Parquet, {name}: kept rows of each type, in a file like it", lambda: check_like(runs, types, **options))
+        claims.attempt("lists, as arrays of JSON Lines", lambda: check_lists(runs))
+        claims.attempt("Parquet: each row with its group", lambda: check_annotated(runs, parquet, pq.read_table))
+        claims.attempt("IPC: each row with its group", lambda: check_annotated(runs, arrow, lambda p: ipc.open_file(p).read_all()))
+        named = write(runs.base.append_column("bandmill", runs.base["n"]), os.path.join(folder, "named.parquet"))
+        claims.attempt("a table that has the column already", lambda: check_named(runs, named))
         claims.attempt("Parquet: verified and explained by its texts", lambda: check_exact_again(runs, parquet))
         claims.attempt("Parquet of no row and of one", lambda: check_sizes(runs, write, ".parquet"))
         claims.attempt("IPC of no row and of one", lambda: check_sizes(runs, write_ipc, ".arrow"))

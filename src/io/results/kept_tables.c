@@ -1,5 +1,5 @@
 /* kept_tables.c -- the rows of tables that stay, as files of the same kind. What is handed in as a record
- * is the number of its row, from 0 (source_columns.c); the library that reads tables writes the file
+ * is the number of its row, from 0 (source_columns.c), what more is said of it its label; the library that reads tables writes the file
  * when all of its rows are known (io/tables).
  *
  * Tests: tests/reference/test_tables.py */
@@ -15,8 +15,9 @@ typedef struct tables {
     const bm_input_set *set;
     bm_kept_files files;
     size_t next, begun; /* inputs below `next` have their file; `begun` is open, where `inside` */
-    bool inside;
-    bm_buf rows; /* a bit a row */
+    bool inside, labelled;
+    bm_buf rows;   /* a bit a row */
+    bm_buf labels; /* a bm_table_label a row that stays, where they have any */
     uint64_t n_rows;
     bm_out_file *file; /* while it is written */
     bm_status status;  /* of what was written */
@@ -31,6 +32,7 @@ static void tables_close(void *state)
     bm_out_file_abort(t->file);
     bm_kept_files_reset(&t->files);
     bm_buf_reset(&t->rows);
+    bm_buf_reset(&t->labels);
     bm_free(t);
 }
 
@@ -41,6 +43,7 @@ static bm_status tables_open(const bm_kept_cfg *cfg, void **state, bm_error *err
         return bm_fail_nomem(err, sizeof *t);
     t->dir = cfg->dir;
     t->set = cfg->set;
+    t->labelled = cfg->annotated;
     bm_status status = bm_kept_files_name(&t->files, cfg->set, cfg->kept, err);
     if (status == BM_OK)
         *state = t;
@@ -63,11 +66,17 @@ static bm_status write_table(tables *t, size_t index, bm_error *err)
     if (status != BM_OK)
         return status;
     const bm_source *source = bm_input_set_source(t->set, index);
+    static const bm_table_label none;
+    const bm_table_label *labels = t->labels.len > 0 ? (const bm_table_label *)t->labels.data
+                                   : t->labelled     ? &none
+                                                     : NULL;
     const bm_input_room room = bm_input_set_room(t->set);
     const bm_table_kept kept = {.path = source->path,
                                 .parquet = bm_input_set_format(t->set) == BM_FORMAT_PARQUET,
                                 .rows = (const uint8_t *)t->rows.data,
                                 .n_rows = t->n_rows,
+                                .labels = labels,
+                                .n_labels = t->labels.len / sizeof(bm_table_label),
                                 .threads = room.threads,
                                 .memory = room.memory,
                                 .write = write_bytes,
@@ -95,7 +104,7 @@ static bm_status tables_end_file(void *state, bm_error *err)
         return BM_OK;
     t->inside = false;
     bm_status status = write_table(t, t->begun, err);
-    t->rows.len = 0;
+    t->rows.len = t->labels.len = 0;
     t->n_rows = 0;
     return status;
 }
@@ -141,6 +150,13 @@ static bm_status tables_write(void *state, bm_str raw, bm_error *err)
     return status;
 }
 
+/* The group of the row that was told last. */
+static bm_status tables_more(void *state, bm_str bytes, bm_error *err)
+{
+    tables *t = state;
+    return bm_buf_add(&t->labels, bytes.data, bytes.len, err);
+}
+
 static bm_status tables_finish(void *state, bm_error *err)
 {
     tables *t = state;
@@ -153,6 +169,7 @@ static bm_status tables_finish(void *state, bm_error *err)
 const bm_kept_writer_ops bm_kept_tables = {.open = tables_open,
                                            .begin_file = tables_begin_file,
                                            .write = tables_write,
+                                           .more = tables_more,
                                            .end_file = tables_end_file,
                                            .finish = tables_finish,
                                            .close = tables_close};

@@ -29,16 +29,14 @@ static const bm_kept_writer_ops *writer_of(const bm_input_set *set, bm_kept kept
     return bm_input_set_is_stream(set) ? &bm_kept_ids : writers[bm_input_set_format(set)];
 }
 
-bm_status bm_kept_writer_open(bm_out_dir *dir, const bm_input_set *set, bm_kept kept,
-                              bm_kept_writer **out, bm_error *err)
+bm_status bm_kept_writer_open(const bm_kept_cfg *cfg, bm_kept_writer **out, bm_error *err)
 {
-    const bm_kept_cfg cfg = {.dir = dir, .set = set, .kept = kept};
     bm_kept_writer *writer = bm_alloc_zero(1, sizeof *writer);
     if (writer == NULL)
         return bm_fail_nomem(err, sizeof *writer);
-    writer->ops = writer_of(set, kept);
+    writer->ops = writer_of(cfg->set, cfg->kept);
     bm_status status =
-        writer->ops->open != NULL ? writer->ops->open(&cfg, &writer->state, err) : BM_OK;
+        writer->ops->open != NULL ? writer->ops->open(cfg, &writer->state, err) : BM_OK;
     if (status == BM_OK)
         *out = writer;
     else

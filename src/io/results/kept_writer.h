@@ -23,14 +23,12 @@
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
-#include "io/input/input_set.h"
-#include "io/output/out_dir.h"
+#include "io/results/kept_cfg.h"
 
 typedef struct bm_kept_writer bm_kept_writer;
 
-/* Borrows both until close. With BM_KEPT_NO every call does nothing. */
-bm_status bm_kept_writer_open(bm_out_dir *dir, const bm_input_set *set, bm_kept kept,
-                              bm_kept_writer **out, bm_error *err);
+/* With BM_KEPT_NO every call does nothing. */
+bm_status bm_kept_writer_open(const bm_kept_cfg *cfg, bm_kept_writer **out, bm_error *err);
 /* Does it want ids (formats files and hashes) rather than records? */
 bool bm_kept_writer_wants_ids(const bm_kept_writer *writer);
 

@@ -6,15 +6,7 @@
 #include <bandmill/types.h>
 
 #include "base/memory.h"
-#include "io/input/input_set.h"
-#include "io/output/out_dir.h"
-
-/* What a writer is opened with; borrowed until close. */
-typedef struct bm_kept_cfg {
-    bm_out_dir *dir;
-    const bm_input_set *set;
-    bm_kept kept;
-} bm_kept_cfg;
+#include "io/results/kept_cfg.h"
 
 /* Calls that a way has no use for are NULL: nothing happens then. */
 typedef struct bm_kept_writer_ops {

@@ -6,6 +6,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define VIEW_BYTES  16u
@@ -205,64 +206,143 @@ static const char *open_dictionary(const struct ArrowArray *array, uint64_t n, b
     return wrong;
 }
 
-/* Down to the array of the column: `array` and the cell of row 0 in it. */
-static const char *descend(const struct ArrowArray *table, const bm_column_path *path,
-                           const struct ArrowArray **array, uint64_t *first, bm_column *out)
+/* Where a column is looked for: an array, and which of its cells the rows of the table lead to. */
+typedef struct place {
+    const struct ArrowArray *array;
+    uint64_t
+        first; /* what is added to a number of a cell: of a row, or of a value of the list above */
+    uint64_t begin, n; /* these numbers */
+} place;
+
+static const char *into_child(place *at, uint32_t child)
 {
-    const struct ArrowArray *at = table;
+    if (at->array->n_children < 0 || child >= (uint64_t)at->array->n_children)
+        return "fewer columns than its schema";
+    at->array = at->array->children[child];
+    const uint64_t behind = at->first + at->begin + at->n; /* what the child must reach */
+    if (at->array->offset < 0 || at->array->length < 0 || (uint64_t)at->array->length < behind ||
+        (uint64_t)at->array->offset > INT64_MAX - behind)
+        return "fewer cells than the table has rows";
+    at->first += (uint64_t)at->array->offset;
+    return NULL;
+}
+
+/* From a list to its values. */
+static const char *into_list(place *at, const bm_column_path *path, uint32_t i, bm_column *out)
+{
+    const struct ArrowArray *list = at->array;
+    const uint32_t fixed = path->child[i];
+    if (list->n_buffers != (path->width[i] == 0 ? 1 : 2) || list->n_children != 1)
+        return "another number of buffers than its type has";
+    bm_column_level *level = &out->levels[out->n_levels++];
+    *level =
+        (bm_column_level){.list = true,
+                          .fixed = fixed,
+                          .cells = {.kind = BM_COLUMN_BYTES,
+                                    .width = path->width[i],
+                                    .validity = list->null_count != 0 ? list->buffers[0] : NULL,
+                                    .first = at->first}};
+    out->many = true;
+    const uint64_t first = at->first + at->begin;
+    at->first = 0;
+    if (path->width[i] == 0) {
+        if (fixed != 0 && first + at->n > INT64_MAX / fixed)
+            return "fewer cells than the table has rows";
+        at->begin = first * fixed;
+        at->n *= fixed;
+        return into_child(at, 0);
+    }
+    level->cells.values = list->buffers[1];
+    if (at->n == 0) {
+        at->begin = 0;
+        return into_child(at, 0);
+    }
+    if (level->cells.values == NULL)
+        return "no buffer of values";
+    const bm_cells cells = {.values = level->cells.values, .width = path->width[i], .first = first};
+    if (!offsets_fit(&cells, at->n))
+        return "offsets that fall";
+    at->begin = cell_value(&cells, first);
+    at->n = cell_value(&cells, first + at->n) - at->begin;
+    return into_child(at, 0);
+}
+
+/* Down to the array of the column. */
+static const char *descend(const struct ArrowArray *table, const bm_column_path *path, place *at,
+                           bm_column *out)
+{
     if (table->offset < 0 || table->length < 0 || table->offset > INT64_MAX - table->length)
         return "a negative number of rows";
-    int64_t behind = table->offset + table->length; /* what the children must reach */
-    *first = (uint64_t)table->offset;
-    for (uint32_t i = 0; i < path->n; i++) {
-        if (at->n_children < 0 || path->child[i] >= (uint64_t)at->n_children)
-            return "fewer columns than its schema";
-        at = at->children[path->child[i]];
-        if (at->offset < 0 || at->length < behind || at->offset > INT64_MAX - behind)
-            return "fewer cells than the table has rows";
-        behind += at->offset;
-        *first += (uint64_t)at->offset;
-        const bool is_struct = i + 1 < path->n;
-        if (is_struct && at->n_buffers != 1)
+    *at = (place){table, (uint64_t)table->offset, 0, (uint64_t)table->length};
+    const char *wrong = NULL;
+    for (uint32_t i = 0; i < path->n && wrong == NULL; i++) {
+        if (path->step[i] == BM_STEP_LIST) {
+            wrong = into_list(at, path, i, out);
+            continue;
+        }
+        const struct ArrowArray *parent = at->array;
+        if (i > 0 && parent->n_buffers != 1)
             return "another number of buffers than its type has";
-        if (is_struct && at->null_count != 0 && at->buffers[0] != NULL)
-            out->structs[out->n_structs++] =
-                (bm_cells){.validity = at->buffers[0], .first = *first};
+        if (i > 0 && parent->null_count != 0 && parent->buffers[0] != NULL)
+            out->levels[out->n_levels++] =
+                (bm_column_level){.cells = {.validity = parent->buffers[0], .first = at->first}};
+        wrong = into_child(at, path->child[i]);
     }
-    *array = at;
-    return NULL;
+    return wrong;
+}
+
+bool bm_column_list_step(const struct ArrowSchema *schema, bm_column_path *path)
+{
+    const uint32_t i = path->n;
+    const bool is_wide = strcmp(schema->format, "+L") == 0,
+               is_fixed = strncmp(schema->format, "+w:", 3) == 0;
+    if ((strcmp(schema->format, "+l") != 0 && !is_wide && !is_fixed) || schema->n_children != 1 ||
+        i >= BM_COLUMN_DEPTH)
+        return false;
+    const unsigned long long fixed = is_fixed ? strtoull(schema->format + 3, NULL, 10) : 0;
+    path->step[i] = BM_STEP_LIST;
+    path->child[i] = (uint32_t)fixed;
+    path->width[i] = is_fixed ? 0 : is_wide ? 8 : 4;
+    path->n++;
+    return fixed <= INT32_MAX;
 }
 
 const char *bm_column_open(const struct ArrowArray *table, const bm_column_path *path,
                            bm_column_type type, bm_column *out)
 {
-    const struct ArrowArray *array = NULL;
-    uint64_t first = 0;
+    place at;
     *out = (bm_column){.type = type, .cells = {.kind = type.kind, .width = type.width}};
     const bool indexed = type.in_width != 0;
     if (indexed)
         out->cells = (bm_cells){.kind = type.in_kind, .width = type.in_width};
-    const char *wrong = descend(table, path, &array, &first, out);
-    if (wrong == NULL)
-        wrong = open_cells(array, first, (uint64_t)table->length, &out->cells);
+    const char *wrong = descend(table, path, &at, out);
+    if (wrong != NULL)
+        return wrong;
+    wrong = open_cells(at.array, at.first + at.begin, at.n, &out->cells);
     if (wrong == NULL && indexed)
-        wrong = open_dictionary(array, (uint64_t)table->length, out);
+        wrong = open_dictionary(at.array, at.n, out);
+    out->cells.first = at.first;
     return wrong;
 }
 
 /* --- rows --- */
 
-bool bm_column_is_null(const bm_column *column, size_t row)
+static bool is_null(const bm_column *column, uint64_t number)
 {
-    for (uint32_t i = 0; i < column->n_structs; i++)
-        if (cell_is_null(&column->structs[i], column->structs[i].first + row))
-            return true;
-    const uint64_t cell = column->cells.first + row;
+    const uint64_t cell = column->cells.first + number;
     if (cell_is_null(&column->cells, cell))
         return true;
     return column->type.in_width != 0 &&
            cell_is_null(&column->dictionary,
                         column->dictionary.first + cell_value(&column->cells, cell));
+}
+
+bool bm_column_is_null(const bm_column *column, size_t row)
+{
+    for (uint32_t i = 0; i < column->n_levels; i++)
+        if (cell_is_null(&column->levels[i].cells, column->levels[i].cells.first + row))
+            return true;
+    return is_null(column, row);
 }
 
 bm_str bm_column_bytes(const bm_column *column, size_t row)
@@ -281,4 +361,46 @@ bm_str bm_column_decimal(const bm_column *column, size_t row, char digits[BM_COL
                   ? snprintf(digits, BM_COLUMN_DIGITS, "%" PRId64, (int64_t)value)
                   : snprintf(digits, BM_COLUMN_DIGITS, "%" PRIu64, value);
     return (bm_str){.data = digits, .len = (size_t)len};
+}
+
+/* What a walk over the values of a row needs at every level. */
+typedef struct walk {
+    const bm_column *column;
+    bm_column_fn fn;
+    void *ctx;
+} walk;
+
+/* The values below `number`, a cell of level `i`: levels are 16 at most. */
+static bm_status walk_from(const walk *w, uint32_t i, uint64_t number, bm_error *err)
+{
+    const bm_column *column = w->column;
+    for (; i < column->n_levels; i++) {
+        const bm_column_level *level = &column->levels[i];
+        const uint64_t cell = level->cells.first + number;
+        const bool null = cell_is_null(&level->cells, cell);
+        if (null && !level->list)
+            return w->fn(w->ctx, (bm_str){.data = ""}, err);
+        if (!level->list)
+            continue;
+        if (null)
+            return BM_OK;
+        uint64_t at =
+            level->cells.width == 0 ? cell * level->fixed : cell_value(&level->cells, cell);
+        const uint64_t end =
+            level->cells.width == 0 ? at + level->fixed : cell_value(&level->cells, cell + 1);
+        bm_status status = BM_OK;
+        for (; at < end && status == BM_OK; at++)
+            status = walk_from(w, i + 1, at, err);
+        return status;
+    }
+    const bm_str text =
+        is_null(column, number) ? (bm_str){.data = ""} : bm_column_bytes(column, (size_t)number);
+    return w->fn(w->ctx, text, err);
+}
+
+bm_status bm_column_each(const bm_column *column, size_t row, bm_column_fn fn, void *ctx,
+                         bm_error *err)
+{
+    const walk w = {column, fn, ctx};
+    return walk_from(&w, 0, row, err);
 }

@@ -7,11 +7,14 @@
  *     utf8_view, …_view   buffers: validity, views of 16 bytes, any number of buffers of bytes, and an
  *                         array of their sizes; a cell of up to 12 bytes stands in its view
  *     integers            buffers: validity, values
- *     a dictionary        integers, each the number of a cell in an array of texts */
+ *     a dictionary        integers, each the number of a cell in an array of texts
+ *     a list              buffers: validity, offsets; cell c is the cells offsets[c] … offsets[c+1]-1 of its one
+ *                         child, so that a row may have any number of values. Of a fixed size: no offsets */
 #ifndef BM_IO_SOURCES_COLUMN_H
 #define BM_IO_SOURCES_COLUMN_H
 
 #include <bandmill/arrow.h>
+#include <bandmill/status.h>
 #include <bandmill/types.h>
 
 typedef enum bm_column_kind {
@@ -40,21 +43,37 @@ typedef struct bm_cells {
     uint64_t first;             /* the cell of row 0 */
 } bm_cells;
 
-#define BM_COLUMN_DEPTH 16u /* names in a path of columns */
+#define BM_COLUMN_DEPTH 16u /* steps in a path of columns */
+
+typedef enum bm_column_step {
+    BM_STEP_CHILD, /* of a struct, or of the table */
+    BM_STEP_LIST   /* to the values of a list */
+} bm_column_step;
 
 /* Where a column stands: the child of the table, the child of that, … */
 typedef struct bm_column_path {
     bool found; /* else there is no such column */
-    uint32_t child[BM_COLUMN_DEPTH];
-    uint32_t n; /* 0: the array itself is the column */
+    bm_column_step step[BM_COLUMN_DEPTH];
+    uint32_t child
+        [BM_COLUMN_DEPTH]; /* of a list how many values each has, where that is fixed; else 0 */
+    uint8_t width[BM_COLUMN_DEPTH]; /* of a list's offsets, in bytes */
+    uint32_t n;                     /* 0: the array itself is the column */
 } bm_column_path;
+
+/* What a column stands in: a struct with nulls, or a list. */
+typedef struct bm_column_level {
+    bool list;
+    uint32_t fixed; /* values of each list; 0: there are offsets */
+    bm_cells cells; /* validity; of a list its offsets */
+} bm_column_level;
 
 typedef struct bm_column {
     bm_column_type type;
     bm_cells cells;      /* of a dictionary its indices */
     bm_cells dictionary; /* kind OTHER: it is none */
-    bm_cells structs[BM_COLUMN_DEPTH];
-    uint32_t n_structs; /* that it stands in and that have nulls */
+    bm_column_level levels[BM_COLUMN_DEPTH];
+    uint32_t n_levels;
+    bool many; /* some of them are lists: rows have any number of values */
 } bm_column;
 
 #define BM_COLUMN_DIGITS 24u /* room for any integer */
@@ -66,9 +85,18 @@ bool bm_column_is_text(bm_column_type type);
  * wrong with the array. Borrows it. */
 const char *bm_column_open(const struct ArrowArray *table, const bm_column_path *path,
                            bm_column_type type, bm_column *out);
+/* `schema` is a list: the step to its values. */
+bool bm_column_list_step(const struct ArrowSchema *schema, bm_column_path *path);
+/* Where `many`, ask for its values. */
 bool bm_column_is_null(const bm_column *column, size_t row);
 /* A cell of text; a cell of integers in decimal, written to `digits`. Not for nulls. */
 bm_str bm_column_bytes(const bm_column *column, size_t row);
 bm_str bm_column_decimal(const bm_column *column, size_t row, char digits[BM_COLUMN_DIGITS]);
+
+/* Each text of a row, in order; one that is null, or stands in a struct that is, is empty, and a list that is
+ * null has none. Anything but BM_OK ends it. */
+typedef bm_status (*bm_column_fn)(void *ctx, bm_str text, bm_error *err);
+bm_status bm_column_each(const bm_column *column, size_t row, bm_column_fn fn, void *ctx,
+                         bm_error *err);
 
 #endif

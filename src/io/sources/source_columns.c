@@ -11,6 +11,7 @@
 #include "io/input/input_digest.h"
 #include "io/input/input_set_state.h"
 #include "io/formats/record_maker.h"
+#include "io/sources/chunk_texts.h"
 #include "io/sources/table_stream.h"
 #include "io/tables/tables.h"
 
@@ -253,11 +254,7 @@ static bm_status find_rows(columns *source, bm_error *err)
 
 static size_t text_bytes(const columns *source, const bm_table_chunk *c, size_t row)
 {
-    size_t n = 0;
-    for (size_t i = 1; i <= source->fields.n_text && !source->limits.records_only; i++)
-        if (!bm_column_is_null(&c->columns[i], row))
-            n += bm_column_bytes(&c->columns[i], row).len;
-    return n;
+    return source->limits.records_only ? 0 : bm_chunk_text_bytes(c, source->fields.n_text, row);
 }
 
 /* The next n rows have so many bytes of text, the last of them most: may they be held? */
@@ -272,12 +269,7 @@ static bm_status ask_gate(const columns *source, size_t n, uint64_t bytes, bm_er
     bm_long_record record = {.file = bm_batch_source_file(&source->base, (uint32_t)source->file),
                              .line = source->line + n - 1,
                              .bytes = text_bytes(source, source->chunk, last)};
-    for (size_t i = 1; i <= source->fields.n_text; i++) {
-        const bm_column *column = &source->chunk->columns[i];
-        const bool null = bm_column_is_null(column, last);
-        const bm_str text = null ? (bm_str){0} : bm_column_bytes(column, last);
-        record.words += bm_long_words(text.data, text.len);
-    }
+    record.words = bm_chunk_text_words(source->chunk, source->fields.n_text, last);
     return gate->refuse(gate->ctx, &record, err);
 }
 
@@ -376,32 +368,12 @@ static void columns_close_parser(bm_batch_parser *base)
     bm_free(parser);
 }
 
-/* All text cells of a row, joined by newlines; null is empty. */
-static bm_status join_cells(columns_parser *parser, const bm_table_chunk *c, size_t row,
-                            bm_str *out, bm_error *err)
-{
-    size_t n = parser->source->fields.n_text;
-    bm_status status = BM_OK;
-    parser->joined.len = 0;
-    for (size_t i = 1; i <= n && status == BM_OK; i++) {
-        const bm_column *column = &c->columns[i];
-        *out = bm_column_is_null(column, row) ? (bm_str){.data = ""} : bm_column_bytes(column, row);
-        if (n == 1)
-            return BM_OK;
-        if (i > 1)
-            status = bm_buf_add(&parser->joined, "\n", 1, err);
-        if (status == BM_OK)
-            status = bm_buf_add(&parser->joined, out->data, out->len, err);
-    }
-    *out = (bm_str){.data = parser->joined.data, .len = parser->joined.len};
-    return status;
-}
-
 static bm_status take_text(columns_parser *parser, const bm_table_chunk *c, size_t row,
                            bm_record *record, bm_error *err)
 {
     bm_record_maker *maker = &parser->maker;
-    bm_status status = join_cells(parser, c, row, &record->text, err);
+    const bm_text_wish wish = {parser->source->fields.n_text, row, &parser->joined};
+    bm_status status = bm_chunk_text(c, &wish, &record->text, err);
     if (status != BM_OK)
         return status;
     record->text_bytes = record->text.len;

@@ -8,7 +8,7 @@
  * whatever order, so that the digest of one is made, and its size counts as read, once its stream has
  * ended.
  *
- * Limits: no lists; the same columns in each array of a stream.
+ * Limits: the same columns in each array of a stream.
  *
  * Threads: the stream is called by the one thread that reads. An array is released by whichever
  * thread is the last to have used it, at the latest when the source is closed. */

@@ -56,18 +56,38 @@ static size_t child_named(const struct ArrowSchema *schema, const char *name, si
     return found;
 }
 
-/* The column named `field`, as it is or, where there is none, from struct to struct along its dots. */
+/* The next part of a name, up to a dot: its length without the brackets at its end, and how many of these. */
+static size_t part_of(const char *at, size_t *n_lists)
+{
+    const size_t len = strcspn(at, ".");
+    size_t end = len;
+    while (end >= 2 && at[end - 1] == ']' && at[end - 2] == '[')
+        end -= 2;
+    *n_lists = (len - end) / 2;
+    return end;
+}
+
+/* From a list to what its values are; NULL: it is none. */
+static const struct ArrowSchema *enter_lists(const struct ArrowSchema *schema, size_t n,
+                                             bm_column_path *path)
+{
+    for (; n > 0 && schema != NULL; n--)
+        schema = bm_column_list_step(schema, path) ? schema->children[0] : NULL;
+    return schema;
+}
+
+/* The column named `field`, as it is or, where there is none, from struct to struct along its dots, and into
+ * lists by its brackets. */
 static bm_status find_column(const bm_table_stream *stream, const struct ArrowSchema *schema,
                              const char *field, bm_column_found *out, bm_error *err)
 {
     const char *at = field;
-    size_t len = strlen(field);
     *out = (bm_column_found){0};
     while (out->ref.path.n < BM_COLUMN_DEPTH) {
         const size_t n = schema->n_children > 0 ? (size_t)schema->n_children : 0;
-        size_t child = child_named(schema, at, len);
+        size_t n_lists = 0, len = strlen(at), child = child_named(schema, at, len);
         if (child == n) {
-            len = strcspn(at, ".");
+            len = part_of(at, &n_lists);
             child = child_named(schema, at, len);
         }
         if (child > n)
@@ -75,19 +95,19 @@ static bm_status find_column(const bm_table_stream *stream, const struct ArrowSc
                               field);
         if (child == n)
             break;
+        out->ref.path.step[out->ref.path.n] = BM_STEP_CHILD;
         out->ref.path.child[out->ref.path.n++] = (uint32_t)child;
-        schema = schema->children[child];
-        at += len;
-        if (*at == '\0') {
+        schema = enter_lists(schema->children[child], n_lists, &out->ref.path);
+        at += len + 2 * n_lists;
+        if (schema != NULL && *at == '\0') {
             out->ref.path.found = true;
             out->ref.type = bm_column_type_of(schema);
             out->schema = schema;
             return BM_OK;
         }
-        if (strcmp(schema->format, "+s") != 0)
+        if (schema == NULL || strcmp(schema->format, "+s") != 0)
             break;
         at++;
-        len = strlen(at);
     }
     *out = (bm_column_found){0};
     return BM_OK;
@@ -122,7 +142,7 @@ static bm_status find_text(bm_table_stream *stream, const struct ArrowSchema *sc
     if (status == BM_OK && !bm_column_is_text(found.ref.type))
         status = bm_fail_at(err, BM_ERR_INPUT, stream->name, 0,
                             "column '%.64s' has the type %.32s (text: utf8 or binary, large, as "
-                            "views, or a dictionary of such)",
+                            "views, or a dictionary of such; [] leads to the values of a list)",
                             field, type_name(&found));
     stream->refs[1 + i] = found.ref;
     return status;

@@ -31,12 +31,13 @@ typedef struct bm_table_wish {
     uint64_t memory;    /* what is decoded takes no more at any time; 0: any */
 } bm_table_wish;
 
+#define BM_TABLE_JACCARD_UNKNOWN UINT32_MAX
+
 /* The group of a row, where each is to be written with its own. */
 typedef struct bm_table_label {
-    uint64_t group; /* 0: none */
-    uint32_t
-        millionths; /* similarity to the one that is kept, of which a million; UINT32_MAX: not known */
-    uint32_t kept; /* 0 or 1 */
+    uint64_t group;      /* 0: none */
+    uint32_t millionths; /* of similarity to the one that is kept; or unknown */
+    uint32_t kept;       /* 0 or 1 */
 } bm_table_label;
 
 /* Which of its rows stay. */

@@ -103,7 +103,8 @@ bm_status bm_table_write(const char *name, const bm_table_made *made, bm_error *
     const char *why = NULL;
     const bm_table_module *module = bm_table_module_find(&why);
     bm_table_words words = {""};
-    if (module == NULL) {
+    if (module == NULL || module->write == NULL) {
+        why = module != NULL ? "what reads them here writes none" : why;
         made->stream->release(made->stream);
         return bm_fail(err, BM_ERR_INPUT,
                        "%s needs the writer of tables, which cannot be opened: %.300s (install "

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "io/formats/record_format.h"
 #include "io/results/result_tables.h"
+#include "io/tables/tables.h"
 
 #define FIELD   "bandmill"
 #define JACCARD "jaccard"
@@ -22,14 +23,15 @@ bm_status bm_annotation_open(bm_format format, char delimiter, bm_annotation *ou
     static const char *const path[] = {FIELD};
     const bool csv = format == BM_FORMAT_CSV;
     *out = (bm_annotation){.table = csv || format == BM_FORMAT_TSV, .syntax.quoted = csv};
+    out->labels = bm_format_is_table(format);
     out->syntax.delimiter = delimiter != '\0' ? delimiter : csv ? ',' : '\t';
-    if (out->table)
+    if (out->table || out->labels)
         return BM_OK;
     if (format == BM_FORMAT_JSONL || format == BM_FORMAT_JSON)
         return bm_json_line_open(path, 1, SIZE_MAX, &out->json, err);
-    return bm_fail_field(
-        err, "annotate",
-        "`annotate`: these records have no place for a group (jsonl, json, tsv or csv)");
+    return bm_fail_field(err, "annotate",
+                         "`annotate`: these records have no place for a group (jsonl, json, tsv, "
+                         "csv, parquet or arrow)");
 }
 
 void bm_annotation_close(bm_annotation *a)
@@ -194,6 +196,16 @@ static bm_status name_columns(bm_annotation *a, const bm_annotated *what, bm_ins
     return status;
 }
 
+/* --- files of tables --- */
+
+static bm_status add_label(bm_buf *out, const bm_group_label *label, bm_error *err)
+{
+    _Static_assert(BM_JACCARD_UNKNOWN == BM_TABLE_JACCARD_UNKNOWN, "one word for both");
+    const bm_table_label own = {
+        .group = label->group, .millionths = label->millionths, .kept = label->kept};
+    return bm_buf_add(out, &own, sizeof own, err);
+}
+
 /* --- a record --- */
 
 bm_status bm_annotation_find(bm_annotation *a, const bm_annotated *what, bm_insertion *out,
@@ -202,7 +214,9 @@ bm_status bm_annotation_find(bm_annotation *a, const bm_annotated *what, bm_inse
     bm_status status = BM_OK;
     a->text.len = 0;
     out->at = what->record->raw.len;
-    if (what->label == NULL)
+    if (a->labels)
+        status = what->label != NULL ? add_label(&a->text, what->label, err) : BM_OK;
+    else if (what->label == NULL)
         status = a->table ? name_columns(a, what, out, err) : BM_OK;
     else
         status = a->table ? annotate_row(a, what, out, err) : annotate_object(a, what, out, err);

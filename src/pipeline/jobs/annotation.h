@@ -5,6 +5,8 @@
  *     id,text                  ->  id,text,bandmill_group,bandmill_kept,bandmill_jaccard
  *     a,...                    ->  a,...,1,false,0.843750
  *
+ * In files of tables it is a column more, a struct of the three: what is put in there is a bm_table_label.
+ *
  * What is not known, and the group of a document that is in none, is null, or an empty field. A row
  * that is shorter than the header (without a header, than its file's first row) gets empty fields
  * before the columns; a longer one is BM_ERR_INPUT, and so is a record that has the field, or a header
@@ -20,7 +22,8 @@
 #include "pipeline/jobs/group_labels.h"
 
 typedef struct bm_annotation {
-    bool table;
+    bool table;           /* rows of tsv or csv */
+    bool labels;          /* rows of files of tables */
     bm_row_syntax syntax; /* of its rows */
     bm_json_line *json;   /* of JSON: finds the field that must not be there */
     bool begun;           /* n_columns is that of `file` */

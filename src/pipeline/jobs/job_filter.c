@@ -142,8 +142,11 @@ static bm_status copy_kept(filter *f, bm_out_dir *dir, bm_error *err)
 {
     bm_job_context *context = &f->job->context;
     bm_kept_writer *writer = NULL;
-    bm_status status = bm_kept_writer_open(dir, context->inputs.set,
-                                           context->settings->results.kept, &writer, err);
+    const bm_kept_cfg cfg = {.dir = dir,
+                             .set = context->inputs.set,
+                             .kept = context->settings->results.kept,
+                             .annotated = annotates(f)};
+    bm_status status = bm_kept_writer_open(&cfg, &writer, err);
     if (status != BM_OK)
         return status;
     status = copy_records(f, writer, err);

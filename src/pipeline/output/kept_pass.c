@@ -203,8 +203,9 @@ bm_status bm_kept_pass(bm_job_context *job, const uint8_t *dropped, bool has_tex
         return BM_OK;
     if (!has_text)
         return bm_rows_kept_ids(dir, &job->docs, dropped, err);
-    bm_status status =
-        bm_kept_writer_open(dir, job->inputs.set, job->settings->results.kept, &writer, err);
+    const bm_kept_cfg cfg = {
+        .dir = dir, .set = job->inputs.set, .kept = job->settings->results.kept};
+    bm_status status = bm_kept_writer_open(&cfg, &writer, err);
     if (status != BM_OK)
         return status;
     status = bm_kept_writer_wants_ids(writer) ? write_ids(job, dropped, writer, err)

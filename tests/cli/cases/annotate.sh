@@ -101,7 +101,7 @@ printf '%s\n%s\n' "$a" "$near" > in.txt
 for format in lines files; do
     find_groups in.txt --format $format -o out
     bm filter out --annotate -o unmade
-    refused 2 '--annotate.*no place for a group \(jsonl, json, tsv or csv\)'
+    refused 2 '--annotate.*no place for a group \(jsonl, json, tsv, csv, parquet or arrow\)'
     absent unmade
 done
 bm dedup in.jsonl --annotate -o unmade

@@ -174,7 +174,9 @@ Test(kept_writer, bytes_are_kept_as_they_came_even_without_a_last_newline)
     const char *path = scratch_at(&s, "a.jsonl");
     bm_input_set *set = open_set(&path, 1, BM_FORMAT_AUTO);
     cr_assert_eq(bm_out_dir_open(scratch_at(&s, "out"), BM_OUT_REFUSE, &dir, NULL), BM_OK);
-    cr_assert_eq(bm_kept_writer_open(dir, set, BM_KEPT_SAME, &writer, NULL), BM_OK);
+    cr_assert_eq(bm_kept_writer_open(&(bm_kept_cfg){.dir = dir, .set = set, .kept = BM_KEPT_SAME},
+                                     &writer, NULL),
+                 BM_OK);
     cr_expect_not(bm_kept_writer_wants_ids(writer));
     cr_expect_eq(bm_kept_writer_write(writer, str("too early"), NULL), BM_ERR_INTERNAL);
     cr_assert_eq(bm_kept_writer_begin_file(writer, 0, NULL), BM_OK);
@@ -210,7 +212,9 @@ Test(kept_writer, each_input_gets_its_file_in_its_compression)
     paths[2] = scratch_at(&s, "c.jsonl.gz");
     bm_input_set *set = open_set(paths, 3, BM_FORMAT_AUTO);
     cr_assert_eq(bm_out_dir_open(scratch_at(&s, "out"), BM_OUT_REFUSE, &dir, NULL), BM_OK);
-    cr_assert_eq(bm_kept_writer_open(dir, set, BM_KEPT_SAME, &writer, NULL), BM_OK);
+    cr_assert_eq(bm_kept_writer_open(&(bm_kept_cfg){.dir = dir, .set = set, .kept = BM_KEPT_SAME},
+                                     &writer, NULL),
+                 BM_OK);
     cr_assert_eq(bm_kept_writer_begin_file(writer, 1, NULL), BM_OK, "the first is left out");
     cr_assert_eq(bm_kept_writer_write(writer, str("kept b\n"), NULL), BM_OK);
     cr_expect_eq(bm_kept_writer_begin_file(writer, 2, NULL), BM_ERR_INTERNAL, "one at a time");
@@ -243,7 +247,9 @@ Test(kept_writer, formats_without_records_keep_ids)
     const char *path = scratch_at(&s, "doc.txt");
     bm_input_set *set = open_set(&path, 1, BM_FORMAT_FILES);
     cr_assert_eq(bm_out_dir_open(scratch_at(&s, "out"), BM_OUT_REFUSE, &dir, NULL), BM_OK);
-    cr_assert_eq(bm_kept_writer_open(dir, set, BM_KEPT_GZ, &writer, NULL), BM_OK);
+    cr_assert_eq(bm_kept_writer_open(&(bm_kept_cfg){.dir = dir, .set = set, .kept = BM_KEPT_GZ},
+                                     &writer, NULL),
+                 BM_OK);
     cr_expect(bm_kept_writer_wants_ids(writer));
     cr_assert_eq(bm_kept_writer_begin_file(writer, 0, NULL), BM_OK);
     cr_assert_eq(bm_kept_writer_write(writer, str("not kept"), NULL), BM_OK);
@@ -271,7 +277,9 @@ Test(kept_writer, kept_no_writes_nothing)
     const char *path = scratch_at(&s, "a.jsonl");
     bm_input_set *set = open_set(&path, 1, BM_FORMAT_AUTO);
     cr_assert_eq(bm_out_dir_open(scratch_at(&s, "out"), BM_OUT_REFUSE, &dir, NULL), BM_OK);
-    cr_assert_eq(bm_kept_writer_open(dir, set, BM_KEPT_NO, &writer, NULL), BM_OK);
+    cr_assert_eq(bm_kept_writer_open(&(bm_kept_cfg){.dir = dir, .set = set, .kept = BM_KEPT_NO},
+                                     &writer, NULL),
+                 BM_OK);
     cr_assert_eq(bm_kept_writer_begin_file(writer, 0, NULL), BM_OK);
     cr_assert_eq(bm_kept_writer_write(writer, str("{}\n"), NULL), BM_OK);
     cr_assert_eq(bm_kept_writer_id(writer, str("x"), NULL), BM_OK);
@@ -295,7 +303,9 @@ Test(kept_writer, a_writer_closed_early_leaves_nothing)
     const char *path = scratch_at(&s, "a.jsonl");
     bm_input_set *set = open_set(&path, 1, BM_FORMAT_AUTO);
     cr_assert_eq(bm_out_dir_open(scratch_at(&s, "out"), BM_OUT_REFUSE, &dir, NULL), BM_OK);
-    cr_assert_eq(bm_kept_writer_open(dir, set, BM_KEPT_ZST, &writer, NULL), BM_OK);
+    cr_assert_eq(bm_kept_writer_open(&(bm_kept_cfg){.dir = dir, .set = set, .kept = BM_KEPT_ZST},
+                                     &writer, NULL),
+                 BM_OK);
     cr_assert_eq(bm_kept_writer_begin_file(writer, 0, NULL), BM_OK);
     cr_assert_eq(bm_kept_writer_write(writer, str("{}\n"), NULL), BM_OK);
     bm_kept_writer_close(writer);

@@ -1,6 +1,7 @@
 /* test_column.c -- columns of Arrow arrays that lie about themselves are refused, and those in structs, of
  * views and of dictionaries are read as the specification lays them out. */
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "io/sources/column.h"
@@ -158,4 +159,125 @@ Test(column, lengths)
     cr_assert_not_null(wrong_with(&table, &first_child, of_bytes));
     table.length = 3;
     cr_assert_not_null(wrong_with(&table, &first_child, of_bytes));
+}
+
+/* --- lists --- */
+
+typedef struct values {
+    char text[64];
+} values;
+
+static bm_status add_value(void *ctx, bm_str text, bm_error *err)
+{
+    (void)err;
+    values *v = ctx;
+    const size_t len = strlen(v->text);
+    snprintf(v->text + len, sizeof v->text - len, "<%.*s>", (int)text.len, text.data);
+    return BM_OK;
+}
+
+#define assert_values(column, row, expected)                                                       \
+    do {                                                                                           \
+        values found = {""};                                                                       \
+        cr_assert_eq(bm_column_each(column, row, add_value, &found, NULL), BM_OK);                 \
+        cr_assert_str_eq(found.text, expected);                                                    \
+    } while (0)
+
+/* Rows 1 … 3 of a list of texts whose own cells are 1 … 4, the third of them null, and whose values begin at
+ * their second cell. */
+Test(column, lists)
+{
+    const int32_t text_offsets[] = {0, 1, 2, 4, 4, 5, 7};
+    const uint8_t text_validity[] = {0x37}; /* cell 3 is null */
+    const void *text_buffers[] = {text_validity, text_offsets, "abcdefg"};
+    struct ArrowArray text = {
+        .length = 5, .null_count = 1, .offset = 1, .n_buffers = 3, .buffers = text_buffers};
+    struct ArrowArray *in_list[] = {&text};
+    const int64_t list_offsets[] = {0, 0, 1, 3, 4, 5};
+    const uint8_t list_validity[] = {0x17}; /* cell 3 is null */
+    const void *list_buffers[] = {list_validity, list_offsets};
+    struct ArrowArray list = {.length = 4,
+                              .null_count = 1,
+                              .offset = 1,
+                              .n_buffers = 2,
+                              .buffers = list_buffers,
+                              .n_children = 1,
+                              .children = in_list};
+    struct ArrowArray *in_table[] = {&list};
+    const void *none[] = {NULL};
+    struct ArrowArray table = {.length = 3,
+                               .offset = 1,
+                               .n_buffers = 1,
+                               .buffers = none,
+                               .n_children = 1,
+                               .children = in_table};
+    struct ArrowSchema of_values = {.format = "u"}, *of_list[] = {&of_values};
+    struct ArrowSchema schema = {.format = "+L", .n_children = 1, .children = of_list};
+    bm_column_path path = first_child;
+    cr_assert(bm_column_list_step(&schema, &path));
+    bm_column column;
+    cr_assert_null(bm_column_open(&table, &path, of_bytes, &column));
+    cr_assert(column.many);
+    assert_values(&column, 0, "<cd><>"); /* cell 2: values 1 and 2, the texts of cells 2 and 3 */
+    assert_values(&column, 1, "");       /* null */
+    assert_values(&column, 2, "<fg>");
+
+    text.length = 4;
+    cr_assert_not_null(wrong_with(&table, &path, of_bytes), "values that are not there");
+    text.length = 5;
+    const int64_t falling[] = {0, 0, 1, 3, 2, 5}, outside[] = {0, 0, 1, 3, 4, INT64_MAX},
+                  negative[] = {0, 0, -1, 3, 4, 5};
+    const int64_t *const broken[] = {falling, outside, negative};
+    for (size_t i = 0; i < sizeof broken / sizeof broken[0]; i++) {
+        list_buffers[1] = broken[i];
+        cr_assert_not_null(wrong_with(&table, &path, of_bytes));
+    }
+    list_buffers[1] = NULL;
+    cr_assert_not_null(wrong_with(&table, &path, of_bytes));
+    list_buffers[1] = list_offsets;
+    list.n_children = 0;
+    cr_assert_not_null(wrong_with(&table, &path, of_bytes));
+}
+
+Test(column, lists_of_a_fixed_size_in_structs_with_nulls)
+{
+    const int32_t offsets[] = {0, 1, 2, 3, 4, 5, 6};
+    const void *text_buffers[] = {NULL, offsets, "abcdef"};
+    struct ArrowArray text = {.length = 6, .n_buffers = 3, .buffers = text_buffers};
+    const uint8_t validity[] = {0x2f}; /* cell 4 is null */
+    const void *struct_buffers[] = {validity};
+    struct ArrowArray *in_struct[] = {&text};
+    struct ArrowArray inner = {.length = 6,
+                               .null_count = 1,
+                               .n_buffers = 1,
+                               .buffers = struct_buffers,
+                               .n_children = 1,
+                               .children = in_struct};
+    const void *none[] = {NULL};
+    struct ArrowArray *in_list[] = {&inner};
+    struct ArrowArray list = {
+        .length = 3, .n_buffers = 1, .buffers = none, .n_children = 1, .children = in_list};
+    struct ArrowArray *in_table[] = {&list};
+    struct ArrowArray table = {.length = 2,
+                               .offset = 1,
+                               .n_buffers = 1,
+                               .buffers = none,
+                               .n_children = 1,
+                               .children = in_table};
+    struct ArrowSchema of_values = {.format = "+s"}, *of_list[] = {&of_values};
+    struct ArrowSchema schema = {.format = "+w:2", .n_children = 1, .children = of_list};
+    bm_column_path path = first_child;
+    cr_assert(bm_column_list_step(&schema, &path));
+    path.n++; /* to the struct's first child */
+    bm_column column;
+    cr_assert_null(bm_column_open(&table, &path, of_bytes, &column));
+    assert_values(&column, 0, "<c><d>");
+    assert_values(&column, 1, "<><f>");
+    inner.length = 5;
+    cr_assert_not_null(wrong_with(&table, &path, of_bytes));
+    inner.length = 6;
+    text.length = 5;
+    cr_assert_not_null(wrong_with(&table, &path, of_bytes));
+    schema.format = "+vl";
+    cr_assert_not(bm_column_list_step(&schema, &path), "not read");
 }

@@ -1,0 +1,18 @@
+/* kept_cfg.h -- what a writer of kept documents is opened with. */
+#ifndef BM_IO_RESULTS_KEPT_CFG_H
+#define BM_IO_RESULTS_KEPT_CFG_H
+
+#include <bandmill/job.h>
+
+#include "io/input/input_set.h"
+#include "io/output/out_dir.h"
+
+/* Both are borrowed until it is closed. */
+typedef struct bm_kept_cfg {
+    bm_out_dir *dir;
+    const bm_input_set *set;
+    bm_kept kept;
+    bool annotated; /* each record has more: so has a table without rows */
+} bm_kept_cfg;
+
+#endif
