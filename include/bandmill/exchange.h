@@ -1,8 +1,10 @@
-/* exchange.h -- signatures for other tools.
+/* exchange.h -- signatures for other tools, and from them.
  *
  * bm_job_export writes the signatures of a directory that a sign job made in the form of another tool
  * (docs/exchange.md): into a directory again, with a report.json that holds their provenance, and
- * beside them what that form has no place for (ids.txt, n_shingles.npy).
+ * beside them what that form has no place for (ids.txt, n_shingles.npy). bm_job_import makes such
+ * files, or those of another tool, a directory as a sign job writes it, without texts: for
+ * `verify` signature and none.
  *
  * Options, summaries and errors are those of job.h. */
 #ifndef BANDMILL_EXCHANGE_H
@@ -46,16 +48,44 @@ typedef struct bm_export_options {
     bm_callbacks callbacks;
 } bm_export_options;
 
+typedef struct bm_import_options {
+    size_t struct_size;
+    /* Files of one form, or directories that an export job wrote; borrowed. LEANMINHASH, NEMO, NPY,
+     * ARROW or PARQUET. */
+    const char *const *paths;
+    size_t n_paths;
+    bm_exchange from;
+    const char *ids;             /* a list of ids, one a line, escaped as in ids.txt; NULL: none */
+    const char *id_field;        /* column of the ids; NULL: as the form has it */
+    const char *signature_field; /* column of the signatures; NULL: as the form has it */
+    bm_duplicate_ids duplicate_ids;
+    /* How the documents were cut and signed, as far as the files do not say it themselves: scheme, seed
+     * and hash must then be among `set_fields` (BM_ERR_USAGE). What they do say must not be contradicted. */
+    bm_text_options text;
+    bm_sketch_options sketch;
+    bm_resource_options resources;
+    bm_output_options output; /* `path`: a directory */
+    bm_callbacks callbacks;
+    uint64_t set_fields; /* BM_FIELD_* bits (types.h) */
+} bm_import_options;
+
 BM_API void bm_export_options_init_sized(bm_export_options *options, size_t struct_size);
+BM_API void bm_import_options_init_sized(bm_import_options *options, size_t struct_size);
 
 static inline void bm_export_options_init(bm_export_options *options)
 {
     bm_export_options_init_sized(options, sizeof *options);
 }
+static inline void bm_import_options_init(bm_import_options *options)
+{
+    bm_import_options_init_sized(options, sizeof *options);
+}
 
 /* BM_OK and a summary (the caller frees it), or an error and nothing at the target. What the form cannot
  * hold is said by `log`. BM_ERR_FORMAT: a directory of ours is damaged. */
 BM_API bm_status bm_job_export(const bm_export_options *options, bm_summary **out, bm_error *err);
+/* BM_ERR_INPUT names the file and the record that is not what it should be. */
+BM_API bm_status bm_job_import(const bm_import_options *options, bm_summary **out, bm_error *err);
 
 #if defined(__cplusplus)
 }

@@ -37,6 +37,7 @@ bm_status cli_run_index_info(cli_context *context, bm_error *err);
 bm_status cli_run_index_check(cli_context *context, bm_error *err);
 bm_status cli_run_index_compact(cli_context *context, bm_error *err);
 bm_status cli_run_export(cli_context *context, bm_error *err);
+bm_status cli_run_import(cli_context *context, bm_error *err);
 bm_status cli_run_inspect(cli_context *context, bm_error *err);
 bm_status cli_run_devices(cli_context *context, bm_error *err);
 bm_status cli_run_bench(cli_context *context, bm_error *err);

@@ -93,6 +93,14 @@ const cli_example cli_examples[CLI_N_COMMANDS][CLI_N_EXAMPLES] = {
                      "records for datasketch's LeanMinHash.deserialize"},
                     {"bandmill export signed-256 --to datatrove --bands 14 --rows 8 -o trove",
                      "files of bands for stages 2 to 4 of datatrove"}},
+    [CLI_IMPORT] = {{"bandmill import arrays --from npy -o back",
+                     "what export wrote says itself how it was made"},
+                    {"bandmill import lean/signatures.leanminhash --from leanminhash --hash sha1 "
+                     "--ids lean/ids.txt -o theirs",
+                     "a file of another tool, and what is known of it"},
+                    {"bandmill import arrays/signatures.npy --from npy --scheme affine32 --seed 1 "
+                     "--hash xxh3 -o rows",
+                     "ids are the numbers of the rows"}},
     [CLI_INSPECT] = {{"bandmill inspect signed",
                       "what it is, how it was made, whether it is whole"},
                      {"bandmill inspect result/pairs.tsv signed/signatures.npy", "single files"},

@@ -11,15 +11,18 @@
 #define INDEXES (CHANGES | BIT(CLI_INDEX_INFO) | BIT(CLI_INDEX_CHECK))
 #define JOBS    (BIT(CLI_SIGN) | BIT(CLI_DEDUP) | BIT(CLI_PAIRS) | BIT(CLI_QUERY) | FILLS)
 /* An add takes what is fixed in its index, and has no output but that. */
-#define BUT_ADD (~BIT(CLI_INDEX_ADD))
-#define READS   (JOBS | BIT(CLI_FILTER))
-#define FINDS   (BIT(CLI_DEDUP) | BIT(CLI_PAIRS))
-#define SIGNS   (JOBS | BIT(CLI_BENCH))
-#define DIRS    (BIT(CLI_SIGN) | BIT(CLI_DEDUP) | BIT(CLI_FILTER) | BIT(CLI_EXPORT))
-#define SEALS   (BIT(CLI_SIGN) | BIT(CLI_DEDUP))
-#define PLANS   (JOBS | BIT(CLI_TUNE))
-#define INPUTS  (READS | BIT(CLI_TUNE))
-#define CUTS    (SIGNS | BIT(CLI_TUNE))
-#define ALL     (BIT(CLI_N_COMMANDS) - 1u)
+#define BUT_ADD   (~BIT(CLI_INDEX_ADD))
+#define READS     (JOBS | BIT(CLI_FILTER))
+#define FINDS     (BIT(CLI_DEDUP) | BIT(CLI_PAIRS))
+#define SIGNS     (JOBS | BIT(CLI_BENCH))
+#define EXCHANGES (BIT(CLI_EXPORT) | BIT(CLI_IMPORT))
+#define DIRS      (BIT(CLI_SIGN) | BIT(CLI_DEDUP) | BIT(CLI_FILTER) | EXCHANGES)
+#define SEALS     (BIT(CLI_SIGN) | BIT(CLI_DEDUP))
+#define PLANS     (JOBS | BIT(CLI_TUNE))
+#define INPUTS    (READS | BIT(CLI_TUNE))
+#define CUTS      (SIGNS | BIT(CLI_TUNE))
+/* What says how signatures were made. */
+#define TELLS (CUTS | BIT(CLI_IMPORT))
+#define ALL   (BIT(CLI_N_COMMANDS) - 1u)
 
 #endif

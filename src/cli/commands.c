@@ -122,6 +122,14 @@ const cli_command cli_commands[CLI_N_COMMANDS] = {
          "output is a directory; what the form has no place for lies beside its\nfiles, and "
          "report.json has the provenance.",
          cli_run_export},
+    [CLI_IMPORT] =
+        {"import", "INPUT...", "make signatures of other tools a directory as sign writes it",
+         "Inputs are files of one form, or directories that export wrote, which say themselves how "
+         "their signatures were\nmade; of other files --scheme, --seed and --hash say it. dedup, "
+         "pairs and "
+         "index take the directory like one that\nsign wrote; there are no texts, so pairs are "
+         "verified by signature.",
+         cli_run_import},
     [CLI_INSPECT] = {"inspect", "PATH...", "say what a file or directory of bandmill holds",
                      "Shows the kind, the counts and the provenance (scheme, seed, shingles, "
                      "normaliser, versions).",

@@ -27,6 +27,7 @@ typedef enum cli_command_id {
     CLI_INDEX_COMPACT,
     CLI_QUERY,
     CLI_EXPORT,
+    CLI_IMPORT,
     CLI_INSPECT,
     CLI_DEVICES,
     CLI_BENCH,
@@ -55,10 +56,11 @@ typedef struct cli_match_settings {
     const char *against;       /* dedup; NULL: not given */
 } cli_match_settings;
 
-/* Of export. */
+/* Of export and import. */
 typedef struct cli_exchange_settings {
-    bm_exchange tool; /* to which */
+    bm_exchange tool; /* to which, or from which */
     bm_export_what what;
+    const char *ids, *signature_field; /* NULL: not given */
 } cli_exchange_settings;
 
 /* What is written, and how. */

@@ -118,6 +118,11 @@ static bm_status check_operands(cli_settings *s, cli_command_id command, bm_erro
         return args_fail(err, "--dot with --json (expected one or the other)");
     if (command == CLI_EXPORT && s->operands.n != 1)
         return args_fail(err, "%zu inputs (expected one directory that sign wrote)", s->operands.n);
+    if (command == CLI_IMPORT && s->operands.n == 0)
+        return args_fail(err, "no input (expected files of signatures, or directories that export "
+                              "wrote)");
+    if (command == CLI_IMPORT && !cli_was_given(s, "from"))
+        return args_fail(err, "no form (expected --from and the name of a tool)");
     if (command == CLI_EXPORT && !cli_was_given(s, "to"))
         return args_fail(err, "no form (expected --to and the name of a tool)");
     if (command == CLI_INSPECT && s->operands.n == 0)

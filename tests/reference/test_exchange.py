@@ -1,10 +1,11 @@
 """What `bandmill export` writes, read by the tools it is for: datasketch's LeanMinHash, NumPy, pyarrow, polars, DuckDB; and against the words that
-datasketch itself makes of the same shingles. Files of our own (signatures.npy, ids.txt) are only the way there: the expected
+datasketch itself makes of the same shingles. What `import` makes of files that datasketch, pyarrow and polars wrote. Files of our own (signatures.npy, ids.txt) are only the way there: the expected
 values are datasketch's."""
 import csv
 import json
 import os
 import random
+import re
 
 import harness
 
@@ -223,6 +224,139 @@ def check_datatrove(claims, exports, memory=None):
                  [["0", "" if k is None else str(k), i] for k, i in zip(numbers, exports.ids())])
 
 
+class Imports:
+    """Files that others wrote, imported; and what came of them."""
+
+    def __init__(self, exports):
+        self.exports, self.program = exports, exports.program
+
+    def put(self, name, data):
+        path = os.path.join(self.exports.folder, name)
+        with open(path, "wb") as file:
+            file.write(data)
+        return path
+
+    def take(self, path, form, *more, expect=0):
+        out = self.exports.place()
+        done = self.program.run("import", path, "--from", form, "-o", out, *more, expect=expect)
+        if expect:
+            return done.stderr.decode() if not os.path.exists(out) else "it left an output"
+        ids = [row[0] for row in harness.read_rows(harness.read_file(out, "ids.txt"))]
+        words, sizes = (np.load(os.path.join(out, name)) for name in ("signatures.npy", "n_shingles.npy"))
+        return words, ids, sizes.tolist(), out
+
+    def groups(self, folder):
+        out = self.exports.place()
+        self.program.run("dedup", folder, "-o", out, "--verify", "signature", "--threshold", "0.6")
+        return harness.read_file(out, "groups.jsonl")
+
+
+TOLD = ["--scheme", "affine32", "--seed", 7, "--hash", "sha1"]
+# interop's known answer: the five tokens of datasketch's own tests, seed 42, 8 permutations, of its format before 2.0
+LEGACY = bytes.fromhex("2a000000000000000800000093cfb424441c1318d9f50f8030edf5037be01a6e2c3d22432e12f7122468c930")
+LEGACY_WORDS = [615829395, 403905604, 2148529625, 66448688, 1847255163, 1126317356, 318181934, 818505764]
+
+
+def check_import_lean(claims, imports, scheme):
+    exports = imports.exports
+    data = b""
+    for document in exports.documents:
+        lean = datasketch.LeanMinHash(minhash(document["text"], scheme, 7))
+        buffer = bytearray(lean.bytesize("<"))
+        lean.serialize(buffer, "<")
+        data += bytes(buffer)
+    path = imports.put(f"{scheme}.lean", data)
+    words, ids, sizes, out = imports.take(path, "leanminhash", "--hash", "sha1")
+    told = json.loads(harness.read_file(out, "manifest.json"))["provenance"]
+    claims.check(f"import: what datasketch serializes, {scheme}", np.array_equal(words, exports.words(scheme))
+                 and ids == [str(i) for i in range(len(words))] and sizes == [int(n > 0) for n in exports.sizes()])
+    claims.check(f"import: scheme and seed of the records, {scheme}", (told["scheme"], told["seed"], told["perms"]) == (scheme, 7, PERMS))
+
+
+def check_import_known(claims, imports):
+    words, _, _, out = imports.take(imports.put("known.lean", LEGACY), "leanminhash", "--hash", "sha1")
+    claims.check("import: the known answer of LeanMinHash before 2.0", words.tolist() == [LEGACY_WORDS])
+    again = imports.exports.place()
+    imports.program.run("export", out, "--to", "leanminhash", "-o", again)
+    claims.check("and its bytes come out again", harness.read_file(again, "signatures.leanminhash") == LEGACY)
+
+
+def check_import_tables(claims, imports):
+    pa, _ = harness.need_modules("pyarrow", "polars")
+    import pyarrow.ipc as ipc
+    import pyarrow.parquet as pq
+    import polars as pl
+    words, ids = imports.exports.words().tolist(), imports.exports.ids()
+    kinds = {"list": pa.list_(pa.uint32()), "large_list": pa.large_list(pa.uint32()), "fixed_size_list": pa.list_(pa.uint32(), PERMS)}
+    for name, kind in kinds.items():
+        table = pa.table({"sig": pa.array(words, kind), "name": ids, "extra": range(len(ids))})
+        sliced = pa.concat_tables([table.slice(0, 5), table.slice(5, 0), table.slice(5)])
+        path = os.path.join(imports.exports.folder, name)
+        pq.write_table(table, path + ".parquet", row_group_size=7)
+        with ipc.new_stream(path + ".arrow", table.schema) as out:
+            for batch in sliced.to_batches():
+                out.write_batch(batch)
+        for form in ("parquet", "arrow"):
+            got = imports.take(f"{path}.{form}", form, "--id-field", "name", "--signature-field", "sig", *TOLD)
+            claims.check(f"import: {form} by pyarrow, {name}", got[0].tolist() == words and got[1] == ids)
+    path = os.path.join(imports.exports.folder, "polars.parquet")
+    pl.DataFrame({"id": ids, "signature": words}, schema={"id": pl.String, "signature": pl.List(pl.UInt32)}).write_parquet(path)
+    got = imports.take(path, "parquet", *TOLD)
+    claims.check("import: parquet by polars", got[0].tolist() == words and got[1] == ids)
+    path = os.path.join(imports.exports.folder, "curator.parquet")
+    pq.write_table(pa.table({"_curator_dedup_id": pa.array(range(100, 100 + len(ids)), pa.int64()),
+                             "_minhash_signature": pa.array(words, pa.list_(pa.uint32()))}), path)
+    got = imports.take(path, "nemo", *TOLD)
+    claims.check("import: nemo", got[0].tolist() == words and got[1] == [str(100 + i) for i in range(len(ids))])
+
+
+def check_import_hostile(claims, imports):
+    pa = harness.need_modules("pyarrow")
+    import pyarrow.parquet as pq
+    good = [[1] * 4, [2] * 4, [3] * 4]
+    cases = [("a null signature", {"signature": pa.array([*good, None], pa.list_(pa.uint32()))}, ":4: its signature is null"),
+             ("a null word", {"signature": pa.array([*good, [1, None, 3, 4]], pa.list_(pa.uint32()))}, ":4: .*null"),
+             ("another length", {"signature": pa.array([*good, [1, 2, 3]], pa.list_(pa.uint32()))}, ":4: its signature has 3 words .expected 4"),
+             ("no words", {"signature": pa.array([[]], pa.list_(pa.uint32()))}, ":1: signatures of 0 words"),
+             ("too many words", {"signature": pa.array([[1] * 1025], pa.list_(pa.uint32()))}, ":1: signatures of 1025 words"),
+             ("another type", {"signature": pa.array(good, pa.list_(pa.int32()))}, "column 'signature' has the type"),
+             ("no list", {"signature": ["a"]}, "column 'signature' has the type u"),
+             ("no such column", {"words": [1]}, "no column 'signature' .it has: words"),
+             ("wide words", {"signature": pa.array(good, pa.list_(pa.uint64()))}, "words of 8 bytes"),
+             ("a null id", {"id": ["a", "b", None], "signature": pa.array(good, pa.list_(pa.uint32()))}, ":3: its id is null"),
+             ("a repeated id", {"id": ["a", "b", "a"], "signature": pa.array(good, pa.list_(pa.uint32()))}, ":3: .*a"),
+             ("an id of another type", {"id": [1.5, 2, 3], "signature": pa.array(good, pa.list_(pa.uint32()))}, "column 'id' has the type"),
+             ("no shingles and words", {"n_shingles": pa.array([1, 0, 1], pa.uint32()), "signature": pa.array(good, pa.list_(pa.uint32()))},
+              ":2: it has words, and no shingles")]
+    for name, columns, words in cases:
+        path = os.path.join(imports.exports.folder, "hostile.parquet")
+        pq.write_table(pa.table(columns), path)
+        said = imports.take(path, "parquet", *TOLD, expect=3)
+        claims.check(f"import: {name} is told", re.search("hostile.parquet" + (words if words[0] == ":" else ".*" + words), said), said)
+    for text in (b"{", b'{"schema":1,"tool":"bandmill"}', b'{"schema":1,"tool":"other","kind":"export","version":"1"}', b"[1]", b"\xff"):
+        table = pa.table({"signature": pa.array(good, pa.list_(pa.uint32()))}).replace_schema_metadata({b"bandmill": text})
+        pq.write_table(table, path)
+        out = imports.exports.place()
+        done = imports.program.run("import", path, "--from", "parquet", "-o", out, *TOLD, expect=None)
+        claims.check(f"import: broken provenance {text[:12]!r}", done.returncode in (3, 7) and not os.path.exists(out), done.stderr)
+
+
+def check_round_trips(claims, imports):
+    exports = imports.exports
+    wanted = imports.groups(exports.sign())
+    for form in ("leanminhash", "npy", "arrow", "parquet", "nemo"):
+        words, ids, sizes, out = imports.take(exports.export(form), form)
+        claims.check(f"{form}: there and back", np.array_equal(words, exports.words()) and ids == exports.ids()
+                     and sizes == exports.sizes() and len(wanted.splitlines()) > 3 and imports.groups(out) == wanted)
+        a, b = (json.loads(harness.read_file(f, "manifest.json"))["provenance"] for f in (exports.sign(), out))
+        claims.check(f"{form}: with the same provenance", {k: v for k, v in a.items() if k != "input_format"} ==
+                     {k: v for k, v in b.items() if k != "input_format"})
+    for form in ("arrow", "parquet"):
+        path = os.path.join(exports.export(form), f"signatures.{form}")
+        words, ids, _, _ = imports.take(path, form)
+        claims.check(f"{form}: the file alone says how it was made", np.array_equal(words, exports.words()) and ids == exports.ids())
+
+
 def check_report(claims, exports):
     out = exports.export("leanminhash")
     report, manifest = (json.loads(harness.read_file(folder, name)) for folder, name in
@@ -249,6 +383,13 @@ def main():
         check_tools_tables(claims, exports)
         check_datatrove(claims, exports)
         check_report(claims, exports)
+        imports = Imports(exports)
+        check_import_lean(claims, imports, "affine32")
+        check_import_lean(claims, imports, "legacy")
+        check_import_known(claims, imports)
+        check_import_tables(claims, imports)
+        check_import_hostile(claims, imports)
+        check_round_trips(claims, imports)
     claims.end()
 
 

@@ -206,6 +206,14 @@ static const char *reading_differs(const bm_provenance *a, const bm_provenance *
     return NULL;
 }
 
+/* Then nobody reads its inputs, in whatever way. */
+static bool was_imported(const bm_manifest *manifest)
+{
+    const bm_provenance *p;
+    return bm_manifest_provenance(manifest, &p, NULL) == BM_OK &&
+           strcmp(p->input_format, bm_option_word(BM_OPTION_FORMAT, BM_FORMAT_SIGNATURES)) == 0;
+}
+
 static bm_status check_alike(const bm_recipe *recipe, bm_error *err)
 {
     const bm_manifest *const *manifests = recipe->manifests;
@@ -213,7 +221,8 @@ static bm_status check_alike(const bm_recipe *recipe, bm_error *err)
     bm_status status = bm_manifest_provenance(manifests[0], &first, err);
     for (size_t i = 1; status == BM_OK && i < recipe->n; i++) {
         status = bm_manifest_provenance(manifests[i], &other, err);
-        const char *field = status == BM_OK ? reading_differs(first, other) : NULL;
+        const bool read = !was_imported(manifests[0]) && !was_imported(manifests[i]);
+        const char *field = status == BM_OK && read ? reading_differs(first, other) : NULL;
         if (field != NULL)
             status = bm_fail_at(err, BM_ERR_FORMAT, bm_manifest_path(manifests[i]), 0,
                                 "provenance.%s differs from that of %s (documents of one run are "
@@ -254,7 +263,13 @@ bm_status bm_recipe_settle(bm_recipe *recipe, bm_settings *settings, bm_error *e
     if (status != BM_OK)
         return status;
     read_input(&r, p, &settings->input);
-    read_signed(&r, p, settings->input.format == BM_FORMAT_HASHES, settings);
+    const bool given =
+        strcmp(p->hash, BM_HASH_GIVEN) == 0; /* imported ones may be of either kind */
+    read_signed(&r, p,
+                settings->input.format == BM_FORMAT_SIGNATURES
+                    ? given
+                    : settings->input.format == BM_FORMAT_HASHES,
+                settings);
     if (r.status == BM_OK)
         r.status = list_names(recipe, err);
     settings->recorded.names = settings->input.paths = recipe->names;
@@ -297,7 +312,10 @@ bm_status bm_recipe_find(bm_recipe *recipe, bm_settings *settings, bm_error *err
         const bm_manifest *manifest = recipe->manifests[i];
         const size_t n = bm_manifest_n_inputs(manifest);
         places.manifest = bm_manifest_path(manifest);
-        if (n == 0)
+        if (was_imported(manifest))
+            status = bm_fail_at(err, BM_ERR_FORMAT, places.manifest, 0,
+                                "its signatures were imported: there are no texts");
+        else if (n == 0)
             status = bm_fail_at(err, BM_ERR_FORMAT, places.manifest, 0, "it names no inputs");
         for (size_t j = 0; status == BM_OK && j < n; j++, at++)
             status =

@@ -198,6 +198,10 @@ static bm_status check_format(const bm_settings *s, bm_error *err)
     if (s->input.format == BM_FORMAT_HASHES && s->text.hash != bm_scheme_hash(s->sketch.scheme))
         return bm_fail_field(err, "hash", "`hash` %s of `format` hashes (they are given)",
                              bm_option_word(BM_OPTION_HASH, s->text.hash));
+    if (s->input.format == BM_FORMAT_SIGNATURES)
+        return bm_fail_field(err, "format",
+                             "`format` signatures is what import writes (give its "
+                             "directory as an input)");
     return s->input.format != BM_FORMAT_KEYS || s->kind == BM_JOB_PAIRS
                ? BM_OK
                : bm_fail_field(err, "format", "`format` keys is for pairs alone");

@@ -53,7 +53,8 @@ static void write_read(bm_json *json, bm_input_set *set)
 
 static void write_recorded(bm_json *json, const bm_recipe *recipe)
 {
-    const bm_manifest_input *offsets = bm_manifest_offsets(recipe->manifests[0]);
+    const bm_manifest_input *offsets =
+        recipe->n > 0 ? bm_manifest_offsets(recipe->manifests[0]) : NULL;
     for (size_t i = 0; i < recipe->n_inputs; i++) {
         begin_input(json, recipe->inputs[i]);
         if (offsets != NULL && recipe->n_inputs == 1) {

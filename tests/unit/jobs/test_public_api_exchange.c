@@ -50,3 +50,62 @@ Test(public_api_exchange, export_checks_its_options)
                            .n_mistakes = N_OF(export_mistakes)};
     api_check(&call);
 }
+
+static const char *const nowhere[] = {"/nonexistent/words.npy"};
+
+static void init_import(void *options, size_t struct_size)
+{
+    bm_import_options_init_sized(options, struct_size);
+}
+
+static void fill_import(void *options)
+{
+    bm_import_options *o = options;
+    o->paths = nowhere;
+    o->n_paths = 1;
+    o->output.path = "/nonexistent/output";
+}
+
+static bm_status call_import(const void *options, bm_error *err)
+{
+    bm_summary *summary = NULL;
+    return bm_job_import((const bm_import_options *)options, &summary, err);
+}
+
+static const api_field import_enums[] = {
+    ENUM(bm_import_options, duplicate_ids, BM_DUPLICATE_IDS_NUMBER, "duplicate_ids"),
+    ENUM(bm_import_options, text.words, BM_WORDS_SPACE, "words"),
+    ENUM(bm_import_options, text.short_rule, BM_SHORT_SKIP, "short_rule")};
+static const api_field import_reserved[] = {
+    TEXT_RESERVED(bm_import_options), SKETCH_RESERVED(bm_import_options),
+    RESERVED(bm_import_options, resources.reserved, "resources"),
+    RESERVED(bm_import_options, output.reserved, "output"),
+    RESERVED(bm_import_options, callbacks.reserved, "callbacks")};
+static const api_mistake import_mistakes[] = {
+    {"paths", {SET(bm_import_options, paths, NULL)}},
+    {"paths", {SET(bm_import_options, n_paths, 0)}},
+    {"output", {SET(bm_import_options, output.path, NULL)}},
+    {"from", {SET(bm_import_options, from, BM_EXCHANGE_MILVUS)}},
+    {"from", {SET(bm_import_options, from, (bm_exchange)99)}},
+    {"id_field", {SET(bm_import_options, id_field, "id")}},
+    {"signature_field", {SET(bm_import_options, signature_field, "words")}},
+    {"set_fields", {SET(bm_import_options, set_fields, UINT64_MAX)}},
+    {"threads", {SET(bm_import_options, resources.threads, BM_THREADS_MAX + 1)}}};
+
+Test(public_api_exchange, import_checks_its_options)
+{
+    const api_call call = {.type = "bm_import_options",
+                           .size = sizeof(bm_import_options),
+                           .least = sizeof(bm_import_options),
+                           .init = init_import,
+                           .fill = fill_import,
+                           .passes = BM_ERR_IO,
+                           .call = call_import,
+                           .enums = import_enums,
+                           .n_enums = N_OF(import_enums),
+                           .reserved = import_reserved,
+                           .n_reserved = N_OF(import_reserved),
+                           .mistakes = import_mistakes,
+                           .n_mistakes = N_OF(import_mistakes)};
+    api_check(&call);
+}

@@ -1,0 +1,35 @@
+/* cmd_import.c -- bandmill import: signatures of other tools.
+ *
+ * Tests: tests/cli/cases/import.sh */
+#include "cli/cmd_job.h"
+#include "cli/job_callbacks.h"
+#include "cli/set_fields.h"
+
+bm_status cli_run_import(cli_context *context, bm_error *err)
+{
+    const cli_settings *settings = &context->settings;
+    bm_summary *summary = NULL;
+    bm_import_options options;
+    bm_import_options_init(&options);
+    options.paths = settings->operands.items;
+    options.n_paths = settings->operands.n;
+    options.from = settings->results.exchange.tool;
+    options.ids = settings->results.exchange.ids;
+    options.id_field = settings->input.id_field;
+    options.signature_field = settings->results.exchange.signature_field;
+    options.duplicate_ids = settings->input.duplicate_ids;
+    options.text = settings->text;
+    options.sketch = settings->sketch;
+    options.resources = settings->resources;
+    options.output = cli_job_output(context);
+    options.callbacks = cli_callbacks(context);
+    options.set_fields = cli_set_fields(settings);
+    bm_status status = bm_job_import(&options, &summary, err);
+    status = cli_end_job(context, status, err);
+    if (status == BM_OK) {
+        cli_say_documents(context, summary);
+        cli_say_end(context, "imported", summary);
+    }
+    bm_summary_free(summary);
+    return status;
+}

@@ -1,0 +1,365 @@
+/* job_import.c -- signatures of other tools as a directory that sign might have written, without texts.
+ *
+ * The first file settles how the signatures were made; it is opened twice, so that what the settings borrow
+ * stays. Words are written as they come; ids and numbers of shingles are known to the end.
+ *
+ * Tests: tests/cli/cases/import.sh, tests/reference/test_exchange.py */
+#include <bandmill/exchange.h>
+
+#include <errno.h>
+#include <sys/stat.h>
+
+#include "base/error.h"
+#include "io/arrays/npy.h"
+#include "io/input/input_digest.h"
+#include "model/file_names.h"
+#include "model/id_bytes.h"
+#include "pipeline/context/job_stages.h"
+#include "pipeline/context/recipe.h"
+#include "pipeline/exchange/import_lists.h"
+#include "pipeline/exchange/import_settle.h"
+#include "pipeline/output/rows.h"
+#include "pipeline/steps/job_steps.h"
+#include "sketch/scheme.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+/* A file, with what lies beside it. */
+typedef struct input {
+    bm_import_place place;
+    bm_import_source *source; /* NULL: not open */
+    bm_manifest_input told;   /* for the report */
+    char digest[BM_INPUT_DIGEST_HEX];
+} input;
+
+typedef struct importer {
+    const bm_import_options *options;
+    bm_import_asked asked;
+    bm_job *job;
+    bm_out_dir *out;
+    bm_npy_writer words;
+    input *inputs;
+    const bm_manifest_input **told; /* of all inputs */
+    bm_import_ids ids;              /* for all inputs, or of the one at hand */
+    bm_import_sizes sizes;          /* of that */
+    bm_buf numbers;                 /* ids that are numbers of rows */
+    size_t ends[BM_IMPORT_BLOCK_ROWS];
+} importer;
+
+static bm_status open_input(const importer *im, size_t i, input *out, bm_error *err)
+{
+    const bm_exchange from = im->asked.from;
+    bm_status status = bm_import_place_find(im->options->paths[i], &im->asked, &out->place, err);
+    if (status != BM_OK)
+        return status;
+    const char *path = out->place.file;
+    status = from == BM_EXCHANGE_NPY ? bm_import_npy_open(path, &out->source, err)
+             : from == BM_EXCHANGE_LEANMINHASH
+                 ? bm_import_lean_open(path, &out->source, err)
+                 : bm_import_table_open(path, &im->asked, &out->source, err);
+    if (status == BM_OK && out->place.manifest != NULL)
+        out->source->head.manifest = out->place.manifest;
+    return status;
+}
+
+static void close_source(input *in)
+{
+    if (in->source != NULL)
+        in->source->ops->close(in->source);
+    in->source = NULL;
+}
+
+/* --- blocks --- */
+
+static bool is_empty(const char *words, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++)
+        if (words[i] != '\xff')
+            return false;
+    return true;
+}
+
+/* Ids of the block: its own, those of a list, or numbers of rows over all inputs. */
+static bm_status find_ids(importer *im, bm_import_block *block, bm_error *err)
+{
+    bm_status status = BM_OK;
+    const bool listed = im->ids.fd >= 0;
+    if (!listed && block->ids != NULL)
+        return BM_OK;
+    if (listed) {
+        status = bm_import_ids_next(&im->ids, block->n, err);
+        block->ids = im->ids.text.data != NULL ? im->ids.text.data : "";
+        block->ends = im->ids.ends;
+        return status;
+    }
+    im->numbers.len = 0;
+    for (size_t i = 0; status == BM_OK && i < block->n; i++) {
+        status = bm_buf_add_format(&im->numbers, err, "%zu", im->job->context.docs.n + i);
+        im->ends[i] = im->numbers.len;
+    }
+    block->ids = im->numbers.data;
+    block->ends = im->ends;
+    return status;
+}
+
+static bm_status add_document(importer *im, const bm_import_block *block, size_t i, uint32_t file,
+                              bm_error *err)
+{
+    bm_job_context *context = &im->job->context;
+    const bm_settings *s = context->settings;
+    const size_t row_bytes = (size_t)s->sketch.perms * bm_scheme_get(s->sketch.scheme)->word_bytes;
+    const size_t begin = i == 0 ? 0 : block->ends[i - 1];
+    const bm_str id = {block->ids + begin, block->ends[i] - begin};
+    const bool empty = is_empty((const char *)block->words + i * row_bytes, row_bytes);
+    const char *path = im->inputs[file].place.file;
+    const bm_doc_row row = {.line = block->first + i + 1,
+                            .file = file,
+                            .n_shingles =
+                                block->n_shingles != NULL ? block->n_shingles[i] : !empty};
+    if (row.n_shingles == 0 && !empty)
+        return bm_fail_at(err, BM_ERR_INPUT, path, row.line,
+                          "it has words, and no shingles by its number of them");
+    if (id.len > BM_ID_BYTES_MAX)
+        return bm_fail_at(err, BM_ERR_INPUT, path, row.line, "its id has %zu bytes (at most %zu)",
+                          id.len, (size_t)BM_ID_BYTES_MAX);
+    context->counts.empty += row.n_shingles == 0;
+    context->counts.shingles += row.n_shingles;
+    return bm_doc_table_add(&context->docs, &row, (bm_doc_id){id, XXH3_64bits(id.data, id.len)},
+                            path, err);
+}
+
+static bm_status take_block(importer *im, bm_import_block *block, uint32_t file, bm_error *err)
+{
+    const bm_settings *s = im->job->context.settings;
+    bm_status status = bm_meter_check(&im->job->context.meter, err);
+    if (status == BM_OK)
+        status = find_ids(im, block, err);
+    if (status == BM_OK && im->sizes.fd >= 0) {
+        status = bm_import_sizes_read(&im->sizes, block->first, block->n, err);
+        block->n_shingles = im->sizes.block;
+    }
+    for (size_t i = 0; status == BM_OK && i < block->n; i++)
+        status = add_document(im, block, i, file, err);
+    return status == BM_OK
+               ? bm_npy_writer_rows(
+                     &im->words, block->words, block->n,
+                     (size_t)s->sketch.perms * bm_scheme_get(s->sketch.scheme)->word_bytes, err)
+               : status;
+}
+
+/* --- files --- */
+
+static bm_status digest_input(importer *im, input *in, bm_error *err)
+{
+    struct stat info;
+    bm_hash128 digest;
+    const char *path = in->place.file;
+    if (stat(path, &info) != 0)
+        return bm_fail_errno(err, errno, path, "cannot look at the file");
+    bm_status status = bm_input_digest_file(path, &im->job->context.callbacks, &digest, err);
+    if (status != BM_OK)
+        return status;
+    bm_input_digest_hex(digest, in->digest);
+    in->told =
+        (bm_manifest_input){.file = path, .bytes = (uint64_t)info.st_size, .xxh3_128 = in->digest};
+    return BM_OK;
+}
+
+static bm_status read_input(importer *im, size_t i, bm_error *err)
+{
+    input *in = &im->inputs[i];
+    const bool own_list = im->options->ids == NULL;
+    bm_import_block block = {.n = 1};
+    bm_status status = BM_OK;
+    if (own_list)
+        status = bm_import_ids_open(in->place.ids, &im->ids, err);
+    if (status == BM_OK)
+        status = bm_import_sizes_open(in->place.sizes, &im->sizes, err);
+    while (status == BM_OK && block.n > 0) {
+        status = in->source->ops->next(in->source, &block, err);
+        if (status == BM_OK && block.n > 0)
+            status = take_block(im, &block, (uint32_t)i, err);
+    }
+    if (status == BM_OK && own_list)
+        status = bm_import_ids_end(&im->ids, err);
+    if (own_list)
+        bm_import_ids_close(&im->ids);
+    bm_import_sizes_close(&im->sizes);
+    return status == BM_OK ? digest_input(im, in, err) : status;
+}
+
+static bm_status read_all(importer *im, const input *first, bm_error *err)
+{
+    bm_job_context *context = &im->job->context;
+    bm_status status = bm_import_ids_open(im->options->ids, &im->ids, err);
+    bm_job_context_stage(context, BM_STAGE_LOAD, "documents");
+    for (size_t i = 0; status == BM_OK && i < im->options->n_paths; i++) {
+        input *in = &im->inputs[i];
+        status = open_input(im, i, in, err);
+        if (status == BM_OK)
+            status = bm_import_check_same(first->source, in->source, err);
+        if (status == BM_OK) {
+            context->inputs.names.names[i] = in->place.file;
+            context->inputs.names.n = i + 1;
+            status = read_input(im, i, err);
+        }
+        close_source(in);
+    }
+    if (status == BM_OK)
+        status = bm_import_ids_end(&im->ids, err);
+    bm_import_ids_close(&im->ids);
+    return status;
+}
+
+static bm_status write_sizes(importer *im, bm_error *err)
+{
+    const bm_doc_table *docs = &im->job->context.docs;
+    uint32_t block[1024];
+    bm_npy_writer writer;
+    bm_status status = bm_npy_writer_open(
+        im->out, &(bm_npy_array){.name = BM_FILE_N_SHINGLES, .type = "<u4"}, &writer, err);
+    if (status != BM_OK)
+        return status;
+    for (size_t i = 0; status == BM_OK && i < docs->n;) {
+        size_t n = 0;
+        for (; n < sizeof block / sizeof block[0] && i < docs->n; i++)
+            block[n++] = docs->rows[i].n_shingles;
+        status = bm_npy_writer_rows(&writer, block, n, sizeof block[0], err);
+    }
+    bm_status closed = bm_npy_writer_close(&writer, status == BM_OK ? err : NULL);
+    return status == BM_OK ? closed : status;
+}
+
+static bm_status write_words(importer *im, const input *first, bm_error *err)
+{
+    const bm_settings *s = im->job->context.settings;
+    const bool wide = bm_scheme_get(s->sketch.scheme)->word_bytes == 8;
+    const bm_npy_array words = {BM_FILE_SIGNATURES, wide ? "<u8" : "<u4", s->sketch.perms};
+    bm_status status = bm_npy_writer_open(im->out, &words, &im->words, err);
+    if (status != BM_OK)
+        return status;
+    status = read_all(im, first, err);
+    bm_status closed = bm_npy_writer_close(&im->words, status == BM_OK ? err : NULL);
+    return status == BM_OK ? closed : status;
+}
+
+static bm_status write_all(importer *im, const input *first, bm_error *err)
+{
+    bm_job_context *context = &im->job->context;
+    bm_status status = write_words(im, first, err);
+    context->counts.records = context->counts.documents = context->docs.n;
+    context->counts.kept = context->docs.n;
+    if (status != BM_OK)
+        return status;
+    bm_job_context_stage(context, BM_STAGE_WRITE, "files");
+    status = bm_rows_ids(im->out, &context->docs, err);
+    if (status == BM_OK)
+        status = write_sizes(im, err);
+    return status == BM_OK
+               ? bm_rows_sources(im->out, &context->docs, NULL, &context->inputs.names, err)
+               : status;
+}
+
+/* Room for the names and what the report tells of the inputs. */
+static bm_status make_room(importer *im, bm_recipe *recipe, bm_error *err)
+{
+    const size_t n = im->options->n_paths;
+    im->inputs = bm_alloc_zero(n, sizeof *im->inputs);
+    im->told = bm_alloc_zero(n, sizeof *im->told);
+    im->job->context.inputs.names.names = bm_alloc_zero(n, sizeof(const char *));
+    if (im->inputs == NULL || im->told == NULL || im->job->context.inputs.names.names == NULL)
+        return bm_fail_nomem(err, n * sizeof *im->inputs);
+    for (size_t i = 0; i < n; i++)
+        im->told[i] = &im->inputs[i].told;
+    *recipe = (bm_recipe){.inputs = im->told, .n_inputs = n};
+    im->job->context.inputs.recorded = recipe;
+    return BM_OK;
+}
+
+static void give_back(importer *im)
+{
+    for (size_t i = 0; im->inputs != NULL && i < im->options->n_paths; i++) {
+        close_source(&im->inputs[i]);
+        bm_import_place_reset(&im->inputs[i].place);
+    }
+    bm_free(im->inputs);
+    bm_free(im->told);
+    bm_buf_reset(&im->numbers);
+}
+
+static bm_status run_job(importer *im, const bm_settings *settings, const input *first,
+                         bm_summary **out, bm_error *err)
+{
+    bm_job job;
+    bm_recipe recipe;
+    bm_status status = bm_job_open(settings, &job, err);
+    if (status != BM_OK)
+        return status;
+    im->job = &job;
+    status = make_room(im, &recipe, err);
+    if (status == BM_OK)
+        status = bm_job_begin(&job, 0, err);
+    if (status == BM_OK)
+        status = bm_out_dir_open(settings->output.path,
+                                 bm_out_existing_within(settings->output.force, settings->memory),
+                                 &im->out, err);
+    if (status == BM_OK)
+        status = write_all(im, first, err);
+    if (status == BM_OK)
+        status = bm_job_finish(
+            &job, &(bm_job_ending){.dir = im->out, .report_name = BM_FILE_MANIFEST}, err);
+    bm_out_dir_close(im->out);
+    status = bm_job_close(&job, status, out);
+    give_back(im);
+    return status;
+}
+
+static bm_status check_outputs(const bm_import_options *o, const bm_settings *settings,
+                               bm_error *err)
+{
+    const char **paths = bm_alloc(o->n_paths + 1, sizeof *paths);
+    size_t n = 0;
+    if (paths == NULL)
+        return bm_fail_nomem(err, (o->n_paths + 1) * sizeof *paths);
+    for (; n < o->n_paths; n++)
+        paths[n] = o->paths[n];
+    if (o->ids != NULL)
+        paths[n++] = o->ids;
+    bm_status status = bm_job_context_check_outputs(settings, paths, n, err);
+    bm_free(paths);
+    return status;
+}
+
+bm_status bm_job_import(const bm_import_options *options, bm_summary **out, bm_error *err)
+{
+    bm_settings settings;
+    bm_import_options taken;
+    bm_weighed weighed = {0};
+    input first = {0};
+    if (out == NULL)
+        return bm_fail_field(err, "out", "no place for the summary given");
+    bm_status status = bm_settings_of_import(options, &settings, &taken, err);
+    if (status != BM_OK)
+        return status;
+    settings.recorded.weighed = &weighed;
+    importer im = {.options = &taken,
+                   .asked = {.from = taken.from,
+                             .id_field = taken.id_field,
+                             .signature_field = taken.signature_field,
+                             .threads = settings.threads,
+                             .memory = settings.memory},
+                   .ids = {.fd = -1},
+                   .sizes = {.fd = -1}};
+    status = check_outputs(&taken, &settings, err);
+    if (status == BM_OK)
+        status = open_input(&im, 0, &first, err);
+    if (status == BM_OK)
+        status = bm_import_settle(first.source, &settings, err);
+    if (status == BM_OK)
+        status = run_job(&im, &settings, &first, out, err);
+    close_source(&first);
+    bm_import_place_reset(&first.place);
+    bm_settings_reset(&settings);
+    return status;
+}
