@@ -217,7 +217,8 @@ arrow::Result<std::shared_ptr<arrow::RecordBatchReader>> parquet_stream(const bm
     arrow::FieldVector fields;
     for (const int child : children)
         fields.push_back(p->schema->field(child));
-    return std::make_shared<Groups>(p, std::move(leaves), arrow::schema(std::move(fields)),
+    return std::make_shared<Groups>(p, std::move(leaves),
+                                    arrow::schema(std::move(fields), p->schema->metadata()),
                                     static_cast<int64_t>(wish.batch_bytes));
 }
 

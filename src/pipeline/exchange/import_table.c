@@ -16,6 +16,8 @@
 #include "io/tables/tables.h"
 #include "pipeline/exchange/import_source.h"
 
+#define BATCH_BYTES ((size_t)4 << 20) /* of an array of the table */
+
 enum { SIGNATURE, ID, SIZE, N_COLUMNS };
 
 typedef struct list_type {
@@ -395,7 +397,9 @@ bm_status bm_import_table_open(const char *path, const bm_import_asked *asked,
                                 .columns = t->names,
                                 .n_columns = N_COLUMNS,
                                 .n_needed = 1,
-                                .threads = asked->threads};
+                                .threads = asked->threads,
+                                .batch_bytes = BATCH_BYTES,
+                                .memory = asked->memory / 4};
     bm_status status = bm_table_open(path, &wish, &t->stream, err);
     if (status == BM_OK)
         status = read_head(t, err);

@@ -86,7 +86,7 @@ static const api_mistake import_mistakes[] = {
     {"paths", {SET(bm_import_options, n_paths, 0)}},
     {"output", {SET(bm_import_options, output.path, NULL)}},
     {"from", {SET(bm_import_options, from, BM_EXCHANGE_MILVUS)}},
-    {"from", {SET(bm_import_options, from, (bm_exchange)99)}},
+    {"to", {SET(bm_import_options, from, (bm_exchange)99)}},
     {"id_field", {SET(bm_import_options, id_field, "id")}},
     {"signature_field", {SET(bm_import_options, signature_field, "words")}},
     {"set_fields", {SET(bm_import_options, set_fields, UINT64_MAX)}},
