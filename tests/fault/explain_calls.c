@@ -1,16 +1,17 @@
-/* explain_calls.c -- each allocation and each system call of explain and cluster fails once, in
+/* explain_calls.c -- each allocation and each system call of explain, cluster and report fails once, in
  * turn, until a run has no failure.
  *
  * A run that fails says why, leaves the earlier output as it was (or the whole new one in its
  * place) and nothing beside it, and keeps no block of memory and no open file. One that goes on all
  * the same gives the right bytes; where only the similarity of the two documents themselves is lost
  * (their inputs cannot be read again, but pairs.tsv is there) it may give the answer without it,
- * and warns. */
+ * and warns. A page whose inputs cannot be read again says so, and warns. */
 #include <criterion/criterion.h>
 
 #include <bandmill/cluster.h>
 #include <bandmill/explain.h>
 #include <bandmill/job.h>
+#include <bandmill/report.h>
 
 #include "tests/unit/base/scratch.h"
 #include "held_blocks.h"
@@ -72,7 +73,7 @@ static void open_place(scratch *s)
 typedef struct task {
     const char *from, *a, *b; /* a directory and two ids, or its group 1; or pairs to cluster */
     bm_explain_form form;
-    bool cluster, star;
+    bool cluster, star, page;
     size_t n_thresholds;
     bm_status right; /* where nothing fails */
 } task;
@@ -102,6 +103,20 @@ static bm_status run(scratch *s, const task *t, size_t *n_warnings, bm_error *er
         o.output.force = true;
         o.callbacks = callbacks;
         return bm_cluster_pairs(&o, &summary, err);
+    }
+    if (t->page) {
+        bm_report_options o;
+        bm_report_options_init(&o);
+        o.path = scratch_at(s, t->from);
+        o.pairs = 2;
+        o.groups = 1;
+        o.form = t->form == BM_EXPLAIN_JSON ? BM_REPORT_JSON : BM_REPORT_HTML;
+        o.output.path = scratch_at(s, "answers/answer");
+        o.output.force = true;
+        o.resources.threads = 1;
+        o.resources.memory = 1 << 28;
+        o.callbacks = callbacks;
+        return bm_report(&o, NULL, err);
     }
     bm_explain_summary summary = {.struct_size = sizeof summary};
     bm_explain_options o;
@@ -141,6 +156,9 @@ static void judge(scratch *s, const task *t, const char *right, bm_status status
         status = BM_OK; /* all was done when the directory would not be synced */
     if (status != BM_OK)
         cr_assert_str_eq(got, OLD, "the earlier output is gone");
+    else if (strcmp(got, right) != 0 && t->page)
+        cr_assert(n_warnings > 0 && strstr(got, "gone") != NULL, "%s, %zu warnings", plan.which,
+                  n_warnings);
     else if (strcmp(got, right) != 0)
         cr_assert(t->a != NULL && n_warnings == 1 && same_but_for_the_two(got, right), "%s", got);
     free(got);
@@ -198,6 +216,8 @@ static const task tasks[] = {
     {.from = "pairs/pairs.tsv", .cluster = true, .n_thresholds = 1},
     {.from = "pairs/pairs.tsv", .cluster = true, .n_thresholds = 3},
     {.from = "pairs/pairs.tsv", .cluster = true, .star = true, .n_thresholds = 3},
+    {.from = "pairs", .page = true, .form = BM_EXPLAIN_TEXT},
+    {.from = "plain", .page = true, .form = BM_EXPLAIN_JSON},
 };
 enum { TASKS = sizeof tasks / sizeof tasks[0] };
 

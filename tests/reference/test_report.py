@@ -148,7 +148,7 @@ def listed_pairs(page, folder):
         near = sorted((p for p in folder.pairs if p[2] != "1.000000"), key=lambda p: decimal.Decimal(p[2]))
         near = [(p[2], p[0], p[1]) for p in near[:20]]
     else:
-        near = sorted((r for r in folder.removed if r[3] != "identical" and decimal.Decimal(r[2]) >= threshold),
+        near = sorted((r for r in folder.removed if r[2] != "1.000000" and decimal.Decimal(r[2]) >= threshold),
                       key=lambda r: decimal.Decimal(r[2]))
         near = [(r[2], r[1], r[0]) for r in near[:20]]
     chained = sorted((r for r in folder.removed if r[3] == "chained"), key=lambda r: decimal.Decimal(r[2]))

@@ -37,6 +37,7 @@ enum {
 /* Words of the reasons that readers ask for. */
 #define BM_REMOVED_IS_IDENTICAL "identical"
 #define BM_REMOVED_IS_CHAINED   "chained"
+#define BM_REMOVED_IS_KNOWN     "known"
 enum { BM_SKIPPED_FILE = 0, BM_SKIPPED_LINE = 1, BM_SKIPPED_REASON = 2 };
 enum {
     BM_SOURCES_FILE = 0,

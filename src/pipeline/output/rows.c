@@ -187,7 +187,7 @@ static const char *reason_name(bm_reason reason)
     case BM_REASON_CHAINED:
         return BM_REMOVED_IS_CHAINED;
     case BM_REASON_KNOWN:
-        return "known";
+        return BM_REMOVED_IS_KNOWN;
     case BM_REASON_KEPT:
         break;
     }

@@ -38,6 +38,7 @@ void bm_page_content_reset(bm_page_content *content)
     bm_free(content->near.rows);
     bm_free(content->chained.rows);
     bm_id_set_reset(&content->ids);
+    bm_id_set_reset(&content->known_ids);
     reset_graph(&content->graph);
     memset(content, 0, sizeof *content);
 }
@@ -53,9 +54,29 @@ bm_status bm_page_show(bm_page_content *content, bm_str id, uint32_t *number, bm
     return status;
 }
 
+bm_status bm_page_show_known(bm_page_content *content, bm_str id, uint32_t *number, bm_error *err)
+{
+    const bm_status status = bm_id_set_add(&content->known_ids, id, number, err);
+    *number |= BM_PAGE_KNOWN;
+    return status;
+}
+
+bm_str bm_page_id(const bm_page_content *content, uint32_t number)
+{
+    return (number & BM_PAGE_KNOWN) != 0
+               ? bm_id_set_id(&content->known_ids, number & ~BM_PAGE_KNOWN)
+               : bm_id_set_id(&content->ids, number);
+}
+
+const bm_page_doc *bm_page_doc_of(const bm_page_content *content, uint32_t number)
+{
+    static const bm_page_doc none = {0};
+    return (number & BM_PAGE_KNOWN) != 0 ? &none : &content->docs[number];
+}
+
 bool bm_page_shared(const bm_page_content *content, uint32_t a, uint32_t b, size_t *shared)
 {
-    const bm_page_doc *x = &content->docs[a], *y = &content->docs[b];
+    const bm_page_doc *x = bm_page_doc_of(content, a), *y = bm_page_doc_of(content, b);
     if (!x->counted || !y->counted)
         return false;
     *shared = bm_hashes_common(x->hashes, x->n_hashes, y->hashes, y->n_hashes);

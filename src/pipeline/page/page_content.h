@@ -71,6 +71,9 @@ typedef struct bm_page_doc {
 } bm_page_doc;
 
 #define BM_PAGE_NO_DOC UINT32_MAX
+/* Numbers from here on are of known documents, of an earlier collection: their ids may be those of others, and their
+ * texts are not in the inputs. */
+#define BM_PAGE_KNOWN UINT32_C(0x80000000)
 
 typedef struct bm_page_pair {
     uint32_t a, b;  /* numbers of documents shown; of removed ones a is the one kept */
@@ -132,6 +135,7 @@ typedef struct bm_page_graph {
     uint64_t group, kept; /* kept: place among the members */
     bool known;           /* a known document is kept, which is no member */
     bm_id_set ids;        /* the members, in input order */
+    uint64_t room;        /* bytes that they may take */
     bm_pair *pairs;       /* of members, by a, then b */
     size_t n_pairs, cap_pairs;
     bool from_inputs; /* the pairs were computed again */
@@ -157,7 +161,8 @@ typedef struct bm_page_content {
     bm_page_pairs near, chained;
     bm_page_what_if what_if;
     bm_page_graph graph;
-    bm_id_set ids; /* of documents shown */
+    bm_id_set ids;       /* of documents shown */
+    bm_id_set known_ids; /* of known ones, by their numbers without BM_PAGE_KNOWN */
     bm_page_doc *docs;
     size_t cap_docs;
     bool has_texts; /* documents are texts */
@@ -168,6 +173,10 @@ typedef struct bm_page_content {
 void bm_page_content_reset(bm_page_content *content);
 /* The number of a document that will be shown. */
 bm_status bm_page_show(bm_page_content *content, bm_str id, uint32_t *number, bm_error *err);
+bm_status bm_page_show_known(bm_page_content *content, bm_str id, uint32_t *number, bm_error *err);
+bm_str bm_page_id(const bm_page_content *content, uint32_t number);
+/* What was read of it; of a known one nothing. */
+const bm_page_doc *bm_page_doc_of(const bm_page_content *content, uint32_t number);
 /* How many shingles two documents share; false: not known. */
 bool bm_page_shared(const bm_page_content *content, uint32_t a, uint32_t b, size_t *shared);
 #endif

@@ -25,6 +25,12 @@ static bm_status add_member(void *ctx, const bm_group_file *file, bm_str id, bm_
     bm_page_graph *graph = ctx;
     const size_t before = graph->ids.n;
     uint32_t number;
+    if (graph->why_not != NULL)
+        return BM_OK;
+    if (bm_id_set_bytes(before + 1, graph->ids.text.len + id.len) > graph->room) {
+        graph->why_not = "its documents do not fit into the memory of this report";
+        return BM_OK;
+    }
     bm_status status = bm_id_set_add(&graph->ids, id, &number, err);
     if (status == BM_OK && graph->ids.n == before)
         status = bm_fail_at(err, BM_ERR_FORMAT, file->lines.name, file->lines.number,
@@ -41,6 +47,10 @@ static bm_status take_members(void *ctx, bm_group_file *file, bool *stop, bm_err
     *stop = true;
     bm_status status = bm_group_file_members(file, add_member, graph, &id, err);
     graph->known = file->known;
+    if (graph->why_not != NULL) {
+        bm_buf_reset(&id);
+        return status;
+    }
     if (status == BM_OK && !graph->known)
         graph->kept = bm_id_set_find(&graph->ids, (bm_str){id.data, id.len});
     if (status == BM_OK && !graph->known && graph->kept == BM_ID_NONE)
@@ -86,12 +96,13 @@ bm_status bm_page_graph_load(const bm_settings *settings, bm_page_content *conte
     const link_taker taker = {graph, settings->memory / BYTES_A_PAIR / 2};
     *wants_sets = false;
     graph->group = content->groups.largest_chained;
+    graph->room = settings->memory / 4;
     if (graph->group == 0) {
         graph->why_not = "no document is chained";
         return BM_OK;
     }
     bm_status status = bm_page_each_group(settings, content->manifest, take_members, graph, err);
-    if (status != BM_OK)
+    if (status != BM_OK || graph->why_not != NULL)
         return status;
     if (facts->has_pairs)
         return bm_page_each_row(settings, content->manifest, take_row, (void *)&taker, err);
@@ -175,7 +186,7 @@ static bm_status find_links(const bm_settings *settings, const bm_page_facts *fa
     options.max_pairs = taker->most;
     const bm_documents documents = bm_documents_of_hashes(s->offsets, s->hashes, s->n);
     const bm_status status = bm_find_pairs(&options, &documents, &found, err);
-    if (status == BM_ERR_NOMEM) {
+    if (status == BM_ERR_NOMEM && (uint64_t)s->n * s->n / 2 > taker->most) {
         taker->graph->why_not = "its links do not fit into the memory of this report";
         return BM_OK;
     }

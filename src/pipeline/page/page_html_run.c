@@ -20,8 +20,8 @@ static void put_value(bm_page_writer *w, bm_str value)
     if (w->m.status != BM_OK)
         return;
     if (value.len > 0 && value.data[0] == '"') {
-        if (bm_json_scan_string(value, &text, NULL) == BM_OK)
-            bm_markup_name(&w->m, (bm_str){text.data, text.len});
+        w->m.status = bm_json_scan_string(value, &text, w->m.err);
+        bm_markup_name(&w->m, (bm_str){text.data, text.len});
     } else {
         bm_markup_name(&w->m, value);
     }
@@ -185,8 +185,9 @@ static void put_command(bm_page_writer *w)
     bm_markup_put(m, "<h3>The command that makes it again</h3>\n<pre><code>");
     while (m->status == BM_OK && bm_json_scan_element(command, &at, &word)) {
         bm_buf text = {0};
-        if (bm_json_scan_string(word, &text, NULL) != BM_OK ||
-            (n_bytes += text.len) > COMMAND_MAX) {
+        m->status = bm_json_scan_string(word, &text, m->err);
+        n_bytes += text.len;
+        if (m->status != BM_OK || n_bytes > COMMAND_MAX) {
             bm_buf_reset(&text);
             bm_markup_put(m, " \xE2\x80\xA6");
             break;

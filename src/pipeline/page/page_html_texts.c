@@ -18,8 +18,6 @@
 #define AROUND     12u /* words that stay at both ends of a stretch that is folded */
 #define FOLD_AT    40u /* words, from which on a stretch is folded */
 
-static const char role_known[] = "Known"; /* of an earlier collection */
-
 /* --- one text --- */
 
 static bm_str words_of(const bm_diff_text *t, size_t from, size_t to)
@@ -121,9 +119,10 @@ static void put_side(bm_page_writer *w, side *s)
 
 static void put_who(bm_page_writer *w, uint32_t number, const char *role)
 {
-    const bm_page_doc *doc = &w->content->docs[number];
+    const bm_page_doc *doc = bm_page_doc_of(w->content, number);
     bm_markup *m = &w->m;
-    bm_markup_format(m, "<p class=\"who\"><b>%s</b> ", role);
+    bm_markup_format(m, "<p class=\"who\"><b>%s</b> ",
+                     (number & BM_PAGE_KNOWN) != 0 ? "Known" : role);
     bm_page_put_id(w, number);
     if (doc->found) {
         bm_markup_format(m, " \xC2\xB7 %s bytes, line %" PRIu64, bm_svg_count(doc->text_bytes).text,
@@ -149,7 +148,7 @@ static void put_one(bm_page_writer *w, uint32_t number, const char *role, side *
         put_side(w, s);
     else
         bm_markup_format(&w->m, "<p class=\"gap\">The text is not shown: %s.</p>\n",
-                         strcmp(role, role_known) == 0 ? "it is not in the inputs"
+                         (number & BM_PAGE_KNOWN) != 0 ? "it is not in the inputs"
                                                        : "its input is gone, or not what it was");
     bm_markup_put(&w->m, "</div>\n");
 }
@@ -157,7 +156,8 @@ static void put_one(bm_page_writer *w, uint32_t number, const char *role, side *
 static void put_both(bm_page_writer *w, const bm_page_pair *pair, const char *role_a,
                      const char *role_b)
 {
-    const bm_page_doc *a = &w->content->docs[pair->a], *b = &w->content->docs[pair->b];
+    const bm_page_doc *a = bm_page_doc_of(w->content, pair->a),
+                      *b = bm_page_doc_of(w->content, pair->b);
     const size_t most = w->content->options->text_bytes;
     const bool folds = a->text_bytes > most || b->text_bytes > most;
     bm_diff_text x = {.text = {a->text, a->held}}, y = {.text = {b->text, b->held}};
@@ -187,7 +187,8 @@ static void put_pair(bm_page_writer *w, const bm_page_pair *pair, const char *ro
     bm_page_put_id(w, pair->b);
     bm_markup_put(m, "</summary>\n");
     if (bm_page_shared(c, pair->a, pair->b, &shared)) {
-        const size_t n_a = c->docs[pair->a].n_hashes, n_b = c->docs[pair->b].n_hashes;
+        const size_t n_a = bm_page_doc_of(c, pair->a)->n_hashes,
+                     n_b = bm_page_doc_of(c, pair->b)->n_hashes;
         bm_markup_format(m, "<p class=\"note\">They share %s of %s distinct shingles",
                          bm_svg_count(shared).text, bm_svg_count(n_a + n_b - shared).text);
         bm_markup_put(m, c->weighted ? " (counted without their weights).</p>\n" : ".</p>\n");
@@ -261,7 +262,7 @@ static void put_of_groups(bm_page_writer *w)
         const bm_page_group *group = &c->groups.rows[i];
         const bm_page_pair pair = {group->kept, group->least_doc, group->least};
         if (group->least_doc != BM_PAGE_NO_DOC)
-            put_pair(w, &pair, group->known ? role_known : "Kept", "Removed", n++ < OPEN_PAIRS);
+            put_pair(w, &pair, "Kept", "Removed", n++ < OPEN_PAIRS);
     }
     bm_markup_put(m, "</section>\n");
 }

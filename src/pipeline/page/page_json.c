@@ -23,11 +23,6 @@ static void key_bool(bm_json *json, const char *key, bool value)
     bm_json_bool(json, value);
 }
 
-static bm_str id_of(const bm_page_content *c, uint32_t doc)
-{
-    return bm_id_set_id(&c->ids, doc);
-}
-
 /* --- numbers --- */
 
 static void write_inputs(bm_json *json, const bm_page_content *c)
@@ -90,7 +85,7 @@ static void write_groups(bm_json *json, const bm_page_content *c)
         const bm_page_group *group = &c->groups.rows[i];
         bm_json_begin_object(json);
         bm_json_key_uint(json, "group", group->number);
-        key_text_of(json, "kept", id_of(c, group->kept));
+        key_text_of(json, "kept", bm_page_id(c, group->kept));
         key_bool(json, "known", group->known);
         bm_json_key_uint(json, "size", group->size);
         bm_json_key_uint(json, "removed", group->removed);
@@ -98,7 +93,7 @@ static void write_groups(bm_json *json, const bm_page_content *c)
         bm_json_key_uint(json, "chained", group->chained);
         bm_json_key_double(json, "least_jaccard", group->least);
         if (group->least_doc != BM_PAGE_NO_DOC)
-            key_text_of(json, "least_like_kept", id_of(c, group->least_doc));
+            key_text_of(json, "least_like_kept", bm_page_id(c, group->least_doc));
         bm_json_end_object(json);
     }
     bm_json_end_array(json);
@@ -114,7 +109,7 @@ static void write_documents(bm_json *json, const bm_page_content *c)
         const bm_page_doc *doc = &c->docs[i];
         const size_t most = c->options->text_bytes;
         bm_json_begin_object(json);
-        key_text_of(json, "id", id_of(c, i));
+        key_text_of(json, "id", bm_page_id(c, i));
         key_bool(json, "found", doc->found);
         if (doc->found) {
             size_t n = doc->held < most ? doc->held : most;
@@ -136,8 +131,10 @@ static void write_pair(bm_json *json, const bm_page_content *c, const bm_page_pa
 {
     size_t shared;
     bm_json_begin_object(json);
-    key_text_of(json, "a", id_of(c, pair->a));
-    key_text_of(json, "b", id_of(c, pair->b));
+    key_text_of(json, "a", bm_page_id(c, pair->a));
+    key_text_of(json, "b", bm_page_id(c, pair->b));
+    if ((pair->a & BM_PAGE_KNOWN) != 0)
+        key_bool(json, "a_known", true);
     bm_json_key_double(json, "jaccard", pair->jaccard);
     if (bm_page_shared(c, pair->a, pair->b, &shared))
         bm_json_key_uint(json, "shared_shingles", shared);

@@ -30,11 +30,11 @@ static size_t place_of(const bm_page_least *least, double jaccard)
     return low;
 }
 
-bm_status bm_page_least_offer(bm_page_least *least, double jaccard, bm_str a, bm_str b,
-                              bm_error *err)
+bm_status bm_page_least_offer(bm_page_least *least, const bm_page_offer *offer, bm_error *err)
 {
+    const bm_str a = offer->a, b = offer->b;
     least->of++;
-    const size_t at = place_of(least, jaccard);
+    const size_t at = place_of(least, offer->jaccard);
     if (at >= least->most)
         return BM_OK;
     bm_status status = bm_grow_array(&least->rows, &least->cap, least->n + 1, err);
@@ -50,8 +50,11 @@ bm_status bm_page_least_offer(bm_page_least *least, double jaccard, bm_str a, bm
     if (least->n == least->most)
         bm_free(least->rows[--least->n].ids);
     memmove(least->rows + at + 1, least->rows + at, (least->n - at) * sizeof *least->rows);
-    least->rows[at] =
-        (bm_page_least_row){.jaccard = jaccard, .ids = ids, .len_a = a.len, .len_b = b.len};
+    least->rows[at] = (bm_page_least_row){.jaccard = offer->jaccard,
+                                          .known = offer->known,
+                                          .ids = ids,
+                                          .len_a = a.len,
+                                          .len_b = b.len};
     least->n++;
     return BM_OK;
 }
@@ -65,7 +68,9 @@ bm_status bm_page_least_show(const bm_page_least *least, bm_page_content *conten
         const bm_page_least_row *row = &least->rows[i];
         bm_page_pair *pair = &out->rows[i];
         pair->jaccard = row->jaccard;
-        status = bm_page_show(content, (bm_str){row->ids, row->len_a}, &pair->a, err);
+        const bm_str a = {row->ids, row->len_a};
+        status = row->known ? bm_page_show_known(content, a, &pair->a, err)
+                            : bm_page_show(content, a, &pair->a, err);
         if (status == BM_OK)
             status =
                 bm_page_show(content, (bm_str){row->ids + row->len_a, row->len_b}, &pair->b, err);

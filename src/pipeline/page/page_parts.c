@@ -13,7 +13,7 @@ void bm_page_put_number(bm_page_writer *w, uint64_t n, const char *noun)
 void bm_page_put_id(bm_page_writer *w, uint32_t doc)
 {
     bm_markup_put(&w->m, "<span class=\"name\">");
-    bm_markup_name(&w->m, bm_id_set_id(&w->content->ids, doc));
+    bm_markup_name(&w->m, bm_page_id(w->content, doc));
     bm_markup_put(&w->m, "</span>");
 }
 

@@ -52,7 +52,8 @@ static bm_status take_row(void *ctx, const bm_page_row *row, bm_error *err)
         w->content->similarities[bm_histogram_bin(row->jaccard)]++;
         w->content->n_similarities++;
         if (row->jaccard < 1) /* of two that are the same there is nothing to see */
-            status = bm_page_least_offer(&w->near, row->jaccard, row->a, row->b, err);
+            status = bm_page_least_offer(
+                &w->near, &(bm_page_offer){.a = row->a, .b = row->b, .jaccard = row->jaccard}, err);
     }
     return status == BM_OK ? bm_page_weigh_pair(&w->weigh, row->a, row->b, row->jaccard, err)
                            : status;

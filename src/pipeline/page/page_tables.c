@@ -21,7 +21,7 @@
 typedef struct removed_row {
     bm_str id, kept;
     double jaccard; /* NAN: not known */
-    bool identical, chained;
+    bool identical, chained, known;
 } removed_row;
 
 typedef bm_status (*removed_fn)(void *ctx, const removed_row *row, bm_error *err);
@@ -33,8 +33,11 @@ typedef struct reading {
     bm_id_set hubs; /* kept documents that have chained ones */
     bm_page_least chained, near;
     uint64_t best_size; /* of the largest group with chained documents */
-    bm_id_set kept;     /* of the largest groups, and which group it is */
-    size_t *group_of;
+    /* Of the largest groups: the kept documents, and which group each is of. Where there are known documents, whose ids may
+     * be those of others: the members. */
+    bm_id_set keys;
+    size_t *group_of, cap_group_of;
+    size_t at_group;
     bm_buf id;
 } reading;
 
@@ -80,7 +83,8 @@ static bm_status each_removed(const reading *r, removed_fn fn, void *ctx, bm_err
         removed_row row = {.id = table.fields[BM_REMOVED_ID],
                            .kept = table.fields[BM_REMOVED_KEPT],
                            .identical = is_word(reason, BM_REMOVED_IS_IDENTICAL),
-                           .chained = is_word(reason, BM_REMOVED_IS_CHAINED)};
+                           .chained = is_word(reason, BM_REMOVED_IS_CHAINED),
+                           .known = is_word(reason, BM_REMOVED_IS_KNOWN)};
         if (!parse_jaccard(table.fields[BM_REMOVED_JACCARD], &row.jaccard))
             status = bm_fail_at(err, BM_ERR_FORMAT, table.path, table.line,
                                 "the similarity is none of six decimals");
@@ -107,16 +111,17 @@ static bm_status first_walk(void *ctx, const removed_row *row, bm_error *err)
     bm_page_content *content = r->content;
     bm_status status = BM_OK;
     const bool of_pairs = content->facts.has_pairs;
+    const bm_page_offer offer = {row->kept, row->id, row->jaccard, row->known};
     if (!of_pairs && !isnan(row->jaccard)) {
         content->similarities[bm_histogram_bin(row->jaccard)]++;
         content->n_similarities++;
-        if (row->jaccard >= content->facts.threshold && !row->identical)
-            status = bm_page_least_offer(&r->near, row->jaccard, row->kept, row->id, err);
+        if (row->jaccard >= content->facts.threshold && row->jaccard < 1)
+            status = bm_page_least_offer(&r->near, &offer, err);
     }
     if (status == BM_OK && row->chained) {
         status = take_hub(r, row->kept, err);
         if (status == BM_OK && !isnan(row->jaccard))
-            status = bm_page_least_offer(&r->chained, row->jaccard, row->kept, row->id, err);
+            status = bm_page_least_offer(&r->chained, &offer, err);
     }
     return status;
 }
@@ -125,14 +130,16 @@ static bm_status first_walk(void *ctx, const removed_row *row, bm_error *err)
 static bm_status last_walk(void *ctx, const removed_row *row, bm_error *err)
 {
     reading *r = ctx;
-    const uint32_t kept = bm_id_set_find(&r->kept, row->kept);
-    if (kept == BM_ID_NONE)
+    const bool against = r->content->facts.against;
+    const uint32_t number = bm_id_set_find(&r->keys, against ? row->id : row->kept);
+    if (number == BM_ID_NONE)
         return BM_OK;
-    bm_page_group *group = &r->content->groups.rows[r->group_of[kept]];
+    bm_page_group *group = &r->content->groups.rows[r->group_of[number]];
     group->removed++;
     group->identical += row->identical;
     group->chained += row->chained;
-    if (isnan(row->jaccard) || (!isnan(group->least) && row->jaccard >= group->least))
+    const bool first = group->least_doc == BM_PAGE_NO_DOC; /* shown even where nothing is known */
+    if (!first && (isnan(row->jaccard) || (!isnan(group->least) && row->jaccard >= group->least)))
         return BM_OK;
     group->least = row->jaccard;
     return bm_page_show(r->content, row->id, &group->least_doc, err);
@@ -213,34 +220,79 @@ static bm_status take_group(void *ctx, bm_group_file *file, bool *stop, bm_error
     return BM_OK;
 }
 
+static bm_status add_key(reading *r, bm_str id, size_t group, bm_error *err)
+{
+    uint32_t number;
+    bm_status status = bm_grow_array(&r->group_of, &r->cap_group_of, r->keys.n + 1, err);
+    if (status == BM_OK)
+        status = bm_id_set_add(&r->keys, id, &number, err);
+    if (status == BM_OK && number + (size_t)1 == r->keys.n)
+        r->group_of[number] = group;
+    const uint64_t bytes =
+        bm_id_set_bytes(r->keys.n, r->keys.text.len) + r->cap_group_of * sizeof *r->group_of;
+    if (status == BM_OK && r->room != 0 && bytes > r->room)
+        status = bm_table_room_refuse(r->settings, "the members of the largest groups", bytes, err);
+    return status;
+}
+
+static bm_status add_member(void *ctx, const bm_group_file *file, bm_str id, bm_error *err)
+{
+    reading *r = ctx;
+    (void)file;
+    return add_key(r, id, r->at_group, err);
+}
+
 /* The kept documents of the largest groups, once these are known. */
 static bm_status take_kept(void *ctx, bm_group_file *file, bool *stop, bm_error *err)
 {
     reading *r = ctx;
     bm_page_groups *groups = &r->content->groups;
     (void)stop;
-    for (size_t i = 0; i < groups->n; i++) {
-        uint32_t number;
-        if (groups->rows[i].number != file->group)
-            continue;
-        bm_status status = bm_group_file_id(file, file->kept, &r->id, err);
-        const bm_str id = {r->id.data, r->id.len};
-        if (status == BM_OK)
-            status = bm_id_set_add(&r->kept, id, &number, err);
-        if (status == BM_OK && number + (size_t)1 == r->kept.n)
-            r->group_of[number] = i; /* of a known document that keeps several: the first */
-        return status == BM_OK ? bm_page_show(r->content, id, &groups->rows[i].kept, err) : status;
+    for (r->at_group = 0; r->at_group < groups->n; r->at_group++)
+        if (groups->rows[r->at_group].number == file->group)
+            break;
+    if (r->at_group == groups->n)
+        return BM_OK;
+    uint32_t *kept = &groups->rows[r->at_group].kept;
+    bm_status status = BM_OK;
+    if (r->content->facts.against)
+        status = bm_group_file_members(file, add_member, r, &r->id, err);
+    else
+        status = bm_group_file_id(file, file->kept, &r->id, err);
+    const bm_str id = {r->id.data, r->id.len};
+    if (status == BM_OK && !r->content->facts.against)
+        status = add_key(r, id, r->at_group, err);
+    if (status != BM_OK)
+        return status;
+    return file->known ? bm_page_show_known(r->content, id, kept, err)
+                       : bm_page_show(r->content, id, kept, err);
+}
+
+/* Is the member one of the most chained? Then the one kept of its group is known. */
+static bm_status mark_known(void *ctx, const bm_group_file *file, bm_str id, bm_error *err)
+{
+    const reading *r = ctx;
+    (void)file;
+    (void)err;
+    for (size_t i = 0; i < r->chained.n; i++) {
+        bm_page_least_row *row = &r->chained.rows[i];
+        if (row->len_b == id.len && memcmp(row->ids + row->len_a, id.data, id.len) == 0)
+            row->known = true;
     }
     return BM_OK;
+}
+
+static bm_status mark_group(void *ctx, bm_group_file *file, bool *stop, bm_error *err)
+{
+    reading *r = ctx;
+    (void)stop;
+    return file->known ? bm_group_file_members(file, mark_known, r, &r->id, err) : BM_OK;
 }
 
 static bm_status read_groups(reading *r, bm_error *err)
 {
     bm_page_groups *groups = &r->content->groups;
     bm_status status = bm_page_each_group(r->settings, r->content->manifest, take_group, r, err);
-    r->group_of = bm_alloc(groups->n, sizeof *r->group_of);
-    if (status == BM_OK && r->group_of == NULL)
-        status = bm_fail_nomem(err, groups->n * sizeof *r->group_of);
     if (status == BM_OK && groups->n > 0)
         status = bm_page_each_group(r->settings, r->content->manifest, take_kept, r, err);
     if (status == BM_OK && groups->n > 0)
@@ -259,6 +311,8 @@ bm_status bm_page_read_tables(const bm_settings *settings, bm_page_content *cont
         status = each_removed(&r, first_walk, &r, err);
     if (status == BM_OK)
         status = read_groups(&r, err);
+    if (status == BM_OK && content->facts.against && r.chained.n > 0)
+        status = bm_page_each_group(settings, content->manifest, mark_group, &r, err);
     if (status == BM_OK)
         status = bm_page_least_show(&r.chained, content, &content->chained, err);
     if (status == BM_OK && !content->facts.has_pairs)
@@ -266,7 +320,7 @@ bm_status bm_page_read_tables(const bm_settings *settings, bm_page_content *cont
     bm_page_least_reset(&r.chained);
     bm_page_least_reset(&r.near);
     bm_id_set_reset(&r.hubs);
-    bm_id_set_reset(&r.kept);
+    bm_id_set_reset(&r.keys);
     bm_free(r.group_of);
     bm_buf_reset(&r.id);
     return status;

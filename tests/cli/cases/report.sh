@@ -89,3 +89,17 @@ says ../out 'There are no groups'
 bm dedup empty.jsonl -q -o empty; exits 0
 bm report empty; exits 0
 says ../out '<h1>0 of 0 documents were removed</h1>'
+
+# known documents, whose ids others may have: their texts are not those of these others
+doc a "$(words 0 39)" > known.jsonl
+{ doc a "$(words 600 639)"; doc b "$(words 1 39)"; } > new.jsonl
+bm sign known.jsonl --shingle word:1 --perms 64 -q -o known; exits 0
+# shellcheck disable=SC2086
+bm dedup new.jsonl $options --against known -q -o against; exits 0
+bm report against --json -q; exits 0
+says ../out '"just_above":\[\{"a":"a","b":"b","a_known":true,"jaccard":0.975000\}\]|"just_above":\[\{"a":"a","b":"b","a_known":true,"jaccard":0.975\}\]'
+says ../out '"kept":"a","known":true,"size":1'
+bm report against -q; exits 0
+says ../out 'The text is not shown: it is not in the inputs'
+checks=$((checks + 1))
+! grep -q w600 ../out || fail "the text of another document of that id"

@@ -16,8 +16,10 @@ Test(page_least, the_least_stay_and_of_equal_ones_the_first)
     bm_page_content content = {0};
     bm_page_pairs pairs = {0};
     for (size_t i = 0; i < 7; i++)
-        cr_assert_eq(bm_page_least_offer(&least, offered[i], str(names[i]), str("other"), NULL),
-                     BM_OK);
+        cr_assert_eq(
+            bm_page_least_offer(
+                &least, &(bm_page_offer){str(names[i]), str("other"), offered[i], false}, NULL),
+            BM_OK);
     cr_assert_eq(bm_page_least_show(&least, &content, &pairs, NULL), BM_OK);
     cr_assert_eq(pairs.n, 3u);
     cr_expect_eq(pairs.of, 7u);
@@ -35,7 +37,8 @@ Test(page_least, the_least_stay_and_of_equal_ones_the_first)
 Test(page_least, none_is_none)
 {
     bm_page_least least = {.most = 0};
-    cr_expect_eq(bm_page_least_offer(&least, .5, str("a"), str("b"), NULL), BM_OK);
+    cr_expect_eq(bm_page_least_offer(&least, &(bm_page_offer){str("a"), str("b"), .5, false}, NULL),
+                 BM_OK);
     cr_expect_eq(least.n, 0u);
     cr_expect_eq(least.of, 1u);
     bm_page_least_reset(&least);
