@@ -3,6 +3,7 @@
  * Tests: tests/cli/cases/import.sh, tests/unit/jobs/test_public_api_exchange.c */
 #include "pipeline/exchange/import_settle.h"
 
+#include <bandmill/words.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -13,7 +14,6 @@
 #include "model/option_names.h"
 #include "pipeline/context/recipe.h"
 #include "pipeline/context/recorded_options.h"
-#include "sketch/scheme.h"
 
 static const bm_import_options import_defaults = {.from = BM_EXCHANGE_NPY,
                                                   .text = BM_TEXT_DEFAULTS,
@@ -166,7 +166,7 @@ bm_status bm_import_settle(const bm_import_source *first, bm_settings *s, bm_err
                           "signatures of %" PRIu32 " words (its provenance says %" PRIu32 ")",
                           perms, s->sketch.perms);
     s->sketch.perms = perms;
-    const uint32_t word_bytes = bm_scheme_get(s->sketch.scheme)->word_bytes;
+    const uint32_t word_bytes = bm_scheme_word_bytes(s->sketch.scheme);
     if (head->word_bytes != word_bytes)
         return bm_fail_at(err, BM_ERR_INPUT, first->path, 0,
                           "words of %" PRIu32 " bytes (those of %s have %" PRIu32 ")",

@@ -5,6 +5,7 @@
  *
  * Tests: tests/cli/cases/import.sh, tests/reference/test_exchange.py */
 #include <bandmill/exchange.h>
+#include <bandmill/words.h>
 
 #include <errno.h>
 #include <sys/stat.h>
@@ -20,7 +21,6 @@
 #include "pipeline/exchange/import_settle.h"
 #include "pipeline/output/rows.h"
 #include "pipeline/steps/job_steps.h"
-#include "sketch/scheme.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -108,7 +108,7 @@ static bm_status add_document(importer *im, const bm_import_block *block, size_t
 {
     bm_job_context *context = &im->job->context;
     const bm_settings *s = context->settings;
-    const size_t row_bytes = (size_t)s->sketch.perms * bm_scheme_get(s->sketch.scheme)->word_bytes;
+    const size_t row_bytes = (size_t)s->sketch.perms * bm_scheme_word_bytes(s->sketch.scheme);
     const size_t begin = i == 0 ? 0 : block->ends[i - 1];
     const bm_str id = {block->ids + begin, block->ends[i] - begin};
     const bool empty = is_empty((const char *)block->words + i * row_bytes, row_bytes);
@@ -144,7 +144,7 @@ static bm_status take_block(importer *im, bm_import_block *block, uint32_t file,
     return status == BM_OK
                ? bm_npy_writer_rows(
                      &im->words, block->words, block->n,
-                     (size_t)s->sketch.perms * bm_scheme_get(s->sketch.scheme)->word_bytes, err)
+                     (size_t)s->sketch.perms * bm_scheme_word_bytes(s->sketch.scheme), err)
                : status;
 }
 
@@ -234,7 +234,7 @@ static bm_status write_sizes(importer *im, bm_error *err)
 static bm_status write_words(importer *im, const input *first, bm_error *err)
 {
     const bm_settings *s = im->job->context.settings;
-    const bool wide = bm_scheme_get(s->sketch.scheme)->word_bytes == 8;
+    const bool wide = bm_scheme_word_bytes(s->sketch.scheme) == 8;
     const bm_npy_array words = {BM_FILE_SIGNATURES, wide ? "<u8" : "<u4", s->sketch.perms};
     bm_status status = bm_npy_writer_open(im->out, &words, &im->words, err);
     if (status != BM_OK)
