@@ -91,6 +91,9 @@ Test(oclgrind, finds_nothing_in_any_kernel)
             sign_clean(families[s], (bm_scheme)scheme, 16, 0, 0);
         }
         sign_clean(families[s], BM_SCHEME_OPH, 130, 13, 10);
+        sign_clean(families[s], BM_SCHEME_LEGACY, 21, 4, 5); /* kernels of 64-bit coefficients */
+        sign_clean(families[s], BM_SCHEME_AFFINE64, 21, 4, 5);
+        sign_clean(families[s], BM_SCHEME_LANCE, 16, 0, 0);
     }
     read_log(log, sizeof log);
     cr_assert_str_empty(log, "Oclgrind reports:\n%s", log);
@@ -164,6 +167,7 @@ static void run_planted(const char *from, const char *to, char *log, size_t cap)
         .info = &device.info, .vendor = device.vendor, .family = "gpu"};
     cr_assert_eq(bm_kernel_params_choose(&search, &row, &err), BM_OK);
     cr_assert_eq(bm_cl_kernel_shape(&device, &row, plan, &shape, &err), BM_OK);
+    shape.row_uints = 16;
     shape.scheme = &bm_scheme_affine32;
     cl_int code;
     cl_context context = api.clCreateContext(NULL, 1, &device.id, NULL, NULL, &code);

@@ -6,9 +6,12 @@
 #include <string.h>
 
 #include <bandmill/sketch.h>
+#include <bandmill/words.h>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
+
+#include "sketch/scheme.h"
 
 static uint64_t state = 21;
 
@@ -339,4 +342,47 @@ Test(signer, keys_of_a_signer_without_bands_are_a_usage_error)
     bm_signer_out out = {.struct_size = sizeof out, .keys = keys};
     cr_assert_eq(sign32(signer, offsets, &x, 1, &out), BM_ERR_USAGE);
     bm_signer_close(signer);
+}
+
+/* Words of 64 bits are filled as such, and compared as such. */
+Test(signer, a_scheme_of_64_bits_fills_words_of_64_bits_and_takes_no_hashes_of_32)
+{
+    enum { PERMS_64 = 30, DOCS_64 = 3 };
+    const uint64_t offsets[] = {0, 2, 2, 4}, hashes[] = {UINT64_MAX, 5, 5, UINT64_MAX};
+    const uint32_t halves[] = {1, 2, 3, 4};
+    uint64_t words[DOCS_64 * PERMS_64], wanted[PERMS_64];
+    bm_signer_options options;
+    bm_signer_options_init(&options);
+    options.text.hash = bm_scheme_hash(BM_SCHEME_AFFINE64);
+    options.sketch.perms = PERMS_64;
+    options.sketch.scheme = BM_SCHEME_AFFINE64;
+    bm_signer *signer = NULL;
+    bm_error err = {0};
+    cr_assert_eq(bm_signer_open(&options, &signer, &err), BM_OK, "%s", err.message);
+    cr_expect_eq(bm_signer_describe(signer)->word_bytes, 8);
+    const bm_signer_out out = {.struct_size = sizeof out, .words = (uint32_t *)(void *)words};
+    const bm_documents documents = bm_documents_of_hashes(offsets, hashes, DOCS_64);
+    cr_assert_eq(bm_signer_sign(signer, &documents, &out, &err), BM_OK, "%s", err.message);
+    bm_scheme_params params;
+    cr_assert_eq(bm_scheme_draw(&options.sketch, &params, NULL), BM_OK);
+    params.ops->sign(&params, hashes, 2, wanted);
+    cr_expect_arr_eq(words, wanted, sizeof wanted);
+    cr_expect_arr_eq(words + 2 * PERMS_64, wanted, sizeof wanted);
+    for (size_t i = 0; i < PERMS_64; i++)
+        cr_expect_eq(words[PERMS_64 + i], BM_NO_SHINGLE64);
+    const bm_documents narrow = bm_documents_of_hashes32(offsets, halves, DOCS_64);
+    cr_expect_eq(bm_signer_sign(signer, &narrow, &out, &err), BM_ERR_USAGE);
+    cr_expect_str_eq(err.field, "hashes32");
+    bm_signer_close(signer);
+    bm_scheme_params_reset(&params);
+    bm_find_options find;
+    bm_pair_set *pairs = NULL;
+    bm_find_options_init(&find);
+    find.text.hash = options.text.hash;
+    find.sketch = options.sketch;
+    find.verify = BM_VERIFY_SIGNATURE;
+    cr_assert_eq(bm_find_pairs(&find, &documents, &pairs, &err), BM_OK, "%s", err.message);
+    cr_assert_eq(bm_pair_set_count(pairs), 1);
+    cr_expect_eq(bm_pair_set_data(pairs)[0].similarity, 1);
+    bm_pair_set_free(pairs);
 }

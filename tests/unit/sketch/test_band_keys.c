@@ -109,3 +109,25 @@ Test(band_keys, pointers_that_are_null_are_refused_by_name)
     cr_expect_str_eq(err.field, "keys");
     cr_expect_eq(bm_band_keys(hello, 1, NULL, &key, NULL), BM_ERR_USAGE);
 }
+
+/* The words of the golden vector of affine64; worked out in Python by the formula of docs/formats.md. */
+Test(band_keys, keys_of_words_of_64_bits_take_all_their_bits)
+{
+    static const uint64_t words[] = {UINT64_C(17263807126536662982),
+                                     UINT64_C(6203611050164820875),
+                                     UINT64_C(4141308390362884389),
+                                     UINT64_C(4915270424612038026),
+                                     UINT64_MAX,
+                                     UINT64_MAX,
+                                     UINT64_MAX,
+                                     UINT64_MAX};
+    static const uint64_t expected[] = {UINT64_C(17523992532642071462),
+                                        UINT64_C(5704691593675477771), UINT64_MAX, UINT64_MAX};
+    const bm_band_plan plan = {.perms = 4, .bands = 2, .rows = 2};
+    uint64_t keys[4];
+    bm_error err = {0};
+    cr_assert_eq(bm_band_keys64(words, 2, &plan, keys, NULL), BM_OK);
+    cr_expect_arr_eq(keys, expected, sizeof expected);
+    cr_expect_eq(bm_band_keys64(NULL, 2, &plan, keys, &err), BM_ERR_USAGE);
+    cr_expect_str_eq(err.field, "words");
+}
