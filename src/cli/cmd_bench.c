@@ -22,13 +22,13 @@ static void say_cores(const bm_bench_row *row, char *out, size_t cap)
 
 static void print_rows(cli_console *console, const bm_bench_result *result)
 {
-    cli_print(console, "%-12s %-28s %9s %12s %-12s %12s %12s  %s\n", "DEVICE", "WHAT", "CORES",
+    cli_print(console, "%-12s %-30s %9s %12s %-12s %12s %12s  %s\n", "DEVICE", "WHAT", "CORES",
               "MEDIAN", "UNIT", "MIN", "MAX", "RATIO");
     for (size_t i = 0; i < bm_bench_result_count(result); i++) {
         const bm_bench_row *row = bm_bench_result_row(result, i);
         char cores[32];
         say_cores(row, cores, sizeof cores);
-        cli_print(console, "%-12s %-28s %9s %12.2f %-12s %12.2f %12.2f", row->device, row->what,
+        cli_print(console, "%-12s %-30s %9s %12.2f %-12s %12.2f %12.2f", row->device, row->what,
                   cores, row->median, row->unit, row->min, row->max);
         if (row->ratio > 0)
             cli_print(console, "  %.3f of %s", row->ratio, row->ratio_to);
