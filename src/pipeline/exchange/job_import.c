@@ -4,6 +4,7 @@
  * stays. Words are written as they come; ids and numbers of shingles are known to the end.
  *
  * Tests: tests/cli/cases/import.sh, tests/reference/test_exchange.py */
+#include <bandmill/words.h>
 #include <bandmill/exchange.h>
 #include <bandmill/words.h>
 
