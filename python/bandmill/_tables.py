@@ -13,8 +13,10 @@ from typing import Any, Callable
 
 from bandmill._native import ffi, lib
 
-_BATCH_ROWS, _PAGE_BYTES = 16384, 1 << 18
-_CODECS = {"UNCOMPRESSED": "NONE", "LZ4_RAW": "LZ4", "LZO": "NONE"}
+_BATCH_ROWS, _FEWEST_ROWS, _PAGE_BYTES, _KEEP_BYTES = 16384, 16, 1 << 18, 1 << 20
+_CODECS = {"UNCOMPRESSED": "NONE", "LZ4_RAW": "LZ4"}
+_LABEL, _ARROW_SCHEMA = "bandmill", b"ARROW:schema"
+_LABEL_ROW = [("group", "u8"), ("millionths", "u4"), ("kept", "u4")]
 
 
 @ffi.def_extern(error=0)  # type: ignore[untyped-decorator]
@@ -55,6 +57,16 @@ def bm_py_table_keep(kept: Any, words: Any) -> int:
     return int(lib.BM_ERR_PIPE) if sink.broken else status
 
 
+@ffi.def_extern(error=lib.BM_ERR_IO)  # type: ignore[untyped-decorator]
+def bm_py_table_write(made: Any, words: Any) -> int:
+    """A stream as a new file, to the caller."""
+    sink = _Sink(made)
+    status = _guarded(words, lambda: _write(made, sink))
+    if sink.broken:
+        return int(lib.BM_ERR_PIPE)
+    return int(lib.BM_ERR_IO) if status == lib.BM_ERR_INPUT else status
+
+
 # --- what goes wrong ---
 
 
@@ -80,6 +92,19 @@ def _guarded(words: Any, body: Callable[[], None]) -> int:
     return int(lib.BM_OK)
 
 
+def _placed(batches: Iterator[Any], place: str = "") -> Iterator[Any]:
+    """Batches; what goes wrong is said to be behind the last good row."""
+    import pyarrow as pa
+
+    row = 0
+    try:
+        for batch in batches:
+            yield batch
+            row += batch.num_rows
+    except (OSError, pa.ArrowException) as e:
+        raise pa.ArrowInvalid(f"{place}behind row {row}: {_plain(e)}") from None
+
+
 # --- reading ---
 
 
@@ -97,9 +122,9 @@ def _file(of: Any) -> Any:
 
 
 def _child(schema: Any, name: str) -> int:
-    """The column that a name with dots leads into: all of the name, or what stands before its first dot or brackets."""
+    """The column that a name with dots and brackets leads into: all of the name, or what stands before the first of them."""
     whole = int(schema.get_field_index(name))
-    return whole if whole >= 0 else int(schema.get_field_index(re.split(r"\.|\[\]", name)[0]))
+    return whole if whole >= 0 else int(schema.get_field_index(re.sub(r"(\[\])+$", "", name.partition(".")[0])))
 
 
 def _children(schema: Any, wish: Any) -> list[int]:
@@ -110,30 +135,52 @@ def _children(schema: Any, wish: Any) -> list[int]:
     return sorted({i for i in found if i >= 0})
 
 
-def _open_parquet(of: Any) -> Any:
-    """Pages are read as they are wanted, not a row group ahead."""
-    import pyarrow.parquet as pq
+class _Parquet:
+    """A file of row groups."""
 
-    return pq.ParquetFile(_file(of), buffer_size=_PAGE_BYTES, pre_buffer=False)
+    def __init__(self, of: Any) -> None:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        # Pages are read as they are wanted, not a row group ahead.
+        self.file = pq.ParquetFile(_file(of), buffer_size=_PAGE_BYTES, pre_buffer=False)
+        self.meta = self.file.metadata
+        self.schema = self.file.schema_arrow
+        self.threads = of.threads != 1
+        # What it says of its columns is not looked at before they were read: of some lies pyarrow ends the process.
+        rows = sum(self.meta.row_group(g).num_rows for g in range(self.meta.num_row_groups))
+        if rows != self.meta.num_rows:
+            raise pa.ArrowInvalid(f"its row groups have {rows} rows, the file {self.meta.num_rows}")
+
+    def group(self, group: int, names: list[str] | None, wanted: int) -> Iterator[Any]:
+        """Its batches, of about so many bytes as far as the file tells; they name the place where something is wrong."""
+        of = self.meta.row_group(group)
+        each = max(of.total_byte_size, 0) // max(of.num_rows, 1) + 1
+        n = max(_FEWEST_ROWS, min(_BATCH_ROWS, wanted // each)) if wanted > 0 else _BATCH_ROWS
+        batches = self.file.iter_batches(n, row_groups=[group], columns=names, use_threads=self.threads)
+        return _placed(batches, f"row group {group}, ")
 
 
 def _parquet_reader(wish: Any) -> Any:
     import pyarrow as pa
 
-    file = _open_parquet(wish)
-    schema = file.schema_arrow
+    file = _Parquet(wish)
+    schema = file.schema
     children = _children(schema, wish)
+    names: list[str] | None = [schema.field(i).name for i in children]
     if len(children) == len(schema) or (wish.n_columns > 0 and not children):
-        return pa.RecordBatchReader.from_batches(schema, file.iter_batches(_BATCH_ROWS))
-    names = [schema.field(i).name for i in children]
-    chosen = pa.schema([schema.field(i) for i in children])
+        names = None
+    else:
+        schema = pa.schema([schema.field(i) for i in children])
 
     def batches() -> Iterator[Any]:
-        # A name takes with it the leaves of structs that are called so.
-        for batch in file.iter_batches(_BATCH_ROWS, columns=names):
-            yield batch if batch.num_columns == len(names) else batch.select(names)
+        for group in range(file.meta.num_row_groups):
+            for batch in file.group(group, names, wish_bytes):
+                # A name takes with it the leaves of structs that are called so.
+                yield batch if names is None or batch.num_columns == len(names) else batch.select(names)
 
-    return pa.RecordBatchReader.from_batches(chosen, batches())
+    wish_bytes = int(wish.batch_bytes)
+    return pa.RecordBatchReader.from_batches(schema, batches())
 
 
 def _open_ipc(of: Any, fields: list[int]) -> tuple[Any, Iterator[Any]]:
@@ -143,7 +190,7 @@ def _open_ipc(of: Any, fields: list[int]) -> tuple[Any, Iterator[Any]]:
     file = _file(of)
     whole = file.read(6) == b"ARROW1"
     file.seek(0)
-    options = pa.ipc.IpcReadOptions(included_fields=fields)
+    options = pa.ipc.IpcReadOptions(included_fields=fields, use_threads=of.threads != 1)
     reader = (pa.ipc.open_file if whole else pa.ipc.open_stream)(file, options=options)
 
     def batches() -> Iterator[Any]:
@@ -151,7 +198,7 @@ def _open_ipc(of: Any, fields: list[int]) -> tuple[Any, Iterator[Any]]:
             batch.validate(full=True)  # who gets it trusts the lengths of its buffers
             yield batch
 
-    return reader.schema, batches()
+    return reader.schema, _placed(batches())
 
 
 def _ipc_reader(wish: Any) -> Any:
@@ -164,14 +211,14 @@ def _ipc_reader(wish: Any) -> Any:
     return pa.RecordBatchReader.from_batches(schema, batches)
 
 
-# --- keeping ---
+# --- writing ---
 
 
 class _Sink(io.RawIOBase):
     """What is written goes to the caller, who may refuse it."""
 
-    def __init__(self, kept: Any) -> None:
-        self._kept = kept
+    def __init__(self, of: Any) -> None:
+        self._of = of
         self.broken = False
 
     def writable(self) -> bool:
@@ -179,24 +226,63 @@ class _Sink(io.RawIOBase):
 
     def write(self, data: Any) -> int:
         block = ffi.from_buffer("char[]", data)
-        self.broken = self.broken or self._kept.write(self._kept.write_ctx, block, len(block)) != 0
+        self.broken = self.broken or self._of.write(self._of.write_ctx, block, len(block)) != 0
         if self.broken:
             raise OSError("cannot write")
         return len(block)
 
 
-class _Mask:
-    """The bits of the rows that stay, cut into batches; behind the last bit none stays."""
+def _write(made: Any, sink: _Sink) -> None:
+    """The columns are of random words, which no dictionary makes shorter."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
 
-    def __init__(self, kept: Any) -> None:
+    batches = pa.RecordBatchReader._import_from_c(int(ffi.cast("uintptr_t", made.stream)))
+    out = pa.PythonFile(sink, mode="w")
+    if not made.parquet:
+        with pa.ipc.new_file(out, batches.schema) as writer:
+            for batch in batches:
+                writer.write_batch(batch)
+        return
+    with pq.ParquetWriter(out, batches.schema, compression="zstd", use_dictionary=False) as writer:
+        waiting: list[Any] = []
+        for batch in batches:
+            while batch.num_rows > 0:
+                room = int(made.group_rows) - sum(b.num_rows for b in waiting)
+                waiting.append(batch.slice(0, room))
+                batch = batch.slice(min(room, batch.num_rows))
+                if sum(b.num_rows for b in waiting) == made.group_rows:
+                    writer.write_table(pa.Table.from_batches(waiting), row_group_size=made.group_rows)
+                    waiting = []
+        if waiting:
+            writer.write_table(pa.Table.from_batches(waiting), row_group_size=made.group_rows)
+
+
+# --- keeping ---
+
+
+class _Rows:
+    """The rows that stay, batch by batch, with a column of labels where there are such."""
+
+    def __init__(self, kept: Any, schema: Any) -> None:
+        import numpy as np
         import pyarrow as pa
 
         self._n = int(kept.n_rows)
         bits = pa.py_buffer(ffi.buffer(kept.rows, (self._n + 7) // 8)) if self._n > 0 else pa.py_buffer(b"")
         self._bits = pa.BooleanArray.from_buffers(pa.bool_(), self._n, [None, bits])
-        self._at = 0
+        self._at = self._labelled = 0
+        self._labels: Any = None
+        self.schema = schema
+        if kept.labels != ffi.NULL:
+            if schema.get_all_field_indices(_LABEL):
+                raise pa.ArrowInvalid(f"the table has a column '{_LABEL}' already")
+            self._labels = np.frombuffer(ffi.buffer(kept.labels, 16 * kept.n_labels), dtype=_LABEL_ROW)
+            fields = [pa.field("group", pa.int64()), pa.field("kept", pa.bool_(), False), pa.field("jaccard", pa.float64())]
+            self.schema = schema.append(pa.field(_LABEL, pa.struct(fields), False))
 
-    def rest_of(self, batch: Any) -> Any:
+    def of(self, batch: Any) -> Any:
+        """Those of the next batch; behind the last bit none stays."""
         import pyarrow as pa
 
         n = batch.num_rows
@@ -204,68 +290,77 @@ class _Mask:
         if len(mask) < n:
             mask = pa.concat_arrays([mask, pa.array([False] * (n - len(mask)), pa.bool_())])
         self._at = min(self._at + n, self._n)
-        return batch.filter(mask)
+        columns = [_filtered(column, mask) for column in batch.columns]
+        if self._labels is not None:
+            columns.append(self._label(mask.true_count))
+        return pa.RecordBatch.from_arrays(columns, schema=self.schema)
 
-
-class _Labels:
-    """A column more, where each row that stays is to have its group."""
-
-    def __init__(self, kept: Any, schema: Any) -> None:
+    def _label(self, n: int) -> Any:
+        import numpy as np
         import pyarrow as pa
 
-        self._field = None
-        self.schema = schema
-        if kept.labels == ffi.NULL:
-            return
-        if schema.get_all_field_indices("bandmill"):
-            raise ValueError("the table has a column 'bandmill' already")
-        self._kept, self._at = kept, 0
-        kinds = [("group", pa.int64()), pa.field("kept", pa.bool_(), False), ("jaccard", pa.float64())]
-        self._field = pa.field("bandmill", pa.struct(kinds), False)
-        self.schema = schema.append(self._field)
-
-    def add(self, batch: Any) -> Any:
-        import pyarrow as pa
-
-        if self._field is None:
-            return batch
-        rows = [self._kept.labels[i] for i in range(self._at, self._at + batch.num_rows)]
-        self._at += batch.num_rows
+        if n > len(self._labels) - self._labelled:
+            raise pa.ArrowInvalid("fewer labels than rows")
+        rows = self._labels[self._labelled : self._labelled + n]
+        self._labelled += n
+        unknown = np.iinfo(np.uint32).max
         columns = [
-            pa.array([r.group or None for r in rows], pa.int64()),
-            pa.array([r.kept != 0 for r in rows], pa.bool_()),
-            pa.array([None if r.millionths == 0xFFFFFFFF else r.millionths / 1e6 for r in rows], pa.float64()),
+            pa.array(rows["group"].astype(np.int64), mask=rows["group"] == 0),
+            pa.array(rows["kept"] != 0),
+            pa.array(rows["millionths"] / 1e6, mask=rows["millionths"] == unknown),
         ]
-        labels = pa.StructArray.from_arrays(columns, fields=list(self._field.type))
-        return pa.RecordBatch.from_arrays([*batch.columns, labels], schema=self.schema)
+        return pa.StructArray.from_arrays(columns, fields=list(self.schema.field(_LABEL).type))
 
 
-def _like(file: Any) -> dict[str, Any]:
-    """Options of a writer: as the file was written, as far as it says."""
-    meta = file.metadata
-    options: dict[str, Any] = {
-        "version": meta.format_version,
-        "store_schema": b"ARROW:schema" in (meta.metadata or {}),
-        "compression": "NONE",
-    }
+def _filtered(column: Any, mask: Any) -> Any:
+    """Of texts as views Arrow has no function that picks rows."""
+    import pyarrow as pa
+
+    views = {getattr(pa, f"{name}_view", lambda: None)(): getattr(pa, f"large_{name}")() for name in ("string", "binary")}
+    plain = views.get(column.type)
+    return column.filter(mask) if plain is None else column.cast(plain).filter(mask).cast(column.type)
+
+
+def _like(file: _Parquet, labelled: bool) -> tuple[dict[str, Any], dict[bytes, bytes]]:
+    """Options of a writer, and metadata: as the file was written, as far as pyarrow says and can."""
+    import pyarrow.parquet as pq
+
+    meta, own = file.meta, {}
+    options: dict[str, Any] = {"version": meta.format_version, "compression": "NONE"}
+    if "[ns" in str(file.schema.types):  # older ones would have microseconds
+        options["version"] = "2.6"
+    options["store_schema"] = _ARROW_SCHEMA in (meta.metadata or {})
+    if options["store_schema"] and not labelled and hasattr(pq.ParquetWriter, "add_key_value_metadata"):
+        options["store_schema"] = False
+        own = dict(meta.metadata)  # to the letter
     if meta.num_row_groups > 0:
         group = meta.row_group(0)
         columns = [group.column(i) for i in range(group.num_columns)]
         options["compression"] = {c.path_in_schema: _CODECS.get(c.compression, c.compression) for c in columns}
         options["use_dictionary"] = [c.path_in_schema for c in columns if any("DICTIONARY" in e for e in c.encodings)]
-    return options
+        options["write_statistics"] = [c.path_in_schema for c in columns if c.is_stats_set]
+        options["sorting_columns"] = list(group.sorting_columns) or None
+        options["write_page_index"] = any(c.has_column_index for c in columns)
+        options["use_deprecated_int96_timestamps"] = any(c.physical_type == "INT96" for c in columns)
+        options["use_compliant_nested_type"] = not any(c.path_in_schema.endswith(".list.item") for c in columns)
+    return options, own
 
 
 def _keep_parquet(kept: Any, sink: _Sink) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    file, mask = _open_parquet(kept), _Mask(kept)
-    labels = _Labels(kept, file.schema_arrow)
-    with pq.ParquetWriter(pa.PythonFile(sink, mode="w"), labels.schema, **_like(file)) as writer:
-        for group in range(file.num_row_groups):
-            rest = [labels.add(mask.rest_of(batch)) for batch in file.iter_batches(_BATCH_ROWS, row_groups=[group])]
-            table = pa.Table.from_batches(rest, labels.schema)
+    file = _Parquet(kept)
+    rows = _Rows(kept, file.schema)
+    if file.meta.num_row_groups > 0:
+        next(file.group(0, None, 1), None)
+    options, own = _like(file, rows.schema is not file.schema)
+    with pq.ParquetWriter(pa.PythonFile(sink, mode="w"), rows.schema, **options) as writer:
+        if own:
+            writer.add_key_value_metadata(own)
+        for group in range(file.meta.num_row_groups):
+            rest = [rows.of(batch) for batch in file.group(group, None, _KEEP_BYTES)]
+            table = pa.Table.from_batches(rest, rows.schema)
             if table.num_rows > 0:
                 writer.write_table(table, row_group_size=table.num_rows)
 
@@ -274,9 +369,9 @@ def _keep_ipc(kept: Any, sink: _Sink) -> None:
     import pyarrow as pa
 
     schema, batches = _open_ipc(kept, [])
-    mask, labels = _Mask(kept), _Labels(kept, schema)
-    with pa.ipc.new_file(pa.PythonFile(sink, mode="w"), labels.schema) as writer:
+    rows = _Rows(kept, schema)
+    with pa.ipc.new_file(pa.PythonFile(sink, mode="w"), rows.schema) as writer:
         for batch in batches:
-            rest = labels.add(mask.rest_of(batch))
+            rest = rows.of(batch)
             if rest.num_rows > 0:
                 writer.write_batch(rest)

@@ -11,8 +11,10 @@ import pyarrow as pa
 import pyarrow.ipc
 import pyarrow.parquet as pq
 import pytest
+from bandmill._native import ffi, lib
 
 import bandmill
+from bandmill import _tables
 
 PACKAGE = pathlib.Path(bandmill.__file__).parents[1]
 
@@ -106,6 +108,50 @@ def test_the_command_writes_each_row_with_its_group(name, files, wide, tmp_path)
     assert [not label["kept"] for label in labels] == [i in removed for i in wide["id"].to_pylist()] and removed
     assert all((label["group"] is None) == (label["jaccard"] is None) for label in labels)
     assert got.drop_columns(["bandmill"]).column_names == wide.column_names
+
+
+def test_labels(files, wide):
+    """What is kept may have a column more: written here as the library asks for it."""
+    n, parts = len(wide), []
+    assert lib.BM_TABLE_MODULE_ABI == 4  # what bandmill/_tables.py was written for
+    labels = ffi.new(
+        "bm_table_label[]",
+        [{"group": i % 3, "millionths": [2**32 - 1, 1000000, 875000][i % 3], "kept": i & 1} for i in range(n)],
+    )
+    write = ffi.callback("bm_write_fn", lambda ctx, data, size: parts.append(bytes(ffi.buffer(data, size))) or 0)
+    for name in ("a.parquet", "a.arrow"):
+        path, bits = ffi.new("char[]", bytes(files[name])), ffi.new("uint8_t[]", b"\xff" * (n // 8))
+        kept = {"path": path, "parquet": name == "a.parquet", "rows": bits, "n_rows": n, "write": write}
+        kept = ffi.new("bm_table_kept *", {**kept, "labels": labels, "n_labels": n})
+        words = ffi.new("bm_table_words *")
+        parts.clear()
+        assert _tables.bm_py_table_keep(kept, words) == lib.BM_OK, ffi.string(words.text)
+        data = pa.BufferReader(b"".join(parts))
+        table = pq.read_table(data) if name == "a.parquet" else pa.ipc.open_file(data).read_all()
+        assert table.drop(["bandmill"]).equals(wide)
+        rows = table["bandmill"].to_pylist()
+        assert rows[:3] == [
+            {"group": None, "kept": False, "jaccard": None},
+            {"group": 1, "kept": True, "jaccard": 1.0},
+            {"group": 2, "kept": False, "jaccard": 0.875},
+        ]
+        assert len(rows) == n and rows[399] == {"group": None, "kept": True, "jaccard": None}
+    pq.write_table(wide.append_column("bandmill", wide["id"]), files["a.parquet"].with_name("taken.parquet"))
+    kept.path = taken = ffi.new("char[]", bytes(files["a.parquet"].with_name("taken.parquet")))
+    kept.parquet = True
+    assert taken and _tables.bm_py_table_keep(kept, words) == lib.BM_ERR_INPUT and b"already" in ffi.string(words.text)
+
+
+@pytest.mark.parametrize("form", ["parquet", "arrow"])
+def test_export(form, table, jsonl, program, tmp_path):
+    program("sign", jsonl, "-o", tmp_path / "s", "--device", "cpu")
+    done = command("export", tmp_path / "s", "--to", form, "-o", tmp_path / "out", "-q")
+    assert (done.returncode, done.stderr) == (0, b"")
+    path = next((tmp_path / "out").glob(f"*.{form}")) if (tmp_path / "out").is_dir() else tmp_path / "out"
+    found = pq.read_table(path) if form == "parquet" else pa.ipc.open_file(path).read_all()
+    assert found["id"].to_pylist() == table["id"].to_pylist()
+    words = np.stack(found["signature"].to_numpy())
+    assert np.array_equal(words.astype(np.uint32), np.load(tmp_path / "s" / "signatures.npy"))
 
 
 def test_no_rows(wide, tmp_path):
