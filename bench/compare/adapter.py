@@ -10,6 +10,7 @@ Documents are {"id": row, "text": words with one blank between two}. Several pro
 have no threads of their own; their processor time counts, as they end within the stage."""
 import argparse
 import contextlib
+import importlib
 import importlib.metadata
 import json
 import multiprocessing
@@ -105,6 +106,14 @@ def pairs_of_bands(matrix, bands, rows):
     return pairs_of_groups(groups)
 
 
+def version_of(package):
+    """Of a package that stands in a build folder there is no metadata."""
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return importlib.import_module(package).__version__
+
+
 def main(package, sign, pairs):
     parser = argparse.ArgumentParser()
     parser.add_argument("question", choices=["signatures", "pairs"])
@@ -117,7 +126,7 @@ def main(package, sign, pairs):
     parser.add_argument("--rows", type=int, default=8)
     parser.add_argument("--threshold", type=float, default=0.7)
     args = parser.parse_args()
-    job, result = Job(args), {"version": importlib.metadata.version(package)}
+    job, result = Job(args), {"version": version_of(package)}
     if args.question == "signatures":
         result["signatures"] = len(sign(job.read(), job))
     else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pathlib
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -23,6 +24,54 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _ROWS = {"query": "string", "target": "string", "jaccard": "float64"}
+
+
+class _Asked:
+    """Documents of a query as the open index takes them, and their ids (None: by their places)."""
+
+    def __init__(self, texts: Any, column: str, ids: list[str] | None) -> None:
+        """Borrows ``texts``."""
+        self.call = Call()
+        self.texts, self.n = _texts_of(texts, column, self.call)
+        self.ids = ids
+
+    @classmethod
+    def of(cls, data: Any, text: Names, id: str | None) -> _Asked | None:
+        """None: it takes a job, which also says what is wrong with them."""
+        if isinstance(data, (list, tuple)) and not (data and isinstance(data[0], pathlib.PurePath)):
+            return cls(data, "text", None)
+        pa = _files.arrow()
+        if not hasattr(data, "__arrow_c_stream__") or isinstance(data, pa.RecordBatchReader) or not isinstance(text, str):
+            return None
+        try:
+            table = pa.table(data)
+            ids = _ids_of(table, id)
+            texts = table.column(text)
+            if table.column_names.count(text) != 1 or not _is_text(texts.type):
+                return None
+            return cls(texts, text, ids)
+        except (KeyError, TypeError, ValueError, pa.ArrowException):
+            return None
+
+
+def _is_text(kind: Any) -> bool:
+    types = _files.arrow().types
+    return any(getattr(types, f"is_{name}")(kind) for name in ("string", "large_string", "binary", "large_binary"))
+
+
+def _ids_of(table: pa.Table, id: str | None) -> list[str] | None:
+    """A column of texts or integers, each of them once; ValueError: it is none. Without a name: "id", if there is one."""
+    types = _files.arrow().types
+    name = id if id is not None else "id"
+    if id is None and name not in table.column_names:
+        return None
+    column = table.column(name)
+    if column.null_count or not (types.is_string(column.type) or types.is_integer(column.type)):
+        raise ValueError(name)
+    ids = [str(value) for value in column.to_pylist()]
+    if len(set(ids)) != len(ids):
+        raise ValueError(name)
+    return ids
 
 
 class Index:
@@ -170,8 +219,9 @@ class Index:
 
         ``top``: so many at most; 0: all. ``threshold``: another than the index's. Documents of a list are table:1, table:2 …
         """
-        if isinstance(data, (list, tuple)) and not skip_same_id:
-            return self._query_texts(data, top, threshold)
+        asked = None if skip_same_id else _Asked.of(data, text, id)
+        if asked is not None:
+            return self._query_texts(asked, top, threshold)
         k = dict(locals())
         call = Call(progress)
         work = _workplace(None, None)
@@ -185,10 +235,9 @@ class Index:
             _run(call, lib.bm_job_query, o, also=(NOT_FOUND,))
         return _files.read_tsv(work / "rows.tsv", _ROWS)
 
-    def _query_texts(self, data: Any, top: int, threshold: float | None) -> pa.Table:
+    def _query_texts(self, asked: _Asked, top: int, threshold: float | None) -> pa.Table:
         pa = _files.arrow()
-        call = Call()
-        texts, n = _texts_of(data, "text", call)
+        call, texts, n = asked.call, asked.texts, asked.n
         o = new("match")
         o.answers.top, o.answers.threshold = top, threshold or 0
         documents = ffi.new("bm_documents *", {"struct_size": ffi.sizeof("bm_documents"), "n_docs": n, "texts": texts})
@@ -202,7 +251,7 @@ class Index:
             for i in range(n):
                 for j in range(offsets[i], offsets[i + 1]):
                     target = lib.bm_matches_id(m, j)
-                    rows[0].append(f"{NAME}:{i + 1}")
+                    rows[0].append(f"{NAME}:{i + 1}" if asked.ids is None else asked.ids[i])
                     rows[1].append(bytes(ffi.buffer(target.data, target.len)).decode())
                     rows[2].append(lib.bm_matches_similarities(m)[j])
         finally:

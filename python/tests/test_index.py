@@ -81,3 +81,41 @@ def test_closed(index):
     index.close()
     with pytest.raises(bandmill.Error, match="closed"):
         index.query(["a"])
+
+
+def test_tables_are_asked_of_the_open_index(index, table, monkeypatch):
+    late = table.slice(290, 40)
+    by_job = index.query(late, id="id", skip_same_id=True)
+    first_ten = set(late["id"].to_pylist()[:10])
+
+    def closed(self):
+        raise AssertionError("the index was closed")
+
+    monkeypatch.setattr(bandmill.Index, "_writing", closed)
+    forms = {
+        "table": late,
+        "batch": late.combine_chunks().to_batches()[0],
+        "large": late.set_column(1, "text", late["text"].cast(pa.large_string())),
+    }
+    for name in ("polars", "pandas"):
+        try:
+            __import__(name)
+        except ImportError:
+            continue
+        forms[name] = late.to_pandas() if name == "pandas" else __import__(name).from_arrow(late)
+    for form, data in forms.items():
+        found = index.query(data, id="id")
+        assert {q for q, t, _ in rows_of(found) if q == t} == first_ten, form
+        assert [(q, t, round(j, 6)) for q, t, j in rows_of(found) if q != t] == rows_of(by_job), form
+    numbered = pa.table({"n": range(40), "text": late["text"]})
+    assert [row[1:] for row in rows_of(index.query(numbered, id="n"))] == [row[1:] for row in rows_of(index.query(late))]
+    assert index.query(late["text"].to_pylist()).num_rows == index.query(numbered).num_rows
+
+
+def test_wrong_tables_are_told_by_the_job(index, table):
+    twice = pa.concat_tables([table.slice(0, 2), table.slice(0, 2)])
+    with pytest.raises(bandmill.Error, match="doc-0"):
+        index.query(twice, id="id")
+    for wrong in (pa.table({"text": [1.5]}), pa.table({"other": ["a"]})):
+        with pytest.raises(bandmill.Error, match="column"):
+            index.query(wrong)
