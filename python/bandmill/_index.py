@@ -55,8 +55,7 @@ class _Asked:
 
 
 def _is_text(kind: Any) -> bool:
-    types = _files.arrow().types
-    return any(getattr(types, f"is_{name}")(kind) for name in ("string", "large_string", "binary", "large_binary"))
+    return str(kind) in ("string", "large_string", "string_view", "binary", "large_binary", "binary_view")
 
 
 def _ids_of(table: pa.Table, id: str | None) -> list[str] | None:
@@ -66,9 +65,9 @@ def _ids_of(table: pa.Table, id: str | None) -> list[str] | None:
     if id is None and name not in table.column_names:
         return None
     column = table.column(name)
-    if column.null_count or not (types.is_string(column.type) or types.is_integer(column.type)):
+    if column.null_count or not (_is_text(column.type) or types.is_integer(column.type)):
         raise ValueError(name)
-    ids = [str(value) for value in column.to_pylist()]
+    ids = [value.decode() if isinstance(value, bytes) else str(value) for value in column.to_pylist()]
     if len(set(ids)) != len(ids):
         raise ValueError(name)
     return ids
