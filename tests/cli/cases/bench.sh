@@ -2,7 +2,7 @@
 # shellcheck shell=sh disable=SC2034,SC2154
 quick='--repeats 2 --min-seconds 0.005 --long-doc 100'
 # rows DEVICE WHAT: CORES of that row; WHAT is padded to its column.
-cores() { awk -v device="$1" -v what="$2" 'BEGIN { what = what " " } $1 == device && substr($0, 14, length(what)) == what { print substr($0, 43, 9) + 0 }' ../out; }
+cores() { awk -v device="$1" -v what="$2" 'BEGIN { what = what " " } $1 == device && substr($0, 14, length(what)) == what { print substr($0, 45, 9) + 0 }' ../out; }
 
 for threads in 1 2; do
     # shellcheck disable=SC2086 # words
