@@ -10,6 +10,7 @@
 #include "cli/command_examples.h"
 #include "cli/commands.h"
 #include "cli/options.h"
+#include "cli/presets.h"
 
 void cli_print_help(cli_console *console)
 {
@@ -67,6 +68,14 @@ static void print_examples(cli_console *console, cli_command_id id)
         cli_print(console, "  %s\n      %s\n", cli_examples[id][i].line, cli_examples[id][i].does);
 }
 
+/* What each cannot match, which it says when it is used, too. */
+static void print_presets(cli_console *console)
+{
+    cli_print(console, "\nPresets:\n");
+    for (size_t i = 0; i < CLI_N_PRESETS; i++)
+        cli_print(console, "  %-28s%s\n", cli_presets[i].name, cli_presets[i].note);
+}
+
 void cli_print_command_help(cli_console *console, cli_command_id id)
 {
     const cli_command *command = &cli_commands[id];
@@ -90,6 +99,8 @@ void cli_print_command_help(cli_console *console, cli_command_id id)
                 cli_print(console, "%-30s%s\n", head, option->help);
         }
     }
+    if (id == CLI_SIGN || id == CLI_DEDUP)
+        print_presets(console);
     print_examples(console, id);
 }
 

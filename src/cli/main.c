@@ -17,6 +17,7 @@
 #include "cli/commands.h"
 #include "cli/interrupt.h"
 #include "cli/options.h"
+#include "cli/presets.h"
 #include "cli/stdout_place.h"
 
 /* Blocks of 4 MiB and more are mapped for themselves: what a long document needed goes back to the
@@ -115,6 +116,9 @@ static bm_status run_command(cli_context *context, const char *name, int n, cons
     if (status != BM_OK)
         return status;
     begin_messages(context);
+    const cli_preset *preset = cli_preset_of(settings);
+    if (preset != NULL)
+        cli_say_note(&context->console, "--preset %s: %s", preset->name, preset->note);
     return id == CLI_HELP ? cli_run_help(context, err) : cli_commands[id].run(context, err);
 }
 

@@ -61,6 +61,7 @@ typedef struct cli_exchange_settings {
     bm_exchange tool; /* to which, or from which */
     bm_export_what what;
     const char *ids, *signature_field; /* NULL: not given */
+    unsigned preset;                   /* its number in presets.c, from 1; 0: none */
 } cli_exchange_settings;
 
 /* What is written, and how. */

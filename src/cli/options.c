@@ -47,6 +47,10 @@
 
 static const arg_choice duplicate_ids_choices[] = {
     {"error", BM_DUPLICATE_IDS_ERROR}, {"number", BM_DUPLICATE_IDS_NUMBER}, {NULL, 0}};
+/* Rows of presets.c, from 1. */
+static const arg_choice preset_choices[] = {{"datasketch", 1}, {"datatrove", 2}, {"nemo", 3},
+                                            {"text-dedup", 4}, {"lance", 5},     {"slimpajama", 6},
+                                            {"SEDD", 7},       {NULL, 0}};
 /* Those that import reads. */
 static const arg_choice from_choices[] = {{"leanminhash", BM_EXCHANGE_LEANMINHASH},
                                           {"nemo", BM_EXCHANGE_NEMO},
@@ -258,6 +262,13 @@ static const arg_option rows[] = {
            "tfidf: a shingle weighs by how often it stands in its document, and in how few "
            "documents; one pass more over the inputs (none)"),
     /* signatures */
+    {.name = "preset",
+     .type = ARG_CHOICE,
+     .commands = TELLS,
+     .group = CLI_GROUP_SKETCH,
+     .choices = preset_choices,
+     .help = "shingles, hash, scheme, perms, bands and rows of another tool; options beside it win",
+     FIELD(results.exchange.preset)},
     CHOICE("hash", SIGNS | BIT(CLI_IMPORT), CLI_GROUP_SKETCH, text.hash, BM_OPTION_HASH,
            BM_TOKEN_XXH3,
            "hash of a shingle, one that goes with the scheme (xxh3, or that of the scheme)"),
@@ -416,8 +427,7 @@ static const arg_option rows[] = {
     LATER("shard"),
     LATER("containment"),
     LATER("max-group-size"),
-    LATER("dry-run"),
-    LATER("preset")};
+    LATER("dry-run")};
 
 static const char *const command_names[CLI_N_COMMANDS] = {
     [CLI_SIGN] = "sign",
@@ -450,8 +460,3 @@ const char *const cli_group_titles[CLI_N_GROUPS] = {
     "Output", "Input", "Text", "Signatures", "Pairs and groups", "Machine", "General"};
 
 _Static_assert(sizeof rows / sizeof rows[0] <= CLI_OPTIONS_MAX, "cli_settings.given is too short");
-
-bool cli_was_given(const cli_settings *settings, const char *name)
-{
-    return args_given(&cli_options, settings->given, name);
-}

@@ -10,6 +10,7 @@
 #include "cli/command_sets.h"
 #include "cli/environment.h"
 #include "cli/options.h"
+#include "cli/presets.h"
 
 /* Of band keys made elsewhere there is nothing to cut, sign, plan or compare: an option that would do
  * so contradicts them, its default too. */
@@ -216,6 +217,7 @@ bm_status cli_settings_read(cli_settings *settings, cli_command_id command, int 
     if (status != BM_OK || settings->messages.help || command == CLI_HELP)
         return status;
     take_scheme(settings);
+    cli_preset_apply(settings, command);
     status = check_keys(settings, err);
     if (status == BM_OK)
         status = check_together(settings, err);

@@ -211,7 +211,7 @@ Test(options, name_bad_values_and_what_was_expected)
     for (size_t i = 0; i < sizeof shingles / sizeof shingles[0]; i++)
         refuse(READ(CLI_SIGN, "a", "--shingle", shingles[i]), "K from 1 to 1024");
     refuse(READ(CLI_SIGN, "a", "--shingle", "stopword"), "byte:K or stopword:K");
-    refuse(READ(CLI_SIGN, "a", "--scheme", "datatrove"), "not in this version");
+    refuse(READ(CLI_SIGN, "a", "--scheme", "minwise"), "(expected one of affine32 oph cws");
     refuse(READ(CLI_SIGN, "a", "--hash", "md5"), "xxh3 xxh64 sha1 murmur3");
     refuse(READ(CLI_DEDUP, "a", "--verify", "auto"), "(expected one of exact signature none)");
     refuse(READ(CLI_DEDUP, "a", "--header", ""), "(expected one of yes no)");

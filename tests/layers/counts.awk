@@ -9,7 +9,7 @@
 BEGIN {
     MAX_PARAMETERS = 5; MAX_FIELDS = 20; MAX_BODY = 75; MAX_FILE = 500; MAX_TEST_FILE = 600; MAX_ROOM = 5000
     # Files of data: no length.
-    DATA = "/(unicode_tables|commands|command_examples|foreign_options)\\.c$"
+    DATA = "/(unicode_tables|commands|options|command_examples|foreign_options)\\.c$"
     # Functions whose parameters are not ours to choose: FILE:NAME (patterns). The kernels' own, in *.cl, are not read at all: their
     # arguments are a table, which cl_launch.c fills.
     # stand in for functions of OpenCL and of glibc

@@ -1,0 +1,107 @@
+/* presets.c -- a row a preset, and putting it into the settings.
+ *
+ * Tests: tests/cli/cases/preset.sh */
+#include "cli/presets.h"
+
+#include <string.h>
+
+#include "cli/options.h"
+
+const cli_preset cli_presets[CLI_N_PRESETS] = {
+    {"datasketch", BM_SHINGLE_WORD, 0, 0, BM_WORDS_ALNUM, BM_TOKEN_SHA1, BM_SCHEME_AFFINE32, 128, 0,
+     0, 0,
+     "datasketch 2 takes tokens from its caller: what the shingles are is for --shingle, --words "
+     "and --normalize to say"},
+    {"datatrove", BM_SHINGLE_WORD, 5,
+     BM_NORM_LOWER | BM_NORM_STRIP_ACCENTS | BM_NORM_DIGITS | BM_NORM_PUNCT, BM_WORDS_SPACE,
+     BM_TOKEN_XXH64, BM_SCHEME_DATATROVE, 112, 14, 8, 0,
+     "datatrove cuts words with a tokenizer (spaCy for English), after its own simplification of "
+     "numbers and punctuation: most shingles are the same, not all"},
+    {"nemo", BM_SHINGLE_CHAR, 24, 0, BM_WORDS_ALNUM, BM_TOKEN_MURMUR3, BM_SCHEME_NEMO, 260, 20, 13,
+     0,
+     "NeMo Curator takes characters of the text as it is: here a run of white space is one blank, "
+     "and both ends are trimmed"},
+    {"text-dedup", BM_SHINGLE_WORD, 5, BM_NORM_LOWER, BM_WORDS_ALNUM, BM_TOKEN_XXH3,
+     BM_SCHEME_TEXT_DEDUP, 240, 0, 0, 0.7,
+     "text-dedup splits at what is no word character, of which the underscore is one: here it "
+     "parts words"},
+    {"lance", BM_SHINGLE_WORD, 3, BM_NORM_LOWER, BM_WORDS_ALNUM, BM_TOKEN_XXH64, BM_SCHEME_LANCE,
+     128, 16, 8, 0, "Lance takes tokens from the tokenizer of its index: here words are ours"},
+    {"slimpajama", BM_SHINGLE_CHAR, 5, BM_NORM_NFC | BM_NORM_LOWER | BM_NORM_PUNCT, BM_WORDS_ALNUM,
+     BM_TOKEN_SHA1, BM_SCHEME_LEGACY, 128, 16, 8, 0,
+     "SlimPajama drops ASCII punctuation alone: here all punctuation goes"},
+    {"SEDD", BM_SHINGLE_WORD, 13, BM_NORM_LOWER, BM_WORDS_SPACE, BM_TOKEN_SHA1, BM_SCHEME_LEGACY,
+     128, 9, 13, 0,
+     "SEDD has its own normaliser: here texts are lower case, parted at white space"},
+};
+
+const cli_preset *cli_preset_of(const cli_settings *settings)
+{
+    const unsigned number = settings->results.exchange.preset;
+    return number > 0 ? &cli_presets[number - 1] : NULL;
+}
+
+/* Shall the preset fill this option? Then it counts as given. */
+static bool take(cli_settings *settings, cli_command_id command, const char *name)
+{
+    if (cli_was_given(settings, name))
+        return false;
+    for (size_t i = 0; i < cli_options.n; i++) {
+        const arg_option *option = &cli_options.options[i];
+        if ((option->commands & (1u << command)) == 0 || strcmp(option->name, name) != 0)
+            continue;
+        settings->given[i] = true;
+        return true;
+    }
+    return false;
+}
+
+static void apply_text(const cli_preset *p, cli_settings *s, cli_command_id command)
+{
+    if (p->shingle_k == 0)
+        return;
+    if (take(s, command, "normalize"))
+        s->text.normalize = p->normalize;
+    if (take(s, command, "words"))
+        s->text.words = p->words;
+    if (!take(s, command, "shingle"))
+        return;
+    s->text.shingle = p->shingle;
+    s->text.shingle_k = p->shingle_k;
+    s->tune.shingles.items[0].kind = p->shingle;
+    s->tune.shingles.items[0].k = p->shingle_k;
+    s->tune.shingles.n = 1;
+}
+
+/* Bands and rows go together, with as many permutations, and instead of a recall. */
+static void apply_plan(const cli_preset *p, cli_settings *s, cli_command_id command)
+{
+    const bool by_hand = cli_was_given(s, "bands") || cli_was_given(s, "rows");
+    if (p->threshold > 0 && !by_hand && take(s, command, "threshold"))
+        s->bands.threshold = p->threshold;
+    if (p->bands == 0 || cli_was_given(s, "recall") ||
+        (!by_hand && p->bands * p->rows > s->sketch.perms))
+        return;
+    if (take(s, command, "bands"))
+        s->bands.bands = p->bands;
+    if (take(s, command, "rows"))
+        s->bands.rows = p->rows;
+}
+
+void cli_preset_apply(cli_settings *s, cli_command_id command)
+{
+    const cli_preset *p = cli_preset_of(s);
+    if (p == NULL)
+        return;
+    apply_text(p, s, command);
+    const bool own_scheme = cli_was_given(s, "scheme");
+    if (take(s, command, "scheme"))
+        s->sketch.scheme = p->scheme;
+    if (!own_scheme && take(s, command, "hash")) /* another scheme has its own hash and seed */
+        s->text.hash = p->hash;
+    if (!own_scheme && take(s, command, "seed"))
+        s->sketch.seed = bm_scheme_seed(p->scheme);
+    if (take(s, command, "perms"))
+        s->sketch.perms = p->perms;
+    apply_plan(p, s, command);
+}

@@ -1,0 +1,28 @@
+/* presets.h -- --preset NAME: the settings that another tool has. */
+#ifndef BM_CLI_PRESETS_H
+#define BM_CLI_PRESETS_H
+
+#include "cli/option_settings.h"
+
+typedef struct cli_preset {
+    const char *name;
+    bm_shingle_kind shingle;
+    uint32_t shingle_k; /* 0: the caller's shingles, as text and words are */
+    uint32_t normalize;
+    bm_words words;
+    bm_token_hash hash;
+    bm_scheme scheme;
+    uint32_t perms, bands, rows; /* bands 0: they follow from the threshold */
+    double threshold;            /* 0: none of its own */
+    const char *note;            /* what cannot be the same as there */
+} cli_preset;
+
+enum { CLI_N_PRESETS = 7 };
+extern const cli_preset cli_presets[CLI_N_PRESETS];
+
+/* The settings of the preset that was asked for, where no option says otherwise; they count as given. */
+void cli_preset_apply(cli_settings *settings, cli_command_id command);
+/* The one that was asked for; NULL: none. */
+const cli_preset *cli_preset_of(const cli_settings *settings);
+
+#endif
