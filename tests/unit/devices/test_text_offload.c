@@ -46,7 +46,7 @@ static bm_text_offload try_on(slow_device *devices, size_t n)
 {
     bm_text_trial *trial = NULL;
     bm_text_offload path = {0};
-    const bm_text_trial_cfg cfg = {.text = &chars, .perms_used = 16, .bands = 4};
+    const bm_text_trial_cfg cfg = {.text = &chars, .row_uints = 16, .bands = 4};
     cr_assert_eq(bm_text_trial_open(&cfg, &trial, NULL), BM_OK);
     for (size_t i = 0; i < n; ++i)
         cr_assert_eq(bm_text_trial_run(trial, &devices[i].base, NULL), BM_OK);
