@@ -6,6 +6,7 @@
 #include <arrow/io/api.h>
 #include <arrow/ipc/writer.h>
 #include <arrow/util/base64.h>
+#include <arrow/util/int_util.h>
 #include <arrow/util/key_value_metadata.h>
 #include <parquet/arrow/schema.h>
 #include <parquet/arrow/writer.h>
@@ -320,6 +321,20 @@ open_like(const Parquet &p, const std::shared_ptr<arrow::Schema> &schema,
     return writer;
 }
 
+// Indices that a page has need not be of its dictionary, and nobody has looked.
+arrow::Status check_indices(const arrow::ArrayData &data)
+{
+    if (data.type->id() == arrow::Type::DICTIONARY) {
+        arrow::ArraySpan indices(data);
+        indices.type = static_cast<const arrow::DictionaryType &>(*data.type).index_type().get();
+        return arrow::internal::CheckIndexBounds(indices,
+                                                 static_cast<uint64_t>(data.dictionary->length));
+    }
+    for (const auto &child : data.child_data)
+        ARROW_RETURN_NOT_OK(check_indices(*child));
+    return arrow::Status::OK();
+}
+
 arrow::Status read_parquet(const bm_table_kept &kept, Parquet &p, const Push &push)
 {
     Picker picker{&kept, pool_of(p.pool), 0, {}};
@@ -330,6 +345,8 @@ arrow::Status read_parquet(const bm_table_kept &kept, Parquet &p, const Push &pu
             ARROW_RETURN_NOT_OK(batches->ReadNext(&batch));
             if (batch == nullptr)
                 break;
+            for (const auto &column : batch->column_data())
+                ARROW_RETURN_NOT_OK(check_indices(*column));
             ARROW_ASSIGN_OR_RAISE(auto rows, pick(picker, batch));
             if (rows != nullptr)
                 ARROW_RETURN_NOT_OK(push({group, rows}));

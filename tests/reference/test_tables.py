@@ -5,6 +5,7 @@ the same result; no crash and no output."""
 import json
 import os
 import random
+import subprocess
 
 import harness
 
@@ -316,6 +317,18 @@ def refused(runs, path, words, *arguments, code=3):
     return "" if all(w in line for w in words) else line
 
 
+def check_resumed(runs, path):
+    """A job that is ended in its midst, or just before or behind it, and gone on with."""
+    whole, out = runs.place(), runs.place()
+    runs.program.run("dedup", path, "-o", whole)
+    words = [runs.program.path, "dedup", path, "-o", out, "--device", "cpu", "-q"]
+    with subprocess.Popen(words, env={**os.environ, "BANDMILL_SEAL_SECONDS": "0.0001"}, stderr=subprocess.DEVNULL) as job:
+        job.terminate()
+    runs.program.run("dedup", path, "-o", out, "--resume")
+    names = ("kept.parquet", "groups.jsonl", "removed.tsv")
+    return "" if all(harness.read_file(whole, n) == harness.read_file(out, n) for n in names) else "other outputs"
+
+
 def check_named(runs, path):
     out, noted = runs.place(), runs.place()
     runs.program.run("dedup", path, "-o", out, "--kept", "no", "--device", "cpu")
@@ -377,6 +390,7 @@ def main():
         claims.attempt("Parquet: each row with its group", lambda: check_annotated(runs, parquet, pq.read_table))
         claims.attempt("IPC: each row with its group", lambda: check_annotated(runs, arrow, lambda p: ipc.open_file(p).read_all()))
         named = write(runs.base.append_column("bandmill", runs.base["n"]), os.path.join(folder, "named.parquet"))
+        claims.attempt("--resume", lambda: check_resumed(runs, parquet))
         claims.attempt("a table that has the column already", lambda: check_named(runs, named))
         claims.attempt("Parquet: verified and explained by its texts", lambda: check_exact_again(runs, parquet))
         claims.attempt("Parquet of no row and of one", lambda: check_sizes(runs, write, ".parquet"))

@@ -452,6 +452,7 @@ static bm_status columns_split(bm_batch_parser *base, const bm_source_batch *bas
 const bm_batch_source_ops bm_source_columns = {
     .name = "columns",
     .has_text = true,
+    .places = true,
     .reads = columns_reads,
     .open = columns_open,
     .begin = columns_begin,
