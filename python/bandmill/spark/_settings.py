@@ -14,7 +14,8 @@ from pyspark.sql import types as T
 
 import bandmill
 from bandmill import Error
-from bandmill._options import size
+from bandmill._native import lib
+from bandmill._options import size, word
 from bandmill.spark._cut import Recipe
 
 ABSENT = {  # of the program, and why a job of Spark's has none
@@ -58,6 +59,9 @@ def check(df: DataFrame, call: Callable[..., Any], k: dict[str, Any]) -> Setting
         raise Error(
             f"duplicate_ids {k['duplicate_ids']!r} is not for a job of Spark's (rows have no order)", field="duplicate_ids"
         )
+    scheme = word(lib.BM_OPTION_SCHEME, k["scheme"], "scheme") if k.get("scheme") is not None else lib.BM_SCHEME_AFFINE32
+    if lib.bm_scheme_word_bytes(scheme) != 4 and (call is bandmill.sign or k.get("verify") == "signature"):
+        raise Error(f"words of scheme {k['scheme']!r} have 64 bits (a job of Spark's has 32)", field="scheme")
     names = [k["text"]] if isinstance(k["text"], str) else list(k["text"])
     id = _id_of(df, k["id"])
     given = {
@@ -68,8 +72,6 @@ def check(df: DataFrame, call: Callable[..., Any], k: dict[str, Any]) -> Setting
     plan: dict[str, Any] = {}
     if call is bandmill.sign:
         signed = bandmill.sign(empty, names, id, **given)
-        if signed.signatures.dtype != "uint32":
-            raise Error("a scheme whose words have more than 32 bits is not for a job of Spark's", field="scheme")
         perms = int(signed.signatures.shape[1])
     else:
         if call is bandmill.pairs:

@@ -1,0 +1,188 @@
+#!/usr/bin/env python3
+"""spark.py -- bandmill.spark beside the program, the package, pyspark.ml's MinHashLSH and text-dedup: seconds, CPU seconds, and are the
+groups the same?
+
+    bench/spark.py FILE.jsonl [--tools program,python,spark,mllib,text-dedup] [--cores 1,2] [--documents N,N,…] [--partitions N]
+                   [--program build/release/bandmill] [--text-dedup PYTHON]
+
+FILE.jsonl has the fields id and text; its first N documents are taken. Ids must ascend, for order is by id in Spark. Each tool runs in a
+process of its own, bound to so many processors, over the same documents (Spark and the package: Parquet): "seconds" are those of
+the job, in Spark those of a running session ("start_seconds" are told apart), "cpu_seconds" those of all its processes with their start: they
+are what counts on a machine that others use too. Prints one JSON object. text-dedup wants a Python that has text-dedup 0.4.0.
+
+MLlib's is the recipe of its documentation: words, 5-grams, hashed into 2^20 places, 3 tables (recall .992 at .8), pairs at a distance of .2
+at most; its time is for candidates and their distances, without groups. text-dedup verifies nothing.
+"""
+import argparse
+import ctypes
+import hashlib
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+
+THRESHOLD, BANDS, ROWS, PERMS = 0.8, 13, 7, 128
+SUBREAPER = 36  # prctl: children of children that are left become ours, so that their time is counted
+
+
+def digest(groups):
+    """Of {id: group}: the same for the same groups with the same numbers."""
+    lines = sorted(f"{i}\t{g}" for i, g in groups)
+    return {"groups": len({g for _, g in groups}), "in_groups": len(lines), "digest": hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]}
+
+
+def run_program(a):
+    out = os.path.join(a.scratch, "out")
+    began = time.monotonic()
+    subprocess.run([a.program, "dedup", a.jsonl, "-o", out, "--kept", "no", "--device", "cpu", "--threads", str(a.cores), "-q"], check=True)
+    seconds = time.monotonic() - began
+    with open(os.path.join(out, "groups.jsonl"), encoding="utf-8") as file:
+        rows = [json.loads(line) for line in file]
+    return {"seconds": seconds, **digest([(i, r["group"]) for r in rows for i in r["members"]])}
+
+
+def run_python(a):
+    import bandmill
+    import pyarrow.parquet as pq
+
+    began = time.monotonic()
+    r = bandmill.dedup(pq.read_table(a.parquet), id="id", device="cpu", threads=a.cores)
+    seconds = time.monotonic() - began
+    rows = zip(r.groups["group"].to_pylist(), r.groups["members"].to_pylist())
+    return {"seconds": seconds, **digest([(i, g) for g, members in rows for i in members])}
+
+
+def session(a):
+    from pyspark.sql import SparkSession
+
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    began = time.monotonic()
+    builder = SparkSession.builder.master(f"local[{a.cores}]")
+    options = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.driver.memory": "6g",
+               "spark.local.dir": a.scratch, "spark.driver.host": "127.0.0.1", "spark.sql.shuffle.partitions": str(4 * a.cores),
+               "spark.sql.files.maxPartitionBytes": "16m"}
+    for name, value in options.items():
+        builder = builder.config(name, value)
+    found = builder.getOrCreate()
+    found.sparkContext.setLogLevel("ERROR")
+    return found, time.monotonic() - began
+
+
+def run_spark(a):
+    spark, started = session(a)
+    import bandmill.spark
+
+    began = time.monotonic()
+    report = {}
+    found = bandmill.spark.dedup(spark.read.parquet(a.parquet), report=report, partitions=a.partitions)
+    seconds = time.monotonic() - began
+    table = found.toArrow()
+    rows = list(zip(table["id"].to_pylist(), table["group"].to_pylist()))
+    return {"seconds": seconds, "start_seconds": started, "not_compared": report["not_compared"], **digest(rows)}
+
+
+def run_mllib(a):
+    spark, started = session(a)
+    from pyspark.ml.feature import HashingTF, MinHashLSH, NGram, RegexTokenizer
+    from pyspark.sql import functions as F
+
+    began = time.monotonic()
+    df = spark.read.parquet(a.parquet)
+    words = RegexTokenizer(inputCol="text", outputCol="words", pattern="[^\\p{L}\\p{N}\\p{M}]+").transform(df)
+    grams = NGram(n=5, inputCol="words", outputCol="grams").transform(words).where(F.size("grams") > 0)
+    hashed = HashingTF(inputCol="grams", outputCol="features", numFeatures=1 << 20, binary=True).transform(grams).select("id", "features").cache()
+    model = MinHashLSH(inputCol="features", outputCol="hashes", numHashTables=3, seed=1).fit(hashed)
+    pairs = model.approxSimilarityJoin(hashed, hashed, 1 - THRESHOLD, "distance").where("datasetA.id < datasetB.id")
+    n = pairs.count()
+    return {"seconds": time.monotonic() - began, "start_seconds": started, "pairs": n}
+
+
+def run_text_dedup(a):
+    out = os.path.join(a.scratch, "out")
+    env = {**os.environ, "HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1", "HF_HUB_DISABLE_TELEMETRY": "1", "HF_HOME": os.path.join(a.scratch, "hf")}
+    command = [a.text_dedup, "-m", "text_dedup.minhash", "--path", "json", "--data_files", a.jsonl, "--split", "train", "--cache_dir",
+               os.path.join(a.scratch, "cache"), "--output", out, "--column", "text", "--ngram", "5", "--min_length", "5", "--num_perm",
+               str(PERMS), "--b", str(BANDS), "--r", str(ROWS), "--threshold", str(THRESHOLD), "--hash_func", "xxh3", "--num_proc", str(a.cores)]
+    began = time.monotonic()
+    subprocess.run(command, check=True, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return {"seconds": time.monotonic() - began}
+
+
+TOOLS = {"program": run_program, "python": run_python, "spark": run_spark, "mllib": run_mllib, "text-dedup": run_text_dedup}
+
+
+def measured(a, tool, cores, jsonl, parquet):
+    """One tool in a process of its own; with the CPU time of all that it started."""
+    with tempfile.TemporaryDirectory() as scratch:
+        command = ["taskset", "-c", ",".join(map(str, range(cores))), sys.executable, os.path.abspath(__file__), jsonl, "--one", tool,
+                   "--parquet", parquet, "--scratch", scratch, "--cores", str(cores), "--program", a.program, "--text-dedup", a.text_dedup]
+        if a.partitions:
+            command += ["--partitions", str(a.partitions)]
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+        while True:
+            try:
+                os.wait()
+            except ChildProcessError:
+                break
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    found = json.loads(done.stdout.splitlines()[-1])
+    found["cpu_seconds"] = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return {name: round(value, 2) if isinstance(value, float) else value for name, value in found.items()}
+
+
+def first_documents(path, n, folder):
+    """The first n documents as JSON Lines and as Parquet."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    rows = []
+    with open(path, encoding="utf-8") as file:
+        for line in file:
+            if len(rows) == n:
+                break
+            record = json.loads(line)
+            rows.append({"id": str(record["id"]), "text": record["text"]})
+    if any(x["id"] >= y["id"] for x, y in zip(rows, rows[1:])):  # order is by id in Spark
+        rows = [{"id": f"{i:010}", "text": r["text"]} for i, r in enumerate(rows)]
+    names = [os.path.join(folder, f"{len(rows)}.{kind}") for kind in ("jsonl", "parquet")]
+    with open(names[0], "w", encoding="utf-8") as file:
+        file.writelines(json.dumps(r, ensure_ascii=False) + "\n" for r in rows)
+    pq.write_table(pa.Table.from_pylist(rows), names[1], row_group_size=10_000)
+    return len(rows), *names
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("jsonl")
+    parser.add_argument("--tools", default="program,python,spark,mllib,text-dedup")
+    parser.add_argument("--cores", default="1,2")
+    parser.add_argument("--documents", default="150000")
+    parser.add_argument("--partitions", type=int)
+    parser.add_argument("--program", default="build/release/bandmill")
+    parser.add_argument("--text-dedup", default=sys.executable)
+    for name in ("--one", "--parquet", "--scratch"):
+        parser.add_argument(name, help=argparse.SUPPRESS)
+    a = parser.parse_args()
+    if a.one:
+        a.cores = int(a.cores)
+        print(json.dumps(TOOLS[a.one](a)))
+        return
+    ctypes.CDLL(None).prctl(SUBREAPER, 1, 0, 0, 0)
+    a.program = os.path.abspath(a.program)
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        for wanted in a.documents.split(","):
+            n, jsonl, parquet = first_documents(a.jsonl, int(wanted), folder)
+            for cores in a.cores.split(","):
+                for tool in a.tools.split(","):
+                    rows.append({"tool": tool, "documents": n, "cores": int(cores), **measured(a, tool, int(cores), jsonl, parquet)})
+                    print(json.dumps(rows[-1]), file=sys.stderr)
+    print(json.dumps({"question": "groups and time of bandmill.spark beside others", "rows": rows}, indent=1))
+
+
+if __name__ == "__main__":
+    main()
