@@ -30,7 +30,7 @@ cd "$root"
 # shellcheck disable=SC2046
 "$compiler" -std=c11 -O2 -ffp-contract=off -static -D_GNU_SOURCE -Wall -Wextra -Wconversion -Wshadow -Wvla -Werror \
     -I. -Isrc -Iinclude -o "$work/neon_check" tests/cross/neon_check.c \
-    src/base/cpu.c src/base/error.c src/base/memory.c src/base/random.c src/base/sized_struct.c src/model/option_names.c \
+    src/base/cpu.c src/base/error.c src/base/memory.c src/base/random.c src/base/sized_struct.c src/model/option_names.c src/model/scheme_facts.c \
     $(ls src/sketch/*.c src/backend/cpu/*.c | grep -Ev '_(avx2|avx512)\.c$') -lm
 "$compiler" -std=c11 -O2 -ffp-contract=off -static -D_GNU_SOURCE -I. -Isrc -Iinclude -o "$work/cws_bits" tests/cross/cws_bits.c \
     src/base/cpu.c src/base/error.c src/base/memory.c src/base/random.c src/sketch/scheme_cws.c src/sketch/scheme_params.c \

@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "kernels/affine32.h"
+#include "model/scheme_facts.h"
 #include "sketch/scheme.h"
 
 typedef struct tally {
@@ -75,7 +76,8 @@ static void check_backend(tally *t, bm_scheme scheme, const uint64_t *hashes)
     cfg.rows = ROWS;
     bm_backend *backend = NULL;
     bm_scheme_params params;
-    uint32_t words[DOCS * PERMS], expected[PERMS];
+    const size_t row = bm_scheme_row_uints(scheme, PERMS);
+    uint32_t words[2 * DOCS * PERMS], expected[2 * PERMS]; /* of 32 or 64 bits */
     uint64_t keys[DOCS * BANDS], expected_keys[BANDS];
     bm_sign_task task = {
         .offsets = offsets, .hashes = hashes, .n_docs = DOCS, .words = words, .keys = keys};
@@ -89,8 +91,8 @@ static void check_backend(tally *t, bm_scheme scheme, const uint64_t *hashes)
     for (size_t d = 0; d < DOCS; d++) {
         size_t n = (size_t)(offsets[d + 1] - offsets[d]);
         ops->sign(&params, hashes + offsets[d], n, expected);
-        bm_band_keys_scalar(expected, BANDS, ROWS, n == 0, expected_keys);
-        check(t, memcmp(words + d * PERMS, expected, sizeof expected) == 0, "words (document)", d,
+        bm_band_keys_of(bm_scheme_word_bytes(scheme))(expected, BANDS, ROWS, n == 0, expected_keys);
+        check(t, memcmp(words + d * row, expected, row * sizeof *words) == 0, "words (document)", d,
               n);
         check(t, memcmp(keys + d * BANDS, expected_keys, sizeof expected_keys) == 0,
               "keys (document)", d, n);
@@ -118,6 +120,8 @@ int main(void)
         check_minima(&t, 128, hashes, n);
     check_backend(&t, BM_SCHEME_AFFINE32, hashes);
     check_backend(&t, BM_SCHEME_OPH, hashes);
+    for (bm_scheme scheme = BM_SCHEME_LEGACY; bm_scheme_get(scheme) != NULL; scheme++)
+        check_backend(&t, scheme, hashes);
     printf("%u passed, %u failed\n", t.passed, t.failed);
     return t.failed == 0 ? 0 : 1;
 }
