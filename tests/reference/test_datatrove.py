@@ -116,6 +116,8 @@ def main():
     program = harness.Program(args.program)
     compare(claims, program, make_corpus(rng, args.documents, False), "copies and pairs", True)
     compare(claims, program, make_corpus(rng, args.documents, True), "chains", False)
+    compare(claims, program, make_corpus(rng, args.documents, False), "words of 64 bits", True,
+            ["--scheme", "datatrove", "--hash", "xxh64"], 64)
     claims.end()
 
 

@@ -16,6 +16,8 @@ static const bm_export_form forms[] = {
      .has = BM_FORM_OF_BANDS | BM_FORM_BY_DOCUMENT,
      .bands = 14,
      .rows = 8,
+     .takes = bm_export_datatrove_takes,
+     .taken = "words below 2^61 - 1: any but affine64",
      .write = bm_export_datatrove},
     {.to = BM_EXCHANGE_NEMO, .write = bm_export_table},
     {.to = BM_EXCHANGE_TEXT_DEDUP, .has = BM_FORM_OF_BANDS, .write = bm_export_table},

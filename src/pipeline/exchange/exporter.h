@@ -95,6 +95,7 @@ bm_status bm_export_npy(bm_exporter *exporter, bm_error *err);
 bm_status bm_export_milvus(bm_exporter *exporter, bm_error *err);
 bm_status bm_export_tsv(bm_exporter *exporter, bm_error *err);
 bm_status bm_export_table(bm_exporter *exporter, bm_error *err);
+bool bm_export_datatrove_takes(const char *scheme);
 bm_status bm_export_datatrove(bm_exporter *exporter, bm_error *err);
 
 /* ids.txt and n_shingles.npy, where the form has no place for them. */

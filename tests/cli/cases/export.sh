@@ -50,6 +50,14 @@ says mine/report.json mine
 # what a form has no place for; what is no directory of signatures
 bm export binned --to leanminhash -o none
 refused 2 "--to leanminhash has no place for signatures of the scheme oph \(affine32, affine64 or legacy\)"
+bm sign a.jsonl -o wide --perms 32 --scheme affine64 -q
+bm export wide --to datatrove --bands 4 --rows 8 -o none
+refused 2 "--to datatrove has no place for signatures of the scheme affine64"
+bm export wide --to leanminhash -o x-wide -q
+exits 0
+bm import x-wide --from leanminhash -o b-wide -q
+exits 0
+cmp -s b-wide/signatures.npy wide/signatures.npy || fail "other words of 64 bits"
 bm export signed --to milvus --what bands -o none
 refused 2 "--what bands is for npy, tsv, arrow and parquet"
 bm export signed --to datatrove --bands 9 --rows 9 -o none
