@@ -230,7 +230,7 @@ static void check_sealed_documents(const uint8_t *data, size_t size)
     bm_corpus_cfg cfg = {.hashes = (form & 2) != 0,
                          .find_identical = (form & 4) != 0,
                          .bands = form >> 4 & 3,
-                         .perms = form & 8 ? 3 : 0};
+                         .words = {form & 8 ? 3 : 0, 4}};
     bm_corpus corpus;
     bm_doc_table docs = {0};
     bm_counts counts = {0};

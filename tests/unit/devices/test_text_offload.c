@@ -101,7 +101,7 @@ Test(text_offload, rates_of_several_devices_add_up)
 
 Test(text_offload, a_device_that_fails_says_so_and_one_that_takes_no_text_gets_hashes)
 {
-    const bm_text_trial_cfg cfg = {.text = &chars, .perms_used = 16};
+    const bm_text_trial_cfg cfg = {.text = &chars, .row_uints = 16};
     bm_text_trial *trial = NULL;
     bm_text_offload path = {.taken = true};
     slow_device broken = make(1, 1, BM_DEVICE_CL_GPU), old = broken;
