@@ -68,7 +68,7 @@ def start(master, place):
         "spark.executorEnv.PYTHONPATH": os.environ.get("PYTHONPATH", ""),
         "spark.executor.memory": "1g",
         "spark.local.dir": str(place),
-        "spark.eventLog.enabled": "true",
+        "spark.eventLog.enabled": str(master.startswith("local-cluster")).lower(),
         "spark.eventLog.compress": "false",
         "spark.eventLog.rolling.enabled": "false",
         "spark.eventLog.dir": place.as_uri(),
