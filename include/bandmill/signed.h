@@ -32,9 +32,8 @@ typedef struct bm_signed bm_signed;
 typedef struct bm_signed_arrays {
     uint64_t n_docs;
     uint32_t perms, bands; /* words and keys a document; bands 0: no keys */
-    const uint32_t
-        *words; /* n_docs * perms; all ones where there are no shingles; where word_bytes is 8
-                                   they are of 64 bits */
+    /* n_docs * perms words, each of word_bytes; all ones where there are no shingles */
+    const uint32_t *words;
     const uint64_t *keys;       /* n_docs * bands */
     const uint32_t *n_shingles; /* n_docs; distinct, of a bag all */
     const uint64_t *n_bytes;    /* n_docs; of the text */

@@ -61,7 +61,7 @@ try fine 'a reserved word becomes a field' types.h "$parts s/uint64_t reserved\[
 try fine 'all of them do' types.h "$parts s/uint64_t reserved\[5\];/double later[5];/"
 try fine 'reserved flags become a field' types.h "$flags s/reserved_flags/flags/"
 try fine 'a new value behind the others' types.h 's/BM_KEEP_SHORTEST \}/BM_KEEP_SHORTEST, BM_KEEP_NEWEST }/'
-try fine 'a new option before their number' words.h 's/BM_OPTION_HASH,/&\n    BM_OPTION_LATER,/'
+try fine 'a new option before their number' words.h 's/^    BM_N_OPTIONS/    BM_OPTION_LATER,\n&/'
 try fine 'a new constant' types.h 's/^#define BM_PERMS_MAX .*/&\n#define BM_LATER_MAX 7u/'
 try fine 'a new type and a function that takes it' device.h \
     's/^BM_API void bm_device_list_close/typedef struct bm_later { int x; } bm_later;\nBM_API int bm_later_x(const bm_later *later);\n&/'

@@ -103,12 +103,14 @@ bm_status bm_cl_plan_next(bm_cl_plan *plan, const bm_cl_cut *cut, const bm_sign_
     plan->n_docs = plan->n_chunks = plan->n_split = 0;
     plan->slice_begin = plan->n_hashes = 0;
     plan->sliced = plan->last_slice = false;
+    const uint64_t most =
+        cut->doc_units > 0 && cut->doc_units < cut->max_units ? cut->doc_units : cut->max_units;
     bm_cl_cursor next = *at;
     while (next.doc < task->n_docs && plan->n_docs < cut->max_docs &&
            (plan->n_chunks < cut->max_chunks || plan->n_docs == 0)) {
         uint64_t left = task->offsets[next.doc + 1] - task->offsets[next.doc] - next.hash;
         uint64_t units = units_of(cut, left);
-        bool slice = next.hash > 0 || units > cut->max_units;
+        bool slice = next.hash > 0 || units > most;
         const uint64_t bytes = text_bytes(task, plan->first_doc, next.doc + 1);
         if (plan->n_docs > 0 && (slice || bm_cl_plan_units(plan) + units > cut->max_units ||
                                  bytes > cut->max_text_bytes))
@@ -116,8 +118,8 @@ bm_status bm_cl_plan_next(bm_cl_plan *plan, const bm_cl_cut *cut, const bm_sign_
         if (task->text != NULL && (slice || bytes > cut->max_text_bytes))
             return bm_fail(err, BM_ERR_UNSUPPORTED, "a text of %" PRIu64 " bytes is too long",
                            bytes);
-        if (slice && units > cut->max_units) {
-            units = cut->max_units;
+        if (slice && units > most) {
+            units = most;
             left = units * cut->unit;
         }
         bm_status status = add_document(plan, cut, units, err);

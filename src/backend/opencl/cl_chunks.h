@@ -14,6 +14,7 @@ typedef struct bm_cl_cut {
     uint32_t unit; /* hashes */
     uint32_t pack_units, whole_units, part_units;
     uint64_t max_units; /* of hashes in a batch */
+    uint64_t doc_units; /* of them of one document: a longer one comes in slices; 0: as many */
     size_t max_docs, max_chunks;
     uint64_t max_text_bytes; /* of texts in a batch; tasks of hashes have none */
 } bm_cl_cut;

@@ -169,7 +169,8 @@ static void lower_cut(bm_cl_stream *stream)
 static uint32_t longest_of(const bm_cl_stream *stream)
 {
     const bm_cl_chunk_units *chunk = &stream->shape->chunk;
-    const size_t one = chunk->whole > chunk->part ? chunk->whole : chunk->part;
+    const size_t parts = chunk->whole > chunk->part ? chunk->whole : chunk->part;
+    const size_t one = stream->cut.doc_units > 0 ? (size_t)stream->cut.doc_units : parts;
     const size_t most = stream->cut.max_units < one ? stream->cut.max_units : one;
     const size_t n = most * stream->shape->unit;
     return n < LONGEST ? (uint32_t)n : LONGEST;

@@ -50,6 +50,10 @@ typedef struct bm_cl_stream {
     bool brief;              /* known answers without the long document */
 } bm_cl_stream;
 
+/* Hashes that one work-group signs of a document whose parts do not meet on a device: so many turns
+ * of a loop, which llvmpipe leaves after 65,535 in all (docs/opencl.md). More come in slices. */
+#define BM_CL_ALONE_UNITS 49152u
+
 /* How long the parts of a long document may be: all of it where they do not meet on a device. */
 static inline uint32_t bm_cl_part_units(const bm_cl_shape *shape, uint32_t most)
 {

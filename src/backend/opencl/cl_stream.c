@@ -40,6 +40,7 @@ void bm_cl_stream_cut(bm_cl_stream *stream)
     cut->unit = shape->unit;
     /* Hashes have half of `in`; offsets and chunks a quarter each. */
     cut->max_units = limit / (shape->unit == 4 ? 32 : 16);
+    cut->doc_units = shape->scheme->device.alone ? BM_CL_ALONE_UNITS : 0;
     cut->max_docs = limit / row_bytes < limit / 16 ? limit / row_bytes : limit / 16;
     cut->max_chunks = limit / 64 < MAX_CHUNKS ? limit / 64 : MAX_CHUNKS;
 }

@@ -124,7 +124,7 @@ Test(index_near, sets_as_the_model)
 
 Test(index_near, words_as_the_model)
 {
-    const bm_gather_shape shape = {.bands = BANDS, .words = WORDS};
+    const bm_gather_shape shape = {.bands = BANDS, .words = WORDS, .word_bytes = sizeof(uint32_t)};
     expect_as_model(&shape, 0.75);
 }
 

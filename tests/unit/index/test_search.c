@@ -282,6 +282,7 @@ static void expect_as_model(const world *w, bm_search_cfg cfg, size_t at_once)
     bm_search_result result = {0};
     cfg.view = w->view;
     cfg.facts = &w->facts;
+    cfg.word_bytes = sizeof(uint32_t);
     for (size_t first = 0; first < N_ASKED;) {
         const size_t left = N_ASKED - first;
         first += search_and_compare(w, &cfg, first, left < at_once ? left : at_once, &result);

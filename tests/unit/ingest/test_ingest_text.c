@@ -36,7 +36,8 @@ static void begin(setting *s)
     memcpy(long_word + 20, " and a ", 7);
     const bm_backend_cfg cfg = {
         .sketch = {.perms = PERMS, .seed = 3}, .bands = BANDS, .rows = ROWS, .device = "cpu"};
-    s->device_set = (bm_device_set){.perms_used = PERMS, .bands = BANDS, .rows = ROWS};
+    s->device_set =
+        (bm_device_set){.perms_used = PERMS, .row_uints = PERMS, .bands = BANDS, .rows = ROWS};
     cr_assert_eq(bm_backend_cpu.open(&cfg, &s->device_set.cpu, NULL), BM_OK);
     cr_assert_eq(bm_scheme_draw(&cfg.sketch, &s->device_set.params, NULL), BM_OK);
     cr_assert_eq(bm_shingler_open(&options, NULL, &s->shingler, NULL), BM_OK);

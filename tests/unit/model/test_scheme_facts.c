@@ -29,6 +29,9 @@ Test(scheme_facts, each_scheme_goes_with_the_hashes_of_its_authors_alone)
         const char *first = bm_option_word(BM_OPTION_HASH, bm_scheme_hash(rows[i].scheme));
         cr_expect_eq(strncmp(rows[i].hashes, first, strlen(first)), 0);
         cr_expect_eq(bm_scheme_seed(rows[i].scheme), rows[i].seed);
+        const bool wide =
+            rows[i].scheme == BM_SCHEME_AFFINE64 || rows[i].scheme == BM_SCHEME_DATATROVE;
+        cr_expect_eq(bm_scheme_word_bytes(rows[i].scheme), wide ? 8 : 4);
     }
     cr_expect_null(bm_option_word(BM_OPTION_SCHEME, sizeof rows / sizeof rows[0]), "all rows");
 }
@@ -38,4 +41,5 @@ Test(scheme_facts, what_is_no_scheme_takes_no_hash)
     cr_expect_not(bm_scheme_takes_hash((bm_scheme)4000, BM_TOKEN_XXH3));
     cr_expect_eq(bm_scheme_hash((bm_scheme)4000), BM_TOKEN_XXH3);
     cr_expect_eq(bm_scheme_seed((bm_scheme)4000), 1);
+    cr_expect_eq(bm_scheme_word_bytes((bm_scheme)4000), 4);
 }

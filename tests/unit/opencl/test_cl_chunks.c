@@ -46,6 +46,8 @@ static void check_chunks(const bm_cl_plan *plan, const bm_cl_cut *cut)
     cr_assert_eq(doc, plan->n_docs, "every document has its chunk");
     cr_assert_eq(split, plan->n_split);
     cr_assert_leq(quad, cut->max_units);
+    for (size_t i = 0; i < plan->n_docs && cut->doc_units > 0; ++i)
+        cr_assert_leq(plan->offsets[i + 1] - plan->offsets[i], cut->doc_units);
     cr_assert_leq(plan->n_docs, cut->max_docs);
 }
 
@@ -134,6 +136,13 @@ Test(cl_chunks, every_hash_is_in_one_chunk_within_the_limits)
          .max_units = 1 << 20,
          .max_docs = 1 << 20,
          .max_chunks = 32768},
+        {.pack_units = 16, /* a document has a part of a batch at most, and is never split */
+         .whole_units = 16,
+         .part_units = UINT32_MAX,
+         .max_units = 200,
+         .doc_units = 30,
+         .max_docs = 50,
+         .max_chunks = 20},
     };
     for (size_t c = 0; c < sizeof cuts / sizeof *cuts; ++c)
         for (int i = 0; i < 80; ++i) {

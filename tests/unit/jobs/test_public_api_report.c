@@ -1,0 +1,83 @@
+/* bandmill/report.h and signed.h: options that are too short, too long, of no value that there is, or with pointers
+ * missing. */
+#include "tests/unit/jobs/public_api.h"
+
+static void init_report(void *options, size_t struct_size)
+{
+    bm_report_options_init_sized(options, struct_size);
+}
+
+static void fill_report(void *options)
+{
+    bm_report_options *o = options;
+    o->path = "/nonexistent/deduplicated";
+    o->output.path = "/nonexistent/page.html";
+}
+
+static bm_status call_report(const void *options, bm_error *err)
+{
+    bm_report_result result = {.struct_size = sizeof result};
+    const bm_status status = bm_report(options, &result, err);
+    cr_expect_eq(result.bytes, 0);
+    return status;
+}
+
+static const api_field report_enums[] = {ENUM(bm_report_options, form, BM_REPORT_JSON, "form")};
+static const api_field report_reserved[] = {
+    RESERVED(bm_report_options, resources.reserved, "resources"),
+    RESERVED(bm_report_options, output.reserved, "output"),
+    RESERVED(bm_report_options, callbacks.reserved, "callbacks")};
+static const api_mistake report_mistakes[] = {
+    {"path", {SET(bm_report_options, path, NULL)}},
+    {"write", {SET(bm_report_options, output.path, NULL)}},
+    {"groups", {SET(bm_report_options, groups, UINT32_MAX)}},
+    {"pairs", {SET(bm_report_options, pairs, UINT32_MAX)}},
+    {"threads", {SET(bm_report_options, resources.threads, BM_THREADS_MAX + 1)}}};
+
+Test(public_api_report, report_checks_its_options)
+{
+    const api_call call = {.type = "bm_report_options",
+                           .size = sizeof(bm_report_options),
+                           .least = sizeof(bm_report_options),
+                           .init = init_report,
+                           .fill = fill_report,
+                           .passes = BM_ERR_FORMAT,
+                           .call = call_report,
+                           .enums = report_enums,
+                           .n_enums = N_OF(report_enums),
+                           .reserved = report_reserved,
+                           .n_reserved = N_OF(report_reserved),
+                           .mistakes = report_mistakes,
+                           .n_mistakes = N_OF(report_mistakes)};
+    api_check(&call);
+}
+
+/* The arrays of a call are for a table that stays in memory: what they refuse of bm_job_sign's options, and what they
+ * answer of nothing. That the options themselves are checked is what test_signed.c compares. */
+Test(public_api_signed, what_takes_a_job_is_told_apart_from_mistakes)
+{
+    static const char *const paths[] = {"/nonexistent/in.jsonl"};
+    bm_sign_options options;
+    bm_sign_options_init(&options);
+    options.input.paths = paths;
+    options.input.n_paths = 1;
+    bm_signed *made = NULL;
+    bm_error err = {0};
+    cr_expect_eq(bm_sign_table(&options, NULL, &err), BM_ERR_USAGE);
+    cr_expect_str_eq(err.field, "out");
+    cr_expect_eq(bm_sign_table(NULL, &made, &err), BM_ERR_USAGE);
+    cr_expect_str_eq(err.field, "bm_sign_options");
+    cr_expect_eq(bm_sign_table(&options, &made, &err), BM_ERR_UNSUPPORTED, "%s", err.message);
+    options.output.path = "/nonexistent/output";
+    cr_expect_eq(bm_sign_table(&options, &made, &err), BM_ERR_USAGE);
+    cr_expect_str_eq(err.field, "output");
+    cr_expect_null(made);
+    cr_expect_null(bm_signed_data(NULL));
+    cr_expect_null(bm_signed_json(NULL));
+    bm_signed_free(NULL);
+
+    char *ids = NULL;
+    bm_summary *summary = NULL;
+    cr_expect_eq(bm_signed_ids(NULL, &ids, &err), BM_ERR_USAGE);
+    cr_expect_eq(bm_signed_save(NULL, &options.output, &summary, &err), BM_ERR_USAGE);
+}
