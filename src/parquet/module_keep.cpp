@@ -2,6 +2,7 @@
 // the rows picked, written while the next batch is read.
 
 #include "module_common.h"
+#include "module_sink.h"
 
 #include <arrow/io/api.h>
 #include <arrow/ipc/writer.h>
@@ -29,47 +30,6 @@ constexpr int64_t kBatchBytes = 1 << 20; // of what is read at a time: the same 
 constexpr std::size_t kAhead = 4;        // batches that are read before they are written
 constexpr const char *kSchemaKey = "ARROW:schema";
 constexpr const char *kLabel = "bandmill";
-
-// --- where it goes ---
-
-// What is written goes to the caller.
-class Sink : public arrow::io::OutputStream
-{
-  public:
-    explicit Sink(const bm_table_kept &kept) : kept_(kept)
-    {
-    }
-    arrow::Status Write(const void *data, int64_t n) override
-    {
-        broken_ = broken_ || kept_.write(kept_.write_ctx, static_cast<const char *>(data),
-                                         static_cast<std::size_t>(n)) != 0;
-        at_ += n;
-        return broken_ ? arrow::Status::IOError("cannot write") : arrow::Status::OK();
-    }
-    using OutputStream::Write;
-    arrow::Status Close() override
-    {
-        closed_ = true;
-        return arrow::Status::OK();
-    }
-    arrow::Result<int64_t> Tell() const override
-    {
-        return at_;
-    }
-    bool closed() const override
-    {
-        return closed_;
-    }
-    bool broken() const
-    {
-        return broken_;
-    }
-
-  private:
-    const bm_table_kept &kept_;
-    int64_t at_ = 0;
-    bool closed_ = false, broken_ = false;
-};
 
 // --- reading beside writing ---
 
@@ -431,7 +391,7 @@ bm_status module_keep(const bm_table_kept *kept, bm_table_words *words)
     std::shared_ptr<Sink> sink;
     const bm_status status = guarded(words, [&]() -> arrow::Status {
         ARROW_RETURN_NOT_OK(use_threads(kept->threads));
-        sink = std::make_shared<Sink>(*kept);
+        sink = std::make_shared<Sink>(kept->write, kept->write_ctx);
         return kept->parquet ? keep_parquet(*kept, sink) : keep_ipc(*kept, sink);
     });
     return status != BM_OK && sink != nullptr && sink->broken() ? BM_ERR_PIPE : status;

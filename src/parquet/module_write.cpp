@@ -2,6 +2,8 @@
 
 #include "module_write.h"
 
+#include "module_sink.h"
+
 #include <arrow/api.h>
 #include <arrow/c/bridge.h>
 #include <arrow/io/api.h>
@@ -15,48 +17,11 @@
 namespace
 {
 
-// What is written goes to the caller.
-class Out : public arrow::io::OutputStream
-{
-  public:
-    explicit Out(const bm_table_made &made) : made_(made)
-    {
-    }
-    arrow::Status Write(const void *data, int64_t n) override
-    {
-        broken_ = broken_ || made_.write(made_.write_ctx, static_cast<const char *>(data),
-                                         static_cast<std::size_t>(n)) != 0;
-        at_ += n;
-        return broken_ ? arrow::Status::IOError("cannot write") : arrow::Status::OK();
-    }
-    using OutputStream::Write;
-    arrow::Status Close() override
-    {
-        closed_ = true;
-        return arrow::Status::OK();
-    }
-    arrow::Result<int64_t> Tell() const override
-    {
-        return at_;
-    }
-    bool closed() const override
-    {
-        return closed_;
-    }
-    bool broken() const
-    {
-        return broken_;
-    }
-
-  private:
-    const bm_table_made &made_;
-    int64_t at_ = 0;
-    bool closed_ = false, broken_ = false;
-};
+using bandmill_tables::Sink;
 
 // The columns are of random words, which no dictionary makes shorter.
 arrow::Status write_parquet(const bm_table_made &made, arrow::RecordBatchReader &batches,
-                            const std::shared_ptr<Out> &out)
+                            const std::shared_ptr<Sink> &out)
 {
     parquet::WriterProperties::Builder raw;
     raw.created_by("bandmill")
@@ -77,7 +42,7 @@ arrow::Status write_parquet(const bm_table_made &made, arrow::RecordBatchReader 
     }
 }
 
-arrow::Status write_ipc(arrow::RecordBatchReader &batches, const std::shared_ptr<Out> &out)
+arrow::Status write_ipc(arrow::RecordBatchReader &batches, const std::shared_ptr<Sink> &out)
 {
     ARROW_ASSIGN_OR_RAISE(auto writer, arrow::ipc::MakeFileWriter(out, batches.schema()));
     std::shared_ptr<arrow::RecordBatch> batch;
@@ -89,7 +54,7 @@ arrow::Status write_ipc(arrow::RecordBatchReader &batches, const std::shared_ptr
     }
 }
 
-arrow::Status write_all(const bm_table_made &made, const std::shared_ptr<Out> &out)
+arrow::Status write_all(const bm_table_made &made, const std::shared_ptr<Sink> &out)
 {
     ARROW_ASSIGN_OR_RAISE(auto batches, arrow::ImportRecordBatchReader(made.stream));
     return made.parquet ? write_parquet(made, *batches, out) : write_ipc(*batches, out);
@@ -108,7 +73,7 @@ void say(bm_table_words *words, const std::string &text)
 bm_status bandmill_table_write(const bm_table_made *made, bm_table_words *words)
 {
     try {
-        const auto out = std::make_shared<Out>(*made);
+        const auto out = std::make_shared<Sink>(made->write, made->write_ctx);
         const arrow::Status status = write_all(*made, out);
         if (status.ok())
             return BM_OK;
