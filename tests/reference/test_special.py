@@ -1,17 +1,21 @@
 """Stop word shingles and bags against text_model.py, over four corpora: English, Greek, Chinese (the declaration of human rights,
 and lines that stand here) and random bytes. For each set of options: n_shingles and every word of the signatures, on every instruction
-set, with 1, 2 and 8 threads, and on an OpenCL device where there is one; the Jaccard similarity of every pair that has one (`pairs
---candidates all`); the same from signatures whose list of stop words is gone. And over the legal texts of textreuse: bag
-similarities against counts made here with collections.Counter alone."""
+set, with 1, 2 and 8 threads, and on an OpenCL device where there is one (one corpus and some of the options; with --size full all
+of them, on every usable device); the Jaccard similarity of every pair that has one (`pairs --candidates all`); the same from
+signatures whose list of stop words is gone. And over the legal texts of textreuse: bag similarities against counts made here with
+collections.Counter alone."""
 import collections
 import itertools
 import json
 import os
 import random
 import re
+import sys
 import zipfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "identity"))
 import harness
+from outputs import devices, opencl_environment
 
 np, xxhash = harness.need_modules("numpy", "xxhash")
 import minhash_model
@@ -124,9 +128,9 @@ class Runs:
         return ""
 
 
-def check_corpus(claims, runs, corpus, native, device):
+def check_corpus(claims, runs, corpus, native, device, every):
     for kind, k, words, bag in all_options():
-        environments = native + (device if k == 2 else []) # some of them: a driver takes longer than all the rest
+        environments = native + (device if k == 2 or every else []) # some of them: a driver takes longer than all the rest
         options = text_model.text_options(["lower"], words, kind, k, bag=bag)
         arguments = text_model.option_arguments(options)
         if kind == "stopword" and corpus.list_path:
@@ -204,11 +208,15 @@ def main():
         runs = Runs(bandmill, folder)
         native = [({"BANDMILL_CPU": isa}, ["--threads", threads, "--batch-docs", 7]) for isa, threads in
                   (("scalar", 1), ("avx2", 2), ("avx512", 8), ("neon", 2)) if usable(bandmill, folder, [], {"BANDMILL_CPU": isa})]
+        every = args.size == "full"
         device = [({}, ["--device", "opencl", "--threads", 2])] if usable(bandmill, folder, ["--device", "opencl"]) else []
-        print(f"{len(native)} instruction sets, {'an' if device else 'no'} OpenCL device")
+        if every:
+            env = opencl_environment()
+            device = [(env, ["--device", spec, "--threads", 2]) for spec, _, _ in devices(bandmill, env)]
+        print(f"{len(native)} instruction sets, {len(device)} OpenCL device{'s' * (len(device) != 1)}")
         corpora = make_corpora(folder, rng)
         for i, corpus in enumerate(corpora):
-            check_corpus(claims, runs, corpus, native, device if i == 0 else [])
+            check_corpus(claims, runs, corpus, native, device if i == 0 or every else [], every)
         claims.attempt("a list of stop words that is gone", lambda: check_lost_list(runs, corpora[0], folder))
         if harness.corpus_file("textreuse", "ca1851-match.txt"):
             for k in (1, 2, 5):
