@@ -1,5 +1,5 @@
 /* random.h -- the Mersenne Twister MT19937 (Matsumoto and Nishimura, 1998), drawn from as NumPy's
- * RandomState does.
+ * RandomState does; and SplitMix64 (Vigna).
  *
  * RandomState(seed) with a 32-bit seed is init_genrand(seed). Every coefficient of every scheme is
  * drawn from here, so the order of the draws is part of the file formats. Not for secrets. A
@@ -24,5 +24,14 @@ uint64_t bm_random_u64(bm_random *random);
 /* randint(lo, hi) with dtype uint64: lo <= result < hi, by masking and drawing again. A range that
  * fits 32 bits takes one output a draw, a longer one takes two, as NumPy does. lo < hi. */
 uint64_t bm_random_range(bm_random *random, uint64_t lo, uint64_t hi);
+
+/* The next output of SplitMix64; `state` begins with the seed. */
+static inline uint64_t bm_splitmix64(uint64_t *state)
+{
+    uint64_t z = *state += UINT64_C(0x9E3779B97F4A7C15);
+    z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
+    return z ^ (z >> 31);
+}
 
 #endif

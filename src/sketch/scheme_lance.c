@@ -3,21 +3,13 @@
  * are 1.
  *
  * Threads: pure functions; parameters are read only after draw. */
+#include "base/random.h"
 #include "kernels/affine32.h"
 #include "kernels/affine64.h"
 #include "sketch/scheme_merge.h"
 #include "sketch/scheme_params.h"
 
-/* SplitMix64 (Vigna), begun with the seed. */
-static uint64_t draw(uint64_t *state)
-{
-    uint64_t z = *state += UINT64_C(0x9E3779B97F4A7C15);
-    z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
-    return z ^ (z >> 31);
-}
-
-/* a and b in turn, then all c. */
+/* Of SplitMix64, begun with the seed: a and b in turn, then all c. */
 static bm_status lance_draw(const bm_sketch_options *options, bm_scheme_params *out, bm_error *err)
 {
     bm_status status = bm_scheme_params_init64(&bm_scheme_lance, options, true, out, err);
@@ -25,11 +17,11 @@ static bm_status lance_draw(const bm_sketch_options *options, bm_scheme_params *
         return status;
     uint64_t state = options->seed;
     for (uint32_t i = 0; i < options->perms; i++) {
-        out->a64[i] = draw(&state) | 1;
-        out->b64[i] = draw(&state);
+        out->a64[i] = bm_splitmix64(&state) | 1;
+        out->b64[i] = bm_splitmix64(&state);
     }
     for (uint32_t i = 0; i < options->perms; i++)
-        out->c64[i] = draw(&state) | 1;
+        out->c64[i] = bm_splitmix64(&state) | 1;
     return BM_OK;
 }
 

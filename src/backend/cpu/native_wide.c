@@ -1,5 +1,4 @@
-/* native_wide.c -- the schemes with coefficients of 64 bits on the native CPU (wide_loops.h), and nemo, which is
- * affine32 with other hashes.
+/* native_wide.c -- the schemes with coefficients of 64 bits on the native CPU (wide_loops.h).
  *
  * Tests: tests/unit/cpu/test_cpu_backend.c */
 #include <string.h>
@@ -7,20 +6,6 @@
 #include "backend/cpu/native_row.h"
 #include "kernels/affine32.h"
 #include "kernels/affine64.h"
-
-static void nemo_mix(const bm_native_choice *choice, const uint64_t *hashes, size_t n, void *block)
-{
-    uint32_t *out = block;
-    (void)choice;
-    for (size_t i = 0; i < n; i++)
-        out[i] = bm_not_zero32((uint32_t)hashes[i]);
-}
-
-static void nemo_fold(const bm_native_choice *choice, const void *block, size_t n, bool begun,
-                      void *words)
-{
-    choice->loops->minima(choice->params, block, n, begun, words);
-}
 
 static void copy(const bm_native_choice *choice, const uint64_t *hashes, size_t n, void *block)
 {
@@ -73,8 +58,6 @@ static void narrow(const bm_native_choice *choice, void *words)
     }
 }
 
-const bm_native_ops bm_native_nemo = {
-    .scheme = &bm_scheme_nemo, .block_bytes = sizeof(uint32_t), .mix = nemo_mix, .fold = nemo_fold};
 const bm_native_ops bm_native_legacy = {.scheme = &bm_scheme_legacy,
                                         .block_bytes = sizeof(uint64_t),
                                         .mix = copy_low,

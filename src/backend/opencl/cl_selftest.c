@@ -20,19 +20,12 @@
 #include "backend/opencl/cl_text_check.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/random.h"
 #include "model/scheme_facts.h"
 #include "sketch/scheme.h"
 
 static const uint32_t sizes[] = {0, 1, 2, 17, 118, 0, 5, 1000, 33, 4, 3001, 64, 7};
 enum { N_DOCS = sizeof sizes / sizeof *sizes, LONGEST = 65536, DISTINCT = 64 };
-
-static uint64_t next_hash(uint64_t *state)
-{
-    uint64_t z = (*state += 0x9E3779B97F4A7C15u); /* SplitMix64 */
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return z ^ (z >> 31);
-}
 
 typedef struct answers {
     const uint32_t *sizes;
@@ -61,7 +54,7 @@ static void make_long(const bm_cl_stream *stream, uint64_t *hashes, size_t n)
     uint64_t set[DISTINCT], state = 21;
     uint32_t with[2 * BM_PERMS_MAX], without[2 * BM_PERMS_MAX];
     for (size_t i = 0; i < DISTINCT; ++i)
-        set[i] = next_hash(&state);
+        set[i] = bm_splitmix64(&state);
     scheme->sign(stream->params, set, DISTINCT, with);
     for (size_t i = DISTINCT; i-- > 0;) {
         const uint64_t alone = set[i];
@@ -102,7 +95,7 @@ static bm_status prepare(answers *a, const bm_cl_stream *stream, bm_error *err)
         return status;
     const size_t n = (size_t)a->offsets[a->n_docs];
     for (size_t i = 0; i < n && !a->repeating; ++i)
-        a->hashes[i] = next_hash(&state);
+        a->hashes[i] = bm_splitmix64(&state);
     if (a->repeating)
         make_long(stream, a->hashes, n);
     for (size_t i = 0; i < a->n_docs; ++i) {
