@@ -16,15 +16,14 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/random.h"
 
 #define BATCH_DOCS 1024u
 
 uint64_t bm_sample_priority(uint64_t seed, uint64_t i)
 {
-    uint64_t z = seed + (i + 1) * UINT64_C(0x9E3779B97F4A7C15);
-    z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
-    z = (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB);
-    return z ^ z >> 31;
+    uint64_t state = seed + i * UINT64_C(0x9E3779B97F4A7C15); /* the output at place i */
+    return bm_splitmix64(&state);
 }
 
 void bm_sample_init(bm_sample *sample, size_t wanted, uint64_t seed, bm_corpus *corpus)
