@@ -296,6 +296,21 @@ def check_sizes(runs, make, ending):
     return ""
 
 
+def check_piped(runs, path):
+    """On standard input: signed as the JSON Lines are, and what `dedup` keeps is what it keeps of the file, byte for byte."""
+    data, wrong = harness.read_file(path), []
+    signed, whole, piped = runs.place(), runs.place(), runs.place()
+    runs.program.run("sign", "-", "-o", signed, "--perms", 16, "--device", "cpu", stdin=data)
+    if [harness.read_file(signed, n) for n in ("signatures.npy", "n_shingles.npy", "ids.txt", "content_hash.npy")] != runs.whole:
+        wrong.append("other signatures, sizes or ids")
+    runs.program.run("dedup", path, "-o", whole, "--threshold", "0.6", "--device", "cpu")
+    runs.program.run("dedup", "-", "-o", piped, "--threshold", "0.6", "--device", "cpu", stdin=data)
+    kept = "kept" + (".parquet" if data[:4] == b"PAR1" else ".arrow")
+    if harness.read_file(whole, "kept" + os.path.splitext(path)[1]) != harness.read_file(piped, kept):
+        wrong.append("other rows are kept")
+    return ", ".join(wrong)
+
+
 def check_several(runs):
     """Two files of a directory: kept/ has both, of one nothing but its schema."""
     folder, out = runs.place("many"), runs.place()
@@ -383,6 +398,8 @@ def main():
         claims.attempt("Parquet: kept rows as pyarrow filters them", lambda: check_kept(runs, parquet, pq.read_table))
         claims.attempt("IPC: kept rows as pyarrow filters them", lambda: check_kept(
             runs, arrow, lambda p: ipc.open_file(p).read_all()))
+        for name, path in (("Parquet", parquet), ("IPC, a file", arrow), ("IPC, a stream", os.path.join(folder, "s.arrow"))):
+            claims.attempt(f"{name}, on standard input: as the file", lambda: check_piped(runs, path))
         types = all_types(runs)
         for name, options in likes().items():
             claims.attempt(f"Parquet, {name}: kept rows of each type, in a file like it", lambda: check_like(runs, types, **options))

@@ -171,6 +171,7 @@ static bm_status write_spool(bm_input_bytes *bytes, const char *data, size_t len
                                  "cannot write the copy of the standard input");
         data += n;
         len -= (size_t)n;
+        bytes->held->spool_bytes += (uint64_t)n;
     }
     return BM_OK;
 }

@@ -20,6 +20,7 @@ void bm_input_set_close(bm_input_set *set)
     for (size_t i = 0; i < set->n_sources; i++) {
         bm_free((char *)set->sources[i].path);
         bm_free(set->sources[i].unreadable);
+        bm_free(set->sources[i].copy);
     }
     bm_free(set->held);
     bm_free(set->sources);
@@ -73,6 +74,14 @@ void bm_input_set_give(bm_input_set *set, const bm_input_room *room)
 bm_input_room bm_input_set_room(const bm_input_set *set)
 {
     return set->room;
+}
+
+uint64_t bm_input_set_copied(const bm_input_set *set)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < set->n_held; i++)
+        bytes += set->held[i].spool_bytes;
+    return bytes;
 }
 
 bool bm_input_set_stays(const bm_input_set *set)

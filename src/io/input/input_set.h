@@ -34,6 +34,8 @@ bm_input_room bm_input_set_room(const bm_input_set *set); /* zeros unless some w
 /* Are all of them regular files, which another process can read again? Not standard input, no
  * pipe. */
 bool bm_input_set_stays(const bm_input_set *set);
+/* Bytes of standard input and of pipes that were copied, so that they can be read again. */
+uint64_t bm_input_set_copied(const bm_input_set *set);
 /* Names that were left out because they begin with . or _. */
 uint64_t bm_input_set_hidden(const bm_input_set *set);
 /* The held stream of a source (input_set_state.h); NULL: it is a regular file. */

@@ -80,9 +80,6 @@ static bm_status judge_table(const struct bm_input_set *set, bm_source *source, 
         return bm_fail_at(err, BM_ERR_INPUT, source->name, 0,
                           "this is no file of the format %s: its first bytes are something else",
                           bm_format_name(named));
-    if (found != BM_FORMAT_AUTO && bm_input_set_held(set, (size_t)(source - set->sources)) != NULL)
-        return bm_fail_at(err, BM_ERR_INPUT, source->name, 0,
-                          "tables are read from regular files, not from standard input or a pipe");
     source->table = found;
     return BM_OK;
 }

@@ -23,6 +23,7 @@ typedef struct bm_held {
     size_t source;
     int fd;
     int spool_fd; /* -1: none */
+    uint64_t spool_bytes;
     bm_head head;
     bool taken;   /* a reader has begun to read it */
     bool spooled; /* all of it is in the spool */

@@ -30,12 +30,23 @@ typedef struct bm_source {
     uint64_t size;          /* of the file in bytes; 0 for standard input and pipes */
     bm_hash128 digest;      /* XXH3 128 of the bytes as stored; zeros until all of them were read */
     uint64_t bytes_read;    /* as stored, likewise */
+    /* Of a table that can be read only once: where its copy is opened (input_copy.h); NULL: none was made.
+     * Owned by the set. */
+    char *copy;
 } bm_source;
+
+/* What to open: a table, once bm_input_copy was asked. */
+static inline const char *bm_source_place(const bm_source *source)
+{
+    return source->copy != NULL ? source->copy : source->path;
+}
 
 /* What may be used to decode files of tables. */
 typedef struct bm_input_room {
     uint32_t threads; /* 0: all */
     uint64_t memory;  /* in bytes; 0: any */
+    /* Where tables that can be read only once are copied to; borrowed; NULL: /tmp. */
+    const char *temp_dir;
 } bm_input_room;
 
 #endif

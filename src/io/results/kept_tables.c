@@ -71,7 +71,7 @@ static bm_status write_table(tables *t, size_t index, bm_error *err)
                                    : t->labelled     ? &none
                                                      : NULL;
     const bm_input_room room = bm_input_set_room(t->set);
-    const bm_table_kept kept = {.path = source->path,
+    const bm_table_kept kept = {.path = bm_source_place(source),
                                 .parquet = bm_input_set_format(t->set) == BM_FORMAT_PARQUET,
                                 .rows = (const uint8_t *)t->rows.data,
                                 .n_rows = t->n_rows,

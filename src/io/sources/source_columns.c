@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "io/input/input_copy.h"
 #include "io/input/input_digest.h"
 #include "io/input/input_set_state.h"
 #include "io/formats/record_maker.h"
@@ -130,7 +131,7 @@ static bm_status open_table(void *ctx, const bm_table_asked *asked, struct Arrow
     const char **names = bm_alloc(n + 1, sizeof *names);
     if (names == NULL)
         return bm_fail_nomem(err, (n + 1) * sizeof *names);
-    bm_table_wish wish = {.path = asked->file->path,
+    bm_table_wish wish = {.path = bm_source_place(asked->file),
                           .parquet = asked->format == BM_FORMAT_PARQUET,
                           .columns = names,
                           .threads = asked->room.threads,
@@ -201,7 +202,9 @@ static bm_status begin_stream(columns *source, bool *more, bm_error *err)
                                       .batch_bytes = source->limits.bytes,
                                       .room = bm_input_set_room(source->base.inputs),
                                       .format = bm_input_set_format(source->base.inputs)};
-        bm_status status = provider->open(provider->ctx, &asked, &stream, err);
+        bm_status status = bm_input_copy(source->base.inputs, source->file, err);
+        if (status == BM_OK)
+            status = provider->open(provider->ctx, &asked, &stream, err);
         if (status != BM_OK)
             return status;
     }
@@ -214,15 +217,18 @@ static bm_status begin_stream(columns *source, bool *more, bm_error *err)
     return bm_table_stream_begin(&source->stream, err);
 }
 
-/* All of a file was read, in whatever order: its digest is made now, of what the system still has. */
+/* All of a file was read, in whatever order: its digest is made now, of what the system still has. That of a
+ * copy was made with it. */
 static bm_status end_stream(columns *source, bm_error *err)
 {
     bm_status status = BM_OK;
     if (source->provider != NULL) {
         bm_source *file = bm_input_set_source(source->base.inputs, source->file);
-        status = bm_input_digest_file(file->path, NULL, &file->digest, err);
-        file->bytes_read = file->size;
-        source->bytes_read += file->size;
+        if (file->copy == NULL) {
+            status = bm_input_digest_file(file->path, NULL, &file->digest, err);
+            file->bytes_read = file->size;
+        }
+        source->bytes_read += file->bytes_read;
     }
     bm_table_stream_close(&source->stream);
     source->inside = false;

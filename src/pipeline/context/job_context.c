@@ -81,7 +81,9 @@ bm_status bm_job_context_windows(bm_job_context *job, bm_input_set *set, bm_erro
     const uint64_t total = job->budget.total;
     uint64_t known;
     size_t largest;
-    bm_input_set_give(set, &(bm_input_room){.threads = job->settings->threads, .memory = total});
+    bm_input_set_give(set, &(bm_input_room){.threads = job->settings->threads,
+                                            .memory = total,
+                                            .temp_dir = job->settings->temp_dir});
     if (total == 0 || !bm_input_set_windows(set, &known, &largest))
         return BM_OK;
     uint64_t bytes = total / 16 < WINDOW_MOST ? total / 16 : WINDOW_MOST;

@@ -1,20 +1,32 @@
-/* report_spill.c -- bytes of temporary files, and where verification took its sets from.
+/* report_spill.c -- bytes of temporary files, copies of standard input too, and where verification took its sets from.
  *
  * Tests: tests/identity/test_product.py */
 #include "pipeline/output/report_spill.h"
 
-void bm_report_spill(bm_json *json, const bm_job_context *job)
+static uint64_t copied(const bm_job_context *job)
 {
-    if (job->story.corpus == NULL)
-        return;
+    return job->inputs.set != NULL ? bm_input_set_copied(job->inputs.set) : 0;
+}
+
+static void report_corpus(bm_json *json, const bm_job_context *job)
+{
     bm_corpus_spilled files = bm_corpus_spilled_bytes(job->story.corpus);
-    bm_json_key(json, "temporary_files");
-    bm_json_begin_object(json);
     bm_json_key_text(json, "sets_from", files.set_bytes > 0 ? "file" : "memory");
     bm_json_key_uint(json, "set_bytes", files.set_bytes);
     bm_json_key_uint(json, "set_bytes_read_back", files.bytes_back);
     bm_json_key_uint(json, "key_bytes", files.key_bytes);
     bm_json_key_uint(json, "edge_bytes", job->story.edge_bytes);
+}
+
+void bm_report_spill(bm_json *json, const bm_job_context *job)
+{
+    if (job->story.corpus == NULL && copied(job) == 0)
+        return;
+    bm_json_key(json, "temporary_files");
+    bm_json_begin_object(json);
+    if (job->story.corpus != NULL)
+        report_corpus(json, job);
+    bm_json_key_uint(json, "input_bytes", copied(job));
     bm_json_end_object(json);
 }
 

@@ -5,7 +5,7 @@
 #include "io/json/json_write.h"
 #include "pipeline/context/job_context.h"
 
-/* "temporary_files": {…}; nothing where there was no pairing. */
+/* "temporary_files": {…}; nothing where there was no pairing, and no input was copied. */
 void bm_report_spill(bm_json *json, const bm_job_context *job);
 /* The same in a line of the log, where there were files. */
 void bm_say_spill(bm_job_context *job);

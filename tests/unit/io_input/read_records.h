@@ -152,6 +152,26 @@ static inline char *test_file(const char *dir, const char *name, const void *dat
     return strdup(path);
 }
 
+/* Standard input becomes a pipe into which a child writes `step` bytes at a time. */
+static inline pid_t test_feed_stdin(const char *data, size_t len, size_t step)
+{
+    int ends[2];
+    cr_assert_eq(pipe(ends), 0);
+    pid_t child = fork();
+    cr_assert_geq(child, 0);
+    if (child == 0) {
+        close(ends[0]);
+        for (size_t at = 0; at < len; at += step)
+            if (write(ends[1], data + at, len - at < step ? len - at : step) < 0)
+                _exit(1);
+        _exit(0);
+    }
+    close(ends[1]);
+    cr_assert_eq(dup2(ends[0], STDIN_FILENO), STDIN_FILENO);
+    close(ends[0]);
+    return child;
+}
+
 static inline bm_input_options test_options(const char *const *paths, size_t n, bm_format format)
 {
     return (bm_input_options){.paths = paths,

@@ -280,26 +280,6 @@ Test(reader, an_archive_inside_gz_is_refused_like_a_plain_one)
     test_dir_remove(dir);
 }
 
-/* Standard input becomes a pipe into which a child writes `step` bytes at a time. */
-static pid_t feed_stdin(const char *data, size_t len, size_t step)
-{
-    int ends[2];
-    cr_assert_eq(pipe(ends), 0);
-    pid_t child = fork();
-    cr_assert_geq(child, 0);
-    if (child == 0) {
-        close(ends[0]);
-        for (size_t at = 0; at < len; at += step)
-            if (write(ends[1], data + at, len - at < step ? len - at : step) < 0)
-                _exit(1);
-        _exit(0);
-    }
-    close(ends[1]);
-    cr_assert_eq(dup2(ends[0], STDIN_FILENO), STDIN_FILENO);
-    close(ends[0]);
-    return child;
-}
-
 Test(reader, standard_input_is_read_from_a_pipe_in_pieces_of_any_size)
 {
     const char text[] =
@@ -309,8 +289,8 @@ Test(reader, standard_input_is_read_from_a_pipe_in_pieces_of_any_size)
     size_t n_packed = ZSTD_compress(packed, sizeof packed, text, sizeof text - 1, 1);
     for (size_t step = 1; step <= 100; step = step * 3 + 2)
         for (int zst = 0; zst < 2; zst++) {
-            pid_t child =
-                zst ? feed_stdin(packed, n_packed, step) : feed_stdin(text, sizeof text - 1, step);
+            pid_t child = zst ? test_feed_stdin(packed, n_packed, step)
+                              : test_feed_stdin(text, sizeof text - 1, step);
             bm_input_options o = test_options(paths, 1, BM_FORMAT_AUTO);
             records r = test_read(&o, 20, 0, false);
             cr_assert_eq(r.status, BM_OK, "%s", r.err.message);
@@ -332,7 +312,7 @@ Test(reader, standard_input_is_read_twice_through_a_spool_and_once_without)
     const char *paths[] = {"-"};
     bm_input_options o = test_options(paths, 1, BM_FORMAT_LINES);
     for (int spool = 0; spool < 2; spool++) {
-        pid_t child = feed_stdin(data, len, 1000);
+        pid_t child = test_feed_stdin(data, len, 1000);
         bm_input_set *set;
         cr_assert_eq(bm_input_set_open(&o, spool ? dir : NULL, &set, NULL), BM_OK);
         cr_assert_eq(bm_input_set_total_bytes(set), 0);
@@ -356,7 +336,7 @@ Test(reader, standard_input_is_read_twice_through_a_spool_and_once_without)
 
 Test(reader, a_spool_directory_that_cannot_be_used_is_named)
 {
-    pid_t child = feed_stdin("a\nb\n", 4, 4);
+    pid_t child = test_feed_stdin("a\nb\n", 4, 4);
     const char *paths[] = {"-"};
     bm_input_options o = test_options(paths, 1, BM_FORMAT_LINES);
     bm_input_set *set;
