@@ -258,7 +258,7 @@ def chain(seed=5, n=60):
             name = f"f{family}m{member}"
             docs.append({"id": name, "text": " ".join(words)})
             if member % 4 == 3:
-                docs.append({"id": name + "copy", "text": " ".join(words)})
+                docs.append({"id": name + "copy", "text": " ".join(words) + " ." * (family % 3)})  # longer, with the same words
             for place in random_words.sample(range(40), 3 + family % 3):
                 words[place] = f"x{family}q{member}q{place}"
     random_words.shuffle(docs)
@@ -311,7 +311,8 @@ def test_chain(claims, program):
     with harness.scratch() as scratch:
         source = os.path.join(scratch, "in.jsonl")
         write_jsonl(source, docs)
-        for name, more in (("with pairs.tsv", ["--pairs"]), ("without", []), ("keep last", ["--pairs", "--keep", "last"])):
+        for name, more in (("with pairs.tsv", ["--pairs"]), ("without", []), ("keep last", ["--pairs", "--keep", "last"]),
+                           ("keep shortest", ["--pairs", "--keep", "shortest"]), ("keep longest", ["--pairs", "--keep", "longest"])):
             path = os.path.join(scratch, name.replace(" ", "-"))
             page = make_page(program, source, path, OPTIONS, *more)
             folder = Folder(path)
@@ -330,6 +331,10 @@ def test_chain(claims, program):
                          "gone" in "".join(page.by_id("texts").itertext()) and not any(e.get("class") == "side" for e in page.root.iter("div"))
                          and b"texts are missing" in done.stderr, done.stderr)
             claims.check(f"a {name} input: the counts stand", page.counts["removed"] == len(folder.removed))
+            rows_of = [row[0].split(",")[0] for row in page.table("choices")]
+            claims.check(f"a {name} input: other thresholds are known, stars that begin with the longest are not",
+                         "cluster star" not in rows_of and rows_of.count("threshold 0.75") == 1
+                         and "not all of the inputs are there" in "".join(page.by_id("choices").itertext()), rows_of)
             if name == "changed":
                 os.remove(source)
 

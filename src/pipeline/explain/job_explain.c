@@ -159,10 +159,7 @@ static bm_status write_answer(bm_explainer *e, bm_error *err)
 {
     const bm_explain_options *o = e->options;
     bm_rows rows = {.write = o->write, .write_ctx = o->write_ctx};
-    bm_status status = BM_OK;
-    if (o->output.path != NULL)
-        status =
-            bm_out_file_open(o->output.path, bm_out_existing_of(o->output.force), &rows.file, err);
+    bm_status status = bm_rows_open(&rows, &o->output, err);
     if (status == BM_OK)
         status = bm_explain_write(e, &rows, err);
     return bm_rows_end(&rows, status, err);

@@ -333,9 +333,8 @@ static bm_status run(cluster *c, bm_error *err)
                                    err);
     if (status == BM_OK)
         status = read_rows(c, err);
-    if (status == BM_OK && o->output.path != NULL)
-        status =
-            bm_out_file_open(o->output.path, bm_out_existing_of(o->output.force), &rows.file, err);
+    if (status == BM_OK)
+        status = bm_rows_open(&rows, &o->output, err);
     if (status == BM_OK)
         status = settle(c, &rows, err);
     if (status == BM_OK && c->n_levels > 1)

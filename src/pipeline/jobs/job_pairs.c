@@ -76,11 +76,8 @@ static bm_status write_pairs(const bm_pairing *pairing, bm_error *err)
                           .chain = s->pairs.identical == BM_IDENTICAL_CHAIN,
                           .json = s->results.json && s->output.path == NULL,
                           .histogram = histogram};
-    bm_status status = BM_OK;
     bm_job_context_stage(context, BM_STAGE_WRITE, "pairs");
-    if (s->output.path != NULL)
-        status =
-            bm_out_file_open(s->output.path, bm_out_existing_of(s->output.force), &rows.file, err);
+    bm_status status = bm_rows_open(&rows, &s->output, err);
     if (status != BM_OK)
         return status;
     status = bm_rows_pairs(&rows, &pairs, err);

@@ -10,6 +10,13 @@
 
 #define FLUSH_BYTES (256u << 10)
 
+bm_status bm_rows_open(bm_rows *rows, const bm_output_options *output, bm_error *err)
+{
+    if (output->path == NULL)
+        return BM_OK;
+    return bm_out_file_open(output->path, bm_out_existing_of(output->force), &rows->file, err);
+}
+
 bm_status bm_rows_flush(bm_rows *rows, bool now, bm_error *err)
 {
     if (rows->buf.len == 0 || (!now && rows->buf.len < FLUSH_BYTES))

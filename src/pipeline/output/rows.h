@@ -21,6 +21,8 @@ typedef struct bm_rows {
     bm_buf buf;
 } bm_rows;
 
+/* Where `output` names a file, rows go there; else to what `rows->write` was set to. */
+bm_status bm_rows_open(bm_rows *rows, const bm_output_options *output, bm_error *err);
 /* Send what is gathered on its way when it is much, or in any case. */
 bm_status bm_rows_flush(bm_rows *rows, bool now, bm_error *err);
 void bm_rows_reset(bm_rows *rows);

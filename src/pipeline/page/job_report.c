@@ -37,7 +37,8 @@ typedef struct reporter {
     bm_manifest *manifest;
     bm_recipe recipe;
     bm_page_content content;
-    bm_page_doc *members; /* of the group whose links are computed again */
+    bm_page_doc *members; /* of the group whose links are computed again; NULL: of none */
+    bm_page_weigh weigh;
     uint64_t n_bytes;
 } reporter;
 
@@ -124,18 +125,22 @@ static bm_status check_outputs(const reporter *r, bm_error *err)
 
 /* Inputs that are what they were and cannot be read all the same (a reader of tables that is not there) leave the page
  * without texts. */
-static bm_status read_wanted(reporter *r, bool wants_sets, bm_error *err)
+static bm_status read_wanted(reporter *r, bm_error *err)
 {
     bm_page_content *c = &r->content;
     const size_t times = (size_t)c->options->text_bytes * TEXT_HELD_TIMES;
-    bm_page_wanted wanted[2] = {{.ids = &c->ids,
+    bm_page_wanted wanted[3] = {{.ids = &c->ids,
                                  .docs = c->docs,
                                  .text_held = times > TEXT_HELD_LEAST ? times : TEXT_HELD_LEAST,
-                                 .shingles = true},
-                                {.ids = &c->graph.ids, .docs = r->members, .shingles = true}};
+                                 .shingles = true}};
+    size_t n = 1;
     bm_error why = {0};
     char message[2100];
-    bm_status status = bm_page_read_texts(&r->settings, c, wanted, wants_sets ? 2 : 1, &why);
+    if (r->members != NULL)
+        wanted[n++] = (bm_page_wanted){.ids = &c->graph.ids, .docs = r->members, .shingles = true};
+    if (r->weigh.lengths != NULL)
+        wanted[n++] = (bm_page_wanted){.ids = &r->weigh.ids, .lengths = r->weigh.lengths};
+    bm_status status = bm_page_read_texts(&r->settings, c, wanted, n, &why);
     if (status == BM_ERR_INPUT || status == BM_ERR_IO || status == BM_ERR_FORMAT ||
         status == BM_ERR_USAGE) {
         bm_error_format(&why, message, sizeof message);
@@ -151,7 +156,9 @@ static bm_status read_wanted(reporter *r, bool wants_sets, bm_error *err)
 static bm_status read_texts(reporter *r, bool wants_sets, bm_error *err)
 {
     bm_page_content *c = &r->content;
-    bm_status status = bm_page_check_inputs(&r->settings, c, err);
+    bm_status status = bm_page_weigh_ask_lengths(&r->weigh, err);
+    if (status == BM_OK)
+        status = bm_page_check_inputs(&r->settings, c, err);
     if (status == BM_OK)
         status = check_outputs(r, err);
     if (status == BM_OK && wants_sets) {
@@ -162,7 +169,7 @@ static bm_status read_texts(reporter *r, bool wants_sets, bm_error *err)
     if (status == BM_OK)
         warn_of_gone(r);
     if (status == BM_OK && c->has_texts)
-        status = read_wanted(r, wants_sets, err);
+        status = read_wanted(r, err);
     return status == BM_OK && wants_sets ? bm_page_graph_link(&r->settings, c, r->members, err)
                                          : status;
 }
@@ -182,11 +189,13 @@ static bm_status fill_content(reporter *r, bm_error *err)
     c->has_texts = bm_format_has_text(r->settings.input.format);
     status = bm_page_read_tables(&r->settings, c, err);
     if (status == BM_OK)
-        status = bm_page_read_rows(&r->settings, c, err);
+        status = bm_page_read_rows(&r->settings, c, &r->weigh, err);
     if (status == BM_OK)
         status = bm_page_graph_load(&r->settings, c, &wants_sets, err);
     if (status == BM_OK)
         status = read_texts(r, wants_sets, err);
+    if (status == BM_OK)
+        status = bm_page_weigh_stars(&r->weigh, err);
     return status == BM_OK ? bm_page_graph_draw(c, err) : status;
 }
 
@@ -194,10 +203,7 @@ static bm_status write_page(reporter *r, bm_error *err)
 {
     const bm_report_options *o = r->options;
     bm_rows rows = {.write = o->write, .write_ctx = o->write_ctx};
-    bm_status status = BM_OK;
-    if (o->output.path != NULL)
-        status =
-            bm_out_file_open(o->output.path, bm_out_existing_of(o->output.force), &rows.file, err);
+    bm_status status = bm_rows_open(&rows, &o->output, err);
     if (status == BM_OK)
         status = o->form == BM_REPORT_JSON
                      ? bm_page_write_json(&r->content, &rows, &r->n_bytes, err)
@@ -234,6 +240,7 @@ static bm_status run_job(reporter *r, bm_report_result *out, bm_error *err)
         bm_free(r->members[i].hashes);
     }
     bm_free(r->members);
+    bm_page_weigh_reset(&r->weigh);
     bm_page_content_reset(&r->content);
     bm_recipe_reset(&r->recipe);
     bm_manifest_close(r->manifest);

@@ -10,7 +10,6 @@
 #include "io/results/pair_file.h"
 #include "model/file_names.h"
 #include "pipeline/page/page_least.h"
-#include "pipeline/page/page_what_if.h"
 
 bm_status bm_page_each_row(const bm_settings *settings, const bm_manifest *manifest,
                            bm_page_row_fn fn, void *ctx, bm_error *err)
@@ -41,7 +40,7 @@ bm_status bm_page_each_row(const bm_settings *settings, const bm_manifest *manif
 typedef struct walk {
     bm_page_content *content;
     bm_page_least near;
-    bm_page_weigh weigh;
+    bm_page_weigh *weigh;
 } walk;
 
 static bm_status take_row(void *ctx, const bm_page_row *row, bm_error *err)
@@ -55,14 +54,15 @@ static bm_status take_row(void *ctx, const bm_page_row *row, bm_error *err)
             status = bm_page_least_offer(
                 &w->near, &(bm_page_offer){.a = row->a, .b = row->b, .jaccard = row->jaccard}, err);
     }
-    return status == BM_OK ? bm_page_weigh_pair(&w->weigh, row->a, row->b, row->jaccard, err)
+    return status == BM_OK ? bm_page_weigh_pair(w->weigh, row->a, row->b, row->jaccard, err)
                            : status;
 }
 
-bm_status bm_page_read_rows(const bm_settings *settings, bm_page_content *content, bm_error *err)
+bm_status bm_page_read_rows(const bm_settings *settings, bm_page_content *content,
+                            bm_page_weigh *weigh, bm_error *err)
 {
-    walk w = {.content = content, .near = {.most = content->options->pairs}};
-    bm_page_weigh_begin(&w.weigh, settings, content);
+    walk w = {.content = content, .near = {.most = content->options->pairs}, .weigh = weigh};
+    bm_page_weigh_begin(weigh, settings, content);
     content->similarities_of_pairs = content->facts.has_pairs;
     bm_status status = BM_OK;
     if (content->facts.has_pairs)
@@ -70,8 +70,7 @@ bm_status bm_page_read_rows(const bm_settings *settings, bm_page_content *conten
     if (status == BM_OK && content->facts.has_pairs)
         status = bm_page_least_show(&w.near, content, &content->near, err);
     if (status == BM_OK)
-        status = bm_page_weigh_end(&w.weigh, err);
-    bm_page_weigh_reset(&w.weigh);
+        status = bm_page_weigh_end(weigh, err);
     bm_page_least_reset(&w.near);
     return status;
 }

@@ -79,13 +79,24 @@ static bm_status take_shingles(reader *r, bm_str text, bm_page_doc *doc, bm_erro
     return BM_OK;
 }
 
+static void take_length(reader *r, bm_page_wanted *wanted, uint32_t number, uint64_t bytes)
+{
+    if (wanted->lengths[number] != BM_PAGE_NO_LENGTH)
+        return;
+    wanted->lengths[number] = bytes;
+    wanted->n_found++;
+    r->left--;
+}
+
 static bm_status take_document(reader *r, bm_str id, const bm_record *record, bm_error *err)
 {
     bm_status status = BM_OK;
     for (size_t i = 0; status == BM_OK && i < r->n_wanted; i++) {
         bm_page_wanted *wanted = &r->wanted[i];
         const uint32_t number = wanted->ids->n > 0 ? bm_id_set_find(wanted->ids, id) : BM_ID_NONE;
-        if (number == BM_ID_NONE || wanted->docs[number].found)
+        if (number != BM_ID_NONE && wanted->docs == NULL)
+            take_length(r, wanted, number, record->text_bytes);
+        if (number == BM_ID_NONE || wanted->docs == NULL || wanted->docs[number].found)
             continue;
         bm_page_doc *doc = &wanted->docs[number];
         doc->file = r->numbers[record->file];

@@ -5,11 +5,14 @@
 #include "pipeline/context/recipe.h"
 #include "pipeline/page/page_content.h"
 
+#define BM_PAGE_NO_LENGTH UINT64_MAX
+
 /* Documents that are wanted, and where they go: a place a number of `ids`. */
 typedef struct bm_page_wanted {
     const bm_id_set *ids;
-    bm_page_doc *docs;
-    size_t text_held; /* bytes of each text; 0: none */
+    bm_page_doc *docs; /* NULL: only lengths are wanted */
+    uint64_t *lengths; /* bytes of each text as read, BM_PAGE_NO_LENGTH before */
+    size_t text_held;  /* bytes of each text; 0: none */
     bool shingles;
     size_t n_found;
 } bm_page_wanted;

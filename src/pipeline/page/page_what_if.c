@@ -5,7 +5,8 @@
  * no copy and stands so has a first that stands in that row alone too: then it makes no difference.)
  *
  * The order of documents is that of groups.jsonl, where members of a group stand in input order; between
- * groups the order does not matter, for no pair joins them.
+ * groups the order does not matter, for no pair joins them. Lengths of texts are in no file of the directory:
+ * stars that begin with the longest or shortest wait until the inputs were read.
  *
  * Tests: tests/cli/cases/report.sh, tests/reference/test_report.py */
 #include "pipeline/page/page_what_if.h"
@@ -18,6 +19,7 @@
 #include "base/memory.h"
 #include "lsh/stars.h"
 #include "pipeline/page/page_tables.h"
+#include "pipeline/page/page_texts.h"
 
 #define STEPS 3u /* that are tried, the largest first */
 
@@ -52,14 +54,17 @@ void bm_page_weigh_begin(bm_page_weigh *w, const bm_settings *settings, bm_page_
     const bm_page_facts *facts = &content->facts;
     bm_page_what_if *out = &content->what_if;
     double thresholds[BM_PAGE_CHOICES];
-    *w = (bm_page_weigh){.settings = settings, .content = content, .room = settings->memory / 2};
+    *w = (bm_page_weigh){.settings = settings,
+                         .content = content,
+                         .by_length =
+                             facts->keep == BM_KEEP_LONGEST || facts->keep == BM_KEEP_SHORTEST};
+    w->room = settings->memory / (w->by_length ? 4 : 2); /* texts are read beside them */
     out->why_not = out->why_no_stars = why_not(facts);
     if (facts->cluster == BM_CLUSTER_STAR)
         out->why_no_stars = "the groups are stars already: nothing is chained";
-    else if (out->why_not == NULL &&
-             (facts->keep == BM_KEEP_LONGEST || facts->keep == BM_KEEP_SHORTEST))
-        out->why_no_stars = "stars begin with the longest or shortest texts, and the directory "
-                            "does not say how long its documents are";
+    else if (out->why_not == NULL && w->by_length && !content->has_texts)
+        out->why_no_stars = "stars begin with the longest or shortest texts, and the inputs "
+                            "have none";
     w->n_levels = out->why_not == NULL ? next_thresholds(facts->threshold, thresholds) : 0;
     for (size_t i = 0; i < w->n_levels; i++)
         w->levels[i].threshold = thresholds[i];
@@ -88,7 +93,7 @@ static void give_up(bm_page_weigh *w)
 static uint64_t bytes_of(const bm_page_weigh *w)
 {
     return bm_id_set_bytes(w->ids.n, w->ids.text.len) +
-           (uint64_t)w->ids.n * (4 * BM_PAGE_CHOICES + 32) +
+           (uint64_t)w->ids.n * (4 * BM_PAGE_CHOICES + 40) +
            (uint64_t)w->n_pairs * (sizeof *w->pairs * 2 + 16);
 }
 
@@ -153,7 +158,8 @@ typedef struct star_walk {
     bm_buf id;
     uint32_t *place; /* of each document, in groups.jsonl; UINT32_MAX: not there */
     uint32_t n_placed;
-    uint32_t *rep; /* the first of its copies, or itself */
+    uint32_t *rep;  /* the first of its copies, or itself */
+    uint32_t *best; /* of a first: the one that is rather kept, of its copies and itself */
     uint32_t *centres;
     uint32_t *order;
 } star_walk;
@@ -190,31 +196,40 @@ static void find_copies(const bm_page_weigh *w, uint32_t *rep, uint32_t *rows)
             rep[w->pairs[i].b] = w->pairs[i].a;
 }
 
-static int by_place(const void *x, const void *y, void *ctx)
+/* Is x rather kept than y? As dedup's turns have it: ties go to the first. */
+static bool is_preferred(const star_walk *s, uint32_t x, uint32_t y)
 {
-    const uint32_t *place = ctx;
-    const uint32_t a = place[*(const uint32_t *)x], b = place[*(const uint32_t *)y];
-    return a < b ? -1 : a > b;
+    const bm_keep keep = s->weigh->content->facts.keep;
+    const uint64_t *lengths = s->weigh->lengths;
+    if (keep == BM_KEEP_LAST)
+        return s->place[x] > s->place[y];
+    if (keep == BM_KEEP_LONGEST && lengths[x] != lengths[y])
+        return lengths[x] > lengths[y];
+    if (keep == BM_KEEP_SHORTEST && lengths[x] != lengths[y])
+        return lengths[x] < lengths[y];
+    return s->place[x] < s->place[y];
 }
 
-/* The representatives in the order of their turns: the first kept first, or the last. */
+static int by_turn(const void *x, const void *y, void *ctx)
+{
+    const star_walk *s = ctx;
+    const uint32_t a = s->best[*(const uint32_t *)x], b = s->best[*(const uint32_t *)y];
+    return a == b ? 0 : is_preferred(s, a, b) ? -1 : 1;
+}
+
+/* The representatives in the order of their turns: a first stands where the preferred of its copies does. */
 static size_t make_order(star_walk *s)
 {
-    const bm_page_weigh *w = s->weigh;
-    const bool last = w->content->facts.keep == BM_KEEP_LAST;
     size_t n = 0;
-    for (size_t i = 0; last && i < w->ids.n; i++) /* a copy that comes later stands for its first */
-        if (s->place[i] > s->place[s->rep[i]])
-            s->place[s->rep[i]] = s->place[i];
-    for (size_t i = 0; i < w->ids.n; i++)
+    for (uint32_t i = 0; i < s->weigh->ids.n; i++)
+        s->best[i] = i;
+    for (uint32_t i = 0; i < s->weigh->ids.n; i++)
+        if (is_preferred(s, i, s->best[s->rep[i]]))
+            s->best[s->rep[i]] = i;
+    for (uint32_t i = 0; i < s->weigh->ids.n; i++)
         if (s->rep[i] == i)
-            s->order[n++] = (uint32_t)i;
-    qsort_r(s->order, n, sizeof *s->order, by_place, s->place);
-    for (size_t i = 0; last && i < n / 2; i++) {
-        const uint32_t kept = s->order[i];
-        s->order[i] = s->order[n - 1 - i];
-        s->order[n - 1 - i] = kept;
-    }
+            s->order[n++] = i;
+    qsort_r(s->order, n, sizeof *s->order, by_turn, s);
     return n;
 }
 
@@ -241,12 +256,13 @@ static bm_status walk_stars(star_walk *s, bm_page_choice *out, bm_error *err)
 static bm_status find_stars(const bm_page_weigh *w, bm_page_choice *out, bm_error *err)
 {
     star_walk s = {.weigh = w};
-    uint32_t *all = bm_alloc(w->ids.n, 4 * sizeof *all);
+    uint32_t *all = bm_alloc(w->ids.n, 5 * sizeof *all);
     if (all == NULL)
-        return bm_fail_nomem(err, w->ids.n * 4 * sizeof *all);
+        return bm_fail_nomem(err, w->ids.n * 5 * sizeof *all);
     s.place = all;
     s.rep = all + w->ids.n;
-    s.centres = s.rep + w->ids.n;
+    s.best = s.rep + w->ids.n;
+    s.centres = s.best + w->ids.n;
     s.order = s.centres + w->ids.n;
     memset(s.place, 0xFF, w->ids.n * sizeof *s.place);
     bm_status status = bm_page_each_group(w->settings, w->content->manifest, place_group, &s, err);
@@ -267,15 +283,40 @@ bm_status bm_page_weigh_end(bm_page_weigh *w, bm_error *err)
     for (size_t i = 0; status == BM_OK && i < w->n_levels; i++)
         status = end_level(&w->levels[i], &out->thresholds[i], err);
     out->n_thresholds = status == BM_OK ? w->n_levels : 0;
-    if (status == BM_OK && out->why_no_stars == NULL)
-        status = find_stars(w, &out->stars, err);
+    for (size_t i = 0; i < BM_PAGE_CHOICES; i++) {
+        bm_free(w->levels[i].sets.parent);
+        w->levels[i].sets.parent = NULL;
+    }
     return status;
+}
+
+bm_status bm_page_weigh_ask_lengths(bm_page_weigh *w, bm_error *err)
+{
+    if (!w->by_length || w->content->what_if.why_no_stars != NULL)
+        return BM_OK;
+    w->lengths = bm_alloc(w->ids.n, sizeof *w->lengths);
+    if (w->lengths == NULL)
+        return bm_fail_nomem(err, w->ids.n * sizeof *w->lengths);
+    for (size_t i = 0; i < w->ids.n; i++)
+        w->lengths[i] = BM_PAGE_NO_LENGTH;
+    return BM_OK;
+}
+
+bm_status bm_page_weigh_stars(bm_page_weigh *w, bm_error *err)
+{
+    bm_page_what_if *out = &w->content->what_if;
+    for (size_t i = 0; w->lengths != NULL && i < w->ids.n; i++)
+        if (w->lengths[i] == BM_PAGE_NO_LENGTH)
+            out->why_no_stars = "stars begin with the longest or shortest texts, and not all of "
+                                "the inputs are there to tell how long they are";
+    return out->why_no_stars == NULL ? find_stars(w, &out->stars, err) : BM_OK;
 }
 
 void bm_page_weigh_reset(bm_page_weigh *w)
 {
     bm_id_set_reset(&w->ids);
     bm_free(w->pairs);
+    bm_free(w->lengths);
     for (size_t i = 0; i < BM_PAGE_CHOICES; i++)
         bm_free(w->levels[i].sets.parent);
 }
