@@ -61,3 +61,9 @@ def program():
 
     run.path = pathlib.Path(path)
     return run
+
+
+@pytest.fixture(scope="session")
+def theirs():
+    """The package that bandmill.compat.datasketch stands beside."""
+    return pytest.importorskip("datasketch", minversion="2")

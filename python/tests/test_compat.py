@@ -1,6 +1,7 @@
 """bandmill.compat.datasketch beside datasketch 2: the same calls give the same results and the same kinds of errors.
 
-python/tools/tokens.c and python/bandmill/compat. Where datasketch is not installed, the known answers and the examples alone.
+python/tools/tokens.c, python/tools/buckets.c and python/bandmill/compat; test_compat_sessions.py has the sessions of an index.
+Where datasketch is not installed, the known answers and the examples alone.
 """
 
 import copy
@@ -11,43 +12,11 @@ import struct
 
 import numpy as np
 import pytest
+from beside_datasketch import outcome, plain, same
 
 import bandmill.compat.datasketch as ours
 
 SCHEMES = ("affine32", "affine64", "legacy")
-
-
-@pytest.fixture(scope="module")
-def theirs():
-    return pytest.importorskip("datasketch", minversion="2")
-
-
-def outcome(call):
-    """What a call gives, or the kind of its error."""
-    try:
-        return "gave", plain(call())
-    except Exception as e:
-        return "raised", type(e).__name__
-
-
-def plain(value):
-    """A result as what can be compared whichever package made it."""
-    if isinstance(value, np.ndarray):
-        return str(value.dtype), value.tolist()
-    if hasattr(value, "hashvalues"):
-        return type(value).__name__, value.scheme, value.seed, plain(value.hashvalues)
-    if isinstance(value, (list, tuple)):
-        return [plain(v) for v in value]
-    if isinstance(value, (bytearray, memoryview)):
-        return bytes(value)
-    return value
-
-
-def same(call, theirs):
-    """`call` of either package comes to the same; what it came to."""
-    mine, other = outcome(lambda: call(ours)), outcome(lambda: call(theirs))
-    assert mine == other
-    return mine
 
 
 def weak_hash(item):

@@ -6,6 +6,7 @@ import ctypes
 import functools
 import pickle
 import struct
+import threading
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import Any, Callable
 
@@ -16,6 +17,8 @@ from bandmill.compat._lean import LeanMinHash
 from bandmill.compat._minhash import MinHash
 from bandmill.compat._storage import Lists, Sets, Storage
 
+_WORDS: dict[int, np.dtype[Any]] = {4: np.dtype(np.uint32), 8: np.dtype(np.uint64)}
+_MADE = ("_buckets", "_calm", "_keys", "_late", "_lock", "_tables", "_take")
 _ELSEWHERE = ("redis", "cassandra", "mongodb", "aioredis", "aiomongo")
 
 
@@ -67,15 +70,25 @@ class MinHashLSH:
         self.hashranges = [(i * self.r, (i + 1) * self.r) for i in range(self.b)]
         self._keys: Storage = Lists()
         self._shared_scheme: str | None = None
-        self._buckets: _Buckets | None = None
-        self._apart = hashfunc is not None or type(self.b) is not int or type(self.r) is not int
         self._shown = False
+        self._apart = hashfunc is not None or type(self.b) is not int or type(self.r) is not int or self.r < 1
+        self._buckets: _Buckets | None = None
+        self._begin()
         if not self._apart:
             self._buckets = _Buckets(self.b, self.r)
 
-    # Queries are answered by _buckets, which holds what the tables hold, as long as nothing but insertions has happened; after
-    # removals it is made again once there were enough queries to pay for it. Whoever is given the tables may change them: from
-    # then on they are asked alone (_apart).
+    # An insertion looks at what it can refuse, and keeps the key with the bytes of the hash values: in _keys, in _late for the
+    # tables, and in what waits for _buckets. The tables are filled when something is asked that needs them (_settle). Queries
+    # are answered by _buckets, which holds what the tables hold, as long as nothing but insertions has happened; after removals
+    # it is made again once there were enough queries to pay for it. Whoever is given the tables may change them: from then on
+    # they are filled at once, and asked alone (_apart). Whoever is given the keys may look whether one is there (_shown): they
+    # and the tables are filled at once from then on.
+
+    def _begin(self) -> None:
+        self._buckets = None
+        self._late: list[tuple[Hashable, bytes]] = []
+        self._lock = threading.RLock()
+        self._take = None if self._apart or self._shown else _taker()
 
     @property
     def hashtables(self) -> list[Storage]:
@@ -91,16 +104,43 @@ class MinHashLSH:
     @property
     def keys(self) -> Storage:
         """From a key to its bands."""
-        self._shown = True
+        self._show()
         return self._keys
 
     @keys.setter
     def keys(self, keys: Storage) -> None:
-        self._shown = True
+        self._show()
         self._keys = keys
 
     def _part(self) -> None:
+        self._take = None
+        self._settle()
         self._buckets, self._apart = None, True
+
+    def _show(self) -> None:
+        self._take = None
+        self._settle()
+        self._shown = True
+
+    def _settle(self) -> None:
+        """Fills the tables with what came late; a second time it would change nothing."""
+        if not self._late:
+            return
+        with self._lock:
+            while n := len(self._late):
+                late = self._late[:n]
+                rows = [self._cut(raw) for _, raw in late]
+                for table, column in zip(self._tables, zip(*rows)):
+                    for band, (key, _) in zip(column, late):
+                        table.setdefault(band, set()).add(key)
+                self._keys.update((key, list(bands)) for (key, _), bands in zip(late, rows))
+                del self._late[:n]
+
+    def _cut(self, raw: bytes) -> tuple[bytes, ...]:
+        """The bands of the bytes of hash values."""
+        width = len(raw) // self.h
+        turned = np.frombuffer(raw, _WORDS[width], self.b * self.r).byteswap().tobytes()
+        return _cutter(self.b, self.r * width)(turned)
 
     def _mend(self) -> None:
         """The buckets again, once enough was asked without them."""
@@ -108,21 +148,22 @@ class MinHashLSH:
             return
         self._calm = getattr(self, "_calm", 0) + 1
         if 4 * self._calm >= len(self._keys):
+            self._settle()
             self._buckets = _Buckets(self.b, self.r)
             self._buckets.waiting.extend((key, tuple(bands)) for key, bands in self._keys.items())
 
     def __getstate__(self) -> dict[str, Any]:
         """The attributes, but for what is made of them."""
-        state = {name: value for name, value in self.__dict__.items() if name not in ("_buckets", "_calm", "_tables", "_keys")}
+        self._settle()
+        state = {name: value for name, value in self.__dict__.items() if name not in _MADE}
         return {**state, "hashtables": self._tables, "keys": self._keys}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Of these."""
         state = dict(state)
         self._tables, self._keys = state.pop("hashtables"), state.pop("keys")
-        self._apart = self._shown = False
-        self._buckets = None
-        self.__dict__.update(state)
+        self.__dict__.update({"_apart": False, "_shown": False, **state})
+        self._begin()
 
     def __copy__(self) -> MinHashLSH:
         """Another over the same tables."""
@@ -154,8 +195,11 @@ class MinHashLSH:
 
     def _bands(self, minhash: Any) -> tuple[bytes, ...]:
         """What the bands are kept as."""
-        raw = minhash.hashvalues[: self.b * self.r].byteswap().tobytes()
-        bands = _cut(self.b, len(raw) // self.b)(raw)
+        if self.r < 1:
+            bands = tuple(bytes(minhash.hashvalues[start:end].byteswap().data) for start, end in self.hashranges)
+        else:
+            raw = minhash.hashvalues[: self.b * self.r].byteswap().tobytes()
+            bands = _cutter(self.b, len(raw) // self.b)(raw)
         return bands if self.hashfunc is None else tuple(map(self.hashfunc, bands))
 
     def _kept(self, key: Hashable) -> Hashable:
@@ -169,16 +213,30 @@ class MinHashLSH:
 
         Raises ValueError: the key is there (unless ``check_duplication=False``), or the sketch does not fit.
         """
-        self._shared_scheme = self._check(minhash)
-        key = self._kept(key)
-        if key in self._keys:
-            if check_duplication:
-                raise ValueError("the key is there already")
-            self._part()
-        bands = self._bands(minhash)
-        self._add(key, bands)
+        self._insert(key, minhash, check_duplication)
 
-    def _add(self, key: Hashable, bands: tuple[bytes, ...]) -> None:
+    def _insert(self, key: Hashable, minhash: Any, check_duplication: bool = True) -> None:
+        take = self._take
+        raw = None if take is None else take(minhash, self._shared_scheme, self.h)
+        if raw is None:
+            self._shared_scheme = self._check(minhash)
+        if self.prepickle:
+            key = pickle.dumps(key)
+        if check_duplication and key in self._keys:
+            raise ValueError("the key is there already")
+        if raw is None or (not check_duplication and key in self._keys):
+            self._insert_now(key, self._bands(minhash))
+            return
+        self._keys[key] = raw
+        one = (key, raw)
+        self._late.append(one)
+        if self._buckets is not None:
+            self._buckets.waiting.append(one)
+
+    def _insert_now(self, key: Hashable, bands: tuple[bytes, ...]) -> None:
+        self._settle()
+        if key in self._keys:
+            self._part()
         self._keys.insert(key, *bands)
         for table, band in zip(self._tables, bands):
             table.insert(band, key)
@@ -200,12 +258,14 @@ class MinHashLSH:
         else:
             self._mend()
         self._check(minhash)
+        self._settle()
         found = set().union(*filter(None, map(dict.get, self._tables, self._bands(minhash))))
         return self._given(found)
 
     def add_to_query_buffer(self, minhash: Any) -> None:
         """A query for ``collect_query_buffer``."""
         self._check(minhash)
+        self._settle()
         for table, band in zip(self._tables, self._bands(minhash)):
             table.add_to_select_buffer([band])
 
@@ -227,6 +287,7 @@ class MinHashLSH:
         key = self._kept(key)
         if key not in self._keys:
             raise ValueError("the key is not there")
+        self._settle()
         self._buckets, self._calm = None, 0
         for band, table in zip(self._keys[key], self._tables):
             table.remove_val(band, key)
@@ -249,21 +310,22 @@ class MinHashLSH:
         if check_overlap and not self._keys.keys().isdisjoint(other._keys.keys()):
             raise ValueError("a key is in both")
         self._shared_scheme = known or more
+        other._settle()
         for key in other._keys:
-            if key in self._keys:
-                self._part()
-            self._add(key, tuple(other._keys[key]))
+            self._insert_now(key, tuple(other._keys[key]))
 
     def is_empty(self) -> bool:
         """Whether there is no key."""
-        return any(len(table) == 0 for table in self._tables)
+        return not self._late and any(len(table) == 0 for table in self._tables)
 
     def get_counts(self) -> list[dict[Hashable, int]]:
         """For each band how many keys each bucket has."""
+        self._settle()
         return [table.itemcounts() for table in self._tables]
 
     def get_subset_counts(self, *keys: Hashable) -> list[dict[Hashable, int]]:
         """The same for these keys alone."""
+        self._settle()
         tables = [Sets() for _ in range(self.b)]
         for key in {self._kept(key) for key in set(keys)}:
             for band, table in zip(self._keys[key], tables):
@@ -288,7 +350,17 @@ class _Buckets:
         self.look: Callable[..., list[Hashable] | None] = made.value
         ctypes.pythonapi.Py_DecRef(made)
         self.keys: list[Hashable] = []
-        self.waiting: list[tuple[Hashable, tuple[bytes, ...]]] = []
+        self.waiting: list[tuple[Hashable, bytes | tuple[bytes, ...]]] = []
+
+
+@functools.lru_cache(maxsize=1)
+def _taker() -> Callable[..., bytes | None]:
+    """The bytes of a sketch's hash values, where it is one that can wait (tools/buckets.c)."""
+    known = [id(kind) for kind in (MinHash, LeanMinHash, np.ndarray, _WORDS[4], _WORDS[8])]
+    made = ctypes.cast(lib.bm_py_taker(known), ctypes.py_object)
+    take: Callable[..., bytes | None] = made.value
+    ctypes.pythonapi.Py_DecRef(made)
+    return take
 
 
 class _Session:
@@ -316,7 +388,7 @@ class MinHashLSHInsertionSession(_Session):
 
     def insert(self, key: Hashable, minhash: Any, check_duplication: bool = True) -> None:
         """As ``MinHashLSH.insert``."""
-        self.lsh.insert(key, minhash, check_duplication=check_duplication)
+        self.lsh._insert(key, minhash, check_duplication)
 
 
 class MinHashLSHDeletionSession(_Session):
@@ -343,7 +415,7 @@ def check_storage(config: Mapping[str, Any]) -> None:
 
 
 @functools.lru_cache(maxsize=64)
-def _cut(pieces: int, width: int) -> Callable[[bytes], tuple[bytes, ...]]:
+def _cutter(pieces: int, width: int) -> Callable[[bytes], tuple[bytes, ...]]:
     return struct.Struct(f"{width}s" * pieces).unpack
 
 

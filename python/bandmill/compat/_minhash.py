@@ -110,10 +110,7 @@ class MinHash:
         kind = SCHEMES[self.scheme]
         value = self.hashfunc(b)
         first, second = self.permutations
-        value = kind.mixed(kind.hashes([value])) if kind.affine else value
-        values = first * value + second
-        if not kind.affine:
-            values = modulo_mersenne(values)
+        values = first * kind.mixed_one(value) + second if kind.affine else modulo_mersenne(first * value + second)
         self.hashvalues = np.minimum(values, self.hashvalues)
 
     def update_batch(self, b: Iterable[Any]) -> None:
@@ -131,7 +128,7 @@ class MinHash:
             raise RuntimeError("gpu_mode 'always': these batches are done by the CPU")
         if not isinstance(hashes, np.ndarray):
             hashes = kind.hashes(hashes).reshape(-1)
-        if len(hashes) >= _WORTH and can_sign(kind, self.seed, permutations) and can_be_signed(hashes):
+        if len(hashes) >= _WORTH and can_sign(kind, self.seed, permutations) and can_be_signed(kind, hashes):
             signer = kept_signer(kind.name, self.seed, len(permutations[0]))
             self.hashvalues = np.minimum(self.hashvalues, signer.sign(hashes, [len(hashes)])[0])
             return
@@ -273,10 +270,18 @@ def _parse_permutations(given: Any, kind: Scheme) -> Any:
 
 
 def _one_by_one(model: MinHash, sets: Iterable[Iterable[Any]]) -> Iterator[MinHash]:
+    usual = type(model) is MinHash
     for items in sets:
-        made = model.copy()
+        made = _again(model) if usual else model.copy()
         made.update_batch(items)
         yield made
+
+
+def _again(model: MinHash) -> MinHash:
+    """A copy of one that was checked when it was made."""
+    made = MinHash.__new__(MinHash)
+    made.__dict__.update(model.__dict__, hashvalues=model.hashvalues.copy())
+    return made
 
 
 def _batches(sets: Iterable[Iterable[Any]]) -> Iterator[list[list[Any]]]:
@@ -308,7 +313,7 @@ def _bulk(model: MinHash, sets: Iterable[Iterable[Any]]) -> list[MinHash]:
                 hashes = kind.hashes(hashes) if hashes else np.empty(0, dtype=kind.dtype)
                 if hashes.ndim != 1:  # a hash function that gives arrays: set by set
                     hashes = hashes.reshape(sum(lengths), -1)
-            if signer is not None and can_be_signed(hashes):
+            if signer is not None and can_be_signed(kind, hashes):
                 rows: Iterable[np.ndarray[Any, Any]] = signer.sign(hashes, lengths)
             else:
                 rows = _rows(model, kind, hashes, lengths)

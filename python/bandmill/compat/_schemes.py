@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import struct
 from collections.abc import Sequence
 from typing import Any, Callable, Final
 
@@ -20,12 +19,12 @@ NAMES: Final = ("affine32", "affine64", "legacy")
 
 def sha1_hash32(data: Any) -> int:
     """The first 4 bytes of the SHA-1 of ``data``, little-endian."""
-    return int(struct.unpack("<I", hashlib.sha1(data).digest()[:4])[0])
+    return int.from_bytes(hashlib.sha1(data).digest()[:4], "little")
 
 
 def sha1_hash64(data: Any) -> int:
     """The first 8 bytes of the SHA-1 of ``data``, little-endian."""
-    return int(struct.unpack("<Q", hashlib.sha1(data).digest()[:8])[0])
+    return int.from_bytes(hashlib.sha1(data).digest()[:8], "little")
 
 
 class Scheme:
@@ -37,6 +36,7 @@ class Scheme:
         self.dtype = dtype
         self.code = code
         self.empty = dtype((1 << bits) - 1)
+        self.most = (1 << bits) - 1
         self.letter = "Q" if bits == 64 else "I"
         self.hashfunc: Callable[[Any], int] = sha1_hash64 if bits == 64 else sha1_hash32
 
@@ -58,6 +58,15 @@ class Scheme:
         hashes = (hashes ^ (hashes >> second)) * two
         mixed: np.ndarray[Any, Any] = hashes ^ (hashes >> third)
         return mixed
+
+    def mixed_one(self, value: Any) -> Any:
+        """The same of what a hash function gave, as what coefficients can be multiplied by."""
+        if type(value) is not int or not 0 <= value <= self.most:
+            return self.mixed(self.hashes([value]))
+        first, second, third, one, two = _FINALISER_INTS[self.dtype]
+        value = (value ^ (value >> first)) * one & self.most
+        value = (value ^ (value >> second)) * two & self.most
+        return self.dtype(value ^ (value >> third))
 
     def minima(self, hashes: np.ndarray[Any, Any], permutations: Any) -> np.ndarray[Any, Any]:
         """The least value of each permutation, of hashes (n,), n > 0."""
@@ -104,19 +113,23 @@ class Scheme:
         return [hashfunc(item) for items in sets for item in items]
 
 
+_WIDE: Final = 1024  # values from which on several passes are faster than a division
+
+
 def modulo_mersenne(values: Any) -> Any:
     """The low 32 bits of 64-bit values modulo 2^61 - 1, without a division."""
-    if not isinstance(values, np.ndarray) or values.dtype != np.uint64:
+    if not isinstance(values, np.ndarray) or values.dtype != np.uint64 or values.size < _WIDE:
         return np.bitwise_and(values % np.uint64(MERSENNE), np.uint64(LOW32))
     p = np.uint64(MERSENNE)
     values = (values & p) + (values >> np.uint64(61))
     return np.where(values >= p, values - p, values) & np.uint64(LOW32)
 
 
-_FINALISER: Final[dict[Any, tuple[Any, ...]]] = {
-    np.uint32: (*map(np.uint32, (16, 13, 16)), np.uint32(0x85EBCA6B), np.uint32(0xC2B2AE35)),
-    np.uint64: (*map(np.uint64, (33, 33, 33)), np.uint64(0xFF51AFD7ED558CCD), np.uint64(0xC4CEB9FE1A85EC53)),
+_FINALISER_INTS: Final[dict[Any, tuple[int, ...]]] = {
+    np.uint32: (16, 13, 16, 0x85EBCA6B, 0xC2B2AE35),
+    np.uint64: (33, 33, 33, 0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53),
 }
+_FINALISER: Final = {dtype: tuple(map(dtype, constants)) for dtype, constants in _FINALISER_INTS.items()}
 SCHEMES: Final = {
     "affine32": Scheme("affine32", np.uint32, 32, 1),
     "affine64": Scheme("affine64", np.uint64, 64, 2),
@@ -143,7 +156,7 @@ def _known_coefficients(name: str, seed: int, count: int) -> np.ndarray[Any, Any
 
 
 class Signer:
-    """The library's signer of hashes of 32 bits, for schemes of such values."""
+    """The library's signer of hashes of items."""
 
     def __init__(self, name: str, seed: int, count: int, threads: int = 0) -> None:
         """Opens it. One of one thread starts none, so that it may be kept, whoever forks."""
@@ -155,7 +168,8 @@ class Signer:
         options.sketch.scheme = _SIGNED[name]
         options.text.hash = lib.bm_scheme_hash(options.sketch.scheme)
         options.resources.threads = threads
-        self._type = SCHEMES[name].dtype
+        self._kind = SCHEMES[name]
+        self._word = np.uint32 if self._kind.letter == "I" else np.uint64
         out = ffi.new("bm_signer **")
         self._check(lib.bm_signer_open(options, out, self._err))
         self._count = count
@@ -166,49 +180,57 @@ class Signer:
             raise error_of(self._err)
 
     def sign(self, hashes: np.ndarray[Any, Any], lengths: Sequence[int]) -> np.ndarray[Any, Any]:
-        """The words (n, count) of documents, one's hashes behind the other's: uint32, or uint64 of which the high half is 0."""
-        hashes = hashes.astype(np.uint32, copy=False)
+        """The values (n, count) of documents, one's hashes behind the other's."""
+        hashes = hashes.astype(self._word, copy=False)
         n = len(lengths)
         offsets = np.zeros(n + 1, dtype=np.uint64)
         np.cumsum(lengths, out=offsets[1:])
-        words = np.empty((n, self._count), dtype=np.uint32)
+        words = np.empty((n, self._count), dtype=self._word)
         if n == 0:
-            return words.astype(self._type)
+            return words.astype(self._kind.dtype)
         documents = ffi.new("bm_documents *")
         documents.struct_size = ffi.sizeof("bm_documents")
         documents.n_docs = n
         alive = [ffi.from_buffer("uint64_t[]", offsets), ffi.from_buffer("uint32_t[]", words)]
         documents.offsets = alive[0]
-        if len(hashes):
+        if len(hashes) and self._word is np.uint32:
             alive.append(ffi.from_buffer("uint32_t[]", hashes))
             documents.hashes32 = alive[2]
+        elif len(hashes):
+            alive.append(ffi.from_buffer("uint64_t[]", hashes))
+            documents.hashes = alive[2]
         out = ffi.new("bm_signer_out *")
         out.struct_size = ffi.sizeof("bm_signer_out")
         out.words = alive[1]
         self._check(lib.bm_signer_sign(self._handle, documents, out, self._err))
-        return words.astype(self._type, copy=False)
+        return words.astype(self._kind.dtype, copy=False)
 
     def close(self) -> None:
         """Ends its threads."""
         ffi.release(self._handle)
 
 
-_SIGNED: Final = {"affine32": lib.BM_SCHEME_AFFINE32, "legacy": lib.BM_SCHEME_LEGACY}
+_SIGNED: Final = {
+    "affine32": lib.BM_SCHEME_AFFINE32,
+    "affine64": lib.BM_SCHEME_AFFINE64,
+    "legacy": lib.BM_SCHEME_LEGACY,
+}
 
 
 def can_sign(kind: Scheme, seed: Any, permutations: Any) -> bool:
     """Whether the library makes the same permutations of the seed."""
     count = len(permutations[0])
     fits = type(seed) is int and 0 <= seed <= LOW32 and 0 < count <= int(lib.BM_PERMS_MAX)
-    if not fits or kind.name not in _SIGNED or not isinstance(permutations, np.ndarray):
+    if not fits or not isinstance(permutations, np.ndarray):
         return False
     own = _known_coefficients(kind.name, seed, count)
     return permutations.dtype == own.dtype and np.array_equal(own, permutations)
 
 
-def can_be_signed(hashes: np.ndarray[Any, Any]) -> bool:
-    """Whether they are one number each, of 32 bits."""
-    return hashes.ndim == 1 and (hashes.dtype == np.uint32 or len(hashes) == 0 or int(hashes.max()) <= LOW32)
+def can_be_signed(kind: Scheme, hashes: np.ndarray[Any, Any]) -> bool:
+    """Whether they are one number each, of the scheme's bits."""
+    whole = kind.letter == "Q" or hashes.dtype == np.uint32
+    return hashes.ndim == 1 and (whole or len(hashes) == 0 or int(hashes.max()) <= LOW32)
 
 
 @functools.lru_cache(maxsize=16)
