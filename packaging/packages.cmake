@@ -5,8 +5,18 @@
 # Libraries that are opened when a job wants them (src/base/shared_library.h) are named as requirements here, since no linker sees them.
 set(CPACK_PACKAGE_NAME bandmill)
 set(CPACK_PACKAGE_VENDOR "The Bandmill authors")
-set(BM_MAINTAINER "The Bandmill authors <bandmill@users.noreply.github.com>" CACHE STRING "Who made the packages: NAME <ADDRESS>")
-set(CPACK_PACKAGE_CONTACT "${BM_MAINTAINER}")
+set(BM_MAINTAINER "" CACHE STRING "Who answers for the packages, NAME <ADDRESS>; empty: DEBFULLNAME and DEBEMAIL, else nobody in particular")
+set(bm_maintainer "${BM_MAINTAINER}")
+if(NOT bm_maintainer AND NOT "$ENV{DEBFULLNAME}" STREQUAL "" AND NOT "$ENV{DEBEMAIL}" STREQUAL "") # as Debian's own tools
+    set(bm_maintainer "$ENV{DEBFULLNAME} <$ENV{DEBEMAIL}>")
+elseif(NOT bm_maintainer)
+    set(bm_maintainer "The Bandmill authors <packages@bandmill.invalid>") # .invalid never has a host (RFC 2606)
+    message(STATUS "The packages name nobody who answers for them: -DBM_MAINTAINER='NAME <ADDRESS>', or DEBFULLNAME and DEBEMAIL")
+endif()
+if(NOT bm_maintainer MATCHES "^[^<>@]+ <[^<> @]+@[^<> @]+>$")
+    message(FATAL_ERROR "BM_MAINTAINER: '${bm_maintainer}' (expected NAME <ADDRESS>)")
+endif()
+set(CPACK_PACKAGE_CONTACT "${bm_maintainer}")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
 set(CPACK_RESOURCE_FILE_LICENSE "${PROJECT_SOURCE_DIR}/LICENSE")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
@@ -19,6 +29,9 @@ set(bm_name_program bandmill)
 set(bm_what_library "shared library")
 set(bm_what_development "headers and static library")
 set(bm_what_program "program")
+set(bm_multiarch_library same)
+set(bm_multiarch_development same)
+set(bm_multiarch_program foreign)
 set(bm_section_library libs)
 set(bm_section_development libdevel)
 set(bm_section_program utils)
@@ -52,15 +65,26 @@ set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SUGGESTS "libutf8proc-dev, libsimdjson-dev"
 set(made "${CMAKE_CURRENT_BINARY_DIR}/packaging")
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_CONTROL_EXTRA "${made}/symbols;${made}/shlibs;${made}/triggers")
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION TRUE)
+set(CPACK_POST_BUILD_SCRIPTS "${PROJECT_SOURCE_DIR}/packaging/finish_debs.cmake")
 
 # --- .rpm ---
 set(CPACK_RPM_COMPONENT_INSTALL ON)
 set(CPACK_RPM_FILE_NAME RPM-DEFAULT)
 set(CPACK_RPM_PACKAGE_RELEASE 1)
 set(CPACK_RPM_PACKAGE_LICENSE "Apache-2.0")
-set(CPACK_RPM_LIBRARY_PACKAGE_REQUIRES "${bm_opened_sonames}")
-set(CPACK_RPM_PROGRAM_PACKAGE_REQUIRES "${bm_opened_sonames}")
-set(CPACK_RPM_DEVELOPMENT_PACKAGE_REQUIRES "libbandmill0 = ${PROJECT_VERSION}")
+set(CPACK_RPM_SPEC_MORE_DEFINE "%define packager ${bm_maintainer}")
+# Names of libraries, as rpm makes them of what is linked: whoever has the library has that name. (Suggests on a line of its own, since CPack
+# asks this system's rpm for the tag and does not understand the answer.)
+set(bm_rpm_needs "${bm_opened_sonames}\nSuggests: libOpenCL.so.1()(64bit)")
+set(CPACK_RPM_LIBRARY_PACKAGE_REQUIRES "${bm_rpm_needs}")
+set(CPACK_RPM_PROGRAM_PACKAGE_REQUIRES "${bm_rpm_needs}")
+set(CPACK_RPM_DEVELOPMENT_PACKAGE_REQUIRES "libbandmill0%{?_isa} = %{version}-%{release}")
+set(CPACK_RPM_LIBRARY_PACKAGE_PROVIDES "bandmill-libs = %{version}-%{release}, bandmill-libs%{?_isa} = %{version}-%{release}")
+set(CPACK_RPM_DEVELOPMENT_PACKAGE_PROVIDES "bandmill-devel = %{version}-%{release}, bandmill-devel%{?_isa} = %{version}-%{release}")
+file(WRITE "${made}/ldconfig" "/sbin/ldconfig\n") # which systems of rpm older than Fedora 28, and openSUSE, do not run themselves
+set(CPACK_RPM_LIBRARY_POST_INSTALL_SCRIPT_FILE "${made}/ldconfig")
+set(CPACK_RPM_LIBRARY_POST_UNINSTALL_SCRIPT_FILE "${made}/ldconfig")
+set(CPACK_PRE_BUILD_SCRIPTS "${PROJECT_SOURCE_DIR}/packaging/before_rpm.cmake")
 set(CPACK_RPM_EXCLUDE_FROM_AUTO_FILELIST_ADDITION /usr/share/man /usr/share/man/man1 /usr/share/man/man3 /usr/share/man/man5
     /usr/share/bash-completion /usr/share/bash-completion/completions /usr/share/fish /usr/share/fish/vendor_completions.d
     /usr/share/zsh /usr/share/zsh/site-functions /usr/lib64/cmake /usr/lib64/pkgconfig)
@@ -78,10 +102,11 @@ foreach(component IN LISTS CPACK_COMPONENTS_ALL)
     set(CPACK_COMPONENT_${COMPONENT}_DESCRIPTION "${text}\n.\nThis package has the ${bm_what_${component}}.")
     foreach(kind DEBIAN RPM)
         set(CPACK_${kind}_${COMPONENT}_PACKAGE_NAME ${name})
-        set(CPACK_${kind}_${COMPONENT}_PACKAGE_SUMMARY "${PROJECT_DESCRIPTION} (${bm_what_${component}})")
+        set(CPACK_${kind}_${COMPONENT}_PACKAGE_SUMMARY "near-duplicate detection by MinHash (${bm_what_${component}})")
     endforeach()
     set(CPACK_RPM_${COMPONENT}_PACKAGE_DESCRIPTION "${text}")
     set(CPACK_DEBIAN_${COMPONENT}_PACKAGE_SECTION ${bm_section_${component}})
+    set(CPACK_DEBIAN_${COMPONENT}_PACKAGE_MULTIARCH ${bm_multiarch_${component}})
     set(bm_package ${name})
     configure_file(packaging/debian/changelog.in "${made}/${name}/changelog" @ONLY)
     add_custom_command(OUTPUT "${made}/${name}/changelog.Debian.gz" "${made}/${name}/changelog.gz"
@@ -90,14 +115,22 @@ foreach(component IN LISTS CPACK_COMPONENTS_ALL)
     list(APPEND bm_changelogs "${made}/${name}/changelog.gz")
     install(FILES "${made}/copyright" "${made}/${name}/changelog.Debian.gz" "${made}/${name}/changelog.gz"
         DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/${name}" COMPONENT ${component})
+    # A package of the project itself answers no report of Debian's.
+    file(WRITE "${made}/overrides/${name}" "${name}: initial-upload-closes-no-bugs *\n")
+    install(FILES "${made}/overrides/${name}" DESTINATION "${CMAKE_INSTALL_DATADIR}/lintian/overrides" COMPONENT ${component})
 endforeach()
 file(WRITE "${made}/triggers" "activate-noawait ldconfig\n")
-file(WRITE "${made}/shlibs"
-    "libbandmill ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR} libbandmill0 (>= ${PROJECT_VERSION})\n")
+# While the major version is 0 the SONAME has the minor one, and the package's name has not: who links the library is content with this minor version.
+math(EXPR bm_next_minor "${PROJECT_VERSION_MINOR} + 1")
+set(bm_so_version ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+set(bm_so_bound "libbandmill0 (<< ${PROJECT_VERSION_MAJOR}.${bm_next_minor}~)")
+file(APPEND "${made}/overrides/libbandmill0" "# shlibs and symbols bound the dependency instead.\n"
+    "libbandmill0: package-name-doesnt-match-sonames libbandmill${bm_so_version}\n")
+file(WRITE "${made}/shlibs" "libbandmill ${bm_so_version} libbandmill0 (>= ${PROJECT_VERSION}), ${bm_so_bound}\n")
 # What the library exports, each since this version: later ones may have more under the same SONAME.
 add_custom_command(OUTPUT "${made}/symbols"
-    COMMAND sh -c "{ echo \"libbandmill.so.$2 libbandmill0 #MINVER#\"; nm -D -P --defined-only \"$1\" | sed 's/[@ ].*//' | LC_ALL=C sort -u | sed \"s/.*/ &@Base $3/\"; } > \"$4\""
-        sh "$<TARGET_FILE:bandmill_shared>" "${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}" "${PROJECT_VERSION}" "${made}/symbols"
+    COMMAND sh -c "{ echo \"libbandmill.so.$2 libbandmill0 #MINVER#, $3\"; echo '* Build-Depends-Package: libbandmill-dev'; nm -D -P --defined-only \"$1\" | sed 's/[@ ].*//' | LC_ALL=C sort -u | sed \"s/.*/ &@Base $4/\"; } > \"$5\""
+        sh "$<TARGET_FILE:bandmill_shared>" "${bm_so_version}" "${bm_so_bound}" "${PROJECT_VERSION}" "${made}/symbols"
     DEPENDS bandmill_shared VERBATIM)
 add_custom_target(package_files ALL DEPENDS ${bm_changelogs} "${made}/symbols")
 include(CPack)

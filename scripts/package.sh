@@ -3,9 +3,12 @@
 # (build/package: deb/ and rpm/), and have lintian look at them.
 #
 #   --try        install, use, upgrade over an older version, remove and purge them in a bare Debian 12 (debootstrap, as root, with a network);
-#                the library's example is built there against libbandmill-dev. Then the same with the .rpm.
+#                the library's example is built there against libbandmill-dev. Then the same with the .rpm, whose requirements rpm resolves
+#                against the libraries of that system.
 #   --container  run the steps of packaging/Containerfile in such a root
 #
+# BM_MAINTAINER='NAME <ADDRESS>' says who answers for the packages (else DEBFULLNAME and DEBEMAIL). SOURCE_DATE_EPOCH dates them (else the
+# last commit): the same sources give the same files below share/ on any machine.
 # BANDMILL_ROOT names a folder where the bare system is kept for the next time; without it one is made, and removed.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -15,7 +18,7 @@ for argument in "$@"; do
     --try) try=yes ;;
     --container) container=yes ;;
     -h | --help)
-        sed -n '2,9s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+        sed -n '2,12s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
         exit 0
         ;;
     -*)
@@ -37,7 +40,7 @@ build() { # LIBDIR ZSH_FUNCTIONS
     local launcher=()
     command -v ccache > /dev/null && launcher=(-DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
     cmake -S "$root" -B "$dir" -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX=/usr "-DCMAKE_INSTALL_LIBDIR=$1" "-DBM_ZSH_FUNCTIONS=$2" -DCMAKE_SKIP_INSTALL_RPATH=ON \
-        -DBM_TESTS=OFF -DBM_BENCH=OFF -DBM_PACKAGES=ON "${launcher[@]}" > "$dir/configure.log"
+        "-DBM_MAINTAINER=${BM_MAINTAINER:-}" -DBM_TESTS=OFF -DBM_BENCH=OFF -DBM_PACKAGES=ON "${launcher[@]}" > "$dir/configure.log"
     cmake --build "$dir" --parallel "$(nproc)" > "$dir/build.log" || {
         tail -n 40 "$dir/build.log" >&2
         exit 1
@@ -54,11 +57,34 @@ pack() { # KIND TO [option...]
     rm -rf "$dir/$to/_CPack_Packages"
     ls "$dir/$to"
 }
+# Fields that CPack has not written itself, and what a program that links the library will depend on.
+check_deb() {
+    local name multi_arch got tree
+    while read -r name multi_arch; do
+        got=$(dpkg-deb -f "$dir/deb/${name}"_*.deb Multi-Arch)
+        [[ $got == "$multi_arch" ]] || fail "$name: Multi-Arch: $got (expected $multi_arch)"
+    done <<< $'bandmill foreign\nlibbandmill0 same\nlibbandmill-dev same'
+    tree=$(mktemp -d)
+    dpkg-deb -R "$dir"/deb/libbandmill0_*.deb "$tree/run"
+    gcc -I"$root/include" "$root/tests/install/consumer/example.c" -o "$tree/example" "$tree"/run/usr/lib/*/libbandmill.so.0.1
+    mkdir "$tree/debian"
+    printf 'Source: example\n\nPackage: example\nArchitecture: any\n' > "$tree/debian/control"
+    got=$(cd "$tree" && dpkg-shlibdeps -O -Srun example 2> shlibdeps.log) || {
+        cat "$tree/shlibdeps.log" >&2
+        exit 1
+    }
+    rm -rf "$tree"
+    [[ $got == *'libbandmill0 (<< '* && $got == *'libbandmill0 (>= '* ]] || fail "a program that links the library depends on: $got"
+}
 mkdir -p "$dir"
 dir=$(cd "$dir" && pwd)
+if [[ -z ${SOURCE_DATE_EPOCH:-} ]] && date=$(git -C "$root" log -1 --format=%ct 2> /dev/null); then
+    export SOURCE_DATE_EPOCH=$date
+fi
 say "packages for Debian"
 build "lib/$(gcc -print-multiarch)" zsh/vendor-completions
 pack DEB deb
+check_deb
 pack DEB deb-before -D CPACK_PACKAGE_VERSION=0.0.1
 if command -v lintian > /dev/null; then
     lintian --allow-root --fail-on error "$dir"/deb/*.deb
@@ -100,7 +126,7 @@ use() {
         echo "$(($(wc -l < result/removed.tsv) - 1)) near-duplicates among $(awk -F "\t" "NR > 1 { n += \$3 } END { print n }" result/sources.tsv) licences"'
 }
 gone() { # nothing of the packages is left, nor in the linker's cache
-    inside 'test -z "$(find / -xdev -name "*bandmill*" ! -path "/tmp/*" ! -path "/proc/*" ! -path "/var/log/*" ! -path "/var/lib/apt/*" ! -path "/var/cache/*" | tee /dev/stderr)"
+    inside 'test -z "$(find / -xdev -name "*bandmill*" ! -path "/tmp/*" ! -path "/proc/*" ! -path "/var/log/*" ! -path "/var/lib/apt/*" ! -path "/var/cache/*" | tee -a /dev/stderr)"
         ! ldconfig -p | grep bandmill'
 }
 
@@ -127,20 +153,45 @@ try_deb() {
     gone
 }
 
-# rpm of this system installs into the root, which has what the packages require, but not by rpm's own database.
+# rpm of this system, on the root: a package of no files stands for what dpkg has installed there, with the names that rpm would have made of
+# its libraries. So rpm itself says whether all that ours require is there.
 rpm_there() { rpm --root "$bare" "$@" 2> >(grep -v -e 'use Alien' -e 'you know what you are doing' >&2); } # which Debian's rpm says each time
+system_rpm() {
+    local work
+    work=$(mktemp -d)
+    {
+        printf 'Name: debian-system\nVersion: 12\nRelease: 1\nSummary: what dpkg has installed\nLicense: many\nBuildArch: noarch\nAutoReqProv: no\n'
+        find "$bare"/usr/lib -name '*.so*' -type f -exec /usr/lib/rpm/elfdeps --provides {} \; | sort -u | sed 's/^/Provides: /'
+        echo 'Provides: rtld(GNU_HASH)' # of every glibc since 2006
+        local file
+        for file in /bin/sh /sbin/ldconfig /usr/bin/pkg-config; do
+            [[ ! -e $bare$file ]] || echo "Provides: $file"
+        done
+        printf '%%description\nIt has no files.\n%%files\n'
+    } > "$work/debian-system.spec"
+    rpmbuild --quiet -bb --define "_topdir $work" --define "_rpmdir $dir" --define '_build_name_fmt debian-system.rpm' "$work/debian-system.spec"
+    rm -rf "$work"
+}
 try_rpm() {
-    command -v rpm > /dev/null && [[ -d $dir/rpm ]] || return 0
+    command -v rpmbuild > /dev/null && [[ -d $dir/rpm ]] || return 0
     say "the same with rpm"
+    if rpm_there --test -i "$dir"/rpm/*.rpm 2> /dev/null; then
+        fail "rpm finds what the packages require where nothing is"
+    fi
     apt "install --no-install-recommends libsimdjson14 libutf8proc2 libssl3 libzstd1 liblmdb0 liblz4-1 libbz2-1.0 zlib1g liblzma5"
-    rpm_there --nodeps -i "$dir"/rpm-before/*.rpm
+    system_rpm
+    rpm_there -i "$dir/debian-system.rpm"
+    rpm_there -i "$dir"/rpm-before/*.rpm
     use
-    rpm_there --nodeps -U "$dir"/rpm/*.rpm
+    rpm_there -U "$dir"/rpm/*.rpm
     use
     rpm_there -q bandmill libbandmill0 libbandmill-dev
-    rpm_there --nodeps -V bandmill libbandmill0 libbandmill-dev
+    rpm_there -V bandmill libbandmill0 libbandmill-dev
     inside 'cd /tmp && cc example.c -o example-rpm -I/usr/include /usr/lib64/libbandmill.so -Wl,-rpath,/usr/lib64 && rm -rf out && ./example-rpm in.jsonl out'
-    rpm_there --nodeps -e bandmill libbandmill0 libbandmill-dev
+    if rpm_there -e libbandmill0 2> /dev/null; then
+        fail "libbandmill0 went, and libbandmill-dev requires it"
+    fi
+    rpm_there -e bandmill libbandmill0 libbandmill-dev debian-system
     gone
 }
 
