@@ -1,4 +1,4 @@
-/* Sorting of tables, and folding. The page is whole without it. */
+/* Sorting of tables, folding, and what is unfolded on paper. The page is whole without it. */
 "use strict";
 for (const table of document.querySelectorAll("table.sorts")) {
   const body = table.tBodies[0];
@@ -32,3 +32,8 @@ for (const tools of document.querySelectorAll(".tools")) {
     tools.append(button, " ");
   }
 }
+/* Paper cannot be unfolded: the settings of the run are printed. */
+const settings = document.querySelector("#run details.more");
+let printing = false;
+addEventListener("beforeprint", () => { printing = settings !== null && !settings.open; if (printing) settings.open = true; });
+addEventListener("afterprint", () => { if (printing) settings.open = false; });

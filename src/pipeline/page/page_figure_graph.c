@@ -103,11 +103,15 @@ static void put_key(bm_page_writer *w)
         {"<circle class=\"node\" cx=\"5\" cy=\"5\" r=\"4\"/>", "another document"},
         {"<line class=\"link bridge\" x1=\"0\" y1=\"5\" x2=\"10\" y2=\"5\"/>", "bridge"},
         {"<line class=\"link\" x1=\"0\" y1=\"5\" x2=\"10\" y2=\"5\"/>", "link"}};
+    const bm_bridges *bridges = &w->content->graph.bridges;
+    const bool there[] = {true, bridges->n_articulation_points > 0, true, bridges->n_bridges > 0,
+                          true};
     bm_markup_put(&w->m, "<ul class=\"legend\">");
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
-        bm_markup_format(&w->m,
-                         "<li><svg viewBox=\"0 0 10 10\" aria-hidden=\"true\">%s</svg>%s</li>",
-                         keys[i][0], keys[i][1]);
+        if (there[i])
+            bm_markup_format(&w->m,
+                             "<li><svg viewBox=\"0 0 10 10\" aria-hidden=\"true\">%s</svg>%s</li>",
+                             keys[i][0], keys[i][1]);
     bm_markup_put(&w->m, "</ul>\n");
 }
 

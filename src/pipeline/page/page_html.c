@@ -68,9 +68,14 @@ static void put_title(bm_page_writer *w)
     const bm_counts *counts = &w->content->facts.counts;
     bm_markup *m = &w->m;
     bm_markup_put(m, "<header>\n<p class=\"kicker\">bandmill report</p>\n<h1>");
-    bm_markup_format(m, "%s of ", bm_svg_count(counts->removed).text);
-    bm_page_put_number(w, counts->documents, "document");
-    bm_markup_put(m, counts->documents == 1 ? " was removed" : " were removed");
+    if (counts->removed == 0) {
+        bm_markup_put(m,
+                      counts->documents == 0 ? "There were no documents" : "Nothing was removed");
+    } else {
+        bm_markup_format(m, "%s of ", bm_svg_count(counts->removed).text);
+        bm_page_put_number(w, counts->documents, "document");
+        bm_markup_put(m, counts->removed == 1 ? " was removed" : " were removed");
+    }
     bm_markup_put(m, "</h1>\n<nav aria-label=\"Contents\"><ul>"
                      "<li><a href=\"#what\">What happened</a></li>"
                      "<li><a href=\"#similarities\">Similarities</a></li>"

@@ -24,32 +24,54 @@ static void put_fact(bm_page_writer *w, const char *name, const char *words, uin
                      bm_svg_count(n).text);
 }
 
-static void put_line(bm_page_writer *w)
+/* How many pairs the bands proposed, and what came of them. */
+static void put_pairs_line(bm_page_writer *w)
 {
     const bm_page_facts *facts = &w->content->facts;
     const bm_counts *n = &facts->counts;
     bm_markup *m = &w->m;
-    bm_markup_put(m, "<p class=\"lede\">Of ");
-    bm_page_put_number(w, n->records, "record");
-    bm_markup_put(m, ", ");
-    bm_page_put_number(w, n->identical, "document");
-    bm_markup_put(m, n->identical == 1 ? " repeats an earlier one; the bands proposed "
-                                       : " repeat earlier ones; the bands proposed ");
-    bm_page_put_number(w, n->candidates, "further pair");
+    bm_page_put_number(w, n->candidates, n->identical > 0 ? "further pair" : "pair");
     if (facts->verify == BM_VERIFY_NONE) {
         bm_markup_put(m, ", none of which was compared, so that all of them count");
-    } else {
-        bm_markup_format(m, ", of which %s turned out to be ", bm_svg_count(n->edges).text);
-        bm_markup_format(m,
-                         facts->verify == BM_VERIFY_SIGNATURE
-                             ? "similar by %s or more, as their signatures tell"
-                             : "similar by %s or more",
-                         bm_svg_share(facts->threshold).text);
+        return;
     }
-    bm_markup_put(m, ". They join into ");
-    bm_page_put_number(w, n->groups, "group");
-    bm_markup_format(m, "; one document of each stays, and %s %s.</p>\n",
-                     bm_svg_count(n->removed).text, n->removed == 1 ? "goes" : "go");
+    bm_markup_format(m, ", of which %s turned out to be ",
+                     n->edges > 0 ? bm_svg_count(n->edges).text : "none");
+    bm_markup_format(m,
+                     facts->verify == BM_VERIFY_SIGNATURE
+                         ? "similar by %s or more, as their signatures tell"
+                         : "similar by %s or more",
+                     bm_svg_share(facts->threshold).text);
+}
+
+static void put_line(bm_page_writer *w)
+{
+    const bm_counts *n = &w->content->facts.counts;
+    bm_markup *m = &w->m;
+    if (n->records == 0)
+        return;
+    bm_markup_put(m, "<p class=\"lede\">Of ");
+    bm_page_put_number(w, n->records, "record");
+    if (n->identical > 0) {
+        bm_markup_put(m, ", ");
+        bm_page_put_number(w, n->identical, "document");
+        bm_markup_put(m, n->identical == 1 ? " repeats an earlier one; the bands proposed "
+                                           : " repeat earlier ones; the bands proposed ");
+    } else {
+        bm_markup_put(m, ", none repeats an earlier one; the bands proposed ");
+    }
+    if (n->candidates > 0)
+        put_pairs_line(w);
+    else
+        bm_markup_put(m, n->identical > 0 ? "no further pairs" : "no pairs");
+    if (n->groups > 0) {
+        bm_markup_put(m, ". They join into ");
+        bm_page_put_number(w, n->groups, "group");
+        bm_markup_format(m, "; one document of each stays, and %s %s.</p>\n",
+                         bm_svg_count(n->removed).text, n->removed == 1 ? "goes" : "go");
+    } else {
+        bm_markup_put(m, ". Every document stays.</p>\n");
+    }
 }
 
 static void put_facts(bm_page_writer *w)
@@ -93,9 +115,9 @@ static void put_source(bm_page_writer *w, const char *file, const bm_page_source
     bm_markup_name(m, (bm_str){file, strlen(file)});
     bm_markup_put(m, "</span>");
     if (s->gone != NULL) {
-        bm_markup_put(m, " <span class=\"note\">gone: ");
+        bm_markup_put(m, "<div class=\"note\">gone: ");
         bm_markup_name(m, (bm_str){s->gone, strlen(s->gone)});
-        bm_markup_put(m, "</span>");
+        bm_markup_put(m, "</div>");
     }
     bm_markup_format(m, "</td><td class=\"n\">%s</td><td class=\"n\">%s</td>",
                      bm_svg_count(s->documents).text, bm_svg_count(s->skipped).text);
@@ -200,7 +222,7 @@ void bm_page_put_similarities(bm_page_writer *w)
                      "<h2 id=\"h-similarities\">Similarities</h2>\n");
     put_recall(w);
     if (c->n_similarities == 0) {
-        bm_markup_put(m, "<p>No similarities are known, or there are no pairs.</p>\n</section>\n");
+        bm_markup_put(m, "<p>There are no pairs whose similarity is known.</p>\n</section>\n");
         return;
     }
     if (!c->similarities_of_pairs)

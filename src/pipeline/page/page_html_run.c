@@ -13,8 +13,8 @@
 
 #define COMMAND_MAX 4000u /* bytes that are shown */
 
-/* The text of a JSON value: of a string what it says, of others as they stand. */
-static void put_value(bm_page_writer *w, bm_str value)
+/* Of a string what it says, of others the text as it stands. */
+static void put_plain(bm_page_writer *w, bm_str value)
 {
     bm_buf text = {0};
     if (w->m.status != BM_OK)
@@ -28,7 +28,37 @@ static void put_value(bm_page_writer *w, bm_str value)
     bm_buf_reset(&text);
 }
 
+/* The text of a JSON value: of a list its elements. */
+static void put_value(bm_page_writer *w, bm_str value)
+{
+    bm_str element;
+    size_t at = 0;
+    if (value.len == 0 || value.data[0] != '[') {
+        put_plain(w, value);
+        return;
+    }
+    for (bool first = true; bm_json_scan_element(value, &at, &element); first = false) {
+        bm_markup_put(&w->m, first ? "" : ", ");
+        put_plain(w, element);
+    }
+}
+
 /* --- time --- */
+
+/* A number as JSON has it, to the millisecond; less is said to be less. */
+static void put_seconds(bm_page_writer *w, bm_str value)
+{
+    const char *dot = memchr(value.data, '.', value.len);
+    size_t len = dot != NULL ? (size_t)(dot - value.data) + 4 : value.len, zeros = 0;
+    if (len > value.len)
+        len = value.len;
+    while (zeros < len && (value.data[zeros] == '0' || value.data[zeros] == '.'))
+        zeros++;
+    if (zeros == len || memchr(value.data, 'e', value.len) != NULL)
+        bm_markup_put(&w->m, "&lt; 0.001");
+    else
+        put_value(w, (bm_str){value.data, len});
+}
 
 static void put_stages(bm_page_writer *w)
 {
@@ -47,10 +77,7 @@ static void put_stages(bm_page_writer *w)
         bm_markup_put(m, "<tr><td>");
         put_value(w, name);
         bm_markup_put(m, "</td><td class=\"n\">");
-        put_value(w, (bm_str){seconds.data,
-                              seconds.len < 8 || memchr(seconds.data, 'e', seconds.len) != NULL
-                                  ? seconds.len
-                                  : 8});
+        put_seconds(w, seconds);
         bm_markup_put(m, "</td></tr>\n");
     }
     bm_page_end_table(w);
@@ -60,6 +87,7 @@ static void put_devices(bm_page_writer *w)
 {
     static const char *const keys[] = {"device", "name", "platform", "driver", "documents"};
     bm_str devices, device, value;
+    uint64_t n;
     size_t at = 0;
     bm_markup *m = &w->m;
     if (!bm_json_scan_find(w->content->facts.run, "devices", &devices) || devices.len <= 2)
@@ -73,7 +101,9 @@ static void put_devices(bm_page_writer *w)
         bm_markup_put(m, "<tr>");
         for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
             bm_markup_put(m, i == 4 ? "<td class=\"n\">" : "<td>");
-            if (bm_json_scan_find(device, keys[i], &value))
+            if (bm_json_scan_find(device, keys[i], &value) && bm_json_scan_uint(value, &n))
+                bm_markup_put(m, bm_svg_count(n).text);
+            else if (bm_json_scan_find(device, keys[i], &value))
                 put_value(w, value);
             bm_markup_put(m, "</td>");
         }

@@ -294,6 +294,10 @@ void bm_page_put_texts(bm_page_writer *w)
     bm_markup_put(m, "<section id=\"texts\" aria-labelledby=\"h-texts\">\n"
                      "<h2 id=\"h-texts\">Texts side by side</h2>\n");
     put_gone(w);
+    if (w->content->near.n + w->content->chained.n + w->content->groups.n == 0) {
+        bm_markup_put(m, "<p>There are no pairs to show.</p>\n</section>\n");
+        return;
+    }
     bm_markup_put(
         m, "<p class=\"key\">Plain: both have it. <del>Dotted</del>: only the left one. "
            "<ins>Underlined</ins>: only the right one. <span class=\"u\">U+202E</span>: a hidden "

@@ -85,10 +85,12 @@ doc one "$(words 0 39)" > alone.jsonl
 bm dedup alone.jsonl -q -o lone; exits 0
 bm report lone; exits 0
 says ../out 'There are no groups'
+says ../out '<h1>Nothing was removed</h1>'
+says ../out 'Of 1 record, none repeats an earlier one; the bands proposed no pairs. Every document stays.'
 : > empty.jsonl
 bm dedup empty.jsonl -q -o empty; exits 0
 bm report empty; exits 0
-says ../out '<h1>0 of 0 documents were removed</h1>'
+says ../out '<h1>There were no documents</h1>'
 
 # known documents, whose ids others may have: their texts are not those of these others
 doc a "$(words 0 39)" > known.jsonl
