@@ -641,7 +641,8 @@ def tune(
     kinds = [shingle] if isinstance(shingle, str) or shingle is None else list(shingle)
     texts = call.keep(ffi.new("bm_text_options[]", len(kinds)))
     for i, kind in enumerate(kinds):
-        texts[i] = new("sign").text
+        usual = new("sign")  # alive until it is copied
+        texts[i] = usual.text
         fill_text(texts[i], call, {**k, "shingle": kind})
     o.texts, o.n_texts = texts, len(kinds)
     out = ffi.new("bm_tune_result **")

@@ -1,6 +1,10 @@
 #!/bin/sh
-# run.sh PART BUILD PROGRAM -- the tests (package; spark and spark_executors for those that need Java), types or form of the Python package that stands in
-# BUILD/bandmill. Where it was not built: a message and 77, or a failure where BANDMILL_REQUIRE_PYTHON=1.
+# run.sh PART BUILD PROGRAM -- the tests (package, checked; spark and spark_executors for those that need Java), types or form of the Python
+# package that stands in BUILD/bandmill. Where it was not built: a message and 77, or a failure where BANDMILL_REQUIRE_PYTHON=1.
+#
+# `checked` runs the tests of bandmill.compat in BUILD/checked/bandmill, whose own C (python/tools, and what cffi makes) has AddressSanitizer
+# and UndefinedBehaviorSanitizer, and sees what of Python's objects lies beyond their ends or is freed. With BANDMILL_CHECKED=all all tests of
+# the package that need no Java, about a minute: by hand, after changes to python/tools or to how options are filled.
 root=$(cd "$(dirname "$0")/../.." && pwd)
 python=${BANDMILL_PYTHON:-$root/.venv/bin/python}
 if [ ! -x "$python" ] || [ ! -e "$2/bandmill/_native.abi3.so" ]; then
@@ -10,6 +14,29 @@ if [ ! -x "$python" ] || [ ! -e "$2/bandmill/_native.abi3.so" ]; then
 fi
 case $1 in
 package) PYTHONPATH=$2 BANDMILL_PROGRAM=$3 exec "$python" -m pytest -p no:cacheprovider -c "$root/python/pyproject.toml" --ignore "$root/python/tests/test_spark.py" "$root/python/tests" ;;
+checked)
+    runtime=$(ldd "$2/checked/bandmill/_native.abi3.so" 2> /dev/null | awk '/lib(asan|stdc\+\+)\.so/ {print $3}' | tr '\n' ' ')
+    case $runtime in
+    *asan*) ;;
+    *)
+        echo "skipped: no package with sanitizers in $2/checked (a build by gcc with BM_TESTS)"
+        exit 77
+        ;;
+    esac
+    set -- "$2" "$3" "$root/python/tests/test_compat.py" "$root/python/tests/test_compat_sessions.py" "$root/python/tests/test_jobs.py"
+    which="(compat and not constructors and not thresholds and not calls_of_sketches) or test_tune"
+    if [ "${BANDMILL_CHECKED:-}" = all ]; then
+        set -- "$1" "$2" --ignore "$root/python/tests/test_spark.py" --ignore "$root/python/tests/test_spark_steps.py" "$root/python/tests"
+        which="not no_leak" # freed memory is kept for a while
+    fi
+    build=$1 program=$2
+    shift 2
+    fixed="setarch -R" # addresses: some that a kernel chooses are the sanitizer's own
+    $fixed true 2> /dev/null || fixed=
+    # Python's own memory as the C library's, which the sanitizer watches; reports on the file that the shell has for them.
+    LD_PRELOAD=$runtime ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 PYTHONMALLOC=malloc PYTHONPATH=$build/checked \
+        BANDMILL_PROGRAM=$program exec $fixed "$python" -m pytest --capture=sys -p no:cacheprovider -c "$root/python/pyproject.toml" -k "$which" "$@"
+    ;;
 spark | spark_executors)
     which="not on_executors_of_their_own"
     [ "$1" = spark ] || which="on_executors_of_their_own"
