@@ -340,7 +340,7 @@ group_batches(Parquet &p, int group, const std::vector<int> *leaves, int64_t byt
 arrow::Result<std::shared_ptr<arrow::RecordBatchReader>>
 ipc_open(const char *path, const arrow::ipc::IpcReadOptions &options)
 {
-    ARROW_ASSIGN_OR_RAISE(auto file, arrow::io::ReadableFile::Open(path));
+    ARROW_ASSIGN_OR_RAISE(auto file, arrow::io::ReadableFile::Open(path, options.memory_pool));
     ARROW_ASSIGN_OR_RAISE(const bool whole, is_ipc_file(*file));
     ARROW_RETURN_NOT_OK(file->Seek(0));
     if (!whole) {

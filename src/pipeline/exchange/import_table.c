@@ -78,17 +78,20 @@ static int64_t find(const struct ArrowSchema *schema, const char *name)
 
 static bool read_list_type(const struct ArrowSchema *schema, list_type *out)
 {
+    unsigned long fixed = 0;
     *out = (list_type){0};
     if (strcmp(schema->format, "+l") == 0)
         out->width = 4;
     else if (strcmp(schema->format, "+L") == 0)
         out->width = 8;
     else if (strncmp(schema->format, "+w:", 3) == 0)
-        out->fixed = (uint32_t)strtoul(schema->format + 3, NULL, 10);
-    else
+        fixed = strtoul(schema->format + 3, NULL, 10);
+    if (schema->n_children != 1 || (out->width == 0 && (fixed < 1 || fixed > UINT32_MAX)))
         return false;
-    const char *item = schema->n_children == 1 ? schema->children[0]->format : "";
-    out->item = strcmp(item, "I") == 0 ? 4 : strcmp(item, "L") == 0 ? 8 : 0;
+    out->fixed = (uint32_t)fixed;
+    const struct ArrowSchema *item = schema->children[0];
+    if (item->dictionary == NULL) /* else these are numbers of its values */
+        out->item = strcmp(item->format, "I") == 0 ? 4 : strcmp(item->format, "L") == 0 ? 8 : 0;
     return out->item != 0;
 }
 
