@@ -75,6 +75,11 @@ std::vector<int> leaves_of(const Parquet &p, const std::vector<int> &children)
 
 // --- Parquet ---
 
+arrow::Status encrypted(const std::string &column)
+{
+    return arrow::Status::Invalid("column '", column, "' is encrypted");
+}
+
 // A column chunk lies in the file, and in plain text.
 arrow::Status check_chunk(const parquet::ColumnChunkMetaData &chunk, int64_t file_bytes)
 {
@@ -85,10 +90,8 @@ arrow::Status check_chunk(const parquet::ColumnChunkMetaData &chunk, int64_t fil
     if (begin < 0 || n < 0 || chunk.num_values() < 0 || begin > file_bytes - n)
         return arrow::Status::Invalid("column '", chunk.path_in_schema()->ToDotString(),
                                       "' does not lie in the file");
-    return chunk.crypto_metadata() == nullptr
-               ? arrow::Status::OK()
-               : arrow::Status::Invalid("column '", chunk.path_in_schema()->ToDotString(),
-                                        "' is encrypted");
+    return chunk.crypto_metadata() == nullptr ? arrow::Status::OK()
+                                              : encrypted(chunk.path_in_schema()->ToDotString());
 }
 
 arrow::Status check_groups(const parquet::FileMetaData &meta, int64_t file_bytes)
@@ -102,7 +105,10 @@ arrow::Status check_groups(const parquet::FileMetaData &meta, int64_t file_bytes
                                           meta.num_rows());
         rows += n;
         for (int column = 0; column < meta.num_columns(); column++) {
-            const arrow::Status status = check_chunk(*group->ColumnChunk(column), file_bytes);
+            const arrow::Status status =
+                caught([&] { return check_chunk(*group->ColumnChunk(column), file_bytes); });
+            if (!status.ok() && meta.is_encryption_algorithm_set()) // what it says cannot be read
+                return encrypted(meta.schema()->Column(column)->path()->ToDotString());
             if (!status.ok())
                 return status.WithMessage("row group ", g, ": ", status.message());
         }

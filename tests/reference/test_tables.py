@@ -2,6 +2,7 @@
 of text, nulls, dictionaries, structs, no row, one row, many row groups, every codec and both versions of pages. Kept rows against
 a filter by pyarrow, schema and metadata too. Files that are cut short, changed byte by byte, encrypted: an error with the file, or
 the same result; no crash and no output."""
+import base64
 import json
 import os
 import random
@@ -323,13 +324,40 @@ def check_several(runs):
     return "" if b["id"].to_pylist() == [f"again {i}" for i in stays] and a.num_rows >= 18 else f"{a.num_rows}, {b['id'].to_pylist()}"
 
 
-def refused(runs, path, words, *arguments, code=3):
+def refused(runs, path, words, *arguments, code=3, command=("sign",)):
     out = runs.place()
-    done = runs.program.run("sign", path, "-o", out, "--device", "cpu", *arguments, expect=code)
+    done = runs.program.run(*command, path, "-o", out, "--device", "cpu", *arguments, expect=code)
     line = done.stderr.decode().splitlines()[-1]
     if os.path.exists(out) or os.path.exists(out + ".partial"):
         return "an output was left"
     return "" if all(w in line for w in words) else line
+
+
+def encrypt_column(table, path):
+    """Parquet whose footer is plain and whose column "text" is encrypted."""
+    import pyarrow.parquet.encryption as pe
+
+    class Keys(pe.KmsClient):
+        def wrap_key(self, key, master):
+            return base64.b64encode(key)
+
+        def unwrap_key(self, wrapped, master):
+            return base64.b64decode(wrapped)
+
+    asked = pe.EncryptionConfiguration(footer_key="f", column_keys={"t": ["text"]}, plaintext_footer=True)
+    keys = pe.CryptoFactory(lambda config: Keys()).file_encryption_properties(pe.KmsConnectionConfig(), asked)
+    with pq.ParquetWriter(path, table.schema, encryption_properties=keys) as writer:
+        writer.write_table(table)
+    return path
+
+
+def check_memory(runs):
+    """A batch of IPC may not be larger than `--memory`."""
+    text = "a few words of one long text " * 40000
+    path = write_ipc(pa.table({"text": [text] * 60}), os.path.join(runs.folder, "large.arrow"), stream=True, rows=60)
+    wrong = refused(runs, path, ["large.arrow"], "--memory", "32M", code=6)
+    runs.program.run("sign", path, "-o", runs.place(), "--memory", "1G", "--perms", 16)
+    return wrong
 
 
 def check_resumed(runs, path):
@@ -422,6 +450,13 @@ def main():
             runs, runs.put("cut.parquet", data[:n]), ["cut.parquet"]) for n in (4, 11, 12, 100, len(data) // 2, len(data) - 1))), ""))
         claims.attempt("encrypted footer", lambda: refused(
             runs, runs.put("secret.parquet", b"PARE" + data[4:-4] + b"PARE"), ["secret.parquet", "ncrypt"]))
+        secret = encrypt_column(runs.base, os.path.join(folder, "column.parquet"))
+        for command in (["sign"], ["dedup", "--threshold", "0.6"]):
+            claims.attempt(f"an encrypted column under a plain footer: {command[0]}", lambda: refused(
+                runs, secret, ["column.parquet", "column 'text' is encrypted"], command=command))
+        claims.attempt("an encrypted column that nobody asks for", lambda: refused(
+            runs, secret, ["column.parquet", "column 'text' is encrypted"], "--text-field", "id"))
+        claims.attempt("a batch larger than the memory", lambda: check_memory(runs))
         claims.attempt("another format than its name says", lambda: refused(
             runs, runs.put("text.parquet", b'{"text":"a"}\n'), ["text.parquet", "parquet"]))
         claims.attempt("another format than asked for", lambda: refused(runs, parquet, ["parquet", "jsonl"], "--format", "jsonl"))

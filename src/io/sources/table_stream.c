@@ -13,15 +13,15 @@
 static bm_status stream_failed(bm_table_stream *stream, int code, bm_error *err)
 {
     const char *words = stream->stream.get_last_error(&stream->stream);
-    if (code == ENOMEM)
+    if (code == ENOMEM && (words == NULL || words[0] == '\0'))
         return bm_fail_nomem(err, 0);
     if (words == NULL)
         words = strerror(code);
     const char *own =
         strstr(words, ". Detail:"); /* Arrow's: where in its sources, or in Python's */
     const int len = own != NULL && own - words < 300 ? (int)(own - words) : 300;
-    return bm_fail_at(err, BM_ERR_INPUT, stream->name, 0, "cannot read the table: %.*s", len,
-                      words);
+    return bm_fail_at(err, code == ENOMEM ? BM_ERR_NOMEM : BM_ERR_INPUT, stream->name, 0,
+                      "cannot read the table: %.*s", len, words);
 }
 
 static bm_status no_column(const bm_table_stream *stream, const struct ArrowSchema *schema,

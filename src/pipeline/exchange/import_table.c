@@ -60,10 +60,10 @@ static void close_table(bm_import_source *source)
 static bm_status stream_failed(table *t, int code, bm_error *err)
 {
     const char *words = t->stream.get_last_error(&t->stream);
-    if (code == ENOMEM)
+    if (code == ENOMEM && words == NULL)
         return bm_fail_nomem(err, 0);
-    return bm_fail_at(err, BM_ERR_INPUT, t->base.path, 0, "cannot read the table: %.300s",
-                      words != NULL ? words : strerror(code));
+    return bm_fail_at(err, code == ENOMEM ? BM_ERR_NOMEM : BM_ERR_INPUT, t->base.path, 0,
+                      "cannot read the table: %.300s", words != NULL ? words : strerror(code));
 }
 
 /* --- the schema --- */
