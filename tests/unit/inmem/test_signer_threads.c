@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include <bandmill/sketch.h>
+#include "tests/unit/base/sized.h"
 
 static uint64_t state = 22;
 
@@ -166,7 +167,7 @@ Test(signer_threads, a_text_of_ten_megabytes_among_others_is_signed_rightly)
 {
     static const uint32_t batch_docs[] = {0};
     static const size_t places[] = {0, 57, 99};
-    for (int i = 0; i < 3; i++) {
+    for (size_t i = 0; i < sized(3, 1); i++) {
         texts t = make_texts(100, 2000, places[i], 10 << 20);
         rows wanted = oracle(&t, words_of(3)), got = make_rows(t.n);
         for (uint32_t threads = 1; threads < 4; threads++) {

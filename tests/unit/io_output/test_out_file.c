@@ -11,6 +11,7 @@
 
 #include "io/output/out_dir.h"
 #include "tests/unit/base/scratch.h"
+#include "tests/unit/base/sized.h"
 
 typedef struct content {
     const void *data;
@@ -311,7 +312,7 @@ Test(out_file, compressed_bytes_do_not_depend_on_how_much_is_written_at_a_time)
     scratch s;
     scratch_open(&s);
     static const size_t steps[] = {1 << 30, 1 << 20, 262145, 4096, 999};
-    const size_t len = (2u << 20) + 4321;
+    const size_t len = sized(2u << 20, 600000) + 4321;
     char *data = compressible(len);
     for (int kind = 1; kind < (int)BM_COMPRESSIONS; kind++) {
         char *first = NULL;

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "lsh/bucket_join.h"
 #include "lsh/candidates.h"
+#include "tests/unit/base/sized.h"
 
 static uint64_t state = 5;
 
@@ -131,7 +132,7 @@ Test(bucket_join, components_are_those_of_all_candidates_where_nothing_is_cut)
 {
     static const uint64_t distinct[] = {1, 2, 5, 40};
     static const uint32_t colours[] = {1, 2, 9, 100}, heights[] = {1, 50, 400, 0};
-    for (int round = 0; round < 4 * 4 * 4 * 3; round++) {
+    for (size_t round = 0; round < 4 * 4 * 4 * sized(3, 1); round++) {
         world w = make(
             1 + (uint32_t)(draw() % 4), draw() % 1000, distinct[round % 4],
             (likeness){colours[round / 4 % 4], heights[round / 16 % 4], (uint32_t)(draw() % 4)});
@@ -247,7 +248,7 @@ Test(bucket_join, twice_the_documents_are_at_most_2_2_times_the_comparisons)
     static const shape_fn shapes[] = {one_band, all_bands, twenty_kinds, half_met};
     for (size_t s = 0; s < 4; s++) {
         uint64_t before = 0;
-        for (size_t n = 2000; n <= 64000; n *= 2) {
+        for (size_t n = 2000; n <= sized(64000, 16000); n *= 2) {
             world w = make(4, n, 1, (likeness){1, 0, 0});
             shapes[s](&w);
             run(&w, 2, 0);
@@ -304,7 +305,7 @@ static uint32_t **first_with_key(const world *w)
 
 Test(bucket_join, labels_instead_of_keys_change_nothing)
 {
-    for (int round = 0; round < 24; round++) {
+    for (size_t round = 0; round < sized(24, 6); round++) {
         world w = make(1 + (uint32_t)round % 5, 2000, 1 + draw() % 3,
                        (likeness){1 + draw() % 300, draw() % 90, (uint32_t)round % 3});
         bm_join_stats with_keys = run(&w, 0, 100), with_labels;
@@ -318,7 +319,7 @@ Test(bucket_join, labels_instead_of_keys_change_nothing)
         bm_candidates_job job = {
             .keys = &keys, .chunk = 100, .fn = verify, .ctx = &w, .groups = &w.groups};
         cr_assert_eq(bm_candidates_join(&job, &with_labels, NULL), BM_OK);
-        cr_assert(w.n_pairs == n_pairs && w.chunks == chunks, "round %d", round);
+        cr_assert(w.n_pairs == n_pairs && w.chunks == chunks, "round %zu", round);
         cr_assert(with_labels.n_cut == with_keys.n_cut &&
                   with_labels.n_not_compared == with_keys.n_not_compared);
         for (uint32_t doc = 0; doc < w.n; doc++)

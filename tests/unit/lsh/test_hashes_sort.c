@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lsh/verify.h"
+#include "tests/unit/base/sized.h"
 
 static uint64_t state = 1;
 
@@ -89,7 +90,7 @@ Test(hashes_sort, equals_qsort_for_large_sizes_and_every_shape)
 {
     static const size_t sizes[] = {4097, 65536, 131071, 131072, 400003};
     for (int shape = 0; shape < 10; shape++)
-        for (int i = 0; i < 5; i++)
+        for (size_t i = 0; i < sized(5, 4); i++)
             check(shape, sizes[i]);
 }
 

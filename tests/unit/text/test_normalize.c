@@ -7,6 +7,7 @@
 #include "text/shingler.h"
 #include "text/unicode_tables.h"
 #include "base/utf8_code.h"
+#include "tests/unit/base/sized.h"
 
 Test(normalize, reads_lists_in_any_order)
 {
@@ -90,9 +91,12 @@ static void compare_forms(const char *text, size_t len, uint32_t normalize)
 
 Test(normalize, gives_utf8procs_forms_for_every_code_point_between_marks)
 {
+    const uint32_t step = (uint32_t)sized(1, 17); /* where nothing is assigned */
     for (uint32_t code = 0; code <= 0x10FFFF; code++) {
         char text[32], *end = text;
         if (code >= 0xD800 && code <= 0xDFFF)
+            continue;
+        if (code % step != 0 && (code >= 0xE0200 || (bm_char_info(code) & BM_IS_CN) != 0))
             continue;
         end = bm_utf8_put(end, 'o');
         end = bm_utf8_put(end, 0x301);
@@ -115,7 +119,7 @@ Test(normalize, gives_the_whole_from_its_parts_where_a_cut_is_allowed)
     static const uint32_t cuts[] = {'a',    '=',    ' ',    0x85,   0xA0,   0x1680,
                                     0x2000, 0x2028, 0x3000, 0x3001, 0x3002, 0xFF0C};
     static bm_codes whole, first, rest, spare;
-    for (uint32_t code = 0; code <= 0x2FFFF; code++)
+    for (uint32_t code = 0; code <= 0x2FFFF; code += (uint32_t)sized(1, code < 0x3100 ? 1 : 7))
         for (size_t i = 0; i < sizeof cuts / sizeof cuts[0]; i++) {
             char text[16], *end = text;
             if (code >= 0xD800 && code <= 0xDFFF)

@@ -12,6 +12,7 @@
 #include "base/utf8_code.h"
 #include "text/set_shingler.h"
 #include "text/shingler.h"
+#include "tests/unit/base/sized.h"
 
 static const char *const isas[] = {"scalar", "avx2", "avx512", "neon"};
 #define N_ISAS (sizeof isas / sizeof isas[0])
@@ -351,7 +352,7 @@ Test(shingler, gives_on_every_path_what_the_exact_path_gives)
     static const uint32_t forms[] = {0, BM_NORM_NFC, BM_NORM_NFKC};
     static char text[64 * 1024];
     uint64_t state = 20240611;
-    for (int round = 0; round < 4; round++)
+    for (size_t round = 0; round < sized(4, 2); round++)
         for (uint32_t each = 0; each < 48; each++)
             for (uint32_t kind = 0; kind < 4; kind++)
                 for (uint32_t k = 0; k < 5; k++) {
@@ -373,6 +374,9 @@ Test(shingler, finds_white_space_across_the_border_of_two_blocks)
     const bm_text_options options = {
         .words = BM_WORDS_SPACE, .shingle = BM_SHINGLE_WORD, .shingle_k = 1};
     for (uint32_t code = 0x80; code < 0x4000; code = code == 0xFF ? 0x800 : code + 1) {
+        const uint32_t page = code >> 8; /* white space is in these */
+        if (page != 0 && page != 0x16 && page != 0x20 && page != 0x30 && code % sized(1, 8) != 0)
+            continue;
         char text[64 * 5 + 8], cp[4];
         size_t n = (size_t)(bm_utf8_put(cp, code) - cp), len = 0;
         for (size_t at = 60; at < 64; at++) {
@@ -392,7 +396,7 @@ Test(shingler, cuts_long_stretches_where_nothing_changes)
     static char text[100 * 1024];
     uint64_t state = 7;
     size_t len = 0;
-    while (len + 16 < sizeof text) {
+    while (len + 16 < sized(sizeof text, 50 * 1024)) {
         const char *piece = pieces[N_ASCII + next_random(&state) % (N_PIECES - N_ASCII)];
         memcpy(text + len, piece, strlen(piece));
         len += strlen(piece);
