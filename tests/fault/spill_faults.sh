@@ -22,6 +22,7 @@ job() {
     mkdir -p disk
     rm -f "$log"
     runs=$((runs + 1))
+    leaks_in_turn
     command_line="SPILL_SHIM=$fault bandmill $*"
     # shellcheck disable=SC2086 # a word each, or nothing
     SPILL_SHIM=$fault SPILL_SHIM_LOG=$log LD_PRELOAD=$SHIM ASAN_OPTIONS="${ASAN_OPTIONS:-}:verify_asan_link_order=0" \
@@ -99,8 +100,9 @@ files() {
     [ "${opens:-0}" -ge 3 ] || fail "$opens temporary files were made"
     n=1
     while [ "$n" -le "${opens:-0}" ]; do
-        broken "$output" 4 'cannot make a temporary file: No such file' "any:open:$n:gone" "$@"
-        broken "$output" 4 'cannot make a temporary file: No space left' "any:open:$n:28" "$@"
+        # In the small size one of the two, in turn.
+        [ "$BANDMILL_TEST_SIZE.$((n % 2))" = small.0 ] || broken "$output" 4 'cannot make a temporary file: No such file' "any:open:$n:gone" "$@"
+        [ "$BANDMILL_TEST_SIZE.$((n % 2))" = small.1 ] || broken "$output" 4 'cannot make a temporary file: No space left' "any:open:$n:28" "$@"
         n=$((n + 1))
     done
     # A disk that is known to be too small beforehand: 100 kB are free.
@@ -155,10 +157,12 @@ files groups dedup --pairs
 input=stars.jsonl plan=$stars
 faults stars edges dedup --cluster star
 input=in.jsonl plan='--bands 300 --rows 1'
-faults list sets pairs
-faults list keys pairs
+if [ "$BANDMILL_TEST_SIZE" != small ]; then
+    faults list sets pairs
+    faults list keys pairs
+    files list pairs
+fi
 faults list edges pairs
-files list pairs
 
 BANDMILL_SEAL_SECONDS=0
 export BANDMILL_SEAL_SECONDS

@@ -45,6 +45,7 @@ damage() {
     bit=1 step=0
     while [ $step -le 9 ]; do
         at=$(((size - 1) * step / 9))
+        case ${BANDMILL_TEST_SIZE:-normal}.$step in small.[1245]) step=$((step + 1)); continue ;; esac
         flip "$file" $at $bit
         for command in "$@"; do reads "$command" "$file"; done
         flip "$file" $at $bit

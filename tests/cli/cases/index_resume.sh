@@ -29,7 +29,9 @@ sound() {
 
 # killed, interrupted, at any moment; commits after each batch
 export BANDMILL_SEAL_SECONDS=0
-for how in KILL INT TERM KILL; do
+ways='KILL INT TERM KILL' quick=12
+[ "${BANDMILL_TEST_SIZE:-normal}" != small ] || { ways='KILL INT' quick=6; }
+for how in $ways; do
     rm -rf idx; cp -r base idx
     rounds=0
     rc=1
@@ -37,7 +39,7 @@ for how in KILL INT TERM KILL; do
         "$PROGRAM" index add idx a.jsonl b.jsonl --resume --batch-docs 1 --threads 2 -q > ../out 2> ../err &
         job=$!
         sleep "0.0$(((rounds * 37 + 13) % 50 + 10))"
-        [ $rounds -ge 12 ] || kill -$how $job 2> /dev/null # in the end it may come to its end
+        [ $rounds -ge $quick ] || kill -$how $job 2> /dev/null # in the end it may come to its end
         wait $job
         rc=$?
         case $how.$rc in

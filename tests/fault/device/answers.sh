@@ -5,7 +5,7 @@
 
 # Faults are of the job itself: the process that tries the device first, which costs more than the job, finds none. It is there on `auto`.
 by_name=BANDMILL_PROBE=
-for mode in copied mapped lent; do
+for mode in $modes; do
     for command in sign dedup; do
         opening=$(opening_reads "$mode" "$command")
         all=$(reads "$mode" "$command" many)

@@ -45,7 +45,7 @@ FAULTS
 
 # A device that is lost: from some call on, nothing works.
 for n in 60 90 120 150; do
-    for mode in copied mapped lent; do
+    for mode in $modes; do
         job "$mode" sign many auto "CL_SHIM_FAIL=any:$n+:-5"
         injected
         saved ''

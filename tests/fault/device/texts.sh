@@ -4,7 +4,7 @@
 # Faults are of the job itself: the process that tries the device first, which costs more than the job, finds none. It is there on `auto`.
 by_name=BANDMILL_PROBE=
 BANDMILL_CL_TEXT=on
-for mode in copied mapped lent; do
+for mode in $modes; do
     opening=$(opening_reads "$mode" text)
     all=$(reads "$mode" text many)
     n=1
