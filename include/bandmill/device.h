@@ -60,7 +60,7 @@ BM_API size_t bm_device_list_count(const bm_device_list *list);
 BM_API const bm_device_info *bm_device_list_at(const bm_device_list *list, size_t index);
 /* One line on why there is no OpenCL device; "" where there is one. */
 BM_API const char *bm_device_list_note(const bm_device_list *list);
-/* That is because a driver hung, died or gave nonsense. */
+/* True: because a driver hung, died or gave nonsense. */
 BM_API bool bm_device_list_broken(const bm_device_list *list);
 BM_API void bm_device_list_close(bm_device_list *list); /* NULL is fine */
 

@@ -170,7 +170,8 @@ void markdown_page(mdoc_page *page, const char *text)
         else if (fresh)
             mdoc_paragraph(page);
         section = true;
-        fresh = heads || strchr(" `|-", line.at[0]) != NULL;
+        fresh = heads || begins(line, "    ") || begins(line, "```") || begins(line, "|") ||
+                begins(line, "- ");
         if (heads)
             mdoc_heading(page, !begins(line, "###"), strchr(line.at, ' ') + 1,
                          (size_t)(line.at + line.len - strchr(line.at, ' ')) - 1);

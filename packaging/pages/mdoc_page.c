@@ -153,6 +153,18 @@ void mdoc_literal(mdoc_page *page, const char *line, size_t len)
     fputc('\n', page->to);
 }
 
+/* What somebody types, or the name of a file: a hyphen at the end of a line would be taken for a part of it. */
+static bool is_literal(const char *word, size_t len)
+{
+    if (strstr(word, "\\fB") != NULL || strncmp(word, "\\-", 2) == 0)
+        return true;
+    for (size_t i = 1; i + 1 < len; i++)
+        if (word[i] != '\0' && strchr("._:/", word[i]) != NULL &&
+            isalnum((unsigned char)word[i + 1]))
+            return true;
+    return false;
+}
+
 static void put_word(mdoc_page *page, const char *word, size_t len)
 {
     if (len == 0)
@@ -161,18 +173,30 @@ static void put_word(mdoc_page *page, const char *word, size_t len)
         mdoc_macro(page, ".Pp");
     page->filled = true;
     const bool begins = isupper((unsigned char)word[0]) || word[0] == '\\';
-    if (page->column + 1 + len > WIDTH || (page->ends_phrase && begins))
+    const size_t escape = is_literal(word, len) ? 2 : 0; /* before it */
+    if (page->column + 1 + escape + len > WIDTH || (page->ends_phrase && begins))
         end_line(page);
     if (page->column > 0)
         fputc(' ', page->to);
     else if (word[0] == '.' || word[0] == '\'')
         fputs("\\&", page->to);
+    fputs(escape > 0 ? "\\%" : "", page->to);
     fwrite(word, 1, len, page->to);
-    page->column += len + 1;
+    page->column += escape + len + 1;
 }
 
-/* A mark of Markdown at `at`: what it becomes is added to `word`, and where it ends is returned; NULL: it is none. */
-static const char *take_mark(const char *at, const char *end, bool *code, char *word)
+/* Is the asterisk at `at` one of *a word*? Then it stands at one end of it. */
+static bool is_emphasis(const char *at, const char *begin, const char *end)
+{
+    const bool before = at > begin && isalpha((unsigned char)at[-1]);
+    const bool after = at + 1 < end && isalpha((unsigned char)at[1]);
+    return before != after;
+}
+
+/* A mark of Markdown at `at`, in a text from `begin` on: what it becomes is added to `word`, and where it ends is
+ * returned; NULL: it is none. */
+static const char *take_mark(const char *at, const char *begin, const char *end, bool *code,
+                             char *word)
 {
     const size_t used = strlen(word);
     if (*at == '`') {
@@ -184,6 +208,8 @@ static const char *take_mark(const char *at, const char *end, bool *code, char *
         return NULL;
     if (end - at > 1 && at[0] == '*' && at[1] == '*')
         return at + 2;
+    if (*at == '*' && is_emphasis(at, begin, end))
+        return at + 1;
     if (*at == '[') {
         const char *close = memchr(at, ']', (size_t)(end - at));
         return close != NULL && close + 1 < end && close[1] == '(' ? at + 1 : NULL;
@@ -214,7 +240,7 @@ void mdoc_text(mdoc_page *page, mdoc_kind kind, const char *text, const char *en
             at++;
             continue;
         }
-        const char *behind = kind == MDOC_MARKDOWN ? take_mark(at, end, &code, word) : NULL;
+        const char *behind = kind == MDOC_MARKDOWN ? take_mark(at, text, end, &code, word) : NULL;
         if (behind != NULL) {
             at = behind;
             continue;

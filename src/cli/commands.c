@@ -141,6 +141,6 @@ const cli_command cli_commands[CLI_N_COMMANDS] = {
                    "upload and read-back, and text\nto signatures, each as the median of several "
                    "runs. Text comes from INPUT, or from a seeded generator.",
                    cli_run_bench},
-    [CLI_HELP] = {"help", "[COMMAND]", "this text, or the options of a command",
+    [CLI_HELP] = {"help", "[COMMAND]", "list the commands, or the options of one",
                   "Without a command: the list of commands.", NULL},
 };

@@ -163,7 +163,7 @@ static const arg_option rows[] = {
      FIELD(files.exclude)},
     TEXT("sources", FINDS | FILLS | BIT(CLI_FILTER) | BIT(CLI_EXPLAIN) | BIT(CLI_REPORT),
          CLI_GROUP_INPUT, files.sources, "DIR",
-         "where the inputs lie now that signatures, or a result, were made from"),
+         "where the inputs of the signatures, or of the result, lie now"),
     TEXT("ids", BIT(CLI_INDEX_REMOVE), CLI_GROUP_INPUT, index.ids, "FILE",
          "a list of ids, one a line (-: stdin)"),
     OFFER("ids", BIT(CLI_IMPORT), CLI_GROUP_INPUT, results.exchange.ids, "FILE",
@@ -210,7 +210,8 @@ static const arg_option rows[] = {
     WHOLE("max-errors", INPUTS, CLI_GROUP_INPUT, input.max_errors, 0, UINT64_MAX, "N",
           "bad records that --on-error skip lets pass (no limit)"),
     CHOICE("invalid-utf8", INPUTS, CLI_GROUP_INPUT, input.invalid_utf8, BM_OPTION_INVALID_UTF8,
-           BM_INVALID_UTF8_REPLACE, "becomes U+FFFD, or is a bad record (replace)"),
+           BM_INVALID_UTF8_REPLACE,
+           "what is not UTF-8 becomes U+FFFD, or makes a bad record (replace)"),
     SIZE("max-doc-bytes", INPUTS, CLI_GROUP_INPUT, input.max_doc_bytes,
          "a longer document is a bad record (1G)"),
     /* text */
@@ -225,7 +226,7 @@ static const arg_option rows[] = {
      .help = "none, or some of nfc nfkc lower strip-accents digits punct (lower)",
      FIELD(text.normalize)},
     CHOICE("words", TELLS, CLI_GROUP_TEXT, text.words, BM_OPTION_WORDS, BM_WORDS_ALNUM,
-           "runs of letters, marks and numbers, or between white space (alnum)"),
+           "a word is a run of letters, marks and numbers, or what white space parts (alnum)"),
     {.name = "shingle",
      .type = ARG_PARSED,
      .commands = SIGNS | BIT(CLI_IMPORT),
@@ -255,7 +256,7 @@ static const arg_option rows[] = {
     CHOICE("short", TELLS, CLI_GROUP_TEXT, text.short_rule, BM_OPTION_SHORT, BM_SHORT_WHOLE,
            "a text of fewer units than a shingle is one shingle, or none (whole)"),
     TEXT("stopwords", TELLS, CLI_GROUP_TEXT, text.stopwords, "en|FILE",
-         "of --shingle stopword:K: English, or a file with one a line (en)"),
+         "stop words of --shingle stopword:K: English ones, or a file, one a line (en)"),
     FLAG("bag", TELLS, CLI_GROUP_TEXT, text.bag,
          "each further occurrence of a shingle in a document is an element, too"),
     CHOICE("weights", CUTS, CLI_GROUP_TEXT, text.weights, BM_OPTION_WEIGHTS, BM_WEIGHTS_NONE,
@@ -278,8 +279,8 @@ static const arg_option rows[] = {
      .group = CLI_GROUP_SKETCH,
      .words = BM_OPTION_SCHEME,
      .help =
-         "how signatures are made: affine32, oph, one hash a shingle, cws, which --weights takes, "
-         "or as other tools make them (affine32)",
+         "how signatures are made: affine32; oph, with one hash a shingle; cws, of --weights; the "
+         "others as other tools make them (affine32)",
      FIELD(sketch.scheme)},
     WHOLE("perms", TELLS, CLI_GROUP_SKETCH, sketch.perms, 1, BM_PERMS_MAX, "K",
           "permutations, words of a signature (128)"),
