@@ -29,6 +29,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import bandmill
+from bandmill.compat.datasketch import MinHash, MinHashLSH
 
 TRIM = ctypes.CDLL(None).malloc_trim
 LEFT_BYTES, INTERRUPT_MS, TRIALS = 512, 200, 10
@@ -69,7 +70,20 @@ def kinds(table, place):
             return
         raise AssertionError
 
+    sets = [text.encode().split() for text in texts]
+
+    def session():
+        lsh = MinHashLSH(threshold=0.5, num_perm=128)
+        with lsh.insertion_session() as entries:
+            for key, sketch in enumerate(MinHash.bulk(sets)):
+                entries.insert(key, sketch)
+        lsh.query(MinHash.bulk(sets[:1])[0])
+        lsh.get_counts()
+        lsh.remove(0)
+
     return {
+        "MinHash.bulk": lambda: MinHash.bulk(sets, scheme="affine64"),
+        "insertion_session": session,
         "sign": lambda: bandmill.sign(texts, **options),
         "sign of a table": lambda: bandmill.sign(table, id="id", **options).to_arrow(),
         "an error": refused,

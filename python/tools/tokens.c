@@ -1,5 +1,9 @@
 /* SHA-1 (FIPS 180-4) of many short byte strings of Python's at once, sixteen beside each other, of which only the first one or two
- * words are wanted: what datasketch takes for the hash of a token. */
+ * words are wanted: what datasketch takes for the hash of a token.
+ *
+ * The library hashes with libcrypto's SHA-1 (src/text/token_hash.c), text by text. Of tokens of 30 bytes that takes 45 ns each where
+ * the CPU has instructions for SHA-1 and 70 ns where not; this takes 15 ns with AVX-512. Hashing is more than half of MinHash.bulk:
+ * with libcrypto's it would be 11 times as fast as datasketch's, and 20 times are promised. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,15 +22,37 @@ static size_t bm_py_blocks(size_t size)
     return (size + 8) / BM_PY_BLOCK + 1;
 }
 
+/* Copies up to 63 bytes: pieces of a fixed size, the last of which ends where the bytes do. */
+static inline void bm_py_copy_short(unsigned char *to, const unsigned char *from, size_t n)
+{
+    if (n >= 32) {
+        memcpy(to, from, 32);
+        memcpy(to + n - 32, from + n - 32, 32);
+    } else if (n >= 16) {
+        memcpy(to, from, 16);
+        memcpy(to + n - 16, from + n - 16, 16);
+    } else if (n >= 8) {
+        memcpy(to, from, 8);
+        memcpy(to + n - 8, from + n - 8, 8);
+    } else {
+        for (size_t i = 0; i < n; i++)
+            to[i] = from[i];
+    }
+}
+
 /* Block `at` of the padded message, as its bytes stand. */
 static inline void bm_py_load_block(const struct bm_py_bytes *token, size_t at, unsigned char *block)
 {
     size_t from = at * BM_PY_BLOCK, size = token->size;
+    if (from + BM_PY_BLOCK <= size) {
+        memcpy(block, token->data + from, BM_PY_BLOCK);
+        return;
+    }
     memset(block, 0, BM_PY_BLOCK);
-    if (from < size)
-        memcpy(block, token->data + from, size - from < BM_PY_BLOCK ? size - from : BM_PY_BLOCK);
-    if (size >= from && size < from + BM_PY_BLOCK)
+    if (from <= size) {
+        bm_py_copy_short(block, token->data + from, size - from);
         block[size - from] = 0x80;
+    }
     if (at + 1 == bm_py_blocks(size)) {
         uint64_t bits = __builtin_bswap64((uint64_t)size * 8);
         memcpy(block + BM_PY_BLOCK - 8, &bits, 8);
@@ -108,6 +134,20 @@ static bm_py_compress *bm_py_best_compress(void)
     return bm_py_compress_plain;
 }
 
+/* Takes in block `at` of each token that has one; the other lanes mean nothing after it. */
+static void bm_py_take_blocks(bm_py_compress *compress, const struct bm_py_bytes *tokens, int n, size_t at, bm_py_lanes *state)
+{
+    bm_py_lanes blocks[BM_PY_LANES];
+    for (int lane = 0; lane < n; lane++)
+        if (at < bm_py_blocks(tokens[lane].size))
+            bm_py_load_block(&tokens[lane], at, (unsigned char *)&blocks[lane]);
+        else
+            blocks[lane] = (bm_py_lanes){0};
+    for (int lane = n; lane < BM_PY_LANES; lane++)
+        blocks[lane] = (bm_py_lanes){0};
+    compress(state, blocks);
+}
+
 /* The hashes of up to sixteen tokens. A lane whose message has ended keeps its state. */
 static void bm_py_hash_group(bm_py_compress *compress, const struct bm_py_bytes *tokens, int n, bm_py_lanes *state)
 {
@@ -117,19 +157,11 @@ static void bm_py_hash_group(bm_py_compress *compress, const struct bm_py_bytes 
         state[i] = start[i] + (bm_py_lanes){0};
     for (int lane = 0; lane < n; lane++)
         most = bm_py_blocks(tokens[lane].size) > most ? bm_py_blocks(tokens[lane].size) : most;
-    for (size_t at = 0; at < most; at++) {
-        bm_py_lanes blocks[BM_PY_LANES], before[BM_PY_STATE], live = {0};
+    bm_py_take_blocks(compress, tokens, n, 0, state); /* nearly all have one */
+    for (size_t at = 1; at < most; at++) {
+        bm_py_lanes before[BM_PY_STATE], live = {0};
         memcpy(before, state, sizeof before);
-        for (int lane = 0; lane < n; lane++)
-            if (at < bm_py_blocks(tokens[lane].size))
-                bm_py_load_block(&tokens[lane], at, (unsigned char *)&blocks[lane]);
-            else
-                blocks[lane] = (bm_py_lanes){0};
-        for (int lane = n; lane < BM_PY_LANES; lane++)
-            blocks[lane] = (bm_py_lanes){0};
-        compress(state, blocks);
-        if (most == 1) /* as nearly all are */
-            break;
+        bm_py_take_blocks(compress, tokens, n, at, state);
         for (int lane = 0; lane < n; lane++)
             live[lane] = at < bm_py_blocks(tokens[lane].size) ? UINT32_MAX : 0;
         for (int i = 0; i < BM_PY_STATE; i++)

@@ -272,15 +272,24 @@ def _parse_permutations(given: Any, kind: Scheme) -> Any:
 def _one_by_one(model: MinHash, sets: Iterable[Iterable[Any]]) -> Iterator[MinHash]:
     usual = type(model) is MinHash
     for items in sets:
-        made = _again(model) if usual else model.copy()
+        made = _again(model, model.hashvalues.copy()) if usual else model.copy()
         made.update_batch(items)
         yield made
 
 
-def _again(model: MinHash) -> MinHash:
-    """A copy of one that was checked when it was made."""
+def _again(model: MinHash, values: np.ndarray[Any, Any]) -> MinHash:
+    """One like the model, which was checked when it was made, of these values.
+
+    Attribute by attribute, in the order of __init__: such objects need no dictionary of their own.
+    """
     made = MinHash.__new__(MinHash)
-    made.__dict__.update(model.__dict__, hashvalues=model.hashvalues.copy())
+    made.scheme = model.scheme
+    made.seed = model.seed
+    made.num_perm = model.num_perm
+    made.hashfunc = model.hashfunc
+    made.hashvalues = values
+    made.permutations = model.permutations
+    made._gpu_mode = model._gpu_mode
     return made
 
 
@@ -301,9 +310,7 @@ def _bulk(model: MinHash, sets: Iterable[Iterable[Any]]) -> list[MinHash]:
     """A MinHash of each set, as the model is; the library computes where the permutations are its own."""
     kind = SCHEMES[model.scheme]
     signer = Signer(kind.name, model.seed, model.num_perm) if can_sign(kind, model.seed, model.permutations) else None
-    state = model.__getstate__()
     fresh = model.is_empty()
-    new = MinHash.__new__
     made: list[MinHash] = []
     try:
         for batch in _batches(sets):
@@ -317,12 +324,10 @@ def _bulk(model: MinHash, sets: Iterable[Iterable[Any]]) -> list[MinHash]:
                 rows: Iterable[np.ndarray[Any, Any]] = signer.sign(hashes, lengths)
             else:
                 rows = _rows(model, kind, hashes, lengths)
-            for row in rows:
-                one = new(MinHash)
-                own = state.copy()
-                own["hashvalues"] = row.copy() if fresh else np.minimum(model.hashvalues, row)
-                one.__dict__ = own
-                made.append(one)
+            if fresh:
+                made.extend(_again(model, row.astype(kind.dtype)) for row in rows)
+            else:
+                made.extend(_again(model, np.minimum(model.hashvalues, row)) for row in rows)
     finally:
         if signer is not None:
             signer.close()

@@ -168,8 +168,7 @@ class Signer:
         options.sketch.scheme = _SIGNED[name]
         options.text.hash = lib.bm_scheme_hash(options.sketch.scheme)
         options.resources.threads = threads
-        self._kind = SCHEMES[name]
-        self._word = np.uint32 if self._kind.letter == "I" else np.uint64
+        self._word = np.uint32 if SCHEMES[name].letter == "I" else np.uint64
         out = ffi.new("bm_signer **")
         self._check(lib.bm_signer_open(options, out, self._err))
         self._count = count
@@ -180,14 +179,14 @@ class Signer:
             raise error_of(self._err)
 
     def sign(self, hashes: np.ndarray[Any, Any], lengths: Sequence[int]) -> np.ndarray[Any, Any]:
-        """The values (n, count) of documents, one's hashes behind the other's."""
+        """The values (n, count) of documents, one's hashes behind the other's, in words of the library's."""
         hashes = hashes.astype(self._word, copy=False)
         n = len(lengths)
         offsets = np.zeros(n + 1, dtype=np.uint64)
         np.cumsum(lengths, out=offsets[1:])
         words = np.empty((n, self._count), dtype=self._word)
         if n == 0:
-            return words.astype(self._kind.dtype)
+            return words
         documents = ffi.new("bm_documents *")
         documents.struct_size = ffi.sizeof("bm_documents")
         documents.n_docs = n
@@ -203,7 +202,7 @@ class Signer:
         out.struct_size = ffi.sizeof("bm_signer_out")
         out.words = alive[1]
         self._check(lib.bm_signer_sign(self._handle, documents, out, self._err))
-        return words.astype(self._kind.dtype, copy=False)
+        return words
 
     def close(self) -> None:
         """Ends its threads."""
