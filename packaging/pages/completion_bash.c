@@ -17,8 +17,7 @@ static const char head[] =
     "# shellcheck shell=bash disable=SC2034,SC2207\n\n"
     "# Answers are what $1 (words by blanks) has that begins with the word at hand.\n"
     "_bandmill_words() { COMPREPLY+=($(compgen -W \"$1\" -- \"$cur\")); }\n\n"
-    "# Files that end in one of $1, packed or not, and directories; all files where there is "
-    "none.\n"
+    "# Files that end in one of $1, packed or not, and directories; all files where none does.\n"
     "_bandmill_files() {\n"
     "    local file ending hits=()\n"
     "    compopt -o filenames 2> /dev/null\n"
@@ -27,10 +26,9 @@ static const char head[] =
     "            [[ -d $file ]] || hits+=(\"$file\")\n"
     "        done < <(compgen -f -X \"!*$ending?(.*)\" -- \"$path\")\n"
     "    done\n"
-    "    while IFS= read -r file; do hits+=(\"$file\"); done < <(compgen -d -- \"$path\")\n"
-    "    if ((${#hits[@]} == 0)); then\n"
-    "        while IFS= read -r file; do hits+=(\"$file\"); done < <(compgen -f -- \"$path\")\n"
-    "    fi\n"
+    "    local others=-d\n"
+    "    ((${#hits[@]} == 0)) && others=-f\n"
+    "    while IFS= read -r file; do hits+=(\"$file\"); done < <(compgen $others -- \"$path\")\n"
     "    COMPREPLY+=(\"${hits[@]}\")\n"
     "}\n\n"
     "_bandmill_dirs() {\n"
@@ -39,7 +37,8 @@ static const char head[] =
     "    while IFS= read -r file; do COMPREPLY+=(\"$file\"); done < <(compgen -d -- \"$path\")\n"
     "}\n\n"
     "_bandmill_devices() {\n"
-    "    _bandmill_words \"$1 $(bandmill devices 2> /dev/null | sed -n '2,$s/[[:space:]].*//p')\"\n"
+    "    _bandmill_words \"$1 $(bandmill devices 2> /dev/null | sed -n "
+    "'2,${s/[[:space:]].*//;/:/p}')\"\n"
     "}\n\n";
 
 static const char tail[] =

@@ -19,13 +19,11 @@ static void add_word(char *list, size_t cap, const char *before, const char *wor
     snprintf(list + used, cap - used, "%s%s%s%s", used > 0 ? " " : "", before, word, behind);
 }
 
-/* Files of every format, packed too where a pattern ends openly (".jsonl" and ".jsonl.gz"). */
+/* Files whose names say that they hold documents, or arrays; packed too ("a.jsonl.gz"). */
 static void add_inputs(shell_offer *out)
 {
-    const char *word;
-    for (unsigned i = 0; (word = bm_option_word(BM_OPTION_FORMAT, i)) != NULL; i++)
-        if (i != BM_FORMAT_AUTO)
-            add_word(out->endings, sizeof out->endings, ".", word, "");
+    add_word(out->endings, sizeof out->endings, "",
+             ".jsonl .ndjson .ldjson .json .tsv .csv .parquet .arrow .npy", "");
     out->files = out->dirs = true;
 }
 
