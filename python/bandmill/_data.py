@@ -17,6 +17,7 @@ _capsule = ctypes.pythonapi.PyCapsule_GetPointer
 _capsule.restype = ctypes.c_void_p
 _capsule.argtypes = [ctypes.py_object, ctypes.c_char_p]
 NAME = "table"
+Array = np.ndarray[Any, Any]
 
 
 class Source:
@@ -110,3 +111,16 @@ def _bytes(i: int, item: Any) -> bytes:
     if item is None:
         return b""
     raise Error(f"item {i} is of type {type(item).__name__} (a text is str, bytes or None)", "input", NAME, i + 1, "data")
+
+
+def strings_of(parts: list[tuple[Any, Array]], call: Call) -> tuple[Any, int]:
+    """bm_str of texts that lie in parts, each some bytes with n + 1 offsets into them; and how many. ``call`` keeps them."""
+    arrays = []
+    for data, offsets in parts:
+        base = int(ffi.cast("uintptr_t", call.keep(ffi.from_buffer("char[]", data))))
+        part = np.empty((len(offsets) - 1, 2), dtype=np.uint64)
+        part[:, 0] = base + offsets[:-1].astype(np.uint64)
+        part[:, 1] = np.diff(offsets).astype(np.uint64)
+        arrays.append(part)
+    joined = call.keep(np.concatenate(arrays) if arrays else np.zeros((0, 2), dtype=np.uint64))
+    return ffi.cast("bm_str *", ffi.from_buffer("char[]", joined)), len(joined)

@@ -16,7 +16,7 @@ import numpy as np
 
 from bandmill import _files
 from bandmill._call import NOT_FOUND, OK, Call
-from bandmill._data import Source
+from bandmill._data import Source, strings_of
 from bandmill._errors import Error, text_of
 from bandmill._native import ffi, lib
 from bandmill._options import fill, fill_text, new, size, word
@@ -564,7 +564,7 @@ def _texts_of(data: Any, text: str, call: Call) -> tuple[Any, int]:
         items = [t.encode("utf-8", "surrogatepass") if isinstance(t, str) else bytes(t or b"") for t in data]
         offsets = np.zeros(len(items) + 1, dtype=np.int64)
         np.cumsum(np.fromiter(map(len, items), dtype=np.int64, count=len(items)), out=offsets[1:])
-        return _strings([(call.keep(b"".join(items)), offsets)], call)
+        return strings_of([(call.keep(b"".join(items)), offsets)], call)
     pa = _files.arrow()
     if hasattr(data, "__arrow_c_stream__") and not hasattr(data, "column_names"):
         data = pa.RecordBatchReader.from_stream(data).read_all() if not isinstance(data, pa.ChunkedArray) else data
@@ -583,19 +583,7 @@ def _texts_of(data: Any, text: str, call: Call) -> tuple[Any, int]:
         _, starts, data_buffer = cells.buffers()
         offsets = np.frombuffer(starts, dtype=np.int64)[cells.offset : cells.offset + len(cells) + 1]
         parts.append((call.keep(data_buffer) if data_buffer is not None else b"", call.keep(offsets)))
-    return _strings(parts, call)
-
-
-def _strings(parts: list[tuple[Any, Array]], call: Call) -> tuple[Any, int]:
-    arrays = []
-    for data, offsets in parts:
-        base = int(ffi.cast("uintptr_t", call.keep(ffi.from_buffer("char[]", data))))
-        part = np.empty((len(offsets) - 1, 2), dtype=np.uint64)
-        part[:, 0] = base + offsets[:-1].astype(np.uint64)
-        part[:, 1] = np.diff(offsets).astype(np.uint64)
-        arrays.append(part)
-    joined = call.keep(np.concatenate(arrays) if arrays else np.zeros((0, 2), dtype=np.uint64))
-    return ffi.cast("bm_str *", ffi.from_buffer("char[]", joined)), len(joined)
+    return strings_of(parts, call)
 
 
 def tune(

@@ -5,6 +5,7 @@ import os
 import random
 import shutil
 import sys
+import types
 
 import numpy as np
 import pyarrow as pa
@@ -21,10 +22,10 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 import bandmill.spark
-from bandmill.spark import _steps
+from bandmill.spark import _frames, _steps
 
 CHAIN, COPIES = 1000, 60
-FAST_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+FAST_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
 
 
 def corpus():
@@ -55,20 +56,25 @@ TABLE = pa.Table.from_pylist(ROWS)
 
 
 def start(master, place):
+    cluster = master.startswith("local-cluster")
+    here = os.path.dirname(os.path.abspath(__file__))  # warm_daemon
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (here, os.environ.get("PYTHONPATH"))))
     options = {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
-        "spark.sql.shuffle.partitions": "4",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.adaptive.enabled": str(cluster).lower(),  # as its default is; without it there are fewer jobs
         "spark.sql.codegen.wholeStage": "false",
         "spark.sql.codegen.factoryMode": "NO_CODEGEN",
         "spark.driver.extraJavaOptions": FAST_START,
         "spark.executor.extraJavaOptions": FAST_START,
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
-        "spark.executorEnv.PYTHONPATH": os.environ.get("PYTHONPATH", ""),
+        "spark.executorEnv.PYTHONPATH": os.environ["PYTHONPATH"],
+        "spark.python.daemon.module": "warm_daemon",
         "spark.executor.memory": "1g",
         "spark.local.dir": str(place),
-        "spark.eventLog.enabled": str(master.startswith("local-cluster")).lower(),
+        "spark.eventLog.enabled": str(cluster).lower(),
         "spark.eventLog.compress": "false",
         "spark.eventLog.rolling.enabled": "false",
         "spark.eventLog.dir": place.as_uri(),
@@ -182,7 +188,7 @@ def test_many_partitions_integer_ids_and_stars(spark):
 
 def test_large_star_and_small_star_find_components(spark):
     draw = random.Random(4)
-    edges = [(i, i + 1) for i in range(CHAIN)] + [(draw.randrange(2000, 2400), draw.randrange(2000, 2400)) for _ in range(250)]
+    edges = [(i, i + 1) for i in range(150)] + [(draw.randrange(2000, 2100), draw.randrange(2000, 2100)) for _ in range(60)]
     edges = [(max(e), min(e)) for e in edges if e[0] != e[1]]
     draw.shuffle(edges)
     least = {x: x for e in edges for x in e}
@@ -190,9 +196,20 @@ def test_large_star_and_small_star_find_components(spark):
         for x, y in edges:
             least[x] = least[y] = min(least[x], least[y])
     table = pa.table({"num": [x for x, _ in edges], "label": [y for _, y in edges]})
-    found = _steps.components(spark.createDataFrame(table).repartition(5), task_edges=300).toArrow()
+    found = _steps.components(spark.createDataFrame(table).repartition(3), task_edges=70).toArrow()
     assert dict(zip(found["num"].to_pylist(), found["label"].to_pylist())) == least
     assert len(found) == len(least)
+
+
+def test_groups_are_numbered_by_many_tasks_too(spark):
+    firsts = random.Random(8).sample([f"id {i:04}" for i in range(3000)], 400)
+    members = pa.table({"label": np.arange(400) * 7 % 400, "first": firsts, "stays": [True] * 400})
+    members = pa.concat_tables([members, members.set_column(2, "stays", pa.array([False] * 400))])
+    wanted = {firsts[i]: i * 7 % 400 for i in range(400)}
+    for task_edges in (100, 1000):
+        job = types.SimpleNamespace(counts={"groups": 400}, task_edges=task_edges, all_tasks=lambda: 3)
+        found = _frames._numbered(job, frame(spark, members, 3, seed=1)).toArrow().to_pylist()
+        assert sorted((r["group"], r["label"]) for r in found) == list(enumerate((wanted[f] for f in sorted(wanted)), 1))
 
 
 def jobs_of(spark):
@@ -234,12 +251,18 @@ def test_bad_records_are_refused_or_left_out(spark):
         bandmill.spark.dedup(frame(spark, rows, 2), on_error="skip", max_errors=1, max_doc_bytes=5)
 
 
-def test_pairs_are_the_programs(spark):
+@pytest.fixture
+def many_cells(monkeypatch):
+    """Sets are compared in cells, as those of many documents are, which one task could not hold."""
+    monkeypatch.setattr(_steps, "ONE_CELL_BYTES", 0)
+
+
+def test_pairs_are_the_programs(spark, many_cells):
     some = TABLE.slice(0, 60)
     some = pa.concat_tables([some, pa.table({"id": ["zz1", "zz2"], "text": some["text"][:1].to_pylist() * 2})])
     for identical in ("all", "chain"):
         options = {"threshold": 0.4, "shingle": "word:1", "identical": identical}
-        found = bandmill.spark.pairs(frame(spark, some, 3), **options).toArrow().to_pylist()
+        found = bandmill.spark.pairs(frame(spark, some, 3), partitions=3, **options).toArrow().to_pylist()
         expected = bandmill.pairs(some, id="id", device="cpu", **options).to_pylist()
         assert sorted((r["id_a"], r["id_b"], round(r["jaccard"], 6)) for r in found) == [
             (r["id_a"], r["id_b"], r["jaccard"]) for r in sorted(expected, key=lambda r: (r["id_a"], r["id_b"]))
@@ -256,7 +279,7 @@ def test_signatures_are_the_programs(spark):
     assert found["n_shingles"].to_pylist() == s.n_shingles.tolist()
 
 
-def test_on_executors_of_their_own(tmp_path, theirs):
+def test_on_executors_of_their_own(tmp_path, theirs, many_cells):
     """After the others: one process has one session."""
     place = tmp_path / "cluster"
     place.mkdir()

@@ -153,3 +153,21 @@ def test_forests_join_what_edges_join():
             least[x] = least[y] = min(least[x], least[y])
     expected = {x: label for x, label in least.items() if x != label}
     assert dict(zip(found["num"].to_pylist(), found["label"].to_pylist())) == expected
+
+
+@pytest.mark.parametrize("sizes", [[1], [2, 1], [3], [1000]])
+def test_identical_documents_are_told_whatever_the_batches(sizes):
+    draw = random.Random(6)
+    kinds = sorted(draw.randrange(30) for _ in range(60))
+    nums = draw.sample(range(-(10**12), 10**12), len(kinds))
+    content = np.repeat(np.array(kinds, dtype=np.uint64), 2)
+    keys = np.array([[k * 10 + band for band in range(3)] for k in kinds], dtype=np.uint64)
+    columns = {"content": _cut.binary(content, 16), "num": np.array(nums), "keys": _cut.binary(keys, 24)}
+    found = pa.Table.from_batches(_buckets.spread(3)(batches_of(columns, sizes))).to_pylist()
+    same = {}
+    for num, kind in zip(nums, kinds):
+        same.setdefault(kind, []).append(num)
+    copies = [(num, of[0]) for of in same.values() if len(of) > 1 for num in of]
+    assert sorted((r["num"], r["key"]) for r in found if r["kind"] == _buckets.COPY) == sorted(copies)
+    entries = [(band, k * 10 + band, of[0]) for k, of in same.items() for band in range(3)]
+    assert sorted((r["band"], r["key"], r["num"]) for r in found if r["kind"] == _buckets.ENTRY) == sorted(entries)

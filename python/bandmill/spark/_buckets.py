@@ -35,12 +35,13 @@ def budget(n: int) -> int:
 def spread(bands: int) -> Callable[[Batches], Batches]:
     """(content, num, keys), sorted by content, then by id -> SPREAD_SCHEMA.
 
-    COPY: document `num` is identical with `key`, the first of its kind. ENTRY: the first is in this bucket.
+    COPY: document `num` is identical with `key`, the first of its kind; where it has copies, that one too. ENTRY: the first is
+    in this bucket.
     """
 
     def run(batches: Batches) -> Batches:
         last: bytes | None = None
-        rep = 0
+        rep, told = 0, False  # the first of the kind that the last batch ended in, and whether it was said that it has copies
         for batch in batches:
             if batch.num_rows == 0:
                 continue
@@ -48,21 +49,25 @@ def spread(bands: int) -> Callable[[Batches], Batches]:
             at = int(offsets_of(batch.column("content"))[0])
             content = bytes_of(batch.column("content"))[at : at + 16 * len(num)].reshape(-1, 16)
             begins = begins_of([np.ascontiguousarray(content).view("V16").reshape(-1)])
-            first = np.zeros(len(num), dtype=bool)
-            first[begins[:-1]] = True
-            reps = np.repeat(num[begins[:-1]], np.diff(begins))
-            if last == content[0].tobytes():
-                first[0] = False
-                reps[: begins[1]] = rep
-            last, rep = content[-1].tobytes(), int(reps[-1])
+            goes_on = last == content[0].tobytes()
+            firsts, sizes = num[begins[:-1]].copy(), np.diff(begins)
+            is_first = np.zeros(len(num), dtype=bool)
+            is_first[begins[:-1]] = True
+            has_copies = sizes > 1
+            if goes_on:
+                is_first[0], firsts[0], has_copies[0] = False, rep, not told
+            copies = ~is_first
+            if copies.any():
+                of = np.concatenate([np.repeat(firsts, sizes)[copies], firsts[has_copies]])
+                them = np.concatenate([num[copies], firsts[has_copies]])
+                yield _spread_rows(COPY, np.full(len(them), -1, dtype=np.int32), of, them)
+            told = bool(sizes[-1] > 1) or (goes_on and len(sizes) == 1)
+            last, rep = content[-1].tobytes(), int(firsts[-1])
             keys = batch.column("keys")
             at = int(offsets_of(keys)[0])
             words = np.ascontiguousarray(bytes_of(keys)[at : at + 8 * bands * len(num)]).view(np.int64).reshape(-1, bands)
-            if not first.all():
-                copies, them = num[~first], reps[~first]
-                yield _spread_rows(COPY, np.full(len(copies), -1, dtype=np.int32), them, copies)
-            band = np.tile(np.arange(bands, dtype=np.int32), int(first.sum()))
-            yield _spread_rows(ENTRY, band, words[first].reshape(-1), np.repeat(num[first], bands))
+            band = np.tile(np.arange(bands, dtype=np.int32), int(is_first.sum()))
+            yield _spread_rows(ENTRY, band, words[is_first].reshape(-1), np.repeat(num[is_first], bands))
 
     return run
 

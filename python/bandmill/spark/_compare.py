@@ -116,13 +116,11 @@ def compare(threshold: float, words: int, forest: bool) -> Callable[[Batches], B
 
 
 def forest_of(a: Array, b: Array) -> tuple[Array, Array]:
-    """Edges to the least of each component: (num, label), num > label."""
+    """Documents and the least of their component: (num, label)."""
     nodes, places = np.unique(np.concatenate([a, b]), return_inverse=True)
     pairs = np.zeros(len(a), dtype=PAIR_TYPE)
     pairs["a"], pairs["b"] = places[: len(a)], places[len(a) :]
-    labels = nodes[group(len(nodes), pairs, star=False)]
-    moved = labels != nodes
-    return nodes[moved], labels[moved]
+    return nodes, nodes[group(len(nodes), pairs, star=False)]
 
 
 def group(n: int, pairs: Array, star: bool) -> Array:
@@ -139,8 +137,11 @@ def group(n: int, pairs: Array, star: bool) -> Array:
         lib.bm_groups_free(out[0])
 
 
-def join(a: str, b: str) -> Callable[[Batches], Batches]:
-    """Edges of one partition -> FOREST_SCHEMA: its components, each a star around its least document."""
+def join(a: str, b: str, also: str = "") -> Callable[[Batches], Batches]:
+    """Edges of one partition -> FOREST_SCHEMA: its components, each a star around its least document.
+
+    ``also``: "roots", the least document with itself; "back", each edge the other way round.
+    """
 
     def run(batches: Batches) -> Batches:
         held: list[tuple[Array, Array]] = []
@@ -154,7 +155,12 @@ def join(a: str, b: str) -> Callable[[Batches], Batches]:
                 n = base = len(held[0][0])
         if held:
             num, label = _forest_of_all(held)
+            if also != "roots":
+                moved = num != label
+                num, label = num[moved], label[moved]
             yield batch_of(num=num, label=label)
+            if also == "back":
+                yield batch_of(num=label, label=num)
 
     return run
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from bandmill._call import Call
+from bandmill._data import strings_of
 from bandmill._native import ffi, lib
 from bandmill._options import fill_device, fill_hash, fill_sketch, fill_text, new
 
@@ -65,9 +67,10 @@ class Cutter:
     def cut(self, texts: pa.Array) -> dict[str, Array]:
         """Of a binary array: n_shingles, content (2 words each), offsets and hashes; keys and words as the recipe says."""
         call, n, recipe = Call(), len(texts), self.recipe
-        strings = _strings(texts, call)
+        texts = texts.fill_null(b"") if texts.null_count else texts
+        strings, _ = strings_of([(bytes_of(texts), offsets_of(texts))], call)
         out = ffi.new("bm_hash_sets **")
-        call.run(lib.bm_shingle_texts, self._shingling, ffi.cast("bm_str *", ffi.from_buffer(strings)), n, out)
+        call.run(lib.bm_shingle_texts, self._shingling, strings, n, out)
         sets = ffi.gc(out[0], lib.bm_hash_sets_free)
         offsets = _copy(lib.bm_hash_sets_offsets(sets), n + 1, np.int64)
         found = {
@@ -141,18 +144,6 @@ def binary(data: Array, width: int | None = None, offsets: Array | None = None) 
     return pa.Array.from_buffers(pa.large_binary(), len(offsets) - 1, buffers)
 
 
-def _strings(texts: pa.Array, call: Call) -> Array:
-    """An array of bm_str over an Arrow array; null is empty."""
-    offsets, data = offsets_of(texts), call.keep(bytes_of(texts))
-    strings = np.zeros((len(texts), 2), dtype=np.uint64)
-    strings[:, 0] = np.uint64(int(data.ctypes.data) if len(data) else 0) + offsets[:-1].astype(np.uint64)
-    strings[:, 1] = np.diff(offsets).astype(np.uint64)
-    if texts.null_count:
-        strings[np.asarray(texts.is_null()), 1] = 0
-    call.keep(strings)
-    return strings
-
-
 def bad_rows(cutter: Cutter, texts: pa.Array, ids: pa.Array) -> dict[int, str]:
     """The rows that are no documents, and why."""
     recipe = cutter.recipe
@@ -174,11 +165,18 @@ def cut(recipe: Recipe, small: int = 4096) -> Callable[[Batches], Batches]:
         for batch in batches:
             if batch.num_rows == 0:
                 continue
-            cutter = cutter or Cutter(recipe)
+            cutter = cutter or _open(recipe)
             for at in range(0, batch.num_rows, small):
                 yield _cut_batch(cutter, batch.slice(at, small))
 
     return run
+
+
+def _open(recipe: Recipe) -> Cutter:
+    """In a worker of Spark's. It looks for garbage after every task, which takes 40 ms if not what is loaded is left out."""
+    if gc.get_freeze_count() == 0:
+        gc.freeze()
+    return Cutter(recipe)
 
 
 def _cut_batch(cutter: Cutter, batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -211,7 +209,7 @@ def sign(recipe: Recipe) -> Callable[[Batches], Batches]:
         for batch in batches:
             if batch.num_rows == 0:
                 continue
-            cutter = cutter or Cutter(recipe)
+            cutter = cutter or _open(recipe)
             texts, ids = batch.column("text"), batch.column("id")
             bad = bad_rows(cutter, texts, ids)
             if bad and recipe.raises:

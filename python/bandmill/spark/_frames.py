@@ -82,15 +82,14 @@ def pairs(
 
 def _with_copies(near: DataFrame, copies: DataFrame, identical: str) -> DataFrame:
     """(a, b, similarity) with the pairs of identical documents."""
-    found = copies.select(F.col("rep").alias("a"), F.col("num").alias("b"), F.lit(1.0).alias("similarity"))
     if identical == "chain":
-        return near.union(found)
+        found = copies.where("num <> rep").select(F.col("rep").alias("a"), F.col("num").alias("b"))
+        return near.union(found.withColumn("similarity", F.lit(1.0)))
     x, y = copies.alias("x"), copies.alias("y")
     among = x.join(y.hint("shuffle_hash"), (F.col("x.rep") == F.col("y.rep")) & (F.col("x.num") < F.col("y.num")))
-    found = found.union(among.select(F.col("x.num").alias("a"), F.col("y.num").alias("b"), F.lit(1.0).alias("similarity")))
-    whole = copies.union(copies.select(F.col("rep").alias("num"), "rep").distinct())
+    found = among.select(F.col("x.num").alias("a"), F.col("y.num").alias("b"), F.lit(1.0).alias("similarity"))
     for end in ("a", "b"):
-        member = whole.select(F.col("rep").alias(end), F.col("num").alias("member"))
+        member = copies.select(F.col("rep").alias(end), F.col("num").alias("member"))
         near = joined(near, member, end, "left").withColumn(end, F.coalesce("member", end)).drop("member")
     return near.select("a", "b", "similarity").union(found)
 
@@ -127,9 +126,6 @@ def dedup(
     job = Job(df, settings, partitions, _task_edges)
     try:
         found = _dedup(job, cluster, keep)
-        if report is not None:
-            counted = one(found, F.max("group").alias("groups"), F.count(F.when(~F.col("kept"), 1)).alias("removed"))
-            report.update(groups=int(counted["groups"] or 0), removed=int(counted["removed"]))
         if job.counts["not_compared"]:
             LOG.warning("%d pairs of crowded buckets were not compared", job.counts["not_compared"])
         return found
@@ -147,13 +143,14 @@ def _dedup(job: Job, cluster: str, keep: str) -> DataFrame:
     if verified:
         job.hold_sets(near)
     ids = job.docs.select("num", "id", "bytes")
-    labels = (
-        _stars(job, near, ids, keep) if cluster == "star" else job.crowded_rounds(components(job.edges(near), job.task_edges))
-    )
-    members = settle(_kept(_members(labels, job.copies), ids, keep))
-    members = _compared(job, members) if verified else members.withColumn("similarity", _certain())
-    members = joined(members, _numbered(job, members), "label")
-    return settle(members.select("id", F.col("group"), F.col("stays").alias("kept"), F.col("similarity").alias("jaccard")))
+    labels = _stars(job, near, ids, keep) if cluster == "star" else job.crowded_rounds(job.components(job.edges(near)))
+    members = job.keep(_kept(_members(labels, job.copies), ids, keep))
+    counted = one(members, F.count("*").alias("members"), F.count(F.when(F.col("stays"), 1)).alias("groups"))
+    job.counts["groups"] = int(counted["groups"])
+    job.counts["removed"] = int(counted["members"]) - job.counts["groups"]
+    known = _compared(job, members) if verified else members.withColumn("similarity", _certain())
+    numbered = joined(known, _numbered(job, members), "label")
+    return settle(numbered.select("id", F.col("group"), F.col("stays").alias("kept"), F.col("similarity").alias("jaccard")))
 
 
 def _preference(keep: str) -> Column:
@@ -164,11 +161,9 @@ def _preference(keep: str) -> Column:
 
 def _members(labels: DataFrame, copies: DataFrame) -> DataFrame:
     """(num, rep, label) of every document in a group of two or more: those in an edge, their copies, and copies alone."""
-    near = labels.select("num", F.col("num").alias("rep"), "label")
-    known = labels.select(F.col("num").alias("rep"), "label")
-    others = joined(copies, known, "rep", "left").select("num", "rep", F.coalesce("label", "rep").alias("label"))
-    alone = joined(copies.select("rep").distinct(), known, "rep", "left_anti")
-    return near.union(others).union(alone.select(F.col("rep").alias("num"), "rep", F.col("rep").alias("label")))
+    near = labels.select(F.col("num").alias("rep"), "label")
+    whole = joined(copies, near, "rep", "full")
+    return whole.select(F.coalesce("num", "rep").alias("num"), "rep", F.coalesce("label", "rep").alias("label"))
 
 
 def _kept(members: DataFrame, ids: DataFrame, keep: str) -> DataFrame:
@@ -205,9 +200,11 @@ def _compared(job: Job, members: DataFrame) -> DataFrame:
 
 def _numbered(job: Job, members: DataFrame) -> DataFrame:
     """(label, group): groups numbered from 1 in the order of their first ids."""
-    groups = members.select("label", "first").distinct()
-    parts = groups.repartitionByRange(job.tasks(0, 1), "first").sortWithinPartitions("first")
+    groups = members.where("stays").select("label", "first")
     place = F.monotonically_increasing_id().bitwiseAND(F.lit((1 << 33) - 1))
+    if job.counts["groups"] <= job.task_edges:
+        return groups.repartition(1).sortWithinPartitions("first").select("label", (place + 1).alias("group"))
+    parts = groups.repartitionByRange(job.all_tasks(), "first").sortWithinPartitions("first")
     ranked = settle(parts.withColumn("part", F.spark_partition_id()).withColumn("place", place))
     sizes = ranked.groupBy("part").agg(F.count("*").alias("n"))
     before = Window.orderBy("part").rowsBetween(Window.unboundedPreceding, -1)
@@ -224,8 +221,8 @@ def _stars(job: Job, near: DataFrame, ids: DataFrame, keep: str) -> DataFrame:
     labels = components(found.select(F.col("b").alias("num"), F.col("a").alias("label")), job.task_edges)
     edges = joined(found.withColumn("num", F.col("a")), labels, "num").select("label", F.lit(1).alias("kind"), "a", "b")
     # A document's turn is that of the one that would be kept of it and its copies.
-    whole = labels.select("num", F.col("num").alias("rep")).union(
-        joined(job.copies, labels.select(F.col("num").alias("rep")), "rep", "left_semi").select("num", "rep")
+    whole = joined(labels.select(F.col("num").alias("rep")), job.copies, "rep", "left").withColumn(
+        "num", F.coalesce("num", "rep")
     )
     order = F.struct(_preference(keep), "id")
     best = joined(ids, whole, "num").groupBy("rep").agg((F.max(order) if keep == "last" else F.min(order)).alias("best"))
@@ -233,5 +230,5 @@ def _stars(job: Job, near: DataFrame, ids: DataFrame, keep: str) -> DataFrame:
     docs = turns.select("label", F.lit(0).alias("kind"), F.col("num").alias("a"), F.col("num").alias("b"), "best")
     edges = edges.withColumn("best", F.lit(None).cast(docs.schema["best"].dataType))
     down = F.col("best").desc() if keep == "last" else F.col("best").asc()
-    rows = docs.unionByName(edges).repartition(job.tasks(0, 1), "label").sortWithinPartitions("label", "kind", down)
+    rows = docs.unionByName(edges).repartition(job.all_tasks(), "label").sortWithinPartitions("label", "kind", down)
     return settle(rows.select("label", "kind", "a", "b").mapInArrow(_compare.stars, _compare.FOREST_SCHEMA))
