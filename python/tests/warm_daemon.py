@@ -1,6 +1,6 @@
 """The process of Spark's that forks workers, as the tests want it: what each worker would do over again is done once.
 
-All that they import is imported; what is there is frozen, for they look through it for garbage after every task; and archives of
+All that they import is imported; what is there is frozen, for they look through it for garbage after every task; archives of
 pyspark, whose lists of contents they would read again, are off the path (pyspark is installed beside them).
 """
 
