@@ -79,7 +79,8 @@ faults() {
     broken "$output" 4 "$full" "$kind:write:$(middle "$writes"):28" "$@"
     broken "$output" 4 "$unreadable" "$kind:read:$(middle "$reads"):5" "$@"
     broken "$output" 7 "$damaged" "$kind:read:$(middle "$reads"):byte" "$@"
-    [ "$BANDMILL_TEST_SIZE" = small ] && return
+    # The first call and the last: what writes and reads these files is the same in every job, so once a kind.
+    case $BANDMILL_TEST_SIZE.$output in small.* | normal.list | normal.stars) return ;; esac
     broken "$output" 4 "$full" "$kind:write:1:28" "$@"
     broken "$output" 4 "$full" "$kind:write:$writes:28" "$@"
     broken "$output" 4 "$unreadable" "$kind:read:1:5" "$@"

@@ -33,6 +33,8 @@ sys.exit(code)' "$PROGRAM" "$@" -q > ../out 2> ../err
 # measure DEVICE COMMAND BASELINE: the three files
 measure() {
     for file in d5 d20 d105; do
+        # What fits in 20 MB fits in 5; what does not is refused alike by all that read.
+        case $1.$2.$file in cpu.sign.* | *.d20 | cpu.dedup.d105 | opencl.sign.d105) ;; *) continue ;; esac
         rm -rf out out.partial
         peak "$2" $file.jsonl --device "$1" --threads 2 --memory 128M -o out --force
         echo "$1 $2 $file: exit $rc, $peak kB resident, of which the driver $3 kB"

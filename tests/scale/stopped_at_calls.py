@@ -9,7 +9,7 @@ For N = 1, 2, 3 … a job is stopped right before the N-th of its calls that wri
 
 and the first one goes on. Exactly one of the two ends with 0 and leaves a whole output, whose bytes are those of a job alone;
 the other ends with 9, or with 2 where it came after, or with 4 where its work was taken away; and the one that lost has touched
-nothing of the other's. Python's standard library only."""
+nothing of the other's. In the size small N goes up by 7, in normal by 4, in full by 1. Python's standard library only."""
 import os
 import shutil
 import signal
@@ -107,7 +107,7 @@ class Way:
 
 def main():
     args = harness.arguments("stopped at each call", ("--planted", {"required": True}), ("--shim", {"required": True}))
-    claims, step = harness.Claims(), 7 if args.size == "small" else 1
+    claims, step = harness.Claims(), {"small": 7, "normal": 4, "full": 1}[args.size]
     with harness.scratch() as folder:
         at = lambda name: os.path.join(folder, name)
         one = put(folder, "one.jsonl", planted(os.path.abspath(args.planted), 100))

@@ -1,7 +1,8 @@
 # Every call of a small job fails in turn; buffers are mapped. And known answers in several batches. A part of harness.sh.
 # shellcheck shell=sh disable=SC2034,SC2154
 
-in_turn mapped auto -5 $(($(calls_of_listing) + 1))
+# Every second call; the other ways have those between.
+in_turn mapped auto -5 $(($(calls_of_listing) + 1)) dedup 2
 
 # Known answers in several batches, of which one fails: rows of 8 KiB, so that small buffers do not hold all.
 "$PROGRAM" dedup few.jsonl --device cpu --perms 1024 --bands 512 --rows 2 -q -o right.dedup.wide || exit 1

@@ -15,11 +15,13 @@ for mode in $modes; do
         check grep -q 'warning: .*opencl:0\.0: the cached program is made again: self-test' err || fail "no word of it"
         n=$((n + 1))
     done
+    step=1
+    [ $mode = copied ] || step=3 # the other ways differ from it before the results are here
     while [ "$n" -le "$all" ]; do # every count, or every word, of a batch
         job "$mode" sign many auto "CL_SHIM_FLIP=$n:1:4" BANDMILL_PROBE=
         injected
         saved 'computed a wrong signature'
-        n=$((n + 1))
+        n=$((n + step))
     done
     both "$mode" sign 'computed a wrong signature' "CL_SHIM_FLIP=$((opening + 1))+:1:4"
     both "$mode" sign '' "CL_SHIM_FAIL=clEnqueueNDRangeKernel:$(late "$mode" text clEnqueueNDRangeKernel)+:skip"
