@@ -63,7 +63,8 @@ static bm_status see(void *ctx, uint64_t place, const void *data, size_t len, bm
     cr_assert_eq(len, length_of(w->n));
     cr_assert_eq((uintptr_t)data % 8, 0u, "record %zu", w->n);
     for (size_t j = 0; j < len; j++)
-        cr_assert_eq(bytes[j], byte_of(w->n, j), "record %zu byte %zu", w->n, j);
+        if (bytes[j] != byte_of(w->n, j)) /* an assertion a byte takes ten times as long */
+            cr_assert_fail("record %zu byte %zu", w->n, j);
     w->place += BM_SPILL_RECORD + len;
     w->n++;
     return BM_OK;
