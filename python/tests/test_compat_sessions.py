@@ -5,8 +5,12 @@ at them, or changes them, at another time.
 """
 
 import copy
+import importlib
+import inspect
 import pickle
 import random
+import sys
+import threading
 
 import numpy as np
 import pytest
@@ -125,7 +129,8 @@ def session_call(draw, looks):
         lambda b: remove_block(b, i, [k for k, _, _ in entries[:3]]),
         lambda b: b.indexes[i].remove(key),
         lambda b: b.indexes[i].merge(b.indexes[j], check_overlap=check),
-        lambda b: (b.indexes[i].add_to_query_buffer(b.sketches[n]), sorted(b.indexes[i].collect_query_buffer(), key=repr)),
+        *[lambda b: b.indexes[i].add_to_query_buffer(b.sketches[n])] * 2,
+        lambda b: sorted(b.indexes[i].collect_query_buffer(), key=repr),
         lambda b: swap_index(b, i, pickle.loads(pickle.dumps(b.indexes[j]))),
         lambda b: swap_index(b, i, copy.deepcopy(b.indexes[j])),
     ]
@@ -207,6 +212,126 @@ def banded(package, params):
         for key, sketch in enumerate(sketches):
             session.insert(key, sketch)
     return [answered(lsh, s) for s in sketches], lsh.get_counts(), lsh.is_empty()
+
+
+def test_queries_of_threads_after_removals():
+    """Buckets are made again while others ask: each answer is whole."""
+    lsh = ours.MinHashLSH(threshold=0.5, num_perm=32)
+    sketches = ours.MinHash.bulk([[b"%d" % (i // 3), b"%d" % (i // 3 + 1)] for i in range(300)], num_perm=32)
+    with lsh.insertion_session() as session:
+        for key, sketch in enumerate(sketches):
+            session.insert(key, sketch)
+    lsh.remove(299)
+    wanted = [answered(pickle.loads(pickle.dumps(lsh)), s) for s in sketches[:40]]
+    found = []
+
+    def ask():
+        found.extend([answered(lsh, s) for s in sketches[:40]] == wanted for _ in range(10))
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=ask) for _ in range(4)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+    finally:
+        sys.setswitchinterval(before)
+    assert found == [True] * 40
+
+
+def test_late_insertions_are_in_buckets_looked_up_before(theirs):
+    """What a query buffer has looked up grows with later insertions, as long as the bucket was there."""
+
+    def answers(package):
+        lsh = package.MinHashLSH(threshold=0.5, num_perm=16)
+        sketches = package.MinHash.bulk([[b"a"], [b"b"]], num_perm=16)
+        lsh.insert(0, sketches[0])
+        for sketch in sketches[:1] * 2:
+            lsh.add_to_query_buffer(sketch)
+        with lsh.insertion_session() as session:
+            session.insert(1, sketches[0])
+            session.insert(2, sketches[1])
+        return answered_by(lsh.collect_query_buffer()), answered_by(lsh.collect_query_buffer())
+
+    assert same(answers, theirs) == ("gave", [[0, 1], []])
+
+
+def answered_by(keys):
+    return sorted(keys, key=repr)
+
+
+def test_weighted_sketches(theirs):
+    """Sketches without a scheme, of two values a row."""
+    generator = theirs.WeightedMinHashGenerator(6, sample_size=20, seed=3)
+    draw = random.Random(2)
+    weighted = [generator.minhash([draw.choice((1, 2, 9)) for _ in range(6)]) for _ in range(30)]
+
+    def answers(package):
+        lsh = package.MinHashLSH(num_perm=20, params=(10, 2))
+        with lsh.insertion_session() as session:
+            for key, sketch in enumerate(weighted):
+                session.insert(key, sketch)
+        lsh.remove(3)
+        return [answered(lsh, sketch) for sketch in weighted], lsh.get_counts()
+
+    same(answers, theirs)
+
+
+def test_other_classes_of_datasketch_take_ours(theirs):
+    sets = [[b"a", b"b", b"c"], [b"a", b"b"], [b"x"]]
+
+    def answers(package):
+        sketches = package.MinHash.bulk(sets)
+        forest = theirs.MinHashLSHForest()
+        for key, sketch in enumerate(sketches):
+            forest.add(key, sketch)
+        forest.index()
+        return [sorted(forest.query(s, 2)) for s in sketches], [
+            bytes(theirs.bBitMinHash(s, 4).__getstate__()) for s in sketches
+        ]
+
+    assert same(answers, theirs)[0] == "gave"
+
+
+# --- the interface ---
+
+
+@pytest.mark.parametrize(
+    "name", ["MinHash", "LeanMinHash", "MinHashLSH", "MinHashLSHInsertionSession", "MinHashLSHDeletionSession"]
+)
+def test_interface(theirs, name):
+    """Every public name is there, and callables have the same parameters with the same defaults."""
+    mine, other = getattr(ours, name), getattr(importlib.import_module("datasketch.lsh"), name, None) or getattr(theirs, name)
+    for public in (n for n in dir(other) if not n.startswith("_") or n == "__init__"):
+        given = getattr(other, public)
+        assert callable(given) == callable(getattr(mine, public))
+        if callable(given):
+            assert parameters(getattr(mine, public)) == parameters(given), public
+    if not name.endswith("Session"):
+        made = [getattr(p, name)(*([p.MinHash(4)] if name == "LeanMinHash" else [])) for p in (ours, theirs)]
+        assert {n for n in vars(made[1]) if not n.startswith("_")} <= {n for n in dir(made[0]) if not n.startswith("_")}
+
+
+def parameters(call):
+    return [(p.name, p.kind, p.default) for p in inspect.signature(call).parameters.values()]
+
+
+def test_pickles_of_all_protocols(theirs):
+    def answers(package, protocol):
+        sketches = package.MinHash.bulk([[b"a", b"b"], [b"a"]], num_perm=16, scheme="affine64")
+        sketches.append(package.LeanMinHash(sketches[0]))
+        lsh = package.MinHashLSH(threshold=0.5, num_perm=16)
+        for key, sketch in enumerate(sketches):
+            lsh.insert(key, sketch)
+        lsh, *sketches = pickle.loads(pickle.dumps([lsh, *sketches], protocol))
+        lsh.insert("more", sketches[0])
+        sketches[1].update(b"c")
+        return sketches, [answered(lsh, sketch) for sketch in sketches], lsh.get_counts()
+
+    for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+        same(lambda p, n=protocol: answers(p, n), theirs)
 
 
 # --- batches that the library signs ---

@@ -149,8 +149,9 @@ class MinHashLSH:
         self._calm = getattr(self, "_calm", 0) + 1
         if 4 * self._calm >= len(self._keys):
             self._settle()
-            self._buckets = _Buckets(self.b, self.r)
-            self._buckets.waiting.extend((key, tuple(bands)) for key, bands in self._keys.items())
+            made = _Buckets(self.b, self.r)
+            made.waiting.extend((key, tuple(bands)) for key, bands in self._keys.items())
+            self._buckets = made  # whole: other threads may be asking
 
     def __getstate__(self) -> dict[str, Any]:
         """The attributes, but for what is made of them."""
@@ -271,6 +272,7 @@ class MinHashLSH:
 
     def collect_query_buffer(self) -> list[Hashable]:
         """The keys that all queries of the buffer find; the buffer is empty then."""
+        self._settle()  # into the buckets that were looked up before
         by_query = zip(*[table.collect_select_buffer() for table in self._tables])
         found = [set().union(*bands) for bands in by_query]
         return self._given(set.intersection(*found)) if found else []
@@ -410,7 +412,7 @@ def check_storage(config: Mapping[str, Any]) -> None:
         raise NotImplementedError(f"storage_config of type {kind!r}: only 'dict' is there")
     if kind != "dict":
         raise ValueError(f"unknown storage type {kind!r}")
-    if not isinstance(config.get("basename", b""), (bytes, bytearray)):
+    if not isinstance(config.get("basename", b""), (bytes, bytearray, memoryview)):
         raise TypeError("basename must be bytes")
 
 
