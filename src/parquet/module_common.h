@@ -6,6 +6,7 @@
 #include <arrow/api.h>
 #include <arrow/ipc/api.h>
 #include <parquet/arrow/reader.h>
+#include <parquet/exception.h>
 #include <parquet/metadata.h>
 
 #include <memory>
@@ -28,6 +29,8 @@ template <class Body> arrow::Status caught(Body body)
         return body();
     } catch (const std::bad_alloc &) {
         return arrow::Status::OutOfMemory("out of memory");
+    } catch (const parquet::ParquetStatusException &e) {
+        return e.status();
     } catch (const std::exception &e) {
         return arrow::Status::Invalid(e.what());
     }

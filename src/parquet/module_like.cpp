@@ -1,0 +1,128 @@
+// module_like.cpp -- a new file like another one: its schema, metadata, codecs, encodings and versions.
+
+#include "module_groups.h"
+
+#include <arrow/ipc/api.h>
+#include <arrow/util/base64.h>
+#include <arrow/util/key_value_metadata.h>
+#include <parquet/arrow/schema.h>
+#include <parquet/properties.h>
+
+#include <algorithm>
+
+namespace bandmill_tables
+{
+
+namespace
+{
+
+constexpr const char *kSchemaKey = "ARROW:schema";
+
+bool is_dictionary(parquet::Encoding::type e)
+{
+    return e == parquet::Encoding::RLE_DICTIONARY || e == parquet::Encoding::PLAIN_DICTIONARY;
+}
+
+// An encoding that a column has instead of the plain one.
+bool is_special(parquet::Encoding::type e)
+{
+    return e == parquet::Encoding::DELTA_BINARY_PACKED ||
+           e == parquet::Encoding::DELTA_BYTE_ARRAY ||
+           e == parquet::Encoding::DELTA_LENGTH_BYTE_ARRAY ||
+           e == parquet::Encoding::BYTE_STREAM_SPLIT;
+}
+
+// The codec and the encodings of one column.
+void column_like(const parquet::ColumnChunkMetaData &chunk, const std::string &path,
+                 parquet::WriterProperties::Builder *builder)
+{
+    const auto &encodings = chunk.encodings();
+    int plain = 0; // kinds of pages
+    for (const auto &pages : chunk.encoding_stats()) {
+        if (pages.page_type == parquet::PageType::DATA_PAGE_V2)
+            builder->data_page_version(parquet::ParquetDataPageVersion::V2);
+        if (pages.page_type != parquet::PageType::DICTIONARY_PAGE)
+            plain += !is_dictionary(pages.encoding) && pages.count > 0;
+    }
+    builder->compression(path, chunk.compression());
+    if (!chunk.is_stats_set())
+        builder->disable_statistics(path);
+    if (chunk.GetColumnIndexLocation().has_value())
+        builder->enable_write_page_index(path);
+    if (std::any_of(encodings.begin(), encodings.end(), is_dictionary) && plain == 0)
+        return; // else its dictionary was given up, as of words that hardly come twice
+    builder->disable_dictionary(path);
+    for (const auto encoding : encodings)
+        if (is_special(encoding))
+            builder->encoding(path, encoding);
+}
+
+// As the file was written, as far as it says.
+std::shared_ptr<parquet::WriterProperties> properties_like(const Parquet &p)
+{
+    const parquet::FileMetaData &meta = *p.meta;
+    parquet::WriterProperties::Builder builder;
+    builder.memory_pool(pool_of(p.pool))
+        ->version(meta.version())
+        ->created_by("bandmill")
+        ->max_row_group_length(INT64_MAX)
+        ->disable_write_page_index();
+    if (meta.num_row_groups() == 0)
+        return builder.build();
+    const auto group = meta.RowGroup(0);
+    for (int column = 0; column < meta.num_columns(); column++)
+        column_like(*group->ColumnChunk(column),
+                    meta.schema()->Column(column)->path()->ToDotString(), &builder);
+    builder.set_sorting_columns(group->sorting_columns());
+    return builder.build();
+}
+
+// The metadata of the file; Arrow's own word for its columns with those that are new.
+arrow::Result<std::shared_ptr<const arrow::KeyValueMetadata>>
+metadata_like(const Parquet &p, const arrow::Schema &schema)
+{
+    const auto own = p.meta->key_value_metadata();
+    if (own == nullptr || !own->Contains(kSchemaKey) ||
+        schema.num_fields() == p.schema->num_fields())
+        return own;
+    auto changed = own->Copy();
+    ARROW_ASSIGN_OR_RAISE(auto bytes, arrow::ipc::SerializeSchema(schema));
+    ARROW_RETURN_NOT_OK(changed->Set(kSchemaKey, arrow::util::base64_encode(bytes->ToString())));
+    return changed;
+}
+
+// The columns as the file has them, to the letter, and those of `schema` that are new.
+arrow::Result<std::shared_ptr<parquet::schema::GroupNode>>
+columns_like(const Parquet &p, const arrow::Schema &schema,
+             const parquet::WriterProperties &properties)
+{
+    using parquet::schema::GroupNode;
+    const auto root = std::static_pointer_cast<GroupNode>(p.meta->schema()->schema_root());
+    const GroupNode &own = *root;
+    parquet::schema::NodeVector nodes;
+    for (int i = 0; i < own.field_count(); i++)
+        nodes.push_back(own.field(i));
+    for (int i = own.field_count(); i < schema.num_fields(); i++) {
+        std::shared_ptr<parquet::SchemaDescriptor> made;
+        const arrow::Schema more({schema.field(i)});
+        ARROW_RETURN_NOT_OK(parquet::arrow::ToParquetSchema(&more, properties, &made));
+        nodes.push_back(made->group_node()->field(0));
+    }
+    if (schema.num_fields() == own.field_count())
+        return root;
+    return std::static_pointer_cast<GroupNode>(
+        GroupNode::Make(own.name(), own.repetition(), nodes, nullptr, own.field_id()));
+}
+
+} // namespace
+
+arrow::Result<std::unique_ptr<parquet::ParquetFileWriter>>
+open_like(const Parquet &p, const arrow::Schema &schema, const std::shared_ptr<Sink> &sink)
+{
+    const auto properties = properties_like(p);
+    ARROW_ASSIGN_OR_RAISE(auto metadata, metadata_like(p, schema));
+    ARROW_ASSIGN_OR_RAISE(auto columns, columns_like(p, schema, *properties));
+    return parquet::ParquetFileWriter::Open(sink, columns, properties, metadata);
+}
+
+} // namespace bandmill_tables
