@@ -212,6 +212,32 @@ def check_like(runs, table, **options):
     return "" if codecs[0] == codecs[1] and now.metadata.num_row_groups == was.metadata.num_row_groups else f"{codecs}"
 
 
+def check_threads(runs):
+    """Columns that are worth a thread, one of few long values that come again and again: the same file with any number of threads."""
+    rng, n = random.Random(12), 600
+    texts = [" ".join(rng.choice(WORDS) for _ in range(40)) for _ in range(n)]
+    for i in range(0, n, 3):
+        texts[i + 1] = texts[i]
+    long = pa.DictionaryArray.from_arrays(pa.array([None if i % 5 == 2 else i % 3 for i in range(n)], pa.int32()),
+                                          pa.array([rng.choice(WORDS) * 30000 for _ in range(3)]))
+    lists = [None if i % 7 == 1 else [None if k == 3 else rng.choice(WORDS) * k for k in range(i % 23)] for i in range(n)]
+    table = pa.table({"id": [f"row {i}" for i in range(n)], "text": texts, "long": long, "lists": pa.array(lists, pa.list_(pa.string())),
+                      "fixed": pa.array([b"%04d" % i * 40 for i in range(n)], pa.binary(160))})
+    path = os.path.join(runs.folder, "threads.parquet")
+    pq.write_table(table, path, compression="zstd", row_group_size=250, data_page_version="2.0", write_page_index=True)
+    files = []
+    for threads in (1, 2, 8):
+        out = runs.place()
+        runs.program.run("dedup", path, "-o", out, "--device", "cpu", "--threads", threads)
+        files.append(harness.read_file(out, "kept.parquet"))
+    lost = {row[0] for row in harness.read_rows(harness.read_file(out, "removed.tsv"))[1:]}
+    mask = pa.array([i not in lost for i in table["id"].to_pylist()])
+    got, wanted = pq.read_table(os.path.join(out, "kept.parquet")), pq.read_table(path).filter(mask)
+    if files[1:] != files[:1] * 2:
+        return "another file with more threads"
+    return "" if 150 < len(lost) < 300 and got.to_pylist() == wanted.to_pylist() else f"{got.num_rows} rows, {len(lost)} removed"
+
+
 def likes():
     """Ways to write a file whose kept rows are to be written the same way: name -> options of write_table."""
     return {"zstd, row groups of 40": {"compression": "zstd", "row_group_size": 40},
@@ -379,7 +405,7 @@ def check_named(runs, path):
     return "" if b"named.parquet" in done.stderr and b"a column 'bandmill' already" in done.stderr and not os.path.exists(noted) else "another error"
 
 
-def check_damage(runs, name, data, places):
+def check_damage(runs, name, data, places, job=("sign", "--perms", 16)):
     """The byte at each of these places changed: refused with the file's name, or the same result."""
     path = os.path.join(runs.folder, name)
     for at in places:
@@ -387,7 +413,7 @@ def check_damage(runs, name, data, places):
         changed[at] ^= 0x55
         runs.put(name, changed)
         out = runs.place()
-        done = runs.program.run("sign", path, "-o", out, "--perms", 16, "--device", "cpu", "--memory", "1G", expect=None)
+        done = runs.program.run(job[0], path, "-o", out, *job[1:], "--device", "cpu", "--memory", "1G", expect=None)
         if done.returncode == 0:
             continue  # what no checksum covers: a text that is another one, a statistic
         line = done.stderr.decode().splitlines()[-1]
@@ -469,6 +495,12 @@ def main():
         claims.attempt("each byte of the footer changed in turn", lambda: check_damage(
             runs, "damaged.parquet", data, range(begin, len(data), step)))
         claims.attempt("bytes of pages changed", lambda: check_damage(runs, "damaged.parquet", data, range(4, begin, 3 * step)))
+        claims.attempt("Parquet: the same file with any number of threads", lambda: check_threads(runs))
+        other = runs.base.slice(0, 30).select(["id", "n", "more", "text"])
+        data = harness.read_file(write(other, small, compression="none", row_group_size=10))
+        begin = pq.read_metadata(small).row_group(0).column(3).dictionary_page_offset
+        claims.attempt("bytes of pages changed, of columns that are only copied", lambda: check_damage(
+            runs, "damaged.parquet", data, range(4, begin, step // 3 or 1), ("dedup", "--text-field", "text", "--threads", 2)))
         stream = harness.read_file(write_ipc(runs.base.slice(0, 30), os.path.join(folder, "small.arrow"), rows=10))
         claims.attempt("bytes of an IPC file changed", lambda: check_damage(
             runs, "damaged.arrow", stream, range(8, len(stream), 5 * step)))
