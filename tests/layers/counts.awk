@@ -82,7 +82,7 @@ function kind_of(text) {
     if (text ~ /=/) return "list"
     if ((" " text) ~ /[^A-Za-z0-9_]enum([ \t]+[A-Za-z0-9_]+)?$/) return "list"
     if ((" " text) ~ /[^A-Za-z0-9_](struct|union)([ \t]+[A-Za-z0-9_]+)?$/) return "struct"
-    if (file ~ /\.cpp$|^src\/parquet\// && text ~ /^class /) return "block"
+    if (file ~ /\.cpp$|^src\/parquet\// && text ~ /^(template <[^<>]*> )?class /) return "block"
     if (text ~ /^(extern|namespace)/ && text !~ /\)/) return "block"
     if (text ~ /\)([ \t]*(const|noexcept|override))*$/) return "function"
     if (file ~ /\.cpp$/ && text ~ /[A-Za-z0-9_>][ \t]+[A-Za-z0-9_]+$/) return "list" # NAME{VALUES}
