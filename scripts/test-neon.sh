@@ -34,7 +34,7 @@ cd "$root"
     $(ls src/sketch/*.c src/backend/cpu/*.c | grep -Ev '_(avx2|avx512)\.c$') -lm
 "$compiler" -std=c11 -O2 -ffp-contract=off -static -D_GNU_SOURCE -I. -Isrc -Iinclude -o "$work/cws_bits" tests/cross/cws_bits.c \
     src/base/cpu.c src/base/error.c src/base/memory.c src/base/random.c src/sketch/scheme_cws.c src/sketch/scheme_params.c \
-    src/backend/cpu/native_cws.c src/backend/cpu/cws_scalar.c src/backend/cpu/cws_neon.c
+    src/backend/cpu/native_cws.c src/backend/cpu/cws_kept.c src/backend/cpu/cws_scalar.c src/backend/cpu/cws_neon.c
 # The header of xxHash lies among the machine's own; alone in a folder it cannot hide the cross compiler's.
 for folder in /usr/include /usr/local/include; do
     [ -f "$folder/xxhash.h" ] && mkdir -p "$work/xxhash" && cp "$folder"/xxhash.h "$work/xxhash/"

@@ -30,7 +30,8 @@ typedef struct bm_backend_cfg {
     const char *cpu;             /* instruction set of the native backend; NULL: the best */
     const char *cache_dir;       /* of OpenCL programs; NULL: the user's; "": none */
     const bm_device_settings *settings; /* NULL: all as usual */
-    const bm_callbacks *callbacks;      /* for log lines; NULL: none */
+    size_t kept_bytes; /* of weighted elements, for each thread of the native CPU; 0: as usual */
+    const bm_callbacks *callbacks; /* for log lines; NULL: none */
 } bm_backend_cfg;
 
 typedef struct bm_backend bm_backend;

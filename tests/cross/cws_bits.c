@@ -114,11 +114,18 @@ static void check_document(size_t d)
     check_words(d, words, "the reference");
     for (size_t i = 0; i < N_OF(rows); i++) {
         const bm_sign_loops loops = {.cws = rows[i].loops};
-        const bm_native_choice choice = {&loops, &params};
+        bm_native_choice choice = {.loops = &loops, .params = &params};
         if (!bm_isa_available(rows[i].isa))
             continue;
-        bm_native_cws.sign_weighted(&choice, x, w, documents[d].n, words);
-        check_words(d, words, bm_isa_name(rows[i].isa));
+        check(bm_native_cws.open(&params, 0, &choice.kept, NULL) == BM_OK &&
+                  bm_native_cws.lend(choice.kept, &choice.lent, NULL) == BM_OK,
+              "memory", documents[d].what);
+        for (int again = 0; again < 2; again++) { /* the second time all elements are known */
+            bm_native_cws.sign_weighted(&choice, x, w, documents[d].n, words);
+            check_words(d, words, bm_isa_name(rows[i].isa));
+        }
+        bm_native_cws.take_back(choice.kept, choice.lent);
+        bm_native_cws.close(choice.kept);
     }
     bm_scheme_params_reset(&params);
 }

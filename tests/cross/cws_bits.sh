@@ -12,7 +12,7 @@ if [ "$(uname -m)" != x86_64 ]; then
     exit 77
 fi
 common="src/base/cpu.c src/base/error.c src/base/memory.c src/base/random.c src/sketch/scheme_cws.c src/sketch/scheme_params.c
-    src/backend/cpu/native_cws.c src/backend/cpu/cws_scalar.c tests/cross/cws_bits.c"
+    src/backend/cpu/native_cws.c src/backend/cpu/cws_kept.c src/backend/cpu/cws_scalar.c tests/cross/cws_bits.c"
 avx2="-mavx2 -mbmi -mbmi2 -mlzcnt -mpopcnt"
 avx512="-mavx512f -mavx512bw -mavx512dq -mavx512vl $avx2"
 

@@ -2,7 +2,8 @@
  *
  * The loops are chosen once, at open. submit computes in the calling thread; what it shares is read
  * only, and its scratch (a block of mixed hashes, one padded signature: 16 KiB) lies on its own
- * stack, so any number of threads may submit at once and nothing is allocated. Band keys follow
+ * stack, so any number of threads may submit at once and nothing is allocated, but for what a row keeps for
+ * each thread (native_row.h). Band keys follow
  * each document's minima while these are in the first-level cache. */
 #include "backend/cpu/cpu_backend.h"
 
@@ -74,6 +75,8 @@ static void cpu_close(bm_backend *backend)
     if (backend == NULL)
         return;
     cpu_backend *cpu = (cpu_backend *)backend;
+    if (cpu->choice.kept != NULL)
+        cpu->ops->close(cpu->choice.kept);
     bm_scheme_params_reset(&cpu->params);
     bm_key_plan_reset(&cpu->keys);
     bm_free(cpu);
@@ -82,7 +85,7 @@ static void cpu_close(bm_backend *backend)
 /* What signing needs: the scheme's coefficients, and the loops for it. */
 static bm_status choose(cpu_backend *cpu, const bm_backend_cfg *cfg, bm_isa isa, bm_error *err)
 {
-    cpu->choice = (bm_native_choice){bm_sign_loops_find(isa), &cpu->params};
+    cpu->choice = (bm_native_choice){.loops = bm_sign_loops_find(isa), .params = &cpu->params};
     if (cpu->choice.loops == NULL)
         return bm_fail(err, BM_ERR_UNSUPPORTED, "this build has no %s loops", bm_isa_name(isa));
     bm_status status = bm_scheme_draw(&cfg->sketch, &cpu->params, err);
@@ -96,6 +99,10 @@ static bm_status choose(cpu_backend *cpu, const bm_backend_cfg *cfg, bm_isa isa,
     if (cpu->ops == NULL)
         return bm_fail(err, BM_ERR_UNSUPPORTED, "the native CPU has no loops for %s",
                        bm_option_word(BM_OPTION_SCHEME, cpu->params.ops->scheme));
+    if (cpu->ops->open != NULL)
+        status = cpu->ops->open(&cpu->params, cfg->kept_bytes, &cpu->choice.kept, err);
+    if (status != BM_OK)
+        return status;
     return cfg->bands > 0 ? bm_key_plan_init(cfg->bands, cfg->rows, &cpu->keys, err) : BM_OK;
 }
 
@@ -128,6 +135,7 @@ static bm_status cpu_open(const bm_backend_cfg *cfg, bm_backend **out, bm_error 
  * vector of its own, and no wait for it. A document longer than a block takes several. */
 typedef struct mixed {
     const cpu_backend *cpu;
+    bm_native_choice choice; /* with what is this thread's */
     const bm_sign_task *task;
     uint64_t begin, end; /* of the task's hashes: what the block holds */
     alignas(BM_ALIGNMENT) char block[BM_SIGN_BLOCK * sizeof(uint64_t)];
@@ -159,7 +167,7 @@ static void sign_document(mixed *m, size_t doc, void *words)
         return;
     }
     if (ops->sign_weighted != NULL) {
-        ops->sign_weighted(&cpu->choice, m->task->hashes + begin, m->task->weights + begin,
+        ops->sign_weighted(&m->choice, m->task->hashes + begin, m->task->weights + begin,
                            (size_t)(end - begin), words);
         return;
     }
@@ -185,25 +193,39 @@ static void document_keys(const cpu_backend *cpu, const uint32_t *words, bool em
         bm_band_keys_of(cpu->word_bytes)(words, cpu->keys.bands, cpu->keys.rows, false, keys);
 }
 
-static bm_status cpu_submit(bm_backend *backend, bm_sign_task *task, bm_error *err)
+static void sign_task(mixed *m)
 {
-    const cpu_backend *cpu = (const cpu_backend *)backend;
+    const cpu_backend *cpu = m->cpu;
+    const bm_sign_task *task = m->task;
     const size_t row = bm_scheme_row_uints(cpu->params.ops->scheme, cpu->params.perms);
-    if (task->keys != NULL && cpu->keys.bands == 0)
-        return bm_fail(err, BM_ERR_INTERNAL, "band keys wanted of a backend opened without bands");
-    if (cpu->ops->sign_weighted != NULL && task->weights == NULL)
-        return bm_fail(err, BM_ERR_INTERNAL, "no weights for a scheme of weighted documents");
     alignas(BM_ALIGNMENT) uint32_t words[2 * BM_PERMS_MAX + BM_KEY_LANES];
     memset(words + cpu->params.perms_padded, 0, BM_KEY_LANES * sizeof *words);
-    mixed m = {.cpu = cpu, .task = task}; /* an empty block */
     for (size_t doc = 0; doc < task->n_docs; doc++) {
-        sign_document(&m, doc, words);
+        sign_document(m, doc, words);
         if (task->words != NULL)
             memcpy(task->words + doc * row, words, row * sizeof *words);
         if (task->keys != NULL)
             document_keys(cpu, words, task->offsets[doc] == task->offsets[doc + 1],
                           task->keys + doc * cpu->keys.bands);
     }
+}
+
+static bm_status cpu_submit(bm_backend *backend, bm_sign_task *task, bm_error *err)
+{
+    const cpu_backend *cpu = (const cpu_backend *)backend;
+    if (task->keys != NULL && cpu->keys.bands == 0)
+        return bm_fail(err, BM_ERR_INTERNAL, "band keys wanted of a backend opened without bands");
+    if (cpu->ops->sign_weighted != NULL && task->weights == NULL)
+        return bm_fail(err, BM_ERR_INTERNAL, "no weights for a scheme of weighted documents");
+    mixed m = {.cpu = cpu, .choice = cpu->choice, .task = task}; /* an empty block */
+    bm_status status = BM_OK;
+    if (cpu->ops->lend != NULL)
+        status = cpu->ops->lend(m.choice.kept, &m.choice.lent, err);
+    if (status != BM_OK)
+        return status;
+    sign_task(&m);
+    if (cpu->ops->take_back != NULL)
+        cpu->ops->take_back(m.choice.kept, m.choice.lent);
     return BM_OK;
 }
 

@@ -13,24 +13,38 @@
 #include "sketch/cws_draws.h"
 #include "sketch/scheme_row.h"
 
-#define BM_CWS_BLOCK 512u /* elements: 24 KiB, which stay in a first-level cache */
-#define BM_CWS_BATCH 256u /* candidates that are looked at together, or a few more */
+#define BM_CWS_BLOCK 512u /* elements: 25 KiB, which stay in a first-level cache */
+#define BM_CWS_BATCH 256u /* candidates that are looked at together */
 #define BM_CWS_LANES 8u   /* of any row */
+#define BM_CWS_MASK  64u  /* permutations in a mask; rows of bounds are padded to it */
+#define BM_CWS_MASKS 128u /* that are looked at together */
+#define BM_CWS_COEFS 8u   /* rows of coefficients of the bounds */
 
-/* Some elements of a document; padded to whole vectors. */
+/* Some elements of a document. */
 typedef struct bm_cws_block {
-    alignas(BM_ALIGNMENT) uint32_t mixed[BM_CWS_DRAWS][BM_CWS_BLOCK]; /* e_0 … e_4 */
-    alignas(BM_ALIGNMENT) uint32_t four[BM_CWS_BLOCK][4];             /* e_0 … e_3 of each */
-    alignas(BM_ALIGNMENT) float limit[BM_CWS_BLOCK];                  /* see `candidates` */
+    alignas(BM_ALIGNMENT) uint32_t mixed[BM_CWS_BLOCK][8]; /* e_0 … e_4 of each; room */
+    alignas(BM_ALIGNMENT) float limit[BM_CWS_BLOCK];       /* see `set_limits` */
+    alignas(BM_ALIGNMENT) uint8_t limit_byte[BM_CWS_BLOCK];
     alignas(BM_ALIGNMENT) double ln_weight[BM_CWS_BLOCK];
-    uint32_t n, n_padded;
+    uint32_t n;
 } bm_cws_block;
+
+/* A look at the bounds of a block: which are within their limits, on its way through the elements. */
+typedef struct bm_cws_scan {
+    const uint8_t *bytes; /* rows of `stride` */
+    uint32_t stride;
+    uint32_t row[BM_CWS_BLOCK]; /* of each element */
+    uint32_t next;              /* the first element that was not looked at */
+    uint32_t at, n;             /* masks that are pairs already, and all */
+    uint64_t bits[BM_CWS_MASKS];
+    uint32_t first[BM_CWS_MASKS]; /* the pair of bit 0 */
+} bm_cws_scan;
 
 /* Candidates: elements of the block, each in one permutation. */
 typedef struct bm_cws_batch {
     size_t n;
     /* permutation * 2^16 + element; whole registers are written */
-    alignas(BM_ALIGNMENT) uint32_t pairs[BM_CWS_BATCH + BM_CWS_BLOCK + 2 * BM_CWS_LANES];
+    alignas(BM_ALIGNMENT) uint32_t pairs[BM_CWS_BATCH + BM_CWS_MASK + 2 * BM_CWS_LANES];
     /* Of the pairs that are looked at: w_0 and w_1 (the upper half), w_2 and w_3, w_4 */
     alignas(BM_ALIGNMENT) uint64_t words[3][BM_CWS_BATCH];
     alignas(BM_ALIGNMENT) double ln_weight[BM_CWS_BATCH];
@@ -39,17 +53,27 @@ typedef struct bm_cws_batch {
     uint32_t low[BM_CWS_BATCH + 2 * BM_CWS_LANES];    /* filled: those that are low enough */
 } bm_cws_batch;
 
+/* Permutations, a bit each. */
+typedef struct bm_cws_open {
+    uint32_t n_masks;
+    uint64_t masks[(BM_PERMS_MAX + BM_CWS_MASK - 1) / BM_CWS_MASK];
+} bm_cws_open;
+
 typedef struct bm_cws_loops {
-    uint32_t lanes; /* doubles in a register; a block is padded to 2 * lanes elements */
-    /* `mixed`, `four` and `ln_weight` of a block whose n and n_padded are set. */
-    void (*prepare)(const uint64_t *hashes, const double *weights, bm_cws_block *block);
-    /* The limit of each element is its weight / greatest * factor, in units of the row's own; and -1 of
-     * what is behind n. */
+    /* out[i]: a byte that tells how small c exp(-r) may be in permutation i < n, a multiple of
+     * 2 * BM_CWS_LANES, of an element with these e_0 … e_3. `coefs`: BM_CWS_COEFS rows of
+     * `stride`, those of w_0, w_1, and of the complements of w_2 and w_3: first a, then b. */
+    void (*bounds)(const uint32_t *coefs, uint32_t stride, uint32_t n, const uint32_t *mixed,
+                   uint8_t *out);
+    /* `ln_weight` of a block whose n is set. */
+    void (*weigh)(const double *weights, bm_cws_block *block);
+    /* The limit of each element: its weight / greatest * factor, in units of the row's own; its byte. */
     void (*set_limits)(const double *weights, double greatest, double factor, bm_cws_block *block);
-    /* Append to the pairs of `batch` the elements of a block whose c exp(-r), in one of the n
-     * permutations `perms`, may be as small as its limit: all of them, and some that are larger. Ends when there are BM_CWS_BATCH pairs; the permutations that were done. */
-    size_t (*candidates)(const bm_cws_block *block, const bm_scheme_params *params,
-                         const uint16_t *perms, size_t n, bm_cws_batch *batch);
+    /* Append to the pairs of `batch`, for the elements of a block from scan->next on, each open
+     * permutation in which the bound may be within the limit: all where it is, and some where it is
+     * larger. Ends when there are BM_CWS_BATCH pairs. False: these were the last. */
+    bool (*candidates)(const bm_cws_block *block, const bm_cws_open *open, bm_cws_scan *scan,
+                       bm_cws_batch *batch);
     /* `words` and `ln_weight` of the BM_CWS_BATCH pairs from `first` on, or as many as there are, and
      * `value`; into `low` the numbers, counted from `first`, of those whose value is at most `most`.
      * How many these are. */

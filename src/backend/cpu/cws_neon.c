@@ -6,16 +6,31 @@
 #define LANES 2
 #include "backend/cpu/cws_few_lanes.h"
 
-static inline size_t append(uint32_t first, f32_lanes x, f32_lanes limit, uint32_t *out)
+static inline uint8x16_t weighed(const uint8_t *bytes, uint8x16_t limit)
 {
-    static const uint32_t weights[4] = {1, 2, 4, 8};
-    const uint32x4_t above = vcgtq_f32((float32x4_t)x, (float32x4_t)limit);
-    const uint32_t bits = vaddvq_u32(vbicq_u32(vld1q_u32(weights), above));
-    return append_bits(first, bits, out);
+    static const uint8_t bits[16] = {1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128};
+    return vandq_u8(vcleq_u8(vld1q_u8(bytes), limit), vld1q_u8(bits));
 }
 
-const bm_cws_loops bm_cws_loops_neon = {.lanes = LANES,
-                                        .prepare = prepare,
+static inline uint64_t at_most(const uint8_t *bytes, uint8_t limit)
+{
+    const uint8x16_t all = vdupq_n_u8(limit);
+    const uint8x16_t low = vpaddq_u8(weighed(bytes, all), weighed(bytes + 16, all));
+    const uint8x16_t high = vpaddq_u8(weighed(bytes + 32, all), weighed(bytes + 48, all));
+    const uint8x16_t four = vpaddq_u8(low, high);
+    return vgetq_lane_u64(vreinterpretq_u64_u8(vpaddq_u8(four, four)), 0);
+}
+
+static inline void put_eight(uint64_t bytes, uint32_t first, uint32_t more, uint32_t *out)
+{
+    const uint16x8_t words = vmovl_u8(vcreate_u8(bytes));
+    const uint32x4_t all = vdupq_n_u32(first + more);
+    vst1q_u32(out, vaddq_u32(vshll_n_u16(vget_low_u16(words), 16), all));
+    vst1q_u32(out + 4, vaddq_u32(vshll_n_u16(vget_high_u16(words), 16), all));
+}
+
+const bm_cws_loops bm_cws_loops_neon = {.bounds = bounds,
+                                        .weigh = weigh,
                                         .set_limits = set_limits,
                                         .candidates = candidates,
                                         .values = values};

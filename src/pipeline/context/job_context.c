@@ -310,12 +310,15 @@ bm_status bm_job_context_devices(bm_job_context *job, bool keys, bm_error *err)
                              .cpu = s->device.cpu,
                              .cache_dir = s->device.cache_dir,
                              .settings = &settings,
+                             .kept_bytes = bm_budget_kept(s->memory, s->threads),
                              .meter = &job->meter};
     status = bm_device_set_open(&cfg, &devices->set, err);
     devices->open = status == BM_OK;
     if (status == BM_OK)
         status = bm_budget_make(s->memory, s->threads, (uint32_t)devices->set.n_device_workers,
                                 &job->budget, err);
+    if (bm_settings_weigh(s))
+        job->taken += (uint64_t)cfg.kept_bytes * s->threads;
     if (status == BM_OK)
         hold_back(job);
     return status;

@@ -211,6 +211,7 @@ bm_status bm_device_set_open(const bm_device_set_cfg *cfg, bm_device_set *out, b
         .settings = cfg->settings,
         .cpu = cfg->cpu,
         .cache_dir = cfg->cache_dir,
+        .kept_bytes = cfg->kept_bytes,
         .callbacks = &callbacks};
     out->device_workers = bm_alloc_zero(cfg->pick->n, sizeof *out->device_workers);
     if (out->device_workers == NULL)

@@ -53,6 +53,7 @@ typedef struct bm_device_set_cfg {
     const bm_text_options *text; /* devices may be given texts to be cut so; NULL: hashes only */
     uint32_t threads;            /* that make hashes on the host */
     const char *cpu, *cache_dir;
+    size_t kept_bytes; /* of weighted elements, for each thread; 0: as usual (backend/backend.h) */
     const bm_device_settings *settings; /* NULL: all as usual */
     bm_meter *meter;
 } bm_device_set_cfg;

@@ -16,11 +16,18 @@
 #define THREAD_BYTES     (MIB / 2) /* scratch of the shingler, stack in use */
 #define ARENA_LEAST      (4 * MIB)
 #define ARENA_MOST       (256 * MIB)
+#define KEPT_MOST        (4 * MIB)
 #define GROWS_LEAST      (4 * MIB) /* for documents, or nothing is left to work with */
 
 uint64_t bm_budget_window(uint32_t threads, uint32_t devices)
 {
     return 2 * (uint64_t)threads + 2 + (uint64_t)devices * DEVICE_BATCHES;
+}
+
+size_t bm_budget_kept(uint64_t total, uint32_t threads)
+{
+    const uint64_t share = total / 32 / threads;
+    return (size_t)(total == 0 || share > KEPT_MOST ? KEPT_MOST : share);
 }
 
 uint64_t bm_budget_rows(const bm_budget *budget)

@@ -24,6 +24,9 @@ bm_status bm_budget_make(uint64_t total, uint32_t threads, uint32_t devices, bm_
 uint64_t bm_budget_rows(const bm_budget *budget);
 /* The `total` that would leave so many bytes for rows, which this one does not. */
 uint64_t bm_budget_least(const bm_budget *budget, uint64_t rows);
+/* Bytes that each thread may keep of what it worked out for weighted elements, to be taken out of
+ * `total`: a 32nd of it is for all. */
+size_t bm_budget_kept(uint64_t total, uint32_t threads);
 /* Places in the ring of the ingest: batches that may exist at once. */
 uint64_t bm_budget_window(uint32_t threads, uint32_t devices);
 /* Bytes of text in a batch at most. */

@@ -55,3 +55,14 @@ Test(budget, batches_in_flight_fit_into_their_share)
     cr_assert_eq(bm_budget_batch_bytes(&none, 10), SIZE_MAX, "no limit");
     cr_assert_eq(bm_budget_rows(&none), 0);
 }
+
+Test(budget, what_threads_keep_is_a_small_part_of_the_whole)
+{
+    static const uint64_t totals[] = {16 << 20, 100 << 20, UINT64_C(1) << 34};
+    for (size_t i = 0; i < sizeof totals / sizeof totals[0]; i++)
+        for (uint32_t threads = 1; threads <= 256; threads *= 4) {
+            const uint64_t all = (uint64_t)threads * bm_budget_kept(totals[i], threads);
+            cr_expect_leq(all, totals[i] / 32);
+        }
+    cr_expect_eq(bm_budget_kept(0, 8), bm_budget_kept(UINT64_C(1) << 40, 8));
+}
