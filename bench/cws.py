@@ -2,8 +2,9 @@
 """cws.py -- weighted documents to signatures of 128 words, one core: scheme cws (weighted_signer.c) and datasketch's
 WeightedMinHashGenerator, on the same vectors.
 
-datasketch has two ways: minhash, a vector of all dimensions at a time, and minhash_many, a sparse matrix. Both keep what they draw
-for each dimension (which is not in their time), so a vocabulary must be known and fit the memory; cws draws it anew for each element.
+datasketch has two ways: minhash, a vector of all dimensions at a time, and minhash_many, a sparse matrix. Both draw for each dimension
+beforehand (which is not in their time), so a vocabulary must be known and fit the memory; cws draws for an element when it comes, and
+keeps a byte of it for each word: "cws, new" is a signer that knows no element yet, "cws" one that signed these vectors before.
 The ways take turns, bound to one processor. Vectors: weights tf * ln(N/df) of documents of about 120 different words of 5,000,
 as Zipf has them; and two kinds that are not of texts, every element in every vector.
 
@@ -51,9 +52,15 @@ def measure_set(np, sparse, generator, matrix, signer, repeats, folder):
     n_elements = write_documents(np, matrix, path)
     rows = sparse.csr_matrix(matrix)
 
-    def ours():
-        done = subprocess.run([signer, "--perms", str(PERMS), "--repeats", "3", path], check=True, stdout=subprocess.PIPE)
-        return statistics.median(json.loads(done.stdout)["seconds"])  # datasketch's process is warm too
+    def signer_seconds(*options):
+        done = subprocess.run([signer, "--perms", str(PERMS), *options, path], check=True, stdout=subprocess.PIPE)
+        return json.loads(done.stdout)["seconds"]
+
+    def known():
+        return statistics.median(signer_seconds("--repeats", "9")[4:])  # datasketch's process is warm too
+
+    def new():
+        return signer_seconds("--seeds", "1:8")[0] / 8  # a signer for each seed
 
     def timed(work):
         begin = time.perf_counter()
@@ -61,7 +68,7 @@ def measure_set(np, sparse, generator, matrix, signer, repeats, folder):
         return time.perf_counter() - begin
 
     ways = {"datasketch minhash": lambda: timed(lambda: [generator.minhash(row) for row in matrix]),
-            "datasketch minhash_many": lambda: timed(lambda: generator.minhash_many(rows)), "cws": ours}
+            "datasketch minhash_many": lambda: timed(lambda: generator.minhash_many(rows)), "cws, new": new, "cws": known}
     taken = {name: [] for name in ways}
     for i in range(repeats + 1):
         for name, way in ways.items():
@@ -78,7 +85,7 @@ def main():
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--cpu", type=int, default=0)
     parser.add_argument("--out")
-    parser.add_argument("--min-ratio", type=float, default=0.0, help="exit 1 when cws is less than this times datasketch, on texts")
+    parser.add_argument("--min-ratio", type=float, default=0.0, help="exit 1 when cws is less than this times datasketch")
     args = parser.parse_args()
     os.sched_setaffinity(0, [args.cpu])
     import datasketch
@@ -92,7 +99,7 @@ def main():
     result.update({"what": "weighted documents to 128 words, one core", "datasketch": datasketch.__version__, "numpy": np.__version__,
                    "cpu": args.cpu, "sets": {}})
     print(f"{'':<28}{'way':<26}{'ns an element and word':>24}{'cws is':>10}")
-    least = None
+    least = float("inf")
     with tempfile.TemporaryDirectory(prefix="bandmill-bench-", dir=measure.scratch_folder()) as folder:
         for name, matrix in sets.items():
             generator = datasketch.WeightedMinHashGenerator(matrix.shape[1], PERMS, 1)
@@ -105,11 +112,11 @@ def main():
                              "times_cws": round(ratio, 1), "repeats": len(seconds)}
                 print(f"{name:<28}{way:<26}{rows[way]['ns']['median']:>24.3f}{ratio:>9.1f}x")
             result["sets"][name] = {"vectors": len(matrix), "dimensions": matrix.shape[1], "elements": n_elements, "ways": rows}
-            least = least or min(row["times_cws"] for way, row in rows.items() if way != "cws")
+            least = min([least] + [row["times_cws"] for way, row in rows.items() if way.startswith("datasketch")])
     if args.out:
         measure.write(args.out, result)
     if least < args.min_ratio:
-        sys.exit(f"cws is {least} times as fast as datasketch on texts ({args.min_ratio} was wanted)")
+        sys.exit(f"cws is {least} times as fast as datasketch ({args.min_ratio} was wanted)")
 
 
 if __name__ == "__main__":

@@ -6,7 +6,8 @@
  *
  * FILE, little-endian: the number of documents n and of elements m (64 bits each), n + 1 offsets (64
  * bits), m hashes (64 bits), m weights (doubles). OUT: for each seed the words of all documents (32
- * bits each). A repeat signs with every seed; opening the signers is not in its time. Any error is one
+ * bits each). A repeat signs with every seed; opening the signers is not in its time, and the signer of a
+ * seed is the same in all repeats: the first is that of one which knows no element yet. Any error is one
  * line on stderr and exit code 1. */
 #include <errno.h>
 #include <stdio.h>
@@ -111,45 +112,53 @@ static bm_signer *open_signer(const settings *s, uint32_t seed)
     return signer;
 }
 
-static double sign(const settings *s, const corpus *c, uint32_t seed, uint32_t *words)
+static double sign(bm_signer *signer, const corpus *c, uint32_t *words)
 {
-    bm_signer *signer = open_signer(s, seed);
     const bm_documents docs = bm_documents_of_weights(c->offsets, c->hashes, c->weights, c->n_docs);
     const bm_signer_out out = {.struct_size = sizeof out, .words = words};
     bm_error err = {0};
     const double begin = now();
     if (bm_signer_sign(signer, &docs, &out, &err) != BM_OK)
         die("signing", err.message);
-    const double seconds = now() - begin;
-    bm_signer_close(signer);
-    return seconds;
+    return now() - begin;
+}
+
+/* With every seed, adding up the seconds of each repeat; the words go to `out`, NULL: nowhere. */
+static void sign_all(const settings *s, const corpus *c, double *seconds, FILE *out)
+{
+    const size_t n_words = c->n_docs * s->perms;
+    uint32_t *words = malloc(n_words * sizeof *words + 1);
+    if (words == NULL)
+        die("memory", strerror(errno));
+    for (uint32_t i = 0; i < s->n_seeds; i++) {
+        bm_signer *signer = open_signer(s, s->first_seed + i);
+        for (uint32_t r = 0; r < s->repeats; r++)
+            seconds[r] += sign(signer, c, words);
+        bm_signer_close(signer);
+        if (out != NULL && fwrite(words, sizeof *words, n_words, out) != n_words)
+            die(s->words, strerror(errno));
+    }
+    free(words);
 }
 
 int main(int argc, char **argv)
 {
     const settings s = read_settings(argc, argv);
     corpus c = read_corpus(s.path);
-    const size_t n_words = c.n_docs * s.perms;
-    uint32_t *words = malloc(n_words * sizeof *words + 1);
+    double *seconds = calloc(s.repeats + 1, sizeof *seconds);
     FILE *out = s.words != NULL ? fopen(s.words, "wb") : NULL;
-    if (words == NULL || (s.words != NULL && out == NULL))
+    if (seconds == NULL || (s.words != NULL && out == NULL))
         die(s.words != NULL ? s.words : "memory", strerror(errno));
+    sign_all(&s, &c, seconds, out);
+    if (out != NULL && fclose(out) != 0)
+        die(s.words, strerror(errno));
     printf(
         "{\"documents\": %llu, \"elements\": %llu, \"perms\": %u, \"threads\": %u, \"seconds\": [",
         (unsigned long long)c.n_docs, (unsigned long long)c.n_elements, s.perms, s.threads);
-    for (uint32_t r = 0; r < s.repeats; r++) {
-        double seconds = 0;
-        for (uint32_t i = 0; i < s.n_seeds; i++) {
-            seconds += sign(&s, &c, s.first_seed + i, words);
-            if (r == 0 && out != NULL && fwrite(words, sizeof *words, n_words, out) != n_words)
-                die(s.words, strerror(errno));
-        }
-        printf("%s%.6f", r > 0 ? ", " : "", seconds);
-    }
+    for (uint32_t r = 0; r < s.repeats; r++)
+        printf("%s%.6f", r > 0 ? ", " : "", seconds[r]);
     printf("]}\n");
-    if (out != NULL && fclose(out) != 0)
-        die(s.words, strerror(errno));
-    free(words);
+    free(seconds);
     free(c.offsets);
     free(c.hashes);
     free(c.weights);
