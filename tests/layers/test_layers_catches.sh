@@ -51,28 +51,45 @@ refuses() {
     fi
 }
 
-# expect RULE FILE LINES...: append the lines to FILE in a clean tree; the checks of the sources must fail and name both.
-expect() {
-    rule=$1 file=$2
-    shift 2
-    restore
+# put FILE LINES...: append the lines to FILE; a and test_more get a number, so that each plant has a file of its own. The path: $file.
+put() {
+    file=$1
+    shift
+    case ${file##*/} in a.* | test_more.*) file=${file%.*}$plants.${file##*.} ;; esac
+    plants=$((plants + 1))
     change "$file"
     mkdir -p "${file%/*}"
     for line in "$@"; do printf '%s\n' "$line" >> "$file"; done
-    case $rule in
-    parameters | fields | length | counts) check=check_counts.sh ;;
-    *) check=check_layers.sh ;;
-    esac
-    refuses "$file: $*" "${file##*/}:.*$rule" sh "$here/$check" "$tree"
 }
-# accept FILE LINES...: the same, and the checks must pass.
-accept() {
-    file=$1
-    shift
+plants=0
+# expect RULE FILE LINES...: with these lines in FILE the checks of the sources must fail and name both. Many are planted in one tree, and
+# looked at by `judge`: when a file comes a second time, and at the end. A line of FILE itself must say it, so that none hides another.
+expect() {
+    rule=$1 file=$2
+    shift 2
+    case "$changed " in *" $file "*) judge ;; esac
+    put "$file" "$@"
+    case $rule in
+    parameters | fields | length | counts) check=counts ;;
+    *) check=layers ;;
+    esac
+    printf '%s\t%s\t%s\n' $check "${file##*/}:.*$rule" "$file: $(printf '%s ' "$@" | tr '\n\t' '  ' | cut -c 1-200)" >> "$work/planted"
+}
+judge() {
+    for check in layers counts; do
+        sh "$here/check_$check.sh" "$tree" > "$work/said.$check" 2>&1 && grep -q "^$check" "$work/planted" && wrong "check_$check.sh finds nothing wrong"
+    done
+    while IFS='	' read -r check pattern name; do
+        cases=$((cases + 1))
+        grep -q -- "$pattern" "$work/said.$check" || wrong "not caught: $name (by $pattern)" "  said: $(cat "$work/said.$check")"
+    done < "$work/planted"
+    : > "$work/planted"
     restore
-    change "$file"
-    for line in "$@"; do printf '%s\n' "$line" >> "$file"; done
-    passes "$file: $*" check_sources
+}
+# accept FILE LINES...: the checks must pass with these. All of them in one tree, behind the last `judge`.
+accept() {
+    cases=$((cases + 1))
+    put "$@"
 }
 check_sources() {
     sh "$here/check_layers.sh" "$tree"
@@ -234,6 +251,8 @@ circle 'public headers' 'include/bandmill/b -> include/bandmill/a: include' \
 
 # ---- includes, calls, names
 
+restore
+: > "$work/planted"
 expect layer src/text/a.c '  #  include <pthread.h>'
 expect layer src/text/a.c '#include <unistd.h>'
 expect layer include/bandmill/a.h '#include <stdio.h>'
@@ -256,10 +275,7 @@ expect option src/io/input/a.c 'const char *t = "--%s is needed";'
 expect unique src/io/input/u_lsh.c 'int x;'
 expect name src/io/input/util.c 'int x;'
 expect 'path of one machine' docs/a.md 'see /wor''k/x'
-accept src/backend/opencl/libraries_opencl.h '/* getenv("X"), "--x" */ #define T "a -- b"' '// exit(1)'
 tested='/* a.c -- x.'
-accept src/cli/a.c "$tested" ' *' ' * Tests: tests/cli/test_u_cli.c, tests/unit/lsh/test_u_lsh.c. */' 'const char *t = "--x";'
-accept src/backend/drivers/cl_cache.c "$tested" ' * Tests: tests/cli/test_u_cli.c */' 'void f(void) { g(getenv("XDG_CACHE_HOME"), getenv("HOME")); }'
 expect tested src/lsh/a.c 'int x;'
 expect tested src/lsh/a.c "$tested Nothing. */" '/* Tests: tests/cli/test_u_cli.c */'
 expect tested src/lsh/a.c "$tested" ' * Tests: tests/unit/lsh/test_gone.c */'
@@ -270,7 +286,7 @@ expect tested src/lsh/a.c "$tested" ' * Tests: src/lsh/u_lsh.c */'
 
 lines() { awk -v n="$1" -v before="$2" -v after="$3" 'BEGIN { print before; for (i = 0; i < n; i++) print "    x" i "();"; print after }'; }
 fields() { awk -v n="$1" 'BEGIN { for (i = 0; i < n; i++) printf "    int a%d;\n", i }'; }
-h=src/lsh/libraries_lsh.h
+h=src/lsh/a.h
 expect parameters $h 'int f(int a, int b, int c, int d, int e, int g);'
 expect parameters $h 'static int f(int a, int b, int c,' '             int (*d)(int, int), int e[3], int g)' '{' '}'
 expect parameters $h 'BM_API BM_PRINTF(2, 3) const char *f(int a, int b, int c, int d, int e, int g, ...);'
@@ -280,28 +296,36 @@ expect parameters $h 'int f(int a, int (*g)(int, int, int, int, int, int));'
 expect parameters $h '#if X' 'int f(int a)' '#else' 'int f(int a, int b, int c, int d, int e, int g)' '#endif' '{' '}'
 expect parameters tests/unit/lsh/test_more.c 'static int f(int a, int b, int c, int d, int e, int g)' '{' '}'
 expect parameters include/bandmill/a.h 'extern "C" {' 'int f(int a, int b, int c, int d, int e, int g);' '}'
-accept $h 'int f(int a, int b, int (*c)(int, int, int), int d[2], int e);' '#define F(a, b, c, d, e, f) g(a)' \
-    'int f(const char *a, int b, int c, int d, int e, ...) __attribute__((format(printf, 1, 6)));' 'int x = f(1, 2, 3, 4, 5, 6);' \
-    'static int h(void)' '{' '    return f(1, 2, 3, 4, 5, 6);' '}' 'enum e { A, B, C, D, E, F, G };' "char q = '{', r = '\"';"
-accept kernels/a.cl 'kernel void f(int a, int b, int c, int d, int e, int g) {}'
-accept tests/unit/lsh/test_more.c 'Test(a, b, .c = 1, .d = 2, .e = 3, .f = 4)' '{' '}'
 expect fields $h 'struct s {' "$(fields 21)" '};'
 expect fields $h 'typedef struct s {' "$(fields 19)" '    int a, *b;' '} s;'
 expect fields $h 'struct s {' "$(fields 18)" '    union {' '        int a, b;' '        int c;' '    };' '};'
 expect fields $h 'struct s {' '    struct t {' "$(fields 21)" '    } t;' '};'
-accept $h 'struct s {' "$(fields 18)" '    struct {' '        int x, y, z;' '    } t;' '    int (*g)(int a, int b);' '};'
 expect length src/lsh/libraries_lsh.h "$(lines 500 'int a;' 'int b;')"
 expect length tests/unit/lsh/test_more.c "$(lines 600 'int a;' 'int b;')"
 expect length bench/more.c "$(lines 500 'int a;' 'int b;')"
 expect length examples/more.c "$(lines 500 'int a;' 'int b;')"
 expect length $h "$(lines 75 'void f(void)\n{' '}')"
-accept $h "$(lines 74 'void f(void)\n{' '}')"
-accept tests/unit/lsh/test_more.c "$(lines 590 'int a;' 'int b;')"
-restore
+judge
 for n in 1 2 3 4 5 6 7 8 9 10 11; do change "src/lsh/part_$n.h"; lines 480 'int a;' 'int b;' > "src/lsh/part_$n.h"; done
 refuses 'a room of more than 5,000 lines' 'src/lsh:1: length: the room lsh' sh "$here/check_counts.sh" "$tree"
+restore
 expect counts $h 'int f(void)' '{' '    if (x) {' '}'
 expect counts $h 'int f(int a' ';'
+judge
+
+# What is well: all of it at once.
+accept src/backend/opencl/libraries_opencl.h '/* getenv("X"), "--x" */ #define T "a -- b"' '// exit(1)'
+accept src/cli/a.c "$tested" ' *' ' * Tests: tests/cli/test_u_cli.c, tests/unit/lsh/test_u_lsh.c. */' 'const char *t = "--x";'
+accept src/backend/drivers/cl_cache.c "$tested" ' * Tests: tests/cli/test_u_cli.c */' 'void f(void) { g(getenv("XDG_CACHE_HOME"), getenv("HOME")); }'
+accept $h 'int f(int a, int b, int (*c)(int, int, int), int d[2], int e);' '#define F(a, b, c, d, e, f) g(a)' \
+    'int f(const char *a, int b, int c, int d, int e, ...) __attribute__((format(printf, 1, 6)));' 'int x = f(1, 2, 3, 4, 5, 6);' \
+    'static int h(void)' '{' '    return f(1, 2, 3, 4, 5, 6);' '}' 'enum e { A, B, C, D, E, F, G };' "char q = '{', r = '\"';"
+accept kernels/a.cl 'kernel void f(int a, int b, int c, int d, int e, int g) {}'
+accept tests/unit/lsh/test_more.c 'Test(a, b, .c = 1, .d = 2, .e = 3, .f = 4)' '{' '}'
+accept $h 'struct s {' "$(fields 18)" '    struct {' '        int x, y, z;' '    } t;' '    int (*g)(int a, int b);' '};'
+accept $h "$(lines 74 'void f(void)\n{' '}')"
+accept tests/unit/lsh/test_more.c "$(lines 590 'int a;' 'int b;')"
+passes 'what looks like a violation and is none' check_sources
 
 # ---- clang-tidy, which does not look twice at what it knows
 

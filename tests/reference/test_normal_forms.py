@@ -96,7 +96,7 @@ def main():
                              ("--form", {"choices": list(FORMS), "action": "append"}))
     claims, bandmill = harness.Claims(), harness.Program(args.program)
     rng, started, common = random.Random(args.seed), time.monotonic(), text_model.common_code_points()
-    n_random = {"small": 20000, "normal": 80000, "full": 2500000}[args.size]
+    n_random = {"small": 20000, "normal": 40000, "full": 2500000}[args.size]
     print(f"seed {args.seed}, Unicode {unicodedata.unidata_version} in Python, {len(common)} code points")
     marks = [chr(cp) for cp in common if unicodedata.combining(chr(cp))]
     if args.size != "full":
