@@ -38,6 +38,7 @@ struct bm_py_buckets {
     struct bm_py_slot *slots;
     size_t n_slots, n_used;
     unsigned char *asked; /* the bands of the sketch */
+    uint64_t *hashes;     /* of the bands at hand */
 };
 
 static void bm_py_buckets_free(struct bm_py_buckets *b)
@@ -51,20 +52,31 @@ static void bm_py_buckets_free(struct bm_py_buckets *b)
     free(b->seen);
     free(b->slots);
     free(b->asked);
+    free(b->hashes);
     free(b);
+}
+
+static uint64_t bm_py_mix(uint64_t h, uint64_t word)
+{
+    h = (h ^ word) * UINT64_C(0xFF51AFD7ED558CCD);
+    return h ^ h >> 32;
 }
 
 static uint64_t bm_py_band_hash(const unsigned char *data, size_t size, uint32_t band)
 {
-    uint64_t h = (band + 1) * UINT64_C(0x9E3779B97F4A7C15);
-    while (size > 0) {
-        uint64_t word = 0;
-        const size_t n = size < 8 ? size : 8;
-        memcpy(&word, data, n);
-        h = (h ^ word) * UINT64_C(0xFF51AFD7ED558CCD);
-        h ^= h >> 32;
-        data += n, size -= n;
+    uint64_t h = (band + 1) * UINT64_C(0x9E3779B97F4A7C15), word;
+    uint32_t half;
+    for (; size >= sizeof word; data += sizeof word, size -= sizeof word) {
+        memcpy(&word, data, sizeof word);
+        h = bm_py_mix(h, word);
     }
+    if (size >= sizeof half) {
+        memcpy(&half, data, sizeof half);
+        h = bm_py_mix(h, half);
+        data += sizeof half, size -= sizeof half;
+    }
+    for (; size > 0; data++, size--)
+        h = bm_py_mix(h, *data);
     return h ^ h >> 29;
 }
 
@@ -135,7 +147,11 @@ static bool bm_py_make_room(struct bm_py_buckets *b, size_t width)
     b->width = width;
     if (b->n_docs == b->cap_docs && !bm_py_more_docs(b))
         return false;
-    return b->asked != NULL || (b->asked = malloc(b->bands * b->width)) != NULL;
+    if (b->asked == NULL)
+        b->asked = malloc(b->bands * b->width);
+    if (b->hashes == NULL)
+        b->hashes = malloc(b->bands * sizeof *b->hashes);
+    return b->asked != NULL && b->hashes != NULL;
 }
 
 /* The bands of a tuple of bytes, one behind the other, to where the next document lies. */
@@ -187,12 +203,22 @@ static bool bm_py_place_values(struct bm_py_buckets *b, PyObject *bytes, Py_ssiz
     return true;
 }
 
+/* The hashes of bands, and a word to the CPU that their slots are wanted: they lie anywhere in memory. */
+static void bm_py_hash_bands(struct bm_py_buckets *b, const unsigned char *data)
+{
+    for (uint32_t i = 0; i < b->bands; i++, data += b->width) {
+        b->hashes[i] = bm_py_band_hash(data, b->width, i);
+        __builtin_prefetch(&b->slots[(size_t)b->hashes[i] & (b->n_slots - 1)]);
+    }
+}
+
 /* Puts the document that lies behind the last into its buckets, for which there are slots. */
 static void bm_py_enter(struct bm_py_buckets *b)
 {
     const unsigned char *own = b->docs + (size_t)b->n_docs * b->bands * b->width;
+    bm_py_hash_bands(b, own);
     for (uint32_t i = 0; i < b->bands; i++, own += b->width) {
-        const uint64_t hash = bm_py_band_hash(own, b->width, i);
+        const uint64_t hash = b->hashes[i];
         struct bm_py_slot *slot = bm_py_find(b, own, i, hash);
         b->n_used += slot->last == BM_PY_NONE;
         b->before[(size_t)b->n_docs * b->bands + i] = slot->last;
@@ -227,8 +253,9 @@ static bool bm_py_collect(struct bm_py_buckets *b, PyObject *keys, PyObject *fou
         b->turn = 1;
     }
     const unsigned char *data = b->asked;
+    bm_py_hash_bands(b, data);
     for (uint32_t i = 0; i < b->bands; i++, data += b->width) {
-        const struct bm_py_slot *slot = bm_py_find(b, data, i, bm_py_band_hash(data, b->width, i));
+        const struct bm_py_slot *slot = bm_py_find(b, data, i, b->hashes[i]);
         for (uint32_t doc = slot->last; doc != BM_PY_NONE; doc = b->before[(size_t)doc * b->bands + i]) {
             if (b->seen[doc] == b->turn)
                 continue;
