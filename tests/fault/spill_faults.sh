@@ -99,12 +99,14 @@ files() {
     cp -R "../before/$output" "$output"
     checks=$((checks + 1))
     [ "${opens:-0}" -ge 3 ] || fail "$opens temporary files were made"
-    n=1
+    # All of them for one command; where another makes the same files, the first and the last.
+    n=1 step=1
+    [ "$BANDMILL_TEST_SIZE.$output" != normal.list ] || step=$((opens - 1))
     while [ "$n" -le "${opens:-0}" ]; do
         # In the small size one of the two, in turn.
         [ "$BANDMILL_TEST_SIZE.$((n % 2))" = small.0 ] || broken "$output" 4 'cannot make a temporary file: No such file' "any:open:$n:gone" "$@"
         [ "$BANDMILL_TEST_SIZE.$((n % 2))" = small.1 ] || broken "$output" 4 'cannot make a temporary file: No space left' "any:open:$n:28" "$@"
-        n=$((n + 1))
+        n=$((n + step))
     done
     # A disk that is known to be too small beforehand: 100 kB are free.
     SPILL_SHIM_ROOM=100000
