@@ -49,7 +49,7 @@ peak 24 dedup large.signed --memory 24M --threads 2 -q -o no; refused 6 'large\.
 for place in large large/report.json large.signed; do
     peak 24 inspect $place --memory 24M; refused 6 "$place.*: 100[0-9]+ bytes .*--memory \(at least 287M\)"
 done
-peak 287 inspect large --memory 287M; exits 0; says ../out '^digests: ok$'
+if [ "${BANDMILL_TEST_SIZE-}" != small ]; then peak 287 inspect large --memory 287M; exits 0; says ../out '^digests: ok$'; fi
 peak 24 dedup docs.jsonl --memory 24M --threads 2 --force -q -o large; refused 6 'large/report\.json: .*--memory \(at least [0-9]+M\)'; absent large.partial
 says large/report.json '"removed": 1'
 cp -r found less; padded less/report.json 5000000
