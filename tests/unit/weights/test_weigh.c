@@ -98,3 +98,58 @@ Test(weigh, what_stands_in_every_document_is_no_element)
     bm_df_table_close(table);
     bm_df_count_close(count);
 }
+
+/* Hashes that lie evenly, all in the lower half, or near each other in places that are few. */
+static uint64_t hash_of(uint32_t kind, uint32_t i)
+{
+    const uint64_t even = (i + 1) * UINT64_C(0x9E3779B97F4A7C15);
+    return kind == 0 ? even : kind == 1 ? even >> 33 : even >> 8 | (uint64_t)(i % 3) << 62;
+}
+
+static void make_long_batch(bm_shingle_batch *batch, uint32_t kind, uint32_t n)
+{
+    *batch = (bm_shingle_batch){.counted = true};
+    cr_assert_eq(bm_shingle_batch_reserve(batch, 2, n + 1, NULL), BM_OK);
+    for (uint32_t i = 0; i < n; i++) {
+        batch->hashes[i] = hash_of(kind, i);
+        batch->counts[i] = i + 1;
+    }
+    batch->hashes[n] = UINT64_MAX;
+    batch->counts[n] = 1;
+    batch->offsets[1] = n;
+    batch->offsets[2] = n + 1;
+    batch->n_docs = 2;
+}
+
+/* Every element of the first document stands there alone, so its weight tells which it was. */
+static void expect_sorted(uint32_t kind, uint32_t n)
+{
+    bm_df_count *count = NULL;
+    bm_df_table *table = NULL;
+    bm_shingle_batch batch;
+    cr_assert_eq(bm_df_count_open(&(bm_df_cfg){0}, &count, NULL), BM_OK);
+    make_long_batch(&batch, kind, n);
+    cr_assert_eq(bm_df_count_add(count, &batch, NULL), BM_OK);
+    cr_assert_eq(bm_df_count_end(count, &table, NULL), BM_OK);
+    bm_shingle_batch_reset(&batch);
+    make_long_batch(&batch, kind, n);
+    cr_assert_eq(bm_weigh_batch(table, &batch, NULL), BM_OK);
+    cr_assert_eq(batch.offsets[1], n);
+    for (uint32_t at = 0; at < n; at++) {
+        const double number = batch.weights[at] / log(2);
+        cr_assert_float_eq(number, round(number), 1e-9);
+        cr_assert_eq(batch.hashes[at], hash_of(kind, (uint32_t)lround(number) - 1));
+        cr_assert(at == 0 || batch.hashes[at - 1] < batch.hashes[at], "%u: %u of %u", kind, at, n);
+    }
+    bm_shingle_batch_reset(&batch);
+    bm_df_table_close(table);
+    bm_df_count_close(count);
+}
+
+Test(weigh, elements_ascend_wherever_their_hashes_lie)
+{
+    static const uint32_t sizes[] = {1, 2, 3, 17, 300, 2000};
+    for (uint32_t kind = 0; kind < 3; kind++)
+        for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
+            expect_sorted(kind, sizes[i]);
+}
