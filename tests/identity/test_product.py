@@ -10,9 +10,9 @@ leg is a corpus with options for its documents:
   real    300 documents of scancode_rules (documents of bench/planted.c where that is not there): `dedup` in all 81 cells, the
           other commands in nine, in which each value meets each value of the others
   sets    12,500 documents of bench/planted.c in byte:8: 128M are too little for their shingle sets, 512M are enough. Nine cells
-          again, less batches of one on OpenCL: seven
+          again, less batches of one on OpenCL: seven; three of `pairs` and `sign`, each value once in them
   edges   2,000 documents, each pair of which is an edge: 128M are too little for these, of `pairs`, which has those of these cells
-          that are not 8G; `star` has three, each value once in them
+          that are not 8G; `star` has three again
   keys    12,000 documents with 1,000 bands: 128M are too little for sets and band keys. The same cells
   tiny    110,000 documents of 4 bytes: batches of 100,000 are really that large. Devices x batches of 1,000 and 100,000
 
@@ -148,9 +148,9 @@ class Corpora:
         return name
 
 
-def sets_leg(corpora, cells, commands):
+def sets_leg(corpora, cells, commands, few=None):
     return Leg("sets", corpora.made("sets.jsonl", (12500, "clusters")), ["--shingle", "byte:8"], cells,
-               {command: ["set_bytes"] for command in ("dedup", "pairs", "star")}, commands)
+               {command: ["set_bytes"] for command in ("dedup", "pairs", "star")}, commands, few)
 
 
 def some(made):
@@ -159,8 +159,8 @@ def some(made):
 
 
 def diagonal(made):
-    """Each value of each factor once."""
-    return [Cell(MEMORIES[i], THREADS[i], BATCHES[(i + 1) % 3], device) for i, device in enumerate(made) if device]
+    """Each value of each factor once; batches of one on the native CPU."""
+    return [Cell(MEMORIES[i], THREADS[i], BATCHES[i], device) for i, device in enumerate(made) if device]
 
 
 def real(corpora, made):
@@ -169,7 +169,7 @@ def real(corpora, made):
 
 
 def sets(corpora, made):
-    return sets_leg(corpora, some(made), ("dedup", "pairs", "sign"))
+    return sets_leg(corpora, some(made), ("dedup", "pairs", "sign"), {"pairs": diagonal(made), "sign": diagonal(made)})
 
 
 def edges(corpora, made):
