@@ -14,8 +14,9 @@ from typing import Any, Callable
 from bandmill._native import ffi, lib
 
 _BATCH_ROWS, _FEWEST_ROWS, _PAGE_BYTES, _KEEP_BYTES = 16384, 16, 1 << 18, 1 << 20
-_CODECS = {"UNCOMPRESSED": "NONE", "LZ4_RAW": "LZ4"}
-_LABEL, _ARROW_SCHEMA = "bandmill", b"ARROW:schema"
+# Of the codecs that pyarrow reads one has no name: LZ4 as Hadoop has it.
+_CODECS = {"UNCOMPRESSED": "NONE", "LZ4_RAW": "LZ4", "UNKNOWN": "LZ4"}
+_LABEL, _ARROW_SCHEMA, _SPARK_SCHEMA = "bandmill", b"ARROW:schema", b"org.apache.spark.sql.parquet.row.metadata"
 _LABEL_ROW = [("group", "u8"), ("millionths", "u4"), ("kept", "u4")]
 
 
@@ -329,10 +330,13 @@ def _like(file: _Parquet, labelled: bool) -> tuple[dict[str, Any], dict[bytes, b
     options: dict[str, Any] = {"version": meta.format_version, "compression": "NONE"}
     if "[ns" in str(file.schema.types):  # older ones would have microseconds
         options["version"] = "2.6"
-    options["store_schema"] = _ARROW_SCHEMA in (meta.metadata or {})
-    if options["store_schema"] and not labelled and hasattr(pq.ParquetWriter, "add_key_value_metadata"):
+    of_file = dict(meta.metadata or {})
+    options["store_schema"] = _ARROW_SCHEMA in of_file
+    if hasattr(pq.ParquetWriter, "add_key_value_metadata") and not (labelled and options["store_schema"]):
         options["store_schema"] = False
-        own = dict(meta.metadata)  # to the letter
+        own = of_file  # to the letter
+        if labelled:
+            own.pop(_SPARK_SCHEMA, None)  # it has no column of labels, and Spark then reads none
     if meta.num_row_groups > 0:
         group = meta.row_group(0)
         columns = [group.column(i) for i in range(group.num_columns)]

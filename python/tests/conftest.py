@@ -67,3 +67,12 @@ def program():
 def theirs():
     """The package that bandmill.compat.datasketch stands beside."""
     return pytest.importorskip("datasketch", minversion="2")
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory):
+    from spark_session import start
+
+    session = start("local[2]", tmp_path_factory.mktemp("local"))
+    yield session
+    session.stop()

@@ -4,7 +4,6 @@ import json
 import os
 import random
 import shutil
-import sys
 import types
 
 import numpy as np
@@ -13,10 +12,7 @@ import pytest
 
 import bandmill
 
-if shutil.which("java") is None and os.environ.get("CI") != "true":
-    pytest.skip("no java to run Spark with", allow_module_level=True)
-if os.environ.get("CI") != "true":
-    pytest.importorskip("pyspark")
+from spark_session import start  # isort: skip (it skips this file where Spark cannot run)
 from pyspark.find_spark_home import _find_spark_home
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
@@ -25,7 +21,6 @@ import bandmill.spark
 from bandmill.spark import _frames, _steps
 
 CHAIN, COPIES = 1000, 60
-FAST_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
 
 
 def corpus():
@@ -53,46 +48,6 @@ TEXTS = corpus()
 IDS = sorted(f"doc-{i * 7919 % 9973}" for i in range(len(TEXTS)))
 ROWS = [{"id": i, "text": t} for i, t in zip(IDS, TEXTS)]
 TABLE = pa.Table.from_pylist(ROWS)
-
-
-def start(master, place):
-    cluster = master.startswith("local-cluster")
-    here = os.path.dirname(os.path.abspath(__file__))  # warm_daemon
-    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (here, os.environ.get("PYTHONPATH"))))
-    options = {
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-        "spark.sql.shuffle.partitions": "2",
-        "spark.sql.adaptive.enabled": str(cluster).lower(),  # as its default is; without it there are fewer jobs
-        "spark.sql.codegen.wholeStage": "false",
-        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-        "spark.driver.extraJavaOptions": FAST_START,
-        "spark.executor.extraJavaOptions": FAST_START,
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.executorEnv.PYTHONPATH": os.environ["PYTHONPATH"],
-        "spark.python.daemon.module": "warm_daemon",
-        "spark.executor.memory": "1g",
-        "spark.local.dir": str(place),
-        "spark.eventLog.enabled": str(cluster).lower(),
-        "spark.eventLog.compress": "false",
-        "spark.eventLog.rolling.enabled": "false",
-        "spark.eventLog.dir": place.as_uri(),
-    }
-    os.environ.update(PYSPARK_PYTHON=sys.executable, SPARK_LOCAL_IP="127.0.0.1", SPARK_LOCAL_HOSTNAME="localhost")
-    builder = SparkSession.builder.master(master)
-    for name, value in options.items():
-        builder = builder.config(name, value)
-    session = builder.getOrCreate()
-    session.sparkContext.setLogLevel("ERROR")
-    return session
-
-
-@pytest.fixture(scope="module")
-def spark(tmp_path_factory):
-    session = start("local[2]", tmp_path_factory.mktemp("local"))
-    yield session
-    session.stop()
 
 
 @pytest.fixture(autouse=True)

@@ -13,7 +13,7 @@ if [ ! -x "$python" ] || [ ! -e "$2/bandmill/_native.abi3.so" ]; then
     exit 77
 fi
 case $1 in
-package) PYTHONPATH=$2 BANDMILL_PROGRAM=$3 exec "$python" -m pytest -p no:cacheprovider -c "$root/python/pyproject.toml" --ignore "$root/python/tests/test_spark.py" "$root/python/tests" ;;
+package) PYTHONPATH=$2 BANDMILL_PROGRAM=$3 exec "$python" -m pytest -p no:cacheprovider -c "$root/python/pyproject.toml" --ignore "$root/python/tests/test_spark.py" --ignore "$root/python/tests/test_spark_files.py" "$root/python/tests" ;;
 checked)
     runtime=$(ldd "$2/checked/bandmill/_native.abi3.so" 2> /dev/null | awk '/lib(asan|stdc\+\+)\.so/ {print $3}' | tr '\n' ' ')
     case $runtime in
@@ -26,7 +26,7 @@ checked)
     set -- "$2" "$3" "$root/python/tests/test_compat.py" "$root/python/tests/test_compat_sessions.py" "$root/python/tests/test_jobs.py"
     which="(compat and not constructors and not thresholds and not calls_of_sketches) or test_tune"
     if [ "${BANDMILL_CHECKED:-}" = all ]; then
-        set -- "$1" "$2" --ignore "$root/python/tests/test_spark.py" --ignore "$root/python/tests/test_spark_steps.py" "$root/python/tests"
+        set -- "$1" "$2" --ignore "$root/python/tests/test_spark.py" --ignore "$root/python/tests/test_spark_files.py" --ignore "$root/python/tests/test_spark_steps.py" "$root/python/tests"
         which="not no_leak" # freed memory is kept for a while
     fi
     build=$1 program=$2
@@ -38,7 +38,8 @@ checked)
         BANDMILL_PROGRAM=$program exec $fixed "$python" -m pytest --capture=sys -p no:cacheprovider -c "$root/python/pyproject.toml" -k "$which" "$@"
     ;;
 spark)
-    PYTHONPATH=$2 BANDMILL_PROGRAM=$3 "$python" -m pytest -p no:cacheprovider -c "$root/python/pyproject.toml" -rs -W ignore "$root/python/tests/test_spark.py"
+    PYTHONPATH=$2 BANDMILL_PROGRAM=$3 "$python" -m pytest -p no:cacheprovider -c "$root/python/pyproject.toml" -rs -W ignore "$root/python/tests/test_spark_files.py" \
+        "$root/python/tests/test_spark.py"
     status=$?
     [ $status -eq 5 ] && exit 77 # nothing to run with
     exit $status
