@@ -185,10 +185,10 @@ static void begin_document(chooser *c)
     const uint32_t perms = c->params->perms;
     c->batch.n = c->fetched = 0;
     c->open.n_masks = (perms + BM_CWS_MASK - 1) / BM_CWS_MASK;
-    for (uint32_t m = 0; m < c->open.n_masks; m++)
-        c->open.masks[m] = UINT64_MAX;
-    if (perms % BM_CWS_MASK != 0)
-        c->open.masks[c->open.n_masks - 1] >>= BM_CWS_MASK - perms % BM_CWS_MASK;
+    for (uint32_t m = 0; m < c->open.n_masks; m++) {
+        const uint32_t left = perms - m * BM_CWS_MASK;
+        c->open.masks[m] = left < BM_CWS_MASK ? (UINT64_C(1) << left) - 1 : UINT64_MAX;
+    }
     for (uint32_t i = 0; i < perms; i++)
         c->best[i] = (choice){EVERY, UINT64_MAX};
     weigh_document(c);
