@@ -65,7 +65,7 @@ def main():
         from milvus_lite.server_manager import server_manager_instance
         stack.callback(server_manager_instance.release_all)
         try:
-            client = pymilvus.MilvusClient(os.path.join(folder, "lite.db"))
+            client = pymilvus.MilvusClient(os.path.join(folder, "lite.db"), timeout=120)
         except (pymilvus.MilvusException, RuntimeError, OSError) as error:
             harness.skip(f"milvus-lite does not start: {error}", "BANDMILL_REQUIRE_PYTHON")
         stack.callback(client.close)
