@@ -4,7 +4,9 @@ quick='--repeats 2 --min-seconds 0.005 --long-doc 100'
 # rows DEVICE WHAT: CORES of that row; WHAT is padded to its column.
 cores() { awk -v device="$1" -v what="$2" 'BEGIN { what = what " " } $1 == device && substr($0, 14, length(what)) == what { print substr($0, 45, 9) + 0 }' ../out; }
 
-for threads in 1 2; do
+all='1 2'
+[ "${BANDMILL_TEST_SIZE:-normal}" != small ] || all=2
+for threads in $all; do
     # shellcheck disable=SC2086 # words
     bm bench --device cpu --threads $threads $quick; exits 0
     says ../out '^DEVICE +WHAT +CORES +MEDIAN +UNIT +MIN +MAX +RATIO$'
@@ -15,6 +17,7 @@ for threads in 1 2; do
     says ../out '^cpu +resident hashes .* of arithmetic limit$'
 done
 
+[ "${BANDMILL_TEST_SIZE:-normal}" != small ] || return 0 # what follows are kernels, and JSON of the same rows
 command -v "$PYTHON" > /dev/null || skip "no python3"
 device=$("$PROGRAM" devices | sed -n 's/^\(opencl:[0-9.]*\) .*(Portable Computing Language).*/\1/p' | head -n 1)
 [ -n "$device" ] || [ -z "${BANDMILL_REQUIRE_OPENCL:-}" ] || fail "no PoCL device"

@@ -31,13 +31,14 @@ trap 'exit 1' INT TERM
 cd "$top" || exit 1
 if [ "$name" = ways ]; then
     mkdir cache
-    cp -R "$FOLDER/pocl" . 2> /dev/null || mkdir -p pocl
+    cp -R "$FOLDER/pocl" . 2> /dev/null || cp -R "${POCL_CACHE_DIR:-none}.faults" pocl 2> /dev/null || mkdir -p pocl
 else
     cp -R "$FOLDER/." . 2> /dev/null
     [ "$name" != shapes ] || cp -R "$FOLDER.shapes/." pocl/ 2> /dev/null
 fi
 mkdir vendors
 cp "$here"/pocl*.icd vendors/ 2>/dev/null || cp /etc/OpenCL/vendors/pocl*.icd vendors/ 2>/dev/null
+compiled=${POCL_CACHE_DIR:-} # beside it lies, as .faults, what other builds begin with
 unset BANDMILL_CPU BANDMILL_DEVICE BANDMILL_CL_SHAPE BANDMILL_CL_LIMIT BANDMILL_PROBE BANDMILL_PROBE_SECONDS OPENCL_VENDOR_PATH
 export BANDMILL_CL_TEXT=off # hashes go to the device; the parts on texts say otherwise
 export LC_ALL=C OCL_ICD_VENDORS="$top/vendors" BANDMILL_CACHE_DIR="$top/cache" POCL_CACHE_DIR="$top/pocl"
