@@ -190,6 +190,18 @@ static bm_status read_input(importer *im, size_t i, bm_error *err)
     return status == BM_OK ? digest_input(im, in, err) : status;
 }
 
+/* Of a first file without rows the number of words was only taken to be what the options say. */
+static bm_status check_perms(const importer *im, const bm_import_source *source, bm_error *err)
+{
+    const uint32_t perms = source->head.perms, wanted = im->job->context.settings->sketch.perms;
+    return perms == 0 || perms == wanted
+               ? BM_OK
+               : bm_fail_at(err, BM_ERR_FORMAT, source->path, 0,
+                            "signatures of %u words (the first input has no rows, and is taken to "
+                            "have %u: `perms`)",
+                            (unsigned)perms, (unsigned)wanted);
+}
+
 static bm_status read_all(importer *im, const input *first, bm_error *err)
 {
     bm_job_context *context = &im->job->context;
@@ -200,6 +212,8 @@ static bm_status read_all(importer *im, const input *first, bm_error *err)
         status = open_input(im, i, in, err);
         if (status == BM_OK)
             status = bm_import_check_same(first->source, in->source, err);
+        if (status == BM_OK)
+            status = check_perms(im, in->source, err);
         if (status == BM_OK) {
             context->inputs.names.names[i] = in->place.file;
             context->inputs.names.n = i + 1;
