@@ -341,6 +341,15 @@ def check_import_hostile(claims, imports):
         writer.write_table(pa.table({"signature": numbers}))
     said = imports.take(indexed, "arrow", *TOLD, expect=3)
     claims.check("import: words of a dictionary are told", "column 'signature' has the type" in said, said)
+    empty = os.path.join(imports.exports.folder, "empty.arrow")
+    with pa.ipc.new_file(empty, pa.schema([("signature", pa.list_(pa.uint32()))])):
+        pass
+    with pa.ipc.new_file(indexed, pa.schema([("signature", pa.list_(pa.uint32()))])) as writer:
+        writer.write_table(pa.table({"signature": pa.array(good, pa.list_(pa.uint32()))}))
+    out = imports.exports.place()
+    done = imports.program.run("import", empty, indexed, "--from", "arrow", "-o", out, *TOLD, "--duplicate-ids", "number", expect=7)
+    claims.check("import: words behind a file of no rows, whose number nobody said", b"signatures of 4 words" in done.stderr, done.stderr)
+    imports.program.run("import", empty, indexed, "--from", "arrow", "-o", out, *TOLD, "--perms", 4)
     for text in (b"{", b'{"schema":1,"tool":"bandmill"}', b'{"schema":1,"tool":"other","kind":"export","version":"1"}', b"[1]", b"\xff"):
         table = pa.table({"signature": pa.array(good, pa.list_(pa.uint32()))}).replace_schema_metadata({b"bandmill": text})
         pq.write_table(table, path)
