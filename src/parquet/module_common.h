@@ -5,6 +5,7 @@
 
 #include <arrow/api.h>
 #include <arrow/ipc/api.h>
+#include <arrow/util/compression.h>
 #include <parquet/arrow/reader.h>
 #include <parquet/exception.h>
 #include <parquet/metadata.h>
@@ -69,10 +70,20 @@ arrow::Result<std::shared_ptr<Parquet>> open_parquet(const char *path, uint32_t 
 // The batches of one row group, about `bytes` each; all leaves where `leaves` is NULL.
 arrow::Result<std::unique_ptr<arrow::RecordBatchReader>>
 group_batches(Parquet &p, int group, const std::vector<int> *leaves, int64_t bytes);
+// Fills *codec as codec_like says, unless it is NULL.
 arrow::Result<std::shared_ptr<arrow::RecordBatchReader>>
-ipc_open(const char *path, const arrow::ipc::IpcReadOptions &options);
+ipc_open(const char *path, const arrow::ipc::IpcReadOptions &options,
+         std::shared_ptr<arrow::util::Codec> *codec = nullptr);
 bm_status module_open(const bm_table_wish *wish, struct ArrowArrayStream *out,
                       bm_table_words *words);
+
+// --- module_ipc.cpp ---
+
+// The batches of an IPC file lie in it, as its footer says.
+arrow::Status check_blocks(arrow::io::RandomAccessFile &file);
+// As the first batch of an IPC file (whole), or stream, is compressed; NULL: it is not.
+arrow::Result<std::shared_ptr<arrow::util::Codec>> codec_like(arrow::io::RandomAccessFile &file,
+                                                              bool whole);
 
 // --- module_pick.cpp ---
 

@@ -99,7 +99,7 @@ arrow::Status keep_ipc(const bm_table_kept &kept, const std::shared_ptr<Sink> &s
     reading.use_threads = writing.use_threads = kept.threads != 1;
     writing.unify_dictionaries = false;
     writing.emit_dictionary_deltas = false;
-    ARROW_ASSIGN_OR_RAISE(auto reader, ipc_open(kept.path, reading));
+    ARROW_ASSIGN_OR_RAISE(auto reader, ipc_open(kept.path, reading, &writing.codec));
     std::shared_ptr<arrow::Schema> schema = reader->schema();
     std::shared_ptr<arrow::Field> label;
     if (kept.labels != nullptr) {

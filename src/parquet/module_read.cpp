@@ -344,16 +344,24 @@ group_batches(Parquet &p, int group, const std::vector<int> *leaves, int64_t byt
 }
 
 arrow::Result<std::shared_ptr<arrow::RecordBatchReader>>
-ipc_open(const char *path, const arrow::ipc::IpcReadOptions &options)
+ipc_open(const char *path, const arrow::ipc::IpcReadOptions &options,
+         std::shared_ptr<arrow::util::Codec> *codec)
 {
-    ARROW_ASSIGN_OR_RAISE(auto file, arrow::io::ReadableFile::Open(path, options.memory_pool));
+    ARROW_ASSIGN_OR_RAISE(auto file, arrow::io::ReadableFile::Open(path));
     ARROW_ASSIGN_OR_RAISE(const bool whole, is_ipc_file(*file));
+    if (!whole) { // which may say any length; batches of a file are no larger than it
+        ARROW_ASSIGN_OR_RAISE(file, arrow::io::ReadableFile::Open(path, options.memory_pool));
+    }
+    if (codec != nullptr) {
+        ARROW_ASSIGN_OR_RAISE(*codec, codec_like(*file, whole));
+    }
     ARROW_RETURN_NOT_OK(file->Seek(0));
     if (!whole) {
         ARROW_ASSIGN_OR_RAISE(auto reader,
                               arrow::ipc::RecordBatchStreamReader::Open(file, options));
         return reader;
     }
+    ARROW_RETURN_NOT_OK(check_blocks(*file));
     ARROW_ASSIGN_OR_RAISE(auto reader, arrow::ipc::RecordBatchFileReader::Open(file, options));
     return std::make_shared<FileBatches>(reader);
 }

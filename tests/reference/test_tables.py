@@ -377,6 +377,39 @@ def encrypt_column(table, path):
     return path
 
 
+def bodies(data):
+    """The sizes of the messages of an IPC file."""
+    reader, sizes = ipc.MessageReader.open_stream(data.slice(8)), []
+    while True:
+        try:
+            sizes.append(reader.read_next_message().body.size)
+        except StopIteration:
+            return sizes
+
+
+def codec_of(path):
+    """How the batches of an IPC file are compressed: PyArrow writes them again in each way."""
+    reader = ipc.open_file(path)
+    for codec in ("zstd", "lz4", None):
+        sink = pa.BufferOutputStream()
+        with ipc.new_file(sink, reader.schema, options=ipc.IpcWriteOptions(compression=codec)) as writer:
+            for i in range(reader.num_record_batches):
+                writer.write_batch(reader.get_batch(i))
+        if bodies(sink.getvalue()) == bodies(pa.py_buffer(harness.read_file(path))):
+            return codec
+    return "none of these"
+
+
+def check_compressed(runs, codec, stream):
+    """What is kept of IPC is compressed as it is."""
+    long = runs.base.set_column(1, "text", pa.array([(t or "") * 20 for t in runs.base["text"].to_pylist()]))
+    indexed = long.append_column("kind", pa.array([f"kind {i % 3}" for i in range(len(long))]).dictionary_encode())
+    path, out = write_ipc(indexed, os.path.join(runs.folder, "packed.arrow"), stream=stream, compression=codec), runs.place()
+    runs.program.run("dedup", path, "-o", out, "--device", "cpu")
+    found = codec_of(os.path.join(out, "kept.arrow"))
+    return "" if found == codec else f"{found} instead of {codec}"
+
+
 def check_memory(runs):
     """A batch of IPC may not be larger than `--memory`."""
     text = "a few words of one long text " * 40000
@@ -454,6 +487,10 @@ def main():
             runs, arrow, lambda p: ipc.open_file(p).read_all()))
         for name, path in (("Parquet", parquet), ("IPC, a file", arrow), ("IPC, a stream", os.path.join(folder, "s.arrow"))):
             claims.attempt(f"{name}, on standard input: as the file", lambda: check_piped(runs, path))
+        for codec in ("zstd", "lz4", None):
+            for stream in (False, True):
+                claims.attempt(f"IPC, {'a stream' if stream else 'a file'}, {codec}: kept rows compressed as they were",
+                               lambda: check_compressed(runs, codec, stream))
         types = all_types(runs)
         for name, options in likes().items():
             claims.attempt(f"Parquet, {name}: kept rows of each type, in a file like it", lambda: check_like(runs, types, **options))
