@@ -73,7 +73,7 @@ group_batches(Parquet &p, int group, const std::vector<int> *leaves, int64_t byt
 // Fills *codec as codec_like says, unless it is NULL.
 arrow::Result<std::shared_ptr<arrow::RecordBatchReader>>
 ipc_open(const char *path, const arrow::ipc::IpcReadOptions &options,
-         std::shared_ptr<arrow::util::Codec> *codec = nullptr);
+         std::shared_ptr<arrow::util::Codec> *codec);
 bm_status module_open(const bm_table_wish *wish, struct ArrowArrayStream *out,
                       bm_table_words *words);
 

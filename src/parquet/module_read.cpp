@@ -299,10 +299,10 @@ arrow::Result<std::shared_ptr<arrow::RecordBatchReader>> ipc_stream(const bm_tab
     auto options = arrow::ipc::IpcReadOptions::Defaults();
     options.memory_pool = pool_of(pool);
     options.use_threads = wish.threads != 1;
-    ARROW_ASSIGN_OR_RAISE(auto reader, ipc_open(wish.path, options));
+    ARROW_ASSIGN_OR_RAISE(auto reader, ipc_open(wish.path, options, nullptr));
     options.included_fields = children_of(*reader->schema(), wish);
     if (!options.included_fields.empty()) { // no field at all would stand for every field
-        ARROW_ASSIGN_OR_RAISE(reader, ipc_open(wish.path, options));
+        ARROW_ASSIGN_OR_RAISE(reader, ipc_open(wish.path, options, nullptr));
     }
     return std::make_shared<Checked>(std::move(pool), reader);
 }

@@ -263,25 +263,30 @@ static inline void fuzz_release_stream(struct ArrowArrayStream *stream)
     stream->release = NULL;
 }
 
-/* `metadata`: the value of the schema's key, of n bytes; NULL: it has none. */
-static inline void fuzz_open_table(const uint8_t *data, size_t size, const char *key,
-                                   const uint8_t *value, size_t n, struct ArrowArrayStream *out)
+typedef struct fuzz_span {
+    const uint8_t *data; /* NULL: there is none */
+    size_t size;
+} fuzz_span;
+
+/* `value`: of `key` in the schema's metadata. */
+static inline void fuzz_open_table(fuzz_span table, const char *key, fuzz_span value,
+                                   struct ArrowArrayStream *out)
 {
     fuzz_table *t = fuzz_bytes(sizeof *t);
-    *t = (fuzz_table){.at = data, .end = data + size};
+    *t = (fuzz_table){.at = table.data, .end = table.data + table.size};
     t->list = fuzz_lists[fuzz_take(t) % 8];
     const uint8_t word = fuzz_take(t);
     t->word = fuzz_words[word % 4];
     t->indexed = word % 4 == 2;
     t->id = fuzz_ids[fuzz_take(t) % 8];
     t->size = fuzz_sizes[fuzz_take(t) % 8];
-    if (value != NULL) {
-        const int32_t head[] = {1, (int32_t)strlen(key)}, len = (int32_t)n;
-        char *at = t->metadata = fuzz_bytes(sizeof head + strlen(key) + sizeof len + n);
+    if (value.data != NULL) {
+        const int32_t head[] = {1, (int32_t)strlen(key)}, len = (int32_t)value.size;
+        char *at = t->metadata = fuzz_bytes(sizeof head + strlen(key) + sizeof len + value.size);
         memcpy(at, head, sizeof head);
         memcpy(at += sizeof head, key, strlen(key));
         memcpy(at += strlen(key), &len, sizeof len);
-        memcpy(at + sizeof len, value, n);
+        memcpy(at + sizeof len, value.data, value.size);
     }
     *out = (struct ArrowArrayStream){fuzz_get_schema, fuzz_get_next, fuzz_last_error,
                                      fuzz_release_stream, t};

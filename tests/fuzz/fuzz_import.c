@@ -33,8 +33,9 @@ static bm_status open_table(const bm_table_wish *wish, struct ArrowArrayStream *
     (void)words;
     const given *g = &here.now;
     const bool second = strcmp(wish->path, here.second) == 0;
-    fuzz_open_table(second ? g->second : g->file, second ? g->n_second : g->n_file,
-                    BM_TABLE_PROVENANCE, g->n_list > 0 ? g->list : NULL, g->n_list, out);
+    const fuzz_span table = {second ? g->second : g->file, second ? g->n_second : g->n_file};
+    const fuzz_span value = {g->n_list > 0 ? g->list : NULL, g->n_list};
+    fuzz_open_table(table, BM_TABLE_PROVENANCE, value, out);
     return BM_OK;
 }
 
