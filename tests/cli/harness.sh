@@ -56,7 +56,7 @@ refused() {
     exits "$1"
     checks=$((checks + 1))
     [ ! -s ../out ] || fail "data on stdout"
-    [ "$(wc -l < ../err)" -eq 1 ] || fail "stderr is not one line"
+    { IFS= read -r _said && ! IFS= read -r _said; } < ../err || fail "stderr is not one line"
     grep -qE "^bandmill: $2" ../err || fail "stderr does not match: ^bandmill: $2"
 }
 
@@ -65,7 +65,9 @@ absent() {
     for path in "$@"; do
         checks=$((checks + 1))
         if [ -e "$path" ] || [ -L "$path" ]; then fail "$path exists"; fi
-        [ -z "$(find . -maxdepth 1 -name "${path#./}.*")" ] || fail "left over: $(echo "$path".*)"
+        for _left in "$path".*; do
+            if [ -e "$_left" ] || [ -L "$_left" ]; then fail "left over: $_left"; fi
+        done
     done
 }
 

@@ -15,6 +15,7 @@
 #include "io/arrays/npy.h"
 #include "io/output/out_dir.h"
 #include "tests/unit/base/scratch.h"
+#include "tests/unit/base/sized.h"
 #include "wrap_calls.h"
 
 static int n_files;               /* beside the four that each output has */
@@ -195,14 +196,14 @@ static bool run(scratch *s, long n, int code, bool memory, bool force)
     return more;
 }
 
-/* Every `step`-th call fails in turn. */
+/* Every `step`-th call fails in turn; in the small size one in three of these. */
 static void fail_each(int code, bool memory, bool force, long step)
 {
     scratch s;
     long n = 0;
     scratch_open(&s);
     while (run(&s, n, code, memory, force))
-        n += step;
+        n += step * (long)sized(1, 3);
     cr_expect_gt(n, 40, "%ld calls were made to fail", n);
     scratch_close(&s);
 }

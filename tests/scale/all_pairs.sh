@@ -48,7 +48,9 @@ head -n 12000 in.jsonl > some.jsonl
 "$PLANTED" 1200 --mode one-word | sed 's/"id":"/"id":"w/' >> some.jsonl
 head -n 1000 some.jsonl | sed 's/"id":"/"id":"copy/' >> some.jsonl
 all some 8G 0.3 some.jsonl
-for memory in 48M 40M 28M; do
+budgets='48M 40M 28M'
+[ $n = 100000 ] || budgets=28M
+for memory in $budgets; do
     all "some$memory" $memory 0.3 some.jsonl
     same some "some$memory"
 done

@@ -8,6 +8,7 @@
 
 #include "lsh/joins/all_pairs.h"
 #include "lsh/verify.h"
+#include "tests/unit/base/sized.h"
 
 static uint64_t state = 5;
 
@@ -164,7 +165,7 @@ Test(all_pairs, equals_comparing_every_two_at_any_threshold)
 {
     static const double thresholds[] = {1e-300,  .01, .1,  .2, .25, 1.0 / 3, .5, .6,
                                         2.0 / 3, .7,  .75, .8, .9,  .95,     1};
-    for (int round = 0; round < 15 * 16; round++) {
+    for (int round = 0; round < 15 * (int)sized(16, 6); round++) {
         double t = thresholds[round % 15];
         if (round % 3 == 1)
             t = nextafter(t, 0);
@@ -190,8 +191,8 @@ Test(all_pairs, order_values_and_counts_are_the_same_for_any_threads)
     uint64_t compared = 0, other_compared = 0;
     list one = run_raw(&c, false, .4, 0, &compared);
     cr_assert_gt(one.n, 5000);
-    static const uint32_t threads[] = {1, 2, 8};
-    for (int i = 0; i < 3; i++) {
+    static const uint32_t threads[] = {1, 8, 2};
+    for (size_t i = 0; i < sized(3, 2); i++) {
         list other = run_raw(&c, false, .4, threads[i], &other_compared);
         expect_same(&other, &one);
         cr_assert_eq(compared, other_compared);
@@ -209,7 +210,7 @@ Test(all_pairs, order_values_and_counts_are_the_same_for_any_threads)
 Test(all_pairs, blocks_find_what_one_index_finds_and_keep_within_their_memory)
 {
     static const double thresholds[] = {1e-300, .1, .5, .8, 1};
-    for (int round = 0; round < 5; round++) {
+    for (int round = 0; round < 5; round += (int)sized(1, 2)) {
         corpus c = make(thresholds[round] < .4 ? 1000 : 5000, 200, 30000);
         uint64_t compared = 0;
         list one = run(&c, true, thresholds[round], 0, &compared);
@@ -458,7 +459,8 @@ Test(all_pairs, shingles_in_very_many_documents_are_no_obstacle)
         c.sizes[i] = (uint32_t)bm_hashes_distinct(doc, 40);
     }
     static const double thresholds[] = {.55, .61, .65, .7};
-    for (int i = 0; i < 4; i++) { /* all, nearly all, some, hardly any: more than a buffer holds */
+    for (int i = 0; i < 4;
+         i += (int)sized(1, 2)) { /* all, nearly all, some, hardly any: more than a buffer holds */
         list wanted = {0}, got = run(&c, false, thresholds[i], 2, NULL);
         naive(&c, false, thresholds[i], &wanted);
         expect_same(&got, &wanted);
