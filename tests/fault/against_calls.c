@@ -9,7 +9,7 @@
 #include <bandmill/bandmill.h>
 
 #include "tests/unit/base/scratch.h"
-#include "held_blocks.h"
+#include "failed_run.h"
 
 /* --- what is there: documents, an index of some, signatures of them --- */
 
@@ -102,14 +102,6 @@ static bm_status run(scratch *s, known_kind kind, bm_error *err)
 }
 
 /* A failing allocation may be BM_ERR_NOMEM only; a failing call whatever fits. */
-static bool fits(bool memory, bm_status status)
-{
-    if (memory)
-        return status == BM_ERR_NOMEM;
-    return status == BM_ERR_IO || status == BM_ERR_NOMEM || status == BM_ERR_FORMAT ||
-           status == BM_ERR_USAGE || status == BM_ERR_INPUT;
-}
-
 static long fail_each(scratch *s, known_kind kind, bool memory)
 {
     bm_error err = {0};
@@ -128,7 +120,7 @@ static long fail_each(scratch *s, known_kind kind, bool memory)
                      plan.which, n, known.n, err.message);
         cr_assert_eq(open_files(), n_files, "%d, %s, call %ld: a file stays open", (int)kind,
                      plan.which, n);
-        cr_assert(status == BM_OK || (plan.failed && fits(memory, status)),
+        cr_assert(status == BM_OK || (plan.failed && fits_reader(memory, status)),
                   "%d, %s, call %ld: %d, %s", (int)kind, plan.which, n, (int)status, err.message);
         cr_assert(status == BM_OK || err.message[0] != '\0', "%s, call %ld: no word of it",
                   plan.which, n);

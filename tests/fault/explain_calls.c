@@ -15,7 +15,7 @@
 
 #include "tests/unit/base/scratch.h"
 #include "tests/unit/base/sized.h"
-#include "held_blocks.h"
+#include "failed_run.h"
 
 #define OLD "group 9: 2 documents, an earlier answer\n"
 
@@ -167,14 +167,6 @@ static void judge(scratch *s, const task *t, const char *right, bm_status status
 }
 
 /* A failing allocation may be BM_ERR_NOMEM only; a failing call whatever fits. */
-static bool fits(bool memory, bm_status status)
-{
-    if (memory)
-        return status == BM_ERR_NOMEM;
-    return status == BM_ERR_IO || status == BM_ERR_NOMEM || status == BM_ERR_FORMAT ||
-           status == BM_ERR_USAGE || status == BM_ERR_INPUT;
-}
-
 static const task tasks[] = {
     {.from = "plain", .a = "d0", .b = "d5", .form = BM_EXPLAIN_TEXT},
     {.from = "pairs", .a = "d7", .b = "d5", .form = BM_EXPLAIN_JSON},
@@ -210,13 +202,9 @@ static long fail_each(scratch *s, const task *t, bool memory)
         status = run(s, t, &n_warnings, &err);
         plan.armed = false;
         const char *why = err.message;
-        cr_assert_eq(known.n, 0, "%s, call %ld: %zu blocks are kept (%s)", plan.which, n, known.n,
-                     why);
-        cr_assert_eq(open_files(), n_files, "%s, call %ld: a file stays open (%s)", plan.which, n,
-                     why);
-        cr_assert(status == t->right || (plan.failed && fits(memory, status)), "call %ld: %d, %s",
-                  n, (int)status, why);
-        cr_assert(status == BM_OK || why[0] != '\0', "%s, call %ld: no word of it", plan.which, n);
+        expect_nothing_left(n, n_files, status, why);
+        cr_assert(status == t->right || (plan.failed && fits_reader(memory, status)),
+                  "call %ld: %d, %s", n, (int)status, why);
         judge(s, t, right, status, n_warnings);
     }
     free(right);

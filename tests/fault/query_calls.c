@@ -8,7 +8,7 @@
 #include <bandmill/bandmill.h>
 
 #include "tests/unit/base/scratch.h"
-#include "held_blocks.h"
+#include "failed_run.h"
 
 #define OLD     "query\ttarget\tjaccard\nold\told\t1.000000\n"
 #define N_ASKED 12u
@@ -141,14 +141,6 @@ static bm_status run(scratch *s, task t, size_t *n, bm_error *err)
 /* --- each call fails once --- */
 
 /* A failing allocation may be BM_ERR_NOMEM only; a failing call whatever fits. */
-static bool fits(bool memory, bm_status status)
-{
-    if (memory)
-        return status == BM_ERR_NOMEM;
-    return status == BM_ERR_IO || status == BM_ERR_NOMEM || status == BM_ERR_FORMAT ||
-           status == BM_ERR_USAGE || status == BM_ERR_INPUT;
-}
-
 static void judge(scratch *s, task t, const char *right, bm_status status)
 {
     if (t != TASK_INDEX && t != TASK_TARGETS)
@@ -181,7 +173,7 @@ static long fail_each(scratch *s, task t, bool memory)
                      n, known.n, err.message);
         cr_assert_eq(open_files(), n_files, "%d, %s, call %ld: a file stays open", (int)t,
                      plan.which, n);
-        cr_assert(status == BM_OK || (plan.failed && fits(memory, status)),
+        cr_assert(status == BM_OK || (plan.failed && fits_reader(memory, status)),
                   "%d, %s, call %ld: %d, %s", (int)t, plan.which, n, (int)status, err.message);
         cr_assert(status == BM_OK || err.message[0] != '\0', "%s, call %ld: no word of it",
                   plan.which, n);

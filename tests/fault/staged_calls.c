@@ -9,7 +9,7 @@
 #include "tests/unit/base/scratch.h"
 #include "tests/unit/base/sized.h"
 
-#include "held_blocks.h"
+#include "failed_run.h"
 
 enum { DOCS = 6 };
 
@@ -172,13 +172,9 @@ static long fail_each(scratch *s, const task *t, bool memory, long from)
         status = run(s, t, &n_warnings, &err);
         plan.armed = false;
         const char *why = err.message;
-        cr_assert_eq(known.n, 0, "%s, call %ld: %zu blocks are kept (%s)", plan.which, n, known.n,
-                     why);
-        cr_assert_eq(open_files(), n_files, "%s, call %ld: a file stays open (%s)", plan.which, n,
-                     why);
+        expect_nothing_left(n, n_files, status, why);
         cr_assert(status == BM_OK || (plan.failed && fits(memory, status)), "%s, call %ld: %d, %s",
                   plan.which, n, (int)status, why);
-        cr_assert(status == BM_OK || why[0] != '\0', "%s, call %ld: no word of it", plan.which, n);
         cr_assert(n_warnings == usual || t->verify == BM_VERIFY_AUTO, "%s, call %ld", plan.which,
                   n);
         judge(s, t, status, why);
