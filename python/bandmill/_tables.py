@@ -6,6 +6,7 @@ The calls come from its threads. No exception leaves them: they answer with a st
 from __future__ import annotations
 
 import io
+import json
 import os
 import re
 from collections.abc import Iterator
@@ -280,7 +281,9 @@ class _Rows:
                 raise pa.ArrowInvalid(f"the table has a column '{_LABEL}' already")
             self._labels = np.frombuffer(ffi.buffer(kept.labels, 16 * kept.n_labels), dtype=_LABEL_ROW)
             fields = [pa.field("group", pa.int64()), pa.field("kept", pa.bool_(), False), pa.field("jaccard", pa.float64())]
-            self.schema = schema.append(pa.field(_LABEL, pa.struct(fields), False))
+            label = pa.field(_LABEL, pa.struct(fields), False)
+            metadata = None if schema.metadata is None else _for_spark(schema.metadata, label)
+            self.schema = schema.append(label).with_metadata(metadata)
 
     def of(self, batch: Any) -> Any:
         """Those of the next batch; behind the last bit none stays."""
@@ -322,21 +325,56 @@ def _filtered(column: Any, mask: Any) -> Any:
     return column.filter(mask) if plain is None else column.cast(plain).filter(mask).cast(column.type)
 
 
-def _like(file: _Parquet, labelled: bool) -> tuple[dict[str, Any], dict[bytes, bytes]]:
-    """Options of a writer, and metadata: as the file was written, as far as pyarrow says and can."""
+def _spark_field(field: Any) -> dict[str, Any]:
+    """A field as Spark writes it in metadata."""
+    import pyarrow as pa
+
+    plain = {pa.int64(): "long", pa.bool_(): "boolean", pa.float64(): "double"}
+    kind = (
+        {"type": "struct", "fields": [_spark_field(f) for f in field.type]}
+        if pa.types.is_struct(field.type)
+        else plain[field.type]
+    )
+    return {"name": field.name, "type": kind, "nullable": field.nullable, "metadata": {}}
+
+
+def _for_spark(metadata: dict[bytes, bytes], field: Any) -> dict[bytes, bytes]:
+    """The metadata of a file that has this column more.
+
+    Spark reads the columns that its own word there names, and no others. Where that is not as Spark writes it, the file has
+    none, and Spark reads what is there.
+    """
+    if _SPARK_SCHEMA not in metadata:
+        return metadata
+    own, more = metadata[_SPARK_SCHEMA], json.dumps(_spark_field(field), separators=(",", ":")).encode()
+    try:
+        word = json.loads(own)
+    except (ValueError, RecursionError):
+        word = None
+    head, tail = b'{"type":"struct","fields":[', b"]}"
+    if isinstance(word, dict) and word.keys() == {"type", "fields"} and own.startswith(head) and own.endswith(tail):
+        comma = b"," if word["fields"] else b""
+        return {**metadata, _SPARK_SCHEMA: own[: -len(tail)] + comma + more + tail}
+    return {key: value for key, value in metadata.items() if key != _SPARK_SCHEMA}
+
+
+def _like(file: _Parquet, label: Any) -> tuple[dict[str, Any], dict[bytes, bytes]]:
+    """Options of a writer, and metadata: as the file was written, as far as pyarrow says and can. ``label``: a column more."""
     import pyarrow.parquet as pq
 
-    meta, own = file.meta, {}
+    meta = file.meta
+    own: dict[bytes, bytes] = {}
     options: dict[str, Any] = {"version": meta.format_version, "compression": "NONE"}
     if "[ns" in str(file.schema.types):  # older ones would have microseconds
         options["version"] = "2.6"
     of_file = dict(meta.metadata or {})
     options["store_schema"] = _ARROW_SCHEMA in of_file
-    if hasattr(pq.ParquetWriter, "add_key_value_metadata") and not (labelled and options["store_schema"]):
-        options["store_schema"] = False
-        own = of_file  # to the letter
-        if labelled:
-            own.pop(_SPARK_SCHEMA, None)  # it has no column of labels, and Spark then reads none
+    if hasattr(pq.ParquetWriter, "add_key_value_metadata"):
+        own = of_file if label is None else _for_spark(of_file, label)  # else to the letter
+        if label is None:
+            options["store_schema"] = False
+        else:
+            own.pop(_ARROW_SCHEMA, None)  # which has the column more
     if meta.num_row_groups > 0:
         group = meta.row_group(0)
         columns = [group.column(i) for i in range(group.num_columns)]
@@ -358,7 +396,7 @@ def _keep_parquet(kept: Any, sink: _Sink) -> None:
     rows = _Rows(kept, file.schema)
     if file.meta.num_row_groups > 0:
         next(file.group(0, None, 1), None)
-    options, own = _like(file, rows.schema is not file.schema)
+    options, own = _like(file, None if rows.schema is file.schema else rows.schema.field(_LABEL))
     with pq.ParquetWriter(pa.PythonFile(sink, mode="w"), rows.schema, **options) as writer:
         if own:
             writer.add_key_value_metadata(own)

@@ -223,6 +223,33 @@ def test_folders_of_several_parts(spark, frame, folder, signing):
     assert {r["lang"] for r in kept.select("lang").distinct().collect()} == {"de", "en", "fr"}
 
 
+def test_spark_reads_each_row_with_its_group(spark, folder, signing):
+    """`filter --annotate` by the program and by the package's command."""
+    import os
+    import subprocess
+    import sys
+
+    part = parts_of(folder / "snappy")[0]
+    out = place_of(folder, "out snappy")  # the test of that form found it
+    if not out.exists():
+        signing.program("dedup", part, "-o", out, "--threshold", 0.6, "--id-field", "id", "--device", "cpu")
+    signing.program("filter", out, "--annotate", "-o", folder / "noted")
+    env = {**os.environ, "PYTHONPATH": str(pathlib.Path(bandmill.__file__).parents[1]), "BANDMILL_PROBE": ""}
+    words = [sys.executable, "-m", "bandmill", "filter", out, "--annotate", "-o", folder / "noted-too", "-q"]
+    done = subprocess.run(words, capture_output=True, check=False, env=env)
+    assert (done.returncode, done.stderr) == (0, b"")
+    first, gone = spark.read.parquet(str(part)), removed_by(out)
+    for noted in ("noted", "noted-too"):
+        found = spark.read.parquet(str(folder / noted / "kept.parquet"))
+        assert found.columns == [*first.columns, "bandmill"] and found.drop("bandmill").schema == first.schema
+        assert found.schema["bandmill"].dataType.simpleString() == "struct<group:bigint,kept:boolean,jaccard:double>"
+        rows = found.collect()
+        assert [r[: len(first.columns)] for r in rows] == [tuple(r) for r in first.collect()]
+        assert {r["id"] for r in rows if not r["bandmill"]["kept"]} == gone
+        assert all(r["bandmill"]["group"] >= 1 and r["bandmill"]["jaccard"] >= 0 for r in rows if r["id"] in gone)
+        assert any(r["bandmill"]["group"] is None and r["bandmill"]["jaccard"] is None for r in rows)
+
+
 def test_values_of_maps_are_no_text(frame, folder, signing):
     part = parts_of(folder / "snappy")[0]
     with pytest.raises(bandmill.Error, match="map"):

@@ -1,5 +1,6 @@
 """Files of tables through pyarrow: by the package, and by the command, which is the program."""
 
+import json
 import os
 import pathlib
 import signal
@@ -110,23 +111,54 @@ def test_the_command_writes_each_row_with_its_group(name, files, wide, tmp_path)
     assert got.drop_columns(["bandmill"]).column_names == wide.column_names
 
 
-def test_labels(files, wide):
-    """What is kept may have a column more: written here as the library asks for it."""
-    n, parts = len(wide), []
-    assert lib.BM_TABLE_MODULE_ABI == 4  # what bandmill/_tables.py was written for
-    labels = ffi.new(
-        "bm_table_label[]",
-        [{"group": i % 3, "millionths": [2**32 - 1, 1000000, 875000][i % 3], "kept": i & 1} for i in range(n)],
-    )
+@pytest.mark.parametrize("store", [True, False])
+def test_spark_is_told_of_the_column(store, files, wide, tmp_path):
+    """Spark reads the columns that its own word in the metadata names. One that is not as Spark writes it is dropped."""
+    key = b"org.apache.spark.sql.parquet.row.metadata"
+    fields = [("group", "long", True), ("kept", "boolean", False), ("jaccard", "double", True)]
+    fields = [{"name": name, "type": kind, "nullable": null, "metadata": {}} for name, kind, null in fields]
+    label = {"name": "bandmill", "type": {"type": "struct", "fields": fields}, "nullable": False, "metadata": {}}
+    column = {"name": "text", "type": "string", "nullable": True, "metadata": {"comment": "]}", "n": 1.5}}
+    good = [json.dumps({"type": "struct", "fields": own}, separators=(",", ":")) for own in ([], [column], [column, column])]
+    bad = ["", "StructType(List())", good[1] + " ", good[1][:-1] + ',"more":[]}', '{"type":"struct","fields":[{]}', "\udcff"]
+    path = tmp_path / "spark.parquet"
+    for word in good + bad:
+        told = wide.replace_schema_metadata({key: word.encode("utf-8", "surrogateescape")})
+        with pq.ParquetWriter(path, told.schema, store_schema=store) as writer:
+            writer.write_table(told)
+            writer.add_key_value_metadata({key: told.schema.metadata[key], b"ours": b"kept"})
+        status, written = keep(path, len(wide))
+        assert status == lib.BM_OK
+        found = pq.ParquetFile(written)
+        own, within = found.metadata.metadata, found.schema_arrow.metadata
+        wanted = {**json.loads(word), "fields": json.loads(word)["fields"] + [label]} if word in good else None
+        assert own[b"ours"] == b"kept" and json.loads(own.get(key, "null")) == wanted, word
+        assert not store or within.get(key) == own.get(key)
+
+
+def keep(file, n):
+    """All rows of a table, each with a label: as the library asks for it. Its status, and what was written or its words."""
+    labels = [{"group": i % 3, "millionths": [2**32 - 1, 1000000, 875000][i % 3], "kept": i & 1} for i in range(n)]
+    parts, words = [], ffi.new("bm_table_words *")
     write = ffi.callback("bm_write_fn", lambda ctx, data, size: parts.append(bytes(ffi.buffer(data, size))) or 0)
+    path, bits, labels = (
+        ffi.new("char[]", bytes(file)),
+        ffi.new("uint8_t[]", b"\xff" * -(-n // 8)),
+        ffi.new("bm_table_label[]", labels),
+    )
+    kept = {"path": path, "parquet": file.suffix == ".parquet", "rows": bits, "n_rows": n, "write": write}
+    kept = ffi.new("bm_table_kept *", {**kept, "labels": labels, "n_labels": n})
+    status = _tables.bm_py_table_keep(kept, words)
+    return status, pa.BufferReader(b"".join(parts)) if status == lib.BM_OK else ffi.string(words.text)
+
+
+def test_labels(files, wide):
+    """What is kept may have a column more."""
+    n = len(wide)
+    assert lib.BM_TABLE_MODULE_ABI == 4  # what bandmill/_tables.py was written for
     for name in ("a.parquet", "a.arrow"):
-        path, bits = ffi.new("char[]", bytes(files[name])), ffi.new("uint8_t[]", b"\xff" * (n // 8))
-        kept = {"path": path, "parquet": name == "a.parquet", "rows": bits, "n_rows": n, "write": write}
-        kept = ffi.new("bm_table_kept *", {**kept, "labels": labels, "n_labels": n})
-        words = ffi.new("bm_table_words *")
-        parts.clear()
-        assert _tables.bm_py_table_keep(kept, words) == lib.BM_OK, ffi.string(words.text)
-        data = pa.BufferReader(b"".join(parts))
+        status, data = keep(files[name], n)
+        assert status == lib.BM_OK, data
         table = pq.read_table(data) if name == "a.parquet" else pa.ipc.open_file(data).read_all()
         assert table.drop(["bandmill"]).equals(wide)
         rows = table["bandmill"].to_pylist()
@@ -136,10 +168,10 @@ def test_labels(files, wide):
             {"group": 2, "kept": False, "jaccard": 0.875},
         ]
         assert len(rows) == n and rows[399] == {"group": None, "kept": True, "jaccard": None}
-    pq.write_table(wide.append_column("bandmill", wide["id"]), files["a.parquet"].with_name("taken.parquet"))
-    kept.path = taken = ffi.new("char[]", bytes(files["a.parquet"].with_name("taken.parquet")))
-    kept.parquet = True
-    assert taken and _tables.bm_py_table_keep(kept, words) == lib.BM_ERR_INPUT and b"already" in ffi.string(words.text)
+    taken = files["a.parquet"].with_name("taken.parquet")
+    pq.write_table(wide.append_column("bandmill", wide["id"]), taken)
+    status, said = keep(taken, n)
+    assert status == lib.BM_ERR_INPUT and b"already" in said
 
 
 @pytest.mark.parametrize("form", ["parquet", "arrow"])

@@ -7,6 +7,9 @@
 
 #include <parquet/file_writer.h>
 
+#include <optional>
+#include <string_view>
+
 namespace bandmill_tables
 {
 
@@ -15,6 +18,13 @@ namespace bandmill_tables
 // With the columns of `schema` that are behind those of the file.
 arrow::Result<std::unique_ptr<parquet::ParquetFileWriter>>
 open_like(const Parquet &p, const arrow::Schema &schema, const std::shared_ptr<Sink> &sink);
+
+// --- module_spark.cpp ---
+
+// The key of metadata under which Spark's own word for the columns stands.
+constexpr const char *kSparkKey = "org.apache.spark.sql.parquet.row.metadata";
+// That word with a field more; nothing where it is not as Spark writes it.
+std::optional<std::string> spark_with(std::string_view text, const arrow::Field &field);
 
 // --- module_keep.cpp ---
 

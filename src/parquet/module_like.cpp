@@ -77,16 +77,36 @@ std::shared_ptr<parquet::WriterProperties> properties_like(const Parquet &p)
     return builder.build();
 }
 
-// The metadata of the file; Arrow's own word for its columns with those that are new.
-arrow::Result<std::shared_ptr<const arrow::KeyValueMetadata>>
-metadata_like(const Parquet &p, const arrow::Schema &schema)
+using Metadata = std::shared_ptr<const arrow::KeyValueMetadata>;
+
+// With Spark's word for the columns of `schema`, of which those behind the first `n` are new.
+arrow::Result<Metadata> told_spark(const Metadata &own, const arrow::Schema &schema, int n)
 {
-    const auto own = p.meta->key_value_metadata();
-    if (own == nullptr || !own->Contains(kSchemaKey) ||
-        schema.num_fields() == p.schema->num_fields())
+    if (own == nullptr)
         return own;
     auto changed = own->Copy();
-    ARROW_ASSIGN_OR_RAISE(auto bytes, arrow::ipc::SerializeSchema(schema));
+    for (int i = n; i < schema.num_fields() && changed->Contains(kSparkKey); i++) {
+        ARROW_ASSIGN_OR_RAISE(const std::string word, changed->Get(kSparkKey));
+        const auto more = spark_with(word, *schema.field(i));
+        ARROW_RETURN_NOT_OK(more.has_value() ? changed->Set(kSparkKey, *more)
+                                             : changed->Delete(kSparkKey));
+    }
+    return changed;
+}
+
+// The metadata of the file; Arrow's and Spark's own words for its columns with those that are new.
+arrow::Result<Metadata> metadata_like(const Parquet &p, const arrow::Schema &schema)
+{
+    const auto own = p.meta->key_value_metadata();
+    const int n = p.schema->num_fields();
+    if (own == nullptr || schema.num_fields() == n)
+        return own;
+    ARROW_ASSIGN_OR_RAISE(const Metadata told, told_spark(own, schema, n));
+    if (!told->Contains(kSchemaKey))
+        return told;
+    ARROW_ASSIGN_OR_RAISE(const Metadata within, told_spark(schema.metadata(), schema, n));
+    ARROW_ASSIGN_OR_RAISE(auto bytes, arrow::ipc::SerializeSchema(*schema.WithMetadata(within)));
+    auto changed = told->Copy();
     ARROW_RETURN_NOT_OK(changed->Set(kSchemaKey, arrow::util::base64_encode(bytes->ToString())));
     return changed;
 }

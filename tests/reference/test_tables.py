@@ -279,6 +279,36 @@ def check_annotated(runs, path, read):
     return "" if any(w["group"] and not w["kept"] for w in wanted) and any(w["group"] is None for w in wanted) else "nothing was removed"
 
 
+def check_spark(runs):
+    """Spark reads the columns that its own word in the metadata names: so the column of groups is there too; a word that is not as Spark
+    writes it is dropped, as Spark then reads what is there."""
+    key, wrong = b"org.apache.spark.sql.parquet.row.metadata", []
+    column = {"name": "text", "type": "string", "nullable": True, "metadata": {"comment": 'a "]}" \\', "n": 1.5}}
+    label = {"name": "bandmill", "nullable": False, "metadata": {}, "type": {"type": "struct", "fields": [
+        {"name": name, "type": kind, "nullable": name != "kept", "metadata": {}} for name, kind in (("group", "long"), ("kept", "boolean"), ("jaccard", "double"))]}}
+    good = [json.dumps({"type": "struct", "fields": fields}, separators=(",", ":"), ensure_ascii=False) for fields in (
+        [], [column], [column, {**column, "name": "ü[", "type": {"type": "array", "elementType": label["type"], "containsNull": True}}])]
+    bad = ["", "StructType(List(StructField(text,StringType,true)))", good[1] + "]}", good[1][:-2] + ',"]}', good[1][:-1] + ',"more":[]}',
+           '{"type":"struct","fields":[}]}', '{"type":"struct","fields":[{]}', json.dumps({"fields": [], "type": "struct"}), good[0] + good[0]]
+    for i, word in enumerate(good + bad):
+        for store in (True, False):
+            path, out, noted = os.path.join(runs.folder, "spark.parquet"), runs.place(), runs.place()
+            few = runs.base.slice(0, 9).replace_schema_metadata({key: word} if i % 2 else None)
+            with pq.ParquetWriter(path, few.schema, store_schema=store) as writer:
+                writer.write_table(few)
+                writer.add_key_value_metadata({key: word, "ours": "kept"})
+            runs.program.run("dedup", path, "-o", out, "--threshold", "0.6", "--kept", "no", "--device", "cpu")
+            runs.program.run("filter", out, "--annotate", "-o", noted)
+            file = pq.ParquetFile(os.path.join(noted, "kept.parquet"))
+            found, within = file.metadata.metadata, file.schema_arrow.metadata or {}  # of a file; as Arrow's own word has it
+            own, wanted = json.loads(found.get(key, "null")), None
+            if i < len(good):
+                wanted = {**json.loads(word), "fields": json.loads(word)["fields"] + [label]}
+            if own != wanted or found[b"ours"] != b"kept" or (i % 2 and store and within.get(key) != found.get(key)):
+                wrong.append(f"{word}: {found}, {within}")
+    return "\n".join(wrong)
+
+
 def list_rows(runs):
     """The texts as lists: of messages, of words, in lists of lists; the same as JSON Lines."""
     rows = []
@@ -497,6 +527,7 @@ def main():
         claims.attempt("lists, as arrays of JSON Lines", lambda: check_lists(runs))
         claims.attempt("Parquet: each row with its group", lambda: check_annotated(runs, parquet, pq.read_table))
         claims.attempt("IPC: each row with its group", lambda: check_annotated(runs, arrow, lambda p: ipc.open_file(p).read_all()))
+        claims.attempt("Parquet: the column of groups is one for Spark too", lambda: check_spark(runs))
         named = write(runs.base.append_column("bandmill", runs.base["n"]), os.path.join(folder, "named.parquet"))
         claims.attempt("--resume", lambda: check_resumed(runs, parquet))
         claims.attempt("a table that has the column already", lambda: check_named(runs, named))
