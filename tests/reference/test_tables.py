@@ -342,6 +342,30 @@ def check_lists(runs):
     return ", ".join(filter(None, wrong))
 
 
+def check_nulls(runs):
+    """A text that is null is empty, in rows and in lines. Above it, all rows have all columns: what stands in a null is null; a line whose
+    text is missing, as all of a null's are, is a bad record."""
+    kinds = {"text": pa.string(), "doc": pa.struct([("text", pa.string())]), "talk": pa.list_(pa.struct([("text", pa.string())]))}
+    rows = {"text": ["one two", None], "doc": [{"text": "one two"}, {"text": None}], "talk": [[{"text": "one two"}], [{"text": None}]]}
+    gone = {"doc": [{"text": "one two"}, None], "talk": [[{"text": "one two"}], None], "talk ": [[{"text": "one two"}], [None]]}
+    wrong = []
+    for name, values in [*rows.items(), *gone.items()]:
+        column, missing = name.strip(), rows.get(name) is not values
+        field = {"text": "text", "doc": "doc.text", "talk": "talk[].text"}[column]
+        table = pa.table({column: pa.array(values, kinds[column])})
+        lines = runs.put("nulls.jsonl", "".join(json.dumps({column: v}) + "\n" for v in values).encode())
+        empty = runs.put("empty.txt", b"one two\n\n")
+        wanted = runs.sign(empty, "--format", "lines")[:2]
+        for path in (write(table, os.path.join(runs.folder, "nulls.parquet")), write_ipc(table, os.path.join(runs.folder, "nulls.arrow"))):
+            if runs.sign(path, "--text-field", field)[:2] != wanted:
+                wrong.append(f"{name} of {path}")
+        if missing:
+            wrong.append(refused(runs, lines, ["nulls.jsonl:2", field.split("[")[0]], "--text-field", field))
+        elif runs.sign(lines, "--text-field", field)[:2] != wanted:
+            wrong.append(f"{name} of lines")
+    return ", ".join(filter(None, wrong))
+
+
 def check_sizes(runs, make, ending):
     for n in (0, 1):
         table = runs.base.slice(0, n)
@@ -525,6 +549,7 @@ def main():
         for name, options in likes().items():
             claims.attempt(f"Parquet, {name}: kept rows of each type, in a file like it", lambda: check_like(runs, types, **options))
         claims.attempt("lists, as arrays of JSON Lines", lambda: check_lists(runs))
+        claims.attempt("nulls, and what stands in them: rows and lines", lambda: check_nulls(runs))
         claims.attempt("Parquet: each row with its group", lambda: check_annotated(runs, parquet, pq.read_table))
         claims.attempt("IPC: each row with its group", lambda: check_annotated(runs, arrow, lambda p: ipc.open_file(p).read_all()))
         claims.attempt("Parquet: the column of groups is one for Spark too", lambda: check_spark(runs))
