@@ -34,8 +34,12 @@ export BANDMILL_REQUIRE_PYTHON=1
 if [[ ${CI:-} == true && -e $root/.venv/vendors/intel.icd ]]; then
     export BANDMILL_REQUIRE_OPENCL=2
 fi
-# Nothing of an earlier run decides: the programs that OpenCL builds are cached in the build folder, where the presets say.
-mkdir -p "$root/build/cache/pocl" "$root/build/cache/home"
+# What OpenCL's compilers make of the kernels, minutes of work, is kept between runs, where the presets say; it is found by the kernels'
+# source, options and driver. What is a month old goes.
+export HOME=${HOME:-/tmp}
+kernels=$HOME/.cache/bandmill-test
+mkdir -p "$kernels/pocl" "$kernels/home"
+find "$kernels" -type f -mtime +30 -delete
 
 # Tests make many small files and sync them: in memory none waits for a disk, where there is room and nobody said where. Some of `release`
 # are on a disk all the same: bm_on_disk in tests/CMakeLists.txt.

@@ -31,7 +31,7 @@ check() {
     "$@" > /dev/null 2>&1
 }
 # run CODE ARGUMENTS...: programs that an earlier run has built, for the self-test dozens, are there for this one too.
-kept=$build/box-cache
+. "$root/tests/kernels_kept.sh"
 run() {
     local code=$1 rc folder='' before=''
     shift
@@ -39,15 +39,10 @@ run() {
         [ "$before" != --work ] || folder=$rc
         before=$rc
     done
-    if [ -n "$folder" ] && [ -d "$kept" ] && [ ! -e "$folder/cache" ]; then
-        mkdir -p "$folder" && cp -Rp "$kept" "$folder/cache"
-    fi
+    [ -z "$folder" ] || [ -e "$folder/cache" ] || lend_kernels box "$folder/cache"
     "${box[@]}" "$@" 2> "$work/err"
     rc=$?
-    # Whole or not at all, since both parts may keep theirs at once.
-    if [ "$rc" = 0 ] && [ -d "$folder/cache" ] && [ ! -e "$kept" ]; then
-        cp -Rp "$folder/cache" "$kept.$$" && mv -T "$kept.$$" "$kept" 2> /dev/null || rm -rf "$kept.$$"
-    fi
+    [ "$rc" != 0 ] || [ -z "$folder" ] || keep_kernels box "$folder/cache"
     check [ "$rc" = "$code" ] || fail "exit code $rc, expected $code: $*"
 }
 # steps FILE: "NAME ok" a line.

@@ -12,8 +12,9 @@ trap 'rm -rf "$top"' EXIT
 cd "$top" || exit 1
 unset BANDMILL_CPU BANDMILL_DEVICE BANDMILL_CL_SHAPE BANDMILL_CL_LIMIT BANDMILL_CL_TEXT BANDMILL_PROBE BANDMILL_TUNING OPENCL_VENDOR_PATH
 export LC_ALL=C OCL_ICD_VENDORS="$root/.venv/vendors-mesa" RUSTICL_ENABLE=llvmpipe
-# Its own cache, of what it made of each kernel, and the program's: kept in the build folder, as PoCL's is (CMakePresets.json).
-mkdir -p "$build/mesa-cache" && export BANDMILL_CACHE_DIR="$build/mesa-cache/programs" MESA_SHADER_CACHE_DIR="$build/mesa-cache" XDG_CACHE_HOME="$top/home"
+# Its own cache, of what it made of each kernel, and the program's: kept as PoCL's is (CMakePresets.json).
+kept=${BANDMILL_TEST_CACHE:-$build}/mesa
+mkdir -p "$kept" && export BANDMILL_CACHE_DIR="$kept/programs" MESA_SHADER_CACHE_DIR="$kept" XDG_CACHE_HOME="$top/home"
 failures=0
 checks=0
 

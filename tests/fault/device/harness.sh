@@ -14,7 +14,7 @@
 #
 # The part `ways` comes first. It runs without faults and leaves in FOLDER what the others begin with, each in a copy of its own: documents,
 # what must come out, the calls of a job that has no fault, and compiled kernels, which cost a second each. What PoCL compiled is found
-# again by the next run, here and in FOLDER.shapes: its cache knows a kernel by its source and options.
+# again by the next run (kernels_kept.sh).
 #
 # SERVER is the library of fork_server.c: each job is a process of its own all the same, but the driver is mapped once for all of them, which
 # is half of the time. Without it the program is started anew for each.
@@ -25,20 +25,20 @@ PROGRAM=$(realpath "$1") && SHIM=$(realpath "$2") && PART=$(realpath "$4") || ex
 FOLDER=$3 SERVER=${5:+$(realpath "$5")}
 name=$(basename "$PART" .sh)
 here=${OCL_ICD_VENDORS:-/etc/OpenCL/vendors}
+. "$(dirname "$0")/../../kernels_kept.sh"
 top=$(mktemp -d) || exit 1
 trap 'rm -rf "$top"' EXIT
 trap 'exit 1' INT TERM
 cd "$top" || exit 1
 if [ "$name" = ways ]; then
     mkdir cache
-    cp -R "$FOLDER/pocl" . 2> /dev/null || cp -R "${POCL_CACHE_DIR:-none}.faults" pocl 2> /dev/null || mkdir -p pocl
+    lend_kernels faults pocl
 else
     cp -R "$FOLDER/." . 2> /dev/null
-    [ "$name" != shapes ] || cp -R "$FOLDER.shapes/." pocl/ 2> /dev/null
+    [ "$name" != shapes ] || lend_kernels faults pocl
 fi
 mkdir vendors
 cp "$here"/pocl*.icd vendors/ 2>/dev/null || cp /etc/OpenCL/vendors/pocl*.icd vendors/ 2>/dev/null
-compiled=${POCL_CACHE_DIR:-} # beside it lies, as .faults, what other builds begin with
 unset BANDMILL_CPU BANDMILL_DEVICE BANDMILL_CL_SHAPE BANDMILL_CL_LIMIT BANDMILL_PROBE BANDMILL_PROBE_SECONDS OPENCL_VENDOR_PATH
 export BANDMILL_CL_TEXT=off # hashes go to the device; the parts on texts say otherwise
 export LC_ALL=C OCL_ICD_VENDORS="$top/vendors" BANDMILL_CACHE_DIR="$top/cache" POCL_CACHE_DIR="$top/pocl"

@@ -61,4 +61,4 @@ done
 
 rm -rf "$FOLDER"
 mkdir -p "$FOLDER" && cp -R ./*.jsonl right.* log.* cache pocl "$FOLDER/" || fail "$FOLDER cannot be written"
-[ -z "$compiled" ] || [ -e "$compiled.faults" ] || { cp -R pocl "$compiled.faults.$$" && mv "$compiled.faults.$$" "$compiled.faults"; }
+keep_kernels faults pocl
