@@ -9,9 +9,11 @@
   state     a changed byte, a file cut short or taken away: 7, or the same bytes, and never another result
   other     standard input and pipes (2), nothing to go on from, an output that is there (2), a start without --resume
 
-Work to go on from is made by kill -9 at a stage (resuming.py). Python's standard library only."""
+Work to go on from is made by kill -9 at a stage (resuming.py), right before a call that changes the disk (tests/fault/kill_shim.c).
+Python's standard library only."""
 import os
 import re
+import resource
 import shutil
 import signal
 import sys
@@ -20,7 +22,7 @@ import time
 sys.path[:0] = [os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", part) for part in ("reference", "identity")]
 import harness
 from outputs import devices, differing, digests, opencl_environment
-from resuming import STATE, Child, Job, Seals, empty, planted, put, stage
+from resuming import STAGES, STATE, Child, Job, Seals, empty, planted, put, stage
 
 SEAL = {"BANDMILL_SEAL_SECONDS": "0"}
 
@@ -57,7 +59,7 @@ class Bench:
 
     def __init__(self, claims, args, folder):
         self.claims, self.program, self.folder, self.size = claims, args.program, folder, args.size
-        self.env = opencl_environment()
+        self.env, self.shim = opencl_environment(), os.path.abspath(args.shim)
         docs = planted(os.path.abspath(args.planted), 1500)
         self.docs = docs
         self.a, self.b = put(folder, "a.jsonl", docs[:900]), put(folder, "b.jsonl", docs[900:])
@@ -87,55 +89,76 @@ class Bench:
         wrong = differing(digests(job.output), self.wanted(job)) if code == 0 else f"exit {code}: {said}"
         return wrong or job.left()
 
-    def killed_at(self, job, *wanted, more=("--batch-docs", 20)):
-        """Leave work that was killed at one of these stages. A job that runs past it, which a busy machine may bring about, begins anew."""
+    def at_call(self, job, n, more, log="", stop="0"):
+        """Killed before its call N that changes the disk, or stopped there, or not (0)."""
         empty(job.output, job.work)
-        for _ in range(20):
-            child = Child(self.program, job.arguments(*more), {**self.env, **SEAL}, self.folder)
-            while not child.stop():
-                if stage(job, 0) in wanted:
-                    child.send(signal.SIGKILL)
-                    child.wait()
-                    return
-                child.send(signal.SIGCONT)
-                time.sleep(0.0005)
-            if child.code != 0:
-                raise harness.ProgramFailed(f"exit {child.code}: {child.said()}")
-            empty(job.output)
-        raise ValueError(f"no job could be killed at {wanted}")
+        shim = {"LD_PRELOAD": self.shim, "KILL_SHIM": str(n), "KILL_SHIM_STOP": stop, "KILL_SHIM_LOG": log,
+                "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"}
+        return Child(self.program, job.arguments("--threads", 1, *more), {**self.env, **SEAL, **shim}, self.folder)
+
+    def killed_at(self, job, *wanted, more=("--batch-docs", 20)):
+        """Leave work that was killed at one of these stages; the number of the call. Found by bisection: a stage follows the other."""
+        def left_by(n):
+            self.at_call(job, n, more).wait()
+            return stage(job, 0)
+
+        log = self.at("calls")
+        child = self.at_call(job, 0, more, log)
+        if child.wait() != 0:
+            raise harness.ProgramFailed(f"exit {child.code}: {child.said()}")
+        below, above = 0, int(harness.read_file(log).split()[-1])
+        os.remove(log)
+        while above - below > 1:
+            middle = (below + above) // 2
+            if STAGES.index(left_by(middle)) < min(map(STAGES.index, wanted)):
+                below = middle
+            else:
+                above = middle
+        for n in (above + way * step for step in range(20) for way in (1, -1)):
+            if left_by(n) in wanted:
+                return n
+        raise ValueError(f"no call at {wanted}")
 
 
 # --- signals ---
 
-def interrupted(bench, job, number):
-    """Send a signal in the middle of reading; what it said. A job that was quicker, or slower, begins anew."""
-    delay = 0.1
+def cpu_seconds(pid):
+    """Of a process, so far."""
+    fields = harness.read_file(f"/proc/{pid}/stat").rsplit(b")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def interrupted(bench, job, number, whole):
+    """Send a signal in the middle of reading; what it said. `whole`: the processor seconds of the job. One that was not met there begins
+    anew."""
+    share = 0.5
     for _ in range(20):
         empty(job.output, job.work)
         child = Child(bench.program, job.arguments(), bench.env, bench.folder)
-        while not os.path.isdir(job.work) and not child.ended():
-            time.sleep(0.001)
-        time.sleep(delay)
+        while not child.ended() and cpu_seconds(child.process.pid) < share * whole:
+            time.sleep(0.002)
         child.send(number)
         if child.wait() != 0 and Seals(job.work).docs and not Seals(job.work).complete:
-            return child.code, child.said()
-        delay *= 0.7 if child.code == 0 or Seals(job.work).complete else 1.2
+            break
+        share *= 0.8 if child.code == 0 or Seals(job.work).complete else 1.2
     return child.code, child.said()
 
 
 def check_signals(bench):
-    slow = ["--bands", "128", "--rows", "8", "--perms", "1024", "--threads", "1"]  # and scalar code
+    slow = ["--bands", "128", "--rows", "8", "--perms", "1024", "--threads", "1", "--batch-docs", "50"]  # and scalar code
     bench.env = {**bench.env, "BANDMILL_CPU": "scalar"}
-    path = put(bench.folder, "slow.jsonl", bench.docs + planted_again(bench.docs))
+    docs = bench.docs[:700] if bench.size == "small" else bench.docs + planted_again(bench.docs)
+    path = put(bench.folder, "slow.jsonl", docs)
     commands = (("dedup", slow), ("sign", [*slow, "--band-keys"]))
     for turn, (number, code) in enumerate(((signal.SIGINT, 130), (signal.SIGTERM, 143))):
         for command, options in commands[turn:turn + 1] if bench.size == "small" else commands:
             job = bench.job(command, *options, inputs=[path])
+            before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
             wanted = bench.wanted(job)
-            got, said = interrupted(bench, job, number)
+            got, said = interrupted(bench, job, number, resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before)
             name, lines = f"{signal.Signals(number).name}, {command}", said.splitlines()
             sealed = Seals(job.work).docs
-            bench.claims.check(f"{name}: exit {code}, {sealed} documents sealed", got == code and 0 < sealed < 3000, (got, said))
+            bench.claims.check(f"{name}: exit {code}, {sealed} documents sealed", got == code and 0 < sealed < len(docs), (got, said))
             bench.claims.check(f"{name}: says how to go on, and ends with what happened",
                                any(f"{job.work}: " in line and "--resume" in line for line in lines) and
                                lines and "interrupted" in lines[-1] and not os.path.exists(job.output), said)
@@ -298,13 +321,9 @@ def check_other(bench):
     bench.claims.check("a job of standard input is not sealed, and works", done.returncode == 0 and not job.left(), done.stderr)
     empty(job.output)
     # While a job lives nobody goes on with its work.
-    for _ in range(20):  # one that ended before it was seen to read is started again
-        empty(job.output, job.work)
-        child = Child(bench.program, job.arguments("--batch-docs", 1), {**bench.env, **SEAL}, bench.folder)
-        while not child.stop() and stage(job, 0) != "reading":
-            child.send(signal.SIGCONT)
-        if child.code is None:
-            break
+    child = bench.at_call(job, bench.killed_at(job, "reading", more=("--batch-docs", 100)), ("--batch-docs", 100), stop="1")
+    if child.stand():
+        raise harness.ProgramFailed(f"exit {child.code}: {child.said()}")
     done = bench.run(job, "--resume")
     child.send(signal.SIGCONT)
     wrong = bench.same(job, child.wait(), child.said())
@@ -314,7 +333,7 @@ def check_other(bench):
 
 
 def main():
-    args = harness.arguments("what may change before --resume", ("--planted", {"required": True}))
+    args = harness.arguments("what may change before --resume", ("--planted", {"required": True}), ("--shim", {"required": True}))
     claims = harness.Claims()
     with harness.scratch() as folder:
         bench = Bench(claims, args, folder)

@@ -203,6 +203,13 @@ class Child:
             self._wait(os.WUNTRACED)
         return self.code is not None
 
+    def stand(self):
+        """Until it stands still of itself. True: it has ended instead."""
+        _, status = os.waitpid(self.process.pid, os.WUNTRACED)
+        if not os.WIFSTOPPED(status):
+            self.code = self.process.returncode = os.waitstatus_to_exitcode(status)
+        return self.code is not None
+
     def send(self, number):
         if self.code is None:
             os.kill(self.process.pid, number)
