@@ -107,6 +107,7 @@ void cli_print_command_help(cli_console *console, cli_command_id id)
 void cli_print_version(cli_console *console)
 {
     const bm_version_info *info = bm_version();
+    const char *tables = bm_version_tables();
     if (console->json) {
         cli_print(console, "{\"schema\":1,\"version\":");
         cli_json_string(console->out, info->version);
@@ -118,14 +119,20 @@ void cli_print_version(cli_console *console)
         cli_json_string(console->out, info->unicode);
         cli_print(console, ",\"utf8proc_unicode\":");
         cli_json_string(console->out, info->utf8proc_unicode);
-        cli_print(console, ",\"format\":%" PRIu32 "}\n", info->format);
+        cli_print(console, ",\"format\":%" PRIu32 ",\"tables\":", info->format);
+        if (tables != NULL)
+            cli_json_string(console->out, tables);
+        else
+            cli_print(console, "null");
+        cli_print(console, "}\n");
         return;
     }
     cli_print(console,
               "bandmill %s\nbuilt with  %s\nkernels     %s\nUnicode     %s (own tables), %s "
-              "(utf8proc)\nformat      %" PRIu32 "\n",
+              "(utf8proc)\nformat      %" PRIu32 "\ntables      %s\n",
               info->version, info->compiler, info->kernels, info->unicode, info->utf8proc_unicode,
-              info->format);
+              info->format,
+              tables != NULL ? tables : "none (Parquet and Arrow files need bandmill-parquet)");
 }
 
 bm_status cli_run_help(cli_context *context, bm_error *err)

@@ -3,6 +3,7 @@
  * Tests: tests/unit/io_tables/test_tables.c, tests/reference/test_tables.py */
 #include "io/tables/tables.h"
 
+#include <bandmill/version.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -56,6 +57,13 @@ bm_format bm_table_format_of_name(const char *name, size_t len)
 }
 
 /* --- what reads and writes them --- */
+
+const char *bm_version_tables(void)
+{
+    const char *why = NULL;
+    const bm_table_module *module = bm_table_module_find(&why);
+    return module != NULL ? module->version : NULL;
+}
 
 static const bm_table_module *find(const char *name, bool parquet, bm_error *err)
 {

@@ -11,9 +11,10 @@ for command in sign dedup pairs filter inspect devices bench help; do
     bm help "$command"; exits 0; says ../out "^Usage: bandmill $command"; silent ../err
     bm "$command" --help; exits 0; says ../out "^Usage: bandmill $command"
 done
+bm help sign; says ../out '--format auto\|jsonl\|.*\|parquet$' # and nothing behind it, which no document is
 bm dedup -h nonsense --keep last; exits 0; says ../out '^Usage: bandmill dedup'
-bm --version; exits 0; says ../out '^bandmill [0-9]+\.[0-9]+\.[0-9]+$'; says ../out '^kernels +[0-9a-f]{16}$'; says ../out '^Unicode +[0-9]+\.'; says ../out '^format +[0-9]+$'
-bm --version --json; exits 0; says ../out '^\{"schema":1,"version":'
+bm --version; exits 0; says ../out '^bandmill [0-9]+\.[0-9]+\.[0-9]+$'; says ../out '^kernels +[0-9a-f]{16}$'; says ../out '^Unicode +[0-9]+\.'; says ../out '^format +[0-9]+$'; says ../out '^tables +(Arrow [0-9]|none \(Parquet and Arrow files need bandmill-parquet\)$)'
+bm --version --json; exits 0; says ../out '^\{"schema":1,"version":.*"format":[0-9]+,"tables":("Arrow [0-9.]+"|null)\}$'
 
 bm dedpu a.jsonl -o out; refused 2 'unknown command "dedpu" \(did you mean dedup\?\)'
 for command in merge estimate; do
