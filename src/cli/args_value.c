@@ -25,7 +25,7 @@ bm_status args_fail(bm_error *err, const char *format, ...)
     return BM_ERR_USAGE;
 }
 
-const char *args_choice(const arg_option *option, unsigned index, unsigned *value)
+static const char *choice_at(const arg_option *option, unsigned index, unsigned *value)
 {
     if (option->choices != NULL) { /* index never passes the end of the list */
         *value = option->choices[index].value;
@@ -33,6 +33,12 @@ const char *args_choice(const arg_option *option, unsigned index, unsigned *valu
     }
     *value = (unsigned)option->min + index;
     return bm_option_word(option->words, *value);
+}
+
+const char *args_choice(const arg_option *option, unsigned index, unsigned *value)
+{
+    const char *word = choice_at(option, index, value);
+    return option->max == 0 || *value <= option->max ? word : NULL;
 }
 
 static void expected_choices(const arg_option *option, char *out, size_t cap)
@@ -154,7 +160,7 @@ static bm_status set_choice(const arg_option *option, const char *text, void *fi
 {
     unsigned value;
     const char *word;
-    for (unsigned i = 0; (word = args_choice(option, i, &value)) != NULL; i++) {
+    for (unsigned i = 0; (word = choice_at(option, i, &value)) != NULL; i++) {
         if (strcmp(word, text) == 0) {
             store_whole(field, option->size, value);
             return BM_OK;

@@ -48,7 +48,8 @@ typedef struct arg_option {
     const char *help;
     const char *member;  /* the field's name in the target, as "text.short_rule" */
     size_t offset, size; /* of the field in the target */
-    uint64_t min, max; /* min: of a choice of `words` too, the first value that may be asked for */
+    /* Of a choice of `words`: the first value that may be asked for, and the last that is offered (0: all). */
+    uint64_t min, max;
     double low, high;
     int open;
     const arg_choice *choices; /* NULL: the library's, of `words` */

@@ -63,6 +63,27 @@ static bm_status check_together(cli_settings *s, bm_error *err)
     return BM_OK;
 }
 
+/* "-" is standard output where rows or a page are written, and the name of no file or directory. */
+static bm_status take_dash(cli_settings *s, cli_command_id command, bm_error *err)
+{
+    const struct {
+        const char *name, *path;
+    } files[] = {{"report", s->output.report},
+                 {"histogram", s->results.histogram},
+                 {"histogram-svg", s->results.histogram_svg},
+                 {"svg", s->tune.svg}};
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
+        if (files[i].path != NULL && strcmp(files[i].path, "-") == 0)
+            return args_fail(err, "--%s: \"-\" is no file (expected its name, such as ./-)",
+                             files[i].name);
+    if (s->output.path == NULL || strcmp(s->output.path, "-") != 0)
+        return BM_OK;
+    if (BIT(command) & DIRS)
+        return args_fail(err, "--output: \"-\" is no directory (expected its name, such as ./-)");
+    s->output.path = NULL;
+    return BM_OK;
+}
+
 /* An index, and what is done with it. */
 static bm_status check_index(const cli_settings *s, cli_command_id command, bm_error *err)
 {
@@ -128,6 +149,10 @@ static bm_status check_operands(cli_settings *s, cli_command_id command, bm_erro
         return args_fail(err, "no form (expected --to and the name of a tool)");
     if (command == CLI_INSPECT && s->operands.n == 0)
         return args_fail(err, "no input (expected files or directories that bandmill wrote)");
+    for (size_t i = 0; (BIT(command) & (EXCHANGES | BIT(CLI_INSPECT))) && i < s->operands.n; i++)
+        if (strcmp(s->operands.items[i], "-") == 0)
+            return args_fail(err, "%s does not read standard input (expected files or directories)",
+                             name);
     if (BIT(command) & INDEXES) {
         bm_status status = check_index(s, command, err);
         if (status != BM_OK)
@@ -218,7 +243,9 @@ bm_status cli_settings_read(cli_settings *settings, cli_command_id command, int 
         return status;
     take_scheme(settings);
     cli_preset_apply(settings, command);
-    status = check_keys(settings, err);
+    status = take_dash(settings, command, err);
+    if (status == BM_OK)
+        status = check_keys(settings, err);
     if (status == BM_OK)
         status = check_together(settings, err);
     if (status == BM_OK)

@@ -67,3 +67,14 @@ if mount -t tmpfs none void 2> /dev/null; then
     bm dedup a.jsonl -o void; refused 2 'void: is a mount point'
     umount void
 fi
+
+# "-" is standard output where rows are written, and no name of a file or a directory: nothing is called so by accident.
+bm pairs a.jsonl -o - -q; exits 0
+printf 'id_a\tid_b\tjaccard\na\tb\t1.000000\n' | holds ../out
+bm dedup a.jsonl -o -; refused 2 '--output: "-" is no directory \(expected its name, such as \./-\)'
+for option in --report --histogram --histogram-svg; do
+    bm pairs a.jsonl $option -; refused 2 "$option: \"-\" is no file"
+done
+bm tune --svg - --threshold 0.8; refused 2 '--svg: "-" is no file'
+bm inspect -; refused 2 'inspect does not read standard input'
+absent -
