@@ -31,6 +31,9 @@ bm_status bm_sign_dir_open(const char *path, bm_sign_dir **out, bm_error *err);
 bm_status bm_sign_dir_is_within(const char *path, uint64_t memory, bool *is, bm_error *err);
 bm_status bm_sign_dir_open_within(const char *path, uint64_t memory, bm_sign_dir **out,
                                   bm_error *err);
+/* BM_ERR_USAGE names the first of these that holds signatures, where only documents will do. */
+bm_status bm_sign_dir_refuse(const char *const *paths, size_t n_paths, uint64_t memory,
+                             bm_error *err);
 void bm_sign_dir_close(bm_sign_dir *dir); /* NULL is fine */
 
 const char *bm_sign_dir_path(const bm_sign_dir *dir);

@@ -44,3 +44,17 @@ bm_status bm_sign_dir_is_within(const char *path, uint64_t memory, bool *is, bm_
         *err = why;
     return status;
 }
+
+bm_status bm_sign_dir_refuse(const char *const *paths, size_t n_paths, uint64_t memory,
+                             bm_error *err)
+{
+    bool is = false;
+    bm_status status = BM_OK;
+    for (size_t i = 0; status == BM_OK && i < n_paths; i++) {
+        status = bm_sign_dir_is_within(paths[i], memory, &is, err);
+        if (status == BM_OK && is)
+            status = bm_fail_field(err, "paths", "%.900s holds signatures (documents are expected)",
+                                   paths[i]);
+    }
+    return status;
+}

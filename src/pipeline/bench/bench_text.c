@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "model/option_defaults.h"
 #include "base/random.h"
+#include "io/arrays/sign_dir.h"
 #include "io/sources/batch_sources.h"
 #include "io/input/input_set_open.h"
 
@@ -83,7 +84,9 @@ static bm_status from_files(const char *const *paths, size_t n_paths, const bm_c
     input.n_paths = n_paths;
     bm_input_set *set = NULL;
     reading r = {.text = text};
-    bm_status status = bm_input_set_open_watched(&input, NULL, callbacks, &set, err);
+    bm_status status = bm_sign_dir_refuse(paths, n_paths, 0, err);
+    if (status == BM_OK)
+        status = bm_input_set_open_watched(&input, NULL, callbacks, &set, err);
     if (status == BM_OK && !bm_format_has_text(bm_input_set_format(set)))
         status = bm_fail(err, BM_ERR_USAGE, "bench takes documents with text, not hashes");
     if (status == BM_OK)

@@ -13,6 +13,7 @@
 #include "model/scheme_facts.h"
 #include "base/memory.h"
 #include "io/arrays/npy.h"
+#include "io/arrays/sign_dir.h"
 #include "pipeline/checkpoint/checkpoint_save.h"
 #include "pipeline/context/job_stages.h"
 #include "pipeline/steps/job_steps.h"
@@ -201,6 +202,9 @@ bm_status bm_job_sign(const bm_sign_options *options, bm_summary **out, bm_error
         return status;
     status = bm_settings_plan_signatures(&settings, err);
     settings.recorded.weighed = &weighed;
+    if (status == BM_OK)
+        status =
+            bm_sign_dir_refuse(settings.input.paths, settings.input.n_paths, settings.memory, err);
     if (status == BM_OK)
         status = run_job(&settings, out, err);
     bm_settings_reset(&settings);

@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "model/scheme_facts.h"
+#include "io/arrays/sign_dir.h"
 #include "io/output/out_dir.h"
 #include "lsh/band_plan.h"
 #include "pipeline/context/job_stages.h"
@@ -156,8 +157,11 @@ static bm_status run_steps(query *q, bm_error *err)
 {
     const bm_query_settings *asked = &q->settings->index.query;
     bm_counts *counts = &q->job.context.counts;
-    bm_status status = BM_OK;
-    if (asked->index != NULL)
+    bm_status status = bm_sign_dir_refuse(q->settings->input.paths, q->settings->input.n_paths,
+                                          q->settings->memory, err);
+    if (status == BM_OK)
+        status = bm_sign_dir_refuse(asked->targets, asked->n_targets, q->settings->memory, err);
+    if (status == BM_OK && asked->index != NULL)
         status = bm_job_context_check_outputs(q->settings, &asked->index, 1, err);
     if (status == BM_OK && asked->n_targets > 0)
         status = bm_job_context_check_outputs(q->settings, asked->targets, asked->n_targets, err);

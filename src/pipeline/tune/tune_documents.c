@@ -55,19 +55,6 @@ static bool reads_stdin(const bm_input_options *input)
     return reads;
 }
 
-static bm_status refuse_signatures(const bm_input_options *input, bm_error *err)
-{
-    bool is = false;
-    bm_status status = BM_OK;
-    for (size_t i = 0; status == BM_OK && i < input->n_paths; i++) {
-        status = bm_sign_dir_is(input->paths[i], &is, err);
-        if (status == BM_OK && is)
-            status = bm_fail_field(err, "paths", "%.900s holds signatures (documents are expected)",
-                                   input->paths[i]);
-    }
-    return status;
-}
-
 bm_status bm_tune_documents_check(const bm_tune_options *o, bm_error *err)
 {
     bm_settings settings;
@@ -85,7 +72,7 @@ bm_status bm_tune_documents_check(const bm_tune_options *o, bm_error *err)
     if (status == BM_OK && o->n_texts > 1 && reads_stdin(&o->input))
         status = bm_fail_field(err, "texts",
                                "standard input can be read once only (one text, or files)");
-    return status == BM_OK ? refuse_signatures(&o->input, err) : status;
+    return status == BM_OK ? bm_sign_dir_refuse(o->input.paths, o->input.n_paths, 0, err) : status;
 }
 
 /* --- one text --- */

@@ -11,6 +11,11 @@ mkdir folder
 bm query folder q.jsonl; refused 7 'folder'
 bm query t.jsonl q.jsonl; refused 7 't\.jsonl'
 bm query ix missing.jsonl; refused 4 'missing\.jsonl'
+bm sign t.jsonl -o signed -q
+bm query ix signed; refused 2 'signed holds signatures \(documents are expected\)'
+bm query --targets signed q.jsonl; refused 2 'signed holds signatures'
+bm sign signed -o again; refused 2 'signed holds signatures'; absent again
+bm bench signed; refused 2 'signed holds signatures'
 bm query ix q.jsonl --verify none; refused 2 '--verify none'
 bm query ix q.jsonl --top 0; refused 2 '--top'
 bm query ix q.jsonl --threshold 0; refused 2 '--threshold'
