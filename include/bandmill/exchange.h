@@ -40,8 +40,9 @@ typedef struct bm_export_options {
     const char *path; /* of a directory that a sign job wrote */
     bm_exchange to;
     bm_export_what what;
-    /* Of keys, and of forms that are made of bands. Bands and rows 0: those of the directory's plan, or
-     * else the tool's own where the signatures have so many words, or else chosen. */
+    /* Of keys, and of forms that are made of bands. Bands and rows 0: chosen where threshold or recall is
+     * not its default; else those of the directory's plan, or the tool's own where the signatures have so
+     * many words, or chosen. */
     bm_band_options bands;
     bm_resource_options resources;
     bm_output_options output; /* `path`: a directory */
@@ -56,7 +57,7 @@ typedef struct bm_import_options {
     size_t n_paths;
     bm_exchange from;
     const char *ids;             /* a list of ids, one a line, escaped as in ids.txt; NULL: none */
-    const char *id_field;        /* column of the ids; NULL: as the form has it */
+    const char *id_field;        /* column of the ids; "none": FILE:ROW; NULL: as the form has it */
     const char *signature_field; /* column of the signatures; NULL: as the form has it */
     bm_duplicate_ids duplicate_ids;
     /* How the documents were cut and signed, as far as the files do not say it themselves: scheme, seed

@@ -71,6 +71,9 @@ bm_status bm_export_settle_plan(const bm_export_form *form, const bm_manifest *m
     const char *to = bm_option_word(BM_OPTION_EXCHANGE, form->to);
     const bool keys = s->results.exchange.what == BM_EXPORT_BANDS;
     const bool given = s->bands.bands != 0 || s->bands.rows != 0;
+    const char *asked = s->bands.threshold != export_defaults.bands.threshold ? "threshold"
+                        : s->bands.recall != export_defaults.bands.recall     ? "recall"
+                                                                              : NULL;
     const uint32_t bands = planned(manifest, "bands"), rows = planned(manifest, "rows");
     if (keys && (form->has & BM_FORM_HAS_KEYS) == 0)
         return bm_fail_field(err, "what", "`what` bands is for npy, tsv, arrow and parquet (%s %s)",
@@ -78,16 +81,21 @@ bm_status bm_export_settle_plan(const bm_export_form *form, const bm_manifest *m
                              (form->has & BM_FORM_OF_BANDS) != 0 ? "is made of bands in any case"
                                                                  : "takes signatures");
     if (!keys && (form->has & BM_FORM_OF_BANDS) == 0)
-        return given ? bm_fail_field(err, "bands",
-                                     "`bands` and `rows` mean nothing for "
-                                     "signatures in the form of %s",
-                                     to)
-                     : BM_OK;
-    if (!given && bands > 0 && rows > 0) {
+        return given           ? bm_fail_field(err, "bands",
+                                               "`bands` and `rows` mean nothing for "
+                                                         "signatures in the form of %s",
+                                               to)
+               : asked != NULL ? bm_fail_field(err, asked,
+                                               "`%s` means nothing for signatures in the form of "
+                                               "%s",
+                                               asked, to)
+                               : BM_OK;
+    if (given || asked != NULL)
+        return bm_settings_plan(s, err);
+    if (bands > 0 && rows > 0) {
         s->bands.bands = bands;
         s->bands.rows = rows;
-    } else if (!given && form->bands * form->rows > 0 &&
-               form->bands * form->rows <= s->sketch.perms) {
+    } else if (form->bands * form->rows > 0 && form->bands * form->rows <= s->sketch.perms) {
         s->bands.bands = form->bands;
         s->bands.rows = form->rows;
     }

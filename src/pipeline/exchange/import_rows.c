@@ -94,7 +94,7 @@ static bm_status opened(rows *r, bm_status status, bm_import_source **out, bm_er
                             "%" PRIu64 " rows (at most %" PRIu32 ")", r->n_rows, BM_DOCS_MAX);
     if (status == BM_OK) {
         r->words_bytes = (size_t)head->perms * head->word_bytes;
-        r->raw = bm_alloc_aligned(BM_IMPORT_BLOCK_ROWS, r->head_bytes + r->words_bytes);
+        r->raw = bm_alloc_aligned(BM_IMPORT_BLOCK_ROWS, r->head_bytes + r->words_bytes + 1);
         r->words =
             r->head_bytes == 0 ? r->raw : bm_alloc_aligned(BM_IMPORT_BLOCK_ROWS, r->words_bytes);
         if (r->raw == NULL || r->words == NULL)
@@ -141,7 +141,7 @@ bm_status bm_import_npy_open(const char *path, bm_import_source **out, bm_error 
     return status == BM_OK ? opened(r, read_npy(r, err), out, err) : status;
 }
 
-/* The first record says what all are; an empty file has none. */
+/* The first record says what all are; an empty file has none, and its head stays as it is. */
 static bm_status read_lean(rows *r, bm_error *err)
 {
     const char *path = r->base.path;
@@ -152,7 +152,7 @@ static bm_status read_lean(rows *r, bm_error *err)
         return bm_fail_errno(err, errno, path, "cannot look at the file");
     const uint64_t size = (uint64_t)info.st_size;
     if (size == 0)
-        return bm_fail_at(err, BM_ERR_INPUT, path, 0, "has no record");
+        return BM_OK;
     const int code = bm_pread_all(r->fd, r->head, sizeof r->head, 0, &got);
     if (code != 0)
         return bm_fail_errno(err, code, path, "cannot read");

@@ -47,9 +47,11 @@ static bm_status check_import(const bm_import_options *o, bm_error *err)
                                "`from` %s is not read (leanminhash, nemo, npy, arrow, "
                                "parquet)",
                                bm_option_word(BM_OPTION_EXCHANGE, o->from));
-    if (status == BM_OK && !table && (o->id_field != NULL || o->signature_field != NULL))
-        status = bm_fail_field(err, o->id_field != NULL ? "id_field" : "signature_field",
-                               "%s has no columns", bm_option_word(BM_OPTION_EXCHANGE, o->from));
+    if (status == BM_OK && !table && (o->id_field != NULL || o->signature_field != NULL)) {
+        const char *field = o->id_field != NULL ? "id_field" : "signature_field";
+        status = bm_fail_field(err, field, "`%s`: %s has no columns", field,
+                               bm_option_word(BM_OPTION_EXCHANGE, o->from));
+    }
     if (status == BM_OK && o->ids != NULL && (o->id_field != NULL))
         status = bm_fail_field(err, "ids", "`ids` with `id_field` (one or the other)");
     if (status == BM_OK)
@@ -167,7 +169,7 @@ bm_status bm_import_settle(const bm_import_source *first, bm_settings *s, bm_err
                           perms, s->sketch.perms);
     s->sketch.perms = perms;
     const uint32_t word_bytes = bm_scheme_word_bytes(s->sketch.scheme);
-    if (head->word_bytes != word_bytes)
+    if (head->word_bytes != word_bytes && head->word_bytes != 0)
         return bm_fail_at(err, BM_ERR_INPUT, first->path, 0,
                           "words of %" PRIu32 " bytes (those of %s have %" PRIu32 ")",
                           head->word_bytes, bm_option_word(BM_OPTION_SCHEME, s->sketch.scheme),
@@ -178,6 +180,8 @@ bm_status bm_import_settle(const bm_import_source *first, bm_settings *s, bm_err
 
 static bool same_heads(const bm_import_head *a, const bm_import_head *b)
 {
+    if (a->word_bytes == 0 || b->word_bytes == 0) /* no record that says anything */
+        return (a->manifest == NULL) == (b->manifest == NULL);
     const bool same_scheme = a->scheme == b->scheme || (a->scheme != NULL && b->scheme != NULL &&
                                                         strcmp(a->scheme, b->scheme) == 0);
     const bool same_perms = a->perms == b->perms || a->perms == 0 || b->perms == 0;

@@ -16,7 +16,7 @@ typedef struct bm_import_head {
     const char *scheme;          /* NULL: it does not say */
     int64_t seed;                /* where there is a scheme */
     uint32_t perms;              /* 0: it has no rows, and does not say */
-    uint32_t word_bytes;
+    uint32_t word_bytes;         /* 0: the same */
 } bm_import_head;
 
 /* Rows first … first+n-1 of the file; the source's own, until the next one. */

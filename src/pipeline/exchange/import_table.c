@@ -28,7 +28,7 @@ typedef struct list_type {
 
 typedef struct table {
     bm_import_source base;
-    const char *names[N_COLUMNS];
+    const char *names[N_COLUMNS]; /* NULL: not asked for */
     bool id_given;
     struct ArrowArrayStream stream; /* released: not open */
     struct ArrowArray array;        /* of the rows at hand; released: none */
@@ -154,7 +154,7 @@ static bm_status no_column(const table *t, const struct ArrowSchema *schema, con
     size_t len = 0;
     for (int64_t i = 0; i < schema->n_children && len < sizeof names - 1; i++)
         len += (size_t)snprintf(names + len, sizeof names - len, "%s%s", i > 0 ? ", " : "",
-                                schema->children[i]->name);
+                                schema->children[i]->name != NULL ? schema->children[i]->name : "");
     return bm_fail_at(err, BM_ERR_INPUT, t->base.path, 0, "no column '%.64s' (it has: %s)", name,
                       names);
 }
@@ -173,7 +173,7 @@ static bm_status find_columns(table *t, const struct ArrowSchema *schema, bm_err
     if (strcmp(schema->format, "+s") != 0)
         return bm_fail_at(err, BM_ERR_INPUT, t->base.path, 0, "no table with columns");
     for (int i = 0; i < N_COLUMNS; i++)
-        t->child[i] = find(schema, t->names[i]);
+        t->child[i] = t->names[i] != NULL ? find(schema, t->names[i]) : -1;
     if (t->child[SIGNATURE] < 0)
         return no_column(t, schema, t->names[SIGNATURE], err);
     if (t->child[ID] < 0 && t->id_given)
@@ -385,21 +385,31 @@ bm_status bm_import_table_open(const char *path, const bm_import_asked *asked,
                                bm_import_source **out, bm_error *err)
 {
     const bool nemo = asked->from == BM_EXCHANGE_NEMO;
+    const bool no_ids = asked->id_field != NULL && strcmp(asked->id_field, "none") == 0;
     table *t = bm_alloc_zero(1, sizeof *t);
     if (t == NULL)
         return bm_fail_nomem(err, sizeof *t);
     t->base = (bm_import_source){.ops = &ops, .path = path};
-    t->id_given = asked->id_field != NULL;
+    t->id_given = asked->id_field != NULL && !no_ids;
     t->names[SIGNATURE] = asked->signature_field != NULL ? asked->signature_field
                           : nemo                         ? "_minhash_signature"
                                                          : "signature";
-    t->names[ID] = asked->id_field != NULL ? asked->id_field : nemo ? "_curator_dedup_id" : "id";
+    t->names[ID] = no_ids                    ? NULL
+                   : asked->id_field != NULL ? asked->id_field
+                   : nemo                    ? "_curator_dedup_id"
+                                             : "id";
     t->names[SIZE] = "n_shingles";
+    const char *wanted[N_COLUMNS] = {t->names[SIGNATURE], t->names[SIZE]};
+    size_t n_wanted = 2;
+    if (!no_ids) {
+        wanted[1] = t->names[ID];
+        wanted[n_wanted++] = t->names[SIZE];
+    }
     const bm_table_wish wish = {.path = path,
                                 .parquet = asked->from != BM_EXCHANGE_ARROW,
-                                .columns = t->names,
-                                .n_columns = N_COLUMNS,
-                                .n_needed = 1,
+                                .columns = wanted,
+                                .n_columns = n_wanted,
+                                .n_needed = t->id_given ? 2 : 1,
                                 .threads = asked->threads,
                                 .batch_bytes = BATCH_BYTES,
                                 .memory = asked->memory / 4};

@@ -4,7 +4,6 @@
  * stays. Words are written as they come; ids and numbers of shingles are known to the end.
  *
  * Tests: tests/cli/cases/import.sh, tests/reference/test_exchange.py */
-#include <bandmill/words.h>
 #include <bandmill/exchange.h>
 #include <bandmill/words.h>
 
@@ -59,8 +58,12 @@ static bm_status open_input(const importer *im, size_t i, input *out, bm_error *
              : from == BM_EXCHANGE_LEANMINHASH
                  ? bm_import_lean_open(path, &out->source, err)
                  : bm_import_table_open(path, &im->asked, &out->source, err);
-    if (status == BM_OK && out->place.manifest != NULL)
+    if (status != BM_OK)
+        return status;
+    if (out->place.manifest != NULL)
         out->source->head.manifest = out->place.manifest;
+    else if (out->source->head.word_bytes == 0)
+        status = bm_fail_at(err, BM_ERR_INPUT, path, 0, "has no record");
     return status;
 }
 

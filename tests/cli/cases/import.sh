@@ -98,6 +98,25 @@ done
 bm import x-npy/signatures.npy --from npy $told --ids repeated.txt --duplicate-ids number -o numbered
 exits 0
 
+# of no documents
+: > empty.jsonl
+bm sign empty.jsonl -o nothing --perms 16 --hash sha1 -q
+for form in leanminhash npy; do
+    bm export nothing --to $form -o n-$form -q
+    bm import n-$form x-$form --from $form -o m-$form -q
+    exits 0
+    cmp -s m-$form/signatures.npy signed/signatures.npy || fail "$form: an export of no documents beside another"
+    bm import n-$form --from $form -o e-$form -q
+    exits 0
+    cmp -s e-$form/signatures.npy nothing/signatures.npy || fail "$form: other than no documents"
+done
+bm import x-npy --from npy --id-field name -o none
+refused 2 '--id-field: npy has no columns'
+bm import x-npy --from npy --signature-field name -o none
+refused 2 '--signature-field: npy has no columns'
+bm import - --from npy $told -o none
+refused 2 'import does not read standard input'
+
 # hostile files
 lean=x-leanminhash/signatures.leanminhash
 head -c 76 $lean > short.lean && : > empty.lean && head -c 7 $lean > tiny.lean
