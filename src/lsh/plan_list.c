@@ -76,7 +76,8 @@ static bm_status none(const bm_plan_wish *wish, bm_error *err)
         snprintf(ceiling, sizeof ceiling, " and at most %g at %g", wish->ceiling_probability,
                  wish->ceiling_similarity);
     if (perms == 0)
-        snprintf(least, sizeof least, "no number of permutations has one");
+        snprintf(least, sizeof least, "no number of permutations%s has one",
+                 wish->ceiling_similarity < wish->threshold ? " below 2^32" : "");
     else
         snprintf(least, sizeof least, "the least number that has one is %" PRIu64 "%s", perms,
                  perms > BM_PERMS_MAX ? ", more than a signature may have" : "");

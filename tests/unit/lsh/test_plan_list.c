@@ -100,7 +100,11 @@ Test(plan_list, a_wish_that_nothing_fits_names_the_least_permutations)
     /* at the threshold itself P cannot be both */
     w = (bm_plan_wish){.5, .99, .5, .5, 128};
     cr_assert_eq(bm_plan_list_make(&w, &list, &err), BM_NOT_FOUND);
-    cr_expect_not_null(strstr(err.message, "no number of permutations"), "%s", err.message);
+    cr_expect_not_null(strstr(err.message, "no number of permutations has"), "%s", err.message);
+    /* there is one, of 6 * 10^9: more than is looked at */
+    w = (bm_plan_wish){.3, .99, .2, .01, 2};
+    cr_assert_eq(bm_plan_list_make(&w, &list, &err), BM_NOT_FOUND);
+    cr_expect_not_null(strstr(err.message, "permutations below 2^32 has"), "%s", err.message);
     /* nearly so: there is one, and no signature has it */
     w = (bm_plan_wish){.5, .99, .49, .5, 128};
     cr_assert_eq(bm_plan_list_make(&w, &list, &err), BM_NOT_FOUND);
