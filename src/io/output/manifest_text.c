@@ -50,7 +50,7 @@ bm_status bm_manifest_check_size(const char *path, bm_manifest_room room, bm_err
         return BM_OK;
     return begins_as_ours(path)
                ? bm_manifest_too_large(path, bytes, room.share, false, err)
-               : bm_fail_at(err, BM_ERR_FORMAT, path, 0, "is no file that bandmill writes");
+               : bm_fail_at(err, BM_ERR_FORMAT, path, 0, "is no report of bandmill");
 }
 
 bm_status bm_manifest_read(const char *path, bm_buf *out, bm_error *err)

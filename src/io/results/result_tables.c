@@ -24,6 +24,7 @@ static const struct {
     [BM_TABLE_SKIPPED] = {"skipped", "file\tline\treason"},
     [BM_TABLE_THRESHOLDS] = {"thresholds", BM_HEAD_THRESHOLDS},
     [BM_TABLE_ANSWERS] = {"answers", BM_HEAD_ANSWERS},
+    [BM_TABLE_HISTOGRAM] = {"histogram", BM_HEAD_HISTOGRAM},
 };
 
 const char *bm_table_header(bm_table table)

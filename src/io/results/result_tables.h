@@ -19,6 +19,7 @@ typedef enum bm_table {
     BM_TABLE_SKIPPED,    /* skipped.tsv */
     BM_TABLE_THRESHOLDS, /* of `cluster` with several thresholds */
     BM_TABLE_ANSWERS,    /* of `query` */
+    BM_TABLE_HISTOGRAM,  /* of `pairs` */
     BM_N_TABLES
 } bm_table;
 
@@ -48,7 +49,7 @@ enum {
 
 /* The column names, parted by tabs, without a newline. */
 const char *bm_table_header(bm_table table);
-/* "pairs", "removed", "sources", "skipped", "thresholds", "answers". */
+/* "pairs", "removed", "sources", "skipped", "thresholds", "answers", "histogram". */
 const char *bm_table_kind(bm_table table);
 /* The table of a header line; BM_N_TABLES: none of ours. */
 bm_table bm_table_of_header(bm_str line);

@@ -434,8 +434,11 @@ static bm_status show_file(const target *t, bm_error *err)
         return show_ids(t, err);
     }
     bm_manifest *manifest = NULL;
-    if (n == 0 || head[0] != '{')
-        return bm_fail_at(err, BM_ERR_FORMAT, t->path, 0, "is no file that bandmill writes");
+    /* Kept documents begin like a manifest too: in that the name of the tool is the second member. */
+    if (n == 0 || head[0] != '{' || memmem(head, n, "\"tool\"", 6) == NULL)
+        return bm_fail_at(err, BM_ERR_FORMAT, t->path, 0,
+                          "is no file that inspect knows (reports, tables, groups, ids and arrays "
+                          "of bandmill)");
     bm_status status = bm_manifest_open(t->path, t->memory, &manifest, err);
     if (status == BM_OK)
         status = check_room(t, manifest, err);

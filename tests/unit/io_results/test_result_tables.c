@@ -31,6 +31,7 @@ Test(result_tables, headers_are_told_apart_whole)
         {"skipped", "file\tline\treason"},
         {"thresholds", "threshold\tpairs\tgroups\tlargest\tremoved"},
         {"answers", "query\ttarget\tjaccard"},
+        {"histogram", "low\thigh\tpairs"},
     };
     for (unsigned i = 0; i < BM_N_TABLES; i++) {
         const char *header = wanted[i].header;

@@ -116,9 +116,13 @@ Test(inspect, ids_are_told_by_name_and_strangers_are_refused)
     scratch_put_text(&s, "ids.txt", "a\nb\nc\n");
     expect_in(&s, "ids.txt", PARTS("\"kind\": \"ids\"", "\"ids\": 3"));
     scratch_put_text(&s, "x", "any text\n");
-    expect_refused(&s, "x", "no file that bandmill writes");
+    expect_refused(&s, "x", "no file that inspect knows");
     scratch_put_text(&s, "x", "");
-    expect_refused(&s, "x", "no file that bandmill writes");
+    expect_refused(&s, "x", "no file that inspect knows");
+    scratch_put_text(&s, "kept.jsonl", "{\"id\":\"a\"}\n{\"id\":\"b\"}\n");
+    expect_refused(&s, "kept.jsonl", "no file that inspect knows");
+    scratch_put_text(&s, "histogram.tsv", "low\thigh\tpairs\n0.00\t0.01\t7\n");
+    expect_in(&s, "histogram.tsv", PARTS("\"kind\": \"histogram\"", "\"rows\": 1"));
     scratch_put_text(&s, "x", "{\"tool\":\"other\"}");
     expect_refused(&s, "x", "tool");
     scratch_put_text(&s, "x", "{\"tool\":");
