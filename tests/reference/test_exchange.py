@@ -303,6 +303,10 @@ def check_import_tables(claims, imports):
     pl.DataFrame({"id": ids, "signature": words}, schema={"id": pl.String, "signature": pl.List(pl.UInt32)}).write_parquet(path)
     got = imports.take(path, "parquet", *TOLD)
     claims.check("import: parquet by polars", got[0].tolist() == words and got[1] == ids)
+    got = imports.take(path, "parquet", "--id-field", "none", *TOLD)
+    claims.check("import: ids are not asked for", got[1] == [f"{path}:{i + 1}" for i in range(len(ids))], got[1])
+    said = imports.take(path, "parquet", "--id-field", "key", *TOLD, expect=3)
+    claims.check("import: no column of ids", re.search("no column 'key' .it has: id, signature", said), said)
     path = os.path.join(imports.exports.folder, "curator.parquet")
     pq.write_table(pa.table({"_curator_dedup_id": pa.array(range(100, 100 + len(ids)), pa.int64()),
                              "_minhash_signature": pa.array(words, pa.list_(pa.uint32()))}), path)
@@ -320,8 +324,11 @@ def check_import_hostile(claims, imports):
              ("no words", {"signature": pa.array([[]], pa.list_(pa.uint32()))}, ":1: signatures of 0 words"),
              ("too many words", {"signature": pa.array([[1] * 1025], pa.list_(pa.uint32()))}, ":1: signatures of 1025 words"),
              ("another type", {"signature": pa.array(good, pa.list_(pa.int32()))}, "column 'signature' has the type"),
-             ("lists of no words", {"signature": pa.array([[], []], pa.list_(pa.uint32(), 0))}, "column 'signature' has the type .w:0"),
+             ("lists of no words", {"signature": pa.array([[], []], pa.list_(pa.uint32(), 0))}, "column 'signature' has the type fixed_size_list.0. of uint32"),
              ("no list", {"signature": ["a"]}, "column 'signature' has the type u"),
+             ("numbers of another width", {"signature": pa.array(good, pa.list_(pa.int32()))}, "has the type list of int32"),
+             ("an id that is a time", {"id": pa.array([1, 2, 3], pa.timestamp("us")), "signature": pa.array(good, pa.list_(pa.uint32()))},
+              "column 'id' has the type timestamp"),
              ("no such column", {"words": [1]}, "no column 'signature' .it has: words"),
              ("wide words", {"signature": pa.array(good, pa.list_(pa.uint64()))}, "words of 8 bytes"),
              ("a null id", {"id": ["a", "b", None], "signature": pa.array(good, pa.list_(pa.uint32()))}, ":3: its id is null"),

@@ -404,6 +404,30 @@ def check_several(runs):
     return "" if b["id"].to_pylist() == [f"again {i}" for i in stays] and a.num_rows >= 18 else f"{a.num_rows}, {b['id'].to_pylist()}"
 
 
+def check_skipped(runs, whole, ending):
+    """Files that cannot be opened are a bad record each: the other one is kept as it is alone, by filter and from signatures too."""
+    folder, alone, out, again, signed, late = (runs.place() for _ in range(6))
+    os.mkdir(folder)
+    good, skip = os.path.join(folder, "b" + ending), ["--on-error", "skip", "--device", "cpu"]
+    data = harness.read_file(whole)
+    for name, content in (("a", data[:len(data) // 2] if ending == ".parquet" else data[:12]), ("b", data), ("c", data[:9])):
+        runs.put(os.path.join(folder, name + ending), content)
+    gone = os.path.join(folder, "d" + ending)
+    runs.program.run("dedup", good, "-o", alone, "--device", "cpu")
+    runs.program.run("dedup", folder, gone, "-o", out, *skip)
+    runs.program.run("filter", out, "-o", again)
+    runs.program.run("sign", folder, gone, "-o", signed, *skip)
+    runs.program.run("dedup", signed, "-o", late)
+    listed = [line.split(b"\t")[:2] for line in harness.read_file(out, "skipped.tsv").splitlines()[1:]]
+    if listed != [[os.path.join(folder, name + ending).encode(), b"1"] for name in "acd"]:
+        return f"skipped: {listed}"
+    kept = harness.read_file(alone, "kept" + ending)
+    for place in (out, again, late):
+        if os.listdir(os.path.join(place, "kept")) != ["b" + ending] or harness.read_file(place, "kept", "b" + ending) != kept:
+            return f"other kept rows: {place}"
+    return "" if harness.read_file(out, "groups.jsonl") == harness.read_file(alone, "groups.jsonl") else "other groups"
+
+
 def refused(runs, path, words, *arguments, code=3, command=("sign",)):
     out = runs.place()
     done = runs.program.run(*command, path, "-o", out, "--device", "cpu", *arguments, expect=code)
@@ -560,7 +584,11 @@ def main():
         claims.attempt("Parquet of no row and of one", lambda: check_sizes(runs, write, ".parquet"))
         claims.attempt("IPC of no row and of one", lambda: check_sizes(runs, write_ipc, ".arrow"))
         claims.attempt("two files: kept/ has both", lambda: check_several(runs))
+        claims.attempt("Parquet that cannot be opened: skipped", lambda: check_skipped(runs, parquet, ".parquet"))
+        claims.attempt("IPC that cannot be opened: skipped", lambda: check_skipped(runs, arrow, ".arrow"))
         data = harness.read_file(parquet)
+        claims.attempt("no such id column: named, with those that there are", lambda: refused(
+            runs, parquet, ["kept.parquet", "no column 'key'", "id, text, n, more"], "--id-field", "key"))
         claims.attempt("no such column: named, with those that there are", lambda: refused(
             runs, parquet, ["kept.parquet", "no column 'body'", "id, text, n, more"], "--text-field", "body"))
         claims.attempt("a column of numbers: named, with its type", lambda: refused(

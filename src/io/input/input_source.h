@@ -23,6 +23,8 @@ typedef struct bm_source {
     /* Not NULL: it was found to be unreadable when the inputs were opened, and bad records are skipped:
      * why. Owned by the set. */
     char *unreadable;
+    bool
+        lost; /* of a table: it could not be opened when it was to be read, and is one bad record */
     bm_compression compression;
     uint64_t window;        /* of its decoder, as the first bytes say; 0: they do not */
     bm_beginning beginning; /* where the format is told by the name */

@@ -62,10 +62,12 @@ static int write_bytes(void *ctx, const char *data, size_t len)
 /* The file of input `index`, with the rows that were told. */
 static bm_status write_table(tables *t, size_t index, bm_error *err)
 {
+    const bm_source *source = bm_input_set_source(t->set, index);
+    if (source->lost) /* there is no table without a schema */
+        return BM_OK;
     bm_status status = bm_out_dir_file(t->dir, t->files.names[index], &t->file, err);
     if (status != BM_OK)
         return status;
-    const bm_source *source = bm_input_set_source(t->set, index);
     static const bm_table_label none;
     const bm_table_label *labels = t->labels.len > 0 ? (const bm_table_label *)t->labels.data
                                    : t->labelled     ? &none

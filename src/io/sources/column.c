@@ -44,6 +44,38 @@ bool bm_column_is_text(bm_column_type type)
     return type.kind == BM_COLUMN_BYTES || type.kind == BM_COLUMN_VIEWS;
 }
 
+const char *bm_column_type_name(const struct ArrowSchema *schema)
+{
+    static const struct {
+        const char *format, *name;
+    } names[] = {{"n", "null"},   {"b", "boolean"}, {"e", "half float"},   {"f", "float"},
+                 {"g", "double"}, {"c", "int8"},    {"s", "int16"},        {"i", "int32"},
+                 {"l", "int64"},  {"C", "uint8"},   {"S", "uint16"},       {"I", "uint32"},
+                 {"L", "uint64"}, {"u", "utf8"},    {"U", "large_utf8"},   {"vu", "utf8_view"},
+                 {"z", "binary"}, {"+s", "struct"}, {"Z", "large_binary"}, {"vz", "binary_view"},
+                 {"+l", "list"},  {"+m", "map"},    {"+L", "large_list"}};
+    /* Of these the letters go on: widths, units, time zones. */
+    static const struct {
+        const char *begin, *name;
+    } families[] = {{"w:", "fixed_size_binary"},
+                    {"d:", "decimal"},
+                    {"+w:", "fixed_size_list"},
+                    {"td", "date"},
+                    {"tt", "time"},
+                    {"ts", "timestamp"},
+                    {"tD", "duration"},
+                    {"ti", "interval"}};
+    if (schema->dictionary != NULL)
+        return "dictionary";
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strcmp(names[i].format, schema->format) == 0)
+            return names[i].name;
+    for (size_t i = 0; i < sizeof families / sizeof families[0]; i++)
+        if (strncmp(schema->format, families[i].begin, strlen(families[i].begin)) == 0)
+            return families[i].name;
+    return schema->format;
+}
+
 bm_column_type bm_column_type_of(const struct ArrowSchema *schema)
 {
     const bm_column_type own = plain_type(schema->format);

@@ -79,6 +79,8 @@ typedef struct bm_column {
 #define BM_COLUMN_DIGITS 24u /* room for any integer */
 
 bm_column_type bm_column_type_of(const struct ArrowSchema *schema);
+/* What a type is called, as in "int64"; of some the letters of the C data interface. Borrows it. */
+const char *bm_column_type_name(const struct ArrowSchema *schema);
 /* Its cells are texts or bytes. */
 bool bm_column_is_text(bm_column_type type);
 /* The column of this path, every row of which may then be asked for. Returns NULL, or what is

@@ -3,16 +3,19 @@
  *     stream  ->  chunk (an array and its columns)  ->  batch: rows first … first + n - 1 of it
  *
  * A chunk is as large as whoever made the table liked, so batches are runs of its rows. It is
- * shared by them and by the source, and counted. */
+ * shared by them and by the source, and counted.
+ *
+ * Where bad records are skipped, a file that cannot be opened is one: a batch of it alone. One that breaks
+ * off further behind ends the run: what is kept of it could not be written. */
 #include "io/sources/source_columns.h"
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "io/input/input_copy.h"
 #include "io/input/input_digest.h"
 #include "io/input/input_set_state.h"
 #include "io/formats/record_maker.h"
 #include "io/sources/chunk_texts.h"
+#include "io/sources/table_file.h"
 #include "io/sources/table_stream.h"
 #include "io/tables/tables.h"
 
@@ -32,11 +35,13 @@ typedef struct columns {
     size_t row;            /* the next of the chunk */
     uint64_t line;         /* its number in its file, from 1 */
     uint64_t bytes_read;
+    bm_error lost; /* why the file at hand cannot be read; status BM_OK: it can */
 } columns;
 
 typedef struct columns_batch {
     bm_source_batch base;
-    bm_table_chunk *chunk;
+    char *lost; /* why a file cannot be read, of which this is the one bad record; else NULL */
+    bm_table_chunk *chunk; /* NULL where lost */
     size_t first, n;
     uint32_t file;
     uint64_t first_line;
@@ -121,40 +126,12 @@ static bool columns_reads(bm_format format)
     return bm_format_is_table(format);
 }
 
-/* The names of the columns that are wanted; of none: rows alone. */
-static bm_status open_table(void *ctx, const bm_table_asked *asked, struct ArrowArrayStream *out,
-                            bm_error *err)
-{
-    (void)ctx;
-    const bm_fields *fields = asked->fields;
-    const size_t n = fields != NULL ? bm_fields_columns(fields) : 0;
-    const char **names = bm_alloc(n + 1, sizeof *names);
-    if (names == NULL)
-        return bm_fail_nomem(err, (n + 1) * sizeof *names);
-    bm_table_wish wish = {.path = bm_source_place(asked->file),
-                          .parquet = asked->format == BM_FORMAT_PARQUET,
-                          .columns = names,
-                          .threads = asked->room.threads,
-                          .batch_bytes = asked->batch_bytes,
-                          .memory = asked->room.memory};
-    for (size_t i = 0; fields != NULL && i < fields->n_text; i++)
-        names[wish.n_columns++] = fields->text[i];
-    wish.n_needed = wish.n_columns;
-    if (fields != NULL && fields->id != NULL)
-        names[wish.n_columns++] = fields->id;
-    bm_status status = bm_table_open(asked->file->name, &wish, out, err);
-    bm_free(names);
-    return status;
-}
-
-static const bm_column_provider table_files = {.name = "tables", .open = open_table};
-
 /* The table that stands in the options of the inputs, or files of tables. */
 static bm_status columns_open(bm_input_set *inputs, bm_batch_source **out, bm_error *err)
 {
     struct ArrowArrayStream *stream = inputs->options.stream;
     if (stream == NULL) {
-        bm_status opened = bm_source_columns_open_files(inputs, &table_files, out, err);
+        bm_status opened = bm_source_columns_open_files(inputs, &bm_table_files, out, err);
         if (opened == BM_OK)
             (*out)->copies = true;
         return opened;
@@ -175,6 +152,7 @@ static bm_status columns_begin(bm_batch_source *base, const bm_batch_limits *lim
                           "this input can be read only once, and was");
     columns_end(base);
     source->begun = true;
+    source->lost = (bm_error){0};
     source->limits = *limits;
     source->file = 0;
     source->bytes_read = 0;
@@ -195,17 +173,13 @@ static bm_status begin_stream(columns *source, bool *more, bm_error *err)
     struct ArrowArrayStream stream = source->in_memory;
     source->in_memory.release = NULL; /* moved */
     if (provider != NULL) {
-        const bm_source *file = bm_input_set_source(source->base.inputs, source->file);
-        const bm_table_asked asked = {.file = file,
-                                      .fields =
-                                          source->limits.records_only ? NULL : &source->fields,
-                                      .batch_bytes = source->limits.bytes,
-                                      .room = bm_input_set_room(source->base.inputs),
-                                      .format = bm_input_set_format(source->base.inputs)};
-        bm_status status = bm_input_copy(source->base.inputs, source->file, err);
-        if (status == BM_OK)
-            status = provider->open(provider->ctx, &asked, &stream, err);
-        if (status != BM_OK)
+        const bm_table_file file = {.provider = provider,
+                                    .inputs = source->base.inputs,
+                                    .index = source->file,
+                                    .fields = source->limits.records_only ? NULL : &source->fields,
+                                    .batch_bytes = source->limits.bytes};
+        bm_status status = bm_table_file_open(&file, &stream, &source->lost, err);
+        if (status != BM_OK || source->lost.status != BM_OK)
             return status;
     }
     source->stream =
@@ -224,7 +198,7 @@ static bm_status end_stream(columns *source, bm_error *err)
     bm_status status = BM_OK;
     if (source->provider != NULL) {
         bm_source *file = bm_input_set_source(source->base.inputs, source->file);
-        if (file->copy == NULL) {
+        if (file->copy == NULL && file->unreadable == NULL) {
             status = bm_input_digest_file(file->path, NULL, &file->digest, err);
             file->bytes_read = file->size;
         }
@@ -236,12 +210,13 @@ static bm_status end_stream(columns *source, bm_error *err)
     return status;
 }
 
-/* Rows that have not been given out are in the chunk; NULL where there are no more. */
+/* Rows that have not been given out are in the chunk; NULL where there are no more, or the file at hand is
+ * lost. */
 static bm_status find_rows(columns *source, bm_error *err)
 {
     bm_status status = BM_OK;
     bool more = true;
-    while (status == BM_OK && more) {
+    while (status == BM_OK && more && source->lost.status == BM_OK) {
         if (source->chunk != NULL && source->row < source->chunk->n_rows)
             return BM_OK;
         bm_table_chunk_release(source->chunk);
@@ -279,11 +254,43 @@ static bm_status ask_gate(const columns *source, size_t n, uint64_t bytes, bm_er
     return gate->refuse(gate->ctx, &record, err);
 }
 
+static void columns_free_batch(bm_source_batch *base)
+{
+    columns_batch *batch = (columns_batch *)base;
+    bm_table_chunk_release(batch->chunk);
+    bm_free(batch->lost);
+    bm_free(batch);
+}
+
+/* The one bad record that a file is which cannot be read. */
+static bm_status lost_batch(columns *source, bm_source_batch **out, bm_error *err)
+{
+    columns_batch *batch = bm_alloc_zero(1, sizeof *batch);
+    if (batch == NULL)
+        return bm_fail_nomem(err, sizeof *batch);
+    batch->n = 1;
+    batch->file = (uint32_t)source->file;
+    batch->first_line = 1;
+    bm_status status =
+        bm_string_format(&batch->lost, err, "the file cannot be read: %s", source->lost.message);
+    source->lost.status = BM_OK;
+    if (status == BM_OK)
+        status = end_stream(source, err);
+    batch->base.bytes_read = source->bytes_read;
+    if (status == BM_OK)
+        *out = &batch->base;
+    else
+        columns_free_batch(&batch->base);
+    return status;
+}
+
 static bm_status columns_next(bm_batch_source *base, bm_source_batch **out, bm_error *err)
 {
     columns *source = (columns *)base;
     *out = NULL;
     bm_status status = find_rows(source, err);
+    if (status == BM_OK && source->lost.status != BM_OK)
+        return lost_batch(source, out, err);
     bm_table_chunk *c = source->chunk;
     if (status != BM_OK || c == NULL)
         return status;
@@ -324,12 +331,6 @@ static bm_status columns_count(bm_batch_source *base, const bm_source_batch *bat
     return BM_OK;
 }
 
-static void columns_free_batch(bm_source_batch *base)
-{
-    bm_table_chunk_release(((columns_batch *)base)->chunk);
-    bm_free(base);
-}
-
 bool bm_source_columns_texts(const bm_batch_source *base, const bm_source_batch *base_batch,
                              bm_batch_texts *out)
 {
@@ -337,7 +338,8 @@ bool bm_source_columns_texts(const bm_batch_source *base, const bm_source_batch 
         return false;
     const columns *source = (const columns *)base;
     const columns_batch *batch = (const columns_batch *)base_batch;
-    if (batch->chunk->has_id || source->fields.n_text != 1 || source->invalid_is_error)
+    if (batch->lost != NULL || batch->chunk->has_id || source->fields.n_text != 1 ||
+        source->invalid_is_error)
         return false;
     *out = (bm_batch_texts){.column = &batch->chunk->columns[1],
                             .first = batch->first,
@@ -417,12 +419,21 @@ static bm_status parse_row(columns_parser *parser, const bm_table_chunk *c, size
     return status;
 }
 
+static bm_status give_lost(const columns_batch *batch, bm_record_fn fn, void *ctx, bm_error *err)
+{
+    const bm_record record = {
+        .file = batch->file, .line = batch->first_line, .bad = true, .reason = batch->lost};
+    return fn(ctx, &record, err);
+}
+
 static bm_status columns_parse(bm_batch_parser *base, const bm_source_batch *base_batch,
                                bm_record_fn fn, void *ctx, bm_error *err)
 {
     columns_parser *parser = (columns_parser *)base;
     const columns_batch *batch = (const columns_batch *)base_batch;
     bm_status status = BM_OK;
+    if (batch->lost != NULL)
+        return give_lost(batch, fn, ctx, err);
     parser->maker.file_name = bm_batch_source_file(&parser->source->base, batch->file);
     for (size_t i = 0; i < batch->n && status == BM_OK; i++) {
         bm_record record = {.file = batch->file, .line = batch->first_line + i};
@@ -440,6 +451,8 @@ static bm_status columns_split(bm_batch_parser *base, const bm_source_batch *bas
     columns_parser *parser = (columns_parser *)base;
     const columns_batch *batch = (const columns_batch *)base_batch;
     bm_status status = BM_OK;
+    if (batch->lost != NULL)
+        return give_lost(batch, fn, ctx, err);
     parser->joined.len = 0;
     for (size_t i = 0; i < batch->n && status == BM_OK; i++) {
         const uint64_t row = batch->first_line + i - 1;

@@ -17,28 +17,11 @@
 
 #include <bandmill/arrow.h>
 
-#include "io/formats/record_fields.h"
 #include "io/input/batch_source.h"
 #include "io/sources/column.h"
+#include "io/sources/table_file.h"
 
 extern const bm_batch_source_ops bm_source_columns;
-
-/* A file of tables that is to be opened. */
-typedef struct bm_table_asked {
-    const bm_source *file;
-    bm_format format;
-    const bm_fields *fields; /* that will be read; NULL: rows alone */
-    size_t batch_bytes;      /* of batches that will be made of it */
-    bm_input_room room;
-} bm_table_asked;
-
-typedef struct bm_column_provider {
-    void *ctx;
-    const char *name; /* of what it reads, for messages: "Parquet" */
-    /* *out is filled; its `release` is called once it has ended or is not wanted any more. */
-    bm_status (*open)(void *ctx, const bm_table_asked *asked, struct ArrowArrayStream *out,
-                      bm_error *err);
-} bm_column_provider;
 
 /* The files of `inputs`, whatever their format, through the provider; both are borrowed. */
 bm_status bm_source_columns_open_files(bm_input_set *inputs, const bm_column_provider *provider,

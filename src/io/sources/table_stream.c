@@ -113,24 +113,6 @@ static bm_status find_column(const bm_table_stream *stream, const struct ArrowSc
     return BM_OK;
 }
 
-/* What the type of a column is called. */
-static const char *type_name(const bm_column_found *column)
-{
-    static const struct {
-        const char *format, *name;
-    } names[] = {{"n", "null"},       {"b", "boolean"}, {"f", "float"},  {"g", "double"},
-                 {"e", "half float"}, {"+s", "struct"}, {"+l", "list"},  {"+L", "large_list"},
-                 {"+m", "map"},       {"c", "int8"},    {"s", "int16"},  {"i", "int32"},
-                 {"l", "int64"},      {"C", "uint8"},   {"S", "uint16"}, {"I", "uint32"},
-                 {"L", "uint64"}};
-    if (column->schema->dictionary != NULL)
-        return "dictionary";
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (strcmp(names[i].format, column->schema->format) == 0)
-            return names[i].name;
-    return column->schema->format;
-}
-
 static bm_status find_text(bm_table_stream *stream, const struct ArrowSchema *schema, size_t i,
                            bm_error *err)
 {
@@ -143,7 +125,7 @@ static bm_status find_text(bm_table_stream *stream, const struct ArrowSchema *sc
         status = bm_fail_at(err, BM_ERR_INPUT, stream->name, 0,
                             "column '%.64s' has the type %.32s (text: utf8 or binary, large, as "
                             "views, or a dictionary of such; [] leads to the values of a list)",
-                            field, type_name(&found));
+                            field, bm_column_type_name(found.schema));
     stream->refs[1 + i] = found.ref;
     return status;
 }
@@ -160,7 +142,7 @@ static bm_status find_id(bm_table_stream *stream, const struct ArrowSchema *sche
     if (status == BM_OK && found.schema != NULL && found.ref.type.kind == BM_COLUMN_OTHER)
         status = bm_fail_at(err, BM_ERR_INPUT, stream->name, 0,
                             "column '%.64s' has the type %.32s (an id: text or an integer)", field,
-                            type_name(&found));
+                            bm_column_type_name(found.schema));
     stream->refs[0] = found.ref;
     return status;
 }
@@ -182,7 +164,7 @@ static bm_status take_whole(bm_table_stream *stream, const struct ArrowSchema *s
     if (!bm_column_is_text(found.ref.type) || stream->fields->n_text != 1)
         return bm_fail_at(err, BM_ERR_INPUT, stream->name, 0,
                           "a stream of %.32s (a table with columns, or one column of text)",
-                          type_name(&found));
+                          bm_column_type_name(found.schema));
     if (stream->fields->id_given)
         return bm_fail_at(err, BM_ERR_INPUT, stream->name, 0,
                           "no column '%.64s' (it is one column of text)", stream->fields->id);

@@ -163,9 +163,13 @@ static bm_status bad_type(const table *t, const struct ArrowSchema *schema, int 
                           const char *expected, bm_error *err)
 {
     const struct ArrowSchema *child = schema->children[t->child[column]];
+    const bool is_list = child->n_children == 1 && column == SIGNATURE;
+    const char *fixed = strncmp(child->format, "+w:", 3) == 0 ? child->format + 3 : NULL;
     return bm_fail_at(err, BM_ERR_INPUT, t->base.path, 0,
-                      "column '%.64s' has the type %.32s (expected %s)", t->names[column],
-                      child->format, expected);
+                      "column '%.64s' has the type %.32s%s%.16s%s%s%.32s (expected %s)",
+                      t->names[column], bm_column_type_name(child), fixed != NULL ? "[" : "",
+                      fixed != NULL ? fixed : "", fixed != NULL ? "]" : "", is_list ? " of " : "",
+                      is_list ? bm_column_type_name(child->children[0]) : "", expected);
 }
 
 static bm_status find_columns(table *t, const struct ArrowSchema *schema, bm_error *err)

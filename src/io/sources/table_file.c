@@ -1,0 +1,74 @@
+/* table_file.c -- see the header.
+ *
+ * Tests: tests/reference/test_tables.py */
+#include "io/sources/table_file.h"
+
+#include <bandmill/version.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "io/input/input_copy.h"
+#include "io/input/input_set_state.h"
+#include "io/tables/tables.h"
+
+/* The names of the columns that are wanted; of none: rows alone. */
+static bm_status open_table(void *ctx, const bm_table_asked *asked, struct ArrowArrayStream *out,
+                            bm_error *err)
+{
+    (void)ctx;
+    const bm_fields *fields = asked->fields;
+    const size_t n = fields != NULL ? bm_fields_columns(fields) : 0;
+    const char **names = bm_alloc(n + 1, sizeof *names);
+    if (names == NULL)
+        return bm_fail_nomem(err, (n + 1) * sizeof *names);
+    bm_table_wish wish = {.path = bm_source_place(asked->file),
+                          .parquet = asked->format == BM_FORMAT_PARQUET,
+                          .columns = names,
+                          .threads = asked->room.threads,
+                          .batch_bytes = asked->batch_bytes,
+                          .memory = asked->room.memory};
+    for (size_t i = 0; fields != NULL && i < fields->n_text; i++)
+        names[wish.n_columns++] = fields->text[i];
+    wish.n_needed = wish.n_columns;
+    if (fields != NULL && fields->id != NULL)
+        names[wish.n_columns++] = fields->id;
+    if (fields != NULL && fields->id_given)
+        wish.n_needed = wish.n_columns;
+    bm_status status = bm_table_open(asked->file->name, &wish, out, err);
+    bm_free(names);
+    return status;
+}
+
+const bm_column_provider bm_table_files = {.name = "tables", .open = open_table};
+
+/* May it be passed over as a bad record? Not for want of what reads tables. */
+static bool may_be_lost(const bm_input_set *inputs, bm_status status)
+{
+    return status == BM_ERR_INPUT && inputs->options.on_error == BM_ON_ERROR_SKIP &&
+           bm_version_tables() != NULL;
+}
+
+bm_status bm_table_file_open(const bm_table_file *file, struct ArrowArrayStream *out,
+                             bm_error *lost, bm_error *err)
+{
+    bm_source *source = bm_input_set_source(file->inputs, file->index);
+    const bm_table_asked asked = {.file = source,
+                                  .fields = file->fields,
+                                  .batch_bytes = file->batch_bytes,
+                                  .room = bm_input_set_room(file->inputs),
+                                  .format = bm_input_set_format(file->inputs)};
+    bm_error why = {0};
+    bm_status status = BM_OK;
+    if (source->unreadable != NULL)
+        status = bm_fail_at(&why, BM_ERR_INPUT, source->name, 0, "%s", source->unreadable);
+    else
+        status = bm_input_copy(file->inputs, file->index, &why);
+    if (status == BM_OK)
+        status = file->provider->open(file->provider->ctx, &asked, out, &why);
+    source->lost = may_be_lost(file->inputs, status);
+    if (source->lost)
+        *lost = why;
+    else if (status != BM_OK && err != NULL)
+        *err = why;
+    return source->lost ? BM_OK : status;
+}
