@@ -77,14 +77,6 @@ ipc_open(const char *path, const arrow::ipc::IpcReadOptions &options,
 bm_status module_open(const bm_table_wish *wish, struct ArrowArrayStream *out,
                       bm_table_words *words);
 
-// --- module_ipc.cpp ---
-
-// The batches of an IPC file lie in it, as its footer says.
-arrow::Status check_blocks(arrow::io::RandomAccessFile &file);
-// As the first batch of an IPC file (whole), or stream, is compressed; NULL: it is not.
-arrow::Result<std::shared_ptr<arrow::util::Codec>> codec_like(arrow::io::RandomAccessFile &file,
-                                                              bool whole);
-
 // --- module_pick.cpp ---
 
 // Which rows of one batch after another stay.

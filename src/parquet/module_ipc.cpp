@@ -4,7 +4,9 @@
 //     stream   message, message, …        message   FFFFFFFF, length of the metadata, metadata, body
 //     file     ARROW1 00 00, stream, footer, its length, ARROW1
 
-#include "module_common.h"
+#include "module_ipc.h"
+
+#include "module_flat.h"
 
 #include <arrow/io/api.h>
 
@@ -17,51 +19,8 @@ namespace bandmill_tables
 namespace
 {
 
-// Numbers of fields and of kinds: Message.fbs and File.fbs of Arrow.
-constexpr int kMessageType = 1, kMessageHeader = 2, kMessageBodyLength = 3;
-constexpr int kDictionaryData = 1, kBatchCompression = 3, kCompressionCodec = 0, kFooterBatches = 3;
-constexpr uint8_t kDictionaryBatch = 2, kRecordBatch = 3, kZstd = 1;
 constexpr int64_t kFileHead = 8, kFileTail = 10; // the tail: a length and the magic
-
-// A flatbuffer. Places are offsets in it; 0: there is no such thing.
-class Flat
-{
-  public:
-    explicit Flat(std::shared_ptr<arrow::Buffer> bytes) : bytes_(std::move(bytes))
-    {
-    }
-    template <class T> T get(int64_t at) const
-    {
-        T value = 0;
-        if (at > 0 && at <= bytes_->size() - static_cast<int64_t>(sizeof value))
-            std::memcpy(&value, bytes_->data() + at, sizeof value);
-        return value;
-    }
-    int64_t root() const
-    {
-        uint32_t ahead = 0;
-        if (bytes_->size() >= 4)
-            std::memcpy(&ahead, bytes_->data(), sizeof ahead);
-        return ahead;
-    }
-    int64_t field(int64_t table, int number) const
-    {
-        const int64_t layout = table - get<int32_t>(table), slot = 4 + 2 * number;
-        if (table == 0 || slot + 2 > get<uint16_t>(layout))
-            return 0;
-        const uint16_t ahead = get<uint16_t>(layout + slot);
-        return ahead != 0 ? table + ahead : 0;
-    }
-    // What the field points to.
-    int64_t child(int64_t table, int number) const
-    {
-        const int64_t at = field(table, number);
-        return at != 0 ? at + get<uint32_t>(at) : 0;
-    }
-
-  private:
-    std::shared_ptr<arrow::Buffer> bytes_;
-};
+constexpr int64_t kBlock = 24; // int64 offset, int32 of the metadata, int64 of the body
 
 // Of a message: the codec of its batch; none: it has no batch, or one that is not compressed.
 struct Told {
@@ -87,7 +46,13 @@ Told codec_of(const Flat &message)
 
 } // namespace
 
-arrow::Status check_blocks(arrow::io::RandomAccessFile &file)
+arrow::Result<bool> is_ipc_file(arrow::io::RandomAccessFile &file)
+{
+    ARROW_ASSIGN_OR_RAISE(auto head, file.ReadAt(0, 6));
+    return head->size() == 6 && std::memcmp(head->data(), "ARROW1", 6) == 0;
+}
+
+arrow::Result<std::vector<int64_t>> blocks_of(arrow::io::RandomAccessFile &file)
 {
     ARROW_ASSIGN_OR_RAISE(const int64_t size, file.GetSize());
     int32_t length = 0;
@@ -101,18 +66,21 @@ arrow::Status check_blocks(arrow::io::RandomAccessFile &file)
     const int64_t end = size - kFileTail - length;
     ARROW_ASSIGN_OR_RAISE(auto bytes, file.ReadAt(end, length));
     const Flat footer(std::move(bytes));
-    const int64_t blocks = footer.child(footer.root(), kFooterBatches);
-    const auto n = footer.get<uint32_t>(blocks);
-    for (int64_t i = 0; blocks != 0 && i < n && blocks + 4 + i * 24 < length; i++) {
-        const int64_t at =
-            blocks + 4 + i * 24; // int64 offset, int32 of the metadata, int64 of the body
-        const auto offset = footer.get<int64_t>(at), body = footer.get<int64_t>(at + 16);
-        const auto head = footer.get<int32_t>(at + 8);
-        if (offset < 0 || head < 0 || body < 0 || offset > end || head > end - offset ||
-            body > end - offset - head)
-            return arrow::Status::Invalid("record batch ", i, " does not lie in the file");
+    std::vector<int64_t> places;
+    for (const int kind : {kFooterDictionaries, kFooterBatches}) {
+        const int64_t blocks = footer.child(footer.root(), kind);
+        for (int64_t i = 0; i < footer.count(blocks, kBlock); i++) {
+            const int64_t at = Flat::item(blocks, kBlock, i);
+            const auto offset = footer.get<int64_t>(at), body = footer.get<int64_t>(at + 16);
+            const auto head = footer.get<int32_t>(at + 8);
+            if (offset < 0 || head < 0 || body < 0 || offset > end || head > end - offset ||
+                body > end - offset - head)
+                return arrow::Status::Invalid(kind == kFooterBatches ? "record" : "dictionary",
+                                              " batch ", i, " does not lie in the file");
+            places.push_back(offset);
+        }
     }
-    return arrow::Status::OK();
+    return places;
 }
 
 arrow::Result<std::shared_ptr<arrow::util::Codec>> codec_like(arrow::io::RandomAccessFile &file,

@@ -4,6 +4,7 @@
 #include "module_beside.h"
 #include "module_common.h"
 #include "module_groups.h"
+#include "module_ipc.h"
 #include "module_sink.h"
 
 #include <arrow/io/api.h>
@@ -13,6 +14,7 @@ namespace bandmill_tables
 {
 
 constexpr const char *kLabel = "bandmill";
+constexpr uint64_t kAheadMost = 8; // batches that are there where they are read beside writing
 
 // --- the column with the groups ---
 
@@ -92,7 +94,7 @@ arrow::Status read_ipc(Picker &picker, arrow::RecordBatchReader &batches, const 
 
 arrow::Status keep_ipc(const bm_table_kept &kept, const std::shared_ptr<Sink> &sink)
 {
-    const PoolHold pool = make_pool(kept.memory);
+    const PoolHold pool = make_pool(ipc_most(kept.memory));
     auto reading = arrow::ipc::IpcReadOptions::Defaults();
     auto writing = arrow::ipc::IpcWriteOptions::Defaults();
     reading.memory_pool = writing.memory_pool = pool_of(pool);
@@ -101,6 +103,9 @@ arrow::Status keep_ipc(const bm_table_kept &kept, const std::shared_ptr<Sink> &s
     writing.emit_dictionary_deltas = false;
     ARROW_ASSIGN_OR_RAISE(auto reader, ipc_open(kept.path, reading, &writing.codec));
     std::shared_ptr<arrow::Schema> schema = reader->schema();
+    ARROW_ASSIGN_OR_RAISE(const IpcNeeds needs, ipc_needs(kept.path, *schema, {}));
+    ARROW_RETURN_NOT_OK(check_room(needs, kept.memory));
+    const bool beside = kept.threads != 1 && has_room(needs, kAheadMost, kept.memory);
     std::shared_ptr<arrow::Field> label;
     if (kept.labels != nullptr) {
         ARROW_ASSIGN_OR_RAISE(label, label_field(*schema));
@@ -115,9 +120,8 @@ arrow::Status keep_ipc(const bm_table_kept &kept, const std::shared_ptr<Sink> &s
         ARROW_ASSIGN_OR_RAISE(auto rows, labels.add(batch));
         return writer->WriteRecordBatch(*rows);
     };
-    ARROW_RETURN_NOT_OK(kept.threads == 1
-                            ? read(write)
-                            : read_beside<std::shared_ptr<arrow::RecordBatch>>(read, write));
+    ARROW_RETURN_NOT_OK(beside ? read_beside<std::shared_ptr<arrow::RecordBatch>>(read, write)
+                               : read(write));
     return writer->Close();
 }
 

@@ -2,6 +2,7 @@
 // row group. What a file says of itself is checked before Arrow acts on it, as far as that can be.
 
 #include "module_common.h"
+#include "module_ipc.h"
 
 #include <arrow/c/bridge.h>
 #include <arrow/io/api.h>
@@ -10,7 +11,6 @@
 #include <parquet/size_statistics.h>
 
 #include <algorithm>
-#include <cstring>
 #include <string_view>
 
 namespace bandmill_tables
@@ -287,20 +287,17 @@ class Checked : public arrow::RecordBatchReader
     int64_t row_ = 0;
 };
 
-arrow::Result<bool> is_ipc_file(arrow::io::ReadableFile &file)
-{
-    ARROW_ASSIGN_OR_RAISE(auto head, file.ReadAt(0, 6));
-    return head->size() == 6 && std::memcmp(head->data(), "ARROW1", 6) == 0;
-}
-
 arrow::Result<std::shared_ptr<arrow::RecordBatchReader>> ipc_stream(const bm_table_wish &wish)
 {
-    PoolHold pool = make_pool(wish.memory);
+    PoolHold pool = make_pool(ipc_most(wish.memory));
     auto options = arrow::ipc::IpcReadOptions::Defaults();
     options.memory_pool = pool_of(pool);
     options.use_threads = wish.threads != 1;
     ARROW_ASSIGN_OR_RAISE(auto reader, ipc_open(wish.path, options, nullptr));
     options.included_fields = children_of(*reader->schema(), wish);
+    ARROW_ASSIGN_OR_RAISE(const IpcNeeds needs,
+                          ipc_needs(wish.path, *reader->schema(), options.included_fields));
+    ARROW_RETURN_NOT_OK(check_room(needs, wish.memory));
     if (!options.included_fields.empty()) { // no field at all would stand for every field
         ARROW_ASSIGN_OR_RAISE(reader, ipc_open(wish.path, options, nullptr));
     }
@@ -347,11 +344,8 @@ arrow::Result<std::shared_ptr<arrow::RecordBatchReader>>
 ipc_open(const char *path, const arrow::ipc::IpcReadOptions &options,
          std::shared_ptr<arrow::util::Codec> *codec)
 {
-    ARROW_ASSIGN_OR_RAISE(auto file, arrow::io::ReadableFile::Open(path));
+    ARROW_ASSIGN_OR_RAISE(auto file, arrow::io::ReadableFile::Open(path, options.memory_pool));
     ARROW_ASSIGN_OR_RAISE(const bool whole, is_ipc_file(*file));
-    if (!whole) { // which may say any length; batches of a file are no larger than it
-        ARROW_ASSIGN_OR_RAISE(file, arrow::io::ReadableFile::Open(path, options.memory_pool));
-    }
     if (codec != nullptr) {
         ARROW_ASSIGN_OR_RAISE(*codec, codec_like(*file, whole));
     }
@@ -361,7 +355,7 @@ ipc_open(const char *path, const arrow::ipc::IpcReadOptions &options,
                               arrow::ipc::RecordBatchStreamReader::Open(file, options));
         return reader;
     }
-    ARROW_RETURN_NOT_OK(check_blocks(*file));
+    ARROW_RETURN_NOT_OK(blocks_of(*file));
     ARROW_ASSIGN_OR_RAISE(auto reader, arrow::ipc::RecordBatchFileReader::Open(file, options));
     return std::make_shared<FileBatches>(reader);
 }

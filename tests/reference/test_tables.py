@@ -6,6 +6,7 @@ import base64
 import json
 import os
 import random
+import re
 import subprocess
 
 import harness
@@ -489,12 +490,37 @@ def check_compressed(runs, codec, stream):
 
 
 def check_memory(runs):
-    """A batch of IPC may not be larger than `--memory`."""
-    text = "a few words of one long text " * 40000
-    path = write_ipc(pa.table({"text": [text] * 60}), os.path.join(runs.folder, "large.arrow"), stream=True, rows=60)
-    wrong = refused(runs, path, ["large.arrow"], "--memory", "32M", code=6)
-    runs.program.run("sign", path, "-o", runs.place(), "--memory", "1G", "--perms", 16)
-    return wrong
+    """Two batches of IPC, of the columns that are asked for, may not be larger than `--memory`, compressed or not; what is named is enough.
+    Nothing of them is read before."""
+    text, wrong, path = "a few words of one long text " * 40000, [], os.path.join(runs.folder, "large.arrow")
+    plain = pa.table({"text": [text] * 18})
+    packed = plain.set_column(0, "text", plain["text"].dictionary_encode())
+    views = pa.table({"fat": plain["text"].cast(pa.string_view()), "text": ["few words"] * 18})
+    fat = pa.table({"fat": [[{"a": text, "b": None}]] * 18, "text": views["text"], "more": plain["text"]})
+    forms = [(plain, codec, stream) for codec in (None, "zstd", "lz4") for stream in (False, True)]
+    for table, codec, stream in [*forms, (packed, None, False), (packed, "lz4", True)]:
+        write_ipc(table, path, stream=stream, rows=18, compression=codec)
+        out = runs.place()
+        done = runs.program.run("sign", path, "-o", out, "--device", "cpu", "--memory", "32M", "--perms", 16, expect=None)
+        if table is packed:  # a text once
+            wrong += [] if done.returncode == 0 else [f"a dictionary: {done.stderr}"]
+            continue
+        line = done.stderr.decode().splitlines()[-1]
+        named = re.search(r"large.arrow: .*: two batches of up to (\d+) bytes do not fit into --memory of 32M \(at least (\d+)M\)", line)
+        if done.returncode != 6 or os.path.exists(out) or not named or not 18 * len(text) <= int(named[1]) <= 18.5 * len(text):
+            wrong.append(f"{codec}, {stream}: {line}")
+        else:
+            for command in ("sign", "dedup"):
+                runs.program.run(command, path, "-o", runs.place(), "--memory", f"{named[2]}M", "--device", "cpu")
+    for table in (views, fat):  # columns that nobody asks for
+        runs.program.run("sign", write_ipc(table, path, rows=18), "-o", runs.place(), "--memory", "32M", "--device", "cpu")
+        wrong.append(refused(runs, write_ipc(table, path, stream=True, rows=18), ["two batches", "at least"], "--memory", "32M", code=6))
+    for lie in (1 << 40, 1 << 62, -2):
+        data = bytearray(harness.read_file(write_ipc(plain, path, rows=18, compression="lz4")))
+        at = data.rindex((18 * len(text)).to_bytes(8, "little"))  # what the texts say to be without compression
+        data[at:at + 8] = lie.to_bytes(8, "little", signed=True)
+        wrong.append(refused(runs, runs.put("large.arrow", data), ["large.arrow"], "--memory", "1G", code=3 if lie < 0 else 6))
+    return "\n".join(filter(None, wrong))
 
 
 def check_resumed(runs, path):
@@ -603,7 +629,7 @@ def main():
                 runs, secret, ["column.parquet", "column 'text' is encrypted"], command=command))
         claims.attempt("an encrypted column that nobody asks for", lambda: refused(
             runs, secret, ["column.parquet", "column 'text' is encrypted"], "--text-field", "id"))
-        claims.attempt("a batch larger than the memory", lambda: check_memory(runs))
+        claims.attempt("batches larger than the memory", lambda: check_memory(runs))
         claims.attempt("another format than its name says", lambda: refused(
             runs, runs.put("text.parquet", b'{"text":"a"}\n'), ["text.parquet", "parquet"]))
         claims.attempt("another format than asked for", lambda: refused(runs, parquet, ["parquet", "jsonl"], "--format", "jsonl"))
