@@ -1,7 +1,7 @@
 /* table_damage.c -- files of tables with one byte of them changed, read and kept by the module in this process.
  *
- * table_damage STEP FILE... -- of each FILE (.parquet, else IPC): each STEP-th byte of the footer, or of all of an IPC file, changed in four
- * ways; and the file cut short behind each STEP-th byte of these. Whatever is in it: the module answers, says in words what is wrong where it
+ * table_damage STEP FILE... -- of each FILE (.parquet, else IPC): each STEP-th byte of its pages and footer, or of all of an IPC file, changed
+ * in four ways; and the file cut short behind each STEP-th byte of the footer, or of all. Whatever is in it: the module answers, says in words what is wrong where it
  * refuses, and the texts and ids of what it gives can be read to their last byte. What reads them is the program's own. A line for each
  * file: how many were read and how many refused. The last place is said where the process dies.
  *
@@ -19,6 +19,7 @@
 #include "io/tables/table_module.h"
 
 #define ROWS_MOST ((size_t)1 << 16)
+#define MAGIC     ((size_t)4) /* bytes before the first page */
 
 static struct {
     const bm_table_module *module;
@@ -175,8 +176,8 @@ static void change_each(const char *file, char *data, size_t len, size_t step)
     snprintf(here.place, sizeof here.place, "%s as it is", file);
     try_file(data, len);
     check(here.n_read == 1 || strstr(file, "secret") != NULL, "is not read as it is");
-    const size_t first = first_of(data, len);
-    for (size_t i = first; i < len; i += step) {
+    const size_t footer = first_of(data, len);
+    for (size_t i = here.parquet ? MAGIC : 0; i < len; i += step) {
         for (size_t m = 0; m < sizeof masks; m++) {
             snprintf(here.place, sizeof here.place, "%s: byte %zu ^ %02X", file, i,
                      (unsigned)(unsigned char)masks[m]);
@@ -184,6 +185,8 @@ static void change_each(const char *file, char *data, size_t len, size_t step)
             try_file(data, len);
             data[i] = (char)(data[i] ^ masks[m]);
         }
+        if (i < footer)
+            continue; /* without a footer there is nothing but to refuse it */
         snprintf(here.place, sizeof here.place, "%s: cut behind %zu bytes", file, i);
         try_file(data, i);
     }

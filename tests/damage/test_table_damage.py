@@ -1,6 +1,6 @@
 """Files of tables with a byte changed, or cut short, through the module that reads and keeps them (table_damage.c): Parquet with pages of
-both versions, dictionaries, nested columns, encrypted columns, several codecs; Arrow's IPC, a file and a stream. Each STEP-th byte of each
-footer, or of all of an IPC file; --size full: each."""
+both versions, plain, in dictionaries and deltas, nested columns, encrypted columns, several codecs; Arrow's IPC, a file and a stream. Each
+STEP-th byte of pages and footers, or of all of an IPC file; --size full: each."""
 import base64
 import os
 import subprocess
@@ -49,6 +49,10 @@ def write_files(folder):
                  "text": "DELTA_BYTE_ARRAY", "id": "DELTA_LENGTH_BYTE_ARRAY", "n": "DELTA_BINARY_PACKED"}}),
              "dictionary.parquet": (indexed, {"compression": "gzip", "write_page_checksum": True}),
              "nested.parquet": (nested, {"compression": "snappy", "data_page_size": 64}),
+             "values.parquet": (nested, {"use_dictionary": False, "compression": "none", "row_group_size": 11}),
+             "split.parquet": (nested, {"use_dictionary": False, "compression": "snappy", "data_page_version": "2.0", "data_page_size": 64, "write_batch_size": 8}),
+             "packed.parquet": (indexed, {"compression": "zstd", "data_page_version": "2.0"}),
+             "blocks.parquet": (table, {"compression": "lz4", "use_dictionary": ["id"], "column_encoding": {"n": "BYTE_STREAM_SPLIT"}}),
              "foreign.parquet": (table, {"store_schema": False, "write_statistics": False, "compression": "brotli"})}
     for name, (rows, options) in files.items():
         pq.write_table(rows, os.path.join(folder, name), **options)
@@ -64,7 +68,7 @@ def write_files(folder):
 def main():
     args = harness.arguments(__doc__, ("--step", {"type": int, "default": 0}), ("--only", {"default": ""}))
     claims, n = harness.Claims(), [0, 0]
-    step = args.step or {"small": 199, "normal": 31, "full": 1}[args.size]
+    step = args.step or {"small": 199, "normal": 37, "full": 1}[args.size]
     with harness.scratch() as folder:
         for path in (path for path in write_files(folder) if args.only in os.path.basename(path)):
             done = subprocess.run([args.program, str(step), path], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
