@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, Callable
 
+from bandmill import _ipc
 from bandmill._native import ffi, lib
 
 _BATCH_ROWS, _FEWEST_ROWS, _PAGE_BYTES, _KEEP_BYTES = 16384, 16, 1 << 18, 1 << 20
@@ -412,7 +413,8 @@ def _keep_ipc(kept: Any, sink: _Sink) -> None:
 
     schema, batches = _open_ipc(kept, [])
     rows = _Rows(kept, schema)
-    with pa.ipc.new_file(pa.PythonFile(sink, mode="w"), rows.schema) as writer:
+    options = pa.ipc.IpcWriteOptions(compression=_ipc.codec(_file(kept)), use_threads=kept.threads != 1)
+    with pa.ipc.new_file(pa.PythonFile(sink, mode="w"), rows.schema, options=options) as writer:
         for batch in batches:
             rest = rows.of(batch)
             if rest.num_rows > 0:

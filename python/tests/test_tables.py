@@ -15,7 +15,7 @@ import pytest
 from bandmill._native import ffi, lib
 
 import bandmill
-from bandmill import _tables
+from bandmill import _ipc, _tables
 
 PACKAGE = pathlib.Path(bandmill.__file__).parents[1]
 
@@ -172,6 +172,59 @@ def test_labels(files, wide):
     pq.write_table(wide.append_column("bandmill", wide["id"]), taken)
     status, said = keep(taken, n)
     assert status == lib.BM_ERR_INPUT and b"already" in said
+
+
+def sizes(data):
+    """Of the bodies of the messages of an IPC file."""
+    reader, found = pa.ipc.MessageReader.open_stream(pa.py_buffer(data)[8:]), []
+    while True:
+        try:
+            found.append(reader.read_next_message().body.size)
+        except StopIteration:
+            return found
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("codec", [None, "lz4", "zstd"])
+def test_kept_ipc_is_compressed_as_it_was(codec, stream, wide, tmp_path):
+    path, options = tmp_path / "a.arrow", pa.ipc.IpcWriteOptions(compression=codec)
+    with (pa.ipc.new_stream if stream else pa.ipc.new_file)(path, wide.schema, options=options) as writer:
+        writer.write_table(wide, max_chunksize=70)
+    status, data = keep(path, len(wide))
+    assert status == lib.BM_OK
+    reader, again = pa.ipc.open_file(data), pa.BufferOutputStream()
+    assert reader.read_all().drop(["bandmill"]).equals(wide)
+    with pa.ipc.new_file(again, reader.schema, options=options) as writer:
+        for i in range(reader.num_record_batches):
+            writer.write_batch(reader.get_batch(i))
+    data.seek(0)
+    assert sizes(data.read()) == sizes(again.getvalue())
+
+
+def test_codecs_of_files_that_are_none(tmp_path):
+    """Nothing is said of a file that is broken: whoever reads it says what is wrong."""
+    path = tmp_path / "a.arrow"
+    write_ipc(pa.table({"text": ["a", "b"]}), path)
+    data = path.read_bytes()
+    for at in range(8, len(data), 3):
+        for bad in (data[:at], data[:at] + bytes([data[at] ^ 0xFF]) + data[at + 1 :]):
+            path.write_bytes(bad)
+            with pa.OSFile(str(path)) as file:
+                assert _ipc.codec(file) in (None, "lz4", "zstd") and file.tell() == 0
+
+
+@pytest.mark.parametrize("name", ["a.parquet", "a.arrow", "a.arrows"])
+def test_the_command_reads_a_table_on_standard_input(name, files, tmp_path):
+    """And keeps its rows: what it keeps of the file, byte for byte."""
+    rest = ("--id-field", "id", "--device", "cpu", "-q")
+    for data, out in ((files[name], "file"), ("-", "piped")):
+        done = command("dedup", data, "-o", tmp_path / out, *rest, input=files[name].read_bytes() if data == "-" else None)
+        assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    kept = f"kept{'.parquet' if name == 'a.parquet' else '.arrow'}"
+    assert (tmp_path / "piped" / kept).read_bytes() == next((tmp_path / "file").glob("kept.*")).read_bytes()
+    for other in ("removed.tsv", "groups.jsonl"):
+        first = (tmp_path / "file" / other).read_text().replace(str(files[name]), "-")
+        assert (tmp_path / "piped" / other).read_text() == first
 
 
 @pytest.mark.parametrize("form", ["parquet", "arrow"])
