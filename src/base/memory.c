@@ -137,18 +137,21 @@ bm_status bm_buf_add_text(bm_buf *buf, const char *text, bm_error *err)
 
 bm_status bm_buf_add_format(bm_buf *buf, bm_error *err, const char *format, ...)
 {
+    const size_t room = buf->cap - buf->len; /* mostly enough */
     va_list args;
     va_start(args, format);
-    int len = vsnprintf(NULL, 0, format, args);
+    int len = vsnprintf(room > 0 ? buf->data + buf->len : NULL, room, format, args);
     va_end(args);
     if (len < 0)
         return bm_fail(err, BM_ERR_INTERNAL, "a format could not be printed");
     bm_status status = bm_buf_reserve(buf, (size_t)len + 1, err);
     if (status != BM_OK)
         return status;
-    va_start(args, format);
-    vsnprintf(buf->data + buf->len, (size_t)len + 1, format, args);
-    va_end(args);
+    if ((size_t)len >= room) {
+        va_start(args, format);
+        vsnprintf(buf->data + buf->len, (size_t)len + 1, format, args);
+        va_end(args);
+    }
     buf->len += (size_t)len;
     return BM_OK;
 }

@@ -49,6 +49,37 @@ Test(result_tables, headers_are_told_apart_whole)
     cr_expect_eq(bm_table_of_header(str("id_a\tid_b\tjaccard\tmore")), BM_N_TABLES);
 }
 
+static void expect_decimals(double jaccard)
+{
+    const bm_pair_line line = {str("a"), str("b"), jaccard};
+    bm_buf out = {0};
+    char wanted[32];
+    snprintf(wanted, sizeof wanted, "a\tb\t%.6f\n", jaccard);
+    cr_assert_eq(bm_pair_line_add(&out, &line, NULL), BM_OK);
+    cr_assert(out.len == strlen(wanted) && memcmp(out.data, wanted, out.len) == 0, "%.17g",
+              jaccard);
+    bm_buf_reset(&out);
+}
+
+/* Six decimals are those of printf: for every ratio of small sets, for numbers right in the middle between two (k / 128 and so
+ * on: the even one is taken), and for those next to the middle. */
+Test(result_tables, similarities_are_rounded_as_printf_does)
+{
+    for (unsigned common, all = 1; all <= 400; all++)
+        for (common = 0; common <= all; common++)
+            expect_decimals((double)common / all);
+    for (unsigned k = 0; k <= 1u << 14; k++)
+        expect_decimals(k / (double)(1u << 14));
+    for (unsigned k = 0; k < 1000000; k += 37) {
+        const double middle = (k + 0.5) / 1e6;
+        expect_decimals(middle);
+        expect_decimals(nextafter(middle, 0));
+        expect_decimals(nextafter(middle, 1));
+    }
+    expect_decimals(nextafter(1, 0));
+    expect_decimals(0x1p-1074);
+}
+
 /* The places of columns that readers ask for are those of the header. */
 Test(result_tables, columns_stand_where_their_names_do)
 {
