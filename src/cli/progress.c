@@ -7,7 +7,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LEAST_SECONDS 0.3 /* before that a pace tells nothing */
+#define LEAST_SECONDS      0.3   /* before that a pace tells nothing */
+#define LEAST_RATE_SECONDS 0.001 /* and before that no rate is one */
 
 double cli_now(void)
 {
@@ -63,7 +64,7 @@ static void format_rate(const bm_progress *p, uint64_t done, parts *out)
 {
     char number[32];
     const char *unit = p->unit != NULL ? p->unit : "";
-    if (!(p->elapsed_s > 0) || unit[0] == '\0' || done == 0)
+    if (!(p->elapsed_s >= LEAST_RATE_SECONDS) || unit[0] == '\0' || done == 0)
         return;
     const double per_s = (double)done / p->elapsed_s;
     if (strcmp(unit, "bytes") == 0)

@@ -20,6 +20,8 @@
 #include "lsh/neighbours.h"
 #include "model/pair_order.h"
 
+#define ROWS_A_QUESTION 4096u
+
 typedef struct partner {
     uint32_t doc;
     double similarity;
@@ -105,12 +107,25 @@ static bm_status gather(partners *p, uint32_t doc, bm_error *err)
     return status;
 }
 
+/* Does the caller want to stop? Asked once in so many rows. */
+static bm_status ask(const bm_pair_rows *pairs, bm_error *err)
+{
+    bm_meter *meter = pairs->match->settings.meter;
+    if (pairs->n_written % ROWS_A_QUESTION != 0)
+        return BM_OK;
+    bm_meter_progress(meter, pairs->n_written, 0, 0);
+    return bm_meter_check(meter, err);
+}
+
 static bm_status write_row(bm_rows *rows, bm_pair_rows *pairs, const partners *p, uint32_t doc,
                            bm_error *err)
 {
     const uint32_t *rep = pairs->match->settings.corpus->rep;
     bm_status status = BM_OK;
     for (size_t i = 0; status == BM_OK && i < p->n_row; i++) {
+        status = ask(pairs, err);
+        if (status != BM_OK)
+            break;
         const partner *other = &p->row[i];
         const bm_pair_line line = {bm_doc_table_id(pairs->docs, doc),
                                    bm_doc_table_id(pairs->docs, other->doc), other->similarity};
@@ -143,9 +158,11 @@ static bm_status sort_edge(const partners *p, const bm_run_record *edge, bm_sort
     bm_status status = BM_OK;
     if (p->rows->chain)
         return add_sorted(sorted, a, b, edge->value, err);
-    for (uint64_t i = p->copy_begin[a]; i < p->copy_begin[a + 1]; i++)
+    for (uint64_t i = p->copy_begin[a]; status == BM_OK && i < p->copy_begin[a + 1]; i++) {
+        status = bm_meter_check(p->rows->match->settings.meter, err);
         for (uint64_t j = p->copy_begin[b]; status == BM_OK && j < p->copy_begin[b + 1]; j++)
             status = add_sorted(sorted, p->copies[i], p->copies[j], edge->value, err);
+    }
     return status;
 }
 
@@ -156,6 +173,7 @@ static bm_status sort_copies(const partners *p, uint32_t doc, bm_sorted_runs *so
     bm_status status = BM_OK;
     if (p->rows->chain)
         return rep == doc ? BM_OK : add_sorted(sorted, rep, doc, same, err);
+    status = bm_meter_check(p->rows->match->settings.meter, err);
     for (uint64_t i = p->copy_begin[rep]; status == BM_OK && i < p->copy_begin[rep + 1]; i++)
         if (p->copies[i] > doc)
             status = add_sorted(sorted, doc, p->copies[i], same, err);

@@ -7,6 +7,8 @@
 #include "base/error.h"
 #include "io/results/result_tables.h"
 
+#define ROWS_A_QUESTION 4096u /* whether the caller wants to stop */
+
 bm_status bm_answer_rows_begin(bm_answer_rows *out, bm_error *err)
 {
     return out->json ? BM_OK : bm_table_begin(&out->rows->buf, BM_TABLE_ANSWERS, err);
@@ -19,7 +21,10 @@ bm_status bm_answer_rows_add(bm_answer_rows *out, const bm_search_result *result
     for (uint64_t k = result->begin[i]; status == BM_OK && k < result->begin[i + 1]; k++) {
         const bm_answer *answer = &result->list[k];
         bm_store_doc doc;
-        status = bm_store_view_doc(out->view, answer->number, &doc, err);
+        if (out->n_rows % ROWS_A_QUESTION == 0)
+            status = bm_meter_check(out->meter, err);
+        if (status == BM_OK)
+            status = bm_store_view_doc(out->view, answer->number, &doc, err);
         if (status != BM_OK)
             break;
         const bm_answer_line line = {query, doc.id, answer->similarity};

@@ -99,6 +99,7 @@ static bm_status open_rows(query *q, bm_error *err)
     q->rows = (bm_rows){.write = s->results.write, .write_ctx = s->results.write_ctx};
     q->answers = (bm_answer_rows){.rows = &q->rows,
                                   .view = q->source.view,
+                                  .meter = &q->job.context.meter,
                                   .json = s->results.json && s->output.path == NULL};
     if (s->output.path == NULL)
         return BM_OK;
