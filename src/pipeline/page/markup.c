@@ -153,11 +153,6 @@ void bm_markup_plain_name(bm_markup *m, bm_str name)
 
 /* --- numbers --- */
 
-void bm_markup_count(bm_markup *m, uint64_t n)
-{
-    bm_markup_put(m, bm_svg_count(n).text);
-}
-
 void bm_markup_similarity(bm_markup *m, double similarity)
 {
     if (isnan(similarity))

@@ -30,8 +30,6 @@ void bm_markup_text(bm_markup *m, bm_str text);
 void bm_markup_name(bm_markup *m, bm_str name);
 /* The same without marks, where an element cannot stand (a tooltip). */
 void bm_markup_plain_name(bm_markup *m, bm_str name);
-/* "1,234". */
-void bm_markup_count(bm_markup *m, uint64_t n);
 /* Six decimals; "not known". */
 void bm_markup_similarity(bm_markup *m, double similarity);
 
