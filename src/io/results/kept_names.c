@@ -165,7 +165,7 @@ static int by_text(const void *a, const void *b)
 /* One name twice, or once as a file and once as a directory. Sorted by bytes, what begins with
  * NAME/ need not follow NAME at once ("a", "a.b", "a/c"): so each folder of each name is looked up.
  */
-static bm_status check_distinct(char *const *names, size_t n, bm_error *err)
+static bm_status check_distinct(char *const *names, size_t n, bm_kept kept, bm_error *err)
 {
     bm_status status = BM_OK;
     const char *clash = NULL;
@@ -190,9 +190,8 @@ static bm_status check_distinct(char *const *names, size_t n, bm_error *err)
     }
     if (clash != NULL)
         status = bm_fail(err, BM_ERR_USAGE,
-                         "two inputs would both be kept as %s (leave one out, or use `kept` same, "
-                         "or no)",
-                         clash);
+                         "two inputs would both be kept as %s (leave one out, or use `kept` %sno)",
+                         clash, kept != BM_KEPT_SAME ? "same, or " : "");
     bm_free(sorted);
     return status;
 }
@@ -253,7 +252,7 @@ bm_status bm_kept_names(const bm_kept_source *sources, size_t n, const bm_kept_n
         status = make_name(&sources[i], below, &how, &names[i], err);
     }
     if (status == BM_OK)
-        status = check_distinct(names, n, err);
+        status = check_distinct(names, n, asked->kept, err);
     for (size_t i = 0; i < n; i++) {
         bm_free(plain.paths[i]);
         if (status != BM_OK) {

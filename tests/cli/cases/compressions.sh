@@ -100,3 +100,8 @@ rm -r out
 # the old format of lz4 has no frames
 lz4 -qlc a.jsonl > old.jsonl
 bm sign old.jsonl -o out; refused 3 'old\.jsonl: .*LZ4'; absent out
+
+# two files of one name to keep: what helps is said
+gzip -c a.jsonl > pair.jsonl.gz; cp a.jsonl pair.jsonl
+bm dedup pair.jsonl pair.jsonl -o pair --duplicate-ids number; refused 2 'two inputs would both be kept as kept/pair.jsonl \(leave one out, or use --kept no\)$'
+bm dedup pair.jsonl pair.jsonl.gz -o pair --duplicate-ids number --kept none; refused 2 '.* \(leave one out, or use --kept same, or no\)$'
