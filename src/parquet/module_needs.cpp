@@ -81,8 +81,11 @@ class Scan
         const Flat flat(std::move(bytes));
         const Body body{begin + length,
                         flat.get<int64_t>(flat.field(flat.root(), kMessageBodyLength))};
-        if (body.length < 0 || body.length > size_ - body.at)
-            return false; // Arrow says so
+        if (body.length < 0 || body.length > size_ - body.at) {
+            if (whole_) // Arrow takes memory for all of it, and reads what there is
+                return arrow::Status::Invalid("the body of a batch does not lie in the file");
+            return false; // and says so itself of a stream
+        }
         *behind = body.at + body.length;
         ARROW_RETURN_NOT_OK(add(flat, body));
         return true;
