@@ -214,6 +214,17 @@ static bool was_imported(const bm_manifest *manifest)
            strcmp(p->input_format, bm_option_word(BM_OPTION_FORMAT, BM_FORMAT_SIGNATURES)) == 0;
 }
 
+/* Its one input has no digest, as one that could not be read, and yet documents came of it, or nothing was wrong. */
+static bool was_in_memory(const bm_manifest *manifest)
+{
+    uint64_t documents = 0, skipped = 0;
+    return bm_manifest_n_inputs(manifest) == 1 &&
+           strspn(bm_manifest_input_at(manifest, 0)->xxh3_128, "0") == BM_INPUT_DIGEST_HEX - 1 &&
+           bm_manifest_count(manifest, "documents", &documents, NULL) == BM_OK &&
+           bm_manifest_count(manifest, "skipped", &skipped, NULL) == BM_OK &&
+           (documents > 0 || skipped == 0);
+}
+
 static bm_status check_alike(const bm_recipe *recipe, bm_error *err)
 {
     const bm_manifest *const *manifests = recipe->manifests;
@@ -315,6 +326,9 @@ bm_status bm_recipe_find(bm_recipe *recipe, bm_settings *settings, bm_error *err
         if (was_imported(manifest))
             status = bm_fail_at(err, BM_ERR_FORMAT, places.manifest, 0,
                                 "its signatures were imported: there are no texts");
+        else if (was_in_memory(manifest))
+            status = bm_fail_at(err, BM_ERR_FORMAT, places.manifest, 0,
+                                "its input was a table in memory, which is not there any more");
         else if (n == 0)
             status = bm_fail_at(err, BM_ERR_FORMAT, places.manifest, 0, "it names no inputs");
         for (size_t j = 0; status == BM_OK && j < n; j++, at++)
