@@ -31,8 +31,12 @@ def bm_py_log(ctx: Any, level: int, message: Any) -> None:
 def bm_py_progress(ctx: Any, progress: Any) -> None:
     """How far a job is."""
     call = ffi.from_handle(ffi.cast("struct bm_py_cancel *", ctx).python)
-    if call.show is not None:
+    if call.show is None or call.failed is not None:
+        return
+    try:
         call.show(text_of(progress.stage), progress.done, progress.total, text_of(progress.unit))
+    except BaseException as e:
+        call.failed, call.ctx.stop = e, 1
 
 
 @ffi.def_extern(error=1)  # type: ignore[untyped-decorator]
@@ -78,6 +82,9 @@ class Call:
     def __init__(self, progress: bool | Callable[[str, int, int, str], None] = False) -> None:
         """``progress``: a bar, or a function of (stage, done, total, unit)."""
         self.show = Bar() if progress is True else progress or None
+        if self.show is not None and not callable(self.show):
+            raise Error(f"progress {progress!r} (True, False, or a function of stage, done, total and unit)", field="progress")
+        self.failed: BaseException | None = None  # of that function: it ends the call
         self.rows: list[bytes] = []
         self._alive: list[Any] = []
         self._handle = ffi.new_handle(self)
@@ -119,6 +126,8 @@ class Call:
             self._run_beside(lambda: done.append(function(*args, err)))
         if isinstance(self.show, Bar):
             self.show.close()
+        if self.failed is not None:
+            raise self.failed
         if done[0] != OK and done[0] not in also:
             raise error_of(err)
         return done[0]

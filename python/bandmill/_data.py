@@ -30,7 +30,12 @@ class Source:
         self.paths: list[Any] = []
         self.is_texts = False
         self.has_rows = True
-        if isinstance(data, (str, os.PathLike)):
+        self.ids: list[str] | None = None  # of signatures
+        if getattr(data, "_is_signatures", False):
+            call.keep(data)
+            self.paths = [data.path]
+            self.ids = data.ids
+        elif isinstance(data, (str, os.PathLike)):
             self.paths = [data]
             self.has_rows = os.fspath(data).lower().endswith(".parquet") and os.path.isfile(data)
         elif hasattr(data, "__arrow_c_stream__"):
@@ -45,11 +50,7 @@ class Source:
         elif hasattr(data, "to_arrow"):  # older data frames
             self._of_stream(data.to_arrow().__arrow_c_stream__())
         else:
-            raise Error(
-                f"data of type {type(data).__name__} (a list or array of str or bytes, a table that gives out an Arrow "
-                "stream, a path, or a list of pathlib.Path)",
-                field="data",
-            )
+            raise no_data(data)
 
     def _of_stream(self, capsule: Any) -> None:
         self.call.keep(capsule)
@@ -77,7 +78,7 @@ class Source:
         pointers = ffi.cast("void **", ffi.from_buffer("char[]", buffers))
         given = (n, ffi.from_buffer("char[]", views), pointers + 2, ffi.cast("int64_t *", ffi.from_buffer("char[]", sizes)))
         if lib.bm_py_views(id(items), *given) >= 0:
-            items = tuple(_bytes(i, item) for i, item in enumerate(items))
+            items = tuple(bytes_of(i, item) for i, item in enumerate(items))
             long = int(lib.bm_py_views(id(items), *given))
             if long >= 0:
                 raise Error(f"item {long} has more than 2 GiB", "input", NAME, long + 1, "data")
@@ -102,7 +103,23 @@ class Source:
             options.n_paths = len(self.paths)
 
 
-def _bytes(i: int, item: Any) -> bytes:
+def no_data(data: Any) -> Error:
+    """What ``data`` may be, and this is not."""
+    hint = (
+        ": collect() gives a table"
+        if hasattr(data, "collect")
+        else ": list() gives a list"
+        if hasattr(data, "__next__")
+        else ""
+    )
+    return Error(
+        f"data of type {type(data).__name__}{hint} (a list or array of str or bytes, a table that gives out an Arrow "
+        "stream, a path, or a list of pathlib.Path)",
+        field="data",
+    )
+
+
+def bytes_of(i: int, item: Any) -> bytes:
     """A text as its bytes, whatever it is."""
     if isinstance(item, str):
         return item.encode("utf-8", "surrogatepass")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pathlib
+import shutil
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -16,7 +17,7 @@ from bandmill._data import NAME, Source
 from bandmill._errors import Error, text_of
 from bandmill._jobs import Names, Progress, _run, _texts_of, _workplace
 from bandmill._native import ffi, lib
-from bandmill._options import fill, new, word
+from bandmill._options import fill, new, number, share, word
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -54,6 +55,21 @@ class _Asked:
             return None
 
 
+def _id_of(value: Any) -> bytes:
+    """An id as the index has it."""
+    if isinstance(value, bytes):
+        return value
+    if isinstance(value, str):
+        return value.encode("utf-8", "surrogatepass")
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise Error(f"an id of type {type(value).__name__} (str, bytes or int)", field="ids")
+    return str(int(value)).encode()
+
+
+def _reopened(path: str, threads: int, is_open: bool) -> Index:
+    return Index.open(path, threads=threads) if is_open else Index(path, threads)
+
+
 def _is_text(kind: Any) -> bool:
     return str(kind) in ("string", "large_string", "string_view", "binary", "large_binary", "binary_view")
 
@@ -85,6 +101,7 @@ class Index:
         self.path = os.fspath(path)
         self._threads = threads
         self._handle: Any = None
+        self._process = os.getpid()
         self._queries = 0
         self._free = threading.Condition()
 
@@ -151,14 +168,35 @@ class Index:
         out = ffi.new("bm_index **")
         call.run(lib.bm_index_open, call.text(self.path), o, out)
         self._handle = out[0]
+        self._process = os.getpid()
+
+    def _end(self) -> None:
+        """Closes the handle, which belongs to the process that opened it: a child opens its own."""
+        if self._handle is not None and self._process == os.getpid():
+            lib.bm_index_close(self._handle)
+        self._handle = None
+
+    def _here(self) -> None:
+        """Opens it again in a process that was forked from the one where it was."""
+        if self._handle is None:
+            raise Error("the index is closed")
+        if self._process != os.getpid():
+            self._queries = 0
+            self._open()
 
     def close(self) -> None:
         """Ends it; again is fine."""
         with self._free:
             self._free.wait_for(lambda: self._queries == 0)
-            if self._handle is not None:
-                lib.bm_index_close(self._handle)
-                self._handle = None
+            self._end()
+
+    def __repr__(self) -> str:
+        """Where it is."""
+        return f"<bandmill.Index {self.path!r}{', closed' if self._handle is None else ''}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Another process opens it again."""
+        return _reopened, (self.path, self._threads, self._handle is not None)
 
     def __enter__(self) -> Index:
         """The index."""
@@ -171,13 +209,12 @@ class Index:
     def __del__(self) -> None:
         """Closes what nobody closed."""
         if getattr(self, "_handle", None) is not None:
-            lib.bm_index_close(self._handle)
+            self._end()
 
     @contextmanager
     def _reading(self) -> Iterator[Any]:
         with self._free:
-            if self._handle is None:
-                raise Error("the index is closed")
+            self._here()
             self._queries += 1
             handle = self._handle
         try:
@@ -191,11 +228,10 @@ class Index:
     def _writing(self) -> Iterator[None]:
         """A job has the index to itself in this process."""
         with self._free:
-            self._free.wait_for(lambda: self._queries == 0)
-            if self._handle is None:
-                raise Error("the index is closed")
-            lib.bm_index_close(self._handle)
-            self._handle = None
+            if self._process == os.getpid():
+                self._free.wait_for(lambda: self._queries == 0)
+            self._here()
+            self._end()
             try:
                 yield
             finally:
@@ -218,27 +254,32 @@ class Index:
 
         ``top``: so many at most; 0: all. ``threshold``: another than the index's. Documents of a list are table:1, table:2 …
         """
+        top = number(top, "top", 2**64 - 1)
+        least = share(threshold, "threshold") if threshold is not None else 0.0
         asked = None if skip_same_id else _Asked.of(data, text, id)
         if asked is not None:
-            return self._query_texts(asked, top, threshold)
+            return self._query_texts(asked, top, least)
         k = dict(locals())
         call = Call(progress)
+        o = new("query")
+        fill(o, call, Source(data, call), k)
+        o.path = call.text(self.path)
+        o.answers.top, o.answers.threshold, o.answers.skip_same_id = top, least, skip_same_id
+        o.resources.threads = self._threads
         work = _workplace(None, None)
-        with self._writing():  # a job opens the index itself
-            o = new("query")
-            fill(o, call, Source(data, call), k)
-            o.path = call.text(self.path)
-            o.answers.top, o.answers.threshold, o.answers.skip_same_id = top, threshold or 0, skip_same_id
-            o.resources.threads = self._threads
+        try:
             o.output.path = call.text(work / "rows.tsv")
-            _run(call, lib.bm_job_query, o, also=(NOT_FOUND,))
-        return _files.read_tsv(work / "rows.tsv", _ROWS)
+            with self._writing():  # a job opens the index itself
+                _run(call, lib.bm_job_query, o, also=(NOT_FOUND,))
+            return _files.read_tsv(work / "rows.tsv", _ROWS)
+        finally:
+            shutil.rmtree(work, ignore_errors=True)
 
-    def _query_texts(self, asked: _Asked, top: int, threshold: float | None) -> pa.Table:
+    def _query_texts(self, asked: _Asked, top: int, threshold: float) -> pa.Table:
         pa = _files.arrow()
         call, texts, n = asked.call, asked.texts, asked.n
         o = new("match")
-        o.answers.top, o.answers.threshold = top, threshold or 0
+        o.answers.top, o.answers.threshold = top, threshold
         documents = ffi.new("bm_documents *", {"struct_size": ffi.sizeof("bm_documents"), "n_docs": n, "texts": texts})
         out = ffi.new("bm_matches **")
         try:
@@ -286,7 +327,7 @@ class Index:
         o = new("index_add")
         fill(o, call, Source(data, call), k)
         o.path = call.text(self.path)
-        o.unique, o.threshold, o.json = unique, threshold or 0, unique
+        o.unique, o.threshold, o.json = unique, share(threshold or 0, "threshold"), unique
         if unique:
             o.write, o.write_ctx = lib.bm_py_write, call.ctx
         with self._writing():
@@ -298,12 +339,14 @@ class Index:
         types = {name: getattr(pa, kind)() for name, kind in _ROWS.items()}
         return pa.table({name: pa.array([r[name] for r in rows], types[name]) for name in _ROWS})
 
-    def remove(self, ids: Iterable[str]) -> int:
-        """Documents out of it; how many were there."""
+    def remove(self, ids: Iterable[str | int]) -> int:
+        """Documents out of it; how many were there. Integers are ids as a column of them gives: in decimal."""
         call = Call()
-        names = [ids] if isinstance(ids, str) else list(ids)
+        names = [_id_of(id) for id in ([ids] if isinstance(ids, (str, bytes)) else ids)]
+        if not names:
+            return 0
         o = new("index_remove")
-        o.path, o.ids, o.n_ids = call.text(self.path), call.texts([n.encode() for n in names]), len(names)
+        o.path, o.ids, o.n_ids = call.text(self.path), call.texts(names), len(names)
         call.callbacks(o.callbacks)
         with self._writing():
             report = _run(call, lib.bm_job_index_remove, o, also=(NOT_FOUND,))

@@ -16,10 +16,10 @@ import numpy as np
 
 from bandmill import _files
 from bandmill._call import NOT_FOUND, OK, Call
-from bandmill._data import Source, strings_of
+from bandmill._data import NAME, Source, bytes_of, no_data, strings_of
 from bandmill._errors import Error, text_of
 from bandmill._native import ffi, lib
-from bandmill._options import fill, fill_text, new, size, word
+from bandmill._options import fill, fill_text, new, number, share, size, word
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -41,27 +41,66 @@ def _workplace(temp_dir: str | os.PathLike[str] | None, bytes_wanted: int | None
     return pathlib.Path(tempfile.mkdtemp(prefix="bandmill-", dir=where))
 
 
+def _goes_with(owner: Any, work: pathlib.Path) -> Any:
+    """The directory is removed when ``owner`` goes: by the process that made it, not by one that was forked from it."""
+    return weakref.finalize(owner, _remove, work, os.getpid())
+
+
+def _remove(work: pathlib.Path, process: int) -> None:
+    if os.getpid() == process:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def _files_of(path: pathlib.Path) -> dict[str, bytes]:
+    """What a directory holds, for another process."""
+    return {file.name: file.read_bytes() for file in sorted(path.iterdir()) if file.is_file()}
+
+
+def _unpacked(files: dict[str, bytes], name: str) -> tuple[pathlib.Path, pathlib.Path]:
+    """That as a directory of this name again, and the one that it is in."""
+    work = _workplace(None, sum(map(len, files.values())))
+    (work / name).mkdir()
+    for file, data in files.items():
+        (work / name / file).write_bytes(data)
+    return work / name, work
+
+
 def _rows_of(data: Any) -> int | None:
     """How many documents ``data`` has, where that is known before it is read."""
+    if isinstance(data, (str, os.PathLike)) or (isinstance(data, (list, tuple)) and data and isinstance(data[0], os.PathLike)):
+        return None
     for name in ("num_rows", "__len__"):
         value = getattr(data, name, None)
         try:
-            return int(value() if callable(value) else value) if value is not None else None
+            if value is not None:
+                return int(value() if callable(value) else value)
         except TypeError:
             continue
     return None
 
 
 class Signatures:
-    """What `sign` makes: in memory, or a directory of signatures that is mapped."""
+    """What `sign` makes: in memory, or a directory of signatures that is mapped. Nothing in it changes."""
 
-    def __init__(self, path: pathlib.Path, ours: bool) -> None:
-        """``ours``: the directory goes with the object."""
+    _is_signatures = True
+
+    def __init__(self, path: pathlib.Path) -> None:
+        """Maps what stands there."""
         self._path = path
         self._ids: list[str] | None = None
         self.manifest: dict[str, Any] = json.loads((path / _MANIFEST).read_text(encoding="utf-8"))
-        if ours:
-            self._finalizer = weakref.finalize(self, shutil.rmtree, path, ignore_errors=True)
+
+    def __copy__(self) -> Signatures:
+        """The same."""
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Signatures:
+        """The same."""
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A directory is loaded again by who unpickles it."""
+        return load, (os.path.abspath(self._path),)
 
     @property
     def path(self) -> pathlib.Path:
@@ -134,12 +173,16 @@ class Signatures:
         if target.exists():
             raise Error(f"{target}: exists already", file=str(target))
         self._write(target)
-        return Signatures(target, ours=False)
+        return Signatures(target)
 
     def _write(self, target: pathlib.Path) -> None:
         partial = target.with_name(f"{target.name}.partial.{os.getpid()}")
         shutil.copytree(self._path, partial)
         partial.rename(target)
+
+
+def _carried(files: dict[str, bytes]) -> Signatures:
+    return _Owned(*_unpacked(files, "s"))
 
 
 class _InMemory(Signatures):
@@ -167,10 +210,14 @@ class _InMemory(Signatures):
         with self._lock:
             if not hasattr(self, "_path"):
                 work = _workplace(None, self.signatures.nbytes + 64 * len(self))
-                self._finalizer = weakref.finalize(self, shutil.rmtree, work, ignore_errors=True)
+                self._finalizer = _goes_with(self, work)
                 self._write_native(work / "s")
                 self._path = work / "s"
         return self._path
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """They go along."""
+        return _carried, (_files_of(self.path),)
 
     def _array(self, name: str) -> Array:
         pointer, shape, kind = self._arrays[name]
@@ -218,7 +265,7 @@ def load(path: str | os.PathLike[str]) -> Signatures:
     where = pathlib.Path(path)
     if not (where / _MANIFEST).exists():
         raise Error(f"{where}: no directory of signatures (it has no {_MANIFEST})", "format", str(where))
-    return Signatures(where, ours=False)
+    return Signatures(where)
 
 
 def sign(
@@ -302,8 +349,12 @@ class _Owned(Signatures):
     """Signatures in a directory that goes with them."""
 
     def __init__(self, path: pathlib.Path, work: pathlib.Path) -> None:
-        super().__init__(path, ours=False)
-        self._finalizer = weakref.finalize(self, shutil.rmtree, work, ignore_errors=True)
+        super().__init__(path)
+        self._finalizer = _goes_with(self, work)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """They go along."""
+        return _carried, (_files_of(self._path),)
 
 
 def _run(call: Call, function: Callable[..., int], o: Any, also: tuple[int, ...] = ()) -> dict[str, Any]:
@@ -321,23 +372,39 @@ def _run(call: Call, function: Callable[..., int], o: Any, also: tuple[int, ...]
 class Dedup:
     """What `dedup` finds."""
 
-    def __init__(self, work: pathlib.Path, out: pathlib.Path, report: dict[str, Any], is_table: bool) -> None:
-        """Reads what stands in the directory, when it is asked for."""
+    def __init__(self, work: pathlib.Path, out: pathlib.Path, report: dict[str, Any], rows: bool | list[str]) -> None:
+        """Reads what stands in the directory, when it is asked for. ``rows``: the data has rows; of signatures their ids."""
         self.report = report
         self.path = out
-        self._is_table = is_table
+        self._rows, self._ids = rows, rows if isinstance(rows, list) else None
         self._kept: Array | None = None
-        if work != out:
-            self._finalizer = weakref.finalize(self, shutil.rmtree, work, ignore_errors=True)
+        self._is_ours = work != out
+        if self._is_ours:
+            self._finalizer = _goes_with(self, work)
+
+    def __copy__(self) -> Dedup:
+        """The same."""
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Dedup:
+        """The same."""
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """What was found goes along; of an ``output`` its path."""
+        if self._is_ours:
+            return _found_again, (_files_of(self.path), self.report, self._rows)
+        path = pathlib.Path(os.path.abspath(self.path))
+        return Dedup, (path, path, self.report, self._rows)
 
     @property
     def kept(self) -> Array:
         """bool (N): which rows of the data stay. Bad records that were skipped do not."""
-        if not self._is_table:
+        if self._rows is False:
             raise Error("kept is for data with rows: of files, output= has the kept documents", field="kept")
         if self._kept is None:
             kept = np.ones(int(self.report["counts"]["records"]), dtype=bool)
-            kept[_files.removed_rows(self.path / "removed.tsv")] = False
+            kept[self._removed_rows()] = False
             skipped = self.path / "skipped.tsv"
             if skipped.exists():
                 for line in skipped.read_bytes().split(b"\n")[1:-1]:
@@ -345,9 +412,20 @@ class Dedup:
             self._kept = kept
         return self._kept
 
+    def _removed_rows(self) -> Any:
+        if self._ids is None:
+            return _files.removed_rows(self.path / "removed.tsv")
+        places = {name: i for i, name in enumerate(self._ids)}
+        return [places[name] for name in self.removed.column("id").to_pylist()]
+
     def take(self, data: Any) -> Any:
         """The kept rows of ``data``, in its own type."""
         kept = self.kept
+        if hasattr(data, "read_next_batch"):
+            raise Error("a stream gives its rows once (take them of a table, as read_all() makes it)", field="data")
+        n = _rows_of(data)
+        if n is not None and n != len(kept):
+            raise Error(f"{n} rows of which {len(kept)} were looked at (the same data)", field="data")
         if isinstance(data, np.ndarray):
             return data[kept]
         if isinstance(data, (list, tuple)):
@@ -385,6 +463,11 @@ class Dedup:
         """Counts."""
         c = self.report["counts"]
         return f"<bandmill.Dedup: {c['documents']} documents, {c['groups']} groups, {c['removed']} removed>"
+
+
+def _found_again(files: dict[str, bytes], report: dict[str, Any], rows: bool | list[str]) -> Dedup:
+    out, work = _unpacked(files, "d")
+    return Dedup(work, out, report, rows)
 
 
 def dedup(
@@ -453,7 +536,7 @@ def dedup(
         if output is None:
             shutil.rmtree(work, ignore_errors=True)
         raise
-    return Dedup(work, out, report, source.has_rows)
+    return Dedup(work, out, report, source.has_rows if source.ids is None else source.ids)
 
 
 def _verify(name: str, data: Any) -> int:
@@ -508,7 +591,7 @@ def pairs(
         o.candidates = word(lib.BM_OPTION_CANDIDATES, candidates, "candidates")
         o.verify = _verify(verify, data)
         o.identical = word(lib.BM_OPTION_IDENTICAL, identical, "identical")
-        o.sample = sample
+        o.sample = number(sample, "sample", 2**64 - 1)
         o.output.path = call.text(work / "pairs.tsv")
         _run(call, lib.bm_job_pairs, o)
         return _files.read_tsv(work / "pairs.tsv", {"id_a": "string", "id_b": "string", "jaccard": "float64"})
@@ -543,7 +626,7 @@ def hash_shingles(
     o = new("shingle")
     fill_text(o.text, call, k)
     o.sorted, o.cpu = sorted, call.text(cpu)
-    o.resources.threads, o.resources.memory = threads, size(memory)
+    o.resources.threads, o.resources.memory = number(threads, "threads"), size(memory)
     call.callbacks(o.callbacks)
     out = ffi.new("bm_hash_sets **")
     call.run(lib.bm_shingle_texts, o, texts, n, out)
@@ -561,22 +644,20 @@ def hash_shingles(
 def _texts_of(data: Any, text: str, call: Call) -> tuple[Any, int]:
     """Documents in memory as an array of bm_str, without a copy of what is Arrow already."""
     if isinstance(data, (list, tuple, np.ndarray)):
-        items = [t.encode("utf-8", "surrogatepass") if isinstance(t, str) else bytes(t or b"") for t in data]
+        items = [t.encode("utf-8", "surrogatepass") if isinstance(t, str) else bytes_of(i, t) for i, t in enumerate(data)]
         offsets = np.zeros(len(items) + 1, dtype=np.int64)
         np.cumsum(np.fromiter(map(len, items), dtype=np.int64, count=len(items)), out=offsets[1:])
         return strings_of([(call.keep(b"".join(items)), offsets)], call)
     pa = _files.arrow()
-    if hasattr(data, "__arrow_c_stream__") and not hasattr(data, "column_names"):
-        data = pa.RecordBatchReader.from_stream(data).read_all() if not isinstance(data, pa.ChunkedArray) else data
-    column = data.column(text) if hasattr(data, "column_names") else data
-    chunks = column.chunks if hasattr(column, "chunks") else [column]
+    column = _column_of(data, text)
     parts = []
-    for chunk in chunks:
-        cells = (
-            chunk.cast(pa.large_binary())
-            if not pa.types.is_dictionary(chunk.type)
-            else chunk.dictionary_decode().cast(pa.large_binary())
-        )
+    for chunk in column.chunks if hasattr(column, "chunks") else [column]:
+        cells = chunk.dictionary_decode() if pa.types.is_dictionary(chunk.type) else chunk
+        try:
+            cells = cells.cast(pa.large_binary())
+        except pa.ArrowException:
+            place = f"column {text!r} has the type {column.type} (text or binary)"
+            raise Error(f"{NAME}: {place}", "input", NAME, field="text") from None
         cells = cells.fill_null(b"") if cells.null_count else cells
         if len(cells) == 0:
             continue
@@ -584,6 +665,24 @@ def _texts_of(data: Any, text: str, call: Call) -> tuple[Any, int]:
         offsets = np.frombuffer(starts, dtype=np.int64)[cells.offset : cells.offset + len(cells) + 1]
         parts.append((call.keep(data_buffer) if data_buffer is not None else b"", call.keep(offsets)))
     return strings_of(parts, call)
+
+
+def _column_of(data: Any, text: str) -> Any:
+    """The texts of a table, or what is one column alone: pyarrow's Array or ChunkedArray."""
+    pa = _files.arrow()
+    if isinstance(data, (pa.Array, pa.ChunkedArray)):
+        return data
+    if not isinstance(data, (pa.Table, pa.RecordBatch)):
+        if not hasattr(data, "__arrow_c_stream__"):
+            raise no_data(data)
+        try:
+            data = pa.RecordBatchReader.from_stream(data).read_all()
+        except pa.ArrowInvalid:  # no table
+            return pa.chunked_array(data)
+    if data.column_names.count(text) != 1:
+        there = ", ".join(map(str, data.column_names))
+        raise Error(f"{NAME}: no column {text!r}, or several (it has: {there})", "input", NAME, field="text")
+    return data.column(text)
 
 
 def tune(
@@ -618,14 +717,15 @@ def tune(
     call = Call(progress)
     o = new("tune")
     fill(o, call, Source(data, call) if data is not None else None, k)
-    o.perms = perms or 0
+    o.perms = number(perms, "perms", least=1) if perms is not None else 0
     if ceiling:
-        if len(ceiling) != 1:
-            raise Error("ceiling of several similarities (one)", field="ceiling")
-        o.ceiling_similarity, o.ceiling_probability = next(iter(ceiling.items()))
+        if not isinstance(ceiling, dict) or len(ceiling) != 1:
+            raise Error(f"ceiling {ceiling!r} (one similarity and its probability: {{0.05: 0.006}})", field="ceiling")
+        at, most = next(iter(ceiling.items()))
+        o.ceiling_similarity, o.ceiling_probability = share(at, "ceiling"), share(most, "ceiling")
     if seed is not None:
-        o.seed = seed
-    o.sample, o.svg = sample, call.text(svg)
+        o.seed = number(seed, "seed")
+    o.sample, o.svg = number(sample, "sample", 2**64 - 1), call.text(svg)
     kinds = [shingle] if isinstance(shingle, str) or shingle is None else list(shingle)
     texts = call.keep(ffi.new("bm_text_options[]", len(kinds)))
     for i, kind in enumerate(kinds):

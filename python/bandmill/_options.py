@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import re
 from typing import Any
 
@@ -30,19 +31,22 @@ def size(value: int | str | None, field: str = "memory") -> int:
     """Bytes of "512M", "4G", "4GiB"; a number is bytes."""
     if value is None:
         return 0
-    if isinstance(value, int):
-        return value
-    found = re.fullmatch(r"(\d+)([KMGT]?)(i?B)?", value.strip().upper().replace("IB", "B"))
-    if not found:
+    bytes_, found = None, None
+    if isinstance(value, str):
+        found = re.fullmatch(r"([0-9]+)([KMGT]?)(i?B)?", value.strip().upper().replace("IB", "B"))
+        bytes_ = int(found[1]) * _UNITS[found[2]] if found else None
+    elif not isinstance(value, bool) and hasattr(value, "__index__"):
+        bytes_ = operator.index(value)
+    if bytes_ is None or not 0 <= bytes_ < 1 << 64:
         raise Error(f"{field} {value!r} (a size: 512M, 4G)", field=field)
-    return int(found[1]) * _UNITS[found[2]]
+    return bytes_
 
 
 def fill_text(o: Any, call: Call, k: dict[str, Any]) -> None:
     """bm_text_options."""
     if k.get("normalize") is not None:
         names = k["normalize"]
-        names = names.split(",") if isinstance(names, str) else list(names)
+        names = names.split(",") if isinstance(names, str) else list(names) if hasattr(names, "__iter__") else [str(names)]
         o.normalize = 0
         for name in names:
             if name.strip() not in ("none", ""):
@@ -50,11 +54,11 @@ def fill_text(o: Any, call: Call, k: dict[str, Any]) -> None:
     if k.get("words") is not None:
         o.words = word(lib.BM_OPTION_WORDS, k["words"], "words")
     if k.get("shingle") is not None:
-        kind, colon, length = str(k["shingle"]).partition(":")
-        if not colon or not length.isdigit():
+        found = re.fullmatch(r"([^:]*):([0-9]+)", str(k["shingle"]))
+        if not found:
             raise Error(f"shingle {k['shingle']!r} (word:5, char:9, byte:20 …)", field="shingle")
-        o.shingle = word(lib.BM_OPTION_SHINGLE, kind, "shingle")
-        o.shingle_k = min(int(length), 0xFFFFFFFF)
+        o.shingle = word(lib.BM_OPTION_SHINGLE, found[1], "shingle")
+        o.shingle_k = min(int(found[2]), 0xFFFFFFFF)
     if k.get("stopwords") is not None:
         o.stopwords = call.text(k["stopwords"])
     o.bag = bool(k.get("bag"))
@@ -67,9 +71,9 @@ def fill_text(o: Any, call: Call, k: dict[str, Any]) -> None:
 def fill_sketch(o: Any, k: dict[str, Any]) -> None:
     """bm_sketch_options."""
     if k.get("perms") is not None:
-        o.perms = _number(k["perms"], "perms")
+        o.perms = number(k["perms"], "perms", least=1)
     if k.get("seed") is not None:
-        o.seed = _number(k["seed"], "seed")
+        o.seed = number(k["seed"], "seed")
     scheme = k.get("scheme") or ("cws" if k.get("weights") is not None else None)
     if scheme is not None:
         o.scheme = word(lib.BM_OPTION_SCHEME, scheme, "scheme")
@@ -83,21 +87,33 @@ def fill_hash(text: Any, sketch: Any, k: dict[str, Any]) -> None:
     text.hash = word(lib.BM_OPTION_HASH, asked, "hash") if asked is not None else lib.bm_scheme_hash(sketch.scheme)
 
 
-def _number(value: Any, field: str, most: int = 0xFFFFFFFF) -> int:
-    number = int(value)
-    if not 0 <= number <= most:
-        raise Error(f"{field} {value} (0 to {most})", field=field)
-    return number
+def number(value: Any, field: str, most: int = 0xFFFFFFFF, least: int = 0) -> int:
+    """A whole number, of any kind; not one that would have to be rounded."""
+    try:
+        found = int(value) if isinstance(value, str) else operator.index(value)
+    except (TypeError, ValueError):
+        found = None
+    if found is None or isinstance(value, bool) or not least <= found <= most:
+        raise Error(f"{field} {value!r} ({least} to {most})", field=field)
+    return found
+
+
+def share(value: Any, field: str) -> float:
+    """A threshold, or what is like one; the library says what it may be."""
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise Error(f"{field} {value!r} (a number from 0 to 1)", field=field) from None
 
 
 def fill_bands(o: Any, k: dict[str, Any]) -> None:
     """bm_band_options."""
     for name in ("threshold", "recall"):
         if k.get(name) is not None:
-            setattr(o, name, float(k[name]))
+            setattr(o, name, share(k[name], name))
     for name in ("bands", "rows"):
         if k.get(name) is not None:
-            setattr(o, name, _number(k[name], name))
+            setattr(o, name, number(k[name], name, least=1))
 
 
 def fill_input(o: Any, call: Call, source: Source, k: dict[str, Any]) -> None:
@@ -106,8 +122,11 @@ def fill_input(o: Any, call: Call, source: Source, k: dict[str, Any]) -> None:
     text, given = k.get("text"), k.get("id")
     if text is not None and not source.is_texts:
         fields = [text] if isinstance(text, str) else list(text)
-        o.text_fields = call.texts(fields)
-        o.n_text_fields = len(fields)
+        if not fields:
+            raise Error("no text field (one, or several)", field="text_fields")
+        if fields != ["text"]:  # which it is where nobody says: signatures may be of another one
+            o.text_fields = call.texts(fields)
+            o.n_text_fields = len(fields)
     if given is not None:
         o.id_field = call.text(given)
     if k.get("format") is not None:
@@ -117,7 +136,7 @@ def fill_input(o: Any, call: Call, source: Source, k: dict[str, Any]) -> None:
     if k.get("on_error") is not None:
         o.on_error = word(lib.BM_OPTION_ON_ERROR, k["on_error"], "on_error")
     if k.get("max_errors") is not None:
-        o.max_errors = _number(k["max_errors"], "max_errors", 2**64 - 1)
+        o.max_errors = number(k["max_errors"], "max_errors", 2**64 - 1)
     if k.get("invalid_utf8") is not None:
         o.invalid_utf8 = word(lib.BM_OPTION_INVALID_UTF8, k["invalid_utf8"], "invalid_utf8")
     if k.get("max_doc_bytes") is not None:
@@ -132,7 +151,7 @@ def fill_device(o: Any, call: Call, k: dict[str, Any]) -> None:
 
 def fill_resources(o: Any, call: Call, k: dict[str, Any]) -> None:
     """bm_resource_options."""
-    o.threads = _number(k.get("threads") or 0, "threads")
+    o.threads = number(k.get("threads") or 0, "threads")
     o.memory = size(k.get("memory"))
     o.temp_dir = call.text(k.get("temp_dir"))
 

@@ -278,7 +278,11 @@ def test_without_pyarrow(files, tmp_path):
 def test_the_command_is_the_program(arguments, program, tmp_path):
     theirs = subprocess.run([program.path.absolute(), *arguments], capture_output=True, check=False, cwd=tmp_path)
     ours = command(*arguments, cwd=tmp_path)
-    assert (ours.returncode, ours.stdout, ours.stderr) == (theirs.returncode, theirs.stdout, theirs.stderr)
+    said = [  # each but what reads its tables
+        (done.returncode, [line for line in done.stdout.splitlines() if not line.startswith(b"tables ")], done.stderr)
+        for done in (ours, theirs)
+    ]
+    assert said[0] == said[1]
 
 
 def test_the_command_reads_and_writes_streams(jsonl, program, tmp_path):
