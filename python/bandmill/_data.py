@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 import os
 import pathlib
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from bandmill._call import Call
 from bandmill._errors import Error
+from bandmill._files import arrow
 from bandmill._native import ffi, lib
 
 _capsule = ctypes.pythonapi.PyCapsule_GetPointer
 _capsule.restype = ctypes.c_void_p
 _capsule.argtypes = [ctypes.py_object, ctypes.c_char_p]
 NAME = "table"
+_DATASET_ROWS = 10000
 Array = np.ndarray[Any, Any]
 
 
@@ -31,6 +35,7 @@ class Source:
         self.is_texts = False
         self.has_rows = True
         self.ids: list[str] | None = None  # of signatures
+        data = in_hand(data)
         if getattr(data, "_is_signatures", False):
             call.keep(data)
             self.paths = [data.path]
@@ -101,6 +106,20 @@ class Source:
         else:
             options.paths = call.texts(self.paths)
             options.n_paths = len(self.paths)
+
+
+def in_hand(data: Any) -> Any:
+    """A dataset of Hugging Face's as a stream of its tables; a sequence that is no list, as one of its columns, as a list."""
+    if type(data).__module__.partition(".")[0] == "datasets" and hasattr(data, "with_format") and hasattr(data, "iter"):
+        pa = arrow()
+        tables = data.with_format("arrow").iter(batch_size=_DATASET_ROWS)
+        first = next(tables, None)
+        if first is None:
+            return data.features.arrow_schema.empty_table()
+        batches = (batch for table in itertools.chain([first], tables) for batch in table.to_batches())
+        return pa.RecordBatchReader.from_batches(first.schema, batches)
+    plain = (str, bytes, bytearray, memoryview, list, tuple)
+    return list(data) if isinstance(data, Sequence) and not isinstance(data, plain) else data
 
 
 def no_data(data: Any) -> Error:

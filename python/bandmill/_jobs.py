@@ -16,7 +16,7 @@ import numpy as np
 
 from bandmill import _files
 from bandmill._call import NOT_FOUND, OK, Call
-from bandmill._data import NAME, Source, bytes_of, no_data, strings_of
+from bandmill._data import NAME, Source, bytes_of, in_hand, no_data, strings_of
 from bandmill._errors import Error, text_of
 from bandmill._native import ffi, lib
 from bandmill._options import fill, fill_text, new, number, share, size, word
@@ -421,7 +421,7 @@ class Dedup:
     def take(self, data: Any) -> Any:
         """The kept rows of ``data``, in its own type."""
         kept = self.kept
-        if hasattr(data, "read_next_batch"):
+        if hasattr(data, "read_next_batch") or type(data).__name__ == "IterableDataset":
             raise Error("a stream gives its rows once (take them of a table, as read_all() makes it)", field="data")
         n = _rows_of(data)
         if n is not None and n != len(kept):
@@ -434,6 +434,8 @@ class Dedup:
             return data.iloc[np.flatnonzero(kept)]
         if hasattr(data, "select") and hasattr(data, "features"):  # datasets.Dataset
             return data.select(np.flatnonzero(kept))
+        if isinstance(data, Sequence):
+            return [item for item, stays in zip(data, kept) if stays]
         if type(data).__module__.startswith("polars"):
             return data.filter(kept)
         pa = _files.arrow()
@@ -643,6 +645,7 @@ def hash_shingles(
 
 def _texts_of(data: Any, text: str, call: Call) -> tuple[Any, int]:
     """Documents in memory as an array of bm_str, without a copy of what is Arrow already."""
+    data = in_hand(data)
     if isinstance(data, (list, tuple, np.ndarray)):
         items = [t.encode("utf-8", "surrogatepass") if isinstance(t, str) else bytes_of(i, t) for i, t in enumerate(data)]
         offsets = np.zeros(len(items) + 1, dtype=np.int64)

@@ -195,3 +195,26 @@ def test_a_query_leaves_no_directory(tmp_path, monkeypatch):
         with pytest.raises(bandmill.Error):
             index.query(tmp_path / "none.jsonl")
     assert sorted(p.name for p in tmp_path.iterdir()) == ["index", "q.jsonl"]
+
+
+def test_datasets_of_hugging_face(monkeypatch):
+    """As they are, in another order, of another format, as a stream, one column of them, and none at all."""
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    datasets = pytest.importorskip("datasets")
+    talk = [[{"role": "user", "content": text}] for text in TEXTS]
+    whole = datasets.Dataset.from_dict({"id": ["a", "b", "c", "d"], "text": TEXTS, "talk": talk})
+    other = whole.select([3, 1, 0])
+    for data, ids in ((whole, "acd"), (whole.with_format("numpy"), "acd"), (other, "db")):
+        r = dedup(data, id="id")
+        assert list(r.take(data)["id"]) == list(ids) and isinstance(r.take(data), datasets.Dataset)
+        assert np.array_equal(sign(data).signatures, sign(list(data["text"])).signatures)
+        assert np.array_equal(bandmill.hash_shingles(data)[1], bandmill.hash_shingles(list(data["text"]))[1])
+    assert np.array_equal(sign(whole, text="talk[].content").signatures, sign().signatures)
+    assert dedup(whole["text"]).take(whole["text"]) == [TEXTS[0], *TEXTS[2:]]
+    r = dedup(whole.to_iterable_dataset(), id="id")
+    assert r.removed["id"].to_pylist() == ["b"]
+    with pytest.raises(bandmill.Error, match="gives its rows once"):
+        r.take(whole.to_iterable_dataset())
+    assert len(sign(whole.select([]))) == 0
+    with pytest.raises(bandmill.Error, match="data of type DatasetDict"):
+        sign(datasets.DatasetDict({"train": whole}))
