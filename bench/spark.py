@@ -5,8 +5,8 @@ groups the same?
     bench/spark.py FILE.jsonl [--tools program,python,spark,mllib,text-dedup] [--cores 1,2] [--documents N,N,…] [--partitions N]
                    [--program build/release/bandmill] [--text-dedup PYTHON]
 
-FILE.jsonl has the fields id and text; its first N documents are taken. Ids must ascend, for order is by id in Spark. Each tool runs in a
-process of its own, bound to so many processors, over the same documents (Spark and the package: Parquet): "seconds" are those of
+The package is that of PYTHONPATH (build/release/python). FILE.jsonl has the fields id and text; its first N documents are taken. Ids
+must ascend, for order is by id in Spark. Each tool runs in a process of its own, bound to so many processors, over the same documents (Spark and the package: Parquet): "seconds" are those of
 the job, in Spark those of a running session ("start_seconds" are told apart), "cpu_seconds" those of all its processes with their start: they
 are what counts on a machine that others use too. Prints one JSON object. text-dedup wants a Python that has text-dedup 0.4.0.
 
