@@ -193,6 +193,9 @@ Test(public_api, the_version_is_that_of_the_headers)
              BM_VERSION_PATCH);
     cr_expect_str_eq(info->version, wanted);
     cr_expect(info->compiler[0] != '\0' && info->kernels[0] != '\0' && info->unicode[0] != '\0');
+    const char *tables = bm_version_tables(); /* where something reads them */
+    cr_expect(tables == NULL || tables[0] != '\0');
+    cr_expect_eq(tables, bm_version_tables());
 }
 
 /* --- words.h --- */
