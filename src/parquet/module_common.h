@@ -56,8 +56,12 @@ arrow::MemoryPool *pool_of(const PoolHold &pool);
 
 // --- module_read.cpp ---
 
+struct Ahead; // module_ahead.h
+
 struct Parquet {
-    PoolHold pool; // outlives the rest
+    PoolHold pool;                // outlives the rest
+    uint64_t memory = 0;          // its bound; 0: none
+    std::shared_ptr<Ahead> ahead; // NULL: one thread
     std::shared_ptr<arrow::io::RandomAccessFile> file;
     std::unique_ptr<parquet::arrow::FileReader> reader;
     std::shared_ptr<arrow::Schema> schema;
@@ -65,6 +69,7 @@ struct Parquet {
 };
 
 arrow::Status use_threads(uint32_t threads);
+unsigned threads_of(uint32_t threads); // 0: all that there are
 arrow::Result<std::shared_ptr<Parquet>> open_parquet(const char *path, uint32_t threads,
                                                      uint64_t memory);
 // The batches of one row group, about `bytes` each; all leaves where `leaves` is NULL.

@@ -16,11 +16,11 @@ namespace bandmill_tables
 namespace
 {
 
-constexpr int64_t kLevels = 16384;   // at a time
-constexpr int64_t kSmall = 64 << 10; // bytes of a chunk that is not worth a thread
+constexpr int64_t kLevels = 16384; // at a time
 
 struct Group {
     Parquet &p;
+    NewFile &file; // its like
     int number;
     Stays stays;
     unsigned threads;
@@ -31,6 +31,7 @@ struct Group {
 
 arrow::Status copy_chunk(const Group &group, int column, parquet::ColumnWriter *writer)
 {
+    const bool ahead = group.file.is_ahead(column);
     const auto chunk = group.reader->metadata()->ColumnChunk(column);
     const arrow::Status status = caught([&] {
         const auto reader = group.reader->Column(column);
@@ -39,7 +40,7 @@ arrow::Status copy_chunk(const Group &group, int column, parquet::ColumnWriter *
              .writer = writer,
              .stays = group.stays,
              .batch = std::clamp<int64_t>(chunk->num_values(), 1, kLevels),
-             .beside = group.threads > 1 && chunk->total_uncompressed_size() >= kSmall,
+             .beside = group.threads > 1 && !ahead && chunk->total_uncompressed_size() >= kSmall,
              .pool = pool_of(group.p.pool)});
     });
     return status.ok() ? status
@@ -49,7 +50,7 @@ arrow::Status copy_chunk(const Group &group, int column, parquet::ColumnWriter *
 }
 
 // Several at once: each in memory until all of the group are there.
-arrow::Status copy_side_by_side(const Group &group, unsigned lanes, parquet::RowGroupWriter *out)
+arrow::Status copy_side_by_side(const Group &group, unsigned lanes)
 {
     const int n = group.p.meta->num_columns();
     std::atomic<int> next = 0;
@@ -61,7 +62,7 @@ arrow::Status copy_side_by_side(const Group &group, unsigned lanes, parquet::Row
         for (unsigned lane = 0; lane < lanes; lane++)
             threads.emplace_back([&] {
                 for (int column; (column = next++) < n;) {
-                    arrow::Status status = copy_chunk(group, column, out->column(column));
+                    arrow::Status status = copy_chunk(group, column, group.file.column(column));
                     if (status.ok())
                         continue;
                     const std::lock_guard lock(mutex);
@@ -118,34 +119,40 @@ template <class Next> void write_labels(const bm_table_label *labels, uint64_t n
 
 // --- a row group ---
 
-// Columns that are read and written at once.
+// Columns that are read and written at once: no more than there is work for beside the largest, whose pages the
+// team compresses. They wait in memory.
 unsigned lanes_of(const Group &group)
 {
-    const auto columns = static_cast<unsigned>(group.p.meta->num_columns());
-    return group.reader->metadata()->total_byte_size() < kSmall
-               ? 1
-               : std::max(1U, std::min(group.threads / 2, columns));
+    const auto *meta = group.reader->metadata();
+    int64_t all = 0, most = 1;
+    for (int column = 0; column < meta->num_columns(); column++) {
+        const int64_t bytes = meta->ColumnChunk(column)->total_uncompressed_size();
+        all += std::clamp<int64_t>(bytes, 0, INT64_MAX / 4 - all);
+        most = std::max(most, bytes);
+    }
+    return all < kSmall ? 1
+                        : static_cast<unsigned>(
+                              std::clamp<int64_t>(all / most, 1, std::max(1U, group.threads / 2)));
 }
 
-arrow::Status copy_group(const Group &group, const bm_table_label *labels, uint64_t n_labels,
-                         parquet::ParquetFileWriter &file)
+arrow::Status copy_group(const Group &group, const bm_table_label *labels, int64_t rows)
 {
     const int n = group.p.meta->num_columns();
     const unsigned lanes = lanes_of(group);
-    parquet::RowGroupWriter *out =
-        lanes > 1 ? file.AppendBufferedRowGroup() : file.AppendRowGroup();
+    NewFile &file = group.file;
+    file.begin_group(lanes > 1, group.p.ahead.get());
     int column = 0;
-    const auto next = [&] { return lanes > 1 ? out->column(column++) : out->NextColumn(); };
+    const auto next = [&] { return lanes > 1 ? file.column(column++) : file.next(); };
     if (lanes > 1) {
-        ARROW_RETURN_NOT_OK(copy_side_by_side(group, lanes, out));
+        ARROW_RETURN_NOT_OK(copy_side_by_side(group, lanes));
         column = n;
     } else {
         for (int i = 0; i < n; i++)
             ARROW_RETURN_NOT_OK(copy_chunk(group, i, next()));
     }
     if (labels != nullptr)
-        write_labels(labels, n_labels, next);
-    out->Close();
+        write_labels(labels, static_cast<uint64_t>(rows), next);
+    file.end_group(rows);
     return arrow::Status::OK();
 }
 
@@ -159,8 +166,7 @@ arrow::Status keep_parquet(const bm_table_kept &kept, const std::shared_ptr<Sink
         ARROW_ASSIGN_OR_RAISE(auto label, label_field(*schema));
         ARROW_ASSIGN_OR_RAISE(schema, schema->AddField(schema->num_fields(), label));
     }
-    ARROW_ASSIGN_OR_RAISE(auto writer, open_like(*p, *schema, sink));
-    const unsigned threads = kept.threads > 0 ? kept.threads : std::thread::hardware_concurrency();
+    ARROW_ASSIGN_OR_RAISE(auto file, open_like(*p, *schema, sink));
     uint64_t row = 0, label = 0;
     for (int number = 0; number < p->meta->num_row_groups(); number++) {
         const Stays stays{&kept, row, p->meta->RowGroup(number)->num_rows()};
@@ -170,13 +176,18 @@ arrow::Status keep_parquet(const bm_table_kept &kept, const std::shared_ptr<Sink
             continue;
         if (kept.labels != nullptr && n > kept.n_labels - label)
             return arrow::Status::Invalid("fewer labels than rows");
-        const Group group{*p, number, stays, threads,
+        const Group group{*p,
+                          *file,
+                          number,
+                          stays,
+                          threads_of(kept.threads),
                           p->reader->parquet_reader()->RowGroup(number)};
-        ARROW_RETURN_NOT_OK(
-            copy_group(group, kept.labels != nullptr ? kept.labels + label : nullptr, n, *writer));
+        ARROW_RETURN_NOT_OK(copy_group(group,
+                                       kept.labels != nullptr ? kept.labels + label : nullptr,
+                                       static_cast<int64_t>(n)));
         label += n;
     }
-    writer->Close();
+    file->close();
     return arrow::Status::OK();
 }
 

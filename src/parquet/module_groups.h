@@ -3,9 +3,7 @@
 #define BANDMILL_PARQUET_MODULE_GROUPS_H
 
 #include "module_common.h"
-#include "module_sink.h"
-
-#include <parquet/file_writer.h>
+#include "module_file.h"
 
 #include <optional>
 #include <string_view>
@@ -16,8 +14,8 @@ namespace bandmill_tables
 // --- module_like.cpp ---
 
 // With the columns of `schema` that are behind those of the file.
-arrow::Result<std::unique_ptr<parquet::ParquetFileWriter>>
-open_like(const Parquet &p, const arrow::Schema &schema, const std::shared_ptr<Sink> &sink);
+arrow::Result<std::unique_ptr<NewFile>> open_like(const Parquet &p, const arrow::Schema &schema,
+                                                  const std::shared_ptr<Sink> &sink);
 
 // --- module_spark.cpp ---
 

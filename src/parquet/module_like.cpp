@@ -136,13 +136,13 @@ columns_like(const Parquet &p, const arrow::Schema &schema,
 
 } // namespace
 
-arrow::Result<std::unique_ptr<parquet::ParquetFileWriter>>
-open_like(const Parquet &p, const arrow::Schema &schema, const std::shared_ptr<Sink> &sink)
+arrow::Result<std::unique_ptr<NewFile>> open_like(const Parquet &p, const arrow::Schema &schema,
+                                                  const std::shared_ptr<Sink> &sink)
 {
     const auto properties = properties_like(p);
     ARROW_ASSIGN_OR_RAISE(auto metadata, metadata_like(p, schema));
     ARROW_ASSIGN_OR_RAISE(auto columns, columns_like(p, schema, *properties));
-    return parquet::ParquetFileWriter::Open(sink, columns, properties, metadata);
+    return std::make_unique<NewFile>(sink, columns, properties, metadata);
 }
 
 } // namespace bandmill_tables

@@ -1,7 +1,7 @@
 // module_read.cpp -- files of tables as streams of arrays: of the columns that are asked for, row group by
 // row group. What a file says of itself is checked before Arrow acts on it, as far as that can be.
 
-#include "module_common.h"
+#include "module_ahead.h"
 #include "module_ipc.h"
 
 #include <arrow/c/bridge.h>
@@ -22,6 +22,11 @@ arrow::Status use_threads(uint32_t threads)
 {
     return threads > 0 ? arrow::SetCpuThreadPoolCapacity(static_cast<int>(threads))
                        : arrow::Status::OK();
+}
+
+unsigned threads_of(uint32_t threads)
+{
+    return threads > 0 ? threads : std::max(1U, std::thread::hardware_concurrency());
 }
 
 namespace
@@ -137,7 +142,23 @@ int64_t row_bytes(const parquet::RowGroupMetaData &group, const std::vector<int>
     return bytes / std::max<int64_t>(group.num_rows(), 1) + 1;
 }
 
-// The rows of a file, a row group after another: what goes wrong has its place.
+// One column is not nearly all of what is read: then it is read at once where it is asked for.
+bool worth_threads(const parquet::RowGroupMetaData &group, const std::vector<int> *leaves)
+{
+    int64_t all = 0, most = 0;
+    const int n = leaves != nullptr ? static_cast<int>(leaves->size()) : group.num_columns();
+    for (int i = 0; i < n; i++) {
+        const int leaf = leaves != nullptr ? (*leaves)[static_cast<std::size_t>(i)] : i;
+        const int64_t bytes =
+            std::max<int64_t>(group.ColumnChunk(leaf)->total_uncompressed_size(), 0);
+        all += std::min(bytes, INT64_MAX / 4 - all);
+        most = std::max(most, bytes);
+    }
+    return all / 3 * 2 >= most;
+}
+
+// The rows of a file, a row group after another: what goes wrong has its place. With threads the next batch is
+// read while the one before is worked on, where there is room for both.
 class Groups : public arrow::RecordBatchReader
 {
   public:
@@ -146,11 +167,45 @@ class Groups : public arrow::RecordBatchReader
         : p_(std::move(p)), leaves_(std::move(leaves)), schema_(std::move(schema)), bytes_(bytes)
     {
     }
+    ~Groups() override
+    {
+        if (p_->ahead != nullptr)
+            p_->ahead->team.drop(work_.work);
+    }
     std::shared_ptr<arrow::Schema> schema() const override
     {
         return schema_;
     }
     arrow::Status ReadNext(std::shared_ptr<arrow::RecordBatch> *batch) override
+    {
+        arrow::Status status = begun_ ? read_ahead(batch) : read(batch);
+        begun_ = status.ok() && *batch != nullptr && has_room();
+        if (begun_)
+            work_.begin(p_->ahead->team, [this] { return read(&next_); });
+        return status;
+    }
+
+  private:
+    bool has_room() const
+    {
+        return p_->ahead != nullptr && !p_->ahead->off &&
+               (p_->memory == 0 ||
+                pool_of(p_->pool)->bytes_allocated() <= static_cast<int64_t>(p_->memory / 4));
+    }
+
+    // What lacked memory is read again, now that the batch before may be gone.
+    arrow::Status read_ahead(std::shared_ptr<arrow::RecordBatch> *batch)
+    {
+        p_->ahead->team.finish(work_.work);
+        *batch = std::move(next_);
+        if (!work_.status.IsOutOfMemory())
+            return work_.status;
+        p_->ahead->off = true;
+        batches_ = nullptr;
+        return read(batch);
+    }
+
+    arrow::Status read(std::shared_ptr<arrow::RecordBatch> *batch)
     {
         const arrow::Status status = caught([&] { return next(batch); });
         return status.ok() ? status
@@ -158,24 +213,34 @@ class Groups : public arrow::RecordBatchReader
                                                 status.message());
     }
 
-  private:
+    // Behind those of its batches that were read.
+    arrow::Status open_group()
+    {
+        ARROW_ASSIGN_OR_RAISE(batches_, group_batches(*p_, group_, &leaves_, bytes_));
+        std::shared_ptr<arrow::RecordBatch> batch;
+        for (int64_t i = 0; i < n_read_; i++)
+            ARROW_RETURN_NOT_OK(batches_->ReadNext(&batch));
+        return arrow::Status::OK();
+    }
+
     arrow::Status next(std::shared_ptr<arrow::RecordBatch> *batch)
     {
         *batch = nullptr;
         while (group_ < p_->meta->num_row_groups()) {
-            if (batches_ == nullptr) {
-                left_ = p_->meta->RowGroup(group_)->num_rows();
-                ARROW_ASSIGN_OR_RAISE(batches_, group_batches(*p_, group_, &leaves_, bytes_));
-            }
+            if (batches_ == nullptr)
+                ARROW_RETURN_NOT_OK(open_group());
             ARROW_RETURN_NOT_OK(batches_->ReadNext(batch));
             const int64_t n = *batch != nullptr ? (*batch)->num_rows() : 0;
-            if (n > left_ || (*batch == nullptr && left_ > 0))
+            const int64_t left = p_->meta->RowGroup(group_)->num_rows() - rows_read_;
+            if (n > left || (*batch == nullptr && left > 0))
                 return arrow::Status::Invalid("it holds another number of rows than it says");
-            left_ -= n;
+            rows_read_ += n;
             row_ += n;
+            n_read_++;
             if (*batch != nullptr)
                 return arrow::Status::OK();
             batches_ = nullptr;
+            rows_read_ = n_read_ = 0;
             group_++;
         }
         return arrow::Status::OK();
@@ -187,7 +252,11 @@ class Groups : public arrow::RecordBatchReader
     int64_t bytes_;
     std::unique_ptr<arrow::RecordBatchReader> batches_; // of the group
     int group_ = 0;
-    int64_t left_ = 0, row_ = 0; // rows of the group still to come; rows before
+    int64_t n_read_ = 0, rows_read_ = 0; // of its batches, of its rows
+    int64_t row_ = 0;                    // rows before, of the file
+    bool begun_ = false;                 // the next batch
+    std::shared_ptr<arrow::RecordBatch> next_;
+    AheadWork work_;
 };
 
 // Rows without columns: so many as the file says.
@@ -310,7 +379,10 @@ arrow::Result<std::shared_ptr<Parquet>> open_parquet(const char *path, uint32_t 
                                                      uint64_t memory)
 {
     auto p = std::make_shared<Parquet>();
+    p->memory = memory;
     p->pool = make_pool(memory);
+    if (threads_of(threads) > 1)
+        p->ahead = std::make_shared<Ahead>(pool_of(p->pool), memory, threads_of(threads) - 1);
     ARROW_ASSIGN_OR_RAISE(p->file, arrow::io::ReadableFile::Open(path, pool_of(p->pool)));
     ARROW_ASSIGN_OR_RAISE(const int64_t file_bytes, p->file->GetSize());
     parquet::ReaderProperties raw(pool_of(p->pool));
@@ -318,10 +390,12 @@ arrow::Result<std::shared_ptr<Parquet>> open_parquet(const char *path, uint32_t 
     parquet::ArrowReaderProperties properties;
     properties.set_use_threads(threads != 1);
     properties.set_pre_buffer(false);
-    parquet::arrow::FileReaderBuilder builder;
-    ARROW_RETURN_NOT_OK(builder.Open(p->file, raw));
-    ARROW_RETURN_NOT_OK(
-        builder.memory_pool(pool_of(p->pool))->properties(properties)->Build(&p->reader));
+    ARROW_ASSIGN_OR_RAISE(p->reader,
+                          parquet::arrow::FileReader::Make(
+                              pool_of(p->pool),
+                              p->ahead != nullptr ? open_ahead(p->file, raw, *p->ahead)
+                                                  : parquet::ParquetFileReader::Open(p->file, raw),
+                              properties));
     p->meta = p->reader->parquet_reader()->metadata();
     ARROW_RETURN_NOT_OK(check_groups(*p->meta, file_bytes));
     ARROW_RETURN_NOT_OK(p->reader->GetSchema(&p->schema));
@@ -336,6 +410,8 @@ group_batches(Parquet &p, int group, const std::vector<int> *leaves, int64_t byt
         rows = std::clamp(bytes / row_bytes(*p.meta->RowGroup(group), leaves), kFewestRows,
                           kBatchRows);
     p.reader->set_batch_size(rows);
+    p.reader->set_use_threads(p.ahead != nullptr &&
+                              worth_threads(*p.meta->RowGroup(group), leaves));
     return leaves != nullptr ? p.reader->GetRecordBatchReader({group}, *leaves)
                              : p.reader->GetRecordBatchReader({group});
 }

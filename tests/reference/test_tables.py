@@ -239,6 +239,61 @@ def check_threads(runs):
     return "" if 150 < len(lost) < 300 and got.to_pylist() == wanted.to_pylist() else f"{got.num_rows} rows, {len(lost)} removed"
 
 
+def ahead_files(runs):
+    """Files of one row group whose pages are worth threads: name -> (place, options of the job)."""
+    rng, n = random.Random(13), 700
+    texts = [" ".join(rng.choice(WORDS) for _ in range(rng.randrange(20, 200))) for _ in range(n)]
+    for i in range(0, n - 1, 3):
+        texts[i + 1] = texts[i]
+    lists = [None if i % 7 == 1 else [None if k == 3 else texts[i][:k * 9] for k in range(i % 23)] for i in range(n)]
+    table = pa.table({"text": texts, "lists": pa.array(lists, pa.list_(pa.string())), "n": range(n),
+                      "nulls": [t if i % 4 else None for i, t in enumerate(texts)], "kind": [f"kind {i % 9}" * 40 for i in range(n)]})
+    table = table.replace_schema_metadata({"key": "value"})
+    giant = pa.table({"text": [rng.choice(WORDS) + " " + " ".join(rng.choices(WORDS, k=50)) * (15000 if i == 3 else 900) for i in range(9)]})
+    small = {"data_page_size": 9000, "use_dictionary": ["kind"]}
+    ways = {"zstd": (table, {"compression": "zstd", "write_page_index": True, "sorting_columns": [pq.SortingColumn(2)], **small}),
+            "gzip, version 2": (table, {"compression": "gzip", "data_page_version": "2.0", **small}),
+            "lz4, a dictionary that is given up": (table, {"compression": "lz4", "data_page_size": 9000, "dictionary_pagesize_limit": 30000}),
+            "snappy, a page larger than the room": (giant, {"compression": "snappy", "use_dictionary": False, "data_page_size": 1 << 20})}
+    files = {}
+    for name, (content, options) in ways.items():
+        files[name] = os.path.join(runs.folder, f"ahead{len(files)}.parquet")
+        pq.write_table(content, files[name], **options)
+    return files
+
+
+def check_ahead(runs, path):
+    """Pages that are decompressed and compressed ahead, or where memory is short not: the same groups, the same file."""
+    wanted = None
+    for threads, *more in ((1,), (2,), (3,), (8,), (2, "--memory", "64M"), (8, "--memory", "64M")):
+        out = runs.place()
+        runs.program.run("dedup", path, "-o", out, "--device", "cpu", "--threads", threads, *more)
+        got = [harness.read_file(out, name) for name in ("kept.parquet", "groups.jsonl", "removed.tsv")]
+        wanted = wanted or got
+        if got != wanted:
+            return f"--threads {threads} {more}: another result"
+    lost = {int(row[0].rpartition(":")[2]) for row in harness.read_rows(harness.read_file(out, "removed.tsv"))[1:]}
+    read = pq.read_table(path)
+    mask = pa.array([i + 1 not in lost for i in range(len(read))])
+    return "" if pq.read_table(os.path.join(out, "kept.parquet")).equals(read.filter(mask)) else "other rows"
+
+
+def check_ahead_damage(runs, path, column, job):
+    """A page in the midst of a column is damaged: with eight threads the same words as with one, and no output."""
+    chunk, said = pq.read_metadata(path).row_group(0).column(column), []
+    data = bytearray(harness.read_file(path))
+    at = chunk.data_page_offset + chunk.total_compressed_size // 2
+    data[at:at + 600] = bytes(600)
+    broken = runs.put("ahead.parquet", data)
+    for threads in (1, 8):
+        out = runs.place()
+        done = runs.program.run("dedup", broken, "-o", out, "--device", "cpu", "--threads", threads, *job, expect=3)
+        said.append(done.stderr.decode().replace(out, "OUT"))
+        if os.path.exists(out) or os.path.exists(out + ".partial"):
+            return "an output was left"
+    return "" if said[0] == said[1] and "ahead.parquet" in said[0] and "row group 0" in said[0] else f"{said}"
+
+
 def likes():
     """Ways to write a file whose kept rows are to be written the same way: name -> options of write_table."""
     return {"zstd, row groups of 40": {"compression": "zstd", "row_group_size": 40},
@@ -643,6 +698,12 @@ def main():
             runs, "damaged.parquet", data, range(begin, len(data), step)))
         claims.attempt("bytes of pages changed", lambda: check_damage(runs, "damaged.parquet", data, range(4, begin, 3 * step)))
         claims.attempt("Parquet: the same file with any number of threads", lambda: check_threads(runs))
+        ahead = ahead_files(runs)
+        for name, path in ahead.items():
+            claims.attempt(f"pages ahead: {name}", lambda path=path: check_ahead(runs, path))
+        for column, name in ((0, "zstd"), (0, "gzip, version 2"), (2, "zstd")):
+            claims.attempt(f"a damaged page, {name}, column {column}",
+                           lambda path=ahead[name], column=column: check_ahead_damage(runs, path, column, ("--text-field", "text")))
         other = runs.base.slice(0, 30).select(["id", "n", "more", "text"])
         data = harness.read_file(write(other, small, compression="none", row_group_size=10))
         begin = pq.read_metadata(small).row_group(0).column(3).dictionary_page_offset

@@ -28,7 +28,9 @@ typedef struct bm_table_wish {
     size_t n_needed;    /* of them, the first: where one is not there, all columns are given */
     uint32_t threads;   /* that decode; 0: all */
     size_t batch_bytes; /* arrays of about so many; 0: as the library likes */
-    uint64_t memory;    /* what is decoded takes no more at any time; 0: any */
+    /* What is decoded takes no more at any time; 0: any. Pages that are decoded ahead are taken only where they
+     * fit in, and go beyond it by a sixteenth at most, or 64 MiB, where the rest grows. */
+    uint64_t memory;
 } bm_table_wish;
 
 #define BM_TABLE_JACCARD_UNKNOWN UINT32_MAX
