@@ -32,7 +32,7 @@ static void check_header(const uint8_t *data, size_t size)
     CHECK(header.n_dims == 1 || header.n_dims == 2);
     CHECK(header.data_offset <= size);
     const uint64_t rows = header.shape[0], columns = header.n_dims == 2 ? header.shape[1] : 1;
-    const size_t bytes = size - (size_t)header.data_offset, cell = header.type[2] == '4' ? 4 : 8;
+    const size_t bytes = size - (size_t)header.data_offset, cell = (size_t)(header.type[2] - '0');
     uint64_t promised;
     CHECK(!__builtin_mul_overflow(rows, columns, &promised));
     CHECK(!__builtin_mul_overflow(promised, cell, &promised) && promised == bytes);
