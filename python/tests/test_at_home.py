@@ -184,6 +184,15 @@ def test_a_progress_function_that_raises_ends_the_job(error):
         dedup(progress=show)
 
 
+def test_columns_without_a_value():
+    """As they come where nobody says their type: of no rows, or of nulls alone."""
+    for data, n in ((pa.table({"text": []}), 0), (pa.table({"text": [None, None], "id": [None, None]}), 2), (pa.nulls(3), 3)):
+        s = sign(data)
+        assert s.ids == [f"table:{i + 1}" for i in range(n)] and not s.n_shingles.any()
+        assert len(dedup(data).take(data)) == n
+        assert bandmill.hash_shingles(data)[0].tolist() == [0] * (n + 1)
+
+
 def test_a_query_leaves_no_directory(tmp_path, monkeypatch):
     import tempfile
 

@@ -405,6 +405,10 @@ def check_nulls(runs):
     rows = {"text": ["one two", None], "doc": [{"text": "one two"}, {"text": None}], "talk": [[{"text": "one two"}], [{"text": None}]]}
     gone = {"doc": [{"text": "one two"}, None], "talk": [[{"text": "one two"}], None], "talk ": [[{"text": "one two"}], [None]]}
     wrong = []
+    nothing = pa.table({"id": ["a", "b"], "text": pa.nulls(2), "no": [[None], None]})  # of the type null
+    for path in (write(nothing, os.path.join(runs.folder, "nulls.parquet")), write_ipc(nothing, os.path.join(runs.folder, "nulls.arrow"))):
+        for field in ("text", "no[]"):
+            wrong += [] if runs.sign(path, "--text-field", field)[2] == b"a\nb\n" else [f"{field} of {path}"]
     for name, values in [*rows.items(), *gone.items()]:
         column, missing = name.strip(), rows.get(name) is not values
         field = {"text": "text", "doc": "doc.text", "talk": "talk[].text"}[column]

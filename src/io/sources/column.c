@@ -32,7 +32,8 @@ static bm_column_type plain_type(const char *format)
                  {"C", {BM_COLUMN_UINT, 1, BM_COLUMN_OTHER, 0}},
                  {"S", {BM_COLUMN_UINT, 2, BM_COLUMN_OTHER, 0}},
                  {"I", {BM_COLUMN_UINT, 4, BM_COLUMN_OTHER, 0}},
-                 {"L", {BM_COLUMN_UINT, 8, BM_COLUMN_OTHER, 0}}};
+                 {"L", {BM_COLUMN_UINT, 8, BM_COLUMN_OTHER, 0}},
+                 {"n", {BM_COLUMN_NULLS, 0, BM_COLUMN_OTHER, 0}}};
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
         if (strcmp(types[i].format, format) == 0)
             return types[i].type;
@@ -41,7 +42,8 @@ static bm_column_type plain_type(const char *format)
 
 bool bm_column_is_text(bm_column_type type)
 {
-    return type.kind == BM_COLUMN_BYTES || type.kind == BM_COLUMN_VIEWS;
+    return type.kind == BM_COLUMN_BYTES || type.kind == BM_COLUMN_VIEWS ||
+           type.kind == BM_COLUMN_NULLS;
 }
 
 const char *bm_column_type_name(const struct ArrowSchema *schema)
@@ -82,7 +84,8 @@ bm_column_type bm_column_type_of(const struct ArrowSchema *schema)
     if (schema->dictionary == NULL)
         return own;
     bm_column_type type = plain_type(schema->dictionary->format);
-    if (!bm_column_is_text(type) || schema->dictionary->dictionary != NULL ||
+    if (!bm_column_is_text(type) || type.kind == BM_COLUMN_NULLS ||
+        schema->dictionary->dictionary != NULL ||
         (own.kind != BM_COLUMN_INT && own.kind != BM_COLUMN_UINT))
         return (bm_column_type){.kind = BM_COLUMN_OTHER};
     type.in_kind = own.kind;
@@ -208,6 +211,8 @@ static const char *open_cells(const struct ArrowArray *array, uint64_t first, ui
                               bm_cells *out)
 {
     const bool views = out->kind == BM_COLUMN_VIEWS, bytes = out->kind == BM_COLUMN_BYTES;
+    if (out->kind == BM_COLUMN_NULLS) /* which have no buffers, and some writers' one */
+        return array->n_buffers > 1 ? "another number of buffers than its type has" : NULL;
     if (views ? array->n_buffers < 3 : array->n_buffers != (bytes ? 3 : 2))
         return "another number of buffers than its type has";
     out->validity = array->null_count != 0 ? array->buffers[0] : NULL;
@@ -362,7 +367,7 @@ const char *bm_column_open(const struct ArrowArray *table, const bm_column_path 
 static bool is_null(const bm_column *column, uint64_t number)
 {
     const uint64_t cell = column->cells.first + number;
-    if (cell_is_null(&column->cells, cell))
+    if (cell_is_null(&column->cells, cell) || column->cells.kind == BM_COLUMN_NULLS)
         return true;
     return column->type.in_width != 0 &&
            cell_is_null(&column->dictionary,

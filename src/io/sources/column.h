@@ -7,6 +7,7 @@
  *     utf8_view, …_view   buffers: validity, views of 16 bytes, any number of buffers of bytes, and an
  *                         array of their sizes; a cell of up to 12 bytes stands in its view
  *     integers            buffers: validity, values
+ *     null                no buffers, and every cell is null
  *     a dictionary        integers, each the number of a cell in an array of texts
  *     a list              buffers: validity, offsets; cell c is the cells offsets[c] … offsets[c+1]-1 of its one
  *                         child, so that a row may have any number of values. Of a fixed size: no offsets */
@@ -22,7 +23,8 @@ typedef enum bm_column_kind {
     BM_COLUMN_BYTES, /* utf8, binary; `width` bytes an offset */
     BM_COLUMN_VIEWS, /* utf8_view, binary_view */
     BM_COLUMN_INT,   /* `width` bytes a value */
-    BM_COLUMN_UINT
+    BM_COLUMN_UINT,
+    BM_COLUMN_NULLS /* of the type null: texts, none of which is there */
 } bm_column_kind;
 
 typedef struct bm_column_type {

@@ -35,6 +35,25 @@ typedef struct view {
 
 static const char blob[] = "a text that is longer than a view holds";
 
+/* Of the type null: texts without a value, in buffers that are not there. */
+Test(column, nulls)
+{
+    const struct ArrowSchema schema = {.format = "n"},
+                             indices = {.format = "c", .dictionary = (struct ArrowSchema *)&schema};
+    const bm_column_type of_nulls = bm_column_type_of(&schema);
+    const void *none[] = {NULL, NULL};
+    struct ArrowArray array = {.length = 3, .null_count = 3};
+    bm_column column;
+    cr_assert(bm_column_is_text(of_nulls));
+    cr_assert_eq(bm_column_type_of(&indices).kind, BM_COLUMN_OTHER);
+    for (array.n_buffers = 0; array.n_buffers < 2; array.n_buffers++, array.buffers = none) {
+        cr_assert_null(bm_column_open(&array, &itself, of_nulls, &column));
+        for (size_t row = 0; row < 3; row++)
+            cr_assert(bm_column_is_null(&column, row));
+    }
+    cr_assert_not_null(wrong_with(&array, &itself, of_nulls));
+}
+
 Test(column, views)
 {
     view views[3] = {{.len = 39, .head = "a te"}, {.len = 5}, {.len = 0}};
