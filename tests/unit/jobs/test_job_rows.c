@@ -39,49 +39,56 @@ static void put_documents(scratch *s)
     free(text);
 }
 
-static void expect_stopped(const reader *r, bm_status status)
+/* A job over the documents, whose rows go to `r`. */
+typedef struct stopped {
+    scratch s;
+    reader r;
+    const char *path;
+} stopped;
+
+static void begin(stopped *t)
 {
+    t->r = (reader){0};
+    scratch_open(&t->s);
+    put_documents(&t->s);
+    t->path = scratch_at(&t->s, "in.jsonl");
+}
+
+/* What the options of both jobs call alike. */
+#define WATCH(options, t)                                                                          \
+    ((options)->input.paths = &(t)->path, (options)->input.n_paths = 1,                            \
+     (options)->device.device = "cpu", (options)->write = take, (options)->write_ctx = &(t)->r,    \
+     (options)->callbacks = (bm_callbacks){.ctx = &(t)->r, .cancelled = stops})
+
+static void expect_stopped(stopped *t, bm_status status)
+{
+    const size_t bytes = t->r.bytes;
     cr_expect_eq(status, BM_ERR_CANCELLED);
-    cr_expect_gt(r->bytes, 0);
-    cr_expect_lt(r->bytes, (size_t)4 << 20, "%zu bytes", r->bytes); /* of 16 to 38 MB */
+    cr_expect_gt(bytes, 0);
+    cr_expect_lt(bytes, (size_t)4 << 20, "%zu bytes", bytes); /* of 16 to 38 MB */
+    scratch_close(&t->s);
 }
 
 Test(job_rows, of_pairs_end_when_the_caller_wants_to_stop)
 {
-    scratch s;
-    scratch_open(&s);
-    put_documents(&s);
-    reader r = {0};
-    const char *paths[] = {scratch_at(&s, "in.jsonl")};
+    stopped t;
     bm_summary *summary = NULL;
     bm_pairs_options o;
+    begin(&t);
     bm_pairs_options_init(&o);
-    o.input.paths = paths;
-    o.input.n_paths = 1;
-    o.device.device = "cpu";
-    o.write = take;
-    o.write_ctx = &r;
-    o.callbacks = (bm_callbacks){.ctx = &r, .cancelled = stops};
-    expect_stopped(&r, bm_job_pairs(&o, &summary, NULL));
-    scratch_close(&s);
+    WATCH(&o, &t);
+    expect_stopped(&t, bm_job_pairs(&o, &summary, NULL));
 }
 
 Test(job_rows, of_queries_end_when_the_caller_wants_to_stop)
 {
-    scratch s;
-    scratch_open(&s);
-    put_documents(&s);
-    reader r = {0};
-    const char *paths[] = {scratch_at(&s, "in.jsonl")};
+    stopped t;
     bm_summary *summary = NULL;
     bm_query_options o;
+    begin(&t);
     bm_query_options_init(&o);
-    o.targets = o.input.paths = paths;
-    o.n_targets = o.input.n_paths = 1;
-    o.device.device = "cpu";
-    o.write = take;
-    o.write_ctx = &r;
-    o.callbacks = (bm_callbacks){.ctx = &r, .cancelled = stops};
-    expect_stopped(&r, bm_job_query(&o, &summary, NULL));
-    scratch_close(&s);
+    WATCH(&o, &t);
+    o.targets = &t.path;
+    o.n_targets = 1;
+    expect_stopped(&t, bm_job_query(&o, &summary, NULL));
 }
