@@ -27,7 +27,7 @@ import time
 sys.path[:0] = [os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", part) for part in ("reference", "identity")]
 import harness
 from outputs import differing, digests
-from resuming import Job, Seals, empty, planted, put, put_hashes
+from resuming import Job, Seals, at_call, empty, planted, preloaded, put, put_hashes
 
 STEP = ["--batch-docs", "40", "--threads", "1", "-q"]
 SIGKILL = -9
@@ -45,13 +45,12 @@ class Calls:
         """Killed at call n, or not (0). (exit code, stderr, calls made)"""
         if os.path.exists(self.log):
             os.remove(self.log)
-        env = {**os.environ, "BANDMILL_SEAL_SECONDS": "0", "KILL_SHIM": str(n), "KILL_SHIM_LOG": self.log,
-               "KILL_SHIM_TORN": str(int(self.torn))}
+        env = {**os.environ, **at_call(n, self.log, torn=self.torn)}
         command = [self.program, *job.arguments(*more)]
         if self.server:
             done = self.server.run(command, env)
         else:
-            env.update(LD_PRELOAD=self.shim, ASAN_OPTIONS=os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0")
+            env.update(preloaded(self.shim))
             done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=env,
                                   check=False)
         rows = dict(line.split() for line in harness.read_file(self.log).decode().splitlines())

@@ -22,7 +22,7 @@ import time
 sys.path[:0] = [os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", part) for part in ("reference", "identity")]
 import harness
 from outputs import devices, differing, digests, opencl_environment
-from resuming import STAGES, STATE, Child, Job, Seals, empty, planted, put, stage
+from resuming import STAGES, STATE, Child, Job, Seals, at_call, empty, planted, preloaded, put, stage
 
 SEAL = {"BANDMILL_SEAL_SECONDS": "0"}
 
@@ -59,7 +59,7 @@ class Bench:
 
     def __init__(self, claims, args, folder):
         self.claims, self.program, self.folder, self.size = claims, args.program, folder, args.size
-        self.env, self.shim = opencl_environment(), os.path.abspath(args.shim)
+        self.env, self.shim = opencl_environment(), args.shim
         docs = planted(os.path.abspath(args.planted), 1500)
         self.docs = docs
         self.a, self.b = put(folder, "a.jsonl", docs[:900]), put(folder, "b.jsonl", docs[900:])
@@ -89,12 +89,11 @@ class Bench:
         wrong = differing(digests(job.output), self.wanted(job)) if code == 0 else f"exit {code}: {said}"
         return wrong or job.left()
 
-    def at_call(self, job, n, more, log="", stop="0"):
+    def at_call(self, job, n, more, log="", stop=False):
         """Killed before its call N that changes the disk, or stopped there, or not (0)."""
         empty(job.output, job.work)
-        shim = {"LD_PRELOAD": self.shim, "KILL_SHIM": str(n), "KILL_SHIM_STOP": stop, "KILL_SHIM_LOG": log,
-                "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"}
-        return Child(self.program, job.arguments("--threads", 1, *more), {**self.env, **SEAL, **shim}, self.folder)
+        shim = {**preloaded(self.shim), **at_call(n, log, stop)}
+        return Child(self.program, job.arguments("--threads", 1, *more), {**self.env, **shim}, self.folder)
 
     def killed_at(self, job, *wanted, more=("--batch-docs", 20)):
         """Leave work that was killed at one of these stages; the number of the call. Found by bisection: a stage follows the other."""
@@ -321,7 +320,7 @@ def check_other(bench):
     bench.claims.check("a job of standard input is not sealed, and works", done.returncode == 0 and not job.left(), done.stderr)
     empty(job.output)
     # While a job lives nobody goes on with its work.
-    child = bench.at_call(job, bench.killed_at(job, "reading", more=("--batch-docs", 100)), ("--batch-docs", 100), stop="1")
+    child = bench.at_call(job, bench.killed_at(job, "reading", more=("--batch-docs", 100)), ("--batch-docs", 100), stop=True)
     if child.stand():
         raise harness.ProgramFailed(f"exit {child.code}: {child.said()}")
     done = bench.run(job, "--resume")

@@ -174,6 +174,17 @@ def stage(job, before):
 
 # --- processes ---
 
+def at_call(n, log="", stop=False, torn=False):
+    """What fault/kill_shim.c is told: to end the job right before its call N that changes the disk, or to stop it there."""
+    return {"BANDMILL_SEAL_SECONDS": "0", "KILL_SHIM": str(n), "KILL_SHIM_LOG": log, "KILL_SHIM_STOP": str(int(stop)),
+            "KILL_SHIM_TORN": str(int(torn))}
+
+
+def preloaded(shim):
+    """The shim before the C library, of a process that is started; under AddressSanitizer too."""
+    return {"LD_PRELOAD": os.path.abspath(shim), "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"}
+
+
 class Child:
     """The program as a child that can be stopped, looked at, and killed. Its stderr lies in a file."""
 

@@ -20,7 +20,7 @@ import time
 sys.path[:0] = [os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", part) for part in ("reference", "identity")]
 import harness
 from outputs import differing, digests
-from resuming import Job, empty, planted, put
+from resuming import Job, at_call, empty, planted, preloaded, put
 
 
 class Stopped:
@@ -30,9 +30,7 @@ class Stopped:
         self.log = os.path.join(folder, "calls")
         if os.path.exists(self.log):
             os.remove(self.log)
-        env = {**os.environ, "BANDMILL_SEAL_SECONDS": "0", "LD_PRELOAD": os.path.abspath(args.shim), "KILL_SHIM": str(n),
-               "KILL_SHIM_STOP": "1", "KILL_SHIM_LOG": self.log,
-               "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"}
+        env = {**os.environ, **preloaded(args.shim), **at_call(n, self.log, stop=True)}
         self.process = subprocess.Popen([args.program, *job.arguments()], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                         stderr=subprocess.PIPE, env=env)
         _, status = os.waitpid(self.process.pid, os.WUNTRACED)
