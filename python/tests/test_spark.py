@@ -136,7 +136,7 @@ def test_many_partitions_integer_ids_and_stars(spark):
     few = pa.concat_tables([few, pa.table({"n": np.arange(900, 920, dtype=np.int64), "body": few["body"][:20]})])
     options = {"cluster": "star", "keep": "longest", "threshold": 0.5, "shingle": "word:1"}
     expected = bandmill.dedup(few, "body", "n", device="cpu", **options)
-    found = bandmill.spark.dedup(frame(spark, few, 16, seed=5), "body", "n", **options)
+    found = bandmill.spark.dedup(frame(spark, few, 64, seed=5), "body", "n", **options)
     assert dict(found.dtypes) == {"id": "bigint", "group": "bigint", "kept": "boolean", "jaccard": "double"}
     expect_same(found, expected)
 
