@@ -3,7 +3,8 @@
 # minutes (0.5 is half of one), N at a time (1), one core each. TARGET is `text` or `fuzz_text`; none: all of tests/fuzz/. differential_json and
 # differential_csv are targets too: records that we and a second reader read (differential.py); an execution is a record there.
 #
-# Each begins with its committed corpus and with what earlier runs found worth keeping in build/fuzz/corpus/. Ends with a table:
+# Each begins with its committed corpus and with what earlier runs found worth keeping in build/fuzz/corpus/, and puts in words of
+# tests/fuzz/dictionaries/TARGET.dict, where there is one. Ends with a table:
 # executions, inputs kept, findings. A finding is the input of a crash, a leak or a hang, in build/fuzz/findings/; the target stops at it, and
 # the script ends with 1. To see one again: build/fuzz/tests/fuzz/fuzz_TARGET FILE.
 set -euo pipefail
@@ -11,7 +12,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
 
 usage() {
-    sed -n '2,8s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+    sed -n '2,9s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
     exit "$1"
 }
 
@@ -80,15 +81,18 @@ differential() {
 }
 
 run() {
-    local name=$1 seeds
+    local name=$1 seeds words=()
     if [[ $name == fuzz_differential_* ]]; then
         differential "$name"
         return
     fi
     mkdir -p "$out/corpus/$name"
     mapfile -t seeds < <(seeds_of "$name")
+    if [[ -e tests/fuzz/dictionaries/${name#fuzz_}.dict ]]; then
+        words=("-dict=tests/fuzz/dictionaries/${name#fuzz_}.dict")
+    fi
     "$out/tests/fuzz/$name" "-max_total_time=$seconds" -timeout=60 -rss_limit_mb=4096 -print_final_stats=1 \
-        "-artifact_prefix=$out/findings/$name-" "$out/corpus/$name" "${seeds[@]}" > "$out/logs/$name.log" 2>&1 \
+        "-artifact_prefix=$out/findings/$name-" "${words[@]}" "$out/corpus/$name" "${seeds[@]}" > "$out/logs/$name.log" 2>&1 \
         || echo "$?" > "$out/logs/$name.failed"
 }
 
