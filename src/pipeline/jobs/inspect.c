@@ -434,8 +434,9 @@ static bm_status show_file(const target *t, bm_error *err)
         return show_ids(t, err);
     }
     bm_manifest *manifest = NULL;
-    /* Kept documents begin like a manifest too: in that the name of the tool is the second member. */
-    if (n == 0 || head[0] != '{' || memmem(head, n, "\"tool\"", 6) == NULL)
+    /* Of another name: kept documents begin like a manifest too, but the tool is its second member. */
+    if (bm_file_kind_of(name) != BM_FILE_KIND_REPORT &&
+        (n == 0 || head[0] != '{' || memmem(head, n, "\"tool\"", 6) == NULL))
         return bm_fail_at(err, BM_ERR_FORMAT, t->path, 0,
                           "is no file that inspect knows (reports, tables, groups, ids and arrays "
                           "of bandmill)");

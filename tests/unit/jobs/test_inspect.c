@@ -108,6 +108,27 @@ Test(inspect, a_directory_is_checked_against_its_digests)
     scratch_close(&s);
 }
 
+/* As another program writes it again: members sorted, the name of the tool far behind. */
+Test(inspect, a_report_is_told_by_its_name_too)
+{
+    scratch s;
+    scratch_open(&s);
+    scratch_put_text(&s, "x",
+                     "{\"counts\":{\"a_long_name_that_stands_for_many_counts_of_a_report\":1234567,"
+                     "\"another_long_name_that_stands_for_many_counts_of_a_report\":1234567,"
+                     "\"documents\":7},\"kind\":\"dedup\",\"outputs\":{\"removed.tsv\":"
+                     "\"ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad\"},"
+                     "\"schema\":1,\"tool\":\"bandmill\",\"version\":\"0.1.0\"}");
+    expect_refused(&s, "x", "no file that inspect knows");
+    cr_assert_eq(rename(scratch_at(&s, "x"), scratch_at(&s, "report.json")), 0);
+    expect_in(&s, "report.json", PARTS("\"kind\": \"dedup\"", "\"documents\": 7"));
+    scratch_put_text(&s, "report.json", " " REPORT);
+    expect_in(&s, "report.json", PARTS("\"kind\": \"dedup\""));
+    scratch_put_text(&s, "report.json", "");
+    expect_refused(&s, "report.json", "JSON");
+    scratch_close(&s);
+}
+
 Test(inspect, ids_are_told_by_name_and_strangers_are_refused)
 {
     scratch s;
