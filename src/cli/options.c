@@ -265,7 +265,8 @@ static const arg_option rows[] = {
          "stop words of --shingle stopword:K: English ones, or a file, one a line (en)"),
     FLAG("bag", TELLS, CLI_GROUP_TEXT, text.bag,
          "each further occurrence of a shingle in a document is an element, too"),
-    CHOICE("weights", CUTS, CLI_GROUP_TEXT, text.weights, BM_OPTION_WEIGHTS, BM_WEIGHTS_NONE,
+    CHOICE("weights", BIT(CLI_SIGN) | FINDS, CLI_GROUP_TEXT, text.weights, BM_OPTION_WEIGHTS,
+           BM_WEIGHTS_NONE,
            "tfidf: a shingle weighs by how often it stands in its document, and in how few "
            "documents; one pass more over the inputs (none)"),
     /* signatures */

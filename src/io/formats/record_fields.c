@@ -89,8 +89,11 @@ bm_status bm_fields_init(const bm_input_options *options, bm_format format, bm_f
             return status;
     }
     const bool table = format == BM_FORMAT_TSV || format == BM_FORMAT_CSV;
-    if (!table && options->delimiter != '\0')
-        return bm_fail_field(err, "delimiter", "`delimiter` with inputs of %s (tsv or csv)",
+    const char *of_tables = options->delimiter != '\0'               ? "delimiter"
+                            : options->header != BM_HEADER_BY_FIELDS ? "header"
+                                                                     : NULL;
+    if (!table && of_tables != NULL)
+        return bm_fail_field(err, of_tables, "`%s` with inputs of %s (tsv or csv)", of_tables,
                              bm_option_word_or(BM_OPTION_FORMAT, format, "another format"));
     if (table) {
         fields.syntax.quoted = format == BM_FORMAT_CSV;

@@ -278,6 +278,9 @@ bm_status bm_manifest_open_share(const char *folder, bm_manifest_room room, bm_m
         if (there || status != BM_OK)
             return status;
     }
+    struct stat info;
+    if (stat(folder, &info) != 0)
+        return bm_fail_errno(err, errno, folder, "cannot open");
     return bm_fail_at(err, BM_ERR_FORMAT, folder, 0,
                       "no " BM_FILE_MANIFEST " and no " BM_FILE_REPORT " in it");
 }

@@ -54,7 +54,8 @@ static bm_status check_format(const bm_input_options *options, bm_input_options 
         return bm_fail_field(err, "format", "`format` of a line at a time is jsonl, lines or tsv");
     if (used->header == BM_HEADER_YES)
         return bm_fail_field(err, "header", "`header` yes: a line at a time has none (no)");
-    used->header = BM_HEADER_NO;
+    if (used->format == BM_FORMAT_TSV)
+        used->header = BM_HEADER_NO;
     if (used->max_doc_bytes == 0)
         used->max_doc_bytes = UINT64_MAX;
     return BM_OK;

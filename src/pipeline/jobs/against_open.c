@@ -4,9 +4,11 @@
  * Tests: tests/cli/cases/dedup_against.sh, tests/cli/cases/against_exact.sh */
 #include "pipeline/jobs/against_open.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -163,6 +165,8 @@ bm_status bm_against_open(bm_settings *settings, bm_against **out, bm_error *err
     bool is = bm_store_is(path), is_signatures = false;
     bm_status status =
         is ? BM_OK : bm_sign_dir_is_within(path, settings->memory, &is_signatures, err);
+    if (status == BM_OK && !is && !is_signatures && access(path, F_OK) != 0)
+        return bm_fail_errno(err, errno, path, "cannot open");
     if (status == BM_OK && !is && !is_signatures)
         return bm_fail_field(err, "against",
                              "`against` %s is no index and no directory that sign wrote", path);

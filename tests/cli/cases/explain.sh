@@ -113,7 +113,7 @@ bm explain plain a d -o group.plain; refused 2 'group\.plain'
 bm explain plain a d -o group.plain --force; exits 0; says group.plain '^the shortest chain has 3 links:$'
 bm explain plain a d -o plain/more; refused 2 'plain/more'
 bm explain in.jsonl a d; refused 7 'in\.jsonl'
-bm explain missing a d; refused 7 'missing'
+bm explain missing a d; refused 4 'missing: cannot open: No such file or directory'
 bm sign in.jsonl -o sig -q; exits 0
 bm explain sig a d; refused 7 'sig: it holds .signatures'
 bm explain plain a d --json; exits 0

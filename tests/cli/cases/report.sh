@@ -54,7 +54,8 @@ absent dir/page.html
 # what is no directory of dedup, or not what it was
 bm report; refused 2 '0 operands'
 bm report dir plain; refused 2 '2 operands'
-bm report nowhere; refused 7 'nowhere'
+bm filter nowhere -o no; refused 4 'nowhere: cannot open: No such file or directory'; absent no
+bm report nowhere; refused 4 'nowhere: cannot open: No such file or directory'
 bm sign in.jsonl -q -o signed; exits 0
 bm report signed; refused 7 "signed.*holds 'signatures'"
 cp -r dir broken; echo >> broken/removed.tsv

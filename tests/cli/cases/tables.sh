@@ -39,6 +39,8 @@ done
 printf '{"text":"a"}\n' > j.jsonl
 bm sign j.jsonl --delimiter ';' -o out; refused 2 '--delimiter with inputs of jsonl'; absent out
 bm sign j.jsonl --format lines --delimiter ';' -o out; refused 2 '--delimiter with inputs of lines'; absent out
+bm sign j.jsonl --header no -o out; refused 2 '--header with inputs of jsonl'; absent out
+bm sign j.jsonl --format lines --header yes -o out; refused 2 '--header with inputs of lines'; absent out
 
 # --header: no exactly when all fields given are numbers; a name of the header goes before a number
 printf 'a,x y z\nb,p q r\n' > plain.csv

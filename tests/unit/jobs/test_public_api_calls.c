@@ -107,7 +107,7 @@ Test(public_api_calls, explain_checks_its_options)
                            .least = 416,
                            .init = init_explain,
                            .fill = fill_explain,
-                           .passes = BM_ERR_FORMAT,
+                           .passes = BM_ERR_IO,
                            .call = call_explain,
                            .enums = explain_enums,
                            .n_enums = N_OF(explain_enums),
@@ -172,7 +172,7 @@ Test(public_api_calls, a_summary_that_was_not_initialised_is_refused_before_the_
     cr_expect_eq(bm_explain(&explain, &answer, &err), BM_ERR_USAGE);
     cr_expect_str_eq(err.field, "struct_size");
     answer.struct_size = sizeof answer;
-    cr_expect_eq(bm_explain(&explain, &answer, &err), BM_ERR_FORMAT);
+    cr_expect_eq(bm_explain(&explain, &answer, &err), BM_ERR_IO);
 }
 
 /* --- devices --- */

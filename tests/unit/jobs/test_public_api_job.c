@@ -248,7 +248,7 @@ Test(public_api_job, filter_checks_its_options)
                            .least = 232,
                            .init = init_filter,
                            .fill = fill_filter,
-                           .passes = BM_ERR_FORMAT,
+                           .passes = BM_ERR_IO,
                            .call = call_filter,
                            .enums = filter_enums,
                            .n_enums = N_OF(filter_enums),

@@ -41,7 +41,7 @@ Test(public_api_report, report_checks_its_options)
                            .least = sizeof(bm_report_options),
                            .init = init_report,
                            .fill = fill_report,
-                           .passes = BM_ERR_FORMAT,
+                           .passes = BM_ERR_IO,
                            .call = call_report,
                            .enums = report_enums,
                            .n_enums = N_OF(report_enums),
