@@ -39,7 +39,7 @@ struct bm_sorted_runs {
     size_t n_heap;
     bm_run_record *blocks;
     size_t cap_blocks;
-    uint64_t n_added, spilled;
+    uint64_t spilled;
     size_t next; /* without files: the record to give next */
     bool reading;
 };
@@ -311,10 +311,8 @@ bm_status bm_sorted_runs_add(bm_sorted_runs *runs, uint64_t key, uint64_t value,
         runs->records = grown;
         runs->cap = cap;
     }
-    if (status == BM_OK) {
+    if (status == BM_OK)
         runs->records[runs->n++] = (bm_run_record){key, value};
-        runs->n_added++;
-    }
     return status;
 }
 
@@ -347,11 +345,6 @@ bm_status bm_sorted_runs_next(bm_sorted_runs *runs, bm_run_record *out, bm_error
         return BM_NOT_FOUND;
     *out = runs->records[runs->next++];
     return BM_OK;
-}
-
-uint64_t bm_sorted_runs_count(const bm_sorted_runs *runs)
-{
-    return runs->n_added;
 }
 
 uint64_t bm_sorted_runs_spilled(const bm_sorted_runs *runs)

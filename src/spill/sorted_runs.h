@@ -31,7 +31,6 @@ bm_status bm_sorted_runs_begin(bm_sorted_runs *runs, bm_error *err);
 /* The next record; BM_NOT_FOUND (and no error) at the end. */
 bm_status bm_sorted_runs_next(bm_sorted_runs *runs, bm_run_record *out, bm_error *err);
 
-uint64_t bm_sorted_runs_count(const bm_sorted_runs *runs);
 uint64_t bm_sorted_runs_spilled(const bm_sorted_runs *runs); /* bytes written to files */
 
 #endif

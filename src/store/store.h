@@ -95,7 +95,5 @@ const bm_store_facts *bm_store_facts_of(const bm_store *store);
 
 /* Is there an index at that path, by its files and first bytes? Opens nothing for long. */
 bool bm_store_is(const char *dir);
-/* Is all that lies in this directory an index of ours? false and *other (PATH_MAX bytes): what is not. */
-bool bm_store_is_only(const char *dir, char *other, size_t cap);
 
 #endif

@@ -3,11 +3,9 @@
  * Tests: tests/unit/store/test_store_processes.c */
 #include "store/store_place.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -131,24 +129,4 @@ bool bm_store_is(const char *dir)
                     got == sizeof head && bm_le32_get(head + 16) == UINT32_C(0xBEEFC0DE);
     bm_store_place_close(&place);
     return is;
-}
-
-bool bm_store_is_only(const char *dir, char *other, size_t cap)
-{
-    snprintf(other, cap, "%s", dir);
-    if (!bm_store_is(dir))
-        return false;
-    DIR *folder = opendir(dir);
-    if (folder == NULL)
-        return false;
-    bool only = true;
-    for (struct dirent *entry; only && (entry = readdir(folder)) != NULL;) {
-        const char *name = entry->d_name;
-        only = strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ||
-               strcmp(name, BM_STORE_DATA) == 0 || strcmp(name, BM_STORE_LOCK) == 0;
-        if (!only)
-            snprintf(other, cap, "%s/%s", dir, name);
-    }
-    closedir(folder);
-    return only;
 }

@@ -364,48 +364,6 @@ bm_status bm_normalize_exact(bm_str text, uint32_t normalize, bm_codes *codes, b
     return status;
 }
 
-/* --- a list of normalisers --- */
-
-static uint32_t normaliser(const char *name, size_t len)
-{
-    static const struct {
-        const char *name;
-        uint32_t bit;
-    } all[] = {{"nfc", BM_NORM_NFC},       {"nfkc", BM_NORM_NFKC},
-               {"lower", BM_NORM_LOWER},   {"strip-accents", BM_NORM_STRIP_ACCENTS},
-               {"digits", BM_NORM_DIGITS}, {"punct", BM_NORM_PUNCT}};
-    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
-        if (strlen(all[i].name) == len && memcmp(all[i].name, name, len) == 0)
-            return all[i].bit;
-    return 0;
-}
-
-bm_status bm_normalize_parse(const char *list, uint32_t *out, bm_error *err)
-{
-    uint32_t bits = 0;
-    if (strcmp(list, "none") == 0) {
-        *out = 0;
-        return BM_OK;
-    }
-    for (const char *at = list;; at++) {
-        size_t len = strcspn(at, ",");
-        uint32_t bit = normaliser(at, len);
-        if (bit == 0)
-            return bm_fail(err, BM_ERR_USAGE,
-                           "unknown normaliser '%.*s' (nfc or nfkc, lower, strip-accents, digits, "
-                           "punct, separated by commas; or none)",
-                           (int)(len < 100 ? len : 100), at);
-        bits |= bit;
-        at += len;
-        if (*at == '\0')
-            break;
-    }
-    if ((bits & BM_NORM_NFC) && (bits & BM_NORM_NFKC))
-        return bm_fail(err, BM_ERR_USAGE, "normalisers nfc and nfkc together (one of the two)");
-    *out = bits;
-    return BM_OK;
-}
-
 const char *bm_unicode_version(void)
 {
     return bm_unicode_tables_version;

@@ -25,10 +25,6 @@ bm_status bm_normalize_run(bm_str text, uint32_t normalize, bm_codes *codes, bm_
 bm_status bm_normalize_exact(bm_str text, uint32_t normalize, bm_codes *codes, bm_error *err);
 void bm_codes_reset(bm_codes *codes); /* frees */
 
-/* *out: the bits BM_NORM_* of a list such as "nfc,lower", or "none". BM_ERR_USAGE names the word
- * that is wrong. */
-bm_status bm_normalize_parse(const char *list, uint32_t *out, bm_error *err);
-
 /* The Unicode version of our tables, "15.0.0". */
 const char *bm_unicode_version(void);
 

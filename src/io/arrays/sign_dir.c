@@ -244,13 +244,7 @@ static bm_status open_manifest(bm_sign_dir *dir, uint64_t memory, bm_error *err)
     return status;
 }
 
-bm_status bm_sign_dir_open(const char *path, bm_sign_dir **out, bm_error *err)
-{
-    return bm_sign_dir_open_within(path, 0, out, err);
-}
-
-bm_status bm_sign_dir_open_within(const char *path, uint64_t memory, bm_sign_dir **out,
-                                  bm_error *err)
+bm_status bm_sign_dir_open(const char *path, uint64_t memory, bm_sign_dir **out, bm_error *err)
 {
     bm_sign_dir *dir = bm_alloc_zero(1, sizeof *dir);
     if (dir == NULL)

@@ -24,13 +24,10 @@
 typedef struct bm_sign_dir bm_sign_dir;
 
 /* Does the directory hold a manifest.json of ours? Then it is signatures, and no documents.
- * BM_ERR_FORMAT: signatures lie beside one that is damaged. */
-bm_status bm_sign_dir_is(const char *path, bool *is, bm_error *err);
-bm_status bm_sign_dir_open(const char *path, bm_sign_dir **out, bm_error *err);
-/* The same, of a manifest that may take so many bytes (bm_manifest_open). */
-bm_status bm_sign_dir_is_within(const char *path, uint64_t memory, bool *is, bm_error *err);
-bm_status bm_sign_dir_open_within(const char *path, uint64_t memory, bm_sign_dir **out,
-                                  bm_error *err);
+ * BM_ERR_FORMAT: signatures lie beside one that is damaged. `memory`: bytes that the manifest may
+ * take (bm_manifest_open). */
+bm_status bm_sign_dir_is(const char *path, uint64_t memory, bool *is, bm_error *err);
+bm_status bm_sign_dir_open(const char *path, uint64_t memory, bm_sign_dir **out, bm_error *err);
 /* BM_ERR_USAGE names the first of these that holds signatures, where only documents will do. */
 bm_status bm_sign_dir_refuse(const char *const *paths, size_t n_paths, uint64_t memory,
                              bm_error *err);

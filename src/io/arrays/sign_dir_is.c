@@ -20,12 +20,7 @@ static bool has_signatures(const char *path)
     return has;
 }
 
-bm_status bm_sign_dir_is(const char *path, bool *is, bm_error *err)
-{
-    return bm_sign_dir_is_within(path, 0, is, err);
-}
-
-bm_status bm_sign_dir_is_within(const char *path, uint64_t memory, bool *is, bm_error *err)
+bm_status bm_sign_dir_is(const char *path, uint64_t memory, bool *is, bm_error *err)
 {
     char *name = NULL;
     bm_manifest *manifest = NULL;
@@ -51,7 +46,7 @@ bm_status bm_sign_dir_refuse(const char *const *paths, size_t n_paths, uint64_t 
     bool is = false;
     bm_status status = BM_OK;
     for (size_t i = 0; status == BM_OK && i < n_paths; i++) {
-        status = bm_sign_dir_is_within(paths[i], memory, &is, err);
+        status = bm_sign_dir_is(paths[i], memory, &is, err);
         if (status == BM_OK && is)
             status = bm_fail_field(err, "paths", "%.900s holds signatures (documents are expected)",
                                    paths[i]);

@@ -193,11 +193,6 @@ static bm_status find_line(bm_line_input *in, found_line *out, bm_error *err)
     }
 }
 
-bool bm_line_input_has_more(const bm_line_input *in)
-{
-    return in->end > in->begin && memchr(in->bytes + in->begin, '\n', in->end - in->begin) != NULL;
-}
-
 /* --- records --- */
 
 typedef struct counted {

@@ -29,7 +29,5 @@ typedef enum bm_line_got {
 /* Wait for a line. BM_ERR_IO, BM_ERR_NOMEM, BM_ERR_CANCELLED, what fn returned. */
 bm_status bm_line_input_next(bm_line_input *in, bm_record_fn fn, void *ctx, bm_line_got *got,
                              bm_error *err);
-/* Is a whole line there already, so that nobody has to wait for it? */
-bool bm_line_input_has_more(const bm_line_input *in);
 
 #endif

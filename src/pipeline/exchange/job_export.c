@@ -96,11 +96,11 @@ static bm_status open_dir(const bm_settings *settings, const char *path, bm_sign
     bool is = false;
     if (access(path, F_OK) != 0)
         return bm_fail_errno(err, errno, path, "cannot open");
-    bm_status status = bm_sign_dir_is_within(path, settings->memory, &is, err);
+    bm_status status = bm_sign_dir_is(path, settings->memory, &is, err);
     if (status == BM_OK && !is)
         status = bm_fail_at(err, BM_ERR_USAGE, path, 0,
                             "is no directory of signatures (one that sign or import wrote)");
-    return status == BM_OK ? bm_sign_dir_open_within(path, settings->memory, out, err) : status;
+    return status == BM_OK ? bm_sign_dir_open(path, settings->memory, out, err) : status;
 }
 
 bm_status bm_job_export(const bm_export_options *options, bm_summary **out, bm_error *err)

@@ -19,7 +19,7 @@ static bm_status are_signed(const bm_settings *s, bool *out, bm_error *err)
     size_t n = 0;
     for (size_t i = 0; i < s->input.n_paths; i++) {
         bool is = false;
-        bm_status status = bm_sign_dir_is_within(s->input.paths[i], s->memory, &is, err);
+        bm_status status = bm_sign_dir_is(s->input.paths[i], s->memory, &is, err);
         if (status != BM_OK)
             return status;
         n += is;
@@ -39,7 +39,7 @@ static bm_status open_dirs(const bm_settings *s, bm_index_signed *out, bm_error 
         return bm_fail_nomem(err, s->input.n_paths * sizeof *out->dirs);
     for (size_t i = 0; i < s->input.n_paths; i++) {
         bm_status status =
-            bm_sign_dir_open_within(s->input.paths[i], s->memory / 4 + 1, &out->dirs[i], err);
+            bm_sign_dir_open(s->input.paths[i], s->memory / 4 + 1, &out->dirs[i], err);
         if (status != BM_OK)
             return status;
         out->n = out->n_open = i + 1;

@@ -57,7 +57,7 @@ static bm_status open_signatures(bm_against *against, bm_settings *settings, bm_
 {
     const char *path = settings->pairs.against;
     bm_settings *known = &against->known;
-    bm_status status = bm_sign_dir_open_within(path, settings->memory, &against->dir, err);
+    bm_status status = bm_sign_dir_open(path, settings->memory, &against->dir, err);
     if (status != BM_OK)
         return status;
     against->manifest = bm_sign_dir_manifest(against->dir);
@@ -163,8 +163,7 @@ bm_status bm_against_open(bm_settings *settings, bm_against **out, bm_error *err
 {
     const char *path = settings->pairs.against;
     bool is = bm_store_is(path), is_signatures = false;
-    bm_status status =
-        is ? BM_OK : bm_sign_dir_is_within(path, settings->memory, &is_signatures, err);
+    bm_status status = is ? BM_OK : bm_sign_dir_is(path, settings->memory, &is_signatures, err);
     if (status == BM_OK && !is && !is_signatures && access(path, F_OK) != 0)
         return bm_fail_errno(err, errno, path, "cannot open");
     if (status == BM_OK && !is && !is_signatures)

@@ -362,7 +362,7 @@ static bm_status open_folder(const target *t, bm_manifest **own, bm_sign_dir **s
         return BM_OK;
     bm_manifest_close(*own);
     *own = NULL;
-    status = bm_sign_dir_open_within(t->path, t->memory, signatures, err);
+    status = bm_sign_dir_open(t->path, t->memory, signatures, err);
     if (status == BM_OK)
         *out = bm_sign_dir_manifest(*signatures);
     return status;

@@ -23,7 +23,7 @@ bm_status bm_signature_inputs_are(const bm_settings *settings, bool *out, bm_err
     size_t n = 0;
     for (size_t i = 0; i < input->n_paths; i++) {
         bool is = false;
-        bm_status status = bm_sign_dir_is_within(input->paths[i], settings->memory, &is, err);
+        bm_status status = bm_sign_dir_is(input->paths[i], settings->memory, &is, err);
         if (status != BM_OK)
             return status;
         n += is;
@@ -58,7 +58,7 @@ static bm_status open_dirs(const bm_settings *settings, bm_signature_inputs *out
         return bm_fail_nomem(err, n * sizeof *out->dirs);
     for (size_t i = 0; i < n; i++) {
         const char *field;
-        bm_status status = bm_sign_dir_open_within(input->paths[i], memory, &out->dirs[i], err);
+        bm_status status = bm_sign_dir_open(input->paths[i], memory, &out->dirs[i], err);
         if (status != BM_OK)
             return status;
         out->n = i + 1;

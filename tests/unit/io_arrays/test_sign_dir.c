@@ -111,7 +111,7 @@ static void put_signatures(scratch *s, int n_docs)
 static bool is_ours(const char *path)
 {
     bool is = false;
-    cr_expect_eq(bm_sign_dir_is(path, &is, NULL), BM_OK);
+    cr_expect_eq(bm_sign_dir_is(path, 0, &is, NULL), BM_OK);
     return is;
 }
 
@@ -124,7 +124,7 @@ Test(sign_dir, rows_and_ids_come_back_from_any_place)
     bm_error err = {0};
     put_signatures(&s, DOCS);
     cr_expect(is_ours(scratch_at(&s, "sig")));
-    cr_assert_eq(bm_sign_dir_open(scratch_at(&s, "sig"), &dir, &err), BM_OK, "%s: %s", err.file,
+    cr_assert_eq(bm_sign_dir_open(scratch_at(&s, "sig"), 0, &dir, &err), BM_OK, "%s: %s", err.file,
                  err.message);
     cr_expect_eq(bm_sign_dir_docs(dir), (uint64_t)DOCS);
     cr_expect_eq(bm_sign_dir_perms(dir), (uint32_t)PERMS);
@@ -169,7 +169,7 @@ Test(sign_dir, provenance_and_inputs_are_read)
     bm_sign_dir *dir = NULL;
     bm_error err = {0};
     put_signatures(&s, 2);
-    cr_assert_eq(bm_sign_dir_open(scratch_at(&s, "sig"), &dir, &err), BM_OK, "%s", err.message);
+    cr_assert_eq(bm_sign_dir_open(scratch_at(&s, "sig"), 0, &dir, &err), BM_OK, "%s", err.message);
     const bm_provenance *p = bm_sign_dir_provenance(dir);
     cr_expect_str_eq(p->scheme, "affine32");
     cr_expect_str_eq(p->shingle, "word:5");
@@ -205,8 +205,8 @@ static void expect_refused(scratch *s, const char *file, const char *words)
 {
     bm_sign_dir *dir = NULL;
     bm_error err = {0};
-    cr_expect_eq(bm_sign_dir_open(scratch_at(s, "sig"), &dir, &err), BM_ERR_FORMAT, "%s: %s", words,
-                 err.message);
+    cr_expect_eq(bm_sign_dir_open(scratch_at(s, "sig"), 0, &dir, &err), BM_ERR_FORMAT, "%s: %s",
+                 words, err.message);
     cr_expect(strstr(err.file, file) != NULL, "%s: %s", words, err.file);
     cr_expect(strstr(err.message, words) != NULL, "%s", err.message);
     cr_expect_null(dir);
@@ -306,12 +306,12 @@ Test(sign_dir, bytes_and_content_hashes_come_back_where_the_manifest_lists_them)
     put_signatures(&s, 4);
     put_wide_array(&s, "sig/n_bytes.npy", 0, cells, 4);
     put_wide_array(&s, "sig/content_hash.npy", 2, cells, 8);
-    cr_assert_eq(bm_sign_dir_open(scratch_at(&s, "sig"), &dir, NULL), BM_OK);
+    cr_assert_eq(bm_sign_dir_open(scratch_at(&s, "sig"), 0, &dir, NULL), BM_OK);
     cr_expect_not(bm_sign_dir_has_bytes(dir), "an older manifest does not list it");
     cr_expect_not(bm_sign_dir_has_content(dir));
     bm_sign_dir_close(dir);
     list_outputs(&s, false);
-    cr_assert_eq(bm_sign_dir_open(scratch_at(&s, "sig"), &dir, NULL), BM_OK);
+    cr_assert_eq(bm_sign_dir_open(scratch_at(&s, "sig"), 0, &dir, NULL), BM_OK);
     cr_assert(bm_sign_dir_has_bytes(dir) && bm_sign_dir_has_content(dir));
     cr_assert_eq(bm_sign_dir_n_bytes(dir, 1, 2, bytes, NULL), BM_OK);
     cr_expect_arr_eq(bytes, cells + 1, sizeof bytes);
@@ -356,7 +356,7 @@ Test(sign_dir, a_broken_escape_in_an_id_names_its_line)
     put_signatures(&s, 3);
     scratch_put_text(&s, "sig/ids.txt", "a\n\nb\\q\n");
     list_outputs(&s, false);
-    cr_assert_eq(bm_sign_dir_open(scratch_at(&s, "sig"), &dir, &err), BM_OK);
+    cr_assert_eq(bm_sign_dir_open(scratch_at(&s, "sig"), 0, &dir, &err), BM_OK);
     cr_expect_eq(bm_sign_dir_ids(dir, 0, 2, &(bm_sign_ids){&text, ends}, &err), BM_OK);
     cr_expect(ends[0] == 1 && ends[1] == 1, "an empty id is an id");
     cr_expect_eq(bm_sign_dir_ids(dir, 2, 1, &(bm_sign_ids){&text, ends}, &err), BM_ERR_FORMAT);
@@ -373,7 +373,7 @@ Test(sign_dir, no_documents_are_a_signature_directory_too)
     bm_sign_dir *dir = NULL;
     bm_error err = {0};
     put_signatures(&s, 0);
-    cr_assert_eq(bm_sign_dir_open(scratch_at(&s, "sig"), &dir, &err), BM_OK, "%s", err.message);
+    cr_assert_eq(bm_sign_dir_open(scratch_at(&s, "sig"), 0, &dir, &err), BM_OK, "%s", err.message);
     cr_expect_eq(bm_sign_dir_docs(dir), 0u);
     bm_sign_dir_close(dir);
     scratch_close(&s);
@@ -407,14 +407,14 @@ Test(sign_dir, provenance_that_differs_is_named)
     scratch_open(&one);
     put_signatures(&one, 1);
     bm_sign_dir *a = NULL, *b = NULL;
-    cr_assert_eq(bm_sign_dir_open(scratch_at(&one, "sig"), &a, NULL), BM_OK);
+    cr_assert_eq(bm_sign_dir_open(scratch_at(&one, "sig"), 0, &a, NULL), BM_OK);
     for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++) {
         scratch two;
         const char *field = "?";
         scratch_open(&two);
         put_signatures(&two, 1);
         change_manifest(&two, changes[i][0], changes[i][1]);
-        cr_assert_eq(bm_sign_dir_open(scratch_at(&two, "sig"), &b, NULL), BM_OK);
+        cr_assert_eq(bm_sign_dir_open(scratch_at(&two, "sig"), 0, &b, NULL), BM_OK);
         cr_expect_eq(bm_sign_dir_same_provenance(a, b, &field), changes[i][2] == NULL);
         if (changes[i][2] == NULL)
             cr_expect_null(field);
@@ -491,7 +491,7 @@ Test(sign_dir, rows_that_are_not_those_listed_are_refused_once_all_were_read_in_
     bytes[BM_NPY_HEADER_BYTES + 5] ^= 4;
     scratch_put(&s, "sig/signatures.npy", bytes, len);
     free(bytes);
-    cr_assert_eq(bm_sign_dir_open(scratch_at(&s, "sig"), &dir, NULL), BM_OK);
+    cr_assert_eq(bm_sign_dir_open(scratch_at(&s, "sig"), 0, &dir, NULL), BM_OK);
     for (int round = 0; round < 2; round++) {
         cr_expect_eq(bm_sign_dir_rows(dir, 0, 6, words, &err), BM_OK);
         cr_expect_eq(bm_sign_dir_rows(dir, 6, 4, words, &err), BM_ERR_FORMAT);
@@ -510,6 +510,6 @@ Test(sign_dir, a_damaged_manifest_beside_signatures_is_no_directory_of_documents
     bool is = false;
     put_signatures(&s, 1);
     scratch_put_text(&s, "sig/manifest.json", "");
-    cr_expect_eq(bm_sign_dir_is(scratch_at(&s, "sig"), &is, NULL), BM_ERR_FORMAT);
+    cr_expect_eq(bm_sign_dir_is(scratch_at(&s, "sig"), 0, &is, NULL), BM_ERR_FORMAT);
     scratch_close(&s);
 }

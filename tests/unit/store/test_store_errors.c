@@ -20,7 +20,6 @@ static bm_status try_open(const char *dir, bm_store_mode mode, bm_error *err)
 Test(store_errors, what_is_no_index_is_refused_by_name)
 {
     scratch s;
-    char other[512];
     scratch_open(&s);
     scratch_folder(&s, "empty");
     scratch_folder(&s, "text");
@@ -47,7 +46,6 @@ Test(store_errors, what_is_no_index_is_refused_by_name)
             cr_assert_eq(strncmp(err.file, dir, strlen(dir)), 0, "%s: %s", dir, err.file);
             cr_assert(err.message[0] != '\0');
             cr_assert_not(bm_store_is(dir));
-            cr_assert_not(bm_store_is_only(dir, other, sizeof other));
         }
     scratch_close(&s);
 }
@@ -86,10 +84,9 @@ Test(store_errors, an_environment_without_a_state_is_no_index)
     scratch_close(&s);
 }
 
-Test(store_errors, a_directory_is_told_from_one_with_other_files)
+Test(store_errors, an_index_is_told_and_is_not_made_twice)
 {
     scratch s;
-    char other[512] = "";
     scratch_open(&s);
     scratch_folder(&s, "index");
     bm_store *store = model_create(scratch_at(&s, "index"));
@@ -105,10 +102,6 @@ Test(store_errors, a_directory_is_told_from_one_with_other_files)
                  BM_ERR_USAGE);
     cr_assert_not_null(strstr(err.file, "index"));
     cr_assert(bm_store_is(scratch_at(&s, "index")));
-    cr_assert(bm_store_is_only(scratch_at(&s, "index"), other, sizeof other));
-    scratch_put_text(&s, "index/mine.txt", "a file of the user's");
-    cr_assert_not(bm_store_is_only(scratch_at(&s, "index"), other, sizeof other));
-    cr_assert_str_eq(other, scratch_at(&s, "index/mine.txt"));
     scratch_close(&s);
 }
 

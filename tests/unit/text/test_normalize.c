@@ -9,31 +9,6 @@
 #include "base/utf8_code.h"
 #include "tests/unit/base/sized.h"
 
-Test(normalize, reads_lists_in_any_order)
-{
-    uint32_t bits = 99;
-    cr_expect_eq(bm_normalize_parse("none", &bits, NULL), BM_OK);
-    cr_expect_eq(bits, 0);
-    cr_expect_eq(bm_normalize_parse("digits,punct,strip-accents,lower,nfkc", &bits, NULL), BM_OK);
-    cr_expect_eq(bits, BM_NORM_PUNCT | BM_NORM_DIGITS | BM_NORM_STRIP_ACCENTS | BM_NORM_LOWER |
-                           BM_NORM_NFKC);
-    cr_expect_eq(bm_normalize_parse("nfc", &bits, NULL), BM_OK);
-    cr_expect_eq(bits, BM_NORM_NFC);
-}
-
-Test(normalize, refuses_lists_and_names_the_bad_word)
-{
-    static const char *const bad[] = {"",         "lower,", ",lower",        "none,lower", "Lower",
-                                      "nfc,nfkc", "nfd",    "lower, digits", "lowercase",  "low"};
-    uint32_t bits = 99;
-    bm_error err;
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
-        cr_expect_eq(bm_normalize_parse(bad[i], &bits, &err), BM_ERR_USAGE, "'%s'", bad[i]);
-    cr_expect_eq(bits, 99);
-    bm_normalize_parse("lower,nfd", &bits, &err);
-    cr_expect_not_null(strstr(err.message, "'nfd'"));
-}
-
 Test(normalize, knows_the_classes_of_the_standard)
 {
     static const struct {
