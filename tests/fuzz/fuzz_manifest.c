@@ -6,7 +6,7 @@
 
 #include "fuzz_folder.h"
 #include "io/arrays/provenance_same.h"
-#include "io/output/manifest.h"
+#include "io/manifest/manifest.h"
 #include "pipeline/context/recipe.h"
 #include "sketch/scheme.h"
 #include "text/shingler.h"

@@ -2,7 +2,7 @@
 #ifndef BM_IO_ARRAYS_PROVENANCE_SAME_H
 #define BM_IO_ARRAYS_PROVENANCE_SAME_H
 
-#include "io/output/manifest_provenance.h"
+#include "io/manifest/manifest_provenance.h"
 
 /* Were they made alike, so that they may be compared? How the inputs were read does not matter.
  * False: *field names the first field that differs. */

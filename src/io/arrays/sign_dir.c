@@ -18,7 +18,7 @@
 #include "io/json/json_write.h"
 #include "io/arrays/npy.h"
 #include "io/arrays/provenance_same.h"
-#include "io/output/listed.h"
+#include "io/manifest/listed.h"
 #include "model/file_names.h"
 
 #define PLACE_ROWS  1024u

@@ -18,7 +18,7 @@
 #include <bandmill/types.h>
 
 #include "base/memory.h"
-#include "io/output/manifest.h"
+#include "io/manifest/manifest.h"
 #include "model/content_sums.h"
 
 typedef struct bm_sign_dir bm_sign_dir;

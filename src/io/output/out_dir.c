@@ -21,7 +21,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "io/json/json_write.h"
-#include "io/output/digest.h"
+#include "io/manifest/digest.h"
 #include "io/output/out_dir_lock.h"
 #include "io/output/out_entries.h"
 #include "io/output/out_file_inside.h"

@@ -7,7 +7,7 @@
 
 #include "base/meter.h"
 #include "io/json/json_write.h"
-#include "io/output/digest.h"
+#include "io/manifest/digest.h"
 #include "io/output/out_file.h"
 
 /* A file that was closed. */

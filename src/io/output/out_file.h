@@ -12,7 +12,7 @@
 #include <bandmill/types.h>
 
 #include "io/pack/compress.h"
-#include "io/output/digest.h"
+#include "io/manifest/digest.h"
 #include "io/output/out_target.h"
 
 typedef struct bm_out_file bm_out_file;

@@ -3,7 +3,7 @@
 #define BM_IO_OUTPUT_OUT_FILE_INSIDE_H
 
 #include "io/pack/compress.h"
-#include "io/output/digest_follow.h"
+#include "io/manifest/digest_follow.h"
 #include "io/output/out_parents.h"
 #include "io/output/out_target.h"
 

@@ -19,7 +19,7 @@
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
-#include "io/output/manifest.h"
+#include "io/manifest/manifest.h"
 #include "model/id_set.h"
 
 #define BM_OUT_NAME_BYTES 300u /* of a name in a directory, in messages */

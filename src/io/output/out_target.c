@@ -18,7 +18,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "io/output/manifest.h"
+#include "io/manifest/manifest.h"
 #include "io/output/out_parents.h"
 #include "io/output/out_place.h"
 #include "model/file_heads.h"

@@ -9,7 +9,7 @@
 #include <bandmill/types.h>
 
 #include "base/memory.h"
-#include "io/output/listed.h"
+#include "io/manifest/listed.h"
 
 typedef struct bm_line_file {
     /* filled by the caller */

@@ -3,7 +3,7 @@
 #ifndef BM_IO_RESULTS_SOURCE_TABLE_H
 #define BM_IO_RESULTS_SOURCE_TABLE_H
 
-#include "io/output/manifest.h"
+#include "io/manifest/manifest.h"
 
 typedef struct bm_source_column {
     size_t field;   /* BM_SOURCES_DOCUMENTS, … (result_tables.h) */

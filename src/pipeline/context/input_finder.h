@@ -2,7 +2,7 @@
 #ifndef BM_CONTEXT_INPUT_FINDER_H
 #define BM_CONTEXT_INPUT_FINDER_H
 
-#include "io/output/manifest.h"
+#include "io/manifest/manifest.h"
 
 typedef struct bm_input_places {
     const char *manifest;          /* its path */

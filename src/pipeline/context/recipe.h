@@ -4,7 +4,7 @@
 #define BM_CONTEXT_RECIPE_H
 
 #include "io/input/input_set.h"
-#include "io/output/manifest.h"
+#include "io/manifest/manifest.h"
 #include "pipeline/context/settings.h"
 
 /* Manifests of directories whose documents are read as one, in order; borrowed. */

@@ -5,7 +5,7 @@
 
 #include <utf8proc.h>
 
-#include "io/output/manifest.h"
+#include "io/manifest/manifest.h"
 #include "model/option_names.h"
 #include "text/normalize.h"
 #include "text/stop_words.h"

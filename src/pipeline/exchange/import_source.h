@@ -8,7 +8,7 @@
 #include <bandmill/exchange.h>
 
 #include "base/memory.h"
-#include "io/output/manifest.h"
+#include "io/manifest/manifest.h"
 
 /* What a file says of its signatures. */
 typedef struct bm_import_head {

@@ -15,7 +15,7 @@
 
 #include "base/error.h"
 #include "base/open_file.h"
-#include "io/output/listed.h"
+#include "io/manifest/listed.h"
 #include "io/json/json_read.h"
 #include "io/results/group_file.h"
 #include "sketch/scheme.h"

@@ -2,7 +2,7 @@
 #ifndef BM_EXPLAIN_EXPLAIN_SETS_H
 #define BM_EXPLAIN_EXPLAIN_SETS_H
 
-#include "io/output/manifest.h"
+#include "io/manifest/manifest.h"
 #include "model/id_set.h"
 #include "pipeline/context/job_context.h"
 

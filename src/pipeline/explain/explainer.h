@@ -15,7 +15,7 @@
 #include <bandmill/explain.h>
 #include <bandmill/sketch.h>
 
-#include "io/output/manifest.h"
+#include "io/manifest/manifest.h"
 #include "lsh/bridges.h"
 #include "lsh/link_graph.h"
 #include "lsh/min_cut.h"

@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "io/json/json_scan.h"
 #include "io/json/json_write.h"
-#include "io/output/manifest.h"
+#include "io/manifest/manifest.h"
 #include "model/option_names.h"
 #include "pipeline/context/recipe.h"
 #include "pipeline/context/recorded_options.h"

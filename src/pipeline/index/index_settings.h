@@ -4,7 +4,7 @@
  *     {"schema":1, "tool":"bandmill", "kind":"index", "version":…,
  *      "provenance":{…}, "parameters":{"threshold":…, "recall":…, "store":…}, "plan":{…}}
  *
- * The members are those of a manifest (io/output/manifest.h). Of the provenance only what says how
+ * The members are those of a manifest (io/manifest/manifest.h). Of the provenance only what says how
  * texts are cut and signed is fixed: how the first inputs were read is told, no more. */
 #ifndef BM_INDEX_INDEX_SETTINGS_H
 #define BM_INDEX_INDEX_SETTINGS_H

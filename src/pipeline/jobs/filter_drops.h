@@ -11,7 +11,7 @@
 #ifndef BM_JOBS_FILTER_DROPS_H
 #define BM_JOBS_FILTER_DROPS_H
 
-#include "io/output/manifest.h"
+#include "io/manifest/manifest.h"
 #include "model/id_set.h"
 #include "pipeline/context/settings.h"
 

@@ -6,7 +6,7 @@
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
-#include "io/output/manifest.h"
+#include "io/manifest/manifest.h"
 #include "model/id_set.h"
 #include "pipeline/context/settings.h"
 

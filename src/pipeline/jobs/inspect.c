@@ -29,7 +29,7 @@
 #include "base/open_file.h"
 #include "io/json/json_scan.h"
 #include "io/json/json_write.h"
-#include "io/output/manifest.h"
+#include "io/manifest/manifest.h"
 #include "io/arrays/npy.h"
 #include "io/arrays/sign_dir.h"
 #include "io/results/line_file.h"

@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "io/output/manifest.h"
+#include "io/manifest/manifest.h"
 #include "model/file_names.h"
 #include "pipeline/context/job_stages.h"
 #include "pipeline/context/recipe.h"

@@ -2,7 +2,7 @@
 #ifndef BM_JOBS_LISTED_PAIRS_H
 #define BM_JOBS_LISTED_PAIRS_H
 
-#include "io/output/listed.h"
+#include "io/manifest/listed.h"
 
 typedef struct bm_listed_pairs {
     bm_manifest *report;

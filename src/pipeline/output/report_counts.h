@@ -5,7 +5,7 @@
 #include <bandmill/job.h>
 
 #include "io/json/json_write.h"
-#include "io/output/manifest.h"
+#include "io/manifest/manifest.h"
 
 /* Which counts a job has: of documents alone, of pairs and groups too, these with those of known documents, or of an
  * index too. */

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "io/input/input_digest.h"
-#include "io/output/manifest.h"
+#include "io/manifest/manifest.h"
 #include "pipeline/context/recipe.h"
 
 void bm_report_text(bm_json *json, const char *text)

@@ -3,7 +3,7 @@
 #ifndef BM_OUTPUT_REPORT_READ_H
 #define BM_OUTPUT_REPORT_READ_H
 
-#include "io/output/manifest.h"
+#include "io/manifest/manifest.h"
 #include "pipeline/output/report_file.h"
 
 /* Is it the report of such a job: the same program, the same settings, what is written included? The

@@ -19,7 +19,7 @@
 #include <bandmill/job.h>
 #include <bandmill/report.h>
 
-#include "io/output/manifest.h"
+#include "io/manifest/manifest.h"
 #include "lsh/bridges.h"
 #include "model/id_set.h"
 #include "model/shingle_batch.h"

@@ -6,7 +6,7 @@
 #include <math.h>
 
 #include "base/memory.h"
-#include "io/output/listed.h"
+#include "io/manifest/listed.h"
 #include "io/results/pair_file.h"
 #include "model/file_names.h"
 #include "pipeline/page/page_least.h"

@@ -1,6 +1,6 @@
 /* manifest_text.h -- the text of a manifest, and how large it may be. For manifest*.c. */
-#ifndef BM_IO_OUTPUT_MANIFEST_TEXT_H
-#define BM_IO_OUTPUT_MANIFEST_TEXT_H
+#ifndef BM_IO_MANIFEST_MANIFEST_TEXT_H
+#define BM_IO_MANIFEST_MANIFEST_TEXT_H
 
 #include <stdbool.h>
 

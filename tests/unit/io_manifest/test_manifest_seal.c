@@ -3,7 +3,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "io/output/manifest_seal.h"
+#include "io/manifest/manifest_seal.h"
 
 static bm_status check(const char *text, size_t len, bm_error *err)
 {

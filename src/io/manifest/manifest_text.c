@@ -1,7 +1,7 @@
 /* manifest_text.c -- see the header.
  *
  * Tests: tests/cli/cases/bounds.sh, tests/cli/cases/bad_output.sh */
-#include "io/output/manifest_text.h"
+#include "io/manifest/manifest_text.h"
 
 #include <errno.h>
 #include <string.h>

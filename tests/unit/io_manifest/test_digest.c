@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "io/output/digest.h"
+#include "io/manifest/digest.h"
 #include "tests/unit/base/scratch.h"
 
 #define OF_NOTHING "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"

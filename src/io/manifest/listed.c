@@ -1,7 +1,7 @@
 /* listed.c -- a digest that grows with the reading, and what it must come to.
  *
- * Tests: tests/unit/io_output/test_listed.c, tests/cli/cases/damaged_outputs.sh */
-#include "io/output/listed.h"
+ * Tests: tests/unit/io_manifest/test_listed.c, tests/cli/cases/damaged_outputs.sh */
+#include "io/manifest/listed.h"
 
 #include <string.h>
 

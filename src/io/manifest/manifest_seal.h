@@ -7,8 +7,8 @@
  *     }
  *
  * A report without it is of an earlier version, or was edited by somebody who took it out. */
-#ifndef BM_IO_OUTPUT_MANIFEST_SEAL_H
-#define BM_IO_OUTPUT_MANIFEST_SEAL_H
+#ifndef BM_IO_MANIFEST_MANIFEST_SEAL_H
+#define BM_IO_MANIFEST_MANIFEST_SEAL_H
 
 #include <bandmill/status.h>
 #include <bandmill/types.h>

@@ -1,14 +1,14 @@
 /* manifest_fields.c -- every field is looked for by its name, and is of its type or refused.
  *
  * Tests: tests/unit/io_arrays/test_sign_dir.c, tests/cli/cases/bad_output.sh */
-#include "io/output/manifest_fields.h"
+#include "io/manifest/manifest_fields.h"
 
 #include <string.h>
 
 #include "base/error.h"
 #include "base/memory.h"
 #include "io/json/json_scan.h"
-#include "io/output/manifest_text.h"
+#include "io/manifest/manifest_text.h"
 
 #define STRING_BYTES 96u /* of a string, and of what names it, beside its own */
 

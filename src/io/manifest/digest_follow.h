@@ -3,10 +3,10 @@
  * The writer says how many bytes are final; the thread reads them back from the page cache and
  * hashes them, so that hardly anything is left to do at the end. For files that are written from
  * front to back and never rewritten. All calls come from the one thread that writes. */
-#ifndef BM_IO_OUTPUT_DIGEST_FOLLOW_H
-#define BM_IO_OUTPUT_DIGEST_FOLLOW_H
+#ifndef BM_IO_MANIFEST_DIGEST_FOLLOW_H
+#define BM_IO_MANIFEST_DIGEST_FOLLOW_H
 
-#include "io/output/digest.h"
+#include "io/manifest/digest.h"
 
 typedef struct bm_digest_follow bm_digest_follow;
 

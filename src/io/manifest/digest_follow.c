@@ -1,8 +1,10 @@
 /* digest_follow.c -- a thread that hashes a file behind its writer.
  *
  * It sleeps until the writer is WAKE_BYTES ahead: waking it for each block would cost more than
- * hashing one. Its failure is told at the end. */
-#include "io/output/digest_follow.h"
+ * hashing one. Its failure is told at the end.
+ *
+ * Tests: tests/unit/io_output/test_digest_follow.c */
+#include "io/manifest/digest_follow.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -6,7 +6,7 @@
  *
  * Tests: tests/unit/io_arrays/test_sign_dir.c, tests/unit/jobs/test_inspect.c
  * Tests: tests/cli/cases/bad_output.sh */
-#include "io/output/manifest.h"
+#include "io/manifest/manifest.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -17,9 +17,9 @@
 #include "base/memory.h"
 #include "io/json/json_read.h"
 #include "io/json/json_scan.h"
-#include "io/output/manifest_text.h"
-#include "io/output/manifest_fields.h"
-#include "io/output/manifest_seal.h"
+#include "io/manifest/manifest_text.h"
+#include "io/manifest/manifest_fields.h"
+#include "io/manifest/manifest_seal.h"
 #include "model/file_names.h"
 
 struct bm_manifest {

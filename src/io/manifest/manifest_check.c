@@ -1,7 +1,7 @@
 /* manifest_check.c -- what is asked of a manifest once it is read: are the outputs as it says?
  *
  * Tests: tests/unit/io_arrays/test_sign_dir.c, tests/unit/jobs/test_inspect.c */
-#include "io/output/manifest.h"
+#include "io/manifest/manifest.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "io/output/digest.h"
+#include "io/manifest/digest.h"
 
 /* What messages call the manifest: the last part of its path. */
 static const char *shown(const bm_manifest *manifest)

@@ -1,7 +1,7 @@
 /* manifest_provenance.c -- how documents were read and signed, field by field.
  *
  * Tests: tests/unit/io_arrays/test_sign_dir.c */
-#include "io/output/manifest_provenance.h"
+#include "io/manifest/manifest_provenance.h"
 
 #include <string.h>
 

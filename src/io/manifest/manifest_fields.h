@@ -1,11 +1,11 @@
 /* manifest_fields.h -- values of a manifest's JSON, and the strings that they became. */
-#ifndef BM_IO_OUTPUT_MANIFEST_FIELDS_H
-#define BM_IO_OUTPUT_MANIFEST_FIELDS_H
+#ifndef BM_IO_MANIFEST_MANIFEST_FIELDS_H
+#define BM_IO_MANIFEST_MANIFEST_FIELDS_H
 
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
-#include "io/output/manifest_text.h"
+#include "io/manifest/manifest_text.h"
 
 typedef struct bm_manifest_fields {
     char *path; /* of the manifest, for messages */

@@ -3,11 +3,11 @@
  *
  * Compared is XXH3 128; where the manifest has none (of an earlier version), SHA-256. A reader that
  * stops before the end has compared nothing. */
-#ifndef BM_IO_OUTPUT_LISTED_H
-#define BM_IO_OUTPUT_LISTED_H
+#ifndef BM_IO_MANIFEST_LISTED_H
+#define BM_IO_MANIFEST_LISTED_H
 
-#include "io/output/digest.h"
-#include "io/output/manifest.h"
+#include "io/manifest/digest.h"
+#include "io/manifest/manifest.h"
 
 typedef struct bm_listed bm_listed;
 

@@ -3,7 +3,7 @@
  * Files are read back and not hashed on their way out: a .npy header is rewritten at the end, and
  * what is read back is what a reader will get. It still lies in the system's page cache then. Both
  * digests are of one block while it is in the processor's cache. */
-#include "io/output/digest.h"
+#include "io/manifest/digest.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,13 +1,13 @@
 /* manifest_seal.c -- the last place where the member's name stands is the member: what is behind it
  * is its value and two brackets.
  *
- * Tests: tests/unit/io_output/test_manifest_seal.c, tests/cli/cases/damaged_outputs.sh */
-#include "io/output/manifest_seal.h"
+ * Tests: tests/unit/io_manifest/test_manifest_seal.c, tests/cli/cases/damaged_outputs.sh */
+#include "io/manifest/manifest_seal.h"
 
 #include <string.h>
 
 #include "base/error.h"
-#include "io/output/digest.h"
+#include "io/manifest/digest.h"
 
 #define SEAL   "report_xxh3_128"
 #define QUOTED "\"" SEAL "\""

@@ -1,8 +1,8 @@
 /* manifest_provenance.h -- how the documents of a job were signed and read, as its manifest says. */
-#ifndef BM_IO_OUTPUT_MANIFEST_PROVENANCE_H
-#define BM_IO_OUTPUT_MANIFEST_PROVENANCE_H
+#ifndef BM_IO_MANIFEST_MANIFEST_PROVENANCE_H
+#define BM_IO_MANIFEST_MANIFEST_PROVENANCE_H
 
-#include "io/output/manifest_fields.h"
+#include "io/manifest/manifest_fields.h"
 
 /* How a job's documents were signed and read. Strings are the manifest's own. */
 typedef struct bm_provenance {

@@ -4,15 +4,15 @@
  * "provenance", "plan", "counts", "inputs", "outputs" (from names, escaped as in TSV files, to
  * SHA-256) and "outputs_xxh3_128". At the end of "run" stands the report's own digest
  * (manifest_seal.h), which is compared. Threads: an open manifest may be read by several at once. */
-#ifndef BM_IO_OUTPUT_MANIFEST_H
-#define BM_IO_OUTPUT_MANIFEST_H
+#ifndef BM_IO_MANIFEST_MANIFEST_H
+#define BM_IO_MANIFEST_MANIFEST_H
 
 #include <bandmill/job.h>
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
-#include "io/output/digest.h"
-#include "io/output/manifest_provenance.h"
+#include "io/manifest/digest.h"
+#include "io/manifest/manifest_provenance.h"
 
 #define BM_MANIFEST_FORMAT 1u /* the only value of provenance.format that this reader knows */
 

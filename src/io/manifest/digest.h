@@ -1,8 +1,8 @@
 /* digest.h -- digests of files, as the reports of a job list them: SHA-256, which everybody's tools
  * check, and XXH3 128, by which our own readers tell whether a file is what was written. The second
  * costs a twentieth of the first. */
-#ifndef BM_IO_OUTPUT_DIGEST_H
-#define BM_IO_OUTPUT_DIGEST_H
+#ifndef BM_IO_MANIFEST_DIGEST_H
+#define BM_IO_MANIFEST_DIGEST_H
 
 #include <bandmill/status.h>
 #include <bandmill/types.h>
