@@ -105,7 +105,7 @@ Test(ingest_columns, a_table_in_memory_is_what_its_records_are)
     make(arrays, texts, &jsonl);
     scratch_put_text(&dir, "in.jsonl", jsonl);
     const char *paths[] = {scratch_at(&dir, "in.jsonl")};
-    bm_input_options o = {.paths = paths, .n_paths = 1, .header = -1, .max_errors = UINT64_MAX};
+    bm_input_options o = {.paths = paths, .n_paths = 1, .max_errors = UINT64_MAX};
     bm_input_set *set = NULL;
     bm_batch_source *records = NULL;
     cr_assert_eq(bm_input_set_open(&o, NULL, &set, NULL), BM_OK);
