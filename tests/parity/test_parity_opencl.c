@@ -104,8 +104,7 @@ static void check_scheme(const devices *d, bm_scheme scheme, uint32_t perms, uin
     uint32_t sizes[512];
     bm_backend_cfg cfg = {.sketch = {.perms = perms, .seed = perms + 1, .scheme = scheme},
                           .bands = bands,
-                          .rows = rows,
-                          .cache_dir = parity_programs()};
+                          .rows = rows};
     parity_batch batch;
     const size_t n = make_sizes(sizes, 300000);
     parity_make(&batch, &cfg, sizes, n, perms);
@@ -117,6 +116,7 @@ static void check_scheme(const devices *d, bm_scheme scheme, uint32_t perms, uin
             snprintf(what, sizeof what, "%s, %s, %u permutations", d->infos[i].name, families[s],
                      perms);
             cfg.device = d->infos[i].spec;
+            cfg.cache_dir = parity_programs(&d->infos[i]);
             bm_backend *backend = open_device(&cfg, families[s], 0);
             for (int wanted = 1; wanted < (bands > 0 ? 4 : 2); ++wanted) {
                 bm_sign_task task = parity_task(&batch, 0, n, wanted & 1, wanted & 2);
@@ -194,10 +194,7 @@ Test(parity_opencl, rows_of_parameters_equal_the_reference)
     uint64_t state = 5;
     for (size_t i = 0; i < DOCS; ++i)
         sizes[i] = i < 40 ? (uint32_t)i : (uint32_t)(parity_random(&state) % 3000);
-    bm_backend_cfg cfg = {.sketch = {.perms = 128, .seed = 3},
-                          .bands = 16,
-                          .rows = 8,
-                          .cache_dir = parity_programs()};
+    bm_backend_cfg cfg = {.sketch = {.perms = 128, .seed = 3}, .bands = 16, .rows = 8};
     parity_batch batch;
     parity_make(&batch, &cfg, sizes, DOCS, 6);
     for (size_t i = 0; i < d.n; ++i)
@@ -208,6 +205,7 @@ Test(parity_opencl, rows_of_parameters_equal_the_reference)
             bm_backend *backend = NULL;
             bm_error err = {0};
             cfg.device = d.infos[i].spec;
+            cfg.cache_dir = parity_programs(&d.infos[i]);
             const bm_device_settings settings = {.kernel_params = rows[r]};
             cfg.settings = &settings;
             cr_assert_eq(
@@ -231,11 +229,8 @@ Test(parity_opencl, tasks_in_flight_end_in_order_and_a_prefix_of_permutations_is
     uint64_t state = 77;
     for (size_t i = 0; i < TASKS * DOCS; ++i)
         sizes[i] = (uint32_t)(parity_random(&state) % 200) * (i % 7 != 0);
-    bm_backend_cfg cfg = {.sketch = {.perms = 256, .seed = 9},
-                          .perms_used = 90,
-                          .bands = 9,
-                          .rows = 10,
-                          .cache_dir = parity_programs()};
+    bm_backend_cfg cfg = {
+        .sketch = {.perms = 256, .seed = 9}, .perms_used = 90, .bands = 9, .rows = 10};
     parity_batch batch;
     parity_make(&batch, &cfg, sizes, TASKS * DOCS, 1);
     for (size_t i = 0; i < d.n; ++i)
@@ -244,6 +239,7 @@ Test(parity_opencl, tasks_in_flight_end_in_order_and_a_prefix_of_permutations_is
             if (!parity_able(&d.infos[i], families[s]))
                 continue;
             cfg.device = d.infos[i].spec;
+            cfg.cache_dir = parity_programs(&d.infos[i]);
             bm_backend *backend = open_device(&cfg, families[s], 0);
             bm_sign_task tasks[TASKS];
             parity_forget(&batch);
@@ -274,10 +270,8 @@ static void check_cut(bm_scheme scheme, uint64_t distinct)
 {
     devices d = find_devices();
     uint32_t sizes[512];
-    bm_backend_cfg cfg = {.sketch = {.perms = 64, .seed = 3, .scheme = scheme},
-                          .bands = 8,
-                          .rows = 8,
-                          .cache_dir = parity_programs()};
+    bm_backend_cfg cfg = {
+        .sketch = {.perms = 64, .seed = 3, .scheme = scheme}, .bands = 8, .rows = 8};
     parity_batch batch;
     const size_t n = make_sizes(sizes, 100000);
     parity_make_docs(&batch, &cfg, &(parity_docs){sizes, n, 8, distinct});
@@ -286,6 +280,7 @@ static void check_cut(bm_scheme scheme, uint64_t distinct)
             if (!parity_able(&d.infos[i], families[s % 2]))
                 continue;
             cfg.device = d.infos[i].spec;
+            cfg.cache_dir = parity_programs(&d.infos[i]);
             bm_backend *backend = open_staged(&cfg, families[s % 2], 65536,
                                               s == 2); /* 8,192 hashes a batch at most */
             bm_sign_task task = parity_task(&batch, 0, n, true, true);

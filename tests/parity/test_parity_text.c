@@ -232,8 +232,8 @@ static bm_sign_task task_of(result *r, bool words, bool keys)
                           .content = r->content};
 }
 
-static bm_backend *open_device(const char *spec, const bm_text_options *options, const char *family,
-                               size_t limit, bool staged)
+static bm_backend *open_device(const bm_device_info *device, const bm_text_options *options,
+                               const char *family, size_t limit, bool staged)
 {
     const bm_device_settings settings = {.kernel_family = family, .buffer_limit_bytes = limit};
     bm_backend *backend = NULL;
@@ -242,13 +242,13 @@ static bm_backend *open_device(const char *spec, const bm_text_options *options,
                           .bands = BANDS,
                           .rows = ROWS,
                           .text = options,
-                          .device = spec,
+                          .device = device->spec,
                           .settings = &settings,
-                          .cache_dir = parity_programs()};
+                          .cache_dir = parity_programs(device)};
     cr_assert_eq(bm_cl_backend_open(&cfg,
                                     &(bm_cl_open_options){.no_probe = true, .no_zero_copy = staged},
                                     &backend, &err),
-                 BM_OK, "%s %s: %s", spec, family, err.message);
+                 BM_OK, "%s %s: %s", device->spec, family, err.message);
     return backend;
 }
 
@@ -270,7 +270,7 @@ static void check_options(const bm_device_info *infos, size_t n, const bm_text_o
             bm_error err = {0};
             snprintf(what, sizeof what, "%s, %s, kind %d, K %u", infos[i].name, families[s],
                      options->shingle, options->shingle_k);
-            bm_backend *backend = open_device(infos[i].spec, options, families[s], 0, false);
+            bm_backend *backend = open_device(&infos[i], options, families[s], 0, false);
             cr_assert(backend->takes_text);
             for (int wanted = 1; wanted < 4; ++wanted) {
                 bm_sign_task task = task_of(&r, wanted & 1, wanted & 2);
