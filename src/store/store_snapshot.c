@@ -165,13 +165,15 @@ static size_t count_table(const bm_snapshot *s, size_t *at, char table)
 
 static bool docs_are_whole(const bm_snapshot *s, size_t n)
 {
-    const bm_piece_ref *docs = s->pieces.list + s->docs;
     if (n != s->state.doc_pieces)
         return false;
+    if (n == 0)
+        return true;
+    const bm_piece_ref *docs = s->pieces.list + s->docs;
     for (size_t i = 0; i < n; i++)
         if (i == 0 ? docs[i].key.number != 0 : docs[i].key.number <= docs[i - 1].key.number)
             return false;
-    return n == 0 || docs[n - 1].key.number == s->state.tail.first;
+    return docs[n - 1].key.number == s->state.tail.first;
 }
 
 /* Note where the tables of the runs begin. */

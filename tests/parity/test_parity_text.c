@@ -168,8 +168,8 @@ static void make_result(result *r, const corpus *c, const bm_text_options *optio
                                            : bm_shingler_add(shingler, text, &r->right, &err);
         cr_assert_eq(status, BM_OK, "%s", err.message);
         const size_t n = (size_t)(r->right.offsets[i + 1] - r->right.offsets[i]);
-        bm_scheme_affine32.sign(&params, r->right.hashes + r->right.offsets[i], n,
-                                r->right_words + i * PERMS);
+        const uint64_t *hashes = n > 0 ? r->right.hashes + r->right.offsets[i] : NULL;
+        bm_scheme_affine32.sign(&params, hashes, n, r->right_words + i * PERMS);
         bm_band_keys_scalar(r->right_words + i * PERMS, BANDS, ROWS, n == 0,
                             r->right_keys + i * BANDS);
         bm_buf_reset(&fixed);

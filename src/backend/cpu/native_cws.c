@@ -84,7 +84,8 @@ static void look_at_batch(chooser *c, const uint64_t *hashes, bool all)
         first += BM_CWS_BATCH;
     }
     batch->n = batch->n > first ? batch->n - first : 0;
-    memmove(batch->pairs, batch->pairs + first, batch->n * sizeof *batch->pairs);
+    if (batch->n > 0)
+        memmove(batch->pairs, batch->pairs + first, batch->n * sizeof *batch->pairs);
 }
 
 /* A new slot, with all that belongs there. */

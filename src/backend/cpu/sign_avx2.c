@@ -53,10 +53,10 @@ fold(__m256i *m, const __m256i *va, const __m256i *vb, __m256i h, const uint32_t
 }
 
 static inline __attribute__((always_inline)) __m256i shingle(__m256i h, const uint32_t *block,
-                                                             const bool still)
+                                                             size_t s, const bool still)
 {
     if (!still)
-        return _mm256_set1_epi32((int)*block);
+        return _mm256_set1_epi32((int)block[s]);
     __asm__ volatile("" : "+x"(h));
     return h;
 }
@@ -79,11 +79,11 @@ minima_group(const bm_sign_pass *pass, const uint32_t count, const bool still)
     __m256i h = _mm256_set1_epi32(0x12345678);
     size_t s = 0;
     for (; s + 2 <= pass->n; s += 2) {
-        fold(m, va, vb, h = shingle(h, block + s, still), count);
-        fold(m, va, vb, h = shingle(h, block + s + 1, still), count);
+        fold(m, va, vb, h = shingle(h, block, s, still), count);
+        fold(m, va, vb, h = shingle(h, block, s + 1, still), count);
     }
     if (s < pass->n)
-        fold(m, va, vb, shingle(h, block + s, still), count);
+        fold(m, va, vb, shingle(h, block, s, still), count);
 #pragma GCC unroll 8
     for (uint32_t i = 0; i < count; i++)
         _mm256_store_si256((__m256i *)(pass->words + i * LANES), m[i]);

@@ -58,7 +58,8 @@ static void put_escaped(bm_json *json, bm_str text)
             escape[1] = letters[hit - named];
         put(json, escape, hit != NULL ? 2 : 6);
     }
-    put(json, text.data + from, text.len - from);
+    if (from < text.len)
+        put(json, text.data + from, text.len - from);
     put(json, "\"", 1);
 }
 

@@ -150,7 +150,8 @@ static bm_status hashes_parse(bm_batch_parser *parser, const bm_source_batch *ba
         bm_record record = {.line = row + 1,
                             .id = {.data = id, .len = (size_t)len},
                             .text_bytes = n_hashes * sizeof *block->hashes,
-                            .hashes = block->hashes + block->offsets[i],
+                            .hashes =
+                                n_hashes > 0 ? block->hashes + block->offsets[i] : block->hashes,
                             .n_hashes = n_hashes};
         status = fn(ctx, &record, err);
     }

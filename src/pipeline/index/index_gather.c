@@ -90,8 +90,9 @@ static bm_status sort_sets(void *ctx, uint32_t thread, size_t begin, size_t end,
     if (scratch == NULL)
         return bm_fail_nomem(err, cap * sizeof *scratch);
     for (size_t i = begin; i < end; i++)
-        bm_hashes_sort_within(g->hashes + (g->sets[i] - g->hashes), g->docs[i].n_shingles, scratch,
-                              cap);
+        if (g->docs[i].n_shingles > 0)
+            bm_hashes_sort_within(g->hashes + (g->sets[i] - g->hashes), g->docs[i].n_shingles,
+                                  scratch, cap);
     bm_free(scratch);
     return BM_OK;
 }
@@ -101,11 +102,11 @@ bm_status bm_gathered_settle(bm_gathered *g, const bm_gather_shape *shape, bm_po
 {
     size_t id = 0, hash = 0;
     for (size_t i = 0; i < g->n; i++) {
-        g->docs[i].id.data = g->ids.data + id;
+        g->docs[i].id.data = g->ids.data != NULL ? g->ids.data + id : NULL;
         id += g->docs[i].id.len;
         if (!shape->sets)
             continue;
-        g->sets[i] = g->hashes + hash;
+        g->sets[i] = g->hashes != NULL ? g->hashes + hash : NULL;
         hash += g->docs[i].n_shingles;
     }
     return shape->sets && !shape->unsorted

@@ -84,7 +84,7 @@ bm_status bm_index_inputs_list(const bm_job_context *job, const bm_store_view *v
 
 bm_status bm_index_input_name(bm_str names, uint32_t input, bm_buf *out, bm_error *err)
 {
-    const char *at = names.data, *end = names.data + names.len;
+    const char *at = names.data, *end = names.len > 0 ? at + names.len : at;
     for (uint32_t i = 0; at < end && i < input; i++) {
         const char *newline = memchr(at, '\n', (size_t)(end - at));
         at = newline == NULL ? end : newline + 1;

@@ -46,6 +46,8 @@ size_t bm_set_code_size(size_t n)
 void bm_set_code_write(const uint64_t *hashes, size_t n, uint8_t *out)
 {
     const unsigned low = low_bytes(n);
+    if (n == 0)
+        return;
     uint8_t *high = out + n * low;
     for (size_t i = 0; i < n; i++)
         bm_le64_put(out + i * low, hashes[i]); /* the next one writes over what is too much */

@@ -39,7 +39,7 @@ static void add_document(bm_shingle_batch *batch, uint64_t *state)
 {
     const size_t n = next_random(state) % PER_DOC; /* none now and then */
     cr_assert_eq(bm_shingle_batch_reserve(batch, 1, n, NULL), BM_OK);
-    uint64_t *to = batch->hashes + bm_shingle_batch_hashes(batch);
+    uint64_t *to = n > 0 ? batch->hashes + bm_shingle_batch_hashes(batch) : NULL;
     size_t made = 0;
     while (made < n) {
         uint64_t bits = 4 + next_random(state) % 28, hash = next_random(state) >> (64 - bits);
