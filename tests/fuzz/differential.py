@@ -1,8 +1,8 @@
 """differential.py --program RECORD_ANSWERS [--target json|csv] [--records N] [--seed S] -- many made up and damaged records,
 read by us (one process, record_answers.c) and by a second reader: for JSON Lines Python's json, for CSV a model written from
 RFC 4180 and docs/inputs.md, which is itself held against Python's csv where both mean the same. Compared are the records there
-are, their lines, which are bad, ids, texts, and what was replaced for not being UTF-8. The first difference ends it with 1, the
-file that showed it written beside the program as differential-TARGET.bin."""
+are, their lines, which are bad, ids, texts, what was replaced for not being UTF-8, and which files are refused whole. The first
+difference ends it with 1, the file that showed it written beside the program as differential-TARGET.bin."""
 import argparse
 import codecs
 import csv
@@ -294,6 +294,23 @@ def csv_file(rng):
     return form, rng.choice((b"", b"", b"\xef\xbb\xbf")) + head + ending.join(rows) + rng.choice((b"", ending))
 
 
+MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
+PLAIN = {*map(chr, range(0x20, 0x7f)), *"\t\n\r"}
+ENCODINGS = ("utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be", "utf-16", "utf-32")
+REFUSED = 3  # BM_ERR_INPUT
+
+
+def is_wide(data):
+    """Text in UTF-16 or UTF-32, which is refused (docs/inputs.md): by its mark, or by its first eight units, all of a shorter file."""
+    if data.startswith(MARKS):
+        return True
+    for width, encoding in ((4, "utf-32-le"), (4, "utf-32-be"), (2, "utf-16-le"), (2, "utf-16-be")):
+        head = data[:8 * width]
+        if len(head) >= 8 and len(head) % width == 0 and PLAIN.issuperset(head.decode(encoding, "replace")):
+            return True
+    return False
+
+
 TARGETS = {"json": (json_file, json_lines), "csv": (csv_file, csv_records)}
 
 
@@ -322,9 +339,12 @@ def main():
     n_records = n_good = n_files = 0
     while n_records < args.records:
         form, data = make(rng)
-        expected = list(model(form, data))
+        if form.header != "yes" and rng.random() < 0.01: # a name that is not there refuses a file too
+            data = data.decode("latin-1").encode(rng.choice(ENCODINGS))
+        refused = is_wide(data)
+        expected = [] if refused else list(model(form, data))
         records, status = ours.ask(form, data)
-        wrong = f"status {status}" if status != 0 else differs(records, expected)
+        wrong = f"status {status}" if status != (REFUSED if refused else 0) else differs(records, expected)
         if args.target == "csv" and not python_agrees(data, bytes([form.delimiter or ord(",")])):
             wrong = "the model is not what Python's csv reads"
         if wrong:
