@@ -81,10 +81,12 @@ static void components(model *m, double threshold, bool keep_last)
     memset(m->label, 0xFF, sizeof m->label);
     for (uint32_t doc = 0; doc < m->n_docs; doc++)
         flood(m, doc, doc, threshold);
-    for (uint32_t doc = 0; doc < m->n_docs; doc++)
-        for (uint32_t other = 0; other < m->n_docs; other++)
-            if (m->label[other] == m->label[doc] && (keep_last || other <= m->kept[doc]))
-                m->kept[doc] = keep_last ? other : m->label[doc];
+    for (uint32_t doc = 0; doc < m->n_docs; doc++) {
+        m->kept[doc] = m->label[doc]; /* the first, from which it was flooded */
+        for (uint32_t other = 0; keep_last && other < m->n_docs; other++)
+            if (m->label[other] == m->label[doc])
+                m->kept[doc] = other;
+    }
 }
 
 /* In order, a document that is not taken takes all partners that are not. */
@@ -208,7 +210,8 @@ Test(job_cluster, groups_are_those_of_the_rows_that_count)
     static text got, wanted;
     scratch_open(&s);
     for (int round = 0; round < 150; round++) {
-        make(&m, 2 + draw(&m, DOCS - 1), draw(&m, ROWS), &s);
+        const uint32_t n_names = 2 + draw(&m, DOCS - 1);
+        make(&m, n_names, draw(&m, ROWS), &s);
         double threshold = (50 + draw(&m, 52)) / 100.0;
         bool all = round % 5 == 0 || threshold > 1;
         bm_cluster_options o = cluster_options(scratch_at(&s, "p.tsv"), &got);
@@ -239,7 +242,8 @@ Test(job_cluster, the_table_has_for_each_threshold_what_it_has_alone)
     scratch_open(&s);
     for (int round = 0; round < 100; round++) {
         double thresholds[LEVELS];
-        make(&m, 2 + draw(&m, DOCS - 1), draw(&m, ROWS), &s);
+        const uint32_t n_names = 2 + draw(&m, DOCS - 1);
+        make(&m, n_names, draw(&m, ROWS), &s);
         for (size_t i = 0; i < LEVELS; i++) /* in no order, some twice */
             thresholds[i] = (50 + draw(&m, 51)) / 100.0;
         bm_cluster_options o = cluster_options(scratch_at(&s, "p.tsv"), &got);

@@ -71,7 +71,7 @@ Test(band_plan, choose_equals_a_search_that_tries_every_plan)
     static const uint32_t perms[] = {1, 2, 16, 100, 128, 256, 1024};
     for (int i = 0; i < 12 * 6 * 7; i++) {
         double t = thresholds[i % 12], recall = recalls[i / 12 % 6];
-        uint32_t k = perms[i / 72], bands, rows;
+        uint32_t k = perms[i / 72], bands = 0, rows = 0;
         bm_band_plan plan = {.bands = 77};
         bool any = search(t, recall, k, &bands, &rows);
         bm_status status = bm_band_plan_choose(t, recall, k, &plan, NULL);

@@ -6,7 +6,8 @@ Test(link_graph, neighbours_are_those_of_the_pairs_in_ascending_order)
     graph_model m = {.state = 7};
     for (int round = 0; round < 400; round++) {
         bm_link_graph g;
-        model_make(&m, 2 + model_draw(&m, MODEL_DOCS - 1), model_draw(&m, 120), round % 2 == 0);
+        const uint32_t n_docs = 2 + model_draw(&m, MODEL_DOCS - 1);
+        model_make(&m, n_docs, model_draw(&m, 120), round % 2 == 0);
         model_open(&m, &g);
         cr_assert_eq(g.begins[0], 0);
         cr_assert_eq(g.begins[m.n_docs], 2 * m.n_pairs);
