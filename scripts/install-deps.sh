@@ -9,7 +9,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
 build_packages=(gcc g++ make cmake pkgconf libsimdjson-dev libzstd-dev zlib1g-dev liblzma-dev libbz2-dev liblz4-dev liblmdb-dev libutf8proc-dev libssl-dev libxxhash-dev
     opencl-c-headers ocl-icd-libopencl1)
-test_packages=(libcriterion-dev pocl-opencl-icd mesa-opencl-icd oclgrind clang python3-venv python3-dev zstd xz-utils bzip2 lz4 qemu-user-static abigail-tools jq postgresql openjdk-17-jre-headless man-db mandoc fish zsh)
+test_packages=(libcriterion-dev pocl-opencl-icd mesa-opencl-icd oclgrind clang libclang-rt-dev lld python3-venv python3-dev zstd xz-utils bzip2 lz4 qemu-user-static abigail-tools jq postgresql openjdk-17-jre-headless man-db mandoc fish zsh)
 if [[ $(uname -m) == x86_64 ]]; then
     test_packages+=(gcc-aarch64-linux-gnu libc6-dev-arm64-cross)
 fi

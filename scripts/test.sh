@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # test.sh [STEP...] -- install what the tests need, build, and run everything. The last line is that of the last ctest run. Steps:
 #
-#   all (default)  clang release tsan asan, in this order: what OpenCL compilers build in `release` serves the others, in which they are slow
+#   all (default)  gcc-11 release tsan asan, in this order: what OpenCL compilers build in `release` serves the others, in which they are slow
 #   quick          release build, without the tests that have the label `long`: they take more than two seconds or so
 #   release        gcc, the whole suite
-#   clang          clang and, where it is installed, gcc 11, with -Werror, build only
-#   asan           the suite under AddressSanitizer and UndefinedBehaviorSanitizer
+#   asan           clang, the suite under AddressSanitizer and UndefinedBehaviorSanitizer
 #   tsan           what runs on several threads, under ThreadSanitizer
+#   gcc-11         build only, where it is installed: its warnings are errors, as everywhere
+#   clang          the same without sanitizers, with the programs of libFuzzer
 #
 # A step is a preset of CMakePresets.json: `cmake --preset asan && cmake --build --preset asan && ctest --preset asan` is the same.
 # With CI=true nothing may be skipped for want of a device or a Python package.
@@ -16,12 +17,12 @@ cd "$root"
 
 steps=("$@")
 ((${#steps[@]} > 0)) || steps=(all)
-[[ ${steps[*]} == all ]] && steps=(clang release tsan asan)
+[[ ${steps[*]} == all ]] && steps=(gcc-11 release tsan asan)
 for step in "${steps[@]}"; do
     case $step in
-    quick | release | clang | asan | tsan) ;;
+    quick | release | asan | tsan | gcc-11 | clang) ;;
     *)
-        sed -n '2,12s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+        sed -n '2,13s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
         [[ $step == -h || $step == --help ]] && exit 0
         exit 2
         ;;
@@ -52,17 +53,13 @@ fi
 
 say() { printf '== %s (%d s)\n' "$1" "$SECONDS"; }
 for step in "${steps[@]}"; do
-    say "$step: build"
-    scripts/build.sh --preset "${step/quick/release}"
-    if [[ $step == clang ]]; then
-        if command -v gcc-11 > /dev/null && command -v g++-11 > /dev/null; then
-            say "gcc 11: build"
-            scripts/build.sh --preset gcc-11
-        else
-            say "gcc 11: left out, it is not installed"
-        fi
+    if [[ $step == gcc-11 ]] && ! { command -v gcc-11 && command -v g++-11; } > /dev/null; then
+        say "$step: left out, it is not installed"
         continue
     fi
+    say "$step: build"
+    scripts/build.sh --preset "${step/quick/release}"
+    [[ $step != gcc-11 && $step != clang ]] || continue
     say "$step: tests"
     # Criterion does not start under ThreadSanitizer: the presets build and run the program and plain programs only.
     # One more than there are cores: some tests wait for a limit of time.

@@ -214,7 +214,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: table_damage STEP FILE...\n");
         return 2;
     }
-#if !defined(__SANITIZE_ADDRESS__) /* which has its own */
+#if !defined(BM_SANITIZED) /* which has its own */
     signal(SIGSEGV, dies);
     signal(SIGBUS, dies);
     signal(SIGFPE, dies);

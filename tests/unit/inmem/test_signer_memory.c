@@ -8,7 +8,7 @@
 
 #include <bandmill/sketch.h>
 
-#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if defined(__GLIBC__) && !defined(BM_SANITIZED)
 static atomic_size_t n_allocations;
 
 void *__libc_malloc(size_t size);

@@ -3,7 +3,7 @@
  * zstd's allocations fail too. Not under sanitizers, which replace them themselves. */
 #include "read_records.h"
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__GLIBC__)
+#if defined(BM_SANITIZED) || !defined(__GLIBC__)
 Test(reader_memory, cannot_run_here, .disabled = true)
 {
 }
