@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# install-deps.sh [--tests] -- install what building needs (Debian 12, Ubuntu 24.04); with --tests also what the tests need: Criterion,
-# three OpenCL implementations and oclgrind, clang, gcc 11, libabigail, jq, Java and PostgreSQL (no server is left running), a cross compiler and
-# emulator for AArch64, and .venv with the Python packages of scripts/test-requirements.txt.
+# install-deps.sh [--tests | --test-packages] -- install what building needs (Debian 12, Ubuntu 24.04); with --tests also what the tests need:
+# Criterion, three OpenCL implementations and oclgrind, clang, gcc 11, libabigail, jq, Java and PostgreSQL (no server is left running), a cross
+# compiler and emulator for AArch64, and .venv with the Python packages of scripts/test-requirements.txt; with --test-packages all but .venv.
 #
 # What is there already is left alone: then nothing is downloaded and no root is needed.
 set -euo pipefail
@@ -27,12 +27,13 @@ tests=no
 for argument in "$@"; do
     case $argument in
     --tests) tests=yes ;;
+    --test-packages) tests=packages ;;
     -h | --help)
         sed -n '2,6s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
         exit 0
         ;;
     *)
-        echo "install-deps.sh: unknown argument $argument (expected --tests)" >&2
+        echo "install-deps.sh: unknown argument $argument (expected --tests or --test-packages)" >&2
         exit 2
         ;;
     esac
@@ -95,9 +96,11 @@ if ! command -v dpkg-query > /dev/null; then
     echo "install-deps.sh: this is not Debian or Ubuntu; docs/install.md lists what is needed" >&2
     exit 1
 fi
-if [[ $tests == yes ]]; then
-    install_packages "${build_packages[@]}" "${test_packages[@]}"
-    make_venv
-else
+if [[ $tests == no ]]; then
     install_packages "${build_packages[@]}"
+else
+    install_packages "${build_packages[@]}" "${test_packages[@]}"
+fi
+if [[ $tests == yes ]]; then
+    make_venv
 fi

@@ -29,12 +29,18 @@ for step in "${steps[@]}"; do
     esac
 done
 
-scripts/install-deps.sh --tests
+# One core unpacks Python packages while the other begins with what needs none.
+scripts/install-deps.sh --test-packages
+scripts/install-deps.sh --tests &
+venv=$!
+stop_venv() { kill "$venv" 2> /dev/null || true; }
+trap stop_venv EXIT
+wait_for_venv() {
+    [[ -z $venv ]] || wait "$venv"
+    venv=
+}
 
 export BANDMILL_REQUIRE_PYTHON=1
-if [[ ${CI:-} == true && -e $root/.venv/vendors/intel.icd ]]; then
-    export BANDMILL_REQUIRE_OPENCL=2
-fi
 # What OpenCL's compilers make of the kernels, minutes of work, is kept between runs, where the presets say; it is found by the kernels'
 # source, options and driver. What is a month old goes.
 export HOME=${HOME:-/tmp}
@@ -48,7 +54,7 @@ if [[ -z ${TMPDIR:-} && -w /dev/shm ]] && (($(df --output=avail -k /dev/shm | ta
     TMPDIR=$(mktemp -d /dev/shm/bandmill-test-XXXXXX)
     chmod a+x "$TMPDIR" # PostgreSQL, in the test of the examples, does not run as root
     export TMPDIR
-    trap 'rm -rf "$TMPDIR"' EXIT
+    trap 'stop_venv; rm -rf "$TMPDIR"' EXIT
 fi
 
 say() { printf '== %s (%d s)\n' "$1" "$SECONDS"; }
@@ -57,11 +63,16 @@ for step in "${steps[@]}"; do
         say "$step: left out, it is not installed"
         continue
     fi
+    [[ $step == gcc-11 || $step == clang ]] || wait_for_venv
     say "$step: build"
     scripts/build.sh --preset "${step/quick/release}"
     [[ $step != gcc-11 && $step != clang ]] || continue
     say "$step: tests"
+    if [[ ${CI:-} == true && -e $root/.venv/vendors/intel.icd ]]; then
+        export BANDMILL_REQUIRE_OPENCL=2
+    fi
     # Criterion does not start under ThreadSanitizer: the presets build and run the program and plain programs only.
     # One more than there are cores: some tests wait for a limit of time.
     ctest --preset "$step" --parallel "$(($(nproc) + 1))"
 done
+wait_for_venv
