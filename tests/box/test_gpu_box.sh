@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # test_gpu_box.sh ROOT BUILD PART -- scripts/gpu-box.sh in its short form, with PoCL as the device, without a network where that can be had:
 #
-#   steps     every step passes and the JSON says so; a step of its own later leaves the others
+#   steps     the steps up to parity pass and the JSON says so
+#   figures   likewise the steps with figures; a step of its own later leaves the others
 #   troubles  a device that is not there fails the steps that need it and no others; a driver that no ICD file names is found, and the
 #             libraries that it opens; programs that hang are ended; a compiler without a log is explained; wrong arguments are refused
 set -u
@@ -71,27 +72,41 @@ all_vendors=${OCL_ICD_VENDORS:-/etc/OpenCL/vendors}
 mkdir "$work/vendors"
 cp "$all_vendors"/pocl*.icd "$work/vendors/" 2> /dev/null || cp "$all_vendors"/*.icd "$work/vendors/"
 export OCL_ICD_VENDORS="$work/vendors"
+# whole STEP...: each passes, and is in $work/all/result.json.
+whole() {
+    local step
+    run 0 --quick --device pocl --work "$work/all" --steps "$(IFS=,; echo "$*")"
+    json "$work/all/result.json"
+    for step in "$@"; do
+        check grep -qx "$step true" <(steps "$work/all/result.json") || fail "$step is not in the JSON as passed"
+    done
+}
+holds() {
+    local key
+    for key in "$@"; do
+        check grep -q "$key" "$work/all/result.json" || fail "no $key"
+    done
+}
 if [ "$part" = steps ]; then
 
-wanted="setup build self-test identity text bench job"
-[ -x "$build/tests/parity/test_parity_opencl" ] && wanted="setup build self-test parity identity text bench job"
-run 0 --quick --device pocl --work "$work/all" --steps "${wanted// /,}"
-json "$work/all/result.json"
-for step in $wanted; do
-    check grep -qx "$step true" <(steps "$work/all/result.json") || fail "$step is not in the JSON as passed"
-done
-for key in '"platform": "Portable Computing Language"' '"resident_mshingles_s": [1-9]' '"upload_mb_s": [1-9]' '"host_of_link": 0\.' \
-    '"files_compared": [1-9][0-9]' '"text_seconds": [0-9]' '"text_device": [1-9]' '"cpu_over_device": [0-9]' '"device_seconds": [0-9]' '"quick": true' '"self_test":"passed"' '"commands": \["BUILD/'; do
-    check grep -q "$key" "$work/all/result.json" || fail "no $key"
-done
-
-if [[ $wanted == *parity* ]]; then
+wanted=(setup build self-test)
+[ -x "$build/tests/parity/test_parity_opencl" ] && wanted+=(parity)
+whole "${wanted[@]}"
+holds '"platform": "Portable Computing Language"' '"quick": true' '"self_test":"passed"' '"commands": \["BUILD/'
+if [[ ${wanted[*]} == *parity* ]]; then
     check grep -q "{\"programs\": ${#few[@]}, \"passed\": ${#few[@]}}" "$work/all/result.json" || fail "not all programs of parity were run"
 fi
 
+elif [ "$part" = figures ]; then
+
+wanted=(setup build identity text bench job)
+whole "${wanted[@]}"
+holds '"resident_mshingles_s": [1-9]' '"upload_mb_s": [1-9]' '"host_of_link": 0\.' '"files_compared": [1-9][0-9]' '"text_seconds": [0-9]' \
+    '"text_device": [1-9]' '"cpu_over_device": [0-9]' '"device_seconds": [0-9]' '"commands": \["BUILD/'
+
 # A step of its own later: the others stay in the JSON.
 run 0 --quick --device pocl --work "$work/all" --steps bench --commit 0123abc
-check [ "$(steps "$work/all/result.json" | wc -l)" -eq "$(echo "$wanted" | wc -w)" ] || fail "the steps of the first call are gone"
+check [ "$(steps "$work/all/result.json" | wc -l)" -eq "${#wanted[@]}" ] || fail "the steps of the first call are gone"
 check grep -q '"commit": "0123abc"' "$work/all/result.json" || fail "no commit"
 
 # Of all devices that are here it is the one that is meant.
