@@ -58,6 +58,12 @@ static void open(fake *f, bm_kernel_tune_corpus *corpus)
     cr_assert_eq(bm_kernel_tune_corpus_open(&options, 200000, corpus, NULL), BM_OK);
 }
 
+static void reset(fake *f, bm_kernel_tune_corpus *corpus)
+{
+    bm_scheme_params_reset(&f->params);
+    bm_kernel_tune_corpus_reset(corpus);
+}
+
 Test(tune_rate, the_documents_are_of_all_three_kinds_in_their_shares)
 {
     fake f;
@@ -74,7 +80,7 @@ Test(tune_rate, the_documents_are_of_all_three_kinds_in_their_shares)
     cr_expect(all >= 200000 && all < 300000);
     for (int k = 0; k < 3; k++)
         cr_expect(hashes[k] > .05 * all, "kind %d: %g of %g", k, hashes[k], all);
-    bm_kernel_tune_corpus_reset(&corpus);
+    reset(&f, &corpus);
 }
 
 Test(tune_rate, right_words_pass_and_one_wrong_bit_does_not)
@@ -91,5 +97,5 @@ Test(tune_rate, right_words_pass_and_one_wrong_bit_does_not)
     cr_expect_eq(bm_kernel_tune_check(&corpus, &f.base, &err), BM_ERR_SELFTEST);
     f.fails = true;
     cr_expect_eq(bm_kernel_tune_check(&corpus, &f.base, &err), BM_ERR_DEVICE);
-    bm_kernel_tune_corpus_reset(&corpus);
+    reset(&f, &corpus);
 }

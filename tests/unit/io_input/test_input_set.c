@@ -290,6 +290,7 @@ Test(input_set, tables_are_told_by_their_bytes_and_names_keep_their_promise)
         unlink(path);
         free(path);
     }
+    test_dir_remove(dir);
 }
 
 Test(input_set, formats_that_are_not_read_are_refused_with_a_hint)
