@@ -1,4 +1,4 @@
-/* test_outline.c -- JSON reports as outlines for people, and messages that a terminal can bear. */
+/* test_json_printer.c -- JSON reports as outlines for people, and messages that a terminal can bear. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
