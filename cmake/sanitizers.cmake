@@ -3,7 +3,9 @@
 set(BM_SANITIZE "" CACHE STRING "Sanitizers for all targets")
 if(BM_SANITIZE)
     add_compile_options(-fsanitize=${BM_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -O1 -g1)
-    add_compile_definitions(BM_SANITIZED) # gcc and clang tell it in two ways
+    if(BM_SANITIZE MATCHES "address|thread") # these have a malloc of their own; gcc and clang tell it in two ways
+        add_compile_definitions(BM_SANITIZED)
+    endif()
     add_link_options(-fsanitize=${BM_SANITIZE})
     if(BM_SANITIZE MATCHES "address") # whose tables of globals are megabytes of addresses: written at each start, where the program may lie anywhere
         string(APPEND CMAKE_EXE_LINKER_FLAGS " -no-pie")

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# install-deps.sh [--tests | --test-packages] -- install what building needs (Debian 12, Ubuntu 24.04); with --tests also what the tests need:
+# install-deps.sh [--tests | --test-packages | --test-venv] -- install what building needs (Debian 12, Ubuntu 24.04); with --tests also what the tests need:
 # Criterion, three OpenCL implementations and oclgrind, clang, gcc 11, libabigail, jq, Java and PostgreSQL (no server is left running), a cross
-# compiler and emulator for AArch64, and .venv with the Python packages of scripts/test-requirements.txt; with --test-packages all but .venv.
+# compiler and emulator for AArch64, and .venv with the Python packages of scripts/test-requirements.txt; with --test-packages or --test-venv
+# all but .venv, or .venv alone.
 #
 # What is there already is left alone: then nothing is downloaded and no root is needed.
 set -euo pipefail
@@ -28,12 +29,13 @@ for argument in "$@"; do
     case $argument in
     --tests) tests=yes ;;
     --test-packages) tests=packages ;;
+    --test-venv) tests=venv ;;
     -h | --help)
-        sed -n '2,6s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+        sed -n '2,7s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
         exit 0
         ;;
     *)
-        echo "install-deps.sh: unknown argument $argument (expected --tests or --test-packages)" >&2
+        echo "install-deps.sh: unknown argument $argument (expected --tests, --test-packages or --test-venv)" >&2
         exit 2
         ;;
     esac
@@ -96,11 +98,10 @@ if ! command -v dpkg-query > /dev/null; then
     echo "install-deps.sh: this is not Debian or Ubuntu; docs/install.md lists what is needed" >&2
     exit 1
 fi
-if [[ $tests == no ]]; then
-    install_packages "${build_packages[@]}"
-else
-    install_packages "${build_packages[@]}" "${test_packages[@]}"
-fi
-if [[ $tests == yes ]]; then
-    make_venv
-fi
+case $tests in
+no) install_packages "${build_packages[@]}" ;;
+yes | packages) install_packages "${build_packages[@]}" "${test_packages[@]}" ;;
+esac
+case $tests in
+yes | venv) make_venv ;;
+esac

@@ -31,7 +31,7 @@ done
 
 # One core unpacks Python packages while the other begins with what needs none.
 scripts/install-deps.sh --test-packages
-scripts/install-deps.sh --tests &
+scripts/install-deps.sh --test-venv &
 venv=$!
 stop_venv() { kill "$venv" 2> /dev/null || true; }
 trap stop_venv EXIT

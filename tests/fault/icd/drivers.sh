@@ -214,7 +214,7 @@ if grep -q '^opencl:0\.0 .*Fake device' ../out; then
     broken abort:devices 'died .*ABRT.*\(/.*/fake\.so\)'
     broken exit0:devices 'ended the process.*\(/.*/fake\.so\)'
     # (a sanitizer's library may be the one in which it sleeps)
-    broken hang:load 'within 0\.3 seconds \(/.*/(fake\.so|lib[a-z_.]*san[-_a-z0-9]*\.so[.0-9]*)\)' .3
+    broken hang:load 'within 0\.3 seconds \(/.*/(fake\.so|lib[a-z]*san\.so[.0-9]*|libclang_rt\.asan-[a-z0-9_]+\.so)\)' .3
     broken exit_now:devices 'ended the process.*drivers (fake|none)\.icd, (fake|none)\.icd in /'
     rm vendors/none.icd
     broken claim:devices '\(driver fake\.icd in /.*claims 4294967295 devices'
