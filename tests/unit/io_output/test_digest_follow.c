@@ -104,7 +104,7 @@ static void system_digest(const char *path, char hex[BM_SHA256_HEX])
     cr_assert_eq(pclose(pipe), 0);
 }
 
-Test(out_file, a_large_file_digested_early_has_the_digest_of_its_bytes)
+Test(digest_follow, a_large_file_digested_early_has_the_digest_of_its_bytes)
 {
     static const char *const names[] = {"early", "late", "rewritten"};
     scratch s;
