@@ -30,7 +30,8 @@ if [[ ! -e $dir/CMakeCache.txt && -z ${CMAKE_GENERATOR:-} ]] && command -v ninja
 fi
 if command -v ccache > /dev/null; then
     configure+=(-DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
-    export CCACHE_BASEDIR=${CCACHE_BASEDIR:-$root} CCACHE_NOHASHDIR=1 # what another clone compiled serves this one
+    # What another clone compiled serves this one; what is new is not preprocessed twice, which costs a quarter of compiling.
+    export CCACHE_BASEDIR=${CCACHE_BASEDIR:-$root} CCACHE_NOHASHDIR=1 CCACHE_DEPEND=${CCACHE_DEPEND-1}
 fi
 mkdir -p "$dir"
 log=$dir/build.log

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # install-deps.sh [--tests | --test-packages | --test-venv] -- install what building needs (Debian 12, Ubuntu 24.04); with --tests also what the tests need:
-# Criterion, three OpenCL implementations and oclgrind, clang, gcc 11, libabigail, jq, Java and PostgreSQL (no server is left running), a cross
+# Criterion, three OpenCL implementations and oclgrind, clang, gcc 11, Ninja and ccache, libabigail, jq, Java and PostgreSQL (no server is left running), a cross
 # compiler and emulator for AArch64, and .venv with the Python packages of scripts/test-requirements.txt; with --test-packages or --test-venv
 # all but .venv, or .venv alone.
 #
@@ -10,7 +10,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
 build_packages=(gcc g++ make cmake pkgconf libsimdjson-dev libzstd-dev zlib1g-dev liblzma-dev libbz2-dev liblz4-dev liblmdb-dev libutf8proc-dev libssl-dev libxxhash-dev
     opencl-c-headers ocl-icd-libopencl1)
-test_packages=(libcriterion-dev pocl-opencl-icd mesa-opencl-icd oclgrind clang libclang-rt-dev lld python3-venv python3-dev zstd xz-utils bzip2 lz4 qemu-user-static abigail-tools jq postgresql openjdk-17-jre-headless man-db mandoc fish zsh)
+test_packages=(libcriterion-dev pocl-opencl-icd mesa-opencl-icd oclgrind clang libclang-rt-dev lld ninja-build ccache python3-venv python3-dev zstd xz-utils bzip2 lz4 qemu-user-static abigail-tools jq postgresql openjdk-17-jre-headless man-db mandoc fish zsh)
 if [[ $(uname -m) == x86_64 ]]; then
     test_packages+=(gcc-aarch64-linux-gnu libc6-dev-arm64-cross)
 fi
@@ -76,7 +76,8 @@ make_venv() {
         say "Python packages: into .venv"
         rm -f "$venv/made-from.txt"
         python3 -m venv "$venv"
-        "$venv/bin/pip" install --quiet --disable-pip-version-check -r "$list"
+        # Bytecode is made of what is imported, when it is: of all of it that takes as long as unpacking.
+        "$venv/bin/pip" install --quiet --disable-pip-version-check --no-compile -r "$list"
         cp "$list" "$venv/made-from.txt"
     else
         say "Python packages: .venv is as wanted"
