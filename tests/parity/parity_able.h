@@ -2,6 +2,7 @@
 #ifndef TESTS_PARITY_ABLE_H
 #define TESTS_PARITY_ABLE_H
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +13,15 @@
 static bool parity_able(const bm_device_info *device, const char *family)
 {
     return strcmp(family, "cpu") != 0 || strstr(device->name, "llvmpipe") == NULL;
+}
+
+/* A program takes a second to compile, so a test may take a cover of the devices, the families and what it
+ * varies: each value with each other. On the device that BANDMILL_TEST_DEVICE names, and with
+ * BANDMILL_TEST_SIZE=full, it takes all. */
+static inline bool parity_whole(void)
+{
+    const char *size = getenv("BANDMILL_TEST_SIZE");
+    return getenv("BANDMILL_TEST_DEVICE") != NULL || (size != NULL && strcmp(size, "full") == 0);
 }
 
 /* The cache of compiled programs for tests of what these compute: BANDMILL_TEST_PROGRAMS, a folder that
