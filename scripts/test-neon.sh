@@ -27,14 +27,19 @@ else
     trap 'rm -rf "$work"' EXIT
 fi
 cd "$root"
-# shellcheck disable=SC2046
-"$compiler" -std=c11 -O2 -ffp-contract=off -static -D_GNU_SOURCE -Wall -Wextra -Wconversion -Wshadow -Wvla -Werror \
-    -I. -Isrc -Iinclude -o "$work/neon_check" tests/cross/neon_check.c \
-    src/base/cpu.c src/base/error.c src/base/memory.c src/base/random.c src/base/sized_struct.c src/model/option_names.c src/model/scheme_facts.c \
-    $(ls src/sketch/*.c src/backend/cpu/*.c | grep -Ev '_(avx2|avx512)\.c$') -lm
-"$compiler" -std=c11 -O2 -ffp-contract=off -static -D_GNU_SOURCE -I. -Isrc -Iinclude -o "$work/cws_bits" tests/cross/cws_bits.c \
-    src/base/cpu.c src/base/error.c src/base/memory.c src/base/random.c src/sketch/scheme_cws.c src/sketch/scheme_params.c \
-    src/backend/cpu/native_cws.c src/backend/cpu/cws_kept.c src/backend/cpu/cws_scalar.c src/backend/cpu/cws_neon.c
+options="-std=c11 -O2 -ffp-contract=off -D_GNU_SOURCE -Wall -Wextra -Wconversion -Wshadow -Wvla -Werror -I. -Isrc -Iinclude"
+rm -rf "$work/objects"
+mkdir "$work/objects"
+for source in src/base/cpu.c src/base/error.c src/base/memory.c src/base/random.c src/base/sized_struct.c src/model/option_names.c \
+    src/model/scheme_facts.c src/sketch/*.c src/backend/cpu/*.c; do
+    case $source in *_avx2.c | *_avx512.c) continue ;; esac
+    # shellcheck disable=SC2086
+    "$compiler" $options -c "$source" -o "$work/objects/$(basename "$source" .c).o"
+done
+for check in neon_check cws_bits; do
+    # shellcheck disable=SC2086
+    "$compiler" $options -static -o "$work/$check" tests/cross/$check.c "$work/objects"/*.o -lm
+done
 # The header of xxHash lies among the machine's own; alone in a folder it cannot hide the cross compiler's.
 for folder in /usr/include /usr/local/include; do
     [ -f "$folder/xxhash.h" ] && mkdir -p "$work/xxhash" && cp "$folder"/xxhash.h "$work/xxhash/"

@@ -61,7 +61,7 @@ static void check_logarithms(void)
 /* values of the model. */
 static void check_values(void)
 {
-    const bm_sketch_options sketch = {8, 1, BM_SCHEME_CWS};
+    const bm_sketch_options sketch = {.perms = 8, .seed = 1, .scheme = BM_SCHEME_CWS};
     bm_scheme_params params;
     uint64_t key = bm_band_key_begin(0);
     if (bm_scheme_cws.draw(&sketch, &params, NULL) != BM_OK) {
@@ -102,7 +102,8 @@ static void check_document(size_t d)
         {BM_ISA_NEON, &bm_cws_loops_neon},
 #endif
     };
-    const bm_sketch_options sketch = {documents[d].perms, documents[d].seed, BM_SCHEME_CWS};
+    const bm_sketch_options sketch = {
+        .perms = documents[d].perms, .seed = documents[d].seed, .scheme = BM_SCHEME_CWS};
     const uint64_t *x = hashes + documents[d].begin;
     const double *w = weights + documents[d].begin;
     bm_scheme_params params;
