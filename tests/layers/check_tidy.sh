@@ -10,7 +10,8 @@ here=$(cd "$(dirname "$0")" && pwd)
 root=$1 build=$2 checks=-clang-analyzer-*
 [ "${3:-}" = analyzer ] && checks=
 for tool in clang-tidy-14 clang-tidy; do
-    "$tool" --version 2> /dev/null | grep -q 'version 14\.' && break
+    version=$("$tool" --version 2> /dev/null)
+    case $version in *'version 14.'*) break ;; esac
     tool=
 done
 [ -n "$tool" ] || { echo "skipped: clang-tidy 14 is not installed"; exit 77; }
@@ -22,7 +23,7 @@ find "$root/src" "$root/include" "$root/kernels" -name '*.[ch]' ! -name unicode_
     sed "s|$build|BUILD|g; s|$root/|ROOT/|g; s|$root|ROOT|g" > "$now"
 [ -s "$now" ] || { echo "no sources of $root/src in $build/compile_commands.json"; exit 1; }
 # What all of them follow from.
-{ "$tool" --version; echo "$checks"; cat "$root/.clang-tidy" "$0" "$here/tidy_keys.awk"; } | sha256sum >> "$now"
+{ echo "$version"; echo "$checks"; cat "$root/.clang-tidy" "$0" "$here/tidy_keys.awk"; } | sha256sum >> "$now"
 touch "$known"
 if [ "$(tail -n 1 "$known")" = "$(tail -n 1 "$now")" ]; then
     grep -vxF -f "$known" "$now"
