@@ -19,8 +19,8 @@ static void shell(const char *format, const char *dir)
 static bm_status open_and_close(const char *spec, const char *cache, bm_error *err)
 {
     const bm_device_settings settings = {.probe_program = PROBE_PROGRAM};
-    bm_backend_cfg cfg = {.sketch = {.perms = 24, .seed = 1},
-                          .bands = 3,
+    bm_backend_cfg cfg = {.sketch = {.perms = 32, .seed = 1},
+                          .bands = 4,
                           .rows = 8,
                           .device = spec,
                           .settings = &settings,
