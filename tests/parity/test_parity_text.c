@@ -286,6 +286,8 @@ static void check_options(const bm_device_info *infos, size_t n, const bm_text_o
     free_corpus(&c);
 }
 
+/* In an order in which lengths of one case of XXH3 meet both shapes, and PoCL, where it is the second
+ * device, has the programs of tests/cli/cases/device_text.sh. */
 static void check_kind(bm_shingle_kind kind, const uint32_t *ks)
 {
     size_t n;
@@ -302,15 +304,15 @@ static void check_kind(bm_shingle_kind kind, const uint32_t *ks)
 
 Test(parity_text, byte_shingles_equal_the_reference)
 {
-    check_kind(BM_SHINGLE_BYTE, (const uint32_t[]){1, 5, 8, 9, 17, 129, 240, 0});
+    check_kind(BM_SHINGLE_BYTE, (const uint32_t[]){5, 1, 9, 8, 17, 129, 240, 0});
 }
 
 Test(parity_text, character_shingles_equal_the_reference)
 {
-    check_kind(BM_SHINGLE_CHAR, (const uint32_t[]){1, 5, 8, 60, 61, 0});
+    check_kind(BM_SHINGLE_CHAR, (const uint32_t[]){1, 60, 8, 5, 61, 0});
 }
 
 Test(parity_text, word_shingles_equal_the_reference)
 {
-    check_kind(BM_SHINGLE_WORD, (const uint32_t[]){1, 2, 5, 31, 120, 0});
+    check_kind(BM_SHINGLE_WORD, (const uint32_t[]){1, 31, 5, 2, 120, 0});
 }

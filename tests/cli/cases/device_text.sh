@@ -33,10 +33,10 @@ without_run() { sed '/"run": *{/,$d' "$1"; }
 same() {
     shingle=$1 input=$2
     shift 2
-    [ -d "cpu.$input.$shingle" ] || "$PROGRAM" sign "$input" --shingle "$shingle" --perms 32 --bands 4 --rows 8 --band-keys -q -o "cpu.$input.$shingle"
+    [ -d "cpu.$input.$shingle" ] || "$PROGRAM" sign "$input" --shingle "$shingle" --perms 20 --bands 5 --rows 4 --band-keys -q -o "cpu.$input.$shingle"
     rm -rf out
     command_line="$* bandmill sign $input --shingle $shingle --device $device"
-    env BANDMILL_CL_TEXT=on "$@" "$PROGRAM" sign "$input" --shingle "$shingle" --perms 32 --bands 4 --rows 8 --band-keys -v \
+    env BANDMILL_CL_TEXT=on "$@" "$PROGRAM" sign "$input" --shingle "$shingle" --perms 20 --bands 5 --rows 4 --band-keys -v \
         --device "${devices:-$device}" -o out > ../out 2> ../err
     rc=$?
     exits 0
