@@ -4,6 +4,7 @@ A test prints a line a claim and ends with 'N passed, N failed'; it exits 1 when
 it should have been, 77 (skipped, with the reason) when what it needs is missing. BANDMILL_REQUIRE_PYTHON=1 makes a missing
 Python module a failure, BANDMILL_REQUIRE_CORPORA=1 missing corpora. Standard library only."""
 import argparse
+import atexit
 import gc
 import os
 import re
@@ -67,9 +68,10 @@ class Claims:
 
 
 def arguments(description, *more):
-    """--program, --size (small: under sanitizers; normal; full) and a scratch folder that is gone at the end."""
-    parser = argparse.ArgumentParser(description=description)
+    """--program, --server (Program), --size (small: under sanitizers; normal; full) and `more`."""
+    parser = argparse.ArgumentParser(description=description, conflict_handler="resolve")
     parser.add_argument("--program", required=True)
+    parser.add_argument("--server")
     parser.add_argument("--size", choices=("small", "normal", "full"),
                         default=os.environ.get("BANDMILL_TEST_SIZE", "normal"))
     for name, options in more:
@@ -87,15 +89,15 @@ def scratch():
 
 
 class ForkServer:
-    """Runs jobs in children of one process that has the drivers of an OCL_ICD_VENDORS mapped (fault/fork_server.c); `preloaded`:
-    more libraries that go before the C library."""
+    """Runs jobs in children of one process that has the drivers of an OCL_ICD_VENDORS mapped, and `loads` (fault/fork_server.c);
+    `preloaded`: more libraries that go before the C library."""
 
-    def __init__(self, library, path, env, *preloaded):
+    def __init__(self, library, path, env, *preloaded, loads=()):
         vendors = env.get("OCL_ICD_VENDORS", "")
         drivers = [read_file(vendors, name).decode().strip() for name in sorted(os.listdir(vendors))
                    if name.endswith(".icd")] if os.path.isdir(vendors) else []
         self.env, self.folder = env, tempfile.TemporaryDirectory(prefix="bandmill-jobs-")
-        preload = {"LD_PRELOAD": " ".join((library, *preloaded)), "FORK_SERVER_LOAD": " ".join(drivers),
+        preload = {"LD_PRELOAD": " ".join((library, *preloaded)), "FORK_SERVER_LOAD": " ".join((*drivers, *loads)),
                    "ASAN_OPTIONS": env.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"}
         self.process = subprocess.Popen([path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={**env, **preload})
 
@@ -120,26 +122,27 @@ class ForkServer:
 
 class Program:
     """bandmill with the native CPU unless the arguments or `env` say otherwise. With `server`, the library of
-    fault/fork_server.c, jobs with the same drivers share what loading these costs: they are forked."""
+    fault/fork_server.c, jobs with the same drivers share what loading these, and `loads`, costs: they are forked."""
 
-    def __init__(self, path, server=None):
-        self.path, self.server, self.servers, self.lock = path, server, {}, threading.Lock()
+    def __init__(self, path, server=None, loads=()):
+        self.path, self.server, self.loads, self.servers, self.lock = path, server, loads, {}, threading.Lock()
+        atexit.register(self.close)
 
     def execute(self, command, stdin, env):
-        if not self.server or stdin is not None:
+        if not self.server or stdin is not None or any(c in word for word in command for c in "\t\n"):
             return subprocess.run(command, input=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env, timeout=1800)
-        # Jobs on the native CPU load no driver.
-        native = command[command.index("--device") + 1] == "cpu" if "--device" in command else False
+        # Jobs on the native CPU load no driver, and of those without a device only the list of devices does.
+        native = command[command.index("--device") + 1] == "cpu" if "--device" in command else command[1] != "devices"
         key = "" if native else env.get("OCL_ICD_VENDORS", ""), env.get("LD_LIBRARY_PATH", "")
         with self.lock:
             if key not in self.servers:
                 begin = {**env, "OCL_ICD_VENDORS": ""} if native else env
-                self.servers[key] = ForkServer(os.path.abspath(self.server), self.path, begin)
+                self.servers[key] = ForkServer(os.path.abspath(self.server), self.path, begin, loads=self.loads)
             return self.servers[key].run(command, env)
 
     def close(self):
-        for server in self.servers.values():
-            server.close()
+        while self.servers:
+            self.servers.popitem()[1].close()
 
     def run(self, *args, env=None, stdin=None, expect=0):
         """CompletedProcess with bytes; ProgramFailed on another exit code than `expect`."""

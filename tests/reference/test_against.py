@@ -240,7 +240,7 @@ def check_signatures(bandmill, world, folder):
 def main():
     args = harness.arguments("dedup --against exact truth")
     harness.need_corpora()
-    claims, bandmill = harness.Claims(), harness.Program(args.program)
+    claims, bandmill = harness.Claims(), harness.Program(args.program, args.server)
     with harness.scratch() as folder:
         world = World(folder, {"small": 3000, "normal": 8000, "full": 40000}[args.size])
         index = os.path.join(folder, "index")

@@ -107,7 +107,7 @@ def check_hashes(runs, rng, dtype, limit):
 
 def main():
     args = harness.arguments("content hashes and bytes against a model", ("--seed", {"type": int, "default": 7}))
-    claims, bandmill, rng = harness.Claims(), harness.Program(args.program), random.Random(args.seed)
+    claims, bandmill, rng = harness.Claims(), harness.Program(args.program, args.server), random.Random(args.seed)
     a, b = content_model.keys()
     claims.check("the sums of all subsets of a are distinct modulo 2^33", sums_differ(a))
     claims.check("the sums of all subsets of b are distinct modulo 2^33", sums_differ(b))

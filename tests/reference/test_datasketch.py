@@ -164,7 +164,7 @@ def check_vectors(claims):
 
 def main():
     args = harness.arguments("words, counts and band keys against datasketch 2 and NumPy")
-    claims, bandmill = harness.Claims(), harness.Program(args.program)
+    claims, bandmill = harness.Claims(), harness.Program(args.program, args.server)
     claims.check("datasketch is version 2", datasketch.__version__.startswith("2."), datasketch.__version__)
     check_vectors(claims)
     with harness.scratch() as folder:

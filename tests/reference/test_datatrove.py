@@ -113,7 +113,7 @@ def compare(claims, program, texts, what, exact, scheme=None, precision=32):
 def main():
     args = harness.arguments(__doc__, ("--documents", {"type": int, "default": 600}))
     claims, rng = harness.Claims(), random.Random(5)
-    program = harness.Program(args.program)
+    program = harness.Program(args.program, args.server)
     compare(claims, program, make_corpus(rng, args.documents, False), "copies and pairs", True)
     compare(claims, program, make_corpus(rng, args.documents, True), "chains", False)
     compare(claims, program, make_corpus(rng, args.documents, False), "words of 64 bits", True,

@@ -398,7 +398,7 @@ def main():
     claims = harness.Claims()
     documents = make_documents(random.Random(20), 60 if args.size == "small" else 400)
     with harness.scratch() as folder:
-        exports = Exports(harness.Program(args.program), folder, documents)
+        exports = Exports(harness.Program(args.program, args.server), folder, documents)
         check_lean(claims, exports, "affine32")
         check_lean(claims, exports, "legacy")
         check_lean(claims, exports, "affine64")

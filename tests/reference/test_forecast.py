@@ -108,7 +108,7 @@ def check_sampled(claims, corpus, truth, exact):
 def main():
     args = harness.arguments("forecasts of tune against pairs", ("--corpus", {"choices": CORPORA}))
     harness.need_corpora()
-    claims, bandmill = harness.Claims(), harness.Program(args.program)
+    claims, bandmill = harness.Claims(), harness.Program(args.program, args.server)
     with harness.scratch() as folder:
         few = ["spdx_texts", "oeb_us_uk"] if args.size == "small" else CORPORA
         for name in [args.corpus] if args.corpus else few:

@@ -354,7 +354,7 @@ def check_corpus(claims, bandmill, corpus, sizes, small, rng):
 
 def main():
     args = harness.arguments("groups against SciPy", ("--seed", {"type": int, "default": 20240607}))
-    claims, bandmill, rng = harness.Claims(), harness.Program(args.program), random.Random(args.seed)
+    claims, bandmill, rng = harness.Claims(), harness.Program(args.program, args.server), random.Random(args.seed)
     sizes = (20, 60, 6) if args.size == "full" else (1, 3, 2)
     of_families = {"small": (2, 2, 2), "normal": (3, 4, 3), "full": (12, 12, 40)}[args.size]
     small = args.size == "small"

@@ -125,7 +125,7 @@ def check_refused(claims, bandmill, docs):
 
 def main():
     args = harness.arguments("hashes of shingles against others' implementations")
-    claims, bandmill = harness.Claims(), harness.Program(args.program)
+    claims, bandmill = harness.Claims(), harness.Program(args.program, args.server)
     with harness.scratch() as folder:
         docs = os.path.join(folder, "docs.jsonl")
         texts = make_docs(docs)

@@ -116,7 +116,7 @@ class Run:
 
 def main():
     args = harness.arguments("an index against its documentation", ("--seed", {"type": int, "default": 3}))
-    claims, bandmill, rng = harness.Claims(), harness.Program(args.program), random.Random(args.seed)
+    claims, bandmill, rng = harness.Claims(), harness.Program(args.program, args.server), random.Random(args.seed)
     n = {"small": 30, "normal": 120, "full": 4000}[args.size]
     with harness.scratch() as folder:
         for store in ("sets", "signatures"):

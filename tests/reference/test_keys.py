@@ -90,7 +90,7 @@ def check_signed(claims, bandmill, folder):
 
 def main():
     args = harness.arguments("pairs of band keys made elsewhere against a model")
-    claims, bandmill = harness.Claims(), harness.Program(args.program)
+    claims, bandmill = harness.Claims(), harness.Program(args.program, args.server)
     with harness.scratch() as folder:
         check_random(claims, bandmill, folder)
         check_memory(claims, bandmill, folder)

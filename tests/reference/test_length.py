@@ -102,7 +102,7 @@ def check_corpus(claims, bandmill, folder, name, threshold, arguments):
 
 def main():
     args = harness.arguments("pairs by the sizes of sets against all pairs")
-    claims, bandmill = harness.Claims(), harness.Program(args.program)
+    claims, bandmill = harness.Claims(), harness.Program(args.program, args.server)
     with harness.scratch() as folder:
         check_generated(claims, bandmill, folder, 1)
         for corpus in prepared(folder):

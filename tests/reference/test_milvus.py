@@ -59,7 +59,7 @@ def main():
     claims = harness.Claims()
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(harness.scratch())
-        exports = test_exchange.Exports(harness.Program(args.program), folder, test_exchange.make_documents(random.Random(9), 90))
+        exports = test_exchange.Exports(harness.Program(args.program, args.server), folder, test_exchange.make_documents(random.Random(9), 90))
         out = exports.export("milvus")
         vectors, numbers = (np.load(os.path.join(out, name)) for name in ("signature.npy", "id.npy"))
         from milvus_lite.server_manager import server_manager_instance

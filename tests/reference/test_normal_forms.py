@@ -94,7 +94,7 @@ def random_sequences(rng, common, n):
 def main():
     args = harness.arguments("normal forms against Python's", ("--seed", {"type": int, "default": 15}),
                              ("--form", {"choices": list(FORMS), "action": "append"}))
-    claims, bandmill = harness.Claims(), harness.Program(args.program)
+    claims, bandmill = harness.Claims(), harness.Program(args.program, args.server)
     rng, started, common = random.Random(args.seed), time.monotonic(), text_model.common_code_points()
     n_random = {"small": 20000, "normal": 40000, "full": 2500000}[args.size]
     print(f"seed {args.seed}, Unicode {unicodedata.unidata_version} in Python, {len(common)} code points")

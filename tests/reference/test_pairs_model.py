@@ -369,7 +369,7 @@ def all_options():
 def main():
     args = harness.arguments("random corpora against a model", ("--seed", {"type": int, "default": 20240601}),
                              ("--keep-inputs", {"help": "make the corpora here and leave them there"}))
-    claims, bandmill = harness.Claims(), harness.Program(args.program)
+    claims, bandmill = harness.Claims(), harness.Program(args.program, args.server)
     rng, alphabet, started = random.Random(args.seed), Alphabet(), time.monotonic()
     n_text, n_dedup = {"small": (24, 12), "normal": (160, 80), "full": (None, 1440)}[args.size]
     combinations = all_options()

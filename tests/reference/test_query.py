@@ -190,7 +190,7 @@ def follow(claims, bandmill, index, queries, fields, first):
 def main():
     args = harness.arguments("query against exact truth")
     harness.need_corpora()
-    claims, bandmill = harness.Claims(), harness.Program(args.program)
+    claims, bandmill = harness.Claims(), harness.Program(args.program, args.server)
     with harness.scratch() as folder:
         study_case(claims, bandmill, 100)
         for make in (spdx_texts, scancode_rules):

@@ -193,7 +193,7 @@ def main():
     claims, rng = harness.Claims(), random.Random(7)
     n = {"small": 10, "normal": 40, "full": 1000}[args.size]
     with harness.scratch() as folder:
-        runs = Runs(harness.Program(args.program), folder)
+        runs = Runs(harness.Program(args.program, args.server), folder)
         claims.attempt(f"{n} arrays in any layout are what Python reads",
                        lambda: next(filter(None, (check_array(runs, rng, f"array-{i}.json") for i in range(n))), ""))
         claims.attempt(f"{4 * n} damaged arrays are refused where Python refuses them",

@@ -417,7 +417,7 @@ def test_corpora(claims, program):
 
 def main():
     args = harness.arguments(__doc__, ("--corpora", {"action": "store_true"}))
-    claims, program = harness.Claims(), harness.Program(args.program)
+    claims, program = harness.Claims(), harness.Program(args.program, args.server)
     if args.corpora:
         test_corpora(claims, program)
     else:

@@ -216,7 +216,7 @@ def check_refused(claims, bandmill, docs):
 
 def main():
     args = harness.arguments("the schemes of others against them")
-    claims, bandmill = harness.Claims(), harness.Program(args.program)
+    claims, bandmill = harness.Claims(), harness.Program(args.program, args.server)
     texts = make_texts()
     with harness.scratch() as folder:
         docs = os.path.join(folder, "docs.jsonl")

@@ -203,7 +203,7 @@ def usable(bandmill, folder, arguments, env=None):
 
 def main():
     args = harness.arguments("stop word shingles and bags against a model", ("--seed", {"type": int, "default": 3}))
-    claims, bandmill, rng = harness.Claims(), harness.Program(args.program), random.Random(args.seed)
+    claims, bandmill, rng = harness.Claims(), harness.Program(args.program, args.server), random.Random(args.seed)
     with harness.scratch() as folder, np.errstate(over="ignore"):
         runs = Runs(bandmill, folder)
         native = [({"BANDMILL_CPU": isa}, ["--threads", threads, "--batch-docs", 7]) for isa, threads in

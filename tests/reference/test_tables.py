@@ -239,20 +239,27 @@ def check_threads(runs):
     return "" if 150 < len(lost) < 300 and got.to_pylist() == wanted.to_pylist() else f"{got.num_rows} rows, {len(lost)} removed"
 
 
-def ahead_files(runs):
-    """Files of one row group whose pages are worth threads: name -> (place, options of the job)."""
-    rng, n = random.Random(13), 700
-    texts = [" ".join(rng.choice(WORDS) for _ in range(rng.randrange(20, 200))) for _ in range(n)]
+def ahead_table(rng, word):
+    """A table of texts of many a word(), some of them twice, and columns of other kinds beside them."""
+    n = 700
+    texts = [" ".join(word() for _ in range(rng.randrange(20, 200))) for _ in range(n)]
     for i in range(0, n - 1, 3):
         texts[i + 1] = texts[i]
     lists = [None if i % 7 == 1 else [None if k == 3 else texts[i][:k * 9] for k in range(i % 23)] for i in range(n)]
     table = pa.table({"text": texts, "lists": pa.array(lists, pa.list_(pa.string())), "n": range(n),
                       "nulls": [t if i % 4 else None for i, t in enumerate(texts)], "kind": [f"kind {i % 9}" * 40 for i in range(n)]})
-    table = table.replace_schema_metadata({"key": "value"})
+    return table.replace_schema_metadata({"key": "value"})
+
+
+def ahead_files(runs):
+    """Files of one row group whose pages are worth threads: name -> (place, options of the job)."""
+    rng = random.Random(13)
+    table = ahead_table(rng, lambda: rng.choice(WORDS))
+    rare = ahead_table(rng, lambda: f"{rng.getrandbits(24):06x}")  # gzip is slow where words come again
     giant = pa.table({"text": [rng.choice(WORDS) + " " + " ".join(rng.choices(WORDS, k=50)) * (15000 if i == 3 else 900) for i in range(9)]})
     small = {"data_page_size": 9000, "use_dictionary": ["kind"]}
     ways = {"zstd": (table, {"compression": "zstd", "write_page_index": True, "sorting_columns": [pq.SortingColumn(2)], **small}),
-            "gzip, version 2": (table, {"compression": "gzip", "data_page_version": "2.0", **small}),
+            "gzip, version 2": (rare, {"compression": "gzip", "data_page_version": "2.0", **small}),
             "lz4, a dictionary that is given up": (table, {"compression": "lz4", "data_page_size": 9000, "dictionary_pagesize_limit": 30000}),
             "snappy, a page larger than the room": (giant, {"compression": "snappy", "use_dictionary": False, "data_page_size": 1 << 20})}
     files = {}
@@ -621,11 +628,12 @@ def check_damage(runs, name, data, places, job=("sign", "--perms", 16)):
 def main():
     args = harness.arguments(__doc__)
     claims, rng = harness.Claims(), random.Random(11)
-    if not os.path.exists(os.path.join(os.path.dirname(args.program), "libbandmill_parquet.so")):
+    module = os.path.join(os.path.dirname(args.program), "libbandmill_parquet.so")
+    if not os.path.exists(module):
         harness.skip("bandmill-parquet was not built (cmake -DBM_PARQUET=ON)", "BANDMILL_REQUIRE_PYTHON")
     step = {"small": 97, "normal": 41, "full": 1}[args.size]
     with harness.scratch() as folder:
-        runs = Runs(harness.Program(args.program), folder, make_rows(rng, 150))
+        runs = Runs(harness.Program(args.program, args.server, [module]), folder, make_rows(rng, 150))
         for name, (form, options, arguments) in forms().items():
             path = os.path.join(folder, "form.parquet")
             table = form(runs.base)

@@ -149,7 +149,7 @@ CORPORA = {"scancode_rules": scancode_rules, "spdx_texts": spdx_texts, "minhash_
 def main():
     args = harness.arguments("pairs against exact truth", ("--corpus", {"choices": CORPORA}))
     harness.need_corpora()
-    claims, bandmill = harness.Claims(), harness.Program(args.program)
+    claims, bandmill = harness.Claims(), harness.Program(args.program, args.server)
     with harness.scratch() as folder:
         for name in [args.corpus] if args.corpus else CORPORA:
             if name == "minhash_articles":

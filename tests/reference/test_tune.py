@@ -70,7 +70,7 @@ def check(bandmill, threshold, recall, ceiling, perms):
 
 def main():
     args = harness.arguments("tune against a brute-force model")
-    claims, bandmill = harness.Claims(), harness.Program(args.program)
+    claims, bandmill = harness.Claims(), harness.Program(args.program, args.server)
     for wish in WISHES:
         claims.attempt(f"tune {wish} equals the model", lambda: check(bandmill, *wish))
     claims.end()

@@ -202,7 +202,7 @@ def check_spill(bandmill, folder):
 
 def main():
     args = harness.arguments("weights against a model")
-    claims, bandmill = harness.Claims(), harness.Program(args.program)
+    claims, bandmill = harness.Claims(), harness.Program(args.program, args.server)
     with harness.scratch() as folder:
         every = [*generated(folder), *corpora(folder, args.size)]
         for corpus in every:
