@@ -37,18 +37,19 @@ def unpacked(folder, name, path, step):
 
 
 TSV = ["--id-field", "1", "--text-field", "3"]
-CORPORA = {  # of scancode_rules every third, of er_cddb every second; file, path, arguments, threshold, bands, rows, sample
-    "scancode_rules": ("sc.jsonl", ("scancode_rules", "docs.jsonl.zst"), [], .8, 13, 7, 2000),
+STEPS = {"scancode_rules": 5, "er_cddb": 3, "oeb_us_uk": 2}  # every third document, and so on
+CORPORA = {  # file, path, arguments, threshold, bands, rows, sample
+    "scancode_rules": ("sc.jsonl", ("scancode_rules", "docs.jsonl.zst"), [], .8, 13, 7, 1200),
     "spdx_texts": ("spdx.tsv", ("spdx_texts", "docs.tsv.zst"), TSV + ["--shingle", "word:3"], .5, 20, 4, 200),
-    "er_cddb": ("cddb.tsv", ("er_cddb", "docs.tsv.zst"), TSV + ["--shingle", "char:5"], .4, 25, 5, 1000),
-    "oeb_us_uk": ("oeb.tsv", ("oeb_us_uk", "docs.tsv.zst"), TSV + ["--shingle", "word:2"], .7, 10, 6, 2000)}
+    "er_cddb": ("cddb.tsv", ("er_cddb", "docs.tsv.zst"), TSV + ["--shingle", "char:5"], .4, 25, 5, 650),
+    "oeb_us_uk": ("oeb.tsv", ("oeb_us_uk", "docs.tsv.zst"), TSV + ["--shingle", "word:2"], .7, 10, 6, 1000)}
 
 
 class Corpus:
     def __init__(self, name, folder, bandmill):
         file, path, self.text, self.threshold, self.bands, self.rows, self.sample = CORPORA[name]
         self.name, self.bandmill, self.report = name, bandmill, os.path.join(folder, name + ".json")
-        self.path = unpacked(folder, file, path, {"scancode_rules": 3, "er_cddb": 2}.get(name, 1))
+        self.path = unpacked(folder, file, path, STEPS.get(name, 1))
         self.rest = [*self.text, "--threshold", self.threshold, "-q", *([self.path] if self.path else [])]
 
     def counts(self, *more):

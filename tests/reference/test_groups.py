@@ -69,9 +69,12 @@ class Corpus:
     def __init__(self, name, path, options, arguments, threshold):
         self.name, self.path, self.threshold = name, path, threshold
         self.arguments = text_model.option_arguments(options) + ["--threshold", threshold] + arguments
-        with open(path, encoding="utf-8") as file:
-            docs = [json.loads(line) for line in file]
-        self.texts, self.sets, self.options = {doc["id"]: doc["text"] for doc in docs}, {}, options
+        self.sets, self.options = {}, options
+
+    @functools.cached_property
+    def texts(self):
+        with open(self.path, encoding="utf-8") as file:
+            return {doc["id"]: doc["text"] for doc in map(json.loads, file)}
 
     def shingles(self, doc):
         if doc not in self.sets:

@@ -13,6 +13,7 @@ import unicodedata
 WHITE_SPACE = frozenset([*range(0x09, 0x0E), 0x20, 0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F,
                          0x3000])
 BETWEEN_WORDS = re.compile("[" + "".join(map(chr, sorted(WHITE_SPACE))) + "]+")
+ASCII_WORD = re.compile("[A-Za-z0-9]+")
 # Script Han, Hiragana, Katakana, Thai, Lao, Khmer, Myanmar: first and last code point of each run.
 SPLIT_SCRIPTS = [
     (0x0E01, 0x0E3A), (0x0E40, 0x0E5B), (0x0E81, 0x0E82), (0x0E84, 0x0E84), (0x0E86, 0x0E8A), (0x0E8C, 0x0EA3),
@@ -79,6 +80,8 @@ def normalize(text, rules):
 
 
 def split_space(text):
+    if not any(c in text for c in "\x1c\x1d\x1e\x1f"):
+        return text.split()  # parts at WHITE_SPACE and these four
     return [word for word in BETWEEN_WORDS.split(text) if word]
 
 
@@ -86,6 +89,8 @@ def split_alnum(text):
     """Runs of L, M, N; a character of a split script with the marks that follow it is a word of its own. A mark belongs to
     the word that it follows, of whichever script both are (cli.md leaves open what a Thai mark after a Latin letter is);
     where there is no word before it, it begins one, of its script's kind."""
+    if text.isascii():
+        return ASCII_WORD.findall(text)
     words, word, split = [], "", False
     for char in text + " ":
         kind = unicodedata.category(char)[0]
