@@ -9,8 +9,8 @@ probability below 1e-12, so that all is determined:
               one that the truth does not hold.
   star        a document is known exactly if it has a known partner, and the best is kept; no other that is removed has one.
   the rest    documents whose group holds no known one are grouped, removed and kept as a dedup of them alone does.
-  bytes       1, 2 and 8 threads, batches of 100 documents, --memory that moves sets and keys to files, and an index that was built in
-              three parts: the same files.
+  bytes       1, 2 and 8 threads, batches of 100 documents, little --memory (which moves the sets of all documents, --size full, to a
+              file), and an index that was built in three parts: the same files.
   exact       against a directory that `sign` wrote of the known documents, in two files, between which lie files of others that
               nothing looks like: as the truth, and the bytes that an index of the same files gives, for any threads, batches and
               memory, and for new documents that were signed too. The files of others are not opened: their place is
@@ -163,7 +163,7 @@ def check_same(bandmill, world, folder, against, index):
     bandmill.run("index", "add", parts, "--device", "cpu", write(os.path.join(folder, "b.jsonl"), lines[len(lines) // 3:len(lines) // 2]))
     bandmill.run("index", "add", parts, "--device", "cpu", write(os.path.join(folder, "c.jsonl"), lines[len(lines) // 2:]))
     for name, more in {"threads": ["--threads", "1"], "many threads": ["--threads", "8"], "batches": ["--batch-docs", "100"],
-                       "memory": ["--memory", "80M", "--threads", "2"], "parts": []}.items():
+                       "memory": ["--memory", "24M", "--threads", "2"], "parts": []}.items():
         out = os.path.join(folder, "same " + name)
         bandmill.run("dedup", "--against", parts if name == "parts" else index, *more, "-o", out, world.new_path)
         for file in FILES:
@@ -198,7 +198,7 @@ def check_exact(bandmill, world, folder):
         by_index = os.path.join(folder, "by index of parts, " + cluster)
         bandmill.run("dedup", "--against", index, "--cluster", cluster, "-o", by_index, world.new_path)
         for name, inputs, more in (("default", world.new_path, []), ("one thread", world.new_path, ["--threads", "1", "--batch-docs", "100"]),
-                                   ("memory", world.new_path, ["--threads", "2", "--memory", "80M"]),
+                                   ("memory", world.new_path, ["--threads", "2", "--memory", "24M"]),
                                    ("signed", new_signed, ["--verify", "exact"])):
             out = os.path.join(folder, f"exact, {cluster}, {name}")
             done = bandmill.run("dedup", "--against", signed, *PLAN, "--cluster", cluster, *more, "-v", "-o", out, inputs)
@@ -242,7 +242,7 @@ def main():
     harness.need_corpora()
     claims, bandmill = harness.Claims(), harness.Program(args.program, args.server)
     with harness.scratch() as folder:
-        world = World(folder, {"small": 3000, "normal": 8000, "full": 40000}[args.size])
+        world = World(folder, {"small": 3000, "normal": 5000, "full": 40000}[args.size])
         index = os.path.join(folder, "index")
         bandmill.run("index", "build", index, *TEXT, *PLAN, "--device", "cpu", world.known_path)
         results = {}
