@@ -1,5 +1,6 @@
 """Files of tables through pyarrow: by the package, and by the command, which is the program."""
 
+import functools
 import json
 import os
 import pathlib
@@ -56,6 +57,20 @@ def files(wide, tmp_path_factory):
     return {p.name: p for p in place.iterdir()}
 
 
+@pytest.fixture(scope="module")
+def deduped(files, tmp_path_factory):
+    """The directory that the command's `dedup` makes of a file: once for all tests."""
+
+    @functools.cache
+    def directory(name):
+        out = tmp_path_factory.mktemp("deduped") / "out"
+        done = command("dedup", files[name], "-o", out, "--device", "cpu", "-q")
+        assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+        return out
+
+    return directory
+
+
 @pytest.mark.parametrize("name", ["a.parquet", "a.arrow", "a.arrows"])
 def test_the_package_reads_files(name, files, table):
     whole = bandmill.sign(table, id="id", device="cpu")
@@ -78,17 +93,16 @@ def test_kept_rows_of_one_file(files, table):
 
 
 @pytest.mark.parametrize("name", ["a.parquet", "a.arrow", "a.arrows"])
-def test_the_command_keeps_rows(name, files, wide, tmp_path):
-    done = command("dedup", files[name], "-o", tmp_path / "out", "--device", "cpu", "-q")
-    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
-    removed = [line.split("\t")[0] for line in (tmp_path / "out" / "removed.tsv").read_text().split("\n")[1:-1]]
+def test_the_command_keeps_rows(name, files, wide, deduped):
+    out = deduped(name)
+    removed = [line.split("\t")[0] for line in (out / "removed.tsv").read_text().split("\n")[1:-1]]
     rest = wide.filter(pa.compute.invert(pa.compute.is_in(wide["id"], pa.array(removed))))
     assert removed
     if name != "a.parquet":
-        kept = pa.ipc.open_file(tmp_path / "out" / f"kept.{name.split('.')[1]}").read_all()
+        kept = pa.ipc.open_file(out / f"kept.{name.split('.')[1]}").read_all()
         assert kept.equals(rest, check_metadata=True)
         return
-    ours, theirs = pq.ParquetFile(tmp_path / "out" / "kept.parquet"), pq.ParquetFile(files[name])
+    ours, theirs = pq.ParquetFile(out / "kept.parquet"), pq.ParquetFile(files[name])
     assert ours.read().equals(rest.combine_chunks().cast(ours.schema_arrow)) and ours.schema.equals(theirs.schema)
     assert ours.schema_arrow.equals(theirs.schema_arrow, check_metadata=True)
     assert ours.num_row_groups == theirs.num_row_groups
@@ -98,13 +112,12 @@ def test_the_command_keeps_rows(name, files, wide, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["a.parquet", "a.arrow"])
-def test_the_command_writes_each_row_with_its_group(name, files, wide, tmp_path):
-    assert command("dedup", files[name], "-o", tmp_path / "out", "--device", "cpu", "-q").returncode == 0
-    done = command("filter", tmp_path / "out", "--annotate", "-o", tmp_path / "all", "-q")
+def test_the_command_writes_each_row_with_its_group(name, wide, deduped, tmp_path):
+    done = command("filter", deduped(name), "--annotate", "-o", tmp_path / "all", "-q")
     assert (done.returncode, done.stderr) == (0, b"")
     path = tmp_path / "all" / f"kept.{name.split('.')[1]}"
     got = pq.read_table(path) if name == "a.parquet" else pa.ipc.open_file(path).read_all()
-    removed = {line.split("\t")[0] for line in (tmp_path / "out" / "removed.tsv").read_text().split("\n")[1:-1]}
+    removed = {line.split("\t")[0] for line in (deduped(name) / "removed.tsv").read_text().split("\n")[1:-1]}
     labels = got["bandmill"].to_pylist()
     assert [not label["kept"] for label in labels] == [i in removed for i in wide["id"].to_pylist()] and removed
     assert all((label["group"] is None) == (label["jaccard"] is None) for label in labels)
@@ -214,16 +227,15 @@ def test_codecs_of_files_that_are_none(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["a.parquet", "a.arrow", "a.arrows"])
-def test_the_command_reads_a_table_on_standard_input(name, files, tmp_path):
+def test_the_command_reads_a_table_on_standard_input(name, files, deduped, tmp_path):
     """And keeps its rows: what it keeps of the file, byte for byte."""
     rest = ("--id-field", "id", "--device", "cpu", "-q")
-    for data, out in ((files[name], "file"), ("-", "piped")):
-        done = command("dedup", data, "-o", tmp_path / out, *rest, input=files[name].read_bytes() if data == "-" else None)
-        assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    done = command("dedup", "-", "-o", tmp_path / "piped", *rest, input=files[name].read_bytes())
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
     kept = f"kept{'.parquet' if name == 'a.parquet' else '.arrow'}"
-    assert (tmp_path / "piped" / kept).read_bytes() == next((tmp_path / "file").glob("kept.*")).read_bytes()
+    assert (tmp_path / "piped" / kept).read_bytes() == next(deduped(name).glob("kept.*")).read_bytes()
     for other in ("removed.tsv", "groups.jsonl"):
-        first = (tmp_path / "file" / other).read_text().replace(str(files[name]), "-")
+        first = (deduped(name) / other).read_text().replace(str(files[name]), "-")
         assert (tmp_path / "piped" / other).read_text() == first
 
 

@@ -3,6 +3,7 @@ both versions, plain, in dictionaries and deltas, nested columns, encrypted colu
 STEP-th byte of pages and footers, or of all of an IPC file; --size full: each."""
 import base64
 import os
+import re
 import subprocess
 import sys
 
@@ -12,6 +13,8 @@ import harness  # noqa: E402
 pa = harness.need_modules("pyarrow")
 import pyarrow.ipc as ipc  # noqa: E402
 import pyarrow.parquet as pq  # noqa: E402
+
+FILE_LINE = re.compile(r"[^:]+: \d+ read, \d+ refused")
 
 
 def encrypted(table, path, **options):
@@ -70,14 +73,17 @@ def main():
     claims, n = harness.Claims(), [0, 0]
     step = args.step or {"small": 199, "normal": 37, "full": 1}[args.size]
     with harness.scratch() as folder:
-        for path in (path for path in write_files(folder) if args.only in os.path.basename(path)):
-            done = subprocess.run([args.program, str(step), path], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                                  env={**os.environ, "ARROW_DEFAULT_MEMORY_POOL": "system"})
-            said = done.stdout.decode(errors="replace").replace(folder + "/", "").strip()
-            said = "\n".join(line for line in said.split("\n") if "failed to allocate" not in line)  # AddressSanitizer's, where a file asks for much
-            counts = said.rsplit(": ", 1)[-1].split()
-            if claims.check(f"{os.path.basename(path)}, each {step}. byte: {' '.join(counts)}", done.returncode == 0, said[-6000:]):
+        paths = [path for path in write_files(folder) if args.only in os.path.basename(path)]
+        done = subprocess.run([args.program, str(step), *paths], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              env={**os.environ, "ARROW_DEFAULT_MEMORY_POOL": "system"})
+        said = done.stdout.decode(errors="replace").replace(folder + "/", "").strip()
+        said = [line for line in said.split("\n") if "failed to allocate" not in line]  # AddressSanitizer's, where a file asks for much
+        told = dict(line.split(": ", 1) for line in said if FILE_LINE.fullmatch(line))
+        for name in map(os.path.basename, paths):
+            counts = told.get(name, "none").split()
+            if claims.check(f"{name}, each {step}. byte: {' '.join(counts)}", name in told, "\n".join(said)[-6000:]):
                 n = [n[0] + int(counts[0]), n[1] + int(counts[2])]
+        claims.check("the process ends well", done.returncode == 0, f"{done.returncode}")
     print(f"{sum(n)} files: {n[0]} read, {n[1]} refused")
     claims.end()
 
