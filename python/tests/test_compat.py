@@ -28,7 +28,7 @@ def wide_hash(item):
 
 
 def token(draw):
-    return bytes(draw.randrange(256) for _ in range(draw.choice((0, 1, 3, 8, 20, 55, 56, 63, 64, 65, 119, 120, 200))))
+    return draw.randbytes(draw.choice((0, 1, 3, 8, 20, 55, 56, 63, 64, 65, 119, 120, 200)))
 
 
 # --- known answers ---
