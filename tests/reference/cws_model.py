@@ -1,11 +1,13 @@
-"""cws_model.py -- the scheme cws from its definition (docs/schemes.md), in Python alone: a float is an IEEE 754 double, and + - * /
-round as they do in C. It shares nothing with the library under test.
+"""cws_model.py -- the scheme cws from its definition (docs/schemes.md), in NumPy: a float64 is an IEEE 754 double, and + - * /
+of arrays round one by one as they do in C. It shares nothing with the library under test.
 
     python cws_model.py > tests/unit/sketch/cws_vectors.h
 
 writes the golden vectors; the test reference_cws holds them against what this file makes."""
 import random
 import struct
+
+import numpy as np
 
 M32, M64, GOLDEN = 2**32 - 1, 2**64 - 1, 0x9E3779B97F4A7C15
 LN2_HIGH, LN2_LOW = float.fromhex("0x1.62e42feep-1"), float.fromhex("0x1.a39ef35793c76p-33")
@@ -23,35 +25,33 @@ def outputs(seed):
 
 
 def coefficients(seed, perms):
-    """A row of five (a, b) for each permutation."""
+    """A row of five (a, b) for each permutation: the axes are permutations, five, two."""
     draw = outputs(seed)
     a = [2 * (next(draw) & 0x7FFFFFFF) + 1 for _ in range(5 * perms)]
     b = [next(draw) for _ in range(5 * perms)]
-    return [list(zip(a[i:i + 5], b[i:i + 5])) for i in range(0, 5 * perms, 5)]
+    return np.stack([np.array(numbers, np.uint64).reshape(perms, 5) for numbers in (a, b)], axis=-1)
 
 
 def fmix64(k):
+    """Of an int, or of an array of uint64."""
     k = (k ^ k >> 33) * 0xFF51AFD7ED558CCD & M64
     k = (k ^ k >> 33) * 0xC4CEB9FE1A85EC53 & M64
     return k ^ k >> 33
 
 
 def mixed(x):
-    """e_0 … e_4."""
-    first, second, third = (fmix64((x + n * GOLDEN) & M64) for n in range(3))
-    return [first & M32, first >> 32, second & M32, second >> 32, third & M32]
+    """e_0 … e_4 of each hash, as the last axis."""
+    first, second, third = (fmix64(np.asarray(x, np.uint64) + np.uint64(n * GOLDEN & M64)) for n in range(3))
+    return np.stack([first & M32, first >> 32, second & M32, second >> 32, third & M32], axis=-1)
 
 
 def log(x):
     """Step by step what docs/schemes.md says; not math.log."""
-    bits, = struct.unpack("<Q", struct.pack("<d", x))
-    k = 0
-    if bits < 2**52:
-        bits, = struct.unpack("<Q", struct.pack("<d", float(bits)))
-        k = -1074
-    above = bits - 0x3FE6A09E00000000
-    k += above >> 52
-    m, = struct.unpack("<d", struct.pack("<Q", (above & 2**52 - 1) + 0x3FE6A09E00000000))
+    bits = np.asarray(x, np.float64).view(np.int64)
+    tiny = bits < 2**52
+    above = np.where(tiny, bits.astype(np.float64).view(np.int64), bits) - 0x3FE6A09E00000000
+    k = (above >> 52) + np.where(tiny, -1074, 0)
+    m = ((above & 2**52 - 1) + 0x3FE6A09E00000000).view(np.float64)
     s = (m - 1.0) / (m + 1.0)
     z = s * s
     p = 2.0 / 19
@@ -62,21 +62,22 @@ def log(x):
 
 
 def value(e, row, ln_weight):
-    """ln a of one element in one permutation."""
-    u = [(a * word + b & M32) + 0.5 for word, (a, b) in zip(e, row)]
-    r = -log(u[0] * u[1] * 2.0**-64)
-    c = -log(u[2] * u[3] * 2.0**-64)
-    beta = u[4] * 2.0**-32
-    t = float((ln_weight / r + beta) // 1.0)
+    """ln a of elements in permutations: of any axes, the last of `e` and the last two of `row` apart."""
+    u = (row[..., 0] * e + row[..., 1] & M32) + 0.5
+    r = -log(u[..., 0] * u[..., 1] * 2.0**-64)
+    c = -log(u[..., 2] * u[..., 3] * 2.0**-64)
+    beta = u[..., 4] * 2.0**-32
+    t = np.floor(ln_weight / r + beta)
     return log(c) - r * ((t - beta) + 1.0)
 
 
 def signature(elements, rows):
-    """Words of a document: pairs of a 64-bit hash and a weight; rows as `coefficients` has them."""
+    """Words of a document: pairs of a 64-bit hash and a weight; rows as `coefficients` has them. Of equal values the lesser hash."""
     if not elements:
         return [M32] * len(rows)
-    ready = [(mixed(x), log(weight), x) for x, weight in elements]
-    return [min((value(e, row, ln_weight), x) for e, ln_weight, x in ready)[1] & M32 for row in rows]
+    hashes, weights = np.array([x for x, _ in elements], np.uint64), np.array([weight for _, weight in elements])
+    values = value(mixed(hashes)[:, None], rows, log(weights)[:, None])
+    return (np.where(values == values.min(axis=0), hashes[:, None], np.uint64(M64)).min(axis=0) & M32).tolist()
 
 
 # --- golden vectors: documents, and some of their words ---
@@ -121,9 +122,8 @@ def log_arguments():
 
 def values():
     """ln a of 2,000 elements of weights .5, 1, 1.5 …, in eight permutations in turn."""
-    rows = coefficients(1, 8)
-    for i in range(2000):
-        yield value(mixed(fmix64(i + 1)), rows[i % 8], log((i + 1) * 0.5))
+    i = np.arange(2000)
+    return value(mixed([fmix64(n + 1) for n in i.tolist()]), coefficients(1, 8)[i % 8], log((i + 1) * 0.5))
 
 
 def bits_key(numbers):
@@ -153,7 +153,7 @@ def vectors():
         first = ", ".join(f"{word}u" for word in words[:4])
         lines.append(f'    {{"{name}", {seed}u, {perms}u, {begin}, {len(doc)}, {{{first}}}, UINT64_C({crc(words):#x})}},')
     lines += ["};", "/* Of the bits of 2,000 logarithms, and of 2,000 values: log_arguments and values there. */",
-              f"static const uint64_t log_key = UINT64_C({bits_key(map(log, log_arguments())):#x});",
+              f"static const uint64_t log_key = UINT64_C({bits_key(log(list(log_arguments()))):#x});",
               f"static const uint64_t value_key = UINT64_C({bits_key(values()):#x});"]
     return "\n".join(lines + [""])
 

@@ -149,8 +149,9 @@ def check_sign(bandmill, corpus, folder, perms=8, most=30):
     words = np.load(os.path.join(target, "signatures.npy")).tolist()
     rows, n = cws_model.coefficients(1, perms), len(corpus.texts)
     for i, tf in enumerate(corpus.tf[:most]):
-        elements = [(xxhash.xxh3_64_intdigest(s), c * cws_model.log(n / corpus.df[s])) for s, c in tf.items() if corpus.df[s] < n]
-        if words[i] != cws_model.signature(elements, rows):
+        shared = [(s, c, n / corpus.df[s]) for s, c in tf.items() if corpus.df[s] < n]
+        logs = cws_model.log([rarity for _, _, rarity in shared]).tolist()
+        if words[i] != cws_model.signature([(xxhash.xxh3_64_intdigest(s), c * ln) for (s, c, _), ln in zip(shared, logs)], rows):
             return f"words of document {i}"
     with open(os.path.join(target, "manifest.json"), encoding="utf-8") as file:
         manifest = json.load(file)

@@ -6,6 +6,7 @@ Python's: they exist in every version that can meet here. Scripts are not in uni
 15.0. Simple lower case: Python has the full mapping, which differs for one character alone, U+0130."""
 import bisect
 import collections
+import functools
 import os
 import re
 import unicodedata
@@ -39,6 +40,12 @@ def common_code_points():
 def in_split_script(char):
     at = bisect.bisect_right(SPLIT_FIRST, ord(char)) - 1
     return at >= 0 and ord(char) <= SPLIT_SCRIPTS[at][1]
+
+
+@functools.lru_cache(maxsize=None)
+def kind_of(char):
+    """The first letter of its category, and whether its script is split."""
+    return unicodedata.category(char)[0], in_split_script(char)
 
 
 def lower(char):
@@ -93,14 +100,14 @@ def split_alnum(text):
         return ASCII_WORD.findall(text)
     words, word, split = [], "", False
     for char in text + " ":
-        kind = unicodedata.category(char)[0]
+        kind, of_split_script = kind_of(char)
         mark_follows = kind == "M" and word
-        if kind in "LMN" and (mark_follows or not (split or in_split_script(char))):
+        if kind in "LMN" and (mark_follows or not (split or of_split_script)):
             word += char
             continue
         if word:
             words.append(word)
-        word, split = (char, in_split_script(char)) if kind in "LMN" else ("", False)
+        word, split = (char, of_split_script) if kind in "LMN" else ("", False)
     return words
 
 
