@@ -1,10 +1,12 @@
-"""content_model.py -- the content hash of kernels/content_hash.h again, from its head comment alone, in Python's integers.
+"""content_model.py -- the content hash of kernels/content_hash.h again, from its head comment alone, in NumPy's.
 
 As a program it prints the known answers of tests/unit/model/test_content_sums.c: of sequences of n numbers of SplitMix64 from
 state 1."""
 import functools
 
-MASK = (1 << 64) - 1
+import numpy as np
+
+MASK, MASK_LOW = (1 << 64) - 1, (1 << 32) - 1
 STEP = 0x9E3779B97F4A7C15
 
 
@@ -17,6 +19,7 @@ def split_mix(state):
 
 
 def fmix64(k):
+    """Of an int, or of an array of uint64."""
     k = ((k ^ k >> 33) * 0xFF51AFD7ED558CCD) & MASK
     k = ((k ^ k >> 33) * 0xC4CEB9FE1A85EC53) & MASK
     return k ^ k >> 33
@@ -31,23 +34,18 @@ def keys():
 
 def content_hash(hashes):
     """(lo, hi) of a document's shingle hashes, in order, with repeats."""
-    a_keys, b_keys = keys()
-    c = d = 0
     # Block j is of one lane of a stretch of 128: every eighth of them, a row each.
-    for j in range(8 * (-(-len(hashes) // 128))):
-        stretch, lane = divmod(j, 8)
-        block = hashes[128 * stretch + lane:128 * (stretch + 1):8]
-        if not block:
-            continue
-        a = b = 0
-        for h, a_key, b_key in zip(block, a_keys, b_keys):
-            x = h & 0xFFFFFFFF
-            a += x * a_key
-            b += (x ^ h >> 32) * b_key
-        v = fmix64((b + (j + 1) * STEP) & MASK)
-        u = fmix64((a + v) & MASK)
-        c += u
-        d += v ^ (u << 32 & MASK | u >> 32)
+    stretches = -(-len(hashes) // 128)
+    h = np.zeros(128 * stretches, np.uint64)
+    h[:len(hashes)] = hashes
+    h, there = h.reshape(stretches, 16, 8), (np.arange(len(h)) < len(hashes)).reshape(stretches, 16, 8)
+    a_keys, b_keys = np.array(keys(), np.uint64).reshape(2, 16, 1)
+    x = h & MASK_LOW
+    a, b = (x * a_keys).sum(axis=1), ((x ^ h >> 32) * b_keys * there).sum(axis=1)
+    j = np.arange(8 * stretches, dtype=np.uint64).reshape(stretches, 8)
+    v = fmix64(b + (j + 1) * STEP)
+    u = fmix64(a + v)
+    c, d = (int(part.sum(where=there[:, 0], dtype=np.uint64)) for part in (u, v ^ (u << 32 | u >> 32)))
     lo = fmix64((c + len(hashes) * STEP) & MASK)
     return lo, fmix64((d + lo) & MASK)
 

@@ -1,4 +1,4 @@
-"""index_model.py -- an index read after docs/formats.md alone, in plain Python: LMDB's pages, pieces, their sums, sets, postings.
+"""index_model.py -- an index read after docs/formats.md alone, in Python and NumPy: LMDB's pages, pieces, their sums, sets, postings.
 
 Believes the file, and stops with ValueError where it says something else than the page does. As a program it prints what an
 index holds."""
@@ -8,6 +8,7 @@ import os
 import struct
 import sys
 
+import numpy as np
 import xxhash
 
 HEAD = 32
@@ -64,18 +65,19 @@ def set_layout(n):
 def read_set(code, n):
     low, size = set_layout(n)
     expect(len(code) == size, f"a set of {n} hashes has {len(code)} bytes, not {size}")
-    lows = [int.from_bytes(code[i * low:(i + 1) * low], "little") for i in range(n)]
+    lows = np.zeros((n, 8), np.uint8)
+    lows[:, :low] = np.frombuffer(code, np.uint8, n * low).reshape(n, low)
+    lows = lows.view("<u8").reshape(n)
     if low == 8:
-        return lows
-    bits = int.from_bytes(code[n * low:], "little")
-    hashes = []
-    for i, part in enumerate(lows):
-        expect(bits != 0, "too few ones")
-        place = (bits & -bits).bit_length() - 1
-        bits &= bits - 1
-        hashes.append((place - i) << 8 * low | part)
-    expect(bits == 0, "too many ones")
-    return hashes
+        return lows.tolist()
+    places = ones(code[n * low:])
+    expect(len(places) == n, f"{len(places)} ones for {n} hashes")
+    return ((places - np.arange(n)).astype(np.uint64) << np.uint64(8 * low) | lows).tolist()
+
+
+def ones(data):
+    """The places of bits that are set, the lowest of a byte first."""
+    return np.flatnonzero(np.unpackbits(np.frombuffer(data, np.uint8), bitorder="little"))
 
 
 class Document:
@@ -169,7 +171,7 @@ class Index:
                 if (place, version) not in versions:
                     self.leavings.append(key)
                     continue
-                numbers = {place << 20 | i for i in range(1 << 20) if piece[HEAD + i // 8] >> i % 8 & 1}
+                numbers = {place << 20 | i for i in ones(piece[HEAD:HEAD + (1 << 17)]).tolist()}
                 expect(kind == REMOVED and len(numbers) == n == versions[place, version], f"the bits of {key!r}")
                 self.removed |= numbers
             elif table == b"N":

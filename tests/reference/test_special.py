@@ -85,14 +85,21 @@ class Model:
     def __init__(self, corpus, options):
         self.sets = [text_model.elements(text_model.sequence(text, options), options) for text in corpus.texts]
         a, b = minhash_model.coefficients(1, PERMS)
-        hashes = [[text_model.element_hash(element, xxhash.xxh3_64_intdigest) for element in elements] for elements in self.sets]
-        self.words = np.array([minhash_model.signature(h, a, b) for h in hashes])
+        number = {element: i for i, element in enumerate(frozenset().union(*self.sets))}
+        hashes = np.array([text_model.element_hash(element, xxhash.xxh3_64_intdigest) for element in number], np.uint64)
+        rows = [np.array([number[element] for element in elements], np.int64) for elements in self.sets]
+        self.words = np.array([minhash_model.signature(hashes[row], a, b) for row in rows])
+        there = np.zeros((len(rows), len(number)), np.float32)
+        for i, row in enumerate(rows):
+            there[i, row] = 1
+        self.both = (there @ there.T).astype(int).tolist()  # elements that two documents share
 
     def pair_rows(self, name, threshold):
         rows = []
         for a, b in itertools.combinations(range(len(self.sets)), 2):
             if self.sets[a] and self.sets[b]:
-                similarity = text_model.jaccard(self.sets[a], self.sets[b])
+                both = self.both[a][b]
+                similarity = both / (len(self.sets[a]) + len(self.sets[b]) - both)
                 if similarity >= threshold:
                     rows.append([f"{name}:{a + 1}", f"{name}:{b + 1}", f"{similarity:.6f}"])
         return rows
