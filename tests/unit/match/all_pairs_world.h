@@ -1,5 +1,5 @@
 /* all_pairs_world.h -- random sets, some of them edited copies of others, in a corpus whose sets
- * lie in a file; and all pairs of them by comparing every two. Header only. */
+ * lie in a file; and all pairs of them by counting what every two share. Header only. */
 #ifndef BM_TESTS_ALL_PAIRS_WORLD_H
 #define BM_TESTS_ALL_PAIRS_WORLD_H
 
@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "tests/unit/base/scratch.h"
+#include "tests/unit/base/shared_counts.h"
 #include "lsh/verify.h"
 #include "pipeline/match/match.h"
 
@@ -132,18 +133,13 @@ static inline bm_pair *every_two(const drawn *s, double threshold, size_t *n)
 {
     size_t cap = 1024;
     bm_pair *pairs = malloc(cap * sizeof *pairs);
+    uint16_t *counts = shared_counts((const uint64_t *const *)s->docs, s->sizes, s->n);
     *n = 0;
     for (uint32_t a = 0; a < s->n; a++) {
         for (uint32_t b = a + 1; b < s->n; b++) {
             if (s->same_as[a] != a || s->same_as[b] != b)
                 continue;
-            size_t i = 0, k = 0, common = 0;
-            while (i < s->sizes[a] && k < s->sizes[b]) {
-                uint64_t x = s->docs[a][i], y = s->docs[b][k];
-                common += x == y;
-                i += x <= y;
-                k += y <= x;
-            }
+            size_t common = counts[a * s->n + b];
             double all = (double)(s->sizes[a] + s->sizes[b] - common);
             if (common == 0 || (double)common / all < threshold)
                 continue;
@@ -152,6 +148,7 @@ static inline bm_pair *every_two(const drawn *s, double threshold, size_t *n)
             pairs[(*n)++] = (bm_pair){a, b, (double)common / all};
         }
     }
+    free(counts);
     return pairs;
 }
 

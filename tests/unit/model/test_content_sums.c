@@ -90,19 +90,21 @@ static void add(family *f, const uint64_t *run, size_t n)
     f->hashes[f->n++] = hash_of(run, n);
 }
 
-static int by_value(const void *a, const void *b)
+/* How many of them equal one before: by a table of all so far, no fuller than a third. */
+static size_t collisions(const family *f)
 {
-    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return x < y ? -1 : x > y;
-}
-
-/* Neighbours in order that are equal. */
-static size_t collisions(family *f)
-{
+    enum { BITS = 18, SLOTS = 1 << BITS };
+    static uint32_t table[SLOTS]; /* 0: none; else a number and 1 */
     size_t found = 0;
-    qsort(f->folded, f->n, sizeof *f->folded, by_value);
-    for (size_t i = 1; i < f->n; i++)
-        found += f->folded[i] == f->folded[i - 1];
+    memset(table, 0, sizeof table);
+    for (size_t i = 0; i < f->n; i++) {
+        const uint32_t number = f->folded[i] + 1;
+        uint32_t slot = number * UINT32_C(2654435769) >> (32 - BITS);
+        while (table[slot] != 0 && table[slot] != number)
+            slot = (slot + 1) % SLOTS;
+        found += table[slot] == number;
+        table[slot] = number;
+    }
     return found;
 }
 
@@ -204,9 +206,9 @@ static void add_arrangements(size_t step, uint64_t x, uint64_t y)
 {
     static uint64_t run[16 * 128];
     const size_t n = 15 * step + 1;
+    for (size_t i = 0; i < n; i++)
+        run[i] = y;
     for (uint32_t mask = 0; mask < 1u << 16; mask++) {
-        for (size_t i = 0; i < n; i++)
-            run[i] = y;
         for (size_t i = 0; i < 16; i++)
             run[i * step] = mask >> i & 1 ? x : y;
         add(&hashes_of, run, n);

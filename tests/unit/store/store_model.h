@@ -161,19 +161,43 @@ static inline int by_hit(const void *a, const void *b)
                                 : (x->number > y->number) - (x->number < y->number);
 }
 
-/* Are `hits`, sorted, those of the documents that have the keys? */
+typedef struct model_holder {
+    uint64_t key;
+    uint32_t number;
+} model_holder;
+
+static inline int by_key(const void *a, const void *b)
+{
+    const model_holder *x = a, *y = b;
+    return x->key != y->key ? (x->key > y->key) - (x->key < y->key)
+                            : (x->number > y->number) - (x->number < y->number);
+}
+
+/* The documents that can be found by a key of the band, in the order of keys, then of numbers; how many. */
+static inline size_t model_holders(const model *m, uint32_t band, model_holder *out)
+{
+    size_t n = 0;
+    for (uint32_t i = 0; i < m->n; i++)
+        if (!m->docs[i].removed && m->docs[i].n != 0)
+            out[n++] = (model_holder){m->docs[i].keys[band], i};
+    qsort(out, n, sizeof *out, by_key);
+    return n;
+}
+
+/* Are `hits`, sorted, those of the documents that have the keys, which are sorted? */
 static inline bool model_same_hits(const model *m, const bm_store_ask *ask,
                                    const bm_store_hits *hits, char *why)
 {
-    size_t at = 0;
-    for (size_t k = 0; k < ask->n; k++)
-        for (uint32_t i = 0; i < m->n; i++) {
-            const model_doc *d = &m->docs[i];
-            if (d->removed || d->n == 0 || d->keys[ask->table] != ask->keys[k])
-                continue;
-            MODEL_EXPECT(at < hits->n && hits->list[at].asked == k && hits->list[at].number == i);
-            at++;
-        }
+    static model_holder holders[DOCS];
+    const size_t n = model_holders(m, ask->table, holders);
+    size_t at = 0, first = 0;
+    for (size_t k = 0; k < ask->n; k++) {
+        while (first < n && holders[first].key < ask->keys[k])
+            first++;
+        for (size_t i = first; i < n && holders[i].key == ask->keys[k]; i++, at++)
+            MODEL_EXPECT(at < hits->n && hits->list[at].asked == k &&
+                         hits->list[at].number == holders[i].number);
+    }
     MODEL_EXPECT(at == hits->n);
     return true;
 }
