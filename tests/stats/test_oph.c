@@ -12,7 +12,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/random.h"
 #include "set_pairs.h"
 
 enum { SEEDS = 100, PAIRS = 40, SET_MAX = 10 * PERMS };
@@ -22,14 +21,23 @@ typedef struct outcome {
     double mean[N_PLANS], error[N_PLANS]; /* of the seeds' shares of candidates */
 } outcome;
 
-static void draw_pairs(bm_random *random, size_t set, size_t common, uint64_t *hashes)
+/* SplitMix64: no number comes twice. */
+static uint64_t draw(uint64_t *state)
+{
+    uint64_t z = *state += UINT64_C(0x9E3779B97F4A7C15);
+    z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
+    z = (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB);
+    return z ^ z >> 31;
+}
+
+static void draw_pairs(uint64_t *state, size_t set, size_t common, uint64_t *hashes)
 {
     for (size_t t = 0; t < PAIRS; t++, hashes += 2 * set) {
         for (size_t i = 0; i < set; i++)
-            hashes[i] = bm_random_u64(random);
+            hashes[i] = draw(state);
         memcpy(hashes + set, hashes, common * sizeof *hashes);
         for (size_t i = common; i < set; i++)
-            hashes[set + i] = bm_random_u64(random);
+            hashes[set + i] = draw(state);
     }
 }
 
@@ -39,13 +47,12 @@ static outcome run(size_t set, size_t common)
     static uint32_t words[2 * PAIRS * PERMS];
     for (size_t i = 0; i <= 2 * PAIRS; i++)
         offsets[i] = i * set;
-    bm_random random;
-    bm_random_init(&random, 4242 + (uint32_t)common);
+    uint64_t state = 4242 + common;
     double similarity = similarity_of(set, common), sum = 0, squares = 0;
     outcome out = {0};
     double square_shares[N_PLANS] = {0};
     for (uint32_t seed = 0; seed < SEEDS; seed++) {
-        draw_pairs(&random, set, common, hashes);
+        draw_pairs(&state, set, common, hashes);
         sign_trial(BM_SCHEME_OPH, seed,
                    &(bm_sign_task){
                        .offsets = offsets, .hashes = hashes, .n_docs = 2 * PAIRS, .words = words});

@@ -29,6 +29,8 @@ typedef struct doc {
 
 typedef struct world {
     doc *docs, *asked;
+    double
+        *similarity; /* of asked document a and document d at [a * N_DOCS + d]; < 0: no candidate */
     bm_store *store;
     bm_store_view *view;
     bm_store_facts facts;
@@ -136,6 +138,7 @@ static void end_world(world *w)
     bm_store_close(w->store);
     free(w->docs);
     free(w->asked);
+    free(w->similarity);
 }
 
 /* --- the model --- */
@@ -175,15 +178,23 @@ static bool is_candidate(const doc *asked, const doc *d)
     return asked->n > 0 && d->n > 0 && !d->removed && shares_a_key(asked, d);
 }
 
-static size_t model(const world *w, const bm_search_cfg *cfg, const doc *asked, bm_answer *out)
+static void compare_all(world *w)
+{
+    w->similarity = malloc(N_ASKED * N_DOCS * sizeof *w->similarity);
+    for (size_t a = 0; a < N_ASKED; a++)
+        for (size_t d = 0; d < N_DOCS; d++)
+            w->similarity[a * N_DOCS + d] = is_candidate(&w->asked[a], &w->docs[d])
+                                                ? similarity_of(w, &w->asked[a], &w->docs[d])
+                                                : -1;
+}
+
+static size_t model(const world *w, const bm_search_cfg *cfg, size_t asked, bm_answer *out)
 {
     size_t n = 0;
     for (uint32_t i = 0; i < N_DOCS; i++) {
-        const doc *d = &w->docs[i];
-        if (!is_candidate(asked, d) || (cfg->skip_same_id && strcmp(asked->id, d->id) == 0))
-            continue;
-        const double similarity = similarity_of(w, asked, d);
-        if (similarity >= cfg->threshold)
+        const double similarity = w->similarity[asked * N_DOCS + i];
+        if (similarity >= cfg->threshold &&
+            !(cfg->skip_same_id && strcmp(w->asked[asked].id, w->docs[i].id) == 0))
             out[n++] = (bm_answer){i, similarity};
     }
     qsort(out, n, sizeof *out, best_first);
@@ -193,9 +204,8 @@ static size_t model(const world *w, const bm_search_cfg *cfg, const doc *asked, 
 static uint64_t count_candidates(const world *w)
 {
     uint64_t n = 0;
-    for (uint32_t i = 0; i < N_ASKED; i++)
-        for (uint32_t k = 0; k < N_DOCS; k++)
-            n += is_candidate(&w->asked[i], &w->docs[k]);
+    for (size_t i = 0; i < N_ASKED * N_DOCS; i++)
+        n += w->similarity[i] >= 0;
     return n;
 }
 
@@ -260,7 +270,7 @@ static size_t search_and_compare(const world *w, const bm_search_cfg *cfg, size_
     cr_assert_eq(bm_search_run(cfg, &batch, result, &err), BM_OK, "%s", err.message);
     cr_assert(result->n == n || (cfg->memory != 0 && result->n > 0 && result->n < n));
     for (size_t i = 0; i < result->n; i++) {
-        const size_t n_wanted = model(w, cfg, &w->asked[first + i], wanted);
+        const size_t n_wanted = model(w, cfg, first + i, wanted);
         const size_t at = batch.same != NULL ? q->same[i] : i;
         const bm_answer *list = result->list + result->begin[at];
         cr_assert_eq(result->begin[at + 1] - result->begin[at], n_wanted,
@@ -302,6 +312,7 @@ static void try_all(bm_store_kind kind)
                                          {.threshold = 0.4, .memory = 1},
                                          {.threshold = 1}};
     world w = make_world(kind);
+    compare_all(&w);
     bm_pool *pool = NULL;
     cr_assert_eq(bm_pool_open(3, &pool, NULL), BM_OK);
     for (size_t i = 0; i < sizeof cfgs / sizeof cfgs[0]; i++) {

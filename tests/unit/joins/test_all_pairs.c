@@ -329,39 +329,51 @@ static bm_all_pairs_job job_of_store(const corpus *c, store *s, double threshold
     return job;
 }
 
+/* The candidates of a store, compared, are the pairs that sets in memory give. The blocks it took. */
+static uint64_t expect_from_store(const corpus *c, bm_all_pairs_job job, const list *wanted,
+                                  uint64_t compared)
+{
+    list candidates = {0}, got = {0};
+    bm_all_pairs_stats stats = {0};
+    job.ctx = &candidates;
+    cr_assert_eq(bm_all_pairs(&job, &stats, NULL), BM_OK);
+    cr_assert(job.memory == 0 || stats.bytes <= job.memory);
+    cr_assert_eq(stats.n_compared, compared);
+    cr_assert_eq(candidates.n, compared);
+    for (size_t i = 0; i < candidates.n; i++) {
+        bm_pair *p = &candidates.pairs[i];
+        p->similarity = bm_jaccard_at_least(c->docs[p->a], c->sizes[p->a], c->docs[p->b],
+                                            c->sizes[p->b], job.threshold);
+        if (p->similarity >= 0)
+            append(&got, p, 1, NULL);
+    }
+    in_order(&got);
+    expect_same(&got, wanted);
+    free(candidates.pairs);
+    free(got.pairs);
+    return stats.n_blocks;
+}
+
 Test(all_pairs, a_store_of_prefixes_gives_the_candidates_that_sets_in_memory_are_compared_of)
 {
     static const double thresholds[] = {.1, .5, .8, .95, 1};
+    static const uint64_t memory[] = {0, (uint64_t)40 << 20, (uint64_t)6 << 20, 3500000};
     uint64_t most_blocks = 0, few_blocks = 0;
-    for (int round = 0; round < 5 * 4; round++) {
-        double t = thresholds[round % 5];
+    for (size_t i = 0; i < 5; i++) {
+        double t = thresholds[i];
         corpus c = make(t < .4 ? 800 : 4000, 200, 30000);
         uint64_t compared = 0;
-        list wanted = run(&c, true, t, 0, &compared), candidates = {0}, got = {0};
+        list wanted = run(&c, true, t, 0, &compared);
         store s = make_store(&c, t);
-        bm_all_pairs_job job = job_of_store(&c, &s, t, &candidates);
-        bm_all_pairs_stats stats = {0};
-        static const uint64_t memory[] = {0, (uint64_t)40 << 20, (uint64_t)6 << 20, 3500000};
-        job.memory = memory[round / 5];
-        cr_assert_eq(bm_pool_open(1 + (uint32_t)round % 3, &job.pool, NULL), BM_OK);
-        cr_assert_eq(bm_all_pairs(&job, &stats, NULL), BM_OK);
-        bm_pool_close(job.pool);
-        cr_assert(job.memory == 0 || stats.bytes <= job.memory);
-        cr_assert_eq(stats.n_compared, compared);
-        cr_assert_eq(candidates.n, compared);
-        for (size_t i = 0; i < candidates.n; i++) {
-            bm_pair *p = &candidates.pairs[i];
-            p->similarity =
-                bm_jaccard_at_least(c.docs[p->a], c.sizes[p->a], c.docs[p->b], c.sizes[p->b], t);
-            if (p->similarity >= 0)
-                append(&got, p, 1, NULL);
+        for (size_t m = 0; m < 4; m++) {
+            bm_all_pairs_job job = job_of_store(&c, &s, t, NULL);
+            job.memory = memory[m];
+            cr_assert_eq(bm_pool_open(1 + (uint32_t)(i + m) % 3, &job.pool, NULL), BM_OK);
+            uint64_t blocks = expect_from_store(&c, job, &wanted, compared);
+            bm_pool_close(job.pool);
+            most_blocks = blocks > most_blocks ? blocks : most_blocks;
+            few_blocks += blocks == 1;
         }
-        in_order(&got);
-        expect_same(&got, &wanted);
-        most_blocks = stats.n_blocks > most_blocks ? stats.n_blocks : most_blocks;
-        few_blocks += stats.n_blocks == 1;
-        free(candidates.pairs);
-        free(got.pairs);
         free(wanted.pairs);
         drop_store(&s);
         drop(&c);
