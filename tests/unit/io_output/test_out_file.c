@@ -311,9 +311,10 @@ Test(out_file, compressed_bytes_do_not_depend_on_how_much_is_written_at_a_time)
     scratch s;
     scratch_open(&s);
     static const size_t steps[] = {1 << 30, 1 << 20, 262145, 4096, 999};
-    const size_t len = sized(900000, 600000) + 4321;
-    char *data = compressible(len);
+    char *data = compressible(1 << 20);
     for (int kind = 1; kind < (int)BM_COMPRESSIONS; kind++) {
+        /* bzip2: more than a block, which is 900,000 bytes */
+        const size_t len = (kind == BM_COMPRESSION_BZ2 ? sized(900000, 600000) : 600000) + 4321;
         char *first = NULL;
         size_t n_first = 0;
         for (size_t k = 0; k < sizeof steps / sizeof steps[0]; k++) {
