@@ -1,31 +1,32 @@
 """The same bytes for every memory, number of threads, batch size and device, taken together as a product.
 
-    --memory 128M 512M 8G  x  --threads 1 2 8  x  --batch-docs 1 1000 100000  x  the native CPU, Intel's CPU runtime, PoCL
+    --memory 64M 256M 8G  x  --threads 1 2 8  x  --batch-docs 1 1000 100000  x  the native CPU, Intel's CPU runtime, PoCL
 
 For each of `dedup`, `dedup --pairs`, `dedup --cluster star` and `sign --band-keys`, every file that is written
 (signatures.npy band_keys.npy n_shingles.npy ids.txt sources.tsv pairs.tsv groups.jsonl removed.tsv, what is kept, and the
 reports but for their "run") is compared, byte for byte, with that of one thread, the native CPU, 8G and batches by bytes. A
 leg is a corpus with options for its documents:
 
-  real    300 documents of scancode_rules (documents of bench/planted.c where that is not there): `dedup` in all 81 cells, the
-          other commands in nine, in which each value meets each value of the others
-  sets    12,500 documents of bench/planted.c in byte:8: 128M are too little for their shingle sets, 512M are enough. Nine cells
+  real    300 documents of scancode_rules (documents of bench/planted.c where that is not there): `dedup` in 27 cells, in which
+          each value meets each two values of any two others, the other commands in nine, in which it meets each value of the others
+  sets    6,250 documents of bench/planted.c in byte:8: 64M are too little for their shingle sets, 256M are enough. Nine cells
           again, less batches of one on OpenCL: seven; three of `pairs` and `sign`, each value once in them
-  edges   2,000 documents, each pair of which is an edge: 128M are too little for these, of `pairs`, which has those of these cells
+  edges   1,400 documents, each pair of which is an edge: 64M are too little for these, of `pairs`, which has those of these cells
           that are not 8G; `star` has three again
-  keys    12,000 documents with 1,000 bands: 128M are too little for sets and band keys. The same cells
+  keys    6,000 documents with 1,000 bands: 64M are too little for sets and band keys. The same cells
   tiny    110,000 documents of 4 bytes: batches of 100,000 are really that large. Devices x batches of 1,000 and 100,000
 
-That a job of 128M did spill, and one of 8G did not, is a claim of its own, as is the device that signed. A device that is not
+That a job of 64M did spill, and one of 8G did not, is a claim of its own, as is the device that signed. A device that is not
 here is said and its cells are left out; BANDMILL_REQUIRE_OPENCL=2 makes that a failure. --size small (sanitizers): nine cells
 of `real`, one of `sets`. `--leg real:dedup` runs one leg, of its commands that one alone where it is said.
 
-The larger form, by hand (6 minutes on two cores, 1 GB below $TMPDIR):
+The larger form, by hand (6 minutes on two cores, 1 GB below $TMPDIR), with --memory 128M 512M 8G:
 
     IDENTITY_FULL=1 tests/reference/run.sh tests/identity/test_product.py --program build/bandmill --planted build/bench/planted
 
   full    150,000 documents of bench/planted.c and 2,500 of which each pair is an edge: spills at 128M only. All 27 cells of the
           native CPU, and of the other devices those of the nine cells
+  real    as above, `dedup` in all 81 cells
 
 Python's standard library only."""
 import concurrent.futures
@@ -43,7 +44,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import harness
 from outputs import alone, devices, differing, digests, opencl_environment
 
-MEMORIES = ("128M", "512M", "8G")
+MEMORIES = ("64M", "256M", "8G")
+LARGE = ("128M", "512M", "8G")  # of the leg `full`
 THREADS = (1, 2, 8)
 BATCHES = (1, 1000, 100000)
 PLATFORMS = ("native", "Intel", "Portable Computing Language")
@@ -82,13 +84,19 @@ class Device:
         self.in_company, self.alone = (spec, env), only or (spec, env)
 
 
-def product(made):
-    return [Cell(*values) for values in itertools.product(MEMORIES, THREADS, BATCHES, made)]
+def product(made, memories):
+    return [Cell(*values) for values in itertools.product(memories, THREADS, BATCHES, made)]
 
 
-def nine(made):
+def by_three(made):
+    """Orthogonal, of strength three: of four factors with three values each, every three values meet once."""
+    return [Cell(MEMORIES[i], THREADS[j], BATCHES[k], made[(i + j + k) % 3])
+            for i, j, k in itertools.product(range(3), repeat=3) if made[(i + j + k) % 3]]
+
+
+def nine(made, memories=MEMORIES):
     """Two orthogonal Latin squares: of four factors with three values each, every two values meet once."""
-    return [Cell(MEMORIES[i], THREADS[(i + j) % 3], BATCHES[(i + 2 * j) % 3], device)
+    return [Cell(memories[i], THREADS[(i + j) % 3], BATCHES[(i + 2 * j) % 3], device)
             for i in range(3) for j, device in enumerate(made) if device]
 
 
@@ -109,8 +117,8 @@ def find_devices(claims, bandmill, env, folder):
 # --- legs ---
 
 class Leg:
-    """A corpus, its options, cells, commands, and the members of "temporary_files" that 128M must have by command. `few`: the
-    cells of commands that have others."""
+    """A corpus, its options, cells, commands, and the members of "temporary_files" that the least memory must have by command.
+    `few`: the cells of commands that have others."""
 
     def __init__(self, name, path, options, cells, spills=None, commands=tuple(COMMANDS), few=None):
         self.name, self.path, self.options, self.cells = name, path, options, cells
@@ -149,7 +157,7 @@ class Corpora:
 
 
 def sets_leg(corpora, cells, commands, few=None):
-    return Leg("sets", corpora.made("sets.jsonl", (12500, "clusters")), ["--shingle", "byte:8"], cells,
+    return Leg("sets", corpora.made("sets.jsonl", (6250, "clusters")), ["--shingle", "byte:8"], cells,
                {command: ["set_bytes"] for command in ("dedup", "pairs", "star")}, commands, few)
 
 
@@ -164,7 +172,11 @@ def diagonal(made):
 
 
 def real(corpora, made):
-    return Leg("real", corpora.real(), ["--threshold", "0.6"], product([device for device in made if device]),
+    return real_leg(corpora, made, by_three(made))
+
+
+def real_leg(corpora, made, cells):
+    return Leg("real", corpora.real(), ["--threshold", "0.6"], cells,
                few={command: nine(made) for command in ("pairs", "star", "sign")})
 
 
@@ -173,18 +185,18 @@ def sets(corpora, made):
 
 
 def edges(corpora, made):
-    return Leg("edges", corpora.made("edges.jsonl", (2000, "one-word")), ["--threshold", "0.7"],
+    return Leg("edges", corpora.made("edges.jsonl", (1400, "one-word")), ["--threshold", "0.7"],
                [cell for cell in some(made) if cell.memory != "8G"], # which they are compared with
                {"pairs": ["edge_bytes"]}, ("pairs", "star"), {"star": diagonal(made)})
 
 
 def keys(corpora, made):
-    return Leg("keys", corpora.made("keys.jsonl", (12000, "clusters")), ["--bands", "1000", "--rows", "1"], some(made),
+    return Leg("keys", corpora.made("keys.jsonl", (6000, "clusters")), ["--bands", "1000", "--rows", "1"], some(made),
                {"dedup": ["set_bytes", "key_bytes"]}, ("dedup",))
 
 
 def tiny(corpora, made):
-    cells = [Cell("512M", 2, batch, device) for device in made if device for batch in BATCHES[1:]]
+    cells = [Cell("256M", 2, batch, device) for device in made if device for batch in BATCHES[1:]]
     return Leg("tiny", corpora.tiny(), ["--format", "lines", "--shingle", "char:2", "--bands", "4", "--rows", "4"], cells,
                None, ("pairs", "sign"))
 
@@ -194,19 +206,23 @@ def small_real(corpora, made):
 
 
 def small_sets(corpora, made):
-    return sets_leg(corpora, [Cell("128M", 2, 1000, made[0])], ("pairs",))
+    return sets_leg(corpora, [Cell("64M", 2, 1000, made[0])], ("pairs",))
 
 
 def full(corpora, made):
-    cells = product(made[:1]) + [cell for cell in nine(made) if cell.device.spec != "cpu"]
+    cells = product(made[:1], LARGE) + [cell for cell in nine(made, LARGE) if cell.device.spec != "cpu"]
     both = {"dedup": ["set_bytes"], "pairs": ["set_bytes", "edge_bytes"], "star": ["set_bytes"]}
     return Leg("full", corpora.made("full.jsonl", (150000, "clusters"), (2500, "one-word")), ["--threshold", "0.7"], cells, both)
+
+
+def whole_real(corpora, made):
+    return real_leg(corpora, made, product([device for device in made if device], MEMORIES))
 
 
 LEGS = {
     "small": {"real": small_real, "sets": small_sets},
     "normal": {"real": real, "sets": sets, "edges": edges, "keys": keys, "tiny": tiny},
-    "full": {"full": full},
+    "full": {"full": full, "real": whole_real},
 }
 
 
@@ -217,8 +233,8 @@ class Runner:
         self.bandmill, self.folder = bandmill, folder
         self.lock, self.n = threading.Lock(), 0
 
-    def outputs(self, leg, command, cell):
-        """The digests of one run and its report's "run"; its folder is removed."""
+    def outputs(self, leg, command, cell, look=None):
+        """The digests of one run and its report's "run"; its folder is removed, when `look` has seen it."""
         with self.lock:
             self.n += 1
             target = os.path.join(self.folder, f"out-{self.n}")
@@ -226,6 +242,8 @@ class Runner:
         self.bandmill.run(*COMMANDS[command][0], *leg.options, *arguments, "-q", "-o", target, leg.path, env=env)
         found = digests(target)
         run = json.loads(harness.read_file(target, "manifest.json" if command == "sign" else "report.json"))["run"]
+        if look:
+            look(target)
         shutil.rmtree(target)
         return found, run
 
@@ -241,25 +259,24 @@ class Runner:
             return f"{run['threads']} threads"
         used = run.get("temporary_files", {})
         for member in leg.spills.get(command, ()):
-            if (used[member] > 0) != (cell.memory == "128M"):
+            if (used[member] > 0) != (cell.memory in (MEMORIES[0], LARGE[0])):
                 return f"{member} is {used[member]}: {used}"
         return None
 
 
-def holds_duplicates(claims, leg, runner):
-    """A comparison of empty files would show nothing."""
-    target = os.path.join(runner.folder, "look")
-    runner.bandmill.run("dedup", "--pairs", *leg.options, "-q", "-o", target, leg.path)
-    rows = {name: len(harness.read_file(target, name).split(b"\n")) - 2 for name in ("pairs.tsv", "removed.tsv")}
+def holds_duplicates(claims, leg, target):
+    """What `dedup --pairs` wrote: a comparison of empty files would show nothing."""
+    rows = {name: harness.read_file(target, name).count(b"\n") - 1 for name in ("pairs.tsv", "removed.tsv")}
     claims.check(f"{leg.name}: {rows['removed.tsv']} removed, {rows['pairs.tsv']} pairs", min(rows.values()) >= 10)
-    shutil.rmtree(target)
 
 
 def check_leg(claims, runner, leg, base, workers):
-    holds_duplicates(claims, leg, runner)
+    look = lambda target: holds_duplicates(claims, leg, target)
+    if "pairs" not in leg.commands:
+        runner.outputs(leg, "pairs", base, look)
     for command in leg.commands:
         try:
-            wanted, _ = runner.outputs(leg, command, base)
+            wanted, _ = runner.outputs(leg, command, base, look if command == "pairs" else None)
         except harness.ProgramFailed as error:
             claims.check(f"{leg.name}: {command}, {base}", False, error)
             continue
