@@ -3,26 +3,30 @@
 # shellcheck shell=sh disable=SC2034,SC2154
 unset BANDMILL_DEVICE
 
-# text BYTES SEED: words of 1 to 8 letters, nearly each run of five another
-text() {
-    awk -v n="$1" -v seed="$2" 'BEGIN {
-        srand(seed)
-        for (i = 0; i < 20000; i++) { w = ""; for (k = int(rand() * 8); k >= 0; k--) w = w sprintf("%c", 97 + int(rand() * 26)); word[i] = w }
-        while (bytes < n) { line = ""; for (i = 0; i < 64; i++) line = line word[int(rand() * 20000)] " "; printf "%s\\n", line; bytes += length(line) + 2 }
-    }'
-}
-text 5000000 1 > piece
-{ printf '{"id":"a","text":"'; cat piece; printf '"}\n{"id":"b","text":"and '; cat piece; printf '"}\n'; } > d5.jsonl
-text 20000000 2 > piece
-{ printf '{"id":"a","text":"'; cat piece; printf '"}\n{"id":"b","text":"and '; cat piece; printf '"}\n'; } > d20.jsonl
-{ printf '{"id":"c","text":"'; cat piece piece piece piece piece piece | head -c 105000000; printf '"}\n'; } > d105.jsonl
-rm piece
+# Words of letters drawn, four a word and now and then two spaces, nearly each run of five another; a line of them ends as JSON says it.
+"${BM_PYTHON:-python3}" -IS - << 'END'
+import random
+drawn = (b"abcdefghijklmnopqrstuvwxyz" * 8)[:195] + b" " * 61
+def text(n, seed):
+    words = random.Random(seed).randbytes(n).translate(drawn)
+    return b" \\n".join(words[i:i + 350] for i in range(0, n, 350))
+def write(name, *documents):
+    with open(name, "wb") as file:
+        for id, document in documents:
+            file.write(b'{"id":"%s","text":"%s"}\n' % (id, document))
+short, long = text(5000000, 1), text(20000000, 2)
+write("d5.jsonl", (b"a", short), (b"b", b"and " + short))
+write("d20.jsonl", (b"a", long), (b"b", b"and " + long))
+write("d105.jsonl", (b"c", (long * 6)[:105000000].rstrip(b"\\")))
+write("mixed.jsonl", *((b"%s-%d" % (name, i), document[i * 40000:][:900000 if i % 9 == 0 else 60000 if i % 3 == 0 else 900].rstrip(b"\\"))
+                       for name, document in ((b"1", short), (b"2", b"and " + short)) for i in range(1, 91)))
+END
 : > none.jsonl
 
 # peak COMMAND…: its exit code in $rc, kB resident in $peak
 peak() {
     command_line="bandmill $*"
-    "${BM_PYTHON:-python3}" -c 'import os, resource, subprocess, sys
+    "${BM_PYTHON:-python3}" -IS -c 'import resource, subprocess, sys
 code = subprocess.call(sys.argv[1:])
 print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
 sys.exit(code)' "$PROGRAM" "$@" -q > ../out 2> ../err
@@ -74,8 +78,6 @@ for file in kept removed.tsv groups.jsonl pairs.tsv; do
 done
 
 # documents of all lengths, on more threads than processors, in memory that few of them fit into together
-awk '{ for (i = 1; i <= 90; i++) { n = i % 9 == 0 ? 900000 : i % 3 == 0 ? 60000 : 900
-       printf "{\"id\":\"%d-%d\",\"text\":\"%s\"}\n", NR, i, substr($0, 20 + i * 40000, n) } }' d5.jsonl | sed 's/\\"}/"}/' > mixed.jsonl
 bm sign mixed.jsonl --device cpu --threads 1 -o one -q; exits 0
 for threads in 1 2 5; do
     peak sign mixed.jsonl --device cpu --threads $threads --memory 48M -o mixed$threads
@@ -92,7 +94,7 @@ bm filter all d20.jsonl d5.jsonl --memory 24M --threads 1 -o less -q; exits 6; s
 absent less
 
 # documents of hashes that were made elsewhere: two of 3,000,000
-"${BM_PYTHON:-python3}" -c 'import random, struct
+"${BM_PYTHON:-python3}" -IS -c 'import random, struct
 def npy(name, kind, n):
     head = "{\"descr\": \"<%s\", \"fortran_order\": False, \"shape\": (%d,), }" % (kind, n)
     head += " " * (-(len(head) + 11) % 64) + "\n"
