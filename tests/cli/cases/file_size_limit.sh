@@ -45,7 +45,7 @@ i=0
 while [ $i -lt 40 ]; do
     cat in.jsonl
     i=$((i + 1))
-done | awk '{ sub(/number/, NR); sub(/alike/, "alike " int(NR / 3)); print }' > many.jsonl
+done | awk '{ $2 = NR; $3 = $3 " " int(NR / 3); print }' > many.jsonl
 mkdir temporary
 limited 200 dedup many.jsonl --bands 100 --rows 1 --memory 24M --threads 2 --temp-dir temporary -o out
 exits 4
