@@ -26,10 +26,10 @@ END
 # peak COMMAND…: its exit code in $rc, kB resident in $peak
 peak() {
     command_line="bandmill $*"
-    "${BM_PYTHON:-python3}" -IS -c 'import resource, subprocess, sys
-code = subprocess.call(sys.argv[1:])
-print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
-sys.exit(code)' "$PROGRAM" "$@" -q > ../out 2> ../err
+    "${BM_PYTHON:-python3}" -IS -c 'import os, sys
+_, status, used = os.wait4(os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ), 0)
+print(used.ru_maxrss)
+sys.exit(os.waitstatus_to_exitcode(status))' "$PROGRAM" "$@" -q > ../out 2> ../err
     rc=$?
     peak=$(tail -n 1 ../out)
 }

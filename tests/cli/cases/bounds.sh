@@ -8,10 +8,10 @@ peak() {
     bound=$1
     shift
     command_line="bandmill $*"
-    "$python" -c 'import resource, subprocess, sys
-code = subprocess.call(sys.argv[1:])
-print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
-sys.exit(code)' "$PROGRAM" "$@" > ../out 2> ../err
+    "$python" -IS -c 'import os, sys
+_, status, used = os.wait4(os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ), 0)
+print(used.ru_maxrss)
+sys.exit(os.waitstatus_to_exitcode(status))' "$PROGRAM" "$@" > ../out 2> ../err
     rc=$?
     resident=$(($(tail -n 1 ../out) / 1024))
     sed -i '$d' ../out
@@ -23,7 +23,7 @@ named() { sed -n 's/.*(at least \([0-9]*\)M).*/\1/p' ../err; }
 
 # write BEGIN END FIRST LAST FORMAT: the format for each number, which stands for every %d
 write() {
-    "$python" -c 'import sys
+    "$python" -IS -c 'import sys
 begin, end, first, last, form = sys.argv[1:]
 parts = form.split("%d")
 sys.stdout.write(begin + "".join(map(lambda n: str(n).join(parts), range(int(first), int(last) + 1))) + end)' "$@"
@@ -37,7 +37,7 @@ bm sign docs.jsonl -q -o signed; exits 0
 # A manifest of 100 MB that holds little. The name that makes it ours stands at its beginning.
 padded() { # padded FILE [BYTES]: of 100 MB now
     sed '$d' "$1" > head
-    { cat head; printf ',"more":"'; head -c "${2-100000000}" /dev/zero | tr '\0' a; printf '"}\n'; } > "$1"
+    { cat head; printf ',"more":"'; "$python" -IS -c 'import sys; sys.stdout.write("a" * int(sys.argv[1]))' "${2-100000000}"; printf '"}\n'; } > "$1"
     rm head
 }
 cp -r found large; padded large/report.json
@@ -61,7 +61,7 @@ peak 24 dedup docs.jsonl --memory 24M --threads 2 --force -q -o less; refused 2 
 mv less.partial large; rm -r less
 # What is shown may be longer than what is read: here each number takes a line, indented as deep as it lies.
 cp -r found deep
-"$python" - deep/report.json << 'END'
+"$python" -IS - deep/report.json << 'END'
 import re, sys
 text = open(sys.argv[1]).read().replace('"report_xxh3_128"', '"was"')
 deep = "[" * 60 + ",".join("1" * 200000) + "]" * 60
@@ -71,10 +71,10 @@ peak 24 inspect deep/report.json --memory 24M; refused 6 'deep/report\.json: wha
 peak "$(named)" inspect deep/report.json --memory "$(named)M"; exits 0; says ../out '^plan: '
 # and a row of groups may have any number of members
 cp -r found wide
-write '{"group":1,"kept":"0","size":1500000,"members":["0"' ']}
-' 1 1499999 ',"member number %d"' > wide/groups.jsonl
+write '{"group":1,"kept":"0","size":1200000,"members":["0"' ']}
+' 1 1199999 ',"member number %d"' > wide/groups.jsonl
 peak 24 inspect wide/groups.jsonl --memory 24M; refused 6 'wide/groups\.jsonl:1: a line of [0-9]+ bytes does not fit into --memory \(at least [0-9]+M\)'
-peak "$(named)" inspect wide/groups.jsonl --memory "$(named)M"; exits 0; says ../out '^largest: 1500000$'
+peak "$(named)" inspect wide/groups.jsonl --memory "$(named)M"; exits 0; says ../out '^largest: 1200000$'
 rm -r deep wide
 # a large document of that name in a folder of documents is one of them
 mkdir corpus; cp large.signed/manifest.json corpus/manifest.json; sed -i 's/"bandmill"/"another"/' corpus/manifest.json
@@ -87,9 +87,9 @@ rm -r large large.signed corpus
 cp -r found hole; truncate -s 3G hole/removed.tsv
 peak 24 filter hole docs.jsonl --memory 24M --threads 2 -q -o no; refused 7 'hole/removed\.tsv:3: the line is longer than'; absent no
 cp -r found rows
-printf 'file\tfirst_row\tdocuments\tskipped\tremoved\tkept\ndocs.jsonl\t0\t1500002\t0\t1500000\t2\n' > rows/sources.tsv
+printf 'file\tfirst_row\tdocuments\tskipped\tremoved\tkept\ndocs.jsonl\t0\t800002\t0\t800000\t2\n' > rows/sources.tsv
 write 'id	kept	jaccard	reason	file	line
-' '' 1 1500000 'b%d	a	1.000000	identical	docs.jsonl	%d
+' '' 1 800000 'b%d	a	1.000000	identical	docs.jsonl	%d
 ' > rows/removed.tsv; relist rows
 peak 24 filter rows docs.jsonl --memory 24M --threads 2 -q -o no; refused 6 '.* records do not fit into --memory of 24M \(at least [0-9]+M\)'; absent no
 memory=$(named)
@@ -110,7 +110,7 @@ rm -r groups
 
 # --- documents ---
 # A million of two bytes: what a batch takes is not their text.
-"$python" -c 'print("a\n" * 1000000, end="")' > short.txt
+"$python" -IS -c 'print("a\n" * 1000000, end="")' > short.txt
 peak 48 sign short.txt --format lines --memory 48M --threads 2 -q -o none
 refused 6 'the first [0-9]+ documents and [0-9]+ bad records do not fit into --memory of 48M \(at least [0-9]+M\)'; absent none
 sed -i 's/a/bad/' short.txt # each a bad record
@@ -123,7 +123,7 @@ rm -r short.txt few.txt few
 # --- windows of decoders ---
 # Of 128 MiB each, as the first bytes say: a stream of xz, and a frame of Zstandard by hand (a header, and an empty last block). They are refused before
 # they are read; behind another frame such a one is met while reading.
-"$python" - << 'END'
+"$python" -IS - << 'END'
 import lzma
 text = b"one two three\n" * 3
 for mib in 8, 128:
