@@ -4,8 +4,8 @@
 # goes on with once the disk is mended. SHIM is the library of spill_shim.c.
 # A case of tests/cli/harness.sh; PLANTED is the generator.
 # shellcheck shell=sh disable=SC2034,SC2154
-"$PLANTED" 2600 > in.jsonl
-"$PLANTED" 420 --mode one-word | sed 's/"id":"/"id":"w/' >> in.jsonl
+"$PLANTED" 2000 > in.jsonl
+"$PLANTED" 400 --mode one-word | sed 's/"id":"/"id":"w/' >> in.jsonl
 # Stars keep the edges of small buckets only: 330 clusters of 32, of which each pair is an edge.
 awk 'BEGIN { for (c = 0; c < 330; c++) for (d = 0; d < 32; d++) { printf "{\"id\":\"s%d.%d\",\"text\":\"", c, d
     for (w = 0; w < 20; w++) printf "w%d ", c * 20 + w
@@ -26,7 +26,7 @@ job() {
     command_line="SPILL_SHIM=$fault bandmill $*"
     # shellcheck disable=SC2086 # a word each, or nothing
     SPILL_SHIM=$fault SPILL_SHIM_LOG=$log LD_PRELOAD=$SHIM ASAN_OPTIONS="${ASAN_OPTIONS:-}:verify_asan_link_order=0" \
-        "$PROGRAM" "$@" $input $plan --threshold 0.7 --threads 2 --memory 24M --temp-dir disk $quiet > ../out 2> ../err
+        "$PROGRAM" "$@" $input $plan --threshold 0.7 --threads 2 --memory 21M --temp-dir disk $quiet > ../out 2> ../err
     rc=$?
 }
 quiet=-q input=in.jsonl plan='--bands 300 --rows 1'
