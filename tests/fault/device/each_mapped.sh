@@ -18,3 +18,4 @@ for mode in copied mapped; do
         right_bytes
     done
 done
+keep_compiled

@@ -32,11 +32,17 @@ trap 'exit 1' INT TERM
 cd "$top" || exit 1
 if [ "$name" = ways ]; then
     mkdir cache
-    lend_kernels faults pocl
 else
     cp -R "$FOLDER/." . 2> /dev/null
-    [ "$name" != shapes ] || lend_kernels faults pocl
 fi
+case $name in
+ways | shapes | each_mapped) lend_kernels faults pocl ;;
+esac
+# keep_compiled: what PoCL compiled, without the empty file that each of its processes leaves there.
+keep_compiled() {
+    rm -f pocl/tempfile_*
+    keep_kernels faults pocl
+}
 mkdir vendors
 cp "$here"/pocl*.icd vendors/ 2>/dev/null || cp /etc/OpenCL/vendors/pocl*.icd vendors/ 2>/dev/null
 unset BANDMILL_CPU BANDMILL_DEVICE BANDMILL_CL_SHAPE BANDMILL_CL_LIMIT BANDMILL_PROBE BANDMILL_PROBE_SECONDS OPENCL_VENDOR_PATH

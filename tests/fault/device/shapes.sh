@@ -53,4 +53,4 @@ CL_SHIM_COMPILER=cpu:fail "$PROGRAM" devices --self-test --json > listing 2> err
 check grep -qE "\"spec\":\"opencl:0\.0\".*\"self_test\":\"passed\",\"checks\":[0-9]+,\"self_test_note\":\"$says" listing ||
     fail "the JSON does not say which kernels: $(cat listing)"
 
-keep_kernels faults pocl
+keep_compiled

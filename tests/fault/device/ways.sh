@@ -59,6 +59,6 @@ for mode in copied mapped lent; do
     check [ "$(calls "$mode" text many clEnqueueNDRangeKernel)" -ge $((3 * 8)) ] || fail "no texts were given to the device"
 done
 
+keep_compiled
 rm -rf "$FOLDER"
 mkdir -p "$FOLDER" && cp -R ./*.jsonl right.* log.* cache pocl "$FOLDER/" || fail "$FOLDER cannot be written"
-keep_kernels faults pocl
