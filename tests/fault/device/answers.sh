@@ -35,8 +35,8 @@ for mode in $modes; do
     done
     job "$mode" sign many opencl:0.0 CL_SHIM_WHERE=job CL_SHIM_FLIP=1+:0:0
     refused 'self-test'
-    # One bit of the one row that is looked at: of 400 rows of 128 words, word 5 of row 200.
-    both "$mode" sign 'computed a wrong signature' "CL_SHIM_FLIP=$(($(opening_reads "$mode" sign) + 2)):$((200 * 512 + 20)):0"
+    # One bit of the one row that is looked at: of 160 rows of 128 words, word 5 of row 80.
+    both "$mode" sign 'computed a wrong signature' "CL_SHIM_FLIP=$(($(opening_reads "$mode" sign) + 2)):$((80 * 512 + 20)):0"
     # A kernel that was never run, and no call that says so.
     both "$mode" sign 'computed a wrong signature' \
         "CL_SHIM_FAIL=clEnqueueNDRangeKernel:$(late "$mode" sign clEnqueueNDRangeKernel)+:skip"

@@ -121,7 +121,7 @@ job() {
     esac
     rm -rf out out.* log
     # shellcheck disable=SC2086 # options are words
-    execute "$@" -- "$command" "$input.jsonl" --device "$device" --batch-docs 400 $options -o out
+    execute "$@" -- "$command" "$input.jsonl" --device "$device" --batch-docs 160 $options -o out
 }
 
 fail() {
