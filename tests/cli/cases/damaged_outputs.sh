@@ -33,9 +33,7 @@ reads() {
     fi
 }
 
-byte() { od -An -tu1 -j "$2" -N 1 "$1" | tr -d ' '; }
-put() { printf "\\$(printf %03o "$3")" | dd of="$1" bs=1 seek="$2" conv=notrunc status=none; }
-flip() { put "$1" "$2" $(($(byte "$1" "$2") ^ $3)); }
+flip() { printf "\\$(printf %03o $(($(od -An -tu1 -j "$2" -N 1 "$1") ^ $3)))" | dd of="$1" bs=1 seek="$2" conv=notrunc status=none; }
 
 # damage FILE COMMAND...: in each of these ways
 damage() {
@@ -48,7 +46,7 @@ damage() {
         case ${BANDMILL_TEST_SIZE:-normal}.$step in small.[1245]) step=$((step + 1)); continue ;; esac
         flip "$file" $at $bit
         for command in "$@"; do reads "$command" "$file"; done
-        flip "$file" $at $bit
+        cp "../whole/$file" "$file"
         bit=$((bit == 128 ? 1 : bit * 2)) step=$((step + 1))
     done
     for how in half last longer zeros; do
