@@ -1,6 +1,6 @@
 # bench: each row says its cores, and each device is held against its own limit on as many of them.
 # shellcheck shell=sh disable=SC2034,SC2154
-quick='--repeats 2 --min-seconds 0.005 --long-doc 100'
+quick='--repeats 2 --min-seconds 0.001 --long-doc 100'
 # rows DEVICE WHAT: CORES of that row; WHAT is padded to its column.
 cores() { awk -v device="$1" -v what="$2" 'BEGIN { what = what " " } $1 == device && substr($0, 14, length(what)) == what { print substr($0, 45, 9) + 0 }' ../out; }
 
