@@ -22,13 +22,16 @@ static bm_status read_more(bm_line_file *file, bm_error *err)
     block->len -= file->next;
     file->next = 0;
     bm_status status = bm_check_cancelled(file->callbacks, err);
-    if (status == BM_OK)
+    /* What is left is part of a line, short as a rule: a block is not made larger for it. */
+    if (status == BM_OK && block->cap - block->len < BLOCK_BYTES / 2)
         status = bm_buf_reserve(block, BLOCK_BYTES, err);
     while (status == BM_OK) {
         status = bm_wait_readable(file->callbacks, file->fd, err);
         if (status != BM_OK)
             break;
-        ssize_t n = read(file->fd, block->data + block->len, BLOCK_BYTES);
+        const size_t room = block->cap - block->len;
+        ssize_t n =
+            read(file->fd, block->data + block->len, room < BLOCK_BYTES ? room : BLOCK_BYTES);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
