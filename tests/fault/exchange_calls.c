@@ -6,11 +6,10 @@
 #include <bandmill/exchange.h>
 #include <bandmill/job.h>
 
-#include <ftw.h>
-
 #include "failed_run.h"
 #include "io/tables/table_module.h"
 #include "io/tables/table_provider.h"
+#include "tests/unit/base/remove_tree.h"
 #include "tests/unit/base/scratch.h"
 
 enum { PERMS = 4, ROWS = 3 };
@@ -219,12 +218,6 @@ static void open_place(scratch *s)
 
 /* --- what lies there --- */
 
-static int remove_one(const char *path, const struct stat *info, int type, struct FTW *at)
-{
-    (void)info, (void)type, (void)at;
-    return remove(path);
-}
-
 static bool is_report(const char *name)
 {
     return strcmp(name, "report.json") == 0 || strcmp(name, "manifest.json") == 0;
@@ -278,7 +271,7 @@ static void judge(scratch *s, const task *t, bm_status status, const char *why)
         cr_assert(is_like(s, "answers/out", "right") && scratch_count(s, "answers") == 1,
                   "%s fails: something else is there (%s)", plan.which, why);
     if (scratch_has(s, "answers/out"))
-        cr_assert_eq(nftw(scratch_at(s, "answers/out"), remove_one, 16, FTW_DEPTH | FTW_PHYS), 0);
+        cr_assert_eq(remove_tree(scratch_at(s, "answers/out")), 0);
 }
 
 /* A failing allocation may be BM_ERR_NOMEM only; a failing call whatever fits. */
@@ -300,7 +293,7 @@ static long fail_each(scratch *s, const task *t, bool memory)
                   "%s, call %ld: %d, %s", plan.which, n, (int)status, why);
         judge(s, t, status, why);
     }
-    cr_assert_eq(nftw(scratch_at(s, "right"), remove_one, 16, FTW_DEPTH | FTW_PHYS), 0);
+    cr_assert_eq(remove_tree(scratch_at(s, "right")), 0);
     return n;
 }
 

@@ -7,12 +7,12 @@
  * the bytes of one that nobody disturbed. */
 #include <bandmill/job.h>
 
-#include <ftw.h>
 #include <stdio.h>
 #include <sys/file.h>
 #include <sys/statvfs.h>
 
 #include "io/output/out_dir.h"
+#include "tests/unit/base/remove_tree.h"
 #include "tests/unit/base/scratch.h"
 #include "tests/unit/base/sized.h"
 
@@ -218,15 +218,9 @@ static bm_status run(task *t, bm_error *err)
 
 /* --- what lies there --- */
 
-static int remove_one(const char *path, const struct stat *info, int type, struct FTW *at)
-{
-    (void)info, (void)type, (void)at;
-    return remove(path);
-}
-
 static void empty_outputs(scratch *s)
 {
-    cr_assert_eq(nftw("outputs", remove_one, 16, FTW_DEPTH | FTW_PHYS), 0);
+    cr_assert_eq(remove_tree("outputs"), 0);
     scratch_folder(s, "outputs");
 }
 

@@ -4,33 +4,20 @@
 #define TEST_FUZZ_FOLDER_H
 
 #include <fcntl.h>
-#include <ftw.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "fuzz_check.h"
+#include "tests/unit/base/remove_tree.h"
 
 #define FUZZ_PATH 256u
 
 static char fuzz_folder_path[64];
 
-static inline int fuzz_remove_one(const char *path, const struct stat *info, int kind,
-                                  struct FTW *walk)
-{
-    (void)info, (void)kind, (void)walk;
-    return remove(path);
-}
-
-/* A file or a directory and all that is in it; nothing where it is not there. */
-static inline void fuzz_remove(const char *path)
-{
-    nftw(path, fuzz_remove_one, 8, FTW_DEPTH | FTW_PHYS);
-}
-
 static inline void fuzz_folder_end(void)
 {
-    fuzz_remove(fuzz_folder_path);
+    remove_tree(fuzz_folder_path);
 }
 
 /* "FOLDER/NAME" in `out`, which is returned. */

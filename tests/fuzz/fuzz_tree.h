@@ -90,7 +90,7 @@ static inline void restore(folder *f)
     char path[FUZZ_PATH];
     if (!f->touched)
         return;
-    fuzz_remove(f->path);
+    remove_tree(f->path);
     CHECK(mkdir(f->path, 0700) == 0);
     for (size_t i = 0; i < f->n; i++) {
         char *slash = strrchr(strcpy(path, f->files[i].name), '/'), below[FUZZ_PATH];

@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tests/unit/base/remove_tree.h"
+
 typedef struct scratch {
     char root[256];
     char path[16][512]; /* a ring of answers of scratch_at */
@@ -27,9 +29,7 @@ static inline void scratch_open(scratch *s)
 
 static inline void scratch_close(scratch *s)
 {
-    char command[512];
-    snprintf(command, sizeof command, "rm -rf '%s'", s->root);
-    cr_assert_eq(system(command), 0);
+    cr_assert_eq(remove_tree(s->root), 0);
 }
 
 /* ROOT/name, valid for 16 calls. */

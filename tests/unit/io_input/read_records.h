@@ -12,6 +12,7 @@
 #include "io/input/input_set_open.h"
 #include "io/input/parser.h"
 #include "io/input/reader.h"
+#include "tests/unit/base/remove_tree.h"
 
 typedef struct record {
     uint32_t file;
@@ -134,9 +135,7 @@ static inline char *test_dir(void)
 
 static inline void test_dir_remove(char *dir)
 {
-    char command[600];
-    snprintf(command, sizeof command, "rm -rf '%s'", dir);
-    cr_assert_eq(system(command), 0);
+    cr_assert_eq(remove_tree(dir), 0);
     free(dir);
 }
 

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tests/unit/base/remove_tree.h"
 #include "tests/unit/jobs/whole_job.h"
 
 #define N_DOCS 3000u
@@ -44,9 +45,7 @@ static void make_place(place *p)
 
 static void remove_place(const place *p)
 {
-    char command[128];
-    snprintf(command, sizeof command, "rm -rf %s", p->dir);
-    cr_assert_eq(system(command), 0);
+    cr_assert_eq(remove_tree(p->dir), 0);
 }
 
 static void init_job(bm_dedup_options *job, const place *p, const char *const *paths)
