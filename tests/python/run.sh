@@ -1,5 +1,5 @@
 #!/bin/sh
-# run.sh PART BUILD PROGRAM -- the tests (package, checked; spark and executors for those that need Java), types or form of the Python
+# run.sh PART BUILD PROGRAM -- the tests (package, checked; spark, spark_files and executors for those that need Java), types or form of the Python
 # package that stands in BUILD/bandmill. Where it was not built: a message and 77, or a failure where BANDMILL_REQUIRE_PYTHON=1.
 #
 # `checked` runs the tests of bandmill.compat in BUILD/checked/bandmill, whose own C (python/tools, and what cffi makes) has AddressSanitizer
@@ -38,11 +38,11 @@ checked)
     LD_PRELOAD=$runtime ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 PYTHONMALLOC=malloc PYTHONPATH=$build/checked \
         BANDMILL_PROGRAM=$program exec $fixed "$python" -m pytest --capture=sys -p no:cacheprovider -c "$root/python/pyproject.toml" -k "$which" "$@"
     ;;
-spark | executors) # in processes of their own: one has one session
-    which="not on_executors"
-    [ "$1" = spark ] || which=on_executors
+spark | spark_files | executors) # in processes of their own: one has one session
+    which="not on_executors" file=test_$1.py
+    [ "$1" != executors ] || which=on_executors file=test_spark.py
     PYTHONPATH=$2 BANDMILL_PROGRAM=$3 "$python" -m pytest -p no:cacheprovider -c "$root/python/pyproject.toml" -rs -W ignore -k "$which" \
-        "$root/python/tests/test_spark_files.py" "$root/python/tests/test_spark.py"
+        "$root/python/tests/$file"
     status=$?
     [ $status -eq 5 ] && exit 77 # nothing to run with
     exit $status
