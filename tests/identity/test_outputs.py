@@ -235,7 +235,7 @@ def check_job(claims, runner, job, all_paths, number, size):
 
 
 def main():
-    args = harness.arguments("the same bytes on every path", ("--perms", {"type": int, "choices": PERMS, "nargs": "+"}), ("--server", {}))
+    args = harness.arguments("the same bytes on every path", ("--perms", {"type": int, "choices": PERMS, "nargs": "+"}))
     harness.need_corpora()
     claims, bandmill, started = harness.Claims(), harness.Program(args.program, args.server), time.monotonic()
     with harness.scratch() as folder:

@@ -304,7 +304,7 @@ def chosen(size, choice, corpora, made):
 
 def main():
     args = harness.arguments("the same bytes for every memory, threads, batch and device", ("--planted", {"required": True}),
-                             ("--leg", {}), ("--server", {}))
+                             ("--leg", {}))
     claims, bandmill, env = harness.Claims(), harness.Program(args.program, args.server), opencl_environment()
     size = "full" if os.environ.get("IDENTITY_FULL") == "1" else args.size
     n_workers = 1 if args.leg or size == "full" else 2

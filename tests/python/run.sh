@@ -12,7 +12,6 @@ if [ ! -x "$python" ] || [ ! -e "$2/bandmill/_native.abi3.so" ]; then
     [ "${BANDMILL_REQUIRE_PYTHON:-0}" = 1 ] && exit 1
     exit 77
 fi
-export OPENBLAS_NUM_THREADS=1 # others, for which nothing here has work, wait for it in a loop when NumPy is imported
 case $1 in
 package) PYTHONPATH=$2 BANDMILL_PROGRAM=$3 exec "$python" -m pytest -p no:cacheprovider -c "$root/python/pyproject.toml" --ignore "$root/python/tests/test_spark.py" --ignore "$root/python/tests/test_spark_files.py" "$root/python/tests" ;;
 checked)

@@ -3,7 +3,6 @@
 # BUILD/python/bandmill, is installed into an empty environment, with no index, and tried there (scripts/try-wheel.py): the command, the
 # examples of the README. scripts/build-wheel.sh builds wheels that are whole, and tries them in bare systems. 77: skipped, as run.sh says.
 set -eu
-export OPENBLAS_NUM_THREADS=1 # others, for which nothing here has work, wait for it in a loop when NumPy is imported
 root=$(cd "$(dirname "$0")/../.." && pwd)
 python=${BANDMILL_PYTHON:-$root/.venv/bin/python} module=$1/python/bandmill/_native.abi3.so
 if [ ! -e "$module" ] || ! "$python" -c 'import scikit_build_core' 2> /dev/null; then

@@ -69,7 +69,7 @@ class Claims:
 
 def arguments(description, *more):
     """--program, --server (Program), --size (small: under sanitizers; normal; full) and `more`."""
-    parser = argparse.ArgumentParser(description=description, conflict_handler="resolve")
+    parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--program", required=True)
     parser.add_argument("--server")
     parser.add_argument("--size", choices=("small", "normal", "full"),

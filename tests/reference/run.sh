@@ -8,5 +8,4 @@ if [ ! -x "$python" ]; then
     [ "${BANDMILL_REQUIRE_PYTHON:-0}" = 1 ] && exit 1
     exit 77
 fi
-export OPENBLAS_NUM_THREADS=1 # others, for which nothing here has work, wait for it in a loop when NumPy is imported
 exec "$python" "$@"

@@ -1,5 +1,6 @@
 """`pairs --candidates length` gives the bytes of `--candidates all`: on every corpus with truth that is here (of the two that take
-longest every second document, but with --size full), and on small generated ones with many documents of the same size and of sizes at the very ratio that the threshold is.
+longest every second document, but with --size full), and on small generated ones with many documents of the same size and of sizes
+at the very ratio that the threshold is.
 
 Also for 1, 2 and 8 threads, and within a --memory that leaves the sets to a file. How many pairs are compared is counted
 here from the numbers of shingles that `sign` writes: every two documents of different content whose lesser size over the

@@ -160,7 +160,7 @@ def check_once(claims, calls, job, n_kills):
 
 
 def main():
-    args = harness.arguments("killed at each call", ("--planted", {"required": True}), ("--shim", {"required": True}), ("--server", {}))
+    args = harness.arguments("killed at each call", ("--planted", {"required": True}), ("--shim", {"required": True}))
     claims, step = harness.Claims(), {"small": 7, "normal": 5, "full": 1}[args.size]
     with harness.scratch() as folder:
         at = lambda name: os.path.join(folder, name)
