@@ -29,8 +29,8 @@ typedef struct doc {
 
 typedef struct world {
     doc *docs, *asked;
-    double
-        *similarity; /* of asked document a and document d at [a * N_DOCS + d]; < 0: no candidate */
+    /* Of asked document a and document d at [a * N_DOCS + d]; < 0: no candidate. */
+    double *similarity;
     bm_store *store;
     bm_store_view *view;
     bm_store_facts facts;

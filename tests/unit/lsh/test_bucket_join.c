@@ -47,8 +47,8 @@ static bm_status verify(void *ctx, bm_pair *pairs, size_t n, bm_error *err)
         bool share = false;
         for (uint32_t band = 0; band < w->bands && !share; band++)
             share = w->keys[band][a] == w->keys[band][b];
-        if (a >= b ||
-            !share) /* an assertion that holds is counted, which takes longer than all this */
+        /* An assertion that holds is counted, which takes longer than all this. */
+        if (a >= b || !share)
             cr_assert_fail("(%u, %u) is no candidate", a, b);
         w->chunks = (w->chunks ^ ((uint64_t)a << 32 | b)) * 0x9E3779B97F4A7C15u;
         if (alike(w, a, b))
