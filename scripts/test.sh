@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# test.sh [STEP...] -- install what the tests need, build, and run everything. The last line is that of the last ctest run. Steps:
+# test.sh [STEP...] -- install what the tests need, build, and run everything. A step that fails does not keep the others from running: at the
+# end all that failed is listed, and the exit code is 1. The last line is ctest's, of all of its runs together. Steps:
 #
 #   all (default)  gcc-11 release tsan asan, in this order: what OpenCL compilers build in `release` serves the others, in which they are slow
 #   quick          release build, without the tests that have the label `long`: they take more than two seconds or so
@@ -22,21 +23,30 @@ for step in "${steps[@]}"; do
     case $step in
     quick | release | asan | tsan | gcc-11 | clang) ;;
     *)
-        sed -n '2,13s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+        sed -n '2,14s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
         [[ $step == -h || $step == --help ]] && exit 0
         exit 2
         ;;
     esac
 done
 
+say() { printf '== %s (%d s)\n' "$1" "$SECONDS"; }
+# Tests of ctest that ran and that failed; and the failures, a line each.
+ran=0 bad=0 failures=()
+failed() {
+    failures+=("$1")
+    say "failed: $1"
+}
+
+trap 'exit 130' INT TERM
 # One core unpacks Python packages while the other begins with what needs none.
-scripts/install-deps.sh --test-packages
+scripts/install-deps.sh --test-packages || failed "packages: scripts/install-deps.sh --test-packages"
 scripts/install-deps.sh --test-venv &
 venv=$!
-stop_venv() { kill "$venv" 2> /dev/null || true; }
+stop_venv() { [[ -z $venv ]] || kill "$venv" 2> /dev/null || true; }
 trap stop_venv EXIT
 wait_for_venv() {
-    [[ -z $venv ]] || wait "$venv"
+    [[ -z $venv ]] || wait "$venv" || failed "Python packages: scripts/install-deps.sh --test-venv"
     venv=
 }
 
@@ -57,7 +67,23 @@ if [[ -z ${TMPDIR:-} && -w /dev/shm ]] && (($(df --output=avail -k /dev/shm | ta
     trap 'stop_venv; rm -rf "$TMPDIR"' EXIT
 fi
 
-say() { printf '== %s (%d s)\n' "$1" "$SECONDS"; }
+# run_tests STEP: ctest, whose words are kept to be counted.
+run_tests() {
+    local said=build/${1/quick/release}/tests.log rc=0 name counted='^[0-9]+% tests passed, ([0-9]+) tests failed out of ([0-9]+)'
+    # Criterion does not start under ThreadSanitizer: the presets build and run the program and plain programs only.
+    # One more than there are cores: some tests wait for a limit of time.
+    ctest --preset "$1" --parallel "$(($(nproc) + 1))" 2>&1 | tee "$said" || rc=$?
+    if [[ $(grep -E "$counted" "$said" | tail -n 1) =~ $counted ]]; then
+        bad=$((bad + BASH_REMATCH[1])) ran=$((ran + BASH_REMATCH[2]))
+    fi
+    ((rc != 0)) || return 0
+    local before=${#failures[@]}
+    while IFS= read -r name; do
+        failures+=("$1: $name")
+    done < <(sed -n '/^The following tests FAILED:/,$s/^[[:space:]]*[0-9]* - //p' "$said")
+    ((${#failures[@]} > before)) || failed "$1: ctest ended with $rc"
+}
+
 for step in "${steps[@]}"; do
     if [[ $step == gcc-11 ]] && ! { command -v gcc-11 && command -v g++-11; } > /dev/null; then
         say "$step: left out, it is not installed"
@@ -65,14 +91,22 @@ for step in "${steps[@]}"; do
     fi
     [[ $step == gcc-11 || $step == clang ]] || wait_for_venv
     say "$step: build"
-    scripts/build.sh --preset "${step/quick/release}"
+    scripts/build.sh --preset "${step/quick/release}" || { failed "$step: build"; continue; }
     [[ $step != gcc-11 && $step != clang ]] || continue
     say "$step: tests"
     if [[ ${CI:-} == true && -e $root/.venv/vendors/intel.icd ]]; then
         export BANDMILL_REQUIRE_OPENCL=2
     fi
-    # Criterion does not start under ThreadSanitizer: the presets build and run the program and plain programs only.
-    # One more than there are cores: some tests wait for a limit of time.
-    ctest --preset "$step" --parallel "$(($(nproc) + 1))"
+    run_tests "$step"
 done
 wait_for_venv
+
+say "all steps: ${steps[*]}"
+if ((${#failures[@]} > 0)); then
+    printf '%d failed:\n' "${#failures[@]}"
+    printf '    %s\n' "${failures[@]}"
+fi
+# What failed and is no test of ctest counts as one.
+ran=$((ran + ${#failures[@]} - bad)) bad=${#failures[@]}
+((ran == 0)) || printf '%d%% tests passed, %d tests failed out of %d\n' "$(((ran - bad) * 100 / ran))" "$bad" "$ran"
+((bad == 0))
