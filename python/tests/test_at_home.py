@@ -54,7 +54,7 @@ print("done")
 def test_a_forked_process_takes_nothing_away(tmp_path):
     env = {**os.environ, "PYTHONPATH": str(pathlib.Path(bandmill.__file__).parents[1])}
     words = [sys.executable, "-X", "dev", "-W", "error", "-c", FORKS, str(tmp_path / "index")]
-    done = subprocess.run(words, capture_output=True, check=False, env=env, timeout=120)
+    done = subprocess.run(words, capture_output=True, check=False, env=env, timeout=900)
     assert (done.returncode, done.stdout) == (0, b"done\n"), done.stderr.decode()
 
 

@@ -99,8 +99,8 @@ def test_ctrl_c_ends_a_job():
     script = textwrap.dedent("""
         import sys, time, bandmill
         texts = [" ".join(str(i * j) for j in range(2000)) for i in range(400)] * 40
-        print("ready", flush=True)
         try:
+            print("ready", flush=True)
             while True:
                 bandmill.sign(texts, device="cpu", perms=1024, threads=1)
         except KeyboardInterrupt:

@@ -64,7 +64,7 @@ class Page:
 
     def shell(self, command):
         return subprocess.run(["bash", "-c", command], cwd=self.here, env=self.env, stdin=subprocess.DEVNULL,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300, check=False)
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=900, check=False)
 
     def set_up(self, name):
         script = os.path.join(HERE, "setup", name + ".sh")

@@ -99,7 +99,7 @@ def answers(shell, script, lines):
         ending = {"bash": "sh"}.get(shell, shell)
         flags = {"bash": ["--norc"], "fish": ["--no-config"], "zsh": ["-f"]}[shell]
         driver = os.path.join(HERE, f"complete_in_{shell}.{ending}")
-        done = run(shell, *flags, driver, script, os.path.join(folder, "lines"), cwd=here, env=env, stdin=subprocess.DEVNULL, timeout=240)
+        done = run(shell, *flags, driver, script, os.path.join(folder, "lines"), cwd=here, env=env, stdin=subprocess.DEVNULL, timeout=900)
     found = [set() for _ in lines]
     for row in done.stdout.splitlines():
         number, _, word = row.partition("\t")

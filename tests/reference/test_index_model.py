@@ -164,7 +164,7 @@ class Run:
         """stdout of a command that has to end with one of these codes."""
         kind, began = " ".join(words[:2]) if words[0] == "index" else words[0], time.monotonic()
         process = self.start(words)
-        out, err = process.communicate(timeout=120)
+        out, err = process.communicate(timeout=900)
         took = time.monotonic() - began
         self.seconds[kind] = 0.7 * self.seconds.get(kind, took) + 0.3 * took
         if process.returncode not in expect:

@@ -10,9 +10,10 @@ done > a.jsonl
 forced() {
     set_name=$1
     shift
-    command_line="BANDMILL_CPU=$set_name bandmill $*"
-    BANDMILL_CPU=$set_name "$PROGRAM" "$@" > ../out 2> ../err
-    rc=$?
+    export BANDMILL_CPU="$set_name"
+    bm "$@"
+    unset BANDMILL_CPU
+    command_line="BANDMILL_CPU=$set_name $command_line"
 }
 
 bm sign a.jsonl -o plain; exits 0
@@ -43,9 +44,10 @@ absent out
 device() {
     value=$1
     shift
-    command_line="BANDMILL_DEVICE=$value bandmill $*"
-    BANDMILL_DEVICE=$value "$PROGRAM" "$@" > ../out 2> ../err
-    rc=$?
+    BANDMILL_DEVICE=$value
+    bm "$@"
+    BANDMILL_DEVICE=cpu
+    command_line="BANDMILL_DEVICE=$value $command_line"
 }
 
 device cpu pairs a.jsonl -o p.tsv --report cpu.json; exits 0; says cpu.json '"device": "cpu"'

@@ -50,15 +50,19 @@ for pair in TERM:143 INT:130; do
 done
 
 # a signal that was ignored by the caller stays ignored
-sleep 1 > fifo &
+sleep 600 > fifo &
+writer=$!
 command_line='kill -INT, ignored'
 (trap '' INT; exec "$PROGRAM" sign - -o out < fifo > ../out 2> ../err) &
 job=$!
 ready
 sleep 0.4
 kill -INT $job
+sleep 0.3
+kill $writer
 wait $job
 rc=$?
+wait $writer 2> /dev/null
 exits 0
 rm -r out
 

@@ -4,7 +4,7 @@
 # shellcheck shell=sh disable=SC2034,SC2154
 bounded() { # ARGS...: as bm, but something that waits is stopped, which is exit code 124
     command_line="bandmill $*"
-    timeout -k 5 100 "$PROGRAM" "$@" > ../out 2> ../err
+    timeout -k 5 600 "$PROGRAM" "$@" > ../out 2> ../err
     rc=$?
 }
 for i in 1 2 3; do echo "{\"id\":\"d$i\",\"text\":\"one two three four five six seven eight\"}"; done > in.jsonl

@@ -9,7 +9,7 @@ ln -s mine/deep/none broken
 
 once() { # once COMMAND INPUT OPTIONS…: refused without a look at the input
     command_line="bandmill $*"
-    timeout 100 "$PROGRAM" "$@" > ../out 2> ../err
+    timeout 600 "$PROGRAM" "$@" > ../out 2> ../err
     rc=$?
     refused 2 '.*(two outputs in one file|the output (is|lies in|lies above) the (in|out)put|temporary files would lie in the output|is a symbolic link)'
     [ "$(ls -A d)" = "" ] || fail "something was left in d: $(ls -A d)"

@@ -34,15 +34,13 @@ lanes_end() {
 
 deaths() {
     while read -r action says; do
-        limit=60
-        [ $action != hang ] || limit=1
-        both mapped sign "a trial run .*$says" CL_SHIM_WHERE=trial "CL_SHIM_FAIL=clBuildProgram:1+:$action" BANDMILL_PROBE_SECONDS=$limit
+        both mapped sign "a trial run .*$says" CL_SHIM_WHERE=trial "CL_SHIM_FAIL=clBuildProgram:1+:$action"
     done << 'DEATHS'
 abort signal 6
 exit exit code 1
-hang did not end within 1 second
 -11 exit code 5: .*\(-11\)
 DEATHS
+    hangs BANDMILL_PROBE_SECONDS mapped sign 'a trial run .*did not end' CL_SHIM_WHERE=trial CL_SHIM_FAIL=clBuildProgram:1+:hang
     both lent dedup 'a trial run .*exit code' CL_SHIM_WHERE=trial CL_SHIM_FLIP=1+:0:0
 }
 
@@ -58,7 +56,7 @@ broken_cache() {
     refused 'signal'
 }
 
-# --- in the job. The limit is short here, and longer than any call takes on a busy machine; the trial run has its own. ---
+# --- in the job. The limit is short here, and longer where it is over before the call that hangs; the trial run has its own. ---
 
 # CALL N: in the middle of the job (late), in its known answers (a number), or at its end.
 cat > hangs << 'HANGS'
@@ -77,14 +75,13 @@ hanging() {
     awk -v lane="$1" 'NR % 3 == lane' ../hangs > mine
     while read -r mode command call n; do
         [ "$n" = late ] && n=$(late "$mode" "$command" "$call")
-        both "$mode" "$command" 'did not answer within 2 seconds' CL_SHIM_WHERE=job "CL_SHIM_FAIL=$call:$n:hang" BANDMILL_DEVICE_SECONDS=2
+        hangs BANDMILL_DEVICE_SECONDS "$mode" "$command" 'did not answer' CL_SHIM_WHERE=job "CL_SHIM_FAIL=$call:$n:hang"
     done < mine
 }
 # A device that hangs when it is let go: the job is done, and nothing is lost.
 hanging_at_the_end() {
     for mode in copied lent; do
-        job "$mode" sign many opencl:0.0 CL_SHIM_WHERE=job CL_SHIM_FAIL=clReleaseContext:1:hang BANDMILL_DEVICE_SECONDS=2
-        injected
+        in_time BANDMILL_DEVICE_SECONDS "$mode" sign opencl:0.0 CL_SHIM_WHERE=job CL_SHIM_FAIL=clReleaseContext:1:hang
         right_bytes
     done
 }

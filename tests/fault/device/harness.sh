@@ -45,7 +45,8 @@ keep_compiled() {
 }
 mkdir vendors
 cp "$here"/pocl*.icd vendors/ 2>/dev/null || cp /etc/OpenCL/vendors/pocl*.icd vendors/ 2>/dev/null
-unset BANDMILL_CPU BANDMILL_DEVICE BANDMILL_CL_SHAPE BANDMILL_CL_LIMIT BANDMILL_PROBE BANDMILL_PROBE_SECONDS OPENCL_VENDOR_PATH
+unset BANDMILL_CPU BANDMILL_DEVICE BANDMILL_CL_SHAPE BANDMILL_CL_LIMIT BANDMILL_PROBE OPENCL_VENDOR_PATH
+export BANDMILL_PROBE_SECONDS=200 # of a driver that works: longer than it takes on a busy machine
 export BANDMILL_CL_TEXT=off # hashes go to the device; the parts on texts say otherwise
 export LC_ALL=C OCL_ICD_VENDORS="$top/vendors" BANDMILL_CACHE_DIR="$top/cache" POCL_CACHE_DIR="$top/pocl"
 export LD_LIBRARY_PATH="$SHIM${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" CL_SHIM_LOG="$top/log"
@@ -86,11 +87,11 @@ dismiss() {
     wait "$server" || { failures=$((failures + 1)); echo "FAILED: the server's exit code $?"; }
 }
 tab=$(printf '\t')
-# execute VAR=VALUE... -- ARGUMENT...: the program, not longer than a minute; its exit code in $rc.
+# execute VAR=VALUE... -- ARGUMENT...: the program, not longer than five minutes; its exit code in $rc.
 execute() {
     rc=
     if [ -n "$SERVER" ]; then
-        line="$PWD${tab}stdout${tab}err${tab}60"
+        line="$PWD${tab}stdout${tab}err${tab}300"
         # What the shell may have changed since the server began.
         for word in "BANDMILL_CL_TEXT=$BANDMILL_CL_TEXT" "BANDMILL_CACHE_DIR=$BANDMILL_CACHE_DIR" "CL_SHIM_LOG=$CL_SHIM_LOG" "$@"; do
             line="$line$tab$word"
@@ -104,7 +105,7 @@ execute() {
             if [ -z "$named" ] && [ "$word" = -- ]; then named=yes word=$PROGRAM; fi
             set -- "$@" "$word"
         done
-        timeout -k 5 60 env "$@" > stdout 2> err
+        timeout -k 5 300 env "$@" > stdout 2> err
         rc=$?
     fi
 }
@@ -170,7 +171,7 @@ refused() {
     check [ "$rc" = 5 ] || fail "exit code $rc, expected 5"
     lines=0 error=
     while IFS= read -r line || [ -n "$line" ]; do
-        case $line in 'bandmill: warning: '*) ;; *) lines=$((lines + 1)) error=$line ;; esac
+        case $line in 'bandmill: warning: '* | 'bandmill: waiting for OpenCL to list its devices'*) ;; *) lines=$((lines + 1)) error=$line ;; esac
     done < err
     check [ "$lines" -eq 1 ] || fail "not one line beside warnings on stderr"
     case $error in
@@ -195,6 +196,30 @@ both() {
     job "$b_mode" "$b_command" many opencl:0.0 "$@" ${by_name:+"$by_name"}
     injected
     refused "$b_says"
+}
+
+# in_time NAME MODE COMMAND DEVICE VAR=VALUE...: a job with a call that hangs, and NAME=$limit, within which it must have come to that call: where
+# others have the processor the limit is a longer one.
+in_time() {
+    limited=$1
+    shift
+    for limit in 2 8 32 128; do
+        t_mode=$1 t_command=$2 t_device=$3
+        shift 3
+        job "$t_mode" "$t_command" many "$t_device" "$@" "$limited=$limit"
+        ! faulted || break
+        set -- "$t_mode" "$t_command" "$t_device" "$@"
+    done
+    injected
+}
+# hangs NAME MODE COMMAND 'ERE' VAR=VALUE...: on `auto` and by name; the ERE is followed by "within $limit seconds".
+hangs() {
+    h_name=$1 h_mode=$2 h_command=$3 h_says=$4
+    shift 4
+    in_time "$h_name" "$h_mode" "$h_command" auto "$@"
+    saved "$h_says within $limit seconds"
+    in_time "$h_name" "$h_mode" "$h_command" opencl:0.0 "$@"
+    refused "$h_says within $limit seconds"
 }
 
 # --- what a job without faults calls: the logs of `ways` ---

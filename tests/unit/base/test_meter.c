@@ -72,7 +72,10 @@ Test(meter, progress_comes_at_most_ten_times_a_second)
     bm_meter_init(&meter, &callbacks);
     const double begin = bm_clock_seconds();
     double now = begin;
-    for (uint64_t i = 0; now < begin + 0.35; now = bm_clock_seconds())
+    /* Where others have the processor, some of the three may not come in time. */
+    const double long_enough = begin + 60;
+    for (uint64_t i = 0; now < begin + 0.35 || (c.n_progress < 3 && now < long_enough);
+         now = bm_clock_seconds())
         bm_meter_progress(&meter, i++, 0, 0);
     now = bm_clock_seconds();
     cr_expect_geq(c.n_progress, 3u);

@@ -215,7 +215,7 @@ static void add_arrangements(size_t step, uint64_t x, uint64_t y)
     }
 }
 
-Test(content_hash, of_arrangements_of_two_shingles, .timeout = 120)
+Test(content_hash, of_arrangements_of_two_shingles, .timeout = 1200)
 {
     uint64_t state = 11;
     const uint64_t x = draw(&state), y = draw(&state);

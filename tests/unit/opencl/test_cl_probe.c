@@ -91,10 +91,10 @@ Test(cl_probe, that_hangs_is_ended_at_the_time_limit)
 {
     bm_error err = {0};
     double begin = bm_clock_seconds();
-    cr_assert_eq(run_within("exec sleep 30", .3, &err), BM_ERR_DEVICE);
-    cr_assert_lt(bm_clock_seconds() - begin, 25.0);
+    cr_assert_eq(run_within("exec sleep 600", .3, &err), BM_ERR_DEVICE);
+    cr_assert_lt(bm_clock_seconds() - begin, 300.0);
     cr_assert_not_null(strstr(err.message, "did not end within"), "%s", err.message);
-    cr_assert_eq(run_within("exec 2>&-; exec sleep 30", .3, &err), BM_ERR_DEVICE,
+    cr_assert_eq(run_within("exec 2>&-; exec sleep 600", .3, &err), BM_ERR_DEVICE,
                  "one that closed its stderr");
 }
 
