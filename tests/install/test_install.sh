@@ -21,6 +21,7 @@ printf '{"text":"one and the same text here"}\n{"text":"one and the same text he
 for file in bin/bandmill include/bandmill/bandmill.h $pages; do
     [ -e "$prefix/$file" ] || { echo "not installed: $file"; exit 1; }
 done
+sh "$here/search_paths.sh" "$prefix"
 pc=$(find "$prefix" -name bandmill.pc)
 libdir=$(dirname "$(dirname "$pc")")
 export PKG_CONFIG_PATH="${pc%/*}"
