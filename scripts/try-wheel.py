@@ -104,7 +104,7 @@ def try_tables(place):
     if not HAS_ARROW:
         path.write_bytes(b"PAR1 and more PAR1")
         said = command("dedup", path, "-o", place / "t", code=3).stderr
-        assert b"pip install bandmill[parquet]" in said, said
+        assert b"pip install './python[parquet]'" in said, said
         return
     import pyarrow as pa
     import pyarrow.parquet as pq

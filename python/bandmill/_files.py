@@ -25,7 +25,7 @@ def arrow() -> Any:
     try:
         import pyarrow
     except ImportError as e:
-        raise ImportError("tables come as pyarrow.Table: pip install 'bandmill[parquet]'") from e
+        raise ImportError("tables come as pyarrow.Table: pip install './python[parquet]' in bandmill's source tree") from e
     return pyarrow
 
 

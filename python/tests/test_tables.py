@@ -277,7 +277,7 @@ def test_without_pyarrow(files, tmp_path):
     (tmp_path / "pyarrow.py").write_text("raise ImportError('there is no pyarrow')")
     env = {"PYTHONPATH": f"{tmp_path}{os.pathsep}{PACKAGE}"}
     done = command("sign", files["a.parquet"], "-o", tmp_path / "out", "--device", "cpu", env=env)
-    assert done.returncode == 3 and b"pip install bandmill[parquet]" in done.stderr and b"no pyarrow" in done.stderr
+    assert done.returncode == 3 and b"pip install './python[parquet]'" in done.stderr and b"no pyarrow" in done.stderr
     done = command("tune", "--threshold", "0.8", env=env)
     assert done.returncode == 0
 

@@ -56,7 +56,7 @@ def postgresql(script, folder, scratch):
             os.chown(data, owner.pw_uid, owner.pw_gid)
         subprocess.run(as_server([f"{programs}/initdb", "-D", f"{data}/d", "-A", "trust", "-U", "reader", "--no-sync", "-E", "UTF8"],
                                  owner), check=True, capture_output=True, cwd=data)
-    control = [f"{programs}/pg_ctl", "-D", f"{data}/d", "-w", "-l", f"{data}/log"]
+    control = [f"{programs}/pg_ctl", "-D", f"{data}/d", "-w", "-t", "600", "-l", f"{data}/log"]
     subprocess.run(as_server(control + ["-o", f"-k {data} -c listen_addresses='' -c fsync=off", "start"], owner), check=True,
                    capture_output=True, cwd=data)
     try:

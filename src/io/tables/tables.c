@@ -72,8 +72,9 @@ static const bm_table_module *find(const char *name, bool parquet, bm_error *err
     if (module == NULL)
         (void)bm_fail_at(err, BM_ERR_INPUT, name, 0,
                          "this is %s file, and its reader cannot be opened: %.300s (install "
-                         "bandmill-parquet, or in Python `pip install bandmill[parquet]`; or write "
-                         "it as JSON Lines first, with DuckDB or pandas)",
+                         "bandmill-parquet, or in Python `pip install './python[parquet]'` in "
+                         "bandmill's source tree; or write it as JSON Lines first, with DuckDB or "
+                         "pandas)",
                          parquet ? "a Parquet" : "an Arrow", why);
     return module;
 }

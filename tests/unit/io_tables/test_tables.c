@@ -52,7 +52,7 @@ Test(tables, without_the_library_say_so)
         BM_ERR_INPUT);
     cr_expect_str_eq(err.file, "x.parquet");
     cr_expect_not_null(strstr(err.message, "bandmill-parquet"), "%s", err.message);
-    cr_expect_not_null(strstr(err.message, "pip install bandmill[parquet]"), "%s", err.message);
+    cr_expect_not_null(strstr(err.message, "pip install './python[parquet]'"), "%s", err.message);
     cr_assert_eq(bm_table_keep("x.arrow", &(bm_table_kept){.path = "x"}, &err), BM_ERR_INPUT);
     cr_expect_not_null(strstr(err.message, "an Arrow"), "%s", err.message);
 }
