@@ -38,6 +38,11 @@ def start(master, place):
         "spark.eventLog.compress": "false",
         "spark.eventLog.rolling.enabled": "false",
         "spark.eventLog.dir": place.as_uri(),
+        # Processes that start where others have the processor.
+        "spark.python.authenticate.socketTimeout": "600s",
+        "spark.network.timeout": "600s",
+        "spark.worker.timeout": "600",
+        "spark.sql.broadcastTimeout": "600",
     }
     os.environ.update(PYSPARK_PYTHON=sys.executable, SPARK_LOCAL_IP="127.0.0.1", SPARK_LOCAL_HOSTNAME="localhost")
     builder = SparkSession.builder.master(master)
