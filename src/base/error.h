@@ -21,6 +21,21 @@ bm_status bm_fail_errno(bm_error *err, int errnum, const char *file, const char 
 /* Does this error say something of the file (it is not there, may not be read, its disk fails), and not
  * of the process (no memory, too many open files)? */
 bool bm_errno_is_of_file(int errnum);
+/* Return what `call` returns where it failed. Only where the function owns nothing yet. */
+#define BM_TRY(call)                                                                               \
+    do {                                                                                           \
+        const bm_status bm_tried = (call);                                                         \
+        if (bm_tried != BM_OK)                                                                     \
+            return bm_tried;                                                                       \
+    } while (0)
+/* Where it owns something: keep what `call` returns in the local `status`, and go to the label `out`,
+ * which undoes in reverse, where it failed. */
+#define BM_TRY_OUT(call)                                                                           \
+    do {                                                                                           \
+        status = (call);                                                                           \
+        if (status != BM_OK)                                                                       \
+            goto out;                                                                              \
+    } while (0)
 /* BM_ERR_NOMEM with the size that was asked for. */
 bm_status bm_fail_nomem(bm_error *err, size_t bytes);
 
