@@ -60,6 +60,7 @@ typedef struct arg_option {
     /* What a shell may offer for the value, by blanks, where the words of a choice and the name of the
      * value do not say it: words, ARG_OFFER_*, and endings of files as "*.svg". NULL: nothing. */
     const char *offer;
+    uint64_t bit; /* of the field that it sets on purpose (BM_FIELD_*, types.h); 0: none */
 } arg_option;
 
 /* Store `text` (NULL for options without a value) in the option's field of `target`. BM_OK or

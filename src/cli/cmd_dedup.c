@@ -4,7 +4,6 @@
 #include "cli/cmd_job.h"
 #include "cli/job_callbacks.h"
 #include "cli/options.h"
-#include "cli/set_fields.h"
 
 static void say_groups(cli_context *context, const bm_counts *counts)
 {

@@ -9,7 +9,6 @@
 #include "cli/job_callbacks.h"
 #include "cli/json_printer.h"
 #include "cli/options.h"
-#include "cli/set_fields.h"
 
 /* --- what was done --- */
 

@@ -3,7 +3,7 @@
  * Tests: tests/cli/cases/pairs.sh */
 #include "cli/cmd_job.h"
 #include "cli/job_callbacks.h"
-#include "cli/set_fields.h"
+#include "cli/options.h"
 
 static void fill_options(cli_context *context, bm_pairs_options *options)
 {

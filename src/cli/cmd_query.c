@@ -4,7 +4,6 @@
 #include "cli/cmd_job.h"
 #include "cli/job_callbacks.h"
 #include "cli/options.h"
-#include "cli/set_fields.h"
 
 static void fill_options(cli_context *context, bm_query_options *options)
 {

@@ -3,7 +3,7 @@
  * Tests: tests/cli/cases/oph.sh, tests/cli/cases/resume.sh */
 #include "cli/cmd_job.h"
 #include "cli/job_callbacks.h"
-#include "cli/set_fields.h"
+#include "cli/options.h"
 
 bm_status cli_run_sign(cli_context *context, bm_error *err)
 {

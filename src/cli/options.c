@@ -10,35 +10,36 @@
 
 #define FIELD(m)                                                                                   \
     .member = #m, .offset = offsetof(cli_settings, m), .size = sizeof(((cli_settings *)0)->m)
-#define FLAG(n, cmds, grp, member, text)                                                           \
+#define FLAG(n, cmds, grp, member, text, ...)                                                      \
     {                                                                                              \
-        .name = n, .type = ARG_FLAG, .commands = cmds, .group = grp, .help = text, FIELD(member)   \
+        .name = n, .type = ARG_FLAG, .commands = cmds, .group = grp, .help = text, FIELD(member),  \
+        __VA_ARGS__                                                                                \
     }
 /* Words of the library, from the value `least` on. */
-#define CHOICE(n, cmds, grp, member, option, least, text)                                          \
+#define CHOICE(n, cmds, grp, member, option, least, text, ...)                                     \
     {                                                                                              \
         .name = n, .type = ARG_CHOICE, .commands = cmds, .group = grp, .words = option,            \
-        .min = least, .help = text, FIELD(member)                                                  \
+        .min = least, .help = text, FIELD(member), __VA_ARGS__                                     \
     }
-#define TEXT(n, cmds, grp, member, val, text)                                                      \
+#define TEXT(n, cmds, grp, member, val, text, ...)                                                 \
     {                                                                                              \
         .name = n, .type = ARG_TEXT, .commands = cmds, .group = grp, .value = val, .help = text,   \
-        FIELD(member)                                                                              \
+        FIELD(member), __VA_ARGS__                                                                 \
     }
-#define OFFER(n, cmds, grp, member, val, text, offered)                                            \
+#define OFFER(n, cmds, grp, member, val, text, offered, ...)                                       \
     {                                                                                              \
         .name = n, .type = ARG_TEXT, .commands = cmds, .group = grp, .value = val, .help = text,   \
-        .offer = offered, FIELD(member)                                                            \
+        .offer = offered, FIELD(member), __VA_ARGS__                                               \
     }
-#define WHOLE(n, cmds, grp, member, lowest, highest, val, text)                                    \
+#define WHOLE(n, cmds, grp, member, lowest, highest, val, text, ...)                               \
     {                                                                                              \
         .name = n, .type = ARG_WHOLE, .commands = cmds, .group = grp, .value = val, .help = text,  \
-        .min = lowest, .max = highest, FIELD(member)                                               \
+        .min = lowest, .max = highest, FIELD(member), __VA_ARGS__                                  \
     }
-#define SIZE(n, cmds, grp, member, text)                                                           \
+#define SIZE(n, cmds, grp, member, text, ...)                                                      \
     {                                                                                              \
         .name = n, .type = ARG_SIZE, .commands = cmds, .group = grp, .value = "SIZE",              \
-        .help = text, .min = 1, .max = UINT64_MAX, FIELD(member)                                   \
+        .help = text, .min = 1, .max = UINT64_MAX, FIELD(member), __VA_ARGS__                      \
     }
 #define LATER(n)                                                                                   \
     {                                                                                              \
@@ -177,7 +178,8 @@ static const arg_option rows[] = {
      .words = BM_OPTION_FORMAT,
      .max = BM_FORMAT_PARQUET, /* behind it are signatures, which no document is */
      .help = "what a document is (auto: by name)",
-     FIELD(input.format)},
+     FIELD(input.format),
+     .bit = BM_FIELD_FORMAT},
     {.name = "text-field",
      .type = ARG_LIST,
      .commands = INPUTS,
@@ -185,11 +187,13 @@ static const arg_option rows[] = {
      .value = "NAME",
      .help =
          "field of the text (text), such as messages[].content; several are joined by a newline",
-     FIELD(text_fields)},
+     FIELD(text_fields),
+     .bit = BM_FIELD_TEXT_FIELDS},
     OFFER("id-field", INPUTS | BIT(CLI_IMPORT), CLI_GROUP_INPUT, input.id_field, "NAME",
-          "field of the id (id), or none", "none"),
+          "field of the id (id), or none", "none", .bit = BM_FIELD_ID_FIELD),
     CHOICE("header", INPUTS, CLI_GROUP_INPUT, input.header, BM_OPTION_HEADER, BM_HEADER_YES,
-           "whether tsv and csv start with names (unless all fields are numbers)"),
+           "whether tsv and csv start with names (unless all fields are numbers)",
+           .bit = BM_FIELD_HEADER),
     {.name = "delimiter",
      .type = ARG_PARSED,
      .commands = PLANS,
@@ -203,23 +207,27 @@ static const arg_option rows[] = {
     CHOICE("duplicate-ids", FILLS, CLI_GROUP_INPUT, input.duplicate_ids, BM_OPTION_DUPLICATE_IDS,
            BM_DUPLICATE_IDS_ERROR,
            "an id that is there is an error, its document is skipped, replaces the one that is "
-           "there, or gets a number (error)"),
+           "there, or gets a number (error)",
+           .bit = BM_FIELD_DUPLICATE_IDS),
     {.name = "duplicate-ids",
      .type = ARG_CHOICE,
      .commands = (INPUTS & ~FILLS) | BIT(CLI_IMPORT),
      .group = CLI_GROUP_INPUT,
      .choices = duplicate_ids_choices,
      .help = "an id that repeats is an error, or gets a number (error)",
-     FIELD(input.duplicate_ids)},
+     FIELD(input.duplicate_ids),
+     .bit = BM_FIELD_DUPLICATE_IDS},
     CHOICE("on-error", INPUTS, CLI_GROUP_INPUT, input.on_error, BM_OPTION_ON_ERROR,
-           BM_ON_ERROR_FAIL, "a bad record ends the run, or is skipped (fail)"),
+           BM_ON_ERROR_FAIL, "a bad record ends the run, or is skipped (fail)",
+           .bit = BM_FIELD_ON_ERROR),
     WHOLE("max-errors", INPUTS, CLI_GROUP_INPUT, input.max_errors, 0, UINT64_MAX, "N",
-          "bad records that --on-error skip lets pass (no limit)"),
+          "bad records that --on-error skip lets pass (no limit)", .bit = BM_FIELD_MAX_ERRORS),
     CHOICE("invalid-utf8", INPUTS, CLI_GROUP_INPUT, input.invalid_utf8, BM_OPTION_INVALID_UTF8,
            BM_INVALID_UTF8_REPLACE,
-           "what is not UTF-8 becomes U+FFFD, or makes a bad record (replace)"),
+           "what is not UTF-8 becomes U+FFFD, or makes a bad record (replace)",
+           .bit = BM_FIELD_INVALID_UTF8),
     SIZE("max-doc-bytes", INPUTS, CLI_GROUP_INPUT, input.max_doc_bytes,
-         "a longer document is a bad record (1G)"),
+         "a longer document is a bad record (1G)", .bit = BM_FIELD_MAX_DOC_BYTES),
     /* text */
     {.name = "normalize",
      .type = ARG_PARSED,
@@ -230,9 +238,11 @@ static const arg_option rows[] = {
      .words = BM_OPTION_NORMALIZE,
      .offer = "none " ARG_OFFER_LIST,
      .help = "none, or some of nfc nfkc lower strip-accents digits punct (lower)",
-     FIELD(text.normalize)},
+     FIELD(text.normalize),
+     .bit = BM_FIELD_NORMALIZE},
     CHOICE("words", TELLS, CLI_GROUP_TEXT, text.words, BM_OPTION_WORDS, BM_WORDS_ALNUM,
-           "a word is a run of letters, marks and numbers, or what white space parts (alnum)"),
+           "a word is a run of letters, marks and numbers, or what white space parts (alnum)",
+           .bit = BM_FIELD_WORDS),
     {.name = "shingle",
      .type = ARG_PARSED,
      .commands = SIGNS | BIT(CLI_IMPORT),
@@ -245,7 +255,8 @@ static const arg_option rows[] = {
              "stopword:K (word:5)",
      .member = "text.shingle_k", /* and text.shingle */
      .offset = offsetof(cli_settings, text),
-     .size = sizeof(bm_text_options)},
+     .size = sizeof(bm_text_options),
+     .bit = BM_FIELD_SHINGLE},
     {.name = "shingle",
      .type = ARG_PARSED,
      .commands = BIT(CLI_TUNE),
@@ -258,17 +269,22 @@ static const arg_option rows[] = {
              "stopword:K (word:5); may be repeated: a forecast each",
      .member = "tune.shingles",
      .offset = offsetof(cli_settings, tune.shingles),
-     .size = sizeof(cli_shingles)},
+     .size = sizeof(cli_shingles),
+     .bit = BM_FIELD_SHINGLE},
     CHOICE("short", TELLS, CLI_GROUP_TEXT, text.short_rule, BM_OPTION_SHORT, BM_SHORT_WHOLE,
-           "a text of fewer units than a shingle is one shingle, or none (whole)"),
+           "a text of fewer units than a shingle is one shingle, or none (whole)",
+           .bit = BM_FIELD_SHORT_RULE),
     TEXT("stopwords", TELLS, CLI_GROUP_TEXT, text.stopwords, "en|FILE",
-         "stop words of --shingle stopword:K: English ones, or a file, one a line (en)"),
+         "stop words of --shingle stopword:K: English ones, or a file, one a line (en)",
+         .bit = BM_FIELD_STOPWORDS),
     FLAG("bag", TELLS, CLI_GROUP_TEXT, text.bag,
-         "each further occurrence of a shingle in a document is an element, too"),
+         "each further occurrence of a shingle in a document is an element, too",
+         .bit = BM_FIELD_BAG),
     CHOICE("weights", BIT(CLI_SIGN) | FINDS, CLI_GROUP_TEXT, text.weights, BM_OPTION_WEIGHTS,
            BM_WEIGHTS_NONE,
            "tfidf: a shingle weighs by how often it stands in its document, and in how few "
-           "documents; one pass more over the inputs (none)"),
+           "documents; one pass more over the inputs (none)",
+           .bit = BM_FIELD_WEIGHTS),
     /* signatures */
     {.name = "preset",
      .type = ARG_CHOICE,
@@ -279,7 +295,8 @@ static const arg_option rows[] = {
      FIELD(results.exchange.preset)},
     CHOICE("hash", SIGNS | BIT(CLI_IMPORT), CLI_GROUP_SKETCH, text.hash, BM_OPTION_HASH,
            BM_TOKEN_XXH3,
-           "hash of a shingle, one that goes with the scheme (xxh3, or that of the scheme)"),
+           "hash of a shingle, one that goes with the scheme (xxh3, or that of the scheme)",
+           .bit = BM_FIELD_HASH),
     {.name = "scheme",
      .type = ARG_CHOICE,
      .commands = SIGNS | BIT(CLI_IMPORT),
@@ -288,11 +305,12 @@ static const arg_option rows[] = {
      .help =
          "how signatures are made: affine32; oph, with one hash a shingle; cws, of --weights; the "
          "others as other tools make them (affine32)",
-     FIELD(sketch.scheme)},
+     FIELD(sketch.scheme),
+     .bit = BM_FIELD_SCHEME},
     WHOLE("perms", TELLS, CLI_GROUP_SKETCH, sketch.perms, 1, BM_PERMS_MAX, "K",
           "permutations, words of a signature (128)"),
     WHOLE("seed", TELLS, CLI_GROUP_SKETCH, sketch.seed, 0, UINT32_MAX, "S",
-          "seed of the permutations (1, or that of the scheme)"),
+          "seed of the permutations (1, or that of the scheme)", .bit = BM_FIELD_SEED),
     /* pairs and groups */
     {.name = "threshold",
      .type = ARG_REAL,

@@ -29,5 +29,7 @@ bm_status cli_settings_read(cli_settings *settings, cli_command_id command, int 
 void cli_settings_free(cli_settings *settings);
 /* Whether the option was given on the command line. */
 bool cli_was_given(const cli_settings *settings, const char *name);
+/* BM_FIELD_* bits (types.h) of the fields that given options set. */
+uint64_t cli_set_fields(const cli_settings *settings);
 
 #endif

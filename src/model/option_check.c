@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/sized_struct.h"
-#include "model/option_names.h"
+#include "model/field_rows.h"
 #include "model/scheme_facts.h"
 
 #define N_OF(array) (sizeof(array) / sizeof(array)[0])
@@ -20,6 +20,12 @@ static void check_enum(check *c, bm_option option, unsigned value)
 {
     if (c->status == BM_OK)
         c->status = bm_option_check(option, value, c->err);
+}
+
+static void check_words(check *c, bm_field_part part, const bm_option_parts *parts)
+{
+    if (c->status == BM_OK)
+        c->status = bm_fields_check_words(part, parts, c->err);
 }
 
 static void check_reserved(check *c, const char *field, const uint64_t *words, size_t n)
@@ -74,11 +80,7 @@ static void check_input(check *c, const bm_input_options *input)
     check_list(c, "text_fields", input->text_fields, input->n_text_fields);
     check_list(c, "include", input->patterns.include, input->patterns.n_include);
     check_list(c, "exclude", input->patterns.exclude, input->patterns.n_exclude);
-    check_enum(c, BM_OPTION_FORMAT, input->format);
-    check_enum(c, BM_OPTION_HEADER, input->header);
-    check_enum(c, BM_OPTION_DUPLICATE_IDS, input->duplicate_ids);
-    check_enum(c, BM_OPTION_ON_ERROR, input->on_error);
-    check_enum(c, BM_OPTION_INVALID_UTF8, input->invalid_utf8);
+    check_words(c, BM_PART_INPUT, &(bm_option_parts){.input = input});
     if (c->status == BM_OK && !is_delimiter(input->delimiter))
         c->status = bm_fail_field(c->err, "delimiter",
                                   "the delimiter is byte %u (ASCII, but no quote, carriage return "
@@ -92,7 +94,7 @@ static void check_sketch(check *c, const bm_sketch_options *sketch)
     if (c->status == BM_OK && sketch->perms > BM_PERMS_MAX)
         c->status = bm_fail_field(c->err, "perms", "%u permutations (1 to %u)", sketch->perms,
                                   BM_PERMS_MAX);
-    check_enum(c, BM_OPTION_SCHEME, sketch->scheme);
+    check_words(c, BM_PART_SKETCH, &(bm_option_parts){.sketch = sketch});
     if (c->status == BM_OK && sketch->reserved_flags != 0)
         check_reserved(c, "sketch", &(uint64_t){sketch->reserved_flags}, 1);
     check_reserved(c, "sketch", sketch->reserved, N_OF(sketch->reserved));
@@ -108,9 +110,8 @@ static void check_resources(check *c, const bm_resource_options *resources)
 
 static void check_text(check *c, const bm_text_options *text, bool weighs)
 {
-    check_enum(c, BM_OPTION_WORDS, text->words);
+    check_words(c, BM_PART_TEXT, &(bm_option_parts){.text = text});
     check_enum(c, BM_OPTION_SHINGLE, text->shingle);
-    check_enum(c, BM_OPTION_SHORT, text->short_rule);
     if (c->status == BM_OK && (text->shingle_k < 1 || text->shingle_k > BM_SHINGLE_K_MAX))
         c->status = bm_fail_field(c->err, "shingle_k", "shingles of %u units (1 to %u)",
                                   text->shingle_k, BM_SHINGLE_K_MAX);
@@ -122,8 +123,6 @@ static void check_text(check *c, const bm_text_options *text, bool weighs)
         c->status = bm_fail_field(c->err, "normalize", "nfc and nfkc together (one of them)");
     if (c->status == BM_OK && text->stopwords != NULL && text->shingle != BM_SHINGLE_STOPWORD)
         c->status = bm_fail_field(c->err, "stopwords", "`stopwords` is for `shingle` stopword:K");
-    check_enum(c, BM_OPTION_HASH, text->hash);
-    check_enum(c, BM_OPTION_WEIGHTS, text->weights);
     if (c->status == BM_OK && text->weights != BM_WEIGHTS_NONE && !weighs)
         c->status =
             bm_fail_field(c->err, "weights",

@@ -6,18 +6,7 @@
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
-/* Those that the call has; the others NULL. */
-typedef struct bm_option_parts {
-    const bm_input_options *input;
-    const bm_text_options *text;
-    bool weighs; /* its texts may have weights */
-    const bm_sketch_options *sketch;
-    const bm_band_options *bands;
-    const bm_device_options *device;
-    const bm_resource_options *resources;
-    const bm_output_options *output;
-    const bm_callbacks *callbacks;
-} bm_option_parts;
+#include "model/field_rows.h"
 
 /* BM_ERR_USAGE naming the field: an enum out of range, a number out of range, an array that is NULL
  * with a length, a reserved word that is set. */

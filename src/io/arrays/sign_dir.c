@@ -17,7 +17,6 @@
 #include "base/whole_io.h"
 #include "io/json/json_write.h"
 #include "io/arrays/npy.h"
-#include "io/arrays/provenance_same.h"
 #include "io/manifest/listed.h"
 #include "model/file_names.h"
 
@@ -230,16 +229,17 @@ static bm_status open_manifest(bm_sign_dir *dir, uint64_t memory, bm_error *err)
                        bm_manifest_kind(dir->manifest));
     if (status == BM_OK)
         status = bm_manifest_provenance(dir->manifest, &dir->provenance, err);
-    if (status == BM_OK && !known_scheme(dir->provenance->scheme, &dir->word_bytes))
-        status = fail_scheme(path, dir->provenance->scheme, err);
-    if (status == BM_OK && (dir->provenance->perms < 1 || dir->provenance->perms > BM_PERMS_MAX))
+    if (status == BM_OK && !known_scheme(dir->provenance->texts[BM_ROW_SCHEME], &dir->word_bytes))
+        status = fail_scheme(path, dir->provenance->texts[BM_ROW_SCHEME], err);
+    if (status == BM_OK && (dir->provenance->numbers[BM_ROW_PERMS] < 1 ||
+                            dir->provenance->numbers[BM_ROW_PERMS] > BM_PERMS_MAX))
         status = bm_fail_at(err, BM_ERR_FORMAT, path, 0,
                             "\"provenance.perms\" is %" PRIu64 " (expected 1 to %u)",
-                            dir->provenance->perms, BM_PERMS_MAX);
+                            dir->provenance->numbers[BM_ROW_PERMS], BM_PERMS_MAX);
     if (status == BM_OK)
         status = bm_manifest_count(dir->manifest, "documents", &dir->n_docs, err);
     if (status == BM_OK)
-        dir->perms = (uint32_t)dir->provenance->perms;
+        dir->perms = (uint32_t)dir->provenance->numbers[BM_ROW_PERMS];
     bm_free(path);
     return status;
 }

@@ -3,36 +3,26 @@
 #define BM_IO_MANIFEST_MANIFEST_PROVENANCE_H
 
 #include "io/manifest/manifest_fields.h"
+#include "model/field_rows.h"
 
-/* How a job's documents were signed and read. Strings are the manifest's own. */
+/* What an object "provenance" says of the fields (model/field_rows.h) that are SIGNED or READ, by their
+ * rows. Strings are the manifest's own. */
 typedef struct bm_provenance {
-    /* signed: what must be equal where signatures are compared */
-    const char *scheme, *hash, *normalize, *words, *shingle;
-    const char *unicode, *utf8proc_unicode;
-    struct bm_element_rules {
-        const char *short_rule;
-        const char *stopwords; /* a settled list; NULL: none */
-        bool bag;
-        struct bm_provenance_weights {
-            const char *word, *digest; /* "none", "" */
-            uint64_t documents;
-        } weights;
-    } elements; /* what the elements of a document are */
-    uint64_t seed, perms, format;
-    /* read */
-    const char *input_format, *duplicate_ids, *on_error, *invalid_utf8;
+    const char *texts[BM_N_ROWS]; /* words, names, lists as one text; NULL: null, or missing */
+    uint64_t numbers[BM_N_ROWS];
     const char *const *text_fields;
     size_t n_text_fields;
-    const char *id_field; /* NULL: not given */
-    struct bm_table_reading {
-        int header;     /* is there one? 1 yes; 0 no; -1 as the fields say */
-        char delimiter; /* 0: not given */
-    } table;            /* of tsv and csv */
-    uint64_t max_doc_bytes;
+    const char *unicode, *utf8proc_unicode;
+    const char *weights_digest; /* "": not weighed */
+    uint64_t weights_documents, format;
 } bm_provenance;
 
 /* From the object "provenance". BM_ERR_FORMAT where a field is missing or of another type. */
 bm_status bm_provenance_read(bm_manifest_fields *fields, bm_str object, bm_provenance *p,
                              bm_error *err);
+/* May the signatures of both be used together? False: *key names what differs. */
+bool bm_provenance_same(const bm_provenance *a, const bm_provenance *b, const char **key);
+/* The first key in which two jobs read their inputs differently; NULL: none. */
+const char *bm_provenance_reads(const bm_provenance *a, const bm_provenance *b);
 
 #endif

@@ -24,26 +24,18 @@ typedef struct word_reader {
     bm_error *err;
 } word_reader;
 
-static void bad_field(word_reader *r, const char *field, const char *value)
+static void bad_field(word_reader *r, const char *key, const char *value)
 {
     if (r->status == BM_OK)
         r->status = bm_fail_at(r->err, BM_ERR_FORMAT, bm_manifest_path(r->manifest), 0,
-                               "%s is '%s' (not known to this version)", field, value);
+                               "provenance.%s is '%s' (not known to this version)", key, value);
 }
 
-static void bad_number(word_reader *r, const char *field, uint64_t number)
+static void bad_number(word_reader *r, const char *key, uint64_t number)
 {
     char digits[24];
     snprintf(digits, sizeof digits, "%" PRIu64, number);
-    bad_field(r, field, digits);
-}
-
-static unsigned read_word(word_reader *r, bm_option option, const char *field, const char *word)
-{
-    unsigned value = 0;
-    if (!bm_option_value(option, word, strlen(word), &value))
-        bad_field(r, field, word);
-    return value;
+    bad_field(r, key, digits);
 }
 
 /* "word:5": a kind, and digits as they are written. */
@@ -70,26 +62,54 @@ static void read_stopwords(word_reader *r, const char *words, bm_text_options *o
     const bool wanted = out->shingle == BM_SHINGLE_STOPWORD;
     out->stopwords = words;
     if (wanted && (words == NULL || !bm_stop_words_is_list(words)))
-        bad_field(r, "provenance.stopwords", words != NULL ? words : "null");
+        bad_field(r, "stopwords", words != NULL ? words : "null");
     else if (!wanted && words != NULL)
-        bad_field(r, "provenance.stopwords", words);
+        bad_field(r, "stopwords", words);
     else if (wanted && strcmp(words, bm_stop_words_en) == 0)
         out->stopwords = bm_stop_words_en;
 }
 
-static void read_text(word_reader *r, const bm_provenance *p, bm_text_options *out)
+/* What the manifest says of the field becomes its value. */
+static void read_field(word_reader *r, const bm_provenance *p, const bm_field_row *field,
+                       bm_settings *settings)
 {
-    if (!bm_normalize_value(p->normalize, &out->normalize))
-        bad_field(r, "provenance.normalize", p->normalize);
-    out->words = (bm_words)read_word(r, BM_OPTION_WORDS, "provenance.words", p->words);
-    if (!read_shingle(p->shingle, out))
-        bad_field(r, "provenance.shingle", p->shingle);
-    out->short_rule =
-        (bm_short_rule)read_word(r, BM_OPTION_SHORT, "provenance.short", p->elements.short_rule);
-    out->bag = p->elements.bag;
-    read_stopwords(r, p->elements.stopwords, out);
-    out->weights =
-        (bm_weights)read_word(r, BM_OPTION_WEIGHTS, "provenance.weights", p->elements.weights.word);
+    const size_t row = (size_t)(field - bm_field_rows);
+    const bm_option_parts parts = bm_settings_parts(settings);
+    const char *text = p->texts[row];
+    unsigned value = 0;
+    switch (field->type) {
+    case BM_FIELD_TYPE_WORD: /* no header: as the fields say, its value 0 */
+        if (text != NULL && !bm_option_value(field->option, text, strlen(text), &value))
+            bad_field(r, field->key, text);
+        bm_field_set(field, &parts, value);
+        break;
+    case BM_FIELD_TYPE_STEPS:
+        if (!bm_normalize_value(text, &settings->text.normalize))
+            bad_field(r, field->key, text);
+        break;
+    case BM_FIELD_TYPE_SHINGLE:
+        if (!read_shingle(text, &settings->text))
+            bad_field(r, field->key, text);
+        break;
+    case BM_FIELD_TYPE_STOPWORDS: /* after the kind of the shingles */
+        read_stopwords(r, text, &settings->text);
+        break;
+    case BM_FIELD_TYPE_TEXT:
+        settings->input.id_field = text;
+        break;
+    case BM_FIELD_TYPE_TEXTS:
+        settings->input.text_fields = p->text_fields;
+        settings->input.n_text_fields = p->n_text_fields;
+        break;
+    case BM_FIELD_TYPE_CHARACTER:
+        bm_field_set(field, &parts, text != NULL ? (unsigned char)text[0] : 0);
+        break;
+    default:
+        if (field->type == BM_FIELD_TYPE_UINT32 && p->numbers[row] > UINT32_MAX)
+            bad_number(r, field->key, p->numbers[row]);
+        bm_field_set(field, &parts, p->numbers[row]);
+        break;
+    }
 }
 
 /* What the weights came from, for jobs that know of weights. */
@@ -98,11 +118,11 @@ static void read_weighed(word_reader *r, const bm_provenance *p, bm_settings *se
     if (settings->text.weights == BM_WEIGHTS_NONE || settings->recorded.weighed == NULL)
         return;
     bm_weighed *weighed = settings->recorded.weighed;
-    *weighed = (bm_weighed){.n_docs = p->elements.weights.documents};
-    if (strlen(p->elements.weights.digest) + 1 != sizeof weighed->digest)
-        bad_field(r, "provenance.weights_digest", p->elements.weights.digest);
+    *weighed = (bm_weighed){.n_docs = p->weights_documents};
+    if (strlen(p->weights_digest) + 1 != sizeof weighed->digest)
+        bad_field(r, "weights_digest", p->weights_digest);
     else
-        memcpy(weighed->digest, p->elements.weights.digest, sizeof weighed->digest);
+        memcpy(weighed->digest, p->weights_digest, sizeof weighed->digest);
 }
 
 /* What was read is in range for options of the same names, or it is none of ours. */
@@ -112,53 +132,42 @@ static void check_ranges(word_reader *r, const bm_provenance *p, const bm_settin
     const bm_option_parts parts = {.text = &settings->text,
                                    .weighs = bm_job_kind_weighs(settings->kind),
                                    .sketch = &settings->sketch};
-    if (p->perms < 1 || p->perms > BM_PERMS_MAX)
-        bad_number(r, "provenance.perms", p->perms);
-    if (p->seed > UINT32_MAX)
-        bad_number(r, "provenance.seed", p->seed);
+    if (p->numbers[BM_ROW_PERMS] < 1 || p->numbers[BM_ROW_PERMS] > BM_PERMS_MAX)
+        bad_number(r, "perms", p->numbers[BM_ROW_PERMS]);
     if (r->status == BM_OK && bm_option_parts_check(&parts, &why) != BM_OK)
         r->status = bm_fail_at(r->err, BM_ERR_FORMAT, bm_manifest_path(r->manifest), 0,
                                "provenance: %s", why.message);
 }
 
-static void read_input(word_reader *r, const bm_provenance *p, bm_input_options *out)
+static void read_input(word_reader *r, const bm_provenance *p, bm_settings *settings)
 {
-    static const bm_header headers[] = {BM_HEADER_BY_FIELDS, BM_HEADER_NO, BM_HEADER_YES};
-    out->format =
-        (bm_format)read_word(r, BM_OPTION_FORMAT, "provenance.input_format", p->input_format);
-    if (out->format == BM_FORMAT_AUTO)
-        bad_field(r, "provenance.input_format", p->input_format);
-    out->files_from = NULL;
-    out->text_fields = p->text_fields;
-    out->n_text_fields = p->n_text_fields;
-    out->id_field = p->id_field;
-    out->header = headers[p->table.header + 1];
-    out->delimiter = p->table.delimiter;
-    out->duplicate_ids = (bm_duplicate_ids)read_word(r, BM_OPTION_DUPLICATE_IDS,
-                                                     "provenance.duplicate_ids", p->duplicate_ids);
-    out->on_error =
-        (bm_on_error)read_word(r, BM_OPTION_ON_ERROR, "provenance.on_error", p->on_error);
-    out->max_errors = UINT64_MAX;
-    out->invalid_utf8 = (bm_invalid_utf8)read_word(r, BM_OPTION_INVALID_UTF8,
-                                                   "provenance.invalid_utf8", p->invalid_utf8);
-    out->max_doc_bytes = p->max_doc_bytes;
+    for (size_t i = 0; i < BM_N_ROWS; i++)
+        if (bm_field_rows[i].uses & BM_FIELD_READ)
+            read_field(r, p, &bm_field_rows[i], settings);
+    if (settings->input.format == BM_FORMAT_AUTO)
+        bad_field(r, bm_field_rows[BM_ROW_FORMAT].key, p->texts[BM_ROW_FORMAT]);
+    settings->input.files_from = NULL;
+    settings->input.max_errors = UINT64_MAX;
+}
+
+static bool hashes_given(const bm_provenance *p)
+{
+    return strcmp(p->texts[BM_ROW_HASH], BM_HASH_GIVEN) == 0;
 }
 
 /* How texts are cut and signed. `given`: the inputs are shingle hashes. */
 static void read_signed(word_reader *r, const bm_provenance *p, bool given, bm_settings *settings)
 {
-    read_text(r, p, &settings->text);
-    settings->sketch = (bm_sketch_options){
-        .perms = (uint32_t)p->perms,
-        .seed = (uint32_t)p->seed,
-        .scheme = (bm_scheme)read_word(r, BM_OPTION_SCHEME, "provenance.scheme", p->scheme)};
+    settings->sketch = (bm_sketch_options){0};
+    for (size_t i = 0; i < BM_N_ROWS; i++)
+        if ((bm_field_rows[i].uses & BM_FIELD_SIGNED) && i != BM_ROW_HASH)
+            read_field(r, p, &bm_field_rows[i], settings);
     read_weighed(r, p, settings);
-    settings->hash_name = p->hash;
-    if (given != (strcmp(p->hash, BM_HASH_GIVEN) == 0))
-        bad_field(r, "provenance.hash", p->hash);
+    settings->hash_name = p->texts[BM_ROW_HASH];
+    if (given != hashes_given(p))
+        bad_field(r, bm_field_rows[BM_ROW_HASH].key, p->texts[BM_ROW_HASH]);
     else if (!given)
-        settings->text.hash =
-            (bm_token_hash)read_word(r, BM_OPTION_HASH, "provenance.hash", p->hash);
+        read_field(r, p, &bm_field_rows[BM_ROW_HASH], settings);
     check_ranges(r, p, settings);
     bm_scheme_note_hashing(&settings->sketch, &settings->text);
 }
@@ -170,40 +179,8 @@ bm_status bm_recipe_signed(const bm_manifest *manifest, bm_settings *settings, b
     bm_status status = bm_manifest_provenance(manifest, &p, err);
     if (status != BM_OK)
         return status;
-    read_signed(&r, p, strcmp(p->hash, BM_HASH_GIVEN) == 0, settings);
+    read_signed(&r, p, hashes_given(p), settings);
     return r.status;
-}
-
-static bool same_text(const char *a, const char *b)
-{
-    return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
-}
-
-/* The first way in which two jobs read their inputs differently; NULL: none. */
-static const char *reading_differs(const bm_provenance *a, const bm_provenance *b)
-{
-    if (!same_text(a->input_format, b->input_format))
-        return "input_format";
-    if (!same_text(a->id_field, b->id_field))
-        return "id_field";
-    if (!same_text(a->duplicate_ids, b->duplicate_ids))
-        return "duplicate_ids";
-    if (!same_text(a->on_error, b->on_error))
-        return "on_error";
-    if (!same_text(a->invalid_utf8, b->invalid_utf8))
-        return "invalid_utf8";
-    if (a->table.header != b->table.header)
-        return "header";
-    if (a->table.delimiter != b->table.delimiter)
-        return "delimiter";
-    if (a->max_doc_bytes != b->max_doc_bytes)
-        return "max_doc_bytes";
-    if (a->n_text_fields != b->n_text_fields)
-        return "text_fields";
-    for (size_t i = 0; i < a->n_text_fields; i++)
-        if (!same_text(a->text_fields[i], b->text_fields[i]))
-            return "text_fields";
-    return NULL;
 }
 
 /* Then nobody reads its inputs, in whatever way. */
@@ -211,7 +188,8 @@ static bool was_imported(const bm_manifest *manifest)
 {
     const bm_provenance *p;
     return bm_manifest_provenance(manifest, &p, NULL) == BM_OK &&
-           strcmp(p->input_format, bm_option_word(BM_OPTION_FORMAT, BM_FORMAT_SIGNATURES)) == 0;
+           strcmp(p->texts[BM_ROW_FORMAT],
+                  bm_option_word(BM_OPTION_FORMAT, BM_FORMAT_SIGNATURES)) == 0;
 }
 
 /* Its one input has no digest, as one that could not be read, and yet documents came of it, or nothing was wrong. */
@@ -233,7 +211,7 @@ static bm_status check_alike(const bm_recipe *recipe, bm_error *err)
     for (size_t i = 1; status == BM_OK && i < recipe->n; i++) {
         status = bm_manifest_provenance(manifests[i], &other, err);
         const bool read = !was_imported(manifests[0]) && !was_imported(manifests[i]);
-        const char *field = status == BM_OK && read ? reading_differs(first, other) : NULL;
+        const char *field = status == BM_OK && read ? bm_provenance_reads(first, other) : NULL;
         if (field != NULL)
             status = bm_fail_at(err, BM_ERR_FORMAT, bm_manifest_path(manifests[i]), 0,
                                 "provenance.%s differs from that of %s (documents of one run are "
@@ -273,12 +251,10 @@ bm_status bm_recipe_settle(bm_recipe *recipe, bm_settings *settings, bm_error *e
         status = bm_manifest_provenance(first, &p, err);
     if (status != BM_OK)
         return status;
-    read_input(&r, p, &settings->input);
-    const bool given =
-        strcmp(p->hash, BM_HASH_GIVEN) == 0; /* imported ones may be of either kind */
+    read_input(&r, p, settings);
     read_signed(&r, p,
                 settings->input.format == BM_FORMAT_SIGNATURES
-                    ? given
+                    ? hashes_given(p) /* imported ones may be of either kind */
                     : settings->input.format == BM_FORMAT_HASHES,
                 settings);
     if (r.status == BM_OK)

@@ -6,7 +6,7 @@
 #include <utf8proc.h>
 
 #include "io/manifest/manifest.h"
-#include "model/option_names.h"
+#include "model/field_rows.h"
 #include "text/normalize.h"
 #include "text/stop_words.h"
 
@@ -36,84 +36,78 @@ static void say_double(const listing *l, const char *name, double real)
     l->fn(l->ctx, &(bm_setting){l->section, name, BM_SETTING_DOUBLE, .real = real});
 }
 
-static void list_unicode(const listing *l)
-{
-    say_text(l, "unicode", bm_unicode_version());
-    say_text(l, "utf8proc_unicode", utf8proc_unicode_version());
-}
-
-static void list_text(const listing *l, const bm_text_options *text)
-{
-    char normalize[64], shingle[32], digest[BM_STOP_WORDS_NAME];
-    bm_normalize_words(text->normalize, normalize, sizeof normalize);
-    bm_shingle_words(text, shingle, sizeof shingle);
-    say_text(l, "normalize", normalize);
-    say_word(l, "words", BM_OPTION_WORDS, text->words);
-    say_text(l, "shingle", shingle);
-    say_word(l, "short", BM_OPTION_SHORT, text->short_rule);
-    if (text->stopwords != NULL)
-        bm_stop_words_digest(text->stopwords, digest);
-    say_text(l, "stopwords", text->stopwords);
-    say_text(l, "stopwords_xxh3", text->stopwords != NULL ? digest : NULL);
-    say_uint(l, "bag", text->bag);
-    list_unicode(l);
-}
-
-static void list_input(const listing *l, const bm_input_options *input, bm_format format)
+/* A field of the provenance. `given`: of band keys that were made elsewhere it is not known. */
+static void say_field(const listing *l, const bm_field_row *field, const bm_settings *s, bool given)
 {
     static const char *const default_fields[] = {"text"};
-    const bool fields = input->n_text_fields > 0;
-    say_word(l, "input_format", BM_OPTION_FORMAT, format);
-    l->fn(l->ctx, &(bm_setting){l->section, "text_fields", BM_SETTING_TEXTS,
-                                .texts = fields ? input->text_fields : default_fields,
-                                .n_texts = fields ? input->n_text_fields : 1});
-    say_text(l, "id_field", input->id_field);
-    say_word(l, "header", BM_OPTION_HEADER, input->header);
-    say_text(l, "delimiter", input->delimiter != '\0' ? (char[]){input->delimiter, '\0'} : NULL);
-    say_word(l, "duplicate_ids", BM_OPTION_DUPLICATE_IDS, input->duplicate_ids);
-    say_word(l, "on_error", BM_OPTION_ON_ERROR, input->on_error);
-    say_word(l, "invalid_utf8", BM_OPTION_INVALID_UTF8, input->invalid_utf8);
-    say_uint(l, "max_doc_bytes", input->max_doc_bytes);
-}
-
-/* Of band keys that were made elsewhere it is not known. */
-static void list_unknown(const listing *l)
-{
-    static const char *const texts[] = {"normalize", "words", "shingle", "short"};
-    say_text(l, "scheme", "given");
-    say_text(l, "hash", "given");
-    say_uint(l, "seed", 0);
-    say_uint(l, "perms", 0);
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
-        say_text(l, texts[i], "given");
-    say_text(l, "stopwords", NULL);
-    say_text(l, "stopwords_xxh3", NULL);
-    say_uint(l, "bag", 0);
-    list_unicode(l);
-}
-
-static void list_signing(const listing *l, const bm_settings *s)
-{
-    say_word(l, "scheme", BM_OPTION_SCHEME, s->sketch.scheme);
-    say_text(l, "hash", s->hash_name);
-    say_uint(l, "seed", s->sketch.seed);
-    say_uint(l, "perms", s->sketch.perms);
-    list_text(l, &s->text);
-    if (s->text.weights != BM_WEIGHTS_NONE && s->recorded.weighed != NULL) {
-        say_word(l, "weights", BM_OPTION_WEIGHTS, s->text.weights);
-        say_uint(l, "weights_documents", s->recorded.weighed->n_docs);
-        say_text(l, "weights_digest", s->recorded.weighed->digest);
+    const bm_option_parts parts = bm_settings_parts(s);
+    char words[64];
+    switch (field->type) {
+    case BM_FIELD_TYPE_WORD:
+        say_text(l, field->key,
+                 given ? BM_HASH_GIVEN
+                 : field == &bm_field_rows[BM_ROW_HASH]
+                     ? s->hash_name
+                     : bm_option_word(field->option, (unsigned)bm_field_number(field, &parts)));
+        break;
+    case BM_FIELD_TYPE_STEPS:
+        bm_normalize_words(s->text.normalize, words, sizeof words);
+        say_text(l, field->key, given ? BM_HASH_GIVEN : words);
+        break;
+    case BM_FIELD_TYPE_SHINGLE:
+        bm_shingle_words(&s->text, words, sizeof words);
+        say_text(l, field->key, given ? BM_HASH_GIVEN : words);
+        break;
+    case BM_FIELD_TYPE_STOPWORDS: {
+        const char *list = given ? NULL : s->text.stopwords;
+        if (list != NULL)
+            bm_stop_words_digest(list, words);
+        say_text(l, field->key, list);
+        say_text(l, "stopwords_xxh3", list != NULL ? words : NULL);
+        break;
+    }
+    case BM_FIELD_TYPE_TEXT:
+        say_text(l, field->key, *(const char *const *)bm_field_at(field, &parts));
+        break;
+    case BM_FIELD_TYPE_TEXTS: {
+        const bool some = s->input.n_text_fields > 0;
+        l->fn(l->ctx, &(bm_setting){l->section, field->key, BM_SETTING_TEXTS,
+                                    .texts = some ? s->input.text_fields : default_fields,
+                                    .n_texts = some ? s->input.n_text_fields : 1});
+        break;
+    }
+    case BM_FIELD_TYPE_CHARACTER:
+        words[0] = (char)bm_field_number(field, &parts);
+        words[1] = '\0';
+        say_text(l, field->key, words[0] != '\0' ? words : NULL);
+        break;
+    default:
+        say_uint(l, field->key, given ? 0 : bm_field_number(field, &parts));
+        break;
     }
 }
 
+/* `format` is that of the inputs, once they are open. */
 static void list_provenance(const listing *l, const bm_settings *s, bm_format format)
 {
-    if (format == BM_FORMAT_KEYS)
-        list_unknown(l);
-    else
-        list_signing(l, s);
+    const bool given = format == BM_FORMAT_KEYS;
+    for (size_t i = 0; i < BM_N_ROWS; i++) /* weights stand there only where there are some */
+        if ((bm_field_rows[i].uses & BM_FIELD_SIGNED) && i != BM_ROW_WEIGHTS)
+            say_field(l, &bm_field_rows[i], s, given);
+    say_text(l, "unicode", bm_unicode_version());
+    say_text(l, "utf8proc_unicode", utf8proc_unicode_version());
+    if (!given && s->text.weights != BM_WEIGHTS_NONE && s->recorded.weighed != NULL) {
+        say_field(l, &bm_field_rows[BM_ROW_WEIGHTS], s, given);
+        say_uint(l, "weights_documents", s->recorded.weighed->n_docs);
+        say_text(l, "weights_digest", s->recorded.weighed->digest);
+    }
     say_uint(l, "format", BM_MANIFEST_FORMAT);
-    list_input(l, &s->input, format);
+    for (size_t i = 0; i < BM_N_ROWS; i++) {
+        if (i == BM_ROW_FORMAT)
+            say_word(l, bm_field_rows[i].key, BM_OPTION_FORMAT, format);
+        else if (bm_field_rows[i].uses & BM_FIELD_READ)
+            say_field(l, &bm_field_rows[i], s, false);
+    }
 }
 
 static void list_parameters(const listing *l, const bm_settings *s)

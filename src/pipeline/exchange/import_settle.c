@@ -9,11 +9,10 @@
 
 #include "base/error.h"
 #include "base/sized_struct.h"
-#include "io/arrays/provenance_same.h"
 #include "model/option_defaults.h"
 #include "model/option_names.h"
 #include "pipeline/context/recipe.h"
-#include "pipeline/context/recorded_options.h"
+#include "pipeline/context/settings_fields.h"
 
 static const bm_import_options import_defaults = {.from = BM_EXCHANGE_NPY,
                                                   .text = BM_TEXT_DEFAULTS,

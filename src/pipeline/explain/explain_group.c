@@ -79,22 +79,23 @@ static bm_status read_plan(bm_explainer *e, const bm_json_doc *doc, bm_error *er
         status = bm_json_doc_uint(doc, "plan.rows", &rows, err);
     if (status != BM_OK)
         return status;
-    const bm_scheme_ops *scheme = bm_scheme_find(p->scheme);
+    const bm_scheme_ops *scheme = bm_scheme_find(p->texts[BM_ROW_SCHEME]);
+    const uint64_t perms = p->numbers[BM_ROW_PERMS], seed = p->numbers[BM_ROW_SEED];
     if (scheme == NULL)
         return unknown_word(e, "provenance.scheme", err);
     if (!(e->find.bands.threshold > 0 && e->find.bands.threshold <= 1))
         return bm_fail_at(err, BM_ERR_FORMAT, bm_manifest_path(e->manifest), 0,
                           "parameters.threshold is %g (more than 0, at most 1)",
                           e->find.bands.threshold);
-    if (p->seed > UINT32_MAX)
+    if (seed > UINT32_MAX)
         return unknown_word(e, "provenance.seed", err);
-    if (p->perms < 1 || p->perms > BM_PERMS_MAX || bands > p->perms || rows > p->perms ||
-        bands * rows > p->perms || (bands == 0) != all || (rows == 0) != all)
+    if (perms < 1 || perms > BM_PERMS_MAX || bands > perms || rows > perms ||
+        bands * rows > perms || (bands == 0) != all || (rows == 0) != all)
         return bm_fail_at(err, BM_ERR_FORMAT, bm_manifest_path(e->manifest), 0,
                           "%" PRIu64 " bands of %" PRIu64 " rows from %" PRIu64 " permutations",
-                          bands, rows, p->perms);
+                          bands, rows, perms);
     e->find.sketch = (bm_sketch_options){
-        .perms = (uint32_t)p->perms, .seed = (uint32_t)p->seed, .scheme = scheme->scheme};
+        .perms = (uint32_t)perms, .seed = (uint32_t)seed, .scheme = scheme->scheme};
     e->find.bands.bands = (uint32_t)bands;
     e->find.bands.rows = (uint32_t)rows;
     return BM_OK;

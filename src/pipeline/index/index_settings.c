@@ -16,7 +16,7 @@
 #include "io/manifest/manifest.h"
 #include "model/option_names.h"
 #include "pipeline/context/recipe.h"
-#include "pipeline/context/recorded_options.h"
+#include "pipeline/context/settings_fields.h"
 #include "pipeline/output/report_file.h"
 #include "sketch/scheme.h"
 

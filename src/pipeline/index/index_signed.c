@@ -11,8 +11,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "pipeline/context/recorded_options.h"
-#include "pipeline/context/settings_text.h"
+#include "pipeline/context/settings_fields.h"
 
 static bm_status are_signed(const bm_settings *s, bool *out, bm_error *err)
 {

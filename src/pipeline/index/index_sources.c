@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "pipeline/context/job_context.h"
-#include "pipeline/context/recorded_options.h"
+#include "pipeline/context/settings_fields.h"
 
 void bm_index_sources_reset(bm_index_sources *sources)
 {

@@ -14,8 +14,7 @@
 #include "base/memory.h"
 #include "model/file_names.h"
 #include "model/option_names.h"
-#include "pipeline/context/recorded_options.h"
-#include "pipeline/context/settings_text.h"
+#include "pipeline/context/settings_fields.h"
 #include "pipeline/index/index_settings.h"
 #include "pipeline/jobs/against_state.h"
 

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "io/output/out_dir.h"
 #include "pipeline/context/job_stages.h"
-#include "pipeline/context/settings_keys.h"
+#include "pipeline/context/settings_fields.h"
 #include "pipeline/jobs/pairing.h"
 #include "pipeline/output/rows.h"
 

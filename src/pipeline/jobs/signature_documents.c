@@ -156,7 +156,7 @@ static bm_status load_documents(sources *s, bm_error *err)
 static bool were_numbered(const bm_sign_dir *dir)
 {
     const char *word = bm_option_word(BM_OPTION_DUPLICATE_IDS, BM_DUPLICATE_IDS_NUMBER);
-    return strcmp(bm_sign_dir_provenance(dir)->duplicate_ids, word) == 0;
+    return strcmp(bm_sign_dir_provenance(dir)->texts[BM_ROW_DUPLICATE_IDS], word) == 0;
 }
 
 static bm_status load_dir(sources *s, bm_error *err)

@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "model/file_names.h"
 #include "pipeline/jobs/signature_inputs_state.h"
-#include "pipeline/context/recorded_options.h"
+#include "pipeline/context/settings_fields.h"
 
 #define BLOCK_ROWS 4096u
 

@@ -13,7 +13,7 @@
 #include "model/option_check.h"
 #include "model/option_defaults.h"
 #include "pipeline/index/index_place.h"
-#include "pipeline/context/settings_text.h"
+#include "pipeline/context/settings_fields.h"
 #include "pipeline/index/index_settings.h"
 #include "pipeline/inmem/documents.h"
 

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "pipeline/context/settings_keys.h"
+#include "pipeline/context/settings_fields.h"
 
 static int take_nothing(void *ctx, const char *data, size_t len)
 {
@@ -81,7 +81,7 @@ Test(settings_keys, each_field_that_means_nothing_is_refused_by_its_name)
     REFUSED(input.id_field, "id", "id_field");
     REFUSED(input.header, BM_HEADER_NO, "header");
     REFUSED(input.delimiter, ';', "delimiter");
-    REFUSED(input.offsets_path, "o.npy", "offsets");
+    REFUSED(input.offsets_path, "o.npy", "offsets_path");
     REFUSED(input.duplicate_ids, BM_DUPLICATE_IDS_NUMBER, "duplicate_ids");
     REFUSED(input.on_error, BM_ON_ERROR_SKIP, "on_error");
     REFUSED(input.max_errors, 3, "max_errors");

@@ -1,6 +1,7 @@
-/* recorded_options.h -- options that contradict what documents were signed with before. */
-#ifndef BM_CONTEXT_RECORDED_OPTIONS_H
-#define BM_CONTEXT_RECORDED_OPTIONS_H
+/* settings_fields.h -- fields of settings beside those that are recorded, and beside inputs for which
+ * they mean nothing: loops over model/field_rows.h. */
+#ifndef BM_CONTEXT_SETTINGS_FIELDS_H
+#define BM_CONTEXT_SETTINGS_FIELDS_H
 
 #include "pipeline/context/settings.h"
 
@@ -15,5 +16,15 @@ bm_status bm_recorded_options_check(const bm_settings *asked, const bm_settings 
  * sketch, with its number of permutations, and of bands and rows. */
 bm_status bm_recorded_options_check_index(const bm_settings *asked, const bm_settings *are,
                                           const char *dir, bm_error *err);
+
+/* BM_ERR_USAGE where `format` is keys and something is asked for that band keys made elsewhere do not
+ * have: texts, ids of their own, signatures, a plan, a verification. */
+bm_status bm_settings_check_keys(const bm_settings *settings, bm_error *err);
+
+/* Settled options with the word for the list of English stop words, as public options have them. */
+bm_text_options bm_text_shown(const bm_text_options *settled);
+/* The key of the first field in which texts are cut and hashed differently; NULL: none. Stop words are
+ * settled lists. */
+const char *bm_text_differs(const bm_text_options *a, const bm_text_options *b);
 
 #endif

@@ -1,11 +1,11 @@
-/* test_recorded_options.c -- which fields ask for something, by their values or by their bits, and
- * that one that contradicts is named. */
+/* test_settings_fields.c -- which fields ask for something, by their values or by their bits, and
+ * that one that contradicts what is recorded is named. */
 #include <criterion/criterion.h>
 
 #include <string.h>
 
 #include "model/option_defaults.h"
-#include "pipeline/context/recorded_options.h"
+#include "pipeline/context/settings_fields.h"
 
 /* Signatures of JSON Lines under every default. */
 static bm_settings defaults(void)
@@ -30,7 +30,7 @@ static void expect_fine(const bm_settings *asked, const bm_settings *are)
     cr_expect_eq(bm_recorded_options_check(asked, are, "sig", &err), BM_OK, "%s", err.message);
 }
 
-Test(recorded_options, defaults_that_nobody_touched_ask_for_nothing)
+Test(settings_fields, defaults_that_nobody_touched_ask_for_nothing)
 {
     const bm_settings asked = defaults();
     static const char *const fields[] = {"body"};
@@ -48,7 +48,7 @@ Test(recorded_options, defaults_that_nobody_touched_ask_for_nothing)
     expect_fine(&asked, &are);
 }
 
-Test(recorded_options, other_values_ask)
+Test(settings_fields, other_values_ask)
 {
     const bm_settings are = defaults();
     static const char *const fields[] = {"body"};
@@ -83,7 +83,7 @@ Test(recorded_options, other_values_ask)
     }
 }
 
-Test(recorded_options, defaults_with_their_bits_ask)
+Test(settings_fields, defaults_with_their_bits_ask)
 {
     const struct {
         const char *field;

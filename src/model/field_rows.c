@@ -1,0 +1,197 @@
+/* field_rows.c -- the rows, and what their types mean.
+ *
+ * Tests: tests/unit/model/test_field_rows.c, tests/unit/context/test_settings_fields.c */
+#include "model/field_rows.h"
+
+#include <string.h>
+
+#include <bandmill/words.h>
+
+#include "base/error.h"
+#include "model/option_defaults.h"
+
+#define PLACE_INPUT(m)  BM_PART_INPUT, offsetof(bm_input_options, m)
+#define PLACE_TEXT(m)   BM_PART_TEXT, offsetof(bm_text_options, m)
+#define PLACE_SKETCH(m) BM_PART_SKETCH, offsetof(bm_sketch_options, m)
+#define PLACE_BANDS(m)  BM_PART_BANDS, offsetof(bm_band_options, m)
+
+#define WORD(id, name, key, place, option, bit, uses)                                              \
+    [BM_ROW_##id] = ROW(name, key, place, BM_FIELD_TYPE_WORD, option, bit, uses)
+#define VALUE(id, name, key, place, type, bit, uses)                                               \
+    [BM_ROW_##id] = ROW(name, key, place, BM_FIELD_TYPE_##type, BM_N_OPTIONS, bit, uses)
+#define ROW(...) ROW_OF(__VA_ARGS__)
+#define ROW_OF(name, key, part, offset, type, option, bit, uses)                                   \
+    {                                                                                              \
+        name, key, part, type, option, bit, uses, offset                                           \
+    }
+
+#define SIGNED   (BM_FIELD_SIGNED | BM_FIELD_INDEXED)
+#define NO_KEYS  BM_FIELD_NO_KEYS
+#define BY_VALUE BM_FIELD_KEYS_BY_VALUE
+#define READ     BM_FIELD_READ
+#define NULLABLE BM_FIELD_NULLABLE
+
+const bm_field_row bm_field_rows[BM_N_ROWS] = {
+    WORD(SCHEME, "scheme", "scheme", PLACE_SKETCH(scheme), BM_OPTION_SCHEME, BM_FIELD_SCHEME,
+         SIGNED | NO_KEYS),
+    WORD(HASH, "hash", "hash", PLACE_TEXT(hash), BM_OPTION_HASH, BM_FIELD_HASH,
+         SIGNED | NO_KEYS | BM_FIELD_SCHEMES),
+    VALUE(SEED, "seed", "seed", PLACE_SKETCH(seed), UINT32, BM_FIELD_SEED,
+          SIGNED | NO_KEYS | BM_FIELD_SCHEMES),
+    VALUE(PERMS, "perms", "perms", PLACE_SKETCH(perms), UINT32, 0, SIGNED | BY_VALUE),
+    VALUE(NORMALIZE, "normalize", "normalize", PLACE_TEXT(normalize), STEPS, BM_FIELD_NORMALIZE,
+          SIGNED | NO_KEYS),
+    WORD(WORDS, "words", "words", PLACE_TEXT(words), BM_OPTION_WORDS, BM_FIELD_WORDS,
+         SIGNED | NO_KEYS),
+    VALUE(SHINGLE, "shingle", "shingle", PLACE_TEXT(shingle), SHINGLE, BM_FIELD_SHINGLE,
+          SIGNED | NO_KEYS),
+    WORD(SHORT, "short_rule", "short", PLACE_TEXT(short_rule), BM_OPTION_SHORT, BM_FIELD_SHORT_RULE,
+         SIGNED | NO_KEYS),
+    VALUE(STOPWORDS, "stopwords", "stopwords", PLACE_TEXT(stopwords), STOPWORDS, BM_FIELD_STOPWORDS,
+          SIGNED | NULLABLE | BY_VALUE),
+    VALUE(BAG, "bag", "bag", PLACE_TEXT(bag), BOOL, BM_FIELD_BAG, SIGNED | NULLABLE | BY_VALUE),
+    WORD(WEIGHTS, "weights", "weights", PLACE_TEXT(weights), BM_OPTION_WEIGHTS, BM_FIELD_WEIGHTS,
+         SIGNED | NULLABLE | BY_VALUE),
+    WORD(FORMAT, "format", "input_format", PLACE_INPUT(format), BM_OPTION_FORMAT, 0, READ),
+    VALUE(TEXT_FIELDS, "text_fields", "text_fields", PLACE_INPUT(text_fields), TEXTS,
+          BM_FIELD_TEXT_FIELDS, READ | NO_KEYS),
+    VALUE(ID_FIELD, "id_field", "id_field", PLACE_INPUT(id_field), TEXT, BM_FIELD_ID_FIELD,
+          READ | NULLABLE | NO_KEYS),
+    WORD(HEADER, "header", "header", PLACE_INPUT(header), BM_OPTION_HEADER, BM_FIELD_HEADER,
+         READ | NULLABLE | NO_KEYS),
+    VALUE(DELIMITER, "delimiter", "delimiter", PLACE_INPUT(delimiter), CHARACTER, 0,
+          READ | NULLABLE | NO_KEYS),
+    WORD(DUPLICATE_IDS, "duplicate_ids", "duplicate_ids", PLACE_INPUT(duplicate_ids),
+         BM_OPTION_DUPLICATE_IDS, BM_FIELD_DUPLICATE_IDS, READ | NO_KEYS),
+    WORD(ON_ERROR, "on_error", "on_error", PLACE_INPUT(on_error), BM_OPTION_ON_ERROR,
+         BM_FIELD_ON_ERROR, READ | NO_KEYS),
+    WORD(INVALID_UTF8, "invalid_utf8", "invalid_utf8", PLACE_INPUT(invalid_utf8),
+         BM_OPTION_INVALID_UTF8, BM_FIELD_INVALID_UTF8, READ | NO_KEYS),
+    VALUE(MAX_DOC_BYTES, "max_doc_bytes", "max_doc_bytes", PLACE_INPUT(max_doc_bytes), UINT64,
+          BM_FIELD_MAX_DOC_BYTES, READ | NO_KEYS),
+    VALUE(OFFSETS, "offsets_path", NULL, PLACE_INPUT(offsets_path), TEXT, 0, NO_KEYS),
+    VALUE(MAX_ERRORS, "max_errors", NULL, PLACE_INPUT(max_errors), UINT64, BM_FIELD_MAX_ERRORS,
+          BM_FIELD_READING | NO_KEYS),
+    VALUE(INCLUDE, "include", NULL, PLACE_INPUT(patterns.n_include), PATTERNS, 0, BM_FIELD_READING),
+    VALUE(EXCLUDE, "exclude", NULL, PLACE_INPUT(patterns.n_exclude), PATTERNS, 0, BM_FIELD_READING),
+    VALUE(BANDS, "bands", NULL, PLACE_BANDS(bands), UINT32, 0, BM_FIELD_INDEXED | NO_KEYS),
+    VALUE(ROWS, "rows", NULL, PLACE_BANDS(rows), UINT32, 0, BM_FIELD_INDEXED | NO_KEYS),
+    VALUE(THRESHOLD, "threshold", NULL, PLACE_BANDS(threshold), REAL, 0, NO_KEYS),
+    VALUE(RECALL, "recall", NULL, PLACE_BANDS(recall), REAL, 0, NO_KEYS),
+};
+
+static const bm_input_options default_input = BM_INPUT_DEFAULTS;
+static const bm_text_options default_text = BM_TEXT_DEFAULTS;
+static const bm_sketch_options default_sketch = BM_SKETCH_DEFAULTS;
+static const bm_band_options default_bands = BM_BAND_DEFAULTS;
+static const bm_option_parts defaults = {.input = &default_input,
+                                         .text = &default_text,
+                                         .sketch = &default_sketch,
+                                         .bands = &default_bands};
+
+const void *bm_field_at(const bm_field_row *field, const bm_option_parts *parts)
+{
+    const void *const places[] = {[BM_PART_INPUT] = parts->input,
+                                  [BM_PART_TEXT] = parts->text,
+                                  [BM_PART_SKETCH] = parts->sketch,
+                                  [BM_PART_BANDS] = parts->bands};
+    return (const char *)places[field->part] + field->offset;
+}
+
+/* Enums of options have no negative values, and the size of an unsigned. */
+_Static_assert(sizeof(bm_format) == sizeof(uint32_t), "words are read and set by their size");
+
+uint64_t bm_field_number(const bm_field_row *field, const bm_option_parts *parts)
+{
+    const void *at = bm_field_at(field, parts);
+    uint32_t small;
+    uint64_t large;
+    switch (field->type) {
+    case BM_FIELD_TYPE_UINT64:
+        memcpy(&large, at, sizeof large);
+        return large;
+    case BM_FIELD_TYPE_BOOL:
+        return *(const bool *)at;
+    case BM_FIELD_TYPE_CHARACTER:
+        return *(const unsigned char *)at;
+    default: /* a word, uint32_t, steps, the number of patterns */
+        memcpy(&small, at, sizeof small);
+        return small;
+    }
+}
+
+void bm_field_set(const bm_field_row *field, const bm_option_parts *parts, uint64_t value)
+{
+    void *at = (void *)(uintptr_t)bm_field_at(field, parts);
+    const uint32_t small = (uint32_t)value;
+    switch (field->type) {
+    case BM_FIELD_TYPE_UINT64:
+        memcpy(at, &value, sizeof value);
+        break;
+    case BM_FIELD_TYPE_BOOL:
+        *(bool *)at = value != 0;
+        break;
+    case BM_FIELD_TYPE_CHARACTER:
+        *(char *)at = (char)value;
+        break;
+    default:
+        memcpy(at, &small, sizeof small);
+        break;
+    }
+}
+
+bool bm_field_is_set(const bm_field_row *field, const bm_option_parts *parts, bool of_scheme)
+{
+    if (of_scheme && (field->uses & BM_FIELD_SCHEMES)) {
+        const bm_scheme scheme = parts->sketch->scheme;
+        return bm_field_number(field, parts) != (field->type == BM_FIELD_TYPE_WORD
+                                                     ? (uint64_t)bm_scheme_hash(scheme)
+                                                     : bm_scheme_seed(scheme));
+    }
+    return !bm_field_same(field, parts, &defaults);
+}
+
+static bool same_text(const char *a, const char *b)
+{
+    return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
+}
+
+static bool same_names(const bm_input_options *a, const bm_input_options *b)
+{
+    if (a->n_text_fields != b->n_text_fields)
+        return false;
+    for (size_t i = 0; i < a->n_text_fields; i++)
+        if (!same_text(a->text_fields[i], b->text_fields[i]))
+            return false;
+    return true;
+}
+
+bool bm_field_same(const bm_field_row *field, const bm_option_parts *a, const bm_option_parts *b)
+{
+    const void *const at_a = bm_field_at(field, a), *const at_b = bm_field_at(field, b);
+    switch (field->type) {
+    case BM_FIELD_TYPE_TEXT:
+    case BM_FIELD_TYPE_STOPWORDS:
+        return same_text(*(const char *const *)at_a, *(const char *const *)at_b);
+    case BM_FIELD_TYPE_TEXTS:
+        return same_names(a->input, b->input);
+    case BM_FIELD_TYPE_REAL: {
+        const double x = *(const double *)at_a, y = *(const double *)at_b;
+        return !(x < y || x > y);
+    }
+    case BM_FIELD_TYPE_SHINGLE:
+        return a->text->shingle == b->text->shingle && a->text->shingle_k == b->text->shingle_k;
+    default:
+        return bm_field_number(field, a) == bm_field_number(field, b);
+    }
+}
+
+bm_status bm_fields_check_words(bm_field_part part, const bm_option_parts *parts, bm_error *err)
+{
+    for (size_t i = 0; i < BM_N_ROWS; i++) {
+        const bm_field_row *field = &bm_field_rows[i];
+        if (field->part == part && field->type == BM_FIELD_TYPE_WORD)
+            BM_TRY(bm_option_check(field->option, (unsigned)bm_field_number(field, parts), err));
+    }
+    return BM_OK;
+}

@@ -1,0 +1,123 @@
+/* field_rows.h -- the fields that say how documents are read, cut, signed and banded: a row each.
+ *
+ * A row says where the field lies, what its value is, what its default is, and what it is for. All else
+ * is a loop over the rows: what a manifest writes and reads back (io/manifest), what two directories
+ * must have in common, what contradicts them, and what means nothing for some input
+ * (pipeline/context/settings_fields.c). A field that needs more than its type says has a type of its
+ * own, and the function that knows it stands beside the loop.
+ *
+ * Rows stand in the order in which manifests have them. Threads: any; the table is constant. */
+#ifndef BM_MODEL_FIELD_ROWS_H
+#define BM_MODEL_FIELD_ROWS_H
+
+#include <bandmill/status.h>
+#include <bandmill/types.h>
+
+#include "model/option_names.h"
+
+typedef enum bm_field_id {
+    BM_ROW_SCHEME,
+    BM_ROW_HASH,
+    BM_ROW_SEED,
+    BM_ROW_PERMS,
+    BM_ROW_NORMALIZE,
+    BM_ROW_WORDS,
+    BM_ROW_SHINGLE,
+    BM_ROW_SHORT,
+    BM_ROW_STOPWORDS,
+    BM_ROW_BAG,
+    BM_ROW_WEIGHTS,
+    BM_ROW_FORMAT,
+    BM_ROW_TEXT_FIELDS,
+    BM_ROW_ID_FIELD,
+    BM_ROW_HEADER,
+    BM_ROW_DELIMITER,
+    BM_ROW_DUPLICATE_IDS,
+    BM_ROW_ON_ERROR,
+    BM_ROW_INVALID_UTF8,
+    BM_ROW_MAX_DOC_BYTES,
+    BM_ROW_OFFSETS,
+    BM_ROW_MAX_ERRORS,
+    BM_ROW_INCLUDE,
+    BM_ROW_EXCLUDE,
+    BM_ROW_BANDS,
+    BM_ROW_ROWS,
+    BM_ROW_THRESHOLD,
+    BM_ROW_RECALL,
+    BM_N_ROWS
+} bm_field_id;
+
+typedef enum bm_field_part {
+    BM_PART_INPUT,
+    BM_PART_TEXT,
+    BM_PART_SKETCH,
+    BM_PART_BANDS
+} bm_field_part;
+
+typedef enum bm_field_type {
+    BM_FIELD_TYPE_WORD, /* an enum with words */
+    BM_FIELD_TYPE_UINT32,
+    BM_FIELD_TYPE_UINT64,
+    BM_FIELD_TYPE_REAL, /* double */
+    BM_FIELD_TYPE_BOOL,
+    BM_FIELD_TYPE_TEXT,      /* NULL: not given */
+    BM_FIELD_TYPE_TEXTS,     /* a list of names; of the input alone */
+    BM_FIELD_TYPE_PATTERNS,  /* a list of patterns; of the input alone */
+    BM_FIELD_TYPE_CHARACTER, /* '\0': that of the format */
+    BM_FIELD_TYPE_STEPS,     /* bits of normalisation */
+    BM_FIELD_TYPE_SHINGLE,   /* a kind and a number */
+    BM_FIELD_TYPE_STOPWORDS  /* a settled list, NULL: none */
+} bm_field_type;
+
+enum {                                  /* what a field is for: bits of bm_field_row.uses */
+       BM_FIELD_SIGNED = 1u << 0,       /* provenance: equal wherever signatures are compared */
+       BM_FIELD_READ = 1u << 1,         /* provenance: how documents were read */
+       BM_FIELD_NULLABLE = 1u << 2,     /* in a manifest it may be null, or missing */
+       BM_FIELD_SCHEMES = 1u << 3,      /* its default is that of the scheme */
+       BM_FIELD_READING = 1u << 4,      /* means nothing where documents were read before */
+       BM_FIELD_INDEXED = 1u << 5,      /* fixed when an index is built */
+       BM_FIELD_NO_KEYS = 1u << 6,      /* means nothing for band keys made elsewhere */
+       BM_FIELD_KEYS_BY_VALUE = 1u << 7 /* the same, but its default may be asked for */
+};
+
+typedef struct bm_field_row {
+    const char *name; /* in options and messages: "short_rule" */
+    const char *key;  /* in manifests: "short" */
+    bm_field_part part;
+    bm_field_type type;
+    bm_option option; /* of a word */
+    uint64_t bit;     /* in set_fields; 0: asking for its default asks for nothing */
+    uint32_t uses;
+    size_t offset; /* in the struct of its part */
+} bm_field_row;
+
+/* Those that the call has; the others NULL. */
+typedef struct bm_option_parts {
+    const bm_input_options *input;
+    const bm_text_options *text;
+    bool weighs; /* its texts may have weights */
+    const bm_sketch_options *sketch;
+    const bm_band_options *bands;
+    const bm_device_options *device;
+    const bm_resource_options *resources;
+    const bm_output_options *output;
+    const bm_callbacks *callbacks;
+} bm_option_parts;
+
+extern const bm_field_row bm_field_rows[BM_N_ROWS];
+
+/* Where the field lies in its part, which must be there. */
+const void *bm_field_at(const bm_field_row *field, const bm_option_parts *parts);
+/* The values of fields of these types: an enum or a number. */
+uint64_t bm_field_number(const bm_field_row *field, const bm_option_parts *parts);
+/* Set a word, a number, a truth or a character. */
+void bm_field_set(const bm_field_row *field, const bm_option_parts *parts, uint64_t value);
+/* Is it another value than the default? That of the scheme, where there are defaults of schemes and
+ * `of_scheme`. */
+bool bm_field_is_set(const bm_field_row *field, const bm_option_parts *parts, bool of_scheme);
+/* Have both parts the same value? */
+bool bm_field_same(const bm_field_row *field, const bm_option_parts *a, const bm_option_parts *b);
+/* BM_ERR_USAGE: a word of the part that its option does not have. */
+bm_status bm_fields_check_words(bm_field_part part, const bm_option_parts *parts, bm_error *err);
+
+#endif
