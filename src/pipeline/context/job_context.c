@@ -109,21 +109,13 @@ typedef struct path_list {
     size_t n;
 } path_list;
 
-/* Does the job write a directory? */
-static bool writes_directory(const bm_settings *settings)
-{
-    return settings->kind == BM_JOB_SIGN || settings->kind == BM_JOB_DEDUP ||
-           settings->kind == BM_JOB_FILTER || settings->kind == BM_JOB_INDEX_BUILD ||
-           settings->kind == BM_JOB_INDEX_ADD || settings->kind == BM_JOB_EXPORT;
-}
-
 /* With `resume` what stands there may be the job's own, which is looked at later; an index is added to. */
 static bm_out_existing existing_of(const bm_settings *settings, bool is_dir)
 {
     bm_out_existing existing = bm_out_existing_within(settings->output.force, settings->memory);
     existing.kind = settings->index.kind;
     return (settings->results.resume && !settings->output.force) ||
-                   (is_dir && settings->kind == BM_JOB_INDEX_ADD)
+                   (is_dir && bm_job_does(settings, BM_JOB_ADDS))
                ? BM_OUT_LOOK
                : existing;
 }
@@ -131,8 +123,8 @@ static bm_out_existing existing_of(const bm_settings *settings, bool is_dir)
 /* Are the inputs read once more at the end? */
 static bool reads_twice(const bm_settings *s)
 {
-    return (s->kind == BM_JOB_DEDUP && s->results.kept != BM_KEPT_NO) || s->recorded.read_twice ||
-           bm_settings_weigh(s);
+    return (bm_job_does(s, BM_JOB_GROUPS) && s->results.kept != BM_KEPT_NO) ||
+           s->recorded.read_twice || bm_settings_weigh(s);
 }
 
 /* Each output against the other outputs and against the files of temporary work. */
@@ -174,7 +166,8 @@ bm_status bm_job_context_check_outputs(const bm_settings *settings, const char *
         return bm_fail_nomem(err, (n + n_lists) * sizeof *paths);
     for (size_t i = 0; i < sizeof targets / sizeof targets[0]; i++)
         if (targets[i] != NULL)
-            outputs[n_outputs++] = (bm_out_named){targets[i], i == 0 && writes_directory(settings)};
+            outputs[n_outputs++] =
+                (bm_out_named){targets[i], i == 0 && bm_job_does(settings, BM_JOB_WRITES_DIR)};
     for (size_t i = 0; i < n; i++)
         paths[i] = inputs[i];
     for (size_t i = 0; i < n_lists; i++)
@@ -296,8 +289,8 @@ bm_status bm_job_context_devices(bm_job_context *job, bool keys, bm_error *err)
         bm_meter_log(&job->meter, devices->pick.broken ? BM_LOG_WARNING : BM_LOG_INFO, "%s",
                      devices->pick.why);
     /* Signing alone needs no shingle hashes on the host: devices may make them of the texts. */
-    const bool alone = s->kind == BM_JOB_SIGN ||
-                       (bm_job_kind_fills_index(s->kind) && s->index.store == BM_INDEX_SIGNATURES);
+    const bool alone = bm_job_does(s, BM_JOB_SIGNS) || (bm_job_does(s, BM_JOB_FILLS_INDEX) &&
+                                                        s->index.store == BM_INDEX_SIGNATURES);
     const bool texts = alone && job->inputs.source->ops->has_text;
     const bm_device_settings settings = bm_device_settings_of(&s->device);
     bm_device_set_cfg cfg = {.pick = &devices->pick,

@@ -22,8 +22,8 @@ static void add(plan *p, const char *stage, double weight)
 /* Until there are documents to pair, or all are signed. */
 static void add_reading(plan *p, const bm_settings *s, bm_job_start start)
 {
-    const bool signs = s->kind == BM_JOB_SIGN || (s->pairs.candidates == BM_CANDIDATES_LSH &&
-                                                  s->input.format != BM_FORMAT_KEYS);
+    const bool signs = bm_job_does(s, BM_JOB_SIGNS) || (s->pairs.candidates == BM_CANDIDATES_LSH &&
+                                                        s->input.format != BM_FORMAT_KEYS);
     if (start != BM_START_DOCUMENTS)
         add(p, BM_STAGE_LOAD, 0.2);
     if (start == BM_START_SIGNATURES_AND_TEXTS)
@@ -64,36 +64,37 @@ static double weight_of_copying(const bm_job_context *job, bm_kept kept, bool te
 void bm_job_context_plan(bm_job_context *job, bm_job_start start)
 {
     const bm_settings *s = job->settings;
+    const bm_job_row *row = bm_job_row_of(s);
     plan p = {.n = 0};
-    if (bm_job_kind_fills_index(s->kind)) { /* most is written while the rest is read */
+    if (bm_job_does(s, BM_JOB_FILLS_INDEX)) { /* most is written while the rest is read */
         add(&p, BM_STAGE_SIGN, 1);
-        add(&p, BM_STAGE_WRITE, s->kind == BM_JOB_INDEX_BUILD ? 0.5 : 0.05);
+        add(&p, BM_STAGE_WRITE, row->write_weight);
         bm_meter_plan(&job->meter, p.steps, p.n);
         return;
     }
-    if (s->kind != BM_JOB_FILTER)
+    if (!bm_job_does(s, BM_JOB_COPIES))
         add_reading(&p, s, start);
     else if (s->recorded.read_twice)
         add(&p, BM_STAGE_READ, 0.5);
     if (s->pairs.against != NULL)
         add(&p, BM_STAGE_KNOWN, 0.5);
-    if (s->kind == BM_JOB_DEDUP || s->kind == BM_JOB_PAIRS)
+    if (bm_job_does(s, BM_JOB_MATCHES))
         add_matching(&p, s);
-    if (s->kind == BM_JOB_DEDUP)
+    if (bm_job_does(s, BM_JOB_GROUPS))
         add(&p, BM_STAGE_GROUP, 0.03);
-    if (s->kind == BM_JOB_TUNE) {
+    if (bm_job_does(s, BM_JOB_COMPARES)) {
         add(&p, BM_STAGE_COMPARE, 1);
         bm_meter_plan(&job->meter, p.steps, p.n);
         return;
     }
-    if (s->kind == BM_JOB_FILTER)
+    if (bm_job_does(s, BM_JOB_COPIES))
         add(&p, BM_STAGE_COPY, weight_of_copying(job, s->results.kept, true));
-    else if (s->kind == BM_JOB_DEDUP)
+    else if (bm_job_does(s, BM_JOB_GROUPS))
         add(&p, BM_STAGE_WRITE,
             weight_of_copying(job, s->results.kept, start != BM_START_SIGNATURES));
     else
-        add(&p, BM_STAGE_WRITE, 0.03);
-    if (s->kind != BM_JOB_PAIRS)
-        add(&p, BM_STAGE_SEAL, s->kind == BM_JOB_SIGN ? 0.2 : 0.05);
+        add(&p, BM_STAGE_WRITE, row->write_weight);
+    if (row->seal_weight > 0)
+        add(&p, BM_STAGE_SEAL, row->seal_weight);
     bm_meter_plan(&job->meter, p.steps, p.n);
 }

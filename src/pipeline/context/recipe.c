@@ -130,7 +130,7 @@ static void check_ranges(word_reader *r, const bm_provenance *p, const bm_settin
 {
     bm_error why = {0};
     const bm_option_parts parts = {.text = &settings->text,
-                                   .weighs = bm_job_kind_weighs(settings->kind),
+                                   .weighs = bm_job_does(settings, BM_JOB_TAKES_WEIGHTS),
                                    .sketch = &settings->sketch};
     if (p->numbers[BM_ROW_PERMS] < 1 || p->numbers[BM_ROW_PERMS] > BM_PERMS_MAX)
         bad_number(r, "perms", p->numbers[BM_ROW_PERMS]);

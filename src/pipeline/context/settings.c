@@ -123,11 +123,6 @@ static void find_temp_dir(const bm_settings *settings, char *out, size_t cap)
 
 /* --- settling --- */
 
-bool bm_job_kind_fills_index(bm_job_kind kind)
-{
-    return kind == BM_JOB_INDEX_BUILD || kind == BM_JOB_INDEX_ADD;
-}
-
 static bm_status settle_stopwords(bm_settings *s, bm_error *err)
 {
     const char *path = s->text.stopwords;
@@ -155,16 +150,9 @@ void bm_settings_reset(bm_settings *s)
     s->stop.words = NULL;
 }
 
-bool bm_job_kind_weighs(bm_job_kind kind)
-{
-    return kind == BM_JOB_SIGN || kind == BM_JOB_DEDUP || kind == BM_JOB_PAIRS ||
-           kind == BM_JOB_FILTER || kind == BM_JOB_EXPLAIN || kind == BM_JOB_EXPORT;
-}
-
 bool bm_settings_weigh(const bm_settings *s)
 {
-    return s->text.weights != BM_WEIGHTS_NONE && s->kind != BM_JOB_FILTER &&
-           s->kind != BM_JOB_EXPORT;
+    return s->text.weights != BM_WEIGHTS_NONE && bm_job_does(s, BM_JOB_WEIGHS);
 }
 
 bm_status bm_settings_check_scheme(const bm_settings *s, bm_error *err)
@@ -188,7 +176,7 @@ static bm_status settle_scheme(bm_settings *s, bm_error *err)
     if (weighs && (s->recorded.set_fields & BM_FIELD_SCHEME) == 0 &&
         s->sketch.scheme == BM_SCHEME_AFFINE32)
         s->sketch.scheme = BM_SCHEME_CWS;
-    if (s->kind == BM_JOB_DEDUP || s->kind == BM_JOB_PAIRS)
+    if (bm_job_does(s, BM_JOB_MATCHES))
         return BM_OK; /* signatures may say what they are: bm_settings_check_scheme */
     return bm_settings_check_scheme(s, err);
 }
@@ -202,7 +190,7 @@ static bm_status check_format(const bm_settings *s, bm_error *err)
         return bm_fail_field(err, "format",
                              "`format` signatures is what import writes (give its "
                              "directory as an input)");
-    return s->input.format != BM_FORMAT_KEYS || s->kind == BM_JOB_PAIRS
+    return s->input.format != BM_FORMAT_KEYS || bm_job_does(s, BM_JOB_TAKES_KEYS)
                ? BM_OK
                : bm_fail_field(err, "format", "`format` keys is for pairs alone");
 }
@@ -218,7 +206,7 @@ bm_status bm_settings_settle(bm_settings *s, const bm_option_parts *parts, bm_er
         status = check_format(s, err);
     if (status == BM_OK)
         status = bm_isa_choose(s->device.cpu, &isa, err);
-    if (status == BM_OK && !bm_job_kind_fills_index(s->kind) &&
+    if (status == BM_OK && !bm_job_does(s, BM_JOB_FILLS_INDEX) &&
         s->input.duplicate_ids > BM_DUPLICATE_IDS_NUMBER)
         status = bm_fail_field(err, "duplicate_ids", "`duplicate_ids` %s is for an index",
                                bm_option_word(BM_OPTION_DUPLICATE_IDS, s->input.duplicate_ids));
@@ -241,7 +229,7 @@ bm_option_parts bm_settings_parts(const bm_settings *s)
 {
     return (bm_option_parts){.input = &s->input,
                              .text = &s->text,
-                             .weighs = bm_job_kind_weighs(s->kind),
+                             .weighs = bm_job_does(s, BM_JOB_TAKES_WEIGHTS),
                              .sketch = &s->sketch,
                              .bands = &s->bands,
                              .device = &s->device,
@@ -477,12 +465,4 @@ bm_status bm_settings_plan(bm_settings *settings, bm_error *err)
                                  .threshold = b->threshold,
                                  .recall = b->recall};
     return bm_band_plan_fixed(&wanted, &settings->plan, err);
-}
-
-const char *bm_job_kind_name(bm_job_kind kind)
-{
-    static const char *const names[] = {"signatures",    "dedup",       "pairs",     "filter",
-                                        "explain",       "index build", "index add", "index remove",
-                                        "index compact", "tune",        "query",     "export"};
-    return names[kind];
 }

@@ -14,21 +14,7 @@
 #include <bandmill/job.h>
 
 #include "model/option_check.h"
-
-typedef enum bm_job_kind {
-    BM_JOB_SIGN,
-    BM_JOB_DEDUP,
-    BM_JOB_PAIRS,
-    BM_JOB_FILTER,
-    BM_JOB_EXPLAIN,
-    BM_JOB_INDEX_BUILD,
-    BM_JOB_INDEX_ADD,
-    BM_JOB_INDEX_REMOVE,
-    BM_JOB_INDEX_COMPACT,
-    BM_JOB_TUNE,
-    BM_JOB_QUERY,
-    BM_JOB_EXPORT
-} bm_job_kind;
+#include "pipeline/context/job_row.h"
 
 /* Which pairs are wanted, and which document of a group stays. */
 typedef struct bm_pair_settings {
@@ -167,21 +153,23 @@ bm_status bm_settings_keep_stopwords(bm_settings *settings, bm_error *err);
 /* Free what the settings own; copies of them borrow it. */
 void bm_settings_reset(bm_settings *settings);
 
-/* Does the job put documents into an index? */
-bool bm_job_kind_fills_index(bm_job_kind kind);
+/* The row of the job, and whether it does one of these things (BM_JOB_* bits). */
+static inline const bm_job_row *bm_job_row_of(const bm_settings *settings)
+{
+    return &bm_job_rows[settings->kind];
+}
+static inline bool bm_job_does(const bm_settings *settings, uint32_t bits)
+{
+    return (bm_job_row_of(settings)->does & bits) != 0;
+}
 
 /* BM_ERR_USAGE: the scheme is for weighted documents and there are no weights, or the other way round. */
 bm_status bm_settings_check_scheme(const bm_settings *settings, bm_error *err);
 /* Does the job count shingles and weigh documents? `filter` only reads that another has. */
 bool bm_settings_weigh(const bm_settings *settings);
-/* Does the job take weighted documents? */
-bool bm_job_kind_weighs(bm_job_kind kind);
 
 /* Settle the plan from threshold, recall, bands, rows and perms; and perms where bands and rows
  * settle it. BM_ERR_USAGE: there is none. */
 bm_status bm_settings_plan(bm_settings *settings, bm_error *err);
-
-/* "signatures", "dedup", "index add" …: as reports have it. */
-const char *bm_job_kind_name(bm_job_kind kind);
 
 #endif

@@ -112,9 +112,10 @@ static void list_provenance(const listing *l, const bm_settings *s, bm_format fo
 
 static void list_parameters(const listing *l, const bm_settings *s)
 {
-    if (s->kind == BM_JOB_SIGN)
+    const bm_job_parameters parameters = bm_job_row_of(s)->parameters;
+    if (parameters == BM_PARAMETERS_NONE)
         return;
-    if (s->kind == BM_JOB_EXPORT) {
+    if (parameters == BM_PARAMETERS_OF_EXPORT) {
         say_word(l, "to", BM_OPTION_EXCHANGE, s->results.exchange.to);
         say_word(l, "what", BM_OPTION_EXPORT_WHAT, s->results.exchange.what);
         return;
@@ -124,9 +125,9 @@ static void list_parameters(const listing *l, const bm_settings *s)
                    s->index.threshold > 0 ? s->index.threshold : s->bands.threshold);
         say_double(l, "recall", s->bands.recall);
     }
-    if (bm_job_kind_fills_index(s->kind)) {
+    if (parameters == BM_PARAMETERS_OF_INDEX) {
         say_word(l, "store", BM_OPTION_STORE, s->index.store);
-        if (s->kind == BM_JOB_INDEX_ADD)
+        if (bm_job_does(s, BM_JOB_ADDS))
             say_uint(l, "unique", s->index.unique);
         return;
     }
@@ -167,7 +168,7 @@ static void list_output(const listing *l, const bm_settings *s)
 void bm_settings_list(const bm_settings *settings, bm_format format, bm_setting_fn fn, void *ctx)
 {
     listing l = {.section = BM_SECTION_OUTPUT, .fn = fn, .ctx = ctx};
-    say_text(&l, "command", bm_job_kind_name(settings->kind)); /* another job differs by it first */
+    say_text(&l, "command", bm_job_row_of(settings)->name); /* another job differs by it first */
     l.section = BM_SECTION_PROVENANCE;
     list_provenance(&l, settings, format);
     l.section = BM_SECTION_PARAMETERS;

@@ -141,7 +141,7 @@ static bm_status read_documents(bm_pairing *pairing, bm_error *err)
     const bool signs = s->pairs.candidates == BM_CANDIDATES_LSH && !takes_keys(s);
     bm_corpus *corpus = &pairing->corpus;
     unsigned steps = BM_STEP_INPUTS;
-    if (s->kind == BM_JOB_DEDUP)
+    if (bm_job_does(s, BM_JOB_GROUPS))
         steps |= BM_STEP_DIRECTORY | BM_STEP_CHECKPOINTS;
     if (signs)
         steps |= BM_STEP_DEVICES | BM_STEP_KEYS;
@@ -194,7 +194,7 @@ static bm_status read_signatures(bm_pairing *pairing, bm_error *err)
     const bm_settings *s = context->settings;
     const bool texts = s->pairs.verify == BM_VERIFY_EXACT;
     unsigned steps = texts ? BM_STEP_INPUTS : 0;
-    if (s->kind == BM_JOB_DEDUP)
+    if (bm_job_does(s, BM_JOB_GROUPS))
         steps |= BM_STEP_DIRECTORY;
     bm_signature_inputs_say(pairing->signatures, s, &context->meter);
     bm_status status = bm_job_begin(pairing->job, steps, err);
@@ -273,7 +273,7 @@ static bm_status run(const bm_settings *settings, const sources *from, bm_pairin
 {
     bm_job job;
     const bool components = settings->pairs.cluster == BM_CLUSTER_COMPONENTS;
-    const bool no_pairs = settings->kind == BM_JOB_DEDUP && !settings->results.write_pairs;
+    const bool no_pairs = bm_job_does(settings, BM_JOB_GROUPS) && !settings->results.write_pairs;
     bm_pairing pairing = {.job = &job,
                           .signatures = from->signatures,
                           .against = from->against,

@@ -6,16 +6,7 @@
 
 #include "io/json/json_write.h"
 #include "io/manifest/manifest.h"
-
-/* Which counts a job has: of documents alone, of pairs and groups too, these with those of known documents, or of an
- * index too. */
-typedef enum bm_report_counts_of {
-    BM_COUNTS_OF_ALL,
-    BM_COUNTS_OF_GROUPS,
-    BM_COUNTS_OF_AGAINST,
-    BM_COUNTS_OF_INDEX,
-    BM_COUNTS_OF_WEIGHTS /* where there are any */
-} bm_report_counts_of;
+#include "pipeline/context/job_row.h"
 
 void bm_report_counts(bm_json *json, const bm_counts *counts, bm_report_counts_of of);
 /* What stands there; the others stay as they are. BM_ERR_FORMAT. */

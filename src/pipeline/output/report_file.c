@@ -284,7 +284,7 @@ void bm_report_begin(bm_json *json, const bm_job_context *job)
     bm_json_begin_object(json);
     bm_json_key_uint(json, "schema", BM_REPORT_SCHEMA);
     bm_json_key_text(json, "tool", "bandmill");
-    bm_json_key_text(json, "kind", bm_job_kind_name(job->settings->kind));
+    bm_json_key_text(json, "kind", bm_job_row_of(job->settings)->name);
     bm_json_key_text(json, "version", bm_version()->version);
     bm_report_settings(json, job);
 }
@@ -308,16 +308,6 @@ bm_status bm_report_summary(const bm_job_context *job, const bm_counts *counts, 
     return BM_OK;
 }
 
-static bm_report_counts_of counts_of(const bm_settings *settings)
-{
-    const bm_job_kind kind = settings->kind;
-    if (settings->pairs.against != NULL)
-        return BM_COUNTS_OF_AGAINST;
-    if (kind >= BM_JOB_INDEX_BUILD && kind <= BM_JOB_INDEX_COMPACT)
-        return BM_COUNTS_OF_INDEX;
-    return kind == BM_JOB_SIGN || kind == BM_JOB_EXPORT ? BM_COUNTS_OF_ALL : BM_COUNTS_OF_GROUPS;
-}
-
 bm_status bm_report_make(bm_job_context *job, const bm_grouping *grouping, bm_out_dir *dir,
                          bm_summary **out, bm_error *err)
 {
@@ -327,7 +317,9 @@ bm_status bm_report_make(bm_job_context *job, const bm_grouping *grouping, bm_ou
     bm_status status = BM_OK;
     bm_report_begin(&json, job);
     write_sample(&json, job);
-    bm_report_counts(&json, &job->counts, counts_of(job->settings));
+    bm_report_counts(&json, &job->counts,
+                     job->settings->pairs.against != NULL ? BM_COUNTS_OF_AGAINST
+                                                          : bm_job_row_of(job->settings)->counts);
     write_against(&json, job);
     if (grouping != NULL)
         status = bm_report_groups(&json, grouping, &job->docs, err);

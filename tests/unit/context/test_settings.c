@@ -479,9 +479,9 @@ Test(settings, what_is_missing_or_does_not_go_together_is_refused_by_its_name)
 
 Test(settings, jobs_have_the_names_that_reports_have)
 {
-    cr_expect_str_eq(bm_job_kind_name(BM_JOB_SIGN), "signatures");
-    cr_expect_str_eq(bm_job_kind_name(BM_JOB_DEDUP), "dedup");
-    cr_expect_str_eq(bm_job_kind_name(BM_JOB_PAIRS), "pairs");
-    cr_expect_str_eq(bm_job_kind_name(BM_JOB_FILTER), "filter");
-    cr_expect_str_eq(bm_job_kind_name(BM_JOB_EXPLAIN), "explain");
+    cr_expect_str_eq(bm_job_rows[BM_JOB_SIGN].name, "signatures");
+    cr_expect_str_eq(bm_job_rows[BM_JOB_DEDUP].name, "dedup");
+    cr_expect_str_eq(bm_job_rows[BM_JOB_PAIRS].name, "pairs");
+    cr_expect_str_eq(bm_job_rows[BM_JOB_FILTER].name, "filter");
+    cr_expect_str_eq(bm_job_rows[BM_JOB_EXPLAIN].name, "explain");
 }
