@@ -15,7 +15,7 @@ SENTENCE = "A spokesperson for the Sudzo Corporation revealed today that studies
 ADVERT = "Buy Sudzo"
 KINDS = "stopword:2", "word:3", "char:9"
 THRESHOLDS = ".5", ".6", ".7", ".8", ".9", ".95"
-WAYS = "length", "all", "lsh"
+WAYS = "all", "lsh"
 
 
 class Notes:
@@ -110,10 +110,10 @@ def ways_to_candidates(bandmill, notes, n_pages):
     for threshold in THRESHOLDS:
         done = {way: timed(bandmill, notes, way, threshold) for way in WAYS}
         found, exact = ({tuple(row) for row in done[way][0]} for way in ("lsh", "all"))
-        if done["length"][0] != done["all"][0] or not found <= exact:
+        if not found <= exact:
             sys.exit(f"news.py: at {threshold} the ways differ: {', '.join(f'{way} {len(done[way][0])}' for way in WAYS)}")
         share = f", of which lsh finds {decimals(len(found) / len(exact))}" if exact else ""
-        notes.number(f"{n_pages:,} pages at {threshold}: pairs, by length and by all", f"{len(exact):,}{share}")
+        notes.number(f"{n_pages:,} pages at {threshold}: pairs, by all", f"{len(exact):,}{share}")
         notes.times.append(f"{threshold:>9}  " + "".join(f"{done[way][1]:>15.2f} ({done[way][2]:6.3f})" for way in WAYS) + "\n")
 
 

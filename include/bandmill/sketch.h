@@ -272,7 +272,7 @@ BM_API bm_status bm_find_pairs(const bm_find_options *options, const bm_document
 BM_API size_t bm_pair_set_count(const bm_pair_set *pairs);
 BM_API const bm_pair *bm_pair_set_data(const bm_pair_set *pairs);
 BM_API const bm_find_stats *bm_pair_set_stats(const bm_pair_set *pairs);
-/* The bands in use; bands 0 where there were none (BM_CANDIDATES_ALL, BM_CANDIDATES_LENGTH). */
+/* The bands in use; bands 0 where there were none (BM_CANDIDATES_ALL). */
 BM_API const bm_band_plan *bm_pair_set_plan(const bm_pair_set *pairs);
 BM_API void bm_pair_set_free(bm_pair_set *pairs); /* NULL is fine */
 

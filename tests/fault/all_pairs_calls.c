@@ -67,29 +67,18 @@ static bm_status make_prefixes(job *j, bm_error *err)
 }
 
 /* The whole of it, with counts in one part and edges in runs. */
-static bm_status match_by(job *j, bool by_length, bm_error *err)
+static bm_status match_all(job *j, bm_error *err)
 {
     bm_match match = {.settings = {.corpus = &j->corpus,
                                    .pool = j->sets->pool,
                                    .meter = &j->sets->meter,
                                    .verify = BM_VERIFY_EXACT,
                                    .threshold = .3,
-                                   .all_candidates = true,
-                                   .by_length = by_length}};
+                                   .all_candidates = true}};
     bm_status status = bm_match_run(&match, err);
     j->result = match.result.counts.edges;
     bm_match_reset(&match);
     return status;
-}
-
-static bm_status match_all(job *j, bm_error *err)
-{
-    return match_by(j, false, err);
-}
-
-static bm_status match_by_length(job *j, bm_error *err)
-{
-    return match_by(j, true, err);
 }
 
 /* How many runs had a failure. */
@@ -138,9 +127,4 @@ Test(all_pairs_calls, a_failing_call_while_pairs_are_searched_is_an_error)
 {
     fail_all(match_all, 700, 60, (uint64_t)16 << 20); /* one block */
     fail_all(match_all, 1500, 100, 3300000);          /* many */
-}
-
-Test(all_pairs_calls, a_failing_call_while_pairs_are_searched_by_length_is_an_error)
-{
-    fail_all(match_by_length, 1500, 100, 2200000); /* many rounds */
 }

@@ -373,6 +373,8 @@ bm_status bm_settings_of_pairs(const bm_pairs_options *options, bm_settings *out
                          .callbacks = o.callbacks,
                          .recorded = {.set_fields = o.set_fields, .sources = o.sources}};
     const bm_option_parts parts = bm_settings_parts(out);
+    if (o.candidates == BM_CANDIDATES_LENGTH)
+        out->pairs.candidates = BM_CANDIDATES_ALL;
     status = check_pairs(out, err);
     if (status == BM_OK)
         status = bm_settings_settle(out, &parts, err);

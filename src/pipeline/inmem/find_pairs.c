@@ -55,6 +55,8 @@ static bm_status take_options(const bm_find_options *options, bm_find_options *u
         status = bm_option_check(BM_OPTION_VERIFY, used->verify, err);
     if (used->verify == BM_VERIFY_AUTO)
         used->verify = BM_VERIFY_EXACT;
+    if (used->candidates == BM_CANDIDATES_LENGTH)
+        used->candidates = BM_CANDIDATES_ALL;
     if (used->sketch.perms == 0) {
         const uint32_t n_keyed = used->bands.bands * used->bands.rows;
         used->sketch.perms = n_keyed != 0 ? n_keyed : BM_PERMS_DEFAULT;
@@ -62,15 +64,12 @@ static bm_status take_options(const bm_find_options *options, bm_find_options *u
     return status;
 }
 
-/* Documents with weights are of a scheme of their own, and have no sizes to go by. */
+/* Documents with weights are of a scheme of their own. */
 static bm_status check_weights(const bm_find_options *options, const bm_documents *docs,
                                bm_error *err)
 {
     if (docs->weights != NULL && options->text.bag)
         return bm_fail_field(err, "bag", "`bag` of hashes that have `weights`");
-    if (docs->weights != NULL && options->candidates == BM_CANDIDATES_LENGTH)
-        return bm_fail_field(err, "candidates",
-                             "`candidates` length goes by the sizes of sets, not by `weights`");
     return bm_scheme_weights_check(&options->sketch, docs->weights != NULL, err);
 }
 

@@ -7,16 +7,14 @@
 #include "base/memory.h"
 #include "lsh/joins/all_pairs.h"
 #include "lsh/candidates.h"
-#include "lsh/joins/length_pairs.h"
 #include "lsh/verify.h"
 #include "lsh/weighted_jaccard.h"
 #include "pipeline/inmem/finder.h"
 #include "sketch/scheme.h"
 
-#define PAIR_GRAIN    1024u  /* pairs a range */
-#define CHUNK         65536u /* candidates a chunk */
-#define SHARES_A_BIT  1e-300 /* a threshold that any shared hash reaches */
-#define BY_LENGTH_DOC 28u    /* bytes of a document's place by size, and of finding it */
+#define PAIR_GRAIN   1024u  /* pairs a range */
+#define CHUNK        65536u /* candidates a chunk */
+#define SHARES_A_BIT 1e-300 /* a threshold that any shared hash reaches */
 
 static bm_weighted_set weighted_set(const bm_finder *f, uint32_t doc)
 {
@@ -121,50 +119,6 @@ static bm_status search_all(bm_finder *f, const bm_callbacks *callbacks, bm_erro
     return status;
 }
 
-/* The sets in the order of their sizes; `docs` and `sets` have room for all documents. */
-static bm_status join_by_length(bm_finder *f, uint32_t *docs, const uint64_t **sets,
-                                const bm_callbacks *callbacks, bm_error *err)
-{
-    const bm_set_list list = {.sizes = f->sizes, .skip = f->skip, .n_docs = f->sets.n_docs};
-    bm_length_order order = {
-        .docs = docs, .sizes = f->sizes, .threshold = f->options->bands.threshold};
-    const bm_length_job job = {.order = &order,
-                               .uncompared = f->options->verify != BM_VERIFY_EXACT,
-                               .pool = f->pool,
-                               .fn = on_all_pairs,
-                               .ctx = f,
-                               .callbacks = callbacks};
-    bm_length_join *join = NULL;
-    bm_status status = bm_order_by_size(&list, docs, &order.n, err);
-    if (status == BM_OK)
-        status = bm_length_join_open(&job, &join, err);
-    if (status != BM_OK)
-        return status;
-    for (size_t i = 0; i < order.n; i++)
-        sets[i] = f->docs[docs[i]];
-    const bm_length_sets all = {.end = order.n, .sets = (const uint64_t *const *)sets};
-    status = bm_length_join_run(join, &all, &all, err);
-    if (!job.uncompared)
-        f->out->stats.candidates = f->out->stats.verified = bm_length_join_compared(join);
-    bm_length_join_close(join);
-    return status;
-}
-
-static bm_status search_by_length(bm_finder *f, const bm_callbacks *callbacks, bm_error *err)
-{
-    const size_t n = f->sets.n_docs;
-    bm_status status = bm_finder_reserve(f, bm_length_join_bytes() + n * BY_LENGTH_DOC, err);
-    if (status != BM_OK)
-        return status;
-    uint32_t *docs = bm_alloc(n, sizeof *docs);
-    const uint64_t **sets = bm_alloc(n, sizeof *sets);
-    status = docs == NULL || sets == NULL ? bm_fail_nomem(err, n * BY_LENGTH_DOC)
-                                          : join_by_length(f, docs, sets, callbacks, err);
-    bm_free(docs);
-    bm_free(sets);
-    return status;
-}
-
 bm_status bm_finder_search(bm_finder *finder, bm_error *err)
 {
     bm_callbacks callbacks = bm_meter_callbacks(&finder->meter);
@@ -172,9 +126,6 @@ bm_status bm_finder_search(bm_finder *finder, bm_error *err)
     if (finder->options->candidates == BM_CANDIDATES_ALL) {
         bm_meter_stage(&finder->meter, "compare", "documents");
         status = search_all(finder, &callbacks, err);
-    } else if (finder->options->candidates == BM_CANDIDATES_LENGTH) {
-        bm_meter_stage(&finder->meter, "compare", "pairs");
-        status = search_by_length(finder, &callbacks, err);
     } else {
         bm_band_keyset keys = {.bands = finder->out->plan.bands,
                                .n_docs = finder->sets.n_docs,

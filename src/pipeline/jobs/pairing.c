@@ -70,10 +70,6 @@ static bm_status settle(bm_settings *settings, sources *out, bm_error *err)
         bm_against_settle(against, settings);
     status = is_signatures ? bm_signature_inputs_open(settings, &out->signatures, err)
                            : settle_documents(settings, err);
-    if (status == BM_OK && settings->text.weights != BM_WEIGHTS_NONE &&
-        settings->pairs.candidates == BM_CANDIDATES_LENGTH)
-        status = bm_fail_field(err, "candidates",
-                               "`candidates` length goes by the sizes of sets, not by `weights`");
     return status == BM_OK && against != NULL ? bm_against_check(against, settings, err) : status;
 }
 
@@ -233,8 +229,7 @@ static bm_status find_edges(bm_pairing *pairing, bm_error *err)
                                 .only_groups = pairing->only_groups,
                                 .known = pairing->against != NULL ? &pairing->known : NULL,
                                 .stars = pairing->only_stars ? &pairing->preference : NULL,
-                                .all_candidates = s->pairs.candidates != BM_CANDIDATES_LSH,
-                                .by_length = s->pairs.candidates == BM_CANDIDATES_LENGTH}};
+                                .all_candidates = s->pairs.candidates != BM_CANDIDATES_LSH}};
     bm_status status = job->checkpoint.dir != NULL
                            ? bm_checkpoint_match(&job->checkpoint, &pairing->match, err)
                            : bm_match_run(&pairing->match, err);

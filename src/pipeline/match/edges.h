@@ -19,8 +19,7 @@ typedef struct bm_match_settings {
     bm_verify verify; /* never AUTO */
     double threshold;
     bool only_groups;    /* edges are not stored, pairs that are joined already not verified */
-    bool all_candidates; /* every pair (exact) instead of those of a band: that shares a shingle, */
-    bool by_length;      /* or whose sizes allow the threshold */
+    bool all_candidates; /* every pair that shares a shingle (exact) instead of those of a band */
     const bm_preference *stars; /* only stars are wanted, in this order of turns: pairs of crowded
                                    buckets that they do not need are left out; NULL: every pair */
     const bm_known *known; /* for grouping: ended; borrowed by it too; NULL: nothing is known */

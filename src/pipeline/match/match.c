@@ -12,7 +12,6 @@
 #include "lsh/candidates.h"
 #include "model/pair_order.h"
 #include "pipeline/match/match_all_pairs.h"
-#include "pipeline/match/match_by_length.h"
 #include "pipeline/match/match_stars.h"
 #include "pipeline/match/weighted_pairs.h"
 
@@ -101,8 +100,7 @@ bm_status bm_match_run(bm_match *match, bm_error *err)
     else if (settings->corpus->cfg.weighted)
         status = bm_match_weighted_pairs(match, err);
     else
-        status = settings->by_length ? bm_match_by_length(match, &callbacks, err)
-                                     : bm_match_all_pairs(match, &callbacks, err);
+        status = bm_match_all_pairs(match, &callbacks, err);
     if (status == BM_OK)
         bm_match_end(match);
     return status;

@@ -12,7 +12,6 @@ bm pairs in.jsonl $how --scheme oph; refused 2 'scheme oph does not sign weighte
 bm pairs in.jsonl $how --scheme affine32; refused 2 'scheme affine32 does not sign weighted documents'
 bm sign in.jsonl $how --scheme affine32 -o sigs; refused 2 'scheme affine32 does not sign weighted documents'
 bm pairs in.jsonl --weights bm25; refused 2 '--weights: unknown value "bm25"'
-bm pairs in.jsonl $how --candidates length; refused 2 '--candidates length goes by the sizes of sets, not by --weights'
 bm index build ix in.jsonl $how; refused 2 '--weights is an option of sign, not of index build'
 bm query --targets in.jsonl in.jsonl $how; refused 2 '--weights is an option of sign, not of query'
 bm tune in.jsonl $how; refused 2 '--weights is an option of sign, not of tune'

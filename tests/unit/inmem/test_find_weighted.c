@@ -120,9 +120,6 @@ Test(find_weighted, what_has_no_meaning_is_refused)
     options.sketch.scheme = BM_SCHEME_CWS;
     cr_assert_eq(bm_find_pairs(&options, &plain, &pairs, &err), BM_ERR_USAGE);
     cr_assert_str_eq(err.field, "scheme");
-    options.candidates = BM_CANDIDATES_LENGTH;
-    cr_assert_eq(bm_find_pairs(&options, &docs, &pairs, &err), BM_ERR_USAGE);
-    cr_assert_str_eq(err.field, "candidates");
     options.candidates = BM_CANDIDATES_ALL;
     options.text.bag = true;
     cr_assert_eq(bm_find_pairs(&options, &docs, &pairs, &err), BM_ERR_USAGE);
